@@ -1,0 +1,125 @@
+package chat
+
+// Cuts knows which sets of exchanges of one history may be sent without the
+// others. Every policy asks it; nothing else decides what is legal.
+type Cuts struct {
+	Exchanges []Exchange
+	// Problems is what is wrong with the history as it came.
+	Problems []Problem
+	// asksFirst says that the history, less the system run and what is broken,
+	// begins with a user's message, so that every view of it must too.
+	asksFirst bool
+}
+
+// NewCuts reads the legal cuts of a history.
+func NewCuts(msgs []Message, rules Rules) *Cuts {
+	ex, problems := Split(msgs, rules)
+	c := &Cuts{Exchanges: ex, Problems: problems}
+	for i := range ex {
+		if ex[i].First != Fore && ex[i].Broken == "" {
+			c.asksFirst = ex[i].First == Asks
+			break
+		}
+	}
+	return c
+}
+
+// Keep turns want, one flag an exchange, into the nearest legal set: it has what
+// want has and what must stay, less what is broken. It changes nothing in a
+// set that is legal already. A want that keeps everything is legal as it is:
+// nothing is cut, so nothing is judged.
+func (c *Cuts) Keep(want []bool) []bool {
+	keep := make([]bool, len(c.Exchanges))
+	all := true
+	for i := range keep {
+		keep[i] = i < len(want) && want[i]
+		all = all && keep[i]
+	}
+	if all {
+		return keep
+	}
+	for i := range keep {
+		e := &c.Exchanges[i]
+		keep[i] = (keep[i] && e.Broken == "") || e.Fixed != ""
+	}
+	// From the end to the front: mending a gap only ever adds before it.
+	for i := len(keep) - 1; i >= 0; i-- {
+		if keep[i] && c.Exchanges[i].First != Fore {
+			c.mend(keep, i)
+		}
+	}
+	return keep
+}
+
+// Legal reports whether the set may be sent as it is.
+func (c *Cuts) Legal(keep []bool) bool {
+	for i, k := range c.Keep(keep) {
+		if i >= len(keep) || k != keep[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// mend keeps what the order of roles needs before exchange i.
+func (c *Cuts) mend(keep []bool, i int) {
+	if i == 0 || keep[i-1] {
+		return // no gap
+	}
+	before := i - 1
+	for before >= 0 && !keep[before] {
+		before--
+	}
+	last := Fore
+	if before >= 0 {
+		last = c.Exchanges[before].Last
+	}
+	switch first := c.Exchanges[i].First; {
+	case first == Asks && (last == Asks || last == Returns):
+		if j := c.reply(before, i); j >= 0 {
+			keep[j] = true
+		}
+	case first != Asks && (last == Answers || last == Fore && c.asksFirst):
+		if j := c.question(before, i); j >= 0 {
+			keep[j] = true
+		}
+	}
+}
+
+// reply is the exchange that closed the turn which exchange before belongs to,
+// if it stands before exchange i.
+func (c *Cuts) reply(before, i int) int {
+	found := -1
+	for j := before + 1; j < i && c.Exchanges[j].First != Asks; j++ {
+		if e := &c.Exchanges[j]; e.Broken == "" && e.First == Answers {
+			found = j
+		}
+	}
+	return found
+}
+
+// question is the exchange that opened the turn which exchange i belongs to, if
+// it stands after exchange before.
+func (c *Cuts) question(before, i int) int {
+	for j := i - 1; j > before; j-- {
+		if e := &c.Exchanges[j]; e.Broken == "" && e.Last == Asks {
+			return j
+		}
+	}
+	return -1
+}
+
+// Messages turns a set of exchanges into a set of messages.
+func (c *Cuts) Messages(keep []bool) []bool {
+	n := 0
+	if len(c.Exchanges) > 0 {
+		n = c.Exchanges[len(c.Exchanges)-1].End
+	}
+	out := make([]bool, n)
+	for i, e := range c.Exchanges {
+		for m := e.Start; keep[i] && m < e.End; m++ {
+			out[m] = true
+		}
+	}
+	return out
+}
