@@ -1,0 +1,324 @@
+package transcript
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// line is one event of a Claude Code recording, as far as it matters.
+type line struct {
+	Type      string  `json:"type"`
+	Subtype   string  `json:"subtype"`
+	UUID      string  `json:"uuid"`
+	Parent    string  `json:"parentUuid"`
+	Sidechain bool    `json:"isSidechain"`
+	APIError  bool    `json:"isApiErrorMessage"`
+	Message   message `json:"message"`
+}
+
+type message struct {
+	ID      string          `json:"id"`
+	Model   string          `json:"model"`
+	Content json.RawMessage `json:"content"`
+	Usage   struct {
+		Input      int `json:"input_tokens"`
+		CacheRead  int `json:"cache_read_input_tokens"`
+		CacheWrite int `json:"cache_creation_input_tokens"`
+		Output     int `json:"output_tokens"`
+	} `json:"usage"`
+}
+
+// block is one content block; raw is how the recording has it.
+type block struct {
+	kind string
+	raw  []byte
+	said bool   // something other than white space and thinking
+	tool string // the name of the tool it calls
+}
+
+// reply is what the model said to one call. A recording has it in pieces, one
+// line each, between which results of its first calls may stand.
+type reply struct {
+	call   Request
+	blocks []block
+	// made is false for words that the agent put into the model's mouth.
+	made bool
+}
+
+// ClaudeCode reads a Claude Code session: JSON lines, one event each. Lines of
+// sub-agents, of summaries and of the agent's own book-keeping are left out;
+// lines that are hidden from the person but sent to the model (isMeta) are not.
+// A compact_boundary begins a new history, whose first message is the summary.
+// Results that the agent cleared by itself later on (microcompact) stay whole.
+func ClaudeCode(name string, r io.Reader) (*Session, error) {
+	c := &claudeCode{
+		session: &Session{Name: name, Format: Anthropic},
+		replies: make(map[string]*reply),
+		at:      make(map[string]state),
+	}
+	lines, err := c.read(r)
+	if err != nil {
+		return nil, fmt.Errorf("read session %s: %w", name, err)
+	}
+	for _, l := range lines {
+		c.take(l)
+	}
+	c.closeTurn()
+	if len(c.session.steps) == 0 {
+		return nil, fmt.Errorf("read session %s: %w", name, errNoSession)
+	}
+	return c.session, nil
+}
+
+var errNoSession = errors.New("no messages in it")
+
+type claudeCode struct {
+	session *Session
+	replies map[string]*reply // by message id, whole
+	told    [][]byte          // the messages of the current history
+	turn    userTurn          // the user turn that is still open
+	last    string            // uuid of the newest line
+	at      map[string]state  // after each line of the current history
+}
+
+// userTurn gathers user lines until the model replies.
+type userTurn struct {
+	results, others [][]byte
+	text            []byte // the content, if it is one string
+}
+
+// state is where the history stood after a line.
+type state struct {
+	told  [][]byte
+	turn  userTurn
+	place int // how many steps there were
+}
+
+// read parses the lines and puts the pieces of replies together.
+func (c *claudeCode) read(r io.Reader) ([]line, error) {
+	var lines []line
+	in := bufio.NewReaderSize(r, 1<<16)
+	for n := 1; ; n++ {
+		text, readErr := in.ReadBytes('\n')
+		if readErr != nil && readErr != io.EOF {
+			return nil, readErr
+		}
+		if len(bytes.TrimSpace(text)) > 0 {
+			var l line
+			if err := json.Unmarshal(text, &l); err != nil {
+				// The last line may be in writing.
+				if readErr == io.EOF && len(lines) > 0 {
+					return lines, nil
+				}
+				return nil, fmt.Errorf("line %d: %w", n, err)
+			}
+			if keep, err := c.piece(l); err != nil {
+				return nil, fmt.Errorf("line %d: %w", n, err)
+			} else if keep {
+				lines = append(lines, l)
+			}
+		}
+		if readErr == io.EOF {
+			return lines, nil
+		}
+	}
+}
+
+// piece adds a line of a reply to the reply; keep is false for lines that are no
+// part of the conversation, and for every piece but the first.
+func (c *claudeCode) piece(l line) (keep bool, err error) {
+	switch {
+	case l.Sidechain:
+		return false, nil
+	case l.Type == "system":
+		return l.Subtype == "compact_boundary", nil
+	case l.Type == "user":
+		return true, nil
+	case l.Type != "assistant" || l.APIError:
+		return false, nil
+	}
+	blocks, err := splitBlocks(l.Message.Content)
+	if err != nil {
+		return false, err
+	}
+	known, ok := c.replies[l.Message.ID]
+	if !ok {
+		known = &reply{made: l.Message.Model != "<synthetic>"}
+		known.call.ID, known.call.Model = l.Message.ID, l.Message.Model
+		c.replies[l.Message.ID] = known
+	}
+	known.blocks = append(known.blocks, blocks...)
+	for _, b := range blocks {
+		if b.tool != "" && !slices.Contains(c.session.Tools, b.tool) {
+			c.session.Tools = append(c.session.Tools, b.tool)
+		}
+	}
+	// The output is counted to the end with the last piece.
+	u := l.Message.Usage
+	known.call.Usage = Usage{u.Input, u.CacheRead, u.CacheWrite, max(u.Output, known.call.Usage.Output)}
+	return !ok, nil
+}
+
+// take adds one line to the history.
+func (c *claudeCode) take(l line) {
+	switch l.Type {
+	case "system":
+		c.turn, c.told = userTurn{}, nil
+		clear(c.at)
+		c.add(step{kind: resets})
+	case "user":
+		c.rewind(l)
+		c.user(l)
+	case "assistant":
+		c.reply(c.replies[l.Message.ID])
+	}
+	c.last = l.UUID
+	if l.UUID != "" {
+		c.at[l.UUID] = state{slices.Clip(c.told), c.turn.clip(), len(c.session.steps)}
+	}
+}
+
+func (c *claudeCode) add(s step) { c.session.steps = append(c.session.steps, s) }
+
+// rewind goes back to an earlier history when the person went back and spoke again: the new
+// prompt then hangs on an older line than the newest. Results of parallel calls
+// hang on older lines too, but take nothing back.
+func (c *claudeCode) rewind(l line) {
+	back, ok := c.at[l.Parent]
+	if !ok || l.Parent == c.last || back.place == len(c.session.steps) {
+		return
+	}
+	if blocks, err := splitBlocks(l.Message.Content); err != nil || len(blocks) > 0 && blocks[0].kind == "tool_result" {
+		return
+	}
+	c.add(step{kind: rewinds, told: back.told})
+	c.told, c.turn = back.told, back.turn
+}
+
+// user adds a user line to the open turn. The agent sends all user lines between
+// two replies as one message, results first.
+func (c *claudeCode) user(l line) {
+	blocks, err := splitBlocks(l.Message.Content)
+	if err != nil || len(blocks) == 0 {
+		return
+	}
+	t := &c.turn
+	if len(t.results)+len(t.others) == 0 && len(blocks) == 1 && isString(l.Message.Content) {
+		t.text = l.Message.Content
+	} else {
+		t.text = nil
+	}
+	for _, b := range blocks {
+		if b.kind == "tool_result" {
+			t.results = append(t.results, b.raw)
+		} else {
+			t.others = append(t.others, b.raw)
+		}
+	}
+}
+
+// clip makes sure that a kept copy is not written over.
+func (t userTurn) clip() userTurn {
+	return userTurn{slices.Clip(t.results), slices.Clip(t.others), t.text}
+}
+
+// closeTurn says the open user turn.
+func (c *claudeCode) closeTurn() {
+	t := c.turn
+	c.turn = userTurn{}
+	switch {
+	case t.text != nil:
+		c.say(concat(`{"role":"user","content":`, t.text, `}`))
+	case len(t.results)+len(t.others) > 0:
+		c.say(spoken("user", append(slices.Clip(t.results), t.others...)))
+	}
+}
+
+func (c *claudeCode) say(raw []byte) {
+	c.add(step{kind: says, raw: raw})
+	c.told = append(c.told, raw)
+}
+
+// reply adds a call and what came of it. Replies that hold nothing but thinking
+// and white space, of calls that were broken off, are not sent again.
+func (c *claudeCode) reply(r *reply) {
+	c.closeTurn()
+	var raw []byte
+	if slices.ContainsFunc(r.blocks, func(b block) bool { return b.said }) {
+		var blocks [][]byte
+		for _, b := range r.blocks {
+			blocks = append(blocks, b.raw)
+		}
+		raw = spoken("assistant", blocks)
+	}
+	if r.made {
+		c.add(step{kind: calls, raw: raw, call: r.call})
+	}
+	if raw != nil {
+		c.say(raw)
+	}
+}
+
+// spoken writes a message of blocks.
+func spoken(role string, blocks [][]byte) []byte {
+	return concat(`{"role":"`+role+`","content":[`, bytes.Join(blocks, []byte{','}), `]}`)
+}
+
+func concat(before string, middle []byte, after string) []byte {
+	b := make([]byte, 0, len(before)+len(middle)+len(after))
+	b = append(append(b, before...), middle...)
+	return append(b, after...)
+}
+
+func isString(raw []byte) bool {
+	raw = bytes.TrimSpace(raw)
+	return len(raw) > 0 && raw[0] == '"'
+}
+
+// splitBlocks takes a content apart; a string is one text block, and none if it
+// is empty.
+func splitBlocks(content json.RawMessage) ([]block, error) {
+	if isString(content) {
+		var text string
+		if err := json.Unmarshal(content, &text); err != nil {
+			return nil, err
+		}
+		if text == "" {
+			return nil, nil
+		}
+		raw := concat(`{"type":"text","text":`, content, `}`)
+		return []block{{kind: "text", raw: raw, said: strings.TrimSpace(text) != ""}}, nil
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(content, &list); err != nil {
+		return nil, fmt.Errorf("content: %w", err)
+	}
+	var blocks []block
+	for _, raw := range list {
+		var b struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+			Name string `json:"name"`
+		}
+		if err := json.Unmarshal(raw, &b); err != nil {
+			return nil, fmt.Errorf("content block: %w", err)
+		}
+		one := block{kind: b.Type, raw: raw, said: true}
+		switch b.Type {
+		case "text":
+			one.said = strings.TrimSpace(b.Text) != ""
+		case "thinking", "redacted_thinking":
+			one.said = false
+		case "tool_use":
+			one.tool = b.Name
+		}
+		blocks = append(blocks, one)
+	}
+	return blocks, nil
+}

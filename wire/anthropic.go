@@ -1,0 +1,209 @@
+package wire
+
+import (
+	"strings"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/rawjson"
+)
+
+// anthropicMessage reads one element of "messages".
+func (b *Body) anthropicMessage(v rawjson.Value, m *chat.Message) error {
+	var role, content rawjson.Value
+	for k, val := range v.Members() {
+		switch string(key(k)) {
+		case "role":
+			role = val
+		case "content":
+			content = val
+		}
+	}
+	if err := readRole(v, role, m); err != nil {
+		return err
+	}
+	if !content.Exists() {
+		return missing(v, "content")
+	}
+	var err error
+	if m.Parts, err = b.content(content, b.anthropicPart); err != nil {
+		return in(err, "content")
+	}
+	return nil
+}
+
+func readRole(parent, v rawjson.Value, m *chat.Message) error {
+	switch v.Kind() {
+	case rawjson.String:
+	case rawjson.Invalid:
+		return missing(parent, "role")
+	default:
+		return in(wrong(v, "a string"), "role")
+	}
+	m.Role = chat.Role(word(v))
+	return nil
+}
+
+// word reads a string of which the usual values need no allocation.
+func word(v rawjson.Value) string {
+	switch string(v.Raw()) {
+	case `"user"`:
+		return "user"
+	case `"assistant"`:
+		return "assistant"
+	case `"system"`:
+		return "system"
+	case `"developer"`:
+		return "developer"
+	case `"tool"`:
+		return "tool"
+	case `"text"`:
+		return "text"
+	case `"tool_use"`:
+		return "tool_use"
+	case `"tool_result"`:
+		return "tool_result"
+	case `"thinking"`:
+		return "thinking"
+	case `"message"`:
+		return "message"
+	case `"input_text"`:
+		return "input_text"
+	case `"output_text"`:
+		return "output_text"
+	case `"reasoning"`:
+		return "reasoning"
+	case `"function"`:
+		return "function"
+	case `"function_call"`:
+		return "function_call"
+	case `"function_call_output"`:
+		return "function_call_output"
+	}
+	return v.Str()
+}
+
+// anthropicPart reads one content block.
+func (b *Body) anthropicPart(v rawjson.Value, p *chat.Part) error {
+	t := v.Get("type")
+	if t.Kind() != rawjson.String {
+		return nil // whatever it is, it stays as it came
+	}
+	p.Type = word(t)
+	cache := v.Get("cache_control")
+	p.Cached = cache.Kind() == rawjson.Object
+	var err error
+	switch p.Type {
+	case "text":
+		p.Kind = chat.Text
+		p.Text, err = member(v, "text", text)
+	case "thinking":
+		p.Kind = chat.Thinking
+		p.Text, err = member(v, "thinking", text)
+		p.Signed = v.Get("signature").Kind() == rawjson.String && len(v.Get("signature").Raw()) > 2
+	case "redacted_thinking":
+		p.Kind, p.Signed = chat.Thinking, true
+		_, err = member(v, "data", text)
+	case "image":
+		p.Kind = chat.Image
+		p.Media = anthropicSource(v.Get("source"))
+	case "document":
+		p.Kind = chat.Document
+		p.Media = anthropicSource(v.Get("source"))
+	case "compaction":
+		p.Kind = chat.Compaction
+		if c := v.Get("content"); c.Kind() == rawjson.String {
+			p.Text = chat.String(c.Raw())
+		}
+	case "tool_reference":
+		p.Kind = chat.Catalog
+		p.Name, err = member(v, "tool_name", str)
+	default:
+		switch {
+		case p.Type == "tool_use" || strings.HasSuffix(p.Type, "_tool_use"):
+			p.Kind, p.Hosted = chat.Call, p.Type != "tool_use"
+			err = readCall(v, p, "id", "input")
+		case p.Type == "tool_result" || strings.HasSuffix(p.Type, "_tool_result"):
+			p.Kind, p.Hosted = chat.Result, p.Type != "tool_result"
+			err = b.anthropicResult(v, p)
+		}
+	}
+	return err
+}
+
+func (b *Body) anthropicResult(v rawjson.Value, p *chat.Part) error {
+	var err error
+	if p.ID, err = member(v, "tool_use_id", str); err != nil {
+		return err
+	}
+	p.IsError = v.Get("is_error").Bool()
+	return b.resultContent(v, "content", p, b.anthropicPart)
+}
+
+// resultContent reads what a tool gave back: one string, one part or a list of
+// parts. Any other shape stays raw.
+func (b *Body) resultContent(v rawjson.Value, name string, p *chat.Part, part func(rawjson.Value, *chat.Part) error) error {
+	switch c := v.Get(name); c.Kind() {
+	case rawjson.String:
+		p.Text = chat.String(c.Raw())
+	case rawjson.Object: // a screenshot, an error of a hosted tool
+		p.Parts = b.take(1)
+		p.Parts[0].Raw = c.Raw()
+		if err := part(c, &p.Parts[0]); err != nil {
+			return in(err, name)
+		}
+	case rawjson.Array:
+		for e := range c.Elems() {
+			if e.Kind() != rawjson.Object {
+				return nil
+			}
+		}
+		var err error
+		if p.Parts, err = b.content(c, part); err != nil {
+			return in(err, name)
+		}
+	}
+	return nil
+}
+
+// readCall reads the id, name and arguments of a tool call.
+func readCall(v rawjson.Value, p *chat.Part, id, args string) error {
+	var err error
+	if p.ID, err = member(v, id, str); err != nil {
+		return err
+	}
+	if p.Name, err = member(v, "name", str); err != nil {
+		return err
+	}
+	p.Args = v.Get(args).Raw()
+	return nil
+}
+
+func anthropicSource(v rawjson.Value) *chat.Media {
+	m := &chat.Media{Type: v.Get("media_type").Str(), URL: v.Get("url").Str(), FileID: v.Get("file_id").Str()}
+	switch data := v.Get("data"); {
+	case data.Kind() != rawjson.String:
+	case v.Get("type").EqualStr("text"):
+		m.Text = chat.String(data.Raw())
+	default:
+		m.Data = inner(data)
+	}
+	return m
+}
+
+// member reads one member of an object with the reader given.
+func member[T any](v rawjson.Value, name string, read func(rawjson.Value) (T, error)) (T, error) {
+	out, err := read(v.Get(name))
+	if err != nil {
+		err = in(err, name)
+	}
+	return out, err
+}
+
+// inner is a string's bytes between its quotes.
+func inner(v rawjson.Value) []byte {
+	raw := v.Raw()
+	if len(raw) < 2 {
+		return nil
+	}
+	return raw[1 : len(raw)-1]
+}

@@ -1,0 +1,337 @@
+package wire
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/rawjson"
+)
+
+// Limits bound a body; zero fields mean the defaults (64 MiB, depth 1,000,
+// 8 million values).
+type Limits = rawjson.Limits
+
+// Body is a request body that has been read.
+type Body struct {
+	chat.Request
+	Format Format
+
+	data []byte
+	// list is the value that holds the messages: an array, or for Responses a
+	// plain string.
+	list span
+	// at[i] is where message i stands in data.
+	at []span
+
+	parts []chat.Part // what is left of the current chunk of parts
+}
+
+type span struct{ start, end int }
+
+// Read reads a request body. Format Auto looks at the body to find out; a body
+// that is a trajectory is read with ReadTrajectory instead.
+func Read(data []byte, f Format, lim Limits) (*Body, error) {
+	b := &Body{Format: f, data: data}
+	err := parse(data, lim, func(root rawjson.Value) error {
+		if f == Auto {
+			b.Format = detect(root)
+		}
+		switch b.Format {
+		case Anthropic, Chat, Responses:
+			return b.readTop(root)
+		case Trajectories:
+			return fail(root, "a trajectory is not a request body")
+		}
+		return fail(root, `not a request that Oriel knows: want "messages" (Anthropic, OpenAI Chat), "input" (OpenAI Responses) or the steps of a trajectory`)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// Detect tells the format of a body: Auto where it is none that is known.
+func Detect(data []byte, lim Limits) (Format, error) {
+	f := Auto
+	err := parse(data, lim, func(root rawjson.Value) error {
+		f = detect(root)
+		return nil
+	})
+	return f, err
+}
+
+// docs are kept for the next body: their tapes are larger than what is made of
+// them.
+var docs = sync.Pool{New: func() any { return new(rawjson.Doc) }}
+
+// parse checks the JSON and shows its root to read, which must keep no values of
+// it.
+func parse(data []byte, lim Limits, read func(root rawjson.Value) error) error {
+	doc := docs.Get().(*rawjson.Doc)
+	defer func() {
+		_ = doc.Reset(nil, Limits{}) // let go of data
+		docs.Put(doc)
+	}()
+	if err := doc.Reset(data, lim); err != nil {
+		if e, ok := err.(*rawjson.Error); ok {
+			return &Error{Offset: e.Offset, Msg: "not JSON: " + e.Msg}
+		}
+		return err
+	}
+	root := doc.Root()
+	if root.Kind() != rawjson.Object {
+		return wrong(root, "an object")
+	}
+	return read(root)
+}
+
+// Data is the body as it came.
+func (b *Body) Data() []byte { return b.data }
+
+// Rules are what the protocol demands of calls and results.
+func (b *Body) Rules() chat.Rules {
+	return chat.Rules{
+		ResultsFollow: b.Format == Anthropic || b.Format == Chat,
+		RunsMerge:     b.Format == Anthropic,
+		Held:          b.Managed == "previous_response_id" || b.Managed == "conversation",
+	}
+}
+
+// readTop reads what stands beside the messages, and then the messages.
+func (b *Body) readTop(root rawjson.Value) error {
+	var list rawjson.Value
+	listName := "messages"
+	if b.Format == Responses {
+		listName = "input"
+	}
+	for k, v := range root.Members() {
+		var err error
+		switch string(key(k)) {
+		case "model":
+			b.Model, err = str(v)
+		case "stream":
+			if v.Kind() != rawjson.Bool && v.Kind() != rawjson.Null {
+				err = wrong(v, "a boolean")
+			}
+			b.Stream = v.Bool()
+		case "max_tokens", "max_completion_tokens", "max_output_tokens":
+			b.MaxOutput, err = count(v)
+		case "thinking":
+			if b.ThinkingBudget, err = count(v.Get("budget_tokens")); err != nil {
+				err = in(err, "budget_tokens")
+			}
+		case "tools":
+			err = b.readTools(v)
+		case "functions":
+			if b.Format == Chat {
+				err = b.readTools(v)
+			}
+		case "system":
+			if b.Format == Anthropic {
+				b.System, err = b.content(v, b.anthropicPart)
+			}
+		case "instructions":
+			if b.Format == Responses {
+				b.System, err = b.content(v, b.responsesPart)
+			}
+		case listName:
+			if list.Exists() {
+				err = fail(v, "given twice: nobody can say which list the provider reads")
+			}
+			list = v
+		}
+		if err != nil {
+			return in(err, k.Str())
+		}
+	}
+	b.Managed = managed(b.Format, root)
+	if !list.Exists() && !(b.Format == Responses && heldByProvider(root)) {
+		return missing(root, listName)
+	}
+	if err := b.readList(list); err != nil {
+		return in(err, listName)
+	}
+	return nil
+}
+
+// readList finds every message and reads it.
+func (b *Body) readList(list rawjson.Value) error {
+	b.list.start, b.list.end = list.Span()
+	switch {
+	case list.Kind() == rawjson.Array:
+	case b.Format == Responses && list.Kind() == rawjson.String:
+		b.at = []span{b.list}
+		part := b.take(1)
+		part[0] = chat.Part{Kind: chat.Text, Text: chat.String(list.Raw())}
+		b.Messages = []chat.Message{{Role: chat.User, Raw: list.Raw(), Parts: part}}
+		return nil
+	case !list.Exists():
+		return nil
+	case b.Format == Responses:
+		return wrong(list, "a string or an array")
+	default:
+		return wrong(list, "an array")
+	}
+	n := list.Len()
+	b.at = make([]span, 0, n)
+	b.Messages = make([]chat.Message, n)
+	i := 0
+	for v := list.First(); v.Exists(); v = v.Next() {
+		if v.Kind() != rawjson.Object {
+			return at(wrong(v, "an object"), i)
+		}
+		start, end := v.Span()
+		b.at = append(b.at, span{start, end})
+		m := &b.Messages[i]
+		m.Raw = v.Raw()
+		var err error
+		switch b.Format {
+		case Anthropic:
+			err = b.anthropicMessage(v, m)
+		case Chat:
+			err = b.chatMessage(v, m)
+		default:
+			err = b.responsesItem(v, m)
+		}
+		if err != nil {
+			return at(err, i)
+		}
+		i++
+	}
+	return nil
+}
+
+// heldByProvider reports whether a Responses request may come without input,
+// because the provider has it.
+func heldByProvider(root rawjson.Value) bool {
+	return root.Has("previous_response_id") || root.Has("prompt") || root.Has("conversation")
+}
+
+func (b *Body) readTools(v rawjson.Value) error {
+	if v.Kind() == rawjson.Null {
+		return nil
+	}
+	if v.Kind() != rawjson.Array {
+		return wrong(v, "an array")
+	}
+	i := 0
+	for t := range v.Elems() {
+		if t.Kind() != rawjson.Object {
+			return at(wrong(t, "an object"), i)
+		}
+		name := t.Get("name")
+		if f := t.Get("function"); f.Kind() == rawjson.Object {
+			name = f.Get("name")
+		}
+		if !name.Exists() {
+			name = t.Get("type")
+		}
+		b.Tools = append(b.Tools, chat.ToolDef{Name: name.Str(), Raw: t.Raw()})
+		i++
+	}
+	return nil
+}
+
+// managed names the field by which the request asks its provider to manage the
+// window itself. Clearing of old thinking is ordinary: Claude Code asks for it
+// in every call.
+func managed(f Format, root rawjson.Value) string {
+	edits := root.Get("context_management")
+	switch f {
+	case Anthropic:
+		for e := range edits.Get("edits").Elems() {
+			if t := e.Get("type").Str(); strings.HasPrefix(t, "clear_tool_uses") || strings.HasPrefix(t, "compact") {
+				return "context_management"
+			}
+		}
+	case Responses:
+		for _, name := range []string{"previous_response_id", "conversation"} {
+			if v := root.Get(name); v.Exists() && v.Kind() != rawjson.Null {
+				return name
+			}
+		}
+		if root.Get("truncation").EqualStr("auto") {
+			return "truncation"
+		}
+		if edits.Len() > 0 {
+			return "context_management"
+		}
+	}
+	return ""
+}
+
+// content reads a string, an array of parts, or null.
+func (b *Body) content(v rawjson.Value, part func(rawjson.Value, *chat.Part) error) ([]chat.Part, error) {
+	switch v.Kind() {
+	case rawjson.Invalid, rawjson.Null:
+		return nil, nil
+	case rawjson.String:
+		p := b.take(1)
+		p[0] = chat.Part{Kind: chat.Text, Text: chat.String(v.Raw())}
+		return p, nil
+	case rawjson.Array:
+		parts := b.take(v.Len())
+		i := 0
+		for e := v.First(); e.Exists(); e = e.Next() {
+			if e.Kind() != rawjson.Object {
+				return nil, at(wrong(e, "an object"), i)
+			}
+			parts[i].Raw = e.Raw()
+			if err := part(e, &parts[i]); err != nil {
+				return nil, at(err, i)
+			}
+			i++
+		}
+		return parts, nil
+	}
+	return nil, wrong(v, "a string, an array or null")
+}
+
+// take gives n zero parts from a chunk, so that a thousand small messages do
+// not cost a thousand allocations.
+func (b *Body) take(n int) []chat.Part {
+	if n > len(b.parts) {
+		b.parts = make([]chat.Part, max(n, 64))
+	}
+	p := b.parts[:n:n]
+	b.parts = b.parts[n:]
+	return p
+}
+
+// str reads a string that must be one where it is given.
+func str(v rawjson.Value) (string, error) {
+	switch v.Kind() {
+	case rawjson.String:
+		return v.Str(), nil
+	case rawjson.Invalid, rawjson.Null:
+		return "", nil
+	}
+	return "", wrong(v, "a string")
+}
+
+// text reads a string without decoding it.
+func text(v rawjson.Value) (chat.String, error) {
+	switch v.Kind() {
+	case rawjson.String:
+		return chat.String(v.Raw()), nil
+	case rawjson.Invalid, rawjson.Null:
+		return nil, nil
+	}
+	return nil, wrong(v, "a string")
+}
+
+// count reads a number of tokens.
+func count(v rawjson.Value) (int, error) {
+	switch v.Kind() {
+	case rawjson.Number:
+		n, ok := v.Int()
+		if !ok || n < 0 || n > 1<<31-1 {
+			return 0, fail(v, "want a whole number of tokens, got %s", v.Raw())
+		}
+		return int(n), nil
+	case rawjson.Invalid, rawjson.Null:
+		return 0, nil
+	}
+	return 0, wrong(v, "a number")
+}

@@ -1,0 +1,84 @@
+package wire
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/oriel-context/oriel/internal/rawjson"
+)
+
+// Error says which field of a body could not be read and where it stands.
+type Error struct {
+	// Path is the field, such as "messages[3].content"; empty for the body.
+	Path string
+	// Offset is the byte at which the field, or the fault in the JSON, begins.
+	Offset int
+	// Msg says what is wrong and what was wanted.
+	Msg string
+}
+
+func (e *Error) Error() string {
+	if e.Path == "" {
+		return fmt.Sprintf("%s (byte %d)", e.Msg, e.Offset)
+	}
+	return fmt.Sprintf("%s: %s (byte %d)", e.Path, e.Msg, e.Offset)
+}
+
+// Readers return errors without a path; each caller on the way out puts its own
+// name before it, so that a body that is right pays nothing for paths.
+
+// in puts a member's name before the path of an error.
+func in(err error, name string) error {
+	e, ok := err.(*Error)
+	if !ok {
+		return err
+	}
+	switch {
+	case e.Path == "":
+		e.Path = name
+	case e.Path[0] == '[':
+		e.Path = name + e.Path
+	default:
+		e.Path = name + "." + e.Path
+	}
+	return e
+}
+
+// at puts an element's index before the path of an error.
+func at(err error, i int) error {
+	return in(err, "["+strconv.Itoa(i)+"]")
+}
+
+// fail is the error for a value.
+func fail(v rawjson.Value, format string, args ...any) error {
+	start, _ := v.Span()
+	return &Error{Offset: start, Msg: fmt.Sprintf(format, args...)}
+}
+
+// wrong is the error for a value of the wrong type.
+func wrong(v rawjson.Value, want string) error {
+	return fail(v, "want %s, got %s", want, article(v.Kind()))
+}
+
+// missing is the error for a member that an object lacks.
+func missing(parent rawjson.Value, name string) error {
+	return in(fail(parent, "missing"), name)
+}
+
+func article(k rawjson.Kind) string {
+	switch k {
+	case rawjson.Null:
+		return "null"
+	case rawjson.Bool:
+		return "a boolean"
+	case rawjson.Number:
+		return "a number"
+	case rawjson.String:
+		return "a string"
+	case rawjson.Array:
+		return "an array"
+	case rawjson.Object:
+		return "an object"
+	}
+	return "nothing"
+}

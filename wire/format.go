@@ -1,0 +1,111 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/oriel-context/oriel/internal/rawjson"
+)
+
+// Format is the form of a body.
+type Format uint8
+
+const (
+	// Auto means: look at the body.
+	Auto Format = iota
+	// Anthropic is Anthropic's POST /v1/messages.
+	Anthropic
+	// Chat is OpenAI's POST /v1/chat/completions.
+	Chat
+	// Responses is OpenAI's POST /v1/responses.
+	Responses
+	// Trajectories is the dictionary form of an agent's steps.
+	Trajectories
+)
+
+var formatNames = [...]string{"auto", "anthropic", "openai", "responses", "trajectory"}
+
+func (f Format) String() string {
+	if int(f) < len(formatNames) {
+		return formatNames[f]
+	}
+	return fmt.Sprintf("Format(%d)", f)
+}
+
+// ParseFormat reads a format's name as people write it.
+func ParseFormat(name string) (Format, error) {
+	for i, n := range formatNames {
+		if n == name {
+			return Format(i), nil
+		}
+	}
+	return Auto, fmt.Errorf("unknown format %q: use one of %s", name, strings.Join(formatNames[:], ", "))
+}
+
+// detect tells the format of a body from what only one protocol has. Where
+// nothing decides, a body with messages is OpenAI's, as most servers speak it.
+func detect(root rawjson.Value) Format {
+	if root.Has("messages") {
+		return detectMessages(root)
+	}
+	if root.Has("input") || heldByProvider(root) {
+		return Responses
+	}
+	if isTrajectory(root) {
+		return Trajectories
+	}
+	return Auto
+}
+
+func detectMessages(root rawjson.Value) Format {
+	for k := range root.Members() {
+		switch string(key(k)) {
+		case "system", "anthropic_version", "anthropic_beta", "stop_sequences", "thinking", "context_management", "mcp_servers", "output_config", "container":
+			return Anthropic
+		case "max_completion_tokens", "frequency_penalty", "presence_penalty", "logit_bias", "logprobs", "response_format", "functions", "parallel_tool_calls", "reasoning_effort", "stream_options", "n", "seed", "stop":
+			return Chat
+		}
+	}
+	for t := range root.Get("tools").Elems() {
+		if t.Has("function") {
+			return Chat
+		}
+		if t.Has("input_schema") {
+			return Anthropic
+		}
+	}
+	for m := range root.Get("messages").Elems() {
+		switch role := m.Get("role"); {
+		case role.EqualStr("tool"), role.EqualStr("developer"), role.EqualStr("function"):
+			return Chat
+		}
+		if m.Has("tool_calls") || m.Has("refusal") || m.Has("name") {
+			return Chat
+		}
+		for p := range m.Get("content").Elems() {
+			switch string(p.Get("type").Raw()) {
+			case `"tool_use"`, `"tool_result"`, `"thinking"`, `"redacted_thinking"`, `"image"`, `"document"`, `"server_tool_use"`:
+				return Anthropic
+			case `"image_url"`, `"input_audio"`, `"file"`:
+				return Chat
+			}
+			if p.Has("cache_control") {
+				return Anthropic
+			}
+		}
+	}
+	if bytes.Contains(root.Get("model").Raw(), []byte("claude")) {
+		return Anthropic
+	}
+	return Chat
+}
+
+// key is a member's name, decoded only where it has escapes.
+func key(k rawjson.Value) []byte {
+	raw := k.Raw()
+	if bytes.IndexByte(raw, '\\') >= 0 {
+		return k.AppendStr(nil)
+	}
+	return raw[1 : len(raw)-1]
+}

@@ -1,0 +1,185 @@
+package wire
+
+import (
+	"bytes"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/rawjson"
+)
+
+// chatMessage reads one element of "messages" of a Chat Completions request.
+func (b *Body) chatMessage(v rawjson.Value, m *chat.Message) error {
+	var role, content, name, calls, callID, function, refusal, audio, reasoning rawjson.Value
+	for k, val := range v.Members() {
+		switch string(key(k)) {
+		case "role":
+			role = val
+		case "content":
+			content = val
+		case "name":
+			name = val
+		case "tool_calls":
+			calls = val
+		case "tool_call_id":
+			callID = val
+		case "function_call":
+			function = val
+		case "refusal":
+			refusal = val
+		case "audio":
+			audio = val
+		case "reasoning_content", "reasoning":
+			reasoning = val
+		}
+	}
+	if err := readRole(v, role, m); err != nil {
+		return err
+	}
+	var err error
+	if m.Name, err = str(name); err != nil {
+		return in(err, "name")
+	}
+	if m.Role == chat.Tool || m.Role == chat.Function {
+		return b.chatResult(v, callID, m)
+	}
+	if m.Parts, err = b.content(content, b.chatPart); err != nil {
+		return in(err, "content")
+	}
+	// Servers that show their reasoning take it back beside the content.
+	if reasoning.Kind() == rawjson.String {
+		m.Parts = append([]chat.Part{{Kind: chat.Thinking, Type: "reasoning", Text: chat.String(reasoning.Raw())}}, m.Parts...)
+	}
+	if refusal.Kind() == rawjson.String {
+		m.Parts = append(m.Parts, chat.Part{Kind: chat.Refusal, Type: "refusal", Text: chat.String(refusal.Raw())})
+	}
+	if audio.Kind() == rawjson.Object {
+		m.Parts = append(m.Parts, chat.Part{Kind: chat.Audio, Type: "audio", Raw: audio.Raw(), Media: &chat.Media{FileID: audio.Get("id").Str()}})
+	}
+	if function.Kind() == rawjson.Object {
+		p := chat.Part{Kind: chat.Call, Type: "function_call", Raw: function.Raw()}
+		if err := readFunction(function, &p, "arguments"); err != nil {
+			return in(err, "function_call")
+		}
+		m.Parts = append(m.Parts, p)
+	}
+	if err := b.chatCalls(calls, m); err != nil {
+		return in(err, "tool_calls")
+	}
+	return nil
+}
+
+// chatResult reads a message of role tool or function: it is one result.
+func (b *Body) chatResult(v, callID rawjson.Value, m *chat.Message) error {
+	p := chat.Part{Kind: chat.Result, Type: string(m.Role), Name: m.Name}
+	var err error
+	if p.ID, err = str(callID); err != nil {
+		return in(err, "tool_call_id")
+	}
+	if p.ID == "" && m.Role == chat.Tool {
+		return missing(v, "tool_call_id")
+	}
+	switch c := v.Get("content"); c.Kind() {
+	case rawjson.String, rawjson.Array:
+		if err := b.resultContent(v, "content", &p, b.chatPart); err != nil {
+			return err
+		}
+	case rawjson.Invalid, rawjson.Null:
+	default:
+		return in(wrong(c, "a string, an array or null"), "content")
+	}
+	m.Parts = b.take(1)
+	m.Parts[0] = p
+	return nil
+}
+
+func (b *Body) chatCalls(calls rawjson.Value, m *chat.Message) error {
+	switch calls.Kind() {
+	case rawjson.Invalid, rawjson.Null:
+		return nil
+	case rawjson.Array:
+	default:
+		return wrong(calls, "an array")
+	}
+	parts := b.take(len(m.Parts) + calls.Len())
+	n := copy(parts, m.Parts)
+	i := 0
+	for c := calls.First(); c.Exists(); c = c.Next() {
+		if c.Kind() != rawjson.Object {
+			return at(wrong(c, "an object"), i)
+		}
+		p := &parts[n+i]
+		*p = chat.Part{Kind: chat.Call, Type: word(c.Get("type")), Raw: c.Raw()}
+		var err error
+		if p.ID, err = member(c, "id", str); err != nil {
+			return at(err, i)
+		}
+		if f := c.Get("function"); f.Exists() {
+			if err := readFunction(f, p, "arguments"); err != nil {
+				return at(in(err, "function"), i)
+			}
+		} else if f := c.Get("custom"); f.Exists() {
+			if err := readFunction(f, p, "input"); err != nil {
+				return at(in(err, "custom"), i)
+			}
+		}
+		i++
+	}
+	m.Parts = parts
+	return nil
+}
+
+func readFunction(v rawjson.Value, p *chat.Part, args string) error {
+	if v.Kind() != rawjson.Object {
+		return wrong(v, "an object")
+	}
+	var err error
+	p.Name, err = member(v, "name", str)
+	p.Args = v.Get(args).Raw()
+	return err
+}
+
+// chatPart reads one element of a content list.
+func (b *Body) chatPart(v rawjson.Value, p *chat.Part) error {
+	t := v.Get("type")
+	if t.Kind() != rawjson.String {
+		return nil
+	}
+	p.Type = word(t)
+	p.Cached = v.Get("cache_control").Kind() == rawjson.Object
+	var err error
+	switch p.Type {
+	case "text":
+		p.Kind = chat.Text
+		p.Text, err = member(v, "text", text)
+	case "refusal":
+		p.Kind = chat.Refusal
+		p.Text, err = member(v, "refusal", text)
+	case "image_url":
+		p.Kind = chat.Image
+		u := v.Get("image_url")
+		p.Media = mediaURL(u.Get("url"))
+		p.Media.Detail = u.Get("detail").Str()
+	case "input_audio":
+		p.Kind = chat.Audio
+		a := v.Get("input_audio")
+		p.Media = &chat.Media{Type: "audio/" + a.Get("format").Str(), Data: inner(a.Get("data"))}
+	case "file":
+		p.Kind = chat.Document
+		f := v.Get("file")
+		p.Media = mediaURL(f.Get("file_data"))
+		p.Media.FileID = f.Get("file_id").Str()
+	}
+	return err
+}
+
+// mediaURL reads a reference that may be a data: URL.
+func mediaURL(v rawjson.Value) *chat.Media {
+	in := inner(v)
+	rest, ok := bytes.CutPrefix(in, []byte("data:"))
+	if !ok {
+		return &chat.Media{URL: v.Str()}
+	}
+	head, data, _ := bytes.Cut(rest, []byte(","))
+	kind, _, _ := bytes.Cut(head, []byte(";"))
+	return &chat.Media{Type: string(kind), Data: data}
+}

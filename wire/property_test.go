@@ -1,0 +1,256 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/histories"
+	"github.com/oriel-context/oriel/internal/strict"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// protocol is a request format with its generator and its judge.
+type protocol struct {
+	format wire.Format
+	draw   func(*rapid.T, histories.Options) []byte
+	judge  func([]byte) []strict.Problem
+}
+
+var protocols = []protocol{
+	{wire.Anthropic, histories.Anthropic, strict.Anthropic},
+	{wire.Chat, histories.Chat, strict.Chat},
+	{wire.Responses, histories.Responses, strict.Responses},
+}
+
+func each(t *testing.T, check func(*rapid.T, protocol)) {
+	for _, p := range protocols {
+		t.Run(p.format.String(), func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) { check(t, p) })
+		})
+	}
+}
+
+// read reads a drawn body. One with two lists of messages is refused, as it
+// must be, and is of no further use.
+func read(t *rapid.T, data []byte, f wire.Format) *wire.Body {
+	b, err := wire.Read(data, f, wire.Limits{})
+	if err != nil {
+		if strings.Contains(err.Error(), "given twice") && lists(data, f) > 1 {
+			t.Skip(err)
+		}
+		t.Fatalf("%v\n%s", err, data)
+	}
+	return b
+}
+
+// lists counts the lists of messages at the top of a body.
+func lists(data []byte, f wire.Format) int {
+	d := json.NewDecoder(bytes.NewReader(data))
+	n, depth, isKey := 0, 0, true
+	for {
+		tok, err := d.Token()
+		if err != nil {
+			return n
+		}
+		switch tok {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+			isKey = true
+			continue
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+			isKey = true
+			continue
+		}
+		if depth == 1 {
+			if isKey && (f == wire.Responses && tok == "input" || f != wire.Responses && tok == "messages") {
+				n++
+			}
+			isKey = !isKey
+		}
+	}
+}
+
+// Whatever a body holds, writing it back without a change gives the same bytes,
+// and every message is the very bytes that an ordinary JSON reader finds.
+func TestUnchangedIsByteIdentical(t *testing.T) {
+	each(t, func(t *rapid.T, p protocol) {
+		data := p.draw(t, histories.Options{Valid: rapid.Bool().Draw(t, "valid")})
+		b := read(t, data, p.format)
+		out, err := b.Write(b.Whole())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(out, data) {
+			t.Fatalf("changed\n%s\nto\n%s", data, out)
+		}
+		for i, raw := range elements(t, data, p.format) {
+			if !bytes.Equal(b.Messages[i].Raw, raw) {
+				t.Fatalf("message %d is\n%s\nwant\n%s", i, b.Messages[i].Raw, raw)
+			}
+		}
+	})
+}
+
+// elements finds the messages with the standard library.
+func elements(t *rapid.T, data []byte, f wire.Format) []json.RawMessage {
+	name := "messages"
+	if f == wire.Responses {
+		name = "input"
+	}
+	var top map[string]json.RawMessage
+	if err := json.Unmarshal(data, &top); err != nil {
+		t.Fatal(err)
+	}
+	var list []json.RawMessage
+	if top[name][0] == '"' {
+		return []json.RawMessage{top[name]}
+	}
+	if err := json.Unmarshal(top[name], &list); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// A view shows the messages that it names, in its order, each byte for byte, and
+// everything beside the list as it came.
+func TestViewIsSplicedByteForByte(t *testing.T) {
+	each(t, func(t *rapid.T, p protocol) {
+		data := p.draw(t, histories.Options{})
+		b := read(t, data, p.format)
+		made := wire.EncodeMessage(p.format, chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote("made \"here\"\n")}}})
+		var view []wire.Piece
+		var want [][]byte
+		for i := range b.Messages {
+			if rapid.Bool().Draw(t, "keep") {
+				view = append(view, wire.Piece{Index: i})
+				want = append(want, b.Messages[i].Raw)
+			}
+			if rapid.IntRange(0, 3).Draw(t, "insert") == 0 {
+				view = append(view, wire.Piece{Raw: made})
+				want = append(want, made)
+			}
+		}
+		out, err := b.Write(view)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := wire.Read(out, p.format, wire.Limits{})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		plainInput := len(b.Messages) > 0 && b.Messages[0].Raw[0] == '"'
+		for i := range again.Messages {
+			if !plainInput && !bytes.Equal(again.Messages[i].Raw, want[i]) {
+				t.Fatalf("message %d is\n%s\nwant\n%s", i, again.Messages[i].Raw, want[i])
+			}
+		}
+		if len(again.Messages) != len(want) {
+			t.Fatalf("%d messages, want %d", len(again.Messages), len(want))
+		}
+		if same(data, p.format) != same(out, p.format) {
+			t.Fatalf("fields beside the list changed:\n%s\nto\n%s", data, out)
+		}
+	})
+}
+
+// same is a body without its list of messages.
+func same(data []byte, f wire.Format) string {
+	var top map[string]json.RawMessage
+	_ = json.Unmarshal(data, &top)
+	delete(top, "messages")
+	if f == wire.Responses {
+		delete(top, "input")
+	}
+	out, _ := json.Marshal(top)
+	return string(out)
+}
+
+// Any set of exchanges that the legal cuts allow makes a body that the provider
+// takes, whatever was asked for. A history that came broken is never more broken
+// after a cut. SPEC E1, E2.
+func TestLegalCutsAreValid(t *testing.T) {
+	each(t, func(t *rapid.T, p protocol) {
+		valid := rapid.Bool().Draw(t, "valid")
+		data := p.draw(t, histories.Options{Valid: valid, Turns: rapid.IntRange(1, 8).Draw(t, "turns")})
+		b := read(t, data, p.format)
+		cuts := chat.NewCuts(b.Messages, b.Rules())
+		if valid && len(cuts.Problems) > 0 {
+			t.Fatalf("a valid history is called broken: %v\n%s", cuts.Problems, show(b))
+		}
+		want := rapid.SliceOfN(rapid.Bool(), len(cuts.Exchanges), len(cuts.Exchanges)).Draw(t, "want")
+		keep := cuts.Keep(want)
+		if !cuts.Legal(keep) {
+			t.Fatalf("Keep(%v) = %v, which is not legal", want, keep)
+		}
+		out, err := b.Write(b.Select(cuts.Messages(keep)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, after := p.judge(data), p.judge(out)
+		stuck, asked := false, false
+		for _, e := range cuts.Exchanges {
+			stuck = stuck || e.Fixed != "" && e.Broken != ""
+			asked = asked || e.Broken == "" && e.Last == chat.Asks
+		}
+		switch {
+		case valid:
+			if len(after) > 0 {
+				t.Fatalf("%v\nkept %v of\n%s%s", after[0], keep, list(cuts.Exchanges), show(b))
+			}
+		case stuck || !asked: // the provider refuses it whatever is cut
+		case !slices.Contains(keep, false):
+			if len(after) > len(before) {
+				t.Fatalf("%v\nwere\n%v\n%s", after, before, show(b))
+			}
+		default: // what can leave has left, and nothing new came
+			known := codes(before)
+			open := cuts.Exchanges[len(cuts.Exchanges)-1].Open
+			for _, problem := range after {
+				if open && (problem.Code == strict.OpenEnd || problem.Code == strict.UnansweredCall) {
+					continue // the agent is still running the call
+				}
+				if pairing[problem.Code] || !known[problem.Code] {
+					t.Fatalf("%v\nkept %v of\n%s%s", problem, keep, list(cuts.Exchanges), show(b))
+				}
+			}
+		}
+		lastPrompt := -1
+		for i := range b.Messages {
+			if b.Messages[i].Prompts() {
+				lastPrompt = i
+			}
+		}
+		if lastPrompt >= 0 && !bytes.Contains(out, b.Messages[lastPrompt].Raw) {
+			t.Fatalf("the last user message left: %s", out)
+		}
+	})
+}
+
+// pairing are the faults that leave with the exchange that has them.
+var pairing = map[string]bool{
+	strict.OrphanResult: true, strict.UnansweredCall: true, strict.ResultNotFirst: true, strict.ReasoningAlone: true,
+}
+
+func codes(problems []strict.Problem) map[string]bool {
+	m := map[string]bool{}
+	for _, p := range problems {
+		m[p.Code] = true
+	}
+	return m
+}
+
+func list(exchanges []chat.Exchange) string {
+	var out strings.Builder
+	for i, e := range exchanges {
+		fmt.Fprintf(&out, "%d: %+v\n", i, e)
+	}
+	return out.String()
+}

@@ -1,0 +1,156 @@
+package wire
+
+import (
+	"strings"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/rawjson"
+)
+
+// responsesItem reads one element of "input" of a Responses request.
+func (b *Body) responsesItem(v rawjson.Value, m *chat.Message) error {
+	t := v.Get("type")
+	if t.Exists() && t.Kind() != rawjson.String {
+		return in(wrong(t, "a string"), "type")
+	}
+	var err error
+	if m.ID, err = member(v, "id", str); err != nil {
+		return err
+	}
+	m.Type = word(t)
+	if m.Type == "message" || m.Type == "" && v.Has("role") {
+		return b.responsesMessage(v, m)
+	}
+	m.Role = chat.Assistant
+	m.Parts = b.take(1)
+	p := &m.Parts[0]
+	p.Type, p.Raw = m.Type, v.Raw()
+	return b.responsesOther(v, m, p)
+}
+
+func (b *Body) responsesMessage(v rawjson.Value, m *chat.Message) error {
+	if err := readRole(v, v.Get("role"), m); err != nil {
+		return err
+	}
+	content := v.Get("content")
+	if !content.Exists() {
+		return missing(v, "content")
+	}
+	var err error
+	if m.Parts, err = b.content(content, b.responsesPart); err != nil {
+		return in(err, "content")
+	}
+	return nil
+}
+
+// responsesOther reads every item that is not a message.
+func (b *Body) responsesOther(v rawjson.Value, m *chat.Message, p *chat.Part) error {
+	switch m.Type {
+	case "reasoning":
+		p.Kind = chat.Thinking
+		p.Signed = v.Get("encrypted_content").Kind() == rawjson.String || m.ID != ""
+		return b.reasoningText(v, p)
+	case "compaction", "compaction_summary", "context_compaction":
+		p.Kind = chat.Compaction
+		return nil
+	case "item_reference":
+		p.Kind, p.ID = chat.Reference, m.ID
+		return nil
+	case "mcp_list_tools", "additional_tools":
+		p.Kind = chat.Catalog
+		return nil
+	case "tool_search_output":
+		p.Kind = chat.Catalog
+		return nil
+	case "mcp_approval_request":
+		p.Kind = chat.Call
+		return readCall(v, p, "id", "arguments")
+	case "mcp_approval_response":
+		p.Kind, m.Role = chat.Result, chat.Tool
+		var err error
+		p.ID, err = member(v, "approval_request_id", str)
+		return err
+	}
+	switch {
+	case strings.HasSuffix(m.Type, "_output") && v.Has("call_id"):
+		p.Kind, m.Role = chat.Result, chat.Tool
+		var err error
+		if p.ID, err = member(v, "call_id", str); err != nil {
+			return err
+		}
+		return b.resultContent(v, "output", p, b.responsesPart)
+	case strings.HasSuffix(m.Type, "_call"):
+		p.Kind = chat.Call
+		for _, args := range []string{"arguments", "input", "action", "operation"} {
+			if v.Has(args) {
+				p.Args = v.Get(args).Raw()
+				break
+			}
+		}
+		var err error
+		if p.Name, err = member(v, "name", str); err != nil {
+			return err
+		}
+		if p.Name == "" {
+			p.Name = strings.TrimSuffix(m.Type, "_call")
+		}
+		if p.ID, err = member(v, "call_id", str); err != nil {
+			return err
+		}
+		// Without an id to answer to, the provider ran it itself.
+		p.Hosted = p.ID == ""
+		return nil
+	}
+	return nil
+}
+
+// reasoningText reads the summary of a reasoning item, where it has one.
+func (b *Body) reasoningText(v rawjson.Value, p *chat.Part) error {
+	for _, name := range []string{"summary", "content"} {
+		list := v.Get(name)
+		if list.Kind() != rawjson.Array || list.Len() == 0 {
+			continue
+		}
+		parts, err := b.content(list, b.responsesPart)
+		if err != nil {
+			return in(err, name)
+		}
+		p.Parts = append(p.Parts, parts...)
+	}
+	return nil
+}
+
+// responsesPart reads one element of an item's content.
+func (b *Body) responsesPart(v rawjson.Value, p *chat.Part) error {
+	t := v.Get("type")
+	if t.Kind() != rawjson.String {
+		return nil
+	}
+	p.Type = word(t)
+	var err error
+	switch p.Type {
+	case "input_text", "output_text", "text", "summary_text", "reasoning_text":
+		p.Kind = chat.Text
+		p.Text, err = member(v, "text", text)
+	case "refusal":
+		p.Kind = chat.Refusal
+		p.Text, err = member(v, "refusal", text)
+	case "input_image", "computer_screenshot":
+		p.Kind = chat.Image
+		p.Media = mediaURL(v.Get("image_url"))
+		p.Media.FileID = v.Get("file_id").Str()
+		p.Media.Detail = v.Get("detail").Str()
+	case "input_file":
+		p.Kind = chat.Document
+		p.Media = mediaURL(v.Get("file_data"))
+		p.Media.FileID = v.Get("file_id").Str()
+		if u := v.Get("file_url"); u.Exists() {
+			p.Media.URL = u.Str()
+		}
+	case "input_audio":
+		p.Kind = chat.Audio
+		a := v.Get("input_audio")
+		p.Media = &chat.Media{Type: "audio/" + a.Get("format").Str(), Data: inner(a.Get("data"))}
+	}
+	return err
+}
