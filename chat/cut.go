@@ -9,12 +9,17 @@ type Cuts struct {
 	// asksFirst says that the history, less the system run and what is broken,
 	// begins with a user's message, so that every view of it must too.
 	asksFirst bool
+	// tail is the first exchange of the run of questions at the end.
+	tail int
 }
 
 // NewCuts reads the legal cuts of a history.
 func NewCuts(msgs []Message, rules Rules) *Cuts {
 	ex, problems := Split(msgs, rules)
-	c := &Cuts{Exchanges: ex, Problems: problems}
+	c := &Cuts{Exchanges: ex, Problems: problems, tail: len(ex)}
+	for c.tail > 0 && ex[c.tail-1].First == Asks {
+		c.tail--
+	}
 	for i := range ex {
 		if ex[i].First != Fore && ex[i].Broken == "" {
 			c.asksFirst = ex[i].First == Asks
@@ -74,15 +79,21 @@ func (c *Cuts) mend(keep []bool, i int) {
 	if before >= 0 {
 		last = c.Exchanges[before].Last
 	}
+	add := -1
 	switch first := c.Exchanges[i].First; {
 	case first == Asks && (last == Asks || last == Returns):
-		if j := c.reply(before, i); j >= 0 {
-			keep[j] = true
+		add = c.reply(before, i)
+		if add < 0 && last == Returns && i >= c.tail && c.Exchanges[before+1].Broken == "" {
+			// A user broke into that turn. The results may not stand before the
+			// newest question as if their loop were still running.
+			add = before + 1
 		}
 	case first != Asks && (last == Answers || last == Fore && c.asksFirst):
-		if j := c.question(before, i); j >= 0 {
-			keep[j] = true
-		}
+		add = c.question(before, i)
+	}
+	if add >= 0 {
+		keep[add] = true
+		c.mend(keep, i) // the gap is smaller now and may need more
 	}
 }
 

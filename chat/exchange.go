@@ -55,8 +55,8 @@ func Split(msgs []Message, rules Rules) ([]Exchange, []Problem) {
 	s.join()
 	s.judge()
 	s.fix()
-	s.judgeStart()
 	s.judgeReminders()
+	s.judgeStart()
 	slices.SortStableFunc(s.problems, func(a, b Problem) int { return a.Message - b.Message })
 	return s.out, s.problems
 }
@@ -207,6 +207,35 @@ func (s *splitter) fix() {
 		}
 	}
 	s.keep(len(s.msgs)-1, "newest exchange")
+	s.fixThinking()
+}
+
+// fixThinking keeps the thinking that a running tool loop began with, where the
+// newest call has none of its own: Anthropic, whose models think once a loop
+// unless told otherwise, refuses a loop that begins without it.
+func (s *splitter) fixThinking() {
+	if !s.rules.RunsMerge {
+		return
+	}
+	newest := len(s.out) - 1
+	if s.out[newest].First == Asks && newest > 0 {
+		newest-- // words after the results are part of the same turn
+	}
+	if e := s.out[newest]; e.First != Answers || e.Last == Answers || s.msgs[e.Start].startsThinking() {
+		return
+	}
+	first := newest
+	for i := newest - 1; i >= 0; i-- {
+		e := s.out[i]
+		if e.First == Answers && e.Last != Answers {
+			first = i
+		} else if e.First != Asks || i == 0 || s.out[i-1].Last != Returns {
+			break
+		}
+	}
+	if s.msgs[s.out[first].Start].startsThinking() {
+		s.keep(s.out[first].Start, "thinking that the running loop began with")
+	}
 }
 
 // keep fixes the exchange of a message.

@@ -207,3 +207,8 @@ func (m *Message) endsThinking() bool {
 	n := len(m.Parts)
 	return m.Role == Assistant && n > 0 && m.Parts[n-1].Kind == Thinking
 }
+
+// startsThinking reports whether an assistant thinks before it says anything.
+func (m *Message) startsThinking() bool {
+	return m.Role == Assistant && len(m.Parts) > 0 && m.Parts[0].Kind == Thinking
+}

@@ -292,7 +292,7 @@ func (b *Body) content(v rawjson.Value, part func(rawjson.Value, *chat.Part) err
 // not cost a thousand allocations.
 func (b *Body) take(n int) []chat.Part {
 	if n > len(b.parts) {
-		b.parts = make([]chat.Part, max(n, 64))
+		b.parts = make([]chat.Part, max(n, min(64, 2*len(b.Messages))))
 	}
 	p := b.parts[:n:n]
 	b.parts = b.parts[n:]

@@ -188,7 +188,7 @@ func TestLegalCutsAreValid(t *testing.T) {
 		want := rapid.SliceOfN(rapid.Bool(), len(cuts.Exchanges), len(cuts.Exchanges)).Draw(t, "want")
 		keep := cuts.Keep(want)
 		if !cuts.Legal(keep) {
-			t.Fatalf("Keep(%v) = %v, which is not legal", want, keep)
+			t.Fatalf("Keep(%v) = %v, which is not legal but %v\n%s", want, keep, cuts.Keep(keep), list(cuts.Exchanges))
 		}
 		out, err := b.Write(b.Select(cuts.Messages(keep)))
 		if err != nil {

@@ -72,7 +72,7 @@ func equalString(s []byte, want string) bool {
 	if len(s) <= len(want) {
 		return string(s) == want && bytes.IndexByte(s, '\\') < 0
 	}
-	if len(s) > 6*len(want) {
+	if len(s) > 6*len(want) || s[0] != want[0] && s[0] != '\\' {
 		return false
 	}
 	for {

@@ -1,0 +1,174 @@
+package oriel_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/oriel-context/oriel"
+
+// rooms lists the folders from the lowest to the highest. A room imports only
+// rooms that stand before it. Programs and test material under internal stand
+// last: they may import anything, and no room imports them.
+var rooms = []string{
+	"internal/rawjson",
+	"chat",
+	"wire",
+	"token/bpe",
+	"token",
+	"cmd/oriel",
+	"",
+	"internal/strict",
+	"internal/histories",
+	"internal/transcript",
+	"internal/script",
+	"internal/bpegen",
+	"internal/checkhistories",
+}
+
+// packages calls visit for the files of every package of this module.
+func packages(t *testing.T, visit func(dir string, files []string)) {
+	t.Helper()
+	byDir := map[string][]string{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if d.Name() == "testdata" || path != "." && strings.HasPrefix(d.Name(), ".") {
+				return filepath.SkipDir
+			}
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); path != "." && err == nil {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if strings.HasSuffix(path, ".go") {
+			dir := filepath.ToSlash(filepath.Dir(path))
+			if dir == "." {
+				dir = ""
+			}
+			byDir[dir] = append(byDir[dir], path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(byDir) < 5 {
+		t.Fatalf("only %d packages found", len(byDir))
+	}
+	for dir, files := range byDir {
+		visit(dir, files)
+	}
+}
+
+func TestLowerRoomsNeverImportHigherOnes(t *testing.T) {
+	packages(t, func(dir string, files []string) {
+		own := room(dir)
+		if own < 0 {
+			t.Errorf("%s: no place among the rooms: give it one in rules_test.go and docs/architecture.md", dir)
+			return
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			for _, spec := range f.Imports {
+				path, _ := strconv.Unquote(spec.Path.Value)
+				rest, inside := strings.CutPrefix(path+"/", module+"/")
+				if other := room(strings.TrimSuffix(rest, "/")); inside && other > own {
+					t.Errorf("%s: imports %s, which is a higher room", file, path)
+				}
+			}
+		}
+	})
+}
+
+// room is the place of a folder: its own, or that of the room it lies in.
+func room(dir string) int {
+	for d := dir; ; d = filepath.ToSlash(filepath.Dir(d)) {
+		if i := slices.Index(rooms, d); i >= 0 && (d != "" || dir == "") {
+			return i
+		}
+		if !strings.Contains(d, "/") {
+			return -1
+		}
+	}
+}
+
+func TestEveryPackageHasOneComment(t *testing.T) {
+	packages(t, func(dir string, files []string) {
+		comments := 0
+		code := 0
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			code++
+			f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.PackageClauseOnly|parser.ParseComments)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			if f.Doc != nil && len(strings.Fields(f.Doc.Text())) > 3 {
+				comments++
+			}
+		}
+		if code > 0 && comments != 1 {
+			t.Errorf("%s: %d package comments, want one", dir, comments)
+		}
+	})
+}
+
+// docs/spec.md names tests: they exist. Tests name lines of it: they are there.
+func TestSpecIsTrue(t *testing.T) {
+	raw, err := os.ReadFile("docs/spec.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := string(raw)
+	var code strings.Builder
+	packages(t, func(_ string, files []string) {
+		for _, file := range files {
+			if !strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			raw, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code.Write(raw)
+		}
+	})
+	tests := code.String()
+	names := regexp.MustCompile(`\b(Test|Fuzz)[A-Z]\w+`).FindAllString(spec, -1)
+	if len(names) < 10 {
+		t.Errorf("docs/spec.md names only %d tests", len(names))
+	}
+	for _, name := range names {
+		if !strings.Contains(tests, "func "+name+"(") {
+			t.Errorf("docs/spec.md names %s, which does not exist", name)
+		}
+	}
+	for _, m := range regexp.MustCompile(`// .*\bSPEC ([A-E]\d+(?:, [A-E]\d+)*)`).FindAllStringSubmatch(tests, -1) {
+		for _, line := range strings.Split(m[1], ", ") {
+			if !strings.Contains(spec, "| "+line+" |") {
+				t.Errorf("a test names SPEC %s, which docs/spec.md does not have", line)
+			}
+		}
+	}
+}
