@@ -1,0 +1,116 @@
+package token
+
+import (
+	"hash/maphash"
+	"sync"
+)
+
+// Cache keeps counts by the content's hash, so that a message that comes back
+// with every request costs one hash and one look-up. It holds counts of the
+// encoding only, before any multiplier or calibration, and one cache serves
+// all models. It is bounded, forgets what has not been asked for the longest
+// (roughly: by halves), and is safe for concurrent use.
+type Cache struct {
+	seed   maphash.Seed
+	shards [cacheShards]cacheShard
+	// half is the most entries of one generation of a shard.
+	half int
+}
+
+const (
+	cacheShards = 32
+	// DefaultCacheSize is the number of entries of a NewCache(0): some 20 MB
+	// when full, and more messages than a machine has agents for.
+	DefaultCacheSize = 1 << 18
+)
+
+type cacheKey struct{ hash, rules uint64 }
+
+// cacheValue is a raw count in 12 bytes.
+type cacheValue struct {
+	text, fixed int32
+	rough       bool
+}
+
+type cacheShard struct {
+	mu sync.Mutex // guards both maps
+	// young takes new entries; when it is full it becomes old, and what old
+	// held is gone unless it was asked for meanwhile.
+	young, old map[cacheKey]cacheValue
+	_          [64]byte // keeps neighbours off one cache line
+}
+
+// NewCache makes a cache of about so many entries; 0 means DefaultCacheSize.
+func NewCache(entries int) *Cache {
+	if entries <= 0 {
+		entries = DefaultCacheSize
+	}
+	c := &Cache{seed: maphash.MakeSeed(), half: max(1, entries/cacheShards/2)}
+	for i := range c.shards {
+		c.shards[i].young = map[cacheKey]cacheValue{}
+	}
+	return c
+}
+
+// Len is the number of entries.
+func (c *Cache) Len() int {
+	n := 0
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.mu.Lock()
+		n += len(s.young) + len(s.old)
+		s.mu.Unlock()
+	}
+	return n
+}
+
+// rules is a number for everything about a model that a raw count depends on.
+func (c *Cache) rules(m Model) uint64 {
+	return maphash.Comparable(c.seed, struct {
+		encoding  string
+		structure Structure
+		image     ImageRule
+		// Whether text or the length of opaque data decides depends on it.
+		multiplier float64
+	}{m.Encoding, m.structure, m.image, m.Multiplier})
+}
+
+func (c *Cache) key(rules uint64, content []byte, shape uint64) cacheKey {
+	// The length and the shape go beside the hash, so that a false hit needs
+	// all three to agree.
+	return cacheKey{maphash.Bytes(c.seed, content), rules ^ uint64(len(content))<<20 ^ shape*0x9e3779b97f4a7c15}
+}
+
+func (c *Cache) get(k cacheKey) (raw, bool) {
+	s := &c.shards[k.hash%cacheShards]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok := s.young[k]
+	if !ok {
+		if v, ok = s.old[k]; !ok {
+			return raw{}, false
+		}
+		delete(s.old, k)
+		s.add(k, v, c.half)
+	}
+	return raw{int(v.text), int(v.fixed), v.rough}, true
+}
+
+func (c *Cache) put(k cacheKey, r raw) {
+	const most = 1<<31 - 1
+	if r.text > most || r.fixed > most || r.fixed < -most {
+		return
+	}
+	s := &c.shards[k.hash%cacheShards]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.add(k, cacheValue{int32(r.text), int32(r.fixed), r.rough}, c.half)
+}
+
+// add is called with the lock held.
+func (s *cacheShard) add(k cacheKey, v cacheValue, half int) {
+	if _, ok := s.young[k]; !ok && len(s.young) >= half {
+		s.old, s.young = s.young, make(map[cacheKey]cacheValue, half/2)
+	}
+	s.young[k] = v
+}

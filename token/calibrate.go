@@ -1,0 +1,279 @@
+package token
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+)
+
+// Calibration learns how a model's real counts follow from local ones. The
+// zero value is ready. It is safe for concurrent use, and its JSON form keeps
+// what it has learnt.
+//
+// The method: for each model the newest pairs (local x, reported y) are kept.
+// Two laws are tried. The ratio law y = a·x takes the median of the newest few
+// ratios. The line y = a·x + b, for a provider that adds a fixed prompt of its
+// own, is fitted as y/x = a + b/x, since errors grow with size: b is the median
+// slope between pairs that lie far enough apart (Theil and Sen), a the median
+// of what is left; it is tried only once the sizes seen differ enough to tell
+// b from a. The law with the smaller error holds. Medians bear up to about a quarter of wild values; pairs that
+// are absurd or tiny never get in; and when the newest few pairs all miss on
+// the same side the older ones are dropped, because then the provider has
+// changed. The error bar is the 90th percentile of the relative errors that
+// the law makes on the pairs it was made from.
+type Calibration struct {
+	mu     sync.Mutex // guards all below
+	models map[string]*track
+	clock  uint64 // counts observations, to find the track idle for longest
+}
+
+const (
+	calibrateMinTokens = 500  // smaller requests are all structure
+	calibrateMinRatio  = 0.3  // outside of these a pair is a mistake:
+	calibrateMaxRatio  = 4.0  // a truncated request, another model
+	calibratePairs     = 64   // kept for each model
+	calibrateFew       = 3    // needed to call a count calibrated
+	calibrateRecent    = 7    // ratios that the ratio law looks at
+	calibrateRun       = 5    // misses on one side that mean a change
+	calibrateMiss      = 0.10 // relative error of such a miss
+	calibrateSpread    = 1.3  // largest size over smallest, for the line
+	calibrateGap       = 0.15 // of the largest 1/size, between two pairs
+	calibrateModels    = 256  // kept in all
+	calibrateBetter    = 0.9  // error of the line over that of the ratio
+	calibrateFloor     = 0.005
+)
+
+// Scale is what calibration makes of an estimate: Slope·estimate + Offset. The
+// zero Scale changes nothing.
+type Scale struct {
+	Slope  float64 `json:"slope"`
+	Offset float64 `json:"offset"`
+	// Error is the relative error to expect.
+	Error float64 `json:"error"`
+	// N is the number of observations behind it.
+	N int `json:"n"`
+}
+
+// Calibrated reports whether there is enough behind the scale to use it.
+func (s Scale) Calibrated() bool { return s.N >= calibrateFew && s.Slope > 0 }
+
+// Apply corrects a local total.
+func (s Scale) Apply(local int) int {
+	if !s.Calibrated() {
+		return local
+	}
+	return max(0, int(math.Round(s.Slope*float64(local)+s.Offset)))
+}
+
+type pair struct{ x, y float64 }
+
+type track struct {
+	pairs []pair // oldest first
+	used  uint64
+	scale Scale
+	stale bool
+}
+
+// Observe learns from one call: local is [Breakdown.Local] of the request that
+// was sent, reported the provider's count of its whole input, cache reads and
+// writes included ([Usage.Prompt]). model is any key; Model.ID is the usual
+// one. It reports whether the pair was taken.
+func (c *Calibration) Observe(model string, local, reported int) bool {
+	p := pair{float64(local), float64(reported)}
+	if local < calibrateMinTokens || reported <= 0 {
+		return false
+	}
+	if r := p.y / p.x; r < calibrateMinRatio || r > calibrateMaxRatio {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.track(model).add(p)
+	return true
+}
+
+// Scale gives what has been learnt about a model; the zero Scale if nothing.
+func (c *Calibration) Scale(model string) Scale {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.models[model]
+	if t == nil {
+		return Scale{}
+	}
+	if t.stale {
+		t.scale, t.stale = fit(t.pairs), false
+	}
+	return t.scale
+}
+
+// track is called with the lock held.
+func (c *Calibration) track(model string) *track {
+	c.clock++
+	t := c.models[model]
+	if t == nil {
+		if c.models == nil {
+			c.models = map[string]*track{}
+		}
+		if len(c.models) >= calibrateModels {
+			// Clients choose model names, so their number must be bounded.
+			idle, least := "", uint64(math.MaxUint64)
+			for name, o := range c.models {
+				if o.used < least {
+					idle, least = name, o.used
+				}
+			}
+			delete(c.models, idle)
+		}
+		t = &track{}
+		c.models[model] = t
+	}
+	t.used = c.clock
+	return t
+}
+
+func (t *track) add(p pair) {
+	t.pairs = append(t.pairs, p)
+	if over := len(t.pairs) - calibratePairs; over > 0 {
+		t.pairs = slices.Delete(t.pairs, 0, over)
+	}
+	t.stale = true
+	if len(t.pairs) < 2*calibrateRun {
+		return
+	}
+	cut := len(t.pairs) - calibrateRun
+	before := fit(t.pairs[:cut])
+	side := 0
+	for _, p := range t.pairs[cut:] {
+		switch e := (p.y - before.at(p.x)) / p.y; {
+		case e > calibrateMiss:
+			side++
+		case e < -calibrateMiss:
+			side--
+		}
+	}
+	if side == calibrateRun || side == -calibrateRun {
+		t.pairs = slices.Delete(t.pairs, 0, cut)
+	}
+}
+
+func (s Scale) at(x float64) float64 { return s.Slope*x + s.Offset }
+
+// fit makes the better of the two laws.
+func fit(pairs []pair) Scale {
+	n := len(pairs)
+	if n == 0 {
+		return Scale{}
+	}
+	recent := pairs[max(0, n-calibrateRecent):]
+	ratios := make([]float64, len(recent))
+	for i, p := range recent {
+		ratios[i] = p.y / p.x
+	}
+	best := Scale{Slope: median(ratios), N: n}
+	errs := best.errors(recent)
+	if line, ok := fitLine(pairs); ok {
+		// Over all pairs: a line has to explain small and large requests.
+		// It has one more number to play with, so it must be clearly better.
+		if e := line.errors(pairs); bounded(e) < calibrateBetter*bounded(best.errors(pairs)) {
+			best, errs = line, e
+		}
+	}
+	slices.Sort(errs)
+	best.Error = max(errs[(len(errs)*9-1)/10], calibrateFloor)
+	return best
+}
+
+// bounded is the mean of the errors, none of which counts for more than a
+// miss: wild values must not choose the law.
+func bounded(errs []float64) float64 {
+	sum := 0.0
+	for _, e := range errs {
+		sum += min(e, calibrateMiss)
+	}
+	return sum / float64(len(errs))
+}
+
+func fitLine(pairs []pair) (Scale, bool) {
+	if len(pairs) < calibrateFew+1 {
+		return Scale{}, false
+	}
+	lo, hi := math.Inf(1), 0.0
+	for _, p := range pairs {
+		lo, hi = min(lo, p.x), max(hi, p.x)
+	}
+	if hi < calibrateSpread*lo {
+		return Scale{}, false
+	}
+	gap := calibrateGap / lo // 1/x is largest at lo
+	var slopes []float64
+	for i, p := range pairs {
+		for _, q := range pairs[i+1:] {
+			if du := 1/q.x - 1/p.x; math.Abs(du) >= gap {
+				slopes = append(slopes, (q.y/q.x-p.y/p.x)/du)
+			}
+		}
+	}
+	if len(slopes) < calibrateFew {
+		return Scale{}, false
+	}
+	s := Scale{Offset: median(slopes), N: len(pairs)}
+	rest := make([]float64, len(pairs))
+	for i, p := range pairs {
+		rest[i] = (p.y - s.Offset) / p.x
+	}
+	s.Slope = median(rest)
+	return s, s.Slope >= calibrateMinRatio && s.Slope <= calibrateMaxRatio
+}
+
+// errors are the relative errors on the pairs.
+func (s Scale) errors(pairs []pair) []float64 {
+	e := make([]float64, len(pairs))
+	for i, p := range pairs {
+		e[i] = math.Abs(p.y-s.at(p.x)) / p.y
+	}
+	return e
+}
+
+// median sorts v.
+func median(v []float64) float64 {
+	slices.Sort(v)
+	n := len(v)
+	if n%2 == 1 {
+		return v[n/2]
+	}
+	return (v[n/2-1] + v[n/2]) / 2
+}
+
+// MarshalJSON writes the pairs of every model, oldest first:
+// {"model":[[local,reported],…]}.
+func (c *Calibration) MarshalJSON() ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make(map[string][][2]int, len(c.models))
+	for name, t := range c.models {
+		for _, p := range t.pairs {
+			out[name] = append(out[name], [2]int{int(p.x), int(p.y)})
+		}
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON replaces what was learnt. Pairs that Observe would refuse are
+// left out.
+func (c *Calibration) UnmarshalJSON(data []byte) error {
+	var in map[string][][2]int
+	if err := json.Unmarshal(data, &in); err != nil {
+		return fmt.Errorf("read calibration: %w", err)
+	}
+	c.mu.Lock()
+	c.models, c.clock = nil, 0
+	c.mu.Unlock()
+	for name, pairs := range in {
+		for _, p := range pairs {
+			c.Observe(name, p[0], p[1])
+		}
+	}
+	return nil
+}

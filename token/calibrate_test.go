@@ -1,0 +1,234 @@
+package token
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/oriel-context/oriel/chat"
+	"pgregory.net/rapid"
+)
+
+// provider reports slope·x + offset with noise of one percent.
+type provider struct {
+	slope, offset float64
+	rnd           *rand.Rand
+}
+
+func (p provider) truth(x int) float64 { return p.slope*float64(x) + p.offset }
+
+func (p provider) report(x int) int {
+	return int(math.Round(p.truth(x) * (1 + 0.01*p.rnd.NormFloat64())))
+}
+
+func relative(got int, want float64) float64 { return math.Abs(float64(got)-want) / want }
+
+// SPEC B6: after a few calls an estimate is within 3%. A conversation grows, as
+// agents' do; the next request is judged before it is learnt from.
+func TestCalibrationFollowsAGrowingConversation(t *testing.T) {
+	for _, slope := range []float64{1, 1.1, 1.25, 1.45, 1.6} {
+		for _, offset := range []float64{0, 500, 2000, 5000} {
+			var off []float64
+			for seed := range uint64(30) {
+				p := provider{slope, offset, rand.New(rand.NewPCG(seed, 1))}
+				var c Calibration
+				x := 8_000 + p.rnd.IntN(20_000)
+				for call := range 40 {
+					if call >= 5 {
+						off = append(off, relative(c.Scale("m").Apply(x), p.truth(x)))
+					}
+					c.Observe("m", x, p.report(x))
+					x += 500 + p.rnd.IntN(3_000)
+				}
+			}
+			// 95 of 100 predictions are within 3%, and half within 1%.
+			m := median(off)
+			if p95 := off[len(off)*95/100]; p95 > 0.03 || m > 0.01 {
+				t.Errorf("slope %v, offset %v: median error %.3f, 95th percentile %.3f", slope, offset, m, p95)
+			}
+		}
+	}
+}
+
+// Sizes at random, as many conversations at once give them.
+func TestCalibrationFindsSlopeAndOffset(t *testing.T) {
+	for seed := range uint64(50) {
+		rnd := rand.New(rand.NewPCG(seed, 2))
+		p := provider{1 + 0.6*rnd.Float64(), 5000 * rnd.Float64(), rnd}
+		var c Calibration
+		lo, hi := 200_000, 0
+		for range 20 {
+			x := 3_000 + rnd.IntN(150_000)
+			lo, hi = min(lo, x), max(hi, x)
+			c.Observe("m", x, p.report(x))
+		}
+		s := c.Scale("m")
+		for _, x := range []int{lo, (lo + hi) / 2, hi, 2 * hi} {
+			if e := relative(s.Apply(x), p.truth(x)); e > 0.03 {
+				t.Errorf("seed %d, slope %.2f, offset %.0f: %+v is off by %.3f at %d", seed, p.slope, p.offset, s, e, x)
+			}
+		}
+		if s.Error < calibrateFloor || s.Error > 0.05 {
+			t.Errorf("seed %d: error bar %.3f for noise of 0.01", seed, s.Error)
+		}
+	}
+}
+
+func TestCalibrationBearsWildValues(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 3))
+	p := provider{1.3, 1000, rnd}
+	var c Calibration
+	for i := range 60 {
+		x := 5_000 + rnd.IntN(100_000)
+		y := p.report(x)
+		switch {
+		case i%6 == 3: // another request's number
+			y = int(float64(y) * (0.5 + 2*rnd.Float64()))
+		case i%10 == 7: // nonsense
+			y = []int{0, -5, 1, x * 100}[rnd.IntN(4)]
+		}
+		c.Observe("m", x, y)
+		if i < 20 {
+			continue
+		}
+		if e := relative(c.Scale("m").Apply(60_000), p.truth(60_000)); e > 0.05 {
+			t.Fatalf("call %d: off by %.3f, %+v", i, e, c.Scale("m"))
+		}
+	}
+}
+
+func TestCalibrationNoticesAChange(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(4, 4))
+	var c Calibration
+	old, now := provider{1.0, 0, rnd}, provider{1.35, 0, rnd}
+	x := func() int { return 20_000 + rnd.IntN(50_000) }
+	for range 60 {
+		n := x()
+		c.Observe("m", n, old.report(n))
+	}
+	for range calibrateRun + 2 {
+		n := x()
+		c.Observe("m", n, now.report(n))
+	}
+	if e := relative(c.Scale("m").Apply(40_000), now.truth(40_000)); e > 0.03 {
+		t.Errorf("off by %.3f, %+v", e, c.Scale("m"))
+	}
+}
+
+func TestCalibrationRefusesWhatTeachesNothing(t *testing.T) {
+	var c Calibration
+	for _, p := range [][2]int{{0, 0}, {100, 120}, {499, 600}, {1000, 0}, {1000, -1}, {1000, 100}, {1000, 5000}, {-5, 9}} {
+		if c.Observe("m", p[0], p[1]) {
+			t.Errorf("%v was taken", p)
+		}
+	}
+	if s := c.Scale("m"); s != (Scale{}) || s.Calibrated() || s.Apply(123) != 123 {
+		t.Errorf("%+v", s)
+	}
+	if !c.Observe("m", 1000, 1200) || c.Scale("m").Calibrated() {
+		t.Error("one observation is not a calibration")
+	}
+}
+
+func TestCalibrationHasABoundedMemory(t *testing.T) {
+	var c Calibration
+	for i := range 3 * calibrateModels {
+		for range 2 * calibratePairs {
+			c.Observe("busy", 1000, 1100)
+			if i > 0 {
+				break
+			}
+		}
+		c.Observe(fmt.Sprint("m", i), 1000, 1100)
+	}
+	if n := len(c.models); n != calibrateModels {
+		t.Errorf("%d models", n)
+	}
+	if s := c.Scale("busy"); s.N != calibratePairs {
+		t.Errorf("the busy model has %d observations", s.N)
+	}
+}
+
+func TestCalibrationSurvivesStorage(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var a, b Calibration
+		for range rapid.IntRange(0, 30).Draw(t, "n") {
+			x := rapid.IntRange(500, 200_000).Draw(t, "x")
+			a.Observe(rapid.SampledFrom([]string{"m", "n"}).Draw(t, "model"), x, x+rapid.IntRange(0, 2*x).Draw(t, "more"))
+		}
+		data, err := json.Marshal(&a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(data, &b); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range []string{"m", "n"} {
+			if d := cmp.Diff(a.Scale(m), b.Scale(m)); d != "" {
+				t.Fatal(d)
+			}
+			if s := a.Scale(m); math.IsNaN(s.Slope) || math.IsInf(s.Offset, 0) {
+				t.Fatalf("%+v", s)
+			}
+		}
+	})
+	if err := new(Calibration).UnmarshalJSON([]byte(`[`)); err == nil {
+		t.Error("broken JSON was taken")
+	}
+}
+
+func TestCalibrationServesManyAtOnce(t *testing.T) {
+	var c Calibration
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 200 {
+				x := 1000 + 17*i
+				c.Observe(fmt.Sprint(g%3), x, x*5/4)
+				c.Scale(fmt.Sprint(i % 3))
+				if i%50 == 0 {
+					if _, err := json.Marshal(&c); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if s := c.Scale("0"); math.Abs(s.Slope-1.25) > 0.01 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestACounterUsesItsScale(t *testing.T) {
+	m := Builtin().Lookup("claude-opus-5")
+	r := &chat.Request{Messages: transcript(20, 2000)}
+	plain := NewCounter(m, Options{}).Request(r)
+	s := Scale{Slope: 0.9, Offset: 1500, Error: 0.01, N: 5}
+	b := NewCounter(m, Options{Scale: s}).Request(r)
+	if plain.Accuracy != Estimate || b.Accuracy != Calibrated || b.Error != 0.01 || b.Local != plain.Local {
+		t.Errorf("%+v", b)
+	}
+	if e := relative(b.Total, float64(s.Apply(plain.Local))); e > 0.001 {
+		t.Errorf("%d, want %d", b.Total, s.Apply(plain.Local))
+	}
+	// What is exact stays so.
+	exact := NewCounter(Builtin().Lookup("gpt-4o"), Options{Scale: s}).Request(r)
+	if exact.Accuracy != Exact || exact.Total != exact.Local {
+		t.Errorf("%s, %d of %d", exact.Accuracy, exact.Total, exact.Local)
+	}
+}
+
+func BenchmarkObserveAndScale(b *testing.B) {
+	var c Calibration
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for b.Loop() {
+		x := 1000 + rnd.IntN(100_000)
+		c.Observe("m", x, x*5/4)
+		c.Scale("m")
+	}
+}

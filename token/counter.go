@@ -1,0 +1,230 @@
+package token
+
+import (
+	"github.com/oriel-context/oriel/chat"
+)
+
+// Accuracy says how good a count is.
+type Accuracy string
+
+const (
+	Exact      Accuracy = "exact"
+	Estimate   Accuracy = "estimate"
+	Calibrated Accuracy = "calibrated"
+)
+
+// Count is a number of tokens and how good it is.
+type Count struct {
+	Tokens   int      `json:"tokens"`
+	Accuracy Accuracy `json:"accuracy"`
+}
+
+// Breakdown is the count of a whole request:
+// Total = System + Tools + Overhead + the sum of Messages.
+type Breakdown struct {
+	Total  int `json:"total"`
+	System int `json:"system"`
+	Tools  int `json:"tools"`
+	// Messages has the content of each message.
+	Messages []int `json:"messages"`
+	// Overhead is what the provider adds around it all; the share of one
+	// message is [Counter.Overhead].
+	Overhead int `json:"overhead"`
+	// Local is the total before calibration: what [Calibration.Observe] wants
+	// beside the reported number.
+	Local    int      `json:"local"`
+	Accuracy Accuracy `json:"accuracy"`
+	// Error is the relative error to expect of a calibrated Total; 0 when it is
+	// not known, or nothing.
+	Error float64 `json:"error,omitempty"`
+}
+
+// Options are what a counter may be given.
+type Options struct {
+	// Cache keeps counts from one request to the next; nil for none.
+	Cache *Cache
+	// Scale corrects estimates; the zero Scale leaves them alone.
+	Scale Scale
+}
+
+// Counter counts for one model. It is immutable and safe for concurrent use.
+type Counter struct {
+	model Model
+	enc   encoder
+	exact bool
+	cache *Cache
+	rules uint64 // tells this counter's entries in the cache from others'
+	scale Scale
+}
+
+// NewCounter makes a counter for a model of a table. Making one is cheap.
+func NewCounter(m Model, o Options) *Counter {
+	enc, ok := encoderFor(m.Encoding)
+	c := &Counter{model: m, enc: enc, exact: m.Exact && ok, cache: o.Cache, scale: o.Scale}
+	if c.model.Multiplier <= 0 {
+		c.model.Multiplier = 1
+	}
+	if c.cache != nil {
+		c.rules = c.cache.rules(m)
+	}
+	return c
+}
+
+// Model is what the counter counts for.
+func (c *Counter) Model() Model { return c.model.clone() }
+
+// raw is a count before multiplier and calibration. Only this is cached, so
+// that it stays true when those change.
+type raw struct {
+	text  int  // tokens of the encoding
+	fixed int  // tokens in the model's own currency: structure and media
+	rough bool // by a rule that is no more than an estimate
+}
+
+func (r *raw) add(o raw) {
+	r.text += o.text
+	r.fixed += o.fixed
+	r.rough = r.rough || o.rough
+}
+
+// local is a raw count in the model's tokens.
+func (c *Counter) local(r raw) int {
+	return max(scale(r.text, c.model.Multiplier)+r.fixed, 0)
+}
+
+func (c *Counter) finish(r raw) Count {
+	n := c.local(r)
+	if c.exact && !r.rough {
+		return Count{n, Exact}
+	}
+	if c.scale.Calibrated() {
+		return Count{scale(n, c.scale.Slope), Calibrated}
+	}
+	return Count{n, Estimate}
+}
+
+// Text counts plain text.
+func (c *Counter) Text(s string) Count {
+	return c.finish(raw{text: c.enc.Count(s)})
+}
+
+// Part counts one part.
+func (c *Counter) Part(p *chat.Part) Count { return c.finish(c.part(p)) }
+
+// Message counts a message's content: 0 if it has none (SPEC B6).
+func (c *Counter) Message(m *chat.Message) Count { return c.finish(c.message(m)) }
+
+// Overhead is what a message costs beyond its content.
+func (c *Counter) Overhead(m *chat.Message) Count { return c.finish(c.overhead(m)) }
+
+// Tool counts one tool definition, without what having tools at all costs.
+func (c *Counter) Tool(t *chat.ToolDef) Count { return c.finish(c.tool(t)) }
+
+// Request counts everything that a request sends.
+func (c *Counter) Request(r *chat.Request) Breakdown {
+	s := &c.model.structure
+	var system, tools raw
+	over := raw{fixed: s.Request}
+	for i := range r.System {
+		system.add(c.systemPart(&r.System[i]))
+	}
+	if len(r.System) > 0 {
+		over.fixed += s.System
+	}
+	for i := range r.Tools {
+		tools.add(c.tool(&r.Tools[i]))
+	}
+	if len(r.Tools) > 0 {
+		tools.fixed += s.Tools
+	}
+	all := system
+	all.add(tools)
+	b := Breakdown{Messages: make([]int, len(r.Messages))}
+	sum := 0
+	for i := range r.Messages {
+		m := c.message(&r.Messages[i])
+		all.rough = all.rough || m.rough
+		b.Messages[i] = c.local(m)
+		sum += b.Messages[i]
+		over.add(c.overhead(&r.Messages[i]))
+	}
+	all.rough = all.rough || over.rough
+	b.System, b.Tools, b.Overhead = c.local(system), c.local(tools), c.local(over)
+	b.Local = b.System + b.Tools + b.Overhead + sum
+	b.Accuracy = Estimate
+	switch {
+	case c.exact && !all.rough:
+		b.Accuracy = Exact
+	case c.scale.Calibrated():
+		b.Accuracy, b.Error = Calibrated, c.scale.Error
+		sum = 0
+		for i, n := range b.Messages {
+			b.Messages[i] = scale(n, c.scale.Slope)
+			sum += b.Messages[i]
+		}
+		b.System, b.Tools = scale(b.System, c.scale.Slope), scale(b.Tools, c.scale.Slope)
+		// The offset belongs to no part: a provider's hidden prompt, or what
+		// the table's structural costs have too much. It can be negative.
+		b.Overhead = max(scale(b.Overhead, c.scale.Slope)+int(c.scale.Offset), 0)
+	}
+	b.Total = b.System + b.Tools + b.Overhead + sum
+	return b
+}
+
+func (c *Counter) overhead(m *chat.Message) raw {
+	s := &c.model.structure
+	r := raw{fixed: s.Message}
+	if s.Role {
+		r.text += c.enc.Count(string(m.Role))
+	}
+	if m.Name != "" {
+		r.text += c.enc.Count(m.Name)
+		r.fixed += s.Name
+	}
+	return r
+}
+
+// message counts a message's parts, from the cache where it can. A message
+// without Raw was made by a program and is counted where it stands.
+func (c *Counter) message(m *chat.Message) raw {
+	if c.cache == nil || len(m.Raw) == 0 {
+		return c.parts(m.Parts)
+	}
+	k := c.cache.key(c.rules, m.Raw, shape(m.Parts))
+	if r, ok := c.cache.get(k); ok {
+		return r
+	}
+	r := c.parts(m.Parts)
+	c.cache.put(k, r)
+	return r
+}
+
+// shape keeps apart two readings of the same bytes: a part that one protocol
+// understands may be unknown to another.
+func shape(parts []chat.Part) uint64 {
+	h := uint64(len(parts))
+	for i := range parts {
+		h = h*31 + uint64(parts[i].Kind)
+	}
+	return h
+}
+
+// systemPart caches a system prompt by its text: the prompt is the longest
+// text that comes back with every request.
+func (c *Counter) systemPart(p *chat.Part) raw {
+	if c.cache == nil || p.Kind != chat.Text || p.Text.Empty() {
+		return c.part(p)
+	}
+	k := c.cache.key(c.rules, p.Text, shapeSystem)
+	if r, ok := c.cache.get(k); ok {
+		return r
+	}
+	r := c.part(p)
+	c.cache.put(k, r)
+	return r
+}
+
+const (
+	shapeSystem = 1<<63 + iota
+	shapeTool
+)

@@ -1,0 +1,62 @@
+package token
+
+import (
+	"bytes"
+	"sync"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/token/bpe"
+)
+
+// encoder counts text. *bpe.Encoding is the one that matters.
+type encoder interface {
+	Count(string) int
+	CountBytes([]byte) int
+}
+
+var _ encoder = (*bpe.Encoding)(nil)
+
+// encoderFor never fails: a model made by hand may name an encoding that does
+// not exist, and counting must not be what breaks a request. ok says whether
+// the encoding is really there.
+func encoderFor(name string) (e encoder, ok bool) {
+	enc, err := bpe.Get(name)
+	if err != nil {
+		return byteEncoder{}, false
+	}
+	return enc, true
+}
+
+// byteEncoder takes three bytes for a token, which is more than any common
+// encoding makes of prose or code.
+type byteEncoder struct{}
+
+func (byteEncoder) Count(s string) int      { return (len(s) + 2) / 3 }
+func (byteEncoder) CountBytes(b []byte) int { return (len(b) + 2) / 3 }
+
+// buffers hold decoded text for the time that it is counted. Outsized ones are
+// not kept.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+const keptBuffer = 1 << 20
+
+// countString counts what a literal says without making garbage: text without
+// escapes is counted where it lies, other text is decoded into a pooled
+// buffer.
+func countString(e encoder, s chat.String) int {
+	if s.Empty() {
+		return 0
+	}
+	in := s[1 : len(s)-1]
+	if bytes.IndexByte(in, '\\') < 0 {
+		return e.CountBytes(in)
+	}
+	p := buffers.Get().(*[]byte)
+	b := s.Append((*p)[:0])
+	n := e.CountBytes(b)
+	if cap(b) <= keptBuffer {
+		*p = b
+		buffers.Put(p)
+	}
+	return n
+}

@@ -1,0 +1,306 @@
+package token
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/oriel-context/oriel/token/bpe"
+)
+
+//go:embed models.json
+var builtinJSON []byte
+
+// Builtin is the table that comes with this package.
+func Builtin() *Models { return builtin() }
+
+var builtin = sync.OnceValue(func() *Models {
+	ms, err := (&Models{}).merge(builtinJSON)
+	if err != nil {
+		// Not reachable in a tested build: TestBuiltin loads the same bytes.
+		panic("token: built-in models: " + err.Error())
+	}
+	return ms
+})
+
+// ModelError says what is wrong with an entry of a model file.
+type ModelError struct {
+	File  string
+	Model string // id of the entry, or its place in the list
+	Field string // JSON name of the field; empty when it is the whole entry
+	Err   error
+}
+
+func (e *ModelError) Error() string {
+	s := "models"
+	if e.File != "" {
+		s += " file " + e.File
+	}
+	if e.Model != "" {
+		s += fmt.Sprintf(": model %q", e.Model)
+	}
+	if e.Field != "" {
+		s += fmt.Sprintf(": field %q", e.Field)
+	}
+	return s + ": " + e.Err.Error()
+}
+
+func (e *ModelError) Unwrap() error { return e.Err }
+
+// LoadModels lays the JSON file at path over the built-in table. An entry with
+// the id of a built-in one changes just the fields that it has; any other id is
+// a new model, which starts from the entry named by its field "like" or else
+// from the careful figures for unknown models. The error is a *ModelError that
+// names the model and the field.
+func LoadModels(path string) (*Models, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read models file: %w", err)
+	}
+	ms, err := Builtin().Merge(data)
+	var me *ModelError
+	if errors.As(err, &me) {
+		me.File = path
+	}
+	return ms, err
+}
+
+// Merge is LoadModels for a file's content over any table.
+func (ms *Models) Merge(data []byte) (*Models, error) { return ms.merge(data) }
+
+// file is the form of models.json.
+type file struct {
+	// Comment is for people; it has no effect.
+	Comment    string                     `json:"comment"`
+	Structures map[string]json.RawMessage `json:"structures"`
+	Images     map[string]json.RawMessage `json:"images"`
+	Models     []json.RawMessage          `json:"models"`
+}
+
+func (ms *Models) merge(data []byte) (*Models, error) {
+	var f file
+	if field, err := decode(data, &f); err != nil {
+		return nil, &ModelError{Field: field, Err: err}
+	}
+	out := &Models{
+		entries:    slices.Clone(ms.entries),
+		names:      ms.names,
+		structures: maps.Clone(ms.structures),
+		images:     maps.Clone(ms.images),
+	}
+	if err := mergeRules(&out.structures, f.Structures, "structures"); err != nil {
+		return nil, err
+	}
+	if err := mergeRules(&out.images, f.Images, "images"); err != nil {
+		return nil, err
+	}
+	for i, raw := range f.Models {
+		var head entryHead
+		// Other faults than a missing id are found, and named, below.
+		if _ = json.Unmarshal(raw, &head); head.ID == "" {
+			return nil, &ModelError{Model: fmt.Sprintf("#%d", i+1), Field: "id", Err: errors.New("must be a non-empty string")}
+		}
+		at := slices.IndexFunc(out.entries, func(m Model) bool { return m.ID == head.ID })
+		m, err := out.start(head.ID, head.Like, at)
+		if err != nil {
+			return nil, err
+		}
+		head.clear(&m)
+		if field, err := decode(raw, &m); err != nil {
+			return nil, &ModelError{Model: head.ID, Field: field, Err: err}
+		}
+		if err := out.check(m); err != nil {
+			return nil, err
+		}
+		if at < 0 {
+			out.entries = append(out.entries, m)
+		} else {
+			out.entries[at] = m
+		}
+	}
+	return out, out.index()
+}
+
+// entryHead is what has to be known of an entry before it is laid over another
+// one: lists replace lists, but decoding alone would mix their elements.
+type entryHead struct {
+	ID, Like       string
+	Aliases, Widen json.RawMessage
+	Prices         struct{ Tiers json.RawMessage }
+	Cache          struct{ TTL json.RawMessage }
+}
+
+func (h *entryHead) clear(m *Model) {
+	if h.Aliases != nil {
+		m.Aliases = nil
+	}
+	if h.Widen != nil {
+		m.Widen = nil
+	}
+	if h.Prices.Tiers != nil {
+		m.Prices.Tiers = nil
+	}
+	if h.Cache.TTL != nil {
+		m.Cache.TTL = nil
+	}
+}
+
+// start is the model that an entry's fields are laid over.
+func (ms *Models) start(id, like string, at int) (Model, error) {
+	switch {
+	case like != "":
+		for _, m := range ms.entries {
+			if m.ID == like {
+				m = m.clone()
+				m.Aliases, m.Family, m.Guess = nil, false, false
+				return m, nil
+			}
+		}
+		return Model{}, &ModelError{Model: id, Field: "like", Err: fmt.Errorf("no model %q to start from", like)}
+	case at >= 0:
+		return ms.entries[at].clone(), nil
+	}
+	m := Model{Multiplier: 1}
+	if i, ok := ms.names[defaultID]; ok {
+		m = ms.entries[i].clone()
+		m.Aliases, m.Guess, m.Source, m.Date = nil, false, "", ""
+	}
+	return m, nil
+}
+
+func mergeRules[R any](into *map[string]R, from map[string]json.RawMessage, field string) error {
+	if *into == nil {
+		*into = map[string]R{}
+	}
+	for name, raw := range from {
+		rule := (*into)[name]
+		if f, err := decode(raw, &rule); err != nil {
+			return &ModelError{Field: field + "." + name + dot(f), Err: err}
+		}
+		(*into)[name] = rule
+	}
+	return nil
+}
+
+func dot(f string) string {
+	if f == "" {
+		return ""
+	}
+	return "." + f
+}
+
+func (ms *Models) check(m Model) error {
+	bad := func(field, format string, args ...any) error {
+		return &ModelError{Model: m.ID, Field: field, Err: fmt.Errorf(format, args...)}
+	}
+	positive := map[string]int{
+		"max_input": m.MaxInput, "max_output": m.MaxOutput,
+		"cache.min": m.Cache.Min, "cache.step": m.Cache.Step, "cache.breakpoints": m.Cache.Breakpoints,
+	}
+	for _, field := range slices.Sorted(maps.Keys(positive)) {
+		if positive[field] < 0 {
+			return bad(field, "must not be negative, is %d", positive[field])
+		}
+	}
+	switch {
+	case m.Window <= 0:
+		return bad("window", "must be above 0, is %d", m.Window)
+	case m.MaxInput > m.Window:
+		return bad("max_input", "%d is more than the window of %d", m.MaxInput, m.Window)
+	case !slices.Contains(bpe.Names(), m.Encoding):
+		return bad("encoding", "unknown encoding %q, have %v", m.Encoding, bpe.Names())
+	case !(m.Multiplier >= 0.1 && m.Multiplier <= 10):
+		return bad("multiplier", "must be from 0.1 to 10, is %v", m.Multiplier)
+	case m.Exact && m.Multiplier != 1:
+		return bad("multiplier", "an exact encoding has the multiplier 1, not %v", m.Multiplier)
+	case !slices.Contains([]string{"", "published", "reported"}, m.Confidence):
+		return bad("confidence", "must be published or reported, is %q", m.Confidence)
+	}
+	if _, ok := ms.structures[m.Structure]; !ok {
+		return bad("structure", "no structure %q", m.Structure)
+	}
+	if _, ok := ms.images[m.Image]; !ok {
+		return bad("image", "no image rule %q", m.Image)
+	}
+	for _, w := range m.Widen {
+		if w.Beta == "" || w.Window <= 0 {
+			return bad("widen", "needs beta and window")
+		}
+	}
+	rates := []Rates{m.Prices.Rates}
+	for i, t := range m.Prices.Tiers {
+		if t.Over <= 0 || i > 0 && t.Over <= m.Prices.Tiers[i-1].Over {
+			return bad("prices.tiers", "over must rise from tier to tier")
+		}
+		rates = append(rates, t.Rates)
+	}
+	for _, r := range rates {
+		if min(r.Input, r.Output, r.CacheRead, r.CacheWrite, r.CacheWrite1h) < 0 {
+			return bad("prices", "must not be negative")
+		}
+	}
+	return nil
+}
+
+// index maps names to entries. Two entries must not claim the same name.
+func (ms *Models) index() error {
+	ms.names = make(map[string]int, 2*len(ms.entries))
+	for i, m := range ms.entries {
+		for j, name := range append([]string{m.ID}, m.Aliases...) {
+			key, _ := normalise(name)
+			if other, ok := ms.names[key]; ok && other != i {
+				field := "aliases"
+				if j == 0 {
+					field = "id"
+				}
+				return &ModelError{Model: m.ID, Field: field, Err: fmt.Errorf("%q is also a name of %q", name, ms.entries[other].ID)}
+			}
+			ms.names[key] = i
+		}
+	}
+	return nil
+}
+
+var unknownField = regexp.MustCompile(`unknown field "(.*)"`)
+
+// decode lays JSON over v and refuses fields that v does not have. It returns
+// the field at fault where that is known.
+func decode(data []byte, v any) (field string, err error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	err = d.Decode(v)
+	if err == nil {
+		if d.More() {
+			return "", errors.New("more than one JSON value")
+		}
+		return "", nil
+	}
+	var te *json.UnmarshalTypeError
+	if errors.As(err, &te) {
+		return strings.ReplaceAll(te.Field, "Rates.", ""), fmt.Errorf("must be a JSON %s, is a %s", kindName(te.Type.Kind().String()), te.Value)
+	}
+	if m := unknownField.FindStringSubmatch(err.Error()); m != nil {
+		return m[1], errors.New("no such field")
+	}
+	return "", err
+}
+
+func kindName(kind string) string {
+	switch kind {
+	case "int", "float64":
+		return "number"
+	case "slice":
+		return "array"
+	case "struct", "map":
+		return "object"
+	}
+	return kind
+}

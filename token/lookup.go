@@ -1,0 +1,127 @@
+package token
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Models is a table of models. It is immutable and safe for concurrent use.
+type Models struct {
+	entries []Model
+	// names maps every normalised name to its entry's index.
+	names      map[string]int
+	structures map[string]Structure
+	images     map[string]ImageRule
+}
+
+// defaultID is the entry for names that match nothing.
+const defaultID = "default"
+
+// All lists the models that the table knows, in the table's order; entries
+// that stand in for unknown names are left out.
+func (ms *Models) All() []Model {
+	var all []Model
+	for _, m := range ms.entries {
+		if m.Guess {
+			continue
+		}
+		all = append(all, ms.finish(m))
+	}
+	return all
+}
+
+// Lookup finds the entry for a model's name, whatever spelling its platform
+// has for it. A name that is not in the table gets the stand-in of its vendor,
+// or the default, with Known false.
+func (ms *Models) Lookup(name string) Model {
+	key, wide := normalise(name)
+	m := ms.find(key)
+	if m.Guess {
+		if name != "" {
+			m.ID = name
+		}
+	}
+	m = ms.finish(m)
+	if wide {
+		for _, w := range m.Widen {
+			m.Window = max(m.Window, w.Window)
+		}
+	}
+	return m
+}
+
+// find takes the longest of the table's names that begins key, at a dash, with
+// nothing but a snapshot after it. So gpt-4o-mini is never gpt-4, and a
+// version that the table has not heard of is not taken for an older one.
+func (ms *Models) find(key string) Model {
+	for end := len(key); end > 0; end = strings.LastIndexByte(key[:end], '-') {
+		i, ok := ms.names[key[:end]]
+		if !ok {
+			continue
+		}
+		m := ms.entries[i]
+		if m.Family || m.Guess || end == len(key) || snapshot.MatchString(key[end:]) {
+			return m
+		}
+	}
+	if i, ok := ms.names[defaultID]; ok {
+		return ms.entries[i]
+	}
+	return Model{ID: defaultID, Window: 128_000, Guess: true, Encoding: "o200k_base", Multiplier: 1.3}
+}
+
+// finish fills in the rules that an entry names and gives the caller slices of
+// its own.
+func (ms *Models) finish(m Model) Model {
+	m.Known = !m.Guess
+	m.structure = ms.structures[m.Structure]
+	m.image = ms.images[m.Image]
+	return m.clone()
+}
+
+func (m Model) clone() Model {
+	m.Aliases = slices.Clone(m.Aliases)
+	m.Widen = slices.Clone(m.Widen)
+	m.Prices.Tiers = slices.Clone(m.Prices.Tiers)
+	m.Cache.TTL = slices.Clone(m.Cache.TTL)
+	return m
+}
+
+// snapshot is what may follow a model's name without making it another model:
+// dates in the forms that vendors use, revisions, and words for "the newest".
+var snapshot = regexp.MustCompile(`^(-(\d{8}|\d{6}|\d{4}(-\d{2}-\d{2})?|\d{2}-\d{2,4}|\d{3}|v\d+|latest|preview|exp|beta|instruct))+$`)
+
+// clouds are the dotted prefixes of cloud platforms' model names.
+var clouds = []string{
+	"us", "eu", "apac", "jp", "au", "ca", "sa", "uk", "me", "af", "in", "us-gov", "global",
+	"anthropic", "openai", "meta", "mistral", "deepseek", "qwen", "google", "amazon",
+}
+
+var dashes = strings.NewReplacer(".", "-", "_", "-", " ", "-")
+
+// normalise brings a model's name to the table's spelling: lower case, no
+// vendor path, cloud prefix, tag or fine-tune suffix, dashes for dots. wide
+// says that the name asked for the widened window ("…[1m]").
+func normalise(name string) (key string, wide bool) {
+	key = strings.ToLower(strings.TrimSpace(name))
+	if k, ok := strings.CutSuffix(key, "[1m]"); ok {
+		key, wide = k, true
+	}
+	if i := strings.LastIndexByte(key, '/'); i >= 0 {
+		key = key[i+1:]
+	}
+	key = strings.TrimPrefix(key, "ft:")
+	for {
+		head, rest, ok := strings.Cut(key, ".")
+		if !ok || !slices.Contains(clouds, head) {
+			break
+		}
+		key = rest
+	}
+	if i := strings.IndexAny(key, ":@"); i >= 0 {
+		key = key[:i]
+	}
+	key = dashes.Replace(key)
+	return strings.Trim(key, "-"), wide
+}

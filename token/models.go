@@ -1,0 +1,230 @@
+package token
+
+import (
+	"math"
+	"strings"
+)
+
+// Model is what is known about one model. Its JSON form is an entry of
+// models.json and of a user's own file.
+type Model struct {
+	// ID names the entry; for a name that the table does not know it is the
+	// name that was asked for.
+	ID string `json:"id"`
+	// Aliases are further names of the same model.
+	Aliases []string `json:"aliases,omitempty"`
+	// Like names the entry that a new one starts from; only in users' files.
+	Like string `json:"like,omitempty"`
+	// Family lets the entry answer for every name that starts with one of its
+	// names and a dash, not just for dated snapshots.
+	Family bool `json:"family,omitempty"`
+	// Guess marks an entry that stands in for unknown names of a vendor; what
+	// it answers has Known false.
+	Guess    bool   `json:"guess,omitempty"`
+	Provider string `json:"provider"`
+
+	// Window is the most tokens of input and output together.
+	Window int `json:"window"`
+	// MaxInput is the most tokens of input where that is less than the window;
+	// 0 where it is not.
+	MaxInput int `json:"max_input,omitempty"`
+	// MaxOutput is the most tokens that a reply may have; 0 when not known.
+	MaxOutput int `json:"max_output,omitempty"`
+	// Reserves says that the provider refuses a request whose input and
+	// max_tokens together exceed the window, rather than stopping the reply.
+	Reserves bool `json:"reserves,omitempty"`
+	// Widen lists beta headers that enlarge the window.
+	Widen []Widen `json:"widen,omitempty"`
+
+	// Encoding is the BPE encoding that text is counted with.
+	Encoding string `json:"encoding"`
+	// Exact says that Encoding is the model's own, as its vendor published it.
+	Exact bool `json:"exact,omitempty"`
+	// Multiplier turns the encoding's count into this model's tokens. 1 if
+	// Exact.
+	Multiplier float64 `json:"multiplier"`
+	// Structure and Image name the rules for what is not plain text.
+	Structure string `json:"structure"`
+	Image     string `json:"image"`
+
+	Prices Prices    `json:"prices"`
+	Cache  CacheRule `json:"cache"`
+
+	// Source says where the figures come from, Date when they were looked up
+	// (YYYY-MM-DD), Confidence whether the vendor states them ("published") or
+	// others do ("reported").
+	Source     string `json:"source"`
+	Date       string `json:"date"`
+	Confidence string `json:"confidence,omitempty"`
+
+	// Known is false for a name that the table has no entry for.
+	Known bool `json:"known"`
+
+	structure Structure
+	image     ImageRule
+}
+
+// Widen is a larger window behind a beta header.
+type Widen struct {
+	// Beta is the start of the header's word ("context-1m-").
+	Beta   string `json:"beta"`
+	Window int    `json:"window"`
+}
+
+// CacheRule says how a provider's prompt cache works.
+type CacheRule struct {
+	// Mode is "explicit" (cache_control marks), "automatic" (exact prefix) or
+	// "" (none known).
+	Mode string `json:"mode,omitempty"`
+	// Min is the shortest prefix that is cached, in tokens.
+	Min int `json:"min,omitempty"`
+	// Step is the granularity of a cached prefix in tokens; 0 when any.
+	Step int `json:"step,omitempty"`
+	// Breakpoints is the most marks that a request may carry.
+	Breakpoints int `json:"breakpoints,omitempty"`
+	// TTL lists the lifetimes on offer, in seconds, the default first.
+	TTL []int `json:"ttl,omitempty"`
+}
+
+// InputLimit is the most tokens that a request may have when its reply needs
+// reserved ones. betas are values of the anthropic-beta header, each possibly
+// a comma-separated list. All limits hold: the window, as widened by the
+// headers, the largest input where that is smaller, and the reserved output
+// where the provider enforces it. It is never negative.
+func (m Model) InputLimit(reserved int, betas ...string) int {
+	limit := m.WindowFor(betas...)
+	if m.Reserves {
+		limit -= max(reserved, 0)
+	}
+	if m.MaxInput > 0 && m.MaxInput < limit && limit <= m.Window {
+		limit = m.MaxInput
+	}
+	return max(limit, 0)
+}
+
+// WindowFor is the window under the given beta headers.
+func (m Model) WindowFor(betas ...string) int {
+	window := m.Window
+	for _, header := range betas {
+		for word := range strings.SplitSeq(header, ",") {
+			word = strings.TrimSpace(word)
+			for _, w := range m.Widen {
+				if w.Beta != "" && strings.HasPrefix(word, w.Beta) {
+					window = max(window, w.Window)
+				}
+			}
+		}
+	}
+	return window
+}
+
+// Rates are prices in US dollars for a million tokens. A cache rate of 0 means
+// that the provider has no price of its own for it: the input rate holds.
+type Rates struct {
+	Input        float64 `json:"input"`
+	Output       float64 `json:"output"`
+	CacheRead    float64 `json:"cache_read,omitempty"`
+	CacheWrite   float64 `json:"cache_write,omitempty"`
+	CacheWrite1h float64 `json:"cache_write_1h,omitempty"`
+}
+
+// Prices are a model's rates, with other rates for long prompts where the
+// vendor has them.
+type Prices struct {
+	Rates
+	// Tiers are in rising order of Over. A tier replaces all rates for the
+	// whole request.
+	Tiers []Tier `json:"tiers,omitempty"`
+}
+
+// Tier holds for requests whose prompt has more than Over tokens.
+type Tier struct {
+	Over int `json:"over"`
+	Rates
+}
+
+// Usage is what a provider reports of one call. The fields do not overlap:
+// Input is what was neither read from nor written to the cache.
+type Usage struct {
+	Input        int `json:"input"`
+	CacheRead    int `json:"cache_read"`
+	CacheWrite   int `json:"cache_write"`
+	CacheWrite1h int `json:"cache_write_1h"`
+	Output       int `json:"output"`
+}
+
+// Prompt is the size of the whole input, cached or not.
+func (u Usage) Prompt() int {
+	return u.Input + u.CacheRead + u.CacheWrite + u.CacheWrite1h
+}
+
+// Known reports whether there are any prices.
+func (p Prices) Known() bool { return p.Input > 0 || p.Output > 0 }
+
+// For gives the rates for a prompt of so many tokens.
+func (p Prices) For(prompt int) Rates {
+	r := p.Rates
+	for _, t := range p.Tiers {
+		if prompt > t.Over {
+			r = t.Rates
+		}
+	}
+	return r
+}
+
+// Cost is the price of one call in US dollars (SPEC B5).
+func (p Prices) Cost(u Usage) float64 {
+	r := p.For(u.Prompt())
+	or := func(rate, otherwise float64) float64 {
+		if rate == 0 {
+			return otherwise
+		}
+		return rate
+	}
+	write := or(r.CacheWrite, r.Input)
+	sum := float64(u.Input)*r.Input +
+		float64(u.CacheRead)*or(r.CacheRead, r.Input) +
+		float64(u.CacheWrite)*write +
+		float64(u.CacheWrite1h)*or(r.CacheWrite1h, write) +
+		float64(u.Output)*r.Output
+	return sum / 1e6
+}
+
+// Structure is what a provider adds around the words, in its own tokens.
+type Structure struct {
+	// Request is added once, Message to every message, Name to one with a
+	// name, System once where a system prompt is kept apart.
+	Request int `json:"request,omitempty"`
+	Message int `json:"message,omitempty"`
+	Name    int `json:"name,omitempty"`
+	System  int `json:"system,omitempty"`
+	// Role says that the word of the role is counted too.
+	Role bool `json:"role,omitempty"`
+	// Call and Result are added to each tool call and result.
+	Call   int `json:"call,omitempty"`
+	Result int `json:"result,omitempty"`
+	// Tools is added once if there are tools, Tool to each, Hosted to each
+	// that the provider runs itself.
+	Tools  int `json:"tools,omitempty"`
+	Tool   int `json:"tool,omitempty"`
+	Hosted int `json:"hosted,omitempty"`
+	// Description is added for a tool's description, Properties once for a
+	// schema that has any, Property for each, Nested for each object inside,
+	// Enum for a list of values and EnumItem for each of them.
+	Description int `json:"description,omitempty"`
+	Properties  int `json:"properties,omitempty"`
+	Property    int `json:"property,omitempty"`
+	Nested      int `json:"nested,omitempty"`
+	Enum        int `json:"enum,omitempty"`
+	EnumItem    int `json:"enum_item,omitempty"`
+	// Page is a page of a document, Audio a second of sound.
+	Page  int `json:"page,omitempty"`
+	Audio int `json:"audio,omitempty"`
+}
+
+func scale(n int, by float64) int {
+	if n == 0 || by == 1 {
+		return n
+	}
+	return int(math.Round(float64(n) * by))
+}
