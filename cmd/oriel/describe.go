@@ -1,0 +1,71 @@
+package main
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/oriel-context/oriel/chat"
+)
+
+// describe says in a few words what each message is: the tools it calls, whose
+// results it has, or how its text begins.
+func describe(msgs []chat.Message) []string {
+	out := make([]string, len(msgs))
+	tools := map[string]string{} // call id → tool
+	for i := range msgs {
+		var words []string
+		said := ""
+		for j := range msgs[i].Parts {
+			p := &msgs[i].Parts[j]
+			switch p.Kind {
+			case chat.Call:
+				tools[p.ID] = p.Name
+				words = append(words, "→ "+p.Name)
+			case chat.Result:
+				name := p.Name
+				if name == "" {
+					name = tools[p.ID]
+				}
+				if p.IsError {
+					name += " (error)"
+				}
+				words = append(words, "← "+name)
+			case chat.Text, chat.Refusal:
+				if said == "" {
+					said = p.Text.String()
+				}
+			case chat.Image:
+				words = append(words, "(image)")
+			case chat.Document:
+				words = append(words, "(document)")
+			case chat.Audio:
+				words = append(words, "(audio)")
+			case chat.Compaction:
+				words = append(words, "(compaction)")
+			}
+		}
+		if said != "" {
+			words = append(words, said)
+		}
+		out[i] = oneLine(strings.Join(words, " "), 48)
+	}
+	return out
+}
+
+// oneLine is the beginning of a text on one line, without control characters.
+func oneLine(s string, width int) string {
+	if len(s) > 8*width { // more than any width needs
+		s = strings.ToValidUTF8(s[:8*width], "")
+	}
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Cf) {
+			return ' '
+		}
+		return r
+	}, s)
+	runes := []rune(strings.Join(strings.Fields(s), " "))
+	if len(runes) > width {
+		return string(runes[:width-1]) + "…"
+	}
+	return string(runes)
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel/token"
+)
+
+// maxInput is the largest body or text that a command reads.
+const maxInput = 64 << 20
+
+// readInput reads the file that the arguments name, or standard input.
+func readInput(cmd *cobra.Command, args []string) ([]byte, error) {
+	in, name := cmd.InOrStdin(), "standard input"
+	if len(args) > 0 && args[0] != "-" {
+		f, err := os.Open(args[0])
+		if err != nil {
+			if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
+				err = pathErr.Err
+			}
+			return nil, fmt.Errorf("read %s: %w", args[0], err)
+		}
+		defer f.Close()
+		in, name = f, args[0]
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxInput+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if len(data) > maxInput {
+		return nil, fmt.Errorf("read %s: more than %d bytes, which is the largest input: split it", name, maxInput)
+	}
+	return data, nil
+}
+
+// inputName is what an error calls the input.
+func inputName(args []string) string {
+	if len(args) > 0 && args[0] != "-" {
+		return args[0]
+	}
+	return "standard input"
+}
+
+// addModelTable adds the flag that lays a user's model file over the built-in
+// table.
+func addModelTable(cmd *cobra.Command) *string {
+	return cmd.Flags().String("models", os.Getenv("ORIEL_MODELS"), "JSON `file` of models over the built-in table (default $ORIEL_MODELS)")
+}
+
+func modelTable(path string) (*token.Models, error) {
+	if path == "" {
+		return token.Builtin(), nil
+	}
+	return token.LoadModels(path)
+}

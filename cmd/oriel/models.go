@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel/token"
+)
+
+func modelsCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "models [NAME]",
+		Short: "Show what is known of each model: window, output, prices, cache rules",
+		Long: `Show the model table: context window, largest input and output, prices in US
+dollars for a million tokens, the shortest prefix that is cached, and the day on
+which the figures were looked up. "~" marks figures that others than the vendor
+report.
+
+NAME shows the models whose name contains it; a full name in any of its spellings
+(dated, with a cloud's prefix) shows the entry that is used for it.
+
+A file given by --models or $ORIEL_MODELS is laid over the table, field by field.`,
+		Example: `  oriel models
+  oriel models claude
+  oriel models gpt-4o-2024-08-06 --json`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	table := addModelTable(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		models, err := modelTable(*table)
+		if err != nil {
+			return err
+		}
+		list := models.All()
+		if len(args) > 0 {
+			if list = named(models, list, args[0]); len(list) == 0 {
+				return fmt.Errorf("no model is called %q: oriel models lists them, --models adds your own", args[0])
+			}
+		}
+		if asJSON {
+			return printJSON(cmd.OutOrStdout(), map[string][]token.Model{"models": list})
+		}
+		return printModels(cmd, list)
+	}
+	return cmd
+}
+
+func named(models *token.Models, list []token.Model, name string) []token.Model {
+	if m := models.Lookup(name); m.Known {
+		return []token.Model{m}
+	}
+	var found []token.Model
+	for _, m := range list {
+		if strings.Contains(m.ID, strings.ToLower(name)) || m.Provider == strings.ToLower(name) {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+func printModels(cmd *cobra.Command, list []token.Model) error {
+	var b bytes.Buffer
+	t := table{left: []bool{true, false, false, false, false, false, false, false, false, true}}
+	t.row("model", "window", "max in", "max out", "$ in", "$ out", "$ read", "$ write", "cached from", "as of")
+	for _, m := range list {
+		name := m.ID
+		if m.Confidence == "reported" {
+			name += " ~"
+		}
+		t.row(name, count(m.Window), count(m.MaxInput), count(m.MaxOutput),
+			dollars(m.Prices.Input), dollars(m.Prices.Output), dollars(m.Prices.CacheRead), dollars(m.Prices.CacheWrite),
+			count(m.Cache.Min), m.Date)
+	}
+	t.print(&b)
+	_, err := cmd.OutOrStdout().Write(b.Bytes())
+	return err
+}
+
+func count(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return thousands(n)
+}
+
+func dollars(f float64) string {
+	if f == 0 {
+		return "-"
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}

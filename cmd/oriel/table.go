@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// style marks words for a terminal; its zero value leaves them plain.
+type style struct{ on bool }
+
+// styleFor is plain unless out is a terminal that wants colour.
+func styleFor(out io.Writer) style {
+	f, ok := out.(*os.File)
+	return style{on: ok && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+}
+
+func (s style) code(code, text string) string {
+	if !s.on {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (s style) bold(text string) string { return s.code("1", text) }
+
+// table is rows of cells that print prints in columns.
+type table struct {
+	rows [][]string
+	// left says of each column that it stands to the left; numbers do not.
+	left []bool
+}
+
+func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
+
+func (t *table) print(b *bytes.Buffer) {
+	width := make([]int, len(t.left))
+	for _, row := range t.rows {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range t.rows {
+		var line strings.Builder
+		for i, cell := range row {
+			if i > 0 {
+				line.WriteString("  ")
+			}
+			fill := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
+			if t.left[i] {
+				line.WriteString(cell + fill)
+			} else {
+				line.WriteString(fill + cell)
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+}
+
+// thousands writes a number as people read it.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	sign := ""
+	if n < 0 {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+// bar is part of whole as a bar of at most width cells, in eighths of a cell.
+func bar(part, whole, width int) string {
+	if whole <= 0 || part <= 0 {
+		return ""
+	}
+	eighths := max(1, part*width*8/whole)
+	out := strings.Repeat("█", eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		out += string([]rune("▏▎▍▌▋▊▉")[rest-1])
+	}
+	return out
+}
+
+// printJSON prints one value for programs.
+func printJSON(out io.Writer, v any) error {
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return &failure{err}
+	}
+	return nil
+}
