@@ -47,11 +47,11 @@ func (s *splitter) judgeStart() {
 		return
 	}
 	for ; i < len(s.out) && (s.out[i].First != Asks || s.out[i].Broken != ""); i++ {
-		if s.out[i].Fixed != "" {
-			return // it stays, and what answers it may
-		}
 		if s.out[i].Broken == "" {
 			s.blame(s.out[i].Start, "a reply to what is broken")
+		}
+		if s.out[i].Fixed != "" {
+			return // it stays all the same, and what answers it may
 		}
 	}
 }

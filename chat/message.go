@@ -1,9 +1,6 @@
 package chat
 
-import (
-	"bytes"
-	"strings"
-)
+import "bytes"
 
 // Role says who speaks. It is the provider's own word, kept as it came; the
 // constants are the ones that Oriel gives a meaning to.
@@ -147,19 +144,6 @@ func (p *Part) Arguments() string {
 		return String(p.Args).String()
 	}
 	return string(p.Args)
-}
-
-// Plain appends what the part says in words to b: its text, a result's text.
-func (p *Part) Plain(b *strings.Builder) {
-	switch p.Kind {
-	case Text, Thinking, Refusal:
-		b.WriteString(p.Text.String())
-	case Result:
-		b.WriteString(p.Text.String())
-		for i := range p.Parts {
-			p.Parts[i].Plain(b)
-		}
-	}
 }
 
 // Prompts reports whether a user says or shows something of their own in the
