@@ -68,11 +68,14 @@ func (s *splitter) answer(i int, p *Part) {
 }
 
 // pairKey is what joins a call and its result: the id, or in OpenAI's older
-// form, which has none, the function's name. Approvals have ids of their own kind.
+// form, which has none, the function's name. Approvals and tools that the
+// provider runs have ids of their own kind.
 func pairKey(p *Part) string {
 	switch {
 	case p.Type == "mcp_approval_request" || p.Type == "mcp_approval_response":
 		return "\x01" + p.ID
+	case p.Hosted && p.ID != "":
+		return "\x02" + p.ID
 	case p.ID != "":
 		return p.ID
 	}

@@ -17,6 +17,7 @@ import (
 //	result=a,b     results of calls         hosted=a     a call that the provider runs
 //	whole          a call that the provider ran, with its result in it
 //	think          thinking                 reminder     a reminder by the agent program
+//	answer=a       the provider's own result
 //	catalog, ref, compaction, unknown       as the kinds of chat.Part
 //	type=reasoning                          the item's type
 //
@@ -127,9 +128,9 @@ func message(t *testing.T, words []string) chat.Message {
 			add(chat.Part{Kind: chat.Call, Name: value})
 		case "returned":
 			add(chat.Part{Kind: chat.Result, Name: value})
-		case "result":
+		case "result", "answer":
 			for _, id := range ids {
-				add(chat.Part{Kind: chat.Result, ID: id})
+				add(chat.Part{Kind: chat.Result, ID: id, Hosted: name == "answer"})
 			}
 		case "found": // a result that announces tools
 			add(chat.Part{Kind: chat.Result, ID: value, Parts: []chat.Part{{Kind: chat.Catalog}}})

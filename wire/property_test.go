@@ -173,65 +173,101 @@ func same(data []byte, f wire.Format) string {
 	return string(out)
 }
 
+// cut is a history, what of it was asked for and what the legal cuts made of it.
+type cut struct {
+	body     *wire.Body
+	cuts     *chat.Cuts
+	keep     []bool
+	out      []byte
+	problems []strict.Problem
+}
+
+// drawCut draws a history and a wish, and checks what holds for every history.
+func drawCut(t *rapid.T, p protocol, valid bool) cut {
+	data := p.draw(t, histories.Options{Valid: valid, Turns: rapid.IntRange(1, 8).Draw(t, "turns")})
+	b := read(t, data, p.format)
+	cuts := chat.NewCuts(b.Messages, b.Rules())
+	want := rapid.SliceOfN(rapid.Bool(), len(cuts.Exchanges), len(cuts.Exchanges)).Draw(t, "want")
+	keep := cuts.Keep(want)
+	if !cuts.Legal(keep) {
+		t.Fatalf("Keep(%v) = %v, which is not legal but %v\n%s", want, keep, cuts.Keep(keep), list(cuts.Exchanges))
+	}
+	out, err := b.Write(b.Select(cuts.Messages(keep)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := -1
+	for i := range b.Messages {
+		if b.Messages[i].Prompts() {
+			last = i
+		}
+	}
+	if last >= 0 && !bytes.Contains(out, b.Messages[last].Raw) {
+		t.Fatalf("the last user message left: %s", out)
+	}
+	return cut{b, cuts, keep, out, p.judge(out)}
+}
+
 // Any set of exchanges that the legal cuts allow makes a body that the provider
-// takes, whatever was asked for. A history that came broken is never more broken
-// after a cut. SPEC E1, E2.
+// takes, whatever was asked for. SPEC E1, E2.
 func TestLegalCutsAreValid(t *testing.T) {
 	each(t, func(t *rapid.T, p protocol) {
-		valid := rapid.Bool().Draw(t, "valid")
-		data := p.draw(t, histories.Options{Valid: valid, Turns: rapid.IntRange(1, 8).Draw(t, "turns")})
-		b := read(t, data, p.format)
-		cuts := chat.NewCuts(b.Messages, b.Rules())
-		if valid && len(cuts.Problems) > 0 {
-			t.Fatalf("a valid history is called broken: %v\n%s", cuts.Problems, show(b))
+		c := drawCut(t, p, true)
+		if len(c.cuts.Problems) > 0 {
+			t.Fatalf("a valid history is called broken: %v\n%s", c.cuts.Problems, show(c.body))
 		}
-		want := rapid.SliceOfN(rapid.Bool(), len(cuts.Exchanges), len(cuts.Exchanges)).Draw(t, "want")
-		keep := cuts.Keep(want)
-		if !cuts.Legal(keep) {
-			t.Fatalf("Keep(%v) = %v, which is not legal but %v\n%s", want, keep, cuts.Keep(keep), list(cuts.Exchanges))
+		if len(c.problems) > 0 {
+			t.Fatalf("%v\nkept %v of\n%s%s", c.problems[0], c.keep, list(c.cuts.Exchanges), show(c.body))
 		}
-		out, err := b.Write(b.Select(cuts.Messages(keep)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		before, after := p.judge(data), p.judge(out)
-		stuck, asked := false, false
-		for _, e := range cuts.Exchanges {
-			stuck = stuck || e.Fixed != "" && e.Broken != ""
-			asked = asked || e.Broken == "" && e.Last == chat.Asks
-		}
-		switch {
-		case valid:
-			if len(after) > 0 {
-				t.Fatalf("%v\nkept %v of\n%s%s", after[0], keep, list(cuts.Exchanges), show(b))
-			}
-		case stuck || !asked: // the provider refuses it whatever is cut
-		case !slices.Contains(keep, false):
-			if len(after) > len(before) {
-				t.Fatalf("%v\nwere\n%v\n%s", after, before, show(b))
-			}
-		default: // what can leave has left, and nothing new came
-			known := codes(before)
-			open := cuts.Exchanges[len(cuts.Exchanges)-1].Open
-			for _, problem := range after {
-				if open && (problem.Code == strict.OpenEnd || problem.Code == strict.UnansweredCall) {
-					continue // the agent is still running the call
-				}
-				if pairing[problem.Code] || !known[problem.Code] {
-					t.Fatalf("%v\nkept %v of\n%s%s", problem, keep, list(cuts.Exchanges), show(b))
-				}
-			}
-		}
-		lastPrompt := -1
-		for i := range b.Messages {
-			if b.Messages[i].Prompts() {
-				lastPrompt = i
-			}
-		}
-		if lastPrompt >= 0 && !bytes.Contains(out, b.Messages[lastPrompt].Raw) {
-			t.Fatalf("the last user message left: %s", out)
+		for _, problem := range strict.SameThinking(c.body.Data(), c.out) {
+			t.Fatalf("%v", problem)
 		}
 	})
+}
+
+// Of a history that came broken, what can leave has left after a cut, and nothing
+// is broken that was not. The histories are the same in every run: there is no
+// end to the ways in which one can be damaged. SPEC E1.
+func TestCutsOfBrokenHistories(t *testing.T) {
+	for _, p := range protocols {
+		t.Run(p.format.String(), func(t *testing.T) {
+			damaged := rapid.Custom(func(t *rapid.T) cut { return drawCut(t, p, false) })
+			for seed := range 300 {
+				checkBroken(t, p, damaged.Example(seed))
+			}
+		})
+	}
+}
+
+func checkBroken(t *testing.T, p protocol, c cut) {
+	t.Helper()
+	asked := false
+	for _, e := range c.cuts.Exchanges {
+		if e.Fixed != "" && e.Broken != "" {
+			return // the provider refuses it whatever is cut
+		}
+		asked = asked || e.Broken == "" && e.Last == chat.Asks
+	}
+	before := p.judge(c.body.Data())
+	if !slices.Contains(c.keep, false) {
+		if len(c.problems) > len(before) {
+			t.Errorf("%v\nwere\n%v\n%s", c.problems, before, show(c.body))
+		}
+		return
+	}
+	if !asked {
+		return
+	}
+	known := codes(before)
+	open := c.cuts.Exchanges[len(c.cuts.Exchanges)-1].Open
+	for _, problem := range c.problems {
+		if open && (problem.Code == strict.OpenEnd || problem.Code == strict.UnansweredCall) {
+			continue // the agent is still running the call
+		}
+		if pairing[problem.Code] || !known[problem.Code] {
+			t.Errorf("%v\nkept %v of\n%s%s", problem, c.keep, list(c.cuts.Exchanges), show(c.body))
+		}
+	}
 }
 
 // pairing are the faults that leave with the exchange that has them.

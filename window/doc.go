@@ -1,0 +1,2 @@
+// Package window decides what of a conversation a model is shown.
+package window

@@ -1,0 +1,82 @@
+package window
+
+import "github.com/oriel-context/oriel/chat"
+
+// Verdict is what became of one message.
+type Verdict string
+
+const (
+	// Keep: the message is sent as it came.
+	Keep Verdict = "keep"
+	// Trim: the middle of a text too large for the window is left out.
+	Trim Verdict = "trim"
+	// Mask: results of tools are replaced by a stub.
+	Mask Verdict = "mask"
+	// Fold: the message left; a summary or digest stands for it.
+	Fold Verdict = "fold"
+	// Evict: the message left.
+	Evict Verdict = "evict"
+)
+
+// Mode says how hard a policy must try (SPEC E4).
+type Mode string
+
+const (
+	// Soft may decline: a cut that would save less than a tenth is not made.
+	Soft Mode = "soft"
+	// Hard must reach the target.
+	Hard Mode = "hard"
+	// Recovery follows a provider's refusal: deterministic, forced, strictly
+	// smaller.
+	Recovery Mode = "recovery"
+)
+
+// Plan is the record of one decision: a verdict with a reason for every message
+// and what was inserted. Everything that shows or counts anything reads plans.
+type Plan struct {
+	Policy       string `json:"policy"`
+	Mode         Mode   `json:"mode"`
+	Model        string `json:"model"`
+	Budget       int    `json:"budget"`
+	Low          int    `json:"low"`
+	TokensBefore int    `json:"tokens_before"`
+	TokensAfter  int    `json:"tokens_after"`
+	// Action is the strongest thing that was done: none, trim, mask, evict or
+	// condense.
+	Action   string      `json:"action"`
+	Blocks   []Block     `json:"blocks"`
+	Inserted []Insertion `json:"inserted"`
+	Summary  Summary     `json:"summary"`
+	// Undo is the plan's id where there is a store.
+	Undo string `json:"undo"`
+	// Warnings are settings that were not used as given, and why.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Block is the verdict on one message.
+type Block struct {
+	Index int       `json:"index"`
+	Role  chat.Role `json:"role"`
+	// Tokens is what the message had before the plan.
+	Tokens  int     `json:"tokens"`
+	Verdict Verdict `json:"verdict"`
+	Reason  string  `json:"reason"`
+	Pinned  bool    `json:"pinned"`
+}
+
+// Insertion is a text that Oriel put into a message.
+type Insertion struct {
+	// Kind is marker, summary, recall or digest.
+	Kind string `json:"kind"`
+	// Into is the message that holds it.
+	Into   int    `json:"into"`
+	Tokens int    `json:"tokens"`
+	Text   string `json:"text"`
+}
+
+// Summary is what condensing gave (SPEC B5).
+type Summary struct {
+	Text  string  `json:"text"`
+	Cost  float64 `json:"cost"`
+	Error string  `json:"error"`
+}
