@@ -51,6 +51,7 @@ type Rules struct {
 func Split(msgs []Message, rules Rules) ([]Exchange, []Problem) {
 	s := splitter{msgs: msgs, rules: rules, references: rules.Held}
 	s.group()
+	s.survey()
 	s.pair()
 	s.join()
 	s.judge()
@@ -68,8 +69,21 @@ type splitter struct {
 	// of[i] is the exchange of message i; out is what they are.
 	of  []int32
 	out []Exchange
+	// runs are the first and last message of each exchange before joining.
+	runs []span
+
+	// What lies before message i: assistant messages, and messages that neither
+	// an assistant nor a tool speaks.
+	assistants, others []int32
+	// nextPlain is the first message from i on that is no assistant's,
+	// nextAssistant the first that is.
+	nextPlain, nextAssistant []int32
+	// said caches resultsFirst: 1 yes, −1 no.
+	said []int8
 
 	calls []callAt
+	// last is the newest call of a key, answered or not.
+	last map[string]int32
 	// byKey lists the calls of a key that wait for a result, newest last.
 	byKey map[string][]int32
 	links []link
@@ -126,7 +140,7 @@ func (s *splitter) group() {
 			attach = false
 		default:
 			// A run of assistant messages, or of results, goes on.
-			attach = attach && speaking == side
+			attach = attach && speaking == side && !s.begins(i)
 		}
 		if !attach {
 			s.out = append(s.out, Exchange{Start: i, First: side})
@@ -138,6 +152,16 @@ func (s *splitter) group() {
 		s.out[len(s.out)-1].End = i + 1
 		s.of[i] = int32(len(s.out) - 1)
 	}
+}
+
+// begins reports whether a reasoning item begins another step of a run in which
+// the provider runs the tools itself: what came before is whole.
+func (s *splitter) begins(i int) bool {
+	if s.msgs[i].Type != "reasoning" || i == 0 {
+		return false
+	}
+	parts := s.msgs[i-1].Parts
+	return len(parts) > 0 && parts[0].Kind == Call && parts[0].Hosted && parts[0].ID == ""
 }
 
 // join makes one exchange of everything from a call to its last result.

@@ -17,7 +17,7 @@ func (s *splitter) judge() {
 		switch {
 		case int(s.of[c.message]) == last && !s.passedOver(c.message):
 			e.Open = true
-		case c.hosted && s.pending(c.message):
+		case c.hosted && c.pending:
 			e.Open, e.Fixed = true, "a call that the provider still runs"
 		default:
 			s.blame(c.message, "a tool call without its result")
@@ -59,15 +59,7 @@ func (s *splitter) judgeStart() {
 // passedOver reports whether the assistant spoke on in another message although
 // the protocol wants results first.
 func (s *splitter) passedOver(call int) bool {
-	if !s.rules.ResultsFollow || s.rules.RunsMerge {
-		return false
-	}
-	for i := call + 1; i < len(s.msgs); i++ {
-		if s.msgs[i].Role == Assistant {
-			return true
-		}
-	}
-	return false
+	return s.rules.ResultsFollow && !s.rules.RunsMerge && s.assistants[len(s.msgs)] > s.assistants[call+1]
 }
 
 // leads reports whether thinking is followed by more of its own reply.

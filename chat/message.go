@@ -1,6 +1,9 @@
 package chat
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // Role says who speaks. It is the provider's own word, kept as it came; the
 // constants are the ones that Oriel gives a meaning to.
@@ -84,6 +87,9 @@ type Part struct {
 	Text String
 	// ID joins a Call and its Result.
 	ID string
+	// Within is the id of another call that this Call belongs to: the code that
+	// the provider runs and that called the tool, or the approval that it had.
+	Within string
 	// Name is the tool of a Call, or of a Result where the protocol repeats it.
 	Name string
 	// Args is the JSON of a Call's arguments: an object as it came (Anthropic)
@@ -147,7 +153,7 @@ func (p *Part) Arguments() string {
 }
 
 // Prompts reports whether a user says or shows something of their own in the
-// message: not only results of tools, and not only a reminder that the agent
+// message: not only results of tools, and not only reminders that the agent
 // program put in their mouth.
 func (m *Message) Prompts() bool {
 	if m.Role != User {
@@ -155,15 +161,23 @@ func (m *Message) Prompts() bool {
 	}
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		if p.Kind != Result && !(p.Kind == Text && bytes.HasPrefix(p.Text, reminder)) {
+		if p.Kind != Result && !(p.Kind == Text && reminds(p.Text)) {
 			return true
 		}
 	}
 	return false
 }
 
-// reminder opens the text blocks that Claude Code adds to user messages.
-var reminder = []byte(`"<system-reminder>`)
+// reminds reports whether a text is nothing but a reminder that Claude Code adds
+// to user messages. A user's words behind one make it theirs.
+func reminds(text String) bool {
+	head := bytes.TrimLeft(text, "\" ")
+	if len(head) == 0 || head[0] != '<' && head[0] != '\\' {
+		return false // most texts are told without decoding them
+	}
+	s := strings.TrimSpace(text.String())
+	return strings.HasPrefix(s, "<system-reminder>") && strings.HasSuffix(s, "</system-reminder>")
+}
 
 // onlyResults reports whether a user message is nothing but results of tools.
 func (m *Message) onlyResults() bool {

@@ -121,10 +121,13 @@ func (b *Body) anthropicPart(v rawjson.Value, p *chat.Part) error {
 		switch {
 		case p.Type == "tool_use" || strings.HasSuffix(p.Type, "_tool_use"):
 			p.Kind, p.Hosted = chat.Call, p.Type != "tool_use"
+			p.Within = v.Get("caller").Get("tool_id").Str()
 			err = readCall(v, p, "id", "input")
 		case p.Type == "tool_result" || strings.HasSuffix(p.Type, "_tool_result"):
 			p.Kind, p.Hosted = chat.Result, p.Type != "tool_result"
 			err = b.anthropicResult(v, p)
+		case v.Has("tool_references"): // what the provider's own search found
+			p.Kind = chat.Catalog
 		}
 	}
 	return err

@@ -8,9 +8,13 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// Limits bound a body; zero fields mean the defaults (64 MiB, depth 1,000,
-// 8 million values).
+// Limits bound a body; zero fields mean the defaults (64 MiB, depth 1,000, 2
+// million values).
 type Limits = rawjson.Limits
+
+// maxValues bounds the structures that are made of a body: a part takes about 15
+// times the room of its value on the tape.
+const maxValues = 2 << 20
 
 // Body is a request body that has been read.
 type Body struct {
@@ -68,6 +72,9 @@ var docs = sync.Pool{New: func() any { return new(rawjson.Doc) }}
 // parse checks the JSON and shows its root to read, which must keep no values of
 // it.
 func parse(data []byte, lim Limits, read func(root rawjson.Value) error) error {
+	if lim.Values == 0 {
+		lim.Values = maxValues
+	}
 	doc := docs.Get().(*rawjson.Doc)
 	defer func() {
 		_ = doc.Reset(nil, Limits{}) // let go of data
@@ -122,6 +129,7 @@ func (b *Body) readTop(root rawjson.Value) error {
 				err = in(err, "budget_tokens")
 			}
 		case "tools":
+			b.Tools = nil // the last one of a name holds
 			err = b.readTools(v)
 		case "functions":
 			if b.Format == Chat {
@@ -205,7 +213,8 @@ func (b *Body) readList(list rawjson.Value) error {
 // heldByProvider reports whether a Responses request may come without input,
 // because the provider has it.
 func heldByProvider(root rawjson.Value) bool {
-	return root.Has("previous_response_id") || root.Has("prompt") || root.Has("conversation")
+	given := func(name string) bool { k := root.Get(name).Kind(); return k == rawjson.String || k == rawjson.Object }
+	return given("previous_response_id") || given("conversation") || root.Get("prompt").Kind() == rawjson.Object
 }
 
 func (b *Body) readTools(v rawjson.Value) error {
@@ -326,10 +335,10 @@ func count(v rawjson.Value) (int, error) {
 	switch v.Kind() {
 	case rawjson.Number:
 		n, ok := v.Int()
-		if !ok || n < 0 || n > 1<<31-1 {
+		if !ok || n > 1<<31-1 {
 			return 0, fail(v, "want a whole number of tokens, got %s", v.Raw())
 		}
-		return int(n), nil
+		return int(max(n, 0)), nil // -1 is some servers' word for no limit
 	case rawjson.Invalid, rawjson.Null:
 		return 0, nil
 	}

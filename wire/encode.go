@@ -110,6 +110,9 @@ func turns(msgs []chat.Message) []turn {
 			switch {
 			case p.Kind == chat.Result && !p.Hosted:
 				results = append(results, p)
+			case p.Hosted:
+				// What one provider ran, another is told in words.
+				rest = append(rest, chat.Part{Raw: p.Raw})
 			case p.Kind == chat.Thinking, p.Kind == chat.Reference, p.Kind == chat.Compaction, p.Kind == chat.Catalog:
 			default:
 				rest = append(rest, p)

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
@@ -69,6 +70,13 @@ func (w *writer) chatPart(p *chat.Part) {
 	case chat.Image:
 		w.open(`{"type":"image_url","image_url":{"url":`)
 		w.mediaURL(p.Media)
+		if p.Media != nil && p.Media.Detail != "" {
+			w.member("detail").quote(p.Media.Detail)
+		}
+		w.raw("}")
+	case chat.Audio:
+		w.open(`{"type":"input_audio","input_audio":{`)
+		w.audio(p.Media)
 		w.raw("}")
 	case chat.Document:
 		w.open(`{"type":"file","file":{`)
@@ -95,6 +103,15 @@ func (w *writer) mediaURL(m *chat.Media) {
 	default:
 		w.quote(m.URL)
 	}
+}
+
+// audio writes the members that hold a recording.
+func (w *writer) audio(m *chat.Media) {
+	if m == nil {
+		return
+	}
+	w.member("data").raw(`"` + string(m.Data) + `"`)
+	w.member("format").quote(strings.TrimPrefix(m.Type, "audio/"))
 }
 
 // file writes the members that say where a document is.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/histories"
+	"github.com/oriel-context/oriel/internal/strict"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -97,19 +98,26 @@ func TestEncodeSaysTheSameInEveryProtocol(t *testing.T) {
 	}
 }
 
-// Any valid history can be brought into any protocol without losing a word, a
-// call or a result, and the provider takes it.
+// Any valid history can be brought into any protocol without losing a call or a
+// result, and they are paired as the provider wants them. What one provider
+// allows and another does not (empty texts, no tools, ids used again) stays.
 func TestTranslationsAreValid(t *testing.T) {
 	each(t, func(t *rapid.T, from protocol) {
 		data := from.draw(t, histories.Options{Valid: true, Plain: true})
 		b := read(t, data, from.format)
+		if b.Rules().Held {
+			t.Skip("the provider has a part of it")
+		}
 		for _, to := range protocols {
 			out, err := wire.Encode(to.format, &b.Request)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !json.Valid(out) {
-				t.Fatalf("%s: not JSON: %s", to.format, out)
+			for _, problem := range to.judge(out) {
+				switch problem.Code {
+				case strict.BadJSON, strict.OrphanResult, strict.UnansweredCall, strict.ResultNotFirst, strict.WrongRole:
+					t.Fatalf("%s: %v\n%s\nof\n%s", to.format, problem, out, data)
+				}
 			}
 			calls := func(f wire.Format, data []byte) (n int) {
 				for _, s := range said(t, f, data) {

@@ -58,15 +58,9 @@ func detect(root rawjson.Value) Format {
 	return Auto
 }
 
+// detectMessages asks the messages and tools first: compatible servers take each
+// other's fields, but a call or a result has only one form.
 func detectMessages(root rawjson.Value) Format {
-	for k := range root.Members() {
-		switch string(key(k)) {
-		case "system", "anthropic_version", "anthropic_beta", "stop_sequences", "thinking", "context_management", "mcp_servers", "output_config", "container":
-			return Anthropic
-		case "max_completion_tokens", "frequency_penalty", "presence_penalty", "logit_bias", "logprobs", "response_format", "functions", "parallel_tool_calls", "reasoning_effort", "stream_options", "n", "seed", "stop":
-			return Chat
-		}
-	}
 	for t := range root.Get("tools").Elems() {
 		if t.Has("function") {
 			return Chat
@@ -76,29 +70,41 @@ func detectMessages(root rawjson.Value) Format {
 		}
 	}
 	for m := range root.Get("messages").Elems() {
-		switch role := m.Get("role"); {
-		case role.EqualStr("tool"), role.EqualStr("developer"), role.EqualStr("function"):
-			return Chat
+		if f := detectMessage(m); f != Auto {
+			return f
 		}
-		if m.Has("tool_calls") || m.Has("refusal") || m.Has("name") {
+	}
+	for k := range root.Members() {
+		switch string(key(k)) {
+		case "system", "anthropic_version", "anthropic_beta", "stop_sequences", "thinking", "context_management", "mcp_servers", "output_config", "container":
+			return Anthropic
+		case "max_completion_tokens", "frequency_penalty", "presence_penalty", "logit_bias", "logprobs", "response_format", "functions", "parallel_tool_calls", "reasoning_effort", "stream_options", "n", "seed", "stop":
 			return Chat
-		}
-		for p := range m.Get("content").Elems() {
-			switch string(p.Get("type").Raw()) {
-			case `"tool_use"`, `"tool_result"`, `"thinking"`, `"redacted_thinking"`, `"image"`, `"document"`, `"server_tool_use"`:
-				return Anthropic
-			case `"image_url"`, `"input_audio"`, `"file"`:
-				return Chat
-			}
-			if p.Has("cache_control") {
-				return Anthropic
-			}
 		}
 	}
 	if bytes.Contains(root.Get("model").Raw(), []byte("claude")) {
 		return Anthropic
 	}
 	return Chat
+}
+
+func detectMessage(m rawjson.Value) Format {
+	switch role := m.Get("role"); {
+	case role.EqualStr("tool"), role.EqualStr("developer"), role.EqualStr("function"):
+		return Chat
+	}
+	if m.Has("tool_calls") || m.Has("function_call") || m.Has("refusal") || m.Has("name") {
+		return Chat
+	}
+	for p := range m.Get("content").Elems() {
+		switch string(p.Get("type").Raw()) {
+		case `"tool_use"`, `"tool_result"`, `"thinking"`, `"redacted_thinking"`, `"image"`, `"document"`, `"server_tool_use"`:
+			return Anthropic
+		case `"image_url"`, `"input_audio"`, `"file"`:
+			return Chat
+		}
+	}
+	return Auto
 }
 
 // key is a member's name, decoded only where it has escapes.

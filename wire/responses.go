@@ -60,7 +60,12 @@ func (b *Body) responsesOther(v rawjson.Value, m *chat.Message, p *chat.Part) er
 		p.Kind = chat.Catalog
 		return nil
 	case "tool_search_output":
+		// What a client found answers its call; the provider's own stands alone.
 		p.Kind = chat.Catalog
+		if id := v.Get("call_id"); id.Kind() == rawjson.String {
+			p.Kind, m.Role, p.ID = chat.Result, chat.Tool, id.Str()
+			p.Parts = []chat.Part{{Kind: chat.Catalog, Raw: p.Raw}}
+		}
 		return nil
 	case "mcp_approval_request":
 		p.Kind = chat.Call
@@ -72,11 +77,14 @@ func (b *Body) responsesOther(v rawjson.Value, m *chat.Message, p *chat.Part) er
 		return err
 	}
 	switch {
-	case strings.HasSuffix(m.Type, "_output") && v.Has("call_id"):
+	case strings.HasSuffix(m.Type, "_output"):
 		p.Kind, m.Role = chat.Result, chat.Tool
 		var err error
 		if p.ID, err = member(v, "call_id", str); err != nil {
 			return err
+		}
+		if p.ID == "" {
+			p.ID = m.ID // local shells answer by the id alone
 		}
 		return b.resultContent(v, "output", p, b.responsesPart)
 	case strings.HasSuffix(m.Type, "_call"):
@@ -99,6 +107,10 @@ func (b *Body) responsesOther(v rawjson.Value, m *chat.Message, p *chat.Part) er
 		}
 		// Without an id to answer to, the provider ran it itself.
 		p.Hosted = p.ID == ""
+		p.Within, err = member(v, "approval_request_id", str)
+		if err != nil {
+			return err
+		}
 		return nil
 	}
 	return nil

@@ -38,11 +38,11 @@ func (b *Body) Select(keep []bool) []Piece {
 // What stands between two messages that are still neighbours is copied with
 // them. Where a message is new or its neighbour is gone there is a bare comma.
 func (b *Body) Write(view []Piece) ([]byte, error) {
-	if err := b.check(view); err != nil {
-		return nil, err
-	}
 	if b.unchanged(view) {
 		return b.data, nil
+	}
+	if err := b.check(view); err != nil {
+		return nil, err
 	}
 	size := len(b.data) - (b.list.end - b.list.start) + 2
 	for _, p := range view {

@@ -90,11 +90,16 @@ func (s *Step) Result() []byte { return s.get(3) }
 
 // SetResult gives the step another result.
 func (s *Step) SetResult(raw []byte) {
+	stem := stepNames[s.form][3]
 	s.fields = slices.Clone(s.fields)
+	found := false
 	for i := range s.fields {
-		if s.fields[i].stem == stepNames[s.form][3] {
-			s.fields[i].raw = raw
+		if s.fields[i].stem == stem {
+			s.fields[i].raw, found = raw, true
 		}
+	}
+	if !found {
+		s.fields = append(s.fields, field{stem: stem, raw: raw})
 	}
 }
 
@@ -147,6 +152,9 @@ func ReadTrajectory(data []byte, lim Limits) (*Trajectory, error) {
 func (t *Trajectory) read(root rawjson.Value) error {
 	if !isTrajectory(root) {
 		return fail(root, `not a trajectory: want "question" and keys such as thought_1, tool_1, tool_args_1, tool_result_1 or thought_0, tool_name_0, tool_args_0, observation_0`)
+	}
+	if nested := root.Get("trajectory"); nested.Kind() == rawjson.Object {
+		return in(fail(nested, "the steps are inside: give that object alone"), "trajectory")
 	}
 	var err error
 	if t.Form, err = trajectoryForm(root); err != nil {
@@ -217,9 +225,6 @@ func trajectoryForm(root rawjson.Value) (Form, error) {
 	}
 	return Flat, nil
 }
-
-// Data is the trajectory as it came.
-func (t *Trajectory) Data() []byte { return t.data }
 
 // Write gives the dictionary with the steps given, numbered anew from the base of
 // its form, and with the note; a nil note means the one that came. Where that

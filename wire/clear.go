@@ -1,0 +1,59 @@
+package wire
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/rawjson"
+)
+
+// ClearArguments empties the arguments of some of a message's tool calls, named by
+// their part indices. Everything else of the message stays as it came. Parts that
+// are no calls of the client's tools are left alone.
+func ClearArguments(f Format, raw []byte, parts map[int]bool) ([]byte, error) {
+	e, err := open(f, raw)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range slices.Sorted(maps.Keys(parts)) {
+		if i < 0 || i >= len(e.msg.Parts) || e.msg.Parts[i].Kind != chat.Call || e.msg.Parts[i].Hosted {
+			continue
+		}
+		parent, name := e.arguments(i)
+		switch v := parent.Get(name); v.Kind() {
+		case rawjson.Object:
+			e.set(parent, name, []byte(`{}`))
+		case rawjson.String:
+			e.set(parent, name, []byte(`"{}"`))
+		}
+	}
+	return e.apply(), nil
+}
+
+// arguments is where those of the call that is part i stand.
+func (e *edit) arguments(i int) (parent rawjson.Value, name string) {
+	switch e.format {
+	case Anthropic:
+		return e.element(i), "input"
+	case Responses:
+		if e.root.Has("arguments") {
+			return e.root, "arguments"
+		}
+		return e.root, "input"
+	}
+	if e.msg.Parts[i].Type == "function_call" {
+		return e.root.Get("function_call"), "arguments"
+	}
+	n := i - (len(e.msg.Parts) - e.root.Get("tool_calls").Len()) // calls are read last
+	for v := range e.root.Get("tool_calls").Elems() {
+		if n == 0 {
+			if c := v.Get("custom"); c.Exists() {
+				return c, "input"
+			}
+			return v.Get("function"), "arguments"
+		}
+		n--
+	}
+	return rawjson.Value{}, ""
+}

@@ -1,0 +1,129 @@
+package wire_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/oriel-context/oriel/wire"
+)
+
+// The answers are the providers' own words as people have reported them. SPEC E4.
+func TestIsOverflow(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		status int
+		body   string
+		want   bool
+		limit  int
+	}{
+		{"Anthropic", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 207791 tokens > 200000 maximum"},"request_id":"req_1"}`, true, 200000},
+		{"Anthropic with output", 400, "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again\"}}", true, 200000},
+		{"Anthropic by bytes", 413, `{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`, true, 0},
+		{"OpenAI", 400, `{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 202868 tokens (202767 in the messages, 101 in the functions). Please reduce the length of the messages or functions.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`, true, 128000},
+		{"OpenAI Responses", 400, `{"error":{"message":"Your input exceeds the context window of this model. Please adjust your input and try again.","type":"invalid_request_error","param":"input","code":"context_length_exceeded"}}`, true, 0},
+		{"OpenAI input limit", 400, `{"error":{"message":"Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 289650 tokens. Please reduce the length of the messages."}}`, true, 272000},
+		{"OpenAI string", 400, `{"error":{"message":"Invalid 'input[3].output': string too long. Expected a string with maximum length 10485760, but got a string with length 12000000 instead.","code":"string_above_max_length"}}`, true, 0},
+		{"Azure, old", 400, `{"error":{"message":"This model's maximum context length is 8191 tokens, however you requested 8238 tokens (8238 in your prompt; 0 for the completion). Please reduce your prompt; or completion length."}}`, true, 8191},
+		{"OpenRouter", 400, `{"error":{"message":"This endpoint's maximum context length is 131,072 tokens. However, you requested about 140000 tokens","code":400}}`, true, 131072},
+		{"OpenRouter wrapping", 0, `{"error":{"message":"Provider returned error","code":502,"metadata":{"raw":"{\"error\":{\"code\":\"400\",\"message\":\"prompt is too long: 3 tokens > 2 maximum\"}}"}}}`, true, 2},
+		{"Gemini", 400, `[{"error":{"code":400,"message":"The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).","errors":[{"message":"x","domain":"global","reason":"badRequest"}],"status":"INVALID_ARGUMENT"}}]`, true, 1048576},
+		{"Vertex", 400, `{"error":{"code":400,"message":"Unable to submit request because the input token count is 32787 but model only supports up to 32768. Reduce the input token count and try again."}}`, true, 32768},
+		{"Grok", 400, `{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 537812 tokens."}`, true, 131072},
+		{"Groq", 400, `{"error":{"message":"Please reduce the length of the messages or completion.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`, true, 0},
+		{"Cerebras", 400, `{"message":"Please reduce the length of the messages or completion. Current length is 42328 while limit is 40000","code":"context_length_exceeded"}`, true, 40000},
+		{"Fireworks", 400, `{"error":{"message":"The prompt is too long: 137652, model maximum context length: 131071"}}`, true, 131071},
+		{"Mistral", 400, `{"object":"error","message":"Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length","type":"invalid_request_error","code":3051}`, true, 32768},
+		{"Bedrock", 400, `{"message":"Input is too long for requested model."}`, true, 0},
+		{"Cohere", 400, `{"message":"too many tokens: total number of tokens in the prompt cannot exceed 4081 tokens - received 9000"}`, true, 4081},
+		{"Copilot", 400, `{"error":{"message":"prompt token count of 140000 exceeds the limit of 128000","code":"model_max_prompt_tokens_exceeded"}}`, true, 128000},
+		{"GitHub Models", 413, `{"error":{"code":"tokens_limit_reached","message":"Request body too large for gpt-4o model. Max size: 8000 tokens.","details":"x"}}`, true, 8000},
+		{"Kimi", 400, `{"error":{"message":"Invalid request: Your request exceeded model token limit: 131072 (requested: 140001)","type":"invalid_request_error"}}`, true, 131072},
+		{"Qwen", 400, `{"error":{"message":"<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 204800]","code":"invalid_parameter_error"}}`, true, 204800},
+		{"MiniMax", 400, `{"type":"error","error":{"type":"bad_request_error","message":"invalid params, context window exceeds limit (2013)","http_code":"400"}}`, true, 0},
+		{"text-generation-inference", 422, "{\"error\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097. Given: 5000 `inputs` tokens and 10 `max_new_tokens`\",\"error_type\":\"validation\"}", true, 4097},
+		{"vLLM", 400, `{"object":"error","message":"This model's maximum context length is 16384 tokens. However, you requested 122946 tokens (112946 in the messages, 10000 in the completion). Please reduce the length of the messages or completion. None","type":"BadRequestError","param":null,"code":400}`, true, 16384},
+		{"vLLM, newer", 400, `{"error":{"message":"You passed 202753 input tokens and requested 0 output tokens. However, the model's context length is only 202752 tokens, resulting in a maximum input length of 202752 tokens."}}`, true, 202752},
+		{"SGLang", 400, `{"object":"error","message":"The input (61709 tokens) is longer than the model's context length (40960 tokens).","type":"BadRequestError","param":null,"code":400}`, true, 40960},
+		{"SGLang, length", 400, `{"message":"Input length (160062 tokens) exceeds the maximum allowed length (59862 tokens). Use a shorter input or enable --allow-auto-truncate."}`, true, 59862},
+		{"llama.cpp", 400, `{"error":{"code":400,"message":"the request exceeds the available context size. try increasing the context size or enable context shift","type":"exceed_context_size_error","n_prompt_tokens":14429,"n_ctx":8192}}`, true, 8192},
+		{"llama.cpp, words", 400, `{"error":{"message":"request (9000 tokens) exceeds the available context size (4096 tokens), try increasing it"}}`, true, 4096},
+		{"llama.cpp with status 200", 200, `{"error":{"code":400,"message":"the request exceeds the available context size","n_ctx":8192}}`, true, 8192},
+		{"llama-cpp-python", 400, `{"error":{"message":"Requested tokens (516) exceed context window of 512"}}`, true, 512},
+		{"LM Studio", 400, `{"error":"Trying to keep the first 111490 tokens when context the overflows. However, the model is loaded with context length of only 32768 tokens, which is not enough."}`, true, 32768},
+		{"LM Studio, newer", 400, `{"error":"The number of tokens to keep from the initial prompt is greater than the context length. Try to load the model with a larger context length"}`, true, 0},
+		{"Ollama", 400, `{"error":"prompt too long; exceeded max context length by 4200 tokens"}`, true, 0},
+		{"LiteLLM", 400, `{"error":{"message":"litellm.ContextWindowExceededError: litellm.BadRequestError: AnthropicError - b'{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 205668 tokens > 200000 maximum\"}}'"}}`, true, 200000},
+		{"plain text", 400, "Prompt is too long", true, 0},
+		{"a proxy", 413, "<html><head><title>413 Request Entity Too Large</title></head></html>", true, 0},
+		{"413 with nothing said", 413, "", true, 0},
+		{"Anthropic stream", 200, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 5 tokens > 4 maximum\"}}\n\n", true, 4},
+		{"Responses stream", 200, "event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"status\":\"failed\",\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"Your input exceeds the context window of this model.\"}}}\n\n", true, 0},
+
+		{"status in the error", 0, `{"error":{"status":400,"message":"Input tokens exceed model limit"}}`, true, 0},
+		{"no status at all", 0, `{"error":{"error":{"type":"invalid_request_error","message":"prompt is too long: 150000 tokens > 100000 maximum"}}}`, true, 100000},
+		{"code as a string", 0, `{"kind":"openai_api_error","code":"400","message":"maximum context length is 4096 tokens"}`, true, 4096},
+		{"bad key with a code", 0, `{"kind":"openai_api_error","code":"400","message":"Invalid API key"}`, false, 0},
+		{"bad request", 0, `{"status":400,"message":"Invalid request format"}`, false, 0},
+		{"status 500 in the error", 0, `{"error":{"status":500,"message":"maximum context length is 4096 tokens"}}`, false, 4096},
+
+		{"server failure", 500, `{"error":{"message":"prompt is too long: 5 tokens > 4 maximum"}}`, false, 4},
+		{"bad key", 401, `{"error":{"message":"Invalid API key"}}`, false, 0},
+		{"not allowed", 403, `{"error":{"message":"Your plan's maximum context length is 8192 tokens"}}`, false, 8192},
+		{"tokens a minute", 429, `{"error":{"message":"Request too large for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, Requested 31538. The input or output tokens must be reduced in order to run successfully.","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`, false, 0},
+		{"tokens a minute as 413", 413, "{\"error\":{\"message\":\"Request too large for model `llama-3.1-70b-versatile` in organization `org` on tokens per minute (TPM): Limit 6000, Requested 14368, please reduce your message size and try again.\",\"type\":\"tokens\",\"code\":\"rate_limit_exceeded\"}}", false, 0},
+		{"Bedrock throttling", 429, `{"message":"Too many tokens, please wait before trying again."}`, false, 0},
+		{"Bedrock throttling as 400", 400, `{"message":"Too many tokens, please wait before trying again."}`, false, 0},
+		{"Bedrock throttling, relayed", 0, `{"message":"Too many tokens","$metadata":{"httpStatusCode":429}}`, false, 0},
+		{"call without result", 400, "{\"error\":{\"type\":\"invalid_request_error\",\"message\":\"messages.4: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1. Each `tool_use` block must have a corresponding `tool_result` block in the next message.\"}}", false, 0},
+		{"result without call", 400, "{\"error\":{\"message\":\"messages.2.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_1.\"}}", false, 0},
+		{"Chat call without result", 400, `{"error":{"message":"An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: call_1"}}`, false, 0},
+		{"thinking changed", 400, "{\"error\":{\"message\":\"messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.\"}}", false, 0},
+		{"output too large", 400, `{"error":{"message":"max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens for claude-x"}}`, false, 0},
+		{"output too large, OpenAI", 400, `{"error":{"message":"max_tokens is too large: 6000. This model supports at most 4096 completion tokens, whereas you provided 6000."}}`, false, 0},
+		{"output too large, other", 400, `{"error":{"message":"max_tokens exceeds the model's limit"}}`, false, 0},
+		{"an id too long", 400, `{"error":{"message":"Invalid 'messages[1].tool_calls[0].id': string too long. Expected a string with maximum length 40, but got a string with length 51 instead.","code":"string_above_max_length"}}`, false, 0},
+		{"a repeated request", 422, `{"detail":[{"type":"missing","loc":["body","model"],"msg":"Field required","input":{"messages":[{"role":"user","content":"what does 'prompt is too long: 5 tokens > 4 maximum' mean?"}]}}]}`, false, 0},
+		{"a reply", 200, `{"role":"assistant","content":[{"type":"text","text":"The prompt is too long."}]}`, false, 0},
+		{"a Responses reply", 200, `{"status":"completed","error":null,"text":"prompt is too long"}`, false, 0},
+		{"nothing", 400, "", false, 0},
+		{"nothing known", 0, "", false, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := wire.IsOverflow(c.status, []byte(c.body)); got != c.want {
+				t.Errorf("IsOverflow(%d) = %v, want %v", c.status, got, c.want)
+			}
+			limit, ok := wire.OverflowLimit([]byte(c.body))
+			if limit != c.limit || ok != (c.limit > 0) {
+				t.Errorf("OverflowLimit = %d, %v, want %d", limit, ok, c.limit)
+			}
+		})
+	}
+}
+
+// JSON within JSON within JSON is read as far as gateways go, and no answer makes
+// the reader fail.
+func TestOverflowOfOddAnswers(t *testing.T) {
+	for _, body := range []string{
+		strings.Repeat("[", 5000), strings.Repeat(`{"error":`, 900) + `1` + strings.Repeat("}", 900),
+		`{"error":{"code":99999999999999999999,"status":-400,"n_ctx":-1,"message":null}}`,
+		`"prompt"`, "data: {", "data:\n\n", "\xff\xfe", `{"message":"maximum context length is 99999999999999999999999 tokens","error":"{\"error\":\"[{}]\"}"}`,
+	} {
+		wire.IsOverflow(0, []byte(body))
+		if limit, ok := wire.OverflowLimit([]byte(body)); ok {
+			t.Errorf("%.40s: limit %d", body, limit)
+		}
+	}
+}
+
+func FuzzOverflow(f *testing.F) {
+	f.Add(400, []byte(`{"error":{"message":"prompt is too long: 5 tokens > 4 maximum","code":"400"}}`))
+	f.Add(0, []byte("event: error\ndata: {\"error\":\"{\\\"n_ctx\\\":5}\"}"))
+	f.Fuzz(func(t *testing.T, status int, body []byte) {
+		if wire.IsOverflow(status, body) && status >= 500 {
+			t.Fatalf("a server's failure %d is called an overflow", status)
+		}
+		if limit, ok := wire.OverflowLimit(body); ok != (limit > 0) {
+			t.Fatalf("limit %d, %v", limit, ok)
+		}
+	})
+}
