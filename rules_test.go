@@ -24,14 +24,18 @@ var rooms = []string{
 	"wire",
 	"token/bpe",
 	"token",
-	"cmd/oriel",
+	"condense",
+	"window",
 	"",
+	"cmd/oriel",
 	"internal/strict",
 	"internal/histories",
 	"internal/transcript",
 	"internal/script",
 	"internal/bpegen",
 	"internal/checkhistories",
+	"internal/checkfit",
+	"internal/conform",
 }
 
 // packages calls visit for the files of every package of this module.

@@ -31,7 +31,7 @@ func relative(got int, want float64) float64 { return math.Abs(float64(got)-want
 // agents' do; the next request is judged before it is learnt from.
 func TestCalibrationFollowsAGrowingConversation(t *testing.T) {
 	for _, slope := range []float64{1, 1.1, 1.25, 1.45, 1.6} {
-		for _, offset := range []float64{0, 500, 2000, 5000} {
+		for _, offset := range []float64{-5000, -2000, -500, 0, 500, 2000, 5000} {
 			var off []float64
 			for seed := range uint64(30) {
 				p := provider{slope, offset, rand.New(rand.NewPCG(seed, 1))}
@@ -58,11 +58,12 @@ func TestCalibrationFollowsAGrowingConversation(t *testing.T) {
 func TestCalibrationFindsSlopeAndOffset(t *testing.T) {
 	for seed := range uint64(50) {
 		rnd := rand.New(rand.NewPCG(seed, 2))
-		p := provider{1 + 0.6*rnd.Float64(), 5000 * rnd.Float64(), rnd}
+		p := provider{1 + 0.6*rnd.Float64(), 10_000*rnd.Float64() - 5_000, rnd}
 		var c Calibration
 		lo, hi := 200_000, 0
 		for range 20 {
-			x := 3_000 + rnd.IntN(150_000)
+			// No provider counts a request at next to nothing.
+			x := 3_000 + 4*int(max(0, -p.offset)) + rnd.IntN(150_000)
 			lo, hi = min(lo, x), max(hi, x)
 			c.Observe("m", x, p.report(x))
 		}
@@ -215,6 +216,11 @@ func TestACounterUsesItsScale(t *testing.T) {
 	}
 	if e := relative(b.Total, float64(s.Apply(plain.Local))); e > 0.001 {
 		t.Errorf("%d, want %d", b.Total, s.Apply(plain.Local))
+	}
+	// An offset below 0 is larger than the overhead of a few messages.
+	s.Offset = -1500
+	if b := NewCounter(m, Options{Scale: s}).Request(r); b.Total != s.Apply(b.Local) || b.Overhead != 0 {
+		t.Errorf("%d, want %d; overhead %d", b.Total, s.Apply(b.Local), b.Overhead)
 	}
 	// What is exact stays so.
 	exact := NewCounter(Builtin().Lookup("gpt-4o"), Options{Scale: s}).Request(r)

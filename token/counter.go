@@ -1,6 +1,8 @@
 package token
 
 import (
+	"math"
+
 	"github.com/oriel-context/oriel/chat"
 )
 
@@ -20,7 +22,8 @@ type Count struct {
 }
 
 // Breakdown is the count of a whole request:
-// Total = System + Tools + Overhead + the sum of Messages.
+// Total = System + Tools + Overhead + the sum of Messages, none of which is
+// negative.
 type Breakdown struct {
 	Total  int `json:"total"`
 	System int `json:"system"`
@@ -69,9 +72,6 @@ func NewCounter(m Model, o Options) *Counter {
 	}
 	return c
 }
-
-// Model is what the counter counts for.
-func (c *Counter) Model() Model { return c.model.clone() }
 
 // raw is a count before multiplier and calibration. Only this is cached, so
 // that it stays true when those change.
@@ -157,18 +157,55 @@ func (c *Counter) Request(r *chat.Request) Breakdown {
 		b.Accuracy = Exact
 	case c.scale.Calibrated():
 		b.Accuracy, b.Error = Calibrated, c.scale.Error
-		sum = 0
 		for i, n := range b.Messages {
 			b.Messages[i] = scale(n, c.scale.Slope)
-			sum += b.Messages[i]
 		}
 		b.System, b.Tools = scale(b.System, c.scale.Slope), scale(b.Tools, c.scale.Slope)
-		// The offset belongs to no part: a provider's hidden prompt, or what
-		// the table's structural costs have too much. It can be negative.
-		b.Overhead = max(scale(b.Overhead, c.scale.Slope)+int(c.scale.Offset), 0)
+		b.fitTo(c.scale.Apply(b.Local))
+		return b
 	}
-	b.Total = b.System + b.Tools + b.Overhead + sum
+	b.Total = b.Local
 	return b
+}
+
+// fitTo makes the parts sum up to total. The difference is calibration's offset,
+// which belongs to no message: a provider's hidden prompt, or what the table's
+// costs of structure and tools have too much. So the overhead takes it, then
+// tools and system prompt, and the messages only what is left.
+func (b *Breakdown) fitTo(total int) {
+	b.Total = total
+	messages := 0
+	for _, n := range b.Messages {
+		messages += n
+	}
+	b.Overhead = total - messages - b.System - b.Tools
+	if b.Overhead >= 0 {
+		return
+	}
+	b.Overhead = 0
+	fixed := []int{b.System, b.Tools}
+	shrink(fixed, max(total-messages, 0))
+	b.System, b.Tools = fixed[0], fixed[1]
+	shrink(b.Messages, total-b.System-b.Tools)
+}
+
+// shrink makes parts sum up to total, which is no more than they do, each in
+// proportion. Rounding the running sum keeps every part at 0 or above.
+func shrink(parts []int, total int) {
+	sum := 0
+	for _, n := range parts {
+		sum += n
+	}
+	if sum <= total {
+		return
+	}
+	f := float64(total) / float64(sum)
+	run, done := 0, 0
+	for i, n := range parts {
+		run += n
+		upTo := int(math.Round(float64(run) * f))
+		parts[i], done = upTo-done, upTo
+	}
 }
 
 func (c *Counter) overhead(m *chat.Message) raw {
@@ -187,15 +224,24 @@ func (c *Counter) overhead(m *chat.Message) raw {
 // message counts a message's parts, from the cache where it can. A message
 // without Raw was made by a program and is counted where it stands.
 func (c *Counter) message(m *chat.Message) raw {
-	if c.cache == nil || len(m.Raw) == 0 {
+	if len(m.Raw) == 0 {
 		return c.parts(m.Parts)
+	}
+	if c.cache == nil {
+		return c.content(m)
 	}
 	k := c.cache.key(c.rules, m.Raw, shape(m.Parts))
 	if r, ok := c.cache.get(k); ok {
 		return r
 	}
-	r := c.parts(m.Parts)
+	r := c.content(m)
 	c.cache.put(k, r)
+	return r
+}
+
+func (c *Counter) content(m *chat.Message) raw {
+	r := c.parts(m.Parts)
+	r.add(c.messageRest(m))
 	return r
 }
 
@@ -209,13 +255,13 @@ func shape(parts []chat.Part) uint64 {
 	return h
 }
 
-// systemPart caches a system prompt by its text: the prompt is the longest
+// systemPart caches a system prompt by its JSON: the prompt is the longest
 // text that comes back with every request.
 func (c *Counter) systemPart(p *chat.Part) raw {
 	if c.cache == nil || p.Kind != chat.Text || p.Text.Empty() {
 		return c.part(p)
 	}
-	k := c.cache.key(c.rules, p.Text, shapeSystem)
+	k := c.cache.key(c.rules, literal(p), shapeSystem)
 	if r, ok := c.cache.get(k); ok {
 		return r
 	}

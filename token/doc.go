@@ -5,8 +5,8 @@
 //
 // [Builtin] is a table of models: window, largest input and output, prices,
 // cache rules, how text and pictures are counted. Every entry says where its
-// figures come from and when they were looked up; figures that no vendor page
-// states carry the confidence "reported". [LoadModels] lays a file of the same
+// figures come from and when they were looked up; an entry with any figure that no
+// vendor page states carries the confidence "reported". [LoadModels] lays a file of the same
 // form over it, field by field. [Models.Lookup] takes any spelling that is in
 // use for a model (dated snapshots, cloud prefixes and suffixes) and never
 // fails: a name that the table does not know gets careful figures and Known is
@@ -35,8 +35,13 @@
 //   - An empty content is 0. What a message costs beyond its content is
 //     structure and belongs to the request ([Breakdown.Overhead]).
 //   - Tool calls are name and arguments, results their content, both with a
-//     structural cost. Tool definitions are walked as JSON schemas; what the
-//     walk has no rule for is counted as the JSON text that it is.
+//     structural cost.
+//   - Whatever else the JSON of a part or message says (the output of a hosted
+//     tool, a document's title, a field that this version does not know) is
+//     counted as text, on the high side. Ids, cache marks and logprobs cost
+//     nothing; pictures and encrypted text in it have their own rules.
+//   - Tool definitions are walked as JSON schemas; what the walk has no rule
+//     for is counted as the JSON text that it is.
 //   - Pictures: the model's published rule where the size can be read from the
 //     first bytes (PNG, JPEG, GIF, WebP), ceil(ceil(sqrt(base64 length))·1.5)
 //     for inline data of unknown size, a default for references.
@@ -45,15 +50,17 @@
 //   - Thinking is always counted. Anthropic leaves thinking of earlier turns
 //     out but counts it inside a tool loop; which of the two applies is decided
 //     by the provider, so counting it is the safe side.
-//   - Encrypted or redacted reasoning and compactions: a token for every 16/3
-//     characters of the opaque text (base64 of about four bytes a token).
+//   - Encrypted, redacted or signed text: a token for every 16/3 characters
+//     (base64 of about four bytes a token). Reasoning is the larger of that and
+//     what can be read of it.
 //   - Parts without a meaning here: the whole of their JSON as text.
 //
 // # Caveats
 //
 // A [Cache] trusts that Raw is what Parts say: whoever edits a message's parts
-// must drop its Raw. References (a file id, item_reference) stand for content
-// that only the provider sees; they are guesses until calibrated. A [Counter]
-// never changes, so that the same request counts the same; take a new one to
-// use a newer [Scale].
+// must drop its Raw, and a part's Raw likewise is taken for what the part says.
+// References (a file id, item_reference) stand for content that only the
+// provider sees; they are guesses until calibrated. A [Counter] never changes,
+// so that the same request counts the same; take a new one to use a newer
+// [Scale].
 package token

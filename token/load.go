@@ -1,19 +1,14 @@
 package token
 
 import (
-	"bytes"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
-	"strings"
 	"sync"
-
-	"github.com/oriel-context/oriel/token/bpe"
 )
 
 //go:embed models.json
@@ -180,9 +175,13 @@ func mergeRules[R any](into *map[string]R, from map[string]json.RawMessage, fiel
 	if *into == nil {
 		*into = map[string]R{}
 	}
-	for name, raw := range from {
+	for _, name := range slices.Sorted(maps.Keys(from)) {
+		raw := from[name]
 		rule := (*into)[name]
 		if f, err := decode(raw, &rule); err != nil {
+			return &ModelError{Field: field + "." + name + dot(f), Err: err}
+		}
+		if f, err := notNegative(rule); err != nil {
 			return &ModelError{Field: field + "." + name + dot(f), Err: err}
 		}
 		(*into)[name] = rule
@@ -197,65 +196,13 @@ func dot(f string) string {
 	return "." + f
 }
 
-func (ms *Models) check(m Model) error {
-	bad := func(field, format string, args ...any) error {
-		return &ModelError{Model: m.ID, Field: field, Err: fmt.Errorf(format, args...)}
-	}
-	positive := map[string]int{
-		"max_input": m.MaxInput, "max_output": m.MaxOutput,
-		"cache.min": m.Cache.Min, "cache.step": m.Cache.Step, "cache.breakpoints": m.Cache.Breakpoints,
-	}
-	for _, field := range slices.Sorted(maps.Keys(positive)) {
-		if positive[field] < 0 {
-			return bad(field, "must not be negative, is %d", positive[field])
-		}
-	}
-	switch {
-	case m.Window <= 0:
-		return bad("window", "must be above 0, is %d", m.Window)
-	case m.MaxInput > m.Window:
-		return bad("max_input", "%d is more than the window of %d", m.MaxInput, m.Window)
-	case !slices.Contains(bpe.Names(), m.Encoding):
-		return bad("encoding", "unknown encoding %q, have %v", m.Encoding, bpe.Names())
-	case !(m.Multiplier >= 0.1 && m.Multiplier <= 10):
-		return bad("multiplier", "must be from 0.1 to 10, is %v", m.Multiplier)
-	case m.Exact && m.Multiplier != 1:
-		return bad("multiplier", "an exact encoding has the multiplier 1, not %v", m.Multiplier)
-	case !slices.Contains([]string{"", "published", "reported"}, m.Confidence):
-		return bad("confidence", "must be published or reported, is %q", m.Confidence)
-	}
-	if _, ok := ms.structures[m.Structure]; !ok {
-		return bad("structure", "no structure %q", m.Structure)
-	}
-	if _, ok := ms.images[m.Image]; !ok {
-		return bad("image", "no image rule %q", m.Image)
-	}
-	for _, w := range m.Widen {
-		if w.Beta == "" || w.Window <= 0 {
-			return bad("widen", "needs beta and window")
-		}
-	}
-	rates := []Rates{m.Prices.Rates}
-	for i, t := range m.Prices.Tiers {
-		if t.Over <= 0 || i > 0 && t.Over <= m.Prices.Tiers[i-1].Over {
-			return bad("prices.tiers", "over must rise from tier to tier")
-		}
-		rates = append(rates, t.Rates)
-	}
-	for _, r := range rates {
-		if min(r.Input, r.Output, r.CacheRead, r.CacheWrite, r.CacheWrite1h) < 0 {
-			return bad("prices", "must not be negative")
-		}
-	}
-	return nil
-}
-
 // index maps names to entries. Two entries must not claim the same name.
 func (ms *Models) index() error {
 	ms.names = make(map[string]int, 2*len(ms.entries))
 	for i, m := range ms.entries {
 		for j, name := range append([]string{m.ID}, m.Aliases...) {
 			key, _ := normalise(name)
+			key = dashes.Replace(key)
 			if other, ok := ms.names[key]; ok && other != i {
 				field := "aliases"
 				if j == 0 {
@@ -267,40 +214,4 @@ func (ms *Models) index() error {
 		}
 	}
 	return nil
-}
-
-var unknownField = regexp.MustCompile(`unknown field "(.*)"`)
-
-// decode lays JSON over v and refuses fields that v does not have. It returns
-// the field at fault where that is known.
-func decode(data []byte, v any) (field string, err error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	err = d.Decode(v)
-	if err == nil {
-		if d.More() {
-			return "", errors.New("more than one JSON value")
-		}
-		return "", nil
-	}
-	var te *json.UnmarshalTypeError
-	if errors.As(err, &te) {
-		return strings.ReplaceAll(te.Field, "Rates.", ""), fmt.Errorf("must be a JSON %s, is a %s", kindName(te.Type.Kind().String()), te.Value)
-	}
-	if m := unknownField.FindStringSubmatch(err.Error()); m != nil {
-		return m[1], errors.New("no such field")
-	}
-	return "", err
-}
-
-func kindName(kind string) string {
-	switch kind {
-	case "int", "float64":
-		return "number"
-	case "slice":
-		return "array"
-	case "struct", "map":
-		return "object"
-	}
-	return kind
 }

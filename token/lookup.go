@@ -35,8 +35,8 @@ func (ms *Models) All() []Model {
 // has for it. A name that is not in the table gets the stand-in of its vendor,
 // or the default, with Known false.
 func (ms *Models) Lookup(name string) Model {
-	key, wide := normalise(name)
-	m := ms.find(key)
+	spelt, wide := normalise(name)
+	m := ms.find(spelt)
 	if m.Guess {
 		if name != "" {
 			m.ID = name
@@ -51,17 +51,30 @@ func (ms *Models) Lookup(name string) Model {
 	return m
 }
 
-// find takes the longest of the table's names that begins key, at a dash, with
-// nothing but a snapshot after it. So gpt-4o-mini is never gpt-4, and a
-// version that the table has not heard of is not taken for an older one.
-func (ms *Models) find(key string) Model {
+// find takes the longest of the table's names that begins the name spelt, at a
+// dash, with nothing but a snapshot after it, or for a family whatever is not
+// another version. So gpt-4o-mini is never gpt-4, and a version that the table
+// has not heard of is not taken for an older one.
+func (ms *Models) find(spelt string) Model {
+	key := dashes.Replace(spelt)
+	other := false // it is another version of a model in the table
 	for end := len(key); end > 0; end = strings.LastIndexByte(key[:end], '-') {
 		i, ok := ms.names[key[:end]]
 		if !ok {
 			continue
 		}
 		m := ms.entries[i]
-		if m.Family || m.Guess || end == len(key) || snapshot.MatchString(key[end:]) {
+		switch rest := spelt[end:]; {
+		case rest == "", m.Guess:
+			return m
+		case version.MatchString(rest):
+			other = true
+		case other:
+		case snapshot.MatchString(key[end:]):
+			return m
+		case m.Family && number.MatchString(rest):
+			other = true
+		case m.Family:
 			return m
 		}
 	}
@@ -92,6 +105,14 @@ func (m Model) clone() Model {
 // dates in the forms that vendors use, revisions, and words for "the newest".
 var snapshot = regexp.MustCompile(`^(-(\d{8}|\d{6}|\d{4}(-\d{2}-\d{2})?|\d{2}-\d{2,4}|\d{3}|v\d+|latest|preview|exp|beta|instruct))+$`)
 
+// version is what makes a name that of another version (qwen3 and qwen3.5),
+// number the same spelt with a dash: a number of its own, not a size such as
+// 70b or 1.7b.
+var (
+	version = regexp.MustCompile(`^\.\d`)
+	number  = regexp.MustCompile(`^[-_ ]\d{1,2}(\.\d+)*([-_ ]|$)`)
+)
+
 // clouds are the dotted prefixes of cloud platforms' model names.
 var clouds = []string{
 	"us", "eu", "apac", "jp", "au", "ca", "sa", "uk", "me", "af", "in", "us-gov", "global",
@@ -101,8 +122,8 @@ var clouds = []string{
 var dashes = strings.NewReplacer(".", "-", "_", "-", " ", "-")
 
 // normalise brings a model's name to the table's spelling: lower case, no
-// vendor path, cloud prefix, tag or fine-tune suffix, dashes for dots. wide
-// says that the name asked for the widened window ("…[1m]").
+// vendor path, cloud prefix, tag or fine-tune suffix. Dots are still to be made
+// dashes. wide says that the name asked for the widened window ("…[1m]").
 func normalise(name string) (key string, wide bool) {
 	key = strings.ToLower(strings.TrimSpace(name))
 	if k, ok := strings.CutSuffix(key, "[1m]"); ok {
@@ -122,6 +143,5 @@ func normalise(name string) (key string, wide bool) {
 	if i := strings.IndexAny(key, ":@"); i >= 0 {
 		key = key[:i]
 	}
-	key = dashes.Replace(key)
-	return strings.Trim(key, "-"), wide
+	return strings.Trim(key, "-._ "), wide
 }

@@ -16,7 +16,8 @@ type Model struct {
 	// Like names the entry that a new one starts from; only in users' files.
 	Like string `json:"like,omitempty"`
 	// Family lets the entry answer for every name that starts with one of its
-	// names and a dash, not just for dated snapshots.
+	// names and a dash, not just for dated snapshots, unless the number of
+	// another version comes next.
 	Family bool `json:"family,omitempty"`
 	// Guess marks an entry that stands in for unknown names of a vendor; what
 	// it answers has Known false.
@@ -51,8 +52,9 @@ type Model struct {
 	Cache  CacheRule `json:"cache"`
 
 	// Source says where the figures come from, Date when they were looked up
-	// (YYYY-MM-DD), Confidence whether the vendor states them ("published") or
-	// others do ("reported").
+	// (YYYY-MM-DD), Confidence whether the vendor states window, limits, prices,
+	// cache and image rule ("published") or others do of any of them
+	// ("reported"). Multiplier and structure are never the vendor's unless Exact.
 	Source     string `json:"source"`
 	Date       string `json:"date"`
 	Confidence string `json:"confidence,omitempty"`

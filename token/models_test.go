@@ -114,6 +114,83 @@ func TestLookupNeverTakesOneModelForAnother(t *testing.T) {
 	}
 }
 
+// A family answers for sizes and variants of its version, not for the next
+// version, however that is spelt.
+func TestAFamilyIsOneVersion(t *testing.T) {
+	for name, want := range map[string]string{
+		"llama-3.1-70b-instruct":     "llama-3.1",
+		"llama-3-8b-instruct":        "llama-3",
+		"meta-llama-3.1-8b":          "llama-3.1",
+		"llama-v3p1-405b-instruct":   "llama-3.1",
+		"llama3-70b-8192":            "llama-3",
+		"llama-4-scout-17b-16e":      "llama-4",
+		"qwen3-32b":                  "qwen3",
+		"qwen3-1.7b":                 "qwen3",
+		"qwen3-0.6b":                 "qwen3",
+		"qwen3-235b-a22b-2507":       "qwen3",
+		"qwen3-next-80b-a3b":         "qwen3",
+		"qwen3:4b":                   "qwen3",
+		"qwen2.5-coder-32b-instruct": "qwen2.5",
+		"qwen2.5-1.5b-instruct":      "qwen2.5",
+		"qwen-2.5-72b-instruct":      "qwen2.5",
+		"devstral-2512":              "devstral",
+		"gpt-oss-20b":                "gpt-oss",
+	} {
+		if m := Builtin().Lookup(name); m.ID != want || !m.Known {
+			t.Errorf("%s is %s, known %v; want %s", name, m.ID, m.Known, want)
+		}
+	}
+	for _, name := range []string{
+		"qwen3.5-72b", "qwen3.7-max", "qwen3-5-72b", "qwen3_5", "qwen3.5", "Qwen/Qwen3.5-397B-A17B", "qwen2.5.1-7b",
+		"llama-3.9-70b-instruct", "llama-3-9-70b", "llama3.9:70b", "llama-4.5-maverick", "llama-4-5", "llama-3.10-8b",
+		"llama-3.1.5-8b", "gpt-5.123", "gpt-4o.1", "qwen3-coder.5", "qwen3-5.1-72b",
+	} {
+		if m := Builtin().Lookup(name); m.Known || m.ID != name || m.Window < 100_000 {
+			t.Errorf("%s is %s, known %v, window %d", name, m.ID, m.Known, m.Window)
+		}
+	}
+}
+
+func TestFiguresOfModelsThatLookAlike(t *testing.T) {
+	for name, want := range map[string]struct {
+		window        int
+		input, output float64
+	}{
+		"gpt-4o":                      {128_000, 2.5, 10},
+		"chatgpt-4o-latest":           {128_000, 5, 15},
+		"gpt-3.5-turbo":               {16_385, 0.5, 1.5},
+		"gpt-3.5-turbo-16k":           {16_385, 3, 4},
+		"gpt-3.5-turbo-16k-0613":      {16_385, 3, 4},
+		"gpt-35-turbo-16k":            {16_385, 3, 4},
+		"gpt-3.5-turbo-instruct":      {4_096, 1.5, 2},
+		"gpt-3.5-turbo-instruct-0914": {4_096, 1.5, 2},
+	} {
+		m := Builtin().Lookup(name)
+		if !m.Known || m.Window != want.window || m.Prices.Input != want.input || m.Prices.Output != want.output {
+			t.Errorf("%s: known %v, window %d, prices %v/%v; want %+v", name, m.Known, m.Window, m.Prices.Input, m.Prices.Output, want)
+		}
+	}
+}
+
+// An entry of which anything was assumed, or taken from others than its vendor,
+// is not published.
+func TestPublishedMeansAllOfIt(t *testing.T) {
+	for _, m := range Builtin().All() {
+		if m.Confidence != "published" {
+			continue
+		}
+		for _, word := range []string{"assumed", "reported", "models.dev", "copies", "via"} {
+			if strings.Contains(m.Source, word) {
+				t.Errorf("%s is published, but its source says %q", m.ID, m.Source)
+			}
+		}
+		// Its limits come from measurements.
+		if m.Image == "claude-high" {
+			t.Errorf("%s is published, but not its image rule", m.ID)
+		}
+	}
+}
+
 func TestLookupsDoNotShareSlices(t *testing.T) {
 	a := Builtin().Lookup("claude-sonnet-4-5")
 	a.Widen[0].Window, a.Prices.Tiers[0].Input, a.Cache.TTL[0] = 1, 1, 1
@@ -237,14 +314,34 @@ func TestLoadModelsNamesModelAndField(t *testing.T) {
 		{`{"models":[{"id":"x","structure":"odd"}]}`, "x", "structure", "odd"},
 		{`{"models":[{"id":"x","image":"odd"}]}`, "x", "image", "odd"},
 		{`{"models":[{"id":"x","aliases":["gpt-4o"]}]}`, "x", "aliases", "gpt-4o"},
-		{`{"models":[{"id":"x","prices":{"input":-1}}]}`, "x", "prices", "negative"},
+		{`{"models":[{"id":"x","prices":{"input":-1}}]}`, "x", "prices.input", "negative"},
+		{`{"models":[{"id":"x","prices":{"tiers":[{"over":9,"output":-1}]}}]}`, "x", "prices.tiers[0].output", "negative"},
+		{`{"models":[{"id":"x","cache":{"ttl":[300,-1]}}]}`, "x", "cache.ttl[1]", "negative"},
+		{`{"models":[{"id":"x","window":-5}]}`, "x", "window", "must not be negative, is -5"},
+		{`{"models":[{"id":"x","multiplier":-1}]}`, "x", "multiplier", "negative"},
+		{`{"models":[{"id":"x","widen":[{"beta":"b","window":-1}]}]}`, "x", "widen[0].window", "negative"},
+		{`{"images":{"claude":{"patch":-1}}}`, "", "images.claude.patch", "must not be negative, is -1"},
+		{`{"images":{"mine":{"multiplier":-0.5}}}`, "", "images.mine.multiplier", "negative"},
+		{`{"structures":{"claude":{"call":-1}}}`, "", "structures.claude.call", "negative"},
+		{`{"structures":{"openai":{"enum":-4}}}`, "", "structures.openai.enum", "negative"},
 		{`{"models":[{"id":"x","prices":{"tiers":[{"over":9},{"over":9}]}}]}`, "x", "prices.tiers", "rise"},
 		{`{"models":[{"id":"claude-sonnet-4-5","widen":[{"beta":"b"}]}]}`, "claude-sonnet-4-5", "widen", "window"},
 		{`{"models":[{"id":"x","confidence":"sure"}]}`, "x", "confidence", "sure"},
 		{`{"models":[{"window":5}]}`, "#1", "id", "non-empty"},
 		{`{"modles":[]}`, "", "modles", "no such field"},
 		{`{"images":{"none":{"knd":1}}}`, "", "images.none.knd", "no such field"},
-		{`{`, "", "", "EOF"},
+		{`{`, "", "", "ends too early"},
+		{``, "", "", "is empty: write"},
+		{" \n", "", "", "is empty: write"},
+		{`{"models":[}`, "", "", "not JSON at byte 12"},
+		{`[]`, "", "", "must be an object, is an array"},
+		{`{"models":{}}`, "", "models", "must be an array, is an object"},
+		{`{"models":[{"id":"x","aliases":"y"}]}`, "x", "aliases", "must be an array, is a string"},
+		{`{"models":[{"id":"x","window":1e99}]}`, "x", "window", "must be a whole number, is 1e99"},
+		{`{"models":[{"id":"x","window":1.5}]}`, "x", "window", "must be a whole number, is 1.5"},
+		{`{"models":[{"id":"x","window":99999999999999999999}]}`, "x", "window", "is too large: 99999999999999999999"},
+		{`{"models":[{"id":"x","prices":{"input":1e999}}]}`, "x", "prices.input", "is too large: 1e999"},
+		{`{"models":[{"id":"x","exact":[]}]}`, "x", "exact", "must be true or false, is an array"},
 		{`{} {}`, "", "", "more than one"},
 	} {
 		path := filepath.Join(t.TempDir(), "m.json")

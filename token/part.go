@@ -15,12 +15,28 @@ func (c *Counter) parts(parts []chat.Part) raw {
 	return r
 }
 
-// part counts one part by its kind (SPEC B6).
+// part counts one part by its kind (SPEC B6), and what its JSON has beyond
+// that.
 func (c *Counter) part(p *chat.Part) raw {
+	switch p.Kind {
+	case chat.Thinking, chat.Compaction:
+		return c.opaque(p)
+	case chat.Text, chat.Refusal, chat.Call, chat.Result, chat.Image, chat.Document, chat.Audio:
+		r := c.fields(p)
+		r.add(c.rest(p))
+		return r
+	}
+	// Unknown, Reference, Catalog and whatever a later version adds.
+	if len(p.Raw) == 0 {
+		return raw{text: countString(c.enc, p.Text), rough: true}
+	}
+	return c.whole(p.Raw)
+}
+
+// fields counts what has been understood of a part.
+func (c *Counter) fields(p *chat.Part) raw {
 	s := &c.model.structure
 	switch p.Kind {
-	case chat.Text, chat.Refusal:
-		return raw{text: countString(c.enc, p.Text)}
 	case chat.Call:
 		return raw{
 			text:  c.enc.Count(p.Name) + c.json(p.Args),
@@ -33,8 +49,6 @@ func (c *Counter) part(p *chat.Part) raw {
 		r.fixed += s.Result
 		r.rough = r.rough || s.Result > 0
 		return r
-	case chat.Thinking, chat.Compaction:
-		return c.opaque(p)
 	case chat.Image:
 		return c.picture(p.Media)
 	case chat.Document:
@@ -42,11 +56,7 @@ func (c *Counter) part(p *chat.Part) raw {
 	case chat.Audio:
 		return c.audio(p.Media)
 	}
-	// Unknown, Reference, Catalog and whatever a later version adds.
-	if len(p.Raw) == 0 {
-		return raw{text: countString(c.enc, p.Text), rough: true}
-	}
-	return raw{text: c.enc.CountBytes(p.Raw), rough: true}
+	return raw{text: countString(c.enc, p.Text)}
 }
 
 // json counts a value's text; a string literal is taken for what it holds.
@@ -59,18 +69,22 @@ func (c *Counter) json(b []byte) int {
 
 // opaque counts reasoning. What can be read is counted as text; what is signed
 // or encrypted is judged by its length, since providers return a summary, or
-// nothing, in place of the words that they count: base64 holds 3 bytes in 4
-// characters, and a token is about 4 bytes.
+// nothing, in place of the words that they count. The larger of the two holds.
 func (c *Counter) opaque(p *chat.Part) raw {
-	r := raw{text: countString(c.enc, p.Text), rough: true}
-	hidden := len(p.Raw) - len(p.Text)
-	if p.Text.Empty() {
-		hidden = len(p.Raw)
+	r := c.parts(p.Parts)
+	r.text += countString(c.enc, p.Text)
+	r.rough = true
+	w := c.remainder(p)
+	if len(p.Raw) > 0 && w.read(p.Raw, false) {
+		r.add(w.sum)
+	} else if p.Signed {
+		w.sealed = len(p.Raw) - len(p.Text)
 	}
-	if p.Signed || p.Text.Empty() {
-		if sealed := ceilDiv(hidden*3, 16); sealed > c.local(r) {
-			return raw{fixed: sealed, rough: true}
-		}
+	if w.sealed == 0 && r.text == 0 && r.fixed == 0 {
+		w.sealed = len(p.Raw) // no more than an id: the provider has the words
+	}
+	if sealed := sealedTokens(w.sealed); sealed.fixed > c.local(r) {
+		return sealed
 	}
 	return r
 }
@@ -85,21 +99,24 @@ const (
 func (c *Counter) document(p *chat.Part) raw {
 	m := p.Media
 	if m == nil {
-		if !p.Text.Empty() {
-			return raw{text: countString(c.enc, p.Text)}
-		}
-		return raw{text: c.enc.CountBytes(p.Raw), rough: true}
+		return raw{text: countString(c.enc, p.Text), rough: p.Text.Empty()}
 	}
 	if !m.Text.Empty() {
 		return raw{text: countString(c.enc, m.Text)}
 	}
+	if len(p.Raw) > 0 && len(m.Data) == 0 && m.URL == "" && m.FileID == "" {
+		return raw{rough: true} // made of blocks: its JSON has them
+	}
 	pages := documentPages
-	if len(m.Data) > 0 {
-		if strings.HasPrefix(m.Type, "text/") {
-			// Base64 of plain text, at 3 bytes a token.
-			return raw{fixed: ceilDiv(len(m.Data)*3, 12), rough: true}
-		}
-		pages = max(1, ceilDiv(len(m.Data)/4*3, pdfPage))
+	switch size := len(m.Data); {
+	case size > 0 && strings.HasPrefix(m.Type, "text/"):
+		// Base64 of plain text, at 3 bytes a token.
+		return raw{fixed: ceilDiv(size*3, 12), rough: true}
+	case size > 0:
+		pages = max(1, ceilDiv(size/4*3, pdfPage))
+	case len(m.URL) > quietURL:
+		// Base64 that lacks the head of a data: URL.
+		pages = max(pages, ceilDiv(len(m.URL)/4*3, pdfPage))
 	}
 	return raw{fixed: pages * max(c.model.structure.Page, 1), rough: true}
 }

@@ -85,8 +85,15 @@ func TestARequestIsTheSumOfItsParts(t *testing.T) {
 		if b.Accuracy == Exact && !c.model.Exact || b.Accuracy == Calibrated && !s.Calibrated() {
 			t.Fatalf("%s: %s with %+v", c.model.ID, b.Accuracy, s)
 		}
+		if want := s.Apply(b.Local); b.Accuracy == Calibrated && b.Total != want {
+			t.Fatalf("%+v: total %d, but the scale makes %d of %d", s, b.Total, want, b.Local)
+		}
 		// A message alone counts as it does in the request, unless the rest
-		// of the request makes a calibrated figure of an exact one.
+		// of the request makes a calibrated figure of an exact one, or a
+		// negative offset is larger than all else.
+		if b.Accuracy == Calibrated && b.System+b.Tools+b.Overhead == 0 {
+			return
+		}
 		for i := range r.Messages {
 			if m := c.Message(&r.Messages[i]); m.Accuracy == b.Accuracy && m.Tokens != b.Messages[i] {
 				t.Fatalf("message %d is %+v alone, %d in the request", i, m, b.Messages[i])

@@ -33,7 +33,7 @@ With --text the input is plain text, and one number is printed.`,
 		Example: `  oriel count request.json
   oriel count --model gpt-4o --json < request.json
   oriel count --text --encoding cl100k_base notes.txt`,
-		Args: cobra.MaximumNArgs(1),
+		Args: oneFile,
 	}
 	f := cmd.Flags()
 	f.StringVar(&format, "format", "auto", "`form` of the body: auto, anthropic, openai, responses, trajectory")
@@ -47,6 +47,15 @@ With --text the input is plain text, and one number is printed.`,
 		if err != nil {
 			return err
 		}
+		body, err := wire.ParseFormat(format)
+		switch {
+		case err != nil:
+			return err
+		case text && body != wire.Auto:
+			return fmt.Errorf("--format is for a request: a --text has none")
+		case !text && encoding != "":
+			return fmt.Errorf("--encoding is for --text: a request is counted for its model, use --model")
+		}
 		data, err := readInput(cmd, args)
 		if err != nil {
 			return err
@@ -54,10 +63,7 @@ With --text the input is plain text, and one number is printed.`,
 		if text {
 			return countText(cmd.OutOrStdout(), models, data, model, encoding, asJSON)
 		}
-		if encoding != "" {
-			return fmt.Errorf("--encoding is for --text: a request is counted for its model, use --model")
-		}
-		r, err := countBody(models, data, format, model)
+		r, err := countBody(models, data, body, model)
 		if err != nil {
 			return fmt.Errorf("%s: %w", inputName(args), err)
 		}
@@ -122,12 +128,9 @@ type messageCount struct {
 	Tokens int       `json:"tokens"`
 }
 
-func countBody(models *token.Models, data []byte, format, model string) (*countReport, error) {
-	f, err := wire.ParseFormat(format)
-	if err != nil {
-		return nil, err
-	}
+func countBody(models *token.Models, data []byte, f wire.Format, model string) (*countReport, error) {
 	if f == wire.Auto {
+		var err error
 		if f, err = wire.Detect(data, wire.Limits{}); err != nil {
 			return nil, err
 		}
@@ -170,7 +173,7 @@ func (r *countReport) print(out io.Writer, s style) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s tokens (%s)", s.bold(thousands(r.Total)), r.Accuracy)
 	if r.Model != "" {
-		fmt.Fprintf(&b, " for %s", r.Model)
+		fmt.Fprintf(&b, " for %s", oneLine(r.Model, 60))
 		if !r.Known {
 			b.WriteString(", a model that the table does not know: a careful guess")
 		}
@@ -194,7 +197,7 @@ func (r *countReport) print(out io.Writer, s style) error {
 		if m.Type != "" && m.Type != "message" {
 			what = m.Type
 		}
-		row(strconv.Itoa(m.Index), what, m.Tokens, r.says[m.Index])
+		row(strconv.Itoa(m.Index), oneLine(what, 24), m.Tokens, r.says[m.Index])
 	}
 	row("", "overhead", r.Overhead, "")
 	t.print(&b)

@@ -31,6 +31,9 @@ func readInput(cmd *cobra.Command, args []string) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(in, maxInput+1))
 	if err != nil {
+		if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
+			err = pathErr.Err
+		}
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	if len(data) > maxInput {

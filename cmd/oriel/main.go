@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -22,21 +23,47 @@ func main() {
 func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	sink := &sink{w: out}
 	root := rootCommand()
 	root.SetArgs(args)
 	root.SetIn(in)
-	root.SetOut(out)
+	root.SetOut(sink)
 	root.SetErr(errOut)
 	err := root.ExecuteContext(ctx)
+	if sink.err != nil {
+		err = &failure{fmt.Errorf("write the output: %w", sink.err)}
+	}
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(errOut, "oriel: %v\n", err)
+	fmt.Fprintf(errOut, "oriel: %s\n", strings.Join(strings.Fields(err.Error()), " "))
 	var failed *failure
 	if errors.As(err, &failed) {
 		return 1
 	}
 	return 2
+}
+
+// sink remembers that a write failed, so that no command has to.
+type sink struct {
+	w   io.Writer
+	err error
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	n, err := s.w.Write(p)
+	if err != nil && s.err == nil {
+		s.err = err
+	}
+	return n, err
+}
+
+// oneFile is for commands that read one file or standard input.
+func oneFile(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("%d files: give one, or none to read standard input", len(args))
+	}
+	return nil
 }
 
 // failure is an error that is not the user's: a disk, a network, a bug. All
@@ -53,7 +80,7 @@ func rootCommand() *cobra.Command {
 
 Token figures are those of the model that --model or the request names, and
 o200k_base counts where none is named.`,
-		Example:       "  oriel count request.json\n  oriel models claude",
+		Example:       "  oriel count request.json\n  oriel fit --budget 8000 request.json > fitted.json\n  oriel models claude",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -64,9 +91,20 @@ o200k_base counts where none is named.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetHelpCommand(&cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Show the help of a command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || about == nil || len(rest) > 0 {
+				return fmt.Errorf("unknown command %q: oriel --help lists the commands", strings.Join(args, " "))
+			}
+			return about.Help()
+		},
+	})
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w: see %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(countCommand(), modelsCommand())
+	root.AddCommand(countCommand(), fitCommand(), modelsCommand())
 	return root
 }

@@ -28,7 +28,12 @@ A file given by --models or $ORIEL_MODELS is laid over the table, field by field
 		Example: `  oriel models
   oriel models claude
   oriel models gpt-4o-2024-08-06 --json`,
-		Args: cobra.MaximumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return fmt.Errorf("%d names: give one, or none for all models", len(args))
+			}
+			return nil
+		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	table := addModelTable(cmd)
@@ -69,7 +74,7 @@ func printModels(cmd *cobra.Command, list []token.Model) error {
 	t := table{left: []bool{true, false, false, false, false, false, false, false, false, true}}
 	t.row("model", "window", "max in", "max out", "$ in", "$ out", "$ read", "$ write", "cached from", "as of")
 	for _, m := range list {
-		name := m.ID
+		name := oneLine(m.ID, 60)
 		if m.Confidence == "reported" {
 			name += " ~"
 		}

@@ -17,8 +17,16 @@ type style struct{ on bool }
 
 // styleFor is plain unless out is a terminal that wants colour.
 func styleFor(out io.Writer) style {
+	return style{on: isTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+}
+
+// isTerminal reports whether somebody looks at what is written.
+func isTerminal(out io.Writer) bool {
+	if s, ok := out.(*sink); ok {
+		out = s.w
+	}
 	f, ok := out.(*os.File)
-	return style{on: ok && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 func (s style) code(code, text string) string {

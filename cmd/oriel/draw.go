@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/oriel-context/oriel/window"
+)
+
+// drawPlan shows a plan to a person: a bar for each message, coloured by what
+// became of it, and the sizes before and after.
+func drawPlan(out io.Writer, p *window.Plan, s style) error {
+	var b bytes.Buffer
+	largest := 1
+	for _, k := range p.Blocks {
+		largest = max(largest, k.Tokens)
+	}
+	digits := len(strconv.Itoa(len(p.Blocks)))
+	b.WriteString("\n")
+	for _, k := range p.Blocks {
+		look := verdictLook[k.Verdict]
+		fill := bar(k.Tokens, largest, 24)
+		fill = s.code(look.colour, fill) + strings.Repeat(" ", 24-len([]rune(bar(k.Tokens, largest, 24))))
+		pin := " "
+		if k.Pinned {
+			pin = "*"
+		}
+		fmt.Fprintf(&b, "%*d %-9s%s %s %7s  %s %s\n", digits, k.Index, oneLine(string(k.Role), 9), pin, fill, thousands(k.Tokens),
+			s.code(look.colour, look.sign+" "+string(k.Verdict)), s.code("2", k.Reason))
+	}
+	for _, in := range p.Inserted {
+		fmt.Fprintf(&b, "%*s + %s in message %d, %s tokens: %s\n", digits, "", s.bold(in.Kind), in.Into, thousands(in.Tokens), s.code("2", oneLine(in.Text, 72)))
+	}
+	for _, w := range p.Warnings {
+		fmt.Fprintf(&b, "%*s ! %s\n", digits, "", w)
+	}
+	if p.Summary.Error != "" {
+		fmt.Fprintf(&b, "%*s ! %s\n", digits, "", p.Summary.Error)
+	}
+	share := 0.0
+	if p.TokensBefore > 0 {
+		share = 100 * float64(p.TokensAfter) / float64(p.TokensBefore)
+	}
+	fmt.Fprintf(&b, "\n%s → %s tokens (%.0f%%), budget %s, policy %s: %s\n", thousands(p.TokensBefore), s.bold(thousands(p.TokensAfter)),
+		share, thousands(p.Budget), p.Policy, p.Action)
+	_, err := out.Write(b.Bytes())
+	return err
+}
+
+// verdictLook is how each verdict is drawn: an ANSI colour and a sign that is
+// there without colours too.
+var verdictLook = map[window.Verdict]struct{ colour, sign string }{
+	window.Keep:  {"32", "●"},
+	window.Trim:  {"33", "◐"},
+	window.Mask:  {"36", "◌"},
+	window.Fold:  {"35", "▽"},
+	window.Evict: {"31", "×"},
+}

@@ -1,0 +1,141 @@
+package condense
+
+import (
+	"context"
+
+	"github.com/oriel-context/oriel/chat"
+)
+
+// DefaultMax is the size of a result, in tokens, when Input.Max is 0.
+const DefaultMax = 2000
+
+// Input is what is to be condensed.
+type Input struct {
+	// Messages is the span that leaves, oldest first.
+	Messages []chat.Message
+	// Previous is an earlier summary or digest that the span follows, with or
+	// without its marker: the base of the new text, never nested inside it.
+	Previous string
+	// Max is the most tokens of the result; 0 means DefaultMax.
+	Max int
+	// Count counts the tokens of a text; nil means a third of its bytes, which is
+	// more than most encodings need.
+	Count func(string) int
+}
+
+// Output is what came of it.
+type Output struct {
+	Text string
+	// Kind is what the text calls itself in its marker: KindSummary or
+	// KindDigest; empty means KindSummary.
+	Kind string
+	// Stop is the provider's word for why a model stopped ("end_turn", "length");
+	// empty where no model was asked.
+	Stop string
+	// Cost is in US dollars, TokensIn and TokensOut are what a model was sent and
+	// wrote; all are 0 where no model was asked. They are set beside an error too
+	// when the failed call was charged.
+	Cost                float64
+	TokensIn, TokensOut int
+}
+
+// Condenser makes a short text of a span. Use it through [Run], which checks the
+// text. An implementation is deterministic or says that it is not.
+type Condenser interface {
+	// Condense returns the text without a marker. Input.Max and Input.Count are
+	// set, and Input.Previous has no marker, when Run calls.
+	Condense(ctx context.Context, in Input) (Output, error)
+}
+
+// Func makes a Condenser of a function, for instance one that calls a model.
+type Func func(ctx context.Context, in Input) (Output, error)
+
+// Condense calls the function.
+func (f Func) Condense(ctx context.Context, in Input) (Output, error) { return f(ctx, in) }
+
+var (
+	_ Condenser = Func(nil)
+	_ Condenser = Digest{}
+	_ Condenser = Extractive{}
+	_ Condenser = Model{}
+)
+
+// withDefaults sets what the caller left out and brings earlier summaries into
+// one place.
+func (in Input) withDefaults() Input {
+	if in.Max <= 0 {
+		in.Max = DefaultMax
+	}
+	if in.Count == nil {
+		in.Count = func(s string) int { return (len(s) + 2) / 3 }
+	}
+	return in.lift()
+}
+
+// lift takes summaries out of the messages and makes them part of the base, so
+// that no method condenses a summary as if somebody had said it.
+func (in Input) lift() Input {
+	body, _, _ := Unmark(in.Previous)
+	in.Previous = body
+	var rest []chat.Message // nil as long as nothing was lifted
+	for i := range in.Messages {
+		body, ok := summaryOf(&in.Messages[i])
+		if !ok {
+			if rest != nil {
+				rest = append(rest, in.Messages[i])
+			}
+			continue
+		}
+		if rest == nil {
+			rest = append(make([]chat.Message, 0, len(in.Messages)), in.Messages[:i]...)
+		}
+		if in.Previous != "" && body != "" {
+			in.Previous += "\n\n"
+		}
+		in.Previous += body
+	}
+	if rest != nil {
+		in.Messages = rest
+	}
+	return in
+}
+
+// summaryOf gives the summary that a message is, if it is one: a message with
+// nothing but a text that has our marker, or that an agent program begins a
+// compacted conversation with.
+func summaryOf(m *chat.Message) (body string, ok bool) {
+	if m.Role != chat.User && m.Role != chat.Assistant {
+		return "", false
+	}
+	for i := range m.Parts {
+		if m.Parts[i].Kind != chat.Text {
+			return "", false
+		}
+	}
+	if len(m.Parts) != 1 {
+		return "", false
+	}
+	if mayBeMarked(m.Parts[0].Text) {
+		body, _, ok = Unmark(m.Parts[0].Text.String())
+		return body, ok
+	}
+	if m.Role == chat.User {
+		return foreignSummary(m.Parts[0].Text)
+	}
+	return "", false
+}
+
+// covered is how many messages the result stands for: those of the span, and
+// those that earlier summaries stood for.
+func (in Input) covered() int {
+	_, n, _ := Unmark(in.Previous)
+	for i := range in.Messages {
+		if _, ok := summaryOf(&in.Messages[i]); ok {
+			_, m, _ := Unmark(in.Messages[i].Parts[0].Text.String())
+			n += max(m, 1)
+		} else {
+			n++
+		}
+	}
+	return n
+}

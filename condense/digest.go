@@ -1,0 +1,294 @@
+package condense
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/oriel-context/oriel/chat"
+)
+
+// Digest condenses an agent's work without a model: what was asked, what was
+// decided, which files changed, which commands ran and how they ended (SPEC D7).
+// It is deterministic (SPEC E6) and reads a span once.
+//
+// Tools are recognised by the shape of their arguments, see [MainArgument].
+//
+// What does not fit in Input.Max is left out by section (task, decisions, changed
+// files, errors, commands, the rest), each of which has a share before the first
+// may take more; within a section the newest stays, and so do the first request
+// and standing rules. What is left is written in the order of time.
+//
+// A previous digest is merged section by section. Any other previous summary is
+// kept in a section of its own, cut at the end of a sentence.
+type Digest struct{}
+
+// Condense makes the digest; its text is empty when nothing fits.
+func (Digest) Condense(ctx context.Context, in Input) (Output, error) {
+	if err := ctx.Err(); err != nil {
+		return Output{}, err
+	}
+	in = in.withDefaults()
+	c := &collector{files: map[string]*file{}, commands: map[string]*command{}, errors: map[string]*item{}, todoAt: -1}
+	c.previous(in.Previous)
+	c.span(read(in.Messages))
+	c.finish()
+	text := fill(c.items, c.folder, in)
+	return Output{Text: disarm(strings.ToValidUTF8(text, "\ufffd")), Kind: KindDigest}, nil
+}
+
+// item is one line of a digest.
+type item struct {
+	section section
+	text    string
+	// at orders items in time; those of a previous digest are below 0.
+	at int
+	// weight puts some items of a section before newer ones when not all fit.
+	weight int
+}
+
+// file is what happened to one path.
+type file struct {
+	path                  string
+	reads, changes, fails int
+	// lastFailed says that the newest change did.
+	lastFailed     bool
+	readAt, lastAt int
+}
+
+// command is what happened when one command was run, however often.
+type command struct {
+	text        string
+	runs, fails int
+	last        string
+	at          int
+	show, test  bool
+}
+
+// collector gathers what goes into a digest.
+type collector struct {
+	items []item
+	// Lists keep the order of first appearance, the maps find.
+	fileList    []*file
+	files       map[string]*file
+	commandList []*command
+	commands    map[string]*command
+	errorList   []*item
+	errors      map[string]*item
+	// sources are the errors of a command or a path that a later success takes back.
+	sources map[string][]*item
+
+	// folder is one that most paths lie in.
+	folder string
+	// stillOpen is what a previous digest called open.
+	stillOpen []item
+	todo      []string
+	todoAt    int
+	buf       []byte
+}
+
+// span takes in what happened.
+func (c *collector) span(events []event) {
+	c.sources = map[string][]*item{}
+	asked := ""            // the assistant's last question, until a user speaks
+	askedAt, open := 0, -1 // open is the user's last words that nobody answered in words
+	requests := 0
+	for i := range events {
+		e := &events[i]
+		switch {
+		case e.call != nil:
+			c.call(e)
+		case e.who == chat.User:
+			c.stillOpen = nil // somebody has spoken since
+			c.request(e, asked, requests == 0)
+			requests++
+			asked, open = "", i
+		default:
+			last := i+1 == len(events) || events[i+1].who == chat.User
+			asked, askedAt = c.answer(e, last), e.msg
+			if last {
+				open = -1
+			}
+		}
+	}
+	if asked != "" {
+		c.add(secOpen, "assistant asked: "+shorten(asked, 300), askedAt, 1)
+	}
+	if open >= 0 {
+		c.openRequest(&events[open])
+	}
+	for i, step := range c.todo {
+		if i == 12 {
+			break
+		}
+		c.add(secOpen, "step: "+shorten(step, 160), c.todoAt, 0)
+	}
+}
+
+func (c *collector) add(s section, text string, at, weight int) {
+	c.items = append(c.items, item{section: s, text: text, at: at, weight: weight})
+}
+
+// Most bytes of what is quoted of one request: the first one sets the task.
+const (
+	firstRequest = 800
+	nextRequest  = 320
+	oneSentence  = 300
+)
+
+// request takes in what a user said. Sentences that decide go to the decisions,
+// the others to the task.
+func (c *collector) request(e *event, asked string, first bool) {
+	all := lead(sentences(e.text))
+	if len(all) == 1 && asked != "" && isReply(all[0]) {
+		c.add(secDecisions, "assistant asked: "+shorten(asked, 200)+" user: "+all[0].text, e.msg, 1)
+		return
+	}
+	var rest []string
+	blocks := 0
+	for _, s := range all {
+		if s.code {
+			blocks++
+			continue
+		}
+		c.buf = plain(c.buf, s.text)
+		// Of the first request only the rules leave: what it wishes is the task.
+		if w := decides(c.buf, s.text, true); (w > 1 || w == 1 && !first) && len(s.text) < 2*oneSentence {
+			c.add(secDecisions, "user: "+shorten(s.text, oneSentence), e.msg, w)
+			continue
+		}
+		rest = append(rest, s.text)
+	}
+	text := pick(rest, map[bool]int{true: firstRequest, false: nextRequest}[first])
+	c.buf = plain(c.buf, text)
+	switch {
+	case text == "" && blocks == len(all) && blocks > 0:
+		text = "(pasted " + strconv.Itoa(strings.Count(e.text, "\n")+1) + " lines)"
+	case text == "" && first && len(all) > 0:
+		text = shorten(all[0].text, oneSentence)
+	case text == "" || nodding(c.buf) && !first:
+		return
+	}
+	weight := 0
+	if first && !c.hasTask() {
+		weight = 3
+	}
+	c.add(secTask, text, e.msg, weight)
+}
+
+// isReply tells an answer to a question from a new request.
+func isReply(s sentence) bool {
+	return !s.code && len(s.text) < 200 && !strings.HasSuffix(s.text, "?") && !hasCue(plain(nil, s.text), pleas)
+}
+
+// lead joins a sentence that ends with a colon to what it announces.
+func lead(all []sentence) []sentence {
+	out := all[:0]
+	for _, s := range all {
+		if n := len(out); n > 0 && !s.code && !out[n-1].code && strings.HasSuffix(out[n-1].text, ":") && len(out[n-1].text)+len(s.text) < oneSentence {
+			out[n-1].text += " " + s.text
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func (c *collector) hasTask() bool {
+	for i := range c.items {
+		if c.items[i].section == secTask {
+			return true
+		}
+	}
+	return false
+}
+
+// pick quotes sentences up to a number of bytes: all of them if they fit, else the
+// first and the last, then the others from the front. Gaps are marked.
+func pick(list []string, limit int) string {
+	total := 0
+	for _, s := range list {
+		total += len(s) + 1
+	}
+	keep := make([]bool, len(list))
+	room := limit
+	take := func(i int) {
+		if n := min(len(list[i]), oneSentence) + 1; !keep[i] && (n <= room || room == limit) {
+			keep[i] = true
+			room -= n
+		}
+	}
+	if total > limit && len(list) > 1 {
+		take(0)
+		take(len(list) - 1)
+	}
+	for i := range list {
+		take(i)
+	}
+	var b strings.Builder
+	gap := false
+	for i, s := range list {
+		if !keep[i] {
+			gap = true
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+			if gap {
+				b.WriteString("… ")
+			}
+		}
+		gap = false
+		b.WriteString(shorten(s, max(oneSentence, limit/2)))
+	}
+	return b.String()
+}
+
+// answer takes in what an assistant said; last says that the turn ends with it.
+// It gives the question that the text ends with, if there is one.
+func (c *collector) answer(e *event, last bool) (asked string) {
+	all := sentences(e.text)
+	var head []string
+	room := 260
+	for i, s := range all {
+		if s.code {
+			continue
+		}
+		if strings.HasSuffix(s.text, "?") && last && i >= len(all)-4 {
+			asked = s.text
+			continue
+		}
+		c.buf = plain(c.buf, s.text)
+		if decides(c.buf, s.text, false) > 0 && len(s.text) < 2*oneSentence {
+			c.add(secDecisions, "assistant: "+shorten(strip(s.text), oneSentence), e.msg, 0)
+		} else if room > 0 && s.text[0] != '|' && s.text[0] != '#' && !strings.HasSuffix(s.text, ":") && s.text != noAnswer {
+			head = append(head, shorten(strip(s.text), 200))
+			room -= len(s.text)
+		}
+	}
+	if last && len(head) > 0 {
+		c.add(secProgress, strings.Join(head, " "), e.msg, 0)
+	}
+	return strip(asked)
+}
+
+// noAnswer is what Claude Code writes where a model had nothing to say.
+const noAnswer = "No response requested."
+
+// openRequest marks a user's last words when the span ends before an answer.
+func (c *collector) openRequest(e *event) {
+	for i := len(c.items) - 1; i >= 0; i-- {
+		if it := &c.items[i]; it.section == secTask && it.at == e.msg {
+			it.text += notAnswered
+			return
+		}
+	}
+}
+
+const notAnswered = " (not answered yet)"
+
+// strip leaves out marks of emphasis and headings.
+func strip(s string) string {
+	s = strings.ReplaceAll(s, "**", "")
+	return strings.TrimSpace(strings.TrimLeft(s, "#"))
+}

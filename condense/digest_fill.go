@@ -1,0 +1,176 @@
+package condense
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// section is a part of a digest, in the order in which they are written.
+type section uint8
+
+const (
+	secEarlier section = iota
+	secTask
+	secDecisions
+	secProgress
+	secChanged
+	secCommands
+	secErrors
+	secOpen
+	secRead
+	sections int = iota
+)
+
+// titles are format: a later digest finds its sections by them.
+var titles = [sections]string{
+	secEarlier:   "Earlier",
+	secTask:      "Task",
+	secDecisions: "Decisions",
+	secProgress:  "Reported",
+	secChanged:   "Files changed",
+	secCommands:  "Commands",
+	secErrors:    "Errors",
+	secOpen:      "Open",
+	secRead:      "Files read",
+}
+
+// priority is the order in which sections are served; share is the percentage of
+// the limit that a section may take before those after it are served.
+var priority = [...]struct {
+	section section
+	share   int
+}{
+	{secTask, 28}, {secDecisions, 22}, {secChanged, 15}, {secErrors, 9}, {secCommands, 10},
+	{secProgress, 8}, {secOpen, 6}, {secEarlier, 25}, {secRead, 4},
+}
+
+// misses is how many lines in a row may not fit before a section is given up:
+// counting every line of a long span would cost more than it is worth.
+const misses = 8
+
+// leastWeight is below all weights.
+const leastWeight = -1 << 31
+
+// fill chooses the items that fit and writes them.
+func fill(items []item, folder string, in Input) string {
+	f := filler{in: in, folder: folder, size: make([]int, len(items)), items: items}
+	for i := range items {
+		s := items[i].section
+		f.of[s] = append(f.of[s], i)
+	}
+	for s := range f.of {
+		slices.SortStableFunc(f.of[s], func(a, b int) int {
+			x, y := &items[a], &items[b]
+			return cmp.Or(cmp.Compare(y.weight, x.weight), cmp.Compare(y.at, x.at))
+		})
+	}
+	for _, p := range priority {
+		f.serve(p.section, in.Max*p.share/100, true, 0)
+	}
+	for _, p := range priority {
+		f.serve(p.section, in.Max, false, 0)
+	}
+	for _, p := range priority {
+		f.serve(p.section, f.taken[p.section]+in.Max/10, false, leastWeight)
+	}
+	// Lines together may count more than one by one.
+	for {
+		text := f.write()
+		if in.Count(text) <= in.Max || len(f.chosen) == 0 {
+			return text
+		}
+		f.chosen = f.chosen[:len(f.chosen)-1]
+	}
+}
+
+// filler is the state of one fill.
+type filler struct {
+	in     Input
+	folder string
+	items  []item
+	of     [sections][]int
+	// size is an item's tokens, 0 when not counted yet.
+	size   []int
+	chosen []int
+	titled [sections]bool
+	taken  [sections]int
+	used   int
+}
+
+// serve takes items of a section, most important first, until it has limit
+// tokens; least is the weight below which items wait for a later pass. The first
+// one is cut to fit where it must be, if it is prose.
+func (f *filler) serve(s section, limit int, cut bool, least int) {
+	cut = cut && (s == secTask || s == secDecisions || s == secProgress || s == secEarlier)
+	missed := 0
+	left := f.of[s][:0]
+	for n, i := range f.of[s] {
+		if missed >= misses || f.items[i].weight < least {
+			left = append(left, f.of[s][n:]...)
+			break
+		}
+		cost := f.cost(i)
+		room := min(limit-f.taken[s], f.in.Max-f.used)
+		if cost > room && cut && !f.titled[s] && len(left) == 0 {
+			if text := cutWords(f.items[i].text, room-f.titleCost(s)-2, f.in.Count); text != "" {
+				f.items[i].text, f.size[i] = text, 0
+				cost = f.cost(i)
+			}
+		}
+		if cost > room {
+			missed++
+			left = append(left, i)
+			continue
+		}
+		f.chosen = append(f.chosen, i)
+		f.titled[s] = true
+		f.taken[s] += cost
+		f.used += cost
+	}
+	f.of[s] = left
+}
+
+func (f *filler) cost(i int) int {
+	if f.size[i] == 0 {
+		f.size[i] = f.in.Count("- " + f.items[i].text + "\n")
+	}
+	if s := f.items[i].section; !f.titled[s] {
+		return f.size[i] + f.titleCost(s)
+	}
+	return f.size[i]
+}
+
+func (f *filler) titleCost(s section) int { return f.in.Count(f.title(s) + "\n") }
+
+// title names the folder of paths, too; a path that begins with a slash lies
+// elsewhere.
+func (f *filler) title(s section) string {
+	if f.folder != "" && (s == secChanged || s == secRead) {
+		return titles[s] + inFolder + f.folder + "):"
+	}
+	return titles[s] + ":"
+}
+
+// write puts what was chosen in order.
+func (f *filler) write() string {
+	var of [sections][]int
+	for _, i := range f.chosen {
+		s := f.items[i].section
+		of[s] = append(of[s], i)
+	}
+	var b strings.Builder
+	for s, list := range of {
+		if len(list) == 0 {
+			continue
+		}
+		slices.SortFunc(list, func(x, y int) int {
+			return cmp.Or(cmp.Compare(f.items[x].at, f.items[y].at), cmp.Compare(x, y))
+		})
+		b.WriteString(f.title(section(s)) + "\n")
+		for _, i := range list {
+			b.WriteString("- " + f.items[i].text + "\n")
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
+}

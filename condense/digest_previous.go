@@ -1,0 +1,181 @@
+package condense
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// longAgo is the time of the first item of a previous digest.
+const longAgo = -1 << 30
+
+// previous takes in an earlier summary: a digest section by section, so that
+// counts go on and lines are not repeated; anything else as lines of its own.
+func (c *collector) previous(text string) {
+	at := longAgo
+	now := secEarlier
+	folder := ""
+	vital, code := 0, false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, " \t\r\n")
+		if s, in, ok := titleOf(line); ok {
+			now = s
+			if in != "" {
+				folder = in
+			}
+			continue
+		}
+		line = strings.TrimSpace(line)
+		line = strings.TrimSpace(line[listItem(line):])
+		if fenceOf(line) != "" {
+			code = !code
+			continue
+		}
+		if line == "" || code {
+			continue
+		}
+		at++
+		switch now {
+		case secEarlier:
+			if len(line) < 60 && (strings.HasSuffix(strings.Trim(line, "*# "), ":") || line[0] == '#') {
+				vital = 0
+				if anyWithin(strings.ToLower(line), vitalWords) {
+					vital = 1
+				}
+			}
+			for _, s := range pieces(line) {
+				at++
+				// What stands first in a summary matters most, and what its
+				// headings call so.
+				c.add(secEarlier, s, at, vital<<32-at)
+			}
+		case secTask:
+			weight := 0
+			if !c.hasTask() {
+				weight = 3
+			}
+			c.add(secTask, line, at, weight)
+		case secDecisions:
+			c.add(now, line, at, previousWeight(line))
+		case secChanged, secRead:
+			c.previousFile(line, folder, at)
+		case secCommands:
+			c.previousCommand(line, at)
+		case secErrors:
+			it := &item{section: secErrors, text: line, at: at}
+			if key := errorKey(line); c.errors[key] == nil {
+				c.errors[key] = it
+				c.errorList = append(c.errorList, it)
+			}
+		case secOpen:
+			c.stillOpen = append(c.stillOpen, item{section: secOpen, text: line, at: at})
+		default:
+			c.add(now, line, at, 0)
+		}
+	}
+}
+
+// vitalWords are in the headings of what must not be forgotten.
+var vitalWords = []string{"request", "intent", "task", "goal", "next", "current", "pending", "todo", "user", "feedback", "decision", "constraint", "rule"}
+
+// pieces splits a line that is too long to be kept or dropped as a whole.
+func pieces(line string) []string {
+	if len(line) <= 400 {
+		return []string{line}
+	}
+	var out []string
+	for _, s := range sentences(line) {
+		out = append(out, oneLine(s.text))
+	}
+	return out
+}
+
+// titleOf recognises the title of a section and the folder that it names.
+func titleOf(line string) (s section, folder string, ok bool) {
+	line, ok = strings.CutSuffix(line, ":")
+	if !ok {
+		return 0, "", false
+	}
+	for i, t := range titles {
+		rest, found := strings.CutPrefix(line, t)
+		if !found {
+			continue
+		}
+		if rest == "" {
+			return section(i), "", true
+		}
+		if in, ok := strings.CutPrefix(rest, inFolder); ok && strings.HasSuffix(in, ")") {
+			return section(i), strings.TrimSuffix(in, ")"), true
+		}
+	}
+	return 0, "", false
+}
+
+// inFolder stands between a title and the folder that its paths lie in.
+const inFolder = " (in "
+
+// previousWeight gives a decision back the weight that its words had.
+func previousWeight(line string) int {
+	who, text, ok := strings.Cut(line, ": ")
+	if !ok || text == "" {
+		return 0
+	}
+	if strings.HasPrefix(who, "user, refusing") {
+		return 2
+	}
+	return decides(plain(nil, text), text, who == "user")
+}
+
+var (
+	changedLine = regexp.MustCompile(`^(.+): (not changed|changed)(?:,)? (\d+)×(?: tried|, newest change failed)?$`)
+	readLine    = regexp.MustCompile(`^(.+?)(?: (\d+)×)?$`)
+	commandLine = regexp.MustCompile("^`(.+)`(?: \\((\\d+) runs(?:, (\\d+) failed)?\\))?(?:: (.+))?$")
+)
+
+// previousFile reads a line that finish wrote.
+func (c *collector) previousFile(line, folder string, at int) {
+	absolute := func(path string) string {
+		if strings.HasPrefix(path, "/") || folder == "" {
+			return path
+		}
+		return folder + path
+	}
+	if m := changedLine.FindStringSubmatch(line); m != nil {
+		f := c.file(absolute(m[1]), at, false, outcome{state: "failed"})
+		n, _ := strconv.Atoi(m[3])
+		if m[2] == "changed" {
+			f.changes += n
+		} else {
+			f.fails += n
+		}
+		f.lastFailed = strings.HasSuffix(line, "failed")
+		return
+	}
+	if m := readLine.FindStringSubmatch(line); m != nil {
+		f := c.file(absolute(m[1]), at, false, outcome{})
+		if n, _ := strconv.Atoi(m[2]); n > 1 {
+			f.reads += n - 1
+		}
+	}
+}
+
+// previousCommand reads a line that finish wrote.
+func (c *collector) previousCommand(line string, at int) {
+	m := commandLine.FindStringSubmatch(line)
+	if m == nil {
+		return
+	}
+	show, test := kindOfCommand(m[1])
+	c.command(m[1], at, outcome{state: m[4]}, show, test)
+	k := c.commands[shortCommand(m[1])]
+	if k == nil {
+		return
+	}
+	runs, _ := strconv.Atoi(m[2])
+	fails, _ := strconv.Atoi(m[3])
+	k.runs += max(runs, 1) - 1
+	if m[2] == "" && strings.HasPrefix(m[4], "failed") {
+		fails = 1
+	}
+	k.fails = fails
+}

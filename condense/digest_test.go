@@ -1,0 +1,154 @@
+package condense_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/condense"
+)
+
+// SPEC B3, D7: what an agent must not forget of a long run fits in 600 tokens.
+func TestDigestOfALongRun(t *testing.T) {
+	in := condense.Input{Messages: example(t), Max: 600, Count: count}
+	out, err := condense.Run(context.Background(), condense.Digest{}, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := count(out.Text); n > 600 {
+		t.Errorf("%d tokens", n)
+	}
+	wants(t, out.Text,
+		"[Oriel digest of 63 earlier messages]",
+		"subscribers got the same high-water text twice",
+		"never touch db/migrations",
+		"the dedup key is the UTC minute",
+		"internal/alert/scheduler.go: changed",
+		"`go test -race -count=1 ./...`", "failed): passed",
+	)
+}
+
+func TestDigestRules(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		span []chat.Message
+		want []string
+	}{
+		{"decisions leave the task", span(user("Build the importer. Never write to the live table. It reads CSV.")),
+			[]string{"Task:\n- Build the importer. It reads CSV.", "Decisions:\n- user: Never write to the live table."}},
+		{"a request that is nothing but a wish is still the task", span(user("let's fix the importer")), []string{"Task:\n- let's fix the importer"}},
+		{"doubts are no rules", span(user("Look at it."), user("I don't know why it fails.")), []string{"not user: I don't know"}},
+		{"questions are no decisions", span(user("Hello there."), user("Should we always retry?")), []string{"not user: Should", "- Should we always retry?"}},
+		{"the newest request is marked when nobody answered", span(user("Fix it."), assistant("Fixed the parser."), user("Does it handle tabs?")), []string{"- Does it handle tabs? (not answered yet)", "not Fix it. (not"}},
+		{"an answer belongs to its question", span(user("Fix it."), assistant("Done. Shall I push?"), user("yes, to the release branch")), []string{"assistant asked: Shall I push? user: yes, to the release branch"}},
+		{"a question nobody answered is open", span(user("Fix it."), assistant("Two ways. Which of them do you want?")), []string{"Open:\n- assistant asked: Which of them do you want?"}},
+		{"nods are left out", span(user("Fix it."), assistant("Done."), user("ok thanks")), []string{"not ok thanks"}},
+		{"what the program says is not the user's", span(user("<system-reminder>never mind this</system-reminder>"), user("Fix it.<environment_details>cwd: /x</environment_details>"), user("[Request interrupted by user]")),
+			[]string{"- Fix it. (not answered yet)", "not mind", "not cwd", "not interrupted"}},
+		{"what quotes the user is opened", span(user("<task>Write the parser</task>")), []string{"- Write the parser"}},
+		{"code in a request is left out", span(user("Explain this:\n```go\nfunc x() {}\n```\nin one line.")), []string{"- Explain this: in one line.", "not func x"}},
+		{"paths, counts and state", span(user("Go."), did("Edit", `{"file_path":"/r/p/a.go","old_string":"x","new_string":"y"}`, "ok"), did("Edit", `{"file_path":"/r/p/a.go","old_string":"x","new_string":"y"}`, "!not found"), did("Read", `{"file_path":"/r/p/b.go"}`, "text"), did("Read", `{"file_path":"/r/p/b.go"}`, "text")),
+			[]string{"Files changed (in /r/p/):\n- a.go: changed 1×, newest change failed", "Files read (in /r/p/):\n- b.go 2×"}},
+		{"other agents' tools", span(user("Go."), did("str_replace_based_edit_tool", `{"command":"create","path":"x.py","file_text":"1"}`, "ok"), did("str_replace_based_edit_tool", `{"command":"view","path":"y.py"}`, "1"), did("apply_patch", `{"input":"*** Begin Patch\n*** Update File: z.py\n*** End Patch"}`, "ok"), did("shell", `{"command":["bash","-lc","pytest -q"]}`, `{"output":"1 failed, 2 passed","metadata":{"exit_code":1}}`)),
+			[]string{"- x.py: changed 1×", "- z.py: changed 1×", "Files read:\n- y.py", "`pytest -q`: failed, exit 1"}},
+		{"a failure that went away", span(user("Go."), did("Bash", `{"command":"cd /r && make test 2>&1 | tail -5"}`, "--- FAIL: TestA\n    a_test.go:3: got 1, want 2\nFAIL"), did("Bash", `{"command":"make test"}`, "ok  \tp\t0.1s")),
+			[]string{"`make test` (2 runs, 1 failed): passed", "- --- FAIL: TestA (no longer)", "- a_test.go:3: got 1, want 2 (no longer)"}},
+		{"errors are told once, newest last", span(user("Go."), did("Bash", `{"command":"make a"}`, "!Exit code 2\nerror: disk 1 full"), did("Bash", `{"command":"make b"}`, "!Exit code 2\nerror: no rule"), did("Bash", `{"command":"make c"}`, "!Exit code 2\nerror: disk 7 full")),
+			[]string{"Errors:\n- error: no rule\n- error: disk 7 full", "not disk 1"}},
+		{"shown text is no failure", span(user("Go."), did("Bash", `{"command":"cat log.txt"}`, "error: in the log"), did("Read", `{"file_path":"x"}`, "error: in the file"), did("Bash", `{"command":"git log"}`, "FAIL fixed")),
+			[]string{"not Errors", "not failed"}},
+		{"a call nobody answered", span(user("Go."), chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: "x", Name: "Bash", Args: []byte(`{"command":"make"}`)}}}), []string{"`make`: no result"}},
+		{"a refusal with words is the user's decision", span(user("Go."), did("Bash", `{"command":"git push"}`, "!The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nwait for the review")),
+			[]string{"- user, refusing Bash git push: wait for the review", "`git push`: refused by the user"}},
+		{"tools of no known kind", span(user("Book."), did("book_flight", `{"user":"ann"}`, "{}"), did("cancel", `{"id":"7"}`, "Error: no such booking")),
+			[]string{"`book_flight ann`", "`cancel 7`: failed", "- cancel 7: Error: no such booking"}},
+		{"steps that are left", span(user("Go."), did("TodoWrite", `{"todos":[{"content":"parse","status":"completed"},{"content":"write docs","status":"pending"}]}`, "ok")), []string{"Open:\n- step: write docs", "not parse"}},
+		{"system messages are not part of it", span(text(chat.System, "Never lie."), user("Go on with the parser.")), []string{"not Never lie"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			wants(t, digest(t, "", 2000, c.span), c.want...)
+		})
+	}
+}
+
+// SPEC B3: a digest of a digest is one digest.
+func TestPreviousDigestIsMerged(t *testing.T) {
+	first := digest(t, "", 2000, user("Port the importer. Never write to the live table."),
+		did("Edit", `{"file_path":"/r/p/a.go","old_string":"x","new_string":"y"}`, "ok"), did("Read", `{"file_path":"/r/p/b.go"}`, "x"),
+		did("Bash", `{"command":"make test"}`, "!Exit code 2\nerror: no rule"), assistant("Ported. Shall I push?"))
+	both := digest(t, condense.Header(condense.KindDigest, 9)+"\n"+first, 2000, user("Now the exporter."),
+		did("Edit", `{"file_path":"/r/p/a.go","old_string":"x","new_string":"y"}`, "ok"), did("Read", `{"file_path":"/r/p/b.go"}`, "x"),
+		did("Bash", `{"command":"make test"}`, "ok  \tp"))
+	wants(t, both, "Task:\n- Port the importer.\n- Now the exporter.", "- user: Never write to the live table.", "a.go: changed 2×", "b.go 2×",
+		"`make test` (2 runs, 1 failed): passed", "not Oriel", "not Shall I push", "not Earlier")
+	if strings.Count(both, "Task:") != 1 {
+		t.Error("two task sections:\n" + both)
+	}
+}
+
+func TestWhatWasOpenStaysOpenUntilAUserSpeaks(t *testing.T) {
+	before := "Task:\n- Port it.\nOpen:\n- assistant asked: Which one?"
+	wants(t, digest(t, before, 500, did("Read", `{"path":"a"}`, "x")), "Open:\n- assistant asked: Which one?")
+	wants(t, digest(t, before, 500, user("the second")), "not Which one?")
+}
+
+func TestPreviousSummaryIsKeptBesideTheDigest(t *testing.T) {
+	previous := "## Goal:\nPort the importer.\n\n```go\nfunc x()\n```\nDone so far: the reader."
+	got := digest(t, previous, 500, user("Now the exporter."))
+	wants(t, got, "Earlier:\n- ## Goal:\n- Port the importer.\n- Done so far: the reader.", "not func x")
+	again := digest(t, got, 500, user("And the docs."))
+	wants(t, again, "- Port the importer.", "- Now the exporter.", "- And the docs.")
+	if strings.Count(again, "Earlier:") != 1 {
+		t.Error("nested:\n" + again)
+	}
+}
+
+func TestCuttingKeepsTheFirstRequestRulesAndTheNewest(t *testing.T) {
+	parts := []any{user("Write the tide table. Never use floats.")}
+	for i := range 200 {
+		parts = append(parts, user(fmt.Sprintf("Add the harbour number %d to the table of the coast.", i)),
+			did("Edit", fmt.Sprintf(`{"file_path":"h%d.go","old_string":"","new_string":""}`, i), "ok"), assistant(fmt.Sprintf("Added harbour %d.", i)))
+	}
+	got := digest(t, "", 300, parts...)
+	wants(t, got, "Write the tide table.", "Never use floats.", "harbour number 199", "h199.go", "not harbour number 3 ", "not h3.go")
+	if n := count(got); n > 300 || n < 200 {
+		t.Errorf("%d tokens of 300", n)
+	}
+	if strings.Index(got, "number 198") > strings.Index(got, "number 199") {
+		t.Error("not in the order of time:\n" + got)
+	}
+}
+
+// A span of 5,000 messages and 5 MB takes well under a second.
+func BenchmarkDigest(b *testing.B)     { benchmark(b, condense.Digest{}) }
+func BenchmarkExtractive(b *testing.B) { benchmark(b, condense.Extractive{}) }
+
+// benchmark repeats the example with other sentences and other paths each time:
+// what comes again is cheap.
+func benchmark(b *testing.B, c condense.Condenser) {
+	var msgs []chat.Message
+	size := 0
+	for i := 0; len(msgs) < 5000; i++ {
+		more := example(b)
+		for j := range more {
+			size += len(more[j].Raw)
+			for k := range more[j].Parts {
+				p := &more[j].Parts[k]
+				if p.Kind == chat.Text {
+					p.Text = chat.Quote(strings.ReplaceAll(p.Text.String(), ". ", fmt.Sprintf(" for the harbour%d. ", i)))
+				}
+				p.Args = bytes.ReplaceAll(p.Args, []byte("internal"), fmt.Appendf(nil, "internal%d", i))
+			}
+		}
+		msgs = append(msgs, more...)
+	}
+	b.SetBytes(int64(size))
+	for b.Loop() {
+		if _, err := condense.Run(context.Background(), c, condense.Input{Messages: msgs, Max: 2000, Count: count}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+/*
+Package condense turns a span of messages into a short text that stands for it.
+
+# Methods
+
+Three condensers, one interface:
+
+  - [Digest] is for agents: what was asked, what was decided, which files
+    changed, which commands ran and how they ended. No model.
+  - [Extractive] is for chats: the most telling sentences, in their speakers' own
+    words. No model.
+  - [Model] asks a model that the caller reaches through a function. There is no
+    HTTP here. [Func] makes a condenser of any other function.
+
+Digest and Extractive are deterministic: the same input gives the same text, byte
+for byte (SPEC E6). They invent nothing: every word comes from the span, except
+for titles and a few words on counts and outcomes.
+
+# What Run guarantees
+
+[Run] is the way to use a condenser. Whatever the condenser does, a text that Run
+returns
+
+  - begins with the marker line that [IsSummary] recognises, and has no other
+    marker inside: summaries never nest. An earlier summary is given to the
+    condenser as Input.Previous, a base to be merged, and a summary that stands
+    among the messages becomes part of that base;
+  - has at most Input.Max tokens, the marker included;
+  - is at least a tenth smaller than what it stands for;
+  - is neither empty, nor a refusal, nor a reply that was cut off;
+  - is valid UTF-8.
+
+Anything else is an [*Error] that says why, what to do, and what the failed call
+cost. The caller keeps the history as it was, or falls back (SPEC B3).
+
+# Caveats
+
+The methods without a model go by signs: words that people use when they decide,
+names of arguments, words that tools print when they fail. They are made for
+English and know a few signs of other languages; sentences are split in any
+script. What carries no sign may be left out: the full text stays in the history,
+not here.
+
+Text of the span is material. It is quoted, never obeyed; a model is told so.
+*/
+package condense

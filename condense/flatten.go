@@ -1,0 +1,114 @@
+package condense
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/oriel-context/oriel/chat"
+)
+
+// flatten writes messages as plain text, one piece a message: a model that reads
+// a conversation must not take it for its own, and tool blocks without their
+// definitions are refused by providers. Thinking is left out.
+func flatten(msgs []chat.Message, limit int) []string {
+	answered := answers(msgs)
+	var out []string
+	for i := range msgs {
+		m := &msgs[i]
+		var b strings.Builder
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			text := flatPart(p, limit)
+			if p.Kind == chat.Call && !answered[p] && !p.Hosted {
+				text += "\n[No Result: the call was not answered]"
+			}
+			if text == "" {
+				continue
+			}
+			if b.Len() > 0 {
+				b.WriteByte('\n')
+			}
+			b.WriteString(text)
+		}
+		if b.Len() > 0 {
+			out = append(out, speaker(m)+": "+b.String())
+		}
+	}
+	return out
+}
+
+// answers tells which calls have a result in the span.
+func answers(msgs []chat.Message) map[*chat.Part]bool {
+	answered := map[*chat.Part]bool{}
+	for _, e := range read(msgs) {
+		if e.call != nil && e.call.result != nil {
+			answered[e.call.part] = true
+		}
+	}
+	return answered
+}
+
+func speaker(m *chat.Message) string {
+	switch m.Role {
+	case chat.User:
+		for i := range m.Parts {
+			if m.Parts[i].Kind != chat.Result {
+				return "User"
+			}
+		}
+		return "Tools"
+	case chat.Tool, chat.Function:
+		return "Tools"
+	case chat.System, chat.Developer:
+		return "System"
+	}
+	return "Assistant"
+}
+
+// flatPart is a part in words; "" for what has none.
+func flatPart(p *chat.Part, limit int) string {
+	switch p.Kind {
+	case chat.Text, chat.Refusal:
+		return strings.TrimSpace(disarm(p.Text.String()))
+	case chat.Call:
+		return "[Tool Use: " + p.Name + "] " + middleOut(p.Arguments(), limit)
+	case chat.Result:
+		label := "[Tool Result] "
+		if p.IsError {
+			label = "[Tool Result, failed] "
+		}
+		text := middleOut(p.Text.String(), limit)
+		for i := range p.Parts {
+			part := flatPart(&p.Parts[i], limit)
+			if p.Parts[i].Kind == chat.Text {
+				part = middleOut(part, limit)
+			}
+			if text != "" && part != "" {
+				text += "\n"
+			}
+			text += part
+		}
+		return label + disarm(text)
+	case chat.Image:
+		return "[Image]"
+	case chat.Audio:
+		return "[Audio]"
+	case chat.Document:
+		if p.Media != nil && !p.Media.Text.Empty() {
+			return "[Document] " + middleOut(p.Media.Text.String(), limit)
+		}
+		return "[Document]"
+	}
+	return ""
+}
+
+// middleOut keeps both ends of a long text: what a tool did stands at the
+// beginning, how it ended at the end.
+func middleOut(s string, limit int) string {
+	if limit < 0 || len(s) <= limit {
+		return s
+	}
+	head := border(s, limit*2/3)
+	tail := border(s, len(s)-limit/3)
+	return s[:head] + "\n[… " + strconv.Itoa(tail-head) + " bytes left out …]\n" + s[tail:]
+}

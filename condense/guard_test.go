@@ -1,0 +1,170 @@
+package condense_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/oriel-context/oriel/condense"
+)
+
+// says is a condenser that always says the same, at a price.
+func says(text, stop string) condense.Condenser {
+	return condense.Func(func(context.Context, condense.Input) (condense.Output, error) {
+		return condense.Output{Text: text, Stop: stop, Cost: 0.25, TokensIn: 900, TokensOut: 40}, nil
+	})
+}
+
+var long = span(user(strings.Repeat("The harbour office wants the tide table by Friday. ", 60)), assistant(strings.Repeat("It is nearly done. ", 60)))
+
+// SPEC B3, B5: what must not stand in for a history is refused, and the error
+// says what the failed call cost.
+func TestRefusedSummaries(t *testing.T) {
+	for _, c := range []struct {
+		name, text, stop string
+		want             error
+	}{
+		{"empty", "", "end_turn", condense.ErrEmpty},
+		{"white space", " \n\t", "stop", condense.ErrEmpty},
+		{"nothing but a marker", "[Oriel summary of 3 earlier messages]", "stop", condense.ErrEmpty},
+		{"refused", "I can't help with that.", "end_turn", condense.ErrRefused},
+		{"refused politely", "I’m sorry, but I can’t assist with this request.", "stop", condense.ErrRefused},
+		{"refused by the provider", "", "refusal", condense.ErrRefused},
+		{"filtered", "The user", "content_filter", condense.ErrRefused},
+		{"cut off, Anthropic", "The user wants", "max_tokens", condense.ErrCutOff},
+		{"cut off, OpenAI", "The user wants", "length", condense.ErrCutOff},
+		{"cut off, Responses", "The user wants", "max_output_tokens", condense.ErrCutOff},
+		{"nested", "The task.\n[Oriel digest of 12 earlier messages]\nTask:\n- x", "stop", condense.ErrNested},
+		{"larger", strings.Repeat("All of it again, word by word. ", 150), "stop", condense.ErrLarger},
+		{"no sentence fits", strings.Repeat("and so on ", 900), "stop", condense.ErrTooLong},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			limit := 1200
+			if c.want == condense.ErrTooLong {
+				limit = 300
+			}
+			_, err := condense.Run(context.Background(), says(c.text, c.stop), condense.Input{Messages: long, Max: limit, Count: count})
+			if !errors.Is(err, c.want) {
+				t.Fatalf("got %v, want %v", err, c.want)
+			}
+			var e *condense.Error
+			if !errors.As(err, &e) || e.Cost != 0.25 || e.TokensIn != 900 || e.TokensOut != 40 || e.Hint == "" {
+				t.Errorf("cost, tokens or hint are lost: %+v", e)
+			}
+		})
+	}
+}
+
+func TestAcceptedSummaries(t *testing.T) {
+	for name, text := range map[string]string{
+		"plain":                      "The office wants the table by Friday.",
+		"with the marker copied":     "[Oriel summary of 3 earlier messages]\nThe office wants the table by Friday.",
+		"sorry about something else": "Sorry state of the table was discussed: it is late.",
+	} {
+		out, err := condense.Run(context.Background(), says(text, "end_turn"), condense.Input{Messages: long, Count: count})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if !strings.HasPrefix(out.Text, "[Oriel summary of 2 earlier messages]\n") || out.Cost != 0.25 || strings.Count(out.Text, "[Oriel") != 1 {
+			t.Errorf("%s: %+v", name, out)
+		}
+	}
+}
+
+func TestTooLongSummaryIsCutAtASentence(t *testing.T) {
+	text := strings.Repeat("The office wants the table by Friday. ", 40) + "and so on " + strings.Repeat("and so on ", 300)
+	out, err := condense.Run(context.Background(), says(text, "stop"), condense.Input{Messages: long, Max: 200, Count: count})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := count(out.Text); n > 200 || n < 150 || !strings.HasSuffix(out.Text, "Friday.") {
+		t.Errorf("%d tokens, ends %q", n, out.Text[len(out.Text)-20:])
+	}
+}
+
+func TestErrorsOfTheCondenserPass(t *testing.T) {
+	broken := errors.New("no route")
+	f := condense.Func(func(context.Context, condense.Input) (condense.Output, error) {
+		return condense.Output{Cost: 0.5}, broken
+	})
+	_, err := condense.Run(context.Background(), f, condense.Input{Messages: long})
+	var e *condense.Error
+	if !errors.Is(err, broken) || !errors.As(err, &e) || e.Cost != 0.5 {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, c := range []condense.Condenser{condense.Digest{}, condense.Extractive{}} {
+		if _, err := condense.Run(ctx, c, condense.Input{Messages: long}); !errors.Is(err, context.Canceled) {
+			t.Errorf("%T: got %v", c, err)
+		}
+	}
+	if _, err := condense.Run(context.Background(), condense.Digest{}, condense.Input{}); !errors.Is(err, condense.ErrNothing) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := condense.Run(context.Background(), condense.Digest{}, condense.Input{Messages: long, Max: 5}); !errors.Is(err, condense.ErrTooLong) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := condense.Run(context.Background(), condense.Digest{}, condense.Input{Messages: span(user("hi"))}); !errors.Is(err, condense.ErrLarger) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// SPEC B3: a summary among the messages becomes the base, whoever wrote it, and
+// what it stood for is counted on.
+func TestSummariesAmongTheMessagesBecomeTheBase(t *testing.T) {
+	var seen condense.Input
+	spy := condense.Func(func(_ context.Context, in condense.Input) (condense.Output, error) {
+		seen = in
+		return condense.Output{Text: "All of it."}, nil
+	})
+	in := condense.Input{
+		Previous: "[Oriel digest of 30 earlier messages]\nTask:\n- A",
+		Messages: span(user("[Oriel summary of 5 earlier messages]\nB"), long,
+			user("This session is being continued from a previous conversation that ran out of context.\nAnalysis:\nnotes\n\nSummary:\nC")),
+		Count: count,
+	}
+	before := len(in.Messages)
+	out, err := condense.Run(context.Background(), spy, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen.Previous != "Task:\n- A\n\nB\n\nC" || len(seen.Messages) != len(long) {
+		t.Errorf("base %q, %d messages", seen.Previous, len(seen.Messages))
+	}
+	if !strings.HasPrefix(out.Text, "[Oriel summary of 38 earlier messages]\n") {
+		t.Error(out.Text)
+	}
+	if len(in.Messages) != before || !condense.IsSummary(in.Messages[0].Parts[0].Text.String()) {
+		t.Error("the caller's messages were changed")
+	}
+}
+
+func TestMarkers(t *testing.T) {
+	for _, kind := range []string{condense.KindSummary, condense.KindDigest} {
+		for _, n := range []int{0, 1, 34} {
+			body, got, ok := condense.Unmark("\n " + condense.Header(kind, n) + " \r\n\n body\n")
+			if !ok || got != n || body != "body" {
+				t.Errorf("%s of %d: %q %d %v", kind, n, body, got, ok)
+			}
+		}
+	}
+	for _, s := range []string{"", "hello", "[Oriel summary]", "[Oriel summary of x earlier messages]", "[Oriel note of 3 earlier messages]",
+		"see [Oriel summary of 3 earlier messages]", "[Oriel summary of 3 earlier messages] is what I saw", "[Oriel summary of 99999999999999999999 earlier messages]"} {
+		if condense.IsSummary(s) {
+			t.Errorf("%q is no summary", s)
+		}
+	}
+}
+
+func TestQuotedMarkersDoNotNest(t *testing.T) {
+	msgs := append(span(user("What does [Oriel summary of 3 earlier messages] mean? Never\n[Oriel digest of 4 earlier messages] again.")), long...)
+	for _, c := range []condense.Condenser{condense.Digest{}, condense.Extractive{}} {
+		out, err := condense.Run(context.Background(), c, condense.Input{Messages: msgs, Max: 400, Count: count})
+		if err != nil || strings.Count(out.Text, "[Oriel") != 1 || !strings.Contains(out.Text, "(Oriel summary of 3 earlier messages)") {
+			t.Errorf("%T: %v\n%s", c, err, out.Text)
+		}
+	}
+}

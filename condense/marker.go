@@ -1,0 +1,153 @@
+package condense
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/oriel-context/oriel/chat"
+)
+
+// What a text calls itself in its marker.
+const (
+	KindSummary = "summary"
+	KindDigest  = "digest"
+)
+
+// The marker line is markerOpen, a kind, markerOf, a number, and one of the two
+// ends.
+const (
+	markerOpen = "[Oriel "
+	markerOf   = " of "
+	markerOne  = " earlier message]"
+	markerMany = " earlier messages]"
+)
+
+// Header is the marker line of a text that stands for n messages, such as
+// "[Oriel summary of 34 earlier messages]".
+func Header(kind string, n int) string {
+	if kind != KindDigest {
+		kind = KindSummary
+	}
+	end := markerMany
+	if n == 1 {
+		end = markerOne
+	}
+	return markerOpen + kind + markerOf + strconv.Itoa(n) + end
+}
+
+// IsSummary reports whether a text is one of ours: its first line is a marker.
+func IsSummary(text string) bool {
+	_, _, ok := Unmark(text)
+	return ok
+}
+
+// Unmark takes the marker off a text and gives the number of messages that it
+// stands for. A text without a marker is given back as it is, with white space
+// at both ends removed.
+func Unmark(text string) (body string, n int, ok bool) {
+	text = strings.TrimSpace(text)
+	line, rest, _ := strings.Cut(text, "\n")
+	end, n := marker(strings.TrimRight(line, " \t\r"))
+	if end == 0 || end != len(strings.TrimRight(line, " \t\r")) {
+		return text, 0, false
+	}
+	return strings.TrimSpace(rest), n, true
+}
+
+// marker reads a marker at the start of s and gives its length, 0 if there is
+// none, and its number.
+func marker(s string) (end, n int) {
+	rest, ok := strings.CutPrefix(s, markerOpen)
+	if !ok {
+		return 0, 0
+	}
+	after, ok := strings.CutPrefix(rest, KindSummary+markerOf)
+	if !ok {
+		if after, ok = strings.CutPrefix(rest, KindDigest+markerOf); !ok {
+			return 0, 0
+		}
+	}
+	digits := 0
+	for digits < len(after) && '0' <= after[digits] && after[digits] <= '9' {
+		digits++
+	}
+	n, err := strconv.Atoi(after[:digits])
+	if err != nil || n > 1<<40 {
+		return 0, 0
+	}
+	after = after[digits:]
+	for _, e := range [...]string{markerOne, markerMany} {
+		if strings.HasPrefix(after, e) {
+			return len(s) - len(after) + len(e), n
+		}
+	}
+	return 0, 0
+}
+
+// nested reports whether there is a marker anywhere in the text.
+func nested(text string) bool {
+	for {
+		i := strings.Index(text, markerOpen)
+		if i < 0 {
+			return false
+		}
+		if end, _ := marker(text[i:]); end > 0 {
+			return true
+		}
+		text = text[i+len(markerOpen):]
+	}
+}
+
+// disarm rounds the brackets of markers that somebody quoted, so that the text
+// still reads the same and is no marker any more.
+func disarm(text string) string {
+	if !nested(text) {
+		return text
+	}
+	b := []byte(text)
+	for at := 0; ; {
+		i := strings.Index(text[at:], markerOpen)
+		if i < 0 {
+			return string(b)
+		}
+		at += i
+		if end, _ := marker(text[at:]); end > 0 {
+			b[at], b[at+end-1] = '(', ')'
+		}
+		at += len(markerOpen)
+	}
+}
+
+// mayBeMarked tells cheaply whether a literal is worth decoding to look for a
+// marker: none of the characters of its beginning is ever escaped by us, but
+// white space before it may be.
+func mayBeMarked(s chat.String) bool {
+	return bytes.Contains(s[:min(len(s), 256)], []byte(markerOpen))
+}
+
+// foreign begin the summaries that agent programs write themselves.
+var foreign = []string{
+	"This session is being continued from a previous conversation",
+	"Another language model started to solve this problem and produced a summary",
+	"Here is a summary of the conversation to date",
+	"Here is a summary of our conversation so far",
+}
+
+// foreignSummary gives the summary that another program wrote, without the notes
+// that some make before it.
+func foreignSummary(s chat.String) (body string, ok bool) {
+	for _, f := range foreign {
+		if !bytes.HasPrefix(s[min(len(s), 1):], []byte(f)) {
+			continue
+		}
+		text := s.String()
+		for _, begin := range [...]string{"\nSummary:\n", "<summary>"} {
+			if _, after, found := strings.Cut(text, begin); found {
+				return strings.TrimSpace(strings.ReplaceAll(after, "</summary>", "")), true
+			}
+		}
+		return text, true
+	}
+	return "", false
+}

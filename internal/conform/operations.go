@@ -1,0 +1,329 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/condense"
+	"github.com/oriel-context/oriel/window"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// operations are the ops of cases, each by the engine's own mechanism.
+var operations = map[string]func(json.RawMessage) (map[string]any, error){
+	"truncate":             truncate,
+	"truncate_twice":       truncateTwice,
+	"manage":               manage,
+	"will_manage":          willManage,
+	"is_context_overflow":  isOverflow,
+	"sliding_apply":        slidingApply,
+	"sliding_reduce":       slidingApply,
+	"sliding_new":          slidingNew,
+	"truncate_tool_result": truncateResult,
+	"manipulation_indices": legalIndices,
+	"clear_tool_results":   clearResults,
+}
+
+const plenty = 1 << 40
+
+// rules are those of the relatives' providers.
+var rules = chat.Rules{ResultsFollow: true, RunsMerge: true}
+
+func counted(in []message, each int) *window.History {
+	msgs := chatMessages(in)
+	tokens := make([]int, len(in))
+	for i := range in {
+		tokens[i] = each
+		if in[i].Tokens > 0 {
+			tokens[i] = in[i].Tokens
+		}
+	}
+	return window.Counted(msgs, rules, tokens, 0, words)
+}
+
+// halve runs the policy once, whatever the size.
+func halve(in []message, fraction float64) (*window.Decision, error) {
+	return window.Decide(context.Background(), counted(in, 1), "halve", window.Settings{
+		Budget: plenty, Low: plenty, Mode: window.Hard, Fraction: fraction, Trigger: window.Trigger{Over: true},
+	})
+}
+
+func truncate(raw json.RawMessage) (map[string]any, error) {
+	var in struct {
+		Fraction float64
+		Messages []message
+	}
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return nil, err
+	}
+	d, err := halve(in.Messages, in.Fraction)
+	if err != nil {
+		return nil, err
+	}
+	hidden := ids(in.Messages, d.Shown, false)
+	got := map[string]any{"removed": len(hidden), "hidden_ids": hidden}
+	for _, ins := range d.Plan.Inserted {
+		if ins.Kind == "marker" {
+			got["marker_role"] = in.Messages[ins.Into].Role
+		}
+	}
+	return got, nil
+}
+
+func truncateTwice(raw json.RawMessage) (map[string]any, error) {
+	var in struct {
+		Fraction         float64
+		Messages, Append []message
+	}
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return nil, err
+	}
+	one, err := halve(in.Messages, in.Fraction)
+	if err != nil {
+		return nil, err
+	}
+	var visible []message
+	for i, m := range in.Messages {
+		if one.Shown[i] {
+			visible = append(visible, m)
+		}
+	}
+	visible = append(visible, in.Append...)
+	two, err := halve(visible, in.Fraction)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{
+		"first_removed":     len(ids(in.Messages, one.Shown, false)),
+		"second_removed":    len(ids(visible, two.Shown, false)),
+		"second_hidden_ids": ids(visible, two.Shown, false),
+		"effective_ids":     ids(visible, two.Shown, true),
+	}, nil
+}
+
+// managed is the input of manage and will_manage.
+type managed struct {
+	Messages          []message
+	ContextWindow     int                `json:"context_window"`
+	MaxTokens         *int               `json:"max_tokens"`
+	AutoCondense      bool               `json:"auto_condense"`
+	ThresholdPercent  float64            `json:"threshold_percent"`
+	ProfileThresholds map[string]float64 `json:"profile_thresholds"`
+	Profile           string
+	LastMessageTokens int `json:"last_message_tokens"`
+	TotalTokens       int `json:"total_tokens"`
+	Summarizer        *struct {
+		Text, Error string
+		Cost        float64
+	}
+}
+
+func (m *managed) trigger() (window.Trigger, window.Budget, error) {
+	reserve := 0
+	if m.MaxTokens != nil {
+		reserve = *m.MaxTokens
+	}
+	budget, err := window.NewBudget(m.ContextWindow, reserve, 0)
+	if err != nil {
+		return window.Trigger{}, budget, err
+	}
+	threshold, _ := window.Thresholds{Global: m.ThresholdPercent, Profiles: m.ProfileThresholds}.For(m.Profile)
+	return window.WouldManage(m.TotalTokens+m.LastMessageTokens, budget, threshold, m.AutoCondense), budget, nil
+}
+
+func willManage(raw json.RawMessage) (map[string]any, error) {
+	var in managed
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return nil, err
+	}
+	t, _, err := in.trigger()
+	return map[string]any{"result": t.Manages()}, err
+}
+
+func manage(raw json.RawMessage) (map[string]any, error) {
+	var in managed
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return nil, err
+	}
+	t, budget, err := in.trigger()
+	if err != nil {
+		return nil, err
+	}
+	total := in.TotalTokens + in.LastMessageTokens
+	each := total / max(1, len(in.Messages))
+	for i := range in.Messages { // texts as long as the figures say
+		in.Messages[i].Text = strings.Repeat(in.Messages[i].Text+" ", each)
+	}
+	s := window.Settings{Budget: budget.Allowed, Low: budget.Allowed, Mode: window.Hard, Trigger: t}
+	policy := "halve"
+	if in.AutoCondense {
+		policy = "condense"
+		s.Condenser = condense.Func(func(context.Context, condense.Input) (condense.Output, error) {
+			if in.Summarizer == nil {
+				return condense.Output{}, errors.New("no summarizer")
+			}
+			out := condense.Output{Text: in.Summarizer.Text, Cost: in.Summarizer.Cost}
+			if in.Summarizer.Error != "" {
+				return out, errors.New(in.Summarizer.Error)
+			}
+			return out, nil
+		})
+	}
+	d, err := window.Decide(context.Background(), counted(in.Messages, each), policy, s)
+	if err != nil {
+		return nil, err
+	}
+	got := map[string]any{
+		"action": map[string]string{"evict": "truncate", "trim": "truncate"}[d.Plan.Action], "prev_context_tokens": total,
+		"removed": len(ids(in.Messages, d.Shown, false)), "cost": d.Plan.Summary.Cost, "summary": d.Plan.Summary.Text,
+		"effective_threshold": t.Threshold,
+	}
+	if got["action"] == "" {
+		got["action"] = d.Plan.Action
+	}
+	if e := d.Plan.Summary.Error; e != "" {
+		got["error"] = strings.TrimPrefix(e, "condense: ")
+	}
+	return got, nil
+}
+
+func isOverflow(raw json.RawMessage) (map[string]any, error) {
+	var in struct{ Error json.RawMessage }
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return nil, err
+	}
+	return map[string]any{"result": wire.IsOverflow(0, in.Error)}, nil
+}
+
+func slidingApply(raw json.RawMessage) (map[string]any, error) {
+	var in struct {
+		WindowSize    int  `json:"window_size"`
+		OverflowError bool `json:"overflow_error"`
+		Messages      []message
+	}
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return nil, err
+	}
+	s := window.Settings{Budget: plenty, Low: plenty, Mode: window.Hard, MaxItems: in.WindowSize}
+	s.Trigger.Over = len(in.Messages) > in.WindowSize
+	if in.OverflowError {
+		s.Mode, s.Trigger.Over = window.Recovery, true
+	}
+	d, err := window.Decide(context.Background(), counted(in.Messages, 1), "slide", s)
+	if errors.Is(err, window.ErrCannotFit) {
+		return map[string]any{"error": "overflow", "ids": ids(in.Messages, slices.Repeat([]bool{true}, len(in.Messages)), true)}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"ids": ids(in.Messages, d.Shown, true)}, nil
+}
+
+func slidingNew(json.RawMessage) (map[string]any, error) {
+	// Oriel slides on requests that are over, never on its own between calls.
+	return map[string]any{"window_size": window.DefaultSlide, "truncate_results": true, "per_turn": false, "compression_threshold": nil}, nil
+}
+
+func truncateResult(raw json.RawMessage) (map[string]any, error) {
+	var in struct {
+		Items []struct {
+			Type             string
+			AlreadyTruncated bool `json:"already_truncated"`
+			Runs             [][2]any
+		}
+	}
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return nil, err
+	}
+	if len(in.Items) != 1 {
+		return nil, fmt.Errorf("%d items", len(in.Items))
+	}
+	var b strings.Builder
+	for i, r := range in.Items[0].Runs {
+		if i == 1 && in.Items[0].AlreadyTruncated {
+			// Ours is recognised by its marker.
+			marked, _ := window.ElideChars(strings.Repeat("x", 1000), 200, 200)
+			b.WriteString(marked[200 : len(marked)-200])
+		}
+		b.WriteString(strings.Repeat(r[0].(string), int(r[1].(float64))))
+	}
+	text := b.String()
+	short, removed := window.ElideChars(text, 200, 200)
+	got := map[string]any{"changed": short != text}
+	if short != text {
+		got["removed_chars"], got["status"] = removed, "success"
+		got["prefix"], got["suffix"] = edge(short[:200]), edge(short[len(short)-200:])
+	}
+	return got, nil
+}
+
+// edge describes a text of one letter: the letter and how often it comes.
+func edge(s string) []any {
+	return []any{s[:1], strings.Count(s, s[:1])}
+}
+
+func legalIndices(raw json.RawMessage) (map[string]any, error) {
+	var in struct{ Events []json.RawMessage }
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return nil, err
+	}
+	var msgs []chat.Message
+	for _, e := range in.Events {
+		var ev struct{ Action, Obs string }
+		if json.Unmarshal(e, &ev) != nil { // a word: a message
+			msgs = append(msgs, chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote("m")}}})
+			continue
+		}
+		if ev.Action != "" {
+			msgs = append(msgs, chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: ev.Action}}})
+		} else {
+			msgs = append(msgs, chat.Message{Role: chat.Tool, Parts: []chat.Part{{Kind: chat.Result, ID: ev.Obs}}})
+		}
+	}
+	exchanges, _ := chat.Split(msgs, chat.Rules{})
+	indices := []int{0}
+	for _, x := range exchanges {
+		indices = append(indices, x.End)
+	}
+	return map[string]any{"indices": indices}, nil
+}
+
+func clearResults(raw json.RawMessage) (map[string]any, error) {
+	var in struct {
+		Messages []message
+		Params   struct {
+			Trigger      int
+			Keep         *int
+			ClearAtLeast int  `json:"clear_at_least"`
+			ClearInputs  bool `json:"clear_inputs"`
+		}
+	}
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return nil, err
+	}
+	h := counted(in.Messages, 1)
+	s := window.Settings{Budget: plenty, Mode: window.Soft, KeepResults: 3, ClearInputs: in.Params.ClearInputs}
+	if in.Params.Keep != nil {
+		if s.KeepResults = *in.Params.Keep; s.KeepResults == 0 {
+			s.KeepResults = -1
+		}
+	}
+	if in.Params.ClearAtLeast > 0 {
+		s.Low = h.Total() - in.Params.ClearAtLeast
+	}
+	s.Trigger.Over = h.Total() > in.Params.Trigger
+	d, err := window.Decide(context.Background(), h, "mask", s)
+	if err != nil {
+		return nil, err
+	}
+	cleared := []string{}
+	for _, i := range d.Masked {
+		cleared = append(cleared, in.Messages[i].ID)
+	}
+	return map[string]any{"cleared": cleared, "cleared_inputs": d.ClearedInputs}, nil
+}

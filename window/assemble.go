@@ -1,0 +1,197 @@
+package window
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// AssembleOptions are the settings of Assemble.
+type AssembleOptions struct {
+	// MaxTokens is the most that the text may have. Default 8,000.
+	MaxTokens int
+	// RecentShare is the part of the room that recent items may claim, between 0
+	// and 1. Default 0.5. What either side does not use the other may.
+	RecentShare float64
+	// Count counts tokens. Default: o200k_base.
+	Count func(string) int
+}
+
+// Assembly is a context that was put together.
+type Assembly struct {
+	// Text is what a model is shown.
+	Text string
+	// Recent and Relevant are the items in it, in the order of time.
+	Recent, Relevant []Item
+	Tokens           int
+}
+
+// Assemble puts recent items, relevant ones and the query into one text within a
+// limit (SPEC D4). Recent items come in the order of time and are taken from the
+// newest backwards, without gaps; relevant ones come best first and are taken
+// whole or not at all, and none that is among the recent ones taken. Both are
+// written in the order of time. The query is always there; where it does not fit
+// its middle is elided, and so is the newest item's where not even that fits.
+func Assemble(recent, relevant []Item, query string, o AssembleOptions) Assembly {
+	a := assembler{
+		limit: orDefault(o.MaxTokens, DefaultMaxTokens),
+		count: countOr(o.Count),
+		query: query,
+	}
+	if bare := a.count(AssembleText(nil, nil, query)); bare > a.limit {
+		a.query, _ = Elide(query, a.limit-a.count(AssembleText(nil, nil, "")), a.count)
+	}
+	share := o.RecentShare
+	if share <= 0 || share > 1 {
+		share = 0.5
+	}
+	room := a.limit - a.count(AssembleText(nil, nil, a.query))
+	half := int(float64(room) * share)
+
+	used := half - a.takeRecent(recent, half)
+	// As long as there are more recent items, each side has its own half.
+	own := room - used
+	if len(a.recent) < len(recent) {
+		own = room - half
+	}
+	room -= used + own - a.takeRelevant(relevant, own)
+	room = a.takeRecent(recent, room)
+	if len(a.recent) == 0 && len(recent) > 0 {
+		room = a.elideNewest(recent[len(recent)-1], room)
+	}
+	a.takeRelevant(relevant, room)
+	return a.finish()
+}
+
+type assembler struct {
+	limit            int
+	count            func(string) int
+	query            string
+	recent, relevant []Item // recent in order of time, relevant best first
+}
+
+// cost is what an entry adds to the text.
+func (a *assembler) cost(entry string) int { return a.count(entry) + a.count("\n\n") }
+
+// takeRecent goes on backwards from the oldest item taken and gives the room that
+// is left.
+func (a *assembler) takeRecent(recent []Item, room int) int {
+	for i := len(recent) - 1 - len(a.recent); i >= 0; i-- {
+		n := a.cost(recentEntry(&recent[i]))
+		if n > room {
+			break
+		}
+		room -= n
+		a.recent = recent[i:]
+	}
+	return room
+}
+
+// takeRelevant takes what fits, best first, and gives the room that is left.
+func (a *assembler) takeRelevant(relevant []Item, room int) int {
+	for i := range relevant {
+		n := a.cost(relevantEntry(&relevant[i]))
+		if len(a.relevant) == 0 {
+			n += a.cost(titleRelevant)
+		}
+		if n <= room && !a.shows(&relevant[i]) {
+			room -= n
+			a.relevant = append(a.relevant, relevant[i])
+		}
+	}
+	return room
+}
+
+// elideNewest takes the newest item without its middle, where that fits.
+func (a *assembler) elideNewest(it Item, room int) int {
+	it.Full = it.Whole()
+	it.Content = ""
+	it.Content, _ = Elide(it.Full, room-a.cost(recentEntry(&it)), a.count)
+	if !Elided(it.Content) {
+		return room
+	}
+	it.Tokens = a.count(it.Content)
+	a.recent = []Item{it}
+	return room - a.cost(recentEntry(&it))
+}
+
+// shows reports whether an item is taken already. An item without an id is known
+// by its text.
+func (a *assembler) shows(it *Item) bool {
+	same := func(o Item) bool {
+		return o.ID == it.ID && (it.ID != 0 || o.Content == it.Content)
+	}
+	return slices.ContainsFunc(a.recent, same) || slices.ContainsFunc(a.relevant, same)
+}
+
+// finish writes the text. The whole may have a few tokens more than its parts:
+// then the least relevant and the oldest leave until it fits.
+func (a *assembler) finish() Assembly {
+	// What was taken as recent last may be among the relevant ones.
+	a.relevant = slices.DeleteFunc(a.relevant, func(it Item) bool {
+		return slices.ContainsFunc(a.recent, func(r Item) bool { return r.ID == it.ID && it.ID != 0 })
+	})
+	for {
+		text := AssembleText(a.recent, a.relevant, a.query)
+		n := a.count(text)
+		switch {
+		case n <= a.limit || len(a.relevant)+len(a.recent) == 0:
+			return Assembly{Text: text, Recent: byTime(a.recent), Relevant: byTime(a.relevant), Tokens: n}
+		case len(a.relevant) > 0:
+			a.relevant = a.relevant[:len(a.relevant)-1]
+		default:
+			a.recent = a.recent[1:]
+		}
+	}
+}
+
+const (
+	titleRecent   = "# Recent Context"
+	titleRelevant = "# Relevant Historical Context"
+	titleQuery    = "# Current Query"
+)
+
+// AssembleText writes recent items, relevant ones and the query under their titles
+// (SPEC D4). Items are written in the order of time; the second part is left out
+// when it is empty.
+func AssembleText(recent, relevant []Item, query string) string {
+	parts := []string{titleRecent}
+	for _, it := range byTime(recent) {
+		parts = append(parts, recentEntry(&it))
+	}
+	blocks := []string{part(parts)}
+	if len(relevant) > 0 {
+		parts = []string{titleRelevant}
+		for _, it := range byTime(relevant) {
+			parts = append(parts, relevantEntry(&it))
+		}
+		blocks = append(blocks, part(parts))
+	}
+	return strings.Join(append(blocks, titleQuery+"\n"+query), "\n\n")
+}
+
+// part is a title with its entries.
+func part(lines []string) string { return lines[0] + "\n" + strings.Join(lines[1:], "\n\n") }
+
+func recentEntry(it *Item) string {
+	if it.Source == "" {
+		return it.Content
+	}
+	return "[" + string(it.Source) + "] " + it.Content
+}
+
+func relevantEntry(it *Item) string {
+	if it.Time.IsZero() {
+		return it.Content
+	}
+	return it.Time.UTC().Format("[2006-01-02 15:04] ") + it.Content
+}
+
+// byTime sorts by time; items of the same time by id, then as they came.
+func byTime(items []Item) []Item {
+	out := slices.Clone(items)
+	slices.SortStableFunc(out, func(a, b Item) int {
+		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}

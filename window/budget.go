@@ -1,0 +1,133 @@
+package window
+
+import (
+	"fmt"
+
+	"github.com/oriel-context/oriel/token"
+)
+
+const (
+	// margin is the share of the context window that is left free, since counts
+	// of other vendors' models are estimates (SPEC B1).
+	margin = 0.10
+	// defaultReserve is what is kept for the reply when the request does not
+	// say how long it may be (SPEC B1).
+	defaultReserve = 8192
+)
+
+// Budget is how large a request may be (SPEC B1).
+type Budget struct {
+	// Window is the model's context window.
+	Window int
+	// Reserved is kept for the reply.
+	Reserved int
+	// Allowed is the most tokens that the whole request may have.
+	Allowed int
+}
+
+// NewBudget computes allowed = window·(1−0.10) − reserved. maxOutput is the
+// reply's limit, 0 for the default. maxInput bounds the result where a model
+// takes less than its window; 0 where it does not.
+func NewBudget(window, maxOutput, maxInput int) (Budget, error) {
+	b := Budget{Window: window, Reserved: maxOutput}
+	if b.Reserved <= 0 {
+		b.Reserved = defaultReserve
+	}
+	b.Allowed = window - int(float64(window)*margin) - b.Reserved
+	if maxInput > 0 {
+		b.Allowed = min(b.Allowed, maxInput)
+	}
+	if b.Allowed <= 0 {
+		return b, fmt.Errorf("a window of %d tokens leaves nothing after 10%% margin and %d reserved for the reply: use a larger window or a smaller reserve", window, b.Reserved)
+	}
+	return b, nil
+}
+
+// Thresholds are the percents of the window at which condensing starts (SPEC B4).
+type Thresholds struct {
+	// Global holds where a profile has none of its own; 0 means 100.
+	Global float64
+	// Profiles override it by name; −1 inherits.
+	Profiles map[string]float64
+	// Min and Max bound what is valid; 0 means 5 and 100.
+	Min, Max float64
+}
+
+// For gives the percent for a profile, and a warning where a number was not
+// usable and the global one, or 100, is used instead.
+func (t Thresholds) For(profile string) (percent float64, warning string) {
+	low, high := t.Min, t.Max
+	if low == 0 {
+		low = 5
+	}
+	if high == 0 {
+		high = 100
+	}
+	global := t.Global
+	if global == 0 {
+		global = 100
+	}
+	if global < low || global > high {
+		warning = fmt.Sprintf("threshold %g%% is outside %g…%g: 100%% is used", global, low, high)
+		global = 100
+	}
+	own, ok := t.Profiles[profile]
+	switch {
+	case !ok || own == -1:
+		return global, warning
+	case own < low || own > high:
+		return global, fmt.Sprintf("threshold %g%% of profile %q is outside %g…%g: %g%% is used", own, profile, low, high, global)
+	}
+	return own, warning
+}
+
+// Trigger says whether and why a conversation would be managed.
+type Trigger struct {
+	// Over says that the request has more tokens than it may.
+	Over bool
+	// Condense says that condensing is due.
+	Condense bool
+	// Percent is the share of the window that is used.
+	Percent float64
+	// Threshold is the percent that holds.
+	Threshold float64
+	Reason    string
+}
+
+// Manages reports whether anything would be done.
+func (t Trigger) Manages() bool { return t.Over || t.Condense }
+
+// WouldManage tells in advance whether the next call would manage the context
+// (SPEC B3, B8). condenses says that condensing is on.
+func WouldManage(tokens int, b Budget, threshold float64, condenses bool) Trigger {
+	t := Trigger{Threshold: threshold, Over: tokens > b.Allowed}
+	if b.Window > 0 {
+		t.Percent = 100 * float64(tokens) / float64(b.Window)
+	}
+	t.Condense = condenses && (t.Over || b.Window > 0 && t.Percent >= threshold)
+	switch {
+	case t.Over:
+		t.Reason = fmt.Sprintf("%d tokens are over the %d allowed", tokens, b.Allowed)
+	case t.Condense:
+		t.Reason = fmt.Sprintf("%.1f%% of the window is used, the threshold is %g%%", t.Percent, threshold)
+	default:
+		t.Reason = fmt.Sprintf("%d tokens are within the %d allowed", tokens, b.Allowed)
+	}
+	return t
+}
+
+// budgetFor finds the budget of a request from its model and the options.
+func budgetFor(m token.Model, maxOutput int, o Options) (Budget, error) {
+	window := o.Window
+	maxInput := 0
+	if window == 0 {
+		window, maxInput = m.Window, m.MaxInput
+	}
+	if o.Reserve > 0 {
+		maxOutput = o.Reserve
+	}
+	if o.Budget > 0 {
+		return Budget{Window: window, Reserved: maxOutput, Allowed: o.Budget}, nil
+	}
+	return NewBudget(window, maxOutput, maxInput)
+}

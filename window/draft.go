@@ -1,0 +1,184 @@
+package window
+
+import (
+	"slices"
+
+	"github.com/oriel-context/oriel/chat"
+)
+
+// draft is a plan in the making: what stays, what is said in the place of what
+// does not, and how large the result is.
+type draft struct {
+	h *History
+	// keep has one flag an exchange; only legal sets are put into it.
+	keep []bool
+	// reason says of an exchange why it left.
+	reason []string
+	// masked and trimmed are the new texts of parts: message, part → text.
+	masked, trimmed map[int]map[int]edit
+	// cleared are the calls whose arguments are emptied.
+	cleared map[int]map[int]bool
+	// inserts are texts that go into kept messages.
+	inserts []insert
+	// updated are insertions of an earlier pass that got a new text.
+	updated []insert
+	summary Summary
+	folded  bool
+	// saved is what masking and trimming save.
+	saved int
+}
+
+type edit struct {
+	text   string
+	reason string
+	saves  int
+}
+
+type insert struct {
+	kind string
+	text string
+	// into is the message that takes it, after is whether it stands behind the
+	// message's own words.
+	into   int
+	after  bool
+	tokens int
+}
+
+func newDraft(h *History) *draft {
+	n := len(h.Cuts.Exchanges)
+	return &draft{
+		h: h, keep: slices.Repeat([]bool{true}, n), reason: make([]string, n),
+		masked: map[int]map[int]edit{}, trimmed: map[int]map[int]edit{}, cleared: map[int]map[int]bool{},
+	}
+}
+
+// tokens is the size of the request as it would be sent.
+func (d *draft) tokens() int {
+	n := d.h.Base - d.saved
+	for e, k := range d.keep {
+		if k {
+			n += d.h.exchangeTokens(e)
+		}
+	}
+	for _, in := range d.inserts {
+		n += in.tokens
+	}
+	return n
+}
+
+// drop makes the legal set nearest to leaving the given exchanges out.
+func (d *draft) drop(gone func(e int) bool, reason string) {
+	want := make([]bool, len(d.keep))
+	for e := range want {
+		want[e] = d.keep[e] && !gone(e)
+	}
+	keep := d.h.Cuts.Keep(want)
+	for e := range keep {
+		if !keep[e] && d.reason[e] == "" {
+			d.reason[e] = reason
+			if b := d.h.Cuts.Exchanges[e].Broken; b != "" {
+				d.reason[e] = "broken as it came: " + b
+			}
+			d.forget(e)
+		}
+	}
+	d.keep = keep
+}
+
+// forget takes back the edits of an exchange that left: what it saved is gone
+// with it.
+func (d *draft) forget(e int) {
+	for i := d.h.Cuts.Exchanges[e].Start; i < d.h.Cuts.Exchanges[e].End; i++ {
+		for _, edits := range []map[int]map[int]edit{d.masked, d.trimmed} {
+			for _, m := range edits[i] {
+				d.saved -= m.saves
+			}
+			delete(edits, i)
+		}
+	}
+}
+
+// mask replaces a result by a stub, if that saves anything.
+func (d *draft) mask(message, part int, stub, reason string) bool {
+	return d.edit(d.masked, message, part, stub, reason)
+}
+
+// trim replaces a text by a shorter one.
+func (d *draft) trim(message, part int, text, reason string) bool {
+	return d.edit(d.trimmed, message, part, text, reason)
+}
+
+func (d *draft) edit(into map[int]map[int]edit, message, part int, text, reason string) bool {
+	saves := d.h.partTokens(message, part) - d.h.Count(text)
+	if saves <= 0 {
+		return false
+	}
+	if into[message] == nil {
+		into[message] = map[int]edit{}
+	}
+	d.saved += saves - into[message][part].saves
+	into[message][part] = edit{text, reason, saves}
+	return true
+}
+
+// insert puts a text where the first gap is: behind the words of the nearest
+// prompt before it, or before those of the first prompt after it. Never right
+// after results of tools, never as a message of its own, which could make two
+// of one role in a row.
+func (d *draft) insert(kind, text string) {
+	gap := slices.Index(d.keep, false)
+	if gap < 0 {
+		gap = 0
+	}
+	in := insert{kind: kind, text: text, into: -1, tokens: d.h.Count(text) + insertOverhead}
+	for e := gap - 1; e >= 0 && in.into < 0; e-- {
+		in.into, in.after = d.prompt(e), true
+	}
+	for e := gap; e < len(d.keep) && in.into < 0; e++ {
+		in.into, in.after = d.prompt(e), false
+	}
+	if in.into >= 0 {
+		d.inserts = append(d.inserts, in)
+	}
+}
+
+// insertOverhead is what a further text part costs beyond its text.
+const insertOverhead = 4
+
+// prompt is a message of a kept exchange that can take a text, or -1.
+func (d *draft) prompt(e int) int {
+	x := d.h.Cuts.Exchanges[e]
+	if !d.keep[e] || x.First != chat.Asks {
+		return -1
+	}
+	for i := x.End - 1; i >= x.Start; i-- {
+		if d.h.Messages[i].Role == chat.User {
+			return i
+		}
+	}
+	return -1
+}
+
+// removed counts the messages that left and what they had.
+func (d *draft) removed() (messages, tokens int) {
+	for e, k := range d.keep {
+		if !k {
+			messages += d.h.Cuts.Exchanges[e].End - d.h.Cuts.Exchanges[e].Start
+			tokens += d.h.exchangeTokens(e)
+		}
+	}
+	return messages, tokens
+}
+
+// clear empties the arguments of a call.
+func (d *draft) clear(message, part int) {
+	if d.cleared[message] == nil {
+		d.cleared[message] = map[int]bool{}
+	}
+	d.cleared[message][part] = true
+}
+
+// changed reports whether the draft does anything.
+func (d *draft) changed() bool {
+	return slices.Contains(d.keep, false) || len(d.masked) > 0 || len(d.trimmed) > 0
+}

@@ -1,0 +1,174 @@
+package window
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+func numbered(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "line %d of the text\n", i)
+	}
+	return b.String()
+}
+
+// SPEC A4: head and tail stay, on whole lines; the marker says how much is missing.
+func TestElideKeepsHeadAndTail(t *testing.T) {
+	text := numbered(1000)
+	short, removed := Elide(text, 100, countFields)
+	head, tail, missing, ok := parseElision(short, "tokens")
+	if !ok || countFields(short) > 100 || countFields(short) < 90 {
+		t.Fatalf("%d tokens: %s", countFields(short), short)
+	}
+	if !strings.HasPrefix(text, head+"\n") || !strings.HasSuffix(text, tail) || !strings.HasPrefix(tail, "line ") {
+		t.Errorf("not whole lines:\n%s", short)
+	}
+	if missing != removed || removed != 5000-countFields(head)-countFields(tail) {
+		t.Errorf("marker says %d, removed %d, of 5000 there are %d", missing, removed, countFields(head)+countFields(tail))
+	}
+	if !strings.Contains(short, "in the history") {
+		t.Errorf("no way back: %s", short)
+	}
+	if again, n := Elide(short, 100, countFields); again != short || n != 0 {
+		t.Errorf("elided twice: %s", again)
+	}
+}
+
+// SPEC A4: a text that must get smaller still has one marker, for all of it.
+func TestElideAgainCountsOn(t *testing.T) {
+	text := numbered(1000)
+	once, first := Elide(text, 200, countFields)
+	twice, second := Elide(once, 60, countFields)
+	_, _, missing, ok := parseElision(twice, "tokens")
+	if !ok || missing != first+second || strings.Count(twice, stubMark) != 1 || countFields(twice) > 60 {
+		t.Errorf("%d + %d removed:\n%s", first, second, twice)
+	}
+}
+
+// SPEC A4: however little room there is, the result is within it.
+func TestElideWithinAnyLimit(t *testing.T) {
+	text := numbered(100)
+	for limit := -1; limit <= 500; limit++ {
+		short, removed := Elide(text, limit, countFields)
+		if n := countFields(short); n > max(limit, 0) || removed <= 0 != (limit >= 500) {
+			t.Fatalf("limit %d: %d tokens, %d removed", limit, n, removed)
+		}
+	}
+}
+
+// SPEC A4: any text, any limit, twice: within the limit, valid, head and tail of
+// what came in, and the second time changes nothing.
+func TestElideProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOf(rapid.SampledFrom([]rune("ab é\n漢🙂 ]["))).Draw(t, "text")
+		text = strings.Repeat(text, rapid.IntRange(1, 40).Draw(t, "times"))
+		count := rapid.SampledFrom([]func(string) int{countFields, utf8.RuneCountInString, defaultCount()}).Draw(t, "count")
+		limit := rapid.IntRange(0, 400).Draw(t, "limit")
+		short, removed := Elide(text, limit, count)
+		if count(short) > limit || !utf8.ValidString(short) || (removed == 0) != (short == text) {
+			t.Fatalf("%d tokens of %d, limit %d, removed %d: %q", count(short), count(text), limit, removed, short)
+		}
+		if again, n := Elide(short, limit, count); again != short || n != 0 {
+			t.Fatalf("second time: %q", again)
+		}
+		if head, tail, _, ok := parseElision(short, "tokens"); ok && (!strings.HasPrefix(text, head) || !strings.HasSuffix(text, tail)) {
+			t.Fatalf("head %q, tail %q", head, tail)
+		}
+	})
+}
+
+// The search counts texts of the size of the limit, and the whole only once.
+func TestElideCountsLittle(t *testing.T) {
+	text := strings.Repeat("abc def ", 1<<18)
+	calls, bytes := 0, 0
+	short, _ := Elide(text, 1000, func(s string) int {
+		calls++
+		bytes += len(s)
+		return countFields(s)
+	})
+	if countFields(short) < 900 {
+		t.Errorf("only %d tokens kept", countFields(short))
+	}
+	if limit := len(text) + 40*8*1000; bytes > limit || calls > 40 {
+		t.Errorf("%d calls, %d bytes counted for %d", calls, bytes, len(text))
+	}
+}
+
+// Large texts without any border take no more than linear time.
+func TestElideOfOneLongWord(t *testing.T) {
+	start := time.Now()
+	short, _ := Elide(strings.Repeat("x", 1<<20), 1000, nil)
+	if n := defaultCount()(short); n > 1000 || n < 500 {
+		t.Errorf("%d tokens", n)
+	}
+	if d := time.Since(start); d > 20*time.Second {
+		t.Errorf("took %v", d)
+	}
+}
+
+func TestElideHintStaysInTheMarker(t *testing.T) {
+	short, _ := ElideHint(numbered(100), 50, countFields, "read [a]\nagain")
+	if _, _, _, ok := parseElision(short, "tokens"); !ok || !strings.Contains(short, "read [a  again]") {
+		t.Error(short)
+	}
+}
+
+// The cases of trimming one oversized tool result, in characters.
+func TestElideChars(t *testing.T) {
+	r := strings.Repeat
+	mark := marker(50, "characters", "")
+	for _, c := range []struct {
+		name, text   string
+		head, tail   string
+		removed      int
+		keepsAsItWas bool
+	}{
+		{name: "900", text: r("A", 300) + r("B", 300) + r("C", 300), head: r("A", 200), tail: r("C", 200), removed: 500},
+		{name: "400", text: r("X", 400), keepsAsItWas: true},
+		{name: "400 of many bytes", text: r("漢", 400), keepsAsItWas: true},
+		{name: "401", text: r("漢", 401), head: r("漢", 200), tail: r("漢", 200), removed: 1},
+		{name: "15000", text: r("Z", 15000), head: r("Z", 200), tail: r("Z", 200), removed: 14600},
+		{name: "already", text: r("A", 200) + mark + r("Z", 250), keepsAsItWas: true},
+		{name: "already, at the end", text: r("A", 200) + r("Z", 250) + mark, keepsAsItWas: true},
+		{name: "a marker in much more text", text: r("A", 300) + mark + r("Z", 3000), head: r("A", 200), tail: r("Z", 200), removed: 2900},
+	} {
+		short, removed := ElideChars(c.text, DefaultHead, DefaultTail)
+		if c.keepsAsItWas {
+			if short != c.text || removed != 0 {
+				t.Errorf("%s: %d removed: %s", c.name, removed, short)
+			}
+			continue
+		}
+		if removed != c.removed || !strings.HasPrefix(short, c.head+"\n") || !strings.HasSuffix(short, "\n"+c.tail) || strings.Count(short, stubMark) != 1 {
+			t.Errorf("%s: %d removed: %s", c.name, removed, short)
+		}
+		total := removed
+		if c.text != strings.ReplaceAll(c.text, mark, "") {
+			total += 50
+		}
+		if _, _, missing, _ := parseElision(short, "characters"); missing != total {
+			t.Errorf("%s: marker says %d, want %d", c.name, missing, total)
+		}
+		if again, n := ElideChars(short, DefaultHead, DefaultTail); again != short || n != 0 {
+			t.Errorf("%s: cut twice: %s", c.name, again)
+		}
+	}
+}
+
+func BenchmarkElide(b *testing.B) {
+	for _, kb := range []int{64, 1024, 4096} {
+		text := strings.Repeat("the quick brown fox\n", kb*1024/20)
+		b.Run(fmt.Sprintf("%dKiB", kb), func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				Elide(text, 4000, nil)
+			}
+		})
+	}
+}

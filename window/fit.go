@@ -1,0 +1,254 @@
+package window
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/condense"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// Options say how a request is fitted. The zero value fits it to its own model
+// with the ladder.
+type Options struct {
+	// Format is the body's; Auto looks at it.
+	Format wire.Format
+	Limits wire.Limits
+	// Model counts and bounds; empty means the one that the body names, and
+	// plain o200k_base counts where it names none.
+	Model string
+	// Models is the model table; nil means the built-in one.
+	Models *token.Models
+	// Cache keeps counts from one call to the next; nil for none.
+	Cache *token.Cache
+	// Scale corrects estimates by what the provider reported.
+	Scale token.Scale
+	// Window is the context window; 0 means the model's.
+	Window int
+	// Reserve is kept for the reply; 0 means the request's own limit, or 8,192.
+	Reserve int
+	// Budget is the most tokens that the whole request may have; 0 means SPEC B1.
+	Budget int
+	// Low is what a cut goes down to; 0 means the budget.
+	Low int
+	// Policy is one of Policies; empty means ladder.
+	Policy string
+	// Mode is Hard when empty.
+	Mode Mode
+	// Thresholds and Profile say when condensing starts (SPEC B3, B4).
+	Thresholds Thresholds
+	Profile    string
+	// Pins are indices of messages that stay.
+	Pins []int
+
+	MaxItems    int
+	Fraction    float64
+	KeepRecent  int
+	First       string
+	KeepResults int
+	ClearInputs bool
+	Query       string
+	Condenser   condense.Condenser
+	SummaryMax  int
+	Weights     Weights
+	// Now is the clock; nothing else is asked for the time.
+	Now time.Time
+	// Events, where it is set, is told of every cut, condensation and overflow;
+	// Conversation names whose they are.
+	Events       func(Event)
+	Conversation string
+}
+
+// Fit fits a request body: it gives back a body that is valid and within the
+// budget, and the plan that says why each message stayed or left. Where nothing has
+// to change the very bytes that came are given back.
+func Fit(ctx context.Context, data []byte, o Options) ([]byte, *Plan, error) {
+	b, err := wire.Read(data, o.Format, o.Limits)
+	if err != nil {
+		return nil, nil, err
+	}
+	return FitBody(ctx, b, o)
+}
+
+// FitBody fits a body that has been read.
+func FitBody(ctx context.Context, b *wire.Body, o Options) ([]byte, *Plan, error) {
+	f, err := newFitting(b, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	// A draft adds up counts of parts, which differ a little from the count of
+	// the whole.
+	s := f.settings
+	s.Budget -= min(roundingRoom, s.Budget/32)
+	s.Low = min(s.Low, s.Budget)
+	d, err := decide(ctx, f.history, f.policy, s)
+	if errors.Is(err, ErrCannotFit) { // then every token counts
+		d, err = decide(ctx, f.history, f.policy, f.settings)
+	}
+	if err != nil {
+		return nil, nil, f.refused(o, err)
+	}
+	out, plan, err := f.write(d)
+	if err != nil {
+		return nil, nil, f.refused(o, err)
+	}
+	if e, ok := plan.Event(o.Conversation); ok && o.Events != nil {
+		o.Events(e)
+	}
+	return out, plan, nil
+}
+
+// refused tells of a request that cannot be made to fit.
+func (f *fitting) refused(o Options, err error) error {
+	if o.Events != nil && errors.Is(err, ErrCannotFit) {
+		n := f.history.Total()
+		o.Events(Event{Kind: EventOverflow, Conversation: o.Conversation, Policy: f.policy, TokensBefore: n, TokensAfter: n, Error: err.Error()})
+	}
+	return err
+}
+
+// roundingRoom is kept free where something must be cut.
+const roundingRoom = 32
+
+// WouldFit tells whether Fit would do anything, and why (SPEC B8).
+func WouldFit(b *wire.Body, o Options) (Trigger, error) {
+	f, err := newFitting(b, o)
+	if err != nil {
+		return Trigger{}, err
+	}
+	return f.settings.Trigger, nil
+}
+
+// fitting is one request on its way through a policy.
+type fitting struct {
+	body     *wire.Body
+	history  *History
+	counter  *token.Counter
+	policy   string
+	model    string
+	settings Settings
+	warnings []string
+}
+
+func newFitting(b *wire.Body, o Options) (*fitting, error) {
+	if err := o.check(len(b.Messages)); err != nil {
+		return nil, err
+	}
+	profile, err := LookupProfile(o.Profile)
+	if err != nil {
+		return nil, err
+	}
+	f := &fitting{body: b, policy: o.Policy, model: o.Model}
+	if f.policy == "" {
+		f.policy = profile.Policy
+	}
+	if f.policy == "" {
+		f.policy = "ladder"
+	}
+	if f.model == "" {
+		f.model = b.Model
+	}
+	m := f.lookup(o)
+	f.counter = token.NewCounter(m, token.Options{Cache: o.Cache, Scale: o.Scale})
+	budget, err := budgetFor(m, b.MaxOutput, o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Budget == 0 && profile.Budget > 0 {
+		budget.Allowed = min(budget.Allowed, profile.Budget)
+	}
+	f.history = NewHistory(&b.Request, b.Rules(), f.counter)
+	for _, i := range o.Pins {
+		f.history.Pinned[i] = true
+	}
+	f.settings = Settings{
+		Budget: budget.Allowed, Low: o.Low, Mode: o.Mode, MaxItems: o.MaxItems, Fraction: o.Fraction, KeepRecent: o.KeepRecent,
+		First: o.First, KeepResults: o.KeepResults, ClearInputs: o.ClearInputs, Query: o.Query, Condenser: o.Condenser,
+		SummaryMax: o.SummaryMax, Weights: o.Weights, Now: o.Now,
+	}
+	if f.settings.Low <= 0 || f.settings.Low > budget.Allowed {
+		f.settings.Low = budget.Allowed
+	}
+	if f.settings.Mode == "" {
+		f.settings.Mode = Hard
+	}
+	threshold, warning := o.Thresholds.For(o.Profile)
+	if warning != "" {
+		f.warnings = append(f.warnings, warning)
+	}
+	f.settings.Trigger = WouldManage(f.history.Total(), budget, threshold, f.policy == "condense")
+	if items := f.history.items(); o.MaxItems > 0 && items > o.MaxItems && (f.policy == "fifo" || f.policy == "slide") {
+		f.settings.Trigger.Over = true
+		f.settings.Trigger.Reason = fmt.Sprintf("%d messages are over the %d allowed", items, o.MaxItems)
+	}
+	if f.settings.Mode == Recovery {
+		f.settings = f.settings.recovering(f.history.Total())
+	}
+	if profile.Off {
+		f.settings.Trigger = Trigger{Reason: "the profile is off"}
+	}
+	return f, nil
+}
+
+// lookup finds the model; plain o200k_base where none is named.
+func (f *fitting) lookup(o Options) token.Model {
+	models := o.Models
+	if models == nil {
+		models = token.Builtin()
+	}
+	m := models.Lookup(f.model)
+	if f.model == "" {
+		m = token.Model{Encoding: "o200k_base", Exact: true, Window: m.Window}
+	}
+	return m
+}
+
+// items counts messages, the leading system run aside.
+func (h *History) items() int {
+	n := len(h.Messages)
+	if x := h.Cuts.Exchanges; len(x) > 0 && x[0].First == chat.Fore {
+		n -= x[0].End
+	}
+	return n
+}
+
+// check refuses options that make no sense, with what to do instead.
+func (o *Options) check(messages int) error {
+	for _, v := range []struct {
+		name string
+		n    int
+	}{{"budget", o.Budget}, {"low mark", o.Low}, {"window", o.Window}, {"reserve", o.Reserve}, {"number of items", o.MaxItems}, {"number of recent messages", o.KeepRecent}} {
+		if v.n < 0 {
+			return fmt.Errorf("a %s of %d: it must be 0 or more", v.name, v.n)
+		}
+	}
+	if o.Fraction < 0 || o.Fraction > 1 {
+		return fmt.Errorf("a fraction of %g: it must be between 0 and 1", o.Fraction)
+	}
+	if o.Policy != "" && policies[o.Policy] == nil {
+		return fmt.Errorf("unknown policy %q: use one of %s, or trajectory for a trajectory", o.Policy, strings.Join(Policies(), ", "))
+	}
+	switch o.Mode {
+	case "", Soft, Hard, Recovery:
+	default:
+		return fmt.Errorf("unknown mode %q: use soft, hard or recovery", o.Mode)
+	}
+	switch o.First {
+	case "", FirstKeep, FirstDirectives, FirstSummarise:
+	default:
+		return fmt.Errorf("unknown first-message rule %q: use keep, directives or summarise", o.First)
+	}
+	if i := slices.IndexFunc(o.Pins, func(i int) bool { return i < 0 || i >= messages }); i >= 0 {
+		return fmt.Errorf("pin %d: the request has only messages 0 to %d", o.Pins[i], messages-1)
+	}
+	if o.Low > 0 && o.Budget > 0 && o.Low > o.Budget {
+		return fmt.Errorf("a low mark of %d is over the budget of %d: give a low mark below it", o.Low, o.Budget)
+	}
+	return nil
+}

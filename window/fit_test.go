@@ -1,0 +1,390 @@
+package window
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/condense"
+	"github.com/oriel-context/oriel/internal/strict"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// SPEC B1
+func TestBudgetIsWindowLessMarginLessReserve(t *testing.T) {
+	for _, c := range []struct{ window, output, input, want int }{
+		{100_000, 30_000, 0, 60_000}, {100_000, 0, 0, 81_808}, {200_000, 64_000, 0, 116_000},
+		{400_000, 10_000, 272_000, 272_000}, {128_000, 4_096, 0, 111_104},
+	} {
+		b, err := NewBudget(c.window, c.output, c.input)
+		if err != nil || b.Allowed != c.want {
+			t.Errorf("%+v: %d, %v", c, b.Allowed, err)
+		}
+	}
+	if _, err := NewBudget(8000, 8000, 0); err == nil || !strings.Contains(err.Error(), "leaves nothing") {
+		t.Errorf("%v", err)
+	}
+}
+
+// SPEC B1: system prompt and tools count.
+func TestSystemPromptAndToolsCount(t *testing.T) {
+	small := []byte(`{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}]}`)
+	big := []byte(`{"model":"gpt-4o","tools":[{"type":"function","function":{"name":"f","description":"` + strings.Repeat("word ", 300) + `"}}],"messages":[{"role":"system","content":"` + strings.Repeat("rule ", 300) + `"},{"role":"user","content":"hi"}]}`)
+	for _, c := range []struct {
+		data []byte
+		want bool
+	}{{small, false}, {big, true}} {
+		b, err := wire.Read(c.data, wire.Auto, wire.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr, err := WouldFit(b, Options{Budget: 500})
+		if err != nil || tr.Manages() != c.want {
+			t.Errorf("%v, %v: %s", tr.Manages(), err, tr.Reason)
+		}
+	}
+}
+
+// SPEC B4
+func TestThresholds(t *testing.T) {
+	profiles := map[string]float64{"own": 60, "inherits": -1, "low": 5, "wrong": 4, "high": 101}
+	for _, c := range []struct {
+		profile      string
+		global, want float64
+		warns        bool
+	}{
+		{"own", 80, 60, false}, {"inherits", 80, 80, false}, {"other", 80, 80, false}, {"low", 80, 5, false},
+		{"wrong", 80, 80, true}, {"high", 80, 80, true}, {"other", 0, 100, false}, {"other", 3, 100, true}, {"other", 200, 100, true},
+	} {
+		got, warning := Thresholds{Global: c.global, Profiles: profiles}.For(c.profile)
+		if got != c.want || (warning != "") != c.warns {
+			t.Errorf("%+v: %g, %q", c, got, warning)
+		}
+	}
+	if got, warning := (Thresholds{Global: 40, Min: 50, Max: 90}).For(""); got != 100 || warning == "" {
+		t.Errorf("bounds are a setting: %g, %q", got, warning)
+	}
+}
+
+// SPEC B3, B8
+func TestWouldManage(t *testing.T) {
+	b := Budget{Window: 100_000, Allowed: 60_000}
+	for _, c := range []struct {
+		tokens    int
+		threshold float64
+		condenses bool
+		over      bool
+		condense  bool
+	}{
+		{60_000, 100, false, false, false}, {60_001, 100, false, true, false}, {60_001, 100, true, true, true},
+		{50_000, 50, true, false, true}, {49_999, 50, true, false, false}, {50_000, 50, false, false, false},
+	} {
+		tr := WouldManage(c.tokens, b, c.threshold, c.condenses)
+		if tr.Over != c.over || tr.Condense != c.condense || tr.Reason == "" {
+			t.Errorf("%+v: %+v", c, tr)
+		}
+	}
+}
+
+func example(t testing.TB) []byte {
+	t.Helper()
+	data, err := os.ReadFile("../examples/long-agent-run.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// SPEC E3: a cut goes to the low mark, and there is none until the high mark is
+// reached again; between cuts the prefix is the same bytes.
+func TestNoCutUntilTheHighMark(t *testing.T) {
+	b, err := wire.Read(example(t), wire.Anthropic, wire.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Format: wire.Anthropic, Budget: 16_000, Low: 8_000, Cache: token.NewCache(0)}
+	var sent []byte
+	var messages [][]byte
+	cuts := 0
+	for i := range b.Messages {
+		messages = append(messages, b.Messages[i].Raw)
+		if b.Messages[i].Role != chat.User {
+			continue
+		}
+		data := splice(t, b, messages)
+		out, plan, err := Fit(context.Background(), data, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plan.Action == "none" {
+			if !bytes.Equal(out, data) {
+				t.Fatal("no action, other bytes")
+			}
+		} else {
+			cuts++
+			if plan.TokensAfter > o.Low {
+				t.Errorf("a cut left %d tokens, over the low mark", plan.TokensAfter)
+			}
+			// The view is what is sent from now on.
+			v, err := wire.Read(out, wire.Anthropic, wire.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			messages = nil
+			for j := range v.Messages {
+				messages = append(messages, bytes.Clone(v.Messages[j].Raw))
+			}
+		}
+		if sent != nil && plan.Action == "none" && !bytes.HasPrefix(out, sent[:len(sent)-200]) {
+			t.Fatal("the prefix changed without a cut")
+		}
+		sent = bytes.TrimSuffix(out, []byte("]"))
+		sent = sent[:bytes.LastIndex(sent, []byte(`"messages"`))]
+	}
+	if cuts < 2 || cuts > 4 {
+		t.Errorf("%d cuts", cuts)
+	}
+}
+
+func splice(t *testing.T, b *wire.Body, messages [][]byte) []byte {
+	t.Helper()
+	view := make([]wire.Piece, len(messages))
+	for i, raw := range messages {
+		view[i].Raw = raw
+	}
+	out, err := b.Write(view)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// SPEC E4: recovery is forced, strictly smaller each time, and ends in a clear
+// error when nothing is left to cut.
+func TestRecoveryGetsSmallerUntilItCannot(t *testing.T) {
+	data := example(t)
+	size := 1 << 30
+	for i := 0; ; i++ {
+		out, plan, err := Fit(context.Background(), data, Options{Mode: Recovery, Window: 1_000_000})
+		if errors.Is(err, ErrCannotFit) {
+			if i < 3 {
+				t.Errorf("gave up after %d", i)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plan.TokensAfter >= size || i > 60 {
+			t.Fatalf("attempt %d: %d tokens after %d", i, plan.TokensAfter, size)
+		}
+		if p := strict.Anthropic(out); len(p) > 0 {
+			t.Fatal(p)
+		}
+		size, data = plan.TokensAfter, out
+	}
+}
+
+// SPEC E5: every cut is told to the model, to the caller and can be undone: the
+// input is never changed, so dropping the plan gives back exactly what was there.
+func TestEveryCutIsTold(t *testing.T) {
+	data := example(t)
+	before := bytes.Clone(data)
+	for _, policy := range Policies() {
+		out, plan, err := Fit(context.Background(), data, Options{Budget: 9000, Policy: policy})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(data, before) {
+			t.Fatalf("%s changed its input", policy)
+		}
+		if !bytes.Contains(out, []byte("[Oriel")) {
+			t.Errorf("%s: nothing tells the model", policy)
+		}
+		for _, k := range plan.Blocks {
+			if k.Reason == "" || k.Verdict == "" {
+				t.Errorf("%s: message %d has no verdict or reason", policy, k.Index)
+			}
+		}
+		if _, err := json.Marshal(plan); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// SPEC B5: condensing has its own model and prompt; the result has messages, text,
+// cost by the model's price, tokens before and after, and the error.
+func TestCondensingReportsItsCost(t *testing.T) {
+	var asked condense.Request
+	model := condense.Model{
+		Prompt: "In one line, please.",
+		Prices: token.Prices{Rates: token.Rates{Input: 1, Output: 10}},
+		Window: 100_000,
+		Call: func(_ context.Context, r condense.Request) (condense.Reply, error) {
+			asked = r
+			return condense.Reply{Text: "Alerts were sent twice; the key is now the UTC minute.", Stop: "end_turn", Usage: token.Usage{Input: 20_000, Output: 1_000}}, nil
+		},
+	}
+	var events []Event
+	_, plan, err := Fit(context.Background(), example(t), Options{Budget: 20_000, Policy: "condense", Condenser: model, Conversation: "c1", Events: func(e Event) { events = append(events, e) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan.Action != "condense" || !strings.Contains(plan.Summary.Text, "UTC minute") || plan.Summary.Error != "" {
+		t.Fatalf("%s %+v", plan.Action, plan.Summary)
+	}
+	if got, want := plan.Summary.Cost, 0.02+0.01; got < want-1e-9 || got > want+1e-9 {
+		t.Errorf("cost %g, want %g", got, want)
+	}
+	if !strings.Contains(asked.Prompt+asked.System, "In one line, please.") {
+		t.Error("the prompt was not used")
+	}
+	if plan.TokensAfter >= plan.TokensBefore || plan.TokensAfter > 20_000 {
+		t.Errorf("%d → %d", plan.TokensBefore, plan.TokensAfter)
+	}
+	// SPEC B7: the event has conversation, tokens before and after, and cost.
+	want := []Event{{Kind: EventCondensation, Conversation: "c1", Policy: "condense", TokensBefore: plan.TokensBefore, TokensAfter: plan.TokensAfter, Cost: plan.Summary.Cost, Items: events[0].Items}}
+	if diff := cmp.Diff(want, events); diff != "" || events[0].Items == 0 {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// SPEC B7
+func TestEventsForCutsAndOverflows(t *testing.T) {
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Budget: 20_000, Policy: "mask"}, "truncation"}, {Options{Budget: 8_000, Policy: "fifo"}, "truncation"},
+		{Options{Budget: 8_000}, "condensation"}, {Options{Budget: 1_000}, "overflow"}, {Options{}, ""},
+	} {
+		got := ""
+		c.o.Events = func(e Event) {
+			got += e.Kind
+			if e.TokensBefore == 0 || e.TokensAfter == 0 {
+				t.Errorf("%+v", e)
+			}
+		}
+		_, _, _ = Fit(context.Background(), example(t), c.o)
+		if got != c.want {
+			t.Errorf("%+v: %q, want %q", c.o, got, c.want)
+		}
+	}
+}
+
+// SPEC B3: the first message can be kept, kept for its directives, or summarised.
+func TestFirstMessageRules(t *testing.T) {
+	for rule, want := range map[string]struct {
+		whole, directives bool
+	}{FirstKeep: {true, true}, FirstDirectives: {false, true}, FirstSummarise: {false, false}} {
+		short := condense.Func(func(context.Context, condense.Input) (condense.Output, error) {
+			return condense.Output{Text: "Something was done."}, nil
+		})
+		out, _, err := Fit(context.Background(), example(t), Options{Budget: 20_000, Policy: "condense", First: rule, Condenser: short})
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := bytes.Contains(out, []byte("Looking back at the mailbox"))
+		directives := bytes.Contains(out, []byte("never touch db/migrations"))
+		if whole != want.whole || directives != want.directives {
+			t.Errorf("%s: whole %v, directives %v", rule, whole, directives)
+		}
+	}
+}
+
+// PROXY: superseded reads are masked before anything else, the stub names the tool,
+// its main argument and its size, and that it can be run again.
+func TestStubsTellTheTruth(t *testing.T) {
+	out, plan, err := Fit(context.Background(), example(t), Options{Budget: 27_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan.Action != "mask" {
+		t.Fatalf("action %s", plan.Action)
+	}
+	b, err := wire.Read(out, wire.Anthropic, wire.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for i := range b.Messages {
+		for j := range b.Messages[i].Parts {
+			p := &b.Messages[i].Parts[j]
+			if !isStub(p) {
+				continue
+			}
+			found++
+			s := p.Text.String()
+			if !strings.Contains(s, "tokens) is left out") || !strings.Contains(s, "Run it again if you need it.") || !strings.Contains(s, "again later") {
+				t.Errorf("stub %q", s)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no stub")
+	}
+}
+
+// What is wrong is refused with the numbers and what to do.
+func TestBadOptionsAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Budget: -1}, "a budget of -1: it must be 0 or more"},
+		{Options{Policy: "x"}, `unknown policy "x"`},
+		{Options{Mode: "x"}, `unknown mode "x"`},
+		{Options{Pins: []int{99}}, "pin 99: the request has only messages 0 to 62"},
+		{Options{Fraction: 2}, "a fraction of 2"},
+		{Options{First: "x"}, "unknown first-message rule"},
+		{Options{Profile: "x"}, `unknown profile "x"`},
+		{Options{Low: 10, Budget: 5}, "a low mark of 10 is over the budget of 5"},
+		{Options{Window: 1000}, "leaves nothing"},
+		{Options{Budget: 1200}, "over the budget of 1200"},
+	} {
+		out, plan, err := Fit(context.Background(), example(t), c.o)
+		if err == nil || !strings.Contains(err.Error(), c.want) || out != nil || plan != nil {
+			t.Errorf("%+v: %v", c.o, err)
+		}
+	}
+}
+
+// SPEC E6: nothing but the input decides.
+func TestFitIsDeterministic(t *testing.T) {
+	for _, policy := range Policies() {
+		var first []byte
+		for range 5 {
+			out, plan, err := Fit(context.Background(), example(t), Options{Budget: 7000, Policy: policy})
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw, _ := json.Marshal(plan)
+			got := append(out, raw...)
+			if first == nil {
+				first = got
+			}
+			if !bytes.Equal(first, got) {
+				t.Fatalf("%s: another plan", policy)
+			}
+		}
+	}
+}
+
+// Calls whose results are masked lose their arguments too, where asked for.
+func TestClearedInputs(t *testing.T) {
+	out, plan, err := Fit(context.Background(), example(t), Options{Budget: 20_000, Policy: "mask", ClearInputs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := strict.Anthropic(out); len(p) > 0 || plan.Action != "mask" || !bytes.Contains(out, []byte(`"input": {}`)) {
+		t.Errorf("%v, %s", p, plan.Action)
+	}
+}

@@ -1,0 +1,113 @@
+package window
+
+import (
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/token"
+)
+
+// History is a conversation as a policy sees it. A policy reads it and changes
+// nothing.
+type History struct {
+	Messages []chat.Message
+	Cuts     *chat.Cuts
+	// Tokens are those of each message with what the provider adds to it.
+	Tokens []int
+	// Base is what is sent whatever is cut: system prompt, tools, the frame.
+	Base int
+	// Pinned are the messages that a person or program wants to stay.
+	Pinned []bool
+
+	counter *token.Counter
+	count   func(string) int
+	// exchanges are the sizes of exchanges, counted when first asked for.
+	exchanges []int
+}
+
+// NewHistory counts a request.
+func NewHistory(r *chat.Request, rules chat.Rules, c *token.Counter) *History {
+	n := c.Request(r)
+	h := &History{
+		Messages: r.Messages,
+		Cuts:     chat.NewCuts(r.Messages, rules),
+		Tokens:   n.Messages,
+		Base:     n.System + n.Tools + n.Overhead,
+		Pinned:   make([]bool, len(r.Messages)),
+		counter:  c,
+	}
+	for i := range r.Messages {
+		over := c.Overhead(&r.Messages[i]).Tokens
+		h.Tokens[i] += over
+		h.Base -= over
+	}
+	return h
+}
+
+// Counted is a history whose sizes somebody else has counted: tokens of each
+// message, base for all the rest, and a counter for texts that are inserted.
+func Counted(msgs []chat.Message, rules chat.Rules, tokens []int, base int, count func(string) int) *History {
+	return &History{
+		Messages: msgs, Cuts: chat.NewCuts(msgs, rules), Tokens: tokens, Base: base,
+		Pinned: make([]bool, len(msgs)), count: count,
+	}
+}
+
+// Total is the size of the request.
+func (h *History) Total() int {
+	n := h.Base
+	for _, t := range h.Tokens {
+		n += t
+	}
+	return n
+}
+
+// Count counts a text that would be inserted.
+func (h *History) Count(text string) int {
+	if h.count != nil {
+		return h.count(text)
+	}
+	return h.counter.Text(text).Tokens
+}
+
+// partTokens is the size of one part of a message.
+func (h *History) partTokens(message, part int) int {
+	m := &h.Messages[message]
+	if len(m.Parts) == 1 || h.counter == nil {
+		return h.Tokens[message] / max(1, len(m.Parts))
+	}
+	// As a message of its own it is found in the cache.
+	p := &m.Parts[part]
+	return h.counter.Message(&chat.Message{Role: m.Role, Raw: p.Raw, Parts: m.Parts[part : part+1]}).Tokens
+}
+
+// exchangeTokens is the size of a whole exchange.
+func (h *History) exchangeTokens(e int) int {
+	if h.exchanges == nil {
+		h.exchanges = make([]int, len(h.Cuts.Exchanges))
+		for i, x := range h.Cuts.Exchanges {
+			for _, t := range h.Tokens[x.Start:x.End] {
+				h.exchanges[i] += t
+			}
+		}
+	}
+	return h.exchanges[e]
+}
+
+// firstPrompt is the first message in which a user says something, or -1.
+func (h *History) firstPrompt() int {
+	for i := range h.Messages {
+		if h.Messages[i].Prompts() {
+			return i
+		}
+	}
+	return -1
+}
+
+// pinnedExchange reports whether an exchange holds a pinned message.
+func (h *History) pinnedExchange(e int) bool {
+	for i := h.Cuts.Exchanges[e].Start; i < h.Cuts.Exchanges[e].End; i++ {
+		if h.Pinned[i] {
+			return true
+		}
+	}
+	return false
+}

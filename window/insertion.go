@@ -1,0 +1,95 @@
+package window
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/condense"
+)
+
+// markerForm is the marker's wording: the first number is that of the messages, the
+// second that of their tokens.
+const (
+	markerForm  = stubMark + "%d earlier messages (%d tokens) are not shown here, to fit the context window. They are kept in the history; ask, or run a tool again, for what you need of them.]"
+	markerShort = stubMark + "%d earlier messages (%d tokens) are not shown]"
+)
+
+// parseMarker reads the numbers of a marker that an earlier pass left.
+func parseMarker(text string) (messages, tokens int, ok bool) {
+	n, err := fmt.Sscanf(text, stubMark+"%d earlier messages (%d tokens) are not shown", &messages, &tokens)
+	return messages, tokens, n == 2 && err == nil
+}
+
+// mark tells the model what is missing, at the first gap: in few words where
+// there is no room for more. A marker that an earlier pass left is counted on, so
+// that there is never more than one.
+func (d *draft) mark(budget int) {
+	if !slices.Contains(d.keep, false) {
+		return
+	}
+	n, tokens := d.removed()
+	form := markerForm
+	if d.tokens()+markerRoom > budget {
+		form = markerShort
+	}
+	i, j, old := d.find(func(text string) bool { _, _, ok := parseMarker(text); return ok })
+	if i < 0 {
+		d.insert("marker", fmt.Sprintf(form, n, tokens))
+		return
+	}
+	before, had, _ := parseMarker(old)
+	d.replace(i, j, "marker", fmt.Sprintf(form, n+before, tokens+had))
+}
+
+// earlier is the summary or digest that an earlier pass left in a kept message.
+func (d *draft) earlier() (message, part int, text string) {
+	return d.find(condense.IsSummary)
+}
+
+// find looks for a text part of a kept message.
+func (d *draft) find(is func(string) bool) (message, part int, text string) {
+	for e, k := range d.keep {
+		if !k {
+			continue
+		}
+		for i := d.h.Cuts.Exchanges[e].Start; i < d.h.Cuts.Exchanges[e].End; i++ {
+			if d.h.Messages[i].Role != chat.User {
+				continue
+			}
+			for j := range d.h.Messages[i].Parts {
+				p := &d.h.Messages[i].Parts[j]
+				if p.Kind != chat.Text || !strings.HasPrefix(string(p.Text), `"[Oriel`) {
+					continue
+				}
+				if s := p.Text.String(); is(s) {
+					return i, j, s
+				}
+			}
+		}
+	}
+	return -1, -1, ""
+}
+
+// replace gives an insertion of an earlier pass its new text.
+func (d *draft) replace(message, part int, kind, text string) {
+	if d.trimmed[message] == nil {
+		d.trimmed[message] = map[int]edit{}
+	}
+	saves := d.h.partTokens(message, part) - d.h.Count(text)
+	d.saved += saves - d.trimmed[message][part].saves
+	d.trimmed[message][part] = edit{text: text, reason: kind + " brought up to date", saves: saves}
+	d.updated = append(d.updated, insert{kind: kind, text: text, into: message, tokens: d.h.Count(text)})
+}
+
+// leaving are the messages that left, oldest first.
+func (d *draft) leaving() []chat.Message {
+	var span []chat.Message
+	for e, k := range d.keep {
+		if !k {
+			span = append(span, d.h.Messages[d.h.Cuts.Exchanges[e].Start:d.h.Cuts.Exchanges[e].End]...)
+		}
+	}
+	return span
+}

@@ -1,0 +1,103 @@
+package window
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// settle evicts until both limits hold.
+func (w *Items) settle(now time.Time) (evicted []Item) {
+	for w.live > 1 && (w.tokens > w.opts.MaxTokens || w.live > w.opts.MaxItems) {
+		evicted = append(evicted, w.remove(w.victim(now)))
+	}
+	slices.SortFunc(evicted, func(a, b Item) int { return cmp.Compare(a.ID, b.ID) })
+	return evicted
+}
+
+// victim is the slot of the item to leave next. There are at least two items, so
+// that there is one besides the newest.
+func (w *Items) victim(now time.Time) int {
+	newest := len(w.slots) - 1
+	for w.loose < newest && (w.slots[w.loose].gone || w.slots[w.loose].item.Pinned()) {
+		w.loose++
+	}
+	if w.loose == newest {
+		return w.head // all are pinned: the oldest
+	}
+	if w.opts.Policy == ByAge {
+		return w.loose
+	}
+	best, least := -1, 0.0
+	for i := w.loose; i < newest; i++ {
+		s := &w.slots[i]
+		if s.gone || s.item.Pinned() {
+			continue
+		}
+		if r := w.opts.Weights.Relevance(s.item, now, w.query); best < 0 || r < least {
+			best, least = i, r
+		}
+	}
+	return best
+}
+
+// remove takes an item out. Its slot keeps the id, so that slots stay sorted.
+func (w *Items) remove(i int) Item {
+	it := w.slots[i].item
+	w.slots[i] = slot{item: Item{ID: it.ID}, gone: true}
+	w.live--
+	w.tokens -= it.Tokens
+	for w.slots[w.head].gone {
+		w.head++
+	}
+	w.loose = max(w.loose, w.head)
+	if len(w.slots) >= 2*w.live+minSlots {
+		w.compact()
+	}
+	return it
+}
+
+// minSlots is how many slots without an item are always tolerated.
+const minSlots = 16
+
+// compact moves the items up to the front.
+func (w *Items) compact() {
+	n, loose := 0, 0
+	for i, s := range w.slots {
+		if i == w.loose {
+			loose = n
+		}
+		if !s.gone {
+			w.slots[n] = s
+			n++
+		}
+	}
+	clear(w.slots[n:])
+	w.slots, w.head, w.loose = w.slots[:n], 0, loose
+}
+
+// foreignText is the factor beyond which the tokens of an item are not those of its
+// text: it stands for a picture, say.
+const foreignText = 4
+
+// elide shortens an item that is larger than the whole window to half of it (SPEC
+// A4). The caller's figure for the whole says what its tokens are worth.
+func (w *Items) elide(it *Item) {
+	if it.Tokens <= w.opts.MaxTokens {
+		return
+	}
+	whole := it.Whole()
+	count := w.opts.Count
+	shown := count(it.Content)
+	if shown > 0 && it.Tokens > shown && it.Tokens <= foreignText*shown {
+		worth := float64(it.Tokens) / float64(shown)
+		count = func(s string) int { return int(float64(w.opts.Count(s))*worth + 0.999) }
+	}
+	hint := fmt.Sprintf("the whole text is item %d of the history", it.ID)
+	it.Content, _ = ElideHint(whole, w.opts.MaxTokens-w.opts.MaxTokens/2, count, hint)
+	it.Tokens = count(it.Content)
+	if it.Content != whole {
+		it.Full = whole
+	}
+}

@@ -1,0 +1,362 @@
+package window
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/condense"
+)
+
+// Settings are what a policy is told.
+type Settings struct {
+	// Budget is the most tokens that the request may have; Low is what a cut
+	// goes down to.
+	Budget, Low int
+	Mode        Mode
+	// Trigger is why the policy is asked at all.
+	Trigger Trigger
+	// MaxItems is the most messages that fifo (default 50) and slide (default
+	// 40) keep, the leading system run aside.
+	MaxItems int
+	// Fraction is the share of messages that halve removes (default 0.5).
+	Fraction float64
+	// KeepRecent is the number of newest messages that condense keeps (default
+	// 3).
+	KeepRecent int
+	// First is what condense does with the first message: FirstKeep (default),
+	// FirstDirectives or FirstSummarise.
+	First string
+	// KeepResults is the number of newest tool results that mask keeps (default
+	// 3); −1 keeps none.
+	KeepResults int
+	// ClearInputs makes mask empty the arguments of masked calls too.
+	ClearInputs bool
+	// Query is what the conversation is about now, for relevance.
+	Query string
+	// Condenser makes summaries; nil means the extractive one for condense and
+	// the digest for ladder.
+	Condenser condense.Condenser
+	// SummaryMax is the most tokens of a summary or digest; 0 means a tenth of
+	// the budget, at most 1,024.
+	SummaryMax int
+	// Weights are those of relevance; the zero value means the defaults.
+	Weights Weights
+	// Now is the clock.
+	Now time.Time
+}
+
+// recovering are the settings after a refusal: whatever the count says, the request
+// gets smaller, and no model is asked.
+func (s Settings) recovering(tokens int) Settings {
+	s.Budget = min(s.Budget, tokens-max(1, tokens/10))
+	s.Low = min(s.Low, s.Budget)
+	s.Condenser = nil
+	return s
+}
+
+func (s *Settings) summaryMax() int {
+	if s.SummaryMax > 0 {
+		return s.SummaryMax
+	}
+	return max(64, min(1024, s.Budget/10))
+}
+
+// policy decides what leaves. It is pure: the same history and settings give the
+// same draft.
+type policy func(ctx context.Context, d *draft, s *Settings) error
+
+// policies by the name that people write.
+var policies = map[string]policy{
+	"fifo":      fifo,
+	"slide":     slide,
+	"halve":     halve,
+	"condense":  condenseMiddle,
+	"relevance": relevance,
+	"mask":      maskResults,
+	"ladder":    ladder,
+}
+
+// Policies are the names of the policies for requests.
+func Policies() []string {
+	var names []string
+	for n := range policies {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ErrCannotFit says that what must stay is larger than the budget.
+var ErrCannotFit = errors.New("cannot fit")
+
+// Decision is what a policy decided on a history.
+type Decision struct {
+	Plan *Plan
+	// Shown has a flag for each message: it is sent, if perhaps edited.
+	Shown []bool
+	// Masked are the messages whose results were replaced by stubs, ClearedInputs
+	// the ids of calls whose arguments were emptied.
+	Masked        []int
+	ClearedInputs []string
+}
+
+// Decide runs a policy on a history that has been counted. It is what Fit does
+// before it writes bytes.
+func Decide(ctx context.Context, h *History, policy string, s Settings) (*Decision, error) {
+	d, err := decide(ctx, h, policy, s)
+	if err != nil {
+		return nil, err
+	}
+	out := &Decision{Plan: d.plan(policy, "", &s, d.tokens(), nil), Shown: h.Cuts.Messages(d.keep)}
+	for i := range h.Messages {
+		if len(d.masked[i]) > 0 {
+			out.Masked = append(out.Masked, i)
+		}
+		for j := range h.Messages[i].Parts {
+			if d.cleared[i][j] {
+				out.ClearedInputs = append(out.ClearedInputs, h.Messages[i].Parts[j].ID)
+			}
+		}
+	}
+	return out, nil
+}
+
+// decide runs a policy and then sees to it that the result is within bounds.
+func decide(ctx context.Context, h *History, name string, s Settings) (*draft, error) {
+	run, ok := policies[name]
+	if !ok {
+		return nil, fmt.Errorf("unknown policy %q: use one of %s, or trajectory for a trajectory", name, strings.Join(Policies(), ", "))
+	}
+	before := h.Total()
+	d := newDraft(h)
+	if !s.Trigger.Manages() && s.Mode != Recovery {
+		return d, nil
+	}
+	if s.Mode == Recovery {
+		for _, x := range h.Cuts.Exchanges {
+			if x.Fixed != "" && x.Broken != "" {
+				return nil, fmt.Errorf("%w: message %d must stay and is broken as it came (%s): no cut makes this request acceptable", ErrCannotFit, x.Start, x.Broken)
+			}
+		}
+		s = s.recovering(before)
+	}
+	if err := run(ctx, d, &s); err != nil {
+		return nil, err
+	}
+	if s.Mode == Soft {
+		if before-d.tokens() < before/10 && !s.forcedSoft(d) {
+			declined := newDraft(h)
+			declined.summary = d.summary
+			return declined, nil
+		}
+		return d, nil
+	}
+	return d, reach(d, &s)
+}
+
+// forcedSoft reports whether a soft cut is made although it saves little: a
+// policy that counts messages and not tokens has its own measure.
+func (s *Settings) forcedSoft(d *draft) bool { return s.MaxItems > 0 && d.changed() }
+
+// reach brings a draft that is still over the budget within it: the digest and the
+// oldest exchanges leave, then pinned ones, and last the middles of what must stay are
+// elided (SPEC A4, E4).
+func reach(d *draft, s *Settings) error {
+	if d.tokens() <= s.Budget {
+		return nil
+	}
+	// A digest is worth less than what it would push out.
+	d.inserts, d.folded, d.summary.Text = nil, false, ""
+	if d.core() > s.Budget {
+		// What must stay is too large by itself. Leave a quarter of the room to
+		// the rest.
+		d.elide(d.core() - s.Budget*3/4)
+	}
+	for protected := firstAndPinned; protected >= nothing; protected-- {
+		evictTo(d, s.Budget-markerRoom, protected)
+	}
+	d.mark(s.Budget)
+	if over := d.tokens() - s.Budget; over > 0 {
+		d.elide(over)
+	}
+	if over := d.tokens() - s.Budget; over > 0 {
+		return d.cannotFit(d.tokens(), s.Budget)
+	}
+	return nil
+}
+
+// cannotFit says with numbers what does not fit.
+func (d *draft) cannotFit(tokens, budget int) error {
+	frame := d.h.Base
+	if x := d.h.Cuts.Exchanges; len(x) > 0 && x[0].First == chat.Fore {
+		frame += d.h.exchangeTokens(0)
+	}
+	return fmt.Errorf("%w: system prompt and tools have %d tokens and the newest turn, elided, %d; that is %d over the budget of %d: raise the budget, or send less system prompt and fewer tools",
+		ErrCannotFit, frame, tokens-frame, tokens-budget, budget)
+}
+
+// markerRoom is kept free for the marker.
+const markerRoom = 64
+
+// core is the size of what must stay.
+func (d *draft) core() int {
+	n := d.h.Base - d.saved
+	for e, x := range d.h.Cuts.Exchanges {
+		if x.Fixed != "" {
+			n += d.h.exchangeTokens(e)
+		}
+	}
+	return n
+}
+
+// What evictTo leaves alone.
+const (
+	nothing = iota
+	pinned
+	firstAndPinned
+)
+
+// evictTo lets the oldest exchanges leave until the draft is within the target,
+// no more of them than needed. The first prompt and pinned ones stay as far as
+// they are protected.
+func evictTo(d *draft, target, protected int) {
+	if d.tokens() <= target {
+		return
+	}
+	first := d.h.firstPrompt()
+	var order []int
+	for e, x := range d.h.Cuts.Exchanges {
+		if !d.keep[e] || x.Fixed != "" {
+			continue
+		}
+		if protected >= pinned && d.h.pinnedExchange(e) || protected >= firstAndPinned && first >= x.Start && first < x.End {
+			continue
+		}
+		order = append(order, e)
+	}
+	evictInOrder(d, order, target, "oldest")
+}
+
+// evictInOrder drops as few of the exchanges as bring the draft within the
+// target, from the first of the order on.
+func evictInOrder(d *draft, order []int, target int, reason string) {
+	evictUntil(d, order, func(d *draft) bool { return d.tokens() <= target }, reason)
+}
+
+// evictUntil drops as few of the exchanges as make the draft enough, or all of
+// them where none are. Size only falls as more leave, so the number is searched
+// for by halving.
+func evictUntil(d *draft, order []int, enough func(*draft) bool, reason string) {
+	if len(order) == 0 || enough(d) {
+		return
+	}
+	rank := make(map[int]int, len(order))
+	for i, e := range order {
+		rank[e] = i
+	}
+	without := func(n int) *draft {
+		try := d.clone()
+		try.drop(func(e int) bool { i, ok := rank[e]; return ok && i < n }, reason)
+		return try
+	}
+	low, high := 1, len(order) // the smallest n that is enough lies here
+	for low < high {
+		if mid := (low + high) / 2; enough(without(mid)) {
+			high = mid
+		} else {
+			low = mid + 1
+		}
+	}
+	*d = *without(low)
+}
+
+// clone copies what drop changes.
+func (d *draft) clone() *draft {
+	c := *d
+	c.keep = slices.Clone(d.keep)
+	c.reason = slices.Clone(d.reason)
+	c.masked, c.trimmed = cloneEdits(d.masked), cloneEdits(d.trimmed)
+	c.inserts = slices.Clone(d.inserts)
+	return &c
+}
+
+func cloneEdits(m map[int]map[int]edit) map[int]map[int]edit {
+	c := make(map[int]map[int]edit, len(m))
+	for k, v := range m {
+		c[k] = v
+	}
+	return c
+}
+
+// elide shortens the largest texts of what stays until enough is saved, or
+// nothing is left that can be shortened.
+func (d *draft) elide(enough int) {
+	type piece struct{ message, part, tokens int }
+	var pieces []piece
+	for e, k := range d.keep {
+		if !k {
+			continue
+		}
+		x := d.h.Cuts.Exchanges[e]
+		if x.First == chat.Fore {
+			continue // the system prompt is never touched
+		}
+		for i := x.Start; i < x.End; i++ {
+			for j := range d.h.Messages[i].Parts {
+				p := &d.h.Messages[i].Parts[j]
+				_, done := d.masked[i][j]
+				if t := d.h.partTokens(i, j); elidable(p) && !done && t > elideFloor {
+					pieces = append(pieces, piece{i, j, t - d.trimmed[i][j].saves})
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(pieces, func(a, b piece) int { return b.tokens - a.tokens })
+	for _, p := range pieces {
+		if enough <= 0 {
+			return
+		}
+		before := d.saved
+		text := partText(&d.h.Messages[p.message].Parts[p.part])
+		short, _ := Elide(text, max(elideFloor, p.tokens-enough-elideSlack), d.h.Count)
+		d.trim(p.message, p.part, short, "larger than the window: the middle is elided")
+		enough -= d.saved - before
+	}
+}
+
+const (
+	// elideFloor is the least that is left of a text.
+	elideFloor = 16
+	// elideSlack makes up for what a count of a whole and of its parts differ.
+	elideSlack = 16
+)
+
+// elidable reports whether a part's text can be shortened in place.
+func elidable(p *chat.Part) bool {
+	return p.Kind == chat.Text && !p.Text.Empty() || p.Kind == chat.Result && replaceable(p)
+}
+
+// partText is what a text or a result says in words.
+func partText(p *chat.Part) string {
+	if p.Kind == chat.Text || p.Parts == nil {
+		return p.Text.String()
+	}
+	var b strings.Builder
+	for i := range p.Parts {
+		switch q := &p.Parts[i]; q.Kind {
+		case chat.Text:
+			b.WriteString(q.Text.String())
+		default:
+			b.WriteString("[" + q.Type + "]")
+		}
+		if i < len(p.Parts)-1 {
+			b.WriteString("\n")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,154 @@
+package window
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/oriel-context/oriel/condense"
+)
+
+// ladder takes one step after the other, each only as far as the low mark needs:
+//
+//  1. mask results that newer ones supersede: all but the newest read of a file,
+//     older runs of the same command;
+//  2. mask the results whose file or command was touched the longest ago;
+//  3. evict whole exchanges, oldest first; the first prompt and what is pinned
+//     stay;
+//  4. fold what was evicted into a digest, or a model's summary.
+//
+// Tool results are most of an agent's tokens and can be had again, so they go
+// before anybody's words. It cuts to the low mark in one go and then leaves the
+// survivors alone, so that the provider's prompt cache keeps hitting.
+func ladder(ctx context.Context, d *draft, s *Settings) error {
+	all := slices.DeleteFunc(results(d.h), func(r result) bool {
+		return r.exchange == len(d.h.Cuts.Exchanges)-1 // the agent has not seen it yet
+	})
+	superseded := supersededResults(all)
+	for i, why := range superseded {
+		if d.tokens() <= s.Low {
+			return nil
+		}
+		if r := all[i]; why != "" && maskable(d.h, r) {
+			d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), why), "superseded: "+why)
+		}
+	}
+	for _, i := range leastRecentlyTouched(all) {
+		if d.tokens() <= s.Low {
+			return nil
+		}
+		if r := all[i]; superseded[i] == "" && maskable(d.h, r) {
+			d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), "it was used the longest ago"), "least recently touched")
+		}
+	}
+	if d.tokens() <= s.Low {
+		return nil
+	}
+	room := s.summaryMax()
+	evictTo(d, s.Low-room, firstAndPinned)
+	// The first prompt leaves only where the digest can tell the task.
+	evictTo(d, s.Low-room, pinned)
+	// What is left over is better spent on the digest than on nothing.
+	if left := s.Low - d.tokens(); s.SummaryMax == 0 && left > room {
+		room = min(left, 1024)
+	}
+	return d.fold(ctx, s, min(room, s.Budget-d.tokens()))
+}
+
+// supersededResults says of each result why a newer one makes it needless; "" where
+// none does.
+func supersededResults(all []result) []string {
+	why := make([]string, len(all))
+	seen := map[string]bool{}  // calls with the same arguments
+	whole := map[string]bool{} // files that were read whole later
+	for i := len(all) - 1; i >= 0; i-- {
+		r := &all[i]
+		if r.about == "" {
+			continue
+		}
+		key := r.tool + "\x00" + r.whole
+		switch {
+		case r.reads() && whole[r.about]:
+			why[i] = "the file was read again later"
+		case seen[key] && r.kind == "command":
+			why[i] = "the command was run again later"
+		case seen[key]:
+			why[i] = "the same was asked again later"
+		}
+		seen[key] = true
+		if r.reads() && !r.partial {
+			whole[r.about] = true
+		}
+	}
+	return why
+}
+
+// leastRecentlyTouched orders results by when their file, command or query was last
+// the subject of any call.
+func leastRecentlyTouched(all []result) []int {
+	touched := map[string]int{}
+	for i := range all {
+		touched[all[i].kind+"\x00"+all[i].about] = all[i].message
+	}
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	last := func(i int) int {
+		if all[i].about == "" {
+			return all[i].message
+		}
+		return touched[all[i].kind+"\x00"+all[i].about]
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return last(a) - last(b) })
+	return order
+}
+
+// fold puts a digest or summary in the place of what was evicted. Where that
+// fails, a marker says what is missing.
+func (d *draft) fold(ctx context.Context, s *Settings, room int) error {
+	if !slices.Contains(d.keep, false) {
+		return nil
+	}
+	if room < digestFloor {
+		d.mark(s.Budget)
+		return nil
+	}
+	c := s.Condenser
+	if c == nil {
+		c = condense.Digest{}
+	}
+	message, part, previous := d.earlier()
+	out, err := condense.Run(ctx, c, condense.Input{Messages: d.leaving(), Previous: previous, Max: room, Count: d.h.Count})
+	d.pay(out, err)
+	if err != nil {
+		d.summary.Error = err.Error()
+		if s.Condenser != nil { // the digest needs no model
+			s2 := *s
+			s2.Condenser = nil
+			return d.fold(ctx, &s2, room)
+		}
+		d.mark(s.Budget)
+		return nil
+	}
+	d.folded = true
+	d.summary.Text = out.Text
+	if message >= 0 {
+		d.replace(message, part, out.Kind, out.Text)
+	} else {
+		d.insert(out.Kind, out.Text)
+	}
+	return nil
+}
+
+// digestFloor is the least room in which a digest says anything.
+const digestFloor = 96
+
+// pay adds what condensing cost, whether it succeeded or not (SPEC B5).
+func (d *draft) pay(out condense.Output, err error) {
+	d.summary.Cost += out.Cost
+	var failed *condense.Error
+	if errors.As(err, &failed) {
+		d.summary.Cost += failed.Cost
+	}
+}

@@ -1,0 +1,25 @@
+package window
+
+import "context"
+
+// maskResults replaces old tool results by stubs, oldest first, until the low mark
+// is reached. The newest KeepResults (default 3) stay.
+func maskResults(_ context.Context, d *draft, s *Settings) error {
+	keep := s.KeepResults
+	if keep == 0 {
+		keep = 3
+	}
+	all := results(d.h)
+	for i, r := range all {
+		if d.tokens() <= s.Low || i >= len(all)-max(keep, 0) {
+			break
+		}
+		if !maskable(d.h, r) {
+			continue
+		}
+		if d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), "it is among the oldest"), "oldest results first") && s.ClearInputs && r.tool != "" {
+			d.clear(r.callMessage, r.callPart)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package window
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/oriel-context/oriel/chat"
+)
+
+// slide keeps the newest MaxItems messages (default 40), beginning with a user's
+// message: where the window would open on anything else it opens later. Nothing is
+// done as long as there are no more messages than that. The first message has
+// no protection. Sliding on every call changes the prefix on every call, which
+// costs the provider's prompt cache.
+func slide(_ context.Context, d *draft, s *Settings) error {
+	limit := s.MaxItems
+	if limit <= 0 {
+		limit = DefaultSlide
+	}
+	h := d.h
+	total := d.items()
+	if total > limit {
+		start := len(h.Messages) - limit
+		open := len(h.Cuts.Exchanges)
+		for e := len(h.Cuts.Exchanges) - 1; e >= 0; e-- {
+			if x := h.Cuts.Exchanges[e]; x.Start >= start && x.First == chat.Asks {
+				open = e
+			}
+		}
+		if open == len(h.Cuts.Exchanges) { // no question in the window: a whole tool exchange
+			for e, x := range h.Cuts.Exchanges {
+				if x.Start >= start && x.First == chat.Answers {
+					open = e
+					break
+				}
+			}
+		}
+		d.drop(func(e int) bool { return e < open && !h.pinnedExchange(e) }, fmt.Sprintf("before the newest %d messages", limit))
+		if s.Mode == Recovery && !d.changed() {
+			return fmt.Errorf("%w: %d messages, none of which can leave", ErrCannotFit, total)
+		}
+	}
+	if d.tokens() > s.Low {
+		var order []int
+		for e, x := range h.Cuts.Exchanges {
+			if d.keep[e] && x.Fixed == "" && !h.pinnedExchange(e) {
+				order = append(order, e)
+			}
+		}
+		evictInOrder(d, order, s.Low-markerRoom, "before what fits")
+	}
+	d.mark(s.Budget)
+	return nil
+}
+
+// DefaultSlide is the number of messages that slide keeps.
+const DefaultSlide = 40

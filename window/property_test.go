@@ -1,0 +1,127 @@
+package window
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/oriel-context/oriel/internal/histories"
+	"github.com/oriel-context/oriel/internal/strict"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/wire"
+)
+
+var protocols = []struct {
+	format wire.Format
+	draw   func(*rapid.T, histories.Options) []byte
+	judge  func([]byte) []strict.Problem
+}{
+	{wire.Anthropic, histories.Anthropic, strict.Anthropic},
+	{wire.Chat, histories.Chat, strict.Chat},
+	{wire.Responses, histories.Responses, strict.Responses},
+}
+
+// For any history, budget, policy, pins and mode: what comes out is valid and
+// within the budget or refused with the numbers, what the plan keeps has its bytes,
+// the same input gives the same plan, a second fit changes nothing, and the input
+// is as it was, so that dropping the plan undoes it. SPEC A2, A4, E1, E2, E4, E5, E6.
+func TestFitHoldsForAnyHistory(t *testing.T) {
+	for _, p := range protocols {
+		t.Run(p.format.String(), func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				data := p.draw(t, histories.Options{Valid: true, Turns: rapid.IntRange(2, 10).Draw(t, "turns")})
+				b, err := wire.Read(data, p.format, wire.Limits{})
+				if err != nil {
+					t.Skip(err)
+				}
+				counter := token.NewCounter(token.Builtin().Lookup(b.Model), token.Options{})
+				total := counter.Request(&b.Request).Total
+				o := Options{
+					Format: p.format,
+					Policy: rapid.SampledFrom(Policies()).Draw(t, "policy"),
+					Budget: max(1, total*rapid.IntRange(5, 110).Draw(t, "percent")/100),
+					Mode:   rapid.SampledFrom([]Mode{Hard, Soft, Recovery}).Draw(t, "mode"),
+					First:  rapid.SampledFrom([]string{"", FirstDirectives, FirstSummarise}).Draw(t, "first"),
+				}
+				if rapid.Bool().Draw(t, "low") {
+					o.Low = max(1, o.Budget/2)
+				}
+				if n := len(b.Messages); n > 0 && rapid.Bool().Draw(t, "pins") {
+					o.Pins = []int{rapid.IntRange(0, n-1).Draw(t, "pin")}
+				}
+				before := bytes.Clone(data)
+				out, plan, err := Fit(context.Background(), data, o)
+				if !bytes.Equal(before, data) {
+					t.Fatal("the input was changed")
+				}
+				if errors.Is(err, ErrCannotFit) {
+					return
+				}
+				if err != nil {
+					t.Fatalf("%v\n%s", err, data)
+				}
+				for _, problem := range p.judge(out) {
+					t.Fatalf("%+v: %v\n%s\nof\n%s", o, problem, out, data)
+				}
+				checkPlan(t, b, o, out, plan, counter)
+				again, plan2, err := Fit(context.Background(), data, o)
+				if err != nil || !bytes.Equal(again, out) || !cmp.Equal(plan, plan2) {
+					t.Fatalf("the same input gave another plan: %v", err)
+				}
+				if o.Mode != Recovery { // which always gets smaller
+					if twice, _, err := Fit(context.Background(), out, Options{Format: p.format, Policy: o.Policy, Budget: o.Budget, Low: o.Low, Mode: Hard}); err == nil && plan.TokensAfter <= o.Budget && !bytes.Equal(twice, out) {
+						t.Fatalf("a second fit changed\n%s\nto\n%s", out, twice)
+					}
+				}
+			})
+		})
+	}
+}
+
+func checkPlan(t *rapid.T, b *wire.Body, o Options, out []byte, plan *Plan, counter *token.Counter) {
+	fitted, err := wire.Read(out, b.Format, wire.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := counter.Request(&fitted.Request).Total
+	if n != plan.TokensAfter {
+		t.Fatalf("%d tokens, the plan says %d", n, plan.TokensAfter)
+	}
+	switch {
+	case o.Mode != Soft && n > o.Budget:
+		t.Fatalf("%d tokens are over the budget of %d", n, o.Budget)
+	case o.Mode == Recovery && n >= plan.TokensBefore:
+		t.Fatalf("recovery did not get smaller: %d of %d", n, plan.TokensBefore)
+	case o.Mode == Soft && plan.Action != "none" && plan.TokensBefore-n < plan.TokensBefore/10-max(16, plan.TokensBefore/100) && !over(plan, o):
+		t.Fatalf("a soft cut saved only %d of %d", plan.TokensBefore-n, plan.TokensBefore)
+	}
+	if plan.Action == "none" != bytes.Equal(out, b.Data()) {
+		t.Fatalf("action %s, but the bytes are the same: %v", plan.Action, bytes.Equal(out, b.Data()))
+	}
+	inserted := map[int]bool{}
+	for _, in := range plan.Inserted {
+		inserted[in.Into] = true
+	}
+	if len(plan.Blocks) != len(b.Messages) {
+		t.Fatalf("%d verdicts for %d messages", len(plan.Blocks), len(b.Messages))
+	}
+	for i, k := range plan.Blocks {
+		if k.Reason == "" {
+			t.Fatalf("no reason for message %d", i)
+		}
+		if k.Verdict == Keep && !inserted[i] && !bytes.Contains(out, b.Messages[i].Raw) {
+			t.Fatalf("message %d was kept and changed", i)
+		}
+	}
+	gone := plan.Action == "evict" || plan.Action == "condense"
+	if gone && len(plan.Inserted) == 0 {
+		t.Fatal("messages left and nothing tells the model")
+	}
+}
+
+// over reports whether a soft plan could not reach the budget anyhow.
+func over(p *Plan, o Options) bool { return p.TokensAfter > o.Budget }

@@ -1,0 +1,126 @@
+package window
+
+import (
+	"math"
+	"time"
+)
+
+// Weights are the terms of an item's relevance (SPEC A3). The zero value means the
+// defaults, field by field.
+type Weights struct {
+	// Recency weighs how new an item is. Default 0.3; negative means not at all.
+	Recency float64 `json:"recency"`
+	// HalfLife is the age at which recency has fallen to a half. Default 24 hours.
+	HalfLife time.Duration `json:"half_life"`
+	// Cosine weighs how near an item is to the query. Default 0.4; negative means
+	// not at all.
+	Cosine float64 `json:"cosine"`
+	// Flags weigh flags, each once an item. What is not named here keeps its
+	// default: starred 0.8, solution 0.7, error 0.6, question 0.5, code 0.4, a
+	// caller's own flag 0.
+	Flags map[Flag]float64 `json:"flags,omitempty"`
+	// Sources weigh where an item comes from. What is not named here keeps its
+	// default: error 0.4, user 0.3, assistant 0.2, file 0.1, system 0.1, others 0.
+	Sources map[Source]float64 `json:"sources,omitempty"`
+}
+
+// Defaults of Weights.
+const (
+	DefaultRecency  = 0.3
+	DefaultCosine   = 0.4
+	DefaultHalfLife = 24 * time.Hour
+)
+
+var (
+	flagWeights = map[Flag]float64{
+		FlagStarred: 0.8, FlagSolution: 0.7, FlagError: 0.6, FlagQuestion: 0.5, FlagCode: 0.4,
+	}
+	sourceWeights = map[Source]float64{
+		SourceError: 0.4, SourceUser: 0.3, SourceAssistant: 0.2, SourceFile: 0.1, SourceSystem: 0.1,
+	}
+)
+
+// Relevance is how much an item matters at a time, to a query where one is known
+// (SPEC A3): 0.3·2^(−age/half-life) + flag weights + 0.4·cosine + source weight, at
+// most 1.
+func (w Weights) Relevance(it Item, now time.Time, query []float32) float64 {
+	return w.score(it, now, Cosine(query, it.Embedding))
+}
+
+// score is Relevance with the similarity already known. Products are rounded one
+// by one, so that every machine gets the same score (SPEC E6).
+func (w Weights) score(it Item, now time.Time, cosine float64) float64 {
+	s := float64(weightOr(w.Recency, DefaultRecency) * w.recency(it.Time, now))
+	for i, f := range it.Flags {
+		if !repeated(it.Flags, i) {
+			s += lookup(w.Flags, flagWeights, f)
+		}
+	}
+	s += float64(weightOr(w.Cosine, DefaultCosine) * cosine)
+	s += lookup(w.Sources, sourceWeights, it.Source)
+	if math.IsNaN(s) {
+		return 0
+	}
+	return min(s, 1)
+}
+
+// recency is 1 for what is new and half of it after every half-life. What claims
+// to come from the future is new.
+func (w Weights) recency(t, now time.Time) float64 {
+	half := w.HalfLife
+	if half <= 0 {
+		half = DefaultHalfLife
+	}
+	age := now.Sub(t)
+	if age <= 0 {
+		return 1
+	}
+	return math.Exp2(-float64(age) / float64(half))
+}
+
+func weightOr(w, normal float64) float64 {
+	switch {
+	case w == 0:
+		return normal
+	case w < 0:
+		return 0
+	}
+	return w
+}
+
+func lookup[K comparable](own, normal map[K]float64, k K) float64 {
+	if w, ok := own[k]; ok {
+		return w
+	}
+	return normal[k]
+}
+
+// repeated reports whether a flag stands in the list before i too.
+func repeated(flags []Flag, i int) bool {
+	for _, f := range flags[:i] {
+		if f == flags[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// Cosine is the cosine of the angle between two vectors; 0 where there is none:
+// no vector, vectors of different lengths, a vector of zeros.
+func Cosine(a, b []float32) float64 {
+	if len(a) != len(b) || len(a) == 0 {
+		return 0
+	}
+	var dot, aa, bb float64
+	for i := range a {
+		x, y := float64(a[i]), float64(b[i])
+		dot += float64(x * y)
+		aa += float64(x * x)
+		bb += float64(y * y)
+	}
+	c := dot / (math.Sqrt(aa) * math.Sqrt(bb))
+	if math.IsNaN(c) {
+		return 0
+	}
+	return min(1, max(-1, c))
+}

@@ -1,0 +1,200 @@
+package window
+
+import (
+	"strings"
+	"unicode"
+)
+
+// State is what a conversation is busy with (SPEC D5).
+type State string
+
+const (
+	StateGeneral         State = "general"
+	StateCoding          State = "coding"
+	StateDebugging       State = "debugging"
+	StateResearch        State = "research"
+	StateComplexAnalysis State = "complex_analysis"
+)
+
+// signs are the words that speak for a state, and signStates the states that have
+// any, in the order in which they win a draw: what is broken comes first.
+var (
+	signStates = [...]State{StateDebugging, StateCoding, StateResearch}
+	signs      = [...]map[string]bool{
+		wordSet(`error errors bug bugs debug debugs debugging debugged debugger fix fixes fixed fixing
+			exception exceptions traceback tracebacks stacktrace crash crashes crashed failing failed`),
+		wordSet(`code codes coding function functions class classes import imports imported importing def
+			return returns returned implement implements implemented implementing refactor refactors
+			refactored refactoring compile compiles compiled`),
+		wordSet(`research researching researched find finds finding findings search searches searching
+			searched learn learns learning learned study studies studying studied analyze analyzes
+			analyzing analyzed analyse analyses analysing analysed analysis investigate investigating`),
+	}
+)
+
+// signsOf says for each of signStates whether a text has a sign of it. A code
+// fence is a sign of coding.
+func signsOf(text string) (found [len(signStates)]bool) {
+	eachWord(text, func(w string) {
+		for i := range signs {
+			found[i] = found[i] || signs[i][w]
+		}
+	})
+	found[1] = found[1] || hasFence(text)
+	return found
+}
+
+// Matches reports whether a text has a sign of the state, for boosting what fits
+// the state or, strictly, hiding the rest. Everything matches StateGeneral; a sign
+// of any state matches StateComplexAnalysis.
+func (s State) Matches(text string) bool {
+	if s == StateGeneral || s == "" {
+		return true
+	}
+	for i, found := range signsOf(text) {
+		if found && (s == signStates[i] || s == StateComplexAnalysis) {
+			return true
+		}
+	}
+	return false
+}
+
+// StateTracker follows the state of one conversation. It looks at the newest ten
+// contents and is slow to change its mind; the same contents give the same states.
+// The zero value is ready for use.
+type StateTracker struct {
+	// Enter is how many of the newest ten must speak for a state before it is
+	// taken on. Default 3.
+	Enter int
+	// Lead is by how many more than for the present state they must speak for
+	// another one. Default 2.
+	Lead int
+
+	seen  []observed
+	state State
+}
+
+// observed is what is kept of a content.
+type observed struct {
+	signs      [len(signStates)]bool
+	indicators int
+}
+
+const (
+	// span is how many of the newest contents count (SPEC D5, D6).
+	span = 10
+	// complexSigns is in how many contents each of the states must show for
+	// their signs together to be complex analysis.
+	complexSigns = 2
+	// Complex analysis begins above the first complexity and ends at the second.
+	complexAbove, complexUntil = 0.8, 0.6
+)
+
+// State is the present state.
+func (t *StateTracker) State() State {
+	if t.state == "" {
+		return StateGeneral
+	}
+	return t.state
+}
+
+// Observe takes the next content and gives the state with it.
+func (t *StateTracker) Observe(text string) State {
+	t.seen = append(t.seen, observed{signsOf(text), indicators(text)})
+	if len(t.seen) > span {
+		t.seen = append(t.seen[:0], t.seen[len(t.seen)-span:]...)
+	}
+	t.state = t.next()
+	return t.state
+}
+
+// Complexity is that of the newest ten contents (SPEC D6).
+func (t *StateTracker) Complexity() float64 {
+	total := 0
+	for _, o := range t.seen {
+		total += o.indicators
+	}
+	return complexity(total, len(t.seen))
+}
+
+func (t *StateTracker) next() State {
+	var votes [len(signStates)]int
+	for _, o := range t.seen {
+		for i, found := range o.signs {
+			if found {
+				votes[i]++
+			}
+		}
+	}
+	now := t.State()
+	if t.complex(votes, now == StateComplexAnalysis) {
+		return StateComplexAnalysis
+	}
+	own := 0 // what speaks for the present state
+	best := 0
+	for i, s := range signStates {
+		if s == now {
+			own = votes[i]
+		}
+		if votes[i] > votes[best] {
+			best = i
+		}
+	}
+	if now == StateGeneral || now == StateComplexAnalysis || own == 0 {
+		if votes[best] >= orDefault(t.Enter, 3) {
+			return signStates[best]
+		}
+		return StateGeneral
+	}
+	if votes[best] >= orDefault(t.Enter, 3) && votes[best] >= own+orDefault(t.Lead, 2) {
+		return signStates[best]
+	}
+	return now
+}
+
+// complex reports whether the signs of all states show together, or the contents
+// are very complex; once begun, it takes less to go on.
+func (t *StateTracker) complex(votes [len(signStates)]int, begun bool) bool {
+	need, above := complexSigns, complexAbove
+	if begun {
+		need, above = complexSigns-1, complexUntil
+	}
+	together := true
+	for _, v := range votes {
+		together = together && v >= need
+	}
+	return together || len(t.seen) >= orDefault(t.Enter, 3) && t.Complexity() > above
+}
+
+func orDefault(n, normal int) int {
+	if n <= 0 {
+		return normal
+	}
+	return n
+}
+
+// eachWord calls visit with every word of a text in lower case. Words end at
+// anything but letters and digits; of a name in camel case the parts are words
+// too, so that TypeError has an error in it and terror has not.
+func eachWord(text string, visit func(string)) {
+	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		lower := strings.ToLower(w)
+		visit(lower)
+		if lower == w || len(lower) != len(w) {
+			continue
+		}
+		start := 0
+		for i := 1; i < len(w); i++ {
+			hump := upper(w[i]) && (!upper(w[i-1]) || i+1 < len(w) && !upper(w[i+1]))
+			if hump {
+				visit(lower[start:i])
+				start = i
+			}
+		}
+		if start > 0 {
+			visit(lower[start:])
+		}
+	}
+}
+
+func upper(b byte) bool { return b >= 'A' && b <= 'Z' }

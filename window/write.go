@@ -1,0 +1,193 @@
+package window
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// write makes the body of a draft and its plan. The sizes in a draft are sums of
+// parts; what is written is counted anew, and where that is over the budget by
+// the difference a little more is elided.
+func (f *fitting) write(d *draft) ([]byte, *Plan, error) {
+	if !d.changed() {
+		return f.body.Data(), d.plan(f.policy, f.model, &f.settings, f.history.Total(), f.warnings), nil
+	}
+	tight := f.settings
+	for try := 0; ; try++ {
+		view, tokens, err := f.view(d)
+		if err != nil {
+			return nil, nil, err
+		}
+		over := tokens - f.settings.Budget
+		if over <= 0 || f.settings.Mode == Soft {
+			out, err := f.body.Write(view)
+			if err != nil {
+				return nil, nil, err
+			}
+			return out, d.plan(f.policy, f.model, &f.settings, tokens, f.warnings), nil
+		}
+		before := d.tokens()
+		tight.Budget = min(tight.Budget, before) - over - elideSlack
+		if err := reach(d, &tight); err != nil || try == 8 || d.tokens() >= before {
+			return nil, nil, d.cannotFit(tokens, f.settings.Budget)
+		}
+	}
+}
+
+// view makes the messages that are sent and counts them.
+func (f *fitting) view(d *draft) ([]wire.Piece, int, error) {
+	kept := d.h.Cuts.Messages(d.keep)
+	var view []wire.Piece
+	sent := f.body.Request
+	sent.Messages = make([]chat.Message, 0, len(d.h.Messages))
+	for i := range d.h.Messages {
+		if !kept[i] {
+			continue
+		}
+		raw, err := f.edited(d, i)
+		if err != nil {
+			return nil, 0, fmt.Errorf("message %d: %w", i, err)
+		}
+		if raw == nil {
+			view = append(view, wire.Piece{Index: i})
+			sent.Messages = append(sent.Messages, d.h.Messages[i])
+			continue
+		}
+		m, err := wire.ReadMessage(f.body.Format, raw)
+		if err != nil {
+			return nil, 0, fmt.Errorf("message %d: %w", i, err)
+		}
+		view = append(view, wire.Piece{Raw: raw})
+		sent.Messages = append(sent.Messages, m)
+	}
+	return view, f.counter.Request(&sent).Total, nil
+}
+
+// edited is a message with its masks, trims and insertions; nil where it has none.
+func (f *fitting) edited(d *draft, i int) ([]byte, error) {
+	var results, texts map[int]string
+	for _, edits := range []map[int]map[int]edit{d.masked, d.trimmed} {
+		for j, e := range edits[i] {
+			into := &results
+			if d.h.Messages[i].Parts[j].Kind == chat.Text {
+				into = &texts
+			}
+			if *into == nil {
+				*into = map[int]string{}
+			}
+			(*into)[j] = e.text
+		}
+	}
+	raw := d.h.Messages[i].Raw
+	format := f.body.Format
+	var err error
+	changed := false
+	step := func(next []byte, e error) {
+		raw, err, changed = next, e, true
+	}
+	if len(d.cleared[i]) > 0 {
+		step(wire.ClearArguments(format, raw, d.cleared[i]))
+	}
+	if err == nil && len(results) > 0 {
+		step(wire.ReplaceResults(format, raw, results))
+	}
+	if err == nil && len(texts) > 0 {
+		step(wire.ReplaceTexts(format, raw, texts))
+	}
+	for _, in := range d.inserts {
+		if in.into != i || err != nil {
+			continue
+		}
+		if in.after {
+			step(wire.AppendText(format, raw, in.text))
+		} else {
+			step(wire.PrependText(format, raw, in.text))
+		}
+	}
+	if err != nil || !changed {
+		return nil, err
+	}
+	return raw, nil
+}
+
+// plan writes down what a draft decided.
+func (d *draft) plan(policy, model string, s *Settings, tokens int, warnings []string) *Plan {
+	p := &Plan{
+		Policy: policy, Mode: s.Mode, Model: model, Budget: s.Budget, Low: s.Low,
+		TokensBefore: d.h.Total(), TokensAfter: tokens, Action: d.action(), Summary: d.summary, Warnings: warnings,
+		Blocks: make([]Block, len(d.h.Messages)), Inserted: []Insertion{},
+	}
+	for e, x := range d.h.Cuts.Exchanges {
+		for i := x.Start; i < x.End; i++ {
+			b := &p.Blocks[i]
+			*b = Block{Index: i, Role: d.h.Messages[i].Role, Tokens: d.h.Tokens[i], Pinned: d.h.Pinned[i]}
+			b.Verdict, b.Reason = d.verdict(e, i)
+		}
+	}
+	for _, in := range slices.Concat(d.inserts, d.updated) {
+		p.Inserted = append(p.Inserted, Insertion{Kind: in.kind, Into: in.into, Tokens: in.tokens, Text: in.text})
+	}
+	return p
+}
+
+// verdict says what became of a message, and why.
+func (d *draft) verdict(e, i int) (Verdict, string) {
+	x := &d.h.Cuts.Exchanges[e]
+	switch {
+	case !d.keep[e] && d.folded:
+		return Fold, d.reason[e]
+	case !d.keep[e]:
+		return Evict, d.reason[e]
+	case len(d.masked[i]) > 0:
+		return Mask, firstReason(d.masked[i])
+	case len(d.trimmed[i]) > 0 && !d.onlyUpdated(i):
+		return Trim, firstReason(d.trimmed[i])
+	case d.h.Pinned[i]:
+		return Keep, "pinned"
+	case i == d.h.firstPrompt():
+		return Keep, "first message"
+	case x.Fixed != "":
+		return Keep, x.Fixed
+	}
+	return Keep, "fits"
+}
+
+// onlyUpdated reports whether nothing of a message changed but an insertion of
+// an earlier pass.
+func (d *draft) onlyUpdated(i int) bool {
+	for _, in := range d.updated {
+		if in.into == i {
+			return len(d.trimmed[i]) == 1
+		}
+	}
+	return false
+}
+
+// firstReason is that of the first part that was changed.
+func firstReason(edits map[int]edit) string {
+	first := -1
+	for j := range edits {
+		if first < 0 || j < first {
+			first = j
+		}
+	}
+	return edits[first].reason
+}
+
+// action is the strongest thing that was done.
+func (d *draft) action() string {
+	switch {
+	case d.folded:
+		return "condense"
+	case slices.Contains(d.keep, false):
+		return "evict"
+	case len(d.masked) > 0:
+		return "mask"
+	case len(d.trimmed) > 0:
+		return "trim"
+	}
+	return "none"
+}
