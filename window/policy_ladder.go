@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/oriel-context/oriel/condense"
 )
@@ -52,7 +53,32 @@ func ladder(ctx context.Context, d *draft, s *Settings) error {
 	if left := s.Low - d.tokens(); s.SummaryMax == 0 && left > room {
 		room = min(left, 1024)
 	}
-	return d.fold(ctx, s, min(room, s.Budget-d.tokens()))
+	if err := d.fold(ctx, s, min(room, s.Budget-d.tokens())); err != nil {
+		return err
+	}
+	d.unmask(s.Low)
+	return nil
+}
+
+// unmask gives the newest results back for which there is room after all: whole
+// exchanges leave in large steps.
+func (d *draft) unmask(target int) {
+	for e := len(d.keep) - 1; e >= 0; e-- {
+		x := d.h.Cuts.Exchanges[e]
+		for i := x.End - 1; d.keep[e] && i >= x.Start; i-- {
+			for j := range d.h.Messages[i].Parts {
+				m, ok := d.masked[i][j]
+				if !ok || strings.HasPrefix(m.reason, "superseded") || d.tokens()+m.saves > target {
+					continue
+				}
+				d.saved -= m.saves
+				delete(d.masked[i], j)
+			}
+			if len(d.masked[i]) == 0 {
+				delete(d.masked, i)
+			}
+		}
+	}
 }
 
 // supersededResults says of each result why a newer one makes it needless; "" where
