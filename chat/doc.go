@@ -46,7 +46,7 @@ more, and is the identity on a legal one. A legal set
   - keeps the order of roles over each gap: a user's message or a tool's result is
     followed by an assistant, an assistant by a user. Where that needs one message
     more, that message stays: the user's message that opened the turn, or the
-    reply that closed it.
+    reply that closed it. (A user's messages that nobody answered may meet.)
 
 Since exchanges are whole, calls, parallel batches, results, thinking and the
 reasoning item before its call always stay or leave together.

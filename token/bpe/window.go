@@ -1,5 +1,7 @@
 package bpe
 
+import "bytes"
+
 // A long piece is encoded in windows, so that the working memory stays small
 // and in cache however long the piece is. This is exact, because of two facts
 // about merging in order of rank:
@@ -30,6 +32,11 @@ type windows struct {
 	heapMerger
 	cur, ahead []part
 	merged     int // bytes that windows have gone over so far, for tests
+
+	// known are the tokens of the text last merged, with places in it: text
+	// that repeats itself, such as a ruler of dashes, is merged once.
+	text  []byte
+	known []part
 }
 
 // A part is a token and the place of its first byte in the piece.
@@ -40,7 +47,8 @@ type part struct {
 
 // mergeLong is merge for pieces of any length.
 func (m *merger) mergeLong(t *table, p []byte) []uint32 {
-	m.out = m.out[:0]
+	m.out, m.text = m.out[:0], nil
+	defer func() { m.text = nil }()
 	size, successes := firstWindow, 0
 	start, end := 0, size // of the window whose tokens are in cur
 	m.cur = m.window(m.cur[:0], t, p, start, end)
@@ -103,13 +111,24 @@ func common(x, y []part) (int, int) {
 // window appends the encoding of p[start:end] to dst.
 func (m *merger) window(dst []part, t *table, p []byte, start, end int) []part {
 	p = p[start:end]
-	m.merged += len(p)
+	if !bytes.Equal(p, m.text) || m.text == nil {
+		m.merged += len(p)
+		m.text, m.known = p, m.mergeWindow(m.known[:0], t, p)
+	}
+	for _, k := range m.known {
+		dst = append(dst, part{k.id, start + k.start})
+	}
+	return dst
+}
+
+// mergeWindow appends the encoding of p to dst.
+func (m *merger) mergeWindow(dst []part, t *table, p []byte) []part {
 	if len(p) <= maxShort {
 		m.short.run(t, p)
 		for i := 0; i < len(p); i = int(m.short.next[i%maxShort]) {
-			dst = append(dst, part{m.short.id[i%maxShort], start + i})
+			dst = append(dst, part{m.short.id[i%maxShort], i})
 		}
 		return dst
 	}
-	return m.heapWindow(dst, t, p, start)
+	return m.heapWindow(dst, t, p, 0)
 }
