@@ -15,7 +15,7 @@ type draft struct {
 	// reason says of an exchange why it left.
 	reason []string
 	// masked and trimmed are the new texts of parts: message, part → text.
-	masked, trimmed map[int]map[int]edit
+	masked, trimmed edits
 	// cleared are the calls whose arguments are emptied.
 	cleared map[int]map[int]bool
 	// inserts are texts that go into kept messages.
@@ -24,14 +24,49 @@ type draft struct {
 	updated []insert
 	summary Summary
 	folded  bool
-	// saved is what masking and trimming save.
-	saved int
+	// saved is what masking and trimming save, gone what left.
+	saved, gone int
 }
 
+// edit is the new text of one part.
 type edit struct {
+	part   int
 	text   string
 	reason string
 	saves  int
+}
+
+// edits are those of each message; what is in it is never changed, so that a
+// copy of the outer slice is a copy.
+type edits [][]edit
+
+func (e edits) get(message, part int) (edit, bool) {
+	for _, x := range e[message] {
+		if x.part == part {
+			return x, true
+		}
+	}
+	return edit{}, false
+}
+
+func (e edits) set(message int, x edit) {
+	e[message] = append(e.without(message, x.part), x)
+	slices.SortFunc(e[message], func(a, b edit) int { return a.part - b.part })
+}
+
+// without is a message's edits less that of one part.
+func (e edits) without(message, part int) []edit {
+	var rest []edit
+	for _, x := range e[message] {
+		if x.part != part {
+			rest = append(rest, x)
+		}
+	}
+	return rest
+}
+
+func (e edits) any() bool {
+	return slices.ContainsFunc(e, func(x []edit) bool { return len(x) > 0 })
 }
 
 type insert struct {
@@ -48,18 +83,13 @@ func newDraft(h *History) *draft {
 	n := len(h.Cuts.Exchanges)
 	return &draft{
 		h: h, keep: slices.Repeat([]bool{true}, n), reason: make([]string, n),
-		masked: map[int]map[int]edit{}, trimmed: map[int]map[int]edit{}, cleared: map[int]map[int]bool{},
+		masked: make(edits, len(h.Messages)), trimmed: make(edits, len(h.Messages)), cleared: map[int]map[int]bool{},
 	}
 }
 
 // tokens is the size of the request as it would be sent.
 func (d *draft) tokens() int {
-	n := d.h.Base - d.saved
-	for e, k := range d.keep {
-		if k {
-			n += d.h.exchangeTokens(e)
-		}
-	}
+	n := d.h.Total() - d.gone - d.saved
 	for _, in := range d.inserts {
 		n += in.tokens
 	}
@@ -74,6 +104,13 @@ func (d *draft) drop(gone func(e int) bool, reason string) {
 	}
 	keep := d.h.Cuts.Keep(want)
 	for e := range keep {
+		switch {
+		case d.keep[e] && !keep[e]:
+			d.gone += d.h.exchangeTokens(e)
+		case keep[e] && !d.keep[e]: // another cut needs it after all
+			d.gone -= d.h.exchangeTokens(e)
+			d.reason[e] = ""
+		}
 		if !keep[e] && d.reason[e] == "" {
 			d.reason[e] = reason
 			if b := d.h.Cuts.Exchanges[e].Broken; b != "" {
@@ -89,11 +126,11 @@ func (d *draft) drop(gone func(e int) bool, reason string) {
 // with it.
 func (d *draft) forget(e int) {
 	for i := d.h.Cuts.Exchanges[e].Start; i < d.h.Cuts.Exchanges[e].End; i++ {
-		for _, edits := range []map[int]map[int]edit{d.masked, d.trimmed} {
-			for _, m := range edits[i] {
-				d.saved -= m.saves
+		for _, all := range []edits{d.masked, d.trimmed} {
+			for _, x := range all[i] {
+				d.saved -= x.saves
 			}
-			delete(edits, i)
+			all[i] = nil
 		}
 	}
 }
@@ -108,16 +145,14 @@ func (d *draft) trim(message, part int, text, reason string) bool {
 	return d.edit(d.trimmed, message, part, text, reason)
 }
 
-func (d *draft) edit(into map[int]map[int]edit, message, part int, text, reason string) bool {
-	saves := d.h.partTokens(message, part) - d.h.Count(text)
+func (d *draft) edit(into edits, message, part int, text, reason string) bool {
+	saves := d.h.partTokens(message, part) - d.h.withText(message, part, text)
 	if saves <= 0 {
 		return false
 	}
-	if into[message] == nil {
-		into[message] = map[int]edit{}
-	}
-	d.saved += saves - into[message][part].saves
-	into[message][part] = edit{text, reason, saves}
+	before, _ := into.get(message, part)
+	d.saved += saves - before.saves
+	into.set(message, edit{part, text, reason, saves})
 	return true
 }
 
@@ -180,5 +215,5 @@ func (d *draft) clear(message, part int) {
 
 // changed reports whether the draft does anything.
 func (d *draft) changed() bool {
-	return slices.Contains(d.keep, false) || len(d.masked) > 0 || len(d.trimmed) > 0
+	return slices.Contains(d.keep, false) || d.masked.any() || d.trimmed.any()
 }

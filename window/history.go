@@ -21,6 +21,9 @@ type History struct {
 	count   func(string) int
 	// exchanges are the sizes of exchanges, counted when first asked for.
 	exchanges []int
+	total     int
+	// over is what the provider adds to each message.
+	over []int
 }
 
 // NewHistory counts a request.
@@ -34,10 +37,11 @@ func NewHistory(r *chat.Request, rules chat.Rules, c *token.Counter) *History {
 		Pinned:   make([]bool, len(r.Messages)),
 		counter:  c,
 	}
+	h.over = make([]int, len(r.Messages))
 	for i := range r.Messages {
-		over := c.Overhead(&r.Messages[i]).Tokens
-		h.Tokens[i] += over
-		h.Base -= over
+		h.over[i] = c.Overhead(&r.Messages[i]).Tokens
+		h.Tokens[i] += h.over[i]
+		h.Base -= h.over[i]
 	}
 	return h
 }
@@ -53,11 +57,13 @@ func Counted(msgs []chat.Message, rules chat.Rules, tokens []int, base int, coun
 
 // Total is the size of the request.
 func (h *History) Total() int {
-	n := h.Base
-	for _, t := range h.Tokens {
-		n += t
+	if h.total == 0 {
+		h.total = h.Base
+		for _, t := range h.Tokens {
+			h.total += t
+		}
 	}
-	return n
+	return h.total
 }
 
 // Count counts a text that would be inserted.
@@ -71,12 +77,24 @@ func (h *History) Count(text string) int {
 // partTokens is the size of one part of a message.
 func (h *History) partTokens(message, part int) int {
 	m := &h.Messages[message]
-	if len(m.Parts) == 1 || h.counter == nil {
+	if h.counter == nil {
 		return h.Tokens[message] / max(1, len(m.Parts))
+	}
+	if len(m.Parts) == 1 {
+		return h.Tokens[message] - h.over[message]
 	}
 	// As a message of its own it is found in the cache.
 	p := &m.Parts[part]
 	return h.counter.Message(&chat.Message{Role: m.Role, Raw: p.Raw, Parts: m.Parts[part : part+1]}).Tokens
+}
+
+// withText is the size that a part would have with another text.
+func (h *History) withText(message, part int, text string) int {
+	if h.counter == nil {
+		return h.Count(text)
+	}
+	p := &h.Messages[message].Parts[part]
+	return h.counter.Part(&chat.Part{Kind: p.Kind, Type: p.Type, ID: p.ID, Name: p.Name, IsError: p.IsError, Text: chat.Quote(text)}).Tokens
 }
 
 // exchangeTokens is the size of a whole exchange.

@@ -74,12 +74,10 @@ func (d *draft) find(is func(string) bool) (message, part int, text string) {
 
 // replace gives an insertion of an earlier pass its new text.
 func (d *draft) replace(message, part int, kind, text string) {
-	if d.trimmed[message] == nil {
-		d.trimmed[message] = map[int]edit{}
-	}
-	saves := d.h.partTokens(message, part) - d.h.Count(text)
-	d.saved += saves - d.trimmed[message][part].saves
-	d.trimmed[message][part] = edit{text: text, reason: kind + " brought up to date", saves: saves}
+	saves := d.h.partTokens(message, part) - d.h.withText(message, part, text)
+	before, _ := d.trimmed.get(message, part)
+	d.saved += saves - before.saves
+	d.trimmed.set(message, edit{part, text, kind + " brought up to date", saves})
 	d.updated = append(d.updated, insert{kind: kind, text: text, into: message, tokens: d.h.Count(text)})
 }
 

@@ -280,17 +280,9 @@ func (d *draft) clone() *draft {
 	c := *d
 	c.keep = slices.Clone(d.keep)
 	c.reason = slices.Clone(d.reason)
-	c.masked, c.trimmed = cloneEdits(d.masked), cloneEdits(d.trimmed)
+	c.masked, c.trimmed = slices.Clone(d.masked), slices.Clone(d.trimmed)
 	c.inserts = slices.Clone(d.inserts)
 	return &c
-}
-
-func cloneEdits(m map[int]map[int]edit) map[int]map[int]edit {
-	c := make(map[int]map[int]edit, len(m))
-	for k, v := range m {
-		c[k] = v
-	}
-	return c
 }
 
 // elide shortens the largest texts of what stays until enough is saved, or
@@ -309,9 +301,10 @@ func (d *draft) elide(enough int) {
 		for i := x.Start; i < x.End; i++ {
 			for j := range d.h.Messages[i].Parts {
 				p := &d.h.Messages[i].Parts[j]
-				_, done := d.masked[i][j]
+				_, done := d.masked.get(i, j)
+				before, _ := d.trimmed.get(i, j)
 				if t := d.h.partTokens(i, j); elidable(p) && !done && t > elideFloor {
-					pieces = append(pieces, piece{i, j, t - d.trimmed[i][j].saves})
+					pieces = append(pieces, piece{i, j, t - before.saves})
 				}
 			}
 		}

@@ -66,16 +66,11 @@ func (d *draft) unmask(target int) {
 	for e := len(d.keep) - 1; e >= 0; e-- {
 		x := d.h.Cuts.Exchanges[e]
 		for i := x.End - 1; d.keep[e] && i >= x.Start; i-- {
-			for j := range d.h.Messages[i].Parts {
-				m, ok := d.masked[i][j]
-				if !ok || strings.HasPrefix(m.reason, "superseded") || d.tokens()+m.saves > target {
-					continue
+			for _, m := range d.masked[i] {
+				if !strings.HasPrefix(m.reason, "superseded") && d.tokens()+m.saves <= target {
+					d.saved -= m.saves
+					d.masked[i] = d.masked.without(i, m.part)
 				}
-				d.saved -= m.saves
-				delete(d.masked[i], j)
-			}
-			if len(d.masked[i]) == 0 {
-				delete(d.masked, i)
 			}
 		}
 	}
@@ -85,14 +80,15 @@ func (d *draft) unmask(target int) {
 // none does.
 func supersededResults(all []result) []string {
 	why := make([]string, len(all))
-	seen := map[string]bool{}  // calls with the same arguments
+	type call struct{ tool, args string }
+	seen := map[call]bool{}    // calls with the same arguments
 	whole := map[string]bool{} // files that were read whole later
 	for i := len(all) - 1; i >= 0; i-- {
 		r := &all[i]
 		if r.about == "" {
 			continue
 		}
-		key := r.tool + "\x00" + r.whole
+		key := call{r.tool, r.whole}
 		switch {
 		case r.reads() && whole[r.about]:
 			why[i] = "the file was read again later"
@@ -112,21 +108,20 @@ func supersededResults(all []result) []string {
 // leastRecentlyTouched orders results by when their file, command or query was last
 // the subject of any call.
 func leastRecentlyTouched(all []result) []int {
-	touched := map[string]int{}
+	type subject struct{ kind, about string }
+	touched := make(map[subject]int, len(all))
 	for i := range all {
-		touched[all[i].kind+"\x00"+all[i].about] = all[i].message
+		touched[subject{all[i].kind, all[i].about}] = all[i].message
 	}
-	order := make([]int, len(all))
+	order, last := make([]int, len(all)), make([]int, len(all))
 	for i := range order {
 		order[i] = i
-	}
-	last := func(i int) int {
-		if all[i].about == "" {
-			return all[i].message
+		last[i] = all[i].message
+		if all[i].about != "" {
+			last[i] = touched[subject{all[i].kind, all[i].about}]
 		}
-		return touched[all[i].kind+"\x00"+all[i].about]
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return last(a) - last(b) })
+	slices.SortStableFunc(order, func(a, b int) int { return last[a] - last[b] })
 	return order
 }
 

@@ -69,16 +69,16 @@ func (f *fitting) view(d *draft) ([]wire.Piece, int, error) {
 // edited is a message with its masks, trims and insertions; nil where it has none.
 func (f *fitting) edited(d *draft, i int) ([]byte, error) {
 	var results, texts map[int]string
-	for _, edits := range []map[int]map[int]edit{d.masked, d.trimmed} {
-		for j, e := range edits[i] {
+	for _, all := range []edits{d.masked, d.trimmed} {
+		for _, e := range all[i] {
 			into := &results
-			if d.h.Messages[i].Parts[j].Kind == chat.Text {
+			if d.h.Messages[i].Parts[e.part].Kind == chat.Text {
 				into = &texts
 			}
 			if *into == nil {
 				*into = map[int]string{}
 			}
-			(*into)[j] = e.text
+			(*into)[e.part] = e.text
 		}
 	}
 	raw := d.h.Messages[i].Raw
@@ -142,9 +142,9 @@ func (d *draft) verdict(e, i int) (Verdict, string) {
 	case !d.keep[e]:
 		return Evict, d.reason[e]
 	case len(d.masked[i]) > 0:
-		return Mask, firstReason(d.masked[i])
+		return Mask, d.masked[i][0].reason
 	case len(d.trimmed[i]) > 0 && !d.onlyUpdated(i):
-		return Trim, firstReason(d.trimmed[i])
+		return Trim, d.trimmed[i][0].reason
 	case d.h.Pinned[i]:
 		return Keep, "pinned"
 	case i == d.h.firstPrompt():
@@ -166,17 +166,6 @@ func (d *draft) onlyUpdated(i int) bool {
 	return false
 }
 
-// firstReason is that of the first part that was changed.
-func firstReason(edits map[int]edit) string {
-	first := -1
-	for j := range edits {
-		if first < 0 || j < first {
-			first = j
-		}
-	}
-	return edits[first].reason
-}
-
 // action is the strongest thing that was done.
 func (d *draft) action() string {
 	switch {
@@ -184,9 +173,9 @@ func (d *draft) action() string {
 		return "condense"
 	case slices.Contains(d.keep, false):
 		return "evict"
-	case len(d.masked) > 0:
+	case d.masked.any():
 		return "mask"
-	case len(d.trimmed) > 0:
+	case d.trimmed.any():
 		return "trim"
 	}
 	return "none"

@@ -1,0 +1,231 @@
+package oriel
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/window"
+)
+
+// ContextOptions are the settings of one view. The zero value shows as much of the
+// window as its size allows.
+type ContextOptions struct {
+	// Budget is the most tokens that the view may have. Default: the present size
+	// of the window. Never more than Config.Model takes is used.
+	Budget int
+	// Relevant are items from elsewhere that bear on the query, best first. What
+	// the view shows already is not repeated.
+	Relevant []Item
+	// RecentShare is the part of the room that recent items may claim, above 0
+	// and at most 1. Default 0.5. What either side does not use the other may.
+	RecentShare float64
+	// QueryEmbedding is the query's vector. Until the next call of Context,
+	// relevance counts nearness to it where items have embeddings. Default: none.
+	QueryEmbedding []float32
+}
+
+// View is what a model is shown. Text and Messages say the same; either is within
+// the budget.
+type View struct {
+	// Messages are chat messages, for wire.Encode: roles user and assistant take
+	// turns, the first is the user's, the query is the last part of the last. An
+	// item is a part; items of other sources than user and assistant are the
+	// user's, behind a label such as "[file] ". Four tokens are reckoned for what
+	// a provider puts around a message.
+	Messages []chat.Message
+	// Text is the view as one text with the titles "# Recent Context", "# Relevant
+	// Historical Context" (if there is any) and "# Current Query".
+	Text string
+	// Tokens is the size of Text.
+	Tokens int
+	// Recent and Relevant are the items that are shown, in the order of time.
+	Recent, Relevant []Item
+	// Plan has a verdict with a reason for every item of the window. Undo of its
+	// id brings back what it left out.
+	Plan *Plan
+	// State is what the conversation is busy with.
+	State window.State
+}
+
+// Context gives the view for a query: what is pinned or held, the newest items, what
+// is relevant, and the query, within the budget. If anything of the conversation
+// since the last Clear is not shown, a marker at the beginning tells the model so.
+//
+// The query need not be added before. If the newest item is the query itself, it is
+// not repeated. A blank query leaves messages that end with the newest item. A query
+// that is over the budget loses its middle and a warning in the plan says so; a
+// budget in which no query fits is refused with the numbers.
+//
+// Context adds nothing to the history and takes nothing out of the window.
+func (c *Conversation) Context(ctx context.Context, query string, o ContextOptions) (View, error) {
+	const op = "make context"
+	switch {
+	case o.Budget < 0:
+		return View{}, c.fail(op, fmt.Errorf("%w: Budget %d", ErrConfig, o.Budget), "give a number above 0, or 0 for the size of the window")
+	case !(o.RecentShare >= 0 && o.RecentShare <= 1):
+		return View{}, c.fail(op, fmt.Errorf("%w: RecentShare %g", ErrConfig, o.RecentShare), "give a share above 0 and at most 1, or 0 for a half")
+	}
+	if err := c.lock(ctx, op); err != nil {
+		return View{}, err
+	}
+	c.query = slices.Clone(o.QueryEmbedding)
+	c.window.SetQuery(c.query)
+	s := c.sketch(query, o)
+	state := c.tracker.State()
+	c.mu.Unlock() // counting takes its time, and nobody has to wait for it
+
+	draft, err := s.draw()
+	if err != nil {
+		return View{}, c.fail(op, err, "give a larger budget or a shorter query")
+	}
+	plan := c.newPlan(s.budget)
+	s.explain(&plan, draft)
+	v := View{
+		Messages: draft.messages, Text: draft.text, Tokens: draft.tokens, Relevant: draft.relevant,
+		Recent: slices.DeleteFunc(draft.recent, isMarker), Plan: &plan, State: state,
+	}
+	r := record{budget: s.budget, before: plan.TokensBefore, after: plan.TokensAfter, reason: fmt.Sprintf("no room in a view of %d tokens", s.budget)}
+	for _, b := range plan.Blocks {
+		if b.Verdict == window.Evict {
+			r.taken = append(r.taken, taken{int64(b.Index), b.Tokens, b.Pinned})
+		}
+	}
+	if err := c.lock(ctx, op); err != nil {
+		return View{}, err
+	}
+	defer c.mu.Unlock()
+	plan.Undo = c.book(r)
+	return v, nil
+}
+
+// sketch is all that a view is made from.
+type sketch struct {
+	items    []Item // of the window
+	held     map[int64]bool
+	hidden   bool // some items since the last Clear are not in the window
+	relevant []Item
+	query    string
+	asked    int // the item that is the query, or -1
+	budget   int
+	share    float64
+	warnings []string
+	count    func(string) int
+}
+
+// sketch takes down what a view needs, with the lock held.
+func (c *Conversation) sketch(query string, o ContextOptions) *sketch {
+	limit, _ := c.window.Limits()
+	s := &sketch{
+		items: c.handOut(c.window.Items(0)), held: map[int64]bool{}, query: query, asked: -1,
+		budget: cmp.Or(o.Budget, limit), share: o.RecentShare, count: remember(c.engine.config.Count),
+	}
+	if most := c.engine.bounded(s.budget); most < s.budget {
+		s.warnings = append(s.warnings, fmt.Sprintf("a budget of %d tokens is more than the model takes: %d are used", s.budget, most))
+		s.budget = most
+	}
+	for _, it := range o.Relevant {
+		s.relevant = append(s.relevant, clone(it))
+	}
+	for id := range c.held {
+		s.held[id] = true
+	}
+	since := 0
+	for i := range s.items {
+		if s.items[i].ID > c.cleared {
+			since++
+		}
+	}
+	s.hidden = since < len(c.history)-int(c.cleared)
+	if n := len(s.items); n > 0 && strings.TrimSpace(query) != "" {
+		if newest := &s.items[n-1]; newest.Source == window.SourceUser && newest.Whole() == query {
+			s.asked = n - 1
+		}
+	}
+	return s
+}
+
+// remember counts a text once.
+func remember(count func(string) int) func(string) int {
+	known := map[string]int{}
+	return func(s string) int {
+		n, ok := known[s]
+		if !ok {
+			n = count(s)
+			known[s] = n
+		}
+		return n
+	}
+}
+
+// keeps reports whether an item has precedence.
+func (s *sketch) keeps(it *Item) bool { return it.Pinned() || s.held[it.ID] }
+
+// explain writes down what became of every item.
+func (s *sketch) explain(p *Plan, d *draft) {
+	shown := map[int64]*Item{}
+	for i := range d.recent {
+		shown[d.recent[i].ID] = &d.recent[i]
+	}
+	p.TokensAfter, p.TokensBefore = d.tokens, d.tokens
+	rank := map[string]int{"none": 0, "recall": 1, "trim": 2, "evict": 3}
+	act := func(action string) {
+		if rank[action] > rank[p.Action] {
+			p.Action = action
+		}
+	}
+	for i := range s.items {
+		it := &s.items[i]
+		b := window.Block{Index: int(it.ID), Role: roleOf(it.Source), Tokens: it.Tokens, Verdict: window.Keep, Pinned: it.Pinned()}
+		now := shown[it.ID]
+		switch {
+		case i == s.asked:
+			b.Reason = "the query itself"
+		case now == nil:
+			b.Verdict = window.Evict
+			b.Reason = fmt.Sprintf("older than what fits in %d tokens", s.budget)
+			switch {
+			case s.keeps(it):
+				b.Reason = fmt.Sprintf("pinned or held, but %d tokens have no room for it", s.budget)
+			case i == len(s.items)-1:
+				b.Reason = fmt.Sprintf("the query leaves no room for it in %d tokens", s.budget)
+			}
+			p.TokensBefore += it.Tokens
+			act("evict")
+		case now.Content != it.Content:
+			b.Verdict = window.Trim
+			b.Reason = fmt.Sprintf("the newest item: only without its middle it fits in %d tokens", s.budget)
+			p.TokensBefore += max(0, it.Tokens-now.Tokens)
+			act("trim")
+		case it.Full != "":
+			b.Verdict = window.Trim
+			b.Reason = "larger than the window: its middle is left out"
+			act("trim")
+		case it.Pinned():
+			b.Reason = "pinned"
+		case s.held[it.ID]:
+			b.Reason = "held since an undo"
+		case i == len(s.items)-1:
+			b.Reason = "the newest item"
+		default:
+			b.Reason = "recent"
+		}
+		p.Blocks = append(p.Blocks, b)
+	}
+	for _, it := range d.relevant {
+		text := relevantEntry(&it)
+		p.Inserted = append(p.Inserted, window.Insertion{Kind: "recall", Into: len(d.messages) - 1, Tokens: s.count(text), Text: text})
+		act("recall")
+	}
+	if d.opening != "" {
+		p.Inserted = append(p.Inserted, window.Insertion{Kind: "marker", Into: 0, Tokens: s.count(d.opening), Text: d.opening})
+	}
+	p.Warnings = s.warnings
+	if d.query != s.query {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("the query has %d tokens: its middle is left out to fit in %d", s.count(s.query), s.budget))
+		act("trim")
+	}
+}

@@ -1,0 +1,216 @@
+package oriel
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/window"
+)
+
+const (
+	// hiddenMark tells the model that it does not see everything. It never
+	// changes, so that prompt caches can keep it.
+	hiddenMark = "[Oriel: earlier parts of this conversation are left out here; its history keeps them]"
+	// assistantFirst stands before an assistant who speaks first: providers want
+	// the user to begin.
+	assistantFirst = "[Oriel: the conversation begins with the assistant]"
+
+	titleRelevant = "# Relevant Historical Context"
+
+	// framing is what a provider puts around a message, in tokens.
+	framing = 4
+)
+
+// marker is the mark as an item: it has no id, no source, and comes before all
+// times.
+func marker() Item { return Item{Content: hiddenMark} }
+
+func isMarker(it Item) bool { return it.ID == 0 && it.Content == hiddenMark }
+
+// draft is a view on its way.
+type draft struct {
+	recent, relevant []Item // in the order of time; the marker is the first of recent
+	query            string // without its middle if it is too large
+	text             string
+	tokens           int
+	messages         []chat.Message
+	opening          string // the marker that the messages begin with, if any
+}
+
+// draw makes the view.
+func (s *sketch) draw() (*draft, error) {
+	d, err := s.attempt(s.hidden)
+	if err == nil && !s.hidden && s.leavesOut(d) {
+		return s.attempt(true)
+	}
+	return d, err
+}
+
+// leavesOut reports whether an item of the window is not shown.
+func (s *sketch) leavesOut(d *draft) bool {
+	n := len(s.items)
+	if s.asked >= 0 {
+		n--
+	}
+	return len(d.recent) < n
+}
+
+// attempt makes the view with or without the marker. What has precedence takes its
+// room first; the newest item can count on its own size or half of the room.
+func (s *sketch) attempt(marked bool) (*draft, error) {
+	items := s.items
+	if s.asked >= 0 {
+		items = items[:s.asked]
+	}
+	var kept []Item
+	if marked {
+		kept = append(kept, marker())
+	}
+	room := s.budget - s.count(window.AssembleText(kept, nil, s.query))
+	rest := items
+	if room > 0 && len(items) > 0 {
+		newest := len(items) - 1
+		spare := room - min(s.cost(&items[newest]), room/2)
+		rest = []Item{items[newest]}
+		for i := newest - 1; i >= 0; i-- {
+			if it := &items[i]; !s.keeps(it) {
+				rest = append(rest, *it)
+			} else if n := s.cost(it); n <= spare {
+				kept = append(kept, *it)
+				spare -= n
+			}
+		}
+		slices.Reverse(rest)
+	}
+	used := 0
+	for i := range kept {
+		used += s.cost(&kept[i])
+	}
+	relevant := slices.DeleteFunc(slices.Clone(s.relevant), func(it Item) bool {
+		return it.ID != 0 && slices.ContainsFunc(kept, func(k Item) bool { return k.ID == it.ID }) ||
+			s.asked >= 0 && it.ID == s.items[s.asked].ID
+	})
+	a := window.Assemble(rest, relevant, s.query, window.AssembleOptions{
+		MaxTokens: max(1, s.budget-used), RecentShare: s.share, Count: s.count,
+	})
+	d := &draft{
+		recent: append(kept, a.Recent...), relevant: a.Relevant,
+		// The query is what stands behind everything else.
+		query: a.Text[len(window.AssembleText(a.Recent, a.Relevant, "")):],
+	}
+	slices.SortStableFunc(d.recent, func(a, b Item) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID)) })
+	return d, s.settle(d)
+}
+
+// cost is what an item adds to the text.
+func (s *sketch) cost(it *Item) int {
+	return s.count(label(it, true)+it.Content) + s.count("\n\n")
+}
+
+// settle lets items leave until text and messages are within the budget: the whole
+// may have a few tokens more than its parts, and messages more than the text.
+func (s *sketch) settle(d *draft) error {
+	for {
+		size := s.compose(d)
+		if size <= s.budget {
+			d.text = window.AssembleText(d.recent, d.relevant, d.query)
+			d.tokens = s.count(d.text)
+			size = d.tokens
+		}
+		lost := strings.TrimSpace(d.query) == "" && strings.TrimSpace(s.query) != ""
+		if size <= s.budget && !lost {
+			return nil
+		}
+		if lost || !s.drop(d) {
+			least := s.count(window.AssembleText(nil, nil, s.query))
+			return fmt.Errorf("%w: the query alone takes %d tokens, and %d have no room even for a part of it", ErrCannotFit, least, s.budget)
+		}
+	}
+}
+
+// drop takes out what matters least: the oldest item without precedence, then what
+// is relevant, then what has precedence, the marker, the newest item.
+func (s *sketch) drop(d *draft) bool {
+	newest := int64(0)
+	for i := range d.recent {
+		newest = max(newest, d.recent[i].ID)
+	}
+	plain := slices.IndexFunc(d.recent, func(it Item) bool { return it.ID != newest && !isMarker(it) && !s.keeps(&it) })
+	kept := slices.IndexFunc(d.recent, func(it Item) bool { return it.ID != newest && !isMarker(it) })
+	switch {
+	case plain >= 0:
+		d.recent = slices.Delete(d.recent, plain, plain+1)
+	case len(d.relevant) > 0:
+		d.relevant = d.relevant[1:]
+	case kept >= 0:
+		d.recent = slices.Delete(d.recent, kept, kept+1)
+	case len(d.recent) > 0:
+		d.recent = d.recent[1:]
+	default:
+		return false
+	}
+	return true
+}
+
+// compose writes the messages and gives their size.
+func (s *sketch) compose(d *draft) int {
+	d.messages, d.opening = nil, ""
+	size := 0
+	say := func(role chat.Role, text string) {
+		if strings.TrimSpace(text) == "" {
+			return // providers refuse empty parts
+		}
+		n := len(d.messages)
+		if n == 0 || d.messages[n-1].Role != role {
+			d.messages = append(d.messages, chat.Message{Role: role})
+			n++
+			size += framing
+		}
+		m := &d.messages[n-1]
+		m.Parts = append(m.Parts, chat.Part{Kind: chat.Text, Type: "text", Text: chat.Quote(text)})
+		size += s.count(text)
+	}
+	for i := range d.recent {
+		it := &d.recent[i]
+		role := roleOf(it.Source)
+		if strings.TrimSpace(it.Content) == "" {
+			continue
+		}
+		if isMarker(*it) {
+			d.opening = hiddenMark
+		} else if role == chat.Assistant && len(d.messages) == 0 {
+			d.opening = assistantFirst
+			say(chat.User, assistantFirst)
+		}
+		say(role, label(it, false)+it.Content)
+	}
+	if len(d.relevant) > 0 {
+		entries := []string{titleRelevant}
+		for i := range d.relevant {
+			entries = append(entries, relevantEntry(&d.relevant[i]))
+		}
+		say(chat.User, entries[0]+"\n"+strings.Join(entries[1:], "\n\n"))
+	}
+	say(chat.User, d.query)
+	return size
+}
+
+// label says where an item comes from. In messages the role says it of users and
+// assistants.
+func label(it *Item, always bool) string {
+	if it.Source == "" || !always && (it.Source == window.SourceUser || it.Source == window.SourceAssistant) {
+		return ""
+	}
+	return "[" + string(it.Source) + "] "
+}
+
+// relevantEntry is an item from elsewhere: its time says that it is not recent.
+func relevantEntry(it *Item) string {
+	if it.Time.IsZero() {
+		return it.Content
+	}
+	return it.Time.UTC().Format("[2006-01-02 15:04] ") + it.Content
+}

@@ -1,0 +1,125 @@
+package oriel_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"strings"
+	"time"
+
+	"github.com/oriel-context/oriel"
+)
+
+// A conversation stays within its window; what leaves it is told, kept, and can be
+// brought back.
+func Example() {
+	ctx := context.Background()
+	noon := time.Date(2025, 7, 10, 12, 0, 0, 0, time.UTC)
+	e, err := oriel.Open(ctx, oriel.Config{MaxItems: 3, Policy: "fifo", Now: func() time.Time { return noon }})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	c, err := e.Conversation(ctx, "holiday")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, it := range []oriel.Item{
+		{Source: "user", Content: "My name is Ann."},
+		{Source: "assistant", Content: "Hello Ann."},
+		{Source: "file", Content: "packing.txt: tent, stove"},
+		{Source: "assistant", Content: "You pack a tent and a stove."},
+	} {
+		id, evicted, err := c.Add(ctx, it)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, out := range evicted {
+			fmt.Printf("item %d came, item %d left\n", id, out.ID)
+		}
+	}
+
+	view, err := c.Context(ctx, "What is my name?", oriel.ContextOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(view.Text)
+	for _, m := range view.Messages {
+		fmt.Printf("%s:\n", m.Role)
+		for _, p := range m.Parts {
+			fmt.Printf("  %s\n", p.Text)
+		}
+	}
+
+	// The item that left is in the history, and undoing brings it back into view.
+	first, err := c.Item(ctx, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("history:", first.Content)
+	plans, err := c.Plans(ctx, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := c.Undo(ctx, plans[0].Undo); err != nil {
+		log.Fatal(err)
+	}
+	items, err := c.Items(ctx, 0)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, it := range items {
+		fmt.Println("in view:", it.ID, it.Content)
+	}
+	// Output:
+	// item 4 came, item 1 left
+	// # Recent Context
+	// [Oriel: earlier parts of this conversation are left out here; its history keeps them]
+	//
+	// [assistant] Hello Ann.
+	//
+	// [file] packing.txt: tent, stove
+	//
+	// [assistant] You pack a tent and a stove.
+	//
+	// # Current Query
+	// What is my name?
+	// user:
+	//   [Oriel: earlier parts of this conversation are left out here; its history keeps them]
+	// assistant:
+	//   Hello Ann.
+	// user:
+	//   [file] packing.txt: tent, stove
+	// assistant:
+	//   You pack a tent and a stove.
+	// user:
+	//   What is my name?
+	// history: My name is Ann.
+	// in view: 1 My name is Ann.
+	// in view: 3 packing.txt: tent, stove
+	// in view: 4 You pack a tent and a stove.
+}
+
+// A request body is fitted to a budget. The plan says what left and why; dropping
+// it, and sending the body that was given, undoes it.
+func ExampleFit() {
+	body := []byte(`{"messages":[
+ {"role":"user","content":"Hello!"}, {"role":"assistant","content":"Hi."},
+ {"role":"user","content":"How are you?"}, {"role":"assistant","content":"Well."},
+ {"role":"user","content":"Good."}]}`)
+	fitted, plan, err := oriel.Fit(context.Background(), body, oriel.FitOptions{Policy: "fifo", MaxItems: 3})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(plan.Action, strings.Count(string(fitted), `"role"`), "messages")
+	for _, b := range plan.Blocks {
+		fmt.Println(b.Index, b.Role, b.Verdict)
+	}
+	// Output:
+	// evict 3 messages
+	// 0 user evict
+	// 1 assistant evict
+	// 2 user keep
+	// 3 assistant keep
+	// 4 user keep
+}

@@ -1,0 +1,261 @@
+package oriel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/window"
+)
+
+type (
+	// Item is one thing that a conversation holds: a message, a tool's result, a
+	// file. Content and Source are enough; the rest has useful zero values.
+	Item = window.Item
+	// Plan is the record of one decision. In the plans of a conversation a
+	// Block's Index is the id of an item, and Undo is the id to give to
+	// Conversation.Undo.
+	Plan = window.Plan
+	// FitOptions are the settings of Fit.
+	FitOptions = window.Options
+)
+
+// Errors of Open.
+var (
+	// ErrConfig: a setting that cannot be used.
+	ErrConfig = errors.New("not a valid setting")
+)
+
+// Errors of a conversation. They come wrapped in an *Error.
+var (
+	// ErrClosed: the engine has been closed.
+	ErrClosed = errors.New("the engine is closed")
+	// ErrNoConversation: a conversation needs an id.
+	ErrNoConversation = errors.New("no conversation has an empty id")
+	// ErrItem: an item that cannot be added.
+	ErrItem = window.ErrItem
+	// ErrNoItem: the conversation never had an item with this id.
+	ErrNoItem = errors.New("no such item")
+	// ErrNoPlan: the conversation never had a plan with this id.
+	ErrNoPlan = errors.New("no such plan")
+	// ErrCannotFit: what must be shown is larger than what may be. Fit has it too.
+	ErrCannotFit = window.ErrCannotFit
+)
+
+// Error says what failed, where, why and what to do about it.
+type Error struct {
+	// Op is what was to be done, with the id of what it was to be done to.
+	Op string
+	// Conversation is the id of the conversation; empty where there is none.
+	Conversation string
+	// Err is the cause: one of the errors above, or that of a context.
+	Err error
+	// Hint is what to do; it may be empty.
+	Hint string
+}
+
+func (e *Error) Error() string {
+	s := e.Op
+	if e.Conversation != "" {
+		s += fmt.Sprintf(" in conversation %q", e.Conversation)
+	}
+	s += ": " + e.Err.Error()
+	if e.Hint != "" {
+		s += "; " + e.Hint
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Config says how an engine keeps its conversations. The zero value keeps them in
+// memory, each with a window of 8,000 tokens and 100 items.
+type Config struct {
+	// Dir is the folder of the history. Empty keeps it in memory, which is all
+	// that there is yet: anything else is refused.
+	Dir string
+	// MaxTokens is the size of a window. Default 8,000. With Adaptive it is the
+	// size to start from. Never more than Model takes is used.
+	MaxTokens int
+	// MaxItems is the most items of a window. Default 100, for "fifo" 50.
+	MaxItems int
+	// Policy says which item leaves a full window: the least "relevance" (the
+	// default) or the oldest, "fifo".
+	Policy string
+	// Adaptive lets the size of a window follow what its conversation is busy
+	// with and how complex that is, between half of MaxTokens and four times it,
+	// a quarter of it at a step. Conversation.Resize overrides it.
+	Adaptive bool
+	// Model names the model that is shown the windows. It bounds every size (its
+	// context window less a tenth and Reserve) and counts. Default: none, no bound.
+	Model string
+	// Reserve is what Model's window keeps for the reply. Default 8,192.
+	Reserve int
+	// Models is the table in which Model is looked up. Default: the built-in one.
+	Models *token.Models
+	// Weights are those of relevance. Default: recency 0.3 with a half-life of 24
+	// hours, cosine 0.4, and those of flags and sources.
+	Weights window.Weights
+	// NoAutoFlags leaves an item's flags to the caller; otherwise errors, code,
+	// questions and solutions are found and flagged as they come.
+	NoAutoFlags bool
+	// Count counts the tokens of a text. It must be safe for concurrent use.
+	// Default: as Model counts, o200k_base where none is named.
+	Count func(string) int
+	// Now is the clock; nothing else is asked for the time. It must be safe for
+	// concurrent use. Default: time.Now.
+	Now func() time.Time
+}
+
+// Engine has conversations. It is safe for concurrent use.
+type Engine struct {
+	config Config
+	// allowed is the most tokens that the model takes; 0 when none is named.
+	allowed int
+
+	mu            sync.Mutex // protects what follows
+	conversations map[string]*Conversation
+	closed        bool
+}
+
+// Open makes an engine. Close it when it is no longer needed.
+func Open(ctx context.Context, config Config) (*Engine, error) {
+	const op = "open"
+	if ctx.Err() != nil {
+		return nil, &Error{Op: op, Err: context.Cause(ctx)}
+	}
+	if config.Dir != "" {
+		return nil, &Error{Op: op + " " + config.Dir, Err: fmt.Errorf("%w: a history on disk", errors.ErrUnsupported),
+			Hint: "only memory is built yet: leave Dir empty"}
+	}
+	for _, limit := range []struct {
+		name string
+		n    int
+	}{{"MaxTokens", config.MaxTokens}, {"MaxItems", config.MaxItems}, {"Reserve", config.Reserve}} {
+		if limit.n < 0 {
+			return nil, &Error{Op: op, Err: fmt.Errorf("%w: %s %d", ErrConfig, limit.name, limit.n), Hint: "give a number above 0, or 0 for the default"}
+		}
+	}
+	switch window.ItemPolicy(config.Policy) {
+	case "", window.ByRelevance, window.ByAge:
+	default:
+		return nil, &Error{Op: op, Err: fmt.Errorf("%w: Policy %q", ErrConfig, config.Policy), Hint: `use "relevance" or "fifo"`}
+	}
+	e := &Engine{config: config, conversations: map[string]*Conversation{}}
+	if err := e.complete(); err != nil {
+		return nil, &Error{Op: op, Err: fmt.Errorf("%w: Model %q: %w", ErrConfig, config.Model, err)}
+	}
+	return e, nil
+}
+
+// complete fills in the defaults.
+func (e *Engine) complete() error {
+	c := &e.config
+	if c.Policy == "" {
+		c.Policy = string(window.ByRelevance)
+	}
+	if c.MaxTokens == 0 {
+		c.MaxTokens = window.DefaultMaxTokens
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	c.Weights.Flags = maps.Clone(c.Weights.Flags)
+	c.Weights.Sources = maps.Clone(c.Weights.Sources)
+	model := token.Model{Encoding: "o200k_base", Exact: true}
+	if c.Model != "" {
+		if c.Models == nil {
+			c.Models = token.Builtin()
+		}
+		model = c.Models.Lookup(c.Model)
+		budget, err := window.NewBudget(model.Window, c.Reserve, model.MaxInput)
+		if err != nil {
+			return err
+		}
+		e.allowed = budget.Allowed
+	}
+	if c.Count == nil {
+		counter := token.NewCounter(model, token.Options{})
+		c.Count = func(s string) int { return counter.Text(s).Tokens }
+	}
+	return nil
+}
+
+// Conversation gives the conversation with an id; it begins when it is first asked
+// for. The same id gives the same conversation.
+func (e *Engine) Conversation(ctx context.Context, id string) (*Conversation, error) {
+	const op = "open conversation"
+	if err := e.enter(ctx); err != nil {
+		return nil, &Error{Op: op, Conversation: id, Err: err}
+	}
+	if id == "" {
+		return nil, &Error{Op: op, Err: ErrNoConversation, Hint: "give it a name that lasts, such as that of the task"}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c, ok := e.conversations[id]
+	if !ok {
+		c = newConversation(e, id)
+		e.conversations[id] = c
+	}
+	return c, nil
+}
+
+// Conversations are the ids of all conversations, sorted.
+func (e *Engine) Conversations(ctx context.Context) ([]string, error) {
+	if err := e.enter(ctx); err != nil {
+		return nil, &Error{Op: "list conversations", Err: err}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Sorted(maps.Keys(e.conversations)), nil
+}
+
+// Close ends the engine: calls that come after it fail with ErrClosed. A history
+// in memory ends with it.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closed = true
+	return nil
+}
+
+// enter is asked before anything is done.
+func (e *Engine) enter(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return ErrClosed
+	}
+	return nil
+}
+
+// bounded is a size that the model takes.
+func (e *Engine) bounded(tokens int) int {
+	if e.allowed > 0 {
+		return min(tokens, e.allowed)
+	}
+	return tokens
+}
+
+// Fit fits one request body to its model, without any state: it gives back a body
+// that is valid and within the budget, and the plan that says why each message
+// stayed or left.
+//
+// Fit never changes the bytes that it is given. So undoing a plan of Fit is to drop
+// it and to send the body that was given. Where nothing has to change, the body
+// that comes back is that body itself, not a copy.
+func Fit(ctx context.Context, body []byte, o FitOptions) ([]byte, *Plan, error) {
+	if ctx.Err() != nil {
+		return nil, nil, &Error{Op: "fit", Err: context.Cause(ctx)}
+	}
+	return window.Fit(ctx, body, o)
+}

@@ -1,0 +1,267 @@
+package oriel
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oriel-context/oriel/window"
+)
+
+var noon = time.Date(2025, 7, 10, 12, 0, 0, 0, time.UTC)
+
+// countFields takes every word for a token.
+func countFields(s string) int { return len(strings.Fields(s)) }
+
+func words(n int) string { return strings.TrimSpace(strings.Repeat("word ", n)) }
+
+// open makes a conversation at a fixed time that counts words.
+func open(t testing.TB, config Config) *Conversation {
+	t.Helper()
+	if config.Now == nil {
+		config.Now = func() time.Time { return noon }
+	}
+	if config.Count == nil {
+		config.Count = countFields
+	}
+	e, err := Open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := e.Conversation(t.Context(), "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// add puts items into a conversation and gives the ids of what left.
+func add(t testing.TB, c *Conversation, items ...Item) (left []int64) {
+	t.Helper()
+	for _, it := range items {
+		_, evicted, err := c.Add(t.Context(), it)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left = append(left, ids(evicted)...)
+		check(t, c)
+	}
+	return left
+}
+
+func ids(items []Item) []int64 {
+	out := []int64{}
+	for _, it := range items {
+		out = append(out, it.ID)
+	}
+	return out
+}
+
+// inView are the ids of the window.
+func inView(t testing.TB, c *Conversation) []int64 {
+	t.Helper()
+	items, err := c.Items(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids(items)
+}
+
+// fatal is what *testing.T and *rapid.T share.
+type fatal interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// check is the conversation's invariant; every test calls it.
+func check(t fatal, c *Conversation) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.window.Check(); err != nil {
+		t.Fatalf("window: %v", err)
+	}
+	if limit, _ := c.window.Limits(); c.engine.allowed > 0 && limit > c.engine.allowed {
+		t.Fatalf("a window of %d tokens for a model that takes %d", limit, c.engine.allowed)
+	}
+	for i, it := range c.history {
+		if it.ID != int64(i)+1 {
+			t.Fatalf("item %d has the id %d", i+1, it.ID)
+		}
+	}
+	for _, it := range c.window.Items(0) {
+		whole := c.history[it.ID-1]
+		if it.Whole() != whole.Whole() {
+			t.Fatalf("item %d: the window has %q, the history %q", it.ID, it.Whole(), whole.Whole())
+		}
+		if it.Pinned() != (whole.Pinned() || c.held[it.ID]) {
+			t.Fatalf("item %d: starred %v, pinned %v, held %v", it.ID, it.Pinned(), whole.Pinned(), c.held[it.ID])
+		}
+	}
+	for id := range c.held {
+		if _, shown := c.window.Get(id); !shown {
+			t.Fatalf("item %d is held and not in view", id)
+		}
+	}
+	for i, r := range c.plans {
+		if r.number > c.lastPlan || i > 0 && r.number <= c.plans[i-1].number || len(r.taken) == 0 {
+			t.Fatalf("plan %d of %d after %d took %d items", r.number, c.lastPlan, c.plans[max(0, i-1)].number, len(r.taken))
+		}
+	}
+}
+
+// SPEC A2, A5: the documented zero values.
+func TestDefaults(t *testing.T) {
+	for policy, items := range map[string]int{"": 100, "relevance": 100, "fifo": 50} {
+		s, err := open(t, Config{Policy: policy}).Status(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(Status{MaxTokens: 8000, MaxItems: items, State: window.StateGeneral}, s); diff != "" {
+			t.Errorf("%q (-want +got)\n%s", policy, diff)
+		}
+	}
+}
+
+func TestSameIDIsTheSameConversation(t *testing.T) {
+	c := open(t, Config{})
+	other, err := c.engine.Conversation(t.Context(), "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, c, Item{Content: "x"})
+	again, err := c.engine.Conversation(t.Context(), "c")
+	if err != nil || again != c || again.ID() != "c" {
+		t.Errorf("%p, want %p: %v", again, c, err)
+	}
+	if got := inView(t, other); len(got) != 0 {
+		t.Errorf("the other conversation has %v", got)
+	}
+	all, err := c.engine.Conversations(t.Context())
+	if diff := cmp.Diff([]string{"c", "other"}, all); diff != "" || err != nil {
+		t.Errorf("%v %s", err, diff)
+	}
+}
+
+// Every error says what, where and what to do.
+func TestErrorsSayWhatToDo(t *testing.T) {
+	ctx := t.Context()
+	c := open(t, Config{MaxItems: 2, Policy: "fifo"})
+	add(t, c, Item{Content: "a", Flags: []window.Flag{"starred"}}, Item{Content: "b", Flags: []window.Flag{"starred"}}, Item{Content: "c"})
+	opening := func(config Config) error { _, err := Open(ctx, config); return err }
+	for _, tt := range []struct {
+		name string
+		err  error
+		is   error
+		says string
+	}{
+		{"dir", opening(Config{Dir: "/data"}), errors.ErrUnsupported, "open /data: unsupported operation: a history on disk; only memory is built yet: leave Dir empty"},
+		{"tokens", opening(Config{MaxTokens: -1}), ErrConfig, "MaxTokens -1; give a number above 0"},
+		{"items", opening(Config{MaxItems: -1}), ErrConfig, "MaxItems -1; give a number above 0"},
+		{"policy", opening(Config{Policy: "lru"}), ErrConfig, `Policy "lru"; use "relevance" or "fifo"`},
+		{"no id", func() error { _, err := c.engine.Conversation(ctx, ""); return err }(), ErrNoConversation, "give it a name"},
+		{"own id", func() error { _, _, err := c.Add(ctx, Item{ID: 9}); return err }(), ErrItem, `add item in conversation "c": not a valid item: it has the id 9; leave ID 0`},
+		{"tokens of an item", func() error { _, _, err := c.Add(ctx, Item{Tokens: -9}); return err }(), ErrItem, "it has -9 tokens; leave Tokens 0"},
+		{"item", func() error { _, err := c.Item(ctx, 4); return err }(), ErrNoItem, `read item 4 in conversation "c": no such item; there are items 1 to 3`},
+		{"pin", c.Pin(ctx, 0), ErrNoItem, "pin item 0"},
+		{"pin what cannot fit", c.Pin(ctx, 1), ErrCannotFit, "would take 3 tokens in 3 items, the window has 8000 in 2; release or unpin"},
+		{"unpin", c.Unpin(ctx, -1), ErrNoItem, "unpin item -1"},
+		{"plan", c.Undo(ctx, "p2"), ErrNoPlan, `undo plan "p2" in conversation "c": no such plan; there are plans p1 to p1`},
+		{"plan's spelling", c.Undo(ctx, "p01"), ErrNoPlan, "no such plan"},
+		{"undo what cannot fit", c.Undo(ctx, "p1"), ErrCannotFit, "would take 3 tokens in 3 items"},
+		{"size", func() error { _, err := c.Resize(ctx, -1); return err }(), ErrConfig, "-1 tokens"},
+		{"budget", func() error { _, err := c.Context(ctx, "q", ContextOptions{Budget: -1}); return err }(), ErrConfig, "Budget -1"},
+		{"share", func() error { _, err := c.Context(ctx, "q", ContextOptions{RecentShare: 2}); return err }(), ErrConfig, "RecentShare 2"},
+		{"query", func() error { _, err := c.Context(ctx, "q", ContextOptions{Budget: 5}); return err }(), ErrCannotFit, "takes 7 tokens, and 5 have no room"},
+	} {
+		if !errors.Is(tt.err, tt.is) || !strings.Contains(fmt.Sprint(tt.err), tt.says) {
+			t.Errorf("%s: %v, want %q", tt.name, tt.err, tt.says)
+		}
+	}
+	check(t, c)
+}
+
+// A context that has ended, and an engine that is closed, stop every call before it
+// changes anything.
+func TestEndedContextsAndEnginesChangeNothing(t *testing.T) {
+	c := open(t, Config{MaxItems: 2})
+	add(t, c, Item{Content: "a"}, Item{Content: "b"}, Item{Content: "c"})
+	cause := errors.New("the caller went home")
+	ended, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	calls := func(ctx context.Context) map[string]error {
+		errs := map[string]error{
+			"pin": c.Pin(ctx, 1), "unpin": c.Unpin(ctx, 1), "undo": c.Undo(ctx, "p1"), "release": c.Release(ctx), "clear": c.Clear(ctx),
+		}
+		_, _, errs["add"] = c.Add(ctx, Item{Content: "d"})
+		_, errs["context"] = c.Context(ctx, "q", ContextOptions{})
+		_, errs["items"] = c.Items(ctx, 0)
+		_, errs["item"] = c.Item(ctx, 1)
+		_, errs["plans"] = c.Plans(ctx, 0)
+		_, errs["status"] = c.Status(ctx)
+		_, errs["resize"] = c.Resize(ctx, 1)
+		_, errs["conversation"] = c.engine.Conversation(ctx, "c")
+		_, errs["conversations"] = c.engine.Conversations(ctx)
+		return errs
+	}
+	for name, err := range calls(ended) {
+		if !errors.Is(err, cause) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Open(ended, Config{}); !errors.Is(err, cause) {
+		t.Errorf("open: %v", err)
+	}
+	if _, _, err := Fit(ended, []byte(`{"messages":[]}`), FitOptions{}); !errors.Is(err, cause) {
+		t.Errorf("fit: %v", err)
+	}
+	if diff := cmp.Diff([]int64{2, 3}, inView(t, c)); diff != "" {
+		t.Errorf("in view (-want +got)\n%s", diff)
+	}
+	check(t, c)
+	if err := c.engine.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, err := range calls(t.Context()) {
+		if !errors.Is(err, ErrClosed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// SPEC E5: Fit never changes what it is given, so that dropping its plan gives back
+// exactly what was there.
+func TestFitNeverChangesItsInput(t *testing.T) {
+	body, err := os.ReadFile("examples/long-agent-run.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := bytes.Clone(body)
+	for _, policy := range window.Policies() {
+		fitted, plan, err := Fit(t.Context(), body, FitOptions{Policy: policy, Budget: 20_000, Now: noon})
+		if err != nil {
+			t.Errorf("%s: %v", policy, err)
+			continue
+		}
+		if !bytes.Equal(body, before) {
+			t.Fatalf("%s changed its input", policy)
+		}
+		if plan.TokensBefore > 20_000 && (bytes.Equal(fitted, body) || plan.TokensAfter > 20_000) {
+			t.Errorf("%s: %d tokens of %d", policy, plan.TokensAfter, plan.TokensBefore)
+		}
+		for i := range fitted { // what came back is the caller's
+			fitted[i] = 'x'
+		}
+		if plan.Action != "none" && !bytes.Equal(body, before) {
+			t.Fatalf("%s: the fitted body shares bytes with its input", policy)
+		}
+		copy(body, before)
+	}
+}
