@@ -124,6 +124,9 @@ func (c *Conversation) Add(ctx context.Context, it Item) (id int64, evicted []It
 		out = append(out, c.window.SetLimits(size, 0)...)
 		slices.SortFunc(out, func(a, b Item) int { return cmp.Compare(a.ID, b.ID) })
 	}
+	if size != was {
+		c.tell(window.EventResize, was, size, 0)
+	}
 	shown, _ := c.window.Get(id)
 	it.Flags = shown.Flags
 	c.history = append(c.history, it)
@@ -158,7 +161,11 @@ func (c *Conversation) Resize(ctx context.Context, tokens int) (evicted []Item, 
 	defer c.mu.Unlock()
 	c.override = tokens
 	before := c.window.Tokens()
+	was, _ := c.window.Limits()
 	size := c.nextSize()
+	if size != was {
+		c.tell(window.EventResize, was, size, 0)
+	}
 	if out := c.window.SetLimits(size, 0); len(out) > 0 {
 		evicted = c.left(out, before, c.victims(fmt.Sprintf("the window was resized to %d tokens", size)))
 	}

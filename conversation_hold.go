@@ -69,9 +69,11 @@ func (c *Conversation) Undo(ctx context.Context, planID string) error {
 	for i, t := range left {
 		ids[i] = t.id
 	}
+	before := c.window.Tokens()
 	if err := c.show(op, ids, fmt.Sprintf("plan %s was undone", planID)); err != nil {
 		return err
 	}
+	c.tell(window.EventUndo, before, c.window.Tokens(), len(ids))
 	for _, id := range ids {
 		c.held[id] = true
 	}
@@ -102,11 +104,13 @@ func (c *Conversation) star(id int64, on bool) {
 	it := &c.history[id-1]
 	switch {
 	case it.Pinned() == on:
+		return
 	case on:
 		it.Flags = append(slices.Clip(it.Flags), window.FlagStarred)
 	default:
 		it.Flags = slices.DeleteFunc(slices.Clone(it.Flags), func(f window.Flag) bool { return f == window.FlagStarred })
 	}
+	c.tell(window.EventPin, c.window.Tokens(), c.window.Tokens(), 1)
 }
 
 // show brings items into view and stars them there. All of them fit, or an error

@@ -59,8 +59,16 @@ func (c *Conversation) book(r record) (id string) {
 	if len(r.taken) > 0 {
 		r.number = c.lastPlan
 		c.plans = append(c.plans, r)
+		c.tell(window.EventTruncation, r.before, r.after, len(r.taken))
 	}
 	return planID(c.lastPlan)
+}
+
+// tell tells those who listen what happened (SPEC B7).
+func (c *Conversation) tell(kind string, before, after, items int) {
+	if listen := c.engine.config.Events; listen != nil {
+		listen(Event{Kind: kind, Conversation: c.id, Policy: c.engine.config.Policy, TokensBefore: before, TokensAfter: after, Items: items})
+	}
 }
 
 // findPlan gives what a plan left out; nothing where it left nothing out.

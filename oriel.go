@@ -23,6 +23,8 @@ type (
 	Plan = window.Plan
 	// FitOptions are the settings of Fit.
 	FitOptions = window.Options
+	// Event is something that happened to a conversation.
+	Event = window.Event
 )
 
 // Errors of Open.
@@ -110,6 +112,10 @@ type Config struct {
 	// Now is the clock; nothing else is asked for the time. It must be safe for
 	// concurrent use. Default: time.Now.
 	Now func() time.Time
+	// Events, where it is set, is told of everything that leaves a window, of every
+	// resize, pin, unpin and undo. It is called while the conversation is locked:
+	// it must not call back, and must be quick.
+	Events func(Event)
 }
 
 // Engine has conversations. It is safe for concurrent use.
