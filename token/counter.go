@@ -58,6 +58,7 @@ type Counter struct {
 	cache *Cache
 	rules uint64 // tells this counter's entries in the cache from others'
 	scale Scale
+	roles [len(usualRoles)]int
 }
 
 // NewCounter makes a counter for a model of a table. Making one is cheap.
@@ -69,6 +70,9 @@ func NewCounter(m Model, o Options) *Counter {
 	}
 	if c.cache != nil {
 		c.rules = c.cache.rules(m)
+	}
+	for i, r := range usualRoles {
+		c.roles[i] = c.enc.Count(string(r))
 	}
 	return c
 }
@@ -212,7 +216,7 @@ func (c *Counter) overhead(m *chat.Message) raw {
 	s := &c.model.structure
 	r := raw{fixed: s.Message}
 	if s.Role {
-		r.text += c.enc.Count(string(m.Role))
+		r.text += c.role(m.Role)
 	}
 	if m.Name != "" {
 		r.text += c.enc.Count(m.Name)
@@ -220,6 +224,18 @@ func (c *Counter) overhead(m *chat.Message) raw {
 	}
 	return r
 }
+
+// role counts the word of a role; the usual ones were counted once.
+func (c *Counter) role(r chat.Role) int {
+	for i, usual := range usualRoles {
+		if r == usual {
+			return c.roles[i]
+		}
+	}
+	return c.enc.Count(string(r))
+}
+
+var usualRoles = [...]chat.Role{chat.User, chat.Assistant, chat.Tool, chat.System}
 
 // message counts a message's parts, from the cache where it can. A message
 // without Raw was made by a program and is counted where it stands.

@@ -24,6 +24,9 @@ type History struct {
 	total     int
 	// over is what the provider adds to each message.
 	over []int
+	// first is one more than the first prompt, -1 where there is none, 0 where
+	// nobody has asked yet.
+	first int
 }
 
 // NewHistory counts a request.
@@ -112,12 +115,19 @@ func (h *History) exchangeTokens(e int) int {
 
 // firstPrompt is the first message in which a user says something, or -1.
 func (h *History) firstPrompt() int {
-	for i := range h.Messages {
-		if h.Messages[i].Prompts() {
-			return i
+	if h.first == 0 {
+		h.first = -1
+		for i := range h.Messages {
+			if h.Messages[i].Prompts() {
+				h.first = i + 1
+				break
+			}
 		}
 	}
-	return -1
+	if h.first < 0 {
+		return -1
+	}
+	return h.first - 1
 }
 
 // pinnedExchange reports whether an exchange holds a pinned message.
