@@ -129,7 +129,7 @@ func first(root rawjson.Value, keys []string) string {
 				return s
 			}
 		case rawjson.Array:
-			if s := joined(v); s != "" {
+			if s := joined(v); strings.TrimSpace(s) != "" {
 				return s
 			}
 		}

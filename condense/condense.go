@@ -79,8 +79,8 @@ func (in Input) lift() Input {
 	in.Previous = body
 	var rest []chat.Message // nil as long as nothing was lifted
 	for i := range in.Messages {
-		body, ok := summaryOf(&in.Messages[i])
-		if !ok {
+		said, bodies, _ := withoutSummaries(&in.Messages[i])
+		if len(bodies) == 0 {
 			if rest != nil {
 				rest = append(rest, in.Messages[i])
 			}
@@ -89,10 +89,15 @@ func (in Input) lift() Input {
 		if rest == nil {
 			rest = append(make([]chat.Message, 0, len(in.Messages)), in.Messages[:i]...)
 		}
-		if in.Previous != "" && body != "" {
-			in.Previous += "\n\n"
+		if len(said.Parts) > 0 {
+			rest = append(rest, said)
 		}
-		in.Previous += body
+		for _, body := range bodies {
+			if in.Previous != "" && body != "" {
+				in.Previous += "\n\n"
+			}
+			in.Previous += body
+		}
 	}
 	if rest != nil {
 		in.Messages = rest
@@ -100,29 +105,37 @@ func (in Input) lift() Input {
 	return in
 }
 
-// summaryOf gives the summary that a message is, if it is one: a message with
-// nothing but a text that has our marker, or that an agent program begins a
-// compacted conversation with.
-func summaryOf(m *chat.Message) (body string, ok bool) {
+// withoutSummaries takes the summaries out of a message, wherever they stand in
+// it: what else it says, the texts of the summaries, and how many messages they
+// stand for.
+func withoutSummaries(m *chat.Message) (said chat.Message, bodies []string, covered int) {
 	if m.Role != chat.User && m.Role != chat.Assistant {
-		return "", false
+		return *m, nil, 0
 	}
-	for i := range m.Parts {
-		if m.Parts[i].Kind != chat.Text {
-			return "", false
+	said = *m
+	if m.Role == chat.User && len(m.Parts) == 1 && m.Parts[0].Kind == chat.Text {
+		// What an agent program begins a compacted conversation with.
+		if body, ok := foreignSummary(m.Parts[0].Text); ok {
+			said.Parts = nil
+			return said, []string{body}, 1
 		}
 	}
-	if len(m.Parts) != 1 {
-		return "", false
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		if p.Kind == chat.Text && mayBeMarked(p.Text) {
+			if body, n, ok := Unmark(p.Text.String()); ok {
+				if bodies == nil {
+					said.Parts = append([]chat.Part(nil), m.Parts[:i]...)
+				}
+				bodies, covered = append(bodies, body), covered+n
+				continue
+			}
+		}
+		if bodies != nil {
+			said.Parts = append(said.Parts, *p)
+		}
 	}
-	if mayBeMarked(m.Parts[0].Text) {
-		body, _, ok = Unmark(m.Parts[0].Text.String())
-		return body, ok
-	}
-	if m.Role == chat.User {
-		return foreignSummary(m.Parts[0].Text)
-	}
-	return "", false
+	return said, bodies, covered
 }
 
 // covered is how many messages the result stands for: those of the span, and
@@ -130,10 +143,9 @@ func summaryOf(m *chat.Message) (body string, ok bool) {
 func (in Input) covered() int {
 	_, n, _ := Unmark(in.Previous)
 	for i := range in.Messages {
-		if _, ok := summaryOf(&in.Messages[i]); ok {
-			_, m, _ := Unmark(in.Messages[i].Parts[0].Text.String())
-			n += max(m, 1)
-		} else {
+		said, bodies, covered := withoutSummaries(&in.Messages[i])
+		n += covered
+		if len(bodies) == 0 || len(said.Parts) > 0 {
 			n++
 		}
 	}

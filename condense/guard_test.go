@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
 )
 
@@ -139,6 +140,28 @@ func TestSummariesAmongTheMessagesBecomeTheBase(t *testing.T) {
 	}
 	if len(in.Messages) != before || !condense.IsSummary(in.Messages[0].Parts[0].Text.String()) {
 		t.Error("the caller's messages were changed")
+	}
+}
+
+// SPEC B3: a digest that travels in a user's message, as a part of its own, is the
+// base of the next one and never quoted in it.
+func TestSummaryInsideAMessageBecomesTheBase(t *testing.T) {
+	var seen condense.Input
+	spy := condense.Func(func(_ context.Context, in condense.Input) (condense.Output, error) {
+		seen = in
+		return condense.Output{Text: "All of it."}, nil
+	})
+	holder := user("Please go on.")
+	holder.Parts = append(holder.Parts, chat.Part{Kind: chat.Text, Text: chat.Quote("[Oriel digest of 16 earlier messages]\nTask:\n- A")})
+	out, err := condense.Run(context.Background(), spy, condense.Input{Messages: span(holder, long), Count: count})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen.Previous != "Task:\n- A" || len(seen.Messages) != 1+len(long) || len(seen.Messages[0].Parts) != 1 || len(holder.Parts) != 2 {
+		t.Errorf("base %q, %d messages", seen.Previous, len(seen.Messages))
+	}
+	if want := condense.Header(condense.KindSummary, 16+1+len(long)); !strings.HasPrefix(out.Text, want) {
+		t.Errorf("%s, want %s", out.Text, want)
 	}
 }
 

@@ -24,49 +24,37 @@ type draft struct {
 	updated []insert
 	summary Summary
 	folded  bool
+	// warnings are what the plan has to say beside its verdicts.
+	warnings []string
 	// saved is what masking and trimming save, gone what left.
 	saved, gone int
 }
 
 // edit is the new text of one part.
 type edit struct {
-	part   int
 	text   string
 	reason string
 	saves  int
 }
 
-// edits are those of each message; what is in it is never changed, so that a
-// copy of the outer slice is a copy.
-type edits [][]edit
+// partAt names a part of a message.
+type partAt struct{ message, part int }
 
-func (e edits) get(message, part int) (edit, bool) {
-	for _, x := range e[message] {
-		if x.part == part {
-			return x, true
+// edits are the parts that get another text.
+type edits map[partAt]edit
+
+// of lists the edited parts of a message, in order.
+func (e edits) of(m *chat.Message, message int) []int {
+	if len(e) == 0 {
+		return nil
+	}
+	var parts []int
+	for j := range m.Parts {
+		if _, ok := e[partAt{message, j}]; ok {
+			parts = append(parts, j)
 		}
 	}
-	return edit{}, false
-}
-
-func (e edits) set(message int, x edit) {
-	e[message] = append(e.without(message, x.part), x)
-	slices.SortFunc(e[message], func(a, b edit) int { return a.part - b.part })
-}
-
-// without is a message's edits less that of one part.
-func (e edits) without(message, part int) []edit {
-	var rest []edit
-	for _, x := range e[message] {
-		if x.part != part {
-			rest = append(rest, x)
-		}
-	}
-	return rest
-}
-
-func (e edits) any() bool {
-	return slices.ContainsFunc(e, func(x []edit) bool { return len(x) > 0 })
+	return parts
 }
 
 type insert struct {
@@ -83,7 +71,7 @@ func newDraft(h *History) *draft {
 	n := len(h.Cuts.Exchanges)
 	return &draft{
 		h: h, keep: slices.Repeat([]bool{true}, n), reason: make([]string, n),
-		masked: make(edits, len(h.Messages)), trimmed: make(edits, len(h.Messages)), cleared: map[int]map[int]bool{},
+		masked: edits{}, trimmed: edits{}, cleared: map[int]map[int]bool{},
 	}
 }
 
@@ -127,10 +115,10 @@ func (d *draft) drop(gone func(e int) bool, reason string) {
 func (d *draft) forget(e int) {
 	for i := d.h.Cuts.Exchanges[e].Start; i < d.h.Cuts.Exchanges[e].End; i++ {
 		for _, all := range []edits{d.masked, d.trimmed} {
-			for _, x := range all[i] {
-				d.saved -= x.saves
+			for _, j := range all.of(&d.h.Messages[i], i) {
+				d.saved -= all[partAt{i, j}].saves
+				delete(all, partAt{i, j})
 			}
-			all[i] = nil
 		}
 	}
 }
@@ -150,9 +138,9 @@ func (d *draft) edit(into edits, message, part int, text, reason string) bool {
 	if saves <= 0 {
 		return false
 	}
-	before, _ := into.get(message, part)
-	d.saved += saves - before.saves
-	into.set(message, edit{part, text, reason, saves})
+	at := partAt{message, part}
+	d.saved += saves - into[at].saves
+	into[at] = edit{text, reason, saves}
 	return true
 }
 
@@ -172,9 +160,11 @@ func (d *draft) insert(kind, text string) {
 	for e := gap; e < len(d.keep) && in.into < 0; e++ {
 		in.into, in.after = d.prompt(e), false
 	}
-	if in.into >= 0 {
-		d.inserts = append(d.inserts, in)
+	if in.into < 0 {
+		d.warnings = append(d.warnings, "no user message is left that could tell the model what is missing")
+		return
 	}
+	d.inserts = append(d.inserts, in)
 }
 
 // insertOverhead is what a further text part costs beyond its text.
@@ -215,5 +205,5 @@ func (d *draft) clear(message, part int) {
 
 // changed reports whether the draft does anything.
 func (d *draft) changed() bool {
-	return slices.Contains(d.keep, false) || d.masked.any() || d.trimmed.any()
+	return slices.Contains(d.keep, false) || len(d.masked) > 0 || len(d.trimmed) > 0
 }

@@ -183,12 +183,14 @@ func newFitting(b *wire.Body, o Options) (*fitting, error) {
 		f.warnings = append(f.warnings, warning)
 	}
 	f.settings.Trigger = WouldManage(f.history.Total(), budget, threshold, f.policy == "condense")
-	if items := f.history.items(); o.MaxItems > 0 && items > o.MaxItems && (f.policy == "fifo" || f.policy == "slide") {
+	if items, most := f.history.items(), itemLimit(f.policy, o.MaxItems); most > 0 && items > most {
 		f.settings.Trigger.Over = true
-		f.settings.Trigger.Reason = fmt.Sprintf("%d messages are over the %d allowed", items, o.MaxItems)
+		f.settings.Trigger.Reason = fmt.Sprintf("%d messages are over the %d allowed", items, most)
 	}
 	if f.settings.Mode == Recovery {
 		f.settings = f.settings.recovering(f.history.Total())
+		f.settings.Trigger.Over = true
+		f.settings.Trigger.Reason = "the provider refused it: recovery always gets smaller"
 	}
 	if profile.Off {
 		f.settings.Trigger = Trigger{Reason: "the profile is off"}
@@ -207,6 +209,15 @@ func (f *fitting) lookup(o Options) token.Model {
 		m = token.Model{Encoding: "o200k_base", Exact: true, Window: m.Window}
 	}
 	return m
+}
+
+// itemLimit is the most messages that a policy keeps; 0 where it counts none.
+func itemLimit(policy string, asked int) int {
+	usual := map[string]int{"fifo": DefaultFIFO, "slide": DefaultSlide}[policy]
+	if usual > 0 && asked > 0 {
+		return asked
+	}
+	return usual
 }
 
 // items counts messages, the leading system run aside.
@@ -228,7 +239,7 @@ func (o *Options) check(messages int) error {
 			return fmt.Errorf("a %s of %d: it must be 0 or more", v.name, v.n)
 		}
 	}
-	if o.Fraction < 0 || o.Fraction > 1 {
+	if !(o.Fraction >= 0 && o.Fraction <= 1) {
 		return fmt.Errorf("a fraction of %g: it must be between 0 and 1", o.Fraction)
 	}
 	if o.Policy != "" && policies[o.Policy] == nil {

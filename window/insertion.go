@@ -30,6 +30,13 @@ func (d *draft) mark(budget int) {
 		return
 	}
 	n, tokens := d.removed()
+	for _, m := range d.left() { // what they told is missing too
+		for i := range m.Parts {
+			if before, had, ok := marked(&m.Parts[i]); ok {
+				n, tokens = n+before, tokens+had
+			}
+		}
+	}
 	form := markerForm
 	if d.tokens()+markerRoom > budget {
 		form = markerShort
@@ -75,18 +82,39 @@ func (d *draft) find(is func(string) bool) (message, part int, text string) {
 // replace gives an insertion of an earlier pass its new text.
 func (d *draft) replace(message, part int, kind, text string) {
 	saves := d.h.partTokens(message, part) - d.h.withText(message, part, text)
-	before, _ := d.trimmed.get(message, part)
-	d.saved += saves - before.saves
-	d.trimmed.set(message, edit{part, text, kind + " brought up to date", saves})
+	at := partAt{message, part}
+	d.saved += saves - d.trimmed[at].saves
+	d.trimmed[at] = edit{text, kind + " brought up to date", saves}
 	d.updated = append(d.updated, insert{kind: kind, text: text, into: message, tokens: d.h.Count(text)})
 }
 
-// leaving are the messages that left, oldest first.
-func (d *draft) leaving() []chat.Message {
+// marked reads the marker that a part is, if it is one.
+func marked(p *chat.Part) (messages, tokens int, ok bool) {
+	if p.Kind != chat.Text || !strings.HasPrefix(string(p.Text), `"`+stubMark) {
+		return 0, 0, false
+	}
+	return parseMarker(p.Text.String())
+}
+
+// left are the messages that left, oldest first.
+func (d *draft) left() []chat.Message {
 	var span []chat.Message
 	for e, k := range d.keep {
 		if !k {
 			span = append(span, d.h.Messages[d.h.Cuts.Exchanges[e].Start:d.h.Cuts.Exchanges[e].End]...)
+		}
+	}
+	return span
+}
+
+// leaving are the messages that left, without the markers that were in them: what
+// is condensed is what was said.
+func (d *draft) leaving() []chat.Message {
+	span := d.left()
+	for i, m := range span {
+		isMarker := func(p chat.Part) bool { _, _, ok := marked(&p); return ok }
+		if slices.ContainsFunc(m.Parts, isMarker) {
+			span[i].Parts = slices.DeleteFunc(slices.Clone(m.Parts), isMarker)
 		}
 	}
 	return span

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -114,7 +115,7 @@ func Decide(ctx context.Context, h *History, policy string, s Settings) (*Decisi
 	}
 	out := &Decision{Plan: d.plan(policy, "", &s, d.tokens(), nil), Shown: h.Cuts.Messages(d.keep)}
 	for i := range h.Messages {
-		if len(d.masked[i]) > 0 {
+		if len(d.masked.of(&h.Messages[i], i)) > 0 {
 			out.Masked = append(out.Masked, i)
 		}
 		for j := range h.Messages[i].Parts {
@@ -184,6 +185,7 @@ func reach(d *draft, s *Settings) error {
 	if over := d.tokens() - s.Budget; over > 0 {
 		d.elide(over)
 	}
+	d.relax(s.Budget - d.tokens())
 	if over := d.tokens() - s.Budget; over > 0 {
 		return d.cannotFit(d.tokens(), s.Budget)
 	}
@@ -239,7 +241,7 @@ func evictTo(d *draft, target, protected int) {
 		}
 		order = append(order, e)
 	}
-	evictInOrder(d, order, target, "oldest")
+	evictInOrder(d, order, target, [...]string{"pinned, but nothing else was left", "the first turn, to make room", "oldest"}[protected])
 }
 
 // evictInOrder drops as few of the exchanges as bring the draft within the
@@ -280,7 +282,7 @@ func (d *draft) clone() *draft {
 	c := *d
 	c.keep = slices.Clone(d.keep)
 	c.reason = slices.Clone(d.reason)
-	c.masked, c.trimmed = slices.Clone(d.masked), slices.Clone(d.trimmed)
+	c.masked, c.trimmed = maps.Clone(d.masked), maps.Clone(d.trimmed)
 	c.inserts = slices.Clone(d.inserts)
 	return &c
 }
@@ -301,10 +303,9 @@ func (d *draft) elide(enough int) {
 		for i := x.Start; i < x.End; i++ {
 			for j := range d.h.Messages[i].Parts {
 				p := &d.h.Messages[i].Parts[j]
-				_, done := d.masked.get(i, j)
-				before, _ := d.trimmed.get(i, j)
+				_, done := d.masked[partAt{i, j}]
 				if t := d.h.partTokens(i, j); elidable(p) && !done && t > elideFloor {
-					pieces = append(pieces, piece{i, j, t - before.saves})
+					pieces = append(pieces, piece{i, j, t - d.trimmed[partAt{i, j}].saves})
 				}
 			}
 		}
@@ -319,6 +320,34 @@ func (d *draft) elide(enough int) {
 		short, _ := Elide(text, max(elideFloor, p.tokens-enough-elideSlack), d.h.Count)
 		d.trim(p.message, p.part, short, "larger than the window: the middle is elided")
 		enough -= d.saved - before
+	}
+}
+
+// relax gives elided texts back what there turned out to be room for.
+func (d *draft) relax(room int) {
+	var at []partAt
+	for p := range d.trimmed {
+		at = append(at, p)
+	}
+	slices.SortFunc(at, func(a, b partAt) int {
+		if n := d.trimmed[b].saves - d.trimmed[a].saves; n != 0 {
+			return n
+		}
+		if a.message != b.message {
+			return a.message - b.message
+		}
+		return a.part - b.part
+	})
+	for _, p := range at {
+		part := &d.h.Messages[p.message].Parts[p.part]
+		if room < 4*elideSlack || !strings.HasPrefix(d.trimmed[p].reason, "larger") {
+			continue
+		}
+		now := d.h.partTokens(p.message, p.part) - d.trimmed[p].saves
+		longer, _ := Elide(partText(part), now+room-2*elideSlack, d.h.Count)
+		before := d.saved
+		d.trim(p.message, p.part, longer, d.trimmed[p].reason)
+		room -= before - d.saved
 	}
 }
 

@@ -2,12 +2,15 @@ package window
 
 import "context"
 
+// DefaultFIFO is the number of messages that fifo keeps.
+const DefaultFIFO = 50
+
 // fifo keeps the newest messages: at most MaxItems of them (default 50), and no
 // more than the low mark in tokens. The oldest leaves first (SPEC A5).
 func fifo(_ context.Context, d *draft, s *Settings) error {
 	limit := s.MaxItems
 	if limit <= 0 {
-		limit = 50
+		limit = DefaultFIFO
 	}
 	h := d.h
 	var order []int

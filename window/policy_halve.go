@@ -16,9 +16,12 @@ func halve(_ context.Context, d *draft, s *Settings) error {
 		fraction = 0.5
 	}
 	for {
-		before := d.items()
-		halveOnce(d, fraction)
-		if d.items() == before || d.tokens() <= s.Budget-markerRoom {
+		try := d.clone()
+		halveOnce(try, fraction)
+		if try.items() >= d.items() { // a legal set may need back what had left
+			break
+		}
+		if *d = *try; d.tokens() <= s.Budget-markerRoom {
 			break
 		}
 	}

@@ -25,7 +25,7 @@ func ladder(ctx context.Context, d *draft, s *Settings) error {
 	all := slices.DeleteFunc(results(d.h), func(r result) bool {
 		return r.exchange == len(d.h.Cuts.Exchanges)-1 // the agent has not seen it yet
 	})
-	superseded := supersededResults(all)
+	superseded := supersededResults(d.h, all)
 	for i, why := range superseded {
 		if d.tokens() <= s.Low {
 			return nil
@@ -66,10 +66,11 @@ func (d *draft) unmask(target int) {
 	for e := len(d.keep) - 1; e >= 0; e-- {
 		x := d.h.Cuts.Exchanges[e]
 		for i := x.End - 1; d.keep[e] && i >= x.Start; i-- {
-			for _, m := range d.masked[i] {
+			for _, j := range d.masked.of(&d.h.Messages[i], i) {
+				m := d.masked[partAt{i, j}]
 				if !strings.HasPrefix(m.reason, "superseded") && d.tokens()+m.saves <= target {
 					d.saved -= m.saves
-					d.masked[i] = d.masked.without(i, m.part)
+					delete(d.masked, partAt{i, j})
 				}
 			}
 		}
@@ -77,11 +78,11 @@ func (d *draft) unmask(target int) {
 }
 
 // supersededResults says of each result why a newer one makes it needless; "" where
-// none does.
-func supersededResults(all []result) []string {
+// none does. Only a result that shows something supersedes.
+func supersededResults(h *History, all []result) []string {
 	why := make([]string, len(all))
 	type call struct{ tool, args string }
-	seen := map[call]bool{}    // calls with the same arguments
+	seen := map[call]bool{}    // calls that were made again later
 	whole := map[string]bool{} // files that were read whole later
 	for i := len(all) - 1; i >= 0; i-- {
 		r := &all[i]
@@ -89,6 +90,9 @@ func supersededResults(all []result) []string {
 			continue
 		}
 		key := call{r.tool, r.whole}
+		if r.kind == "command" {
+			key.args = r.about // a description beside it says nothing
+		}
 		switch {
 		case r.reads() && whole[r.about]:
 			why[i] = "the file was read again later"
@@ -97,8 +101,11 @@ func supersededResults(all []result) []string {
 		case seen[key]:
 			why[i] = "the same was asked again later"
 		}
+		if !r.shows(h) {
+			continue
+		}
 		seen[key] = true
-		if r.reads() && !r.partial {
+		if r.reads() && r.wholeFile() {
 			whole[r.about] = true
 		}
 	}

@@ -3,6 +3,7 @@ package window
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
@@ -46,13 +47,15 @@ func relevance(_ context.Context, d *draft, s *Settings) error {
 func itemOf(m *chat.Message) Item {
 	it := Item{Source: sourceOf(m)}
 	failed := false
+	var text strings.Builder
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		if p.Kind == chat.Text || p.Kind == chat.Result {
-			it.Content += partText(p) + "\n"
+			text.WriteString(partText(p) + "\n")
 		}
 		failed = failed || p.Kind == chat.Result && p.IsError
 	}
+	it.Content = text.String()
 	it.Flags = AutoFlags(it.Content, it.Source, failed)
 	return it
 }

@@ -20,7 +20,7 @@ func slide(_ context.Context, d *draft, s *Settings) error {
 	h := d.h
 	total := d.items()
 	if total > limit {
-		start := len(h.Messages) - limit
+		start := d.slideStart(limit)
 		open := len(h.Cuts.Exchanges)
 		for e := len(h.Cuts.Exchanges) - 1; e >= 0; e-- {
 			if x := h.Cuts.Exchanges[e]; x.Start >= start && x.First == chat.Asks {
@@ -51,6 +51,33 @@ func slide(_ context.Context, d *draft, s *Settings) error {
 	}
 	d.mark(s.Budget)
 	return nil
+}
+
+// slideStart is the first message of a window that, with what must stay before it,
+// has no more than limit messages.
+func (d *draft) slideStart(limit int) int {
+	h := d.h
+	kept, start := 0, len(h.Messages)
+	fixed := 0 // messages before start that stay whatever comes
+	for e, x := range h.Cuts.Exchanges {
+		if x.First != chat.Fore && (x.Fixed != "" || h.pinnedExchange(e)) {
+			fixed += x.End - x.Start
+		}
+	}
+	for e := len(h.Cuts.Exchanges) - 1; e >= 0; e-- {
+		x := h.Cuts.Exchanges[e]
+		if x.First == chat.Fore {
+			break
+		}
+		if x.Fixed != "" || h.pinnedExchange(e) {
+			fixed -= x.End - x.Start
+		}
+		if kept += x.End - x.Start; kept+fixed > limit {
+			break
+		}
+		start = x.Start
+	}
+	return start
 }
 
 // DefaultSlide is the number of messages that slide keeps.

@@ -72,7 +72,7 @@ func TestFitHoldsForAnyHistory(t *testing.T) {
 				if err != nil || !bytes.Equal(again, out) || !cmp.Equal(plan, plan2) {
 					t.Fatalf("the same input gave another plan: %v", err)
 				}
-				if o.Mode != Recovery { // which always gets smaller
+				if o.Mode == Hard && o.Pins == nil { // recovery always gets smaller
 					if twice, _, err := Fit(context.Background(), out, Options{Format: p.format, Policy: o.Policy, Budget: o.Budget, Low: o.Low, Mode: Hard}); err == nil && plan.TokensAfter <= o.Budget && !bytes.Equal(twice, out) {
 						t.Fatalf("a second fit changed\n%s\nto\n%s", out, twice)
 					}
@@ -96,7 +96,7 @@ func checkPlan(t *rapid.T, b *wire.Body, o Options, out []byte, plan *Plan, coun
 		t.Fatalf("%d tokens are over the budget of %d", n, o.Budget)
 	case o.Mode == Recovery && n >= plan.TokensBefore:
 		t.Fatalf("recovery did not get smaller: %d of %d", n, plan.TokensBefore)
-	case o.Mode == Soft && plan.Action != "none" && plan.TokensBefore-n < plan.TokensBefore/10-max(16, plan.TokensBefore/100) && !over(plan, o):
+	case o.Mode == Soft && plan.Action != "none" && plan.TokensBefore-n < plan.TokensBefore/10-max(32, plan.TokensBefore/50) && !over(plan, o):
 		t.Fatalf("a soft cut saved only %d of %d", plan.TokensBefore-n, plan.TokensBefore)
 	}
 	if plan.Action == "none" != bytes.Equal(out, b.Data()) {

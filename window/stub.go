@@ -1,8 +1,10 @@
 package window
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
@@ -17,8 +19,6 @@ type result struct {
 	kind, about string
 	// whole tells calls with the same main argument apart: all arguments.
 	whole string
-	// partial says that a read was of a part of its file.
-	partial bool
 }
 
 // results lists the tool results of a history, oldest first.
@@ -46,7 +46,6 @@ func results(h *History) []result {
 						r.tool = p.Name
 					}
 					r.kind, r.about = condense.MainArgument(c.name, c.args)
-					r.partial = strings.Contains(c.args, `"offset"`) || strings.Contains(c.args, `"limit"`) || strings.Contains(c.args, `"view_range"`)
 					out = append(out, r)
 				}
 			}
@@ -55,18 +54,84 @@ func results(h *History) []result {
 	return out
 }
 
-// reads reports whether a tool shows a file and changes nothing.
+// reads reports whether a tool shows a file and changes nothing, by the words of
+// its name.
 func (r *result) reads() bool {
 	if r.kind != "path" {
 		return false
 	}
-	name := strings.ToLower(r.tool)
-	for _, word := range []string{"read", "view", "cat", "open", "show", "get", "fetch", "load"} {
-		if strings.Contains(name, word) {
-			return true
+	shows := false
+	for _, word := range nameWords(r.tool) {
+		switch word {
+		case "read", "view", "cat", "open", "show", "get", "fetch", "load":
+			shows = true
+		case "write", "edit", "create", "update", "delete", "remove", "replace", "insert", "append", "patch", "save", "upload", "move":
+			return false
 		}
 	}
-	return false
+	return shows
+}
+
+// nameWords are the words of a tool's name: read_file, ReadFile and fs.read have
+// "read" among theirs, thread has not.
+func nameWords(name string) []string {
+	var words []string
+	var word []rune
+	flush := func() {
+		if len(word) > 0 {
+			words = append(words, strings.ToLower(string(word)))
+			word = nil
+		}
+	}
+	lower := false
+	for _, c := range name {
+		if !unicode.IsLetter(c) || lower && unicode.IsUpper(c) {
+			flush()
+		}
+		if unicode.IsLetter(c) {
+			word = append(word, c)
+		}
+		lower = unicode.IsLower(c)
+	}
+	flush()
+	return words
+}
+
+// wholeFile reports whether a read was of all of its file: it names the file and
+// nothing that could be a range.
+func (r *result) wholeFile() bool {
+	var args map[string]json.RawMessage
+	if json.Unmarshal([]byte(r.whole), &args) != nil {
+		return false
+	}
+	for name := range args {
+		switch name {
+		case "file_path", "path", "file", "filename", "filepath", "absolute_path", "target_file", "uri", "description", "explanation", "encoding":
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// shows reports whether a result has what it was asked for: not an error, not a
+// stub, not a note that points at an earlier result.
+func (r *result) shows(h *History) bool {
+	p := &h.Messages[r.message].Parts[r.part]
+	if p.IsError || isStub(p) {
+		return false
+	}
+	text := partText(p)
+	if len(text) > 400 {
+		return true
+	}
+	text = strings.ToLower(text)
+	for _, word := range []string{"unchanged", "no such file", "not exist", "not found", "enoent", "permission denied", "is a directory"} {
+		if strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
 }
 
 // stubMark opens every stub, so that a second pass knows one.

@@ -70,15 +70,15 @@ func (f *fitting) view(d *draft) ([]wire.Piece, int, error) {
 func (f *fitting) edited(d *draft, i int) ([]byte, error) {
 	var results, texts map[int]string
 	for _, all := range []edits{d.masked, d.trimmed} {
-		for _, e := range all[i] {
+		for _, j := range all.of(&d.h.Messages[i], i) {
 			into := &results
-			if d.h.Messages[i].Parts[e.part].Kind == chat.Text {
+			if d.h.Messages[i].Parts[j].Kind == chat.Text {
 				into = &texts
 			}
 			if *into == nil {
 				*into = map[int]string{}
 			}
-			(*into)[e.part] = e.text
+			(*into)[j] = all[partAt{i, j}].text
 		}
 	}
 	raw := d.h.Messages[i].Raw
@@ -117,7 +117,7 @@ func (f *fitting) edited(d *draft, i int) ([]byte, error) {
 func (d *draft) plan(policy, model string, s *Settings, tokens int, warnings []string) *Plan {
 	p := &Plan{
 		Policy: policy, Mode: s.Mode, Model: model, Budget: s.Budget, Low: s.Low,
-		TokensBefore: d.h.Total(), TokensAfter: tokens, Action: d.action(), Summary: d.summary, Warnings: warnings,
+		TokensBefore: d.h.Total(), TokensAfter: tokens, Action: d.action(), Summary: d.summary, Warnings: slices.Concat(warnings, d.warnings),
 		Blocks: make([]Block, len(d.h.Messages)), Inserted: []Insertion{},
 	}
 	for e, x := range d.h.Cuts.Exchanges {
@@ -136,15 +136,16 @@ func (d *draft) plan(policy, model string, s *Settings, tokens int, warnings []s
 // verdict says what became of a message, and why.
 func (d *draft) verdict(e, i int) (Verdict, string) {
 	x := &d.h.Cuts.Exchanges[e]
+	masked, trimmed := d.masked.of(&d.h.Messages[i], i), d.trimmed.of(&d.h.Messages[i], i)
 	switch {
 	case !d.keep[e] && d.folded:
 		return Fold, d.reason[e]
 	case !d.keep[e]:
 		return Evict, d.reason[e]
-	case len(d.masked[i]) > 0:
-		return Mask, d.masked[i][0].reason
-	case len(d.trimmed[i]) > 0 && !d.onlyUpdated(i):
-		return Trim, d.trimmed[i][0].reason
+	case len(masked) > 0:
+		return Mask, d.masked[partAt{i, masked[0]}].reason
+	case len(trimmed) > 0 && !d.onlyUpdated(i, len(trimmed)):
+		return Trim, d.trimmed[partAt{i, trimmed[0]}].reason
 	case d.h.Pinned[i]:
 		return Keep, "pinned"
 	case i == d.h.firstPrompt():
@@ -157,10 +158,10 @@ func (d *draft) verdict(e, i int) (Verdict, string) {
 
 // onlyUpdated reports whether nothing of a message changed but an insertion of
 // an earlier pass.
-func (d *draft) onlyUpdated(i int) bool {
+func (d *draft) onlyUpdated(i, edited int) bool {
 	for _, in := range d.updated {
 		if in.into == i {
-			return len(d.trimmed[i]) == 1
+			return edited == 1
 		}
 	}
 	return false
@@ -173,9 +174,9 @@ func (d *draft) action() string {
 		return "condense"
 	case slices.Contains(d.keep, false):
 		return "evict"
-	case d.masked.any():
+	case len(d.masked) > 0:
 		return "mask"
-	case d.trimmed.any():
+	case len(d.trimmed) > 0:
 		return "trim"
 	}
 	return "none"

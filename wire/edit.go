@@ -75,6 +75,8 @@ type edit struct {
 	root    rawjson.Value
 	msg     chat.Message
 	changes []change
+	// elements are those of the content list, found when first asked for.
+	elements []rawjson.Value
 }
 
 // change puts text in the place of a span; an empty span is an insertion.
@@ -172,13 +174,12 @@ func (e *edit) element(i int) rawjson.Value {
 	if e.format == Chat && e.msg.Parts[0].Kind == chat.Thinking {
 		i-- // the reasoning stands beside the content but is read before it
 	}
-	for v := range e.root.Get("content").Elems() {
-		if i == 0 {
-			return v
+	if e.elements == nil {
+		for v := range e.root.Get("content").Elems() {
+			e.elements = append(e.elements, v)
 		}
-		i--
 	}
-	return rawjson.Value{} // not reached: the part was read from there
+	return e.elements[i]
 }
 
 // set gives a member of an object a value; a member that it lacks is added behind

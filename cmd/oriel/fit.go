@@ -19,6 +19,7 @@ import (
 type fitFlags struct {
 	format, mode, pins, now, planFile, preset string
 	wouldManage                               bool
+	warnings                                  []string
 	threshold                                 float64
 	trajectory                                window.TrajectoryOptions
 	window.Options
@@ -119,10 +120,11 @@ func (o *fitFlags) parse(cmd *cobra.Command) error {
 			return fmt.Errorf("--now %s: give a time such as 2026-11-15T10:00:00Z", o.now)
 		}
 	}
-	if cmd.Flags().Changed("threshold") {
-		o.Thresholds.Global = o.threshold
-		if o.threshold == 0 {
-			o.Thresholds.Global = -1 // given, and not valid: a warning says so
+	if cmd.Flags().Changed("threshold") && o.threshold != -1 { // which inherits
+		if o.threshold >= 5 && o.threshold <= 100 {
+			o.Thresholds.Global = o.threshold
+		} else {
+			o.warnings = append(o.warnings, fmt.Sprintf("threshold %g%% is outside 5…100: 100%% is used", o.threshold))
 		}
 	}
 	return nil
@@ -161,6 +163,7 @@ func (o *fitFlags) run(cmd *cobra.Command, data []byte) error {
 			return err
 		}
 	}
+	plan.Warnings = append(o.warnings, plan.Warnings...)
 	if o.planFile != "-" {
 		for _, w := range plan.Warnings {
 			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: warning: %s\n", w)
@@ -223,9 +226,14 @@ func (o *fitFlags) fitTrajectory(cmd *cobra.Command, data []byte) ([]byte, *wind
 		}
 		*f.into = f.value
 	}
-	out, _, plan := window.FitTrajectory(t, opts)
+	for _, name := range []string{"budget", "low", "window", "reserve", "pin"} {
+		if cmd.Flags().Changed(name) {
+			o.warnings = append(o.warnings, "--"+name+" is for requests: a trajectory is cut by interactions and characters")
+		}
+	}
+	out, report, plan := window.FitTrajectory(t, opts)
 	if o.wouldManage {
-		fmt.Fprintf(cmd.OutOrStdout(), "%t %d interactions, %d allowed\n", plan.Action != "none", len(t.Steps), opts.MaxInteractions)
+		fmt.Fprintf(cmd.OutOrStdout(), "%t of %d interactions %d would leave, and %d results would be cut\n", plan.Action != "none", len(t.Steps), report.Removed, report.Truncated)
 		return nil, plan, nil
 	}
 	return out, plan, nil

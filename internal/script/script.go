@@ -1,4 +1,4 @@
-// Package script runs plain-text test scripts that a reviewer can read: what goes
+// Package script runs plain-text test scripts that anybody can read: what goes
 // in, "----", what comes out, a blank line.
 //
 // A file holds any number of cases. Lines that begin with "#" are comments and
