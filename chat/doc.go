@@ -29,7 +29,9 @@ item does too.
 Calls and results are joined by id and never by position: a result answers the
 newest call before it that has its id and no result yet, so an id that is used
 again in a later turn joins only its own pair. Everything between a call and its
-last result belongs to the same exchange.
+last result belongs to the same exchange, and so do calls that another call made
+(Part.Within). A run in which the provider runs the tools itself is divided at its
+reasoning items.
 
 # Legal cuts
 
@@ -38,9 +40,11 @@ more, and is the identity on a legal one. A legal set
 
   - has every Fixed exchange: the leading system run, the newest exchange (with
     its thinking, byte for byte, and calls that are still running), the last
-    message in which a user says something, and what later messages depend on
-    (tool catalogues, references to what the provider keeps, the newest
-    compaction item and what follows from it);
+    message in which a user says something (a reminder that the agent program put
+    into their mouth is not theirs), the thinking that a running loop of
+    Anthropic's began with where its newest call has none, calls that the provider
+    itself still runs, and what later messages depend on (tool catalogues,
+    references to what the provider keeps, the newest compaction item);
   - has no Broken exchange unless it is Fixed;
   - begins with a user's message, where the history itself does;
   - keeps the order of roles over each gap: a user's message or a tool's result is

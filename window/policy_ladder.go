@@ -94,7 +94,7 @@ func supersededResults(h *History, all []result) []string {
 			key.args = r.about // a description beside it says nothing
 		}
 		switch {
-		case r.reads() && whole[r.about]:
+		case whole[r.about] && r.reads():
 			why[i] = "the file was read again later"
 		case seen[key] && r.kind == "command":
 			why[i] = "the command was run again later"
@@ -105,7 +105,7 @@ func supersededResults(h *History, all []result) []string {
 			continue
 		}
 		seen[key] = true
-		if r.reads() && r.wholeFile() {
+		if !whole[r.about] && r.reads() && r.wholeFile() {
 			whole[r.about] = true
 		}
 	}

@@ -121,11 +121,10 @@ func (r *result) shows(h *History) bool {
 	if p.IsError || isStub(p) {
 		return false
 	}
-	text := partText(p)
-	if len(text) > 400 {
-		return true
+	if len(p.Text) > 800 || len(p.Raw) > 1200 {
+		return true // no note is that long
 	}
-	text = strings.ToLower(text)
+	text := strings.ToLower(partText(p))
 	for _, word := range []string{"unchanged", "no such file", "not exist", "not found", "enoent", "permission denied", "is a directory"} {
 		if strings.Contains(text, word) {
 			return false
