@@ -1,0 +1,27 @@
+// Command asm writes the amd64 kernels of package mat. It lives in a module of
+// its own so that avo is no dependency of the package.
+//
+//	go -C internal/mat generate
+package main
+
+import . "github.com/mmcloughlin/avo/build"
+
+func main() {
+	ConstraintExpr("amd64")
+	ConstraintExpr("!noasm")
+	for _, rows := range []int{12, 8, 4} {
+		emitLinearVNNI(rows)
+	}
+	emitWiden()
+	emitLinearAVX2()
+	for _, rows := range []int{12, 8, 4} {
+		emitMul(zmm, "AVX512", rows)
+	}
+	emitMul(ymm, "AVX2", 4)
+	emitTranspose()
+	emitRange()
+	emitQuantise()
+	emitRows(zmm, "AVX512")
+	emitRows(ymm, "AVX2")
+	Generate()
+}

@@ -1,0 +1,115 @@
+//go:build !noasm
+
+package mat
+
+import "sync"
+
+// odd tells whether a product has a shape that only the plain kernel can do.
+// Else it checks that everything is long enough.
+func odd(c []float32, ldc int, a []uint8, rows []Row, w *Matrix) bool {
+	m := len(rows)
+	if m == 0 || m%Tile != 0 || w.K <= 0 || w.K%Step != 0 || w.N <= 0 || w.N%Panel != 0 || ldc < w.N {
+		return true
+	}
+	_ = c[(m-1)*ldc+w.N-1]
+	_ = a[m*w.K-1]
+	_ = w.Weights[w.K*w.N-1]
+	_, _, _ = w.Scale[w.N-1], w.Sum[w.N-1], w.Bias[w.N-1]
+	return false
+}
+
+// tileHeight is how many of the rows that are left to compute together. Tiles of
+// 12 use all registers; 16 rows are better halved than split into 12 and 4.
+func tileHeight(left int) int {
+	switch {
+	case left == 16 || left == 8:
+		return 8
+	case left >= 12:
+		return 12
+	default:
+		return 4
+	}
+}
+
+// linearVNNI goes through the weights once, panel by panel: a panel meets all
+// rows while it is in the cache. The last of them fetch the next panel.
+func linearVNNI(c []float32, ldc int, a []uint8, rows []Row, w *Matrix, add bool) {
+	if odd(c, ldc, a, rows, w) {
+		linear(c, ldc, a, rows, w, add)
+		return
+	}
+	k := w.K
+	for n := 0; n < w.N; n += Panel {
+		weights, scale, sum, bias := &w.Weights[n*k], &w.Scale[n], &w.Sum[n], &w.Bias[n]
+		for i := 0; i < len(rows); {
+			c, a, row := &c[i*ldc+n], &a[i*k], &rows[i]
+			height := tileHeight(len(rows) - i)
+			i += height
+			ahead := 0
+			if i == len(rows) {
+				ahead = k * Panel
+			}
+			switch height {
+			case 12:
+				linear12VNNI(c, ldc, a, row, k, weights, scale, sum, bias, ahead, add)
+			case 8:
+				linear8VNNI(c, ldc, a, row, k, weights, scale, sum, bias, ahead, add)
+			default:
+				linear4VNNI(c, ldc, a, row, k, weights, scale, sum, bias, ahead, add)
+			}
+		}
+	}
+}
+
+// wideRows is how many rows are widened at a time.
+const wideRows = 32
+
+// wides are buffers for widened rows.
+var wides = sync.Pool{New: func() any { return new([]int16) }}
+
+func linearWide(c []float32, ldc int, a []uint8, rows []Row, w *Matrix, add bool) {
+	if odd(c, ldc, a, rows, w) {
+		linear(c, ldc, a, rows, w, add)
+		return
+	}
+	buffer := wides.Get().(*[]int16)
+	defer wides.Put(buffer)
+	if need := wideRows * w.K; len(*buffer) < need {
+		*buffer = make([]int16, need)
+	}
+	wide := *buffer
+	for first := 0; first < len(rows); first += wideRows {
+		last := min(first+wideRows, len(rows))
+		for i := first; i < last; i += Tile {
+			widenAVX2(&wide[(i-first)*w.K], &a[i*w.K], w.K)
+		}
+		for n := 0; n < w.N; n += 8 {
+			weights := &w.Weights[n/Panel*Panel*w.K+n%Panel*Step]
+			scale, sum, bias := &w.Scale[n], &w.Sum[n], &w.Bias[n]
+			// Of the two cache lines of a group of four, what comes next is
+			// the second one, or the first one of the next panel.
+			ahead := Panel * Step / 2
+			if n%Panel >= Panel/2 {
+				ahead = w.K*Panel - Panel*Step/2
+			}
+			for i := first; i < last; i += Tile {
+				linearAVX2(&c[i*ldc+n], ldc, &wide[(i-first)*w.K], &rows[i], w.K, weights, scale, sum, bias, ahead, add)
+			}
+		}
+	}
+}
+
+//go:noescape
+func linear12VNNI(c *float32, ldc int, a *uint8, rows *Row, k int, w *int8, scale *float32, sum *int32, bias *float32, ahead int, add bool)
+
+//go:noescape
+func linear8VNNI(c *float32, ldc int, a *uint8, rows *Row, k int, w *int8, scale *float32, sum *int32, bias *float32, ahead int, add bool)
+
+//go:noescape
+func linear4VNNI(c *float32, ldc int, a *uint8, rows *Row, k int, w *int8, scale *float32, sum *int32, bias *float32, ahead int, add bool)
+
+//go:noescape
+func widenAVX2(wide *int16, a *uint8, k int)
+
+//go:noescape
+func linearAVX2(c *float32, ldc int, wide *int16, rows *Row, k int, w *int8, scale *float32, sum *int32, bias *float32, ahead int, add bool)

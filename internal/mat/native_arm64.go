@@ -1,0 +1,180 @@
+//go:build arm64 && !noasm
+
+package mat
+
+import (
+	"runtime"
+
+	"golang.org/x/sys/cpu"
+)
+
+var native = neonKernels()
+
+// neonKernels are those that this CPU has, the best first. Speed not measured.
+func neonKernels() []Kernels {
+	neon := Kernels{
+		Name:      "neon",
+		Linear:    linearPairsOf,
+		Mul:       neonMul,
+		Transpose: neonTranspose,
+		Quantise:  neonQuantise,
+		Norm:      neonNorm,
+		GELU:      neonGELU,
+		Softmax:   neonSoftmax,
+	}
+	// Every Mac with an arm64 CPU has the dot product, but macOS 11 does not
+	// say so.
+	if !cpu.ARM64.HasASIMDDP && runtime.GOOS != "darwin" {
+		return []Kernels{neon}
+	}
+	dot := neon
+	dot.Name = "neondot"
+	dot.Linear = linearDotOf
+	return []Kernels{dot, neon}
+}
+
+// The assembly does one tile of a product, or one row. Counts are in values, not
+// bytes, and are not zero, with the exception of mulTile's k.
+
+//go:noescape
+func linearDot(c *float32, ldc int, a *uint8, k int, rows *Row, w *int8, scale *float32, sum *int32, bias *float32, add bool)
+
+//go:noescape
+func linearPairs(c *float32, ldc int, a *uint8, k int, rows *Row, w *int8, scale *float32, sum *int32, bias *float32, add bool)
+
+//go:noescape
+func mulTile(c *float32, ldc int, a *float32, lda int, b *float32, ldb int, k int, scale *float32)
+
+//go:noescape
+func transposeStrip(dst *float32, ldd int, src *float32, lds int, cols int)
+
+//go:noescape
+func lowHigh(x, by *float32, n int) (low, high float32)
+
+//go:noescape
+func steps(q *uint8, x, by *float32, n int, inverse float32, zero int32)
+
+//go:noescape
+func normRow(x, gamma, beta *float32, n int, epsilon float64)
+
+//go:noescape
+func geluRow(x *float32, n int)
+
+//go:noescape
+func expRow(x *float32, n int, scale float32)
+
+//go:noescape
+func sumRow(x *float32, n int) float32
+
+func linearDotOf(c []float32, ldc int, a []uint8, rows []Row, w *Matrix, add bool) {
+	if !checkLinear(c, ldc, a, rows, w) {
+		return
+	}
+	const columns = 16
+	for n := 0; n < w.N; n += columns {
+		weights := &w.Weights[n/Panel*Panel*w.K+n%Panel*Step]
+		for i := 0; i < len(rows); i += Tile {
+			linearDot(&c[i*ldc+n], ldc, &a[i*w.K], w.K, &rows[i], weights, &w.Scale[n], &w.Sum[n], &w.Bias[n], add)
+		}
+	}
+}
+
+func linearPairsOf(c []float32, ldc int, a []uint8, rows []Row, w *Matrix, add bool) {
+	if !checkLinear(c, ldc, a, rows, w) {
+		return
+	}
+	const columns = 8
+	for n := 0; n < w.N; n += columns {
+		weights := &w.Weights[n/Panel*Panel*w.K+n%Panel*Step]
+		for i := 0; i < len(rows); i += Tile {
+			linearPairs(&c[i*ldc+n], ldc, &a[i*w.K], w.K, &rows[i], weights, &w.Scale[n], &w.Sum[n], &w.Bias[n], add)
+		}
+	}
+}
+
+// checkLinear panics where a slice is too short and tells whether there is
+// anything to do.
+func checkLinear(c []float32, ldc int, a []uint8, rows []Row, w *Matrix) bool {
+	if len(rows) == 0 || w.N == 0 || w.K == 0 {
+		return false
+	}
+	_ = c[(len(rows)-1)*ldc+w.N-1]
+	_ = a[len(rows)*w.K-1]
+	_ = w.Weights[w.K*w.N-1]
+	_, _, _ = w.Scale[w.N-1], w.Sum[w.N-1], w.Bias[w.N-1]
+	return true
+}
+
+func neonMul(c []float32, ldc int, a []float32, lda int, b []float32, ldb int, m, n, k int, scale []float32) {
+	if m == 0 || n == 0 {
+		return
+	}
+	_ = c[(m-1)*ldc+n-1]
+	if scale != nil {
+		_ = scale[m-1]
+	}
+	if k == 0 { // there is nothing in a and b to point at
+		for i := range m {
+			clear(c[i*ldc : i*ldc+n])
+		}
+		return
+	}
+	_, _ = a[(m-1)*lda+k-1], b[(k-1)*ldb+n-1]
+	for j := 0; j < n; j += Lane {
+		for i := 0; i < m; i += Tile {
+			var by *float32
+			if scale != nil {
+				by = &scale[i]
+			}
+			mulTile(&c[i*ldc+j], ldc, &a[i*lda], lda, &b[j], ldb, k, by)
+		}
+	}
+}
+
+func neonTranspose(dst []float32, ldd int, src []float32, lds int, rows, cols int) {
+	if rows == 0 || cols == 0 {
+		return
+	}
+	_, _ = dst[(cols-1)*ldd+rows-1], src[(rows-1)*lds+cols-1]
+	for i := 0; i < rows; i += Lane {
+		transposeStrip(&dst[i], ldd, &src[i*lds], lds, cols)
+	}
+}
+
+func neonQuantise(q []uint8, x, by []float32) Row {
+	n := len(x)
+	if n == 0 {
+		return Row{}
+	}
+	_, _ = q[n-1], by[n-1]
+	row, inverse := rowOf(lowHigh(&x[0], &by[0], n))
+	steps(&q[0], &x[0], &by[0], n, inverse, row.Zero)
+	return row
+}
+
+func neonNorm(x, gamma, beta []float32) {
+	n := len(x)
+	if n == 0 {
+		return
+	}
+	_, _ = gamma[n-1], beta[n-1]
+	normRow(&x[0], &gamma[0], &beta[0], n, epsilon)
+}
+
+func neonGELU(x []float32) {
+	if len(x) > 0 {
+		geluRow(&x[0], len(x))
+	}
+}
+
+// neonSoftmax sums in an order that n alone decides, whatever x was padded to.
+func neonSoftmax(x []float32, n int, scale float32) float32 {
+	_ = x[n-1]
+	end := (n + Lane - 1) / Lane * Lane
+	for i := range x[n:end] { // what must not be greater than the greatest
+		x[n+i] = x[0]
+	}
+	expRow(&x[0], end, scale)
+	clear(x[n:])
+	return 1 / sumRow(&x[0], end)
+}
