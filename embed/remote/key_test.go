@@ -1,0 +1,174 @@
+package remote_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oriel-context/oriel/embed/remote"
+)
+
+const secret = "sk-very/secret&key<1>"
+
+// leaks fails if a value shows the key in any form of printing.
+func leaks(t *testing.T, values ...any) {
+	t.Helper()
+	for _, v := range values {
+		var b strings.Builder
+		slog.New(slog.NewJSONHandler(&b, nil)).Info("x", "v", v)
+		fmt.Fprintf(&b, "%v %+v %#v %s", v, v, v, v)
+		for err, ok := v.(error); ok && err != nil; err = errors.Unwrap(err) {
+			fmt.Fprintf(&b, "%v %#v", err, err)
+		}
+		if strings.Contains(b.String(), secret) || strings.Contains(b.String(), "secret") {
+			t.Errorf("shows the key: %s", b.String())
+		}
+	}
+}
+
+func TestKeyIsReadForEveryRequest(t *testing.T) {
+	var got []string
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, strings.Join(r.Header.Values("Authorization"), ","))
+		sends(200, one)(w, r)
+	}, func(o *remote.Options) { o.KeyEnv = "ORIEL_TEST_KEY" })
+	for _, key := range []string{"", "one", " two\n"} {
+		t.Setenv("ORIEL_TEST_KEY", key)
+		if _, err := m.Embed(t.Context(), []string{"a"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]string{"", "Bearer one", "Bearer two"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestKeyIsInNoErrorEvenIfTheServerRepeatsIt(t *testing.T) {
+	t.Setenv(remote.DefaultKeyEnv, secret)
+	pad := strings.Repeat("x", 290) // so that cutting the text would cut the key
+	for name, body := range map[string]string{
+		"message":  `{"error":{"message":"Incorrect API key provided: ` + secret + `"}}`,
+		"escaped":  `{"error":{"message":"sk-very\/secret\u0026key\u003c1\u003e"}}`,
+		"raw":      `{"headers":{"Authorization":"Bearer sk-very/secret\u0026key\u003c1\u003e"}}`,
+		"in a URL": "https://x.example/?key=sk-very%2Fsecret%26key%3C1%3E",
+		"page":     "<p>" + secret + "</p>",
+		"cut":      pad + secret,
+		"vector":   `{"data":[{"index":0,"embedding":["` + secret + `"]}]}`,
+		"base64":   `{"data":[{"index":0,"embedding":"` + secret + `"}]}`,
+		"index":    `{"data":[{"index":"` + secret + `"}]}`,
+		"error ok": `{"error":"` + secret + `"}`,
+	} {
+		for _, status := range []int{200, 401, 500} {
+			t.Run(fmt.Sprint(name, status), func(t *testing.T) {
+				m := serve(t, sends(status, body))
+				leaks(t, fault(t, m, "a"), m, *fault(t, m, "a"))
+			})
+		}
+	}
+}
+
+// Go's own errors repeat lines that are no HTTP.
+func TestKeyIsInNoErrorOfTheConnection(t *testing.T) {
+	t.Setenv(remote.DefaultKeyEnv, secret)
+	for _, line := range []string{secret + "\r\n\r\n", "HTTP/1.1 200 OK\r\n" + secret + "\r\n\r\n", "HTTP/1.1 " + secret + " x\r\n\r\n"} {
+		m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = io.WriteString(conn, line)
+			conn.Close()
+		})
+		e := fault(t, m, "a")
+		if !errors.Is(e, remote.ErrUnavailable) {
+			t.Error(e)
+		}
+		leaks(t, e)
+	}
+}
+
+func TestKeyAndTextsFollowNoRedirect(t *testing.T) {
+	t.Setenv(remote.DefaultKeyEnv, secret)
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("asked with %q", r.Header)
+	}))
+	t.Cleanup(other.Close)
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL+"/v1/embeddings?k="+secret, status)
+		})
+		e := fault(t, m, "a")
+		if !errors.Is(e, remote.ErrRefused) || e.Status != status || !strings.Contains(e.Error(), other.URL) {
+			t.Error(e)
+		}
+		leaks(t, e)
+	}
+}
+
+func TestKeyGoesOverPlainHTTPToPrivateHostsOnly(t *testing.T) {
+	t.Setenv(remote.DefaultKeyEnv, secret)
+	for _, c := range []struct {
+		url     string
+		allowed bool
+	}{
+		{"http://127.0.0.1:11434/v1", true},
+		{"http://localhost:1234/v1", true},
+		{"http://[::1]:80/v1", true},
+		{"http://10.1.2.3/v1", true},
+		{"http://192.168.0.9:8000/v1", true},
+		{"http://172.16.0.1/v1", true},
+		{"http://[fd00::1]/v1", true},
+		{"http://[::ffff:10.0.0.1]/v1", true},
+		{"http://ollama:11434/v1", true},
+		{"http://gpu.local/v1", true},
+		{"http://vllm.models.svc.cluster.local/v1", true},
+		{"https://api.example.com/v1", true},
+		{"http://api.example.com/v1", false},
+		{"http://8.8.8.8/v1", false},
+		{"http://172.32.0.1/v1", false},
+		{"http://[2001:db8::1]/v1", false},
+		{"http://[::ffff:8.8.8.8]/v1", false},
+		{"http://134744072/v1", false},
+		{"http://0x08080808/v1", false},
+		{"http://localhost.example.com/v1", false},
+		{"http://127.0.0.1.example.com/v1", false},
+		{"http://notlocal/v1", true},
+		{"http://evil-local.com/v1", false},
+	} {
+		_, err := remote.New(remote.Options{BaseURL: c.url, Model: "m"})
+		if (err == nil) != c.allowed || err != nil && !errors.Is(err, remote.ErrKey) {
+			t.Errorf("%s: %v", c.url, err)
+		}
+		leaks(t, err)
+	}
+	// A key that appears later is not sent either.
+	t.Setenv(remote.DefaultKeyEnv, "")
+	m := open(t, remote.Options{BaseURL: "http://api.example.com/v1", Model: "m", Client: &http.Client{Transport: &http.Transport{
+		DialContext: func(context.Context, string, string) (net.Conn, error) { t.Error("dialled"); return nil, net.ErrClosed }}}})
+	t.Setenv(remote.DefaultKeyEnv, secret)
+	if e := fault(t, m, "a"); !errors.Is(e, remote.ErrKey) || !strings.Contains(e.Hint, "https://") {
+		t.Error(e)
+	}
+}
+
+func TestAKeyThatNoHeaderMayHave(t *testing.T) {
+	for _, key := range []string{"secret\nx", "secret key", "secret\x01", "secré"} {
+		t.Setenv(remote.DefaultKeyEnv, key)
+		_, err := remote.New(remote.Options{BaseURL: "https://api.example.com/v1", Model: "m"})
+		if !errors.Is(err, remote.ErrKey) || !strings.Contains(err.Error(), remote.DefaultKeyEnv) {
+			t.Errorf("%q: %v", key, err)
+		}
+		leaks(t, err)
+	}
+}

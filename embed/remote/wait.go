@@ -1,0 +1,75 @@
+package remote
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Waits between tries.
+const (
+	firstWait   = 500 * time.Millisecond
+	longestWait = 8 * time.Second
+	// maxRetryAfter is the longest that a server may ask for: a call that waits longer
+	// had better fail and say so.
+	maxRetryAfter = time.Minute
+)
+
+// backoff is the wait after a failed try, counted from 1. It doubles, and half of it
+// is random, so that many callers do not come back at the same moment.
+func backoff(try int) time.Duration {
+	wait := longestWait
+	if shift := try - 1; shift < 8 {
+		wait = min(firstWait<<shift, longestWait)
+	}
+	return wait/2 + rand.N(wait/2+1)
+}
+
+// retryAfter reads how long the server asks to wait; 0 if it does not say. A date is
+// measured by the server's own clock if it sends it.
+func retryAfter(h http.Header) time.Duration {
+	if d, ok := units(h.Get("Retry-After-Ms"), time.Millisecond); ok {
+		return d
+	}
+	value := h.Get("Retry-After")
+	if d, ok := units(value, time.Second); ok {
+		return d
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	now, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		now = time.Now()
+	}
+	return max(at.Sub(now), 0)
+}
+
+// units reads a number of units, not above a day.
+func units(value string, unit time.Duration) (time.Duration, bool) {
+	n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	if err != nil || !(n >= 0) { // not NaN either
+		return 0, false
+	}
+	const day = 24 * time.Hour
+	if n*float64(unit) > float64(day) {
+		return day, true
+	}
+	return time.Duration(n * float64(unit)), true
+}
+
+// sleep waits, or stops with ctx's error.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
