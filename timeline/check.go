@@ -1,0 +1,124 @@
+package timeline
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Micro is a time as it is kept: in whole microseconds since 1970, UTC.
+func Micro(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UTC() }
+
+// Check reports what is wrong with a change that no store can make, as an
+// ErrInvalid: a time, a name or a format that is missing, a name that is not valid
+// UTF-8 or has a NUL in it, anything over the limits, messages in a change that
+// stays, a record that is put twice.
+func (c *Change) Check(tenant string) error {
+	if c.Now.IsZero() {
+		return fmt.Errorf("%w: it has no time", ErrInvalid)
+	}
+	if c.Stay && len(c.Messages) > 0 {
+		return fmt.Errorf("%w: it stays where it is but has messages", ErrInvalid)
+	}
+	if err := firstError(
+		checkName("tenant", tenant),
+		checkName("conversation", c.Conversation),
+		checkText("project", c.Project, MaxName),
+		checkText("conversation it continues", c.Continues, MaxName),
+	); err != nil {
+		return err
+	}
+	for i := range c.Messages {
+		if err := c.Messages[i].check(); err != nil {
+			return fmt.Errorf("message %d of %d: %w", i+1, len(c.Messages), err)
+		}
+	}
+	for _, data := range c.Contents {
+		if err := checkSize(data); err != nil {
+			return err
+		}
+	}
+	return c.checkRecords()
+}
+
+func (c *Change) checkRecords() error {
+	put := make(map[Key]bool, len(c.Put))
+	for i := range c.Put {
+		r := &c.Put[i]
+		if err := r.check(); err != nil {
+			return err
+		}
+		if k := (Key{r.Kind, r.Key}); put[k] {
+			return fmt.Errorf("%w: record %s %q is put twice", ErrInvalid, k.Kind, k.Key)
+		} else {
+			put[k] = true
+		}
+	}
+	for i := range c.Claim {
+		if err := c.Claim[i].check(); err != nil {
+			return err
+		}
+	}
+	for _, k := range c.Drop {
+		if err := k.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Message) check() error {
+	return firstError(
+		checkName("format", m.Format),
+		checkText("role", m.Role, MaxName),
+		checkText("ref", m.Ref, MaxRef),
+		checkSize(m.Raw),
+	)
+}
+
+func (r *Record) check() error {
+	if err := (Key{r.Kind, r.Key}).check(); err != nil {
+		return err
+	}
+	return checkSize(r.Data)
+}
+
+func (k Key) check() error {
+	return firstError(checkName("kind", k.Kind), checkName("key", k.Key))
+}
+
+func checkSize(data []byte) error {
+	if len(data) > MaxContent {
+		return fmt.Errorf("%w: a content of %d bytes, at most %d are stored", ErrInvalid, len(data), MaxContent)
+	}
+	return nil
+}
+
+func checkName(what, s string) error {
+	if s == "" {
+		return fmt.Errorf("%w: an empty %s", ErrInvalid, what)
+	}
+	return checkText(what, s, MaxName)
+}
+
+func checkText(what, s string, limit int) error {
+	switch {
+	case len(s) > limit:
+		return fmt.Errorf("%w: a %s of %d bytes, at most %d are stored", ErrInvalid, what, len(s), limit)
+	case !utf8.ValidString(s):
+		return fmt.Errorf("%w: a %s that is not valid UTF-8", ErrInvalid, what)
+	case strings.IndexByte(s, 0) >= 0:
+		return fmt.Errorf("%w: a %s with a NUL in it", ErrInvalid, what)
+	}
+	return nil
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package timeline
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/timeline/internal/lenient"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// The values of Message.Format: how Raw is to be read.
+const (
+	// FormatItem is an item that a program added: a JSON object with source and
+	// content, or plain text.
+	FormatItem = "item"
+	// FormatAnthropic, FormatOpenAI and FormatResponses are elements of the
+	// lists that request bodies of these protocols have.
+	FormatAnthropic = "anthropic"
+	FormatOpenAI    = "openai"
+	FormatResponses = "responses"
+	// FormatClaudeCode is a line of a Claude Code session, whatever it is about.
+	FormatClaudeCode = "claude-code"
+	// FormatGeneric is an object with role, name and text.
+	FormatGeneric = "generic"
+	// FormatLocomo is a turn of a LoCoMo conversation, FormatBeam of a BEAM chat.
+	FormatLocomo = "locomo"
+	FormatBeam   = "beam"
+)
+
+// RoleMeta is the role of what is kept in a history and is no message: the lines
+// that an agent writes for itself.
+const RoleMeta = "meta"
+
+// ErrNoMessage: an entry of the history that nobody said.
+var ErrNoMessage = errors.New("not a message")
+
+// Chat reads the message, whatever its format. The result points into Raw where
+// it can. For an entry of RoleMeta the error is ErrNoMessage.
+//
+// JSON that providers' own tools write and a strict reader refuses (half a
+// surrogate pair, bytes that are no UTF-8, a byte order mark) is read with U+FFFD
+// in place of what has no meaning.
+func (m *Message) Chat() (chat.Message, error) {
+	if m.Role == RoleMeta {
+		return chat.Message{}, ErrNoMessage
+	}
+	out, err := m.chat()
+	if err != nil {
+		return chat.Message{}, fmt.Errorf("read a message of format %s: %w", m.Format, err)
+	}
+	return out, nil
+}
+
+func (m *Message) chat() (chat.Message, error) {
+	switch m.Format {
+	case FormatAnthropic:
+		return readWire(wire.Anthropic, m.Raw)
+	case FormatOpenAI:
+		return readWire(wire.Chat, m.Raw)
+	case FormatResponses:
+		return readWire(wire.Responses, m.Raw)
+	case FormatItem:
+		return m.item(), nil
+	}
+	root, err := lenient.Parse(m.Raw, MaxContent)
+	if err != nil {
+		return chat.Message{}, err
+	}
+	switch m.Format {
+	case FormatClaudeCode:
+		if !root.Has("message") {
+			return chat.Message{}, ErrNoMessage
+		}
+		return readWire(wire.Anthropic, root.Get("message").Raw())
+	case FormatGeneric:
+		return said(m.Role, root.Get("name").Str(), root.Get("text").Raw()), nil
+	case FormatLocomo:
+		out := said(m.Role, root.Get("speaker").Str(), root.Get("text").Raw())
+		if caption := root.Get("blip_caption"); caption.Kind() == rawjson.String {
+			out.Parts = append(out.Parts, chat.Part{Kind: chat.Text, Text: chat.Quote("(picture: " + caption.Str() + ")")})
+		}
+		return out, nil
+	case FormatBeam:
+		text := root.Get("content").Raw()
+		if i := beamMark.FindIndex(text); i != nil {
+			text = append(append([]byte{}, text[:i[0]]...), '"')
+		}
+		return said(m.Role, "", text), nil
+	}
+	return chat.Message{}, errors.New("no such format")
+}
+
+// beamMark is what BEAM puts behind the texts of users.
+var beamMark = regexp.MustCompile(` *->-> *[0-9N][^"\\]{0,20}"$`)
+
+// item reads what a program added. Its role is the source where that is one that
+// providers know; all else comes from the user's side.
+func (m *Message) item() chat.Message {
+	role := m.Role
+	switch chat.Role(role) {
+	case chat.System, chat.Developer, chat.User, chat.Assistant, chat.Tool:
+	default:
+		role = string(chat.User)
+	}
+	root, err := lenient.Parse(m.Raw, MaxContent)
+	if text := root.Get("content"); err == nil && text.Kind() == rawjson.String {
+		if full := root.Get("full"); full.Kind() == rawjson.String && full.Str() != "" {
+			text = full
+		}
+		if root.Get("bytes").Bool() { // each character stands for a byte
+			narrow := make([]byte, 0, len(text.Raw()))
+			for _, r := range text.Str() {
+				narrow = append(narrow, byte(r))
+			}
+			return said(role, "", chat.Quote(string(narrow)))
+		}
+		return said(role, "", text.Raw())
+	}
+	return said(role, "", chat.Quote(string(m.Raw)))
+}
+
+func said(role, name string, literal []byte) chat.Message {
+	return chat.Message{Role: chat.Role(role), Name: name, Parts: []chat.Part{{Kind: chat.Text, Text: literal}}}
+}
+
+// readWire reads a provider's message, also one that is not quite JSON.
+func readWire(f wire.Format, raw []byte) (chat.Message, error) {
+	out, err := wire.ReadMessage(f, raw)
+	if err != nil {
+		if mended := lenient.Mend(raw); !bytes.Equal(mended, raw) {
+			return wire.ReadMessage(f, mended)
+		}
+	}
+	return out, err
+}

@@ -1,0 +1,89 @@
+package importer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/internal/lenient"
+)
+
+// document is a JSON text whose parts are kept as they stand in it.
+type document struct {
+	data []byte
+	root rawjson.Value
+}
+
+func parseDocument(data []byte) (document, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if len(data) > timeline.MaxContent {
+		return document{}, brokenLine(errLong.Error())
+	}
+	if len(lenient.Mend(data)) != len(data) {
+		return document{}, brokenLine("not UTF-8: convert it first")
+	}
+	root, err := lenient.Parse(data, timeline.MaxContent)
+	if err != nil {
+		return document{}, brokenLine("not JSON: " + err.Error())
+	}
+	return document{data, root}, nil
+}
+
+// raw is a copy of a value's bytes as they stand in the text. The text that was
+// parsed may be a mended one, of the same length.
+func (d document) raw(v rawjson.Value) []byte {
+	start, end := v.Span()
+	return bytes.Clone(d.data[start:end])
+}
+
+// eachElement parses the objects of a file, whatever its shape: lines, a list, or
+// one. What is wrong with one is told, and it is left out.
+func eachElement(ctx context.Context, s *source, r io.Reader, to taker, visit func(n int, d document) error) error {
+	l, e := newLines(r), (*elements)(nil)
+	if s.kind.shape != lines {
+		e = elementsOf(r, s.kind.shape)
+	}
+	for n := 0; ; n++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var raw []byte
+		var err error
+		number := 0
+		if e == nil {
+			raw, err = l.next()
+			number = l.n
+		} else {
+			raw, err = e.next()
+		}
+		switch {
+		case err == io.EOF:
+			return nil
+		case err == errLong:
+			to.broken(number, err.Error())
+			continue
+		case err != nil && e != nil: // nothing more can be read
+			to.broken(0, fmt.Sprintf("not JSON: %v (byte %d)", err, e.dec.InputOffset()))
+			return nil
+		case err != nil:
+			return err
+		}
+		d, err := parseDocument(raw)
+		if err == nil && d.root.Kind() != rawjson.Object && !(s.kind.format == Beam && d.root.Kind() == rawjson.Array) {
+			err = brokenLine("want an object, got " + article(d.root.Kind()))
+		}
+		if err == nil {
+			err = visit(n, d)
+		}
+		var bad brokenLine
+		if errors.As(err, &bad) {
+			to.broken(number, string(bad))
+		} else if err != nil {
+			return err
+		}
+	}
+}

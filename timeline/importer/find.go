@@ -1,0 +1,183 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// source is a file to import.
+type source struct {
+	path  string
+	given string // what the person named: the file or a folder above it
+	size  int64
+	// modified is the time of messages that have none of their own.
+	modified time.Time
+	kind     kind
+	// label is what a conversation is called that has no name of its own.
+	label string
+}
+
+// find lists the files that the paths name and tells their kinds.
+func (im *importing) find(paths []string) ([]*source, error) {
+	var all []*source
+	for _, given := range paths {
+		given = filepath.Clean(given)
+		info, err := os.Stat(given)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrInput, err)
+		}
+		if !info.IsDir() {
+			s := &source{path: given, given: given, size: info.Size(), modified: info.ModTime()}
+			if err := im.named(s); err != nil {
+				return nil, err
+			}
+			all = append(all, s)
+			continue
+		}
+		found, err := im.folder(given)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("%w: no file in the folder %s has a form that is known: they are %s", ErrInput, given, formatList())
+		}
+		all = append(all, found...)
+	}
+	all = label(all)
+	for _, s := range all {
+		im.total += s.size
+	}
+	return all, nil
+}
+
+// named tells the kind of a file that a person named.
+func (im *importing) named(s *source) error {
+	want := im.options.Format
+	k, err := s.sniff(want)
+	switch {
+	case err != nil:
+		return err
+	case k.format == Auto:
+		return fmt.Errorf("%w: %s has no form that is known: it is none of %s; --format reads it as one of them all the same", ErrInput, s.path, formatList())
+	}
+	s.kind = k
+	return nil
+}
+
+// folder lists the files below a folder that have a known form, by their paths.
+// Hidden files and folders are passed over, and links are not followed.
+func (im *importing) folder(root string) ([]*source, error) {
+	var found []*source
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			if path == root {
+				return err
+			}
+			im.problem(Problem{File: path, What: cause(err)})
+			return nil
+		}
+		if path != root && strings.HasPrefix(entry.Name(), ".") {
+			if entry.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !entry.Type().IsRegular() {
+			return nil
+		}
+		info, err := entry.Info()
+		if err != nil {
+			im.problem(Problem{File: path, What: cause(err)})
+			return nil
+		}
+		s := &source{path: path, given: root, size: info.Size(), modified: info.ModTime()}
+		if s.kind, err = s.sniff(Auto); err != nil {
+			im.problem(Problem{File: path, What: cause(err)})
+			return nil
+		}
+		if want := im.options.Format; s.kind.format == Auto || want != Auto && want != s.kind.format && !(want.isBody() && s.kind.format.isBody()) {
+			im.report.Skipped = append(im.report.Skipped, path)
+			return nil
+		} else if want != Auto {
+			s.kind.format = want
+		}
+		found = append(found, s)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	return found, nil
+}
+
+func cause(err error) string {
+	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
+		return pathErr.Err.Error()
+	}
+	return err.Error()
+}
+
+// label gives files their labels, and lists each file once. Where the labels of
+// two would be the same, and the conversations have no other names, folders above
+// those that were given go before them.
+func label(all []*source) []*source {
+	var out []*source
+	seen := map[string]bool{}
+	groups := map[string][]*source{}
+	for _, s := range all {
+		full := absolute(s.path)
+		if seen[full] {
+			continue
+		}
+		seen[full] = true
+		s.label = strings.ToValidUTF8(s.below(), "\ufffd")
+		out = append(out, s)
+		if s.kind.format.isBody() || s.kind.format == Beam {
+			groups[s.label] = append(groups[s.label], s)
+		}
+	}
+	for _, group := range groups {
+		if len(group) == 1 {
+			continue
+		}
+		for _, s := range group {
+			above := strings.TrimSuffix(filepath.ToSlash(s.labelled()), s.label)
+			if parent := path.Base(path.Clean(above)); parent != "." && parent != "/" {
+				s.label = parent + "/" + s.label
+			}
+		}
+	}
+	return out
+}
+
+// labelled is the path that the label is the end of: that of the file without its
+// ending, or of its folder for BEAM, whose files all have the same name.
+func (s *source) labelled() string {
+	full := absolute(s.path)
+	if s.kind.format == Beam {
+		return filepath.Dir(full)
+	}
+	return strings.TrimSuffix(full, filepath.Ext(full))
+}
+
+// below is the part of labelled below the folder that was given, or its last name.
+func (s *source) below() string {
+	full := s.labelled()
+	if rel, err := filepath.Rel(absolute(s.given), full); err == nil && rel != "." && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return filepath.ToSlash(rel)
+	}
+	return filepath.Base(full)
+}
+
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}

@@ -1,0 +1,321 @@
+package importer
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/internal/lenient"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// Format is a form of input. The zero value means: look at the content.
+type Format string
+
+const (
+	Auto Format = ""
+	// ClaudeCode is a session of Claude Code: one event a line.
+	ClaudeCode Format = "claude-code"
+	// OpenAI, Anthropic and Responses are request bodies: one, or a list or
+	// lines of them, which are the successive calls of one conversation.
+	OpenAI    Format = "openai"
+	Anthropic Format = "anthropic"
+	Responses Format = "responses"
+	// Generic is one object a line: conversation, ref, time, role, name, text.
+	Generic Format = "generic"
+	// Locomo is a LoCoMo file: a list of samples, or one of them.
+	Locomo Format = "locomo"
+	// Beam is the chat.json of a BEAM chat.
+	Beam Format = "beam"
+)
+
+// Formats are all but Auto.
+func Formats() []Format {
+	return []Format{ClaudeCode, OpenAI, Anthropic, Responses, Generic, Locomo, Beam}
+}
+
+func formatList() string {
+	var names []string
+	for _, f := range Formats() {
+		names = append(names, string(f))
+	}
+	return strings.Join(names, ", ")
+}
+
+// ParseFormat reads a format's name as people write it: "auto", too.
+func ParseFormat(name string) (Format, error) {
+	if name == "" || name == "auto" {
+		return Auto, nil
+	}
+	for _, f := range Formats() {
+		if string(f) == name {
+			return f, nil
+		}
+	}
+	return Auto, fmt.Errorf("unknown format %q: use one of auto, %s", name, formatList())
+}
+
+func (f Format) isBody() bool { return f == OpenAI || f == Anthropic || f == Responses }
+
+func (f Format) reader() func(context.Context, *source, io.Reader, taker) error {
+	switch f {
+	case ClaudeCode:
+		return readClaudeCode
+	case Generic:
+		return readGeneric
+	case Locomo:
+		return readLocomo
+	case Beam:
+		return readBeam
+	}
+	return readBodies
+}
+
+// shape is how a file holds its units.
+type shape uint8
+
+const (
+	lines shape = iota // one JSON object a line
+	list               // one JSON array
+	whole              // one JSON object over several lines
+)
+
+type kind struct {
+	format Format
+	shape  shape
+}
+
+// sniffLines is how many lines are looked at for one that tells the kind.
+const sniffLines = 50
+
+// sniff tells the kind of a file by its content; with a format given only its
+// shape. An unknown file has the format Auto.
+func (s *source) sniff(want Format) (kind, error) {
+	f, err := os.Open(s.path)
+	if err != nil {
+		return kind{}, fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	defer f.Close()
+	k, err := sniff(f)
+	if err != nil {
+		return kind{}, fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	if want != Auto {
+		k.format = want
+	}
+	return k, nil
+}
+
+func sniff(f io.ReadSeeker) (kind, error) {
+	first, err := firstByte(f)
+	if err != nil || first != '[' && first != '{' {
+		return kind{}, err
+	}
+	var k kind
+	if first == '{' {
+		var done bool
+		if k, done, err = sniffFromLines(f); done || err != nil {
+			return k, err
+		}
+		k.shape = whole
+	} else {
+		k.shape = list
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return kind{}, err
+	}
+	elements := elementsOf(f, k.shape)
+	raw, err := elements.next()
+	if err != nil {
+		return kind{shape: min(k.shape, list)}, nil // no JSON after all
+	}
+	if root, err := lenient.Parse(raw, timeline.MaxContent); err == nil {
+		k.format = formatOf(root)
+	}
+	return k, nil
+}
+
+// firstByte is the first byte that is no white space; 0 for an empty file.
+func firstByte(f io.ReadSeeker) (byte, error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return 0, err
+	}
+	r := bufio.NewReader(f)
+	for {
+		c, err := r.ReadByte()
+		switch {
+		case err == io.EOF:
+			return 0, nil
+		case err != nil:
+			return 0, err
+		case c == 0xef || c == 0xbb || c == 0xbf: // a byte order mark
+		case c != ' ' && c != '\t' && c != '\r' && c != '\n':
+			return c, nil
+		}
+	}
+}
+
+// sniffFromLines looks for a line that tells the kind. It is not done if the
+// first line is no object by itself, so that the file may be one over many lines.
+func sniffFromLines(f io.ReadSeeker) (k kind, done bool, err error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return kind{}, true, err
+	}
+	l := newLines(f)
+	for n := 0; n < sniffLines; n++ {
+		line, err := l.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil && err != errLong {
+			return kind{}, true, err
+		}
+		root, parseErr := lenient.Parse(line, timeline.MaxContent)
+		if err == nil && parseErr == nil {
+			if format := formatOf(root); format != Auto {
+				return kind{format: format, shape: lines}, true, nil
+			}
+			continue
+		}
+		if n == 0 && isObject(f) {
+			return kind{}, false, nil
+		}
+	}
+	return kind{shape: lines}, true, nil
+}
+
+// isObject reports whether the file is one JSON object from its first byte on.
+// Reading goes on from a place of its own, and stops where it is no JSON.
+func isObject(f io.ReadSeeker) bool {
+	at, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return false
+	}
+	defer f.Seek(at, io.SeekStart)
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return false
+	}
+	_, err = elementsOf(f, whole).next()
+	return err == nil
+}
+
+// formatOf tells a format by one of its units: a line, a body, a sample, a batch.
+func formatOf(root rawjson.Value) Format {
+	switch {
+	case root.Kind() != rawjson.Object:
+		return Auto
+	case root.Get("conversation").Kind() == rawjson.Object:
+		return Locomo
+	case root.Has("messages") || root.Has("input"):
+		f, err := wire.Detect(root.Raw(), wire.Limits{Bytes: timeline.MaxContent})
+		if err != nil {
+			return Auto
+		}
+		return ofWire(f)
+	case root.Get("type").Kind() == rawjson.String:
+		for _, key := range []string{"uuid", "sessionId", "leafUuid", "parentUuid", "messageId"} {
+			if root.Has(key) {
+				return ClaudeCode
+			}
+		}
+		return Auto
+	case root.Get("text").Kind() == rawjson.String:
+		return Generic
+	case hasTurns(root, 0):
+		return Beam
+	}
+	return Auto
+}
+
+func ofWire(f wire.Format) Format {
+	switch f {
+	case wire.Anthropic:
+		return Anthropic
+	case wire.Chat:
+		return OpenAI
+	case wire.Responses:
+		return Responses
+	}
+	return Auto
+}
+
+// hasTurns reports whether turns of BEAM lie somewhere in the lists of a value.
+func hasTurns(v rawjson.Value, depth int) bool {
+	if depth > 6 {
+		return false
+	}
+	if v.Kind() == rawjson.Object {
+		if v.Get("turns").Kind() == rawjson.Array {
+			return true
+		}
+		for _, member := range v.Members() {
+			if member.Kind() == rawjson.Array && hasTurns(member, depth+1) {
+				return true
+			}
+		}
+	}
+	for e := range v.Elems() {
+		if hasTurns(e, depth+1) {
+			return true
+		}
+		break // the first tells
+	}
+	return false
+}
+
+// elements reads the elements of a JSON array, or one object, as raw bytes.
+type elements struct {
+	dec   *json.Decoder
+	shape shape
+	n     int
+}
+
+func elementsOf(r io.Reader, s shape) *elements {
+	in := bufio.NewReader(r)
+	if mark, _ := in.Peek(3); bytes.Equal(mark, []byte("\ufeff")) {
+		_, _ = in.Discard(3)
+	}
+	return &elements{dec: json.NewDecoder(in), shape: s}
+}
+
+// next is the next element, or io.EOF.
+func (e *elements) next() ([]byte, error) {
+	if e.shape == list {
+		if e.n == 0 {
+			if t, err := e.dec.Token(); err != nil {
+				return nil, unexpected(err)
+			} else if t != json.Delim('[') {
+				return nil, fmt.Errorf("want a list")
+			}
+		}
+		if !e.dec.More() {
+			if _, err := e.dec.Token(); err != nil {
+				return nil, unexpected(err)
+			}
+			return nil, io.EOF
+		}
+	} else if e.n > 0 && !e.dec.More() {
+		return nil, io.EOF
+	}
+	e.n++
+	var raw json.RawMessage
+	if err := e.dec.Decode(&raw); err != nil {
+		return nil, unexpected(err)
+	}
+	return raw, nil
+}
+
+// unexpected is for a text that ends where it must not.
+func unexpected(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,84 @@
+// Package lenient reads JSON as the programs write it that keep histories: also
+// with half a surrogate pair, bytes that are no UTF-8 or a byte order mark, which
+// package rawjson refuses because they cannot be decoded without damage. What has
+// no meaning is read as U+FFFD; the bytes that are kept are never changed.
+package lenient
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/oriel-context/oriel/internal/rawjson"
+)
+
+// depth is how deep a text may nest, as encoding/json has it.
+const depth = 10000
+
+// Parse reads a JSON text of at most limit bytes.
+func Parse(raw []byte, limit int) (rawjson.Value, error) {
+	doc, err := rawjson.Parse(raw, rawjson.Limits{Bytes: limit, Depth: depth})
+	if err != nil {
+		mended := Mend(raw)
+		if bytes.Equal(mended, raw) {
+			return rawjson.Value{}, err
+		}
+		// A byte that is no UTF-8 has become three.
+		if doc, err = rawjson.Parse(mended, rawjson.Limits{Bytes: 3 * limit, Depth: depth}); err != nil {
+			return rawjson.Value{}, err
+		}
+	}
+	return doc.Root(), nil
+}
+
+// Mend gives the text without a byte order mark, and with U+FFFD for all that has
+// no UTF-8 form. Where there is nothing to mend the very slice is returned.
+func Mend(raw []byte) []byte {
+	out := bytes.TrimPrefix(raw, []byte("\ufeff"))
+	copied := false
+	if !utf8.Valid(out) {
+		out, copied = bytes.ToValidUTF8(out, []byte("\ufffd")), true
+	}
+	for i := 0; i < len(out); {
+		next := bytes.IndexByte(out[i:], '\\')
+		if next < 0 {
+			break
+		}
+		i += next
+		code, ok := escape(out[i:])
+		switch {
+		case !ok:
+			i += 2
+		case code >= 0xd800 && code < 0xdc00:
+			if low, ok := escape(out[i+6:]); ok && low >= 0xdc00 && low < 0xe000 {
+				i += 12
+				continue
+			}
+			fallthrough
+		case code >= 0xdc00 && code < 0xe000:
+			if !copied {
+				out, copied = bytes.Clone(out), true
+			}
+			copy(out[i:], `\ufffd`)
+			i += 6
+		default:
+			i += 6
+		}
+	}
+	return out
+}
+
+// escape reads a \u escape at the beginning of s.
+func escape(s []byte) (code int, ok bool) {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return 0, false
+	}
+	for _, c := range s[2:6] {
+		digit := strings.IndexByte("0123456789abcdef", c|0x20)
+		if digit < 0 || c < '0' {
+			return 0, false
+		}
+		code = code<<4 | digit
+	}
+	return code, true
+}

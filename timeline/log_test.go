@@ -1,0 +1,257 @@
+package timeline_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/memory"
+	"github.com/oriel-context/oriel/timeline/storetest"
+)
+
+// counting counts what a store is asked.
+type counting struct {
+	timeline.Store
+	applies, reads, changed int
+	messages                int // shown to Apply
+}
+
+func (c *counting) Apply(ctx context.Context, tenant string, ch timeline.Change) (timeline.Applied, error) {
+	c.applies++
+	c.messages += len(ch.Messages)
+	return c.Store.Apply(ctx, tenant, ch)
+}
+
+func (c *counting) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool, visit func(*timeline.Entry) error) error {
+	c.reads++
+	return c.Store.Messages(ctx, tenant, to, first, last, hashes, visit)
+}
+
+func (c *counting) Conversation(ctx context.Context, tenant, name string) (timeline.Conversation, error) {
+	c.reads++
+	return c.Store.Conversation(ctx, tenant, name)
+}
+
+func (c *counting) Changed(ctx context.Context) (int64, error) {
+	n, err := c.Store.Changed(ctx)
+	return n + int64(c.changed), err
+}
+
+// history is n messages, told apart by their number.
+func history(n int) []timeline.Resent {
+	all := make([]timeline.Resent, n)
+	for i := range all {
+		all[i] = timeline.Resent{Raw: fmt.Appendf(nil, "message %d", i), Format: "item", Role: "user"}
+	}
+	return all
+}
+
+// asking is the identities of messages, and how often they were asked for. What
+// stands behind a tab is no part of what a message says.
+type asking struct {
+	messages []timeline.Resent
+	asked    int
+}
+
+func (a *asking) says(i int) timeline.Hash {
+	a.asked++
+	text, _, _ := cutTab(a.messages[i].Raw)
+	return timeline.HashOf(text)
+}
+
+func cutTab(b []byte) (before, after []byte, found bool) {
+	for i := range b {
+		if b[i] == '\t' {
+			return b[:i], b[i+1:], true
+		}
+	}
+	return b, nil, false
+}
+
+// SPEC D8: of what is known nobody is asked; the store sees what is new.
+func TestLogShowsTheStoreWhatIsNew(t *testing.T) {
+	s := &counting{Store: memory.New()}
+	log := timeline.NewLog(s, timeline.LogOptions{})
+	messages := history(1000)
+	send := func(what string, n int, known, varied, fresh, asked, shown, reads int) timeline.Appended {
+		t.Helper()
+		ask := &asking{messages: messages}
+		s.reads, s.messages = 0, 0
+		a, err := log.Append(ctx, timeline.Local, "c", messages[:n], ask.says, timeline.Change{Now: noon})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Known != known || a.Varied != varied || a.New != fresh {
+			t.Errorf("%s: %d known, %d varied, %d new", what, a.Known, a.Varied, a.New)
+		}
+		if ask.asked != asked || s.messages != shown || s.reads != reads {
+			t.Errorf("%s: %d identities were asked for, %d messages shown, %d reads; want %d, %d, %d", what, ask.asked, s.messages, s.reads, asked, shown, reads)
+		}
+		return a
+	}
+	send("first", 990, 0, 0, 990, 990, 990, 1)
+	send("two more", 992, 990, 0, 2, 2, 2, 0)
+	send("nothing new", 992, 992, 0, 0, 0, 0, 1)
+	messages[989].Raw = append(messages[989].Raw, "\tunmarked"...)
+	a := send("a mark moved", 994, 991, 1, 2, 3, 5, 1)
+	if a.Forms.String() != "0x989,1/0x2,0x3" {
+		t.Errorf("forms %v", a.Forms)
+	}
+	send("the mark stays away", 995, 994, 0, 1, 1, 1, 0)
+	a = send("rewound", 500, 500, 0, 0, 0, 0, 0)
+	if a.Head.Depth != 500 {
+		t.Errorf("head %v", a.Head)
+	}
+	send("and back", 995, 995, 0, 0, 0, 0, 0)
+	s.changed++
+	send("somebody else wrote elsewhere", 996, 995, 0, 1, 1, 1, 1)
+
+	// A second branch, and both in turn: nothing is written or read again.
+	other := append(messages[:900:900], timeline.Resent{Raw: []byte("other"), Format: "item"})
+	messages, other = other, messages
+	send("a branch", 901, 900, 0, 1, 2, 1, 0)
+	for range 3 {
+		messages, other = other, messages
+		send("the one", 996, 996, 0, 0, 1, 0, 0) // where they part
+		messages, other = other, messages
+		send("the other", 901, 901, 0, 0, 1, 0, 0)
+	}
+}
+
+func TestLogStartsFromWhatIsStored(t *testing.T) {
+	s := &counting{Store: memory.New()}
+	messages := history(300)
+	ask := &asking{messages: messages}
+	if _, err := timeline.NewLog(s, timeline.LogOptions{}).Append(ctx, timeline.Local, "c", messages[:299], ask.says, timeline.Change{Now: noon}); err != nil {
+		t.Fatal(err)
+	}
+	ask.asked, s.messages = 0, 0
+	a, err := timeline.NewLog(s, timeline.LogOptions{}).Append(ctx, timeline.Local, "c", messages, ask.says, timeline.Change{Now: noon})
+	if err != nil || a.New != 1 || ask.asked != 1 || s.messages != 1 {
+		t.Errorf("%+v, %v; %d asked, %d shown", a, err, ask.asked, s.messages)
+	}
+}
+
+func TestLogOfNothing(t *testing.T) {
+	s := memory.New()
+	log := timeline.NewLog(s, timeline.LogOptions{})
+	if a, err := log.Append(ctx, timeline.Local, "c", nil, nil, timeline.Change{Now: noon}); err != nil || a.Revision != 0 {
+		t.Errorf("%+v, %v", a, err)
+	}
+	ask := &asking{messages: history(2)}
+	a, err := log.Append(ctx, timeline.Local, "c", ask.messages, ask.says, timeline.Change{Now: noon})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := log.Append(ctx, timeline.Local, "c", nil, nil, timeline.Change{Now: noon, Put: []timeline.Record{{Kind: "k", Key: "1", At: timeline.AtHead()}}})
+	if err != nil || b.Head != a.Head || b.Revision != 2 {
+		t.Errorf("%+v, %v", b, err)
+	}
+}
+
+func TestLogClaimsAndFails(t *testing.T) {
+	s := memory.New()
+	log := timeline.NewLog(s, timeline.LogOptions{})
+	ask := &asking{messages: history(2)}
+	for i, want := range []string{"first", "first"} {
+		claim := timeline.Record{Kind: "plan", Key: "1", Data: []byte([]string{"first", "second"}[i])}
+		a, err := log.Append(ctx, timeline.Local, "c", ask.messages, ask.says, timeline.Change{Now: noon, Claim: []timeline.Record{claim}})
+		if err != nil || len(a.Claimed) != 1 || string(a.Claimed[0].Data) != want {
+			t.Errorf("%+v, %v", a.Claimed, err)
+		}
+	}
+	for want, extra := range map[error]timeline.Change{
+		timeline.ErrInvalid:   {Put: []timeline.Record{{Kind: "k", Key: "1"}}},
+		timeline.ErrNoPlace:   {Now: noon, Put: []timeline.Record{{Kind: "k", Key: "1", At: timeline.Place{Trunk: 99, Depth: 9}}}},
+		timeline.ErrNoContent: {Now: noon, Put: []timeline.Record{{Kind: "k", Key: "1", Contents: []timeline.Hash{{1}}}}},
+	} {
+		if _, err := log.Append(ctx, timeline.Local, "c", ask.messages, ask.says, extra); !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+	done, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := log.Append(done, timeline.Local, "c", ask.messages, ask.says, timeline.Change{Now: noon}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// before does something to a store before a change.
+type before struct {
+	timeline.Store
+	do func()
+}
+
+func (b *before) Apply(ctx context.Context, tenant string, c timeline.Change) (timeline.Applied, error) {
+	if do := b.do; do != nil {
+		b.do = nil
+		do()
+	}
+	return b.Store.Apply(ctx, tenant, c)
+}
+
+// A conversation that is deleted and begins anew in the same moment has the revision
+// and the time that were expected.
+func TestLogNoticesThatItsPlaceIsGone(t *testing.T) {
+	s := &before{Store: memory.New()}
+	log := timeline.NewLog(s, timeline.LogOptions{})
+	ask := &asking{messages: history(6)}
+	if _, err := log.Append(ctx, timeline.Local, "c", ask.messages[:5], ask.says, timeline.Change{Now: noon}); err != nil {
+		t.Fatal(err)
+	}
+	s.do = func() {
+		if _, err := s.Delete(ctx, timeline.Local, "c"); err != nil {
+			t.Error(err)
+		}
+		_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Now: noon, Messages: []timeline.Message{{Raw: []byte("other"), Format: "item"}}})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	a, err := log.Append(ctx, timeline.Local, "c", ask.messages, ask.says, timeline.Change{Now: noon})
+	if err != nil || a.New != 6 || a.Revision != 2 || a.Place(6) != a.Head {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+func TestLogRemembersNoMoreThanItMay(t *testing.T) {
+	s := &counting{Store: memory.New()}
+	log := timeline.NewLog(s, timeline.LogOptions{Messages: 250})
+	ask := &asking{messages: history(100)}
+	reads := func(name string) int {
+		t.Helper()
+		s.reads = 0
+		if _, err := log.Append(ctx, timeline.Local, name, ask.messages, ask.says, timeline.Change{Now: noon, Project: "p"}); err != nil {
+			t.Fatal(err)
+		}
+		return s.reads
+	}
+	for _, name := range []string{"a", "b", "c", "b", "c"} {
+		reads(name)
+	}
+	if n := reads("b"); n != 0 {
+		t.Errorf("one of the latest two takes %d reads", n)
+	}
+	if n := reads("a"); n == 0 {
+		t.Error("the oldest is remembered still")
+	}
+}
+
+// The known part allocates nothing a message.
+func TestLogMatchesWithoutAllocating(t *testing.T) {
+	log := timeline.NewLog(memory.New(), timeline.LogOptions{})
+	ask := &asking{messages: history(10_000)}
+	send := func() {
+		if _, err := log.Append(ctx, timeline.Local, "c", ask.messages, ask.says, timeline.Change{Now: noon}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send()
+	if n := testing.AllocsPerRun(10, send); n > 50 {
+		t.Errorf("%v allocations for 10,000 known messages", n)
+	}
+}
+
+func BenchmarkResend100k(b *testing.B) { storetest.BenchmarkResend(b, memory.New(), 100_000) }

@@ -1,0 +1,350 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// change is a timeline.Change on its way. Everything that can be wrong is found
+// before anything is written, so that nothing is ever taken back.
+type change struct {
+	timeline.Change
+	t     *tenant
+	conv  *conversation
+	isNew bool // the conversation
+
+	hashes   []timeline.Hash          // of the messages' bytes
+	contents map[timeline.Hash][]byte // those that records may refer to
+
+	known int            // how many messages are there already
+	last  timeline.Place // the place of the last of them, or At
+	grow  timeline.Place // where the first new one goes
+	head  timeline.Place // the conversation's, in the end
+	raise []timeline.Place
+
+	wins []bool // which claims are written
+
+	applied timeline.Applied
+	made    []timeline.Hash // contents that were not there
+	release []timeline.Hash // contents that have one reference less
+}
+
+// Apply implements timeline.Store.
+func (s *Store) Apply(ctx context.Context, tenant string, c timeline.Change) (timeline.Applied, error) {
+	if err := ctx.Err(); err != nil {
+		return timeline.Applied{}, err
+	}
+	if err := c.Check(tenant); err != nil {
+		return timeline.Applied{}, err
+	}
+	w := change{Change: c, hashes: make([]timeline.Hash, len(c.Messages)), contents: map[timeline.Hash][]byte{}}
+	for i := range c.Messages {
+		w.hashes[i] = timeline.HashOf(c.Messages[i].Raw)
+	}
+	for _, data := range c.Contents {
+		w.contents[timeline.HashOf(data)] = data
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return timeline.Applied{}, timeline.ErrClosed
+	}
+	if w.t = s.tenants[tenant]; w.t == nil {
+		w.t = newTenant()
+	}
+	if err := w.plan(s.trunks + 1); err != nil {
+		return timeline.Applied{}, err
+	}
+	s.tenants[tenant] = w.t
+	if w.isNew {
+		w.t.conversations[w.conv.Name] = w.conv
+	}
+	w.writeMessages()
+	w.writeConversation()
+	w.writeRecords()
+	w.settle()
+	s.trunks = max(s.trunks, w.head.Trunk)
+	return w.applied, nil
+}
+
+// plan finds what the change comes to; number is that of the next trunk.
+func (w *change) plan(number int64) error {
+	if w.conv = w.t.conversations[w.Conversation]; w.conv == nil {
+		w.isNew = true
+		w.conv = &conversation{used: map[int64]int64{}, records: map[string]map[string]*record{}}
+		w.conv.Name = strings.Clone(w.Conversation)
+		w.conv.Created = timeline.Micro(w.Now)
+	}
+	if w.Expect != nil && *w.Expect != w.conv.Revision {
+		return fmt.Errorf("%w: %q is at revision %d, not %d", timeline.ErrChanged, w.Conversation, w.conv.Revision, *w.Expect)
+	}
+	if err := w.planMessages(number); err != nil {
+		return err
+	}
+	return w.planRecords()
+}
+
+func (w *change) planMessages(number int64) error {
+	if w.Stay {
+		w.head = w.conv.Head
+		return nil
+	}
+	if !w.t.has(w.At) {
+		return fmt.Errorf("%w: %v", timeline.ErrNoPlace, w.At)
+	}
+	w.last = w.At
+	for w.known < len(w.Messages) {
+		next, ok := w.t.under(w.last, w.Messages[w.known].Says)
+		if !ok {
+			break
+		}
+		w.last = next
+		w.known++
+		w.applied.Places = append(w.applied.Places, next)
+	}
+	w.head = w.last
+	if n := int64(len(w.Messages) - w.known); n > 0 {
+		w.grow = timeline.Place{Trunk: number, Depth: w.last.Depth + 1}
+		if k := w.t.trunks[w.last.Trunk]; k != nil && k.tip() == w.last {
+			w.grow.Trunk = k.number
+		}
+		w.head = timeline.Place{Trunk: w.grow.Trunk, Depth: w.last.Depth + n}
+	}
+	// Every trunk on the way is used up to where it is left. Where one has been
+	// used that far before, so have those before it.
+	for p := w.head; p.Trunk != 0 && w.conv.used[p.Trunk] < p.Depth; {
+		w.raise = append(w.raise, p)
+		if k := w.t.trunks[p.Trunk]; k != nil {
+			p = k.origin
+		} else {
+			p = w.last // under which a new trunk begins
+		}
+	}
+	return nil
+}
+
+// planRecords decides which claims win, and whether everything that records refer
+// to will be there.
+func (w *change) planRecords() error {
+	there := map[timeline.Key]bool{}
+	for _, k := range w.Drop {
+		there[k] = false
+	}
+	for i := range w.Put {
+		there[timeline.Key{Kind: w.Put[i].Kind, Key: w.Put[i].Key}] = true
+	}
+	written := make([]*timeline.Record, 0, len(w.Put)+len(w.Claim))
+	for i := range w.Put {
+		written = append(written, &w.Put[i])
+	}
+	w.wins = make([]bool, len(w.Claim))
+	for i := range w.Claim {
+		k := timeline.Key{Kind: w.Claim[i].Kind, Key: w.Claim[i].Key}
+		is, said := there[k]
+		if !said {
+			is = w.conv.record(k) != nil
+		}
+		if w.wins[i] = !is; !is {
+			there[k] = true
+			written = append(written, &w.Claim[i])
+		}
+	}
+	for _, r := range written {
+		if !w.reaches(r.At) {
+			return fmt.Errorf("%w: %v, of record %s %q", timeline.ErrNoPlace, r.At, r.Kind, r.Key)
+		}
+	}
+	for _, r := range written {
+		for _, h := range r.Contents {
+			if _, given := w.contents[h]; !given && w.t.contents[h] == nil && !slices.Contains(w.hashes, h) {
+				return fmt.Errorf("%w: %v, of record %s %q", timeline.ErrNoContent, h, r.Kind, r.Key)
+			}
+		}
+	}
+	return nil
+}
+
+// reaches reports whether the conversation has used a place, or passed it, when the
+// change is done.
+func (w *change) reaches(p timeline.Place) bool {
+	if p == (timeline.Place{}) || p == timeline.AtHead() {
+		return true
+	}
+	used := w.conv.used[p.Trunk]
+	for _, r := range w.raise {
+		if r.Trunk == p.Trunk {
+			used = r.Depth
+		}
+	}
+	first := w.last.Depth + 1 // of a trunk that is not there yet
+	if k := w.t.trunks[p.Trunk]; k != nil {
+		first = k.origin.Depth + 1
+	}
+	return first <= p.Depth && p.Depth <= used
+}
+
+func (w *change) writeMessages() {
+	for i := range w.known {
+		w.writeForm(w.t.at(w.applied.Places[i]), i)
+	}
+	if w.known == len(w.Messages) {
+		return
+	}
+	k := w.t.trunks[w.grow.Trunk]
+	var before timeline.Hash
+	if k == nil {
+		k = &trunk{number: w.grow.Trunk, origin: w.last, users: map[*conversation]struct{}{}}
+		w.t.trunks[k.number] = k
+		w.t.begins[beginning{w.last, w.Messages[w.known].Says}] = k
+	}
+	if m := w.t.at(w.last); m != nil {
+		before = m.chain
+	}
+	for i := w.known; i < len(w.Messages); i++ {
+		m := &w.Messages[i]
+		n := message{
+			says:    m.Says,
+			content: w.hashes[i],
+			format:  strings.Clone(m.Format),
+			role:    strings.Clone(m.Role),
+			ref:     strings.Clone(m.Ref),
+			time:    w.when(m.Time),
+		}
+		n.chain = n.chainUnder(before)
+		before = n.chain
+		w.refer(n.content, m.Raw)
+		k.messages = append(k.messages, n)
+		w.applied.Places = append(w.applied.Places, k.tip())
+		w.applied.New.Messages++
+	}
+	w.t.messages += int64(w.applied.New.Messages)
+}
+
+// writeForm keeps the bytes of message i as a variant of m, if they are new.
+func (w *change) writeForm(m *message, i int) {
+	if h := w.hashes[i]; h != m.content && !slices.Contains(m.variants, h) {
+		w.refer(h, w.Messages[i].Raw)
+		m.variants = append(m.variants, h)
+		w.applied.New.Variants++
+		w.t.variants++
+	}
+}
+
+func (w *change) writeConversation() {
+	c := w.conv
+	for _, p := range w.raise {
+		c.used[p.Trunk] = p.Depth
+		w.t.trunks[p.Trunk].users[c] = struct{}{}
+	}
+	c.Head = w.head
+	c.Revision++
+	c.Updated = timeline.Micro(w.Now)
+	if w.Project != "" {
+		c.Project = strings.Clone(w.Project)
+	}
+	if w.Continues != "" {
+		c.Continues = strings.Clone(w.Continues)
+	}
+	w.applied.Head, w.applied.Revision = c.Head, c.Revision
+}
+
+func (w *change) writeRecords() {
+	for _, k := range w.Drop {
+		if r := w.conv.record(k); r != nil {
+			w.release = append(w.release, r.Contents...)
+			delete(w.conv.records[k.Kind], k.Key)
+			w.t.records--
+		}
+	}
+	for i := range w.Put {
+		w.writeRecord(&w.Put[i])
+	}
+	for i := range w.Claim {
+		r := &w.Claim[i]
+		if w.wins[i] {
+			w.writeRecord(r)
+		}
+		stands := w.conv.record(timeline.Key{Kind: r.Kind, Key: r.Key})
+		w.applied.Claimed = append(w.applied.Claimed, copied(&stands.Record))
+	}
+}
+
+func (w *change) writeRecord(r *timeline.Record) {
+	n := copied(r)
+	n.Kind, n.Key = strings.Clone(r.Kind), strings.Clone(r.Key)
+	n.Time = w.when(r.Time)
+	if r.At == timeline.AtHead() {
+		n.At = w.head
+	}
+	for _, h := range n.Contents {
+		w.refer(h, w.contents[h])
+	}
+	c := w.conv
+	old := c.record(timeline.Key{Kind: n.Kind, Key: n.Key})
+	if old != nil {
+		w.release = append(w.release, old.Contents...)
+		old.Record = n
+		return
+	}
+	if c.records[n.Kind] == nil {
+		c.records[n.Kind] = map[string]*record{}
+	}
+	c.written++
+	c.records[n.Kind][n.Key] = &record{n, c.written}
+	w.t.records++
+}
+
+// when is a time of the change as it is kept.
+func (w *change) when(t time.Time) time.Time {
+	if t.IsZero() {
+		t = w.Now
+	}
+	return timeline.Micro(t)
+}
+
+// refer adds a reference to a content, of which data are the bytes where it is new.
+func (w *change) refer(h timeline.Hash, data []byte) {
+	c := w.t.contents[h]
+	if c == nil {
+		c = &content{data: append([]byte{}, data...)}
+		w.t.contents[h] = c
+		w.t.bytes += int64(len(data))
+		w.made = append(w.made, h)
+	}
+	c.refs++
+}
+
+// settle lets go of what the change no longer refers to, at its end.
+func (w *change) settle() {
+	for _, h := range w.release {
+		w.t.unrefer(h)
+	}
+	for _, h := range w.made {
+		if w.t.contents[h] != nil {
+			w.applied.New.Contents++
+		}
+	}
+}
+
+// unrefer takes a reference away, and the content with the last one; it tells how
+// many bytes went.
+func (t *tenant) unrefer(h timeline.Hash) (gone bool, size int64) {
+	c := t.contents[h]
+	if c.refs--; c.refs > 0 {
+		return false, 0
+	}
+	delete(t.contents, h)
+	size = int64(len(c.data))
+	t.bytes -= size
+	return true, size
+}
+
+// chainUnder is the chain hash under a message whose own is before.
+func (m *message) chainUnder(before timeline.Hash) timeline.Hash {
+	return timeline.Chain(before, &timeline.Message{Says: m.says, Format: m.format, Role: m.role, Time: m.time, Ref: m.ref}, m.content)
+}

@@ -1,0 +1,314 @@
+/*
+Package memory is a timeline.Store in RAM, for tests and for histories that end with
+their program.
+
+It gives the answers that every store gives, and is the model that others are tested
+against. A change costs what is new in it, however long the history is. Nothing is
+written anywhere, so nothing survives the process, and there is no Backup. Contents
+are kept as they are, uncompressed.
+*/
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// Store keeps histories in RAM. New makes one.
+type Store struct {
+	mu      sync.RWMutex // protects all below
+	closed  bool
+	tenants map[string]*tenant
+	trunks  int64 // the number that was given last
+	deletes int64
+}
+
+var _ timeline.Store = (*Store)(nil)
+
+type tenant struct {
+	contents map[timeline.Hash]*content
+	trunks   map[int64]*trunk
+	// begins finds the trunk that begins under a place with a message that says
+	// something.
+	begins        map[beginning]*trunk
+	conversations map[string]*conversation
+
+	messages, variants, records, bytes int64
+}
+
+type content struct {
+	data []byte // never changed
+	refs int    // of messages, variants and records
+}
+
+type beginning struct {
+	under timeline.Place
+	says  timeline.Hash
+}
+
+type trunk struct {
+	number   int64
+	origin   timeline.Place
+	messages []message // the first has depth origin.Depth+1
+	users    map[*conversation]struct{}
+}
+
+type message struct {
+	says, content, chain timeline.Hash
+	format, role, ref    string
+	time                 time.Time
+	variants             []timeline.Hash
+}
+
+type conversation struct {
+	timeline.Conversation
+	// used is the deepest place of every trunk that it used, and of those on the
+	// way there, where it left them.
+	used    map[int64]int64
+	records map[string]map[string]*record // by kind and key
+	written int64                         // number of the record that was written last
+}
+
+type record struct {
+	timeline.Record
+	number int64
+}
+
+// New makes an empty store.
+func New() *Store { return &Store{tenants: map[string]*tenant{}} }
+
+func newTenant() *tenant {
+	return &tenant{
+		contents:      map[timeline.Hash]*content{},
+		trunks:        map[int64]*trunk{},
+		begins:        map[beginning]*trunk{},
+		conversations: map[string]*conversation{},
+	}
+}
+
+// empty is what is read of a tenant that nobody has written to.
+var empty = newTenant()
+
+// read takes the lock for reading; the caller lets go of it where err is nil.
+func (s *Store) read(ctx context.Context, tenant string) (*tenant, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	if s.closed {
+		s.mu.RUnlock()
+		return nil, timeline.ErrClosed
+	}
+	if t := s.tenants[tenant]; t != nil {
+		return t, nil
+	}
+	return empty, nil
+}
+
+func (t *tenant) conversation(name string) (*conversation, error) {
+	if c := t.conversations[name]; c != nil {
+		return c, nil
+	}
+	return nil, fmt.Errorf("%w: %q", timeline.ErrNoConversation, name)
+}
+
+// at finds the message of a place; nil where there is none.
+func (t *tenant) at(p timeline.Place) *message {
+	k := t.trunks[p.Trunk]
+	if k == nil || p.Depth <= k.origin.Depth || p.Depth > k.tip().Depth {
+		return nil
+	}
+	return &k.messages[p.Depth-k.origin.Depth-1]
+}
+
+func (t *tenant) has(p timeline.Place) bool { return p == timeline.Place{} || t.at(p) != nil }
+
+// under finds the place of a message that says something under a place that is
+// there.
+func (t *tenant) under(p timeline.Place, says timeline.Hash) (timeline.Place, bool) {
+	next := timeline.Place{Trunk: p.Trunk, Depth: p.Depth + 1}
+	if m := t.at(next); m != nil && m.says == says {
+		return next, true
+	}
+	if k := t.begins[beginning{p, says}]; k != nil {
+		return timeline.Place{Trunk: k.number, Depth: next.Depth}, true
+	}
+	return timeline.Place{}, false
+}
+
+// tip is the last place of a trunk.
+func (k *trunk) tip() timeline.Place {
+	return timeline.Place{Trunk: k.number, Depth: k.origin.Depth + int64(len(k.messages))}
+}
+
+func (c *conversation) record(k timeline.Key) *record { return c.records[k.Kind][k.Key] }
+
+// copied is a record that the caller may do anything with.
+func copied(r *timeline.Record) timeline.Record {
+	c := *r
+	c.Data = slices.Clone(r.Data)
+	c.Contents = slices.Clone(r.Contents)
+	return c
+}
+
+// Conversation implements timeline.Store.
+func (s *Store) Conversation(ctx context.Context, tenant, name string) (timeline.Conversation, error) {
+	t, err := s.read(ctx, tenant)
+	if err != nil {
+		return timeline.Conversation{}, err
+	}
+	defer s.mu.RUnlock()
+	c, err := t.conversation(name)
+	if err != nil {
+		return timeline.Conversation{}, err
+	}
+	return c.Conversation, nil
+}
+
+// Conversations implements timeline.Store.
+func (s *Store) Conversations(ctx context.Context, tenant string) ([]timeline.Conversation, error) {
+	t, err := s.read(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	defer s.mu.RUnlock()
+	all := make([]timeline.Conversation, 0, len(t.conversations))
+	for _, c := range t.conversations {
+		all = append(all, c.Conversation)
+	}
+	slices.SortFunc(all, func(a, b timeline.Conversation) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// Heads implements timeline.Store.
+func (s *Store) Heads(ctx context.Context, tenant, name string) ([]timeline.Place, error) {
+	t, err := s.read(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	defer s.mu.RUnlock()
+	c, err := t.conversation(name)
+	if err != nil {
+		return nil, err
+	}
+	left := make(map[timeline.Place]bool, len(c.used)) // by another of its trunks
+	for number := range c.used {
+		left[t.trunks[number].origin] = true
+	}
+	heads := []timeline.Place{c.Head}
+	for _, number := range slices.Sorted(maps.Keys(c.used)) {
+		if p := (timeline.Place{Trunk: number, Depth: c.used[number]}); p != c.Head && !left[p] {
+			heads = append(heads, p)
+		}
+	}
+	return heads, nil
+}
+
+// Under implements timeline.Store.
+func (s *Store) Under(ctx context.Context, tenant string, at timeline.Place, says timeline.Hash) (timeline.Place, bool, error) {
+	t, err := s.read(ctx, tenant)
+	if err != nil {
+		return timeline.Place{}, false, err
+	}
+	defer s.mu.RUnlock()
+	if !t.has(at) {
+		return timeline.Place{}, false, fmt.Errorf("%w: %v", timeline.ErrNoPlace, at)
+	}
+	p, found := t.under(at, says)
+	return p, found, nil
+}
+
+// Content implements timeline.Store.
+func (s *Store) Content(ctx context.Context, tenant string, h timeline.Hash) ([]byte, error) {
+	t, err := s.read(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	defer s.mu.RUnlock()
+	if c := t.contents[h]; c != nil {
+		return slices.Clone(c.data), nil
+	}
+	return nil, fmt.Errorf("%w: %v", timeline.ErrNoContent, h)
+}
+
+// Records implements timeline.Store.
+func (s *Store) Records(ctx context.Context, tenant, conversation, kind, key string) ([]timeline.Record, error) {
+	t, err := s.read(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	defer s.mu.RUnlock()
+	c, err := t.conversation(conversation)
+	if err != nil {
+		return nil, err
+	}
+	var found []*record
+	if key == "" {
+		found = slices.SortedFunc(maps.Values(c.records[kind]), func(a, b *record) int { return int(a.number - b.number) })
+	} else if r := c.records[kind][key]; r != nil {
+		found = []*record{r}
+	}
+	all := make([]timeline.Record, len(found))
+	for i, r := range found {
+		all[i] = copied(&r.Record)
+	}
+	return all, nil
+}
+
+// Changed implements timeline.Store. Nobody else can change a store in RAM.
+func (s *Store) Changed(ctx context.Context) (int64, error) {
+	if _, err := s.read(ctx, ""); err != nil {
+		return 0, err
+	}
+	defer s.mu.RUnlock()
+	return s.deletes, nil
+}
+
+// Stats implements timeline.Store.
+func (s *Store) Stats(ctx context.Context, tenant string) (timeline.Stats, error) {
+	t, err := s.read(ctx, tenant)
+	if err != nil {
+		return timeline.Stats{}, err
+	}
+	defer s.mu.RUnlock()
+	st := timeline.Stats{
+		Conversations: int64(len(t.conversations)),
+		Messages:      t.messages,
+		Variants:      t.variants,
+		Records:       t.records,
+		Contents:      int64(len(t.contents)),
+		Bytes:         t.bytes,
+		Stored:        t.bytes,
+	}
+	for _, k := range t.trunks {
+		if k.origin != (timeline.Place{}) {
+			st.Branches++
+		}
+	}
+	return st, nil
+}
+
+// Backup implements timeline.Store: there is none.
+func (s *Store) Backup(ctx context.Context, path string) error {
+	if _, err := s.read(ctx, ""); err != nil {
+		return err
+	}
+	defer s.mu.RUnlock()
+	return fmt.Errorf("back up a history in memory: %w", errors.ErrUnsupported)
+}
+
+// Close implements timeline.Store. It lets go of everything.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed, s.tenants = true, nil
+	return nil
+}

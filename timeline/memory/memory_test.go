@@ -1,0 +1,66 @@
+package memory_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/memory"
+	"github.com/oriel-context/oriel/timeline/storetest"
+)
+
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(*testing.T) timeline.Store { return memory.New() })
+}
+
+// The numbers of trunks may be any: others have written before.
+func TestStoreThatOthersUse(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) timeline.Store {
+		s := memory.New()
+		for i := range 7 {
+			_, err := s.Apply(context.Background(), "earlier", timeline.Change{Conversation: "c", Now: time.Unix(1, 0),
+				Messages: []timeline.Message{{Says: timeline.Hash{byte(i)}, Format: "item"}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return s
+	})
+}
+
+func TestBackupIsUnsupported(t *testing.T) {
+	if err := memory.New().Backup(context.Background(), t.TempDir()+"/copy"); !errors.Is(err, errors.ErrUnsupported) {
+		t.Error(err)
+	}
+}
+
+// SPEC D8: the hundred-thousandth message costs what the first one did.
+func TestAppendsAreConstant(t *testing.T) {
+	s, ctx := memory.New(), context.Background()
+	now := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	var head timeline.Place
+	some := func() time.Duration {
+		start := time.Now()
+		for range 10_000 {
+			raw := []byte(fmt.Sprintf("message %d", head.Depth))
+			a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", At: head, Now: now,
+				Messages: []timeline.Message{{Says: timeline.HashOf(raw), Raw: raw, Format: "item"}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			head = a.Head
+		}
+		return time.Since(start)
+	}
+	first := some()
+	var last time.Duration
+	for range 9 {
+		last = some()
+	}
+	if head.Depth != 100_000 || last > 20*first+time.Second {
+		t.Errorf("at depth %d, ten thousand messages take %v after %v", head.Depth, last, first)
+	}
+}

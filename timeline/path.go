@@ -1,0 +1,235 @@
+package timeline
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+)
+
+type sessionKey struct{ tenant, conversation string }
+
+// maxPaths is how many branches of one conversation are remembered: agents send the
+// histories of their sub-agents in turn.
+const maxPaths = 4
+
+// session is what a Log remembers of a conversation. All that its paths have is in
+// the conversation's history for as long as that is not deleted, whoever else writes.
+type session struct {
+	key  sessionKey
+	size int // as accounted; protected by Log.mu
+
+	mu       sync.Mutex // protects all below; held during a call
+	fresh    bool       // head and revision are as they were at changed
+	changed  int64      // Store.Changed at that time
+	head     Place
+	revision int64 // 0: there is no such conversation
+	created  time.Time
+	paths    []*path // the latest first
+}
+
+// path is a way through the history, from its beginning on.
+type path struct {
+	steps []step
+	way   []Place // the last place of each trunk on the way
+	// forms are all forms of those messages that have several, by index.
+	forms map[int][]Hash
+	// varied are the indices of messages that came in a new form when the path was
+	// matched last.
+	varied []int
+}
+
+// step is a message on the way.
+type step struct {
+	hash Hash  // of the form in which it came last
+	form int32 // which one that is
+	says Hash
+}
+
+// forget drops everything.
+func (s *session) forget() {
+	s.fresh, s.head, s.revision, s.created, s.paths = false, Place{}, 0, time.Time{}, nil
+}
+
+// refresh makes sure that head and revision are the store's, as far as it tells of
+// changes, and that there is a path if the conversation has one.
+func (s *session) refresh(ctx context.Context, store Store) error {
+	changed, err := store.Changed(ctx)
+	if err != nil {
+		return err
+	}
+	if s.fresh && changed == s.changed {
+		return nil
+	}
+	now, err := store.Conversation(ctx, s.key.tenant, s.key.conversation)
+	if errors.Is(err, ErrNoConversation) {
+		s.forget()
+		s.fresh, s.changed = true, changed
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// One that is deleted and begins anew was created at another time.
+	if !now.Created.Equal(s.created) || now.Revision < s.revision {
+		s.forget()
+	}
+	s.head, s.revision, s.created = now.Head, now.Revision, now.Created
+	if len(s.paths) == 0 && s.head != (Place{}) {
+		p := &path{}
+		if err := p.load(ctx, store, s.key.tenant, s.head, 1, math.MaxInt64); err != nil {
+			return err
+		}
+		s.paths = []*path{p}
+	}
+	s.fresh, s.changed = true, changed
+	return nil
+}
+
+// match finds the path that begins like the history for longest, and for how long.
+func (a *appending) match() (*path, int) {
+	best, known := &path{}, 0
+	for _, p := range a.paths {
+		if n := p.match(a.hashes, a.says); n > known || best.steps == nil {
+			best, known = p, n
+		}
+		if known == len(a.hashes) {
+			break
+		}
+	}
+	if i := slices.Index(a.paths, best); i > 0 {
+		copy(a.paths[1:], a.paths[:i])
+		a.paths[0] = best
+	}
+	return best, known
+}
+
+// match counts the messages that a history has in common with the path. It notes in
+// which form each came.
+func (p *path) match(hashes []Hash, says func(i int) Hash) int {
+	p.varied = p.varied[:0]
+	n := min(len(hashes), len(p.steps))
+	for i := range n {
+		s := &p.steps[i]
+		if s.hash == hashes[i] {
+			continue
+		}
+		if form := slices.Index(p.forms[i], hashes[i]); form >= 0 {
+			s.hash, s.form = hashes[i], int32(form)
+			continue
+		}
+		if says(i) != s.says {
+			return i
+		}
+		p.varied = append(p.varied, i)
+	}
+	return n
+}
+
+// firstNew is the index of the first message with a new form; -1 where none has.
+func (p *path) firstNew() int {
+	if len(p.varied) == 0 {
+		return -1
+	}
+	return p.varied[0]
+}
+
+func (p *path) place(depth int64) Place { return placeAt(p.way, depth) }
+
+func placeAt(way []Place, depth int64) Place {
+	i := sort.Search(len(way), func(i int) bool { return way[i].Depth >= depth })
+	if depth <= 0 || i == len(way) {
+		return Place{}
+	}
+	return Place{way[i].Trunk, depth}
+}
+
+// add appends a step.
+func (p *path) add(s step, at Place) {
+	p.steps = append(p.steps, s)
+	if n := len(p.way); n > 0 && p.way[n-1].Trunk == at.Trunk {
+		p.way[n-1] = at
+	} else {
+		p.way = append(p.way, at)
+	}
+}
+
+// cut is a path of its own with the first n steps.
+func (p *path) cut(n int) *path {
+	c := &path{steps: slices.Clone(p.steps[:n])}
+	for _, w := range p.way {
+		if w.Depth >= int64(n) {
+			if n > 0 {
+				c.way = append(c.way, Place{w.Trunk, int64(n)})
+			}
+			break
+		}
+		c.way = append(c.way, w)
+	}
+	c.forms = maps.Clone(p.forms)
+	maps.DeleteFunc(c.forms, func(i int, _ []Hash) bool { return i >= n })
+	return c
+}
+
+// extend makes the path that a change has led to, of which the first known steps are
+// p's and the messages begin at from.
+func (a *appending) extend(p *path, known, from int, messages []Message, applied *Applied) *path {
+	if known == len(a.messages) {
+		return p
+	}
+	if known < len(p.steps) || len(a.paths) == 0 {
+		p = p.cut(known)
+		a.paths = slices.Insert(a.paths, 0, p)
+		if len(a.paths) > maxPaths {
+			a.paths = slices.Delete(a.paths, maxPaths, len(a.paths))
+		}
+	}
+	for i := known; i < len(a.messages); i++ {
+		p.add(step{hash: a.hashes[i], says: messages[i-from].Says}, applied.Places[i-from])
+	}
+	return p
+}
+
+// learn reads the forms of the messages that a change found already there, those of
+// index from up to to, and in which of them they came.
+func (a *appending) learn(ctx context.Context, p *path, from, to int) error {
+	if from >= to {
+		return nil
+	}
+	return a.log.store.Messages(ctx, a.key.tenant, p.place(int64(to)), int64(from)+1, int64(to), true, func(e *Entry) error {
+		i := int(e.Place.Depth) - 1
+		p.know(i, e)
+		s := &p.steps[i]
+		s.hash, s.form = a.hashes[i], int32(max(0, slices.Index(p.forms[i], a.hashes[i])))
+		return nil
+	})
+}
+
+// know keeps all forms of a message where there are several.
+func (p *path) know(i int, e *Entry) {
+	if len(e.Variants) == 0 {
+		return
+	}
+	if p.forms == nil {
+		p.forms = map[int][]Hash{}
+	}
+	p.forms[i] = append([]Hash{e.Content}, e.Variants...)
+}
+
+// load appends the messages of a range on the way to a place.
+func (p *path) load(ctx context.Context, store Store, tenant string, to Place, first, last int64) error {
+	p.steps = slices.Grow(p.steps, int(max(0, min(last, to.Depth)-first+1)))
+	return store.Messages(ctx, tenant, to, first, last, true, func(e *Entry) error {
+		p.know(len(p.steps), e)
+		s := step{hash: e.Content, says: e.Says}
+		if n := len(e.Variants); n > 0 { // the latest is the likeliest
+			s.hash, s.form = e.Variants[n-1], int32(n)
+		}
+		p.add(s, e.Place)
+		return nil
+	})
+}

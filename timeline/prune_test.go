@@ -1,0 +1,108 @@
+package timeline_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/memory"
+)
+
+var (
+	ctx  = context.Background()
+	noon = time.Date(2025, 3, 14, 12, 0, 0, 0, time.UTC)
+)
+
+// aged is a store with conversations of 100 bytes each that were changed some days
+// before noon.
+func aged(t *testing.T, days map[string]int) timeline.Store {
+	t.Helper()
+	s := memory.New()
+	for name, n := range days {
+		raw := []byte(strings.Repeat(name[:1], 100))
+		_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, Now: noon.AddDate(0, 0, -n),
+			Messages: []timeline.Message{{Says: timeline.HashOf(raw), Raw: raw, Format: "item"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func TestPruneKeepsWhatThePolicyKeeps(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, c := range []struct {
+		name   string
+		policy timeline.Policy
+		want   []string
+	}{
+		{"nothing asked", timeline.Policy{}, nil},
+		{"by age", timeline.Policy{OlderThan: 10 * day}, []string{"d40", "c30"}},
+		{"just that age stays", timeline.Policy{OlderThan: 30 * day}, []string{"d40"}},
+		{"by size", timeline.Policy{MaxBytes: 250}, []string{"d40", "c30"}},
+		{"just that size stays", timeline.Policy{MaxBytes: 400}, nil},
+		{"by both", timeline.Policy{OlderThan: 35 * day, MaxBytes: 100}, []string{"d40", "c30", "b2"}},
+		{"none fits", timeline.Policy{MaxBytes: 50}, []string{"d40", "c30", "b2", "a1"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := aged(t, map[string]int{"a1": 1, "b2": 2, "c30": 30, "d40": 40})
+			got, err := timeline.Prune(ctx, s, timeline.Local, c.policy, noon)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("deleted (-want +got):\n%s", diff)
+			}
+			left, _ := s.Conversations(ctx, timeline.Local)
+			st, _ := s.Stats(ctx, timeline.Local)
+			if len(left) != 4-len(c.want) || st.Bytes != int64(100*len(left)) {
+				t.Errorf("%d conversations are left, %d bytes", len(left), st.Bytes)
+			}
+		})
+	}
+}
+
+// What conversations share goes with the last of them only.
+func TestPruneBySizeCountsWhatReallyGoes(t *testing.T) {
+	s := aged(t, map[string]int{"x1": 1, "x2": 2, "x3": 3, "y9": 9})
+	got, err := timeline.Prune(ctx, s, timeline.Local, timeline.Policy{MaxBytes: 99}, noon)
+	if diff := cmp.Diff([]string{"y9", "x3", "x2", "x1"}, got); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+// busy changes a conversation between the listing and the deletion.
+type busy struct {
+	timeline.Store
+	gone string
+}
+
+func (b busy) Conversation(ctx context.Context, tenant, name string) (timeline.Conversation, error) {
+	c, err := b.Store.Conversation(ctx, tenant, name)
+	c.Revision++
+	if name == b.gone {
+		return c, timeline.ErrNoConversation
+	}
+	return c, err
+}
+
+func TestPruneLeavesWhatChangesMeanwhile(t *testing.T) {
+	s := aged(t, map[string]int{"a": 5, "b": 6})
+	got, err := timeline.Prune(ctx, busy{s, "a"}, timeline.Local, timeline.Policy{OlderThan: time.Hour}, noon)
+	if len(got) != 0 || err != nil {
+		t.Errorf("deleted %v, %v", got, err)
+	}
+}
+
+func TestPruneReportsFailure(t *testing.T) {
+	s := aged(t, map[string]int{"a": 5})
+	s.Close()
+	if _, err := timeline.Prune(ctx, s, timeline.Local, timeline.Policy{OlderThan: time.Hour}, noon); !errors.Is(err, timeline.ErrClosed) {
+		t.Error(err)
+	}
+}

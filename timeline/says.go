@@ -1,0 +1,323 @@
+package timeline
+
+import (
+	"bytes"
+	"encoding/binary"
+	"sync"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/rawjson"
+)
+
+// Says is the identity of a message: a hash of what it says, whatever its bytes.
+//
+// It is made of the role, the participant's name and, in order, of each part: text;
+// id, name and arguments of a call; id, failure and content of a result; data, URL or
+// file id of an image, document or recording, with a document's title; and all of a
+// part that has no meaning here. Arguments are compared as JSON: key order, white
+// space and escapes aside, numbers as they are written, none like an empty object.
+//
+// It is not made of cache_control, the form of a content (a string or a list of one
+// text), empty texts, signatures, citations, the ids and states that OpenAI gives to
+// items, or of thinking: clients drop it when they send a reply back. A message of
+// nothing but thinking is told by its text, or by what is encrypted of it.
+func Says(m *chat.Message) Hash {
+	w := sayers.Get().(*sayer)
+	defer w.done()
+	w.begin(string(m.Role), m.Name)
+	w.item = m.Type != "" && m.Type != "message"
+	w.message = m
+	start := len(w.b)
+	w.parts(m.Parts)
+	if len(w.b) == start {
+		w.thoughts(m.Parts)
+	}
+	return HashOf(w.b)
+}
+
+// SaysItem is the identity of a plain text: that of a message with only this part.
+func SaysItem(role, text string) Hash {
+	w := sayers.Get().(*sayer)
+	defer w.done()
+	w.begin(role, "")
+	if text != "" {
+		w.b = append(w.b, tagText)
+		w.b = appendString(w.b, text)
+	}
+	return HashOf(w.b)
+}
+
+// What is hashed is a text that can be read in one way only: every part begins with
+// a tag that tells its fields, every field has its length before it, and every list
+// ends with tagEnd.
+const (
+	tagEnd byte = iota
+	tagText
+	tagRefusal
+	tagCall
+	tagResult
+	tagFailure // a result that is an error
+	tagMedia
+	tagThought
+	tagCompaction
+	tagReference
+	tagCatalog
+	tagRaw   // JSON in its canonical form
+	tagPlain // bytes that are no JSON
+)
+
+// saysVersion stands first in what is hashed.
+const saysVersion = 1
+
+// sayer writes what a message says.
+type sayer struct {
+	b       []byte
+	message *chat.Message
+	item    bool // the message is an item of OpenAI Responses that is one part
+
+	doc     rawjson.Doc
+	text    []byte // a decoded literal that is JSON itself
+	members []member
+}
+
+var sayers = sync.Pool{New: func() any { return new(sayer) }}
+
+// maxKept is the largest buffer that is kept for the next message.
+const maxKept = 1 << 20
+
+// done lets go of the message, and of buffers that are too large to keep.
+func (w *sayer) done() {
+	w.message = nil
+	clear(w.members[:cap(w.members)])
+	_ = w.doc.Reset(nil, rawjson.Limits{})
+	if cap(w.b)+cap(w.text) <= maxKept {
+		sayers.Put(w)
+	}
+}
+
+func (w *sayer) begin(role, name string) {
+	w.b = append(w.b[:0], saysVersion)
+	w.b = appendString(w.b, role)
+	w.b = appendString(w.b, name)
+}
+
+// literal appends what a JSON string literal says.
+func (w *sayer) literal(s chat.String) {
+	w.b = binary.LittleEndian.AppendUint32(w.b, 0)
+	start := len(w.b)
+	w.b = s.Append(w.b)
+	binary.LittleEndian.PutUint32(w.b[start-4:], uint32(len(w.b)-start))
+}
+
+func (w *sayer) parts(parts []chat.Part) {
+	for i := range parts {
+		w.part(&parts[i])
+	}
+}
+
+func (w *sayer) part(p *chat.Part) {
+	switch p.Kind {
+	case chat.Text:
+		w.textPart(tagText, p.Text)
+	case chat.Refusal:
+		w.textPart(tagRefusal, p.Text)
+	case chat.Thinking:
+	case chat.Call:
+		w.call(p)
+	case chat.Result:
+		w.result(p)
+	case chat.Image, chat.Document, chat.Audio:
+		w.media(p)
+	case chat.Compaction:
+		w.b = append(w.b, tagCompaction)
+		if p.Text.Empty() {
+			w.raw(p)
+		} else {
+			w.textPart(tagText, p.Text)
+		}
+	case chat.Reference:
+		w.b = append(w.b, tagReference)
+		w.b = appendString(w.b, p.ID)
+	case chat.Catalog:
+		w.b = append(w.b, tagCatalog)
+		w.b = appendString(w.b, p.Name)
+		if p.Name == "" {
+			w.raw(p)
+		}
+	default:
+		w.raw(p)
+	}
+}
+
+func (w *sayer) textPart(tag byte, s chat.String) {
+	if !s.Empty() {
+		w.b = append(w.b, tag)
+		w.literal(s)
+	}
+}
+
+func (w *sayer) call(p *chat.Part) {
+	w.b = append(w.b, tagCall)
+	w.b = appendString(w.b, p.ID)
+	w.b = appendString(w.b, p.Within)
+	w.b = appendString(w.b, p.Name)
+	w.arguments(p)
+	if p.Hosted && p.ID == "" && w.doc.Reset(p.Raw, rawjson.Limits{}) == nil {
+		w.b = append(w.b, tagRaw) // what the provider's tool gave back is within it
+		w.value(w.doc.Root(), omitCall)
+	}
+}
+
+// arguments writes those of a call. Free text, as custom tools take it, is no JSON
+// even where it looks like it.
+func (w *sayer) arguments(p *chat.Part) {
+	args := p.Args
+	free := p.Type == "custom" || p.Type == "custom_tool_call"
+	if len(args) > 0 && args[0] == '"' {
+		w.text = chat.String(args).Append(w.text[:0])
+		args = w.text
+	}
+	switch {
+	case free:
+		w.plain(args)
+	case len(bytes.TrimSpace(args)) == 0:
+		w.b = append(w.b, tagEnd)
+	case w.doc.Reset(args, rawjson.Limits{}) != nil:
+		w.plain(args)
+	case w.doc.Root().Kind() == rawjson.Object && w.doc.Root().Len() == 0:
+		w.b = append(w.b, tagEnd)
+	default:
+		w.b = append(w.b, tagRaw)
+		w.value(w.doc.Root(), omitNothing)
+	}
+}
+
+func (w *sayer) plain(b []byte) {
+	w.b = append(w.b, tagPlain)
+	w.b = binary.LittleEndian.AppendUint32(w.b, uint32(len(b)))
+	w.b = append(w.b, b...)
+}
+
+func (w *sayer) result(p *chat.Part) {
+	if p.IsError {
+		w.b = append(w.b, tagFailure)
+	} else {
+		w.b = append(w.b, tagResult)
+	}
+	w.b = appendString(w.b, p.ID)
+	w.textPart(tagText, p.Text)
+	// A catalog that was found is the item itself; other parts are within it.
+	item := w.item
+	w.item = item && len(p.Parts) == 1 && p.Parts[0].Kind == chat.Catalog
+	w.parts(p.Parts)
+	w.item = item
+	if p.Text == nil && len(p.Parts) == 0 {
+		w.bareResult(p)
+	}
+	if p.Type == "apply_patch_call_output" && w.doc.Reset(p.Raw, rawjson.Limits{}) == nil {
+		w.b = append(w.b, tagRaw) // whether it worked
+		w.value(w.doc.Root().Get("status"), omitNothing)
+	}
+	w.b = append(w.b, tagEnd)
+}
+
+// bareResult writes a result that is not text or a list of parts: an approval, or
+// whatever else a client put there.
+func (w *sayer) bareResult(p *chat.Part) {
+	if w.item {
+		w.raw(p)
+		return
+	}
+	raw := p.Raw
+	if raw == nil {
+		raw = w.message.Raw
+	}
+	if w.doc.Reset(raw, rawjson.Limits{}) != nil {
+		return
+	}
+	switch c := w.doc.Root().Get("content"); c.Kind() {
+	case rawjson.Invalid, rawjson.Null, rawjson.String:
+	default:
+		if c.Kind() != rawjson.Array || c.Len() > 0 {
+			w.b = append(w.b, tagRaw)
+			w.value(c, omitCache)
+		}
+	}
+}
+
+func (w *sayer) media(p *chat.Part) {
+	m := p.Media
+	if m == nil || len(m.Data) == 0 && m.URL == "" && m.FileID == "" && m.Text.Empty() {
+		w.raw(p) // such as a document that is a list of parts
+		return
+	}
+	w.b = append(w.b, tagMedia, byte(p.Kind))
+	data := m.Data
+	if bytes.IndexByte(data, '\\') >= 0 { // base64 with its slashes escaped
+		w.text = append(append(append(w.text[:0], '"'), data...), '"')
+		data = chat.String(w.text).Append(nil)
+	}
+	if len(data) > 0 {
+		h := HashOf(data)
+		data = h[:]
+	}
+	w.b = appendString(w.b, string(data))
+	w.b = appendString(w.b, m.URL)
+	w.b = appendString(w.b, m.FileID)
+	w.literal(m.Text)
+	if p.Kind == chat.Document && w.doc.Reset(p.Raw, rawjson.Limits{}) == nil {
+		root := w.doc.Root()
+		for _, v := range []rawjson.Value{root.Get("title"), root.Get("context"), root.Get("filename"), root.Get("file").Get("filename")} {
+			w.literal(v.Raw())
+		}
+	}
+}
+
+// thoughts writes a message that has nothing but thinking, or nothing at all.
+func (w *sayer) thoughts(parts []chat.Part) {
+	for i := range parts {
+		p := &parts[i]
+		if p.Kind != chat.Thinking {
+			continue
+		}
+		w.b = append(w.b, tagThought)
+		start := len(w.b)
+		w.textPart(tagText, p.Text)
+		w.parts(p.Parts)
+		if len(w.b) == start {
+			w.sealed(p)
+		}
+		w.b = append(w.b, tagEnd)
+	}
+}
+
+// sealed writes thinking that only its provider can read.
+func (w *sayer) sealed(p *chat.Part) {
+	if w.doc.Reset(p.Raw, rawjson.Limits{}) == nil {
+		for _, name := range []string{"encrypted_content", "data", "signature"} {
+			if v := w.doc.Root().Get(name); v.Kind() == rawjson.String {
+				w.b = append(w.b, tagPlain)
+				w.literal(v.Raw())
+				return
+			}
+		}
+		w.b = append(w.b, tagRaw)
+		w.value(w.doc.Root(), omitCache)
+	}
+}
+
+// raw writes a part by all that it is.
+func (w *sayer) raw(p *chat.Part) {
+	if w.doc.Reset(p.Raw, rawjson.Limits{}) != nil {
+		w.plain(p.Raw)
+		w.b = appendString(w.b, p.Type)
+		w.literal(p.Text)
+		return
+	}
+	w.b = append(w.b, tagRaw)
+	if w.item {
+		w.value(w.doc.Root(), omitItem)
+	} else {
+		w.value(w.doc.Root(), omitCache)
+	}
+}

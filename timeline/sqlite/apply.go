@@ -1,0 +1,289 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// form is a content on its way into the store.
+type form struct {
+	hash  timeline.Hash
+	raw   []byte
+	codec int64
+	data  []byte // nil until it is compressed
+}
+
+// Apply implements timeline.Store.
+func (s *Store) Apply(ctx context.Context, tenant string, c timeline.Change) (timeline.Applied, error) {
+	if err := c.Check(tenant); err != nil {
+		return timeline.Applied{}, err
+	}
+	p := prepared{Change: &c, tenant: tenant, forms: make([]form, len(c.Messages))}
+	if err := s.prepare(&p); err != nil {
+		return timeline.Applied{}, err
+	}
+	var w change
+	err := s.write.perform(&task{ctx: ctx, do: func() error {
+		w = change{prepared: &p, writer: &s.write, codec: s.codec}
+		return w.apply()
+	}})
+	if err != nil {
+		return timeline.Applied{}, explain("write", s.path, err)
+	}
+	return w.applied, nil
+}
+
+// prepared is a change with the work done that needs no database.
+type prepared struct {
+	*timeline.Change
+	tenant string
+	forms  []form // of the messages
+	extra  []form // Change.Contents
+}
+
+const (
+	// early is how many of the last messages are compressed before their turn to
+	// be written. Those before them are likely to be known already.
+	early = 16
+	// earlySize is the size from which a content is always compressed early, so
+	// that others need not wait for that.
+	earlySize = 64 << 10
+)
+
+// prepare hashes all contents, and compresses those that are likely to be new.
+func (s *Store) prepare(p *prepared) error {
+	id, known := s.write.tenants.get(p.tenant)
+	for i := range p.Messages {
+		f := &p.forms[i]
+		f.raw = p.Messages[i].Raw
+		f.hash = timeline.HashOf(f.raw)
+		if i < len(p.forms)-early && len(f.raw) < earlySize {
+			continue
+		}
+		if known {
+			if _, stored := s.write.contents.get(contentKey{id, f.hash}); stored {
+				continue
+			}
+		}
+		if err := f.compress(s.codec); err != nil {
+			return err
+		}
+	}
+	for _, raw := range p.Contents {
+		f := form{hash: timeline.HashOf(raw), raw: raw}
+		if err := f.compress(s.codec); err != nil {
+			return err
+		}
+		p.extra = append(p.extra, f)
+	}
+	return nil
+}
+
+func (f *form) compress(c *codecs) (err error) {
+	if f.data == nil {
+		if f.codec, f.data, err = c.compress(f.raw); f.data == nil {
+			f.data = []byte{}
+		}
+	}
+	return err
+}
+
+// change is a change in its transaction. First everything that can be wrong with it
+// is found; only then is anything written, so that a refusal needs no undoing.
+type change struct {
+	*prepared
+	*writer
+	codec *codecs
+
+	tenantID int64 // 0 where the tenant is new
+	conv     *conversation
+	isNew    bool // the conversation
+
+	known int // how many messages are there already
+	// last is the place of the last of them, or At, and chain its hash.
+	last  timeline.Place
+	chain timeline.Hash
+	// extend: what is new goes on last's trunk, not on a new one.
+	extend bool
+	// other are the known messages whose bytes are not the first form.
+	other   []int
+	records recordPlan
+	made    map[int64]bool // contents that were not there
+	release []int64        // contents that have one reference less
+
+	applied timeline.Applied
+}
+
+func (w *change) apply() error {
+	if err := w.plan(); err != nil {
+		return err
+	}
+	if err := w.carryOut(); err != nil {
+		return dirtyError{err}
+	}
+	return nil
+}
+
+func (w *change) plan() error {
+	if err := w.load(); err != nil {
+		return err
+	}
+	if w.Expect != nil && *w.Expect != w.conv.revision {
+		return fmt.Errorf("%w: %q is at revision %d, not %d", timeline.ErrChanged, w.Conversation, w.conv.revision, *w.Expect)
+	}
+	if !w.Stay {
+		if err := w.planMessages(); err != nil {
+			return err
+		}
+	}
+	return w.planRecords()
+}
+
+func (w *change) carryOut() error {
+	if w.tenantID == 0 {
+		id, err := w.insert("INSERT INTO tenant (name) VALUES (?)", w.tenant)
+		if err != nil {
+			return err
+		}
+		w.tenantID = id
+		w.tenants.put(w.tenant, id)
+	}
+	for _, step := range []func() error{w.writeForms, w.writeMessages, w.writeConversation, w.writeUse, w.writeRecords, w.settle} {
+		if err := step(); err != nil {
+			return err
+		}
+		w.point("between statements")
+	}
+	return nil
+}
+
+// load finds the tenant and the conversation.
+func (w *change) load() error {
+	id, known := w.tenants.get(w.tenant)
+	if !known {
+		var err error
+		if id, known, err = w.number("SELECT id FROM tenant WHERE name = ?", w.tenant); err != nil {
+			return err
+		}
+		if known {
+			w.tenants.put(w.tenant, id)
+		}
+	}
+	w.tenantID = id
+	if known {
+		conv, err := w.conversation(id, w.Conversation)
+		if err == nil {
+			w.conv = conv
+		}
+		if !errors.Is(err, timeline.ErrNoConversation) {
+			return err
+		}
+	}
+	w.isNew = true
+	w.conv = &conversation{used: map[int64]int64{}}
+	return nil
+}
+
+// conversation finds a conversation.
+func (w *writer) conversation(tenant int64, name string) (*conversation, error) {
+	k := conversationKey{tenant, name}
+	if c, ok := w.conversations.get(k); ok {
+		return c, nil
+	}
+	c := &conversation{used: map[int64]int64{}}
+	found, err := w.one("SELECT id, trunk, depth, revision FROM conversation WHERE tenant = ? AND name = ?", func(r *rows) {
+		c.id, c.head, c.revision = r.int(0), timeline.Place{Trunk: r.int(1), Depth: r.int(2)}, r.int(3)
+	}, tenant, name)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, fmt.Errorf("%w: %q", timeline.ErrNoConversation, name)
+	}
+	err = w.each("SELECT trunk, depth FROM conversation_trunk WHERE conversation = ?", func(r *rows) {
+		c.used[r.int(0)] = r.int(1)
+	}, c.id)
+	if err != nil {
+		return nil, err
+	}
+	w.conversations.put(k, c)
+	return c, nil
+}
+
+func (w *change) writeConversation() error {
+	c, now := w.conv, w.Now.UnixMicro()
+	head := c.head
+	switch n := len(w.applied.Places); {
+	case n > 0:
+		head = w.applied.Places[n-1]
+	case !w.Stay:
+		head = w.At
+	}
+	var err error
+	switch {
+	case w.isNew:
+		c.id, err = w.insert(`INSERT INTO conversation (tenant, name, trunk, depth, revision, created, updated, project, continues)
+			VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?)`, w.tenantID, w.Conversation, head.Trunk, head.Depth, now, now, w.Project, w.Continues)
+	case w.Project != "" || w.Continues != "":
+		_, err = w.exec(`UPDATE conversation SET trunk = ?1, depth = ?2, revision = ?3, updated = ?4,
+			project = iif(?5 = '', project, ?5), continues = iif(?6 = '', continues, ?6) WHERE id = ?7`,
+			head.Trunk, head.Depth, c.revision+1, now, w.Project, w.Continues, c.id)
+	default:
+		_, err = w.exec("UPDATE conversation SET trunk = ?, depth = ?, revision = ?, updated = ? WHERE id = ?",
+			head.Trunk, head.Depth, c.revision+1, now, c.id)
+	}
+	if err != nil {
+		return err
+	}
+	c.head = head
+	c.revision++
+	if w.isNew {
+		w.conversations.put(conversationKey{w.tenantID, w.Conversation}, c)
+	}
+	w.applied.Head, w.applied.Revision = c.head, c.revision
+	return nil
+}
+
+// writeUse notes the trunks on the way to the head as used, up to where they are
+// left. Where one has been used before, so have those before it.
+func (w *change) writeUse() error {
+	for p := w.conv.head; !w.Stay && p.Trunk != 0 && w.conv.used[p.Trunk] < p.Depth; {
+		_, used := w.conv.used[p.Trunk]
+		_, err := w.exec(`INSERT INTO conversation_trunk (conversation, trunk, depth) VALUES (?, ?, ?)
+			ON CONFLICT DO UPDATE SET depth = excluded.depth`, w.conv.id, p.Trunk, p.Depth)
+		if err != nil {
+			return err
+		}
+		w.conv.used[p.Trunk] = p.Depth
+		if used {
+			break
+		}
+		if p, err = w.origin(p.Trunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// origin is the place under which a trunk begins.
+func (w *writer) origin(trunk int64) (p timeline.Place, err error) {
+	found, err := w.one("SELECT origin, origin_depth FROM trunk WHERE id = ?", func(r *rows) {
+		p = timeline.Place{Trunk: r.int(0), Depth: r.int(1)}
+	}, trunk)
+	if err == nil && !found {
+		err = fmt.Errorf("%w: there is no trunk %d", timeline.ErrDamaged, trunk)
+	}
+	return p, err
+}
+
+// micro is a time of the change as it is kept.
+func (w *change) micro(t time.Time) int64 {
+	if t.IsZero() {
+		t = w.Now
+	}
+	return t.UnixMicro()
+}

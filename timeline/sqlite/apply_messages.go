@@ -1,0 +1,209 @@
+package sqlite
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// planMessages follows the messages that are known, and finds where what is new
+// goes.
+func (w *change) planMessages() error {
+	ended, err := w.begins()
+	if err != nil {
+		return err
+	}
+	for w.known < len(w.Messages) {
+		if w.last.Trunk != 0 && !ended {
+			if ended, err = w.follow(w.last.Trunk, w.last.Depth); err != nil || w.known == len(w.Messages) {
+				return err
+			}
+		}
+		w.extend = w.last.Trunk != 0 && ended
+		if t, ok := w.tips.get(w.last.Trunk); ok && w.extend && t.depth == w.last.Depth {
+			return nil // nothing begins under it
+		}
+		says := &w.Messages[w.known].Says
+		branch, found, err := w.number("SELECT id FROM trunk WHERE tenant = ? AND origin = ? AND origin_depth = ? AND says = ?",
+			w.tenantID, w.last.Trunk, w.last.Depth, says[:])
+		if err != nil || !found {
+			return err
+		}
+		before := w.known
+		if ended, err = w.follow(branch, w.last.Depth); err != nil {
+			return err
+		}
+		if w.known == before {
+			return fmt.Errorf("%w: trunk %d does not begin with the message that it is known by", timeline.ErrDamaged, branch)
+		}
+	}
+	return nil
+}
+
+// begins looks At up. It tells whether At is known to be the end of its trunk.
+func (w *change) begins() (ended bool, err error) {
+	w.last = w.At
+	if w.At == (timeline.Place{}) {
+		return false, nil
+	}
+	if t, ok := w.tips.get(w.At.Trunk); ok && t.depth == w.At.Depth && t.tenant == w.tenantID {
+		w.chain = t.chain
+		return true, nil
+	}
+	found, err := w.one("SELECT m.hash FROM trunk t JOIN message m ON m.trunk = t.id WHERE t.id = ? AND t.tenant = ? AND m.depth = ?", func(r *rows) {
+		copy(w.chain[:], r.bytes(0))
+	}, w.At.Trunk, w.tenantID, w.At.Depth)
+	if err == nil && !found {
+		err = fmt.Errorf("%w: %v", timeline.ErrNoPlace, w.At)
+	}
+	return false, err
+}
+
+// follow compares the messages that are yet to come with those of a trunk below a
+// depth, as far as they say the same. It tells whether the trunk ends there.
+func (w *change) follow(trunk, depth int64) (ended bool, err error) {
+	r, err := w.query(`SELECT m.depth, m.says, m.hash, c.hash FROM message m JOIN content c ON c.id = m.content
+		WHERE m.trunk = ? AND m.depth > ? ORDER BY m.depth`, trunk, depth)
+	if err != nil {
+		return false, err
+	}
+	ended = true
+	for r.next() {
+		if w.known == len(w.Messages) || timeline.Hash(r.bytes(1)) != w.Messages[w.known].Says {
+			ended = false
+			break
+		}
+		w.last = timeline.Place{Trunk: trunk, Depth: r.int(0)}
+		w.chain = timeline.Hash(r.bytes(2))
+		if timeline.Hash(r.bytes(3)) != w.forms[w.known].hash {
+			w.other = append(w.other, w.known)
+		}
+		w.applied.Places = append(w.applied.Places, w.last)
+		w.known++
+	}
+	return ended, r.close()
+}
+
+// writeForms keeps the bytes of known messages that are in none of their forms.
+func (w *change) writeForms() error {
+	for _, i := range w.other {
+		p := w.applied.Places[i]
+		var forms []timeline.Hash
+		err := w.each(`SELECT c.hash FROM variant v JOIN content c ON c.id = v.content
+			WHERE v.trunk = ? AND v.depth = ? ORDER BY v.n`, func(r *rows) {
+			forms = append(forms, timeline.Hash(r.bytes(0)))
+		}, p.Trunk, p.Depth)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(forms, w.forms[i].hash) {
+			continue
+		}
+		id, err := w.refer(&w.forms[i])
+		if err != nil {
+			return err
+		}
+		if _, err := w.exec("INSERT INTO variant (trunk, depth, n, content) VALUES (?, ?, ?, ?)",
+			p.Trunk, p.Depth, int64(len(forms)+1), id); err != nil {
+			return err
+		}
+		w.applied.New.Variants++
+	}
+	return nil
+}
+
+// writeMessages appends what is new.
+func (w *change) writeMessages() error {
+	if w.known == len(w.Messages) {
+		return nil
+	}
+	at := w.last
+	if !w.extend {
+		id, err := w.insert("INSERT INTO trunk (tenant, origin, origin_depth, says) VALUES (?, ?, ?, ?)",
+			w.tenantID, at.Trunk, at.Depth, w.Messages[w.known].Says[:])
+		if err != nil {
+			return err
+		}
+		at.Trunk = id
+	}
+	for i := w.known; i < len(w.Messages); i++ {
+		m := w.Messages[i]
+		content, err := w.refer(&w.forms[i])
+		if err != nil {
+			return err
+		}
+		if m.Time.IsZero() {
+			m.Time = w.Now
+		}
+		at.Depth++
+		w.chain = timeline.Chain(w.chain, &m, w.forms[i].hash)
+		if _, err := w.exec("INSERT INTO message (trunk, depth, hash, says, content, format, role, time, ref) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			at.Trunk, at.Depth, w.chain[:], m.Says[:], content, m.Format, m.Role, m.Time.UnixMicro(), m.Ref); err != nil {
+			return err
+		}
+		w.applied.Places = append(w.applied.Places, at)
+		w.applied.New.Messages++
+		w.point("between statements")
+	}
+	w.tips.put(at.Trunk, tip{w.tenantID, at.Depth, w.chain})
+	return nil
+}
+
+// refer adds a reference to a content, which it stores if it is new.
+func (w *change) refer(f *form) (id int64, err error) {
+	k := contentKey{w.tenantID, f.hash}
+	if id, ok := w.contents.get(k); ok {
+		r, err := w.exec("UPDATE content SET refs = refs + 1 WHERE id = ?", id)
+		if err != nil {
+			return 0, err
+		}
+		if n, err := r.RowsAffected(); err != nil || n == 1 {
+			return id, err
+		}
+	}
+	if f.data == nil {
+		// It is likely to be known, so that compressing it would be in vain.
+		id, found, err := w.number("UPDATE content SET refs = refs + 1 WHERE tenant = ? AND hash = ? RETURNING id", w.tenantID, f.hash[:])
+		if err != nil || found {
+			if found {
+				w.contents.put(k, id)
+			}
+			return id, err
+		}
+		if f.raw == nil && f.hash != timeline.HashOf(nil) {
+			return 0, fmt.Errorf("%w: content %v is missing", timeline.ErrDamaged, f.hash)
+		}
+		if err := f.compress(w.codec); err != nil {
+			return 0, err
+		}
+	}
+	r, err := w.exec("INSERT INTO content (tenant, hash, size, codec, refs, data) VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING",
+		w.tenantID, f.hash[:], int64(len(f.raw)), f.codec, f.data)
+	if err != nil {
+		return 0, err
+	}
+	if n, err := r.RowsAffected(); err != nil {
+		return 0, err
+	} else if n == 1 {
+		if id, err = r.LastInsertId(); err != nil {
+			return 0, err
+		}
+		w.applied.New.Contents++
+		if w.made == nil {
+			w.made = map[int64]bool{}
+		}
+		w.made[id] = true
+	} else {
+		var found bool
+		id, found, err = w.number("UPDATE content SET refs = refs + 1 WHERE tenant = ? AND hash = ? RETURNING id", w.tenantID, f.hash[:])
+		if err == nil && !found {
+			err = fmt.Errorf("%w: content %v is in the way of itself", timeline.ErrDamaged, f.hash)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	w.contents.put(k, id)
+	return id, nil
+}

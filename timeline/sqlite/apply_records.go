@@ -1,0 +1,313 @@
+package sqlite
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// recordPlan is what planRecords found.
+type recordPlan struct {
+	wins []bool // which claims are written
+}
+
+// planRecords decides which claims win, and whether everything that records refer
+// to will be there.
+func (w *change) planRecords() error {
+	if len(w.Put)+len(w.Claim)+len(w.Drop) == 0 {
+		return nil
+	}
+	there := map[timeline.Key]bool{}
+	for _, k := range w.Drop {
+		there[k] = false
+	}
+	var written []*timeline.Record
+	for i := range w.Put {
+		there[timeline.Key{Kind: w.Put[i].Kind, Key: w.Put[i].Key}] = true
+		written = append(written, &w.Put[i])
+	}
+	w.records.wins = make([]bool, len(w.Claim))
+	for i := range w.Claim {
+		k := timeline.Key{Kind: w.Claim[i].Kind, Key: w.Claim[i].Key}
+		is, said := there[k]
+		if !said {
+			id, err := w.recordID(k)
+			if err != nil {
+				return err
+			}
+			is = id != 0
+		}
+		if w.records.wins[i] = !is; !is {
+			there[k] = true
+			written = append(written, &w.Claim[i])
+		}
+	}
+	if err := w.reach(written); err != nil {
+		return err
+	}
+	return w.supply(written)
+}
+
+// recordID is the id of a record, 0 where there is none.
+func (w *change) recordID(k timeline.Key) (int64, error) {
+	if w.isNew && w.conv.id == 0 {
+		return 0, nil
+	}
+	id, _, err := w.number("SELECT id FROM record WHERE conversation = ? AND kind = ? AND key = ?", w.conv.id, k.Kind, k.Key)
+	return id, err
+}
+
+// reach makes sure that the conversation will have used, or passed, the places of
+// records.
+func (w *change) reach(written []*timeline.Record) error {
+	var way map[int64][2]int64 // first and last depth by trunk, when the change is done
+	for _, r := range written {
+		if r.At == (timeline.Place{}) || r.At == timeline.AtHead() {
+			continue
+		}
+		if way == nil {
+			var err error
+			if way, err = w.way(); err != nil {
+				return err
+			}
+		}
+		part, ok := way[r.At.Trunk]
+		if !ok {
+			if last, used := w.conv.used[r.At.Trunk]; used {
+				origin, err := w.origin(r.At.Trunk)
+				if err != nil {
+					return err
+				}
+				part, ok = [2]int64{origin.Depth + 1, last}, true
+			}
+		}
+		if !ok || r.At.Depth < part[0] || r.At.Depth > part[1] {
+			return fmt.Errorf("%w: %v, of record %s %q", timeline.ErrNoPlace, r.At, r.Kind, r.Key)
+		}
+	}
+	return nil
+}
+
+// way is the part of every trunk that leads to where the head will be, as far as it
+// is known before anything is written, with what was used of them before.
+func (w *change) way() (map[int64][2]int64, error) {
+	way := map[int64][2]int64{}
+	if w.Stay {
+		return way, nil
+	}
+	p := w.last
+	if w.known < len(w.Messages) {
+		n := int64(len(w.Messages) - w.known)
+		if w.extend {
+			p.Depth += n
+		} else {
+			// The number of a trunk that is yet to begin.
+			next, _, err := w.number("SELECT seq FROM sqlite_sequence WHERE name = 'trunk'")
+			if err != nil {
+				return nil, err
+			}
+			way[next+1] = [2]int64{p.Depth + 1, p.Depth + n}
+		}
+	}
+	for p.Trunk != 0 {
+		origin, err := w.origin(p.Trunk)
+		if err != nil {
+			return nil, err
+		}
+		way[p.Trunk] = [2]int64{origin.Depth + 1, max(p.Depth, w.conv.used[p.Trunk])}
+		p = origin
+	}
+	return way, nil
+}
+
+// supply makes sure that the contents of records will be there.
+func (w *change) supply(written []*timeline.Record) error {
+	for _, r := range written {
+		for _, h := range r.Contents {
+			given := func(f form) bool { return f.hash == h }
+			if slices.ContainsFunc(w.extra, given) || slices.ContainsFunc(w.forms, given) {
+				continue
+			}
+			_, found, err := w.number("SELECT 1 FROM content WHERE tenant = ? AND hash = ?", w.tenantID, h[:])
+			if err != nil {
+				return err
+			}
+			if !found {
+				return fmt.Errorf("%w: %v, of record %s %q", timeline.ErrNoContent, h, r.Kind, r.Key)
+			}
+		}
+	}
+	return nil
+}
+
+func (w *change) writeRecords() error {
+	for _, k := range w.Drop {
+		id, err := w.recordID(k)
+		if err != nil {
+			return err
+		}
+		if id == 0 {
+			continue
+		}
+		if err := w.dropContents(id); err != nil {
+			return err
+		}
+		if _, err := w.exec("DELETE FROM record WHERE id = ?", id); err != nil {
+			return err
+		}
+	}
+	for i := range w.Put {
+		if err := w.writeRecord(&w.Put[i]); err != nil {
+			return err
+		}
+	}
+	for i := range w.Claim {
+		r := &w.Claim[i]
+		if w.records.wins[i] {
+			if err := w.writeRecord(r); err != nil {
+				return err
+			}
+		}
+		stands, err := w.readRecords(w.conv.id, r.Kind, r.Key)
+		if err != nil {
+			return err
+		}
+		if len(stands) != 1 {
+			return fmt.Errorf("%w: record %s %q is there %d times", timeline.ErrDamaged, r.Kind, r.Key, len(stands))
+		}
+		w.applied.Claimed = append(w.applied.Claimed, stands[0])
+	}
+	return nil
+}
+
+func (w *change) writeRecord(r *timeline.Record) error {
+	id, err := w.recordID(timeline.Key{Kind: r.Kind, Key: r.Key})
+	if err != nil {
+		return err
+	}
+	at, data := r.At, r.Data
+	if at == timeline.AtHead() {
+		at = w.conv.head
+	}
+	if data == nil {
+		data = []byte{}
+	}
+	if id != 0 {
+		if err := w.dropContents(id); err != nil {
+			return err
+		}
+		_, err = w.exec("UPDATE record SET trunk = ?, depth = ?, time = ?, data = ? WHERE id = ?",
+			at.Trunk, at.Depth, w.micro(r.Time), data, id)
+	} else {
+		id, err = w.insert("INSERT INTO record (tenant, conversation, kind, key, trunk, depth, time, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			w.tenantID, w.conv.id, r.Kind, r.Key, at.Trunk, at.Depth, w.micro(r.Time), data)
+	}
+	if err != nil {
+		return err
+	}
+	for n, h := range r.Contents {
+		f := &form{hash: h}
+		if i := slices.IndexFunc(w.extra, func(f form) bool { return f.hash == h }); i >= 0 {
+			f = &w.extra[i]
+		}
+		content, err := w.refer(f)
+		if err != nil {
+			return err
+		}
+		if _, err := w.exec("INSERT INTO record_content (record, n, content) VALUES (?, ?, ?)", id, int64(n), content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropContents takes a record's references away, at the end of the change.
+func (w *change) dropContents(record int64) error {
+	err := w.each("SELECT content FROM record_content WHERE record = ?", func(r *rows) {
+		w.release = append(w.release, r.int(0))
+	}, record)
+	if err != nil {
+		return err
+	}
+	_, err = w.exec("DELETE FROM record_content WHERE record = ?", record)
+	return err
+}
+
+// settle lets go of what the change no longer refers to.
+func (w *change) settle() error {
+	if len(w.release) == 0 {
+		return nil
+	}
+	gone := false
+	for _, id := range w.release {
+		last, _, err := w.unrefer(w.tenantID, id)
+		if err != nil {
+			return err
+		}
+		if last {
+			gone = true
+			if w.made[id] {
+				w.applied.New.Contents--
+			}
+		}
+	}
+	if gone {
+		return w.raiseEpoch()
+	}
+	return nil
+}
+
+// unrefer takes a reference away, and the content with the last one; it tells how
+// many bytes went.
+func (w *writer) unrefer(tenant, id int64) (last bool, size int64, err error) {
+	refs, found, err := w.number("UPDATE content SET refs = refs - 1 WHERE id = ? AND tenant = ? RETURNING refs", id, tenant)
+	if err == nil && !found {
+		err = fmt.Errorf("%w: a content that is referred to is missing", timeline.ErrDamaged)
+	}
+	if err != nil || refs > 0 {
+		return false, 0, err
+	}
+	_, err = w.one("DELETE FROM content WHERE id = ? RETURNING hash, size", func(r *rows) {
+		w.contents.drop(contentKey{tenant, timeline.Hash(r.bytes(0))})
+		size = r.int(1)
+	}, id)
+	return true, size, err
+}
+
+// raiseEpoch has other processes forget the numbers that they remember.
+func (w *writer) raiseEpoch() error {
+	epoch, found, err := w.number("UPDATE setting SET value = value + 1 WHERE name = 'epoch' RETURNING value")
+	if err == nil && !found {
+		err = fmt.Errorf("%w: it has no epoch", timeline.ErrDamaged)
+	}
+	w.epoch = epoch
+	return err
+}
+
+// readRecords reads a conversation's records of a kind; an empty key means all.
+func (c *conn) readRecords(conversation int64, kind, key string) ([]timeline.Record, error) {
+	which, args := " WHERE r.conversation = ? AND r.kind = ?", []any{conversation, kind}
+	if key != "" {
+		which, args = which+" AND r.key = ?", append(args, key)
+	}
+	records := []timeline.Record{}
+	index := map[int64]int{} // by id
+	err := c.each("SELECT r.id, r.key, r.trunk, r.depth, r.time, r.data FROM record r"+which+" ORDER BY r.id", func(r *rows) {
+		index[r.int(0)] = len(records)
+		records = append(records, timeline.Record{
+			Kind: kind, Key: r.text(1), At: timeline.Place{Trunk: r.int(2), Depth: r.int(3)},
+			Time: time.UnixMicro(r.int(4)).UTC(), Data: r.bytes(5),
+		})
+	}, args...)
+	if err != nil {
+		return nil, err
+	}
+	return records, c.each(`SELECT r.id, c.hash FROM record r JOIN record_content rc ON rc.record = r.id JOIN content c ON c.id = rc.content`+
+		which+" ORDER BY r.id, rc.n", func(r *rows) {
+		if i, ok := index[r.int(0)]; ok {
+			records[i].Contents = append(records[i].Contents, timeline.Hash(r.bytes(1)))
+		}
+	}, args...)
+}

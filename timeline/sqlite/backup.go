@@ -1,0 +1,68 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// Backup implements timeline.Store. The copy is of one moment and without gaps; it
+// can be put in the place of oriel.db as it is.
+func (s *Store) Backup(ctx context.Context, path string) error {
+	c, err := s.own(ctx)
+	if err != nil {
+		return explain("back up", s.path, err)
+	}
+	return errors.Join(s.backup(ctx, c, path), c.close())
+}
+
+// own opens a connection that is the caller's alone: for work that ctx may cut off.
+func (s *Store) own(ctx context.Context) (*conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		return nil, timeline.ErrClosed
+	}
+	return s.openReader()
+}
+
+func (s *Store) backup(ctx context.Context, c *conn, path string) (err error) {
+	// SQLite writes into a file that is there and empty; making it first gives it
+	// its mode, and leaves one that somebody else has made alone.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return &Error{"back up to", path, err, "choose another name, or remove the file: a backup is never overwritten"}
+	}
+	if err != nil {
+		return explain("back up to", path, err)
+	}
+	defer func() {
+		if err = explain("back up to", path, errors.Join(err, f.Close())); err != nil {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}()
+	// VACUUM INTO writes a file, which query_only forbids.
+	if err := c.run("PRAGMA query_only=0"); err != nil {
+		return err
+	}
+	vacuum, err := c.prepare("VACUUM INTO ?")
+	if err != nil {
+		return err
+	}
+	if _, err := vacuum.ExecContext(ctx, vacuum.bind([]any{path})); err != nil {
+		return fmt.Errorf("copy %s: %w", s.path, err)
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}

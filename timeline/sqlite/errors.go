@@ -1,0 +1,119 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// Errors that come from where the file lies.
+var (
+	// ErrFull: the disk, or the quota, has no room.
+	ErrFull = errors.New("no space left for the history")
+	// ErrReadOnly: the folder or the file cannot be written to.
+	ErrReadOnly = errors.New("the history cannot be written to")
+	// ErrBusy: another process kept the history locked for longer than ten
+	// seconds.
+	ErrBusy = errors.New("another process keeps the history locked")
+)
+
+// Error tells what failed, where, and what can be done about it.
+type Error struct {
+	Op   string // what was tried: "open", "write"
+	Path string // of the database
+	Err  error
+	Hint string // may be empty
+}
+
+func (e *Error) Error() string {
+	s := fmt.Sprintf("%s %s: %v", e.Op, e.Path, e.Err)
+	if e.Hint != "" {
+		s += " (" + e.Hint + ")"
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+const (
+	hintDamaged  = "see what is whole with `oriel verify`, or put a backup in its place; the file was left as it is"
+	hintForeign  = "it is not a history of Oriel: choose another data folder, or move the file away"
+	hintNewer    = "use the version of Oriel that wrote it, or a later one; the file was left as it is"
+	hintReadOnly = "make the folder and the files in it writable for this user, or choose another data folder"
+	hintFull     = "make room on that disk; what was stored is whole, and writing goes on as soon as there is space"
+	hintDisk     = "look into the system's log, and whether a quota is used up; then run `oriel verify`"
+	hintBusy     = "find the process that holds it, such as a backup or a shell with an open transaction"
+)
+
+// explain makes an error of SQLite or the file system one that a person can use.
+// Errors of timeline and contexts pass as they are.
+func explain(op, path string, err error) error {
+	var known *Error
+	var se *sqlite.Error
+	switch {
+	case err == nil, errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.As(err, &se):
+		return &Error{op, path, fmt.Errorf("%w: %w", kind(se.Code()), err), hint(kind(se.Code()))}
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return &Error{op, path, fmt.Errorf("%w: %w", ErrReadOnly, err), hintReadOnly}
+	case errors.Is(err, syscall.ENOSPC):
+		return &Error{op, path, fmt.Errorf("%w: %w", ErrFull, err), hintFull}
+	}
+	return err
+}
+
+var (
+	errDisk   = errors.New("the disk failed")
+	errSQLite = errors.New("SQLite failed")
+)
+
+func kind(code int) error {
+	switch code & 0xff {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT:
+		return timeline.ErrDamaged
+	case sqlite3.SQLITE_FULL:
+		return ErrFull
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
+		return ErrBusy
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_AUTH:
+		return ErrReadOnly
+	case sqlite3.SQLITE_IOERR:
+		// A full disk comes as an I/O error where it is the log's index that
+		// cannot grow.
+		if code == sqlite3.SQLITE_IOERR_SHMSIZE {
+			return ErrFull
+		}
+		return errDisk
+	}
+	return errSQLite
+}
+
+func hint(kind error) string {
+	switch kind {
+	case timeline.ErrDamaged:
+		return hintDamaged
+	case ErrFull:
+		return hintFull
+	case ErrBusy:
+		return hintBusy
+	case ErrReadOnly:
+		return hintReadOnly
+	case errDisk:
+		return hintDisk
+	}
+	return ""
+}
+
+// isBusy reports whether to try again is worth it.
+func isBusy(err error) bool {
+	var se *sqlite.Error
+	return errors.As(err, &se) && kind(se.Code()) == ErrBusy
+}

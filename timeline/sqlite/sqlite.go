@@ -1,0 +1,145 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// Sync is what an acknowledged change survives.
+type Sync int
+
+const (
+	// Normal, the default: the death of the process at any moment. The loss of
+	// power may cost the last moments, never the file.
+	Normal Sync = iota
+	// Full: the loss of power, too. A commit waits for the disk.
+	Full
+)
+
+// Options of a store; the zero value is good.
+type Options struct {
+	Sync Sync
+}
+
+// Store is a timeline.Store over a data folder.
+type Store struct {
+	path  string // of the database
+	sync  Sync
+	codec *codecs
+	write writer
+
+	mu     sync.Mutex // protects all below
+	closed bool
+	idle   []*conn // for reading
+}
+
+var _ timeline.Store = (*Store)(nil)
+
+// fileName is the database within the data folder.
+const fileName = "oriel.db"
+
+// Open opens the history in a data folder, and makes both where they are missing.
+// A file that is damaged or somebody else's is timeline.ErrDamaged, one of a newer
+// version timeline.ErrNewer; neither is written to.
+func Open(ctx context.Context, dir string, o Options) (*Store, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, fileName)
+	if err := ready(ctx, path); err != nil {
+		return nil, explain("open", path, err)
+	}
+	s := &Store{path: path, sync: o.Sync, codec: newCodecs()}
+	if err := s.openWriter(); err != nil {
+		return nil, explain("open", path, err)
+	}
+	return s, nil
+}
+
+// maxIdle is how many connections for reading are kept; each holds a page cache.
+const maxIdle = 8
+
+// reader takes a connection for reading. There is no limit to how many are out, so
+// that who reads in a visit never waits for itself.
+func (s *Store) reader(ctx context.Context) (*conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, timeline.ErrClosed
+	}
+	if n := len(s.idle); n > 0 {
+		c := s.idle[n-1]
+		s.idle = s.idle[:n-1]
+		s.mu.Unlock()
+		return c, nil
+	}
+	s.mu.Unlock()
+	return s.openReader()
+}
+
+func (s *Store) openReader() (*conn, error) {
+	c, err := connect(s.path, "mode=rw")
+	if err != nil {
+		return nil, err
+	}
+	for _, pragma := range []string{"PRAGMA busy_timeout=10000", "PRAGMA query_only=1", "PRAGMA cache_size=-4000"} {
+		if err := c.run(pragma); err != nil {
+			return nil, errors.Join(err, c.close())
+		}
+	}
+	return c, nil
+}
+
+// release gives a connection back. One that failed is not used again.
+func (s *Store) release(c *conn, failed bool) error {
+	s.mu.Lock()
+	if !failed && !s.closed && len(s.idle) < maxIdle {
+		s.idle = append(s.idle, c)
+		s.mu.Unlock()
+		return nil
+	}
+	s.mu.Unlock()
+	return c.close()
+}
+
+// view runs read on a snapshot of the history.
+func (s *Store) view(ctx context.Context, read func(*conn) error) error {
+	c, err := s.reader(ctx)
+	if err != nil {
+		return explain("read", s.path, err)
+	}
+	if _, err := c.exec("BEGIN"); err != nil {
+		return explain("read", s.path, errors.Join(err, s.release(c, true)))
+	}
+	err = read(c)
+	_, end := c.exec("ROLLBACK")
+	return explain("read", s.path, errors.Join(err, s.release(c, end != nil)))
+}
+
+// Close implements timeline.Store. It waits for changes that are under way.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	idle := s.idle
+	s.idle = nil
+	s.mu.Unlock()
+	var errs []error
+	for _, c := range idle {
+		errs = append(errs, c.close())
+	}
+	errs = append(errs, s.closeWriter())
+	s.codec.close()
+	return explain("close", s.path, errors.Join(errs...))
+}

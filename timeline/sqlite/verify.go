@@ -1,0 +1,262 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// Verify implements timeline.Store. It looks at one state of the file, while others
+// write.
+func (s *Store) Verify(ctx context.Context, report func(timeline.Problem)) error {
+	c, err := s.own(ctx)
+	if err != nil {
+		return explain("verify", s.path, err)
+	}
+	v := verifier{conn: c, ctx: ctx, codec: s.codec, report: report, refs: map[int64]int64{}, tenants: map[int64]string{}}
+	return explain("verify", s.path, errors.Join(v.run(), c.close()))
+}
+
+// verifier checks a whole file.
+type verifier struct {
+	*conn
+	ctx     context.Context
+	codec   *codecs
+	report  func(timeline.Problem)
+	refs    map[int64]int64 // counted, by content
+	tenants map[int64]string
+}
+
+func (v *verifier) problem(tenant int64, conversation string, at timeline.Place, format string, args ...any) {
+	v.report(timeline.Problem{Tenant: v.tenants[tenant], Conversation: conversation, Place: at, What: fmt.Sprintf(format, args...)})
+}
+
+func (v *verifier) run() error {
+	if _, err := v.exec("BEGIN"); err != nil {
+		return err
+	}
+	for _, step := range []func() error{v.structure, v.names, v.trunks, v.variants, v.conversations, v.records, v.contents} {
+		if err := step(); err != nil {
+			return err
+		}
+		if err := v.ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scan is each for a query that may take long.
+func (v *verifier) scan(query string, row func(*rows) error, args ...any) error {
+	r, err := v.queryContext(v.ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	for r.next() {
+		if err := errors.Join(v.ctx.Err(), row(r)); err != nil {
+			return errors.Join(err, r.close())
+		}
+	}
+	return r.close()
+}
+
+// structure asks SQLite about its own.
+func (v *verifier) structure() error {
+	err := v.scan("PRAGMA integrity_check", func(r *rows) error {
+		if what := r.text(0); what != "ok" {
+			v.problem(0, "", timeline.Place{}, "the file is damaged: %s", what)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return v.scan("PRAGMA foreign_key_check", func(r *rows) error {
+		v.problem(0, "", timeline.Place{}, "a row of %s refers to one of %s that is not there", r.text(0), r.text(2))
+		return nil
+	})
+}
+
+func (v *verifier) names() error {
+	return v.scan("SELECT id, name FROM tenant", func(r *rows) error {
+		v.tenants[r.int(0)] = r.text(1)
+		return nil
+	})
+}
+
+// trunk is a row of that table.
+type trunk struct {
+	id, tenant int64
+	origin     timeline.Place
+	says       timeline.Hash
+	used       int64 // the deepest that a conversation used
+}
+
+// trunks walks every trunk, and with it every chain.
+func (v *verifier) trunks() error {
+	var all []trunk
+	err := v.scan(`SELECT t.id, t.tenant, t.origin, t.origin_depth, t.says,
+		(SELECT coalesce(max(depth), 0) FROM conversation_trunk WHERE trunk = t.id) FROM trunk t ORDER BY t.id`, func(r *rows) error {
+		t := trunk{id: r.int(0), tenant: r.int(1), origin: timeline.Place{Trunk: r.int(2), Depth: r.int(3)}, used: r.int(5)}
+		copy(t.says[:], r.bytes(4))
+		all = append(all, t)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		if err := v.trunk(&all[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *verifier) trunk(t *trunk) error {
+	var before timeline.Hash
+	if t.origin != (timeline.Place{}) {
+		found, err := v.one("SELECT m.hash FROM trunk t JOIN message m ON m.trunk = t.id WHERE t.id = ? AND t.tenant = ? AND m.depth = ?", func(r *rows) {
+			copy(before[:], r.bytes(0))
+		}, t.origin.Trunk, t.tenant, t.origin.Depth)
+		if err != nil {
+			return err
+		}
+		if !found || t.origin.Trunk >= t.id {
+			v.problem(t.tenant, "", t.origin, "trunk %d begins where nothing is", t.id)
+		}
+	}
+	at := timeline.Place{Trunk: t.id, Depth: t.origin.Depth}
+	err := v.scan(`SELECT m.depth, m.hash, m.says, m.content, m.format, m.role, m.time, m.ref, c.hash, c.tenant
+		FROM message m LEFT JOIN content c ON c.id = m.content WHERE m.trunk = ? ORDER BY m.depth`, func(r *rows) error {
+		at.Depth++
+		if r.int(0) != at.Depth {
+			v.problem(t.tenant, "", at, "messages up to %d are missing", r.int(0)-1)
+			at.Depth = r.int(0)
+		}
+		v.refs[r.int(3)]++
+		var content, chain timeline.Hash
+		copy(content[:], r.bytes(8))
+		copy(chain[:], r.bytes(1))
+		m := timeline.Message{Format: r.text(4), Role: r.text(5), Time: time.UnixMicro(r.int(6)), Ref: r.text(7)}
+		copy(m.Says[:], r.bytes(2))
+		switch {
+		case r.bytes(8) == nil:
+			v.problem(t.tenant, "", at, "its content is missing")
+		case r.int(9) != t.tenant:
+			v.problem(t.tenant, "", at, "its content belongs to another tenant")
+		case timeline.Chain(before, &m, content) != chain:
+			v.problem(t.tenant, "", at, "the chain is broken: the message, or one before it, is not what was stored")
+		}
+		if at.Depth == t.origin.Depth+1 && m.Says != t.says {
+			v.problem(t.tenant, "", at, "the trunk is not found by its first message")
+		}
+		before = chain
+		return nil
+	}, t.id)
+	if err == nil && (at.Depth == t.origin.Depth || t.used != at.Depth) {
+		v.problem(t.tenant, "", at, "conversations use the trunk up to depth %d", t.used)
+	}
+	return err
+}
+
+func (v *verifier) variants() error {
+	last, n := timeline.Place{}, int64(0)
+	return v.scan(`SELECT v.trunk, v.depth, v.n, v.content, t.tenant, c.tenant FROM variant v
+		LEFT JOIN trunk t ON t.id = v.trunk LEFT JOIN content c ON c.id = v.content ORDER BY v.trunk, v.depth, v.n`, func(r *rows) error {
+		at := timeline.Place{Trunk: r.int(0), Depth: r.int(1)}
+		if at != last {
+			last, n = at, 0
+		}
+		if n++; r.int(2) != n {
+			v.problem(r.int(4), "", at, "form %d is missing", n)
+			n = r.int(2)
+		}
+		if r.int(4) != r.int(5) {
+			v.problem(r.int(4), "", at, "the content of form %d is missing", n)
+		}
+		v.refs[r.int(3)]++
+		return nil
+	})
+}
+
+func (v *verifier) conversations() error {
+	err := v.scan(`SELECT c.tenant, c.name, c.trunk, c.depth, c.revision, coalesce(u.depth, 0) FROM conversation c
+		LEFT JOIN conversation_trunk u ON u.conversation = c.id AND u.trunk = c.trunk`, func(r *rows) error {
+		head := timeline.Place{Trunk: r.int(2), Depth: r.int(3)}
+		if head != (timeline.Place{}) && (head.Depth < 1 || r.int(5) < head.Depth) {
+			v.problem(r.int(0), r.text(1), head, "the head is not among what the conversation used")
+		}
+		if r.int(4) < 1 {
+			v.problem(r.int(0), r.text(1), head, "its revision is %d", r.int(4))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return v.scan(`SELECT c.tenant, c.name, u.trunk, u.depth, m.depth, t.tenant, t.origin, t.origin_depth, coalesce(b.depth, 0)
+		FROM conversation_trunk u JOIN conversation c ON c.id = u.conversation LEFT JOIN trunk t ON t.id = u.trunk
+		LEFT JOIN message m ON m.trunk = u.trunk AND m.depth = u.depth
+		LEFT JOIN conversation_trunk b ON b.conversation = u.conversation AND b.trunk = t.origin`, func(r *rows) error {
+		at := timeline.Place{Trunk: r.int(2), Depth: r.int(3)}
+		if r.int(0) != r.int(5) || r.row[4] == nil {
+			v.problem(r.int(0), r.text(1), at, "the conversation used a place that is not there")
+		} else if r.int(6) != 0 && r.int(8) < r.int(7) {
+			v.problem(r.int(0), r.text(1), at, "the way to what the conversation used is not held")
+		}
+		return nil
+	})
+}
+
+func (v *verifier) records() error {
+	err := v.scan(`SELECT c.tenant, c.name, r.kind, r.key, r.trunk, r.depth, coalesce(u.depth, 0), t.origin_depth, r.tenant
+		FROM record r JOIN conversation c ON c.id = r.conversation
+		LEFT JOIN conversation_trunk u ON u.conversation = c.id AND u.trunk = r.trunk LEFT JOIN trunk t ON t.id = r.trunk`, func(r *rows) error {
+		at := timeline.Place{Trunk: r.int(4), Depth: r.int(5)}
+		if at != (timeline.Place{}) && (at.Depth > r.int(6) || at.Depth <= r.int(7)) {
+			v.problem(r.int(0), r.text(1), at, "record %s %q belongs to a place that the conversation has not used", r.text(2), r.text(3))
+		}
+		if r.int(0) != r.int(8) {
+			v.problem(r.int(0), r.text(1), at, "record %s %q belongs to another tenant", r.text(2), r.text(3))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return v.scan(`SELECT x.content, r.tenant, r.kind, r.key, c.tenant FROM record_content x
+		LEFT JOIN record r ON r.id = x.record LEFT JOIN content c ON c.id = x.content`, func(r *rows) error {
+		v.refs[r.int(0)]++
+		if r.int(1) != r.int(4) {
+			v.problem(r.int(1), "", timeline.Place{}, "a content of record %s %q is missing", r.text(2), r.text(3))
+		}
+		return nil
+	})
+}
+
+// contents expands every content, and compares the counts of references.
+func (v *verifier) contents() error {
+	var buffer []byte
+	return v.scan("SELECT id, tenant, hash, size, codec, refs, data FROM content", func(r *rows) error {
+		var h timeline.Hash
+		copy(h[:], r.bytes(2))
+		raw, err := v.codec.expand(r.int(4), r.int(3), r.bytes(6), buffer)
+		switch {
+		case err != nil:
+			v.problem(r.int(1), "", timeline.Place{}, "content %v: %v", h, err)
+		case timeline.HashOf(raw) != h:
+			v.problem(r.int(1), "", timeline.Place{}, "content %v has other bytes", h)
+		}
+		if n := v.refs[r.int(0)]; n != r.int(5) {
+			v.problem(r.int(1), "", timeline.Place{}, "content %v counts %d references and has %d", h, r.int(5), n)
+		}
+		if r.int(4) != codecRaw && err == nil {
+			buffer = raw
+		}
+		return nil
+	})
+}

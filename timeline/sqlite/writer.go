@@ -1,0 +1,236 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"modernc.org/sqlite"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// writer is the one connection that writes. Who finds it free takes it and works on
+// the spot; who comes meanwhile waits in a queue, from which the one at work takes
+// everything into its transaction before it commits. Then it hands the connection
+// to the first of those who came too late for that.
+type writer struct {
+	mu     sync.Mutex // protects busy, closed and queue
+	busy   bool
+	closed bool
+	queue  []*task
+
+	// All below belongs to who has the connection.
+	*conn
+	file sqlite.FileControl
+	// seen is the pager's number for what is in the caches of this process.
+	seen  uint32
+	epoch int64
+	last  int // how many changes the last transaction had
+
+	tenants       *cache[string, int64]
+	contents      *cache[contentKey, int64]
+	tips          *cache[int64, tip]
+	conversations *cache[conversationKey, *conversation]
+
+	uncleared time.Time // when deleted bytes could not be cleared from the log
+
+	// locked is set while a transaction is open that has looked for the changes
+	// of others: none can come then.
+	locked atomic.Bool
+	// foreign counts changes by others and deletions: Changed.
+	foreign atomic.Int64
+
+	// fail is called at the points of a transaction where tests end the process.
+	fail func(point string)
+}
+
+type contentKey struct {
+	tenant int64
+	hash   timeline.Hash
+}
+
+type conversationKey struct {
+	tenant int64
+	name   string
+}
+
+// tip is the last message of a trunk, as the writer remembers it.
+type tip struct {
+	tenant int64
+	depth  int64
+	chain  timeline.Hash
+}
+
+// conversation is one as the writer remembers it.
+type conversation struct {
+	id       int64
+	head     timeline.Place
+	revision int64
+	// used is conversation_trunk: the deepest place of every trunk that it used,
+	// or passed on the way.
+	used map[int64]int64
+}
+
+// openWriter makes the connection for writing ready.
+func (s *Store) openWriter() error {
+	c, err := connect(s.path, "mode=rw")
+	if err != nil {
+		return err
+	}
+	w := &s.write
+	w.conn = c
+	level := "NORMAL"
+	if s.sync == Full {
+		level = "FULL"
+	}
+	for _, pragma := range []string{
+		"PRAGMA busy_timeout=10000",
+		"PRAGMA foreign_keys=1",
+		"PRAGMA secure_delete=1",
+		"PRAGMA synchronous=" + level,
+		"PRAGMA journal_mode=WAL",
+		"PRAGMA journal_size_limit=67108864",
+		"PRAGMA cache_size=-16000",
+		"PRAGMA temp_store=MEMORY",
+		// A file that cannot be written to is found now, not at the first change.
+		"BEGIN IMMEDIATE",
+		"UPDATE setting SET value = value",
+		"ROLLBACK",
+		// From here on we wait ourselves, for as long as the caller wants to.
+		"PRAGMA busy_timeout=0",
+	} {
+		if err := c.run(pragma); err != nil {
+			return errors.Join(err, c.close())
+		}
+	}
+	var ok bool
+	if w.file, ok = c.Conn.(sqlite.FileControl); !ok {
+		return errors.Join(fmt.Errorf("the SQLite driver's %T cannot do what it could", c.Conn), c.close())
+	}
+	w.tenants = newCache[string, int64](1 << 10)
+	w.contents = newCache[contentKey, int64](1 << 14)
+	w.tips = newCache[int64, tip](1 << 12)
+	w.conversations = newCache[conversationKey, *conversation](1 << 10)
+	return nil
+}
+
+// begin opens a transaction that may write, and forgets what others have changed.
+func (w *writer) begin(ctx context.Context) error {
+	start := time.Now()
+	for delay := 50 * time.Microsecond; ; delay = min(2*delay, 10*time.Millisecond) {
+		_, err := w.exec("BEGIN IMMEDIATE")
+		if err == nil {
+			break
+		}
+		if !isBusy(err) || time.Since(start) > busyTimeout {
+			return err
+		}
+		if err := pause(ctx, delay); err != nil {
+			return err
+		}
+	}
+	if err := w.refresh(); err != nil {
+		w.rollback()
+		return err
+	}
+	w.locked.Store(true)
+	return nil
+}
+
+// refresh forgets what may have changed since this process wrote last. There must be
+// a transaction, or have been one just now.
+func (w *writer) refresh() error {
+	now, err := w.file.FileControlDataVersion("main")
+	if err != nil || now == w.seen {
+		return err
+	}
+	epoch, _, err := w.number("SELECT value FROM setting WHERE name = 'epoch'")
+	if err != nil {
+		return err
+	}
+	w.conversations.clear()
+	w.tips.clear()
+	if epoch != w.epoch {
+		w.contents.clear()
+	}
+	w.epoch, w.seen = epoch, now
+	w.foreign.Add(1)
+	return nil
+}
+
+func (w *writer) commit() error {
+	w.locked.Store(false)
+	if _, err := w.exec("COMMIT"); err != nil {
+		w.rollback()
+		return err
+	}
+	var err error
+	if w.seen, err = w.file.FileControlDataVersion("main"); err != nil {
+		w.forget() // it is committed all the same
+	}
+	return nil
+}
+
+// rollback undoes the transaction, of which caches may know.
+func (w *writer) rollback() {
+	w.locked.Store(false)
+	_, _ = w.exec("ROLLBACK") // SQLite has often done it already
+	w.forget()
+}
+
+// forget empties the caches.
+func (w *writer) forget() {
+	w.tenants.clear()
+	w.contents.clear()
+	w.tips.clear()
+	w.conversations.clear()
+}
+
+func (w *writer) point(name string) {
+	if w.fail != nil {
+		w.fail(name)
+	}
+}
+
+// Changed implements timeline.Store.
+func (s *Store) Changed(ctx context.Context) (int64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	w := &s.write
+	w.mu.Lock()
+	if !w.closed && w.busy && w.locked.Load() {
+		// Our own transaction keeps all others out, and has looked.
+		defer w.mu.Unlock()
+		return w.foreign.Load(), nil
+	}
+	w.mu.Unlock()
+	err := w.perform(&task{ctx: ctx, alone: func() error {
+		if _, _, err := w.number("PRAGMA data_version"); err != nil {
+			return err
+		}
+		return w.refresh()
+	}})
+	return w.foreign.Load(), explain("read", s.path, err)
+}
+
+// closeWriter waits for its turn and closes the connection.
+func (s *Store) closeWriter() error {
+	w := &s.write
+	return w.perform(&task{ctx: context.Background(), alone: func() error {
+		w.mu.Lock()
+		w.closed = true
+		rest := w.queue
+		w.queue = nil
+		w.mu.Unlock()
+		for _, t := range rest {
+			t.err = timeline.ErrClosed
+			t.wake <- false
+		}
+		return w.close()
+	}})
+}

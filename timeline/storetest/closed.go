@@ -1,0 +1,31 @@
+package storetest
+
+import (
+	"context"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// afterClose is what every method answers, by its name.
+func afterClose(s timeline.Store) map[string]error {
+	errs := map[string]error{}
+	_, errs["Apply"] = s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Now: noon})
+	_, errs["Conversation"] = s.Conversation(ctx, timeline.Local, "c")
+	_, errs["Conversations"] = s.Conversations(ctx, timeline.Local)
+	_, errs["Heads"] = s.Heads(ctx, timeline.Local, "c")
+	errs["Messages"] = s.Messages(ctx, timeline.Local, timeline.Place{}, 1, 2, true, func(*timeline.Entry) error { return nil })
+	_, _, errs["Under"] = s.Under(ctx, timeline.Local, timeline.Place{}, timeline.Hash{})
+	_, errs["Content"] = s.Content(ctx, timeline.Local, timeline.Hash{})
+	_, errs["Records"] = s.Records(ctx, timeline.Local, "c", "k", "")
+	_, errs["Delete"] = s.Delete(ctx, timeline.Local, "c")
+	_, errs["Changed"] = s.Changed(ctx)
+	errs["Verify"] = s.Verify(ctx, func(timeline.Problem) {})
+	_, errs["Stats"] = s.Stats(ctx, timeline.Local)
+	errs["Backup"] = s.Backup(ctx, "nowhere")
+	return errs
+}
+
+// closedStore is a store that the case has closed, so that nothing is left to check.
+type closedStore struct{ timeline.Store }
+
+func (closedStore) Verify(context.Context, func(timeline.Problem)) error { return nil }
