@@ -2,58 +2,34 @@ package oriel
 
 import (
 	"cmp"
+	"container/list"
 	"context"
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"math/rand/v2"
 	"sync"
+	"sync/atomic"
+	"time"
 
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
 
 // Conversation is a history of items and a window on it. Ids of items are sequence
 // numbers: the first is 1, each is one higher than the one before, also after
-// Clear. It is safe for concurrent use.
+// Clear. It is safe for concurrent use, and several processes may use the same one.
 type Conversation struct {
 	id     string
 	engine *Engine
+	// begun: the store has it, or had it once.
+	begun atomic.Bool
+	// place is where it stands among the engine's conversations that were used
+	// last; the engine's mutex protects it.
+	place *list.Element
 
 	mu sync.Mutex // protects what follows
-	// history has every item, whole, as it came; item i stands at i−1. All that
-	// ever changes is whether an item is pinned.
-	history []Item
-	// window shows some of them. What is held is starred in it, too.
-	window *window.Items
-	held   map[int64]bool
-	// query is the vector of the newest query, for relevance.
-	query []float32
-
-	tracker window.StateTracker
-	sizer   window.Sizer
-	// override is the size that the user wants; 0 for none.
-	override int
-	// cleared is the newest item that Clear took out of view.
-	cleared int64
-
-	// plans are those that left something out, by number.
-	plans    []record
-	lastPlan int64
-}
-
-func newConversation(e *Engine, id string) *Conversation {
-	c := &Conversation{id: id, engine: e, held: map[int64]bool{}, sizer: window.Sizer{Base: e.config.MaxTokens}}
-	c.window = c.emptyWindow(e.bounded(e.config.MaxTokens), e.config.MaxItems)
-	return c
-}
-
-func (c *Conversation) emptyWindow(maxTokens, maxItems int) *window.Items {
-	o := &c.engine.config
-	w := window.NewItems(window.ItemsOptions{
-		Policy: window.ItemPolicy(o.Policy), MaxTokens: maxTokens, MaxItems: maxItems, Weights: o.Weights,
-		NoAutoFlags: o.NoAutoFlags, Count: o.Count, Now: o.Now,
-	})
-	w.SetQuery(c.query)
-	return w
+	// present is nil while nobody needs it.
+	present *present
 }
 
 // ID is the conversation's id.
@@ -64,26 +40,74 @@ func (c *Conversation) fail(op string, err error, hint string) error {
 	return &Error{Op: op, Conversation: c.id, Err: err, Hint: hint}
 }
 
-// lock begins an operation. Only where it gives no error the lock is held.
-func (c *Conversation) lock(ctx context.Context, op string) error {
-	if err := c.engine.enter(ctx); err != nil {
+// run is one operation. do looks at the conversation as it stands, whoever changed
+// it last, and changes it; then that is stored, wholly or not at all. Where somebody
+// else was faster, do is done anew: it must set its results, not add to them.
+func (c *Conversation) run(ctx context.Context, op string, do func(*present) error) error {
+	if err := c.engine.enter(ctx, c); err != nil {
 		return c.fail(op, err, "")
 	}
 	c.mu.Lock()
-	if ctx.Err() != nil { // it may have ended while others were at work
-		c.mu.Unlock()
-		return c.fail(op, context.Cause(ctx), "")
+	defer c.mu.Unlock()
+	var err error
+	for try := range maxTries {
+		if ctx.Err() != nil { // it may have ended while others were at work
+			return c.fail(op, context.Cause(ctx), "")
+		}
+		if err = c.attempt(ctx, do); !errors.Is(err, timeline.ErrChanged) {
+			break
+		}
+		if try > 2 { // let the others have their turn
+			pause(ctx, rand.N(time.Millisecond<<min(try-2, 4)))
+		}
+	}
+	if err != nil {
+		return c.engine.storeError(ctx, op, c.id, err)
 	}
 	return nil
 }
 
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// attempt does an operation once.
+func (c *Conversation) attempt(ctx context.Context, do func(*present) error) error {
+	p, err := c.current(ctx)
+	if err != nil {
+		return err
+	}
+	err = do(p)
+	if err == nil && p.touched() {
+		if err = p.commit(ctx); err == nil {
+			c.begun.Store(true)
+		}
+	}
+	if err != nil && p.touched() {
+		p.spoiled = true
+	}
+	return err
+}
+
+// unload lets go of what can be read again, if nobody is at work.
+func (c *Conversation) unload() {
+	if c.mu.TryLock() {
+		c.present = nil
+		c.mu.Unlock()
+	}
+}
+
 // Add puts an item at the end of the history and into the window. It gives the
 // item's id and everything that left the window for it, oldest first; what left is
-// under a plan, the newest of Plans, so that Undo can bring it back.
+// under a plan, the newest of Plans, so that Undo can bring it back. When Add
+// returns, all of that is stored.
 //
-// The item's ID must be 0. An item larger than the whole window is shown without
-// its middle; the history has all of it. An item that is flagged "starred" is
-// pinned.
+// The item's ID must be 0. Its time is kept in microseconds. An item larger than the
+// whole window is shown without its middle; the history has all of it. An item that
+// is flagged "starred" is pinned.
 func (c *Conversation) Add(ctx context.Context, it Item) (id int64, evicted []Item, err error) {
 	const op = "add item"
 	switch {
@@ -92,59 +116,47 @@ func (c *Conversation) Add(ctx context.Context, it Item) (id int64, evicted []It
 	case it.Tokens < 0:
 		return 0, nil, c.fail(op, fmt.Errorf("%w: it has %d tokens", ErrItem, it.Tokens), "leave Tokens 0 to have them counted")
 	}
-	if err := c.engine.enter(ctx); err != nil {
+	if err := c.engine.enter(ctx, nil); err != nil {
 		return 0, nil, c.fail(op, err, "")
 	}
-	it = clone(it)
-	if it.Tokens == 0 {
-		it.Tokens = c.engine.config.Count(it.Content) // before anybody has to wait for it
+	// All that takes long comes before anybody has to wait for it.
+	given := clone(it)
+	if given.Tokens == 0 {
+		given.Tokens = c.engine.config.Count(given.Content)
 	}
-	if err := c.lock(ctx, op); err != nil {
+	now := given.Time.IsZero()
+	given = c.engine.normal(given)
+	err = c.run(ctx, op, func(p *present) error {
+		it := given
+		it.ID = p.last() + 1
+		if now {
+			it.Time = timeline.Micro(c.engine.config.Now())
+		}
+		m, err := message(&it)
+		if err != nil {
+			return c.fail(op, err, "split it")
+		}
+		before := p.window.Tokens()
+		p.change.Messages = []timeline.Message{m}
+		if it.Pinned() {
+			p.put(pinRecord(it.ID))
+		}
+		out, err := p.take(it)
+		if err != nil {
+			return c.fail(op, err, "")
+		}
+		id, evicted = it.ID, nil
+		if len(out) == 0 {
+			return nil
+		}
+		shown, _ := p.window.Get(id)
+		evicted, err = p.left(out, before+shown.Tokens, p.victims(fmt.Sprintf("item %d came", id)))
+		return err
+	})
+	if err != nil {
 		return 0, nil, err
 	}
-	defer c.mu.Unlock()
-	it.ID = int64(len(c.history)) + 1
-	if it.Time.IsZero() {
-		it.Time = c.engine.config.Now()
-	}
-	c.tracker.Observe(it.Whole())
-	was, _ := c.window.Limits()
-	size := c.nextSize()
-	before := c.window.Tokens()
-	// A window that grows does so first, one that shrinks does so last: what
-	// leaves then leaves for the item, and the item itself never does.
-	if size > was {
-		c.window.SetLimits(size, 0)
-	}
-	id, out, err := c.window.Add(it)
-	if err != nil {
-		return 0, nil, c.fail(op, err, "")
-	}
-	if size < was {
-		out = append(out, c.window.SetLimits(size, 0)...)
-		slices.SortFunc(out, func(a, b Item) int { return cmp.Compare(a.ID, b.ID) })
-	}
-	if size != was {
-		c.tell(window.EventResize, was, size, 0)
-	}
-	shown, _ := c.window.Get(id)
-	it.Flags = shown.Flags
-	c.history = append(c.history, it)
-	if len(out) == 0 {
-		return id, nil, nil
-	}
-	return id, c.left(out, before+shown.Tokens, c.victims(fmt.Sprintf("item %d came", id))), nil
-}
-
-// nextSize is the size of the window from now on.
-func (c *Conversation) nextSize() int {
-	switch {
-	case c.engine.config.Adaptive:
-		return c.sizer.Next(c.tracker.Complexity(), c.tracker.State(), c.engine.allowed, c.override)
-	case c.override > 0:
-		return c.engine.bounded(c.override)
-	}
-	return c.engine.bounded(c.engine.config.MaxTokens)
+	return id, evicted, nil
 }
 
 // Resize gives the window a size of the user's own, which beats Config.Adaptive;
@@ -155,57 +167,52 @@ func (c *Conversation) Resize(ctx context.Context, tokens int) (evicted []Item, 
 	if tokens < 0 {
 		return nil, c.fail(op, fmt.Errorf("%w: %d tokens", ErrConfig, tokens), "give a number above 0, or 0 to end an earlier one")
 	}
-	if err := c.lock(ctx, op); err != nil {
+	err = c.run(ctx, op, func(p *present) (err error) {
+		evicted = nil
+		p.touch()
+		p.override = tokens
+		before := p.window.Tokens()
+		was, _ := p.window.Limits()
+		size := p.nextSize()
+		if size != was {
+			p.tell(window.EventResize, was, size, 0)
+		}
+		if out := p.window.SetLimits(size, 0); len(out) > 0 {
+			evicted, err = p.left(out, before, p.victims(fmt.Sprintf("the window was resized to %d tokens", size)))
+		}
+		return err
+	})
+	if err != nil {
 		return nil, err
-	}
-	defer c.mu.Unlock()
-	c.override = tokens
-	before := c.window.Tokens()
-	was, _ := c.window.Limits()
-	size := c.nextSize()
-	if size != was {
-		c.tell(window.EventResize, was, size, 0)
-	}
-	if out := c.window.SetLimits(size, 0); len(out) > 0 {
-		evicted = c.left(out, before, c.victims(fmt.Sprintf("the window was resized to %d tokens", size)))
 	}
 	return evicted, nil
 }
 
 // Items are the newest items of the window, at most limit of them, in the order in
 // which they came; limit 0 means all.
-func (c *Conversation) Items(ctx context.Context, limit int) ([]Item, error) {
-	if err := c.lock(ctx, "list items"); err != nil {
-		return nil, err
-	}
-	defer c.mu.Unlock()
-	return c.handOut(c.window.Items(limit)), nil
+func (c *Conversation) Items(ctx context.Context, limit int) (items []Item, err error) {
+	err = c.run(ctx, "list items", func(p *present) error {
+		items = p.handOut(p.window.Items(limit))
+		return nil
+	})
+	return items, err
 }
 
 // Item reads any item of the history, in view or not: whole, as it was added, with
 // its id, time, tokens and flags.
-func (c *Conversation) Item(ctx context.Context, id int64) (Item, error) {
+func (c *Conversation) Item(ctx context.Context, id int64) (it Item, err error) {
 	op := fmt.Sprintf("read item %d", id)
-	if err := c.lock(ctx, op); err != nil {
+	err = c.run(ctx, op, func(p *present) (err error) {
+		if err := p.known(op, id); err != nil {
+			return err
+		}
+		it, err = p.item(ctx, id)
+		return err
+	})
+	if err != nil {
 		return Item{}, err
 	}
-	defer c.mu.Unlock()
-	if err := c.known(op, id); err != nil {
-		return Item{}, err
-	}
-	return clone(c.history[id-1]), nil
-}
-
-// known refuses the id of an item that never was.
-func (c *Conversation) known(op string, id int64) error {
-	switch n := len(c.history); {
-	case id >= 1 && id <= int64(n):
-		return nil
-	case n == 0:
-		return c.fail(op, ErrNoItem, "there are no items yet")
-	default:
-		return c.fail(op, ErrNoItem, fmt.Sprintf("there are items 1 to %d", n))
-	}
+	return clone(it), nil
 }
 
 // Clear takes every item out of view, pinned ones too, and starts afresh: holds
@@ -213,23 +220,23 @@ func (c *Conversation) known(op string, id int64) error {
 // ids, pins and the size that Resize set stay, and Undo of the plan that Clear
 // leaves brings everything back.
 func (c *Conversation) Clear(ctx context.Context) error {
-	if err := c.lock(ctx, "clear"); err != nil {
-		return err
-	}
-	defer c.mu.Unlock()
-	before := c.window.Tokens()
-	if out := c.window.Clear(); len(out) > 0 {
-		c.left(out, before, "the window was cleared")
-	}
-	clear(c.held)
-	c.cleared = int64(len(c.history))
-	c.query = nil
-	c.window.SetQuery(nil)
-	c.tracker = window.StateTracker{}
-	c.sizer = window.Sizer{Base: c.engine.config.MaxTokens}
-	size := c.engine.bounded(cmp.Or(c.override, c.engine.config.MaxTokens))
-	c.window.SetLimits(size, 0)
-	return nil
+	return c.run(ctx, "clear", func(p *present) error {
+		p.touch()
+		before := p.window.Tokens()
+		if out := p.window.Clear(); len(out) > 0 {
+			if _, err := p.left(out, before, "the window was cleared"); err != nil {
+				return err
+			}
+		}
+		clear(p.held)
+		p.cleared = p.last()
+		p.query = nil
+		p.window.SetQuery(nil)
+		p.tracker = window.StateTracker{}
+		p.sizer = window.Sizer{Base: p.base}
+		p.window.SetLimits(p.engine.bounded(cmp.Or(p.override, p.base)), 0)
+		return nil
+	})
 }
 
 // Status is a conversation in numbers.
@@ -247,32 +254,14 @@ type Status struct {
 }
 
 // Status says how full the window is.
-func (c *Conversation) Status(ctx context.Context) (Status, error) {
-	if err := c.lock(ctx, "read status"); err != nil {
-		return Status{}, err
-	}
-	defer c.mu.Unlock()
-	s := Status{
-		Items: c.window.Len(), Tokens: c.window.Tokens(), History: len(c.history), Held: len(c.held),
-		State: c.tracker.State(), Complexity: c.tracker.Complexity(),
-	}
-	s.MaxTokens, s.MaxItems = c.window.Limits()
-	return s, nil
-}
-
-// handOut makes items of the window ready for callers: a hold is not a pin, and
-// nothing that a caller does to them reaches the history.
-func (c *Conversation) handOut(items []Item) []Item {
-	for i := range items {
-		items[i].Flags = c.history[items[i].ID-1].Flags
-		items[i] = clone(items[i])
-	}
-	return items
-}
-
-func clone(it Item) Item {
-	it.Flags = slices.Clone(it.Flags)
-	it.Embedding = slices.Clone(it.Embedding)
-	it.Meta = maps.Clone(it.Meta)
-	return it
+func (c *Conversation) Status(ctx context.Context) (s Status, err error) {
+	err = c.run(ctx, "read status", func(p *present) error {
+		s = Status{
+			Items: p.window.Len(), Tokens: p.window.Tokens(), History: int(p.last()), Held: len(p.held),
+			State: p.tracker.State(), Complexity: p.tracker.Complexity(),
+		}
+		s.MaxTokens, s.MaxItems = p.window.Limits()
+		return nil
+	})
+	return s, err
 }

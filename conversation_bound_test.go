@@ -1,10 +1,12 @@
 package oriel
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
 
@@ -60,24 +62,58 @@ func TestBoundedOverAHundredThousandMessages(t *testing.T) {
 
 // SPEC D8: adding costs the same however long the history is.
 func BenchmarkAdd(b *testing.B) {
-	for _, policy := range []string{"relevance", "fifo"} {
-		for _, history := range []int{100, 10_000, 100_000} {
-			b.Run(fmt.Sprintf("%s/history=%d", policy, history), func(b *testing.B) {
-				c := open(b, Config{Policy: policy})
-				for i := range history {
-					if _, _, err := c.Add(b.Context(), talk(i)); err != nil {
-						b.Fatal(err)
+	for _, store := range []string{"memory", "sqlite"} {
+		for _, policy := range []string{"relevance", "fifo"} {
+			for _, history := range []int{100, 100_000} {
+				b.Run(fmt.Sprintf("%s/%s/history=%d", store, policy, history), func(b *testing.B) {
+					c := long(b, store, Config{Policy: policy}, history)
+					b.ReportAllocs()
+					for i := 0; b.Loop(); i++ {
+						if _, _, err := c.Add(b.Context(), talk(i)); err != nil {
+							b.Fatal(err)
+						}
 					}
-				}
-				b.ReportAllocs()
-				for i := 0; b.Loop(); i++ {
-					if _, _, err := c.Add(b.Context(), talk(i)); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
+				})
+			}
 		}
 	}
+}
+
+// long is a conversation with a history, as additions and their plans leave it.
+func long(b *testing.B, store string, config Config, history int) *Conversation {
+	b.Helper()
+	if store == "sqlite" {
+		config.Dir = b.TempDir()
+	}
+	c := open(b, config)
+	b.Cleanup(func() { _ = c.engine.Close() })
+	var at timeline.Place
+	for i := 0; i < history; {
+		change := timeline.Change{Conversation: "c", At: at, Now: noon}
+		for range min(5000, history-i) {
+			it := talk(i)
+			it.Time, it.Tokens = noon, countFields(it.Content)
+			m, err := message(&it)
+			if err != nil {
+				b.Fatal(err)
+			}
+			change.Messages = append(change.Messages, m)
+			plan := c.engine.newPlan("fifo", 8000)
+			plan.Blocks = append(plan.Blocks, window.Block{Index: i, Role: "user", Tokens: 20, Verdict: window.Evict, Reason: "the oldest when it came"})
+			data, err := json.Marshal(plan)
+			if err != nil {
+				b.Fatal(err)
+			}
+			change.Put = append(change.Put, timeline.Record{Kind: kindPlan, Key: fmt.Sprint("old", i), Data: data})
+			i++
+		}
+		applied, err := c.engine.store.Apply(b.Context(), timeline.Local, change)
+		if err != nil {
+			b.Fatal(err)
+		}
+		at = applied.Head
+	}
+	return c
 }
 
 // A view of a full window, counted as o200k_base does.

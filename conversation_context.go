@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -60,7 +61,8 @@ type View struct {
 // that is over the budget loses its middle and a warning in the plan says so; a
 // budget in which no query fits is refused with the numbers.
 //
-// Context adds nothing to the history and takes nothing out of the window.
+// Context adds nothing to the history and takes nothing out of the window. Where it
+// fails it changes nothing at all.
 func (c *Conversation) Context(ctx context.Context, query string, o ContextOptions) (View, error) {
 	const op = "make context"
 	switch {
@@ -69,36 +71,43 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 	case !(o.RecentShare >= 0 && o.RecentShare <= 1):
 		return View{}, c.fail(op, fmt.Errorf("%w: RecentShare %g", ErrConfig, o.RecentShare), "give a share above 0 and at most 1, or 0 for a half")
 	}
-	if err := c.lock(ctx, op); err != nil {
+	var s *sketch
+	var state window.State
+	err := c.run(ctx, op, func(p *present) error {
+		s, state = p.sketch(query, o), p.tracker.State()
+		return nil
+	})
+	if err != nil {
 		return View{}, err
 	}
-	c.query = slices.Clone(o.QueryEmbedding)
-	c.window.SetQuery(c.query)
-	s := c.sketch(query, o)
-	state := c.tracker.State()
-	c.mu.Unlock() // counting takes its time, and nobody has to wait for it
-
+	// Counting takes its time, and nobody has to wait for it.
 	draft, err := s.draw()
 	if err != nil {
 		return View{}, c.fail(op, err, "give a larger budget or a shorter query")
 	}
-	plan := c.newPlan(s.budget)
+	plan := c.engine.newPlan(s.policy, s.budget)
 	s.explain(&plan, draft)
 	v := View{
 		Messages: draft.messages, Text: draft.text, Tokens: draft.tokens, Relevant: draft.relevant,
 		Recent: slices.DeleteFunc(draft.recent, isMarker), Plan: &plan, State: state,
 	}
-	r := record{budget: s.budget, before: plan.TokensBefore, after: plan.TokensAfter, reason: fmt.Sprintf("no room in a view of %d tokens", s.budget)}
+	cut := c.engine.newPlan(s.policy, s.budget)
+	cut.TokensBefore, cut.TokensAfter = plan.TokensBefore, plan.TokensAfter
 	for _, b := range plan.Blocks {
 		if b.Verdict == window.Evict {
-			r.taken = append(r.taken, taken{int64(b.Index), b.Tokens, b.Pinned})
+			b.Reason = fmt.Sprintf("no room in a view of %d tokens", s.budget)
+			cut.Blocks = append(cut.Blocks, b)
 		}
 	}
-	if err := c.lock(ctx, op); err != nil {
+	err = c.run(ctx, op, func(p *present) (err error) {
+		p.query = slices.Clone(o.QueryEmbedding)
+		p.window.SetQuery(p.query)
+		plan.Undo, err = p.book(cut)
+		return err
+	})
+	if err != nil {
 		return View{}, err
 	}
-	defer c.mu.Unlock()
-	plan.Undo = c.book(r)
 	return v, nil
 }
 
@@ -106,6 +115,7 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 type sketch struct {
 	items    []Item // of the window
 	held     map[int64]bool
+	policy   string
 	hidden   bool // some items since the last Clear are not in the window
 	relevant []Item
 	query    string
@@ -116,30 +126,27 @@ type sketch struct {
 	count    func(string) int
 }
 
-// sketch takes down what a view needs, with the lock held.
-func (c *Conversation) sketch(query string, o ContextOptions) *sketch {
-	limit, _ := c.window.Limits()
+// sketch takes down what a view needs.
+func (p *present) sketch(query string, o ContextOptions) *sketch {
+	limit, _ := p.window.Limits()
 	s := &sketch{
-		items: c.handOut(c.window.Items(0)), held: map[int64]bool{}, query: query, asked: -1,
-		budget: cmp.Or(o.Budget, limit), share: o.RecentShare, count: remember(c.engine.config.Count),
+		items: p.handOut(p.window.Items(0)), held: maps.Clone(p.held), policy: p.policy, query: query, asked: -1,
+		budget: cmp.Or(o.Budget, limit), share: o.RecentShare, count: remember(p.engine.config.Count),
 	}
-	if most := c.engine.bounded(s.budget); most < s.budget {
+	if most := p.engine.bounded(s.budget); most < s.budget {
 		s.warnings = append(s.warnings, fmt.Sprintf("a budget of %d tokens is more than the model takes: %d are used", s.budget, most))
 		s.budget = most
 	}
 	for _, it := range o.Relevant {
 		s.relevant = append(s.relevant, clone(it))
 	}
-	for id := range c.held {
-		s.held[id] = true
-	}
-	since := 0
+	since := int64(0)
 	for i := range s.items {
-		if s.items[i].ID > c.cleared {
+		if s.items[i].ID > p.cleared {
 			since++
 		}
 	}
-	s.hidden = since < len(c.history)-int(c.cleared)
+	s.hidden = since < p.last()-p.cleared
 	if n := len(s.items); n > 0 && strings.TrimSpace(query) != "" {
 		if newest := &s.items[n-1]; newest.Source == window.SourceUser && newest.Whole() == query {
 			s.asked = n - 1

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,12 +13,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
 
 // pair drives two conversations of two engines at once; they must agree.
 type pair struct {
-	a, b  *Conversation
+	a, b *Conversation
+	// restart ends b and begins it again.
+	restart func(*rapid.T)
+
 	now   time.Time
 	added []Item // as they were given
 	// pinned and held are what must have precedence now.
@@ -25,7 +30,8 @@ type pair struct {
 	plans        map[string][]int64 // what each plan took
 }
 
-func newPair(t *rapid.T) *pair {
+// newPair opens a in memory, and b in a folder if one is given.
+func newPair(t *rapid.T, dir string) *pair {
 	p := &pair{now: noon, pinned: map[int64]bool{}, held: map[int64]bool{}, plans: map[string][]int64{}}
 	config := Config{
 		Policy:    rapid.SampledFrom([]string{"relevance", "fifo"}).Draw(t, "policy"),
@@ -35,14 +41,29 @@ func newPair(t *rapid.T) *pair {
 		Count:     countFields,
 		Now:       func() time.Time { return p.now },
 	}
-	for _, c := range []**Conversation{&p.a, &p.b} {
+	begin := func(t *rapid.T, config Config) *Conversation {
 		e, err := Open(t.Context(), config)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if *c, err = e.Conversation(t.Context(), "c"); err != nil {
+		c, err := e.Conversation(t.Context(), "c")
+		if err != nil {
 			t.Fatal(err)
 		}
+		return c
+	}
+	p.a = begin(t, config)
+	config.Dir = dir
+	p.b = begin(t, config)
+	p.restart = func(t *rapid.T) {
+		if dir == "" {
+			p.b.unload()
+			return
+		}
+		if err := p.b.engine.Close(); err != nil {
+			t.Fatal(err)
+		}
+		p.b = begin(t, config)
 	}
 	return p
 }
@@ -87,7 +108,11 @@ func (p *pair) needs(t *rapid.T, want []int64) (tokens, items int) {
 	for _, id := range want {
 		newest = max(newest, id)
 		if _, shown := all[id]; !shown {
-			all[id] = p.a.sized(p.a.history[id-1], s.MaxTokens).Tokens
+			it, err := p.a.Item(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[id] = p.a.present.sized(it, s.MaxTokens).Tokens
 		}
 	}
 	for id, n := range all {
@@ -152,119 +177,145 @@ func (p *pair) book(t *rapid.T, what string, plan *Plan, left []int64) {
 // hold, the newest item stays, every item is read back as it came, every cut is told
 // and can be undone, and the same again is the same.
 func TestConversationKeepsItsPromises(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) { drive(t, newPair(t, "")) })
+}
+
+// SPEC A6, A7, D1: and all of that holds in a folder, too, however often the program
+// ends and begins again: the answers are those of one that never ended.
+func TestConversationSurvivesRestarts(t *testing.T) {
+	root := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		p := newPair(t)
-		anyID := func(t *rapid.T) int64 { return rapid.Int64Range(1, int64(len(p.added))+1).Draw(t, "id") }
-		known := func(id int64) bool { return id <= int64(len(p.added)) }
-		t.Repeat(map[string]func(*rapid.T){
-			"add": func(t *rapid.T) {
-				p.now = p.now.Add(time.Duration(rapid.IntRange(0, 30).Draw(t, "hours")) * time.Hour)
-				it := Item{
-					Content: rapid.SampledFrom([]string{"", "why? ", "an error in ```code``` ", "the api is fixed now. "}).Draw(t, "start") +
-						words(rapid.IntRange(0, 90).Draw(t, "words")),
-					Source: rapid.SampledFrom([]window.Source{"", "user", "assistant", "assistant", "tool", "file"}).Draw(t, "source"),
-					Flags:  rapid.SampledFrom([][]window.Flag{nil, nil, {"own"}, {"starred"}}).Draw(t, "flags"),
-					Meta:   map[string]string{"n": fmt.Sprint(len(p.added))},
+		dir, err := os.MkdirTemp(root, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := newPair(t, dir)
+		defer func() {
+			if err := p.b.engine.Close(); err != nil {
+				t.Fatal(err)
+			}
+			_ = os.RemoveAll(dir)
+		}()
+		drive(t, p)
+		if err := p.b.engine.store.Verify(t.Context(), func(problem timeline.Problem) { t.Errorf("%+v", problem) }); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func drive(t *rapid.T, p *pair) {
+	anyID := func(t *rapid.T) int64 { return rapid.Int64Range(1, int64(len(p.added))+1).Draw(t, "id") }
+	known := func(id int64) bool { return id <= int64(len(p.added)) }
+	t.Repeat(map[string]func(*rapid.T){
+		"add": func(t *rapid.T) {
+			p.now = p.now.Add(time.Duration(rapid.IntRange(0, 30).Draw(t, "hours")) * time.Hour)
+			it := Item{
+				Content: rapid.SampledFrom([]string{"", "why? ", "an error in ```code``` ", "the api is fixed now. "}).Draw(t, "start") +
+					words(rapid.IntRange(0, 90).Draw(t, "words")),
+				Source:    rapid.SampledFrom([]window.Source{"", "user", "assistant", "assistant", "tool", "file"}).Draw(t, "source"),
+				Flags:     rapid.SampledFrom([][]window.Flag{nil, nil, {"own"}, {"starred"}}).Draw(t, "flags"),
+				Meta:      map[string]string{"n": fmt.Sprint(len(p.added))},
+				Embedding: rapid.SampledFrom([][]float32{nil, {1, 0}, {0, 1}, {0.6, -0.8}}).Draw(t, "embedding"),
+			}
+			before := ids(p.state(t))
+			type result struct {
+				ID      int64
+				Evicted []Item
+			}
+			r, err := both(t, p, "add", func(c *Conversation) (r result, err error) {
+				r.ID, r.Evicted, err = c.Add(t.Context(), it)
+				return r, err
+			})
+			if err != nil || r.ID != int64(len(p.added))+1 {
+				t.Fatalf("id %d after %d: %v", r.ID, len(p.added), err)
+			}
+			p.added = append(p.added, it)
+			p.pinned[r.ID] = it.Pinned()
+			p.moved(t, "add", before, []int64{r.ID})
+			after := ids(p.state(t))
+			if after[len(after)-1] != r.ID {
+				t.Fatalf("the newest item is %d, in view are %v", r.ID, after)
+			}
+			for _, out := range r.Evicted {
+				if slices.Contains(after, out.ID) || !slices.Contains(before, out.ID) {
+					t.Fatalf("told that %d left: before %v, after %v", out.ID, before, after)
 				}
-				before := ids(p.state(t))
-				type result struct {
-					ID      int64
-					Evicted []Item
+			}
+			if len(before)+1-len(r.Evicted) != len(after) {
+				t.Fatalf("%d before, %d evicted, %d after", len(before), len(r.Evicted), len(after))
+			}
+		},
+		"pin": func(t *rapid.T) {
+			id, before := anyID(t), p.state(t)
+			var tokens, items int
+			if known(id) {
+				tokens, items = p.needs(t, []int64{id})
+			}
+			err := p.do(t, "pin", func(ctx context.Context, c *Conversation) error { return c.Pin(ctx, id) })
+			p.settled(t, "pin", err, before, []int64{id}, known(id), tokens, items)
+			if err == nil {
+				p.pinned[id] = true
+			}
+		},
+		"unpin": func(t *rapid.T) {
+			id, before := anyID(t), ids(p.state(t))
+			err := p.do(t, "unpin", func(ctx context.Context, c *Conversation) error { return c.Unpin(ctx, id) })
+			if known(id) != (err == nil) {
+				t.Fatalf("unpin %d: %v", id, err)
+			}
+			delete(p.pinned, id)
+			p.moved(t, "unpin", before, nil)
+		},
+		"undo": func(t *rapid.T) {
+			id := planID(rapid.Int64Range(1, p.a.present.lastPlan+1).Draw(t, "plan"))
+			took, before := p.plans[id], p.state(t)
+			tokens, items := p.needs(t, took)
+			if len(took) == 0 {
+				tokens, items = 0, 0
+			}
+			exists := id != planID(p.a.present.lastPlan+1)
+			err := p.do(t, "undo", func(ctx context.Context, c *Conversation) error { return c.Undo(ctx, id) })
+			if err == nil {
+				for _, id := range took {
+					p.held[id] = true
 				}
-				r, err := both(t, p, "add", func(c *Conversation) (r result, err error) {
-					r.ID, r.Evicted, err = c.Add(t.Context(), it)
-					return r, err
-				})
-				if err != nil || r.ID != int64(len(p.added))+1 {
-					t.Fatalf("id %d after %d: %v", r.ID, len(p.added), err)
-				}
-				p.added = append(p.added, it)
-				p.pinned[r.ID] = it.Pinned()
-				p.moved(t, "add", before, []int64{r.ID})
-				after := ids(p.state(t))
-				if after[len(after)-1] != r.ID {
-					t.Fatalf("the newest item is %d, in view are %v", r.ID, after)
-				}
-				for _, out := range r.Evicted {
-					if slices.Contains(after, out.ID) || !slices.Contains(before, out.ID) {
-						t.Fatalf("told that %d left: before %v, after %v", out.ID, before, after)
-					}
-				}
-				if len(before)+1-len(r.Evicted) != len(after) {
-					t.Fatalf("%d before, %d evicted, %d after", len(before), len(r.Evicted), len(after))
-				}
-			},
-			"pin": func(t *rapid.T) {
-				id, before := anyID(t), p.state(t)
-				var tokens, items int
-				if known(id) {
-					tokens, items = p.needs(t, []int64{id})
-				}
-				err := p.do(t, "pin", func(ctx context.Context, c *Conversation) error { return c.Pin(ctx, id) })
-				p.settled(t, "pin", err, before, []int64{id}, known(id), tokens, items)
-				if err == nil {
-					p.pinned[id] = true
-				}
-			},
-			"unpin": func(t *rapid.T) {
-				id, before := anyID(t), ids(p.state(t))
-				err := p.do(t, "unpin", func(ctx context.Context, c *Conversation) error { return c.Unpin(ctx, id) })
-				if known(id) != (err == nil) {
-					t.Fatalf("unpin %d: %v", id, err)
-				}
-				delete(p.pinned, id)
-				p.moved(t, "unpin", before, nil)
-			},
-			"undo": func(t *rapid.T) {
-				id := planID(rapid.Int64Range(1, p.a.lastPlan+1).Draw(t, "plan"))
-				took, before := p.plans[id], p.state(t)
-				tokens, items := p.needs(t, took)
-				if len(took) == 0 {
-					tokens, items = 0, 0
-				}
-				exists := id != planID(p.a.lastPlan+1)
-				err := p.do(t, "undo", func(ctx context.Context, c *Conversation) error { return c.Undo(ctx, id) })
-				if err == nil {
-					for _, id := range took {
-						p.held[id] = true
-					}
-				}
-				p.settled(t, "undo", err, before, took, exists, tokens, items)
-			},
-			"release": func(t *rapid.T) {
-				before := p.state(t)
-				if err := p.do(t, "release", func(ctx context.Context, c *Conversation) error { return c.Release(ctx) }); err != nil {
-					t.Fatal(err)
-				}
-				clear(p.held)
-				if diff := cmp.Diff(before, p.state(t)); diff != "" {
-					t.Fatalf("release changed the window\n%s", diff)
-				}
-			},
-			"clear": func(t *rapid.T) {
-				if rapid.IntRange(0, 4).Draw(t, "really") > 0 {
-					return
-				}
-				before := ids(p.state(t))
-				if err := p.do(t, "clear", func(ctx context.Context, c *Conversation) error { return c.Clear(ctx) }); err != nil {
-					t.Fatal(err)
-				}
-				p.moved(t, "clear", before, nil)
-				if len(p.state(t)) > 0 {
-					t.Fatal("not clear")
-				}
-			},
-			"resize": func(t *rapid.T) {
-				size, before := rapid.IntRange(0, 90).Draw(t, "size"), ids(p.state(t))
-				evicted, err := both(t, p, "resize", func(c *Conversation) ([]Item, error) { return c.Resize(t.Context(), size) })
-				if err != nil || len(before)-len(evicted) != len(p.state(t)) {
-					t.Fatalf("resize to %d: %v", size, err)
-				}
-				p.moved(t, "resize", before, nil)
-			},
-			"context": func(t *rapid.T) { p.context(t) },
-			"":        func(t *rapid.T) { p.check(t) },
-		})
+			}
+			p.settled(t, "undo", err, before, took, exists, tokens, items)
+		},
+		"release": func(t *rapid.T) {
+			before := p.state(t)
+			if err := p.do(t, "release", func(ctx context.Context, c *Conversation) error { return c.Release(ctx) }); err != nil {
+				t.Fatal(err)
+			}
+			clear(p.held)
+			if diff := cmp.Diff(before, p.state(t)); diff != "" {
+				t.Fatalf("release changed the window\n%s", diff)
+			}
+		},
+		"clear": func(t *rapid.T) {
+			if rapid.IntRange(0, 4).Draw(t, "really") > 0 {
+				return
+			}
+			before := ids(p.state(t))
+			if err := p.do(t, "clear", func(ctx context.Context, c *Conversation) error { return c.Clear(ctx) }); err != nil {
+				t.Fatal(err)
+			}
+			p.moved(t, "clear", before, nil)
+			if len(p.state(t)) > 0 {
+				t.Fatal("not clear")
+			}
+		},
+		"resize": func(t *rapid.T) {
+			size, before := rapid.IntRange(0, 90).Draw(t, "size"), ids(p.state(t))
+			evicted, err := both(t, p, "resize", func(c *Conversation) ([]Item, error) { return c.Resize(t.Context(), size) })
+			if err != nil || len(before)-len(evicted) != len(p.state(t)) {
+				t.Fatalf("resize to %d: %v", size, err)
+			}
+			p.moved(t, "resize", before, nil)
+		},
+		"restart": func(t *rapid.T) { p.restart(t) },
+		"context": func(t *rapid.T) { p.context(t) },
+		"":        func(t *rapid.T) { p.check(t) },
 	})
 }
 
@@ -304,7 +355,10 @@ func (p *pair) context(t *rapid.T) {
 	if n := len(p.added); n > 0 && rapid.Bool().Draw(t, "asked") {
 		query = p.added[n-1].Content
 	}
-	o := ContextOptions{Budget: rapid.IntRange(0, 120).Draw(t, "budget")}
+	o := ContextOptions{
+		Budget:         rapid.IntRange(0, 120).Draw(t, "budget"),
+		QueryEmbedding: rapid.SampledFrom([][]float32{nil, {1, 0}, {0.6, 0.8}}).Draw(t, "vector"),
+	}
 	for range rapid.IntRange(0, 3).Draw(t, "relevant") {
 		if n := len(p.added); n > 0 {
 			i := rapid.IntRange(0, n-1).Draw(t, "item")
@@ -361,6 +415,7 @@ func (p *pair) context(t *rapid.T) {
 // check holds after every operation.
 func (p *pair) check(t *rapid.T) {
 	check(t, p.a)
+	check(t, p.b)
 	s, err := both(t, p, "status", func(c *Conversation) (Status, error) { return c.Status(t.Context()) })
 	if err != nil || s.Tokens > s.MaxTokens || s.Items > s.MaxItems || s.History != len(p.added) || s.Held != len(p.held) {
 		t.Fatalf("%+v, %d held, %d added: %v", s, len(p.held), len(p.added), err)

@@ -1,39 +1,32 @@
 package oriel
 
 import (
-	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
 
-// record is what is kept of a plan that left something out: as much as Undo and
-// Plans need, however large the window was.
-type record struct {
-	number                int64
-	budget, before, after int
-	reason                string
-	taken                 []taken
-}
-
-// taken is an item that a plan left out.
-type taken struct {
-	id     int64
-	tokens int
-	pinned bool
+// keptPlan is a plan that left something out, as it is stored: as much as Undo and
+// Plans need, however large the window was. Its blocks are what left.
+type keptPlan struct {
+	Plan
+	// Before is the number of the plan that was stored before it; 0 for the first.
+	Before int64 `json:"before,omitempty"`
 }
 
 // planID is the name of a plan: p1, p2, …
 func planID(number int64) string { return "p" + strconv.FormatInt(number, 10) }
 
 // victims is the reason why the policy chose what left.
-func (c *Conversation) victims(when string) string {
-	if window.ItemPolicy(c.engine.config.Policy) == window.ByAge {
+func (p *present) victims(when string) string {
+	if window.ItemPolicy(p.policy) == window.ByAge {
 		return "the oldest when " + when
 	}
 	return "the least relevant when " + when
@@ -41,52 +34,83 @@ func (c *Conversation) victims(when string) string {
 
 // left books that items left the window and makes them ready for the caller. It is
 // the one way out: nothing leaves without a plan.
-func (c *Conversation) left(items []Item, before int, reason string) []Item {
-	limit, _ := c.window.Limits()
-	r := record{budget: limit, before: before, after: c.window.Tokens(), reason: reason}
-	items = c.handOut(items)
+func (p *present) left(items []Item, before int, reason string) ([]Item, error) {
+	limit, _ := p.window.Limits()
+	plan := p.engine.newPlan(p.policy, limit)
+	plan.TokensBefore, plan.TokensAfter = before, p.window.Tokens()
+	items = p.handOut(items)
 	for i := range items {
-		delete(c.held, items[i].ID)
-		r.taken = append(r.taken, taken{items[i].ID, items[i].Tokens, items[i].Pinned()})
+		it := &items[i]
+		delete(p.held, it.ID)
+		delete(p.pinned, it.ID)
+		plan.Blocks = append(plan.Blocks, window.Block{
+			Index: int(it.ID), Role: roleOf(it.Source), Tokens: it.Tokens, Verdict: window.Evict, Reason: reason, Pinned: it.Pinned(),
+		})
 	}
-	c.book(r)
-	return items
+	_, err := p.book(plan)
+	return items, err
 }
 
 // book gives a plan its number. One that left nothing out needs no record.
-func (c *Conversation) book(r record) (id string) {
-	c.lastPlan++
-	if len(r.taken) > 0 {
-		r.number = c.lastPlan
-		c.plans = append(c.plans, r)
-		c.tell(window.EventTruncation, r.before, r.after, len(r.taken))
+func (p *present) book(plan Plan) (id string, err error) {
+	p.touch()
+	p.lastPlan++
+	id = planID(p.lastPlan)
+	if len(plan.Blocks) == 0 {
+		return id, nil
 	}
-	return planID(c.lastPlan)
+	plan.Action, plan.Undo = string(window.Evict), id
+	if err := p.putJSON(kindPlan, id, keptPlan{plan, p.lastKept}); err != nil {
+		return "", err
+	}
+	p.lastKept = p.lastPlan
+	p.tell(window.EventTruncation, plan.TokensBefore, plan.TokensAfter, len(plan.Blocks))
+	return id, nil
 }
 
-// tell tells those who listen what happened (SPEC B7).
-func (c *Conversation) tell(kind string, before, after, items int) {
-	if listen := c.engine.config.Events; listen != nil {
-		listen(Event{Kind: kind, Conversation: c.id, Policy: c.engine.config.Policy, TokensBefore: before, TokensAfter: after, Items: items})
-	}
-}
-
-// findPlan gives what a plan left out; nothing where it left nothing out.
-func (c *Conversation) findPlan(op, id string) ([]taken, error) {
+// findPlan gives the items that a plan left out; none where it left nothing out.
+func (p *present) findPlan(ctx context.Context, op, id string) ([]int64, error) {
 	digits, ok := strings.CutPrefix(id, "p")
 	n, err := strconv.ParseInt(digits, 10, 64)
-	if !ok || err != nil || n < 1 || n > c.lastPlan || planID(n) != id {
+	if !ok || err != nil || n < 1 || n > p.lastPlan || planID(n) != id {
 		hint := "there are no plans yet"
-		if c.lastPlan > 0 {
-			hint = fmt.Sprintf("there are plans p1 to %s", planID(c.lastPlan))
+		if p.lastPlan > 0 {
+			hint = fmt.Sprintf("there are plans p1 to %s", planID(p.lastPlan))
 		}
-		return nil, c.fail(op, ErrNoPlan, hint)
+		return nil, p.fail(op, ErrNoPlan, hint)
 	}
-	i, found := slices.BinarySearchFunc(c.plans, n, func(r record, n int64) int { return cmp.Compare(r.number, n) })
-	if !found {
-		return nil, nil
+	plan, ok, err := p.readPlan(ctx, id)
+	if err != nil || !ok {
+		return nil, err
 	}
-	return c.plans[i].taken, nil
+	ids := make([]int64, len(plan.Blocks))
+	for i, b := range plan.Blocks {
+		ids[i] = int64(b.Index)
+		if ids[i] > p.last() {
+			return nil, p.fail(op, ErrNoItem, fmt.Sprintf("item %d was on a branch that the conversation has left", ids[i]))
+		}
+	}
+	return ids, nil
+}
+
+// readPlan reads a plan; false where it left nothing out.
+func (p *present) readPlan(ctx context.Context, id string) (plan keptPlan, ok bool, err error) {
+	if p.stored.Revision == 0 {
+		return plan, false, nil
+	}
+	records, err := p.engine.store.Records(ctx, p.engine.config.Tenant, p.id, kindPlan, id)
+	if err != nil || len(records) == 0 {
+		return plan, false, err
+	}
+	plan, err = parsePlan(&records[0])
+	return plan, err == nil, err
+}
+
+func parsePlan(r *timeline.Record) (plan keptPlan, err error) {
+	if err := json.Unmarshal(r.Data, &plan); err != nil {
+		return plan, fmt.Errorf("%w: plan %q: %w", timeline.ErrDamaged, r.Key, err)
+	}
+	return plan, nil
 }
 
 // Plans are the newest plans that took something out of view, at most limit of
@@ -96,34 +120,49 @@ func (c *Conversation) findPlan(op, id string) ([]taken, error) {
 //
 // Add, Pin, Undo, Resize and Clear make a plan when items leave the window, Context
 // when it has no room for items of the window.
-func (c *Conversation) Plans(ctx context.Context, limit int) ([]Plan, error) {
-	if err := c.lock(ctx, "list plans"); err != nil {
-		return nil, err
+func (c *Conversation) Plans(ctx context.Context, limit int) (plans []Plan, err error) {
+	err = c.run(ctx, "list plans", func(p *present) (err error) {
+		plans, err = p.plans(ctx, limit)
+		return err
+	})
+	return plans, err
+}
+
+func (p *present) plans(ctx context.Context, limit int) ([]Plan, error) {
+	plans := []Plan{}
+	if p.lastKept == 0 {
+		return plans, nil
 	}
-	defer c.mu.Unlock()
-	if limit <= 0 || limit > len(c.plans) {
-		limit = len(c.plans)
-	}
-	out := make([]Plan, 0, limit)
-	for _, r := range c.plans[len(c.plans)-limit:] {
-		p := c.newPlan(r.budget)
-		p.TokensBefore, p.TokensAfter, p.Action, p.Undo = r.before, r.after, string(window.Evict), planID(r.number)
-		for _, t := range r.taken {
-			p.Blocks = append(p.Blocks, window.Block{
-				Index: int(t.id), Role: roleOf(c.history[t.id-1].Source), Tokens: t.tokens,
-				Verdict: window.Evict, Reason: r.reason, Pinned: t.pinned,
-			})
+	if limit <= 0 {
+		records, err := p.records(ctx, kindPlan)
+		for i := range records {
+			plan, err := parsePlan(&records[i])
+			if err != nil {
+				return nil, err
+			}
+			plans = append(plans, plan.Plan)
 		}
-		out = append(out, p)
+		return plans, err
 	}
-	return out, nil
+	for n := p.lastKept; n > 0 && len(plans) < limit; {
+		plan, ok, err := p.readPlan(ctx, planID(n))
+		switch {
+		case err != nil:
+			return nil, err
+		case !ok || plan.Before >= n:
+			return nil, fmt.Errorf("%w: plan %s is missing", timeline.ErrDamaged, planID(n))
+		}
+		plans = append(plans, plan.Plan)
+		n = plan.Before
+	}
+	slices.Reverse(plans)
+	return plans, nil
 }
 
 // newPlan is an empty plan.
-func (c *Conversation) newPlan(budget int) Plan {
-	o := &c.engine.config
+func (e *Engine) newPlan(policy string, budget int) Plan {
 	return Plan{
-		Policy: o.Policy, Mode: window.Hard, Model: o.Model, Budget: budget, Low: budget, Action: "none",
+		Policy: policy, Mode: window.Hard, Model: e.config.Model, Budget: budget, Low: budget, Action: "none",
 		Blocks: []window.Block{}, Inserted: []window.Insertion{},
 	}
 }

@@ -44,8 +44,8 @@ func TestItemsAreReadBackAsTheyCame(t *testing.T) {
 		t.Fatal(err)
 	}
 	same("cleared")
-	if left := add(t, c, Item{Content: "next"}); len(left) != 0 || len(c.history) != 3 {
-		t.Errorf("after clear: %v left, %d items", left, len(c.history))
+	if left := add(t, c, Item{Content: "next"}); len(left) != 0 || c.present.last() != 3 {
+		t.Errorf("after clear: %v left, %d items", left, c.present.last())
 	}
 }
 
@@ -267,28 +267,43 @@ func TestAdaptiveSize(t *testing.T) {
 
 // SPEC A3: the vector of the newest query counts when items leave.
 func TestQueryCountsAtEviction(t *testing.T) {
-	c := open(t, Config{MaxItems: 3, NoAutoFlags: true})
-	near, far := []float32{1, 0}, []float32{0, 1}
-	add(t, c, Item{Content: "near", Embedding: near}, Item{Content: "far", Embedding: far}, Item{Content: "far", Embedding: far})
-	if _, err := c.Context(t.Context(), "q", ContextOptions{QueryEmbedding: near}); err != nil {
-		t.Fatal(err)
-	}
-	if left := add(t, c, Item{Content: "x"}); !cmp.Equal(left, []int64{2}) {
-		t.Errorf("%v left", left)
-	}
-	if err := c.Pin(t.Context(), 2); err != nil { // a window made anew knows it, too
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]int64{1, 2, 4}, inView(t, c)); diff != "" {
-		t.Errorf("in view (-want +got)\n%s", diff)
+	for _, again := range []bool{false, true} { // a window that is read again knows it, too
+		c := open(t, Config{MaxItems: 3, NoAutoFlags: true})
+		near, far := []float32{1, 0}, []float32{0, 1}
+		add(t, c, Item{Content: "near", Embedding: near}, Item{Content: "far", Embedding: far}, Item{Content: "far", Embedding: far})
+		if _, err := c.Context(t.Context(), "q", ContextOptions{QueryEmbedding: near}); err != nil {
+			t.Fatal(err)
+		}
+		if again {
+			c.unload()
+		}
+		if left := add(t, c, Item{Content: "x"}); !cmp.Equal(left, []int64{2}) {
+			t.Errorf("%v left", left)
+		}
+		if again {
+			c.unload()
+		}
+		if err := c.Pin(t.Context(), 2); err != nil { // and one that is made anew
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]int64{1, 2, 4}, inView(t, c)); diff != "" {
+			t.Errorf("in view (-want +got)\n%s", diff)
+		}
 	}
 }
 
 // SPEC A1: concurrent callers get numbers of their own, and nothing breaks.
 func TestConcurrentUse(t *testing.T) {
+	t.Run("memory", func(t *testing.T) { useConcurrently(t, Config{}, 60) })
+	t.Run("sqlite", func(t *testing.T) { useConcurrently(t, Config{Dir: t.TempDir()}, 20) })
+}
+
+func useConcurrently(t *testing.T, config Config, rounds int) {
 	ctx := t.Context()
-	c := open(t, Config{MaxTokens: 50, MaxItems: 10, Adaptive: true})
-	const workers, rounds = 8, 60
+	config.MaxTokens, config.MaxItems, config.Adaptive = 50, 10, true
+	c := open(t, config)
+	defer c.engine.Close()
+	const workers = 8
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
@@ -333,7 +348,7 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	wg.Wait()
 	check(t, c)
-	if n := len(c.history); n != workers*rounds {
+	if n := c.present.last(); n != int64(workers*rounds) {
 		t.Errorf("%d items, want %d", n, workers*rounds)
 	}
 }

@@ -5,7 +5,7 @@
 // Open gives an Engine, an Engine has Conversations, and a Conversation takes
 // Items and gives Views:
 //
-//	e, err := oriel.Open(ctx, oriel.Config{})
+//	e, err := oriel.Open(ctx, oriel.Config{Dir: dir})  // or Config{}: in memory
 //	c, err := e.Conversation(ctx, "id")
 //	id, evicted, err := c.Add(ctx, oriel.Item{Source: "user", Content: "…"})
 //	view, err := c.Context(ctx, "the question", oriel.ContextOptions{})
@@ -23,18 +23,29 @@
 //     something out of view, whichever it is, leaves a plan in Conversation.Plans.
 //   - Undo takes a plan back: what it left out returns and is held in view until
 //     Release. What cannot fit is refused with the numbers, and nothing changes.
+//   - What a call did is stored when it returns, all of it or nothing. After a
+//     restart everything is as it was: items, pins, holds, plans, sizes, states and
+//     what is in view. A call that fails changes nothing.
+//   - Several processes may use the same folder and the same conversation: each
+//     sees what the others did at its next call, and every id is given once.
+//   - A call costs what its window is large, however long the history is; so does a
+//     conversation in memory.
 //   - The same calls with the same clock give the same results.
 //   - Everything here is safe for concurrent use.
 //
 // # Caveats
 //
-// A history lives in memory and ends with the process: Config.Dir is refused until
-// there is a store. Nothing is recalled yet: the relevant part of a view is what
-// the caller gives in ContextOptions.Relevant. An item is counted when it is added;
-// a view is counted as the text that it is, so that an item whose Tokens stand for
-// a picture weighs in the window and not in the view.
+// Without Config.Dir a history ends with its engine. Of the settings only
+// policy and sizes are stored: engines that share a conversation should agree on the
+// others.
+// Times are kept in microseconds. Nothing is recalled yet: the relevant part of a
+// view is what the caller gives in ContextOptions.Relevant. An item is counted when
+// it is added; a view is counted as the text that it is, so that an item whose Tokens
+// stand for a picture weighs in the window and not in the view.
+//
+// docs/format/timeline.md and docs/format/conversation.md tell what is stored.
 //
 // The rooms below are usable on their own: chat has the message model and the
 // legal cuts, wire reads and writes request bodies byte for byte, token counts
-// and knows the models, window decides. docs/architecture.md draws the whole.
+// and knows the models, window decides, timeline keeps the history. docs/architecture.md draws the whole.
 package oriel

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
 	"strings"
 	"time"
 
@@ -98,6 +99,45 @@ func Example() {
 	// in view: 1 My name is Ann.
 	// in view: 3 packing.txt: tent, stove
 	// in view: 4 You pack a tent and a stove.
+}
+
+// With a folder, conversations are there again when the program begins anew, and
+// other programs see them.
+func ExampleOpen() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "oriel")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	for _, text := range []string{"My name is Ann.", "Remember it."} {
+		e, err := oriel.Open(ctx, oriel.Config{Dir: dir})
+		if err != nil {
+			log.Fatal(err)
+		}
+		c, err := e.Conversation(ctx, "holiday")
+		if err != nil {
+			log.Fatal(err)
+		}
+		id, _, err := c.Add(ctx, oriel.Item{Source: "user", Content: text})
+		if err != nil {
+			log.Fatal(err)
+		}
+		if err := c.Pin(ctx, 1); err != nil {
+			log.Fatal(err)
+		}
+		items, err := c.Items(ctx, 0)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("added", id, "in view", len(items), "the first is pinned:", items[0].Pinned())
+		if err := e.Close(); err != nil {
+			log.Fatal(err)
+		}
+	}
+	// Output:
+	// added 1 in view 1 the first is pinned: true
+	// added 2 in view 2 the first is pinned: true
 }
 
 // A request body is fitted to a budget. The plan says what left and why; dropping

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
-	"sync"
+	"strings"
 	"time"
 
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
 )
@@ -55,7 +55,7 @@ type Error struct {
 	Op string
 	// Conversation is the id of the conversation; empty where there is none.
 	Conversation string
-	// Err is the cause: one of the errors above, or that of a context.
+	// Err is the cause: one of the errors above, or that of a context or store.
 	Err error
 	// Hint is what to do; it may be empty.
 	Hint string
@@ -76,18 +76,31 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Config says how an engine keeps its conversations. The zero value keeps them in
-// memory, each with a window of 8,000 tokens and 100 items.
+// memory, each with a window of 8,000 tokens and 100 items. Engines of different
+// settings may share a history: each shows it through windows of its own sizes.
 type Config struct {
-	// Dir is the folder of the history. Empty keeps it in memory, which is all
-	// that there is yet: anything else is refused.
+	// Dir is the folder of the history; it is made if it is not there. Several
+	// processes may share it. Empty keeps the history in memory.
 	Dir string
-	// MaxTokens is the size of a window. Default 8,000. With Adaptive it is the
-	// size to start from. Never more than Model takes is used.
+	// Sync says what is durable when a call returns: with "normal" (the default)
+	// it survives the death of the process, with "full" the loss of power, too.
+	Sync string
+	// Tenant is whose history it is; no call reaches another's. Default: the
+	// machine's own user.
+	Tenant string
+	// Retention says which conversations are deleted when the engine is opened.
+	// Default: none.
+	Retention Retention
+	// MaxTokens is the size of a window. Default: what the conversation had when
+	// it was last used, 8,000 for a new one. With Adaptive it is the size to start
+	// from. Never more than Model takes is used.
 	MaxTokens int
-	// MaxItems is the most items of a window. Default 100, for "fifo" 50.
+	// MaxItems is the most items of a window. Default: what the conversation had,
+	// 100 for a new one, for "fifo" 50.
 	MaxItems int
-	// Policy says which item leaves a full window: the least "relevance" (the
-	// default) or the oldest, "fifo".
+	// Policy says which item leaves a full window: the least relevant,
+	// "relevance", or the oldest, "fifo". Default: what the conversation had,
+	// "relevance" for a new one.
 	Policy string
 	// Adaptive lets the size of a window follow what its conversation is busy
 	// with and how complex that is, between half of MaxTokens and four times it,
@@ -118,15 +131,14 @@ type Config struct {
 	Events func(Event)
 }
 
-// Engine has conversations. It is safe for concurrent use.
-type Engine struct {
-	config Config
-	// allowed is the most tokens that the model takes; 0 when none is named.
-	allowed int
-
-	mu            sync.Mutex // protects what follows
-	conversations map[string]*Conversation
-	closed        bool
+// Retention says how long and how much history is kept. It deletes conversations
+// wholly, those first that have not changed for the longest time.
+type Retention struct {
+	// OlderThan deletes what has not changed for so long; 0 is for ever.
+	OlderThan time.Duration
+	// MaxBytes deletes until the contents have no more bytes than this; 0 is no
+	// limit.
+	MaxBytes int64
 }
 
 // Open makes an engine. Close it when it is no longer needed.
@@ -135,14 +147,13 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	if ctx.Err() != nil {
 		return nil, &Error{Op: op, Err: context.Cause(ctx)}
 	}
-	if config.Dir != "" {
-		return nil, &Error{Op: op + " " + config.Dir, Err: fmt.Errorf("%w: a history on disk", errors.ErrUnsupported),
-			Hint: "only memory is built yet: leave Dir empty"}
-	}
 	for _, limit := range []struct {
 		name string
-		n    int
-	}{{"MaxTokens", config.MaxTokens}, {"MaxItems", config.MaxItems}, {"Reserve", config.Reserve}} {
+		n    int64
+	}{
+		{"MaxTokens", int64(config.MaxTokens)}, {"MaxItems", int64(config.MaxItems)}, {"Reserve", int64(config.Reserve)},
+		{"Retention.OlderThan", int64(config.Retention.OlderThan)}, {"Retention.MaxBytes", config.Retention.MaxBytes},
+	} {
 		if limit.n < 0 {
 			return nil, &Error{Op: op, Err: fmt.Errorf("%w: %s %d", ErrConfig, limit.name, limit.n), Hint: "give a number above 0, or 0 for the default"}
 		}
@@ -152,9 +163,17 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	default:
 		return nil, &Error{Op: op, Err: fmt.Errorf("%w: Policy %q", ErrConfig, config.Policy), Hint: `use "relevance" or "fifo"`}
 	}
-	e := &Engine{config: config, conversations: map[string]*Conversation{}}
+	switch config.Sync {
+	case "", "normal", "full":
+	default:
+		return nil, &Error{Op: op, Err: fmt.Errorf("%w: Sync %q", ErrConfig, config.Sync), Hint: `use "normal" or "full"`}
+	}
+	e := newEngine(config)
 	if err := e.complete(); err != nil {
 		return nil, &Error{Op: op, Err: fmt.Errorf("%w: Model %q: %w", ErrConfig, config.Model, err)}
+	}
+	if err := e.openStore(ctx); err != nil {
+		return nil, e.storeError(ctx, strings.TrimSpace(op+" "+config.Dir), "", err)
 	}
 	return e, nil
 }
@@ -162,6 +181,9 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 // complete fills in the defaults.
 func (e *Engine) complete() error {
 	c := &e.config
+	if c.Tenant == "" {
+		c.Tenant = timeline.Local
+	}
 	if c.Policy == "" {
 		c.Policy = string(window.ByRelevance)
 	}
@@ -188,58 +210,6 @@ func (e *Engine) complete() error {
 	if c.Count == nil {
 		counter := token.NewCounter(model, token.Options{})
 		c.Count = func(s string) int { return counter.Text(s).Tokens }
-	}
-	return nil
-}
-
-// Conversation gives the conversation with an id; it begins when it is first asked
-// for. The same id gives the same conversation.
-func (e *Engine) Conversation(ctx context.Context, id string) (*Conversation, error) {
-	const op = "open conversation"
-	if err := e.enter(ctx); err != nil {
-		return nil, &Error{Op: op, Conversation: id, Err: err}
-	}
-	if id == "" {
-		return nil, &Error{Op: op, Err: ErrNoConversation, Hint: "give it a name that lasts, such as that of the task"}
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c, ok := e.conversations[id]
-	if !ok {
-		c = newConversation(e, id)
-		e.conversations[id] = c
-	}
-	return c, nil
-}
-
-// Conversations are the ids of all conversations, sorted.
-func (e *Engine) Conversations(ctx context.Context) ([]string, error) {
-	if err := e.enter(ctx); err != nil {
-		return nil, &Error{Op: "list conversations", Err: err}
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return slices.Sorted(maps.Keys(e.conversations)), nil
-}
-
-// Close ends the engine: calls that come after it fail with ErrClosed. A history
-// in memory ends with it.
-func (e *Engine) Close() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.closed = true
-	return nil
-}
-
-// enter is asked before anything is done.
-func (e *Engine) enter(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
-		return ErrClosed
 	}
 	return nil
 }

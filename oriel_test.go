@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
 
@@ -85,35 +88,59 @@ func check(t fatal, c *Conversation) {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.window.Check(); err != nil {
+	if c.present == nil {
+		return
+	}
+	if err := c.present.window.Check(); err != nil {
 		t.Fatalf("window: %v", err)
 	}
-	if limit, _ := c.window.Limits(); c.engine.allowed > 0 && limit > c.engine.allowed {
+	if limit, _ := c.present.window.Limits(); c.engine.allowed > 0 && limit > c.engine.allowed {
 		t.Fatalf("a window of %d tokens for a model that takes %d", limit, c.engine.allowed)
 	}
-	for i, it := range c.history {
-		if it.ID != int64(i)+1 {
-			t.Fatalf("item %d has the id %d", i+1, it.ID)
+	p := c.present
+	for _, it := range p.window.Items(0) {
+		whole, err := p.read(context.Background(), it.ID, it.ID)
+		if err != nil || len(whole) != 1 {
+			t.Fatalf("item %d: %d read: %v", it.ID, len(whole), err)
+		}
+		if it.ID > p.last() || it.Whole() != whole[0].Whole() {
+			t.Fatalf("item %d of %d: the window has %q, the history %q", it.ID, p.last(), it.Whole(), whole[0].Whole())
+		}
+		if it.Pinned() != (p.pinned[it.ID] || p.held[it.ID]) {
+			t.Fatalf("item %d: starred %v, pinned %v, held %v", it.ID, it.Pinned(), p.pinned[it.ID], p.held[it.ID])
 		}
 	}
-	for _, it := range c.window.Items(0) {
-		whole := c.history[it.ID-1]
-		if it.Whole() != whole.Whole() {
-			t.Fatalf("item %d: the window has %q, the history %q", it.ID, it.Whole(), whole.Whole())
-		}
-		if it.Pinned() != (whole.Pinned() || c.held[it.ID]) {
-			t.Fatalf("item %d: starred %v, pinned %v, held %v", it.ID, it.Pinned(), whole.Pinned(), c.held[it.ID])
-		}
-	}
-	for id := range c.held {
-		if _, shown := c.window.Get(id); !shown {
+	for id := range p.held {
+		if _, shown := p.window.Get(id); !shown {
 			t.Fatalf("item %d is held and not in view", id)
 		}
 	}
-	for i, r := range c.plans {
-		if r.number > c.lastPlan || i > 0 && r.number <= c.plans[i-1].number || len(r.taken) == 0 {
-			t.Fatalf("plan %d of %d after %d took %d items", r.number, c.lastPlan, c.plans[max(0, i-1)].number, len(r.taken))
+	pins, unsettled, err := p.pins(context.Background())
+	if p.stored.Revision > 0 && (err != nil || len(unsettled) > 0) {
+		t.Fatalf("pins %v are not settled: %v", unsettled, err)
+	}
+	for id := range p.pinned {
+		if _, shown := p.window.Get(id); !shown || !pins[id] {
+			t.Fatalf("item %d is pinned: in view %v, stored %v", id, shown, pins[id])
 		}
+	}
+	plans, err := p.plans(context.Background(), 0)
+	if err != nil {
+		t.Fatalf("plans: %v", err)
+	}
+	last := int64(0)
+	for i := range plans {
+		n, err := strconv.ParseInt(plans[i].Undo[1:], 10, 64)
+		if err != nil || n > p.lastPlan || n <= last || len(plans[i].Blocks) == 0 {
+			t.Fatalf("plan %s of %d after %d took %d items: %v", plans[i].Undo, p.lastPlan, last, len(plans[i].Blocks), err)
+		}
+		last = n
+	}
+	if last != p.lastKept {
+		t.Fatalf("the last plan is %d, not %d", last, p.lastKept)
+	}
+	if p.touched() || len(p.events) > 0 || p.spoiled || p.upto >= 0 && p.last()-p.upto >= maxReplay {
+		t.Fatalf("left over: %+v", p)
 	}
 }
 
@@ -162,11 +189,15 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		is   error
 		says string
 	}{
-		{"dir", opening(Config{Dir: "/data"}), errors.ErrUnsupported, "open /data: unsupported operation: a history on disk; only memory is built yet: leave Dir empty"},
+		{"dir", opening(Config{Dir: "oriel.go"}), syscall.ENOTDIR, "open oriel.go: "},
+		{"sync", opening(Config{Sync: "never"}), ErrConfig, `Sync "never"; use "normal" or "full"`},
+		{"retention", opening(Config{Retention: Retention{OlderThan: -1}}), ErrConfig, "Retention.OlderThan -1; give a number above 0"},
 		{"tokens", opening(Config{MaxTokens: -1}), ErrConfig, "MaxTokens -1; give a number above 0"},
 		{"items", opening(Config{MaxItems: -1}), ErrConfig, "MaxItems -1; give a number above 0"},
 		{"policy", opening(Config{Policy: "lru"}), ErrConfig, `Policy "lru"; use "relevance" or "fifo"`},
 		{"no id", func() error { _, err := c.engine.Conversation(ctx, ""); return err }(), ErrNoConversation, "give it a name"},
+		{"long id", func() error { _, err := c.engine.Conversation(ctx, words(500)); return err }(), ErrConfig, "an id of 2499 bytes"},
+		{"delete", c.engine.Delete(ctx, "nobody"), timeline.ErrNoConversation, `delete in conversation "nobody": no such conversation`},
 		{"own id", func() error { _, _, err := c.Add(ctx, Item{ID: 9}); return err }(), ErrItem, `add item in conversation "c": not a valid item: it has the id 9; leave ID 0`},
 		{"tokens of an item", func() error { _, _, err := c.Add(ctx, Item{Tokens: -9}); return err }(), ErrItem, "it has -9 tokens; leave Tokens 0"},
 		{"item", func() error { _, err := c.Item(ctx, 4); return err }(), ErrNoItem, `read item 4 in conversation "c": no such item; there are items 1 to 3`},
@@ -209,6 +240,7 @@ func TestEndedContextsAndEnginesChangeNothing(t *testing.T) {
 		_, errs["resize"] = c.Resize(ctx, 1)
 		_, errs["conversation"] = c.engine.Conversation(ctx, "c")
 		_, errs["conversations"] = c.engine.Conversations(ctx)
+		errs["delete"] = c.engine.Delete(ctx, "c")
 		return errs
 	}
 	for name, err := range calls(ended) {

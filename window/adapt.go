@@ -85,6 +85,10 @@ func (s *Sizer) Size() int {
 	return s.size
 }
 
+// Resume goes on from a size that Size gave before, as after a restart; 0 begins
+// anew.
+func (s *Sizer) Resume(size int) { s.size = max(0, size) }
+
 // Next is the size for the next turn: base · multiplier · (0.5 + 2.5·complexity),
 // within base/2 and base·4, at most base/4 from the present one. An override above
 // 0 is taken as it is; sizes then move on from there. Nothing goes beyond allowed,

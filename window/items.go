@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 )
@@ -197,6 +198,18 @@ func (w *Items) Items(limit int) []Item {
 		}
 	}
 	return out
+}
+
+// All visits the items in the order in which they came, without copying them: they
+// are the window's own and must not be changed.
+func (w *Items) All() iter.Seq[*Item] {
+	return func(yield func(*Item) bool) {
+		for i := w.head; i < len(w.slots); i++ {
+			if s := &w.slots[i]; !s.gone && !yield(&s.item) {
+				return
+			}
+		}
+	}
 }
 
 // Get finds an item of the window.

@@ -108,6 +108,41 @@ func (t *StateTracker) Observe(text string) State {
 	return t.state
 }
 
+// Tracked is what a StateTracker knows, to be stored and resumed.
+type Tracked struct {
+	State State `json:"state,omitempty"`
+	// Seen are the newest contents, oldest first: a bit for each state that one
+	// has a sign of, and above them its signs of complexity.
+	Seen []int `json:"seen,omitempty"`
+}
+
+// Save gives what the tracker knows.
+func (t *StateTracker) Save() Tracked {
+	out := Tracked{State: t.state}
+	for _, o := range t.seen {
+		n := o.indicators << len(signStates)
+		for i, found := range o.signs {
+			if found {
+				n |= 1 << i
+			}
+		}
+		out.Seen = append(out.Seen, n)
+	}
+	return out
+}
+
+// Resume goes on from what Save gave.
+func (t *StateTracker) Resume(from Tracked) {
+	t.state, t.seen = from.State, nil
+	for _, n := range from.Seen[max(0, len(from.Seen)-span):] {
+		o := observed{indicators: max(0, n) >> len(signStates)}
+		for i := range o.signs {
+			o.signs[i] = n>>i&1 == 1
+		}
+		t.seen = append(t.seen, o)
+	}
+}
+
 // Complexity is that of the newest ten contents (SPEC D6).
 func (t *StateTracker) Complexity() float64 {
 	total := 0

@@ -15,20 +15,29 @@ import (
 // maxInput is the largest body or text that a command reads.
 const maxInput = 64 << 20
 
+// openInput opens the file that the arguments name, or standard input.
+func openInput(cmd *cobra.Command, args []string) (io.ReadCloser, error) {
+	if len(args) == 0 || args[0] == "-" {
+		return io.NopCloser(cmd.InOrStdin()), nil
+	}
+	f, err := os.Open(args[0])
+	if err != nil {
+		if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
+			err = pathErr.Err
+		}
+		return nil, fmt.Errorf("read %s: %w", args[0], err)
+	}
+	return f, nil
+}
+
 // readInput reads the file that the arguments name, or standard input.
 func readInput(cmd *cobra.Command, args []string) ([]byte, error) {
-	in, name := cmd.InOrStdin(), "standard input"
-	if len(args) > 0 && args[0] != "-" {
-		f, err := os.Open(args[0])
-		if err != nil {
-			if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
-				err = pathErr.Err
-			}
-			return nil, fmt.Errorf("read %s: %w", args[0], err)
-		}
-		defer f.Close()
-		in, name = f, args[0]
+	in, err := openInput(cmd, args)
+	if err != nil {
+		return nil, err
 	}
+	defer in.Close()
+	name := inputName(args)
 	data, err := io.ReadAll(io.LimitReader(in, maxInput+1))
 	if err != nil {
 		if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {

@@ -23,6 +23,8 @@ func main() {
 func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	// A command that does not mind the first interrupt ends by the second.
+	context.AfterFunc(ctx, stop)
 	sink := &sink{w: out}
 	root := rootCommand()
 	root.SetArgs(args)
@@ -105,6 +107,8 @@ o200k_base counts where none is named.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w: see %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(countCommand(), fitCommand(), modelsCommand())
+	root.AddCommand(countCommand(), embedCommand(), fitCommand(), modelsCommand(),
+		importCommand(), conversationsCommand(), showCommand(), exportCommand(), pinCommand(), unpinCommand(), undoCommand(),
+		releaseCommand(), deleteCommand(), pruneCommand(), backupCommand(), verifyCommand(), statsCommand())
 	return root
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"testing"
 
@@ -9,6 +11,15 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"oriel": main})
+}
+
+// longTalk is more than a window shows.
+func longTalk() []byte {
+	var b bytes.Buffer
+	for i := range 300 {
+		fmt.Fprintf(&b, "{\"conversation\":\"long\",\"ref\":\"r%d\",\"time\":\"2024-05-01T10:%02d:%02dZ\",\"text\":\"number %d\"}\n", i+1, i/60, i%60, i+1)
+	}
+	return b.Bytes()
 }
 
 // TestScripts runs the command line as people do: testdata/script/*.txt.
@@ -20,6 +31,10 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // else each command takes a second
+			if err := os.WriteFile(env.WorkDir+"/long-talk.jsonl", longTalk(), 0o644); err != nil {
+				return err
+			}
 			return os.WriteFile(env.WorkDir+"/long-agent-run.json", example, 0o644)
 		},
 	})

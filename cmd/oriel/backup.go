@@ -1,0 +1,86 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+func backupCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Write a copy of the whole history to a new file",
+		Long: `Write a copy of the whole history to a new file, while others may write to the
+history. Where FILE is a folder the copy is oriel.db in it: then --data with that
+folder works on the copy, and oriel verify checks it. To restore, put the copy into
+the data folder as oriel.db.`,
+		Example: `  oriel backup history-2026-11-15.db
+  mkdir copy && oriel backup copy && oriel verify --data copy`,
+		Args: oneConversation(1, 1, "one file"),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	data := addHistory(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		from, err := data.file()
+		if err != nil {
+			return err
+		}
+		path, err := newFile(args[0])
+		if err != nil {
+			return err
+		}
+		var bytes int64
+		err = data.with(cmd.Context(), func(s timeline.Store) error {
+			p := newProgress(cmd, "copying")
+			p.watch(func() (int64, int64) { return fileSize(path), fileSize(from) })
+			err := s.Backup(cmd.Context(), path)
+			p.end()
+			if err != nil {
+				return &failure{err}
+			}
+			bytes = fileSize(path)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return printJSON(cmd.OutOrStdout(), map[string]any{"file": path, "bytes": bytes})
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", path, size(bytes))
+		return err
+	}
+	return cmd
+}
+
+// newFile is the path of a file that does not exist, in a folder that does.
+func newFile(path string) (string, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, "oriel.db")
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return "", fmt.Errorf("%s exists: a backup never writes over anything, name a new file", path)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("%s is no folder: make it first", filepath.Dir(path))
+	}
+	return path, nil
+}
+
+// fileSize is 0 for a file that cannot be looked at.
+func fileSize(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}

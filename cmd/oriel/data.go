@@ -1,0 +1,235 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/sqlite"
+)
+
+// history is the data folder that a command works on.
+type history struct{ dir string }
+
+// addHistory adds the flag that names the data folder.
+func addHistory(cmd *cobra.Command) *history {
+	h := &history{}
+	cmd.Flags().StringVar(&h.dir, "data", "", "`folder` of the history (default $ORIEL_DATA, else the user's data folder)")
+	return h
+}
+
+// folder is the data folder, which need not exist.
+func (h *history) folder() (string, error) {
+	if dir := cmp.Or(h.dir, os.Getenv("ORIEL_DATA")); dir != "" {
+		return dir, nil
+	}
+	dir, err := userData(runtime.GOOS, os.Getenv, os.UserHomeDir)
+	if err != nil {
+		return "", fmt.Errorf("no folder for the history: %w: give --data or set ORIEL_DATA", err)
+	}
+	return dir, nil
+}
+
+// userData is where programs of a system keep a user's data.
+func userData(system string, env func(string) string, home func() (string, error)) (string, error) {
+	switch system {
+	case "windows":
+		if dir := env("LocalAppData"); dir != "" {
+			return filepath.Join(dir, "oriel"), nil
+		}
+		return "", errors.New("%LocalAppData% is not set")
+	case "darwin", "ios":
+		dir, err := home()
+		return filepath.Join(dir, "Library", "Application Support", "oriel"), err
+	}
+	if dir := env("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "oriel"), nil
+	}
+	dir, err := home()
+	return filepath.Join(dir, ".local", "share", "oriel"), err
+}
+
+// errNoHistory: nothing has been stored in the data folder.
+var errNoHistory = errors.New("no history yet")
+
+// file is the database of a history that exists, else errNoHistory. Commands that
+// only read never make one.
+func (h *history) file() (string, error) {
+	dir, err := h.folder()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "oriel.db")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%w in %s: oriel import brings one in, --data names another folder", errNoHistory, dir)
+	} else if err != nil {
+		return "", &failure{err}
+	}
+	return path, nil
+}
+
+// open opens a history that exists.
+func (h *history) open(ctx context.Context) (timeline.Store, error) {
+	path, err := h.file()
+	if err != nil {
+		return nil, err
+	}
+	store, err := sqlite.Open(ctx, filepath.Dir(path), sqlite.Options{})
+	if err != nil {
+		return nil, &failure{err}
+	}
+	return store, nil
+}
+
+// with runs do on a history that exists.
+func (h *history) with(ctx context.Context, do func(timeline.Store) error) error {
+	store, err := h.open(ctx)
+	if err != nil {
+		return err
+	}
+	if err := do(store); err != nil {
+		return errors.Join(err, store.Close())
+	}
+	if err := store.Close(); err != nil {
+		return &failure{err}
+	}
+	return nil
+}
+
+// withConversation runs do on a conversation that exists, through the engine.
+func (h *history) withConversation(ctx context.Context, name string, do func(*oriel.Conversation) error) error {
+	if err := h.with(ctx, func(s timeline.Store) error {
+		_, err := findConversation(ctx, s, name)
+		return err
+	}); err != nil {
+		return err
+	}
+	dir, err := h.folder()
+	if err != nil {
+		return err
+	}
+	engine, err := oriel.Open(ctx, oriel.Config{Dir: dir})
+	if err != nil {
+		return &failure{err}
+	}
+	c, err := engine.Conversation(ctx, name)
+	if err == nil {
+		err = do(c)
+	}
+	if err != nil {
+		return errors.Join(byCause(err), engine.Close())
+	}
+	if err := engine.Close(); err != nil {
+		return &failure{err}
+	}
+	return nil
+}
+
+// byCause makes errors of the engine that are not about what a person asked for
+// failures.
+func byCause(err error) error {
+	for _, theirs := range []error{oriel.ErrNoItem, oriel.ErrNoPlan, oriel.ErrCannotFit, oriel.ErrNoConversation} {
+		if errors.Is(err, theirs) {
+			return err
+		}
+	}
+	return &failure{err}
+}
+
+// findConversation reads a conversation, or says which ones have names like it.
+func findConversation(ctx context.Context, s timeline.Store, name string) (timeline.Conversation, error) {
+	c, err := s.Conversation(ctx, timeline.Local, name)
+	if err == nil {
+		return c, nil
+	}
+	if !errors.Is(err, timeline.ErrNoConversation) {
+		return c, &failure{err}
+	}
+	all, err := s.Conversations(ctx, timeline.Local)
+	if err != nil {
+		return c, &failure{err}
+	}
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].Name
+	}
+	hint := "oriel conversations lists them"
+	if near := nearNames(name, names); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return c, fmt.Errorf("no conversation is called %q: %s", oneLine(name, 80), hint)
+}
+
+// nearNames are at most three names that somebody who wrote name may have meant.
+func nearNames(name string, names []string) []string {
+	type near struct {
+		name     string
+		distance int
+	}
+	var found []near
+	low := strings.ToLower(name)
+	for _, n := range names {
+		candidate := strings.ToLower(n)
+		d := editDistance(low, candidate)
+		switch {
+		case strings.HasPrefix(candidate, low):
+			d = 0
+		case strings.Contains(candidate, low):
+			d = 1
+		case d > max(1, len(low)/3):
+			continue
+		}
+		found = append(found, near{n, d})
+	}
+	slices.SortStableFunc(found, func(a, b near) int { return cmp.Compare(a.distance, b.distance) })
+	var out []string
+	for _, n := range found[:min(3, len(found))] {
+		out = append(out, fmt.Sprintf("%q", oneLine(n.name, 60)))
+	}
+	return out
+}
+
+// editDistance is how many letters must be changed, added or removed.
+func editDistance(a, b string) int {
+	if len(a) > 200 || len(b) > 200 {
+		return max(len(a), len(b))
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			before, row[j+1] = row[j+1], min(before+cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// oneConversation is for commands that take a conversation and at most more
+// arguments, which names call.
+func oneConversation(least, most int, names string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return fmt.Errorf("%d arguments: give %s; see %s --help", len(args), names, cmd.CommandPath())
+		}
+		return nil
+	}
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// deletedInfo is what a program is told of a deletion.
+type deletedInfo struct {
+	Conversation string `json:"conversation"`
+	Messages     int    `json:"messages"`
+	Contents     int    `json:"contents"`
+	Records      int    `json:"records"`
+	Bytes        int64  `json:"bytes"`
+}
+
+func deleteCommand() *cobra.Command {
+	var yes, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "delete CONVERSATION",
+		Short: "Remove a conversation for good",
+		Long: `Remove a conversation, all its branches, and every content that no other
+conversation has too. It cannot be taken back: oriel export or oriel backup keep a
+copy before. On a terminal it asks first, unless --yes is given.`,
+		Example: "  oriel delete 7f3c2a10-session --yes",
+		Args:    oneConversation(1, 1, "one conversation"),
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	data := addHistory(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return data.with(cmd.Context(), func(s timeline.Store) error {
+			c, err := findConversation(cmd.Context(), s, args[0])
+			if err != nil {
+				return err
+			}
+			question := fmt.Sprintf("Delete %q with %s for good?", oneLine(args[0], 60), plural(int(c.Head.Depth), "message", "messages"))
+			if !yes && !confirmed(cmd, question) {
+				return fmt.Errorf("nothing was deleted: answer y, or give --yes")
+			}
+			gone, err := s.Delete(cmd.Context(), timeline.Local, args[0])
+			if err != nil {
+				return &failure{err}
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), deletedInfo{args[0], gone.Messages, gone.Contents, gone.Records, gone.Bytes})
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "deleted %s: %s, %s of content\n", oneLine(args[0], 60), plural(gone.Messages, "message", "messages"), size(gone.Bytes))
+			return err
+		})
+	}
+	return cmd
+}
+
+// confirmed asks a person. A program that reads from elsewhere has meant what it
+// said.
+func confirmed(cmd *cobra.Command, question string) bool {
+	in, ok := cmd.InOrStdin().(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) {
+		return true
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s [y/N] ", question)
+	answer, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil && err != io.EOF {
+		return false
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return true
+	}
+	return false
+}

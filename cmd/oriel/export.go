@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/importer"
+)
+
+func exportCommand() *cobra.Command {
+	var branch int
+	var null, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "export CONVERSATION",
+		Short: "Write a conversation's messages as they came",
+		Long: `Write the raw messages of a conversation, verbatim, one a line. What was imported
+from lines (claude-code, generic) comes back byte for byte, except for blank and
+broken lines; the last line always ends with a line feed.
+
+A message that has line feeds itself, as in a pretty-printed request body, is
+written on one line: each line feed goes, with the white space around it. It
+stands between values, where JSON allows it, so the message says the same. With
+--null nothing is changed, and each message ends with a NUL instead.
+
+--branch writes another branch, as oriel show numbers them.`,
+		Example: `  oriel export 7f3c2a10-session > session.jsonl
+  oriel export support --null | xargs -0 -n1 echo`,
+		Args: oneConversation(1, 1, "one conversation"),
+	}
+	f := cmd.Flags()
+	f.IntVar(&branch, "branch", 0, "`number` of the branch (default 0, where the conversation stands)")
+	f.BoolVar(&null, "null", false, "end messages with NUL and change nothing in them")
+	// The messages are JSON; programs that always say --json may.
+	f.BoolVar(&asJSON, "json", false, "print one JSON message a line, as without it")
+	data := addHistory(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if null && asJSON {
+			return fmt.Errorf("--null and --json exclude each other")
+		}
+		return data.with(cmd.Context(), func(s timeline.Store) error {
+			if _, err := findConversation(cmd.Context(), s, args[0]); err != nil {
+				return err
+			}
+			head, err := branchHead(cmd, s, args[0], branch)
+			if err != nil {
+				return err
+			}
+			forms, err := importer.OwnForms(cmd.Context(), s, timeline.Local, args[0])
+			if err != nil {
+				return &failure{err}
+			}
+			out := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
+			err = s.Messages(cmd.Context(), timeline.Local, head, 1, head.Depth, false, func(e *timeline.Entry) error {
+				raw := e.Raw
+				if form, ok := forms[e.Place]; ok {
+					own, err := s.Content(cmd.Context(), timeline.Local, form)
+					if err != nil {
+						return err
+					}
+					raw = own
+				}
+				end := byte(0)
+				if !null {
+					raw, end = onOneLine(raw), '\n'
+				}
+				_, err := out.Write(raw)
+				return errors.Join(err, out.WriteByte(end))
+			})
+			if err := errors.Join(err, out.Flush()); err != nil {
+				return &failure{err}
+			}
+			return nil
+		})
+	}
+	return cmd
+}
+
+// branchHead is where a branch of a conversation ends: 0 is where it stands.
+func branchHead(cmd *cobra.Command, s timeline.Store, name string, branch int) (timeline.Place, error) {
+	heads, err := s.Heads(cmd.Context(), timeline.Local, name)
+	if err != nil {
+		return timeline.Place{}, &failure{err}
+	}
+	if branch < 0 || branch >= max(1, len(heads)) {
+		return timeline.Place{}, fmt.Errorf("--branch %d: the conversation has branches 0 to %d, oriel show lists them", branch, max(1, len(heads))-1)
+	}
+	if len(heads) == 0 {
+		return timeline.Place{}, nil
+	}
+	return heads[branch], nil
+}
+
+// onOneLine takes the line feeds out of a JSON text, each with the white space
+// around it. Within strings there are none.
+func onOneLine(raw []byte) []byte {
+	if bytes.IndexByte(raw, '\n') < 0 {
+		return raw
+	}
+	var out []byte
+	for line := range bytes.Lines(raw) {
+		out = append(out, bytes.Trim(line, " \t\r\n")...)
+	}
+	return out
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/importer"
+	"github.com/oriel-context/oriel/timeline/sqlite"
+)
+
+func importCommand() *cobra.Command {
+	var format, conversation, project, sync string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "import PATH…",
+		Short: "Bring recorded conversations into the history",
+		Long: `Bring recorded conversations into the history: files, or folders with everything
+below them. The content of a file tells its form:
+
+  claude-code                    sessions of Claude Code (~/.claude/projects)
+  openai, anthropic, responses   request bodies: one a file, or a list or lines of
+                                 them, which are the successive calls of a
+                                 conversation
+  generic                        lines such as {"conversation":"c1","ref":"u17",
+                                 "time":"2024-05-01T10:00:00Z","role":"user",
+                                 "name":"Ann","text":"…"}; only text is needed
+  locomo, beam                   the data sets of these names
+
+Everything is kept as it stands: oriel export gives a session back byte for byte.
+Importing again adds nothing; a file that has grown adds what is new; one that was
+edited becomes a branch.
+
+A conversation is called after the session (claude-code), its own name in the file
+(generic, locomo), or the file (bodies) or folder (beam), with the folders below the
+one that was given.
+
+In folders, hidden files are passed over, and files of no known form are left out with
+a note. Lines that cannot be read are told on standard error with file and number, up
+to 20 of them; everything else is imported, and the command exits with 2 and without
+output.`,
+		Example: `  oriel import ~/.claude/projects
+  oriel import --format generic --conversation support chat.jsonl
+  oriel import --project /src/shop requests.jsonl --json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("no files: give files or folders to import; see oriel import --help")
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&format, "format", "auto", "`form` of the files: auto, claude-code, openai, anthropic, responses, generic, locomo, beam")
+	f.StringVar(&conversation, "conversation", "", "`name` of the conversation, where the input has only one")
+	f.StringVar(&project, "project", "", "`project` of the conversations (default: the folder that a session ran in)")
+	f.StringVar(&sync, "sync", "normal", "what survives the loss of power: normal (all but the last moments) or full (everything)")
+	f.BoolVar(&asJSON, "json", false, "print one JSON object")
+	data := addHistory(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o := importer.Options{Conversation: conversation, Project: project}
+		var err error
+		if o.Format, err = importer.ParseFormat(format); err != nil {
+			return err
+		}
+		level, err := syncLevel(sync)
+		if err != nil {
+			return err
+		}
+		dir, err := data.folder()
+		if err != nil {
+			return err
+		}
+		if err := importer.Check(args, o); err != nil { // before a folder is made
+			return err
+		}
+		store, err := sqlite.Open(cmd.Context(), dir, sqlite.Options{Sync: level})
+		if err != nil {
+			return &failure{err}
+		}
+		p := newProgress(cmd, "importing")
+		o.Progress = p.update
+		report, err := importer.Import(cmd.Context(), store, args, o)
+		p.end()
+		err = errors.Join(err, store.Close())
+		return finishImport(cmd, report, err, asJSON)
+	}
+	return cmd
+}
+
+func syncLevel(name string) (sqlite.Sync, error) {
+	switch name {
+	case "normal":
+		return sqlite.Normal, nil
+	case "full":
+		return sqlite.Full, nil
+	}
+	return 0, fmt.Errorf("--sync %s: use normal or full", name)
+}
+
+// finishImport tells what was imported: on standard output if all of it was.
+func finishImport(cmd *cobra.Command, r *importer.Report, err error, asJSON bool) error {
+	if err != nil {
+		tellProblems(cmd.ErrOrStderr(), r)
+		if errors.Is(err, importer.ErrInput) || errors.Is(err, timeline.ErrInvalid) {
+			return err
+		}
+		return &failure{fmt.Errorf("%w: what was imported before stays, and importing again goes on from there", err)}
+	}
+	tellProblems(cmd.ErrOrStderr(), r)
+	out := cmd.OutOrStdout()
+	if r.Broken > 0 {
+		out = cmd.ErrOrStderr()
+	}
+	if asJSON {
+		err = printJSON(out, r)
+	} else {
+		err = printImport(out, r)
+	}
+	if err == nil && r.Broken > 0 {
+		err = fmt.Errorf("%s not be read and %s left out: mend the file and import it again, everything else is there", plural(r.Broken, "line or message could", "lines or messages could"), were(r.Broken))
+	}
+	return err
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return thousands(n) + " " + many
+}
+
+func were(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}
+
+// maxNotes is how many files that were left out are told one by one.
+const maxNotes = 20
+
+func tellProblems(out io.Writer, r *importer.Report) {
+	for i, path := range r.Skipped {
+		if i == maxNotes {
+			fmt.Fprintf(out, "oriel: note: and %s more\n", thousands(len(r.Skipped)-i))
+			break
+		}
+		fmt.Fprintf(out, "oriel: note: %s has no known form and is left out\n", oneLine(path, 200))
+	}
+	for _, p := range r.Problems {
+		fmt.Fprintf(out, "oriel: %s\n", strings.Join(strings.Fields(p.String()), " "))
+	}
+	if more := r.Broken - len(r.Problems); more > 0 {
+		fmt.Fprintf(out, "oriel: and %s more\n", thousands(more))
+	}
+}
+
+// maxImported is how many conversations are told one by one.
+const maxImported = 20
+
+func printImport(out io.Writer, r *importer.Report) error {
+	var b bytes.Buffer
+	t := table{left: []bool{true, true, false, false}}
+	t.row("conversation", "form", "messages", "new")
+	for i, c := range r.Conversations {
+		if i == maxImported {
+			t.row(fmt.Sprintf("and %s more", thousands(len(r.Conversations)-i)), "", "", "")
+			break
+		}
+		t.row(oneLine(c.Name, 60), string(c.Format), thousands(c.Messages), thousands(c.New))
+	}
+	if len(r.Conversations) > 0 {
+		t.print(&b)
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "%s, %s, %s: %s new", plural(r.Files, "file", "files"), size(r.Bytes), plural(r.Messages, "message", "messages"), thousands(r.New))
+	if r.Variants > 0 {
+		fmt.Fprintf(&b, ", %s", plural(r.Variants, "new form of a known one", "new forms of known ones"))
+	}
+	b.WriteString("\n")
+	_, err := out.Write(b.Bytes())
+	return err
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// progress shows on a terminal how far a long command is. Its methods do nothing
+// elsewhere.
+type progress struct {
+	out   io.Writer // nil where nobody looks
+	what  string
+	start time.Time
+
+	mu    sync.Mutex // protects all below
+	drawn time.Time
+	stop  chan struct{}
+	ended sync.WaitGroup
+}
+
+const (
+	// drawEvery keeps a terminal from doing nothing else.
+	drawEvery = 100 * time.Millisecond
+	// quiet commands need no bar.
+	quiet = 300 * time.Millisecond
+)
+
+// newProgress draws on the command's standard error if that is a terminal.
+func newProgress(cmd *cobra.Command, what string) *progress {
+	p := &progress{what: what, start: time.Now()}
+	if out := cmd.ErrOrStderr(); isTerminal(out) {
+		p.out = out
+	}
+	return p
+}
+
+// update says how many bytes of how many are done; total 0 means that nobody
+// knows.
+func (p *progress) update(done, total int64) {
+	if p.out == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if now.Sub(p.start) < quiet || now.Sub(p.drawn) < drawEvery {
+		return
+	}
+	p.drawn = now
+	fmt.Fprintf(p.out, "\r\x1b[K%s", p.line(done, total, now.Sub(p.start)))
+}
+
+// line is the picture of a moment.
+func (p *progress) line(done, total int64, took time.Duration) string {
+	if total <= 0 {
+		return fmt.Sprintf("%s … %.0f s", p.what, took.Seconds())
+	}
+	done = min(done, total)
+	const width = 24
+	full := bar(int(done*1000/total), 1000, width)
+	rate := int64(float64(done) / max(took.Seconds(), 0.001))
+	return fmt.Sprintf("%s %s%s %3d%%  %s of %s, %s/s", p.what, full, strings.Repeat("·", width-len([]rune(full))), 100*done/total,
+		size(done), size(total), size(rate))
+}
+
+// watch asks again and again how far it is, until end.
+func (p *progress) watch(ask func() (done, total int64)) {
+	if p.out == nil {
+		return
+	}
+	p.stop = make(chan struct{})
+	p.ended.Go(func() {
+		tick := time.NewTicker(drawEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				p.update(ask())
+			case <-p.stop:
+				return
+			}
+		}
+	})
+}
+
+// end takes the bar away.
+func (p *progress) end() {
+	if p.out == nil {
+		return
+	}
+	if p.stop != nil {
+		close(p.stop)
+		p.ended.Wait()
+		p.stop = nil
+	}
+	if !p.drawn.IsZero() {
+		fmt.Fprint(p.out, "\r\x1b[K")
+	}
+}
+
+// size writes a number of bytes as people read it.
+func size(n int64) string {
+	units := []string{"B", "kB", "MB", "GB", "TB"}
+	f := float64(n)
+	i := 0
+	for f >= 999.5 && i < len(units)-1 {
+		f /= 1000
+		i++
+	}
+	if i == 0 || f >= 99.95 {
+		return fmt.Sprintf("%.0f %s", f, units[i])
+	}
+	return fmt.Sprintf("%.1f %s", f, units[i])
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/sqlite"
+)
+
+// prunedInfo is what a program is told of a pruning.
+type prunedInfo struct {
+	Deleted []string `json:"deleted"`
+	// Messages and Bytes are by how much less the history has.
+	Messages int64 `json:"messages"`
+	Bytes    int64 `json:"bytes"`
+	DryRun   bool  `json:"dry_run"`
+}
+
+func pruneCommand() *cobra.Command {
+	var olderThan, maxSize string
+	var dryRun, yes, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "prune",
+		Short: "Remove conversations that are old, or the oldest while there is too much",
+		Long: `Remove for good the conversations that nobody has changed for --older-than, and then,
+while all contents together have more than --max-size bytes (uncompressed, as oriel
+stats counts them), the one that was changed least recently. What another conversation
+has too stays. On a terminal it asks first, unless --yes is given.
+
+--dry-run tells what would go and removes nothing; to find that out it works on a copy
+in the system's folder for temporary files.`,
+		Example: `  oriel prune --older-than 90d --dry-run
+  oriel prune --older-than 1y --max-size 2GB --yes`,
+		Args: noArguments,
+	}
+	f := cmd.Flags()
+	f.StringVar(&olderThan, "older-than", "", "`age` since the last change: 12h, 90d, 8w, 2y")
+	f.StringVar(&maxSize, "max-size", "", "`size` of all contents: 500MB, 2GB")
+	f.BoolVar(&dryRun, "dry-run", false, "tell what would go and remove nothing")
+	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
+	f.BoolVar(&asJSON, "json", false, "print one JSON object")
+	data := addHistory(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		policy, err := prunePolicy(olderThan, maxSize)
+		if err != nil {
+			return err
+		}
+		result := prunedInfo{Deleted: []string{}, DryRun: dryRun}
+		err = data.with(cmd.Context(), func(s timeline.Store) error {
+			if dryRun {
+				return onCopy(cmd.Context(), s, func(copied timeline.Store) error {
+					return result.prune(cmd.Context(), copied, policy)
+				})
+			}
+			if !yes && !confirmed(cmd, "Delete the conversations that the limits do not keep, for good?") {
+				return fmt.Errorf("nothing was deleted: answer y, or give --yes")
+			}
+			return result.prune(cmd.Context(), s, policy)
+		})
+		if err := tolerateNone(cmd, err); err != nil {
+			return err
+		}
+		if asJSON {
+			return printJSON(cmd.OutOrStdout(), result)
+		}
+		_, err = cmd.OutOrStdout().Write(result.words())
+		return err
+	}
+	return cmd
+}
+
+func prunePolicy(olderThan, maxSize string) (p timeline.Policy, err error) {
+	if olderThan == "" && maxSize == "" {
+		return p, fmt.Errorf("no limit: give --older-than, --max-size or both; see oriel prune --help")
+	}
+	if olderThan != "" {
+		if p.OlderThan, err = age(olderThan); err != nil {
+			return p, fmt.Errorf("--older-than: %w", err)
+		}
+	}
+	if maxSize != "" {
+		if p.MaxBytes, err = byteCount(maxSize); err != nil {
+			return p, fmt.Errorf("--max-size: %w", err)
+		}
+	}
+	return p, nil
+}
+
+// prune deletes, and counts by how much less there is.
+func (r *prunedInfo) prune(ctx context.Context, s timeline.Store, p timeline.Policy) error {
+	before, err := s.Stats(ctx, timeline.Local)
+	if err != nil {
+		return &failure{err}
+	}
+	gone, err := timeline.Prune(ctx, s, timeline.Local, p, time.Now())
+	if err != nil {
+		return &failure{fmt.Errorf("%w: %s went before", err, plural(len(gone), "conversation", "conversations"))}
+	}
+	after, err := s.Stats(ctx, timeline.Local)
+	if err != nil {
+		return &failure{err}
+	}
+	r.Deleted = append(r.Deleted, gone...)
+	r.Messages, r.Bytes = before.Messages-after.Messages, before.Bytes-after.Bytes
+	return nil
+}
+
+func (r *prunedInfo) words() []byte {
+	var b bytes.Buffer
+	done := "deleted"
+	if r.DryRun {
+		done = "would delete"
+	}
+	for i, name := range r.Deleted {
+		if i == maxShown {
+			fmt.Fprintf(&b, "and %s more\n", thousands(len(r.Deleted)-i))
+			break
+		}
+		fmt.Fprintf(&b, "%s %s\n", done, oneLine(name, 60))
+	}
+	fmt.Fprintf(&b, "%s %s: %s, %s of content\n", done, plural(len(r.Deleted), "conversation", "conversations"),
+		plural(int(r.Messages), "message", "messages"), size(r.Bytes))
+	return b.Bytes()
+}
+
+// onCopy runs do on a copy of the history, which goes when it is done.
+func onCopy(ctx context.Context, s timeline.Store, do func(timeline.Store) error) (err error) {
+	dir, err := os.MkdirTemp("", "oriel-prune-")
+	if err != nil {
+		return &failure{err}
+	}
+	defer os.RemoveAll(dir)
+	if err := s.Backup(ctx, filepath.Join(dir, "oriel.db")); err != nil {
+		return &failure{err}
+	}
+	copied, err := sqlite.Open(ctx, dir, sqlite.Options{})
+	if err != nil {
+		return &failure{err}
+	}
+	return errors.Join(do(copied), copied.Close())
+}
+
+// age reads how old something is, as people write it: 90d, 12h, 2w, 1y.
+func age(s string) (time.Duration, error) {
+	units := map[string]time.Duration{
+		"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour, "y": 365 * 24 * time.Hour,
+	}
+	for unit, length := range units {
+		if digits, ok := strings.CutSuffix(strings.ToLower(s), unit); ok {
+			n, err := strconv.ParseFloat(digits, 64)
+			if err == nil && n > 0 && n*float64(length) < float64(1<<62) {
+				return time.Duration(n * float64(length)), nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("%q is no age: give one such as 12h, 90d, 8w or 2y", s)
+}
+
+// byteCount reads a size as people write it: 500MB, 2GB, 1GiB.
+func byteCount(s string) (int64, error) {
+	units := []struct {
+		name string
+		n    float64
+	}{
+		{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"tib", 1 << 40},
+		{"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"tb", 1e12}, {"k", 1e3}, {"m", 1e6}, {"g", 1e9}, {"t", 1e12}, {"b", 1}, {"", 1},
+	}
+	text := strings.ToLower(strings.ReplaceAll(s, " ", ""))
+	for _, u := range units {
+		if digits, ok := strings.CutSuffix(text, u.name); ok {
+			n, err := strconv.ParseFloat(digits, 64)
+			if err == nil && n > 0 && n*u.n < float64(1<<62) {
+				return int64(n * u.n), nil
+			}
+			break
+		}
+	}
+	return 0, fmt.Errorf("%q is no size: give one such as 500MB or 2GB", s)
+}

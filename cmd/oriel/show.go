@@ -1,0 +1,306 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/token"
+)
+
+// showFlags are what the command line says.
+type showFlags struct {
+	from, to, last int64
+	branch         int
+	plan, json     bool
+}
+
+func showCommand() *cobra.Command {
+	var o showFlags
+	cmd := &cobra.Command{
+		Use:   "show CONVERSATION",
+		Short: "Show the messages of a conversation, or its plans",
+		Long: `Show the messages of a conversation: id, time, who speaks, tokens (o200k_base), and
+how it begins. "*" marks what is pinned. Lines that an agent wrote for itself are
+"meta" and have no tokens. Where the conversation has branches they are listed below,
+and --branch shows one.
+
+--plan shows instead what left the view, when and why, newest last: each plan can
+be taken back by oriel undo.`,
+		Example: `  oriel show 7f3c2a10-session --last 20
+  oriel show 7f3c2a10-session --from 100 --to 120
+  oriel show 7f3c2a10-session --plan --json`,
+		Args: oneConversation(1, 1, "one conversation"),
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.plan, "plan", false, "show the plans that took something out of view")
+	f.Int64Var(&o.from, "from", 0, "first `id` (default 1)")
+	f.Int64Var(&o.to, "to", 0, "last `id` (default: the newest)")
+	f.Int64Var(&o.last, "last", 0, "only the newest `n`")
+	f.IntVar(&o.branch, "branch", 0, "`number` of the branch (default 0, where the conversation stands)")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	data := addHistory(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case o.from < 0 || o.to < 0 || o.last < 0:
+			return fmt.Errorf("--from, --to and --last are numbers above 0")
+		case o.last > 0 && o.from > 0:
+			return fmt.Errorf("--last and --from exclude each other")
+		}
+		if o.plan {
+			return data.withConversation(cmd.Context(), args[0], func(c *oriel.Conversation) error {
+				return showPlans(cmd, c, &o)
+			})
+		}
+		return data.with(cmd.Context(), func(s timeline.Store) error {
+			c, err := findConversation(cmd.Context(), s, args[0])
+			if err != nil {
+				return err
+			}
+			return showMessages(cmd, s, &c, &o)
+		})
+	}
+	return cmd
+}
+
+// shownMessage is what a program is told of a message.
+type shownMessage struct {
+	ID     int64     `json:"id"`
+	Time   time.Time `json:"time"`
+	Role   string    `json:"role"`
+	Tokens int       `json:"tokens"`
+	Pinned bool      `json:"pinned"`
+	Format string    `json:"format"`
+	Ref    string    `json:"ref,omitempty"`
+	// Variants is in how many further forms the message came.
+	Variants int    `json:"variants,omitempty"`
+	Text     string `json:"text"`
+}
+
+// shownBranch is where a branch ends and how much it shares with where the
+// conversation stands.
+type shownBranch struct {
+	Branch int   `json:"branch"`
+	Last   int64 `json:"last"`
+	// Shared is the last id that it has in common with branch 0.
+	Shared int64 `json:"shared"`
+}
+
+func showMessages(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation, o *showFlags) error {
+	head, err := branchHead(cmd, s, c.Name, o.branch)
+	if err != nil {
+		return err
+	}
+	branches, err := branchesOf(cmd, s, c.Name)
+	if err != nil {
+		return err
+	}
+	pins, err := pinsOf(cmd, s, c.Name)
+	if err != nil {
+		return err
+	}
+	first, last := o.rangeOf(head.Depth)
+	out := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
+	list := newMessageList(out, c, o.json, styleFor(cmd.OutOrStdout()))
+	if first <= last {
+		counter := token.NewCounter(token.Model{Encoding: "o200k_base", Exact: true}, token.Options{})
+		err = s.Messages(cmd.Context(), timeline.Local, head, first, last, false, func(e *timeline.Entry) error {
+			m := shownMessage{
+				ID: e.Place.Depth, Time: e.Time.UTC(), Role: e.Role, Pinned: pins[e.Place.Depth], Format: e.Format, Ref: e.Ref,
+				Variants: len(e.Variants), Text: e.Text(),
+			}
+			if c, err := e.Chat(); err == nil {
+				m.Tokens = counter.Message(&c).Tokens
+			}
+			return list.add(&m)
+		})
+	}
+	if err == nil {
+		err = list.end(branches)
+	}
+	if err == nil {
+		err = out.Flush()
+	}
+	if err != nil {
+		return &failure{err}
+	}
+	return nil
+}
+
+// rangeOf is the ids to show of so many.
+func (o *showFlags) rangeOf(n int64) (first, last int64) {
+	first, last = max(1, o.from), n
+	if o.to > 0 {
+		last = min(o.to, n)
+	}
+	if o.last > 0 {
+		first = max(1, last-o.last+1)
+	}
+	return first, last
+}
+
+func branchesOf(cmd *cobra.Command, s timeline.Store, name string) ([]shownBranch, error) {
+	heads, err := s.Heads(cmd.Context(), timeline.Local, name)
+	if err != nil {
+		return nil, &failure{err}
+	}
+	branches := []shownBranch{}
+	for i, head := range heads {
+		if i == 0 {
+			continue
+		}
+		shared, err := sharedDepth(cmd, s, heads[0], head)
+		if err != nil {
+			return nil, &failure{err}
+		}
+		branches = append(branches, shownBranch{Branch: i, Last: head.Depth, Shared: shared})
+	}
+	return branches, nil
+}
+
+// sharedDepth is how many messages two histories begin with alike.
+func sharedDepth(cmd *cobra.Command, s timeline.Store, a, b timeline.Place) (int64, error) {
+	low, high := int64(0), min(a.Depth, b.Depth) // they share low, and at most high
+	for low < high {
+		middle := (low + high + 1) / 2
+		x, err := placeAt(cmd, s, a, middle)
+		if err != nil {
+			return 0, err
+		}
+		y, err := placeAt(cmd, s, b, middle)
+		if err != nil {
+			return 0, err
+		}
+		if x == y {
+			low = middle
+		} else {
+			high = middle - 1
+		}
+	}
+	return low, nil
+}
+
+func placeAt(cmd *cobra.Command, s timeline.Store, head timeline.Place, depth int64) (at timeline.Place, err error) {
+	err = s.Messages(cmd.Context(), timeline.Local, head, depth, depth, true, func(e *timeline.Entry) error {
+		at = e.Place
+		return nil
+	})
+	return at, err
+}
+
+func pinsOf(cmd *cobra.Command, s timeline.Store, name string) (map[int64]bool, error) {
+	records, err := s.Records(cmd.Context(), timeline.Local, name, "pin", "")
+	if err != nil {
+		return nil, &failure{err}
+	}
+	pins := map[int64]bool{}
+	for i := range records {
+		if id, err := strconv.ParseInt(records[i].Key, 10, 64); err == nil {
+			pins[id] = true
+		}
+	}
+	return pins, nil
+}
+
+// messageList prints messages as they come.
+type messageList struct {
+	out   *bufio.Writer
+	json  bool
+	style style
+	n     int
+	last  string // the day that was printed
+}
+
+func newMessageList(out *bufio.Writer, c *timeline.Conversation, asJSON bool, s style) *messageList {
+	l := &messageList{out: out, json: asJSON, style: s}
+	if asJSON {
+		info, _ := json.Marshal(infoOf(c)) // cannot fail
+		fmt.Fprintf(out, `{"conversation":%s,"messages":[`, info)
+	}
+	return l
+}
+
+func (l *messageList) add(m *shownMessage) error {
+	if l.json {
+		if l.n++; l.n > 1 {
+			l.out.WriteByte(',')
+		}
+		var b bytes.Buffer
+		if err := printJSON(&b, m); err != nil {
+			return err
+		}
+		_, err := l.out.Write(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+		return err
+	}
+	// The columns are of fixed widths: a long history is not held for them.
+	day, clock := m.Time.Format("2006-01-02"), m.Time.Format("15:04:05")
+	if day != l.last {
+		l.last = day
+		fmt.Fprintf(l.out, "%s\n", l.style.bold(day))
+	}
+	pin, tokens := " ", thousands(m.Tokens)
+	if m.Pinned {
+		pin = "*"
+	}
+	if m.Role == timeline.RoleMeta {
+		tokens = ""
+	}
+	line := fmt.Sprintf("%6d%s %s  %-9s %7s  %s", m.ID, pin, clock, oneLine(m.Role, 9), tokens, oneLine(m.Text, 72))
+	if m.Role == timeline.RoleMeta {
+		line = l.style.code("2", line)
+	}
+	_, err := fmt.Fprintln(l.out, line)
+	return err
+}
+
+func (l *messageList) end(branches []shownBranch) error {
+	if l.json {
+		list, err := json.Marshal(branches)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(l.out, "],\"branches\":%s}\n", list)
+		return err
+	}
+	for i, b := range branches {
+		if i == 0 {
+			fmt.Fprintln(l.out)
+		}
+		fmt.Fprintf(l.out, "branch %d: leaves after message %d and ends at %d (--branch %d)\n", b.Branch, b.Shared, b.Last, b.Branch)
+	}
+	return nil
+}
+
+// showPlans prints the plans of a conversation, oldest first.
+func showPlans(cmd *cobra.Command, c *oriel.Conversation, o *showFlags) error {
+	plans, err := c.Plans(cmd.Context(), int(o.last))
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if o.json {
+		if plans == nil {
+			plans = []oriel.Plan{}
+		}
+		return printJSON(out, map[string]any{"conversation": c.ID(), "plans": plans})
+	}
+	if len(plans) == 0 {
+		_, err := io.WriteString(out, "no plans: nothing has left the view\n")
+		return err
+	}
+	for i := range plans {
+		fmt.Fprintf(out, "%s\n", styleFor(out).bold(plans[i].Undo))
+		if err := drawPlan(out, &plans[i], styleFor(out)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

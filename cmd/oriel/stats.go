@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+func statsCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "stats",
+		Short: "Show how large the history is",
+		Long: `Show how many conversations, messages, further forms of messages, branches, records
+and contents the history has; the bytes of all contents, what they take compressed,
+and the size of the files.`,
+		Example: `  oriel stats
+  oriel stats --json`,
+		Args: noArguments,
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	data := addHistory(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		var n timeline.Stats
+		err := data.with(cmd.Context(), func(s timeline.Store) error {
+			var err error
+			if n, err = s.Stats(cmd.Context(), timeline.Local); err != nil {
+				return &failure{err}
+			}
+			return nil
+		})
+		if err := tolerateNone(cmd, err); err != nil {
+			return err
+		}
+		if asJSON {
+			return printJSON(cmd.OutOrStdout(), struct {
+				Conversations int64 `json:"conversations"`
+				Messages      int64 `json:"messages"`
+				Variants      int64 `json:"variants"`
+				Branches      int64 `json:"branches"`
+				Records       int64 `json:"records"`
+				Contents      int64 `json:"contents"`
+				Bytes         int64 `json:"bytes"`
+				Stored        int64 `json:"stored"`
+				Disk          int64 `json:"disk"`
+			}{n.Conversations, n.Messages, n.Variants, n.Branches, n.Records, n.Contents, n.Bytes, n.Stored, n.Disk})
+		}
+		var b bytes.Buffer
+		t := table{left: []bool{true, false}}
+		for _, row := range []struct {
+			what string
+			n    int64
+		}{
+			{"conversations", n.Conversations}, {"messages", n.Messages}, {"variants", n.Variants},
+			{"branches", n.Branches}, {"records", n.Records}, {"contents", n.Contents},
+		} {
+			t.row(row.what, thousands(int(row.n)))
+		}
+		t.row("bytes", size(n.Bytes))
+		t.row("stored", size(n.Stored)+share(n.Stored, n.Bytes))
+		t.row("on disk", size(n.Disk)+share(n.Disk, n.Bytes))
+		t.print(&b)
+		_, err = cmd.OutOrStdout().Write(b.Bytes())
+		return err
+	}
+	return cmd
+}
+
+func share(part, whole int64) string {
+	if whole == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d%%)", 100*part/whole)
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// maxShown is how many problems are told one by one.
+const maxShown = 100
+
+func verifyCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Check that the history is whole",
+		Long: `Check everything: the structure of the file, every content against its hash, the
+chain of every history, and every reference and count. It changes nothing, and exits
+with 1 if anything is wrong.`,
+		Example: `  oriel verify
+  oriel verify --data copy --json`,
+		Args: noArguments,
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	data := addHistory(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		type problem struct {
+			Tenant       string `json:"tenant,omitempty"`
+			Conversation string `json:"conversation,omitempty"`
+			Place        string `json:"place,omitempty"`
+			What         string `json:"what"`
+		}
+		result := struct {
+			OK       bool      `json:"ok"`
+			Found    int       `json:"found"`
+			Messages int64     `json:"messages"`
+			Contents int64     `json:"contents"`
+			Bytes    int64     `json:"bytes"`
+			Problems []problem `json:"problems"`
+		}{Problems: []problem{}}
+		err := data.with(cmd.Context(), func(s timeline.Store) error {
+			p := newProgress(cmd, "verifying")
+			p.watch(func() (int64, int64) { return 0, 0 })
+			err := s.Verify(cmd.Context(), func(found timeline.Problem) {
+				result.Found++
+				if len(result.Problems) == maxShown {
+					return
+				}
+				one := problem{Tenant: found.Tenant, Conversation: found.Conversation, What: found.What}
+				if found.Place != (timeline.Place{}) {
+					one.Place = found.Place.String()
+				}
+				result.Problems = append(result.Problems, one)
+			})
+			p.end()
+			if err != nil {
+				return &failure{err}
+			}
+			stats, err := s.Stats(cmd.Context(), timeline.Local)
+			if err != nil && result.Found == 0 {
+				return &failure{err}
+			}
+			result.Messages, result.Contents, result.Bytes = stats.Messages, stats.Contents, stats.Bytes
+			return nil
+		})
+		if errors.Is(err, errNoHistory) {
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		result.OK = result.Found == 0
+		out := cmd.OutOrStdout()
+		if asJSON {
+			if err := printJSON(out, result); err != nil {
+				return err
+			}
+		} else {
+			for _, p := range result.Problems {
+				where := oneLine(p.Conversation, 60)
+				if p.Place != "" {
+					where += " " + p.Place
+				}
+				if where != "" {
+					where += ": "
+				}
+				fmt.Fprintf(out, "%s%s\n", where, oneLine(p.What, 200))
+			}
+			if result.OK {
+				fmt.Fprintf(out, "all is well: %s, %s in %s\n", plural(int(result.Messages), "message", "messages"), size(result.Bytes), plural(int(result.Contents), "content", "contents"))
+			}
+		}
+		if !result.OK {
+			return &failure{fmt.Errorf("%s: put a backup in its place, or export what is whole", plural(result.Found, "thing is wrong with the history", "things are wrong with the history"))}
+		}
+		return nil
+	}
+	return cmd
+}

@@ -1,0 +1,123 @@
+package oriel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/window"
+)
+
+const (
+	// maxCatchUp is how many items that others added are taken into the window
+	// one by one. Of more only the newest are: all others count as having left.
+	maxCatchUp = 256
+	// maxSettle is how many pins of other programs are tried at once.
+	maxSettle = 64
+	// readChunk is how many items are read at once to find those that fit.
+	readChunk = 128
+)
+
+// catchUp takes the items that came after the state was stored into the window, one
+// by one as they came. Those that this package added changed nothing else, or the
+// state would have been stored with them; what others added may drive items out.
+func (p *present) catchUp(ctx context.Context, pins map[int64]bool) error {
+	first := p.upto + 1
+	if p.last()-p.upto > maxCatchUp {
+		first = p.last() - maxCatchUp + 1
+		p.touch()
+	}
+	if first > p.last() {
+		return nil
+	}
+	items, err := p.read(ctx, first, p.last())
+	if err != nil {
+		return err
+	}
+	if int64(len(items)) != p.last()-first+1 {
+		return fmt.Errorf("%w: of items %d to %d only %d are there", timeline.ErrDamaged, first, p.last(), len(items))
+	}
+	var left []Item
+	before := p.window.Tokens()
+	for _, r := range items {
+		if !r.shown {
+			continue
+		}
+		r.Flags = starred(r.Flags, pins[r.ID])
+		out, err := p.take(r.Item)
+		if err != nil {
+			return err
+		}
+		left = append(left, out...)
+		if it, ok := p.window.Get(r.ID); ok {
+			before += it.Tokens
+		}
+	}
+	if len(left) > 0 {
+		slices.SortFunc(left, byID)
+		if _, err := p.left(left, before, p.victims(fmt.Sprintf("items %d to %d came from elsewhere", first, p.last()))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newest begins a window on a history that has none with its newest items that fit.
+// It reads about as much as the window has room for; older items count as having
+// left.
+func (p *present) newest(ctx context.Context, pins map[int64]bool) error {
+	maxTokens, maxItems := p.window.Limits()
+	var items []Item // newest first
+	tokens, full := 0, false
+	// What nobody said takes no room, so the reading needs a bound of its own.
+	least := p.last() - 8*int64(min(maxItems, 1<<30)) - 8*readChunk
+	for last := p.last(); last > max(0, least) && !full; last -= readChunk {
+		read, err := p.read(ctx, max(1, last-readChunk+1), last)
+		if err != nil {
+			return err
+		}
+		for _, r := range slices.Backward(read) {
+			if !r.shown {
+				continue
+			}
+			it := p.sized(r.Item, maxTokens)
+			if full = len(items) == maxItems || tokens+it.Tokens > maxTokens; full {
+				break
+			}
+			if pins[it.ID] {
+				p.pinned[it.ID] = true
+				it.Flags = starred(it.Flags, true)
+			}
+			items = append(items, it)
+			tokens += it.Tokens
+		}
+	}
+	slices.Reverse(items)
+	for i := range items {
+		p.tracker.Observe(items[i].Whole())
+	}
+	_, err := p.fill(items, maxTokens, maxItems)
+	return err
+}
+
+// settle lets pins take effect that other programs have set: what is not in view is
+// brought there, as Pin does. What cannot fit stays pinned out of view and is tried
+// again when the conversation is next loaded.
+func (p *present) settle(ctx context.Context, unsettled []int64) error {
+	for _, id := range unsettled[:min(len(unsettled), maxSettle)] {
+		err := p.show(ctx, "pin", []int64{id}, fmt.Sprintf("item %d was pinned", id))
+		if errors.Is(err, ErrCannotFit) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		p.pinned[id] = true
+		p.put(pinRecord(id))
+		p.touch()
+		p.tell(window.EventPin, p.window.Tokens(), p.window.Tokens(), 1)
+	}
+	return nil
+}

@@ -1,0 +1,334 @@
+package oriel
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/window"
+)
+
+const (
+	// maxTries is how often an operation is begun anew when others are faster.
+	maxTries = 60
+	// readAcross is how many items that are not wanted are read where that saves
+	// a question.
+	readAcross = 8
+)
+
+// current is the conversation as it stands in the store now: what is in memory, if
+// nobody else changed it.
+func (c *Conversation) current(ctx context.Context) (*present, error) {
+	p := c.present
+	if p == nil || p.spoiled {
+		return c.load(ctx)
+	}
+	seen, err := c.engine.store.Changed(ctx)
+	if err != nil || seen == p.seen {
+		return p, err
+	}
+	now, err := c.stored(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if now.Revision != p.stored.Revision || !now.Created.Equal(p.stored.Created) {
+		return c.load(ctx)
+	}
+	p.seen = seen
+	return p, nil
+}
+
+// stored is the conversation as the store has it; the zero value if it has not.
+func (c *Conversation) stored(ctx context.Context) (timeline.Conversation, error) {
+	now, err := c.engine.store.Conversation(ctx, c.engine.config.Tenant, c.id)
+	if errors.Is(err, timeline.ErrNoConversation) {
+		return timeline.Conversation{}, nil
+	}
+	return now, err
+}
+
+// load reads the conversation from the store. What others did since it was last
+// used takes effect, and is stored if that takes something out of view.
+func (c *Conversation) load(ctx context.Context) (*present, error) {
+	old := c.present
+	c.present = nil
+	for range maxTries {
+		p, err := c.build(ctx, old)
+		if err == nil && p.touched() {
+			err = p.commit(ctx)
+		}
+		if errors.Is(err, timeline.ErrChanged) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		c.present = p
+		if p.stored.Revision > 0 {
+			c.begun.Store(true)
+		}
+		return p, nil
+	}
+	return nil, timeline.ErrChanged
+}
+
+// build reads everything; ErrChanged where somebody changed it meanwhile.
+func (c *Conversation) build(ctx context.Context, old *present) (p *present, err error) {
+	e := c.engine
+	p = &present{id: c.id, engine: e, held: map[int64]bool{}, pinned: map[int64]bool{}, cuts: map[int64]string{}, upto: -1}
+	if p.seen, err = e.store.Changed(ctx); err != nil {
+		return nil, err
+	}
+	if p.stored, err = c.stored(ctx); err != nil {
+		return nil, err
+	}
+	if p.stored.Revision == 0 {
+		p.begin(nil)
+		return p, nil
+	}
+	if err = p.restore(ctx, old); err == nil {
+		now, failed := c.stored(ctx)
+		if failed != nil {
+			return nil, failed
+		}
+		if now.Revision == p.stored.Revision && now.Created.Equal(p.stored.Created) {
+			return p, nil
+		}
+		return nil, timeline.ErrChanged
+	}
+	if now, failed := c.stored(ctx); failed == nil && now.Revision != p.stored.Revision {
+		return nil, timeline.ErrChanged // so no wonder
+	}
+	return nil, err
+}
+
+// begin makes an empty window, of the sizes that it had.
+func (p *present) begin(s *savedState) {
+	e := p.engine
+	if s == nil {
+		s = &savedState{}
+	}
+	p.policy = cmp.Or(e.given.policy, s.Policy, e.config.Policy)
+	p.base = cmp.Or(e.given.tokens, s.Base, e.config.MaxTokens)
+	p.override, p.cleared, p.lastPlan, p.lastKept = s.Override, s.Cleared, s.Plan, s.Kept
+	p.query = bytesVector(s.Query)
+	p.tracker.Resume(s.Tracker)
+	p.sizer = window.Sizer{Base: p.base}
+	if s.Size != s.Base {
+		p.sizer.Resume(s.Size)
+	}
+	tokens := cmp.Or(p.override, p.base)
+	if s.Tokens > 0 && (e.config.Adaptive || e.given.tokens == 0) {
+		tokens = s.Tokens
+	}
+	p.window = p.emptyWindow(e.bounded(tokens), cmp.Or(e.given.items, s.Items))
+}
+
+// restore reads the state, and what has happened since it was stored.
+func (p *present) restore(ctx context.Context, old *present) error {
+	pins, unsettled, err := p.pins(ctx)
+	if err != nil {
+		return err
+	}
+	s, upto, err := p.state(ctx)
+	if err != nil {
+		return err
+	}
+	p.begin(s)
+	if s == nil || upto < 0 {
+		p.cleared = min(p.cleared, p.last())
+		cuts, err := p.readCuts(ctx)
+		if err != nil {
+			return err
+		}
+		for id, cut := range cuts { // of a branch that was left: to be removed
+			p.cuts[id] = cut.Content
+		}
+		if err := p.newest(ctx, pins); err != nil {
+			return err
+		}
+	} else {
+		p.upto = upto
+		if err := p.reopen(ctx, s, pins, old); err != nil {
+			return err
+		}
+		if err := p.catchUp(ctx, pins); err != nil {
+			return err
+		}
+	}
+	return p.settle(ctx, unsettled)
+}
+
+// pins reads all pins; unsettled are those that other programs have set, oldest
+// first.
+func (p *present) pins(ctx context.Context) (pins map[int64]bool, unsettled []int64, err error) {
+	records, err := p.records(ctx, kindPin)
+	pins = make(map[int64]bool, len(records))
+	for i := range records {
+		id, err := strconv.ParseInt(records[i].Key, 10, 64)
+		if err != nil || id < 1 || id > p.last() {
+			continue // of another program, or of a branch that was left
+		}
+		pins[id] = true
+		if len(records[i].Data) == 0 {
+			unsettled = append(unsettled, id)
+		}
+	}
+	return pins, unsettled, err
+}
+
+func (p *present) records(ctx context.Context, kind string) ([]timeline.Record, error) {
+	return p.engine.store.Records(ctx, p.engine.config.Tenant, p.id, kind, "")
+}
+
+// state reads the state; nil where there is none. upto is the newest item that it
+// knows of, -1 where that is not on the way to the head any more.
+func (p *present) state(ctx context.Context) (s *savedState, upto int64, err error) {
+	records, err := p.engine.store.Records(ctx, p.engine.config.Tenant, p.id, kindState, stateKey)
+	if err != nil || len(records) == 0 {
+		return nil, -1, err
+	}
+	s = new(savedState)
+	if err := json.Unmarshal(records[0].Data, s); err != nil {
+		return nil, -1, fmt.Errorf("%w: state: %w", timeline.ErrDamaged, err)
+	}
+	if s.Version > stateVersion {
+		return nil, -1, fmt.Errorf("%w: its state has version %d, this program knows %d", timeline.ErrNewer, s.Version, stateVersion)
+	}
+	at := records[0].At
+	on, err := p.passes(ctx, at)
+	if err != nil || !on {
+		return s, -1, err
+	}
+	return s, at.Depth, nil
+}
+
+// passes reports whether a place is on the way to the head.
+func (p *present) passes(ctx context.Context, at timeline.Place) (bool, error) {
+	head := p.stored.Head
+	if at.Depth == 0 || at.Trunk == head.Trunk {
+		return at.Depth <= head.Depth, nil
+	}
+	found := false
+	err := p.engine.store.Messages(ctx, p.engine.config.Tenant, head, at.Depth, at.Depth, true, func(e *timeline.Entry) error {
+		found = e.Place == at
+		return nil
+	})
+	return found, err
+}
+
+// reopen shows what was shown when the state was stored. Items that old has need
+// not be read.
+func (p *present) reopen(ctx context.Context, s *savedState, pins map[int64]bool, old *present) error {
+	shown, err := parseRanges(s.Shown)
+	if err != nil {
+		return fmt.Errorf("%w: state: shown: %w", timeline.ErrDamaged, err)
+	}
+	held, err := parseRanges(s.Held)
+	if err != nil {
+		return fmt.Errorf("%w: state: held: %w", timeline.ErrDamaged, err)
+	}
+	cuts, err := p.readCuts(ctx)
+	if err != nil {
+		return err
+	}
+	items, err := p.collect(ctx, shown, old)
+	if err != nil {
+		return err
+	}
+	for _, id := range held {
+		p.held[id] = true
+	}
+	total := 0
+	for i := range items {
+		it := &items[i]
+		if pins[it.ID] {
+			p.pinned[it.ID] = true
+		}
+		it.Flags = starred(it.Flags, p.pinned[it.ID] || p.held[it.ID])
+		if cut, ok := cuts[it.ID]; ok {
+			it.Full, it.Content, it.Tokens = it.Whole(), cut.Content, cut.Tokens
+			p.cuts[it.ID] = cut.Content
+		}
+		total += it.Tokens
+	}
+	maxTokens, maxItems := p.window.Limits()
+	out, err := p.fill(items, maxTokens, maxItems)
+	if err != nil {
+		return err
+	}
+	for id := range p.held {
+		if _, ok := p.window.Get(id); !ok {
+			delete(p.held, id)
+		}
+	}
+	if len(out) > 0 {
+		if _, err := p.left(out, total, p.victims(fmt.Sprintf("the window was opened with %d tokens and %d items", maxTokens, maxItems))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *present) readCuts(ctx context.Context) (map[int64]savedCut, error) {
+	records, err := p.records(ctx, kindCut)
+	cuts := make(map[int64]savedCut, len(records))
+	for i := range records {
+		id, err := strconv.ParseInt(records[i].Key, 10, 64)
+		var cut savedCut
+		if err == nil {
+			err = json.Unmarshal(records[i].Data, &cut)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: cut %q: %w", timeline.ErrDamaged, records[i].Key, err)
+		}
+		cuts[id] = cut
+	}
+	return cuts, err
+}
+
+// collect gives items of the history by their rising ids.
+func (p *present) collect(ctx context.Context, ids []int64, old *present) ([]Item, error) {
+	// Up to the old head the way to the new one is the same, if it is a trunk's.
+	trusted := int64(0)
+	if old != nil && old.stored.Created.Equal(p.stored.Created) && old.stored.Head.Trunk == p.stored.Head.Trunk {
+		trusted = min(old.last(), p.last())
+	}
+	items := make([]Item, 0, len(ids))
+	missing := make([]int64, 0, len(ids))
+	for _, id := range ids {
+		if id <= trusted {
+			if it, ok := old.window.Get(id); ok && it.Full == "" {
+				items = append(items, it)
+				continue
+			}
+		}
+		missing = append(missing, id)
+	}
+	for i := 0; i < len(missing); {
+		j := i
+		for j+1 < len(missing) && missing[j+1]-missing[j] <= readAcross {
+			j++
+		}
+		read, err := p.read(ctx, missing[i], missing[j])
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range read {
+			if _, ok := slices.BinarySearch(missing[i:j+1], r.ID); ok {
+				items = append(items, r.Item)
+			}
+		}
+		i = j + 1
+	}
+	if len(items) != len(ids) {
+		return nil, fmt.Errorf("%w: the window shows %d items, of which %d are missing", timeline.ErrDamaged, len(ids), len(ids)-len(items))
+	}
+	slices.SortFunc(items, byID)
+	return items, nil
+}

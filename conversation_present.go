@@ -1,0 +1,318 @@
+package oriel
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/window"
+)
+
+// Kinds of the records that a conversation has in the history, and their keys
+// (docs/format/conversation.md).
+const (
+	kindPin   = "pin"   // the id of the item
+	kindPlan  = "plan"  // the id of the plan
+	kindCut   = "cut"   // the id of an item that is shown without its middle
+	kindState = "state" // stateKey
+
+	stateKey = "window"
+)
+
+// present is a conversation as it stands: as much as its window is large, however
+// long its history is (SPEC D8). All of it can be read anew from the store.
+//
+// An operation changes it and says by put, drop, add and touch what is to be
+// stored; commit stores it. Where that fails, the present is thrown away.
+type present struct {
+	id     string
+	engine *Engine
+
+	// stored is the conversation as the store has it; seen is what Changed said
+	// just before it was read.
+	stored timeline.Conversation
+	seen   int64
+	// spoiled: an operation failed half-way, so that only what is stored counts.
+	spoiled bool
+
+	// window shows some items. What is held is starred in it, too; the star of an
+	// item that is handed out is that of pinned.
+	window       *window.Items
+	held, pinned map[int64]bool
+	// cuts are the contents, as they are stored, of the items that are shown
+	// without their middle.
+	cuts map[int64]string
+	// query is the vector of the newest query, for relevance.
+	query []float32
+
+	tracker window.StateTracker
+	sizer   window.Sizer
+	policy  string
+	// base is the size to start from, override the one that the user wants; 0 for
+	// none.
+	base, override int
+	// cleared is the newest item that Clear took out of view.
+	cleared int64
+	// lastPlan is the number of the newest plan, lastKept of the newest that left
+	// something out and so has a record.
+	lastPlan, lastKept int64
+
+	// upto is the newest item that the stored state knows of, -1 where there is no
+	// state. Items after it have come without anything else happening.
+	upto int64
+
+	// What the operation wants to have stored, and told once it is.
+	change timeline.Change
+	dirty  bool // the state is to be stored
+	events []Event
+}
+
+// last is the id of the newest item.
+func (p *present) last() int64 { return p.stored.Head.Depth }
+
+// touch says that the state has changed.
+func (p *present) touch() { p.dirty = true }
+
+// touched reports whether there is anything to be stored.
+func (p *present) touched() bool {
+	return p.dirty || len(p.change.Messages)+len(p.change.Put)+len(p.change.Drop) > 0
+}
+
+// put has a record stored.
+func (p *present) put(r timeline.Record) {
+	p.change.Put = slices.DeleteFunc(p.change.Put, func(o timeline.Record) bool { return o.Kind == r.Kind && o.Key == r.Key })
+	p.change.Put = append(p.change.Put, r)
+}
+
+// drop has a record removed.
+func (p *present) drop(kind, key string) {
+	p.change.Drop = append(p.change.Drop, timeline.Key{Kind: kind, Key: key})
+}
+
+func itemKey(id int64) string { return strconv.FormatInt(id, 10) }
+
+// fail is the error of an operation.
+func (p *present) fail(op string, err error, hint string) error {
+	return &Error{Op: op, Conversation: p.id, Err: err, Hint: hint}
+}
+
+func (p *present) emptyWindow(maxTokens, maxItems int) *window.Items {
+	o := &p.engine.config
+	w := window.NewItems(window.ItemsOptions{
+		Policy: window.ItemPolicy(p.policy), MaxTokens: maxTokens, MaxItems: maxItems, Weights: o.Weights,
+		NoAutoFlags: true, Count: o.Count, Now: o.Now, // items have their flags when they come
+	})
+	w.SetQuery(p.query)
+	return w
+}
+
+// take puts the next item into the window and gives what left for it.
+func (p *present) take(it Item) (out []Item, err error) {
+	p.tracker.Observe(it.Whole())
+	was, _ := p.window.Limits()
+	size := p.nextSize()
+	// A window that grows does so first, one that shrinks does so last: what
+	// leaves then leaves for the item, and the item itself never does.
+	if size > was {
+		p.window.SetLimits(size, 0)
+	}
+	if _, out, err = p.window.Add(it); err != nil {
+		return nil, err
+	}
+	if it.Pinned() {
+		p.pinned[it.ID] = true
+	}
+	if size < was {
+		out = append(out, p.window.SetLimits(size, 0)...)
+		slices.SortFunc(out, byID)
+	}
+	shown, _ := p.window.Get(it.ID)
+	if size != was {
+		p.tell(window.EventResize, was, size, 0)
+	}
+	if size != was || shown.Full != "" {
+		p.touch()
+	}
+	return out, nil
+}
+
+func byID(a, b Item) int { return cmp.Compare(a.ID, b.ID) }
+
+// nextSize is the size of the window from now on.
+func (p *present) nextSize() int {
+	if p.engine.config.Adaptive {
+		return p.sizer.Next(p.tracker.Complexity(), p.tracker.State(), p.engine.allowed, p.override)
+	}
+	return p.engine.bounded(cmp.Or(p.override, p.base))
+}
+
+// known refuses the id of an item that never was.
+func (p *present) known(op string, id int64) error {
+	switch n := p.last(); {
+	case id >= 1 && id <= n:
+		return nil
+	case n == 0:
+		return p.fail(op, ErrNoItem, "there are no items yet")
+	default:
+		return p.fail(op, ErrNoItem, fmt.Sprintf("there are items 1 to %d", n))
+	}
+}
+
+// item reads an item of the history, whole, with its star if it is pinned.
+func (p *present) item(ctx context.Context, id int64) (Item, error) {
+	it, shown := p.window.Get(id)
+	if !shown || it.Full != "" {
+		items, err := p.read(ctx, id, id)
+		switch {
+		case err != nil:
+			return Item{}, err
+		case len(items) == 0:
+			return Item{}, fmt.Errorf("%w: item %d is missing", timeline.ErrDamaged, id)
+		}
+		it = items[0].Item
+	}
+	pinned, err := p.isPinned(ctx, id)
+	it.Flags = starred(it.Flags, pinned)
+	return it, err
+}
+
+// isPinned reports whether an item is pinned, in view or not.
+func (p *present) isPinned(ctx context.Context, id int64) (bool, error) {
+	if _, shown := p.window.Get(id); shown {
+		return p.pinned[id], nil
+	}
+	records, err := p.engine.store.Records(ctx, p.engine.config.Tenant, p.id, kindPin, itemKey(id))
+	return len(records) > 0, err
+}
+
+// storedEntry is an item as it was read; shown is that of itemOf.
+type storedEntry struct {
+	Item
+	shown bool
+}
+
+// read reads items of the history.
+func (p *present) read(ctx context.Context, first, last int64) (items []storedEntry, err error) {
+	err = p.engine.store.Messages(ctx, p.engine.config.Tenant, p.stored.Head, first, last, false, func(e *timeline.Entry) error {
+		it, shown := p.engine.itemOf(e)
+		items = append(items, storedEntry{it, shown})
+		return nil
+	})
+	return items, err
+}
+
+// handOut makes items of the window ready for callers: a hold is not a pin, and
+// nothing that a caller does to them reaches the window.
+func (p *present) handOut(items []Item) []Item {
+	for i := range items {
+		items[i] = clone(items[i])
+		items[i].Flags = starred(items[i].Flags, p.pinned[items[i].ID])
+	}
+	return items
+}
+
+// show brings items into view and stars them there. All of them fit, or an error
+// has the numbers and nothing is changed. It costs O(window).
+func (p *present) show(ctx context.Context, op string, ids []int64, when string) error {
+	items := p.window.Items(0)
+	there := map[int64]bool{}
+	for i := range items {
+		there[items[i].ID] = true
+	}
+	wanted, came := map[int64]bool{}, map[int64]bool{}
+	maxTokens, maxItems := p.window.Limits()
+	for _, id := range ids {
+		wanted[id] = true
+		if !there[id] {
+			it, err := p.item(ctx, id)
+			if err != nil {
+				return err
+			}
+			came[id] = it.Pinned()
+			items = append(items, p.sized(it, maxTokens))
+		}
+	}
+	if len(items) == len(there) {
+		for _, id := range ids {
+			if err := p.window.Pin(id); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	slices.SortFunc(items, byID)
+
+	total, tokens, stay := 0, 0, 0 // tokens of all, tokens and number of what must stay
+	for i := range items {
+		total += items[i].Tokens
+		if wanted[items[i].ID] || items[i].Pinned() || i == len(items)-1 {
+			tokens += items[i].Tokens
+			stay++
+		}
+	}
+	if tokens > maxTokens || stay > maxItems {
+		err := fmt.Errorf("%w: with what is pinned, held and newest it would take %d tokens in %d items, the window has %d in %d",
+			ErrCannotFit, tokens, stay, maxTokens, maxItems)
+		return p.fail(op, err, "release or unpin something, or enlarge the window")
+	}
+	p.touch()
+	for i := range items {
+		if wanted[items[i].ID] {
+			items[i].Flags = starred(items[i].Flags, true)
+		}
+	}
+	out, err := p.fill(items, maxTokens, maxItems)
+	if err != nil {
+		return err
+	}
+	for id, pinned := range came {
+		if pinned {
+			p.pinned[id] = true
+		}
+	}
+	if len(out) > 0 {
+		if _, err := p.left(out, total, p.victims(when)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill makes the window anew, for it takes items in the order of their ids only,
+// and lets it settle once everything is in it.
+func (p *present) fill(items []Item, maxTokens, maxItems int) (out []Item, err error) {
+	fresh := p.emptyWindow(math.MaxInt, max(1, len(items)))
+	for _, it := range items {
+		if _, _, err := fresh.Add(it); err != nil {
+			return nil, err
+		}
+	}
+	p.window = fresh
+	return fresh.SetLimits(maxTokens, maxItems), nil
+}
+
+// sized is an item of the history as a window shows it: without its middle if it
+// is larger than the window.
+func (p *present) sized(it Item, maxTokens int) Item {
+	if it.Tokens <= maxTokens {
+		return it
+	}
+	w := p.emptyWindow(maxTokens, 1)
+	if _, _, err := w.Add(it); err != nil {
+		return it // it was in a window before
+	}
+	it, _ = w.Get(it.ID)
+	return it
+}
+
+// tell remembers what happened, for those who listen (SPEC B7): they are told when
+// it is stored.
+func (p *present) tell(kind string, before, after, items int) {
+	if p.engine.config.Events != nil {
+		p.events = append(p.events, Event{Kind: kind, Conversation: p.id, Policy: p.policy, TokensBefore: before, TokensAfter: after, Items: items})
+	}
+}

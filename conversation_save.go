@@ -1,0 +1,192 @@
+package oriel
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/window"
+)
+
+// stateVersion is that of the state as it is stored.
+const stateVersion = 1
+
+// maxReplay is after how many items the state is stored at the latest, though
+// nothing else happened: so many are replayed when the conversation is loaded.
+const maxReplay = 64
+
+// savedState is what a conversation's window is made from
+// (docs/format/conversation.md). It holds for the place of its record.
+type savedState struct {
+	Version int `json:"v"`
+	// Shown and Held are ids of items, as ranges: "1-3,7".
+	Shown    string `json:"shown,omitempty"`
+	Held     string `json:"held,omitempty"`
+	Cleared  int64  `json:"cleared,omitempty"`
+	Policy   string `json:"policy"`
+	Override int    `json:"override,omitempty"`
+	// Base is the size that the window started from, Tokens and Items are its
+	// limits, Size is where the adaptive size stands.
+	Base    int            `json:"base"`
+	Tokens  int            `json:"tokens"`
+	Items   int            `json:"items"`
+	Size    int            `json:"size,omitempty"`
+	Tracker window.Tracked `json:"tracker"`
+	// Query is the vector of the newest query: float32, little-endian.
+	Query []byte `json:"query,omitempty"`
+	// Plan is the number of the newest plan, Kept of the newest that has a record.
+	Plan int64 `json:"plan,omitempty"`
+	Kept int64 `json:"kept,omitempty"`
+}
+
+// savedCut is how an item is shown whose middle is left out.
+type savedCut struct {
+	Content string `json:"content"`
+	Tokens  int    `json:"tokens"`
+}
+
+// settledPin is the data of the record of a pin that took effect. A pin that
+// another program sets has none: the item is brought into view when the
+// conversation is next used.
+var settledPin = []byte(`{"settled":true}`)
+
+func pinRecord(id int64) timeline.Record {
+	return timeline.Record{Kind: kindPin, Key: itemKey(id), Data: settledPin}
+}
+
+// commit stores what an operation changed, all of it or nothing, and tells those
+// who listen. After an error the present is not to be used any more.
+func (p *present) commit(ctx context.Context) error {
+	if p.upto < 0 || p.last()+int64(len(p.change.Messages))-p.upto >= maxReplay {
+		p.touch()
+	}
+	if p.dirty {
+		if err := p.save(); err != nil {
+			return err
+		}
+	}
+	c, revision := p.change, p.stored.Revision
+	c.Conversation, c.Expect, c.Now = p.id, &revision, p.engine.config.Now()
+	c.At, c.Stay = p.stored.Head, len(c.Messages) == 0
+	if c.Stay {
+		c.At = timeline.Place{}
+	}
+	applied, err := p.engine.store.Apply(ctx, p.engine.config.Tenant, c)
+	if err != nil {
+		return err
+	}
+	if revision == 0 {
+		p.stored.Created = timeline.Micro(c.Now)
+	}
+	p.stored.Head, p.stored.Revision = applied.Head, applied.Revision
+	if p.dirty {
+		p.upto = p.last()
+	}
+	events := p.events
+	p.change, p.dirty, p.events = timeline.Change{}, false, nil
+	for _, e := range events {
+		p.engine.config.Events(e)
+	}
+	return nil
+}
+
+// save puts the state and the cuts among what is to be stored.
+func (p *present) save() error {
+	s := savedState{
+		Version: stateVersion, Held: ranges(slices.Sorted(maps.Keys(p.held))), Cleared: p.cleared, Override: p.override, Policy: p.policy, Base: p.base,
+		Size: p.sizer.Size(), Tracker: p.tracker.Save(), Query: vectorBytes(p.query), Plan: p.lastPlan, Kept: p.lastKept,
+	}
+	s.Tokens, s.Items = p.window.Limits()
+	shown := make([]int64, 0, p.window.Len())
+	cuts := map[int64]string{}
+	for it := range p.window.All() {
+		shown = append(shown, it.ID)
+		if it.Full == "" {
+			continue
+		}
+		cuts[it.ID] = it.Content
+		if was, ok := p.cuts[it.ID]; ok && was == it.Content {
+			continue
+		}
+		if err := p.putJSON(kindCut, itemKey(it.ID), savedCut{it.Content, it.Tokens}); err != nil {
+			return err
+		}
+	}
+	for id := range p.cuts {
+		if _, ok := cuts[id]; !ok {
+			p.drop(kindCut, itemKey(id))
+		}
+	}
+	p.cuts = cuts
+	s.Shown = ranges(shown)
+	return p.putJSON(kindState, stateKey, s)
+}
+
+func (p *present) putJSON(kind, key string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("write %s %s: %w", kind, key, err)
+	}
+	r := timeline.Record{Kind: kind, Key: key, Data: data}
+	if kind == kindState {
+		r.At = timeline.AtHead()
+	}
+	p.put(r)
+	return nil
+}
+
+// ranges writes rising ids down: "1-3,7".
+func ranges(ids []int64) string {
+	var b []byte
+	for i := 0; i < len(ids); {
+		j := i
+		for j+1 < len(ids) && ids[j+1] == ids[j]+1 {
+			j++
+		}
+		if len(b) > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, ids[i], 10)
+		if j > i {
+			b = append(b, '-')
+			b = strconv.AppendInt(b, ids[j], 10)
+		}
+		i = j + 1
+	}
+	return string(b)
+}
+
+// maxRanges is how many ids are read from a text at most: more than any window has.
+const maxRanges = 1 << 24
+
+// parseRanges reads what ranges wrote.
+func parseRanges(text string) ([]int64, error) {
+	var ids []int64
+	for part := range strings.SplitSeq(text, ",") {
+		if part == "" && text == "" {
+			break
+		}
+		from, to, isRange := strings.Cut(part, "-")
+		first, err := strconv.ParseInt(from, 10, 64)
+		last := first
+		if err == nil && isRange {
+			last, err = strconv.ParseInt(to, 10, 64)
+		}
+		after := int64(0)
+		if len(ids) > 0 {
+			after = ids[len(ids)-1]
+		}
+		if err != nil || first <= after || last < first || last-first > maxRanges || len(ids) > maxRanges {
+			return nil, fmt.Errorf("%q is no list of rising ids", part)
+		}
+		for id := first; id <= last; id++ {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
