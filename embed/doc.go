@@ -3,8 +3,8 @@ Package embed turns texts into vectors whose distance says how close the texts a
 in meaning.
 
 [Model] is what a source of vectors must be able to do; its folders hold the
-sources: in this process, and any server that speaks OpenAI's protocol
-(embed/remote). [Cache] stands in front of any of them, for queries that come
+sources: in this process (embed/minilm), and any server that speaks OpenAI's
+protocol (embed/remote). [Cache] stands in front of any of them, for queries that come
 again.
 
 # What a Model guarantees

@@ -208,12 +208,8 @@ func (c *comparison) measure(all []*process, name string) error {
 	return nil
 }
 
-// ways are how a contender does a case. Plain Go would take minutes for a batch
-// and has none.
+// ways are how a contender does a case.
 func (p *process) ways(name string) []string {
-	if !p.rival && name == batch && p.command[3] == "go" {
-		return nil
-	}
 	if p.rival && name == batch {
 		return []string{batchSorted, batchEach}
 	}

@@ -53,43 +53,34 @@ go), or with a minus sign switches it off (-avx512vnni).`,
 	return cmd
 }
 
-// embedTexts is how many lines are embedded together, where that many are there.
-const embedTexts = 256
+// Lines are embedded together, where they have arrived: as many as these.
+const (
+	embedTexts = 256
+	embedBytes = 8 << 20
+)
 
-// embedLines writes a vector for each line. Lines that have arrived are embedded
-// together; it never waits for more while one is unanswered.
+// embedLines writes a vector for each line. It never waits for more lines while one
+// is unanswered.
 func embedLines(ctx context.Context, model *minilm.Model, in io.Reader, out io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	lines := make(chan string, embedTexts)
+	batches := make(chan []string)
 	var failed error
 	go func() {
-		defer close(lines)
-		failed = readLines(ctx, in, lines)
+		defer close(batches)
+		failed = readLines(ctx, in, batches)
 	}()
-	var texts []string
 	var b bytes.Buffer
 	for {
+		var texts []string
 		select {
-		case line, open := <-lines:
+		case batch, open := <-batches:
 			if !open {
 				return failed
 			}
-			texts = append(texts[:0], line)
+			texts = batch
 		case <-ctx.Done():
 			return &failure{ctx.Err()}
-		}
-	gather:
-		for len(texts) < embedTexts {
-			select {
-			case next, open := <-lines:
-				if !open {
-					break gather
-				}
-				texts = append(texts, next)
-			default:
-				break gather
-			}
 		}
 		vectors, err := model.Embed(ctx, texts)
 		if err != nil {
@@ -105,23 +96,56 @@ func embedLines(ctx context.Context, model *minilm.Model, in io.Reader, out io.W
 	}
 }
 
-// readLines sends the lines of in without their ends.
-func readLines(ctx context.Context, in io.Reader, lines chan<- string) error {
-	s := bufio.NewScanner(in)
-	s.Buffer(nil, maxInput)
-	n := 0
-	for s.Scan() {
-		n++
-		select {
-		case lines <- s.Text():
-		case <-ctx.Done():
-			return ctx.Err()
+// readLines sends the lines of in without their ends: all that have arrived, up to
+// a bound.
+func readLines(ctx context.Context, in io.Reader, batches chan<- []string) error {
+	r := bufio.NewReaderSize(in, 64<<10)
+	var batch []string
+	size := 0
+	for n := 1; ; n++ {
+		line, err := readLine(r)
+		switch {
+		case errors.Is(err, bufio.ErrTooLong):
+			err = fmt.Errorf("line %d has more than %d bytes, which is the largest text: shorten it", n, maxInput)
+		case err == nil:
+			batch = append(batch, line)
+			size += len(line)
+		}
+		arrived, _ := r.Peek(r.Buffered())
+		if len(batch) > 0 && (err != nil || len(batch) == embedTexts || size > embedBytes || bytes.IndexByte(arrived, '\n') < 0) {
+			select {
+			case batches <- batch:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			batch, size = nil, 0
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
 		}
 	}
-	if errors.Is(s.Err(), bufio.ErrTooLong) {
-		return fmt.Errorf("line %d has more than %d bytes, which is the largest text: shorten it", n+1, maxInput)
+}
+
+// readLine reads a line without its end; io.EOF only where there is none.
+func readLine(r *bufio.Reader) (string, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > maxInput:
+			return "", bufio.ErrTooLong
+		case err == bufio.ErrBufferFull:
+			continue
+		case err != nil && (err != io.EOF || len(line) == 0):
+			return "", err
+		}
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		return string(bytes.TrimSuffix(line, []byte("\r"))), nil
 	}
-	return s.Err()
 }
 
 func appendVector(b []byte, v []float32) []byte {

@@ -13,6 +13,9 @@ import (
 // it bounds what a call needs beyond its result.
 const slabTexts = 512
 
+// leastRows is the least that is worth a second thread.
+const leastRows = 32
+
 // span is a text's pieces within a job's ids.
 type span struct{ text, start, end int }
 
@@ -88,9 +91,11 @@ func (m *Model) cut(j *job, texts []string) {
 		j.spans = append(j.spans, span{text: i, start: start, end: len(j.ids)})
 	}
 	slices.SortFunc(j.spans, func(a, b span) int { return cmp.Compare(b.end-b.start, a.end-a.start) })
+	// Something for every thread, unless that would be next to nothing.
+	most := min(maxRows, max(leastRows, (len(j.ids)+m.threads-1)/m.threads))
 	rows := 0
 	for i, s := range j.spans {
-		if n := s.end - s.start; rows > 0 && rows+n > maxRows {
+		if n := s.end - s.start; rows > 0 && rows+n > most {
 			j.chunks = append(j.chunks, i)
 			rows = n
 		} else {
@@ -114,8 +119,24 @@ func (m *Model) work() {
 	}
 }
 
-// help computes chunks of j until none is left.
+// help computes chunks of j until none is left. Between two of them the scratch is
+// given back, so that a query never waits for the end of a batch.
 func (m *Model) help(j *job) error {
+	for {
+		i := int(j.next.Add(1)) - 1
+		if i >= len(j.chunks) {
+			return nil
+		}
+		if err := m.chunk(j, i); err != nil {
+			return err
+		}
+	}
+}
+
+func (m *Model) chunk(j *job, i int) error {
+	if err := j.ctx.Err(); err != nil {
+		return err
+	}
 	var s *scratch
 	select {
 	case s = <-m.free:
@@ -126,18 +147,10 @@ func (m *Model) help(j *job) error {
 		s = newScratch()
 	}
 	defer func() { m.free <- s }()
-	for {
-		i := int(j.next.Add(1)) - 1
-		if i >= len(j.chunks) {
-			return nil
-		}
-		if err := j.ctx.Err(); err != nil {
-			return err
-		}
-		first := 0
-		if i > 0 {
-			first = j.chunks[i-1]
-		}
-		m.forward(s, j.spans[first:j.chunks[i]], j.ids, j.dst)
+	first := 0
+	if i > 0 {
+		first = j.chunks[i-1]
 	}
+	m.forward(s, j.spans[first:j.chunks[i]], j.ids, j.dst)
+	return nil
 }

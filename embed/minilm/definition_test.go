@@ -46,7 +46,7 @@ func TestFloat32PathIsTheTextbookEncoder(t *testing.T) {
 	var want [][]float32
 	for _, k := range mat.All() {
 		m := float(t, k.Name)
-		for i, v := range embed(t, m, texts) {
+		for i, v := range vectorsOf(t, m, texts) {
 			if len(want) == i {
 				want = append(want, textbook(m.weights, m.tokenizer.Encode(nil, texts[i], positions)))
 			}
@@ -60,8 +60,8 @@ func TestFloat32PathIsTheTextbookEncoder(t *testing.T) {
 func TestInt8VectorsAreNearTheFloat32OnesOfTheSameWeights(t *testing.T) {
 	texts, _ := golden(t)
 	texts = first(80, texts)
-	f := embed(t, float(t, ""), texts)
-	for i, v := range embed(t, open(t, Options{}), texts) {
+	f := vectorsOf(t, float(t, ""), texts)
+	for i, v := range vectorsOf(t, open(t, Options{}), texts) {
 		if c := cosine(v, f[i]); c < 0.99 {
 			t.Errorf("cosine %.5f for %.60q", c, texts[i])
 		}

@@ -100,7 +100,8 @@ func readWeights(file string) (*weights, error) {
 		return nil, fmt.Errorf("%w: checksum %08x, %08x was written; some bytes have changed", ErrFile, sum, h.Checksum)
 	}
 	w := decode(reader{file[headerSize:]}, h)
-	if lines := bytes.Count(w.vocabulary, []byte("\n")); lines != int(h.Pieces) {
+	// A last line without its end would be a piece that has no embedding.
+	if lines := bytes.Count(w.vocabulary, []byte("\n")); lines != int(h.Pieces) || !bytes.HasSuffix(w.vocabulary, []byte("\n")) {
 		return nil, fmt.Errorf("%w: the vocabulary has %d lines for %d pieces", ErrFile, lines, h.Pieces)
 	}
 	return w, nil

@@ -62,6 +62,12 @@ func TestDamagedFileIsRefusedWithAReason(t *testing.T) {
 			f[at] = '_'
 			return seal(f)
 		}, "lines for 30522 pieces"},
+		{"a piece without its line's end", func(f []byte) []byte {
+			size := binary.LittleEndian.Uint32(f[44:])
+			end := headerSize + int(binary.LittleEndian.Uint32(f[40:])) + int(size)
+			binary.LittleEndian.PutUint32(f[44:], size+6)
+			return seal(slices.Insert(f, end, []byte("zzqqzz")...))
+		}, "lines for 30522 pieces"},
 		{"piece twice", func(f []byte) []byte {
 			at := strings.Index(string(f), "\nhas\n")
 			copy(f[at:], "\nthe\n")
@@ -81,21 +87,28 @@ func TestDamagedFileIsRefusedWithAReason(t *testing.T) {
 	}
 }
 
+// A file that was changed anywhere and sealed again is refused, or gives vectors.
 func FuzzRead(f *testing.F) {
-	head := embedded[:headerSize]
-	f.Add([]byte(head))
-	f.Add([]byte(embedded[:4096]))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) > headerSize {
-			data = seal(slices.Clone(data))
+	notice := int(binary.LittleEndian.Uint32([]byte(embedded[40:])))
+	f.Add(0, []byte("ORIELMLM"))
+	f.Add(40, []byte{0, 0, 0, 0})
+	f.Add(headerSize+notice, []byte("[PAD]\n[PAD]\n"))
+	f.Add(headerSize+notice+1000, []byte("\n\n\n"))
+	f.Add(len(embedded)-3000, []byte{0xff, 0xff, 0xff, 0x7f, 0, 0, 0xc0, 0x7f})
+	f.Fuzz(func(t *testing.T, at int, patch []byte) {
+		if at < 0 || at > len(embedded) {
+			return
 		}
-		m, err := Read(data, Options{Threads: 1})
+		file := []byte(embedded)
+		copy(file[at:], patch)
+		m, err := Read(seal(file), Options{Threads: 1})
 		if err != nil {
 			if !errors.Is(err, ErrFile) {
 				t.Errorf("%v", err)
 			}
 			return
 		}
-		m.Close()
+		defer m.Close()
+		vectorsOf(t, m, []string{"any words, [PAD] and zzqqzz"})
 	})
 }

@@ -78,7 +78,7 @@ func cosine(a, b []float32) float64 {
 // SPEC D2
 func TestVectorsAreThoseOfTheReference(t *testing.T) {
 	texts, want := golden(t)
-	got := embed(t, open(t, Options{}), texts)
+	got := vectorsOf(t, open(t, Options{}), texts)
 	sum, worst, at := 0.0, 1.0, 0
 	for i := range texts {
 		c := cosine(got[i], want[i])
@@ -116,7 +116,7 @@ func TestFloat32VectorsAreThoseOfTheReference(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer m.Close()
-			for i, v := range embed(t, m, texts) {
+			for i, v := range vectorsOf(t, m, texts) {
 				if c := cosine(v, want[i]); c < 0.99999 {
 					t.Errorf("cosine %.7f for %.60q", c, texts[i])
 				}
@@ -135,7 +135,7 @@ func open(t testing.TB, opts Options) *Model {
 	return m
 }
 
-func embed(t testing.TB, m *Model, texts []string) [][]float32 {
+func vectorsOf(t testing.TB, m *Model, texts []string) [][]float32 {
 	t.Helper()
 	vectors, err := m.Embed(context.Background(), texts)
 	if err != nil {

@@ -17,8 +17,10 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"unsafe"
 
+	"github.com/oriel-context/oriel/embed"
 	"github.com/oriel-context/oriel/embed/wordpiece"
 	"github.com/oriel-context/oriel/internal/mat"
 )
@@ -26,12 +28,15 @@ import (
 // Options are how a model runs. The zero value is right for most.
 type Options struct {
 	// Threads is how many may compute at once. 0 means GOMAXPROCS. A single
-	// text takes one; a batch is spread over all.
+	// text takes one; a batch is spread over all, unless it is very small. Each
+	// keeps 3 MB once it has computed.
 	Threads int
 	// Kernel names the set of kernels to use, such as "avx2" or "go". ""
 	// means the best that the CPU has, or what ORIEL_KERNEL says.
 	Kernel string
 }
+
+var _ embed.Model = (*Model)(nil)
 
 // Model is an encoder ready to run. It is safe for concurrent use.
 type Model struct {
@@ -45,6 +50,7 @@ type Model struct {
 	jobs chan *job     // batches that parked workers may help with
 	idle chan *job     // for the next call
 	done chan struct{} // closed by Close
+	once sync.Once
 
 	// probe, where it is set, sees the input of every linear layer.
 	probe func(d *dense, x []float32)
@@ -110,7 +116,8 @@ func (m *Model) Kernel() string { return m.kernels.Name }
 func (m *Model) Notice() string { return strings.TrimSpace(m.weights.notice) }
 
 // Embed returns the vector of each text, in order. When ctx ends it returns
-// ctx's error within some tens of milliseconds.
+// ctx's error as soon as the 256 pieces at hand are done: some tens of
+// milliseconds, with plain Go seconds.
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	flat := make([]float32, len(texts)*width)
 	if err := m.EmbedInto(ctx, flat, texts); err != nil {
@@ -124,4 +131,4 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 }
 
 // Close ends the parked workers. The model must not be used afterwards.
-func (m *Model) Close() { close(m.done) }
+func (m *Model) Close() { m.once.Do(func() { close(m.done) }) }

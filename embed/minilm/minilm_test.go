@@ -7,10 +7,13 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -31,7 +34,7 @@ func TestVectorIsTheSameBitByBitInAnyBatch(t *testing.T) {
 			m := open(t, Options{Threads: 2, Kernel: k.Name})
 			alone := make([][]float32, len(texts))
 			for i := range texts {
-				alone[i] = embed(t, m, texts[i:i+1])[0]
+				alone[i] = vectorsOf(t, m, texts[i:i+1])[0]
 			}
 			for range 3 {
 				order := random.Perm(len(texts))[:1+random.IntN(len(texts))]
@@ -39,7 +42,7 @@ func TestVectorIsTheSameBitByBitInAnyBatch(t *testing.T) {
 				for _, i := range order {
 					batch = append(batch, texts[i])
 				}
-				for j, v := range embed(t, m, batch) {
+				for j, v := range vectorsOf(t, m, batch) {
 					if i := order[j]; !slices.Equal(v, alone[i]) {
 						t.Fatalf("%.60q: cosine %.7f between alone and one of %d", texts[i], cosine(v, alone[i]), len(batch))
 					}
@@ -52,9 +55,9 @@ func TestVectorIsTheSameBitByBitInAnyBatch(t *testing.T) {
 func TestKernelsAgreeWithinRounding(t *testing.T) {
 	texts, _ := golden(t)
 	texts = first(10, texts)
-	want := embed(t, open(t, Options{Kernel: "go"}), texts)
+	want := vectorsOf(t, open(t, Options{Kernel: "go"}), texts)
 	for _, k := range mat.All() {
-		for i, v := range embed(t, open(t, Options{Kernel: k.Name}), texts) {
+		for i, v := range vectorsOf(t, open(t, Options{Kernel: k.Name}), texts) {
 			// A value that rounding moves over the edge of one of 255 steps
 			// moves others in the layers that follow: the vectors differ by
 			// less than quantising changes them, and not by the last bit only.
@@ -71,7 +74,7 @@ func TestAnyStringHasAVectorOfLengthOne(t *testing.T) {
 		"", " ", "\n\t \u00a0\u3000", "\x00", "\xff\xfe", "caf\xc3", "a", "…", "👩‍👩‍👧‍👦", "[CLS]", "[PAD] [MASK]",
 		strings.Repeat("x", 10<<20), strings.Repeat("word ", 2<<20), strings.Repeat("\xff", 1<<20), strings.Repeat("\u0301", 1<<20),
 	}
-	vectors := embed(t, m, texts)
+	vectors := vectorsOf(t, m, texts)
 	for i, v := range vectors {
 		var squares float64
 		for _, u := range v {
@@ -86,7 +89,7 @@ func TestAnyStringHasAVectorOfLengthOne(t *testing.T) {
 			t.Errorf("%q is not like the empty text", texts[i])
 		}
 	}
-	if !slices.Equal(vectors[5], embed(t, m, []string{"caf"})[0]) {
+	if !slices.Equal(vectors[5], vectorsOf(t, m, []string{"caf"})[0]) {
 		t.Error("bytes that are no UTF-8 are not passed over")
 	}
 }
@@ -99,7 +102,7 @@ func TestNoTextsNeedNoVectors(t *testing.T) {
 }
 
 func TestMeaningIsNearerThanWords(t *testing.T) {
-	v := embed(t, open(t, Options{}), []string{
+	v := vectorsOf(t, open(t, Options{}), []string{
 		"How do I get my money back?",
 		"What is the refund policy?",
 		"How do I get my bicycle back?",
@@ -116,15 +119,118 @@ func TestEndedContextStopsABatch(t *testing.T) {
 	if _, err := m.Embed(ctx, []string{"a", "b"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	// and in the middle
+	// and in the middle: what is at hand is finished, no more is begun
+	one := open(t, Options{Threads: 1})
 	ctx, cancel = context.WithCancel(context.Background())
 	defer cancel()
-	m.probe = func(d *dense, _ []float32) { cancel() }
-	if _, err := m.Embed(ctx, slices.Repeat([]string{strings.Repeat("a long text ", 100)}, 20)); !errors.Is(err, context.Canceled) {
+	begun := 0
+	one.probe = func(d *dense, _ []float32) {
+		if d == &one.weights.layers[0].qkv {
+			begun++
+			cancel()
+		}
+	}
+	if _, err := one.Embed(ctx, slices.Repeat([]string{strings.Repeat("a long text ", 100)}, 20)); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	m.probe = nil
-	embed(t, m, []string{"the model is as good as before"})
+	if begun != 1 {
+		t.Errorf("%d chunks were begun", begun)
+	}
+	one.probe = nil
+	vectorsOf(t, one, []string{"the model is as good as before"})
+}
+
+// hold makes whoever computes wait until release is called, and says when the first
+// does.
+func hold(m *Model) (busy <-chan struct{}, release func()) {
+	at, gate := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	m.probe = func(*dense, []float32) {
+		once.Do(func() { close(at) })
+		<-gate
+	}
+	return at, func() { close(gate) }
+}
+
+func TestABatchIsSharedByTheWorkers(t *testing.T) {
+	m := open(t, Options{Threads: 2})
+	var helped atomic.Bool
+	m.probe = func(*dense, []float32) {
+		stack := make([]byte, 4096)
+		if strings.Contains(string(stack[:runtime.Stack(stack, false)]), "(*Model).work") {
+			helped.Store(true)
+		}
+	}
+	texts := slices.Repeat([]string{"sixteen texts of some words are two halves, one for each of two threads"}, 16)
+	// A worker that is not parked yet, or busy, is passed over.
+	for range 1000 {
+		vectorsOf(t, m, texts)
+		if helped.Load() {
+			return
+		}
+	}
+	t.Error("the caller did it all")
+}
+
+func TestAQueryWaitsForAChunkNotForABatch(t *testing.T) {
+	m := open(t, Options{Threads: 1})
+	// One thread: only one calls the probe at a time.
+	chunks, query := 0, make(chan int, 1)
+	started := make(chan struct{})
+	m.probe = func(d *dense, x []float32) {
+		if d != &m.weights.layers[0].qkv {
+			return
+		}
+		if len(x) < 20*width { // the query's few pieces
+			query <- chunks
+			return
+		}
+		if chunks++; chunks == 1 {
+			close(started)
+		}
+	}
+	done := make(chan error)
+	go func() {
+		_, err := m.Embed(context.Background(), slices.Repeat([]string{strings.Repeat("a long text ", 100)}, 200))
+		done <- err
+	}()
+	<-started
+	vectorsOf(t, m, []string{"a query"})
+	if n := <-query; n > 100 {
+		t.Errorf("the query came after %d of 200 chunks", n)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOneWhoWaitsForAThreadMayGiveUp(t *testing.T) {
+	m := open(t, Options{Threads: 1})
+	busy, release := hold(m)
+	done := make(chan error)
+	go func() {
+		_, err := m.Embed(context.Background(), []string{"the only thread is at this"})
+		done <- err
+	}()
+	<-busy
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(10*time.Millisecond, cancel)
+	if _, err := m.Embed(ctx, []string{"a"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	release()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCloseMayComeTwice(t *testing.T) {
+	m, err := Open(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Close()
+	m.Close()
 }
 
 func TestManyCallersShareAModel(t *testing.T) {
@@ -134,7 +240,7 @@ func TestManyCallersShareAModel(t *testing.T) {
 		texts = append(texts, texts...)
 	}
 	m := open(t, Options{Threads: 2})
-	want := embed(t, m, texts)
+	want := vectorsOf(t, m, texts)
 	var callers sync.WaitGroup
 	for c := range 8 {
 		callers.Go(func() {

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
+	"html"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -135,6 +137,9 @@ func plain(raw json.RawMessage) (s string) {
 	return s
 }
 
+// withheld stands for words that have the key in them in some other writing.
+const withheld = "(the server's words are left out: they repeat the key)"
+
 // tidy makes a server's words fit for an error: without the key, on one line, and
 // short. The key goes first: cut in two it would not be found.
 func tidy(text, key string) string {
@@ -152,19 +157,45 @@ func tidy(text, key string) string {
 	return text[:cut] + "…"
 }
 
-// scrub takes the key out of a text: as it is, as JSON and as addresses write it.
+// scrub takes the key out of a text. One that has it in another writing (escaped
+// for JSON, HTML or addresses, in other letters) is withheld as a whole.
 func scrub(text, key string) string {
 	if key == "" {
 		return text
 	}
-	forms := []string{key, url.QueryEscape(key), url.PathEscape(key)}
-	if quoted, err := json.Marshal(key); err == nil {
-		forms = append(forms, string(quoted[1:len(quoted)-1]))
-	}
-	for _, form := range forms {
-		text = strings.ReplaceAll(text, form, "[key]")
+	text = strings.ReplaceAll(text, key, "[key]")
+	// A key of a few letters would be found in anything.
+	if bare := bare(key); len(bare) >= 8 && strings.Contains(barest(text), bare) {
+		return withheld
 	}
 	return text
+}
+
+// barest undoes every escaping that servers use, one within the other too.
+func barest(text string) string {
+	for range 3 {
+		text = html.UnescapeString(text)
+		text = unescape.ReplaceAllStringFunc(text, func(code string) string {
+			n, err := strconv.ParseUint(strings.TrimLeft(code, `\u%x`), 16, 16)
+			if err != nil {
+				return code
+			}
+			return string(rune(n))
+		})
+	}
+	return bare(text)
+}
+
+var unescape = regexp.MustCompile(`\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|%[0-9a-fA-F]{2}`)
+
+// bare keeps letters and digits, in lower case.
+func bare(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, text)
 }
 
 // scrubError gives an error whose text does not have the key. One that has it is

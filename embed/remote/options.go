@@ -143,7 +143,8 @@ func address(base string) (u *url.URL, hint string) {
 }
 
 // nameOf makes the model's Name. The last "@" parts model and server, since a
-// server's name has none; so no two different choices share a name.
+// server's name has none; so no two different choices
+// share a name. Whether a server is asked by http or https is no choice of model.
 func nameOf(o Options, u *url.URL) string {
 	server := o.Server
 	if server == "" {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"syscall"
@@ -46,6 +47,9 @@ func (m *Model) try(ctx context.Context, body []byte, texts int) ([][]float32, *
 	if resp.StatusCode != http.StatusOK {
 		// What was read before it broke is still the best there is to tell.
 		said, _ := io.ReadAll(io.LimitReader(resp.Body, maxError))
+		if len(said) == maxError { // half a key at the end would not be found
+			said = said[:max(0, len(said)-8*len(key))]
+		}
 		return nil, m.refused(resp, said, key)
 	}
 	limit := int64(maxRest + texts*maxVector)
@@ -79,7 +83,13 @@ func (m *Model) broken(within context.Context, err error, key string) *Error {
 		fault.again = true
 		return fault
 	}
-	fault := m.fail(fmt.Errorf("%w: %w", ErrUnavailable, scrubError(err, key)), "")
+	err = scrubError(err, key)
+	var late net.Error
+	if errors.As(err, &late) && late.Timeout() {
+		// The Client's time, not the caller's: not wrapped either.
+		err = errors.New(err.Error())
+	}
+	fault := m.fail(fmt.Errorf("%w: %w", ErrUnavailable, err), "")
 	fault.again = true
 	var certificate *tls.CertificateVerificationError
 	switch {

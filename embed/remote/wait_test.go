@@ -144,6 +144,16 @@ func TestATimeOutIsNotTheCallers(t *testing.T) {
 	})
 }
 
+func TestAClientsTimeOutIsNotTheCallers(t *testing.T) {
+	m := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}, func(o *remote.Options) { o.Retries, o.Client = -1, &http.Client{Timeout: time.Millisecond} })
+	if e := fault(t, m, "a"); errors.Is(e, context.DeadlineExceeded) || !errors.Is(e, remote.ErrUnavailable) {
+		t.Error(e)
+	}
+}
+
 func TestACallerWhoseTimeIsOverWaitsNoLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := bubble(t, header("Retry-After", "50"))

@@ -4,20 +4,6 @@ package mat
 
 import "sync"
 
-// odd tells whether a product has a shape that only the plain kernel can do.
-// Else it checks that everything is long enough.
-func odd(c []float32, ldc int, a []uint8, rows []Row, w *Matrix) bool {
-	m := len(rows)
-	if m == 0 || m%Tile != 0 || w.K <= 0 || w.K%Step != 0 || w.N <= 0 || w.N%Panel != 0 || ldc < w.N {
-		return true
-	}
-	_ = c[(m-1)*ldc+w.N-1]
-	_ = a[m*w.K-1]
-	_ = w.Weights[w.K*w.N-1]
-	_, _, _ = w.Scale[w.N-1], w.Sum[w.N-1], w.Bias[w.N-1]
-	return false
-}
-
 // tileHeight is how many of the rows that are left to compute together. Tiles of
 // 12 use all registers; 16 rows are better halved than split into 12 and 4.
 func tileHeight(left int) int {

@@ -101,21 +101,31 @@ func All() []Kernels { return append(slices.Clone(native), plain) }
 // switches some off.
 const Variable = "ORIEL_KERNEL"
 
+// known are the names of all sets, whatever this machine has.
+var known = []string{"avx512vnni", "avx2", "neondot", "neon", "go"}
+
 // Choose picks the kernels that are called name or, where name is "", what the
 // environment variable ORIEL_KERNEL says: it names a set ("avx2") or lists with
 // minus signs what not to use ("-avx512vnni"). Otherwise it is the first of
 // [All].
 func Choose(name string) (Kernels, error) {
-	if name == "" {
-		name = os.Getenv(Variable)
+	if name != "" {
+		return choose(name, All())
 	}
-	return choose(name, All())
+	k, err := choose(os.Getenv(Variable), All())
+	if err != nil {
+		err = fmt.Errorf("$%s: %w", Variable, err)
+	}
+	return k, err
 }
 
 func choose(wish string, all []Kernels) (Kernels, error) {
 	var off []string
 	for _, word := range strings.FieldsFunc(wish, func(r rune) bool { return r == ',' || r == ' ' }) {
 		if name, ok := strings.CutPrefix(word, "-"); ok {
+			if !slices.Contains(known, name) {
+				return Kernels{}, fmt.Errorf("no kernels are called %q; there are %s", name, strings.Join(known, ", "))
+			}
 			off = append(off, name)
 			continue
 		}

@@ -2,19 +2,6 @@
 
 package mat
 
-// oddMul tells whether a product has a shape that only the plain kernel can do.
-// Else it checks that everything is long enough.
-func oddMul(c []float32, ldc int, a []float32, lda int, b []float32, ldb int, m, n, k int, scale []float32) bool {
-	if m <= 0 || m%Tile != 0 || n <= 0 || n%Lane != 0 || k <= 0 || min(ldc, ldb) < n || lda < k {
-		return true
-	}
-	_, _, _ = c[(m-1)*ldc+n-1], a[(m-1)*lda+k-1], b[(k-1)*ldb+n-1]
-	if scale != nil {
-		_ = scale[m-1]
-	}
-	return false
-}
-
 func mulAVX512(c []float32, ldc int, a []float32, lda int, b []float32, ldb int, m, n, k int, scale []float32) {
 	if oddMul(c, ldc, a, lda, b, ldb, m, n, k, scale) {
 		mul(c, ldc, a, lda, b, ldb, m, n, k, scale)

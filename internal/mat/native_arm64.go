@@ -67,7 +67,8 @@ func expRow(x *float32, n int, scale float32)
 func sumRow(x *float32, n int) float32
 
 func linearDotOf(c []float32, ldc int, a []uint8, rows []Row, w *Matrix, add bool) {
-	if !checkLinear(c, ldc, a, rows, w) {
+	if odd(c, ldc, a, rows, w) {
+		linear(c, ldc, a, rows, w, add)
 		return
 	}
 	const columns = 16
@@ -80,7 +81,8 @@ func linearDotOf(c []float32, ldc int, a []uint8, rows []Row, w *Matrix, add boo
 }
 
 func linearPairsOf(c []float32, ldc int, a []uint8, rows []Row, w *Matrix, add bool) {
-	if !checkLinear(c, ldc, a, rows, w) {
+	if odd(c, ldc, a, rows, w) {
+		linear(c, ldc, a, rows, w, add)
 		return
 	}
 	const columns = 8
@@ -92,34 +94,11 @@ func linearPairsOf(c []float32, ldc int, a []uint8, rows []Row, w *Matrix, add b
 	}
 }
 
-// checkLinear panics where a slice is too short and tells whether there is
-// anything to do.
-func checkLinear(c []float32, ldc int, a []uint8, rows []Row, w *Matrix) bool {
-	if len(rows) == 0 || w.N == 0 || w.K == 0 {
-		return false
-	}
-	_ = c[(len(rows)-1)*ldc+w.N-1]
-	_ = a[len(rows)*w.K-1]
-	_ = w.Weights[w.K*w.N-1]
-	_, _, _ = w.Scale[w.N-1], w.Sum[w.N-1], w.Bias[w.N-1]
-	return true
-}
-
 func neonMul(c []float32, ldc int, a []float32, lda int, b []float32, ldb int, m, n, k int, scale []float32) {
-	if m == 0 || n == 0 {
+	if oddMul(c, ldc, a, lda, b, ldb, m, n, k, scale) {
+		mul(c, ldc, a, lda, b, ldb, m, n, k, scale)
 		return
 	}
-	_ = c[(m-1)*ldc+n-1]
-	if scale != nil {
-		_ = scale[m-1]
-	}
-	if k == 0 { // there is nothing in a and b to point at
-		for i := range m {
-			clear(c[i*ldc : i*ldc+n])
-		}
-		return
-	}
-	_, _ = a[(m-1)*lda+k-1], b[(k-1)*ldb+n-1]
 	for j := 0; j < n; j += Lane {
 		for i := 0; i < m; i += Tile {
 			var by *float32
@@ -132,7 +111,8 @@ func neonMul(c []float32, ldc int, a []float32, lda int, b []float32, ldb int, m
 }
 
 func neonTranspose(dst []float32, ldd int, src []float32, lds int, rows, cols int) {
-	if rows == 0 || cols == 0 {
+	if rows <= 0 || cols <= 0 || rows%Lane != 0 || cols%Lane != 0 {
+		transpose(dst, ldd, src, lds, rows, cols)
 		return
 	}
 	_, _ = dst[(cols-1)*ldd+rows-1], src[(rows-1)*lds+cols-1]
@@ -143,8 +123,8 @@ func neonTranspose(dst []float32, ldd int, src []float32, lds int, rows, cols in
 
 func neonQuantise(q []uint8, x, by []float32) Row {
 	n := len(x)
-	if n == 0 {
-		return Row{}
+	if n == 0 || n%Panel != 0 {
+		return quantise(q, x, by)
 	}
 	_, _ = q[n-1], by[n-1]
 	row, inverse := rowOf(lowHigh(&x[0], &by[0], n))
@@ -154,7 +134,8 @@ func neonQuantise(q []uint8, x, by []float32) Row {
 
 func neonNorm(x, gamma, beta []float32) {
 	n := len(x)
-	if n == 0 {
+	if n == 0 || n%Lane != 0 {
+		norm(x, gamma, beta)
 		return
 	}
 	_, _ = gamma[n-1], beta[n-1]
@@ -162,13 +143,18 @@ func neonNorm(x, gamma, beta []float32) {
 }
 
 func neonGELU(x []float32) {
-	if len(x) > 0 {
-		geluRow(&x[0], len(x))
+	if len(x) == 0 || len(x)%Lane != 0 {
+		gelu(x)
+		return
 	}
+	geluRow(&x[0], len(x))
 }
 
 // neonSoftmax sums in an order that n alone decides, whatever x was padded to.
 func neonSoftmax(x []float32, n int, scale float32) float32 {
+	if len(x)%Lane != 0 {
+		return softmax(x, n, scale)
+	}
 	_ = x[n-1]
 	end := (n + Lane - 1) / Lane * Lane
 	for i := range x[n:end] { // what must not be greater than the greatest

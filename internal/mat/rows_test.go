@@ -3,6 +3,7 @@ package mat
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 )
@@ -237,4 +238,38 @@ func TestValuesAreTheSameWhateverSurroundsThem(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A shape that no kernel is made for is computed all the same, and nothing beside it.
+func TestOddShapesAreThePlainOnes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	w := randomMatrix(rng, 8, 32, func() int8 { return int8(rng.IntN(256)) })
+	a, rows := randomRows(rng, 3, 8, func() uint8 { return uint8(rng.IntN(256)) })
+	x, by := normal(rng, 37, 1), normal(rng, 37, 1)
+	for _, k := range native {
+		t.Run(k.Name, func(t *testing.T) {
+			got, want := blank(5*32), blank(5*32)
+			plain.Linear(want, 32, a, rows, w, false)
+			k.Linear(got, 32, a, rows, w, false)
+			if i := differ(got, want); i >= 0 {
+				t.Errorf("3 rows: value %d is %v, want %v", i, got[i], want[i])
+			}
+			got, want = blank(5*19), blank(5*19)
+			plain.Mul(want, 19, x, 4, x, 19, 3, 17, 1, nil)
+			k.Mul(got, 19, x, 4, x, 19, 3, 17, 1, nil)
+			if i := differ(got, want); i >= 0 {
+				t.Errorf("3×17: value %d is %v, want %v", i, got[i], want[i])
+			}
+			q, p := make([]uint8, 40), make([]uint8, 40)
+			if k.Quantise(q, x, by) != plain.Quantise(p, x, by) || !slices.Equal(q, p) {
+				t.Errorf("37 values: %v, want %v", q, p)
+			}
+			one, other := slices.Clone(x), slices.Clone(x)
+			k.GELU(one)
+			plain.GELU(other)
+			if i := differ(one, other); i >= 0 {
+				t.Errorf("37 values: GELU of %v is %v", x[i], one[i])
+			}
+		})
+	}
 }
