@@ -1,0 +1,114 @@
+// Package vector finds the nearest among vectors in memory by scanning them all.
+//
+// A vector is kept as one signed byte for each dimension and a scale that makes
+// its length 1: 388 bytes for 384 dimensions. A query is rounded to 15 bits, not
+// 8. Scores are cosines: exact for the rounded values, the same bits on every
+// CPU, and at 384 dimensions within about 0.002 of the cosine of what was added.
+// On average 0.03 (text) to 0.14 (a million random vectors) of the ten nearest
+// are others than by float32. Who has the float32 vectors at hand takes 50 and
+// asks [Index.Refine]; in our measurements that always gave the ten.
+//
+// Any number of goroutines may read an [Index] while others write. A reader
+// never waits: it sees the vectors that were there when it began, and may or may
+// not see what is removed meanwhile.
+//
+// Ids count up from 0 and never change. A removed vector keeps its id and its
+// memory; an index that has lost most of its vectors is better built anew.
+package vector
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/oriel-context/oriel/internal/mat"
+)
+
+// MaxDimensions is the most that a vector may have.
+const MaxDimensions = 1 << 16
+
+const (
+	step      = 32   // what dimensions are a multiple of
+	block     = 64   // vectors that are scanned in one go: the bits of a word
+	chunkSize = 1024 // vectors of a chunk
+)
+
+// What is wrong with a vector, a query or an index that is asked for.
+var (
+	// ErrDimensions is a number of dimensions that cannot be, or another than
+	// the index has.
+	ErrDimensions = errors.New("wrong number of dimensions")
+	// ErrNoDirection is a vector of zeros, or one with a value that is no
+	// number or infinite: it has no cosine to anything.
+	ErrNoDirection = errors.New("vector has no direction")
+)
+
+// Hit is a vector that was found.
+type Hit struct {
+	ID    int
+	Score float32 // cosine
+}
+
+// Index holds vectors. Make one with [New].
+type Index struct {
+	dimensions int
+	scan       scanner
+	scratch    sync.Pool // of *scratch
+
+	chunks atomic.Pointer[[]*chunk]
+	length atomic.Int64 // grows after the chunks have what it counts
+
+	writing sync.Mutex // held to change anything but a removed bit
+}
+
+// chunk has room for chunkSize vectors. Those below the index's length do not
+// change any more.
+type chunk struct {
+	values  []int8
+	scales  [chunkSize]float32
+	removed [chunkSize / block]atomic.Uint64
+}
+
+// New makes an empty index of vectors with so many dimensions, a multiple of 32.
+// The environment variable ORIEL_KERNEL chooses the kernels, as in package mat:
+// it is an error if it asks for what this CPU has not.
+func New(dimensions int) (*Index, error) {
+	if dimensions <= 0 || dimensions%step != 0 || dimensions > MaxDimensions {
+		return nil, fmt.Errorf("new vector index: %w: %d is no multiple of %d from %d to %d",
+			ErrDimensions, dimensions, step, step, MaxDimensions)
+	}
+	kernels, err := mat.Choose("")
+	if err != nil {
+		return nil, fmt.Errorf("new vector index: %w", err)
+	}
+	return newIndex(dimensions, scannerOf(kernels.Name)), nil
+}
+
+func newIndex(dimensions int, scan scanner) *Index {
+	x := &Index{dimensions: dimensions, scan: scan}
+	x.scratch.New = func() any { return newScratch(dimensions) }
+	x.chunks.Store(new([]*chunk))
+	return x
+}
+
+func scannerOf(kernels string) scanner {
+	if scan := native(kernels); scan != nil {
+		return scan
+	}
+	return plain
+}
+
+// Dimensions is what [New] was given.
+func (x *Index) Dimensions() int { return x.dimensions }
+
+// Len is how many vectors were added, removed ones included: ids are below it.
+func (x *Index) Len() int { return int(x.length.Load()) }
+
+// Bytes is how much memory the index takes, with room for some vectors to come.
+func (x *Index) Bytes() int {
+	chunks := *x.chunks.Load()
+	each := int(unsafe.Sizeof(chunk{})) + chunkSize*x.dimensions
+	return len(chunks)*each + cap(chunks)*int(unsafe.Sizeof(chunks[0]))
+}
