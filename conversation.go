@@ -139,7 +139,9 @@ func (c *Conversation) Add(ctx context.Context, it Item) (id int64, evicted []It
 		before := p.window.Tokens()
 		p.change.Messages = []timeline.Message{m}
 		if it.Pinned() {
-			p.put(pinRecord(it.ID))
+			if err := p.putPin(ctx, it.ID); err != nil {
+				return err
+			}
 		}
 		out, err := p.take(it)
 		if err != nil {

@@ -115,7 +115,9 @@ func (p *present) settle(ctx context.Context, unsettled []int64) error {
 			return err
 		}
 		p.pinned[id] = true
-		p.put(pinRecord(id))
+		if err := p.putPin(ctx, id); err != nil {
+			return err
+		}
 		p.touch()
 		p.tell(window.EventPin, p.window.Tokens(), p.window.Tokens(), 1)
 	}

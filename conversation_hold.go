@@ -26,7 +26,9 @@ func (c *Conversation) Pin(ctx context.Context, id int64) error {
 			return err
 		}
 		p.pinned[id] = true
-		p.put(pinRecord(id))
+		if err := p.putPin(ctx, id); err != nil {
+			return err
+		}
 		if !was {
 			p.tell(window.EventPin, p.window.Tokens(), p.window.Tokens(), 1)
 		}
@@ -45,8 +47,14 @@ func (c *Conversation) Unpin(ctx context.Context, id int64) error {
 		if was, err := p.isPinned(ctx, id); err != nil || !was {
 			return err
 		}
+		pins, err := p.readPins(ctx, id)
+		if err != nil {
+			return err
+		}
+		for i := range pins {
+			p.drop(kindPin, pins[i].Key)
+		}
 		delete(p.pinned, id)
-		p.drop(kindPin, itemKey(id))
 		p.tell(window.EventPin, p.window.Tokens(), p.window.Tokens(), 1)
 		if _, shown := p.window.Get(id); !shown || p.held[id] {
 			return nil

@@ -164,19 +164,15 @@ func (p *present) restore(ctx context.Context, old *present) error {
 	return p.settle(ctx, unsettled)
 }
 
-// pins reads all pins; unsettled are those that other programs have set, oldest
+// pins reads all pins that hold here; unsettled are those that other programs have set, oldest
 // first.
 func (p *present) pins(ctx context.Context) (pins map[int64]bool, unsettled []int64, err error) {
-	records, err := p.records(ctx, kindPin)
+	records, err := p.readPins(ctx, 0)
 	pins = make(map[int64]bool, len(records))
 	for i := range records {
-		id, err := strconv.ParseInt(records[i].Key, 10, 64)
-		if err != nil || id < 1 || id > p.last() {
-			continue // of another program, or of a branch that was left
-		}
-		pins[id] = true
+		pins[records[i].id] = true
 		if len(records[i].Data) == 0 {
-			unsettled = append(unsettled, id)
+			unsettled = append(unsettled, records[i].id)
 		}
 	}
 	return pins, unsettled, err
@@ -206,20 +202,6 @@ func (p *present) state(ctx context.Context) (s *savedState, upto int64, err err
 		return s, -1, err
 	}
 	return s, at.Depth, nil
-}
-
-// passes reports whether a place is on the way to the head.
-func (p *present) passes(ctx context.Context, at timeline.Place) (bool, error) {
-	head := p.stored.Head
-	if at.Depth == 0 || at.Trunk == head.Trunk {
-		return at.Depth <= head.Depth, nil
-	}
-	found := false
-	err := p.engine.store.Messages(ctx, p.engine.config.Tenant, head, at.Depth, at.Depth, true, func(e *timeline.Entry) error {
-		found = e.Place == at
-		return nil
-	})
-	return found, err
 }
 
 // reopen shows what was shown when the state was stored. Items that old has need

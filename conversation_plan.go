@@ -19,6 +19,8 @@ type keptPlan struct {
 	Plan
 	// Before is the number of the plan that was stored before it; 0 for the first.
 	Before int64 `json:"before,omitempty"`
+	// here: it was made on the way to where the conversation stands.
+	here bool
 }
 
 // planID is the name of a plan: p1, p2, …
@@ -60,7 +62,7 @@ func (p *present) book(plan Plan) (id string, err error) {
 		return id, nil
 	}
 	plan.Action, plan.Undo = string(window.Evict), id
-	if err := p.putJSON(kindPlan, id, keptPlan{plan, p.lastKept}); err != nil {
+	if err := p.putJSON(kindPlan, id, keptPlan{Plan: plan, Before: p.lastKept}); err != nil {
 		return "", err
 	}
 	p.lastKept = p.lastPlan
@@ -83,6 +85,9 @@ func (p *present) findPlan(ctx context.Context, op, id string) ([]int64, error) 
 	if err != nil || !ok {
 		return nil, err
 	}
+	if !plan.here {
+		return nil, p.fail(op, ErrNoPlan, "it was made on a branch that the conversation has left")
+	}
 	ids := make([]int64, len(plan.Blocks))
 	for i, b := range plan.Blocks {
 		ids[i] = int64(b.Index)
@@ -102,19 +107,21 @@ func (p *present) readPlan(ctx context.Context, id string) (plan keptPlan, ok bo
 	if err != nil || len(records) == 0 {
 		return plan, false, err
 	}
-	plan, err = parsePlan(&records[0])
+	plan, err = p.parsePlan(ctx, &records[0])
 	return plan, err == nil, err
 }
 
-func parsePlan(r *timeline.Record) (plan keptPlan, err error) {
+func (p *present) parsePlan(ctx context.Context, r *timeline.Record) (plan keptPlan, err error) {
 	if err := json.Unmarshal(r.Data, &plan); err != nil {
 		return plan, fmt.Errorf("%w: plan %q: %w", timeline.ErrDamaged, r.Key, err)
 	}
-	return plan, nil
+	plan.here, err = p.passes(ctx, r.At)
+	return plan, err
 }
 
 // Plans are the newest plans that took something out of view, at most limit of
-// them, oldest first; limit 0 means all. Their Undo is what Undo takes. Blocks are
+// them, oldest first; limit 0 means all. Those that were made on a branch that the
+// conversation has left are not among them. Their Undo is what Undo takes. Blocks are
 // the items that left or were left out, with the reason; what stayed is in
 // View.Plan alone.
 //
@@ -136,11 +143,13 @@ func (p *present) plans(ctx context.Context, limit int) ([]Plan, error) {
 	if limit <= 0 {
 		records, err := p.records(ctx, kindPlan)
 		for i := range records {
-			plan, err := parsePlan(&records[i])
+			plan, err := p.parsePlan(ctx, &records[i])
 			if err != nil {
 				return nil, err
 			}
-			plans = append(plans, plan.Plan)
+			if plan.here {
+				plans = append(plans, plan.Plan)
+			}
 		}
 		return plans, err
 	}
@@ -152,7 +161,9 @@ func (p *present) plans(ctx context.Context, limit int) ([]Plan, error) {
 		case !ok || plan.Before >= n:
 			return nil, fmt.Errorf("%w: plan %s is missing", timeline.ErrDamaged, planID(n))
 		}
-		plans = append(plans, plan.Plan)
+		if plan.here {
+			plans = append(plans, plan.Plan)
+		}
 		n = plan.Before
 	}
 	slices.Reverse(plans)

@@ -15,7 +15,7 @@ import (
 // Kinds of the records that a conversation has in the history, and their keys
 // (docs/format/conversation.md).
 const (
-	kindPin   = "pin"   // the id of the item
+	kindPin   = "pin"   // the id of the item, perhaps with "@" and a number
 	kindPlan  = "plan"  // the id of the plan
 	kindCut   = "cut"   // the id of an item that is shown without its middle
 	kindState = "state" // stateKey
@@ -178,15 +178,6 @@ func (p *present) item(ctx context.Context, id int64) (Item, error) {
 	pinned, err := p.isPinned(ctx, id)
 	it.Flags = starred(it.Flags, pinned)
 	return it, err
-}
-
-// isPinned reports whether an item is pinned, in view or not.
-func (p *present) isPinned(ctx context.Context, id int64) (bool, error) {
-	if _, shown := p.window.Get(id); shown {
-		return p.pinned[id], nil
-	}
-	records, err := p.engine.store.Records(ctx, p.engine.config.Tenant, p.id, kindPin, itemKey(id))
-	return len(records) > 0, err
 }
 
 // storedEntry is an item as it was read; shown is that of itemOf.

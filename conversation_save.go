@@ -55,10 +55,6 @@ type savedCut struct {
 // conversation is next used.
 var settledPin = []byte(`{"settled":true}`)
 
-func pinRecord(id int64) timeline.Record {
-	return timeline.Record{Kind: kindPin, Key: itemKey(id), Data: settledPin}
-}
-
 // commit stores what an operation changed, all of it or nothing, and tells those
 // who listen. After an error the present is not to be used any more.
 func (p *present) commit(ctx context.Context) error {
@@ -133,7 +129,7 @@ func (p *present) putJSON(kind, key string, v any) error {
 		return fmt.Errorf("write %s %s: %w", kind, key, err)
 	}
 	r := timeline.Record{Kind: kind, Key: key, Data: data}
-	if kind == kindState {
+	if kind == kindState || kind == kindPlan {
 		r.At = timeline.AtHead()
 	}
 	p.put(r)

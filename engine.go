@@ -185,7 +185,7 @@ func (e *Engine) Delete(ctx context.Context, id string) error {
 		defer c.mu.Unlock()
 		c.present = nil
 	}
-	if _, err := e.store.Delete(ctx, e.config.Tenant, id); err != nil {
+	if _, err := e.store.Delete(ctx, e.config.Tenant, id, nil); err != nil {
 		return e.storeError(ctx, op, id, err)
 	}
 	return nil

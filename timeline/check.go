@@ -12,14 +12,11 @@ func Micro(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UTC() }
 
 // Check reports what is wrong with a change that no store can make, as an
 // ErrInvalid: a time, a name or a format that is missing, a name that is not valid
-// UTF-8 or has a NUL in it, anything over the limits, messages in a change that
-// stays, a record that is put twice.
+// UTF-8 or has a NUL in it, anything over the limits, a record that is put
+// twice.
 func (c *Change) Check(tenant string) error {
 	if c.Now.IsZero() {
 		return fmt.Errorf("%w: it has no time", ErrInvalid)
-	}
-	if c.Stay && len(c.Messages) > 0 {
-		return fmt.Errorf("%w: it stays where it is but has messages", ErrInvalid)
 	}
 	if err := firstError(
 		checkName("tenant", tenant),

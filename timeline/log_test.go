@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
@@ -202,7 +203,7 @@ func TestLogNoticesThatItsPlaceIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.do = func() {
-		if _, err := s.Delete(ctx, timeline.Local, "c"); err != nil {
+		if _, err := s.Delete(ctx, timeline.Local, "c", nil); err != nil {
 			t.Error(err)
 		}
 		_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Now: noon, Messages: []timeline.Message{{Raw: []byte("other"), Format: "item"}}})
@@ -213,6 +214,57 @@ func TestLogNoticesThatItsPlaceIsGone(t *testing.T) {
 	a, err := log.Append(ctx, timeline.Local, "c", ask.messages, ask.says, timeline.Change{Now: noon})
 	if err != nil || a.New != 6 || a.Revision != 2 || a.Place(6) != a.Head {
 		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// A conversation that begins anew, at another time, can come to the revision that is
+// remembered, and its messages to the places: a trunk that was cut by the deletion
+// grows again.
+func TestLogNoticesThatAConversationBeganAnew(t *testing.T) {
+	s := memory.New()
+	log := timeline.NewLog(s, timeline.LogOptions{})
+	ask := &asking{messages: history(6)}
+	first, err := log.Append(ctx, timeline.Local, "c", ask.messages[:5], ask.says, timeline.Change{Now: noon})
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply := func(name string, now time.Time, messages ...timeline.Message) timeline.Applied {
+		t.Helper()
+		a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, Messages: messages, Now: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	var shared []timeline.Message
+	for i := range 2 {
+		m := ask.messages[i]
+		shared = append(shared, timeline.Message{Says: ask.says(i), Raw: m.Raw, Format: m.Format, Role: m.Role})
+	}
+	apply("d", noon, shared...) // keeps the beginning
+	if _, err := s.Delete(ctx, timeline.Local, "c", nil); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		raw := []byte{'x', byte('0' + i)}
+		shared = append(shared, timeline.Message{Says: timeline.HashOf(raw), Raw: raw, Format: "item"})
+	}
+	if again := apply("c", noon.Add(time.Second), shared...); again.Head != first.Head || again.Revision != first.Revision {
+		t.Fatalf("%+v is told from %+v by its place: the test finds nothing", again, first)
+	}
+	a, err := log.Append(ctx, timeline.Local, "c", ask.messages, ask.says, timeline.Change{Now: noon.Add(time.Minute)})
+	if err != nil || a.New != 4 || a.Known != 2 {
+		t.Errorf("%+v, %v", a, err)
+	}
+	i := 0
+	if err := s.Messages(ctx, timeline.Local, a.Head, 1, 6, false, func(e *timeline.Entry) error {
+		if string(e.Raw) != string(ask.messages[i].Raw) {
+			t.Errorf("message %d reads %q", i+1, e.Raw)
+		}
+		i++
+		return nil
+	}); err != nil || i != 6 {
+		t.Errorf("%d messages, %v", i, err)
 	}
 }
 

@@ -222,7 +222,8 @@ func (p *path) know(i int, e *Entry) {
 
 // load appends the messages of a range on the way to a place.
 func (p *path) load(ctx context.Context, store Store, tenant string, to Place, first, last int64) error {
-	p.steps = slices.Grow(p.steps, int(max(0, min(last, to.Depth)-first+1)))
+	// A depth that is stored may be anything; what is read counts.
+	p.steps = slices.Grow(p.steps, int(max(0, min(last, to.Depth, first+1<<16)-first+1)))
 	return store.Messages(ctx, tenant, to, first, last, true, func(e *Entry) error {
 		p.know(len(p.steps), e)
 		s := step{hash: e.Content, says: e.Says}

@@ -41,7 +41,7 @@ func Prune(ctx context.Context, s Store, tenant string, p Policy, now time.Time)
 		if !old && !large {
 			break // those that follow are younger
 		}
-		gone, err := deleteUnchanged(ctx, s, tenant, &all[i])
+		gone, err := s.Delete(ctx, tenant, all[i].Name, &all[i].Revision)
 		if errors.Is(err, ErrNoConversation) || errors.Is(err, ErrChanged) {
 			continue
 		}
@@ -52,17 +52,4 @@ func Prune(ctx context.Context, s Store, tenant string, p Policy, now time.Time)
 		deleted = append(deleted, all[i].Name)
 	}
 	return deleted, nil
-}
-
-// deleteUnchanged deletes a conversation that is as it was. A change in the very
-// moment between is lost with it, as if it had come before.
-func deleteUnchanged(ctx context.Context, s Store, tenant string, c *Conversation) (Deleted, error) {
-	now, err := s.Conversation(ctx, tenant, c.Name)
-	if err != nil {
-		return Deleted{}, err
-	}
-	if now.Revision != c.Revision {
-		return Deleted{}, ErrChanged
-	}
-	return s.Delete(ctx, tenant, c.Name)
 }

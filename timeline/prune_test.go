@@ -76,19 +76,25 @@ func TestPruneBySizeCountsWhatReallyGoes(t *testing.T) {
 	}
 }
 
-// busy changes a conversation between the listing and the deletion.
+// busy changes a conversation, or deletes it, at the very moment when it is about to
+// be deleted.
 type busy struct {
 	timeline.Store
 	gone string
 }
 
-func (b busy) Conversation(ctx context.Context, tenant, name string) (timeline.Conversation, error) {
-	c, err := b.Store.Conversation(ctx, tenant, name)
-	c.Revision++
+func (b busy) Delete(ctx context.Context, tenant, name string, expect *int64) (timeline.Deleted, error) {
+	var err error
 	if name == b.gone {
-		return c, timeline.ErrNoConversation
+		_, err = b.Store.Delete(ctx, tenant, name, nil)
+	} else {
+		_, err = b.Store.Apply(ctx, tenant, timeline.Change{Conversation: name, Stay: true, Now: noon,
+			Put: []timeline.Record{{Kind: "note", Key: "k", Data: []byte("acknowledged")}}})
 	}
-	return c, err
+	if err != nil {
+		return timeline.Deleted{}, err
+	}
+	return b.Store.Delete(ctx, tenant, name, expect)
 }
 
 func TestPruneLeavesWhatChangesMeanwhile(t *testing.T) {
@@ -96,6 +102,9 @@ func TestPruneLeavesWhatChangesMeanwhile(t *testing.T) {
 	got, err := timeline.Prune(ctx, busy{s, "a"}, timeline.Local, timeline.Policy{OlderThan: time.Hour}, noon)
 	if len(got) != 0 || err != nil {
 		t.Errorf("deleted %v, %v", got, err)
+	}
+	if notes, err := s.Records(ctx, timeline.Local, "b", "note", "k"); err != nil || len(notes) != 1 {
+		t.Errorf("an acknowledged change is lost: %v, %v", notes, err)
 	}
 }
 

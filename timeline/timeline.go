@@ -126,8 +126,9 @@ type Change struct {
 	Expect *int64
 	// At is where Messages begin: under it. It is any place of the tenant's, else
 	// ErrNoPlace. The conversation's head becomes the last of the messages; At
-	// itself, where there are none: a rewind. Stay leaves the head where it is,
-	// and At out of account; there can be no Messages then.
+	// itself, where there are none: a rewind. Stay leaves the head where it is:
+	// Messages are then on a branch of the conversation, and without any of
+	// them At is left out of account.
 	At   Place
 	Stay bool
 	// Messages are appended, each under the one before. One that is there
@@ -180,6 +181,10 @@ type Applied struct {
 type Deleted struct {
 	Messages, Contents, Records int
 	Bytes                       int64 // of the contents, uncompressed
+	// Pending: the history no longer has them, but their bytes can still be in the
+	// store's files, because somebody reads an older state. Whoever writes next
+	// after that clears them.
+	Pending bool
 }
 
 // Stats are a tenant's history in numbers.
@@ -191,6 +196,9 @@ type Stats struct {
 	Bytes, Stored int64
 	// Disk is the size of the whole store, all tenants; 0 in memory.
 	Disk int64
+	// Pending is Deleted.Pending of any deletion, by any tenant: bytes of it can
+	// still be in the store's files.
+	Pending bool
 }
 
 // Problem is something that Verify found.
@@ -238,8 +246,9 @@ type Store interface {
 
 	// Delete removes a conversation with its records, the messages that no other
 	// conversation has used or passed, and all content that nothing refers to any
-	// more.
-	Delete(ctx context.Context, tenant, conversation string) (Deleted, error)
+	// more. Where expect is not nil, a conversation that is at another revision
+	// stays: ErrChanged.
+	Delete(ctx context.Context, tenant, conversation string, expect *int64) (Deleted, error)
 
 	// Changed returns a number that differs from the last one whenever somebody
 	// else, another process perhaps, may have changed something, and whenever

@@ -80,21 +80,31 @@ func (h *history) file() (string, error) {
 }
 
 // open opens a history that exists.
-func (h *history) open(ctx context.Context) (timeline.Store, error) {
+func (h *history) open(ctx context.Context, o sqlite.Options) (timeline.Store, error) {
 	path, err := h.file()
 	if err != nil {
 		return nil, err
 	}
-	store, err := sqlite.Open(ctx, filepath.Dir(path), sqlite.Options{})
+	store, err := sqlite.Open(ctx, filepath.Dir(path), o)
 	if err != nil {
 		return nil, &failure{err}
 	}
 	return store, nil
 }
 
-// with runs do on a history that exists.
+// with runs do on a history that exists, for reading: it makes and changes nothing,
+// and works where this user may not write.
 func (h *history) with(ctx context.Context, do func(timeline.Store) error) error {
-	store, err := h.open(ctx)
+	return h.use(ctx, sqlite.Options{ReadOnly: true}, do)
+}
+
+// change runs do on a history that exists, for changing it.
+func (h *history) change(ctx context.Context, do func(timeline.Store) error) error {
+	return h.use(ctx, sqlite.Options{MustExist: true}, do)
+}
+
+func (h *history) use(ctx context.Context, o sqlite.Options, do func(timeline.Store) error) error {
+	store, err := h.open(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,11 @@ type deletedInfo struct {
 	Contents     int    `json:"contents"`
 	Records      int    `json:"records"`
 	Bytes        int64  `json:"bytes"`
+	Pending      bool   `json:"pending,omitempty"`
 }
+
+// pendingNote tells that the bytes of what was deleted are still on the disk.
+const pendingNote = "its bytes are still in the files, because another process is reading: they go with the next command that writes"
 
 func deleteCommand() *cobra.Command {
 	var yes, asJSON bool
@@ -37,7 +41,7 @@ copy before. On a terminal it asks first, unless --yes is given.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	data := addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return data.with(cmd.Context(), func(s timeline.Store) error {
+		return data.change(cmd.Context(), func(s timeline.Store) error {
 			c, err := findConversation(cmd.Context(), s, args[0])
 			if err != nil {
 				return err
@@ -46,15 +50,18 @@ copy before. On a terminal it asks first, unless --yes is given.`,
 			if !yes && !confirmed(cmd, question) {
 				return fmt.Errorf("nothing was deleted: answer y, or give --yes")
 			}
-			gone, err := s.Delete(cmd.Context(), timeline.Local, args[0])
+			gone, err := s.Delete(cmd.Context(), timeline.Local, args[0], nil)
 			if err != nil {
 				return &failure{err}
 			}
 			if asJSON {
-				return printJSON(cmd.OutOrStdout(), deletedInfo{args[0], gone.Messages, gone.Contents, gone.Records, gone.Bytes})
+				return printJSON(cmd.OutOrStdout(), deletedInfo{args[0], gone.Messages, gone.Contents, gone.Records, gone.Bytes, gone.Pending})
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "deleted %s: %s, %s of content\n", oneLine(args[0], 60), plural(gone.Messages, "message", "messages"), size(gone.Bytes))
-			return err
+			fmt.Fprintf(cmd.OutOrStdout(), "deleted %s: %s, %s of content\n", oneLine(args[0], 60), plural(gone.Messages, "message", "messages"), size(gone.Bytes))
+			if gone.Pending {
+				fmt.Fprintln(cmd.OutOrStdout(), pendingNote)
+			}
+			return nil
 		})
 	}
 	return cmd

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 
@@ -46,7 +47,11 @@ stands between values, where JSON allows it, so the message says the same. With
 			if _, err := findConversation(cmd.Context(), s, args[0]); err != nil {
 				return err
 			}
-			head, err := branchHead(cmd, s, args[0], branch)
+			heads, err := s.Heads(cmd.Context(), timeline.Local, args[0])
+			if err != nil {
+				return &failure{err}
+			}
+			head, err := branchHead(heads, branch)
 			if err != nil {
 				return err
 			}
@@ -55,15 +60,7 @@ stands between values, where JSON allows it, so the message says the same. With
 				return &failure{err}
 			}
 			out := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
-			err = s.Messages(cmd.Context(), timeline.Local, head, 1, head.Depth, false, func(e *timeline.Entry) error {
-				raw := e.Raw
-				if form, ok := forms[e.Place]; ok {
-					own, err := s.Content(cmd.Context(), timeline.Local, form)
-					if err != nil {
-						return err
-					}
-					raw = own
-				}
+			err = exportMessages(cmd.Context(), s, head, forms, func(raw []byte) error {
 				end := byte(0)
 				if !null {
 					raw, end = onOneLine(raw), '\n'
@@ -80,12 +77,48 @@ stands between values, where JSON allows it, so the message says the same. With
 	return cmd
 }
 
-// branchHead is where a branch of a conversation ends: 0 is where it stands.
-func branchHead(cmd *cobra.Command, s timeline.Store, name string, branch int) (timeline.Place, error) {
-	heads, err := s.Heads(cmd.Context(), timeline.Local, name)
-	if err != nil {
-		return timeline.Place{}, &failure{err}
+// exportMessages gives the bytes of each message on the way to a place, in the form
+// that is the conversation's own where it has one.
+func exportMessages(ctx context.Context, s timeline.Store, head timeline.Place, forms map[timeline.Place]timeline.Hash, write func([]byte) error) error {
+	plain := func(first, last int64) error {
+		return s.Messages(ctx, timeline.Local, head, first, last, false, func(e *timeline.Entry) error { return write(e.Raw) })
 	}
+	if len(forms) == 0 {
+		return plain(1, head.Depth)
+	}
+	written := int64(0)
+	for first := int64(1); first <= head.Depth; first += exportPage {
+		var own []timeline.Place // those of the page that have a form of their own
+		if err := s.Messages(ctx, timeline.Local, head, first, first+exportPage-1, true, func(e *timeline.Entry) error {
+			if _, ok := forms[e.Place]; ok {
+				own = append(own, e.Place)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		for _, p := range own {
+			if err := plain(written+1, p.Depth-1); err != nil {
+				return err
+			}
+			raw, err := s.Content(ctx, timeline.Local, forms[p])
+			if err != nil {
+				return err
+			}
+			if err := write(raw); err != nil {
+				return err
+			}
+			written = p.Depth
+		}
+	}
+	return plain(written+1, head.Depth)
+}
+
+// exportPage is how many messages are looked at for forms of their own at a time.
+const exportPage = 512
+
+// branchHead is where a branch of a conversation ends: 0 is where it stands.
+func branchHead(heads []timeline.Place, branch int) (timeline.Place, error) {
 	if branch < 0 || branch >= max(1, len(heads)) {
 		return timeline.Place{}, fmt.Errorf("--branch %d: the conversation has branches 0 to %d, oriel show lists them", branch, max(1, len(heads))-1)
 	}

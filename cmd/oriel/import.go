@@ -183,6 +183,11 @@ func printImport(out io.Writer, r *importer.Report) error {
 		fmt.Fprintf(&b, ", %s", plural(r.Variants, "new form of a known one", "new forms of known ones"))
 	}
 	b.WriteString("\n")
+	for _, c := range r.Conversations {
+		if c.Branch {
+			fmt.Fprintf(&b, "%s: somebody else went on with it meanwhile and it stays there; what was imported is a branch, which oriel show lists\n", oneLine(c.Name, 60))
+		}
+	}
 	_, err := out.Write(b.Bytes())
 	return err
 }

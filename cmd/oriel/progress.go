@@ -16,6 +16,8 @@ type progress struct {
 	out   io.Writer // nil where nobody looks
 	what  string
 	start time.Time
+	// things are counted, and not bytes
+	things bool
 
 	mu    sync.Mutex // protects all below
 	drawn time.Time
@@ -64,6 +66,10 @@ func (p *progress) line(done, total int64, took time.Duration) string {
 	const width = 24
 	full := bar(int(done*1000/total), 1000, width)
 	rate := int64(float64(done) / max(took.Seconds(), 0.001))
+	size := size
+	if p.things {
+		size = func(n int64) string { return thousands(int(n)) }
+	}
 	return fmt.Sprintf("%s %s%s %3d%%  %s of %s, %s/s", p.what, full, strings.Repeat("·", width-len([]rune(full))), 100*done/total,
 		size(done), size(total), size(rate))
 }

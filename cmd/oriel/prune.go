@@ -24,6 +24,8 @@ type prunedInfo struct {
 	Messages int64 `json:"messages"`
 	Bytes    int64 `json:"bytes"`
 	DryRun   bool  `json:"dry_run"`
+	// Pending: the bytes are still in the files.
+	Pending bool `json:"pending,omitempty"`
 }
 
 func pruneCommand() *cobra.Command {
@@ -56,7 +58,11 @@ in the system's folder for temporary files.`,
 			return err
 		}
 		result := prunedInfo{Deleted: []string{}, DryRun: dryRun}
-		err = data.with(cmd.Context(), func(s timeline.Store) error {
+		use := data.change
+		if dryRun {
+			use = data.with
+		}
+		err = use(cmd.Context(), func(s timeline.Store) error {
 			if dryRun {
 				return onCopy(cmd.Context(), s, func(copied timeline.Store) error {
 					return result.prune(cmd.Context(), copied, policy)
@@ -111,6 +117,7 @@ func (r *prunedInfo) prune(ctx context.Context, s timeline.Store, p timeline.Pol
 		return &failure{err}
 	}
 	r.Deleted = append(r.Deleted, gone...)
+	r.Pending = after.Pending && !r.DryRun && len(gone) > 0
 	r.Messages, r.Bytes = before.Messages-after.Messages, before.Bytes-after.Bytes
 	return nil
 }
@@ -130,6 +137,9 @@ func (r *prunedInfo) words() []byte {
 	}
 	fmt.Fprintf(&b, "%s %s: %s, %s of content\n", done, plural(len(r.Deleted), "conversation", "conversations"),
 		plural(int(r.Messages), "message", "messages"), size(r.Bytes))
+	if r.Pending {
+		fmt.Fprintln(&b, pendingNote)
+	}
 	return b.Bytes()
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,8 +31,8 @@ func showCommand() *cobra.Command {
 		Short: "Show the messages of a conversation, or its plans",
 		Long: `Show the messages of a conversation: id, time, who speaks, tokens (o200k_base), and
 how it begins. "*" marks what is pinned. Lines that an agent wrote for itself are
-"meta" and have no tokens. Where the conversation has branches they are listed below,
-and --branch shows one.
+"meta" and have no tokens. Where the conversation has branches the newest 20 are listed
+below, and --branch shows one.
 
 --plan shows instead what left the view, when and why, newest last: each plan can
 be taken back by oriel undo.`,
@@ -95,11 +96,15 @@ type shownBranch struct {
 }
 
 func showMessages(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation, o *showFlags) error {
-	head, err := branchHead(cmd, s, c.Name, o.branch)
+	heads, err := s.Heads(cmd.Context(), timeline.Local, c.Name)
+	if err != nil {
+		return &failure{err}
+	}
+	head, err := branchHead(heads, o.branch)
 	if err != nil {
 		return err
 	}
-	branches, err := branchesOf(cmd, s, c.Name)
+	branches, older, err := branchesOf(cmd, s, heads)
 	if err != nil {
 		return err
 	}
@@ -114,7 +119,7 @@ func showMessages(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation
 		counter := token.NewCounter(token.Model{Encoding: "o200k_base", Exact: true}, token.Options{})
 		err = s.Messages(cmd.Context(), timeline.Local, head, first, last, false, func(e *timeline.Entry) error {
 			m := shownMessage{
-				ID: e.Place.Depth, Time: e.Time.UTC(), Role: e.Role, Pinned: pins[e.Place.Depth], Format: e.Format, Ref: e.Ref,
+				ID: e.Place.Depth, Time: e.Time.UTC(), Role: e.Role, Pinned: pins.places[e.Place] || o.branch == 0 && pins.ids[e.Place.Depth], Format: e.Format, Ref: e.Ref,
 				Variants: len(e.Variants), Text: e.Text(),
 			}
 			if c, err := e.Chat(); err == nil {
@@ -124,7 +129,7 @@ func showMessages(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation
 		})
 	}
 	if err == nil {
-		err = list.end(branches)
+		err = list.end(branches, older)
 	}
 	if err == nil {
 		err = out.Flush()
@@ -147,39 +152,63 @@ func (o *showFlags) rangeOf(n int64) (first, last int64) {
 	return first, last
 }
 
-func branchesOf(cmd *cobra.Command, s timeline.Store, name string) ([]shownBranch, error) {
-	heads, err := s.Heads(cmd.Context(), timeline.Local, name)
+// maxBranches is how many branches are listed: the newest.
+const maxBranches = 20
+
+// branchesOf lists the newest branches, and tells how many older ones there are.
+func branchesOf(cmd *cobra.Command, s timeline.Store, heads []timeline.Place) (branches []shownBranch, older int, err error) {
+	branches = []shownBranch{}
+	if len(heads) < 2 {
+		return branches, 0, nil
+	}
+	// The way to where the conversation stands, as the last place of each trunk: a
+	// place is on it if its trunk is left no earlier.
+	leaves := map[int64]int64{}
+	err = s.Messages(cmd.Context(), timeline.Local, heads[0], 1, heads[0].Depth, true, func(e *timeline.Entry) error {
+		leaves[e.Place.Trunk] = e.Place.Depth
+		return nil
+	})
 	if err != nil {
-		return nil, &failure{err}
+		return nil, 0, &failure{err}
 	}
-	branches := []shownBranch{}
-	for i, head := range heads {
-		if i == 0 {
-			continue
-		}
-		shared, err := sharedDepth(cmd, s, heads[0], head)
+	older = max(0, len(heads)-1-maxBranches)
+	for i := 1 + older; i < len(heads); i++ {
+		shared, err := sharedDepth(cmd, s, leaves, heads[i])
 		if err != nil {
-			return nil, &failure{err}
+			return nil, 0, &failure{err}
 		}
-		branches = append(branches, shownBranch{Branch: i, Last: head.Depth, Shared: shared})
+		branches = append(branches, shownBranch{Branch: i, Last: heads[i].Depth, Shared: shared})
 	}
-	return branches, nil
+	return branches, older, nil
 }
 
-// sharedDepth is how many messages two histories begin with alike.
-func sharedDepth(cmd *cobra.Command, s timeline.Store, a, b timeline.Place) (int64, error) {
-	low, high := int64(0), min(a.Depth, b.Depth) // they share low, and at most high
+// sharedDepth is how many messages a branch has in common with a way. It looks from
+// the branch's end back, for longer and longer stretches: what is near costs little.
+func sharedDepth(cmd *cobra.Command, s timeline.Store, leaves map[int64]int64, end timeline.Place) (int64, error) {
+	shares := func(depth int64) (bool, error) {
+		at, err := placeAt(cmd, s, end, depth)
+		return at.Depth <= leaves[at.Trunk], err
+	}
+	low, high := int64(0), end.Depth // they share low, and at most high
+	for step := int64(1); low < high; step *= 2 {
+		at := max(1, high-step+1)
+		on, err := shares(at)
+		if err != nil {
+			return 0, err
+		}
+		if on {
+			low = at
+			break
+		}
+		high = at - 1
+	}
 	for low < high {
 		middle := (low + high + 1) / 2
-		x, err := placeAt(cmd, s, a, middle)
+		on, err := shares(middle)
 		if err != nil {
 			return 0, err
 		}
-		y, err := placeAt(cmd, s, b, middle)
-		if err != nil {
-			return 0, err
-		}
-		if x == y {
+		if on {
 			low = middle
 		} else {
 			high = middle - 1
@@ -196,15 +225,26 @@ func placeAt(cmd *cobra.Command, s timeline.Store, head timeline.Place, depth in
 	return at, err
 }
 
-func pinsOf(cmd *cobra.Command, s timeline.Store, name string) (map[int64]bool, error) {
+// shownPins are the pins of a conversation: by their places, and of those that
+// another program has set for where the conversation stands, by their ids.
+type shownPins struct {
+	places map[timeline.Place]bool
+	ids    map[int64]bool
+}
+
+func pinsOf(cmd *cobra.Command, s timeline.Store, name string) (pins shownPins, err error) {
 	records, err := s.Records(cmd.Context(), timeline.Local, name, "pin", "")
 	if err != nil {
-		return nil, &failure{err}
+		return pins, &failure{err}
 	}
-	pins := map[int64]bool{}
+	pins = shownPins{map[timeline.Place]bool{}, map[int64]bool{}}
 	for i := range records {
-		if id, err := strconv.ParseInt(records[i].Key, 10, 64); err == nil {
-			pins[id] = true
+		number, _, _ := strings.Cut(records[i].Key, "@")
+		id, err := strconv.ParseInt(number, 10, 64)
+		if at := records[i].At; at != (timeline.Place{}) {
+			pins.places[at] = true
+		} else if err == nil {
+			pins.ids[id] = true
 		}
 	}
 	return pins, nil
@@ -261,18 +301,26 @@ func (l *messageList) add(m *shownMessage) error {
 	return err
 }
 
-func (l *messageList) end(branches []shownBranch) error {
+// end prints the branches; older ones are only counted.
+func (l *messageList) end(branches []shownBranch, older int) error {
 	if l.json {
 		list, err := json.Marshal(branches)
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(l.out, "],\"branches\":%s}\n", list)
+		fmt.Fprintf(l.out, "],\"branches\":%s", list)
+		if older > 0 {
+			fmt.Fprintf(l.out, ",\"older_branches\":%d", older)
+		}
+		_, err = l.out.WriteString("}\n")
 		return err
 	}
 	for i, b := range branches {
 		if i == 0 {
 			fmt.Fprintln(l.out)
+			if older > 0 {
+				fmt.Fprintf(l.out, "%s, not listed (--branch 1 to %d)\n", plural(older, "older branch", "older branches"), older)
+			}
 		}
 		fmt.Fprintf(l.out, "branch %d: leaves after message %d and ends at %d (--branch %d)\n", b.Branch, b.Shared, b.Last, b.Branch)
 	}

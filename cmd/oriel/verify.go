@@ -3,10 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
 // maxShown is how many problems are told one by one.
@@ -27,21 +30,10 @@ with 1 if anything is wrong.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	data := addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		type problem struct {
-			Tenant       string `json:"tenant,omitempty"`
-			Conversation string `json:"conversation,omitempty"`
-			Place        string `json:"place,omitempty"`
-			What         string `json:"what"`
-		}
-		result := struct {
-			OK       bool      `json:"ok"`
-			Found    int       `json:"found"`
-			Messages int64     `json:"messages"`
-			Contents int64     `json:"contents"`
-			Bytes    int64     `json:"bytes"`
-			Problems []problem `json:"problems"`
-		}{Problems: []problem{}}
+		result := verified{Problems: []foundProblem{}}
+		checking := false
 		err := data.with(cmd.Context(), func(s timeline.Store) error {
+			checking = true
 			p := newProgress(cmd, "verifying")
 			p.watch(func() (int64, int64) { return 0, 0 })
 			err := s.Verify(cmd.Context(), func(found timeline.Problem) {
@@ -49,7 +41,7 @@ with 1 if anything is wrong.`,
 				if len(result.Problems) == maxShown {
 					return
 				}
-				one := problem{Tenant: found.Tenant, Conversation: found.Conversation, What: found.What}
+				one := foundProblem{Tenant: found.Tenant, Conversation: found.Conversation, What: found.What}
 				if found.Place != (timeline.Place{}) {
 					one.Place = found.Place.String()
 				}
@@ -66,37 +58,77 @@ with 1 if anything is wrong.`,
 			result.Messages, result.Contents, result.Bytes = stats.Messages, stats.Contents, stats.Bytes
 			return nil
 		})
-		if errors.Is(err, errNoHistory) {
-			return err
+		if err != nil && !checking {
+			return withinVerify(err)
 		}
-		if err != nil {
-			return err
-		}
-		result.OK = result.Found == 0
-		out := cmd.OutOrStdout()
-		if asJSON {
-			if err := printJSON(out, result); err != nil {
-				return err
-			}
-		} else {
-			for _, p := range result.Problems {
-				where := oneLine(p.Conversation, 60)
-				if p.Place != "" {
-					where += " " + p.Place
-				}
-				if where != "" {
-					where += ": "
-				}
-				fmt.Fprintf(out, "%s%s\n", where, oneLine(p.What, 200))
-			}
-			if result.OK {
-				fmt.Fprintf(out, "all is well: %s, %s in %s\n", plural(int(result.Messages), "message", "messages"), size(result.Bytes), plural(int(result.Contents), "content", "contents"))
-			}
-		}
-		if !result.OK {
-			return &failure{fmt.Errorf("%s: put a backup in its place, or export what is whole", plural(result.Found, "thing is wrong with the history", "things are wrong with the history"))}
-		}
-		return nil
+		return tellVerified(cmd.OutOrStdout(), &result, err, asJSON)
 	}
 	return cmd
+}
+
+// verified is what verify found.
+type verified struct {
+	OK       bool           `json:"ok"`
+	Found    int            `json:"found"`
+	Messages int64          `json:"messages"`
+	Contents int64          `json:"contents"`
+	Bytes    int64          `json:"bytes"`
+	Problems []foundProblem `json:"problems"`
+	// Error is why not everything could be checked.
+	Error string `json:"error,omitempty"`
+}
+
+type foundProblem struct {
+	Tenant       string `json:"tenant,omitempty"`
+	Conversation string `json:"conversation,omitempty"`
+	Place        string `json:"place,omitempty"`
+	What         string `json:"what"`
+}
+
+// tellVerified prints what was found, also where err ended the checking.
+func tellVerified(out io.Writer, result *verified, err error, asJSON bool) error {
+	if err = withinVerify(err); err != nil {
+		result.Error = err.Error()
+	}
+	result.OK = result.Found == 0 && err == nil
+	if asJSON {
+		if err := printJSON(out, result); err != nil {
+			return err
+		}
+	} else {
+		for _, p := range result.Problems {
+			where := oneLine(p.Conversation, 60)
+			if p.Place != "" {
+				where += " " + p.Place
+			}
+			if where != "" {
+				where += ": "
+			}
+			fmt.Fprintf(out, "%s%s\n", where, oneLine(p.What, 200))
+		}
+		if result.OK {
+			fmt.Fprintf(out, "all is well: %s, %s in %s\n", plural(int(result.Messages), "message", "messages"), size(result.Bytes), plural(int(result.Contents), "content", "contents"))
+		}
+	}
+	found := fmt.Sprintf("%s: put a backup in its place, or export what is whole", plural(result.Found, "thing is wrong with the history", "things are wrong with the history"))
+	switch {
+	case err != nil && result.Found > 0:
+		return &failure{fmt.Errorf("%s; not everything could be checked: %w", found, err)}
+	case err != nil:
+		return &failure{err}
+	case result.Found > 0:
+		return &failure{errors.New(found)}
+	}
+	return nil
+}
+
+// withinVerify takes the advice to verify out of an error.
+func withinVerify(err error) error {
+	var of *sqlite.Error
+	if !errors.As(err, &of) || !strings.Contains(of.Hint, "oriel verify") {
+		return err
+	}
+	plain := *of
+	plain.Hint = "put a backup in its place, or export what is whole"
+	return &failure{&plain}
 }

@@ -16,9 +16,14 @@ Importing again adds nothing. A message is known by what it says (timeline.Says)
 and by its own id, where it has one: two lines with different ids are different
 messages, for an id that is handed out must find its own line. A file that has grown
 adds what is new; an older copy of it changes nothing; one that was edited becomes a
-branch, and the conversation goes on there. Where a line says the same as one that
+branch, and the conversation goes on there once the file has been read: an import
+that dies leaves it where it was. Where a line says the same as one that
 is known and has other bytes, its bytes are kept as the conversation's own form of
 it (OwnForms).
+
+Others may use the conversation meanwhile. Where they go on with it, what they were
+told stays true: the conversation stays theirs unless the file has all that they
+wrote, and what was imported is a branch of it (Conversation.Branch).
 
 Broken lines are reported and left out; everything else is imported.
 

@@ -58,6 +58,9 @@ type Conversation struct {
 	Format   Format `json:"format"`
 	Messages int    `json:"messages"`
 	New      int    `json:"new"`
+	// Branch says that what was read is a branch, for somebody else went on with
+	// the conversation during the import, which now stands where they left it.
+	Branch bool `json:"branch,omitempty"`
 }
 
 // Problem is something that could not be imported.
@@ -88,7 +91,7 @@ func Import(ctx context.Context, store timeline.Store, paths []string, o Options
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	im := &importing{store: store, options: o, report: &Report{Conversations: []Conversation{}}, byName: map[string]int{}}
+	im := &importing{store: store, options: o, report: &Report{Conversations: []Conversation{}}, byName: map[string]int{}, heads: map[string]timeline.Place{}}
 	sources, err := im.find(paths)
 	if err != nil {
 		return im.report, err
@@ -126,6 +129,8 @@ func Check(paths []string, o Options) error {
 type importing struct {
 	store   timeline.Store
 	options Options
+	// heads are those of the conversations as this import found or left them.
+	heads map[string]timeline.Place
 
 	mu          sync.Mutex // protects all below while batches are written
 	report      *Report
@@ -166,6 +171,13 @@ func (im *importing) wrote(k *walk, a *timeline.Applied) {
 	im.report.New += a.New.Messages
 	im.report.Variants += a.New.Variants
 	im.conversation(k.name, k.project, k.w.source.kind.format).New += a.New.Messages
+}
+
+// branched notes that what was read of a conversation is a branch.
+func (im *importing) branched(k *walk) {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	im.conversation(k.name, k.project, k.w.source.kind.format).Branch = true
 }
 
 // oneConversation reads the input for the names in it: more than one cannot be

@@ -252,6 +252,35 @@ func TestBrokenLinesAreToldAndTheRestIsImported(t *testing.T) {
 	h.same(strings.Join(lines[:3], ""), h.export("s-1"))
 }
 
+// A line that no store takes is told with its number, and the next ones are read.
+func TestLinesThatAreTooLongAreLeftOut(t *testing.T) {
+	importer.SetMaxLine(t, 1<<17)
+	long := strings.Repeat("x", 1<<17)
+	for name, tc := range map[string]struct {
+		before, after string
+		entries       int
+	}{
+		"claude-code": {session[:strings.Index(session, "\n")+1], session[strings.Index(session, "\n")+1:], 6},
+		"generic":     {`{"conversation":"s-1","text":"a"}` + "\n", `{"conversation":"s-1","text":"b"}` + "\n", 2},
+		"bodies":      {`{"messages":[{"role":"user","content":"a"}]}` + "\n", `{"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}` + "\n", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHistory(t)
+			fits := `{"text":"` + long[:1<<17-11] + `"}` // exactly
+			r := h.importing(importer.Options{}, h.file("s-1.jsonl", tc.before+`{"text":"`+long+`"}`+"\n"+tc.after))
+			h.same(1, r.Broken)
+			h.same(strings.Count(tc.before, "\n")+1, r.Problems[0].Line)
+			h.same("a line of more than 256 MiB", r.Problems[0].What)
+			h.same(tc.entries, len(h.entries("s-1")))
+			if name == "generic" {
+				r := h.importing(importer.Options{}, h.file("fits.jsonl", fits+"\n"+fits+" \n"))
+				h.same(1, r.Broken)
+				h.same(2, r.Problems[0].Line)
+			}
+		})
+	}
+}
+
 func TestOnlyTwentyProblemsAreKept(t *testing.T) {
 	h := newHistory(t)
 	r := h.importing(importer.Options{}, h.file("abc.jsonl", session+strings.Repeat("x\n", 1000)))

@@ -16,6 +16,9 @@ import (
 // errLong: a line that no store takes. The next one can be read.
 var errLong = errors.New("a line of more than 256 MiB")
 
+// maxLine is the longest line, in bytes. Tests have shorter ones.
+var maxLine = timeline.MaxContent
+
 // lineReader reads lines of any length up to that of the largest content.
 type lineReader struct {
 	in  *bufio.Reader
@@ -36,7 +39,7 @@ func (l *lineReader) next() ([]byte, error) {
 		long := false
 		for {
 			piece, err := l.in.ReadSlice('\n')
-			if long = long || len(l.buf)+len(piece) > timeline.MaxContent+1; !long {
+			if long = long || len(l.buf)+len(piece) > maxLine+1; !long {
 				l.buf = append(l.buf, piece...)
 			}
 			if err == bufio.ErrBufferFull {

@@ -3,21 +3,11 @@ package importer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/oriel-context/oriel/timeline"
 )
-
-// A batch is written when it has this many messages or bytes.
-const (
-	batchMessages = 500
-	batchBytes    = 4 << 20
-)
-
-// flushers is how many conversations are written at the same time: a store commits
-// them together.
-const flushers = 16
 
 // A page of what is known is read at a time, short ones first: a file may have
 // very many conversations.
@@ -26,166 +16,75 @@ const (
 	largePage = 512
 )
 
-// walk follows one history of a conversation from its beginning on: as long as its
-// messages are those that the store has, nothing is written.
+// walk follows the histories that a file has of one conversation, each from its
+// beginning on: as long as its messages are those that the store has, nothing is
+// written.
+//
+// A conversation that begins with the import goes along with every batch. One that
+// was there before stays where it is until the file has been read: an import that
+// dies takes nothing away. Others may go on with the conversation meanwhile: then it
+// is theirs (see settle).
 type walk struct {
 	w       *writer
 	name    string
 	project string
-	forms   map[timeline.Place]timeline.Hash
-	// stored is the conversation's head before the walk; zero if there is none.
-	stored timeline.Place
-	known  bool // the conversation is in the store
-	had    string
-	at     timeline.Place
-	// writing says that the history has left what was known.
-	writing bool
-	page    []timeline.Entry // what follows at, on the way to stored
-	size    int64            // of the next page
-	batch   []timeline.Message
+	forms   map[timeline.Place]timeline.Hash // of lines
+	known   bool                             // the conversation was in the store
+	had     string                           // its project
+
+	// head and revision are the conversation's as they were last seen, base is
+	// the head that this import found or made: another one is somebody else's.
+	head, base timeline.Place
+	revision   int64
+	moves      bool // the conversation goes along with every batch
+	// goal is where the file leads, the zero place if nowhere else.
+	goal timeline.Place
+
+	// The history is compared with the way to target: way is the messages after
+	// the first skip ones, as far as they were read. Of lines a page is kept, of
+	// bodies all, for the next one begins alike.
+	target timeline.Place
+	way    []timeline.Entry
+	skip   int64
+	size   int64 // of the next page
+
+	at     timeline.Place // the last message that is stored
+	passed int64          // how many messages of the way the history has, too
+	// writing says that a message is not stored as it is, left that the history
+	// has gone off the way or beyond its end.
+	writing, left bool
+	batch         []timeline.Message
 }
 
-// writer writes the messages of one file.
-type writer struct {
-	im     *importing
-	source *source
-	walks  map[string]*walk
-	// waiting are the walks with a batch, messages and bytes what these hold.
-	waiting         []*walk
-	messages, bytes int
+// restart begins the next history of the same conversation.
+func (k *walk) restart() {
+	if !k.keepsWay() {
+		k.way, k.skip = nil, 0
+	}
+	k.at, k.passed, k.writing, k.left = timeline.Place{}, 0, false, false
 }
 
-func (w *writer) broken(line int, what string) {
-	w.im.problem(Problem{File: w.source.path, Line: line, What: what})
-}
+func (k *walk) keepsWay() bool { return k.w.source.kind.format.isBody() }
 
-func (w *writer) named(conversation string) string {
-	if w.im.options.Conversation != "" {
-		return w.im.options.Conversation
-	}
-	return conversation
-}
-
-func (w *writer) begin(ctx context.Context, conversation, project string) error {
-	name := w.named(conversation)
-	if old := w.walks[name]; old != nil {
-		if err := old.end(ctx); err != nil {
-			return err
-		}
-	}
-	if w.im.options.Project != "" {
-		project = w.im.options.Project
-	}
-	if !fits(project, timeline.MaxName) {
-		project = ""
-	}
-	k := &walk{w: w, name: name, project: project, size: firstPage}
-	c, err := w.im.store.Conversation(ctx, w.im.options.Tenant, name)
-	switch {
-	case errors.Is(err, timeline.ErrNoConversation):
-	case err != nil:
-		return err
-	default:
-		k.stored, k.known, k.had = c.Head, true, c.Project
-		if k.forms, err = OwnForms(ctx, w.im.store, w.im.options.Tenant, name); err != nil {
-			return err
-		}
-	}
-	w.walks[name] = k
-	return nil
-}
-
-func (w *writer) take(ctx context.Context, conversation string, m timeline.Message) error {
-	k := w.walks[w.named(conversation)]
-	if k == nil {
-		if err := w.begin(ctx, conversation, ""); err != nil {
-			return err
-		}
-		k = w.walks[w.named(conversation)]
-	}
-	w.im.report.Messages++
-	w.im.conversation(k.name, k.project, w.source.kind.format).Messages++
-	if known, err := k.follow(ctx, &m); known || err != nil {
-		return err
-	}
-	if len(k.batch) == 0 {
-		w.waiting = append(w.waiting, k)
-	}
-	k.batch = append(k.batch, m)
-	w.messages++
-	w.bytes += len(m.Raw)
-	if w.messages >= batchMessages || w.bytes >= batchBytes {
-		return w.flush(ctx)
-	}
-	return nil
-}
-
-// flush writes all batches.
-func (w *writer) flush(ctx context.Context) error {
-	errs := make([]error, min(flushers, len(w.waiting)))
-	var all sync.WaitGroup
-	for i := range errs {
-		all.Go(func() {
-			for j := i; j < len(w.waiting) && errs[i] == nil; j += len(errs) {
-				errs[i] = w.waiting[j].flush(ctx)
-			}
-		})
-	}
-	all.Wait()
-	w.waiting, w.messages, w.bytes = w.waiting[:0], 0, 0
-	return errors.Join(errs...)
-}
-
-func (w *writer) call(ctx context.Context, conversation string, c call) error {
-	k := w.walks[w.named(conversation)]
-	if k == nil {
-		return nil
-	}
-	if err := w.flush(ctx); err != nil {
-		return err
-	}
-	if k.at.Depth == 0 {
-		return nil // a request without messages
-	}
-	r, err := c.record(k.at)
-	if err != nil {
-		return err
-	}
-	old, err := w.im.store.Records(ctx, w.im.options.Tenant, k.name, r.Kind, r.Key)
-	if err != nil || len(old) > 0 {
-		return err
-	}
-	now := w.im.options.Now()
-	r.Time = now
-	_, err = k.apply(ctx, timeline.Change{Stay: true, Contents: c.contents, Put: []timeline.Record{r}})
-	return err
-}
-
-// close writes what is left.
-func (w *writer) close(ctx context.Context) error {
-	for _, k := range w.walks {
-		if err := k.end(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// follow goes on to the next known message if that is m.
+// follow goes on to the next message of the way if that is m.
 func (k *walk) follow(ctx context.Context, m *timeline.Message) (bool, error) {
-	if k.writing {
+	if k.left {
 		return false, nil
 	}
 	next, err := k.next(ctx)
 	if err != nil {
 		return false, err
 	}
-	if next == nil || next.Says != m.Says || !k.has(next, timeline.HashOf(m.Raw)) {
+	if next == nil || next.Says != m.Says {
+		k.writing, k.left = true, true
+		return false, nil
+	}
+	k.passed++
+	if k.writing || !k.has(next, timeline.HashOf(m.Raw)) {
 		k.writing = true
 		return false, nil
 	}
 	k.at = next.Place
-	k.page = k.page[1:]
 	return true, nil
 }
 
@@ -201,20 +100,23 @@ func (k *walk) has(e *timeline.Entry, content timeline.Hash) bool {
 	return e.Content == content
 }
 
-// next is the known message after at; nil where there is none.
+// next is the message of the way that follows; nil where there is none.
 func (k *walk) next(ctx context.Context) (*timeline.Entry, error) {
-	if len(k.page) == 0 && k.at.Depth < k.stored.Depth {
-		page, err := k.entries(ctx, k.stored, k.at.Depth+1, min(k.stored.Depth, k.at.Depth+k.size))
+	if k.passed == k.skip+int64(len(k.way)) && k.passed < k.target.Depth {
+		if !k.keepsWay() {
+			k.way, k.skip = k.way[:0], k.passed
+		}
+		page, err := k.entries(ctx, k.target, k.passed+1, min(k.target.Depth, k.passed+k.size))
 		if err != nil {
 			return nil, err
 		}
-		k.page = page
+		k.way = append(k.way, page...)
 		k.size = largePage
 	}
-	if len(k.page) == 0 {
-		return nil, nil
+	if i := k.passed - k.skip; i < int64(len(k.way)) {
+		return &k.way[i], nil
 	}
-	return &k.page[0], nil
+	return nil, nil
 }
 
 // entries reads the messages of a range, without their bytes.
@@ -235,20 +137,58 @@ func (k *walk) flush(ctx context.Context) error {
 		return nil
 	}
 	before := k.at
-	a, err := k.apply(ctx, timeline.Change{At: k.at, Messages: k.batch})
+	a, err := k.write(ctx)
 	if err != nil {
 		return err
 	}
-	k.at = a.Head
-	if a.New.Messages < len(k.batch) && !k.w.source.kind.format.isBody() {
+	k.at = a.Places[len(a.Places)-1]
+	if k.keepsWay() {
+		k.remember(before.Depth, a.Places)
+	} else if a.New.Messages < len(k.batch) {
 		if err := k.keepForms(ctx, before.Depth); err != nil {
 			return err
 		}
+	}
+	if k.left {
+		k.goal, k.target = k.at, k.at
 	}
 	k.w.im.wrote(k, &a)
 	clear(k.batch)
 	k.batch = k.batch[:0]
 	return nil
+}
+
+// write appends the batch. The head goes along if it may and nobody else has changed
+// the conversation; else it is moved in the end, if at all.
+func (k *walk) write(ctx context.Context) (timeline.Applied, error) {
+	c := timeline.Change{At: k.at, Messages: k.batch, Stay: !k.moves || !k.left || k.head != k.base}
+	a, err := k.apply(ctx, c)
+	if errors.Is(err, timeline.ErrChanged) {
+		k.moves, c.Stay = false, true
+		a, err = k.apply(ctx, c)
+	}
+	return a, err
+}
+
+// remember makes the messages of the batch, which begin after a depth, part of the
+// way.
+func (k *walk) remember(before int64, places []timeline.Place) {
+	if k.left {
+		k.way = k.way[:before]
+	}
+	for i, p := range places {
+		e := timeline.Entry{Place: p, Message: timeline.Message{Says: k.batch[i].Says}, Content: timeline.HashOf(k.batch[i].Raw)}
+		if n := before + int64(i); n < int64(len(k.way)) {
+			if old := &k.way[n]; old.Content != e.Content && !slices.Contains(old.Variants, e.Content) {
+				old.Variants = append(old.Variants, e.Content)
+			}
+		} else {
+			k.way = append(k.way, e)
+		}
+	}
+	if k.left {
+		k.passed = int64(len(k.way))
+	}
 }
 
 // keepForms notes which messages of the batch stand in the store with other bytes
@@ -278,21 +218,10 @@ func (k *walk) keepForms(ctx context.Context, before int64) error {
 	return err
 }
 
-// end writes the rest. A history that turns out to be the beginning of the one that
-// was there leaves the head where it was.
+// end leads the conversation to where the file ends, once all is written.
 func (k *walk) end(ctx context.Context) error {
-	if err := k.w.flush(ctx); err != nil {
-		return err
-	}
-	if k.writing && k.at.Depth < k.stored.Depth {
-		passed, err := k.entries(ctx, k.stored, k.at.Depth, k.at.Depth)
-		if err != nil {
-			return err
-		}
-		if len(passed) == 1 && passed[0].Place == k.at {
-			_, err = k.apply(ctx, timeline.Change{At: k.stored})
-			return err
-		}
+	if k.goal != (timeline.Place{}) {
+		return k.settle(ctx)
 	}
 	if !k.writing && k.known && k.project != "" && k.project != k.had {
 		_, err := k.apply(ctx, timeline.Change{Stay: true})
@@ -301,9 +230,74 @@ func (k *walk) end(ctx context.Context) error {
 	return nil
 }
 
+// settle moves the head to the goal. It stays where the goal is a part of its own
+// history, such as an older copy of the file; and where somebody else has moved it
+// meanwhile to what the file does not have: what others were told is theirs is not
+// taken away, and the import is a branch.
+func (k *walk) settle(ctx context.Context) error {
+	for k.head != k.goal {
+		if part, err := k.passes(ctx, k.goal, k.head); part || err != nil {
+			return err
+		}
+		if k.head != k.base {
+			part, err := k.passes(ctx, k.head, k.goal)
+			if err != nil {
+				return err
+			}
+			if !part {
+				k.w.im.branched(k)
+				return nil
+			}
+		}
+		_, err := k.apply(ctx, timeline.Change{At: k.goal})
+		if errors.Is(err, timeline.ErrChanged) {
+			err = k.look(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// passes reports whether a place is on the way to another.
+func (k *walk) passes(ctx context.Context, p, to timeline.Place) (bool, error) {
+	if p.Depth >= to.Depth || p.Depth == 0 {
+		return p == to || p.Depth == 0, nil
+	}
+	passed, err := k.entries(ctx, to, p.Depth, p.Depth)
+	return len(passed) == 1 && passed[0].Place == p, err
+}
+
+// apply makes a change. One that moves the head is made only if that is where it was
+// last seen; else it is ErrChanged.
 func (k *walk) apply(ctx context.Context, c timeline.Change) (timeline.Applied, error) {
 	c.Conversation, c.Project, c.Now = k.name, k.project, k.w.im.options.Now()
-	return k.w.im.store.Apply(ctx, k.w.im.options.Tenant, c)
+	if !c.Stay {
+		c.Expect = &k.revision
+	}
+	a, err := k.w.im.store.Apply(ctx, k.w.im.options.Tenant, c)
+	if err != nil {
+		return a, err
+	}
+	k.head, k.revision = a.Head, a.Revision
+	if !c.Stay {
+		k.base = a.Head
+	}
+	return a, nil
+}
+
+// look sees where the conversation is now.
+func (k *walk) look(ctx context.Context) error {
+	c, err := k.w.im.store.Conversation(ctx, k.w.im.options.Tenant, k.name)
+	if errors.Is(err, timeline.ErrNoConversation) {
+		return fmt.Errorf("%w: %q was deleted during the import", timeline.ErrNoConversation, k.name)
+	}
+	if err != nil {
+		return err
+	}
+	k.head, k.revision = c.Head, c.Revision
+	return ctx.Err()
 }
 
 // formKind is the kind of records that tell a conversation's own form of a message

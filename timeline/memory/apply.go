@@ -68,7 +68,7 @@ func (s *Store) Apply(ctx context.Context, tenant string, c timeline.Change) (ti
 	w.writeConversation()
 	w.writeRecords()
 	w.settle()
-	s.trunks = max(s.trunks, w.head.Trunk)
+	s.trunks = max(s.trunks, w.grow.Trunk)
 	return w.applied, nil
 }
 
@@ -90,8 +90,8 @@ func (w *change) plan(number int64) error {
 }
 
 func (w *change) planMessages(number int64) error {
-	if w.Stay {
-		w.head = w.conv.Head
+	w.head = w.conv.Head
+	if w.Stay && len(w.Messages) == 0 {
 		return nil
 	}
 	if !w.t.has(w.At) {
@@ -107,23 +107,26 @@ func (w *change) planMessages(number int64) error {
 		w.known++
 		w.applied.Places = append(w.applied.Places, next)
 	}
-	w.head = w.last
+	reached := w.last
 	if n := int64(len(w.Messages) - w.known); n > 0 {
 		w.grow = timeline.Place{Trunk: number, Depth: w.last.Depth + 1}
 		if k := w.t.trunks[w.last.Trunk]; k != nil && k.tip() == w.last {
 			w.grow.Trunk = k.number
 		}
-		w.head = timeline.Place{Trunk: w.grow.Trunk, Depth: w.last.Depth + n}
+		reached = timeline.Place{Trunk: w.grow.Trunk, Depth: w.last.Depth + n}
 	}
 	// Every trunk on the way is used up to where it is left. Where one has been
 	// used that far before, so have those before it.
-	for p := w.head; p.Trunk != 0 && w.conv.used[p.Trunk] < p.Depth; {
+	for p := reached; p.Trunk != 0 && w.conv.used[p.Trunk] < p.Depth; {
 		w.raise = append(w.raise, p)
 		if k := w.t.trunks[p.Trunk]; k != nil {
 			p = k.origin
 		} else {
 			p = w.last // under which a new trunk begins
 		}
+	}
+	if !w.Stay {
+		w.head = reached
 	}
 	return nil
 }

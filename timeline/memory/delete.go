@@ -2,13 +2,14 @@ package memory
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/oriel-context/oriel/timeline"
 )
 
 // Delete implements timeline.Store.
-func (s *Store) Delete(ctx context.Context, tenant, conversation string) (timeline.Deleted, error) {
+func (s *Store) Delete(ctx context.Context, tenant, conversation string, expect *int64) (timeline.Deleted, error) {
 	var gone timeline.Deleted
 	if err := ctx.Err(); err != nil {
 		return gone, err
@@ -25,6 +26,9 @@ func (s *Store) Delete(ctx context.Context, tenant, conversation string) (timeli
 	c, err := t.conversation(conversation)
 	if err != nil {
 		return gone, err
+	}
+	if expect != nil && *expect != c.Revision {
+		return gone, fmt.Errorf("%w: %q is at revision %d, not %d", timeline.ErrChanged, conversation, c.Revision, *expect)
 	}
 	release := func(hashes ...timeline.Hash) {
 		for _, h := range hashes {

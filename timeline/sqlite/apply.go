@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,9 @@ type form struct {
 func (s *Store) Apply(ctx context.Context, tenant string, c timeline.Change) (timeline.Applied, error) {
 	if err := c.Check(tenant); err != nil {
 		return timeline.Applied{}, err
+	}
+	if s.readOnly {
+		return timeline.Applied{}, s.refuse("write")
 	}
 	p := prepared{Change: &c, tenant: tenant, forms: make([]form, len(c.Messages))}
 	if err := s.prepare(&p); err != nil {
@@ -135,7 +139,7 @@ func (w *change) plan() error {
 	if w.Expect != nil && *w.Expect != w.conv.revision {
 		return fmt.Errorf("%w: %q is at revision %d, not %d", timeline.ErrChanged, w.Conversation, w.conv.revision, *w.Expect)
 	}
-	if !w.Stay {
+	if !w.idle() {
 		if err := w.planMessages(); err != nil {
 			return err
 		}
@@ -195,8 +199,9 @@ func (w *writer) conversation(tenant int64, name string) (*conversation, error) 
 		return c, nil
 	}
 	c := &conversation{used: map[int64]int64{}}
-	found, err := w.one("SELECT id, trunk, depth, revision FROM conversation WHERE tenant = ? AND name = ?", func(r *rows) {
+	found, err := w.one("SELECT id, trunk, depth, revision, created, project, continues FROM conversation WHERE tenant = ? AND name = ?", func(r *rows) {
 		c.id, c.head, c.revision = r.int(0), timeline.Place{Trunk: r.int(1), Depth: r.int(2)}, r.int(3)
+		c.created, c.project, c.continues = r.int(4), r.text(5), r.text(6)
 	}, tenant, name)
 	if err != nil {
 		return nil, err
@@ -216,31 +221,31 @@ func (w *writer) conversation(tenant int64, name string) (*conversation, error) 
 
 func (w *change) writeConversation() error {
 	c, now := w.conv, w.Now.UnixMicro()
-	head := c.head
-	switch n := len(w.applied.Places); {
-	case n > 0:
-		head = w.applied.Places[n-1]
-	case !w.Stay:
-		head = w.At
+	if w.isNew {
+		c.created = now
 	}
+	if !w.Stay {
+		c.head = w.reached()
+	}
+	c.revision++
+	c.project, c.continues = cmp.Or(w.Project, c.project), cmp.Or(w.Continues, c.continues)
+	hash := sealConversation(w.tenant, w.Conversation, c, now)
 	var err error
 	switch {
 	case w.isNew:
-		c.id, err = w.insert(`INSERT INTO conversation (tenant, name, trunk, depth, revision, created, updated, project, continues)
-			VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?)`, w.tenantID, w.Conversation, head.Trunk, head.Depth, now, now, w.Project, w.Continues)
+		c.id, err = w.insert(`INSERT INTO conversation (tenant, name, trunk, depth, revision, created, updated, project, continues, hash)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			w.tenantID, w.Conversation, c.head.Trunk, c.head.Depth, c.revision, now, now, c.project, c.continues, hash[:])
 	case w.Project != "" || w.Continues != "":
-		_, err = w.exec(`UPDATE conversation SET trunk = ?1, depth = ?2, revision = ?3, updated = ?4,
-			project = iif(?5 = '', project, ?5), continues = iif(?6 = '', continues, ?6) WHERE id = ?7`,
-			head.Trunk, head.Depth, c.revision+1, now, w.Project, w.Continues, c.id)
+		_, err = w.exec("UPDATE conversation SET trunk = ?, depth = ?, revision = ?, updated = ?, project = ?, continues = ?, hash = ? WHERE id = ?",
+			c.head.Trunk, c.head.Depth, c.revision, now, c.project, c.continues, hash[:], c.id)
 	default:
-		_, err = w.exec("UPDATE conversation SET trunk = ?, depth = ?, revision = ?, updated = ? WHERE id = ?",
-			head.Trunk, head.Depth, c.revision+1, now, c.id)
+		_, err = w.exec("UPDATE conversation SET trunk = ?, depth = ?, revision = ?, updated = ?, hash = ? WHERE id = ?",
+			c.head.Trunk, c.head.Depth, c.revision, now, hash[:], c.id)
 	}
 	if err != nil {
-		return err
+		return err // and the caches are emptied
 	}
-	c.head = head
-	c.revision++
 	if w.isNew {
 		w.conversations.put(conversationKey{w.tenantID, w.Conversation}, c)
 	}
@@ -248,10 +253,21 @@ func (w *change) writeConversation() error {
 	return nil
 }
 
-// writeUse notes the trunks on the way to the head as used, up to where they are
-// left. Where one has been used before, so have those before it.
+// idle reports whether the change has nothing to do with places of messages.
+func (w *change) idle() bool { return w.Stay && len(w.Messages) == 0 }
+
+// reached is the place of the last message, or At, once they are written.
+func (w *change) reached() timeline.Place {
+	if n := len(w.applied.Places); n > 0 {
+		return w.applied.Places[n-1]
+	}
+	return w.At
+}
+
+// writeUse notes the trunks on the way to what was reached as used, up to where they
+// are left. Where one has been used before, so have those before it.
 func (w *change) writeUse() error {
-	for p := w.conv.head; !w.Stay && p.Trunk != 0 && w.conv.used[p.Trunk] < p.Depth; {
+	for p := w.reached(); !w.idle() && p.Trunk != 0 && w.conv.used[p.Trunk] < p.Depth; {
 		_, used := w.conv.used[p.Trunk]
 		_, err := w.exec(`INSERT INTO conversation_trunk (conversation, trunk, depth) VALUES (?, ?, ?)
 			ON CONFLICT DO UPDATE SET depth = excluded.depth`, w.conv.id, p.Trunk, p.Depth)
@@ -262,19 +278,17 @@ func (w *change) writeUse() error {
 		if used {
 			break
 		}
-		if p, err = w.origin(p.Trunk); err != nil {
+		if p, err = w.origin(w.tenantID, p.Trunk); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// origin is the place under which a trunk begins.
-func (w *writer) origin(trunk int64) (p timeline.Place, err error) {
-	found, err := w.one("SELECT origin, origin_depth FROM trunk WHERE id = ?", func(r *rows) {
-		p = timeline.Place{Trunk: r.int(0), Depth: r.int(1)}
-	}, trunk)
-	if err == nil && !found {
+// origin is the place under which a trunk of the tenant begins.
+func (w *writer) origin(tenant, trunk int64) (timeline.Place, error) {
+	p, known, err := w.trunkOrigin(trunk, tenant)
+	if err == nil && !known {
 		err = fmt.Errorf("%w: there is no trunk %d", timeline.ErrDamaged, trunk)
 	}
 	return p, err

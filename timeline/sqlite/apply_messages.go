@@ -52,7 +52,7 @@ func (w *change) begins() (ended bool, err error) {
 		return true, nil
 	}
 	found, err := w.one("SELECT m.hash FROM trunk t JOIN message m ON m.trunk = t.id WHERE t.id = ? AND t.tenant = ? AND m.depth = ?", func(r *rows) {
-		copy(w.chain[:], r.bytes(0))
+		w.chain = r.hash(0)
 	}, w.At.Trunk, w.tenantID, w.At.Depth)
 	if err == nil && !found {
 		err = fmt.Errorf("%w: %v", timeline.ErrNoPlace, w.At)
@@ -70,13 +70,13 @@ func (w *change) follow(trunk, depth int64) (ended bool, err error) {
 	}
 	ended = true
 	for r.next() {
-		if w.known == len(w.Messages) || timeline.Hash(r.bytes(1)) != w.Messages[w.known].Says {
+		if w.known == len(w.Messages) || r.hash(1) != w.Messages[w.known].Says {
 			ended = false
 			break
 		}
 		w.last = timeline.Place{Trunk: trunk, Depth: r.int(0)}
-		w.chain = timeline.Hash(r.bytes(2))
-		if timeline.Hash(r.bytes(3)) != w.forms[w.known].hash {
+		w.chain = r.hash(2)
+		if r.hash(3) != w.forms[w.known].hash {
 			w.other = append(w.other, w.known)
 		}
 		w.applied.Places = append(w.applied.Places, w.last)
@@ -92,7 +92,7 @@ func (w *change) writeForms() error {
 		var forms []timeline.Hash
 		err := w.each(`SELECT c.hash FROM variant v JOIN content c ON c.id = v.content
 			WHERE v.trunk = ? AND v.depth = ? ORDER BY v.n`, func(r *rows) {
-			forms = append(forms, timeline.Hash(r.bytes(0)))
+			forms = append(forms, r.hash(0))
 		}, p.Trunk, p.Depth)
 		if err != nil {
 			return err
@@ -104,8 +104,14 @@ func (w *change) writeForms() error {
 		if err != nil {
 			return err
 		}
-		if _, err := w.exec("INSERT INTO variant (trunk, depth, n, content) VALUES (?, ?, ?, ?)",
-			p.Trunk, p.Depth, int64(len(forms)+1), id); err != nil {
+		var chain timeline.Hash
+		if _, err := w.one("SELECT hash FROM message WHERE trunk = ? AND depth = ?", func(r *rows) { chain = r.hash(0) }, p.Trunk, p.Depth); err != nil {
+			return err
+		}
+		n := int64(len(forms) + 1)
+		hash := sealVariant(chain, n, w.forms[i].hash)
+		if _, err := w.exec("INSERT INTO variant (trunk, depth, n, content, hash) VALUES (?, ?, ?, ?, ?)",
+			p.Trunk, p.Depth, n, id, hash[:]); err != nil {
 			return err
 		}
 		w.applied.New.Variants++

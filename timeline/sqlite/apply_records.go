@@ -76,7 +76,7 @@ func (w *change) reach(written []*timeline.Record) error {
 		part, ok := way[r.At.Trunk]
 		if !ok {
 			if last, used := w.conv.used[r.At.Trunk]; used {
-				origin, err := w.origin(r.At.Trunk)
+				origin, err := w.origin(w.tenantID, r.At.Trunk)
 				if err != nil {
 					return err
 				}
@@ -90,11 +90,11 @@ func (w *change) reach(written []*timeline.Record) error {
 	return nil
 }
 
-// way is the part of every trunk that leads to where the head will be, as far as it
-// is known before anything is written, with what was used of them before.
+// way is the part of every trunk that leads to the last message, as far as it is
+// known before anything is written, with what was used of them before.
 func (w *change) way() (map[int64][2]int64, error) {
 	way := map[int64][2]int64{}
-	if w.Stay {
+	if w.idle() {
 		return way, nil
 	}
 	p := w.last
@@ -112,7 +112,7 @@ func (w *change) way() (map[int64][2]int64, error) {
 		}
 	}
 	for p.Trunk != 0 {
-		origin, err := w.origin(p.Trunk)
+		origin, err := w.origin(w.tenantID, p.Trunk)
 		if err != nil {
 			return nil, err
 		}
@@ -194,15 +194,17 @@ func (w *change) writeRecord(r *timeline.Record) error {
 	if data == nil {
 		data = []byte{}
 	}
+	micro := w.micro(r.Time)
+	hash := sealRecord(w.tenant, w.Conversation, r.Kind, r.Key, at, micro, data, r.Contents)
 	if id != 0 {
 		if err := w.dropContents(id); err != nil {
 			return err
 		}
-		_, err = w.exec("UPDATE record SET trunk = ?, depth = ?, time = ?, data = ? WHERE id = ?",
-			at.Trunk, at.Depth, w.micro(r.Time), data, id)
+		_, err = w.exec("UPDATE record SET trunk = ?, depth = ?, time = ?, data = ?, hash = ? WHERE id = ?",
+			at.Trunk, at.Depth, micro, data, hash[:], id)
 	} else {
-		id, err = w.insert("INSERT INTO record (tenant, conversation, kind, key, trunk, depth, time, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			w.tenantID, w.conv.id, r.Kind, r.Key, at.Trunk, at.Depth, w.micro(r.Time), data)
+		id, err = w.insert("INSERT INTO record (tenant, conversation, kind, key, trunk, depth, time, data, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			w.tenantID, w.conv.id, r.Kind, r.Key, at.Trunk, at.Depth, micro, data, hash[:])
 	}
 	if err != nil {
 		return err
@@ -270,7 +272,7 @@ func (w *writer) unrefer(tenant, id int64) (last bool, size int64, err error) {
 		return false, 0, err
 	}
 	_, err = w.one("DELETE FROM content WHERE id = ? RETURNING hash, size", func(r *rows) {
-		w.contents.drop(contentKey{tenant, timeline.Hash(r.bytes(0))})
+		w.contents.drop(contentKey{tenant, r.hash(0)})
 		size = r.int(1)
 	}, id)
 	return true, size, err
@@ -307,7 +309,7 @@ func (c *conn) readRecords(conversation int64, kind, key string) ([]timeline.Rec
 	return records, c.each(`SELECT r.id, c.hash FROM record r JOIN record_content rc ON rc.record = r.id JOIN content c ON c.id = rc.content`+
 		which+" ORDER BY r.id, rc.n", func(r *rows) {
 		if i, ok := index[r.int(0)]; ok {
-			records[i].Contents = append(records[i].Contents, timeline.Hash(r.bytes(1)))
+			records[i].Contents = append(records[i].Contents, r.hash(1))
 		}
 	}, args...)
 }

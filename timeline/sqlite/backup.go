@@ -14,6 +14,11 @@ import (
 // Backup implements timeline.Store. The copy is of one moment and without gaps; it
 // can be put in the place of oriel.db as it is.
 func (s *Store) Backup(ctx context.Context, path string) error {
+	// A name that is not absolute could be one that SQLite takes for a URI.
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return explain("back up to", path, err)
+	}
 	c, err := s.own(ctx)
 	if err != nil {
 		return explain("back up", s.path, err)

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"modernc.org/sqlite"
+
+	"github.com/oriel-context/oriel/timeline"
 )
 
 // conn is a connection below database/sql, whose locks and conversions would cost
@@ -185,6 +187,13 @@ func (r *rows) close() error {
 	return err
 }
 
+// end closes the rows at the end of what err tells of.
+func (r *rows) end(err *error) {
+	if failed := r.close(); *err == nil {
+		*err = failed
+	}
+}
+
 func (r *rows) int(i int) int64 {
 	n, _ := r.row[i].(int64)
 	return n
@@ -199,6 +208,19 @@ func (r *rows) text(i int) string {
 func (r *rows) bytes(i int) []byte {
 	b, _ := r.row[i].([]byte)
 	return b
+}
+
+// hash is a column that must be a hash. One that is not ends the rows with
+// timeline.ErrDamaged; who goes on before they are closed asks failed.
+func (r *rows) hash(i int) (h timeline.Hash) {
+	b := r.bytes(i)
+	if len(b) != len(h) {
+		if r.err == nil {
+			r.err = fmt.Errorf("%w: a hash of %d bytes", timeline.ErrDamaged, len(b))
+		}
+		return timeline.Hash{}
+	}
+	return timeline.Hash(b)
 }
 
 // run runs a statement that is needed once, such as a pragma.

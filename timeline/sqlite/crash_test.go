@@ -34,9 +34,15 @@ func child(job string, args []string) int {
 	case "delete":
 		var s *sqlite.Store
 		if s, err = sqlite.Open(ctx, args[0], sqlite.Options{}); err == nil {
-			_, err = s.Delete(ctx, timeline.Local, args[1])
+			var gone timeline.Deleted
+			gone, err = s.Delete(ctx, timeline.Local, args[1], nil)
 			err = errors.Join(err, s.Close())
+			fmt.Println("pending:", gone.Pending)
 		}
+	case "hold":
+		err = childHold(args[0], args[1])
+	case "read":
+		err = childRead(args[0])
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -113,7 +119,7 @@ func childAppend(dir, fail string) error {
 			return err
 		}
 		time.Sleep(5 * time.Millisecond)
-		if _, err := s.Delete(ctx, timeline.Local, "passing"); err != nil {
+		if _, err := s.Delete(ctx, timeline.Local, "passing", nil); err != nil {
 			return err
 		}
 	}

@@ -3,13 +3,15 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/oriel-context/oriel/timeline"
 )
 
 // Delete implements timeline.Store.
-func (s *Store) Delete(ctx context.Context, tenant, conversation string) (timeline.Deleted, error) {
+func (s *Store) Delete(ctx context.Context, tenant, conversation string, expect *int64) (timeline.Deleted, error) {
+	if s.readOnly {
+		return timeline.Deleted{}, s.refuse("delete from")
+	}
 	w := &s.write
 	var d deletion
 	err := w.perform(&task{ctx: ctx, alone: func() error {
@@ -17,7 +19,7 @@ func (s *Store) Delete(ctx context.Context, tenant, conversation string) (timeli
 			return err
 		}
 		d = deletion{writer: w}
-		if err := d.run(tenant, conversation); err != nil {
+		if err := d.run(tenant, conversation, expect); err != nil {
 			w.rollback()
 			return err
 		}
@@ -28,24 +30,14 @@ func (s *Store) Delete(ctx context.Context, tenant, conversation string) (timeli
 		w.point("after commit")
 		w.forget()
 		w.foreign.Add(1)
-		w.clearLog()
 		return nil
 	}})
 	if err != nil {
 		return timeline.Deleted{}, explain("delete from", s.path, err)
 	}
+	// It is done, whatever becomes of the bytes.
+	d.gone.Pending = !w.awaitClear(ctx)
 	return d.gone, nil
-}
-
-// clearLog has the log written back and emptied, so that what was deleted is in
-// neither file any more. Who reads an older state, or another process at the same
-// work, prevents that; then it is tried again later.
-func (w *writer) clearLog() {
-	busy, _, err := w.number("PRAGMA wal_checkpoint(TRUNCATE)")
-	w.uncleared = time.Time{}
-	if err != nil || busy != 0 {
-		w.uncleared = time.Now()
-	}
 }
 
 // deletion is the removal of a conversation in its transaction.
@@ -56,7 +48,7 @@ type deletion struct {
 	gone   timeline.Deleted
 }
 
-func (d *deletion) run(tenant, name string) error {
+func (d *deletion) run(tenant, name string, expect *int64) error {
 	id, found, err := d.number("SELECT id FROM tenant WHERE name = ?", tenant)
 	if err != nil {
 		return err
@@ -67,6 +59,9 @@ func (d *deletion) run(tenant, name string) error {
 	d.tenant = id
 	if d.conv, err = d.conversation(id, name); err != nil {
 		return err
+	}
+	if expect != nil && *expect != d.conv.revision {
+		return fmt.Errorf("%w: %q is at revision %d, not %d", timeline.ErrChanged, name, d.conv.revision, *expect)
 	}
 	if err := d.records(); err != nil {
 		return err
@@ -82,7 +77,10 @@ func (d *deletion) run(tenant, name string) error {
 	if _, err := d.exec("DELETE FROM conversation WHERE id = ?", d.conv.id); err != nil {
 		return err
 	}
-	return d.raiseEpoch()
+	if err := d.raiseEpoch(); err != nil {
+		return err
+	}
+	return d.markUncleared()
 }
 
 // records removes the conversation's records.
@@ -106,7 +104,7 @@ func (d *deletion) records() error {
 // trunk removes what only this conversation used of a trunk, up to depth. Whoever
 // used a branch has also used what is before it.
 func (d *deletion) trunk(trunk, depth int64) error {
-	origin, err := d.origin(trunk)
+	origin, err := d.origin(d.tenant, trunk)
 	if err != nil {
 		return err
 	}

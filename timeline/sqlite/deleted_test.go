@@ -45,8 +45,8 @@ func TestDeletedBytesAreGoneFromTheFiles(t *testing.T) {
 	if bytesIn(t, log, secret) == 0 {
 		t.Fatal("the text is not in the log: the test finds nothing")
 	}
-	d, err := s.Delete(ctx, timeline.Local, "goes")
-	if err != nil || d.Messages != 33 || d.Contents != 34 || d.Records != 1 {
+	d, err := s.Delete(ctx, timeline.Local, "goes", nil)
+	if err != nil || d.Pending || d.Messages != 33 || d.Contents != 34 || d.Records != 1 {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	if n := bytesIn(t, log, secret); n != 0 {
@@ -74,15 +74,25 @@ func TestDeletedBytesGoWhenTheLastReaderHasGone(t *testing.T) {
 	const secret = "zz9-plural-z-alpha"
 	head := add(t, s, "goes", secret).Head
 	err := s.Messages(ctx, timeline.Local, head, 1, 1, false, func(*timeline.Entry) error {
-		_, err := s.Delete(ctx, timeline.Local, "goes")
+		gone, err := s.Delete(ctx, timeline.Local, "goes", nil)
+		if !gone.Pending {
+			t.Error("the bytes are said to be gone")
+		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(1100 * time.Millisecond)
+	if st, err := s.Stats(ctx, timeline.Local); err != nil || !st.Pending {
+		t.Errorf("%+v, %v", st, err)
+	}
 	add(t, s, "other", "hello")
 	if n := bytesIn(t, filepath.Join(dir, "oriel.db-wal"), secret); n != 0 {
 		t.Errorf("the log still has the text %d times", n)
 	}
+	if st, err := s.Stats(ctx, timeline.Local); err != nil || st.Pending {
+		t.Errorf("%+v, %v", st, err)
+	}
+	verify(t, s)
 }

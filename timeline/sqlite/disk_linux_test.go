@@ -211,3 +211,108 @@ func TestWhatCannotBeWrittenToIsToldAtOpening(t *testing.T) {
 		}
 	})
 }
+
+// reachable lets every user into a folder for tests.
+func reachable(t *testing.T, dir string) {
+	t.Helper()
+	for p := dir; p != os.TempDir() && p != "/"; p = filepath.Dir(p) {
+		if err := os.Chmod(p, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestWhatCannotBeWrittenToCanBeRead(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		folder, file os.FileMode
+		running      bool   // its log is there
+		without      string // a file that is missing
+		want         string
+	}{
+		{"folder", 0o555, 0o666, false, "", "hello"},
+		{"file", 0o777, 0o444, false, "", "hello"},
+		{"both", 0o555, 0o444, false, "", "hello"},
+		{"both, with a log", 0o555, 0o444, true, "", "hello"},
+		{"both, with a log that has no index", 0o555, 0o444, true, "oriel.db-shm", "its log can only be read where"},
+		{"unreadable", 0o755, 0o000, false, "", "make the folder and the files"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			from, dir := t.TempDir(), t.TempDir()
+			reachable(t, dir)
+			s := open(t, from)
+			add(t, s, "c", "hello")
+			if !c.running {
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// A copy: nothing else may have it open, which would share its index.
+			if err := os.CopyFS(filepath.Join(dir, "data"), os.DirFS(from)); err != nil {
+				t.Fatal(err)
+			}
+			dir = filepath.Join(dir, "data")
+			if c.without != "" {
+				if err := os.Remove(filepath.Join(dir, c.without)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			files, err := filepath.Glob(filepath.Join(dir, "*"))
+			if err != nil || len(files) == 0 {
+				t.Fatal(files, err)
+			}
+			for _, f := range files {
+				if err := os.Chmod(f, c.file); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.Chmod(dir, c.folder); err != nil {
+				t.Fatal(err)
+			}
+			defer os.Chmod(dir, 0o755)
+			out, err := asNobody(t, "read", dir)
+			if (err == nil) != (c.want == "hello") || !strings.Contains(out, c.want) {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+}
+
+func TestAReadOnlyDiskCanBeRead(t *testing.T) {
+	dir := mount(t, "4m")
+	s := open(t, dir)
+	add(t, s, "c", "hello")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	remount := func(flags uintptr) {
+		t.Helper()
+		if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT|flags, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remount(syscall.MS_RDONLY)
+	s, err := sqlite.Open(ctx, dir, sqlite.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if got := history(t, s, "c"); got != "hello" {
+		t.Errorf("history %q", got)
+	}
+	verify(t, s)
+	if err := s.Backup(ctx, filepath.Join(t.TempDir(), "copy.db")); err != nil {
+		t.Error(err)
+	}
+	if _, err := sqlite.Open(ctx, dir, sqlite.Options{}); !errors.Is(err, sqlite.ErrReadOnly) {
+		t.Errorf("error %v", err)
+	}
+	// What is read while it changes after all may be of two states.
+	remount(0)
+	if out, err := command("delete", dir, "c").CombinedOutput(); err != nil {
+		t.Fatalf("%s, %v", out, err)
+	}
+	if _, err := s.Conversation(ctx, timeline.Local, "c"); !errors.Is(err, sqlite.ErrBusy) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -17,6 +17,8 @@ import (
 var (
 	// ErrFull: the disk, or the quota, has no room.
 	ErrFull = errors.New("no space left for the history")
+	// ErrNone: there is no history where one was to be opened.
+	ErrNone = errors.New("there is no history")
 	// ErrReadOnly: the folder or the file cannot be written to.
 	ErrReadOnly = errors.New("the history cannot be written to")
 	// ErrBusy: another process kept the history locked for longer than ten
@@ -47,13 +49,17 @@ const (
 	hintForeign  = "it is not a history of Oriel: choose another data folder, or move the file away"
 	hintNewer    = "use the version of Oriel that wrote it, or a later one; the file was left as it is"
 	hintReadOnly = "make the folder and the files in it writable for this user, or choose another data folder"
+	hintNone     = "choose another data folder, or begin a history with `oriel import`"
+	hintEmpty    = "it is an empty file and no history: remove it, or put a backup in its place; `oriel import` makes a history of it"
+	hintLog      = "its log can only be read where files can be made beside it: make the folder writable for this user, or copy oriel.db and oriel.db-wal to one that is"
+	hintMoved    = "try again: somebody who may write to it does so, and this user cannot share its log"
 	hintFull     = "make room on that disk; what was stored is whole, and writing goes on as soon as there is space"
 	hintDisk     = "look into the system's log, and whether a quota is used up; then run `oriel verify`"
 	hintBusy     = "find the process that holds it, such as a backup or a shell with an open transaction"
 )
 
 // explain makes an error of SQLite or the file system one that a person can use.
-// Errors of timeline and contexts pass as they are.
+// Other errors of timeline, and those of contexts, pass as they are.
 func explain(op, path string, err error) error {
 	var known *Error
 	var se *sqlite.Error
@@ -62,6 +68,8 @@ func explain(op, path string, err error) error {
 		return err
 	case errors.As(err, &se):
 		return &Error{op, path, fmt.Errorf("%w: %w", kind(se.Code()), err), hint(kind(se.Code()))}
+	case errors.Is(err, timeline.ErrDamaged):
+		return &Error{op, path, err, hintDamaged}
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return &Error{op, path, fmt.Errorf("%w: %w", ErrReadOnly, err), hintReadOnly}
 	case errors.Is(err, syscall.ENOSPC):

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"time"
 
 	"modernc.org/sqlite"
 
@@ -81,9 +80,7 @@ func (w *writer) lead(t *task) {
 		t.err = t.alone()
 	} else {
 		done = w.transaction(t)
-		if !w.uncleared.IsZero() && time.Since(w.uncleared) > time.Second {
-			w.clearLog()
-		}
+		w.clearLater()
 	}
 	w.mu.Lock()
 	var next *task

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -55,15 +54,15 @@ func (c *conn) way(tenant string, to timeline.Place, first, last int64) ([]span,
 	}
 	var way []span
 	for p := to; p.Trunk != 0 && (p == to || p.Depth >= first); { // the tenant is checked at least once
-		var origin timeline.Place
-		known, err := c.one("SELECT origin, origin_depth FROM trunk WHERE id = ? AND tenant = ?", func(r *rows) {
-			origin = timeline.Place{Trunk: r.int(0), Depth: r.int(1)}
-		}, p.Trunk, id)
+		origin, known, err := c.trunkOrigin(p.Trunk, id)
+		if err == nil && !known {
+			err = fmt.Errorf("%w: %v", timeline.ErrNoPlace, p)
+		}
+		if err == nil && p.Depth <= origin.Depth {
+			err = fmt.Errorf("%w: trunk %d begins below %v", timeline.ErrDamaged, p.Trunk, p)
+		}
 		if err != nil {
 			return nil, err
-		}
-		if !known {
-			return nil, fmt.Errorf("%w: %v", timeline.ErrNoPlace, p)
 		}
 		if part := (span{p.Trunk, max(first, origin.Depth+1), min(last, p.Depth)}); part.first <= part.last {
 			way = append(way, part)
@@ -72,6 +71,19 @@ func (c *conn) way(tenant string, to timeline.Place, first, last int64) ([]span,
 	}
 	slices.Reverse(way)
 	return way, nil
+}
+
+// trunkOrigin is the place under which a trunk of a tenant begins. Numbers of trunks rise,
+// so that a way whose trunks do not fall towards its beginning has been tampered with,
+// and might never come to it.
+func (c *conn) trunkOrigin(trunk, tenant int64) (origin timeline.Place, known bool, err error) {
+	known, err = c.one("SELECT origin, origin_depth FROM trunk WHERE id = ? AND tenant = ?", func(r *rows) {
+		origin = timeline.Place{Trunk: r.int(0), Depth: r.int(1)}
+	}, trunk, tenant)
+	if err == nil && known && (origin.Trunk >= trunk || origin.Trunk < 0 || origin.Depth < 0 || (origin.Trunk == 0) != (origin.Depth == 0)) {
+		err = fmt.Errorf("%w: trunk %d begins under %v", timeline.ErrDamaged, trunk, origin)
+	}
+	return origin, known, err
 }
 
 // visitor takes the messages of a part to who wants them.
@@ -95,7 +107,7 @@ func (v *visitor) part(p span) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, forms.close()) }()
+	defer forms.end(&err)
 	more := forms.next()
 
 	columns := "c.codec, c.size, c.data"
@@ -107,7 +119,7 @@ func (v *visitor) part(p span) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, messages.close()) }()
+	defer messages.end(&err)
 
 	next := p.first
 	for next <= p.last && messages.next() {
@@ -120,9 +132,12 @@ func (v *visitor) part(p span) (err error) {
 		v.variants = v.variants[:0]
 		for more && forms.int(0) <= v.entry.Place.Depth {
 			if forms.int(0) == v.entry.Place.Depth {
-				v.variants = append(v.variants, timeline.Hash(forms.bytes(1)))
+				v.variants = append(v.variants, forms.hash(1))
 			}
 			more = forms.next()
+		}
+		if err := forms.failed(); err != nil {
+			return err
 		}
 		if v.entry.Variants = nil; len(v.variants) > 0 {
 			v.entry.Variants = v.variants
@@ -145,12 +160,12 @@ func (v *visitor) part(p span) (err error) {
 func (v *visitor) take(trunk int64, r *rows) error {
 	e := &v.entry
 	e.Place = timeline.Place{Trunk: trunk, Depth: r.int(0)}
-	e.Says = timeline.Hash(r.bytes(1))
+	e.Says = r.hash(1)
 	e.Format, e.Role, e.Ref = r.text(2), r.text(3), r.text(5)
 	e.Time = time.UnixMicro(r.int(4)).UTC()
-	e.Content = timeline.Hash(r.bytes(6))
-	if v.hashes {
-		return nil
+	e.Content = r.hash(6)
+	if err := r.failed(); err != nil || v.hashes {
+		return err
 	}
 	codec := r.int(7)
 	raw, err := v.s.expand(e.Content, codec, r.int(8), r.bytes(9), v.buffer)

@@ -171,6 +171,14 @@ func migrateLocked(ctx context.Context, path string) error {
 	}
 	db := sql.OpenDB(connector{path})
 	defer db.Close()
+	if err := up(ctx, db); err != nil {
+		return fmt.Errorf("bring the history to version %d: %w", version, err)
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// up runs the migrations that a database has not seen.
+func up(ctx context.Context, db *sql.DB) error {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
@@ -180,11 +188,41 @@ func migrateLocked(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.Up(ctx); err != nil {
-		return fmt.Errorf("bring the history to version %d: %w", version, err)
-	}
-	return syncDir(filepath.Dir(path))
+	_, err = p.Up(ctx)
+	return err
 }
+
+// schemaQuery lists what a database is made of, and how it was made.
+const schemaQuery = "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema"
+
+// madeSchema is what the migrations make, which takes as long as a small history's
+// whole verification.
+var madeSchema = sync.OnceValues(func() (map[string]string, error) {
+	ctx := context.Background()
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1) // every connection has a database of its own
+	if err := up(ctx, db); err != nil {
+		return nil, err
+	}
+	rows, err := db.QueryContext(ctx, schemaQuery)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := map[string]string{}
+	for rows.Next() {
+		var name, text string
+		if err := rows.Scan(&name, &text); err != nil {
+			return nil, err
+		}
+		all[name] = text
+	}
+	return all, rows.Err()
+})
 
 // create makes an empty file that only its owner can read, where there is none.
 // SQLite gives its log the same mode.

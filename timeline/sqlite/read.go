@@ -111,7 +111,7 @@ func (s *Store) Under(ctx context.Context, tenant string, at timeline.Place, say
 			err := c.each("SELECT m.depth, m.says FROM trunk t JOIN message m ON m.trunk = t.id WHERE t.id = ?1 AND t.tenant = ?2 AND m.depth BETWEEN ?3 AND ?3 + 1", func(r *rows) {
 				if r.int(0) == at.Depth {
 					there = true
-				} else if timeline.Hash(r.bytes(1)) == says {
+				} else if r.hash(1) == says {
 					found = true
 				}
 			}, at.Trunk, id, at.Depth)

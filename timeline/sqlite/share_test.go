@@ -206,7 +206,7 @@ func TestTenantsKnowNothingOfEachOther(t *testing.T) {
 		if err := apply(timeline.Change{Stay: true, Put: []timeline.Record{{Kind: "k", Key: "k", Contents: []timeline.Hash{secret}}}}); !errors.Is(err, timeline.ErrNoContent) {
 			t.Error(err)
 		}
-		if _, err := s.Delete(ctx, other, "c"); !errors.Is(err, timeline.ErrNoConversation) {
+		if _, err := s.Delete(ctx, other, "c", nil); !errors.Is(err, timeline.ErrNoConversation) {
 			t.Error(err)
 		}
 		a, err := s.Apply(ctx, other, timeline.Change{Conversation: "mine", Messages: texts("one"), Now: time.Now()})

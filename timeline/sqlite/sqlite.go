@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 
@@ -22,15 +24,29 @@ const (
 
 // Options of a store; the zero value is good.
 type Options struct {
+	// Sync is what an acknowledged change survives; for Normal by default.
 	Sync Sync
+	// MustExist has Open fail with ErrNone where there is no history yet, and not
+	// make one: for those who want to change what is there.
+	MustExist bool
+	// ReadOnly is MustExist, and has Apply and Delete fail with ErrReadOnly. Open
+	// then makes, migrates and clears nothing, and works where nothing can be
+	// written, too: in a folder that is read-only to this user, as long as nobody
+	// else writes to the history meanwhile (else ErrBusy), and unless a log
+	// without its index was left beside it (ErrReadOnly).
+	ReadOnly bool
 }
 
 // Store is a timeline.Store over a data folder.
 type Store struct {
-	path  string // of the database
-	sync  Sync
-	codec *codecs
-	write writer
+	path string // of the database
+	sync Sync
+	// readOnly is Options.ReadOnly. fixed is set, at opening, where the file is
+	// read as one that nobody writes to, because no log can be made beside it.
+	readOnly bool
+	fixed    os.FileInfo
+	codec    *codecs
+	write    writer
 
 	mu     sync.Mutex // protects all below
 	closed bool
@@ -43,22 +59,38 @@ var _ timeline.Store = (*Store)(nil)
 const fileName = "oriel.db"
 
 // Open opens the history in a data folder, and makes both where they are missing.
-// A file that is damaged or somebody else's is timeline.ErrDamaged, one of a newer
-// version timeline.ErrNewer; neither is written to.
+// A file that is found to be damaged or somebody else's is timeline.ErrDamaged, one
+// of a newer version timeline.ErrNewer; neither is written to. Opening looks at the
+// head of the file, not at every page: damage in the middle is found by Verify, and by
+// who reads it. A folder that others can look into is made private where it is this
+// user's and holds nothing but a history; the files are in any case.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
 	path := filepath.Join(dir, fileName)
-	if err := ready(ctx, path); err != nil {
-		return nil, explain("open", path, err)
+	s := &Store{path: path, sync: o.Sync, readOnly: o.ReadOnly, codec: newCodecs()}
+	if o.ReadOnly || o.MustExist {
+		if err := there(path); err != nil {
+			return nil, explain("open", path, err)
+		}
 	}
-	s := &Store{path: path, sync: o.Sync, codec: newCodecs()}
-	if err := s.openWriter(); err != nil {
+	if o.ReadOnly {
+		err = s.openReadOnly()
+	} else if err = ready(ctx, path); err == nil {
+		makePrivate(path)
+		err = s.openWriter()
+	}
+	if err != nil {
 		return nil, explain("open", path, err)
 	}
 	return s, nil
+}
+
+// refuse is the error of a change through a store that only reads.
+func (s *Store) refuse(op string) error {
+	return &Error{op, s.path, fmt.Errorf("%w: it was opened for reading", ErrReadOnly), ""}
 }
 
 // maxIdle is how many connections for reading are kept; each holds a page cache.
@@ -86,7 +118,11 @@ func (s *Store) reader(ctx context.Context) (*conn, error) {
 }
 
 func (s *Store) openReader() (*conn, error) {
-	c, err := connect(s.path, "mode=rw")
+	mode := "mode=rw"
+	if s.fixed != nil {
+		mode = settled
+	}
+	c, err := connect(s.path, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +157,11 @@ func (s *Store) view(ctx context.Context, read func(*conn) error) error {
 	}
 	err = read(c)
 	_, end := c.exec("ROLLBACK")
-	return explain("read", s.path, errors.Join(err, s.release(c, end != nil)))
+	err = errors.Join(err, s.release(c, end != nil))
+	if moved := s.moved(); moved != nil {
+		return moved // whatever came of reading it
+	}
+	return explain("read", s.path, err)
 }
 
 // Close implements timeline.Store. It waits for changes that are under way.

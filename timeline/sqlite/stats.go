@@ -27,6 +27,10 @@ func (s *Store) Stats(ctx context.Context, tenant string) (timeline.Stats, error
 		_, err = c.one("SELECT count(*), coalesce(sum(size), 0), coalesce(sum(length(data)), 0) FROM content WHERE tenant = ?", func(r *rows) {
 			st.Contents, st.Bytes, st.Stored = r.int(0), r.int(1), r.int(2)
 		}, id)
+		if err != nil {
+			return err
+		}
+		_, st.Pending, err = c.number("SELECT 1 FROM setting WHERE name = 'uncleared'")
 		return err
 	})
 	for _, suffix := range []string{"", "-wal", "-shm"} {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/oriel-context/oriel/timeline"
@@ -17,7 +20,11 @@ func (s *Store) Verify(ctx context.Context, report func(timeline.Problem)) error
 		return explain("verify", s.path, err)
 	}
 	v := verifier{conn: c, ctx: ctx, codec: s.codec, report: report, refs: map[int64]int64{}, tenants: map[int64]string{}}
-	return explain("verify", s.path, errors.Join(v.run(), c.close()))
+	err = errors.Join(v.run(), c.close())
+	if moved := s.moved(); moved != nil {
+		return moved
+	}
+	return explain("verify", s.path, err)
 }
 
 // verifier checks a whole file.
@@ -38,8 +45,12 @@ func (v *verifier) run() error {
 	if _, err := v.exec("BEGIN"); err != nil {
 		return err
 	}
-	for _, step := range []func() error{v.structure, v.names, v.trunks, v.variants, v.conversations, v.records, v.contents} {
-		if err := step(); err != nil {
+	for _, step := range []func() error{v.structure, v.schema, v.settings, v.names, v.trunks, v.variants, v.conversations, v.records, v.contents} {
+		// A part that cannot be read is a problem like others, and the rest is
+		// looked at all the same.
+		if err := step(); errors.Is(explain("verify", "", err), timeline.ErrDamaged) {
+			v.problem(0, "", timeline.Place{}, "the file is damaged: %v", err)
+		} else if err != nil {
 			return err
 		}
 		if err := v.ctx.Err(); err != nil {
@@ -78,6 +89,42 @@ func (v *verifier) structure() error {
 		v.problem(0, "", timeline.Place{}, "a row of %s refers to one of %s that is not there", r.text(0), r.text(2))
 		return nil
 	})
+}
+
+// schema compares the tables and indexes with those that the migrations make.
+func (v *verifier) schema() error {
+	made, err := madeSchema()
+	if err != nil {
+		return err
+	}
+	want := maps.Clone(made)
+	err = v.each(schemaQuery, func(r *rows) {
+		name, sql := r.text(0), r.text(1)
+		made, known := want[name]
+		delete(want, name)
+		switch {
+		case !known && strings.HasPrefix(name, "table sqlite_stat"): // of ANALYZE
+		case !known:
+			v.problem(0, "", timeline.Place{}, "the %s does not belong to it", name)
+		case made != sql:
+			v.problem(0, "", timeline.Place{}, "the %s is not as it was made", name)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		v.problem(0, "", timeline.Place{}, "the %s is missing", name)
+	}
+	return nil
+}
+
+func (v *verifier) settings() error {
+	epoch, found, err := v.number("SELECT value FROM setting WHERE name = 'epoch'")
+	if err == nil && (!found || epoch < 1) {
+		v.problem(0, "", timeline.Place{}, "it has no epoch: other processes would not notice a deletion")
+	}
+	return err
 }
 
 func (v *verifier) names() error {
@@ -165,8 +212,9 @@ func (v *verifier) trunk(t *trunk) error {
 
 func (v *verifier) variants() error {
 	last, n := timeline.Place{}, int64(0)
-	return v.scan(`SELECT v.trunk, v.depth, v.n, v.content, t.tenant, c.tenant FROM variant v
-		LEFT JOIN trunk t ON t.id = v.trunk LEFT JOIN content c ON c.id = v.content ORDER BY v.trunk, v.depth, v.n`, func(r *rows) error {
+	return v.scan(`SELECT v.trunk, v.depth, v.n, v.content, t.tenant, c.tenant, m.hash, c.hash, v.hash FROM variant v
+		LEFT JOIN trunk t ON t.id = v.trunk LEFT JOIN message m ON m.trunk = v.trunk AND m.depth = v.depth
+		LEFT JOIN content c ON c.id = v.content ORDER BY v.trunk, v.depth, v.n`, func(r *rows) error {
 		at := timeline.Place{Trunk: r.int(0), Depth: r.int(1)}
 		if at != last {
 			last, n = at, 0
@@ -175,23 +223,37 @@ func (v *verifier) variants() error {
 			v.problem(r.int(4), "", at, "form %d is missing", n)
 			n = r.int(2)
 		}
-		if r.int(4) != r.int(5) {
+		switch {
+		case r.int(4) != r.int(5):
 			v.problem(r.int(4), "", at, "the content of form %d is missing", n)
+		case sealVariant(loose(r, 6), n, loose(r, 7)) != loose(r, 8):
+			v.problem(r.int(4), "", at, "form %d is not what was stored", n)
 		}
 		v.refs[r.int(3)]++
 		return nil
 	})
 }
 
+// loose is a hash that may be anything.
+func loose(r *rows, i int) (h timeline.Hash) {
+	copy(h[:], r.bytes(i))
+	return h
+}
+
 func (v *verifier) conversations() error {
-	err := v.scan(`SELECT c.tenant, c.name, c.trunk, c.depth, c.revision, coalesce(u.depth, 0) FROM conversation c
-		LEFT JOIN conversation_trunk u ON u.conversation = c.id AND u.trunk = c.trunk`, func(r *rows) error {
-		head := timeline.Place{Trunk: r.int(2), Depth: r.int(3)}
-		if head != (timeline.Place{}) && (head.Depth < 1 || r.int(5) < head.Depth) {
-			v.problem(r.int(0), r.text(1), head, "the head is not among what the conversation used")
+	err := v.scan(`SELECT c.tenant, c.name, c.trunk, c.depth, c.revision, coalesce(u.depth, 0), coalesce(t.origin_depth, 0),
+		c.created, c.updated, c.project, c.continues, c.hash
+		FROM conversation c LEFT JOIN conversation_trunk u ON u.conversation = c.id AND u.trunk = c.trunk LEFT JOIN trunk t ON t.id = c.trunk`, func(r *rows) error {
+		c := conversation{head: timeline.Place{Trunk: r.int(2), Depth: r.int(3)}, revision: r.int(4),
+			created: r.int(7), project: r.text(9), continues: r.text(10)}
+		if c.head != (timeline.Place{}) && (c.head.Depth <= r.int(6) || c.head.Depth > r.int(5)) {
+			v.problem(r.int(0), r.text(1), c.head, "the head is not among what the conversation used")
 		}
-		if r.int(4) < 1 {
-			v.problem(r.int(0), r.text(1), head, "its revision is %d", r.int(4))
+		if c.revision < 1 {
+			v.problem(r.int(0), r.text(1), c.head, "its revision is %d", c.revision)
+		}
+		if sealConversation(v.tenants[r.int(0)], r.text(1), &c, r.int(8)) != loose(r, 11) {
+			v.problem(r.int(0), r.text(1), c.head, "the conversation's head, name, times or labels are not what was stored")
 		}
 		return nil
 	})
@@ -213,8 +275,13 @@ func (v *verifier) conversations() error {
 }
 
 func (v *verifier) records() error {
-	err := v.scan(`SELECT c.tenant, c.name, r.kind, r.key, r.trunk, r.depth, coalesce(u.depth, 0), t.origin_depth, r.tenant
-		FROM record r JOIN conversation c ON c.id = r.conversation
+	contents, err := v.recordContents()
+	if err != nil {
+		return err
+	}
+	return v.scan(`SELECT c.tenant, c.name, r.kind, r.key, r.trunk, r.depth, coalesce(u.depth, 0), coalesce(t.origin_depth, 0), r.tenant,
+		r.id, r.time, r.data, r.hash
+		FROM record r LEFT JOIN conversation c ON c.id = r.conversation
 		LEFT JOIN conversation_trunk u ON u.conversation = c.id AND u.trunk = r.trunk LEFT JOIN trunk t ON t.id = r.trunk`, func(r *rows) error {
 		at := timeline.Place{Trunk: r.int(4), Depth: r.int(5)}
 		if at != (timeline.Place{}) && (at.Depth > r.int(6) || at.Depth <= r.int(7)) {
@@ -223,17 +290,23 @@ func (v *verifier) records() error {
 		if r.int(0) != r.int(8) {
 			v.problem(r.int(0), r.text(1), at, "record %s %q belongs to another tenant", r.text(2), r.text(3))
 		}
+		if sealRecord(v.tenants[r.int(0)], r.text(1), r.text(2), r.text(3), at, r.int(10), r.bytes(11), contents[r.int(9)]) != loose(r, 12) {
+			v.problem(r.int(0), r.text(1), at, "record %s %q is not what was stored", r.text(2), r.text(3))
+		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return v.scan(`SELECT x.content, r.tenant, r.kind, r.key, c.tenant FROM record_content x
-		LEFT JOIN record r ON r.id = x.record LEFT JOIN content c ON c.id = x.content`, func(r *rows) error {
+}
+
+// recordContents are the hashes of the contents that records refer to.
+func (v *verifier) recordContents() (map[int64][]timeline.Hash, error) {
+	all := map[int64][]timeline.Hash{}
+	return all, v.scan(`SELECT x.content, r.tenant, r.kind, r.key, c.tenant, x.record, c.hash FROM record_content x
+		LEFT JOIN record r ON r.id = x.record LEFT JOIN content c ON c.id = x.content ORDER BY x.record, x.n`, func(r *rows) error {
 		v.refs[r.int(0)]++
 		if r.int(1) != r.int(4) {
 			v.problem(r.int(1), "", timeline.Place{}, "a content of record %s %q is missing", r.text(2), r.text(3))
 		}
+		all[r.int(5)] = append(all[r.int(5)], loose(r, 6))
 		return nil
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -32,6 +33,28 @@ func TestVerifyFindsWhatWasChanged(t *testing.T) {
 		{"a record's place", "UPDATE record SET trunk = 1, depth = 77", "has not used"},
 		{"a record's content", "UPDATE record_content SET content = 99", "is missing"},
 		{"a tenant", "UPDATE content SET tenant = 2 WHERE id = 1", "another tenant"},
+		{"a head, to a place that was used", "UPDATE conversation SET trunk = 1, depth = 2 WHERE tenant = 1", "are not what was stored"},
+		{"a head, to before its trunk", "UPDATE conversation SET trunk = 2, depth = 1 WHERE tenant = 1", "the head is not among"},
+		{"a head, to the beginning", "UPDATE conversation SET trunk = 0, depth = 0 WHERE tenant = 1", "are not what was stored"},
+		{"a name", "UPDATE conversation SET name = 'd' WHERE tenant = 1", "are not what was stored"},
+		{"a project", "UPDATE conversation SET project = 'p'", "are not what was stored"},
+		{"what it continues", "UPDATE conversation SET continues = 'p'", "are not what was stored"},
+		{"when it began", "UPDATE conversation SET created = 1", "are not what was stored"},
+		{"when it was changed", "UPDATE conversation SET updated = 1", "are not what was stored"},
+		{"the name of a tenant", "UPDATE tenant SET name = 'x' WHERE id = 1", "are not what was stored"},
+		{"a record's bytes", "UPDATE record SET data = x'61'", `record k "k" is not what was stored`},
+		{"a record's time", "UPDATE record SET time = 1", `record k "k" is not what was stored`},
+		{"a record's key", "UPDATE record SET key = 'l'", `record k "l" is not what was stored`},
+		{"a record's place, to one that was used", "UPDATE record SET trunk = 1, depth = 2", `record k "k" is not what was stored`},
+		{"a record's contents", "DELETE FROM record_content; UPDATE content SET refs = 1 WHERE id = 4", `record k "k" is not what was stored`},
+		{"a form's content", "UPDATE variant SET content = 3; UPDATE content SET refs = refs + 1 WHERE id = 3", "form 1 is not what was stored"},
+		{"the epoch", "DELETE FROM setting", "it has no epoch"},
+		{"an index", "DROP INDEX conversation_trunk_by_trunk", "the index conversation_trunk_by_trunk is missing"},
+		{"a table more", "CREATE TABLE extra (x)", "the table extra does not belong to it"},
+		{"a column more", "ALTER TABLE setting ADD COLUMN x INTEGER", "the table setting is not as it was made"},
+		{"a trigger", "CREATE TRIGGER t AFTER INSERT ON message BEGIN DELETE FROM content; END", "the trigger t does not belong"},
+		{"a short identity", "UPDATE message SET says = x'00' WHERE depth = 2", "the chain is broken"},
+		{"a short hash", "UPDATE content SET hash = x'00' WHERE id = 2", "has other bytes"},
 		{"a form", "UPDATE variant SET n = 2", "form 1 is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -60,27 +83,41 @@ func TestVerifyFindsWhatWasChanged(t *testing.T) {
 	}
 }
 
-func TestVerifySaysWhereThePageIsBroken(t *testing.T) {
+// What can still be read is looked at, and all that is found is told.
+func TestVerifyTellsAllThatItFindsInABrokenFile(t *testing.T) {
 	path := sample(t)
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at := 4096 * 20; at+4096 <= len(raw); at += 4096 {
-		copy(raw[at:], strings.Repeat("garbage!", 512))
+	pages := len(raw) / 4096
+	broken := 0
+	for page := pages / 3; page < pages; page++ {
+		if kind := raw[page*4096]; kind == 13 || kind == 10 { // leaves of a table and of an index
+			copy(raw[page*4096:], strings.Repeat("garbage!", 512))
+			broken++
+		}
+	}
+	if broken < 3 {
+		t.Fatalf("%d pages were broken: the test finds nothing", broken)
 	}
 	if err := os.WriteFile(path, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := sqlite.Open(ctx, filepath.Dir(path), sqlite.Options{})
-	if err == nil {
-		defer s.Close()
-		found := 0
-		if err = s.Verify(ctx, func(timeline.Problem) { found++ }); err == nil && found > 0 {
-			return
-		}
+	s, err := sqlite.Open(ctx, filepath.Dir(path), sqlite.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if !errors.Is(err, timeline.ErrDamaged) {
+	defer s.Close()
+	if found := problems(t, s); len(found) < 2 {
+		t.Errorf("found %v", found)
+	}
+	c, err := s.Conversation(ctx, timeline.Local, "c")
+	if err == nil {
+		err = s.Messages(ctx, timeline.Local, c.Head, 1, c.Head.Depth, false, func(*timeline.Entry) error { return nil })
+	}
+	var told *sqlite.Error
+	if !errors.Is(err, timeline.ErrDamaged) || !errors.As(err, &told) || told.Hint == "" {
 		t.Errorf("error %v", err)
 	}
 }
@@ -121,6 +158,56 @@ func TestVerifyAndBackupWhileOthersWrite(t *testing.T) {
 	}
 	close(stop)
 	group.Wait()
+}
+
+// Names are those of files, whatever SQLite would take them for.
+func TestBackupTakesItsNameLiterally(t *testing.T) {
+	s := open(t, t.TempDir())
+	add(t, s, "c", "hello")
+	dir := t.TempDir()
+	t.Chdir(dir)
+	names := []string{"plain.db", "file:foo.db", "file:bar.db?mode=memory", "a?b=c#d%20e.db", ":memory:", "file::memory:"}
+	if runtime.GOOS == "windows" {
+		names = []string{"plain.db", "a#d%20e.db"}
+	}
+	for i, name := range names {
+		if err := s.Backup(ctx, name); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(name)
+		if err != nil || info.Size() == 0 || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+			t.Fatalf("%s: %v, %v", name, info, err)
+		}
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := os.ReadDir(".")
+		if err != nil || len(files) != i+1 {
+			t.Errorf("after %s there are %v, %v", name, files, err)
+		}
+		folder := t.TempDir()
+		if err := os.WriteFile(filepath.Join(folder, "oriel.db"), raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		copied := open(t, folder)
+		verify(t, copied)
+		if got := history(t, copied, "c"); got != "hello" {
+			t.Errorf("%s: %q", name, got)
+		}
+		if err := s.Backup(ctx, name); !errors.Is(err, os.ErrExist) {
+			t.Errorf("%s was overwritten: %v", name, err)
+		}
+	}
+	if err := os.WriteFile("empty", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Backup(ctx, "empty"); !errors.Is(err, os.ErrExist) {
+		t.Error(err)
+	}
+	if info, err := os.Stat("empty"); err != nil || info.Size() != 0 {
+		t.Errorf("a file that was there was touched: %v, %v", info, err)
+	}
 }
 
 func TestBackupSaysWhyItFailed(t *testing.T) {

@@ -36,7 +36,11 @@ type writer struct {
 	tips          *cache[int64, tip]
 	conversations *cache[conversationKey, *conversation]
 
-	uncleared time.Time // when deleted bytes could not be cleared from the log
+	// uncleared is the mark of deleted bytes that are still in the files, 0 where
+	// there are none; tried is when it was tried last to clear them, and gaveUp
+	// when a deletion waited for that in vain.
+	uncleared     int64
+	tried, gaveUp time.Time
 
 	// locked is set while a transaction is open that has looked for the changes
 	// of others: none can come then.
@@ -67,9 +71,11 @@ type tip struct {
 
 // conversation is one as the writer remembers it.
 type conversation struct {
-	id       int64
-	head     timeline.Place
-	revision int64
+	id                 int64
+	head               timeline.Place
+	revision           int64
+	created            int64
+	project, continues string
 	// used is conversation_trunk: the deepest place of every trunk that it used,
 	// or passed on the way.
 	used map[int64]int64
@@ -111,11 +117,41 @@ func (s *Store) openWriter() error {
 	if w.file, ok = c.Conn.(sqlite.FileControl); !ok {
 		return errors.Join(fmt.Errorf("the SQLite driver's %T cannot do what it could", c.Conn), c.close())
 	}
+	w.prepareCaches()
+	// Others may have left something to clear, which need not wait for a change.
+	if _, err := c.exec("BEGIN"); err != nil {
+		return errors.Join(err, c.close())
+	}
+	err = w.refresh()
+	_, end := c.exec("ROLLBACK")
+	if err := errors.Join(err, end); err != nil {
+		return errors.Join(err, c.close())
+	}
+	w.clearLater()
+	return nil
+}
+
+// openWatcher makes a connection ready that only looks for the changes of others.
+func (s *Store) openWatcher() error {
+	c, err := s.openReader()
+	if err != nil {
+		return err
+	}
+	w := &s.write
+	w.conn = c
+	var ok bool
+	if w.file, ok = c.Conn.(sqlite.FileControl); !ok {
+		return errors.Join(fmt.Errorf("the SQLite driver's %T cannot do what it could", c.Conn), c.close())
+	}
+	w.prepareCaches()
+	return nil
+}
+
+func (w *writer) prepareCaches() {
 	w.tenants = newCache[string, int64](1 << 10)
 	w.contents = newCache[contentKey, int64](1 << 14)
 	w.tips = newCache[int64, tip](1 << 12)
 	w.conversations = newCache[conversationKey, *conversation](1 << 10)
-	return nil
 }
 
 // begin opens a transaction that may write, and forgets what others have changed.
@@ -148,8 +184,15 @@ func (w *writer) refresh() error {
 	if err != nil || now == w.seen {
 		return err
 	}
-	epoch, _, err := w.number("SELECT value FROM setting WHERE name = 'epoch'")
-	if err != nil {
+	var epoch, uncleared int64
+	if err := w.each("SELECT name, value FROM setting", func(r *rows) {
+		switch r.text(0) {
+		case "epoch":
+			epoch = r.int(1)
+		case "uncleared":
+			uncleared = r.int(1)
+		}
+	}); err != nil {
 		return err
 	}
 	w.conversations.clear()
@@ -157,7 +200,7 @@ func (w *writer) refresh() error {
 	if epoch != w.epoch {
 		w.contents.clear()
 	}
-	w.epoch, w.seen = epoch, now
+	w.epoch, w.uncleared, w.seen = epoch, uncleared, now
 	w.foreign.Add(1)
 	return nil
 }
@@ -180,6 +223,7 @@ func (w *writer) rollback() {
 	w.locked.Store(false)
 	_, _ = w.exec("ROLLBACK") // SQLite has often done it already
 	w.forget()
+	w.seen = 0 // epoch and mark are to be read again
 }
 
 // forget empties the caches.
@@ -230,6 +274,9 @@ func (s *Store) closeWriter() error {
 		for _, t := range rest {
 			t.err = timeline.ErrClosed
 			t.wake <- false
+		}
+		if w.uncleared != 0 && !s.readOnly {
+			w.clearLog()
 		}
 		return w.close()
 	}})

@@ -57,6 +57,30 @@ var branchCases = []testCase{
 		f.equal("deleted messages", f.delete("one").Messages, 30)
 		f.reads(b.Head, two...)
 	}},
+	{"that are written while the head stays are the conversation's", func(f *fixture) {
+		a := f.say("c", timeline.Place{}, "1", "2", "3")
+		on := f.apply(timeline.Change{Conversation: "c", At: a.Head, Stay: true, Messages: saidAll("4", "5")})
+		f.equal("head", on.Head, a.Head)
+		f.equal("revision", on.Revision, int64(2))
+		off := f.apply(timeline.Change{Conversation: "c", At: a.Places[0], Stay: true, Messages: saidAll("2b"),
+			Put: []timeline.Record{{Kind: "k", Key: "head", At: timeline.AtHead()}, {Kind: "k", Key: "on", At: on.Places[1]}}})
+		f.equal("head", off.Head, a.Head)
+		f.apply(timeline.Change{Conversation: "c", Stay: true, Put: []timeline.Record{{Kind: "k", Key: "off", At: off.Places[0]}}})
+		records, err := f.Records(ctx, timeline.Local, "c", "k", "")
+		f.equal("error", err, nil)
+		f.equal("places", []timeline.Place{records[0].At, records[1].At, records[2].At}, []timeline.Place{a.Head, on.Places[1], off.Places[0]})
+		heads, err := f.Heads(ctx, timeline.Local, "c")
+		f.equal("error", err, nil)
+		f.equal("heads", heads, []timeline.Place{a.Head, on.Places[1], off.Places[0]})
+		f.reads(a.Head, "1", "2", "3")
+		f.reads(on.Places[1], "1", "2", "3", "4", "5")
+
+		first := f.apply(timeline.Change{Conversation: "d", Stay: true, Messages: saidAll("1", "2")})
+		f.equal("head of a conversation that begins so", first.Head, timeline.Place{})
+		f.equal("deleted messages", f.delete("c").Messages, 4) // "d" has used the others
+		f.reads(first.Places[1], "1", "2")
+		f.equal("deleted messages", f.delete("d").Messages, 2)
+	}},
 	{"by an edit of the first message keep the contents", func(f *fixture) {
 		texts := numbered("m", 100)
 		a := f.say("c", timeline.Place{}, texts...)

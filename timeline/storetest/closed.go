@@ -17,7 +17,7 @@ func afterClose(s timeline.Store) map[string]error {
 	_, _, errs["Under"] = s.Under(ctx, timeline.Local, timeline.Place{}, timeline.Hash{})
 	_, errs["Content"] = s.Content(ctx, timeline.Local, timeline.Hash{})
 	_, errs["Records"] = s.Records(ctx, timeline.Local, "c", "k", "")
-	_, errs["Delete"] = s.Delete(ctx, timeline.Local, "c")
+	_, errs["Delete"] = s.Delete(ctx, timeline.Local, "c", nil)
 	_, errs["Changed"] = s.Changed(ctx)
 	errs["Verify"] = s.Verify(ctx, func(timeline.Problem) {})
 	_, errs["Stats"] = s.Stats(ctx, timeline.Local)

@@ -8,7 +8,7 @@ import (
 
 func (f *fixture) delete(name string) timeline.Deleted {
 	f.Helper()
-	gone, err := f.Delete(ctx, timeline.Local, name)
+	gone, err := f.Delete(ctx, timeline.Local, name, nil)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -81,6 +81,23 @@ var deletionCases = []testCase{
 		all, err := entries(f.Store, "other", b.Head, 1, 9, false)
 		if err != nil || len(all) != 2 || string(all[1].Raw) != string(said("2").Raw) {
 			f.Errorf("the other reads %d messages: %v", len(all), err)
+		}
+	}},
+	{"leaves a conversation that is not at the revision expected", func(f *fixture) {
+		f.say("c", timeline.Place{}, "1")
+		seen := f.say("c", timeline.Place{}, "1", "2").Revision
+		f.say("c", timeline.Place{}, "1", "2", "3")
+		if _, err := f.Delete(ctx, timeline.Local, "c", &seen); !errors.Is(err, timeline.ErrChanged) {
+			f.Errorf("error %v", err)
+		}
+		f.equal("stats", f.stats().Messages, int64(3))
+		seen++
+		gone, err := f.Delete(ctx, timeline.Local, "c", &seen)
+		if err != nil || gone.Messages != 3 {
+			f.Errorf("%+v, %v", gone, err)
+		}
+		if _, err := f.Delete(ctx, timeline.Local, "c", &seen); !errors.Is(err, timeline.ErrNoConversation) {
+			f.Errorf("error %v", err)
 		}
 	}},
 	{"is noticed by Changed", func(f *fixture) {

@@ -178,7 +178,7 @@ func (m *clients) delete(r *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(r, "really") < 3 || len(m.calls[name]) == 0 {
 		return
 	}
-	if _, err := m.store.Delete(ctx, timeline.Local, name); err != nil {
+	if _, err := m.store.Delete(ctx, timeline.Local, name, nil); err != nil {
 		r.Fatal(err)
 	}
 	delete(m.calls, name)

@@ -179,6 +179,7 @@ func (m *machine) change(r *rapid.T) {
 	default:
 		c.At = m.place(r, tenant)
 		c.Messages = messages(r, 1, 4)
+		c.Stay = rapid.IntRange(0, 4).Draw(r, "stays") == 4
 	}
 	if rapid.IntRange(0, 3).Draw(r, "expects") == 3 {
 		now, _ := m.model.Conversation(ctx, tenant, c.Conversation)
@@ -270,8 +271,8 @@ func (m *machine) delete(r *rapid.T) {
 	}
 	tenant, name := tenantName(r), conversationName(r)
 	m.last.tenant, m.last.conversation = tenant, name
-	want, err := m.model.Delete(ctx, tenant, name)
-	got, err2 := m.store.Delete(ctx, tenant, name)
+	want, err := m.model.Delete(ctx, tenant, name, nil)
+	got, err2 := m.store.Delete(ctx, tenant, name, nil)
 	if !m.failed(r, "delete", err, err2) {
 		m.equal(r, "deleted", want, got)
 		m.forget()

@@ -35,7 +35,6 @@ var refusalCases = []testCase{
 			"no key to claim":           func(c *timeline.Change) { c.Claim = []timeline.Record{{Kind: "k"}} },
 			"no kind to drop":           func(c *timeline.Change) { c.Drop = []timeline.Key{{Key: "1"}} },
 			"a record twice":            func(c *timeline.Change) { c.Put = append(c.Put, c.Put[0]) },
-			"messages while it stays":   func(c *timeline.Change) { c.Stay = true },
 			"invalid before unexpected": func(c *timeline.Change) { c.Put[0].Key, c.Expect = "", ptr(int64(9)) },
 		}
 		for name, spoil := range bad {
@@ -98,7 +97,7 @@ var refusalCases = []testCase{
 		if _, err := f.Content(ctx, timeline.Local, timeline.Hash{}); !errors.Is(err, timeline.ErrNoContent) {
 			f.Errorf("content: %v", err)
 		}
-		if _, err := f.Delete(ctx, timeline.Local, "c"); !errors.Is(err, timeline.ErrNoConversation) {
+		if _, err := f.Delete(ctx, timeline.Local, "c", nil); !errors.Is(err, timeline.ErrNoConversation) {
 			f.Errorf("delete: %v", err)
 		}
 	}},

@@ -18,8 +18,7 @@ CREATE TABLE content (
   UNIQUE (tenant, hash)
 ) STRICT;
 
--- Numbers of trunks are never given twice: a place that somebody remembers may be
--- gone, but it never comes to mean another one.
+-- Numbers of trunks rise and are never given twice.
 CREATE TABLE trunk (
   id           INTEGER PRIMARY KEY AUTOINCREMENT,
   tenant       INTEGER NOT NULL REFERENCES tenant (id),
@@ -49,6 +48,7 @@ CREATE TABLE variant (
   depth   INTEGER NOT NULL,
   n       INTEGER NOT NULL,
   content INTEGER NOT NULL,
+  hash    BLOB    NOT NULL,
   PRIMARY KEY (trunk, depth, n),
   FOREIGN KEY (trunk, depth) REFERENCES message (trunk, depth)
 ) STRICT, WITHOUT ROWID;
@@ -64,6 +64,7 @@ CREATE TABLE conversation (
   updated   INTEGER NOT NULL,
   project   TEXT    NOT NULL,
   continues TEXT    NOT NULL,
+  hash      BLOB    NOT NULL,
   UNIQUE (tenant, name)
 ) STRICT;
 
@@ -86,6 +87,7 @@ CREATE TABLE record (
   depth        INTEGER NOT NULL,
   time         INTEGER NOT NULL,
   data         BLOB    NOT NULL,
+  hash         BLOB    NOT NULL,
   UNIQUE (conversation, kind, key)
 ) STRICT;
 

@@ -1,0 +1,59 @@
+package sqlite
+
+import (
+	"encoding/binary"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// Hashes over the rows that no chain covers: docs/format/timeline.md tells of what.
+// Like the chain they prove that a row is what was stored, to whoever has no way to
+// compute them anew.
+
+// seal collects what a hash is of.
+type seal []byte
+
+func (s *seal) text(all ...string) {
+	for _, t := range all {
+		*s = binary.LittleEndian.AppendUint32(*s, uint32(len(t)))
+		*s = append(*s, t...)
+	}
+}
+
+func (s *seal) number(all ...int64) {
+	for _, n := range all {
+		*s = binary.LittleEndian.AppendUint64(*s, uint64(n))
+	}
+}
+
+func (s *seal) hash() timeline.Hash { return timeline.HashOf(*s) }
+
+// sealVariant is the hash of form n of the message with a chain hash.
+func sealVariant(chain timeline.Hash, n int64, content timeline.Hash) timeline.Hash {
+	s := make(seal, 0, 64)
+	s = append(s, chain[:]...)
+	s.number(n)
+	s = append(s, content[:]...)
+	return s.hash()
+}
+
+// sealConversation is the hash of a conversation.
+func sealConversation(tenant, name string, c *conversation, updated int64) timeline.Hash {
+	s := make(seal, 0, 256)
+	s.text(tenant, name)
+	s.number(c.head.Trunk, c.head.Depth, c.revision, c.created, updated)
+	s.text(c.project, c.continues)
+	return s.hash()
+}
+
+// sealRecord is the hash of a record, whose place is at and whose time is micro.
+func sealRecord(tenant, conversation, kind, key string, at timeline.Place, micro int64, data []byte, contents []timeline.Hash) timeline.Hash {
+	s := make(seal, 0, 256+len(data))
+	s.text(tenant, conversation, kind, key)
+	s.number(at.Trunk, at.Depth, micro, int64(len(data)))
+	s = append(s, data...)
+	for _, h := range contents {
+		s = append(s, h[:]...)
+	}
+	return s.hash()
+}
