@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel/embed/minilm"
+	"github.com/oriel-context/oriel/recall"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// recallFlags are what the command line says.
+type recallFlags struct {
+	conversation, scope, mode string
+	budget, top               int
+	floor                     float64
+	json                      bool
+}
+
+func recallCommand() *cobra.Command {
+	var o recallFlags
+	cmd := &cobra.Command{
+		Use:   "recall QUERY --conversation ID",
+		Short: "Find what a query needs in the history",
+		Long: `Find what a query needs in the history of a conversation, by word and by meaning,
+under a budget of tokens (o200k_base) of the whole text that a model would be shown.
+What is found is in the order of time.
+
+Each passage has a score from 0 to 1: how sure it is that the history has anything
+to say about the query, and where the passage stands between the worst and the best
+(the geometric mean of both). What is below --floor is left out, so that an unrelated
+query brings nothing. "keyword" is the share of the query's words, by their weight,
+that the passage has; "dense" is the cosine of the two.
+
+--mode hybrid   words, meaning, neighbours, speaker, role, dates
+       keyword  the same without meaning: no model runs
+       dense    cosine alone; 10 passages and a floor of 0.3 unless told otherwise
+
+--scope project takes all conversations of the same project, user all there are. Their
+ids are then the name of the conversation, "#" and the id.`,
+		Example: `  oriel recall "what did we decide about the database?" --conversation support
+  oriel recall "TLS certificate" --conversation support --mode keyword --budget 1000
+  oriel recall "which port?" --conversation support --scope project --json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("%d arguments: give one query, in quotes; see oriel recall --help", len(args))
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.conversation, "conversation", "", "`name` of the conversation")
+	f.StringVar(&o.scope, "scope", "conversation", "where to look: conversation, project or user")
+	f.IntVar(&o.budget, "budget", recall.DefaultBudget, "most `tokens` of the text")
+	f.IntVar(&o.top, "top", 0, "most `passages` (default: as many as fit; 10 for dense)")
+	f.Float64Var(&o.floor, "floor", 0, "lowest `score` that is shown (default 0.15; 0.3 for dense; below 0 for none)")
+	f.StringVar(&o.mode, "mode", "hybrid", "hybrid, keyword or dense")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	data := addHistory(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := o.check(); err != nil {
+			return err
+		}
+		return data.with(cmd.Context(), func(s timeline.Store) error {
+			found, err := o.find(cmd, s, args[0])
+			if err != nil {
+				return err
+			}
+			if o.json {
+				return printJSON(cmd.OutOrStdout(), found)
+			}
+			return printRecall(cmd, found)
+		})
+	}
+	return cmd
+}
+
+func (o *recallFlags) check() error {
+	switch {
+	case o.conversation == "":
+		return errors.New("no conversation: give --conversation; oriel conversations lists them")
+	case !slices.Contains([]string{"conversation", "project", "user"}, o.scope):
+		return fmt.Errorf("--scope %s: use conversation, project or user", o.scope)
+	case !slices.Contains([]recall.Mode{recall.Hybrid, recall.Keyword, recall.Dense}, recall.Mode(o.mode)):
+		return fmt.Errorf("--mode %s: use hybrid, keyword or dense", o.mode)
+	case o.budget <= 0:
+		return fmt.Errorf("--budget %d: want a number of tokens above 0", o.budget)
+	case o.top < 0:
+		return fmt.Errorf("--top %d: want a number of passages above 0", o.top)
+	case o.floor > 1:
+		return fmt.Errorf("--floor %g: scores are 0 to 1", o.floor)
+	}
+	return nil
+}
+
+// find builds the scope from the history and asks it.
+func (o *recallFlags) find(cmd *cobra.Command, s timeline.Store, query string) (*recall.Result, error) {
+	ctx := cmd.Context()
+	own, err := findConversation(ctx, s, o.conversation)
+	if err != nil {
+		return nil, err
+	}
+	all, err := o.conversations(ctx, s, &own)
+	if err != nil {
+		return nil, &failure{err}
+	}
+	options := recall.Options{}
+	if recall.Mode(o.mode) != recall.Keyword {
+		model, err := minilm.Open(minilm.Options{})
+		if err != nil {
+			return nil, err
+		}
+		defer model.Close()
+		options.Model = model
+	}
+	scope := recall.NewScope(options)
+	for i := range all {
+		if err := scope.Load(ctx, s, timeline.Local, &all[i], own.Name); err != nil {
+			return nil, &failure{err}
+		}
+	}
+	if options.Model != nil {
+		p := newProgress(cmd, "embedding")
+		p.things = true
+		err := scope.Embed(ctx, func(done, total int) { p.update(int64(done), int64(total)) })
+		p.end()
+		if err != nil {
+			return nil, &failure{err}
+		}
+	}
+	found, err := scope.Recall(ctx, query, recall.RecallOptions{
+		Budget: o.budget, Top: o.top, Floor: o.floor, Mode: recall.Mode(o.mode), Now: time.Now(),
+	})
+	if err != nil {
+		return nil, &failure{err}
+	}
+	return found, nil
+}
+
+// conversations are those to look in, the named one first.
+func (o *recallFlags) conversations(ctx context.Context, s timeline.Store, own *timeline.Conversation) ([]timeline.Conversation, error) {
+	out := []timeline.Conversation{*own}
+	if o.scope == "conversation" || o.scope == "project" && own.Project == "" {
+		return out, nil
+	}
+	all, err := s.Conversations(ctx, timeline.Local)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range all {
+		if c.Name != own.Name && (o.scope == "user" || c.Project == own.Project) {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+func printRecall(cmd *cobra.Command, r *recall.Result) error {
+	var b bytes.Buffer
+	if len(r.Passages) == 0 {
+		b.WriteString("nothing found\n")
+	} else {
+		t := table{left: []bool{true, true, true, false, false, false, false, true}}
+		t.row("id", "time", "who", "score", "keyword", "dense", "tokens", "text")
+		for _, p := range r.Passages {
+			when := ""
+			if p.Time != nil {
+				when = p.Time.Format("2006-01-02 15:04")
+			}
+			who := p.Name
+			if who == "" {
+				who = p.Role
+			}
+			t.row(oneLine(p.Block, 40), when, oneLine(who, 20), two(p.Score), two(p.Keyword), two(p.Dense), thousands(p.Tokens), oneLine(p.Text, 80))
+		}
+		t.print(&b)
+		fmt.Fprintf(&b, "\n%s, %s of text, %s, %.1f ms\n", plural(len(r.Passages), "passage", "passages"), plural(r.Tokens, "token", "tokens"), r.Mode, r.TookMS)
+	}
+	_, err := cmd.OutOrStdout().Write(b.Bytes())
+	return err
+}
+
+func two(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }

@@ -1,0 +1,181 @@
+package eval
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// sessionTop is how many sessions are looked at for the recall of sessions.
+const sessionTop = 10
+
+// Report is what a run came to. Recall is in per cent, and the mean over questions
+// of the share of their evidence that stands in the context.
+type Report struct {
+	Format        string `json:"format"`
+	Conversations int    `json:"conversations"`
+	// Questions counts those with evidence that are in the main figure; Aside
+	// those that are listed beside it, Without those that have no evidence.
+	Questions int       `json:"questions"`
+	Aside     int       `json:"aside"`
+	Without   int       `json:"without_evidence"`
+	Rows      []Row     `json:"rows"`
+	Sessions  []Session `json:"sessions"`
+	Latency   []Latency `json:"latency"`
+
+	policies []string
+	rows     map[rowKey]*Row
+	hits     map[string]*Session
+	times    map[string][]time.Duration
+}
+
+// Row is the figure of a policy, budget and kind of question.
+type Row struct {
+	Policy string `json:"policy"`
+	Budget int    `json:"budget"`
+	// Kind is "all" for the main figure.
+	Kind      string `json:"kind"`
+	Questions int    `json:"questions"`
+	// Recall counts messages of which a passage stands in the context, Whole
+	// those that do as a whole.
+	Recall float64 `json:"recall"`
+	Whole  float64 `json:"whole"`
+	Tokens float64 `json:"tokens"` // mean
+}
+
+// Session is how many of the sessions that have evidence are among the ten best.
+type Session struct {
+	Policy    string  `json:"policy"`
+	Questions int     `json:"questions"`
+	Recall    float64 `json:"recall_at_10"`
+}
+
+// Latency is what a question took, without the vectors of the conversation.
+type Latency struct {
+	Policy string  `json:"policy"`
+	P50    float64 `json:"p50_ms"`
+	P95    float64 `json:"p95_ms"`
+}
+
+type rowKey struct {
+	policy string
+	budget int
+	kind   string
+}
+
+func newReport(set *Set, o Options) *Report {
+	r := &Report{
+		Format: set.Format, Conversations: len(set.Conversations), policies: o.Policies,
+		rows: map[rowKey]*Row{}, hits: map[string]*Session{}, times: map[string][]time.Duration{},
+	}
+	for _, c := range set.Conversations {
+		for _, q := range c.Questions {
+			switch {
+			case len(q.Evidence) == 0:
+				r.Without++
+			case q.Aside:
+				r.Aside++
+			default:
+				r.Questions++
+			}
+		}
+	}
+	return r
+}
+
+// add counts a question.
+func (r *Report) add(q *Question, d *Detail) {
+	if len(q.Evidence) == 0 {
+		return
+	}
+	part, whole := share(q.Evidence, d.IncludedPart), share(q.Evidence, d.Included)
+	kinds := []string{q.Kind}
+	if !q.Aside {
+		kinds = append(kinds, "all")
+	}
+	for _, kind := range kinds {
+		key := rowKey{d.Policy, d.Budget, kind}
+		row := r.rows[key]
+		if row == nil {
+			row = &Row{Policy: d.Policy, Budget: d.Budget, Kind: kind}
+			r.rows[key] = row
+		}
+		row.Questions++
+		row.Recall += part
+		row.Whole += whole
+		row.Tokens += float64(d.Tokens)
+	}
+}
+
+// share is how much of what is wanted is there.
+func share(want, have []string) float64 {
+	n := 0
+	for _, w := range want {
+		if slices.Contains(have, w) {
+			n++
+		}
+	}
+	return float64(n) / float64(len(want))
+}
+
+// sessions counts how many of the sessions that have evidence are among the best.
+func (r *Report) sessions(policy string, q *Question, s *subject, a *answer) {
+	if len(q.Evidence) == 0 || q.Aside || policy == "recent" {
+		return
+	}
+	found, wanted := map[int]bool{}, map[int]bool{}
+	for k, blocks := range a.ranking.Sessions(len(s.byBlock)) {
+		for _, b := range blocks {
+			if slices.Contains(q.Evidence, s.byBlock[b].Ref) {
+				wanted[k] = true
+				if k < sessionTop {
+					found[k] = true
+				}
+			}
+		}
+	}
+	hit := r.hits[policy]
+	if hit == nil {
+		hit = &Session{Policy: policy}
+		r.hits[policy] = hit
+	}
+	hit.Questions++
+	hit.Recall += float64(len(found)) / float64(len(wanted))
+}
+
+func (r *Report) took(policy string, d time.Duration) { r.times[policy] = append(r.times[policy], d) }
+
+// finish makes sums into means and puts all in order.
+func (r *Report) finish() {
+	for _, row := range r.rows {
+		n := float64(row.Questions)
+		row.Recall, row.Whole, row.Tokens = 100*row.Recall/n, 100*row.Whole/n, row.Tokens/n
+		r.Rows = append(r.Rows, *row)
+	}
+	slices.SortFunc(r.Rows, func(a, b Row) int {
+		return cmp.Or(r.order(a.Policy)-r.order(b.Policy), a.Budget-b.Budget, allFirst(a.Kind, b.Kind))
+	})
+	for _, p := range r.policies {
+		if hit := r.hits[p]; hit != nil {
+			hit.Recall = 100 * hit.Recall / float64(hit.Questions)
+			r.Sessions = append(r.Sessions, *hit)
+		}
+		if times := r.times[p]; len(times) > 0 {
+			slices.Sort(times)
+			at := func(q int) float64 { return float64(times[(len(times)-1)*q/100].Microseconds()) / 1000 }
+			r.Latency = append(r.Latency, Latency{p, at(50), at(95)})
+		}
+	}
+}
+
+func (r *Report) order(policy string) int { return slices.Index(r.policies, policy) }
+
+func allFirst(a, b string) int {
+	if (a == "all") != (b == "all") {
+		if a == "all" {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(a, b)
+}

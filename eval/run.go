@@ -1,0 +1,158 @@
+package eval
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/oriel-context/oriel/embed"
+	"github.com/oriel-context/oriel/recall"
+)
+
+// Options are the settings of a run.
+type Options struct {
+	// Budgets are token budgets of the whole text shown.
+	Budgets []int
+	// Policies are names of Policies.
+	Policies []string
+	// Model makes vectors; policies that need them fail without it.
+	Model embed.Model
+	// Weights are the constants of the score; nil means the defaults.
+	Weights *recall.Weights
+	// Floor is that of the recall; 0 means its default.
+	Floor float64
+	// Details, where it is set, gets one line of JSON for each question, budget
+	// and policy.
+	Details io.Writer
+	// Progress, where it is set, is told how much of the work is done.
+	Progress func(done, total int64)
+}
+
+// Detail is what became of one question under one policy and budget.
+type Detail struct {
+	Conversation string   `json:"conversation"`
+	Question     string   `json:"question"`
+	ID           string   `json:"id"`
+	Kind         string   `json:"kind"`
+	Policy       string   `json:"policy"`
+	Budget       int      `json:"budget"`
+	Tokens       int      `json:"tokens"`
+	Evidence     []string `json:"evidence"`
+	// Included are the messages that stand in the context as a whole;
+	// IncludedPart those of which a passage of 200 characters or more does.
+	Included     []string `json:"included"`
+	IncludedPart []string `json:"included_part"`
+	Context      string   `json:"context"`
+}
+
+// partLength is how many characters of a long message count as a part of it.
+const partLength = 200
+
+// Run asks every question under every policy and budget.
+func Run(ctx context.Context, set *Set, o Options) (*Report, error) {
+	r := newReport(set, o)
+	for _, p := range o.Policies {
+		if !slices.Contains(Policies(), p) {
+			return nil, fmt.Errorf("%w: policy %q: use %s", ErrInput, p, strings.Join(Policies(), ", "))
+		}
+	}
+	w := &work{tell: o.Progress}
+	for i := range set.Conversations {
+		c := &set.Conversations[i]
+		w.total += int64(len(c.Messages)+len(c.Questions)*len(o.Policies)) + 1
+	}
+	for i := range set.Conversations {
+		if err := runConversation(ctx, &set.Conversations[i], &o, r, w); err != nil {
+			return nil, err
+		}
+	}
+	r.finish()
+	return r, nil
+}
+
+// work is how much is done.
+type work struct {
+	done, total int64
+	tell        func(done, total int64)
+}
+
+func (w *work) add(n int) {
+	w.done += int64(n)
+	if w.tell != nil {
+		w.tell(w.done, w.total)
+	}
+}
+
+func runConversation(ctx context.Context, c *Conversation, o *Options, r *Report, w *work) error {
+	subject, err := newSubject(ctx, c, o, w)
+	if err != nil {
+		return err
+	}
+	for _, q := range c.Questions {
+		for _, policy := range o.Policies {
+			began := time.Now()
+			answer, err := subject.ask(ctx, policy, q.Text)
+			if err != nil {
+				return fmt.Errorf("%s: %s: %w", c.Name, q.ID, err)
+			}
+			ranked := time.Since(began)
+			w.add(1)
+			r.sessions(policy, &q, subject, answer)
+			for _, budget := range o.Budgets {
+				began := time.Now()
+				found := answer.pack(budget)
+				r.took(policy, ranked+time.Since(began))
+				d := subject.detail(found)
+				d.Conversation, d.Question, d.ID, d.Kind = c.Name, q.Text, q.ID, q.Kind
+				d.Policy, d.Budget, d.Evidence = policy, budget, append([]string{}, q.Evidence...)
+				r.add(&q, d)
+				if o.Details != nil {
+					if err := writeDetail(o.Details, d); err != nil {
+						return fmt.Errorf("write the details: %w", err)
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func writeDetail(w io.Writer, d *Detail) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(d)
+}
+
+// detail tells by the very text what stands in it. A message is looked for only if
+// passages of it were chosen: "Thanks!" stands in many places.
+func (s *subject) detail(found *recall.Result) *Detail {
+	d := &Detail{Tokens: found.Tokens, Context: found.Text, Included: []string{}, IncludedPart: []string{}}
+	parts := map[string]int{}
+	long := map[string]bool{}
+	var order []string
+	for _, p := range found.Passages {
+		if parts[p.Block] == 0 {
+			order = append(order, p.Block)
+		}
+		parts[p.Block]++
+		if utf8.RuneCountInString(p.Text) >= partLength && strings.Contains(found.Text, p.Text) {
+			long[p.Block] = true
+		}
+	}
+	for _, block := range order {
+		m := s.byBlock[block]
+		whole := m.Text != "" && strings.Contains(found.Text, m.Text)
+		if whole {
+			d.Included = append(d.Included, m.Ref)
+		}
+		if whole || long[block] {
+			d.IncludedPart = append(d.IncludedPart, m.Ref)
+		}
+	}
+	return d
+}

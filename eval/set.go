@@ -1,0 +1,173 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/oriel-context/oriel/recall"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/importer"
+	"github.com/oriel-context/oriel/timeline/memory"
+)
+
+// ErrInput: what was given is no set of this form.
+var ErrInput = errors.New("not a set of questions")
+
+// Formats are the forms of sets that Load reads.
+func Formats() []string { return []string{"locomo", "beam", "generic"} }
+
+// Set is conversations with questions about them.
+type Set struct {
+	Format        string
+	Conversations []Conversation
+}
+
+// Conversation is what was said and what is asked about it.
+type Conversation struct {
+	Name      string
+	Messages  []recall.Message
+	Questions []Question
+}
+
+// Question is asked about a conversation.
+type Question struct {
+	ID   string
+	Kind string
+	Text string
+	// Evidence are the refs of the messages that the answer needs. Questions
+	// without any are not counted.
+	Evidence []string
+	// Aside says that the question is listed but is no part of the main figure.
+	Aside bool
+}
+
+// Load reads a set: files of LoCoMo's form, folders of BEAM chats, or folders or
+// files of the generic form with a questions.jsonl beside them.
+func Load(ctx context.Context, format string, paths []string) (*Set, error) {
+	set := &Set{Format: format}
+	var err error
+	switch format {
+	case "locomo":
+		err = set.locomo(ctx, paths)
+	case "beam":
+		err = set.beam(ctx, paths)
+	case "generic":
+		err = set.generic(ctx, paths)
+	default:
+		return nil, fmt.Errorf("%w: --format %q: use locomo, beam or generic", ErrInput, format)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range set.Conversations {
+		set.Conversations[i].known()
+	}
+	return set, nil
+}
+
+// known leaves out evidence that the conversation does not have: a label's mistake
+// that nobody could find.
+func (c *Conversation) known() {
+	refs := map[string]bool{}
+	for i := range c.Messages {
+		refs[c.Messages[i].Ref] = true
+	}
+	for i := range c.Questions {
+		q := &c.Questions[i]
+		slices.Sort(q.Evidence)
+		q.Evidence = slices.DeleteFunc(slices.Compact(q.Evidence), func(ref string) bool { return !refs[ref] })
+	}
+}
+
+// told reads the conversations of a file, in its order.
+func told(ctx context.Context, path string, format importer.Format) ([]Conversation, error) {
+	store := memory.New()
+	defer store.Close()
+	report, err := importer.Import(ctx, store, []string{path}, importer.Options{Format: format})
+	if err != nil {
+		if errors.Is(err, importer.ErrInput) {
+			return nil, fmt.Errorf("%w: %w", ErrInput, err)
+		}
+		return nil, err
+	}
+	if report.Broken > 0 {
+		return nil, fmt.Errorf("%w: %s", ErrInput, report.Problems[0])
+	}
+	out := make([]Conversation, len(report.Conversations))
+	for i, found := range report.Conversations {
+		c, err := store.Conversation(ctx, timeline.Local, found.Name)
+		if err != nil {
+			return nil, err
+		}
+		out[i].Name = found.Name
+		reader := recall.Reader{Conversation: found.Name}
+		err = store.Messages(ctx, timeline.Local, c.Head, 1, c.Head.Depth, false, func(e *timeline.Entry) error {
+			if m, ok := reader.Read(e); ok {
+				m.Block = strconv.FormatInt(e.Place.Depth, 10)
+				out[i].Messages = append(out[i].Messages, m)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// folders are the given folder, if it has a file of this name, else those below it.
+func folders(path, file string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%w: %s is no folder", ErrInput, path)
+	}
+	if _, err := os.Stat(filepath.Join(path, file)); err == nil {
+		return []string{path}, nil
+	}
+	found, err := filepath.Glob(filepath.Join(escape(path), "*", file))
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		found, _ = filepath.Glob(filepath.Join(escape(path), "*", "*", file))
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%w: no %s in %s nor in the folders below it", ErrInput, file, path)
+	}
+	for i := range found {
+		found[i] = filepath.Dir(found[i])
+	}
+	slices.SortFunc(found, natural)
+	return found, nil
+}
+
+// escape keeps a path from being read as a pattern.
+func escape(path string) string {
+	var out []rune
+	for _, r := range path {
+		if r == '*' || r == '?' || r == '[' {
+			out = append(out, '\\')
+		}
+		out = append(out, r)
+	}
+	return string(out)
+}
+
+// natural puts 2 before 10.
+func natural(a, b string) int {
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	if a < b {
+		return -1
+	}
+	return 1
+}

@@ -1,0 +1,58 @@
+package recall
+
+import (
+	"math"
+	"slices"
+
+	"github.com/oriel-context/oriel/recall/keyword"
+)
+
+// saturated is the most that a word can add to BM25, in units of its idf: k1+1.
+const saturated = 2.2
+
+// heard is what the words of a query come to in a scope.
+type heard struct {
+	// best is the highest BM25 of a passage.
+	best float32
+	// known is what a passage would have that says nothing but the query's words,
+	// over and over, as far as the scope has them. all counts the others, too: as
+	// the rarest of words, but at most as two of those that are there, for in a
+	// small scope no word is rare.
+	known, all float32
+}
+
+// lexical scores the passages by their words; passage i is document i. The names of
+// speakers are left out of the query: in a talk of two they are on every line.
+func (s *Scope) lexical(query string, out []float32) heard {
+	names := func(t keyword.Term) bool { return slices.Contains(s.people.terms, t) }
+	q := s.words.Query(query, names)
+	best, idf := s.words.Scores(&q, out)
+	known, unknown := s.has(query, names)
+	missing := float32(0)
+	if known > 0 {
+		missing = min(float32(math.Log(1+2*(float64(s.words.Live())+.5))), 2*idf/float32(known))
+	}
+	return heard{best: best, known: saturated * idf, all: saturated * (idf + float32(unknown)*missing)}
+}
+
+// has counts the words of a query that passages have, and those that none has. What
+// is only a part of another word, or several together, does not count, nor do the
+// names of months, which are asked of the clock.
+func (s *Scope) has(query string, drop func(keyword.Term) bool) (known, unknown int) {
+	terms, _ := s.words.Analyser.Terms(nil, query)
+	words := s.words.Analyser.Words(query)
+	for i, t := range terms {
+		if words[i].Extra || drop(t) || slices.Contains(terms[:i], t) {
+			continue
+		}
+		alone := s.words.Query(query, func(other keyword.Term) bool { return other != t })
+		if _, idf := s.words.Scores(&alone, nil); idf > 0 {
+			known++
+		} else if !slices.Contains(months, t) {
+			unknown++
+		}
+	}
+	return known, unknown
+}
+
+var months, _ = new(keyword.Analyser).Terms(nil, "january february march april may june july august september october november december jan feb mar apr jun jul aug sep sept oct nov dec")

@@ -1,0 +1,89 @@
+package recall
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/oriel-context/oriel/token"
+)
+
+func TestTheTextIsInOrderWithOneDateASession(t *testing.T) {
+	s := scopeOf(t, Options{}, talk(holiday))
+	r := find(t, s, "cello dogs kitchen", RecallOptions{Floor: -1})
+	want := `6 May 2024:
+Ann: We went to the mountains in Norway with the dogs.
+Ben: Lovely! Did the weather hold out for you?
+Ann: Mostly, it rained on the last two days only.
+Ben: My sister is moving to Lisbon for her new job.
+13 May 2024:
+Ann: I started learning the cello with a teacher from the conservatory.
+Ben: How brave. Which piece are you practising?
+Ann: A minuet, very slowly and rather out of tune.
+Ben: I am painting the kitchen yellow this weekend.`
+	if r.Text != want {
+		t.Errorf("got\n%s", r.Text)
+	}
+}
+
+func TestPassagesThatTouchAreOneTextAgain(t *testing.T) {
+	text := ""
+	for i := range 20 {
+		text += fmt.Sprintf("Step %d of the recipe says to stir the pot slowly for a while.\n", i)
+	}
+	s := scopeOf(t, Options{}, []Message{{Block: "1", Role: "assistant", Text: text}})
+	if n, _ := s.Len(); n < 2 {
+		t.Fatal("one passage")
+	}
+	r := find(t, s, "stir the pot?", RecallOptions{Floor: -1, Directives: -1})
+	if !strings.Contains(r.Text+"\n", text) {
+		t.Errorf("not whole: %q", r.Text)
+	}
+	r = find(t, s, "stir the pot?", RecallOptions{Floor: -1, Top: 1})
+	if len(r.Passages) != 1 || r.Passages[0].Parts < 2 {
+		t.Errorf("%+v", r.Passages)
+	}
+}
+
+// The whole text never has more tokens than the budget, and passages stand in it as
+// they were said.
+func TestNothingIsAboveItsBudget(t *testing.T) {
+	counter := token.NewCounter(token.Model{Encoding: "o200k_base", Exact: true}, token.Options{})
+	words := rapid.SampledFrom([]string{"dog", "Lisbon", "the", " ", "\n", "…", "漢字", "😀", "/usr/bin", "x=1;", "\t", "...", "1234567", "é", "Norway", "a b c", "\n\n  "})
+	rapid.Check(t, func(t *rapid.T) {
+		s := NewScope(Options{})
+		n := rapid.IntRange(1, 12).Draw(t, "messages")
+		when := monday
+		for i := range n {
+			m := Message{
+				Conversation: "c", Block: fmt.Sprint(i), Time: when,
+				Role: rapid.SampledFrom([]string{"user", "assistant", "tool", ""}).Draw(t, "role"),
+				Name: rapid.SampledFrom([]string{"", "", "Ann", "/root"}).Draw(t, "name"),
+				Text: strings.Join(rapid.SliceOfN(words, 0, 300).Draw(t, "words"), rapid.SampledFrom([]string{"", " "}).Draw(t, "between")),
+			}
+			if rapid.Bool().Draw(t, "tool") {
+				m.Tools = []string{"Bash ls dog", strings.Repeat("dog\n", 300)}
+			}
+			if err := s.Add(t.Context(), []Message{m}); err != nil {
+				t.Fatal(err)
+			}
+			when = when.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "hours")) * time.Hour)
+		}
+		budget := rapid.IntRange(1, 400).Draw(t, "budget")
+		r, err := s.Recall(t.Context(), "dog Lisbon Norway", RecallOptions{Budget: budget, Floor: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := counter.Text(r.Text).Tokens; got > budget || got != r.Tokens {
+			t.Fatalf("%d tokens, said to be %d, for a budget of %d", got, r.Tokens, budget)
+		}
+		for _, p := range r.Passages {
+			if !strings.Contains(r.Text+"\n", p.Text) {
+				t.Fatalf("%q is not in %q", p.Text, r.Text)
+			}
+		}
+	})
+}

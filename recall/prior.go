@@ -1,0 +1,109 @@
+package recall
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/oriel-context/oriel/recall/keyword"
+)
+
+// Flags of a passage.
+const (
+	flagUser uint8 = 1 << iota
+	flagInstruction
+	flagPreference
+	flagRemoved
+	flagTool
+)
+
+// people are the named speakers of a scope.
+type people struct {
+	names []string // as they are written
+	lower []string
+	terms []keyword.Term // of all names
+}
+
+// add gives a name's number; none for none.
+func (p *people) add(name string) int32 {
+	if name == "" {
+		return none
+	}
+	if i := slices.Index(p.names, name); i >= 0 {
+		return int32(i)
+	}
+	p.names = append(p.names, name)
+	p.lower = append(p.lower, strings.ToLower(name))
+	p.terms, _ = (&keyword.Analyser{}).Terms(p.terms, name)
+	return int32(len(p.names) - 1)
+}
+
+// instruct reports whether users speak to an assistant: where several people have
+// names they speak to each other, and "always" is no instruction.
+func (p *people) instruct() bool { return len(p.names) < 2 }
+
+// favour says for each speaker what their passages gain: 1 for one whom the query
+// names, -1 where it names only others.
+func (p *people) favour(query string) []float32 {
+	q := strings.ToLower(query)
+	out := make([]float32, len(p.names))
+	named := 0
+	for i, n := range p.lower {
+		if strings.Contains(q, n) {
+			out[i] = 1
+			named++
+		}
+	}
+	for i := range out {
+		if others := named - int(out[i]); others > 0 {
+			out[i]--
+		}
+	}
+	return out
+}
+
+// prior is what is known of a passage before its words are looked at, by who said
+// it and when.
+type prior struct {
+	speaker []float32 // by number of the speaker
+	session []float32 // by number of the session; nil without dates in the query
+	user    float32
+	instruction,
+	preference float32
+}
+
+func (s *Scope) prior(w *Weights, query string, d dates) prior {
+	p := prior{speaker: s.people.favour(query)}
+	if s.people.instruct() {
+		p.instruction, p.preference = w.Instruction, w.Preference
+	}
+	for i := range p.speaker {
+		p.speaker[i] *= w.Speaker
+	}
+	p.user = w.User[aimOf(query)]
+	if !d.none() {
+		p.session = make([]float32, len(s.sessions))
+		for i := range s.sessions {
+			p.session[i] = w.Date * d.match(s.sessions[i].begin)
+		}
+	}
+	return p
+}
+
+// of is the prior of a passage.
+func (p *prior) of(m *message, flags uint8) (sum float32) {
+	if m.speaker >= 0 {
+		sum = p.speaker[m.speaker]
+	} else if flags&flagUser != 0 {
+		sum = p.user
+	}
+	if p.session != nil {
+		sum += p.session[m.session]
+	}
+	if flags&flagInstruction != 0 {
+		sum += p.instruction
+	}
+	if flags&flagPreference != 0 {
+		sum += p.preference
+	}
+	return sum
+}

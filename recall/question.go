@@ -1,0 +1,66 @@
+package recall
+
+import (
+	"regexp"
+	"strings"
+)
+
+// asks reports whether a query is a question or a request for something. Questions
+// share their rare words with the answer; statements share them with everything
+// that is about the same matter.
+func asks(query string) bool { return strings.Contains(query, "?") || asking.MatchString(query) }
+
+var asking = regexp.MustCompile(`(?i)^\W*(?:who|whom|whose|what|which|when|where|why|how|is|are|was|were|am|do|does|did|can|could|would|will|should|shall|may|might|has|have|had|list|name|tell me|show me|find|summari[sz]e|describe|explain|give me)\b`)
+
+// asksAssistant reports whether a query is about what the assistant said: "what did
+// you recommend?". A request ("could you list …") is not.
+func asksAssistant(query string) bool {
+	q := request.ReplaceAllString(query, "")
+	if youSaid.MatchString(q) {
+		return true
+	}
+	for _, at := range youSay.FindAllStringIndex(q, -1) {
+		if strings.Contains(q[at[1]:], "?") {
+			return true
+		}
+	}
+	return false
+}
+
+// saying are the beginnings of verbs of saying and advising.
+const saying = `(?:recommend|suggest|advis|propos|sa(?:y|id)|t(?:ell|old)|explain|describ|outlin|mention|provid|g(?:i|a)ve|list|show|walk|help|respond|repl|answer|warn|point|instruct|guid|define|clarif|present|detail|lay|laid|break|broke|structur|writ|wrote|generat|creat|design)`
+
+var (
+	request = regexp.MustCompile(`(?i)\b(?:can|could|would|will|do) you (?:please )?\w+`)
+	youSaid = regexp.MustCompile(`(?i)\b(?:did|had|have) you (?:\w+ ){0,2}?` + saying +
+		`|\byour (?:\w+ )?(?:recommendation|suggestion|advice|answer|explanation|response|reply|example|instructions|steps|guidance|proposal|plan)s?\b`)
+	youSay = regexp.MustCompile(`(?i)\byou (?:\w+ly )?(?:had |have |also )?` + saying + `\w*`)
+)
+
+// aim is what a query wants to have in its answer.
+type aim uint8
+
+const (
+	fact    aim = iota
+	said        // what the assistant said
+	course      // an order of events, a development: something of every time
+	summary     // the whole of a matter, whoever said it
+)
+
+func aimOf(query string) aim {
+	switch {
+	case sums.MatchString(query):
+		return summary
+	case orders.MatchString(query):
+		return course
+	case asksAssistant(query):
+		return said
+	}
+	return fact
+}
+
+var (
+	aboutUs = regexp.MustCompile(`(?i)\b(?:i|we|my|our|us)\b`)
+	sums    = regexp.MustCompile(`(?i)\b(?:summar|overview|recap)`)
+	orders  = regexp.MustCompile(`(?i)\b(?:in (?:what|which) order|the order in which|in order\b|chronolog|sequence of|throughout|across (?:my|our|all)|over time|progress(?:ed)?\b|evolv|walk me through how|step by step how my)`)
+)

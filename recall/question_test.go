@@ -1,0 +1,43 @@
+package recall
+
+import "testing"
+
+func TestQuestionsAndStatements(t *testing.T) {
+	for query, want := range map[string]bool{
+		"When did she leave?":                 true,
+		"tell me about the port":              true,
+		"Summarise our plans":                 true,
+		"name the files":                      true,
+		"I moved to Lisbon, right?":           true,
+		"I moved to Lisbon":                   false,
+		"Names are hard":                      false,
+		"the build fails on arm64":            false,
+		"  \"what is this\"":                  true,
+		"Whatever you say, it stays as it is": false,
+	} {
+		if asks(query) != want {
+			t.Errorf("asks(%q) = %v", query, !want)
+		}
+	}
+}
+
+func TestAims(t *testing.T) {
+	for query, want := range map[string]aim{
+		"What did you recommend for the database?":                          said,
+		"How did you suggest I should structure the tests?":                 said,
+		"Which of your suggestions was about caching?":                      said,
+		"Have you ever told me which port to use?":                          said,
+		"Could you list the ports?":                                         fact,
+		"Can you please explain TLS?":                                       fact,
+		"Which port did I choose?":                                          fact,
+		"Give me a summary of my project":                                   summary,
+		"Recap what happened":                                               summary,
+		"In what order did I bring up the features?":                        course,
+		"How has my plan evolved?":                                          course,
+		"Walk me through how the design changed across our talks, in order": course,
+	} {
+		if got := aimOf(query); got != want {
+			t.Errorf("aimOf(%q) = %d, want %d", query, got, want)
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package recall
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// Reader makes entries of a history into messages. It remembers the calls of tools,
+// so that their results can be told by name. Entries come in their order; a Reader
+// is for one conversation and one goroutine.
+type Reader struct {
+	// Conversation is written into all messages.
+	Conversation string
+
+	calls map[string]string // id → what was called
+}
+
+// Read gives the message of an entry; false for what nobody said.
+func (r *Reader) Read(e *timeline.Entry) (Message, bool) {
+	c, err := e.Chat()
+	if err != nil {
+		return Message{}, false
+	}
+	m := r.Chat(&c)
+	m.Ref, m.Time = e.Ref, e.Time
+	if m.Role == "" {
+		m.Role = e.Role
+	}
+	return m, m.Text != "" || len(m.Tools) > 0
+}
+
+// Chat gives the words of a message: of calls the tool, its main argument and what
+// else it was given; of results also their first and last lines and those that tell
+// of errors. Pictures, recordings and encoded data have no words.
+func (r *Reader) Chat(c *chat.Message) Message {
+	m := Message{Conversation: r.Conversation, Role: string(c.Role), Name: c.Name}
+	var said []string
+	for i := range c.Parts {
+		p := &c.Parts[i]
+		switch p.Kind {
+		case chat.Text, chat.Refusal:
+			text := p.Text.String()
+			if head := strings.TrimSpace(text); head != "" && !(c.Role == chat.User && strings.HasPrefix(head, "<system-reminder>")) {
+				said = append(said, text)
+			}
+		case chat.Document:
+			if p.Media != nil && len(p.Media.Text) > 0 {
+				m.Tools = append(m.Tools, p.Media.Text.String())
+			}
+		case chat.Call:
+			what, all := callWords(p)
+			if r.calls == nil {
+				r.calls = map[string]string{}
+			}
+			r.calls[p.ID] = what
+			m.Tools = append(m.Tools, all)
+		case chat.Result:
+			if text := r.resultWords(p); text != "" {
+				m.Tools = append(m.Tools, text)
+			}
+		}
+	}
+	m.Text = strings.Join(said, "\n")
+	if m.Text == "" && len(m.Tools) > 0 && m.Role == string(chat.User) {
+		m.Role = string(chat.Tool) // nothing of it is the user's
+	}
+	return m
+}
+
+// mainArguments are the names of those that tell most about a call.
+var mainArguments = []string{"file_path", "path", "notebook_path", "command", "pattern", "query", "url", "file", "cmd", "description", "prompt"}
+
+// callWords tells a call: shortly, and with all its arguments.
+func callWords(p *chat.Part) (what, all string) {
+	var args map[string]any
+	if err := json.Unmarshal([]byte(p.Arguments()), &args); err != nil {
+		args = map[string]any{"": p.Arguments()}
+	}
+	main := ""
+	for _, key := range mainArguments {
+		if v, ok := args[key].(string); ok && v != "" {
+			main = v
+			delete(args, key)
+			break
+		}
+	}
+	what = strings.TrimSpace(p.Name + " " + firstLine(main, 200))
+	var b strings.Builder
+	b.WriteString(p.Name + " " + excerpt(main))
+	for _, key := range slices.Sorted(maps.Keys(args)) {
+		text, ok := args[key].(string)
+		if !ok {
+			raw, _ := json.Marshal(args[key])
+			text = string(raw)
+		}
+		if text = excerpt(text); text != "" {
+			b.WriteString("\n" + text)
+		}
+	}
+	return what, b.String()
+}
+
+func (r *Reader) resultWords(p *chat.Part) string {
+	text := p.Text.String()
+	for i := range p.Parts {
+		if q := &p.Parts[i]; q.Kind == chat.Text {
+			text += "\n" + q.Text.String()
+		}
+	}
+	text = excerpt(text)
+	if text == "" {
+		return ""
+	}
+	what := r.calls[p.ID]
+	if what == "" {
+		what = p.Name
+	}
+	if p.IsError {
+		what += " (error)"
+	}
+	if what = strings.TrimSpace(what); what != "" {
+		return what + "\n" + text
+	}
+	return text
+}
+
+// Sizes of what is kept of a result.
+const (
+	wholeResult = 1500 // bytes; shorter results are kept as they are
+	firstLines  = 12
+	lastLines   = 6
+	errorLines  = 8
+	longLine    = 240 // bytes of a line that are kept
+)
+
+// excerpt keeps the first and last lines of a text, and those between that tell of
+// errors. Encoded data is left out.
+func excerpt(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, "\r\n"); !encoded(line) {
+			lines = append(lines, line)
+		}
+	}
+	kept := lines
+	if len(text) > wholeResult && len(lines) > firstLines+lastLines {
+		kept = slices.Clone(lines[:firstLines])
+		errors := 0
+		for _, line := range lines[firstLines : len(lines)-lastLines] {
+			if errors < errorLines && tellsError(line) {
+				kept = append(kept, line)
+				errors++
+			}
+		}
+		kept = append(kept, lines[len(lines)-lastLines:]...)
+	}
+	var b strings.Builder
+	for _, line := range kept {
+		if len(text) > wholeResult {
+			line = firstLine(line, longLine)
+		}
+		if strings.TrimSpace(line) != "" {
+			b.WriteString(line + "\n")
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func tellsError(line string) bool {
+	low := strings.ToLower(line)
+	for _, word := range []string{"error", "fail", "panic", "exception", "fatal", "denied", "not found", "undefined", "traceback"} {
+		if strings.Contains(low, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// encoded reports whether a line is data rather than words: long, without spaces and
+// in the letters of base64 or hex, or not text at all.
+func encoded(line string) bool {
+	if strings.ContainsRune(line, 0) || !utf8.ValidString(line) {
+		return true
+	}
+	if len(line) < 120 {
+		return false
+	}
+	spaces, letters := 0, 0
+	for i := range len(line) {
+		switch c := line[i]; {
+		case c == ' ' || c == '\t':
+			spaces++
+		case 'a' <= c|0x20 && c|0x20 <= 'z', '0' <= c && c <= '9', c == '+', c == '/', c == '=', c == '-', c == '_':
+			letters++
+		}
+	}
+	return spaces*100 < len(line) && letters*100 > len(line)*95
+}
+
+// firstLine is the beginning of a text, at most n bytes of its first line.
+func firstLine(text string, n int) string {
+	text, _, _ = strings.Cut(text, "\n")
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}

@@ -1,0 +1,263 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRecallFindsByWordAndByMeaning(t *testing.T) {
+	model := &bags{same: map[string]string{"violoncello": "cello", "instrument": "cello"}}
+	s := scopeOf(t, Options{Model: model}, talk(holiday))
+	r := find(t, s, "Where did Ann go with the dogs?", RecallOptions{Budget: 60})
+	if best(r) != "1" || r.Mode != Hybrid || r.Passages[0].Keyword == 0 {
+		t.Errorf("by word: %+v", r)
+	}
+	r = find(t, s, "instrument", RecallOptions{Mode: Dense, Floor: -1, Top: 1})
+	if best(r) != "5" || r.Mode != Dense || r.Passages[0].Keyword != 0 {
+		t.Errorf("by meaning: %+v", r)
+	}
+}
+
+func TestWhatStandsBesideAMatchIsFound(t *testing.T) {
+	s := scopeOf(t, Options{}, talk(holiday))
+	r := find(t, s, "Did the weather hold?", RecallOptions{Budget: 60})
+	if got := blocks(r); !strings.Contains(got, "2") || !strings.Contains(got, "3") {
+		t.Errorf("found %q", got)
+	}
+	w := DefaultWeights()
+	w.Without("neighbours")
+	plain := scopeOf(t, Options{Weights: &w}, talk(holiday))
+	a, b := find(t, s, "weather", RecallOptions{Floor: -1, Top: -1}), find(t, plain, "weather", RecallOptions{Floor: -1, Top: -1})
+	if a.Passages[2].Score <= b.Passages[2].Score {
+		t.Errorf("a neighbour scores %v with and %v without", a.Passages[2].Score, b.Passages[2].Score)
+	}
+}
+
+func TestNeighboursEndWithTheSession(t *testing.T) {
+	s := scopeOf(t, Options{}, talk(holiday))
+	if got := s.near(3); got != [lags]int32{1, 2, -1, -1} {
+		t.Errorf("last of a session: %v", got)
+	}
+	if got := s.near(4); got != [lags]int32{-1, -1, 5, 6} {
+		t.Errorf("first of a session: %v", got)
+	}
+}
+
+func TestTheNamedSpeakerGoesFirst(t *testing.T) {
+	s := scopeOf(t, Options{}, talk("Ann: my favourite colour is a dark green\nBen: my favourite colour is a dark green"))
+	if got := best(find(t, s, "What is Ben's favourite colour?", RecallOptions{})); got != "2" {
+		t.Errorf("Ben: %s", got)
+	}
+	if got := best(find(t, s, "What is Ann's favourite colour?", RecallOptions{})); got != "1" {
+		t.Errorf("Ann: %s", got)
+	}
+	if got := s.people.favour("what do Ann and Ben like?"); !cmp.Equal(got, []float32{0, 0}) {
+		t.Errorf("both: %v", got)
+	}
+}
+
+func TestTheUsersWordsGoFirstUnlessTheAssistantsAreAskedFor(t *testing.T) {
+	s := scopeOf(t, Options{}, talk("user: the database should be PostgreSQL on a big server\nassistant: the database should be PostgreSQL on a big server"))
+	if got := best(find(t, s, "Which database should it be?", RecallOptions{})); got != "1" {
+		t.Errorf("a fact: %s", got)
+	}
+	said := find(t, s, "Which database did you recommend?", RecallOptions{})
+	if said.Passages[0].Score > said.Passages[1].Score {
+		t.Errorf("the assistant's words: %v", said.Passages)
+	}
+}
+
+func TestAnUnrelatedQueryBringsNothing(t *testing.T) {
+	for _, model := range []*bags{nil, {}} {
+		o := Options{}
+		if model != nil {
+			o.Model = model
+		}
+		s := scopeOf(t, o, talk(holiday))
+		for _, query := range []string{"kubectl rollout restart deployment", "", "   ", "?", "the of and"} {
+			r := find(t, s, query, RecallOptions{Budget: 4000})
+			if len(r.Passages) > 0 || r.Text != "" || r.Tokens != 0 {
+				t.Errorf("model %v: %q brings %q", model != nil, query, r.Text)
+			}
+		}
+	}
+	empty := NewScope(Options{Model: &bags{}})
+	if r := find(t, empty, "anything?", RecallOptions{}); len(r.Passages) > 0 {
+		t.Errorf("an empty scope brings %v", r)
+	}
+}
+
+func TestScoresAreZeroToOne(t *testing.T) {
+	s := scopeOf(t, Options{Model: &bags{}}, talk(holiday))
+	for _, query := range []string{"the dogs in Norway", "Lisbon?", "cello teacher", "zebra"} {
+		for _, p := range find(t, s, query, RecallOptions{Floor: -1}).Passages {
+			if p.Score < 0 || p.Score > 1 || p.Keyword < 0 || p.Keyword > 1 || p.Dense < 0 || p.Dense > 1 {
+				t.Errorf("%q: %+v", query, p)
+			}
+		}
+	}
+}
+
+func TestWhatTheWindowShowsIsNotRepeated(t *testing.T) {
+	// SPEC D3
+	s := scopeOf(t, Options{}, talk(holiday))
+	r := find(t, s, "Where did Ann go with the dogs?", RecallOptions{Exclude: func(block string) bool { return block == "1" }})
+	if strings.Contains(r.Text, "Norway") {
+		t.Errorf("shown again: %s", r.Text)
+	}
+}
+
+func TestRemovedMessagesAreGone(t *testing.T) {
+	s := scopeOf(t, Options{Model: &bags{}}, talk(holiday))
+	s.Remove("1", "3", "no such block")
+	s.Remove("1")
+	r := find(t, s, "Where did Ann go with the dogs in Norway?", RecallOptions{Floor: -1})
+	if got := blocks(r); got != "2 4 5 6 7 8" {
+		t.Errorf("left: %s", got)
+	}
+	if got := s.near(3); got != [lags]int32{-1, 1, -1, -1} {
+		t.Errorf("neighbours close the gap: %v", got)
+	}
+	// The last message may go, and the talk goes on.
+	s.Remove("8")
+	if err := s.Add(t.Context(), []Message{{Conversation: "c", Block: "9", Role: "user", Name: "Ben", Time: monday.AddDate(0, 0, 7), Text: "The dogs of Norway again."}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Embed(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := best(find(t, s, "the dogs of Norway?", RecallOptions{})); got != "9" {
+		t.Errorf("found %s", got)
+	}
+}
+
+func TestABlockIsAddedOnce(t *testing.T) {
+	s := scopeOf(t, Options{}, talk(holiday))
+	if err := s.Add(t.Context(), talk(holiday)); err != nil {
+		t.Fatal(err)
+	}
+	if n, _ := s.Len(); n != 8 {
+		t.Errorf("%d passages", n)
+	}
+}
+
+func TestTheSameQuestionHasTheSameAnswer(t *testing.T) {
+	var first *Result
+	for range 5 {
+		s := scopeOf(t, Options{Model: &bags{}}, talk(holiday))
+		r := find(t, s, "What does Ann practise?", RecallOptions{Budget: 60})
+		r.TookMS = 0
+		if first == nil {
+			first = r
+		} else if diff := cmp.Diff(first, r); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+}
+
+func TestWordsAnswerWhileVectorsAreMissing(t *testing.T) {
+	s := NewScope(Options{Model: &bags{}})
+	if err := s.Add(t.Context(), talk(holiday)); err != nil {
+		t.Fatal(err)
+	}
+	r := find(t, s, "Where did Ann go with the dogs?", RecallOptions{})
+	if r.Mode != Keyword || best(r) != "1" {
+		t.Errorf("no vectors: %+v", r)
+	}
+	if err := s.Embed(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if r = find(t, s, "Where did Ann go with the dogs?", RecallOptions{}); r.Mode != Hybrid {
+		t.Errorf("with vectors: %s", r.Mode)
+	}
+	// Messages that came since have no vector, and are found all the same.
+	if err := s.Add(t.Context(), []Message{{Conversation: "c", Block: "9", Role: "user", Name: "Ben", Text: "The accordion is out of tune."}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := best(find(t, s, "accordion", RecallOptions{Floor: -1})); got != "9" {
+		t.Errorf("found %s", got)
+	}
+}
+
+func TestASlowModelDoesNotKeepTheAnswer(t *testing.T) {
+	model := &bags{}
+	s := scopeOf(t, Options{Model: model}, talk(holiday))
+	model.slow = time.Hour
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	r, err := s.Recall(ctx, "Where did Ann go with the dogs?", RecallOptions{})
+	if err != nil || r.Mode != Keyword || best(r) != "1" {
+		t.Errorf("%v %+v", err, r)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := s.Recall(stopped, "Where?", RecallOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestScopesServeManyAtOnce(t *testing.T) {
+	s := NewScope(Options{Model: &bags{}})
+	var wait sync.WaitGroup
+	for g := range 4 {
+		wait.Go(func() {
+			for i := range 30 {
+				block := fmt.Sprintf("%d-%d", g, i)
+				if err := s.Add(t.Context(), []Message{{Conversation: fmt.Sprint(g), Block: block, Role: "user", Text: "the dogs of Norway number " + block}}); err != nil {
+					t.Error(err)
+				}
+				if _, err := s.Recall(t.Context(), "dogs of Norway?", RecallOptions{}); err != nil {
+					t.Error(err)
+				}
+				if i%10 == 9 {
+					s.Remove(block)
+					if err := s.Embed(t.Context(), nil); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if n, _ := s.Len(); n != 120 {
+		t.Errorf("%d passages", n)
+	}
+}
+
+func TestDenseKeepsItsFloorAndTop(t *testing.T) {
+	// SPEC D2
+	var lines strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&lines, "user: mountains and rivers number %d\n", i)
+	}
+	lines.WriteString("user: quarterly accounting spreadsheet\n")
+	s := scopeOf(t, Options{Model: &bags{}}, talk(lines.String()))
+	r := find(t, s, "mountains and rivers", RecallOptions{Mode: Dense})
+	if len(r.Passages) != DefaultDenseTop {
+		t.Errorf("%d passages", len(r.Passages))
+	}
+	for _, p := range find(t, s, "mountains and rivers", RecallOptions{Mode: Dense, Top: -1}).Passages {
+		if p.Score < DefaultDenseFloor {
+			t.Errorf("below the floor: %+v", p)
+		}
+	}
+}
+
+func TestTheBestSessionsComeFirst(t *testing.T) {
+	s := scopeOf(t, Options{}, talk(holiday))
+	ranking, err := s.Rank(t.Context(), "the cello teacher?", RecallOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{{"5", "6", "7", "8"}, {"1", "2", "3", "4"}}
+	if diff := cmp.Diff(want, ranking.Sessions(10)); diff != "" {
+		t.Error(diff)
+	}
+}
