@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"time"
 
 	"modernc.org/sqlite"
 
@@ -120,7 +121,7 @@ func (w *writer) transaction(t *task) []*task {
 	if t.err = w.begin(t.ctx); t.err != nil {
 		return group
 	}
-	joined := w.last > 1
+	expected, start := w.expected(), time.Now()
 	for i := 0; ; {
 		for ; i < len(group); i++ {
 			if !w.make(group, i) {
@@ -132,9 +133,8 @@ func (w *writer) transaction(t *task) []*task {
 			break
 		}
 		next := w.take()
-		if next == nil && joined {
-			// Those of the last group are about to come back.
-			joined = false
+		for next == nil && len(group) < expected && time.Since(start) < patience {
+			// Those of the last groups are about to come back.
 			runtime.Gosched()
 			next = w.take()
 		}
@@ -143,7 +143,7 @@ func (w *writer) transaction(t *task) []*task {
 		}
 		group = append(group, next)
 	}
-	w.last = len(group)
+	w.last = [2]int{w.last[1], len(group)}
 	w.point("before commit")
 	if err := w.commit(); err != nil {
 		if len(group) == 1 {
@@ -154,6 +154,19 @@ func (w *writer) transaction(t *task) []*task {
 	}
 	w.point("after commit")
 	return group
+}
+
+// patience is how long a group waits for those who were in the last ones: less than
+// writing to the disk takes, which they would have to wait for otherwise.
+const patience = 200 * time.Microsecond
+
+// expected is how many changes the next group can hope for: callers come in turns,
+// one half while the other's changes are being committed.
+func (w *writer) expected() int {
+	if w.last[0] == 1 && w.last[1] == 1 {
+		return 1 // one caller, or callers that never meet
+	}
+	return w.last[0] + w.last[1]
 }
 
 // make makes one change of a group. It reports false where that failed in a way

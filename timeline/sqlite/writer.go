@@ -29,7 +29,7 @@ type writer struct {
 	// seen is the pager's number for what is in the caches of this process.
 	seen  uint32
 	epoch int64
-	last  int // how many changes the last transaction had
+	last  [2]int // how many changes the last two transactions had
 
 	tenants       *cache[string, int64]
 	contents      *cache[contentKey, int64]
