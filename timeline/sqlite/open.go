@@ -30,6 +30,9 @@ var migrations embed.FS
 // busyTimeout is how long one waits for another process.
 const busyTimeout = 10 * time.Second
 
+// goneTimeout is how long a lock that others make and remove may fail to open.
+const goneTimeout = time.Second
+
 // making is held by who makes or migrates a file, one at a time in this process.
 // Others wait for its SQLite lock; but a process that opens a locked file once more
 // and closes that loses the lock, so that within it this is what excludes.
@@ -255,8 +258,13 @@ func lock(ctx context.Context, path string) (unlock func(remove bool) error, err
 			}
 			err = errors.Join(err, c.close())
 		}
-		// It can be gone between the two steps, when others are done.
-		if !isBusy(err) && exists(path) >= 0 || time.Since(start) > busyTimeout {
+		// It can be gone between the two steps, when others are done, and be there
+		// anew by now: what SQLite says of that is no one error.
+		patience := busyTimeout
+		if !isBusy(err) {
+			patience = goneTimeout
+		}
+		if time.Since(start) > patience {
 			return nil, err
 		}
 		if err := pause(ctx, 5*time.Millisecond); err != nil {
