@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
 
@@ -18,9 +19,13 @@ type ContextOptions struct {
 	// Budget is the most tokens that the view may have. Default: the present size
 	// of the window. Never more than Config.Model takes is used.
 	Budget int
-	// Relevant are items from elsewhere that bear on the query, best first. What
-	// the view shows already is not repeated.
+	// Relevant are items from elsewhere that bear on the query, best first. They
+	// go before what is recalled. What the view shows already is not repeated.
 	Relevant []Item
+	// Recall says what is wanted of the history.
+	Recall RecallOptions
+	// NoRecall shows nothing of the history beyond the window, and no directives.
+	NoRecall bool
 	// RecentShare is the part of the room that recent items may claim, above 0
 	// and at most 1. Default 0.5. What either side does not use the other may.
 	RecentShare float64
@@ -43,7 +48,10 @@ type View struct {
 	Text string
 	// Tokens is the size of Text.
 	Tokens int
-	// Recent and Relevant are the items that are shown, in the order of time.
+	// Recent and Relevant are the items that are shown, in the order of time. The
+	// content of a recalled item is what is shown of it. It has its ID, unless it
+	// is another conversation's or is in view without its middle: then its Meta
+	// has its block under MetaBlock.
 	Recent, Relevant []Item
 	// Plan has a verdict with a reason for every item of the window. Undo of its
 	// id brings back what it left out.
@@ -55,6 +63,12 @@ type View struct {
 // Context gives the view for a query: what is pinned or held, the newest items, what
 // is relevant, and the query, within the budget. If anything of the conversation
 // since the last Clear is not shown, a marker at the beginning tells the model so.
+//
+// Relevant is what the caller gives, what the user wants at all times (Directives),
+// and what the history has to say about the query (Recall), all without what is in
+// view. Of an item that is in view without its middle, the middle can be recalled.
+// Recall has half of the time that ctx has, and goes by what it knows by then; if it
+// fails, the view comes without it and a warning in the plan says so.
 //
 // The query need not be added before. If the newest item is the query itself, it is
 // not repeated. A blank query leaves messages that end with the newest item. A query
@@ -71,14 +85,19 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 	case !(o.RecentShare >= 0 && o.RecentShare <= 1):
 		return View{}, c.fail(op, fmt.Errorf("%w: RecentShare %g", ErrConfig, o.RecentShare), "give a share above 0 and at most 1, or 0 for a half")
 	}
+	if err := o.Recall.check(); err != nil {
+		return View{}, c.fail(op, err, "")
+	}
 	var s *sketch
-	var state window.State
 	err := c.run(ctx, op, func(p *present) error {
-		s, state = p.sketch(query, o), p.tracker.State()
+		s = p.sketch(query, o)
 		return nil
 	})
 	if err != nil {
 		return View{}, err
+	}
+	if !o.NoRecall {
+		c.remember(ctx, s, &o)
 	}
 	// Counting takes its time, and nobody has to wait for it.
 	draft, err := s.draw()
@@ -89,7 +108,7 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 	s.explain(&plan, draft)
 	v := View{
 		Messages: draft.messages, Text: draft.text, Tokens: draft.tokens, Relevant: draft.relevant,
-		Recent: slices.DeleteFunc(draft.recent, isMarker), Plan: &plan, State: state,
+		Recent: slices.DeleteFunc(draft.recent, isMarker), Plan: &plan, State: s.state,
 	}
 	cut := c.engine.newPlan(s.policy, s.budget)
 	cut.TokensBefore, cut.TokensAfter = plan.TokensBefore, plan.TokensAfter
@@ -103,6 +122,7 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 		p.query = slices.Clone(o.QueryEmbedding)
 		p.window.SetQuery(p.query)
 		plan.Undo, err = p.book(cut)
+		s.tell(p, &plan)
 		return err
 	})
 	if err != nil {
@@ -116,6 +136,8 @@ type sketch struct {
 	items    []Item // of the window
 	held     map[int64]bool
 	policy   string
+	at       timeline.Place // where the conversation stands
+	state    window.State
 	hidden   bool // some items since the last Clear are not in the window
 	relevant []Item
 	query    string
@@ -123,6 +145,7 @@ type sketch struct {
 	budget   int
 	share    float64
 	warnings []string
+	failed   error // of recall
 	count    func(string) int
 }
 
@@ -131,7 +154,7 @@ func (p *present) sketch(query string, o ContextOptions) *sketch {
 	limit, _ := p.window.Limits()
 	s := &sketch{
 		items: p.handOut(p.window.Items(0)), held: maps.Clone(p.held), policy: p.policy, query: query, asked: -1,
-		budget: cmp.Or(o.Budget, limit), share: o.RecentShare, count: remember(p.engine.config.Count),
+		at: p.stored.Head, state: p.tracker.State(), budget: cmp.Or(o.Budget, limit), share: o.RecentShare, count: remember(p.engine.config.Count),
 	}
 	if most := p.engine.bounded(s.budget); most < s.budget {
 		s.warnings = append(s.warnings, fmt.Sprintf("a budget of %d tokens is more than the model takes: %d are used", s.budget, most))
@@ -223,8 +246,8 @@ func (s *sketch) explain(p *Plan, d *draft) {
 		p.Blocks = append(p.Blocks, b)
 	}
 	for _, it := range d.relevant {
-		text := relevantEntry(&it)
-		p.Inserted = append(p.Inserted, window.Insertion{Kind: "recall", Into: len(d.messages) - 1, Tokens: s.count(text), Text: text})
+		text := window.RelevantEntry(&it)
+		p.Inserted = append(p.Inserted, window.Insertion{Kind: "recall", Into: len(d.messages) - 1, Tokens: s.count(text), Text: text, Block: blockOf(&it)})
 		act("recall")
 	}
 	if d.opening != "" {
@@ -234,5 +257,22 @@ func (s *sketch) explain(p *Plan, d *draft) {
 	if d.query != s.query {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("the query has %d tokens: its middle is left out to fit in %d", s.count(s.query), s.budget))
 		act("trim")
+	}
+}
+
+// tell tells those who listen what was recalled, and what failed.
+func (s *sketch) tell(p *present, plan *Plan) {
+	e := Event{Kind: window.EventRecall, TokensBefore: plan.TokensAfter, TokensAfter: plan.TokensAfter}
+	for _, in := range plan.Inserted {
+		if in.Kind == "recall" {
+			e.TokensBefore -= in.Tokens
+			e.Items++
+		}
+	}
+	if s.failed != nil {
+		e.Error = s.failed.Error()
+	}
+	if e.Items > 0 || s.failed != nil {
+		p.tellEvent(e)
 	}
 }

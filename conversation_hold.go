@@ -47,7 +47,7 @@ func (c *Conversation) Unpin(ctx context.Context, id int64) error {
 		if was, err := p.isPinned(ctx, id); err != nil || !was {
 			return err
 		}
-		pins, err := p.readPins(ctx, id)
+		pins, err := p.marks(ctx, kindPin, id)
 		if err != nil {
 			return err
 		}

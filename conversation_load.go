@@ -167,7 +167,7 @@ func (p *present) restore(ctx context.Context, old *present) error {
 // pins reads all pins that hold here; unsettled are those that other programs have set, oldest
 // first.
 func (p *present) pins(ctx context.Context) (pins map[int64]bool, unsettled []int64, err error) {
-	records, err := p.readPins(ctx, 0)
+	records, err := p.marks(ctx, kindPin, 0)
 	pins = make(map[int64]bool, len(records))
 	for i := range records {
 		pins[records[i].id] = true

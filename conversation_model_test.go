@@ -40,12 +40,14 @@ func newPair(t *rapid.T, dir string) *pair {
 		Adaptive:  rapid.Bool().Draw(t, "adaptive"),
 		Count:     countFields,
 		Now:       func() time.Time { return p.now },
+		NoEmbed:   true, // vectors are there sooner or later: Engine.Wait
 	}
 	begin := func(t *rapid.T, config Config) *Conversation {
 		e, err := Open(t.Context(), config)
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { _ = e.Close() })
 		c, err := e.Conversation(t.Context(), "c")
 		if err != nil {
 			t.Fatal(err)

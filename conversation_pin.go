@@ -9,24 +9,25 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// storedPin is a pin of an item on the way to the head.
-type storedPin struct {
+// mark is a record about one item on the way to the head: a pin, or that its
+// directives are dismissed.
+type mark struct {
 	timeline.Record
 	id int64
 }
 
-// readPins reads the pins that hold where the conversation stands, in the order in
-// which they were set; those of items on other branches are left out. only, if it is
-// not 0, is the one id to look for.
-func (p *present) readPins(ctx context.Context, only int64) ([]storedPin, error) {
+// marks reads the marks of a kind that hold where the conversation stands, in the
+// order in which they were set; those of items on other branches are left out. only,
+// if it is not 0, is the one id to look for.
+func (p *present) marks(ctx context.Context, kind string, only int64) ([]mark, error) {
 	if p.stored.Revision == 0 {
 		return nil, nil
 	}
-	records, err := p.records(ctx, kindPin)
+	records, err := p.records(ctx, kind)
 	if err != nil {
 		return nil, err
 	}
-	var pins []storedPin
+	var marks []mark
 	reach := map[int64]int64{} // trunk → a depth of it that is on the way
 	for _, r := range records {
 		number, _, _ := strings.Cut(r.Key, "@")
@@ -47,15 +48,20 @@ func (p *present) readPins(ctx context.Context, only int64) ([]storedPin, error)
 		if r.At.Depth != 0 && r.At.Depth != id {
 			continue // nonsense
 		}
-		pins = append(pins, storedPin{r, id})
+		marks = append(marks, mark{r, id})
 	}
-	return pins, nil
+	return marks, nil
 }
 
-// putPin has a pin stored that took effect. It belongs to the item's place, not to
-// its id: on another branch another item has that.
+// putPin has a pin stored that took effect.
 func (p *present) putPin(ctx context.Context, id int64) error {
-	r := timeline.Record{Kind: kindPin, Key: itemKey(id), At: timeline.AtHead(), Data: settledPin}
+	return p.putMark(ctx, kindPin, id, settledPin)
+}
+
+// putMark has a mark stored. It belongs to the item's place, not to its id: on
+// another branch another item has that.
+func (p *present) putMark(ctx context.Context, kind string, id int64, data []byte) error {
+	r := timeline.Record{Kind: kind, Key: itemKey(id), At: timeline.AtHead(), Data: data}
 	if id <= p.last() {
 		var err error
 		if r.At, err = p.placeOf(ctx, id); err != nil {
@@ -63,7 +69,7 @@ func (p *present) putPin(ctx context.Context, id int64) error {
 		}
 	}
 	if p.stored.Revision > 0 {
-		old, err := p.engine.store.Records(ctx, p.engine.config.Tenant, p.id, kindPin, r.Key)
+		old, err := p.engine.store.Records(ctx, p.engine.config.Tenant, p.id, kind, r.Key)
 		if err != nil {
 			return err
 		}
@@ -96,7 +102,7 @@ func (p *present) isPinned(ctx context.Context, id int64) (bool, error) {
 	if _, shown := p.window.Get(id); shown {
 		return p.pinned[id], nil
 	}
-	pins, err := p.readPins(ctx, id)
+	pins, err := p.marks(ctx, kindPin, id)
 	return len(pins) > 0, err
 }
 

@@ -19,6 +19,8 @@ const (
 	kindPlan  = "plan"  // the id of the plan
 	kindCut   = "cut"   // the id of an item that is shown without its middle
 	kindState = "state" // stateKey
+	// the id of an item whose directives hold no more, like that of a pin
+	kindDismissed = "dismissed"
 
 	stateKey = "window"
 )
@@ -303,7 +305,12 @@ func (p *present) sized(it Item, maxTokens int) Item {
 // tell remembers what happened, for those who listen (SPEC B7): they are told when
 // it is stored.
 func (p *present) tell(kind string, before, after, items int) {
+	p.tellEvent(Event{Kind: kind, TokensBefore: before, TokensAfter: after, Items: items})
+}
+
+func (p *present) tellEvent(e Event) {
 	if p.engine.config.Events != nil {
-		p.events = append(p.events, Event{Kind: kind, Conversation: p.id, Policy: p.policy, TokensBefore: before, TokensAfter: after, Items: items})
+		e.Conversation, e.Policy = p.id, p.policy
+		p.events = append(p.events, e)
 	}
 }

@@ -1,6 +1,7 @@
 package oriel
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -72,6 +73,9 @@ func (p *present) commit(ctx context.Context) error {
 	if c.Stay {
 		c.At = timeline.Place{}
 	}
+	if p.stored.Project == "" {
+		c.Project = p.engine.config.Project
+	}
 	applied, err := p.engine.store.Apply(ctx, p.engine.config.Tenant, c)
 	if err != nil {
 		return err
@@ -79,7 +83,7 @@ func (p *present) commit(ctx context.Context) error {
 	if revision == 0 {
 		p.stored.Created = timeline.Micro(c.Now)
 	}
-	p.stored.Head, p.stored.Revision = applied.Head, applied.Revision
+	p.stored.Head, p.stored.Revision, p.stored.Project = applied.Head, applied.Revision, cmp.Or(p.stored.Project, c.Project)
 	if p.dirty {
 		p.upto = p.last()
 	}

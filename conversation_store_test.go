@@ -32,6 +32,9 @@ func over(t testing.TB, store timeline.Store, config Config) *Engine {
 		t.Fatal(err)
 	}
 	e.store = store
+	e.config.NoEmbed = true
+	e.openLibrary()
+	t.Cleanup(func() { _ = e.library.Close() })
 	return e
 }
 

@@ -58,19 +58,19 @@ func (s *sketch) leavesOut(d *draft) bool {
 	return len(d.recent) < n
 }
 
-// attempt makes the view with or without the marker. What has precedence takes its
-// room first; the newest item can count on its own size or half of the room.
-func (s *sketch) attempt(marked bool) (*draft, error) {
+// part tells what takes its room before all else from the rest: the marker, if there
+// is to be one, and what has precedence. The newest item can count on its own size or
+// half of the room. used is what kept takes.
+func (s *sketch) part(marked bool) (kept, rest []Item, used int) {
 	items := s.items
 	if s.asked >= 0 {
 		items = items[:s.asked]
 	}
-	var kept []Item
 	if marked {
 		kept = append(kept, marker())
 	}
 	room := s.budget - s.count(window.AssembleText(kept, nil, s.query))
-	rest := items
+	rest = items
 	if room > 0 && len(items) > 0 {
 		newest := len(items) - 1
 		spare := room - min(s.cost(&items[newest]), room/2)
@@ -85,10 +85,41 @@ func (s *sketch) attempt(marked bool) (*draft, error) {
 		}
 		slices.Reverse(rest)
 	}
-	used := 0
 	for i := range kept {
 		used += s.cost(&kept[i])
 	}
+	return kept, rest, used
+}
+
+// reserve finds what the view will show in any case, and how much room that leaves
+// for what is relevant: its share, and what recent items do not use.
+func (s *sketch) reserve() (shown map[int64]*Item, room int) {
+	kept, rest, used := s.part(s.hidden)
+	shown = map[int64]*Item{}
+	for i := range kept {
+		if !isMarker(kept[i]) {
+			shown[kept[i].ID] = &kept[i]
+		}
+	}
+	room = s.budget - used - s.count(window.AssembleText(nil, nil, s.query))
+	half := int(float64(room) * cmp.Or(s.share, 0.5))
+	spare := half
+	for i := len(rest) - 1; i >= 0; i-- {
+		n := s.cost(&rest[i])
+		if n <= spare || i == len(rest)-1 { // the newest is shown, if need be without its middle
+			shown[rest[i].ID] = &rest[i]
+		}
+		if n > spare {
+			return shown, room - half
+		}
+		spare -= n
+	}
+	return shown, room - half + spare
+}
+
+// attempt makes the view with or without the marker.
+func (s *sketch) attempt(marked bool) (*draft, error) {
+	kept, rest, used := s.part(marked)
 	relevant := slices.DeleteFunc(slices.Clone(s.relevant), func(it Item) bool {
 		return it.ID != 0 && slices.ContainsFunc(kept, func(k Item) bool { return k.ID == it.ID }) ||
 			s.asked >= 0 && it.ID == s.items[s.asked].ID
@@ -108,6 +139,11 @@ func (s *sketch) attempt(marked bool) (*draft, error) {
 // cost is what an item adds to the text.
 func (s *sketch) cost(it *Item) int {
 	return s.count(label(it, true)+it.Content) + s.count("\n\n")
+}
+
+// relevantCost is what an item adds to the relevant part.
+func (s *sketch) relevantCost(it *Item) int {
+	return s.count(window.RelevantEntry(it)) + s.count("\n\n")
 }
 
 // settle lets items leave until text and messages are within the budget: the whole
@@ -190,7 +226,7 @@ func (s *sketch) compose(d *draft) int {
 	if len(d.relevant) > 0 {
 		entries := []string{titleRelevant}
 		for i := range d.relevant {
-			entries = append(entries, relevantEntry(&d.relevant[i]))
+			entries = append(entries, window.RelevantEntry(&d.relevant[i]))
 		}
 		say(chat.User, entries[0]+"\n"+strings.Join(entries[1:], "\n\n"))
 	}
@@ -205,12 +241,4 @@ func label(it *Item, always bool) string {
 		return ""
 	}
 	return "[" + string(it.Source) + "] "
-}
-
-// relevantEntry is an item from elsewhere: its time says that it is not recent.
-func relevantEntry(it *Item) string {
-	if it.Time.IsZero() {
-		return it.Content
-	}
-	return it.Time.UTC().Format("[2006-01-02 15:04] ") + it.Content
 }

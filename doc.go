@@ -9,6 +9,7 @@
 //	c, err := e.Conversation(ctx, "id")
 //	id, evicted, err := c.Add(ctx, oriel.Item{Source: "user", Content: "…"})
 //	view, err := c.Context(ctx, "the question", oriel.ContextOptions{})
+//	hits, err := c.Recall(ctx, "the question", oriel.RecallOptions{})
 //
 // Fit needs none of these: it takes one request body and gives back one that fits.
 //
@@ -29,8 +30,15 @@
 //   - Several processes may use the same folder and the same conversation: each
 //     sees what the others did at its next call, and every id is given once.
 //   - A call costs what its window is large, however long the history is; so does a
-//     conversation in memory.
-//   - The same calls with the same clock give the same results.
+//     conversation in memory. Recall alone looks at all of the history: see below.
+//   - Context brings back, on its own, what the history has to say about the query and
+//     what the user wants from now on, within the budget, and nothing twice. It never
+//     fails because recall does.
+//   - Recall never crosses tenants, and other conversations only where that is asked
+//     for.
+//   - The same calls with the same clock give the same results. What was added before
+//     is found by its words at once; its vectors count from when they are there, so who
+//     wants the same scores, too, calls Engine.Wait, or sets NoEmbed.
 //   - Everything here is safe for concurrent use.
 //
 // # Caveats
@@ -38,14 +46,19 @@
 // Without Config.Dir a history ends with its engine. Of the settings only
 // policy and sizes are stored: engines that share a conversation should agree on the
 // others.
-// Times are kept in microseconds. Nothing is recalled yet: the relevant part of a
-// view is what the caller gives in ContextOptions.Relevant. An item is counted when
+// Times are kept in microseconds. An item is counted when
 // it is added; a view is counted as the text that it is, so that an item whose Tokens
 // stand for a picture weighs in the window and not in the view.
+//
+// Add indexes nothing. The first Context or Recall of a conversation reads its whole
+// history once, later ones what is new. The index is
+// kept in memory up to Config.RecallMemory, the vectors with the history. Directives are
+// found by rules for English. An engine that has recalled has goroutines: Close it.
 //
 // docs/format/timeline.md and docs/format/conversation.md tell what is stored.
 //
 // The rooms below are usable on their own: chat has the message model and the
 // legal cuts, wire reads and writes request bodies byte for byte, token counts
-// and knows the models, window decides, timeline keeps the history. docs/architecture.md draws the whole.
+// and knows the models, window decides, timeline keeps the history, recall searches
+// it. docs/architecture.md draws the whole.
 package oriel

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 	"weak"
 
+	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -32,6 +33,9 @@ type Engine struct {
 	// allowed is the most tokens that the model takes; 0 when none is named.
 	allowed int
 	store   timeline.Store
+	library *recall.Library
+	// model is our own, and nil where the caller has one or wants none.
+	model *builtinModel
 	// keep is how many conversations are kept in memory though nobody may have
 	// them any more.
 	keep int
@@ -78,6 +82,20 @@ func (e *Engine) openStore(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("delete what need not be kept: %w", err), store.Close())
 	}
 	return nil
+}
+
+// openLibrary gets recall ready; nothing is read, and no model begun, before the
+// first need.
+func (e *Engine) openLibrary() {
+	o := recall.LibraryOptions{Model: e.config.Embed, Memory: e.config.RecallMemory, Count: e.config.Count}
+	switch {
+	case e.config.NoEmbed:
+		o.Model = nil
+	case o.Model == nil && hasModel:
+		e.model = &builtinModel{}
+		o.Model = e.model
+	}
+	e.library = recall.NewLibrary(e.store, o)
 }
 
 // Conversation gives the conversation with an id; it begins when it is first asked
@@ -188,6 +206,20 @@ func (e *Engine) Delete(ctx context.Context, id string) error {
 	if _, err := e.store.Delete(ctx, e.config.Tenant, id, nil); err != nil {
 		return e.storeError(ctx, op, id, err)
 	}
+	e.library.Forget(e.config.Tenant, id)
+	return nil
+}
+
+// Wait waits until everything that recall has looked at has its vectors. Who wants
+// the same views from the same calls, to the last score, waits before each.
+func (e *Engine) Wait(ctx context.Context) error {
+	const op = "wait for vectors"
+	if err := e.enter(ctx, nil); err != nil {
+		return &Error{Op: op, Err: err}
+	}
+	if err := e.library.Wait(ctx); err != nil {
+		return e.storeError(ctx, op, "", err)
+	}
 	return nil
 }
 
@@ -197,7 +229,11 @@ func (e *Engine) Close() error {
 	e.mu.Lock()
 	e.closed = true
 	e.mu.Unlock()
-	if err := e.store.Close(); err != nil {
+	err := e.library.Close()
+	if e.model != nil {
+		e.model.close()
+	}
+	if err := errors.Join(err, e.store.Close()); err != nil {
 		return e.storeError(context.Background(), "close", "", err)
 	}
 	return nil
@@ -229,7 +265,7 @@ func (e *Engine) storeError(ctx context.Context, op, conversation string, err er
 	switch {
 	case ctx.Err() != nil:
 		out.Err = context.Cause(ctx)
-	case errors.Is(err, timeline.ErrClosed):
+	case errors.Is(err, timeline.ErrClosed), errors.Is(err, recall.ErrClosed):
 		out.Err = ErrClosed
 	case errors.Is(err, timeline.ErrNoConversation):
 		out.Hint = "Engine.Conversations lists those that there are"

@@ -11,8 +11,8 @@ import (
 	"github.com/oriel-context/oriel"
 )
 
-// A conversation stays within its window; what leaves it is told, kept, and can be
-// brought back.
+// A conversation stays within its window; what leaves it is told, kept, recalled when
+// it is needed, and can be brought back.
 func Example() {
 	ctx := context.Background()
 	noon := time.Date(2025, 7, 10, 12, 0, 0, 0, time.UTC)
@@ -83,6 +83,9 @@ func Example() {
 	//
 	// [assistant] You pack a tent and a stove.
 	//
+	// # Relevant Historical Context
+	// [2025-07-10 12:00 user] My name is Ann.
+	//
 	// # Current Query
 	// What is my name?
 	// user:
@@ -94,11 +97,67 @@ func Example() {
 	// assistant:
 	//   You pack a tent and a stove.
 	// user:
+	//   # Relevant Historical Context
+	// [2025-07-10 12:00 user] My name is Ann.
 	//   What is my name?
 	// history: My name is Ann.
 	// in view: 1 My name is Ann.
 	// in view: 3 packing.txt: tent, stove
 	// in view: 4 You pack a tent and a stove.
+}
+
+// Everything that was said can be found, in view or not. What the user wants from now
+// on is shown in every view.
+func ExampleConversation_Recall() {
+	ctx := context.Background()
+	day := time.Date(2025, 7, 10, 12, 0, 0, 0, time.UTC)
+	e, err := oriel.Open(ctx, oriel.Config{MaxItems: 2, Now: func() time.Time { return day }})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	c, err := e.Conversation(ctx, "garden")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, it := range []oriel.Item{
+		{Source: "user", Content: "Always give lengths in metres."},
+		{Source: "user", Content: "The hedge along the road is eighteen metres long."},
+		{Source: "assistant", Content: "Noted. Shall we plan the flower beds?"},
+		{Source: "user", Content: "Yes, with roses and lavender."},
+	} {
+		if _, _, err := c.Add(ctx, it); err != nil {
+			log.Fatal(err)
+		}
+	}
+	hits, err := c.Recall(ctx, "how long is the hedge?", oriel.RecallOptions{Top: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, h := range hits.Passages {
+		fmt.Println(h.Item, h.Role, h.Text)
+	}
+	view, err := c.Context(ctx, "how long is the hedge?", oriel.ContextOptions{Recall: oriel.RecallOptions{Top: 1}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(view.Text)
+	// Output:
+	// 2 user The hedge along the road is eighteen metres long.
+	// # Recent Context
+	// [Oriel: earlier parts of this conversation are left out here; its history keeps them]
+	//
+	// [assistant] Noted. Shall we plan the flower beds?
+	//
+	// [user] Yes, with roses and lavender.
+	//
+	// # Relevant Historical Context
+	// [2025-07-10 12:00 user] Always give lengths in metres.
+	//
+	// [2025-07-10 12:00 user] The hedge along the road is eighteen metres long.
+	//
+	// # Current Query
+	// how long is the hedge?
 }
 
 // With a folder, conversations are there again when the program begins anew, and

@@ -3,6 +3,7 @@ module github.com/oriel-context/oriel
 go 1.26.0
 
 require (
+	github.com/andybalholm/brotli v1.2.7
 	github.com/google/go-cmp v0.7.0
 	github.com/klauspost/compress v1.20.3
 	github.com/pressly/goose/v3 v3.28.0

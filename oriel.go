@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oriel-context/oriel/embed"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
@@ -125,8 +126,25 @@ type Config struct {
 	// Now is the clock; nothing else is asked for the time. It must be safe for
 	// concurrent use. Default: time.Now.
 	Now func() time.Time
+	// Project is what conversations belong to that have none yet, for recall that
+	// reaches across a project. Default: none.
+	Project string
+	// Embed makes the vectors of recall. Default: all-MiniLM-L6-v2 in this program,
+	// begun when it is first needed; none where the program was built with the tag
+	// oriel_nomodel. The caller closes its own.
+	Embed embed.Model
+	// NoEmbed recalls by words alone.
+	NoEmbed bool
+	// RecallMemory is the most bytes that recall keeps of all conversations
+	// together; what was not used for the longest time is read again when it is
+	// needed. Default: recall.DefaultMemory.
+	RecallMemory int64
+	// DirectiveTokens is how many tokens of standing instructions and preferences
+	// a view shows. Default: a sixteenth of the view's budget; a negative number
+	// shows none.
+	DirectiveTokens int
 	// Events, where it is set, is told of everything that leaves a window, of every
-	// resize, pin, unpin and undo. It is called while the conversation is locked:
+	// resize, pin, unpin, undo and recall. It is called while the conversation is locked:
 	// it must not call back, and must be quick.
 	Events func(Event)
 }
@@ -153,6 +171,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	}{
 		{"MaxTokens", int64(config.MaxTokens)}, {"MaxItems", int64(config.MaxItems)}, {"Reserve", int64(config.Reserve)},
 		{"Retention.OlderThan", int64(config.Retention.OlderThan)}, {"Retention.MaxBytes", config.Retention.MaxBytes},
+		{"RecallMemory", config.RecallMemory},
 	} {
 		if limit.n < 0 {
 			return nil, &Error{Op: op, Err: fmt.Errorf("%w: %s %d", ErrConfig, limit.name, limit.n), Hint: "give a number above 0, or 0 for the default"}
@@ -168,6 +187,11 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	default:
 		return nil, &Error{Op: op, Err: fmt.Errorf("%w: Sync %q", ErrConfig, config.Sync), Hint: `use "normal" or "full"`}
 	}
+	if config.Project != "" {
+		if err := checkID(config.Project); err != nil {
+			return nil, &Error{Op: op, Err: fmt.Errorf("%w: Project: %w", ErrConfig, err)}
+		}
+	}
 	e := newEngine(config)
 	if err := e.complete(); err != nil {
 		return nil, &Error{Op: op, Err: fmt.Errorf("%w: Model %q: %w", ErrConfig, config.Model, err)}
@@ -175,6 +199,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	if err := e.openStore(ctx); err != nil {
 		return nil, e.storeError(ctx, strings.TrimSpace(op+" "+config.Dir), "", err)
 	}
+	e.openLibrary()
 	return e, nil
 }
 

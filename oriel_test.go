@@ -13,10 +13,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
+
+// What engines have begun ends with them.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var noon = time.Date(2025, 7, 10, 12, 0, 0, 0, time.UTC)
 
@@ -25,7 +29,8 @@ func countFields(s string) int { return len(strings.Fields(s)) }
 
 func words(n int) string { return strings.TrimSpace(strings.Repeat("word ", n)) }
 
-// open makes a conversation at a fixed time that counts words.
+// open makes a conversation at a fixed time that counts words, and recalls by words
+// unless config has a model.
 func open(t testing.TB, config Config) *Conversation {
 	t.Helper()
 	if config.Now == nil {
@@ -34,10 +39,12 @@ func open(t testing.TB, config Config) *Conversation {
 	if config.Count == nil {
 		config.Count = countFields
 	}
+	config.NoEmbed = config.Embed == nil
 	e, err := Open(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = e.Close() })
 	c, err := e.Conversation(t.Context(), "c")
 	if err != nil {
 		t.Fatal(err)

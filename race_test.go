@@ -9,8 +9,9 @@ import (
 )
 
 // The race detector makes each generated history take ten times as long: fewer of
-// them must do.
+// them, and shorter ones, must do.
 func init() {
+	manyMessages = 10_000
 	if err := flag.Set("rapid.checks", "30"); err != nil {
 		panic(err)
 	}

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -57,6 +58,9 @@ func beamQuestions(path string) ([]Question, error) {
 	var kinds map[string][]struct {
 		Question string
 		Source   any `json:"source_chat_ids"`
+		Answer   string
+		Ideal    string `json:"ideal_answer"`
+		Summary  string `json:"ideal_summary"`
 	}
 	if err := json.Unmarshal(raw, &kinds); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrInput, path, err)
@@ -64,7 +68,11 @@ func beamQuestions(path string) ([]Question, error) {
 	var out []Question
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		for i, q := range kinds[kind] {
-			out = append(out, Question{ID: kind + strconv.Itoa(i), Kind: kind, Text: q.Question, Evidence: ids(q.Source)})
+			// Of instructions and preferences only a rubric is told.
+			out = append(out, Question{
+				ID: kind + strconv.Itoa(i), Kind: kind, Text: q.Question, Evidence: ids(q.Source),
+				Answer: cmp.Or(q.Answer, q.Ideal, q.Summary), Unanswerable: kind == "abstention",
+			})
 		}
 	}
 	return out, nil

@@ -51,8 +51,8 @@ const locomoFile = `[{"sample_id":"s1","conversation":{"speaker_a":"Ann","speake
 "session_2_date_time":"9:00 am on 20 July, 2023","session_2":[
  {"speaker":"Ben","dia_id":"D2:1","text":"I sold the yellow bicycle on Tuesday."},
  {"speaker":"Ann","dia_id":"D2:2","text":"Good riddance, it squeaked terribly."}]},
-"qa":[{"question":"What is Ann's parrot called?","evidence":["D1:1"],"category":4},
- {"question":"What did Ben sell?","evidence":["D2:1; D:2:2"],"category":1},
+"qa":[{"question":"What is Ann's parrot called?","evidence":["D1:1"],"category":4,"answer":"Captain Flint"},
+ {"question":"What did Ben sell?","evidence":["D2:1; D:2:2"],"category":1,"answer":2023},
  {"question":"What did Ann sell?","evidence":["D2:1"],"category":5},
  {"question":"Who knows?","evidence":[],"category":3},
  {"question":"Where?","evidence":["D9:9"],"category":2}]}]`
@@ -68,9 +68,9 @@ func TestLocomo(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	want := []Question{
-		{ID: "qa0", Kind: "single-hop", Text: "What is Ann's parrot called?", Evidence: []string{"D1:1"}},
-		{ID: "qa1", Kind: "multi-hop", Text: "What did Ben sell?", Evidence: []string{"D2:1", "D2:2"}},
-		{ID: "qa2", Kind: "adversarial", Text: "What did Ann sell?", Evidence: []string{"D2:1"}, Aside: true},
+		{ID: "qa0", Kind: "single-hop", Text: "What is Ann's parrot called?", Evidence: []string{"D1:1"}, Answer: "Captain Flint"},
+		{ID: "qa1", Kind: "multi-hop", Text: "What did Ben sell?", Evidence: []string{"D2:1", "D2:2"}, Answer: "2023"},
+		{ID: "qa2", Kind: "adversarial", Text: "What did Ann sell?", Evidence: []string{"D2:1"}, Aside: true, Unanswerable: true},
 		{ID: "qa3", Kind: "open-domain", Text: "Who knows?"},
 		{ID: "qa4", Kind: "temporal", Text: "Where?", Evidence: []string{}},
 	}
@@ -95,7 +95,7 @@ func TestBeam(t *testing.T) {
 	chat := `[{"batch_number":1,"turns":[[{"role":"user","id":0,"time_anchor":"March-15-2024","content":"I keep bees on the roof ->-> 1,1"},
  {"role":"assistant","id":1,"content":"` + strings.Repeat("Bees need water. ", 100) + `"}]]}]`
 	questions := `{"abstention":[{"question":"Why?"}],
- "knowledge_update":[{"question":"Where do I keep bees?","source_chat_ids":{"a":[0],"b":[[1]]}}]}`
+ "knowledge_update":[{"question":"Where do I keep bees?","source_chat_ids":{"a":[0],"b":[[1]]},"ideal_answer":"On the roof."}]}`
 	dir := write(t, t.TempDir(), map[string]string{
 		"2/chat.json": chat, "2/probing_questions.json": questions,
 		"10/chat.json": chat, "10/probing_questions.json": questions,
@@ -106,6 +106,11 @@ func TestBeam(t *testing.T) {
 	}
 	if len(set.Conversations) != 2 || set.Conversations[0].Name != "2" || set.Conversations[1].Name != "10" {
 		t.Fatalf("%+v", set.Conversations)
+	}
+	for _, q := range set.Conversations[0].Questions {
+		if q.Unanswerable != (q.Kind == "abstention") || q.Kind == "knowledge_update" && q.Answer != "On the roof." {
+			t.Errorf("%+v", q)
+		}
 	}
 	var details bytes.Buffer
 	_, err = Run(t.Context(), set, Options{Budgets: []int{200}, Policies: []string{"keyword"}, Details: &details, Floor: -1})

@@ -49,7 +49,9 @@ func (s *Set) generic(ctx context.Context, paths []string) error {
 
 // questions reads lines such as
 //
-//	{"conversation":"c1","id":"q1","kind":"fact","question":"…","evidence":["u17"]}
+//	{"conversation":"c1","id":"q1","kind":"fact","question":"…","evidence":["u17"],"answer":"…"}
+//
+// A question that the conversation does not answer has "unanswerable":true instead.
 func questions(path string, talks []Conversation) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -65,6 +67,8 @@ func questions(path string, talks []Conversation) error {
 		var q struct {
 			Conversation, ID, Kind, Question string
 			Evidence                         []string
+			Answer                           string
+			Unanswerable                     bool
 		}
 		if err := json.Unmarshal(lines.Bytes(), &q); err != nil {
 			return fmt.Errorf("%w: %s:%d: %w", ErrInput, path, n, err)
@@ -78,7 +82,9 @@ func questions(path string, talks []Conversation) error {
 		found := false
 		for i := range talks {
 			if talks[i].Name == q.Conversation || q.Conversation == "" && len(talks) == 1 {
-				talks[i].Questions = append(talks[i].Questions, Question{ID: q.ID, Kind: q.Kind, Text: q.Question, Evidence: q.Evidence})
+				talks[i].Questions = append(talks[i].Questions, Question{
+					ID: q.ID, Kind: q.Kind, Text: q.Question, Evidence: q.Evidence, Answer: q.Answer, Unanswerable: q.Unanswerable,
+				})
 				found = true
 				break
 			}

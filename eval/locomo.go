@@ -29,6 +29,7 @@ func (s *Set) locomo(ctx context.Context, paths []string) error {
 				Question string
 				Evidence []string
 				Category int
+				Answer   any // a number where it is a year
 			}
 		}
 		var samples []sample
@@ -55,6 +56,10 @@ func (s *Set) locomo(ctx context.Context, paths []string) error {
 					q.Kind = locomoKinds[qa.Category]
 				}
 				q.Aside = q.Kind == "adversarial"
+				q.Unanswerable = q.Aside
+				if qa.Answer != nil && !q.Unanswerable {
+					q.Answer = fmt.Sprint(qa.Answer)
+				}
 				for _, e := range qa.Evidence {
 					for _, m := range locomoRef.FindAllStringSubmatch(e, -1) {
 						q.Evidence = append(q.Evidence, "D"+m[1]+":"+m[2])

@@ -3,6 +3,9 @@ package eval
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/oriel-context/oriel/recall"
 )
@@ -10,46 +13,69 @@ import (
 // Policies are the names of what can be compared.
 func Policies() []string { return []string{"recent", "bm25", "keyword", "dense", "hybrid"} }
 
-// subject is a conversation that questions are asked about.
-type subject struct {
-	byBlock map[string]*recall.Message
-	scope   *recall.Scope // the recipe
-	plain   *recall.Scope // words alone, no neighbours, no priors
-	floor   float64
-	named   bool
+// checkPolicies refuses names that are none.
+func checkPolicies(policies []string) error {
+	for _, p := range policies {
+		if !slices.Contains(Policies(), p) {
+			return fmt.Errorf("%w: policy %q: use %s", ErrInput, p, strings.Join(Policies(), ", "))
+		}
+	}
+	return nil
 }
 
-func newSubject(ctx context.Context, c *Conversation, o *Options, w *work) (*subject, error) {
+// subject is a conversation that questions are asked about.
+type subject struct {
+	messages []recall.Message
+	said     int            // how many of them the scopes have
+	at       map[string]int // block → message
+	scope    *recall.Scope  // the recipe
+	plain    *recall.Scope  // words alone, no neighbours, no priors
+	floor    float64
+	named    bool
+}
+
+func newSubject(c *Conversation, o *Options) *subject {
 	bare := recall.Weights{Question: 1, Statement: 1, Knee: 64}
 	s := &subject{
-		byBlock: map[string]*recall.Message{}, floor: o.Floor,
+		messages: c.Messages, at: map[string]int{}, floor: o.Floor,
 		scope: recall.NewScope(recall.Options{Model: o.Model, Weights: o.Weights}),
 		plain: recall.NewScope(recall.Options{Weights: &bare}),
 	}
 	for i := range c.Messages {
-		m := &c.Messages[i]
-		s.byBlock[m.Block] = m
-		s.named = s.named || m.Name != ""
+		s.at[c.Messages[i].Block] = i
+		s.named = s.named || c.Messages[i].Name != ""
 	}
-	if err := errors.Join(s.scope.Add(ctx, c.Messages), s.plain.Add(ctx, c.Messages)); err != nil {
-		return nil, err
+	return s
+}
+
+// message is that of a block.
+func (s *subject) message(block string) *recall.Message { return &s.messages[s.at[block]] }
+
+// hear goes on until n messages have been said.
+func (s *subject) hear(ctx context.Context, n int, w *work) error {
+	if n <= s.said {
+		return nil
 	}
-	w.add(1)
-	n := len(c.Messages)
-	if o.Model != nil {
-		before := 0
-		err := s.scope.Embed(ctx, func(done, total int) {
-			now := done * n / total
-			w.add(now - before)
-			before = now
+	next := s.messages[s.said:n]
+	if err := errors.Join(s.scope.Add(ctx, next), s.plain.Add(ctx, next)); err != nil {
+		return err
+	}
+	done := 0
+	if s.scope.Embeds() {
+		from, _ := s.scope.Len()
+		err := s.scope.Embed(ctx, func(passages, total int) {
+			if now := len(next) * max(0, passages-from) / max(1, total-from); now > done {
+				w.add(now - done)
+				done = now
+			}
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		n -= before
 	}
-	w.add(n)
-	return s, nil
+	w.add(len(next) - done)
+	s.said = n
+	return nil
 }
 
 // answer is a ranking and how it is packed.
@@ -65,8 +91,13 @@ func (a *answer) pack(budget int) *recall.Result {
 }
 
 // ask ranks a conversation for a question.
-func (s *subject) ask(ctx context.Context, policy, question string) (*answer, error) {
+func (s *subject) ask(ctx context.Context, policy string, q *Question) (*answer, error) {
 	a := &answer{options: recall.RecallOptions{Floor: -1, Top: -1, Directives: -1}}
+	var shown func(block string) bool
+	if q.Gone > 0 {
+		shown = func(block string) bool { return s.at[block] >= q.Gone }
+	}
+	a.options.Exclude = shown
 	scope := s.scope
 	switch policy {
 	case "recent":
@@ -77,13 +108,15 @@ func (s *subject) ask(ctx context.Context, policy, question string) (*answer, er
 		// a chat with an assistant the user's messages, for the others are long.
 		scope = s.plain
 		a.options.Mode = recall.Keyword
-		if s.named {
+		switch {
+		case q.File != "": // what is looked for is a tool's
+		case s.named:
 			a.options.Neighbours = 1
-		} else {
-			a.options.Exclude = func(block string) bool { return s.byBlock[block].Role != "user" }
+		default:
+			a.options.Exclude = func(block string) bool { return s.message(block).Role != "user" }
 		}
 	case "keyword", "hybrid":
-		a.options = recall.RecallOptions{Mode: recall.Mode(policy), Floor: s.floor}
+		a.options = recall.RecallOptions{Mode: recall.Mode(policy), Floor: s.floor, Exclude: shown}
 	case "dense":
 		a.options.Mode = recall.Dense
 	}
@@ -91,6 +124,6 @@ func (s *subject) ask(ctx context.Context, policy, question string) (*answer, er
 		return nil, errors.New("policy " + policy + " needs a model")
 	}
 	var err error
-	a.ranking, err = scope.Rank(ctx, question, a.options)
+	a.ranking, err = scope.Rank(ctx, q.Text, a.options)
 	return a, err
 }

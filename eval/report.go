@@ -89,22 +89,47 @@ func (r *Report) add(q *Question, d *Detail) {
 		return
 	}
 	part, whole := share(q.Evidence, d.IncludedPart), share(q.Evidence, d.Included)
-	kinds := []string{q.Kind}
+	if q.File != "" {
+		r.reread(q, d)
+		return
+	}
+	r.count(q.Kind, d, part, whole)
 	if !q.Aside {
-		kinds = append(kinds, "all")
+		r.count("all", d, part, whole)
 	}
-	for _, kind := range kinds {
-		key := rowKey{d.Policy, d.Budget, kind}
-		row := r.rows[key]
-		if row == nil {
-			row = &Row{Policy: d.Policy, Budget: d.Budget, Kind: kind}
-			r.rows[key] = row
-		}
-		row.Questions++
-		row.Recall += part
-		row.Whole += whole
-		row.Tokens += float64(d.Tokens)
+}
+
+// reread counts a file that is read again: by its path, by what it showed before, and
+// by the lines that it shows now. The main figure counts either of the first two.
+func (r *Report) reread(q *Question, d *Detail) {
+	path, content := 0., 0.
+	if d.Path {
+		path = 1
 	}
+	if share(q.Evidence, d.IncludedPart) > 0 {
+		content = 1
+	}
+	r.count(q.Kind+": path", d, path, path)
+	r.count(q.Kind+": content", d, content, content)
+	r.count(q.Kind+": lines", d, d.Lines, d.Lines)
+	if !q.Aside {
+		either := max(path, content)
+		r.count("all", d, either, either)
+	}
+}
+
+// count adds to the row of a kind.
+func (r *Report) count(kind string, d *Detail, part, whole float64) {
+	key := rowKey{d.Policy, d.Budget, kind}
+	row := r.rows[key]
+	if row == nil {
+		row = &Row{Policy: d.Policy, Budget: d.Budget, Kind: kind}
+		r.rows[key] = row
+	}
+	row.Questions++
+	row.Recall += part
+	row.Whole += whole
+	row.Tokens += float64(d.Tokens)
 }
 
 // share is how much of what is wanted is there.
@@ -124,9 +149,9 @@ func (r *Report) sessions(policy string, q *Question, s *subject, a *answer) {
 		return
 	}
 	found, wanted := map[int]bool{}, map[int]bool{}
-	for k, blocks := range a.ranking.Sessions(len(s.byBlock)) {
+	for k, blocks := range a.ranking.Sessions(len(s.messages)) {
 		for _, b := range blocks {
-			if slices.Contains(q.Evidence, s.byBlock[b].Ref) {
+			if slices.Contains(q.Evidence, s.message(b).Ref) {
 				wanted[k] = true
 				if k < sessionTop {
 					found[k] = true

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -48,6 +49,11 @@ type Detail struct {
 	Included     []string `json:"included"`
 	IncludedPart []string `json:"included_part"`
 	Context      string   `json:"context"`
+	// Of a file that is read again: whether its path stands in the context, and the
+	// share of the lines that reading it again brings.
+	File  string  `json:"file,omitempty"`
+	Path  bool    `json:"path,omitempty"`
+	Lines float64 `json:"lines,omitempty"`
 }
 
 // partLength is how many characters of a long message count as a part of it.
@@ -56,15 +62,13 @@ const partLength = 200
 // Run asks every question under every policy and budget.
 func Run(ctx context.Context, set *Set, o Options) (*Report, error) {
 	r := newReport(set, o)
-	for _, p := range o.Policies {
-		if !slices.Contains(Policies(), p) {
-			return nil, fmt.Errorf("%w: policy %q: use %s", ErrInput, p, strings.Join(Policies(), ", "))
-		}
+	if err := checkPolicies(o.Policies); err != nil {
+		return nil, err
 	}
 	w := &work{tell: o.Progress}
 	for i := range set.Conversations {
 		c := &set.Conversations[i]
-		w.total += int64(len(c.Messages)+len(c.Questions)*len(o.Policies)) + 1
+		w.total += int64(len(c.Messages) + len(c.Questions)*len(o.Policies))
 	}
 	for i := range set.Conversations {
 		if err := runConversation(ctx, &set.Conversations[i], &o, r, w); err != nil {
@@ -77,11 +81,16 @@ func Run(ctx context.Context, set *Set, o Options) (*Report, error) {
 
 // work is how much is done.
 type work struct {
-	done, total int64
-	tell        func(done, total int64)
+	total int64
+	tell  func(done, total int64)
+
+	mu   sync.Mutex // protects done, and the order in which it is told
+	done int64
 }
 
 func (w *work) add(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.done += int64(n)
 	if w.tell != nil {
 		w.tell(w.done, w.total)
@@ -89,14 +98,14 @@ func (w *work) add(n int) {
 }
 
 func runConversation(ctx context.Context, c *Conversation, o *Options, r *Report, w *work) error {
-	subject, err := newSubject(ctx, c, o, w)
-	if err != nil {
-		return err
-	}
-	for _, q := range c.Questions {
+	subject := newSubject(c, o)
+	for _, q := range c.asked() {
+		if err := subject.hear(ctx, q.Said, w); err != nil {
+			return err
+		}
 		for _, policy := range o.Policies {
 			began := time.Now()
-			answer, err := subject.ask(ctx, policy, q.Text)
+			answer, err := subject.ask(ctx, policy, &q)
 			if err != nil {
 				return fmt.Errorf("%s: %s: %w", c.Name, q.ID, err)
 			}
@@ -107,7 +116,7 @@ func runConversation(ctx context.Context, c *Conversation, o *Options, r *Report
 				began := time.Now()
 				found := answer.pack(budget)
 				r.took(policy, ranked+time.Since(began))
-				d := subject.detail(found)
+				d := subject.detail(&q, found)
 				d.Conversation, d.Question, d.ID, d.Kind = c.Name, q.Text, q.ID, q.Kind
 				d.Policy, d.Budget, d.Evidence = policy, budget, append([]string{}, q.Evidence...)
 				r.add(&q, d)
@@ -122,7 +131,19 @@ func runConversation(ctx context.Context, c *Conversation, o *Options, r *Report
 	return nil
 }
 
-func writeDetail(w io.Writer, d *Detail) error {
+// asked are the questions in the order in which they are asked.
+func (c *Conversation) asked() []Question {
+	out := slices.Clone(c.Questions)
+	for i := range out {
+		if out[i].Said == 0 {
+			out[i].Said = len(c.Messages)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Question) int { return a.Said - b.Said })
+	return out
+}
+
+func writeDetail(w io.Writer, d any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(d)
@@ -130,7 +151,7 @@ func writeDetail(w io.Writer, d *Detail) error {
 
 // detail tells by the very text what stands in it. A message is looked for only if
 // passages of it were chosen: "Thanks!" stands in many places.
-func (s *subject) detail(found *recall.Result) *Detail {
+func (s *subject) detail(q *Question, found *recall.Result) *Detail {
 	d := &Detail{Tokens: found.Tokens, Context: found.Text, Included: []string{}, IncludedPart: []string{}}
 	parts := map[string]int{}
 	long := map[string]bool{}
@@ -140,12 +161,12 @@ func (s *subject) detail(found *recall.Result) *Detail {
 			order = append(order, p.Block)
 		}
 		parts[p.Block]++
-		if utf8.RuneCountInString(p.Text) >= partLength && strings.Contains(found.Text, p.Text) {
+		if (utf8.RuneCountInString(p.Text) >= partLength || q.File != "" && p.Parts == 1) && strings.Contains(found.Text, p.Text) {
 			long[p.Block] = true
 		}
 	}
 	for _, block := range order {
-		m := s.byBlock[block]
+		m := s.message(block)
 		whole := m.Text != "" && strings.Contains(found.Text, m.Text)
 		if whole {
 			d.Included = append(d.Included, m.Ref)
@@ -154,5 +175,20 @@ func (s *subject) detail(found *recall.Result) *Detail {
 			d.IncludedPart = append(d.IncludedPart, m.Ref)
 		}
 	}
+	if q.File != "" {
+		d.reread(q)
+	}
 	return d
+}
+
+// reread tells what a context has of a file.
+func (d *Detail) reread(q *Question) {
+	d.File, d.Path = q.File, q.names(d.Context)
+	there := 0
+	for _, line := range q.Lines {
+		if strings.Contains(d.Context, line) {
+			there++
+		}
+	}
+	d.Lines = float64(there) / float64(max(1, len(q.Lines)))
 }

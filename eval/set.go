@@ -19,7 +19,7 @@ import (
 var ErrInput = errors.New("not a set of questions")
 
 // Formats are the forms of sets that Load reads.
-func Formats() []string { return []string{"locomo", "beam", "generic"} }
+func Formats() []string { return []string{"locomo", "beam", "generic", "claude-code"} }
 
 // Set is conversations with questions about them.
 type Set struct {
@@ -44,10 +44,25 @@ type Question struct {
 	Evidence []string
 	// Aside says that the question is listed but is no part of the main figure.
 	Aside bool
+	// Answer is the gold answer; empty where the set tells none. Unanswerable says
+	// that the right answer is that there is none.
+	Answer       string
+	Unanswerable bool
+	// Said is how many messages had been said when it was asked; 0 means all.
+	Said int
+	// Gone, where it is not 0, is how many of them the window no longer shows: the
+	// others are not recalled (SPEC D3).
+	Gone int
+	// File is a file that is read again, Folder that of the session. Evidence are
+	// then the messages that show it, and any of them will do. Lines are what
+	// reading it again brings.
+	File, Folder string
+	Lines        []string
 }
 
-// Load reads a set: files of LoCoMo's form, folders of BEAM chats, or folders or
-// files of the generic form with a questions.jsonl beside them.
+// Load reads a set: files of LoCoMo's form, folders of BEAM chats, folders or files
+// of the generic form with a questions.jsonl beside them, or folders or files of
+// Claude Code's sessions.
 func Load(ctx context.Context, format string, paths []string) (*Set, error) {
 	set := &Set{Format: format}
 	var err error
@@ -58,8 +73,10 @@ func Load(ctx context.Context, format string, paths []string) (*Set, error) {
 		err = set.beam(ctx, paths)
 	case "generic":
 		err = set.generic(ctx, paths)
+	case "claude-code":
+		err = set.claudeCode(ctx, paths)
 	default:
-		return nil, fmt.Errorf("%w: --format %q: use locomo, beam or generic", ErrInput, format)
+		return nil, fmt.Errorf("%w: --format %q: use locomo, beam, generic or claude-code", ErrInput, format)
 	}
 	if err != nil {
 		return nil, err
@@ -88,15 +105,9 @@ func (c *Conversation) known() {
 func told(ctx context.Context, path string, format importer.Format) ([]Conversation, error) {
 	store := memory.New()
 	defer store.Close()
-	report, err := importer.Import(ctx, store, []string{path}, importer.Options{Format: format})
+	report, err := imported(ctx, store, path, format)
 	if err != nil {
-		if errors.Is(err, importer.ErrInput) {
-			return nil, fmt.Errorf("%w: %w", ErrInput, err)
-		}
 		return nil, err
-	}
-	if report.Broken > 0 {
-		return nil, fmt.Errorf("%w: %s", ErrInput, report.Problems[0])
 	}
 	out := make([]Conversation, len(report.Conversations))
 	for i, found := range report.Conversations {
@@ -118,6 +129,20 @@ func told(ctx context.Context, path string, format importer.Format) ([]Conversat
 		}
 	}
 	return out, nil
+}
+
+// imported brings a file into a store.
+func imported(ctx context.Context, store timeline.Store, path string, format importer.Format) (*importer.Report, error) {
+	report, err := importer.Import(ctx, store, []string{path}, importer.Options{Format: format})
+	switch {
+	case errors.Is(err, importer.ErrInput):
+		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+	case err != nil:
+		return nil, err
+	case report.Broken > 0:
+		return nil, fmt.Errorf("%w: %s", ErrInput, report.Problems[0])
+	}
+	return report, nil
 }
 
 // folders are the given folder, if it has a file of this name, else those below it.

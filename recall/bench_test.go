@@ -48,6 +48,7 @@ func BenchmarkRecall(b *testing.B) {
 		}
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
+			b.ReportMetric(float64(s.Bytes())/float64(n), "B/passage")
 			for b.Loop() {
 				if _, err := s.Recall(b.Context(), "what about w5x w40x w300x w2000x in March?", RecallOptions{Floor: -1}); err != nil {
 					b.Fatal(err)

@@ -1,28 +1,41 @@
 package recall
 
-import (
-	"cmp"
-	"slices"
-)
-
 // spread makes a ranking one of messages rather than of passages, for questions
-// about the whole of a conversation: what a message says a second time costs more
-// than the first of another.
-func (s *Scope) spread(w *Weights, total []float32) {
-	var order []int32
+// about the whole of a conversation and for work, which needs something of several
+// files: what a message says a second time costs more than the first of another. The
+// price does not rise beyond the fourth.
+func (s *Scope) spread(price float32, total []float32) {
 	for m := range s.messages {
 		first, n := s.messages[m].first, s.messages[m].count
 		if n < 2 {
 			continue
 		}
-		order = order[:0]
+		const dear = 3
+		best, found := [dear]int32{}, 0 // the best first, of equals the one said first
 		for i := first; i < first+n; i++ {
-			order = append(order, i)
+			at := found
+			for at > 0 && total[i] > total[best[at-1]] {
+				at--
+			}
+			if at == dear {
+				continue
+			}
+			found = min(found+1, dear)
+			copy(best[at+1:found], best[at:])
+			best[at] = i
 		}
-		slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(total[b], total[a]) })
-		for k, i := range order {
+		kept := [dear]float32{}
+		for k, i := range best[:found] {
+			kept[k] = total[i] - price*float32(k)
+		}
+		for i := first; i < first+n; i++ {
 			if total[i] > lowest {
-				total[i] -= w.Repeat * float32(min(k, 3))
+				total[i] -= price * dear
+			}
+		}
+		for k, i := range best[:found] {
+			if total[i] > lowest {
+				total[i] = kept[k]
 			}
 		}
 	}

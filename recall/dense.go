@@ -5,8 +5,6 @@ import (
 	"errors"
 	"strings"
 	"time"
-
-	"github.com/oriel-context/oriel/recall/vector"
 )
 
 // embedText is what is embedded of a passage: white space is folded (SPEC D2), and
@@ -47,40 +45,4 @@ func fill(v []float32) []float32 {
 		v = append(v, make([]float32, lane-rest)...)
 	}
 	return v
-}
-
-// keepVector adds a vector to the index, which begins with the first one.
-func (s *Scope) keepVector(v []float32) (id int32, err error) {
-	v = fill(v)
-	if s.vectors == nil {
-		if s.vectors, err = vector.New(len(v)); err != nil {
-			return none, err
-		}
-	}
-	n, err := s.vectors.Add(v)
-	switch {
-	case errors.Is(err, vector.ErrNoDirection): // a text that the model makes nothing of
-		return none, nil
-	case err != nil:
-		return none, err
-	}
-	return int32(n), nil
-}
-
-// dense scores the passages by meaning: in deviations from the mean cosine of the
-// scope. Passages without a vector have the mean. cos keeps the cosines, and raw is
-// room for as many numbers as there are vectors.
-func (s *Scope) dense(query []float32, raw, cos, z []float32) error {
-	mean, std, err := s.vectors.Scores(query, raw)
-	if err != nil {
-		return err
-	}
-	scale := 1 / max(std, 1e-6)
-	for i, id := range s.vectorOf {
-		if id >= 0 {
-			cos[i] = raw[id]
-			z[i] = (raw[id] - mean) * scale
-		}
-	}
-	return nil
 }

@@ -15,20 +15,29 @@ type Directive struct {
 	Time  time.Time
 }
 
+// saidIn is what was said in a passage.
+type saidIn struct {
+	passage int32
+	Said
+}
+
 // Directives lists what was said, oldest first: where two contradict each other, the
-// newer one stands behind the older with its time.
+// newer one stands behind the older with its time. Where several people have names
+// they speak to each other, and nothing is a directive.
 func (s *Scope) Directives() []Directive {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	if !s.people.instruct() {
+		return nil
+	}
 	var out []Directive
-	for i, flags := range s.flags {
-		if flags&(flagInstruction|flagPreference) == 0 || flags&flagRemoved != 0 {
+	for i := range s.said {
+		d := &s.said[i]
+		if flags := s.flags[d.passage]; flags&d.Kind.flag() == 0 || flags&flagRemoved != 0 {
 			continue
 		}
-		from := &s.origins[s.messageOf[i]]
-		for _, said := range Detect(s.texts[i]) {
-			out = append(out, Directive{said, from.block, from.ref, from.time})
-		}
+		from := &s.origins[s.messageOf[d.passage]]
+		out = append(out, Directive{d.Said, from.block, from.ref, from.time})
 	}
 	return out
 }

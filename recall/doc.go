@@ -3,7 +3,7 @@ Package recall finds in the history of a conversation what a query needs, by wor
 by meaning, and packs it under a budget of tokens.
 
 A [Scope] is an index over messages. [Reader] makes messages of a history's entries,
-and Scope.Load those of a whole conversation. Scope.Add indexes words at once;
+and a [Library] keeps the scopes of a store's conversations. Scope.Add indexes words at once;
 Scope.Embed makes the vectors, in the background: until they are there, recall goes by
 words. Scope.Recall is the whole search; Scope.Rank and Ranking.Pack are its halves.
 
@@ -11,7 +11,8 @@ The stages have a file each: passages (passage.go, read.go), the kind of query
 (question.go), words (lexical.go), meaning (dense.go), what stands beside a passage
 (neighbours.go), who said it and when (prior.go, date.go), standing instructions
 (directive.go), questions about the whole (cover.go), the sum (score.go) and the
-packing (pack.go). docs/retrieval.md tells what each brings.
+packing (pack.go). docs/retrieval.md tells what each brings. Texts lie compressed in
+memory (texts.go).
 
 # What it guarantees
 
@@ -28,7 +29,8 @@ packing (pack.go). docs/retrieval.md tells what each brings.
 
 The score is made for English: other languages are found by their words and vectors,
 without the kind of query, dates and directives. A scope holds its texts in memory, and
-what is removed leaves its number behind: make a new scope where much was removed.
-Without vectors the floor tells related from unrelated much less well.
+what is removed leaves its number and its vector's place behind: make a new scope
+where much was removed. Without vectors the floor tells related from unrelated much
+less well.
 */
 package recall

@@ -45,8 +45,7 @@ func (s *Scope) has(query string, drop func(keyword.Term) bool) (known, unknown 
 		if words[i].Extra || drop(t) || slices.Contains(terms[:i], t) {
 			continue
 		}
-		alone := s.words.Query(query, func(other keyword.Term) bool { return other != t })
-		if _, idf := s.words.Scores(&alone, nil); idf > 0 {
+		if s.words.Frequency(t) > 0 {
 			known++
 		} else if !slices.Contains(months, t) {
 			unknown++

@@ -4,69 +4,113 @@ package recall
 // Weights.Lexical.
 const lags = 4
 
-// near gives the messages 2 and 1 before and 1 and 2 after a message in its
-// session; none where there is no such message.
-func (s *Scope) near(m int32) (out [lags]int32) {
-	prev, next := s.messages[m].prev, s.messages[m].next
-	out = [lags]int32{none, prev, next, none}
-	if prev >= 0 {
-		out[0] = s.messages[prev].prev
-	}
-	if next >= 0 {
-		out[3] = s.messages[next].next
-	}
-	return out
-}
-
 // lowest is the score of what is not there.
 const lowest = -1e30
 
 // heights are the best scores of a message's passages, by word and by meaning.
 type heights struct{ words, meaning float32 }
 
-// heights finds them for all messages. One without passages has none.
-func (s *Scope) heights(words, meaning []float32) []heights {
-	out := make([]heights, len(s.messages))
-	for m := range s.messages {
-		first, n := s.messages[m].first, s.messages[m].count
-		if n == 0 {
-			continue
-		}
-		best := heights{words[first], meaning[first]}
-		for i := first + 1; i < first+n; i++ {
-			best.words = max(best.words, words[i])
-			best.meaning = max(best.meaning, meaning[i])
-		}
-		out[m] = best
-	}
-	return out
+// factors are what a query's scores are made of, the same for all passages.
+type factors struct {
+	word            float32 // makes BM25 a share
+	mean, deviation float32 // make a cosine deviations from the mean
+	weight          float32 // of words
+	lexical, dense  [lags]float32
+	edge            float32
 }
 
-// smooth adds to each passage a share of what its neighbours score: an answer often
-// stands beside the words of its question. Long passages stand by themselves.
-func (s *Scope) smooth(w *Weights, words, meaning []float32) {
-	top := s.heights(words, meaning)
-	lexical, dense, edge := w.Lexical, w.Dense, w.Edge
+// meaning is a passage's score by meaning: in deviations from the mean cosine of the
+// scope. Passages without a vector have the mean.
+func (f *factors) meaning(cos []float32, id int32) float32 {
+	if uint(id) < uint(len(cos)) {
+		return (cos[id] - f.mean) * f.deviation
+	}
+	return 0
+}
+
+// measure finds the heights of all messages, and the best cosine. A message without
+// passages has none.
+func (s *Scope) measure(sc *scores, f *factors) (best float32) {
+	sc.heights = room(sc.heights, len(s.messages))
+	words, cos, vectorOf, out := sc.words, sc.cos, s.vectorOf[:len(sc.words)], sc.heights
 	for m := range s.messages {
 		first, n := s.messages[m].first, s.messages[m].count
 		if n == 0 {
+			out[m] = heights{}
 			continue
 		}
-		var fromWords, fromMeaning, present float32
-		around := s.near(int32(m))
-		for k := range lags {
-			if j := around[k]; j >= 0 {
-				present += lexical[k]
-				fromWords += lexical[k] * top[j].words
-				fromMeaning += dense[k] * top[j].meaning
-			}
+		// The share and the deviation rise with what they are made of.
+		top := heights{words[first] * f.word, f.meaning(cos, vectorOf[first])}
+		for i := first + 1; i < first+n; i++ {
+			top.words = max(top.words, words[i]*f.word)
+			top.meaning = max(top.meaning, f.meaning(cos, vectorOf[i]))
 		}
-		for i := first; i < first+n; i++ {
-			h := s.short[i]
-			meaning[i] += h * fromMeaning
-			if sum := words[i] + h*fromWords; sum != 0 { // most have no word of the query, nor anything near
-				words[i] = sum * (1 + edge*h) / (1 + h*present)
+		out[m] = top
+	}
+	for _, c := range cos {
+		if c > best {
+			best = c
+		}
+	}
+	return best
+}
+
+// taken is what a message takes from its neighbours, for a short passage.
+type taken struct{ words, meaning, present float32 }
+
+// take adds up what the neighbours of a message have, in the order of Weights.Lexical.
+func (s *Scope) take(msg *message, top []heights, f *factors) (t taken) {
+	if j := msg.prev; j >= 0 {
+		if k := s.messages[j].prev; k >= 0 {
+			t = taken{f.lexical[0] * top[k].words, f.dense[0] * top[k].meaning, f.lexical[0]}
+		}
+		t.words += f.lexical[1] * top[j].words
+		t.meaning += f.dense[1] * top[j].meaning
+		t.present += f.lexical[1]
+	}
+	if j := msg.next; j >= 0 {
+		t.words += f.lexical[2] * top[j].words
+		t.meaning += f.dense[2] * top[j].meaning
+		t.present += f.lexical[2]
+		if k := s.messages[j].next; k >= 0 {
+			t.words += f.lexical[3] * top[k].words
+			t.meaning += f.dense[3] * top[k].meaning
+			t.present += f.lexical[3]
+		}
+	}
+	return t
+}
+
+// sum makes the total of every passage, and finds the bounds. A passage takes a share
+// of what its neighbours score: an answer often stands beside the words of its
+// question. Long passages stand by themselves.
+func (s *Scope) sum(sc *scores, f *factors) {
+	n := len(sc.words)
+	words, cos, total := sc.words, sc.cos, sc.total[:n]
+	flags, vectorOf, cost, top := s.flags[:n], s.vectorOf[:n], s.cost[:n], sc.heights
+	low, high := float32(-lowest), float32(lowest)
+	for m := range s.messages {
+		msg := &s.messages[m]
+		near := s.take(msg, top, f)
+		for i := msg.first; i < msg.first+msg.count; i++ {
+			if flags[i]&flagRemoved != 0 {
+				total[i] = lowest
+				continue
+			}
+			size := s.size(cost[i])
+			meaning := f.meaning(cos, vectorOf[i]) + size.short*near.meaning
+			// No branch for those without any word: it would be guessed wrong
+			// more often than a division takes long.
+			word := (words[i]*f.word + size.short*near.words) * (1 + f.edge*size.short) / (1 + size.short*near.present)
+			t := f.weight*word + meaning - size.price + sc.prior.of(msg, flags[i])
+			total[i] = t
+			if t < low {
+				low = t
+			}
+			if t > high {
+				high = t
 			}
 		}
 	}
+	sc.low, sc.top = low, high
 }

@@ -76,14 +76,19 @@ func (p *packing) full() bool { return p.budget-p.used < slack }
 
 // finish puts the passages in the order of time. Costs are counted passage by
 // passage; should the whole ever be more than their sum, the last chosen go.
-func (p *packing) finish() (text string, tokens int, order []int32) {
+func (p *packing) finish() (text string, tokens int, order []int32, texts []string) {
 	for {
 		order = slices.Clone(p.chosen)
 		p.s.chronological(order)
-		text = p.s.write(order)
+		texts = texts[:0]
+		reader := p.s.texts.reader()
+		for _, i := range order {
+			texts = append(texts, reader.at(i))
+		}
+		text = p.s.write(order, texts)
 		tokens = p.s.count(text)
 		if tokens <= p.budget || len(p.chosen) == 0 {
-			return text, tokens, order
+			return text, tokens, order, texts
 		}
 		p.chosen = p.chosen[:len(p.chosen)-1]
 	}
@@ -103,7 +108,7 @@ func (s *Scope) chronological(order []int32) {
 
 // write makes the text that a model is shown. Passages that touch are put together
 // again as they stood.
-func (s *Scope) write(order []int32) string {
+func (s *Scope) write(order []int32, texts []string) string {
 	var b strings.Builder
 	for k, i := range order {
 		m := s.messageOf[i]
@@ -121,7 +126,7 @@ func (s *Scope) write(order []int32) string {
 		case before != i-1 || s.flags[i]&flagTool != 0:
 			b.WriteString(gap)
 		}
-		text := s.texts[i]
+		text := texts[k]
 		if k+1 < len(order) && order[k+1] == i+1 && s.messageOf[i+1] == m && s.flags[i+1]&flagTool == 0 {
 			b.WriteString(text)
 		} else {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/oriel-context/oriel/timeline"
 )
 
 // Message is something that was said, with what recall needs to know of it.
@@ -16,6 +18,8 @@ type Message struct {
 	// Ref is the message's own id where it came from.
 	Ref  string
 	Time time.Time
+	// Content is the hash of what it was read from; vectors are kept under it.
+	Content timeline.Hash
 	// Session groups messages that belong together. Where it is empty, a pause of
 	// SessionGap begins a new one.
 	Session string

@@ -14,6 +14,7 @@ const (
 	flagPreference
 	flagRemoved
 	flagTool
+	flagShort // too short to be found
 )
 
 // people are the named speakers of a scope.
@@ -67,11 +68,12 @@ type prior struct {
 	speaker []float32 // by number of the speaker
 	session []float32 // by number of the session; nil without dates in the query
 	user    float32
+	tool    float32
 	instruction,
 	preference float32
 }
 
-func (s *Scope) prior(w *Weights, query string, d dates) prior {
+func (s *Scope) prior(w *Weights, query string, a aim, d dates) prior {
 	p := prior{speaker: s.people.favour(query)}
 	if s.people.instruct() {
 		p.instruction, p.preference = w.Instruction, w.Preference
@@ -79,7 +81,10 @@ func (s *Scope) prior(w *Weights, query string, d dates) prior {
 	for i := range p.speaker {
 		p.speaker[i] *= w.Speaker
 	}
-	p.user = w.User[aimOf(query)]
+	p.user = w.User[a]
+	if a == work {
+		p.tool = w.Tool
+	}
 	if !d.none() {
 		p.session = make([]float32, len(s.sessions))
 		for i := range s.sessions {
@@ -95,6 +100,9 @@ func (p *prior) of(m *message, flags uint8) (sum float32) {
 		sum = p.speaker[m.speaker]
 	} else if flags&flagUser != 0 {
 		sum = p.user
+	}
+	if flags&flagTool != 0 {
+		sum += p.tool
 	}
 	if p.session != nil {
 		sum += p.session[m.session]

@@ -45,6 +45,7 @@ const (
 	said        // what the assistant said
 	course      // an order of events, a development: something of every time
 	summary     // the whole of a matter, whoever said it
+	work        // what an agent needs for its next step: no question
 )
 
 func aimOf(query string) aim {

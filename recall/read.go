@@ -3,6 +3,7 @@ package recall
 import (
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -36,8 +37,9 @@ func (r *Reader) Read(e *timeline.Entry) (Message, bool) {
 }
 
 // Chat gives the words of a message: of calls the tool, its main argument and what
-// else it was given; of results also their first and last lines and those that tell
-// of errors. Pictures, recordings and encoded data have no words.
+// else it was given; of results also their first and last lines, those that tell of
+// errors and those that name a part of a file. Pictures, recordings and encoded data
+// have no words.
 func (r *Reader) Chat(c *chat.Message) Message {
 	m := Message{Conversation: r.Conversation, Role: string(c.Role), Name: c.Name}
 	var said []string
@@ -118,6 +120,7 @@ func (r *Reader) resultWords(p *chat.Part) string {
 		return ""
 	}
 	what := r.calls[p.ID]
+	delete(r.calls, p.ID) // it is answered, and ids may come again
 	if what == "" {
 		what = p.Name
 	}
@@ -136,11 +139,12 @@ const (
 	firstLines  = 12
 	lastLines   = 6
 	errorLines  = 8
+	titleLines  = 30
 	longLine    = 240 // bytes of a line that are kept
 )
 
 // excerpt keeps the first and last lines of a text, and those between that tell of
-// errors. Encoded data is left out.
+// errors or have the names of what follows. Encoded data is left out.
 func excerpt(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -151,11 +155,15 @@ func excerpt(text string) string {
 	kept := lines
 	if len(text) > wholeResult && len(lines) > firstLines+lastLines {
 		kept = slices.Clone(lines[:firstLines])
-		errors := 0
+		errors, titles := 0, 0
 		for _, line := range lines[firstLines : len(lines)-lastLines] {
-			if errors < errorLines && tellsError(line) {
+			switch {
+			case errors < errorLines && tellsError(line):
 				kept = append(kept, line)
 				errors++
+			case titles < titleLines && title.MatchString(line):
+				kept = append(kept, line)
+				titles++
 			}
 		}
 		kept = append(kept, lines[len(lines)-lastLines:]...)
@@ -171,6 +179,10 @@ func excerpt(text string) string {
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
+
+// title is a line at the margin that names a part of a file: what it is asked for by.
+// Agents show files with numbered lines.
+var title = regexp.MustCompile(`^(?:\s*\d+[→\t])?(?:func|type|class|def|fn|pub|impl|interface|struct|enum|export|const|var|let|function|async|public|private|protected|static|module|package|trait|#+) \S`)
 
 func tellsError(line string) bool {
 	low := strings.ToLower(line)

@@ -46,6 +46,46 @@ func TestToolsAreToldByNameArgumentAndLines(t *testing.T) {
 	}
 }
 
+// What names a part of a long file is kept: it is asked for by it.
+func TestNamesOfPartsOfAFileAreKept(t *testing.T) {
+	var r Reader
+	var file strings.Builder
+	for i := range 300 {
+		switch i {
+		case 100:
+			fmt.Fprintf(&file, "%6d→func CountBees(frames []Frame) int {\n", i)
+		case 200:
+			fmt.Fprintf(&file, "%6d→\tconst inner = 1\n", i)
+		default:
+			fmt.Fprintf(&file, "%6d→\tx = append(x, %d)\n", i, i)
+		}
+	}
+	m := r.Chat(&chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Result, Text: chat.Quote(file.String())}}})
+	if got := strings.Join(m.Tools, ""); !strings.Contains(got, "func CountBees(") || strings.Contains(got, "inner") {
+		t.Errorf("%q", got)
+	}
+}
+
+// An agent's own words ask for what it works on; a question asks the user's words first.
+func TestWorkFindsWhatToolsShowed(t *testing.T) { // SPEC D2
+	s := scopeOf(t, Options{}, []Message{
+		{Block: "1", Role: "user", Text: "The hive counter is wrong at night, please repair it."},
+		{Block: "2", Role: "assistant", Tools: []string{"Read /bees/hive/counter.py"}},
+		{Block: "3", Role: "tool", Tools: []string{"Read /bees/hive/counter.py\ndef count_bees(frames): return sum(f.bees for f in frames if f.lit)"}},
+		{Block: "4", Role: "user", Text: "And greet my sister in the message of the commit, if you please."},
+	})
+	top := func(query string) string {
+		r := find(t, s, query, RecallOptions{Top: 1, Floor: -1, Directives: -1})
+		return r.Passages[0].Role
+	}
+	if got := top("Now let me see count_bees in the hive counter."); got == "user" {
+		t.Error("work finds the user's words")
+	}
+	if got := top("What did I say about count_bees in the hive counter?"); got != "user" {
+		t.Errorf("a question finds those of the %s", got)
+	}
+}
+
 func TestToolsAreFound(t *testing.T) {
 	s := scopeOf(t, Options{}, []Message{
 		{Block: "1", Role: "user", Text: "Please look at the configuration."},

@@ -2,10 +2,9 @@ package recall
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -47,6 +46,11 @@ type RecallOptions struct {
 	// Exclude, where it is set, tells what is not to be shown, by its block: what
 	// the window shows already (SPEC D3).
 	Exclude func(block string) bool
+	// Boost, where it is set, is asked what to add to the score of each of the best
+	// passages, of which there are a fourth of the budget, at least 256. A word of
+	// the query is worth Weights.Question by the number of its words. Infinitely
+	// little leaves the passage out; Dense knows nothing else.
+	Boost func(text string) float32
 	// Directives is how many tokens of standing instructions go before all else. 0
 	// means Weights.Pins of the budget, a sixteenth; a negative number none.
 	Directives int
@@ -89,6 +93,9 @@ type Passage struct {
 	// Part numbers the passages of a message from 0; Parts is how many there are.
 	Part  int `json:"-"`
 	Parts int `json:"-"`
+	// Tool: it is what a tool was told or gave, and does not go on where the
+	// passage before it ends.
+	Tool bool `json:"-"`
 }
 
 // Recall finds what a query needs, under a budget.
@@ -99,6 +106,7 @@ func (s *Scope) Recall(ctx context.Context, query string, o RecallOptions) (*Res
 		return nil, err
 	}
 	r := ranked.Pack(o)
+	s.free.Put(ranked.scores)
 	r.TookMS = float64(time.Since(began).Microseconds()) / 1000
 	return r, nil
 }
@@ -131,17 +139,23 @@ func (s *Scope) Rank(ctx context.Context, query string, o RecallOptions) (*Ranki
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	r := &Ranking{s: s, query: query, mode: mode, n: len(s.texts)}
-	var err error
-	if r.scores, err = s.score(query, vector, &o); err != nil {
+	r := &Ranking{s: s, query: query, mode: mode, n: s.texts.len()}
+	r.scores, _ = s.free.Get().(*scores)
+	if r.scores == nil {
+		r.scores = new(scores)
+	}
+	if err := s.score(r.scores, query, vector, &o); err != nil {
 		return nil, err
 	}
 	if mode == Dense {
 		for i := range r.scores.total {
 			if s.flags[i]&flagRemoved == 0 {
-				r.scores.total[i] = r.scores.dense[i]
+				r.scores.total[i] = s.cosine(r.scores, int32(i))
 			}
 		}
+	}
+	if o.Boost != nil {
+		r.boost(&o)
 	}
 	return r, nil
 }
@@ -149,7 +163,7 @@ func (s *Scope) Rank(ctx context.Context, query string, o RecallOptions) (*Ranki
 // value is a passage's score on the scale of the floor.
 func (r *Ranking) value(i int32) float32 {
 	if r.mode == Dense {
-		return r.scores.dense[i]
+		return r.s.cosine(r.scores, i)
 	}
 	return r.scores.share(i)
 }
@@ -165,9 +179,9 @@ func (r *Ranking) Pack(o RecallOptions) *Result {
 	}
 	p := s.packing(budget)
 	allowed := func(i int32) bool {
-		return s.flags[i]&flagRemoved == 0 && (o.Exclude == nil || !o.Exclude(s.origins[s.messageOf[i]].block))
+		return int(i) < r.n && s.flags[i]&flagRemoved == 0 && (o.Exclude == nil || !o.Exclude(s.origins[s.messageOf[i]].block))
 	}
-	candidates := r.best(max(256, budget/4))
+	candidates := r.best(candidates(budget))
 	if r.mode != Dense && s.people.instruct() && o.Directives >= 0 && len(candidates) > 0 && r.value(candidates[0]) >= floor {
 		r.directives(p, cmp.Or(o.Directives, int(s.weights.Pins*float32(budget))), allowed)
 	}
@@ -180,17 +194,17 @@ func (r *Ranking) Pack(o RecallOptions) *Result {
 			r.around(p, i, o.Neighbours, allowed)
 		}
 	}
-	text, tokens, order := p.finish()
+	text, tokens, order, texts := p.finish()
 	out := &Result{Query: r.query, Mode: r.mode, Tokens: tokens, Text: text, Passages: make([]Passage, len(order))}
 	for k, i := range order {
-		out.Passages[k] = r.passage(i)
+		out.Passages[k] = r.passage(i, texts[k])
 	}
 	return out
 }
 
 // directives packs the standing instructions, the newest first.
 func (r *Ranking) directives(p *packing, limit int, allowed func(int32) bool) {
-	for i := int32(r.n) - 1; i >= 0; i-- {
+	for _, i := range slices.Backward(r.s.instructions) {
 		if r.s.flags[i]&flagInstruction != 0 && allowed(i) && p.used+int(r.s.cost[i]) <= limit {
 			p.add(i)
 		}
@@ -221,13 +235,13 @@ func (r *Ranking) around(p *packing, i int32, n int, allowed func(int32) bool) {
 	}
 }
 
-func (r *Ranking) passage(i int32) Passage {
+func (r *Ranking) passage(i int32, text string) Passage {
 	s := r.s
 	m, from := &s.messages[s.messageOf[i]], &s.origins[s.messageOf[i]]
 	out := Passage{
-		Block: from.block, Ref: from.ref, Role: from.role, Tokens: int(s.cost[i]), Text: s.texts[i],
-		Score: round(r.value(i)), Keyword: round(r.scores.keyword[i]), Dense: round(r.scores.dense[i]), Prior: round(r.scores.prior[i]),
-		Part: int(i - m.first), Parts: int(m.count),
+		Block: from.block, Ref: from.ref, Role: from.role, Tokens: int(s.cost[i]), Text: text,
+		Score: round(r.value(i)), Keyword: round(s.keyword(r.scores, i)), Dense: round(s.cosine(r.scores, i)), Prior: round(r.scores.prior.of(m, s.flags[i])),
+		Part: int(i - m.first), Parts: int(m.count), Tool: s.flags[i]&flagTool != 0,
 	}
 	if !from.time.IsZero() {
 		t := from.time.UTC()
@@ -240,55 +254,54 @@ func (r *Ranking) passage(i int32) Passage {
 }
 
 // round keeps three digits: more would be noise.
-func round(x float32) float64 {
-	f, _ := strconv.ParseFloat(strconv.FormatFloat(float64(x), 'f', 3, 32), 64)
-	return f
-}
+func round(x float32) float64 { return math.RoundToEven(float64(x)*1000) / 1000 }
 
 // best are the k best passages, best first; of equals the older.
 func (r *Ranking) best(k int) []int32 {
-	h := &worst{total: r.scores.total}
-	for i := range int32(r.n) {
-		switch {
-		case r.scores.total[i] == lowest:
-		case len(h.ids) < k:
-			heap.Push(h, i)
-		case r.scores.total[i] > r.scores.total[h.ids[0]]:
-			h.ids[0] = i
-			heap.Fix(h, 0)
+	// A heap with the worst on top. Numbers rise, so what equals the worst comes
+	// too late.
+	total := r.scores.total[:r.n]
+	k = min(k, len(total))
+	ids := make([]int32, 0, k)
+	worse := func(a, b int32) bool { return total[a] < total[b] || total[a] == total[b] && a > b }
+	bar := float32(lowest)
+	for i, t := range total {
+		if t <= bar {
+			continue
+		}
+		if len(ids) < k {
+			ids = append(ids, int32(i))
+			for at := len(ids) - 1; at > 0 && worse(ids[at], ids[(at-1)/2]); at = (at - 1) / 2 {
+				ids[at], ids[(at-1)/2] = ids[(at-1)/2], ids[at]
+			}
+		} else {
+			ids[0] = int32(i)
+			for at := 0; 2*at+1 < k; {
+				child := 2*at + 1
+				if child+1 < k && worse(ids[child+1], ids[child]) {
+					child++
+				}
+				if !worse(ids[child], ids[at]) {
+					break
+				}
+				ids[child], ids[at] = ids[at], ids[child]
+				at = child
+			}
+		}
+		if len(ids) == k {
+			bar = total[ids[0]]
 		}
 	}
-	slices.SortFunc(h.ids, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(r.scores.total[b], r.scores.total[a]), cmp.Compare(a, b))
-	})
-	return h.ids
-}
-
-// worst is a heap whose first is the worst.
-type worst struct {
-	ids   []int32
-	total []float32
-}
-
-func (h *worst) Len() int { return len(h.ids) }
-func (h *worst) Less(a, b int) bool {
-	x, y := h.total[h.ids[a]], h.total[h.ids[b]]
-	return x < y || x == y && h.ids[a] > h.ids[b]
-}
-func (h *worst) Swap(a, b int) { h.ids[a], h.ids[b] = h.ids[b], h.ids[a] }
-func (h *worst) Push(x any)    { h.ids = append(h.ids, x.(int32)) }
-func (h *worst) Pop() any {
-	last := h.ids[len(h.ids)-1]
-	h.ids = h.ids[:len(h.ids)-1]
-	return last
+	slices.SortFunc(ids, func(a, b int32) int { return cmp.Or(cmp.Compare(total[b], total[a]), cmp.Compare(a, b)) })
+	return ids
 }
 
 // Newest ranks by time alone: what a sliding window shows.
 func (s *Scope) Newest() *Ranking {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	n := len(s.texts)
-	r := &Ranking{s: s, mode: Keyword, n: n, scores: &scores{total: make([]float32, n), keyword: make([]float32, n), dense: make([]float32, n), prior: make([]float32, n)}}
+	n := s.texts.len()
+	r := &Ranking{s: s, mode: Keyword, n: n, scores: &scores{total: make([]float32, n), words: make([]float32, n), prior: prior{speaker: make([]float32, len(s.people.names))}}}
 	for i := range r.scores.total {
 		r.scores.total[i] = float32(i)
 	}

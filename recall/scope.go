@@ -2,15 +2,14 @@ package recall
 
 import (
 	"context"
-	"errors"
-	"math"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/oriel-context/oriel/embed"
 	"github.com/oriel-context/oriel/recall/keyword"
 	"github.com/oriel-context/oriel/recall/vector"
-	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 )
 
@@ -32,6 +31,7 @@ type Scope struct {
 	count   func(string) int
 
 	embedding sync.Mutex // one Embed at a time
+	free      sync.Pool  // of *scores
 
 	mu sync.RWMutex // protects what follows
 
@@ -39,20 +39,25 @@ type Scope struct {
 	origins  []origin // of the messages
 	sessions []session
 	people   people
+	roles    []string
+	tools    bool // somebody used some
 	byBlock  map[string]int32
 	open     map[string]int32 // conversation → its last message
 	named    map[[2]string]int32
-	places   map[timeline.Place]bool // what Load has seen
+	ids      int64 // bytes of blocks, refs and names of sessions
 
 	// By passage, in the order in which they were added.
 	messageOf []int32
-	texts     []string
-	cost      []int32   // tokens of its line
-	long      []float32 // logarithm of the cost in knees; 0 up to one
-	short     []float32 // knees by cost; 1 up to one
+	texts     texts
+	cost      []int32 // tokens of its line
 	flags     []uint8
-	vectorOf  []int32 // -1 until embedded
-	embedded  int     // passages before this one need no look
+	vectorOf  []int32           // -1 until embedded
+	embedded  int               // passages before this one need no look
+	awaiting  map[int32]awaited // messages that are to be embedded
+
+	sizes        []size // by cost, of the costs so far
+	said         []saidIn
+	instructions []int32 // passages that were said to be some; Dismiss leaves them here
 
 	words   keyword.Index
 	vectors *vector.Index // nil until the first vector
@@ -111,12 +116,12 @@ func (s *Scope) Add(ctx context.Context, messages []Message) error {
 
 func (s *Scope) add(m *Message) {
 	passages := m.passages()
-	flags := make([]uint8, len(passages))
+	flags, said := make([]uint8, len(passages)), make([][]Said, len(passages))
 	if m.Role == "user" {
 		for i, text := range passages {
-			flags[i] = flagUser
-			for _, said := range Detect(text) {
-				flags[i] |= said.Kind.flag()
+			flags[i], said[i] = flagUser, Detect(text)
+			for _, d := range said[i] {
+				flags[i] |= d.Kind.flag()
 			}
 		}
 	}
@@ -126,26 +131,48 @@ func (s *Scope) add(m *Message) {
 		return
 	}
 	id := int32(len(s.messages))
-	from := origin{block: m.Block, ref: m.Ref, role: m.Role, time: m.Time}
-	msg := message{speaker: s.people.add(m.Name), next: none, first: int32(len(s.texts))}
+	// Copies: the caller's may be parts of something large.
+	from := origin{block: strings.Clone(m.Block), ref: strings.Clone(m.Ref), role: s.role(m.Role), time: m.Time}
+	s.ids += allocated(m.Block) + allocated(m.Ref)
+	msg := message{speaker: s.people.add(m.Name), next: none, first: int32(s.texts.len())}
 	msg.session, msg.prev = s.place(m)
 	prefix := s.prefix(msg.speaker, m.Role)
 	for i, text := range passages {
+		for _, d := range said[i] {
+			s.said = append(s.said, saidIn{int32(len(s.messageOf)), Said{d.Kind, strings.Clone(d.Text)}})
+			s.ids += allocated(d.Text)
+		}
 		s.addPassage(id, prefix, text, flags[i])
 	}
+	s.tools = s.tools || len(m.Tools) > 0
 	for _, tool := range m.Tools {
 		for _, text := range split(tool, passageTarget) {
 			s.addPassage(id, prefix, text, flagTool)
 		}
 	}
-	msg.count = int32(len(s.texts)) - msg.first
+	msg.count = int32(s.texts.len()) - msg.first
 	s.messages, s.origins = append(s.messages, msg), append(s.origins, from)
 	if msg.prev >= 0 {
 		s.messages[msg.prev].next = id
 	}
-	s.byBlock[m.Block] = id
+	s.await(id, m.Content)
+	s.byBlock[from.block] = id
 	s.open[m.Conversation] = id
 }
+
+// role gives a role the memory of an equal one.
+func (s *Scope) role(name string) string {
+	if i := slices.Index(s.roles, name); i >= 0 {
+		return s.roles[i]
+	}
+	if len(s.roles) < manyRoles {
+		s.roles = append(s.roles, strings.Clone(name))
+	}
+	return name
+}
+
+// manyRoles is more than any kind of conversation has.
+const manyRoles = 16
 
 // addPassage appends a passage. What says too little to be found is a passage all
 // the same, so that texts stay whole, but is in no index.
@@ -153,14 +180,17 @@ func (s *Scope) addPassage(m int32, prefix, text string, flags uint8) {
 	body := text
 	if !indexed(text) {
 		body = ""
+		flags |= flagShort
 	}
 	s.words.Add(body)
+	if flags&flagInstruction != 0 {
+		s.instructions = append(s.instructions, int32(len(s.messageOf)))
+	}
 	s.messageOf = append(s.messageOf, m)
-	s.texts = append(s.texts, text)
-	cost := s.count(prefix + ended(text))
-	s.cost = append(s.cost, int32(cost))
-	knees := max(1, float64(cost)/float64(s.weights.Knee))
-	s.long, s.short = append(s.long, float32(math.Log(knees))), append(s.short, float32(1/knees))
+	s.texts.add(text)
+	cost := int32(s.count(prefix + ended(text)))
+	s.cost = append(s.cost, cost)
+	s.notice(cost)
 	s.flags = append(s.flags, flags)
 	s.vectorOf = append(s.vectorOf, -1)
 }
@@ -177,6 +207,7 @@ func (s *Scope) place(m *Message) (id, prev int32) {
 			return id, -1
 		}
 		s.named[key] = int32(len(s.sessions))
+		s.ids += allocated(m.Conversation) + allocated(m.Session)
 	} else if ok && m.Time.Sub(s.origins[last].time) < SessionGap {
 		return s.messages[last].session, last
 	}
@@ -219,7 +250,7 @@ func (s *Scope) Remove(blocks ...string) {
 				s.vectorOf[i] = -1
 			}
 			s.flags[i] |= flagRemoved
-			s.texts[i] = ""
+			s.texts.blank(i)
 		}
 	}
 }
@@ -228,76 +259,5 @@ func (s *Scope) Remove(blocks ...string) {
 func (s *Scope) Len() (passages, embedded int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return len(s.texts), s.embedded
-}
-
-// embedBatch is how many passages are embedded at once: little enough that a
-// request waits for no more than some of them.
-const embedBatch = 64
-
-// Embed makes the vectors that are missing. Recall works meanwhile, with those that
-// are there. progress, where it is not nil, is told how far it is.
-func (s *Scope) Embed(ctx context.Context, progress func(done, total int)) error {
-	if s.o.Model == nil {
-		return errors.New("recall: a scope without a model makes no vectors")
-	}
-	s.embedding.Lock()
-	defer s.embedding.Unlock()
-	for {
-		ids, texts, total := s.pending()
-		if len(ids) == 0 {
-			return nil
-		}
-		vectors, err := s.o.Model.Embed(ctx, texts)
-		if err != nil {
-			return err
-		}
-		if err := s.keep(ids, vectors); err != nil {
-			return err
-		}
-		if progress != nil {
-			progress(int(ids[len(ids)-1])+1, total)
-		}
-	}
-}
-
-// pending are the next passages to embed.
-func (s *Scope) pending() (ids []int32, texts []string, total int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := s.embedded
-	for ; i < len(s.texts) && len(ids) < embedBatch; i++ {
-		if s.vectorOf[i] >= 0 || s.flags[i]&flagRemoved != 0 || !indexed(s.texts[i]) {
-			continue
-		}
-		name := ""
-		if sp := s.messages[s.messageOf[i]].speaker; sp >= 0 && s.flags[i]&flagTool == 0 {
-			name = s.people.names[sp]
-		}
-		ids = append(ids, int32(i))
-		texts = append(texts, embedText(name, s.texts[i]))
-	}
-	if len(ids) == 0 {
-		s.embedded = i
-	} else {
-		s.embedded = int(ids[0])
-	}
-	return ids, texts, len(s.texts)
-}
-
-func (s *Scope) keep(ids []int32, vectors [][]float32) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for k, i := range ids {
-		if s.flags[i]&flagRemoved != 0 {
-			continue
-		}
-		id, err := s.keepVector(vectors[k])
-		if err != nil {
-			return err
-		}
-		s.vectorOf[i] = id
-	}
-	s.embedded = int(ids[len(ids)-1]) + 1
-	return nil
+	return s.texts.len(), s.embedded
 }

@@ -42,10 +42,10 @@ func TestWhatStandsBesideAMatchIsFound(t *testing.T) {
 
 func TestNeighboursEndWithTheSession(t *testing.T) {
 	s := scopeOf(t, Options{}, talk(holiday))
-	if got := s.near(3); got != [lags]int32{1, 2, -1, -1} {
+	if got := near(s, 3); got != [lags]int32{1, 2, -1, -1} {
 		t.Errorf("last of a session: %v", got)
 	}
-	if got := s.near(4); got != [lags]int32{-1, -1, 5, 6} {
+	if got := near(s, 4); got != [lags]int32{-1, -1, 5, 6} {
 		t.Errorf("first of a session: %v", got)
 	}
 }
@@ -122,7 +122,7 @@ func TestRemovedMessagesAreGone(t *testing.T) {
 	if got := blocks(r); got != "2 4 5 6 7 8" {
 		t.Errorf("left: %s", got)
 	}
-	if got := s.near(3); got != [lags]int32{-1, 1, -1, -1} {
+	if got := near(s, 3); got != [lags]int32{-1, 1, -1, -1} {
 		t.Errorf("neighbours close the gap: %v", got)
 	}
 	// The last message may go, and the talk goes on.

@@ -2,16 +2,21 @@ package recall
 
 import "math"
 
-// scores are what a query makes of every passage of a scope.
+// scores are what a query makes of every passage of a scope. What only results
+// show is worked out for them alone: see keyword, dense and prior.
 type scores struct {
 	total []float32
-	// keyword is the share of the query's weight that the passage's own words
-	// have, dense the cosine; both 0 to 1. prior is in the units of total.
-	keyword, dense, prior []float32
+	words []float32 // BM25 of the passages' own words
+	cos   []float32 // by number of the vector; empty without meaning
+	// all is one over the BM25 of a passage that has all the query's words.
+	all   float32
+	prior prior
 	// sure is how certain it is that anything in the scope is about the query.
 	sure float32
 	// low and top are the worst and the best total.
 	low, top float32
+
+	heights []heights // of the messages
 }
 
 // Where certainty begins and where it is full. With vectors it goes by the best share
@@ -41,58 +46,69 @@ func certainty(word, cos float32, both, ourselves bool) float32 {
 	return ramp(word, wordNone, wordSure)
 }
 
-// score weighs words, meaning and priors. vector is nil for words alone.
-func (s *Scope) score(query string, vector []float32, o *RecallOptions) (*scores, error) {
+// room makes a slice n long, of the memory that it has if that suffices. What is in
+// it is left over.
+func room[T any](old []T, n int) []T {
+	if cap(old) < n {
+		return make([]T, n, n+n/8)
+	}
+	return old[:n]
+}
+
+// score weighs words, meaning and priors. vector is nil for words alone. The memory
+// is that of sc.
+func (s *Scope) score(sc *scores, query string, vector []float32, o *RecallOptions) error {
 	n := len(s.messageOf)
-	flat := make([]float32, 5*n)
-	cut := func() []float32 { out := flat[:n:n]; flat = flat[n:]; return out }
-	sc := &scores{total: cut(), keyword: cut(), dense: cut(), prior: cut()}
-	meaning := cut()
+	sc.total, sc.words, sc.cos = room(sc.total, n), room(sc.words, n), sc.cos[:0]
 	w := &s.weights
 
-	words := sc.total // becomes the total below
-	h := s.lexical(query, words)
-	weight, norm := w.Question, h.best
-	if w.Router && !asks(query) {
-		weight, norm = w.Statement, h.known
-	}
-	all, share := 1/max(h.all, 1e-6), 1/max(norm, 1e-6)
-	for i, x := range words {
-		if x != 0 {
-			sc.keyword[i] = x * all
-			words[i] = x * share
-		}
-	}
-	bestWord := h.best * all
-	var bestCos float32
-	if vector != nil {
-		if err := s.dense(vector, make([]float32, s.vectors.Len()), sc.dense, meaning); err != nil {
-			return nil, err
-		}
-		for i, c := range sc.dense {
-			sc.dense[i] = max(0, c)
-			bestCos = max(bestCos, c)
-		}
-	}
+	h := s.lexical(query, sc.words)
+	f := factors{lexical: w.Lexical, dense: w.Dense, edge: w.Edge, weight: w.Question}
+	norm := h.best
 	a := aimOf(query)
-	whole := a == course || a == summary
-	sc.sure = certainty(bestWord, bestCos, vector != nil, whole && aboutUs.MatchString(query))
-
-	s.smooth(w, words, meaning)
-	p := s.prior(w, query, datesOf(query, o.Now))
-	for i, m := range s.messageOf {
-		if s.flags[i]&flagRemoved != 0 {
-			sc.total[i] = lowest
-			continue
+	if w.Router && !asks(query) {
+		f.weight, norm = w.Statement, h.known
+		if s.tools {
+			a = work
 		}
-		sc.prior[i] = p.of(&s.messages[m], s.flags[i])
-		sc.total[i] = weight*words[i] + meaning[i] - w.Length*s.long[i] + sc.prior[i]
 	}
-	if whole {
-		s.spread(w, sc.total)
+	sc.all, f.word = 1/max(h.all, 1e-6), 1/max(norm, 1e-6)
+	if vector != nil {
+		sc.cos = room(sc.cos, s.vectors.Len())
+		mean, std, err := s.vectors.Scores(vector, sc.cos)
+		if err != nil {
+			return err
+		}
+		f.mean, f.deviation = mean, 1/max(std, 1e-6)
+		if a == work {
+			f.deviation *= w.Work
+		}
 	}
-	sc.bounds()
-	return sc, nil
+	sc.prior = s.prior(w, query, a, datesOf(query, o.Now))
+	best := s.measure(sc, &f)
+	s.sum(sc, &f)
+	whole := a == course || a == summary
+	switch {
+	case whole:
+		s.spread(w.Repeat, sc.total)
+		sc.bounds()
+	case a == work:
+		s.spread(w.Repeat/4, sc.total)
+		sc.bounds()
+	}
+	sc.sure = certainty(h.best*sc.all, best, vector != nil, whole && aboutUs.MatchString(query))
+	return nil
+}
+
+// keyword is the share of the query's weight that the passage's own words have.
+func (s *Scope) keyword(sc *scores, i int32) float32 { return sc.words[i] * sc.all }
+
+// cosine is that of a passage, or 0 where it has no vector yet.
+func (s *Scope) cosine(sc *scores, i int32) float32 {
+	if id := s.vectorOf[i]; id >= 0 && int(id) < len(sc.cos) {
+		return max(0, sc.cos[id])
+	}
+	return 0
 }
 
 // share is a passage's score on the floor's scale: the geometric mean of how sure it

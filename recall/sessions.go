@@ -48,12 +48,15 @@ func (r *Ranking) Sessions(n int) [][]string {
 // when it is first asked for, and again when the scope has grown.
 func (s *Scope) sessionWords(query string) []float32 {
 	s.mu.Lock()
-	if s.whole == nil || s.wholeOf != len(s.texts) {
+	if s.whole == nil || s.wholeOf != s.texts.len() {
 		docs := make([]strings.Builder, len(s.sessions))
-		for i, text := range s.texts {
-			docs[s.messages[s.messageOf[i]].session].WriteString(text + "\n")
+		texts := s.texts.reader()
+		for i, m := range s.messageOf {
+			if s.flags[i]&flagRemoved == 0 {
+				docs[s.messages[m].session].WriteString(texts.at(int32(i)) + "\n")
+			}
 		}
-		s.whole, s.wholeOf = &keyword.Index{}, len(s.texts)
+		s.whole, s.wholeOf = &keyword.Index{}, s.texts.len()
 		for i := range docs {
 			s.whole.Add(docs[i].String())
 		}

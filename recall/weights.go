@@ -25,10 +25,17 @@ type Weights struct {
 	Date float32
 	// User is for what the user said, unless the query asks for the assistant's
 	// words: for questions about facts, about the assistant's words, about a
-	// course of events, and for summaries. Only where speakers have no names.
-	User [4]float32
+	// course of events, for summaries, and for work. Only where speakers have no
+	// names.
+	User [5]float32
+	// Work is what meaning weighs for work, where it weighs 1 else: paths and
+	// identifiers say more by their letters.
+	Work float32
+	// Tool is for calls and results of tools, for work: for queries that are no
+	// questions where tools are used.
+	Tool float32
 	// Repeat is what further passages of a message cost where the query asks for
-	// a course of events or a summary.
+	// a course of events or a summary; a quarter of it for work.
 	Repeat float32
 	// Instruction and Preference are for what tells how the user wants things.
 	Instruction, Preference float32
@@ -45,7 +52,7 @@ func DefaultWeights() Weights {
 		Question: 5, Statement: 15,
 		Lexical: [4]float32{.3, .5, .4, .3}, Dense: [4]float32{0, .1, .3, .1}, Edge: 1.5,
 		Knee: 64, Length: .5,
-		Speaker: .9, Date: 4, User: [4]float32{5, 0, 6, 3}, Repeat: 4, Instruction: 2, Preference: 1.5, Pins: .0625, Router: true,
+		Speaker: .9, Date: 4, User: [5]float32{5, 0, 6, 3, 0}, Work: .6, Tool: 1, Repeat: 4, Instruction: 2, Preference: 1.5, Pins: .0625, Router: true,
 	}
 }
 
@@ -57,7 +64,7 @@ var stages = []struct {
 	{"neighbours", func(w *Weights) { w.Lexical, w.Dense, w.Edge = [4]float32{}, [4]float32{}, 0 }},
 	{"speaker", func(w *Weights) { w.Speaker = 0 }},
 	{"date", func(w *Weights) { w.Date = 0 }},
-	{"role", func(w *Weights) { w.User = [4]float32{} }},
+	{"role", func(w *Weights) { w.User, w.Tool = [5]float32{}, 0 }},
 	{"length", func(w *Weights) { w.Length = 0 }},
 	{"directives", func(w *Weights) { w.Instruction, w.Preference, w.Pins = 0, 0, -1 }},
 	{"spread", func(w *Weights) { w.Repeat = 0 }},

@@ -4,12 +4,24 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 )
 
 // Hash is the first half of a SHA-256.
 type Hash [16]byte
 
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// ParseHash reads what String wrote.
+func ParseHash(s string) (Hash, error) {
+	var h Hash
+	if len(s) == 2*len(h) {
+		if _, err := hex.Decode(h[:], []byte(s)); err == nil {
+			return h, nil
+		}
+	}
+	return Hash{}, fmt.Errorf("%q is no hash: want %d hex digits", s, 2*len(h))
+}
 
 // HashOf is the hash of a content.
 func HashOf(data []byte) Hash {

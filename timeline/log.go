@@ -74,10 +74,17 @@ func (a *Appended) Place(depth int64) Place { return placeAt(a.Way, depth) }
 // the last of messages; where there are none it stays. says is asked for the identity
 // of a message by its index, only where the bytes are not known.
 //
-// What else is in extra (records, contents, labels, the time) is done in the same
-// transaction; its conversation, place, messages and expected revision are set here.
-// A history that is known wholly, with nothing else to do, changes nothing.
+// What else is in extra (records, contents, labels, the time, whether the head stays
+// where it is) is done in the same transaction; its conversation, place, messages and
+// expected revision are set here. A history that is known wholly, with nothing else to
+// do, changes nothing.
 func (l *Log) Append(ctx context.Context, tenant, conversation string, messages []Resent, says func(i int) Hash, extra Change) (Appended, error) {
+	return l.AppendAfter(ctx, tenant, conversation, nil, messages, says, extra)
+}
+
+// AppendAfter is Append for who sends only the end of a history: the messages before
+// it are told by their identities. Where the history has them not, it is ErrNoPlace.
+func (l *Log) AppendAfter(ctx context.Context, tenant, conversation string, before []Hash, messages []Resent, says func(i int) Hash, extra Change) (Appended, error) {
 	hashes := hashBuffers.Get().(*[]Hash)
 	defer hashBuffers.Put(hashes)
 	*hashes = (*hashes)[:0]
@@ -88,7 +95,7 @@ func (l *Log) Append(ctx context.Context, tenant, conversation string, messages 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer l.account(s)
-	a := appending{session: s, log: l, messages: messages, hashes: *hashes, says: says, extra: extra}
+	a := appending{session: s, log: l, before: before, messages: messages, hashes: *hashes, says: says, extra: extra}
 	misses := 0
 	for {
 		result, err := a.try(ctx)
@@ -150,35 +157,42 @@ func (l *Log) account(s *session) {
 type appending struct {
 	*session
 	log      *Log
+	before   []Hash // identities of what goes before messages
 	messages []Resent
-	hashes   []Hash
+	hashes   []Hash // of messages
 	says     func(i int) Hash
 	extra    Change
 }
+
+// len counts all messages, those before among them.
+func (a *appending) len() int { return len(a.before) + len(a.messages) }
 
 // try matches the history with what is remembered and applies the difference.
 func (a *appending) try(ctx context.Context) (Appended, error) {
 	if err := a.refresh(ctx, a.log.store); err != nil {
 		return Appended{}, err
 	}
-	p, known := a.match()
+	p, known, err := a.match(ctx)
+	if err != nil {
+		return Appended{}, err
+	}
 	from := known // the first message that the store is shown
 	c := a.extra
-	c.Conversation, c.Expect, c.Stay = a.key.conversation, &a.revision, len(a.messages) == 0
+	c.Conversation, c.Expect, c.Stay = a.key.conversation, &a.revision, c.Stay || len(a.messages) == 0
 	if i := p.firstNew(); i >= 0 {
 		from = i
 	}
 	c.At, c.Messages = p.place(int64(from)), nil
-	if n := len(a.messages) - from; n > 0 {
+	if n := a.len() - from; n > 0 {
 		c.Messages = make([]Message, n)
 	}
-	for i := from; i < len(a.messages); i++ {
-		m := &a.messages[i]
+	for i := from; i < a.len(); i++ {
+		m := &a.messages[i-len(a.before)]
 		c.Messages[i-from] = Message{Raw: m.Raw, Format: m.Format, Role: m.Role, Ref: m.Ref, Time: m.Time}
 		if i < known {
 			c.Messages[i-from].Says = p.steps[i].says
 		} else {
-			c.Messages[i-from].Says = a.says(i)
+			c.Messages[i-from].Says = a.says(i - len(a.before))
 		}
 	}
 	head := p.place(int64(known))
@@ -197,13 +211,13 @@ func (a *appending) try(ctx context.Context) (Appended, error) {
 		a.created = Micro(c.Now)
 	}
 	p = a.extend(p, known, from, c.Messages, &applied)
-	if err := a.learn(ctx, p, from, len(a.messages)-applied.New.Messages); err != nil {
+	if err := a.learn(ctx, p, from, a.len()-applied.New.Messages); err != nil {
 		a.forget()
 		return Appended{}, err
 	}
 	r := a.result(p)
 	r.New, r.Varied = applied.New.Messages, applied.New.Variants
-	r.Known = len(a.messages) - r.New - r.Varied
+	r.Known = a.len() - r.New - r.Varied
 	r.Claimed = applied.Claimed
 	return r, nil
 }
@@ -234,7 +248,7 @@ func (a *appending) unchanged(ctx context.Context, p *path, known int) (Appended
 // result tells the place and the forms of all messages, of which p begins with all.
 func (a *appending) result(p *path) Appended {
 	r := Appended{Head: a.head, Revision: a.revision}
-	n := int64(len(a.messages))
+	n := int64(a.len())
 	for _, w := range p.way {
 		if w.Depth >= n {
 			if n > 0 {
@@ -244,7 +258,7 @@ func (a *appending) result(p *path) Appended {
 		}
 		r.Way = append(r.Way, w)
 	}
-	for i := range a.messages {
+	for i := range a.len() {
 		r.Forms.Add(int(p.steps[i].form))
 	}
 	return r

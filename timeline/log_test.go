@@ -307,3 +307,43 @@ func TestLogMatchesWithoutAllocating(t *testing.T) {
 }
 
 func BenchmarkResend100k(b *testing.B) { storetest.BenchmarkResend(b, memory.New(), 100_000) }
+
+// Who sends only the end of a history names what goes before it.
+func TestLogAppendsAfterWhatIsOnlyNamed(t *testing.T) {
+	s := &counting{Store: memory.New()}
+	log := timeline.NewLog(s, timeline.LogOptions{})
+	messages := history(12)
+	ask := &asking{messages: messages}
+	if _, err := log.Append(ctx, timeline.Local, "c", messages[:8], ask.says, timeline.Change{Now: noon}); err != nil {
+		t.Fatal(err)
+	}
+	before := make([]timeline.Hash, 12)
+	for i := range before {
+		before[i] = ask.says(i)
+	}
+	after := func(log *timeline.Log, skip, n int, extra timeline.Change) (timeline.Appended, error) {
+		extra.Now = noon
+		tail := &asking{messages: messages[skip:]}
+		return log.AppendAfter(ctx, timeline.Local, "c", before[:skip], messages[skip:n], tail.says, extra)
+	}
+	a, err := after(log, 5, 10, timeline.Change{})
+	if err != nil || a.Known != 8 || a.New != 2 || a.Head.Depth != 10 || a.Forms.Len() != 10 {
+		t.Errorf("%+v, %v", a, err)
+	}
+	// One that has to look it up, on a branch that leaves the head where it is.
+	messages[7].Raw = []byte("message 7 is another")
+	before[7] = ask.says(7)
+	b, err := after(timeline.NewLog(s, timeline.LogOptions{}), 6, 8, timeline.Change{Stay: true})
+	if err != nil || b.Known != 7 || b.New != 1 || b.Head != a.Head || b.Place(8).Trunk == a.Place(8).Trunk {
+		t.Errorf("%+v, %v", b, err)
+	}
+	// The branch is known by its own log, and found by another.
+	for _, log := range []*timeline.Log{log, timeline.NewLog(s, timeline.LogOptions{})} {
+		if c, err := after(log, 8, 8, timeline.Change{Stay: true, Put: []timeline.Record{{Kind: "k", Key: "1", At: b.Place(8)}}}); err != nil || c.Place(8) != b.Place(8) {
+			t.Errorf("%+v, %v", c, err)
+		}
+	}
+	if _, err := after(log, 11, 12, timeline.Change{}); !errors.Is(err, timeline.ErrNoPlace) {
+		t.Error(err)
+	}
+}

@@ -91,13 +91,14 @@ func (s *session) refresh(ctx context.Context, store Store) error {
 }
 
 // match finds the path that begins like the history for longest, and for how long.
-func (a *appending) match() (*path, int) {
-	best, known := &path{}, 0
+func (a *appending) match(ctx context.Context) (*path, int, error) {
+	var best *path
+	known := 0
 	for _, p := range a.paths {
-		if n := p.match(a.hashes, a.says); n > known || best.steps == nil {
+		if n, ok := p.match(a); ok && (best == nil || n > known) {
 			best, known = p, n
 		}
-		if known == len(a.hashes) {
+		if best != nil && known == a.len() {
 			break
 		}
 	}
@@ -105,29 +106,65 @@ func (a *appending) match() (*path, int) {
 		copy(a.paths[1:], a.paths[:i])
 		a.paths[0] = best
 	}
-	return best, known
+	if best != nil {
+		return best, known, nil
+	}
+	p, err := a.find(ctx)
+	return p, len(a.before), err
 }
 
-// match counts the messages that a history has in common with the path. It notes in
-// which form each came.
-func (p *path) match(hashes []Hash, says func(i int) Hash) int {
+// find reads the path of what goes before the messages, of which no other is known.
+func (a *appending) find(ctx context.Context) (*path, error) {
+	p := &path{}
+	if len(a.before) == 0 {
+		return p, nil
+	}
+	at := Place{}
+	for _, says := range a.before {
+		next, ok, err := a.log.store.Under(ctx, a.key.tenant, at, says)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, ErrNoPlace
+		}
+		at = next
+	}
+	if err := p.load(ctx, a.log.store, a.key.tenant, at, 1, at.Depth); err != nil {
+		return nil, err
+	}
+	a.paths = slices.Insert(a.paths, 0, p)
+	return p, nil
+}
+
+// match counts the messages that a history has in common with the path, and notes in
+// which form each came. It is not ok where the path lacks any of those that go before.
+func (p *path) match(a *appending) (known int, ok bool) {
 	p.varied = p.varied[:0]
-	n := min(len(hashes), len(p.steps))
-	for i := range n {
-		s := &p.steps[i]
-		if s.hash == hashes[i] {
+	if len(p.steps) < len(a.before) {
+		return 0, false
+	}
+	for i, says := range a.before {
+		if p.steps[i].says != says {
+			return 0, false
+		}
+	}
+	n := min(a.len(), len(p.steps))
+	for i := len(a.before); i < n; i++ {
+		s, hash := &p.steps[i], a.hashes[i-len(a.before)]
+		if s.hash == hash {
 			continue
 		}
-		if form := slices.Index(p.forms[i], hashes[i]); form >= 0 {
-			s.hash, s.form = hashes[i], int32(form)
+		if form := slices.Index(p.forms[i], hash); form >= 0 {
+			s.hash, s.form = hash, int32(form)
 			continue
 		}
-		if says(i) != s.says {
-			return i
+		if a.says(i-len(a.before)) != s.says {
+			return i, true
 		}
 		p.varied = append(p.varied, i)
 	}
-	return n
+	return n, true
 }
 
 // firstNew is the index of the first message with a new form; -1 where none has.
@@ -178,18 +215,18 @@ func (p *path) cut(n int) *path {
 // extend makes the path that a change has led to, of which the first known steps are
 // p's and the messages begin at from.
 func (a *appending) extend(p *path, known, from int, messages []Message, applied *Applied) *path {
-	if known == len(a.messages) {
+	if known == a.len() {
 		return p
 	}
-	if known < len(p.steps) || len(a.paths) == 0 {
+	if known < len(p.steps) || !slices.Contains(a.paths, p) {
 		p = p.cut(known)
 		a.paths = slices.Insert(a.paths, 0, p)
-		if len(a.paths) > maxPaths {
-			a.paths = slices.Delete(a.paths, maxPaths, len(a.paths))
-		}
 	}
-	for i := known; i < len(a.messages); i++ {
-		p.add(step{hash: a.hashes[i], says: messages[i-from].Says}, applied.Places[i-from])
+	if len(a.paths) > maxPaths {
+		a.paths = slices.Delete(a.paths, maxPaths, len(a.paths))
+	}
+	for i := known; i < a.len(); i++ {
+		p.add(step{hash: a.hashes[i-len(a.before)], says: messages[i-from].Says}, applied.Places[i-from])
 	}
 	return p
 }
@@ -204,7 +241,8 @@ func (a *appending) learn(ctx context.Context, p *path, from, to int) error {
 		i := int(e.Place.Depth) - 1
 		p.know(i, e)
 		s := &p.steps[i]
-		s.hash, s.form = a.hashes[i], int32(max(0, slices.Index(p.forms[i], a.hashes[i])))
+		s.hash = a.hashes[i-len(a.before)]
+		s.form = int32(max(0, slices.Index(p.forms[i], s.hash)))
 		return nil
 	})
 }

@@ -26,6 +26,8 @@ var (
 	ErrDamaged = errors.New("the history is damaged")
 	// ErrNewer: the history was written by a newer version of this program.
 	ErrNewer = errors.New("the history is of a newer version")
+	// ErrReadOnly: the store cannot be written to.
+	ErrReadOnly = errors.New("the history cannot be written to")
 	// ErrClosed: the store has been closed.
 	ErrClosed = errors.New("the store is closed")
 )
@@ -194,6 +196,8 @@ type Stats struct {
 	Branches, Records, Contents int64
 	// Bytes are those of all contents; Stored what they take, compressed.
 	Bytes, Stored int64
+	// Derived counts what is kept by KeepDerived, and DerivedBytes its bytes.
+	Derived, DerivedBytes int64
 	// Disk is the size of the whole store, all tenants; 0 in memory.
 	Disk int64
 	// Pending is Deleted.Pending of any deletion, by any tenant: bytes of it can
@@ -243,6 +247,16 @@ type Store interface {
 	// Records lists a conversation's records of a kind, in the order in which
 	// they were first written; an empty key means all. They are the caller's.
 	Records(ctx context.Context, tenant, conversation, kind, key string) ([]Record, error)
+
+	// KeepDerived keeps what was made of contents, for as long as they are there: it
+	// goes with its content, like that's own bytes. A kind is a family and a make,
+	// "vector/minilm"; of each family a content has one, that which was kept last.
+	// Contents that are not there are passed over. All is kept or nothing.
+	KeepDerived(ctx context.Context, tenant, kind string, data []Derived) error
+	// Derived visits what is kept of contents, of one kind, in any order, until visit
+	// returns an error, which it returns. data is valid during the visit only, in
+	// which the store must not be called.
+	Derived(ctx context.Context, tenant, kind string, contents []Hash, visit func(content Hash, data []byte) error) error
 
 	// Delete removes a conversation with its records, the messages that no other
 	// conversation has used or passed, and all content that nothing refers to any

@@ -90,7 +90,7 @@ func (a *assembler) takeRecent(recent []Item, room int) int {
 // takeRelevant takes what fits, best first, and gives the room that is left.
 func (a *assembler) takeRelevant(relevant []Item, room int) int {
 	for i := range relevant {
-		n := a.cost(relevantEntry(&relevant[i]))
+		n := a.cost(RelevantEntry(&relevant[i]))
 		if len(a.relevant) == 0 {
 			n += a.cost(titleRelevant)
 		}
@@ -163,7 +163,7 @@ func AssembleText(recent, relevant []Item, query string) string {
 	if len(relevant) > 0 {
 		parts = []string{titleRelevant}
 		for _, it := range byTime(relevant) {
-			parts = append(parts, relevantEntry(&it))
+			parts = append(parts, RelevantEntry(&it))
 		}
 		blocks = append(blocks, part(parts))
 	}
@@ -180,11 +180,17 @@ func recentEntry(it *Item) string {
 	return "[" + string(it.Source) + "] " + it.Content
 }
 
-func relevantEntry(it *Item) string {
-	if it.Time.IsZero() {
-		return it.Content
+// RelevantEntry is how an item stands in the relevant part: its time says that it is
+// not recent.
+func RelevantEntry(it *Item) string {
+	when := ""
+	if !it.Time.IsZero() {
+		when = it.Time.UTC().Format("2006-01-02 15:04")
 	}
-	return it.Time.UTC().Format("[2006-01-02 15:04] ") + it.Content
+	if label := strings.TrimSpace(when + " " + string(it.Source)); label != "" {
+		return "[" + label + "] " + it.Content
+	}
+	return it.Content
 }
 
 // byTime sorts by time; items of the same time by id, then as they came.

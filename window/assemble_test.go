@@ -24,9 +24,9 @@ func TestAssembleText(t *testing.T) {
 [user] seven
 
 # Relevant Historical Context
-[2025-07-10 12:01] one
+[2025-07-10 12:01 user] one
 
-[2025-07-10 12:03] three
+[2025-07-10 12:03 user] three
 
 # Current Query
 What now?`

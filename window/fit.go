@@ -78,9 +78,27 @@ func Fit(ctx context.Context, data []byte, o Options) ([]byte, *Plan, error) {
 
 // FitBody fits a body that has been read.
 func FitBody(ctx context.Context, b *wire.Body, o Options) ([]byte, *Plan, error) {
-	f, err := newFitting(b, o)
+	v, err := FitView(ctx, b, o)
 	if err != nil {
 		return nil, nil, err
+	}
+	return v.Body, v.Plan, nil
+}
+
+// View is a request as it is sent.
+type View struct {
+	Body []byte
+	// Shown are its messages. The Index of each is that of the message that it was
+	// made of, also where it has other bytes.
+	Shown []wire.Piece
+	Plan  *Plan
+}
+
+// FitView is FitBody for who wants to do the same again to a later request.
+func FitView(ctx context.Context, b *wire.Body, o Options) (*View, error) {
+	f, err := newFitting(b, o)
+	if err != nil {
+		return nil, err
 	}
 	// A draft adds up counts of parts, which differ a little from the count of
 	// the whole.
@@ -92,16 +110,16 @@ func FitBody(ctx context.Context, b *wire.Body, o Options) ([]byte, *Plan, error
 		d, err = decide(ctx, f.history, f.policy, f.settings)
 	}
 	if err != nil {
-		return nil, nil, f.refused(o, err)
+		return nil, f.refused(o, err)
 	}
-	out, plan, err := f.write(d)
+	v, err := f.write(d)
 	if err != nil {
-		return nil, nil, f.refused(o, err)
+		return nil, f.refused(o, err)
 	}
-	if e, ok := plan.Event(o.Conversation); ok && o.Events != nil {
+	if e, ok := v.Plan.Event(o.Conversation); ok && o.Events != nil {
 		o.Events(e)
 	}
-	return out, plan, nil
+	return v, nil
 }
 
 // refused tells of a request that cannot be made to fit.

@@ -72,6 +72,9 @@ type Insertion struct {
 	Into   int    `json:"into"`
 	Tokens int    `json:"tokens"`
 	Text   string `json:"text"`
+	// Block is the id of the item that a recall is from; of another conversation,
+	// with its name before it: "support#17".
+	Block string `json:"block,omitempty"`
 }
 
 // Summary is what condensing gave (SPEC B5).

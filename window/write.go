@@ -11,28 +11,28 @@ import (
 // write makes the body of a draft and its plan. The sizes in a draft are sums of
 // parts; what is written is counted anew, and where that is over the budget by
 // the difference a little more is elided.
-func (f *fitting) write(d *draft) ([]byte, *Plan, error) {
+func (f *fitting) write(d *draft) (*View, error) {
 	if !d.changed() {
-		return f.body.Data(), d.plan(f.policy, f.model, &f.settings, f.history.Total(), f.warnings), nil
+		return &View{f.body.Data(), f.body.Whole(), d.plan(f.policy, f.model, &f.settings, f.history.Total(), f.warnings)}, nil
 	}
 	tight := f.settings
 	for try := 0; ; try++ {
 		view, tokens, err := f.view(d)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		over := tokens - f.settings.Budget
 		if over <= 0 || f.settings.Mode == Soft {
 			out, err := f.body.Write(view)
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
-			return out, d.plan(f.policy, f.model, &f.settings, tokens, f.warnings), nil
+			return &View{out, view, d.plan(f.policy, f.model, &f.settings, tokens, f.warnings)}, nil
 		}
 		before := d.tokens()
 		tight.Budget = min(tight.Budget, before) - over - elideSlack
 		if err := reach(d, &tight); err != nil || try == 8 || d.tokens() >= before {
-			return nil, nil, d.cannotFit(tokens, f.settings.Budget)
+			return nil, d.cannotFit(tokens, f.settings.Budget)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func (f *fitting) view(d *draft) ([]wire.Piece, int, error) {
 		if err != nil {
 			return nil, 0, fmt.Errorf("message %d: %w", i, err)
 		}
-		view = append(view, wire.Piece{Raw: raw})
+		view = append(view, wire.Piece{Index: i, Raw: raw})
 		sent.Messages = append(sent.Messages, m)
 	}
 	return view, f.counter.Request(&sent).Total, nil

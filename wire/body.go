@@ -20,6 +20,8 @@ const maxValues = 2 << 20
 type Body struct {
 	chat.Request
 	Format Format
+	// Hints are what the client tells of itself.
+	Hints Hints
 
 	data []byte
 	// list is the value that holds the messages: an array, or for Responses a
@@ -28,10 +30,27 @@ type Body struct {
 	// at[i] is where message i stands in data.
 	at []span
 
-	parts []chat.Part // what is left of the current chunk of parts
+	members []Member    // at the top, in their order
+	parts   []chat.Part // what is left of the current chunk of parts
+}
+
+// Member is a field of a body as it came.
+type Member struct {
+	Name string
+	Raw  []byte
 }
 
 type span struct{ start, end int }
+
+// Hints are the fields by which clients tell apart who they speak for; each is empty
+// where it is not given, or is no text.
+type Hints struct {
+	UserID       string // Anthropic's metadata.user_id
+	CacheKey     string // OpenAI's prompt_cache_key
+	Conversation string // the id of OpenAI's conversation
+	User         string // OpenAI's user
+	Previous     string // OpenAI's previous_response_id
+}
 
 // Read reads a request body. Format Auto looks at the body to find out; a body
 // that is a trajectory is read with ReadTrajectory instead.
@@ -96,6 +115,9 @@ func parse(data []byte, lim Limits, read func(root rawjson.Value) error) error {
 // Data is the body as it came.
 func (b *Body) Data() []byte { return b.data }
 
+// Members are the fields of the body, in their order.
+func (b *Body) Members() []Member { return b.members }
+
 // Rules are what the protocol demands of calls and results.
 func (b *Body) Rules() chat.Rules {
 	return chat.Rules{
@@ -112,9 +134,12 @@ func (b *Body) readTop(root rawjson.Value) error {
 	if b.Format == Responses {
 		listName = "input"
 	}
+	b.members = make([]Member, 0, root.Len())
 	for k, v := range root.Members() {
 		var err error
-		switch string(key(k)) {
+		name := string(key(k))
+		b.members = append(b.members, Member{name, v.Raw()})
+		switch name {
 		case "model":
 			b.Model, err = str(v)
 		case "stream":
@@ -142,6 +167,18 @@ func (b *Body) readTop(root rawjson.Value) error {
 		case "instructions":
 			if b.Format == Responses {
 				b.System, err = b.content(v, b.responsesPart)
+			}
+		case "metadata":
+			b.Hints.UserID = v.Get("user_id").Str()
+		case "prompt_cache_key":
+			b.Hints.CacheKey = v.Str()
+		case "user":
+			b.Hints.User = v.Str()
+		case "previous_response_id":
+			b.Hints.Previous = v.Str()
+		case "conversation":
+			if b.Hints.Conversation = v.Str(); v.Kind() == rawjson.Object {
+				b.Hints.Conversation = v.Get("id").Str()
 			}
 		case listName:
 			if list.Exists() {

@@ -1,8 +1,8 @@
 /*
 Package wire reads request bodies of the three protocols into chat messages and
 writes them back: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses.
-It also reads and writes agent trajectories (Trajectory), which are dictionaries
-and not requests.
+It reads replies to them, whole (ReadReply) and streamed (StreamReader). It also reads
+and writes agent trajectories (Trajectory), which are dictionaries and not requests.
 
 # What it guarantees
 
@@ -28,10 +28,18 @@ may pass them on.
 Roles, models and limits are not judged here: providers add to them, and a body
 that is wrong in that way is for the provider to refuse.
 
+# Replies
+
+A reply is read for its copy: nothing here stands between a provider and a client. So
+readers of replies are lenient where readers of requests are strict: what a server does
+otherwise than the protocol says is read as it was meant where that is plain, and noted
+where it is not. docs/format/replies.md says what is kept of each event.
+
 # Memory
 
 Reading holds the body, 12 bytes for each JSON value in it, and the message
 structures, which point into the body: 180 bytes for a part. Limits bound all three;
 a body of nothing but the smallest parts, two million of them, takes about 400 MB.
+A streamed reply is kept up to StreamReader.Limit, its largest event beside it.
 */
 package wire

@@ -86,10 +86,14 @@ class Faiss:
 
 
 def contenders(serve, base_file, query_file, base, queries, hnsw, kernels):
-    n, size = len(base), base.nbytes
     for kernel in kernels:
         yield Oriel(serve, base_file, query_file, kernel, False)
     yield Oriel(serve, base_file, query_file, "", True)
+    yield from rivals(base, queries, hnsw)
+
+
+def rivals(base, queries, hnsw):
+    n, size = len(base), base.nbytes
     flat = faiss.IndexFlatIP(DIMENSIONS)
     flat.add(base)
     yield Faiss("faiss flat", flat, queries, size)

@@ -103,8 +103,23 @@ func (h *history) change(ctx context.Context, do func(timeline.Store) error) err
 	return h.use(ctx, sqlite.Options{MustExist: true}, do)
 }
 
+// keep runs do on a history that exists, for reading it and keeping what was made of
+// it, where this user may write.
+func (h *history) keep(ctx context.Context, do func(timeline.Store) error) error {
+	store, err := h.open(ctx, sqlite.Options{MustExist: true})
+	if errors.Is(err, sqlite.ErrReadOnly) {
+		return h.with(ctx, do)
+	}
+	return finish(store, err, do)
+}
+
 func (h *history) use(ctx context.Context, o sqlite.Options, do func(timeline.Store) error) error {
 	store, err := h.open(ctx, o)
+	return finish(store, err, do)
+}
+
+// finish runs do on a store that was opened, and closes it.
+func finish(store timeline.Store, err error, do func(timeline.Store) error) error {
 	if err != nil {
 		return err
 	}
@@ -129,7 +144,7 @@ func (h *history) withConversation(ctx context.Context, name string, do func(*or
 	if err != nil {
 		return err
 	}
-	engine, err := oriel.Open(ctx, oriel.Config{Dir: dir})
+	engine, err := oriel.Open(ctx, oriel.Config{Dir: dir, NoEmbed: true})
 	if err != nil {
 		return &failure{err}
 	}

@@ -24,6 +24,10 @@ type evalFlags struct {
 	budgets          []int
 	policies, remove []string
 	json             bool
+
+	server, model              string // that answer
+	limit, concurrency, window int
+	table                      *string
 }
 
 func evalCommand() *cobra.Command {
@@ -39,7 +43,15 @@ given, for several policies and token budgets (o200k_base, of the whole context)
   beam      chat folders of BEAM, or a folder of them: chat.json and
             probing_questions.json
   generic   files or a folder of the generic import format, with questions.jsonl
-            beside them: {"conversation","id","kind","question","evidence":["u17"]}
+            beside them: {"conversation","id","kind","question","evidence":["u17"],
+            "answer":"…"}, or "unanswerable":true for the last
+  claude-code  sessions, or a folder of them: files that are read again within 30
+            calls after a compaction and were read before it; apart from them, after
+            a window of 64,000 tokens is cut to half. Asked with the newest words of
+            user or assistant; "ahead": with those before the turn that reads. Rows
+            tell in how many cases the path of the file stands in the context, or a
+            passage of what it showed before, and what share of the lines that it
+            shows now; "all" is path or passage after compactions
 
   recent    the newest messages
   bm25      plain BM25 with the message before and after; in chats of user and
@@ -52,11 +64,20 @@ A figure is the mean over questions of the share of their evidence, in per cent:
 messages of which a passage of 200 characters or more stands in the context, and in
 brackets, where that is not the same, of those that stand there as a whole.
 
+--answer puts the questions to a model on an OpenAI-compatible server, with the context
+of each policy and budget, with the newest messages (recent) and with the whole history,
+and compares its answers with the gold ones: exact match and F1 of words, in per cent,
+both without case, articles and punctuation. Questions that the conversation does not
+answer count apart: refused is the per cent where the reply says so ("no information",
+"not mentioned", "unknown" …). Those without a gold answer are not asked. Calls that
+failed are counted and are in no other figure. The key is taken from $OPENAI_API_KEY.
+
 --without takes stages out of keyword and hybrid: neighbours, speaker, date, role,
 length, directives, spread, router.`,
 		Example: `  oriel eval locomo10.json --format locomo --policy bm25,hybrid
   oriel eval beam/100K --format beam --budget 4096,8192 --details details.jsonl
-  oriel eval my-set --format generic --policy hybrid --without date,speaker --json`,
+  oriel eval my-set --format generic --policy hybrid --without date,speaker --json
+  oriel eval locomo10.json --format locomo --budget 2048 --answer http://127.0.0.1:8080/v1 --model qwen3-8b`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("no files: give a set to measure on; see oriel eval --help")
@@ -65,11 +86,17 @@ length, directives, spread, router.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.format, "format", "", "`form` of the set: locomo, beam or generic")
+	f.StringVar(&o.format, "format", "", "`form` of the set: locomo, beam, generic or claude-code")
 	f.IntSliceVar(&o.budgets, "budget", []int{512, 1024, 2048, 4096, 8192}, "`tokens` of context")
 	f.StringSliceVar(&o.policies, "policy", eval.Policies(), "`policies` to compare")
 	f.StringSliceVar(&o.remove, "without", nil, "`stages` to leave out")
 	f.StringVar(&o.details, "details", "", "`file` for one line of JSON for each question, budget and policy")
+	f.StringVar(&o.server, "answer", "", "`address` of a server that answers the questions, up to /v1")
+	f.StringVar(&o.model, "model", "", "`name` of the model that answers")
+	f.IntVar(&o.limit, "answer-limit", 0, "most `questions` to answer, spread over the set (default all)")
+	f.IntVar(&o.concurrency, "concurrency", 4, "`calls` at a time")
+	f.IntVar(&o.window, "window", 0, "most `tokens` of a prompt: a longer history is cut to its newest (default the model's)")
+	o.table = addModelTable(cmd)
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		report, err := o.run(cmd, args)
@@ -81,14 +108,18 @@ length, directives, spread, router.`,
 		case o.json:
 			return printJSON(cmd.OutOrStdout(), report)
 		}
-		return printEval(cmd, report, &o)
+		if r, ok := report.(*eval.AnswerReport); ok {
+			return printAnswers(cmd, r)
+		}
+		return printEval(cmd, report.(*eval.Report), &o)
 	}
 	return cmd
 }
 
-func (o *evalFlags) run(cmd *cobra.Command, paths []string) (report *eval.Report, err error) {
+// run gives a *eval.Report, or with --answer a *eval.AnswerReport.
+func (o *evalFlags) run(cmd *cobra.Command, paths []string) (report any, err error) {
 	if o.format == "" {
-		return nil, fmt.Errorf("%w: give --format: locomo, beam or generic", eval.ErrInput)
+		return nil, fmt.Errorf("%w: give --format: locomo, beam, generic or claude-code", eval.ErrInput)
 	}
 	for _, b := range o.budgets {
 		if b <= 0 {
@@ -100,6 +131,10 @@ func (o *evalFlags) run(cmd *cobra.Command, paths []string) (report *eval.Report
 		if !weights.Without(stage) {
 			return nil, fmt.Errorf("%w: --without %s: the stages are %s", eval.ErrInput, stage, strings.Join(recall.Stages(), ", "))
 		}
+	}
+	answers, err := o.answers(cmd)
+	if err != nil {
+		return nil, err
 	}
 	options := eval.Options{Budgets: o.budgets, Policies: o.policies, Weights: &weights}
 	set, err := eval.Load(cmd.Context(), o.format, paths)
@@ -127,7 +162,83 @@ func (o *evalFlags) run(cmd *cobra.Command, paths []string) (report *eval.Report
 	p.things = true
 	defer p.end()
 	options.Progress = p.update
+	if answers != nil {
+		return eval.Answer(cmd.Context(), set, options, *answers)
+	}
 	return eval.Run(cmd.Context(), set, options)
+}
+
+// replyRoom is how many tokens of a window are kept free for the reply.
+const replyRoom = 1024
+
+// answers are the settings of the model that answers; nil for none.
+func (o *evalFlags) answers(cmd *cobra.Command) (*eval.AnswerOptions, error) {
+	if o.server == "" {
+		for _, name := range []string{"model", "answer-limit", "concurrency", "window"} {
+			if cmd.Flags().Changed(name) {
+				return nil, fmt.Errorf("%w: --%s is for a model that answers: give --answer, the address of its server", eval.ErrInput, name)
+			}
+		}
+		return nil, nil
+	}
+	if o.format == "claude-code" {
+		return nil, fmt.Errorf("%w: --format claude-code has no gold answers: leave out --answer", eval.ErrInput)
+	}
+	if o.limit < 0 || o.concurrency <= 0 || o.window < 0 {
+		return nil, fmt.Errorf("%w: --answer-limit, --concurrency and --window: want numbers above 0", eval.ErrInput)
+	}
+	server, err := eval.NewServer(o.server, o.model, os.Getenv("OPENAI_API_KEY"))
+	if err != nil {
+		return nil, err
+	}
+	models, err := modelTable(*o.table)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", eval.ErrInput, err)
+	}
+	m := models.Lookup(o.model)
+	window := o.window
+	if window == 0 {
+		window = m.InputLimit(replyRoom)
+	}
+	if m.Multiplier > 1 { // contexts are counted in o200k_base
+		window = int(float64(window) / m.Multiplier)
+	}
+	return &eval.AnswerOptions{Server: server, Limit: o.limit, Concurrency: o.concurrency, Window: window}, nil
+}
+
+// printAnswers prints a table: policies and budgets down.
+func printAnswers(cmd *cobra.Command, r *eval.AnswerReport) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s: %s, %s with an answer, %s without one to give", r.Model, plural(r.Conversations, "conversation", "conversations"),
+		plural(r.Questions, "question", "questions"), thousands(r.Unanswerable))
+	if r.Without > 0 {
+		fmt.Fprintf(&b, "; %s not asked: the set tells no answer", thousands(r.Without))
+	}
+	b.WriteString("\n")
+	if r.Cut > 0 {
+		fmt.Fprintf(&b, "whole: of %s only the newest %s tokens; see --window\n", plural(r.Cut, "conversation", "conversations"), thousands(r.Window))
+	}
+	b.WriteString("\n")
+	t := table{left: []bool{true, false, false, false, false, false, false, false, false}}
+	t.row("policy", "budget", "questions", "exact", "F1", "declined", "refused", "prompt tokens", "failures")
+	failures := 0
+	for _, row := range r.Rows {
+		budget, refused := "", ""
+		if row.Budget > 0 {
+			budget = thousands(row.Budget)
+		}
+		if row.Unanswerable > 0 {
+			refused = one(row.Refused) + " of " + thousands(row.Unanswerable)
+		}
+		failures += row.Failures
+		t.row(row.Policy, budget, thousands(row.Questions), one(row.Exact), one(row.F1), one(row.Declined), refused, thousands(int(row.Tokens+.5)), thousands(row.Failures))
+	}
+	t.print(&b)
+	if failures > 0 {
+		fmt.Fprintf(&b, "\n%s failed and %s in no other figure; the first: %s\n", plural(failures, "call", "calls"), map[bool]string{true: "is", false: "are"}[failures == 1], r.Fault)
+	}
+	_, err := cmd.OutOrStdout().Write(b.Bytes())
+	return err
 }
 
 // printEval prints a table: policies and kinds down, budgets across.

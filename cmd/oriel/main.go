@@ -110,6 +110,6 @@ o200k_base counts where none is named.`,
 	root.AddCommand(countCommand(), embedCommand(), fitCommand(), modelsCommand(),
 		importCommand(), conversationsCommand(), showCommand(), exportCommand(), pinCommand(), unpinCommand(), undoCommand(),
 		releaseCommand(), deleteCommand(), pruneCommand(), backupCommand(), verifyCommand(), statsCommand(),
-		recallCommand(), evalCommand())
+		directivesCommand(), recallCommand(), evalCommand(), serveCommand())
 	return root
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -43,6 +42,10 @@ that the passage has; "dense" is the cosine of the two.
        keyword  the same without meaning: no model runs
        dense    cosine alone; 10 passages and a floor of 0.3 unless told otherwise
 
+The first search embeds what the history says, and keeps the vectors with it; later
+ones embed only what is new ("embedded" of --json counts). Where the history cannot be
+written to, every search embeds.
+
 --scope project takes all conversations of the same project, user all there are. Their
 ids are then the name of the conversation, "#" and the id.`,
 		Example: `  oriel recall "what did we decide about the database?" --conversation support
@@ -68,15 +71,15 @@ ids are then the name of the conversation, "#" and the id.`,
 		if err := o.check(); err != nil {
 			return err
 		}
-		return data.with(cmd.Context(), func(s timeline.Store) error {
-			found, err := o.find(cmd, s, args[0])
+		return data.keep(cmd.Context(), func(s timeline.Store) error {
+			r, err := o.find(cmd, s, args[0])
 			if err != nil {
 				return err
 			}
 			if o.json {
-				return printJSON(cmd.OutOrStdout(), found)
+				return printJSON(cmd.OutOrStdout(), r)
 			}
-			return printRecall(cmd, found)
+			return printRecall(cmd, &r)
 		})
 	}
 	return cmd
@@ -100,69 +103,69 @@ func (o *recallFlags) check() error {
 	return nil
 }
 
-// find builds the scope from the history and asks it.
-func (o *recallFlags) find(cmd *cobra.Command, s timeline.Store, query string) (*recall.Result, error) {
+// found is what recall prints.
+type found struct {
+	*recall.Result
+	// Embedded is how many passages had to be embedded for it: those of a history
+	// that was asked before have their vectors.
+	Embedded int64 `json:"embedded"`
+}
+
+// find has a library build the scope of the history, and asks it.
+func (o *recallFlags) find(cmd *cobra.Command, s timeline.Store, query string) (found, error) {
 	ctx := cmd.Context()
-	own, err := findConversation(ctx, s, o.conversation)
-	if err != nil {
-		return nil, err
+	if _, err := findConversation(ctx, s, o.conversation); err != nil {
+		return found{}, err
 	}
-	all, err := o.conversations(ctx, s, &own)
-	if err != nil {
-		return nil, &failure{err}
-	}
-	options := recall.Options{}
+	options := recall.LibraryOptions{}
 	if recall.Mode(o.mode) != recall.Keyword {
 		model, err := minilm.Open(minilm.Options{})
 		if err != nil {
-			return nil, err
+			return found{}, err
 		}
 		defer model.Close()
 		options.Model = model
 	}
-	scope := recall.NewScope(options)
-	for i := range all {
-		if err := scope.Load(ctx, s, timeline.Local, &all[i], own.Name); err != nil {
-			return nil, &failure{err}
-		}
-	}
+	library := recall.NewLibrary(s, options)
+	defer library.Close()
+	where := recall.Where{Tenant: timeline.Local, Conversation: o.conversation, Reach: recall.Reach(o.scope)}
 	if options.Model != nil {
-		p := newProgress(cmd, "embedding")
-		p.things = true
-		err := scope.Embed(ctx, func(done, total int) { p.update(int64(done), int64(total)) })
-		p.end()
-		if err != nil {
-			return nil, &failure{err}
+		if err := embedAll(cmd, library, where); err != nil {
+			return found{}, &failure{err}
 		}
 	}
-	found, err := scope.Recall(ctx, query, recall.RecallOptions{
+	r, err := library.Recall(ctx, where, query, recall.RecallOptions{
 		Budget: o.budget, Top: o.top, Floor: o.floor, Mode: recall.Mode(o.mode), Now: time.Now(),
 	})
 	if err != nil {
-		return nil, &failure{err}
+		return found{}, &failure{err}
 	}
-	return found, nil
+	return found{r, library.Stats().Made}, nil
 }
 
-// conversations are those to look in, the named one first.
-func (o *recallFlags) conversations(ctx context.Context, s timeline.Store, own *timeline.Conversation) ([]timeline.Conversation, error) {
-	out := []timeline.Conversation{*own}
-	if o.scope == "conversation" || o.scope == "project" && own.Project == "" {
-		return out, nil
+// embedAll waits until all that is looked at has its vectors, which a search alone does
+// not.
+func embedAll(cmd *cobra.Command, library *recall.Library, where recall.Where) error {
+	p := newProgress(cmd, "embedding")
+	p.things = true
+	p.watch(func() (done, total int64) {
+		n := library.Stats()
+		return int64(n.Embedded), int64(n.Passages)
+	})
+	defer p.end()
+	if _, err := library.Directives(cmd.Context(), where); err != nil {
+		return err
 	}
-	all, err := s.Conversations(ctx, timeline.Local)
-	if err != nil {
-		return nil, err
+	err := library.Wait(cmd.Context())
+	if n := library.Stats(); err != nil && cmd.Context().Err() == nil && n.Embedded == n.Passages {
+		p.end()
+		fmt.Fprintf(cmd.ErrOrStderr(), "oriel: the vectors are not kept: %v\n", err)
+		return nil
 	}
-	for _, c := range all {
-		if c.Name != own.Name && (o.scope == "user" || c.Project == own.Project) {
-			out = append(out, c)
-		}
-	}
-	return out, nil
+	return err
 }
 
-func printRecall(cmd *cobra.Command, r *recall.Result) error {
+func printRecall(cmd *cobra.Command, r *found) error {
 	var b bytes.Buffer
 	if len(r.Passages) == 0 {
 		b.WriteString("nothing found\n")
@@ -182,6 +185,9 @@ func printRecall(cmd *cobra.Command, r *recall.Result) error {
 		}
 		t.print(&b)
 		fmt.Fprintf(&b, "\n%s, %s of text, %s, %.1f ms\n", plural(len(r.Passages), "passage", "passages"), plural(r.Tokens, "token", "tokens"), r.Mode, r.TookMS)
+	}
+	if r.Embedded > 0 {
+		fmt.Fprintf(&b, "%s embedded\n", plural(int(r.Embedded), "passage", "passages"))
 	}
 	_, err := cmd.OutOrStdout().Write(b.Bytes())
 	return err

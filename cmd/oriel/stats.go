@@ -16,7 +16,7 @@ func statsCommand() *cobra.Command {
 		Short: "Show how large the history is",
 		Long: `Show how many conversations, messages, further forms of messages, branches, records
 and contents the history has; the bytes of all contents, what they take compressed,
-and the size of the files.`,
+what was made of them (vectors for recall), and the size of the files.`,
 		Example: `  oriel stats
   oriel stats --json`,
 		Args: noArguments,
@@ -45,8 +45,10 @@ and the size of the files.`,
 				Contents      int64 `json:"contents"`
 				Bytes         int64 `json:"bytes"`
 				Stored        int64 `json:"stored"`
+				Derived       int64 `json:"derived"`
+				DerivedBytes  int64 `json:"derived_bytes"`
 				Disk          int64 `json:"disk"`
-			}{n.Conversations, n.Messages, n.Variants, n.Branches, n.Records, n.Contents, n.Bytes, n.Stored, n.Disk})
+			}{n.Conversations, n.Messages, n.Variants, n.Branches, n.Records, n.Contents, n.Bytes, n.Stored, n.Derived, n.DerivedBytes, n.Disk})
 		}
 		var b bytes.Buffer
 		t := table{left: []bool{true, false}}
@@ -61,6 +63,7 @@ and the size of the files.`,
 		}
 		t.row("bytes", size(n.Bytes))
 		t.row("stored", size(n.Stored)+share(n.Stored, n.Bytes))
+		t.row("derived", size(n.DerivedBytes)+share(n.DerivedBytes, n.Bytes))
 		t.row("on disk", size(n.Disk)+share(n.Disk, n.Bytes))
 		t.print(&b)
 		_, err = cmd.OutOrStdout().Write(b.Bytes())

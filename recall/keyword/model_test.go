@@ -39,6 +39,15 @@ func (m *model) live() (n, length int) {
 	return n, length
 }
 
+func (m *model) frequency(word string) (n int) {
+	for _, d := range m.docs {
+		if d != nil && d.counts[word] > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 func (m *model) scores(query string, drop map[string]bool) (out []float64, idfSum float64) {
 	out = make([]float64, len(m.docs))
 	n, length := m.live()
@@ -52,12 +61,7 @@ func (m *model) scores(query string, drop map[string]bool) (out []float64, idfSu
 		}
 	}
 	for w, use := range words {
-		df := 0
-		for _, d := range m.docs {
-			if d != nil && d.counts[w] > 0 {
-				df++
-			}
-		}
+		df := m.frequency(w)
 		if df == 0 || !use {
 			continue
 		}
@@ -91,6 +95,12 @@ func compare(t interface {
 		terms, _ := a.Terms(nil, w)
 		for _, term := range terms {
 			dropped[term] = true
+		}
+	}
+	terms, _ := a.Terms(nil, query)
+	for i, w := range a.Words(query) {
+		if got, want := x.Frequency(terms[i]), m.frequency(w.Text); got != want {
+			t.Fatalf("%d documents have %q, want %d", got, w.Text, want)
 		}
 	}
 	q := x.Query(query, func(term Term) bool { return dropped[term] })

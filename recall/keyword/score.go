@@ -72,6 +72,17 @@ func (x *Index) add(q *Query, out []float32) (highest, idfSum float32) {
 	return highest, float32(sum)
 }
 
+// Frequency is the number of documents that have the term, removed ones left out.
+func (x *Index) Frequency(t Term) int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	e := x.table.get(t)
+	if e == nil {
+		return 0
+	}
+	return x.frequency(e)
+}
+
 // frequency is the number of live documents that have the term.
 func (x *Index) frequency(e *entry) int {
 	if x.dead == 0 {

@@ -344,6 +344,9 @@ func (t *tenant) unrefer(h timeline.Hash) (gone bool, size int64) {
 	delete(t.contents, h)
 	size = int64(len(c.data))
 	t.bytes -= size
+	for family := range c.derived {
+		t.dropDerived(c, family)
+	}
 	return true, size
 }
 

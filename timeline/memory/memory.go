@@ -42,11 +42,13 @@ type tenant struct {
 	conversations map[string]*conversation
 
 	messages, variants, records, bytes int64
+	derived, derivedBytes              int64
 }
 
 type content struct {
-	data []byte // never changed
-	refs int    // of messages, variants and records
+	data    []byte // never changed
+	refs    int    // of messages, variants and records
+	derived map[string]derived
 }
 
 type beginning struct {
@@ -287,6 +289,8 @@ func (s *Store) Stats(ctx context.Context, tenant string) (timeline.Stats, error
 		Contents:      int64(len(t.contents)),
 		Bytes:         t.bytes,
 		Stored:        t.bytes,
+		Derived:       t.derived,
+		DerivedBytes:  t.derivedBytes,
 	}
 	for _, k := range t.trunks {
 		if k.origin != (timeline.Place{}) {

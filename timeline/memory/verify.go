@@ -33,6 +33,7 @@ type verifier struct {
 	refs   map[timeline.Hash]int // counted
 
 	messages, variants, records, bytes int64
+	derived, derivedBytes              int64
 }
 
 func (v *verifier) problem(conversation string, at timeline.Place, format string, args ...any) {
@@ -140,6 +141,10 @@ func (v *verifier) contents() {
 		}
 		delete(v.refs, h)
 		v.bytes += int64(len(c.data))
+		for _, d := range c.derived {
+			v.derived++
+			v.derivedBytes += int64(len(d.data))
+		}
 	}
 	for h := range v.refs {
 		v.problem("", timeline.Place{}, "content %v is missing", h)
@@ -148,5 +153,8 @@ func (v *verifier) contents() {
 	if t.messages != v.messages || t.variants != v.variants || t.records != v.records || t.bytes != v.bytes {
 		v.problem("", timeline.Place{}, "it counts %d messages, %d variants, %d records, %d bytes and has %d, %d, %d, %d",
 			t.messages, t.variants, t.records, t.bytes, v.messages, v.variants, v.records, v.bytes)
+	}
+	if t.derived != v.derived || t.derivedBytes != v.derivedBytes {
+		v.problem("", timeline.Place{}, "it counts %d derived data of %d bytes and has %d of %d", t.derived, t.derivedBytes, v.derived, v.derivedBytes)
 	}
 }

@@ -66,6 +66,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 		"user gone":             func(t *tenant) { delete(t.conversations, "a") },
 		"record elsewhere":      func(t *tenant) { t.conversations["b"].records["k"]["1"].At.Depth = 7 },
 		"count":                 func(t *tenant) { t.variants++ },
+		"derived":               func(t *tenant) { t.contents[timeline.HashOf([]byte("2"))].derived = map[string]derived{"k": {}} },
 	} {
 		s, tenant := fresh()
 		if damage(tenant); problems(s) == 0 {

@@ -41,6 +41,14 @@ func TestDeletedBytesAreGoneFromTheFiles(t *testing.T) {
 	for i := range 30 {
 		add(t, s, "goes", fmt.Sprint(secret, " again ", i))
 	}
+	// What was made of contents, also what was kept before, and goes with other kinds.
+	for _, kind := range []string{"vector/old", "vector/new"} {
+		if err := s.KeepDerived(ctx, timeline.Local, kind, []timeline.Derived{
+			{Content: h, Data: []byte(kind + secret + "5")}, {Content: timeline.HashOf([]byte(secret + "1")), Data: []byte(strings.Repeat(kind+secret, 1000))},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	log := filepath.Join(dir, "oriel.db-wal")
 	if bytesIn(t, log, secret) == 0 {
 		t.Fatal("the text is not in the log: the test finds nothing")
@@ -55,7 +63,7 @@ func TestDeletedBytesAreGoneFromTheFiles(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, needle := range []string{secret, string(h[:])} {
+	for _, needle := range []string{secret, string(h[:]), "vector/"} {
 		if n := bytesIn(t, filepath.Join(dir, "oriel.db"), needle); n != 0 {
 			t.Errorf("the file still has %q %d times", needle, n)
 		}

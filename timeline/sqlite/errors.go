@@ -20,7 +20,7 @@ var (
 	// ErrNone: there is no history where one was to be opened.
 	ErrNone = errors.New("there is no history")
 	// ErrReadOnly: the folder or the file cannot be written to.
-	ErrReadOnly = errors.New("the history cannot be written to")
+	ErrReadOnly = timeline.ErrReadOnly
 	// ErrBusy: another process kept the history locked for longer than ten
 	// seconds.
 	ErrBusy = errors.New("another process keeps the history locked")

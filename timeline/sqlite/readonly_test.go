@@ -91,6 +91,9 @@ func TestAStoreForReadingOnlyReads(t *testing.T) {
 	if _, err := s.Delete(ctx, timeline.Local, "c", nil); !errors.Is(err, sqlite.ErrReadOnly) {
 		t.Error(err)
 	}
+	if err := s.KeepDerived(ctx, timeline.Local, "v", nil); !errors.Is(err, timeline.ErrReadOnly) {
+		t.Error(err)
+	}
 	if err := s.Backup(ctx, filepath.Join(t.TempDir(), "copy.db")); err != nil {
 		t.Error(err)
 	}

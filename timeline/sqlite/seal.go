@@ -57,3 +57,12 @@ func sealRecord(tenant, conversation, kind, key string, at timeline.Place, micro
 	}
 	return s.hash()
 }
+
+// sealDerived is the hash of what was made of a content.
+func sealDerived(content timeline.Hash, kind string, data []byte) timeline.Hash {
+	s := make(seal, 0, 64+len(data))
+	s = append(s, content[:]...)
+	s.text(kind)
+	s = append(s, data...)
+	return s.hash()
+}

@@ -29,7 +29,7 @@ type Options struct {
 	// MustExist has Open fail with ErrNone where there is no history yet, and not
 	// make one: for those who want to change what is there.
 	MustExist bool
-	// ReadOnly is MustExist, and has Apply and Delete fail with ErrReadOnly. Open
+	// ReadOnly is MustExist, and has all that changes fail with ErrReadOnly. Open
 	// then makes, migrates and clears nothing, and works where nothing can be
 	// written, too: in a folder that is read-only to this user, as long as nobody
 	// else writes to the history meanwhile (else ErrBusy), and unless a log

@@ -30,6 +30,11 @@ func (s *Store) Stats(ctx context.Context, tenant string) (timeline.Stats, error
 		if err != nil {
 			return err
 		}
+		if _, err := c.one("SELECT count(*), coalesce(sum(length(d.data)), 0) FROM content c JOIN derived d ON d.content = c.id WHERE c.tenant = ?", func(r *rows) {
+			st.Derived, st.DerivedBytes = r.int(0), r.int(1)
+		}, id); err != nil {
+			return err
+		}
 		_, st.Pending, err = c.number("SELECT 1 FROM setting WHERE name = 'uncleared'")
 		return err
 	})

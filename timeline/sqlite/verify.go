@@ -45,7 +45,7 @@ func (v *verifier) run() error {
 	if _, err := v.exec("BEGIN"); err != nil {
 		return err
 	}
-	for _, step := range []func() error{v.structure, v.schema, v.settings, v.names, v.trunks, v.variants, v.conversations, v.records, v.contents} {
+	for _, step := range []func() error{v.structure, v.schema, v.settings, v.names, v.trunks, v.variants, v.conversations, v.records, v.contents, v.derived} {
 		// A part that cannot be read is a problem like others, and the rest is
 		// looked at all the same.
 		if err := step(); errors.Is(explain("verify", "", err), timeline.ErrDamaged) {
@@ -329,6 +329,17 @@ func (v *verifier) contents() error {
 		}
 		if r.int(4) != codecRaw && err == nil {
 			buffer = raw
+		}
+		return nil
+	})
+}
+
+// derived compares what was made of contents with its hash.
+func (v *verifier) derived() error {
+	return v.scan("SELECT c.tenant, c.hash, d.family, d.kind, d.data, d.hash FROM derived d JOIN content c ON c.id = d.content", func(r *rows) error {
+		h := loose(r, 1)
+		if timeline.Family(r.text(3)) != r.text(2) || sealDerived(h, r.text(3), r.bytes(4)) != loose(r, 5) {
+			v.problem(r.int(0), "", timeline.Place{}, "%s of content %v is not what was stored", r.text(3), h)
 		}
 		return nil
 	})

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -48,6 +49,10 @@ func TestVerifyFindsWhatWasChanged(t *testing.T) {
 		{"a record's place, to one that was used", "UPDATE record SET trunk = 1, depth = 2", `record k "k" is not what was stored`},
 		{"a record's contents", "DELETE FROM record_content; UPDATE content SET refs = 1 WHERE id = 4", `record k "k" is not what was stored`},
 		{"a form's content", "UPDATE variant SET content = 3; UPDATE content SET refs = refs + 1 WHERE id = 3", "form 1 is not what was stored"},
+		{"derived data", "UPDATE derived SET data = x'00'", "vector/x of content"},
+		{"the kind of derived data", "UPDATE derived SET kind = 'vector/y'", "vector/y of content"},
+		{"the content of derived data", "UPDATE derived SET content = 3", "vector/x of content"},
+		{"what derived data is of", "UPDATE derived SET content = 99", "a row of derived refers to one of content that is not there"},
 		{"the epoch", "DELETE FROM setting", "it has no epoch"},
 		{"an index", "DROP INDEX conversation_trunk_by_trunk", "the index conversation_trunk_by_trunk is missing"},
 		{"a table more", "CREATE TABLE extra (x)", "the table extra does not belong to it"},
@@ -68,6 +73,9 @@ func TestVerifyFindsWhatWasChanged(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := s.Apply(ctx, "another", timeline.Change{Conversation: "c", Messages: texts("elsewhere"), Now: time.Now()}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.KeepDerived(ctx, timeline.Local, "vector/x", []timeline.Derived{{Content: timeline.HashOf([]byte("one")), Data: []byte("1")}}); err != nil {
 				t.Fatal(err)
 			}
 			verify(t, s)
@@ -93,6 +101,9 @@ func TestVerifyTellsAllThatItFindsInABrokenFile(t *testing.T) {
 	pages := len(raw) / 4096
 	broken := 0
 	for page := pages / 3; page < pages; page++ {
+		if bytes.Contains(raw[page*4096:][:4096], []byte("CREATE TABLE")) {
+			continue // without its schema it is not opened
+		}
 		if kind := raw[page*4096]; kind == 13 || kind == 10 { // leaves of a table and of an index
 			copy(raw[page*4096:], strings.Repeat("garbage!", 512))
 			broken++
@@ -127,6 +138,10 @@ func TestVerifyAndBackupWhileOthersWrite(t *testing.T) {
 	s := open(t, dir)
 	stop := make(chan bool)
 	var group sync.WaitGroup
+	add(t, s, "c", "c")
+	if err := s.KeepDerived(ctx, timeline.Local, "vector/x", []timeline.Derived{{Content: timeline.HashOf([]byte("c")), Data: []byte("of it")}}); err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{"a", "b"} {
 		add(t, s, name, name)
 		group.Go(func() {
@@ -152,6 +167,9 @@ func TestVerifyAndBackupWhileOthersWrite(t *testing.T) {
 		}
 		copied := open(t, folder)
 		verify(t, copied)
+		if st, err := copied.Stats(ctx, timeline.Local); err != nil || st.Derived != 1 || st.DerivedBytes != 5 {
+			t.Errorf("the copy: %+v, %v", st, err)
+		}
 		if i == 2 {
 			add(t, copied, "a", "it goes on")
 		}

@@ -143,6 +143,9 @@ func (m *machine) everything(r *rapid.T) {
 			}
 		}
 		m.sameStats(r, tenant)
+		for _, kind := range derivedKinds {
+			m.sameDerived(r, tenant, kind, m.tenants[tenant].hashes)
+		}
 	}
 	for name, s := range map[string]timeline.Store{"model": m.model, "store": m.store} {
 		if err := s.Verify(ctx, func(p timeline.Problem) { r.Errorf("%s: %+v", name, p) }); err != nil {

@@ -32,6 +32,8 @@ func testModel(t *testing.T, open func(t *testing.T) timeline.Store) {
 			"read":         m.read,
 			"look under":   m.under,
 			"content":      m.content,
+			"keep derived": m.keepDerived,
+			"derived":      m.derived,
 			"everything":   m.everything,
 			"":             m.touched,
 		})

@@ -34,6 +34,7 @@ func Run(t *testing.T, open func(t *testing.T) timeline.Store) {
 		{"conversations", conversationCases},
 		{"records", recordCases},
 		{"refusals", refusalCases},
+		{"derived", derivedCases},
 		{"deletion", deletionCases},
 		{"branches", branchCases},
 	} {

@@ -98,6 +98,17 @@ CREATE TABLE record_content (
   PRIMARY KEY (record, n)
 ) STRICT, WITHOUT ROWID;
 
+-- What was made of contents goes with them.
+CREATE TABLE derived (
+  id      INTEGER PRIMARY KEY,
+  content INTEGER NOT NULL REFERENCES content (id) ON DELETE CASCADE,
+  family  TEXT    NOT NULL,
+  kind    TEXT    NOT NULL,
+  data    BLOB    NOT NULL,
+  hash    BLOB    NOT NULL,
+  UNIQUE (content, family)
+) STRICT;
+
 CREATE TABLE setting (
   name  TEXT PRIMARY KEY,
   value INTEGER NOT NULL

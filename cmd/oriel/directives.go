@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel"
+)
+
+func directivesCommand() *cobra.Command {
+	var asJSON bool
+	var dismiss int64
+	cmd := &cobra.Command{
+		Use:   "directives CONVERSATION",
+		Short: "List what the user wants from now on",
+		Long: `List the standing instructions and preferences of a conversation, oldest first: what
+its user said with "always", "never", "from now on", "I prefer", "call me" and the
+like. The library shows the newest of them in every view.
+
+--dismiss ends those of a message for good. ID is the number that is listed, which is
+that of oriel show. The message itself stays in the history. What is listed with a
+name and "#" before its number was said in a conversation that this one continues: it
+is dismissed there.`,
+		Example: `  oriel directives 7f3c2a10-session
+  oriel directives 7f3c2a10-session --dismiss 17`,
+		Args: oneConversation(1, 1, "one conversation"),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().Int64Var(&dismiss, "dismiss", 0, "`id` of the message whose directives are to end")
+	data := addHistory(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		ending := cmd.Flags().Changed("dismiss")
+		all := []oriel.Directive{}
+		if err := data.withConversation(cmd.Context(), args[0], func(c *oriel.Conversation) error {
+			if ending {
+				return c.Dismiss(cmd.Context(), dismiss)
+			}
+			found, err := c.Directives(cmd.Context())
+			all = append(all, found...)
+			return err
+		}); err != nil {
+			return err
+		}
+		switch {
+		case ending && asJSON:
+			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": args[0], "dismissed": dismiss})
+		case ending:
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "dismissed %d\n", dismiss)
+			return err
+		case asJSON:
+			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": args[0], "directives": all})
+		}
+		return printDirectives(cmd, args[0], all)
+	}
+	return cmd
+}
+
+func printDirectives(cmd *cobra.Command, conversation string, all []oriel.Directive) error {
+	var b bytes.Buffer
+	if len(all) == 0 {
+		b.WriteString("no directives\n")
+	} else {
+		t := table{left: []bool{false, true, true, true}}
+		t.row("id", "time", "kind", "text")
+		for _, d := range all {
+			id := strconv.FormatInt(d.ID, 10)
+			if d.Conversation != conversation {
+				id = d.Conversation + "#" + id
+			}
+			t.row(oneLine(id, 40), d.Time.Format("2006-01-02 15:04"), string(d.Kind), oneLine(d.Text, 120))
+		}
+		t.print(&b)
+	}
+	_, err := cmd.OutOrStdout().Write(b.Bytes())
+	return err
+}

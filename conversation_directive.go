@@ -1,0 +1,179 @@
+package oriel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oriel-context/oriel/recall"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/window"
+)
+
+// Directive is something that the user wants from now on, or prefers: "always …",
+// "call me …", "I prefer …". It is found in what the user said, so that it is as
+// durable as the history, imported or not.
+type Directive struct {
+	// ID is that of the item that says it.
+	ID int64 `json:"id"`
+	// Conversation is the item's: the one that was asked, or one that it
+	// continues, in which alone it can be dismissed.
+	Conversation string      `json:"conversation"`
+	Kind         recall.Kind `json:"kind"`
+	Time         time.Time   `json:"time"`
+	Text         string      `json:"text"`
+
+	block string
+}
+
+// Directives are all standing instructions and preferences of the conversation that
+// are not dismissed, oldest first. Views show the newest of them, with their times,
+// as far as Config.DirectiveTokens goes.
+func (c *Conversation) Directives(ctx context.Context) ([]Directive, error) {
+	const op = "list directives"
+	var at timeline.Place
+	if err := c.run(ctx, op, func(p *present) error {
+		at = p.stored.Head
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	all, err := c.directives(ctx, at, recall.ReachConversation)
+	if err != nil {
+		return nil, c.engine.storeError(ctx, op, c.id, err)
+	}
+	return all, nil
+}
+
+// Dismiss ends the directives of an item, for good. The item stays in the history
+// and is recalled like any other. Dismissing twice is no error.
+func (c *Conversation) Dismiss(ctx context.Context, id int64) error {
+	op := fmt.Sprintf("dismiss the directives of item %d", id)
+	return c.run(ctx, op, func(p *present) error {
+		if err := p.known(op, id); err != nil {
+			return err
+		}
+		if was, err := p.marks(ctx, kindDismissed, id); err != nil || len(was) > 0 {
+			return err
+		}
+		return p.putMark(ctx, kindDismissed, id, nil)
+	})
+}
+
+// directives are those that hold, oldest first.
+func (c *Conversation) directives(ctx context.Context, at timeline.Place, reach recall.Reach) ([]Directive, error) {
+	said, err := c.engine.library.Directives(ctx, c.where(at, reach))
+	if errors.Is(err, timeline.ErrNoConversation) { // it begins with its first item
+		return nil, nil
+	}
+	if err != nil || len(said) == 0 {
+		return nil, err
+	}
+	dismissed := map[string]map[int64]bool{} // by conversation
+	var out []Directive
+	for i := range said {
+		name, id := c.origin(said[i].Block)
+		gone, ok := dismissed[name]
+		if !ok {
+			if gone, err = c.dismissed(ctx, name); err != nil {
+				return nil, err
+			}
+			dismissed[name] = gone
+		}
+		if !gone[id] {
+			out = append(out, Directive{ID: id, Conversation: name, Kind: said[i].Kind, Text: said[i].Text, Time: said[i].Time, block: said[i].Block})
+		}
+	}
+	return out, nil
+}
+
+// dismissed are the items of a conversation whose directives hold no more. Another
+// one than c is only looked at, not opened: that may change it.
+func (c *Conversation) dismissed(ctx context.Context, name string) (map[int64]bool, error) {
+	gone := map[int64]bool{}
+	if name != c.id {
+		other := present{id: name, engine: c.engine}
+		var err error
+		if other.stored, err = c.engine.store.Conversation(ctx, c.engine.config.Tenant, name); err == nil {
+			err = other.readDismissed(ctx, gone)
+		}
+		if errors.Is(err, timeline.ErrNoConversation) { // deleted meanwhile
+			return gone, nil
+		}
+		return gone, err
+	}
+	err := c.run(ctx, "read directives", func(p *present) error { return p.readDismissed(ctx, gone) })
+	return gone, err
+}
+
+func (p *present) readDismissed(ctx context.Context, gone map[int64]bool) error {
+	marks, err := p.marks(ctx, kindDismissed, 0)
+	for i := range marks {
+		gone[marks[i].id] = true
+	}
+	return err
+}
+
+// standing are the newest directives that fit and are not shown, newest first. What
+// was said before them and contradicts them stands beside them with its time, or has
+// left before them.
+func (c *Conversation) standing(ctx context.Context, s *sketch, shown map[int64]*Item, room int, reach recall.Reach) ([]recalled, error) {
+	if room <= 0 {
+		return nil, nil
+	}
+	all, err := c.directives(ctx, s.at, reach)
+	if err != nil {
+		return nil, err
+	}
+	var out []recalled
+	known := map[string]bool{} // by text
+	for _, d := range slices.Backward(all) {
+		key := strings.ToLower(d.Text)
+		if known[key] || s.shows(&d, c, shown) {
+			continue
+		}
+		known[key] = true
+		if n := len(out); n > 0 && out[n-1].block == d.block {
+			last := &out[n-1]
+			was, text := last.Content, d.Text+" "+last.Content
+			last.Content = text
+			more := s.count(text) - s.count(was)
+			if more > room {
+				last.Content = was
+				break
+			}
+			room -= more
+			continue
+		}
+		m := c.recalled(d.block, d.Conversation == c.id && shown[d.ID] != nil)
+		m.Content, m.Source, m.Time = d.Text, window.SourceUser, d.Time
+		if room -= s.relevantCost(&m.Item); room < 0 {
+			break
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// shows reports whether a directive is in view, or is the query itself.
+func (s *sketch) shows(d *Directive, c *Conversation, shown map[int64]*Item) bool {
+	if d.Conversation != c.id {
+		return false
+	}
+	if s.asked >= 0 && s.items[s.asked].ID == d.ID {
+		return true
+	}
+	it := shown[d.ID]
+	return it != nil && (it.Full == "" || strings.Contains(it.Content, d.Text))
+}
+
+// directiveTokens is the most that directives take of a view.
+func (e *Engine) directiveTokens(budget int) int {
+	if n := e.config.DirectiveTokens; n != 0 {
+		return n
+	}
+	return budget / 16
+}

@@ -1,0 +1,187 @@
+package oriel
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oriel-context/oriel/recall"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// texts lists directives as "id kind: text".
+func texts(t testing.TB, c *Conversation) (out []string) {
+	t.Helper()
+	all, err := c.Directives(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range all {
+		out = append(out, fmt.Sprintf("%d %s: %s", d.ID, d.Kind, d.Text))
+	}
+	return out
+}
+
+// SPEC D10: what the user wants from now on is in every view, whatever the query is,
+// until it is dismissed; after a restart, too.
+func TestDirectivesAreInEveryView(t *testing.T) {
+	ctx := t.Context()
+	config := Config{Dir: t.TempDir(), MaxItems: 4, Policy: "fifo"}
+	c := open(t, config)
+	add(t, c,
+		Item{Source: "user", Content: "Thanks. From now on answer in French. What time is it?"},
+		Item{Source: "assistant", Content: "Always remember to smile."},
+		Item{Source: "user", Content: "I prefer short answers."},
+		Item{Source: "user", Content: "Call me Ishmael."})
+	chatter(t, c, 8)
+	want := []string{"1 instruction: From now on answer in French.", "3 preference: I prefer short answers.", "4 instruction: Call me Ishmael."}
+	seen := func(when string, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, texts(t, c)); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", when, diff)
+		}
+		for _, query := range []string{"", "Bake a sourdough loaf"} {
+			v := view(t, c, query, ContextOptions{})
+			var got []string
+			for _, it := range v.Relevant {
+				got = append(got, it.Content)
+			}
+			var said []string
+			for _, w := range want {
+				_, text, _ := strings.Cut(w, ": ")
+				said = append(said, text)
+				if !strings.Contains(v.Text, "[2025-07-10 12:00 user] "+text) {
+					t.Errorf("%s, %q:\n%s", when, query, v.Text)
+				}
+			}
+			if diff := cmp.Diff(said, got); diff != "" {
+				t.Errorf("%s, %q (-want +got)\n%s", when, query, diff)
+			}
+		}
+	}
+	seen("at first", want...)
+	for range 2 { // twice is no error
+		if err := c.Dismiss(ctx, 3); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen("dismissed", want[0], want[2])
+	if err := c.Dismiss(ctx, 99); !errors.Is(err, ErrNoItem) {
+		t.Errorf("dismiss what is not there: %v", err)
+	}
+	if err := c.engine.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c = open(t, config)
+	seen("after a restart", want[0], want[2])
+	// In view it is not repeated.
+	if err := c.Pin(ctx, 4); err != nil {
+		t.Fatal(err)
+	}
+	if v := view(t, c, "", ContextOptions{}); strings.Count(v.Text, "Call me Ishmael.") != 1 || slices.Contains(blocks(v.Plan), "4") {
+		t.Errorf("text:\n%s", v.Text)
+	}
+	// A message that is recalled for its directive and for the query is there once,
+	// with all that is found of it.
+	if v := view(t, c, "Thanks for answering in French, what time is it?", ContextOptions{}); strings.Count(v.Text, "French.") != 1 || !strings.Contains(v.Text, "Thanks. From now on") {
+		t.Errorf("text:\n%s", v.Text)
+	}
+}
+
+// SPEC D10: directives have a cap. The oldest leave first, and what was said again
+// counts once, when it was said last.
+func TestOldestDirectivesLeaveFirst(t *testing.T) {
+	now := noon
+	c := open(t, Config{MaxItems: 2, DirectiveTokens: 34, Now: func() time.Time { return now }})
+	for i := range 9 {
+		now = now.Add(time.Hour)
+		add(t, c, Item{Source: "user", Content: fmt.Sprintf("Always greet guest %d politely.", i%8)})
+	}
+	chatter(t, c, 3)
+	v := view(t, c, "", ContextOptions{})
+	var got []string
+	for _, it := range v.Relevant {
+		got = append(got, it.Time.Format("15 ")+it.Content)
+	}
+	// Each takes eight words with its time and speaker.
+	want := []string{"18 Always greet guest 5 politely.", "19 Always greet guest 6 politely.", "20 Always greet guest 7 politely.", "21 Always greet guest 0 politely."}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	none := open(t, Config{MaxItems: 2, DirectiveTokens: -1})
+	add(t, none, Item{Source: "user", Content: "Always greet guests politely."})
+	chatter(t, none, 3)
+	if v := view(t, none, "", ContextOptions{}); len(v.Relevant) > 0 {
+		t.Errorf("not wanted: %v", v.Relevant)
+	}
+}
+
+// SPEC D10: imported conversations have directives, too; branches have their own; and
+// a preference reaches the user's other conversations where that is asked for.
+func TestDirectivesOfImportsBranchesAndOthers(t *testing.T) {
+	ctx := t.Context()
+	c := open(t, Config{MaxItems: 2})
+	store := c.engine.store
+	line := func(text string) timeline.Message {
+		raw := fmt.Appendf(nil, `{"role":"user","content":%q}`, text)
+		return timeline.Message{Says: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatOpenAI, Role: "user", Time: noon}
+	}
+	apply := func(ch timeline.Change) timeline.Place {
+		t.Helper()
+		ch.Conversation, ch.Now = "c", noon
+		applied, err := store.Apply(ctx, timeline.Local, ch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.unload() // what comes through the same store is nobody else's
+		return applied.Head
+	}
+	apply(timeline.Change{Messages: []timeline.Message{line("Good morning, let us begin."), line("Never use semicolons.")}})
+	first := timeline.Place{}
+	if err := store.Messages(ctx, timeline.Local, c.mustHead(t), 1, 1, true, func(e *timeline.Entry) error { first = e.Place; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"2 instruction: Never use semicolons."}, texts(t, c)); diff != "" {
+		t.Errorf("imported (-want +got)\n%s", diff)
+	}
+	if err := c.Dismiss(ctx, 2); err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(t, c); len(got) != 0 {
+		t.Errorf("dismissed: %v", got)
+	}
+	// Another branch: another second message, whose directive nobody dismissed.
+	apply(timeline.Change{At: first, Messages: []timeline.Message{line("Never use commas.")}})
+	if diff := cmp.Diff([]string{"2 instruction: Never use commas."}, texts(t, c)); diff != "" {
+		t.Errorf("branch (-want +got)\n%s", diff)
+	}
+	other := conversation(t, c.engine, "other")
+	add(t, other, Item{Source: "user", Content: "Good evening to all of you."})
+	for reach, want := range map[recall.Reach][]string{"": nil, recall.ReachUser: {"c#2"}} {
+		v := view(t, other, "", ContextOptions{Recall: RecallOptions{Reach: reach}})
+		if diff := cmp.Diff(want, blocks(v.Plan)); diff != "" {
+			t.Errorf("reach %q (-want +got)\n%s", reach, diff)
+		}
+	}
+	if err := c.Dismiss(ctx, 2); err != nil {
+		t.Fatal(err)
+	}
+	if v := view(t, other, "", ContextOptions{Recall: RecallOptions{Reach: recall.ReachUser}}); len(v.Relevant) != 0 {
+		t.Errorf("dismissed where it was said: %v", v.Relevant)
+	}
+}
+
+// mustHead is where the conversation stands.
+func (c *Conversation) mustHead(t testing.TB) timeline.Place {
+	t.Helper()
+	s, err := c.stored(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Head
+}

@@ -1,0 +1,154 @@
+package oriel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/oriel-context/oriel/recall"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/window"
+)
+
+// RecallOptions say what is wanted of the history. The zero value is right for most.
+type RecallOptions struct {
+	// Budget is the most tokens of what is found. Default: 2,048; for Context what
+	// the view has room for.
+	Budget int
+	// Top is the most passages. Default: as many as fit, 10 for recall.Dense.
+	Top int
+	// Floor is the score, up to 1, below which nothing is shown. Default: 0.15, 0.3
+	// for recall.Dense; a negative number is no floor.
+	Floor float64
+	// Mode is what the search goes by. Default: recall.Hybrid, words and meaning.
+	Mode recall.Mode
+	// Reach is where to look. Default: in the conversation alone.
+	// recall.ReachProject looks in all conversations of its project, too,
+	// recall.ReachUser in all of the tenant.
+	Reach recall.Reach
+	// StrictState leaves out what has no sign of what the conversation is busy with
+	// (see Status.State). Otherwise what has one comes before its equals.
+	StrictState bool
+}
+
+func (o *RecallOptions) check() error {
+	switch {
+	case o.Budget < 0:
+		return fmt.Errorf("%w: recall with a Budget of %d: give a number above 0, or 0 for the default", ErrConfig, o.Budget)
+	case o.Top < 0:
+		return fmt.Errorf("%w: recall with a Top of %d: give a number above 0, or 0 for the default", ErrConfig, o.Top)
+	case !(o.Floor <= 1):
+		return fmt.Errorf("%w: recall with a Floor of %g: scores are 0 to 1", ErrConfig, o.Floor)
+	}
+	switch o.Mode {
+	case "", recall.Hybrid, recall.Keyword, recall.Dense:
+	default:
+		return fmt.Errorf("%w: recall with the Mode %q: use hybrid, keyword or dense", ErrConfig, o.Mode)
+	}
+	switch o.Reach {
+	case "", recall.ReachConversation, recall.ReachProject, recall.ReachUser:
+	default:
+		return fmt.Errorf("%w: recall with the Reach %q: use conversation, project or user", ErrConfig, o.Reach)
+	}
+	return nil
+}
+
+// Hits are what Recall found.
+type Hits struct {
+	// Text is what a model may be shown, Tokens its size.
+	Text   string
+	Tokens int
+	// Mode is what the search went by: recall.Keyword where there are no vectors.
+	Mode recall.Mode
+	// Passages are in the order of time.
+	Passages []Hit
+}
+
+// Hit is a passage of an item. Its Keyword, Dense and Prior say why it was found.
+type Hit struct {
+	recall.Passage
+	// Conversation and Item are where it stands: Conversation.Item reads all of it.
+	Conversation string
+	Item         int64
+}
+
+// Recall finds what a query needs in the history, in view or not, by word and by
+// meaning, under a budget. What was added before is found by its words at once; its
+// vectors are made in the background and used when they are there (Engine.Wait).
+// Nothing is found for a query that the history has nothing to say about.
+func (c *Conversation) Recall(ctx context.Context, query string, o RecallOptions) (*Hits, error) {
+	const op = "recall"
+	if err := o.check(); err != nil {
+		return nil, c.fail(op, err, "")
+	}
+	var at timeline.Place
+	var state window.State
+	err := c.run(ctx, op, func(p *present) error {
+		at, state = p.stored.Head, p.tracker.State()
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	found, err := c.search(ctx, at, query, state, o, nil)
+	if err != nil {
+		return nil, c.engine.storeError(ctx, op, c.id, err)
+	}
+	hits := &Hits{Text: found.Text, Tokens: found.Tokens, Mode: found.Mode, Passages: make([]Hit, len(found.Passages))}
+	for i, p := range found.Passages {
+		hits.Passages[i].Passage = p
+		hits.Passages[i].Conversation, hits.Passages[i].Item = c.origin(p.Block)
+	}
+	if c.engine.config.Events != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.engine.config.Events(Event{Kind: window.EventRecall, Conversation: c.id, TokensAfter: hits.Tokens, Items: len(hits.Passages)})
+	}
+	return hits, nil
+}
+
+// stateBoost is what a passage gains that fits the state: a tenth of what all words
+// of a question are worth. It settles what is nearly equal (SPEC D5).
+const stateBoost = .5
+
+// search asks the library. Standing instructions are no part of it: a view shows
+// them whatever the query is.
+func (c *Conversation) search(ctx context.Context, at timeline.Place, query string, state window.State, o RecallOptions, exclude func(block string) bool) (*recall.Result, error) {
+	options := recall.RecallOptions{
+		Budget: o.Budget, Top: o.Top, Floor: o.Floor, Mode: o.Mode, Exclude: exclude, Directives: -1, Now: c.engine.config.Now(),
+	}
+	if state != window.StateGeneral {
+		other := float32(0)
+		if o.StrictState {
+			other = float32(math.Inf(-1))
+		}
+		options.Boost = func(text string) float32 {
+			if state.Matches(text) {
+				return stateBoost
+			}
+			return other
+		}
+	}
+	found, err := c.engine.library.Recall(ctx, c.where(at, o.Reach), query, options)
+	if errors.Is(err, timeline.ErrNoConversation) { // it begins with its first item
+		return &recall.Result{Query: query, Mode: recall.Keyword}, nil
+	}
+	return found, err
+}
+
+func (c *Conversation) where(at timeline.Place, reach recall.Reach) recall.Where {
+	return recall.Where{Tenant: c.engine.config.Tenant, Conversation: c.id, At: at, Reach: reach}
+}
+
+// origin is the item of a block: that of another conversation has its name before it.
+func (c *Conversation) origin(block string) (conversation string, id int64) {
+	conversation = c.id
+	if i := strings.LastIndexByte(block, '#'); i >= 0 {
+		conversation, block = block[:i], block[i+1:]
+	}
+	id, _ = strconv.ParseInt(block, 10, 64) // the library made it
+	return conversation, id
+}

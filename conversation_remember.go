@@ -1,0 +1,189 @@
+package oriel
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oriel-context/oriel/recall"
+	"github.com/oriel-context/oriel/window"
+)
+
+// MetaBlock is the key under which the Meta of a recalled item without an ID names
+// its origin, as Plan.Inserted does.
+const MetaBlock = "oriel.block"
+
+// recalled is what a view recalls of one item.
+type recalled struct {
+	block string
+	score float64 // of its best passage
+	Item
+}
+
+// remember puts into a sketch what the user wants at all times and what the history
+// has to say about the query (SPEC D3), in half of the time that there is. Where that
+// fails, the view comes without it and its plan says so.
+func (c *Conversation) remember(ctx context.Context, s *sketch, o *ContextOptions) {
+	if end, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/2)
+		defer cancel()
+	}
+	shown, room := s.reserve()
+	for i := range s.relevant {
+		room -= s.relevantCost(&s.relevant[i])
+	}
+	standing, err := c.standing(ctx, s, shown, min(room, c.engine.directiveTokens(s.budget)), o.Recall.Reach)
+	for i := range standing {
+		room -= s.relevantCost(&standing[i].Item)
+	}
+	var found []recalled
+	if err == nil {
+		found, err = c.find(ctx, s, shown, room, o.Recall)
+	}
+	if err != nil {
+		s.failed = err
+		s.warnings = append(s.warnings, fmt.Sprintf("recall failed and the view is without it: %v", err))
+	}
+	for _, m := range unite(standing, found) {
+		s.relevant = append(s.relevant, m.Item)
+	}
+}
+
+// find searches the history for what is not shown, best first.
+func (c *Conversation) find(ctx context.Context, s *sketch, shown map[int64]*Item, room int, o RecallOptions) ([]recalled, error) {
+	room -= s.count(titleRelevant) + s.count("\n\n")
+	if room <= 0 || strings.TrimSpace(s.query) == "" {
+		return nil, nil
+	}
+	if o.Budget == 0 || o.Budget > room {
+		o.Budget = room
+	}
+	own := func(block string) (*Item, bool) {
+		name, id := c.origin(block)
+		if name != c.id {
+			return nil, false
+		}
+		return shown[id], s.asked >= 0 && s.items[s.asked].ID == id
+	}
+	result, err := c.search(ctx, s.at, s.query, s.state, o, func(block string) bool {
+		it, asked := own(block)
+		return asked || it != nil && it.Full == ""
+	})
+	if err != nil {
+		return nil, err
+	}
+	passages := slices.DeleteFunc(result.Passages, func(p recall.Passage) bool {
+		visible, _ := own(p.Block) // without its middle
+		return visible != nil && strings.Contains(visible.Content, strings.TrimSpace(p.Text))
+	})
+	var found []recalled
+	var last recall.Passage
+	for _, p := range s.fitting(passages, room) {
+		if n := len(found); n > 0 && found[n-1].block == p.Block {
+			m := &found[n-1]
+			if p.Part != last.Part+1 || p.Tool {
+				m.Content = strings.TrimRight(m.Content, "\n") + gap
+			}
+			m.Content += p.Text
+			m.score = max(m.score, p.Score)
+		} else {
+			visible, _ := own(p.Block)
+			m := c.recalled(p.Block, visible != nil)
+			m.score, m.Content, m.Source, m.Time = p.Score, p.Text, window.Source(p.Role), timeOf(&p)
+			if p.Name != "" {
+				m.Content = p.Name + ": " + p.Text
+			}
+			found = append(found, m)
+		}
+		last = p
+	}
+	for i := range found {
+		found[i].Content = strings.TrimSpace(found[i].Content)
+		found[i].Tokens = s.count(found[i].Content)
+	}
+	slices.SortStableFunc(found, func(a, b recalled) int { return cmp.Compare(b.score, a.score) })
+	return found, nil
+}
+
+// gap stands between two passages of an item that do not touch.
+const gap = "\n…\n"
+
+func timeOf(p *recall.Passage) time.Time {
+	if p.Time == nil {
+		return time.Time{}
+	}
+	return *p.Time
+}
+
+// fitting are the best passages that have room, in the order in which they came: an
+// item is shown whole or not at all, so none may become larger than there is room.
+func (s *sketch) fitting(passages []recall.Passage, room int) []recall.Passage {
+	order := make([]int, len(passages))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(passages[b].Score, passages[a].Score) })
+	begun := map[string]bool{}
+	var fit []int
+	for _, i := range order {
+		p := &passages[i]
+		n := s.count(p.Text)
+		if begun[p.Block] {
+			n += s.count(gap)
+		} else {
+			n += s.relevantCost(&Item{Source: window.Source(p.Role), Time: timeOf(p), Content: p.Name + ": "})
+		}
+		if n <= room {
+			room -= n
+			begun[p.Block] = true
+			fit = append(fit, i)
+		}
+	}
+	slices.Sort(fit)
+	out := make([]recall.Passage, len(fit))
+	for k, i := range fit {
+		out[k] = passages[i]
+	}
+	return out
+}
+
+// recalled begins what is recalled of an item. Only an item of this conversation that
+// is not in view has its id: another one with the same would count as a repetition.
+func (c *Conversation) recalled(block string, inView bool) recalled {
+	m := recalled{block: block}
+	if name, id := c.origin(block); name == c.id && !inView {
+		m.ID = id
+	} else {
+		m.Meta = map[string]string{MetaBlock: block}
+	}
+	return m
+}
+
+// blockOf names the item that an item of the relevant part comes from.
+func blockOf(it *Item) string {
+	if it.ID != 0 {
+		return itemKey(it.ID)
+	}
+	return it.Meta[MetaBlock]
+}
+
+// unite puts what is standing before what was found. What is both is there once.
+func unite(standing, found []recalled) []recalled {
+	for i := range standing {
+		d := &standing[i]
+		at := slices.IndexFunc(found, func(m recalled) bool { return m.block == d.block })
+		if at < 0 {
+			continue
+		}
+		if !strings.Contains(found[at].Content, d.Content) {
+			found[at].Content = d.Content + gap + found[at].Content
+		}
+		standing[i] = found[at]
+		found = slices.Delete(found, at, at+1)
+	}
+	return append(standing, found...)
+}

@@ -1,0 +1,318 @@
+// Command checkproxy sends recorded agent sessions through the proxy, call by call, the
+// way that awkward clients do: a fresh nonce in the system prompt of every call, a
+// cache mark on the newest message, and all replies encoded anew. It proves that each
+// session is one conversation (its compactions join it by their edges), that the
+// provider gets the bytes that were sent, and that the stored history is whole.
+//
+//	go run ./internal/checkproxy [-every 1] [-data DIR] PATH…
+//
+// A path is a file or a folder of Claude Code sessions (*.jsonl) or tau-bench results
+// (*.json).
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"sync"
+
+	"github.com/oriel-context/oriel/internal/transcript"
+	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/record"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/sqlite"
+	"github.com/oriel-context/oriel/wire"
+)
+
+func main() {
+	every := flag.Int("every", 1, "send one call in so many, and the last of each history")
+	dir := flag.String("data", "", "folder of the history; default: one that is removed")
+	flag.Parse()
+	if flag.NArg() == 0 {
+		fmt.Fprintln(os.Stderr, "checkproxy: name a file or folder of recorded sessions")
+		os.Exit(2)
+	}
+	bad, err := run(*dir, *every, flag.Args())
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "checkproxy: %v\n", err)
+		os.Exit(2)
+	}
+	if bad > 0 {
+		os.Exit(1)
+	}
+}
+
+var ctx = context.Background()
+
+func run(dir string, every int, paths []string) (bad int, err error) {
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "checkproxy"); err != nil {
+			return 0, err
+		}
+		defer os.RemoveAll(dir)
+	}
+	store, err := sqlite.Open(ctx, dir, sqlite.Options{})
+	if err != nil {
+		return 0, err
+	}
+	defer store.Close()
+	c := &checker{store: store, every: every}
+	for _, path := range paths {
+		sessions, err := transcript.Open(path)
+		if err != nil {
+			return 0, err
+		}
+		for _, s := range sessions {
+			if err := c.session(s); err != nil {
+				return 0, fmt.Errorf("%s: %w", s.Name, err)
+			}
+		}
+	}
+	stats, err := store.Stats(ctx, timeline.Local)
+	if err != nil {
+		return 0, err
+	}
+	fmt.Printf("%d sessions, %d calls, %.1f MB sent; %d messages and %.1f MB stored, %.1f MB on disk\n",
+		c.sessions, c.calls, float64(c.sent)/1e6, stats.Messages, float64(stats.Bytes)/1e6, float64(stats.Disk)/1e6)
+	fmt.Printf("%d passed, %d failed\n", c.sessions-c.bad, c.bad)
+	return c.bad, nil
+}
+
+type checker struct {
+	store                *sqlite.Store
+	every                int
+	sessions, calls, bad int
+	sent                 int64
+}
+
+// upstream answers with what the recording has, and looks at the bytes.
+type upstream struct {
+	mu          sync.Mutex
+	want, reply []byte
+	format      transcript.Format
+	wrong       int
+}
+
+func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !bytes.Equal(body, u.want) {
+		u.wrong++
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if u.reply == nil {
+		w.WriteHeader(http.StatusInternalServerError)
+		fmt.Fprint(w, `{"type":"error","error":{"type":"api_error","message":"the agent dropped this reply"}}`)
+		return
+	}
+	if u.format == transcript.Anthropic {
+		var m struct{ Content json.RawMessage }
+		if json.Unmarshal(u.reply, &m) == nil {
+			fmt.Fprintf(w, `{"id":"msg","type":"message","role":"assistant","model":"m","content":%s,"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`, m.Content)
+		}
+		return
+	}
+	fmt.Fprintf(w, `{"id":"c","object":"chat.completion","model":"m","choices":[{"index":0,"finish_reason":"stop","message":%s}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`, u.reply)
+}
+
+func (c *checker) session(s *transcript.Session) error {
+	up := &upstream{format: s.Format}
+	provider := httptest.NewServer(up)
+	defer provider.Close()
+	failures := 0
+	recorder := record.New(record.Options{Store: c.store, Events: func(e record.Event) {
+		if e.Kind != record.EventCall {
+			failures++
+			fmt.Printf("%s: %s: %s\n", s.Name, e.Kind, e.Error)
+		}
+	}})
+	server, err := proxy.New(proxy.Options{OpenAI: provider.URL, Anthropic: provider.URL, Recorder: recorder})
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(serving, l) }()
+
+	path := "/v1/messages"
+	if s.Format == transcript.Chat {
+		path = "/v1/chat/completions"
+	}
+	send := func(want, reply []byte) (string, error) {
+		up.mu.Lock()
+		up.want, up.reply = want, reply
+		up.mu.Unlock()
+		resp, err := http.Post("http://"+l.Addr().String()+path, "application/json", bytes.NewReader(want))
+		if err != nil {
+			return "", err
+		}
+		defer resp.Body.Close()
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			return "", err
+		}
+		c.calls++
+		c.sent += int64(len(want))
+		return resp.Header.Get("X-Oriel-Conversation"), nil
+	}
+	names := map[string]int{} // conversation → history
+	last := map[int][]byte{}  // history → its last body
+	n, held := 0, transcript.Request{}
+	flush := func() error {
+		if held.Body == nil {
+			return nil
+		}
+		body, err := awkward(held.Body, s.Name, n)
+		if err != nil {
+			return err
+		}
+		name, err := send(body, held.Reply)
+		if err != nil {
+			return err
+		}
+		if h, ok := names[name]; ok && h != held.History {
+			fmt.Printf("%s: histories %d and %d are one conversation, %q\n", s.Name, h, held.History, name)
+			failures++
+		}
+		names[name] = held.History
+		last[held.History] = body
+		held.Body = nil
+		return nil
+	}
+	for r := range s.Requests() {
+		if held.Body != nil && (r.History != held.History || n%c.every == 0) {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		held = r
+		held.Body, held.Reply = bytes.Clone(r.Body), bytes.Clone(r.Reply)
+		n++
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	stop()
+	if err := <-done; err != nil {
+		return err
+	}
+	if err := recorder.Close(ctx); err != nil {
+		return err
+	}
+	if up.wrong > 0 {
+		fmt.Printf("%s: %d calls arrived with other bytes\n", s.Name, up.wrong)
+		failures++
+	}
+	if len(names) != len(last) {
+		fmt.Printf("%s: %d conversations for %d histories\n", s.Name, len(names), len(last))
+		failures++
+	}
+	for name, h := range names {
+		ok, err := c.whole(name, h, last[h])
+		if err != nil {
+			return err
+		}
+		if !ok {
+			fmt.Printf("%s: what is stored in %q is not what was sent last\n", s.Name, name)
+			failures++
+		}
+	}
+	c.sessions++
+	if failures > 0 {
+		c.bad++
+	}
+	return nil
+}
+
+// whole reports whether a conversation has all messages of its last call, in order,
+// and continues the one before it if it is not the first.
+func (c *checker) whole(name string, history int, body []byte) (bool, error) {
+	conversation, err := c.store.Conversation(ctx, timeline.Local, name)
+	if err != nil {
+		return false, err
+	}
+	b, err := wire.Read(body, wire.Auto, wire.Limits{})
+	if err != nil {
+		return false, err
+	}
+	messages := b.Messages
+	for len(messages) > 0 && messages[0].Role == "system" {
+		messages = messages[1:]
+	}
+	i, same := 0, true
+	err = c.store.Messages(ctx, timeline.Local, conversation.Head, 1, int64(len(messages)), true, func(e *timeline.Entry) error {
+		same = same && e.Says == timeline.Says(&messages[i])
+		i++
+		return nil
+	})
+	return same && i == len(messages) && (history == 0) == (conversation.Continues == ""), err
+}
+
+// awkward makes a body as a client does that keeps nothing stable: replies are encoded
+// anew, the newest message has a cache mark, the system prompt a nonce.
+func awkward(body []byte, session string, n int) ([]byte, error) {
+	var top map[string]json.RawMessage
+	if err := json.Unmarshal(body, &top); err != nil {
+		return nil, err
+	}
+	var messages []json.RawMessage
+	if err := json.Unmarshal(top["messages"], &messages); err != nil {
+		return nil, err
+	}
+	nonce, _ := json.Marshal(fmt.Sprintf("x-billing: cch=%x;", n*2654435761))
+	_, anthropic := top["system"]
+	if anthropic {
+		system := top["system"]
+		if system[0] == '"' {
+			system = fmt.Appendf(nil, `[{"type":"text","text":%s}]`, system)
+		}
+		top["system"] = fmt.Appendf(nil, `[{"type":"text","text":%s},%s`, nonce, system[1:])
+		user, _ := json.Marshal(fmt.Sprintf(`{"session_id":%q}`, session))
+		top["metadata"] = fmt.Appendf(nil, `{"user_id":%s}`, user)
+	} else {
+		top["prompt_cache_key"], _ = json.Marshal(session)
+	}
+	for i, raw := range messages {
+		var m map[string]any
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		if err := d.Decode(&m); err != nil {
+			return nil, err
+		}
+		changed := m["role"] == "assistant"
+		if anthropic && i == len(messages)-1 {
+			if text, ok := m["content"].(string); ok {
+				m["content"] = []any{map[string]any{"type": "text", "text": text}}
+			}
+			if parts, ok := m["content"].([]any); ok && len(parts) > 0 {
+				if part, ok := parts[len(parts)-1].(map[string]any); ok {
+					part["cache_control"] = map[string]any{"type": "ephemeral"}
+					changed = true
+				}
+			}
+		}
+		if changed {
+			var err error
+			if messages[i], err = json.Marshal(m); err != nil {
+				return nil, err
+			}
+		}
+	}
+	var err error
+	if top["messages"], err = json.Marshal(messages); err != nil {
+		return nil, err
+	}
+	return json.Marshal(top)
+}

@@ -1,0 +1,58 @@
+package oriel
+
+import (
+	"context"
+	"sync"
+
+	"github.com/oriel-context/oriel/embed"
+	"github.com/oriel-context/oriel/embed/minilm"
+)
+
+// builtinModel is all-MiniLM-L6-v2, begun when it is first used: an engine that never
+// recalls does not pay for it.
+type builtinModel struct {
+	mu     sync.Mutex // protects what follows
+	model  *minilm.Model
+	closed bool
+}
+
+var _ embed.Model = (*builtinModel)(nil)
+
+func (b *builtinModel) open() (*minilm.Model, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, ErrClosed
+	}
+	var err error
+	if b.model == nil {
+		b.model, err = minilm.Open(minilm.Options{})
+	}
+	return b.model, err
+}
+
+func (b *builtinModel) Name() string {
+	m, err := b.open()
+	if err != nil {
+		return "" // Embed says why
+	}
+	return m.Name()
+}
+
+func (b *builtinModel) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	m, err := b.open()
+	if err != nil {
+		return nil, err
+	}
+	return m.Embed(ctx, texts)
+}
+
+// close is called when nobody uses the model any more.
+func (b *builtinModel) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	if b.model != nil {
+		b.model.Close()
+	}
+}

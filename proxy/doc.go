@@ -1,0 +1,32 @@
+// Package proxy stands between a program and its model's provider: a wire that is
+// transparent, and a place from which the calls can be seen.
+//
+// # What it guarantees
+//
+// A request goes upstream with the very bytes of its body, its query and its path
+// after the base URL, and with the headers that came; the answer comes back the same
+// way, part by part as the provider sends it. What differs is what HTTP gives to each
+// connection (hop-by-hop headers, framing, the spelling of header names), the Host, and
+// Oriel's own headers, which never go upstream.
+//
+// Nothing of Oriel's own breaks a call. A body that is too large, or that nobody here
+// can read, goes through unseen. A Recorder that fails, panics or is slow is left
+// behind, at most Options.RecordTimeout later, and the call goes on.
+//
+// Nothing is tried twice: a model that was asked may be at work.
+//
+// Memory is bounded: by Options.BufferLimit for bodies, by the header limit and two
+// small buffers for each connection beside them.
+//
+// # Who may use it
+//
+// A Server on loopback serves this machine, and only under names of this machine, so
+// that no web page reaches it under a name of its own. Anywhere else it wants a token
+// of Oriel's. Providers' keys go through; they are neither kept nor logged.
+//
+// # Caveats
+//
+// Bodies that are signed or in another form (Bedrock, Vertex, sessions over WebSocket)
+// go through and are not recorded. A header of an answer with a known length goes out
+// with the first bytes of its body.
+package proxy

@@ -1,0 +1,79 @@
+package proxy
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// refusal is an answer of Oriel's own: what the client reads, in its vendor's form, so
+// that SDKs raise the error that they raise for the vendor's.
+type refusal struct {
+	status  int
+	kind    string // the error's type or code
+	message string // what, where, what to do
+}
+
+func (f *refusal) Error() string { return f.message }
+
+// refuse writes f for a client of v.
+func refuse(w http.ResponseWriter, v vendor, f *refusal) {
+	var body any
+	if v == anthropic {
+		body = struct {
+			Type  string `json:"type"`
+			Error any    `json:"error"`
+		}{"error", struct {
+			Type    string `json:"type"`
+			Message string `json:"message"`
+		}{anthropicType(f.status), "oriel: " + f.message}}
+	} else {
+		body = struct {
+			Error any `json:"error"`
+		}{struct {
+			Message string  `json:"message"`
+			Type    string  `json:"type"`
+			Param   *string `json:"param"`
+			Code    string  `json:"code"`
+		}{"oriel: " + f.message, "oriel_error", nil, f.kind}}
+	}
+	h := w.Header()
+	h.Set("X-Oriel-Action", joinAction(h.Get("X-Oriel-Action"), "error"))
+	writeJSON(w, f.status, body)
+}
+
+// anthropicType is the error type that Anthropic has for a status.
+func anthropicType(status int) string {
+	switch status {
+	case http.StatusBadRequest, http.StatusRequestTimeout:
+		return "invalid_request_error"
+	case http.StatusUnauthorized:
+		return "authentication_error"
+	case http.StatusForbidden:
+		return "permission_error"
+	case http.StatusNotFound:
+		return "not_found_error"
+	}
+	return "api_error"
+}
+
+// joinAction adds an action to those that are there; none says nothing beside another.
+func joinAction(have, more string) string {
+	switch have {
+	case "", "none", more:
+		return more
+	}
+	return have + "+" + more
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil { // not of these types
+		status, body = http.StatusInternalServerError, []byte(`{}`)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	w.Write(append(body, '\n'))
+}

@@ -1,0 +1,20 @@
+package proxy
+
+import (
+	"crypto/tls"
+	"net/http"
+)
+
+// TrustForTest has a server trust a test's certificate.
+func TrustForTest(s *Server, c *tls.Config) { s.transport.TLSClientConfig = c.Clone() }
+
+// RouteForTest tells where a request goes.
+func RouteForTest(openAIBase, anthropicBase string, r *http.Request) (uri, format, token, profile string, own bool, err error) {
+	s, err := New(Options{OpenAI: openAIBase, Anthropic: anthropicBase})
+	if err != nil {
+		return
+	}
+	t := readRoute(r)
+	u := s.upstreams[t.vendor]
+	return u.origin() + u.target(t.path, r.URL.RawQuery, r.URL.ForceQuery).RequestURI(), t.format.String(), t.token, t.profile, t.own, nil
+}

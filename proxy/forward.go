@@ -1,0 +1,376 @@
+package proxy
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/oriel-context/oriel/wire"
+)
+
+// Why a recording ends before its answer does. The errors that Recording.End is given
+// are these, with the cause.
+var (
+	ErrClientLeft = errors.New("the client left")
+	ErrUpstream   = errors.New("the provider failed")
+)
+
+// errOurs: the cause is in this package.
+var errOurs = errors.New("the proxy failed")
+
+// newTransport is how providers are reached.
+func newTransport() *http.Transport {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         dialer.DialContext,
+		ForceAttemptHTTP2:   true,
+		TLSHandshakeTimeout: 10 * time.Second,
+		// Below what providers keep, so that a call seldom meets a connection that
+		// is about to be closed.
+		IdleConnTimeout:       90 * time.Second,
+		MaxIdleConns:          512,
+		MaxIdleConnsPerHost:   256,
+		ExpectContinueTimeout: time.Second,
+		// A model may think for as long as the client waits: no time limit on
+		// answers. A connection that is dead is found by probes.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
+		// The answer's encoding is between the client and the provider.
+		DisableCompression: true,
+		WriteBufferSize:    64 << 10,
+		ReadBufferSize:     32 << 10,
+	}
+}
+
+// exchange is one request and its answer.
+type exchange struct {
+	s      *Server
+	w      http.ResponseWriter
+	rc     *http.ResponseController
+	r      *http.Request
+	route  route
+	up     *upstream
+	id     string
+	tenant string
+	began  time.Time
+
+	body     clientBody
+	reserved int64
+	passed   string  // why a call is not looked at
+	guard    *guard  // nil: not recorded
+	handed   *buffer // what the recording was given last
+	action   string  // what this package has to say; the recording may say more
+
+	status  int
+	out     int64
+	outcome *atomic.Int64
+	err     error
+	abort   bool
+}
+
+func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, t route) *exchange {
+	x := &exchange{s: s, w: w, rc: http.NewResponseController(w), r: r, route: t, up: s.upstreams[t.vendor], id: newID(), began: s.now()}
+	x.body.body, x.body.rc, x.body.limit, x.body.ended = r.Body, x.rc, s.bodyWait, r.ContentLength == 0
+	if x.isCall() {
+		s.counters.calls.Add(1)
+	} else {
+		s.counters.passed.Add(1)
+	}
+	// The request before on this connection may have left one.
+	x.rc.SetWriteDeadline(time.Time{})
+	return x
+}
+
+func (x *exchange) isCall() bool { return x.route.format != wire.Auto }
+
+func newID() string { return rand.Text()[:16] }
+
+// forward sends the request upstream and relays the answer.
+func (x *exchange) forward() {
+	out := &http.Request{
+		Method:        x.r.Method,
+		URL:           x.up.target(x.route.path, x.r.URL.RawQuery, x.r.URL.ForceQuery),
+		Header:        x.outgoingHeader(),
+		Host:          x.up.url.Host,
+		ContentLength: x.r.ContentLength,
+		Trailer:       x.r.Trailer, // filled when the body has been read
+		ProtoMajor:    1, ProtoMinor: 1,
+	}
+	if x.r.ContentLength != 0 {
+		out.Body = &x.body
+	}
+	if x.isCall() && !x.look(out) {
+		return
+	}
+	if out.Body != nil && out.GetBody == nil {
+		x.rc.EnableFullDuplex() // the provider may answer before it has all
+	}
+	defer x.body.Close()
+	res, err := x.roundTrip(out)
+	if err != nil {
+		x.failed(err)
+		return
+	}
+	if res.StatusCode == http.StatusSwitchingProtocols {
+		x.upgrade(out, res)
+		return
+	}
+	x.relay(res)
+}
+
+// look reads the body of a call and tells the recorder of it. It is false where the
+// request came to an end thereby.
+func (x *exchange) look(out *http.Request) bool {
+	x.action = "none"
+	if v := x.r.Header.Get("X-Oriel-Bypass"); v == "1" || strings.EqualFold(v, "true") {
+		x.pass(passedBypass)
+		return true
+	}
+	raw, whole, passed, err := x.buffer()
+	if err != nil {
+		x.failed(err)
+		return false
+	}
+	if !whole {
+		x.pass(passed)
+		if len(raw) > 0 {
+			out.Body = joined{io.MultiReader(bytes.NewReader(raw), &x.body), &x.body}
+		}
+		return true
+	}
+	// The body is here, so nobody waits for leave to send it.
+	out.Header.Del("Expect")
+	out.Trailer = x.r.Trailer
+	if out.Body != nil {
+		out.Body = io.NopCloser(bytes.NewReader(raw))
+		// The transport asks for the body anew only where nothing of the request
+		// was sent: outgoingHeader sees to that.
+		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(raw)), nil }
+	}
+	if x.s.recorder == nil {
+		return true
+	}
+	profile := x.r.Header.Get("X-Oriel-Profile")
+	if profile == "" {
+		profile = x.route.profile
+	}
+	var failed bool
+	x.guard, passed, failed = x.s.begin(&Call{
+		ID: x.id, Tenant: x.tenant, Profile: profile, Format: x.route.format, Path: x.route.path,
+		Header: x.r.Header, Body: raw, Began: x.began,
+	})
+	if passed != "" {
+		x.pass(passed)
+	}
+	if failed {
+		x.action = "error"
+	}
+	return true
+}
+
+// joined is the part of a body that was read, and the rest.
+type joined struct {
+	io.Reader
+	io.Closer
+}
+
+// pass notes that a call goes through unseen.
+func (x *exchange) pass(reason string) {
+	x.passed, x.action = reason, "bypass"
+	x.s.counters.passedFor(reason).Add(1)
+}
+
+// hopByHop are the headers of a connection, not of a message (RFC 9110, 7.6.1).
+var hopByHop = map[string]bool{
+	"Connection": true, "Proxy-Connection": true, "Keep-Alive": true, "Proxy-Authenticate": true, "Proxy-Authorization": true,
+	"Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
+}
+
+// endToEnd copies the headers of a message. Values are shared, not copied.
+func endToEnd(to, from http.Header) {
+	for k, v := range from {
+		if !hopByHop[k] {
+			to[k] = v
+		}
+	}
+	for _, v := range from["Connection"] {
+		for name := range strings.SplitSeq(v, ",") {
+			delete(to, textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name)))
+		}
+	}
+}
+
+// outgoingHeader is the client's header as the provider gets it.
+func (x *exchange) outgoingHeader() http.Header {
+	in := x.r.Header
+	out := make(http.Header, len(in)+2)
+	endToEnd(out, in)
+	for k := range out {
+		if strings.HasPrefix(k, ownPrefix) {
+			delete(out, k)
+		}
+	}
+	if protocol := upgradeOf(in); protocol != "" {
+		out["Connection"], out["Upgrade"] = []string{"Upgrade"}, []string{protocol}
+	}
+	if hasToken(in["Te"], "trailers") {
+		out["Te"] = []string{"trailers"}
+	}
+	if _, ok := out["User-Agent"]; !ok {
+		out["User-Agent"] = nil // else the transport names itself
+	}
+	// A request with such a key is sent again by the transport, even after the
+	// provider may have seen it, if the map has this spelling. The model may be at
+	// work: whoever has the key decides.
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		if v, ok := out[name]; ok {
+			delete(out, name)
+			out[strings.ToLower(name)] = v
+		}
+	}
+	if x.s.forwardedFor {
+		if host, _, err := net.SplitHostPort(x.r.RemoteAddr); err == nil {
+			out["X-Forwarded-For"] = []string{strings.Join(append(in["X-Forwarded-For"][:len(in["X-Forwarded-For"]):len(in["X-Forwarded-For"])], host), ", ")}
+		}
+	}
+	return out
+}
+
+// hasToken tells whether a list of comma-separated words has one.
+func hasToken(values []string, token string) bool {
+	for _, v := range values {
+		for word := range strings.SplitSeq(v, ",") {
+			if strings.EqualFold(strings.TrimSpace(word), token) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// errConnected marks an error that came after there was a connection.
+type errConnected struct{ error }
+
+func (e errConnected) Unwrap() error { return e.error }
+
+// roundTrip sends the request. Answers before the answer (1xx) are relayed.
+func (x *exchange) roundTrip(out *http.Request) (*http.Response, error) {
+	var mu sync.Mutex // protects over, and w until the answer is there
+	over, connected := false, false
+	trace := &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) {
+			mu.Lock()
+			defer mu.Unlock()
+			connected = true
+		},
+		Got1xxResponse: func(code int, header textproto.MIMEHeader) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if over || code == http.StatusContinue && len(out.Header["Expect"]) == 0 {
+				return nil
+			}
+			h := x.w.Header()
+			endToEnd(h, http.Header(header))
+			x.w.WriteHeader(code)
+			clear(h)
+			return nil
+		},
+	}
+	res, err := x.s.transport.RoundTrip(out.WithContext(httptrace.WithClientTrace(x.r.Context(), trace)))
+	mu.Lock()
+	defer mu.Unlock()
+	over = true
+	if err != nil && connected {
+		err = errConnected{err}
+	}
+	return res, err
+}
+
+// failed answers a request that got no answer.
+func (x *exchange) failed(err error) {
+	c := &x.s.counters
+	var connected errConnected
+	switch bad := x.body.failure(); {
+	case errors.Is(bad, os.ErrDeadlineExceeded): // before the next: it ends the context, too
+		x.outcome, x.err = &c.clientLeft, fmt.Errorf("%w: %w", ErrClientLeft, bad)
+		x.w.Header().Set("Connection", "close")
+		x.answer(&refusal{http.StatusRequestTimeout, "request_timeout", fmt.Sprintf("no byte of the request's body came for %v: send it again", x.s.bodyWait)})
+	case x.r.Context().Err() != nil:
+		x.clientLeft(err)
+	case bad != nil:
+		x.outcome, x.err = &c.clientLeft, fmt.Errorf("%w: %w", ErrClientLeft, bad)
+		x.w.Header().Set("Connection", "close")
+		x.answer(&refusal{http.StatusBadRequest, "bad_body", "the request's body ended too early or is badly framed: send it again"})
+	case errors.As(err, &connected):
+		x.outcome, x.err = &c.unreachable, fmt.Errorf("%w: %w", ErrUpstream, err)
+		x.answer(&refusal{http.StatusBadGateway, "upstream_broke_off", fmt.Sprintf(
+			"%s broke off before it answered (%v): try again; it was not asked a second time, as the model may have been at work", x.up.origin(), err)})
+	default:
+		x.outcome, x.err = &c.unreachable, fmt.Errorf("%w: %w", ErrUpstream, err)
+		x.answer(&refusal{http.StatusBadGateway, "upstream_unreachable", fmt.Sprintf(
+			"%s cannot be reached (%v): check the network and the address, which %s sets", x.up.origin(), err, x.up.setting())})
+	}
+}
+
+// setting is what a person changes to go elsewhere.
+func (u *upstream) setting() string {
+	if u.vendor == anthropic {
+		return "--upstream-anthropic or $ORIEL_UPSTREAM_ANTHROPIC"
+	}
+	return "--upstream-openai or $ORIEL_UPSTREAM_OPENAI"
+}
+
+// clientLeft ends an exchange whose client is gone: there is nobody to answer.
+func (x *exchange) clientLeft(err error) {
+	if !errors.Is(err, ErrClientLeft) {
+		err = fmt.Errorf("%w: %w", ErrClientLeft, err)
+	}
+	x.outcome, x.err = &x.s.counters.clientLeft, err
+	x.status = statusClientLeft
+	x.abort = true
+}
+
+// statusClientLeft is what logs of others have for it, too.
+const statusClientLeft = 499
+
+// refuse answers instead of the provider.
+func (x *exchange) refuse(f *refusal) {
+	x.outcome, x.err = &x.s.counters.refused, f
+	x.answer(f)
+}
+
+func (x *exchange) answer(f *refusal) {
+	x.status = f.status
+	x.body.Close()
+	if x.guard != nil {
+		x.guard.header(x.w.Header(), 0, nil)
+	}
+	refuse(x.w, x.up.vendor, f)
+}
+
+// end settles the exchange: counts, the line in the log, the recording, memory.
+func (x *exchange) end() {
+	if x.outcome == nil { // a panic of our own; net/http logs it and cuts the connection
+		x.outcome, x.err = &x.s.counters.broken, errOurs
+	}
+	x.outcome.Add(1)
+	if x.guard != nil {
+		x.guard.finish(x.err, x.handed)
+	}
+	x.logEnd()
+	x.s.buffered.Add(-x.reserved)
+	if x.abort {
+		panic(http.ErrAbortHandler) // the connection ends, and is seen to have ended early
+	}
+}

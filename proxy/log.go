@@ -1,0 +1,127 @@
+package proxy
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+)
+
+// Counters tell what became of the requests since the start.
+type Counters struct {
+	// Calls were for a model's reply; Passed for anything else that goes upstream;
+	// Own were for paths of Oriel's.
+	Calls, Passed, Own int64
+	// Answered calls and others got the provider's answer to its end; Errors are
+	// those of them with a status of 400 or more. Unreachable got none, Broken a part
+	// of one. ClientLeft: the client did not wait for the end. Refused: by Oriel.
+	Answered, Errors, Unreachable, Broken, ClientLeft, Refused int64
+	// Upgraded became another protocol, such as WebSocket.
+	Upgraded int64
+	// Calls that were passed on without a look, by reason.
+	PassedBypass, PassedSize, PassedMemory, PassedEncoding int64
+	// RecorderPanics and RecorderSlow are calls, or parts of them, that the recorder
+	// lost.
+	RecorderPanics, RecorderSlow int64
+	// BufferedBytes are in memory for bodies now.
+	BufferedBytes int64
+}
+
+type counters struct {
+	calls, passed, own                                                  atomic.Int64
+	answered, errors, unreachable, broken, clientLeft, refused, upgrade atomic.Int64
+	passedBypass, passedSize, passedMemory, passedEncoding              atomic.Int64
+	recorderPanics, recorderSlow                                        atomic.Int64
+}
+
+// Counters are those of this moment.
+func (s *Server) Counters() Counters {
+	c := &s.counters
+	return Counters{
+		Calls: c.calls.Load(), Passed: c.passed.Load(), Own: c.own.Load(),
+		Answered: c.answered.Load(), Errors: c.errors.Load(), Unreachable: c.unreachable.Load(), Broken: c.broken.Load(),
+		ClientLeft: c.clientLeft.Load(), Refused: c.refused.Load(), Upgraded: c.upgrade.Load(),
+		PassedBypass: c.passedBypass.Load(), PassedSize: c.passedSize.Load(), PassedMemory: c.passedMemory.Load(), PassedEncoding: c.passedEncoding.Load(),
+		RecorderPanics: c.recorderPanics.Load(), RecorderSlow: c.recorderSlow.Load(),
+		BufferedBytes: s.buffered.Load(),
+	}
+}
+
+func (c *counters) passedFor(reason string) *atomic.Int64 {
+	switch reason {
+	case passedBypass:
+		return &c.passedBypass
+	case passedSize:
+		return &c.passedSize
+	case passedMemory:
+		return &c.passedMemory
+	}
+	return &c.passedEncoding
+}
+
+// logEnd writes the one line of a request: no body, no header, no query, no token.
+func (x *exchange) logEnd() {
+	level := slog.LevelInfo
+	if x.outcome == &x.s.counters.broken || x.outcome == &x.s.counters.unreachable {
+		level = slog.LevelWarn
+	}
+	if !x.s.log.Enabled(context.Background(), level) {
+		return
+	}
+	attrs := make([]slog.Attr, 0, 12)
+	attrs = append(attrs,
+		slog.String("id", x.id),
+		slog.String("method", clip(x.r.Method)),
+		slog.String("path", clip(x.route.path)),
+		slog.Int("status", x.status),
+		slog.Int64("in", x.body.read.Load()),
+		slog.Int64("out", x.out),
+		slog.Duration("took", x.s.now().Sub(x.began)))
+	if c := x.w.Header().Get("X-Oriel-Conversation"); c != "" {
+		attrs = append(attrs, slog.String("conversation", clip(c)))
+	}
+	if x.passed != "" {
+		attrs = append(attrs, slog.String("unseen", x.passed))
+	}
+	if x.err != nil {
+		attrs = append(attrs, slog.String("error", clip(x.err.Error())))
+	}
+	x.s.log.LogAttrs(context.Background(), level, x.kind(), attrs...)
+}
+
+// clip bounds what a stranger can put into a log.
+func clip(s string) string {
+	const most = 300
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+// serverLog takes what net/http has to say.
+func serverLog(log *slog.Logger, text string) {
+	level := slog.LevelDebug
+	if strings.HasPrefix(text, "http: panic") || strings.HasPrefix(text, "http: Accept") {
+		level = slog.LevelError
+	}
+	log.Log(context.Background(), level, strings.TrimSpace(text))
+}
+
+type serverLogWriter struct{ log *slog.Logger }
+
+func (w serverLogWriter) Write(p []byte) (int, error) {
+	serverLog(w.log, string(p))
+	return len(p), nil
+}
+
+// kind names the request in the log.
+func (x *exchange) kind() string {
+	switch {
+	case x.status == http.StatusSwitchingProtocols:
+		return "upgraded"
+	case x.isCall():
+		return "call"
+	}
+	return "passed"
+}

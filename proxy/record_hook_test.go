@@ -1,0 +1,293 @@
+package proxy_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/oriel-context/oriel/proxy"
+)
+
+// nothing is a recorder that does nothing.
+type nothing struct{}
+
+func (nothing) Begin(context.Context, *proxy.Call) proxy.Recording { return nothing{} }
+func (nothing) Response(int, http.Header)                          {}
+func (nothing) Header(http.Header)                                 {}
+func (nothing) Write([]byte)                                       {}
+func (nothing) End(error)                                          {}
+
+// keeper keeps all that it is told.
+type keeper struct {
+	mu    sync.Mutex
+	calls []*proxy.Call
+	notes []*note
+	ended chan *note // gets each note at its end, if it is there
+}
+
+type note struct {
+	k      *keeper
+	status int
+	body   []byte
+	ends   int
+	err    error
+}
+
+func (k *keeper) Begin(_ context.Context, c *proxy.Call) proxy.Recording {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	n := &note{k: k}
+	k.calls, k.notes = append(k.calls, c), append(k.notes, n)
+	return n
+}
+
+func (n *note) Response(status int, h http.Header) { n.status = status }
+func (n *note) Header(h http.Header) {
+	h.Set("X-Oriel-Conversation", "conv-1")
+	h.Set("X-Oriel-Action", "none")
+	h.Set("X-Evil", "1")
+}
+func (n *note) Write(p []byte) { n.body = append(n.body, p...); clear(p[len(p):]) }
+func (n *note) End(err error) {
+	n.ends++
+	n.err = err
+	if n.k.ended != nil {
+		n.k.ended <- n
+	}
+}
+
+func TestRecorderIsToldOfCalls(t *testing.T) {
+	k := &keeper{ended: make(chan *note, 1)}
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	answer := strings.Repeat("data: 0123456789\n\n", 20_000)
+	s := start(t, proxy.Options{Recorder: k, Now: func() time.Time { return began }}, func(w http.ResponseWriter, r *http.Request) {
+		for p := range strings.SplitAfterSeq(answer, "\n\n") {
+			io.WriteString(w, p)
+		}
+	})
+	res, body := s.post("/p/deep/v1/messages?beta=true", `{"model":"m"}`, "X-Oriel-Conversation", "mine")
+	n := <-k.ended
+	if body != answer || string(n.body) != answer || n.status != 200 || n.ends != 1 || n.err != nil {
+		t.Errorf("%d bytes, recorded %d, status %d, %d ends, %v", len(body), len(n.body), n.status, n.ends, n.err)
+	}
+	c := k.calls[0]
+	if c.Tenant != "local" || c.Profile != "deep" || c.Format.String() != "anthropic" || c.Path != "/v1/messages" || string(c.Body) != `{"model":"m"}` ||
+		c.Header.Get("X-Oriel-Conversation") != "mine" || !c.Began.Equal(began) || c.ID == "" {
+		t.Errorf("%+v", c)
+	}
+	if res.Header.Get("X-Oriel-Conversation") != "conv-1" || res.Header.Get("X-Evil") != "" {
+		t.Error(res.Header)
+	}
+	s.post("/v1/embeddings", "{}")
+	if len(k.calls) != 1 {
+		t.Error("embeddings are no call")
+	}
+	if log := s.log.String(); !strings.Contains(log, "msg=call") || !strings.Contains(log, "path=/v1/messages status=200") || !strings.Contains(log, "conversation=conv-1") || strings.Contains(log, "beta") {
+		t.Error(log)
+	}
+}
+
+// fault is a recorder that does something bad in one method.
+type fault struct {
+	in    string
+	do    func()
+	ended chan error
+}
+
+func (f *fault) at(method string) {
+	if f.in == method {
+		f.do()
+	}
+}
+
+func (f *fault) Begin(context.Context, *proxy.Call) proxy.Recording { f.at("Begin"); return f }
+func (f *fault) Response(int, http.Header)                          { f.at("Response") }
+func (f *fault) Header(h http.Header)                               { f.at("Header"); h.Set("X-Oriel-Action", "mask") }
+func (f *fault) Write([]byte)                                       { f.at("Write") }
+func (f *fault) End(err error)                                      { f.ended <- err; f.at("End") }
+
+var methods = []string{"Begin", "Response", "Header", "Write", "End"}
+
+// Whatever a recorder does, the call comes to its end, and the recording to its own.
+func TestCallsSurviveTheRecorder(t *testing.T) {
+	answer := strings.Repeat("x", 200_000)
+	for _, method := range methods {
+		for _, kind := range []string{"panics", "blocks", "is slow"} {
+			t.Run(method+" "+kind, func(t *testing.T) {
+				release := make(chan struct{})
+				f := &fault{in: method, ended: make(chan error, 1)}
+				o := proxy.Options{Recorder: f, RecordTimeout: 5 * time.Millisecond}
+				switch kind {
+				case "panics":
+					f.do = func() { panic("recorder " + canary[:2]) }
+				case "blocks":
+					f.do = func() { <-release }
+				case "is slow":
+					o.RecordTimeout = time.Minute
+					f.do = func() {
+						for range 1000 {
+							runtime.Gosched()
+						}
+					}
+				}
+				s := start(t, o, func(w http.ResponseWriter, r *http.Request) {
+					b, _ := io.ReadAll(r.Body)
+					fmt.Fprintf(w, "%s", b)
+					io.WriteString(w, answer)
+				})
+				res, body := s.post("/v1/responses", `{"a":1}`)
+				if body != `{"a":1}`+answer {
+					t.Fatalf("%d bytes", len(body))
+				}
+				early := method == "Begin" || method == "Response" || method == "Header"
+				want := "mask"
+				if kind != "is slow" && early {
+					want = "error"
+				}
+				if got := res.Header.Get("X-Oriel-Action"); got != want {
+					t.Errorf("action %s, want %s", got, want)
+				}
+				close(release)
+				if method == "Begin" && kind == "panics" {
+					return // there is no recording
+				}
+				err := <-f.ended
+				if fails := kind == "panics" || kind == "blocks"; fails && method != "End" && !errors.Is(err, proxy.ErrRecorder) || !fails && err != nil {
+					t.Errorf("ended with %v", err)
+				}
+				s.finish()
+				c := s.server.Counters()
+				if kind == "panics" && c.RecorderPanics != 1 || kind == "blocks" && method != "End" && c.RecorderSlow != 1 || c.Answered != 1 {
+					t.Errorf("%+v", c)
+				}
+			})
+		}
+	}
+}
+
+func TestRecorderMayDecline(t *testing.T) {
+	s := start(t, proxy.Options{Recorder: decline{}}, func(w http.ResponseWriter, r *http.Request) {})
+	if res, _ := s.post("/v1/messages", "{}"); res.Header.Get("X-Oriel-Action") != "none" {
+		t.Error(res.Header)
+	}
+}
+
+type decline struct{}
+
+func (decline) Begin(context.Context, *proxy.Call) proxy.Recording { return nil }
+
+func TestRecordingEndsWithWhatHappened(t *testing.T) {
+	k := &keeper{ended: make(chan *note, 1)}
+	dead := start(t, proxy.Options{Recorder: k, OpenAI: "http://127.0.0.1:1"}, nil)
+	res, _ := dead.post("/v1/responses", "{}")
+	if n := <-k.ended; !errors.Is(n.err, proxy.ErrUpstream) || n.status != 0 {
+		t.Error(n.err, n.status)
+	}
+	if h := res.Header; h.Get("X-Oriel-Conversation") != "conv-1" || h.Get("X-Oriel-Action") != "error" {
+		t.Error(h)
+	}
+}
+
+// checker finds recordings that are not what their call was answered.
+type checker struct {
+	t     *testing.T
+	slow  bool // every third recording is left behind
+	mu    sync.Mutex
+	n     int
+	whole atomic.Int64
+}
+
+type check struct {
+	c     *checker
+	block bool
+	want  string
+	got   []byte
+}
+
+// answerTo is some answer, another one for each request.
+func answerTo(body string) string {
+	return strings.Repeat(body+"\n", 1+len(body)*300)
+}
+
+func (c *checker) Begin(_ context.Context, call *proxy.Call) proxy.Recording {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n++
+	return &check{c: c, block: c.slow && c.n%3 == 0, want: answerTo(string(call.Body))}
+}
+
+func (k *check) Response(int, http.Header) {}
+func (k *check) Header(http.Header)        {}
+func (k *check) Write(p []byte) {
+	before := string(p)
+	if k.block {
+		<-time.After(20 * time.Millisecond) // longer than the limit
+	} else {
+		runtime.Gosched()
+	}
+	if string(p) != before {
+		k.c.t.Error("the bytes changed while the recording had them")
+	}
+	k.got = append(k.got, p...)
+}
+
+func (k *check) End(err error) {
+	if err == nil {
+		k.c.whole.Add(1)
+		if string(k.got) != k.want {
+			k.c.t.Errorf("recorded %d bytes, want %d", len(k.got), len(k.want))
+		}
+	} else if !strings.HasPrefix(k.want, string(k.got)) {
+		k.c.t.Error("recorded another's bytes")
+	}
+}
+
+// Many calls at once have each their own answer and recording, also where recordings
+// are left behind in the middle.
+func TestManyCallsAtOnce(t *testing.T) {
+	for _, slow := range []bool{false, true} {
+		c := &checker{t: t, slow: slow}
+		o := proxy.Options{Recorder: c}
+		if slow {
+			o.RecordTimeout = 5 * time.Millisecond
+		}
+		s := start(t, o, func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			io.WriteString(w, answerTo(string(body)))
+		})
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				for j := range 12 {
+					body := strings.Repeat(fmt.Sprint(i), j+1)
+					res, err := s.client.Do(s.request("POST", "/v1/messages", body))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					got, err := io.ReadAll(res.Body)
+					res.Body.Close()
+					if err != nil || string(got) != answerTo(body) {
+						t.Errorf("%d bytes, %v", len(got), err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		s.finish()
+		if n := c.whole.Load(); !slow && n != 96 {
+			t.Errorf("%d whole recordings", n)
+		}
+		if n := s.server.Counters(); n.Answered != 96 || n.BufferedBytes != 0 {
+			t.Errorf("%+v", n)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// buffer holds a part of an answer on its way.
+type buffer [32 << 10]byte
+
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
+
+// relay sends the answer to the client, part by part as it comes.
+func (x *exchange) relay(res *http.Response) {
+	defer res.Body.Close()
+	x.relayHeader(res)
+	err := x.relayBody(res)
+	switch {
+	case err == nil:
+		x.relayTrailer(res)
+		x.outcome = &x.s.counters.answered
+		if res.StatusCode >= 400 {
+			x.s.counters.errors.Add(1)
+		}
+	case x.r.Context().Err() != nil || errors.Is(err, ErrClientLeft):
+		x.clientLeft(err)
+	default:
+		// Ending in order would tell the client that this was all.
+		x.outcome, x.err, x.abort = &x.s.counters.broken, err, true
+	}
+}
+
+func (x *exchange) relayHeader(res *http.Response) {
+	x.status = res.StatusCode
+	h := x.w.Header()
+	endToEnd(h, res.Header)
+	// What the provider does not say, nobody says in its place.
+	for _, name := range []string{"Content-Type", "Date"} {
+		if _, ok := h[name]; !ok {
+			h[name] = nil
+		}
+	}
+	if x.guard != nil && !x.guard.header(h, res.StatusCode, res.Header) {
+		x.action = "error"
+	}
+	if x.action != "" && (x.guard == nil || x.action == "error" || len(h["X-Oriel-Action"]) == 0) {
+		h["X-Oriel-Action"] = []string{x.action}
+	}
+	if len(res.Trailer) > 0 {
+		h["Trailer"] = []string{strings.Join(slices.Sorted(maps.Keys(res.Trailer)), ", ")}
+	}
+	x.rc.SetWriteDeadline(time.Now().Add(x.s.write))
+	x.w.WriteHeader(res.StatusCode)
+	if res.ContentLength < 0 {
+		x.rc.Flush() // its body may take its time
+	}
+}
+
+// relayBody copies the body. The recording reads one buffer while the next is filled.
+func (x *exchange) relayBody(res *http.Response) error {
+	current, spare := buffers.Get().(*buffer), (*buffer)(nil)
+	recorded := x.guard != nil
+	defer func() {
+		buffers.Put(current)
+		x.handed = spare
+	}()
+	for {
+		n, err := res.Body.Read(current[:])
+		if n > 0 {
+			if err := x.send(current[:n], res.ContentLength); err != nil {
+				return fmt.Errorf("%w: %w", ErrClientLeft, err)
+			}
+			if recorded {
+				if x.guard.write(current[:n]) {
+					if spare == nil {
+						spare = buffers.Get().(*buffer)
+					}
+					current, spare = spare, current
+				} else {
+					recorded, spare = false, nil // the spare one may still be read
+				}
+			}
+		}
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			if x.out == 0 {
+				x.rc.Flush() // the header came, so the client gets it
+			}
+			return fmt.Errorf("%w: %w", ErrUpstream, err)
+		}
+	}
+}
+
+// send writes a part of the body and sees that it goes out, unless it is the last,
+// which goes out with the end.
+func (x *exchange) send(p []byte, length int64) error {
+	x.rc.SetWriteDeadline(time.Now().Add(x.s.write))
+	n, err := x.w.Write(p)
+	x.out += int64(n)
+	if err != nil || x.out == length {
+		return err
+	}
+	return x.rc.Flush()
+}
+
+// relayTrailer sends what comes after the body.
+func (x *exchange) relayTrailer(res *http.Response) {
+	if len(res.Trailer) == 0 {
+		return
+	}
+	x.rc.Flush() // else a short body gets a length, and no trailer
+	announced := x.w.Header()["Trailer"]
+	for k, v := range res.Trailer {
+		if !hasToken(announced, k) {
+			k = http.TrailerPrefix + k
+		}
+		x.w.Header()[k] = v
+	}
+}

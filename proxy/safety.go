@@ -1,0 +1,152 @@
+package proxy
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// ownPrefix is that of Oriel's own headers. They never go upstream.
+const ownPrefix = "X-Oriel-"
+
+// isLoopback tells whether an address to listen at, host:port, is this machine's own.
+// A name other than localhost is looked up.
+func isLoopback(address string) (bool, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false, fmt.Errorf("the address %q to listen at cannot be read: give HOST:PORT, such as 127.0.0.1:8780", address)
+	}
+	if isLocalName(host) {
+		return true, nil
+	}
+	if _, err := netip.ParseAddr(host); err == nil || host == "" {
+		return false, nil // another machine can reach it
+	}
+	found, err := net.LookupHost(host)
+	if err != nil {
+		return false, fmt.Errorf("find the address %q to listen at: %w", host, err)
+	}
+	for _, a := range found {
+		if !isLocalName(a) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// isLocalName tells whether a host's name or address can only be this machine's.
+func isLocalName(host string) bool {
+	if strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.Unmap().IsLoopback()
+}
+
+// hostOf is the name in a Host header, without its port.
+func hostOf(host string) string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		return h
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+}
+
+// checkHost refuses names that are not this machine's. A web page can have its own
+// name point at 127.0.0.1 and would then be served as if it were of this machine; the
+// Host header is what it cannot choose.
+func (s *Server) checkHost(r *http.Request) *refusal {
+	if !s.loopback {
+		return nil // the token decides
+	}
+	host := hostOf(r.Host)
+	if isLocalName(host) || host != "" && strings.EqualFold(host, s.listenHost) {
+		return nil
+	}
+	return &refusal{http.StatusForbidden, "host_not_allowed", fmt.Sprintf(
+		"the request is for the host %.100q, and this proxy serves its own machine only: use http://127.0.0.1 or http://localhost as the base URL, or have it listen on another address with a token", host)}
+}
+
+// checkOrigin keeps web pages of others away from Oriel's own paths.
+func checkOrigin(r *http.Request) *refusal {
+	foreign := &refusal{http.StatusForbidden, "origin_not_allowed", "a web page of another origin asks for a path of Oriel's: open Oriel's own page instead"}
+	if origin := r.Header.Get("Origin"); origin != "" {
+		if u, err := url.Parse(origin); err != nil || !strings.EqualFold(u.Host, r.Host) {
+			return foreign
+		}
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+		return nil
+	}
+	if r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
+		return nil // a link to the page, which the other page cannot read
+	}
+	return foreign
+}
+
+// tokens are Oriel's own, by hash, so that comparing takes the same time for all.
+type tokens []struct {
+	hash   [sha256.Size]byte
+	tenant string
+}
+
+func newTokens(byToken map[string]string) (tokens, error) {
+	var all tokens
+	for token, tenant := range byToken {
+		if token == "" || tenant == "" {
+			return nil, fmt.Errorf("a token or its tenant is empty: give both")
+		}
+		all = append(all, struct {
+			hash   [sha256.Size]byte
+			tenant string
+		}{sha256.Sum256([]byte(token)), tenant})
+	}
+	return all, nil
+}
+
+// tenant is whose token it is.
+func (t tokens) tenant(token string) (string, bool) {
+	hash := sha256.Sum256([]byte(token))
+	found := -1
+	for i := range t {
+		if subtle.ConstantTimeCompare(hash[:], t[i].hash[:]) == 1 {
+			found = i
+		}
+	}
+	if found < 0 {
+		return "", false
+	}
+	return t[found].tenant, true
+}
+
+// authorise is the tenant that a request speaks for.
+func (s *Server) authorise(r *http.Request, t *route) (string, *refusal) {
+	if len(s.tokens) == 0 {
+		return timeline.Local, nil
+	}
+	token := r.Header.Get("X-Oriel-Token")
+	if token == "" {
+		token = t.token
+	}
+	if token == "" && t.own {
+		// Only here: elsewhere the bearer is the provider's key.
+		token, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	}
+	switch tenant, ok := s.tokens.tenant(token); {
+	case ok:
+		return tenant, nil
+	case token == "":
+		return "", &refusal{http.StatusUnauthorized, "token_missing",
+			"this proxy wants a token of its own, beside the provider's key: send it as the header X-Oriel-Token, or put /k/TOKEN before the path in the base URL"}
+	default:
+		return "", &refusal{http.StatusUnauthorized, "token_unknown",
+			"this proxy does not know the token in X-Oriel-Token or /k/TOKEN: use one that it was started with"}
+	}
+}

@@ -1,0 +1,365 @@
+package proxy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options of a Server; the zero value serves loopback between the vendors' public
+// addresses, and records nothing.
+type Options struct {
+	// OpenAI and Anthropic are base URLs as the vendors' SDKs take them
+	// (DefaultOpenAI, DefaultAnthropic). OpenAI's gets /v1 where it is a bare host.
+	OpenAI, Anthropic string
+	// Listen is the address that the server will listen at, HOST:PORT; loopback if
+	// it is empty.
+	Listen string
+	// Tokens are Oriel's own, each with its tenant. Beyond loopback there must be
+	// one; where there is one, every request needs one.
+	Tokens map[string]string
+	// ForwardedFor adds the client's address to X-Forwarded-For. Vendors have no
+	// need of it, so it is off; a gateway of one's own may.
+	ForwardedFor bool
+
+	// BodyLimit is the largest body of a call that is looked at: 64 MiB. Larger ones
+	// go through unseen.
+	BodyLimit int64
+	// BufferLimit bounds the bytes of all bodies that are held at a time: 512 MiB.
+	// Calls beyond it go through unseen.
+	BufferLimit int64
+	// HeaderTimeout is for a request's header: 10 s.
+	HeaderTimeout time.Duration
+	// BodyTimeout is for the next bytes of a request's body, not for the whole: 1 min.
+	BodyTimeout time.Duration
+	// WriteTimeout is for a client to take the next bytes: 5 min. A stream may last
+	// as long as it likes.
+	WriteTimeout time.Duration
+	// IdleTimeout closes a client's connection that has no request: 5 min.
+	IdleTimeout time.Duration
+	// ShutdownTimeout is what running answers have when the server ends: 1 min.
+	ShutdownTimeout time.Duration
+
+	// Recorder is told of the calls; nil: nobody is.
+	Recorder Recorder
+	// RecordTimeout is the longest that a method of the recorder holds up a call:
+	// 100 ms.
+	RecordTimeout time.Duration
+	// Console serves the paths under /oriel/ but /oriel/healthz, to those who have a
+	// token if there are any; nil: none.
+	Console http.Handler
+	// Version and Store are what /oriel/healthz tells: Store is nil where there is
+	// no history, and returns why it cannot be written.
+	Version string
+	Store   func(context.Context) error
+	// Log gets a line for each request; nil: none is written.
+	Log *slog.Logger
+	// Now is the clock for logs and Call.Began; time.Now if it is nil.
+	Now func() time.Time
+}
+
+// Server is the proxy.
+type Server struct {
+	upstreams  [2]*upstream // by vendor
+	transport  *http.Transport
+	loopback   bool
+	listenHost string
+	tokens     tokens
+
+	forwardedFor                           bool
+	bodyLimit, bufferLimit                 int64
+	header, bodyWait, write, idle, closing time.Duration
+
+	recorder      Recorder
+	recordTimeout time.Duration
+	console       http.Handler
+	version       string
+	store         func(context.Context) error
+	log           *slog.Logger
+	now           func() time.Time
+
+	counters counters
+	buffered atomic.Int64
+	active   tally // requests, and recordings, which may outlast them
+	upgrades upgrades
+
+	mu     sync.Mutex // protects what follows
+	server *http.Server
+	closed bool
+}
+
+// ErrToken: a server beyond loopback has no token.
+var ErrToken = errors.New("a token is needed")
+
+// New makes a server; it listens nowhere yet.
+func New(o Options) (*Server, error) {
+	s := &Server{
+		forwardedFor:  o.ForwardedFor,
+		bodyLimit:     cmp.Or(o.BodyLimit, 64<<20),
+		bufferLimit:   cmp.Or(o.BufferLimit, 512<<20),
+		header:        cmp.Or(o.HeaderTimeout, 10*time.Second),
+		bodyWait:      cmp.Or(o.BodyTimeout, time.Minute),
+		write:         cmp.Or(o.WriteTimeout, 5*time.Minute),
+		idle:          cmp.Or(o.IdleTimeout, 5*time.Minute),
+		closing:       cmp.Or(o.ShutdownTimeout, time.Minute),
+		recorder:      o.Recorder,
+		recordTimeout: cmp.Or(o.RecordTimeout, 100*time.Millisecond),
+		console:       o.Console,
+		version:       o.Version,
+		store:         o.Store,
+		log:           o.Log,
+		now:           o.Now,
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	var err error
+	if s.upstreams[openAI], err = parseUpstream(openAI, "OpenAI", cmp.Or(o.OpenAI, DefaultOpenAI)); err != nil {
+		return nil, err
+	}
+	if s.upstreams[anthropic], err = parseUpstream(anthropic, "Anthropic", cmp.Or(o.Anthropic, DefaultAnthropic)); err != nil {
+		return nil, err
+	}
+	if s.tokens, err = newTokens(o.Tokens); err != nil {
+		return nil, err
+	}
+	address := cmp.Or(o.Listen, "127.0.0.1:0")
+	if s.loopback, err = isLoopback(address); err != nil {
+		return nil, err
+	}
+	if !s.loopback && len(s.tokens) == 0 {
+		return nil, fmt.Errorf("%w to listen at %s, where others can reach it: give one with --token or $ORIEL_TOKEN, or listen at 127.0.0.1", ErrToken, address)
+	}
+	s.listenHost, _, _ = net.SplitHostPort(address)
+	s.transport = newTransport()
+	return s, nil
+}
+
+// Serve serves the connections of l until ctx ends; then running answers have
+// Options.ShutdownTimeout to come to their ends. It returns nil if all did. A Server
+// serves once.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	if err := s.checkListener(l); err != nil {
+		l.Close()
+		return err
+	}
+	srv := &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: s.header,
+		IdleTimeout:       s.idle,
+		MaxHeaderBytes:    128 << 10,
+		ErrorLog:          log.New(serverLogWriter{s.log}, "", 0),
+	}
+	s.mu.Lock()
+	if s.server != nil || s.closed {
+		s.mu.Unlock()
+		l.Close()
+		return http.ErrServerClosed
+	}
+	s.server = srv
+	s.mu.Unlock()
+
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(l) }()
+	var err error
+	select {
+	case err = <-ended:
+		if errors.Is(err, http.ErrServerClosed) {
+			err = nil // Close was called
+		}
+	case <-ctx.Done():
+		err = s.shutdown(srv)
+		<-ended
+	}
+	s.Close()
+	// What was cut off is still recorded as such.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	s.active.wait(ctx)
+	return err
+}
+
+// shutdown lets what runs come to its end, within the limit.
+func (s *Server) shutdown(srv *http.Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.closing)
+	defer cancel()
+	err := srv.Shutdown(ctx)
+	if err == nil {
+		err = s.active.wait(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("answers still ran %v after the end was asked for, and were cut off: %w", s.closing, err)
+	}
+	return nil
+}
+
+// tally counts what runs, and can be waited for.
+type tally struct {
+	mu   sync.Mutex // protects what follows
+	n    int
+	none chan struct{} // closed when n is 0 again, if somebody waits
+}
+
+func (t *tally) add() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.n++
+}
+
+func (t *tally) done() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n--; t.n == 0 && t.none != nil {
+		close(t.none)
+		t.none = nil
+	}
+}
+
+func (t *tally) wait(ctx context.Context) error {
+	t.mu.Lock()
+	if t.n == 0 {
+		t.mu.Unlock()
+		return nil
+	}
+	if t.none == nil {
+		t.none = make(chan struct{})
+	}
+	none := t.none
+	t.mu.Unlock()
+	select {
+	case <-none:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Close ends everything at once.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	srv := s.server
+	s.closed = true
+	s.mu.Unlock()
+	var err error
+	if srv != nil {
+		err = srv.Close()
+	}
+	s.upgrades.close()
+	s.transport.CloseIdleConnections()
+	return err
+}
+
+// checkListener refuses what New could not see: a listener elsewhere than it was told,
+// and an upstream that is this server.
+func (s *Server) checkListener(l net.Listener) error {
+	address, ok := l.Addr().(*net.TCPAddr)
+	if !ok {
+		return nil
+	}
+	if s.loopback && !address.IP.IsLoopback() {
+		return fmt.Errorf("%w: the listener is at %s, not on loopback: name that address in Options.Listen", ErrToken, address)
+	}
+	for _, u := range s.upstreams {
+		port := u.url.Port()
+		if port == "" {
+			port = map[string]string{"http": "80", "https": "443"}[u.url.Scheme]
+		}
+		host := u.url.Hostname()
+		if port == fmt.Sprint(address.Port) && (isLocalName(host) && (s.loopback || address.IP.IsUnspecified()) || host == address.IP.String()) {
+			return fmt.Errorf("the upstream %s is this proxy itself: give the provider's address", u.origin())
+		}
+	}
+	return nil
+}
+
+// ServeHTTP serves one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.active.add()
+	defer s.active.done()
+	t := readRoute(r)
+	if t.own {
+		s.serveOwn(w, r, &t)
+		return
+	}
+	x := s.newExchange(w, r, t)
+	defer x.end()
+	if f := s.checkHost(r); f != nil {
+		x.refuse(f)
+	} else if x.tenant, f = s.authorise(r, &t); f != nil {
+		x.refuse(f)
+	} else if r.Method == http.MethodConnect {
+		x.refuse(&refusal{http.StatusMethodNotAllowed, "method_not_allowed", "this is no forward proxy: use it as the base URL, not as HTTP_PROXY"})
+	} else {
+		x.forward()
+	}
+}
+
+// serveOwn serves Oriel's own paths.
+func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
+	s.counters.own.Add(1)
+	f := s.checkHost(r)
+	if f == nil {
+		f = checkOrigin(r)
+	}
+	known := true
+	if f == nil {
+		_, f = s.authorise(r, t)
+		known = f == nil
+	}
+	if t.path == "/oriel/healthz" && (f == nil || !known) {
+		s.serveHealth(w, r, known)
+		return
+	}
+	if f == nil && s.console == nil {
+		f = &refusal{http.StatusNotFound, "not_found", "there is nothing here: /oriel/healthz tells how the proxy is"}
+	}
+	if f != nil {
+		refuse(w, openAI, f)
+		return
+	}
+	// The console sees its own paths, whatever prefixes the base URL has.
+	inner := r.Clone(r.Context())
+	setPath(inner.URL, t.path)
+	inner.URL.Opaque = ""
+	s.console.ServeHTTP(w, inner)
+}
+
+// serveHealth tells how the proxy is: to everybody that it runs, to those who are known
+// why the history fails.
+func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request, known bool) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		refuse(w, openAI, &refusal{http.StatusMethodNotAllowed, "method_not_allowed", "use GET"})
+		return
+	}
+	answer := struct {
+		Status  string `json:"status"`
+		Version string `json:"version"`
+		Store   string `json:"store"`
+		Error   string `json:"error,omitempty"`
+	}{"ok", s.version, "none", ""}
+	if s.store != nil {
+		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+		defer cancel()
+		answer.Store = "ok"
+		if err := s.store(ctx); err != nil {
+			// Still 200: requests go through.
+			answer.Status, answer.Store = "degraded", "failed"
+			if known {
+				answer.Error = strings.Join(strings.Fields(err.Error()), " ")
+			}
+		}
+	}
+	writeJSON(w, http.StatusOK, answer)
+}

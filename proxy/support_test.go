@@ -1,0 +1,170 @@
+package proxy_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/oriel-context/oriel/proxy"
+)
+
+func TestMain(m *testing.M) {
+	// net/http waits half a second before it closes a connection that it gave up.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
+}
+
+// canary stands for a provider's key. No log has it.
+const canary = "sk-canary-4f1e7d"
+
+// setup is a proxy over HTTP on loopback before an upstream of a test's own.
+type setup struct {
+	t        testing.TB
+	server   *proxy.Server
+	upstream *httptest.Server
+	url      string // of the proxy
+	log      *lockedBuffer
+	client   *http.Client
+	stop     context.CancelFunc
+	done     chan error
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// start runs a proxy. Both vendors' upstream is the handler, unless options say more.
+func start(t testing.TB, o proxy.Options, upstream http.HandlerFunc) *setup {
+	t.Helper()
+	s := &setup{t: t, log: &lockedBuffer{}, done: make(chan error, 1)}
+	if upstream != nil {
+		s.upstream = httptest.NewUnstartedServer(upstream)
+		s.upstream.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+		s.upstream.Start()
+		if o.OpenAI == "" {
+			o.OpenAI = s.upstream.URL
+		}
+		if o.Anthropic == "" {
+			o.Anthropic = s.upstream.URL
+		}
+	}
+	if o.RecordTimeout == 0 {
+		o.RecordTimeout = time.Minute // a busy machine is no failure
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	var err error
+	if s.server, err = proxy.New(o); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.url = "http://" + l.Addr().String()
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	go func() { s.done <- s.server.Serve(ctx, l) }()
+	s.client = &http.Client{Transport: &http.Transport{DisableCompression: true}}
+	t.Cleanup(s.close)
+	return s
+}
+
+// close ends everything, and finds the key in no log.
+func (s *setup) close() {
+	s.stop()
+	s.client.CloseIdleConnections()
+	s.server.Close()
+	if s.done != nil {
+		<-s.done
+	}
+	if s.upstream != nil {
+		s.upstream.CloseClientConnections()
+		s.upstream.Close()
+	}
+	if log := s.log.String(); strings.Contains(log, "canary") {
+		s.t.Errorf("the log has the key:\n%s", log)
+	}
+}
+
+// finish ends the proxy in order.
+func (s *setup) finish() {
+	s.t.Helper()
+	s.stop()
+	s.client.CloseIdleConnections()
+	if err := <-s.done; err != nil {
+		s.t.Error(err)
+	}
+	s.done = nil
+}
+
+// request makes a request to the proxy, with the key.
+func (s *setup) request(method, path, body string, header ...string) *http.Request {
+	s.t.Helper()
+	r, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+canary)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	return r
+}
+
+// do sends a request and reads its whole answer.
+func (s *setup) do(r *http.Request) (*http.Response, string) {
+	s.t.Helper()
+	res, err := s.client.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return res, string(body)
+}
+
+func (s *setup) post(path, body string, header ...string) (*http.Response, string) {
+	s.t.Helper()
+	return s.do(s.request("POST", path, body, header...))
+}
+
+// raw sends bytes over a connection of its own and returns it.
+func (s *setup) raw(text string) net.Conn {
+	s.t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { c.Close() })
+	if _, err := io.WriteString(c, text); err != nil {
+		s.t.Fatal(err)
+	}
+	return c
+}

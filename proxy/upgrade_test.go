@@ -1,0 +1,89 @@
+package proxy_test
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/oriel-context/oriel/proxy"
+)
+
+const handshake = "GET /v1/responses HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: abc\r\nX-Oriel-Conversation: c\r\n\r\n"
+
+// echo agrees to another protocol and sends back what it gets, until its end.
+func echo(t *testing.T, protocol string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Upgrade") != "websocket" || r.Header.Get("Sec-Websocket-Key") != "abc" || r.Header.Get("X-Oriel-Conversation") != "" {
+			t.Error(r.Header)
+		}
+		c, rw, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		rw.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + protocol + "\r\nSec-WebSocket-Accept: xyz\r\n\r\nhello")
+		rw.Flush()
+		io.Copy(c, rw)
+		io.WriteString(c, "bye")
+	}
+}
+
+func TestWebSocketsGoThrough(t *testing.T) {
+	s := start(t, proxy.Options{Recorder: &keeper{}}, echo(t, "websocket"))
+	c := s.raw(handshake)
+	b := bufio.NewReader(c)
+	res, err := http.ReadResponse(b, nil)
+	if err != nil || res.StatusCode != 101 || res.Header.Get("Sec-Websocket-Accept") != "xyz" || res.Header.Get("Upgrade") != "websocket" {
+		t.Fatal(res, err)
+	}
+	read := func(want string) {
+		t.Helper()
+		p := make([]byte, len(want))
+		if _, err := io.ReadFull(b, p); err != nil || string(p) != want {
+			t.Fatalf("%q %v", p, err)
+		}
+	}
+	read("hello")
+	io.WriteString(c, "\x81\x00frames")
+	read("\x81\x00frames")
+	c.(*net.TCPConn).CloseWrite()
+	read("bye")
+	if _, err := b.ReadByte(); err != io.EOF {
+		t.Error(err)
+	}
+	s.finish()
+	if n := s.server.Counters(); n.Upgraded != 1 || n.Calls != 0 {
+		t.Errorf("%+v", n)
+	}
+	if !strings.Contains(s.log.String(), "msg=upgraded") {
+		t.Error(s.log)
+	}
+}
+
+// The end of the server ends them, after its limit.
+func TestWebSocketsEndWithTheServer(t *testing.T) {
+	s := start(t, proxy.Options{ShutdownTimeout: 1}, echo(t, "websocket"))
+	c := s.raw(handshake)
+	b := bufio.NewReader(c)
+	if _, err := http.ReadResponse(b, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.stop()
+	if err := <-s.done; err == nil {
+		t.Error("no word of the connection that was cut off")
+	}
+	s.done = nil
+	io.Copy(io.Discard, b)
+}
+
+func TestUnaskedProtocolIsRefused(t *testing.T) {
+	s := start(t, proxy.Options{}, echo(t, "other"))
+	c := s.raw(handshake)
+	if res, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || res.StatusCode != 502 {
+		t.Error(res, err)
+	}
+}

@@ -1,0 +1,275 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/oriel-context/oriel/recall/vector"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+const (
+	// embedBatch is how many passages are embedded at once: little enough that a
+	// request waits for no more than some of them.
+	embedBatch = 64
+	// readBatch is how many passages are looked up at once among those that are kept.
+	readBatch = 512
+)
+
+// Embed makes the vectors that are missing. Recall works meanwhile, with those that
+// are there. progress, where it is not nil, is told how far it is.
+func (s *Scope) Embed(ctx context.Context, progress func(done, total int)) error {
+	if s.o.Model == nil {
+		return errors.New("recall: a scope without a model makes no vectors")
+	}
+	for {
+		_, more, err := s.embedSome(ctx, nil)
+		if err != nil || !more {
+			return err
+		}
+		if progress != nil {
+			total, done := s.Len()
+			progress(done, total)
+		}
+	}
+}
+
+// awaited is a message that is to be embedded.
+type awaited struct {
+	content timeline.Hash
+	fresh   bool // it has passages whose vectors are not kept yet
+}
+
+// await remembers of what content a message is until it is embedded.
+func (s *Scope) await(id int32, content timeline.Hash) {
+	if s.o.Model == nil || content == (timeline.Hash{}) {
+		return
+	}
+	if s.awaiting == nil {
+		s.awaiting = map[int32]awaited{}
+	}
+	s.awaiting[id] = awaited{content: content}
+}
+
+// pending is a passage to embed.
+type pending struct {
+	id, message int32
+	content     timeline.Hash // zero where nothing is kept of it
+	text        string
+	entry       []byte    // where it was kept
+	vector      []float32 // where it was made
+}
+
+// embedSome gives the next passages their vectors: those that from has, where it is
+// not nil, and embedBatch new ones at most, which are kept there. It tells how many were
+// made, and whether there may be more to do. Vectors are added in the order of the
+// passages, so that an index is the same however it came to be.
+func (s *Scope) embedSome(ctx context.Context, from *vectorStore) (made int, more bool, err error) {
+	s.embedding.Lock()
+	defer s.embedding.Unlock()
+	limit := embedBatch
+	if from != nil {
+		limit = readBatch
+	}
+	batch := s.pending(limit)
+	if len(batch) == 0 {
+		return 0, false, nil
+	}
+	var known map[timeline.Hash]kept
+	if from != nil {
+		if known, err = from.read(ctx, contentsOf(batch)); err != nil {
+			return 0, false, err
+		}
+	}
+	var missing []int
+	var texts []string
+	for i := range batch {
+		p := &batch[i]
+		if k, ok := known[p.content]; ok && (s.vectors == nil || s.vectors.Dimensions() == k.dimensions) {
+			p.entry = k.vectors[textHash(p.text)]
+		}
+		if p.entry != nil {
+			continue
+		}
+		if len(missing) == embedBatch {
+			batch = batch[:i]
+			break
+		}
+		missing, texts = append(missing, i), append(texts, p.text)
+	}
+	if len(missing) > 0 {
+		vectors, err := s.o.Model.Embed(ctx, texts)
+		if err != nil {
+			return 0, false, err
+		}
+		if len(vectors) != len(texts) {
+			return 0, false, fmt.Errorf("recall: %s gave %d vectors for %d texts", s.o.Model.Name(), len(vectors), len(texts))
+		}
+		for k, i := range missing {
+			batch[i].vector = vectors[k]
+		}
+	}
+	data, err := s.keep(batch, known)
+	if err == nil && from != nil {
+		err = from.write(ctx, data)
+	}
+	return len(missing), true, err
+}
+
+// contentsOf are the contents of passages, each once.
+func contentsOf(batch []pending) (contents []timeline.Hash) {
+	for i := range batch {
+		if c := batch[i].content; c != (timeline.Hash{}) && (i == 0 || c != batch[i-1].content) {
+			contents = append(contents, c)
+		}
+	}
+	return contents
+}
+
+// embeds reports whether a passage is one that has a vector.
+func (s *Scope) embeds(i int32) bool {
+	return s.flags[i]&(flagRemoved|flagShort) == 0
+}
+
+// embedText is what is embedded of a passage.
+func (s *Scope) embedText(r *textReader, i int32) string {
+	name := ""
+	if sp := s.messages[s.messageOf[i]].speaker; sp >= 0 && s.flags[i]&flagTool == 0 {
+		name = s.people.names[sp]
+	}
+	return embedText(name, r.at(i))
+}
+
+// pending are the next passages to embed.
+func (s *Scope) pending(limit int) (batch []pending) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, r := int32(s.embedded), s.texts.reader()
+	for ; int(i) < s.texts.len() && len(batch) < limit; i++ {
+		if s.vectorOf[i] >= 0 || !s.embeds(i) {
+			if len(batch) == 0 {
+				s.embedded = int(i) + 1
+			}
+			continue
+		}
+		m := s.messageOf[i]
+		batch = append(batch, pending{id: i, message: m, content: s.awaiting[m].content, text: s.embedText(&r, i)})
+	}
+	if len(batch) == 0 {
+		s.awaiting = nil // the rest is too short to be embedded, or gone
+	}
+	return batch
+}
+
+// keep adds the vectors of a batch to the index. It returns what is to be kept of
+// messages that are complete with it.
+func (s *Scope) keep(batch []pending, known map[timeline.Hash]kept) (data []timeline.Derived, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k := range batch {
+		p := &batch[k]
+		if s.flags[p.id]&flagRemoved == 0 {
+			if s.vectorOf[p.id], err = s.keepVector(p); err != nil {
+				return nil, err
+			}
+		}
+		s.embedded = int(p.id) + 1
+		if p.content == (timeline.Hash{}) {
+			continue
+		}
+		fresh := s.awaiting[p.message].fresh || p.entry == nil
+		switch {
+		case k+1 < len(batch) && batch[k+1].message == p.message, !s.endsMessage(p):
+			s.awaiting[p.message] = awaited{p.content, fresh}
+			continue
+		case fresh && s.vectors != nil:
+			if d := s.derived(p.message, known[p.content]); d != nil {
+				data = append(data, timeline.Derived{Content: p.content, Data: d})
+			}
+		}
+		delete(s.awaiting, p.message)
+	}
+	return data, nil
+}
+
+// endsMessage reports whether a passage is the last of its message that is embedded.
+func (s *Scope) endsMessage(p *pending) bool {
+	m := &s.messages[p.message]
+	for i := p.id + 1; i < m.first+m.count; i++ {
+		if s.embeds(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// keepVector adds the vector of a passage to the index, which begins with the first
+// one.
+func (s *Scope) keepVector(p *pending) (id int32, err error) {
+	var values []int8
+	var scale float32
+	dimensions := 0
+	if p.entry != nil {
+		values, scale = quantised(p.entry)
+		if scale == 0 {
+			return none, nil
+		}
+		dimensions = len(values)
+	} else {
+		p.vector = fill(p.vector)
+		dimensions = len(p.vector)
+	}
+	if s.vectors == nil {
+		if s.vectors, err = vector.New(dimensions); err != nil {
+			return none, err
+		}
+	}
+	var n int
+	if p.entry != nil {
+		n, err = s.vectors.AddQuantised(values, scale)
+	} else {
+		n, err = s.vectors.Add(p.vector)
+	}
+	switch {
+	case errors.Is(err, vector.ErrNoDirection): // a text that the model makes nothing of
+		return none, nil
+	case err != nil:
+		return none, err
+	}
+	return int32(n), nil
+}
+
+// derived is what is kept of a message's vectors, with what is known of its content
+// from elsewhere.
+func (s *Scope) derived(message int32, k kept) (data []byte) {
+	m, dimensions := &s.messages[message], s.vectors.Dimensions()
+	written, r := map[uint64]bool{}, s.texts.reader()
+	for i := m.first; i < m.first+m.count; i++ {
+		if !s.embeds(i) {
+			continue
+		}
+		h := textHash(s.embedText(&r, i))
+		if written[h] {
+			continue
+		}
+		written[h] = true
+		var values []int8
+		var scale float32
+		if id := s.vectorOf[i]; id >= 0 {
+			values, scale = s.vectors.At(int(id))
+		}
+		data = appendVector(data, dimensions, h, values, scale)
+	}
+	if k.dimensions != dimensions {
+		return data
+	}
+	stale := 0
+	for _, h := range k.order {
+		if !written[h] && stale < maxStale {
+			data = appendKept(data, h, k.vectors[h])
+			stale++
+		}
+	}
+	return data
+}

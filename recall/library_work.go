@@ -1,0 +1,391 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+const (
+	// indexers is how many goroutines read and index.
+	indexers = 2
+	// growBatch is how many messages are indexed at a time: little enough that
+	// another scope's turn comes soon.
+	growBatch = 64
+	// asksInTurn is how many asks are answered between two such steps.
+	asksInTurn = 16
+	// leadIn is how many messages are read again where the reading of a conversation
+	// does not go on where it ended: their tool calls name the results that follow.
+	leadIn = 32
+	// standBack is how long work waits at most for searches to end, before each of
+	// its steps.
+	standBack = 20 * time.Millisecond
+)
+
+// begin starts the workers. The caller holds mu.
+func (l *Library) begin() {
+	if l.begun {
+		return
+	}
+	l.begun = true
+	for range indexers {
+		l.workers.Go(func() { l.work(l.takeIndexing) })
+	}
+	if l.o.Model != nil {
+		l.workers.Go(func() { l.work(l.takeEmbedding) })
+	}
+}
+
+// work does what take gives, until the library is closed.
+func (l *Library) work(take func() (do func())) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !l.closed {
+		do := take()
+		if do == nil {
+			l.wake.Wait()
+			continue
+		}
+		l.busy++
+		l.mu.Unlock()
+		do()
+		l.mu.Lock()
+		l.busy--
+		l.tellIdle()
+	}
+}
+
+// tellIdle tells those who wait for it that nothing is left to do, if so. The caller
+// holds mu.
+func (l *Library) tellIdle() {
+	if l.idle != nil && l.nothingToDo() {
+		close(l.idle)
+		l.idle = nil
+	}
+}
+
+func (l *Library) nothingToDo() bool {
+	return l.busy == 0 && len(l.asks) == 0 && len(l.growing) == 0 && len(l.vectors) == 0 && !l.unswept
+}
+
+// takeIndexing gives the next ask, else the next scope to bring up to date, whose turn
+// comes also where asks never end. While scopes take too much memory, one at a time is
+// finished.
+func (l *Library) takeIndexing() func() {
+	grows := len(l.growing) > 0 && (l.growers == 0 || l.bytes <= l.o.Memory)
+	if len(l.asks) > 0 && (!grows || l.answered < asksInTurn) {
+		a := l.asks[0]
+		l.asks = l.asks[1:]
+		l.answered++
+		return func() { l.answer(a) }
+	}
+	l.answered = 0
+	if grows {
+		s := l.growing[0]
+		l.growing = l.growing[1:]
+		l.growers++
+		return func() { l.grow(s) }
+	}
+	if l.unswept {
+		l.unswept = false
+		return l.sweep
+	}
+	return nil
+}
+
+func (l *Library) takeEmbedding() func() {
+	if len(l.vectors) == 0 {
+		return nil
+	}
+	s := l.vectors[0]
+	l.vectors = l.vectors[1:]
+	return func() { l.embed(s) }
+}
+
+// yield stands back for searches.
+func (l *Library) yield() {
+	for end := time.Now().Add(standBack); l.searching.Load() > 0 && time.Now().Before(end); {
+		select {
+		case <-time.After(time.Millisecond):
+		case <-l.ctx.Done():
+			return
+		}
+	}
+}
+
+// answer finds out what an ask is about, and gives it a shelf.
+func (l *Library) answer(a *ask) {
+	key, v, err := l.look(a.where)
+	<-l.room
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unswept = true
+	if err == nil && l.closed {
+		err = ErrClosed
+	}
+	if err != nil {
+		if errors.Is(err, timeline.ErrNoConversation) {
+			l.forget(a.where.Tenant, a.where.Conversation)
+		}
+		a.err = err
+		close(a.done)
+		return
+	}
+	s := l.place(key, v)
+	a.shelf, a.view = s, v
+	if s.caught {
+		close(a.done)
+		l.embedLater(s)
+		return
+	}
+	if !a.left {
+		s.waiters = append(s.waiters, a)
+	}
+	if !s.toGrow {
+		s.toGrow = true
+		l.growing = append(l.growing, s)
+	}
+	l.wake.Broadcast()
+}
+
+// sweep drops the shelves that have conversations which are gone, or are not what they
+// were, if something may have been deleted since the last time. Shelves that are asked
+// for notice it themselves; the others would hold what was deleted until they are.
+func (l *Library) sweep() {
+	changed, err := l.store.Changed(l.ctx)
+	if err != nil {
+		return // who asks next is told
+	}
+	l.mu.Lock()
+	tenants := map[string]map[string]time.Time{} // when the conversations of each were created
+	if changed != l.changed {
+		for key := range l.shelves {
+			tenants[key.tenant] = map[string]time.Time{}
+		}
+	}
+	l.mu.Unlock()
+	for tenant, created := range tenants {
+		all, err := l.store.Conversations(l.ctx, tenant)
+		if err != nil {
+			return
+		}
+		for i := range all {
+			created[all[i].Name] = all[i].Created
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.changed = changed
+	for e := l.order.Front(); e != nil; {
+		s := e.Value.(*shelf)
+		e = e.Next()
+		created, looked := tenants[s.key.tenant]
+		if looked && slices.ContainsFunc(s.view.members, func(m member) bool {
+			when, there := created[m.name]
+			return !there || !when.Equal(m.created)
+		}) {
+			l.drop(s)
+			l.release(s, timeline.ErrNoPlace)
+		}
+	}
+}
+
+// look asks the store what a search is to look at now.
+func (l *Library) look(w Where) (key shelfKey, v *view, err error) {
+	key = shelfKey{tenant: w.Tenant, reach: w.Reach}
+	own, err := l.store.Conversation(l.ctx, w.Tenant, w.Conversation)
+	if err != nil {
+		return key, nil, err
+	}
+	all := []timeline.Conversation{own}
+	if w.At != (timeline.Place{}) {
+		all[0].Head = w.At
+	}
+	taken := map[string]bool{own.Name: true}
+	for name := own.Continues; name != "" && !taken[name]; {
+		before, err := l.store.Conversation(l.ctx, w.Tenant, name)
+		if errors.Is(err, timeline.ErrNoConversation) {
+			break
+		} else if err != nil {
+			return key, nil, err
+		}
+		taken[name] = true
+		all = append(all, before)
+		name = before.Continues
+	}
+	switch {
+	case w.Reach == ReachProject && own.Project != "":
+		key.name = own.Project
+	case w.Reach == ReachUser:
+	default: // what has no project is by itself
+		key.reach, key.name = ReachConversation, own.Name
+	}
+	if key.reach != ReachConversation {
+		others, err := l.store.Conversations(l.ctx, w.Tenant)
+		if err != nil {
+			return key, nil, err
+		}
+		for _, c := range others {
+			if !taken[c.Name] && (w.Reach == ReachUser || c.Project == own.Project) {
+				all = append(all, c)
+			}
+		}
+	}
+	members, err := l.members(key, all)
+	if err != nil {
+		return key, nil, err
+	}
+	return key, newView(members), nil
+}
+
+// members finds the ways of conversations, as far as the shelves do not know them.
+func (l *Library) members(key shelfKey, all []timeline.Conversation) ([]member, error) {
+	l.mu.Lock()
+	var known []*view
+	for _, s := range l.shelves[key] {
+		known = append(known, s.view)
+	}
+	l.mu.Unlock()
+	members := make([]member, len(all))
+	for i := range all {
+		c := &all[i]
+		m := member{name: c.Name, created: c.Created, revision: c.Revision, to: c.Head}
+		found := false
+		for _, v := range known {
+			if k, ok := v.byName[c.Name]; ok && !found && m.sameLife(v.members[k].created, v.members[k].revision) {
+				m.way, found = cutWay(v.members[k].way, m.to)
+			}
+		}
+		if !found {
+			var err error
+			if m.way, err = findWay(l.ctx, l.store, key.tenant, m.to); err != nil {
+				return nil, err
+			}
+		}
+		members[i] = m
+	}
+	return members, nil
+}
+
+// grow brings a shelf nearer to its view, by some messages.
+func (l *Library) grow(s *shelf) {
+	l.yield()
+	l.mu.Lock()
+	var gone []string
+	if s.moved {
+		gone = s.trim()
+	}
+	m, part, more := s.missing()
+	part.last = min(part.last, part.first+growBatch-1)
+	dropped := s.element == nil
+	l.mu.Unlock()
+	var err error
+	if !dropped {
+		for some := range slices.Chunk(gone, growBatch) { // searches go between
+			s.scope.Remove(some...)
+		}
+		if more {
+			err = l.index(s, m, part)
+		}
+	}
+	bytes := s.scope.Bytes()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.growers--
+	s.toGrow = false
+	defer l.wake.Broadcast()
+	switch {
+	case s.element == nil: // let go of; those who waited have been told
+		l.release(s, timeline.ErrNoPlace)
+		return
+	case err != nil:
+		l.drop(s) // nobody knows what it has
+		l.release(s, err)
+		return
+	case more:
+		s.took(m, part)
+	}
+	l.account(s, bytes)
+	if _, _, more := s.missing(); more || s.moved {
+		s.toGrow = true
+		if l.bytes > l.o.Memory {
+			l.growing = append([]*shelf{s}, l.growing...)
+		} else {
+			l.growing = append(l.growing, s)
+		}
+		return
+	}
+	s.caught = true
+	l.release(s, nil)
+	l.embedLater(s)
+}
+
+// index reads a part of a member's history and adds it to the scope.
+func (l *Library) index(s *shelf, m *member, part stretch) error {
+	r := s.readers[m.name]
+	first := part.first
+	if before := (timeline.Place{Trunk: part.trunk, Depth: part.first - 1}); r == nil || r.at != before && !m.follows(r.at, part.first) {
+		r = &reading{Reader: Reader{Conversation: m.name}}
+		s.readers[m.name] = r
+		first = max(1, part.first-leadIn)
+	}
+	batch := make([]Message, 0, part.last-part.first+1)
+	err := l.store.Messages(l.ctx, s.key.tenant, timeline.Place{Trunk: part.trunk, Depth: part.last}, first, part.last, false, func(e *timeline.Entry) error {
+		said, ok := r.Read(e)
+		if ok && e.Place.Depth >= part.first {
+			said.Block, said.Content = blockAt(e.Place.Trunk, e.Place.Depth), e.Content
+			batch = append(batch, said)
+		}
+		r.at = e.Place
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.scope.Add(l.ctx, batch)
+}
+
+// follows reports whether a place is the one before a depth of the member's way.
+func (m *member) follows(p timeline.Place, depth int64) bool { return p.Depth == depth-1 && m.has(p) }
+
+// embedLater has the vectors of a shelf made that are missing. The caller holds mu.
+func (l *Library) embedLater(s *shelf) {
+	if l.o.Model == nil || s.toEmbed {
+		return
+	}
+	if passages, embedded := s.scope.Len(); embedded < passages {
+		s.toEmbed = true
+		l.vectors = append(l.vectors, s)
+		l.wake.Broadcast()
+	}
+}
+
+// embed gives some passages of a shelf their vectors.
+func (l *Library) embed(s *shelf) {
+	l.yield()
+	l.mu.Lock()
+	dropped := s.element == nil
+	l.mu.Unlock()
+	var made int
+	var more bool
+	var err error
+	if !dropped {
+		made, more, err = s.scope.embedSome(l.ctx, &vectorStore{l.store, s.key.tenant, vectorFamily + l.o.Model.Name()})
+		l.made.Add(int64(made))
+	}
+	bytes := s.scope.Bytes()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.toEmbed = false
+	if !errors.Is(err, context.Canceled) {
+		l.failed = err
+	}
+	l.account(s, bytes)
+	if more && s.element != nil {
+		s.toEmbed = true
+		l.vectors = append(l.vectors, s)
+	}
+}

@@ -1,0 +1,386 @@
+package record
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/thread"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// recording is one call.
+type recording struct {
+	r      *Recorder
+	call   *proxy.Call
+	body   *wire.Body
+	system []chat.Message // leading system messages
+	chain  []chat.Message // the others: the history
+	hints  thread.Hints
+	thread *thread.Thread
+	began  time.Time
+
+	counted chan struct{}   // closed when tokens is there
+	tokens  token.Breakdown // of the prompt
+
+	status int
+	first  time.Time // when the answer began
+	copy   *answer
+}
+
+// count counts the prompt while the provider is at work.
+func (c *recording) count() {
+	defer close(c.counted)
+	defer func() {
+		if p := recover(); p != nil {
+			c.r.failOpen(c.call.ID, c.thread.Conversation, fmt.Errorf("a panic while counting: %v", p))
+		}
+	}()
+	model := c.r.o.Models.Lookup(c.body.Model)
+	c.tokens = token.NewCounter(model, token.Options{Cache: c.r.cache, Scale: c.r.o.Calibration.Scale(c.body.Model)}).Request(&c.body.Request)
+}
+
+func (c *recording) Response(status int, h http.Header) {
+	c.status, c.first = status, c.r.o.Now()
+	c.copy = newAnswer(c.body.Format, h)
+}
+
+// countWait is the longest that an answer waits for its tokens to be counted; nearly
+// always they are by the time that the provider answers.
+const countWait = 20 * time.Millisecond
+
+// Header tells the client what became of its call.
+func (c *recording) Header(h http.Header) {
+	h.Set(thread.HeaderConversation, c.thread.Conversation)
+	h.Set("X-Oriel-Action", "none")
+	select {
+	case <-c.counted:
+	case <-time.After(countWait):
+		return
+	}
+	if n := c.tokens.Total; n > 0 {
+		h.Set("X-Oriel-Tokens-Before", strconv.Itoa(n))
+		h.Set("X-Oriel-Tokens-After", strconv.Itoa(n))
+	}
+}
+
+func (c *recording) Write(p []byte) {
+	if c.copy != nil {
+		c.copy.write(p)
+	}
+}
+
+// End hands the call over to be written.
+func (c *recording) End(err error) {
+	<-c.counted
+	reply, messages := c.reply(err)
+	id := reply.ID
+	if c.body.Format != wire.Responses {
+		id = ""
+	}
+	says := c.r.book.Done(c.thread, messages, id)
+	if c.status == http.StatusUnauthorized || c.status == http.StatusForbidden {
+		// Who has no key, such as a page in the user's browser, leaves nothing.
+		c.r.counters.Refused.Add(1)
+		return
+	}
+	e := c.entry(reply, err)
+	size := int64(len(c.call.Body))
+	for i := range messages {
+		size += int64(len(messages[i].Raw))
+	}
+	bad := c.r.queue.add(c.call.Tenant+"\x00"+c.thread.Conversation, size, func() {
+		ctx, cancel := context.WithTimeout(context.Background(), c.r.o.Timeout)
+		defer cancel()
+		if err := c.write(ctx, e, messages, says); err != nil {
+			c.r.failOpen(c.call.ID, c.thread.Conversation, err)
+			return
+		}
+		c.r.counters.Written.Add(1)
+		c.r.event(Event{
+			Kind: EventCall, Call: c.call.ID, Conversation: c.thread.Conversation, Thread: string(c.thread.Kind), Model: c.body.Model,
+			Tokens: c.tokens.Total, Reported: reply.Usage.TotalInput(), Output: reply.Usage.Output, Error: e.Error,
+		})
+	})
+	if bad != nil {
+		c.r.failOpen(c.call.ID, c.thread.Conversation, bad)
+	}
+}
+
+// reply is what the model said, as far as it came. messages are those that belong to
+// the history: none of a reply that was cut off.
+func (c *recording) reply(err error) (*wire.Reply, []chat.Message) {
+	reply := &wire.Reply{Format: c.body.Format}
+	if c.copy == nil {
+		return reply, nil
+	}
+	reply = c.copy.reply()
+	if u := reply.Usage; u.HasUsage && c.tokens.Local > 0 && c.status == http.StatusOK {
+		c.r.o.Calibration.Observe(c.body.Model, c.tokens.Local, u.TotalInput())
+	}
+	if err != nil || !reply.Complete || reply.Error != nil {
+		return reply, nil
+	}
+	messages, bad := reply.Messages()
+	if bad != nil {
+		c.r.failOpen(c.call.ID, c.thread.Conversation, fmt.Errorf("read the reply: %w", bad))
+		return reply, nil
+	}
+	return reply, messages
+}
+
+// entry is the record of a call: docs/format/calls.md.
+type entry struct {
+	V      int         `json:"v"`
+	Format string      `json:"format"`
+	Path   string      `json:"path"`
+	Model  string      `json:"model,omitempty"`
+	Thread thread.Kind `json:"thread"`
+	// Messages is how many of the history the request had, from its first one on;
+	// with Before it had those behind so many, and of its own first ones Head are
+	// the history's first, the others Own.
+	Messages int    `json:"messages"`
+	Before   int    `json:"before,omitempty"`
+	Head     int    `json:"head,omitempty"`
+	Forms    string `json:"forms,omitempty"`
+	// System is the system prompt, part by part: so many of it stood Apart from the
+	// messages, as one Plain text or as a list, the others before them.
+	System []string        `json:"system,omitempty"`
+	Apart  int             `json:"apart,omitempty"`
+	Plain  bool            `json:"plain,omitempty"`
+	Tools  string          `json:"tools,omitempty"`
+	Rest   json.RawMessage `json:"rest,omitempty"`
+	Own    []string        `json:"own,omitempty"`
+
+	Began   time.Time `json:"began"`
+	FirstMS float64   `json:"first_ms,omitempty"`
+	MS      float64   `json:"ms"`
+	Status  int       `json:"status,omitempty"`
+	Error   string    `json:"error,omitempty"`
+
+	Reply   string `json:"reply,omitempty"` // the provider's id
+	Stop    string `json:"stop,omitempty"`
+	Partial string `json:"partial,omitempty"` // content: what came of a reply that was cut off
+	Tokens  int    `json:"tokens,omitempty"`
+	Usage   *Usage `json:"usage,omitempty"`
+}
+
+func (c *recording) entry(reply *wire.Reply, err error) *entry {
+	now := c.r.o.Now()
+	e := &entry{
+		V: 1, Format: c.body.Format.String(), Path: c.call.Path, Model: c.body.Model, Thread: c.thread.Kind,
+		Messages: len(c.chain) - c.thread.From, Before: len(c.thread.Before), Head: c.thread.Head,
+		Began: timeline.Micro(c.began), MS: ms(now.Sub(c.began)), Status: c.status,
+		Reply: reply.ID, Stop: reply.Stop, Tokens: c.tokens.Total,
+	}
+	if !c.first.IsZero() {
+		e.FirstMS = ms(c.first.Sub(c.began))
+	}
+	if u := reply.Usage; u.HasUsage {
+		e.Usage = &Usage{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CacheWrite1h, u.Reasoning}
+	}
+	switch {
+	case err != nil:
+		e.Error = err.Error()
+	case reply.Error != nil:
+		e.Error = reply.Error.Error()
+	}
+	return e
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// write stores the call: what is new of its history, the reply, and the record.
+func (c *recording) write(ctx context.Context, e *entry, reply []chat.Message, says []timeline.Hash) error {
+	var contents [][]byte
+	keep := func(raw []byte) string {
+		contents = append(contents, raw)
+		return timeline.HashOf(raw).String()
+	}
+	c.keepTop(e, keep)
+	for i := c.thread.Head; i < c.thread.From; i++ {
+		e.Own = append(e.Own, keep(c.chain[i].Raw))
+	}
+	if part := c.partial(reply); part != nil {
+		e.Partial = keep(part)
+	}
+	stay := c.thread.Stay || c.r.book.Passed(c.thread)
+	change := timeline.Change{Now: c.began, Stay: stay, Continues: c.thread.Continues}
+	if w, ok := c.thread.Record(); ok {
+		change.Put = append(change.Put, w)
+	}
+	all := c.resent(c.chain[c.thread.From:])
+	at, err := c.append(ctx, c.thread.Before, all, c.thread.Says, change)
+	if errors.Is(err, timeline.ErrNoPlace) { // somebody deleted what goes before
+		e.Before = 0
+		c.thread.Before = nil
+		at, err = c.append(ctx, nil, all, c.thread.Says, change)
+	}
+	if err != nil {
+		return err
+	}
+	depth := at.Forms.Len()
+	e.Forms = at.Forms.String()
+	record := timeline.Record{Kind: "call", Key: c.call.ID, At: at.Place(int64(depth)), Time: c.began}
+	if record.Data, err = json.Marshal(e); err != nil {
+		return err
+	}
+	for _, raw := range contents {
+		record.Contents = append(record.Contents, timeline.HashOf(raw))
+	}
+	before := append(c.thread.Before[:len(c.thread.Before):len(c.thread.Before)], c.thread.Says...)
+	change = timeline.Change{Now: c.r.o.Now(), Stay: stay, Contents: contents, Put: []timeline.Record{record}}
+	_, err = c.append(ctx, before, c.resent(reply), says, change)
+	return err
+}
+
+func (c *recording) append(ctx context.Context, before []timeline.Hash, messages []timeline.Resent, says []timeline.Hash, change timeline.Change) (timeline.Appended, error) {
+	return c.r.log.AppendAfter(ctx, c.call.Tenant, c.thread.Conversation, before, messages, func(i int) timeline.Hash { return says[i] }, change)
+}
+
+func (c *recording) resent(messages []chat.Message) []timeline.Resent {
+	out := make([]timeline.Resent, len(messages))
+	for i := range messages {
+		m := &messages[i]
+		out[i] = timeline.Resent{Raw: m.Raw, Format: c.body.Format.String(), Role: string(m.Role), Time: c.began}
+		if m.Role == "" {
+			out[i].Role = m.Type
+		}
+	}
+	return out
+}
+
+// keepTop keeps what stands beside the history: the system prompt block by block, for
+// one of them may be new with every call, the tools, and the other fields.
+func (c *recording) keepTop(e *entry, keep func([]byte) string) {
+	for i := range c.body.System {
+		if raw := c.body.System[i].Raw; raw != nil {
+			e.System = append(e.System, keep(raw))
+		} else {
+			e.System = append(e.System, keep(c.body.System[i].Text))
+			e.Plain = true
+		}
+	}
+	e.Apart = len(e.System)
+	for i := range c.system {
+		e.System = append(e.System, keep(c.system[i].Raw))
+	}
+	var rest bytes.Buffer
+	for _, m := range c.body.Members() {
+		switch m.Name {
+		case "messages", "input", "system", "instructions":
+		case "tools":
+			e.Tools = keep(m.Raw)
+		default:
+			sep := byte(',')
+			if rest.Len() == 0 {
+				sep = '{'
+			}
+			rest.WriteByte(sep)
+			name, _ := json.Marshal(m.Name)
+			rest.Write(name)
+			rest.WriteByte(':')
+			rest.Write(m.Raw)
+		}
+	}
+	if rest.Len() > 0 {
+		rest.WriteByte('}')
+		e.Rest = rest.Bytes()
+	}
+}
+
+// partial is what came of a reply that is no part of the history.
+func (c *recording) partial(reply []chat.Message) []byte {
+	if c.copy == nil || reply != nil {
+		return nil
+	}
+	r := c.copy.reply()
+	if len(r.Items) > 0 {
+		return append(append([]byte("["), bytes.Join(r.Items, []byte(","))...), ']')
+	}
+	return r.Message
+}
+
+// answer is the copy of what the provider answers.
+type answer struct {
+	format   wire.Format
+	encoding string
+	stream   *wire.StreamReader // of an event stream that is not compressed
+	body     bytes.Buffer       // of anything else
+	events   bool
+	full     bool
+	read     *wire.Reply
+}
+
+// maxAnswer is the most of an answer that is kept.
+const maxAnswer = 64 << 20
+
+func newAnswer(f wire.Format, h http.Header) *answer {
+	a := &answer{format: f, encoding: strings.Join(h.Values("Content-Encoding"), ",")}
+	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	a.events = kind == "text/event-stream"
+	if a.events && (a.encoding == "" || strings.EqualFold(a.encoding, "identity")) {
+		a.stream = wire.NewStreamReader(f)
+	}
+	return a
+}
+
+func (a *answer) write(p []byte) {
+	switch {
+	case a.stream != nil:
+		a.stream.Write(p) // never fails
+	case a.body.Len()+len(p) > maxAnswer:
+		a.full = true
+	default:
+		a.body.Write(p)
+	}
+}
+
+// reply reads what there is. An answer that is neither is no reply.
+func (a *answer) reply() *wire.Reply {
+	if a.read == nil {
+		if a.read = a.decode(); a.read == nil {
+			a.read = &wire.Reply{Format: a.format}
+		}
+	}
+	return a.read
+}
+
+func (a *answer) decode() *wire.Reply {
+	if a.stream != nil {
+		return a.stream.Reply()
+	}
+	if a.full {
+		return nil
+	}
+	in, err := wire.Decode(a.encoding, &a.body)
+	if err != nil {
+		return nil
+	}
+	if a.events {
+		s := wire.NewStreamReader(a.format)
+		io.Copy(s, in) // what can be read of it
+		return s.Reply()
+	}
+	body, err := io.ReadAll(in)
+	if err != nil {
+		return nil
+	}
+	r, err := wire.ReadReply(a.format, body)
+	if err != nil {
+		return nil
+	}
+	return r
+}

@@ -1,0 +1,33 @@
+// Package thread tells who is talking: to which conversation a request belongs whose
+// client resends its whole history and knows nothing of conversations.
+//
+// What messages say decides, one under the other from the first on (see
+// timeline.Says); what is written before them, the system prompt and the tools, does
+// not. Hints that a client gives narrow the search and never join two histories: one
+// session's name covers titles, checks and sub-agents, one user's all chats.
+//
+//   - A request that goes on from where a conversation ended continues it. One that
+//     goes on from an earlier message branches: a rewind, an edit, a parallel call.
+//   - One that begins in the middle of a conversation, because its client forgot the
+//     rest, continues it.
+//   - One that begins with a summary, in the name of a conversation that was long, is
+//     a new conversation that continues the old one.
+//   - The same history under a very different system prompt is a branch that leaves
+//     the conversation where it stands.
+//   - An opener that was answered already opens another conversation, unless a
+//     session's name or the client itself says that it is the same.
+//
+// A model's reply is provisional until the client sends it back: the client's form of
+// it is adopted where it says the same, and is a branch otherwise.
+//
+// # Guarantees
+//
+// A Book answers from memory. It asks the store only for histories that it has never
+// seen or has forgotten, never while others wait for it, and within the deadline of
+// the context. It is safe for concurrent use. Tenants never meet.
+//
+// # Caveats
+//
+// A reply that was never sent back before a restart is recognised after it only in the
+// same words; else its echo is a branch of the same conversation.
+package thread

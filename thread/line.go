@@ -1,0 +1,175 @@
+package thread
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// talk is what a Book remembers of a conversation.
+type talk struct {
+	name  string
+	space space
+	lane  Lane    // of the conversation itself
+	lines []*line // the latest first
+	marks []*mark // in the order in which they were made
+	used  time.Time
+	calls int // in flight
+	size  int // as accounted
+}
+
+// maxLines is how many branches of a conversation are remembered.
+const maxLines = 8
+
+// line is a way through the history of a conversation, from its beginning on.
+type line struct {
+	talk  *talk
+	lane  Lane
+	side  bool // the conversation's head is elsewhere and stays there
+	steps []step
+	// forms are all forms of messages that came in several, by index.
+	forms map[int][]timeline.Hash
+	// reply is what the model said last, until the client sends it back; its
+	// messages are the last steps.
+	reply []chat.Message
+	// replied are the provider's ids of replies, and how many steps there are up to
+	// the end of each.
+	replied map[string]int
+}
+
+// step is a message on the way.
+type step struct {
+	hash      timeline.Hash // of the form in which it came last
+	says      timeline.Hash
+	assistant bool
+}
+
+// settled counts the steps that a client has sent.
+func (l *line) settled() int { return len(l.steps) - len(l.reply) }
+
+// match counts the messages that a request has in common with the line. A reply's
+// echo in other words is adopted.
+func (l *line) match(r *Request) int {
+	n := min(len(r.Messages), len(l.steps))
+	for i := range n {
+		if !l.is(i, r, i) {
+			return i
+		}
+	}
+	return n
+}
+
+// is reports whether step i is message k of a request.
+func (l *line) is(i int, r *Request, k int) bool {
+	s := &l.steps[i]
+	if s.hash == r.Hashes[k] || slices.Contains(l.forms[i], r.Hashes[k]) || s.says == r.says(k) {
+		return true
+	}
+	j := i - l.settled()
+	return j >= 0 && wire.SameReply(&l.reply[j], &r.Messages[k])
+}
+
+// answered reports whether a model, or the client in its name, has spoken among the
+// first n steps.
+func (l *line) answered(n int) bool {
+	for i := range n {
+		if l.steps[i].assistant {
+			return true
+		}
+	}
+	return false
+}
+
+// run finds the longest stretch of the request, from message first on, that stands
+// anywhere in the line: messages k up to k+n are steps at up to at+n.
+func (l *line) run(r *Request, first int) (k, at, n int) {
+	for i := first; i < min(len(r.Messages), first+maxGap); i++ {
+		if i > first && i < k+n {
+			continue // inside of the one that was found
+		}
+		for p := len(l.steps) - 1; p >= 0; p-- {
+			if !l.is(p, r, i) {
+				continue
+			}
+			m := 1
+			for i+m < len(r.Messages) && p+m < len(l.steps) && l.is(p+m, r, i+m) {
+				m++
+			}
+			if m > n {
+				k, at, n = i, p, m
+			}
+		}
+	}
+	return k, at, n
+}
+
+// maxGap is how many messages a client may put in the place of what it forgot.
+const maxGap = 4
+
+// take makes the line that goes on from the first n steps with the messages of a
+// request from k on: l itself where nothing of it is left behind.
+func (l *line) take(n int, r *Request, k int) *line {
+	if n < len(l.steps) {
+		l = l.cut(n)
+	}
+	if l.reply != nil && n == len(l.steps) {
+		l.reply = nil // the client has it
+	}
+	for ; k < len(r.Messages); k++ {
+		l.steps = append(l.steps, step{hash: r.Hashes[k], says: r.says(k), assistant: r.Messages[k].Role == chat.Assistant})
+	}
+	return l
+}
+
+// note keeps the forms in which known messages came: steps at up to at+n are messages
+// k up to k+n.
+func (l *line) note(at, n int, r *Request, k int) {
+	for i := range n {
+		if s := &l.steps[at+i]; s.hash != r.Hashes[k+i] {
+			s.hash = r.Hashes[k+i]
+		}
+	}
+}
+
+// cut is a line of its own with the first n steps. Only replies that nobody sent back
+// are left behind for good: then the line itself is cut.
+func (l *line) cut(n int) *line {
+	if n >= l.settled() {
+		l.steps, l.reply = l.steps[:n:n], nil
+		return l
+	}
+	return l.copy(n)
+}
+
+// copy is a line of its own with the first n steps.
+func (l *line) copy(n int) *line {
+	c := &line{talk: l.talk, lane: l.lane, side: l.side, steps: slices.Clone(l.steps[:n]), forms: maps.Clone(l.forms), replied: maps.Clone(l.replied)}
+	maps.DeleteFunc(c.forms, func(i int, _ []timeline.Hash) bool { return i >= n })
+	maps.DeleteFunc(c.replied, func(_ string, at int) bool { return at > n })
+	return c
+}
+
+// use makes a line the latest of its talk.
+func (t *talk) use(l *line, now time.Time) {
+	t.used = now
+	if i := slices.Index(t.lines, l); i >= 0 {
+		t.lines = slices.Delete(t.lines, i, i+1)
+	}
+	t.lines = slices.Insert(t.lines, 0, l)
+	if len(t.lines) > maxLines {
+		t.lines = slices.Delete(t.lines, maxLines, len(t.lines))
+	}
+}
+
+// longest is the number of steps of its longest line.
+func (t *talk) longest() int {
+	n := 0
+	for _, l := range t.lines {
+		n = max(n, len(l.steps))
+	}
+	return n
+}

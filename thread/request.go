@@ -1,0 +1,148 @@
+package thread
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// Request is what is known of a call when it comes.
+type Request struct {
+	Tenant string
+	Hints  Hints
+	Lane   Lane
+	// Previous is the provider's id of the reply that the request goes on from,
+	// where the provider holds what was before it.
+	Previous string
+	// Retry: the client says that it sends this again.
+	Retry bool
+	// Messages are those of the history: see Chain. Hashes are of their bytes.
+	Messages []chat.Message
+	Hashes   []timeline.Hash
+	Now      time.Time
+
+	said []timeline.Hash // by index, zero until asked for
+}
+
+// says is the identity of message i.
+func (r *Request) says(i int) timeline.Hash {
+	if r.said == nil {
+		r.said = make([]timeline.Hash, len(r.Messages))
+	}
+	if r.said[i] == (timeline.Hash{}) {
+		r.said[i] = timeline.Says(&r.Messages[i])
+	}
+	return r.said[i]
+}
+
+// answered reports whether the request has a reply among its messages.
+func (r *Request) answered() bool {
+	for i := range r.Messages {
+		if r.Messages[i].Role == chat.Assistant {
+			return true
+		}
+	}
+	return false
+}
+
+// Chain tells the leading system messages of a request, which are no part of its
+// history, from the rest. Where there is nothing else they are the history.
+func Chain(messages []chat.Message) (system, history []chat.Message) {
+	for i := range messages {
+		if role := messages[i].Role; role != chat.System && role != chat.Developer {
+			return messages[:i], messages[i:]
+		}
+	}
+	return nil, messages
+}
+
+// Prompt is the system prompt of a request, wherever its protocol keeps it.
+func Prompt(r *chat.Request) []chat.Part {
+	system, _ := Chain(r.Messages)
+	if len(system) == 0 {
+		return r.System
+	}
+	all := append([]chat.Part(nil), r.System...)
+	for i := range system {
+		all = append(all, system[i].Parts...)
+	}
+	return all
+}
+
+// Hints are what a client tells of who it is, beside its history.
+type Hints struct {
+	// Session names one session of an agent, or one chat; empty where the client
+	// does not say. It becomes the name of the conversation.
+	Session string
+	// User names somebody who may have many of them.
+	User string
+}
+
+// HeaderConversation is the request header by which a client names a conversation.
+const HeaderConversation = "X-Oriel-Conversation"
+
+// HintsOf reads the hints of a call.
+func HintsOf(h http.Header, f wire.Hints) Hints {
+	out := Hints{User: f.User}
+	session, user := sessionOf(f.UserID)
+	if user != "" {
+		out.User = user
+	}
+	for _, name := range []string{h.Get(HeaderConversation), session, f.Conversation, f.CacheKey} {
+		if usable(name) {
+			out.Session = name
+			break
+		}
+	}
+	return out
+}
+
+// sessionOf reads Anthropic's metadata.user_id, in which Claude Code writes its
+// session: a JSON object, or in earlier versions a text that ends with it.
+func sessionOf(id string) (session, user string) {
+	var fields struct {
+		Session string `json:"session_id"`
+	}
+	if strings.HasPrefix(id, "{") && json.Unmarshal([]byte(id), &fields) == nil && fields.Session != "" {
+		return fields.Session, ""
+	}
+	if m := oldSession.FindStringSubmatch(id); m != nil {
+		return m[1], ""
+	}
+	return "", id
+}
+
+var oldSession = regexp.MustCompile(`_session_([0-9a-f-]{36})$`)
+
+// usable reports whether a name can be that of a conversation, and be typed.
+func usable(name string) bool {
+	if name == "" || len(name) > 200 {
+		return false
+	}
+	for _, r := range name {
+		if unicode.IsControl(r) || unicode.IsSpace(r) || r == unicode.ReplacementChar {
+			return false
+		}
+	}
+	return true
+}
+
+// space is the namespace of a request: nothing of it can be read back.
+type space timeline.Hash
+
+func (h *Hints) space() space {
+	switch {
+	case h.Session != "":
+		return space(timeline.HashOf([]byte("session\x00" + h.Session)))
+	case h.User != "":
+		return space(timeline.HashOf([]byte("user\x00" + h.User)))
+	}
+	return space{}
+}

@@ -1,0 +1,178 @@
+package view
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/window"
+)
+
+// Cut is what is done to the first messages of a history. It is not changed once it
+// is made.
+type Cut struct {
+	// ID is that of the plan.
+	ID string
+	// Covers is how many messages it is about.
+	Covers int
+	// Gone are the messages that are left out, by their depth, from 1 on.
+	Gone Ranges
+	// Instead are the bytes that are sent in the place of messages, by depth. They
+	// have no cache marks.
+	Instead map[int][]byte
+	// Recalled are the blocks of the history that an insertion shows.
+	Recalled []string
+	// Plan says why. Its blocks are those of the messages that are not sent as
+	// they came, by depth.
+	Plan window.Plan
+}
+
+// Ranges are numbers in rising order, as stretches.
+type Ranges [][2]int
+
+// Has reports whether a number is among them.
+func (r Ranges) Has(n int) bool {
+	_, ok := slices.BinarySearchFunc(r, n, func(s [2]int, n int) int {
+		switch {
+		case s[1] < n:
+			return -1
+		case s[0] > n:
+			return 1
+		}
+		return 0
+	})
+	return ok
+}
+
+// Add appends a number that is larger than all others.
+func (r *Ranges) Add(n int) {
+	if l := len(*r); l > 0 && (*r)[l-1][1] == n-1 {
+		(*r)[l-1][1] = n
+		return
+	}
+	*r = append(*r, [2]int{n, n})
+}
+
+// Len counts the numbers.
+func (r Ranges) Len() int {
+	n := 0
+	for _, s := range r {
+		n += s[1] - s[0] + 1
+	}
+	return n
+}
+
+// String is "1-3,7".
+func (r Ranges) String() string {
+	var b []byte
+	for i, s := range r {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(s[0]), 10)
+		if s[1] > s[0] {
+			b = append(b, '-')
+			b = strconv.AppendInt(b, int64(s[1]), 10)
+		}
+	}
+	return string(b)
+}
+
+// ParseRanges reads what String wrote.
+func ParseRanges(text string) (Ranges, error) {
+	var r Ranges
+	if text == "" {
+		return nil, nil
+	}
+	last := 0
+	for part := range strings.SplitSeq(text, ",") {
+		from, to, two := strings.Cut(part, "-")
+		a, err := strconv.Atoi(from)
+		b := a
+		if err == nil && two {
+			b, err = strconv.Atoi(to)
+		}
+		if err != nil || a <= last || b < a {
+			return nil, fmt.Errorf("%q are no ranges", text)
+		}
+		r = append(r, [2]int{a, b})
+		last = b
+	}
+	return r, nil
+}
+
+// The kind of a cut's record; its key is the plan's id.
+const recordKind = "plan"
+
+// stored is the data of a record. Its contents are the bytes of Instead, in order.
+type stored struct {
+	window.Plan
+	View *storedView `json:"view"`
+}
+
+type storedView struct {
+	V        int      `json:"v"`
+	Covers   int      `json:"covers"`
+	Gone     string   `json:"gone,omitempty"`
+	Instead  []int    `json:"instead,omitempty"`
+	Recalled []string `json:"recalled,omitempty"`
+}
+
+// Record is what is to be stored of a cut, with its contents. It belongs to the place
+// of the message that the cut covers last.
+func (c *Cut) Record(at timeline.Place) (timeline.Record, [][]byte, error) {
+	s := stored{Plan: c.Plan, View: &storedView{V: 1, Covers: c.Covers, Gone: c.Gone.String(), Recalled: c.Recalled}}
+	for depth := range c.Instead {
+		s.View.Instead = append(s.View.Instead, depth)
+	}
+	slices.Sort(s.View.Instead)
+	r := timeline.Record{Kind: recordKind, Key: c.ID, At: at}
+	var contents [][]byte
+	for _, depth := range s.View.Instead {
+		contents = append(contents, c.Instead[depth])
+		r.Contents = append(r.Contents, timeline.HashOf(c.Instead[depth]))
+	}
+	var err error
+	r.Data, err = json.Marshal(s)
+	return r, contents, err
+}
+
+// ReadCuts reads the cuts of a conversation; it is what package thread wants of marks.
+func ReadCuts(ctx context.Context, store timeline.Store, tenant, conversation string) ([]StoredCut, error) {
+	records, err := store.Records(ctx, tenant, conversation, recordKind, "")
+	if err != nil {
+		return nil, err
+	}
+	var out []StoredCut
+	for i := range records {
+		r := &records[i]
+		var s stored
+		if err := json.Unmarshal(r.Data, &s); err != nil {
+			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.Key, conversation, err)
+		}
+		if s.View == nil {
+			continue // one of the library's
+		}
+		c := &Cut{ID: r.Key, Covers: s.View.Covers, Recalled: s.View.Recalled, Plan: s.Plan, Instead: map[int][]byte{}}
+		if c.Gone, err = ParseRanges(s.View.Gone); err != nil || s.View.V != 1 || len(s.View.Instead) != len(r.Contents) {
+			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.Key, conversation, timeline.ErrDamaged)
+		}
+		for k, depth := range s.View.Instead {
+			if c.Instead[depth], err = store.Content(ctx, tenant, r.Contents[k]); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, StoredCut{r.At, c})
+	}
+	return out, nil
+}
+
+// StoredCut is a cut and its place.
+type StoredCut struct {
+	At  timeline.Place
+	Cut *Cut
+}

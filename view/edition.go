@@ -1,0 +1,483 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/condense"
+	"github.com/oriel-context/oriel/recall"
+	"github.com/oriel-context/oriel/window"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// edition is a view in the making, on top of an earlier cut.
+type edition struct {
+	*sight
+	before *Cut
+	pieces []wire.Piece
+	// changed: there is something that a cut must remember.
+	changed bool
+	plan    *window.Plan // of a new cut; nil for none
+	// hidden are the messages of which something is not shown, by index.
+	hidden map[int]bool
+	// blocks are the verdicts, by depth.
+	blocks   map[int]window.Block
+	inserted []window.Insertion
+	passages []string // blocks that were recalled, also earlier
+	recalled int      // tokens that this call recalled
+}
+
+func (s *sight) edition(cut *Cut, pieces []wire.Piece) *edition {
+	e := &edition{sight: s, before: cut, pieces: pieces, hidden: map[int]bool{}, blocks: map[int]window.Block{}}
+	if cut == nil {
+		return e
+	}
+	e.passages = slices.Clone(cut.Recalled)
+	e.inserted = slices.Clone(cut.Plan.Inserted)
+	for _, b := range cut.Plan.Blocks {
+		e.blocks[b.Index] = b
+	}
+	e.lookAround()
+	return e
+}
+
+// lookAround finds what is hidden now.
+func (e *edition) lookAround() {
+	clear(e.hidden)
+	k := 0
+	for i := e.lead; i < len(e.Body.Messages); i++ {
+		for k < len(e.pieces) && e.pieces[k].Index < i {
+			k++
+		}
+		shown := k < len(e.pieces) && e.pieces[k].Index == i
+		if v := e.blocks[e.depth(i)].Verdict; !shown || v == window.Mask || v == window.Trim {
+			e.hidden[i] = true
+		}
+	}
+}
+
+// set gives a message other bytes.
+func (e *edition) set(k int, raw []byte) {
+	e.pieces[k].Raw = raw
+	e.changed = true
+}
+
+// cut fits the view, down to the low mark.
+func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
+	out, err := e.Body.Write(e.pieces)
+	if err != nil {
+		return err
+	}
+	shown, err := wire.Read(out, e.Body.Format, wire.Limits{})
+	if err != nil {
+		return fmt.Errorf("read the view: %w", err)
+	}
+	o := window.Options{
+		Format: e.Body.Format, Model: e.Body.Model, Models: e.v.o.Models, Cache: e.v.o.Cache, Scale: e.v.o.Calibration.Scale(e.Body.Model),
+		Budget: e.budget, Low: min(low, e.budget), Policy: e.profile.Policy, Mode: mode, Now: e.Now,
+	}
+	for k, p := range e.pieces {
+		if d := e.depth(p.Index); d > 0 && slices.Contains(e.Pins, d) {
+			o.Pins = append(o.Pins, k)
+		}
+	}
+	v, err := window.FitView(ctx, shown, o)
+	if err != nil {
+		return err
+	}
+	if v.Plan.Action == "none" {
+		return nil
+	}
+	was := e.pieces
+	e.pieces = make([]wire.Piece, 0, len(v.Shown))
+	for _, p := range v.Shown {
+		old := was[p.Index]
+		if p.Raw != nil {
+			bare, _, err := wire.TakeMarks(e.Body.Format, p.Raw)
+			if err != nil {
+				return err
+			}
+			old.Raw = bare
+		}
+		e.pieces = append(e.pieces, old)
+	}
+	for _, b := range v.Plan.Blocks {
+		b.Index = e.depth(was[b.Index].Index)
+		if b.Index > 0 && b.Verdict != window.Keep {
+			e.blocks[b.Index] = b
+		}
+	}
+	for _, in := range v.Plan.Inserted {
+		in.Into = e.depth(was[in.Into].Index)
+		e.inserted = slices.DeleteFunc(e.inserted, func(o window.Insertion) bool { return o.Kind == in.Kind && o.Into == in.Into })
+		e.inserted = append(e.inserted, in)
+	}
+	e.plan, e.changed = v.Plan, true
+	e.lookAround()
+	e.fill()
+	return nil
+}
+
+// fill gives back what a result only points at: some agents answer a repeated read of
+// an unchanged file with a note that the earlier result still holds, which is not there
+// any more where that was masked or left.
+func (e *edition) fill() {
+	if len(e.hidden) == 0 {
+		return
+	}
+	var calls map[string]*chat.Part
+	for k := range e.pieces {
+		m := e.message(e.pieces[k])
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			if p.Kind != chat.Result || len(p.Raw) > maxNote || !pointsBack(p) {
+				continue
+			}
+			if calls == nil {
+				calls = e.calls()
+			}
+			text := e.pointedAt(calls, e.pieces[k].Index, p.ID)
+			if text == "" {
+				continue
+			}
+			raw := e.pieces[k].Raw
+			if raw == nil {
+				bare, _, err := wire.TakeMarks(e.Body.Format, m.Raw)
+				if err != nil {
+					continue
+				}
+				raw = bare
+			}
+			if raw, err := wire.ReplaceResults(e.Body.Format, raw, map[int]string{j: text}); err == nil {
+				e.set(k, raw)
+			}
+		}
+	}
+}
+
+// maxNote is the most bytes of a result that only points at another.
+const maxNote = 1200
+
+// pointsBack reports whether a result says that an earlier one still holds.
+func pointsBack(p *chat.Part) bool {
+	text := p.Text.String()
+	for i := range p.Parts {
+		text += p.Parts[i].Text.String()
+	}
+	text = strings.ToLower(text)
+	return strings.Contains(text, "unchanged") && (strings.Contains(text, "read") || strings.Contains(text, "earlier"))
+}
+
+// calls are all calls of the request, by id.
+func (e *edition) calls() map[string]*chat.Part {
+	all := map[string]*chat.Part{}
+	for i := range e.Body.Messages {
+		for j := range e.Body.Messages[i].Parts {
+			if p := &e.Body.Messages[i].Parts[j]; p.Kind == chat.Call {
+				all[p.ID] = p
+			}
+		}
+	}
+	return all
+}
+
+// pointedAt is the newest result before message i of the same tool about the same
+// thing, if it is hidden; "" if it is not, or there is none.
+func (e *edition) pointedAt(calls map[string]*chat.Part, i int, id string) string {
+	c := calls[id]
+	if c == nil {
+		return ""
+	}
+	kind, about := condense.MainArgument(c.Name, c.Arguments())
+	if about == "" {
+		return ""
+	}
+	for i--; i >= e.lead; i-- {
+		for j := range e.Body.Messages[i].Parts {
+			p := &e.Body.Messages[i].Parts[j]
+			o := calls[p.ID]
+			if p.Kind != chat.Result || p.IsError || o == nil || o.Name != c.Name || pointsBack(p) && len(p.Raw) <= maxNote {
+				continue
+			}
+			if k, a := condense.MainArgument(o.Name, o.Arguments()); k == kind && a == about {
+				if !e.hidden[i] {
+					return ""
+				}
+				text := p.Text.String()
+				for n := range p.Parts {
+					if q := &p.Parts[n]; q.Kind == chat.Text {
+						text += q.Text.String()
+					}
+				}
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+// recall brings back what the view does not show, where there is a place for it: in
+// the newest message if a user speaks there, at a cut beside what says that something
+// is missing. total is what the view has; it returns how many tokens were added.
+func (e *edition) recall(ctx context.Context, total int) (int, error) {
+	if len(e.hidden) == 0 {
+		return 0, nil
+	}
+	into, query := -1, ""
+	last := len(e.pieces) - 1
+	newest := e.message(e.pieces[last])
+	covered := e.before != nil && e.depth(e.pieces[last].Index) <= e.before.Covers
+	switch {
+	case speaks(newest) && !covered:
+		into, query = last, words(newest)
+	case e.plan != nil:
+		into, query = e.marker(), e.latest()
+	}
+	if into < 0 {
+		return 0, nil
+	}
+	var texts []string
+	if e.plan != nil {
+		if standing := e.standing(); standing != "" {
+			texts = append(texts, standing)
+		}
+	}
+	room := min(e.v.o.RecallTokens, e.budget/10, e.budget-total)
+	text, blocks := e.find(ctx, query, room)
+	if text != "" {
+		texts = append(texts, text)
+	}
+	if len(texts) == 0 {
+		return 0, nil
+	}
+	raw := e.pieces[into].Raw
+	if raw == nil {
+		bare, _, err := wire.TakeMarks(e.Body.Format, e.message(e.pieces[into]).Raw)
+		if err != nil {
+			return 0, err
+		}
+		raw = bare
+	}
+	for _, text := range texts {
+		next, err := wire.AppendText(e.Body.Format, raw, text)
+		if err != nil {
+			return 0, nil // no place for it
+		}
+		raw = next
+	}
+	pieces := slices.Clone(e.pieces)
+	pieces[into].Raw = raw
+	after := e.count(pieces)
+	if after > e.budget {
+		return 0, nil
+	}
+	e.set(into, raw)
+	e.recalled = after - total
+	e.passages = append(e.passages, blocks...)
+	for _, text := range texts {
+		e.inserted = append(e.inserted, window.Insertion{Kind: "recall", Into: e.depth(e.pieces[into].Index), Tokens: e.counter.Text(text).Tokens, Text: text})
+	}
+	return e.recalled, nil
+}
+
+// speaks reports whether a user says something in a message, and nothing else is in it:
+// behind results of tools a text would teach the model to stop early.
+func speaks(m *chat.Message) bool {
+	return m.Prompts() && !slices.ContainsFunc(m.Parts, func(p chat.Part) bool { return p.Kind == chat.Result })
+}
+
+// words are the texts of a message, reminders aside.
+func words(m *chat.Message) string {
+	var out []string
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Kind == chat.Text {
+			if text := strings.TrimSpace(p.Text.String()); !strings.HasPrefix(text, "<system-reminder>") && !strings.HasPrefix(text, "[Oriel") {
+				out = append(out, text)
+			}
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// latest is the newest prompt and what the agent said last.
+func (e *edition) latest() string {
+	prompt, said := "", ""
+	for i := len(e.Body.Messages) - 1; i >= e.lead && (prompt == "" || said == ""); i-- {
+		m := &e.Body.Messages[i]
+		switch {
+		case prompt == "" && m.Prompts():
+			prompt = words(m)
+		case said == "" && m.Role == chat.Assistant:
+			said = words(m)
+		}
+	}
+	return clip(prompt, 2000) + "\n" + clip(said, 1000)
+}
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "")
+}
+
+// marker is the piece in which a cut says that something is missing, or -1.
+func (e *edition) marker() int {
+	for _, in := range e.inserted {
+		if in.Kind == "recall" {
+			continue
+		}
+		for k := range e.pieces {
+			if e.depth(e.pieces[k].Index) == in.Into && speaks(e.message(e.pieces[k])) {
+				return k
+			}
+		}
+	}
+	return -1
+}
+
+// recallTitle stands before what was brought back.
+const recallTitle = "[Oriel: earlier parts of this conversation that are no longer shown and may matter now]\n"
+
+// find asks the history.
+func (e *edition) find(ctx context.Context, query string, room int) (text string, blocks []string) {
+	if e.v.o.Recall == nil || room < leastRecall || strings.TrimSpace(query) == "" {
+		return "", nil
+	}
+	wait, cancel := context.WithTimeout(ctx, e.v.o.RecallWait)
+	defer cancel()
+	known := map[string]bool{}
+	for _, b := range e.passages {
+		known[b] = true
+	}
+	shown := map[string]bool{}
+	for _, p := range e.pieces {
+		if d := e.depth(p.Index); d > 0 && !e.hidden[p.Index] {
+			shown[strconv.Itoa(d)] = true
+		}
+	}
+	depth := e.Thread.Depth()
+	found, err := e.v.o.Recall.Recall(wait, recall.Where{Tenant: e.Thread.Tenant, Conversation: e.Thread.Conversation}, query, recall.RecallOptions{
+		Budget: room - e.counter.Text(recallTitle).Tokens - 8, Now: e.Now,
+		Exclude: func(block string) bool {
+			if shown[block] || known[block] {
+				return true
+			}
+			n, err := strconv.Atoi(block) // one of this conversation
+			return err == nil && n >= depth
+		},
+	})
+	if err != nil || found.Text == "" {
+		return "", nil
+	}
+	for _, p := range found.Passages {
+		blocks = append(blocks, p.Block)
+	}
+	return recallTitle + found.Text, blocks
+}
+
+// leastRecall is the least room in which anything is brought back.
+const leastRecall = 96
+
+// standing are the instructions that users gave in messages that left: they hold on.
+func (e *edition) standing() string {
+	const most = 256 // tokens
+	var all []string
+	used := 0
+	for i := len(e.Body.Messages) - 1; i >= e.lead; i-- {
+		m := &e.Body.Messages[i]
+		if m.Role != chat.User || e.shows(i) || !m.Prompts() {
+			continue
+		}
+		for _, said := range recall.Detect(words(m)) {
+			n := e.counter.Text(said.Text).Tokens + 2
+			if said.Kind != recall.Instruction || used+n > most || slices.Contains(all, said.Text) || e.says(said.Text) {
+				continue
+			}
+			used += n
+			all = append(all, said.Text)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	slices.Reverse(all)
+	return "[Oriel: the user said earlier, and it still holds]\n- " + strings.Join(all, "\n- ")
+}
+
+// shows reports whether message i is sent.
+func (e *edition) shows(i int) bool {
+	_, ok := slices.BinarySearchFunc(e.pieces, i, func(p wire.Piece, i int) int { return p.Index - i })
+	return ok
+}
+
+// says reports whether a text that was inserted before says this.
+func (e *edition) says(text string) bool {
+	return slices.ContainsFunc(e.inserted, func(in window.Insertion) bool { return in.Kind == "recall" && strings.Contains(in.Text, text) })
+}
+
+// finish makes the cut that does all this again.
+func (e *edition) finish(total int) *Cut {
+	c := &Cut{ID: "p-" + e.ID, Instead: map[int][]byte{}, Recalled: e.passages}
+	k := 0
+	for i := e.lead; i < len(e.Body.Messages); i++ {
+		d := e.depth(i)
+		for k < len(e.pieces) && e.pieces[k].Index < i {
+			k++
+		}
+		shown := k < len(e.pieces) && e.pieces[k].Index == i
+		switch {
+		case d == 0:
+		case !shown:
+			c.Gone.Add(d)
+			c.Covers = d
+		case e.pieces[k].Raw != nil:
+			c.Instead[d] = e.pieces[k].Raw
+			c.Covers = d
+		}
+	}
+	// What is not in this request was covered before.
+	if e.before != nil {
+		c.Covers = max(c.Covers, e.before.Covers)
+	}
+	c.Covers = max(c.Covers, e.settled())
+	plan := window.Plan{Policy: "ladder", Mode: window.Hard, Model: e.Body.Model, Budget: e.budget, Low: e.low(), Action: "none", Blocks: []window.Block{}, Inserted: e.inserted}
+	if e.before != nil {
+		plan = e.before.Plan
+		plan.Inserted = e.inserted
+	}
+	if e.plan != nil {
+		plan = *e.plan
+		plan.Inserted, plan.Blocks = e.inserted, nil
+		for _, d := range sortedKeys(e.blocks) {
+			plan.Blocks = append(plan.Blocks, e.blocks[d])
+		}
+	}
+	plan.TokensBefore, plan.TokensAfter, plan.Undo = e.sight.before, total, c.ID
+	c.Plan = plan
+	return c
+}
+
+// settled is the depth up to the newest exchange: what parallel calls have in common.
+func (e *edition) settled() int {
+	cuts := chat.NewCuts(e.Body.Messages, e.Body.Rules())
+	if n := len(cuts.Exchanges); n > 0 {
+		if start := cuts.Exchanges[n-1].Start; start > e.lead {
+			return e.depth(start - 1)
+		}
+	}
+	return 0
+}
+
+func sortedKeys(m map[int]window.Block) []int {
+	out := make([]int, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}

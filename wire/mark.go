@@ -1,0 +1,96 @@
+package wire
+
+import (
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/rawjson"
+)
+
+// cacheControl is the member by which a part ends what a provider is to cache.
+const cacheControl = "cache_control"
+
+// TakeMarks gives the raw message without the cache marks of its parts, and the last
+// of them: the value of cache_control. Without any the very slice is returned, and nil.
+func TakeMarks(f Format, raw []byte) (bare, mark []byte, err error) {
+	e, err := open(f, raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	for part := range e.root.Get("content").Elems() {
+		if part.Kind() != rawjson.Object {
+			continue
+		}
+		if v := part.Get(cacheControl); v.Exists() {
+			mark = v.Raw()
+			e.remove(part, cacheControl)
+		}
+	}
+	if mark == nil {
+		return raw, nil, nil
+	}
+	return e.apply(), mark, nil
+}
+
+// PutMark gives the raw message with a cache mark on its last part. Thinking takes
+// none: then the last part before it does. A message without any part that takes one
+// is returned as it is, and false.
+func PutMark(f Format, raw, mark []byte) ([]byte, bool, error) {
+	e, err := open(f, raw)
+	if err != nil {
+		return nil, false, err
+	}
+	content := e.root.Get("content")
+	if content.Kind() == rawjson.String && !chat.String(content.Raw()).Empty() {
+		part := e.textPart(content.Raw())
+		part = append(append(part[:len(part)-1], `,"`+cacheControl+`":`...), mark...)
+		e.set(e.root, "content", append(append([]byte{'['}, part...), '}', ']'))
+		return e.apply(), true, nil
+	}
+	var last rawjson.Value
+	for part := range content.Elems() {
+		if part.Kind() == rawjson.Object && takesMark(part) {
+			last = part
+		}
+	}
+	if !last.Exists() {
+		return raw, false, nil
+	}
+	e.set(last, cacheControl, mark)
+	return e.apply(), true, nil
+}
+
+// takesMark reports whether a provider takes a cache mark on a part.
+func takesMark(part rawjson.Value) bool {
+	switch t := part.Get("type"); {
+	case t.EqualStr("thinking"), t.EqualStr("redacted_thinking"):
+		return false
+	case t.EqualStr("text"):
+		return !chat.String(part.Get("text").Raw()).Empty()
+	}
+	return true
+}
+
+// remove takes all members of a name out of an object, each with its comma.
+func (e *edit) remove(parent rawjson.Value, name string) {
+	type pair struct{ start, end int }
+	var all []pair
+	var gone []bool
+	for k, v := range parent.Members() {
+		start, _ := k.Span()
+		_, end := v.Span()
+		all = append(all, pair{start, end})
+		gone = append(gone, string(key(k)) == name)
+	}
+	kept := false // a member before stays
+	for i := range all {
+		switch {
+		case !gone[i]:
+			kept = true
+		case kept:
+			e.changes = append(e.changes, change{span: span{all[i-1].end, all[i].end}})
+		case i+1 < len(all):
+			e.changes = append(e.changes, change{span: span{all[i].start, all[i+1].start}})
+		default:
+			e.changes = append(e.changes, change{span: span{all[i].start, all[i].end}})
+		}
+	}
+}

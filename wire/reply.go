@@ -1,0 +1,271 @@
+package wire
+
+import (
+	"fmt"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/rawjson"
+)
+
+// Reply is what a model answered, whole (ReadReply) or in a stream (StreamReader).
+type Reply struct {
+	Format Format
+	// Message is the assistant's turn as a client sends it back in a request of
+	// this format; nil where nothing came, and for Responses.
+	Message []byte
+	// Items are the output items of Responses, in order; nil for other formats.
+	Items [][]byte
+
+	ID, Model string
+	// Stop is stop_reason (Anthropic), finish_reason (Chat) or the status
+	// (Responses: "completed", "incomplete: max_output_tokens").
+	Stop  string
+	Usage Usage
+	// Error is what the provider reported instead of a reply, or in the middle of
+	// one.
+	Error *ReplyError
+	// Complete says that the reply came to its proper end and that all of it was
+	// kept. What a broken connection left is not complete.
+	Complete bool
+	// Notes tell, for a log, what was not understood or not kept: the first few,
+	// each once, in words of the protocol and never of the conversation.
+	Notes []string
+}
+
+// Usage is what the provider counted. Except for Reasoning the fields do not
+// overlap: Input is what was neither read from nor written to the cache, whichever
+// way the provider counts it.
+type Usage struct {
+	Input, Output, CacheRead int
+	// CacheWrite is what was written for the usual time, CacheWrite1h for an hour.
+	CacheWrite, CacheWrite1h int
+	// Reasoning is the part of Output that was thinking, where it is told.
+	Reasoning int
+	// HasUsage says that the provider reported at all.
+	HasUsage bool
+}
+
+// TotalInput is the size of the whole prompt, cached or not.
+func (u Usage) TotalInput() int { return u.Input + u.CacheRead + u.CacheWrite + u.CacheWrite1h }
+
+// ReplyError is an error body or an error event.
+type ReplyError struct {
+	// Type and Code are the provider's words ("overloaded_error",
+	// "context_length_exceeded", "400"); each may be empty.
+	Type, Code, Message string
+	// Raw is the error as IsOverflow takes it.
+	Raw []byte
+}
+
+func (e *ReplyError) Error() string {
+	s := e.Message
+	for _, word := range []string{e.Code, e.Type} {
+		if word != "" {
+			s = word + ": " + s
+		}
+	}
+	return "the provider answered with an error: " + s
+}
+
+// Messages reads the reply as the messages of a history: one, or one for each item
+// of Responses. They point into Message or Items.
+func (r *Reply) Messages() ([]chat.Message, error) {
+	raws := r.Items
+	if r.Message != nil {
+		raws = [][]byte{r.Message}
+	}
+	msgs := make([]chat.Message, len(raws))
+	for i, raw := range raws {
+		b := &Body{Format: r.Format}
+		m := &msgs[i]
+		err := parse(raw, Limits{}, func(root rawjson.Value) error {
+			m.Raw = root.Raw()
+			switch r.Format {
+			case Anthropic:
+				return b.anthropicMessage(root, m)
+			case Chat:
+				return b.chatMessage(root, m)
+			}
+			return b.responsesItem(root, m)
+		})
+		if err != nil {
+			return nil, at(err, i)
+		}
+	}
+	return msgs, nil
+}
+
+// ReadReply reads a body that was not streamed, error bodies included. Items point
+// into body.
+func ReadReply(f Format, body []byte) (*Reply, error) {
+	r := &Reply{Format: f}
+	var doc rawjson.Doc
+	if err := doc.Reset(body, Limits{Values: maxValues}); err != nil {
+		if e, ok := err.(*rawjson.Error); ok {
+			return nil, &Error{Offset: e.Offset, Msg: "not JSON: " + e.Msg}
+		}
+		return nil, err
+	}
+	root := doc.Root()
+	if root.Kind() == rawjson.Array { // Google's way of answering with an error
+		root = root.First()
+	}
+	if root.Kind() != rawjson.Object {
+		return nil, wrong(doc.Root(), "an object")
+	}
+	r.ID, r.Model = root.Get("id").Str(), root.Get("model").Str()
+	var err error
+	switch f {
+	case Anthropic:
+		err = r.readAnthropic(root)
+	case Chat:
+		err = r.readChat(root)
+	case Responses:
+		err = r.readResponses(root)
+	default:
+		return nil, fmt.Errorf("no replies of format %s: want %s, %s or %s", f, Anthropic, Chat, Responses)
+	}
+	if err != nil && r.Error == nil {
+		if r.Error = readError(root); r.Error == nil {
+			return nil, err
+		}
+	}
+	if r.Error != nil && r.Error.Raw == nil {
+		r.Error.Raw = body
+	}
+	r.Complete = r.Complete && r.Error == nil
+	return r, nil
+}
+
+// readError reads an error in any of the forms that servers give it; nil where v is
+// none.
+func readError(v rawjson.Value) *ReplyError {
+	e := v.Get("error")
+	switch e.Kind() {
+	case rawjson.Object:
+	case rawjson.String: // Ollama
+		return &ReplyError{Message: e.Str()}
+	default:
+		switch {
+		case v.Get("type").EqualStr("error"), v.Get("object").EqualStr("error"): // Responses' event, vLLM
+			e = v
+		case v.Has("message") || v.Has("detail"): // gateways, FastAPI
+			e = v
+		default:
+			return nil
+		}
+	}
+	r := &ReplyError{Type: e.Get("type").Str(), Code: scalar(e.Get("code")), Message: e.Get("message").Str()}
+	if r.Type == "error" {
+		r.Type = ""
+	}
+	if r.Message == "" {
+		r.Message = scalar(e.Get("detail"))
+	}
+	return r
+}
+
+// wrapError is readError for an error within something larger, which may repeat the
+// conversation: only the error is kept, by itself.
+func wrapError(e rawjson.Value) *ReplyError {
+	raw := append(append([]byte(`{"error":`), e.Raw()...), '}')
+	doc, err := rawjson.Parse(raw, Limits{})
+	if err != nil {
+		return &ReplyError{Raw: raw}
+	}
+	r := readError(doc.Root())
+	if r == nil {
+		r = &ReplyError{Message: string(e.Raw())}
+	}
+	r.Raw = raw
+	return r
+}
+
+// scalar is a string's text, and any other value as it stands.
+func scalar(v rawjson.Value) string {
+	switch v.Kind() {
+	case rawjson.String:
+		return v.Str()
+	case rawjson.Null:
+		return ""
+	}
+	return string(v.Raw())
+}
+
+// note adds what + name to the notes unless it is there or there are many.
+func (r *Reply) note(what string, name []byte) {
+	const most = 16
+	if len(r.Notes) >= most {
+		return
+	}
+	name = name[:min(len(name), 100)]
+	for _, n := range r.Notes {
+		if len(n) == len(what)+len(name) && n[:len(what)] == what && n[len(what):] == string(name) {
+			return
+		}
+	}
+	r.Notes = append(r.Notes, what+string(name))
+}
+
+// set reads a count where one is given.
+func set(n *int, v rawjson.Value) {
+	if v.Kind() != rawjson.Number {
+		return
+	}
+	if i, ok := v.Int(); ok {
+		*n = int(max(0, min(i, 1<<31-1)))
+	}
+}
+
+// first reads a string that is still empty.
+func first(s *string, v rawjson.Value) {
+	if *s == "" {
+		*s = v.Str()
+	}
+}
+
+// replaced is a member of an object with its new value.
+type replaced struct {
+	name  string
+	value []byte
+}
+
+// appendReplaced appends an object with some of its members replaced; those that it
+// lacks come last. Without any, the object stays as it came.
+func appendReplaced(dst, object []byte, with []replaced) []byte {
+	if len(with) == 0 {
+		return append(dst, object...)
+	}
+	var doc rawjson.Doc
+	_ = doc.Reset(object, Limits{}) // it was a value of a document before
+	start := len(dst)
+	member := func(name, value []byte) {
+		if len(dst) > start {
+			dst = append(dst, ',')
+		} else {
+			dst = append(dst, '{')
+		}
+		dst = append(append(append(dst, name...), ':'), value...)
+	}
+	found := make([]bool, len(with))
+	for k, v := range doc.Root().Members() {
+		value := v.Raw()
+		for i := range with {
+			if k.EqualStr(with[i].name) {
+				value, found[i] = with[i].value, true
+			}
+		}
+		member(k.Raw(), value)
+	}
+	for i := range with {
+		if !found[i] {
+			member(chat.Quote(with[i].name), with[i].value)
+		}
+	}
+	return append(dst, '}')
+}
+
+// appendQuoted appends what stood between the quotes of literals as one literal.
+func appendQuoted(dst, inner []byte) []byte {
+	return append(append(append(dst, '"'), inner...), '"')
+}

@@ -1,0 +1,89 @@
+package wire
+
+import "github.com/oriel-context/oriel/internal/rawjson"
+
+// readChat reads a chat completion.
+func (r *Reply) readChat(root rawjson.Value) error {
+	choices := root.Get("choices")
+	if choices.Kind() != rawjson.Array {
+		return in(wrong(choices, "an array"), "choices")
+	}
+	r.Usage.readOpenAI(root.Get("usage"))
+	for c := range choices.Elems() {
+		if number(c.Get("index")) != 0 || r.Message != nil {
+			r.note("not kept: choices beside the first", nil)
+			continue
+		}
+		m := c.Get("message")
+		if m.Kind() != rawjson.Object {
+			return in(at(in(wrong(m, "an object"), "message"), 0), "choices")
+		}
+		r.Message = appendChatMessage(nil, m)
+		r.Stop = c.Get("finish_reason").Str()
+	}
+	if r.Message == nil {
+		return in(fail(choices, "empty"), "choices")
+	}
+	r.Complete = true
+	if e := root.Get("error"); e.Kind() == rawjson.Object { // OpenRouter, beside a partial reply
+		r.Error = wrapError(e)
+	}
+	return nil
+}
+
+// appendChatMessage appends a reply's message as a request has it: without what only
+// replies have, a recording by its id alone.
+func appendChatMessage(dst []byte, m rawjson.Value) []byte {
+	dst = append(dst, `{"role":"assistant"`...)
+	for k, v := range m.Members() {
+		value := v.Raw()
+		switch string(key(k)) {
+		case "role", "annotations":
+			continue
+		case "audio":
+			if id := v.Get("id"); id.Kind() == rawjson.String {
+				value = append(append([]byte(`{"id":`), id.Raw()...), '}')
+			}
+		case "content":
+		default:
+			if v.Kind() == rawjson.Null {
+				continue
+			}
+		}
+		dst = append(append(append(append(dst, ','), k.Raw()...), ':'), value...)
+	}
+	return append(dst, '}')
+}
+
+// number is a whole number, 0 where there is none.
+func number(v rawjson.Value) int64 {
+	if v.Kind() != rawjson.Number {
+		return 0
+	}
+	n, _ := v.Int()
+	return n
+}
+
+// readOpenAI reads the usage of Chat or Responses, in which the input contains what
+// came from the cache.
+func (u *Usage) readOpenAI(v rawjson.Value) {
+	if v.Kind() != rawjson.Object {
+		return
+	}
+	*u = Usage{HasUsage: true}
+	details, output := v.Get("prompt_tokens_details"), v.Get("completion_tokens_details")
+	set(&u.Input, v.Get("prompt_tokens"))
+	set(&u.Output, v.Get("completion_tokens"))
+	if v.Has("input_tokens") { // Responses
+		details, output = v.Get("input_tokens_details"), v.Get("output_tokens_details")
+		set(&u.Input, v.Get("input_tokens"))
+		set(&u.Output, v.Get("output_tokens"))
+	}
+	set(&u.CacheRead, v.Get("prompt_cache_hit_tokens")) // DeepSeek
+	set(&u.CacheRead, details.Get("cached_tokens"))
+	set(&u.CacheWrite, details.Get("cache_write_tokens"))
+	set(&u.Reasoning, output.Get("reasoning_tokens"))
+	u.CacheRead = min(u.CacheRead, u.Input)
+	u.CacheWrite = min(u.CacheWrite, u.Input-u.CacheRead)
+	u.Input -= u.CacheRead + u.CacheWrite
+}

@@ -1,0 +1,33 @@
+package wire
+
+import "github.com/oriel-context/oriel/internal/rawjson"
+
+// readResponses reads a response object, that of a body or of an event.
+func (r *Reply) readResponses(root rawjson.Value) error {
+	output := root.Get("output")
+	if output.Kind() != rawjson.Array {
+		return in(wrong(output, "an array"), "output")
+	}
+	r.readStatus(root)
+	for item := range output.Elems() {
+		if item.Kind() == rawjson.Object {
+			r.Items = append(r.Items, item.Raw())
+		}
+	}
+	r.Complete = r.Stop != "in_progress" && r.Stop != "queued" && r.Stop != "cancelled"
+	return nil
+}
+
+// readStatus reads all but the output.
+func (r *Reply) readStatus(root rawjson.Value) {
+	r.Usage.readOpenAI(root.Get("usage"))
+	r.Stop = root.Get("status").Str()
+	if reason := root.Get("incomplete_details").Get("reason"); reason.Kind() == rawjson.String {
+		r.Stop += ": " + reason.Str()
+	}
+	if e := root.Get("error"); e.Kind() == rawjson.Object {
+		r.Error = wrapError(e)
+	} else if r.Stop == "failed" {
+		r.Error = &ReplyError{Message: "the response failed", Raw: []byte(`{"error":{"message":"the response failed"}}`)}
+	}
+}

@@ -1,0 +1,338 @@
+package wire
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+
+	"github.com/oriel-context/oriel/internal/rawjson"
+)
+
+// DefaultStreamLimit is how many bytes of a streamed reply are kept at most.
+const DefaultStreamLimit = 64 << 20
+
+// StreamReader puts a streamed reply together. It reads a copy of the stream: it
+// never fails its writer, whatever comes. It is not for several goroutines at once.
+//
+// Texts are joined as the literals that they came in, so that nothing is decoded and
+// nothing is escaped anew; only the pieces of an Anthropic call's input, which are
+// JSON in strings, are decoded. Memory is what is kept, at most Limit, once more the
+// largest event, and once more the reply when it is asked for.
+type StreamReader struct {
+	// Limit is how many bytes are kept at most; 0 means DefaultStreamLimit. Beyond
+	// it the end, the usage and errors are still read.
+	Limit int
+
+	reply    Reply
+	assembly assembly
+	ended    bool // the protocol's own end was seen
+	kept     int
+	over     bool // Limit was reached
+	lost     bool // an event could not be read
+
+	doc     rawjson.Doc
+	line    []byte // a line that goes on in the next Write
+	event   []byte // the name of the current event
+	data    []byte // its data lines
+	hasData bool
+	begun   bool // the first line is over
+	within  bool // line has begun, though all of it may have been too long
+	afterCR bool
+	cut     bool // the current event is over Limit: it is passed over
+	early   bool // the current event was read before its end, by Reply
+}
+
+// assembly is what a protocol's events make.
+type assembly interface {
+	// read takes in one event. Values are void afterwards.
+	read(r *StreamReader, name []byte, event rawjson.Value)
+	// write puts what was taken in into a reply.
+	write(reply *Reply)
+}
+
+// NewStreamReader reads a stream of Anthropic, Responses or, for any other format,
+// Chat events.
+func NewStreamReader(f Format) *StreamReader {
+	r := &StreamReader{reply: Reply{Format: f}}
+	switch f {
+	case Anthropic:
+		r.assembly = new(anthropicStream)
+	case Responses:
+		r.assembly = new(responsesStream)
+	default:
+		r.reply.Format, r.assembly = Chat, new(chatStream)
+	}
+	return r
+}
+
+// Reply is what there is so far. It is meant for the end of the stream, and takes
+// time in proportion to what came. Later writes do not change it.
+func (r *StreamReader) Reply() *Reply {
+	r.readUnfinished()
+	reply := r.reply
+	reply.Notes = append([]string(nil), r.reply.Notes...)
+	r.assembly.write(&reply)
+	if r.over {
+		reply.note("over the limit of bytes: the rest was not kept", nil)
+	}
+	reply.Complete = r.ended && !r.over && !r.lost && reply.Error == nil && (reply.Message != nil || reply.Format == Responses)
+	return &reply
+}
+
+// Write takes in the next bytes of the stream, cut anywhere.
+func (r *StreamReader) Write(p []byte) (int, error) {
+	pos, lf, cr := 0, -1, -1
+	if r.afterCR && len(p) > 0 {
+		r.afterCR = false
+		if p[0] == '\n' {
+			pos = 1
+		}
+	}
+	for pos < len(p) {
+		// Each is searched again only when it was passed: the whole is linear.
+		lf, cr = next(p, '\n', lf, pos), next(p, '\r', cr, pos)
+		end := min(lf, cr)
+		if end == len(p) {
+			r.begin(p[pos:])
+			break
+		}
+		r.endLine(p[pos:end])
+		pos = end + 1
+		if end == cr {
+			if pos == len(p) {
+				r.afterCR = true
+			} else if p[pos] == '\n' {
+				pos++
+			}
+		}
+	}
+	return len(p), nil
+}
+
+// next is where b stands in p from pos on; len(p) if nowhere. Known is the last
+// answer.
+func next(p []byte, b byte, known, pos int) int {
+	if known >= pos {
+		return known
+	}
+	if i := bytes.IndexByte(p[pos:], b); i >= 0 {
+		return pos + i
+	}
+	return len(p)
+}
+
+// begin keeps a line that is not over.
+func (r *StreamReader) begin(piece []byte) {
+	r.within = true
+	if r.fits(len(r.line) + len(piece)) {
+		r.line = append(r.line, piece...)
+	}
+}
+
+// fits reports whether a line or the data of the current event may have n bytes.
+func (r *StreamReader) fits(n int) bool {
+	if n > r.limit() {
+		r.cut, r.over = true, true
+		r.line, r.data = nil, nil
+	}
+	return !r.cut
+}
+
+func (r *StreamReader) limit() int {
+	if r.Limit > 0 {
+		return r.Limit
+	}
+	return DefaultStreamLimit
+}
+
+func (r *StreamReader) endLine(piece []byte) {
+	line := piece
+	if r.within {
+		r.begin(piece)
+		r.within = false
+		line, r.line = r.line, r.line[:0]
+	} else if len(line) == 0 {
+		r.begun = true
+		r.endEvent()
+		return
+	}
+	if !r.fits(len(line)) {
+		return
+	}
+	line = r.trimMark(line)
+	r.begun = true
+	if len(line) == 0 {
+		r.endEvent()
+		return
+	}
+	switch name, value := cutLine(line); string(name) {
+	case "data":
+		r.addData(value)
+	case "event":
+		r.event = append(r.event[:0], value...)
+	}
+}
+
+// trimMark takes a byte order mark off the first line.
+func (r *StreamReader) trimMark(line []byte) []byte {
+	if r.begun {
+		return line
+	}
+	return bytes.TrimPrefix(line, []byte("\ufeff"))
+}
+
+// cutLine divides a line into field and value. A comment has no field.
+func cutLine(line []byte) (name, value []byte) {
+	name, value, _ = bytes.Cut(line, []byte(":"))
+	if len(value) > 0 && value[0] == ' ' {
+		value = value[1:]
+	}
+	return name, value
+}
+
+func (r *StreamReader) addData(value []byte) {
+	if !r.fits(len(r.data) + 1 + len(value)) {
+		return
+	}
+	if r.hasData {
+		r.data = append(r.data, '\n')
+	}
+	r.hasData = true
+	r.data = append(r.data, value...)
+}
+
+// endEvent reads the event whose lines are over.
+func (r *StreamReader) endEvent() {
+	if len(r.data) > 0 && !r.cut && !r.early && !r.readEvent(r.event, r.data) {
+		r.reply.note("an event is not JSON", nil)
+		r.lost = r.lost || r.data[0] == '{' // other words say nothing
+	}
+	r.event, r.data, r.hasData = r.event[:0], r.data[:0], false
+	r.cut, r.early = false, false
+}
+
+// readUnfinished reads an event at the end of the stream that lacks its last line
+// ends, if all of its JSON is there.
+func (r *StreamReader) readUnfinished() {
+	if r.cut || r.early {
+		return
+	}
+	data, event := r.data, r.event
+	if name, value := cutLine(r.trimMark(r.line)); string(name) == "data" {
+		if r.hasData {
+			value = slices.Concat(data, []byte{'\n'}, value)
+		}
+		data = value
+	}
+	r.early = r.readEvent(event, data)
+}
+
+var done = []byte("[DONE]")
+
+// readEvent reads one event; false if its data is nothing that a protocol has.
+func (r *StreamReader) readEvent(name, data []byte) bool {
+	limits := Limits{Bytes: 2 * r.limit(), Values: maxValues} // mending may lengthen it
+	err := r.doc.Reset(data, limits)
+	if err != nil && len(data) > 0 && data[0] == '{' {
+		err = r.doc.Reset(mend(data), limits)
+	}
+	if err != nil {
+		if bytes.Equal(bytes.TrimSpace(data), done) {
+			// Gateways add it to streams of the other protocols, whatever came before.
+			r.ended = r.ended || r.reply.Format == Chat
+			return true
+		}
+		return false
+	}
+	root := r.doc.Root()
+	if root.Kind() != rawjson.Object {
+		return false
+	}
+	r.assembly.read(r, name, root)
+	return true
+}
+
+// mend is JSON with U+FFFD for what is no text, as clients read it: bytes that are not
+// UTF-8, and halves of surrogate pairs. Servers cut both in two where a token ends.
+func mend(data []byte) []byte {
+	data = bytes.ToValidUTF8(bytes.Clone(data), []byte("\ufffd"))
+	for i := 0; i+1 < len(data); i++ {
+		if data[i] != '\\' {
+			continue
+		}
+		switch half := surrogate(data[i:]); {
+		case half == 0:
+			i++ // what is escaped
+		case half < 0xdc00 && surrogate(data[i+6:]) >= 0xdc00:
+			i += 11
+		default:
+			copy(data[i:], `\ufffd`)
+			i += 5
+		}
+	}
+	return data
+}
+
+// surrogate is the half of a pair that s begins with, escaped; 0 if with none.
+func surrogate(s []byte) uint64 {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' || s[2]|0x20 != 'd' {
+		return 0
+	}
+	half, err := strconv.ParseUint(string(s[2:6]), 16, 16)
+	if err != nil || half < 0xd800 {
+		return 0
+	}
+	return half
+}
+
+// fail keeps the first error.
+func (r *StreamReader) fail(e *ReplyError) {
+	if r.reply.Error == nil && e != nil {
+		r.reply.Error = e
+	}
+}
+
+// structure is what a block, call, item or part costs beside its bytes.
+const structure = 256
+
+// room reports whether n more bytes may be kept. Once they may not, nothing is:
+// what is kept has no holes.
+func (r *StreamReader) room(n int) bool {
+	if r.over || r.kept+n > r.limit() {
+		r.over = true
+		return false
+	}
+	r.kept += n
+	return true
+}
+
+// keep appends to what is kept.
+func (r *StreamReader) keep(dst, b []byte) []byte {
+	if len(b) == 0 || !r.room(len(b)) {
+		return dst
+	}
+	return append(dst, b...)
+}
+
+// keepElement appends to what is kept an element of a list.
+func (r *StreamReader) keepElement(dst, b []byte) []byte {
+	if len(b) == 0 || !r.room(len(b)+1) {
+		return dst
+	}
+	if len(dst) > 0 {
+		dst = append(dst, ',')
+	}
+	return append(dst, b...)
+}
+
+// newest finds what has an index, as far as a stream can still mean it: servers do
+// not always count from 0, nor each thing only once.
+func newest[T interface{ number() int64 }](list []T, index int64) (found T) {
+	const reach = 128
+	for i := len(list) - 1; i >= max(0, len(list)-reach); i-- {
+		if list[i].number() == index {
+			return list[i]
+		}
+	}
+	return found
+}

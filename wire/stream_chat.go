@@ -1,0 +1,311 @@
+package wire
+
+import (
+	"bytes"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/rawjson"
+)
+
+// chatStream puts the chunks of Chat Completions together: those of choice 0. Texts
+// are literals without their quotes.
+type chatStream struct {
+	begun     bool
+	hasText   bool   // content was a string at least once
+	text      []byte // content since the last part
+	parts     []byte // elements of a content that is a list
+	refusal   []byte
+	reasoning [2][]byte // by reasoningNames
+	details   []byte    // elements of reasoning_details
+	audio     []byte    // the recording's id
+	function  *chatCall // the older form of a call
+	calls     []*chatCall
+}
+
+// Servers that show their reasoning call it one or the other, and clients send it
+// back under the same name.
+var reasoningNames = [2]string{"reasoning_content", "reasoning"}
+
+type chatCall struct {
+	index    int64
+	id       []byte // a literal
+	custom   bool   // a custom tool, which takes free text
+	name     []byte
+	args     []byte
+	others   []byte // further members, as they came: Gemini's signatures
+	original []byte // the type where it is neither function nor custom
+}
+
+func (c *chatCall) number() int64 { return c.index }
+
+func (s *chatStream) read(r *StreamReader, name []byte, chunk rawjson.Value) {
+	failed := string(name) == "error"
+	for k, v := range chunk.Members() {
+		switch string(key(k)) {
+		case "choices":
+			for c := range v.Elems() {
+				s.choice(r, c)
+			}
+		case "id":
+			first(&r.reply.ID, v)
+		case "model":
+			first(&r.reply.Model, v)
+		case "usage":
+			r.reply.Usage.readOpenAI(v)
+		case "x_groq":
+			r.reply.Usage.readOpenAI(v.Get("usage"))
+		case "error":
+			failed = failed || v.Kind() != rawjson.Null
+		case "object":
+			failed = failed || v.EqualStr("error")
+		}
+	}
+	if failed {
+		r.fail(streamError(chunk))
+	}
+}
+
+func (s *chatStream) choice(r *StreamReader, c rawjson.Value) {
+	if number(c.Get("index")) != 0 {
+		r.reply.note("not kept: choices beside the first", nil)
+		return
+	}
+	s.begun = true
+	if stop := c.Get("finish_reason"); stop.Kind() == rawjson.String {
+		r.reply.Stop = stop.Str()
+		r.ended = true
+	}
+	for k, v := range c.Get("delta").Members() {
+		if v.Kind() == rawjson.Null {
+			continue
+		}
+		switch name := key(k); string(name) {
+		case "content":
+			s.content(r, v)
+		case "refusal":
+			s.refusal = r.keep(s.refusal, between(v))
+		case "reasoning_content":
+			s.reasoning[0] = r.keep(s.reasoning[0], between(v))
+		case "reasoning":
+			s.reasoning[1] = r.keep(s.reasoning[1], between(v))
+		case "reasoning_details":
+			for e := range v.Elems() {
+				s.details = r.keepElement(s.details, e.Raw())
+			}
+		case "tool_calls":
+			for e := range v.Elems() {
+				s.call(r, e)
+			}
+		case "function_call":
+			if s.function == nil && r.room(structure) {
+				s.function = new(chatCall)
+			}
+			s.function.add(r, v, "arguments")
+		case "audio":
+			if id := v.Get("id"); id.Kind() == rawjson.String && s.audio == nil {
+				s.audio = r.keep(nil, id.Raw())
+			}
+		case "role", "annotations":
+		default:
+			r.reply.note("an unknown member of a delta: ", name)
+		}
+	}
+}
+
+// between is what stands between the quotes of a string; nothing for other kinds.
+func between(v rawjson.Value) []byte {
+	if v.Kind() != rawjson.String {
+		return nil
+	}
+	return inner(v)
+}
+
+// content adds text, or parts where the server streams those.
+func (s *chatStream) content(r *StreamReader, v rawjson.Value) {
+	if v.Kind() == rawjson.String {
+		s.hasText = true
+		s.text = r.keep(s.text, inner(v))
+		return
+	}
+	for e := range v.Elems() {
+		s.endText(r)
+		s.parts = r.keepElement(s.parts, e.Raw())
+	}
+}
+
+// endText makes a part of the text so far.
+func (s *chatStream) endText(r *StreamReader) {
+	if len(s.text) > 0 && r.room(len(textPart)) {
+		s.parts = appendTextPart(s.parts, s.text)
+		s.text = nil
+	}
+}
+
+const textPart = `{"type":"text","text":`
+
+func appendTextPart(parts, text []byte) []byte {
+	if len(parts) > 0 {
+		parts = append(parts, ',')
+	}
+	parts = append(parts, textPart...)
+	return append(appendQuoted(parts, text), '}')
+}
+
+func (s *chatStream) call(r *StreamReader, v rawjson.Value) {
+	if v.Kind() != rawjson.Object {
+		return
+	}
+	var id, kind, function, custom rawjson.Value
+	index := int64(0)
+	for k, m := range v.Members() {
+		switch string(key(k)) {
+		case "index":
+			index = number(m)
+		case "id":
+			id = m
+		case "type":
+			kind = m
+		case "function":
+			function = m
+		case "custom":
+			custom = m
+		}
+	}
+	c := newest(s.calls, index)
+	if c == nil || c.another(id, function, custom) {
+		if !r.room(structure) {
+			return
+		}
+		c = &chatCall{index: index}
+		s.calls = append(s.calls, c)
+	}
+	if len(between(id)) > 0 && !bytes.Equal(c.id, id.Raw()) {
+		c.id = r.keep(nil, id.Raw())
+	}
+	if t := kind.Raw(); len(t) > 2 && !kind.EqualStr("function") && !bytes.Equal(c.original, t) {
+		c.original = r.keep(nil, t)
+	}
+	if custom.Kind() == rawjson.Object {
+		c.custom = true
+		c.add(r, custom, "input")
+	}
+	c.add(r, function, "arguments")
+	for k, m := range v.Members() {
+		switch string(key(k)) {
+		case "index", "id", "type", "function", "custom":
+		default:
+			// Small things; and servers may repeat them.
+			if m.Kind() != rawjson.Null && len(c.others) < 1<<16 && !bytes.Contains(c.others, k.Raw()) && r.room(len(k.Raw())+len(m.Raw())+2) {
+				c.others = append(append(append(append(c.others, ','), k.Raw()...), ':'), m.Raw()...)
+			}
+		}
+	}
+}
+
+// another reports whether a delta begins a call of its own although its index was
+// used before, as Gemini's does in parallel calls. Some servers give each delta a new
+// id; they do not repeat the name.
+func (c *chatCall) another(id, function, custom rawjson.Value) bool {
+	named := len(between(function.Get("name"))) > 0 || len(between(custom.Get("name"))) > 0
+	return named && len(c.id) > 0 && len(between(id)) > 0 && !bytes.Equal(c.id, id.Raw())
+}
+
+// add takes in a piece of the name and of the arguments.
+func (c *chatCall) add(r *StreamReader, v rawjson.Value, args string) {
+	if c == nil || v.Kind() != rawjson.Object {
+		return
+	}
+	// A server that repeats the name means the same one.
+	if name := between(v.Get("name")); !bytes.Equal(name, c.name) {
+		c.name = r.keep(c.name, name)
+	}
+	switch a := v.Get(args); a.Kind() {
+	case rawjson.String:
+		c.args = r.keep(c.args, inner(a))
+	case rawjson.Object: // not the protocol, but it is what was meant
+		quoted := chat.Quote(string(a.Raw()))
+		c.args = r.keep(c.args, quoted[1:len(quoted)-1])
+	}
+}
+
+func (s *chatStream) write(reply *Reply) {
+	if !s.begun {
+		return
+	}
+	w := writer{out: []byte(`{"role":"assistant"`)}
+	w.member("content")
+	switch {
+	case len(s.parts) > 0:
+		parts := s.parts
+		if len(s.text) > 0 {
+			parts = appendTextPart(parts[:len(parts):len(parts)], s.text)
+		}
+		w.raw("[")
+		w.bytes(parts)
+		w.raw("]")
+	case s.hasText:
+		w.inner(s.text)
+	default:
+		w.raw("null")
+	}
+	if len(s.refusal) > 0 {
+		w.member("refusal").inner(s.refusal)
+	}
+	for i, text := range s.reasoning {
+		if len(text) > 0 {
+			w.member(reasoningNames[i]).inner(text)
+		}
+	}
+	if len(s.details) > 0 {
+		w.member("reasoning_details").raw("[")
+		w.bytes(s.details)
+		w.raw("]")
+	}
+	if len(s.audio) > 0 {
+		w.member("audio").raw(`{"id":`)
+		w.bytes(s.audio)
+		w.raw("}")
+	}
+	if s.function != nil {
+		w.member("function_call").function(s.function, "arguments")
+	}
+	if len(s.calls) > 0 {
+		w.member("tool_calls").raw("[")
+		for _, c := range s.calls {
+			w.call(c)
+		}
+		w.raw("]")
+	}
+	w.raw("}")
+	reply.Message = w.out
+}
+
+func (w *writer) inner(text []byte) { w.out = appendQuoted(w.out, text) }
+
+func (w *writer) call(c *chatCall) {
+	w.open(`{"id":`)
+	w.literal(c.id)
+	w.member("type")
+	switch {
+	case c.original != nil:
+		w.bytes(c.original)
+	case c.custom:
+		w.quote("custom")
+	default:
+		w.quote("function")
+	}
+	if c.custom {
+		w.member("custom").function(c, "input")
+	} else {
+		w.member("function").function(c, "arguments")
+	}
+	w.bytes(c.others)
+	w.raw("}")
+}
+
+func (w *writer) function(c *chatCall, args string) {
+	w.raw(`{"name":`)
+	w.inner(c.name)
+	w.member(args).inner(c.args)
+	w.raw("}")
+}

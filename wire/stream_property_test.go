@@ -1,0 +1,122 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/wire"
+)
+
+type object = map[string]any
+
+// Whatever a model thinks, says and calls, and into whichever pieces its server cuts
+// that, it comes back letter by letter.
+func TestStreamedRepliesComeBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		thought, text := rapid.String().Draw(t, "thought"), rapid.String().Draw(t, "text")
+		calls := rapid.SliceOfN(rapid.MapOf(rapid.String(), rapid.String()), 0, 3).Draw(t, "calls")
+		var sse []byte
+		event := func(v any) {
+			raw, err := json.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sse = append(append(append(sse, "data: "...), raw...), "\n\n"...)
+		}
+		pieces := func(s string, send func(piece string)) {
+			for rest := []rune(s); len(rest) > 0; {
+				n := rapid.IntRange(1, len(rest)).Draw(t, "piece")
+				send(string(rest[:n]))
+				rest = rest[n:]
+			}
+		}
+		args := func(i int) string {
+			raw, _ := json.Marshal(calls[i])
+			return string(raw)
+		}
+		id := func(i int) string { return string(rune('a' + i)) }
+
+		f := rapid.SampledFrom([]wire.Format{wire.Anthropic, wire.Chat, wire.Responses}).Draw(t, "format")
+		switch f {
+		case wire.Anthropic:
+			block := func(i int, start object, member, kind, s string) {
+				event(object{"type": "content_block_start", "index": i, "content_block": start})
+				pieces(s, func(p string) {
+					event(object{"type": "content_block_delta", "index": i, "delta": object{"type": kind, member: p}})
+				})
+				event(object{"type": "content_block_stop", "index": i})
+			}
+			event(object{"type": "message_start", "message": object{"content": []any{}}})
+			block(0, object{"type": "thinking", "thinking": ""}, "thinking", "thinking_delta", thought)
+			block(1, object{"type": "text", "text": ""}, "text", "text_delta", text)
+			for i := range calls {
+				block(2+i, object{"type": "tool_use", "id": id(i), "name": "f", "input": object{}}, "partial_json", "input_json_delta", args(i))
+			}
+			event(object{"type": "message_stop"})
+		case wire.Chat:
+			delta := func(d any) { event(object{"choices": []any{object{"index": 0, "delta": d}}}) }
+			pieces(thought, func(p string) { delta(object{"reasoning_content": p}) })
+			pieces(text, func(p string) { delta(object{"content": p}) })
+			for i := range calls {
+				delta(object{"tool_calls": []any{object{"index": i, "id": id(i), "type": "function", "function": object{"name": "f", "arguments": ""}}}})
+				pieces(args(i), func(p string) {
+					delta(object{"tool_calls": []any{object{"index": i, "function": object{"arguments": p}}}})
+				})
+			}
+			event(object{"choices": []any{object{"index": 0, "delta": object{}, "finish_reason": "stop"}}})
+		case wire.Responses:
+			event(object{"type": "response.output_item.added", "output_index": 0, "item": object{"type": "reasoning", "summary": []any{}}})
+			pieces(thought, func(p string) {
+				event(object{"type": "response.reasoning_summary_text.delta", "output_index": 0, "summary_index": 0, "delta": p})
+			})
+			event(object{"type": "response.output_item.added", "output_index": 1, "item": object{"type": "message", "role": "assistant", "content": []any{}}})
+			pieces(text, func(p string) {
+				event(object{"type": "response.output_text.delta", "output_index": 1, "content_index": 0, "delta": p})
+			})
+			for i := range calls {
+				event(object{"type": "response.output_item.added", "output_index": 2 + i, "item": object{"type": "function_call", "call_id": id(i), "name": "f", "arguments": ""}})
+				pieces(args(i), func(p string) {
+					event(object{"type": "response.function_call_arguments.delta", "output_index": 2 + i, "delta": p})
+				})
+			}
+			event(object{"type": "response.completed", "response": object{"status": "completed", "output": []any{}}})
+		}
+
+		reply := readStream(f, sse)
+		if !reply.Complete || len(reply.Notes) > 0 {
+			t.Fatalf("%+v", reply)
+		}
+		msgs, err := reply.Messages()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var gotThought, gotText string
+		var gotCalls []*chat.Part
+		for i := range msgs {
+			for j := range msgs[i].Parts {
+				switch p := &msgs[i].Parts[j]; p.Kind {
+				case chat.Thinking:
+					gotThought += p.Text.String()
+					for _, s := range p.Parts {
+						gotThought += s.Text.String()
+					}
+				case chat.Text:
+					gotText += p.Text.String()
+				case chat.Call:
+					gotCalls = append(gotCalls, p)
+				}
+			}
+		}
+		if gotThought != thought || gotText != text || len(gotCalls) != len(calls) {
+			t.Fatalf("%q %q %d, want %q %q %d", gotThought, gotText, len(gotCalls), thought, text, len(calls))
+		}
+		for i, c := range gotCalls {
+			if c.ID != id(i) || c.Name != "f" || c.Arguments() != args(i) {
+				t.Fatalf("%s %s %s, want %s", c.ID, c.Name, c.Arguments(), args(i))
+			}
+		}
+	})
+}

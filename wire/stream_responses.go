@@ -1,0 +1,382 @@
+package wire
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/oriel-context/oriel/internal/rawjson"
+)
+
+// responsesStream puts the events of OpenAI Responses together. The last event has
+// the whole response; the events before it are for streams that are cut off, and for
+// servers whose last event has no output (Codex' own does not).
+type responsesStream struct {
+	final [][]byte // the output of the last event
+	items []*responsesItemStream
+}
+
+// responsesItemStream is an output item on its way.
+type responsesItemStream struct {
+	index int64
+	raw   []byte // as it began, or whole
+	whole bool
+	kept  int // bytes of all that is here
+
+	member string // the member that text is for: arguments, input, code
+	text   []byte // between its quotes
+	parts  []*responsesPartStream
+}
+
+func (i *responsesItemStream) number() int64 { return i.index }
+
+// responsesPartStream is an element of an item's content or summary on its way.
+type responsesPartStream struct {
+	list        string // content or summary
+	index       int64
+	raw         []byte // as it began, or whole
+	whole       bool
+	member      string // the member that text is for: text or refusal
+	text        []byte // between its quotes
+	annotations []byte // elements
+}
+
+// responsesEvent is what the fields of an event are, each absent where it has none.
+type responsesEvent struct {
+	kind, response, item, part, output, content, summary, delta, annotation, id rawjson.Value
+}
+
+func (s *responsesStream) read(r *StreamReader, name []byte, event rawjson.Value) {
+	var e responsesEvent
+	for k, v := range event.Members() {
+		switch string(key(k)) {
+		case "type":
+			e.kind = v
+		case "response":
+			e.response = v
+		case "item":
+			e.item = v
+		case "part":
+			e.part = v
+		case "output_index":
+			e.output = v
+		case "content_index":
+			e.content = v
+		case "summary_index":
+			e.summary = v
+		case "delta":
+			e.delta = v
+		case "annotation":
+			e.annotation = v
+		case "item_id":
+			e.id = v
+		}
+	}
+	if e.kind.Kind() == rawjson.String {
+		name = key(e.kind)
+	}
+	switch string(name) {
+	case "response.output_text.delta":
+		s.addText(r, &e, "content", `{"type":"output_text","annotations":[]}`, "text", e.delta, false)
+	case "response.output_text.done":
+		s.addText(r, &e, "content", `{"type":"output_text","annotations":[]}`, "text", event.Get("text"), true)
+	case "response.refusal.delta":
+		s.addText(r, &e, "content", `{"type":"refusal"}`, "refusal", e.delta, false)
+	case "response.refusal.done":
+		s.addText(r, &e, "content", `{"type":"refusal"}`, "refusal", event.Get("refusal"), true)
+	case "response.reasoning_text.delta":
+		s.addText(r, &e, "content", `{"type":"reasoning_text"}`, "text", e.delta, false)
+	case "response.reasoning_text.done":
+		s.addText(r, &e, "content", `{"type":"reasoning_text"}`, "text", event.Get("text"), true)
+	case "response.reasoning_summary_text.delta":
+		s.addText(r, &e, "summary", `{"type":"summary_text"}`, "text", e.delta, false)
+	case "response.reasoning_summary_text.done":
+		s.addText(r, &e, "summary", `{"type":"summary_text"}`, "text", event.Get("text"), true)
+	case "response.function_call_arguments.delta", "response.mcp_call_arguments.delta":
+		s.addArguments(r, &e, "arguments", e.delta, false)
+	case "response.function_call_arguments.done", "response.mcp_call_arguments.done":
+		s.addArguments(r, &e, "arguments", event.Get("arguments"), true)
+	case "response.custom_tool_call_input.delta":
+		s.addArguments(r, &e, "input", e.delta, false)
+	case "response.custom_tool_call_input.done":
+		s.addArguments(r, &e, "input", event.Get("input"), true)
+	case "response.code_interpreter_call_code.delta":
+		s.addArguments(r, &e, "code", e.delta, false)
+	case "response.code_interpreter_call_code.done":
+		s.addArguments(r, &e, "code", event.Get("code"), true)
+	case "response.content_part.added", "response.reasoning_summary_part.added":
+		s.setPart(r, &e, false)
+	case "response.content_part.done", "response.reasoning_summary_part.done":
+		s.setPart(r, &e, true)
+	case "response.output_text.annotation.added":
+		if p := s.part(r, &e, "content", ""); p != nil {
+			p.annotations = r.keepElement(p.annotations, e.annotation.Raw())
+		}
+	case "response.output_item.added":
+		s.setItem(r, &e, false)
+	case "response.output_item.done":
+		s.setItem(r, &e, true)
+	case "response.created", "response.in_progress", "response.queued":
+		first(&r.reply.ID, e.response.Get("id"))
+		first(&r.reply.Model, e.response.Get("model"))
+	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
+		s.end(r, string(name), e.response)
+	case "error":
+		r.fail(streamError(event))
+	default:
+		if !progress(string(name)) {
+			r.reply.note("an unknown event: ", name)
+		}
+	}
+}
+
+// progress reports whether an event only tells how far something is: what comes of it
+// is in its item.
+func progress(name string) bool {
+	rest, ok := strings.CutPrefix(name, "response.")
+	if !ok {
+		return name == "keepalive"
+	}
+	kind, _, _ := strings.Cut(rest, ".")
+	switch kind {
+	case "audio", "code_interpreter_call", "compaction", "file_search_call", "image_generation_call", "mcp_call",
+		"mcp_list_tools", "shell_call_command", "shell_call_output_content", "web_search_call":
+		return true
+	}
+	return false
+}
+
+// end takes in the last event.
+func (s *responsesStream) end(r *StreamReader, name string, response rawjson.Value) {
+	first(&r.reply.ID, response.Get("id"))
+	if m := response.Get("model"); m.Kind() == rawjson.String {
+		r.reply.Model = m.Str()
+	}
+	failed := r.reply.Error
+	r.reply.readStatus(response)
+	if failed != nil {
+		r.reply.Error = failed
+	}
+	if r.reply.Stop == "" {
+		r.reply.Stop = strings.TrimPrefix(name, "response.")
+	}
+	if name == "response.failed" && r.reply.Error == nil {
+		r.fail(&ReplyError{Message: "the response failed", Raw: []byte(`{"error":{"message":"the response failed"}}`)})
+	}
+	r.ended = name != "response.cancelled"
+	output := response.Get("output")
+	if !output.First().Exists() {
+		return
+	}
+	for _, i := range s.items { // the same once more
+		r.kept -= i.kept
+	}
+	s.items, s.final = nil, nil
+	for v := range output.Elems() {
+		if v.Kind() == rawjson.Object && r.room(len(v.Raw())+structure) {
+			s.final = append(s.final, slices.Clone(v.Raw()))
+		}
+	}
+}
+
+// setItem takes in an item as it begins or as it ended.
+func (s *responsesStream) setItem(r *StreamReader, e *responsesEvent, whole bool) {
+	if e.item.Kind() != rawjson.Object {
+		return
+	}
+	raw := e.item.Raw()
+	item := newest(s.items, number(e.output))
+	// Not every server counts: another id is another item.
+	begins := item == nil || !whole || item.whole && !item.same(e.item)
+	if !begins {
+		r.kept -= item.kept
+	}
+	if !r.room(len(raw) + structure) {
+		return
+	}
+	if begins {
+		item = new(responsesItemStream)
+		s.items = append(s.items, item)
+	}
+	*item = responsesItemStream{index: number(e.output), raw: slices.Clone(raw), whole: whole, kept: len(raw) + structure}
+}
+
+// same reports whether v is the same item once more.
+func (i *responsesItemStream) same(v rawjson.Value) bool {
+	doc, err := rawjson.Parse(i.raw, Limits{})
+	id := v.Get("id")
+	return err == nil && id.Kind() == rawjson.String && doc.Root().Get("id").EqualStr(id.Str())
+}
+
+// item finds the item of an event, or makes it where the server did not tell that it
+// began.
+func (s *responsesStream) item(r *StreamReader, e *responsesEvent, otherwise string) *responsesItemStream {
+	item := newest(s.items, number(e.output))
+	if item == nil && otherwise != "" && r.room(structure+len(otherwise)+len(e.id.Raw())) {
+		item = &responsesItemStream{index: number(e.output), raw: []byte(otherwise)}
+		if e.id.Kind() == rawjson.String {
+			item.raw = appendReplaced(nil, item.raw, []replaced{{"id", e.id.Raw()}})
+		}
+		s.items = append(s.items, item)
+	}
+	if item == nil {
+		if !r.over {
+			r.reply.note("a delta of an item that never began", nil)
+		}
+		return nil
+	}
+	if item.whole {
+		return nil
+	}
+	return item
+}
+
+// part finds the part of an event. Raw is what to begin it with where the server did
+// not; "" if it must be there.
+func (s *responsesStream) part(r *StreamReader, e *responsesEvent, list, raw string) *responsesPartStream {
+	const message, reasoning = `{"type":"message","role":"assistant","content":[]}`, `{"type":"reasoning","summary":[]}`
+	otherwise, index := message, number(e.content)
+	if list == "summary" {
+		index = number(e.summary)
+	}
+	switch {
+	case raw == "":
+		otherwise = ""
+	case list == "summary" || strings.Contains(raw, "reasoning"):
+		otherwise = reasoning
+	}
+	item := s.item(r, e, otherwise)
+	if item == nil {
+		return nil
+	}
+	// The newest part is nearly always meant; others are few.
+	for i := len(item.parts) - 1; i >= max(0, len(item.parts)-128); i-- {
+		if p := item.parts[i]; p.index == index && p.list == list {
+			return p
+		}
+	}
+	if raw == "" || !r.room(structure+len(raw)) {
+		return nil
+	}
+	p := &responsesPartStream{list: list, index: index, raw: []byte(raw)}
+	item.parts = append(item.parts, p)
+	item.kept += structure + len(raw)
+	return p
+}
+
+// addText adds to a part's text, or sets the whole of it.
+func (s *responsesStream) addText(r *StreamReader, e *responsesEvent, list, raw, member string, text rawjson.Value, whole bool) {
+	p := s.part(r, e, list, raw)
+	if p == nil || p.whole || text.Kind() != rawjson.String {
+		return
+	}
+	p.member = member
+	p.text = s.add(r, e, p.text, inner(text), whole)
+}
+
+// addArguments adds to the text of a call, or sets the whole of it.
+func (s *responsesStream) addArguments(r *StreamReader, e *responsesEvent, member string, text rawjson.Value, whole bool) {
+	item := s.item(r, e, "")
+	if item == nil || text.Kind() != rawjson.String {
+		return
+	}
+	item.member = member
+	item.text = s.add(r, e, item.text, inner(text), whole)
+}
+
+// add appends more to a text of the event's item, or replaces the text by it.
+func (s *responsesStream) add(r *StreamReader, e *responsesEvent, text, more []byte, whole bool) []byte {
+	if len(more) == 0 {
+		return text
+	}
+	before := r.kept
+	if whole {
+		r.kept -= len(text)
+		text = nil
+	}
+	text = r.keep(text, more)
+	newest(s.items, number(e.output)).kept += r.kept - before
+	return text
+}
+
+// setPart takes in a part as it begins or as it ended.
+func (s *responsesStream) setPart(r *StreamReader, e *responsesEvent, whole bool) {
+	list := "content"
+	if e.summary.Exists() {
+		list = "summary"
+	}
+	if e.part.Kind() != rawjson.Object {
+		return
+	}
+	begin := "{}"
+	if strings.HasPrefix(e.part.Get("type").Str(), "reasoning") {
+		begin = `{"type":"reasoning_text"}`
+	}
+	p := s.part(r, e, list, begin)
+	raw := e.part.Raw()
+	if p == nil || p.whole {
+		return
+	}
+	before := r.kept
+	if whole { // its text is within
+		r.kept -= len(p.text)
+		p.text = nil
+	}
+	fits := r.room(len(raw))
+	newest(s.items, number(e.output)).kept += r.kept - before
+	if !fits {
+		return
+	}
+	p.raw, p.whole = slices.Clone(raw), whole
+}
+
+func (s *responsesStream) write(reply *Reply) {
+	if s.final != nil {
+		reply.Items = slices.Clone(s.final)
+		return
+	}
+	items := slices.Clone(s.items)
+	slices.SortStableFunc(items, func(a, b *responsesItemStream) int { return int(max(-1, min(1, a.index-b.index))) })
+	for _, i := range items {
+		reply.Items = append(reply.Items, i.append(nil))
+	}
+}
+
+func (i *responsesItemStream) append(dst []byte) []byte {
+	if i.whole {
+		return append(dst, i.raw...)
+	}
+	with := []replaced{{"status", []byte(`"incomplete"`)}}
+	if i.text != nil {
+		with = append(with, replaced{i.member, appendQuoted(nil, i.text)})
+	}
+	for _, list := range []string{"content", "summary"} {
+		var parts []byte
+		for _, p := range i.parts {
+			if p.list != list {
+				continue
+			}
+			if parts != nil {
+				parts = append(parts, ',')
+			}
+			parts = p.append(parts)
+		}
+		if parts != nil {
+			with = append(with, replaced{list, append(append([]byte{'['}, parts...), ']')})
+		}
+	}
+	return appendReplaced(dst, i.raw, with)
+}
+
+func (p *responsesPartStream) append(dst []byte) []byte {
+	if p.whole {
+		return append(dst, p.raw...)
+	}
+	var with []replaced
+	if p.member != "" {
+		with = append(with, replaced{p.member, appendQuoted(nil, p.text)})
+	}
+	if p.annotations != nil {
+		with = append(with, replaced{"annotations", joinList(p.raw, "annotations", p.annotations)})
+	}
+	return appendReplaced(dst, p.raw, with)
+}
