@@ -37,19 +37,27 @@ func BenchmarkBegin(b *testing.B) {
 				}
 				store.Close()
 			}()
-			var list []json.RawMessage
-			for i := range c.messages {
+			message := func(i, of int) json.RawMessage {
 				role := []string{"user", "assistant"}[i%2]
-				list = append(list, json.RawMessage(fmt.Sprintf(`{"role":%q,"content":[{"type":"text","text":"%d %s"}]}`, role, i, strings.Repeat("some words ", c.size/11))))
+				return json.RawMessage(fmt.Sprintf(`{"role":%q,"content":[{"type":"text","text":"%d of %d %s"}]}`, role, i, of, strings.Repeat("some words ", c.size/11)))
 			}
 			b.ReportAllocs()
-			n := 0
+			n, known := 0, 0
+			var list []json.RawMessage
 			for b.Loop() {
 				b.StopTimer()
 				n++
-				at := len(list) - 2
-				list[at] = json.RawMessage(fmt.Sprintf(`{"role":"user","content":[{"type":"text","text":"question %d"}]}`, n))
-				body := (&agent{format: wire.Anthropic, list: list}).body(n)
+				if len(list) == 0 || len(list) > known+c.messages/10+10 { // another conversation, whose beginning is known
+					list = nil
+					for i := range c.messages {
+						list = append(list, message(i, n))
+					}
+					known = len(list)
+					body := (&agent{format: wire.Anthropic, list: append(list[:known:known], message(known, n))}).body(n)
+					r.Begin(ctx, &proxy.Call{ID: fmt.Sprint(-n), Tenant: timeline.Local, Format: wire.Anthropic, Path: "/v1/messages", Header: http.Header{}, Body: body}).End(nil)
+				}
+				list = append(list, message(len(list), n), message(len(list)+1, n))
+				body := (&agent{format: wire.Anthropic, list: append(list[:len(list):len(list)], message(len(list), n))}).body(n)
 				call := &proxy.Call{ID: fmt.Sprint(n), Tenant: timeline.Local, Format: wire.Anthropic, Path: "/v1/messages", Header: http.Header{}, Body: body}
 				b.SetBytes(int64(len(body)))
 				b.StartTimer()

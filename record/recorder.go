@@ -155,14 +155,10 @@ func (r *Recorder) begin(ctx context.Context, c *proxy.Call) (*recording, error)
 	if len(chain) == 0 {
 		return nil, &wire.Error{Msg: "it has no messages: what the provider holds of it is not seen here"}
 	}
-	hashes := make([]timeline.Hash, len(chain))
-	for i := range chain {
-		hashes[i] = timeline.HashOf(chain[i].Raw)
-	}
 	rec.hints = thread.HintsOf(c.Header, body.Hints)
 	rec.thread, err = r.book.Find(ctx, &thread.Request{
 		Tenant: c.Tenant, Hints: rec.hints, Previous: body.Hints.Previous, Lane: r.lanes.of(thread.Prompt(&body.Request)),
-		Retry: retries(c.Header), Messages: chain, Hashes: hashes, Now: rec.began,
+		Retry: retries(c.Header), Messages: chain, Now: rec.began,
 	})
 	if err != nil {
 		return nil, err

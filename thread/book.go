@@ -149,7 +149,7 @@ func (b *Book) Done(th *Thread, reply []chat.Message, id string) (says []timelin
 	}
 	steps := make([]step, len(reply))
 	for i := range reply {
-		steps[i] = step{says: timeline.Says(&reply[i]), hash: timeline.HashOf(reply[i].Raw), assistant: true}
+		steps[i] = step{bytes: bytesOf(reply[i].Raw), says: timeline.Says(&reply[i]), assistant: true}
 		says = append(says, steps[i].says)
 	}
 	l := th.line

@@ -31,7 +31,7 @@ type line struct {
 	lane  Lane
 	side  bool // the conversation's head is elsewhere and stays there
 	steps []step
-	// forms are all forms of messages that came in several, by index.
+	// forms are all stored forms of messages that came in several, by index.
 	forms map[int][]timeline.Hash
 	// reply is what the model said last, until the client sends it back; its
 	// messages are the last steps.
@@ -43,7 +43,7 @@ type line struct {
 
 // step is a message on the way.
 type step struct {
-	hash      timeline.Hash // of the form in which it came last
+	bytes     uint64 // a hash of those in which it came last; 0 for unknown
 	says      timeline.Hash
 	assistant bool
 }
@@ -66,7 +66,10 @@ func (l *line) match(r *Request) int {
 // is reports whether step i is message k of a request.
 func (l *line) is(i int, r *Request, k int) bool {
 	s := &l.steps[i]
-	if s.hash == r.Hashes[k] || slices.Contains(l.forms[i], r.Hashes[k]) || s.says == r.says(k) {
+	if s.bytes == r.bytes(k) || s.says == r.says(k) {
+		return true
+	}
+	if forms := l.forms[i]; len(forms) > 0 && slices.Contains(forms, timeline.HashOf(r.Messages[k].Raw)) {
 		return true
 	}
 	j := i - l.settled()
@@ -120,7 +123,7 @@ func (l *line) take(n int, r *Request, k int) *line {
 		l.reply = nil // the client has it
 	}
 	for ; k < len(r.Messages); k++ {
-		l.steps = append(l.steps, step{hash: r.Hashes[k], says: r.says(k), assistant: r.Messages[k].Role == chat.Assistant})
+		l.steps = append(l.steps, step{bytes: r.bytes(k), says: r.says(k), assistant: r.Messages[k].Role == chat.Assistant})
 	}
 	return l
 }
@@ -129,9 +132,7 @@ func (l *line) take(n int, r *Request, k int) *line {
 // k up to k+n.
 func (l *line) note(at, n int, r *Request, k int) {
 	for i := range n {
-		if s := &l.steps[at+i]; s.hash != r.Hashes[k+i] {
-			s.hash = r.Hashes[k+i]
-		}
+		l.steps[at+i].bytes = r.bytes(k + i)
 	}
 }
 

@@ -167,13 +167,12 @@ func (b *Book) read(ctx context.Context, tenant string, c *timeline.Conversation
 	l := &line{talk: k, lane: k.lane}
 	var places []timeline.Place
 	err = b.store.Messages(ctx, tenant, c.Head, 1, math.MaxInt64, true, func(e *timeline.Entry) error {
-		s := step{hash: e.Content, says: e.Says, assistant: e.Role == string(chat.Assistant)}
-		if n := len(e.Variants); n > 0 {
+		s := step{says: e.Says, assistant: e.Role == string(chat.Assistant)}
+		if len(e.Variants) > 0 {
 			if l.forms == nil {
 				l.forms = map[int][]timeline.Hash{}
 			}
 			l.forms[len(l.steps)] = append([]timeline.Hash{e.Content}, e.Variants...)
-			s.hash = e.Variants[n-1] // the latest is the likeliest
 		}
 		l.steps = append(l.steps, s)
 		places = append(places, e.Place)

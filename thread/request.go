@@ -2,6 +2,7 @@ package thread
 
 import (
 	"encoding/json"
+	"hash/maphash"
 	"net/http"
 	"regexp"
 	"strings"
@@ -23,13 +24,29 @@ type Request struct {
 	Previous string
 	// Retry: the client says that it sends this again.
 	Retry bool
-	// Messages are those of the history: see Chain. Hashes are of their bytes.
+	// Messages are those of the history, with their bytes: see Chain.
 	Messages []chat.Message
-	Hashes   []timeline.Hash
 	Now      time.Time
 
-	said []timeline.Hash // by index, zero until asked for
+	hashes []uint64        // of the bytes; 0 until asked for
+	said   []timeline.Hash // identities; zero until asked for
 }
+
+// bytes is a hash of the bytes of message i, which only this process has: of what is
+// known of a history nothing else is computed.
+func (r *Request) bytes(i int) uint64 {
+	if r.hashes == nil {
+		r.hashes = make([]uint64, len(r.Messages))
+	}
+	if r.hashes[i] == 0 {
+		r.hashes[i] = bytesOf(r.Messages[i].Raw)
+	}
+	return r.hashes[i]
+}
+
+var seed = maphash.MakeSeed()
+
+func bytesOf(raw []byte) uint64 { return max(1, maphash.Bytes(seed, raw)) }
 
 // says is the identity of message i.
 func (r *Request) says(i int) timeline.Hash {

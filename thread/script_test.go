@@ -117,9 +117,6 @@ func (s *play) call(name string, words []string) string {
 		words = words[1:]
 	}
 	r.Messages = s.messages(words[1:])
-	for i := range r.Messages {
-		r.Hashes = append(r.Hashes, timeline.HashOf(r.Messages[i].Raw))
-	}
 	th, err := s.book.Find(ctx, r)
 	if err != nil {
 		s.t.Fatal(err)

@@ -110,9 +110,6 @@ func (t *tally) session(s *transcript.Session) error {
 		began := time.Now()
 		system, chain := thread.Chain(b.Messages)
 		req := &thread.Request{Tenant: timeline.Local, Hints: thread.Hints{Session: s.Name}, Lane: thread.LaneOf(thread.Prompt(&b.Request)), Messages: chain, Now: time.Unix(int64(n), 0)}
-		for i := range chain {
-			req.Hashes = append(req.Hashes, timeline.HashOf(chain[i].Raw))
-		}
 		_ = system
 		th, err := book.Find(ctx, req)
 		if err != nil {
