@@ -118,6 +118,9 @@ func (x *exchange) forward() {
 	}
 	defer x.body.Close()
 	res, err := x.roundTrip(out)
+	for again := 0; err == nil && again < maxAgain && x.sendAgain(out, res); again++ {
+		res, err = x.roundTrip(out)
+	}
 	if err != nil {
 		x.failed(err)
 		return
@@ -175,6 +178,62 @@ func (x *exchange) look(out *http.Request) bool {
 	}
 	if failed {
 		x.action = "error"
+	}
+	if x.guard != nil {
+		if body := x.guard.send(); body != nil {
+			x.replace(out, body)
+		}
+	}
+	return true
+}
+
+// replace gives a request another body, which is not encoded.
+func (x *exchange) replace(out *http.Request, body []byte) {
+	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	for _, name := range []string{"Content-Encoding", "Content-Length", "Content-Md5", "Digest", "Content-Digest"} {
+		delete(out.Header, name)
+	}
+}
+
+// maxAgain is how often a call that was refused is sent with another body.
+const maxAgain = 2
+
+// maxRefusal is the most of a refusal that is looked at.
+const maxRefusal = 256 << 10
+
+// sendAgain reports whether the recording has another body for a call that the provider
+// refused; out is then ready to be sent. Otherwise the answer is as it came.
+func (x *exchange) sendAgain(out *http.Request, res *http.Response) bool {
+	if x.guard == nil || res.StatusCode != http.StatusBadRequest && res.StatusCode != http.StatusRequestEntityTooLarge {
+		return false
+	}
+	raw, err := io.ReadAll(io.LimitReader(res.Body, maxRefusal+1))
+	rest := res.Body
+	res.Body = joined{io.MultiReader(bytes.NewReader(raw), rest), rest}
+	if err != nil || len(raw) > maxRefusal {
+		return false
+	}
+	text := raw
+	if encoding := strings.Join(res.Header["Content-Encoding"], ","); encoding != "" {
+		decoded, err := wire.Decode(encoding, bytes.NewReader(raw))
+		if err != nil {
+			return false
+		}
+		if text, err = io.ReadAll(io.LimitReader(decoded, maxRefusal)); err != nil {
+			return false
+		}
+	}
+	body := x.guard.refused(res.StatusCode, text)
+	if body == nil {
+		return false
+	}
+	res.Body.Close()
+	x.replace(out, body)
+	for _, name := range []string{"idempotency-key", "x-idempotency-key"} {
+		if _, ok := out.Header[name]; ok {
+			out.Header[name] = []string{"oriel-" + newID()} // it is another request
+		}
 	}
 	return true
 }

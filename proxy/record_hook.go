@@ -62,6 +62,17 @@ type Recording interface {
 	End(err error)
 }
 
+// Sender is a Recording that may send something else than what came.
+type Sender interface {
+	Recording
+	// Send is the body that goes upstream; nil: the client's own. It is called once,
+	// after Begin.
+	Send() []byte
+	// Refused is told of a refusal (400, 413) before the client is. What it returns
+	// is sent instead, at most twice in a call; nil: the client gets the refusal.
+	Refused(status int, body []byte) []byte
+}
+
 // ErrRecorder is why a recording ended before its call did: a method of it panicked or
 // took too long.
 var ErrRecorder = errors.New("the recorder failed")
@@ -95,6 +106,7 @@ type job struct {
 	status int
 	header http.Header
 	own    http.Header // what Header is given
+	again  *[]byte     // what Refused returns
 	p      []byte
 	out    *buffer
 	err    error
@@ -103,8 +115,9 @@ type job struct {
 type jobKind uint8
 
 const (
-	jobAnswer jobKind = iota // Response and Header
-	jobHeader                // Header alone
+	jobAnswer  jobKind = iota // Response and Header
+	jobRefused                // Refused
+	jobHeader                 // Header alone
 	jobWrite
 	jobEnd
 )
@@ -191,6 +204,8 @@ func (g *guard) end(err error) {
 
 func (j *job) run(r Recording) {
 	switch j.kind {
+	case jobRefused:
+		*j.again = r.(Sender).Refused(j.status, j.p)
 	case jobAnswer:
 		r.Response(j.status, j.header)
 		r.Header(j.own)
@@ -202,7 +217,7 @@ func (j *job) run(r Recording) {
 }
 
 func (k jobKind) String() string {
-	return [...]string{"Response or Header", "Header", "Write", "End"}[k]
+	return [...]string{"Response or Header", "Refused", "Header", "Write", "End"}[k]
 }
 
 // try calls do and survives its panic.
@@ -215,6 +230,26 @@ func (g *guard) try(method string, do func()) {
 		}
 	}()
 	do()
+}
+
+// send is what goes upstream in the place of the client's body; nil for that itself.
+func (g *guard) send() (body []byte) {
+	if s, ok := g.recording.(Sender); ok {
+		g.try("Send", func() { body = s.Send() })
+	}
+	return body
+}
+
+// refused asks the recording for another body; nil for none.
+func (g *guard) refused(status int, answer []byte) []byte {
+	if _, ok := g.recording.(Sender); !ok || g.left || g.failed {
+		return nil
+	}
+	again := new([]byte) // a recording that is left behind may still write to it
+	if !g.give(job{kind: jobRefused, status: status, p: answer, again: again}) || !g.wait() || g.failed {
+		return nil
+	}
+	return *again
 }
 
 // header has the recording add its headers to h, after telling it of the answer if

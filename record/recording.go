@@ -18,6 +18,7 @@ import (
 	"github.com/oriel-context/oriel/thread"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/view"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -31,6 +32,9 @@ type recording struct {
 	hints  thread.Hints
 	thread *thread.Thread
 	began  time.Time
+
+	shown *view.Result // what is sent; nil: what came, unseen by any view
+	fresh []*view.Cut  // cuts that this call made
 
 	counted chan struct{}   // closed when tokens is there
 	tokens  token.Breakdown // of the prompt
@@ -52,6 +56,72 @@ func (c *recording) count() {
 	c.tokens = token.NewCounter(model, token.Options{Cache: c.r.cache, Scale: c.r.o.Calibration.Scale(c.body.Model)}).Request(&c.body.Request)
 }
 
+// show decides what is sent.
+func (c *recording) show(ctx context.Context) error {
+	shown, err := c.r.view.Show(ctx, &view.Input{
+		ID: fmt.Sprintf("%s-%d", c.call.ID, len(c.fresh)), Body: c.body, Thread: c.thread, Profile: c.r.profile(c.call), Budget: budgetOf(c.call.Header),
+		Betas: betas(c.call.Header), Now: c.began,
+	})
+	if err != nil {
+		return err
+	}
+	c.shown = shown
+	c.tokens = token.Breakdown{Total: shown.After, Local: shown.Local}
+	if shown.New {
+		c.fresh = append(c.fresh, shown.Cut)
+		e := Event{Kind: EventCut, Call: c.call.ID, Conversation: c.thread.Conversation, Model: c.body.Model, Before: shown.Before, Tokens: shown.After, Plan: shown.Cut.ID}
+		if shown.Recalled > 0 {
+			e.Kind = EventRecall
+		}
+		c.r.event(e)
+	}
+	return nil
+}
+
+// betas are the provider's features that a request asks for.
+func betas(h http.Header) []string {
+	var out []string
+	for _, v := range h.Values("Anthropic-Beta") {
+		for name := range strings.SplitSeq(v, ",") {
+			out = append(out, strings.TrimSpace(name))
+		}
+	}
+	return out
+}
+
+// Send is what goes upstream.
+func (c *recording) Send() []byte {
+	if c.shown == nil || c.shown.Cut == nil {
+		return nil
+	}
+	return c.shown.Body
+}
+
+// Refused learns from a refusal what the model takes, and sends less.
+func (c *recording) Refused(status int, body []byte) []byte {
+	if c.shown == nil || !wire.IsOverflow(status, body) {
+		return nil
+	}
+	sent := c.shown.After
+	limit := sent
+	// A provider counts in its own way, and with the room for the reply; a figure
+	// that is far off is none.
+	if n, ok := wire.OverflowLimit(body); ok && n < limit && n > limit/4 {
+		limit = n
+	}
+	c.r.o.Limits.Learn(c.body.Model, limit*9/10)
+	c.r.event(Event{Kind: EventOverflow, Call: c.call.ID, Conversation: c.thread.Conversation, Model: c.body.Model, Tokens: sent, Error: fmt.Sprintf("the provider refused %d tokens; at most %d are sent from now on", sent, limit*9/10)})
+	ctx, cancel := context.WithTimeout(context.Background(), refusedWait)
+	defer cancel()
+	if err := c.show(ctx); err != nil || c.shown.After >= sent {
+		return nil
+	}
+	return c.shown.Body
+}
+
+// refusedWait is how long it may take to make a refused request smaller.
+const refusedWait = 2 * time.Second
+
 func (c *recording) Response(status int, h http.Header) {
 	c.status, c.first = status, c.r.o.Now()
 	c.copy = newAnswer(c.body.Format, h)
@@ -64,6 +134,15 @@ const countWait = 20 * time.Millisecond
 // Header tells the client what became of its call.
 func (c *recording) Header(h http.Header) {
 	h.Set(thread.HeaderConversation, c.thread.Conversation)
+	if s := c.shown; s != nil {
+		h.Set("X-Oriel-Action", s.Action)
+		h.Set("X-Oriel-Tokens-Before", strconv.Itoa(s.Before))
+		h.Set("X-Oriel-Tokens-After", strconv.Itoa(s.After))
+		if s.Cut != nil {
+			h.Set("X-Oriel-Plan", s.Cut.ID)
+		}
+		return
+	}
 	h.Set("X-Oriel-Action", "none")
 	select {
 	case <-c.counted:
@@ -240,10 +319,28 @@ func (c *recording) write(ctx context.Context, e *entry, reply []chat.Message, s
 	for _, raw := range contents {
 		record.Contents = append(record.Contents, timeline.HashOf(raw))
 	}
+	plans, more, err := c.plans(&at)
+	if err != nil {
+		return err
+	}
+	contents = append(contents, more...)
 	before := append(c.thread.Before[:len(c.thread.Before):len(c.thread.Before)], c.thread.Says...)
-	change = timeline.Change{Now: c.r.o.Now(), Stay: stay, Contents: contents, Put: []timeline.Record{record}}
+	change = timeline.Change{Now: c.r.o.Now(), Stay: stay, Contents: contents, Put: append([]timeline.Record{record}, plans...)}
 	_, err = c.append(ctx, before, c.resent(reply), says, change)
 	return err
+}
+
+// plans are the records of the cuts that this call made.
+func (c *recording) plans(at *timeline.Appended) (records []timeline.Record, contents [][]byte, err error) {
+	for _, cut := range c.fresh {
+		r, more, err := cut.Record(at.Place(int64(cut.Covers)))
+		if err != nil {
+			return nil, nil, err
+		}
+		r.Time = c.began
+		records, contents = append(records, r), append(contents, more...)
+	}
+	return records, contents, nil
 }
 
 func (c *recording) append(ctx context.Context, before []timeline.Hash, messages []timeline.Resent, says []timeline.Hash, change timeline.Change) (timeline.Appended, error) {

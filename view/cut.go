@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oriel-context/oriel/thread"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
@@ -141,13 +142,13 @@ func (c *Cut) Record(at timeline.Place) (timeline.Record, [][]byte, error) {
 	return r, contents, err
 }
 
-// ReadCuts reads the cuts of a conversation; it is what package thread wants of marks.
-func ReadCuts(ctx context.Context, store timeline.Store, tenant, conversation string) ([]StoredCut, error) {
+// Marks reads the cuts of a conversation, for package thread.
+func Marks(ctx context.Context, store timeline.Store, tenant, conversation string) ([]thread.StoredMark, error) {
 	records, err := store.Records(ctx, tenant, conversation, recordKind, "")
 	if err != nil {
 		return nil, err
 	}
-	var out []StoredCut
+	var out []thread.StoredMark
 	for i := range records {
 		r := &records[i]
 		var s stored
@@ -166,13 +167,7 @@ func ReadCuts(ctx context.Context, store timeline.Store, tenant, conversation st
 				return nil, err
 			}
 		}
-		out = append(out, StoredCut{r.At, c})
+		out = append(out, thread.StoredMark{At: r.At, Value: c})
 	}
 	return out, nil
-}
-
-// StoredCut is a cut and its place.
-type StoredCut struct {
-	At  timeline.Place
-	Cut *Cut
 }

@@ -222,10 +222,10 @@ func (e *edition) pointedAt(calls map[string]*chat.Part, i int, id string) strin
 
 // recall brings back what the view does not show, where there is a place for it: in
 // the newest message if a user speaks there, at a cut beside what says that something
-// is missing. total is what the view has; it returns how many tokens were added.
-func (e *edition) recall(ctx context.Context, total int) (int, error) {
+// is missing. total is what the view has; it reports whether something was added.
+func (e *edition) recall(ctx context.Context, total int) (bool, error) {
 	if len(e.hidden) == 0 {
-		return 0, nil
+		return false, nil
 	}
 	into, query := -1, ""
 	last := len(e.pieces) - 1
@@ -238,7 +238,7 @@ func (e *edition) recall(ctx context.Context, total int) (int, error) {
 		into, query = e.marker(), e.latest()
 	}
 	if into < 0 {
-		return 0, nil
+		return false, nil
 	}
 	var texts []string
 	if e.plan != nil {
@@ -252,28 +252,28 @@ func (e *edition) recall(ctx context.Context, total int) (int, error) {
 		texts = append(texts, text)
 	}
 	if len(texts) == 0 {
-		return 0, nil
+		return false, nil
 	}
 	raw := e.pieces[into].Raw
 	if raw == nil {
 		bare, _, err := wire.TakeMarks(e.Body.Format, e.message(e.pieces[into]).Raw)
 		if err != nil {
-			return 0, err
+			return false, err
 		}
 		raw = bare
 	}
 	for _, text := range texts {
 		next, err := wire.AppendText(e.Body.Format, raw, text)
 		if err != nil {
-			return 0, nil // no place for it
+			return false, nil // no place for it
 		}
 		raw = next
 	}
 	pieces := slices.Clone(e.pieces)
 	pieces[into].Raw = raw
-	after := e.count(pieces)
+	after := e.count(pieces).Total
 	if after > e.budget {
-		return 0, nil
+		return false, nil
 	}
 	e.set(into, raw)
 	e.recalled = after - total
@@ -281,7 +281,7 @@ func (e *edition) recall(ctx context.Context, total int) (int, error) {
 	for _, text := range texts {
 		e.inserted = append(e.inserted, window.Insertion{Kind: "recall", Into: e.depth(e.pieces[into].Index), Tokens: e.counter.Text(text).Tokens, Text: text})
 	}
-	return e.recalled, nil
+	return true, nil
 }
 
 // speaks reports whether a user says something in a message, and nothing else is in it:
@@ -457,7 +457,7 @@ func (e *edition) finish(total int) *Cut {
 			plan.Blocks = append(plan.Blocks, e.blocks[d])
 		}
 	}
-	plan.TokensBefore, plan.TokensAfter, plan.Undo = e.sight.before, total, c.ID
+	plan.TokensBefore, plan.TokensAfter, plan.Undo = e.sight.before.Total, total, c.ID
 	c.Plan = plan
 	return c
 }

@@ -70,8 +70,9 @@ type Input struct {
 type Result struct {
 	// Body is what is sent: the very bytes of the request where nothing is changed.
 	Body []byte
-	// Before and After are the tokens of the request and of the view.
-	Before, After int
+	// Before and After are the tokens of the request and of the view; Local is After
+	// before calibration: see token.Breakdown.
+	Before, After, Local int
 	// Action is what this call did, or what an earlier cut still does: none, trim,
 	// mask, evict, condense, with +recall where something was brought back.
 	Action string
@@ -129,7 +130,8 @@ func (v *Viewer) Apply(in *Input) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Body: body, Before: s.before, After: s.count(pieces), Action: cut.action(), Cut: cut, Budget: s.budget}, nil
+	n := s.count(pieces)
+	return &Result{Body: body, Before: s.before.Total, After: n.Total, Local: n.Local, Action: cut.action(), Cut: cut, Budget: s.budget}, nil
 }
 
 // sight is one request on its way to a view.
@@ -140,8 +142,8 @@ type sight struct {
 	model   token.Model
 	counter *token.Counter
 	budget  int
-	lead    int // leading system messages
-	before  int // tokens of the request
+	lead    int             // leading system messages
+	before  token.Breakdown // of the request
 	parsed  map[*byte]*chat.Message
 }
 
@@ -155,7 +157,7 @@ func (v *Viewer) newSight(in *Input) (*sight, error) {
 	s.counter = token.NewCounter(s.model, token.Options{Cache: v.o.Cache, Scale: v.o.Calibration.Scale(in.Body.Model)})
 	system, _ := thread.Chain(in.Body.Messages)
 	s.lead = len(system)
-	s.before = s.counter.Request(&in.Body.Request).Total
+	s.before = s.counter.Request(&in.Body.Request)
 	if s.budget, err = s.limit(); err != nil {
 		return nil, err
 	}
@@ -185,7 +187,7 @@ func (s *sight) managed() bool {
 }
 
 func (s *sight) leave() *Result {
-	r := &Result{Body: s.Body.Data(), Before: s.before, After: s.before, Action: "none", Budget: s.budget}
+	r := &Result{Body: s.Body.Data(), Before: s.before.Total, After: s.before.Total, Local: s.before.Local, Action: "none", Budget: s.budget}
 	if s.Body.Managed != "" {
 		r.Why = fmt.Sprintf("the request has %s: its provider manages the window", s.Body.Managed)
 	}
@@ -217,23 +219,23 @@ func (s *sight) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, err 
 	e := s.edition(cut, pieces)
 	e.fill()
 	total := s.count(e.pieces)
-	if total > s.budget {
+	if total.Total > s.budget {
 		if err := e.cut(ctx, s.low(), window.Hard); err != nil {
 			return nil, nil, err
 		}
 		total = s.count(e.pieces)
 	}
-	if n, err := e.recall(ctx, total); err != nil {
+	if ok, err := e.recall(ctx, total.Total); err != nil {
 		return nil, nil, err
-	} else if n > 0 {
-		total += n
+	} else if ok {
+		total = s.count(e.pieces)
 	}
 	if cut == nil && !e.changed {
 		return s.leave(), nil, nil
 	}
-	r = &Result{Before: s.before, After: total, Action: cut.action(), Cut: cut, Budget: s.budget, Recalled: e.recalled}
+	r = &Result{Before: s.before.Total, After: total.Total, Local: total.Local, Action: cut.action(), Cut: cut, Budget: s.budget, Recalled: e.recalled}
 	if e.changed {
-		fresh = e.finish(total)
+		fresh = e.finish(total.Total)
 		r.Cut, r.New, r.Action = fresh, true, fresh.action()
 	}
 	marked, err := s.remark(e.pieces)
@@ -301,7 +303,7 @@ func (s *sight) message(p wire.Piece) *chat.Message {
 }
 
 // count counts the request with these messages.
-func (s *sight) count(pieces []wire.Piece) int {
+func (s *sight) count(pieces []wire.Piece) token.Breakdown {
 	if len(pieces) == len(s.Body.Messages) && !slices.ContainsFunc(pieces, func(p wire.Piece) bool { return p.Raw != nil }) {
 		return s.before
 	}
@@ -310,7 +312,7 @@ func (s *sight) count(pieces []wire.Piece) int {
 	for i, p := range pieces {
 		sent.Messages[i] = *s.message(p)
 	}
-	return s.counter.Request(&sent).Total
+	return s.counter.Request(&sent)
 }
 
 // remark puts the cache marks that the client set where they belong now: on what is

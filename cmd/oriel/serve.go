@@ -18,14 +18,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel/embed/minilm"
 	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
+	"github.com/oriel-context/oriel/window"
 )
 
 func serveCommand() *cobra.Command {
-	var listen, openAI, anthropic, token, sync string
+	var listen, openAI, anthropic, token, sync, profile string
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Stand between your programs and their models",
@@ -55,11 +58,15 @@ on standard error for each request.`,
 	f.StringVar(&anthropic, "upstream-anthropic", "", "base `URL` for Anthropic's API (default $ORIEL_UPSTREAM_ANTHROPIC, else "+proxy.DefaultAnthropic+")")
 	f.StringVar(&token, "token", "", "`token` that clients must send (default $ORIEL_TOKEN, else none, which is for loopback only)")
 	f.StringVar(&sync, "sync", "normal", "what survives the loss of power: normal (all but the last moments) or full (everything)")
+	f.StringVar(&profile, "profile", "off", "how much of a request is sent: off (all of it), or one of "+strings.Join(window.Profiles(), ", ")+"; X-Oriel-Profile and /p/NAME/ in the base URL choose another")
 	data := addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		level, err := syncLevel(sync)
 		if err != nil {
 			return err
+		}
+		if _, err := window.LookupProfile(profile); err != nil {
+			return fmt.Errorf("--profile: %w", err)
 		}
 		o := proxy.Options{
 			Listen:    listen,
@@ -80,9 +87,14 @@ on standard error for each request.`,
 			o.Store = func(context.Context) error { return broken }
 		} else {
 			defer store.Close()
-			recorder := record.New(record.Options{Store: store, Log: o.Log})
+			library, closeLibrary, err := openLibrary(store, profile)
+			if err != nil {
+				return &failure{err}
+			}
+			defer closeLibrary()
+			recorder := record.New(record.Options{Store: store, Log: o.Log, Profile: profile, Recall: library})
 			defer closeRecorder(recorder, o.Log)
-			o.Recorder = recorder
+			o.Recorder, o.RecordTimeout = recorder, viewWait
 			o.Store = func(ctx context.Context) error {
 				if _, err := store.Conversation(ctx, timeline.Local, "?"); !errors.Is(err, timeline.ErrNoConversation) {
 					return err
@@ -108,6 +120,28 @@ on standard error for each request.`,
 		return nil
 	}
 	return cmd
+}
+
+// viewWait is the longest that a call waits for what is to be sent of it: only the
+// store and recall have shorter limits of their own, for a request that is too large
+// is refused if it is sent as it came.
+const viewWait = 2 * time.Second
+
+// openLibrary makes what finds in the history what views no longer show; nil where
+// nothing is ever left out.
+func openLibrary(store timeline.Store, profile string) (*recall.Library, func(), error) {
+	if profile == "off" {
+		return nil, func() {}, nil
+	}
+	model, err := minilm.Open(minilm.Options{Threads: 1})
+	if err != nil {
+		return nil, nil, err
+	}
+	library := recall.NewLibrary(store, recall.LibraryOptions{Model: model})
+	return library, func() {
+		library.Close()
+		model.Close()
+	}, nil
 }
 
 // recordWait is how long the last calls may take to be written when the server ends.
