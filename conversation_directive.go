@@ -41,7 +41,7 @@ func (c *Conversation) Directives(ctx context.Context) ([]Directive, error) {
 	}); err != nil {
 		return nil, err
 	}
-	all, err := c.directives(ctx, at, recall.ReachConversation)
+	all, _, err := c.directives(ctx, at, recall.ReachConversation)
 	if err != nil {
 		return nil, c.engine.storeError(ctx, op, c.id, err)
 	}
@@ -63,31 +63,34 @@ func (c *Conversation) Dismiss(ctx context.Context, id int64) error {
 	})
 }
 
-// directives are those that hold, oldest first.
-func (c *Conversation) directives(ctx context.Context, at timeline.Place, reach recall.Reach) ([]Directive, error) {
+// directives are those that hold, oldest first, and the blocks of those that are
+// dismissed.
+func (c *Conversation) directives(ctx context.Context, at timeline.Place, reach recall.Reach) (hold []Directive, gone map[string]bool, err error) {
 	said, err := c.engine.library.Directives(ctx, c.where(at, reach))
 	if errors.Is(err, timeline.ErrNoConversation) { // it begins with its first item
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil || len(said) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	dismissed := map[string]map[int64]bool{} // by conversation
-	var out []Directive
+	gone = map[string]bool{}
 	for i := range said {
 		name, id := c.origin(said[i].Block)
-		gone, ok := dismissed[name]
+		ids, ok := dismissed[name]
 		if !ok {
-			if gone, err = c.dismissed(ctx, name); err != nil {
-				return nil, err
+			if ids, err = c.dismissed(ctx, name); err != nil {
+				return nil, nil, err
 			}
-			dismissed[name] = gone
+			dismissed[name] = ids
 		}
-		if !gone[id] {
-			out = append(out, Directive{ID: id, Conversation: name, Kind: said[i].Kind, Text: said[i].Text, Time: said[i].Time, block: said[i].Block})
+		if ids[id] {
+			gone[said[i].Block] = true
+			continue
 		}
+		hold = append(hold, Directive{ID: id, Conversation: name, Kind: said[i].Kind, Text: said[i].Text, Time: said[i].Time, block: said[i].Block})
 	}
-	return out, nil
+	return hold, gone, nil
 }
 
 // dismissed are the items of a conversation whose directives hold no more. Another
@@ -119,23 +122,19 @@ func (p *present) readDismissed(ctx context.Context, gone map[int64]bool) error 
 
 // standing are the newest directives that fit and are not shown, newest first. What
 // was said before them and contradicts them stands beside them with its time, or has
-// left before them.
-func (c *Conversation) standing(ctx context.Context, s *sketch, shown map[int64]*Item, room int, reach recall.Reach) ([]recalled, error) {
-	if room <= 0 {
-		return nil, nil
-	}
-	all, err := c.directives(ctx, s.at, reach)
-	if err != nil {
-		return nil, err
-	}
+// left before them. One that is too long for the room is passed over.
+func (c *Conversation) standing(s *sketch, all []Directive, shown map[int64]*Item, room int) []recalled {
 	var out []recalled
 	known := map[string]bool{} // by text
 	for _, d := range slices.Backward(all) {
 		key := strings.ToLower(d.Text)
-		if known[key] || s.shows(&d, c, shown) {
+		if known[key] {
 			continue
 		}
 		known[key] = true
+		if s.shows(&d, c, shown) {
+			continue
+		}
 		if n := len(out); n > 0 && out[n-1].block == d.block {
 			last := &out[n-1]
 			was, text := last.Content, d.Text+" "+last.Content
@@ -143,19 +142,19 @@ func (c *Conversation) standing(ctx context.Context, s *sketch, shown map[int64]
 			more := s.count(text) - s.count(was)
 			if more > room {
 				last.Content = was
-				break
+				continue
 			}
 			room -= more
 			continue
 		}
 		m := c.recalled(d.block, d.Conversation == c.id && shown[d.ID] != nil)
 		m.Content, m.Source, m.Time = d.Text, window.SourceUser, d.Time
-		if room -= s.relevantCost(&m.Item); room < 0 {
-			break
+		if n := s.relevantCost(&m.Item); n <= room {
+			room -= n
+			out = append(out, m)
 		}
-		out = append(out, m)
 	}
-	return out, nil
+	return out
 }
 
 // shows reports whether a directive is in view, or is the query itself.

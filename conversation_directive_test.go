@@ -185,3 +185,33 @@ func (c *Conversation) mustHead(t testing.TB) timeline.Place {
 	}
 	return s.Head
 }
+
+// One that is longer than the room for directives does not drive out the others.
+func TestALongDirectiveLeavesRoomForOthers(t *testing.T) {
+	c := open(t, Config{MaxItems: 4, Policy: "fifo", NoEmbed: true, DirectiveTokens: 60})
+	add(t, c, Item{Source: "user", Content: "Always use the style guide."}, Item{Source: "user", Content: "Always " + strings.Repeat("heed this very long rule ", 20) + "."})
+	chatter(t, c, 6)
+	if v := view(t, c, "sourdough", ContextOptions{}); len(v.Relevant) != 1 || v.Relevant[0].ID != 1 {
+		t.Errorf("relevant %v", v.Relevant)
+	}
+}
+
+// What is dismissed has nothing before what says the same as no directive.
+func TestADismissedDirectiveIsFoundLikeAllElse(t *testing.T) {
+	c := open(t, Config{NoEmbed: true})
+	add(t, c, Item{Source: "user", Content: "Always answer in French about the staging server."})
+	var priors []float64
+	for range 2 {
+		hits, err := c.Recall(t.Context(), "Who said what about the staging server in French?", RecallOptions{})
+		if err != nil || len(hits.Passages) != 1 {
+			t.Fatalf("%+v, %v", hits, err)
+		}
+		priors = append(priors, hits.Passages[0].Prior)
+		if err := c.Dismiss(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if priors[0]-priors[1] != float64(recall.DefaultWeights().Instruction) {
+		t.Errorf("priors %v", priors)
+	}
+}

@@ -93,7 +93,11 @@ func (c *Conversation) Recall(ctx context.Context, query string, o RecallOptions
 	if err != nil {
 		return nil, err
 	}
-	found, err := c.search(ctx, at, query, state, o, nil)
+	_, dismissed, err := c.directives(ctx, at, o.Reach)
+	if err != nil {
+		return nil, c.engine.storeError(ctx, op, c.id, err)
+	}
+	found, err := c.search(ctx, at, query, state, o, dismissed, nil)
 	if err != nil {
 		return nil, c.engine.storeError(ctx, op, c.id, err)
 	}
@@ -116,9 +120,12 @@ const stateBoost = .5
 
 // search asks the library. Standing instructions are no part of it: a view shows
 // them whatever the query is.
-func (c *Conversation) search(ctx context.Context, at timeline.Place, query string, state window.State, o RecallOptions, exclude func(block string) bool) (*recall.Result, error) {
+func (c *Conversation) search(ctx context.Context, at timeline.Place, query string, state window.State, o RecallOptions, dismissed map[string]bool, exclude func(block string) bool) (*recall.Result, error) {
 	options := recall.RecallOptions{
 		Budget: o.Budget, Top: o.Top, Floor: o.Floor, Mode: o.Mode, Exclude: exclude, Directives: -1, Now: c.engine.config.Now(),
+	}
+	if len(dismissed) > 0 {
+		options.Dismissed = func(block string) bool { return dismissed[block] }
 	}
 	if state != window.StateGeneral {
 		other := float32(0)

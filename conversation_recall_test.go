@@ -362,3 +362,61 @@ func TestTheModelInTheProgramFindsByMeaning(t *testing.T) {
 		t.Errorf("%s", v.Text)
 	}
 }
+
+// SPEC D3: what the window shows is not recalled though it was said before, too.
+func TestWhatIsSaidAgainIsShownOnce(t *testing.T) {
+	c := open(t, Config{MaxItems: 6, Policy: "fifo", NoEmbed: true})
+	add(t, c, Item{Source: "user", Content: portSaid})
+	chatter(t, c, 10)
+	add(t, c, Item{Source: "user", Content: portSaid})
+	chatter(t, c, 10)
+	if v := view(t, c, portAsked, ContextOptions{}); strings.Count(v.Text, portSaid) != 1 {
+		t.Errorf("both are recalled:\n%s", v.Text)
+	}
+	add(t, c, Item{Source: "user", Content: portSaid})
+	if v := view(t, c, portAsked, ContextOptions{}); strings.Count(v.Text, portSaid) != 1 {
+		t.Errorf("in view, and recalled:\n%s", v.Text)
+	}
+}
+
+// SPEC D5: strictly, nothing else is shown, however much the history has of it.
+func TestStrictStateHoldsInALongHistory(t *testing.T) {
+	c := open(t, Config{MaxItems: 12, Policy: "fifo", NoEmbed: true})
+	for i := range 350 {
+		add(t, c, Item{Source: "user", Content: fmt.Sprintf("The weather of day %d was fine in the quiet town.", i)})
+	}
+	for i := range 12 {
+		add(t, c, Item{Source: "user", Content: fmt.Sprintf("There is an error: panic in the stack trace, exception %d, the bug fails; debug it.", i)})
+	}
+	st, err := c.Status(t.Context())
+	if err != nil || st.State == window.StateGeneral {
+		t.Fatalf("%s, %v", st.State, err)
+	}
+	hits, err := c.Recall(t.Context(), "How was the weather in the town?", RecallOptions{StrictState: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range hits.Passages {
+		if !st.State.Matches(p.Text) {
+			t.Fatalf("%s: found %q", st.State, p.Text)
+		}
+	}
+}
+
+// SPEC D4: the newest item is in view whatever is relevant, however small its share.
+func TestTheNewestItemIsAlwaysThere(t *testing.T) {
+	c := open(t, Config{NoEmbed: true})
+	add(t, c, Item{Source: "user", Content: strings.Repeat(" pinned", 100)}, Item{Source: "user", Content: strings.Repeat(" old", 100)},
+		Item{Source: "user", Content: "The boss comes tomorrow at noon with cake, and he wants to see the report by then."})
+	if err := c.Pin(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	for words := 20; words < 100; words += 10 {
+		for _, share := range []float64{.05, .2, .4} {
+			v := view(t, c, "Which invoice was paid late?", ContextOptions{Budget: 200, RecentShare: share, NoRecall: true, Relevant: []Item{{Source: "file", Content: strings.Repeat(" word", words)}}})
+			if !strings.Contains(v.Text, "The boss") {
+				t.Errorf("%d words, share %g: %s", words, share, v.Text)
+			}
+		}
+	}
+}

@@ -36,13 +36,17 @@ func (c *Conversation) remember(ctx context.Context, s *sketch, o *ContextOption
 	for i := range s.relevant {
 		room -= s.relevantCost(&s.relevant[i])
 	}
-	standing, err := c.standing(ctx, s, shown, min(room, c.engine.directiveTokens(s.budget)), o.Recall.Reach)
+	if room <= 0 {
+		return
+	}
+	all, dismissed, err := c.directives(ctx, s.at, o.Recall.Reach)
+	standing := c.standing(s, all, shown, min(room, c.engine.directiveTokens(s.budget)))
 	for i := range standing {
 		room -= s.relevantCost(&standing[i].Item)
 	}
 	var found []recalled
 	if err == nil {
-		found, err = c.find(ctx, s, shown, room, o.Recall)
+		found, err = c.find(ctx, s, shown, dismissed, room, o.Recall)
 	}
 	if err != nil {
 		s.failed = err
@@ -54,7 +58,7 @@ func (c *Conversation) remember(ctx context.Context, s *sketch, o *ContextOption
 }
 
 // find searches the history for what is not shown, best first.
-func (c *Conversation) find(ctx context.Context, s *sketch, shown map[int64]*Item, room int, o RecallOptions) ([]recalled, error) {
+func (c *Conversation) find(ctx context.Context, s *sketch, shown map[int64]*Item, dismissed map[string]bool, room int, o RecallOptions) ([]recalled, error) {
 	room -= s.count(titleRelevant) + s.count("\n\n")
 	if room <= 0 || strings.TrimSpace(s.query) == "" {
 		return nil, nil
@@ -69,16 +73,17 @@ func (c *Conversation) find(ctx context.Context, s *sketch, shown map[int64]*Ite
 		}
 		return shown[id], s.asked >= 0 && s.items[s.asked].ID == id
 	}
-	result, err := c.search(ctx, s.at, s.query, s.state, o, func(block string) bool {
+	result, err := c.search(ctx, s.at, s.query, s.state, o, dismissed, func(block string) bool {
 		it, asked := own(block)
 		return asked || it != nil && it.Full == ""
 	})
 	if err != nil {
 		return nil, err
 	}
+	repeats := s.repeats(shown)
 	passages := slices.DeleteFunc(result.Passages, func(p recall.Passage) bool {
 		visible, _ := own(p.Block) // without its middle
-		return visible != nil && strings.Contains(visible.Content, strings.TrimSpace(p.Text))
+		return visible != nil && strings.Contains(visible.Content, strings.TrimSpace(p.Text)) || repeats(&p)
 	})
 	var found []recalled
 	var last recall.Passage
@@ -107,6 +112,27 @@ func (c *Conversation) find(ctx context.Context, s *sketch, shown map[int64]*Ite
 	}
 	slices.SortStableFunc(found, func(a, b recalled) int { return cmp.Compare(b.score, a.score) })
 	return found, nil
+}
+
+// repeats tells what says the same as something that is shown, or as the query, and
+// was said another time (SPEC D3).
+func (s *sketch) repeats(shown map[int64]*Item) func(*recall.Passage) bool {
+	texts := map[string]bool{strings.TrimSpace(s.query): true}
+	for _, it := range shown {
+		texts[strings.TrimSpace(it.Content)] = true
+	}
+	return func(p *recall.Passage) bool {
+		said := strings.TrimSpace(p.Text)
+		if p.Parts == 1 || texts[said] {
+			return texts[said]
+		}
+		for text := range texts {
+			if strings.Contains(text, said) {
+				return true
+			}
+		}
+		return false
+	}
 }
 
 // gap stands between two passages of an item that do not touch.

@@ -103,6 +103,9 @@ func (s *sketch) reserve() (shown map[int64]*Item, room int) {
 	}
 	room = s.budget - used - s.count(window.AssembleText(nil, nil, s.query))
 	half := int(float64(room) * cmp.Or(s.share, 0.5))
+	if n := len(rest); n > 0 { // as window.Assemble has it
+		half = max(half, min(s.cost(&rest[n-1]), (room+1)/2))
+	}
 	spare := half
 	for i := len(rest) - 1; i >= 0; i-- {
 		n := s.cost(&rest[i])

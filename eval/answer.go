@@ -119,8 +119,11 @@ const hopeless = 10
 // Answer puts the questions of a set to a model, with the context of every policy and
 // budget and with the whole history, and compares its answers with the gold ones.
 func Answer(ctx context.Context, set *Set, o Options, a AnswerOptions) (*AnswerReport, error) {
-	if err := checkPolicies(o.Policies); err != nil {
+	if err := o.check(); err != nil {
 		return nil, err
+	}
+	if a.Window <= promptRoom {
+		return nil, fmt.Errorf("%w: a --window of %d tokens: prompt and question alone take up to %d: give more", ErrOption, a.Window, promptRoom)
 	}
 	if !slices.Contains(o.Policies, "recent") {
 		o.Policies = append([]string{"recent"}, o.Policies...)
@@ -286,6 +289,11 @@ func (run *answering) collect(ctx context.Context) {
 // add counts a call.
 func (run *answering) add(c *call) {
 	line := &c.line
+	defer func() {
+		if line.Policy == Whole {
+			line.Context = ""
+		}
+	}()
 	key := rowKey{policy: line.Policy, budget: line.Budget}
 	row := run.rows[key]
 	if row == nil {
@@ -323,9 +331,6 @@ func (run *answering) add(c *call) {
 		if line.Declined {
 			row.Declined++
 		}
-	}
-	if line.Policy == Whole {
-		line.Context = ""
 	}
 }
 

@@ -204,7 +204,8 @@ func TestFailedCallsAreNoAnswers(t *testing.T) {
 		http.Error(w, `{"error":{"message":"context too long for sk-secret"}}`, http.StatusBadRequest)
 		return true
 	}}
-	report, err := Answer(t.Context(), factSet(t), Options{Budgets: []int{200}, Policies: []string{"recent", "keyword"}},
+	var details bytes.Buffer
+	report, err := Answer(t.Context(), factSet(t), Options{Budgets: []int{200, 200}, Policies: []string{"recent", "keyword", "keyword"}, Details: &details},
 		AnswerOptions{Server: s.start(), Window: 100_000, Limit: 2, Concurrency: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -215,6 +216,14 @@ func TestFailedCallsAreNoAnswers(t *testing.T) {
 	}
 	if !strings.Contains(report.Fault, "context too long for [key]") || !strings.Contains(report.Fault, "--window") {
 		t.Error(report.Fault)
+	}
+	for line := range strings.Lines(details.String()) {
+		if strings.Contains(line, `"policy":"whole"`) && !strings.Contains(line, `"context":""`) {
+			t.Errorf("the whole history among the details: %.200s", line)
+		}
+	}
+	if _, err := Answer(t.Context(), factSet(t), Options{Budgets: []int{200}, Policies: []string{"recent"}}, AnswerOptions{Server: s.start(), Window: 10}); !errors.Is(err, ErrOption) {
+		t.Errorf("a window of 10: %v", err)
 	}
 }
 
@@ -277,9 +286,28 @@ func TestCallsAreTriedAgain(t *testing.T) {
 
 func TestRepliesThatAreNone(t *testing.T) {
 	for _, raw := range []string{"", "[]", `{"choices":[]}`, `{"choices":[{"message":{"content":null}}]}`, "<html>"} {
-		if _, f := parseReply([]byte(raw)); f == nil || !errors.Is(f.err, ErrFailed) {
+		if _, f := new(Server).parseReply([]byte(raw)); f == nil || !errors.Is(f.err, ErrFailed) {
 			t.Errorf("%q: %v", raw, f)
 		}
+	}
+}
+
+// A server may tell of an error with status 200: that is tried again.
+func TestErrorsInsideRepliesAreTriedAgain(t *testing.T) {
+	s := &talker{t: t, first: func(n int, w http.ResponseWriter) bool {
+		if n == 1 {
+			fmt.Fprint(w, `{"error":{"message":"overloaded, says sk-secret"}}`)
+		} else {
+			fmt.Fprint(w, `{"choices":[{"message":{"content":"Yes."}}]}`)
+		}
+		return true
+	}}
+	server := s.start()
+	if got, err := server.ask(t.Context(), ask("a: b", "c?")); err != nil || got.text != "Yes." {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, f := server.parseReply([]byte(`{"error":{"message":"overloaded, says sk-secret"}}`)); f == nil || !strings.Contains(f.err.Error(), "overloaded, says [key]") {
+		t.Errorf("%+v", f)
 	}
 }
 
@@ -290,7 +318,7 @@ func TestAddressesOfServers(t *testing.T) {
 		{"http://127.0.0.1/v1", "m", "k", ""}, {"http://example.com/v1", "m", "", ""},
 	} {
 		_, err := NewServer(c.url, c.model, c.key)
-		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ErrInput) || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ErrOption) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v", c.url, err)
 		}
 	}

@@ -58,9 +58,9 @@ func beamQuestions(path string) ([]Question, error) {
 	var kinds map[string][]struct {
 		Question string
 		Source   any `json:"source_chat_ids"`
-		Answer   string
-		Ideal    string `json:"ideal_answer"`
-		Summary  string `json:"ideal_summary"`
+		Answer   gold
+		Ideal    gold `json:"ideal_answer"`
+		Summary  gold `json:"ideal_summary"`
 	}
 	if err := json.Unmarshal(raw, &kinds); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrInput, path, err)
@@ -71,7 +71,7 @@ func beamQuestions(path string) ([]Question, error) {
 			// Of instructions and preferences only a rubric is told.
 			out = append(out, Question{
 				ID: kind + strconv.Itoa(i), Kind: kind, Text: q.Question, Evidence: ids(q.Source),
-				Answer: cmp.Or(q.Answer, q.Ideal, q.Summary), Unanswerable: kind == "abstention",
+				Answer: string(cmp.Or(q.Answer, q.Ideal, q.Summary)), Unanswerable: kind == "abstention",
 			})
 		}
 	}

@@ -80,7 +80,7 @@ func TestFilesThatAreReadAgain(t *testing.T) { // SPEC D3
 		t.Fatal(diff)
 	}
 	var details bytes.Buffer
-	report, err := Run(t.Context(), set, Options{Budgets: []int{500}, Policies: Policies(), Model: flat{}, Floor: -1, Details: &details})
+	report, err := Run(t.Context(), set, Options{Budgets: []int{500}, Policies: Policies(), Model: flat{}, Details: &details})
 	if err != nil {
 		t.Fatal(err)
 	}

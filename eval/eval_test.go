@@ -52,7 +52,7 @@ const locomoFile = `[{"sample_id":"s1","conversation":{"speaker_a":"Ann","speake
  {"speaker":"Ben","dia_id":"D2:1","text":"I sold the yellow bicycle on Tuesday."},
  {"speaker":"Ann","dia_id":"D2:2","text":"Good riddance, it squeaked terribly."}]},
 "qa":[{"question":"What is Ann's parrot called?","evidence":["D1:1"],"category":4,"answer":"Captain Flint"},
- {"question":"What did Ben sell?","evidence":["D2:1; D:2:2"],"category":1,"answer":2023},
+ {"question":"What did Ben sell?","evidence":["D2:1; D:2:2"],"category":1,"answer":1500000},
  {"question":"What did Ann sell?","evidence":["D2:1"],"category":5},
  {"question":"Who knows?","evidence":[],"category":3},
  {"question":"Where?","evidence":["D9:9"],"category":2}]}]`
@@ -69,7 +69,7 @@ func TestLocomo(t *testing.T) {
 	}
 	want := []Question{
 		{ID: "qa0", Kind: "single-hop", Text: "What is Ann's parrot called?", Evidence: []string{"D1:1"}, Answer: "Captain Flint"},
-		{ID: "qa1", Kind: "multi-hop", Text: "What did Ben sell?", Evidence: []string{"D2:1", "D2:2"}, Answer: "2023"},
+		{ID: "qa1", Kind: "multi-hop", Text: "What did Ben sell?", Evidence: []string{"D2:1", "D2:2"}, Answer: "1500000"},
 		{ID: "qa2", Kind: "adversarial", Text: "What did Ann sell?", Evidence: []string{"D2:1"}, Aside: true, Unanswerable: true},
 		{ID: "qa3", Kind: "open-domain", Text: "Who knows?"},
 		{ID: "qa4", Kind: "temporal", Text: "Where?", Evidence: []string{}},
@@ -95,7 +95,8 @@ func TestBeam(t *testing.T) {
 	chat := `[{"batch_number":1,"turns":[[{"role":"user","id":0,"time_anchor":"March-15-2024","content":"I keep bees on the roof ->-> 1,1"},
  {"role":"assistant","id":1,"content":"` + strings.Repeat("Bees need water. ", 100) + `"}]]}]`
 	questions := `{"abstention":[{"question":"Why?"}],
- "knowledge_update":[{"question":"Where do I keep bees?","source_chat_ids":{"a":[0],"b":[[1]]},"ideal_answer":"On the roof."}]}`
+ "knowledge_update":[{"question":"Where do I keep bees?","source_chat_ids":{"a":[0],"b":[[1]]},"ideal_answer":"On the roof."}],
+ "temporal_reasoning":[{"question":"How many?","source_chat_ids":[0],"answer":12}]}`
 	dir := write(t, t.TempDir(), map[string]string{
 		"2/chat.json": chat, "2/probing_questions.json": questions,
 		"10/chat.json": chat, "10/probing_questions.json": questions,
@@ -108,12 +109,12 @@ func TestBeam(t *testing.T) {
 		t.Fatalf("%+v", set.Conversations)
 	}
 	for _, q := range set.Conversations[0].Questions {
-		if q.Unanswerable != (q.Kind == "abstention") || q.Kind == "knowledge_update" && q.Answer != "On the roof." {
+		if q.Unanswerable != (q.Kind == "abstention") || q.Kind == "knowledge_update" && q.Answer != "On the roof." || q.Kind == "temporal_reasoning" && q.Answer != "12" {
 			t.Errorf("%+v", q)
 		}
 	}
 	var details bytes.Buffer
-	_, err = Run(t.Context(), set, Options{Budgets: []int{200}, Policies: []string{"keyword"}, Details: &details, Floor: -1})
+	_, err = Run(t.Context(), set, Options{Budgets: []int{200}, Policies: []string{"keyword"}, Details: &details})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,16 +210,42 @@ func TestDetailsAreTrue(t *testing.T) {
 	}
 }
 
+// What is given twice is measured once, and a question without a kind counts once.
+func TestNothingCountsTwice(t *testing.T) {
+	dir := write(t, t.TempDir(), map[string]string{
+		"talk.jsonl":      `{"conversation":"c1","ref":"u1","role":"user","text":"The spare key hangs behind the fuse box."}`,
+		"questions.jsonl": `{"question":"Where does the spare key hang?","evidence":["u1"],"answer":9000000}`,
+	})
+	set, err := Load(t.Context(), "generic", []string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q := set.Conversations[0].Questions[0]; q.Answer != "9000000" {
+		t.Errorf("%+v", q)
+	}
+	report, err := Run(t.Context(), set, Options{Budgets: []int{512, 512}, Policies: []string{"keyword", "keyword"}})
+	if err != nil || len(report.Rows) != 2 || len(report.Sessions) != 1 || len(report.Latency) != 1 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	for i, kind := range []string{"all", "other"} {
+		if row := report.Rows[i]; row.Kind != kind || row.Questions != 1 || row.Recall != 100 {
+			t.Errorf("%+v", row)
+		}
+	}
+}
+
 func TestInputThatIsNoSet(t *testing.T) {
 	dir := write(t, t.TempDir(), map[string]string{
 		"a.json": "{", "empty/x.txt": "",
 		"g/talk.jsonl": `{"conversation":"c1","ref":"u1","text":"hello there everybody"}`, "g/questions.jsonl": `{"conversation":"other"}`,
 		"h/talk.jsonl": `{"conversation":"c1","ref":"u1","text":"hello there everybody"}`,
+		"i/talk.jsonl": `{"conversation":"c1","ref":"u1","text":"hello there everybody"}`, "i/questions.jsonl": `{"question":"Who?","evidence":["u1","u2"]}`,
+		"k/talk.jsonl": `{"conversation":"c1","ref":"u1","text":"hello there everybody"}`, "k/questions.jsonl": `{"question":"Who?","kind":"all","evidence":["u1"]}`,
 	})
 	for _, c := range []struct{ format, path string }{
-		{"locomo", "a.json"}, {"locomo", "none.json"}, {"beam", "empty"}, {"beam", "a.json"}, {"generic", "g"}, {"generic", "h"}, {"frob", "a.json"},
+		{"locomo", "a.json"}, {"locomo", "none.json"}, {"beam", "empty"}, {"beam", "a.json"}, {"generic", "g"}, {"generic", "h"}, {"generic", "i"}, {"generic", "k"}, {"frob", "a.json"},
 	} {
-		if _, err := Load(t.Context(), c.format, []string{filepath.Join(dir, c.path)}); !errors.Is(err, ErrInput) {
+		if _, err := Load(t.Context(), c.format, []string{filepath.Join(dir, c.path)}); !errors.Is(err, ErrInput) && !errors.Is(err, ErrOption) {
 			t.Errorf("%s %s: %v", c.format, c.path, err)
 		}
 	}
@@ -226,7 +253,12 @@ func TestInputThatIsNoSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(t.Context(), set, Options{Budgets: []int{9}, Policies: []string{"frob"}}); !errors.Is(err, ErrInput) {
+	for _, o := range []Options{{}, {Budgets: []int{9}}, {Policies: []string{"recent"}}} {
+		if _, err := Run(t.Context(), set, o); !errors.Is(err, ErrOption) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	if _, err := Run(t.Context(), set, Options{Budgets: []int{9}, Policies: []string{"frob"}}); !errors.Is(err, ErrOption) {
 		t.Errorf("policy: %v", err)
 	}
 	if _, err := Run(t.Context(), set, Options{Budgets: []int{9}, Policies: []string{"hybrid"}}); err == nil {

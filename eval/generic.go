@@ -67,7 +67,7 @@ func questions(path string, talks []Conversation) error {
 		var q struct {
 			Conversation, ID, Kind, Question string
 			Evidence                         []string
-			Answer                           string
+			Answer                           gold
 			Unanswerable                     bool
 		}
 		if err := json.Unmarshal(lines.Bytes(), &q); err != nil {
@@ -76,14 +76,17 @@ func questions(path string, talks []Conversation) error {
 		if q.ID == "" {
 			q.ID = strconv.Itoa(n)
 		}
-		if q.Kind == "" {
-			q.Kind = "all"
+		switch q.Kind {
+		case "":
+			q.Kind = "other"
+		case "all":
+			return fmt.Errorf("%w: %s:%d: no kind can be called \"all\", which is the main figure: leave it out, or give another", ErrInput, path, n)
 		}
 		found := false
 		for i := range talks {
 			if talks[i].Name == q.Conversation || q.Conversation == "" && len(talks) == 1 {
 				talks[i].Questions = append(talks[i].Questions, Question{
-					ID: q.ID, Kind: q.Kind, Text: q.Question, Evidence: q.Evidence, Answer: q.Answer, Unanswerable: q.Unanswerable,
+					ID: q.ID, Kind: q.Kind, Text: q.Question, Evidence: q.Evidence, Answer: string(q.Answer), Unanswerable: q.Unanswerable,
 				})
 				found = true
 				break

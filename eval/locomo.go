@@ -29,7 +29,7 @@ func (s *Set) locomo(ctx context.Context, paths []string) error {
 				Question string
 				Evidence []string
 				Category int
-				Answer   any // a number where it is a year
+				Answer   gold
 			}
 		}
 		var samples []sample
@@ -57,8 +57,8 @@ func (s *Set) locomo(ctx context.Context, paths []string) error {
 				}
 				q.Aside = q.Kind == "adversarial"
 				q.Unanswerable = q.Aside
-				if qa.Answer != nil && !q.Unanswerable {
-					q.Answer = fmt.Sprint(qa.Answer)
+				if !q.Unanswerable {
+					q.Answer = string(qa.Answer)
 				}
 				for _, e := range qa.Evidence {
 					for _, m := range locomoRef.FindAllStringSubmatch(e, -1) {

@@ -13,14 +13,28 @@ import (
 // Policies are the names of what can be compared.
 func Policies() []string { return []string{"recent", "bm25", "keyword", "dense", "hybrid"} }
 
-// checkPolicies refuses names that are none.
-func checkPolicies(policies []string) error {
-	for _, p := range policies {
+// check refuses what cannot be, and leaves out what is there twice.
+func (o *Options) check() error {
+	if len(o.Policies) == 0 || len(o.Budgets) == 0 {
+		return fmt.Errorf("%w: give a policy (%s) and a budget at least", ErrOption, strings.Join(Policies(), ", "))
+	}
+	for _, p := range o.Policies {
 		if !slices.Contains(Policies(), p) {
-			return fmt.Errorf("%w: policy %q: use %s", ErrInput, p, strings.Join(Policies(), ", "))
+			return fmt.Errorf("%w: policy %q: use %s", ErrOption, p, strings.Join(Policies(), ", "))
 		}
 	}
+	o.Policies, o.Budgets = once(o.Policies), once(o.Budgets)
 	return nil
+}
+
+// once are the values, each once.
+func once[T comparable](values []T) (out []T) {
+	for _, v := range values {
+		if !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // subject is a conversation that questions are asked about.
@@ -30,14 +44,13 @@ type subject struct {
 	at       map[string]int // block → message
 	scope    *recall.Scope  // the recipe
 	plain    *recall.Scope  // words alone, no neighbours, no priors
-	floor    float64
 	named    bool
 }
 
 func newSubject(c *Conversation, o *Options) *subject {
 	bare := recall.Weights{Question: 1, Statement: 1, Knee: 64}
 	s := &subject{
-		messages: c.Messages, at: map[string]int{}, floor: o.Floor,
+		messages: c.Messages, at: map[string]int{},
 		scope: recall.NewScope(recall.Options{Model: o.Model, Weights: o.Weights}),
 		plain: recall.NewScope(recall.Options{Weights: &bare}),
 	}
@@ -116,7 +129,7 @@ func (s *subject) ask(ctx context.Context, policy string, q *Question) (*answer,
 			a.options.Exclude = func(block string) bool { return s.message(block).Role != "user" }
 		}
 	case "keyword", "hybrid":
-		a.options = recall.RecallOptions{Mode: recall.Mode(policy), Floor: s.floor, Exclude: shown}
+		a.options = recall.RecallOptions{Mode: recall.Mode(policy), Exclude: shown}
 	case "dense":
 		a.options.Mode = recall.Dense
 	}

@@ -15,10 +15,12 @@ type Report struct {
 	Format        string `json:"format"`
 	Conversations int    `json:"conversations"`
 	// Questions counts those with evidence that are in the main figure; Aside
-	// those that are listed beside it, Without those that have no evidence.
+	// those that are listed beside it, Without those that have no evidence. Unknown
+	// counts pieces of evidence that no conversation has.
 	Questions int       `json:"questions"`
 	Aside     int       `json:"aside"`
 	Without   int       `json:"without_evidence"`
+	Unknown   int       `json:"unknown_evidence,omitempty"`
 	Rows      []Row     `json:"rows"`
 	Sessions  []Session `json:"sessions"`
 	Latency   []Latency `json:"latency"`
@@ -65,7 +67,7 @@ type rowKey struct {
 
 func newReport(set *Set, o Options) *Report {
 	r := &Report{
-		Format: set.Format, Conversations: len(set.Conversations), policies: o.Policies,
+		Format: set.Format, Conversations: len(set.Conversations), Unknown: set.Unknown, policies: o.Policies,
 		rows: map[rowKey]*Row{}, hits: map[string]*Session{}, times: map[string][]time.Duration{},
 	}
 	for _, c := range set.Conversations {

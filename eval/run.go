@@ -25,8 +25,6 @@ type Options struct {
 	Model embed.Model
 	// Weights are the constants of the score; nil means the defaults.
 	Weights *recall.Weights
-	// Floor is that of the recall; 0 means its default.
-	Floor float64
 	// Details, where it is set, gets one line of JSON for each question, budget
 	// and policy.
 	Details io.Writer
@@ -61,10 +59,10 @@ const partLength = 200
 
 // Run asks every question under every policy and budget.
 func Run(ctx context.Context, set *Set, o Options) (*Report, error) {
-	r := newReport(set, o)
-	if err := checkPolicies(o.Policies); err != nil {
+	if err := o.check(); err != nil {
 		return nil, err
 	}
+	r := newReport(set, o)
 	w := &work{tell: o.Progress}
 	for i := range set.Conversations {
 		c := &set.Conversations[i]

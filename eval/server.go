@@ -55,17 +55,17 @@ func NewServer(base, model, key string) (*Server, error) {
 	u, err := url.Parse(base)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w: --answer: %w", ErrInput, err)
+		return nil, fmt.Errorf("%w: --answer: %w", ErrOption, err)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, fmt.Errorf("%w: --answer %q: give an address such as http://127.0.0.1:8080/v1", ErrInput, base)
+		return nil, fmt.Errorf("%w: --answer %q: give an address such as http://127.0.0.1:8080/v1", ErrOption, base)
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, fmt.Errorf("%w: --answer: give the address without user, query and fragment", ErrInput)
+		return nil, fmt.Errorf("%w: --answer: give the address without user, query and fragment", ErrOption)
 	case model == "":
-		return nil, fmt.Errorf("%w: give --model: the name that the server has for its model", ErrInput)
+		return nil, fmt.Errorf("%w: give --model: the name that the server has for its model", ErrOption)
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > unicode.MaxASCII }):
-		return nil, fmt.Errorf("%w: $OPENAI_API_KEY has characters that no key has: set it anew", ErrInput)
+		return nil, fmt.Errorf("%w: $OPENAI_API_KEY has characters that no key has: set it anew", ErrOption)
 	case key != "" && u.Scheme == "http" && !local(u.Hostname()):
-		return nil, fmt.Errorf("%w: --answer: a key must not be sent over http: use https, or unset $OPENAI_API_KEY", ErrInput)
+		return nil, fmt.Errorf("%w: --answer: a key must not be sent over http: use https, or unset $OPENAI_API_KEY", ErrOption)
 	}
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return &Server{url: u.JoinPath("chat/completions").String(), model: model, key: key, client: client, pause: sleep}, nil
@@ -175,11 +175,11 @@ func (s *Server) try(ctx context.Context, messages []prompt) (reply, *fault) {
 		}
 		return reply{}, s.refused(resp, raw)
 	}
-	return parseReply(raw)
+	return s.parseReply(raw)
 }
 
 // parseReply reads a body with an answer.
-func parseReply(raw []byte) (reply, *fault) {
+func (s *Server) parseReply(raw []byte) (reply, *fault) {
 	var got struct {
 		Choices []struct {
 			Message struct{ Content *string }
@@ -187,9 +187,13 @@ func parseReply(raw []byte) (reply, *fault) {
 		Usage struct {
 			Prompt int `json:"prompt_tokens"`
 		}
+		Error json.RawMessage // some servers say so with status 200
 	}
 	if err := json.Unmarshal(raw, &got); err != nil {
 		return reply{}, &fault{err: fmt.Errorf("%w: not a chat completion: is --answer the address of an OpenAI-compatible server?", ErrFailed)}
+	}
+	if len(got.Choices) == 0 && len(got.Error) > 0 && string(got.Error) != "null" {
+		return reply{}, &fault{again: true, err: fmt.Errorf("%w: %s: lower --concurrency, or try later", ErrFailed, s.tidy(complaint(raw)))}
 	}
 	if len(got.Choices) == 0 || got.Choices[0].Message.Content == nil {
 		return reply{}, &fault{err: fmt.Errorf("%w: a reply without text: does the model answer in words?", ErrFailed)}

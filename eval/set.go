@@ -2,6 +2,7 @@ package eval
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,8 +16,13 @@ import (
 	"github.com/oriel-context/oriel/timeline/memory"
 )
 
-// ErrInput: what was given is no set of this form.
-var ErrInput = errors.New("not a set of questions")
+// Errors of what was given.
+var (
+	// ErrInput: it is no set of this form.
+	ErrInput = errors.New("not a set of questions")
+	// ErrOption: a setting that cannot be.
+	ErrOption = errors.New("nothing can be measured")
+)
 
 // Formats are the forms of sets that Load reads.
 func Formats() []string { return []string{"locomo", "beam", "generic", "claude-code"} }
@@ -25,6 +31,8 @@ func Formats() []string { return []string{"locomo", "beam", "generic", "claude-c
 type Set struct {
 	Format        string
 	Conversations []Conversation
+	// Unknown counts the pieces of evidence that no conversation has.
+	Unknown int
 }
 
 // Conversation is what was said and what is asked about it.
@@ -76,20 +84,25 @@ func Load(ctx context.Context, format string, paths []string) (*Set, error) {
 	case "claude-code":
 		err = set.claudeCode(ctx, paths)
 	default:
-		return nil, fmt.Errorf("%w: --format %q: use locomo, beam, generic or claude-code", ErrInput, format)
+		return nil, fmt.Errorf("%w: --format %q: use locomo, beam, generic or claude-code", ErrOption, format)
 	}
 	if err != nil {
 		return nil, err
 	}
 	for i := range set.Conversations {
-		set.Conversations[i].known()
+		c := &set.Conversations[i]
+		unknown := c.known()
+		set.Unknown += len(unknown)
+		if format == "generic" && len(unknown) > 0 { // our own form: whoever wrote it can mend it
+			return nil, fmt.Errorf("%w: %s: %s names the evidence %q, and no message has this ref", ErrInput, c.Name, unknown[0][0], unknown[0][1])
+		}
 	}
 	return set, nil
 }
 
 // known leaves out evidence that the conversation does not have: a label's mistake
-// that nobody could find.
-func (c *Conversation) known() {
+// that nobody could find. It tells which, each with its question's id.
+func (c *Conversation) known() (unknown [][2]string) {
 	refs := map[string]bool{}
 	for i := range c.Messages {
 		refs[c.Messages[i].Ref] = true
@@ -97,8 +110,30 @@ func (c *Conversation) known() {
 	for i := range c.Questions {
 		q := &c.Questions[i]
 		slices.Sort(q.Evidence)
-		q.Evidence = slices.DeleteFunc(slices.Compact(q.Evidence), func(ref string) bool { return !refs[ref] })
+		q.Evidence = slices.DeleteFunc(slices.Compact(q.Evidence), func(ref string) bool {
+			if !refs[ref] {
+				unknown = append(unknown, [2]string{q.ID, ref})
+			}
+			return !refs[ref]
+		})
 	}
+	return unknown
+}
+
+// gold is an answer. Sets have numbers, too, which stay as they are written.
+type gold string
+
+// UnmarshalJSON takes any value.
+func (g *gold) UnmarshalJSON(raw []byte) error {
+	var text string
+	switch {
+	case string(raw) == "null":
+	case json.Unmarshal(raw, &text) == nil:
+		*g = gold(text)
+	default:
+		*g = gold(raw)
+	}
+	return nil
 }
 
 // told reads the conversations of a file, in its order.

@@ -17,10 +17,12 @@ import (
 // clientBody is a request's body as it comes, with a limit on how long the client may
 // take for its next bytes, however long the whole takes.
 type clientBody struct {
-	body  io.Reader
-	rc    *http.ResponseController
-	limit time.Duration
-	read  atomic.Int64
+	body io.Reader
+	// trailer is the request's, which is filled at the body's end.
+	trailer *http.Header
+	rc      *http.ResponseController
+	limit   time.Duration
+	read    atomic.Int64
 
 	mu     sync.Mutex // protects what follows, and that no deadline is set after Close
 	closed bool
@@ -46,6 +48,7 @@ func (b *clientBody) Read(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err == io.EOF {
+		dropOwn(*b.trailer)
 		b.ended = true
 		if !b.closed {
 			b.deadline(0) // the server reads on, to see the client leave
@@ -108,70 +111,104 @@ const firstRead = 1 << 20
 // buffer reads a call's whole body. Where that would be more than the limits, whole is
 // false and passed says why; raw is then what was read, and the rest is still to come.
 func (x *exchange) buffer() (raw []byte, whole bool, passed string, err error) {
-	s, length := x.s, x.r.ContentLength
-	if length > s.bodyLimit {
+	length := x.r.ContentLength
+	if length > x.s.bodyLimit {
 		return nil, false, passedSize, nil
 	}
-	size := int64(64 << 10)
-	if length >= 0 {
-		size = min(length, firstRead)
+	raw, passed, err = x.memory.read(&x.body, length)
+	if err != nil || passed != "" {
+		return raw, false, passed, err
 	}
-	if !x.reserve(size) {
-		return nil, false, passedMemory, nil
-	}
-	raw = make([]byte, 0, size)
-	for int64(len(raw)) != length {
-		if len(raw) == cap(raw) {
-			if int64(len(raw)) > s.bodyLimit {
-				return raw, false, passedSize, nil
-			}
-			grown := min(2*int64(cap(raw)), s.bodyLimit+1)
-			if length >= 0 {
-				grown = length
-			}
-			if !x.reserve(grown - int64(cap(raw))) {
-				return raw, false, passedMemory, nil
-			}
-			raw = append(make([]byte, 0, grown), raw...)
+	if int64(len(raw)) == length {
+		// The end itself: trailers come with it, and the server begins to watch for
+		// the client's leaving.
+		var end [1]byte
+		if n, err := x.body.Read(end[:]); n > 0 || err != io.EOF {
+			return raw, false, "", fmt.Errorf("the body does not end where its length says: %w", errors.Join(err, io.ErrUnexpectedEOF))
 		}
-		n, err := x.body.Read(raw[len(raw):cap(raw)])
-		raw = raw[:len(raw)+n]
-		if err == io.EOF {
-			return raw, true, "", nil
-		}
-		if err != nil {
-			return raw, false, "", err
-		}
-	}
-	// The end itself: trailers come with it, and the server begins to watch for the
-	// client's leaving.
-	var end [1]byte
-	if n, err := x.body.Read(end[:]); n > 0 || err != io.EOF {
-		return raw, false, "", fmt.Errorf("the body does not end where its length says: %w", errors.Join(err, io.ErrUnexpectedEOF))
 	}
 	return raw, true, "", nil
 }
 
-// reserve takes n bytes of the memory for bodies, which the exchange's end gives back.
-func (x *exchange) reserve(n int64) bool {
-	if !x.s.reserve(n) {
+// memory is what a request has of the memory for bodies. The exchange holds it, and so
+// does every goroutine that has its body, as such a one may be left behind; the last to
+// let go gives it back.
+type memory struct {
+	s       *Server
+	taken   atomic.Int64
+	holders atomic.Int64
+}
+
+func (s *Server) newMemory() *memory {
+	m := &memory{s: s}
+	m.hold()
+	return m
+}
+
+func (m *memory) hold() { m.holders.Add(1) }
+
+func (m *memory) letGo() {
+	if m.holders.Add(-1) == 0 {
+		m.give(m.taken.Load())
+	}
+}
+
+func (m *memory) take(n int64) bool {
+	if m.s.buffered.Add(n) > m.s.bufferLimit {
+		m.s.buffered.Add(-n)
 		return false
 	}
-	x.reserved += n
+	m.taken.Add(n)
 	return true
 }
 
-func (s *Server) reserve(n int64) bool {
-	if s.buffered.Add(n) > s.bufferLimit {
-		s.buffered.Add(-n)
-		return false
+func (m *memory) give(n int64) {
+	m.taken.Add(-n)
+	m.s.buffered.Add(-n)
+}
+
+// read reads to the end, or to the length where that is not negative. Memory is taken
+// before it is filled. passed says why it stopped before; p is then what was read.
+func (m *memory) read(r io.Reader, length int64) (p []byte, passed string, err error) {
+	most := m.s.bodyLimit + 1 // more than that is not needed to see that it is too much
+	size := min(64<<10, most)
+	if length >= 0 {
+		size = min(length, firstRead)
 	}
-	return true
+	if !m.take(size) {
+		return nil, passedMemory, nil
+	}
+	p = make([]byte, 0, size)
+	for int64(len(p)) != length {
+		if len(p) == cap(p) {
+			size = min(2*int64(cap(p)), most)
+			if length >= 0 {
+				size = length
+			}
+			if !m.take(size) {
+				return p, passedMemory, nil
+			}
+			before := int64(cap(p))
+			p = append(make([]byte, 0, size), p...)
+			m.give(before)
+		}
+		n, err := r.Read(p[len(p):cap(p)])
+		p = p[:len(p)+n]
+		switch {
+		case int64(len(p)) == most:
+			return p, passedSize, nil
+		case err == io.EOF:
+			return p, "", nil
+		case err != nil:
+			return p, "", err
+		}
+	}
+	return p, "", nil
 }
 
 // decode undoes the Content-Encoding of a call's body, for looking at it; passed says
 // why it does not.
-func (s *Server) decode(c *Call) (passed string) {
+func (m *memory) decode(c *Call) (passed string) {
 	encoding := strings.Join(c.Header["Content-Encoding"], ",")
 	if encoding == "" {
 		return ""
@@ -180,14 +217,14 @@ func (s *Server) decode(c *Call) (passed string) {
 	if err != nil {
 		return passedEncoding
 	}
-	var body bytes.Buffer
-	n, err := io.Copy(&body, io.LimitReader(r, s.bodyLimit+1))
-	switch {
-	case err != nil:
-		return passedEncoding
-	case n > s.bodyLimit:
-		return passedSize
+	body, passed, err := m.read(r, -1)
+	if err != nil {
+		passed = passedEncoding
 	}
-	c.Body = body.Bytes()
+	if passed != "" {
+		m.give(int64(cap(body)))
+		return passed
+	}
+	c.Body = body
 	return ""
 }

@@ -7,7 +7,7 @@
 // after the base URL, and with the headers that came; the answer comes back the same
 // way, part by part as the provider sends it. What differs is what HTTP gives to each
 // connection (hop-by-hop headers, framing, the spelling of header names), the Host, and
-// Oriel's own headers, which never go upstream.
+// Oriel's own headers, which never go upstream, nor come from there.
 //
 // Nothing of Oriel's own breaks a call. A body that is too large, or that nobody here
 // can read, goes through unseen. A Recorder that fails, panics or is slow is left
@@ -15,14 +15,17 @@
 //
 // Nothing is tried twice: a model that was asked may be at work.
 //
-// Memory is bounded: by Options.BufferLimit for bodies, by the header limit and two
-// small buffers for each connection beside them.
+// Memory is bounded: by Options.BufferLimit for bodies, decoded ones and those that a
+// Recorder was left behind with included; beside them, for each connection, by the header
+// limit, two small buffers, and the windows of decoders (at most 16 MiB each) while a
+// body is decoded. What a Recorder keeps, or sends instead of a body, is its own.
 //
 // # Who may use it
 //
 // A Server on loopback serves this machine, and only under names of this machine, so
-// that no web page reaches it under a name of its own. Anywhere else it wants a token
-// of Oriel's. Providers' keys go through; they are neither kept nor logged.
+// that no web page reaches it under a name of its own; pages of other machines send
+// nothing through it unless Options.Origins has them. Anywhere else it wants a token of
+// Oriel's. Providers' keys go through; they are neither kept nor logged.
 //
 // # Caveats
 //

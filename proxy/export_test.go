@@ -18,3 +18,9 @@ func RouteForTest(openAIBase, anthropicBase string, r *http.Request) (uri, forma
 	u := s.upstreams[t.vendor]
 	return u.origin() + u.target(t.path, r.URL.RawQuery, r.URL.ForceQuery).RequestURI(), t.format.String(), t.token, t.profile, t.own, nil
 }
+
+// BeginsWithErrorForTest and StreamRefusalForTest look at the head of a stream.
+var (
+	BeginsWithErrorForTest = beginsWithError
+	StreamRefusalForTest   = streamRefusal
+)

@@ -65,12 +65,12 @@ type exchange struct {
 	tenant string
 	began  time.Time
 
-	body     clientBody
-	reserved int64
-	passed   string  // why a call is not looked at
-	guard    *guard  // nil: not recorded
-	handed   *buffer // what the recording was given last
-	action   string  // what this package has to say; the recording may say more
+	body   clientBody
+	memory *memory
+	passed string  // why a call is not looked at
+	guard  *guard  // nil: not recorded
+	handed *buffer // what the recording was given last
+	action string  // what this package has to say; the recording may say more
 
 	status  int
 	out     int64
@@ -80,8 +80,9 @@ type exchange struct {
 }
 
 func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, t route) *exchange {
-	x := &exchange{s: s, w: w, rc: http.NewResponseController(w), r: r, route: t, up: s.upstreams[t.vendor], id: newID(), began: s.now()}
-	x.body.body, x.body.rc, x.body.limit, x.body.ended = r.Body, x.rc, s.bodyWait, r.ContentLength == 0
+	x := &exchange{s: s, w: w, rc: http.NewResponseController(w), r: r, route: t, up: s.upstreams[t.vendor], id: newID(), began: s.now(), memory: s.newMemory()}
+	dropOwn(r.Trailer) // those that are announced
+	x.body.body, x.body.trailer, x.body.rc, x.body.limit, x.body.ended = r.Body, &r.Trailer, x.rc, s.bodyWait, r.ContentLength == 0
 	if x.isCall() {
 		s.counters.calls.Add(1)
 	} else {
@@ -110,7 +111,7 @@ func (x *exchange) forward() {
 	if x.r.ContentLength != 0 {
 		out.Body = &x.body
 	}
-	if x.isCall() && !x.look(out) {
+	if x.isCall() && !x.look(out) || x.route.counts != wire.Auto && !x.lookAtCount(out) {
 		return
 	}
 	if out.Body != nil && out.GetBody == nil {
@@ -140,39 +141,15 @@ func (x *exchange) look(out *http.Request) bool {
 		x.pass(passedBypass)
 		return true
 	}
-	raw, whole, passed, err := x.buffer()
-	if err != nil {
-		x.failed(err)
-		return false
-	}
-	if !whole {
+	raw, passed, ok := x.take(out)
+	if passed != "" {
 		x.pass(passed)
-		if len(raw) > 0 {
-			out.Body = joined{io.MultiReader(bytes.NewReader(raw), &x.body), &x.body}
-		}
-		return true
 	}
-	// The body is here, so nobody waits for leave to send it.
-	out.Header.Del("Expect")
-	out.Trailer = x.r.Trailer
-	if out.Body != nil {
-		out.Body = io.NopCloser(bytes.NewReader(raw))
-		// The transport asks for the body anew only where nothing of the request
-		// was sent: outgoingHeader sees to that.
-		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(raw)), nil }
-	}
-	if x.s.recorder == nil {
-		return true
-	}
-	profile := x.r.Header.Get("X-Oriel-Profile")
-	if profile == "" {
-		profile = x.route.profile
+	if raw == nil || x.s.recorder == nil {
+		return ok
 	}
 	var failed bool
-	x.guard, passed, failed = x.s.begin(&Call{
-		ID: x.id, Tenant: x.tenant, Profile: profile, Format: x.route.format, Path: x.route.path,
-		Header: x.r.Header, Body: raw, Began: x.began,
-	})
+	x.guard, passed, failed = x.s.begin(x.call(x.route.format, raw), x.memory)
 	if passed != "" {
 		x.pass(passed)
 	}
@@ -185,6 +162,45 @@ func (x *exchange) look(out *http.Request) bool {
 		}
 	}
 	return true
+}
+
+// take reads the body of a request for looking at it; out has it then. raw is nil where
+// it cannot be looked at, passed says why, and ok is false where the request came to an
+// end thereby.
+func (x *exchange) take(out *http.Request) (raw []byte, passed string, ok bool) {
+	raw, whole, passed, err := x.buffer()
+	if err != nil {
+		x.failed(err)
+		return nil, "", false
+	}
+	if !whole {
+		if len(raw) > 0 {
+			out.Body = joined{io.MultiReader(bytes.NewReader(raw), &x.body), &x.body}
+		}
+		return nil, passed, true
+	}
+	// The body is here, so nobody waits for leave to send it.
+	out.Header.Del("Expect")
+	out.Trailer = x.r.Trailer
+	if out.Body != nil {
+		out.Body = io.NopCloser(bytes.NewReader(raw))
+		// The transport asks for the body anew only where nothing of the request
+		// was sent: outgoingHeader sees to that.
+		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(raw)), nil }
+	}
+	return raw, "", true
+}
+
+// call is the request as a recorder is told of it.
+func (x *exchange) call(f wire.Format, raw []byte) *Call {
+	profile := x.r.Header.Get("X-Oriel-Profile")
+	if profile == "" {
+		profile = x.route.profile
+	}
+	return &Call{
+		ID: x.id, Tenant: x.tenant, Profile: profile, Format: f, Path: x.route.path,
+		Header: x.r.Header, Body: raw, Began: x.began,
+	}
 }
 
 // replace gives a request another body, which is not encoded.
@@ -205,24 +221,12 @@ const maxRefusal = 256 << 10
 // sendAgain reports whether the recording has another body for a call that the provider
 // refused; out is then ready to be sent. Otherwise the answer is as it came.
 func (x *exchange) sendAgain(out *http.Request, res *http.Response) bool {
-	if x.guard == nil || res.StatusCode != http.StatusBadRequest && res.StatusCode != http.StatusRequestEntityTooLarge {
+	if x.guard == nil || !x.guard.again() {
 		return false
 	}
-	raw, err := io.ReadAll(io.LimitReader(res.Body, maxRefusal+1))
-	rest := res.Body
-	res.Body = joined{io.MultiReader(bytes.NewReader(raw), rest), rest}
-	if err != nil || len(raw) > maxRefusal {
+	text := refusalOf(res)
+	if text == nil {
 		return false
-	}
-	text := raw
-	if encoding := strings.Join(res.Header["Content-Encoding"], ","); encoding != "" {
-		decoded, err := wire.Decode(encoding, bytes.NewReader(raw))
-		if err != nil {
-			return false
-		}
-		if text, err = io.ReadAll(io.LimitReader(decoded, maxRefusal)); err != nil {
-			return false
-		}
 	}
 	body := x.guard.refused(res.StatusCode, text)
 	if body == nil {
@@ -236,6 +240,42 @@ func (x *exchange) sendAgain(out *http.Request, res *http.Response) bool {
 		}
 	}
 	return true
+}
+
+// refusalOf is what a provider says that refuses a request, nil where it does not. The
+// answer can still be read from its beginning.
+func refusalOf(res *http.Response) []byte {
+	switch res.StatusCode {
+	case http.StatusOK:
+		return streamRefusal(res)
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
+	default:
+		return nil
+	}
+	raw, err := io.ReadAll(io.LimitReader(res.Body, maxRefusal+1))
+	putBack(res, raw)
+	if err != nil || len(raw) > maxRefusal {
+		return nil
+	}
+	encoding := strings.Join(res.Header["Content-Encoding"], ",")
+	if encoding == "" {
+		return raw
+	}
+	decoded, err := wire.Decode(encoding, bytes.NewReader(raw))
+	if err != nil {
+		return nil
+	}
+	text, err := io.ReadAll(io.LimitReader(decoded, maxRefusal))
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// putBack gives an answer's body the part again that was read of it.
+func putBack(res *http.Response, read []byte) {
+	rest := res.Body
+	res.Body = joined{io.MultiReader(bytes.NewReader(read), rest), rest}
 }
 
 // joined is the part of a body that was read, and the rest.
@@ -275,11 +315,7 @@ func (x *exchange) outgoingHeader() http.Header {
 	in := x.r.Header
 	out := make(http.Header, len(in)+2)
 	endToEnd(out, in)
-	for k := range out {
-		if strings.HasPrefix(k, ownPrefix) {
-			delete(out, k)
-		}
-	}
+	dropOwn(out)
 	if protocol := upgradeOf(in); protocol != "" {
 		out["Connection"], out["Upgrade"] = []string{"Upgrade"}, []string{protocol}
 	}
@@ -341,6 +377,7 @@ func (x *exchange) roundTrip(out *http.Request) (*http.Response, error) {
 			}
 			h := x.w.Header()
 			endToEnd(h, http.Header(header))
+			dropOwn(h)
 			x.w.WriteHeader(code)
 			clear(h)
 			return nil
@@ -350,10 +387,16 @@ func (x *exchange) roundTrip(out *http.Request) (*http.Response, error) {
 	mu.Lock()
 	defer mu.Unlock()
 	over = true
-	if err != nil && connected {
-		err = errConnected{err}
+	if err != nil {
+		if connected {
+			err = errConnected{err}
+		}
+		return nil, err
 	}
-	return res, err
+	// What has Oriel's name is Oriel's word, not the provider's.
+	dropOwn(res.Header)
+	dropOwn(res.Trailer)
+	return res, nil
 }
 
 // failed answers a request that got no answer.
@@ -415,7 +458,7 @@ func (x *exchange) answer(f *refusal) {
 	if x.guard != nil {
 		x.guard.header(x.w.Header(), 0, nil)
 	}
-	refuse(x.w, x.up.vendor, f)
+	refuse(x.w, x.route.form(), f)
 }
 
 // end settles the exchange: counts, the line in the log, the recording, memory.
@@ -428,7 +471,7 @@ func (x *exchange) end() {
 		x.guard.finish(x.err, x.handed)
 	}
 	x.logEnd()
-	x.s.buffered.Add(-x.reserved)
+	x.memory.letGo()
 	if x.abort {
 		panic(http.ErrAbortHandler) // the connection ends, and is seen to have ended early
 	}

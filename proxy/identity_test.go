@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/textproto"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -281,6 +282,46 @@ func TestTrailersAndEarlyHints(t *testing.T) {
 	}
 }
 
+// Headers and trailers with Oriel's name are Oriel's own: none goes upstream, and none
+// that a provider sends reaches the client.
+func TestOwnHeadersStay(t *testing.T) {
+	var got seen
+	s := start(t, proxy.Options{Recorder: nothing{}}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Oriel-Early", "theirs")
+		w.WriteHeader(http.StatusEarlyHints)
+		got = see(r)
+		w.Header().Set("X-Oriel-Action", "theirs")
+		w.Header().Set("X-Oriel-Conversation", "theirs")
+		w.Header().Set("Trailer", "X-Oriel-Sum, X-Sum")
+		w.Write([]byte("body"))
+		w.Header().Set("X-Oriel-Sum", "theirs")
+		w.Header().Set("X-Sum", "17")
+		w.Header().Set(http.TrailerPrefix+"X-Oriel-Late", "theirs")
+	})
+	for _, path := range []string{"/v1/messages", "/v1/files"} {
+		c := s.raw("POST " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Oriel-Token: mine\r\nTransfer-Encoding: chunked\r\nTrailer: X-Check, X-Oriel-Token\r\n\r\n" +
+			"2\r\n{}\r\n0\r\nX-Check: 5\r\nX-Oriel-Token: mine\r\nX-Oriel-Late: mine\r\n\r\n")
+		answer, err := io.ReadAll(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(answer), "theirs") || strings.Contains(string(answer), "X-Oriel-Sum") || !strings.Contains(string(answer), "X-Sum: 17") {
+			t.Errorf("%s: %s", path, answer)
+		}
+		if path == "/v1/messages" && !strings.Contains(string(answer), "X-Oriel-Action: none") {
+			t.Errorf("%s", answer)
+		}
+		if diff := cmp.Diff(http.Header{"X-Check": {"5"}}, got.trailer); diff != "" {
+			t.Error(path, diff)
+		}
+		for name := range got.header {
+			if strings.HasPrefix(name, "X-Oriel") {
+				t.Error(path, name, "went upstream")
+			}
+		}
+	}
+}
+
 // A client that waits for leave to send its body gets it: from the provider, or, for a
 // call, from the proxy, which wants to see it.
 func TestExpectContinue(t *testing.T) {
@@ -400,15 +441,17 @@ func TestNothingIsSentTwice(t *testing.T) {
 func TestLargeBodiesPassUnseen(t *testing.T) {
 	var got seen
 	calls := &keeper{}
-	s := start(t, proxy.Options{BodyLimit: 100_000, BufferLimit: 95_000, Recorder: calls}, func(w http.ResponseWriter, r *http.Request) { got = see(r) })
 	large := strings.Repeat("0123456789", 40_000)
 	for i, tc := range []struct {
-		body    string
-		chunked bool
-		action  string
+		body         string
+		chunked      bool
+		action       string
+		size, memory int64
 	}{
-		{large, false, "bypass"}, {large, true, "bypass"}, {large[:90_000], false, "none"}, {large[:90_000], true, "bypass"}, {large[:60_000], true, "none"},
+		{large, false, "bypass", 1, 0}, {large, true, "bypass", 0, 1}, {large[:90_000], false, "none", 0, 0}, {large[:90_000], true, "bypass", 0, 1}, {large[:60_000], true, "none", 0, 0},
 	} {
+		// Each its own: the memory of a call is given back a moment after its answer.
+		s := start(t, proxy.Options{BodyLimit: 100_000, BufferLimit: 95_000, Recorder: calls}, func(w http.ResponseWriter, r *http.Request) { got = see(r) })
 		r := s.request("POST", "/v1/messages", tc.body)
 		if tc.chunked {
 			r.ContentLength = -1
@@ -417,10 +460,10 @@ func TestLargeBodiesPassUnseen(t *testing.T) {
 		if string(got.body) != tc.body || res.Header.Get("X-Oriel-Action") != tc.action {
 			t.Errorf("%d: %d bytes, %s", i, len(got.body), res.Header.Get("X-Oriel-Action"))
 		}
-	}
-	c := s.server.Counters()
-	if c.PassedSize != 1 || c.PassedMemory != 2 || c.BufferedBytes != 0 {
-		t.Errorf("%+v", c)
+		s.finish()
+		if c := s.server.Counters(); c.PassedSize != tc.size || c.PassedMemory != tc.memory || c.BufferedBytes != 0 {
+			t.Errorf("%d: %+v", i, c)
+		}
 	}
 }
 
@@ -457,6 +500,31 @@ func TestCompressedRequests(t *testing.T) {
 	res, _ := s.post("/v1/messages", "{}", "X-Oriel-Bypass", "1")
 	if res.Header.Get("X-Oriel-Action") != "bypass" || got.header.Get("X-Oriel-Bypass") != "" {
 		t.Error(res.Header, got.header)
+	}
+}
+
+// What a few bytes grow to takes its memory while it grows, not afterwards.
+func TestMemoryIsBoundedWhileDecoding(t *testing.T) {
+	var member bytes.Buffer
+	z := gzip.NewWriter(&member)
+	z.Write(make([]byte, 1<<20))
+	z.Close()
+	bomb := strings.Repeat(member.String(), 40) // 40 kB that decode to 40 MiB
+	k := &keeper{}
+	s := start(t, proxy.Options{Recorder: k, BufferLimit: 1 << 20}, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	res, _ := s.post("/v1/messages", bomb, "Content-Encoding", "gzip")
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 8<<20 {
+		t.Errorf("%d MiB were allocated", grown>>20)
+	}
+	if res.Header.Get("X-Oriel-Action") != "bypass" || len(k.calls) != 0 {
+		t.Error(res.Header, len(k.calls))
+	}
+	s.finish()
+	if c := s.server.Counters(); c.PassedMemory != 1 || c.BufferedBytes != 0 {
+		t.Errorf("%+v", c)
 	}
 }
 

@@ -68,8 +68,13 @@ type Sender interface {
 	// Send is the body that goes upstream; nil: the client's own. It is called once,
 	// after Begin.
 	Send() []byte
-	// Refused is told of a refusal (400, 413) before the client is. What it returns
-	// is sent instead, at most twice in a call; nil: the client gets the refusal.
+	// Again reports whether Refused may have another body. Where it does, nothing of
+	// a stream goes to the client until it is clear that it does not begin with an
+	// error.
+	Again() bool
+	// Refused is told of a refusal (400, 413, or 200 and a stream that begins with
+	// an error) before the client is. What it returns is sent instead, at most twice
+	// in a call; nil: the client gets the refusal.
 	Refused(status int, body []byte) []byte
 }
 
@@ -124,14 +129,15 @@ const (
 
 // begin tells the recorder of a call whose body may still be encoded. The guard is nil
 // where the call is not recorded: passed says why it cannot be, failed that it is the
-// recorder's fault.
-func (s *Server) begin(c *Call) (g *guard, passed string, failed bool) {
+// recorder's fault. m is the memory that the body is in.
+func (s *Server) begin(c *Call, m *memory) (g *guard, passed string, failed bool) {
 	// Not the request's context: what a recorder has begun, a client that leaves
 	// should not tear.
 	ctx, cancel := context.WithTimeout(context.Background(), s.recordTimeout)
 	g = &guard{s: s, id: c.ID, limit: s.recordTimeout, jobs: make(chan job, 2), done: make(chan struct{}, 1), busy: true}
 	s.active.add()
-	go g.run(ctx, cancel, c)
+	m.hold()
+	go g.run(ctx, cancel, c, m)
 	select {
 	case <-g.done:
 	case <-ctx.Done():
@@ -152,24 +158,14 @@ func (s *Server) begin(c *Call) (g *guard, passed string, failed bool) {
 }
 
 // run is the goroutine of the guard.
-func (g *guard) run(ctx context.Context, cancel context.CancelFunc, c *Call) {
+func (g *guard) run(ctx context.Context, cancel context.CancelFunc, c *Call, m *memory) {
 	defer g.s.active.done()
+	defer m.letGo()
 	defer cancel()
-	var decoded int64
-	defer func() { g.s.buffered.Add(-decoded) }()
 	g.try("Begin", func() {
-		encoded := len(c.Body)
-		if g.passed = g.s.decode(c); g.passed != "" {
-			return
+		if g.passed = m.decode(c); g.passed == "" {
+			g.recording = g.s.recorder.Begin(ctx, c)
 		}
-		if more := int64(len(c.Body)); len(c.Body) != encoded {
-			if !g.s.reserve(more) {
-				g.passed = passedMemory
-				return
-			}
-			decoded = more
-		}
-		g.recording = g.s.recorder.Begin(ctx, c)
 	})
 	g.done <- struct{}{}
 	cancel() // after the token: whoever waits takes the end of ctx for the end of its time
@@ -238,6 +234,14 @@ func (g *guard) send() (body []byte) {
 		g.try("Send", func() { body = s.Send() })
 	}
 	return body
+}
+
+// again reports whether the recording may have another body for a call that is refused.
+func (g *guard) again() (again bool) {
+	if s, ok := g.recording.(Sender); ok && !g.left && !g.failed {
+		g.try("Again", func() { again = s.Again() })
+	}
+	return again
 }
 
 // refused asks the recording for another body; nil for none.

@@ -173,6 +173,36 @@ func TestCallsSurviveTheRecorder(t *testing.T) {
 	}
 }
 
+// counting is a recorder that counts in a fault's Begin.
+type counting struct{ *fault }
+
+func (c counting) Count(context.Context, *proxy.Call) []byte { c.at("Begin"); return nil }
+
+// A body that a recorder was left behind with is in memory until it returns, and counts.
+func TestMemoryIsBoundedWhereTheRecorderIsStuck(t *testing.T) {
+	for _, path := range []string{"/v1/messages", "/v1/messages/count_tokens"} {
+		release := make(chan struct{})
+		f := &fault{in: "Begin", do: func() { <-release }, ended: make(chan error, 5)}
+		s := start(t, proxy.Options{Recorder: counting{f}, RecordTimeout: time.Millisecond, BufferLimit: 250_000}, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
+		body := strings.Repeat("x", 100_000)
+		for i := range 5 {
+			res, _ := s.post(path, body)
+			if res.StatusCode != 200 {
+				t.Error(path, i, res.Status)
+			}
+		}
+		c := s.server.Counters()
+		if c.RecorderSlow != 2 || path == "/v1/messages" && c.PassedMemory != 3 || c.BufferedBytes < 200_000 || c.BufferedBytes > 250_000 {
+			t.Errorf("%s: %+v", path, c)
+		}
+		close(release)
+		s.finish()
+		if c := s.server.Counters(); c.BufferedBytes != 0 {
+			t.Errorf("%s: %+v", path, c)
+		}
+	}
+}
+
 func TestRecorderMayDecline(t *testing.T) {
 	s := start(t, proxy.Options{Recorder: decline{}}, func(w http.ResponseWriter, r *http.Request) {})
 	if res, _ := s.post("/v1/messages", "{}"); res.Header.Get("X-Oriel-Action") != "none" {

@@ -114,6 +114,7 @@ func (x *exchange) send(p []byte, length int64) error {
 
 // relayTrailer sends what comes after the body.
 func (x *exchange) relayTrailer(res *http.Response) {
+	dropOwn(res.Trailer) // those that were not announced
 	if len(res.Trailer) == 0 {
 		return
 	}

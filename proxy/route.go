@@ -62,6 +62,8 @@ type route struct {
 	own bool
 	// format is that of a call; Auto: the request is no call.
 	format wire.Format
+	// counts is the form of a request that only asks how large a call would be.
+	counts wire.Format
 	vendor vendor
 }
 
@@ -89,6 +91,7 @@ func readRoute(r *http.Request) route {
 	}
 	if r.Method == http.MethodPost {
 		t.format = callFormat(t.path)
+		t.counts = countFormat(t.path)
 	}
 	t.vendor = vendorOf(t.path, t.format, r.Header)
 	return t
@@ -130,9 +133,24 @@ func callFormat(path string) wire.Format {
 	return wire.Auto
 }
 
-// vendorOf tells whose a path is. Where both have it, or neither, the headers decide:
-// they hold the key, which must not go to the other vendor.
+// countFormat is the form of a request that counts, by its path.
+func countFormat(path string) wire.Format {
+	if call, ok := strings.CutSuffix(path, "/count_tokens"); ok && callFormat(call) == wire.Anthropic {
+		return wire.Anthropic
+	}
+	if call, ok := strings.CutSuffix(path, "/input_tokens"); ok && callFormat(call) == wire.Responses {
+		return wire.Responses
+	}
+	return wire.Auto
+}
+
+// vendorOf tells where a request goes. A key that says whose it is goes to no other
+// vendor, also for the calls in OpenAI's form, which Anthropic takes, too. Else it is
+// the path, and where both have that, or neither, the headers.
 func vendorOf(path string, format wire.Format, h http.Header) vendor {
+	if hasAnthropicKey(h) {
+		return anthropic
+	}
 	switch format {
 	case wire.Anthropic:
 		return anthropic
@@ -147,10 +165,28 @@ func vendorOf(path string, format wire.Format, h http.Header) vendor {
 			return anthropic
 		}
 	}
-	if strings.HasPrefix(h.Get("Authorization"), "Bearer sk-ant-") {
-		return anthropic
-	}
 	return openAI
+}
+
+// hasAnthropicKey tells whether a request has a key that is plainly Anthropic's. There
+// is no such telling of OpenAI's: many servers' keys begin as they do.
+func hasAnthropicKey(h http.Header) bool {
+	const prefix = "sk-ant-"
+	return slices.ContainsFunc(h["X-Api-Key"], func(v string) bool { return strings.HasPrefix(v, prefix) }) ||
+		slices.ContainsFunc(h["Authorization"], func(v string) bool {
+			scheme, key, _ := strings.Cut(v, " ")
+			return strings.EqualFold(scheme, "Bearer") && strings.HasPrefix(strings.TrimSpace(key), prefix)
+		})
+}
+
+// form is the vendor in whose form a client reads errors: that of its SDK, wherever the
+// request goes.
+func (t *route) form() vendor {
+	switch t.format {
+	case wire.Chat, wire.Responses:
+		return openAI
+	}
+	return t.vendor
 }
 
 // versionless is a path without /v1 before it.

@@ -52,6 +52,15 @@ func TestRoutes(t *testing.T) {
 		{openAI, anthropic, "GET /models", "anthropic-version: 1", "https://a/v1/models", "auto"},
 		{openAI, anthropic, "GET /v1/models", "x-api-key: k", "https://a/v1/models", "auto"},
 		{openAI, anthropic, "GET /v1/files", "Authorization: Bearer sk-ant-1", "https://a/v1/files", "auto"},
+		// a key that says whose it is goes nowhere else
+		{openAI, anthropic, "POST /v1/chat/completions", "Authorization: Bearer sk-ant-1", "https://a/v1/chat/completions", "openai"},
+		{openAI, anthropic, "POST /chat/completions", "authorization: bearer  sk-ant-1", "https://a/v1/chat/completions", "openai"},
+		{openAI, anthropic, "POST /v1/responses", "X-Api-Key: sk-ant-1", "https://a/v1/responses", "responses"},
+		{openAI, routerA, "POST /v1/chat/completions", "Authorization: Bearer sk-ant-1", "https://a/api/v1/chat/completions", "openai"},
+		{openAI, anthropic, "POST /v1/chat/completions", "Authorization: Bearer sk-proj-1", "https://o/v1/chat/completions", "openai"},
+		{openAI, anthropic, "POST /v1/chat/completions", "X-Api-Key: k", "https://o/v1/chat/completions", "openai"},
+		// others do not say it: the path decides
+		{openAI, anthropic, "POST /v1/messages", "Authorization: Bearer sk-proj-1", "https://a/v1/messages", "anthropic"},
 		// as written
 		{openAI, anthropic, "GET /v1/files/a%2Fb%7c", "", "https://o/v1/files/a%2Fb%7c", "auto"},
 		{openAI, anthropic, "GET /v1/files/a|b?", "", "https://o/v1/files/a|b?", "auto"},

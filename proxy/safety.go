@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/oriel-context/oriel/timeline"
@@ -15,6 +16,15 @@ import (
 
 // ownPrefix is that of Oriel's own headers. They never go upstream.
 const ownPrefix = "X-Oriel-"
+
+// dropOwn takes Oriel's own headers out of those of others.
+func dropOwn(h http.Header) {
+	for k := range h {
+		if strings.HasPrefix(k, ownPrefix) {
+			delete(h, k)
+		}
+	}
+}
 
 // isLoopback tells whether an address to listen at, host:port, is this machine's own.
 // A name other than localhost is looked up.
@@ -91,6 +101,48 @@ func checkOrigin(r *http.Request) *refusal {
 	return foreign
 }
 
+// checkPage keeps web pages of others from sending requests through a proxy that wants
+// no token: a provider on this machine may want no key, and a page needs nobody's leave
+// to send a request whose answer it cannot read.
+func (s *Server) checkPage(r *http.Request) *refusal {
+	if len(s.tokens) > 0 {
+		return nil // no page has one that it was not given
+	}
+	origins := r.Header["Origin"]
+	for _, origin := range origins {
+		if !s.allowsOrigin(origin, r.Host) {
+			return &refusal{http.StatusForbidden, "origin_not_allowed", fmt.Sprintf(
+				"a web page of %.100q sends a request through this proxy, which serves pages of its own machine only: if the page may, start oriel serve with --origin and this origin", origin)}
+		}
+	}
+	if len(origins) == 0 && r.Header.Get("Sec-Fetch-Site") == "cross-site" {
+		return &refusal{http.StatusForbidden, "origin_not_allowed",
+			"a web page of another site sends a request through this proxy, which serves pages of its own machine only: send the request from a program, or have the page use fetch in the mode cors and start oriel serve with --origin and its origin"}
+	}
+	return nil
+}
+
+// allowsOrigin tells whether pages of an origin may send requests to host, which was
+// found to be this server's.
+func (s *Server) allowsOrigin(origin, host string) bool {
+	if slices.ContainsFunc(s.origins, func(o string) bool { return strings.EqualFold(o, origin) }) {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && (isLocalName(u.Hostname()) || strings.EqualFold(u.Host, host))
+}
+
+// checkOrigins finds what no browser sends as an origin.
+func checkOrigins(origins []string) error {
+	for _, o := range origins {
+		u, err := url.Parse(o)
+		if o != "null" && (err != nil || u.Scheme == "" || u.Host == "" || !strings.EqualFold(o, u.Scheme+"://"+u.Host)) {
+			return fmt.Errorf("the origin %q cannot be one: give SCHEME://HOST or SCHEME://HOST:PORT without a slash at the end, such as https://chat.example, or null", o)
+		}
+	}
+	return nil
+}
+
 // tokens are Oriel's own, by hash, so that comparing takes the same time for all.
 type tokens []struct {
 	hash   [sha256.Size]byte
@@ -124,6 +176,22 @@ func (t tokens) tenant(token string) (string, bool) {
 		return "", false
 	}
 	return t[found].tenant, true
+}
+
+// inPath tells whether a path has a token in it, however that is escaped.
+func (t tokens) inPath(path string) bool {
+	if len(t) == 0 {
+		return false
+	}
+	for segment := range strings.SplitSeq(path, "/") {
+		if plain, err := url.PathUnescape(segment); err == nil {
+			segment = plain
+		}
+		if _, ok := t.tenant(segment); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // authorise is the tenant that a request speaks for.

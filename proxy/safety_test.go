@@ -9,11 +9,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/oriel-context/oriel/proxy"
 )
@@ -139,6 +142,86 @@ func TestTokens(t *testing.T) {
 		} else if len(k.calls) > 0 || got.method != "" || !strings.HasPrefix(body, `{"type":"error","error":{"type":"authentication_error"`) || !strings.Contains(body, "X-Oriel-Token") {
 			t.Error(body)
 		}
+	}
+}
+
+// A token that is not where it belongs goes neither upstream nor into the log.
+func TestMisplacedTokensAreRefused(t *testing.T) {
+	var got []string
+	s := start(t, proxy.Options{Tokens: map[string]string{"tok-canary-1": "ann", "tok/canary 2": "bob"}}, func(w http.ResponseWriter, r *http.Request) { got = append(got, r.RequestURI) })
+	for path, status := range map[string]int{
+		"/k/tok-canary-1/v1/models":                     200,
+		"/k/tok-canary-1//v1//models%2f":                200, // what is forwarded is not touched
+		"//k/tok-canary-1/v1/models":                    400,
+		"/%6b/tok-canary-1/v1/models":                   400,
+		"/k/tok-canary-1/k/tok-canary-1/v1/models":      400,
+		"/k/tok-canary-1/k/tok%2Fcanary%202/v1/models":  400,
+		"/k/tok-canary-1/p/x/k/tok%2dcanary-1/v1/x":     400,
+		"/v1/tok-canary-1":                              400,
+		"/k/tok-canary-1/v1/../%6B/%74ok-canary-1/v1/x": 400,
+	} {
+		c := s.raw("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nX-Oriel-Token: tok-canary-1\r\n\r\n")
+		if res, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || res.StatusCode != status {
+			t.Error(path, res, err)
+		}
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"//v1//models%2f", "/v1/models"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A page of another machine sends nothing through a proxy without a token, unless it may.
+func TestPagesOfOthersAreRefused(t *testing.T) {
+	calls := 0
+	upstream := func(w http.ResponseWriter, r *http.Request) { calls++ }
+	open := start(t, proxy.Options{Origins: []string{"https://chat.example", "app://obsidian.md"}}, upstream)
+	closed := start(t, proxy.Options{Tokens: map[string]string{"t": "ann"}}, upstream)
+	for _, tc := range []struct {
+		s      *setup
+		header []string
+		fine   bool
+	}{
+		{open, nil, true},
+		{open, []string{"Origin", "http://localhost:3000", "Sec-Fetch-Site", "cross-site"}, true}, // localhost is another site than 127.0.0.1
+		{open, []string{"Origin", "https://127.0.0.1"}, true},
+		{open, []string{"Origin", "http://[::1]:5"}, true},
+		{open, []string{"Origin", open.url, "Sec-Fetch-Site", "same-origin"}, true},
+		{open, []string{"Origin", "https://Chat.example", "Sec-Fetch-Site", "cross-site"}, true},
+		{open, []string{"Origin", "app://obsidian.md"}, true},
+		{open, []string{"Sec-Fetch-Site", "none"}, true},
+		{open, []string{"Sec-Fetch-Site", "cross-site"}, false},
+		{open, []string{"Origin", "https://evil.example", "Content-Type", "text/plain"}, false},
+		{open, []string{"Origin", "https://evil.example", "Sec-Fetch-Site", "same-origin"}, false},
+		{open, []string{"Origin", "https://chat.example:444"}, false},
+		{open, []string{"Origin", "https://localhost.evil.example"}, false},
+		{open, []string{"Origin", "https://chat.example", "Origin", "https://evil.example"}, false},
+		{open, []string{"Origin", "null"}, false},
+		{open, []string{"Origin", ""}, false},
+		{closed, []string{"Origin", "https://evil.example", "X-Oriel-Token", "t"}, true}, // it was given the token
+	} {
+		for _, r := range []*http.Request{tc.s.request("POST", "/v1/chat/completions", "{}", tc.header...), tc.s.request("GET", "/api/tags", "", tc.header...)} {
+			calls = 0
+			res, body := tc.s.do(r)
+			if tc.fine && (res.StatusCode != 200 || calls != 1) || !tc.fine && (res.StatusCode != 403 || calls != 0 || !strings.Contains(body, "--origin")) {
+				t.Errorf("%s %v: %d %s, %d calls upstream", r.Method, tc.header, res.StatusCode, body, calls)
+			}
+		}
+	}
+	for _, bad := range []string{"https://chat.example/", "chat.example", "https://", "*", "https://a@b", ""} {
+		if _, err := proxy.New(proxy.Options{Origins: []string{bad}}); err == nil {
+			t.Errorf("%q is an origin", bad)
+		}
+	}
+}
+
+// Errors have the form that the client's SDK reads, wherever the call goes.
+func TestErrorsHaveTheFormOfTheCall(t *testing.T) {
+	s := start(t, proxy.Options{Anthropic: "http://127.0.0.1:1"}, func(http.ResponseWriter, *http.Request) { t.Error("went to OpenAI") })
+	r := s.request("POST", "/v1/chat/completions", "{}")
+	r.Header.Set("Authorization", "Bearer sk-ant-canary")
+	if res, body := s.do(r); res.StatusCode != 502 || !strings.HasPrefix(body, `{"error":{"message":"oriel: `) || !strings.Contains(body, "--upstream-anthropic") {
+		t.Error(res.StatusCode, body)
 	}
 }
 

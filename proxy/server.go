@@ -27,6 +27,9 @@ type Options struct {
 	// Tokens are Oriel's own, each with its tenant. Beyond loopback there must be
 	// one; where there is one, every request needs one.
 	Tokens map[string]string
+	// Origins are those of web pages that may send requests without a token, such as
+	// https://chat.example, beside pages of this machine.
+	Origins []string
 	// ForwardedFor adds the client's address to X-Forwarded-For. Vendors have no
 	// need of it, so it is off; a gateway of one's own may.
 	ForwardedFor bool
@@ -74,6 +77,7 @@ type Server struct {
 	loopback   bool
 	listenHost string
 	tokens     tokens
+	origins    []string
 
 	forwardedFor                           bool
 	bodyLimit, bufferLimit                 int64
@@ -103,6 +107,7 @@ var ErrToken = errors.New("a token is needed")
 // New makes a server; it listens nowhere yet.
 func New(o Options) (*Server, error) {
 	s := &Server{
+		origins:       o.Origins,
 		forwardedFor:  o.ForwardedFor,
 		bodyLimit:     cmp.Or(o.BodyLimit, 64<<20),
 		bufferLimit:   cmp.Or(o.BufferLimit, 512<<20),
@@ -135,6 +140,9 @@ func New(o Options) (*Server, error) {
 	if s.tokens, err = newTokens(o.Tokens); err != nil {
 		return nil, err
 	}
+	if err := checkOrigins(o.Origins); err != nil {
+		return nil, err
+	}
 	address := cmp.Or(o.Listen, "127.0.0.1:0")
 	if s.loopback, err = isLoopback(address); err != nil {
 		return nil, err
@@ -148,8 +156,9 @@ func New(o Options) (*Server, error) {
 }
 
 // Serve serves the connections of l until ctx ends; then running answers have
-// Options.ShutdownTimeout to come to their ends. It returns nil if all did. A Server
-// serves once.
+// Options.ShutdownTimeout to come to their ends. It returns nil if all did; connections
+// of another protocol, such as WebSocket, have no end of their own and are closed after
+// that time. A Server serves once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := s.checkListener(l); err != nil {
 		l.Close()
@@ -184,11 +193,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		<-ended
 	}
 	s.Close()
-	// What was cut off is still recorded as such.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	s.active.wait(ctx)
+	s.settle() // what was cut off is still recorded as such
 	return err
+}
+
+// settle waits for what was closed to see it.
+func (s *Server) settle() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return s.active.wait(ctx)
 }
 
 // shutdown lets what runs come to its end, within the limit.
@@ -196,8 +209,9 @@ func (s *Server) shutdown(srv *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.closing)
 	defer cancel()
 	err := srv.Shutdown(ctx)
-	if err == nil {
-		err = s.active.wait(ctx)
+	if err == nil && s.active.wait(ctx) != nil {
+		s.upgrades.close()
+		err = s.settle()
 	}
 	if err != nil {
 		return fmt.Errorf("answers still ran %v after the end was asked for, and were cut off: %w", s.closing, err)
@@ -293,10 +307,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveOwn(w, r, &t)
 		return
 	}
+	misplaced := s.tokens.inPath(t.path)
+	if misplaced {
+		t.path = "/" // the log has no token, either
+	}
 	x := s.newExchange(w, r, t)
 	defer x.end()
 	if f := s.checkHost(r); f != nil {
 		x.refuse(f)
+	} else if f = s.checkPage(r); f != nil {
+		x.refuse(f)
+	} else if misplaced {
+		x.refuse(&refusal{http.StatusBadRequest, "token_in_path",
+			"the path has a token of this proxy's in a place where the provider would see it: write /k/TOKEN once, at the beginning of the path in the base URL"})
 	} else if x.tenant, f = s.authorise(r, &t); f != nil {
 		x.refuse(f)
 	} else if r.Method == http.MethodConnect {

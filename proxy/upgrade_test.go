@@ -2,6 +2,8 @@ package proxy_test
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -64,7 +66,7 @@ func TestWebSocketsGoThrough(t *testing.T) {
 	}
 }
 
-// The end of the server ends them, after its limit.
+// The end of the server ends them, after its limit. An idle one is no failure.
 func TestWebSocketsEndWithTheServer(t *testing.T) {
 	s := start(t, proxy.Options{ShutdownTimeout: 1}, echo(t, "websocket"))
 	c := s.raw(handshake)
@@ -73,11 +75,38 @@ func TestWebSocketsEndWithTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.stop()
-	if err := <-s.done; err == nil {
-		t.Error("no word of the connection that was cut off")
+	if err := <-s.done; err != nil {
+		t.Error(err)
 	}
 	s.done = nil
 	io.Copy(io.Discard, b)
+}
+
+// An answer that is cut off beside them is one.
+func TestCutOffAnswersAreToldBesideWebSockets(t *testing.T) {
+	forever := make(chan struct{})
+	s := start(t, proxy.Options{ShutdownTimeout: 1}, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Upgrade") != "" {
+			echo(t, "websocket")(w, r)
+			return
+		}
+		w.(http.Flusher).Flush()
+		<-forever
+	})
+	defer close(forever)
+	if _, err := http.ReadResponse(bufio.NewReader(s.raw(handshake)), nil); err != nil {
+		t.Fatal(err)
+	}
+	res, err := s.client.Do(s.request("POST", "/v1/messages", `{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	s.stop()
+	if err := <-s.done; !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	s.done = nil
 }
 
 func TestUnaskedProtocolIsRefused(t *testing.T) {

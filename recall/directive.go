@@ -22,14 +22,11 @@ type saidIn struct {
 }
 
 // Directives lists what was said, oldest first: where two contradict each other, the
-// newer one stands behind the older with its time. Where several people have names
-// they speak to each other, and nothing is a directive.
+// newer one stands behind the older with its time. Where several people of a
+// conversation have names they speak to each other, and nothing is a directive.
 func (s *Scope) Directives() []Directive {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if !s.people.instruct() {
-		return nil
-	}
 	var out []Directive
 	for i := range s.said {
 		d := &s.said[i]
@@ -40,18 +37,6 @@ func (s *Scope) Directives() []Directive {
 		out = append(out, Directive{d.Said, from.block, from.ref, from.time})
 	}
 	return out
-}
-
-// Dismiss makes what a message says no directive: it is found like all else.
-func (s *Scope) Dismiss(block string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if id, ok := s.byBlock[block]; ok {
-		m := &s.messages[id]
-		for i := m.first; i < m.first+m.count; i++ {
-			s.flags[i] &^= flagInstruction | flagPreference
-		}
-	}
 }
 
 // Kind of a directive.
@@ -78,26 +63,72 @@ type Said struct {
 	Text string
 }
 
-// Detect finds the standing instructions and preferences in what a user says. Code
-// blocks are left out: what they say is not said to anybody.
+// Detect finds the standing instructions and preferences in what a user says. Code,
+// quotations, tables and summaries of earlier sessions are left out: what they say is
+// not said to anybody.
 func Detect(text string) []Said {
-	if !mayDirect(text) {
-		return nil
-	}
 	var out []Said
-	text = fenced.ReplaceAllString(strings.ReplaceAll(text, "\u2019", "'"), "\n")
-	for _, s := range sentences(text) {
-		if len(s) < 6 || len(s) > 700 {
-			continue
-		}
-		switch {
-		case instructs.MatchString(s):
-			out = append(out, Said{Instruction, s})
-		case prefers.MatchString(s):
-			out = append(out, Said{Preference, s})
-		}
+	for _, d := range detect(text) {
+		out = append(out, d.Said)
 	}
 	return out
+}
+
+// saidAt is what was said at a byte of a text.
+type saidAt struct {
+	Said
+	at int
+}
+
+// detect tells also where: a message is read as a whole, for its pieces may begin or
+// end within code.
+func detect(text string) (out []saidAt) {
+	if !mayDirect(text) || strings.HasPrefix(strings.TrimSpace(text), continued) {
+		return nil
+	}
+	// Of the same length, so that places stay what they are.
+	plain := fenced.ReplaceAllStringFunc(text, func(code string) string { return strings.Repeat("\n", len(code)) })
+	at := 0
+	for line := range strings.Lines(plain) {
+		if !aside.MatchString(line) {
+			for _, s := range sentences(line) {
+				if s.end-s.begin < 6 || s.end-s.begin > 700 {
+					continue
+				}
+				said := text[at+s.begin : at+s.end]
+				if kind := kindOf(strings.ReplaceAll(said, "\u2019", "'")); kind != "" {
+					out = append(out, saidAt{Said{kind, said}, at + s.begin})
+				}
+			}
+		}
+		at += len(line)
+	}
+	return out
+}
+
+// kindOf is the kind of directive that a sentence is; empty for none.
+func kindOf(s string) Kind {
+	switch {
+	case questions.MatchString(s), tells.MatchString(s):
+		return ""
+	case imperative(s), instructs.MatchString(s):
+		return Instruction
+	case prefers.MatchString(s):
+		return Preference
+	}
+	return ""
+}
+
+// imperative reports whether a sentence begins with what is always or never to be
+// done: "never use", but not "never works".
+func imperative(s string) bool {
+	m := ever.FindStringSubmatch(s)
+	if m == nil {
+		return false
+	}
+	verb := strings.ToLower(m[1])
+	third := strings.HasSuffix(verb, "s") && !strings.HasSuffix(verb, "ss") && verb != "focus"
+	return !third && !slices.Contains(noVerbs, verb)
 }
 
 // mayDirect is a cheap test that most texts fail: each of the expressions below needs
@@ -114,44 +145,85 @@ var (
 		"allergic", "vegetarian", "vegan", "a fan", "call me",
 	}
 	fenced = regexp.MustCompile("(?s)```.*?(?:```|$)")
+	// aside are lines that are shown, not said: quotations, rows of tables, and what
+	// is indented like code, unless it is an entry of a list.
+	aside = regexp.MustCompile(`^\s{0,3}[>|]|^(?: {4}|\t)\s*(?:[^-*+\d\s]|[-*+\d]\S)`)
 )
 
-// sentences cuts at line ends and after the marks that end a sentence.
-func sentences(text string) []string {
-	var out []string
-	for line := range strings.Lines(text) {
-		start := 0
-		for i := 0; i < len(line)-1; i++ {
-			if (line[i] == '.' || line[i] == '!' || line[i] == '?') && isSpace(line[i+1]) {
-				out = append(out, strings.TrimSpace(line[start:i+1]))
-				start = i + 1
-			}
-		}
-		if rest := strings.TrimSpace(line[start:]); rest != "" {
-			out = append(out, rest)
+// continued is how Claude Code begins the summary of a session that it compacted.
+const continued = "This session is being continued from a previous conversation"
+
+// part is a piece of a line, in bytes.
+type part struct{ begin, end int }
+
+// sentences cuts a line after the marks that end a sentence.
+func sentences(line string) (out []part) {
+	add := func(begin, end int) {
+		begin += len(line[begin:end]) - len(strings.TrimLeft(line[begin:end], space))
+		end = begin + len(strings.TrimRight(line[begin:end], space))
+		if begin < end {
+			out = append(out, part{begin, end})
 		}
 	}
+	start := 0
+	for i := 0; i < len(line)-1; i++ {
+		if (line[i] == '.' || line[i] == '!' || line[i] == '?') && isSpace(line[i+1]) {
+			add(start, i+1)
+			start = i + 1
+		}
+	}
+	add(start, len(line))
 	return out
 }
 
+const space = " \t\r\n"
+
+// ever finds the verb behind "always" and "never" where a sentence begins with them,
+// or with what they are for.
+var ever = regexp.MustCompile(`(?i)^(?:[-*+•]\s+|\d{1,2}[.)]\s+)?["*_]{0,2}(?:` + strings.Join([]string{
+	`(?:(?:please|also|and|but|ok(?:ay)?|so|btw),?\s+)*`,
+	`(?:remember|reminder|note|important)[:,]\s+(?:please\s+)?`,
+	`(?:for|in|on) (?:this|our|my|the|all|any|every) (?:\w+ )?(?:projects?|repo|repository|codebase|conversation|chat|session|files?|folder|branch|document|tasks?|app|service|package|module),?\s+(?:please\s+)?`,
+	`(?:when|whenever|if|before|after) you [^,.]{1,60},\s+(?:please\s+)?`,
+}, "|") + `)["*_]{0,2}(?:always|never)["*_]{0,2}\s+(\w+)`)
+
+// noVerbs are words behind "always" and "never" that tell what was or is.
+var noVerbs = []string{
+	"mind", "seen", "gonna", "got", "had", "been", "was", "were", "did", "saw", "the", "a", "an", "again", "happened", "worked", "received", "heard", "knew", "thought",
+}
+
+// questions are such from their first word on: "I prefer examples, so can you …?"
+// says what is wanted.
+var questions = regexp.MustCompile(`(?i)^(?:and |but |so )?(?:what|which|who|why|how|where|is|are|was|were|do|does|did|can|could|would|will|should|has|have|if|remember)\b.*\?$`)
+
+// tells are sentences that tell of something with the words of an instruction.
+var tells = regexp.MustCompile(`(?i)` + strings.Join([]string{
+	`^(?:(?:when(?:ever)?|if|every time|each time|any time) i (?:ask|request)\b).*\b(?:it|server|api|app|page|endpoint|tool|script|program|service|site)\b.*\b(?:fails?|failed|returns?|returned|crash(?:es|ed)?|gives?|gave|errors?|throws?|hangs?|shows?)\b`,
+	`\b(?:when(?:ever)?|if) i (?:ask|request)\b[^,]*\b(?:i get|i got|it (?:fails|crashes|hangs))\b`,
+	`\bno matter what i (?:do|did|try|tried)\b`,
+	`\bunder no circumstances (?:does|did|do|is|was|will it)\b`,
+	`\byou can never be\b`,
+	`\bcall me (?:crazy|maybe|paranoid|old|stupid|dumb|silly|naive|cynical|biased|back|later|tomorrow|when)\b`,
+}, "|"))
+
 var instructs = regexp.MustCompile(`(?i)` + strings.Join([]string{
-	`^(?:(?:please|also|and|but|ok(?:ay)?|so|btw),?\s+)*(?:always|never)\s+\w+`,
 	`\b(?:from now on|from here on(?: out)?|from this point (?:on|forward)|henceforth|for the rest of (?:this|our)|in all (?:your|future) (?:replies|responses|answers)|for all future)\b`,
 	`^(?:going forward|in (?:the )?future),`,
 	`\b(?:when(?:ever)?|if|every time|each time|any time) i (?:ask|request)\b`,
 	`\byou (?:should|must|need to|have to|can) (?:always|never)\b`,
 	`\b(?:please |just )?(?:make|be) sure (?:to |that you |you )(?:always|never)\b`,
 	`\b(?:do not|don'?t) ever\b|\bunder no circumstances\b|\bno matter what\b`,
-	`(?:^|[.,;:!?]\s+|\b(?:please|and|also|but|so|just)\s+)(?:remember|keep in mind|bear in mind|don'?t forget|note)\s+(?:that|to|this)\b`,
+	`(?:^|[.,;:!?]\s+|\b(?:please|and|also|but|so|just)\s+)(?:remember|keep in mind|bear in mind|don'?t forget)\s+(?:that|to|this)\b`,
+	`(?:^|[.,;:!?]\s+|\b(?:please|and|also)\s+)note (?:to\b|(?:that|this)\b.*\b(?:always|never|must|should|only|prefer|want|don'?t|do not)\b)`,
 	`\bi (?:want|need|expect|would like|'d like) you to (?:always|never|only)\b`,
 	`\b(?:only|always) (?:respond|reply|answer|use|write|format|include|provide)\b.*\b(?:when|if|for)\b`,
-	`^(?:(?:please|also|and|but|so|just),?\s+)*call me\s+["']?\p{L}+["']?(?:[.,!;]|$| from| instead| please)`,
+	`^(?:(?:please|also|and|but|so|just|you (?:can|may)),?\s+)*call me\s+["']?\p{L}+["']?(?:[.,!;]|$| from| instead| please)`,
 }, "|"))
 
 var prefers = regexp.MustCompile(`(?i)` + strings.Join([]string{
 	`\bi(?:'d| would)? (?:really |much |generally |usually |strongly |also |always |personally )?prefer\b`,
 	`\bmy (?:\w+ )?preferences?\b|\bpreferred\b|\bpreference for\b`,
 	`\bi(?:'d| would) rather\b|\bi(?:'d| would) (?:much )?(?:like|love) (?:it )?(?:if|when)\b`,
-	`\bi (?:really )?(?:like|love|hate|dislike|don'?t like|can'?t stand|enjoy) (?:it when|when|to|using|the|having)\b`,
+	`\bi (?:really )?(?:like|love|hate|dislike|don'?t like|can'?t stand|enjoy) (?:it when|when|to|using|having)\b`,
 	`\bi(?:'m| am) (?:allergic|vegetarian|vegan|not a fan|a fan)\b`,
 }, "|"))

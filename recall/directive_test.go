@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -33,8 +34,31 @@ func TestDirectivesAreRecognised(t *testing.T) {
 		"Can you call me a taxi?":            "",
 		"What do you remember?":              "",
 		"Here is code:\n```\n// never call this\nAlways true\n```\nIt is done.": "",
-		"The note was on the table.": "",
-		"":                           "",
+		"The note was on the table.":                  "",
+		"- Never use emojis":                          "instruction",
+		"1. Always answer in French":                  "instruction",
+		"**Always** answer in French":                 "instruction",
+		"For this project, always use tabs":           "instruction",
+		"In this repo never commit to main.":          "instruction",
+		"You can call me Ann.":                        "instruction",
+		"Remember: always use tabs":                   "instruction",
+		"Note that you must only use tabs.":           "instruction",
+		"Never mind, I found it.":                     "",
+		"Never seen this before.":                     "",
+		"- Always returns an error":                   "",
+		"When I request /foo the server returns 500.": "",
+		"if i ask for a list it gives json":           "",
+		"Note that the tests fail on Windows.":        "",
+		"no matter what I do, it fails with EOF":      "",
+		"Call me crazy, but I think it is a race.":    "",
+		"I like the new design.":                      "",
+		"I prefer short steps, so can you show me?":   "preference",
+		"What is the preferred way to do this?":       "",
+		"> Always answer in French.":                  "",
+		"| never | use this |\n| Always use | tabs |": "",
+		"It says:\n\n    Always return true.\n":       "",
+		continued + ". Always answer in French.":      "",
+		"":                                            "",
 	} {
 		got := ""
 		for _, d := range Detect(text) {
@@ -55,9 +79,11 @@ func TestOnlyTheSentenceIsTaken(t *testing.T) {
 }
 
 func TestInstructionsGoBeforeAllElse(t *testing.T) {
-	lines := "user: Always answer in French.\nassistant: Bien sûr, comme vous voulez, avec plaisir.\n" +
-		strings.Repeat("user: the harbour of Trieste is deep and old and busy\n", 60) +
-		"user: From now on, answer in German."
+	lines := "user: Always answer in French.\nassistant: Bien sûr, comme vous voulez, avec plaisir.\n"
+	for i := range 60 {
+		lines += fmt.Sprintf("user: the harbour of Trieste is deep and old and busy, pier %d\n", i)
+	}
+	lines += "user: From now on, answer in German."
 	s := scopeOf(t, Options{}, talk(lines))
 	r := find(t, s, "how deep is the harbour of Trieste?", RecallOptions{Budget: 240, Directives: 30})
 	if got := blocks(r); !strings.HasPrefix(got, "1 ") || !strings.HasSuffix(got, " 63") {
@@ -66,12 +92,38 @@ func TestInstructionsGoBeforeAllElse(t *testing.T) {
 	if r = find(t, s, "how deep is the harbour of Trieste?", RecallOptions{Budget: 240, Directives: -1}); strings.Contains(r.Text, "French") {
 		t.Error("an instruction without being asked for")
 	}
-	s.Dismiss("1")
-	if r = find(t, s, "how deep is the harbour of Trieste?", RecallOptions{Budget: 240, Directives: 30}); strings.Contains(r.Text, "French") || !strings.Contains(r.Text, "German") {
-		t.Errorf("after Dismiss: %s", r.Text)
+	gone := func(block string) bool { return block == "1" }
+	if r = find(t, s, "how deep is the harbour of Trieste?", RecallOptions{Budget: 240, Directives: 30, Top: 1, Dismissed: gone}); blocks(r) != "63" {
+		t.Errorf("dismissed: %s", r.Text)
 	}
-	if d := s.Directives(); len(d) != 1 || d[0].Block != "63" || d[0].Text != "From now on, answer in German." {
+	if d := s.Directives(); len(d) != 2 || d[1].Block != "63" || d[1].Text != "From now on, answer in German." {
 		t.Errorf("directives %v", d)
+	}
+}
+
+// A message is read as a whole, though it is cut into passages within its code.
+func TestCodeThatIsCutGivesNoDirectives(t *testing.T) {
+	text := "```go\n" + strings.Repeat("x := compute(alpha, beta) // fine\n", 150) + "Never call this function twice.\n" +
+		strings.Repeat("y := compute(alpha, beta) // fine\n", 20) + "```\nDon\u2019t ever answer in French.\n"
+	s := scopeOf(t, Options{}, []Message{{Conversation: "c", Block: "1", Role: "user", Time: monday, Text: text}})
+	if d := s.Directives(); len(d) != 1 || d[0].Text != "Don\u2019t ever answer in French." {
+		t.Errorf("directives %+v", d)
+	}
+	if i := s.said[0].passage; !strings.Contains(s.texts.at(i), "French") || s.flags[i]&flagInstruction == 0 {
+		t.Errorf("said in passage %d", i)
+	}
+}
+
+// Where people speak to each other, that is no matter of another conversation.
+func TestPeopleOfOneConversationDoNotSilenceOthers(t *testing.T) {
+	messages := talk("Ann: Always call before you come.\nBen: Never mind that, I am late.\nAnn: Always late, never call me Annie.")
+	messages = append(messages, Message{Conversation: "other", Block: "4", Role: "user", Name: "Ann", Text: "Always answer in French.", Time: monday})
+	s := scopeOf(t, Options{}, messages)
+	if d := s.Directives(); len(d) != 1 || d[0].Block != "4" {
+		t.Errorf("directives %v", d)
+	}
+	if r := find(t, s, "when is Ben late?", RecallOptions{Floor: -1}); r.Passages[0].Prior > 1 {
+		t.Errorf("a prior of %v", r.Passages[0].Prior)
 	}
 }
 

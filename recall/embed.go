@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/oriel-context/oriel/recall/vector"
 	"github.com/oriel-context/oriel/timeline"
@@ -63,7 +64,8 @@ type pending struct {
 
 // embedSome gives the next passages their vectors: those that from has, where it is
 // not nil, and embedBatch new ones at most, which are kept there. It tells how many were
-// made, and whether there may be more to do. Vectors are added in the order of the
+// made, and whether there may be more to do; with an error, that they are there but
+// could not be kept. Vectors are added in the order of the
 // passages, so that an index is the same however it came to be.
 func (s *Scope) embedSome(ctx context.Context, from *vectorStore) (made int, more bool, err error) {
 	s.embedding.Lock()
@@ -82,12 +84,18 @@ func (s *Scope) embedSome(ctx context.Context, from *vectorStore) (made int, mor
 			return 0, false, err
 		}
 	}
+	dimensions := s.dimensions()
+	if dimensions == 0 && from != nil {
+		dimensions = from.dimensions
+	}
 	var missing []int
 	var texts []string
 	for i := range batch {
 		p := &batch[i]
-		if k, ok := known[p.content]; ok && (s.vectors == nil || s.vectors.Dimensions() == k.dimensions) {
-			p.entry = k.vectors[textHash(p.text)]
+		if k, ok := known[p.content]; ok && (dimensions == 0 || dimensions == k.dimensions) {
+			if p.entry = k.vectors[textHash(p.text)]; p.entry != nil {
+				dimensions = k.dimensions
+			}
 		}
 		if p.entry != nil {
 			continue
@@ -107,14 +115,58 @@ func (s *Scope) embedSome(ctx context.Context, from *vectorStore) (made int, mor
 			return 0, false, fmt.Errorf("recall: %s gave %d vectors for %d texts", s.o.Model.Name(), len(vectors), len(texts))
 		}
 		for k, i := range missing {
-			batch[i].vector = vectors[k]
+			v := fill(vectors[k])
+			if err := s.checkVector(v, dimensions); err != nil {
+				return 0, false, err
+			}
+			batch[i].vector, dimensions = v, len(v)
 		}
 	}
 	data, err := s.keep(batch, known)
-	if err == nil && from != nil {
+	if err != nil {
+		return 0, false, err
+	}
+	if from != nil {
 		err = from.write(ctx, data)
 	}
 	return len(missing), true, err
+}
+
+// dimensions is how many the vectors have; 0 where there are none yet.
+func (s *Scope) dimensions() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.vectors == nil {
+		return 0
+	}
+	return s.vectors.Dimensions()
+}
+
+// otherDimensions: the model gives vectors that cannot be compared with those that
+// there are.
+type otherDimensions struct {
+	model     string
+	were, are int
+}
+
+func (e *otherDimensions) Error() string {
+	return fmt.Sprintf("recall: vectors of %s have %d dimensions, those before had %d: give another model another name", e.model, e.are, e.were)
+}
+
+// checkVector refuses what no text can be compared by. 0 is any number of dimensions.
+func (s *Scope) checkVector(v []float32, dimensions int) error {
+	if len(v) == 0 {
+		return fmt.Errorf("recall: %s gave an empty vector", s.o.Model.Name())
+	}
+	for _, x := range v {
+		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+			return fmt.Errorf("recall: %s gave a vector with the number %v", s.o.Model.Name(), x)
+		}
+	}
+	if dimensions != 0 && dimensions != len(v) {
+		return &otherDimensions{s.o.Model.Name(), dimensions, len(v)}
+	}
+	return nil
 }
 
 // contentsOf are the contents of passages, each once.
@@ -217,7 +269,6 @@ func (s *Scope) keepVector(p *pending) (id int32, err error) {
 		}
 		dimensions = len(values)
 	} else {
-		p.vector = fill(p.vector)
 		dimensions = len(p.vector)
 	}
 	if s.vectors == nil {

@@ -143,6 +143,29 @@ func (v *view) same(other *view) bool {
 	return true
 }
 
+// with is the view with all that another has of the same ways: a conversation is taken
+// up to where it is known, if it is asked for at an earlier place.
+func (v *view) with(other *view) *view {
+	members := slices.Clone(v.members)
+	for i := range members {
+		m := &members[i]
+		if k, ok := other.byName[m.name]; ok && m.sameLife(other.members[k].created, other.members[k].revision) && other.members[k].has(m.to) {
+			m.to, m.way = other.members[k].to, other.members[k].way
+		}
+	}
+	return newView(members)
+}
+
+// covers reports whether a view has all that another has.
+func (v *view) covers(other *view) bool {
+	for trunk, last := range other.want {
+		if v.want[trunk] < last {
+			return false
+		}
+	}
+	return true
+}
+
 // from is the view as another of its conversations sees it at a place, zero for where
 // it was last; nil where that is not known.
 func (v *view) from(conversation string, at timeline.Place) *view {

@@ -38,7 +38,8 @@ type LibraryOptions struct {
 // A few goroutines of its own read and index, one embeds; they stand back while
 // searches run. Vectors are kept in the store, with the contents that they are of, so
 // that a scope that is built again embeds nothing. All that is asked is checked against
-// the store: what another process adds or deletes is noticed by the next call.
+// the store: what another process adds or deletes is noticed by the next call, unless
+// its time is over before the store has answered.
 type Library struct {
 	store timeline.Store
 	o     LibraryOptions
@@ -51,23 +52,23 @@ type Library struct {
 	searching atomic.Int32
 	made      atomic.Int64 // vectors by the model
 
-	mu       sync.Mutex // protects what follows, and shelves
-	wake     *sync.Cond // there is work, or the end
-	begun    bool
-	closed   bool
-	shelves  map[shelfKey][]*shelf
-	order    list.List // of *shelf, the latest used in front
-	bytes    int64     // of all shelves
-	asks     []*ask
-	answered int      // asks in a row
-	growing  []*shelf // to be brought up to date
-	growers  int      // of those, how many are at work
-	vectors  []*shelf // to be embedded
-	busy     int      // workers at work
-	idle     chan struct{}
-	failed   error // of the last embedding
-	changed  int64 // Store.Changed when it was last looked for what was deleted
-	unswept  bool  // that is to be looked for again
+	mu         sync.Mutex // protects what follows, and shelves
+	wake       *sync.Cond // there is work, or the end
+	begun      bool
+	closed     bool
+	shelves    map[shelfKey][]*shelf
+	order      list.List // of *shelf, the latest used in front
+	bytes      int64     // of all shelves
+	asks       []*ask
+	answered   int      // asks in a row
+	growing    []*shelf // to be brought up to date
+	growers    int      // of those, how many are at work
+	vectors    []*shelf // to be embedded
+	busy       int      // workers at work
+	idle       chan struct{}
+	dimensions int   // of the model's vectors, where others were kept under its name
+	changed    int64 // Store.Changed when it was last looked for what was deleted
+	unswept    bool  // that is to be looked for again
 }
 
 // Reach is how far a search goes.
@@ -117,23 +118,31 @@ func NewLibrary(store timeline.Store, o LibraryOptions) *Library {
 // for vectors, and goes by words where the model fails.
 func (l *Library) Recall(ctx context.Context, w Where, query string, o RecallOptions) (*Result, error) {
 	began := time.Now()
-	scope, v, err := l.ready(ctx, w)
+	a, err := l.ready(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	if scope == nil {
+	defer l.finish(a)
+	if a.holds == nil {
 		return &Result{Query: query, Mode: Keyword, Passages: []Passage{}}, nil
 	}
-	exclude := o.Exclude
+	scope, v, exclude, dismissed := a.holds.scope, a.view, o.Exclude, o.Dismissed
 	o.Exclude = func(block string) bool {
 		p := placeOf(block)
-		// Another call may have moved the scope meanwhile.
+		// The scope may have more than was asked for.
 		return !v.has(p) || exclude != nil && exclude(v.block(p))
+	}
+	if dismissed != nil {
+		o.Dismissed = func(block string) bool {
+			p := placeOf(block)
+			return v.has(p) && dismissed(v.block(p))
+		}
 	}
 	l.searching.Add(1)
 	defer l.searching.Add(-1)
 	found, err := scope.Recall(ctx, query, o)
 	if err != nil && ctx.Err() == nil {
+		l.remake(a.holds, err)
 		o.Mode = Keyword
 		found, err = scope.Recall(ctx, query, o)
 	}
@@ -151,16 +160,20 @@ func (l *Library) Recall(ctx context.Context, w Where, query string, o RecallOpt
 // Directives lists what users said about how things are to be, like Scope.Directives.
 // It waits like Recall.
 func (l *Library) Directives(ctx context.Context, w Where) ([]Directive, error) {
-	scope, v, err := l.ready(ctx, w)
-	if err != nil || scope == nil {
+	a, err := l.ready(ctx, w)
+	if err != nil {
 		return nil, err
+	}
+	defer l.finish(a)
+	if a.holds == nil {
+		return nil, nil
 	}
 	l.searching.Add(1)
 	defer l.searching.Add(-1)
 	var out []Directive
-	for _, d := range scope.Directives() {
-		if p := placeOf(d.Block); v.has(p) {
-			d.Block = v.block(p)
+	for _, d := range a.holds.scope.Directives() {
+		if p := placeOf(d.Block); a.view.has(p) {
+			d.Block = a.view.block(p)
 			out = append(out, d)
 		}
 	}
@@ -205,7 +218,10 @@ func (l *Library) Wait(ctx context.Context) error {
 			return ErrClosed
 		}
 		if l.nothingToDo() {
-			err := l.failed
+			var err error
+			for e := l.order.Front(); e != nil && err == nil; e = e.Next() {
+				err = e.Value.(*shelf).failed
+			}
 			l.mu.Unlock()
 			return err
 		}
@@ -245,15 +261,16 @@ func (l *Library) Close() error {
 	return nil
 }
 
-// ready gives the scope of a place and what of it may be shown, when its words are
-// indexed or no more time is left to wait for that: nil where there is nothing yet.
-func (l *Library) ready(ctx context.Context, w Where) (*Scope, *view, error) {
+// ready gives an ask that holds the shelf of a place and has what of it may be shown,
+// when its words are indexed or no more time is left to wait for that: it holds none
+// where there is nothing yet. The caller finishes it.
+func (l *Library) ready(ctx context.Context, w Where) (*ask, error) {
 	switch w.Reach {
 	case "":
 		w.Reach = ReachConversation
 	case ReachConversation, ReachProject, ReachUser:
 	default:
-		return nil, nil, fmt.Errorf("recall: no reach is called %q: use %s, %s or %s", w.Reach, ReachConversation, ReachProject, ReachUser)
+		return nil, fmt.Errorf("recall: no reach is called %q: use %s, %s or %s", w.Reach, ReachConversation, ReachProject, ReachUser)
 	}
 	waiting := ctx
 	if deadline, ok := ctx.Deadline(); ok {
@@ -266,18 +283,20 @@ func (l *Library) ready(ctx context.Context, w Where) (*Scope, *view, error) {
 		err := l.wait(waiting, a)
 		switch {
 		case l.ctx.Err() != nil:
-			return nil, nil, ErrClosed
+			err = ErrClosed
 		case ctx.Err() != nil:
-			return nil, nil, ctx.Err()
+			err = ctx.Err()
 		case err == nil:
-			return a.shelf.scope, a.view, nil
-		case errors.Is(err, timeline.ErrNoPlace) && tries < 2 && waiting.Err() == nil:
-			continue // something was deleted meanwhile
-		case waiting.Err() == nil:
-			return nil, nil, err
+			return a, nil
+		case waiting.Err() != nil:
+			l.soFar(a)
+			return a, nil
 		}
-		scope, v := l.soFar(a)
-		return scope, v, nil
+		l.finish(a)
+		if errors.Is(err, timeline.ErrNoPlace) && tries < 2 {
+			continue // something was deleted meanwhile
+		}
+		return nil, err
 	}
 }
 

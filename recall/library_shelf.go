@@ -2,6 +2,7 @@ package recall
 
 import (
 	"container/list"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -25,12 +26,16 @@ type shelf struct {
 	bytes   int64         // as accounted
 
 	view    *view // what it is to have
+	asked   *view // what was asked for last: no more than view
 	moved   bool  // the view is another than when it was last looked for what must go
 	next    int   // members before this one are there
 	caught  bool  // all of the view is there
 	held    map[int64]*run
 	readers map[string]*reading // by conversation
 	waiters []*ask
+	users   int   // asks that wait for it or search it
+	failed  error // why vectors are not made or kept
+	unkept  bool  // some were made and not kept
 
 	live, gone int64 // messages that it has, and those that were removed
 
@@ -63,9 +68,29 @@ type ask struct {
 	done  chan struct{} // closed when err is set, or shelf has what the view needs
 
 	shelf *shelf
+	holds *shelf // counts it among its users
 	view  *view
 	err   error
 	left  bool // nobody waits for it any more
+}
+
+// hold has a shelf stay as it is, until the ask is finished, for what it has of the
+// ask's view. The caller holds mu.
+func (a *ask) hold(s *shelf) {
+	if a.holds != nil {
+		a.holds.users--
+	}
+	if a.holds = s; s != nil {
+		s.users++
+	}
+}
+
+// finish lets go of what an ask holds.
+func (l *Library) finish(a *ask) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a.left = true
+	a.hold(nil)
 }
 
 // surplus counts the messages of a shelf that a view has not.
@@ -156,31 +181,72 @@ func (s *shelf) took(m *member, part stretch) {
 func (s *shelf) wornOut() bool { return s.gone > 256 && s.gone > s.live }
 
 // place puts a view on a shelf: on one that has most of it, or on a new one where much
-// would have to go. Two branches of a conversation, asked for in turn, have a shelf
-// each. The caller holds mu.
+// would have to go, or where others use what would. What a shelf has beyond the place
+// that is asked for stays: searches pass it over. Two branches of a conversation, asked
+// for in turn, have a shelf each. The caller holds mu.
 func (l *Library) place(k shelfKey, v *view) *shelf {
 	var best *shelf
 	var least int64
+	goal := v
 	for _, s := range l.shelves[k] {
-		if n := s.surplus(v); best == nil || n < least {
-			best, least = s, n
+		all := v.with(s.view)
+		n := s.surplus(all)
+		if s.users > 0 && (n > 0 || !all.covers(s.view)) {
+			continue
+		}
+		if best == nil || n < least {
+			best, least, goal = s, n, all
 		}
 	}
-	if best != nil && best.wornOut() && len(best.waiters) == 0 {
+	if best != nil && best.wornOut() && best.users == 0 {
 		l.drop(best)
 		best = nil
 	}
 	if best == nil || least > 16 && 4*least > best.live {
-		best = &shelf{key: k, scope: NewScope(Options{Model: l.o.Model, Count: l.o.Count}), held: map[int64]*run{}, readers: map[string]*reading{}, view: newView(nil)}
-		best.element = l.order.PushFront(best)
-		l.shelves[k] = append(l.shelves[k], best)
+		best, goal = l.newShelf(k), v
 	}
 	l.order.MoveToFront(best.element)
-	if !v.same(best.view) {
+	if !goal.same(best.view) {
 		best.moved, best.caught = true, false
 	}
-	best.view, best.next = v, 0
+	best.view, best.asked, best.next = goal, v, 0
 	return best
+}
+
+// newShelf makes an empty shelf. The caller holds mu.
+func (l *Library) newShelf(k shelfKey) *shelf {
+	s := &shelf{key: k, scope: NewScope(Options{Model: l.o.Model, Count: l.o.Count}), held: map[int64]*run{}, readers: map[string]*reading{}, view: newView(nil)}
+	s.element = l.order.PushFront(s)
+	l.shelves[k] = append(l.shelves[k], s)
+	return s
+}
+
+// remake puts a new shelf in the place of one whose vectors the model makes no more:
+// another one has its name now. That is believed once. It reports whether it did.
+func (l *Library) remake(s *shelf, err error) bool {
+	var other *otherDimensions
+	if !errors.As(err, &other) {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.element == nil || l.dimensions != 0 && l.dimensions != other.are {
+		return false
+	}
+	l.dimensions = other.are
+	l.drop(s)
+	n := l.newShelf(s.key)
+	n.view, n.asked, n.moved, n.waiters, n.toGrow = s.view, s.asked, true, s.waiters, true
+	s.waiters = nil
+	for _, a := range n.waiters {
+		a.shelf = n
+		if a.holds == s {
+			a.hold(n)
+		}
+	}
+	l.growing = append(l.growing, n)
+	l.wake.Broadcast()
+	return true
 }
 
 // drop lets go of a shelf. Who searches its scope goes on with it. The caller holds mu.
@@ -226,8 +292,8 @@ func (l *Library) release(s *shelf, err error) {
 const memberBytes = 512
 
 // account notes what a shelf takes, and lets go of the least recently used ones while
-// all take too much: but not of those that somebody waits for, nor of the last one.
-// The caller holds mu.
+// all take too much: but not of those that somebody waits for, nor of the one that is
+// being built, nor of the last one. The caller holds mu.
 func (l *Library) account(s *shelf, bytes int64) {
 	if s.element == nil {
 		return
@@ -238,7 +304,7 @@ func (l *Library) account(s *shelf, bytes int64) {
 	for e := l.order.Back(); e != nil && e != l.order.Front() && l.bytes > l.o.Memory; {
 		old := e.Value.(*shelf)
 		e = e.Prev()
-		if len(old.waiters) == 0 {
+		if len(old.waiters) == 0 && (old != s || s.caught) {
 			l.drop(old)
 		}
 	}
@@ -254,22 +320,30 @@ func (l *Library) leave(a *ask) {
 	}
 }
 
-// soFar is what there is for an ask whose time is over.
-func (l *Library) soFar(a *ask) (*Scope, *view) {
+// soFar has an ask whose time is over hold what there is.
+func (l *Library) soFar(a *ask) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a.shelf != nil {
-		return a.shelf.scope, a.view
+		a.hold(a.shelf)
+		return
 	}
 	// Nobody has come to look at it: what it was when it was asked for last.
 	for e := l.order.Front(); e != nil; e = e.Next() {
 		s := e.Value.(*shelf)
-		if s.key.tenant != a.where.Tenant || s.key.reach != a.where.Reach || s.key.reach == ReachConversation && s.key.name != a.where.Conversation {
+		// What has no project is by itself.
+		alone := s.key.reach == ReachConversation && s.key.name == a.where.Conversation && a.where.Reach != ReachUser
+		if s.key.tenant != a.where.Tenant || !alone && (s.key.reach != a.where.Reach || s.key.reach == ReachConversation) {
 			continue
 		}
-		if v := s.view.from(a.where.Conversation, a.where.At); v != nil {
-			return s.scope, v
+		known := s.view
+		if a.where.At == (timeline.Place{}) {
+			known = s.asked
+		}
+		if v := known.from(a.where.Conversation, a.where.At); v != nil {
+			a.view = v
+			a.hold(s)
+			return
 		}
 	}
-	return nil, nil
 }

@@ -177,7 +177,7 @@ func TestTheSameContentUnderAnotherNameIsEmbeddedAnew(t *testing.T) {
 	text := "We went to the mountains in Norway with the dogs."
 	say(t, store, "c", text)
 	model := &counting{name: "a"}
-	from := &vectorStore{store, timeline.Local, "vector/a"}
+	from := &vectorStore{store, timeline.Local, "vector/a", 0}
 	for i, c := range []struct {
 		name string
 		made int
@@ -662,5 +662,162 @@ func TestExcludeKnowsTheIdsThatPeopleSee(t *testing.T) {
 		Floor: -1, Exclude: func(block string) bool { return block == "2" || block == "old#1" }})
 	if err != nil || blocks(r) != "1" {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// strange is a model whose vectors are of no use.
+type strange struct {
+	counting
+	calls  atomic.Int64
+	change func(call int64, v []float32) []float32
+}
+
+func (s *strange) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	vectors, err := s.counting.Embed(ctx, texts)
+	call := s.calls.Add(1)
+	for i := range vectors {
+		vectors[i] = s.change(call, vectors[i])
+	}
+	return vectors, err
+}
+
+// A model that gives nothing useful is asked once, not over and over, and Wait says why.
+func TestUselessVectorsAreNotAskedForAgain(t *testing.T) {
+	for name, change := range map[string]func(int64, []float32) []float32{
+		"empty":      func(int64, []float32) []float32 { return nil },
+		"no numbers": func(_ int64, v []float32) []float32 { return append(v[1:], float32(math.NaN())) },
+		"always other dimensions": func(call int64, v []float32) []float32 {
+			return append(v, make([]float32, 32*call)...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := memory.New()
+			defer store.Close()
+			say(t, store, "c", holidayTexts...)
+			model := &strange{counting: counting{name: "a"}, change: change}
+			l := library(t, store, LibraryOptions{Model: model})
+			r, err := l.Recall(t.Context(), Where{Tenant: timeline.Local, Conversation: "c"}, "sister", RecallOptions{})
+			if err != nil || len(r.Passages) == 0 {
+				t.Errorf("%+v, %v", r, err)
+			}
+			if err := l.Wait(t.Context()); err == nil || model.calls.Load() > 5 {
+				t.Errorf("asked %d times: %v", model.calls.Load(), err)
+			}
+		})
+	}
+}
+
+// Another model under the same name: its vectors are not mixed with those that were
+// kept, and take their place.
+func TestVectorsOfOtherDimensionsAreMadeAgain(t *testing.T) {
+	for _, name := range []string{"something new", "nothing new"} {
+		store := memory.New()
+		defer store.Close()
+		say(t, store, "c", holidayTexts[:4]...)
+		w := Where{Tenant: timeline.Local, Conversation: "c"}
+		settled(t, library(t, store, LibraryOptions{Model: &counting{name: "a"}}), w, "sister")
+		want := int64(4)
+		if name == "something new" {
+			say(t, store, "c", "The harbour of Trieste is eleven metres deep.")
+			want++
+		}
+		for _, made := range []int64{want, 0} {
+			l := library(t, store, LibraryOptions{Model: &counting{name: "a", width: 64}})
+			settled(t, l, w, "sister")
+			if r := settled(t, l, w, "sister"); r.Mode != Hybrid || l.Stats().Made != made {
+				t.Errorf("%s: %s, %+v", name, r.Mode, l.Stats())
+			}
+		}
+	}
+}
+
+// unwritable keeps no vectors of some contents.
+type unwritable struct {
+	timeline.Store
+	refuse func([]timeline.Derived) bool
+}
+
+func (u *unwritable) KeepDerived(ctx context.Context, tenant, kind string, data []timeline.Derived) error {
+	if u.refuse(data) {
+		return errDiskFull
+	}
+	return u.Store.KeepDerived(ctx, tenant, kind, data)
+}
+
+var errDiskFull = errors.New("disk full")
+
+// What is kept of other messages, or in other scopes, does not hide what is not.
+func TestWaitTellsWhatCouldNotBeKept(t *testing.T) {
+	inner := memory.New()
+	defer inner.Close()
+	say(t, inner, "c", holidayTexts...)
+	say(t, inner, "d", holidayTexts[0])
+	once := true
+	store := &unwritable{inner, func([]timeline.Derived) bool { was := once; once = false; return was }}
+	l := library(t, store, LibraryOptions{Model: &counting{name: "a"}})
+	for _, name := range []string{"c", "d"} {
+		w := Where{Tenant: timeline.Local, Conversation: name}
+		if _, err := l.Recall(t.Context(), w, "sister", RecallOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Wait(t.Context()); !errors.Is(err, errDiskFull) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	if n := l.Stats(); n.Embedded != n.Passages {
+		t.Errorf("%+v", n)
+	}
+}
+
+// Searches at several places of a conversation at the same time have each its own, and
+// an earlier place does not take from a later one.
+func TestPlacesOfOneConversationAreSearchedAtOnce(t *testing.T) {
+	store := memory.New()
+	defer store.Close()
+	var names []string
+	for i := range 60 {
+		names = append(names, fmt.Sprint("number", i+1))
+	}
+	trunk := say(t, store, "c", matters(names...)...)
+	branch := apply(t, store, timeline.Local, timeline.Change{Conversation: "c", At: trunk.Places[54]}, matters("branch")...)
+	l := library(t, store, LibraryOptions{})
+	var group sync.WaitGroup
+	for _, c := range []struct {
+		at          timeline.Place
+		query, miss string
+	}{{trunk.Places[49], "number50", "number51"}, {trunk.Places[59], "number60", "branch"}, {branch.Head, "branch", "number60"}, {trunk.Places[59], "number59", "branch"}} {
+		group.Go(func() {
+			for range 60 {
+				r, err := l.Recall(t.Context(), Where{Tenant: timeline.Local, Conversation: "c", At: c.at}, c.query, RecallOptions{})
+				if err != nil || !strings.Contains(r.Text, c.query) || strings.Contains(r.Text, c.miss) {
+					t.Errorf("%s: %+v, %v", c.query, r, err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for e := l.order.Front(); e != nil; e = e.Next() {
+		if n := e.Value.(*shelf).users; n != 0 {
+			t.Errorf("%d users are left", n)
+		}
+	}
+}
+
+// Scopes that are larger than the limit are finished one after the other, though
+// others are asked for meanwhile.
+func TestWhatIsBeingBuiltIsNotLetGoOf(t *testing.T) {
+	l := library(t, memory.New(), LibraryOptions{Memory: 1})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	built, asked := l.newShelf(shelfKey{name: "built"}), l.newShelf(shelfKey{name: "asked"})
+	if l.account(built, 1000); built.element == nil || asked.element == nil {
+		t.Error("what is being built is gone")
+	}
+	built.caught = true
+	if l.account(built, 1000); built.element != nil || asked.element == nil {
+		t.Error("what is finished and was not asked for last is there still")
 	}
 }

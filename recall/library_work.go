@@ -51,11 +51,18 @@ func (l *Library) work(take func() (do func())) {
 		}
 		l.busy++
 		l.mu.Unlock()
-		do()
+		survive(do)
 		l.mu.Lock()
 		l.busy--
 		l.tellIdle()
 	}
+}
+
+// survive does something whose panic must not end the program that asks: who waits for
+// it gets nothing in its time.
+func survive(do func()) {
+	defer func() { _ = recover() }()
+	do()
 }
 
 // tellIdle tells those who wait for it that nothing is left to do, if so. The caller
@@ -135,14 +142,18 @@ func (l *Library) answer(a *ask) {
 		return
 	}
 	s := l.place(key, v)
-	a.shelf, a.view = s, v
+	if !a.left { // else what it began goes on, but it has its answer
+		a.shelf, a.view = s, v
+		a.hold(s)
+		if s.caught {
+			close(a.done)
+		} else {
+			s.waiters = append(s.waiters, a)
+		}
+	}
 	if s.caught {
-		close(a.done)
 		l.embedLater(s)
 		return
-	}
-	if !a.left {
-		s.waiters = append(s.waiters, a)
 	}
 	if !s.toGrow {
 		s.toGrow = true
@@ -367,21 +378,28 @@ func (l *Library) embedLater(s *shelf) {
 func (l *Library) embed(s *shelf) {
 	l.yield()
 	l.mu.Lock()
-	dropped := s.element == nil
+	dropped, dimensions := s.element == nil, l.dimensions
 	l.mu.Unlock()
 	var made int
 	var more bool
 	var err error
 	if !dropped {
-		made, more, err = s.scope.embedSome(l.ctx, &vectorStore{l.store, s.key.tenant, vectorFamily + l.o.Model.Name()})
+		made, more, err = s.scope.embedSome(l.ctx, &vectorStore{l.store, s.key.tenant, vectorFamily + l.o.Model.Name(), dimensions})
 		l.made.Add(int64(made))
+	}
+	if l.remake(s, err) {
+		return
 	}
 	bytes := s.scope.Bytes()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s.toEmbed = false
-	if !errors.Is(err, context.Canceled) {
-		l.failed = err
+	switch {
+	case errors.Is(err, context.Canceled):
+	case err != nil:
+		s.failed, s.unkept = err, s.unkept || more
+	case more && !s.unkept:
+		s.failed = nil
 	}
 	l.account(s, bytes)
 	if more && s.element != nil {

@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // slack is how many tokens may be left over: no passage is smaller.
 const slack = 8
 
-// header is the line above the passages of a session.
+// header is the line above the passages of a day.
 func (ss *session) header() string {
 	if ss.begin.IsZero() {
 		return ""
@@ -43,18 +44,20 @@ type packing struct {
 	s        *Scope
 	budget   int
 	used     int
+	top      int  // the most passages; 0 or less for no limit
+	repeats  bool // what says the same is taken, too
 	sessions map[int32]bool
-	chosen   []int32 // in the order of choice
-	taken    map[int32]bool
+	chosen   []int32         // in the order of choice
+	taken    map[uint64]bool // by what they say
 }
 
-func (s *Scope) packing(budget int) *packing {
-	return &packing{s: s, budget: budget, sessions: map[int32]bool{}, taken: map[int32]bool{}}
+func (s *Scope) packing(budget, top int) *packing {
+	return &packing{s: s, budget: budget, top: top, sessions: map[int32]bool{}, taken: map[uint64]bool{}}
 }
 
-// add takes a passage if it fits.
+// add takes a passage if it fits and nothing taken says the same.
 func (p *packing) add(i int32) bool {
-	if p.taken[i] {
+	if p.full() || p.taken[p.same(i)] {
 		return false
 	}
 	session := p.s.messages[p.s.messageOf[i]].session
@@ -67,12 +70,22 @@ func (p *packing) add(i int32) bool {
 	}
 	p.used += cost
 	p.sessions[session] = true
-	p.taken[i] = true
+	p.taken[p.same(i)] = true
 	p.chosen = append(p.chosen, i)
 	return true
 }
 
-func (p *packing) full() bool { return p.budget-p.used < slack }
+// same is what all passages have in common of which one is taken.
+func (p *packing) same(i int32) uint64 {
+	if p.repeats {
+		return uint64(i)
+	}
+	return p.s.saying[i]
+}
+
+func (p *packing) full() bool {
+	return p.budget-p.used < slack || p.top > 0 && len(p.chosen) >= p.top
+}
 
 // finish puts the passages in the order of time. Costs are counted passage by
 // passage; should the whole ever be more than their sum, the last chosen go.
@@ -94,33 +107,46 @@ func (p *packing) finish() (text string, tokens int, order []int32, texts []stri
 	}
 }
 
-// chronological sorts passages by the time of their session, then as they were said.
+// chronological sorts passages by time; those of the same time by session, then as
+// they were said.
 func (s *Scope) chronological(order []int32) {
 	slices.SortFunc(order, func(a, b int32) int {
 		ma, mb := s.messageOf[a], s.messageOf[b]
-		sa, sb := s.messages[ma].session, s.messages[mb].session
-		if sa != sb {
-			return cmp.Or(s.sessions[sa].begin.Compare(s.sessions[sb].begin), cmp.Compare(sa, sb))
-		}
-		return cmp.Compare(a, b)
+		return cmp.Or(s.when(ma).Compare(s.when(mb)), cmp.Compare(s.messages[ma].session, s.messages[mb].session), cmp.Compare(a, b))
 	})
+}
+
+// when is the time of a message; where it has none, that of its session.
+func (s *Scope) when(m int32) time.Time {
+	if t := s.origins[m].time; !t.IsZero() {
+		return t
+	}
+	return s.sessions[s.messages[m].session].begin
+}
+
+// later reports whether a passage was said after another.
+func (s *Scope) later(a, b int32) bool {
+	return cmp.Or(s.when(s.messageOf[a]).Compare(s.when(s.messageOf[b])), cmp.Compare(a, b)) > 0
 }
 
 // write makes the text that a model is shown. Passages that touch are put together
 // again as they stood.
 func (s *Scope) write(order []int32, texts []string) string {
 	var b strings.Builder
+	day := ""
 	for k, i := range order {
 		m := s.messageOf[i]
 		msg := &s.messages[m]
+		header := s.sessions[msg.session].header()
 		before := int32(-1)
 		if k > 0 {
 			before = order[k-1]
 		}
 		switch {
-		case before < 0 || s.messages[s.messageOf[before]].session != msg.session:
-			b.WriteString(s.sessions[msg.session].header())
+		case before < 0 || header != day:
+			b.WriteString(header)
 			b.WriteString(s.prefix(msg.speaker, s.origins[m].role))
+			day = header
 		case s.messageOf[before] != m:
 			b.WriteString(s.prefix(msg.speaker, s.origins[m].role))
 		case before != i-1 || s.flags[i]&flagTool != 0:

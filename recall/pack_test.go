@@ -29,6 +29,41 @@ Ben: I am painting the kitchen yellow this weekend.`
 	}
 }
 
+// A session that goes on over midnight has the dates of its days, and what several
+// conversations say is in the order of time.
+func TestDaysAndConversationsAreInTheOrderOfTime(t *testing.T) {
+	var messages []Message
+	for i := range 6 {
+		messages = append(messages, Message{Conversation: "a", Block: fmt.Sprint("a", i), Role: "user", Time: monday.Add(time.Duration(i) * 5 * time.Hour), Text: fmt.Sprintf("The zebra went to pasture %d.", i)})
+	}
+	messages = append(messages, Message{Conversation: "b", Block: "b0", Role: "user", Time: monday.Add(time.Hour), Text: "The zebra of b went home."})
+	s := scopeOf(t, Options{}, messages)
+	r := find(t, s, "Where did the zebra go?", RecallOptions{Floor: -1})
+	want := `6 May 2024:
+user: The zebra went to pasture 0.
+user: The zebra of b went home.
+user: The zebra went to pasture 1.
+user: The zebra went to pasture 2.
+7 May 2024:
+user: The zebra went to pasture 3.
+user: The zebra went to pasture 4.
+user: The zebra went to pasture 5.`
+	if r.Text != want {
+		t.Errorf("got\n%s", r.Text)
+	}
+	if s.messages[3].prev != 2 {
+		t.Error("over midnight messages are no neighbours")
+	}
+	for i := 6; i < 40; i++ {
+		if err := s.Add(t.Context(), []Message{{Conversation: "a", Block: fmt.Sprint("a", i), Role: "user", Time: monday.Add(time.Duration(i) * 5 * time.Hour), Text: fmt.Sprintf("The zebra went to pasture %d.", 100+i)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r = find(t, s, "What did the zebra do on 14 May 2024?", RecallOptions{Top: 3}); !strings.HasPrefix(r.Text, "13 May 2024") {
+		t.Errorf("found %s", r.Text)
+	}
+}
+
 func TestPassagesThatTouchAreOneTextAgain(t *testing.T) {
 	text := ""
 	for i := range 20 {

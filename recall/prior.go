@@ -3,6 +3,8 @@ package recall
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/recall/keyword"
 )
@@ -38,10 +40,6 @@ func (p *people) add(name string) int32 {
 	return int32(len(p.names) - 1)
 }
 
-// instruct reports whether users speak to an assistant: where several people have
-// names they speak to each other, and "always" is no instruction.
-func (p *people) instruct() bool { return len(p.names) < 2 }
-
 // favour says for each speaker what their passages gain: 1 for one whom the query
 // names, -1 where it names only others.
 func (p *people) favour(query string) []float32 {
@@ -49,7 +47,7 @@ func (p *people) favour(query string) []float32 {
 	out := make([]float32, len(p.names))
 	named := 0
 	for i, n := range p.lower {
-		if strings.Contains(q, n) {
+		if containsWord(q, n) {
 			out[i] = 1
 			named++
 		}
@@ -61,6 +59,26 @@ func (p *people) favour(query string) []float32 {
 	}
 	return out
 }
+
+// containsWord reports whether a text has a name that is no part of another word.
+func containsWord(text, name string) bool {
+	for at := 0; at < len(text); {
+		i := strings.Index(text[at:], name)
+		if i < 0 {
+			return false
+		}
+		before, _ := utf8.DecodeLastRuneInString(text[:at+i])
+		after, _ := utf8.DecodeRuneInString(text[at+i+len(name):])
+		if !wordRune(before) && !wordRune(after) {
+			return true
+		}
+		_, size := utf8.DecodeRuneInString(text[at+i:])
+		at += i + size
+	}
+	return false
+}
+
+func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // prior is what is known of a passage before its words are looked at, by who said
 // it and when.
@@ -74,10 +92,7 @@ type prior struct {
 }
 
 func (s *Scope) prior(w *Weights, query string, a aim, d dates) prior {
-	p := prior{speaker: s.people.favour(query)}
-	if s.people.instruct() {
-		p.instruction, p.preference = w.Instruction, w.Preference
-	}
+	p := prior{speaker: s.people.favour(query), instruction: w.Instruction, preference: w.Preference}
 	for i := range p.speaker {
 		p.speaker[i] *= w.Speaker
 	}
@@ -107,6 +122,11 @@ func (p *prior) of(m *message, flags uint8) (sum float32) {
 	if p.session != nil {
 		sum += p.session[m.session]
 	}
+	return sum + p.directive(flags)
+}
+
+// directive is what a passage has for telling how the user wants things.
+func (p *prior) directive(flags uint8) (sum float32) {
 	if flags&flagInstruction != 0 {
 		sum += p.instruction
 	}

@@ -46,6 +46,9 @@ type RecallOptions struct {
 	// Exclude, where it is set, tells what is not to be shown, by its block: what
 	// the window shows already (SPEC D3).
 	Exclude func(block string) bool
+	// Dismissed, where it is set, tells by its block what says no directive any
+	// more. It is found like all else.
+	Dismissed func(block string) bool
 	// Boost, where it is set, is asked what to add to the score of each of the best
 	// passages, of which there are a fourth of the budget, at least 256. A word of
 	// the query is worth Weights.Question by the number of its words. Infinitely
@@ -82,9 +85,9 @@ type Passage struct {
 	// anything to say, and of where the passage stands between the worst and the
 	// best. For Dense it is the cosine.
 	Score float64 `json:"score"`
-	// Keyword is the share of the query's words, by their weight, that the
-	// passage has itself; Dense its cosine; Prior what speaker, role, date and
-	// directives added.
+	// Keyword is the BM25 of the passage's own words, as a share of the most that
+	// the query's words could come to; Dense its cosine; Prior what speaker, role,
+	// date and directives added.
 	Keyword float64 `json:"keyword"`
 	Dense   float64 `json:"dense"`
 	Prior   float64 `json:"prior"`
@@ -119,6 +122,10 @@ type Ranking struct {
 	mode   Mode
 	scores *scores
 	n      int // passages when it was made
+
+	byTime  bool // of a window, which repeats what was said again
+	boosted bool
+	chosen  []int32 // those that the caller has looked at and wants, best first
 }
 
 // Rank scores the whole scope once, for packing under several budgets.
@@ -139,6 +146,11 @@ func (s *Scope) Rank(ctx context.Context, query string, o RecallOptions) (*Ranki
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	if vector != nil {
+		if err := s.checkVector(vector, s.vectors.Dimensions()); err != nil {
+			return nil, err
+		}
+	}
 	r := &Ranking{s: s, query: query, mode: mode, n: s.texts.len()}
 	r.scores, _ = s.free.Get().(*scores)
 	if r.scores == nil {
@@ -160,6 +172,14 @@ func (s *Scope) Rank(ctx context.Context, query string, o RecallOptions) (*Ranki
 	return r, nil
 }
 
+// allowed tells whether a passage may be shown.
+func (r *Ranking) allowed(o *RecallOptions) func(i int32) bool {
+	s := r.s
+	return func(i int32) bool {
+		return int(i) < r.n && s.flags[i]&flagRemoved == 0 && (o.Exclude == nil || !o.Exclude(s.origins[s.messageOf[i]].block))
+	}
+}
+
 // value is a passage's score on the scale of the floor.
 func (r *Ranking) value(i int32) float32 {
 	if r.mode == Dense {
@@ -177,20 +197,25 @@ func (r *Ranking) Pack(o RecallOptions) *Result {
 	if r.mode == Dense {
 		floor, top = float32(cmp.Or(o.Floor, DefaultDenseFloor)), cmp.Or(o.Top, DefaultDenseTop)
 	}
-	p := s.packing(budget)
-	allowed := func(i int32) bool {
-		return int(i) < r.n && s.flags[i]&flagRemoved == 0 && (o.Exclude == nil || !o.Exclude(s.origins[s.messageOf[i]].block))
+	p := s.packing(budget, top)
+	p.repeats = r.byTime
+	allowed := r.allowed(&o)
+	candidates := slices.DeleteFunc(slices.Clone(r.chosen), func(i int32) bool { return !allowed(i) })
+	if !r.boosted {
+		candidates = r.best(candidatesFor(budget), allowed)
 	}
-	candidates := r.best(candidates(budget))
-	if r.mode != Dense && s.people.instruct() && o.Directives >= 0 && len(candidates) > 0 && r.value(candidates[0]) >= floor {
+	if r.mode != Dense && o.Directives >= 0 && len(candidates) > 0 && r.value(candidates[0]) >= floor {
 		r.directives(p, cmp.Or(o.Directives, int(s.weights.Pins*float32(budget))), allowed)
 	}
-	pinned := len(p.chosen)
+	newest := r.newest(candidates)
 	for _, i := range candidates {
-		if p.full() || top > 0 && len(p.chosen)-pinned >= top {
+		if p.full() {
 			break
 		}
-		if r.value(i) >= floor && allowed(i) && p.add(i) && o.Neighbours > 0 {
+		if r.value(i) < floor {
+			continue
+		}
+		if i = newest(i); p.add(i) && o.Neighbours > 0 {
 			r.around(p, i, o.Neighbours, allowed)
 		}
 	}
@@ -205,10 +230,26 @@ func (r *Ranking) Pack(o RecallOptions) *Result {
 // directives packs the standing instructions, the newest first.
 func (r *Ranking) directives(p *packing, limit int, allowed func(int32) bool) {
 	for _, i := range slices.Backward(r.s.instructions) {
-		if r.s.flags[i]&flagInstruction != 0 && allowed(i) && p.used+int(r.s.cost[i]) <= limit {
+		if r.s.flags[i]&flagInstruction != 0 && !r.scores.dismissed[i] && allowed(i) && p.used+int(r.s.cost[i]) <= limit {
 			p.add(i)
 		}
 	}
+}
+
+// newest tells the newest of the candidates that say the same in the same words. A
+// query that names a date may mean an older one: there each stands for itself.
+func (r *Ranking) newest(candidates []int32) func(int32) int32 {
+	if r.byTime || r.scores.prior.session != nil {
+		return func(i int32) int32 { return i }
+	}
+	latest := make(map[uint64]int32, len(candidates))
+	for _, i := range candidates {
+		said := r.s.saying[i]
+		if other, ok := latest[said]; !ok || r.s.later(i, other) {
+			latest[said] = i
+		}
+	}
+	return func(i int32) int32 { return latest[r.s.saying[i]] }
 }
 
 // around packs the messages beside that of a passage.
@@ -240,7 +281,7 @@ func (r *Ranking) passage(i int32, text string) Passage {
 	m, from := &s.messages[s.messageOf[i]], &s.origins[s.messageOf[i]]
 	out := Passage{
 		Block: from.block, Ref: from.ref, Role: from.role, Tokens: int(s.cost[i]), Text: text,
-		Score: round(r.value(i)), Keyword: round(s.keyword(r.scores, i)), Dense: round(s.cosine(r.scores, i)), Prior: round(r.scores.prior.of(m, s.flags[i])),
+		Score: round(r.value(i)), Keyword: round(s.keyword(r.scores, i)), Dense: round(s.cosine(r.scores, i)), Prior: round(s.priorOf(r.scores, i)),
 		Part: int(i - m.first), Parts: int(m.count), Tool: s.flags[i]&flagTool != 0,
 	}
 	if !from.time.IsZero() {
@@ -256,8 +297,8 @@ func (r *Ranking) passage(i int32, text string) Passage {
 // round keeps three digits: more would be noise.
 func round(x float32) float64 { return math.RoundToEven(float64(x)*1000) / 1000 }
 
-// best are the k best passages, best first; of equals the older.
-func (r *Ranking) best(k int) []int32 {
+// best are the k best passages that are allowed, best first; of equals the older.
+func (r *Ranking) best(k int, allowed func(int32) bool) []int32 {
 	// A heap with the worst on top. Numbers rise, so what equals the worst comes
 	// too late.
 	total := r.scores.total[:r.n]
@@ -266,7 +307,7 @@ func (r *Ranking) best(k int) []int32 {
 	worse := func(a, b int32) bool { return total[a] < total[b] || total[a] == total[b] && a > b }
 	bar := float32(lowest)
 	for i, t := range total {
-		if t <= bar {
+		if t <= bar || !allowed(int32(i)) {
 			continue
 		}
 		if len(ids) < k {
@@ -292,7 +333,7 @@ func (r *Ranking) best(k int) []int32 {
 			bar = total[ids[0]]
 		}
 	}
-	slices.SortFunc(ids, func(a, b int32) int { return cmp.Or(cmp.Compare(total[b], total[a]), cmp.Compare(a, b)) })
+	slices.SortFunc(ids, r.better)
 	return ids
 }
 
@@ -301,7 +342,7 @@ func (s *Scope) Newest() *Ranking {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	n := s.texts.len()
-	r := &Ranking{s: s, mode: Keyword, n: n, scores: &scores{total: make([]float32, n), words: make([]float32, n), prior: prior{speaker: make([]float32, len(s.people.names))}}}
+	r := &Ranking{s: s, mode: Keyword, n: n, byTime: true, scores: &scores{total: make([]float32, n), words: make([]float32, n), prior: prior{speaker: make([]float32, len(s.people.names))}}}
 	for i := range r.scores.total {
 		r.scores.total[i] = float32(i)
 	}

@@ -245,7 +245,7 @@ func TestTheFusedScoreIsThatOfTheStages(t *testing.T) {
 		}
 		k := rapid.IntRange(1, 60).Draw(t, "k")
 		slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(got.scores.total[b], got.scores.total[a]) })
-		if best := got.best(k); !slices.Equal(best, order[:min(k, len(order))]) {
+		if best := got.best(k, func(int32) bool { return true }); !slices.Equal(best, order[:min(k, len(order))]) {
 			t.Fatalf("best %d: %v, want %v", k, best, order)
 		}
 	})

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"sync"
@@ -44,12 +45,14 @@ type Scope struct {
 	byBlock  map[string]int32
 	open     map[string]int32 // conversation → its last message
 	named    map[[2]string]int32
-	ids      int64 // bytes of blocks, refs and names of sessions
+	speakers map[string][]int32 // conversation → people with names, two at most
+	ids      int64              // bytes of blocks, refs and names of sessions
 
 	// By passage, in the order in which they were added.
 	messageOf []int32
 	texts     texts
-	cost      []int32 // tokens of its line
+	saying    []uint64 // what it says and who, as a hash
+	cost      []int32  // tokens of its line
 	flags     []uint8
 	vectorOf  []int32           // -1 until embedded
 	embedded  int               // passages before this one need no look
@@ -57,7 +60,7 @@ type Scope struct {
 
 	sizes        []size // by cost, of the costs so far
 	said         []saidIn
-	instructions []int32 // passages that were said to be some; Dismiss leaves them here
+	instructions []int32 // passages that were said to be some
 
 	words   keyword.Index
 	vectors *vector.Index // nil until the first vector
@@ -84,15 +87,16 @@ type origin struct {
 	time       time.Time
 }
 
-// session is a stretch of a conversation.
+// session is a stretch of a conversation, of one day.
 type session struct {
-	begin time.Time
-	cost  int32 // tokens of the header
+	begin        time.Time
+	conversation string
+	cost         int32 // tokens of the header
 }
 
 // NewScope makes an empty scope.
 func NewScope(o Options) *Scope {
-	s := &Scope{o: o, weights: DefaultWeights(), count: o.Count, byBlock: map[string]int32{}, open: map[string]int32{}, named: map[[2]string]int32{}}
+	s := &Scope{o: o, weights: DefaultWeights(), count: o.Count, byBlock: map[string]int32{}, open: map[string]int32{}, named: map[[2]string]int32{}, speakers: map[string][]int32{}}
 	if o.Weights != nil {
 		s.weights = *o.Weights
 	}
@@ -118,10 +122,14 @@ func (s *Scope) add(m *Message) {
 	passages := m.passages()
 	flags, said := make([]uint8, len(passages)), make([][]Said, len(passages))
 	if m.Role == "user" {
+		end := 0
+		found := detect(m.Text)
 		for i, text := range passages {
-			flags[i], said[i] = flagUser, Detect(text)
-			for _, d := range said[i] {
-				flags[i] |= d.Kind.flag()
+			flags[i] = flagUser
+			end += len(text)
+			for len(found) > 0 && found[0].at < end {
+				said[i] = append(said[i], found[0].Said)
+				found = found[1:]
 			}
 		}
 	}
@@ -137,8 +145,13 @@ func (s *Scope) add(m *Message) {
 	msg := message{speaker: s.people.add(m.Name), next: none, first: int32(s.texts.len())}
 	msg.session, msg.prev = s.place(m)
 	prefix := s.prefix(msg.speaker, m.Role)
+	instructs := s.instructs(m.Conversation, msg.speaker)
 	for i, text := range passages {
 		for _, d := range said[i] {
+			if !instructs {
+				break
+			}
+			flags[i] |= d.Kind.flag()
 			s.said = append(s.said, saidIn{int32(len(s.messageOf)), Said{d.Kind, strings.Clone(d.Text)}})
 			s.ids += allocated(d.Text)
 		}
@@ -174,6 +187,28 @@ func (s *Scope) role(name string) string {
 // manyRoles is more than any kind of conversation has.
 const manyRoles = 16
 
+// instructs reports whether the users of a conversation speak to an assistant: where
+// several people have names they speak to each other, and "always" is no instruction,
+// nor has it been one.
+func (s *Scope) instructs(conversation string, speaker int32) bool {
+	names := s.speakers[conversation]
+	if speaker == none || len(names) == 2 || slices.Contains(names, speaker) {
+		return len(names) < 2
+	}
+	if len(names) == 0 {
+		s.ids += allocated(conversation)
+		s.speakers[strings.Clone(conversation)] = []int32{speaker}
+		return true
+	}
+	s.speakers[conversation] = append(names, speaker)
+	for i := range s.said {
+		if p := s.said[i].passage; s.sessions[s.messages[s.messageOf[p]].session].conversation == conversation {
+			s.flags[p] &^= flagInstruction | flagPreference
+		}
+	}
+	return false
+}
+
 // addPassage appends a passage. What says too little to be found is a passage all
 // the same, so that texts stay whole, but is in no index.
 func (s *Scope) addPassage(m int32, prefix, text string, flags uint8) {
@@ -188,34 +223,55 @@ func (s *Scope) addPassage(m int32, prefix, text string, flags uint8) {
 	}
 	s.messageOf = append(s.messageOf, m)
 	s.texts.add(text)
-	cost := int32(s.count(prefix + ended(text)))
+	line := prefix + ended(text)
+	s.saying = append(s.saying, maphash.String(seed, line))
+	cost := int32(s.count(line))
 	s.cost = append(s.cost, cost)
 	s.notice(cost)
 	s.flags = append(s.flags, flags)
 	s.vectorOf = append(s.vectorOf, -1)
 }
 
-// place finds the session of a message and the message before it there.
+// place finds the session of a message and the message before it there. On another
+// day another session goes on from the one before.
 func (s *Scope) place(m *Message) (id, prev int32) {
 	last, ok := s.open[m.Conversation]
+	prev = none
 	if m.Session != "" {
 		key := [2]string{m.Conversation, m.Session}
 		if id, known := s.named[key]; known {
 			if ok && s.messages[last].session == id {
-				return id, last
+				prev = last
 			}
-			return id, -1
+			if s.sessions[id].dayOf(m.Time) {
+				return id, prev
+			}
+		} else {
+			s.ids += allocated(m.Conversation) + allocated(m.Session)
 		}
 		s.named[key] = int32(len(s.sessions))
-		s.ids += allocated(m.Conversation) + allocated(m.Session)
 	} else if ok && m.Time.Sub(s.origins[last].time) < SessionGap {
-		return s.messages[last].session, last
+		prev = last
+		if id := s.messages[last].session; s.sessions[id].dayOf(m.Time) {
+			return id, prev
+		}
 	}
-	ss := session{begin: m.Time}
+	ss := session{begin: m.Time, conversation: m.Conversation}
+	if ok {
+		ss.conversation = s.sessions[s.messages[last].session].conversation // the same memory
+	}
 	ss.cost = int32(s.count(ss.header()))
 	s.sessions = append(s.sessions, ss)
-	return int32(len(s.sessions) - 1), -1
+	return int32(len(s.sessions) - 1), prev
 }
+
+// dayOf reports whether a time is on the session's day. What has no time is.
+func (ss *session) dayOf(t time.Time) bool {
+	return t.IsZero() || ss.begin.IsZero() || dayNumber(t) == dayNumber(ss.begin)
+}
+
+// seed is that of Scope.saying.
+var seed = maphash.MakeSeed()
 
 // Remove takes messages out of the scope, by their blocks.
 func (s *Scope) Remove(blocks ...string) {

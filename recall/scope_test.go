@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -259,5 +260,74 @@ func TestTheBestSessionsComeFirst(t *testing.T) {
 	want := [][]string{{"5", "6", "7", "8"}, {"1", "2", "3", "4"}}
 	if diff := cmp.Diff(want, ranking.Sessions(10)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// What the caller does not want is not shown, however much there is of it.
+func TestAStrictBoostLeavesOutTheRest(t *testing.T) {
+	var messages []Message
+	for i := range 1000 {
+		text := fmt.Sprintf("The weather of day %d was fine in the town.", i)
+		if i%400 == 7 {
+			text = fmt.Sprintf("The weather of day %d had an error in the town.", i)
+		}
+		messages = append(messages, Message{Conversation: "c", Block: fmt.Sprint(i), Role: "user", Time: monday.Add(time.Duration(i) * time.Minute), Text: text})
+	}
+	s := scopeOf(t, Options{}, messages)
+	r := find(t, s, "How was the weather in the town?", RecallOptions{Boost: func(text string) float32 {
+		if strings.Contains(text, "error") {
+			return .5
+		}
+		return float32(math.Inf(-1))
+	}})
+	if len(r.Passages) == 0 || strings.Contains(r.Text, "fine") {
+		t.Errorf("found %s", r.Text)
+	}
+}
+
+// SPEC D3: what the window shows takes no place among the candidates.
+func TestWhatIsShownStarvesNothing(t *testing.T) {
+	messages := []Message{{Conversation: "c", Block: "old", Role: "user", Time: monday, Text: "The staging server was moved behind the firewall last year and listens on 9321."}}
+	for i := range 400 {
+		messages = append(messages, Message{Conversation: "c", Block: fmt.Sprint(i), Role: "user", Time: monday.Add(time.Duration(i+1) * 7 * time.Hour), Text: fmt.Sprintf("Which port does the staging server listen on, asked %d?", i)})
+	}
+	s := scopeOf(t, Options{}, messages)
+	r := find(t, s, "Which port does the staging server listen on?", RecallOptions{Budget: 256, Exclude: func(block string) bool { return block != "old" }})
+	if blocks(r) != "old" {
+		t.Errorf("found %q", blocks(r))
+	}
+}
+
+func TestTopCountsDirectivesToo(t *testing.T) {
+	s := scopeOf(t, Options{}, talk("user: Always answer in French.\nuser: Never use emojis in replies.\nuser: The harbour of Trieste is deep.\nuser: The harbour of Pula is not deep."))
+	if r := find(t, s, "how deep is the harbour?", RecallOptions{Top: 2, Directives: 100}); len(r.Passages) != 2 {
+		t.Errorf("found %s", blocks(r))
+	}
+}
+
+// SPEC D3: of what was said several times in the same words the newest is shown, but
+// where a date is asked for that of the date.
+func TestTheSameWordsAreShownOnce(t *testing.T) {
+	said := "user: The staging server listens on port 9321.\n"
+	s := scopeOf(t, Options{}, talk(said+"\n\n\n"+said+"\n"+said))
+	if r := find(t, s, "Which port does the staging server listen on?", RecallOptions{}); strings.Count(r.Text, "9321") != 1 || blocks(r) != "3" {
+		t.Errorf("found %s", r.Text)
+	}
+	if r := s.Newest().Pack(RecallOptions{Floor: -1}); blocks(r) != "1 2 3" {
+		t.Errorf("a window of %s", r.Text)
+	}
+	if r := find(t, s, "Which port did the server listen on, said on 6 May 2024?", RecallOptions{Top: 1}); blocks(r) != "1" {
+		t.Errorf("found %s", r.Text)
+	}
+}
+
+func TestSpeakersAreNamedByWholeWords(t *testing.T) {
+	p := people{}
+	p.add("Al")
+	p.add("Ann")
+	for query, want := range map[string]string{"Is it final?": "[0 0]", "What did Al's dog do?": "[1 -1]", "ann, al": "[0 0]", "Annals of Ann": "[-1 1]", "": "[0 0]"} {
+		if got := fmt.Sprint(p.favour(query)); got != want {
+			t.Errorf("%q: %s, want %s", query, got, want)
+		}
 	}
 }

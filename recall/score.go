@@ -17,6 +17,8 @@ type scores struct {
 	low, top float32
 
 	heights []heights // of the messages
+	// dismissed are passages whose directives hold no more.
+	dismissed map[int32]bool
 }
 
 // Where certainty begins and where it is full. With vectors it goes by the best share
@@ -87,6 +89,7 @@ func (s *Scope) score(sc *scores, query string, vector []float32, o *RecallOptio
 	sc.prior = s.prior(w, query, a, datesOf(query, o.Now))
 	best := s.measure(sc, &f)
 	s.sum(sc, &f)
+	s.dismiss(sc, o.Dismissed)
 	whole := a == course || a == summary
 	switch {
 	case whole:
@@ -100,7 +103,39 @@ func (s *Scope) score(sc *scores, query string, vector []float32, o *RecallOptio
 	return nil
 }
 
-// keyword is the share of the query's weight that the passage's own words have.
+// dismiss takes the prior of directives from what says none any more.
+func (s *Scope) dismiss(sc *scores, dismissed func(block string) bool) {
+	sc.dismissed = nil
+	if dismissed == nil {
+		return
+	}
+	for k := range s.said {
+		i := s.said[k].passage
+		if s.flags[i]&flagRemoved != 0 || sc.dismissed[i] || !dismissed(s.origins[s.messageOf[i]].block) {
+			continue
+		}
+		sc.total[i] -= sc.prior.directive(s.flags[i])
+		if sc.dismissed == nil {
+			sc.dismissed = map[int32]bool{}
+		}
+		sc.dismissed[i] = true
+	}
+	if sc.dismissed != nil {
+		sc.bounds()
+	}
+}
+
+// priorOf is the prior of a passage that is shown.
+func (s *Scope) priorOf(sc *scores, i int32) float32 {
+	prior := sc.prior.of(&s.messages[s.messageOf[i]], s.flags[i])
+	if sc.dismissed[i] {
+		prior -= sc.prior.directive(s.flags[i])
+	}
+	return prior
+}
+
+// keyword is the share of what the query could come to that the passage's own words
+// do.
 func (s *Scope) keyword(sc *scores, i int32) float32 { return sc.words[i] * sc.all }
 
 // cosine is that of a passage, or 0 where it has no vector yet.

@@ -17,6 +17,7 @@ const vectorFamily = "vector/"
 type vectorStore struct {
 	store        timeline.Store
 	tenant, kind string
+	dimensions   int // of the vectors that are read; 0 for any
 }
 
 // kept are the vectors of a content by the hash of the text that was embedded.

@@ -102,7 +102,6 @@ func (r *reader) body(e *entry, at timeline.Place) []byte {
 	if r.err != nil {
 		return nil
 	}
-	list = append(list, history[:e.Head]...)
 	for _, hash := range e.Own {
 		list = append(list, r.content(hash))
 	}
@@ -157,7 +156,7 @@ func (r *reader) messages(e *entry, at timeline.Place) [][]byte {
 		out = append(out, bytes.Clone(m.Raw))
 		return nil
 	})
-	if r.err == nil && (len(out) != e.Before+e.Messages || e.Head > e.Before) {
+	if r.err == nil && len(out) != e.Before+e.Messages {
 		r.err = fmt.Errorf("%w: %d messages for a call of %d behind %d", timeline.ErrDamaged, len(out), e.Messages, e.Before)
 	}
 	return out

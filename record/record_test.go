@@ -46,7 +46,13 @@ type bench struct {
 	events []record.Event
 }
 
-func start(t *testing.T, store timeline.Store, answer func(*fakemodel.Request) fakemodel.Answer) *bench {
+func start(t *testing.T, store timeline.Store, answer func(*fakemodel.Request) fakemodel.Answer, set ...func(*record.Options)) *bench {
+	t.Helper()
+	return startBefore(t, store, answer, nil, set...)
+}
+
+// startBefore is start before another provider, if there is one.
+func startBefore(t *testing.T, store timeline.Store, answer func(*fakemodel.Request) fakemodel.Answer, provider http.HandlerFunc, set ...func(*record.Options)) *bench {
 	t.Helper()
 	b := &bench{t: t, store: store, model: &fakemodel.Server{}, client: &http.Client{Transport: &http.Transport{}}}
 	b.model.Answer = func(r *fakemodel.Request) fakemodel.Answer {
@@ -55,14 +61,22 @@ func start(t *testing.T, store timeline.Store, answer func(*fakemodel.Request) f
 		b.mu.Unlock()
 		return answer(r)
 	}
-	upstream := httptest.NewServer(b.model)
+	var handler http.Handler = b.model
+	if provider != nil {
+		handler = provider
+	}
+	upstream := httptest.NewServer(handler)
 	t.Cleanup(upstream.Close)
 	t.Cleanup(b.client.CloseIdleConnections)
-	b.recorder = record.New(record.Options{Store: store, Events: func(e record.Event) {
+	o := record.Options{Store: store, Events: func(e record.Event) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.events = append(b.events, e)
-	}})
+	}}
+	for _, f := range set {
+		f(&o)
+	}
+	b.recorder = record.New(o)
 	s, err := proxy.New(proxy.Options{OpenAI: upstream.URL, Anthropic: upstream.URL, Recorder: b.recorder, RecordTimeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
@@ -390,6 +404,13 @@ func (s *broken) Conversation(ctx context.Context, tenant, name string) (timelin
 		return timeline.Conversation{}, err
 	}
 	return s.Store.Conversation(ctx, tenant, name)
+}
+
+func (s *broken) Conversations(ctx context.Context, tenant string) ([]timeline.Conversation, error) {
+	if err := s.fail("read"); err != nil {
+		return nil, err
+	}
+	return s.Store.Conversations(ctx, tenant)
 }
 
 // Whatever is broken here, the call goes on.

@@ -48,45 +48,18 @@ type Options struct {
 	Recall *recall.Library
 	// Limits are what providers were found to take. Default: none is known.
 	Limits *view.Limits
+	// Learnt, where it is set, is called when a limit was learnt: see Learnt.Save.
+	Learnt func() error
+	// Thresholds are those of view.Options.
+	Thresholds window.Thresholds
+	// Condense has a model summarise what views leave out; nil: none does. Its Done
+	// is the recorder's.
+	Condense *view.CondenseOptions
+	// PlainCache is that of view.Input, for all calls.
+	PlainCache bool
 	// Suffix is that of thread.Options.
 	Suffix func() string
 }
-
-// Event is something that happened to a call.
-type Event struct {
-	Time         time.Time `json:"time"`
-	Kind         string    `json:"kind"`
-	Call         string    `json:"call"`
-	Conversation string    `json:"conversation,omitempty"`
-	// Thread tells how the call stands to the conversation: see thread.Kind.
-	Thread string `json:"thread,omitempty"`
-	Model  string `json:"model,omitempty"`
-	// Before and Tokens are those of the request and of what was sent of it, as
-	// counted here; Reported is what the provider counted.
-	Before   int `json:"tokens_before,omitempty"`
-	Tokens   int `json:"tokens,omitempty"`
-	Reported int `json:"reported,omitempty"`
-	Output   int `json:"output,omitempty"`
-	// Plan is the id of the plan by which something was left out.
-	Plan string `json:"plan,omitempty"`
-	// Error says what went wrong, where something did.
-	Error string `json:"error,omitempty"`
-}
-
-// Kinds of events.
-const (
-	// EventCall: a call has ended and is written.
-	EventCall = "call"
-	// EventOpen: something of Oriel's own failed, and the call went on without it.
-	EventOpen = "fail-open"
-	// EventCut: a view was made smaller; EventRecall: something was brought back;
-	// EventOverflow: a provider refused a request as too large.
-	EventCut      = "truncation"
-	EventRecall   = "recall"
-	EventOverflow = "overflow"
-	// EventUnknown: a body that could not be read was passed on as it came.
-	EventUnknown = "unknown-body"
-)
 
 // Recorder records calls. It is safe for concurrent use.
 type Recorder struct {
@@ -97,8 +70,13 @@ type Recorder struct {
 	cache *token.Cache // of counts
 	view  *view.Viewer
 	lanes lanes
+	talks talks
+	lasts lasts
+	// condensing writes summaries; nil where none are written.
+	condensing *view.Condensing
 
 	counters Counters
+	last     atomic.Pointer[error] // of writing
 }
 
 var _ proxy.Recorder = (*Recorder)(nil)
@@ -136,7 +114,14 @@ func New(o Options) *Recorder {
 	o.Profile = cmp.Or(o.Profile, "off")
 	o.Backlog, o.Timeout = cmp.Or(o.Backlog, 256<<20), cmp.Or(o.Timeout, 30*time.Second)
 	r := &Recorder{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), book: thread.NewBook(o.Store, thread.Options{Suffix: o.Suffix, Marks: view.Marks}), cache: token.NewCache(0)}
-	r.view = view.New(view.Options{Book: r.book, Models: o.Models, Calibration: o.Calibration, Cache: r.cache, Recall: o.Recall, Limits: o.Limits})
+	if o.Condense != nil {
+		c := *o.Condense
+		c.Done = r.summarised
+		r.condensing = view.NewCondensing(c)
+	}
+	r.view = view.New(view.Options{
+		Book: r.book, Models: o.Models, Calibration: o.Calibration, Cache: r.cache, Recall: o.Recall, Limits: o.Limits, Thresholds: o.Thresholds, Condense: r.condensing,
+	})
 	r.queue = newQueue(workers, o.Backlog, func(p any) {
 		r.failOpen("", "", fmt.Errorf("a panic while writing: %v", p))
 	})
@@ -146,10 +131,23 @@ func New(o Options) *Recorder {
 // Counters tells what was done so far.
 func (r *Recorder) Counters() *Counters { return &r.counters }
 
-// Close takes no more calls and waits until all that there were are written.
+// Close takes no more calls and waits until all that there were are written. Summaries
+// that are not ready are given up.
 func (r *Recorder) Close(ctx context.Context) error {
+	if r.condensing != nil {
+		r.condensing.Close()
+	}
 	if err := r.queue.close(ctx); err != nil {
 		return fmt.Errorf("write the last calls: %w", err)
+	}
+	r.book.Wait()
+	return nil
+}
+
+// Err is why the last call could not be written; nil where it could.
+func (r *Recorder) Err() error {
+	if err := r.last.Load(); err != nil {
+		return *err
 	}
 	return nil
 }
@@ -161,19 +159,20 @@ func (r *Recorder) Begin(ctx context.Context, c *proxy.Call) proxy.Recording {
 	if err != nil {
 		r.counters.Unknown.Add(1)
 		r.event(Event{Kind: EventUnknown, Call: c.ID, Error: err.Error()})
-		r.o.Log.Warn("a request that could not be read went on as it came", "call", c.ID, "error", err)
 		return &failed{}
+	}
+	if _, err := window.LookupProfile(c.Profile); err != nil {
+		r.event(Event{Kind: EventProfile, Call: c.ID, Model: body.Model, Error: fmt.Sprintf("%v; %s is used", err, r.o.Profile)})
+		other := *c
+		other.Profile = ""
+		c = &other
 	}
 	rec, err := r.guarded(ctx, c, body)
 	if err == nil {
 		return rec
 	}
-	conversation := ""
-	if rec != nil {
-		conversation = rec.thread.Conversation
-	}
-	r.failOpen(c.ID, conversation, err)
-	return &failed{body: r.stateless(ctx, c, body)}
+	r.failOpen(c.ID, "", err)
+	return &failed{body: r.open(ctx, c, body)}
 }
 
 // guarded is begin, whose panics are errors.
@@ -184,26 +183,6 @@ func (r *Recorder) guarded(ctx context.Context, c *proxy.Call, body *wire.Body) 
 		}
 	}()
 	return r.begin(ctx, c, body)
-}
-
-// stateless is what is sent of a request when its conversation cannot be told: a view
-// that knows nothing of earlier ones, where the request is too large; else nil.
-func (r *Recorder) stateless(ctx context.Context, c *proxy.Call, body *wire.Body) (out []byte) {
-	defer func() {
-		if p := recover(); p != nil {
-			out = nil
-		}
-	}()
-	profile := r.profile(c)
-	if profile == "off" || body.Managed != "" && c.Profile == "" {
-		return nil
-	}
-	o := window.Options{Profile: profile, Budget: budgetOf(c.Header), Models: r.o.Models, Cache: r.cache, Scale: r.o.Calibration.Scale(body.Model), Now: c.Began}
-	fitted, plan, err := window.FitBody(ctx, body, o)
-	if err != nil || plan.Action == "none" {
-		return nil
-	}
-	return fitted
 }
 
 // profile is that of a call.
@@ -228,22 +207,30 @@ func (r *Recorder) begin(ctx context.Context, c *proxy.Call, body *wire.Body) (*
 	rec.hints = thread.HintsOf(c.Header, body.Hints)
 	find, cancel := context.WithTimeout(ctx, findWait)
 	defer cancel()
-	rec.thread, err = r.book.Find(find, &thread.Request{
-		Tenant: c.Tenant, Hints: rec.hints, Previous: body.Hints.Previous, Lane: r.lanes.of(thread.Prompt(&body.Request)),
+	request := &thread.Request{
+		Tenant: c.Tenant, Hints: rec.hints, Previous: body.Hints.Previous, Held: body.Hints.Conversation != "", Lane: r.lanes.of(thread.Prompt(&body.Request)),
 		Retry: retries(c.Header), Messages: chain, Now: rec.began,
-	})
+	}
+	rec.counted = make(chan struct{})
+	rec.thread, err = r.book.Find(find, request)
+	if errors.Is(err, context.DeadlineExceeded) && r.profile(c) == "off" {
+		// Nothing is left out, so nobody has to wait.
+		rec.found = make(chan struct{})
+		go rec.findLate(request)
+		go rec.count()
+		return rec, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	rec.counted = make(chan struct{})
 	if r.profile(c) == "off" {
 		go rec.count()
 		return rec, nil
 	}
 	defer close(rec.counted)
-	if err := rec.show(ctx); err != nil {
-		r.book.Done(rec.thread, nil, "")
-		return rec, err
+	if err := rec.guardedShow(ctx); err != nil {
+		r.failOpen(c.ID, rec.thread.Conversation, err)
+		rec.instead(ctx)
 	}
 	return rec, nil
 }
@@ -261,14 +248,38 @@ func retries(h http.Header) bool {
 // failOpen tells of a failure of our own.
 func (r *Recorder) failOpen(call, conversation string, err error) {
 	r.counters.Failed.Add(1)
-	r.event(Event{Kind: EventOpen, Call: call, Conversation: conversation, Error: err.Error()})
-	r.o.Log.Error("a call went on without being recorded", "call", call, "conversation", conversation, "error", err)
+	r.told(call, conversation, err)
 }
 
-func (r *Recorder) event(e Event) {
-	if r.o.Events != nil {
-		e.Time = r.o.Now()
-		r.o.Events(e)
+// told tells of a failure that does not keep a call from being recorded.
+func (r *Recorder) told(call, conversation string, err error) {
+	r.event(Event{Kind: EventOpen, Call: call, Conversation: conversation, Error: err.Error()})
+}
+
+// summarised is told of a summary that was written behind the scenes, and stores it.
+func (r *Recorder) summarised(s view.Summary) {
+	e := Event{
+		Kind: EventCondensation, Conversation: s.Conversation, Model: s.Model, Before: s.Before, Tokens: s.After, Cost: s.Cost, Plan: s.Plan, Items: s.Messages,
+	}
+	if s.Err != nil {
+		e.Error = s.Err.Error()
+		r.event(e)
+		return
+	}
+	r.event(e)
+	bad := r.queue.add(s.Tenant+"\x00"+s.Conversation, int64(len(s.Text)), func() {
+		ctx, cancel := context.WithTimeout(context.Background(), r.o.Timeout)
+		defer cancel()
+		record, err := s.Record()
+		if err == nil {
+			_, err = r.o.Store.Apply(ctx, s.Tenant, timeline.Change{Conversation: s.Conversation, Stay: true, Put: []timeline.Record{record}, Now: r.o.Now()})
+		}
+		if err != nil {
+			r.told("", s.Conversation, fmt.Errorf("store a summary: %w", err))
+		}
+	})
+	if bad != nil {
+		r.told("", s.Conversation, fmt.Errorf("store a summary: %w", bad))
 	}
 }
 
@@ -305,7 +316,8 @@ func (l *lanes) of(system []chat.Part) thread.Lane {
 	return lane
 }
 
-// failed is the recording of a call that is not recorded.
+// failed is the recording of a call that is not recorded. body is what is sent; nil: what
+// came.
 type failed struct{ body []byte }
 
 func (*failed) Response(int, http.Header)  {}
@@ -313,4 +325,5 @@ func (*failed) Header(h http.Header)       { h.Set("X-Oriel-Action", "error") }
 func (*failed) Write([]byte)               {}
 func (*failed) End(error)                  {}
 func (f *failed) Send() []byte             { return f.body }
+func (*failed) Again() bool                { return false }
 func (*failed) Refused(int, []byte) []byte { return nil }

@@ -9,6 +9,8 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +21,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/view"
+	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -31,10 +34,15 @@ type recording struct {
 	chain  []chat.Message // the others: the history
 	hints  thread.Hints
 	thread *thread.Thread
-	began  time.Time
+	// found, where it is not nil, is closed when thread is there, nil if it could not
+	// be found.
+	found chan struct{}
+	began time.Time
 
-	shown *view.Result // what is sent; nil: what came, unseen by any view
-	fresh []*view.Cut  // cuts that this call made
+	shown *view.Result     // what is sent; nil: what came, unseen by any view
+	fresh []*view.Cut      // cuts that this call made
+	open  bool             // no view could be made, and shown is what is left
+	size  *timeline.Record // the adaptive size, to be stored
 
 	counted chan struct{}   // closed when tokens is there
 	tokens  token.Breakdown // of the prompt
@@ -49,33 +57,150 @@ func (c *recording) count() {
 	defer close(c.counted)
 	defer func() {
 		if p := recover(); p != nil {
-			c.r.failOpen(c.call.ID, c.thread.Conversation, fmt.Errorf("a panic while counting: %v", p))
+			c.r.failOpen(c.call.ID, "", fmt.Errorf("a panic while counting: %v", p))
 		}
 	}()
 	model := c.r.o.Models.Lookup(c.body.Model)
 	c.tokens = token.NewCounter(model, token.Options{Cache: c.r.cache, Scale: c.r.o.Calibration.Scale(c.body.Model)}).Request(&c.body.Request)
 }
 
+// lateWait is how long the conversation of a call may be looked for while the call goes
+// on.
+const lateWait = 30 * time.Second
+
+// findLate finds the conversation of a call that is under way.
+func (c *recording) findLate(request *thread.Request) {
+	defer close(c.found)
+	defer func() {
+		if p := recover(); p != nil {
+			c.r.failOpen(c.call.ID, "", fmt.Errorf("a panic: %v", p))
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), lateWait)
+	defer cancel()
+	th, err := c.r.book.Find(ctx, request)
+	if err != nil {
+		c.r.failOpen(c.call.ID, "", err)
+		return
+	}
+	c.thread = th
+}
+
+// known reports whether the conversation is known by now.
+func (c *recording) known() bool {
+	if c.found != nil {
+		select {
+		case <-c.found:
+		default:
+			return false
+		}
+	}
+	return c.thread != nil
+}
+
+// input is what a view is made of.
+func (c *recording) input() *view.Input {
+	return &view.Input{
+		ID: fmt.Sprintf("%s-%d", c.call.ID, len(c.fresh)), Body: c.body, Thread: c.thread, Profile: c.r.profile(c.call), Asked: c.call.Profile != "", Budget: budgetOf(c.call.Header),
+		Betas: betas(c.call.Header), PlainCache: c.r.o.PlainCache, Now: c.began,
+	}
+}
+
+// guardedShow is show, whose panics are errors.
+func (c *recording) guardedShow(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("a panic: %v", p)
+		}
+	}()
+	return c.show(ctx)
+}
+
 // show decides what is sent.
 func (c *recording) show(ctx context.Context) error {
-	shown, err := c.r.view.Show(ctx, &view.Input{
-		ID: fmt.Sprintf("%s-%d", c.call.ID, len(c.fresh)), Body: c.body, Thread: c.thread, Profile: c.r.profile(c.call), Budget: budgetOf(c.call.Header),
-		Betas: betas(c.call.Header), Now: c.began,
-	})
+	in := c.input()
+	pins, news, err := c.r.wanted(ctx, c.thread)
+	if err != nil {
+		c.r.told(c.call.ID, c.thread.Conversation, fmt.Errorf("what was pinned or undone could not be read, what is known of it holds: %w", err))
+	}
+	in.Pins = pins
+	if in.Profile == "chat" && in.Budget == 0 {
+		in.Size = c.adapt(ctx)
+	}
+	shown, err := c.r.view.Show(ctx, in)
 	if err != nil {
 		return err
 	}
-	c.shown = shown
+	c.shown, c.open = shown, false
 	c.tokens = token.Breakdown{Total: shown.After, Local: shown.Local}
-	if shown.New {
-		c.fresh = append(c.fresh, shown.Cut)
-		e := Event{Kind: EventCut, Call: c.call.ID, Conversation: c.thread.Conversation, Model: c.body.Model, Before: shown.Before, Tokens: shown.After, Plan: shown.Cut.ID}
-		if shown.Recalled > 0 {
-			e.Kind = EventRecall
-		}
-		c.r.event(e)
+	c.fresh = append(c.fresh, shown.Made...)
+	if shown.Cut != nil {
+		c.r.lasts.keep(c.call.Tenant, c.thread, shown.Cut)
+	}
+	c.tell(shown, pins, news)
+	if shown.Failed != nil {
+		c.r.told(c.call.ID, c.thread.Conversation, shown.Failed)
 	}
 	return nil
+}
+
+// adapt is the adaptive size of the conversation.
+func (c *recording) adapt(ctx context.Context) int {
+	allowed := 0
+	m := c.r.o.Models.Lookup(c.body.Model)
+	if b, err := window.NewBudget(m.WindowFor(betas(c.call.Header)...), c.body.MaxOutput, m.MaxInput); err == nil {
+		allowed = b.Allowed
+	}
+	size, was, stored, err := c.r.adapt(ctx, c.thread, c.chain, allowed)
+	if err != nil {
+		c.r.told(c.call.ID, c.thread.Conversation, fmt.Errorf("the size of the conversation's window could not be read or kept: %w", err))
+		return size
+	}
+	if stored != nil {
+		c.size = stored
+	}
+	if size != was {
+		c.r.event(Event{Kind: EventResize, Call: c.call.ID, Conversation: c.thread.Conversation, Model: c.body.Model, Before: was, Tokens: size})
+	}
+	return size
+}
+
+// tell tells what a view does that the last one did not.
+func (c *recording) tell(shown *view.Result, pins []int, news []string) {
+	e := Event{Call: c.call.ID, Conversation: c.thread.Conversation, Model: c.body.Model, Before: shown.Before, Tokens: shown.After}
+	if shown.Cut != nil {
+		e.Plan = shown.Cut.ID
+	}
+	say := func(kind string, items int, cost float64, err string) {
+		e.Kind, e.Items, e.Cost, e.Error = kind, items, cost, err
+		c.r.event(e)
+	}
+	refused := ""
+	if shown.Refused != nil {
+		refused = shown.Refused.Error()
+	}
+	if len(news) == 0 && (len(shown.Restored) > 0 || refused != "") {
+		news = []string{EventPin} // from before a restart
+	}
+	for _, kind := range news {
+		say(kind, len(pins), 0, refused)
+	}
+	if !shown.New {
+		return
+	}
+	if shown.Folded {
+		e.Plan = shown.Made[0].ID
+		plan := &shown.Made[0].Plan
+		say(EventCut, len(plan.Blocks), 0, "")
+		// What was written behind the scenes has been told.
+		if c.r.o.Condense != nil && c.r.o.Condense.Inline || plan.Summary.Error != "" {
+			say(EventCondensation, shown.Made[0].Gone.Len(), plan.Summary.Cost, plan.Summary.Error)
+		}
+	}
+	if shown.Recalled > 0 {
+		e.Plan = shown.Cut.ID
+		say(EventRecall, 0, 0, "")
+	}
 }
 
 // betas are the provider's features that a request asks for.
@@ -91,7 +216,7 @@ func betas(h http.Header) []string {
 
 // Send is what goes upstream.
 func (c *recording) Send() []byte {
-	if c.shown == nil || c.shown.Cut == nil {
+	if c.shown == nil || !c.shown.Changed && !c.open {
 		return nil
 	}
 	return c.shown.Body
@@ -99,6 +224,9 @@ func (c *recording) Send() []byte {
 
 // Refused learns from a refusal what the model takes, and sends less.
 func (c *recording) Refused(status int, body []byte) []byte {
+	if c.shown != nil && wire.IsUnbound(status, body) {
+		return c.unbind()
+	}
 	if c.shown == nil || !wire.IsOverflow(status, body) {
 		return nil
 	}
@@ -110,10 +238,11 @@ func (c *recording) Refused(status int, body []byte) []byte {
 		limit = n
 	}
 	c.r.o.Limits.Learn(c.body.Model, limit*9/10)
+	c.keepLearnt()
 	c.r.event(Event{Kind: EventOverflow, Call: c.call.ID, Conversation: c.thread.Conversation, Model: c.body.Model, Tokens: sent, Error: fmt.Sprintf("the provider refused %d tokens; at most %d are sent from now on", sent, limit*9/10)})
 	ctx, cancel := context.WithTimeout(context.Background(), refusedWait)
 	defer cancel()
-	if err := c.show(ctx); err != nil || c.shown.After >= sent {
+	if err := c.guardedShow(ctx); err != nil || c.shown.After >= sent {
 		return nil
 	}
 	return c.shown.Body
@@ -133,9 +262,14 @@ const countWait = 20 * time.Millisecond
 
 // Header tells the client what became of its call.
 func (c *recording) Header(h http.Header) {
-	h.Set(thread.HeaderConversation, c.thread.Conversation)
+	if c.known() {
+		h.Set(thread.HeaderConversation, c.thread.Conversation)
+	}
 	if s := c.shown; s != nil {
 		h.Set("X-Oriel-Action", s.Action)
+		if c.open {
+			h.Set("X-Oriel-Action", "error")
+		}
 		h.Set("X-Oriel-Tokens-Before", strconv.Itoa(s.Before))
 		h.Set("X-Oriel-Tokens-After", strconv.Itoa(s.After))
 		if s.Cut != nil {
@@ -164,6 +298,12 @@ func (c *recording) Write(p []byte) {
 // End hands the call over to be written.
 func (c *recording) End(err error) {
 	<-c.counted
+	if c.found != nil {
+		<-c.found
+	}
+	if c.thread == nil {
+		return // and it was told why
+	}
 	reply, messages := c.reply(err)
 	id := reply.ID
 	if c.body.Format != wire.Responses {
@@ -173,6 +313,7 @@ func (c *recording) End(err error) {
 	if c.status == http.StatusUnauthorized || c.status == http.StatusForbidden {
 		// Who has no key, such as a page in the user's browser, leaves nothing.
 		c.r.counters.Refused.Add(1)
+		c.r.book.Stored(c.thread, false)
 		return
 	}
 	e := c.entry(reply, err)
@@ -181,12 +322,13 @@ func (c *recording) End(err error) {
 		size += int64(len(messages[i].Raw))
 	}
 	bad := c.r.queue.add(c.call.Tenant+"\x00"+c.thread.Conversation, size, func() {
-		ctx, cancel := context.WithTimeout(context.Background(), c.r.o.Timeout)
-		defer cancel()
-		if err := c.write(ctx, e, messages, says); err != nil {
+		stored := false
+		defer func() { c.r.book.Stored(c.thread, stored) }()
+		if err := c.insist(e, messages, says); err != nil {
 			c.r.failOpen(c.call.ID, c.thread.Conversation, err)
 			return
 		}
+		stored = true
 		c.r.counters.Written.Add(1)
 		c.r.event(Event{
 			Kind: EventCall, Call: c.call.ID, Conversation: c.thread.Conversation, Thread: string(c.thread.Kind), Model: c.body.Model,
@@ -194,8 +336,33 @@ func (c *recording) End(err error) {
 		})
 	})
 	if bad != nil {
+		c.r.book.Stored(c.thread, false)
 		c.r.failOpen(c.call.ID, c.thread.Conversation, bad)
 	}
+}
+
+// Pauses before a call that could not be written is tried again.
+var pauses = []time.Duration{100 * time.Millisecond, time.Second, 0}
+
+// insist writes a call, and tries again where that fails: a store may be locked or full
+// for a while.
+func (c *recording) insist(e *entry, reply []chat.Message, says []timeline.Hash) error {
+	for _, pause := range pauses {
+		ctx, cancel := context.WithTimeout(context.Background(), c.r.o.Timeout)
+		own := *e
+		err := c.write(ctx, &own, reply, says)
+		cancel()
+		if err == nil {
+			c.r.last.Store(nil)
+			return nil
+		}
+		c.r.last.Store(&err)
+		if pause == 0 || errors.Is(err, timeline.ErrClosed) || errors.Is(err, timeline.ErrInvalid) {
+			return err
+		}
+		time.Sleep(pause)
+	}
+	return nil
 }
 
 // reply is what the model said, as far as it came. messages are those that belong to
@@ -206,10 +373,11 @@ func (c *recording) reply(err error) (*wire.Reply, []chat.Message) {
 		return reply, nil
 	}
 	reply = c.copy.reply()
-	if u := reply.Usage; u.HasUsage && c.tokens.Local > 0 && c.status == http.StatusOK {
+	if u := reply.Usage; u.HasUsage && c.tokens.Local > 0 && c.status == http.StatusOK && reply.Complete && !c.held() {
 		c.r.o.Calibration.Observe(c.body.Model, c.tokens.Local, u.TotalInput())
 	}
-	if err != nil || !reply.Complete || reply.Error != nil {
+	c.learn(reply)
+	if !reply.Complete || reply.Error != nil { // a client may leave when it has all
 		return reply, nil
 	}
 	messages, bad := reply.Messages()
@@ -220,6 +388,11 @@ func (c *recording) reply(err error) (*wire.Reply, []chat.Message) {
 	return reply, messages
 }
 
+// held reports whether the provider has more of the prompt than the request.
+func (c *recording) held() bool {
+	return c.body.Rules().Held || slices.ContainsFunc(c.body.Members(), func(m wire.Member) bool { return m.Name == "prompt" })
+}
+
 // entry is the record of a call: docs/format/calls.md.
 type entry struct {
 	V      int         `json:"v"`
@@ -228,8 +401,8 @@ type entry struct {
 	Model  string      `json:"model,omitempty"`
 	Thread thread.Kind `json:"thread"`
 	// Messages is how many of the history the request had, from its first one on;
-	// with Before it had those behind so many, and of its own first ones Head are
-	// the history's first, the others Own.
+	// with Before it had those behind so many, and before them Own, by their bytes, of
+	// which Head are the history's first.
 	Messages int    `json:"messages"`
 	Before   int    `json:"before,omitempty"`
 	Head     int    `json:"head,omitempty"`
@@ -289,7 +462,7 @@ func (c *recording) write(ctx context.Context, e *entry, reply []chat.Message, s
 		return timeline.HashOf(raw).String()
 	}
 	c.keepTop(e, keep)
-	for i := c.thread.Head; i < c.thread.From; i++ {
+	for i := range c.thread.From {
 		e.Own = append(e.Own, keep(c.chain[i].Raw))
 	}
 	if part := c.partial(reply); part != nil {
@@ -303,7 +476,7 @@ func (c *recording) write(ctx context.Context, e *entry, reply []chat.Message, s
 	all := c.resent(c.chain[c.thread.From:])
 	at, err := c.append(ctx, c.thread.Before, all, c.thread.Says, change)
 	if errors.Is(err, timeline.ErrNoPlace) { // somebody deleted what goes before
-		e.Before = 0
+		e.Before, e.Head = 0, 0
 		c.thread.Before = nil
 		at, err = c.append(ctx, nil, all, c.thread.Says, change)
 	}
@@ -325,8 +498,17 @@ func (c *recording) write(ctx context.Context, e *entry, reply []chat.Message, s
 	}
 	contents = append(contents, more...)
 	before := append(c.thread.Before[:len(c.thread.Before):len(c.thread.Before)], c.thread.Says...)
+	if c.size != nil {
+		plans = append(plans, *c.size)
+	}
 	change = timeline.Change{Now: c.r.o.Now(), Stay: stay, Contents: contents, Put: append([]timeline.Record{record}, plans...)}
-	_, err = c.append(ctx, before, c.resent(reply), says, change)
+	replied := c.resent(reply)
+	for i := range replied { // by this a model's reply is known from what clients say it said
+		if replied[i].Ref = e.Reply; e.Reply == "" || len(e.Reply) > timeline.MaxRef {
+			replied[i].Ref = "reply"
+		}
+	}
+	_, err = c.append(ctx, before, replied, says, change)
 	return err
 }
 
@@ -374,12 +556,16 @@ func (c *recording) keepTop(e *entry, keep func([]byte) string) {
 	for i := range c.system {
 		e.System = append(e.System, keep(c.system[i].Raw))
 	}
+	list, system := "messages", "system"
+	if c.body.Format == wire.Responses {
+		list, system = "input", "instructions"
+	}
 	var rest bytes.Buffer
 	for _, m := range c.body.Members() {
-		switch m.Name {
-		case "messages", "input", "system", "instructions":
-		case "tools":
-			e.Tools = keep(m.Raw)
+		switch {
+		case m.Name == list, m.Name == system && e.Apart > 0:
+		case m.Name == "tools" && e.Tools == "":
+			e.Tools = keep(withoutSecrets(m.Raw))
 		default:
 			sep := byte(',')
 			if rest.Len() == 0 {
@@ -394,8 +580,24 @@ func (c *recording) keepTop(e *entry, keep func([]byte) string) {
 	}
 	if rest.Len() > 0 {
 		rest.WriteByte('}')
-		e.Rest = rest.Bytes()
+		e.Rest = withoutSecrets(rest.Bytes())
 	}
+}
+
+// Secrets of others may stand in a request: those by which a provider reaches the
+// servers of tools. They are not kept.
+var (
+	secret  = regexp.MustCompile(`("(?i:authorization|authorization_token|proxy-authorization|api[_-]?key|x-api-key|access_token|refresh_token|client_secret|password)"\s*:\s*)"(?:[^"\\]|\\.)*"`)
+	headers = regexp.MustCompile(`("(?i:headers)"\s*:\s*)\{[^{}]*\}`)
+)
+
+// withoutSecrets is a JSON text without them; the very slice where there are none.
+func withoutSecrets(raw []byte) []byte {
+	if !secret.Match(raw) && !headers.Match(raw) {
+		return raw
+	}
+	raw = headers.ReplaceAll(raw, []byte(`${1}{"not":"kept"}`))
+	return secret.ReplaceAll(raw, []byte(`${1}"not kept"`))
 }
 
 // partial is what came of a reply that is no part of the history.

@@ -13,9 +13,10 @@
 //   - One that begins with a summary, in the name of a conversation that was long, is
 //     a new conversation that continues the old one.
 //   - The same history under a very different system prompt is a branch that leaves
-//     the conversation where it stands.
+//     the conversation where it stands, unless it goes on from its very end.
 //   - An opener that was answered already opens another conversation, unless a
-//     session's name or the client itself says that it is the same.
+//     session's name or the client itself says that it is the same. What clients put
+//     into a model's mouth joins nobody.
 //
 // A model's reply is provisional until the client sends it back: the client's form of
 // it is adopted where it says the same, and is a branch otherwise.
@@ -24,9 +25,13 @@
 //
 // A Book answers from memory. It asks the store only for histories that it has never
 // seen or has forgotten, never while others wait for it, and within the deadline of
-// the context. It is safe for concurrent use. Tenants never meet.
+// the context; what takes longer is there for the next call. It is bounded. It is safe for concurrent use. Tenants never meet.
 //
 // # Caveats
+//
+// The provider's ids of replies are forgotten with a restart: who goes on from one by
+// its id alone is then in a new conversation. Clients that drop the reasoning of a reply
+// make a branch of it.
 //
 // A reply that was never sent back before a restart is recognised after it only in the
 // same words; else its echo is a branch of the same conversation.

@@ -21,12 +21,15 @@ func (b *Book) knows(t *tenant, r *Request) bool {
 	if r.Hints.Session != "" {
 		return t.read[r.Hints.space()]
 	}
-	if !r.answered() {
+	if !r.answered() || r.Previous != "" && t.replies[r.Previous] != nil {
 		return true
 	}
 	l, n := t.deepest(r)
 	return l != nil && l.answered(n)
 }
+
+// maxAlike is how many conversations are looked at that begin with the same message.
+const maxAlike = 512
 
 // deepest is the line that begins like the request for longest, and for how long. Of
 // equals it is one that ends there, then one of the same lane, then the latest.
@@ -41,7 +44,8 @@ func (t *tenant) deepest(r *Request) (best *line, known int) {
 		}
 		return rank
 	}
-	for _, k := range t.roots[r.says(0)] {
+	all := t.roots[r.says(0)]
+	for _, k := range slices.Backward(all[max(0, len(all)-maxAlike):]) {
 		if k.space != r.Hints.space() {
 			continue
 		}
@@ -63,6 +67,7 @@ func (t *tenant) find(r *Request, suffix func() string) *Thread {
 	if th := t.answering(r); th != nil {
 		return th
 	}
+	t.adopt(r)
 	l, known := t.deepest(r)
 	all := len(r.Messages)
 	if l != nil && (l.answered(known) || known == all || known >= l.settled()) {
@@ -71,9 +76,8 @@ func (t *tenant) find(r *Request, suffix func() string) *Thread {
 		}
 	}
 	if old := t.compacted(r, known); old != nil {
-		th := t.begin(r, suffix)
-		th.Kind, th.Continues = Compacted, old.name
-		return th
+		old.continued = true
+		return t.begin(r, suffix, old.name)
 	}
 	if a := t.trimmed(r, known); a != nil {
 		return t.align(r, known, a)
@@ -81,20 +85,37 @@ func (t *tenant) find(r *Request, suffix func() string) *Thread {
 	if l != nil && known < all && r.Hints.Session != "" && !l.lane.Differs(&r.Lane) {
 		return t.join(r, l, known, Branched) // another second message, in the same session
 	}
-	return t.begin(r, suffix)
+	return t.begin(r, suffix, "")
+}
+
+// adopt takes a conversation into the session that is named like it, if the request
+// goes on from it: its client sends back the name that it was told.
+func (t *tenant) adopt(r *Request) {
+	k := t.talks[r.Hints.Session]
+	if k == nil || k.space == r.Hints.space() || k.session != "" {
+		return
+	}
+	for _, l := range k.lines {
+		if l.answered(l.match(r)) {
+			t.move(k, r.Hints.space())
+			k.session = r.Hints.Session
+			return
+		}
+	}
 }
 
 // answering is a request that sends only what comes after a reply which its provider
-// holds.
+// holds, or after all that was said in the session.
 func (t *tenant) answering(r *Request) *Thread {
-	if r.Previous == "" {
-		return nil
+	if l := t.replies[r.Previous]; r.Previous != "" && l != nil && l.talk.space == r.Hints.space() {
+		if at, ok := l.replied[r.Previous]; ok && at <= len(l.steps) {
+			return t.align(r, 0, &alignment{line: l, at: at})
+		}
 	}
-	for _, k := range t.near(r) {
-		for _, l := range k.lines {
-			if at, ok := l.replied[r.Previous]; ok && at <= len(l.steps) {
-				return t.align(r, 0, &alignment{line: l, at: at})
-			}
+	if r.Held && r.Hints.Session != "" {
+		if k := t.talks[r.Hints.Session]; k != nil && k.space == r.Hints.space() {
+			l := k.lines[0]
+			return t.align(r, 0, &alignment{line: l, at: len(l.steps)})
 		}
 	}
 	return nil
@@ -104,15 +125,29 @@ func (t *tenant) answering(r *Request) *Thread {
 // that the client has sent of it, or at least a reply. It is nil for an opener that
 // opens another conversation.
 func (t *tenant) follow(r *Request, l *line, known int) *Thread {
+	// Who gives no session and has only an opener in common with a conversation may
+	// go on from it as long as that is all there is of it.
+	stranger := r.Hints.Session == "" && !l.answered(known)
+	whole := known == len(r.Messages)
 	switch {
+	case stranger && len(l.steps) > known && !(r.Retry && whole && known >= l.settled()):
+		return nil
+	case stranger && whole && !r.Retry && l.talk.calls > 0:
+		return nil
 	case l.lane.Differs(&r.Lane):
-		if !l.answered(known) && r.Hints.Session == "" {
+		if stranger {
 			return nil
 		}
+		// The prompt of an agent may change wholly, with the documents that are in it:
+		// what goes on from the very end is the agent itself.
+		if !whole && known == len(l.steps) && l.talk.calls == 0 {
+			l.lane = r.Lane
+			return t.join(r, l, known, Continued)
+		}
 		return t.join(r, l, known, Side)
-	case known < len(r.Messages) && known >= l.settled():
+	case !whole && known >= l.settled():
 		return t.join(r, l, known, Continued)
-	case known < len(r.Messages):
+	case !whole:
 		if t.compacted(r, known) != nil {
 			return nil
 		}
@@ -120,13 +155,8 @@ func (t *tenant) follow(r *Request, l *line, known int) *Thread {
 			return t.align(r, known, a)
 		}
 		return t.join(r, l, known, Branched)
-	case known >= l.settled(), r.Retry: // the very request that came last
-		if !l.answered(known) && r.Hints.Session == "" && !r.Retry && (len(l.steps) > known || l.talk.calls > 0) {
-			return nil
-		}
+	case known >= l.settled(): // the very request that came last
 		return t.join(r, l, known, Retried)
-	case !l.answered(known) && r.Hints.Session == "":
-		return nil
 	}
 	return t.join(r, l, known, Branched)
 }
@@ -139,9 +169,17 @@ func (t *tenant) join(r *Request, l *line, known int, kind Kind) *Thread {
 		l.side, l.lane = true, r.Lane
 	}
 	l = l.take(known, r, known)
+	th := l.thread(r, kind)
+	th.Known, th.Says = known, l.saysFrom(0)
+	return th
+}
+
+// thread is that of a request that a line ends with.
+func (l *line) thread(r *Request, kind Kind) *Thread {
+	k := l.talk
 	return &Thread{
-		Tenant: r.Tenant, Conversation: l.talk.name, Kind: kind, Stay: l.side, Known: known, Says: l.saysFrom(0),
-		line: l, depth: len(l.steps),
+		Tenant: r.Tenant, Conversation: k.name, Kind: kind, Stay: l.side, Continues: k.continues,
+		space: k.space, lane: k.lane, stored: k.stored, line: l, depth: len(l.steps),
 	}
 }
 
@@ -186,11 +224,9 @@ func (t *tenant) align(r *Request, known int, a *alignment) *Thread {
 	if a.n == 0 {
 		kind = Continued
 	}
-	return &Thread{
-		Tenant: r.Tenant, Conversation: l.talk.name, Kind: kind, Stay: l.side,
-		Known: known + a.n, From: a.k, Head: known, Before: before, Says: l.saysFrom(a.at),
-		line: l, depth: len(l.steps),
-	}
+	th := l.thread(r, kind)
+	th.Known, th.From, th.Head, th.Before, th.Says = known+a.n, a.k, known, before, l.saysFrom(a.at)
+	return th
 }
 
 // nearTalks is how many conversations are looked at for one that a request could be
@@ -199,9 +235,10 @@ const nearTalks = 32
 
 // near are the latest conversations of a request's namespace.
 func (t *tenant) near(r *Request) []*talk {
-	all := slices.Clone(t.spaces[r.Hints.space()])
-	slices.SortFunc(all, func(a, b *talk) int { return b.used.Compare(a.used) })
-	return all[:min(len(all), nearTalks)]
+	all := t.spaces[r.Hints.space()]
+	latest := slices.Clone(all[max(0, len(all)-nearTalks):])
+	slices.Reverse(latest)
+	return latest
 }
 
 // long is how many messages a conversation has at least that is worth a summary.
@@ -213,13 +250,15 @@ func (t *tenant) compacted(r *Request, known int) *talk {
 	if r.Hints.Session == "" || !summarises(r.Messages[known:]) {
 		return nil
 	}
+	var best *talk
 	for _, k := range t.near(r) {
 		n := k.longest()
-		if n >= long && (known == 0 || n > len(r.Messages) && known*2 < n) && !k.lane.Differs(&r.Lane) {
-			return k
+		// Of several the agent itself has said most; its helpers less.
+		if n >= long && (known == 0 || n > len(r.Messages) && known*2 < n) && !k.continued && !k.lane.Differs(&r.Lane) && (best == nil || n > best.longest()) {
+			best = k
 		}
 	}
-	return nil
+	return best
 }
 
 // summarises reports whether one of the first messages is a summary, and none before
@@ -245,16 +284,20 @@ const leastSummary = 120
 
 var summary = regexp.MustCompile(`(?i)continued from a previous conversation|conversation (?:that ran out|so far|history|summary)|summary of (?:the|our|your|this|what|all|previous|earlier)|here(?:'s| is) (?:a|the) summary|summari[sz]ed|summary:|<summary>|compacted|another language model (?:started|has)|handoff|hand-off`)
 
-// begin makes a new conversation of a request.
-func (t *tenant) begin(r *Request, suffix func() string) *Thread {
-	k := &talk{name: t.name(r, suffix), space: r.Hints.space(), lane: r.Lane}
+// begin makes a new conversation of a request; continues is the one that it was
+// compacted from.
+func (t *tenant) begin(r *Request, suffix func() string, continues string) *Thread {
+	k := &talk{name: t.name(r, suffix), session: r.Hints.Session, space: r.Hints.space(), lane: r.Lane, continues: continues}
 	l := (&line{talk: k, lane: r.Lane}).take(0, r, 0)
 	k.lines = []*line{l}
 	t.add(k)
-	return &Thread{
-		Tenant: r.Tenant, Conversation: k.name, Kind: New, Says: l.saysFrom(0), space: k.space, lane: k.lane,
-		line: l, depth: len(l.steps),
+	kind := New
+	if continues != "" {
+		kind = Compacted
 	}
+	th := l.thread(r, kind)
+	th.Says = l.saysFrom(0)
+	return th
 }
 
 // goesOn reports whether the steps from n on begin like others.

@@ -12,14 +12,22 @@ import (
 
 // talk is what a Book remembers of a conversation.
 type talk struct {
-	name  string
-	space space
-	lane  Lane    // of the conversation itself
-	lines []*line // the latest first
-	marks []*mark // in the order in which they were made
-	used  time.Time
-	calls int // in flight
-	size  int // as accounted
+	name   string
+	space  space
+	begins timeline.Hash // what its first message says
+	lane   Lane          // of the conversation itself
+	lines  []*line       // the latest first
+	marks  []*mark       // in the order in which they were made
+	used   time.Time
+	calls  int // in flight
+	held   int // calls that are not written yet
+	size   int // as accounted
+	// session is the one that it is named after; empty for none.
+	session string
+	// continues is the conversation that it was compacted from, continued that
+	// another one was from it. stored: both, and who talks, are written.
+	continues         string
+	continued, stored bool
 }
 
 // maxLines is how many branches of a conversation are remembered.
@@ -46,6 +54,7 @@ type step struct {
 	bytes     uint64 // a hash of those in which it came last; 0 for unknown
 	says      timeline.Hash
 	assistant bool
+	model     bool // it is a model's reply, seen as it came
 }
 
 // settled counts the steps that a client has sent.
@@ -76,34 +85,38 @@ func (l *line) is(i int, r *Request, k int) bool {
 	return j >= 0 && wire.SameReply(&l.reply[j], &r.Messages[k])
 }
 
-// answered reports whether a model, or the client in its name, has spoken among the
-// first n steps.
+// answered reports whether a model has spoken among the first n steps. What a client
+// puts into its mouth, as examples or as a greeting, many conversations have in common.
 func (l *line) answered(n int) bool {
 	for i := range n {
-		if l.steps[i].assistant {
+		if l.steps[i].model {
 			return true
 		}
 	}
 	return false
 }
 
-// run finds the longest stretch of the request, from message first on, that stands
-// anywhere in the line: messages k up to k+n are steps at up to at+n.
+// run finds the longest stretch of the request, from message first on, with which the
+// line ends: messages k up to k+n are steps at up to at+n.
 func (l *line) run(r *Request, first int) (k, at, n int) {
-	for i := first; i < min(len(r.Messages), first+maxGap); i++ {
-		if i > first && i < k+n {
-			continue // inside of the one that was found
-		}
-		for p := len(l.steps) - 1; p >= 0; p-- {
-			if !l.is(p, r, i) {
-				continue
-			}
-			m := 1
-			for i+m < len(r.Messages) && p+m < len(l.steps) && l.is(p+m, r, i+m) {
+	work := 4 * (len(l.steps) + len(r.Messages)) // equal messages could be compared for ever
+	ends := []int{len(l.steps)}
+	if l.settled() < len(l.steps) && l.settled() > 0 {
+		ends = append(ends, l.settled())
+	}
+	for _, end := range ends {
+		for j := len(r.Messages) - 1; j >= first; j-- {
+			m := 0
+			for m <= j-first && m < end && work > 0 && l.is(end-1-m, r, j-m) {
 				m++
+				work--
 			}
-			if m > n {
-				k, at, n = i, p, m
+			work--
+			if m > n && j-m+1 <= first+maxGap {
+				k, at, n = j-m+1, end-m, m
+			}
+			if work <= 0 {
+				return k, at, n
 			}
 		}
 	}

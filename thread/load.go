@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/timeline"
@@ -26,11 +28,9 @@ type who struct {
 	Least []uint32 `json:"least,omitempty"`
 }
 
-// Record is to be kept with a conversation that begins with this request.
+// Record is what a conversation is recognised by after a restart; false where it is
+// stored already.
 func (t *Thread) Record() (timeline.Record, bool) {
-	if t.Kind != New && t.Kind != Compacted {
-		return timeline.Record{}, false
-	}
 	w := who{Pairs: t.lane.Pairs}
 	if t.space != (space{}) {
 		w.Space = timeline.Hash(t.space).String()
@@ -42,17 +42,23 @@ func (t *Thread) Record() (timeline.Record, bool) {
 	if err != nil {
 		panic(err) // numbers and hex
 	}
-	return timeline.Record{Kind: recordKind, Key: recordKey, Data: data}, true
+	return timeline.Record{Kind: recordKind, Key: recordKey, Data: data}, !t.stored
 }
 
-// load reads the conversations that a request may belong to. chains is how many its
-// session has, with those that were not read.
-func (b *Book) load(ctx context.Context, r *Request) (all []*talk, chains int, err error) {
+// loaded is what was found in the store: conversations, and of a session the names
+// that are taken.
+type loaded struct {
+	talks []*talk
+	names map[string]bool
+}
+
+// load reads the conversations that a request may belong to.
+func (b *Book) load(ctx context.Context, r *Request) (*loaded, error) {
 	if r.Hints.Session != "" {
 		return b.loadSession(ctx, r)
 	}
-	all, err = b.loadRoot(ctx, r)
-	return all, 0, err
+	talks, err := b.loadRoot(ctx, r)
+	return &loaded{talks: talks}, err
 }
 
 // maxChains is how many histories of one session are read: its own and the latest of
@@ -60,73 +66,121 @@ func (b *Book) load(ctx context.Context, r *Request) (all []*talk, chains int, e
 const maxChains = 32
 
 // loadSession reads what has the session's name.
-func (b *Book) loadSession(ctx context.Context, r *Request) (all []*talk, chains int, err error) {
+func (b *Book) loadSession(ctx context.Context, r *Request) (*loaded, error) {
+	all, err := b.list(ctx, r.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	out := &loaded{names: map[string]bool{}}
 	var found []timeline.Conversation
-	for {
-		c, err := b.store.Conversation(ctx, r.Tenant, chainName(r.Hints.Session, chains+1))
-		if errors.Is(err, timeline.ErrNoConversation) {
-			break
+	for _, c := range all {
+		if c.Name == r.Hints.Session || strings.HasPrefix(c.Name, r.Hints.Session+"~") {
+			out.names[c.Name] = true
+			found = append(found, c)
 		}
-		if err != nil {
-			return nil, 0, err
-		}
-		found = append(found, c)
-		chains++
 	}
 	slices.SortStableFunc(found, func(a, c timeline.Conversation) int { return c.Updated.Compare(a.Updated) })
 	for i := range found[:min(len(found), maxChains)] {
 		k, err := b.read(ctx, r.Tenant, &found[i])
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
-		k.space = r.Hints.space() // also one that was made by other means
-		all = append(all, k)
+		if k.session = r.Hints.Session; !k.stored {
+			k.space = r.Hints.space() // one that was made by other means
+		}
+		out.talks = append(out.talks, k)
 	}
-	return all, chains, nil
+	return out, nil
 }
 
-// maxRoots is how many conversations are read that begin like a request.
-const maxRoots = 16
+// Limits of the search for conversations that begin like a request.
+const (
+	maxWalk  = 64 // messages by which they are looked for
+	maxRoots = 16 // conversations that are read
+)
 
-// loadRoot reads the latest conversations that pass the deepest known place of a
-// request.
+// loadRoot reads the latest conversations that begin like a request for longest.
 func (b *Book) loadRoot(ctx context.Context, r *Request) ([]*talk, error) {
-	at, err := b.walk(ctx, r)
-	if err != nil || at == (timeline.Place{}) {
+	way, err := b.walk(ctx, r)
+	if err != nil || len(way) == 0 {
 		return nil, err
 	}
-	conversations, err := b.store.Conversations(ctx, r.Tenant)
+	all, err := b.list(ctx, r.Tenant)
 	if err != nil {
 		return nil, err
 	}
+	conversations := slices.Clone(all)
+	end := way[len(way)-1]
 	slices.SortFunc(conversations, func(a, c timeline.Conversation) int {
-		return cmp.Or(cmp.Compare(near(&c, at), near(&a, at)), c.Updated.Compare(a.Updated))
+		return cmp.Or(cmp.Compare(near(&c, end), near(&a, end)), c.Updated.Compare(a.Updated))
 	})
-	var all []*talk
+	var talks []*talk
 	for i := range conversations[:min(len(conversations), 4*maxRoots)] {
 		c := &conversations[i]
-		passes := false
-		err := b.store.Messages(ctx, r.Tenant, c.Head, at.Depth, at.Depth, true, func(e *timeline.Entry) error {
-			passes = e.Place == at
-			return nil
-		})
-		if errors.Is(err, timeline.ErrNoPlace) || err == nil && !passes {
-			continue
-		}
+		passes, err := b.passes(ctx, r.Tenant, c.Head, way[0])
 		if err != nil {
 			return nil, err
+		}
+		if !passes {
+			continue
 		}
 		k, err := b.read(ctx, r.Tenant, c)
 		if err != nil {
 			return nil, err
 		}
 		if k.space == r.Hints.space() {
-			if all = append(all, k); len(all) == maxRoots {
+			if talks = append(talks, k); len(talks) == maxRoots {
 				break
 			}
 		}
 	}
+	return talks, nil
+}
+
+// listAge is how old a list of conversations may be. It is read for histories that are
+// not in memory, which after a restart are all; those that came since then are, until
+// one of them is forgotten.
+const listAge = 2 * time.Second
+
+// list are the conversations of a tenant; what it returns must not be changed.
+func (b *Book) list(ctx context.Context, tenant string) ([]timeline.Conversation, error) {
+	changed, err := b.store.Changed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b.listing.Lock() // others wait for the same list
+	defer b.listing.Unlock()
+	drops := b.drops.Load()
+	if l := b.lists[tenant]; l != nil && l.changed == changed && l.drops == drops && time.Since(l.read) < listAge {
+		return l.all, nil
+	}
+	all, err := b.store.Conversations(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	b.lists[tenant] = &conversationList{all: all, changed: changed, drops: drops, read: time.Now()}
 	return all, nil
+}
+
+// conversationList is what Conversations gave, and when.
+type conversationList struct {
+	all []timeline.Conversation
+	// changed and drops tell whether it still holds.
+	changed, drops int64
+	read           time.Time
+}
+
+// passes reports whether the way to a head leads through a place.
+func (b *Book) passes(ctx context.Context, tenant string, head, at timeline.Place) (bool, error) {
+	passes := false
+	err := b.store.Messages(ctx, tenant, head, at.Depth, at.Depth, true, func(e *timeline.Entry) error {
+		passes = e.Place == at
+		return nil
+	})
+	if errors.Is(err, timeline.ErrNoPlace) {
+		return false, nil
+	}
+	return passes, err
 }
 
 // near is 1 for a conversation that ends on the trunk of a place.
@@ -137,19 +191,21 @@ func near(c *timeline.Conversation, at timeline.Place) int {
 	return 0
 }
 
-// walk finds the deepest place of a request that is stored.
-func (b *Book) walk(ctx context.Context, r *Request) (at timeline.Place, err error) {
-	for i := range r.Messages {
-		next, ok, err := b.store.Under(ctx, r.Tenant, at, r.says(i))
+// walk finds the places of a request's first messages, as far as they are stored.
+func (b *Book) walk(ctx context.Context, r *Request) (way []timeline.Place, err error) {
+	at := timeline.Place{}
+	for _, says := range r.said {
+		next, ok, err := b.store.Under(ctx, r.Tenant, at, says)
 		if err != nil {
-			return at, err
+			return nil, err
 		}
 		if !ok {
 			break
 		}
 		at = next
+		way = append(way, at)
 	}
-	return at, nil
+	return way, nil
 }
 
 // read makes a talk of what is stored.
@@ -164,10 +220,47 @@ func (b *Book) read(ctx context.Context, tenant string, c *timeline.Conversation
 			return nil, fmt.Errorf("read who talks in conversation %q: %w", c.Name, err)
 		}
 	}
-	l := &line{talk: k, lane: k.lane}
+	k.continues = c.Continues
+	heads, err := b.store.Heads(ctx, tenant, c.Name)
+	if err != nil {
+		return nil, err
+	}
+	var marks []StoredMark
+	if b.marks != nil {
+		if marks, err = b.marks(ctx, b.store, tenant, c.Name); err != nil {
+			return nil, err
+		}
+	}
+	marked := make([]bool, len(marks))
+	for _, head := range heads[:min(len(heads), maxHeads)] {
+		l, places, err := b.readLine(ctx, tenant, head)
+		if err != nil {
+			return nil, err
+		}
+		if len(l.steps) == 0 {
+			continue
+		}
+		l.talk, l.lane = k, k.lane
+		k.lines = append(k.lines, l)
+		for i, m := range marks {
+			if n := m.At.Depth; !marked[i] && n > 0 && n <= int64(len(places)) && places[n-1] == m.At {
+				marked[i] = true
+				k.mark(&mark{l.saysTo(int(n)), m.Whose, m.Value})
+			}
+		}
+	}
+	return k, nil
+}
+
+// maxHeads is how many branches of a conversation are read.
+const maxHeads = 4
+
+// readLine reads the way to a place.
+func (b *Book) readLine(ctx context.Context, tenant string, to timeline.Place) (*line, []timeline.Place, error) {
+	l := &line{}
 	var places []timeline.Place
-	err = b.store.Messages(ctx, tenant, c.Head, 1, math.MaxInt64, true, func(e *timeline.Entry) error {
-		s := step{says: e.Says, assistant: e.Role == string(chat.Assistant)}
+	err := b.store.Messages(ctx, tenant, to, 1, math.MaxInt64, true, func(e *timeline.Entry) error {
+		s := step{says: e.Says, assistant: e.Role == string(chat.Assistant), model: e.Ref != ""}
 		if len(e.Variants) > 0 {
 			if l.forms == nil {
 				l.forms = map[int][]timeline.Hash{}
@@ -178,25 +271,7 @@ func (b *Book) read(ctx context.Context, tenant string, c *timeline.Conversation
 		places = append(places, e.Place)
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	if len(l.steps) > 0 {
-		k.lines = []*line{l}
-	}
-	if b.marks == nil {
-		return k, nil
-	}
-	marks, err := b.marks(ctx, b.store, tenant, c.Name)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range marks {
-		if n := m.At.Depth; n > 0 && n <= int64(len(places)) && places[n-1] == m.At { // else of another branch
-			k.mark(&mark{l.saysTo(int(n)), m.Value})
-		}
-	}
-	return k, nil
+	return l, places, err
 }
 
 // recognise reads the record of a conversation.
@@ -205,6 +280,7 @@ func (k *talk) recognise(data []byte) error {
 	if err := json.Unmarshal(data, &w); err != nil {
 		return err
 	}
+	k.stored = true
 	if w.Space != "" {
 		h, err := timeline.ParseHash(w.Space)
 		if err != nil {

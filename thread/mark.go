@@ -11,6 +11,7 @@ import (
 // from there, on whichever branch.
 type mark struct {
 	says  []timeline.Hash // of the messages up to it
+	whose string
 	value any
 }
 
@@ -20,6 +21,7 @@ const maxMarks = 256
 // StoredMark is a mark that was stored as a record.
 type StoredMark struct {
 	At    timeline.Place
+	Whose string
 	Value any
 }
 
@@ -27,8 +29,8 @@ type StoredMark struct {
 type Marks func(ctx context.Context, store timeline.Store, tenant, conversation string) ([]StoredMark, error)
 
 // holds reports whether a line passes the mark within its first n steps.
-func (m *mark) holds(l *line, n int) bool {
-	if len(m.says) > n || n > len(l.steps) {
+func (m *mark) holds(l *line, n int, whose string) bool {
+	if m.whose != whose || len(m.says) > n || n > len(l.steps) {
 		return false
 	}
 	for i := len(m.says) - 1; i >= 0; i-- { // branches differ at their ends
@@ -40,21 +42,21 @@ func (m *mark) holds(l *line, n int) bool {
 }
 
 // marked is the latest mark that holds for the first n steps of a line.
-func (k *talk) marked(l *line, n int) *mark {
+func (k *talk) marked(l *line, n int, whose string) *mark {
 	for _, m := range slices.Backward(k.marks) {
-		if m.holds(l, n) {
+		if m.holds(l, n, whose) {
 			return m
 		}
 	}
 	return nil
 }
 
-// Marked is what was last kept at any place up to the end of a request, and how many
-// messages there are up to it; nil for nothing.
+// Marked is what was last kept for th.Whose at any place up to the end of a request, and
+// how many messages there are up to it; nil for nothing.
 func (b *Book) Marked(th *Thread) (value any, depth int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if m := th.line.talk.marked(th.line, th.depth); m != nil {
+	if m := th.line.talk.marked(th.line, th.depth, th.Whose); m != nil {
 		return m.value, len(m.says)
 	}
 	return nil, 0
@@ -67,10 +69,10 @@ func (b *Book) Mark(th *Thread, depth int, before, value any) (any, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	k := th.line.talk
-	if m := k.marked(th.line, th.depth); m != nil && m.value != before {
+	if m := k.marked(th.line, th.depth, th.Whose); m != nil && m.value != before {
 		return m.value, false
 	}
-	k.mark(&mark{th.line.saysTo(depth), value})
+	k.mark(&mark{th.line.saysTo(depth), th.Whose, value})
 	return value, true
 }
 

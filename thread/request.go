@@ -2,6 +2,7 @@ package thread
 
 import (
 	"encoding/json"
+	"fmt"
 	"hash/maphash"
 	"net/http"
 	"regexp"
@@ -20,8 +21,10 @@ type Request struct {
 	Hints  Hints
 	Lane   Lane
 	// Previous is the provider's id of the reply that the request goes on from,
-	// where the provider holds what was before it.
+	// where the provider holds what was before it. Held: the provider holds what
+	// was said in the session before.
 	Previous string
+	Held     bool
 	// Retry: the client says that it sends this again.
 	Retry bool
 	// Messages are those of the history, with their bytes: see Chain.
@@ -57,6 +60,15 @@ func (r *Request) says(i int) timeline.Hash {
 		r.said[i] = timeline.Says(&r.Messages[i])
 	}
 	return r.said[i]
+}
+
+// saysFirst are the identities of the first n messages.
+func (r *Request) saysFirst(n int) []timeline.Hash {
+	out := make([]timeline.Hash, min(n, len(r.Messages)))
+	for i := range out {
+		out[i] = r.says(i)
+	}
+	return out
 }
 
 // answered reports whether the request has a reply among its messages.
@@ -98,8 +110,9 @@ type Hints struct {
 	// Session names one session of an agent, or one chat; empty where the client
 	// does not say. It becomes the name of the conversation.
 	Session string
-	// User names somebody who may have many of them.
-	User string
+	// User names somebody who may have many of them, Group what several users may
+	// have in common.
+	User, Group string
 }
 
 // HeaderConversation is the request header by which a client names a conversation.
@@ -112,7 +125,11 @@ func HintsOf(h http.Header, f wire.Hints) Hints {
 	if user != "" {
 		out.User = user
 	}
-	for _, name := range []string{h.Get(HeaderConversation), session, f.Conversation, f.CacheKey} {
+	key := f.CacheKey
+	if !uuid.MatchString(key) { // one for many users, as its vendor means it
+		out.Group, key = key, ""
+	}
+	for _, name := range []string{h.Get(HeaderConversation), session, f.Conversation, key} {
 		if usable(name) {
 			out.Session = name
 			break
@@ -120,6 +137,9 @@ func HintsOf(h http.Header, f wire.Hints) Hints {
 	}
 	return out
 }
+
+// uuid is how agents name their sessions.
+var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // sessionOf reads Anthropic's metadata.user_id, in which Claude Code writes its
 // session: a JSON object, or in earlier versions a text that ends with it.
@@ -155,11 +175,8 @@ func usable(name string) bool {
 type space timeline.Hash
 
 func (h *Hints) space() space {
-	switch {
-	case h.Session != "":
-		return space(timeline.HashOf([]byte("session\x00" + h.Session)))
-	case h.User != "":
-		return space(timeline.HashOf([]byte("user\x00" + h.User)))
+	if *h == (Hints{}) {
+		return space{}
 	}
-	return space{}
+	return space(timeline.HashOf(fmt.Appendf(nil, "%q %q %q", h.Session, h.User, h.Group)))
 }

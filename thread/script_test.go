@@ -16,7 +16,7 @@ import (
 
 // TestScripts runs testdata/*.txt: what clients send, and which conversations that is.
 //
-//	call A session=s user=u system=x previous=r retry : u1 a1 u2
+//	call A session=s user=u group=g system=x previous=r held retry : u1 a1 u2
 //	reply A a2        the model says a2, and A has ended
 //	fail A            A has ended without a reply
 //	restart           a new process over what was stored
@@ -107,6 +107,10 @@ func (s *play) call(name string, words []string) string {
 			r.Lane = LaneOf([]chat.Part{{Kind: chat.Text, Text: chat.Quote(prompt(value, s.now))}})
 		case "previous":
 			r.Previous = value
+		case "group":
+			r.Hints.Group = value
+		case "held":
+			r.Held = true
 		case "retry":
 			r.Retry = true
 		case "tenant":
@@ -123,7 +127,7 @@ func (s *play) call(name string, words []string) string {
 	}
 	s.calls[name] = &playCall{th, r.Messages}
 	out := fmt.Sprintf("%s: %s %s, %d of %d known", name, th.Conversation, th.Kind, th.Known, len(r.Messages))
-	if th.Continues != "" {
+	if th.Kind == Compacted {
 		out += ", continues " + th.Continues
 	}
 	if th.From > 0 || len(th.Before) > 0 {
@@ -167,10 +171,15 @@ func (s *play) end(name string, reply []chat.Message, id string) {
 	}
 	all := append(c.messages[c.From:len(c.messages):len(c.messages)], reply...)
 	identities := append(c.Says[:len(c.Says):len(c.Says)], says...)
-	_, err := s.log.AppendAfter(ctx, c.Tenant, c.Conversation, c.Before, resent(all), func(i int) timeline.Hash { return identities[i] }, change)
+	sent := resent(all)
+	for i := len(all) - len(reply); i < len(all); i++ {
+		sent[i].Ref = "reply"
+	}
+	_, err := s.log.AppendAfter(ctx, c.Tenant, c.Conversation, c.Before, sent, func(i int) timeline.Hash { return identities[i] }, change)
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	s.book.Stored(c.Thread, true)
 }
 
 func resent(messages []chat.Message) []timeline.Resent {

@@ -1,6 +1,8 @@
 package thread
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -21,14 +23,15 @@ func TestHints(t *testing.T) {
 		want   Hints
 	}{
 		"nothing":              {},
-		"named by its header":  {"mine", wire.Hints{CacheKey: "k", User: "ann"}, Hints{"mine", "ann"}},
-		"Claude Code":          {"", wire.Hints{UserID: `{"device_id":"d","session_id":"` + id + `"}`}, Hints{id, ""}},
-		"earlier Claude Code":  {"", wire.Hints{UserID: "user_abc_account__session_" + id}, Hints{id, ""}},
-		"a user of Anthropic":  {"", wire.Hints{UserID: "ann"}, Hints{"", "ann"}},
-		"Codex":                {"", wire.Hints{CacheKey: id}, Hints{id, ""}},
-		"OpenAI conversation":  {"", wire.Hints{Conversation: "conv_1", CacheKey: "k"}, Hints{"conv_1", ""}},
-		"no name to type":      {"two words", wire.Hints{CacheKey: strings.Repeat("x", 201)}, Hints{}},
-		"not the JSON we know": {"", wire.Hints{UserID: `{"session":1`}, Hints{"", `{"session":1`}},
+		"named by its header":  {"mine", wire.Hints{CacheKey: "k", User: "ann"}, Hints{Session: "mine", User: "ann", Group: "k"}},
+		"Claude Code":          {"", wire.Hints{UserID: `{"device_id":"d","session_id":"` + id + `"}`}, Hints{Session: id}},
+		"earlier Claude Code":  {"", wire.Hints{UserID: "user_abc_account__session_" + id}, Hints{Session: id}},
+		"a user of Anthropic":  {"", wire.Hints{UserID: "ann"}, Hints{Session: "", User: "ann"}},
+		"Codex":                {"", wire.Hints{CacheKey: id}, Hints{Session: id}},
+		"a key of many users":  {"", wire.Hints{CacheKey: "support-bot-v3", User: "ann"}, Hints{User: "ann", Group: "support-bot-v3"}},
+		"OpenAI conversation":  {"", wire.Hints{Conversation: "conv_1", CacheKey: "k"}, Hints{Session: "conv_1", Group: "k"}},
+		"no name to type":      {"two words", wire.Hints{Conversation: strings.Repeat("x", 201)}, Hints{}},
+		"not the JSON we know": {"", wire.Hints{UserID: `{"session":1`}, Hints{User: `{"session":1`}},
 	} {
 		h := http.Header{}
 		if c.header != "" {
@@ -105,5 +108,106 @@ func TestTheBookIsBounded(t *testing.T) {
 func TestARequestWithoutMessages(t *testing.T) {
 	if _, err := NewBook(memory.New(), Options{}).Find(ctx, &Request{Tenant: timeline.Local}); err == nil {
 		t.Error("no error")
+	}
+}
+
+// slow answers only when it is let.
+type slow struct {
+	timeline.Store
+	let chan struct{}
+}
+
+func (s *slow) Conversations(ctx context.Context, tenant string) ([]timeline.Conversation, error) {
+	<-s.let
+	return s.Store.Conversations(ctx, tenant)
+}
+
+// A call does not wait for a slow store beyond its time, and the next one has what was
+// read meanwhile.
+func TestWhatTakesLongerComesToStay(t *testing.T) {
+	s := newPlay(t)
+	s.do("call A session=s : u1")
+	s.do("reply A a1")
+	store := &slow{s.store, make(chan struct{})}
+	s.book = NewBook(store, Options{})
+	r := &Request{Tenant: timeline.Local, Hints: Hints{Session: "s"}, Messages: s.messages([]string{"u1", "a1", "u2"}), Now: s.now}
+	brief, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := s.book.Find(brief, r); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	close(store.let)
+	s.book.Wait()
+	if th, err := s.book.Find(brief, r); err != nil || th.Conversation != "s" || th.Kind != Continued {
+		t.Errorf("%+v, %v", th, err)
+	}
+}
+
+// A request that goes on from a reply waits for the call that got it to end.
+func TestThePreviousReplyIsWaitedFor(t *testing.T) {
+	s := newPlay(t)
+	s.do("call A : u1")
+	out := make(chan string)
+	go func() {
+		th, err := s.book.Find(ctx, &Request{Tenant: timeline.Local, Previous: "r1", Messages: s.messages([]string{"u2"}), Now: s.now})
+		out <- fmt.Sprint(th.Kind, " behind ", len(th.Before), " ", err)
+	}()
+	a := s.calls["A"]
+	s.book.Done(a.Thread, s.messages([]string{"a1"}), "r1")
+	if got, want := <-out, "continued behind 2 <nil>"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// Replies count by their bytes, and what waits to be written is not forgotten.
+func TestRepliesCountAndPendingCallsStay(t *testing.T) {
+	b := NewBook(memory.New(), Options{Messages: 1000})
+	long, err := wire.ReadMessage(wire.Anthropic, []byte(`{"role":"assistant","content":"`+strings.Repeat("x", 20_000)+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*Thread
+	find := func(k int) *Thread {
+		m, err := wire.ReadMessage(wire.Anthropic, fmt.Appendf(nil, `{"role":"user","content":"question %d"}`, k))
+		if err != nil {
+			t.Fatal(err)
+		}
+		th, err := b.Find(ctx, &Request{Tenant: timeline.Local, Hints: Hints{Session: fmt.Sprint(k)}, Messages: []chat.Message{m}, Now: time.Unix(int64(k), 0)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return th
+	}
+	for k := range 50 {
+		th := find(k)
+		b.Done(th, []chat.Message{long}, "")
+		all = append(all, th)
+	}
+	if n := len(b.tenants[timeline.Local].talks); n != 50 {
+		t.Errorf("%d conversations are remembered of 50 that are not written", n)
+	}
+	for _, th := range all {
+		b.Stored(th, true)
+	}
+	find(50)
+	if b.size > 1000 {
+		t.Errorf("%d steps are remembered", b.size)
+	}
+}
+
+// Messages that are all the same cost no more than others.
+func TestEqualMessagesAreNotComparedForEver(t *testing.T) {
+	var words []string
+	for range 3000 {
+		words = append(words, "u1", "a1")
+	}
+	s := newPlay(t)
+	s.do("call A session=s : u0 " + strings.Join(words, " "))
+	s.do("reply A a2")
+	for range 3 {
+		if got := s.do("call B session=s : u9 u9 u9 u9 u9 u9 " + strings.Join(words, " ")); !strings.Contains(got, "s~") {
+			t.Error(got)
+		}
+		s.do("fail B")
 	}
 }

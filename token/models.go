@@ -34,6 +34,9 @@ type Model struct {
 	// Reserves says that the provider refuses a request whose input and
 	// max_tokens together exceed the window, rather than stopping the reply.
 	Reserves bool `json:"reserves,omitempty"`
+	// Binds says that the provider takes the model's thinking back only while
+	// nothing before it has changed.
+	Binds bool `json:"binds,omitempty"`
 	// Widen lists beta headers that enlarge the window.
 	Widen []Widen `json:"widen,omitempty"`
 

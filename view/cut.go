@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/oriel-context/oriel/thread"
 	"github.com/oriel-context/oriel/timeline"
@@ -18,6 +19,10 @@ import (
 type Cut struct {
 	// ID is that of the plan.
 	ID string
+	// For is the model that it holds for. Another one has other limits, counts in
+	// another way and has none of it in its cache: it gets a cut of its own, and a
+	// side call to a small model leaves the large one's view alone.
+	For string
 	// Covers is how many messages it is about.
 	Covers int
 	// Gone are the messages that are left out, by their depth, from 1 on.
@@ -25,11 +30,18 @@ type Cut struct {
 	// Instead are the bytes that are sent in the place of messages, by depth. They
 	// have no cache marks.
 	Instead map[int][]byte
+	// Bare: no thinking is left behind its first change.
+	Bare bool
 	// Recalled are the blocks of the history that an insertion shows.
 	Recalled []string
 	// Plan says why. Its blocks are those of the messages that are not sent as
 	// they came, by depth.
 	Plan window.Plan
+
+	// noRoom are the pins that were found not to fit: it is not tried again.
+	noRoom atomic.Pointer[[]int]
+	// fold is what is left out, for a model to tell; nil for nothing.
+	fold *fold
 }
 
 // Ranges are numbers in rising order, as stretches.
@@ -117,6 +129,8 @@ type stored struct {
 
 type storedView struct {
 	V        int      `json:"v"`
+	For      string   `json:"for,omitempty"`
+	Bare     bool     `json:"bare,omitempty"`
 	Covers   int      `json:"covers"`
 	Gone     string   `json:"gone,omitempty"`
 	Instead  []int    `json:"instead,omitempty"`
@@ -126,7 +140,7 @@ type storedView struct {
 // Record is what is to be stored of a cut, with its contents. It belongs to the place
 // of the message that the cut covers last.
 func (c *Cut) Record(at timeline.Place) (timeline.Record, [][]byte, error) {
-	s := stored{Plan: c.Plan, View: &storedView{V: 1, Covers: c.Covers, Gone: c.Gone.String(), Recalled: c.Recalled}}
+	s := stored{Plan: c.Plan, View: &storedView{V: 1, For: c.For, Bare: c.Bare, Covers: c.Covers, Gone: c.Gone.String(), Recalled: c.Recalled}}
 	for depth := range c.Instead {
 		s.View.Instead = append(s.View.Instead, depth)
 	}
@@ -148,7 +162,12 @@ func Marks(ctx context.Context, store timeline.Store, tenant, conversation strin
 	if err != nil {
 		return nil, err
 	}
+	folds, err := readFolds(ctx, store, tenant, conversation)
+	if err != nil {
+		return nil, err
+	}
 	var out []thread.StoredMark
+	var before *Cut
 	for i := range records {
 		r := &records[i]
 		var s stored
@@ -158,7 +177,7 @@ func Marks(ctx context.Context, store timeline.Store, tenant, conversation strin
 		if s.View == nil {
 			continue // one of the library's
 		}
-		c := &Cut{ID: r.Key, Covers: s.View.Covers, Recalled: s.View.Recalled, Plan: s.Plan, Instead: map[int][]byte{}}
+		c := &Cut{ID: r.Key, For: s.View.For, Bare: s.View.Bare, Covers: s.View.Covers, Recalled: s.View.Recalled, Plan: s.Plan, Instead: map[int][]byte{}}
 		if c.Gone, err = ParseRanges(s.View.Gone); err != nil || s.View.V != 1 || len(s.View.Instead) != len(r.Contents) {
 			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.Key, conversation, timeline.ErrDamaged)
 		}
@@ -167,7 +186,11 @@ func Marks(ctx context.Context, store timeline.Store, tenant, conversation strin
 				return nil, err
 			}
 		}
-		out = append(out, thread.StoredMark{At: r.At, Value: c})
+		if c.fold = foldOf(before, c); c.fold != nil && folds[c.fold.plan] != nil {
+			c.fold.summary.Store(folds[c.fold.plan])
+		}
+		before = c
+		out = append(out, thread.StoredMark{At: r.At, Whose: c.For, Value: c})
 	}
 	return out, nil
 }

@@ -16,4 +16,13 @@
 //   - Where nothing was ever cut the body is sent as it came.
 //   - Calls in parallel on one history make one cut: who comes second uses the first.
 //   - The same history, settings and clock give the same view.
+//   - A cut holds for one model. Another one has other limits and none of it in its
+//     cache: it begins with the whole history, within its own budget.
+//   - A model that binds its thinking to what stands before it is sent none whose
+//     beginning a cut has changed.
+//
+// # Caveats
+//
+// After a restart the cuts of the line at which a conversation ends are known, and of
+// other branches those that they have in common with it.
 package view

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/recall"
+	"github.com/oriel-context/oriel/thread"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -29,6 +29,8 @@ type edition struct {
 	inserted []window.Insertion
 	passages []string // blocks that were recalled, also earlier
 	recalled int      // tokens that this call recalled
+	again    bool     // a second step is to follow
+	first    int      // the first piece that a new cut changes
 }
 
 func (s *sight) edition(cut *Cut, pieces []wire.Piece) *edition {
@@ -68,6 +70,7 @@ func (e *edition) set(k int, raw []byte) {
 
 // cut fits the view, down to the low mark.
 func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
+	summary, cost := e.summarised()
 	out, err := e.Body.Write(e.pieces)
 	if err != nil {
 		return err
@@ -80,6 +83,10 @@ func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
 		Format: e.Body.Format, Model: e.Body.Model, Models: e.v.o.Models, Cache: e.v.o.Cache, Scale: e.v.o.Calibration.Scale(e.Body.Model),
 		Budget: e.budget, Low: min(low, e.budget), Policy: e.profile.Policy, Mode: mode, Now: e.Now,
 	}
+	if summary != nil { // it may be so short that all fits: a cut is deep all the same
+		o.Budget = max(o.Low, min(o.Budget, e.count(e.pieces).Total-1))
+	}
+	e.v.o.Condense.use(&o, summary)
 	for k, p := range e.pieces {
 		if d := e.depth(p.Index); d > 0 && slices.Contains(e.Pins, d) {
 			o.Pins = append(o.Pins, k)
@@ -113,111 +120,18 @@ func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
 	}
 	for _, in := range v.Plan.Inserted {
 		in.Into = e.depth(was[in.Into].Index)
-		e.inserted = slices.DeleteFunc(e.inserted, func(o window.Insertion) bool { return o.Kind == in.Kind && o.Into == in.Into })
+		e.inserted = slices.DeleteFunc(e.inserted, func(o window.Insertion) bool { return sameInsertion(o, in) })
 		e.inserted = append(e.inserted, in)
 	}
 	e.plan, e.changed = v.Plan, true
+	e.plan.Summary.Cost += cost
+	e.plan.Budget = e.budget
+	for e.first = 0; e.first < min(len(was), len(e.pieces)) && was[e.first].Index == e.pieces[e.first].Index && sameBytes(was[e.first].Raw, e.pieces[e.first].Raw); e.first++ {
+	}
+	e.unbind(e.first)
 	e.lookAround()
-	e.fill()
+	e.fill(e.lead, e.budget-e.count(e.pieces).Total)
 	return nil
-}
-
-// fill gives back what a result only points at: some agents answer a repeated read of
-// an unchanged file with a note that the earlier result still holds, which is not there
-// any more where that was masked or left.
-func (e *edition) fill() {
-	if len(e.hidden) == 0 {
-		return
-	}
-	var calls map[string]*chat.Part
-	for k := range e.pieces {
-		m := e.message(e.pieces[k])
-		for j := range m.Parts {
-			p := &m.Parts[j]
-			if p.Kind != chat.Result || len(p.Raw) > maxNote || !pointsBack(p) {
-				continue
-			}
-			if calls == nil {
-				calls = e.calls()
-			}
-			text := e.pointedAt(calls, e.pieces[k].Index, p.ID)
-			if text == "" {
-				continue
-			}
-			raw := e.pieces[k].Raw
-			if raw == nil {
-				bare, _, err := wire.TakeMarks(e.Body.Format, m.Raw)
-				if err != nil {
-					continue
-				}
-				raw = bare
-			}
-			if raw, err := wire.ReplaceResults(e.Body.Format, raw, map[int]string{j: text}); err == nil {
-				e.set(k, raw)
-			}
-		}
-	}
-}
-
-// maxNote is the most bytes of a result that only points at another.
-const maxNote = 1200
-
-// pointsBack reports whether a result says that an earlier one still holds.
-func pointsBack(p *chat.Part) bool {
-	text := p.Text.String()
-	for i := range p.Parts {
-		text += p.Parts[i].Text.String()
-	}
-	text = strings.ToLower(text)
-	return strings.Contains(text, "unchanged") && (strings.Contains(text, "read") || strings.Contains(text, "earlier"))
-}
-
-// calls are all calls of the request, by id.
-func (e *edition) calls() map[string]*chat.Part {
-	all := map[string]*chat.Part{}
-	for i := range e.Body.Messages {
-		for j := range e.Body.Messages[i].Parts {
-			if p := &e.Body.Messages[i].Parts[j]; p.Kind == chat.Call {
-				all[p.ID] = p
-			}
-		}
-	}
-	return all
-}
-
-// pointedAt is the newest result before message i of the same tool about the same
-// thing, if it is hidden; "" if it is not, or there is none.
-func (e *edition) pointedAt(calls map[string]*chat.Part, i int, id string) string {
-	c := calls[id]
-	if c == nil {
-		return ""
-	}
-	kind, about := condense.MainArgument(c.Name, c.Arguments())
-	if about == "" {
-		return ""
-	}
-	for i--; i >= e.lead; i-- {
-		for j := range e.Body.Messages[i].Parts {
-			p := &e.Body.Messages[i].Parts[j]
-			o := calls[p.ID]
-			if p.Kind != chat.Result || p.IsError || o == nil || o.Name != c.Name || pointsBack(p) && len(p.Raw) <= maxNote {
-				continue
-			}
-			if k, a := condense.MainArgument(o.Name, o.Arguments()); k == kind && a == about {
-				if !e.hidden[i] {
-					return ""
-				}
-				text := p.Text.String()
-				for n := range p.Parts {
-					if q := &p.Parts[n]; q.Kind == chat.Text {
-						text += q.Text.String()
-					}
-				}
-				return text
-			}
-		}
-	}
-	return ""
 }
 
 // recall brings back what the view does not show, where there is a place for it: in
@@ -227,15 +141,13 @@ func (e *edition) recall(ctx context.Context, total int) (bool, error) {
 	if len(e.hidden) == 0 {
 		return false, nil
 	}
-	into, query := -1, ""
-	last := len(e.pieces) - 1
-	newest := e.message(e.pieces[last])
-	covered := e.before != nil && e.depth(e.pieces[last].Index) <= e.before.Covers
-	switch {
-	case speaks(newest) && !covered:
-		into, query = last, words(newest)
-	case e.plan != nil:
-		into, query = e.marker(), e.latest()
+	spoken, marker := e.spoken(), -1
+	if e.plan != nil {
+		marker = e.marker()
+	}
+	into, query := spoken, ""
+	if into < 0 {
+		into = marker
 	}
 	if into < 0 {
 		return false, nil
@@ -246,21 +158,26 @@ func (e *edition) recall(ctx context.Context, total int) (bool, error) {
 			texts = append(texts, standing)
 		}
 	}
-	room := min(e.v.o.RecallTokens, e.budget/10, e.budget-total)
-	text, blocks := e.find(ctx, query, room)
-	if text != "" {
-		texts = append(texts, text)
+	var blocks []string
+	if e.plan != nil && spoken >= 0 && marker >= 0 && spoken != marker {
+		// The cut is everybody's who has this history; what is brought back for
+		// the newest words belongs to them alone, and is the next step.
+		into, e.again = marker, true
+	} else {
+		if query = e.latest(); into == spoken {
+			query = words(e.message(e.pieces[into]))
+		}
+		var text string
+		if text, blocks = e.find(ctx, query, min(e.v.o.RecallTokens, e.budget/10, e.budget-total)); text != "" {
+			texts = append(texts, text)
+		}
 	}
 	if len(texts) == 0 {
 		return false, nil
 	}
-	raw := e.pieces[into].Raw
-	if raw == nil {
-		bare, _, err := wire.TakeMarks(e.Body.Format, e.message(e.pieces[into]).Raw)
-		if err != nil {
-			return false, err
-		}
-		raw = bare
+	raw, err := e.bare(into)
+	if err != nil {
+		return false, err
 	}
 	for _, text := range texts {
 		next, err := wire.AppendText(e.Body.Format, raw, text)
@@ -282,6 +199,25 @@ func (e *edition) recall(ctx context.Context, total int) (bool, error) {
 		e.inserted = append(e.inserted, window.Insertion{Kind: "recall", Into: e.depth(e.pieces[into].Index), Tokens: e.counter.Text(text).Tokens, Text: text})
 	}
 	return true, nil
+}
+
+// spoken is the piece of what a user says in this request and has not said before; -1
+// where it is an agent that goes on, or something was brought back already.
+func (e *edition) spoken() int {
+	if e.Thread.Kind == thread.Retried && e.plan == nil {
+		return -1 // as it was the first time
+	}
+	for k := len(e.pieces) - 1; k >= 0; k-- {
+		m := e.message(e.pieces[k])
+		if m.Role == chat.System || m.Role == chat.Developer {
+			continue // a reminder belongs to the turn before it
+		}
+		if e.before != nil && e.depth(e.pieces[k].Index) <= e.before.Covers || !speaks(m) {
+			return -1
+		}
+		return k
+	}
+	return -1
 }
 
 // speaks reports whether a user says something in a message, and nothing else is in it:
@@ -325,13 +261,14 @@ func clip(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "")
 }
 
-// marker is the piece in which a cut says that something is missing, or -1.
+// marker is the piece in which this cut says that something is missing, or -1: one that
+// an earlier cut left as it is stays in the provider's cache.
 func (e *edition) marker() int {
 	for _, in := range e.inserted {
 		if in.Kind == "recall" {
 			continue
 		}
-		for k := range e.pieces {
+		for k := e.first; k < len(e.pieces); k++ {
 			if e.depth(e.pieces[k].Index) == in.Into && speaks(e.message(e.pieces[k])) {
 				return k
 			}
@@ -348,6 +285,11 @@ func (e *edition) find(ctx context.Context, query string, room int) (text string
 	if e.v.o.Recall == nil || room < leastRecall || strings.TrimSpace(query) == "" {
 		return "", nil
 	}
+	defer func() { // a view never fails because recall does
+		if p := recover(); p != nil {
+			text, blocks, e.failed = "", nil, fmt.Errorf("recall: a panic: %v", p)
+		}
+	}()
 	wait, cancel := context.WithTimeout(ctx, e.v.o.RecallWait)
 	defer cancel()
 	known := map[string]bool{}
@@ -390,7 +332,7 @@ func (e *edition) standing() string {
 	used := 0
 	for i := len(e.Body.Messages) - 1; i >= e.lead; i-- {
 		m := &e.Body.Messages[i]
-		if m.Role != chat.User || e.shows(i) || !m.Prompts() {
+		if _, shown := e.piece(i); shown || m.Role != chat.User || !m.Prompts() {
 			continue
 		}
 		for _, said := range recall.Detect(words(m)) {
@@ -409,10 +351,18 @@ func (e *edition) standing() string {
 	return "[Oriel: the user said earlier, and it still holds]\n- " + strings.Join(all, "\n- ")
 }
 
-// shows reports whether message i is sent.
-func (e *edition) shows(i int) bool {
-	_, ok := slices.BinarySearchFunc(e.pieces, i, func(p wire.Piece, i int) int { return p.Index - i })
-	return ok
+// piece is where message i is sent.
+func (e *edition) piece(i int) (k int, ok bool) {
+	return slices.BinarySearchFunc(e.pieces, i, func(p wire.Piece, i int) int { return p.Index - i })
+}
+
+// bare are the bytes of a piece without cache marks.
+func (e *edition) bare(k int) ([]byte, error) {
+	if raw := e.pieces[k].Raw; raw != nil {
+		return raw, nil
+	}
+	raw, _, err := wire.TakeMarks(e.Body.Format, e.Body.Messages[e.pieces[k].Index].Raw)
+	return raw, err
 }
 
 // says reports whether a text that was inserted before says this.
@@ -422,25 +372,37 @@ func (e *edition) says(text string) bool {
 
 // finish makes the cut that does all this again.
 func (e *edition) finish(total int) *Cut {
-	c := &Cut{ID: "p-" + e.ID, Instead: map[int][]byte{}, Recalled: e.passages}
-	k := 0
+	id := "p-" + e.ID
+	if e.steps > 0 {
+		id += "r"
+	}
+	c := &Cut{ID: id, For: e.model.ID, Bare: e.binds(), Instead: map[int][]byte{}, Recalled: e.passages}
+	known := 0 // the depth up to which c is made
+	// What is not in this request is as it was before.
+	carry := func(to int) {
+		for known++; e.before != nil && known < min(to, e.before.Covers+1); known++ {
+			if e.before.Gone.Has(known) {
+				c.Gone.Add(known)
+			} else if raw, ok := e.before.Instead[known]; ok {
+				c.Instead[known] = raw
+			}
+		}
+	}
 	for i := e.lead; i < len(e.Body.Messages); i++ {
 		d := e.depth(i)
-		for k < len(e.pieces) && e.pieces[k].Index < i {
-			k++
+		if d == 0 {
+			continue
 		}
-		shown := k < len(e.pieces) && e.pieces[k].Index == i
-		switch {
-		case d == 0:
-		case !shown:
+		carry(d)
+		known = d
+		if k, shown := e.piece(i); !shown {
 			c.Gone.Add(d)
 			c.Covers = d
-		case e.pieces[k].Raw != nil:
+		} else if e.pieces[k].Raw != nil {
 			c.Instead[d] = e.pieces[k].Raw
 			c.Covers = d
 		}
 	}
-	// What is not in this request was covered before.
 	if e.before != nil {
 		c.Covers = max(c.Covers, e.before.Covers)
 	}
@@ -459,6 +421,7 @@ func (e *edition) finish(total int) *Cut {
 	}
 	plan.TokensBefore, plan.TokensAfter, plan.Undo = e.sight.before.Total, total, c.ID
 	c.Plan = plan
+	c.fold = foldOf(e.before, c)
 	return c
 }
 

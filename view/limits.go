@@ -11,6 +11,7 @@ import (
 type Limits struct {
 	mu    sync.Mutex
 	known map[string]int
+	bound map[string]bool
 }
 
 // Learn remembers that a model takes no more than so many tokens, as counted here.
@@ -25,8 +26,25 @@ func (l *Limits) Learn(model string, tokens int) {
 	}
 }
 
-// bound is a budget within what the model takes.
-func (l *Limits) bound(model string, budget int) int {
+// LearnBinding remembers that a model takes thinking only while nothing before it has
+// changed.
+func (l *Limits) LearnBinding(model string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.bound == nil {
+		l.bound = map[string]bool{}
+	}
+	l.bound[model] = true
+}
+
+func (l *Limits) binds(model string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.bound[model]
+}
+
+// within is a budget within what the model takes.
+func (l *Limits) within(model string, budget int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n, ok := l.known[model]; ok {

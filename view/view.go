@@ -34,6 +34,11 @@ type Options struct {
 	Low float64
 	// Limits are what providers were found to take.
 	Limits *Limits
+	// Thresholds are the percents of the model's window at which a cut is made, where
+	// that is before the budget (SPEC B4).
+	Thresholds window.Thresholds
+	// Condense has a model tell what was left out; nil: a digest does.
+	Condense *Condensing
 }
 
 // Viewer makes views. It is safe for concurrent use.
@@ -56,11 +61,20 @@ type Input struct {
 	ID     string
 	Body   *wire.Body
 	Thread *thread.Thread
-	// Profile is a name; Budget, where it is not 0, the most tokens of the view.
+	// Profile is a name; Asked says that the call itself names it, and not only the
+	// settings. Budget, where it is not 0, is the most tokens of the view.
 	Profile string
+	Asked   bool
 	Budget  int
+	// Size, where it is not 0, is the most tokens of the messages: the adaptive size of
+	// a conversation (SPEC D6). Budget goes before it.
+	Size int
 	// Betas are the provider's features that the request asks for.
 	Betas []string
+	// PlainCache says that the upstream caches plain prefixes, as vLLM and local
+	// servers do: then the part of Claude Code's billing line that is another with
+	// every call is sent as zeros. It means nothing to them.
+	PlainCache bool
 	// Pins are the messages that stay, by depth.
 	Pins []int
 	Now  time.Time
@@ -68,23 +82,39 @@ type Input struct {
 
 // Result is a view.
 type Result struct {
-	// Body is what is sent: the very bytes of the request where nothing is changed.
-	Body []byte
+	// Body is what is sent: the very slice of the request where nothing is changed,
+	// as Changed says.
+	Body    []byte
+	Changed bool
 	// Before and After are the tokens of the request and of the view; Local is After
 	// before calibration: see token.Breakdown.
 	Before, After, Local int
 	// Action is what this call did, or what an earlier cut still does: none, trim,
 	// mask, evict, condense, with +recall where something was brought back.
 	Action string
-	// Cut is what holds, nil for nothing; New says that this call made it.
-	Cut *Cut
-	New bool
+	// Cut is what holds, nil for nothing; New says that this call made it. Made are
+	// all cuts of this call, to be stored: one for the history, and where something
+	// is brought back for the newest words alone, one more.
+	Cut  *Cut
+	New  bool
+	Made []*Cut
+	// Folded says that this call left something out; otherwise its cuts only remember
+	// what was put in.
+	Folded bool
 	// Recalled is what was brought back with this call, in tokens.
 	Recalled int
 	// Budget is what the view had to fit in.
 	Budget int
 	// Why says why a request is left alone that its provider manages itself.
 	Why string
+	// Restored are the pinned messages that were left out and are shown again;
+	// Refused says with numbers why pinned ones are not.
+	Restored []int
+	Refused  error
+	// Failed is what failed in recall, without which the view was made.
+	Failed error
+
+	again bool // a second step is to follow
 }
 
 // Show decides what is sent.
@@ -96,17 +126,31 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 	if s.profile.Off || s.managed() {
 		return s.leave(), nil
 	}
+	var made []*Cut
+	var first *Result // of two steps
 	for {
 		before, _ := v.o.Book.Marked(in.Thread)
 		cut, _ := before.(*Cut)
 		r, fresh, err := s.show(ctx, cut)
-		if err != nil || fresh == nil {
+		if err != nil {
 			return r, err
 		}
-		if _, ok := v.o.Book.Mark(in.Thread, fresh.Covers, before, fresh); ok {
+		if fresh != nil {
+			if _, ok := v.o.Book.Mark(in.Thread, fresh.Covers, before, fresh); !ok {
+				continue // somebody was first: use theirs
+			}
+			v.o.Condense.follow(s, cut, fresh)
+			made = append(made, fresh)
+			s.steps++
+		}
+		if first != nil {
+			r.Folded, r.Restored, r.Refused = first.Folded, first.Restored, first.Refused
+		}
+		first = r
+		if fresh == nil || !r.again {
+			r.New, r.Made = len(made) > 0, made
 			return r, nil
 		}
-		// Somebody was first: use theirs.
 	}
 }
 
@@ -122,16 +166,20 @@ func (v *Viewer) Apply(in *Input) (*Result, error) {
 	}
 	value, _ := v.o.Book.Marked(in.Thread)
 	cut, _ := value.(*Cut)
+	return s.again(cut)
+}
+
+// again shows a request by a cut that was made before.
+func (s *sight) again(cut *Cut) (*Result, error) {
 	pieces, err := s.apply(cut)
 	if err != nil {
 		return nil, err
 	}
-	body, err := in.Body.Write(pieces)
+	body, n, err := s.write(pieces, s.count(pieces))
 	if err != nil {
 		return nil, err
 	}
-	n := s.count(pieces)
-	return &Result{Body: body, Before: s.before.Total, After: n.Total, Local: n.Local, Action: cut.action(), Cut: cut, Budget: s.budget}, nil
+	return &Result{Body: body, Changed: s.changed(body), Before: s.before.Total, After: n.Total, Local: n.Local, Action: cut.action(), Cut: cut, Budget: s.budget}, nil
 }
 
 // sight is one request on its way to a view.
@@ -145,6 +193,8 @@ type sight struct {
 	lead    int             // leading system messages
 	before  token.Breakdown // of the request
 	parsed  map[*byte]*chat.Message
+	steps   int   // cuts that this call made
+	failed  error // what recall failed with
 }
 
 func (v *Viewer) newSight(in *Input) (*sight, error) {
@@ -155,6 +205,7 @@ func (v *Viewer) newSight(in *Input) (*sight, error) {
 	}
 	s.model = v.o.Models.Lookup(in.Body.Model)
 	s.counter = token.NewCounter(s.model, token.Options{Cache: v.o.Cache, Scale: v.o.Calibration.Scale(in.Body.Model)})
+	in.Thread.Whose = s.model.ID
 	system, _ := thread.Chain(in.Body.Messages)
 	s.lead = len(system)
 	s.before = s.counter.Request(&in.Body.Request)
@@ -168,27 +219,40 @@ func (v *Viewer) newSight(in *Input) (*sight, error) {
 func (s *sight) limit() (int, error) {
 	limit := s.Budget
 	if limit == 0 {
-		b, err := window.NewBudget(s.model.WindowFor(s.Betas...), s.Body.MaxOutput, s.model.MaxInput)
-		if err != nil {
-			return 0, err
+		size, most := s.model.WindowFor(s.Betas...), s.model.MaxInput
+		if size > s.model.Window {
+			most = 0 // it is that of the smaller window
+		}
+		b, err := window.NewBudget(size, max(s.Body.MaxOutput, s.Body.ThinkingBudget), most)
+		if err != nil { // a client may ask for longer replies than there can be
+			if b, err = window.NewBudget(size, max(size/4, 1), most); err != nil {
+				return 0, err
+			}
 		}
 		limit = b.Allowed
 		if s.profile.Budget > 0 {
 			limit = min(limit, s.profile.Budget)
 		}
+		if s.Size > 0 {
+			limit = min(limit, s.Size+s.before.System+s.before.Tools)
+		}
+		if percent, _ := s.v.o.Thresholds.For(s.Profile); percent < 100 {
+			limit = min(limit, int(float64(b.Window)*percent/100))
+		}
 	}
-	return s.v.o.Limits.bound(s.Body.Model, limit), nil
+	return s.v.o.Limits.within(s.Body.Model, limit), nil
 }
 
-// managed reports whether the provider manages the window itself, and nobody asked for
-// a budget.
+// managed reports whether the provider manages the window itself, and the call does not
+// ask for a budget.
 func (s *sight) managed() bool {
-	return s.Body.Managed != "" && s.Budget == 0 && s.Profile == ""
+	return s.Body.Managed != "" && s.Budget == 0 && !s.Asked
 }
 
 func (s *sight) leave() *Result {
-	r := &Result{Body: s.Body.Data(), Before: s.before.Total, After: s.before.Total, Local: s.before.Local, Action: "none", Budget: s.budget}
-	if s.Body.Managed != "" {
+	r := &Result{Body: s.steady(s.Body.Data()), Before: s.before.Total, After: s.before.Total, Local: s.before.Local, Action: "none", Budget: s.budget}
+	r.Changed = s.changed(r.Body)
+	if s.managed() {
 		r.Why = fmt.Sprintf("the request has %s: its provider manages the window", s.Body.Managed)
 	}
 	return r
@@ -216,8 +280,9 @@ func (s *sight) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	e := s.edition(cut, pieces)
-	e.fill()
+	e, back, refused := s.bringBack(ctx, cut, s.edition(cut, pieces))
+	e.rebind()
+	e.fill(s.unsent(), s.budget/2) // as if the tool had answered in full
 	total := s.count(e.pieces)
 	if total.Total > s.budget {
 		if err := e.cut(ctx, s.low(), window.Hard); err != nil {
@@ -233,17 +298,40 @@ func (s *sight) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, err 
 	if cut == nil && !e.changed {
 		return s.leave(), nil, nil
 	}
-	r = &Result{Before: s.before.Total, After: total.Total, Local: total.Local, Action: cut.action(), Cut: cut, Budget: s.budget, Recalled: e.recalled}
+	r = &Result{Before: s.before.Total, After: total.Total, Local: total.Local, Action: cut.action(), Cut: cut, Budget: s.budget, Recalled: e.recalled, Restored: back, Refused: refused, Failed: s.failed}
+	r.again = e.again
 	if e.changed {
 		fresh = e.finish(total.Total)
 		r.Cut, r.New, r.Action = fresh, true, fresh.action()
+		r.Folded = e.plan != nil
+		if left := s.missing(fresh); len(left) > 0 {
+			if !cut.refuses(s.Pins) {
+				r.Refused = s.noRoom(left)
+			}
+			fresh.noRoom.Store(&s.Pins)
+		}
 	}
-	marked, err := s.remark(e.pieces)
-	if err != nil {
-		return nil, nil, err
-	}
-	r.Body, err = s.Body.Write(marked)
+	r.Body, total, err = s.write(e.pieces, total)
+	r.Changed = s.changed(r.Body)
+	r.After, r.Local = total.Total, total.Local
 	return r, fresh, err
+}
+
+// unsent is the first message that no model has seen: what comes after the last reply.
+// Whatever stands before it is in the provider's cache.
+func (s *sight) unsent() int {
+	for i := len(s.Body.Messages) - 1; i >= s.lead; i-- {
+		switch m := &s.Body.Messages[i]; {
+		case m.Role == chat.Assistant, m.Type != "" && m.Type != "message" && !returns(m):
+			return i + 1
+		}
+	}
+	return s.lead
+}
+
+// returns reports whether an item of Responses is the result of a tool.
+func returns(m *chat.Message) bool {
+	return len(m.Parts) > 0 && m.Parts[0].Kind == chat.Result && !m.Parts[0].Hosted
 }
 
 func (s *sight) low() int { return int(float64(s.budget) * s.v.o.Low) }
@@ -313,48 +401,4 @@ func (s *sight) count(pieces []wire.Piece) token.Breakdown {
 		sent.Messages[i] = *s.message(p)
 	}
 	return s.counter.Request(&sent)
-}
-
-// remark puts the cache marks that the client set where they belong now: on what is
-// sent in the place of a message, and from one that is left out on the nearest before
-// it that is sent.
-func (s *sight) remark(pieces []wire.Piece) ([]wire.Piece, error) {
-	if s.Body.Format == wire.Responses {
-		return pieces, nil
-	}
-	out := slices.Clone(pieces)
-	k := 0
-	for i := range s.Body.Messages {
-		shown := k < len(out) && out[k].Index == i
-		if shown {
-			k++
-		}
-		if k == 0 || shown && out[k-1].Raw == nil || !cached(&s.Body.Messages[i]) {
-			continue
-		}
-		p := &out[k-1]
-		if !shown && cached(s.message(*p)) {
-			continue
-		}
-		_, mark, err := wire.TakeMarks(s.Body.Format, s.Body.Messages[i].Raw)
-		if err != nil {
-			return nil, err
-		}
-		raw := p.Raw
-		if raw == nil {
-			raw = s.Body.Messages[p.Index].Raw
-		}
-		raw, ok, err := wire.PutMark(s.Body.Format, raw, mark)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			p.Raw = raw
-		}
-	}
-	return out, nil
-}
-
-func cached(m *chat.Message) bool {
-	return slices.ContainsFunc(m.Parts, func(p chat.Part) bool { return p.Cached })
 }

@@ -31,12 +31,16 @@ type Assembly struct {
 // newest backwards, without gaps; relevant ones come best first and are taken
 // whole or not at all, and none that is among the recent ones taken. Both are
 // written in the order of time. The query is always there; where it does not fit
-// its middle is elided, and so is the newest item's where not even that fits.
+// its middle is elided, and so is the newest item's where not even that fits. The
+// newest item comes before what is relevant: where its share is too small for it, it
+// has up to half of the room.
 func Assemble(recent, relevant []Item, query string, o AssembleOptions) Assembly {
 	a := assembler{
 		limit: orDefault(o.MaxTokens, DefaultMaxTokens),
 		count: countOr(o.Count),
 		query: query,
+		ids:   map[int64]bool{},
+		texts: map[string]bool{},
 	}
 	if bare := a.count(AssembleText(nil, nil, query)); bare > a.limit {
 		a.query, _ = Elide(query, a.limit-a.count(AssembleText(nil, nil, "")), a.count)
@@ -47,6 +51,9 @@ func Assemble(recent, relevant []Item, query string, o AssembleOptions) Assembly
 	}
 	room := a.limit - a.count(AssembleText(nil, nil, a.query))
 	half := int(float64(room) * share)
+	if len(recent) > 0 {
+		half = max(half, min(a.cost(recentEntry(&recent[len(recent)-1])), (room+1)/2))
+	}
 
 	used := half - a.takeRecent(recent, half)
 	// As long as there are more recent items, each side has its own half.
@@ -68,6 +75,17 @@ type assembler struct {
 	count            func(string) int
 	query            string
 	recent, relevant []Item // recent in order of time, relevant best first
+	// What is taken: items by their id, those without one by their text.
+	ids   map[int64]bool
+	texts map[string]bool
+}
+
+func (a *assembler) take(it *Item) {
+	if it.ID != 0 {
+		a.ids[it.ID] = true
+	} else {
+		a.texts[it.Content] = true
+	}
 }
 
 // cost is what an entry adds to the text.
@@ -83,6 +101,7 @@ func (a *assembler) takeRecent(recent []Item, room int) int {
 		}
 		room -= n
 		a.recent = recent[i:]
+		a.take(&recent[i])
 	}
 	return room
 }
@@ -97,6 +116,7 @@ func (a *assembler) takeRelevant(relevant []Item, room int) int {
 		if n <= room && !a.shows(&relevant[i]) {
 			room -= n
 			a.relevant = append(a.relevant, relevant[i])
+			a.take(&relevant[i])
 		}
 	}
 	return room
@@ -112,25 +132,27 @@ func (a *assembler) elideNewest(it Item, room int) int {
 	}
 	it.Tokens = a.count(it.Content)
 	a.recent = []Item{it}
+	a.take(&it)
 	return room - a.cost(recentEntry(&it))
 }
 
-// shows reports whether an item is taken already. An item without an id is known
-// by its text.
+// shows reports whether an item is taken already.
 func (a *assembler) shows(it *Item) bool {
-	same := func(o Item) bool {
-		return o.ID == it.ID && (it.ID != 0 || o.Content == it.Content)
+	if it.ID != 0 {
+		return a.ids[it.ID]
 	}
-	return slices.ContainsFunc(a.recent, same) || slices.ContainsFunc(a.relevant, same)
+	return a.texts[it.Content]
 }
 
 // finish writes the text. The whole may have a few tokens more than its parts:
 // then the least relevant and the oldest leave until it fits.
 func (a *assembler) finish() Assembly {
 	// What was taken as recent last may be among the relevant ones.
-	a.relevant = slices.DeleteFunc(a.relevant, func(it Item) bool {
-		return slices.ContainsFunc(a.recent, func(r Item) bool { return r.ID == it.ID && it.ID != 0 })
-	})
+	recent := map[int64]bool{}
+	for i := range a.recent {
+		recent[a.recent[i].ID] = true
+	}
+	a.relevant = slices.DeleteFunc(a.relevant, func(it Item) bool { return it.ID != 0 && recent[it.ID] })
 	for {
 		text := AssembleText(a.recent, a.relevant, a.query)
 		n := a.count(text)

@@ -80,6 +80,32 @@ func TestAssembleHalves(t *testing.T) {
 	}
 }
 
+// SPEC D4: the newest item comes before what is relevant, however small the share.
+func TestAssembleKeepsTheNewest(t *testing.T) {
+	for _, share := range []float64{.01, .05, .2, .5} {
+		a := Assemble([]Item{at(1, 1, words(60)), at(2, 2, "the boss comes at noon")}, []Item{{ID: 9, Content: words(12)}, {ID: 8, Content: words(9)}, {ID: 7, Content: words(3)}, {ID: 6, Content: words(2)}, {ID: 5, Content: words(1)}}, "q",
+			AssembleOptions{MaxTokens: 40, RecentShare: share, Count: countFields})
+		if got := ids(a.Recent); len(got) != 1 || got[0] != 2 || Elided(a.Text) || len(a.Relevant) == 0 {
+			t.Errorf("share %g: recent %v, relevant %v", share, got, ids(a.Relevant))
+		}
+	}
+}
+
+// The time grows with the number of items, not with its square.
+func BenchmarkAssembleMany(b *testing.B) {
+	for _, n := range []int{5_000, 20_000} {
+		relevant := make([]Item, n)
+		for i := range relevant {
+			relevant[i] = Item{ID: int64(i + 1), Content: words(9)}
+		}
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				Assemble(nil, relevant, "q", AssembleOptions{MaxTokens: 1 << 30, Count: countFields})
+			}
+		})
+	}
+}
+
 // SPEC D3: recall never repeats what the window shows.
 func TestAssembleRepeatsNothing(t *testing.T) {
 	recent := []Item{at(1, 1, "one"), at(2, 2, "two")}

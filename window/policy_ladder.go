@@ -13,9 +13,11 @@ import (
 //
 //  1. mask results that newer ones supersede: all but the newest read of a file,
 //     older runs of the same command;
-//  2. mask the results whose file or command was touched the longest ago;
+//  2. mask the results whose file or command was touched the longest ago, those
+//     of the newest exchanges aside: what an agent has just read it is about to
+//     use;
 //  3. evict whole exchanges, oldest first; the first prompt and what is pinned
-//     stay;
+//     stay; where that is not enough, mask the newest results too;
 //  4. fold what was evicted into a digest, or a model's summary.
 //
 // Tool results are most of an agent's tokens and can be had again, so they go
@@ -34,19 +36,32 @@ func ladder(ctx context.Context, d *draft, s *Settings) error {
 			d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), why), "superseded: "+why)
 		}
 	}
-	for _, i := range leastRecentlyTouched(all) {
-		if d.tokens() <= s.Low {
-			return nil
-		}
-		if r := all[i]; superseded[i] == "" && maskable(d.h, r) {
-			d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), "it was used the longest ago"), "least recently touched")
+	order := leastRecentlyTouched(all)
+	maskBefore := func(exchange int) {
+		for _, i := range order {
+			if d.tokens() <= s.Low {
+				return
+			}
+			if r := all[i]; superseded[i] == "" && r.exchange < exchange && maskable(d.h, r) {
+				d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), "it was used the longest ago"), "least recently touched")
+			}
 		}
 	}
+	maskBefore(newestExchanges(d.h, int(recentShare*float64(s.Low-d.h.Base))))
 	if d.tokens() <= s.Low {
 		return nil
 	}
 	room := s.summaryMax()
-	evictTo(d, s.Low-room, firstAndPinned)
+	without := d.clone()
+	if evictTo(without, s.Low-room, firstAndPinned); without.tokens() <= s.Low-room {
+		*d = *without
+	} else {
+		maskBefore(len(d.h.Cuts.Exchanges))
+		if d.tokens() <= s.Low {
+			return nil
+		}
+		evictTo(d, s.Low-room, firstAndPinned)
+	}
 	// The first prompt leaves only where the digest can tell the task.
 	evictTo(d, s.Low-room, pinned)
 	// What is left over is better spent on the digest than on nothing.
@@ -58,6 +73,22 @@ func ladder(ctx context.Context, d *draft, s *Settings) error {
 	}
 	d.unmask(s.Low)
 	return nil
+}
+
+// recentShare is the part of the messages' room in which the newest exchanges keep
+// their results. Without it every result is masked before the oldest words leave, and
+// in recorded sessions of coding agents twice as many edits miss the file that they
+// change (docs/policies.md).
+const recentShare = .7
+
+// newestExchanges is the first of the newest exchanges that fit into the room whole.
+func newestExchanges(h *History, room int) int {
+	e := len(h.Cuts.Exchanges)
+	for e > 0 && room >= h.exchangeTokens(e-1) {
+		e--
+		room -= h.exchangeTokens(e)
+	}
+	return e
 }
 
 // unmask gives the newest results back for which there is room after all: whole

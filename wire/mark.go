@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"slices"
+
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
@@ -8,25 +10,37 @@ import (
 // cacheControl is the member by which a part ends what a provider is to cache.
 const cacheControl = "cache_control"
 
-// TakeMarks gives the raw message without the cache marks of its parts, and the last
-// of them: the value of cache_control. Without any the very slice is returned, and nil.
+// TakeMarks gives the raw message without the cache marks of its parts and of what is
+// in them, and the last of them: the value of cache_control. Without any the very slice
+// is returned, and nil.
 func TakeMarks(f Format, raw []byte) (bare, mark []byte, err error) {
 	e, err := open(f, raw)
 	if err != nil {
 		return nil, nil, err
 	}
-	for part := range e.root.Get("content").Elems() {
+	take := func(part rawjson.Value) {
 		if part.Kind() != rawjson.Object {
-			continue
+			return
 		}
 		if v := part.Get(cacheControl); v.Exists() {
-			mark = v.Raw()
+			if v.Kind() == rawjson.Object {
+				mark = v.Raw()
+			}
 			e.remove(part, cacheControl)
 		}
 	}
-	if mark == nil {
+	for part := range e.root.Get("content").Elems() {
+		if content := part.Get("content"); content.Kind() == rawjson.Array { // of a result
+			for inner := range content.Elems() {
+				take(inner)
+			}
+		}
+		take(part)
+	}
+	if len(e.changes) == 0 {
 		return raw, nil, nil
 	}
+	slices.SortFunc(e.changes, func(a, b change) int { return a.start - b.start })
 	return e.apply(), mark, nil
 }
 

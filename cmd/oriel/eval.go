@@ -101,7 +101,7 @@ length, directives, spread, router.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		report, err := o.run(cmd, args)
 		switch {
-		case errors.Is(err, eval.ErrInput):
+		case errors.Is(err, eval.ErrInput), errors.Is(err, eval.ErrOption):
 			return err
 		case err != nil:
 			return &failure{err}
@@ -119,17 +119,17 @@ length, directives, spread, router.`,
 // run gives a *eval.Report, or with --answer a *eval.AnswerReport.
 func (o *evalFlags) run(cmd *cobra.Command, paths []string) (report any, err error) {
 	if o.format == "" {
-		return nil, fmt.Errorf("%w: give --format: locomo, beam, generic or claude-code", eval.ErrInput)
+		return nil, fmt.Errorf("%w: give --format: locomo, beam, generic or claude-code", eval.ErrOption)
 	}
 	for _, b := range o.budgets {
 		if b <= 0 {
-			return nil, fmt.Errorf("%w: --budget %d: want a number of tokens above 0", eval.ErrInput, b)
+			return nil, fmt.Errorf("%w: --budget %d: want a number of tokens above 0", eval.ErrOption, b)
 		}
 	}
 	weights := recall.DefaultWeights()
 	for _, stage := range o.remove {
 		if !weights.Without(stage) {
-			return nil, fmt.Errorf("%w: --without %s: the stages are %s", eval.ErrInput, stage, strings.Join(recall.Stages(), ", "))
+			return nil, fmt.Errorf("%w: --without %s: the stages are %s", eval.ErrOption, stage, strings.Join(recall.Stages(), ", "))
 		}
 	}
 	answers, err := o.answers(cmd)
@@ -144,7 +144,7 @@ func (o *evalFlags) run(cmd *cobra.Command, paths []string) (report any, err err
 	if slices.Contains(o.policies, "dense") || slices.Contains(o.policies, "hybrid") {
 		model, err := minilm.Open(minilm.Options{})
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", eval.ErrInput, err)
+			return nil, fmt.Errorf("%w: %w", eval.ErrOption, err)
 		}
 		defer model.Close()
 		options.Model = embed.Model(model)
@@ -152,7 +152,7 @@ func (o *evalFlags) run(cmd *cobra.Command, paths []string) (report any, err err
 	if o.details != "" {
 		file, err := os.Create(o.details)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", eval.ErrInput, err)
+			return nil, fmt.Errorf("%w: %w", eval.ErrOption, err)
 		}
 		out := bufio.NewWriterSize(file, 1<<16)
 		defer func() { err = errors.Join(err, out.Flush(), file.Close()) }()
@@ -176,16 +176,16 @@ func (o *evalFlags) answers(cmd *cobra.Command) (*eval.AnswerOptions, error) {
 	if o.server == "" {
 		for _, name := range []string{"model", "answer-limit", "concurrency", "window"} {
 			if cmd.Flags().Changed(name) {
-				return nil, fmt.Errorf("%w: --%s is for a model that answers: give --answer, the address of its server", eval.ErrInput, name)
+				return nil, fmt.Errorf("%w: --%s is for a model that answers: give --answer, the address of its server", eval.ErrOption, name)
 			}
 		}
 		return nil, nil
 	}
 	if o.format == "claude-code" {
-		return nil, fmt.Errorf("%w: --format claude-code has no gold answers: leave out --answer", eval.ErrInput)
+		return nil, fmt.Errorf("%w: --format claude-code has no gold answers: leave out --answer", eval.ErrOption)
 	}
 	if o.limit < 0 || o.concurrency <= 0 || o.window < 0 {
-		return nil, fmt.Errorf("%w: --answer-limit, --concurrency and --window: want numbers above 0", eval.ErrInput)
+		return nil, fmt.Errorf("%w: --answer-limit, --concurrency and --window: want numbers above 0", eval.ErrOption)
 	}
 	server, err := eval.NewServer(o.server, o.model, os.Getenv("OPENAI_API_KEY"))
 	if err != nil {
@@ -193,7 +193,7 @@ func (o *evalFlags) answers(cmd *cobra.Command) (*eval.AnswerOptions, error) {
 	}
 	models, err := modelTable(*o.table)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", eval.ErrInput, err)
+		return nil, fmt.Errorf("%w: %w", eval.ErrOption, err)
 	}
 	m := models.Lookup(o.model)
 	window := o.window
@@ -216,7 +216,7 @@ func printAnswers(cmd *cobra.Command, r *eval.AnswerReport) error {
 	}
 	b.WriteString("\n")
 	if r.Cut > 0 {
-		fmt.Fprintf(&b, "whole: of %s only the newest %s tokens; see --window\n", plural(r.Cut, "conversation", "conversations"), thousands(r.Window))
+		fmt.Fprintf(&b, "whole: cut to the newest messages in %s, to keep prompts within %s tokens; see --window\n", plural(r.Cut, "conversation", "conversations"), thousands(r.Window))
 	}
 	b.WriteString("\n")
 	t := table{left: []bool{true, false, false, false, false, false, false, false, false}}
@@ -251,6 +251,9 @@ func printEval(cmd *cobra.Command, r *eval.Report, o *evalFlags) error {
 	if r.Without > 0 {
 		fmt.Fprintf(&b, ", %s without evidence", thousands(r.Without))
 	}
+	if r.Unknown > 0 {
+		fmt.Fprintf(&b, ", %s of evidence that no conversation has", plural(r.Unknown, "piece", "pieces"))
+	}
 	b.WriteString("\n\n")
 	budgets := slices.Compact(slices.Sorted(slices.Values(o.budgets)))
 	t := table{left: []bool{true, true, false}}
@@ -262,7 +265,12 @@ func printEval(cmd *cobra.Command, r *eval.Report, o *evalFlags) error {
 	head = append(head, "session R@10", "p50 ms", "p95 ms")
 	t.left = append(t.left, false, false, false)
 	t.row(head...)
+	shown := map[string]bool{}
 	for _, policy := range o.policies {
+		if shown[policy] {
+			continue
+		}
+		shown[policy] = true
 		for _, kind := range kindsOf(r, policy) {
 			t.row(evalRow(r, policy, kind, budgets)...)
 		}

@@ -35,8 +35,8 @@ What is found is in the order of time.
 Each passage has a score from 0 to 1: how sure it is that the history has anything
 to say about the query, and where the passage stands between the worst and the best
 (the geometric mean of both). What is below --floor is left out, so that an unrelated
-query brings nothing. "keyword" is the share of the query's words, by their weight,
-that the passage has; "dense" is the cosine of the two.
+query brings nothing. "keyword" is the BM25 of the passage's own words as a share of
+the most that the query's words could come to; "dense" is the cosine of the two.
 
 --mode hybrid   words, meaning, neighbours, speaker, role, dates
        keyword  the same without meaning: no model runs
@@ -97,7 +97,7 @@ func (o *recallFlags) check() error {
 		return fmt.Errorf("--budget %d: want a number of tokens above 0", o.budget)
 	case o.top < 0:
 		return fmt.Errorf("--top %d: want a number of passages above 0", o.top)
-	case o.floor > 1:
+	case !(o.floor <= 1): // nor what is no number
 		return fmt.Errorf("--floor %g: scores are 0 to 1", o.floor)
 	}
 	return nil
@@ -135,7 +135,7 @@ func (o *recallFlags) find(cmd *cobra.Command, s timeline.Store, query string) (
 		}
 	}
 	r, err := library.Recall(ctx, where, query, recall.RecallOptions{
-		Budget: o.budget, Top: o.top, Floor: o.floor, Mode: recall.Mode(o.mode), Now: time.Now(),
+		Budget: o.budget, Top: o.top, Floor: o.floor, Mode: recall.Mode(o.mode), Directives: -1, Now: time.Now(),
 	})
 	if err != nil {
 		return found{}, &failure{err}

@@ -12,6 +12,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -28,7 +30,9 @@ import (
 )
 
 func serveCommand() *cobra.Command {
-	var listen, openAI, anthropic, token, sync, profile string
+	var listen, openAI, anthropic, token, sync, profile, events string
+	var thresholds, origins []string
+	var c condenseFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Stand between your programs and their models",
@@ -57,8 +61,12 @@ on standard error for each request.`,
 	f.StringVar(&openAI, "upstream-openai", "", "base `URL` for OpenAI's API (default $ORIEL_UPSTREAM_OPENAI, else "+proxy.DefaultOpenAI+")")
 	f.StringVar(&anthropic, "upstream-anthropic", "", "base `URL` for Anthropic's API (default $ORIEL_UPSTREAM_ANTHROPIC, else "+proxy.DefaultAnthropic+")")
 	f.StringVar(&token, "token", "", "`token` that clients must send (default $ORIEL_TOKEN, else none, which is for loopback only)")
+	f.StringArrayVar(&origins, "origin", nil, "`origin` of web pages that may send requests without a token, such as https://chat.example, beside pages of this machine")
 	f.StringVar(&sync, "sync", "normal", "what survives the loss of power: normal (all but the last moments) or full (everything)")
 	f.StringVar(&profile, "profile", "off", "how much of a request is sent: off (all of it), or one of "+strings.Join(window.Profiles(), ", ")+"; X-Oriel-Profile and /p/NAME/ in the base URL choose another")
+	f.StringArrayVar(&thresholds, "threshold", nil, "`percent` of the model's window at which something leaves, 5 to 100, for all profiles or, as NAME=percent, for one; -1 means that for all (default 100)")
+	f.StringVar(&events, "events", "", "`file` to add a line of JSON to for everything that happens")
+	c.add(cmd)
 	data := addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		level, err := syncLevel(sync)
@@ -68,10 +76,20 @@ on standard error for each request.`,
 		if _, err := window.LookupProfile(profile); err != nil {
 			return fmt.Errorf("--profile: %w", err)
 		}
+		percents, warnings, err := parseThresholds(thresholds)
+		if err != nil {
+			return err
+		}
+		condensing, closeCondensing, err := c.open()
+		if err != nil {
+			return err
+		}
+		defer closeCondensing()
 		o := proxy.Options{
 			Listen:    listen,
 			OpenAI:    cmp.Or(openAI, os.Getenv("ORIEL_UPSTREAM_OPENAI"), proxy.DefaultOpenAI),
 			Anthropic: cmp.Or(anthropic, os.Getenv("ORIEL_UPSTREAM_ANTHROPIC"), proxy.DefaultAnthropic),
+			Origins:   origins,
 			Version:   version(),
 			Log:       slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil)),
 		}
@@ -92,15 +110,40 @@ on standard error for each request.`,
 				return &failure{err}
 			}
 			defer closeLibrary()
-			recorder := record.New(record.Options{Store: store, Log: o.Log, Profile: profile, Recall: library})
+			for _, w := range warnings {
+				o.Log.Warn("a setting is not used as given", "warning", w)
+			}
+			r := record.Options{Store: store, Log: o.Log, Profile: profile, Recall: library, Thresholds: percents, Condense: condensing}
+			if events != "" {
+				file, err := record.OpenEvents(events, 0)
+				if err != nil {
+					return &failure{err}
+				}
+				defer closeEvents(file, o.Log)
+				r.Events = file.Write
+			}
+			learnt, err := data.learnt()
+			if learnt == nil {
+				return &failure{err}
+			}
+			if err != nil {
+				o.Log.Warn("what was learnt of providers is lost", "error", err)
+			}
+			defer saveLearnt(learnt, o.Log)
+			r.Limits, r.Calibration, r.Learnt = learnt.Limits, learnt.Calibration, learnt.Save
+			recorder := record.New(r)
 			defer closeRecorder(recorder, o.Log)
 			o.Recorder, o.RecordTimeout = recorder, viewWait
+			if condensing != nil && condensing.Inline {
+				o.RecordTimeout += condensing.Wait
+			}
 			o.Store = func(ctx context.Context) error {
 				if _, err := store.Conversation(ctx, timeline.Local, "?"); !errors.Is(err, timeline.ErrNoConversation) {
 					return err
 				}
-				return nil
+				return recorder.Err()
 			}
+			boundMemory(library != nil)
 		}
 		server, err := proxy.New(o)
 		if err != nil {
@@ -142,6 +185,75 @@ func openLibrary(store timeline.Store, profile string) (*recall.Library, func(),
 		library.Close()
 		model.Close()
 	}, nil
+}
+
+// learnt is what was learnt of providers, in the data folder.
+func (h *history) learnt() (*record.Learnt, error) {
+	dir, err := h.folder()
+	if err != nil {
+		return nil, err
+	}
+	return record.OpenLearnt(filepath.Join(dir, "learnt.json"))
+}
+
+func saveLearnt(l *record.Learnt, log *slog.Logger) {
+	if err := l.Save(); err != nil {
+		log.Error("what was learnt of providers is lost", "error", err)
+	}
+}
+
+func closeEvents(f *record.EventFile, log *slog.Logger) {
+	if err := f.Close(); err != nil {
+		log.Error("events were lost", "error", err)
+	}
+}
+
+// parseThresholds reads percents for all profiles, or for one as NAME=PERCENT. Numbers
+// that cannot be used warn (SPEC B4).
+func parseThresholds(list []string) (t window.Thresholds, warnings []string, err error) {
+	t.Profiles = map[string]float64{}
+	for _, s := range list {
+		name, number, one := strings.Cut(s, "=")
+		if !one {
+			name, number = "", s
+		}
+		if _, err := window.LookupProfile(name); err != nil {
+			return t, nil, fmt.Errorf("--threshold %s: %w", s, err)
+		}
+		percent, err := strconv.ParseFloat(strings.TrimSuffix(number, "%"), 64)
+		if err != nil {
+			return t, nil, fmt.Errorf("--threshold %s: %q is no number: give a percent such as 80, or chat=60", s, number)
+		}
+		if one {
+			t.Profiles[name] = percent
+		} else if percent != -1 {
+			t.Global = percent
+		}
+	}
+	for _, name := range window.Profiles() {
+		if _, w := t.For(name); w != "" && !slices.Contains(warnings, w) {
+			warnings = append(warnings, w)
+		}
+	}
+	return t, warnings, nil
+}
+
+// Memory that the process should stay within, so that bodies which came and went do not
+// pile up between two collections: with a library, which has a limit of its own, more.
+const (
+	serverMemory  = 128 << 20
+	libraryMemory = serverMemory + recall.DefaultMemory + recall.DefaultMemory/2
+)
+
+// boundMemory makes the collector work for it, unless the user has said something else.
+func boundMemory(library bool) {
+	switch {
+	case os.Getenv("GOMEMLIMIT") != "":
+	case library:
+		debug.SetMemoryLimit(libraryMemory)
+	default:
+		debug.SetMemoryLimit(serverMemory)
+	}
 }
 
 // recordWait is how long the last calls may take to be written when the server ends.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 )
@@ -57,8 +58,16 @@ be taken back by oriel undo.`,
 			return fmt.Errorf("--last and --from exclude each other")
 		}
 		if o.plan {
-			return data.withConversation(cmd.Context(), args[0], func(c *oriel.Conversation) error {
-				return showPlans(cmd, c, &o)
+			show := func(plans []oriel.Plan, err error) error {
+				if err != nil {
+					return err
+				}
+				return showPlans(cmd, args[0], plans, &o)
+			}
+			return data.eitherConversation(cmd.Context(), args[0], false, func(c *record.Conversation) error {
+				return show(c.Plans(cmd.Context(), int(o.last)))
+			}, func(c *oriel.Conversation) error {
+				return show(c.Plans(cmd.Context(), int(o.last)))
 			})
 		}
 		return data.with(cmd.Context(), func(s timeline.Store) error {
@@ -328,17 +337,13 @@ func (l *messageList) end(branches []shownBranch, older int) error {
 }
 
 // showPlans prints the plans of a conversation, oldest first.
-func showPlans(cmd *cobra.Command, c *oriel.Conversation, o *showFlags) error {
-	plans, err := c.Plans(cmd.Context(), int(o.last))
-	if err != nil {
-		return err
-	}
+func showPlans(cmd *cobra.Command, name string, plans []oriel.Plan, o *showFlags) error {
 	out := cmd.OutOrStdout()
 	if o.json {
 		if plans == nil {
 			plans = []oriel.Plan{}
 		}
-		return printJSON(out, map[string]any{"conversation": c.ID(), "plans": plans})
+		return printJSON(out, map[string]any{"conversation": name, "plans": plans})
 	}
 	if len(plans) == 0 {
 		_, err := io.WriteString(out, "no plans: nothing has left the view\n")

@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/record"
 )
 
 func undoCommand() *cobra.Command {
@@ -15,7 +17,8 @@ func undoCommand() *cobra.Command {
 		Short: "Bring back what a plan took out of view",
 		Long: `Bring back everything that a plan took out of view, and hold it there until oriel
 release. PLAN is the newest one unless it is named; oriel show --plan lists them. If
-not all of it fits, nothing changes: oriel pin brings back single messages.`,
+not all of it fits, nothing changes: oriel pin brings back single messages. A server
+that runs on the same data folder minds it from its next call on.`,
 		Example: `  oriel undo 7f3c2a10-session
   oriel undo 7f3c2a10-session p3`,
 		Args: oneConversation(1, 2, "a conversation and, if not the newest, a plan"),
@@ -24,10 +27,14 @@ not all of it fits, nothing changes: oriel pin brings back single messages.`,
 	data := addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		plan := ""
-		if err := data.withConversation(cmd.Context(), args[0], func(c *oriel.Conversation) error {
-			if len(args) > 1 {
-				plan = args[1]
-			} else {
+		if len(args) > 1 {
+			plan = args[1]
+		}
+		if err := data.eitherConversation(cmd.Context(), args[0], true, func(c *record.Conversation) (err error) {
+			plan, err = c.Undo(cmd.Context(), plan, time.Now())
+			return err
+		}, func(c *oriel.Conversation) error {
+			if plan == "" {
 				newest, err := c.Plans(cmd.Context(), 1)
 				if err != nil {
 					return err
@@ -63,7 +70,9 @@ pinned. Nothing leaves at once.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	data := addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := data.withConversation(cmd.Context(), args[0], func(c *oriel.Conversation) error {
+		if err := data.eitherConversation(cmd.Context(), args[0], true, func(c *record.Conversation) error {
+			return c.Release(cmd.Context(), time.Now())
+		}, func(c *oriel.Conversation) error {
 			return c.Release(cmd.Context())
 		}); err != nil {
 			return err

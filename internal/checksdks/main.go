@@ -8,7 +8,7 @@
 // last argument and writes lines of JSON:
 //
 //	{"check":"py openai: chat","result":…}     what it got
-//	{"chat":"py openai chat","messages":4}     a chat, and how long its history is
+//	{"chat":"py openai chat","messages":4}     a chat, and how long its history is, 0: not kept
 //
 // A chat's name stands in its first message, in brackets. A check may have several lines.
 package main
@@ -270,8 +270,12 @@ func history(dir string, chats map[string]int64, table func(what, result string)
 	for _, name := range slices.Sorted(maps.Keys(chats)) {
 		depth := chats[name]
 		result := "passed"
-		if got := found[name]; len(got) != 1 || got[0] != depth {
-			result = fmt.Sprintf("FAILED: %d messages in the history's branches %v", depth, got)
+		want := []int64{depth}
+		if depth == 0 {
+			want = nil
+		}
+		if got := found[name]; !slices.Equal(got, want) {
+			result = fmt.Sprintf("FAILED: its branches have %v messages, not %v", got, want)
 		}
 		table("history of "+name, result)
 		delete(found, name)

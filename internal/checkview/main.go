@@ -1,15 +1,19 @@
 // Command checkview replays recorded agent sessions through the sticky view, call by
 // call, and measures what each call would have been: valid, within the budget, with a
-// beginning that stays, and at what price from the provider's cache.
+// beginning that stays, at what price from the provider's cache, and whether the view
+// held what the agent needed next.
 //
-//	go run ./internal/checkview [-window 32000,64000,100000] PATH…
+//	go run ./internal/checkview [-window 32000,64000,100000] [-prefix 18000] [-as chat] [-recall words] PATH…
 //
-// The window is the budget of the whole request. Cost is in units of one uncached input
-// token: what the last call of the conversation began with costs 0.1, the rest 1.25.
+// The window is the budget of the whole request. Blanked signatures of thinking are
+// made up. Cost is in units of one uncached input token: of what the last call of the
+// session began with, system prompt and tools first, to the last message that is the
+// same, a token costs 0.1; the others 1.25, and all of them where the last call is
+// more than five minutes ago by the recording's clock, or of another model. A session
+// goes on after its agent's own compaction; append-only is what the agent sent.
 package main
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -17,187 +21,95 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/oriel-context/oriel/internal/strict"
+	"github.com/oriel-context/oriel/embed/minilm"
 	"github.com/oriel-context/oriel/internal/transcript"
 	"github.com/oriel-context/oriel/recall"
-	"github.com/oriel-context/oriel/thread"
-	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/timeline/memory"
-	"github.com/oriel-context/oriel/token"
-	"github.com/oriel-context/oriel/view"
-	"github.com/oriel-context/oriel/wire"
 )
+
+var ctx = context.Background()
 
 func main() {
 	windows := flag.String("window", "32000,64000,100000", "budgets, in tokens")
-	keyword := flag.Bool("recall", false, "bring back what is needed, by words alone")
+	prefix := flag.Int("prefix", 0, "tokens of a made-up system prompt, which stands for system prompt and tools")
+	as := flag.String("as", "", "translate Claude Code sessions: chat, responses")
+	back := flag.String("recall", "none", "bring back what is needed: none, words, hybrid")
+	each := flag.Bool("sessions", false, "print every session")
 	flag.Parse()
 	if flag.NArg() == 0 {
-		fmt.Fprintln(os.Stderr, "checkview: name a file or folder of recorded sessions")
-		os.Exit(2)
+		fail(2, "name a file or folder of recorded sessions")
+	}
+	r := replay{prefix: *prefix}
+	switch *back {
+	case "none":
+	case "words":
+		r.recall = &recall.LibraryOptions{}
+	case "hybrid":
+		model, err := minilm.Open(minilm.Options{})
+		if err != nil {
+			fail(1, "%v", err)
+		}
+		defer model.Close()
+		r.recall = &recall.LibraryOptions{Model: model}
+	default:
+		fail(2, "recall %q: want none, words or hybrid", *back)
+	}
+	var sessions []*transcript.Session
+	for _, path := range flag.Args() {
+		found, err := transcript.Open(path)
+		if err != nil {
+			fail(2, "%v", err)
+		}
+		for _, s := range found {
+			if s, err = r.prepare(s, *as); err != nil {
+				fail(1, "%v", err)
+			}
+			sessions = append(sessions, s)
+		}
 	}
 	failed := false
 	for text := range strings.SplitSeq(*windows, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "checkview: window %q: want a number of tokens\n", text)
-			os.Exit(2)
+			fail(2, "window %q: want a number of tokens", text)
 		}
-		t := &tally{window: n, recall: *keyword}
-		for _, path := range flag.Args() {
-			sessions, err := transcript.Open(path)
-			if err != nil {
-				fmt.Fprintf(os.Stderr, "checkview: %v\n", err)
-				os.Exit(2)
-			}
-			for _, s := range sessions {
-				if err := t.session(s); err != nil {
-					fmt.Fprintf(os.Stderr, "checkview: %s: %v\n", s.Name, err)
-					os.Exit(1)
-				}
-			}
-		}
-		t.print()
-		failed = failed || t.invalid+t.over > 0
+		r.window = n
+		failed = r.all(sessions, *each) || failed
 	}
 	if failed {
 		os.Exit(1)
 	}
 }
 
-var ctx = context.Background()
-
-type tally struct {
-	window                              int
-	recall                              bool
-	calls, cuts, recalls, invalid, over int
-	came                                int // bodies that were broken as they came
-	cost, plain                         float64
-	shown, whole                        int
-	stable                              []float64
-	times                               []time.Duration
+func fail(code int, format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "checkview: "+format+"\n", args...)
+	os.Exit(code)
 }
 
-func (t *tally) session(s *transcript.Session) error {
-	store := memory.New()
-	book := thread.NewBook(store, thread.Options{})
-	models := token.Builtin()
-	var library *recall.Library
-	if t.recall {
-		library = recall.NewLibrary(store, recall.LibraryOptions{})
-		defer library.Close()
-	}
-	log := timeline.NewLog(store, timeline.LogOptions{})
-	v := view.New(view.Options{Book: book, Models: models, Calibration: new(token.Calibration), Cache: token.NewCache(0), Recall: library, RecallWait: time.Second})
-	judge := strict.Anthropic
-	if s.Format == transcript.Chat {
-		judge = strict.Chat
-	}
-	var last, lastPlain []byte
-	history := -1
-	n := 0
-	for r := range s.Requests() {
-		if r.History != history {
-			history, last, lastPlain = r.History, nil, nil
-		}
-		n++
-		b, err := wire.Read(bytes.Clone(r.Body), wire.Auto, wire.Limits{})
+// all replays the sessions at one window and reports whether something is wrong.
+func (r *replay) all(sessions []*transcript.Session, each bool) bool {
+	var total tally
+	tallies := make([]*tally, 0, len(sessions))
+	for _, s := range sessions {
+		t, err := r.session(s)
 		if err != nil {
-			return err
+			fail(1, "%s: %v", s.Name, err)
 		}
-		began := time.Now()
-		system, chain := thread.Chain(b.Messages)
-		req := &thread.Request{Tenant: timeline.Local, Hints: thread.Hints{Session: s.Name}, Lane: thread.LaneOf(thread.Prompt(&b.Request)), Messages: chain, Now: time.Unix(int64(n), 0)}
-		_ = system
-		th, err := book.Find(ctx, req)
-		if err != nil {
-			return err
-		}
-		res, err := v.Show(ctx, &view.Input{ID: strconv.Itoa(n), Body: b, Thread: th, Budget: t.window, Now: time.Unix(int64(n), 0)})
-		if err != nil {
-			return fmt.Errorf("call %d: %w", n, err)
-		}
-		t.times = append(t.times, time.Since(began))
-		book.Done(th, nil, "")
-		if library != nil {
-			all := make([]timeline.Resent, len(chain))
-			for i := range chain {
-				all[i] = timeline.Resent{Raw: chain[i].Raw, Format: b.Format.String(), Role: string(chain[i].Role)}
-			}
-			if _, err := log.Append(ctx, timeline.Local, th.Conversation, all, func(i int) timeline.Hash { return th.Says[i] }, timeline.Change{Now: time.Unix(int64(n), 0)}); err != nil {
-				return err
-			}
-		}
-		t.calls++
-		if res.New && res.Recalled == 0 {
-			t.cuts++
-		}
-		if res.Recalled > 0 {
-			t.recalls++
-		}
-		t.shown, t.whole = t.shown+res.After, t.whole+res.Before
-		if res.After > t.window {
-			t.over++
-			fmt.Printf("%s call %d: %d tokens\n", s.Name, n, res.After)
-		}
-		if len(judge(r.Body)) > 0 {
-			t.came++
-		} else if p := judge(res.Body); len(p) > 0 {
-			t.invalid++
-			fmt.Printf("%s call %d: %v\n", s.Name, n, p)
-		}
-		share := common(last, res.Body)
-		if last != nil && !(res.New && res.Cut != nil && res.Recalled == 0) {
-			t.stable = append(t.stable, share)
-		}
-		t.cost += price(res.After, share, len(last), len(res.Body))
-		t.plain += price(res.Before, common(lastPlain, r.Body), len(lastPlain), len(r.Body))
-		last, lastPlain = res.Body, bytes.Clone(r.Body)
-	}
-	return nil
-}
-
-// common is the share of a body that the next one begins with, the end of its list of
-// messages aside.
-func common(before, after []byte) float64 {
-	if len(before) == 0 {
-		return 0
-	}
-	n := 0
-	for n < len(before) && n < len(after) && before[n] == after[n] {
-		n++
-	}
-	tail := len(before) - 1 - bytes.LastIndexByte(before, '}')
-	if i := bytes.LastIndex(before, []byte("}]")); i >= 0 {
-		tail = len(before) - i - 1
-	}
-	return min(1, float64(n)/float64(len(before)-tail))
-}
-
-// price is that of a prompt of which a share of the last body is in the cache.
-func price(tokens int, share float64, last, size int) float64 {
-	if size == 0 {
-		return 0
-	}
-	read := share * float64(last) / float64(size) * float64(tokens)
-	read = min(read, float64(tokens))
-	return .1*read + 1.25*(float64(tokens)-read)
-}
-
-func (t *tally) print() {
-	slices.Sort(t.times)
-	slices.Sort(t.stable)
-	bad := 0
-	sum := 0.0
-	for _, s := range t.stable {
-		sum += s
-		if s < .999 {
-			bad++
+		total.add(t)
+		tallies = append(tallies, t)
+		if each {
+			fmt.Printf("%-24.24s %s\n", s.Name, t)
 		}
 	}
-	fmt.Printf("window %d: %d calls, %d cuts, %d recalls; %d invalid, %d over, %d came broken; cost %.1f%% of append-only, shown %.1f%% of the tokens; prefix stable %.2f%% (%d calls below 99.9%%); p50 %.2f ms, p99 %.2f ms\n",
-		t.window, t.calls, t.cuts, t.recalls, t.invalid, t.over, t.came, 100*t.cost/t.plain, 100*float64(t.shown)/float64(t.whole), 100*sum/float64(max(1, len(t.stable))), bad,
-		float64(t.times[len(t.times)/2].Microseconds())/1000, float64(t.times[len(t.times)*99/100].Microseconds())/1000)
+	slices.SortStableFunc(tallies, func(a, b *tally) int { return b.whole - a.whole })
+	var longest tally
+	for _, t := range tallies[:min(5, len(tallies))] {
+		longest.add(t)
+	}
+	fmt.Printf("window %d: %s\n", r.window, &total)
+	if len(tallies) > 5 {
+		fmt.Printf("  five longest: %s\n", &longest)
+	}
+	total.details()
+	return total.invalid+total.over > 0
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 )
 
 // line is one event of a Claude Code recording, as far as it matters.
@@ -20,6 +21,8 @@ type line struct {
 	Sidechain bool    `json:"isSidechain"`
 	APIError  bool    `json:"isApiErrorMessage"`
 	Message   message `json:"message"`
+	// Timestamp is text: what is no time is no reason to refuse a recording.
+	Timestamp string `json:"timestamp"`
 }
 
 type message struct {
@@ -151,6 +154,7 @@ func (c *claudeCode) piece(l line) (keep bool, err error) {
 	if !ok {
 		known = &reply{made: l.Message.Model != "<synthetic>"}
 		known.call.ID, known.call.Model = l.Message.ID, l.Message.Model
+		known.call.At, _ = time.Parse(time.RFC3339, l.Timestamp)
 		c.replies[l.Message.ID] = known
 	}
 	known.blocks = append(known.blocks, blocks...)

@@ -14,9 +14,11 @@
 package transcript
 
 import (
+	"cmp"
 	"encoding/json"
 	"iter"
 	"strconv"
+	"time"
 )
 
 // Format is the wire format of a session's bodies.
@@ -38,6 +40,9 @@ type Session struct {
 	Format Format
 	// Tools are the names of the tools that were called, in order of first use.
 	Tools []string
+	// System is the system prompt of Anthropic bodies, which recordings do not
+	// have. "" means one of five words.
+	System string
 
 	steps []step
 }
@@ -58,6 +63,8 @@ type Request struct {
 	Reply []byte
 	// ID and Model are the reply's, "" where the recording has none.
 	ID, Model string
+	// At is when the reply began, zero where the recording does not say.
+	At time.Time
 	// Usage is what the vendor counted.
 	Usage Usage
 	// History numbers the histories of the session: it grows by one with every
@@ -152,7 +159,9 @@ func (s *Session) head(model string) []byte {
 	b := append([]byte(`{"model":`), quote(model)...)
 	switch s.Format {
 	case Anthropic:
-		b = append(b, `,"max_tokens":64000,"system":[{"type":"text","text":"You are a coding agent."}],"thinking":{"type":"adaptive"},"tools":[`...)
+		b = append(b, `,"max_tokens":64000,"system":[{"type":"text","text":`...)
+		b = append(b, quote(cmp.Or(s.System, "You are a coding agent."))...)
+		b = append(b, `}],"thinking":{"type":"adaptive"},"tools":[`...)
 		for i, name := range s.Tools {
 			b = appendTool(b, i, `{"name":`, name, `,"input_schema":{"type":"object"}}`)
 		}

@@ -161,12 +161,13 @@ def anthropic_chat():
 
 def errors():
     for status in (400, 401, 429, 500):
+        kept = 0 if status == 401 else 1  # who has no key leaves nothing
         o = [{"role": "user", "content": first(f"openai error {status}", f"please fail with {status}")}]
         error(f"openai: error {status}", lambda: one.with_options(max_retries=0).chat.completions.create(model="gpt-4o", messages=o))
-        chat(f"openai error {status}", 1)
+        chat(f"openai error {status}", kept)
         a = [{"role": "user", "content": first(f"anthropic error {status}", f"please fail with {status}")}]
         error(f"anthropic: error {status}", lambda: two.with_options(max_retries=0).messages.create(model="claude-sonnet-4-5", max_tokens=10, messages=a))
-        chat(f"anthropic error {status}", 1)
+        chat(f"anthropic error {status}", kept)
     o = [{"role": "user", "content": first("openai retry", "please fail at first")}]
     say("openai: tried again by the SDK", one.chat.completions.create(model="gpt-4o", messages=o))
     chat("openai retry", 2)

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// bars are what we aim for, by the end of the body's name: CPU ms without what is
+// done after the answer, and ms that the median call takes longer than a direct one.
+var bars = map[string][2]float64{" 2 kB": {0.25, 0.3}, " 200 kB": {0.8, 1}, " 1 MB": {3, 4}}
+
+func bar(k kind, i int) string {
+	for end, v := range bars {
+		if strings.HasSuffix(k.name, end) {
+			return fmt.Sprintf("≤ %.3g", v[i])
+		}
+	}
+	return ""
+}
+
+func report(w io.Writer, all []*contender, cells map[key]*cell, memory map[string]*growth) {
+	table := func(title string, stream bool, bar func(k kind) string, show func(c *contender, own, direct *cell) string) {
+		fmt.Fprintf(w, "\n%s\n\n| |", title)
+		for _, k := range kinds {
+			fmt.Fprintf(w, " %s |", k.name)
+		}
+		fmt.Fprintf(w, "\n|---|%s", strings.Repeat("--:|", len(kinds)))
+		for _, c := range all {
+			row := fmt.Sprintf("\n| %s |", c.name)
+			said := false
+			for _, k := range kinds {
+				text := "failed"
+				own := cells[key{k.name, stream, c.name}]
+				if own != nil && own.bad == nil {
+					text = show(c, own, cells[key{k.name, stream, "direct"}])
+				}
+				said = said || text != ""
+				row += " " + text + " |"
+			}
+			if said && c.down == "" {
+				fmt.Fprint(w, row)
+			}
+		}
+		fmt.Fprint(w, "\n| bar |")
+		for _, k := range kinds {
+			fmt.Fprintf(w, " %s |", bar(k))
+		}
+		fmt.Fprintln(w)
+	}
+	cpu := func(c *contender, own, _ *cell) string {
+		if c.process == nil {
+			return ""
+		}
+		return fmt.Sprintf("%.3g (%.2g)", median(own.busy), median(own.after))
+	}
+	cpuBar := func(k kind) string { return bar(k, 0) }
+	addedBar := func(k kind) string { return bar(k, 1) }
+	table("CPU ms a call, all work (of it after the answer's end)", false, cpuBar, cpu)
+	table("CPU ms a call, all work (of it after the answer's end), streamed", true, cpuBar, cpu)
+	table("added ms, p50 / p95 (direct: absolute)", false, addedBar, func(c *contender, own, direct *cell) string { return added(c, own.all, direct.all) })
+	table("added ms, p50 / p95 (direct: absolute), calls apart", false, addedBar, func(c *contender, own, direct *cell) string { return added(c, own.apart, direct.apart) })
+	table("added ms until the first byte of a stream, p50 / p95 (direct: absolute)", true, addedBar, func(c *contender, own, direct *cell) string { return added(c, own.first, direct.first) })
+	fmt.Fprintf(w, "\nstart and memory\n\n| | start to first answer, s | MB at first | MB at half of the calls | highest of the second half | MB at the end | calls |\n|---|--:|--:|--:|--:|--:|--:|\n")
+	for _, c := range all {
+		g := memory[c.name]
+		switch {
+		case g == nil:
+		case g.unwilling != nil:
+			fmt.Fprintf(w, "| %s | %.2f | failed after %d calls: %.100v |\n", c.name, median(g.starts), g.calls, g.unwilling)
+		case len(g.samples) > 0:
+			half := g.samples[len(g.samples)/2:]
+			fmt.Fprintf(w, "| %s | %.3f | %.0f | %.0f | %.0f | %.0f | %d |\n", c.name, median(g.starts), g.begin, half[0], quantile(half, 1), half[len(half)-1], g.calls)
+		}
+	}
+	fmt.Fprintln(w, "| bar | ≤ 0.3 | | | | ≤ 150, flat | |")
+	fmt.Fprintln(w)
+	for _, c := range all {
+		if c.down != "" {
+			fmt.Fprintf(w, "%s was not measured: %s\n", c.name, c.down)
+		}
+		for _, k := range kinds {
+			for _, stream := range []bool{false, true} {
+				if own := cells[key{k.name, stream, c.name}]; own != nil && own.bad != nil {
+					fmt.Fprintf(w, "%s failed with %s, streamed %t: %.200v\n", c.name, k.name, stream, own.bad)
+				}
+			}
+		}
+	}
+}
+
+func added(c *contender, own, direct []float64) string {
+	p50, p95 := median(own), quantile(own, 0.95)
+	if c.command != nil {
+		p50, p95 = p50-median(direct), p95-quantile(direct, 0.95)
+	}
+	return fmt.Sprintf("%.3g / %.3g", p50, p95)
+}

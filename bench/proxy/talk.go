@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/oriel-context/oriel/internal/bpegen/mixtext"
+)
+
+// kind is a sort of body that is measured.
+type kind struct {
+	name      string
+	anthropic bool
+	messages  int // of the history at the beginning
+	size      int // of each, in bytes
+	talks     int // conversations at once
+	calls     int // of each: the body grows by two messages with every one
+}
+
+// kinds are about as large as their names say in the middle of their calls.
+var kinds = []kind{
+	{"Messages 2 kB", true, 5, 200, 20, 3},
+	{"Messages 200 kB", true, 171, 1000, 4, 12},
+	{"Messages 1 MB", true, 901, 1000, 2, 16},
+	{"Chat 2 kB", false, 5, 200, 20, 3},
+	{"Chat 200 kB", false, 171, 1000, 4, 12},
+	{"Chat 1 MB", false, 901, 1000, 2, 16},
+	{"Chat 10,000 messages", false, 9951, 100, 1, 16},
+}
+
+// texts are what messages are cut from.
+var texts = func() []byte {
+	b, err := mixtext.Build(4 << 20)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}()
+
+// text is about size bytes that begin with the mark; the same for the same mark.
+func text(mark string, size int) string {
+	h := fnv.New64a()
+	h.Write([]byte(mark))
+	at := int(h.Sum64() % uint64(len(texts)-size-utf8.UTFMax))
+	return strings.ToValidUTF8(mark+": "+string(texts[at:at+max(0, size-len(mark)-40)]), "")
+}
+
+// A turn's mark says how long the answer is to be; the answer's mark is made of it.
+func turnMark(size int, talk string, n int) string {
+	return fmt.Sprintf("turn-%d-%s-%d", size, talk, n)
+}
+func replyMark(turn string) string { return "reply" + strings.TrimPrefix(turn, "turn") }
+
+// answerTo is what the model says to a body, or "" if there is no turn in it.
+func answerTo(body []byte) string {
+	at := bytes.LastIndex(body, []byte("turn-"))
+	if at < 0 {
+		return ""
+	}
+	mark, _, _ := bytes.Cut(body[at:], []byte(":"))
+	sized, _, _ := strings.Cut(strings.TrimPrefix(string(mark), "turn-"), "-")
+	size, err := strconv.Atoi(sized)
+	if err != nil || size > 100_000 {
+		return ""
+	}
+	return text(replyMark(string(mark)), size)
+}
+
+// talk is one conversation of an agent.
+type talk struct {
+	kind
+	name    string
+	history []byte // all messages, with commas
+	ends    []int  // of each message in it
+}
+
+func newTalk(k kind, name string) *talk {
+	t := &talk{kind: k, name: name}
+	for i := 0; i < k.messages+2*k.calls; i++ {
+		mark := turnMark(k.size, name, i/2)
+		role := "user"
+		if i%2 == 1 {
+			role, mark = "assistant", replyMark(mark)
+		}
+		if i > 0 {
+			t.history = append(t.history, ',')
+		}
+		t.history = fmt.Appendf(t.history, `{"role":%q,"content":%s}`, role, quote(text(mark, k.size)))
+		t.ends = append(t.ends, len(t.history))
+	}
+	return t
+}
+
+func quote(s string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		panic(err)
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// body is the request of a call, and the mark of its answer. Call 0 opens the
+// conversation.
+func (t *talk) body(call int, stream bool) (body []byte, want string) {
+	n := t.messages + 2*call
+	const system = "You are a careful agent that works on a program. Answer in short sentences."
+	if t.anthropic {
+		body = fmt.Appendf(body, `{"model":"claude-sonnet-4-5","max_tokens":1024,"system":%q,"stream":%t,"messages":[`, system, stream)
+	} else {
+		body = fmt.Appendf(body, `{"model":"gpt-4o","stream":%t,"messages":[{"role":"system","content":%q},`, stream, system)
+	}
+	body = append(body, t.history[:t.ends[n-1]]...)
+	return append(body, "]}"...), replyMark(turnMark(t.size, t.name, (n-1)/2)) + ":"
+}

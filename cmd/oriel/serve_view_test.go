@@ -1,0 +1,138 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/oriel-context/oriel/internal/fakemodel"
+)
+
+// SPEC A6, B7, E5: pin, undo and release act on a proxy that runs, show tells its plans,
+// and a file has the events.
+func TestCommandsActOnARunningProxy(t *testing.T) {
+	var mu sync.Mutex
+	var last []byte
+	up := httptest.NewServer(&fakemodel.Server{Answer: func(r *fakemodel.Request) fakemodel.Answer {
+		mu.Lock()
+		defer mu.Unlock()
+		last = bytes.Clone(r.Data())
+		return fakemodel.Answer{Text: "Noted.", Input: 10, Output: 2}
+	}})
+	defer up.Close()
+	dir, events := t.TempDir(), filepath.Join(t.TempDir(), "events.jsonl")
+	if err := os.WriteFile(filepath.Join(dir, "learnt.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, "--upstream-openai", up.URL, "--upstream-anthropic", up.URL, "--data", dir, "--profile", "thrifty", "--events", events, "--threshold", "thrifty=3")
+	words := func(n int) string { return fmt.Sprintf("thing-%d ", n) + strings.Repeat("lies east of the pier ", 30) }
+	var list []string
+	said := 0
+	say := func() (plan string) {
+		t.Helper()
+		said++
+		list = append(list, fmt.Sprintf(`{"role":"user","content":%q}`, words(said)))
+		r, err := http.NewRequest("POST", s.openAI+"/chat/completions", strings.NewReader(`{"model":"gpt-4o","messages":[`+strings.Join(list, ",")+`]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Oriel-Conversation", "talk")
+		r.Header.Set("X-Oriel-Budget", "3000")
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if body, err := io.ReadAll(res.Body); err != nil || res.StatusCode != 200 {
+			t.Fatalf("%s %s %v", res.Status, body, err)
+		}
+		list = append(list, `{"role":"assistant","content":"Noted."}`)
+		return res.Header.Get("X-Oriel-Plan")
+	}
+	shows := func(n int) bool { // as a message, not as something recalled
+		mu.Lock()
+		defer mu.Unlock()
+		return bytes.Contains(last, fmt.Appendf(nil, `"content":"thing-%d `, n))
+	}
+	oriel := func(args ...string) (string, int) {
+		var out, errs bytes.Buffer
+		code := run(append(args, "--data", dir), strings.NewReader(""), &out, &errs)
+		return out.String() + errs.String(), code
+	}
+	for say() == "" {
+		if said > 100 {
+			t.Fatal("nothing is cut")
+		}
+	}
+	say()
+	if shows(3) {
+		t.Fatal("thing 3 did not leave")
+	}
+	for { // calls are written behind the scenes
+		if out, _ := oriel("show", "talk", "--plan", "--json"); strings.Contains(out, `"undo":"p-`) {
+			break
+		}
+	}
+	if out, code := oriel("pin", "talk", "5"); code != 0 || out != "pinned 5\n" {
+		t.Fatal(code, out)
+	}
+	say()
+	if !shows(3) || shows(4) {
+		t.Error("the pin does not hold")
+	}
+	if out, code := oriel("pin", "talk", "9999"); code != 2 || !strings.Contains(out, "there are messages 1 to") {
+		t.Error(code, out)
+	}
+	if out, code := oriel("unpin", "talk", "5"); code != 0 || out != "unpinned 5\n" {
+		t.Error(code, out)
+	}
+	if out, code := oriel("undo", "talk", "p-none"); code != 2 || !strings.Contains(out, "oriel show --plan lists those") {
+		t.Error(code, out)
+	}
+	if out, code := oriel("undo", "talk"); code != 0 || !strings.HasPrefix(out, "undone p-") {
+		t.Error(code, out)
+	}
+	if out, code := oriel("release", "talk"); code != 0 || out != "released\n" {
+		t.Error(code, out)
+	}
+	if out, code := oriel("show", "talk", "--plan"); code != 0 || !strings.Contains(out, "p-") || !strings.Contains(out, "fold") {
+		t.Error(code, out)
+	}
+	say()
+	s.end(t)
+	http.DefaultClient.CloseIdleConnections()
+	log := s.errors.String()
+	for _, want := range []string{"learnt.json is damaged", "outside 5…100", "kind=truncation", "kind=pin"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log lacks %q: %s", want, log)
+		}
+	}
+	data, err := os.ReadFile(events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]int{}
+	for line := range strings.Lines(string(data)) {
+		var e struct{ Kind, Conversation string }
+		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Conversation != "talk" {
+			t.Errorf("%q: %v", line, err)
+		}
+		kinds[e.Kind]++
+	}
+	if kinds["truncation"] == 0 || kinds["pin"] == 0 || kinds["call"] != said {
+		t.Errorf("events %v of %d calls", kinds, said)
+	}
+	if learnt, err := os.ReadFile(filepath.Join(dir, "learnt.json")); err != nil || !json.Valid(learnt) {
+		t.Errorf("%s, %v", learnt, err)
+	}
+}

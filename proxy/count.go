@@ -1,0 +1,72 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strings"
+)
+
+// Counter is a Recorder that has a say where a client only asks how large a call would
+// be: it should be told of what is really sent.
+type Counter interface {
+	Recorder
+	// Count is the body to be counted in the place of the client's; nil: its own.
+	// Nothing is to be recorded. ctx ends with the time that it has.
+	Count(ctx context.Context, c *Call) []byte
+}
+
+// lookAtCount gives a request that counts the body that would be sent. It is false where
+// the request came to an end thereby.
+func (x *exchange) lookAtCount(out *http.Request) bool {
+	counter, ok := x.s.recorder.(Counter)
+	if v := x.r.Header.Get("X-Oriel-Bypass"); !ok || v == "1" || strings.EqualFold(v, "true") {
+		return true
+	}
+	raw, _, ok := x.take(out)
+	if raw == nil {
+		return ok
+	}
+	if body := x.s.count(counter, x.call(x.route.counts, raw), x.memory); body != nil {
+		x.replace(out, body)
+	}
+	return true
+}
+
+// count asks the counter, and survives its panic and its being slow.
+func (s *Server) count(counter Counter, c *Call, m *memory) []byte {
+	ctx, cancel := context.WithTimeout(context.Background(), s.recordTimeout)
+	done := make(chan []byte, 1)
+	s.active.add()
+	m.hold()
+	go func() {
+		defer s.active.done()
+		defer m.letGo()
+		defer cancel()
+		var body []byte
+		defer func() {
+			if p := recover(); p != nil {
+				s.counters.recorderPanics.Add(1)
+				s.log.Error("the recorder panicked; the request goes on without it", "id", c.ID, "method", "Count", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				body = nil
+			}
+			done <- body
+		}()
+		if m.decode(c) == "" {
+			body = counter.Count(ctx, c)
+		}
+	}()
+	select {
+	case body := <-done:
+		return body
+	case <-ctx.Done():
+	}
+	select {
+	case body := <-done: // both at once
+		return body
+	default:
+		s.counters.recorderSlow.Add(1)
+		return nil
+	}
+}

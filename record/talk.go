@@ -1,0 +1,152 @@
+package record
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/thread"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/window"
+)
+
+// talk is what is known of a conversation beside its history.
+type talk struct {
+	mu      sync.Mutex // protects what follows
+	changed int64      // Store.Changed when it was read
+	read    bool
+	wants   wants
+
+	sized   bool // the adaptive size was read
+	sizer   window.Sizer
+	tracker window.StateTracker
+	seen    int // messages that the tracker has seen
+}
+
+// talks are those of the conversations that were used last.
+type talks struct {
+	mu    sync.Mutex
+	known map[string]*talk
+}
+
+// maxTalks is how many.
+const maxTalks = 4096
+
+func (t *talks) of(tenant, conversation string) *talk {
+	key := tenant + "\x00" + conversation
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := t.known[key]
+	if k == nil {
+		if t.known == nil || len(t.known) >= maxTalks {
+			t.known = map[string]*talk{} // it is read again
+		}
+		k = &talk{}
+		t.known[key] = k
+	}
+	return k
+}
+
+// wantsWait is how long a call waits to learn what people want to see.
+const wantsWait = 50 * time.Millisecond
+
+// wanted are the messages that people want to see in the views of a call, by depth, and
+// the kinds of events that tell what is new about it. The records are read when another
+// process has changed anything. What cannot be read is as it was.
+func (r *Recorder) wanted(ctx context.Context, t *thread.Thread) (pins []int, news []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, wantsWait)
+	defer cancel()
+	k := r.talks.of(t.Tenant, t.Conversation)
+	changed, err := r.o.Store.Changed(ctx)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err == nil && (!k.read || k.changed != changed) {
+		var now wants
+		if t.Kind != thread.New || k.read {
+			now, err = readWants(ctx, r.o.Store, t.Tenant, t.Conversation)
+		}
+		if err == nil {
+			if k.read {
+				news = now.differ(&k.wants)
+			}
+			k.wants, k.changed, k.read = now, changed, true
+		}
+	}
+	return k.wants.on(t), news, err
+}
+
+// kindSize is the record of a conversation's adaptive size.
+const kindSize = "size"
+
+// storedSize is its data.
+type storedSize struct {
+	V       int            `json:"v"`
+	Size    int            `json:"size"`
+	Seen    int            `json:"seen"`
+	Tracker window.Tracked `json:"tracker"`
+}
+
+// adapt is the size of a conversation's window for a call (SPEC D6): it follows what is
+// said. was is the one before; the record is to be stored, nil where nothing is new.
+func (r *Recorder) adapt(ctx context.Context, t *thread.Thread, chain []chat.Message, allowed int) (size, was int, stored *timeline.Record, err error) {
+	k := r.talks.of(t.Tenant, t.Conversation)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.sized {
+		if err = k.readSize(ctx, r.o.Store, t); err != nil {
+			return k.sizer.Size(), k.sizer.Size(), nil, err
+		}
+		k.sized = true
+	}
+	was = k.sizer.Size()
+	if t.Depth() <= k.seen || t.Stay {
+		return was, was, nil, nil
+	}
+	for i := range chain {
+		if depth := len(t.Before) + i - t.From + 1; i >= t.From && depth > k.seen {
+			if text := said(&chain[i]); text != "" {
+				k.tracker.Observe(text)
+			}
+		}
+	}
+	k.seen = t.Depth()
+	size = k.sizer.Next(k.tracker.Complexity(), k.tracker.State(), allowed, 0)
+	data, err := json.Marshal(storedSize{V: 1, Size: size, Seen: k.seen, Tracker: k.tracker.Save()})
+	return size, was, &timeline.Record{Kind: kindSize, Key: "window", Data: data}, err
+}
+
+func (k *talk) readSize(ctx context.Context, store timeline.Store, t *thread.Thread) error {
+	if t.Kind == thread.New {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, wantsWait)
+	defer cancel()
+	records, err := store.Records(ctx, t.Tenant, t.Conversation, kindSize, "")
+	if err != nil && !errors.Is(err, timeline.ErrNoConversation) {
+		return err
+	}
+	var s storedSize
+	for i := range records {
+		if json.Unmarshal(records[i].Data, &s) == nil && s.V == 1 {
+			k.sizer.Resume(s.Size)
+			k.tracker.Resume(s.Tracker)
+			k.seen = s.Seen
+		}
+	}
+	return nil
+}
+
+// said is what somebody said in a message.
+func said(m *chat.Message) string {
+	var out []string
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Kind == chat.Text {
+			out = append(out, p.Text.String())
+		}
+	}
+	return strings.Join(out, "\n")
+}

@@ -1,0 +1,411 @@
+package record_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/record"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/sqlite"
+	"github.com/oriel-context/oriel/window"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// talker is a client that says something new with every call.
+type talker struct {
+	*bench
+	list   []json.RawMessage
+	said   int
+	header []string
+	calls  int
+	last   []byte // what the model was sent last
+}
+
+func newTalker(b *bench, header ...string) *talker {
+	return &talker{bench: b, header: append([]string{"X-Oriel-Conversation", "talk"}, header...)}
+}
+
+// words are what the nth thing is that is said: long, and unlike all others.
+func words(n int) string {
+	return fmt.Sprintf("thing-%d-said: ", n) + strings.Repeat(fmt.Sprintf("harbour %d lies east of pier %d; ", n, n*7), 20)
+}
+
+// say sends what is said next, with everything before it.
+func (k *talker) say() *http.Response {
+	k.t.Helper()
+	k.said++
+	k.list = append(k.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, words(k.said))))
+	return k.again()
+}
+
+// again sends what is there.
+func (k *talker) again() *http.Response {
+	k.t.Helper()
+	list, err := json.Marshal(k.list)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	body := fmt.Appendf(nil, `{"model":"gpt-4o","messages":%s}`, list)
+	resp, answer := k.send("/v1/chat/completions", body, k.header...)
+	if resp.StatusCode != http.StatusOK {
+		k.t.Fatalf("%s: %s", resp.Status, answer)
+	}
+	k.list = append(k.list, readReply(k.t, wire.Chat, false, answer).Message)
+	k.calls++
+	k.settle(k.calls)
+	k.mu.Lock()
+	k.last = k.bodies[len(k.bodies)-1]
+	k.mu.Unlock()
+	return resp
+}
+
+// shows reports whether the last call showed the model what was said as the nth.
+func (k *talker) shows(n int) bool { return bytes.Contains(k.last, []byte(words(n))) }
+
+// until says more until a plan other than the last one holds.
+func (k *talker) untilCut() (plan string) {
+	k.t.Helper()
+	for before := "?"; ; {
+		r := k.say()
+		now := r.Header.Get("X-Oriel-Plan")
+		if before != "?" && now != before {
+			return now
+		}
+		if before = now; k.said > 200 {
+			k.t.Fatal("nothing is ever cut")
+		}
+	}
+}
+
+// told are the events of a kind.
+func (b *bench) told(kind string) (out []record.Event) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range b.events {
+		if e.Kind == kind {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func replying(*fakemodel.Request) fakemodel.Answer {
+	return fakemodel.Answer{Text: "Noted.", Input: 100, Output: 5}
+}
+
+func thrifty(o *record.Options) { o.Profile = "thrifty" }
+
+func openStore(t *testing.T, dir string) timeline.Store {
+	t.Helper()
+	s, err := sqlite.Open(ctx, dir, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// person is somebody at the command line, beside a proxy that runs.
+func (k *talker) person(dir string, do func(*record.Conversation) error) error {
+	k.t.Helper()
+	s := openStore(k.t, dir)
+	defer s.Close()
+	c, ok, err := record.OpenConversation(ctx, s, timeline.Local, "talk")
+	if err != nil || !ok {
+		k.t.Fatal(ok, err)
+	}
+	return do(c)
+}
+
+// SPEC A6, E5: what is pinned comes back with the next call and stays; what does not fit
+// is refused with the numbers.
+func TestPinsActOnTheNextCall(t *testing.T) {
+	dir := t.TempDir()
+	b := start(t, openStore(t, dir), replying, thrifty)
+	k := newTalker(b, "X-Oriel-Budget", "4000")
+	k.untilCut()
+	gone := 0
+	for n := 3; n < k.said && gone == 0; n++ { // should the first leave, the second is what the talk begins with
+		if !k.shows(n) {
+			gone = n
+		}
+	}
+	if gone == 0 {
+		t.Fatal("a cut left nothing out")
+	}
+	id := int64(2*gone - 1) // replies have the even ones
+	if err := k.person(dir, func(c *record.Conversation) error { return c.Pin(ctx, id, time.Now()) }); err != nil {
+		t.Fatal(err)
+	}
+	k.say()
+	if !k.shows(gone) {
+		t.Errorf("thing %d is pinned and not shown", gone)
+	}
+	if e := k.told(record.EventPin); len(e) != 1 || e[0].Conversation != "talk" || e[0].Tokens == 0 || e[0].Plan == "" || e[0].Error != "" {
+		t.Errorf("events %+v", e)
+	}
+	before := k.last
+	k.say()
+	if end := bytes.LastIndex(before, []byte(`}]`)); !bytes.HasPrefix(k.last, before[:end]) {
+		t.Error("the view has another beginning although nothing was cut")
+	}
+	for range 3 {
+		k.untilCut()
+		if !k.shows(gone) {
+			t.Errorf("thing %d is pinned and left", gone)
+		}
+	}
+	// All cannot stay.
+	var refused error
+	for n := 2; n < k.said && refused == nil; n++ {
+		refused = k.person(dir, func(c *record.Conversation) error { return c.Pin(ctx, int64(2*n-1), time.Now()) })
+	}
+	if !errors.Is(refused, window.ErrCannotFit) || !strings.Contains(refused.Error(), "budget of 4000") {
+		t.Errorf("pinning everything: %v", refused)
+	}
+	k.say()
+	if err := k.person(dir, func(c *record.Conversation) error {
+		for n := range k.said {
+			if err := c.Unpin(ctx, int64(2*n+1), time.Now()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	k.untilCut()
+	k.untilCut()
+	if k.shows(gone) {
+		t.Errorf("thing %d is not pinned any more and stays", gone)
+	}
+	if err := k.person(dir, func(c *record.Conversation) error { return c.Pin(ctx, 100_000, time.Now()) }); !errors.Is(err, record.ErrNoMessage) {
+		t.Error(err)
+	}
+	if p := k.model.Problems(); len(p) > 0 {
+		t.Error(p)
+	}
+}
+
+// SPEC E5: undo brings back what a plan left out, holds it until release, over a restart
+// too.
+func TestUndoHoldsUntilReleased(t *testing.T) {
+	dir := t.TempDir()
+	b := start(t, openStore(t, dir), replying, thrifty)
+	k := newTalker(b, "X-Oriel-Budget", "4000")
+	k.untilCut()
+	if !k.shows(1) || k.shows(2) {
+		t.Fatal("the first cut left other things out than was thought")
+	}
+	var gone []int
+	for n := 2; n < k.said; n++ {
+		if !k.shows(n) {
+			gone = append(gone, n)
+		}
+	}
+	var plans []window.Plan
+	if err := k.person(dir, func(c *record.Conversation) (err error) {
+		plans, err = c.Plans(ctx, 0)
+		return err
+	}); err != nil || len(plans) == 0 || plans[0].Undo == "" {
+		t.Fatal(plans, err)
+	}
+	undo := func(plan string) (undone string, err error) {
+		err = k.person(dir, func(c *record.Conversation) (err error) {
+			undone, err = c.Undo(ctx, plan, time.Now())
+			return err
+		})
+		return undone, err
+	}
+	if got, err := undo(""); err != nil || got != plans[0].Undo {
+		t.Fatalf("undone %q of %q, %v", got, plans[0].Undo, err)
+	}
+	if got, err := undo(plans[0].Undo); err != nil || got != plans[0].Undo {
+		t.Errorf("undone twice: %q, %v", got, err)
+	}
+	if _, err := undo("p-none"); !errors.Is(err, record.ErrNoPlan) {
+		t.Error(err)
+	}
+	holds := func(when string) {
+		t.Helper()
+		for _, n := range gone {
+			if !k.shows(n) {
+				t.Errorf("%s: thing %d is held and not shown", when, n)
+			}
+		}
+	}
+	k.say()
+	holds("at once")
+	if e := k.told(record.EventUndo); len(e) != 1 || e[0].Items != 2*len(gone) || e[0].Error != "" {
+		t.Errorf("events %+v", e)
+	}
+	k.untilCut()
+	holds("after the next cut")
+
+	// A new process.
+	again := newTalker(start(t, openStore(t, dir), replying, thrifty), "X-Oriel-Budget", "4000")
+	again.list, again.said, again.calls = k.list, k.said, 0
+	k = again
+	k.untilCut()
+	holds("after a restart")
+
+	if err := k.person(dir, func(c *record.Conversation) error { return c.Release(ctx, time.Now()) }); err != nil {
+		t.Fatal(err)
+	}
+	k.say()
+	holds("nothing leaves at once") // there was room
+	k.untilCut()
+	k.untilCut()
+	if k.shows(gone[0]) {
+		t.Errorf("thing %d is released and stays", gone[0])
+	}
+	if e := k.told(record.EventRelease); len(e) != 1 {
+		t.Errorf("events %+v", e)
+	}
+	if p := k.model.Problems(); len(p) > 0 {
+		t.Error(p)
+	}
+}
+
+// What another program pins without asking whether it fits is refused by the proxy, once,
+// and the view stays as it is.
+func TestWhatCannotFitIsTold(t *testing.T) {
+	dir := t.TempDir()
+	b := start(t, openStore(t, dir), replying, thrifty)
+	k := newTalker(b, "X-Oriel-Budget", "4000")
+	k.untilCut()
+	k.say()
+	before := k.last
+	s := openStore(t, dir)
+	defer s.Close()
+	change := timeline.Change{Conversation: "talk", Stay: true, Now: time.Now()}
+	for id := range len(k.list) {
+		change.Put = append(change.Put, timeline.Record{Kind: "pin", Key: fmt.Sprint(id + 1)})
+	}
+	if _, err := s.Apply(ctx, timeline.Local, change); err != nil {
+		t.Fatal(err)
+	}
+	k.say()
+	e := k.told(record.EventPin)
+	if len(e) != 1 || !strings.Contains(e[0].Error, "in the budget of 4000") {
+		t.Errorf("events %+v", e)
+	}
+	if end := bytes.LastIndex(before, []byte(`}]`)); !bytes.HasPrefix(k.last, before[:end]) {
+		t.Error("the view has another beginning")
+	}
+	k.say()
+	if e := k.told(record.EventPin); len(e) != 1 {
+		t.Errorf("it is told again: %+v", e)
+	}
+}
+
+// SPEC D6, B7: in profile chat the size follows what is said, in steps, over a restart
+// too.
+func TestChatAdapts(t *testing.T) {
+	dir := t.TempDir()
+	chat := func(o *record.Options) { o.Profile = "chat" }
+	k := newTalker(start(t, openStore(t, dir), replying, chat))
+	for range 70 {
+		k.say()
+	}
+	sizes := k.told(record.EventResize)
+	if len(sizes) == 0 {
+		t.Fatal("the size never moves")
+	}
+	step := 8000 / 4
+	for _, e := range sizes {
+		if d := e.Tokens - e.Before; d > step || d < -step || e.Tokens < 4000 || e.Tokens > 32000 {
+			t.Errorf("from %d to %d", e.Before, e.Tokens)
+		}
+	}
+	now := sizes[len(sizes)-1].Tokens
+	cuts := k.told(record.EventCut)
+	if len(cuts) == 0 || cuts[len(cuts)-1].Tokens > now {
+		t.Errorf("at a size of %d: %+v", now, cuts)
+	}
+	again := newTalker(start(t, openStore(t, dir), replying, chat))
+	again.list, again.said = k.list, k.said
+	again.list = append(again.list, json.RawMessage(`{"role":"user","content":"Why does this function fail with an error?"}`))
+	again.again()
+	if e := again.told(record.EventResize); len(e) > 1 || len(e) == 1 && e[0].Before != now {
+		t.Errorf("it was %d before the restart: %+v", now, e)
+	}
+	if p := k.model.Problems(); len(p) > 0 {
+		t.Error(p)
+	}
+}
+
+// An unknown profile is no error of the call; a known one is taken.
+func TestProfilesByHeader(t *testing.T) {
+	b := start(t, openStore(t, t.TempDir()), replying)
+	k := newTalker(b, "X-Oriel-Profile", "frugal")
+	if r := k.say(); r.Header.Get("X-Oriel-Action") != "none" {
+		t.Error(r.Header)
+	}
+	if e := k.told(record.EventProfile); len(e) != 1 || !strings.Contains(e[0].Error, `"frugal"`) || !strings.Contains(e[0].Error, "off is used") {
+		t.Errorf("events %+v", e)
+	}
+	k.header = []string{"X-Oriel-Conversation", "talk", "X-Oriel-Profile", "full", "X-Oriel-Budget", "2000"}
+	k.untilCut()
+}
+
+// SPEC B4: a percent of the model's window is where a profile cuts.
+func TestProfilesHaveThresholds(t *testing.T) {
+	percent := func(p map[string]float64) func(*record.Options) {
+		return func(o *record.Options) { o.Profile, o.Thresholds = "full", window.Thresholds{Profiles: p} }
+	}
+	b := start(t, openStore(t, t.TempDir()), replying, percent(map[string]float64{"full": 5})) // of 128,000
+	k := newTalker(b)
+	k.untilCut()
+	if e := k.told(record.EventCut); len(e) != 1 || e[0].Before <= 6400 || e[0].Before > 7500 || e[0].Tokens > 3200 {
+		t.Errorf("events %+v", e)
+	}
+}
+
+// Every event has who, what and how much.
+func TestEventsAreWhole(t *testing.T) {
+	b := start(t, openStore(t, t.TempDir()), replying, thrifty)
+	k := newTalker(b, "X-Oriel-Budget", "3000")
+	k.untilCut()
+	for _, e := range k.told(record.EventCut) {
+		if e.Call == "" || e.Conversation != "talk" || e.Before <= 3000 || e.Tokens > 3000 || e.Tokens == 0 || e.Plan == "" || e.Items == 0 || e.Time.IsZero() {
+			t.Errorf("%+v", e)
+		}
+	}
+	if len(k.told(record.EventCut)) != 1 || len(k.told(record.EventCall)) != k.calls {
+		t.Errorf("%+v", k.events)
+	}
+	var stored int
+	records, err := b.store.Records(ctx, timeline.Local, "talk", "plan", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range records {
+		if strings.Contains(string(records[i].Data), `"view"`) {
+			stored++
+		}
+	}
+	if stored == 0 {
+		t.Error("no plan is stored")
+	}
+	c, err := b.store.Conversation(ctx, timeline.Local, "talk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	if err := b.store.Messages(ctx, timeline.Local, c.Head, 1, math.MaxInt64, false, func(e *timeline.Entry) error {
+		if n++; bytes.Contains(e.Raw, []byte("[Oriel")) {
+			t.Errorf("an insertion is part of the history: %s", e.Raw)
+		}
+		return nil
+	}); err != nil || n != len(k.list) {
+		t.Errorf("%d messages of %d, %v", n, len(k.list), err)
+	}
+}

@@ -1,0 +1,320 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/condense"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/window"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// Condensing has a model tell what cuts leave out (SPEC B3, B5). Behind the scenes, the
+// default, nobody waits for it: a cut has its digest, and the model's summary takes the
+// digest's place at the next cut, never between two. Inline, a cut waits for it, and has
+// the digest where it does not come in time.
+//
+// It is made by NewCondensing, and safe for concurrent use.
+type Condensing struct {
+	o     CondenseOptions
+	ctx   context.Context
+	stop  context.CancelFunc
+	turns chan struct{} // one for each summary that may be written at a time
+
+	mu      sync.Mutex // protects what follows
+	running map[string]bool
+	next    map[string]func()
+	closed  bool
+	jobs    sync.WaitGroup
+}
+
+// CondenseOptions are those of NewCondensing.
+type CondenseOptions struct {
+	// Condenser asks the model.
+	Condenser condense.Condenser
+	// Inline has cuts wait.
+	Inline bool
+	// Wait is the longest that a summary may take. Default: two minutes, inline 20
+	// seconds.
+	Wait time.Duration
+	// Max is the most tokens of a summary. Default 1,024.
+	Max int
+	// Done is told of every summary that was tried behind the scenes.
+	Done func(Summary)
+}
+
+// Summary is what a model made of what a cut left out.
+type Summary struct {
+	Tenant       string `json:"-"`
+	Conversation string `json:"-"`
+	Model        string `json:"model,omitempty"` // of the conversation
+	// Plan is the cut's.
+	Plan string  `json:"-"`
+	Text string  `json:"text"`
+	Cost float64 `json:"cost"`
+	// Messages is how many it was made of, Before and After are the tokens of these
+	// and of the text.
+	Messages int   `json:"messages"`
+	Before   int   `json:"tokens_before"`
+	After    int   `json:"tokens_after"`
+	Err      error `json:"-"`
+}
+
+// atOnce is how many summaries are written at the same time, of all conversations.
+const atOnce = 4
+
+// NewCondensing makes one. Close it to end what runs.
+func NewCondensing(o CondenseOptions) *Condensing {
+	if o.Wait == 0 {
+		o.Wait = 2 * time.Minute
+		if o.Inline {
+			o.Wait = 20 * time.Second
+		}
+	}
+	o.Max = cmp.Or(o.Max, 1024)
+	c := &Condensing{o: o, turns: make(chan struct{}, atOnce), running: map[string]bool{}, next: map[string]func(){}}
+	c.ctx, c.stop = context.WithCancel(context.Background())
+	return c
+}
+
+// Close ends what runs and waits for it.
+func (c *Condensing) Close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.stop()
+	c.jobs.Wait()
+}
+
+// fold is what a cut left out; later cuts that leave out the same share it.
+type fold struct {
+	plan    string // of the cut that left it out
+	summary atomic.Pointer[Summary]
+}
+
+// foldOf is that of a cut that follows another one; nil where nothing is left out.
+func foldOf(before, c *Cut) *fold {
+	switch {
+	case c.Gone.Len() == 0:
+		return nil
+	case before != nil && before.fold != nil && before.Gone.String() == c.Gone.String():
+		return before.fold
+	}
+	return &fold{plan: c.ID}
+}
+
+// use has a cut condensed by the model, or on top of what it wrote before.
+func (c *Condensing) use(o *window.Options, earlier *Summary) {
+	switch {
+	case c == nil:
+	case c.o.Inline:
+		o.SummaryMax = min(c.o.Max, max(o.Low/4, 64))
+		o.Condenser = condense.Func(func(ctx context.Context, in condense.Input) (condense.Output, error) {
+			ctx, cancel := context.WithTimeout(ctx, c.o.Wait)
+			defer cancel()
+			return guarded(ctx, c.o.Condenser, in)
+		})
+	case earlier != nil:
+		o.SummaryMax = min(2*c.o.Max, max(o.Low/4, 64))
+		o.Condenser = condense.Func(extend)
+	}
+}
+
+// guarded is Condense, whose panics are errors.
+func guarded(ctx context.Context, c condense.Condenser, in condense.Input) (out condense.Output, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("a panic: %v", p)
+		}
+	}()
+	return c.Condense(ctx, in)
+}
+
+// sinceThen stands between a summary and the digest of what left after it.
+const sinceThen = "\n\nSince then:\n"
+
+// extend leaves a model's summary as it is and adds a digest of what left since.
+func extend(ctx context.Context, in condense.Input) (condense.Output, error) {
+	rest := in
+	rest.Previous, rest.Max = "", in.Max-in.Count(in.Previous+sinceThen)
+	if in.Previous == "" || rest.Max < leastRecall {
+		return condense.Digest{}.Condense(ctx, in)
+	}
+	out, err := condense.Digest{}.Condense(ctx, rest)
+	if err == nil {
+		out.Text, out.Kind = in.Previous+sinceThen+out.Text, condense.KindSummary
+	}
+	return out, err
+}
+
+// summarised puts the model's summary in the place of the digest that stands for the
+// same messages, and tells what it cost; nil where there is none.
+func (e *edition) summarised() (s *Summary, cost float64) {
+	if e.before == nil || e.before.fold == nil {
+		return nil, 0
+	}
+	if s = e.before.fold.summary.Load(); s == nil {
+		return nil, 0
+	}
+	for k := range e.pieces {
+		m := e.message(e.pieces[k])
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			if m.Role != chat.User || p.Kind != chat.Text || !condense.IsSummary(p.Text.String()) {
+				continue
+			}
+			if p.Text.String() == s.Text {
+				return s, 0 // it was there before
+			}
+			raw, err := wire.ReplaceTexts(e.Body.Format, m.Raw, map[int]string{j: s.Text})
+			if err == nil {
+				raw, _, err = wire.TakeMarks(e.Body.Format, raw)
+			}
+			if err != nil {
+				return nil, 0
+			}
+			e.set(k, raw)
+			in := window.Insertion{Kind: condense.KindSummary, Into: e.depth(e.pieces[k].Index), Tokens: s.After, Text: s.Text}
+			for i := range e.inserted {
+				if sameInsertion(e.inserted[i], in) {
+					e.inserted[i] = in
+				}
+			}
+			return s, s.Cost
+		}
+	}
+	return nil, 0
+}
+
+// sameInsertion reports whether one text takes the place of another.
+func sameInsertion(a, b window.Insertion) bool {
+	tells := func(kind string) bool { return kind == condense.KindDigest || kind == condense.KindSummary }
+	return a.Into == b.Into && (a.Kind == b.Kind || tells(a.Kind) && tells(b.Kind))
+}
+
+// follow has a summary written of what a new cut left out, behind the scenes: of one
+// conversation one at a time, and of what waits for that only the latest.
+func (c *Condensing) follow(s *sight, before, fresh *Cut) {
+	if c == nil || c.o.Inline || fresh.fold == nil || fresh.fold.plan != fresh.ID {
+		return
+	}
+	in, base := s.span(before, fresh)
+	if len(in) == 0 {
+		return
+	}
+	f := fresh.fold
+	sum := Summary{Tenant: s.Thread.Tenant, Conversation: s.Thread.Conversation, Plan: fresh.ID, Model: s.Body.Model, Messages: len(in)}
+	count := func(text string) int { return s.counter.Text(text).Tokens }
+	for i := range in {
+		sum.Before += s.counter.Message(&in[i]).Tokens
+	}
+	key := s.Thread.Tenant + "\x00" + s.Thread.Conversation
+	job := func() {
+		ctx, cancel := context.WithTimeout(c.ctx, c.o.Wait)
+		defer cancel()
+		out, err := condense.Run(ctx, condense.Func(func(ctx context.Context, in condense.Input) (condense.Output, error) {
+			return guarded(ctx, c.o.Condenser, in)
+		}), condense.Input{Messages: in, Previous: base, Max: c.o.Max, Count: count})
+		sum.Text, sum.Cost, sum.Err = out.Text, out.Cost, err
+		if err != nil {
+			sum.Text, sum.Cost = "", costOf(err)
+		} else {
+			sum.After = count(out.Text)
+			f.summary.Store(&sum)
+		}
+		if c.o.Done != nil {
+			c.o.Done(sum)
+		}
+	}
+	c.run(key, job)
+}
+
+// run does jobs one after another for each key.
+func (c *Condensing) run(key string, job func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	if c.running[key] {
+		c.next[key] = job
+		return
+	}
+	c.running[key] = true
+	c.jobs.Add(1)
+	go func() {
+		defer c.jobs.Done()
+		for job != nil {
+			select {
+			case c.turns <- struct{}{}:
+				job()
+				<-c.turns
+			case <-c.ctx.Done():
+			}
+			c.mu.Lock()
+			if job = c.next[key]; job == nil || c.closed {
+				job = nil
+				delete(c.running, key)
+			}
+			delete(c.next, key)
+			c.mu.Unlock()
+		}
+	}()
+}
+
+// span is what a summary of a cut is made of: all messages that are left out, or those
+// that left since the last summary, and that.
+func (s *sight) span(before, fresh *Cut) (messages []chat.Message, base string) {
+	var known Ranges
+	if before != nil && before.fold != nil {
+		if sum := before.fold.summary.Load(); sum != nil {
+			known, base = before.Gone, sum.Text
+		}
+	}
+	for i := range s.Body.Messages {
+		if d := s.depth(i); d > 0 && fresh.Gone.Has(d) && !known.Has(d) {
+			messages = append(messages, s.Body.Messages[i])
+		}
+	}
+	return messages, base
+}
+
+// costOf is what a failed summary was charged.
+func costOf(err error) float64 {
+	if failed, ok := err.(*condense.Error); ok { // Run returns no other
+		return failed.Cost
+	}
+	return 0
+}
+
+// The kind of a summary's record; its key is the plan's id.
+const summaryKind = "summary"
+
+// Record is what is to be stored of a summary, at the conversation as a whole.
+func (s *Summary) Record() (timeline.Record, error) {
+	data, err := json.Marshal(s)
+	return timeline.Record{Kind: summaryKind, Key: s.Plan, Data: data}, err
+}
+
+// readFolds reads the summaries of a conversation, by plan.
+func readFolds(ctx context.Context, store timeline.Store, tenant, conversation string) (map[string]*Summary, error) {
+	records, err := store.Records(ctx, tenant, conversation, summaryKind, "")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]*Summary{}
+	for i := range records {
+		s := &Summary{Tenant: tenant, Conversation: conversation, Plan: records[i].Key}
+		if json.Unmarshal(records[i].Data, s) == nil && condense.IsSummary(s.Text) {
+			all[s.Plan] = s
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,42 @@
+package view
+
+import (
+	"context"
+
+	"github.com/oriel-context/oriel/window"
+)
+
+// Again shows a request by a cut that was made of an earlier one, for when its place in
+// the history cannot be told. The caller knows that both begin with the same messages.
+func (v *Viewer) Again(in *Input, cut *Cut) (*Result, error) {
+	s, err := v.newSight(in)
+	if err != nil {
+		return nil, err
+	}
+	if s.profile.Off || s.managed() {
+		return s.leave(), nil
+	}
+	return s.again(cut)
+}
+
+// Fit shows a request that nothing is known of: what is too large is cut anew, and
+// nothing is remembered.
+func (v *Viewer) Fit(ctx context.Context, in *Input) (*Result, error) {
+	s, err := v.newSight(in)
+	if err != nil {
+		return nil, err
+	}
+	r := s.leave()
+	if s.profile.Off || s.managed() || s.before.Total <= s.budget {
+		return r, nil
+	}
+	body, plan, err := window.FitBody(ctx, in.Body, window.Options{
+		Format: in.Body.Format, Model: in.Body.Model, Models: v.o.Models, Cache: v.o.Cache, Scale: v.o.Calibration.Scale(in.Body.Model),
+		Budget: s.budget, Low: s.low(), Policy: s.profile.Policy, Now: in.Now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.Body, r.After, r.Action = body, plan.TokensAfter, plan.Action
+	return r, nil
+}

@@ -1,0 +1,82 @@
+package view
+
+import (
+	"slices"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// write makes the body that is sent. total is what the pieces have without cache marks:
+// in parts that nobody knows those count.
+func (s *sight) write(pieces []wire.Piece, total token.Breakdown) ([]byte, token.Breakdown, error) {
+	marked, changed, err := s.remark(pieces)
+	if err != nil {
+		return nil, total, err
+	}
+	if changed {
+		if with := s.count(marked); with.Total <= s.budget || total.Total > s.budget {
+			pieces, total = marked, with
+		}
+	}
+	body, err := s.Body.Write(pieces)
+	return s.steady(body), total, err
+}
+
+// steady is a body without what changes with every call.
+func (s *sight) steady(body []byte) []byte {
+	if !s.PlainCache {
+		return body
+	}
+	return s.Body.SteadyBilling(body)
+}
+
+// changed reports whether a body is not what came.
+func (s *sight) changed(body []byte) bool { return !sameBytes(body, s.Body.Data()) }
+
+// remark puts the cache marks that the client set where they belong now: on what is
+// sent in the place of a message, and from one that is left out on the nearest before
+// it that is sent.
+func (s *sight) remark(pieces []wire.Piece) (out []wire.Piece, changed bool, err error) {
+	if s.Body.Format == wire.Responses {
+		return pieces, false, nil
+	}
+	out = slices.Clone(pieces)
+	k := 0
+	for i := range s.Body.Messages {
+		shown := k < len(out) && out[k].Index == i
+		if shown {
+			k++
+		}
+		if k == 0 || shown && out[k-1].Raw == nil || !cached(&s.Body.Messages[i]) {
+			continue
+		}
+		p := &out[k-1]
+		if !shown && cached(s.message(*p)) {
+			continue
+		}
+		_, mark, err := wire.TakeMarks(s.Body.Format, s.Body.Messages[i].Raw)
+		if err != nil {
+			return nil, false, err
+		}
+		raw := p.Raw
+		if raw == nil {
+			raw = s.Body.Messages[p.Index].Raw
+		}
+		raw, ok, err := wire.PutMark(s.Body.Format, raw, mark)
+		if err != nil {
+			return nil, false, err
+		}
+		if ok {
+			p.Raw, changed = raw, true
+		}
+	}
+	return out, changed, nil
+}
+
+func cached(m *chat.Message) bool { return anyCached(m.Parts) }
+
+func anyCached(parts []chat.Part) bool {
+	return slices.ContainsFunc(parts, func(p chat.Part) bool { return p.Cached || anyCached(p.Parts) })
+}

@@ -1,0 +1,34 @@
+package wire
+
+import "bytes"
+
+// SteadyBilling gives a request that was made of b with the changing part of Claude
+// Code's billing line at zero. The line stands first in the system prompt, and nothing
+// behind it can be found in a cache of plain prefixes as long as it changes with every
+// call. The length stays; without such a line the very slice is returned.
+func (b *Body) SteadyBilling(data []byte) []byte {
+	if b.Format != Anthropic {
+		return data
+	}
+	for i := range b.System {
+		line := b.System[i].Text
+		if !bytes.HasPrefix(line, []byte(`"x-anthropic-billing-header:`)) {
+			continue
+		}
+		value := bytes.Index(line, []byte("cch="))
+		at := bytes.Index(data, line)
+		if value < 0 || at < 0 {
+			continue
+		}
+		value += len("cch=")
+		end := bytes.IndexAny(line[value:], `;" \`)
+		if len(bytes.Trim(line[value:value+end], "0")) == 0 {
+			continue
+		}
+		data = bytes.Clone(data)
+		for k := range end {
+			data[at+value+k] = '0'
+		}
+	}
+	return data
+}
