@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/oriel-context/oriel/internal/fakemodel"
@@ -15,6 +16,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/timeline/sqlite"
+	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -114,4 +116,97 @@ func TestACompleteReplyCountsThoughTheClientLeft(t *testing.T) {
 func call(t *testing.T, path string, f wire.Format, body string) *proxy.Call {
 	t.Helper()
 	return &proxy.Call{ID: t.Name(), Tenant: timeline.Local, Format: f, Path: path, Header: http.Header{}, Body: []byte(body)}
+}
+
+// What the history must know of a conversation beside its messages: that it continues
+// another, who talks in it, and where it stands though a side call came later.
+func TestWhatIsKnownOfAConversationIsStored(t *testing.T) {
+	b := start(t, memory.New(), func(r *fakemodel.Request) fakemodel.Answer {
+		return fakemodel.Answer{Text: fmt.Sprintf("reply to %d messages", len(r.Messages)), Input: 1000, Output: 20}
+	})
+	a := &agent{path: "/v1/messages", format: wire.Anthropic, list: []json.RawMessage{[]byte(`{"role":"user","content":"hello"}`)}}
+	calls := 0
+	send := func() {
+		t.Helper()
+		resp, answer := b.send(a.path, a.body(calls))
+		if resp.StatusCode != http.StatusOK {
+			t.Fatalf("%s %s", resp.Status, answer)
+		}
+		a.echo(readReply(t, a.format, false, answer), nil)
+		calls++
+		b.settle(calls)
+	}
+	for i := range 4 {
+		send()
+		a.list = append(a.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":"and then %d?"}`, i)))
+	}
+	long := a.list
+	// A title for it, by another agent.
+	title := fmt.Sprintf(`{"model":"claude-sonnet-4-5","max_tokens":9,"system":%q,"metadata":{"user_id":"{\"session_id\":\"session-a\"}"},"messages":[%s]}`,
+		"Write a title for the conversation that follows, of seven words at most, in the language of its user, and answer with nothing but this title.", long[0])
+	b.send("/v1/messages", []byte(title))
+	calls++
+	b.settle(calls)
+	main, err := b.store.Conversation(ctx, timeline.Local, "session-a")
+	if err != nil || main.Head.Depth != int64(len(long)-1) {
+		t.Errorf("it stands at %v of %d, %v", main.Head, len(long)-1, err)
+	}
+	// The client compacts.
+	a.list = []json.RawMessage{[]byte(`{"role":"user","content":"This session is being continued from a previous conversation that ran out of context. Summary: hello was said, and then again and again, and much more of the same."}`)}
+	send()
+	next, err := b.store.Conversation(ctx, timeline.Local, "session-a~2")
+	if err != nil || next.Continues != "session-a" {
+		t.Errorf("%+v, %v", next, err)
+	}
+	for _, name := range []string{"session-a", "session-a~2"} {
+		if who, err := b.store.Records(ctx, timeline.Local, name, "thread", "who"); err != nil || len(who) != 1 {
+			t.Errorf("%s: %v, %v", name, who, err)
+		}
+	}
+}
+
+// Usage teaches the counter, but not where the provider has more than the request.
+func TestUsageTeachesTheCounter(t *testing.T) {
+	learnt := new(token.Calibration)
+	b := start(t, memory.New(), func(r *fakemodel.Request) fakemodel.Answer {
+		return fakemodel.Answer{Text: "yes", Input: 20 + len(r.Data())/4, Output: 2}
+	}, func(o *record.Options) { o.Calibration = learnt })
+	for i := range 12 {
+		b.send("/v1/responses", fmt.Appendf(nil, `{"model":"some-model","previous_response_id":"r%d","input":"question %d"}`, i, i))
+	}
+	b.settle(12)
+	if s := learnt.Scale("some-model"); s.N != 0 {
+		t.Errorf("%+v was learnt from what the provider holds", s)
+	}
+	for i := range 12 {
+		b.send("/v1/responses", fmt.Appendf(nil, `{"model":"some-model","input":"question %d %s"}`, i, bytes.Repeat([]byte("of words "), 400+40*i)))
+	}
+	b.settle(24)
+	if s := learnt.Scale("some-model"); s.N == 0 {
+		t.Error("nothing was learnt")
+	}
+}
+
+// What waits to be written is bounded.
+func TestTheBacklogIsBounded(t *testing.T) {
+	gate := make(chan struct{})
+	b := start(t, &broken{memory.New(), func(op string) error {
+		if op == "apply" {
+			<-gate
+		}
+		return nil
+	}}, func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "hi"} }, func(o *record.Options) { o.Backlog = 1000 })
+	for i := range 4 {
+		if resp, _ := b.send("/v1/messages", fmt.Appendf(nil, `{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"%d %s"}]}`, i, bytes.Repeat([]byte("x"), 600))); resp.StatusCode != http.StatusOK {
+			t.Error(resp.Status)
+		}
+	}
+	for b.recorder.Counters().Failed.Load() < 3 {
+		runtime.Gosched()
+	}
+	close(gate)
+	b.settle(4)
+	if n := b.recorder.Counters().Written.Load(); n != 1 {
+		t.Errorf("%d calls were written of one that there was room for", n)
+	}
 }

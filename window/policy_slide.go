@@ -35,7 +35,14 @@ func slide(_ context.Context, d *draft, s *Settings) error {
 				}
 			}
 		}
-		d.drop(func(e int) bool { return e < open && !h.pinnedExchange(e) }, fmt.Sprintf("before the newest %d messages", limit))
+		reason := fmt.Sprintf("before the newest %d messages", limit)
+		d.drop(func(e int) bool { return e < open && !h.pinnedExchange(e) }, reason)
+		// What must go along with the kept may be too many again: open later.
+		for e := open + 1; e < len(h.Cuts.Exchanges) && d.items() > limit; e++ {
+			if h.Cuts.Exchanges[e].First == h.Cuts.Exchanges[open].First {
+				d.drop(func(o int) bool { return o < e && !h.pinnedExchange(o) }, reason)
+			}
+		}
 		if s.Mode == Recovery && !d.changed() {
 			return fmt.Errorf("%w: %d messages, none of which can leave", ErrCannotFit, total)
 		}
