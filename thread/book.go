@@ -335,15 +335,6 @@ func (b *Book) Passed(th *Thread) bool {
 	return len(th.line.steps) > th.depth+th.replied
 }
 
-// Forget drops what is remembered of a conversation.
-func (b *Book) Forget(tenant, conversation string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if t := b.tenants[tenant]; t != nil && t.talks[conversation] != nil {
-		b.drop(t, t.talks[conversation])
-	}
-}
-
 func (b *Book) tenant(name string) *tenant {
 	t := b.tenants[name]
 	if t == nil {

@@ -82,13 +82,3 @@ func (k *talk) mark(m *mark) {
 		k.marks = slices.Delete(k.marks, 0, len(k.marks)-maxMarks)
 	}
 }
-
-// Unmark forgets the marks of a conversation that the caller no longer wants.
-func (b *Book) Unmark(tenant, conversation string, unwanted func(value any) bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if t := b.tenants[tenant]; t != nil && t.talks[conversation] != nil {
-		k := t.talks[conversation]
-		k.marks = slices.DeleteFunc(k.marks, func(m *mark) bool { return unwanted(m.value) })
-	}
-}

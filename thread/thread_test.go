@@ -99,10 +99,6 @@ func TestTheBookIsBounded(t *testing.T) {
 		}
 		s.do("fail C")
 	}
-	s.book.Forget(timeline.Local, "session-1")
-	if s.book.tenants[timeline.Local].talks["session-1"] != nil {
-		t.Error("a forgotten conversation is remembered")
-	}
 }
 
 func TestARequestWithoutMessages(t *testing.T) {
