@@ -172,7 +172,7 @@ func TestUsageTeachesTheCounter(t *testing.T) {
 		return fakemodel.Answer{Text: "yes", Input: 20 + len(r.Data())/4, Output: 2}
 	}, func(o *record.Options) { o.Calibration = learnt })
 	for i := range 12 {
-		b.send("/v1/responses", fmt.Appendf(nil, `{"model":"some-model","previous_response_id":"r%d","input":"question %d"}`, i, i))
+		b.send("/v1/responses", fmt.Appendf(nil, `{"model":"some-model","previous_response_id":"r%d","input":"question %d %s"}`, i, i, bytes.Repeat([]byte("of words "), 400+40*i)))
 	}
 	b.settle(12)
 	if s := learnt.Scale("some-model"); s.N != 0 {
@@ -208,5 +208,22 @@ func TestTheBacklogIsBounded(t *testing.T) {
 	b.settle(4)
 	if n := b.recorder.Counters().Written.Load(); n != 1 {
 		t.Errorf("%d calls were written of one that there was room for", n)
+	}
+}
+
+// A call that ends after the one that went on from it leaves the conversation where
+// that one ended.
+func TestALateEndMovesNothingBack(t *testing.T) {
+	b := start(t, memory.New(), func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "hi"} })
+	const first = `{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"a"}`
+	one := b.recorder.Begin(ctx, call(t, "/v1/messages", wire.Anthropic, first+`]}`))
+	two := b.recorder.Begin(ctx, call(t, "/v1/messages", wire.Anthropic, first+`,{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}`))
+	two.End(nil)
+	b.settle(1)
+	one.End(nil)
+	b.settle(2)
+	all, err := b.store.Conversations(ctx, timeline.Local)
+	if err != nil || len(all) != 1 || all[0].Head.Depth != 3 {
+		t.Errorf("%+v, %v", all, err)
 	}
 }
