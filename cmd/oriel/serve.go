@@ -3,29 +3,22 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel/embed/minilm"
 	"github.com/oriel-context/oriel/proxy"
-	"github.com/oriel-context/oriel/recall"
-	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/timeline/sqlite"
 	"github.com/oriel-context/oriel/window"
 )
 
@@ -99,55 +92,15 @@ on standard error for each request.`,
 		if _, err := proxy.New(o); err != nil {
 			return err // before anything is opened or made
 		}
-		store, broken := data.serve(cmd.Context(), level)
-		if broken != nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: THE HISTORY CANNOT BE OPENED, calls go through unrecorded: %s\n", strings.Join(strings.Fields(broken.Error()), " "))
-			o.Store = func(context.Context) error { return broken }
-		} else {
-			defer store.Close()
-			library, closeLibrary, err := openLibrary(store, profile)
-			if err != nil {
-				return &failure{err}
-			}
-			defer closeLibrary()
-			for _, w := range warnings {
-				o.Log.Warn("a setting is not used as given", "warning", w)
-			}
-			r := record.Options{Store: store, Log: o.Log, Profile: profile, Recall: library, Thresholds: percents, Condense: condensing}
-			if events != "" {
-				file, err := record.OpenEvents(events, 0)
-				if err != nil {
-					return &failure{err}
-				}
-				defer closeEvents(file, o.Log)
-				r.Events = file.Write
-			}
-			learnt, err := data.learnt()
-			if learnt == nil {
-				return &failure{err}
-			}
-			if err != nil {
-				o.Log.Warn("what was learnt of providers is lost", "error", err)
-			}
-			defer saveLearnt(learnt, o.Log)
-			r.Limits, r.Calibration, r.Learnt = learnt.Limits, learnt.Calibration, learnt.Save
-			recorder := record.New(r)
-			defer closeRecorder(recorder, o.Log)
-			o.Recorder, o.RecordTimeout = recorder, viewWait
-			if condensing != nil && condensing.Inline {
-				o.RecordTimeout += condensing.Wait
-			}
-			o.Store = func(ctx context.Context) error {
-				if _, err := store.Conversation(ctx, timeline.Local, "?"); !errors.Is(err, timeline.ErrNoConversation) {
-					return err
-				}
-				return recorder.Err()
-			}
-			boundMemory(library != nil)
-		}
-		server, err := proxy.New(o)
+		g, err := openGateway(cmd.Context(), gatewayOptions{
+			proxy: o, data: data, sync: level, profile: profile, thresholds: percents, condensing: condensing, events: events, errOut: cmd.ErrOrStderr(),
+		})
 		if err != nil {
 			return err
+		}
+		defer g.close()
+		for _, w := range warnings {
+			o.Log.Warn("a setting is not used as given", "warning", w)
 		}
 		l, err := net.Listen("tcp", listen)
 		if err != nil {
@@ -157,55 +110,12 @@ on standard error for each request.`,
 		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 		defer signal.Stop(signals)
 		printAddresses(cmd.OutOrStdout(), l.Addr().(*net.TCPAddr), o)
-		if err := serveUntil(cmd.Context(), signals, server, l); err != nil {
+		if err := serveUntil(cmd.Context(), signals, g.server, l); err != nil {
 			return &failure{err}
 		}
 		return nil
 	}
 	return cmd
-}
-
-// viewWait is the longest that a call waits for what is to be sent of it: only the
-// store and recall have shorter limits of their own, for a request that is too large
-// is refused if it is sent as it came.
-const viewWait = 2 * time.Second
-
-// openLibrary makes what finds in the history what views no longer show; nil where
-// nothing is ever left out.
-func openLibrary(store timeline.Store, profile string) (*recall.Library, func(), error) {
-	if profile == "off" {
-		return nil, func() {}, nil
-	}
-	model, err := minilm.Open(minilm.Options{Threads: 1})
-	if err != nil {
-		return nil, nil, err
-	}
-	library := recall.NewLibrary(store, recall.LibraryOptions{Model: model})
-	return library, func() {
-		library.Close()
-		model.Close()
-	}, nil
-}
-
-// learnt is what was learnt of providers, in the data folder.
-func (h *history) learnt() (*record.Learnt, error) {
-	dir, err := h.folder()
-	if err != nil {
-		return nil, err
-	}
-	return record.OpenLearnt(filepath.Join(dir, "learnt.json"))
-}
-
-func saveLearnt(l *record.Learnt, log *slog.Logger) {
-	if err := l.Save(); err != nil {
-		log.Error("what was learnt of providers is lost", "error", err)
-	}
-}
-
-func closeEvents(f *record.EventFile, log *slog.Logger) {
-	if err := f.Close(); err != nil {
-		log.Error("events were lost", "error", err)
-	}
 }
 
 // parseThresholds reads percents for all profiles, or for one as NAME=PERCENT. Numbers
@@ -236,49 +146,6 @@ func parseThresholds(list []string) (t window.Thresholds, warnings []string, err
 		}
 	}
 	return t, warnings, nil
-}
-
-// Memory that the process should stay within, so that bodies which came and went do not
-// pile up between two collections: with a library, which has a limit of its own, more.
-const (
-	serverMemory  = 128 << 20
-	libraryMemory = serverMemory + recall.DefaultMemory + recall.DefaultMemory/2
-)
-
-// boundMemory makes the collector work for it, unless the user has said something else.
-func boundMemory(library bool) {
-	switch {
-	case os.Getenv("GOMEMLIMIT") != "":
-	case library:
-		debug.SetMemoryLimit(libraryMemory)
-	default:
-		debug.SetMemoryLimit(serverMemory)
-	}
-}
-
-// recordWait is how long the last calls may take to be written when the server ends.
-const recordWait = 30 * time.Second
-
-// closeRecorder waits for the last calls to be written.
-func closeRecorder(r *record.Recorder, log *slog.Logger) {
-	ctx, cancel := context.WithTimeout(context.Background(), recordWait)
-	defer cancel()
-	if err := r.Close(ctx); err != nil {
-		log.Error("calls were lost at the end", "error", err)
-	}
-}
-
-// serve opens the history to record into, and makes it where there is none.
-func (h *history) serve(ctx context.Context, level sqlite.Sync) (timeline.Store, error) {
-	dir, err := h.folder()
-	if err != nil {
-		return nil, err
-	}
-	store, err := sqlite.Open(ctx, dir, sqlite.Options{Sync: level})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Clean(dir), err)
-	}
-	return store, nil
 }
 
 // serveUntil serves; the first signal lets running answers end, the second ends at

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/oriel-context/oriel/embed/minilm"
+	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/recall"
+	"github.com/oriel-context/oriel/record"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/sqlite"
+	"github.com/oriel-context/oriel/view"
+	"github.com/oriel-context/oriel/window"
+)
+
+// gatewayOptions are what a gateway is made of.
+type gatewayOptions struct {
+	// proxy has addresses, upstreams, tokens and the log; what records is added.
+	proxy      proxy.Options
+	data       *history
+	sync       sqlite.Sync
+	profile    string
+	thresholds window.Thresholds
+	condensing *view.CondenseOptions
+	// events is the file of events, "" for none; onEvent is told of them, too.
+	events  string
+	onEvent func(record.Event)
+	errOut  io.Writer
+}
+
+// gateway is a proxy with all that it uses.
+type gateway struct {
+	server   *proxy.Server
+	recorder *record.Recorder // nil where the history cannot be opened
+	closers  []func()
+}
+
+// openGateway opens the history and makes the proxy. A history that cannot be opened is
+// reported, and the calls go through all the same.
+func openGateway(ctx context.Context, o gatewayOptions) (g *gateway, err error) {
+	g = new(gateway)
+	defer func() {
+		if err != nil {
+			g.close()
+		}
+	}()
+	store, broken := o.data.serve(ctx, o.sync)
+	if broken != nil {
+		fmt.Fprintf(o.errOut, "oriel: THE HISTORY CANNOT BE OPENED, calls go through unrecorded: %s\n", strings.Join(strings.Fields(broken.Error()), " "))
+		o.proxy.Store = func(context.Context) error { return broken }
+	} else {
+		g.onClose(func() { store.Close() })
+		if err := g.record(store, &o); err != nil {
+			return nil, &failure{err}
+		}
+	}
+	g.server, err = proxy.New(o.proxy)
+	return g, err
+}
+
+// record adds what records calls and decides what is sent of them.
+func (g *gateway) record(store timeline.Store, o *gatewayOptions) error {
+	log := o.proxy.Log
+	library, closeLibrary, err := openLibrary(store, o.profile)
+	if err != nil {
+		return err
+	}
+	g.onClose(closeLibrary)
+	r := record.Options{Store: store, Log: log, Profile: o.profile, Recall: library, Thresholds: o.thresholds, Condense: o.condensing, Events: o.onEvent}
+	if o.events != "" {
+		file, err := record.OpenEvents(o.events, 0)
+		if err != nil {
+			return err
+		}
+		g.onClose(func() { closeEvents(file, log) })
+		r.Events = func(e record.Event) {
+			file.Write(e)
+			if o.onEvent != nil {
+				o.onEvent(e)
+			}
+		}
+	}
+	learnt, err := o.data.learnt()
+	if learnt == nil {
+		return err
+	}
+	if err != nil {
+		log.Warn("what was learnt of providers is lost", "error", err)
+	}
+	g.onClose(func() { saveLearnt(learnt, log) })
+	r.Limits, r.Calibration, r.Learnt = learnt.Limits, learnt.Calibration, learnt.Save
+	g.recorder = record.New(r)
+	g.onClose(func() { closeRecorder(g.recorder, log) })
+	o.proxy.Recorder, o.proxy.RecordTimeout = g.recorder, viewWait
+	if o.condensing != nil && o.condensing.Inline {
+		o.proxy.RecordTimeout += o.condensing.Wait
+	}
+	o.proxy.Store = func(ctx context.Context) error {
+		if _, err := store.Conversation(ctx, timeline.Local, "?"); !errors.Is(err, timeline.ErrNoConversation) {
+			return err
+		}
+		return g.recorder.Err()
+	}
+	boundMemory(library != nil)
+	return nil
+}
+
+func (g *gateway) onClose(f func()) { g.closers = append(g.closers, f) }
+
+// close ends what was opened, the last first: calls are written before the store closes.
+func (g *gateway) close() {
+	for len(g.closers) > 0 {
+		last := len(g.closers) - 1
+		g.closers[last]()
+		g.closers = g.closers[:last]
+	}
+}
+
+// viewWait is the longest that a call waits for what is to be sent of it: only the
+// store and recall have shorter limits of their own, for a request that is too large
+// is refused if it is sent as it came.
+const viewWait = 2 * time.Second
+
+// openLibrary makes what finds in the history what views no longer show; nil where
+// nothing is ever left out.
+func openLibrary(store timeline.Store, profile string) (*recall.Library, func(), error) {
+	if profile == "off" {
+		return nil, func() {}, nil
+	}
+	model, err := minilm.Open(minilm.Options{Threads: 1})
+	if err != nil {
+		return nil, nil, err
+	}
+	library := recall.NewLibrary(store, recall.LibraryOptions{Model: model})
+	return library, func() {
+		library.Close()
+		model.Close()
+	}, nil
+}
+
+// learnt is what was learnt of providers, in the data folder.
+func (h *history) learnt() (*record.Learnt, error) {
+	dir, err := h.folder()
+	if err != nil {
+		return nil, err
+	}
+	return record.OpenLearnt(filepath.Join(dir, "learnt.json"))
+}
+
+func saveLearnt(l *record.Learnt, log *slog.Logger) {
+	if err := l.Save(); err != nil {
+		log.Error("what was learnt of providers is lost", "error", err)
+	}
+}
+
+func closeEvents(f *record.EventFile, log *slog.Logger) {
+	if err := f.Close(); err != nil {
+		log.Error("events were lost", "error", err)
+	}
+}
+
+// Memory that the process should stay within, so that bodies which came and went do not
+// pile up between two collections: with a library, which has a limit of its own, more.
+const (
+	serverMemory  = 128 << 20
+	libraryMemory = serverMemory + recall.DefaultMemory + recall.DefaultMemory/2
+)
+
+// boundMemory makes the collector work for it, unless the user has said something else.
+func boundMemory(library bool) {
+	switch {
+	case os.Getenv("GOMEMLIMIT") != "":
+	case library:
+		debug.SetMemoryLimit(libraryMemory)
+	default:
+		debug.SetMemoryLimit(serverMemory)
+	}
+}
+
+// recordWait is how long the last calls may take to be written when the server ends.
+const recordWait = 30 * time.Second
+
+// closeRecorder waits for the last calls to be written.
+func closeRecorder(r *record.Recorder, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.Background(), recordWait)
+	defer cancel()
+	if err := r.Close(ctx); err != nil {
+		log.Error("calls were lost at the end", "error", err)
+	}
+}
+
+// serve opens the history to record into, and makes it where there is none.
+func (h *history) serve(ctx context.Context, level sqlite.Sync) (timeline.Store, error) {
+	dir, err := h.folder()
+	if err != nil {
+		return nil, err
+	}
+	store, err := sqlite.Open(ctx, dir, sqlite.Options{Sync: level})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Clean(dir), err)
+	}
+	return store, nil
+}
