@@ -285,7 +285,7 @@ func (c *collector) openRequest(e *event) {
 	}
 }
 
-const notAnswered = " (not answered yet)"
+const notAnswered = " (what came of it is not told here)"
 
 // strip leaves out marks of emphasis and headings.
 func strip(s string) string {

@@ -36,7 +36,7 @@ func (x *exchange) lookAtCount(out *http.Request) bool {
 
 // count asks the counter, and survives its panic and its being slow.
 func (s *Server) count(counter Counter, c *Call, m *memory) []byte {
-	ctx, cancel := context.WithTimeout(context.Background(), s.recordTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), s.reach.Load().recordTimeout)
 	done := make(chan []byte, 1)
 	s.active.add()
 	m.hold()

@@ -15,7 +15,7 @@ func RouteForTest(openAIBase, anthropicBase string, r *http.Request) (uri, forma
 		return
 	}
 	t := readRoute(r)
-	u := s.upstreams[t.vendor]
+	u := s.reach.Load().upstreams[t.vendor]
 	return u.origin() + u.target(t.path, r.URL.RawQuery, r.URL.ForceQuery).RequestURI(), t.format.String(), t.token, t.profile, t.own, nil
 }
 

@@ -79,8 +79,8 @@ type exchange struct {
 	abort   bool
 }
 
-func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, t route) *exchange {
-	x := &exchange{s: s, w: w, rc: http.NewResponseController(w), r: r, route: t, up: s.upstreams[t.vendor], id: newID(), began: s.now(), memory: s.newMemory()}
+func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, t route, now *reach) *exchange {
+	x := &exchange{s: s, w: w, rc: http.NewResponseController(w), r: r, route: t, up: now.upstreams[t.vendor], id: newID(), began: s.now(), memory: s.newMemory()}
 	dropOwn(r.Trailer) // those that are announced
 	x.body.body, x.body.trailer, x.body.rc, x.body.limit, x.body.ended = r.Body, &r.Trailer, x.rc, s.bodyWait, r.ContentLength == 0
 	if x.isCall() {
@@ -247,11 +247,19 @@ func (x *exchange) sendAgain(out *http.Request, res *http.Response) bool {
 func refusalOf(res *http.Response) []byte {
 	switch res.StatusCode {
 	case http.StatusOK:
+		if text := wholeRefusal(res); text != nil {
+			return text
+		}
 		return streamRefusal(res)
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
-	default:
-		return nil
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+		return textOf(res)
 	}
+	return nil
+}
+
+// textOf is the text of an answer that is not long, decoded; nil where it cannot be read.
+// It can still be read from its beginning.
+func textOf(res *http.Response) []byte {
 	raw, err := io.ReadAll(io.LimitReader(res.Body, maxRefusal+1))
 	putBack(res, raw)
 	if err != nil || len(raw) > maxRefusal {

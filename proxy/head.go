@@ -2,12 +2,19 @@ package proxy
 
 import (
 	"bytes"
+	"encoding/json"
+	"io"
 	"mime"
 	"net/http"
+	"time"
 )
 
 // maxHead is the most of a stream that is read to see whether it begins with an error.
 const maxHead = 64 << 10
+
+// headWait is the longest that the beginning of a stream is held back to see that: a
+// model may be silent for long once it has begun.
+const headWait = 2 * time.Second
 
 // streamRefusal is the error that a stream begins with; nil where it begins with
 // anything else. Of an ordinary stream no more is read than its first line.
@@ -16,10 +23,19 @@ func streamRefusal(res *http.Response) []byte {
 	if kind != "text/event-stream" || len(res.Header["Content-Encoding"]) > 0 {
 		return nil
 	}
+	late := time.NewTimer(headWait)
+	defer late.Stop()
 	head := make([]byte, 0, 4<<10)
 	for {
-		n, err := res.Body.Read(head[len(head):cap(head)])
-		head = head[:len(head)+n]
+		more := readOn(res.Body, cap(head)-len(head))
+		var err error
+		select {
+		case m := <-more:
+			head, err = append(head, m.p...), m.err
+		case <-late.C:
+			res.Body = joined{io.MultiReader(bytes.NewReader(head), &awaited{from: more}, res.Body), res.Body}
+			return nil
+		}
 		failed, sure := beginsWithError(head)
 		if !sure && err == nil && len(head) < maxHead {
 			if len(head) == cap(head) {
@@ -35,10 +51,72 @@ func streamRefusal(res *http.Response) []byte {
 	}
 }
 
+// part is what one Read gave.
+type part struct {
+	p   []byte
+	err error
+}
+
+// readOn reads from a body beside the caller.
+func readOn(body io.Reader, most int) <-chan part {
+	done := make(chan part, 1)
+	go func() {
+		p := make([]byte, most)
+		n, err := body.Read(p)
+		done <- part{p[:n], err}
+	}()
+	return done
+}
+
+// awaited is what a Read gives that is under way.
+type awaited struct {
+	from <-chan part
+	part
+}
+
+func (a *awaited) Read(p []byte) (int, error) {
+	if a.from != nil {
+		a.part = <-a.from
+		a.from = nil
+	}
+	n := copy(p, a.p)
+	if a.p = a.p[n:]; len(a.p) > 0 {
+		return n, nil
+	}
+	if a.err != nil {
+		return n, a.err
+	}
+	return n, io.EOF // the body goes on behind it
+}
+
+// maxWhole is the most of an answer of one piece that is looked at: an error is short.
+const maxWhole = 16 << 10
+
+// wholeRefusal is an answer of one piece that is nothing but an error although its status
+// says that all is well, as some gateways answer; nil for any other.
+func wholeRefusal(res *http.Response) []byte {
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	if kind != "application/json" || res.ContentLength <= 0 || res.ContentLength > maxWhole {
+		return nil
+	}
+	text := textOf(res)
+	var answer map[string]json.RawMessage
+	if json.Unmarshal(text, &answer) != nil || !bytes.HasPrefix(answer["error"], []byte("{")) {
+		return nil
+	}
+	for _, reply := range []string{"choices", "content", "output", "role"} {
+		if answer[reply] != nil {
+			return nil
+		}
+	}
+	return text
+}
+
 // beginsWithError reports whether the first event of a stream is an error, as soon as
 // that is sure.
 func beginsWithError(p []byte) (failed, sure bool) {
 	p = bytes.TrimPrefix(p, []byte("\xef\xbb\xbf"))
+	early := false // the event says nothing yet
 	for {
 		line, rest, whole := bytes.Cut(p, []byte("\n"))
 		if !whole {
@@ -53,14 +131,24 @@ func beginsWithError(p []byte) (failed, sure bool) {
 			if failed || len(line) > 0 {
 				return failed, true
 			}
+			early = false
 		case "event":
+			if early = opening[string(value)]; early {
+				continue
+			}
 			if failed = string(value) == "error" || string(value) == "response.failed"; !failed {
 				return false, true
 			}
 		case "data":
+			if early {
+				continue
+			}
 			if failed = failed || bytes.Contains(value, []byte(`"error"`)) && !bytes.Contains(value, []byte(`"error":null`)); !failed {
 				return false, true
 			}
 		}
 	}
 }
+
+// opening are the events that a stream begins with before anything is decided.
+var opening = map[string]bool{"ping": true, "response.created": true, "response.queued": true, "response.in_progress": true}

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/oriel-context/oriel/proxy"
@@ -55,6 +57,7 @@ const overflow = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"
 
 // An error at the head of a stream is a refusal; one that comes later is the client's.
 func TestStreamsThatBeginWithAnErrorAreSentAgain(t *testing.T) {
+	const begun = "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{\"error\":null}}\n\nevent: response.in_progress\ndata: {\"type\":\"response.in_progress\"}\n\n"
 	const fine = "event: message_start\ndata: {\"type\":\"message_start\"}\n\n"
 	for _, c := range []struct {
 		name    string
@@ -67,6 +70,9 @@ func TestStreamsThatBeginWithAnErrorAreSentAgain(t *testing.T) {
 		{"three times", []string{overflow, overflow, overflow}, overflow, 2},
 		{"none", []string{fine}, fine, 0},
 		{"later", []string{fine + overflow}, fine + overflow, 0},
+		{"behind what says nothing yet", []string{begun + overflow, fine}, fine, 1},
+		{"behind a ping", []string{"event: ping\ndata: {\"type\": \"ping\"}\n\n" + overflow, fine}, fine, 1},
+		{"later than what says nothing", []string{begun + "event: response.output_item.added\ndata: {}\n\n" + overflow}, begun + "event: response.output_item.added\ndata: {}\n\n" + overflow, 0},
 		{"behind a comment", []string{": hello\n\n" + overflow}, ": hello\n\n" + overflow, 0},
 		{"no stream at all", []string{"data"}, "data", 0},
 		{"nothing", []string{""}, "", 0},
@@ -121,6 +127,76 @@ func TestTheFirstLineOfAStreamGoesOut(t *testing.T) {
 			t.Errorf("%q, %v", rest, err)
 		}
 		res.Body.Close()
+	}
+}
+
+// A stream that says nothing is held back for a while, and then goes on as it comes.
+func TestASilentStreamGoesOn(t *testing.T) {
+	for _, head := range []string{"", "event: response.created\ndata: {}\n\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			body, provider := io.Pipe()
+			go func() {
+				if head != "" {
+					io.WriteString(provider, head)
+				}
+				time.Sleep(time.Minute)
+				io.WriteString(provider, overflow)
+				io.WriteString(provider, strings.Repeat("x", 10_000))
+				provider.CloseWithError(io.ErrUnexpectedEOF)
+			}()
+			res := &http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body}
+			if text := proxy.StreamRefusalForTest(res); text != nil || time.Since(began) > 3*time.Second {
+				t.Errorf("%q after %v", text, time.Since(began))
+			}
+			all, err := io.ReadAll(res.Body)
+			if want := head + overflow + strings.Repeat("x", 10_000); string(all) != want || !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("%d bytes of %d, %v", len(all), len(want), err)
+			}
+			if err := res.Body.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Refusals of other kinds: 422, and an error under a status that says that all is well.
+func TestRefusalsOfOtherKinds(t *testing.T) {
+	const bad = `{"error":{"message":"maximum context length is 5 tokens","code":400}}`
+	for _, c := range []struct {
+		name, kind string
+		status     int
+		answer     string
+		asked      int
+	}{
+		{"422", "application/json", 422, bad, 1},
+		{"200", "application/json; charset=utf-8", 200, bad, 1},
+		{"200, long", "application/json", 200, bad + strings.Repeat(" ", 20_000), 0},
+		{"200, with a reply", "application/json", 200, `{"choices":[],"error":{"message":"maximum context length"}}`, 0},
+		{"200, without an error", "application/json", 200, `{"error":null}`, 0},
+		{"200, no JSON", "application/json", 200, `{"error":`, 0},
+		{"200, text", "text/plain", 200, bad, 0},
+		{"404", "application/json", 404, bad, 0},
+	} {
+		rec := &sender{bodies: []string{"again"}}
+		n := 0
+		s := start(t, proxy.Options{Recorder: rec}, func(w http.ResponseWriter, r *http.Request) {
+			if n++; n > 1 {
+				io.WriteString(w, "fine")
+				return
+			}
+			w.Header().Set("Content-Type", c.kind)
+			w.Header().Set("Content-Length", strconv.Itoa(len(c.answer)))
+			w.WriteHeader(c.status)
+			io.WriteString(w, c.answer)
+		})
+		want := c.answer
+		if c.asked > 0 {
+			want = "fine"
+		}
+		if _, body := s.post("/v1/messages", "came"); body != want || len(rec.refused) != c.asked {
+			t.Errorf("%s: %d bytes, asked %d times", c.name, len(body), len(rec.refused))
+		}
 	}
 }
 

@@ -72,8 +72,8 @@ type Sender interface {
 	// a stream goes to the client until it is clear that it does not begin with an
 	// error.
 	Again() bool
-	// Refused is told of a refusal (400, 413, or 200 and a stream that begins with
-	// an error) before the client is. What it returns is sent instead, at most twice
+	// Refused is told of a refusal (400, 413, 422, or 200 and nothing but an error, or
+	// a stream that begins with one) before the client is. What it returns is sent instead, at most twice
 	// in a call; nil: the client gets the refusal.
 	Refused(status int, body []byte) []byte
 }
@@ -133,8 +133,9 @@ const (
 func (s *Server) begin(c *Call, m *memory) (g *guard, passed string, failed bool) {
 	// Not the request's context: what a recorder has begun, a client that leaves
 	// should not tear.
-	ctx, cancel := context.WithTimeout(context.Background(), s.recordTimeout)
-	g = &guard{s: s, id: c.ID, limit: s.recordTimeout, jobs: make(chan job, 2), done: make(chan struct{}, 1), busy: true}
+	limit := s.reach.Load().recordTimeout
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	g = &guard{s: s, id: c.ID, limit: limit, jobs: make(chan job, 2), done: make(chan struct{}, 1), busy: true}
 	s.active.add()
 	m.hold()
 	go g.run(ctx, cancel, c, m)

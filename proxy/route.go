@@ -49,6 +49,12 @@ func parseUpstream(v vendor, name, text string) (*upstream, error) {
 	return &upstream{vendor: v, url: u, path: strings.TrimRight(u.EscapedPath(), "/")}, nil
 }
 
+// CheckUpstream tells what is wrong with the base URL of a vendor.
+func CheckUpstream(name, text string) error {
+	_, err := parseUpstream(openAI, name, text)
+	return err
+}
+
 // origin names the upstream for people.
 func (u *upstream) origin() string { return u.url.Scheme + "://" + u.url.Host }
 

@@ -104,13 +104,13 @@ func checkOrigin(r *http.Request) *refusal {
 // checkPage keeps web pages of others from sending requests through a proxy that wants
 // no token: a provider on this machine may want no key, and a page needs nobody's leave
 // to send a request whose answer it cannot read.
-func (s *Server) checkPage(r *http.Request) *refusal {
-	if len(s.tokens) > 0 {
+func (now *reach) checkPage(r *http.Request) *refusal {
+	if len(now.tokens) > 0 {
 		return nil // no page has one that it was not given
 	}
 	origins := r.Header["Origin"]
 	for _, origin := range origins {
-		if !s.allowsOrigin(origin, r.Host) {
+		if !now.allowsOrigin(origin, r.Host) {
 			return &refusal{http.StatusForbidden, "origin_not_allowed", fmt.Sprintf(
 				"a web page of %.100q sends a request through this proxy, which serves pages of its own machine only: if the page may, start oriel serve with --origin and this origin", origin)}
 		}
@@ -124,16 +124,16 @@ func (s *Server) checkPage(r *http.Request) *refusal {
 
 // allowsOrigin tells whether pages of an origin may send requests to host, which was
 // found to be this server's.
-func (s *Server) allowsOrigin(origin, host string) bool {
-	if slices.ContainsFunc(s.origins, func(o string) bool { return strings.EqualFold(o, origin) }) {
+func (now *reach) allowsOrigin(origin, host string) bool {
+	if slices.ContainsFunc(now.origins, func(o string) bool { return strings.EqualFold(o, origin) }) {
 		return true
 	}
 	u, err := url.Parse(origin)
 	return err == nil && u.Host != "" && (isLocalName(u.Hostname()) || strings.EqualFold(u.Host, host))
 }
 
-// checkOrigins finds what no browser sends as an origin.
-func checkOrigins(origins []string) error {
+// CheckOrigins finds what no browser sends as an origin.
+func CheckOrigins(origins []string) error {
 	for _, o := range origins {
 		u, err := url.Parse(o)
 		if o != "null" && (err != nil || u.Scheme == "" || u.Host == "" || !strings.EqualFold(o, u.Scheme+"://"+u.Host)) {
@@ -195,8 +195,8 @@ func (t tokens) inPath(path string) bool {
 }
 
 // authorise is the tenant that a request speaks for.
-func (s *Server) authorise(r *http.Request, t *route) (string, *refusal) {
-	if len(s.tokens) == 0 {
+func (now *reach) authorise(r *http.Request, t *route) (string, *refusal) {
+	if len(now.tokens) == 0 {
 		return timeline.Local, nil
 	}
 	token := r.Header.Get("X-Oriel-Token")
@@ -207,7 +207,7 @@ func (s *Server) authorise(r *http.Request, t *route) (string, *refusal) {
 		// Only here: elsewhere the bearer is the provider's key.
 		token, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	}
-	switch tenant, ok := s.tokens.tenant(token); {
+	switch tenant, ok := now.tokens.tenant(token); {
 	case ok:
 		return tenant, nil
 	case token == "":

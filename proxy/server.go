@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/oriel-context/oriel/wire"
 )
 
 // Options of a Server; the zero value serves loopback between the vendors' public
@@ -33,6 +35,9 @@ type Options struct {
 	// ForwardedFor adds the client's address to X-Forwarded-For. Vendors have no
 	// need of it, so it is off; a gateway of one's own may.
 	ForwardedFor bool
+	// NoSockets refuses calls over WebSocket, which nobody can look at, with 426: a
+	// client that knows both ways then calls over HTTP. Other WebSockets go through.
+	NoSockets bool
 
 	// BodyLimit is the largest body of a call that is looked at: 64 MiB. Larger ones
 	// go through unseen.
@@ -72,33 +77,31 @@ type Options struct {
 
 // Server is the proxy.
 type Server struct {
-	upstreams  [2]*upstream // by vendor
+	reach      atomic.Pointer[reach]
 	transport  *http.Transport
 	loopback   bool
 	listenHost string
-	tokens     tokens
-	origins    []string
 
-	forwardedFor                           bool
+	forwardedFor, noSockets                bool
 	bodyLimit, bufferLimit                 int64
 	header, bodyWait, write, idle, closing time.Duration
 
-	recorder      Recorder
-	recordTimeout time.Duration
-	console       http.Handler
-	version       string
-	store         func(context.Context) error
-	log           *slog.Logger
-	now           func() time.Time
+	recorder Recorder
+	console  http.Handler
+	version  string
+	store    func(context.Context) error
+	log      *slog.Logger
+	now      func() time.Time
 
 	counters counters
 	buffered atomic.Int64
 	active   tally // requests, and recordings, which may outlast them
 	upgrades upgrades
 
-	mu     sync.Mutex // protects what follows
-	server *http.Server
-	closed bool
+	mu      sync.Mutex // protects what follows
+	server  *http.Server
+	address *net.TCPAddr // of the listener
+	closed  bool
 }
 
 // ErrToken: a server beyond loopback has no token.
@@ -107,22 +110,21 @@ var ErrToken = errors.New("a token is needed")
 // New makes a server; it listens nowhere yet.
 func New(o Options) (*Server, error) {
 	s := &Server{
-		origins:       o.Origins,
-		forwardedFor:  o.ForwardedFor,
-		bodyLimit:     cmp.Or(o.BodyLimit, 64<<20),
-		bufferLimit:   cmp.Or(o.BufferLimit, 512<<20),
-		header:        cmp.Or(o.HeaderTimeout, 10*time.Second),
-		bodyWait:      cmp.Or(o.BodyTimeout, time.Minute),
-		write:         cmp.Or(o.WriteTimeout, 5*time.Minute),
-		idle:          cmp.Or(o.IdleTimeout, 5*time.Minute),
-		closing:       cmp.Or(o.ShutdownTimeout, time.Minute),
-		recorder:      o.Recorder,
-		recordTimeout: cmp.Or(o.RecordTimeout, 100*time.Millisecond),
-		console:       o.Console,
-		version:       o.Version,
-		store:         o.Store,
-		log:           o.Log,
-		now:           o.Now,
+		forwardedFor: o.ForwardedFor,
+		noSockets:    o.NoSockets,
+		bodyLimit:    cmp.Or(o.BodyLimit, 64<<20),
+		bufferLimit:  cmp.Or(o.BufferLimit, 512<<20),
+		header:       cmp.Or(o.HeaderTimeout, 10*time.Second),
+		bodyWait:     cmp.Or(o.BodyTimeout, time.Minute),
+		write:        cmp.Or(o.WriteTimeout, 5*time.Minute),
+		idle:         cmp.Or(o.IdleTimeout, 5*time.Minute),
+		closing:      cmp.Or(o.ShutdownTimeout, time.Minute),
+		recorder:     o.Recorder,
+		console:      o.Console,
+		version:      o.Version,
+		store:        o.Store,
+		log:          o.Log,
+		now:          o.Now,
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -130,24 +132,16 @@ func New(o Options) (*Server, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	var err error
-	if s.upstreams[openAI], err = parseUpstream(openAI, "OpenAI", cmp.Or(o.OpenAI, DefaultOpenAI)); err != nil {
+	r, err := newReach(o)
+	if err != nil {
 		return nil, err
 	}
-	if s.upstreams[anthropic], err = parseUpstream(anthropic, "Anthropic", cmp.Or(o.Anthropic, DefaultAnthropic)); err != nil {
-		return nil, err
-	}
-	if s.tokens, err = newTokens(o.Tokens); err != nil {
-		return nil, err
-	}
-	if err := checkOrigins(o.Origins); err != nil {
-		return nil, err
-	}
+	s.reach.Store(r)
 	address := cmp.Or(o.Listen, "127.0.0.1:0")
 	if s.loopback, err = isLoopback(address); err != nil {
 		return nil, err
 	}
-	if !s.loopback && len(s.tokens) == 0 {
+	if !s.loopback && len(r.tokens) == 0 {
 		return nil, fmt.Errorf("%w to listen at %s, where others can reach it: give one with --token or $ORIEL_TOKEN, or listen at 127.0.0.1", ErrToken, address)
 	}
 	s.listenHost, _, _ = net.SplitHostPort(address)
@@ -285,17 +279,10 @@ func (s *Server) checkListener(l net.Listener) error {
 	if s.loopback && !address.IP.IsLoopback() {
 		return fmt.Errorf("%w: the listener is at %s, not on loopback: name that address in Options.Listen", ErrToken, address)
 	}
-	for _, u := range s.upstreams {
-		port := u.url.Port()
-		if port == "" {
-			port = map[string]string{"http": "80", "https": "443"}[u.url.Scheme]
-		}
-		host := u.url.Hostname()
-		if port == fmt.Sprint(address.Port) && (isLocalName(host) && (s.loopback || address.IP.IsUnspecified()) || host == address.IP.String()) {
-			return fmt.Errorf("the upstream %s is this proxy itself: give the provider's address", u.origin())
-		}
-	}
-	return nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.address = address
+	return s.checkUpstreams(s.reach.Load(), address)
 }
 
 // ServeHTTP serves one request.
@@ -307,23 +294,26 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveOwn(w, r, &t)
 		return
 	}
-	misplaced := s.tokens.inPath(t.path)
+	now := s.reach.Load()
+	misplaced := now.tokens.inPath(t.path)
 	if misplaced {
 		t.path = "/" // the log has no token, either
 	}
-	x := s.newExchange(w, r, t)
+	x := s.newExchange(w, r, t, now)
 	defer x.end()
 	if f := s.checkHost(r); f != nil {
 		x.refuse(f)
-	} else if f = s.checkPage(r); f != nil {
+	} else if f = now.checkPage(r); f != nil {
 		x.refuse(f)
 	} else if misplaced {
 		x.refuse(&refusal{http.StatusBadRequest, "token_in_path",
 			"the path has a token of this proxy's in a place where the provider would see it: write /k/TOKEN once, at the beginning of the path in the base URL"})
-	} else if x.tenant, f = s.authorise(r, &t); f != nil {
+	} else if x.tenant, f = now.authorise(r, &t); f != nil {
 		x.refuse(f)
 	} else if r.Method == http.MethodConnect {
 		x.refuse(&refusal{http.StatusMethodNotAllowed, "method_not_allowed", "this is no forward proxy: use it as the base URL, not as HTTP_PROXY"})
+	} else if s.noSockets && upgradeOf(r.Header) != "" && callFormat(t.path) != wire.Auto {
+		x.refuse(&refusal{http.StatusUpgradeRequired, "http_only", "this proxy takes calls over HTTP only: POST the request to the same path"})
 	} else {
 		x.forward()
 	}
@@ -338,7 +328,7 @@ func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
 	}
 	known := true
 	if f == nil {
-		_, f = s.authorise(r, t)
+		_, f = s.reach.Load().authorise(r, t)
 		known = f == nil
 	}
 	if t.path == "/oriel/healthz" && (f == nil || !known) {

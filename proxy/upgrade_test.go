@@ -116,3 +116,15 @@ func TestUnaskedProtocolIsRefused(t *testing.T) {
 		t.Error(res, err)
 	}
 }
+
+// Calls over WebSocket are refused where somebody wants to see them; others go through.
+func TestSocketsForCallsAreRefused(t *testing.T) {
+	s := start(t, proxy.Options{NoSockets: true}, echo(t, "websocket"))
+	for path, want := range map[string]int{"/v1/responses": 426, "/p/off/v1/responses": 426, "/v1/realtime": 101} {
+		c := s.raw(strings.Replace(handshake, "/v1/responses", path, 1))
+		if res, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || res.StatusCode != want {
+			t.Error(path, res, err)
+		}
+		c.Close()
+	}
+}

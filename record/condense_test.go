@@ -137,7 +137,7 @@ func TestSummariesInline(t *testing.T) {
 	if !bytes.Contains(k.last, []byte(summaryText)) || bytes.Contains(k.last, []byte("[Oriel digest")) {
 		t.Errorf("the cut: %s", k.last)
 	}
-	if e := k.told(record.EventCondensation); len(e) != 1 || e[0].Cost != 0.0012 || e[0].Error != "" {
+	if e := k.told(record.EventCondensation); len(e) != 1 || e[0].Cost != 0.0012 || e[0].Error != "" || e[0].Tokens == 0 || e[0].Tokens > 300 || e[0].Before < 2000 || e[0].Before >= k.told(record.EventCut)[0].Before {
 		t.Errorf("events %+v", e)
 	}
 }

@@ -174,7 +174,7 @@ type madePlan struct {
 }
 
 func (c *Conversation) plans(ctx context.Context) ([]madePlan, error) {
-	marks, err := view.Marks(ctx, c.store, c.tenant, c.stored.Name)
+	marks, err := view.Marks(ctx, c.store, c.tenant, c.stored.Name, nil)
 	if err != nil {
 		return nil, err
 	}

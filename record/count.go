@@ -13,8 +13,9 @@ var _ proxy.Counter = (*Recorder)(nil)
 
 // Count is what would be sent of a request whose conversation is known, so that a
 // client's own meter shows what is really sent. Nothing is decided or remembered.
-func (r *Recorder) Count(_ context.Context, c *proxy.Call) []byte {
-	profile := r.profile(c)
+func (r *Recorder) Count(ctx context.Context, c *proxy.Call) []byte {
+	now := r.now.Load()
+	profile := now.profile(c)
 	if profile == "off" {
 		return nil
 	}
@@ -23,14 +24,16 @@ func (r *Recorder) Count(_ context.Context, c *proxy.Call) []byte {
 		return nil // the provider says what is wrong with it
 	}
 	_, chain := thread.Chain(body.Messages)
-	th := r.book.Peek(&thread.Request{
+	ctx, cancel := context.WithTimeout(ctx, findWait)
+	defer cancel()
+	th := r.book.Peek(ctx, &thread.Request{
 		Tenant: c.Tenant, Hints: thread.HintsOf(c.Header, body.Hints), Lane: r.lanes.of(thread.Prompt(&body.Request)), Messages: chain, Now: r.o.Now(),
 	})
 	if th == nil {
 		return nil
 	}
-	shown, err := r.view.Apply(&view.Input{
-		Body: body, Thread: th, Profile: profile, Asked: c.Profile != "", Budget: budgetOf(c.Header), Betas: betas(c.Header), PlainCache: r.o.PlainCache, Now: r.o.Now(),
+	shown, err := now.view.Apply(&view.Input{
+		Body: body, Thread: th, Profile: profile, Asked: c.Profile != "", Budget: budgetOf(c.Header), Betas: betas(c.Header), PlainCache: now.o.PlainCache, Now: r.o.Now(),
 	})
 	if err != nil || !shown.Changed {
 		return nil

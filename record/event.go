@@ -32,6 +32,8 @@ type Event struct {
 	Tokens   int `json:"tokens_after,omitempty"`
 	Reported int `json:"reported,omitempty"`
 	Output   int `json:"output,omitempty"`
+	// Usage is what the provider reported of a call; nil where it did not.
+	Usage *Usage `json:"usage,omitempty"`
 	// Cost is what it cost beside the call itself, in US dollars.
 	Cost float64 `json:"cost"`
 	// Plan is the id of the plan by which something was left out, brought back or

@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"fmt"
+	"net/http"
 
 	"github.com/oriel-context/oriel/wire"
 )
@@ -17,31 +18,78 @@ func (c *recording) unbind() []byte {
 	ctx, cancel := context.WithTimeout(context.Background(), refusedWait)
 	defer cancel()
 	had := c.shown.Cut
+	c.unbound = true
 	if err := c.guardedShow(ctx); err != nil || c.shown.Cut == had {
 		return nil
 	}
 	return c.shown.Body
 }
 
+// giveUp forgets the cuts that were made for a provider that refused them as well: they
+// are smaller than the next call needs.
+func (c *recording) giveUp() {
+	for _, cut := range c.fresh[c.firm:] {
+		c.r.book.Unmark(c.thread, cut.ID)
+		c.r.lasts.forget(cut)
+	}
+	c.fresh, c.gaveUp = c.fresh[:c.firm], true
+}
+
 // overran is the stop reason of a reply that ran into the end of the window.
 const overran = "model_context_window_exceeded"
 
-// learn learns what a model takes from a reply: one that ran into the end of the window,
-// or a stream that ended with the refusal. The client has it by then, so it is not tried
-// again.
+// learn learns what a model takes from its reply: to a request that was made smaller
+// after a refusal, or more than it was thought to take; from one that ran into the end of
+// the window, or a stream that ended with the refusal. The client has it by then, so it
+// is not tried again.
 func (c *recording) learn(reply *wire.Reply) {
-	limit := 0
+	if c.status != http.StatusOK || c.tokens.Total == 0 {
+		return
+	}
+	fine := reply.Complete && reply.Error == nil
+	if fine && c.r.o.Limits.Took(c.body.Model, c.window(), c.tokens.Total) {
+		c.r.keepSoon()
+	}
+	limit, named := 0, false
 	switch u := reply.Usage; {
 	case reply.Stop == overran && u.HasUsage:
 		window := u.TotalInput() + u.Output
-		limit = window*9/10 - min(max(c.body.MaxOutput, u.Output), window/4)
-	case reply.Error != nil && c.tokens.Total > 0 && wire.IsOverflow(0, []byte(reply.Error.Error())):
+		limit, named = window*9/10-min(max(c.body.MaxOutput, u.Output), window/4), true
+	case fine && c.teaches > 0:
+		c.learnLimit(c.teaches, c.named)
+		return
+	case reply.Error != nil && wire.IsOverflow(0, []byte(reply.Error.Error())):
 		limit = c.tokens.Total * 9 / 10
 	}
 	if limit <= 0 || c.shown == nil {
 		return
 	}
-	c.r.o.Limits.Learn(c.body.Model, limit)
-	c.keepLearnt()
+	limit = c.learnLimit(limit, named)
 	c.r.event(Event{Kind: EventOverflow, Call: c.call.ID, Conversation: c.thread.Conversation, Model: c.body.Model, Tokens: c.tokens.Total, Error: fmt.Sprintf("the reply ran into the end of the window; at most %d tokens are sent from now on", limit)})
+}
+
+// window is that of the model as it is asked.
+func (c *recording) window() int {
+	return c.now.o.Models.Lookup(c.body.Model).WindowFor(betas(c.call.Header)...)
+}
+
+// leastLimit is the least that is learnt without a figure of the provider's, of a model
+// that nobody knows, leastKnown of another one. Providers refuse for other reasons, too,
+// but no table is right for all of them.
+const (
+	leastLimit = 1000
+	leastKnown = 8000
+)
+
+// learnLimit remembers what the model takes, and has it kept.
+func (c *recording) learnLimit(tokens int, named bool) int {
+	if !named {
+		tokens = max(tokens, leastLimit)
+		if c.now.o.Models.Lookup(c.body.Model).Known {
+			tokens = max(tokens, min(c.window()/4, leastKnown))
+		}
+	}
+	c.r.o.Limits.Learn(c.body.Model, c.window(), tokens, c.r.o.Now())
+	c.keepLearnt()
+	return tokens
 }

@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/oriel-context/oriel/proxy"
@@ -14,15 +15,15 @@ import (
 // open is what is sent of a request of which no view could be made: as the last call of
 // its conversation was shown, where that is known and fits; else a view that knows
 // nothing of earlier ones; nil, what came, where that fits or nothing else is left.
-func (r *Recorder) open(ctx context.Context, c *proxy.Call, body *wire.Body) []byte {
+func (r *Recorder) open(ctx context.Context, c *proxy.Call, body *wire.Body, now *tuning) []byte {
 	_, chain := thread.Chain(body.Messages)
 	in := &view.Input{
-		ID: c.ID, Body: body, Thread: &thread.Thread{Tenant: c.Tenant}, Profile: r.profile(c), Asked: c.Profile != "", Budget: budgetOf(c.Header), Betas: betas(c.Header), Now: c.Began,
+		ID: c.ID, Body: body, Thread: &thread.Thread{Tenant: c.Tenant}, Profile: now.profile(c), Asked: c.Profile != "", Budget: budgetOf(c.Header), Betas: betas(c.Header), Now: c.Began,
 	}
 	if in.Profile == "off" || len(body.Messages) == 0 {
 		return nil
 	}
-	shown := r.again(in, r.lasts.find(c.Tenant, func(n int) []timeline.Hash {
+	shown := now.again(in, r.lasts.find(c.Tenant, func(n int) []timeline.Hash {
 		if n > len(chain) {
 			return nil
 		}
@@ -33,7 +34,7 @@ func (r *Recorder) open(ctx context.Context, c *proxy.Call, body *wire.Body) []b
 		return says
 	}))
 	if shown == nil {
-		shown = r.stateless(ctx, in)
+		shown = now.stateless(ctx, in)
 	}
 	if shown == nil || shown.Action == "none" && shown.Cut == nil {
 		return nil
@@ -44,33 +45,39 @@ func (r *Recorder) open(ctx context.Context, c *proxy.Call, body *wire.Body) []b
 // instead decides what is sent of a call whose view failed.
 func (c *recording) instead(ctx context.Context) {
 	in := c.input()
-	shown := c.r.applied(in)
+	shown := c.now.applied(in)
 	if shown == nil {
-		shown = c.r.stateless(ctx, in)
+		shown = c.now.stateless(ctx, in)
 	}
+	if shown == nil && in.Budget == 0 && in.Profile != "full" {
+		in.Profile = "full" // what the profile allows is too little; the model takes more
+		shown = c.now.stateless(ctx, in)
+	}
+	c.open = true
 	if shown == nil {
-		return // what came
+		c.count() // what came
+		return
 	}
-	c.shown, c.open = shown, true
+	c.shown = shown
 	c.tokens.Total, c.tokens.Local = shown.After, shown.Local
 }
 
 // applied is the view by the plan that holds; nil where there is none that fits.
-func (r *Recorder) applied(in *view.Input) *view.Result {
-	return fitting(func() (*view.Result, error) { return r.view.Apply(in) })
+func (t *tuning) applied(in *view.Input) *view.Result {
+	return fitting(func() (*view.Result, error) { return t.view.Apply(in) })
 }
 
 // again is the view by an earlier plan; nil where there is none that fits.
-func (r *Recorder) again(in *view.Input, cut *view.Cut) *view.Result {
+func (t *tuning) again(in *view.Input, cut *view.Cut) *view.Result {
 	if cut == nil {
 		return nil
 	}
-	return fitting(func() (*view.Result, error) { return r.view.Again(in, cut) })
+	return fitting(func() (*view.Result, error) { return t.view.Again(in, cut) })
 }
 
 // stateless is a view that knows nothing of earlier ones; nil where it cannot be made.
-func (r *Recorder) stateless(ctx context.Context, in *view.Input) *view.Result {
-	return fitting(func() (*view.Result, error) { return r.view.Fit(ctx, in) })
+func (t *tuning) stateless(ctx context.Context, in *view.Input) *view.Result {
+	return fitting(func() (*view.Result, error) { return t.view.Fit(ctx, in) })
 }
 
 // fitting is a view that could be made and is within its budget, else nil.
@@ -122,6 +129,13 @@ func (l *lasts) keep(tenant string, t *thread.Thread, cut *view.Cut) {
 	if len(l.all) > maxLasts {
 		l.all = append(l.all[:0], l.all[1:]...)
 	}
+}
+
+// forget forgets a plan.
+func (l *lasts) forget(cut *view.Cut) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = slices.DeleteFunc(l.all, func(k *last) bool { return k.cut == cut })
 }
 
 // find is the latest plan that covers a request's beginning, whose first n messages say

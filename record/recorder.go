@@ -48,7 +48,8 @@ type Options struct {
 	Recall *recall.Library
 	// Limits are what providers were found to take. Default: none is known.
 	Limits *view.Limits
-	// Learnt, where it is set, is called when a limit was learnt: see Learnt.Save.
+	// Learnt, where it is set, is called when a limit was learnt, and within a minute of
+	// anything else: see Learnt.Save.
 	Learnt func() error
 	// Thresholds are those of view.Options.
 	Thresholds window.Thresholds
@@ -57,6 +58,10 @@ type Options struct {
 	Condense *view.CondenseOptions
 	// PlainCache is that of view.Input, for all calls.
 	PlainCache bool
+	// RecallTokens, RecallWait and LowMark are those of view.Options.
+	RecallTokens int
+	RecallWait   time.Duration
+	LowMark      float64
 	// Suffix is that of thread.Options.
 	Suffix func() string
 }
@@ -68,12 +73,16 @@ type Recorder struct {
 	book  *thread.Book
 	queue *queue
 	cache *token.Cache // of counts
-	view  *view.Viewer
 	lanes lanes
 	talks talks
 	lasts lasts
-	// condensing writes summaries; nil where none are written.
-	condensing *view.Condensing
+	now   atomic.Pointer[tuning]
+
+	changing sync.Mutex // protects changes of now, and what follows
+	closed   bool
+	keeping  *time.Timer // of what was learnt; nil where nothing is new
+
+	slow atomic.Int64 // when it was told last that the store is slow, in seconds
 
 	counters Counters
 	last     atomic.Pointer[error] // of writing
@@ -96,9 +105,6 @@ const workers = 8
 
 // New makes a recorder. Close it to wait for what it has not yet written.
 func New(o Options) *Recorder {
-	if o.Models == nil {
-		o.Models = token.Builtin()
-	}
 	if o.Calibration == nil {
 		o.Calibration = new(token.Calibration)
 	}
@@ -111,20 +117,12 @@ func New(o Options) *Recorder {
 	if o.Limits == nil {
 		o.Limits = new(view.Limits)
 	}
-	o.Profile = cmp.Or(o.Profile, "off")
 	o.Backlog, o.Timeout = cmp.Or(o.Backlog, 256<<20), cmp.Or(o.Timeout, 30*time.Second)
 	r := &Recorder{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), book: thread.NewBook(o.Store, thread.Options{Suffix: o.Suffix, Marks: view.Marks}), cache: token.NewCache(0)}
-	if o.Condense != nil {
-		c := *o.Condense
-		c.Done = r.summarised
-		r.condensing = view.NewCondensing(c)
-	}
-	r.view = view.New(view.Options{
-		Book: r.book, Models: o.Models, Calibration: o.Calibration, Cache: r.cache, Recall: o.Recall, Limits: o.Limits, Thresholds: o.Thresholds, Condense: r.condensing,
-	})
 	r.queue = newQueue(workers, o.Backlog, func(p any) {
 		r.failOpen("", "", fmt.Errorf("a panic while writing: %v", p))
 	})
+	r.Change(o)
 	return r
 }
 
@@ -134,13 +132,21 @@ func (r *Recorder) Counters() *Counters { return &r.counters }
 // Close takes no more calls and waits until all that there were are written. Summaries
 // that are not ready are given up.
 func (r *Recorder) Close(ctx context.Context) error {
-	if r.condensing != nil {
-		r.condensing.Close()
+	r.changing.Lock()
+	r.closed = true
+	condensing := r.now.Load().condensing
+	unkept := r.keeping != nil && r.keeping.Stop()
+	r.changing.Unlock()
+	if condensing != nil {
+		condensing.Close()
 	}
 	if err := r.queue.close(ctx); err != nil {
 		return fmt.Errorf("write the last calls: %w", err)
 	}
 	r.book.Wait()
+	if unkept {
+		r.keep()
+	}
 	return nil
 }
 
@@ -155,6 +161,7 @@ func (r *Recorder) Err() error {
 // Begin finds the conversation of a call, and what is to be sent of it.
 func (r *Recorder) Begin(ctx context.Context, c *proxy.Call) proxy.Recording {
 	r.counters.Calls.Add(1)
+	now := r.now.Load()
 	body, err := wire.Read(c.Body, c.Format, wire.Limits{})
 	if err != nil {
 		r.counters.Unknown.Add(1)
@@ -162,31 +169,28 @@ func (r *Recorder) Begin(ctx context.Context, c *proxy.Call) proxy.Recording {
 		return &failed{}
 	}
 	if _, err := window.LookupProfile(c.Profile); err != nil {
-		r.event(Event{Kind: EventProfile, Call: c.ID, Model: body.Model, Error: fmt.Sprintf("%v; %s is used", err, r.o.Profile)})
+		r.event(Event{Kind: EventProfile, Call: c.ID, Model: body.Model, Error: fmt.Sprintf("%v; %s is used", err, now.o.Profile)})
 		other := *c
 		other.Profile = ""
 		c = &other
 	}
-	rec, err := r.guarded(ctx, c, body)
+	rec, err := r.guarded(ctx, c, body, now)
 	if err == nil {
 		return rec
 	}
 	r.failOpen(c.ID, "", err)
-	return &failed{body: r.open(ctx, c, body)}
+	return &failed{body: r.open(ctx, c, body, now)}
 }
 
 // guarded is begin, whose panics are errors.
-func (r *Recorder) guarded(ctx context.Context, c *proxy.Call, body *wire.Body) (rec *recording, err error) {
+func (r *Recorder) guarded(ctx context.Context, c *proxy.Call, body *wire.Body, now *tuning) (rec *recording, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("a panic: %v", p)
 		}
 	}()
-	return r.begin(ctx, c, body)
+	return r.begin(ctx, c, body, now)
 }
-
-// profile is that of a call.
-func (r *Recorder) profile(c *proxy.Call) string { return cmp.Or(c.Profile, r.o.Profile) }
 
 // budgetOf is what a client asks for by a header; 0 for nothing.
 func budgetOf(h http.Header) int {
@@ -197,9 +201,9 @@ func budgetOf(h http.Header) int {
 	return n
 }
 
-func (r *Recorder) begin(ctx context.Context, c *proxy.Call, body *wire.Body) (*recording, error) {
+func (r *Recorder) begin(ctx context.Context, c *proxy.Call, body *wire.Body, now *tuning) (*recording, error) {
 	system, chain := thread.Chain(body.Messages)
-	rec := &recording{r: r, call: c, body: body, system: system, chain: chain, began: r.o.Now()}
+	rec := &recording{r: r, now: now, call: c, body: body, system: system, chain: chain, began: r.o.Now()}
 	if len(chain) == 0 {
 		return nil, errors.New("the request has no messages: what its provider holds of it is not seen here")
 	}
@@ -213,18 +217,18 @@ func (r *Recorder) begin(ctx context.Context, c *proxy.Call, body *wire.Body) (*
 	}
 	rec.counted = make(chan struct{})
 	rec.thread, err = r.book.Find(find, request)
-	if errors.Is(err, context.DeadlineExceeded) && r.profile(c) == "off" {
+	if errors.Is(err, context.DeadlineExceeded) && now.profile(c) == "off" {
 		// Nothing is left out, so nobody has to wait.
 		rec.found = make(chan struct{})
 		go rec.findLate(request)
-		go rec.count()
+		go rec.countBeside()
 		return rec, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if r.profile(c) == "off" {
-		go rec.count()
+	if now.profile(c) == "off" {
+		go rec.countBeside()
 		return rec, nil
 	}
 	defer close(rec.counted)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/thread"
 	"github.com/oriel-context/oriel/timeline"
@@ -28,6 +29,7 @@ import (
 // recording is one call.
 type recording struct {
 	r      *Recorder
+	now    *tuning
 	call   *proxy.Call
 	body   *wire.Body
 	system []chat.Message // leading system messages
@@ -43,6 +45,13 @@ type recording struct {
 	fresh []*view.Cut      // cuts that this call made
 	open  bool             // no view could be made, and shown is what is left
 	size  *timeline.Record // the adaptive size, to be stored
+	// most is what is sent after a refusal, teaches what is learnt if the provider takes
+	// that; 0 for nothing.
+	most, teaches int
+	gaveUp        bool // the cuts made after a refusal are forgotten
+	named         bool // the provider told the figure
+	firm          int  // cuts that were made before the first refusal
+	unbound       bool // the provider refused thinking where it stood
 
 	counted chan struct{}   // closed when tokens is there
 	tokens  token.Breakdown // of the prompt
@@ -52,15 +61,20 @@ type recording struct {
 	copy   *answer
 }
 
-// count counts the prompt while the provider is at work.
-func (c *recording) count() {
+// countBeside counts the prompt while the provider is at work.
+func (c *recording) countBeside() {
 	defer close(c.counted)
 	defer func() {
 		if p := recover(); p != nil {
 			c.r.failOpen(c.call.ID, "", fmt.Errorf("a panic while counting: %v", p))
 		}
 	}()
-	model := c.r.o.Models.Lookup(c.body.Model)
+	c.count()
+}
+
+// count counts the prompt as it came.
+func (c *recording) count() {
+	model := c.now.o.Models.Lookup(c.body.Model)
 	c.tokens = token.NewCounter(model, token.Options{Cache: c.r.cache, Scale: c.r.o.Calibration.Scale(c.body.Model)}).Request(&c.body.Request)
 }
 
@@ -101,8 +115,8 @@ func (c *recording) known() bool {
 // input is what a view is made of.
 func (c *recording) input() *view.Input {
 	return &view.Input{
-		ID: fmt.Sprintf("%s-%d", c.call.ID, len(c.fresh)), Body: c.body, Thread: c.thread, Profile: c.r.profile(c.call), Asked: c.call.Profile != "", Budget: budgetOf(c.call.Header),
-		Betas: betas(c.call.Header), PlainCache: c.r.o.PlainCache, Now: c.began,
+		ID: fmt.Sprintf("%s-%d", c.call.ID, len(c.fresh)), Body: c.body, Thread: c.thread, Profile: c.now.profile(c.call), Asked: c.call.Profile != "", Budget: budgetOf(c.call.Header),
+		Betas: betas(c.call.Header), PlainCache: c.now.o.PlainCache, Now: c.began, Most: c.most, Unbind: c.unbound,
 	}
 }
 
@@ -120,14 +134,15 @@ func (c *recording) guardedShow(ctx context.Context) (err error) {
 func (c *recording) show(ctx context.Context) error {
 	in := c.input()
 	pins, news, err := c.r.wanted(ctx, c.thread)
-	if err != nil {
-		c.r.told(c.call.ID, c.thread.Conversation, fmt.Errorf("what was pinned or undone could not be read, what is known of it holds: %w", err))
+	if err != nil && c.r.worthTelling(c.began) {
+		c.r.told(c.call.ID, c.thread.Conversation, fmt.Errorf("what was pinned, undone or planned elsewhere could not be read, what is known of it holds: %w", err))
 	}
 	in.Pins = pins
+	in.Cold = c.r.cold(ctx, c.thread, c.now.o.Models.Lookup(c.body.Model), c.body, c.began)
 	if in.Profile == "chat" && in.Budget == 0 {
 		in.Size = c.adapt(ctx)
 	}
-	shown, err := c.r.view.Show(ctx, in)
+	shown, err := c.now.view.Show(ctx, in)
 	if err != nil {
 		return err
 	}
@@ -147,7 +162,7 @@ func (c *recording) show(ctx context.Context) error {
 // adapt is the adaptive size of the conversation.
 func (c *recording) adapt(ctx context.Context) int {
 	allowed := 0
-	m := c.r.o.Models.Lookup(c.body.Model)
+	m := c.now.o.Models.Lookup(c.body.Model)
 	if b, err := window.NewBudget(m.WindowFor(betas(c.call.Header)...), c.body.MaxOutput, m.MaxInput); err == nil {
 		allowed = b.Allowed
 	}
@@ -193,14 +208,32 @@ func (c *recording) tell(shown *view.Result, pins []int, news []string) {
 		plan := &shown.Made[0].Plan
 		say(EventCut, len(plan.Blocks), 0, "")
 		// What was written behind the scenes has been told.
-		if c.r.o.Condense != nil && c.r.o.Condense.Inline || plan.Summary.Error != "" {
+		if c.now.o.Condense != nil && c.now.o.Condense.Inline || plan.Summary.Error != "" {
+			e.Before, e.Tokens = condensed(shown.Made[0])
 			say(EventCondensation, shown.Made[0].Gone.Len(), plan.Summary.Cost, plan.Summary.Error)
+			e.Before, e.Tokens = shown.Before, shown.After
 		}
 	}
 	if shown.Recalled > 0 {
 		e.Plan = shown.Cut.ID
 		say(EventRecall, 0, 0, "")
 	}
+}
+
+// condensed are the tokens of the messages that a cut leaves out, and of the summary that
+// stands for them.
+func condensed(cut *view.Cut) (messages, summary int) {
+	for _, b := range cut.Plan.Blocks {
+		if cut.Gone.Has(b.Index) {
+			messages += b.Tokens
+		}
+	}
+	for _, in := range cut.Plan.Inserted {
+		if in.Kind == condense.KindSummary {
+			summary += in.Tokens
+		}
+	}
+	return messages, summary
 }
 
 // betas are the provider's features that a request asks for.
@@ -232,14 +265,29 @@ func (c *recording) Refused(status int, body []byte) []byte {
 	}
 	sent := c.shown.After
 	limit := sent
-	// A provider counts in its own way, and with the room for the reply; a figure
-	// that is far off is none.
-	if n, ok := wire.OverflowLimit(body); ok && n < limit && n > limit/4 {
-		limit = n
+	n, told := wire.OverflowLimit(body)
+	if size, ok := wire.OverflowPrompt(body); told && ok && size > n {
+		limit = int(float64(sent) * float64(n) / float64(size)) // the prompt alone, as they count
+	} else if told && n >= sent && n <= c.body.MaxOutput {
+		return nil // the reply that is asked for does not fit, whatever is left out
+	} else if told {
+		for _, m := range []int{n, n - c.body.MaxOutput} { // some mean the reply, too
+			if m > 0 {
+				limit = min(limit, m)
+			}
+		}
 	}
-	c.r.o.Limits.Learn(c.body.Model, limit*9/10)
-	c.keepLearnt()
-	c.r.event(Event{Kind: EventOverflow, Call: c.call.ID, Conversation: c.thread.Conversation, Model: c.body.Model, Tokens: sent, Error: fmt.Sprintf("the provider refused %d tokens; at most %d are sent from now on", sent, limit*9/10)})
+	if c.most == 0 {
+		c.firm = len(c.fresh)
+	}
+	c.most, c.named, c.teaches = limit*9/10, told, 0
+	switch {
+	case told:
+		c.teaches = n * 9 / 10 // with less room for a reply, another call may send as much
+	case status != http.StatusRequestEntityTooLarge: // which is about bytes
+		c.teaches = c.most
+	}
+	c.r.event(Event{Kind: EventOverflow, Call: c.call.ID, Conversation: c.thread.Conversation, Model: c.body.Model, Tokens: sent, Error: fmt.Sprintf("the provider refused %d tokens; at most %d are sent now", sent, c.most)})
 	ctx, cancel := context.WithTimeout(context.Background(), refusedWait)
 	defer cancel()
 	if err := c.guardedShow(ctx); err != nil || c.shown.After >= sent {
@@ -278,6 +326,9 @@ func (c *recording) Header(h http.Header) {
 		return
 	}
 	h.Set("X-Oriel-Action", "none")
+	if c.open {
+		h.Set("X-Oriel-Action", "error")
+	}
 	select {
 	case <-c.counted:
 	case <-time.After(countWait):
@@ -305,6 +356,9 @@ func (c *recording) End(err error) {
 		return // and it was told why
 	}
 	reply, messages := c.reply(err)
+	if c.most > 0 && (c.status != http.StatusOK || reply.Error != nil) {
+		c.giveUp()
+	}
 	id := reply.ID
 	if c.body.Format != wire.Responses {
 		id = ""
@@ -330,9 +384,17 @@ func (c *recording) End(err error) {
 		}
 		stored = true
 		c.r.counters.Written.Add(1)
+		before := c.tokens.Total
+		if c.shown != nil {
+			before = c.shown.Before
+		}
+		plan := ""
+		if c.shown != nil && c.shown.Cut != nil {
+			plan = c.shown.Cut.ID
+		}
 		c.r.event(Event{
-			Kind: EventCall, Call: c.call.ID, Conversation: c.thread.Conversation, Thread: string(c.thread.Kind), Model: c.body.Model,
-			Tokens: c.tokens.Total, Reported: reply.Usage.TotalInput(), Output: reply.Usage.Output, Error: e.Error,
+			Kind: EventCall, Plan: plan, Call: c.call.ID, Conversation: c.thread.Conversation, Thread: string(c.thread.Kind), Model: c.body.Model,
+			Before: before, Tokens: c.tokens.Total, Reported: reply.Usage.TotalInput(), Output: reply.Usage.Output, Usage: e.Usage, Error: e.Error,
 		})
 	})
 	if bad != nil {
@@ -374,7 +436,9 @@ func (c *recording) reply(err error) (*wire.Reply, []chat.Message) {
 	}
 	reply = c.copy.reply()
 	if u := reply.Usage; u.HasUsage && c.tokens.Local > 0 && c.status == http.StatusOK && reply.Complete && !c.held() {
-		c.r.o.Calibration.Observe(c.body.Model, c.tokens.Local, u.TotalInput())
+		if c.r.o.Calibration.Observe(c.body.Model, c.tokens.Local, u.TotalInput()) {
+			c.r.keepSoon()
+		}
 	}
 	c.learn(reply)
 	if !reply.Complete || reply.Error != nil { // a client may leave when it has all
@@ -492,7 +556,8 @@ func (c *recording) write(ctx context.Context, e *entry, reply []chat.Message, s
 	for _, raw := range contents {
 		record.Contents = append(record.Contents, timeline.HashOf(raw))
 	}
-	plans, more, err := c.plans(&at)
+	cuts := c.unstored(&at)
+	plans, more, err := c.plans(cuts, &at)
 	if err != nil {
 		return err
 	}
@@ -508,13 +573,31 @@ func (c *recording) write(ctx context.Context, e *entry, reply []chat.Message, s
 			replied[i].Ref = "reply"
 		}
 	}
-	_, err = c.append(ctx, before, replied, says, change)
-	return err
+	if _, err = c.append(ctx, before, replied, says, change); err != nil {
+		return err
+	}
+	for _, cut := range cuts {
+		cut.Keep()
+	}
+	return nil
 }
 
-// plans are the records of the cuts that this call made.
-func (c *recording) plans(at *timeline.Appended) (records []timeline.Record, contents [][]byte, err error) {
-	for _, cut := range c.fresh {
+// unstored are the cuts that are to be stored with this call: those that it made, and the
+// one by which it is shown, if the call that made it could not be written, or somebody
+// has deleted it with what it covers.
+func (c *recording) unstored(at *timeline.Appended) []*view.Cut {
+	if c.shown == nil || c.shown.Cut == nil || c.gaveUp || slices.Contains(c.fresh, c.shown.Cut) {
+		return c.fresh
+	}
+	if cut := c.shown.Cut; cut.Stored() && cut.Covers <= at.Forms.Len()-at.New {
+		return c.fresh
+	}
+	return append(c.fresh[:len(c.fresh):len(c.fresh)], c.shown.Cut)
+}
+
+// plans are their records.
+func (c *recording) plans(cuts []*view.Cut, at *timeline.Appended) (records []timeline.Record, contents [][]byte, err error) {
+	for _, cut := range cuts {
 		r, more, err := cut.Record(at.Place(int64(cut.Covers)))
 		if err != nil {
 			return nil, nil, err

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +12,10 @@ import (
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/thread"
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/view"
 	"github.com/oriel-context/oriel/window"
+	"github.com/oriel-context/oriel/wire"
 )
 
 // talk is what is known of a conversation beside its history.
@@ -20,6 +24,11 @@ type talk struct {
 	changed int64      // Store.Changed when it was read
 	read    bool
 	wants   wants
+
+	// asked is when each model was asked last, before when the conversation was last
+	// written to by another process: both say what may be in providers' caches.
+	asked  map[string]time.Time
+	before time.Time
 
 	sized   bool // the adaptive size was read
 	sizer   window.Sizer
@@ -72,12 +81,57 @@ func (r *Recorder) wanted(ctx context.Context, t *thread.Thread) (pins []int, ne
 		if err == nil {
 			if k.read {
 				news = now.differ(&k.wants)
+				err = r.book.Refresh(ctx, t) // another server may have made a plan
 			}
-			k.wants, k.changed, k.read = now, changed, true
+			if k.wants, k.read = now, true; err == nil {
+				k.changed = changed
+			}
 		}
 	}
 	return k.wants.on(t), news, err
 }
+
+// worthTelling reports whether it is time to tell again that the store is slow: once a
+// minute, however many calls there are.
+func (r *Recorder) worthTelling(now time.Time) bool {
+	last := r.slow.Load()
+	return (last == 0 || now.Unix()-last >= 60) && r.slow.CompareAndSwap(last, now.Unix())
+}
+
+// cold reports whether the model's provider has nothing of a conversation in its cache
+// any more: it was not asked within the cache's lifetime, or only other models were. It
+// remembers that the model is asked now.
+func (r *Recorder) cold(ctx context.Context, t *thread.Thread, model token.Model, b *wire.Body, now time.Time) bool {
+	k := r.talks.of(t.Tenant, t.Conversation)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	last, known := k.asked[model.ID]
+	if k.asked == nil {
+		k.asked = map[string]time.Time{}
+		if t.Kind != thread.New {
+			ctx, cancel := context.WithTimeout(ctx, wantsWait)
+			defer cancel()
+			if c, err := r.o.Store.Conversation(ctx, t.Tenant, t.Conversation); err == nil {
+				k.before = c.Updated
+			}
+		}
+	}
+	switched := !known && len(k.asked) > 0
+	if len(k.asked) < maxModels || known {
+		k.asked[model.ID] = now
+	}
+	lifetime := view.Lifetime(model, b)
+	if lifetime == 0 {
+		return false
+	}
+	if last = cmp.Or(last, k.before); last.IsZero() {
+		return switched
+	}
+	return switched || now.Sub(last) >= lifetime
+}
+
+// maxModels is of how many models of a conversation it is known when they were asked.
+const maxModels = 16
 
 // kindSize is the record of a conversation's adaptive size.
 const kindSize = "size"

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/oriel-context/oriel/internal/fakemodel"
 	"github.com/oriel-context/oriel/internal/strict"
@@ -23,7 +24,7 @@ type upstream struct {
 }
 
 // before puts a proxy before a provider that answers by the number of the request.
-func before(t *testing.T, limits *view.Limits, answer func(n int, w http.ResponseWriter)) *upstream {
+func before(t *testing.T, limits *view.Limits, answer func(n int, w http.ResponseWriter), set ...func(*record.Options)) *upstream {
 	u := &upstream{}
 	model := func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{} }
 	u.bench = startBefore(t, memory.New(), model, func(w http.ResponseWriter, r *http.Request) {
@@ -33,7 +34,7 @@ func before(t *testing.T, limits *view.Limits, answer func(n int, w http.Respons
 		n := len(u.got)
 		u.mu.Unlock()
 		answer(n, w)
-	}, func(o *record.Options) { o.Profile, o.Limits = "full", limits })
+	}, append([]func(*record.Options){func(o *record.Options) { o.Profile, o.Limits = "full", limits }}, set...)...)
 	return u
 }
 
@@ -99,7 +100,7 @@ func TestAReplyThatRanIntoTheWindowTeaches(t *testing.T) {
 // A model of which nobody knew that it binds its thinking is sent none that is unbound.
 func TestUnboundThinkingIsTakenOutAndSentAgain(t *testing.T) {
 	limits := new(view.Limits)
-	limits.Learn("claude-sonnet-4-5", 3000)
+	limits.Learn("claude-sonnet-4-5", 200_000, 3000, time.Now())
 	u := before(t, limits, func(n int, w http.ResponseWriter) {
 		if n == 1 {
 			w.WriteHeader(http.StatusBadRequest)
@@ -121,7 +122,7 @@ func TestUnboundThinkingIsTakenOutAndSentAgain(t *testing.T) {
 // Who counts is told of what is sent, and leaves nothing.
 func TestCountsAreThoseOfTheView(t *testing.T) {
 	limits := new(view.Limits)
-	limits.Learn("claude-sonnet-4-5", 3000)
+	limits.Learn("claude-sonnet-4-5", 200_000, 3000, time.Now())
 	u := before(t, limits, func(n int, w http.ResponseWriter) { message(w, "end_turn", 2000, 10) })
 	const count = "/v1/messages/count_tokens"
 	body := history("claude-sonnet-4-5", 20, "go on", "")

@@ -379,6 +379,9 @@ func TestEventsAreWhole(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	}
+	if e := k.told(record.EventCall); e[len(e)-1].Plan != k.told(record.EventCut)[0].Plan || e[len(e)-1].Before <= e[len(e)-1].Tokens || e[0].Plan != "" || e[0].Before != e[0].Tokens {
+		t.Errorf("calls: %+v", e)
+	}
 	if len(k.told(record.EventCut)) != 1 || len(k.told(record.EventCall)) != k.calls {
 		t.Errorf("%+v", k.events)
 	}

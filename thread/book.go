@@ -197,7 +197,7 @@ func (b *Book) fetch(ctx context.Context, r *Request) error {
 	if f == nil {
 		f = &fetching{done: make(chan struct{})}
 		b.fetches[key] = f
-		ask := &Request{Tenant: r.Tenant, Hints: r.Hints, said: r.saysFirst(maxWalk)}
+		ask := &Request{Tenant: r.Tenant, Hints: r.Hints, anybody: r.anybody, said: r.saysFirst(maxWalk)}
 		b.loads.Add(1)
 		go func() {
 			defer b.loads.Done()

@@ -128,7 +128,7 @@ func (b *Book) loadRoot(ctx context.Context, r *Request) ([]*talk, error) {
 		if err != nil {
 			return nil, err
 		}
-		if k.space == r.Hints.space() {
+		if k.space == r.Hints.space() || r.anybody {
 			if talks = append(talks, k); len(talks) == maxRoots {
 				break
 			}
@@ -227,7 +227,7 @@ func (b *Book) read(ctx context.Context, tenant string, c *timeline.Conversation
 	}
 	var marks []StoredMark
 	if b.marks != nil {
-		if marks, err = b.marks(ctx, b.store, tenant, c.Name); err != nil {
+		if marks, err = b.marks(ctx, b.store, tenant, c.Name, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -245,7 +245,7 @@ func (b *Book) read(ctx context.Context, tenant string, c *timeline.Conversation
 		for i, m := range marks {
 			if n := m.At.Depth; !marked[i] && n > 0 && n <= int64(len(places)) && places[n-1] == m.At {
 				marked[i] = true
-				k.mark(&mark{l.saysTo(int(n)), m.Whose, m.Value})
+				k.mark(&mark{m.Name, l.saysTo(int(n)), m.Whose, m.Value})
 			}
 		}
 	}

@@ -1,20 +1,30 @@
 package thread
 
-// Peek tells where a request would go on from, as far as that is in memory, and
-// remembers nothing of it: for requests that are no calls. It is nil where no
+import "context"
+
+// Peek tells where a request would go on from, and remembers nothing of it: for requests
+// that are no calls. What is not in memory is read, for as long as ctx allows. It is nil where no
 // conversation begins like it. Depth is how much of the request is known. Clients that
 // only count often leave out who they are: then all histories of the tenant are looked
 // at, and the one that the request has most of is taken.
-func (b *Book) Peek(r *Request) *Thread {
+func (b *Book) Peek(ctx context.Context, r *Request) *Thread {
 	if len(r.Messages) == 0 {
 		return nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	t := b.tenants[r.Tenant]
-	if t == nil {
+	t := b.tenant(r.Tenant)
+	if th := t.peek(r); th != nil || b.knows(t, r) {
+		return th
+	}
+	r.anybody = r.Hints.space() == (space{})
+	if b.fetch(ctx, r) != nil {
 		return nil
 	}
+	return b.tenant(r.Tenant).peek(r)
+}
+
+func (t *tenant) peek(r *Request) *Thread {
 	l, known := t.deepest(r)
 	if l == nil && r.Hints.space() == (space{}) {
 		for _, k := range t.roots[r.says(0)] {

@@ -31,6 +31,8 @@ type Request struct {
 	Messages []chat.Message
 	Now      time.Time
 
+	anybody bool // whoever's: for those who only look
+
 	hashes []uint64        // of the bytes; 0 until asked for
 	said   []timeline.Hash // identities; zero until asked for
 }

@@ -31,9 +31,11 @@ func (e *edition) unbind(first int) {
 	}
 }
 
-// rebind does so for a cut that was made when nobody knew that the model binds.
+// rebind does so for a cut that was made when nobody knew that the model binds, and where
+// the provider says that something is left: a reply to a request that was sent whole is
+// bound to that.
 func (e *edition) rebind() {
-	if e.before == nil || e.before.Bare || !e.binds() {
+	if e.before == nil || e.before.Bare && !e.Unbind || !e.binds() {
 		return
 	}
 	first := len(e.pieces)

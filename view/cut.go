@@ -30,6 +30,12 @@ type Cut struct {
 	// Instead are the bytes that are sent in the place of messages, by depth. They
 	// have no cache marks.
 	Instead map[int][]byte
+	// Own are the client's own messages in the place of what it left out itself, which
+	// have no place in the history, by what they say: the bytes that are sent instead,
+	// nil for none.
+	Own map[timeline.Hash][]byte
+	// Open: the newest turn of the request that it was made for is not among them.
+	Open bool
 	// Bare: no thinking is left behind its first change.
 	Bare bool
 	// Recalled are the blocks of the history that an insertion shows.
@@ -42,7 +48,13 @@ type Cut struct {
 	noRoom atomic.Pointer[[]int]
 	// fold is what is left out, for a model to tell; nil for nothing.
 	fold *fold
+	// kept: it is stored.
+	kept atomic.Bool
 }
+
+// Stored reports whether a cut is known to be stored; Keep says that it is.
+func (c *Cut) Stored() bool { return c.kept.Load() }
+func (c *Cut) Keep()        { c.kept.Store(true) }
 
 // Ranges are numbers in rising order, as stretches.
 type Ranges [][2]int
@@ -130,26 +142,50 @@ type stored struct {
 type storedView struct {
 	V        int      `json:"v"`
 	For      string   `json:"for,omitempty"`
+	Open     bool     `json:"open,omitempty"`
 	Bare     bool     `json:"bare,omitempty"`
 	Covers   int      `json:"covers"`
 	Gone     string   `json:"gone,omitempty"`
 	Instead  []int    `json:"instead,omitempty"`
+	Own      []string `json:"own,omitempty"` // of which there are contents, behind those of Instead
+	OwnGone  []string `json:"own_gone,omitempty"`
+	Fold     string   `json:"fold,omitempty"` // the plan whose summary it is about
 	Recalled []string `json:"recalled,omitempty"`
 }
 
 // Record is what is to be stored of a cut, with its contents. It belongs to the place
 // of the message that the cut covers last.
 func (c *Cut) Record(at timeline.Place) (timeline.Record, [][]byte, error) {
-	s := stored{Plan: c.Plan, View: &storedView{V: 1, For: c.For, Bare: c.Bare, Covers: c.Covers, Gone: c.Gone.String(), Recalled: c.Recalled}}
+	s := stored{Plan: c.Plan, View: &storedView{V: 1, For: c.For, Open: c.Open, Bare: c.Bare, Covers: c.Covers, Gone: c.Gone.String(), Recalled: c.Recalled}}
 	for depth := range c.Instead {
 		s.View.Instead = append(s.View.Instead, depth)
 	}
 	slices.Sort(s.View.Instead)
+	for says, raw := range c.Own {
+		if raw == nil {
+			s.View.OwnGone = append(s.View.OwnGone, says.String())
+		} else {
+			s.View.Own = append(s.View.Own, says.String())
+		}
+	}
+	slices.Sort(s.View.Own)
+	slices.Sort(s.View.OwnGone)
+	if c.fold != nil {
+		s.View.Fold = c.fold.plan
+	}
 	r := timeline.Record{Kind: recordKind, Key: c.ID, At: at}
 	var contents [][]byte
 	for _, depth := range s.View.Instead {
 		contents = append(contents, c.Instead[depth])
 		r.Contents = append(r.Contents, timeline.HashOf(c.Instead[depth]))
+	}
+	for _, text := range s.View.Own {
+		says, err := timeline.ParseHash(text)
+		if err != nil {
+			return r, nil, err
+		}
+		contents = append(contents, c.Own[says])
+		r.Contents = append(r.Contents, timeline.HashOf(c.Own[says]))
 	}
 	var err error
 	r.Data, err = json.Marshal(s)
@@ -157,7 +193,7 @@ func (c *Cut) Record(at timeline.Place) (timeline.Record, [][]byte, error) {
 }
 
 // Marks reads the cuts of a conversation, for package thread.
-func Marks(ctx context.Context, store timeline.Store, tenant, conversation string) ([]thread.StoredMark, error) {
+func Marks(ctx context.Context, store timeline.Store, tenant, conversation string, known func(name string) bool) ([]thread.StoredMark, error) {
 	records, err := store.Records(ctx, tenant, conversation, recordKind, "")
 	if err != nil {
 		return nil, err
@@ -167,9 +203,13 @@ func Marks(ctx context.Context, store timeline.Store, tenant, conversation strin
 		return nil, err
 	}
 	var out []thread.StoredMark
-	var before *Cut
+	made := map[string]*fold{}
 	for i := range records {
 		r := &records[i]
+		if known != nil && known(r.Key) {
+			out = append(out, thread.StoredMark{Name: r.Key})
+			continue
+		}
 		var s stored
 		if err := json.Unmarshal(r.Data, &s); err != nil {
 			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.Key, conversation, err)
@@ -177,8 +217,8 @@ func Marks(ctx context.Context, store timeline.Store, tenant, conversation strin
 		if s.View == nil {
 			continue // one of the library's
 		}
-		c := &Cut{ID: r.Key, For: s.View.For, Bare: s.View.Bare, Covers: s.View.Covers, Recalled: s.View.Recalled, Plan: s.Plan, Instead: map[int][]byte{}}
-		if c.Gone, err = ParseRanges(s.View.Gone); err != nil || s.View.V != 1 || len(s.View.Instead) != len(r.Contents) {
+		c := &Cut{ID: r.Key, For: s.View.For, Open: s.View.Open, Bare: s.View.Bare, Covers: s.View.Covers, Recalled: s.View.Recalled, Plan: s.Plan, Instead: map[int][]byte{}}
+		if c.Gone, err = ParseRanges(s.View.Gone); err != nil || s.View.V != 1 || len(s.View.Instead)+len(s.View.Own) != len(r.Contents) {
 			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.Key, conversation, timeline.ErrDamaged)
 		}
 		for k, depth := range s.View.Instead {
@@ -186,11 +226,41 @@ func Marks(ctx context.Context, store timeline.Store, tenant, conversation strin
 				return nil, err
 			}
 		}
-		if c.fold = foldOf(before, c); c.fold != nil && folds[c.fold.plan] != nil {
-			c.fold.summary.Store(folds[c.fold.plan])
+		if c.Own, err = readOwn(ctx, store, tenant, s.View, r.Contents[len(s.View.Instead):]); err != nil {
+			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.Key, conversation, err)
 		}
-		before = c
-		out = append(out, thread.StoredMark{At: r.At, Whose: c.For, Value: c})
+		if plan := s.View.Fold; plan != "" {
+			if c.fold = made[plan]; c.fold == nil {
+				c.fold = &fold{plan: plan}
+				if folds[plan] != nil {
+					c.fold.summary.Store(folds[plan])
+				}
+				made[plan] = c.fold
+			}
+		}
+		c.Keep()
+		out = append(out, thread.StoredMark{Name: c.ID, At: r.At, Whose: c.For, Value: c})
 	}
 	return out, nil
+}
+
+// readOwn reads what a cut does to the client's own messages.
+func readOwn(ctx context.Context, store timeline.Store, tenant string, s *storedView, contents []timeline.Hash) (map[timeline.Hash][]byte, error) {
+	if len(s.Own)+len(s.OwnGone) == 0 {
+		return nil, nil
+	}
+	own := map[timeline.Hash][]byte{}
+	for i, text := range slices.Concat(s.Own, s.OwnGone) {
+		says, err := timeline.ParseHash(text)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", timeline.ErrDamaged, err)
+		}
+		own[says] = nil
+		if i < len(contents) {
+			if own[says], err = store.Content(ctx, tenant, contents[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return own, nil
 }

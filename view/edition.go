@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/thread"
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -31,6 +33,7 @@ type edition struct {
 	recalled int      // tokens that this call recalled
 	again    bool     // a second step is to follow
 	first    int      // the first piece that a new cut changes
+	least    int      // what a cut that this one takes the place of covers
 }
 
 func (s *sight) edition(cut *Cut, pieces []wire.Piece) *edition {
@@ -70,6 +73,7 @@ func (e *edition) set(k int, raw []byte) {
 
 // cut fits the view, down to the low mark.
 func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
+	sent := slices.Clone(e.pieces)
 	summary, cost := e.summarised()
 	out, err := e.Body.Write(e.pieces)
 	if err != nil {
@@ -79,9 +83,11 @@ func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
 	if err != nil {
 		return fmt.Errorf("read the view: %w", err)
 	}
+	// Who asks for a cut of what is within the budget wants it smaller all the same.
+	budget := min(e.budget, e.count(e.pieces).Total-1)
 	o := window.Options{
 		Format: e.Body.Format, Model: e.Body.Model, Models: e.v.o.Models, Cache: e.v.o.Cache, Scale: e.v.o.Calibration.Scale(e.Body.Model),
-		Budget: e.budget, Low: min(low, e.budget), Policy: e.profile.Policy, Mode: mode, Now: e.Now,
+		Budget: budget, Low: min(low, budget), Policy: e.profile.Policy, Mode: mode, Now: e.Now,
 	}
 	if summary != nil { // it may be so short that all fits: a cut is deep all the same
 		o.Budget = max(o.Low, min(o.Budget, e.count(e.pieces).Total-1))
@@ -126,12 +132,65 @@ func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
 	e.plan, e.changed = v.Plan, true
 	e.plan.Summary.Cost += cost
 	e.plan.Budget = e.budget
-	for e.first = 0; e.first < min(len(was), len(e.pieces)) && was[e.first].Index == e.pieces[e.first].Index && sameBytes(was[e.first].Raw, e.pieces[e.first].Raw); e.first++ {
+	for e.first = 0; e.first < min(len(sent), len(e.pieces)) && sent[e.first].Index == e.pieces[e.first].Index && sameBytes(sent[e.first].Raw, e.pieces[e.first].Raw); e.first++ {
+	}
+	if err := e.forget(); err != nil {
+		return err
 	}
 	e.unbind(e.first)
 	e.lookAround()
 	e.fill(e.lead, e.budget-e.count(e.pieces).Total)
 	return nil
+}
+
+// forget drops what was inserted before and has left with its message: it may be needed
+// again. What earlier cuts brought back beside what tells of them leaves where this one
+// changes the message anyway: what matters now is found anew, and the rest would pile up
+// until there is room for nothing else.
+func (e *edition) forget() error {
+	tells := map[int]bool{} // by depth
+	for _, in := range e.inserted {
+		tells[in.Into] = tells[in.Into] || in.Kind != "recall"
+	}
+	e.passages = nil
+	kept := e.inserted[:0:0]
+	for _, in := range e.inserted {
+		shown, err := e.stillShows(in, tells[in.Into])
+		if err != nil {
+			return err
+		}
+		if shown {
+			kept = append(kept, in)
+			e.passages = append(e.passages, strings.Fields(in.Block)...)
+		}
+	}
+	e.inserted = kept
+	return nil
+}
+
+// stillShows reports whether a message still has what was inserted. tells: it also tells
+// of what left.
+func (e *edition) stillShows(in window.Insertion, tells bool) (bool, error) {
+	k := slices.IndexFunc(e.pieces, func(p wire.Piece) bool { return e.depth(p.Index) == in.Into })
+	if k < 0 || in.Kind != "recall" {
+		return k >= 0, nil
+	}
+	if !slices.ContainsFunc(e.message(e.pieces[k]).Parts, func(p chat.Part) bool { return p.Text.String() == in.Text }) {
+		return false, nil
+	}
+	if k < e.first || !tells || !strings.HasPrefix(in.Text, recallTitle) {
+		return true, nil
+	}
+	raw, err := e.bare(k)
+	if err != nil {
+		return false, err
+	}
+	bare, err := wire.TakeTexts(e.Body.Format, raw, func(text string) bool { return text == in.Text })
+	if err != nil || len(bare) == len(raw) {
+		return true, err
+	}
+	e.set(k, bare)
+	return false, nil
 }
 
 // recall brings back what the view does not show, where there is a place for it: in
@@ -164,11 +223,14 @@ func (e *edition) recall(ctx context.Context, total int) (bool, error) {
 		// the newest words belongs to them alone, and is the next step.
 		into, e.again = marker, true
 	} else {
+		room := min(e.v.o.RecallTokens, e.budget/10, e.budget-total)
 		if query = e.latest(); into == spoken {
 			query = words(e.message(e.pieces[into]))
+		} else { // nobody has asked: no more than a tenth of what a cut leaves to the messages
+			room = min(room, (e.low()-e.fixed())/10)
 		}
 		var text string
-		if text, blocks = e.find(ctx, query, min(e.v.o.RecallTokens, e.budget/10, e.budget-total)); text != "" {
+		if text, blocks = e.find(ctx, query, room); text != "" {
 			texts = append(texts, text)
 		}
 	}
@@ -195,8 +257,12 @@ func (e *edition) recall(ctx context.Context, total int) (bool, error) {
 	e.set(into, raw)
 	e.recalled = after - total
 	e.passages = append(e.passages, blocks...)
-	for _, text := range texts {
-		e.inserted = append(e.inserted, window.Insertion{Kind: "recall", Into: e.depth(e.pieces[into].Index), Tokens: e.counter.Text(text).Tokens, Text: text})
+	for i, text := range texts {
+		in := window.Insertion{Kind: "recall", Into: e.depth(e.pieces[into].Index), Tokens: e.counter.Text(text).Tokens, Text: text}
+		if i == len(texts)-1 {
+			in.Block = strings.Join(blocks, " ")
+		}
+		e.inserted = append(e.inserted, in)
 	}
 	return true, nil
 }
@@ -282,8 +348,8 @@ const recallTitle = "[Oriel: earlier parts of this conversation that are no long
 
 // find asks the history.
 func (e *edition) find(ctx context.Context, query string, room int) (text string, blocks []string) {
-	if e.v.o.Recall == nil || room < leastRecall || strings.TrimSpace(query) == "" {
-		return "", nil
+	if e.v.o.Recall == nil || room < leastRecall || strings.TrimSpace(query) == "" || e.Thread.Stay {
+		return "", nil // beside the main line the history is that of others
 	}
 	defer func() { // a view never fails because recall does
 		if p := recover(); p != nil {
@@ -302,7 +368,10 @@ func (e *edition) find(ctx context.Context, query string, room int) (text string
 			shown[strconv.Itoa(d)] = true
 		}
 	}
-	depth := e.Thread.Depth()
+	depth := e.Thread.Depth() // of what comes before, and is the conversation's
+	if e.Thread.Kind == thread.Branched {
+		depth = len(e.Thread.Before) + e.Thread.Known - e.Thread.From + 1
+	}
 	found, err := e.v.o.Recall.Recall(wait, recall.Where{Tenant: e.Thread.Tenant, Conversation: e.Thread.Conversation}, query, recall.RecallOptions{
 		Budget: room - e.counter.Text(recallTitle).Tokens - 8, Now: e.Now,
 		Exclude: func(block string) bool {
@@ -376,7 +445,10 @@ func (e *edition) finish(total int) *Cut {
 	if e.steps > 0 {
 		id += "r"
 	}
-	c := &Cut{ID: id, For: e.model.ID, Bare: e.binds(), Instead: map[int][]byte{}, Recalled: e.passages}
+	c := &Cut{ID: id, For: whose(e.model.ID, e.Body.Format), Bare: e.binds(), Instead: map[int][]byte{}, Recalled: e.passages}
+	if c.Own = map[timeline.Hash][]byte{}; e.before != nil {
+		maps.Copy(c.Own, e.before.Own)
+	}
 	known := 0 // the depth up to which c is made
 	// What is not in this request is as it was before.
 	carry := func(to int) {
@@ -391,6 +463,13 @@ func (e *edition) finish(total int) *Cut {
 	for i := e.lead; i < len(e.Body.Messages); i++ {
 		d := e.depth(i)
 		if d == 0 {
+			if k, shown := e.piece(i); !shown {
+				c.Own[e.identity(i)] = nil
+			} else if e.pieces[k].Raw != nil {
+				c.Own[e.identity(i)] = e.pieces[k].Raw
+			} else {
+				delete(c.Own, e.identity(i))
+			}
 			continue
 		}
 		carry(d)
@@ -406,7 +485,12 @@ func (e *edition) finish(total int) *Cut {
 	if e.before != nil {
 		c.Covers = max(c.Covers, e.before.Covers)
 	}
-	c.Covers = max(c.Covers, e.settled())
+	settled := e.settled()
+	c.Covers = max(c.Covers, settled, e.least)
+	if len(c.Own) > 0 { // it holds wherever the client's own message stands
+		c.Covers = max(c.Covers, len(e.Thread.Before))
+	}
+	c.Open = c.Covers <= settled
 	plan := window.Plan{Policy: "ladder", Mode: window.Hard, Model: e.Body.Model, Budget: e.budget, Low: e.low(), Action: "none", Blocks: []window.Block{}, Inserted: e.inserted}
 	if e.before != nil {
 		plan = e.before.Plan

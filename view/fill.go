@@ -1,7 +1,10 @@
 package view
 
 import (
+	"encoding/json"
 	"fmt"
+	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
@@ -60,10 +63,13 @@ func (e *edition) replace(k, part int, text string) {
 // maxNote is the most bytes of a result that only points at another.
 const maxNote = 1200
 
+// backNote is how agents say it: not the words of a command that left something as it is.
+var backNote = regexp.MustCompile(`\b(unchanged|not changed|no changes) since\b.{0,40}\b(last|previous|earlier)\b`)
+
 // pointsBack reports whether a result says that an earlier one still holds.
 func pointsBack(p *chat.Part) bool {
 	text := strings.ToLower(resultText(p))
-	return !strings.HasPrefix(text, "[oriel") && strings.Contains(text, "unchanged") && (strings.Contains(text, "read") || strings.Contains(text, "earlier"))
+	return !strings.HasPrefix(text, "[oriel") && backNote.MatchString(text)
 }
 
 // resultText is what a result says in words.
@@ -108,7 +114,7 @@ func (e *edition) pointedAt(calls map[string]*chat.Part, i int, id string) strin
 			if p.Kind != chat.Result || p.IsError || o == nil || o.Name != c.Name {
 				continue
 			}
-			if k, a := condense.MainArgument(o.Name, o.Arguments()); k != kind || a != about {
+			if k, a := condense.MainArgument(o.Name, o.Arguments()); k != kind || a != about || !sameArguments(o, c) {
 				continue
 			}
 			text, shown := resultText(p), e.shown(i, p.ID)
@@ -125,6 +131,16 @@ func (e *edition) pointedAt(calls map[string]*chat.Part, i int, id string) strin
 		}
 	}
 	return ""
+}
+
+// sameArguments reports whether two calls ask for the same: another range of a file is
+// another thing.
+func sameArguments(a, b *chat.Part) bool {
+	var x, y any
+	if json.Unmarshal([]byte(a.Arguments()), &x) != nil || json.Unmarshal([]byte(b.Arguments()), &y) != nil {
+		return a.Arguments() == b.Arguments()
+	}
+	return reflect.DeepEqual(x, y)
 }
 
 // shown is what the view has of a result of message i; "" if that is left out.

@@ -57,6 +57,7 @@ func (s *sight) bringBack(ctx context.Context, cut *Cut, e *edition) (with *edit
 		cut.noRoom.Store(&s.Pins)
 		return e, nil, err
 	}
+	with.least = cut.Covers
 	return with, missing, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -66,21 +67,6 @@ func requests(t tester, f wire.Format, whole []byte) (bodies [][]byte, replies [
 	return bodies, replies
 }
 
-// deep reports whether a call cut the history, rather than only adding to its end.
-func deep(c *call, before *Cut) bool {
-	for _, m := range c.made {
-		was := Cut{}
-		if before != nil {
-			was = Cut{Gone: before.Gone, Plan: before.Plan}
-		}
-		if !cmp.Equal(m.Gone, was.Gone) || !cmp.Equal(m.Plan.Blocks, was.Plan.Blocks) {
-			return true
-		}
-		before = m
-	}
-	return false
-}
-
 // TestViewsOfAnyHistory sends histories call by call, at any budget.
 //
 // SPEC E1, E2, E3, E5, E6; D3
@@ -106,8 +92,8 @@ func TestViewsOfAnyHistory(t *testing.T) {
 				one, other := newStage(t, Options{}), newStage(t, Options{})
 				a := ask{format: f.format, session: "s", Input: Input{Budget: budget, Asked: true}}
 				var last []string
-				var before *Cut
 				for n, data := range bodies {
+					a.Cold = rapid.IntRange(0, 3).Draw(t, "cold") == 3
 					first, second := one.find(data, a), other.find(data, a)
 					err1, err2 := one.show(first, a), other.show(second, a)
 					if (err1 == nil) != (err2 == nil) {
@@ -119,7 +105,7 @@ func TestViewsOfAnyHistory(t *testing.T) {
 						}
 						one.end(first, replies[n]...)
 						other.end(second, replies[n]...)
-						last, before = nil, nil
+						last = nil
 						continue
 					}
 					if !bytes.Equal(first.Body, second.Body) {
@@ -143,10 +129,11 @@ func TestViewsOfAnyHistory(t *testing.T) {
 						t.Fatalf("call %d: changed without a cut", n)
 					}
 					now := messagesOf(t, f.format, first.Body)
-					if last != nil && !deep(first, before) && (len(now) < len(last) || !slices.Equal(now[:len(last)], last)) {
+					if last != nil && !first.Folded && (len(now) < len(last) || !slices.Equal(now[:len(last)], last)) {
 						t.Fatalf("call %d: the view does not begin with the last one:\n%s", n, cmp.Diff(last, now))
 					}
-					last, before = now, first.Cut
+					last = now
+					a.Cold = false
 					again := one.find(data, ask{format: a.format, session: a.session, retry: true})
 					if err := one.show(again, a); err != nil || !bytes.Equal(again.Body, first.Body) || len(again.made) > 0 {
 						t.Fatalf("call %d: sent again it is %v %v\n%s\n%s", n, err, again.made, again.Body, first.Body)
@@ -318,7 +305,9 @@ func onlyThinks(t tester, body []byte, i int) bool {
 // its thinking, what was learnt.
 func TestBudgets(t *testing.T) {
 	limits := new(Limits)
-	limits.Learn("claude-haiku-4-5", 50_000)
+	limits.Learn("claude-haiku-4-5", 200_000, 50_000, time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC))
+	limits.Learn("claude-sonnet-4", 200_000, 50_000, time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC))
+	limits.Learn("gpt-4o", 128_000, 50_000, time.Date(2025, 12, 26, 10, 0, 0, 0, time.UTC))
 	for _, c := range []struct {
 		name, model, rest string
 		in                Input
@@ -332,6 +321,10 @@ func TestBudgets(t *testing.T) {
 		{"a reply that is longer than there can be", "claude-sonnet-4-5", `,"max_tokens":200000`, Input{}, 130_000},
 		{"a profile", "claude-sonnet-4-5", `,"max_tokens":1000`, Input{Profile: "thrifty"}, 64_000},
 		{"a budget that was asked for", "claude-sonnet-4-5", `,"max_tokens":1000`, Input{Profile: "thrifty", Budget: 9000}, 9000},
+		{"a budget that is more than the model takes", "claude-sonnet-4-5", `,"max_tokens":1000`, Input{Budget: 500_000}, 179_000},
+		{"a budget for a model that nobody knows", "my-own", `,"max_tokens":1000`, Input{Budget: 500_000}, 500_000},
+		{"learnt of the smaller window", "claude-sonnet-4", `,"max_tokens":1000`, Input{Betas: []string{"context-1m-2025-08-07"}}, 899_000},
+		{"learnt more than a week ago", "gpt-4o", `,"max_tokens":1000`, Input{}, 128_000*9/10 - 1000},
 		{"what was learnt", "claude-haiku-4-5", `,"max_tokens":1000`, Input{Budget: 90_000}, 50_000},
 	} {
 		s := newStage(t, Options{Limits: limits})
@@ -357,19 +350,18 @@ func TestWhatIsRecalledStays(t *testing.T) {
 				defer s.close()
 				a := ask{format: f.format, session: "s", Input: Input{Budget: rapid.IntRange(1000, 6000).Draw(t, "budget"), Asked: true}}
 				var last []string
-				var before *Cut
 				for n, data := range bodies {
 					c := s.find(data, a)
 					if err := s.show(c, a); err != nil {
 						s.end(c, replies[n]...)
-						last, before = nil, nil
+						last = nil
 						continue
 					}
 					if problems := judge(f.format, c.Body); len(problems) > 0 || c.After > a.Budget {
 						t.Fatalf("call %d: %d tokens of %d, %v\n%s", n, c.After, a.Budget, problems, c.Body)
 					}
 					now := messagesOf(t, f.format, c.Body)
-					if last != nil && !deep(c, before) && (len(now) < len(last) || !slices.Equal(now[:len(last)], last)) {
+					if last != nil && !c.Folded && (len(now) < len(last) || !slices.Equal(now[:len(last)], last)) {
 						t.Fatalf("call %d: the view does not begin with the last one:\n%s", n, cmp.Diff(last, now))
 					}
 					again := s.find(data, ask{format: a.format, session: a.session, retry: true})
@@ -377,7 +369,7 @@ func TestWhatIsRecalledStays(t *testing.T) {
 						t.Fatalf("call %d: sent again it is %v\n%s\n%s", n, err, again.Body, c.Body)
 					}
 					s.book.Done(again.thread, nil, "")
-					last, before = now, c.Cut
+					last = now
 					s.end(c, replies[n]...)
 				}
 			})

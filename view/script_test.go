@@ -40,9 +40,11 @@ func TestMain(m *testing.M) {
 //	reply A a1:20      the model says so, and A has ended
 //	fail A             A has ended without a reply
 //	refused A          the provider refuses A as too large: it is sent again
+//	unbound A          the provider refuses A for thinking that is not in its place
 //	restart            a new process over what was stored
 //
-// Settings of a call stay for the next ones. A message is a word: its name, behind ":"
+// Settings of a call stay for the next ones, but for retry (the client sends it again)
+// and cold (the provider's cache has nothing of it). A message is a word: its name, behind ":"
 // how many more words it has, and the names of others that it has among them behind
 // "/". u is a user's, a the assistant's, s a system message, c=TOOL:ARGUMENT a call, r
 // its result, n a result that says that the file is unchanged since it was read; k is
@@ -94,8 +96,14 @@ func (p *play) do(words []string) string {
 		return p.tell(name, c, p.show(c, p.ask))
 	case "refused":
 		c := p.calls[words[1]]
-		p.viewer.o.Limits.Learn(c.body.Model, c.After*9/10)
+		p.viewer.o.Limits.Learn(c.body.Model, 200_000, c.After*9/10, p.now)
 		return p.tell(words[1], c, p.show(c, p.ask))
+	case "unbound":
+		c := p.calls[words[1]]
+		p.viewer.o.Limits.LearnBinding(c.body.Model)
+		a := p.ask
+		a.Unbind = true
+		return p.tell(words[1], c, p.show(c, a))
 	case "reply":
 		var raw [][]byte
 		for _, w := range words[2:] {
@@ -113,7 +121,7 @@ func (p *play) do(words []string) string {
 // body makes a request of settings and messages.
 func (p *play) body(words []string) []byte {
 	p.t.Helper()
-	p.ask.retry = false
+	p.ask.retry, p.ask.Cold = false, false
 	for ; len(words) > 0 && words[0] != ":"; words = words[1:] {
 		name, value, _ := strings.Cut(words[0], "=")
 		switch name {
@@ -135,6 +143,8 @@ func (p *play) body(words []string) []byte {
 			p.rest = "," + value
 		case "retry":
 			p.ask.retry = true
+		case "cold":
+			p.ask.Cold = true
 		case "plain":
 			p.ask.PlainCache = true
 		default:
@@ -187,7 +197,7 @@ func (p *play) message(word string) [][]byte {
 	}
 	text := b.String()
 	if name[0] == 'k' {
-		text = name + ": always use tabs in all files."
+		text = name + ". Always use tabs in all files."
 	}
 	id := "id" + name[1:]
 	tool, argument, _ := strings.Cut(about, ":")
@@ -314,7 +324,7 @@ func nameOf(m *chat.Message) string {
 			return "r" + p.ID[2:]
 		case chat.Text:
 			if text := p.Text.String(); !strings.HasPrefix(text, "[Oriel") {
-				return strings.TrimSuffix(firstWord(text), ":")
+				return strings.TrimSuffix(firstWord(text), ".")
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/thread"
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
@@ -69,6 +70,16 @@ type Input struct {
 	// Size, where it is not 0, is the most tokens of the messages: the adaptive size of
 	// a conversation (SPEC D6). Budget goes before it.
 	Size int
+	// Most, where it is not 0, is what this call was found to be allowed: its provider
+	// has refused more.
+	Most int
+	// Unbind says that the provider has refused the view for thinking that stands
+	// behind something changed: none is left there, whatever was believed before.
+	Unbind bool
+	// Cold says that the provider has nothing of the conversation in its cache any
+	// more: see Lifetime. All that is sent is written anew then, so that a cut costs
+	// nothing: who wants less than the model can take goes down to the low mark.
+	Cold bool
 	// Betas are the provider's features that the request asks for.
 	Betas []string
 	// PlainCache says that the upstream caches plain prefixes, as vLLM and local
@@ -128,15 +139,15 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 	}
 	var made []*Cut
 	var first *Result // of two steps
-	for {
-		before, _ := v.o.Book.Marked(in.Thread)
-		cut, _ := before.(*Cut)
+	for ctx.Err() == nil {
+		before := v.o.Book.Marked(in.Thread)
+		cut := s.usable(before)
 		r, fresh, err := s.show(ctx, cut)
 		if err != nil {
 			return r, err
 		}
 		if fresh != nil {
-			if _, ok := v.o.Book.Mark(in.Thread, fresh.Covers, before, fresh); !ok {
+			if !v.o.Book.Mark(in.Thread, fresh.Covers, fresh.ID, before, fresh) {
 				continue // somebody was first: use theirs
 			}
 			v.o.Condense.follow(s, cut, fresh)
@@ -147,11 +158,12 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 			r.Folded, r.Restored, r.Refused = first.Folded, first.Restored, first.Refused
 		}
 		first = r
-		if fresh == nil || !r.again {
+		if fresh == nil || !r.again || len(made) > 1 {
 			r.New, r.Made = len(made) > 0, made
 			return r, nil
 		}
 	}
+	return nil, ctx.Err()
 }
 
 // Apply shows a request as the last call was shown, and decides nothing: for those who
@@ -164,9 +176,64 @@ func (v *Viewer) Apply(in *Input) (*Result, error) {
 	if s.profile.Off || s.managed() {
 		return s.leave(), nil
 	}
-	value, _ := v.o.Book.Marked(in.Thread)
-	cut, _ := value.(*Cut)
-	return s.again(cut)
+	return s.again(s.usable(v.o.Book.Marked(in.Thread)))
+}
+
+// usable is the first of the cuts that were found for a request by which it can be
+// shown; nil for none. A client that trims its history may send too little of what a
+// cut keeps, and one that goes back has as its newest turn what was left out as an old
+// one.
+func (s *sight) usable(found []any) *Cut {
+	if len(found) == 0 {
+		return nil
+	}
+	came := chat.NewCuts(s.Body.Messages, s.Body.Rules())
+	for _, value := range found {
+		if cut, ok := value.(*Cut); ok && s.shows(came, cut) {
+			return cut
+		}
+	}
+	return nil
+}
+
+// shows reports whether a request can be shown by a cut.
+func (s *sight) shows(came *chat.Cuts, cut *Cut) bool {
+	if last := s.depth(len(s.Body.Messages) - 1); cut.Open && last > 0 && last <= cut.Covers {
+		return false
+	}
+	pieces, err := s.apply(cut)
+	return err == nil && s.sound(came, pieces)
+}
+
+// sound reports whether what is left of a request is no more broken than it came: no
+// exchange that has lost a part of it, and nothing before the first question.
+func (s *sight) sound(came *chat.Cuts, pieces []wire.Piece) bool {
+	shown := make([]chat.Message, len(pieces))
+	for i, p := range pieces {
+		shown[i] = *s.message(p)
+	}
+	left := chat.NewCuts(shown, s.Body.Rules())
+	return broken(left) <= broken(came) && (opens(left) == chat.Asks || opens(came) != chat.Asks)
+}
+
+func broken(c *chat.Cuts) int {
+	n := 0
+	for _, x := range c.Exchanges {
+		if x.Broken != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// opens is who speaks first.
+func opens(c *chat.Cuts) chat.Side {
+	for _, x := range c.Exchanges {
+		if x.First != chat.Fore {
+			return x.First
+		}
+	}
+	return chat.Fore
 }
 
 // again shows a request by a cut that was made before.
@@ -205,7 +272,7 @@ func (v *Viewer) newSight(in *Input) (*sight, error) {
 	}
 	s.model = v.o.Models.Lookup(in.Body.Model)
 	s.counter = token.NewCounter(s.model, token.Options{Cache: v.o.Cache, Scale: v.o.Calibration.Scale(in.Body.Model)})
-	in.Thread.Whose = s.model.ID
+	in.Thread.Whose = whose(s.model.ID, in.Body.Format)
 	system, _ := thread.Chain(in.Body.Messages)
 	s.lead = len(system)
 	s.before = s.counter.Request(&in.Body.Request)
@@ -215,32 +282,44 @@ func (v *Viewer) newSight(in *Input) (*sight, error) {
 	return s, nil
 }
 
+// whose names those for whom a cut holds: its bytes are those of one format.
+func whose(model string, f wire.Format) string { return model + " " + f.String() }
+
 // limit is the most tokens of the view.
 func (s *sight) limit() (int, error) {
+	size, most := s.model.WindowFor(s.Betas...), s.model.MaxInput
+	if size > s.model.Window {
+		most = 0 // it is that of the smaller window
+	}
+	b, err := window.NewBudget(size, max(s.Body.MaxOutput, s.Body.ThinkingBudget), most)
+	if err != nil { // a client may ask for longer replies than there can be
+		b, err = window.NewBudget(size, max(size/4, 1), most)
+	}
 	limit := s.Budget
-	if limit == 0 {
-		size, most := s.model.WindowFor(s.Betas...), s.model.MaxInput
-		if size > s.model.Window {
-			most = 0 // it is that of the smaller window
-		}
-		b, err := window.NewBudget(size, max(s.Body.MaxOutput, s.Body.ThinkingBudget), most)
-		if err != nil { // a client may ask for longer replies than there can be
-			if b, err = window.NewBudget(size, max(size/4, 1), most); err != nil {
-				return 0, err
-			}
-		}
+	switch {
+	case limit > 0 && (err != nil || !s.model.Known): // who asks knows the window better
+	case err != nil:
+		return 0, err
+	case limit > 0:
+		limit = min(limit, b.Allowed)
+	default:
 		limit = b.Allowed
 		if s.profile.Budget > 0 {
-			limit = min(limit, s.profile.Budget)
+			// Beside a long system prompt there is room for something of the history.
+			limit = min(limit, max(s.profile.Budget, s.fixed()+s.profile.Budget/2))
 		}
 		if s.Size > 0 {
-			limit = min(limit, s.Size+s.before.System+s.before.Tools)
+			limit = min(limit, s.Size+s.fixed())
 		}
 		if percent, _ := s.v.o.Thresholds.For(s.Profile); percent < 100 {
 			limit = min(limit, int(float64(b.Window)*percent/100))
 		}
 	}
-	return s.v.o.Limits.within(s.Body.Model, limit), nil
+	limit = s.v.o.Limits.within(s.Body.Model, size, limit, s.Now)
+	if s.Most > 0 {
+		limit = min(limit, s.Most)
+	}
+	return limit, nil
 }
 
 // managed reports whether the provider manages the window itself, and the call does not
@@ -273,6 +352,9 @@ func (s *sight) depth(i int) int {
 	return 0
 }
 
+// identity is what message i says.
+func (s *sight) identity(i int) timeline.Hash { return timeline.Says(&s.Body.Messages[i]) }
+
 // show makes the view that goes on from a cut; fresh is the cut that it made, nil for
 // none.
 func (s *sight) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, err error) {
@@ -284,8 +366,8 @@ func (s *sight) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, err 
 	e.rebind()
 	e.fill(s.unsent(), s.budget/2) // as if the tool had answered in full
 	total := s.count(e.pieces)
-	if total.Total > s.budget {
-		if err := e.cut(ctx, s.low(), window.Hard); err != nil {
+	if over := total.Total > s.budget; over || s.free(total.Total) {
+		if err := e.cut(ctx, s.low(), window.Hard); err != nil && (over || !errors.Is(err, window.ErrCannotFit)) {
 			return nil, nil, err
 		}
 		total = s.count(e.pieces)
@@ -315,6 +397,11 @@ func (s *sight) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, err 
 	r.Changed = s.changed(r.Body)
 	r.After, r.Local = total.Total, total.Local
 	return r, fresh, err
+}
+
+// free reports whether a cut costs nothing.
+func (s *sight) free(total int) bool {
+	return s.Cold && s.steps == 0 && (s.Budget > 0 || s.profile.Budget > 0) && total > s.low()
 }
 
 // unsent is the first message that no model has seen: what comes after the last reply.
@@ -364,6 +451,12 @@ func (s *sight) apply(cut *Cut) ([]wire.Piece, error) {
 				continue
 			}
 			p.Raw = cut.Instead[d]
+		} else if d == 0 && p.Index >= s.lead && len(cut.Own) > 0 {
+			raw, ok := cut.Own[s.identity(p.Index)]
+			if ok && raw == nil {
+				continue
+			}
+			p.Raw = raw
 		}
 		out = append(out, p)
 	}
@@ -401,4 +494,14 @@ func (s *sight) count(pieces []wire.Piece) token.Breakdown {
 		sent.Messages[i] = *s.message(p)
 	}
 	return s.counter.Request(&sent)
+}
+
+// fixed are the tokens of what never leaves: the system prompt, also as leading
+// messages, and the tools.
+func (s *sight) fixed() int {
+	n := s.before.System + s.before.Tools
+	for _, m := range s.before.Messages[:s.lead] {
+		n += m
+	}
+	return n
 }

@@ -107,15 +107,19 @@ func (d *draft) left() []chat.Message {
 	return span
 }
 
-// leaving are the messages that left, without the markers that were in them: what
-// is condensed is what was said.
+// leaving are the messages that left, without what was inserted into them: what is
+// condensed is what was said.
 func (d *draft) leaving() []chat.Message {
 	span := d.left()
 	for i, m := range span {
-		isMarker := func(p chat.Part) bool { _, _, ok := marked(&p); return ok }
-		if slices.ContainsFunc(m.Parts, isMarker) {
-			span[i].Parts = slices.DeleteFunc(slices.Clone(m.Parts), isMarker)
+		if slices.ContainsFunc(m.Parts, inserted) {
+			span[i].Parts = slices.DeleteFunc(slices.Clone(m.Parts), inserted)
 		}
 	}
 	return span
+}
+
+// inserted reports whether a part is a text of ours other than a summary.
+func inserted(p chat.Part) bool {
+	return p.Kind == chat.Text && strings.HasPrefix(string(p.Text), `"`+stubMark) && !condense.IsSummary(p.Text.String())
 }

@@ -360,7 +360,8 @@ const (
 
 // elidable reports whether a part's text can be shortened in place.
 func elidable(p *chat.Part) bool {
-	return p.Kind == chat.Text && !p.Text.Empty() || p.Kind == chat.Result && replaceable(p)
+	return p.Kind == chat.Text && !p.Text.Empty() && !inserted(*p) ||
+		p.Kind == chat.Result && replaceable(p) && !slices.ContainsFunc(p.Parts, func(q chat.Part) bool { return q.Kind == chat.Catalog })
 }
 
 // partText is what a text or a result says in words.
@@ -374,7 +375,7 @@ func partText(p *chat.Part) string {
 		case chat.Text:
 			b.WriteString(q.Text.String())
 		default:
-			b.WriteString("[" + q.Type + "]")
+			b.WriteString(stubMark + q.Type + " left out]")
 		}
 		if i < len(p.Parts)-1 {
 			b.WriteString("\n")

@@ -13,9 +13,10 @@ import (
 //
 //  1. mask results that newer ones supersede: all but the newest read of a file,
 //     older runs of the same command;
-//  2. mask the results whose file or command was touched the longest ago, those
-//     of the newest exchanges aside: what an agent has just read it is about to
-//     use;
+//  2. mask the results whose file or command was touched the longest ago: first
+//     those of commands and searches, which are used at once, then those of files
+//     read, which are edited later; those of the newest exchanges aside, for what
+//     an agent has just read it is about to use;
 //  3. evict whole exchanges, oldest first; the first prompt and what is pinned
 //     stay; where that is not enough, mask the newest results too;
 //  4. fold what was evicted into a digest, or a model's summary.
@@ -37,17 +38,19 @@ func ladder(ctx context.Context, d *draft, s *Settings) error {
 		}
 	}
 	order := leastRecentlyTouched(all)
-	maskBefore := func(exchange int) {
+	maskBefore := func(exchange int, filesToo bool) {
 		for _, i := range order {
 			if d.tokens() <= s.Low {
 				return
 			}
-			if r := all[i]; superseded[i] == "" && r.exchange < exchange && maskable(d.h, r) {
+			if r := all[i]; superseded[i] == "" && r.exchange < exchange && (filesToo || r.kind != "path") && maskable(d.h, r) {
 				d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), "it was used the longest ago"), "least recently touched")
 			}
 		}
 	}
-	maskBefore(newestExchanges(d.h, int(recentShare*float64(s.Low-d.h.Base))))
+	recent := func(share float64) int { return newestExchanges(d.h, int(share*float64(s.Low-d.h.Base))) }
+	maskBefore(recent(recentRuns), false)
+	maskBefore(recent(recentReads), true)
 	if d.tokens() <= s.Low {
 		return nil
 	}
@@ -56,7 +59,7 @@ func ladder(ctx context.Context, d *draft, s *Settings) error {
 	if evictTo(without, s.Low-room, firstAndPinned); without.tokens() <= s.Low-room {
 		*d = *without
 	} else {
-		maskBefore(len(d.h.Cuts.Exchanges))
+		maskBefore(len(d.h.Cuts.Exchanges), true)
 		if d.tokens() <= s.Low {
 			return nil
 		}
@@ -75,11 +78,15 @@ func ladder(ctx context.Context, d *draft, s *Settings) error {
 	return nil
 }
 
-// recentShare is the part of the messages' room in which the newest exchanges keep
-// their results. Without it every result is masked before the oldest words leave, and
-// in recorded sessions of coding agents twice as many edits miss the file that they
-// change (docs/policies.md).
-const recentShare = .7
+// recentReads is the part of the messages' room in which the newest exchanges keep
+// their results, recentRuns that in which they keep those of commands and searches.
+// Without them every result is masked before the oldest words leave, and in recorded
+// sessions of coding agents twice as many edits miss the file that they change
+// (docs/policies.md).
+const (
+	recentReads = .85
+	recentRuns  = .2
+)
 
 // newestExchanges is the first of the newest exchanges that fit into the room whole.
 func newestExchanges(h *History, room int) int {

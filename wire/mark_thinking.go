@@ -11,8 +11,22 @@ import (
 // Where there are none, or nothing else that a message may consist of, the very slice
 // is returned.
 func TakeThinking(f Format, raw []byte) ([]byte, error) {
+	if f != Anthropic {
+		return raw, nil
+	}
+	return takeParts(f, raw, func(p *chat.Part) bool { return p.Kind == chat.Thinking })
+}
+
+// TakeTexts gives the raw message without those of its texts for which leaves holds.
+// Where there are none, or nothing else, the very slice is returned; a content that is
+// one string stays.
+func TakeTexts(f Format, raw []byte, leaves func(text string) bool) ([]byte, error) {
+	return takeParts(f, raw, func(p *chat.Part) bool { return p.Kind == chat.Text && leaves(p.Text.String()) })
+}
+
+func takeParts(f Format, raw []byte, leaves func(*chat.Part) bool) ([]byte, error) {
 	e, err := open(f, raw)
-	if err != nil || f != Anthropic {
+	if err != nil {
 		return raw, err
 	}
 	content := e.root.Get("content")
@@ -23,8 +37,8 @@ func TakeThinking(f Format, raw []byte) ([]byte, error) {
 	took := false
 	i := 0
 	for part := range content.Elems() {
-		thinks := e.msg.Parts[i].Kind == chat.Thinking
-		if i++; thinks {
+		leaves := leaves(&e.msg.Parts[i])
+		if i++; leaves {
 			took = true
 			continue
 		}

@@ -58,6 +58,20 @@ func OverflowLimit(body []byte) (limit int, ok bool) {
 	return 0, false
 }
 
+// OverflowPrompt is the number of tokens that a provider says the prompt has by itself,
+// in an answer for which IsOverflow holds; few say it.
+func OverflowPrompt(body []byte) (tokens int, ok bool) {
+	m := promptTokens.FindStringSubmatch(readAnswer(body).words)
+	if m == nil {
+		return 0, false
+	}
+	n, err := strconv.Atoi(strings.NewReplacer(",", "", "_", "").Replace(m[1]))
+	return n, err == nil && n > 0
+}
+
+// promptTokens is Anthropic's "prompt is too long: 150000 tokens > 100000 maximum".
+var promptTokens = regexp.MustCompile(`prompt is too long: ([0-9][0-9,_]*) tokens > `)
+
 // refused reports whether a status lays the fault with the request.
 func refused(status int) bool {
 	switch status {
@@ -97,6 +111,9 @@ var overflowWords = []string{
 	"prompt token count",                       // Copilot
 	"maximum prompt length",                    // Grok
 	"exceeds the maximum allowed input length", // vLLM
+	"longer than the maximum model length",     // vLLM
+	"is too long and exceeds limit of",         // vLLM, older
+	"is too long to fit into the model",        // vLLM, older
 	"exceeds the maximum allowed length",       // SGLang
 	"exceeded model token limit",               // Kimi
 	"token limit exceeded",                     // several
@@ -139,8 +156,9 @@ var limits = func() []*regexp.Regexp {
 		n + ` maximum context`, // Mistral
 		`max(?:imum)? (?:context|prompt|input)(?: length| window| size)?` + is + n,
 		`maximum (?:number of (?:input )?tokens|allowed (?:input )?length)` + is + n, // Gemini, SGLang
+		`maximum model length` + is + n,                                              // vLLM
 		`context (?:length|window|size|limit)` + is + n,
-		`limit (?:of|is) ` + n,             // Copilot, OpenAI, Cerebras
+		`limit (?:of|is) ` + n,             // Copilot, OpenAI, Cerebras, vLLM
 		`token limit: ` + n,                // Kimi
 		`supports up to ` + n,              // Vertex
 		`max size: ` + n + ` tokens`,       // GitHub Models

@@ -42,6 +42,11 @@ func TestIsOverflow(t *testing.T) {
 		{"MiniMax", 400, `{"type":"error","error":{"type":"bad_request_error","message":"invalid params, context window exceeds limit (2013)","http_code":"400"}}`, true, 0},
 		{"text-generation-inference", 422, "{\"error\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097. Given: 5000 `inputs` tokens and 10 `max_new_tokens`\",\"error_type\":\"validation\"}", true, 4097},
 		{"vLLM", 400, `{"object":"error","message":"This model's maximum context length is 16384 tokens. However, you requested 122946 tokens (112946 in the messages, 10000 in the completion). Please reduce the length of the messages or completion. None","type":"BadRequestError","param":null,"code":400}`, true, 16384},
+		{"vLLM's engine", 400, `{"object":"error","message":"The decoder prompt (length 40961) is longer than the maximum model length of 40960. Make sure that ` + "`max_model_len`" + ` is no smaller than the number of text tokens.","type":"BadRequestError","code":400}`, true, 40960},
+		{"vLLM's engine, another", 400, `{"object":"error","message":"Prompt length of 5016 is longer than the maximum model length of 4096.","type":"BadRequestError","code":400}`, true, 4096},
+		{"vLLM's engine, with images", 400, `{"object":"error","message":"The prompt (total length 25938) is too long to fit into the model (context length 4096).","type":"BadRequestError","code":400}`, true, 4096},
+		{"vLLM's scheduler", 400, `{"message":"Input prompt (9762 tokens) is too long and exceeds limit of 8192"}`, true, 8192},
+		{"SGLang, older", 400, `{"object":"error","message":"The input (61709 tokens) is longer than the model's context length (40960 tokens).","type":"BadRequestError","param":null,"code":400}`, true, 40960},
 		{"vLLM, newer", 400, `{"error":{"message":"You passed 202753 input tokens and requested 0 output tokens. However, the model's context length is only 202752 tokens, resulting in a maximum input length of 202752 tokens."}}`, true, 202752},
 		{"SGLang", 400, `{"object":"error","message":"The input (61709 tokens) is longer than the model's context length (40960 tokens).","type":"BadRequestError","param":null,"code":400}`, true, 40960},
 		{"SGLang, length", 400, `{"message":"Input length (160062 tokens) exceeds the maximum allowed length (59862 tokens). Use a shorter input or enable --allow-auto-truncate."}`, true, 59862},
@@ -126,4 +131,17 @@ func FuzzOverflow(f *testing.F) {
 			t.Fatalf("limit %d, %v", limit, ok)
 		}
 	})
+}
+
+// Anthropic's words tell the prompt's own size.
+func TestOverflowPrompt(t *testing.T) {
+	for text, want := range map[string]int{
+		`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 208310 tokens > 200000 maximum"}}`:                                   208310,
+		`{"type":"error","error":{"type":"invalid_request_error","message":"input length and ` + "`max_tokens`" + ` exceed context limit: 1081 + 199900 > 200000"}}`: 0,
+		`{"error":{"message":"This model's maximum context length is 8192 tokens."}}`:                                                                                0,
+	} {
+		if got, _ := wire.OverflowPrompt([]byte(text)); got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
+		}
+	}
 }

@@ -120,7 +120,7 @@ func (p *replayed) call(s *transcript.Session, r transcript.Request) error {
 	if err != nil {
 		return err
 	}
-	res, err := p.viewer.Show(ctx, &view.Input{ID: strconv.Itoa(t.calls), Body: b, Thread: th, Budget: p.window, Now: r.At})
+	res, err := p.viewer.Show(ctx, &view.Input{ID: strconv.Itoa(t.calls), Body: b, Thread: th, Budget: p.window, Cold: p.cold(b, r.At), Now: r.At})
 	if err != nil {
 		return err
 	}
@@ -151,6 +151,11 @@ func (p *replayed) call(s *transcript.Session, r transcript.Request) error {
 	n, err := look(b, res.Body, reply, res.Cut != nil)
 	t.needs.add(n)
 	return err
+}
+
+// cold reports whether the provider has forgotten the last call.
+func (p *replayed) cold(b *wire.Body, now time.Time) bool {
+	return p.last != nil && (now.Sub(p.last.at) >= lifetime || b.Model != p.last.model)
 }
 
 // remember stores what was sent, for recall.

@@ -93,6 +93,15 @@ func newIndex(dimensions int, scan scanner) *Index {
 	return x
 }
 
+// Kernel names the kernel that an index of [New] scans with, "go" for plain Go.
+func Kernel() (string, error) {
+	kernels, err := mat.Choose("")
+	if err != nil || native(kernels.Name) != nil {
+		return kernels.Name, err
+	}
+	return "go", nil
+}
+
 func scannerOf(kernels string) scanner {
 	if scan := native(kernels); scan != nil {
 		return scan

@@ -1,0 +1,69 @@
+package proxy
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"time"
+)
+
+// reach is what may become another while requests run: where they go, who may send them,
+// how long they wait for the recorder. Requests that run keep their upstream.
+type reach struct {
+	upstreams     [2]*upstream // by vendor
+	tokens        tokens
+	origins       []string
+	recordTimeout time.Duration
+}
+
+func newReach(o Options) (*reach, error) {
+	r := &reach{origins: o.Origins, recordTimeout: cmp.Or(o.RecordTimeout, 100*time.Millisecond)}
+	var err error
+	if r.upstreams[openAI], err = parseUpstream(openAI, "OpenAI", cmp.Or(o.OpenAI, DefaultOpenAI)); err != nil {
+		return nil, err
+	}
+	if r.upstreams[anthropic], err = parseUpstream(anthropic, "Anthropic", cmp.Or(o.Anthropic, DefaultAnthropic)); err != nil {
+		return nil, err
+	}
+	if r.tokens, err = newTokens(o.Tokens); err != nil {
+		return nil, err
+	}
+	return r, CheckOrigins(o.Origins)
+}
+
+// Change has requests that come from now on go to other upstreams, by the tokens, the
+// origins and the RecordTimeout of o; the rest of o is not looked at. Those that run go on
+// as they began. Where there is an error nothing is changed.
+func (s *Server) Change(o Options) error {
+	r, err := newReach(o)
+	if err != nil {
+		return err
+	}
+	if !s.loopback && len(r.tokens) == 0 {
+		return fmt.Errorf("%w as long as others can reach this proxy: give one with --token or $ORIEL_TOKEN", ErrToken)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.address != nil {
+		if err := s.checkUpstreams(r, s.address); err != nil {
+			return err
+		}
+	}
+	s.reach.Store(r)
+	return nil
+}
+
+// checkUpstreams refuses an upstream that is this server.
+func (s *Server) checkUpstreams(r *reach, address *net.TCPAddr) error {
+	for _, u := range r.upstreams {
+		port := u.url.Port()
+		if port == "" {
+			port = map[string]string{"http": "80", "https": "443"}[u.url.Scheme]
+		}
+		host := u.url.Hostname()
+		if port == fmt.Sprint(address.Port) && (isLocalName(host) && (s.loopback || address.IP.IsUnspecified()) || host == address.IP.String()) {
+			return fmt.Errorf("the upstream %s is this proxy itself: give the provider's address", u.origin())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+package settings
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/record"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/window"
+)
+
+// check finds the first value that cannot be. Thresholds warn (SPEC B4).
+func (l *Loaded) check() error {
+	for _, c := range []struct {
+		key string
+		err error
+	}{
+		{"listen", checkListen(l.Listen)},
+		{"origins", proxy.CheckOrigins(l.Origins)},
+		{"sync", oneOf(l.Sync, "normal", "full")},
+		{"profile", checkProfile(l.Profile)},
+		{"low_mark", checkLowMark(l.LowMark)},
+		{"upstream.openai", proxy.CheckUpstream("OpenAI", l.Upstream.OpenAI)},
+		{"upstream.anthropic", proxy.CheckUpstream("Anthropic", l.Upstream.Anthropic)},
+		{"recall.tokens", atLeast(l.Recall.Tokens, 1)},
+		{"recall.wait", atLeast(l.Recall.Wait, 1)},
+		{l.bound(), checkBounds(l.Thresholds)},
+		{"condense.when", oneOf(l.Condense.When, "behind", "inline")},
+		{"condense.wait", atLeast(l.Condense.Wait, 0)},
+	} {
+		if c.err != nil {
+			return l.bad(c.key, c.err)
+		}
+	}
+	l.checkThresholds()
+	return l.checkCondense()
+}
+
+func checkListen(address string) error {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return fmt.Errorf("the address %q to listen at cannot be read: give HOST:PORT, such as 127.0.0.1:8780", address)
+	}
+	return nil
+}
+
+func checkProfile(name string) error {
+	if name == "" {
+		name = " " // which is none; an empty name means one to window
+	}
+	_, err := window.LookupProfile(name)
+	return err
+}
+
+func oneOf(text, one, other string) error {
+	if text != one && text != other {
+		return fmt.Errorf("%.40q is unknown: use %s or %s", text, one, other)
+	}
+	return nil
+}
+
+func checkLowMark(share float64) error {
+	if !(share > 0 && share < 1) {
+		return fmt.Errorf("%g is no share of the budget: give a number between 0 and 1, such as 0.5", share)
+	}
+	return nil
+}
+
+func checkBounds(t Thresholds) error {
+	if !(t.Min >= 1 && t.Min <= t.Max && t.Max <= 100) {
+		return fmt.Errorf("the bounds %g…%g of thresholds cannot be: give percents from 1 to 100, min no more than max", t.Min, t.Max)
+	}
+	return nil
+}
+
+// bound is the bound that is set.
+func (l *Loaded) bound() string {
+	if l.SourceOf("thresholds.max").Kind == "default" {
+		return "thresholds.min"
+	}
+	return "thresholds.max"
+}
+
+func atLeast[N ~int | ~int64](n, least N) error {
+	if n < least {
+		return fmt.Errorf("%v is too small: give %v or more", n, least)
+	}
+	return nil
+}
+
+// checkThresholds puts what holds in the place of percents that cannot be used.
+func (l *Loaded) checkThresholds() {
+	t := &l.Thresholds
+	if t.All == -1 || l.SourceOf("thresholds.all").Kind == "default" {
+		t.All = t.Max
+	}
+	for _, f := range fields() {
+		name, ok := profileOf(&f)
+		if !ok {
+			continue
+		}
+		percent, instead, holds := f.of(&l.Settings), -1., t.All
+		if name == "all" {
+			instead, holds = t.Max, t.Max
+		}
+		n := percent.Float()
+		if n == -1 || n >= t.Min && n <= t.Max {
+			continue
+		}
+		l.Warnings = append(l.Warnings, l.bad(f.key, fmt.Errorf("%g%% is outside %g…%g: %g%% is used", n, t.Min, t.Max, holds)).Error())
+		percent.SetFloat(instead)
+		delete(l.from, f.key)
+	}
+}
+
+// profileOf is the profile whose threshold a field is, or all.
+func profileOf(f *field) (string, bool) {
+	return f.last(), f.owner == "Thresholds" && f.flag != ""
+}
+
+// checkCondense finds what does not go together.
+func (l *Loaded) checkCondense() error {
+	c := &l.Condense
+	if c.URL != "" {
+		_, err := record.NewEndpoint(c.URL, c.Model, "")
+		switch {
+		case err != nil && c.Model == "":
+			return l.bad("condense.url", errors.New("the model that writes summaries has no name: give condense.model, or --condense-model"))
+		case err != nil:
+			return l.bad("condense.url", err)
+		}
+		return nil
+	}
+	key := ""
+	switch {
+	case c.Model != "":
+		key = "condense.model"
+	case c.Prompt != "":
+		key = "condense.prompt"
+	case c.When == "inline":
+		key = "condense.when"
+	default:
+		return nil
+	}
+	return l.bad(key, errors.New("no server is named that could summarise: give condense.url, or --condense-url"))
+}
+
+// readOthers reads the files that settings name, and lays models over the table.
+func (l *Loaded) readOthers() error {
+	if path := l.Condense.Prompt; path != "" {
+		text, err := l.open(path)
+		if err != nil {
+			return l.bad("condense.prompt", err)
+		}
+		l.Instructions = text
+	}
+	l.Table = token.Builtin()
+	if path := l.ModelsFile; path != "" {
+		text, err := l.open(path)
+		if err == nil {
+			l.Table, err = l.Table.Merge([]byte(text))
+		}
+		var wrong *token.ModelError
+		if errors.As(err, &wrong) {
+			wrong.File = path
+		}
+		if err != nil {
+			return l.bad("models_file", err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Models)) {
+		table, err := lay(l.Table, name, l.Models[name])
+		if err != nil {
+			return l.badModel(name, err)
+		}
+		l.Table = table
+	}
+	return nil
+}
+
+// lay lays a model over a table: over the entry with its name, in whatever spelling,
+// else as one of its own, which starts from the entry that the name had so far.
+func lay(table *token.Models, name string, m Model) (*token.Models, error) {
+	type prices struct {
+		Input        float64 `json:"input,omitempty"`
+		Output       float64 `json:"output,omitempty"`
+		CacheRead    float64 `json:"cache_read,omitempty"`
+		CacheWrite   float64 `json:"cache_write,omitempty"`
+		CacheWrite1h float64 `json:"cache_write_1h,omitempty"`
+	}
+	type entry struct {
+		ID        string `json:"id"`
+		Like      string `json:"like,omitempty"`
+		Window    int    `json:"window,omitempty"`
+		MaxInput  int    `json:"max_input,omitempty"`
+		MaxOutput int    `json:"max_output,omitempty"`
+		Prices    prices `json:"prices"`
+	}
+	merge := func(e entry) (*token.Models, error) {
+		data, err := json.Marshal(map[string]any{"models": []entry{e}})
+		if err != nil {
+			return nil, err
+		}
+		return table.Merge(data)
+	}
+	e := entry{name, m.Like, m.Window, m.MaxInput, m.MaxOutput, prices{m.Input, m.Output, m.CacheRead, m.CacheWrite, m.CacheWrite1h}}
+	known := table.Lookup(name)
+	if m.Like != "" || !known.Known {
+		return merge(e)
+	}
+	if e.Like = known.ID; known.ID == name {
+		e.Like = ""
+	}
+	laid, err := merge(e)
+	var wrong *token.ModelError
+	if errors.As(err, &wrong) && wrong.Field == "id" {
+		e.ID, e.Like = known.ID, "" // another spelling of it
+		return merge(e)
+	}
+	return laid, err
+}
+
+// badModel is an error about a model's figures.
+func (l *Loaded) badModel(name string, err error) error {
+	key := toml.Key{"models", name}
+	var wrong *token.ModelError
+	if errors.As(err, &wrong) {
+		for _, f := range modelFields() {
+			if wrong.Field == f.key || wrong.Field == "prices."+f.key {
+				key, err = append(key, f.key), wrong.Err
+				break
+			}
+		}
+	}
+	return l.bad(key.String(), err)
+}

@@ -1,0 +1,336 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/oriel-context/oriel/token"
+)
+
+// Sources are where settings come from. A later one goes before an earlier one: the
+// file, the environment, the flags.
+type Sources struct {
+	// File is the TOML file, "" for none. Optional says that it need not exist.
+	File     string
+	Optional bool
+	// Env finds a variable; an empty one is none. nil: there are none.
+	Env func(name string) string
+	// Flags are the texts of flags that were given, by key.
+	Flags map[string]string
+}
+
+// Loaded are settings that can be used.
+type Loaded struct {
+	Settings
+	// File is the file that was read, "" for none.
+	File string
+	// Warnings are about values that are not used.
+	Warnings []string
+	// Table is the table of models, with ModelsFile and Models laid over it.
+	Table *token.Models
+	// Instructions are the content of Condense.Prompt.
+	Instructions string
+
+	from     map[string]Source // by key; none: the default
+	files    []string          // all that were read, or looked for
+	contents string            // of these
+}
+
+// Source is where a value comes from.
+type Source struct {
+	// Kind is default, file, environment or flag.
+	Kind string `json:"source"`
+	// Where is FILE:LINE, the variable or the flag; empty for a default.
+	Where string `json:"where,omitempty"`
+}
+
+// Load reads the sources and checks what they say. The first error is about the first
+// source that has one; mistaken keys of a file are told all at once.
+func Load(s Sources) (*Loaded, error) {
+	l := &Loaded{Settings: Default(), from: map[string]Source{}}
+	if s.File != "" {
+		if err := l.readFile(s.File); err != nil && !(s.Optional && errors.Is(err, fs.ErrNotExist)) {
+			return nil, err
+		}
+	}
+	for _, f := range fields() {
+		if s.Env == nil {
+			break
+		}
+		if text := s.Env(f.env); text != "" {
+			if err := l.setText(&f, text, Source{"environment", "$" + f.env}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, f := range fields() {
+		if text, ok := s.Flags[f.key]; ok {
+			if err := l.setText(&f, text, Source{"flag", "--" + f.flag}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	return l, l.readOthers()
+}
+
+// UserFile is the user's own file, which need not exist; "" where there is no place
+// for one.
+func UserFile() string {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "oriel", "config.toml")
+}
+
+// SourceOf is where the value of a key comes from.
+func (l *Loaded) SourceOf(key string) Source {
+	if s, ok := l.from[key]; ok {
+		return s
+	}
+	return Source{Kind: "default"}
+}
+
+// setText sets a value that is written in a variable or a flag.
+func (l *Loaded) setText(f *field, text string, from Source) error {
+	l.from[f.key] = from
+	v := f.of(&l.Settings)
+	x, err := read(v.Type(), text)
+	if err == nil {
+		err = assign(v, x)
+	}
+	if err != nil {
+		return l.bad(f.key, err)
+	}
+	return nil
+}
+
+// bad is an error about the value of a key, and where it comes from.
+func (l *Loaded) bad(key string, err error) error {
+	from := l.SourceOf(key)
+	if from.Kind == "file" {
+		return fmt.Errorf("%s: %s: %w", from.Where, key, err)
+	}
+	return fmt.Errorf("%s: %w", from.Where, err)
+}
+
+// maxFile is the largest file that is read, maxSettings that of settings, in which every
+// key is looked for.
+const (
+	maxFile     = 1 << 20
+	maxSettings = 64 << 10
+)
+
+// open reads a file, and remembers what was in it.
+func (l *Loaded) open(path string) (string, error) {
+	text, err := readAll(path)
+	l.files = append(l.files, path)
+	l.contents += content(text, err)
+	return text, err
+}
+
+func readAll(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("%s: more than %d bytes: is it the right file?", path, maxFile)
+	}
+	return string(data), err
+}
+
+// readFile lays a file over what is there.
+func (l *Loaded) readFile(path string) error {
+	text, err := l.open(path)
+	if err != nil {
+		return fmt.Errorf("read the settings: %w", err)
+	}
+	if len(text) > maxSettings {
+		return fmt.Errorf("%s: more than %d bytes: is it the right file?", path, maxSettings)
+	}
+	l.File = path
+	return l.readTOML(path, text)
+}
+
+func (l *Loaded) readTOML(path, text string) error {
+	top := map[string]toml.Primitive{}
+	md, err := toml.Decode(text, &top)
+	if err != nil {
+		return syntaxError(path, text, err)
+	}
+	d := &decoder{l: l, path: path, md: &md}
+	d.table(nil, top)
+	if len(d.errs) == 0 {
+		return nil
+	}
+	all := make([]string, len(d.errs))
+	for i, err := range d.errs {
+		all[i] = err.Error()
+	}
+	return errors.New(strings.Join(all, "; ") + "; oriel config --init lists all keys")
+}
+
+// decoder takes values out of a file that TOML can read.
+type decoder struct {
+	l    *Loaded
+	path string
+	md   *toml.MetaData
+	errs []error
+}
+
+// placed is a value that tells its place by refusing to be decoded: the library tells
+// it in errors alone.
+type placed struct{ value any }
+
+var errPlaced = errors.New("here it is")
+
+func (p *placed) UnmarshalTOML(v any) error {
+	p.value = v
+	return errPlaced
+}
+
+// value is that of a key, and where it stands.
+func (d *decoder) value(p toml.Primitive) (value any, from Source) {
+	var got placed
+	from = Source{"file", d.path}
+	var at toml.ParseError
+	if errors.As(d.md.PrimitiveDecode(p, &got), &at) && at.Position.Line > 0 {
+		from.Where = fmt.Sprintf("%s:%d", d.path, at.Position.Line)
+	}
+	return got.value, from
+}
+
+// maxErrors is how many are told at once.
+const maxErrors = 10
+
+// table takes the values of a table.
+func (d *decoder) table(under toml.Key, table map[string]toml.Primitive) {
+	for _, name := range inOrder(d.md, under, table) {
+		if len(d.errs) == maxErrors {
+			return
+		}
+		key := append(slices.Clone(under), name)
+		value, from := d.value(table[name])
+		d.l.from[key.String()] = from
+		_, isTable := value.(map[string]any)
+		err := d.set(key, value)
+		if errors.Is(err, errTable) && isTable {
+			inner := map[string]toml.Primitive{}
+			if err = d.md.PrimitiveDecode(table[name], &inner); err == nil {
+				d.table(key, inner)
+			}
+		} else if errors.Is(err, errTable) {
+			err = fmt.Errorf("it is a section: write [%s] on a line of its own, and its keys below", key)
+		}
+		var unknown *unknownKey
+		switch {
+		case errors.As(err, &unknown):
+			d.errs = append(d.errs, fmt.Errorf("%s: %w", from.Where, err))
+			delete(d.l.from, key.String())
+		case err != nil:
+			d.errs = append(d.errs, d.l.bad(key.String(), err))
+		}
+	}
+}
+
+// inOrder are the names of a table as the file has them.
+func inOrder(md *toml.MetaData, under toml.Key, table map[string]toml.Primitive) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, k := range md.Keys() {
+		if n := len(under); len(k) > n && slices.Equal(k[:n], under) && !seen[k[n]] {
+			seen[k[n]] = true
+			if _, ok := table[k[n]]; ok {
+				out = append(out, k[n])
+			}
+		}
+	}
+	return out
+}
+
+// errTable: a key is that of a table.
+var errTable = errors.New("a table")
+
+// set sets the value of a key.
+func (d *decoder) set(key toml.Key, value any) error {
+	s := &d.l.Settings
+	if key[0] == "models" {
+		switch len(key) {
+		case 1, 2:
+			return errTable
+		case 3:
+			return d.setModel(key, value)
+		}
+		return newUnknown(key)
+	}
+	f := findField(strings.Join(key, "."))
+	if f != nil && len(key) == strings.Count(f.key, ".")+1 {
+		return assign(f.of(s), value)
+	}
+	if len(key) == 1 && slices.ContainsFunc(sections(), func(s section) bool { return s.name == key[0] && s.name != "" }) {
+		return errTable
+	}
+	if t, ok := value.(map[string]any); ok && len(key) == 1 && len(t) > 0 {
+		return errTable // its keys are unknown, and tell more
+	}
+	return newUnknown(key)
+}
+
+func (d *decoder) setModel(key toml.Key, value any) error {
+	for _, f := range modelFields() {
+		if f.key != key[2] {
+			continue
+		}
+		m := d.l.Models[key[1]]
+		if err := assign(reflect.ValueOf(&m).Elem().FieldByIndex(f.index), value); err != nil {
+			return err
+		}
+		if d.l.Models == nil {
+			d.l.Models = map[string]Model{}
+		}
+		if d.l.Models[key[1]] = m; m == (Model{}) {
+			delete(d.l.Models, key[1])
+		}
+		return nil
+	}
+	return newUnknown(key)
+}
+
+// syntaxError says where a file is no TOML. What the library says of a line with a
+// secret may have some of it.
+func syntaxError(path, text string, err error) error {
+	var at toml.ParseError
+	if !errors.As(err, &at) {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	message := at.Message
+	lines := strings.Split(text, "\n")
+	for i := max(at.Position.Line-2, 0); i < min(at.Position.Line+1, len(lines)); i++ {
+		name, _, _ := strings.Cut(lines[i], "=")
+		for _, f := range fields() {
+			if f.secret && strings.Contains(name, f.last()) {
+				message = "this is no value: write it in quotes"
+			}
+		}
+	}
+	where := fmt.Sprintf("%s:%d", path, at.Position.Line)
+	if at.LastKey != "" {
+		where += ": " + at.LastKey
+	}
+	return fmt.Errorf("%s: %s", where, strings.TrimSuffix(message, "."))
+}

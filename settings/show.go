@@ -1,0 +1,142 @@
+package settings
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+)
+
+// Value is a setting that holds, for people and programs.
+type Value struct {
+	Key string `json:"key"`
+	// Value is a text, a number, true or false, or a list; of a secret, "set" or
+	// "not set".
+	Value any `json:"value"`
+	Source
+	// Restart says that a running server does not take a change.
+	Restart bool `json:"restart,omitempty"`
+	// About is what the manual says.
+	About string `json:"about"`
+
+	// Text is the value as the file would have it, but for secrets.
+	Text string `json:"-"`
+}
+
+// Values are all settings, in the order of the file; of models those that are set.
+func (l *Loaded) Values() []Value {
+	var out []Value
+	add := func(f *field, key string, v reflect.Value) {
+		shown := v.Interface()
+		switch x := shown.(type) {
+		case time.Duration:
+			shown = x.String()
+		case string:
+			shown = withoutKeys(f, x)
+		case []string:
+			shown = slices.Concat([]string{}, x)
+		}
+		out = append(out, Value{Key: key, Value: shown, Source: l.SourceOf(key), Restart: f.restart, About: f.doc(), Text: write(reflect.ValueOf(shown))})
+		if last := &out[len(out)-1]; f.secret {
+			last.Text = shown.(string)
+		}
+	}
+	for _, f := range fields() {
+		add(&f, f.key, f.of(&l.Settings))
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Models)) {
+		for _, f := range modelFields() {
+			key := toml.Key{"models", name, f.key}.String()
+			if _, ok := l.from[key]; ok {
+				add(&f, key, reflect.ValueOf(l.Models[name]).FieldByIndex(f.index))
+			}
+		}
+	}
+	return out
+}
+
+// withoutKeys is a text that may be shown: people put keys into the queries of URLs.
+func withoutKeys(f *field, text string) string {
+	if f.secret {
+		if text == "" {
+			return "not set"
+		}
+		return "set"
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme == "" || u.RawQuery == "" {
+		return text
+	}
+	base, query, _ := strings.Cut(text, "?")
+	pairs := strings.Split(query, "&")
+	for i, p := range pairs {
+		if name, _, ok := strings.Cut(p, "="); ok && name != "api-version" {
+			pairs[i] = name + "=…"
+		}
+	}
+	return base + "?" + strings.Join(pairs, "&")
+}
+
+// Changed are the keys in which two differ, and of these those that a running server
+// does not take.
+func Changed(old, now *Loaded) (keys, restart []string) {
+	for _, f := range fields() {
+		if reflect.DeepEqual(f.of(&old.Settings).Interface(), f.of(&now.Settings).Interface()) {
+			continue
+		}
+		keys = append(keys, f.key)
+		if f.restart {
+			restart = append(restart, f.key)
+		}
+	}
+	if !maps.Equal(old.Models, now.Models) {
+		keys = append(keys, "models")
+	}
+	return keys, restart
+}
+
+// Example is a file with every setting, its meaning and its default, which is commented
+// out.
+func Example() string {
+	var b strings.Builder
+	b.WriteString(`# Settings of Oriel. A line that begins with # and a key shows the default: take the # away
+# to change it. Flags go before variables of the environment, and these before this file.
+# A running server takes changes by itself, but for those that need a restart.
+`)
+	defaults := Default()
+	for _, s := range sections() {
+		if s.name != "" {
+			fmt.Fprintf(&b, "\n%s[%s]\n", comment(docs()[s.owner+"."+s.here]), s.name)
+		}
+		for _, f := range s.fields {
+			b.WriteString("\n" + comment(f.doc()) + "# " + f.names() + "\n")
+			fmt.Fprintf(&b, "#%s = %s\n", f.last(), write(f.of(&defaults)))
+		}
+	}
+	fmt.Fprintf(&b, "\n%s#[models.\"NAME\"]\n", comment(docs()["Settings.Models"]))
+	for _, f := range modelFields() {
+		fmt.Fprintf(&b, "\n%s#%s = %s\n", comment(f.doc()), f.key, write(reflect.ValueOf(Model{}).FieldByIndex(f.index)))
+	}
+	return b.String()
+}
+
+// names are the other ways to set it.
+func (f *field) names() string {
+	s := "$" + f.env
+	if f.flag != "" {
+		s += ", --" + f.flag
+	}
+	if f.restart {
+		s += "; needs a restart"
+	}
+	return s
+}
+
+func comment(text string) string {
+	return "# " + strings.ReplaceAll(text, "\n", "\n# ") + "\n"
+}

@@ -1,0 +1,36 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+// Probe tells the version of the format of the history in a data folder, and whether it
+// can be written to now: it takes the lock of those who write, for which it waits no
+// longer than patience (else ErrBusy), and gives it back. It makes no history and
+// changes nothing in one.
+func Probe(dir string, patience time.Duration) (format int64, err error) {
+	if dir, err = filepath.Abs(dir); err != nil {
+		return 0, err
+	}
+	path := filepath.Join(dir, fileName)
+	if err := there(path); err != nil {
+		return 0, explain("open", path, err)
+	}
+	format, err = inspect(path)
+	if err != nil {
+		return 0, explain("open", path, err)
+	}
+	c, err := connect(path, "mode=rw")
+	if err != nil {
+		return format, explain("open", path, err)
+	}
+	for _, statement := range []string{fmt.Sprintf("PRAGMA busy_timeout=%d", patience.Milliseconds()), "BEGIN IMMEDIATE", "ROLLBACK"} {
+		if err = c.run(statement); err != nil {
+			break
+		}
+	}
+	return format, explain("lock", path, errors.Join(err, c.close()))
+}
