@@ -41,7 +41,7 @@ func contenders(folder string) []*contender {
 }
 
 func serve(oriel string, port int, upstream, data string) []string {
-	return []string{oriel, "serve", "--listen", fmt.Sprintf("127.0.0.1:%d", port), "--data", data,
+	return []string{oriel, "serve", "--listen", fmt.Sprintf("127.0.0.1:%d", port), "--data", data, "--profile", "off",
 		"--upstream-openai", upstream + "/v1", "--upstream-anthropic", upstream}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/settings"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
@@ -25,7 +26,7 @@ type history struct{ dir string }
 // addHistory adds the flag that names the data folder.
 func addHistory(cmd *cobra.Command) *history {
 	h := &history{}
-	cmd.Flags().StringVar(&h.dir, "data", "", "`folder` of the history (default $ORIEL_DATA, else the user's data folder)")
+	cmd.Flags().StringVar(&h.dir, "data", "", "`folder` of the history (default $ORIEL_DATA, else that of the settings, else the user's data folder)")
 	return h
 }
 
@@ -34,6 +35,16 @@ func (h *history) folder() (string, error) {
 	if dir := cmp.Or(h.dir, os.Getenv("ORIEL_DATA")); dir != "" {
 		return dir, nil
 	}
+	if l, err := settings.Load(configSources("")); err != nil {
+		return "", err
+	} else if l.Data != "" {
+		return l.Data, nil
+	}
+	return userFolder()
+}
+
+// userFolder is the data folder where nothing else is said.
+func userFolder() (string, error) {
 	dir, err := userData(runtime.GOOS, os.Getenv, os.UserHomeDir)
 	if err != nil {
 		return "", fmt.Errorf("no folder for the history: %w: give --data or set ORIEL_DATA", err)

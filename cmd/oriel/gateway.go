@@ -16,8 +16,11 @@ import (
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/record"
+	"github.com/oriel-context/oriel/settings"
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/timeline/sqlite"
+	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/view"
 	"github.com/oriel-context/oriel/window"
 )
@@ -31,6 +34,12 @@ type gatewayOptions struct {
 	profile    string
 	thresholds window.Thresholds
 	condensing *view.CondenseOptions
+	// models, recall, lowMark and plainCache are those of settings; the zero values are
+	// the defaults.
+	models     *token.Models
+	recall     settings.Recall
+	lowMark    float64
+	plainCache bool
 	// events is the file of events, "" for none; onEvent is told of them, too.
 	events  string
 	onEvent func(record.Event)
@@ -40,12 +49,14 @@ type gatewayOptions struct {
 // gateway is a proxy with all that it uses.
 type gateway struct {
 	server   *proxy.Server
-	recorder *record.Recorder // nil where the history cannot be opened
+	recorder *record.Recorder
+	broken   error // why the history cannot be opened
 	closers  []func()
 }
 
 // openGateway opens the history and makes the proxy. A history that cannot be opened is
-// reported, and the calls go through all the same.
+// reported, and the calls go through all the same: within what their models take, as far
+// as that can be told without it.
 func openGateway(ctx context.Context, o gatewayOptions) (g *gateway, err error) {
 	g = new(gateway)
 	defer func() {
@@ -56,12 +67,11 @@ func openGateway(ctx context.Context, o gatewayOptions) (g *gateway, err error) 
 	store, broken := o.data.serve(ctx, o.sync)
 	if broken != nil {
 		fmt.Fprintf(o.errOut, "oriel: THE HISTORY CANNOT BE OPENED, calls go through unrecorded: %s\n", strings.Join(strings.Fields(broken.Error()), " "))
-		o.proxy.Store = func(context.Context) error { return broken }
-	} else {
-		g.onClose(func() { store.Close() })
-		if err := g.record(store, &o); err != nil {
-			return nil, &failure{err}
-		}
+		g.broken, store = broken, unrecorded{memory.New(), broken}
+	}
+	g.onClose(func() { store.Close() })
+	if err := g.record(store, &o); err != nil {
+		return nil, &failure{err}
 	}
 	g.server, err = proxy.New(o.proxy)
 	return g, err
@@ -70,12 +80,13 @@ func openGateway(ctx context.Context, o gatewayOptions) (g *gateway, err error) 
 // record adds what records calls and decides what is sent of them.
 func (g *gateway) record(store timeline.Store, o *gatewayOptions) error {
 	log := o.proxy.Log
-	library, closeLibrary, err := openLibrary(store, o.profile)
-	if err != nil {
-		return err
+	r := o.recording()
+	r.Store, r.Log, r.Events = store, log, o.onEvent
+	if g.broken == nil {
+		library, closeLibrary := openLibrary(store, log)
+		g.onClose(closeLibrary)
+		r.Recall = library
 	}
-	g.onClose(closeLibrary)
-	r := record.Options{Store: store, Log: log, Profile: o.profile, Recall: library, Thresholds: o.thresholds, Condense: o.condensing, Events: o.onEvent}
 	if o.events != "" {
 		file, err := record.OpenEvents(o.events, 0)
 		if err != nil {
@@ -89,28 +100,73 @@ func (g *gateway) record(store timeline.Store, o *gatewayOptions) error {
 			}
 		}
 	}
-	learnt, err := o.data.learnt()
-	if learnt == nil {
-		return err
+	file := "" // of the history
+	if g.broken == nil {
+		dir, err := o.data.folder()
+		if err != nil {
+			return err
+		}
+		file = filepath.Join(dir, "oriel.db")
+		learnt, err := record.OpenLearnt(filepath.Join(dir, "learnt.json"))
+		if err != nil {
+			log.Warn("what was learnt of providers is lost", "error", err)
+		}
+		g.onClose(func() { saveLearnt(learnt, log) })
+		r.Limits, r.Calibration, r.Learnt = learnt.Limits, learnt.Calibration, learnt.Save
 	}
-	if err != nil {
-		log.Warn("what was learnt of providers is lost", "error", err)
-	}
-	g.onClose(func() { saveLearnt(learnt, log) })
-	r.Limits, r.Calibration, r.Learnt = learnt.Limits, learnt.Calibration, learnt.Save
 	g.recorder = record.New(r)
 	g.onClose(func() { closeRecorder(g.recorder, log) })
-	o.proxy.Recorder, o.proxy.RecordTimeout = g.recorder, viewWait
-	if o.condensing != nil && o.condensing.Inline {
-		o.proxy.RecordTimeout += o.condensing.Wait
-	}
+	o.proxy.Recorder, o.proxy.RecordTimeout = g.recorder, o.wait()
 	o.proxy.Store = func(ctx context.Context) error {
+		if g.broken != nil {
+			return g.broken
+		}
+		if _, err := os.Stat(file); err != nil {
+			return fmt.Errorf("the data folder is gone, what is recorded now is lost when the proxy ends: start it again: %w", err)
+		}
 		if _, err := store.Conversation(ctx, timeline.Local, "?"); !errors.Is(err, timeline.ErrNoConversation) {
 			return err
 		}
 		return g.recorder.Err()
 	}
-	boundMemory(library != nil)
+	boundMemory()
+	return nil
+}
+
+// unrecorded is a history that takes nothing: views are made of what is in memory.
+type unrecorded struct {
+	timeline.Store
+	why error
+}
+
+func (u unrecorded) Apply(context.Context, string, timeline.Change) (timeline.Applied, error) {
+	return timeline.Applied{}, fmt.Errorf("%w: %w", timeline.ErrClosed, u.why)
+}
+
+// recording are the options of the recorder that may change while it runs.
+func (o *gatewayOptions) recording() record.Options {
+	return record.Options{
+		Profile: o.profile, Thresholds: o.thresholds, Condense: o.condensing, Models: o.models,
+		RecallTokens: o.recall.Tokens, RecallWait: o.recall.Wait, LowMark: o.lowMark, PlainCache: o.plainCache,
+	}
+}
+
+// wait is the longest that a call waits for what is to be sent of it.
+func (o *gatewayOptions) wait() time.Duration {
+	if o.condensing != nil && o.condensing.Inline {
+		return viewWait + o.condensing.Wait
+	}
+	return viewWait
+}
+
+// change has calls that come from now on treated by other options: those that the proxy
+// and the recorder can change. Where there is an error nothing is changed.
+func (g *gateway) change(o gatewayOptions) error {
+	o.proxy.RecordTimeout = o.wait()
+	if err := g.server.Change(o.proxy); err != nil {
+		return err
+	}
+	g.recorder.Change(o.recording())
 	return nil
 }
 
@@ -130,30 +186,20 @@ func (g *gateway) close() {
 // is refused if it is sent as it came.
 const viewWait = 2 * time.Second
 
-// openLibrary makes what finds in the history what views no longer show; nil where
-// nothing is ever left out.
-func openLibrary(store timeline.Store, profile string) (*recall.Library, func(), error) {
-	if profile == "off" {
-		return nil, func() {}, nil
-	}
+// openLibrary makes what finds in the history what views no longer show. It is there
+// whatever the profile: a call may name another. Without its model it goes by words.
+func openLibrary(store timeline.Store, log *slog.Logger) (*recall.Library, func()) {
 	model, err := minilm.Open(minilm.Options{Threads: 1})
 	if err != nil {
-		return nil, nil, err
+		log.Warn("recall goes by words alone", "error", err)
+		library := recall.NewLibrary(store, recall.LibraryOptions{})
+		return library, func() { library.Close() }
 	}
 	library := recall.NewLibrary(store, recall.LibraryOptions{Model: model})
 	return library, func() {
 		library.Close()
 		model.Close()
-	}, nil
-}
-
-// learnt is what was learnt of providers, in the data folder.
-func (h *history) learnt() (*record.Learnt, error) {
-	dir, err := h.folder()
-	if err != nil {
-		return nil, err
 	}
-	return record.OpenLearnt(filepath.Join(dir, "learnt.json"))
 }
 
 func saveLearnt(l *record.Learnt, log *slog.Logger) {
@@ -169,20 +215,17 @@ func closeEvents(f *record.EventFile, log *slog.Logger) {
 }
 
 // Memory that the process should stay within, so that bodies which came and went do not
-// pile up between two collections: with a library, which has a limit of its own, more.
+// pile up between two collections: for calls, and with the library, which has a limit of
+// its own. What is not used is not taken.
 const (
 	serverMemory  = 128 << 20
 	libraryMemory = serverMemory + recall.DefaultMemory + recall.DefaultMemory/2
 )
 
 // boundMemory makes the collector work for it, unless the user has said something else.
-func boundMemory(library bool) {
-	switch {
-	case os.Getenv("GOMEMLIMIT") != "":
-	case library:
+func boundMemory() {
+	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(libraryMemory)
-	default:
-		debug.SetMemoryLimit(serverMemory)
 	}
 }
 

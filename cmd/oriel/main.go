@@ -19,7 +19,8 @@ func main() {
 }
 
 // run is the whole program: 0 on success, 2 on bad input or usage, 1 on other
-// failures. An error is one line that says what, where and what to do.
+// failures, and what a program that was run has ended with. An error is one line that
+// says what, where and what to do.
 func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -38,7 +39,14 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	if err == nil {
 		return 0
 	}
+	var own *exit
+	if errors.As(err, &own) && own.error == nil {
+		return own.code
+	}
 	fmt.Fprintf(errOut, "oriel: %s\n", strings.Join(strings.Fields(err.Error()), " "))
+	if own != nil {
+		return own.code
+	}
 	var failed *failure
 	if errors.As(err, &failed) {
 		return 1
@@ -110,6 +118,10 @@ o200k_base counts where none is named.`,
 	root.AddCommand(countCommand(), embedCommand(), fitCommand(), modelsCommand(),
 		importCommand(), conversationsCommand(), showCommand(), exportCommand(), pinCommand(), unpinCommand(), undoCommand(),
 		releaseCommand(), deleteCommand(), pruneCommand(), backupCommand(), verifyCommand(), statsCommand(),
-		directivesCommand(), recallCommand(), evalCommand(), serveCommand())
+		directivesCommand(), recallCommand(), evalCommand(), serveCommand(), configCommand(), runCommand(), demoCommand(),
+		versionCommand(), completionCommand(), manCommand(), doctorCommand())
+	root.Version = version()
+	root.SetVersionTemplate("oriel {{.Version}}\n")
+	addCompletions(root)
 	return root
 }

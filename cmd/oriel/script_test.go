@@ -10,7 +10,15 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"oriel": main})
+	testscript.Main(withoutSettings{m}, map[string]func(){"oriel": main, "child": childMain})
+}
+
+// withoutSettings runs tests without the settings of whoever runs them.
+type withoutSettings struct{ *testing.M }
+
+func (t withoutSettings) Run() int {
+	os.Setenv("ORIEL_CONFIG", os.DevNull)
+	return t.M.Run()
 }
 
 // longTalk is more than a window shows.
@@ -28,9 +36,11 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	model := startModel(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
+			env.Setenv("MODEL", model)
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else each command takes a second
 			if err := os.WriteFile(env.WorkDir+"/long-talk.jsonl", longTalk(), 0o644); err != nil {
 				return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -9,29 +8,23 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"runtime/debug"
-	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/proxy"
-	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/window"
+	"github.com/oriel-context/oriel/settings"
 )
 
 func serveCommand() *cobra.Command {
-	var listen, openAI, anthropic, token, sync, profile, events string
-	var thresholds, origins []string
-	var c condenseFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Stand between your programs and their models",
-		Long: `Stand between your programs and the providers of their models: every request goes
-upstream with the bytes that came, every answer comes back as it is sent, part by
-part. Programs set their base URL to the address that is printed.
+		Long: `Stand between your programs and the providers of their models. Programs set their base
+URL to the address that is printed. A request that its model takes goes upstream with
+the bytes that came; of one that is larger, a view is sent which fits, and whose
+beginning stays the same from call to call. --profile off sends everything as it came.
+Every answer comes back as it is sent, part by part.
 
 Upstream URLs are those that the vendors' SDKs take as base URL; any server that
 speaks their API will do. The provider's key is passed on, and neither kept nor logged.
@@ -41,6 +34,9 @@ elsewhere, give a token of your own: clients send it as the header X-Oriel-Token
 have /k/TOKEN before the path in their base URL. Other users of this machine can see
 --token; $ORIEL_TOKEN is not seen.
 
+Settings are those of oriel config. A change of the file is taken within seconds, and
+drops no connection; the log tells which settings need a restart.
+
 A history that cannot be opened is reported, and the calls go through all the same.
 The first interrupt lets running answers end, the second ends at once. There is a line
 on standard error for each request.`,
@@ -49,103 +45,57 @@ on standard error for each request.`,
   ORIEL_TOKEN=… oriel serve --listen 0.0.0.0:8780`,
 		Args: noArguments,
 	}
-	f := cmd.Flags()
-	f.StringVar(&listen, "listen", "127.0.0.1:8780", "`address` to listen at, HOST:PORT; port 0 takes a free one")
-	f.StringVar(&openAI, "upstream-openai", "", "base `URL` for OpenAI's API (default $ORIEL_UPSTREAM_OPENAI, else "+proxy.DefaultOpenAI+")")
-	f.StringVar(&anthropic, "upstream-anthropic", "", "base `URL` for Anthropic's API (default $ORIEL_UPSTREAM_ANTHROPIC, else "+proxy.DefaultAnthropic+")")
-	f.StringVar(&token, "token", "", "`token` that clients must send (default $ORIEL_TOKEN, else none, which is for loopback only)")
-	f.StringArrayVar(&origins, "origin", nil, "`origin` of web pages that may send requests without a token, such as https://chat.example, beside pages of this machine")
-	f.StringVar(&sync, "sync", "normal", "what survives the loss of power: normal (all but the last moments) or full (everything)")
-	f.StringVar(&profile, "profile", "off", "how much of a request is sent: off (all of it), or one of "+strings.Join(window.Profiles(), ", ")+"; X-Oriel-Profile and /p/NAME/ in the base URL choose another")
-	f.StringArrayVar(&thresholds, "threshold", nil, "`percent` of the model's window at which something leaves, 5 to 100, for all profiles or, as NAME=percent, for one; -1 means that for all (default 100)")
-	f.StringVar(&events, "events", "", "`file` to add a line of JSON to for everything that happens")
-	c.add(cmd)
-	data := addHistory(cmd)
+	flags := addSettings(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		level, err := syncLevel(sync)
+		sources, err := flags.sources()
 		if err != nil {
 			return err
 		}
-		if _, err := window.LookupProfile(profile); err != nil {
-			return fmt.Errorf("--profile: %w", err)
-		}
-		percents, warnings, err := parseThresholds(thresholds)
+		loaded, err := loadSettings(sources)
 		if err != nil {
 			return err
 		}
-		condensing, closeCondensing, err := c.open()
-		if err != nil {
-			return err
-		}
-		defer closeCondensing()
-		o := proxy.Options{
-			Listen:    listen,
-			OpenAI:    cmp.Or(openAI, os.Getenv("ORIEL_UPSTREAM_OPENAI"), proxy.DefaultOpenAI),
-			Anthropic: cmp.Or(anthropic, os.Getenv("ORIEL_UPSTREAM_ANTHROPIC"), proxy.DefaultAnthropic),
-			Origins:   origins,
-			Version:   version(),
-			Log:       slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil)),
-		}
-		if t := cmp.Or(token, os.Getenv("ORIEL_TOKEN")); t != "" {
-			o.Tokens = map[string]string{t: timeline.Local}
-		}
-		if _, err := proxy.New(o); err != nil {
-			return err // before anything is opened or made
-		}
-		g, err := openGateway(cmd.Context(), gatewayOptions{
-			proxy: o, data: data, sync: level, profile: profile, thresholds: percents, condensing: condensing, events: events, errOut: cmd.ErrOrStderr(),
-		})
-		if err != nil {
-			return err
-		}
-		defer g.close()
-		for _, w := range warnings {
-			o.Log.Warn("a setting is not used as given", "warning", w)
-		}
-		l, err := net.Listen("tcp", listen)
-		if err != nil {
-			return &failure{fmt.Errorf("%w: is another one running there? --listen 127.0.0.1:0 takes a free port", err)}
-		}
-		signals := make(chan os.Signal, 2)
-		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-		defer signal.Stop(signals)
-		printAddresses(cmd.OutOrStdout(), l.Addr().(*net.TCPAddr), o)
-		if err := serveUntil(cmd.Context(), signals, g.server, l); err != nil {
-			return &failure{err}
-		}
-		return nil
+		return serveSettings(cmd, sources, loaded)
 	}
 	return cmd
 }
 
-// parseThresholds reads percents for all profiles, or for one as NAME=PERCENT. Numbers
-// that cannot be used warn (SPEC B4).
-func parseThresholds(list []string) (t window.Thresholds, warnings []string, err error) {
-	t.Profiles = map[string]float64{}
-	for _, s := range list {
-		name, number, one := strings.Cut(s, "=")
-		if !one {
-			name, number = "", s
-		}
-		if _, err := window.LookupProfile(name); err != nil {
-			return t, nil, fmt.Errorf("--threshold %s: %w", s, err)
-		}
-		percent, err := strconv.ParseFloat(strings.TrimSuffix(number, "%"), 64)
-		if err != nil {
-			return t, nil, fmt.Errorf("--threshold %s: %q is no number: give a percent such as 80, or chat=60", s, number)
-		}
-		if one {
-			t.Profiles[name] = percent
-		} else if percent != -1 {
-			t.Global = percent
-		}
+// serveSettings serves by settings, and by what becomes of them.
+func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *settings.Loaded) error {
+	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
+	live := &liveSettings{log: log}
+	o, err := live.options(loaded)
+	if err != nil {
+		return err
 	}
-	for _, name := range window.Profiles() {
-		if _, w := t.For(name); w != "" && !slices.Contains(warnings, w) {
-			warnings = append(warnings, w)
-		}
+	defer live.close()
+	if _, err := proxy.New(o.proxy); err != nil {
+		return err // before anything is opened or made
 	}
-	return t, warnings, nil
+	if o.sync, err = syncLevel(loaded.Sync); err != nil {
+		return err
+	}
+	o.data, o.events, o.errOut = &history{loaded.Data}, loaded.Events, cmd.ErrOrStderr()
+	g, err := openGateway(cmd.Context(), o)
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	live.gateway, live.now = g, loaded
+	live.warn(loaded)
+	l, err := net.Listen("tcp", loaded.Listen)
+	if err != nil {
+		return &failure{fmt.Errorf("%w: is another one running there? --listen 127.0.0.1:0 takes a free port", err)}
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	defer live.watch(sources)()
+	printAddresses(cmd.OutOrStdout(), l.Addr().(*net.TCPAddr), o.proxy)
+	if err := serveUntil(cmd.Context(), signals, g.server, l); err != nil {
+		return &failure{err}
+	}
+	return nil
 }
 
 // serveUntil serves; the first signal lets running answers end, the second ends at
@@ -188,12 +138,4 @@ func printAddresses(w io.Writer, a *net.TCPAddr, o proxy.Options) {
 export OPENAI_BASE_URL=%s/v1
 export ANTHROPIC_BASE_URL=%s
 `, a, o.OpenAI, o.Anthropic, base, base)
-}
-
-// version is that of the module this program was built from.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -176,9 +177,31 @@ func health(t *testing.T, s *served) string {
 	return string(body)
 }
 
+// A data folder that somebody has removed is noticed.
+func TestServeNoticesThatItsHistoryIsGone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	s := serve(t, "--data", dir)
+	if got := health(t, s); !strings.Contains(got, `"status":"ok"`) {
+		t.Error(got)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if got := health(t, s); !strings.Contains(got, `"status":"degraded"`) || !strings.Contains(got, "the data folder is gone") {
+		t.Error(got)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	s.end(t)
+}
+
 // Without its history it still serves, and says so.
 func TestServeGoesOnWithoutAHistory(t *testing.T) {
-	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "answer") }))
+	var sent atomic.Int64
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(io.Discard, r.Body)
+		sent.Store(n)
+		io.WriteString(w, "answer")
+	}))
 	defer up.Close()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -190,6 +213,20 @@ func TestServeGoesOnWithoutAHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	res.Body.Close()
+	// What is too large is cut all the same.
+	long := fmt.Sprintf(`{"model":"gpt-4o","messages":[{"role":"user","content":"a"}%s,{"role":"user","content":"z"}]}`, strings.Repeat(fmt.Sprintf(`,{"role":"assistant","content":"b"},{"role":"user","content":%q}`, strings.Repeat("word ", 200)), 30))
+	r, err := http.NewRequest("POST", s.openAI+"/chat/completions", strings.NewReader(long))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Oriel-Budget", "3000")
+	if res, err = http.DefaultClient.Do(r); err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if n := sent.Load(); n == 0 || n > int64(len(long))/2 || res.Header.Get("X-Oriel-Plan") == "" {
+		t.Errorf("%d bytes of %d were sent, %v", n, len(long), res.Header)
+	}
 	if got := health(t, s); res.StatusCode != 200 || !strings.Contains(got, `"status":"degraded"`) || !strings.Contains(got, `"store":"failed"`) {
 		t.Error(res.StatusCode, got)
 	}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/oriel-context/oriel/eval"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/token/bpe"
+	"github.com/oriel-context/oriel/window"
+)
+
+// shells are those that a completion can be written for.
+var shells = []string{"bash", "zsh", "fish", "powershell"}
+
+func completionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "completion bash|zsh|fish|powershell",
+		Short: "Print what makes a shell complete commands, flags and names",
+		Long: `Print a script that makes a shell complete commands, flags, the values of flags, and
+the names of your conversations, with --data also those of another folder.
+
+bash, with the package bash-completion; for this shell, and for all:
+  source <(oriel completion bash)
+  oriel completion bash > ~/.local/share/bash-completion/completions/oriel
+
+zsh, into a folder of $fpath, before compinit runs:
+  oriel completion zsh > "${fpath[1]}/_oriel"
+
+fish:
+  oriel completion fish > ~/.config/fish/completions/oriel.fish
+
+PowerShell; the same line in $PROFILE is for all shells:
+  oriel completion powershell | Out-String | Invoke-Expression`,
+		Example: `  source <(oriel completion bash)
+  oriel completion zsh > "${fpath[1]}/_oriel"
+  oriel completion fish > ~/.config/fish/completions/oriel.fish`,
+		ValidArgs: shells,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || !slices.Contains(shells, args[0]) {
+				return fmt.Errorf("%q: give one shell: %s", strings.Join(args, " "), strings.Join(shells, ", "))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := printCompletion(cmd.Root(), cmd.OutOrStdout(), args[0]); err != nil {
+				return &failure{err}
+			}
+			return nil
+		},
+	}
+}
+
+func printCompletion(root *cobra.Command, out io.Writer, shell string) error {
+	switch shell {
+	case "bash":
+		return root.GenBashCompletionV2(out, true)
+	case "zsh":
+		return root.GenZshCompletion(out)
+	case "fish":
+		return root.GenFishCompletion(out, true)
+	}
+	return root.GenPowerShellCompletionWithDesc(out)
+}
+
+// flagValues are the flags that take one of some values, by command and flag, "any" for
+// all commands that have it; the help of each names them.
+func flagValues() map[string][]string {
+	bodies := []string{"auto", "anthropic", "openai", "responses", "trajectory"}
+	return map[string][]string{
+		"any condense":  {"behind", "inline"},
+		"any encoding":  bpe.Names(),
+		"any profile":   window.Profiles(),
+		"any sync":      {"normal", "full"},
+		"count format":  bodies,
+		"eval format":   {"locomo", "beam", "generic", "claude-code"},
+		"eval policy":   eval.Policies(),
+		"fit format":    bodies,
+		"fit mode":      {"soft", "hard", "recovery"},
+		"fit policy":    append(window.Policies(), "trajectory"),
+		"fit preset":    {"demo", "reasoning", "debug", "minimal"},
+		"import format": {"auto", "claude-code", "openai", "anthropic", "responses", "generic", "locomo", "beam"},
+		"recall mode":   {"hybrid", "keyword", "dense"},
+		"recall scope":  {"conversation", "project", "user"},
+	}
+}
+
+// takeConversation are the commands whose first argument is a conversation's name.
+var takeConversation = []string{"show", "export", "pin", "unpin", "undo", "release", "delete", "directives"}
+
+// addCompletions tells the shell what arguments and flags can be, for all commands.
+func addCompletions(root *cobra.Command) {
+	values := flagValues()
+	for _, cmd := range root.Commands() {
+		switch name := cmd.Name(); {
+		case slices.Contains(takeConversation, name):
+			cmd.ValidArgsFunction = completeFirst(completeConversation)
+		case name == "models":
+			cmd.ValidArgsFunction = completeFirst(completeModel)
+		case name == "recall": // a query
+			cmd.ValidArgsFunction = cobra.NoFileCompletions
+		}
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if complete := completionOf(cmd, f, values); complete != nil {
+				_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // fails for unknown flags only
+			}
+		})
+	}
+}
+
+// completionOf is what completes a flag's value; nil leaves it to the shell, which
+// offers files.
+func completionOf(cmd *cobra.Command, f *pflag.Flag, values map[string][]string) cobra.CompletionFunc {
+	for _, whose := range []string{cmd.Name(), "any"} {
+		if list, ok := values[whose+" "+f.Name]; ok {
+			return completeValues(list, f.Value.Type() == "stringSlice")
+		}
+	}
+	switch {
+	case f.Name == "data":
+		return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		}
+	case f.Name == "conversation" && cmd.Name() != "import": // there it is a new one
+		return completeConversation
+	case f.Name == "model":
+		return completeModel
+	case f.Value.Type() != "string" && f.Value.Type() != "stringArray": // numbers and times are no files
+		return cobra.NoFileCompletions
+	}
+	return nil
+}
+
+// completeValues completes one value, or a list of them with commas between.
+func completeValues(values []string, list bool) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		before := ""
+		if list {
+			before = begun[:strings.LastIndexByte(begun, ',')+1]
+		}
+		var found []cobra.Completion
+		for _, v := range values {
+			if strings.HasPrefix(before+v, begun) {
+				found = append(found, before+v)
+			}
+		}
+		directive := cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		if list {
+			directive |= cobra.ShellCompDirectiveNoSpace
+		}
+		return found, directive
+	}
+}
+
+// completeFirst completes the first argument alone.
+func completeFirst(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, args, begun)
+	}
+}
+
+// completeConversation completes a conversation's name, newest first. Where there is no
+// history, or it cannot be read, there is nothing to complete.
+func completeConversation(cmd *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var data history
+	if f := cmd.Flag("data"); f != nil {
+		data.dir = f.Value.String()
+	}
+	var found []cobra.Completion
+	err := data.with(cmd.Context(), func(s timeline.Store) error {
+		all, err := s.Conversations(cmd.Context(), timeline.Local)
+		slices.SortStableFunc(all, func(a, b timeline.Conversation) int { return b.Updated.Compare(a.Updated) })
+		for i := range all {
+			// The protocol between program and shell is of lines and tabs.
+			if name := all[i].Name; strings.HasPrefix(name, begun) && !strings.ContainsAny(name, "\t\r\n") {
+				found = append(found, cobra.CompletionWithDesc(name, fmt.Sprintf("%s, %s", plural(int(all[i].Head.Depth), "message", "messages"), all[i].Updated.UTC().Format("2006-01-02"))))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		cobra.CompDebugln(err.Error(), false)
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+func completeModel(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var found []cobra.Completion
+	for _, m := range token.Builtin().All() {
+		if strings.HasPrefix(m.ID, begun) {
+			found = append(found, m.ID)
+		}
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/settings"
+	"github.com/oriel-context/oriel/window"
+)
+
+func configCommand() *cobra.Command {
+	var asJSON, example, path bool
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Show the settings that hold, and where each comes from",
+		Long: `Show the settings of oriel serve that hold, and where each comes from: the default,
+the file, the environment or a flag. A flag goes before a variable of the environment,
+and this before the file.
+
+The file is that of --config, else of $ORIEL_CONFIG, else oriel/config.toml in the
+user's folder for settings, if it exists: --path tells where. --init prints a file
+with every setting, its meaning and its default. A server that runs takes changes of
+its file within seconds, and drops no connection; oriel config shows what it would.
+
+Tokens and keys are never printed.`,
+		Example: `  oriel config
+  oriel config --profile thrifty --json
+  oriel config --init > config.toml`,
+		Args: noArguments,
+	}
+	flags := addSettings(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&asJSON, "json", false, "print one JSON object")
+	f.BoolVar(&example, "init", false, "print a file with every setting, its meaning and its default")
+	f.BoolVar(&path, "path", false, "print where the file is, or would be")
+	cmd.MarkFlagsMutuallyExclusive("json", "init", "path")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if example {
+			fmt.Fprint(cmd.OutOrStdout(), settings.Example())
+			return nil
+		}
+		sources, err := flags.sources()
+		if err != nil {
+			return err
+		}
+		if path {
+			fmt.Fprintln(cmd.OutOrStdout(), sources.File)
+			return nil
+		}
+		l, err := loadSettings(sources)
+		if err != nil {
+			return err
+		}
+		for _, w := range l.Warnings {
+			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: warning: %s\n", w)
+		}
+		if asJSON {
+			return printJSON(cmd.OutOrStdout(), struct {
+				File     string           `json:"file"`
+				Settings []settings.Value `json:"settings"`
+			}{l.File, l.Values()})
+		}
+		var b bytes.Buffer
+		t := table{left: []bool{true, true, true}}
+		t.row("key", "value", "source")
+		for _, v := range l.Values() {
+			t.row(v.Key, oneLine(v.Text, 100), strings.TrimSpace(v.Kind+" "+v.Where))
+		}
+		t.print(&b)
+		_, err = cmd.OutOrStdout().Write(b.Bytes())
+		return err
+	}
+	return cmd
+}
+
+// settingsFlags are the flags of settings.
+type settingsFlags struct {
+	set        *pflag.FlagSet
+	file       string
+	thresholds []string
+	data       *history
+}
+
+// addSettings adds the flags that settings have.
+func addSettings(cmd *cobra.Command) *settingsFlags {
+	s := &settingsFlags{set: cmd.Flags()}
+	f := s.set
+	d := settings.Default()
+	f.StringVar(&s.file, "config", "", "`file` of settings (default $ORIEL_CONFIG, else oriel/config.toml in the user's folder for settings)")
+	f.String("listen", d.Listen, "`address` to listen at, HOST:PORT; port 0 takes a free one")
+	f.String("upstream-openai", "", "base `URL` for OpenAI's API (default "+proxy.DefaultOpenAI+")")
+	f.String("upstream-anthropic", "", "base `URL` for Anthropic's API (default "+proxy.DefaultAnthropic+")")
+	f.String("token", "", "`token` that clients must send (default $ORIEL_TOKEN, else none, which is for loopback only)")
+	f.StringArray("origin", nil, "`origin` of web pages that may send requests without a token, such as https://chat.example, beside pages of this machine")
+	f.String("sync", d.Sync, "what survives the loss of power: normal (all but the last moments) or full (everything)")
+	f.String("profile", d.Profile, "how much of a request is sent: one of "+strings.Join(window.Profiles(), ", ")+" (off: all of it); X-Oriel-Profile and /p/NAME/ in the base URL choose another")
+	f.StringArrayVar(&s.thresholds, "threshold", nil, "`percent` of the model's window at which something leaves, 5 to 100, for all profiles or, as NAME=percent, for one; -1 means that for all (default 100)")
+	f.String("events", "", "`file` to add a line of JSON to for everything that happens")
+	f.String("models", "", "JSON `file` of models over the built-in table (default $ORIEL_MODELS)")
+	f.String("condense-url", "", "base `URL` of a server that speaks OpenAI's chat format, to summarise what leaves; its key is $ORIEL_CONDENSE_KEY (default: none is asked)")
+	f.String("condense-model", "", "`model` that is asked there")
+	f.String("condense-prompt", "", "`file` with instructions of your own; {tokens} stands for the limit")
+	f.String("condense", d.Condense.When, "when: behind (calls never wait, the summary is used by the next cut) or inline (the call that cuts waits)")
+	f.String("condense-wait", "", "the longest `time` that a summary may take (default 2m, inline 20s)")
+	s.data = addHistory(cmd)
+	return s
+}
+
+// sources are where the settings of a command come from.
+func (s *settingsFlags) sources() (settings.Sources, error) {
+	out := configSources(s.file)
+	out.Env = os.Getenv
+	var err error
+	s.set.Visit(func(f *pflag.Flag) {
+		if key := settings.KeyOfFlag(f.Name); key != "" {
+			text := f.Value.String()
+			if list, ok := f.Value.(pflag.SliceValue); ok {
+				text = strings.Join(list.GetSlice(), ",")
+			}
+			out.Flags[key] = text
+		}
+	})
+	for _, t := range s.thresholds {
+		key, percent, bad := parseThreshold(t)
+		if bad != nil {
+			err = cmp.Or(err, fmt.Errorf("--threshold %s: %w", t, bad))
+		}
+		out.Flags[key] = percent
+	}
+	return out, err
+}
+
+// loadSettings loads settings that name a data folder.
+func loadSettings(s settings.Sources) (*settings.Loaded, error) {
+	l, err := settings.Load(s)
+	if err == nil && l.Data == "" {
+		l.Data, err = userFolder()
+	}
+	return l, err
+}
+
+// configSources has the file of settings; name is that of the command line.
+func configSources(name string) settings.Sources {
+	s := settings.Sources{File: cmp.Or(name, os.Getenv("ORIEL_CONFIG")), Flags: map[string]string{}}
+	if s.File == "" {
+		s.File, s.Optional = settings.UserFile(), true
+	}
+	return s
+}
+
+// parseThreshold reads a percent for all profiles, or for one as NAME=PERCENT.
+func parseThreshold(text string) (key, percent string, err error) {
+	name, number, one := strings.Cut(text, "=")
+	if !one {
+		name, number = "all", text
+	} else if p, err := window.LookupProfile(name); err != nil {
+		return "", "", err
+	} else if p.Off || name == "" {
+		return "", "", fmt.Errorf("the profile %q has none: it cuts nothing", name)
+	}
+	number = strings.TrimSuffix(number, "%")
+	if _, err := strconv.ParseFloat(number, 64); err != nil {
+		return "", "", fmt.Errorf("%q is no number: give a percent such as 80, or chat=60", number)
+	}
+	return "thresholds." + name, number, nil
+}

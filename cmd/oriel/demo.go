@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel/internal/demo"
+	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/record"
+	"github.com/oriel-context/oriel/settings"
+)
+
+// demoBudget is the window of the demonstration, in tokens: small, so that a session of
+// a minute slides it often enough to see how.
+const demoBudget = 20_000
+
+// demoRecall is how long a call waits for recall: nobody is in a hurry here, and the
+// machine may have just compiled all this.
+const demoRecall = time.Second
+
+func demoCommand() *cobra.Command {
+	var listen, dir string
+	var fast, exit bool
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Watch a long agent session in a small window: no key, no network",
+		Long: `Watch a coding agent's session go through the proxy in a window of 20,000 tokens. The
+session, its code base and the model are built in; the agent, the proxy and the
+history are real. No key is needed and nothing leaves this machine.
+
+There is a line for each call: what the model gets, as a bar, and behind it, dashed,
+what the agent sends. On the way one fact that has left the window is brought back
+when the agent needs it, and one cut is undone. At the end is the bill, with and
+without Oriel. All figures are those of the run.
+
+The history is in a folder for the time being, unless --data names one. On a terminal
+the server then stays up until it is interrupted, for you to look around.`,
+		Example: "  oriel demo\n  oriel demo --fast --exit\n  oriel demo --data demo-history",
+		Args:    noArguments,
+	}
+	f := cmd.Flags()
+	f.StringVar(&listen, "listen", "127.0.0.1:0", "`address` to listen at, HOST:PORT; port 0 takes a free one")
+	f.StringVar(&dir, "data", "", "new `folder` for the history, which is kept (default: one that is removed at the end)")
+	f.BoolVar(&fast, "fast", false, "do not pause for people to watch")
+	f.BoolVar(&exit, "exit", false, "end with the session, and leave no server up; so it is where nobody watches")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+		defer stop()
+		watched := isTerminal(cmd.OutOrStdout())
+		s := newDemoScreen(cmd.OutOrStdout(), watched && !fast)
+		s.done = ctx.Done()
+		err := runDemo(ctx, s, listen, dir, watched && !exit)
+		if ctx.Err() != nil {
+			return nil // interrupted: that is how it ends
+		}
+		return err
+	}
+	return cmd
+}
+
+// runDemo shows the session. With stay it leaves the server up until ctx ends.
+func runDemo(ctx context.Context, s *demoScreen, listen, dir string, stay bool) (err error) {
+	data, remove, err := demoFolder(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	model, err := demo.NewModel()
+	if err != nil {
+		return &failure{err}
+	}
+	modelAt, endModel, err := serveModel(model)
+	if err != nil {
+		return &failure{err}
+	}
+	defer endModel()
+	notes := newDemoNotes()
+	o := proxy.Options{Listen: listen, OpenAI: modelAt, Anthropic: modelAt, Version: version(), Log: slog.New(slog.DiscardHandler)}
+	if _, err := proxy.New(o); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		return &failure{fmt.Errorf("%w: is another one running there? --listen 127.0.0.1:0 takes a free port", err)}
+	}
+	g, err := openGateway(ctx, gatewayOptions{proxy: o, data: data, profile: "full", recall: settings.Recall{Wait: demoRecall}, onEvent: notes.add, errOut: io.Discard})
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer g.close()
+	if g.broken != nil {
+		return errors.Join(&failure{fmt.Errorf("the history cannot be opened in %s: give another folder with --data", data.dir)}, l.Close())
+	}
+	serving, end := context.WithCancel(context.WithoutCancel(ctx))
+	served := make(chan error, 1)
+	go func() { served <- g.server.Serve(serving, l) }()
+	story := &demoStory{screen: s, data: data, model: model, notes: notes, url: "http://" + l.Addr().String()}
+	err = story.tell(ctx)
+	if err == nil && stay {
+		story.invite()
+		<-ctx.Done()
+	}
+	end()
+	return errors.Join(err, <-served)
+}
+
+// serveModel has the built-in model listen on a port of its own: the proxy reaches it as
+// it reaches any other.
+func serveModel(m *demo.Model) (url string, end func(), err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	server := &http.Server{Handler: m}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		server.Serve(l)
+	}()
+	return "http://" + l.Addr().String(), func() {
+		server.Close()
+		<-ended
+	}, nil
+}
+
+// demoFolder is where the history goes: a folder that has none, which stays, or one that
+// is removed.
+func demoFolder(dir string) (*history, func() error, error) {
+	if dir == "" {
+		dir, err := os.MkdirTemp("", "oriel-demo-")
+		if err != nil {
+			return nil, nil, &failure{err}
+		}
+		return &history{dir}, func() error { return os.RemoveAll(dir) }, nil
+	}
+	dir, err := filepath.Abs(dir) // for people to copy
+	if err == nil {
+		_, err = os.Stat(filepath.Join(dir, "oriel.db"))
+	}
+	switch {
+	case err == nil:
+		return nil, nil, fmt.Errorf("there is a history in %s already: name a new folder with --data", dir)
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, nil, &failure{err}
+	}
+	return &history{dir}, func() error { return nil }, nil
+}
+
+// ourName is how this program is run, for people to copy: by its name where a shell
+// finds it.
+func ourName() string {
+	self, err := os.Executable()
+	if err != nil {
+		return "oriel"
+	}
+	if found, err := exec.LookPath("oriel"); err == nil && found == self {
+		return "oriel"
+	}
+	cache := os.Getenv("GOCACHE") // go run may have the program there
+	if strings.Contains(filepath.ToSlash(self), "/go-build") || cache != "" && strings.HasPrefix(self, cache) {
+		return "go run ./cmd/oriel"
+	}
+	return self
+}
+
+// demoNotes are the events of the proxy, for who waits for them.
+type demoNotes struct {
+	events chan record.Event
+}
+
+func newDemoNotes() *demoNotes { return &demoNotes{make(chan record.Event, 1024)} }
+
+func (n *demoNotes) add(e record.Event) {
+	select {
+	case n.events <- e:
+	default: // nobody has looked for a long time: the session is over
+	}
+}
+
+// call waits until a call is written, and gives the events up to that.
+func (n *demoNotes) call(ctx context.Context) (all []record.Event, err error) {
+	for {
+		select {
+		case e := <-n.events:
+			all = append(all, e)
+			switch e.Kind {
+			case record.EventCall:
+				return all, nil
+			case record.EventOpen, record.EventUnknown, record.EventOverflow:
+				return nil, fmt.Errorf("%s: %s", e.Kind, e.Error)
+			}
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,316 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"github.com/oriel-context/oriel/internal/demo"
+	"github.com/oriel-context/oriel/token"
+)
+
+// demoScreen draws the session: a line for each call.
+type demoScreen struct {
+	out   io.Writer
+	style style
+	width int
+	last  int // tokens of the last request
+	// next is when the next line may be shown, unless done is closed; zero where nobody
+	// watches.
+	next time.Time
+	done <-chan struct{}
+}
+
+// How long people are given to look: at a call, at what the user says, at a scene.
+const (
+	pauseCall  = 90 * time.Millisecond
+	pauseUser  = 500 * time.Millisecond
+	pauseScene = 2000 * time.Millisecond
+)
+
+// demoScale is the end of the scale: the session is not quite that long.
+const demoScale = 3.3 * demoBudget
+
+func newDemoScreen(out io.Writer, paced bool) *demoScreen {
+	s := &demoScreen{out: out, style: styleFor(out), width: 80}
+	if paced {
+		s.next = time.Now()
+	}
+	if f, ok := terminalOf(out); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+			s.width = min(max(w, 60), 140)
+		}
+	}
+	return s
+}
+
+// terminalOf is the terminal that is written to.
+func terminalOf(out io.Writer) (*os.File, bool) {
+	if !isTerminal(out) {
+		return nil, false
+	}
+	if s, ok := out.(*sink); ok {
+		out = s.w
+	}
+	f, ok := out.(*os.File)
+	return f, ok
+}
+
+// pause gives people time to look. What the calls take is part of it.
+func (s *demoScreen) pause(d time.Duration) {
+	if s.next.IsZero() {
+		return
+	}
+	s.next = s.next.Add(d)
+	if late := time.Since(s.next); late > 0 {
+		s.next = s.next.Add(late)
+	}
+	select {
+	case <-time.After(time.Until(s.next)):
+	case <-s.done:
+	}
+}
+
+func (s *demoScreen) line(format string, args ...any) {
+	fmt.Fprintln(s.out, strings.TrimRight(fmt.Sprintf(format, args...), " "))
+}
+
+// Parts of a bar: their colours, and what they are drawn with where there are none.
+type demoInk struct {
+	colour string
+	sign   rune
+	name   string
+}
+
+var (
+	inkSystem   = demoInk{"38;5;67", '▓', "system, tools"}
+	inkTold     = demoInk{"38;5;179", '▒', "stubs, digest"}
+	inkKept     = demoInk{"38;5;72", '█', "kept"}
+	inkRecalled = demoInk{"38;5;205", '◆', "recalled"}
+	inkNew      = demoInk{"38;5;157", '░', "new"}
+)
+
+const dim = "2"
+
+// ink draws n cells.
+func (s *demoScreen) ink(i demoInk, n int) string {
+	sign := i.sign
+	if s.style.on {
+		sign = '█'
+	}
+	return s.style.code(i.colour, strings.Repeat(string(sign), max(0, n)))
+}
+
+func (s *demoScreen) begin() {
+	s.line("%s", s.style.bold("A coding agent hunts a flaky test: it sends its whole history with every call."))
+	s.line("The model gets a window of %s tokens. No key, no network; proxy, history and", thousands(demoBudget))
+	s.line("recall are the real ones, the model is built in and knows only what it is sent.")
+	s.line("")
+	var key []string
+	for _, i := range []demoInk{inkSystem, inkTold, inkRecalled, inkKept, inkNew} {
+		key = append(key, s.ink(i, 1)+" "+i.name)
+	}
+	s.line("%s  %s", strings.Join(key, "  "), s.style.code(dim, "╌ sent by the agent"))
+	bar, _ := s.columns()
+	s.line("%s", s.style.code(dim, fmt.Sprintf(demoLine, "", strings.Repeat(" ", bar), "sent", "gets", "")))
+	s.pause(pauseScene / 2)
+}
+
+// demoLine is the line of a call: its number, the bar, tokens sent and got, a label.
+const demoLine = "%3v %s %6s → %5s %s"
+
+// columns are the widths of the bar and of the label.
+func (s *demoScreen) columns() (bar, label int) {
+	label = 11
+	if s.width >= 100 {
+		label = s.width * 3 / 10
+	}
+	return s.width - utf8.RuneCountInString(fmt.Sprintf(demoLine, 1, "", "", "", "")) - label, label
+}
+
+// user shows what the user says, and of it what will matter.
+func (s *demoScreen) user(text, fact string) {
+	words := strings.Join(strings.Fields(text), " ")
+	s.line("%s", s.style.code("1;36", oneLine("you ▸ "+words, s.width-1)))
+	if fact != "" {
+		s.line("      %s", s.style.code("1;35", "… "+strings.Join(strings.Fields(fact), " ")+" …"))
+	}
+	s.pause(pauseUser)
+}
+
+// demoMark is what is remarkable in a call.
+type demoMark struct{ cut, recall, undo bool }
+
+// call draws a call.
+func (s *demoScreen) call(c *demo.Call, m demoMark) {
+	width, room := s.columns()
+	cells := func(tokens int) int { return min(width, int(float64(tokens)*float64(width)/demoScale+.5)) }
+	var bar strings.Builder
+	sum, at := 0, 0
+	p := &c.Picture
+	for _, part := range []struct {
+		demoInk
+		tokens int
+	}{{inkSystem, p.System}, {inkTold, p.Told}, {inkRecalled, p.Recalled}, {inkKept, p.Kept}, {inkNew, p.New}} {
+		sum += part.tokens
+		to := cells(sum)
+		if part.tokens > 0 && to == at && part.demoInk == inkRecalled {
+			to++ // it is what people look for
+		}
+		to = max(at, to)
+		bar.WriteString(s.ink(part.demoInk, to-at))
+		at = to
+	}
+	rest := []rune(strings.Repeat(" ", width-at))
+	for i := range min(len(rest), max(0, cells(c.Before)-at)) {
+		rest[i] = '╌'
+	}
+	if edge := cells(demoBudget) - at; edge >= 0 && edge < len(rest) {
+		rest[edge] = '│'
+	}
+	bar.WriteString(s.style.code(dim, string(rest)))
+	s.line(demoLine, c.N, bar.String(), kilo(c.Before), kilo(c.After), s.label(c, m, room))
+	s.last = c.After
+	s.pause(pauseCall)
+	if m.cut {
+		s.pause(2 * pauseCall)
+	}
+}
+
+// label is what is said beside a bar: what is remarkable, else what the model does next.
+func (s *demoScreen) label(c *demo.Call, m demoMark, room int) string {
+	var marks []string
+	switch {
+	case m.undo:
+		marks = append(marks, s.style.code("1;33", "↶ undone"))
+	case m.cut:
+		marks = append(marks, s.style.code("1;31", "✂ cut"))
+	case m.recall:
+		return s.style.code("1;35", "◆ recall")
+	}
+	if m.recall {
+		marks = append(marks, s.style.code("1;35", "◆"))
+	}
+	if len(marks) > 0 {
+		return strings.Join(marks, " ")
+	}
+	if room < 20 {
+		return ""
+	}
+	return s.style.code(dim, oneLine(strings.Join(c.Does, ", "), room))
+}
+
+// kilo is a number of tokens in thousands.
+func kilo(n int) string { return fmt.Sprintf("%.1fk", float64(n)/1000) }
+
+// scene draws lines in a frame that is open to the right.
+func (s *demoScreen) scene(colour, title string, lines ...string) {
+	s.line("%s %s", s.style.code(colour, "┌"), s.style.code("1;"+colour, title))
+	for _, l := range lines {
+		s.line("%s %s", s.style.code(colour, "│"), l)
+	}
+	s.line("%s", s.style.code(colour, "└"))
+	s.pause(pauseScene)
+}
+
+// wrapped breaks a text into lines below each other, behind a word.
+func (s *demoScreen) wrapped(word, text string) []string {
+	const indent = 10
+	var out []string
+	line := ""
+	for _, w := range strings.Fields(text) {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(w) > min(s.width, 100)-indent-3 {
+			out = append(out, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += w
+	}
+	out = append(out, line)
+	for i := range out {
+		if i > 0 {
+			word = ""
+		}
+		out[i] = fmt.Sprintf("%-*s", indent, word) + out[i]
+	}
+	return out
+}
+
+// recalled shows the call that recall has saved.
+func (s *demoScreen) recalled(d *demoStory, c *demo.Call, bare string) {
+	lines := s.wrapped("asked", "for what the user said at call "+fmt.Sprint(d.told)+", "+fmt.Sprint(c.N-d.told)+" calls ago, in a message that left the window at call "+fmt.Sprint(d.gone)+". Recall brought it back.")
+	lines = append(lines, s.wrapped("without", "“"+bare+"”")...)
+	for i := len(lines) - len(s.wrapped("", bare)); i < len(lines); i++ {
+		lines[i] = s.style.code("31", lines[i])
+	}
+	for _, l := range s.wrapped("with", "“"+c.Says+"”") {
+		lines = append(lines, s.style.code("32", l))
+	}
+	s.scene("35", "recall: the same request, without and with what was brought back", lines...)
+}
+
+// undoing shows that a plan is taken back.
+func (s *demoScreen) undoing(u *demoUndo) {
+	lines := s.wrapped("plan", fmt.Sprintf("%s took %s out of view; the largest, of %s tokens:", u.plan, plural(u.hidden, "message", "messages"), thousands(demo.Tokens(u.text))))
+	lines = append(lines, s.style.code(dim, "          "+oneLine(u.message, s.width-14)))
+	s.scene("33", "oriel undo "+demo.Conversation, lines...)
+}
+
+// undone shows that what was taken out is back.
+func (s *demoScreen) undone(u *demoUndo, c *demo.Call) {
+	s.scene("33", "undone: the next call has it again, word for word",
+		fmt.Sprintf("%-10s%s tokens, without it", "before", thousands(u.before)),
+		fmt.Sprintf("%-10s%s tokens, with it; it is held until oriel release", "after", thousands(c.After)))
+}
+
+// bill shows what it all cost.
+func (s *demoScreen) bill(b *demoBill) {
+	var out bytes.Buffer
+	less := func(with, without float64) string { return fmt.Sprintf("%+.0f%%", 100*(with-without)/without) }
+	cached := func(u token.Usage) string { return fmt.Sprintf("%.0f%%", 100*float64(u.CacheRead)/float64(u.Prompt())) }
+	t := table{left: []bool{true, false, false, false}}
+	t.row(fmt.Sprintf("%d calls", b.calls), "append-only", "with Oriel", "")
+	t.row("tokens sent to the model", thousands(b.without.Prompt()), thousands(b.with.Prompt()), less(float64(b.with.Prompt()), float64(b.without.Prompt())))
+	t.row("of them from the cache", cached(b.without), cached(b.with), "")
+	t.row("largest request", thousands(b.mostAll), thousands(b.most), less(float64(b.most), float64(b.mostAll)))
+	t.row("cost", fmt.Sprintf("$%.3f", b.costWhole), fmt.Sprintf("$%.3f", b.cost), less(b.cost, b.costWhole))
+	t.print(&out)
+	s.line("")
+	head := true
+	for l := range strings.Lines(out.String()) {
+		l = strings.TrimRight(l, "\n")
+		if head || strings.HasPrefix(l, "cost") {
+			l = s.style.bold(l)
+		}
+		head = false
+		s.line("%s", l)
+	}
+	s.line("%s", s.style.code(dim, "Usage as the model reports it, prices and cache rule of "+demo.Name+"."))
+}
+
+// invite tells what to try while the server is up.
+func (s *demoScreen) invite(url, dir, oriel string) {
+	s.line("")
+	s.line("%s %s", s.style.bold("The server is still up at"), s.style.code("1;36", url))
+	where := ""
+	if strings.HasPrefix(oriel, "go run") {
+		where = ", in this folder"
+	}
+	s.line("Look around in another terminal%s:", where)
+	s.line("")
+	s.line("  export ORIEL_DATA=%s", dir)
+	for _, c := range []string{"show demo --last 20", "show demo --plan --last 1", `recall "which port is staging on?" --conversation demo`, "release demo"} {
+		s.line("  %s %s", oriel, c)
+	}
+	s.line("  curl %s/oriel/healthz", url)
+	s.line("")
+	s.line("Ctrl-C ends it.")
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func doctorCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check the set-up, and say what to do",
+		Long: `Check what Oriel needs and what agents are set to: settings, data folder, history, disk,
+port, providers, proxy variables, clock, kernels, memory, open files, base URLs, Claude
+Code and Codex. There is a line for each check with ok, warning or FAILED, what was
+found, and what to do about it. Flags are those of oriel serve.
+
+Each provider is asked once, without a key. One that cannot be reached is a warning:
+everything else works offline. Nothing is changed, and no key is printed. It exits with
+1 if a check has FAILED.`,
+		Example: `  oriel doctor
+  oriel doctor --json
+  oriel doctor --listen 127.0.0.1:9000 --upstream-openai http://localhost:11434/v1`,
+		Args: noArguments,
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	flags := addSettings(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		home, _ := os.UserHomeDir() // "" has no agents' files
+		here, _ := os.Getwd()
+		d := doctor{env: os.Environ(), home: home, here: here, now: time.Now, build: thisBuild()}
+		sources, err := flags.sources()
+		if err != nil {
+			return err
+		}
+		var settings finding
+		d.setup, settings = examineSettings(sources)
+		return tellFindings(cmd, append([]finding{settings}, d.examine(cmd.Context())...), asJSON)
+	}
+	return cmd
+}
+
+// status of a check.
+type status string
+
+const (
+	fine    status = "ok"
+	warning status = "warning"
+	failed  status = "failed"
+)
+
+// finding is what a check has found.
+type finding struct {
+	Check  string `json:"check"`
+	Status status `json:"status"`
+	Found  string `json:"found"`
+	// Advice is what to do.
+	Advice string `json:"advice,omitempty"`
+}
+
+// doctor has what the checks look at.
+type doctor struct {
+	setup
+	env        environment
+	home, here string
+	now        func() time.Time
+	build      buildInfo
+}
+
+// examine runs all checks; those that ask others run beside the rest.
+func (d *doctor) examine(ctx context.Context) []finding {
+	upstreams := []struct{ name, url string }{{"OpenAI", d.proxy.OpenAI}, {"Anthropic", d.proxy.Anthropic}}
+	if d.condense != "" {
+		upstreams = append(upstreams, struct{ name, url string }{"summaries", d.condense})
+	}
+	reached := make([]reach, len(upstreams))
+	var asked sync.WaitGroup
+	for i, u := range upstreams {
+		asked.Go(func() { reached[i] = d.reach(ctx, u.name, u.url) })
+	}
+	findings := d.checkFolder()
+	findings = append(findings, d.checkStore(ctx), d.checkDisk(), d.checkPort(ctx))
+	asked.Wait()
+	for _, r := range reached {
+		findings = append(findings, r.finding)
+	}
+	findings = append(findings, d.checkProxyVariables(), d.checkClock(reached), d.checkKernels(), checkMemory(), checkFiles())
+	return append(findings, d.checkAgents()...)
+}
+
+// tellFindings prints what was found; it is a failure if a check has failed.
+func tellFindings(cmd *cobra.Command, findings []finding, asJSON bool) error {
+	bad := 0
+	for i := range findings {
+		f := &findings[i]
+		f.Found, f.Advice = strings.Join(strings.Fields(f.Found), " "), strings.Join(strings.Fields(f.Advice), " ")
+		if f.Status == failed {
+			bad++
+		}
+	}
+	out := cmd.OutOrStdout()
+	if asJSON {
+		if err := printJSON(out, struct {
+			OK     bool      `json:"ok"`
+			Checks []finding `json:"checks"`
+		}{bad == 0, findings}); err != nil {
+			return err
+		}
+	} else {
+		var b bytes.Buffer
+		t := table{left: []bool{true, true, true}}
+		for _, f := range findings {
+			text := f.Found
+			if f.Advice != "" {
+				text += ": " + f.Advice
+			}
+			t.row(map[status]string{fine: "ok", warning: "warning", failed: "FAILED"}[f.Status], f.Check, text)
+		}
+		t.print(&b)
+		if _, err := out.Write(b.Bytes()); err != nil {
+			return err
+		}
+	}
+	if bad > 0 {
+		return &failure{fmt.Errorf("%s: the lines with FAILED say what to do", plural(bad, "check has failed", "checks have failed"))}
+	}
+	return nil
+}

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// checkPort: the address is free, or has an oriel.
+func (d *doctor) checkPort(ctx context.Context) finding {
+	const name = "port"
+	at := d.proxy.Listen
+	host, port, err := net.SplitHostPort(at)
+	if err != nil {
+		return finding{name, failed, fmt.Sprintf("%q is no address", at), "give HOST:PORT, such as 127.0.0.1:8780"}
+	}
+	if port == "0" {
+		return finding{name, fine, "a free one is taken at the start", ""}
+	}
+	// Asked first, because some systems let two programs listen.
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	there := net.JoinHostPort(host, port)
+	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", there)
+	if err == nil {
+		conn.Close()
+		return d.checkServer(ctx, there)
+	}
+	l, err := net.Listen("tcp", at)
+	if err != nil {
+		return finding{name, failed, err.Error(), "choose another address with --listen"}
+	}
+	l.Close()
+	return finding{name, fine, at + " is free: oriel serve listens there", ""}
+}
+
+// checkServer tells what answers at an address.
+func (d *doctor) checkServer(ctx context.Context, at string) finding {
+	const name = "port"
+	f := finding{name, failed, "another program listens at " + at, "end it, or choose another address with --listen"}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+"/oriel/healthz", nil)
+	if err != nil {
+		return f
+	}
+	transport := &http.Transport{DisableKeepAlives: true} // no proxy: it is this machine
+	answer, err := transport.RoundTrip(r)
+	if err != nil {
+		return f
+	}
+	defer answer.Body.Close()
+	var health struct{ Status, Version, Store string }
+	if err := json.NewDecoder(io.LimitReader(answer.Body, 1<<16)).Decode(&health); err != nil || answer.StatusCode != http.StatusOK || health.Version == "" || health.Store == "" {
+		return f
+	}
+	f = finding{name, fine, fmt.Sprintf("oriel %s answers at %s, status %s", health.Version, at, health.Status), ""}
+	switch {
+	case health.Status != "ok":
+		f.Status, f.Advice = warning, "its history fails, so that calls go through unrecorded: its log says why"
+	case health.Version != d.build.Version:
+		f.Status, f.Advice = warning, fmt.Sprintf("this program is %s: start the server again to use it", d.build.Version)
+	}
+	return f
+}
+
+// reach is how a provider was reached.
+type reach struct {
+	finding
+	// clock is how far this machine's is ahead of the provider's; known says whether it
+	// is known.
+	clock time.Duration
+	known bool
+	host  string
+}
+
+const reachTimeout = 3 * time.Second
+
+// reach asks a provider for anything. It takes the way that the proxy takes.
+func (d *doctor) reach(ctx context.Context, name, base string) (r reach) {
+	r.finding = finding{Check: name, Status: warning}
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" {
+		r.Found, r.Advice = "its base URL cannot be read", "give one such as https://host/v1"
+		return r
+	}
+	r.host = u.Host
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	var steps steps
+	request, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, steps.trace()), http.MethodGet, base, nil)
+	if err != nil {
+		r.Found = "its base URL cannot be read"
+		return r
+	}
+	way := ""
+	if via, err := http.ProxyFromEnvironment(request); err != nil {
+		r.Found, r.Advice = "the proxy variable cannot be read", "write it as http://HOST:PORT"
+		return r
+	} else if via != nil {
+		way = " through the proxy " + place(via)
+	}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, ForceAttemptHTTP2: true}
+	began := d.now()
+	answer, err := transport.RoundTrip(request)
+	if err != nil {
+		r.Found, r.Advice = steps.failure(place(u)+way, u, err)
+		return r
+	}
+	answer.Body.Close()
+	took := d.now().Sub(began)
+	r.Status, r.Found = fine, fmt.Sprintf("%s answers%s: %s%d in %d ms", place(u), way, steps.done(), answer.StatusCode, took.Milliseconds())
+	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
+		r.clock, r.known = began.Add(took/2).Sub(date), true
+	}
+	return r
+}
+
+// place is a URL without what may be secret.
+func place(u *url.URL) string { return u.Scheme + "://" + u.Host }
+
+// steps are those of a request, as it takes them.
+type steps struct {
+	mu      sync.Mutex // several addresses may be tried at once
+	now     string
+	took    []string
+	started time.Time
+}
+
+func (s *steps) begin(step string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now, s.started = step, time.Now()
+}
+
+func (s *steps) end(step string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		s.took = append(s.took, fmt.Sprintf("%s %d ms", step, time.Since(s.started).Milliseconds()))
+	}
+}
+
+func (s *steps) trace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		DNSStart:          func(httptrace.DNSStartInfo) { s.begin("DNS") },
+		DNSDone:           func(i httptrace.DNSDoneInfo) { s.end("DNS", i.Err) },
+		ConnectStart:      func(_, _ string) { s.begin("TCP") },
+		ConnectDone:       func(_, _ string, err error) { s.end("TCP", err) },
+		TLSHandshakeStart: func() { s.begin("TLS") },
+		TLSHandshakeDone:  func(_ tls.ConnectionState, err error) { s.end("TLS", err) },
+		WroteRequest:      func(httptrace.WroteRequestInfo) { s.begin("HTTP") },
+	}
+}
+
+func (s *steps) done() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(append(s.took, "HTTP "), ", ")
+}
+
+// failure tells at which step a request failed, and what to do.
+func (s *steps) failure(where string, u *url.URL, err error) (found, advice string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("no answer within %s", reachTimeout)
+	}
+	found = fmt.Sprintf("%s cannot be reached (%s: %v)", where, s.now, err)
+	var unknown *tls.CertificateVerificationError
+	switch {
+	case isLoopback(u.Hostname()):
+		advice = "start the server that should be there"
+	case errors.As(err, &unknown):
+		advice = "something on the way has a certificate of its own: $SSL_CERT_FILE names the file of who signs it"
+	case s.now == "DNS":
+		advice = "no name server knows it: this machine is offline, or the name is wrong"
+	default:
+		advice = "this machine is offline, or a firewall wants $HTTPS_PROXY"
+	}
+	return found, advice
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// checkProxyVariables: which way to the providers the environment names, and whether
+// programs would take it to Oriel, too.
+func (d *doctor) checkProxyVariables() finding {
+	const name = "proxy variables"
+	get := func(name string) string { return d.env.first(name, strings.ToLower(name)) }
+	var set []string
+	for _, variable := range []string{"HTTPS_PROXY", "HTTP_PROXY"} {
+		v := get(variable)
+		if v == "" {
+			continue
+		}
+		if !strings.Contains(v, "://") {
+			v = "http://" + v
+		}
+		u, err := url.Parse(v)
+		if err != nil || u.Host == "" {
+			return finding{name, failed, variable + " cannot be read", "write it as http://HOST:PORT"}
+		}
+		set = append(set, variable+" is "+place(u))
+	}
+	found := strings.Join(set, ", ")
+	switch {
+	case get("HTTP_PROXY") != "" && !coversLoopback(get("NO_PROXY")):
+		return finding{name, warning, found + ", and NO_PROXY leaves this machine out", "add localhost,127.0.0.1 to NO_PROXY, or programs look for Oriel behind that proxy"}
+	case len(set) > 0:
+		return finding{name, fine, found, ""}
+	case get("ALL_PROXY") != "":
+		return finding{name, warning, "only ALL_PROXY is set, which Oriel does not use", "set HTTPS_PROXY if providers are to be reached through it"}
+	}
+	return finding{name, fine, "none set: providers are reached directly", ""}
+}
+
+func coversLoopback(noProxy string) bool {
+	for _, word := range strings.FieldsFunc(noProxy, func(r rune) bool { return r == ',' || r == ' ' }) {
+		host, _, err := net.ParseCIDR(word)
+		if word == "*" || isLoopback(word) || err == nil && host.IsLoopback() {
+			return true
+		}
+	}
+	return false
+}
+
+// maxSkew is how wrong a clock may be.
+const maxSkew = time.Minute
+
+// checkClock: times are kept with what is said, and signatures of clouds depend on them.
+func (d *doctor) checkClock(reached []reach) finding {
+	const name = "clock"
+	now := d.now().UTC()
+	text := now.Format(time.RFC3339)
+	const advice = "set the system's clock, or let it follow a time server"
+	if built, err := time.Parse(time.RFC3339, d.build.Date); err == nil && now.Before(built.Add(-maxSkew)) {
+		return finding{name, warning, fmt.Sprintf("%s, which is before this program was made", text), advice}
+	}
+	var worst *reach
+	for i := range reached {
+		if r := &reached[i]; r.known && (worst == nil || r.clock.Abs() > worst.clock.Abs()) {
+			worst = r
+		}
+	}
+	switch {
+	case worst == nil:
+		return finding{name, fine, text + "; no provider answered to compare it with", ""}
+	case worst.clock > maxSkew:
+		return finding{name, warning, fmt.Sprintf("%s, %s ahead of that of %s", text, worst.clock.Round(time.Second), worst.host), advice}
+	case worst.clock < -maxSkew:
+		return finding{name, warning, fmt.Sprintf("%s, %s behind that of %s", text, -worst.clock.Round(time.Second), worst.host), advice}
+	}
+	return finding{name, fine, fmt.Sprintf("%s, as that of %s", text, worst.host), ""}
+}

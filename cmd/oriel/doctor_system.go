@@ -1,0 +1,96 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/oriel-context/oriel/internal/mat"
+)
+
+// fastest are the best kernels that there are for an architecture.
+var fastest = map[string]string{"amd64": "avx512vnni", "arm64": "neondot"}
+
+// checkKernels: embeddings and vectors run on the best that this CPU has.
+func (d *doctor) checkKernels() finding {
+	return judgeKernels(runtime.GOARCH, d.env.get(mat.Variable), d.build.Kernels, mat.All()[0].Name)
+}
+
+// judgeKernels judges those in use, where best is what the CPU has.
+func judgeKernels(arch, wish string, in kernels, best string) finding {
+	f := finding{"kernels", fine, in.String(), ""}
+	switch {
+	case in.Error != "":
+		f.Status, f.Advice = failed, "unset "+mat.Variable
+	case in.Embed != best:
+		f.Status = warning
+		f.Found += fmt.Sprintf(", because %s is %q", mat.Variable, wish)
+		f.Advice = fmt.Sprintf("unset it to use %s, which is faster", best)
+	case best == "go" && fastest[arch] != "":
+		f.Status = warning
+		f.Advice = "there is no faster one in this build for this CPU: embeddings take some thirty times as long"
+	case best == "go":
+		f.Status = warning
+		f.Advice = "there are none for " + arch + ": embeddings take some thirty times as long"
+	case best != fastest[arch]:
+		f.Found += fmt.Sprintf("; this CPU has not what %s needs, which is faster", fastest[arch])
+	}
+	return f
+}
+
+// checkMemory: there is as much as a server with recall stays within.
+func checkMemory() finding {
+	available, err := availableMemory()
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return finding{"memory", warning, err.Error(), "look into the system's log"}
+	}
+	return judgeMemory(available, err == nil, debug.SetMemoryLimit(-1))
+}
+
+// judgeMemory takes limit as Go does: the greatest number is none.
+func judgeMemory(available uint64, known bool, limit int64) finding {
+	f := finding{"memory", fine, "not known on " + runtime.GOOS, ""}
+	if known {
+		f.Found = size(int64(min(available, math.MaxInt64))) + " available"
+	}
+	if limit == math.MaxInt64 {
+		f.Found += "; GOMEMLIMIT is not set, a server stays within " + size(libraryMemory)
+	} else {
+		f.Found += "; GOMEMLIMIT is " + size(limit)
+	}
+	switch {
+	case limit < serverMemory:
+		f.Status, f.Advice = warning, "a server needs "+size(libraryMemory)+" to be fast: raise GOMEMLIMIT or unset it"
+	case known && available < libraryMemory:
+		f.Status, f.Advice = warning, "that is less than a server with recall may take: end other programs, or set GOMEMLIMIT lower"
+	}
+	return f
+}
+
+// fewFiles is a limit of open files that many agents at once can reach: each call takes
+// two connections.
+const fewFiles = 1024
+
+func checkFiles() finding {
+	limit, err := fileLimit()
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return finding{"open files", fine, "no limit is known on " + runtime.GOOS, ""}
+	case err != nil:
+		return finding{"open files", warning, err.Error(), "look into the system's log"}
+	}
+	return judgeFiles(limit)
+}
+
+func judgeFiles(limit uint64) finding {
+	f := finding{"open files", fine, "as many as one likes", ""}
+	if limit < math.MaxInt32 {
+		f.Found = "at most " + thousands(int(limit))
+	}
+	if limit < fewFiles {
+		f.Status, f.Advice = warning, "raise the limit (ulimit -n 4096): each call of an agent takes two"
+	}
+	return f
+}

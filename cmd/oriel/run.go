@@ -1,0 +1,343 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/record"
+	"github.com/oriel-context/oriel/settings"
+)
+
+// Exit codes of shells for a program that cannot be started.
+const (
+	exitCannotRun = 126
+	exitNotFound  = 127
+)
+
+// exit ends this program with a code of its own; where the error is nil, without a word.
+type exit struct {
+	code int
+	error
+}
+
+func (e *exit) Unwrap() error { return e.error }
+
+// runFlags are what the command line says of a run.
+type runFlags struct {
+	settings    *settingsFlags
+	summary     string
+	quiet, show bool
+}
+
+func runCommand() *cobra.Command {
+	var r runFlags
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARGUMENT…]",
+		Short: "Run a program whose calls go through Oriel",
+		Long: `Run a program, such as an agent, with a proxy of its own before its model: on a
+free port, for as long as the program runs. Its base-URL variables are set
+(OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL, ANTHROPIC_API_BASE); Codex,
+which reads none of them, gets -c openai_base_url=… in front of its arguments. Base
+URLs that are set already are where the calls go on to.
+
+The program has this terminal, its signals and its files as if it ran alone, and
+nothing is printed meanwhile. At the end there is a summary on standard error, and the
+exit code is the program's: 128+N if signal N killed it, 127 if it was not found, 126
+if it could not be run.
+
+Several may run at the same time on one history.`,
+		Example: `  oriel run -- claude
+  oriel run --profile balanced -- codex exec 'fix the tests'
+  oriel run --upstream-openai http://localhost:11434/v1 -- python agent.py`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("no program is named: write it behind --, as in oriel run -- claude")
+			}
+			return nil
+		},
+	}
+	r.settings = addSettings(cmd)
+	f := cmd.Flags()
+	f.SetInterspersed(false) // the program's flags are its own, also where -- is forgotten
+	for _, name := range []string{"listen", "token", "origin"} {
+		f.MarkHidden(name) // they are for a proxy that others use, too
+	}
+	f.StringVar(&r.summary, "summary", "", "`file` for the summary as one JSON object")
+	f.BoolVarP(&r.quiet, "quiet", "q", false, "no summary on standard error")
+	f.BoolVar(&r.show, "show", false, "print what would be run, and with which variables, and run nothing")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		// The first interrupt is the program's affair, not the end of this one.
+		return r.run(context.WithoutCancel(cmd.Context()), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	}
+	return cmd
+}
+
+// launch is a program that is to be run, and where its calls go.
+type launch struct {
+	path              string // of the program
+	args              []string
+	env               environment
+	openAI, anthropic string // upstreams
+	codex             *codex // where the program is Codex
+}
+
+// plan finds the program, and where its calls go: where settings name no upstream, to
+// where the program would have sent them.
+func plan(args []string, env environment, s *settings.Loaded) (*launch, error) {
+	l := &launch{args: args, env: env, openAI: s.Upstream.OpenAI, anthropic: s.Upstream.Anthropic}
+	var err error
+	if l.path, err = lookProgram(args[0]); err != nil {
+		return nil, err
+	}
+	theirs := env.first(openAIVariables...)
+	if l.name() == "codex" {
+		c := readCodex(args[1:], env)
+		l.codex = &c
+		theirs = cmp.Or(c.base, theirs)
+	}
+	if s.SourceOf("upstream.openai").Kind == "default" {
+		l.openAI = cmp.Or(theirs, l.openAI)
+	}
+	if s.SourceOf("upstream.anthropic").Kind == "default" {
+		l.anthropic = cmp.Or(env.first(anthropicVariables...), l.anthropic)
+	}
+	return l, nil
+}
+
+// name is the program's, without folder and ending.
+func (l *launch) name() string {
+	name := filepath.Base(l.args[0])
+	for _, ending := range []string{".exe", ".cmd", ".js"} {
+		name = strings.TrimSuffix(name, ending)
+	}
+	return name
+}
+
+// command is the program with what it needs to call the proxy at base.
+func (l *launch) command(base string) (args, changed []string) {
+	args = l.args
+	if l.codex != nil {
+		args = slices.Concat(args[:1], l.codex.arguments(base), args[1:])
+	}
+	return args, childEnvironment(l.env, base, l.anthropic)
+}
+
+// lookProgram finds a program as a shell does.
+func lookProgram(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	switch {
+	case err == nil, errors.Is(err, exec.ErrDot): // whoever has . in $PATH means it
+		return path, nil
+	case errors.Is(err, fs.ErrPermission):
+		return "", &exit{exitCannotRun, fmt.Errorf("%s cannot be run: it is not executable: chmod +x makes it so", name)}
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return "", &exit{exitNotFound, fmt.Errorf("%s is not found: is it installed, and its folder in $PATH?", name)}
+	}
+	return "", &exit{exitCannotRun, fmt.Errorf("%s cannot be run: %w", name, err)}
+}
+
+func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer) error {
+	sources, err := r.settings.sources()
+	if err != nil {
+		return err
+	}
+	loaded, err := loadSettings(sources)
+	if err != nil {
+		return err
+	}
+	l, err := plan(args, os.Environ(), loaded)
+	if err != nil {
+		return err
+	}
+	loaded.Listen, loaded.Token, loaded.Origins = "127.0.0.1:0", "", nil
+	loaded.Upstream.OpenAI, loaded.Upstream.Anthropic = l.openAI, l.anthropic
+	log := &runLog{Handler: slog.DiscardHandler, worst: new(atomic.Int64)}
+	live := &liveSettings{log: slog.New(log)}
+	o, err := live.options(loaded)
+	if err != nil {
+		return err
+	}
+	defer live.close()
+	if _, err := proxy.New(o.proxy); err != nil {
+		return err // before anything is opened or made
+	}
+	if o.sync, err = syncLevel(loaded.Sync); err != nil {
+		return err
+	}
+	if r.show {
+		printLaunch(out, l)
+		return nil
+	}
+	log.open(loaded.Data)
+	live.warn(loaded)
+	var trouble bytes.Buffer // is told at the end: a program that draws would wipe it away
+	var t tally
+	o.data, o.events, o.onEvent, o.errOut = &history{loaded.Data}, loaded.Events, t.event, &trouble
+	// What still runs when the program has ended is of others, which it left behind.
+	o.proxy.NoSockets, o.proxy.ShutdownTimeout = true, 2*time.Second
+	g, err := openGateway(ctx, o)
+	if err != nil {
+		log.close()
+		return err
+	}
+	began := time.Now()
+	served, err := startServer(ctx, g.server, l)
+	if err != nil {
+		g.close()
+		log.close()
+		return &failure{err}
+	}
+	command, changed := l.command(served.base)
+	code, failed := runChild(l.path, command, l.env.with(changed))
+	s := &summary{
+		Command: l.args, Exit: code, Seconds: time.Since(began).Seconds(), Profile: loaded.Profile,
+		launch: l, base: served.base, data: r.settings.data.dir, trouble: strings.TrimSpace(trouble.String()),
+	}
+	served.end()
+	s.requests(g.server.Counters())
+	g.close() // after it all calls are written, and told
+	var recorded *record.Counters
+	if g.recorder != nil {
+		recorded = g.recorder.Counters()
+	}
+	s.add(&t, recorded, loaded.Table)
+	s.Log = log.close()
+	if failed != nil {
+		return &exit{exitCannotRun, fmt.Errorf("%s cannot be run: %w%s", l.args[0], failed, hintOf(failed))}
+	}
+	err = s.write(r.summary)
+	if !r.quiet {
+		s.print(errOut)
+	}
+	if err != nil {
+		fmt.Fprintf(errOut, "oriel: %v\n", err) // the exit code is the program's
+	}
+	if code != 0 {
+		return &exit{code: code}
+	}
+	return nil
+}
+
+// hintOf says what to do about a program that the system does not start.
+func hintOf(err error) string {
+	if strings.Contains(err.Error(), "exec format error") {
+		return ": a script needs a first line such as #!/bin/sh"
+	}
+	return ""
+}
+
+// printLaunch shows what would be run.
+func printLaunch(w io.Writer, l *launch) {
+	args, changed := l.command("http://127.0.0.1:PORT")
+	fmt.Fprintf(w, "OpenAI     %s\nAnthropic  %s\n\n", l.openAI, l.anthropic)
+	for _, v := range changed {
+		fmt.Fprintln(w, v)
+	}
+	fmt.Fprintln(w, strings.Join(args, " "))
+}
+
+// servedProxy is a proxy that runs.
+type servedProxy struct {
+	base string
+	stop context.CancelFunc
+	done chan error
+}
+
+// startServer serves on a free port, none that is an upstream's: a base URL of an earlier
+// run may still be set.
+func startServer(ctx context.Context, server *proxy.Server, l *launch) (*servedProxy, error) {
+	var listener net.Listener
+	for listener == nil {
+		next, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("no port is free on this machine: %w", err)
+		}
+		if port := fmt.Sprint(next.Addr().(*net.TCPAddr).Port); port == portOf(l.openAI) || port == portOf(l.anthropic) {
+			defer next.Close() // kept until there is another
+			continue
+		}
+		listener = next
+	}
+	ctx, stop := context.WithCancel(ctx)
+	s := &servedProxy{base: "http://" + listener.Addr().String(), stop: stop, done: make(chan error, 1)}
+	go func() { s.done <- server.Serve(ctx, listener) }()
+	return s, nil
+}
+
+// end lets what runs come to its end for a moment.
+func (s *servedProxy) end() {
+	s.stop()
+	<-s.done // answers that were cut off are in the log
+}
+
+// runLog is the log of a run: a file in the data folder, which is left only if there is
+// something in it to look at.
+type runLog struct {
+	slog.Handler
+	file  *os.File
+	worst *atomic.Int64 // level
+}
+
+// open begins the file; where that cannot be, nothing is written.
+func (l *runLog) open(dir string) {
+	if os.MkdirAll(dir, 0o700) != nil {
+		return
+	}
+	f, err := os.CreateTemp(dir, time.Now().Format("run-20060102-150405-*.log"))
+	if err != nil {
+		return
+	}
+	l.file, l.Handler = f, slog.NewTextHandler(f, nil)
+}
+
+func (l *runLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
+
+func (l *runLog) Handle(ctx context.Context, r slog.Record) error {
+	// Of requests that are no calls, such as Claude Code's look whether the network is
+	// there, nobody minds the failure.
+	for r.Message != "passed" {
+		worst := l.worst.Load()
+		if int64(r.Level) <= worst || l.worst.CompareAndSwap(worst, int64(r.Level)) {
+			break
+		}
+	}
+	return l.Handler.Handle(ctx, r)
+}
+
+func (l *runLog) WithAttrs(a []slog.Attr) slog.Handler {
+	return &runLog{l.Handler.WithAttrs(a), l.file, l.worst}
+}
+
+func (l *runLog) WithGroup(name string) slog.Handler {
+	return &runLog{l.Handler.WithGroup(name), l.file, l.worst}
+}
+
+// close closes it and tells where it is, "" where nothing went wrong.
+func (l *runLog) close() string {
+	if l.file == nil {
+		return ""
+	}
+	l.file.Close()
+	if l.worst.Load() >= int64(slog.LevelWarn) {
+		return l.file.Name()
+	}
+	os.Remove(l.file.Name())
+	return ""
+}

@@ -1,0 +1,129 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// interruptIgnored is read before this program asks for interrupts: shells start
+// background jobs of scripts with them ignored, and what is ignored, a child inherits.
+var interruptIgnored = signal.Ignored(os.Interrupt)
+
+// runChild runs a program on this one's terminal, in its process group and on its very
+// files, until it ends; code is that of a shell: 128+n where signal n killed it.
+//
+// What a terminal sends, it sends to the whole group: Ctrl-C reaches the child without
+// our help, and Ctrl-Z stops both. Signals that are for this process alone are passed
+// on. err is why the program could not be started.
+func runChild(path string, args, env []string) (code int, err error) {
+	tty := openTerminal()
+	defer tty.close()
+	ended := make(chan os.Signal, 1) // one is enough: it says only that there may be news
+	signal.Notify(ended, syscall.SIGCHLD)
+	defer signal.Stop(ended)
+	signals := make(chan os.Signal, 32)
+	defer signal.Stop(signals)
+	if interruptIgnored {
+		signal.Ignore(os.Interrupt)
+	}
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT} {
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
+	pid, err := syscall.ForkExec(path, args, &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}})
+	if err != nil {
+		return 0, err
+	}
+	// One goroutine passes on and asks for the end, so no signal goes to a process that
+	// has taken the place of the child's.
+	for {
+		select {
+		case s := <-signals:
+			if fromKeys(s) && tty.foreground() {
+				continue // the child has it from the terminal
+			}
+			syscall.Kill(pid, s.(syscall.Signal)) // one that has just ended needs none
+		case <-ended:
+			status, news, err := look(pid)
+			switch {
+			case err != nil:
+				return 0, err
+			case !news:
+			case status.Exited():
+				return status.ExitStatus(), nil
+			case status.Signaled():
+				tty.restore()
+				return 128 + int(status.Signal()), nil
+			case tty.foreground():
+				// A program that stops itself alone leaves the terminal to nobody:
+				// stop too, and the shell has it back. Its fg continues both.
+				syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
+			}
+		}
+	}
+}
+
+// fromKeys reports whether the signal is one that keys of a terminal send.
+func fromKeys(s os.Signal) bool { return s == syscall.SIGINT || s == syscall.SIGQUIT }
+
+// look asks whether a child has ended or stopped.
+func look(pid int) (status syscall.WaitStatus, news bool, err error) {
+	for {
+		got, err := syscall.Wait4(pid, &status, syscall.WNOHANG|syscall.WUNTRACED, nil)
+		switch {
+		case err == syscall.EINTR:
+		case err != nil:
+			return status, false, os.NewSyscallError("wait4", err)
+		default:
+			return status, got == pid, nil
+		}
+	}
+}
+
+// terminal is that of this process, if it has one.
+type terminal struct {
+	file  *os.File
+	state *term.State
+}
+
+func openTerminal() terminal {
+	f, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return terminal{}
+	}
+	state, err := term.GetState(int(f.Fd()))
+	if err != nil {
+		state = nil
+	}
+	return terminal{f, state}
+}
+
+// foreground reports whether keys of the terminal are for this process's group.
+func (t terminal) foreground() bool {
+	if t.file == nil {
+		return false
+	}
+	group, err := unix.IoctlGetInt(int(t.file.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == syscall.Getpgrp()
+}
+
+// restore puts the terminal back as it was before a program that was killed: shells do so
+// for their own children, and this one's they do not see.
+func (t terminal) restore() {
+	if t.state != nil && t.foreground() {
+		term.Restore(int(t.file.Fd()), t.state)
+	}
+}
+
+func (t terminal) close() {
+	if t.file != nil {
+		t.file.Close()
+	}
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/oriel-context/oriel/proxy"
+)
+
+// The variables by which programs find their provider. SDKs read the first of each; the
+// second is that of LiteLLM, which aider uses, and of LangChain.
+var (
+	openAIVariables    = []string{"OPENAI_BASE_URL", "OPENAI_API_BASE"}
+	anthropicVariables = []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"}
+)
+
+// environment is a list of NAME=VALUE of which a later one holds.
+type environment []string
+
+// with is the environment with some variables changed, none of which is in it twice:
+// programs differ in which of two they take.
+func (e environment) with(changed []string) []string {
+	out := slices.DeleteFunc(slices.Clone(e), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.ContainsFunc(changed, func(c string) bool { return strings.HasPrefix(c, name+"=") })
+	})
+	return append(out, changed...)
+}
+
+func (e environment) get(name string) string {
+	for _, v := range slices.Backward(e) {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// first is the value of the first of the variables that has one.
+func (e environment) first(names ...string) string {
+	for _, n := range names {
+		if v := e.get(n); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// childEnvironment is what a child needs beside its own variables to call the proxy at
+// base: changed are those that are set, in order.
+func childEnvironment(env environment, base, anthropicUpstream string) (changed []string) {
+	for _, name := range openAIVariables {
+		changed = append(changed, name+"="+base+"/v1")
+	}
+	for _, name := range anthropicVariables {
+		changed = append(changed, name+"="+base)
+	}
+	// Claude Code does without the search for tools, and sends all of them, where the
+	// host is not Anthropic's: through this proxy it is.
+	if env.get("ENABLE_TOOL_SEARCH") == "" && strings.TrimRight(anthropicUpstream, "/") == proxy.DefaultAnthropic {
+		changed = append(changed, "ENABLE_TOOL_SEARCH=true")
+	}
+	return append(changed, withoutProxy(env)...)
+}
+
+// withoutProxy keeps calls to this machine off an HTTP proxy, if there is one.
+func withoutProxy(env environment) (changed []string) {
+	if env.first("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy") == "" {
+		return nil
+	}
+	for _, name := range []string{"NO_PROXY", "no_proxy"} {
+		hosts := env.first(name, "NO_PROXY", "no_proxy")
+		if hosts == "*" {
+			continue
+		}
+		if hosts != "" {
+			hosts += ","
+		}
+		changed = append(changed, name+"="+hosts+"127.0.0.1,localhost")
+	}
+	return changed
+}
+
+// portOf is the port of a URL on this machine, "" for any other.
+func portOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || !slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname()) {
+		return ""
+	}
+	return u.Port()
+}

@@ -1,0 +1,262 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/record"
+	"github.com/oriel-context/oriel/token"
+)
+
+// summary is what a run was: docs/run.md.
+type summary struct {
+	Command []string `json:"command"`
+	Exit    int      `json:"exit"`
+	Seconds float64  `json:"seconds"`
+	Profile string   `json:"profile"`
+	bill
+	Cuts           int     `json:"cuts"`
+	Recalls        int     `json:"recalls"`
+	Condensations  int     `json:"condensations"`
+	CondensingCost float64 `json:"condensing_cost"`
+	// Calls that are not among those above: Unread had bodies that could not be read,
+	// Refused keys that the provider did not take, Unrecorded failed to be written or
+	// were passed on without a look.
+	Unread     int64 `json:"unread"`
+	Refused    int64 `json:"refused"`
+	Unrecorded int64 `json:"unrecorded"`
+	// Others are requests that are no calls: models, files.
+	Others int64 `json:"others"`
+	// Log is a file that tells what went wrong, "" where nothing did.
+	Log string `json:"log,omitempty"`
+
+	launch   *launch
+	base     string
+	data     string // as it was given
+	trouble  string // why there is no history
+	came     int64  // calls, all of them
+	sockets  int64
+	overflow int
+}
+
+// requests adds what the proxy has counted.
+func (s *summary) requests(c proxy.Counters) {
+	s.came, s.Others, s.sockets = c.Calls, c.Passed, c.Upgraded
+}
+
+// add adds what the recorder has told; r is nil where there is none.
+func (s *summary) add(t *tally, r *record.Counters, models *token.Models) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.bill = makeBill(t.calls, models)
+	s.Cuts, s.Recalls, s.Condensations = t.counts[record.EventCut], t.counts[record.EventRecall], t.counts[record.EventCondensation]
+	s.CondensingCost, s.overflow = t.cost, t.counts[record.EventOverflow]
+	if r != nil {
+		s.Unread, s.Refused = r.Unknown.Load(), r.Refused.Load()
+	}
+	s.Unrecorded = max(0, s.came-int64(s.Calls)-s.Unread-s.Refused)
+}
+
+// write writes it to a file, if there is one.
+func (s *summary) write(path string) error {
+	if path == "" {
+		return nil
+	}
+	data, err := json.Marshal(s)
+	if err == nil {
+		err = os.WriteFile(path, append(data, '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("write the summary: %w", err)
+	}
+	return nil
+}
+
+// print shows it to a person.
+func (s *summary) print(w io.Writer) {
+	var b bytes.Buffer
+	p := styleFor(w)
+	switch {
+	case s.came == 0:
+		s.printNone(&b, p)
+	case s.Calls == 0:
+		fmt.Fprintln(&b, p.bold(fmt.Sprintf("oriel: %s CAME THROUGH, AND NONE WAS RECORDED", strings.ToUpper(things(int(s.came), "call")))))
+	default:
+		s.printCalls(&b, p)
+	}
+	s.printTrouble(&b)
+	w.Write(b.Bytes())
+}
+
+// field is a line of the summary.
+func field(b *bytes.Buffer, name, format string, args ...any) {
+	fmt.Fprintf(b, "  %-7s %s\n", name, fmt.Sprintf(format, args...))
+}
+
+func (s *summary) printCalls(b *bytes.Buffer, p style) {
+	head := fmt.Sprintf("oriel: %s", things(s.Calls, "call"))
+	if n := len(s.Conversations); n > 1 {
+		head += fmt.Sprintf(" in %d conversations", n)
+	}
+	if s.Seconds < 10 {
+		head += fmt.Sprintf(", %.1fs", s.Seconds)
+	} else {
+		head += ", " + (time.Duration(s.Seconds) * time.Second).String()
+	}
+	fmt.Fprintln(b, p.bold(head))
+	if s.After >= s.Before {
+		field(b, "sent", "%s tokens, all that came", thousands(s.After))
+	} else {
+		field(b, "sent", "%s of %s tokens (%s)", thousands(s.After), thousands(s.Before), percent(s.After, s.Before))
+	}
+	if s.Prompt > 0 && s.Unreported < s.Calls {
+		field(b, "cached", "%s of them read from the provider's cache", percent(s.CacheRead, s.Prompt))
+	}
+	if s.Cuts+s.Recalls+s.Condensations > 0 {
+		line := fmt.Sprintf("%d; recalls %d", s.Cuts, s.Recalls)
+		if s.Condensations > 0 {
+			line += fmt.Sprintf("; summaries %d (%s)", s.Condensations, money(s.CondensingCost))
+		}
+		field(b, "cuts", "%s", line)
+	}
+	s.printCost(b)
+	look := "oriel show " + s.Conversations[0]
+	if s.Cuts > 0 {
+		look += " --plan"
+	}
+	if s.data != "" {
+		look += " --data " + s.data
+	}
+	field(b, "look", "%s", look)
+}
+
+func (s *summary) printCost(b *bytes.Buffer) {
+	unpriced := ""
+	if len(s.Unpriced) > 0 {
+		unpriced = "no price is known of " + strings.Join(s.Unpriced, ", ")
+	}
+	switch {
+	case s.Cost == 0 && unpriced != "":
+		field(b, "cost", "unknown: %s", unpriced)
+		return
+	case s.After < s.Before:
+		field(b, "cost", "%s, %s had all been sent (estimates)", money(s.Cost), money(s.CostBefore))
+	default:
+		field(b, "cost", "%s (estimate)", money(s.Cost))
+	}
+	if unpriced != "" {
+		field(b, "", "without calls of which %s", unpriced)
+	}
+	if s.Unreported > 0 {
+		field(b, "", "%s counted here, for the provider told no usage", things(s.Unreported, "call"))
+	}
+}
+
+// item prints a text behind a mark, in lines of at most 80 columns; words that are longer
+// stay whole.
+func item(b *bytes.Buffer, mark, text string) {
+	line := "  " + mark
+	for _, word := range strings.Fields(text) {
+		if utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > 80 && strings.TrimSpace(line) != mark {
+			fmt.Fprintln(b, line)
+			line = "   "
+		}
+		line += " " + word
+	}
+	fmt.Fprintln(b, line)
+}
+
+// printTrouble says what did not go as it should.
+func (s *summary) printTrouble(b *bytes.Buffer) {
+	say := func(n int64, what string) {
+		if n > 0 {
+			item(b, "!", things(int(n), "call")+" "+what)
+		}
+	}
+	if s.trouble != "" {
+		item(b, "!", s.trouble)
+	}
+	say(s.Unread, "could not be read, and went on as they came")
+	say(s.Refused, "answered 401 or 403 are not kept: check the key")
+	say(int64(s.Failed), "failed, the last for this: "+oneLine(s.Failure, 300))
+	if s.trouble == "" {
+		say(s.Unrecorded, "went through unrecorded")
+	}
+	say(int64(s.overflow), "too large for the provider, and sent again smaller")
+	if s.Log != "" {
+		item(b, "!", "something went wrong: "+s.Log)
+	}
+}
+
+// printNone says loudly that nothing was seen, and what may be the cause.
+func (s *summary) printNone(b *bytes.Buffer, p style) {
+	name := s.launch.name()
+	fmt.Fprintln(b, p.bold("oriel: NO CALL CAME THROUGH: nothing was recorded, and nothing was cut"))
+	if s.Others > 0 {
+		fmt.Fprintf(b, "  %s of another kind came, so the base URL is used.\n", things(int(s.Others), "request"))
+	} else {
+		fmt.Fprintf(b, "  If %s has asked a model, it did so without Oriel. What to check:\n", name)
+	}
+	for _, hint := range s.hints(name) {
+		item(b, "-", hint)
+	}
+}
+
+// hints are what may keep a program's calls away, the likeliest first.
+func (s *summary) hints(name string) (hints []string) {
+	say := func(h string) { hints = append(hints, h) }
+	if s.sockets > 0 {
+		say(things(int(s.sockets), "connection") + " became a WebSocket, which cannot be looked into")
+	}
+	if c := s.launch.codex; c != nil && c.aside != "" {
+		say("Codex was left alone, for " + c.aside)
+		return hints
+	} else if c != nil {
+		say("Codex takes base URLs from its settings: a profile, or the .codex folder of a project, may name another provider; -c model_provider=… chooses one")
+		say("oriel run --show -- codex … shows the arguments that it is given")
+		return hints
+	}
+	for _, v := range []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"} {
+		if s.launch.env.get(v) != "" {
+			say(v + " is set: calls are signed for that cloud, and go to no base URL")
+		}
+	}
+	if name == "claude" {
+		say(`ANTHROPIC_BASE_URL under "env" in ~/.claude/settings.json, or in the .claude folder of the project, goes before the variable: take it out, and give it to oriel run as --upstream-anthropic`)
+		say("it may have ended before it asked, for want of a login or by --help")
+		return hints
+	}
+	say(fmt.Sprintf("it may read neither %s nor %s, or have a setting of its own for the base URL: give it %s/v1 (OpenAI) or %[3]s (Anthropic); the port changes with each run, that of oriel serve does not",
+		openAIVariables[0], anthropicVariables[0], s.base))
+	say("it may ask its model through a service, or in a container, which do not see these variables")
+	say("docs/run.md says what programs need")
+	return hints
+}
+
+// things is a number of things.
+func things(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return thousands(n) + " " + thing
+}
+
+func percent(part, whole int) string {
+	return fmt.Sprintf("%.0f%%", 100*float64(part)/float64(max(1, whole)))
+}
+
+// money writes a price as precisely as it means something.
+func money(d float64) string {
+	if d > 0 && d < 0.01 {
+		return fmt.Sprintf("$%.4f", d)
+	}
+	return fmt.Sprintf("$%.2f", cmp.Or(d, 0))
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/settings"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/view"
+)
+
+// watchEvery is how often the files of settings are looked at.
+var watchEvery = time.Second
+
+// liveSettings keeps a gateway at what its settings say.
+type liveSettings struct {
+	log     *slog.Logger
+	gateway *gateway
+	now     *settings.Loaded
+
+	// condensing is made of condensed, and let go by done.
+	condensing *view.CondenseOptions
+	condensed  *settings.Loaded
+	done       func()
+}
+
+// options are those of a gateway by settings.
+func (s *liveSettings) options(l *settings.Loaded) (gatewayOptions, error) {
+	o := gatewayOptions{
+		proxy:   proxy.Options{Listen: l.Listen, OpenAI: l.Upstream.OpenAI, Anthropic: l.Upstream.Anthropic, Origins: l.Origins, Version: version(), Log: s.log},
+		profile: l.Profile, thresholds: l.Thresholds.Percents(), models: l.Table, recall: l.Recall, lowMark: l.LowMark, plainCache: l.Upstream.PlainCache,
+	}
+	if l.Token != "" {
+		o.proxy.Tokens = map[string]string{l.Token: timeline.Local}
+	}
+	// Summaries that are being written are given up only for a reason.
+	if old := s.condensed; old == nil || old.Condense != l.Condense || old.Instructions != l.Instructions ||
+		!reflect.DeepEqual(old.Table.Lookup(l.Condense.Model), l.Table.Lookup(l.Condense.Model)) {
+		condensing, done, err := openCondensing(l)
+		if err != nil {
+			return o, err
+		}
+		s.close()
+		s.condensing, s.condensed, s.done = condensing, l, done
+	}
+	o.condensing = s.condensing
+	return o, nil
+}
+
+func (s *liveSettings) close() {
+	if s.done != nil {
+		s.done()
+	}
+}
+
+func (s *liveSettings) warn(l *settings.Loaded) {
+	for _, w := range l.Warnings {
+		s.log.Warn("a setting is not used as given", "warning", w)
+	}
+}
+
+// watch takes changes until end is called.
+func (s *liveSettings) watch(sources settings.Sources) (end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ticker, ended := time.NewTicker(watchEvery), make(chan struct{})
+	go func() {
+		defer close(ended)
+		settings.Watch(ctx, sources, s.now, ticker.C, s.apply)
+	}()
+	return func() {
+		cancel()
+		<-ended
+		ticker.Stop()
+	}
+}
+
+// apply takes settings that have changed, as far as a running server can; where they
+// cannot be used, those that hold stay.
+func (s *liveSettings) apply(l *settings.Loaded, err error) {
+	var o gatewayOptions
+	if err == nil {
+		if l.Data == "" {
+			l.Data, err = userFolder()
+		}
+	}
+	if err == nil {
+		o, err = s.options(l)
+	}
+	if err == nil {
+		err = s.gateway.change(o)
+	}
+	if err != nil {
+		s.log.Error("the settings cannot be used as they are now, those of before hold", "error", err)
+		return
+	}
+	s.warn(l)
+	keys, restart := settings.Changed(s.now, l)
+	s.log.Info("settings changed", "keys", strings.Join(keys, ", "))
+	if len(restart) > 0 {
+		s.log.Warn("settings changed that need a restart", "keys", strings.Join(restart, ", "))
+	}
+	s.now = l
+}
