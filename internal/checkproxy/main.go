@@ -4,7 +4,11 @@
 // session is one conversation (its compactions join it by their edges), that the
 // provider gets the bytes that were sent, and that the stored history is whole.
 //
-//	go run ./internal/checkproxy [-every 1] [-data DIR] PATH…
+//	go run ./internal/checkproxy [-every 1] [-data DIR] [-budget 64000] PATH…
+//
+// With a budget the provider gets views, with recall by words: they have to be as valid
+// as what came, within the budget, and begin as the last one did unless there is a new
+// plan.
 //
 // A path is a file or a folder of Claude Code sessions (*.jsonl) or tau-bench results
 // (*.json).
@@ -21,10 +25,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"sync"
 
 	"github.com/oriel-context/oriel/internal/transcript"
 	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -34,12 +40,13 @@ import (
 func main() {
 	every := flag.Int("every", 1, "send one call in so many, and the last of each history")
 	dir := flag.String("data", "", "folder of the history; default: one that is removed")
+	budget := flag.Int("budget", 0, "tokens of a view; 0 for none")
 	flag.Parse()
 	if flag.NArg() == 0 {
 		fmt.Fprintln(os.Stderr, "checkproxy: name a file or folder of recorded sessions")
 		os.Exit(2)
 	}
-	bad, err := run(*dir, *every, flag.Args())
+	bad, err := run(*dir, *every, *budget, flag.Args())
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "checkproxy: %v\n", err)
 		os.Exit(2)
@@ -51,7 +58,7 @@ func main() {
 
 var ctx = context.Background()
 
-func run(dir string, every int, paths []string) (bad int, err error) {
+func run(dir string, every, budget int, paths []string) (bad int, err error) {
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "checkproxy"); err != nil {
 			return 0, err
@@ -63,7 +70,7 @@ func run(dir string, every int, paths []string) (bad int, err error) {
 		return 0, err
 	}
 	defer store.Close()
-	c := &checker{store: store, every: every}
+	c := &checker{store: store, every: every, budget: budget}
 	for _, path := range paths {
 		sessions, err := transcript.Open(path)
 		if err != nil {
@@ -81,13 +88,17 @@ func run(dir string, every int, paths []string) (bad int, err error) {
 	}
 	fmt.Printf("%d sessions, %d calls, %.1f MB sent; %d messages and %.1f MB stored, %.1f MB on disk\n",
 		c.sessions, c.calls, float64(c.sent)/1e6, stats.Messages, float64(stats.Bytes)/1e6, float64(stats.Disk)/1e6)
+	if budget > 0 {
+		fmt.Printf("views of at most %d tokens, %d plans\n", budget, c.plans)
+	}
 	fmt.Printf("%d passed, %d failed\n", c.sessions-c.bad, c.bad)
 	return c.bad, nil
 }
 
 type checker struct {
 	store                *sqlite.Store
-	every                int
+	every, budget        int
+	plans                int
 	sessions, calls, bad int
 	sent                 int64
 }
@@ -96,6 +107,7 @@ type checker struct {
 type upstream struct {
 	mu          sync.Mutex
 	want, reply []byte
+	got         []byte
 	format      transcript.Format
 	wrong       int
 }
@@ -104,7 +116,7 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if !bytes.Equal(body, u.want) {
+	if u.got = body; !bytes.Equal(body, u.want) {
 		u.wrong++
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -124,16 +136,30 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *checker) session(s *transcript.Session) error {
+	if c.budget > 0 && s.Format == transcript.Anthropic {
+		signed, err := s.Signed()
+		if err != nil {
+			return err
+		}
+		s = signed
+	}
 	up := &upstream{format: s.Format}
 	provider := httptest.NewServer(up)
 	defer provider.Close()
 	failures := 0
-	recorder := record.New(record.Options{Store: c.store, Events: func(e record.Event) {
-		if e.Kind != record.EventCall {
+	o := record.Options{Store: c.store, Events: func(e record.Event) {
+		switch e.Kind {
+		case record.EventCall, record.EventCut, record.EventRecall:
+		default:
 			failures++
 			fmt.Printf("%s: %s: %s\n", s.Name, e.Kind, e.Error)
 		}
-	}})
+	}}
+	if c.budget > 0 {
+		o.Recall = recall.NewLibrary(c.store, recall.LibraryOptions{})
+		defer o.Recall.Close()
+	}
+	recorder := record.New(o)
 	server, err := proxy.New(proxy.Options{OpenAI: provider.URL, Anthropic: provider.URL, Recorder: recorder})
 	if err != nil {
 		return err
@@ -151,11 +177,21 @@ func (c *checker) session(s *transcript.Session) error {
 	if s.Format == transcript.Chat {
 		path = "/v1/chat/completions"
 	}
+	shown := &views{budget: c.budget}
+	defer func() { c.plans += shown.plans }()
 	send := func(want, reply []byte) (string, error) {
 		up.mu.Lock()
 		up.want, up.reply = want, reply
 		up.mu.Unlock()
-		resp, err := http.Post("http://"+l.Addr().String()+path, "application/json", bytes.NewReader(want))
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+l.Addr().String()+path, bytes.NewReader(want))
+		if err != nil {
+			return "", err
+		}
+		r.Header.Set("Content-Type", "application/json")
+		if c.budget > 0 {
+			r.Header.Set("X-Oriel-Budget", strconv.Itoa(c.budget))
+		}
+		resp, err := http.DefaultClient.Do(r)
 		if err != nil {
 			return "", err
 		}
@@ -165,6 +201,18 @@ func (c *checker) session(s *transcript.Session) error {
 		}
 		c.calls++
 		c.sent += int64(len(want))
+		if c.budget > 0 {
+			up.mu.Lock()
+			problems, err := shown.judge(want, up.got, resp.Header)
+			up.mu.Unlock()
+			if err != nil {
+				return "", err
+			}
+			for _, p := range problems {
+				fmt.Printf("%s call %d: %s\n", s.Name, c.calls, p)
+				failures++
+			}
+		}
 		return resp.Header.Get("X-Oriel-Conversation"), nil
 	}
 	names := map[string]int{} // conversation → history
@@ -211,7 +259,7 @@ func (c *checker) session(s *transcript.Session) error {
 	if err := recorder.Close(ctx); err != nil {
 		return err
 	}
-	if up.wrong > 0 {
+	if up.wrong > 0 && c.budget == 0 {
 		fmt.Printf("%s: %d calls arrived with other bytes\n", s.Name, up.wrong)
 		failures++
 	}
