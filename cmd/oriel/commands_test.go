@@ -1,0 +1,38 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// Every command has help with an example, and refuses a flag that it does not have with
+// one line on standard error, nothing on standard output, and exit code 2.
+func TestEveryCommandHelpsAndRefuses(t *testing.T) {
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+		if c.Name() == "help" || c.Hidden {
+			return
+		}
+		path := strings.Fields(c.CommandPath())[1:]
+		t.Run(strings.Join(path, " "), func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			if code := run(append(path, "--help"), strings.NewReader(""), &out, &errOut); code != 0 || errOut.Len() > 0 {
+				t.Fatalf("--help: exit %d, %s", code, &errOut)
+			}
+			if _, examples, _ := strings.Cut(out.String(), "Examples:\n"); !strings.Contains(examples, "oriel "+strings.Join(path, " ")) {
+				t.Errorf("no example:\n%s", &out)
+			}
+			out.Reset()
+			if code := run(append(path, "--no-such-flag"), strings.NewReader(""), &out, &errOut); code != 2 || out.Len() > 0 || strings.Count(errOut.String(), "\n") != 1 {
+				t.Errorf("exit %d\n%s\n%s", code, &out, &errOut)
+			}
+		})
+	}
+	walk(rootCommand())
+}
