@@ -64,6 +64,7 @@ var rooms = []string{
 	"internal/checkrun",
 	"internal/checksdks",
 	"internal/conform",
+	"internal/snippets",
 	"timeline/sqlite/dictgen",
 	"timeline/storetest",
 }
