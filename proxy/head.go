@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// maxHead is the most of a stream that is read to see whether it begins with an error.
-const maxHead = 64 << 10
+// maxHead is the most of a stream that is read to see whether it begins with an error:
+// the first events of Responses repeat instructions and tools, twice.
+const maxHead = 1 << 20
 
 // headWait is the longest that the beginning of a stream is held back to see that: a
 // model may be silent for long once it has begun.

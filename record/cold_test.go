@@ -1,6 +1,8 @@
 package record_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -47,5 +49,24 @@ func TestAPauseMakesACutFree(t *testing.T) {
 				t.Errorf("thing 3 is shown: %v", k.shows(3))
 			}
 		})
+	}
+}
+
+// A side call to another model makes the main one's cache no older, also after a restart.
+func TestASideCallIsNoPause(t *testing.T) {
+	dir := t.TempDir()
+	k := newTalker(start(t, openStore(t, dir), replying, thrifty), "X-Oriel-Budget", "4000")
+	for range 12 {
+		k.say()
+	}
+	k.bench = start(t, openStore(t, dir), replying, thrifty)
+	list, err := json.Marshal(append(k.list[:len(k.list):len(k.list)], json.RawMessage(`{"role":"user","content":"give this talk a title"}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.send("/v1/chat/completions", fmt.Appendf(nil, `{"model":"gpt-4o-mini","messages":%s}`, list), k.header...)
+	k.calls = 1
+	if k.say(); !k.shows(3) {
+		t.Error("a cut was made for nothing")
 	}
 }

@@ -56,7 +56,7 @@ func (c *recording) learn(reply *wire.Reply) {
 		window := u.TotalInput() + u.Output
 		limit, named = window*9/10-min(max(c.body.MaxOutput, u.Output), window/4), true
 	case fine && c.teaches > 0:
-		c.learnLimit(c.teaches, c.named)
+		c.learnLimit(max(c.teaches, c.tokens.Total), c.named) // it has just taken that
 		return
 	case reply.Error != nil && wire.IsOverflow(0, []byte(reply.Error.Error())):
 		limit = c.tokens.Total * 9 / 10
@@ -90,6 +90,9 @@ func (c *recording) learnLimit(tokens int, named bool) int {
 		}
 	}
 	c.r.o.Limits.Learn(c.body.Model, c.window(), tokens, c.r.o.Now())
+	if c.replied {
+		c.r.o.Limits.LearnReply(c.body.Model, c.window())
+	}
 	c.keepLearnt()
 	return tokens
 }

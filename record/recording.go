@@ -50,6 +50,7 @@ type recording struct {
 	most, teaches int
 	gaveUp        bool // the cuts made after a refusal are forgotten
 	named         bool // the provider told the figure
+	replied       bool // it is one for the reply, too: the prompt alone was within it
 	firm          int  // cuts that were made before the first refusal
 	unbound       bool // the provider refused thinking where it stood
 
@@ -268,8 +269,8 @@ func (c *recording) Refused(status int, body []byte) []byte {
 	n, told := wire.OverflowLimit(body)
 	if size, ok := wire.OverflowPrompt(body); told && ok && size > n {
 		limit = int(float64(sent) * float64(n) / float64(size)) // the prompt alone, as they count
-	} else if told && n >= sent && n <= c.body.MaxOutput {
-		return nil // the reply that is asked for does not fit, whatever is left out
+	} else if told && n >= sent && n-c.body.MaxOutput < min(sent, leastLimit) {
+		return nil // the reply that is asked for leaves no room, whatever is left out
 	} else if told {
 		for _, m := range []int{n, n - c.body.MaxOutput} { // some mean the reply, too
 			if m > 0 {
@@ -281,6 +282,7 @@ func (c *recording) Refused(status int, body []byte) []byte {
 		c.firm = len(c.fresh)
 	}
 	c.most, c.named, c.teaches = limit*9/10, told, 0
+	c.replied = told && n >= sent && c.body.MaxOutput > 0
 	switch {
 	case told:
 		c.teaches = n * 9 / 10 // with less room for a reply, another call may send as much

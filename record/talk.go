@@ -116,10 +116,12 @@ func (r *Recorder) cold(ctx context.Context, t *thread.Thread, model token.Model
 			}
 		}
 	}
-	switched := !known && len(k.asked) > 0
-	if len(k.asked) < maxModels || known {
-		k.asked[model.ID] = now
+	if !known && len(k.asked) >= maxModels {
+		return false // it is not followed when it was asked
 	}
+	// What another process asked may have been this model.
+	switched := !known && len(k.asked) > 0 && k.before.IsZero()
+	k.asked[model.ID] = now
 	lifetime := view.Lifetime(model, b)
 	if lifetime == 0 {
 		return false

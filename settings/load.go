@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/BurntSushi/toml"
 
@@ -56,10 +57,19 @@ type Source struct {
 // Load reads the sources and checks what they say. The first error is about the first
 // source that has one; mistaken keys of a file are told all at once.
 func Load(s Sources) (*Loaded, error) {
+	l, err := load(s)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// load does it; with an error, too, it tells which files were read.
+func load(s Sources) (*Loaded, error) {
 	l := &Loaded{Settings: Default(), from: map[string]Source{}}
 	if s.File != "" {
 		if err := l.readFile(s.File); err != nil && !(s.Optional && errors.Is(err, fs.ErrNotExist)) {
-			return nil, err
+			return l, err
 		}
 	}
 	for _, f := range fields() {
@@ -68,19 +78,19 @@ func Load(s Sources) (*Loaded, error) {
 		}
 		if text := s.Env(f.env); text != "" {
 			if err := l.setText(&f, text, Source{"environment", "$" + f.env}); err != nil {
-				return nil, err
+				return l, err
 			}
 		}
 	}
 	for _, f := range fields() {
 		if text, ok := s.Flags[f.key]; ok {
 			if err := l.setText(&f, text, Source{"flag", "--" + f.flag}); err != nil {
-				return nil, err
+				return l, err
 			}
 		}
 	}
 	if err := l.check(); err != nil {
-		return nil, err
+		return l, err
 	}
 	return l, l.readOthers()
 }
@@ -321,10 +331,10 @@ func syntaxError(path, text string, err error) error {
 	message := at.Message
 	lines := strings.Split(text, "\n")
 	for i := max(at.Position.Line-2, 0); i < min(at.Position.Line+1, len(lines)); i++ {
-		name, _, _ := strings.Cut(lines[i], "=")
+		words := strings.FieldsFunc(lines[i], func(r rune) bool { return r != '_' && !unicode.IsLetter(r) })
 		for _, f := range fields() {
-			if f.secret && strings.Contains(name, f.last()) {
-				message = "this is no value: write it in quotes"
+			if f.secret && slices.Contains(words, f.last()) {
+				message = "this cannot be read: write the value in quotes, and the key once"
 			}
 		}
 	}

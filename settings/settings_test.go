@@ -279,7 +279,7 @@ window = 50_000
 
 func TestSecretsAreNotShown(t *testing.T) {
 	const secret = "canary-5d1"
-	path := file(t, "token = \""+secret+"\"\n[condense]\nurl = \"http://a\"\nmodel = \"m\"\nkey = \""+secret+"\"\n[upstream]\nopenai = \"http://a/v1?api-version=2&key="+secret+"\"\n")
+	path := file(t, "token = \""+secret+"\"\n[condense]\nurl = \"http://a\"\nmodel = \"m\"\nkey = \""+secret+"\"\n[upstream]\nopenai = \"http://a/v1?api-version=2&key="+secret+"\"\nanthropic = \"http://a/k/"+secret+"/p/chat\"\n")
 	l, err := Load(Sources{File: path})
 	if err != nil {
 		t.Fatal(err)
@@ -302,7 +302,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 	for _, text := range []string{
 		"token = " + secret, "token = 12" + secret, "token = \"" + secret, "token = ['" + secret + "']", "token = '" + secret + "'\ntoken = '" + secret + "'",
 		"[condense]\nkey = '''" + secret, "[condense]\nkey = {a = '" + secret + "'}", "tokn = '" + secret + "'", "upstream.openai = 'http://u:" + secret + "@h'",
-		"[upstream]\nanthropic = 'x://" + secret + "'",
+		"[upstream]\nanthropic = 'x://" + secret + "'", "condense = {url = 'http://a', key = " + secret + "}", "condense = {key " + secret + "}",
 	} {
 		if _, err := Load(Sources{File: file(t, text)}); err == nil || strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: %v", text, err)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -32,18 +33,18 @@ type Value struct {
 func (l *Loaded) Values() []Value {
 	var out []Value
 	add := func(f *field, key string, v reflect.Value) {
-		shown := v.Interface()
-		switch x := shown.(type) {
+		value := v.Interface()
+		switch x := value.(type) {
 		case time.Duration:
-			shown = x.String()
+			value = x.String()
 		case string:
-			shown = withoutKeys(f, x)
+			value = shown(f, x)
 		case []string:
-			shown = slices.Concat([]string{}, x)
+			value = slices.Concat([]string{}, x)
 		}
-		out = append(out, Value{Key: key, Value: shown, Source: l.SourceOf(key), Restart: f.restart, About: f.doc(), Text: write(reflect.ValueOf(shown))})
+		out = append(out, Value{Key: key, Value: value, Source: l.SourceOf(key), Restart: f.restart, About: f.doc(), Text: write(reflect.ValueOf(value))})
 		if last := &out[len(out)-1]; f.secret {
-			last.Text = shown.(string)
+			last.Text = value.(string)
 		}
 	}
 	for _, f := range fields() {
@@ -60,14 +61,24 @@ func (l *Loaded) Values() []Value {
 	return out
 }
 
-// withoutKeys is a text that may be shown: people put keys into the queries of URLs.
-func withoutKeys(f *field, text string) string {
-	if f.secret {
-		if text == "" {
-			return "not set"
-		}
-		return "set"
+// shown is a text that may be shown.
+func shown(f *field, text string) string {
+	switch {
+	case !f.secret:
+		return WithoutKeys(text)
+	case text == "":
+		return "not set"
 	}
+	return "set"
+}
+
+// keyInPath is Oriel's own token in the base URL of another proxy.
+var keyInPath = regexp.MustCompile(`(://[^/?#]*/k/)[^/?#]+`)
+
+// WithoutKeys is a URL that may be shown: people put keys into queries, and into the path
+// where the upstream is another Oriel. Other texts are as they are.
+func WithoutKeys(text string) string {
+	text = keyInPath.ReplaceAllString(text, "${1}…")
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" || u.RawQuery == "" {
 		return text

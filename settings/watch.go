@@ -2,6 +2,8 @@ package settings
 
 import (
 	"context"
+	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -45,19 +47,30 @@ func (w *watcher) loaded(l *Loaded) {
 
 // look is nil, nil where there is nothing new.
 func (w *watcher) look() (*Loaded, error) {
+	if slices.ContainsFunc(w.files, isStream) {
+		return nil, nil
+	}
 	seen := contents(w.files)
 	settled := seen == w.last
 	w.last = seen
 	if !settled || seen == w.used {
 		return nil, nil
 	}
-	w.used = seen
-	l, err := Load(w.sources)
+	l, err := load(w.sources)
 	if err != nil {
+		// A file that was named and is not there may yet come.
+		w.files, w.used, w.last = l.files, l.contents, l.contents
 		return nil, err
 	}
 	w.loaded(l)
 	return l, nil
+}
+
+// isStream reports whether a path is a pipe or the like, as of a shell's <(…): it can be
+// read but once, and is empty, or blocks, thereafter.
+func isStream(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 
 func contents(files []string) string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -145,6 +146,21 @@ func TestNamedFilesAreWatched(t *testing.T) {
 	put(t, prompt, "Be brief.")
 	if l, err := w.next(); err != nil || l.Instructions != "Be brief." {
 		t.Fatal(err)
+	}
+}
+
+// A file that is named and not there is a mistake only until it comes.
+func TestNamedFileThatComesLater(t *testing.T) {
+	path, models := file(t, ""), filepath.Join(t.TempDir(), "models.json")
+	w := watch(t, Sources{File: path})
+	put(t, path, "models_file = '"+models+"'")
+	if _, err := w.next(); err == nil {
+		t.Fatal("no error for a file that is not there")
+	}
+	w.quiet(3)
+	put(t, models, `{"models":[]}`)
+	if l, err := w.next(); err != nil || l.ModelsFile != models {
+		t.Fatal(l, err)
 	}
 }
 

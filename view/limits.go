@@ -22,6 +22,8 @@ type Limits struct {
 type limit struct {
 	Tokens int       `json:"tokens"`
 	At     time.Time `json:"at"`
+	// Reply: the reply that is asked for is among them.
+	Reply bool `json:"reply,omitempty"`
 }
 
 // limitAge is how long a limit holds.
@@ -45,7 +47,8 @@ func (l *Limits) Learn(model string, window, tokens int, now time.Time) {
 		l.known = map[string]limit{}
 	}
 	key := limitKey(model, window)
-	if was, ok := l.at(key, now); ok && was.Tokens <= tokens {
+	was, ok := l.at(key, now)
+	if ok && was.Tokens <= tokens {
 		return
 	}
 	if _, ok := l.known[key]; !ok && len(l.known) >= maxLimits {
@@ -57,7 +60,18 @@ func (l *Limits) Learn(model string, window, tokens int, now time.Time) {
 		}
 		delete(l.known, oldest)
 	}
-	l.known[key] = limit{tokens, now}
+	l.known[key] = limit{tokens, now, ok && was.Reply}
+}
+
+// LearnReply remembers that the reply that is asked for is among the tokens that were
+// learnt.
+func (l *Limits) LearnReply(model string, window int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if was, ok := l.known[limitKey(model, window)]; ok {
+		was.Reply = true
+		l.known[limitKey(model, window)] = was
+	}
 }
 
 // Took remembers that a model took so many tokens, and reports whether that is more than
@@ -70,7 +84,7 @@ func (l *Limits) Took(model string, window, tokens int) bool {
 	if !ok || tokens <= was.Tokens {
 		return false
 	}
-	l.known[key] = limit{tokens, was.At}
+	l.known[key] = limit{tokens, was.At, was.Reply}
 	return true
 }
 
@@ -91,11 +105,14 @@ func (l *Limits) binds(model string) bool {
 	return l.bound[model]
 }
 
-// within is a budget within what the model takes.
-func (l *Limits) within(model string, window, budget int, now time.Time) int {
+// within is a budget within what the model takes beside a reply of so many tokens.
+func (l *Limits) within(model string, window, budget, reply int, now time.Time) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n, ok := l.at(limitKey(model, window), now); ok {
+		if n.Reply && reply > 0 {
+			n.Tokens = max(n.Tokens-reply, n.Tokens/4)
+		}
 		return min(n.Tokens, budget)
 	}
 	return budget

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -15,7 +16,7 @@ func TestLimits(t *testing.T) {
 	l := new(Limits)
 	within := func(window, want int) {
 		t.Helper()
-		if got := l.within("m", window, 100_000, now); got != want {
+		if got := l.within("m", window, 100_000, 0, now); got != want {
 			t.Errorf("%d, want %d", got, want)
 		}
 	}
@@ -49,7 +50,7 @@ func TestLimits(t *testing.T) {
 		l.Learn(fmt.Sprint(i), 200_000, 1000, now.Add(time.Duration(i)))
 		l.LearnBinding(fmt.Sprint(i))
 	}
-	if len(l.known) > maxLimits || len(l.bound) > maxLimits || l.within("0", 200_000, 2000, now) != 2000 || l.within("511", 200_000, 2000, now) != 1000 {
+	if len(l.known) > maxLimits || len(l.bound) > maxLimits || l.within("0", 200_000, 2000, 0, now) != 2000 || l.within("511", 200_000, 2000, 0, now) != 1000 {
 		t.Errorf("%d limits, %d that bind", len(l.known), len(l.bound))
 	}
 }
@@ -79,6 +80,39 @@ func TestLongSystemPrompts(t *testing.T) {
 			if err := s.show(r, a); err != nil || r.After > r.Budget || !r.New || r.Before < r.After+20_000 || r.After < c.system {
 				t.Errorf("%s, %v: %+v, %v", c.profile, format, r.Result, err)
 			}
+		}
+	}
+}
+
+// A figure that the reply counts for leaves less for the prompt of who asks for more.
+func TestLimitsWithTheReply(t *testing.T) {
+	l, now := new(Limits), time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC)
+	l.LearnReply("m", 128_000)
+	l.Learn("m", 128_000, 16_000, now)
+	if got := l.within("m", 128_000, 100_000, 4000, now); got != 16_000 {
+		t.Error(got)
+	}
+	l.LearnReply("m", 128_000)
+	for reply, want := range map[int]int{0: 16_000, 4000: 12_000, 15_000: 4000} {
+		if got := l.within("m", 128_000, 100_000, reply, now); got != want {
+			t.Errorf("beside a reply of %d: %d", reply, got)
+		}
+	}
+}
+
+// Beside a system prompt that takes most of the budget a cut, free or not, leaves some of
+// the history.
+func TestALongSystemPromptLeavesRoomForTheHistory(t *testing.T) {
+	s := newStage(t, Options{})
+	long := bytes.Replace(talk(60, "go on"), []byte(`"messages"`), []byte(`"system":"`+strings.Repeat("rule ", 35_000)+`","messages"`), 1)
+	for _, cold := range []bool{false, true} {
+		a := ask{format: wire.Anthropic, Input: Input{Profile: "thrifty", Cold: cold}}
+		c := s.find(long, a)
+		if err := s.show(c, a); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(messagesOf(t, wire.Anthropic, c.Body)); n < 10 {
+			t.Errorf("cold %v: %d messages of %d tokens are left", cold, n, c.After)
 		}
 	}
 }

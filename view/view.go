@@ -315,7 +315,7 @@ func (s *sight) limit() (int, error) {
 			limit = min(limit, int(float64(b.Window)*percent/100))
 		}
 	}
-	limit = s.v.o.Limits.within(s.Body.Model, size, limit, s.Now)
+	limit = s.v.o.Limits.within(s.Body.Model, size, limit, s.Body.MaxOutput, s.Now)
 	if s.Most > 0 {
 		limit = min(limit, s.Most)
 	}
@@ -399,9 +399,9 @@ func (s *sight) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, err 
 	return r, fresh, err
 }
 
-// free reports whether a cut costs nothing.
+// free reports whether a cut costs nothing: no cached prefix, and no model's summary.
 func (s *sight) free(total int) bool {
-	return s.Cold && s.steps == 0 && (s.Budget > 0 || s.profile.Budget > 0) && total > s.low()
+	return s.Cold && s.v.o.Condense == nil && s.steps == 0 && (s.Budget > 0 || s.profile.Budget > 0) && total > s.low()
 }
 
 // unsent is the first message that no model has seen: what comes after the last reply.
@@ -421,7 +421,13 @@ func returns(m *chat.Message) bool {
 	return len(m.Parts) > 0 && m.Parts[0].Kind == chat.Result && !m.Parts[0].Hosted
 }
 
-func (s *sight) low() int { return int(float64(s.budget) * s.v.o.Low) }
+// low is the low mark: a share of the budget. Beside a long system prompt and many tools
+// a cut still leaves half of that share of what there is for the history.
+func (s *sight) low() int {
+	share := s.v.o.Low
+	fixed := min(s.fixed(), s.budget)
+	return max(int(float64(s.budget)*share), fixed+int(float64(s.budget-fixed)*share/2))
+}
 
 func (c *Cut) action() string {
 	if c == nil {

@@ -146,7 +146,7 @@ var rateWords = []string{
 
 // limits find the number in the words; the first that matches counts.
 var limits = func() []*regexp.Regexp {
-	const n = `([0-9][0-9,_]*)`
+	const n = `([0-9][0-9,_]*)\b` // 200k is no figure
 	// What may stand between the name of a limit and its number.
 	const is = `(?:\s|is|are|of|only|allowed|limit|for this model|[:=(])*`
 	var out []*regexp.Regexp
@@ -158,6 +158,7 @@ var limits = func() []*regexp.Regexp {
 		`maximum (?:number of (?:input )?tokens|allowed (?:input )?length)` + is + n, // Gemini, SGLang
 		`maximum model length` + is + n,                                              // vLLM
 		`context (?:length|window|size|limit)` + is + n,
+		`n_ctx: ` + n,                      // LM Studio
 		`limit (?:of|is) ` + n,             // Copilot, OpenAI, Cerebras, vLLM
 		`token limit: ` + n,                // Kimi
 		`supports up to ` + n,              // Vertex

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -180,8 +181,7 @@ func completeConversation(cmd *cobra.Command, _ []string, begun string) ([]cobra
 		all, err := s.Conversations(cmd.Context(), timeline.Local)
 		slices.SortStableFunc(all, func(a, b timeline.Conversation) int { return b.Updated.Compare(a.Updated) })
 		for i := range all {
-			// The protocol between program and shell is of lines and tabs.
-			if name := all[i].Name; strings.HasPrefix(name, begun) && !strings.ContainsAny(name, "\t\r\n") {
+			if name := all[i].Name; strings.HasPrefix(name, begun) && harmless(name) {
 				found = append(found, cobra.CompletionWithDesc(name, fmt.Sprintf("%s, %s", plural(int(all[i].Head.Depth), "message", "messages"), all[i].Updated.UTC().Format("2006-01-02"))))
 			}
 		}
@@ -191,6 +191,13 @@ func completeConversation(cmd *cobra.Command, _ []string, begun string) ([]cobra
 		cobra.CompDebugln(err.Error(), false)
 	}
 	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// harmless reports whether a name may be put on a command line as it is: shells insert what
+// several names have in common unquoted, and run what is in it at the next completion. Names
+// come from clients and from files of others.
+func harmless(name string) bool {
+	return !strings.ContainsAny(name, "$`\\\"'!;&|<>(){}[]*?#~") && !strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.In(r, unicode.Cf) })
 }
 
 func completeModel(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -108,6 +108,19 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
+// Shells put what names have in common on the line as it is: names that a client has
+// chosen must not run there.
+func TestOnlyHarmlessNamesAreCompleted(t *testing.T) {
+	for name, want := range map[string]bool{
+		"a talk": true, "20261115-160058-8d6c53": true, "gespräch": true, "a:b/c@d": true,
+		"x$(id)": false, "x`id`": false, "x;id": false, "a&b": false, "it's": false, "\x1b[31m": false, "a\tb": false, "a\u202eb": false,
+	} {
+		if harmless(name) != want {
+			t.Errorf("harmless(%q) is %v", name, !want)
+		}
+	}
+}
+
 // The script works in bash itself, with nothing else installed.
 func TestBashCompletes(t *testing.T) {
 	bash, err := exec.LookPath("bash")

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -50,6 +51,9 @@ Tokens and keys are never printed.`,
 		sources, err := flags.sources()
 		if err != nil {
 			return err
+		}
+		if path && sources.File == "" {
+			return errors.New("there is no place for a file of settings, for want of $HOME: name one with --config or $ORIEL_CONFIG")
 		}
 		if path {
 			fmt.Fprintln(cmd.OutOrStdout(), sources.File)

@@ -59,7 +59,7 @@ the server then stays up until it is interrupted, for you to look around.`,
 	f.BoolVar(&fast, "fast", false, "do not pause for people to watch")
 	f.BoolVar(&exit, "exit", false, "end with the session, and leave no server up; so it is where nobody watches")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 		defer stop()
 		watched := isTerminal(cmd.OutOrStdout())
 		s := newDemoScreen(cmd.OutOrStdout(), watched && !fast)

@@ -108,15 +108,22 @@ func (s *demoScreen) ink(i demoInk, n int) string {
 }
 
 func (s *demoScreen) begin() {
-	s.line("%s", s.style.bold("A coding agent hunts a flaky test: it sends its whole history with every call."))
-	s.line("The model gets a window of %s tokens. No key, no network; proxy, history and", thousands(demoBudget))
-	s.line("recall are the real ones, the model is built in and knows only what it is sent.")
+	for _, l := range fill("A coding agent hunts a flaky test: it sends its whole history with every call.", min(s.width, 80)) {
+		s.line("%s", s.style.bold(l))
+	}
+	for _, l := range fill(fmt.Sprintf("The model gets a window of %s tokens. No key, no network; proxy, history and recall are the real ones, the model is built in and knows only what it is sent.", thousands(demoBudget)), min(s.width, 80)) {
+		s.line("%s", l)
+	}
 	s.line("")
 	var key []string
 	for _, i := range []demoInk{inkSystem, inkTold, inkRecalled, inkKept, inkNew} {
 		key = append(key, s.ink(i, 1)+" "+i.name)
 	}
-	s.line("%s  %s", strings.Join(key, "  "), s.style.code(dim, "╌ sent by the agent"))
+	gap := "  "
+	if s.width < 80 {
+		gap = "\n"
+	}
+	s.line("%s%s%s", strings.Join(key, "  "), gap, s.style.code(dim, "╌ sent by the agent"))
 	bar, _ := s.columns()
 	s.line("%s", s.style.code(dim, fmt.Sprintf(demoLine, "", strings.Repeat(" ", bar), "sent", "gets", "")))
 	s.pause(pauseScene / 2)
@@ -139,7 +146,7 @@ func (s *demoScreen) user(text, fact string) {
 	words := strings.Join(strings.Fields(text), " ")
 	s.line("%s", s.style.code("1;36", oneLine("you ▸ "+words, s.width-1)))
 	if fact != "" {
-		s.line("      %s", s.style.code("1;35", "… "+strings.Join(strings.Fields(fact), " ")+" …"))
+		s.line("      %s", s.style.code("1;35", oneLine("… "+fact+" …", s.width-7)))
 	}
 	s.pause(pauseUser)
 }
@@ -211,7 +218,7 @@ func kilo(n int) string { return fmt.Sprintf("%.1fk", float64(n)/1000) }
 
 // scene draws lines in a frame that is open to the right.
 func (s *demoScreen) scene(colour, title string, lines ...string) {
-	s.line("%s %s", s.style.code(colour, "┌"), s.style.code("1;"+colour, title))
+	s.line("%s %s", s.style.code(colour, "┌"), s.style.code("1;"+colour, oneLine(title, s.width-3)))
 	for _, l := range lines {
 		s.line("%s %s", s.style.code(colour, "│"), l)
 	}
@@ -222,10 +229,22 @@ func (s *demoScreen) scene(colour, title string, lines ...string) {
 // wrapped breaks a text into lines below each other, behind a word.
 func (s *demoScreen) wrapped(word, text string) []string {
 	const indent = 10
+	out := fill(text, min(s.width, 100)-indent-3)
+	for i := range out {
+		if i > 0 {
+			word = ""
+		}
+		out[i] = fmt.Sprintf("%-*s", indent, word) + out[i]
+	}
+	return out
+}
+
+// fill breaks a text into lines of at most so many letters; words stay whole.
+func fill(text string, width int) []string {
 	var out []string
 	line := ""
 	for _, w := range strings.Fields(text) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(w) > min(s.width, 100)-indent-3 {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(w) > width {
 			out = append(out, line)
 			line = ""
 		}
@@ -234,14 +253,7 @@ func (s *demoScreen) wrapped(word, text string) []string {
 		}
 		line += w
 	}
-	out = append(out, line)
-	for i := range out {
-		if i > 0 {
-			word = ""
-		}
-		out[i] = fmt.Sprintf("%-*s", indent, word) + out[i]
-	}
-	return out
+	return append(out, line)
 }
 
 // recalled shows the call that recall has saved.
@@ -266,9 +278,9 @@ func (s *demoScreen) undoing(u *demoUndo) {
 
 // undone shows that what was taken out is back.
 func (s *demoScreen) undone(u *demoUndo, c *demo.Call) {
-	s.scene("33", "undone: the next call has it again, word for word",
-		fmt.Sprintf("%-10s%s tokens, without it", "before", thousands(u.before)),
-		fmt.Sprintf("%-10s%s tokens, with it; it is held until oriel release", "after", thousands(c.After)))
+	lines := s.wrapped("before", thousands(u.before)+" tokens, without it")
+	lines = append(lines, s.wrapped("after", thousands(c.After)+" tokens, with it; it is held until oriel release")...)
+	s.scene("33", "undone: the next call has it again, word for word", lines...)
 }
 
 // bill shows what it all cost.
@@ -293,7 +305,9 @@ func (s *demoScreen) bill(b *demoBill) {
 		head = false
 		s.line("%s", l)
 	}
-	s.line("%s", s.style.code(dim, "Usage as the model reports it, prices and cache rule of "+demo.Name+"."))
+	for _, l := range fill("Usage as the model reports it, prices and cache rule of "+demo.Name+".", s.width) {
+		s.line("%s", s.style.code(dim, l))
+	}
 }
 
 // invite tells what to try while the server is up.

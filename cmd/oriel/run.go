@@ -12,10 +12,12 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -143,6 +145,8 @@ func (l *launch) command(base string) (args, changed []string) {
 func lookProgram(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	switch {
+	case name == "":
+		return "", &exit{exitNotFound, errors.New("the program's name is empty: is a variable not set?")}
 	case err == nil, errors.Is(err, exec.ErrDot): // whoever has . in $PATH means it
 		return path, nil
 	case errors.Is(err, fs.ErrPermission):
@@ -205,11 +209,14 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 		return &failure{err}
 	}
 	command, changed := l.command(served.base)
+	defer holdSignals()()
 	code, failed := runChild(l.path, command, l.env.with(changed))
 	s := &summary{
 		Command: l.args, Exit: code, Seconds: time.Since(began).Seconds(), Profile: loaded.Profile,
-		launch: l, base: served.base, data: r.settings.data.dir, trouble: strings.TrimSpace(trouble.String()),
+		launch: l, base: served.base, data: r.dataToShow(loaded), trouble: strings.TrimSpace(trouble.String()),
 	}
+	// A reader of the summary that has gone must not take the exit code with it.
+	signal.Ignore(syscall.SIGPIPE)
 	served.end()
 	s.requests(g.server.Counters())
 	g.close() // after it all calls are written, and told
@@ -235,6 +242,26 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	return nil
 }
 
+// dataToShow is the data folder that oriel show has to be told: not one that it finds.
+func (r *runFlags) dataToShow(l *settings.Loaded) string {
+	if r.settings.file != "" && l.SourceOf("data").Kind == "file" {
+		return l.Data // oriel show has no --config
+	}
+	return r.settings.data.dir
+}
+
+// holdSignals keeps signals from ending this program before the last calls are written
+// and the summary is told, which takes seconds. What is ignored stays so.
+func holdSignals() (release func()) {
+	held := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(held, s)
+		}
+	}
+	return func() { signal.Stop(held) }
+}
+
 // hintOf says what to do about a program that the system does not start.
 func hintOf(err error) string {
 	if strings.Contains(err.Error(), "exec format error") {
@@ -246,11 +273,11 @@ func hintOf(err error) string {
 // printLaunch shows what would be run.
 func printLaunch(w io.Writer, l *launch) {
 	args, changed := l.command("http://127.0.0.1:PORT")
-	fmt.Fprintf(w, "OpenAI     %s\nAnthropic  %s\n\n", l.openAI, l.anthropic)
+	fmt.Fprintf(w, "OpenAI     %s\nAnthropic  %s\n\n", settings.WithoutKeys(l.openAI), settings.WithoutKeys(l.anthropic))
 	for _, v := range changed {
 		fmt.Fprintln(w, v)
 	}
-	fmt.Fprintln(w, strings.Join(args, " "))
+	fmt.Fprintln(w, shellLine(args))
 }
 
 // servedProxy is a proxy that runs.

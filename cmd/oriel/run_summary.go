@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/proxy"
@@ -128,14 +129,41 @@ func (s *summary) printCalls(b *bytes.Buffer, p style) {
 		field(b, "cuts", "%s", line)
 	}
 	s.printCost(b)
-	look := "oriel show " + s.Conversations[0]
+	field(b, "look", "%s", s.look())
+}
+
+// look is the command that shows the conversation with the most calls, for a shell.
+func (s *summary) look() string {
+	name, words := s.Conversations[0], []string{"oriel", "show"}
+	dashed := strings.HasPrefix(name, "-")
+	if !dashed {
+		words = append(words, name)
+	}
 	if s.Cuts > 0 {
-		look += " --plan"
+		words = append(words, "--plan")
 	}
 	if s.data != "" {
-		look += " --data " + s.data
+		words = append(words, "--data", s.data)
 	}
-	field(b, "look", "%s", look)
+	if dashed {
+		words = append(words, "--", name)
+	}
+	return shellLine(words)
+}
+
+// shellLine is a command as one writes it in a shell: clients choose names of
+// conversations, and people copy the line.
+func shellLine(words []string) string {
+	plain := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_./:=,@%+", r)
+	}
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		if quoted[i] = w; w == "" || strings.ContainsFunc(w, func(r rune) bool { return !plain(r) }) {
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
 }
 
 func (s *summary) printCost(b *bytes.Buffer) {
@@ -232,6 +260,10 @@ func (s *summary) hints(name string) (hints []string) {
 	if name == "claude" {
 		say(`ANTHROPIC_BASE_URL under "env" in ~/.claude/settings.json, or in the .claude folder of the project, goes before the variable: take it out, and give it to oriel run as --upstream-anthropic`)
 		say("it may have ended before it asked, for want of a login or by --help")
+		return hints
+	}
+	if s.Others > 0 {
+		say("it may have ended before it asked a model, or ask in a form that Oriel does not know: docs/proxy.md names those that it does")
 		return hints
 	}
 	say(fmt.Sprintf("it may read neither %s nor %s, or have a setting of its own for the base URL: give it %s/v1 (OpenAI) or %[3]s (Anthropic); the port changes with each run, that of oriel serve does not",

@@ -137,5 +137,5 @@ func printAddresses(w io.Writer, a *net.TCPAddr, o proxy.Options) {
 
 export OPENAI_BASE_URL=%s/v1
 export ANTHROPIC_BASE_URL=%s
-`, a, o.OpenAI, o.Anthropic, base, base)
+`, a, settings.WithoutKeys(o.OpenAI), settings.WithoutKeys(o.Anthropic), base, base)
 }
