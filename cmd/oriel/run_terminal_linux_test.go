@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
@@ -85,13 +86,19 @@ func onTerminal(t *testing.T, args ...string) (keys *os.File, cmd *exec.Cmd, unc
 	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "TERM=xterm")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	mindSignals()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	hangUp := func() {
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		tty.Close() // keys are at their end then
+	}
+	late := time.AfterFunc(tooLong, hangUp)
+	t.Cleanup(func() {
+		late.Stop()
+		hangUp()
 		keys.Close()
-		tty.Close()
 	})
 	return keys, cmd, func() bool { return state() == before }
 }

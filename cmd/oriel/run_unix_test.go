@@ -18,6 +18,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func init() { moreVerbs["listen"] = listen }
@@ -77,10 +78,16 @@ func startRun(t *testing.T, before ...string) (cmd *exec.Cmd, say func(string), 
 		t.Fatal(err)
 	}
 	cmd.Stderr = &syncBuffer{}
+	mindSignals()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	kill := func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	late := time.AfterFunc(tooLong, kill)
+	t.Cleanup(func() {
+		late.Stop()
+		kill()
+	})
 	say = func(line string) {
 		t.Helper()
 		if _, err := io.WriteString(in, line+"\n"); err != nil {
@@ -88,6 +95,19 @@ func startRun(t *testing.T, before ...string) (cmd *exec.Cmd, say func(string), 
 		}
 	}
 	return cmd, say, awaiter(t, out)
+}
+
+// tooLong is how long a program may leave a test waiting.
+const tooLong = time.Minute
+
+// mindSignals lets programs that are started mind all signals: those that this process was
+// started with ignored, as by nohup or in the background of a script, they would ignore.
+func mindSignals() {
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s) // as good as ignored, but not inherited
+		}
+	}
 }
 
 // awaiter reads lines until one has the text; seen are all so far.
