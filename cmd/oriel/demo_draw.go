@@ -29,9 +29,9 @@ type demoScreen struct {
 
 // How long people are given to look: at a call, at what the user says, at a scene.
 const (
-	pauseCall  = 90 * time.Millisecond
-	pauseUser  = 500 * time.Millisecond
-	pauseScene = 2000 * time.Millisecond
+	pauseCall  = 60 * time.Millisecond
+	pauseUser  = 350 * time.Millisecond
+	pauseScene = 1300 * time.Millisecond
 )
 
 // demoScale is the end of the scale: the session is not quite that long.
