@@ -60,6 +60,25 @@ func nearest(key toml.Key) string {
 	return near
 }
 
+// NearVariable is the environment variable that somebody who set another one may have
+// meant; "" where this one is known, or like none.
+func NearVariable(name string) string {
+	names := []string{"ORIEL_CONFIG", "ORIEL_KERNEL"} // of the program, not of the settings
+	for _, f := range fields() {
+		names = append(names, f.env)
+	}
+	near := names[0]
+	for _, n := range names {
+		if distance(name, n) < distance(name, near) {
+			near = n
+		}
+	}
+	if n := distance(name, near); n == 0 || n > 4 {
+		return ""
+	}
+	return near
+}
+
 // closest is the name that takes the fewest changes.
 func closest(name string, names []string) string {
 	best := names[0]

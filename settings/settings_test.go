@@ -309,3 +309,14 @@ func TestSecretsAreNotShown(t *testing.T) {
 		}
 	}
 }
+
+func TestNearVariable(t *testing.T) {
+	for name, want := range map[string]string{
+		"ORIEL_PROFIL": "ORIEL_PROFILE", "ORIEL_UPSTREAM_OPNEAI": "ORIEL_UPSTREAM_OPENAI",
+		"ORIEL_PROFILE": "", "ORIEL_CONFIG": "", "ORIEL_MODELS": "", "ORIEL_SOMETHING_ELSE_ALTOGETHER": "",
+	} {
+		if got := NearVariable(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}

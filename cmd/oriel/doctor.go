@@ -91,7 +91,7 @@ func (d *doctor) examine(ctx context.Context) []finding {
 	for _, r := range reached {
 		findings = append(findings, r.finding)
 	}
-	findings = append(findings, d.checkProxyVariables(), d.checkClock(reached), d.checkKernels(), checkMemory(), checkFiles())
+	findings = append(findings, d.checkVariables(), d.checkProxyVariables(), d.checkClock(reached), d.checkKernels(), checkMemory(), checkFiles())
 	return append(findings, d.checkAgents()...)
 }
 

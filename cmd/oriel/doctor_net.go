@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/oriel-context/oriel/settings"
 )
 
 // checkPort: the address is free, or has an oriel.
@@ -195,6 +197,21 @@ func (s *steps) failure(where string, u *url.URL, err error) (found, advice stri
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// checkVariables: variables of ours that have no meaning, where another may have been meant.
+func (d *doctor) checkVariables() finding {
+	var found []string
+	for _, v := range d.env {
+		name, _, _ := strings.Cut(v, "=")
+		if near := settings.NearVariable(name); near != "" && strings.HasPrefix(name, "ORIEL_") {
+			found = append(found, fmt.Sprintf("%s is set and means nothing: did you mean %s?", name, near))
+		}
+	}
+	if len(found) > 0 {
+		return finding{"variables", warning, strings.Join(found, "; "), ""}
+	}
+	return finding{"variables", fine, "no ORIEL_ variable is misspelt", ""}
 }
 
 // checkProxyVariables: which way to the providers the environment names, and whether
