@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/thread"
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -297,13 +299,16 @@ func words(m *chat.Message) string {
 	var out []string
 	for i := range m.Parts {
 		if p := &m.Parts[i]; p.Kind == chat.Text {
-			if text := strings.TrimSpace(p.Text.String()); !strings.HasPrefix(text, "<system-reminder>") && !strings.HasPrefix(text, "[Oriel") {
+			if text := strings.TrimSpace(p.Text.String()); !slices.ContainsFunc(notSaid, func(tag string) bool { return strings.HasPrefix(text, tag) }) {
 				out = append(out, text)
 			}
 		}
 	}
 	return strings.Join(out, "\n")
 }
+
+// notSaid is how texts begin that agents, and this program, put into a user's message.
+var notSaid = []string{"<system-reminder>", "<local-command-", "<command-", "[Oriel"}
 
 // latest is the newest prompt and what the agent said last.
 func (e *edition) latest() string {
@@ -343,12 +348,15 @@ func (e *edition) marker() int {
 	return -1
 }
 
+// asRecall counts as recall does; models may have more tokens for the same text.
+var asRecall = sync.OnceValue(func() *token.Counter { return token.NewCounter(token.Model{}, token.Options{}) })
+
 // recallTitle stands before what was brought back.
 const recallTitle = "[Oriel: earlier parts of this conversation that are no longer shown and may matter now]\n"
 
 // find asks the history.
 func (e *edition) find(ctx context.Context, query string, room int) (text string, blocks []string) {
-	if e.v.o.Recall == nil || room < leastRecall || strings.TrimSpace(query) == "" || e.Thread.Stay {
+	if e.v.o.Recall == nil || room < leastRecall || !recall.Asks(query) || e.Thread.Stay {
 		return "", nil // beside the main line the history is that of others
 	}
 	defer func() { // a view never fails because recall does
@@ -373,7 +381,7 @@ func (e *edition) find(ctx context.Context, query string, room int) (text string
 		depth = len(e.Thread.Before) + e.Thread.Known - e.Thread.From + 1
 	}
 	found, err := e.v.o.Recall.Recall(wait, recall.Where{Tenant: e.Thread.Tenant, Conversation: e.Thread.Conversation}, query, recall.RecallOptions{
-		Budget: room - e.counter.Text(recallTitle).Tokens - 8, Now: e.Now,
+		Budget: (room - e.counter.Text(recallTitle).Tokens - 8) * asRecall().Text(recallTitle).Tokens / e.counter.Text(recallTitle).Tokens, Now: e.Now,
 		Exclude: func(block string) bool {
 			if shown[block] || known[block] {
 				return true

@@ -1,0 +1,16 @@
+package recall
+
+import "testing"
+
+// SPEC D3: what names nothing brings nothing back on its own.
+func TestAsks(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": false, "yes": false, "Yes, fix it.": false, "yes do option 1": false, "OK, go on!": false, "let's do it": false, "commit and push": false, "why?": false,
+		"or #172?": true, "what is getSessionStateDir doing?": true, "which port does the proxy use?": true, "the staging database": true, "main.go": true,
+		"MAX_SIZE": true, "暂存数据库的端口是多少": true, "Wo ist der Hafen?": true,
+	} {
+		if Asks(text) != want {
+			t.Errorf("%q: %v", text, !want)
+		}
+	}
+}
