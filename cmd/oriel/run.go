@@ -174,15 +174,9 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	loaded.Upstream.OpenAI, loaded.Upstream.Anthropic = l.openAI, l.anthropic
 	log := &runLog{Handler: slog.DiscardHandler, worst: new(atomic.Int64)}
 	live := &liveSettings{log: slog.New(log)}
-	o, err := live.options(loaded)
-	if err != nil {
-		return err
-	}
 	defer live.close()
-	if _, err := proxy.New(o.proxy); err != nil {
-		return err // before anything is opened or made
-	}
-	if o.sync, err = syncLevel(loaded.Sync); err != nil {
+	o, err := live.begin(loaded)
+	if err != nil {
 		return err
 	}
 	if r.show {

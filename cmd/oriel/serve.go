@@ -64,15 +64,9 @@ on standard error for each request.`,
 func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *settings.Loaded) error {
 	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
 	live := &liveSettings{log: log}
-	o, err := live.options(loaded)
-	if err != nil {
-		return err
-	}
 	defer live.close()
-	if _, err := proxy.New(o.proxy); err != nil {
-		return err // before anything is opened or made
-	}
-	if o.sync, err = syncLevel(loaded.Sync); err != nil {
+	o, err := live.begin(loaded)
+	if err != nil {
 		return err
 	}
 	o.data, o.events, o.errOut = &history{loaded.Data}, loaded.Events, cmd.ErrOrStderr()

@@ -51,6 +51,19 @@ func (s *liveSettings) options(l *settings.Loaded) (gatewayOptions, error) {
 	return o, nil
 }
 
+// begin is options for a gateway that is yet to be opened: what is wrong with them is told
+// before anything is opened or made.
+func (s *liveSettings) begin(l *settings.Loaded) (gatewayOptions, error) {
+	o, err := s.options(l)
+	if err == nil {
+		_, err = proxy.New(o.proxy)
+	}
+	if err == nil {
+		o.sync, err = syncLevel(l.Sync)
+	}
+	return o, err
+}
+
 func (s *liveSettings) close() {
 	if s.done != nil {
 		s.done()

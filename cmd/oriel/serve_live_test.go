@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,6 +27,7 @@ func TestServeTakesChangesOfItsFile(t *testing.T) {
 	watchEvery = time.Millisecond
 
 	goOn := make(chan struct{})
+	release := sync.OnceFunc(func() { close(goOn) })
 	var second atomic.Int64
 	answer := fakemodel.Answer{Text: strings.Repeat("word by word ", 40), Input: 10, Output: 2}
 	slow := answer
@@ -49,7 +52,8 @@ func TestServeTakesChangesOfItsFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.toml")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		// In one step: at this pace the server would also see it empty, which is valid.
+		if err := errors.Join(os.WriteFile(path+".new", []byte(text), 0o600), os.Rename(path+".new", path)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -89,6 +93,7 @@ func TestServeTakesChangesOfItsFile(t *testing.T) {
 
 	stream := post(`{"model":"gpt-4o","stream":true,"messages":[{"role":"user","content":"slowly"}]}`)
 	defer stream.Body.Close()
+	defer release() // or a failure would wait for it
 	lines := bufio.NewReader(stream.Body)
 	if _, err := lines.ReadString('\n'); err != nil {
 		t.Fatal(err)
@@ -115,7 +120,7 @@ func TestServeTakesChangesOfItsFile(t *testing.T) {
 	write(fmt.Sprintf("sync = 'full'\nprofile = 'off'\n[upstream]\nopenai = '%s/v1'\n", other.URL))
 	logged(`msg="settings changed that need a restart" keys=sync`)
 
-	close(goOn)
+	release()
 	rest, err := io.ReadAll(lines)
 	if err != nil || !strings.HasSuffix(strings.TrimSpace(string(rest)), "data: [DONE]") || strings.Count(string(rest), "word") < 40 {
 		t.Errorf("the stream: %v, %d bytes", err, len(rest))
