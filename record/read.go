@@ -116,9 +116,7 @@ func (r *reader) body(e *entry, at timeline.Place) []byte {
 		fmt.Fprintf(&b, "%q:", name)
 		b.Write(raw)
 	}
-	if rest := bytes.TrimSuffix(bytes.TrimPrefix(e.Rest, []byte("{")), []byte("}")); len(rest) > 0 {
-		b.Write(rest)
-	}
+	b.Write(r.rest(e.Rest))
 	switch {
 	case len(top) == 1 && e.Plain:
 		field(system, top[0])
@@ -137,8 +135,15 @@ func (r *reader) body(e *entry, at timeline.Place) []byte {
 	return b.Bytes()
 }
 
-func array(elements [][]byte) []byte {
-	return append(append([]byte{'['}, bytes.Join(elements, []byte{','})...), ']')
+func array[E ~[]byte](elements []E) []byte {
+	out := []byte{'['}
+	for i, e := range elements {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, e...)
+	}
+	return append(out, ']')
 }
 
 // messages are those of the history up to the call, each in the form in which it came.

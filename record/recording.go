@@ -645,28 +645,17 @@ func (c *recording) keepTop(e *entry, keep func([]byte) string) {
 	if c.body.Format == wire.Responses {
 		list, system = "input", "instructions"
 	}
-	var rest bytes.Buffer
+	rest := fields{keep: keep}
 	for _, m := range c.body.Members() {
 		switch {
 		case m.Name == list, m.Name == system && e.Apart > 0:
 		case m.Name == "tools" && e.Tools == "":
 			e.Tools = keep(withoutSecrets(m.Raw))
 		default:
-			sep := byte(',')
-			if rest.Len() == 0 {
-				sep = '{'
-			}
-			rest.WriteByte(sep)
-			name, _ := json.Marshal(m.Name)
-			rest.Write(name)
-			rest.WriteByte(':')
-			rest.Write(m.Raw)
+			rest.add(m.Name, m.Raw)
 		}
 	}
-	if rest.Len() > 0 {
-		rest.WriteByte('}')
-		e.Rest = withoutSecrets(rest.Bytes())
-	}
+	e.Rest = rest.json()
 }
 
 // Secrets of others may stand in a request: those by which a provider reaches the
