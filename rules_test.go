@@ -58,6 +58,7 @@ var rooms = []string{
 	"internal/checkhistories",
 	"internal/checkfit",
 	"internal/checkembed",
+	"internal/check",
 	"internal/checkproxy",
 	"internal/checkview",
 	"internal/checkagents",

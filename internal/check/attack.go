@@ -1,0 +1,131 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// An attack tries to make a server fail. It returns nil if the server held, else what
+// gave way.
+type attack struct {
+	name  string
+	tries string // what is attempted, in a few words
+	run   func(*trial) error
+}
+
+// attacks are in the order in which docs/security.md has them.
+var attacks = []attack{
+	{"bombs", "answers of some hundred bytes that unpack to 250 MB, 40 at once in br, gzip, zstd and deflate", bombs},
+}
+
+// A trial is one run of an attack.
+type trial struct {
+	oriel   string // path of the program
+	dir     string // a folder of its own, removed at the end
+	cleanup []func()
+}
+
+// say prints a figure or a step of the attack.
+func (t *trial) say(format string, args ...any) { fmt.Printf("  "+format+"\n", args...) }
+
+// atEnd calls f when the trial is over; the last one first.
+func (t *trial) atEnd(f func()) { t.cleanup = append(t.cleanup, f) }
+
+func attackVerb(args []string) (failed int, err error) {
+	flags := flag.NewFlagSet("attack", flag.ContinueOnError)
+	oriel := flags.String("oriel", "", "program to attack; default: built from this folder")
+	var names []string
+	for { // flags may stand after names
+		if err := flags.Parse(args); err != nil {
+			return 0, err
+		}
+		if args = flags.Args(); len(args) == 0 {
+			break
+		}
+		names, args = append(names, args[0]), args[1:]
+	}
+	chosen, err := choose(names)
+	if err != nil || chosen == nil {
+		return 0, err
+	}
+	dir, err := os.MkdirTemp("", "oriel-check")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	if *oriel == "" {
+		if *oriel, err = buildOriel(dir); err != nil {
+			return 0, err
+		}
+	}
+	for _, a := range chosen {
+		fmt.Printf("%s: %s\n", a.name, a.tries)
+		began := time.Now()
+		bad, err := runAttack(&a, *oriel)
+		if err != nil {
+			return failed, fmt.Errorf("%s: %w", a.name, err)
+		}
+		verdict := "ok"
+		if bad != nil {
+			verdict = "FAILED: " + bad.Error()
+			failed++
+		}
+		fmt.Printf("  %s (%.1f s)\n", verdict, time.Since(began).Seconds())
+	}
+	fmt.Printf("%d passed, %d failed\n", len(chosen)-failed, failed)
+	return failed, nil
+}
+
+// choose returns the attacks that are named; none for "list", which it prints.
+func choose(names []string) ([]attack, error) {
+	if len(names) == 0 {
+		return nil, errors.New("name attacks, or all, or list")
+	}
+	var chosen []attack
+	for _, name := range names {
+		found := name == "all"
+		for _, a := range attacks {
+			if name == "list" {
+				fmt.Printf("%-16s %s\n", a.name, a.tries)
+			}
+			if name == "all" || name == a.name {
+				chosen, found = append(chosen, a), true
+			}
+		}
+		if name == "list" {
+			return nil, nil
+		}
+		if !found {
+			return nil, fmt.Errorf("there is no attack %q: attack list prints all", name)
+		}
+	}
+	return chosen, nil
+}
+
+// errSetup: the attack could not be made.
+var errSetup = errors.New("could not be made")
+
+func setup(what string, err error) error { return fmt.Errorf("%w: %s: %w", errSetup, what, err) }
+
+// runAttack returns what gave way, and why the attack could not be made.
+func runAttack(a *attack, oriel string) (bad, err error) {
+	dir, err := os.MkdirTemp("", "oriel-"+strings.ReplaceAll(a.name, "/", "-"))
+	if err != nil {
+		return nil, err
+	}
+	t := &trial{oriel: oriel, dir: dir}
+	t.atEnd(func() { os.RemoveAll(dir) })
+	defer func() {
+		for i := len(t.cleanup) - 1; i >= 0; i-- {
+			t.cleanup[i]()
+		}
+	}()
+	if bad = a.run(t); errors.Is(bad, errSetup) {
+		return nil, bad
+	}
+	return bad, nil
+}
