@@ -1,0 +1,255 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/recall"
+	"github.com/oriel-context/oriel/thread"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/window"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// recall brings back what the view does not show, where there is a place for it: in
+// the newest message if a user speaks there, at a cut beside what says that something
+// is missing. total is what the view has; it reports whether something was added.
+func (e *edition) recall(ctx context.Context, total int) (bool, error) {
+	if len(e.hidden) == 0 {
+		return false, nil
+	}
+	spoken, marker := e.spoken(), -1
+	if e.plan != nil {
+		marker = e.marker()
+	}
+	into, query := spoken, ""
+	if into < 0 {
+		into = marker
+	}
+	if into < 0 {
+		return false, nil
+	}
+	var texts []string
+	if e.plan != nil {
+		if standing := e.standing(); standing != "" {
+			texts = append(texts, standing)
+		}
+	}
+	var blocks []string
+	if e.plan != nil && spoken >= 0 && marker >= 0 && spoken != marker {
+		// The cut is everybody's who has this history; what is brought back for
+		// the newest words belongs to them alone, and is the next step.
+		into, e.again = marker, true
+	} else {
+		room := min(e.v.o.RecallTokens, e.budget/10, e.budget-total)
+		if query = e.latest(); into == spoken {
+			query = words(e.message(e.pieces[into]))
+		} else { // nobody has asked: no more than a tenth of what a cut leaves to the messages
+			room = min(room, (e.low()-e.fixed())/10)
+		}
+		var text string
+		if text, blocks = e.find(ctx, query, room); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) == 0 {
+		return false, nil
+	}
+	raw, err := e.bare(into)
+	if err != nil {
+		return false, err
+	}
+	for _, text := range texts {
+		next, err := wire.AppendText(e.Body.Format, raw, text)
+		if err != nil {
+			return false, nil // no place for it
+		}
+		raw = next
+	}
+	pieces := slices.Clone(e.pieces)
+	pieces[into].Raw = raw
+	after := e.count(pieces).Total
+	if after > e.budget {
+		return false, nil
+	}
+	e.set(into, raw)
+	e.recalled = after - total
+	e.passages = append(e.passages, blocks...)
+	for i, text := range texts {
+		in := window.Insertion{Kind: "recall", Into: e.depth(e.pieces[into].Index), Tokens: e.counter.Text(text).Tokens, Text: text}
+		if i == len(texts)-1 {
+			in.Block = strings.Join(blocks, " ")
+		}
+		e.inserted = append(e.inserted, in)
+	}
+	return true, nil
+}
+
+// spoken is the piece of what a user says in this request and has not said before; -1
+// where it is an agent that goes on, or something was brought back already.
+func (e *edition) spoken() int {
+	if e.Thread.Kind == thread.Retried && e.plan == nil {
+		return -1 // as it was the first time
+	}
+	for k := len(e.pieces) - 1; k >= 0; k-- {
+		m := e.message(e.pieces[k])
+		if m.Role == chat.System || m.Role == chat.Developer {
+			continue // a reminder belongs to the turn before it
+		}
+		if e.before != nil && e.depth(e.pieces[k].Index) <= e.before.Covers || !speaks(m) {
+			return -1
+		}
+		return k
+	}
+	return -1
+}
+
+// speaks reports whether a user says something in a message, and nothing else is in it:
+// behind results of tools a text would teach the model to stop early.
+func speaks(m *chat.Message) bool {
+	return m.Prompts() && !slices.ContainsFunc(m.Parts, func(p chat.Part) bool { return p.Kind == chat.Result })
+}
+
+// words are the texts of a message, reminders aside.
+func words(m *chat.Message) string {
+	var out []string
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Kind == chat.Text {
+			if text := strings.TrimSpace(p.Text.String()); !slices.ContainsFunc(notSaid, func(tag string) bool { return strings.HasPrefix(text, tag) }) {
+				out = append(out, text)
+			}
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// notSaid is how texts begin that agents, and this program, put into a user's message.
+var notSaid = []string{"<system-reminder>", "<local-command-", "<command-", "[Oriel"}
+
+// latest is the newest prompt and what the agent said last.
+func (e *edition) latest() string {
+	prompt, said := "", ""
+	for i := len(e.Body.Messages) - 1; i >= e.lead && (prompt == "" || said == ""); i-- {
+		m := &e.Body.Messages[i]
+		switch {
+		case prompt == "" && m.Prompts():
+			prompt = words(m)
+		case said == "" && m.Role == chat.Assistant:
+			said = words(m)
+		}
+	}
+	return clip(prompt, 2000) + "\n" + clip(said, 1000)
+}
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "")
+}
+
+// marker is the piece in which this cut says that something is missing, or -1: one that
+// an earlier cut left as it is stays in the provider's cache.
+func (e *edition) marker() int {
+	for _, in := range e.inserted {
+		if in.Kind == "recall" {
+			continue
+		}
+		for k := e.first; k < len(e.pieces); k++ {
+			if e.depth(e.pieces[k].Index) == in.Into && speaks(e.message(e.pieces[k])) {
+				return k
+			}
+		}
+	}
+	return -1
+}
+
+// asRecall counts as recall does; models may have more tokens for the same text.
+var asRecall = sync.OnceValue(func() *token.Counter { return token.NewCounter(token.Model{}, token.Options{}) })
+
+// recallTitle stands before what was brought back.
+const recallTitle = "[Oriel: earlier parts of this conversation that are no longer shown and may matter now]\n"
+
+// find asks the history.
+func (e *edition) find(ctx context.Context, query string, room int) (text string, blocks []string) {
+	if e.v.o.Recall == nil || room < leastRecall || !recall.Asks(query) || e.Thread.Stay {
+		return "", nil // beside the main line the history is that of others
+	}
+	defer func() { // a view never fails because recall does
+		if p := recover(); p != nil {
+			text, blocks, e.failed = "", nil, fmt.Errorf("recall: a panic: %v", p)
+		}
+	}()
+	wait, cancel := context.WithTimeout(ctx, e.v.o.RecallWait)
+	defer cancel()
+	known := map[string]bool{}
+	for _, b := range e.passages {
+		known[b] = true
+	}
+	shown := map[string]bool{}
+	for _, p := range e.pieces {
+		if d := e.depth(p.Index); d > 0 && !e.hidden[p.Index] {
+			shown[strconv.Itoa(d)] = true
+		}
+	}
+	depth := e.Thread.Depth() // of what comes before, and is the conversation's
+	if e.Thread.Kind == thread.Branched {
+		depth = len(e.Thread.Before) + e.Thread.Known - e.Thread.From + 1
+	}
+	found, err := e.v.o.Recall.Recall(wait, recall.Where{Tenant: e.Thread.Tenant, Conversation: e.Thread.Conversation}, query, recall.RecallOptions{
+		Budget: (room - e.counter.Text(recallTitle).Tokens - 8) * asRecall().Text(recallTitle).Tokens / e.counter.Text(recallTitle).Tokens, Now: e.Now,
+		Exclude: func(block string) bool {
+			if shown[block] || known[block] {
+				return true
+			}
+			n, err := strconv.Atoi(block) // one of this conversation
+			return err == nil && n >= depth
+		},
+	})
+	if err != nil || found.Text == "" {
+		return "", nil
+	}
+	for _, p := range found.Passages {
+		blocks = append(blocks, p.Block)
+	}
+	return recallTitle + found.Text, blocks
+}
+
+// leastRecall is the least room in which anything is brought back.
+const leastRecall = 96
+
+// standing are the instructions that users gave in messages that left: they hold on.
+func (e *edition) standing() string {
+	const most = 256 // tokens
+	var all []string
+	used := 0
+	for i := len(e.Body.Messages) - 1; i >= e.lead; i-- {
+		m := &e.Body.Messages[i]
+		if _, shown := e.piece(i); shown || m.Role != chat.User || !m.Prompts() {
+			continue
+		}
+		for _, said := range recall.Detect(words(m)) {
+			n := e.counter.Text(said.Text).Tokens + 2
+			if said.Kind != recall.Instruction || used+n > most || slices.Contains(all, said.Text) || e.says(said.Text) {
+				continue
+			}
+			used += n
+			all = append(all, said.Text)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	slices.Reverse(all)
+	return "[Oriel: the user said earlier, and it still holds]\n- " + strings.Join(all, "\n- ")
+}
+
+// says reports whether a text that was inserted before says this.
+func (e *edition) says(text string) bool {
+	return slices.ContainsFunc(e.inserted, func(in window.Insertion) bool { return in.Kind == "recall" && strings.Contains(in.Text, text) })
+}
