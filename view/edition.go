@@ -27,7 +27,6 @@ type edition struct {
 	blocks   map[int]window.Block
 	inserted []window.Insertion
 	passages []string // blocks that were recalled, also earlier
-	recalled int      // tokens that this call recalled
 	again    bool     // a second step is to follow
 	first    int      // the first piece that a new cut changes
 	least    int      // what a cut that this one takes the place of covers

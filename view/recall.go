@@ -18,7 +18,7 @@ import (
 
 // recall brings back what the view does not show, where there is a place for it: in
 // the newest message if a user speaks there, at a cut beside what says that something
-// is missing. total is what the view has; it reports whether something was added.
+// is missing. total is the size of the view; recall reports whether it added anything.
 func (e *edition) recall(ctx context.Context, total int) (bool, error) {
 	if len(e.hidden) == 0 {
 		return false, nil
@@ -27,36 +27,53 @@ func (e *edition) recall(ctx context.Context, total int) (bool, error) {
 	if e.plan != nil {
 		marker = e.marker()
 	}
-	into, query := spoken, ""
+	into := spoken
 	if into < 0 {
 		into = marker
 	}
 	if into < 0 {
 		return false, nil
 	}
+	room := min(e.v.o.RecallTokens, e.budget/10) - e.sight.recalled
+	room = min(room, e.budget-total)
 	var texts []string
 	if e.plan != nil {
-		if standing := e.standing(); standing != "" {
+		if standing := e.standing(min(room, mostStanding)); standing != "" {
 			texts = append(texts, standing)
 		}
 	}
-	var blocks []string
 	if e.plan != nil && spoken >= 0 && marker >= 0 && spoken != marker {
 		// The cut is everybody's who has this history; what is brought back for
 		// the newest words belongs to them alone, and is the next step.
-		into, e.again = marker, true
-	} else {
-		room := min(e.v.o.RecallTokens, e.budget/10, e.budget-total)
-		if query = e.latest(); into == spoken {
-			query = words(e.message(e.pieces[into]))
-		} else { // nobody has asked: no more than a tenth of what a cut leaves to the messages
-			room = min(room, (e.low()-e.fixed())/10)
-		}
-		var text string
-		if text, blocks = e.find(ctx, query, room); text != "" {
-			texts = append(texts, text)
-		}
+		e.again = true
+		return e.bring(marker, texts, nil, total, room)
 	}
+	query := e.latest()
+	if into == spoken {
+		query = words(e.message(e.pieces[into]))
+	} else { // nobody has asked: no more than a tenth of what a cut leaves to the messages
+		room = min(room, (e.low()-e.fixed())/10)
+	}
+	for range recallTries {
+		text, blocks := e.find(ctx, query, room-e.tokensOf(texts))
+		if text == "" {
+			break
+		}
+		if ok, err := e.bring(into, append(texts[:len(texts):len(texts)], text), blocks, total, room); ok || err != nil {
+			return ok, err
+		}
+		room -= max(room/16, 1)
+	}
+	return e.bring(into, texts, nil, total, room)
+}
+
+// recallTries is how often recall searches with less room where what it found is larger
+// than the room: recall counts passage by passage, the view as a whole.
+const recallTries = 3
+
+// bring adds texts to a piece if that takes no more than room tokens, and reports whether
+// it did. blocks are what the last of the texts shows.
+func (e *edition) bring(into int, texts, blocks []string, total, room int) (bool, error) {
 	if len(texts) == 0 {
 		return false, nil
 	}
@@ -74,11 +91,11 @@ func (e *edition) recall(ctx context.Context, total int) (bool, error) {
 	pieces := slices.Clone(e.pieces)
 	pieces[into].Raw = raw
 	after := e.count(pieces).Total
-	if after > e.budget {
+	if after-total > room {
 		return false, nil
 	}
 	e.set(into, raw)
-	e.recalled = after - total
+	e.sight.recalled += after - total
 	e.passages = append(e.passages, blocks...)
 	for i, text := range texts {
 		in := window.Insertion{Kind: "recall", Into: e.depth(e.pieces[into].Index), Tokens: e.counter.Text(text).Tokens, Text: text}
@@ -88,6 +105,15 @@ func (e *edition) recall(ctx context.Context, total int) (bool, error) {
 		e.inserted = append(e.inserted, in)
 	}
 	return true, nil
+}
+
+// tokensOf counts texts.
+func (e *edition) tokensOf(texts []string) int {
+	n := 0
+	for _, text := range texts {
+		n += e.counter.Text(text).Tokens
+	}
+	return n
 }
 
 // spoken is the piece of what a user says in this request and has not said before; -1
@@ -169,13 +195,16 @@ func (e *edition) marker() int {
 	return -1
 }
 
-// asRecall counts as recall does; models may have more tokens for the same text.
-var asRecall = sync.OnceValue(func() *token.Counter { return token.NewCounter(token.Model{}, token.Options{}) })
+// asRecall counts as recall does; a model may have more tokens for the same text.
+var asRecall = sync.OnceValue(func() *token.Counter {
+	return token.NewCounter(token.Model{Encoding: "o200k_base", Exact: true}, token.Options{})
+})
 
 // recallTitle stands before what was brought back.
 const recallTitle = "[Oriel: earlier parts of this conversation that are no longer shown and may matter now]\n"
 
-// find asks the history.
+// find searches the history for what bears on a query, in at most room tokens of the
+// model.
 func (e *edition) find(ctx context.Context, query string, room int) (text string, blocks []string) {
 	if e.v.o.Recall == nil || room < leastRecall || !recall.Asks(query) || e.Thread.Stay {
 		return "", nil // beside the main line the history is that of others
@@ -223,11 +252,14 @@ func (e *edition) find(ctx context.Context, query string, room int) (text string
 // leastRecall is the least room in which anything is brought back.
 const leastRecall = 96
 
-// standing are the instructions that users gave in messages that left: they hold on.
-func (e *edition) standing() string {
-	const most = 256 // tokens
+// mostStanding is the most tokens of standing instructions that are brought back.
+const mostStanding = 256
+
+// standing returns the instructions that users gave in messages that left, the newest
+// first to be taken, in at most so many tokens: they still hold.
+func (e *edition) standing(most int) string {
 	var all []string
-	used := 0
+	used := e.counter.Text(standingTitle).Tokens + 8
 	for i := len(e.Body.Messages) - 1; i >= e.lead; i-- {
 		m := &e.Body.Messages[i]
 		if _, shown := e.piece(i); shown || m.Role != chat.User || !m.Prompts() {
@@ -246,8 +278,11 @@ func (e *edition) standing() string {
 		return ""
 	}
 	slices.Reverse(all)
-	return "[Oriel: the user said earlier, and it still holds]\n- " + strings.Join(all, "\n- ")
+	return standingTitle + strings.Join(all, "\n- ")
 }
+
+// standingTitle stands before instructions that still hold.
+const standingTitle = "[Oriel: the user said earlier, and it still holds]\n- "
 
 // says reports whether a text that was inserted before says this.
 func (e *edition) says(text string) bool {

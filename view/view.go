@@ -26,8 +26,8 @@ type Options struct {
 	Cache       *token.Cache
 	// Recall finds what the view no longer shows; nil: nothing is brought back.
 	Recall *recall.Library
-	// RecallTokens is the most that is brought back at a time: 2,048, and never
-	// more than a tenth of the budget.
+	// RecallTokens is the most tokens, as the model counts them, that one call brings
+	// back: 2,048, and never more than a tenth of the budget.
 	RecallTokens int
 	// RecallWait is the longest that a call waits for it: 50 ms.
 	RecallWait time.Duration
@@ -142,13 +142,15 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 	for ctx.Err() == nil {
 		before := v.o.Book.Marked(in.Thread)
 		cut := s.usable(before)
+		recalled := s.recalled
 		r, fresh, err := s.show(ctx, cut)
 		if err != nil {
 			return r, err
 		}
 		if fresh != nil {
 			if !v.o.Book.Mark(in.Thread, fresh.Covers, fresh.ID, before, fresh) {
-				continue // somebody was first: use theirs
+				s.recalled = recalled
+				continue // another call was first: use its cut
 			}
 			v.o.Condense.follow(s, cut, fresh)
 			made = append(made, fresh)
@@ -260,8 +262,10 @@ type sight struct {
 	lead    int             // leading system messages
 	before  token.Breakdown // of the request
 	parsed  map[*byte]*chat.Message
-	steps   int   // cuts that this call made
-	failed  error // what recall failed with
+	steps   int // cuts that this call made
+	// recalled is what this call has brought back so far, in tokens.
+	recalled int
+	failed   error // what recall failed with
 }
 
 func (v *Viewer) newSight(in *Input) (*sight, error) {
@@ -380,7 +384,7 @@ func (s *sight) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, err 
 	if cut == nil && !e.changed {
 		return s.leave(), nil, nil
 	}
-	r = &Result{Before: s.before.Total, After: total.Total, Local: total.Local, Action: cut.action(), Cut: cut, Budget: s.budget, Recalled: e.recalled, Restored: back, Refused: refused, Failed: s.failed}
+	r = &Result{Before: s.before.Total, After: total.Total, Local: total.Local, Action: cut.action(), Cut: cut, Budget: s.budget, Recalled: s.recalled, Restored: back, Refused: refused, Failed: s.failed}
 	r.again = e.again
 	if e.changed {
 		fresh = e.finish(total.Total)
