@@ -54,22 +54,28 @@ func (e *edition) recall(ctx context.Context, total int) (bool, error) {
 	} else { // nobody has asked: no more than a tenth of what a cut leaves to the messages
 		room = min(room, (e.low()-e.fixed())/10)
 	}
-	for range recallTries {
-		text, blocks := e.find(ctx, query, room-e.tokensOf(texts))
+	left := room - e.tokensOf(texts)
+	for search, try := left, 0; try < recallTries; try++ {
+		text, blocks := e.find(ctx, query, search)
 		if text == "" {
 			break
 		}
 		if ok, err := e.bring(into, append(texts[:len(texts):len(texts)], text), blocks, total, room); ok || err != nil {
 			return ok, err
 		}
-		room -= max(room/16, 1)
+		// It has more tokens than recall thought: ask for less by as much, and a little.
+		search = search*left/max(e.tokensOf([]string{text}), left) - recallSlack
 	}
 	return e.bring(into, texts, nil, total, room)
 }
 
-// recallTries is how often recall searches with less room where what it found is larger
-// than the room: recall counts passage by passage, the view as a whole.
-const recallTries = 3
+// Recall counts passages in tokens of its own, the view the whole in the model's: where
+// what was found is larger than the room, a view searches recallTries times in all, each
+// time for a little less than would fit.
+const (
+	recallTries = 3
+	recallSlack = 16
+)
 
 // bring adds texts to a piece if that takes no more than room tokens, and reports whether
 // it did. blocks are what the last of the texts shows.
