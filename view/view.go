@@ -101,7 +101,8 @@ type Result struct {
 	// before calibration: see token.Breakdown.
 	Before, After, Local int
 	// Action is what this call did, or what an earlier cut still does: none, trim,
-	// mask, evict, condense, with +recall where something was brought back.
+	// mask, evict, digest (by rules), condense (by a model), with +recall where
+	// something was brought back.
 	Action string
 	// Cut is what holds, nil for nothing; New says that this call made it. Made are
 	// all cuts of this call, to be stored: one for the history, and where something

@@ -24,6 +24,8 @@ type draft struct {
 	updated []insert
 	summary Summary
 	folded  bool
+	// byModel reports that a model wrote the summary, not the rules.
+	byModel bool
 	// warnings are what the plan has to say beside its verdicts.
 	warnings []string
 	// saved is what masking and trimming save, gone what left.

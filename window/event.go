@@ -1,6 +1,7 @@
 package window
 
-// Kinds of events (SPEC B7).
+// Kinds of events (SPEC B7). A condensation is a summary that a model was asked for,
+// also where that failed; a cut with a digest is a truncation.
 const (
 	EventTruncation   = "truncation"
 	EventCondensation = "condensation"

@@ -257,6 +257,41 @@ func TestCondensingReportsItsCost(t *testing.T) {
 	}
 }
 
+// SPEC B7: the action says condense only where a model wrote the summary.
+func TestActionNamesWhoWroteTheSummary(t *testing.T) {
+	model := condense.Func(func(context.Context, condense.Input) (condense.Output, error) {
+		return condense.Output{Text: "Alerts were sent twice; the key is now the UTC minute."}, nil
+	})
+	broken := condense.Func(func(context.Context, condense.Input) (condense.Output, error) {
+		return condense.Output{}, errors.New("no answer")
+	})
+	for _, c := range []struct {
+		policy        string
+		condenser     condense.Condenser
+		action, event string
+	}{
+		{"ladder", nil, "digest", "truncation"},
+		{"ladder", model, "condense", "condensation"},
+		{"ladder", broken, "digest", "condensation"},
+		{"condense", nil, "digest", "truncation"},
+		{"condense", condense.Extractive{}, "digest", "truncation"},
+		{"condense", condense.Digest{}, "digest", "truncation"},
+		{"condense", model, "condense", "condensation"},
+		{"condense", broken, "evict", "condensation"},
+	} {
+		event := ""
+		_, plan, err := Fit(context.Background(), example(t), Options{
+			Budget: 8_000, Policy: c.policy, Condenser: c.condenser, Events: func(e Event) { event += e.Kind },
+		})
+		if err != nil {
+			t.Fatalf("%s with %T: %v", c.policy, c.condenser, err)
+		}
+		if plan.Action != c.action || event != c.event {
+			t.Errorf("%s with %T: action %s, event %s; want %s, %s", c.policy, c.condenser, plan.Action, event, c.action, c.event)
+		}
+	}
+}
+
 // SPEC B7
 func TestEventsForCutsAndOverflows(t *testing.T) {
 	for _, c := range []struct {
@@ -264,7 +299,7 @@ func TestEventsForCutsAndOverflows(t *testing.T) {
 		want string
 	}{
 		{Options{Budget: 20_000, Policy: "mask"}, "truncation"}, {Options{Budget: 8_000, Policy: "fifo"}, "truncation"},
-		{Options{Budget: 8_000}, "condensation"}, {Options{Budget: 1_000}, "overflow"}, {Options{}, ""},
+		{Options{Budget: 8_000}, "truncation"}, {Options{Budget: 1_000}, "overflow"}, {Options{}, ""},
 	} {
 		got := ""
 		c.o.Events = func(e Event) {

@@ -41,8 +41,8 @@ type Plan struct {
 	Low          int    `json:"low"`
 	TokensBefore int    `json:"tokens_before"`
 	TokensAfter  int    `json:"tokens_after"`
-	// Action is the strongest thing that was done: none, trim, mask, evict or
-	// condense.
+	// Action is the strongest thing that was done: none, trim, mask, evict, digest
+	// (rules wrote what stands for the messages that left) or condense (a model did).
 	Action   string      `json:"action"`
 	Blocks   []Block     `json:"blocks"`
 	Inserted []Insertion `json:"inserted"`

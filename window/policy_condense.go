@@ -81,7 +81,7 @@ func (d *draft) summarise(ctx context.Context, s *Settings) error {
 		text += directives(&h.Messages[first])
 	}
 	d.summary.Text = text
-	d.folded = true
+	d.folded, d.byModel = true, writtenByModel(c, out)
 	if message >= 0 {
 		d.replace(message, part, "summary", text)
 	} else {

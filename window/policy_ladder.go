@@ -197,7 +197,7 @@ func (d *draft) fold(ctx context.Context, s *Settings, room int) error {
 		d.mark(s.Budget)
 		return nil
 	}
-	d.folded = true
+	d.folded, d.byModel = true, writtenByModel(c, out)
 	d.summary.Text = out.Text
 	if message >= 0 {
 		d.replace(message, part, out.Kind, out.Text)
@@ -205,6 +205,13 @@ func (d *draft) fold(ctx context.Context, s *Settings, room int) error {
 		d.insert(out.Kind, out.Text)
 	}
 	return nil
+}
+
+// writtenByModel reports whether a model wrote what a condenser returned. Digest and
+// Extractive work by rules.
+func writtenByModel(c condense.Condenser, out condense.Output) bool {
+	_, extractive := c.(condense.Extractive)
+	return !extractive && out.Kind == condense.KindSummary
 }
 
 // digestFloor is the least room in which a digest says anything.

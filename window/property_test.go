@@ -117,7 +117,7 @@ func checkPlan(t *rapid.T, b *wire.Body, o Options, out []byte, plan *Plan, coun
 			t.Fatalf("message %d was kept and changed", i)
 		}
 	}
-	gone := plan.Action == "evict" || plan.Action == "condense"
+	gone := plan.Action == "evict" || plan.Action == "digest" || plan.Action == "condense"
 	if gone && len(plan.Inserted) == 0 {
 		t.Fatal("messages left and nothing tells the model")
 	}

@@ -170,8 +170,10 @@ func (d *draft) onlyUpdated(i, edited int) bool {
 // action is the strongest thing that was done.
 func (d *draft) action() string {
 	switch {
-	case d.folded:
+	case d.folded && d.byModel:
 		return "condense"
+	case d.folded:
+		return "digest"
 	case slices.Contains(d.keep, false):
 		return "evict"
 	case len(d.masked) > 0:
