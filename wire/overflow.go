@@ -35,6 +35,7 @@ func IsOverflow(status int, body []byte) bool {
 		return true // some servers say no more than that
 	}
 	return containsAny(a.words, overflowWords) || tokensExceed.MatchString(a.words) ||
+		maximumTokens.MatchString(a.words) && !containsAny(a.words, replyWords) ||
 		containsAny(a.words, windowWords) && containsAny(a.words, excessWords)
 }
 
@@ -90,6 +91,7 @@ var overflowWords = []string{
 	"exceed_context_size_error", // llama.cpp
 	"tokens_limit_reached",      // GitHub Models
 	"request_too_large",         // Anthropic, by bytes
+	"lengthfinishreasonerror",   // OpenAI's SDKs, passed on by gateways
 
 	"prompt is too long",                       // Anthropic, Fireworks
 	"prompt too long",                          // Ollama
@@ -117,6 +119,7 @@ var overflowWords = []string{
 	"exceeds the maximum allowed length",       // SGLang
 	"exceeded model token limit",               // Kimi
 	"token limit exceeded",                     // several
+	"context is too long",                      // several
 	"range of input length should be",          // Qwen
 	"`inputs` tokens + `max_new_tokens` must",  // text-generation-inference
 	"`inputs` must have less than",             // text-generation-inference
@@ -131,6 +134,12 @@ var overflowWords = []string{
 
 // tokensExceed leaves out "max_tokens exceeds …", which is about the reply.
 var tokensExceed = regexp.MustCompile(`(?:^|[^\w])tokens? exceed`)
+
+// maximumTokens is "maximum 200000 tokens"; replyWords beside it mean the reply's.
+var (
+	maximumTokens = regexp.MustCompile(`\bmaximum (?:of )?[0-9][0-9,_]* tokens`)
+	replyWords    = []string{"max_tokens", "max_output_tokens", "max_completion_tokens", "output", "completion"}
+)
 
 // windowWords need one of excessWords beside them.
 var (

@@ -64,6 +64,11 @@ func TestIsOverflow(t *testing.T) {
 		{"Anthropic stream", 200, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 5 tokens > 4 maximum\"}}\n\n", true, 4},
 		{"Responses stream", 200, "event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"status\":\"failed\",\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"Your input exceeds the context window of this model.\"}}}\n\n", true, 0},
 
+		{"OpenAI's SDK behind a gateway", 400, `{"error":{"name":"LengthFinishReasonError","message":"Could not parse response content as the length limit was reached"}}`, true, 0},
+		{"a figure alone", 400, `{"error":{"type":"invalid_request_error","message":"maximum 200,000 tokens"}}`, true, 0},
+		{"the context", 400, `{"error":{"type":"invalid_request_error","message":"context is too long"}}`, true, 0},
+		{"a figure for the reply", 400, `{"error":{"type":"invalid_request_error","message":"max_tokens: 9000 is over the maximum of 8192 tokens"}}`, false, 0},
+
 		{"status in the error", 0, `{"error":{"status":400,"message":"Input tokens exceed model limit"}}`, true, 0},
 		{"no status at all", 0, `{"error":{"error":{"type":"invalid_request_error","message":"prompt is too long: 150000 tokens > 100000 maximum"}}}`, true, 100000},
 		{"code as a string", 0, `{"kind":"openai_api_error","code":"400","message":"maximum context length is 4096 tokens"}`, true, 4096},
