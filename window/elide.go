@@ -1,14 +1,18 @@
 package window
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/oriel-context/oriel/chat"
 )
 
-// What ElideChars keeps of a tool's result unless told otherwise, in characters.
+// What ElideResult keeps of a text unless told otherwise, in characters.
 const (
 	DefaultHead = 200
 	DefaultTail = 200
@@ -243,12 +247,59 @@ func runeCeil(s string, i int) int {
 	return i // not UTF-8
 }
 
-// ElideChars leaves out the middle of a tool's result: of a text of more than
-// head+tail characters the first head and the last tail stay, and a marker
-// between them says how many are missing. A text that has been elided before is
-// left alone, unless it is more than twice as long as these limits allow; then
-// it gets one marker for both times. removed counts what this call took out.
-func ElideChars(text string, head, tail int) (short string, removed int) {
+// ElideResult shortens the result of a tool: each of its texts keeps its first head
+// and last tail characters, and pictures, documents and recordings are replaced by a
+// note with their type and size. What else it has stays. removed counts characters of
+// texts; changed reports whether anything was done.
+func ElideResult(p *chat.Part, head, tail int) (short chat.Part, removed int, changed bool) {
+	short = *p
+	elide := func(text chat.String) chat.String {
+		s, n := elideChars(text.String(), head, tail)
+		if n == 0 {
+			return text
+		}
+		removed, changed = removed+n, true
+		return chat.Quote(s)
+	}
+	if p.Parts == nil {
+		short.Text = elide(p.Text)
+		return short, removed, changed
+	}
+	short.Parts = slices.Clone(p.Parts)
+	for i := range short.Parts {
+		q := &short.Parts[i]
+		switch {
+		case q.Kind == chat.Text:
+			q.Text = elide(q.Text)
+		case q.Media != nil:
+			*q, changed = chat.Part{Kind: chat.Text, Text: chat.Quote(leftOut(q))}, true
+		}
+	}
+	return short, removed, changed
+}
+
+// leftOut is the note that stands for a part that is not text: what it was, and of a
+// picture or file its type and size.
+func leftOut(p *chat.Part) string {
+	what := p.Type
+	if m := p.Media; m != nil {
+		if m.Type != "" {
+			what += ", " + m.Type
+		}
+		if len(m.Data) > 0 {
+			padding := len(m.Data) - len(bytes.TrimRight(m.Data, "="))
+			what += fmt.Sprintf(", %d bytes", (len(m.Data)-padding)*3/4)
+		}
+	}
+	return stubMark + what + " left out]"
+}
+
+// elideChars leaves out the middle of a text of more than head+tail characters: the
+// first head and the last tail stay, and a marker between them says how many are
+// missing. A text that has been elided before is left alone, unless it is more than
+// twice as long as these limits allow; then it gets one marker for both times. removed
+// counts what this call took out.
+func elideChars(text string, head, tail int) (short string, removed int) {
 	head, tail = max(head, 0), max(tail, 0)
 	if len(text) <= head+tail {
 		return text, 0

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/oriel-context/oriel/chat"
 )
 
 func numbered(n int) string {
@@ -138,7 +140,7 @@ func TestElideChars(t *testing.T) {
 		{name: "already, at the end", text: r("A", 200) + r("Z", 250) + mark, keepsAsItWas: true},
 		{name: "a marker in much more text", text: r("A", 300) + mark + r("Z", 3000), head: r("A", 200), tail: r("Z", 200), removed: 2900},
 	} {
-		short, removed := ElideChars(c.text, DefaultHead, DefaultTail)
+		short, removed := elideChars(c.text, DefaultHead, DefaultTail)
 		if c.keepsAsItWas {
 			if short != c.text || removed != 0 {
 				t.Errorf("%s: %d removed: %s", c.name, removed, short)
@@ -155,7 +157,7 @@ func TestElideChars(t *testing.T) {
 		if _, _, missing, _ := parseElision(short, "characters"); missing != total {
 			t.Errorf("%s: marker says %d, want %d", c.name, missing, total)
 		}
-		if again, n := ElideChars(short, DefaultHead, DefaultTail); again != short || n != 0 {
+		if again, n := elideChars(short, DefaultHead, DefaultTail); again != short || n != 0 {
 			t.Errorf("%s: cut twice: %s", c.name, again)
 		}
 	}
@@ -170,5 +172,34 @@ func BenchmarkElide(b *testing.B) {
 				Elide(text, 4000, nil)
 			}
 		})
+	}
+}
+
+func TestPicturesInResultsBecomeNotes(t *testing.T) {
+	long := strings.Repeat("a", 500)
+	result := chat.Part{Kind: chat.Result, IsError: true, Parts: []chat.Part{
+		{Kind: chat.Text, Text: chat.Quote(long)},
+		{Kind: chat.Image, Type: "image", Media: &chat.Media{Type: "image/png", Data: []byte("aGVsbG8gd29ybGQ=")}},
+		{Kind: chat.Document, Type: "input_file", Media: &chat.Media{FileID: "file-1"}},
+		{Kind: chat.Catalog, Type: "tool_reference"},
+	}}
+	short, removed, changed := ElideResult(&result, DefaultHead, DefaultTail)
+	if removed != 100 || !changed || !short.IsError || !Elided(short.Parts[0].Text.String()) {
+		t.Errorf("removed %d, changed %t: %+v", removed, changed, short)
+	}
+	if got := short.Parts[1].Text.String(); got != "[Oriel: image, image/png, 11 bytes left out]" {
+		t.Error(got)
+	}
+	if got := short.Parts[2].Text.String(); got != "[Oriel: input_file left out]" {
+		t.Error(got)
+	}
+	if short.Parts[3].Kind != chat.Catalog || result.Parts[1].Media == nil {
+		t.Error("ElideResult changed what it must leave alone")
+	}
+	if again, n, changed := ElideResult(&short, DefaultHead, DefaultTail); changed || n != 0 || again.Parts[1].Text.String() != short.Parts[1].Text.String() {
+		t.Errorf("again: %d, %t", n, changed)
+	}
+	if text := partText(&result); !strings.Contains(text, long+"\n[Oriel: image, image/png, 11 bytes left out]\n") {
+		t.Error(text)
 	}
 }

@@ -129,6 +129,9 @@ func Decide(ctx context.Context, h *History, policy string, s Settings) (*Decisi
 
 // decide runs a policy and then sees to it that the result is within bounds.
 func decide(ctx context.Context, h *History, name string, s Settings) (*draft, error) {
+	if s.MaxItems < 0 {
+		return nil, fmt.Errorf("a limit of %d messages: it must be 0, for the default, or more", s.MaxItems)
+	}
 	run, ok := policies[name]
 	if !ok {
 		return nil, fmt.Errorf("unknown policy %q: use one of %s, or trajectory for a trajectory", name, strings.Join(Policies(), ", "))
@@ -375,7 +378,7 @@ func partText(p *chat.Part) string {
 		case chat.Text:
 			b.WriteString(q.Text.String())
 		default:
-			b.WriteString(stubMark + q.Type + " left out]")
+			b.WriteString(leftOut(q))
 		}
 		if i < len(p.Parts)-1 {
 			b.WriteString("\n")

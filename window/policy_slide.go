@@ -3,6 +3,7 @@ package window
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/oriel-context/oriel/chat"
 )
@@ -19,7 +20,7 @@ func slide(_ context.Context, d *draft, s *Settings) error {
 	}
 	h := d.h
 	total := d.items()
-	if total > limit {
+	if total > limit && !d.brokenEnd() {
 		start := d.slideStart(limit)
 		open := len(h.Cuts.Exchanges)
 		for e := len(h.Cuts.Exchanges) - 1; e >= 0; e-- {
@@ -58,6 +59,12 @@ func slide(_ context.Context, d *draft, s *Settings) error {
 	}
 	d.mark(s.Budget)
 	return nil
+}
+
+// brokenEnd reports whether what must stay is broken as it came. No window opens on
+// anything that a provider accepts then, so that nothing leaves to make fewer messages.
+func (d *draft) brokenEnd() bool {
+	return slices.ContainsFunc(d.h.Cuts.Exchanges, func(x chat.Exchange) bool { return x.Fixed != "" && x.Broken != "" })
 }
 
 // slideStart is the first message of a window that, with what must stay before it,

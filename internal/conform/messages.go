@@ -14,6 +14,7 @@ type message struct {
 	Text       string  `json:"text"`
 	Blocks     []block `json:"blocks"`
 	Tokens     int     `json:"tokens"`
+	TS         *int64  `json:"ts"`
 	ToolCallID string  `json:"tool_call_id"`
 	Name       string  `json:"name"`
 	ToolCalls  []struct {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -48,6 +48,9 @@ func counted(in []message, each int) *window.History {
 
 // halve runs the policy once, whatever the size.
 func halve(in []message, fraction float64) (*window.Decision, error) {
+	if fraction == 0 {
+		fraction = math.SmallestNonzeroFloat64 // 0 means the default to us
+	}
 	return window.Decide(context.Background(), counted(in, 1), "halve", window.Settings{
 		Budget: plenty, Low: plenty, Mode: window.Hard, Fraction: fraction, Trigger: window.Trigger{Over: true},
 	})
@@ -66,13 +69,26 @@ func truncate(raw json.RawMessage) (map[string]any, error) {
 		return nil, err
 	}
 	hidden := ids(in.Messages, d.Shown, false)
-	got := map[string]any{"removed": len(hidden), "hidden_ids": hidden}
+	got := map[string]any{"removed": len(hidden), "hidden_ids": hidden, "marker_role": nil, "marker_ts": nil}
 	for _, ins := range d.Plan.Inserted {
 		if ins.Kind == "marker" {
 			got["marker_role"] = in.Messages[ins.Into].Role
+			got["marker_ts"] = markerTime(in.Messages, d.Shown)
 		}
 	}
 	return got, nil
+}
+
+// markerTime returns where a marker stands among messages that are ordered by their
+// times: right before the first message that is shown after the gap. Our marker is a
+// part of a user's message next to the gap and has no time of its own.
+func markerTime(in []message, shown []bool) any {
+	gap := slices.Index(shown, false)
+	after := gap + slices.Index(shown[gap:], true)
+	if after < gap || in[after].TS == nil {
+		return nil
+	}
+	return *in[after].TS - 1
 }
 
 func truncateTwice(raw json.RawMessage) (map[string]any, error) {
@@ -123,17 +139,17 @@ type managed struct {
 	}
 }
 
-func (m *managed) trigger() (window.Trigger, window.Budget, error) {
+// trigger decides what is due. The warning says that a threshold was not usable.
+func (m *managed) trigger() (t window.Trigger, budget window.Budget, warning string, err error) {
 	reserve := 0
 	if m.MaxTokens != nil {
 		reserve = *m.MaxTokens
 	}
-	budget, err := window.NewBudget(m.ContextWindow, reserve, 0)
-	if err != nil {
-		return window.Trigger{}, budget, err
+	if budget, err = window.NewBudget(m.ContextWindow, reserve, 0); err != nil {
+		return t, budget, "", err
 	}
-	threshold, _ := window.Thresholds{Global: m.ThresholdPercent, Profiles: m.ProfileThresholds}.For(m.Profile)
-	return window.WouldManage(m.TotalTokens+m.LastMessageTokens, budget, threshold, m.AutoCondense), budget, nil
+	threshold, warning := window.Thresholds{Global: m.ThresholdPercent, Profiles: m.ProfileThresholds}.For(m.Profile)
+	return window.WouldManage(m.TotalTokens+m.LastMessageTokens, budget, threshold, m.AutoCondense), budget, warning, nil
 }
 
 func willManage(raw json.RawMessage) (map[string]any, error) {
@@ -141,8 +157,8 @@ func willManage(raw json.RawMessage) (map[string]any, error) {
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return nil, err
 	}
-	t, _, err := in.trigger()
-	return map[string]any{"result": t.Manages()}, err
+	t, _, warning, err := in.trigger()
+	return map[string]any{"result": t.Manages(), "effective_threshold": t.Threshold, "warning": warning != "", "warning_text": warning}, err
 }
 
 func manage(raw json.RawMessage) (map[string]any, error) {
@@ -150,7 +166,7 @@ func manage(raw json.RawMessage) (map[string]any, error) {
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return nil, err
 	}
-	t, budget, err := in.trigger()
+	t, budget, warning, err := in.trigger()
 	if err != nil {
 		return nil, err
 	}
@@ -158,12 +174,16 @@ func manage(raw json.RawMessage) (map[string]any, error) {
 	each := total / max(1, len(in.Messages))
 	for i := range in.Messages { // texts as long as the figures say
 		in.Messages[i].Text = strings.Repeat(in.Messages[i].Text+" ", each)
+		if in.Messages[i].Tokens = each; i == 0 {
+			in.Messages[i].Tokens += total % len(in.Messages)
+		}
 	}
 	s := window.Settings{Budget: budget.Allowed, Low: budget.Allowed, Mode: window.Hard, Trigger: t}
-	policy := "halve"
+	policy, asked := "halve", false
 	if in.AutoCondense {
 		policy = "condense"
 		s.Condenser = condense.Func(func(context.Context, condense.Input) (condense.Output, error) {
+			asked = true
 			if in.Summarizer == nil {
 				return condense.Output{}, errors.New("no summarizer")
 			}
@@ -181,7 +201,7 @@ func manage(raw json.RawMessage) (map[string]any, error) {
 	got := map[string]any{
 		"action": map[string]string{"evict": "truncate", "trim": "truncate"}[d.Plan.Action], "prev_context_tokens": total,
 		"removed": len(ids(in.Messages, d.Shown, false)), "cost": d.Plan.Summary.Cost, "summary": d.Plan.Summary.Text,
-		"effective_threshold": t.Threshold,
+		"effective_threshold": t.Threshold, "model_called": asked, "warning": warning != "", "warning_text": warning, "error": nil,
 	}
 	if got["action"] == "" {
 		got["action"] = d.Plan.Action
@@ -198,73 +218,6 @@ func isOverflow(raw json.RawMessage) (map[string]any, error) {
 		return nil, err
 	}
 	return map[string]any{"result": wire.IsOverflow(0, in.Error)}, nil
-}
-
-func slidingApply(raw json.RawMessage) (map[string]any, error) {
-	var in struct {
-		WindowSize    int  `json:"window_size"`
-		OverflowError bool `json:"overflow_error"`
-		Messages      []message
-	}
-	if err := json.Unmarshal(raw, &in); err != nil {
-		return nil, err
-	}
-	s := window.Settings{Budget: plenty, Low: plenty, Mode: window.Hard, MaxItems: in.WindowSize}
-	s.Trigger.Over = len(in.Messages) > in.WindowSize
-	if in.OverflowError {
-		s.Mode, s.Trigger.Over = window.Recovery, true
-	}
-	d, err := window.Decide(context.Background(), counted(in.Messages, 1), "slide", s)
-	if errors.Is(err, window.ErrCannotFit) {
-		return map[string]any{"error": "overflow", "ids": ids(in.Messages, slices.Repeat([]bool{true}, len(in.Messages)), true)}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return map[string]any{"ids": ids(in.Messages, d.Shown, true)}, nil
-}
-
-func slidingNew(json.RawMessage) (map[string]any, error) {
-	// Oriel slides on requests that are over, never on its own between calls.
-	return map[string]any{"window_size": window.DefaultSlide, "truncate_results": true, "per_turn": false, "compression_threshold": nil}, nil
-}
-
-func truncateResult(raw json.RawMessage) (map[string]any, error) {
-	var in struct {
-		Items []struct {
-			Type             string
-			AlreadyTruncated bool `json:"already_truncated"`
-			Runs             [][2]any
-		}
-	}
-	if err := json.Unmarshal(raw, &in); err != nil {
-		return nil, err
-	}
-	if len(in.Items) != 1 {
-		return nil, fmt.Errorf("%d items", len(in.Items))
-	}
-	var b strings.Builder
-	for i, r := range in.Items[0].Runs {
-		if i == 1 && in.Items[0].AlreadyTruncated {
-			// Ours is recognised by its marker.
-			marked, _ := window.ElideChars(strings.Repeat("x", 1000), 200, 200)
-			b.WriteString(marked[200 : len(marked)-200])
-		}
-		b.WriteString(strings.Repeat(r[0].(string), int(r[1].(float64))))
-	}
-	text := b.String()
-	short, removed := window.ElideChars(text, 200, 200)
-	got := map[string]any{"changed": short != text}
-	if short != text {
-		got["removed_chars"], got["status"] = removed, "success"
-		got["prefix"], got["suffix"] = edge(short[:200]), edge(short[len(short)-200:])
-	}
-	return got, nil
-}
-
-// edge describes a text of one letter: the letter and how often it comes.
-func edge(s string) []any {
-	return []any{s[:1], strings.Count(s, s[:1])}
 }
 
 func legalIndices(raw json.RawMessage) (map[string]any, error) {
@@ -325,5 +278,5 @@ func clearResults(raw json.RawMessage) (map[string]any, error) {
 	for _, i := range d.Masked {
 		cleared = append(cleared, in.Messages[i].ID)
 	}
-	return map[string]any{"cleared": cleared, "cleared_inputs": d.ClearedInputs}, nil
+	return map[string]any{"cleared": cleared, "cleared_inputs": append([]string{}, d.ClearedInputs...)}, nil
 }
