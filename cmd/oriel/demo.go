@@ -103,7 +103,7 @@ func runDemo(ctx context.Context, s *demoScreen, listen, dir string, stay bool) 
 		return errors.Join(err, l.Close())
 	}
 	defer g.close()
-	if g.broken != nil {
+	if g.history.err() != nil {
 		return errors.Join(&failure{fmt.Errorf("the history cannot be opened in %s: give another folder with --data", data.dir)}, l.Close())
 	}
 	serving, end := context.WithCancel(context.WithoutCancel(ctx))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -18,7 +17,6 @@ import (
 	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/settings"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/view"
@@ -50,7 +48,7 @@ type gatewayOptions struct {
 type gateway struct {
 	server   *proxy.Server
 	recorder *record.Recorder
-	broken   error // why the history cannot be opened
+	history  *reopener
 	closers  []func()
 }
 
@@ -64,29 +62,41 @@ func openGateway(ctx context.Context, o gatewayOptions) (g *gateway, err error) 
 			g.close()
 		}
 	}()
-	store, broken := o.data.serve(ctx, o.sync)
-	if broken != nil {
-		fmt.Fprintf(o.errOut, "oriel: THE HISTORY CANNOT BE OPENED, calls go through unrecorded: %s\n", strings.Join(strings.Fields(broken.Error()), " "))
-		g.broken, store = broken, unrecorded{memory.New(), broken}
+	if err := g.openHistory(ctx, &o); err != nil {
+		return nil, err
 	}
-	g.onClose(func() { store.Close() })
-	if err := g.record(store, &o); err != nil {
+	if err := g.record(&o); err != nil {
 		return nil, &failure{err}
 	}
 	g.server, err = proxy.New(o.proxy)
 	return g, err
 }
 
+// openHistory opens the history, or reports that it cannot be opened yet.
+func (g *gateway) openHistory(ctx context.Context, o *gatewayOptions) error {
+	dir, err := o.data.folder()
+	if err != nil {
+		return err
+	}
+	open := func(ctx context.Context) (timeline.Store, error) { return o.data.serve(ctx, o.sync) }
+	ticker := time.NewTicker(reopenEvery)
+	g.onClose(ticker.Stop)
+	g.history = newReopener(ctx, filepath.Join(dir, "oriel.db"), open, o.proxy.Log, ticker.C)
+	g.onClose(func() { g.history.Close() })
+	if broken := g.history.err(); broken != nil {
+		fmt.Fprintf(o.errOut, "oriel: THE HISTORY CANNOT BE OPENED, calls go through unrecorded until it can: %s\n", strings.Join(strings.Fields(broken.Error()), " "))
+	}
+	return nil
+}
+
 // record adds what records calls and decides what is sent of them.
-func (g *gateway) record(store timeline.Store, o *gatewayOptions) error {
+func (g *gateway) record(o *gatewayOptions) error {
 	log := o.proxy.Log
 	r := o.recording()
-	r.Store, r.Log, r.Events = store, log, o.onEvent
-	if g.broken == nil {
-		library, closeLibrary := openLibrary(store, log)
-		g.onClose(closeLibrary)
-		r.Recall = library
-	}
+	r.Store, r.Log, r.Events = g.history, log, o.onEvent
+	library, closeLibrary := openLibrary(g.history, log)
+	g.onClose(closeLibrary)
+	r.Recall = library
 	if o.events != "" {
 		file, err := record.OpenEvents(o.events, 0)
 		if err != nil {
@@ -100,47 +110,23 @@ func (g *gateway) record(store timeline.Store, o *gatewayOptions) error {
 			}
 		}
 	}
-	file := "" // of the history
-	if g.broken == nil {
-		dir, err := o.data.folder()
-		if err != nil {
-			return err
-		}
-		file = filepath.Join(dir, "oriel.db")
-		learnt, err := record.OpenLearnt(filepath.Join(dir, "learnt.json"))
-		if err != nil {
-			log.Warn("what was learnt of providers is lost", "error", err)
-		}
-		g.onClose(func() { saveLearnt(learnt, log) })
-		r.Limits, r.Calibration, r.Learnt = learnt.Limits, learnt.Calibration, learnt.Save
+	learnt, err := record.OpenLearnt(filepath.Join(filepath.Dir(g.history.path), "learnt.json"))
+	if err != nil {
+		log.Warn("what was learnt of providers is lost", "error", err)
 	}
+	g.onClose(func() { saveLearnt(learnt, log) })
+	r.Limits, r.Calibration, r.Learnt = learnt.Limits, learnt.Calibration, learnt.Save
 	g.recorder = record.New(r)
 	g.onClose(func() { closeRecorder(g.recorder, log) })
 	o.proxy.Recorder, o.proxy.RecordTimeout = g.recorder, o.wait()
 	o.proxy.Store = func(ctx context.Context) error {
-		if g.broken != nil {
-			return g.broken
-		}
-		if _, err := os.Stat(file); err != nil {
-			return fmt.Errorf("the data folder is gone, what is recorded now is lost when the proxy ends: start it again: %w", err)
-		}
-		if _, err := store.Conversation(ctx, timeline.Local, "?"); !errors.Is(err, timeline.ErrNoConversation) {
+		if err := g.history.health(ctx); err != nil {
 			return err
 		}
 		return g.recorder.Err()
 	}
 	boundMemory()
 	return nil
-}
-
-// unrecorded is a history that takes nothing: views are made of what is in memory.
-type unrecorded struct {
-	timeline.Store
-	why error
-}
-
-func (u unrecorded) Apply(context.Context, string, timeline.Change) (timeline.Applied, error) {
-	return timeline.Applied{}, fmt.Errorf("%w: %w", timeline.ErrClosed, u.why)
 }
 
 // recording are the options of the recorder that may change while it runs.

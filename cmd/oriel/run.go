@@ -214,6 +214,9 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	served.end()
 	s.requests(g.server.Counters())
 	g.close() // after it all calls are written, and told
+	if what := g.history.trouble(); what != "" && s.trouble == "" {
+		s.trouble = "oriel: " + what
+	}
 	var recorded *record.Counters
 	if g.recorder != nil {
 		recorded = g.recorder.Counters()
