@@ -1,0 +1,184 @@
+// Package lines writes lines for a reader that may be slow, stuck or gone, without ever
+// making the caller wait.
+//
+// A Writer has a bounded queue and one goroutine that writes. Lines that find the queue
+// full, or that cannot be written, are dropped and counted. As soon as a line is written
+// again, a note with the count follows it, in the place where lines are missing.
+//
+// A write that never returns, as to a pipe that nobody reads, holds the goroutine and
+// nothing else: Close waits for it no longer than it is told.
+package lines
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// DefaultLimit is the most bytes of a queue. A batch that is being written counts apart,
+// so that a Writer holds at most twice as many.
+const DefaultLimit = 1 << 20
+
+// Options of a Writer; the zero value is useful.
+type Options struct {
+	// Limit is the most bytes that wait to be written: DefaultLimit if it is 0.
+	Limit int
+	// Note returns the line that reports how many lines are missing, with its newline;
+	// nil: no line reports it.
+	Note func(dropped int64) []byte
+}
+
+// Writer takes lines, one with each call of Write. It is safe for concurrent use.
+type Writer struct {
+	out   io.Writer
+	limit int
+	note  func(int64) []byte
+	wake  chan struct{} // has room for one
+	ended chan struct{} // closed when the goroutine has ended
+
+	mu      sync.Mutex // protects what follows
+	queue   [][]byte
+	size    int   // bytes in queue
+	batch   int   // lines that are being written
+	missing int64 // dropped since the last note
+	dropped int64 // since the beginning
+	err     error // of the first line that could not be written
+	closed  bool
+}
+
+// New returns a Writer to out and starts its goroutine, which Close ends. Nobody else may
+// write to out until then.
+func New(out io.Writer, o Options) *Writer {
+	w := &Writer{out: out, limit: o.Limit, note: o.Note, wake: make(chan struct{}, 1), ended: make(chan struct{})}
+	if w.limit <= 0 {
+		w.limit = DefaultLimit
+	}
+	go w.run()
+	return w
+}
+
+// Write queues a copy of p, which is one line or several that belong together, or drops
+// it. It never waits and never fails.
+func (w *Writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed || w.size+len(p) > w.limit {
+		w.drop(1)
+		w.signal() // the note need not wait for another line
+		return len(p), nil
+	}
+	w.queue = append(w.queue, append([]byte(nil), p...))
+	w.size += len(p)
+	w.signal()
+	return len(p), nil
+}
+
+// drop counts lines that are lost.
+func (w *Writer) drop(n int64) {
+	w.missing += n
+	w.dropped += n
+}
+
+// signal wakes the goroutine.
+func (w *Writer) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default: // it is awake
+	}
+}
+
+// Dropped returns how many lines were dropped since the beginning.
+func (w *Writer) Dropped() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.dropped
+}
+
+// run writes batches until the Writer is closed and its queue is empty.
+func (w *Writer) run() {
+	defer close(w.ended)
+	for range w.wake {
+		for {
+			batch, missing, last := w.take()
+			for _, line := range batch {
+				w.write(line)
+			}
+			if missing > 0 {
+				w.report(missing)
+			}
+			if last {
+				return
+			}
+			if len(batch) == 0 {
+				break
+			}
+		}
+	}
+}
+
+// take returns the lines that wait, and how many are missing behind them.
+func (w *Writer) take() (batch [][]byte, missing int64, last bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	batch, w.queue, w.size, w.batch = w.queue, nil, 0, len(w.queue)
+	missing, w.missing = w.missing, 0
+	return batch, missing, w.closed
+}
+
+// write writes a line, or counts it as dropped.
+func (w *Writer) write(line []byte) {
+	_, err := w.out.Write(line)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.batch--
+	if err != nil {
+		w.drop(1)
+		if w.err == nil {
+			w.err = err
+		}
+	}
+}
+
+// report writes the note of lines that are missing. Where it fails, the next one has
+// their number.
+func (w *Writer) report(missing int64) {
+	if w.note == nil {
+		return
+	}
+	if _, err := w.out.Write(w.note(missing)); err != nil {
+		w.mu.Lock()
+		w.missing += missing
+		w.mu.Unlock()
+	}
+}
+
+// Close drops lines that come from now on, waits at most that long for those that wait to
+// be written, and returns an error where lines were dropped since the beginning. Where it
+// did not wait to the end, the goroutine is left with its write.
+func (w *Writer) Close(wait time.Duration) error {
+	w.mu.Lock()
+	w.closed = true
+	w.signal()
+	w.mu.Unlock()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	var left int64
+	select {
+	case <-w.ended:
+	case <-timer.C:
+		w.mu.Lock()
+		left = int64(len(w.queue) + w.batch)
+		w.mu.Unlock()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch n := w.dropped + left; {
+	case n == 0:
+		return nil
+	case w.err != nil:
+		return fmt.Errorf("%d lines were dropped, the first for this: %w", n, w.err)
+	default:
+		return fmt.Errorf("%d lines were dropped: nobody read them", n)
+	}
+}

@@ -1,0 +1,143 @@
+package lines
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// gate is a reader of lines that reads only while it is open.
+type gate struct {
+	mu   sync.Mutex // held while nobody reads
+	text bytes.Buffer
+	err  error
+}
+
+func (g *gate) Write(p []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.err != nil {
+		return 0, g.err
+	}
+	return g.text.Write(p)
+}
+
+func note(n int64) []byte { return fmt.Appendf(nil, "missing %d\n", n) }
+
+func TestAWriteNeverWaitsForTheReader(t *testing.T) {
+	g := &gate{}
+	g.mu.Lock()
+	w := New(g, Options{Limit: 40, Note: note})
+	for i := range 1000 { // would block for ever
+		fmt.Fprintf(w, "line %03d\n", i)
+	}
+	g.mu.Unlock()
+	if err := w.Close(time.Minute); err == nil || !strings.Contains(err.Error(), "lines were dropped") {
+		t.Errorf("Close: %v", err)
+	}
+	all := strings.Split(strings.TrimSpace(g.text.String()), "\n")
+	written := 0
+	for _, line := range all {
+		if strings.HasPrefix(line, "line ") {
+			written++
+		}
+	}
+	if got := int64(written) + w.Dropped(); got != 1000 {
+		t.Errorf("%d written and %d dropped of 1000", written, w.Dropped())
+	}
+	if last := all[len(all)-1]; last != fmt.Sprintf("missing %d", w.Dropped()) {
+		t.Errorf("the last line is %q, %d were dropped", last, w.Dropped())
+	}
+}
+
+// The note stands where lines are missing: behind those that came before them.
+func TestTheCountIsWrittenInItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{}
+		stuck := make(chan struct{})
+		first := true
+		w := New(writerFunc(func(p []byte) (int, error) {
+			if first {
+				first = false
+				<-stuck
+			}
+			return g.Write(p)
+		}), Options{Limit: 4, Note: note})
+		for _, line := range []string{"a\n", "b\n", "c\n", "d\n", "e\n"} {
+			w.Write([]byte(line))
+			synctest.Wait() // a is in the goroutine, b and c wait, d and e are dropped
+		}
+		if w.Dropped() != 2 {
+			t.Errorf("%d dropped, not 2", w.Dropped())
+		}
+		close(stuck)
+		synctest.Wait()
+		w.Write([]byte("f\n"))
+		w.Close(time.Minute)
+		if got, want := g.text.String(), "a\nb\nc\nmissing 2\nf\n"; got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	})
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func TestLinesThatCannotBeWrittenAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{err: errors.New("broken pipe")}
+		w := New(g, Options{Note: note})
+		for range 3 {
+			fmt.Fprintln(w, "lost")
+			synctest.Wait()
+		}
+		g.err = nil
+		fmt.Fprintln(w, "kept")
+		synctest.Wait()
+		err := w.Close(time.Minute)
+		if got := g.text.String(); got != "kept\nmissing 3\n" {
+			t.Errorf("%q", got)
+		}
+		if w.Dropped() != 3 || err == nil || !strings.Contains(err.Error(), "broken pipe") {
+			t.Error(w.Dropped(), err)
+		}
+	})
+}
+
+func TestCloseWaitsNoLongerThanItIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stuck := make(chan struct{})
+		w := New(writerFunc(func(p []byte) (int, error) { <-stuck; return len(p), nil }), Options{})
+		fmt.Fprintln(w, "one")
+		synctest.Wait()
+		fmt.Fprintln(w, "two")
+		began := time.Now()
+		err := w.Close(3 * time.Second)
+		if took := time.Since(began); took != 3*time.Second {
+			t.Errorf("Close took %v", took)
+		}
+		if err == nil || !strings.Contains(err.Error(), "2 lines were dropped") {
+			t.Error(err)
+		}
+		fmt.Fprintln(w, "after the end")
+		close(stuck)
+	})
+}
+
+func TestNothingIsHeldBeyondTheLimit(t *testing.T) {
+	g := &gate{}
+	g.mu.Lock()
+	w := New(g, Options{Limit: 100})
+	w.Write(make([]byte, 101))
+	if w.Dropped() != 1 {
+		t.Error("a line that is larger than the queue was taken")
+	}
+	g.mu.Unlock()
+	w.Close(time.Minute)
+}
