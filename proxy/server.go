@@ -69,7 +69,11 @@ type Options struct {
 	// no history, and returns why it cannot be written.
 	Version string
 	Store   func(context.Context) error
-	// Log gets a line for each request; nil: none is written.
+	// Health adds to what /oriel/healthz tells those who may know; nil: nothing. It must
+	// be quick.
+	Health func() Health
+	// Log gets a line for each request; nil: none is written. Its handler must be quick:
+	// an answer ends after its line.
 	Log *slog.Logger
 	// Now is the clock for logs and Call.Began; time.Now if it is nil.
 	Now func() time.Time
@@ -90,6 +94,7 @@ type Server struct {
 	console  http.Handler
 	version  string
 	store    func(context.Context) error
+	health   func() Health
 	log      *slog.Logger
 	now      func() time.Time
 
@@ -123,6 +128,7 @@ func New(o Options) (*Server, error) {
 		console:      o.Console,
 		version:      o.Version,
 		store:        o.Store,
+		health:       o.Health,
 		log:          o.Log,
 		now:          o.Now,
 	}
@@ -361,7 +367,8 @@ func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request, known bool)
 		Version string `json:"version"`
 		Store   string `json:"store"`
 		Error   string `json:"error,omitempty"`
-	}{"ok", s.version, "none", ""}
+		Health
+	}{Status: "ok", Version: s.version, Store: "none"}
 	if s.store != nil {
 		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
 		defer cancel()
@@ -374,5 +381,24 @@ func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request, known bool)
 			}
 		}
 	}
+	if s.health != nil {
+		h := s.health()
+		if h.SettingsHeld != "" {
+			answer.Status = "degraded"
+		}
+		if known {
+			answer.Health = h
+		}
+	}
 	writeJSON(w, http.StatusOK, answer)
+}
+
+// Health is what the program around a Server adds to /oriel/healthz.
+type Health struct {
+	// DroppedLogLines and DroppedEvents are lines that nobody read, or that could not be
+	// written, since the start.
+	DroppedLogLines int64 `json:"dropped_log_lines,omitempty"`
+	DroppedEvents   int64 `json:"dropped_events,omitempty"`
+	// SettingsHeld says why changed settings are not in use; "" where they are.
+	SettingsHeld string `json:"settings_held,omitempty"`
 }

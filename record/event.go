@@ -9,8 +9,10 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/lines"
 	"github.com/oriel-context/oriel/window"
 )
 
@@ -68,6 +70,9 @@ const (
 	EventUnknown = "unknown-body"
 	// EventProfile: a call named a profile that there is not; the default was used.
 	EventProfile = "unknown-profile"
+	// EventDropped: events are missing from the file, which nobody read or which could
+	// not be written; Items is how many.
+	EventDropped = "dropped"
 )
 
 // event tells of something: to the log, but for calls, each of which has its line, and
@@ -106,35 +111,72 @@ func (r *Recorder) event(e Event) {
 	}
 }
 
-// EventFile writes events to a file, a line of JSON each. When it is full, the file
-// becomes NAME.1, in the place of the last one of that name, and a new one begins: both
+// EventFile writes events to a file or a pipe, a line of JSON each. When a file is full,
+// it becomes NAME.1, in the place of the last one of that name, and a new one begins: both
 // together are bounded. It is safe for concurrent use.
+//
+// Events wait in a bounded queue, so that no call waits for a disk or for the reader of a
+// pipe. Those that find it full are dropped and counted; an event of kind EventDropped has
+// their number.
 type EventFile struct {
-	path string
-	most int64
-
-	mu   sync.Mutex // protects what follows
-	file *os.File
-	size int64
-	bad  error // the first that went wrong
+	file  *eventFile
+	queue *lines.Writer
 }
 
 // maxEvents is the most bytes of a file of events.
 const maxEvents = 64 << 20
 
-// OpenEvents opens the file, or makes it: for its owner alone, since events name
-// conversations. Lines are added to what is there. most is how many bytes it may have,
-// 0 for 64 MB.
+// OpenEvents opens the file, or makes it. Since events name conversations, the file is for
+// its owner alone: one that others may read is made private, or refused where that cannot
+// be. Lines are added to what is there. most is how many bytes it may have, 0 for 64 MB.
 func OpenEvents(path string, most int64) (*EventFile, error) {
 	if most == 0 {
 		most = maxEvents
 	}
-	f := &EventFile{path: path, most: most}
-	return f, f.open()
+	file := &eventFile{path: path, most: most}
+	if err := file.open(); err != nil {
+		return nil, err
+	}
+	return &EventFile{file, lines.New(file, lines.Options{Note: droppedEvents})}, nil
 }
 
-func (f *EventFile) open() error {
-	file, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+// droppedEvents is the event that reports how many are missing.
+func droppedEvents(n int64) []byte {
+	line, _ := json.Marshal(Event{Time: time.Now(), Kind: EventDropped, Items: int(n)})
+	return append(line, '\n')
+}
+
+// Write queues an event. It never waits.
+func (f *EventFile) Write(e Event) {
+	line, err := json.Marshal(e)
+	if err != nil { // a cost that is no number
+		line, _ = json.Marshal(Event{Time: e.Time, Kind: e.Kind, Call: e.Call, Error: err.Error()})
+	}
+	f.queue.Write(append(line, '\n'))
+}
+
+// Dropped returns how many events were dropped.
+func (f *EventFile) Dropped() int64 { return f.queue.Dropped() }
+
+// Close waits at most that long for the last events to be written, and returns an error
+// where some were dropped. It may be called twice.
+func (f *EventFile) Close(wait time.Duration) error {
+	return errors.Join(f.queue.Close(wait), f.file.Close())
+}
+
+// eventFile is the file behind the queue, whose goroutine alone writes to it.
+type eventFile struct {
+	path string
+	most int64
+	size int64
+
+	mu     sync.Mutex // protects what follows: Close may meet a write that is stuck
+	file   *os.File
+	closed bool
+}
+
+func (f *eventFile) open() error {
+	file, err := openEvents(f.path)
 	if err != nil {
 		return fmt.Errorf("open the file of events: %w", err)
 	}
@@ -142,8 +184,18 @@ func (f *EventFile) open() error {
 	if err == nil && !info.Mode().IsRegular() && info.Mode()&fs.ModeNamedPipe == 0 && info.Mode()&fs.ModeDevice == 0 {
 		err = fmt.Errorf("open the file of events: %s is no file", f.path)
 	}
+	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+		if err = file.Chmod(0o600); err != nil {
+			err = fmt.Errorf("open the file of events: others may read %s, and this cannot be changed: name another file: %w", f.path, err)
+		}
+	}
 	if err != nil {
 		return errors.Join(err, file.Close())
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return errors.Join(fs.ErrClosed, file.Close())
 	}
 	f.file, f.size = file, 0
 	if info.Mode().IsRegular() {
@@ -152,42 +204,62 @@ func (f *EventFile) open() error {
 	return nil
 }
 
-// Write adds an event. What cannot be written is told by Close.
-func (f *EventFile) Write(e Event) {
-	line, err := json.Marshal(e)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.file == nil {
-		return
+// openEvents opens a path for adding to it. A named pipe that nobody reads yet is opened
+// all the same: who reads it later finds what fits into it.
+func openEvents(path string) (*os.File, error) {
+	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		file, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		if errors.Is(err, syscall.ENXIO) {
+			return os.OpenFile(path, os.O_RDWR, 0)
+		}
+		return file, err
 	}
-	if f.size > 0 && f.size+int64(len(line)) >= f.most {
-		err = errors.Join(err, f.turn())
-	}
-	if f.file != nil {
-		n, bad := f.file.Write(append(line, '\n'))
-		f.size += int64(n)
-		err = errors.Join(err, bad)
-	}
-	if f.bad == nil {
-		f.bad = err
-	}
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 }
 
-// turn begins a new file.
-func (f *EventFile) turn() error {
+// Write adds a line.
+func (f *eventFile) Write(line []byte) (int, error) {
+	if f.size > 0 && f.size+int64(len(line)) > f.most {
+		if err := f.turn(); err != nil {
+			return 0, err
+		}
+	}
+	file := f.current()
+	if file == nil {
+		if err := f.open(); err != nil {
+			return 0, err
+		}
+		file = f.current()
+	}
+	n, err := file.Write(line)
+	f.size += int64(n)
+	return n, err
+}
+
+func (f *eventFile) current() *os.File {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.file
+}
+
+// turn puts the file aside; the next line begins a new one.
+func (f *eventFile) turn() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	err := f.file.Close()
-	f.file = nil
-	return errors.Join(err, os.Rename(f.path, f.path+".1"), f.open())
+	f.file, f.size = nil, 0
+	return errors.Join(err, os.Rename(f.path, f.path+".1"))
 }
 
 // Close may be called twice.
-func (f *EventFile) Close() error {
+func (f *eventFile) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.closed = true
 	if f.file == nil {
-		return f.bad
+		return nil
 	}
-	err := errors.Join(f.bad, f.file.Close())
+	err := f.file.Close()
 	f.file = nil
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/oriel-context/oriel/internal/fakemodel"
 	"github.com/oriel-context/oriel/recall"
@@ -284,14 +285,17 @@ func TestEventFile(t *testing.T) {
 		}()
 	}
 	wg.Wait()
-	if err := f.Close(); err != nil {
+	if err := f.Close(time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o644); err != nil { // is made private again
 		t.Fatal(err)
 	}
 	if f, err = record.OpenEvents(path, most); err != nil { // adds to what is there
 		t.Fatal(err)
 	}
 	f.Write(record.Event{Kind: record.EventPin})
-	if err := errors.Join(f.Close(), f.Close()); err != nil {
+	if err := errors.Join(f.Close(time.Minute), f.Close(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{path, path + ".1"} {

@@ -42,6 +42,8 @@ type gatewayOptions struct {
 	events  string
 	onEvent func(record.Event)
 	errOut  io.Writer
+	// logDropped returns how many lines of the log were dropped; nil: not known.
+	logDropped func() int64
 }
 
 // gateway is a proxy with all that it uses.
@@ -49,6 +51,7 @@ type gateway struct {
 	server   *proxy.Server
 	recorder *record.Recorder
 	history  *reopener
+	events   *record.EventFile
 	closers  []func()
 }
 
@@ -102,6 +105,7 @@ func (g *gateway) record(o *gatewayOptions) error {
 		if err != nil {
 			return err
 		}
+		g.events = file
 		g.onClose(func() { closeEvents(file, log) })
 		r.Events = func(e record.Event) {
 			file.Write(e)
@@ -125,8 +129,20 @@ func (g *gateway) record(o *gatewayOptions) error {
 		}
 		return g.recorder.Err()
 	}
+	o.proxy.Health = func() proxy.Health { return g.health(o.logDropped) }
 	boundMemory()
 	return nil
+}
+
+// health returns what the proxy does not know of itself.
+func (g *gateway) health(logDropped func() int64) (h proxy.Health) {
+	if logDropped != nil {
+		h.DroppedLogLines = logDropped()
+	}
+	if g.events != nil {
+		h.DroppedEvents = g.events.Dropped()
+	}
+	return h
 }
 
 // recording are the options of the recorder that may change while it runs.
@@ -195,7 +211,7 @@ func saveLearnt(l *record.Learnt, log *slog.Logger) {
 }
 
 func closeEvents(f *record.EventFile, log *slog.Logger) {
-	if err := f.Close(); err != nil {
+	if err := f.Close(outputWait); err != nil {
 		log.Error("events were lost", "error", err)
 	}
 }
@@ -214,6 +230,10 @@ func boundMemory() {
 		debug.SetMemoryLimit(libraryMemory)
 	}
 }
+
+// outputWait is how long the last lines of the log, and the last events, may take to be
+// written when the server ends. A reader that does not read holds nothing longer.
+const outputWait = 2 * time.Second
 
 // recordWait is how long the last calls may take to be written when the server ends.
 const recordWait = 30 * time.Second

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 )
@@ -33,8 +35,8 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	root.SetOut(sink)
 	root.SetErr(errOut)
 	err := root.ExecuteContext(ctx)
-	if sink.err != nil {
-		err = &failure{fmt.Errorf("write the output: %w", sink.err)}
+	if failed := sink.failed(); failed != nil {
+		err = &failure{fmt.Errorf("write the output: %w", failed)}
 	}
 	if err == nil {
 		return 0
@@ -43,7 +45,7 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	if errors.As(err, &own) && own.error == nil {
 		return own.code
 	}
-	fmt.Fprintf(errOut, "oriel: %s\n", strings.Join(strings.Fields(err.Error()), " "))
+	tell(errOut, fmt.Appendf(nil, "oriel: %s\n", strings.Join(strings.Fields(err.Error()), " ")))
 	if own != nil {
 		return own.code
 	}
@@ -56,16 +58,26 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 
 // sink remembers that a write failed, so that no command has to.
 type sink struct {
-	w   io.Writer
+	w io.Writer
+
+	mu  sync.Mutex // protects err: a server writes in the background
 	err error
 }
 
 func (s *sink) Write(p []byte) (int, error) {
 	n, err := s.w.Write(p)
-	if err != nil && s.err == nil {
-		s.err = err
+	if err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.err = cmp.Or(s.err, err)
 	}
 	return n, err
+}
+
+func (s *sink) failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
 }
 
 // oneFile is for commands that read one file or standard input.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel/internal/lines"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/settings"
@@ -227,12 +228,14 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 		return &exit{exitCannotRun, fmt.Errorf("%s cannot be run: %w%s", l.args[0], failed, hintOf(failed))}
 	}
 	err = s.write(r.summary)
+	var last bytes.Buffer
 	if !r.quiet {
-		s.print(errOut)
+		s.print(&last, styleFor(errOut))
 	}
 	if err != nil {
-		fmt.Fprintf(errOut, "oriel: %v\n", err) // the exit code is the program's
+		fmt.Fprintf(&last, "oriel: %v\n", err) // the exit code is the program's
 	}
+	tell(errOut, last.Bytes())
 	if code != 0 {
 		return &exit{code: code}
 	}
@@ -316,6 +319,7 @@ func (s *servedProxy) end() {
 type runLog struct {
 	slog.Handler
 	file  *os.File
+	queue *lines.Writer // to file
 	worst *atomic.Int64 // level
 }
 
@@ -328,7 +332,8 @@ func (l *runLog) open(dir string) {
 	if err != nil {
 		return
 	}
-	l.file, l.Handler = f, slog.NewTextHandler(f, nil)
+	l.file, l.queue = f, logLines(f)
+	l.Handler = slog.NewTextHandler(l.queue, nil)
 }
 
 func (l *runLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
@@ -346,11 +351,11 @@ func (l *runLog) Handle(ctx context.Context, r slog.Record) error {
 }
 
 func (l *runLog) WithAttrs(a []slog.Attr) slog.Handler {
-	return &runLog{l.Handler.WithAttrs(a), l.file, l.worst}
+	return &runLog{l.Handler.WithAttrs(a), l.file, l.queue, l.worst}
 }
 
 func (l *runLog) WithGroup(name string) slog.Handler {
-	return &runLog{l.Handler.WithGroup(name), l.file, l.worst}
+	return &runLog{l.Handler.WithGroup(name), l.file, l.queue, l.worst}
 }
 
 // close closes it and tells where it is, "" where nothing went wrong.
@@ -358,6 +363,7 @@ func (l *runLog) close() string {
 	if l.file == nil {
 		return ""
 	}
+	l.queue.Close(outputWait)
 	l.file.Close()
 	if l.worst.Load() >= int64(slog.LevelWarn) {
 		return l.file.Name()

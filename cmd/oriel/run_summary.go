@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -82,19 +81,16 @@ func (s *summary) write(path string) error {
 }
 
 // print shows it to a person.
-func (s *summary) print(w io.Writer) {
-	var b bytes.Buffer
-	p := styleFor(w)
+func (s *summary) print(b *bytes.Buffer, p style) {
 	switch {
 	case s.came == 0:
-		s.printNone(&b, p)
+		s.printNone(b, p)
 	case s.Calls == 0:
-		fmt.Fprintln(&b, p.bold(fmt.Sprintf("oriel: %s CAME THROUGH, AND NONE WAS RECORDED", strings.ToUpper(things(int(s.came), "call")))))
+		fmt.Fprintln(b, p.bold(fmt.Sprintf("oriel: %s CAME THROUGH, AND NONE WAS RECORDED", strings.ToUpper(things(int(s.came), "call")))))
 	default:
-		s.printCalls(&b, p)
+		s.printCalls(b, p)
 	}
-	s.printTrouble(&b)
-	w.Write(b.Bytes())
+	s.printTrouble(b)
 }
 
 // field is a line of the summary.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel/internal/lines"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/settings"
 )
@@ -39,7 +40,8 @@ drops no connection; the log tells which settings need a restart.
 
 A history that cannot be opened is reported, and the calls go through all the same.
 The first interrupt lets running answers end, the second ends at once. There is a line
-on standard error for each request.`,
+on standard error for each request; where nobody reads them, lines are dropped and
+counted, and calls go on.`,
 		Example: `  oriel serve
   oriel serve --listen 127.0.0.1:9000 --upstream-openai http://localhost:11434/v1
   ORIEL_TOKEN=… oriel serve --listen 0.0.0.0:8780`,
@@ -62,14 +64,20 @@ on standard error for each request.`,
 
 // serveSettings serves by settings, and by what becomes of them.
 func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *settings.Loaded) error {
-	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
+	// Who reads what is printed here, and stops or dies, stops nothing else.
+	signal.Ignore(syscall.SIGPIPE)
+	errOut, out := logLines(cmd.ErrOrStderr()), lines.New(cmd.OutOrStdout(), lines.Options{})
+	defer errOut.Close(outputWait)
+	defer out.Close(outputWait)
+	log := slog.New(slog.NewTextHandler(errOut, nil))
 	live := &liveSettings{log: log}
 	defer live.close()
 	o, err := live.begin(loaded)
 	if err != nil {
 		return err
 	}
-	o.data, o.events, o.errOut = &history{loaded.Data}, loaded.Events, cmd.ErrOrStderr()
+	o.data, o.events, o.errOut = &history{loaded.Data}, loaded.Events, errOut
+	o.logDropped = errOut.Dropped
 	g, err := openGateway(cmd.Context(), o)
 	if err != nil {
 		return err
@@ -85,7 +93,7 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	defer live.watch(sources)()
-	printAddresses(cmd.OutOrStdout(), l.Addr().(*net.TCPAddr), o.proxy)
+	printAddresses(out, l.Addr().(*net.TCPAddr), o.proxy)
 	if err := serveUntil(cmd.Context(), signals, g.server, l); err != nil {
 		return &failure{err}
 	}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/oriel-context/oriel/internal/lines"
+)
+
+// logLines returns a writer of log lines to w that never makes a call wait: lines that
+// nobody reads are dropped and counted.
+func logLines(w io.Writer) *lines.Writer {
+	return lines.New(w, lines.Options{Note: missingLines})
+}
+
+// missingLines is the line of a log that reports how many are missing.
+func missingLines(n int64) []byte {
+	var b bytes.Buffer
+	slog.New(slog.NewTextHandler(&b, nil)).Warn("lines of this log are missing: nobody read them, or they could not be written", "lines", n)
+	return b.Bytes()
+}
+
+// tellWait is how long the last words of a program may take to be written.
+const tellWait = 5 * time.Second
+
+// tell writes the last words of a program to a person. A terminal that is stopped, or a
+// pipe that nobody reads, does not keep the program from ending.
+func tell(w io.Writer, text []byte) {
+	if len(text) == 0 {
+		return
+	}
+	q := lines.New(w, lines.Options{Limit: len(text)})
+	q.Write(text)
+	q.Close(tellWait)
+}
