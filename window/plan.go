@@ -49,6 +49,9 @@ type Plan struct {
 	Summary  Summary     `json:"summary"`
 	// Undo is the plan's id where there is a store.
 	Undo string `json:"undo"`
+	// Trajectory counts what was removed and truncated, where the plan is a
+	// trajectory's (SPEC C4).
+	Trajectory *TrajectoryReport `json:"trajectory,omitempty"`
 	// Warnings are settings that were not used as given, and why.
 	Warnings []string `json:"warnings,omitempty"`
 }

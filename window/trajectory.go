@@ -111,6 +111,7 @@ func FitTrajectory(t *wire.Trajectory, o TrajectoryOptions) (out []byte, report 
 		out = t.Write(f.kept, literal)
 	}
 	f.plan.TokensAfter = f.count(string(out))
+	f.plan.Trajectory = &f.report
 	return out, f.report, f.plan
 }
 

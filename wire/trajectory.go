@@ -126,6 +126,18 @@ func isTrajectory(root rawjson.Value) bool {
 	return false
 }
 
+// emptyObject reports whether there is nothing in an object: DSPy's loop begins with
+// such a trajectory.
+func emptyObject(v rawjson.Value) bool {
+	if v.Kind() != rawjson.Object {
+		return false
+	}
+	for range v.Members() {
+		return false
+	}
+	return true
+}
+
 // splitKey takes the number off a key. Numbers with leading zeros are names.
 func splitKey(name string) (stem string, number int, ok bool) {
 	i := len(name)
@@ -150,7 +162,7 @@ func ReadTrajectory(data []byte, lim Limits) (*Trajectory, error) {
 }
 
 func (t *Trajectory) read(root rawjson.Value) error {
-	if !isTrajectory(root) {
+	if !isTrajectory(root) && !emptyObject(root) {
 		return fail(root, `not a trajectory: want "question" and keys such as thought_1, tool_1, tool_args_1, tool_result_1 or thought_0, tool_name_0, tool_args_0, observation_0`)
 	}
 	if nested := root.Get("trajectory"); nested.Kind() == rawjson.Object {

@@ -128,6 +128,16 @@ func TestTrajectoryAsConversation(t *testing.T) {
 	}
 }
 
+// SPEC C4: DSPy's loop begins with nothing.
+func TestAnEmptyTrajectoryIsRead(t *testing.T) {
+	for _, data := range []string{`{}`, " { }\n"} {
+		tr := readTrajectory(t, data)
+		if out := tr.Write(tr.Steps, nil); len(tr.Steps) != 0 || string(out) != data {
+			t.Errorf("%q: %d steps, written as %q", data, len(tr.Steps), out)
+		}
+	}
+}
+
 func TestBadTrajectoriesAreRefused(t *testing.T) {
 	for data, want := range map[string]string{
 		`{"messages":[]}`:                    "not a trajectory",
@@ -136,6 +146,7 @@ func TestBadTrajectoriesAreRefused(t *testing.T) {
 		`{"tool_1":"a","observation_0":"b"}`: "two forms",
 		`{"question":"q"`:                    "not JSON",
 		`["question"]`:                       "want an object",
+		`[]`:                                 "want an object",
 	} {
 		if _, err := wire.ReadTrajectory([]byte(data), wire.Limits{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", data, err, want)

@@ -34,6 +34,9 @@ func drawPlan(out io.Writer, p *window.Plan, s style) error {
 	for _, in := range p.Inserted {
 		fmt.Fprintf(&b, "%*s + %s in message %d, %s tokens: %s\n", digits, "", s.bold(in.Kind), in.Into, thousands(in.Tokens), s.code("2", oneLine(in.Text, 72)))
 	}
+	if t := p.Trajectory; t != nil {
+		fmt.Fprintf(&b, "%*s %s removed (%s in all), %s truncated\n", digits, "", plural(t.Removed, "interaction", "interactions"), thousands(t.RemovedTotal), plural(t.Truncated, "result", "results"))
+	}
 	for _, w := range p.Warnings {
 		fmt.Fprintf(&b, "%*s ! %s\n", digits, "", w)
 	}

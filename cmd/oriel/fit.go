@@ -73,7 +73,8 @@ trajectory for --format trajectory.`,
 	f.StringVar(&o.preset, "preset", "", "trajectory settings: demo, reasoning, debug, minimal")
 	f.IntVar(&o.trajectory.MaxInteractions, "max-interactions", 0, "interactions that a trajectory keeps (default 10)")
 	f.IntVar(&o.trajectory.ResultLimit, "result-limit", 0, "characters that a trajectory's result keeps (default 500)")
-	f.IntVar(&o.trajectory.PreserveFirst, "preserve-first", 0, "first interactions that a trajectory keeps (default 1)")
+	f.IntVar(&o.trajectory.PreserveFirst, "preserve-first", 0, "first interactions that a trajectory keeps; 0 keeps none of them (default 1)")
+	f.BoolVar(&o.trajectory.KeepResults, "keep-results", false, "leave a trajectory's results whole, however long they are")
 	table := addModelTable(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var err error
@@ -199,7 +200,7 @@ func showPlan(out io.Writer, plan *window.Plan) error {
 // not tokens.
 func (o *fitFlags) fitTrajectory(cmd *cobra.Command, data []byte) ([]byte, *window.Plan, error) {
 	if o.Policy != "" && o.Policy != "trajectory" {
-		return nil, nil, fmt.Errorf("policy %q is for requests: a trajectory has --policy trajectory, with --preset, --max-interactions, --result-limit, --preserve-first", o.Policy)
+		return nil, nil, fmt.Errorf("policy %q is for requests: a trajectory has --policy trajectory, with --preset, --max-interactions, --result-limit, --preserve-first, --keep-results", o.Policy)
 	}
 	t, err := wire.ReadTrajectory(data, wire.Limits{})
 	if err != nil {
@@ -210,21 +211,24 @@ func (o *fitFlags) fitTrajectory(cmd *cobra.Command, data []byte) ([]byte, *wind
 		return nil, nil, err
 	}
 	for _, f := range []struct {
-		name  string
-		value int
-		into  *int
+		name         string
+		value, least int
+		into         *int
 	}{
-		{"max-interactions", o.trajectory.MaxInteractions, &opts.MaxInteractions},
-		{"result-limit", o.trajectory.ResultLimit, &opts.ResultLimit},
-		{"preserve-first", o.trajectory.PreserveFirst, &opts.PreserveFirst},
+		{"max-interactions", o.trajectory.MaxInteractions, 1, &opts.MaxInteractions},
+		{"result-limit", o.trajectory.ResultLimit, 1, &opts.ResultLimit},
+		{"preserve-first", o.trajectory.PreserveFirst, 0, &opts.PreserveFirst},
 	} {
 		if !cmd.Flags().Changed(f.name) {
 			continue
 		}
-		if f.value < 0 || f.value == 0 && f.name != "preserve-first" {
-			return nil, nil, fmt.Errorf("--%s %d: give a number above 0", f.name, f.value)
+		if f.value < f.least {
+			return nil, nil, fmt.Errorf("--%s %d: give %d or more", f.name, f.value, f.least)
 		}
 		*f.into = f.value
+	}
+	if opts.KeepResults = o.trajectory.KeepResults; opts.KeepResults && cmd.Flags().Changed("result-limit") {
+		return nil, nil, fmt.Errorf("--keep-results and --result-limit exclude each other: give one of them")
 	}
 	for _, name := range []string{"budget", "low", "window", "reserve", "pin"} {
 		if cmd.Flags().Changed(name) {
