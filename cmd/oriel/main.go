@@ -30,11 +30,15 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	context.AfterFunc(ctx, stop)
 	sink := &sink{w: out}
 	root := rootCommand()
+	helpErr := checkHelp(root)
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(sink)
 	root.SetErr(errOut)
 	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = *helpErr
+	}
 	if failed := sink.failed(); failed != nil {
 		err = &failure{fmt.Errorf("write the output: %w", failed)}
 	}
@@ -54,6 +58,36 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 		return 1
 	}
 	return 2
+}
+
+// checkHelp makes --help after a command that does not exist an error, which cobra has
+// no way to return from a help function.
+func checkHelp(root *cobra.Command) *error {
+	var err error
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if rest := cmd.Flags().Args(); cmd.HasAvailableSubCommands() && len(rest) > 0 {
+			err = unknownCommand(cmd, rest[0])
+			return
+		}
+		help(cmd, args)
+	})
+	return &err
+}
+
+// unknownCommand is the error for a name that no command below parent has.
+func unknownCommand(parent *cobra.Command, name string) error {
+	var names []string
+	for _, c := range parent.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	hint := ""
+	if near := nearNames(name, names); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "? "
+	}
+	return fmt.Errorf("unknown command %q: %s%s --help lists the commands", oneLine(name, 60), hint, parent.CommandPath())
 }
 
 // sink remembers that a write failed, so that no command has to.
@@ -107,7 +141,7 @@ o200k_base counts where none is named.`,
 		SilenceErrors: true,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("unknown command %q: oriel --help lists the commands", args[0])
+				return unknownCommand(cmd, args[0])
 			}
 			return nil
 		},
@@ -118,8 +152,8 @@ o200k_base counts where none is named.`,
 		Short: "Show the help of a command",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
-			if err != nil || about == nil || len(rest) > 0 {
-				return fmt.Errorf("unknown command %q: oriel --help lists the commands", strings.Join(args, " "))
+			if err != nil || len(rest) > 0 {
+				return unknownCommand(about, strings.Join(rest, " "))
 			}
 			return about.Help()
 		},
