@@ -16,7 +16,7 @@ import (
 
 func importCommand() *cobra.Command {
 	var format, conversation, project, sync string
-	var asJSON bool
+	var asJSON, verbose bool
 	cmd := &cobra.Command{
 		Use:   "import PATH…",
 		Short: "Bring recorded conversations into the history",
@@ -41,9 +41,10 @@ A conversation is called after the session (claude-code), its own name in the fi
 one that was given.
 
 In folders, hidden files are passed over, and files of no known form are left out with
-a note. Lines that cannot be read are told on standard error with file and number, up
-to 20 of them; everything else is imported, and the command exits with 2 and without
-output.`,
+a note. Lines that cannot be read are left out and everything else is imported; the
+command then prints one line on standard error that says how many there are and where
+the first one is, nothing on standard output, and exits with 2. With --verbose, up to
+20 of them and what was imported come before that line.`,
 		Example: `  oriel import ~/.claude/projects
   oriel import --format generic --conversation support chat.jsonl
   oriel import --project /src/shop requests.jsonl --json`,
@@ -60,6 +61,7 @@ output.`,
 	f.StringVar(&project, "project", "", "`project` of the conversations (default: the folder that a session ran in)")
 	f.StringVar(&sync, "sync", "normal", "what survives the loss of power: normal (all but the last moments) or full (everything)")
 	f.BoolVar(&asJSON, "json", false, "print one JSON object")
+	f.BoolVar(&verbose, "verbose", false, "name the lines that cannot be read and list what was imported beside them, on standard error")
 	data := addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o := importer.Options{Conversation: conversation, Project: project}
@@ -87,7 +89,7 @@ output.`,
 		report, err := importer.Import(cmd.Context(), store, args, o)
 		p.end()
 		err = errors.Join(err, store.Close())
-		return finishImport(cmd, report, err, asJSON)
+		return finishImport(cmd, report, err, asJSON, verbose)
 	}
 	return cmd
 }
@@ -102,29 +104,39 @@ func syncLevel(name string) (sqlite.Sync, error) {
 	return 0, fmt.Errorf("--sync %s: use normal or full", name)
 }
 
-// finishImport tells what was imported: on standard output if all of it was.
-func finishImport(cmd *cobra.Command, r *importer.Report, err error, asJSON bool) error {
+// finishImport prints what was imported. Where some of it was not, that is an error of
+// one line, with the details before it if they were asked for.
+func finishImport(cmd *cobra.Command, r *importer.Report, err error, asJSON, verbose bool) error {
+	errOut := cmd.ErrOrStderr()
 	if err != nil {
-		tellProblems(cmd.ErrOrStderr(), r)
+		if verbose {
+			printProblems(errOut, r)
+		}
 		if errors.Is(err, importer.ErrInput) || errors.Is(err, timeline.ErrInvalid) {
 			return err
 		}
 		return &failure{fmt.Errorf("%w: what was imported before stays, and importing again goes on from there", err)}
 	}
-	tellProblems(cmd.ErrOrStderr(), r)
-	out := cmd.OutOrStdout()
-	if r.Broken > 0 {
-		out = cmd.ErrOrStderr()
-	}
+	print := printImport
 	if asJSON {
-		err = printJSON(out, r)
-	} else {
-		err = printImport(out, r)
+		print = func(out io.Writer, r *importer.Report) error { return printJSON(out, r) }
 	}
-	if err == nil && r.Broken > 0 {
-		err = fmt.Errorf("%s not be read and %s left out: mend the file and import it again, everything else is there", plural(r.Broken, "line or message could", "lines or messages could"), were(r.Broken))
+	if r.Broken == 0 {
+		printSkipped(errOut, r)
+		return print(cmd.OutOrStdout(), r)
 	}
-	return err
+	hint := "--verbose lists them"
+	if verbose {
+		printSkipped(errOut, r)
+		printProblems(errOut, r)
+		if err := print(errOut, r); err != nil {
+			return err
+		}
+		hint = "all else is there"
+	}
+	first := strings.Join(strings.Fields(r.Problems[0].String()), " ")
+	return fmt.Errorf("%s not be read and %s left out, first %s: mend the file and import it again; %s",
+		plural(r.Broken, "line or message could", "lines or messages could"), were(r.Broken), first, hint)
 }
 
 func plural(n int, one, many string) string {
@@ -144,7 +156,8 @@ func were(n int) string {
 // maxNotes is how many files that were left out are told one by one.
 const maxNotes = 20
 
-func tellProblems(out io.Writer, r *importer.Report) {
+// printSkipped names the files of a folder that were left out.
+func printSkipped(out io.Writer, r *importer.Report) {
 	for i, path := range r.Skipped {
 		if i == maxNotes {
 			fmt.Fprintf(out, "oriel: note: and %s more\n", thousands(len(r.Skipped)-i))
@@ -152,6 +165,10 @@ func tellProblems(out io.Writer, r *importer.Report) {
 		}
 		fmt.Fprintf(out, "oriel: note: %s has no known form and is left out\n", oneLine(path, 200))
 	}
+}
+
+// printProblems names the lines that could not be read.
+func printProblems(out io.Writer, r *importer.Report) {
 	for _, p := range r.Problems {
 		fmt.Fprintf(out, "oriel: %s\n", strings.Join(strings.Fields(p.String()), " "))
 	}
