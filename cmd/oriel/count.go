@@ -22,8 +22,12 @@ func countCommand() *cobra.Command {
 		Use:   "count [FILE]",
 		Short: "Count the tokens of a request body or of a text",
 		Long: `Count the tokens of a request body: in total, of the system prompt, of the tools
-and of each message, and say whether the figure is exact, an estimate or
-calibrated by what the provider reported.
+and of each message, and say whether the figure is
+
+  exact        the model's own encoding
+  calibrated   an estimate, corrected by what the provider reported for earlier
+               calls of the model that went through Oriel (in the data folder)
+  estimate     nothing is known of how the model counts
 
 The body is FILE or standard input, in the form of Anthropic Messages, OpenAI
 Chat, OpenAI Responses or a trajectory. It is counted for the model that --model
@@ -42,6 +46,7 @@ With --text the input is plain text, and one number is printed.`,
 	f.BoolVar(&text, "text", false, "the input is plain text: print one number")
 	f.BoolVar(&asJSON, "json", false, "print one JSON object")
 	table := addModelTable(cmd)
+	history := addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		models, err := modelTable(*table)
 		if err != nil {
@@ -63,7 +68,11 @@ With --text the input is plain text, and one number is printed.`,
 		if text {
 			return countText(cmd.OutOrStdout(), models, data, model, encoding, asJSON)
 		}
-		r, err := countBody(models, data, body, model)
+		learnt, err := history.calibration()
+		if err != nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: warning: %v\n", err)
+		}
+		r, err := countBody(models, learnt, data, body, model)
 		if err != nil {
 			return fmt.Errorf("%s: %w", inputName(args), err)
 		}
@@ -110,6 +119,8 @@ type countReport struct {
 	Known    bool           `json:"known"`
 	Encoding string         `json:"encoding"`
 	Accuracy token.Accuracy `json:"accuracy"`
+	// Error is the relative error to expect of a calibrated figure.
+	Error    float64        `json:"error,omitempty"`
 	Total    int            `json:"total"`
 	System   int            `json:"system"`
 	Tools    int            `json:"tools"`
@@ -128,7 +139,7 @@ type messageCount struct {
 	Tokens int       `json:"tokens"`
 }
 
-func countBody(models *token.Models, data []byte, f wire.Format, model string) (*countReport, error) {
+func countBody(models *token.Models, learnt *token.Calibration, data []byte, f wire.Format, model string) (*countReport, error) {
 	if f == wire.Auto {
 		var err error
 		if f, err = wire.Detect(data, wire.Limits{}); err != nil {
@@ -159,8 +170,8 @@ func countBody(models *token.Models, data []byte, f wire.Format, model string) (
 		r.Known, r.Window = m.Known, m.Window
 	}
 	r.Encoding = m.Encoding
-	n := token.NewCounter(m, token.Options{}).Request(req)
-	r.Accuracy, r.Total, r.System, r.Tools, r.Overhead = n.Accuracy, n.Total, n.System, n.Tools, n.Overhead
+	n := token.NewCounter(m, token.Options{Scale: learnt.Scale(model)}).Request(req)
+	r.Accuracy, r.Error, r.Total, r.System, r.Tools, r.Overhead = n.Accuracy, n.Error, n.Total, n.System, n.Tools, n.Overhead
 	r.says = describe(req.Messages)
 	r.Messages = make([]messageCount, len(req.Messages))
 	for i := range req.Messages {
@@ -171,7 +182,11 @@ func countBody(models *token.Models, data []byte, f wire.Format, model string) (
 
 func (r *countReport) print(out io.Writer, s style) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s tokens (%s)", s.bold(thousands(r.Total)), r.Accuracy)
+	fmt.Fprintf(&b, "%s tokens (%s", s.bold(thousands(r.Total)), r.Accuracy)
+	if r.Error > 0 {
+		fmt.Fprintf(&b, ", ±%.1f%%", 100*r.Error)
+	}
+	b.WriteString(")")
 	if r.Model != "" {
 		fmt.Fprintf(&b, " for %s", oneLine(r.Model, 60))
 		if !r.Known {

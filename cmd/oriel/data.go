@@ -15,9 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/settings"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
+	"github.com/oriel-context/oriel/token"
 )
 
 // history is the data folder that a command works on.
@@ -142,6 +144,20 @@ func finish(store timeline.Store, err error, do func(timeline.Store) error) erro
 	}
 	return nil
 }
+
+// calibration reads what calls through Oriel taught about how models count. It is never
+// nil; where nothing was kept it is empty.
+func (h *history) calibration() (*token.Calibration, error) {
+	dir, err := h.folder()
+	if err != nil {
+		return new(token.Calibration), err
+	}
+	learnt, err := record.OpenLearnt(filepath.Join(dir, learntFile))
+	return learnt.Calibration, err
+}
+
+// learntFile is the file of the data folder that keeps what providers taught.
+const learntFile = "learnt.json"
 
 // withConversation runs do on a conversation that exists, through the engine.
 func (h *history) withConversation(ctx context.Context, name string, do func(*oriel.Conversation) error) error {

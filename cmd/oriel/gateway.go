@@ -114,7 +114,7 @@ func (g *gateway) record(o *gatewayOptions) error {
 			}
 		}
 	}
-	learnt, err := record.OpenLearnt(filepath.Join(filepath.Dir(g.history.path), "learnt.json"))
+	learnt, err := record.OpenLearnt(filepath.Join(filepath.Dir(g.history.path), learntFile))
 	if err != nil {
 		log.Warn("what was learnt of providers is lost", "error", err)
 	}
