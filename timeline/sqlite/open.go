@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pressly/goose/v3"
-
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -23,9 +20,6 @@ const applicationID = 0x4f726965
 
 // version is that of the format: the number of the last file in migrations.
 const version = 1
-
-//go:embed migrations/*.sql
-var migrations embed.FS
 
 // busyTimeout is how long one waits for another process.
 const busyTimeout = 10 * time.Second
@@ -179,53 +173,6 @@ func migrateLocked(ctx context.Context, path string) error {
 	}
 	return syncDir(filepath.Dir(path))
 }
-
-// up runs the migrations that a database has not seen.
-func up(ctx context.Context, db *sql.DB) error {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, files,
-		goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
-	if err != nil {
-		return err
-	}
-	_, err = p.Up(ctx)
-	return err
-}
-
-// schemaQuery lists what a database is made of, and how it was made.
-const schemaQuery = "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema"
-
-// madeSchema is what the migrations make, which takes as long as a small history's
-// whole verification.
-var madeSchema = sync.OnceValues(func() (map[string]string, error) {
-	ctx := context.Background()
-	db, err := sql.Open("sqlite", ":memory:")
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
-	db.SetMaxOpenConns(1) // every connection has a database of its own
-	if err := up(ctx, db); err != nil {
-		return nil, err
-	}
-	rows, err := db.QueryContext(ctx, schemaQuery)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	all := map[string]string{}
-	for rows.Next() {
-		var name, text string
-		if err := rows.Scan(&name, &text); err != nil {
-			return nil, err
-		}
-		all[name] = text
-	}
-	return all, rows.Err()
-})
 
 // create makes an empty file that only its owner can read, where there is none.
 // SQLite gives its log the same mode.

@@ -1,7 +1,5 @@
 -- Version 1 of the timeline: docs/format/timeline.md.
 
--- +goose Up
-
 CREATE TABLE tenant (
   id   INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE

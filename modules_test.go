@@ -1,0 +1,95 @@
+package oriel_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// linked are the modules that the program is made of, on one system or another. A user of
+// the library gets these and no others: docs/dependencies.md.
+var linked = []string{
+	"github.com/BurntSushi/toml",
+	"github.com/andybalholm/brotli",
+	"github.com/dustin/go-humanize",
+	"github.com/google/uuid",
+	"github.com/inconshreveable/mousetrap",
+	"github.com/klauspost/compress",
+	"github.com/mattn/go-isatty",
+	"github.com/ncruces/go-strftime",
+	"github.com/remyoudompheng/bigfft",
+	"github.com/spf13/cobra",
+	"github.com/spf13/pflag",
+	"golang.org/x/sys",
+	"golang.org/x/term",
+	"modernc.org/libc",
+	"modernc.org/mathutil",
+	"modernc.org/memory",
+	"modernc.org/sqlite",
+}
+
+// testOnly are the modules of tests, and what tests of modules need.
+var testOnly = []string{
+	"github.com/google/go-cmp",
+	"github.com/rogpeppe/go-internal",
+	"github.com/stretchr/testify",
+	"go.uber.org/goleak",
+	"golang.org/x/sync",
+	"golang.org/x/tools",
+	"pgregory.net/rapid",
+}
+
+// The program links the modules that are listed, and go.mod, which every user inherits,
+// has these and those of tests, and no tools.
+func TestModulesAreThoseThatAreListed(t *testing.T) {
+	found := map[string]bool{}
+	for _, system := range []string{"linux", "darwin", "windows"} {
+		cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", ".", "./cmd/oriel")
+		cmd.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
+		for _, name := range strings.Fields(string(output(t, cmd))) {
+			found[name] = true
+		}
+	}
+	if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, linked) {
+		t.Errorf("the program links\n%q\nlisted are\n%q", got, linked)
+	}
+	var mod struct {
+		Require []struct{ Path string }
+		Tool    []struct{ Path string }
+	}
+	if err := json.Unmarshal(output(t, exec.Command("go", "mod", "edit", "-json")), &mod); err != nil {
+		t.Fatal(err)
+	}
+	var required []string
+	for _, r := range mod.Require {
+		required = append(required, r.Path)
+	}
+	slices.Sort(required)
+	want := slices.Sorted(slices.Values(slices.Concat(linked, testOnly)))
+	if !slices.Equal(required, want) || len(mod.Tool) > 0 {
+		t.Errorf("go.mod requires\n%q and the tools %v\nlisted are\n%q", required, mod.Tool, want)
+	}
+	text, err := os.ReadFile("docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range want {
+		if short := name[strings.LastIndexByte(name, '/')+1:]; !bytes.Contains(text, []byte(short)) {
+			t.Errorf("docs/dependencies.md does not name %s", name)
+		}
+	}
+}
+
+func output(t *testing.T, cmd *exec.Cmd) []byte {
+	t.Helper()
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v", cmd, err)
+	}
+	return out
+}
