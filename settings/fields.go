@@ -14,8 +14,8 @@ import (
 type field struct {
 	// key is its name in the file, with that of its section before it; env is its
 	// variable, flag that of oriel serve, "" for none.
-	key, env, flag  string
-	secret, restart bool
+	key, env, flag            string
+	secret, restart, protects bool
 	// owner and name are those of the struct's field, which has the documentation.
 	owner, name string
 	index       []int
@@ -66,7 +66,7 @@ func leaves(t reflect.Type, prefix string, index []int) []field {
 			env = "ORIEL_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 		}
 		out = append(out, field{
-			key: key, env: env, flag: f.Tag.Get("flag"), secret: f.Tag.Get("secret") != "", restart: f.Tag.Get("restart") != "",
+			key: key, env: env, flag: f.Tag.Get("flag"), secret: f.Tag.Get("secret") != "", restart: f.Tag.Get("restart") != "", protects: f.Tag.Get("protects") != "",
 			owner: t.Name(), name: f.Name, index: append(append([]int(nil), index...), f.Index...),
 		})
 	}

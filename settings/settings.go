@@ -12,14 +12,14 @@ import (
 //
 // Tags: toml is the key, flag that of oriel serve, env a variable whose name is not
 // ORIEL_SECTION_KEY. A secret is never shown; restart says that a running server does
-// not take a change.
+// not take a change; protects that it does not take a file that has lost the key.
 type Settings struct {
 	// Address to listen at, HOST:PORT; port 0 takes a free one. Beyond 127.0.0.1 a
 	// token is needed.
-	Listen string `toml:"listen" flag:"listen" restart:"yes"`
+	Listen string `toml:"listen" flag:"listen" restart:"yes" protects:"yes"`
 	// Token of Oriel's own that clients must send, as the header X-Oriel-Token or as
 	// /k/TOKEN before the path in their base URL. Empty: none, for 127.0.0.1 only.
-	Token string `toml:"token" flag:"token" secret:"yes"`
+	Token string `toml:"token" flag:"token" secret:"yes" protects:"yes"`
 	// Origins of web pages that may send requests without a token, such as
 	// "https://chat.example", beside pages of this machine.
 	Origins []string `toml:"origins" flag:"origin"`
@@ -57,13 +57,13 @@ type Settings struct {
 // Upstream is where calls go.
 type Upstream struct {
 	// Base URL for OpenAI's API, as its SDKs take it; any server that speaks it will do.
-	OpenAI string `toml:"openai" flag:"upstream-openai"`
+	OpenAI string `toml:"openai" flag:"upstream-openai" protects:"yes"`
 	// Base URL for Anthropic's API, as its SDKs take it.
-	Anthropic string `toml:"anthropic" flag:"upstream-anthropic"`
+	Anthropic string `toml:"anthropic" flag:"upstream-anthropic" protects:"yes"`
 	// The upstreams cache plain prefixes, as vLLM and local servers do: then the part of
 	// Claude Code's billing line that is another with every call is sent as zeros, under
 	// every profile but "off".
-	PlainCache bool `toml:"plain_cache"`
+	PlainCache bool `toml:"plain_cache" protects:"yes"`
 }
 
 // Thresholds are percents; those of profiles are -1 where that of all holds.

@@ -111,6 +111,37 @@ func Changed(old, now *Loaded) (keys, restart []string) {
 	return keys, restart
 }
 
+// Lost returns the keys for which a server that runs by old does not take now: keys that
+// protect, by which calls go where they should from whom they should, and that nothing sets
+// any more; or all keys of the file, where it has none left. An emptied or cut-off file is
+// an accident and not a wish for the defaults.
+func Lost(old, now *Loaded) []string {
+	if had := old.fileKeys(); len(had) > 0 && len(now.fileKeys()) == 0 {
+		return had
+	}
+	var lost []string
+	for _, f := range fields() {
+		unset := now.SourceOf(f.key).Kind == "default" || f.of(&now.Settings).IsZero()
+		if f.protects && unset && old.SourceOf(f.key).Kind != "default" && !f.of(&old.Settings).IsZero() {
+			lost = append(lost, f.key)
+		}
+	}
+	return lost
+}
+
+// fileKeys returns the keys that the file sets.
+func (l *Loaded) fileKeys() (keys []string) {
+	for _, f := range fields() {
+		if l.SourceOf(f.key).Kind == "file" {
+			keys = append(keys, f.key)
+		}
+	}
+	if len(l.Models) > 0 {
+		keys = append(keys, "models")
+	}
+	return keys
+}
+
 // Example is a file with every setting, its meaning and its default, which is commented
 // out.
 func Example() string {

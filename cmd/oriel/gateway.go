@@ -42,8 +42,10 @@ type gatewayOptions struct {
 	events  string
 	onEvent func(record.Event)
 	errOut  io.Writer
-	// logDropped returns how many lines of the log were dropped; nil: not known.
-	logDropped func() int64
+	// logDropped returns how many lines of the log were dropped, settingsHeld why changed
+	// settings are not in use; nil: not known.
+	logDropped   func() int64
+	settingsHeld func() string
 }
 
 // gateway is a proxy with all that it uses.
@@ -129,15 +131,18 @@ func (g *gateway) record(o *gatewayOptions) error {
 		}
 		return g.recorder.Err()
 	}
-	o.proxy.Health = func() proxy.Health { return g.health(o.logDropped) }
+	o.proxy.Health = func() proxy.Health { return g.health(o) }
 	boundMemory()
 	return nil
 }
 
 // health returns what the proxy does not know of itself.
-func (g *gateway) health(logDropped func() int64) (h proxy.Health) {
-	if logDropped != nil {
-		h.DroppedLogLines = logDropped()
+func (g *gateway) health(o *gatewayOptions) (h proxy.Health) {
+	if o.logDropped != nil {
+		h.DroppedLogLines = o.logDropped()
+	}
+	if o.settingsHeld != nil {
+		h.SettingsHeld = o.settingsHeld()
 	}
 	if g.events != nil {
 		h.DroppedEvents = g.events.Dropped()

@@ -77,7 +77,7 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 		return err
 	}
 	o.data, o.events, o.errOut = &history{loaded.Data}, loaded.Events, errOut
-	o.logDropped = errOut.Dropped
+	o.logDropped, o.settingsHeld = errOut.Dropped, live.settingsHeld
 	g, err := openGateway(cmd.Context(), o)
 	if err != nil {
 		return err

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/oriel-context/oriel/proxy"
@@ -21,6 +23,7 @@ type liveSettings struct {
 	log     *slog.Logger
 	gateway *gateway
 	now     *settings.Loaded
+	held    atomic.Pointer[string] // why changed settings are not in use; nil: they are
 
 	// condensing is made of condensed, and let go by done.
 	condensing *view.CondenseOptions
@@ -91,10 +94,31 @@ func (s *liveSettings) watch(sources settings.Sources) (end func()) {
 	}
 }
 
+// holdBack returns an error for settings that have lost what protects, as from a file that
+// was emptied or cut off: they need a restart.
+func (s *liveSettings) holdBack(l *settings.Loaded) error {
+	lost := settings.Lost(s.now, l)
+	if len(lost) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: no longer set: %s: put back what is missing, or restart oriel serve if that is what you want", s.now.File, strings.Join(lost, ", "))
+}
+
+// settingsHeld says why changed settings are not in use; "" where they are.
+func (s *liveSettings) settingsHeld() string {
+	if why := s.held.Load(); why != nil {
+		return *why
+	}
+	return ""
+}
+
 // apply takes settings that have changed, as far as a running server can; where they
 // cannot be used, those that hold stay.
 func (s *liveSettings) apply(l *settings.Loaded, err error) {
 	var o gatewayOptions
+	if err == nil {
+		err = s.holdBack(l)
+	}
 	if err == nil {
 		if l.Data == "" {
 			l.Data, err = userFolder()
@@ -107,12 +131,19 @@ func (s *liveSettings) apply(l *settings.Loaded, err error) {
 		err = s.gateway.change(o)
 	}
 	if err != nil {
+		why := err.Error()
+		s.held.Store(&why)
 		s.log.Error("the settings cannot be used as they are now, those of before hold", "error", err)
 		return
 	}
+	s.held.Store(nil)
 	s.warn(l)
 	keys, restart := settings.Changed(s.now, l)
-	s.log.Info("settings changed", "keys", strings.Join(keys, ", "))
+	if len(keys) > 0 {
+		s.log.Info("settings changed", "keys", strings.Join(keys, ", "))
+	} else { // put back as they were, or only a file that they name has changed
+		s.log.Info("settings read again")
+	}
 	if len(restart) > 0 {
 		s.log.Warn("settings changed that need a restart", "keys", strings.Join(restart, ", "))
 	}

@@ -52,7 +52,7 @@ func TestServeTakesChangesOfItsFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.toml")
 	write := func(text string) {
 		t.Helper()
-		// In one step: at this pace the server would also see it empty, which is valid.
+		// In one step: at this pace the server would also see it empty.
 		if err := errors.Join(os.WriteFile(path+".new", []byte(text), 0o600), os.Rename(path+".new", path)); err != nil {
 			t.Fatal(err)
 		}
@@ -126,6 +126,85 @@ func TestServeTakesChangesOfItsFile(t *testing.T) {
 		t.Errorf("the stream: %v, %d bytes", err, len(rest))
 	}
 	stream.Body.Close()
+	http.DefaultClient.CloseIdleConnections()
+	s.end(t)
+}
+
+// A file that loses what protects, or everything, as by a crash while it is saved, changes
+// nothing until the server is started again; health says so.
+func TestServeHoldsBackSettingsThatLoseWhatProtects(t *testing.T) {
+	defer func(was time.Duration) { watchEvery = was }(watchEvery)
+	watchEvery = time.Millisecond
+	up := httptest.NewServer(&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Noted."} }})
+	defer up.Close()
+	const token = "a-token-of-this-test"
+	whole := fmt.Sprintf("token = '%s'\nprofile = 'thrifty'\n[upstream]\nopenai = '%s/v1'\nanthropic = '%[2]s'\n", token, up.URL)
+	path := filepath.Join(t.TempDir(), "config.toml")
+	write := func(text string) {
+		t.Helper()
+		if err := errors.Join(os.WriteFile(path+".new", []byte(text), 0o600), os.Rename(path+".new", path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(whole)
+	s := serve(t, "--config", path, "--data", t.TempDir())
+	base := strings.TrimSuffix(s.anthropic, "/k/$ORIEL_TOKEN")
+	ask := func(path, token string) (int, string) {
+		t.Helper()
+		r, err := http.NewRequest("POST", base+path, strings.NewReader(`{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}]}`))
+		if strings.HasPrefix(path, "/oriel/") {
+			r, err = http.NewRequest("GET", base+path, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Oriel-Token", token)
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.StatusCode, string(body)
+	}
+	const all = "token, profile, upstream.openai, upstream.anthropic: put back"
+	for text, lost := range map[string]string{
+		"":             all,
+		"# nothing\n":  all,
+		"[upstream]\n": all,
+		whole[:strings.Index(whole, "[upstream]")]: "upstream.openai, upstream.anthropic: put back",
+		whole[:strings.Index(whole, "anthropic")]:  "upstream.anthropic: put back",
+		whole[strings.Index(whole, "profile"):]:    "token: put back",
+		strings.Replace(whole, token, "", 1):       "token: put back",
+	} {
+		before := strings.Count(s.errors.String(), "level=ERROR")
+		write(text)
+		for health := ""; !strings.Contains(health, "settings_held"); {
+			_, health = ask("/oriel/healthz", token)
+		}
+		if _, health := ask("/oriel/healthz", token); !strings.Contains(health, `"status":"degraded"`) || !strings.Contains(health, path+": no longer set: "+lost) {
+			t.Errorf("%q: %s", text, health)
+		}
+		if _, health := ask("/oriel/healthz", ""); strings.Contains(health, "upstream") || !strings.Contains(health, "degraded") {
+			t.Errorf("without a token: %s", health)
+		}
+		if code, body := ask("/v1/chat/completions", ""); code != 401 {
+			t.Errorf("%q: without a token: %d %s", text, code, body)
+		}
+		if code, body := ask("/v1/chat/completions", token); code != 200 {
+			t.Errorf("%q: %d %s", text, code, body)
+		}
+		write(whole)
+		for health := "settings_held"; strings.Contains(health, "settings_held"); {
+			_, health = ask("/oriel/healthz", token)
+		}
+		if told := strings.Count(s.errors.String(), "level=ERROR") - before; told != 1 {
+			t.Errorf("%q: told %d times", text, told)
+		}
+	}
 	http.DefaultClient.CloseIdleConnections()
 	s.end(t)
 }
