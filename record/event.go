@@ -66,7 +66,8 @@ const (
 	EventRelease = "release"
 	// EventOpen: something of Oriel's own failed, and the call went on without it.
 	EventOpen = "fail-open"
-	// EventUnknown: a body that could not be read was passed on as it came.
+	// EventUnknown: a body that could not be read, or has too many messages, was passed
+	// on as it came.
 	EventUnknown = "unknown-body"
 	// EventProfile: a call named a profile that there is not; the default was used.
 	EventProfile = "unknown-profile"

@@ -22,6 +22,7 @@ import (
 	"github.com/oriel-context/oriel/internal/fakemodel"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/record"
+	"github.com/oriel-context/oriel/thread"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -437,6 +438,7 @@ func TestCallsGoOnWithoutTheStore(t *testing.T) {
 			return nil
 		}, kind: record.EventOpen, action: "none"},
 		"unknown body": {body: []byte(`{"model":"m","messages":[{"role":"user","content":"a"}],"messages":[{"role":"user","content":"b"}]}`), kind: record.EventUnknown, action: "error"},
+		"more messages than are looked for": {body: many(thread.MaxMessages + 1), kind: record.EventUnknown, action: "error"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.fail == nil {
@@ -462,6 +464,11 @@ func TestCallsGoOnWithoutTheStore(t *testing.T) {
 			}
 		})
 	}
+}
+
+// many is a request with so many messages.
+func many(n int) []byte {
+	return fmt.Appendf(nil, `{"model":"m","max_tokens":1,"messages":[%s{"role":"user","content":"b"}]}`, strings.Repeat(`{"role":"user","content":"a"},`, n-1))
 }
 
 // A reply that was cut off is kept beside the history, and the next try is the same

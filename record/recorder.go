@@ -168,6 +168,11 @@ func (r *Recorder) Begin(ctx context.Context, c *proxy.Call) proxy.Recording {
 		r.event(Event{Kind: EventUnknown, Call: c.ID, Error: err.Error()})
 		return &failed{}
 	}
+	if n := len(body.Messages); n > thread.MaxMessages {
+		r.counters.Unknown.Add(1)
+		r.event(Event{Kind: EventUnknown, Call: c.ID, Error: fmt.Sprintf("the request has %d messages, more than %d: it is passed on as it came and not recorded", n, thread.MaxMessages)})
+		return &failed{}
+	}
 	if _, err := window.LookupProfile(c.Profile); err != nil {
 		r.event(Event{Kind: EventProfile, Call: c.ID, Model: body.Model, Error: fmt.Sprintf("%v; %s is used", err, now.o.Profile)})
 		other := *c

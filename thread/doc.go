@@ -25,7 +25,13 @@
 //
 // A Book answers from memory. It asks the store only for histories that it has never
 // seen or has forgotten, never while others wait for it, and within the deadline of
-// the context; what takes longer is there for the next call. It is bounded. It is safe for concurrent use. Tenants never meet.
+// the context; what takes longer is there for the next call. It is bounded. It is safe
+// for concurrent use. Tenants never meet, and none waits for another.
+//
+// Finding a conversation takes work that grows with the request and with nothing else:
+// histories that begin alike share their beginning in one tree, messages are hashed and
+// compared without a lock, and the search for a trimmed history has a bound. A request of
+// more than MaxMessages is refused.
 //
 // # Caveats
 //

@@ -45,63 +45,183 @@ func (t *Thread) Record() (timeline.Record, bool) {
 	return timeline.Record{Kind: recordKind, Key: recordKey, Data: data}, !t.stored
 }
 
-// loaded is what was found in the store: conversations, and of a session the names
-// that are taken.
-type loaded struct {
-	talks []*talk
-	names map[string]bool
+// fetching is a load that is under way.
+type fetching struct {
+	done chan struct{}
+	err  error
 }
 
-// load reads the conversations that a request may belong to.
-func (b *Book) load(ctx context.Context, r *Request) (*loaded, error) {
-	if r.Hints.Session != "" {
+type fetchKey struct {
+	space space
+	root  timeline.Hash
+}
+
+// fetchTime is the longest that a load may take.
+const fetchTime = time.Minute
+
+// fetch reads the stored conversations that a request may belong to. The lock is held
+// before and after it, not meanwhile. A request that cannot wait leaves it to go on.
+func (t *tenant) fetch(ctx context.Context, n *namespace, r *Request) error {
+	key := fetchKey{n.key, r.said[0]}
+	whole := r.Hints.Session != "" && !n.read // all of a session
+	if whole {
+		key.root = timeline.Hash{}
+	}
+	f := t.fetches[key]
+	if f == nil {
+		f = &fetching{done: make(chan struct{})}
+		t.fetches[key] = f
+		ask := &Request{Tenant: r.Tenant, Hints: r.Hints, anybody: r.anybody, Messages: r.Messages, said: r.said[:min(len(r.said), maxWalk)]}
+		t.book.loads.Add(1)
+		go t.load(f, key, ask, whole)
+	}
+	t.mu.Unlock()
+	defer t.mu.Lock()
+	select {
+	case <-f.done:
+		return f.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// load reads what a request asks for, and takes it in.
+func (t *tenant) load(f *fetching, key fetchKey, ask *Request, whole bool) {
+	defer t.book.loads.Done()
+	ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
+	defer cancel()
+	found, names, err := t.book.guardedLoad(ctx, ask, whole)
+	for _, s := range found {
+		t.mu.Lock()
+		t.take(s)
+		t.mu.Unlock()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if f.err = err; err == nil && whole {
+		t.namespace(key.space).read = true
+		t.session(ask.Hints.Session).taken = names
+	}
+	delete(t.fetches, key)
+	close(f.done)
+}
+
+// guardedLoad is the reading of load, whose panics are errors: it runs where nobody else
+// would catch them.
+func (b *Book) guardedLoad(ctx context.Context, r *Request, whole bool) (found []*storedConversation, names map[string]bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			found, err = nil, fmt.Errorf("a panic: %v", p)
+		}
+	}()
+	if whole {
 		return b.loadSession(ctx, r)
 	}
-	talks, err := b.loadRoot(ctx, r)
-	return &loaded{talks: talks}, err
+	found, err = b.loadRoot(ctx, r)
+	return found, nil, err
+}
+
+// Wait waits for what is being read of the store.
+func (b *Book) Wait() { b.loads.Wait() }
+
+// storedConversation is a conversation as it was read.
+type storedConversation struct {
+	conversation // without branches and marks
+	space        space
+	paths        []*storedPath
+	marks        []StoredMark
+}
+
+// storedPath is a way through a stored conversation.
+type storedPath struct {
+	steps  []step
+	places []timeline.Place
+	forms  map[int][]timeline.Hash // by depth
+}
+
+// take takes a conversation in, unless it is there.
+func (t *tenant) take(s *storedConversation) {
+	if t.conversations[s.name] != nil || len(s.paths) == 0 {
+		return
+	}
+	k := new(conversation)
+	*k = s.conversation
+	n := t.namespace(s.space)
+	k.space = n
+	for _, path := range s.paths {
+		tip, added := n.extend(place{}, path.steps)
+		t.grow(added)
+		b := &branch{of: k, lane: k.lane}
+		t.move(b, asked(tip), tip, nil)
+		k.branches = append(k.branches, b)
+		tip.use(k)
+		for depth, forms := range path.forms {
+			n.form(tip.up(depth), forms)
+		}
+	}
+	for _, m := range s.marks {
+		for i, path := range s.paths {
+			if d := m.At.Depth; d > 0 && d <= int64(len(path.places)) && path.places[d-1] == m.At {
+				t.seq++
+				t.keep(k, &mark{name: m.Name, at: k.branches[i].tip.up(int(d)), whose: m.Whose, value: m.Value, seq: t.seq})
+				break
+			}
+		}
+	}
+	t.enter(k)
+}
+
+// asked is where the last request ended of a way that ends with the model's reply.
+func asked(tip place) place {
+	p := tip
+	for p.depth > 1 && p.last().model {
+		p = p.before()
+	}
+	return p
 }
 
 // maxChains is how many histories of one session are read: its own and the latest of
 // its helpers'.
 const maxChains = 32
 
-// loadSession reads what has the session's name.
-func (b *Book) loadSession(ctx context.Context, r *Request) (*loaded, error) {
+// loadSession reads what has the session's name, and the names that are taken.
+func (b *Book) loadSession(ctx context.Context, r *Request) (found []*storedConversation, names map[string]bool, err error) {
 	all, err := b.list(ctx, r.Tenant)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out := &loaded{names: map[string]bool{}}
-	var found []timeline.Conversation
+	names = map[string]bool{}
+	var mine []timeline.Conversation
 	for _, c := range all {
 		if c.Name == r.Hints.Session || strings.HasPrefix(c.Name, r.Hints.Session+"~") {
-			out.names[c.Name] = true
-			found = append(found, c)
+			names[c.Name] = true
+			mine = append(mine, c)
 		}
 	}
-	slices.SortStableFunc(found, func(a, c timeline.Conversation) int { return c.Updated.Compare(a.Updated) })
-	for i := range found[:min(len(found), maxChains)] {
-		k, err := b.read(ctx, r.Tenant, &found[i])
+	slices.SortStableFunc(mine, func(a, c timeline.Conversation) int { return c.Updated.Compare(a.Updated) })
+	for i := range mine[:min(len(mine), maxChains)] {
+		s, err := b.read(ctx, r.Tenant, &mine[i])
 		if err != nil {
-			return nil, err
+			return found, nil, err
 		}
-		if k.session = r.Hints.Session; !k.stored {
-			k.space = r.Hints.space() // one that was made by other means
+		if s.session = r.Hints.Session; !s.stored {
+			s.space = r.Hints.space() // one that was made by other means
 		}
-		out.talks = append(out.talks, k)
+		found = append(found, s)
 	}
-	return out, nil
+	return found, names, nil
 }
 
 // Limits of the search for conversations that begin like a request.
 const (
-	maxWalk  = 64 // messages by which they are looked for
-	maxRoots = 16 // conversations that are read
+	maxWalk   = 4096 // messages by which they are looked for
+	maxLooked = 64   // conversations that are looked at
+	maxRoots  = 16   // of those, that are read
 )
 
 // loadRoot reads the latest conversations that begin like a request for longest.
-func (b *Book) loadRoot(ctx context.Context, r *Request) ([]*talk, error) {
-	way, err := b.walk(ctx, r)
+func (b *Book) loadRoot(ctx context.Context, r *Request) (found []*storedConversation, err error) {
+	way, err := b.way(ctx, r)
 	if err != nil || len(way) == 0 {
 		return nil, err
 	}
@@ -109,32 +229,43 @@ func (b *Book) loadRoot(ctx context.Context, r *Request) ([]*talk, error) {
 	if err != nil {
 		return nil, err
 	}
-	conversations := slices.Clone(all)
-	end := way[len(way)-1]
-	slices.SortFunc(conversations, func(a, c timeline.Conversation) int {
-		return cmp.Or(cmp.Compare(near(&c, end), near(&a, end)), c.Updated.Compare(a.Updated))
-	})
-	var talks []*talk
-	for i := range conversations[:min(len(conversations), 4*maxRoots)] {
-		c := &conversations[i]
+	for _, c := range nearest(all, way[len(way)-1]) {
 		passes, err := b.passes(ctx, r.Tenant, c.Head, way[0])
 		if err != nil {
-			return nil, err
+			return found, err
 		}
 		if !passes {
 			continue
 		}
-		k, err := b.read(ctx, r.Tenant, c)
+		s, err := b.read(ctx, r.Tenant, &c)
 		if err != nil {
-			return nil, err
+			return found, err
 		}
-		if k.space == r.Hints.space() || r.anybody {
-			if talks = append(talks, k); len(talks) == maxRoots {
+		if s.space == r.Hints.space() || r.anybody {
+			if found = append(found, s); len(found) == maxRoots {
 				break
 			}
 		}
 	}
-	return talks, nil
+	return found, nil
+}
+
+// nearest are the conversations that are looked at for one that passes a place: those
+// that end on its trunk, and then the latest.
+func nearest(all []timeline.Conversation, at timeline.Place) []timeline.Conversation {
+	order := func(a, c timeline.Conversation) int {
+		return cmp.Or(cmp.Compare(near(&c, at), near(&a, at)), c.Updated.Compare(a.Updated))
+	}
+	best := make([]timeline.Conversation, 0, maxLooked+1)
+	for i := range all {
+		if len(best) == maxLooked && order(all[i], best[maxLooked-1]) >= 0 {
+			continue
+		}
+		k, _ := slices.BinarySearchFunc(best, all[i], order)
+		best = slices.Insert(best, k, all[i])
+		best = best[:min(len(best), maxLooked)]
+	}
+	return best
 }
 
 // listAge is how old a list of conversations may be. It is read for histories that are
@@ -191,10 +322,14 @@ func near(c *timeline.Conversation, at timeline.Place) int {
 	return 0
 }
 
-// walk finds the places of a request's first messages, as far as they are stored.
-func (b *Book) walk(ctx context.Context, r *Request) (way []timeline.Place, err error) {
+// way finds the places of a request's first messages, as far as they are stored.
+func (b *Book) way(ctx context.Context, r *Request) (way []timeline.Place, err error) {
 	at := timeline.Place{}
-	for _, says := range r.said {
+	for i := range r.said {
+		says := r.said[i]
+		if says == (timeline.Hash{}) {
+			says = timeline.Says(&r.Messages[i])
+		}
 		next, ok, err := b.store.Under(ctx, r.Tenant, at, says)
 		if err != nil {
 			return nil, err
@@ -208,74 +343,61 @@ func (b *Book) walk(ctx context.Context, r *Request) (way []timeline.Place, err 
 	return way, nil
 }
 
-// read makes a talk of what is stored.
-func (b *Book) read(ctx context.Context, tenant string, c *timeline.Conversation) (*talk, error) {
-	k := &talk{name: c.Name, used: c.Updated}
+// read reads a stored conversation.
+func (b *Book) read(ctx context.Context, tenant string, c *timeline.Conversation) (*storedConversation, error) {
+	s := &storedConversation{conversation: conversation{name: c.Name, used: c.Updated, continues: c.Continues}}
 	records, err := b.store.Records(ctx, tenant, c.Name, recordKind, recordKey)
 	if err != nil {
 		return nil, err
 	}
 	for i := range records {
-		if err := k.recognise(records[i].Data); err != nil {
+		if err := s.recognise(records[i].Data); err != nil {
 			return nil, fmt.Errorf("read who talks in conversation %q: %w", c.Name, err)
 		}
 	}
-	k.continues = c.Continues
 	heads, err := b.store.Heads(ctx, tenant, c.Name)
 	if err != nil {
 		return nil, err
 	}
-	var marks []StoredMark
 	if b.marks != nil {
-		if marks, err = b.marks(ctx, b.store, tenant, c.Name, nil); err != nil {
+		if s.marks, err = b.marks(ctx, b.store, tenant, c.Name, nil); err != nil {
 			return nil, err
 		}
 	}
-	marked := make([]bool, len(marks))
 	for _, head := range heads[:min(len(heads), maxHeads)] {
-		l, places, err := b.readLine(ctx, tenant, head)
+		p, err := b.readPath(ctx, tenant, head)
 		if err != nil {
 			return nil, err
 		}
-		if len(l.steps) == 0 {
-			continue
-		}
-		l.talk, l.lane = k, k.lane
-		k.lines = append(k.lines, l)
-		for i, m := range marks {
-			if n := m.At.Depth; !marked[i] && n > 0 && n <= int64(len(places)) && places[n-1] == m.At {
-				marked[i] = true
-				k.mark(&mark{m.Name, l.saysTo(int(n)), m.Whose, m.Value})
-			}
+		if len(p.steps) > 0 {
+			s.paths = append(s.paths, p)
 		}
 	}
-	return k, nil
+	return s, nil
 }
 
 // maxHeads is how many branches of a conversation are read.
 const maxHeads = 4
 
-// readLine reads the way to a place.
-func (b *Book) readLine(ctx context.Context, tenant string, to timeline.Place) (*line, []timeline.Place, error) {
-	l := &line{}
-	var places []timeline.Place
+// readPath reads the way to a place.
+func (b *Book) readPath(ctx context.Context, tenant string, to timeline.Place) (*storedPath, error) {
+	p := &storedPath{}
 	err := b.store.Messages(ctx, tenant, to, 1, math.MaxInt64, true, func(e *timeline.Entry) error {
-		s := step{says: e.Says, assistant: e.Role == string(chat.Assistant), model: e.Ref != ""}
+		p.steps = append(p.steps, step{says: e.Says, assistant: e.Role == string(chat.Assistant), model: e.Ref != ""})
+		p.places = append(p.places, e.Place)
 		if len(e.Variants) > 0 {
-			if l.forms == nil {
-				l.forms = map[int][]timeline.Hash{}
+			if p.forms == nil {
+				p.forms = map[int][]timeline.Hash{}
 			}
-			l.forms[len(l.steps)] = append([]timeline.Hash{e.Content}, e.Variants...)
+			p.forms[len(p.steps)] = append([]timeline.Hash{e.Content}, e.Variants...)
 		}
-		l.steps = append(l.steps, s)
-		places = append(places, e.Place)
 		return nil
 	})
-	return l, places, err
+	return p, err
 }
 
 // recognise reads the record of a conversation.
-func (k *talk) recognise(data []byte) error {
+func (k *storedConversation) recognise(data []byte) error {
 	var w who
 	if err := json.Unmarshal(data, &w); err != nil {
 		return err

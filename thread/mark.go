@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -12,9 +13,11 @@ import (
 // from there, on whichever branch.
 type mark struct {
 	name  string
-	says  []timeline.Hash // of the messages up to it
+	at    place
 	whose string
 	value any
+	of    *conversation
+	seq   int64 // the latest has the largest
 }
 
 // maxMarks is how many a conversation keeps in memory, the latest.
@@ -32,29 +35,21 @@ type StoredMark struct {
 // that are known, if anybody asks, it needs the name alone.
 type Marks func(ctx context.Context, store timeline.Store, tenant, conversation string, known func(name string) bool) ([]StoredMark, error)
 
-// holds reports whether a line passes the mark within its first n steps.
-func (m *mark) holds(l *line, n int, whose string) bool {
-	if m.whose != whose || len(m.says) > n || n > len(l.steps) {
-		return false
-	}
-	for i := len(m.says) - 1; i >= 0; i-- { // branches differ at their ends
-		if l.steps[i].says != m.says[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// marked are the values of the marks that hold for the first n steps of a line, the
-// deepest first and of those the latest.
-func (k *talk) marked(l *line, n int, whose string) []any {
+// marked are the values of a conversation's marks that hold at a place, the deepest first and of
+// those the latest.
+func (t *tenant) marked(k *conversation, p place, whose string) []any {
 	var hold []*mark
-	for _, m := range slices.Backward(k.marks) {
-		if m.holds(l, n, whose) {
-			hold = append(hold, m)
+	for tr := p.trunk; tr != nil; tr, p.depth = tr.from, tr.at {
+		for _, m := range tr.marks {
+			t.work++
+			if m.of == k && m.whose == whose && m.at.depth <= p.depth {
+				hold = append(hold, m)
+			}
 		}
 	}
-	slices.SortStableFunc(hold, func(a, b *mark) int { return len(b.says) - len(a.says) })
+	slices.SortFunc(hold, func(a, b *mark) int {
+		return cmp.Or(cmp.Compare(b.at.depth, a.at.depth), cmp.Compare(b.seq, a.seq))
+	})
 	values := make([]any, len(hold))
 	for i, m := range hold {
 		values[i] = m.value
@@ -62,32 +57,66 @@ func (k *talk) marked(l *line, n int, whose string) []any {
 	return values
 }
 
-// Marked is what is kept for th.Whose at all places up to the end of a request, the
+// Marked returns what is kept for th.Whose at all places up to the end of a request, the
 // deepest first and of those the latest.
 func (b *Book) Marked(th *Thread) []any {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return th.line.talk.marked(th.line, th.depth, th.Whose)
+	t := b.tenant(th.Tenant)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.marked(th.branch.of, th.at, th.Whose)
 }
 
 // Mark keeps a value by a name behind the first depth messages of a request, unless
 // something else is marked up to there by now than what was found before.
 func (b *Book) Mark(th *Thread, depth int, name string, before []any, value any) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	k := th.line.talk
-	if !slices.Equal(k.marked(th.line, th.depth, th.Whose), before) {
+	t := b.tenant(th.Tenant)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !slices.Equal(t.marked(th.branch.of, th.at, th.Whose), before) {
 		return false
 	}
-	k.mark(&mark{name, th.line.saysTo(depth), th.Whose, value})
+	t.seq++
+	t.keep(th.branch.of, &mark{name: name, at: th.at.up(depth), whose: th.Whose, value: value, seq: t.seq})
 	return true
+}
+
+// keep enters a mark of a conversation at its place.
+func (t *tenant) keep(k *conversation, m *mark) {
+	m.of = k
+	m.at.hold()
+	m.at.trunk.marks = append(m.at.trunk.marks, m)
+	k.marks = append(k.marks, m)
+	if len(k.marks) > maxMarks {
+		t.unmark(k.marks[0])
+		k.marks = slices.Delete(k.marks, 0, 1)
+	}
+}
+
+// mark enters a mark at the place to which messages lead.
+func (t *tenant) mark(k *conversation, m *mark, path []step) {
+	at, added := k.space.extend(place{}, path)
+	t.grow(added)
+	m.at = at
+	t.keep(k, m)
+}
+
+// unmark takes a mark from its place.
+func (t *tenant) unmark(m *mark) {
+	m.at.trunk.marks = without(m.at.trunk.marks, m)
+	t.grow(-m.of.space.release(m.at))
 }
 
 // Unmark takes marks away that turned out to be wrong.
 func (b *Book) Unmark(th *Thread, name string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	k := th.line.talk
+	t := b.tenant(th.Tenant)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := th.branch.of
+	for _, m := range k.marks {
+		if m.name == name {
+			t.unmark(m)
+		}
+	}
 	k.marks = slices.DeleteFunc(k.marks, func(m *mark) bool { return m.name == name })
 }
 
@@ -97,14 +126,15 @@ func (b *Book) Refresh(ctx context.Context, th *Thread) error {
 	if b.marks == nil {
 		return nil
 	}
-	k := th.line.talk
-	known := map[string]*mark{}
-	b.mu.Lock()
+	t := b.tenant(th.Tenant)
+	k := th.branch.of
+	known := map[string]bool{}
+	t.mu.Lock()
 	for _, m := range k.marks {
-		known[m.name] = m
+		known[m.name] = true
 	}
-	b.mu.Unlock()
-	stored, err := b.marks(ctx, b.store, th.Tenant, th.Conversation, func(name string) bool { return known[name] != nil })
+	t.mu.Unlock()
+	stored, err := b.marks(ctx, b.store, th.Tenant, th.Conversation, func(name string) bool { return known[name] })
 	if errors.Is(err, timeline.ErrNoConversation) {
 		return nil
 	}
@@ -112,36 +142,58 @@ func (b *Book) Refresh(ctx context.Context, th *Thread) error {
 		return err
 	}
 	stored = stored[max(0, len(stored)-maxMarks):]
-	var marks []*mark
-	for _, s := range stored {
-		m := known[s.Name]
-		if m == nil {
-			l, _, err := b.readLine(ctx, th.Tenant, s.At)
-			if errors.Is(err, timeline.ErrNoPlace) {
-				continue // somebody has deleted it
-			}
-			if err != nil {
-				return err
-			}
-			m = &mark{s.Name, l.saysTo(len(l.steps)), s.Whose, s.Value}
+	read := map[string]*storedPath{}
+	for i := range stored {
+		s := &stored[i]
+		if known[s.Name] {
+			continue
 		}
-		marks = append(marks, m)
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, m := range k.marks { // those that are not stored yet
-		if !slices.ContainsFunc(marks, func(o *mark) bool { return o.name == m.name }) {
-			marks = append(marks, m)
+		p, err := b.readPath(ctx, th.Tenant, s.At)
+		if errors.Is(err, timeline.ErrNoPlace) {
+			continue // somebody has deleted it
 		}
+		if err != nil {
+			return err
+		}
+		read[s.Name] = p
 	}
-	k.marks = marks
-	b.account(k)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if k.dropped {
+		return nil
+	}
+	t.order(k, stored, read)
+	t.account(k)
 	return nil
 }
 
-func (k *talk) mark(m *mark) {
-	k.marks = append(k.marks, m)
-	if len(k.marks) > maxMarks {
-		k.marks = slices.Delete(k.marks, 0, len(k.marks)-maxMarks)
+// order gives marks the order in which they are stored, those that are not behind them,
+// and enters those that were read.
+func (t *tenant) order(k *conversation, stored []StoredMark, read map[string]*storedPath) {
+	have := map[string]*mark{}
+	for _, m := range k.marks {
+		have[m.name] = m
+	}
+	old := k.marks
+	k.marks = nil
+	for i := range stored {
+		s := &stored[i]
+		m := have[s.Name]
+		t.seq++
+		switch path := read[s.Name]; {
+		case m != nil:
+			delete(have, s.Name)
+			m.seq = t.seq
+			k.marks = append(k.marks, m)
+		case path != nil && len(path.steps) > 0:
+			t.mark(k, &mark{name: s.Name, whose: s.Whose, value: s.Value, seq: t.seq}, path.steps)
+		}
+	}
+	for _, m := range old {
+		if have[m.name] == m {
+			t.seq++
+			m.seq = t.seq
+			k.marks = append(k.marks, m)
+		}
 	}
 }

@@ -5,38 +5,47 @@ import "context"
 // Peek tells where a request would go on from, and remembers nothing of it: for requests
 // that are no calls. What is not in memory is read, for as long as ctx allows. It is nil where no
 // conversation begins like it. Depth is how much of the request is known. Clients that
-// only count often leave out who they are: then all histories of the tenant are looked
-// at, and the one that the request has most of is taken.
+// only count often leave out who they are: then the latest histories of the tenant that
+// begin like it are looked at, and the one that the request has most of is taken.
 func (b *Book) Peek(ctx context.Context, r *Request) *Thread {
-	if len(r.Messages) == 0 {
+	if len(r.Messages) == 0 || len(r.Messages) > MaxMessages {
 		return nil
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	r.prepare()
 	t := b.tenant(r.Tenant)
-	if th := t.peek(r); th != nil || b.knows(t, r) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := t.spaces[r.Hints.space()]
+	if n == nil {
+		n = newNamespace(r.Hints.space())
+	}
+	p := t.walk(n, r)
+	if th := t.peek(n, r, p); th != nil || t.knows(n, r, p) {
 		return th
 	}
 	r.anybody = r.Hints.space() == (space{})
-	if b.fetch(ctx, r) != nil {
+	if t.fetch(ctx, n, r) != nil {
 		return nil
 	}
-	return b.tenant(r.Tenant).peek(r)
+	if n = t.spaces[r.Hints.space()]; n == nil {
+		n = newNamespace(r.Hints.space())
+	}
+	return t.peek(n, r, t.walk(n, r))
 }
 
-func (t *tenant) peek(r *Request) *Thread {
-	l, known := t.deepest(r)
-	if l == nil && r.Hints.space() == (space{}) {
-		for _, k := range t.roots[r.says(0)] {
-			for _, other := range k.lines {
-				if n := other.match(r); n > known {
-					l, known = other, n
+func (t *tenant) peek(n *namespace, r *Request, p place) *Thread {
+	b := t.nearest(n, r, p)
+	if b == nil && r.Hints.space() == (space{}) {
+		for _, other := range t.begins[r.said[0]] {
+			if q := t.walk(other, r); q.depth > p.depth {
+				if c := t.nearest(other, r, q); c != nil {
+					b, p = c, q
 				}
 			}
 		}
 	}
-	if l == nil || !l.answered(known) && known < len(r.Messages) {
+	if b == nil || !p.answered() && p.depth < len(r.Messages) {
 		return nil
 	}
-	return &Thread{Tenant: r.Tenant, Conversation: l.talk.name, Kind: Continued, Stay: l.side, Known: known, Says: l.saysFrom(0)[:known], line: l, depth: known}
+	return &Thread{Tenant: r.Tenant, Conversation: b.of.name, Kind: Continued, Stay: b.side, Known: p.depth, Says: p.says(0), branch: b, at: p}
 }

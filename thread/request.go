@@ -33,42 +33,69 @@ type Request struct {
 
 	anybody bool // whoever's: for those who only look
 
-	hashes []uint64        // of the bytes; 0 until asked for
-	said   []timeline.Hash // identities; zero until asked for
+	// What was computed of the messages, always without a lock: hashes of their bytes,
+	// their identities (zero until they are needed), hashes by which a store knows
+	// their forms, and whether they are replies in other words.
+	hashes []uint64
+	said   []timeline.Hash
+	forms  map[int]timeline.Hash
+	same   map[echo]bool
 }
 
-// bytes is a hash of the bytes of message i, which only this process has: of what is
-// known of a history nothing else is computed.
-func (r *Request) bytes(i int) uint64 {
-	if r.hashes == nil {
-		r.hashes = make([]uint64, len(r.Messages))
+// echo is a message of a request that may be a reply.
+type echo struct {
+	reply *chat.Message
+	i     int
+}
+
+// prepare hashes the bytes of all messages: of what is known of a history nothing else
+// is computed. Only this process has these hashes.
+func (r *Request) prepare() {
+	if r.hashes != nil {
+		return
 	}
-	if r.hashes[i] == 0 {
+	r.hashes = make([]uint64, len(r.Messages))
+	for i := range r.Messages {
 		r.hashes[i] = bytesOf(r.Messages[i].Raw)
 	}
-	return r.hashes[i]
+	r.said = make([]timeline.Hash, len(r.Messages))
+	r.forms = map[int]timeline.Hash{}
+	r.same = map[echo]bool{}
+	r.say(0, 1)
 }
 
 var seed = maphash.MakeSeed()
 
 func bytesOf(raw []byte) uint64 { return max(1, maphash.Bytes(seed, raw)) }
 
-// says is the identity of message i.
-func (r *Request) says(i int) timeline.Hash {
-	if r.said == nil {
-		r.said = make([]timeline.Hash, len(r.Messages))
+// say computes the identities of messages i up to to.
+func (r *Request) say(i, to int) {
+	for ; i < min(to, len(r.Messages)); i++ {
+		if r.said[i] == (timeline.Hash{}) {
+			r.said[i] = timeline.Says(&r.Messages[i])
+		}
 	}
-	if r.said[i] == (timeline.Hash{}) {
-		r.said[i] = timeline.Says(&r.Messages[i])
-	}
-	return r.said[i]
 }
 
-// saysFirst are the identities of the first n messages.
-func (r *Request) saysFirst(n int) []timeline.Hash {
-	out := make([]timeline.Hash, min(n, len(r.Messages)))
-	for i := range out {
-		out[i] = r.says(i)
+// unsaid is the first message from i on whose identity is not computed; the number of
+// messages for none.
+func (r *Request) unsaid(i int) int {
+	for i < len(r.said) && r.said[i] != (timeline.Hash{}) {
+		i++
+	}
+	return i
+}
+
+// step is message i as a tree keeps it.
+func (r *Request) step(i int) step {
+	return step{bytes: r.hashes[i], says: r.said[i], assistant: r.Messages[i].Role == chat.Assistant}
+}
+
+// steps are the messages from i on.
+func (r *Request) steps(i int) []step {
+	out := make([]step, 0, len(r.Messages)-i)
+	for ; i < len(r.Messages); i++ {
+		out = append(out, r.step(i))
 	}
 	return out
 }

@@ -86,11 +86,11 @@ func TestTheBookIsBounded(t *testing.T) {
 		s.do(fmt.Sprintf("reply A a%d", k))
 		s.do(fmt.Sprintf("call B session=%s : u%d a%d u2", name, k, k))
 		s.do("reply B a2")
-		if s.book.size > 200 {
-			t.Fatalf("%d messages are remembered", s.book.size)
+		if s.book.size.Load() > 200 {
+			t.Fatalf("%d messages are remembered", s.book.size.Load())
 		}
 	}
-	if n := len(s.book.tenants[timeline.Local].talks); n == 40 || n == 0 {
+	if n := len(s.book.tenants[timeline.Local].conversations); n == 40 || n == 0 {
 		t.Errorf("%d conversations are remembered", n)
 	}
 	for k := range 40 {
@@ -179,15 +179,15 @@ func TestRepliesCountAndPendingCallsStay(t *testing.T) {
 		b.Done(th, []chat.Message{long}, "")
 		all = append(all, th)
 	}
-	if n := len(b.tenants[timeline.Local].talks); n != 50 {
+	if n := len(b.tenants[timeline.Local].conversations); n != 50 {
 		t.Errorf("%d conversations are remembered of 50 that are not written", n)
 	}
 	for _, th := range all {
 		b.Stored(th, true)
 	}
 	find(50)
-	if b.size > 1000 {
-		t.Errorf("%d steps are remembered", b.size)
+	if b.size.Load() > 1000 {
+		t.Errorf("%d steps are remembered", b.size.Load())
 	}
 }
 

@@ -1,0 +1,272 @@
+package thread
+
+import (
+	"container/list"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// tenant is what is remembered of a tenant. No lock is held over several tenants.
+type tenant struct {
+	book *Book
+	size atomic.Int64
+
+	mu sync.Mutex // protects what follows
+
+	conversations map[string]*conversation
+	spaces        map[space]*namespace
+	// begins are the namespaces by what the first message of a history says, the
+	// latest last.
+	begins map[timeline.Hash][]*namespace
+	// sessions are, by their names, those whose stored conversations were read.
+	sessions map[string]*session
+	replies  map[string]*replied // by the provider's ids
+	// idle are the conversations that may be forgotten, the latest last.
+	idle    list.List
+	fetches map[fetchKey]*fetching
+	ended   chan struct{} // closed when the next call ends
+	seq     int64         // of marks
+	// removals counts what was taken out of trees: places may be gone since then.
+	removals int
+	// work counts comparisons, for tests.
+	work int
+}
+
+// session is what is known of the names of a session's conversations.
+type session struct {
+	taken map[string]bool // that are stored
+	next  int             // the first number that may be free
+	count int             // conversations that are remembered
+}
+
+// replied is where a reply ended.
+type replied struct {
+	branch *branch
+	at     place
+}
+
+func newTenant(b *Book) *tenant {
+	return &tenant{
+		book: b, conversations: map[string]*conversation{}, spaces: map[space]*namespace{}, begins: map[timeline.Hash][]*namespace{}, sessions: map[string]*session{},
+		replies: map[string]*replied{}, fetches: map[fetchKey]*fetching{}, ended: make(chan struct{}),
+	}
+}
+
+func (t *tenant) namespace(key space) *namespace {
+	n := t.spaces[key]
+	if n == nil {
+		n = newNamespace(key)
+		t.spaces[key] = n
+	}
+	return n
+}
+
+// unpin ends the use of a namespace by a request.
+func (t *tenant) unpin(n *namespace) {
+	n.pins--
+	t.tidy(n)
+}
+
+// tidy forgets a namespace that has nothing.
+func (t *tenant) tidy(n *namespace) {
+	if n.count == 0 && n.pins == 0 {
+		delete(t.spaces, n.key)
+	}
+}
+
+func (t *tenant) session(name string) *session {
+	s := t.sessions[name]
+	if s == nil {
+		s = &session{}
+		t.sessions[name] = s
+	}
+	return s
+}
+
+// maxBegins is how many namespaces are remembered by one first message.
+const maxBegins = 8
+
+// enter takes in a conversation whose branches are in its namespace.
+func (t *tenant) enter(k *conversation) {
+	t.conversations[k.name] = k
+	k.space.count++
+	k.space.recent = latest(k.space.recent, k, maxRecent)
+	first := k.branches[0].tip.up(1).last().says
+	t.begins[first] = latest(t.begins[first], k.space, maxBegins)
+	if k.session != "" {
+		t.session(k.session).count++
+	}
+	t.busy(k)
+	t.account(k)
+}
+
+// busy notes whether a conversation may be forgotten.
+func (t *tenant) busy(k *conversation) {
+	switch {
+	case k.busy() && k.idle != nil:
+		t.idle.Remove(k.idle)
+		k.idle = nil
+	case !k.busy() && k.idle == nil:
+		k.idle = t.idle.PushBack(k)
+	}
+}
+
+// maxIDs is how many ids of replies are remembered.
+const maxIDs = 1 << 16
+
+// remember keeps the provider's id of a reply.
+func (t *tenant) remember(id string, b *branch, at place) {
+	if len(t.replies) >= maxIDs {
+		for old := range t.replies { // any
+			t.unremember(old)
+			break
+		}
+	}
+	t.unremember(id)
+	at.hold()
+	t.replies[id] = &replied{b, at}
+	b.of.replies = append(b.of.replies, id)
+}
+
+func (t *tenant) unremember(id string) {
+	if r := t.replies[id]; r != nil {
+		delete(t.replies, id)
+		t.grow(-r.branch.of.space.release(r.at))
+	}
+}
+
+// grow accounts for messages.
+func (t *tenant) grow(messages int) {
+	if messages < 0 {
+		t.removals++
+	}
+	t.size.Add(int64(messages))
+	t.book.size.Add(int64(messages))
+}
+
+// What the parts of a conversation take, in messages of stepBytes.
+const (
+	stepBytes         = 48
+	conversationSteps = 12
+	branchSteps       = 8
+)
+
+// account counts what a conversation takes beside its messages.
+func (t *tenant) account(k *conversation) {
+	size := conversationSteps + branchSteps*len(k.branches) + 2*len(k.marks) + 2*len(k.replies)
+	for _, b := range k.branches {
+		for i := range b.reply {
+			size += len(b.reply[i].Raw) / stepBytes
+		}
+	}
+	t.size.Add(int64(size - k.size))
+	t.book.size.Add(int64(size - k.size))
+	k.size = size
+}
+
+// shrink forgets the conversations that were used least recently, of all but those
+// that are in use, while there is too much: those of the tenant that has most.
+func (b *Book) shrink() {
+	for b.size.Load() > int64(b.limit) {
+		if t := b.largest(); t == nil || !t.forget() {
+			return
+		}
+	}
+}
+
+func (b *Book) largest() (largest *tenant) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, t := range b.tenants {
+		if largest == nil || t.size.Load() > largest.size.Load() {
+			largest = t
+		}
+	}
+	return largest
+}
+
+// forget forgets one conversation; false where all are in use.
+func (t *tenant) forget() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	oldest := t.idle.Front()
+	if oldest != nil {
+		t.drop(oldest.Value.(*conversation))
+	}
+	return oldest != nil
+}
+
+func (t *tenant) drop(k *conversation) {
+	t.work++
+	t.book.drops.Add(1)
+	n := k.space
+	delete(t.conversations, k.name)
+	t.idle.Remove(k.idle)
+	k.idle, k.dropped = nil, true
+	t.clear(k)
+	t.size.Add(-int64(k.size))
+	t.book.size.Add(-int64(k.size))
+	n.recent = without(n.recent, k)
+	n.forgot = true
+	n.count--
+	t.tidy(n)
+	if s := t.sessions[k.session]; s != nil {
+		if s.count--; s.count <= 0 {
+			delete(t.sessions, k.session)
+		}
+	}
+}
+
+// clear takes all that a conversation has out of its tree.
+func (t *tenant) clear(k *conversation) {
+	n := k.space
+	for _, id := range k.replies {
+		if r := t.replies[id]; r != nil && r.branch.of == k {
+			t.unremember(id)
+		}
+	}
+	for _, m := range k.marks {
+		t.unmark(m)
+	}
+	for _, b := range k.branches {
+		first := b.tip.up(1).last().says
+		t.move(b, place{}, place{}, nil)
+		if n.forks[fork{says: first}] == nil {
+			if t.begins[first] = without(t.begins[first], n); len(t.begins[first]) == 0 {
+				delete(t.begins, first)
+			}
+		}
+	}
+	k.marks, k.replies, k.branches = nil, nil, nil
+}
+
+// name makes the name of a new conversation. Where the client gives none it is when
+// the conversation began, so that people find it, and what makes it the only one.
+func (t *tenant) name(r *Request) string {
+	if r.Hints.Session == "" {
+		for {
+			name := r.Now.UTC().Format("20060102-150405-") + t.book.suffix()
+			if t.conversations[name] == nil {
+				return name
+			}
+		}
+	}
+	s := t.session(r.Hints.Session)
+	for s.next = max(s.next, 1); ; s.next++ {
+		t.work++
+		if name := chainName(r.Hints.Session, s.next); t.conversations[name] == nil && !s.taken[name] {
+			return name
+		}
+	}
+}
+
+// chainName is the name of the nth conversation of a session.
+func chainName(session string, n int) string {
+	if n == 1 {
+		return session
+	}
+	return session + "~" + strconv.Itoa(n)
+}

@@ -1,0 +1,110 @@
+package thread
+
+import (
+	"slices"
+
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// walk finds how far a request is known in a namespace. The tenant's lock is held
+// before and after it; what has to be computed of messages is computed without it.
+func (t *tenant) walk(n *namespace, r *Request) (p place) {
+	version := t.removals
+	ahead := 4
+	for {
+		if version != t.removals { // p may be gone
+			p, version = place{}, t.removals
+		}
+		var need func()
+		if p, need = t.descend(n, r, p, ahead); need == nil {
+			// What is not known is going to be written.
+			from := r.unsaid(p.depth)
+			if from == len(r.Messages) {
+				return p
+			}
+			need = func() { r.say(from, len(r.Messages)) }
+		}
+		t.mu.Unlock()
+		need()
+		t.mu.Lock()
+		ahead *= 2
+	}
+}
+
+// descend follows a request from a place on, for as long as nothing has to be computed:
+// need is what does. ahead is how many identities are computed at a time.
+func (t *tenant) descend(n *namespace, r *Request, from place, ahead int) (p place, need func()) {
+	p = from
+	for i := p.depth; i < len(r.Messages); i++ {
+		t.work++
+		if p.trunk != nil && i < p.trunk.end() && p.trunk.step(i+1).bytes == r.hashes[i] {
+			p.depth++
+			continue
+		}
+		if r.said[i] == (timeline.Hash{}) {
+			return p, func() { r.say(i, i+ahead) }
+		}
+		next, ok := n.next(p, r.said[i])
+		if !ok {
+			if next, ok, need = n.alike(p, r, i); need != nil {
+				return p, need
+			}
+		}
+		if !ok {
+			return p, nil
+		}
+		p = next
+	}
+	return p, nil
+}
+
+// alike finds the place of message i under p where the message is known in other words:
+// by a form that is stored, or as the reply of a call that its client sends back.
+func (n *namespace) alike(p place, r *Request, i int) (next place, ok bool, need func()) {
+	if form, known := r.forms[i]; known {
+		if p.trunk != nil && i < p.trunk.end() && slices.Contains(p.trunk.forms[i+1], form) {
+			return place{p.trunk, i + 1}, true, nil
+		}
+		if t := n.forks[fork{p.trunk, i, form}]; t != nil {
+			return place{t, i + 1}, true, nil
+		}
+	} else if n.formed > 0 {
+		return p, false, func() { r.forms[i] = timeline.HashOf(r.Messages[i].Raw) }
+	}
+	for _, b := range n.replies(p) {
+		e := echo{&b.reply[i-b.asked.depth], i}
+		same, known := r.same[e]
+		if !known {
+			return p, false, func() { r.same[e] = wire.SameReply(e.reply, &r.Messages[i]) }
+		}
+		if same {
+			return b.tip.up(i + 1), true, nil
+		}
+	}
+	return p, false, nil
+}
+
+// Bounds of the search for a reply that comes back in other words: messages of the
+// reply before it, and replies to the same request.
+const (
+	maxItems   = 8
+	maxReplies = 4
+)
+
+// replies are the branches of which a message of an open reply stands under p.
+func (n *namespace) replies(p place) []*branch {
+	var out []*branch
+	for d := p.depth; d > 0 && d > p.depth-maxItems; d-- {
+		looked := 0
+		for _, b := range slices.Backward(n.ends[p.up(d)]) {
+			if looked++; looked > maxReplies {
+				break
+			}
+			if b.reply != nil && b.asked.depth == d && p.depth < b.tip.depth && b.tip.passes(p) {
+				out = append(out, b)
+			}
+		}
+	}
+	return out
+}
