@@ -2,6 +2,7 @@ package condense
 
 import (
 	"context"
+	"strings"
 
 	"github.com/oriel-context/oriel/chat"
 )
@@ -76,7 +77,8 @@ func (in Input) withDefaults() Input {
 // that no method condenses a summary as if somebody had said it.
 func (in Input) lift() Input {
 	body, _, _ := Unmark(in.Previous)
-	in.Previous = body
+	var previous strings.Builder
+	previous.WriteString(body)
 	var rest []chat.Message // nil as long as nothing was lifted
 	for i := range in.Messages {
 		said, bodies, _ := withoutSummaries(&in.Messages[i])
@@ -93,15 +95,16 @@ func (in Input) lift() Input {
 			rest = append(rest, said)
 		}
 		for _, body := range bodies {
-			if in.Previous != "" && body != "" {
-				in.Previous += "\n\n"
+			if previous.Len() > 0 && body != "" {
+				previous.WriteString("\n\n")
 			}
-			in.Previous += body
+			previous.WriteString(body)
 		}
 	}
 	if rest != nil {
 		in.Messages = rest
 	}
+	in.Previous = previous.String()
 	return in
 }
 

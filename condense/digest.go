@@ -78,6 +78,8 @@ type collector struct {
 	// sources are the errors of a command or a path that a later success takes back.
 	sources map[string][]*item
 
+	// hasTask says that there is an item of the task.
+	hasTask bool
 	// folder is one that most paths lie in.
 	folder string
 	// stillOpen is what a previous digest called open.
@@ -126,6 +128,7 @@ func (c *collector) span(events []event) {
 }
 
 func (c *collector) add(s section, text string, at, weight int) {
+	c.hasTask = c.hasTask || s == secTask
 	c.items = append(c.items, item{section: s, text: text, at: at, weight: weight})
 }
 
@@ -170,7 +173,7 @@ func (c *collector) request(e *event, asked string, first bool) {
 		return
 	}
 	weight := 0
-	if first && !c.hasTask() {
+	if first && !c.hasTask {
 		weight = 3
 	}
 	c.add(secTask, text, e.msg, weight)
@@ -192,15 +195,6 @@ func lead(all []sentence) []sentence {
 		out = append(out, s)
 	}
 	return out
-}
-
-func (c *collector) hasTask() bool {
-	for i := range c.items {
-		if c.items[i].section == secTask {
-			return true
-		}
-	}
-	return false
 }
 
 // pick quotes sentences up to a number of bytes: all of them if they fit, else the

@@ -272,6 +272,9 @@ func (c *collector) dedupe() {
 
 func times(n int) string { return strconv.Itoa(n) + "×" }
 
+// deepest is how many folders of a path are looked at.
+const deepest = 32
+
 // root finds a folder that most of the absolute paths lie in, to be said once.
 func root(files []*file) string {
 	counts := map[string]int{}
@@ -282,8 +285,12 @@ func root(files []*file) string {
 			continue
 		}
 		total++
-		for i := 1; i < len(f.path); i++ {
-			if f.path[i] == '/' && strings.Count(f.path[:i], "/") >= 2 {
+		slashes := 1
+		for i := 1; i < len(f.path) && slashes < deepest; i++ {
+			if f.path[i] != '/' {
+				continue
+			}
+			if slashes++; slashes > 2 {
 				dir := f.path[:i+1]
 				if counts[dir] == 0 {
 					dirs = append(dirs, dir)

@@ -51,7 +51,7 @@ func (c *collector) previous(text string) {
 			}
 		case secTask:
 			weight := 0
-			if !c.hasTask() {
+			if !c.hasTask {
 				weight = 3
 			}
 			c.add(secTask, line, at, weight)

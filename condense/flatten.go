@@ -77,18 +77,19 @@ func flatPart(p *chat.Part, limit int) string {
 		if p.IsError {
 			label = "[Tool Result, failed] "
 		}
-		text := middleOut(p.Text.String(), limit)
+		var text strings.Builder
+		text.WriteString(middleOut(p.Text.String(), limit))
 		for i := range p.Parts {
 			part := flatPart(&p.Parts[i], limit)
 			if p.Parts[i].Kind == chat.Text {
 				part = middleOut(part, limit)
 			}
-			if text != "" && part != "" {
-				text += "\n"
+			if text.Len() > 0 && part != "" {
+				text.WriteByte('\n')
 			}
-			text += part
+			text.WriteString(part)
 		}
-		return label + disarm(text)
+		return label + disarm(text.String())
 	case chat.Image:
 		return "[Image]"
 	case chat.Audio:

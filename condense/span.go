@@ -128,9 +128,11 @@ func ownWords(text string) string {
 	if at < 0 {
 		return text
 	}
+	ends := closings(text)
 	var b strings.Builder
+	whole := len(text)
 	for at >= 0 {
-		name, end := element(text[at:])
+		name, end := element(text[at:], whole-len(text)+at, ends)
 		if name == "" {
 			b.WriteString(text[:at+1])
 			text = text[at+1:]
@@ -147,27 +149,56 @@ func ownWords(text string) string {
 	return b.String()
 }
 
-// element recognises an element at the start of s whose name has a hyphen or an
-// underscore, or quotes a user, and gives its name and length.
-func element(s string) (name string, length int) {
+// closings lists where the closing tag of each name stands in a text. It is made once, for
+// a text may open as many elements as it likes and close none.
+func closings(text string) map[string][]int {
+	all := map[string][]int{}
+	for at := 0; ; {
+		i := strings.Index(text[at:], "</")
+		if i < 0 {
+			return all
+		}
+		at += i
+		if name := tagName(text[at+1:]); name != "" {
+			all[name] = append(all[name], at)
+		}
+		at += len("</")
+	}
+}
+
+// tagName is the name of a tag from behind its first character on, if an element may have
+// it: lower-case letters, hyphens and underscores. It is "" for any other.
+func tagName(s string) string {
 	end := strings.IndexByte(s[:min(len(s), 64)], '>')
 	if end < 2 {
-		return "", 0
+		return ""
 	}
-	name = s[1:end]
+	name := s[1:end]
 	for i := range len(name) {
 		if c := name[i]; (c < 'a' || c > 'z') && c != '-' && c != '_' {
-			return "", 0
+			return ""
 		}
 	}
-	if !strings.ContainsAny(name, "-_") && !quotesUser(name) {
+	return name
+}
+
+// element recognises an element at the start of s whose name has a hyphen or an
+// underscore, or quotes a user, and gives its name and length. s begins at at; ends are
+// the closings of the whole text.
+func element(s string, at int, ends map[string][]int) (name string, length int) {
+	name = tagName(s)
+	if name == "" || !strings.ContainsAny(name, "-_") && !quotesUser(name) {
 		return "", 0
 	}
-	closing := strings.Index(s, "</"+name+">")
-	if closing < 0 {
+	all := ends[name]
+	for len(all) > 0 && all[0] < at {
+		all = all[1:]
+	}
+	ends[name] = all // elements are asked for in their order
+	if len(all) == 0 {
 		return "", 0
 	}
-	return name, closing + len(name) + 3
+	return name, all[0] - at + len(name) + 3
 }
 
 func quotesUser(name string) bool {
