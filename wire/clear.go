@@ -45,15 +45,17 @@ func (e *edit) arguments(i int) (parent rawjson.Value, name string) {
 	if e.msg.Parts[i].Type == "function_call" {
 		return e.root.Get("function_call"), "arguments"
 	}
-	n := i - (len(e.msg.Parts) - e.root.Get("tool_calls").Len()) // calls are read last
-	for v := range e.root.Get("tool_calls").Elems() {
-		if n == 0 {
-			if c := v.Get("custom"); c.Exists() {
-				return c, "input"
-			}
-			return v.Get("function"), "arguments"
+	if e.calls == nil {
+		for v := range e.root.Get("tool_calls").Elems() {
+			e.calls = append(e.calls, v)
 		}
-		n--
 	}
-	return rawjson.Value{}, ""
+	n := i - (len(e.msg.Parts) - len(e.calls)) // calls are read last
+	if n < 0 {
+		return rawjson.Value{}, ""
+	}
+	if c := e.calls[n].Get("custom"); c.Exists() {
+		return c, "input"
+	}
+	return e.calls[n].Get("function"), "arguments"
 }

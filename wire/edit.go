@@ -77,6 +77,8 @@ type edit struct {
 	changes []change
 	// elements are those of the content list, found when first asked for.
 	elements []rawjson.Value
+	// calls are those of Chat's tool_calls, found when first asked for.
+	calls []rawjson.Value
 }
 
 // change puts text in the place of a span; an empty span is an insertion.

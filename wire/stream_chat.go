@@ -195,7 +195,7 @@ func (s *chatStream) call(r *StreamReader, v rawjson.Value) {
 		case "index", "id", "type", "function", "custom":
 		default:
 			// Small things; and servers may repeat them.
-			if m.Kind() != rawjson.Null && len(c.others) < 1<<16 && !bytes.Contains(c.others, k.Raw()) && r.room(len(k.Raw())+len(m.Raw())+2) {
+			if m.Kind() != rawjson.Null && len(c.others) < 1<<12 && !bytes.Contains(c.others, k.Raw()) && r.room(len(k.Raw())+len(m.Raw())+2) {
 				c.others = append(append(append(append(c.others, ','), k.Raw()...), ':'), m.Raw()...)
 			}
 		}
