@@ -200,8 +200,11 @@ func leftBy(plans []madePlan, i int) []int {
 	hidden := plans[i].cut.Hidden()
 	for _, p := range slices.Backward(plans[:i]) {
 		if p.whose == plans[i].whose {
-			before := p.cut.Hidden()
-			return slices.DeleteFunc(hidden, func(d int) bool { return slices.Contains(before, d) })
+			before := map[int]bool{}
+			for _, d := range p.cut.Hidden() {
+				before[d] = true
+			}
+			return slices.DeleteFunc(hidden, func(d int) bool { return before[d] })
 		}
 	}
 	return hidden
