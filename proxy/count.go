@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 )
 
 // Counter is a Recorder that has a say where a client only asks how large a call would
@@ -36,8 +37,13 @@ func (x *exchange) lookAtCount(out *http.Request) bool {
 
 // count asks the counter, and survives its panic and its being slow.
 func (s *Server) count(counter Counter, c *Call, m *memory) []byte {
+	if s.behind.Load() >= maxBehind {
+		s.counters.recorderSlow.Add(1)
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.reach.Load().recordTimeout)
 	done := make(chan []byte, 1)
+	var left atomic.Bool // the first of both to be over sets it
 	s.active.add()
 	m.hold()
 	go func() {
@@ -52,6 +58,9 @@ func (s *Server) count(counter Counter, c *Call, m *memory) []byte {
 				body = nil
 			}
 			done <- body
+			if left.Swap(true) {
+				s.behind.Add(-1)
+			}
 		}()
 		if m.decode(c) == "" {
 			body = counter.Count(ctx, c)
@@ -62,11 +71,11 @@ func (s *Server) count(counter Counter, c *Call, m *memory) []byte {
 		return body
 	case <-ctx.Done():
 	}
-	select {
-	case body := <-done: // both at once
-		return body
-	default:
-		s.counters.recorderSlow.Add(1)
-		return nil
+	s.behind.Add(1)
+	if left.Swap(true) { // both at once
+		s.behind.Add(-1)
+		return <-done
 	}
+	s.counters.recorderSlow.Add(1)
+	return nil
 }

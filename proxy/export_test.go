@@ -24,3 +24,6 @@ var (
 	BeginsWithErrorForTest = beginsWithError
 	StreamRefusalForTest   = streamRefusal
 )
+
+// MaxBehind is maxBehind.
+const MaxBehind = maxBehind

@@ -103,7 +103,15 @@ type guard struct {
 	recording Recording
 	passed    string // why the call could not be shown to the recorder
 	failed    bool
+
+	// behind is set before jobs is closed, where the recording was left behind.
+	behind bool
 }
+
+// maxBehind is how many recordings may be at work that were left behind. Each of them
+// has a body in memory and takes time from those that are in time: while there are so
+// many, calls go on without a recording at once.
+const maxBehind = 32
 
 // job is one call of a Recording's methods.
 type job struct {
@@ -131,6 +139,11 @@ const (
 // where the call is not recorded: passed says why it cannot be, failed that it is the
 // recorder's fault. m is the memory that the body is in.
 func (s *Server) begin(c *Call, m *memory) (g *guard, passed string, failed bool) {
+	if s.behind.Load() >= maxBehind {
+		s.counters.recorderSlow.Add(1)
+		s.log.Error("too many recordings are left behind; the call goes on without one", "id", c.ID, "most", maxBehind)
+		return nil, "", true
+	}
 	// Not the request's context: what a recorder has begun, a client that leaves
 	// should not tear.
 	limit := s.reach.Load().recordTimeout
@@ -190,6 +203,9 @@ func (g *guard) run(ctx context.Context, cancel context.CancelFunc, c *Call, m *
 	}
 	if !ended {
 		g.end(ErrRecorder)
+	}
+	if g.behind {
+		g.s.behind.Add(-1)
 	}
 }
 
@@ -333,7 +349,8 @@ func (g *guard) wait() bool {
 
 // leave goes on without the recording.
 func (g *guard) leave(method string) {
-	g.left = true
+	g.left, g.behind = true, true
+	g.s.behind.Add(1)
 	close(g.jobs)
 	g.s.counters.recorderSlow.Add(1)
 	g.s.log.Error("the recorder is too slow; the call goes on without it", "id", g.id, "method", method, "limit", g.limit)

@@ -203,6 +203,30 @@ func TestMemoryIsBoundedWhereTheRecorderIsStuck(t *testing.T) {
 	}
 }
 
+// Recordings that were left behind are bounded in number: while there are as many as may
+// be, further calls go on without the recorder, and it is asked again once they end.
+func TestRecordingsLeftBehindAreBounded(t *testing.T) {
+	for _, path := range []string{"/v1/messages", "/v1/messages/count_tokens"} {
+		release := make(chan struct{})
+		var asked atomic.Int64
+		f := &fault{in: "Begin", do: func() { asked.Add(1); <-release }, ended: make(chan error, 100)}
+		s := start(t, proxy.Options{Recorder: counting{f}, RecordTimeout: time.Millisecond}, func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
+		for range proxy.MaxBehind + 20 {
+			if res, body := s.post(path, "{}"); res.StatusCode != 200 || body != "{}" {
+				t.Fatal(path, res.Status, body)
+			}
+		}
+		if n := asked.Load(); n != proxy.MaxBehind {
+			t.Errorf("%s: the recorder was asked %d times, want %d", path, n, proxy.MaxBehind)
+		}
+		close(release)
+		for asked.Load() == proxy.MaxBehind { // as soon as one of them has ended
+			s.post(path, "{}")
+		}
+		s.finish()
+	}
+}
+
 func TestRecorderMayDecline(t *testing.T) {
 	s := start(t, proxy.Options{Recorder: decline{}}, func(w http.ResponseWriter, r *http.Request) {})
 	if res, _ := s.post("/v1/messages", "{}"); res.Header.Get("X-Oriel-Action") != "none" {

@@ -100,7 +100,8 @@ type Server struct {
 
 	counters counters
 	buffered atomic.Int64
-	active   tally // requests, and recordings, which may outlast them
+	active   tally        // requests, and recordings, which may outlast them
+	behind   atomic.Int64 // recordings and counts that were left behind and still run
 	upgrades upgrades
 
 	mu      sync.Mutex // protects what follows
