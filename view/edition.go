@@ -90,7 +90,7 @@ func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
 	}
 	e.v.o.Condense.use(&o, summary)
 	for k, p := range e.pieces {
-		if d := e.depth(p.Index); d > 0 && slices.Contains(e.Pins, d) {
+		if e.pinned(p.Index) {
 			o.Pins = append(o.Pins, k)
 		}
 	}
@@ -135,8 +135,7 @@ func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
 	}
 	e.unbind(e.first)
 	e.lookAround()
-	e.fill(e.lead, e.budget-e.count(e.pieces).Total)
-	return nil
+	return e.fill(ctx, e.lead, e.budget-e.count(e.pieces).Total)
 }
 
 // forget drops what was inserted before and has left with its message: it may be needed
@@ -148,10 +147,15 @@ func (e *edition) forget() error {
 	for _, in := range e.inserted {
 		tells[in.Into] = tells[in.Into] || in.Kind != "recall"
 	}
+	at := e.byDepth()
 	e.passages = nil
 	kept := e.inserted[:0:0]
 	for _, in := range e.inserted {
-		shown, err := e.stillShows(in, tells[in.Into])
+		k, sent := at[in.Into]
+		if !sent {
+			continue
+		}
+		shown, err := e.stillShows(k, in, tells[in.Into])
 		if err != nil {
 			return err
 		}
@@ -164,12 +168,22 @@ func (e *edition) forget() error {
 	return nil
 }
 
-// stillShows reports whether a message still has what was inserted. tells: it also tells
-// of what left.
-func (e *edition) stillShows(in window.Insertion, tells bool) (bool, error) {
-	k := slices.IndexFunc(e.pieces, func(p wire.Piece) bool { return e.depth(p.Index) == in.Into })
-	if k < 0 || in.Kind != "recall" {
-		return k >= 0, nil
+// byDepth returns the piece of each message of the history that is sent.
+func (e *edition) byDepth() map[int]int {
+	at := make(map[int]int, len(e.pieces))
+	for k, p := range e.pieces {
+		if d := e.depth(p.Index); d > 0 {
+			at[d] = k
+		}
+	}
+	return at
+}
+
+// stillShows reports whether piece k still has what was inserted. tells: it also tells of
+// what left.
+func (e *edition) stillShows(k int, in window.Insertion, tells bool) (bool, error) {
+	if in.Kind != "recall" {
+		return true, nil
 	}
 	if !slices.ContainsFunc(e.message(e.pieces[k]).Parts, func(p chat.Part) bool { return p.Text.String() == in.Text }) {
 		return false, nil

@@ -1,10 +1,11 @@
 package view
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
@@ -17,45 +18,79 @@ import (
 // any more where that was masked or left. first is the first message, by index, that
 // may still be changed, room the most tokens that this may take: where there is none
 // the note says so, for the agent would ask for ever and get the same note.
-func (e *edition) fill(first, room int) {
+func (e *edition) fill(ctx context.Context, first, room int) error {
 	if len(e.hidden) == 0 {
-		return
+		return nil
 	}
-	var calls map[string]*chat.Part
-	for k := len(e.pieces) - 1; k >= 0 && e.pieces[k].Index >= first; k-- {
+	notes, asked := e.notes(first)
+	if len(notes) == 0 {
+		return nil
+	}
+	if err := e.pointedAt(ctx, notes, asked); err != nil {
+		return err
+	}
+	texts := map[int]map[int]string{}          // by piece and part
+	for _, n := range slices.Backward(notes) { // what the newest say matters most
+		if n.text == "" {
+			continue
+		}
+		text := n.text
+		if size := e.counter.Text(text).Tokens + fillRoom; size <= room {
+			room -= size
+		} else {
+			text = fmt.Sprintf("[Oriel: nothing changed since the earlier result, but its %d tokens are no longer shown, to fit the context window. Ask for a part of it.]", size)
+		}
+		if texts[n.piece] == nil {
+			texts[n.piece] = map[int]string{}
+		}
+		texts[n.piece][n.part] = text
+	}
+	for k, parts := range texts {
+		e.replace(k, parts)
+	}
+	return nil
+}
+
+// note is a result that points at an earlier one. text is what that says, if the view does
+// not show it.
+type note struct {
+	message, piece, part int
+	key                  string // of what was asked
+	text                 string
+}
+
+// notes lists them, from message first on. asked is that of the method, where there are
+// any.
+func (e *edition) notes(first int) (notes []note, asked map[string]string) {
+	k, _ := e.piece(first)
+	for ; k < len(e.pieces); k++ {
 		m := e.message(e.pieces[k])
 		for j := range m.Parts {
 			p := &m.Parts[j]
 			if p.Kind != chat.Result || len(p.Raw) > maxNote || !pointsBack(p) {
 				continue
 			}
-			if calls == nil {
-				calls = e.calls()
+			if asked == nil {
+				asked = e.asked()
 			}
-			text := e.pointedAt(calls, e.pieces[k].Index, p.ID)
-			if text == "" {
-				continue
+			if key := asked[p.ID]; key != "" {
+				notes = append(notes, note{message: e.pieces[k].Index, piece: k, part: j, key: key})
 			}
-			if n := e.counter.Text(text).Tokens + fillRoom; n <= room {
-				room -= n
-			} else {
-				text = fmt.Sprintf("[Oriel: nothing changed since the earlier result, but its %d tokens are no longer shown, to fit the context window. Ask for a part of it.]", n)
-			}
-			e.replace(k, j, text)
 		}
 	}
+	return notes, asked
 }
 
 // fillRoom is what stands around a text.
 const fillRoom = 16
 
-// replace gives a result other content.
-func (e *edition) replace(k, part int, text string) {
+// replace gives results of a message other content.
+func (e *edition) replace(k int, texts map[int]string) {
 	raw, err := e.bare(k)
 	if err != nil {
 		return
 	}
-	if raw, err = wire.ReplaceResults(e.Body.Format, raw, map[int]string{part: text}); err == nil {
+	if raw, err = wire.ReplaceResults(e.Body.Format, raw, texts); err == nil {
 		e.set(k, raw)
 	}
 }
@@ -74,86 +109,111 @@ func pointsBack(p *chat.Part) bool {
 
 // resultText is what a result says in words.
 func resultText(p *chat.Part) string {
-	text := p.Text.String()
+	if len(p.Parts) == 0 {
+		return p.Text.String()
+	}
+	var text strings.Builder
+	text.WriteString(p.Text.String())
 	for i := range p.Parts {
 		if q := &p.Parts[i]; q.Kind == chat.Text {
-			text += q.Text.String()
+			text.WriteString(q.Text.String())
 		}
 	}
-	return text
+	return text.String()
 }
 
-// calls are all calls of the request, by id.
-func (e *edition) calls() map[string]*chat.Part {
-	all := map[string]*chat.Part{}
+// asked returns for each call's id what it asks for: the same for two calls only if they
+// name the same tool and have the same arguments. Calls about nothing are left out.
+func (e *edition) asked() map[string]string {
+	all := map[string]string{}
 	for i := range e.Body.Messages {
 		for j := range e.Body.Messages[i].Parts {
-			if p := &e.Body.Messages[i].Parts[j]; p.Kind == chat.Call {
-				all[p.ID] = p
+			p := &e.Body.Messages[i].Parts[j]
+			if p.Kind != chat.Call {
+				continue
+			}
+			all[p.ID] = ""
+			if _, about := condense.MainArgument(p.Name, p.Arguments()); about != "" {
+				all[p.ID] = p.Name + "\x00" + canonical(p.Arguments())
 			}
 		}
 	}
 	return all
 }
 
-// pointedAt is the newest result before message i of the same tool about the same
-// thing, if the view does not show it; "" if it does, or there is none.
-func (e *edition) pointedAt(calls map[string]*chat.Part, i int, id string) string {
-	c := calls[id]
-	if c == nil {
-		return ""
+// canonical is the same for JSON texts of the same value.
+func canonical(text string) string {
+	var v any
+	if json.Unmarshal([]byte(text), &v) != nil {
+		return text
 	}
-	kind, about := condense.MainArgument(c.Name, c.Arguments())
-	if about == "" {
-		return ""
+	out, err := json.Marshal(v)
+	if err != nil {
+		return text
 	}
-	for i--; i >= e.lead; i-- {
+	return string(out)
+}
+
+// pointedAt finds for each note the newest result before its message that answers the
+// same question, and sets its text if the view does not show that. It reads the request
+// once.
+func (e *edition) pointedAt(ctx context.Context, notes []note, asked map[string]string) error {
+	type answer struct {
+		text    string
+		visible bool
+	}
+	known := map[string]answer{}
+	for _, n := range notes {
+		known[n.key] = answer{visible: true} // nothing to point at
+	}
+	next := 0
+	for i := e.lead; i < len(e.Body.Messages) && next < len(notes); i++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for ; next < len(notes) && notes[next].message == i; next++ {
+			if a := known[notes[next].key]; !a.visible {
+				notes[next].text = a.text
+			}
+		}
+		var shown map[string]string // of this message, by id
 		for j := range e.Body.Messages[i].Parts {
 			p := &e.Body.Messages[i].Parts[j]
-			o := calls[p.ID]
-			if p.Kind != chat.Result || p.IsError || o == nil || o.Name != c.Name {
+			key := asked[p.ID]
+			a, wanted := known[key]
+			if p.Kind != chat.Result || p.IsError || !wanted {
 				continue
 			}
-			if k, a := condense.MainArgument(o.Name, o.Arguments()); k != kind || a != about || !sameArguments(o, c) {
-				continue
+			if shown == nil {
+				shown = e.shown(i)
 			}
-			text, shown := resultText(p), e.shown(i, p.ID)
+			text, now := resultText(p), shown[p.ID]
 			if len(p.Raw) <= maxNote && pointsBack(p) { // one more note; was it filled?
-				if shown != "" && shown != text && !strings.HasPrefix(shown, "[Oriel") {
-					return ""
+				if now != "" && now != text && !strings.HasPrefix(now, "[Oriel") {
+					known[key] = answer{a.text, true}
 				}
 				continue
 			}
-			if shown == text {
-				return ""
-			}
-			return text
+			known[key] = answer{text, now == text}
 		}
 	}
-	return ""
+	return nil
 }
 
-// sameArguments reports whether two calls ask for the same: another range of a file is
-// another thing.
-func sameArguments(a, b *chat.Part) bool {
-	var x, y any
-	if json.Unmarshal([]byte(a.Arguments()), &x) != nil || json.Unmarshal([]byte(b.Arguments()), &y) != nil {
-		return a.Arguments() == b.Arguments()
-	}
-	return reflect.DeepEqual(x, y)
-}
-
-// shown is what the view has of a result of message i; "" if that is left out.
-func (e *edition) shown(i int, id string) string {
+// shown returns what the view has of the results of message i, by their ids; of several
+// with one id the first.
+func (e *edition) shown(i int) map[string]string {
+	all := map[string]string{}
 	k, ok := e.piece(i)
 	if !ok {
-		return ""
+		return all
 	}
 	m := e.message(e.pieces[k])
 	for j := range m.Parts {
-		if p := &m.Parts[j]; p.Kind == chat.Result && p.ID == id {
-			return resultText(p)
+		p := &m.Parts[j]
+		if _, twice := all[p.ID]; p.Kind == chat.Result && !twice {
+			all[p.ID] = resultText(p)
 		}
 	}
-	return ""
+	return all
 }

@@ -8,28 +8,33 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-// hides reports whether a cut leaves a message out, or some of what it says.
-func (c *Cut) hides(depth int) bool {
-	if c == nil {
-		return false
+// pinned reports whether somebody pinned or holds message i of the body.
+func (s *sight) pinned(i int) bool {
+	if s.pins == nil {
+		s.pins = make(map[int]bool, len(s.Pins))
+		for _, d := range s.Pins {
+			s.pins[d] = true
+		}
 	}
-	if c.Gone.Has(depth) {
-		return true
-	}
-	return slices.ContainsFunc(c.Plan.Blocks, func(b window.Block) bool {
-		return b.Index == depth && (b.Verdict == window.Mask || b.Verdict == window.Trim)
-	})
+	d := s.depth(i)
+	return d > 0 && s.pins[d]
 }
 
-// missing are the messages of the request that somebody pinned or holds and that a cut
-// hides all the same.
+// missing lists the messages of the request that somebody pinned or holds and that a cut
+// hides all the same, by depth.
 func (s *sight) missing(cut *Cut) []int {
 	if cut == nil || len(s.Pins) == 0 {
 		return nil
 	}
+	hidden := map[int]bool{}
+	for _, b := range cut.Plan.Blocks {
+		if b.Verdict == window.Mask || b.Verdict == window.Trim {
+			hidden[b.Index] = true
+		}
+	}
 	var out []int
 	for i := range s.Body.Messages {
-		if d := s.depth(i); d > 0 && slices.Contains(s.Pins, d) && cut.hides(d) {
+		if d := s.depth(i); s.pinned(i) && (hidden[d] || cut.Gone.Has(d)) {
 			out = append(out, d)
 		}
 	}
@@ -73,7 +78,7 @@ func (s *sight) restore(ctx context.Context, missing []int) (*edition, error) {
 	}
 	e.unbind(0)
 	for i := range s.Body.Messages {
-		if d := s.depth(i); d > 0 && e.hidden[i] && slices.Contains(s.Pins, d) {
+		if e.hidden[i] && s.pinned(i) {
 			return nil, s.noRoom(missing)
 		}
 	}
@@ -84,14 +89,18 @@ func (s *sight) restore(ctx context.Context, missing []int) (*edition, error) {
 func (s *sight) noRoom(missing []int) error {
 	var which Ranges
 	size, pinned := 0, 0
+	left := map[int]bool{}
+	for _, d := range missing {
+		left[d] = true
+	}
 	for i := range s.Body.Messages {
-		d := s.depth(i)
-		if d == 0 || !slices.Contains(s.Pins, d) {
+		if !s.pinned(i) {
 			continue
 		}
+		d := s.depth(i)
 		n := s.counter.Message(&s.Body.Messages[i]).Tokens
 		pinned += n
-		if slices.Contains(missing, d) {
+		if left[d] {
 			which.Add(d)
 			size += n
 		}

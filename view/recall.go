@@ -188,14 +188,10 @@ func clip(s string, n int) string {
 // marker is the piece in which this cut says that something is missing, or -1: one that
 // an earlier cut left as it is stays in the provider's cache.
 func (e *edition) marker() int {
+	at := e.byDepth()
 	for _, in := range e.inserted {
-		if in.Kind == "recall" {
-			continue
-		}
-		for k := e.first; k < len(e.pieces); k++ {
-			if e.depth(e.pieces[k].Index) == in.Into && speaks(e.message(e.pieces[k])) {
-				return k
-			}
+		if k, sent := at[in.Into]; sent && k >= e.first && in.Kind != "recall" && speaks(e.message(e.pieces[k])) {
+			return k
 		}
 	}
 	return -1

@@ -263,7 +263,8 @@ type sight struct {
 	lead    int             // leading system messages
 	before  token.Breakdown // of the request
 	parsed  map[*byte]*chat.Message
-	steps   int // cuts that this call made
+	pins    map[int]bool // see pinned
+	steps   int          // cuts that this call made
 	// recalled is what this call has brought back so far, in tokens.
 	recalled int
 	failed   error // what recall failed with
@@ -369,13 +370,21 @@ func (s *sight) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, err 
 	}
 	e, back, refused := s.bringBack(ctx, cut, s.edition(cut, pieces))
 	e.rebind()
-	e.fill(s.unsent(), s.budget/2) // as if the tool had answered in full
+	if err := e.fill(ctx, s.unsent(), s.budget/2); err != nil { // as if the tool had answered in full
+		return nil, nil, err
+	}
+	if err := ctx.Err(); err != nil { // nobody waits any more
+		return nil, nil, err
+	}
 	total := s.count(e.pieces)
 	if over := total.Total > s.budget; over || s.free(total.Total) {
 		if err := e.cut(ctx, s.low(), window.Hard); err != nil && (over || !errors.Is(err, window.ErrCannotFit)) {
 			return nil, nil, err
 		}
 		total = s.count(e.pieces)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
 	}
 	if ok, err := e.recall(ctx, total.Total); err != nil {
 		return nil, nil, err

@@ -43,6 +43,7 @@ func (s *sight) remark(pieces []wire.Piece) (out []wire.Piece, changed bool, err
 		return pieces, false, nil
 	}
 	out = slices.Clone(pieces)
+	full := -1 // the last piece that has a mark, or takes none
 	k := 0
 	for i := range s.Body.Messages {
 		shown := k < len(out) && out[k].Index == i
@@ -53,7 +54,8 @@ func (s *sight) remark(pieces []wire.Piece) (out []wire.Piece, changed bool, err
 			continue
 		}
 		p := &out[k-1]
-		if !shown && cached(s.message(*p)) {
+		if !shown && (full == k-1 || cached(s.message(*p))) {
+			full = k - 1
 			continue
 		}
 		_, mark, err := wire.TakeMarks(s.Body.Format, s.Body.Messages[i].Raw)
@@ -68,6 +70,7 @@ func (s *sight) remark(pieces []wire.Piece) (out []wire.Piece, changed bool, err
 		if err != nil {
 			return nil, false, err
 		}
+		full = k - 1
 		if ok {
 			p.Raw, changed = raw, true
 		}

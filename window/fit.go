@@ -100,6 +100,9 @@ func FitView(ctx context.Context, b *wire.Body, o Options) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	// A draft adds up counts of parts, which differ a little from the count of
 	// the whole.
 	s := f.settings
@@ -111,6 +114,9 @@ func FitView(ctx context.Context, b *wire.Body, o Options) (*View, error) {
 	}
 	if err != nil {
 		return nil, f.refused(o, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	v, err := f.write(d)
 	if err != nil {
