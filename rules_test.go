@@ -52,6 +52,7 @@ var rooms = []string{
 	"internal/demo",
 	"cmd/oriel",
 	"internal/histories",
+	"internal/shapes",
 	"internal/transcript",
 	"internal/script",
 	"internal/bpegen",
