@@ -42,6 +42,11 @@ func (s *Server) Change(o Options) error {
 	if !s.loopback && len(r.tokens) == 0 {
 		return fmt.Errorf("%w as long as others can reach this proxy: give one with --token or $ORIEL_TOKEN", ErrToken)
 	}
+	if !s.loopback {
+		if err := checkTokens(o.Tokens); err != nil {
+			return err
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.address != nil {

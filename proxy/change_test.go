@@ -70,12 +70,15 @@ func TestChangesHoldForTheNextRequest(t *testing.T) {
 }
 
 func TestTheTokenStaysWhereOthersReachTheProxy(t *testing.T) {
-	s, err := proxy.New(proxy.Options{Listen: "0.0.0.0:0", Tokens: map[string]string{"first": "a"}})
+	s, err := proxy.New(proxy.Options{Listen: "0.0.0.0:0", Tokens: map[string]string{"first-0123456789": "a"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	if err := s.Change(proxy.Options{}); err == nil || !strings.Contains(err.Error(), "a token is needed") {
+		t.Error(err)
+	}
+	if err := s.Change(proxy.Options{Tokens: map[string]string{"fifteen-letters": "a"}}); err == nil || !strings.Contains(err.Error(), "this one has 15 characters, give at least 16") {
 		t.Error(err)
 	}
 }

@@ -37,6 +37,9 @@ func refuse(w http.ResponseWriter, v vendor, f *refusal) {
 		}{"oriel: " + f.message, "oriel_error", nil, f.kind}}
 	}
 	h := w.Header()
+	if f.status == http.StatusTooManyRequests {
+		h.Set("Retry-After", "1")
+	}
 	h.Set("X-Oriel-Action", joinAction(h.Get("X-Oriel-Action"), "error"))
 	writeJSON(w, f.status, body)
 }
@@ -52,6 +55,8 @@ func anthropicType(status int) string {
 		return "permission_error"
 	case http.StatusNotFound:
 		return "not_found_error"
+	case http.StatusTooManyRequests:
+		return "rate_limit_error"
 	}
 	return "api_error"
 }

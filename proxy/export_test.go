@@ -3,10 +3,14 @@ package proxy
 import (
 	"crypto/tls"
 	"net/http"
+	"time"
 )
 
 // TrustForTest has a server trust a test's certificate.
 func TrustForTest(s *Server, c *tls.Config) { s.transport.TLSClientConfig = c.Clone() }
+
+// HoldGuessesForTest sets how long the answer to a wrong token is held back.
+func HoldGuessesForTest(s *Server, d time.Duration) { s.guesses.delay = d }
 
 // RouteForTest tells where a request goes.
 func RouteForTest(openAIBase, anthropicBase string, r *http.Request) (uri, format, token, profile string, own bool, err error) {

@@ -388,6 +388,7 @@ func (x *exchange) roundTrip(out *http.Request) (*http.Response, error) {
 			dropOwn(h)
 			x.w.WriteHeader(code)
 			clear(h)
+			closeIfChunked(x.w, x.r)
 			return nil
 		},
 	}

@@ -194,6 +194,9 @@ func (t tokens) inPath(path string) bool {
 	return false
 }
 
+// tokenUnknown is the kind of refusal that a wrong token gets.
+const tokenUnknown = "token_unknown"
+
 // authorise is the tenant that a request speaks for.
 func (now *reach) authorise(r *http.Request, t *route) (string, *refusal) {
 	if len(now.tokens) == 0 {
@@ -214,7 +217,7 @@ func (now *reach) authorise(r *http.Request, t *route) (string, *refusal) {
 		return "", &refusal{http.StatusUnauthorized, "token_missing",
 			"this proxy wants a token of its own, beside the provider's key: send it as the header X-Oriel-Token, or put /k/TOKEN before the path in the base URL"}
 	default:
-		return "", &refusal{http.StatusUnauthorized, "token_unknown",
+		return "", &refusal{http.StatusUnauthorized, tokenUnknown,
 			"this proxy does not know the token in X-Oriel-Token or /k/TOKEN: use one that it was started with"}
 	}
 }

@@ -33,7 +33,7 @@ func TestListeningElsewhereWantsAToken(t *testing.T) {
 		if !fine && !strings.Contains(err.Error(), "ORIEL_TOKEN") {
 			t.Errorf("%s: does not say what to do: %v", address, err)
 		}
-		if _, err := proxy.New(proxy.Options{Listen: address, Tokens: map[string]string{"t": "ann"}}); err != nil {
+		if _, err := proxy.New(proxy.Options{Listen: address, Tokens: map[string]string{"0123456789abcdef": "ann"}}); err != nil {
 			t.Errorf("%s with a token: %v", address, err)
 		}
 	}
@@ -105,7 +105,7 @@ func TestHostsOfOthersAreRefused(t *testing.T) {
 func TestTokens(t *testing.T) {
 	k := &keeper{}
 	var got seen
-	s := start(t, proxy.Options{Recorder: k, Listen: "0.0.0.0:0", Tokens: map[string]string{"tok-canary-1": "ann", "tok-canary-2": "bob"}}, func(w http.ResponseWriter, r *http.Request) { got = see(r) })
+	s := start(t, proxy.Options{Recorder: k, Listen: "0.0.0.0:0", Tokens: map[string]string{"tok-canary-0000-1": "ann", "tok-canary-0000-2": "bob"}}, func(w http.ResponseWriter, r *http.Request) { got = see(r) })
 	for _, tc := range []struct {
 		path   string
 		header []string
@@ -115,10 +115,10 @@ func TestTokens(t *testing.T) {
 		{"/v1/messages", nil, 401, ""},
 		{"/v1/messages", []string{"X-Oriel-Token", "wrong-canary"}, 401, ""},
 		{"/k/wrong-canary/v1/messages", nil, 401, ""},
-		{"/v1/messages", []string{"X-Oriel-Token", "tok-canary-1"}, 200, "ann"},
-		{"/k/tok-canary-2/v1/messages", nil, 200, "bob"},
-		{"/p/x/k/tok-canary-2/v1/messages", nil, 200, "bob"},
-		{"/v1/messages", []string{"Authorization", "Bearer tok-canary-1"}, 401, ""}, // that is the provider's place
+		{"/v1/messages", []string{"X-Oriel-Token", "tok-canary-0000-1"}, 200, "ann"},
+		{"/k/tok-canary-0000-2/v1/messages", nil, 200, "bob"},
+		{"/p/x/k/tok-canary-0000-2/v1/messages", nil, 200, "bob"},
+		{"/v1/messages", []string{"Authorization", "Bearer tok-canary-0000-1"}, 401, ""}, // that is the provider's place
 	} {
 		k.calls, got = nil, seen{}
 		r := s.request("POST", tc.path, "{}")
@@ -227,7 +227,7 @@ func TestErrorsHaveTheFormOfTheCall(t *testing.T) {
 
 func TestOwnPaths(t *testing.T) {
 	console := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "console "+r.URL.Path) })
-	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Tokens: map[string]string{"t": "ann"}, Console: console, Version: "v9",
+	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Tokens: map[string]string{"own-0123456789abc": "ann"}, Console: console, Version: "v9",
 		Store: func(context.Context) error { return errors.New("disk\nfull") }}, func(w http.ResponseWriter, r *http.Request) { t.Error("went upstream:", r.URL) })
 	host := strings.TrimPrefix(s.url, "http://")
 	for _, tc := range []struct {
@@ -237,16 +237,16 @@ func TestOwnPaths(t *testing.T) {
 		body   string
 	}{
 		{"/oriel/healthz", nil, 200, `{"status":"degraded","version":"v9","store":"failed"}`},
-		{"/oriel/healthz", []string{"Authorization", "Bearer t"}, 200, `{"status":"degraded","version":"v9","store":"failed","error":"disk full"}`},
+		{"/oriel/healthz", []string{"Authorization", "Bearer own-0123456789abc"}, 200, `{"status":"degraded","version":"v9","store":"failed","error":"disk full"}`},
 		{"/oriel/", nil, 401, `token_unknown`}, // the provider's key is no token
-		{"/oriel/api/x", []string{"Authorization", "Bearer t"}, 200, "console /oriel/api/x"},
-		{"/k/t/p/x/oriel/api/x", nil, 200, "console /oriel/api/x"},
-		{"/k/t/oriel/", []string{"Origin", "http://" + host}, 200, "console /oriel/"},
-		{"/k/t/oriel/", []string{"Origin", "http://evil.example"}, 403, "origin_not_allowed"},
-		{"/k/t/oriel/", []string{"Origin", "null"}, 403, "origin_not_allowed"},
-		{"/k/t/oriel/", []string{"Sec-Fetch-Site", "cross-site"}, 403, "origin_not_allowed"},
-		{"/k/t/oriel/", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}, 200, "console"},
-		{"/k/t/oriel/", []string{"Sec-Fetch-Site", "same-origin"}, 200, "console"},
+		{"/oriel/api/x", []string{"Authorization", "Bearer own-0123456789abc"}, 200, "console /oriel/api/x"},
+		{"/k/own-0123456789abc/p/x/oriel/api/x", nil, 200, "console /oriel/api/x"},
+		{"/k/own-0123456789abc/oriel/", []string{"Origin", "http://" + host}, 200, "console /oriel/"},
+		{"/k/own-0123456789abc/oriel/", []string{"Origin", "http://evil.example"}, 403, "origin_not_allowed"},
+		{"/k/own-0123456789abc/oriel/", []string{"Origin", "null"}, 403, "origin_not_allowed"},
+		{"/k/own-0123456789abc/oriel/", []string{"Sec-Fetch-Site", "cross-site"}, 403, "origin_not_allowed"},
+		{"/k/own-0123456789abc/oriel/", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}, 200, "console"},
+		{"/k/own-0123456789abc/oriel/", []string{"Sec-Fetch-Site", "same-origin"}, 200, "console"},
 		{"/oriel/healthz", []string{"Origin", "http://evil.example"}, 403, "origin_not_allowed"},
 	} {
 		r := s.request("GET", tc.path, "")

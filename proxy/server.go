@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/wire"
 )
@@ -98,6 +99,7 @@ type Server struct {
 	log      *slog.Logger
 	now      func() time.Time
 
+	guesses  guesses
 	counters counters
 	buffered atomic.Int64
 	active   tally        // requests, and recordings, which may outlast them
@@ -110,8 +112,21 @@ type Server struct {
 	closed  bool
 }
 
-// ErrToken: a server beyond loopback has no token.
+// ErrToken: a server beyond loopback has no token, or one that is too short.
 var ErrToken = errors.New("a token is needed")
+
+// minToken is the least length of a token where others can try theirs.
+const minToken = 16
+
+// checkTokens refuses tokens that can be guessed.
+func checkTokens(byToken map[string]string) error {
+	for token := range byToken {
+		if n := utf8.RuneCountInString(token); n < minToken {
+			return fmt.Errorf("%w that cannot be guessed, as others can reach this proxy: this one has %d characters, give at least %d, such as those that openssl rand -hex 16 prints", ErrToken, n, minToken)
+		}
+	}
+	return nil
+}
 
 // New makes a server; it listens nowhere yet.
 func New(o Options) (*Server, error) {
@@ -132,6 +147,7 @@ func New(o Options) (*Server, error) {
 		health:       o.Health,
 		log:          o.Log,
 		now:          o.Now,
+		guesses:      guesses{delay: time.Second},
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -150,6 +166,11 @@ func New(o Options) (*Server, error) {
 	}
 	if !s.loopback && len(r.tokens) == 0 {
 		return nil, fmt.Errorf("%w to listen at %s, where others can reach it: give one with --token or $ORIEL_TOKEN, or listen at 127.0.0.1", ErrToken, address)
+	}
+	if !s.loopback {
+		if err := checkTokens(o.Tokens); err != nil {
+			return nil, err
+		}
 	}
 	s.listenHost, _, _ = net.SplitHostPort(address)
 	s.transport = newTransport()
@@ -292,11 +313,22 @@ func (s *Server) checkListener(l net.Listener) error {
 	return s.checkUpstreams(s.reach.Load(), address)
 }
 
+// closeIfChunked has the connection end with the answer to a request that says by
+// Transfer-Encoding where its body ends. Such a request may also have had a Content-Length,
+// which net/http removes unseen; whoever stands between, and believed that, would take a
+// part of the body for the next request (RFC 9112, 6.1).
+func closeIfChunked(w http.ResponseWriter, r *http.Request) {
+	if len(r.TransferEncoding) > 0 {
+		w.Header().Set("Connection", "close")
+	}
+}
+
 // ServeHTTP serves one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.active.add()
 	defer s.active.done()
 	t := readRoute(r)
+	closeIfChunked(w, r)
 	if t.own {
 		s.serveOwn(w, r, &t)
 		return
@@ -312,11 +344,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.refuse(f)
 	} else if f = now.checkPage(r); f != nil {
 		x.refuse(f)
-	} else if misplaced {
+	} else if x.tenant, f = s.authorise(now, r, &t); f != nil {
+		x.refuse(f)
+	} else if misplaced { // told to those who have a token, so that nobody finds one by it
 		x.refuse(&refusal{http.StatusBadRequest, "token_in_path",
 			"the path has a token of this proxy's in a place where the provider would see it: write /k/TOKEN once, at the beginning of the path in the base URL"})
-	} else if x.tenant, f = now.authorise(r, &t); f != nil {
-		x.refuse(f)
 	} else if r.Method == http.MethodConnect {
 		x.refuse(&refusal{http.StatusMethodNotAllowed, "method_not_allowed", "this is no forward proxy: use it as the base URL, not as HTTP_PROXY"})
 	} else if s.noSockets && upgradeOf(r.Header) != "" && callFormat(t.path) != wire.Auto {
@@ -335,7 +367,7 @@ func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
 	}
 	known := true
 	if f == nil {
-		_, f = s.reach.Load().authorise(r, t)
+		_, f = s.authorise(s.reach.Load(), r, t)
 		known = f == nil
 	}
 	if t.path == "/oriel/healthz" && (f == nil || !known) {

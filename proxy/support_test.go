@@ -80,6 +80,7 @@ func start(t testing.TB, o proxy.Options, upstream http.HandlerFunc) *setup {
 	if s.server, err = proxy.New(o); err != nil {
 		t.Fatal(err)
 	}
+	proxy.HoldGuessesForTest(s.server, 0)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

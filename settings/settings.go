@@ -18,7 +18,8 @@ type Settings struct {
 	// token is needed.
 	Listen string `toml:"listen" flag:"listen" restart:"yes" protects:"yes"`
 	// Token of Oriel's own that clients must send, as the header X-Oriel-Token or as
-	// /k/TOKEN before the path in their base URL. Empty: none, for 127.0.0.1 only.
+	// /k/TOKEN before the path in their base URL. Beyond 127.0.0.1 it has at least 16
+	// characters: openssl rand -hex 16 prints one. Empty: none, for 127.0.0.1 only.
 	Token string `toml:"token" flag:"token" secret:"yes" protects:"yes"`
 	// Origins of web pages that may send requests without a token, such as
 	// "https://chat.example", beside pages of this machine.

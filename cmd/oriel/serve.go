@@ -31,9 +31,9 @@ Upstream URLs are those that the vendors' SDKs take as base URL; any server that
 speaks their API will do. The provider's key is passed on, and neither kept nor logged.
 
 On loopback, the default, only programs of this machine are served. To listen
-elsewhere, give a token of your own: clients send it as the header X-Oriel-Token, or
-have /k/TOKEN before the path in their base URL. Other users of this machine can see
---token; $ORIEL_TOKEN is not seen.
+elsewhere, give a token of your own, of at least 16 characters: clients send it as the
+header X-Oriel-Token, or have /k/TOKEN before the path in their base URL. Other users
+of this machine can see --token; $ORIEL_TOKEN is not seen.
 
 Settings are those of oriel config. A change of the file is taken within seconds, and
 drops no connection; the log tells which settings need a restart.
@@ -44,7 +44,7 @@ on standard error for each request; where nobody reads them, lines are dropped a
 counted, and calls go on.`,
 		Example: `  oriel serve
   oriel serve --listen 127.0.0.1:9000 --upstream-openai http://localhost:11434/v1
-  ORIEL_TOKEN=… oriel serve --listen 0.0.0.0:8780`,
+  ORIEL_TOKEN=$(openssl rand -hex 16) oriel serve --listen 0.0.0.0:8780`,
 		Args: noArguments,
 	}
 	flags := addSettings(cmd)

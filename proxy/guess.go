@@ -1,0 +1,108 @@
+package proxy
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// guesses slows down those who try tokens: the answer to a wrong one is held back for a
+// while, and an address that waits for too many is not compared with any token meanwhile,
+// so that more connections do not make more guesses. It holds memory for answers that are
+// held back only.
+type guesses struct {
+	delay time.Duration
+
+	mu    sync.Mutex // protects what follows
+	held  map[netip.Addr]int
+	total int
+}
+
+// Answers to wrong tokens that are held back at a time: for an address, and for all. Beyond
+// the second, wrong tokens are refused at once.
+const (
+	maxHeld    = 16
+	maxAllHeld = 1024
+)
+
+// authorise returns the tenant that a request speaks for.
+func (s *Server) authorise(now *reach, r *http.Request, t *route) (string, *refusal) {
+	if len(now.tokens) == 0 {
+		return now.authorise(r, t)
+	}
+	from := addressOf(r)
+	if s.guesses.tooMany(from) {
+		return "", tooManyGuesses
+	}
+	tenant, f := now.authorise(r, t)
+	if f != nil && f.kind == tokenUnknown && !s.guesses.hold(r.Context(), from) {
+		return "", tooManyGuesses
+	}
+	return tenant, f
+}
+
+var tooManyGuesses = &refusal{http.StatusTooManyRequests, "too_many_wrong_tokens",
+	"too many requests from this address have a token that this proxy does not know: wait a second, and check X-Oriel-Token or /k/TOKEN"}
+
+// addressOf returns the address of a client; of IPv6 the network, all of which one client
+// may have.
+func addressOf(r *http.Request) netip.Addr {
+	a, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	from := a.Addr().Unmap().WithZone("")
+	if from.Is6() {
+		if network, err := from.Prefix(64); err == nil {
+			from = network.Addr()
+		}
+	}
+	return from
+}
+
+// tooMany reports whether as many answers are held back for an address as may be.
+func (g *guesses) tooMany(from netip.Addr) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.held[from] >= maxHeld
+}
+
+// hold waits before a wrong token is refused. It is false, at once, where too many wait.
+func (g *guesses) hold(ctx context.Context, from netip.Addr) bool {
+	if !g.enter(from) {
+		return false
+	}
+	defer g.leave(from)
+	timer := time.NewTimer(g.delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return true
+}
+
+func (g *guesses) enter(from netip.Addr) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.held[from] >= maxHeld || g.total >= maxAllHeld {
+		return false
+	}
+	if g.held == nil {
+		g.held = map[netip.Addr]int{}
+	}
+	g.held[from]++
+	g.total++
+	return true
+}
+
+func (g *guesses) leave(from netip.Addr) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.total--
+	if g.held[from]--; g.held[from] == 0 {
+		delete(g.held, from)
+	}
+}
