@@ -1,21 +1,18 @@
 package proxy
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/oriel-context/oriel/wire"
 )
 
 // clientBody is a request's body as it comes, with a limit on how long the client may
-// take for its next bytes, however long the whole takes.
+// take for its next bytes. The whole may take as long as it likes unless it is held in
+// memory: then it has to come at a least rate.
 type clientBody struct {
 	body io.Reader
 	// trailer is the request's, which is filled at the body's end.
@@ -24,11 +21,22 @@ type clientBody struct {
 	limit   time.Duration
 	read    atomic.Int64
 
-	mu     sync.Mutex // protects what follows, and that no deadline is set after Close
-	closed bool
-	ended  bool  // all of it was read
-	err    error // what ended it before that
+	mu      sync.Mutex // protects what follows, and that no deadline is set after Close
+	paced   time.Time  // when it began to be held in memory; zero: it is not
+	expired bool       // it came too slowly
+	closed  bool
+	ended   bool  // all of it was read
+	err     error // what ended it before that
 }
+
+// A body that is held in memory has the limit for its next bytes, and for the whole this
+// time and rate: the limit and leastRate as a rule, hurriedTime and hurriedRate while
+// memory is short.
+const (
+	leastRate   = 8 << 10 // bytes a second
+	hurriedTime = 10 * time.Second
+	hurriedRate = 1 << 20
+)
 
 var errBodyClosed = errors.New("the request is over")
 
@@ -38,7 +46,7 @@ func (b *clientBody) Read(p []byte) (int, error) {
 		b.mu.Unlock()
 		return 0, errBodyClosed
 	}
-	b.deadline(b.limit)
+	b.nextDeadline()
 	b.mu.Unlock()
 	n, err := b.body.Read(p)
 	b.read.Add(int64(n))
@@ -57,6 +65,59 @@ func (b *clientBody) Read(p []byte) (int, error) {
 		b.err = err
 	}
 	return n, err
+}
+
+// nextDeadline sets the deadline for the next bytes.
+func (b *clientBody) nextDeadline() {
+	switch {
+	case b.expired:
+		b.deadline(-1)
+	case b.paced.IsZero():
+		b.deadline(b.limit)
+	default:
+		left := b.limit + time.Duration(b.read.Load())*time.Second/leastRate - time.Since(b.paced)
+		if left <= 0 {
+			left = -1
+		}
+		b.deadline(min(b.limit, left))
+	}
+}
+
+// pace has the body come at a least rate from now on, or no longer.
+func (b *clientBody) pace(on bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.paced = (time.Time{}); on {
+		b.paced = time.Now()
+	}
+}
+
+// dueBy is when a paced body is late that may take so long, and a second for so many
+// bytes.
+func (b *clientBody) dueBy(first time.Duration, rate int64) time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.paced.Add(first + time.Duration(b.read.Load())*time.Second/time.Duration(rate))
+}
+
+// expire ends a body that came too slowly.
+func (b *clientBody) expire() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.closed && !b.ended {
+		b.expired = true
+		b.deadline(-1)
+	}
+}
+
+// late says why a body ended by its deadline, and what to do.
+func (b *clientBody) late() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.expired {
+		return "the request's body came too slowly while the proxy was short of memory: send it again"
+	}
+	return fmt.Sprintf("no byte of the request's body came for %v, or fewer than %d a second after that time: send it again", b.limit, leastRate)
 }
 
 // deadline sets how long the client may take; 0: as long as it likes. Not every
@@ -101,12 +162,9 @@ func (b *clientBody) failure() error {
 const (
 	passedBypass   = "bypass asked for"
 	passedSize     = "body over the limit"
-	passedMemory   = "too many bodies at once"
+	passedMemory   = "no memory for it"
 	passedEncoding = "unreadable content encoding"
 )
-
-// firstRead bounds what is set aside on the word of a Content-Length.
-const firstRead = 1 << 20
 
 // buffer reads a call's whole body. Where that would be more than the limits, whole is
 // false and passed says why; raw is then what was read, and the rest is still to come.
@@ -115,7 +173,11 @@ func (x *exchange) buffer() (raw []byte, whole bool, passed string, err error) {
 	if length > x.s.bodyLimit {
 		return nil, false, passedSize, nil
 	}
-	raw, passed, err = x.memory.read(&x.body, length)
+	x.body.pace(true)
+	x.memory.arriving(true)
+	raw, passed, err = x.memory.read(&x.body, length, x.s.bodyLimit)
+	x.memory.arriving(false)
+	x.body.pace(false)
 	if err != nil || passed != "" {
 		return raw, false, passed, err
 	}
@@ -128,103 +190,4 @@ func (x *exchange) buffer() (raw []byte, whole bool, passed string, err error) {
 		}
 	}
 	return raw, true, "", nil
-}
-
-// memory is what a request has of the memory for bodies. The exchange holds it, and so
-// does every goroutine that has its body, as such a one may be left behind; the last to
-// let go gives it back.
-type memory struct {
-	s       *Server
-	taken   atomic.Int64
-	holders atomic.Int64
-}
-
-func (s *Server) newMemory() *memory {
-	m := &memory{s: s}
-	m.hold()
-	return m
-}
-
-func (m *memory) hold() { m.holders.Add(1) }
-
-func (m *memory) letGo() {
-	if m.holders.Add(-1) == 0 {
-		m.give(m.taken.Load())
-	}
-}
-
-func (m *memory) take(n int64) bool {
-	if m.s.buffered.Add(n) > m.s.bufferLimit {
-		m.s.buffered.Add(-n)
-		return false
-	}
-	m.taken.Add(n)
-	return true
-}
-
-func (m *memory) give(n int64) {
-	m.taken.Add(-n)
-	m.s.buffered.Add(-n)
-}
-
-// read reads to the end, or to the length where that is not negative. Memory is taken
-// before it is filled. passed says why it stopped before; p is then what was read.
-func (m *memory) read(r io.Reader, length int64) (p []byte, passed string, err error) {
-	most := m.s.bodyLimit + 1 // more than that is not needed to see that it is too much
-	size := min(64<<10, most)
-	if length >= 0 {
-		size = min(length, firstRead)
-	}
-	if !m.take(size) {
-		return nil, passedMemory, nil
-	}
-	p = make([]byte, 0, size)
-	for int64(len(p)) != length {
-		if len(p) == cap(p) {
-			size = min(2*int64(cap(p)), most)
-			if length >= 0 {
-				size = length
-			}
-			if !m.take(size) {
-				return p, passedMemory, nil
-			}
-			before := int64(cap(p))
-			p = append(make([]byte, 0, size), p...)
-			m.give(before)
-		}
-		n, err := r.Read(p[len(p):cap(p)])
-		p = p[:len(p)+n]
-		switch {
-		case int64(len(p)) == most:
-			return p, passedSize, nil
-		case err == io.EOF:
-			return p, "", nil
-		case err != nil:
-			return p, "", err
-		}
-	}
-	return p, "", nil
-}
-
-// decode undoes the Content-Encoding of a call's body, for looking at it; passed says
-// why it does not.
-func (m *memory) decode(c *Call) (passed string) {
-	encoding := strings.Join(c.Header["Content-Encoding"], ",")
-	if encoding == "" {
-		return ""
-	}
-	r, err := wire.Decode(encoding, bytes.NewReader(c.Body))
-	if err != nil {
-		return passedEncoding
-	}
-	body, passed, err := m.read(r, -1)
-	if err != nil {
-		passed = passedEncoding
-	}
-	if passed != "" {
-		m.give(int64(cap(body)))
-		return passed
-	}
-	c.Body = body
-	return ""
 }

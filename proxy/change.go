@@ -12,6 +12,7 @@ import (
 type reach struct {
 	upstreams     [2]*upstream // by vendor
 	tokens        tokens
+	tenants       int // of the tokens
 	origins       []string
 	recordTimeout time.Duration
 }
@@ -28,6 +29,11 @@ func newReach(o Options) (*reach, error) {
 	if r.tokens, err = newTokens(o.Tokens); err != nil {
 		return nil, err
 	}
+	tenants := map[string]bool{}
+	for _, tenant := range o.Tokens {
+		tenants[tenant] = true
+	}
+	r.tenants = len(tenants)
 	return r, CheckOrigins(o.Origins)
 }
 

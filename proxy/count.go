@@ -36,7 +36,7 @@ func (x *exchange) lookAtCount(out *http.Request) bool {
 }
 
 // count asks the counter, and survives its panic and its being slow.
-func (s *Server) count(counter Counter, c *Call, m *memory) []byte {
+func (s *Server) count(counter Counter, c *Call, m *Memory) []byte {
 	if s.behind.Load() >= maxBehind {
 		s.counters.recorderSlow.Add(1)
 		return nil
@@ -45,10 +45,10 @@ func (s *Server) count(counter Counter, c *Call, m *memory) []byte {
 	done := make(chan []byte, 1)
 	var left atomic.Bool // the first of both to be over sets it
 	s.active.add()
-	m.hold()
+	m.Hold()
 	go func() {
 		defer s.active.done()
-		defer m.letGo()
+		defer m.LetGo()
 		defer cancel()
 		var body []byte
 		defer func() {
@@ -62,7 +62,7 @@ func (s *Server) count(counter Counter, c *Call, m *memory) []byte {
 				s.behind.Add(-1)
 			}
 		}()
-		if m.decode(c) == "" {
+		if m.decode(c, s.bodyLimit) == "" {
 			body = counter.Count(ctx, c)
 		}
 	}()

@@ -31,3 +31,14 @@ var (
 
 // MaxBehind is maxBehind.
 const MaxBehind = maxBehind
+
+// MemoriesForTest are calls of these tenants under one limit.
+func MemoriesForTest(limit int64, tenants ...string) (all []*Memory) {
+	b := newBudget(limit)
+	for _, tenant := range tenants {
+		m := b.newMemory(&clientBody{})
+		m.tenant, m.shared = tenant, tenant != tenants[0] || tenant != tenants[len(tenants)-1]
+		all = append(all, m)
+	}
+	return all
+}

@@ -66,7 +66,7 @@ type exchange struct {
 	began  time.Time
 
 	body   clientBody
-	memory *memory
+	memory *Memory
 	passed string  // why a call is not looked at
 	guard  *guard  // nil: not recorded
 	handed *buffer // what the recording was given last
@@ -80,7 +80,9 @@ type exchange struct {
 }
 
 func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, t route, now *reach) *exchange {
-	x := &exchange{s: s, w: w, rc: http.NewResponseController(w), r: r, route: t, up: now.upstreams[t.vendor], id: newID(), began: s.now(), memory: s.newMemory()}
+	x := &exchange{s: s, w: w, rc: http.NewResponseController(w), r: r, route: t, up: now.upstreams[t.vendor], id: newID(), began: s.now()}
+	x.memory = s.budget.newMemory(&x.body)
+	x.memory.shared = now.tenants > 1
 	dropOwn(r.Trailer) // those that are announced
 	x.body.body, x.body.trailer, x.body.rc, x.body.limit, x.body.ended = r.Body, &r.Trailer, x.rc, s.bodyWait, r.ContentLength == 0
 	if x.isCall() {
@@ -99,6 +101,7 @@ func newID() string { return rand.Text()[:16] }
 
 // forward sends the request upstream and relays the answer.
 func (x *exchange) forward() {
+	x.memory.tenant = x.tenant
 	out := &http.Request{
 		Method:        x.r.Method,
 		URL:           x.up.target(x.route.path, x.r.URL.RawQuery, x.r.URL.ForceQuery),
@@ -199,7 +202,7 @@ func (x *exchange) call(f wire.Format, raw []byte) *Call {
 	}
 	return &Call{
 		ID: x.id, Tenant: x.tenant, Profile: profile, Format: f, Path: x.route.path,
-		Header: x.r.Header, Body: raw, Began: x.began,
+		Header: x.r.Header, Body: raw, Began: x.began, Memory: x.memory,
 	}
 }
 
@@ -296,6 +299,9 @@ type joined struct {
 func (x *exchange) pass(reason string) {
 	x.passed, x.action = reason, "bypass"
 	x.s.counters.passedFor(reason).Add(1)
+	if w, ok := x.s.recorder.(Watcher); ok && reason != passedBypass {
+		w.Unseen(x.id, reason)
+	}
 }
 
 // hopByHop are the headers of a connection, not of a message (RFC 9110, 7.6.1).
@@ -416,7 +422,7 @@ func (x *exchange) failed(err error) {
 	case errors.Is(bad, os.ErrDeadlineExceeded): // before the next: it ends the context, too
 		x.outcome, x.err = &c.clientLeft, fmt.Errorf("%w: %w", ErrClientLeft, bad)
 		x.w.Header().Set("Connection", "close")
-		x.answer(&refusal{http.StatusRequestTimeout, "request_timeout", fmt.Sprintf("no byte of the request's body came for %v: send it again", x.s.bodyWait)})
+		x.answer(&refusal{http.StatusRequestTimeout, "request_timeout", x.body.late()})
 	case x.r.Context().Err() != nil:
 		x.clientLeft(err)
 	case bad != nil:
@@ -480,7 +486,7 @@ func (x *exchange) end() {
 		x.guard.finish(x.err, x.handed)
 	}
 	x.logEnd()
-	x.memory.letGo()
+	x.memory.LetGo()
 	if x.abort {
 		panic(http.ErrAbortHandler) // the connection ends, and is seen to have ended early
 	}

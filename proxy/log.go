@@ -44,7 +44,7 @@ func (s *Server) Counters() Counters {
 		ClientLeft: c.clientLeft.Load(), Refused: c.refused.Load(), Upgraded: c.upgrade.Load(),
 		PassedBypass: c.passedBypass.Load(), PassedSize: c.passedSize.Load(), PassedMemory: c.passedMemory.Load(), PassedEncoding: c.passedEncoding.Load(),
 		RecorderPanics: c.recorderPanics.Load(), RecorderSlow: c.recorderSlow.Load(),
-		BufferedBytes: s.buffered.Load(),
+		BufferedBytes: s.budget.bytes(),
 	}
 }
 

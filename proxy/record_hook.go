@@ -41,6 +41,19 @@ type Call struct {
 	Body []byte
 	// Began is when the request's header had come.
 	Began time.Time
+	// Memory holds the body. What a Recorder copies of the answer is taken from it; it
+	// is held until Recording.End returns, and longer by who calls Hold. nil: without
+	// limit.
+	Memory *Memory
+}
+
+// Watcher is a Recorder that is told of the calls that go through unseen although nobody
+// asked for it.
+type Watcher interface {
+	Recorder
+	// Unseen is given the id that the log has, and why the call is not looked at. It
+	// must be quick.
+	Unseen(id, reason string)
 }
 
 // Recording is told of one call, by one goroutine at a time, in the order of the
@@ -138,7 +151,7 @@ const (
 // begin tells the recorder of a call whose body may still be encoded. The guard is nil
 // where the call is not recorded: passed says why it cannot be, failed that it is the
 // recorder's fault. m is the memory that the body is in.
-func (s *Server) begin(c *Call, m *memory) (g *guard, passed string, failed bool) {
+func (s *Server) begin(c *Call, m *Memory) (g *guard, passed string, failed bool) {
 	if s.behind.Load() >= maxBehind {
 		s.counters.recorderSlow.Add(1)
 		s.log.Error("too many recordings are left behind; the call goes on without one", "id", c.ID, "most", maxBehind)
@@ -150,7 +163,7 @@ func (s *Server) begin(c *Call, m *memory) (g *guard, passed string, failed bool
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	g = &guard{s: s, id: c.ID, limit: limit, jobs: make(chan job, 2), done: make(chan struct{}, 1), busy: true}
 	s.active.add()
-	m.hold()
+	m.Hold()
 	go g.run(ctx, cancel, c, m)
 	select {
 	case <-g.done:
@@ -172,12 +185,12 @@ func (s *Server) begin(c *Call, m *memory) (g *guard, passed string, failed bool
 }
 
 // run is the goroutine of the guard.
-func (g *guard) run(ctx context.Context, cancel context.CancelFunc, c *Call, m *memory) {
+func (g *guard) run(ctx context.Context, cancel context.CancelFunc, c *Call, m *Memory) {
 	defer g.s.active.done()
-	defer m.letGo()
+	defer m.LetGo()
 	defer cancel()
 	g.try("Begin", func() {
-		if g.passed = m.decode(c); g.passed == "" {
+		if g.passed = m.decode(c, g.s.bodyLimit); g.passed == "" {
 			g.recording = g.s.recorder.Begin(ctx, c)
 		}
 	})

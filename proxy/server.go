@@ -43,12 +43,15 @@ type Options struct {
 	// BodyLimit is the largest body of a call that is looked at: 64 MiB. Larger ones
 	// go through unseen.
 	BodyLimit int64
-	// BufferLimit bounds the bytes of all bodies that are held at a time: 512 MiB.
-	// Calls beyond it go through unseen.
+	// BufferLimit bounds the memory for the bodies of all calls and for what the
+	// Recorder copies of their answers: 512 MiB. Calls beyond it go through unseen, and
+	// copies of answers are given up.
 	BufferLimit int64
 	// HeaderTimeout is for a request's header: 10 s.
 	HeaderTimeout time.Duration
 	// BodyTimeout is for the next bytes of a request's body, not for the whole: 1 min.
+	// The body of a call, which is held in memory, also has to come at 8 KiB a second
+	// after that time; while memory is short, at 1 MiB a second after 10 s.
 	BodyTimeout time.Duration
 	// WriteTimeout is for a client to take the next bytes: 5 min. A stream may last
 	// as long as it likes.
@@ -88,7 +91,7 @@ type Server struct {
 	listenHost string
 
 	forwardedFor, noSockets                bool
-	bodyLimit, bufferLimit                 int64
+	bodyLimit                              int64
 	header, bodyWait, write, idle, closing time.Duration
 
 	recorder Recorder
@@ -101,7 +104,7 @@ type Server struct {
 
 	guesses  guesses
 	counters counters
-	buffered atomic.Int64
+	budget   *budget
 	active   tally        // requests, and recordings, which may outlast them
 	behind   atomic.Int64 // recordings and counts that were left behind and still run
 	upgrades upgrades
@@ -134,7 +137,7 @@ func New(o Options) (*Server, error) {
 		forwardedFor: o.ForwardedFor,
 		noSockets:    o.NoSockets,
 		bodyLimit:    cmp.Or(o.BodyLimit, 64<<20),
-		bufferLimit:  cmp.Or(o.BufferLimit, 512<<20),
+		budget:       newBudget(cmp.Or(o.BufferLimit, 512<<20)),
 		header:       cmp.Or(o.HeaderTimeout, 10*time.Second),
 		bodyWait:     cmp.Or(o.BodyTimeout, time.Minute),
 		write:        cmp.Or(o.WriteTimeout, 5*time.Minute),
@@ -399,19 +402,18 @@ func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request, known bool)
 		Status  string `json:"status"`
 		Version string `json:"version"`
 		Store   string `json:"store"`
+		Memory  string `json:"memory,omitempty"`
 		Error   string `json:"error,omitempty"`
 		Health
 	}{Status: "ok", Version: s.version, Store: "none"}
+	// Whatever fails, the status code is 200: requests go through.
+	var bad error
 	if s.store != nil {
 		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
 		defer cancel()
 		answer.Store = "ok"
-		if err := s.store(ctx); err != nil {
-			// Still 200: requests go through.
+		if bad = s.store(ctx); bad != nil {
 			answer.Status, answer.Store = "degraded", "failed"
-			if known {
-				answer.Error = strings.Join(strings.Fields(err.Error()), " ")
-			}
 		}
 	}
 	if s.health != nil {
@@ -422,6 +424,13 @@ func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request, known bool)
 		if known {
 			answer.Health = h
 		}
+	}
+	if s.budget.short() {
+		answer.Status, answer.Memory = "degraded", "short"
+		bad = errors.Join(bad, errors.New("calls or answers of the last minute were not recorded for want of memory"))
+	}
+	if bad != nil && known {
+		answer.Error = strings.Join(strings.Fields(bad.Error()), " ")
 	}
 	writeJSON(w, http.StatusOK, answer)
 }
