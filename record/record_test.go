@@ -39,6 +39,7 @@ type bench struct {
 	model    *fakemodel.Server
 	store    timeline.Store
 	recorder *record.Recorder
+	proxy    *proxy.Server
 	url      string
 	client   *http.Client
 
@@ -54,6 +55,12 @@ func start(t *testing.T, store timeline.Store, answer func(*fakemodel.Request) f
 
 // startBefore is start before another provider, if there is one.
 func startBefore(t *testing.T, store timeline.Store, answer func(*fakemodel.Request) fakemodel.Answer, provider http.HandlerFunc, set ...func(*record.Options)) *bench {
+	t.Helper()
+	return startProxy(t, proxy.Options{}, store, answer, provider, set...)
+}
+
+// startProxy is startBefore with options of the proxy.
+func startProxy(t *testing.T, p proxy.Options, store timeline.Store, answer func(*fakemodel.Request) fakemodel.Answer, provider http.HandlerFunc, set ...func(*record.Options)) *bench {
 	t.Helper()
 	b := &bench{t: t, store: store, model: &fakemodel.Server{}, client: &http.Client{Transport: &http.Transport{}}}
 	b.model.Answer = func(r *fakemodel.Request) fakemodel.Answer {
@@ -78,7 +85,8 @@ func startBefore(t *testing.T, store timeline.Store, answer func(*fakemodel.Requ
 		f(&o)
 	}
 	b.recorder = record.New(o)
-	s, err := proxy.New(proxy.Options{OpenAI: upstream.URL, Anthropic: upstream.URL, Recorder: b.recorder, RecordTimeout: time.Minute})
+	p.OpenAI, p.Anthropic, p.Recorder, p.RecordTimeout = upstream.URL, upstream.URL, b.recorder, time.Minute
+	s, err := proxy.New(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +110,7 @@ func startBefore(t *testing.T, store timeline.Store, answer func(*fakemodel.Requ
 			t.Error(err)
 		}
 	})
-	b.url = "http://" + l.Addr().String()
+	b.proxy, b.url = s, "http://"+l.Addr().String()
 	return b
 }
 

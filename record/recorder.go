@@ -76,6 +76,7 @@ type Recorder struct {
 	lanes lanes
 	talks talks
 	lasts lasts
+	turns *turns
 	now   atomic.Pointer[tuning]
 
 	changing sync.Mutex // protects changes of now, and what follows
@@ -88,7 +89,7 @@ type Recorder struct {
 	last     atomic.Pointer[error] // of writing
 }
 
-var _ proxy.Recorder = (*Recorder)(nil)
+var _ proxy.Watcher = (*Recorder)(nil)
 
 // Counters count what a recorder did.
 type Counters struct {
@@ -97,6 +98,9 @@ type Counters struct {
 	// provider did not take, which are not kept, Failed those that could not be
 	// kept.
 	Unknown, Refused, Failed, Written atomic.Int64
+	// Unseen were calls that the proxy could not show, Unkept those whose answer was not
+	// kept, for want of memory or for its size.
+	Unseen, Unkept atomic.Int64
 }
 
 // workers is how many conversations are written at the same time: the store groups
@@ -118,7 +122,7 @@ func New(o Options) *Recorder {
 		o.Limits = new(view.Limits)
 	}
 	o.Backlog, o.Timeout = cmp.Or(o.Backlog, 256<<20), cmp.Or(o.Timeout, 30*time.Second)
-	r := &Recorder{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), book: thread.NewBook(o.Store, thread.Options{Suffix: o.Suffix, Marks: view.Marks}), cache: token.NewCache(0)}
+	r := &Recorder{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), book: thread.NewBook(o.Store, thread.Options{Suffix: o.Suffix, Marks: view.Marks}), cache: token.NewCache(0), turns: newTurns()}
 	r.queue = newQueue(workers, o.Backlog, func(p any) {
 		r.failOpen("", "", fmt.Errorf("a panic while writing: %v", p))
 	})
@@ -258,6 +262,18 @@ func retries(h http.Header) bool {
 func (r *Recorder) failOpen(call, conversation string, err error) {
 	r.counters.Failed.Add(1)
 	r.told(call, conversation, err)
+}
+
+// Unseen is told of a call that went through unseen.
+func (r *Recorder) Unseen(call, reason string) {
+	r.counters.Unseen.Add(1)
+	r.event(Event{Kind: EventUnseen, Call: call, Error: reason})
+}
+
+// unkept tells of an answer that was not kept.
+func (r *Recorder) unkept(call, conversation string, err error) {
+	r.counters.Unkept.Add(1)
+	r.event(Event{Kind: EventUnkept, Call: call, Conversation: conversation, Error: err.Error()})
 }
 
 // told tells of a failure that does not keep a call from being recorded.

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"mime"
 	"net/http"
 	"regexp"
 	"slices"
@@ -303,7 +301,7 @@ const refusedWait = 2 * time.Second
 
 func (c *recording) Response(status int, h http.Header) {
 	c.status, c.first = status, c.r.o.Now()
-	c.copy = newAnswer(c.body.Format, h)
+	c.copy = newAnswer(c.body.Format, h, c.call.Memory, c.r.turns)
 }
 
 // countWait is the longest that an answer waits for its tokens to be counted; nearly
@@ -350,6 +348,12 @@ func (c *recording) Write(p []byte) {
 
 // End hands the call over to be written.
 func (c *recording) End(err error) {
+	handed := false
+	defer func() {
+		if !handed {
+			c.copy.leave()
+		}
+	}()
 	<-c.counted
 	if c.found != nil {
 		<-c.found
@@ -373,12 +377,21 @@ func (c *recording) End(err error) {
 		return
 	}
 	e := c.entry(reply, err)
+	if c.copy != nil && c.copy.lost != nil {
+		c.r.unkept(c.call.ID, c.thread.Conversation, c.copy.lost)
+		if e.Error == "" {
+			e.Error = c.copy.lost.Error()
+		}
+	}
+	c.call.Memory.Hold() // until the call is written
 	size := int64(len(c.call.Body))
 	for i := range messages {
 		size += int64(len(messages[i].Raw))
 	}
 	bad := c.r.queue.add(c.call.Tenant+"\x00"+c.thread.Conversation, size, func() {
 		stored := false
+		defer c.call.Memory.LetGo()
+		defer c.copy.leave()
 		defer func() { c.r.book.Stored(c.thread, stored) }()
 		if err := c.insist(e, messages, says); err != nil {
 			c.r.failOpen(c.call.ID, c.thread.Conversation, err)
@@ -399,7 +412,8 @@ func (c *recording) End(err error) {
 			Before: before, Tokens: c.tokens.Total, Reported: reply.Usage.TotalInput(), Output: reply.Usage.Output, Usage: e.Usage, Error: e.Error,
 		})
 	})
-	if bad != nil {
+	if handed = bad == nil; !handed {
+		c.call.Memory.LetGo()
 		c.r.book.Stored(c.thread, false)
 		c.r.failOpen(c.call.ID, c.thread.Conversation, bad)
 	}
@@ -684,76 +698,4 @@ func (c *recording) partial(reply []chat.Message) []byte {
 		return append(append([]byte("["), bytes.Join(r.Items, []byte(","))...), ']')
 	}
 	return r.Message
-}
-
-// answer is the copy of what the provider answers.
-type answer struct {
-	format   wire.Format
-	encoding string
-	stream   *wire.StreamReader // of an event stream that is not compressed
-	body     bytes.Buffer       // of anything else
-	events   bool
-	full     bool
-	read     *wire.Reply
-}
-
-// maxAnswer is the most of an answer that is kept.
-const maxAnswer = 64 << 20
-
-func newAnswer(f wire.Format, h http.Header) *answer {
-	a := &answer{format: f, encoding: strings.Join(h.Values("Content-Encoding"), ",")}
-	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
-	a.events = kind == "text/event-stream"
-	if a.events && (a.encoding == "" || strings.EqualFold(a.encoding, "identity")) {
-		a.stream = wire.NewStreamReader(f)
-	}
-	return a
-}
-
-func (a *answer) write(p []byte) {
-	switch {
-	case a.stream != nil:
-		a.stream.Write(p) // never fails
-	case a.body.Len()+len(p) > maxAnswer:
-		a.full = true
-	default:
-		a.body.Write(p)
-	}
-}
-
-// reply reads what there is. An answer that is neither is no reply.
-func (a *answer) reply() *wire.Reply {
-	if a.read == nil {
-		if a.read = a.decode(); a.read == nil {
-			a.read = &wire.Reply{Format: a.format}
-		}
-	}
-	return a.read
-}
-
-func (a *answer) decode() *wire.Reply {
-	if a.stream != nil {
-		return a.stream.Reply()
-	}
-	if a.full {
-		return nil
-	}
-	in, err := wire.Decode(a.encoding, &a.body)
-	if err != nil {
-		return nil
-	}
-	if a.events {
-		s := wire.NewStreamReader(a.format)
-		io.Copy(s, in) // what can be read of it
-		return s.Reply()
-	}
-	body, err := io.ReadAll(in)
-	if err != nil {
-		return nil
-	}
-	r, err := wire.ReadReply(a.format, body)
-	if err != nil {
-		return nil
-	}
-	return r
 }

@@ -22,7 +22,12 @@ type StreamReader struct {
 	// Limit is how many bytes are kept at most; 0 means DefaultStreamLimit. Beyond
 	// it the end, the usage and errors are still read.
 	Limit int
+	// Take, where it is set, is asked before about n more bytes are held. Where it
+	// returns false, nothing more is kept, as beyond Limit. With a negative n it is told
+	// that so many are given back.
+	Take func(n int) bool
 
+	granted  int // by Take
 	reply    Reply
 	assembly assembly
 	ended    bool // the protocol's own end was seen
@@ -125,18 +130,61 @@ func next(p []byte, b byte, known, pos int) int {
 func (r *StreamReader) begin(piece []byte) {
 	r.within = true
 	if r.fits(len(r.line) + len(piece)) {
-		r.line = append(r.line, piece...)
+		r.line = r.extend(r.line, piece)
 	}
 }
 
 // fits reports whether a line or the data of the current event may have n bytes.
 func (r *StreamReader) fits(n int) bool {
 	if n > r.limit() {
-		r.cut, r.over = true, true
-		r.line, r.data = nil, nil
+		r.passOver()
 	}
 	return !r.cut
 }
+
+// passOver gives up the current event, and with it the rest of the reply.
+func (r *StreamReader) passOver() {
+	r.cut, r.over = true, true
+	r.line, r.data = nil, nil
+	if back := r.granted - r.kept; back > 0 {
+		r.Take(-back)
+		r.granted = r.kept
+	}
+}
+
+// extend appends to line or data.
+func (r *StreamReader) extend(dst, p []byte) []byte {
+	if need := len(dst) + len(p); need > cap(dst) {
+		size := max(2*cap(dst), need, 512)
+		if !r.granting(size - cap(dst)) {
+			r.passOver()
+			return nil
+		}
+		dst = append(make([]byte, 0, size), dst...)
+	}
+	return append(dst, p...)
+}
+
+// granting reports whether n more bytes may be held.
+func (r *StreamReader) granting(n int) bool {
+	const first, step = 16 << 10, 1 << 20
+	need := r.kept + cap(r.line) + cap(r.data) + n
+	if need <= r.granted || r.Take == nil {
+		return true
+	}
+	more := max(need-r.granted, min(max(r.granted, first), step))
+	if !r.Take(more) {
+		return false
+	}
+	r.granted += more
+	return true
+}
+
+// Over reports whether more came than may be kept.
+func (r *StreamReader) Over() bool { return r.over }
+
+// Kept is how many bytes of the reply are kept so far.
+func (r *StreamReader) Kept() int { return r.kept }
 
 func (r *StreamReader) limit() int {
 	if r.Limit > 0 {
@@ -146,8 +194,8 @@ func (r *StreamReader) limit() int {
 }
 
 func (r *StreamReader) endLine(piece []byte) {
-	line := piece
-	if r.within {
+	line, own := piece, r.within
+	if own {
 		r.begin(piece)
 		r.within = false
 		line, r.line = r.line, r.line[:0]
@@ -167,6 +215,11 @@ func (r *StreamReader) endLine(piece []byte) {
 	}
 	switch name, value := cutLine(line); string(name) {
 	case "data":
+		if own && len(value) > largeBuffer && !r.hasData {
+			// Not copied: the line's buffer becomes the data's.
+			r.data, r.line, r.hasData = value, r.data[:0], true
+			return
+		}
 		r.addData(value)
 	case "event":
 		r.event = append(r.event[:0], value...)
@@ -190,6 +243,10 @@ func cutLine(line []byte) (name, value []byte) {
 	return name, value
 }
 
+// largeBuffer is the size from which the buffers of a line and of data are not used
+// again.
+const largeBuffer = 1 << 20
+
 func (r *StreamReader) addData(value []byte) {
 	if !r.fits(len(r.data) + 1 + len(value)) {
 		return
@@ -198,7 +255,7 @@ func (r *StreamReader) addData(value []byte) {
 		r.data = append(r.data, '\n')
 	}
 	r.hasData = true
-	r.data = append(r.data, value...)
+	r.data = r.extend(r.data, value)
 }
 
 // endEvent reads the event whose lines are over.
@@ -209,6 +266,9 @@ func (r *StreamReader) endEvent() {
 	}
 	r.event, r.data, r.hasData = r.event[:0], r.data[:0], false
 	r.cut, r.early = false, false
+	if cap(r.data) > largeBuffer || cap(r.line) > largeBuffer {
+		r.data, r.line = nil, nil
+	}
 }
 
 // readUnfinished reads an event at the end of the stream that lacks its last line
@@ -298,7 +358,7 @@ const structure = 256
 // room reports whether n more bytes may be kept. Once they may not, nothing is:
 // what is kept has no holes.
 func (r *StreamReader) room(n int) bool {
-	if r.over || r.kept+n > r.limit() {
+	if r.over || r.kept+n > r.limit() || !r.granting(n) {
 		r.over = true
 		return false
 	}

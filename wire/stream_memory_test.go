@@ -1,0 +1,60 @@
+package wire_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/oriel-context/oriel/wire"
+)
+
+// A reader of a stream asks before it holds more, gives back what it no longer holds, and
+// where it is refused goes on without the rest: the usage and the end are still read.
+func TestStreamReaderAsksForItsMemory(t *testing.T) {
+	chunk := func(text string) string {
+		return fmt.Sprintf("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"%s\"}}]}\n\n", text)
+	}
+	end := "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n"
+	many := strings.Repeat(chunk(strings.Repeat("a", 100)), 30_000)
+	one := chunk(strings.Repeat("a", 3_000_000))
+	for name, c := range map[string]struct {
+		stream string
+		most   int
+		whole  bool
+		least  int // what is asked for at the least
+	}{
+		"many small events":             {many, 1 << 30, true, 3_000_000},
+		"one large event":               {one, 1 << 30, true, 6_000_000},
+		"large events one by one":       {one + one + one, 1 << 30, true, 12_000_000},
+		"many small events, refused":    {many, 1 << 20, false, 0},
+		"one large event, refused":      {one, 1 << 20, false, 0},
+		"a second large event, refused": {one + one, 8 << 20, false, 3_000_000},
+	} {
+		held, asked := 0, 0
+		r := wire.NewStreamReader(wire.Chat)
+		r.Take = func(n int) bool {
+			if n > 0 && held+n > c.most {
+				return false
+			}
+			held += n
+			asked++
+			return true
+		}
+		all := c.stream + end
+		for len(all) > 0 {
+			n := min(len(all), 32<<10)
+			r.Write([]byte(all[:n]))
+			all = all[n:]
+		}
+		reply := r.Reply()
+		if reply.Complete != c.whole || r.Over() == c.whole || reply.Usage.Input != 7 {
+			t.Errorf("%s: complete %v, over %v, usage %+v", name, reply.Complete, r.Over(), reply.Usage)
+		}
+		if held < c.least || held < r.Kept() || held > c.most {
+			t.Errorf("%s: %d bytes were asked for, %d are kept", name, held, r.Kept())
+		}
+		if asked > 100 {
+			t.Errorf("%s: asked %d times", name, asked)
+		}
+	}
+}
