@@ -20,6 +20,9 @@ type attack struct {
 // attacks are in the order in which docs/security.md has them.
 var attacks = []attack{
 	{"bombs", "answers of some hundred bytes that unpack to 250 MB, 40 at once in br, gzip, zstd and deflate", bombs},
+	{"large-answers", "20 plain answers of 60 MB at once", largeAnswers},
+	{"large-events", "20 streams at once with one event of 60 MB", largeEvents},
+	{"idle", "513 connections that announce 1 MB and send a byte; 8 that send 60 MB but for a byte", idle},
 }
 
 // A trial is one run of an attack.

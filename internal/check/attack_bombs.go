@@ -107,7 +107,7 @@ func chatBomb(encoding string, size int64) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if err := writeCompletion(w, size); err != nil {
+	if err := writeCompletion(w, size, strings.Repeat("a", 1<<20)); err != nil {
 		return nil, err
 	}
 	if err := w.Close(); err != nil {
@@ -116,12 +116,12 @@ func chatBomb(encoding string, size int64) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// writeCompletion writes a chat completion whose text has so many bytes.
-func writeCompletion(w io.Writer, size int64) error {
+// writeCompletion writes a chat completion whose text has so many bytes, pieces of which
+// are alike.
+func writeCompletion(w io.Writer, size int64, piece string) error {
 	if _, err := io.WriteString(w, `{"id":"c","object":"chat.completion","model":"gpt-4o","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"`); err != nil {
 		return err
 	}
-	piece := strings.Repeat("a", 1<<20)
 	for size > 0 {
 		n := min(size, int64(len(piece)))
 		if _, err := io.WriteString(w, piece[:n]); err != nil {

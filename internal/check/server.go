@@ -241,3 +241,27 @@ func (s *server) ticks() (int64, error) {
 	system, _ := strconv.ParseInt(fields[12], 10, 64)
 	return user + system, nil
 }
+
+// event is a line of the file of events, as far as checks look at it.
+type event struct {
+	Kind, Call, Conversation, Error string
+}
+
+// readEvents reads a file of events.
+func readEvents(path string) ([]event, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var all []event
+	for d := json.NewDecoder(f); ; {
+		var e event
+		if err := d.Decode(&e); err == io.EOF {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+}
