@@ -1,0 +1,194 @@
+/*
+Package quote writes text of other authors as data: a reader can always tell a quoted
+line from a line of the writer, whatever the quoted text says.
+
+A quotation is
+
+	label> first line
+	> second line
+
+Every quoted line has the mark ">" before its text; only the first line of a quotation
+has a label before the mark, and no label contains a mark. Line separators of Unicode
+and control characters that end a line count as line ends. [Disarm] breaks what models
+and agents take for structure: labels of speakers, Oriel's own markers, reserved tags
+and the control tokens of chat templates. It inserts one backslash into each.
+
+# What it guarantees
+
+  - [Undo] returns the quoted text, character by character.
+  - No line of a quotation begins with text that was quoted.
+
+# Caveats
+
+A model may still follow what it reads in a quotation; the quotation only shows where
+the text comes from. Disarm knows the structures listed in this package.
+*/
+package quote
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// mark stands before the text of every quoted line.
+const mark = '>'
+
+// Text quotes a text as the words of label, which may be empty.
+func Text(label, text string) string { return Lines(label, Disarm(text)) }
+
+// Lines is Text without Disarm.
+func Lines(label, text string) string {
+	var b strings.Builder
+	b.Grow(len(label) + len(text) + 16)
+	b.WriteString(label)
+	for {
+		n, end := line(text)
+		b.WriteByte(mark)
+		if n > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(text[:end])
+		if text = text[end:]; n == end {
+			return b.String()
+		}
+	}
+}
+
+// Continue marks every line of a text but the first, for a first line that stands
+// behind a label of another form, and disarms it.
+func Continue(text string) string {
+	text = Disarm(text)
+	n, end := line(text)
+	if n == end {
+		return text
+	}
+	return text[:end] + Lines("", text[end:])
+}
+
+// Undo removes marks and labels, and arms again what Disarm broke. Lines without a mark
+// are returned as they are.
+func Undo(quoted string) string {
+	var b strings.Builder
+	b.Grow(len(quoted))
+	for {
+		n, end := line(quoted)
+		text := quoted[:n]
+		if i := strings.IndexByte(text, mark); i >= 0 {
+			text = strings.TrimPrefix(text[i+1:], " ")
+		}
+		b.WriteString(text)
+		b.WriteString(quoted[n:end])
+		if quoted = quoted[end:]; n == end {
+			return structure.ReplaceAllStringFunc(b.String(), arm)
+		}
+	}
+}
+
+// line returns the length of the first line of a text, without and with its end. Both
+// are the same for the last line.
+func line(text string) (n, end int) {
+	for i := 0; i < len(text); {
+		switch c := text[i]; {
+		case c == '\r' && i+1 < len(text) && text[i+1] == '\n':
+			return i, i + 2
+		case '\n' <= c && c <= '\r': // \n, \v, \f, \r
+			return i, i + 1
+		case c < utf8.RuneSelf:
+			i++
+		default:
+			r, size := utf8.DecodeRuneInString(text[i:])
+			if r == '\u0085' || r == '\u2028' || r == '\u2029' {
+				return i, i + size
+			}
+			i += size
+		}
+	}
+	return len(text), len(text)
+}
+
+// Label makes a name fit to stand before a mark: one line without marks, of at most 64
+// bytes.
+func Label(name string) string {
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case r == mark || unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, name)
+	const most = 64
+	if len(name) > most {
+		name = strings.ToValidUTF8(name[:most], "")
+	}
+	return strings.TrimSpace(name)
+}
+
+// Disarm inserts a backslash into everything in a text that reads as structure:
+// "user: " at the beginning of a line becomes "user\: ".
+func Disarm(text string) string {
+	if !strings.ContainsAny(text, ":：[<") {
+		return text
+	}
+	return structure.ReplaceAllStringFunc(text, disarm)
+}
+
+// IsRole reports whether a name is that of a role.
+func IsRole(name string) bool { return role.MatchString(name) }
+
+// roles are what chat formats call the parties.
+const roles = `users?|humans?|assistants?|systems?|developers?|tools?|functions?|models?|ai|bots?|claude|chatgpt|gpt|gemini|operator|administrator|admin`
+
+// structure matches what Disarm breaks. Each alternative has exactly one place for
+// backslashes, at which any number of them matches, and no other that a backslash
+// matches: so the same places are found before and after.
+var (
+	role      = regexp.MustCompile(`(?i)^(?:` + roles + `)$`)
+	structure = regexp.MustCompile(`(?i)` +
+		// A label: a role at the beginning of a line, in markup or with a note in
+		// brackets, and a colon.
+		`(?:^|[\n\r\v\f\x{85}\x{2028}\x{2029}])[^\pL\pN\\\n\r\v\f\x{85}\x{2028}\x{2029}]{0,12}(?:` + roles + `)(?:[ \t]{0,3}[([][^()[\]\\\n]{0,40}[)\]])?[ \t*_"'` + "`" + `]{0,4}\\*[:：]=?` +
+		// A tag of a role at the beginning of a line.
+		`|(?:^|[\n\r\v\f\x{85}\x{2028}\x{2029}])[ \t>*-]{0,12}<\\*/?(?:` + roles + `)\b` +
+		// Reserved tags, markers and control tokens anywhere.
+		`|<\\*/?(?:system[-_]|antml:|function_(?:calls|results?)|tool_(?:use|result|call)|local-command-|command-(?:name|message|args)|start_of_turn|end_of_turn)` +
+		`|<\\*\|` +
+		`|<\\*<sys>>` +
+		`|\[\\*/?(?:Oriel|INST|SYSTEM|AVAILABLE_TOOLS|TOOL_)`)
+)
+
+// place returns where the backslashes of a match stand: before the colon of a label,
+// behind the bracket of all else; -1 for an assignment, which is no label.
+func place(match string) int {
+	switch {
+	case strings.HasSuffix(match, "="):
+		return -1
+	case strings.HasSuffix(match, "："):
+		return len(strings.TrimRight(strings.TrimSuffix(match, "："), `\`))
+	case strings.HasSuffix(match, ":") && !reservedColon(match):
+		return len(strings.TrimRight(match[:len(match)-1], `\`))
+	}
+	return strings.IndexAny(match, "<[") + 1
+}
+
+// reservedColon reports whether a match is a tag whose name ends in a colon.
+func reservedColon(match string) bool { return match[0] == '<' }
+
+func disarm(match string) string {
+	at := place(match)
+	if at < 0 {
+		return match
+	}
+	return match[:at] + `\` + match[at:]
+}
+
+func arm(match string) string {
+	at := place(match)
+	if at < 0 || match[at] != '\\' {
+		return match
+	}
+	return match[:at] + match[at+1:]
+}
