@@ -88,7 +88,7 @@ func (c *Conversation) find(ctx context.Context, s *sketch, shown map[int64]*Ite
 	var found []recalled
 	var last recall.Passage
 	for _, p := range s.fitting(passages, room) {
-		if n := len(found); n > 0 && found[n-1].block == p.Block {
+		if n := len(found); n > 0 && found[n-1].block == p.Block && found[n-1].Source == window.Source(p.Role) {
 			m := &found[n-1]
 			if p.Part != last.Part+1 || p.Tool {
 				m.Content = strings.TrimRight(m.Content, "\n") + gap
@@ -97,7 +97,9 @@ func (c *Conversation) find(ctx context.Context, s *sketch, shown map[int64]*Ite
 			m.score = max(m.score, p.Score)
 		} else {
 			visible, _ := own(p.Block)
-			m := c.recalled(p.Block, visible != nil)
+			// What a tool said in a message is an entry of its own, and only one
+			// entry has the item's id.
+			m := c.recalled(p.Block, visible != nil || len(found) > 0 && found[len(found)-1].block == p.Block)
 			m.score, m.Content, m.Source, m.Time = p.Score, p.Text, window.Source(p.Role), timeOf(&p)
 			if p.Name != "" {
 				m.Content = p.Name + ": " + p.Text

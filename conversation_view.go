@@ -141,7 +141,7 @@ func (s *sketch) attempt(marked bool) (*draft, error) {
 
 // cost is what an item adds to the text.
 func (s *sketch) cost(it *Item) int {
-	return s.count(label(it, true)+it.Content) + s.count("\n\n")
+	return s.count(window.RecentEntry(it)) + s.count("\n\n")
 }
 
 // relevantCost is what an item adds to the relevant part.
@@ -224,7 +224,11 @@ func (s *sketch) compose(d *draft) int {
 			d.opening = assistantFirst
 			say(chat.User, assistantFirst)
 		}
-		say(role, label(it, false)+it.Content)
+		if it.Source == window.SourceUser || it.Source == window.SourceAssistant { // the role says it
+			say(role, it.Content)
+		} else {
+			say(role, window.RecentEntry(it))
+		}
 	}
 	if len(d.relevant) > 0 {
 		entries := []string{titleRelevant}
@@ -235,13 +239,4 @@ func (s *sketch) compose(d *draft) int {
 	}
 	say(chat.User, d.query)
 	return size
-}
-
-// label says where an item comes from. In messages the role says it of users and
-// assistants.
-func label(it *Item, always bool) string {
-	if it.Source == "" || !always && (it.Source == window.SourceUser || it.Source == window.SourceAssistant) {
-		return ""
-	}
-	return "[" + string(it.Source) + "] "
 }

@@ -21,6 +21,7 @@ const module = "github.com/oriel-context/oriel"
 var rooms = []string{
 	"internal/rawjson",
 	"internal/lines",
+	"internal/quote",
 	"chat",
 	"wire",
 	"token/bpe",

@@ -75,7 +75,7 @@ func (s *talker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func nearest(context, question string) string {
 	best, answer := 2, "I'm sorry: no information available."
 	for line := range strings.Lines(context) {
-		_, line, _ = strings.Cut(strings.TrimSpace(line), ": ")
+		_, line, _ = strings.Cut(strings.TrimSpace(line), "> ")
 		same := 0
 		for _, w := range normalise(question) {
 			for _, have := range normalise(line) {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/embed"
+	"github.com/oriel-context/oriel/internal/quote"
 	"github.com/oriel-context/oriel/recall"
 )
 
@@ -42,8 +43,9 @@ type Detail struct {
 	Budget       int      `json:"budget"`
 	Tokens       int      `json:"tokens"`
 	Evidence     []string `json:"evidence"`
-	// Included are the messages that stand in the context as a whole;
-	// IncludedPart those of which a passage of 200 characters or more does.
+	// Included are the messages that stand in the context as a whole, once the
+	// marks of quotation are undone; IncludedPart those of which a passage of 200
+	// characters or more does.
 	Included     []string `json:"included"`
 	IncludedPart []string `json:"included_part"`
 	Context      string   `json:"context"`
@@ -147,9 +149,10 @@ func writeDetail(w io.Writer, d any) error {
 	return enc.Encode(d)
 }
 
-// detail tells by the very text what stands in it. A message is looked for only if
-// passages of it were chosen: "Thanks!" stands in many places.
+// detail tells by the very text what stands in it, with its quoting undone. A message is
+// looked for only if passages of it were chosen: "Thanks!" stands in many places.
 func (s *subject) detail(q *Question, found *recall.Result) *Detail {
+	shown := quote.Undo(found.Text)
 	d := &Detail{Tokens: found.Tokens, Context: found.Text, Included: []string{}, IncludedPart: []string{}}
 	parts := map[string]int{}
 	long := map[string]bool{}
@@ -159,13 +162,13 @@ func (s *subject) detail(q *Question, found *recall.Result) *Detail {
 			order = append(order, p.Block)
 		}
 		parts[p.Block]++
-		if (utf8.RuneCountInString(p.Text) >= partLength || q.File != "" && p.Parts == 1) && strings.Contains(found.Text, p.Text) {
+		if (utf8.RuneCountInString(p.Text) >= partLength || q.File != "" && p.Parts == 1) && strings.Contains(shown, p.Text) {
 			long[p.Block] = true
 		}
 	}
 	for _, block := range order {
 		m := s.message(block)
-		whole := m.Text != "" && strings.Contains(found.Text, m.Text)
+		whole := m.Text != "" && strings.Contains(shown, m.Text)
 		if whole {
 			d.Included = append(d.Included, m.Ref)
 		}
@@ -174,17 +177,17 @@ func (s *subject) detail(q *Question, found *recall.Result) *Detail {
 		}
 	}
 	if q.File != "" {
-		d.reread(q)
+		d.reread(q, shown)
 	}
 	return d
 }
 
-// reread tells what a context has of a file.
-func (d *Detail) reread(q *Question) {
-	d.File, d.Path = q.File, q.names(d.Context)
+// reread tells what a context, with its quoting undone, has of a file.
+func (d *Detail) reread(q *Question, shown string) {
+	d.File, d.Path = q.File, q.names(shown)
 	there := 0
 	for _, line := range q.Lines {
-		if strings.Contains(d.Context, line) {
+		if strings.Contains(shown, line) {
 			there++
 		}
 	}

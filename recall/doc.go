@@ -18,8 +18,10 @@ memory (texts.go).
 
   - The text of a result has at most as many tokens as the budget says, counted over
     all of it, headers and names included. It is in the order of time.
-  - A passage stands in the text as it was said, character by character; passages that
-    touch are put together again.
+  - Every line of a passage is marked as quoted, under its author's role or name and
+    its date, and nothing in it reads as another's words (package quote). Once that is
+    undone it stands there as it was said, character by character; passages that touch
+    are put together again.
   - The same messages, added in the same order, and the same query give the same
     result, whatever else happens at the time.
   - Nothing below the floor is shown: a query that has nothing to do with the scope

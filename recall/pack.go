@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/quote"
 )
 
 // slack is how many tokens may be left over: no passage is smaller.
@@ -18,25 +21,33 @@ func (ss *session) header() string {
 	return ss.begin.Format("2 January 2006") + ":\n"
 }
 
-// prefix says who speaks.
-func (s *Scope) prefix(speaker int32, role string) string {
-	switch {
-	case speaker >= 0:
-		return s.people.names[speaker] + ": "
-	case role == "":
-		return ""
+// label names the author of a passage: a tool for what a tool gave, whoever's message it
+// stands in, else the speaker or the role. No speaker is called by the name of a role.
+func (s *Scope) label(speaker int32, role string, flags uint8) string {
+	role = roleOf(role, flags)
+	if speaker >= 0 && role != string(chat.Tool) && role != string(chat.Function) {
+		if name := quote.Label(s.people.names[speaker]); name != "" && !quote.IsRole(name) {
+			return name
+		}
 	}
-	return role + ": "
+	return quote.Label(role)
+}
+
+// roleOf returns the role of a passage's author: what tools gave is theirs in every
+// message.
+func roleOf(role string, flags uint8) string {
+	if flags&flagGiven != 0 {
+		return string(chat.Tool)
+	}
+	return role
 }
 
 // gap stands between two passages of a message that do not touch.
 const gap = "…\n"
 
-func ended(text string) string {
-	if strings.HasSuffix(text, "\n") {
-		return text
-	}
-	return text + "\n"
+// quoted writes a text as the words of label, up to the end of its last line.
+func quoted(label, text string) string {
+	return quote.Text(label, strings.TrimSuffix(text, "\n")) + "\n"
 }
 
 // packing chooses passages under a budget of tokens.
@@ -129,35 +140,34 @@ func (s *Scope) later(a, b int32) bool {
 	return cmp.Or(s.when(s.messageOf[a]).Compare(s.when(s.messageOf[b])), cmp.Compare(a, b)) > 0
 }
 
-// write makes the text that a model is shown. Passages that touch are put together
-// again as they stood.
+// write makes the text that a model is shown: quotations under the days on which they
+// were said. Passages that touch are put together again as they stood.
 func (s *Scope) write(order []int32, texts []string) string {
 	var b strings.Builder
-	day := ""
-	for k, i := range order {
-		m := s.messageOf[i]
-		msg := &s.messages[m]
-		header := s.sessions[msg.session].header()
-		before := int32(-1)
-		if k > 0 {
-			before = order[k-1]
+	day, author := "", ""
+	for k := 0; k < len(order); {
+		i, text := order[k], texts[k]
+		m, before := s.messageOf[i], k-1
+		for k++; k < len(order) && s.goesOn(order[k-1], order[k]); k++ {
+			text += texts[k]
 		}
-		switch {
-		case before < 0 || header != day:
+		header := s.sessions[s.messages[m].session].header()
+		label := s.label(s.messages[m].speaker, s.origins[m].role, s.flags[i])
+		if before < 0 || header != day {
 			b.WriteString(header)
-			b.WriteString(s.prefix(msg.speaker, s.origins[m].role))
-			day = header
-		case s.messageOf[before] != m:
-			b.WriteString(s.prefix(msg.speaker, s.origins[m].role))
-		case before != i-1 || s.flags[i]&flagTool != 0:
+		} else if s.messageOf[order[before]] == m && label == author {
 			b.WriteString(gap)
+			label = ""
 		}
-		text := texts[k]
-		if k+1 < len(order) && order[k+1] == i+1 && s.messageOf[i+1] == m && s.flags[i+1]&flagTool == 0 {
-			b.WriteString(text)
-		} else {
-			b.WriteString(ended(text))
+		b.WriteString(quoted(label, text))
+		if day = header; label != "" {
+			author = label
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// goesOn reports whether a passage begins where another ends.
+func (s *Scope) goesOn(a, b int32) bool {
+	return b == a+1 && s.messageOf[a] == s.messageOf[b] && s.flags[b]&flagTool == 0
 }

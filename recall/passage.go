@@ -29,9 +29,9 @@ type Message struct {
 	Name string
 	// Text is what was said, in words. It is indexed, and shown, as it stands.
 	Text string
-	// Tools are what calls and results of tools come down to, one text each: see
-	// Read.
-	Tools []string
+	// Tools are what calls of tools come down to, Given what results and files do, one
+	// text each: see Read. What is given is a tool's whoever's message it stands in.
+	Tools, Given []string
 }
 
 // SessionGap is the pause after which a new session begins.

@@ -15,8 +15,9 @@ const (
 	flagInstruction
 	flagPreference
 	flagRemoved
-	flagTool
+	flagTool  // told to a tool, or given by a tool or in a file
 	flagShort // too short to be found
+	flagGiven // by a tool or in a file
 )
 
 // people are the named speakers of a scope.

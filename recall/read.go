@@ -33,7 +33,7 @@ func (r *Reader) Read(e *timeline.Entry) (Message, bool) {
 	if m.Role == "" {
 		m.Role = e.Role
 	}
-	return m, m.Text != "" || len(m.Tools) > 0
+	return m, m.Text != "" || len(m.Tools) > 0 || len(m.Given) > 0
 }
 
 // Chat gives the words of a message: of calls the tool, its main argument and what
@@ -53,7 +53,7 @@ func (r *Reader) Chat(c *chat.Message) Message {
 			}
 		case chat.Document:
 			if p.Media != nil && len(p.Media.Text) > 0 {
-				m.Tools = append(m.Tools, p.Media.Text.String())
+				m.Given = append(m.Given, p.Media.Text.String())
 			}
 		case chat.Call:
 			what, all := callWords(p)
@@ -64,12 +64,12 @@ func (r *Reader) Chat(c *chat.Message) Message {
 			m.Tools = append(m.Tools, all)
 		case chat.Result:
 			if text := r.resultWords(p); text != "" {
-				m.Tools = append(m.Tools, text)
+				m.Given = append(m.Given, text)
 			}
 		}
 	}
 	m.Text = strings.Join(said, "\n")
-	if m.Text == "" && len(m.Tools) > 0 && m.Role == string(chat.User) {
+	if m.Text == "" && len(m.Given) > 0 && m.Role == string(chat.User) {
 		m.Role = string(chat.Tool) // nothing of it is the user's
 	}
 	return m

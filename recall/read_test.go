@@ -30,10 +30,10 @@ func TestToolsAreToldByNameArgumentAndLines(t *testing.T) {
 	}
 	result := chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Result, ID: "1", Text: chat.Quote(lines.String()), IsError: true}}}
 	m = r.Chat(&result)
-	if m.Role != "tool" || m.Text != "" || len(m.Tools) != 1 {
+	if m.Role != "tool" || m.Text != "" || len(m.Given) != 1 {
 		t.Fatalf("result: %+v", m)
 	}
-	got := m.Tools[0]
+	got := m.Given[0]
 	for _, want := range []string{"Read /src/main.go (error)\n", "line number 0\n", "panic: index", "line number 199"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in %q", want, got)
@@ -61,7 +61,7 @@ func TestNamesOfPartsOfAFileAreKept(t *testing.T) {
 		}
 	}
 	m := r.Chat(&chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Result, Text: chat.Quote(file.String())}}})
-	if got := strings.Join(m.Tools, ""); !strings.Contains(got, "func CountBees(") || strings.Contains(got, "inner") {
+	if got := strings.Join(m.Given, ""); !strings.Contains(got, "func CountBees(") || strings.Contains(got, "inner") {
 		t.Errorf("%q", got)
 	}
 }
@@ -71,7 +71,7 @@ func TestWorkFindsWhatToolsShowed(t *testing.T) { // SPEC D2
 	s := scopeOf(t, Options{}, []Message{
 		{Block: "1", Role: "user", Text: "The hive counter is wrong at night, please repair it."},
 		{Block: "2", Role: "assistant", Tools: []string{"Read /bees/hive/counter.py"}},
-		{Block: "3", Role: "tool", Tools: []string{"Read /bees/hive/counter.py\ndef count_bees(frames): return sum(f.bees for f in frames if f.lit)"}},
+		{Block: "3", Role: "tool", Given: []string{"Read /bees/hive/counter.py\ndef count_bees(frames): return sum(f.bees for f in frames if f.lit)"}},
 		{Block: "4", Role: "user", Text: "And greet my sister in the message of the commit, if you please."},
 	})
 	top := func(query string) string {
@@ -90,7 +90,7 @@ func TestToolsAreFound(t *testing.T) {
 	s := scopeOf(t, Options{}, []Message{
 		{Block: "1", Role: "user", Text: "Please look at the configuration."},
 		{Block: "2", Role: "assistant", Tools: []string{"Read /etc/nginx/nginx.conf"}},
-		{Block: "3", Role: "tool", Tools: []string{"Read /etc/nginx/nginx.conf\nworker_processes 4;\nlisten 8443 ssl;"}},
+		{Block: "3", Role: "tool", Given: []string{"Read /etc/nginx/nginx.conf\nworker_processes 4;\nlisten 8443 ssl;"}},
 	})
 	r := find(t, s, "worker_processes in nginx.conf", RecallOptions{})
 	if best(r) != "3" && !strings.Contains(r.Text, "worker_processes 4;") {
@@ -105,7 +105,7 @@ func TestRemindersAndDataHaveNoWords(t *testing.T) {
 		{Kind: chat.Text, Text: chat.Quote("Hello there.")},
 		{Kind: chat.Image, Media: &chat.Media{Data: []byte("AAAA")}},
 	}})
-	if m.Text != "Hello there." || m.Tools != nil {
+	if m.Text != "Hello there." || m.Tools != nil || m.Given != nil {
 		t.Errorf("%+v", m)
 	}
 	if encoded("a usual line of text") || !encoded("a\x00b") || !encoded(strings.Repeat("deadbeef", 40)) {

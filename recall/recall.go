@@ -280,7 +280,7 @@ func (r *Ranking) passage(i int32, text string) Passage {
 	s := r.s
 	m, from := &s.messages[s.messageOf[i]], &s.origins[s.messageOf[i]]
 	out := Passage{
-		Block: from.block, Ref: from.ref, Role: from.role, Tokens: int(s.cost[i]), Text: text,
+		Block: from.block, Ref: from.ref, Role: roleOf(from.role, s.flags[i]), Tokens: int(s.cost[i]), Text: text,
 		Score: round(r.value(i)), Keyword: round(s.keyword(r.scores, i)), Dense: round(s.cosine(r.scores, i)), Prior: round(s.priorOf(r.scores, i)),
 		Part: int(i - m.first), Parts: int(m.count), Tool: s.flags[i]&flagTool != 0,
 	}
@@ -288,7 +288,7 @@ func (r *Ranking) passage(i int32, text string) Passage {
 		t := from.time.UTC()
 		out.Time = &t
 	}
-	if m.speaker >= 0 {
+	if m.speaker >= 0 && s.flags[i]&flagGiven == 0 {
 		out.Name = s.people.names[m.speaker]
 	}
 	return out

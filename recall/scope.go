@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/embed"
+	"github.com/oriel-context/oriel/internal/quote"
 	"github.com/oriel-context/oriel/recall/keyword"
 	"github.com/oriel-context/oriel/recall/vector"
 	"github.com/oriel-context/oriel/token"
@@ -144,7 +145,6 @@ func (s *Scope) add(m *Message) {
 	s.ids += allocated(m.Block) + allocated(m.Ref)
 	msg := message{speaker: s.people.add(m.Name), next: none, first: int32(s.texts.len())}
 	msg.session, msg.prev = s.place(m)
-	prefix := s.prefix(msg.speaker, m.Role)
 	instructs := s.instructs(m.Conversation, msg.speaker)
 	for i, text := range passages {
 		for _, d := range said[i] {
@@ -155,14 +155,11 @@ func (s *Scope) add(m *Message) {
 			s.said = append(s.said, saidIn{int32(len(s.messageOf)), Said{d.Kind, strings.Clone(d.Text)}})
 			s.ids += allocated(d.Text)
 		}
-		s.addPassage(id, prefix, text, flags[i])
+		s.addPassage(id, s.label(msg.speaker, m.Role, flags[i]), text, flags[i])
 	}
-	s.tools = s.tools || len(m.Tools) > 0
-	for _, tool := range m.Tools {
-		for _, text := range split(tool, passageTarget) {
-			s.addPassage(id, prefix, text, flagTool)
-		}
-	}
+	s.tools = s.tools || len(m.Tools) > 0 || len(m.Given) > 0
+	s.addTools(id, s.label(msg.speaker, m.Role, flagTool), m.Tools, flagTool)
+	s.addTools(id, s.label(msg.speaker, m.Role, flagTool|flagGiven), m.Given, flagTool|flagGiven)
 	msg.count = int32(s.texts.len()) - msg.first
 	s.messages, s.origins = append(s.messages, msg), append(s.origins, from)
 	if msg.prev >= 0 {
@@ -209,9 +206,17 @@ func (s *Scope) instructs(conversation string, speaker int32) bool {
 	return false
 }
 
+func (s *Scope) addTools(m int32, label string, tools []string, flags uint8) {
+	for _, tool := range tools {
+		for _, text := range split(tool, passageTarget) {
+			s.addPassage(m, label, text, flags)
+		}
+	}
+}
+
 // addPassage appends a passage. What says too little to be found is a passage all
 // the same, so that texts stay whole, but is in no index.
-func (s *Scope) addPassage(m int32, prefix, text string, flags uint8) {
+func (s *Scope) addPassage(m int32, label, text string, flags uint8) {
 	body := text
 	if !indexed(text) {
 		body = ""
@@ -223,7 +228,8 @@ func (s *Scope) addPassage(m int32, prefix, text string, flags uint8) {
 	}
 	s.messageOf = append(s.messageOf, m)
 	s.texts.add(text)
-	line := prefix + ended(text)
+	// What Disarm adds is counted with the whole: see packing.finish.
+	line := quote.Lines(label, strings.TrimSuffix(text, "\n")) + "\n"
 	s.saying = append(s.saying, maphash.String(seed, line))
 	cost := int32(s.count(line))
 	s.cost = append(s.cost, cost)

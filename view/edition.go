@@ -188,7 +188,7 @@ func (e *edition) stillShows(k int, in window.Insertion, tells bool) (bool, erro
 	if !slices.ContainsFunc(e.message(e.pieces[k]).Parts, func(p chat.Part) bool { return p.Text.String() == in.Text }) {
 		return false, nil
 	}
-	if k < e.first || !tells || !strings.HasPrefix(in.Text, recallTitle) {
+	if k < e.first || !tells || !strings.HasPrefix(in.Text, recallOpens) {
 		return true, nil
 	}
 	raw, err := e.bare(k)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/oriel-context/oriel/internal/quote"
 )
 
 // AssembleOptions are the settings of Assemble.
@@ -52,7 +54,7 @@ func Assemble(recent, relevant []Item, query string, o AssembleOptions) Assembly
 	room := a.limit - a.count(AssembleText(nil, nil, a.query))
 	half := int(float64(room) * share)
 	if len(recent) > 0 {
-		half = max(half, min(a.cost(recentEntry(&recent[len(recent)-1])), (room+1)/2))
+		half = max(half, min(a.cost(RecentEntry(&recent[len(recent)-1])), (room+1)/2))
 	}
 
 	used := half - a.takeRecent(recent, half)
@@ -95,7 +97,7 @@ func (a *assembler) cost(entry string) int { return a.count(entry) + a.count("\n
 // is left.
 func (a *assembler) takeRecent(recent []Item, room int) int {
 	for i := len(recent) - 1 - len(a.recent); i >= 0; i-- {
-		n := a.cost(recentEntry(&recent[i]))
+		n := a.cost(RecentEntry(&recent[i]))
 		if n > room {
 			break
 		}
@@ -126,15 +128,29 @@ func (a *assembler) takeRelevant(relevant []Item, room int) int {
 func (a *assembler) elideNewest(it Item, room int) int {
 	it.Full = it.Whole()
 	it.Content = ""
-	it.Content, _ = Elide(it.Full, room-a.cost(recentEntry(&it)), a.count)
-	if !Elided(it.Content) {
-		return room
+	// Quoting takes tokens beside the text's own: where it takes too many, there is less
+	// room for the text.
+	limit := room - a.cost(RecentEntry(&it))
+	for try := 0; ; try++ {
+		it.Content, _ = Elide(it.Full, limit, a.count)
+		if !Elided(it.Content) {
+			return room
+		}
+		over := a.cost(RecentEntry(&it)) - room
+		if over <= 0 || try == elideTries {
+			break
+		}
+		limit -= over
 	}
 	it.Tokens = a.count(it.Content)
 	a.recent = []Item{it}
 	a.take(&it)
-	return room - a.cost(recentEntry(&it))
+	return room - a.cost(RecentEntry(&it))
 }
+
+// elideTries is how often elideNewest makes a text shorter; each try takes off what the
+// one before had too much.
+const elideTries = 4
 
 // shows reports whether an item is taken already.
 func (a *assembler) shows(it *Item) bool {
@@ -179,7 +195,7 @@ const (
 func AssembleText(recent, relevant []Item, query string) string {
 	parts := []string{titleRecent}
 	for _, it := range byTime(recent) {
-		parts = append(parts, recentEntry(&it))
+		parts = append(parts, RecentEntry(&it))
 	}
 	blocks := []string{part(parts)}
 	if len(relevant) > 0 {
@@ -195,24 +211,43 @@ func AssembleText(recent, relevant []Item, query string) string {
 // part is a title with its entries.
 func part(lines []string) string { return lines[0] + "\n" + strings.Join(lines[1:], "\n\n") }
 
-func recentEntry(it *Item) string {
-	if it.Source == "" {
+// RecentEntry returns how an item stands in the recent part: behind its source. What
+// tools, files and programs say is quoted line by line, and an assistant's words hold
+// nothing that reads as another entry, so that neither passes for the words of a user.
+func RecentEntry(it *Item) string {
+	switch it.Source {
+	case "":
 		return it.Content
+	case SourceUser, SourceSystem:
+		return "[" + string(it.Source) + "] " + it.Content
+	case SourceAssistant:
+		return "[" + string(it.Source) + "] " + quote.Disarm(it.Content)
 	}
-	return "[" + string(it.Source) + "] " + it.Content
+	return "[" + sourceLabel(it.Source) + "] " + quote.Continue(it.Content)
 }
 
-// RelevantEntry is how an item stands in the relevant part: its time says that it is
-// not recent.
+// RelevantEntry returns how an item stands in the relevant part: its time says that it
+// is not recent, and it is quoted, whoever said it.
 func RelevantEntry(it *Item) string {
 	when := ""
 	if !it.Time.IsZero() {
 		when = it.Time.UTC().Format("2006-01-02 15:04")
 	}
-	if label := strings.TrimSpace(when + " " + string(it.Source)); label != "" {
-		return "[" + label + "] " + it.Content
+	text := quote.Continue(it.Content)
+	if label := strings.TrimSpace(when + " " + sourceLabel(it.Source)); label != "" {
+		return "[" + label + "] " + text
 	}
-	return it.Content
+	return text
+}
+
+// sourceLabel returns a source fit to stand in brackets.
+func sourceLabel(s Source) string {
+	return strings.Map(func(r rune) rune {
+		if r == '[' || r == ']' {
+			return -1
+		}
+		return r
+	}, quote.Label(string(s)))
 }
 
 // byTime sorts by time; items of the same time by id, then as they came.

@@ -130,7 +130,7 @@ func Label(name string) string {
 // Disarm inserts a backslash into everything in a text that reads as structure:
 // "user: " at the beginning of a line becomes "user\: ".
 func Disarm(text string) string {
-	if !strings.ContainsAny(text, ":：[<") {
+	if !strings.ContainsAny(text, ":：[<#") {
 		return text
 	}
 	return structure.ReplaceAllStringFunc(text, disarm)
@@ -153,6 +153,10 @@ var (
 		`(?:^|[\n\r\v\f\x{85}\x{2028}\x{2029}])[^\pL\pN\\\n\r\v\f\x{85}\x{2028}\x{2029}]{0,12}(?:` + roles + `)(?:[ \t]{0,3}[([][^()[\]\\\n]{0,40}[)\]])?[ \t*_"'` + "`" + `]{0,4}\\*[:：]=?` +
 		// A tag of a role at the beginning of a line.
 		`|(?:^|[\n\r\v\f\x{85}\x{2028}\x{2029}])[ \t>*-]{0,12}<\\*/?(?:` + roles + `)\b` +
+		// A label in brackets or a title of an assembled context at the beginning of
+		// a line.
+		`|(?:^|[\n\r\v\f\x{85}\x{2028}\x{2029}])[ \t>*-]{0,12}\[\\*(?:\d{4}-\d\d-\d\d \d\d:\d\d|(?:` + roles + `|file|git|error)\])` +
+		`|(?:^|[\n\r\v\f\x{85}\x{2028}\x{2029}])[ \t>*-]{0,12}#\\* ?(?:Recent Context|Relevant Historical Context|Current Query)\b` +
 		// Reserved tags, markers and control tokens anywhere.
 		`|<\\*/?(?:system[-_]|antml:|function_(?:calls|results?)|tool_(?:use|result|call)|local-command-|command-(?:name|message|args)|start_of_turn|end_of_turn)` +
 		`|<\\*\|` +
@@ -171,7 +175,7 @@ func place(match string) int {
 	case strings.HasSuffix(match, ":") && !reservedColon(match):
 		return len(strings.TrimRight(match[:len(match)-1], `\`))
 	}
-	return strings.IndexAny(match, "<[") + 1
+	return strings.IndexAny(match, "<[#") + 1
 }
 
 // reservedColon reports whether a match is a tag whose name ends in a colon.
