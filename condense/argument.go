@@ -228,7 +228,7 @@ func patchPaths(patch string) (paths []string) {
 // oneLine folds white space.
 func oneLine(s string) string {
 	s = strings.TrimSpace(s)
-	if !strings.ContainsAny(s, "\n\r\t") && !strings.Contains(s, "  ") {
+	if !strings.ContainsAny(s, "\n\r\t\v\f\u0085\u2028\u2029") && !strings.Contains(s, "  ") {
 		return s
 	}
 	return strings.Join(strings.Fields(s), " ")

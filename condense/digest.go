@@ -123,7 +123,7 @@ func (c *collector) span(events []event) {
 		if i == 12 {
 			break
 		}
-		c.add(secOpen, "step: "+shorten(step, 160), c.todoAt, 0)
+		c.add(secOpen, "step: "+toolText(shorten(step, 160)), c.todoAt, 0)
 	}
 }
 

@@ -3,6 +3,8 @@ package condense
 import (
 	"strconv"
 	"strings"
+
+	"github.com/oriel-context/oriel/internal/quote"
 )
 
 // call takes in a tool call and its outcome.
@@ -17,7 +19,7 @@ func (c *collector) call(e *event) {
 	cmd := ""
 	show, test := a.kind != "", false
 	if a.kind == ArgCommand {
-		cmd = tidy(a.value)
+		cmd = quote.Disarm(tidy(a.value))
 		show, test = kindOfCommand(cmd)
 	} else if a.kind == ArgPath && a.changes {
 		show = false
@@ -37,7 +39,8 @@ func (c *collector) call(e *event) {
 		o.state = ""
 	}
 	if o.said != "" {
-		c.add(secDecisions, "user, refusing "+label(p.Name, a, 80)+": "+shorten(oneLine(o.said), oneSentence), e.msg, 2)
+		// The words stand in a result, where no user can be told from a tool.
+		c.add(secDecisions, refusedCall+label(p.Name, a, 80)+": "+toolText(shorten(oneLine(o.said), oneSentence)), e.msg, 2)
 	}
 	switch a.kind {
 	case ArgCommand:
@@ -45,7 +48,7 @@ func (c *collector) call(e *event) {
 		c.failure(cmd, "", e.msg, o, show)
 	case ArgPath:
 		for _, path := range a.paths {
-			c.file(path, e.msg, a.changes, o)
+			c.file(toolText(path), e.msg, a.changes, o)
 		}
 		c.failure("\x00"+a.value, label(p.Name, a, 120), e.msg, o, false)
 	default:
@@ -74,11 +77,19 @@ func startsAsError(text string) bool {
 
 // label names a call in few words.
 func label(name string, a arguments, limit int) string {
+	name = toolText(name)
 	if a.value == "" {
 		return name
 	}
-	return name + " " + shorten(a.value, limit)
+	return name + " " + toolText(shorten(a.value, limit))
 }
+
+// toolText writes what a tool was told or said on one line, with nothing in it that reads
+// as somebody's label.
+func toolText(text string) string { return quote.Disarm(oneLine(text)) }
+
+// refusedCall begins the line of a call whose result says that the user refused it.
+const refusedCall = "a result says that the user refused "
 
 func (c *collector) file(path string, at int, changes bool, o outcome) *file {
 	f := c.files[path]
@@ -158,6 +169,7 @@ func (c *collector) failure(source, name string, at int, o outcome, show bool) {
 		if i > 0 && name != "" {
 			break // one line tells about a tool that was called wrongly
 		}
+		line = toolText(line)
 		if name != "" {
 			line = name + ": " + line
 		}

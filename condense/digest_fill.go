@@ -133,6 +133,7 @@ func (f *filler) serve(s section, limit int, cut bool, least int) {
 
 func (f *filler) cost(i int) int {
 	if f.size[i] == 0 {
+		f.items[i].text = oneLine(f.items[i].text) // a line break would begin a section of its own
 		f.size[i] = f.in.Count("- " + f.items[i].text + "\n")
 	}
 	if s := f.items[i].section; !f.titled[s] {

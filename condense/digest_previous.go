@@ -120,7 +120,7 @@ func previousWeight(line string) int {
 	if !ok || text == "" {
 		return 0
 	}
-	if strings.HasPrefix(who, "user, refusing") {
+	if strings.HasPrefix(who, refusedCall) || strings.HasPrefix(who, "user, refusing") { // as digests said it before
 		return 2
 	}
 	return decides(plain(nil, text), text, who == "user")

@@ -5,11 +5,13 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/quote"
 )
 
 // flatten writes messages as plain text, one piece a message: a model that reads
 // a conversation must not take it for its own, and tool blocks without their
-// definitions are refused by providers. Thinking is left out.
+// definitions are refused by providers. Thinking is left out. What tools and files say is
+// quoted, so that no line of it reads as a user's.
 func flatten(msgs []chat.Message, limit int) []string {
 	answered := answers(msgs)
 	var out []string
@@ -71,7 +73,7 @@ func flatPart(p *chat.Part, limit int) string {
 	case chat.Text, chat.Refusal:
 		return strings.TrimSpace(disarm(p.Text.String()))
 	case chat.Call:
-		return "[Tool Use: " + p.Name + "] " + middleOut(p.Arguments(), limit)
+		return "[Tool Use: " + quote.Label(p.Name) + "] " + quote.Continue(middleOut(p.Arguments(), limit))
 	case chat.Result:
 		label := "[Tool Result] "
 		if p.IsError {
@@ -89,14 +91,14 @@ func flatPart(p *chat.Part, limit int) string {
 			}
 			text.WriteString(part)
 		}
-		return label + disarm(text.String())
+		return label + quote.Continue(text.String())
 	case chat.Image:
 		return "[Image]"
 	case chat.Audio:
 		return "[Audio]"
 	case chat.Document:
 		if p.Media != nil && !p.Media.Text.Empty() {
-			return "[Document] " + middleOut(p.Media.Text.String(), limit)
+			return "[Document] " + quote.Continue(middleOut(p.Media.Text.String(), limit))
 		}
 		return "[Document]"
 	}

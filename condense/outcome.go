@@ -13,7 +13,7 @@ type outcome struct {
 	state string
 	// lines are what the tool said about a failure, most telling first.
 	lines []string
-	// said is what a user answered who refused the call.
+	// said is what a result tells that a user said who refused the call.
 	said string
 }
 
@@ -34,7 +34,7 @@ const refusal = "The user doesn't want to "
 // lines that were searched for) tells nothing: show says that it is such.
 func judge(text string, isError, show, test bool) outcome {
 	text = strings.TrimSpace(text)
-	if strings.HasPrefix(text, refusal) {
+	if isError && strings.HasPrefix(text, refusal) {
 		_, said, _ := strings.Cut(text, "the user said:")
 		said, _, _ = strings.Cut(said, "\n\nNote:")
 		return outcome{state: "refused by the user", said: strings.TrimSpace(said)}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
+	"github.com/oriel-context/oriel/internal/quote"
 )
 
 // result is one tool result of a history and what is known of its call.
@@ -138,7 +139,7 @@ const stubMark = "[Oriel: "
 
 // stub says what a masked result was and that the tool can be run again.
 func (r *result) stub(tokens int, why string) string {
-	name := r.tool
+	name := quote.Disarm(quote.Label(r.tool))
 	if name == "" {
 		name = "tool"
 	}
@@ -146,7 +147,7 @@ func (r *result) stub(tokens int, why string) string {
 	if runes := []rune(about); len(runes) > 120 {
 		about = string(runes[:119]) + "…"
 	}
-	about = strings.Join(strings.Fields(about), " ")
+	about = quote.Disarm(strings.Join(strings.Fields(about), " "))
 	if about != "" {
 		about = " " + about
 	}
