@@ -145,6 +145,11 @@ func (r *StreamReader) fits(n int) bool {
 // passOver gives up the current event, and with it the rest of the reply.
 func (r *StreamReader) passOver() {
 	r.cut, r.over = true, true
+	r.freeBuffers()
+}
+
+// freeBuffers gives back the memory of line and data.
+func (r *StreamReader) freeBuffers() {
 	r.line, r.data = nil, nil
 	if back := r.granted - r.kept; back > 0 {
 		r.Take(-back)
@@ -267,7 +272,7 @@ func (r *StreamReader) endEvent() {
 	r.event, r.data, r.hasData = r.event[:0], r.data[:0], false
 	r.cut, r.early = false, false
 	if cap(r.data) > largeBuffer || cap(r.line) > largeBuffer {
-		r.data, r.line = nil, nil
+		r.freeBuffers()
 	}
 }
 
