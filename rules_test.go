@@ -19,9 +19,11 @@ const module = "github.com/oriel-context/oriel"
 // rooms that stand before it. Programs and test material under internal stand
 // last: they may import anything, and no room imports them.
 var rooms = []string{
+	"internal/clip",
 	"internal/rawjson",
 	"internal/lines",
 	"internal/quote",
+	"internal/secret",
 	"chat",
 	"wire",
 	"token/bpe",

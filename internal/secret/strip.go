@@ -1,0 +1,265 @@
+package secret
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+
+	"github.com/oriel-context/oriel/internal/rawjson"
+)
+
+// Strip returns a JSON text without the credentials in it; the same slice where there
+// are none. What a member holds whose name is that of a credential ("authorization",
+// "api_key", "token", "headers", …) is replaced by "not kept" in a value of the same
+// kind, whatever its shape; true, false and null stay. Of URLs under names such as
+// "server_url", and of all that hold a credential, scheme and host stay. A schema that
+// describes such a member stays, without the values that it gives as examples or
+// defaults.
+//
+// A text that is not JSON is replaced as a whole.
+func Strip(raw []byte) []byte { return strip(raw, false, nested) }
+
+// StripItem is Strip for an item of a conversation. What was said, called and answered in
+// it stays as it is.
+func StripItem(raw []byte) []byte { return strip(raw, true, nested) }
+
+// nested is how often a string may hold JSON that has a string that holds JSON.
+const nested = 4
+
+func strip(raw []byte, item bool, nested int) []byte {
+	doc, err := rawjson.Parse(raw, rawjson.Limits{})
+	if err != nil {
+		return quoted(NotKept)
+	}
+	s := stripper{raw: raw, item: item, nested: nested}
+	s.value(doc.Root(), "", false)
+	if s.done == 0 {
+		return raw
+	}
+	return append(s.out, raw[s.done:]...)
+}
+
+// stripper copies a text up to done, with replacements.
+type stripper struct {
+	raw    []byte
+	out    []byte
+	done   int
+	item   bool
+	nested int
+}
+
+func (s *stripper) replace(v rawjson.Value, by []byte) {
+	start, end := v.Span()
+	s.out = append(append(s.out, s.raw[s.done:start]...), by...)
+	s.done = end
+}
+
+// value looks for credentials in what stands under a name, which is not that of one.
+func (s *stripper) value(v rawjson.Value, name string, element bool) {
+	switch v.Kind() {
+	case rawjson.Object:
+		named := credentialName(first(v, "name", "key", "header"))
+		for k, member := range v.Members() {
+			switch name := k.Str(); {
+			case s.item && said[name]:
+			case credentialName(name), named && plainName(name) == "value":
+				s.credential(member)
+			default:
+				s.value(member, name, false)
+			}
+		}
+	case rawjson.Array:
+		for e := range v.Elems() {
+			s.value(e, name, true)
+		}
+	case rawjson.String:
+		s.text(v, name, element)
+	}
+}
+
+// first is the text of the first of an object's members that there is.
+func first(v rawjson.Value, names ...string) string {
+	for _, name := range names {
+		if m := v.Get(name); m.Kind() == rawjson.String {
+			return m.Str()
+		}
+	}
+	return ""
+}
+
+// said are the members of an item that hold what was said, called or answered.
+var said = map[string]bool{
+	"content": true, "text": true, "arguments": true, "input": true, "output": true, "summary": true, "encrypted_content": true,
+	"action": true, "result": true, "results": true, "code": true, "error": true,
+}
+
+// text looks at a string.
+func (s *stripper) text(v rawjson.Value, name string, element bool) {
+	const longest = 8 << 10 // of an argument or a URL
+	text := v.Str()
+	if len(text) > 0 && (text[0] == '{' || text[0] == '[') && s.nested > 0 {
+		if _, err := rawjson.Parse([]byte(text), rawjson.Limits{}); err == nil {
+			if in := strip([]byte(text), s.item, s.nested-1); string(in) != text {
+				s.replace(v, quoted(string(in)))
+			}
+			return
+		}
+	}
+	if len(text) <= longest || urlName(name) {
+		if host, ok := hostOnly(text, urlName(name)); ok {
+			s.replace(v, quoted(host))
+			return
+		}
+	}
+	if element && len(text) <= longest && assigns(text) {
+		s.replace(v, quoted(NotKept))
+	}
+}
+
+// assigns reports whether an argument, or a line of a header, gives a credential:
+// "Authorization: Bearer x", "--api-key=x", "Bearer x".
+func assigns(text string) bool {
+	lower := strings.ToLower(text)
+	if strings.HasPrefix(lower, "bearer ") || strings.HasPrefix(lower, "basic ") {
+		return true
+	}
+	i := strings.IndexAny(text, ":=")
+	if i < 0 {
+		return false
+	}
+	name := strings.TrimLeft(text[:i], "-")
+	return !strings.ContainsAny(name, " \t\n") && credentialName(name)
+}
+
+// hostOnly is what is kept of a URL; ok is false where that is the text itself. named: its
+// name says that it is one.
+func hostOnly(text string, named bool) (host string, ok bool) {
+	scheme, rest, found := strings.Cut(text, "://")
+	if !found || scheme == "" || strings.ContainsAny(scheme, " \t\n\"'") {
+		return "", false
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		// Such as a password with a character that should be escaped.
+		return NotKept, named || strings.Contains(rest, "@")
+	}
+	secret := u.User != nil
+	for pair := range strings.SplitSeq(strings.ReplaceAll(u.RawQuery+"&"+u.Fragment, ";", "&"), "&") {
+		name, _, _ := strings.Cut(pair, "=")
+		if plain, err := url.QueryUnescape(name); err == nil {
+			name = plain
+		}
+		secret = secret || credentialHeader(name)
+	}
+	base := u.Scheme + "://" + u.Host
+	if !secret && (!named || strings.TrimSuffix(text, "/") == base) {
+		return "", false
+	}
+	return base + "/not-kept", true
+}
+
+// urlName reports whether a member holds an address of a server, by its name.
+func urlName(name string) bool {
+	name = plainName(name)
+	for _, end := range []string{"url", "uri", "endpoint", "href"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// credential replaces what a credential's member holds.
+func (s *stripper) credential(v rawjson.Value) {
+	switch v.Kind() {
+	case rawjson.Object:
+		if isSchema(v) {
+			s.schema(v)
+		} else {
+			s.replace(v, []byte(`{"not":"kept"}`))
+		}
+	case rawjson.Array:
+		s.replace(v, []byte(`["`+NotKept+`"]`))
+	case rawjson.String, rawjson.Number:
+		s.replace(v, quoted(NotKept))
+	}
+}
+
+// isSchema reports whether an object describes a value, as JSON Schema does, and is none.
+func isSchema(v rawjson.Value) bool {
+	kind := v.Get("type")
+	if kind.Kind() == rawjson.Array {
+		kind = kind.First()
+	}
+	switch kind.Str() {
+	case "string", "object", "array", "number", "integer", "boolean", "null":
+		return true
+	}
+	return !kind.Exists() && (v.Has("$ref") || v.Has("anyOf") || v.Has("oneOf") || v.Has("allOf"))
+}
+
+// schema keeps of a schema what describes, and no values.
+func (s *stripper) schema(v rawjson.Value) {
+	for k, member := range v.Members() {
+		switch k.Str() {
+		case "type", "description", "title", "format", "pattern", "required", "$ref":
+			if !isText(member) {
+				s.credential(member)
+			}
+		case "properties", "$defs", "definitions", "patternProperties":
+			for _, p := range member.Members() {
+				s.credential(p)
+			}
+			if member.Kind() != rawjson.Object {
+				s.credential(member)
+			}
+		case "anyOf", "oneOf", "allOf":
+			for e := range member.Elems() {
+				s.credential(e)
+			}
+			if member.Kind() != rawjson.Array {
+				s.credential(member)
+			}
+		default:
+			s.credential(member)
+		}
+	}
+}
+
+// isText reports whether a value is a string or a list of strings.
+func isText(v rawjson.Value) bool {
+	for e := range v.Elems() {
+		if e.Kind() != rawjson.String {
+			return false
+		}
+	}
+	return v.Kind() == rawjson.String || v.Kind() == rawjson.Array
+}
+
+// credentialName reports whether a member of that name holds a credential.
+func credentialName(name string) bool {
+	name = plainName(name)
+	for _, word := range []string{"authorization", "apikey", "secret", "password", "passwd", "passphrase", "credential", "bearer", "cookie", "privatekey", "accesskey", "subscriptionkey", "authkey"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	switch {
+	case strings.HasSuffix(name, "headers"), strings.HasSuffix(name, "auth"), strings.HasSuffix(name, "jwt"):
+		return true
+	case strings.HasSuffix(name, "token"):
+		return !vocabulary[strings.TrimSuffix(name, "token")]
+	}
+	return name == "env" || name == "pass" || name == "pwd"
+}
+
+// vocabulary is what stands before "token" in the names of settings about a model's tokens.
+var vocabulary = map[string]bool{
+	"max": true, "min": true, "num": true, "n": true, "bos": true, "eos": true, "pad": true, "unk": true, "sep": true, "cls": true, "mask": true,
+	"stop": true, "image": true, "audio": true, "special": true, "per": true, "first": true, "last": true,
+}
+
+func quoted(text string) []byte {
+	out, _ := json.Marshal(text) // a string never fails
+	return out
+}
