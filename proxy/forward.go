@@ -202,7 +202,7 @@ func (x *exchange) call(f wire.Format, raw []byte) *Call {
 	}
 	return &Call{
 		ID: x.id, Tenant: x.tenant, Profile: profile, Format: f, Path: x.route.path,
-		Header: x.r.Header, Body: raw, Began: x.began, Memory: x.memory,
+		Header: x.r.Header, Query: x.r.URL.RawQuery, Body: raw, Began: x.began, Memory: x.memory,
 	}
 }
 

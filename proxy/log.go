@@ -6,6 +6,9 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+
+	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/secret"
 )
 
 // Counters tell what became of the requests since the start.
@@ -72,31 +75,23 @@ func (x *exchange) logEnd() {
 	attrs := make([]slog.Attr, 0, 12)
 	attrs = append(attrs,
 		slog.String("id", x.id),
-		slog.String("method", clip(x.r.Method)),
-		slog.String("path", clip(x.route.path)),
+		slog.String("method", clip.To(x.r.Method, clip.Line)),
+		slog.String("path", clip.To(x.route.path, clip.Line)),
 		slog.Int("status", x.status),
 		slog.Int64("in", x.body.read.Load()),
 		slog.Int64("out", x.out),
 		slog.Duration("took", x.s.now().Sub(x.began)))
 	if c := x.w.Header().Get("X-Oriel-Conversation"); c != "" {
-		attrs = append(attrs, slog.String("conversation", clip(c)))
+		attrs = append(attrs, slog.String("conversation", clip.To(c, clip.Line)))
 	}
 	if x.passed != "" {
 		attrs = append(attrs, slog.String("unseen", x.passed))
 	}
 	if x.err != nil {
-		attrs = append(attrs, slog.String("error", clip(x.err.Error())))
+		text := clip.To(x.err.Error(), 8*clip.Text)
+		attrs = append(attrs, slog.String("error", clip.To(secret.Of(x.r.Header, x.r.URL.RawQuery).Clean(text), clip.Text)))
 	}
 	x.s.log.LogAttrs(context.Background(), level, x.kind(), attrs...)
-}
-
-// clip bounds what a stranger can put into a log.
-func clip(s string) string {
-	const most = 300
-	if len(s) > most {
-		return strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
 }
 
 // serverLog takes what net/http has to say.

@@ -36,6 +36,8 @@ type Call struct {
 	// Header is the client's, X-Oriel-* included. It holds keys: they must not be
 	// kept. It is read-only.
 	Header http.Header
+	// Query is the client's, raw. It may hold keys: it must not be kept.
+	Query string
 	// Body is decoded where it came compressed. It is read-only, and stays as it is
 	// after the call.
 	Body []byte

@@ -3,7 +3,9 @@ package proxy
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/base64"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -17,10 +19,11 @@ import (
 // ownPrefix is that of Oriel's own headers. They never go upstream.
 const ownPrefix = "X-Oriel-"
 
-// dropOwn takes Oriel's own headers out of those of others.
+// dropOwn takes Oriel's own headers out of those of others, also where they are written
+// with underscores, as servers that follow CGI read them.
 func dropOwn(h http.Header) {
 	for k := range h {
-		if strings.HasPrefix(k, ownPrefix) {
+		if len(k) >= len(ownPrefix) && strings.EqualFold(strings.ReplaceAll(k[:len(ownPrefix)], "_", "-"), ownPrefix) {
 			delete(h, k)
 		}
 	}
@@ -144,8 +147,11 @@ func CheckOrigins(origins []string) error {
 }
 
 // tokens are Oriel's own, by hash, so that comparing takes the same time for all.
-type tokens []struct {
+type tokens []ownToken
+
+type ownToken struct {
 	hash   [sha256.Size]byte
+	text   string // to find it where it does not belong
 	tenant string
 }
 
@@ -155,10 +161,7 @@ func newTokens(byToken map[string]string) (tokens, error) {
 		if token == "" || tenant == "" {
 			return nil, fmt.Errorf("a token or its tenant is empty: give both")
 		}
-		all = append(all, struct {
-			hash   [sha256.Size]byte
-			tenant string
-		}{sha256.Sum256([]byte(token)), tenant})
+		all = append(all, ownToken{sha256.Sum256([]byte(token)), token, tenant})
 	}
 	return all, nil
 }
@@ -178,17 +181,21 @@ func (t tokens) tenant(token string) (string, bool) {
 	return t[found].tenant, true
 }
 
-// inPath tells whether a path has a token in it, however that is escaped.
+// inPath reports whether a path has a token in it, however often that is escaped.
 func (t tokens) inPath(path string) bool {
 	if len(t) == 0 {
 		return false
 	}
 	for segment := range strings.SplitSeq(path, "/") {
-		if plain, err := url.PathUnescape(segment); err == nil {
+		for range maxEscapes {
+			if _, ok := t.tenant(segment); ok {
+				return true
+			}
+			plain, err := url.PathUnescape(segment)
+			if err != nil || plain == segment {
+				break
+			}
 			segment = plain
-		}
-		if _, ok := t.tenant(segment); ok {
-			return true
 		}
 	}
 	return false
@@ -196,6 +203,56 @@ func (t tokens) inPath(path string) bool {
 
 // tokenUnknown is the kind of refusal that a wrong token gets.
 const tokenUnknown = "token_unknown"
+
+// maxEscapes is how often a token may be escaped and still be found.
+const maxEscapes = 5
+
+// shortest is the length in bytes of the shortest token that is looked for in what goes
+// to the provider: a shorter one may be an ordinary word.
+const shortest = 6
+
+// within reports whether a text has a token in it, however often it is escaped, or in
+// base64, as the user or password of Basic.
+func (t tokens) within(text string) bool {
+	for range maxEscapes {
+		if slices.ContainsFunc(t, func(known ownToken) bool { return len(known.text) >= shortest && strings.Contains(text, known.text) }) {
+			return true
+		}
+		plain, err := url.QueryUnescape(strings.ReplaceAll(text, "+", "%2B"))
+		if scheme, rest, ok := strings.Cut(text, " "); ok && strings.EqualFold(scheme, "basic") {
+			var decoded []byte
+			decoded, err = base64.StdEncoding.DecodeString(strings.TrimSpace(rest))
+			plain = string(decoded)
+		}
+		if err != nil || plain == text {
+			return false
+		}
+		text = plain
+	}
+	return false
+}
+
+// checkForwarded refuses a request that would show Oriel's token to the provider.
+func (now *reach) checkForwarded(r *http.Request) *refusal {
+	if len(now.tokens) == 0 {
+		return nil
+	}
+	for pair := range strings.SplitSeq(r.URL.RawQuery, "&") {
+		if now.tokens.within(pair) {
+			return &refusal{http.StatusBadRequest, "token_in_query",
+				"the query has a token of this proxy's, and would show it to the provider: send it as the header X-Oriel-Token, or put /k/TOKEN before the path in the base URL"}
+		}
+	}
+	forwarded := maps.Clone(r.Header)
+	dropOwn(forwarded)
+	for name, values := range forwarded {
+		if slices.ContainsFunc(values, now.tokens.within) {
+			return &refusal{http.StatusBadRequest, "token_in_header", fmt.Sprintf(
+				"the header %.100q has a token of this proxy's, and would show it to the provider: send the token as X-Oriel-Token and the provider's key as %[1]s", name)}
+		}
+	}
+	return nil
+}
 
 // authorise is the tenant that a request speaks for.
 func (now *reach) authorise(r *http.Request, t *route) (string, *refusal) {

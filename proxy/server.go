@@ -352,6 +352,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else if misplaced { // told to those who have a token, so that nobody finds one by it
 		x.refuse(&refusal{http.StatusBadRequest, "token_in_path",
 			"the path has a token of this proxy's in a place where the provider would see it: write /k/TOKEN once, at the beginning of the path in the base URL"})
+	} else if f = now.checkForwarded(r); f != nil {
+		x.refuse(f)
 	} else if r.Method == http.MethodConnect {
 		x.refuse(&refusal{http.StatusMethodNotAllowed, "method_not_allowed", "this is no forward proxy: use it as the base URL, not as HTTP_PROXY"})
 	} else if s.noSockets && upgradeOf(r.Header) != "" && callFormat(t.path) != wire.Auto {
