@@ -6,7 +6,6 @@ import (
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/thread"
 	"github.com/oriel-context/oriel/view"
-	"github.com/oriel-context/oriel/wire"
 )
 
 var _ proxy.Counter = (*Recorder)(nil)
@@ -19,11 +18,11 @@ func (r *Recorder) Count(ctx context.Context, c *proxy.Call) []byte {
 	if profile == "off" {
 		return nil
 	}
-	body, err := wire.Read(c.Body, c.Format, wire.Limits{})
+	body, err := readBody(c.Body, c.Format)
 	if err != nil {
 		return nil // the provider says what is wrong with it
 	}
-	_, chain := thread.Chain(body.Messages)
+	_, chain := chainOf(body)
 	ctx, cancel := context.WithTimeout(ctx, findWait)
 	defer cancel()
 	th := r.book.Peek(ctx, &thread.Request{

@@ -13,6 +13,8 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
+	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/secret"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -124,8 +126,5 @@ func (e *Endpoint) post(ctx context.Context, r condense.Request, limit string) (
 // servers repeat.
 func (e *Endpoint) clean(answer []byte) string {
 	text := strings.ToValidUTF8(strings.Join(strings.Fields(string(answer[:min(len(answer), 2000)])), " "), "")
-	if e.key != "" {
-		text = strings.ReplaceAll(text, e.key, "…")
-	}
-	return strings.ToValidUTF8(text[:min(len(text), 200)], "")
+	return clip.To(secret.Value(e.key).Clean(text), clip.Name)
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/lines"
 	"github.com/oriel-context/oriel/window"
 )
@@ -86,6 +87,7 @@ const (
 // to who listens.
 func (r *Recorder) event(e Event) {
 	e.Time = r.o.Now()
+	e.Model, e.Conversation, e.Plan, e.Error = clip.To(e.Model, clip.Name), clip.To(e.Conversation, clip.Line), clip.To(e.Plan, clip.Name), clip.To(e.Error, clip.Text)
 	level, what := slog.LevelInfo, e.Kind
 	switch e.Kind {
 	case EventCall:

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -29,7 +31,7 @@ const (
 
 func (f *fields) add(name string, raw []byte) {
 	quoted, _ := json.Marshal(name) // a string never fails
-	member := withoutSecrets(fmt.Appendf(nil, "{%s:%s}", quoted, raw))
+	member := withoutSecrets(fmt.Appendf(nil, "{%s:%s}", quoted, clipField(name, raw)))
 	if len(member) >= ownContent && len(f.pieces) < maxPieces {
 		f.flush()
 		f.content(member)
@@ -40,6 +42,56 @@ func (f *fields) add(name string, raw []byte) {
 		return
 	}
 	f.run = append(append(f.run[:len(f.run)-1], ','), member[1:]...)
+}
+
+// clipField returns the value of a field without what is too long to be meant: a number,
+// or the name of something, becomes a string of at most clip.Name bytes and a note.
+func clipField(name string, raw []byte) []byte {
+	if len(raw) <= clip.Name {
+		return raw
+	}
+	doc, err := rawjson.Parse(raw, rawjson.Limits{})
+	if err != nil {
+		return raw
+	}
+	v := doc.Root()
+	if v.Kind() == rawjson.Object && nameFields[name] {
+		var out []byte
+		for k, member := range v.Members() {
+			out = append(append(append(append(out, ','), k.Raw()...), ':'), clipValue(member, true)...)
+		}
+		return append(append([]byte{'{'}, bytes.TrimPrefix(out, []byte{','})...), '}')
+	}
+	return clipValue(v, nameFields[name])
+}
+
+func clipValue(v rawjson.Value, name bool) []byte {
+	raw := v.Raw()
+	text := ""
+	switch kind := v.Kind(); {
+	case len(raw) <= clip.Name:
+		return raw
+	case kind == rawjson.Number:
+		text = string(raw)
+	case kind == rawjson.String && name:
+		if text = v.Str(); len(text) <= maxName {
+			return raw
+		}
+	default:
+		return raw
+	}
+	short, _ := json.Marshal(clip.To(text, clip.Name)) // a string never fails
+	return short
+}
+
+// maxName is how many bytes a name may have before it is clipped: more than any provider
+// accepts.
+const maxName = 4 << 10
+
+// nameFields are the fields that name something, or hold names.
+var nameFields = map[string]bool{
+	"model": true, "user": true, "prompt_cache_key": true, "safety_identifier": true, "service_tier": true, "previous_response_id": true, "conversation": true,
+	"metadata": true, "client_metadata": true,
 }
 
 // flush ends the run.

@@ -16,7 +16,7 @@ import (
 // its conversation was shown, where that is known and fits; else a view that knows
 // nothing of earlier ones; nil, what came, where that fits or nothing else is left.
 func (r *Recorder) open(ctx context.Context, c *proxy.Call, body *wire.Body, now *tuning) []byte {
-	_, chain := thread.Chain(body.Messages)
+	_, chain := chainOf(body)
 	in := &view.Input{
 		ID: c.ID, Body: body, Thread: &thread.Thread{Tenant: c.Tenant}, Profile: now.profile(c), Asked: c.Profile != "", Budget: budgetOf(c.Header), Betas: betas(c.Header), Now: c.Began,
 	}

@@ -166,7 +166,7 @@ func (r *Recorder) Err() error {
 func (r *Recorder) Begin(ctx context.Context, c *proxy.Call) proxy.Recording {
 	r.counters.Calls.Add(1)
 	now := r.now.Load()
-	body, err := wire.Read(c.Body, c.Format, wire.Limits{})
+	body, err := readBody(c.Body, c.Format)
 	if err != nil {
 		r.counters.Unknown.Add(1)
 		r.event(Event{Kind: EventUnknown, Call: c.ID, Error: err.Error()})
@@ -211,7 +211,7 @@ func budgetOf(h http.Header) int {
 }
 
 func (r *Recorder) begin(ctx context.Context, c *proxy.Call, body *wire.Body, now *tuning) (*recording, error) {
-	system, chain := thread.Chain(body.Messages)
+	system, chain := chainOf(body)
 	rec := &recording{r: r, now: now, call: c, body: body, system: system, chain: chain, began: r.o.Now()}
 	if len(chain) == 0 {
 		return nil, errors.New("the request has no messages: what its provider holds of it is not seen here")

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
+	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/thread"
 	"github.com/oriel-context/oriel/timeline"
@@ -366,7 +366,7 @@ func (c *recording) End(err error) {
 		c.giveUp()
 	}
 	id := reply.ID
-	if c.body.Format != wire.Responses {
+	if c.body.Format != wire.Responses || len(id) > clip.Name {
 		id = ""
 	}
 	says := c.r.book.Done(c.thread, messages, id)
@@ -462,7 +462,7 @@ func (c *recording) reply(err error) (*wire.Reply, []chat.Message) {
 	}
 	messages, bad := reply.Messages()
 	if bad != nil {
-		c.r.failOpen(c.call.ID, c.thread.Conversation, fmt.Errorf("read the reply: %w", bad))
+		c.r.failOpen(c.call.ID, c.thread.Conversation, errors.New(c.clean("read the reply: "+bad.Error(), clip.Text)))
 		return reply, nil
 	}
 	return reply, messages
@@ -512,10 +512,10 @@ type entry struct {
 func (c *recording) entry(reply *wire.Reply, err error) *entry {
 	now := c.r.o.Now()
 	e := &entry{
-		V: 1, Format: c.body.Format.String(), Path: c.call.Path, Model: c.body.Model, Thread: c.thread.Kind,
+		V: 1, Format: c.body.Format.String(), Path: clip.To(c.call.Path, clip.Line), Model: c.body.Model, Thread: c.thread.Kind,
 		Messages: len(c.chain) - c.thread.From, Before: len(c.thread.Before), Head: c.thread.Head,
 		Began: timeline.Micro(c.began), MS: ms(now.Sub(c.began)), Status: c.status,
-		Reply: reply.ID, Stop: reply.Stop, Tokens: c.tokens.Total,
+		Reply: c.clean(reply.ID, clip.Name), Stop: c.clean(reply.Stop, clip.Name), Tokens: c.tokens.Total,
 	}
 	if !c.first.IsZero() {
 		e.FirstMS = ms(c.first.Sub(c.began))
@@ -525,9 +525,9 @@ func (c *recording) entry(reply *wire.Reply, err error) *entry {
 	}
 	switch {
 	case err != nil:
-		e.Error = err.Error()
+		e.Error = c.clean(err.Error(), clip.Text)
 	case reply.Error != nil:
-		e.Error = reply.Error.Error()
+		e.Error = c.clean(reply.Error.Error(), clip.Text)
 	}
 	return e
 }
@@ -545,7 +545,7 @@ func (c *recording) write(ctx context.Context, e *entry, reply []chat.Message, s
 	for i := range c.thread.From {
 		e.Own = append(e.Own, keep(c.chain[i].Raw))
 	}
-	if part := c.partial(reply); part != nil {
+	if part := c.cleanPartial(c.partial(reply)); part != nil {
 		e.Partial = keep(part)
 	}
 	stay := c.thread.Stay || c.r.book.Passed(c.thread)
@@ -670,22 +670,6 @@ func (c *recording) keepTop(e *entry, keep func([]byte) string) {
 		}
 	}
 	e.Rest = rest.json()
-}
-
-// Secrets of others may stand in a request: those by which a provider reaches the
-// servers of tools. They are not kept.
-var (
-	secret  = regexp.MustCompile(`("(?i:authorization|authorization_token|proxy-authorization|api[_-]?key|x-api-key|access_token|refresh_token|client_secret|password)"\s*:\s*)"(?:[^"\\]|\\.)*"`)
-	headers = regexp.MustCompile(`("(?i:headers)"\s*:\s*)\{[^{}]*\}`)
-)
-
-// withoutSecrets is a JSON text without them; the very slice where there are none.
-func withoutSecrets(raw []byte) []byte {
-	if !secret.Match(raw) && !headers.Match(raw) {
-		return raw
-	}
-	raw = headers.ReplaceAll(raw, []byte(`${1}{"not":"kept"}`))
-	return secret.ReplaceAll(raw, []byte(`${1}"not kept"`))
 }
 
 // partial is what came of a reply that is no part of the history.

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -149,22 +150,30 @@ const HeaderConversation = "X-Oriel-Conversation"
 
 // HintsOf reads the hints of a call.
 func HintsOf(h http.Header, f wire.Hints) Hints {
-	out := Hints{User: f.User}
+	out := Hints{User: short(f.User)}
 	session, user := sessionOf(f.UserID)
 	if user != "" {
-		out.User = user
+		out.User = short(user)
 	}
 	key := f.CacheKey
 	if !uuid.MatchString(key) { // one for many users, as its vendor means it
-		out.Group, key = key, ""
+		out.Group, key = short(key), ""
 	}
 	for _, name := range []string{h.Get(HeaderConversation), session, f.Conversation, key} {
 		if usable(name) {
-			out.Session = name
+			out.Session = strings.Clone(name) // what it was a part of may be long
 			break
 		}
 	}
 	return out
+}
+
+// short returns a name, or in the place of a long one its hash.
+func short(name string) string {
+	if len(name) <= clip.Name {
+		return name
+	}
+	return timeline.HashOf([]byte(name)).String()
 }
 
 // uuid is how agents name their sessions.

@@ -9,6 +9,7 @@ import (
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/quote"
+	"github.com/oriel-context/oriel/internal/clip"
 )
 
 // result is one tool result of a history and what is known of its call.
@@ -139,7 +140,7 @@ const stubMark = "[Oriel: "
 
 // stub says what a masked result was and that the tool can be run again.
 func (r *result) stub(tokens int, why string) string {
-	name := quote.Disarm(quote.Label(r.tool))
+	name := quote.Disarm(quote.Label(clip.To(r.tool, clip.Name)))
 	if name == "" {
 		name = "tool"
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
@@ -18,10 +19,11 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
+	msg := clip.To(e.Msg, clip.Line) // it may quote the body
 	if e.Path == "" {
-		return fmt.Sprintf("%s (byte %d)", e.Msg, e.Offset)
+		return fmt.Sprintf("%s (byte %d)", msg, e.Offset)
 	}
-	return fmt.Sprintf("%s: %s (byte %d)", e.Path, e.Msg, e.Offset)
+	return fmt.Sprintf("%s: %s (byte %d)", clip.To(e.Path, clip.Line), msg, e.Offset)
 }
 
 // Readers return errors without a path; each caller on the way out puts its own
