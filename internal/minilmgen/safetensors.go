@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 )
 
 // tensors is a safetensors file: a JSON header that says where each tensor lies,
@@ -21,11 +20,8 @@ type entry struct {
 	Offsets [2]int `json:"data_offsets"`
 }
 
-func readTensors(path string) (*tensors, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
+// readTensors reads the content of a file; path is for errors.
+func readTensors(path string, data []byte) (*tensors, error) {
 	if len(data) < 8 {
 		return nil, fmt.Errorf("%s: too short for a safetensors file", path)
 	}
