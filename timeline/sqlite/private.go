@@ -4,11 +4,22 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
+	"slices"
 )
 
-// makePrivate takes the rights of others away from the files, and from the folder
-// where it is the history's own: one that holds something else may be meant for
+// ownFiles are the names of the files that Oriel makes in a data folder: the history and
+// its backups beside it, what was learnt of providers, logs of runs.
+var ownFiles = []string{fileName + "*", "learnt.json*", "run-*.log", ".oriel-doctor-*"}
+
+func isOwn(name string) bool {
+	return slices.ContainsFunc(ownFiles, func(pattern string) bool {
+		ok, _ := filepath.Match(pattern, name)
+		return ok
+	})
+}
+
+// makePrivate takes the rights of others away from the history's files, and from the folder
+// where all files in it are Oriel's: one that holds something else may be meant for
 // others, and is left as it is. What belongs to another user is left to that user.
 func makePrivate(path string) {
 	if runtime.GOOS == "windows" {
@@ -26,7 +37,7 @@ func makePrivate(path string) {
 		return
 	}
 	for _, f := range files {
-		if !strings.HasPrefix(f.Name(), fileName) {
+		if !isOwn(f.Name()) {
 			return
 		}
 	}

@@ -124,6 +124,8 @@ func TestAFolderOfItsOwnBecomesPrivate(t *testing.T) {
 	}{
 		{"empty", "", 0o700},
 		{"with the backup of a history", "oriel.db.old", 0o700},
+		{"with what was learnt", "learnt.json", 0o700},
+		{"with the log of a run", "run-20261115-210000-123.log", 0o700},
 		{"with something else", "notes.txt", 0o755},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -146,7 +148,7 @@ func TestAFolderOfItsOwnBecomesPrivate(t *testing.T) {
 			}
 			// Files that somebody made readable are closed again.
 			path := filepath.Join(dir, "oriel.db")
-			if err := os.Chmod(path, 0o644); err != nil {
+			if err := errors.Join(os.Chmod(path, 0o644), os.Chmod(dir, 0o777)); err != nil {
 				t.Fatal(err)
 			}
 			s = open(t, dir)
@@ -155,6 +157,9 @@ func TestAFolderOfItsOwnBecomesPrivate(t *testing.T) {
 				if got := mode(path + suffix); got != 0o600 {
 					t.Errorf("oriel.db%s has mode %o", suffix, got)
 				}
+			}
+			if got := mode(dir); c.want == 0o700 && got != 0o700 {
+				t.Errorf("a folder that was loosened has mode %o", got)
 			}
 		})
 	}

@@ -63,7 +63,7 @@ const fileName = "oriel.db"
 // of a newer version timeline.ErrNewer; neither is written to. Opening looks at the
 // head of the file, not at every page: damage in the middle is found by Verify, and by
 // who reads it. A folder that others can look into is made private where it is this
-// user's and holds nothing but a history; the files are in any case.
+// user's and holds nothing but files of Oriel's; the history's files are in any case.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
