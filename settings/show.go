@@ -93,6 +93,17 @@ func WithoutKeys(text string) string {
 	return base + "?" + strings.Join(pairs, "&")
 }
 
+// HoldsSecret reports whether a variable of the environment is a setting's whose value is
+// not to be passed on: a token, a key, or a URL that has one in it.
+func HoldsSecret(name, value string) bool {
+	for _, f := range fields() {
+		if strings.EqualFold(f.env, name) {
+			return f.secret || WithoutKeys(value) != value
+		}
+	}
+	return false
+}
+
 // Changed are the keys in which two differ, and of these those that a running server
 // does not take.
 func Changed(old, now *Loaded) (keys, restart []string) {

@@ -54,7 +54,7 @@ the data folder as oriel.db.`,
 		if asJSON {
 			return printJSON(cmd.OutOrStdout(), map[string]any{"file": path, "bytes": bytes})
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", path, size(bytes))
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", oneLine(path, maxError), size(bytes))
 		return err
 	}
 	return cmd

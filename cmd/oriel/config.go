@@ -64,7 +64,7 @@ Tokens and keys are never printed.`,
 			return err
 		}
 		for _, w := range l.Warnings {
-			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: warning: %s\n", w)
+			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: warning: %s\n", oneLine(w, maxError))
 		}
 		if asJSON {
 			return printJSON(cmd.OutOrStdout(), struct {

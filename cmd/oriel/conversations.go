@@ -92,7 +92,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 // for commands that list or count.
 func tolerateNone(cmd *cobra.Command, err error) error {
 	if errors.Is(err, errNoHistory) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "oriel: %v\n", err)
+		fmt.Fprintf(cmd.ErrOrStderr(), "oriel: %s\n", oneLine(err.Error(), maxError))
 		return nil
 	}
 	return err

@@ -70,7 +70,7 @@ With --text the input is plain text, and one number is printed.`,
 		}
 		learnt, err := history.calibration()
 		if err != nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: warning: %v\n", err)
+			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: warning: %s\n", oneLine(err.Error(), maxError))
 		}
 		r, err := countBody(models, learnt, data, body, model)
 		if err != nil {

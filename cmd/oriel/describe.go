@@ -52,18 +52,28 @@ func describe(msgs []chat.Message) []string {
 	return out
 }
 
+// printable returns a text of others, such as a name or an error, for a terminal: control
+// characters, by which a text could write over others, ring or change the title, and
+// invisible ones, by which it could turn its direction, are spaces. Newlines and tabs stay.
+// Everything that is printed for people and not Oriel's own goes through here.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return r
+		case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp):
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
 // oneLine is the beginning of a text on one line, without control characters.
 func oneLine(s string, width int) string {
 	if len(s) > 8*width { // more than any width needs
 		s = strings.ToValidUTF8(s[:8*width], "")
 	}
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.In(r, unicode.Cf) {
-			return ' '
-		}
-		return r
-	}, s)
-	runes := []rune(strings.Join(strings.Fields(s), " "))
+	runes := []rune(strings.Join(strings.Fields(printable(s)), " "))
 	if len(runes) > width {
 		return string(runes[:width-1]) + "…"
 	}

@@ -167,7 +167,7 @@ func (o *fitFlags) run(cmd *cobra.Command, data []byte) error {
 	plan.Warnings = append(o.warnings, plan.Warnings...)
 	if o.planFile != "-" {
 		for _, w := range plan.Warnings {
-			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: warning: %s\n", w)
+			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: warning: %s\n", oneLine(w, maxError))
 		}
 	}
 	if o.planFile != "" && o.planFile != "-" {

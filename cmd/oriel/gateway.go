@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/oriel-context/oriel/embed/minilm"
@@ -60,8 +59,8 @@ type gateway struct {
 // openGateway opens the history and makes the proxy. A history that cannot be opened is
 // reported, and the calls go through all the same: within what their models take, as far
 // as that can be told without it.
-func openGateway(ctx context.Context, o gatewayOptions) (g *gateway, err error) {
-	g = new(gateway)
+func openGateway(ctx context.Context, o gatewayOptions) (_ *gateway, err error) {
+	g := new(gateway)
 	defer func() {
 		if err != nil {
 			g.close()
@@ -89,7 +88,7 @@ func (g *gateway) openHistory(ctx context.Context, o *gatewayOptions) error {
 	g.history = newReopener(ctx, filepath.Join(dir, "oriel.db"), open, o.proxy.Log, ticker.C)
 	g.onClose(func() { g.history.Close() })
 	if broken := g.history.err(); broken != nil {
-		fmt.Fprintf(o.errOut, "oriel: THE HISTORY CANNOT BE OPENED, calls go through unrecorded until it can: %s\n", strings.Join(strings.Fields(broken.Error()), " "))
+		fmt.Fprintf(o.errOut, "oriel: THE HISTORY CANNOT BE OPENED, calls go through unrecorded until it can: %s\n", oneLine(broken.Error(), maxError))
 	}
 	return nil
 }

@@ -170,7 +170,7 @@ func printSkipped(out io.Writer, r *importer.Report) {
 // printProblems names the lines that could not be read.
 func printProblems(out io.Writer, r *importer.Report) {
 	for _, p := range r.Problems {
-		fmt.Fprintf(out, "oriel: %s\n", strings.Join(strings.Fields(p.String()), " "))
+		fmt.Fprintf(out, "oriel: %s\n", oneLine(p.String(), maxError))
 	}
 	if more := r.Broken - len(r.Problems); more > 0 {
 		fmt.Fprintf(out, "oriel: and %s more\n", thousands(more))

@@ -49,7 +49,7 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	if errors.As(err, &own) && own.error == nil {
 		return own.code
 	}
-	tell(errOut, fmt.Appendf(nil, "oriel: %s\n", strings.Join(strings.Fields(err.Error()), " ")))
+	tell(errOut, fmt.Appendf(nil, "oriel: %s\n", oneLine(err.Error(), maxError)))
 	if own != nil {
 		return own.code
 	}
@@ -89,6 +89,9 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	}
 	return fmt.Errorf("unknown command %q: %s%s --help lists the commands", oneLine(name, 60), hint, parent.CommandPath())
 }
+
+// maxError is the most characters of an error that are printed.
+const maxError = 4000
 
 // sink remembers that a write failed, so that no command has to.
 type sink struct {

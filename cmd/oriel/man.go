@@ -43,7 +43,7 @@ folder as oriel.1, where it replaces an older one.`,
 			if err := os.WriteFile(path, page, 0o644); err != nil {
 				return manError(path, err)
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\n", path)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\n", oneLine(path, maxError))
 			return err
 		},
 	}

@@ -159,7 +159,7 @@ func embedAll(cmd *cobra.Command, library *recall.Library, where recall.Where) e
 	err := library.Wait(cmd.Context())
 	if n := library.Stats(); err != nil && cmd.Context().Err() == nil && n.Embedded == n.Passages {
 		p.end()
-		fmt.Fprintf(cmd.ErrOrStderr(), "oriel: the vectors are not kept: %v\n", err)
+		fmt.Fprintf(cmd.ErrOrStderr(), "oriel: the vectors are not kept: %s\n", oneLine(err.Error(), maxError))
 		return nil
 	}
 	return err

@@ -65,6 +65,8 @@ nothing is printed meanwhile. At the end there is a summary on standard error, a
 exit code is the program's: 128+N if signal N killed it, 127 if it was not found, 126
 if it could not be run.
 
+The program does not inherit $ORIEL_TOKEN and other secrets of Oriel's own.
+
 Several may run at the same time on one history.`,
 		Example: `  oriel run -- claude
   oriel run --profile balanced -- codex exec 'fix the tests'
@@ -82,7 +84,7 @@ Several may run at the same time on one history.`,
 	for _, name := range []string{"listen", "token", "origin"} {
 		f.MarkHidden(name) // they are for a proxy that others use, too
 	}
-	f.StringVar(&r.summary, "summary", "", "`file` for the summary as one JSON object")
+	f.StringVar(&r.summary, "summary", "", "`file` for the summary as one JSON object, for its owner alone")
 	f.BoolVarP(&r.quiet, "quiet", "q", false, "no summary on standard error")
 	f.BoolVar(&r.show, "show", false, "print what would be run, and with which variables, and run nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -205,9 +207,9 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	}
 	command, changed := l.command(served.base)
 	defer holdSignals()()
-	code, failed := runChild(l.path, command, l.env.with(changed))
+	code, failed := runChild(l.path, command, l.env.withoutSecrets().with(changed))
 	s := &summary{
-		Command: l.args, Exit: code, Seconds: time.Since(began).Seconds(), Profile: loaded.Profile,
+		Program: l.name(), Exit: code, Seconds: time.Since(began).Seconds(), Profile: loaded.Profile,
 		launch: l, base: served.base, data: r.dataToShow(loaded), trouble: strings.TrimSpace(trouble.String()),
 	}
 	// A reader of the summary that has gone must not take the exit code with it.
@@ -233,7 +235,7 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 		s.print(&last, styleFor(errOut))
 	}
 	if err != nil {
-		fmt.Fprintf(&last, "oriel: %v\n", err) // the exit code is the program's
+		fmt.Fprintf(&last, "oriel: %s\n", oneLine(err.Error(), maxError)) // the exit code is the program's
 	}
 	tell(errOut, last.Bytes())
 	if code != 0 {
@@ -275,9 +277,9 @@ func printLaunch(w io.Writer, l *launch) {
 	args, changed := l.command("http://127.0.0.1:PORT")
 	fmt.Fprintf(w, "OpenAI     %s\nAnthropic  %s\n\n", settings.WithoutKeys(l.openAI), settings.WithoutKeys(l.anthropic))
 	for _, v := range changed {
-		fmt.Fprintln(w, v)
+		fmt.Fprintln(w, printable(v))
 	}
-	fmt.Fprintln(w, shellLine(args))
+	fmt.Fprintln(w, printable(shellLine(args)))
 }
 
 // servedProxy is a proxy that runs.

@@ -94,3 +94,11 @@ func post(url, body string) error {
 	}
 	return err
 }
+
+// startServerOf serves a handler on loopback.
+func startServerOf(t *testing.T, h http.Handler) (url string) {
+	t.Helper()
+	up := httptest.NewServer(h)
+	t.Cleanup(up.Close)
+	return up.URL
+}

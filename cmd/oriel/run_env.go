@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/settings"
 )
 
 // The variables by which programs find their provider. SDKs read the first of each; the
@@ -26,6 +27,15 @@ func (e environment) with(changed []string) []string {
 		return slices.ContainsFunc(changed, func(c string) bool { return strings.HasPrefix(c, name+"=") })
 	})
 	return append(out, changed...)
+}
+
+// withoutSecrets returns the environment without tokens and keys of Oriel's own: a program
+// that Oriel runs needs none of them.
+func (e environment) withoutSecrets() environment {
+	return slices.DeleteFunc(slices.Clone(e), func(v string) bool {
+		name, value, _ := strings.Cut(v, "=")
+		return settings.HoldsSecret(name, value)
+	})
 }
 
 func (e environment) get(name string) string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -18,10 +19,11 @@ import (
 
 // summary is what a run was: docs/run.md.
 type summary struct {
-	Command []string `json:"command"`
-	Exit    int      `json:"exit"`
-	Seconds float64  `json:"seconds"`
-	Profile string   `json:"profile"`
+	// Program is its name. Its arguments are not here: they may have prompts and keys.
+	Program string  `json:"program"`
+	Exit    int     `json:"exit"`
+	Seconds float64 `json:"seconds"`
+	Profile string  `json:"profile"`
 	bill
 	Cuts           int     `json:"cuts"`
 	Recalls        int     `json:"recalls"`
@@ -65,19 +67,35 @@ func (s *summary) add(t *tally, r *record.Counters, models *token.Models) {
 	s.Unrecorded = max(0, s.came-int64(s.Calls)-s.Unread-s.Refused)
 }
 
-// write writes it to a file, if there is one.
+// write writes it to a file, if there is one, for its owner alone: it names conversations.
 func (s *summary) write(path string) error {
 	if path == "" {
 		return nil
 	}
 	data, err := json.Marshal(s)
 	if err == nil {
-		err = os.WriteFile(path, append(data, '\n'), 0o644)
+		err = writePrivate(path, append(data, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("write the summary: %w", err)
 	}
 	return nil
+}
+
+// writePrivate writes a file that only its owner may read, also where it was there before.
+func writePrivate(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+		err = f.Chmod(0o600)
+	}
+	if err == nil {
+		_, err = f.Write(data)
+	}
+	return errors.Join(err, f.Close())
 }
 
 // print shows it to a person.
@@ -95,7 +113,7 @@ func (s *summary) print(b *bytes.Buffer, p style) {
 
 // field is a line of the summary.
 func field(b *bytes.Buffer, name, format string, args ...any) {
-	fmt.Fprintf(b, "  %-7s %s\n", name, fmt.Sprintf(format, args...))
+	fmt.Fprintf(b, "  %-7s %s\n", name, oneLine(fmt.Sprintf(format, args...), maxError))
 }
 
 func (s *summary) printCalls(b *bytes.Buffer, p style) {
@@ -188,7 +206,7 @@ func (s *summary) printCost(b *bytes.Buffer) {
 // stay whole.
 func item(b *bytes.Buffer, mark, text string) {
 	line := "  " + mark
-	for _, word := range strings.Fields(text) {
+	for _, word := range strings.Fields(printable(text)) {
 		if utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > 80 && strings.TrimSpace(line) != mark {
 			fmt.Fprintln(b, line)
 			line = "   "
@@ -227,7 +245,7 @@ func (s *summary) printNone(b *bytes.Buffer, p style) {
 	if s.Others > 0 {
 		fmt.Fprintf(b, "  %s of another kind came, so the base URL is used.\n", things(int(s.Others), "request"))
 	} else {
-		fmt.Fprintf(b, "  If %s has asked a model, it did so without Oriel. What to check:\n", name)
+		fmt.Fprintf(b, "  If %s has asked a model, it did so without Oriel. What to check:\n", oneLine(name, 100))
 	}
 	for _, hint := range s.hints(name) {
 		item(b, "-", hint)

@@ -185,7 +185,7 @@ func TestSummaryFits(t *testing.T) {
 		some := rapid.IntRange(0, 1<<40)
 		few := rapid.Int64Range(0, 3)
 		s := &summary{
-			Command: []string{"agent"}, Seconds: rapid.Float64Range(0, 1e6).Draw(t, "seconds"),
+			Program: "agent", Seconds: rapid.Float64Range(0, 1e6).Draw(t, "seconds"),
 			launch: &launch{args: []string{rapid.SampledFrom([]string{"agent", "claude", "/usr/bin/codex"}).Draw(t, "program")}, env: environment{"CLAUDE_CODE_USE_BEDROCK=1"}},
 			base:   "http://127.0.0.1:65535", came: few.Draw(t, "came"), sockets: few.Draw(t, "sockets"), overflow: int(few.Draw(t, "overflow")),
 			Unread: few.Draw(t, "unread"), Refused: few.Draw(t, "refused"), Unrecorded: few.Draw(t, "unrecorded"), Others: few.Draw(t, "others"),
@@ -250,7 +250,7 @@ func TestStartServer(t *testing.T) {
 
 func TestSummaryFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "summary.json")
-	s := &summary{Command: []string{"a"}, Exit: 3, bill: bill{Calls: 2, Conversations: []string{"x"}}}
+	s := &summary{Program: "a", Exit: 3, bill: bill{Calls: 2, Conversations: []string{"x"}}}
 	if err := s.write(path); err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,13 @@ type table struct {
 	left []bool
 }
 
-func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
+// row adds a row; cells may have words of others.
+func (t *table) row(cells ...string) {
+	for i := range cells {
+		cells[i] = strings.NewReplacer("\n", " ", "\t", " ").Replace(printable(cells[i]))
+	}
+	t.rows = append(t.rows, cells)
+}
 
 func (t *table) print(b *bytes.Buffer) {
 	width := make([]int, len(t.left))
