@@ -10,15 +10,17 @@ import (
 // reach is what may become another while requests run: where they go, who may send them,
 // how long they wait for the recorder. Requests that run keep their upstream.
 type reach struct {
-	upstreams     [2]*upstream // by vendor
-	tokens        tokens
-	tenants       int // of the tokens
-	origins       []string
-	recordTimeout time.Duration
+	upstreams [2]*upstream // by vendor
+	tokens    tokens
+	tenants   int // of the tokens
+	origins   []string
+	// recordTimeout and beginTimeout are those of Options.
+	recordTimeout, beginTimeout time.Duration
 }
 
 func newReach(o Options) (*reach, error) {
 	r := &reach{origins: o.Origins, recordTimeout: cmp.Or(o.RecordTimeout, 100*time.Millisecond)}
+	r.beginTimeout = cmp.Or(o.BeginTimeout, r.recordTimeout)
 	var err error
 	if r.upstreams[openAI], err = parseUpstream(openAI, "OpenAI", cmp.Or(o.OpenAI, DefaultOpenAI)); err != nil {
 		return nil, err
@@ -38,7 +40,7 @@ func newReach(o Options) (*reach, error) {
 }
 
 // Change has requests that come from now on go to other upstreams, by the tokens, the
-// origins and the RecordTimeout of o; the rest of o is not looked at. Those that run go on
+// origins and the timeouts for the recorder of o; the rest of o is not looked at. Those that run go on
 // as they began. Where there is an error nothing is changed.
 func (s *Server) Change(o Options) error {
 	r, err := newReach(o)

@@ -41,7 +41,7 @@ func (s *Server) count(counter Counter, c *Call, m *Memory) []byte {
 		s.counters.recorderSlow.Add(1)
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), s.reach.Load().recordTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), s.reach.Load().beginTimeout)
 	done := make(chan []byte, 1)
 	var left atomic.Bool // the first of both to be over sets it
 	s.active.add()

@@ -11,7 +11,7 @@
 //
 // Nothing of Oriel's own breaks a call. A body that is too large, or that nobody here
 // can read, goes through unseen. A Recorder that fails, panics or is slow is left
-// behind, at most Options.RecordTimeout later, and the call goes on.
+// behind, at most Options.BeginTimeout or RecordTimeout later, and the call goes on.
 //
 // Nothing is tried twice: a model that was asked may be at work.
 //

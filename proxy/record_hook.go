@@ -13,8 +13,8 @@ import (
 )
 
 // Recorder is told of the calls. It is safe for concurrent use. What it panics is
-// caught, what takes longer than Options.RecordTimeout is left behind, and the call
-// goes on.
+// caught, what takes longer than Options.BeginTimeout or RecordTimeout is left behind,
+// and the call goes on.
 type Recorder interface {
 	// Begin is told of a call before it goes upstream. ctx ends with the time that
 	// Begin has, and when it returns. A nil Recording: the call is not recorded.
@@ -102,10 +102,11 @@ var ErrRecorder = errors.New("the recorder failed")
 // one, and never for longer than the limit: then it leaves the recording behind, which
 // ends on its own when it returns.
 type guard struct {
-	s     *Server
-	id    string
-	limit time.Duration
-	timer *time.Timer
+	s  *Server
+	id string
+	// begin is the limit of Begin and Refused, limit that of the others.
+	begin, limit time.Duration
+	timer        *time.Timer
 
 	jobs chan job      // room for a job and the end
 	done chan struct{} // a token for each job done, but for the end
@@ -161,9 +162,9 @@ func (s *Server) begin(c *Call, m *Memory) (g *guard, passed string, failed bool
 	}
 	// Not the request's context: what a recorder has begun, a client that leaves
 	// should not tear.
-	limit := s.reach.Load().recordTimeout
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	g = &guard{s: s, id: c.ID, limit: limit, jobs: make(chan job, 2), done: make(chan struct{}, 1), busy: true}
+	r := s.reach.Load()
+	ctx, cancel := context.WithTimeout(context.Background(), r.beginTimeout)
+	g = &guard{s: s, id: c.ID, begin: r.beginTimeout, limit: r.recordTimeout, jobs: make(chan job, 2), done: make(chan struct{}, 1), busy: true}
 	s.active.add()
 	m.Hold()
 	go g.run(ctx, cancel, c, m)
@@ -173,7 +174,7 @@ func (s *Server) begin(c *Call, m *Memory) (g *guard, passed string, failed bool
 		select {
 		case <-g.done: // both at once
 		default:
-			g.leave("Begin")
+			g.leave("Begin", g.begin)
 			return nil, "", true
 		}
 	}
@@ -282,7 +283,7 @@ func (g *guard) refused(status int, answer []byte) []byte {
 		return nil
 	}
 	again := new([]byte) // a recording that is left behind may still write to it
-	if !g.give(job{kind: jobRefused, status: status, p: answer, again: again}) || !g.wait() || g.failed {
+	if !g.give(job{kind: jobRefused, status: status, p: answer, again: again}) || !g.wait(g.begin) || g.failed {
 		return nil
 	}
 	return *again
@@ -297,7 +298,7 @@ func (g *guard) header(h http.Header, status int, answer http.Header) bool {
 	if answer != nil {
 		j = job{kind: jobAnswer, own: own, status: status, header: answer}
 	}
-	if !g.give(j) || !g.wait() || g.failed {
+	if !g.give(j) || !g.wait(g.limit) || g.failed {
 		return false
 	}
 	for k, v := range own {
@@ -327,7 +328,7 @@ func (g *guard) finish(err error, out *buffer) {
 
 // give waits for the job before and hands over j.
 func (g *guard) give(j job) bool {
-	if g.left || !g.wait() {
+	if g.left || !g.wait(g.limit) {
 		return false
 	}
 	g.jobs <- j
@@ -335,8 +336,8 @@ func (g *guard) give(j job) bool {
 	return true
 }
 
-// wait waits for the job that is out.
-func (g *guard) wait() bool {
+// wait waits for the job that is out, for no longer than a limit.
+func (g *guard) wait(limit time.Duration) bool {
 	if !g.busy {
 		return true
 	}
@@ -347,9 +348,9 @@ func (g *guard) wait() bool {
 	default:
 	}
 	if g.timer == nil {
-		g.timer = time.NewTimer(g.limit)
+		g.timer = time.NewTimer(limit)
 	} else {
-		g.timer.Reset(g.limit)
+		g.timer.Reset(limit)
 	}
 	defer g.timer.Stop()
 	select {
@@ -357,16 +358,16 @@ func (g *guard) wait() bool {
 		g.busy = false
 		return true
 	case <-g.timer.C:
-		g.leave("Response, Header or Write")
+		g.leave("Refused, Response, Header or Write", limit)
 		return false
 	}
 }
 
 // leave goes on without the recording.
-func (g *guard) leave(method string) {
+func (g *guard) leave(method string, limit time.Duration) {
 	g.left, g.behind = true, true
 	g.s.behind.Add(1)
 	close(g.jobs)
 	g.s.counters.recorderSlow.Add(1)
-	g.s.log.Error("the recorder is too slow; the call goes on without it", "id", g.id, "method", method, "limit", g.limit)
+	g.s.log.Error("the recorder is too slow; the call goes on without it", "id", g.id, "method", method, "limit", limit)
 }

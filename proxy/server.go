@@ -66,6 +66,9 @@ type Options struct {
 	// RecordTimeout is the longest that a method of the recorder holds up a call:
 	// 100 ms.
 	RecordTimeout time.Duration
+	// BeginTimeout is the same for what decides what is sent, Begin and Refused of the
+	// recorder and Count. Default: RecordTimeout.
+	BeginTimeout time.Duration
 	// Console serves the paths under /oriel/ but /oriel/healthz, to those who have a
 	// token if there are any; nil: none.
 	Console http.Handler

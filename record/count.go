@@ -23,7 +23,7 @@ func (r *Recorder) Count(ctx context.Context, c *proxy.Call) []byte {
 		return nil // the provider says what is wrong with it
 	}
 	_, chain := chainOf(body)
-	ctx, cancel := context.WithTimeout(ctx, findWait)
+	ctx, cancel := context.WithTimeout(ctx, r.storeWait())
 	defer cancel()
 	th := r.book.Peek(ctx, &thread.Request{
 		Tenant: c.Tenant, Hints: thread.HintsOf(c.Header, body.Hints), Lane: r.lanes.of(thread.Prompt(&body.Request)), Messages: chain, Now: r.o.Now(),

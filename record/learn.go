@@ -9,7 +9,7 @@ import (
 )
 
 // Again: what is too large can be made smaller.
-func (c *recording) Again() bool { return c.shown != nil }
+func (c *recording) Again() bool { return c.shown != nil && c.found == nil }
 
 // unbind sends a refused request without the thinking that no longer has its place.
 func (c *recording) unbind() []byte {

@@ -250,7 +250,7 @@ func TestASlowStoreIsToldOnce(t *testing.T) {
 	k := newTalker(start(t, store, replying, thrifty, func(o *record.Options) { o.Now = func() time.Time { return now } }))
 	k.say()
 	fault := func(ctx context.Context, op string) error {
-		if by, ok := ctx.Deadline(); ok && time.Until(by) < time.Second { // a call waits
+		if by, ok := ctx.Deadline(); ok && time.Until(by) < 2*record.DefaultStoreWait { // a call waits
 			return context.DeadlineExceeded
 		}
 		return nil

@@ -5,41 +5,52 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/thread"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/view"
-	"github.com/oriel-context/oriel/wire"
 )
 
-// open is what is sent of a request of which no view could be made: as the last call of
-// its conversation was shown, where that is known and fits; else a view that knows
-// nothing of earlier ones; nil, what came, where that fits or nothing else is left.
-func (r *Recorder) open(ctx context.Context, c *proxy.Call, body *wire.Body, now *tuning) []byte {
-	_, chain := chainOf(body)
-	in := &view.Input{
-		ID: c.ID, Body: body, Thread: &thread.Thread{Tenant: c.Tenant}, Profile: now.profile(c), Asked: c.Profile != "", Budget: budgetOf(c.Header), Betas: betas(c.Header), Now: c.Began,
-	}
-	if in.Profile == "off" || len(body.Messages) == 0 {
-		return nil
-	}
-	shown := now.again(in, r.lasts.find(c.Tenant, func(n int) []timeline.Hash {
-		if n > len(chain) {
+// atHand decides what is sent of a call whose conversation could not be found in time: as
+// the last call of its conversation was shown, where that is known and fits; else a view
+// that knows nothing of earlier ones; else what came.
+func (c *recording) atHand(ctx context.Context) {
+	in := c.input()
+	in.Thread = &thread.Thread{Tenant: c.call.Tenant}
+	shown := c.now.again(in, c.r.lasts.find(c.call.Tenant, func(n int) []timeline.Hash {
+		if n > len(c.chain) {
 			return nil
 		}
 		says := make([]timeline.Hash, n)
 		for i := range says {
-			says[i] = timeline.Says(&chain[i])
+			says[i] = timeline.Says(&c.chain[i])
 		}
 		return says
 	}))
 	if shown == nil {
-		shown = now.stateless(ctx, in)
+		shown = c.now.fitted(ctx, in)
 	}
-	if shown == nil || shown.Action == "none" && shown.Cut == nil {
-		return nil
+	c.sends(shown)
+}
+
+// fitted is a view that knows nothing of earlier ones; nil where none can be made.
+func (t *tuning) fitted(ctx context.Context, in *view.Input) *view.Result {
+	shown := t.stateless(ctx, in)
+	if shown == nil && in.Budget == 0 && in.Profile != "full" {
+		in.Profile = "full" // what the profile allows is too little; the model takes more
+		shown = t.stateless(ctx, in)
 	}
-	return shown.Body
+	return shown
+}
+
+// sends has a view sent that is not remembered; what came, where it is nil.
+func (c *recording) sends(shown *view.Result) {
+	c.open = true
+	if shown == nil {
+		c.count()
+		return
+	}
+	c.shown = shown
+	c.tokens.Total, c.tokens.Local = shown.After, shown.Local
 }
 
 // instead decides what is sent of a call whose view failed.
@@ -47,19 +58,9 @@ func (c *recording) instead(ctx context.Context) {
 	in := c.input()
 	shown := c.now.applied(in)
 	if shown == nil {
-		shown = c.now.stateless(ctx, in)
+		shown = c.now.fitted(ctx, in)
 	}
-	if shown == nil && in.Budget == 0 && in.Profile != "full" {
-		in.Profile = "full" // what the profile allows is too little; the model takes more
-		shown = c.now.stateless(ctx, in)
-	}
-	c.open = true
-	if shown == nil {
-		c.count() // what came
-		return
-	}
-	c.shown = shown
-	c.tokens.Total, c.tokens.Local = shown.After, shown.Local
+	c.sends(shown)
 }
 
 // applied is the view by the plan that holds; nil where there is none that fits.

@@ -109,7 +109,12 @@ func TestLargeHistoriesGoOnWithoutTheStore(t *testing.T) {
 		for _, known := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/known=%v", name, known), func(t *testing.T) {
 				store := &faulty{Store: memory.New()}
-				k := newTalker(start(t, store, replying, thrifty), "X-Oriel-Budget", fmt.Sprint(budget))
+				brief := func(o *record.Options) {
+					if name == "slow" { // it does not answer while the call waits
+						o.StoreWait = time.Second
+					}
+				}
+				k := newTalker(start(t, store, replying, thrifty, brief), "X-Oriel-Budget", fmt.Sprint(budget))
 				plan := k.untilCut()
 				for range 3 {
 					plan = k.say().Header.Get("X-Oriel-Plan")

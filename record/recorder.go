@@ -35,6 +35,12 @@ type Options struct {
 	Backlog int64
 	// Timeout is how long one call may take to be written. Default 30 s.
 	Timeout time.Duration
+	// StoreWait is how long a call waits for what the store knows of its conversation
+	// and of its plans: 10 s. It is the wait of a store that is slow; after it the
+	// call goes on with what is in memory, and later calls wait a moment only, until
+	// the store answers again. LateWait is how long the conversation of such a call is
+	// looked for, so that it is recorded: 1 min.
+	StoreWait, LateWait time.Duration
 	// Events, where it is set, is told of everything that happens. It must be quick.
 	Events func(Event)
 	// Log is told of what went wrong. Default: nobody.
@@ -83,7 +89,8 @@ type Recorder struct {
 	closed   bool
 	keeping  *time.Timer // of what was learnt; nil where nothing is new
 
-	slow atomic.Int64 // when it was told last that the store is slow, in seconds
+	stuck atomic.Bool  // the store did not answer the last time
+	slow  atomic.Int64 // when it was told last that the store is slow, in seconds
 
 	counters Counters
 	last     atomic.Pointer[error] // of writing
@@ -102,6 +109,9 @@ type Counters struct {
 	// kept, for want of memory or for its size.
 	Unseen, Unkept atomic.Int64
 }
+
+// DefaultStoreWait is that of Options.StoreWait.
+const DefaultStoreWait = 10 * time.Second
 
 // workers is how many conversations are written at the same time: the store groups
 // their changes.
@@ -122,6 +132,7 @@ func New(o Options) *Recorder {
 		o.Limits = new(view.Limits)
 	}
 	o.Backlog, o.Timeout = cmp.Or(o.Backlog, 256<<20), cmp.Or(o.Timeout, 30*time.Second)
+	o.StoreWait, o.LateWait = cmp.Or(o.StoreWait, DefaultStoreWait), cmp.Or(o.LateWait, time.Minute)
 	r := &Recorder{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), book: thread.NewBook(o.Store, thread.Options{Suffix: o.Suffix, Marks: view.Marks}), cache: token.NewCache(0), turns: newTurns()}
 	r.queue = newQueue(workers, o.Backlog, func(p any) {
 		r.failOpen("", "", fmt.Errorf("a panic while writing: %v", p))
@@ -188,7 +199,23 @@ func (r *Recorder) Begin(ctx context.Context, c *proxy.Call) proxy.Recording {
 		return rec
 	}
 	r.failOpen(c.ID, "", err)
-	return &failed{body: r.open(ctx, c, body, now)}
+	return &failed{body: r.unseen(ctx, c, body, now)}
+}
+
+// unseen is what is sent of a call that is not recorded; nil for what came.
+func (r *Recorder) unseen(ctx context.Context, c *proxy.Call, body *wire.Body, now *tuning) (sent []byte) {
+	defer func() {
+		if recover() != nil {
+			sent = nil
+		}
+	}()
+	_, chain := chainOf(body)
+	if now.profile(c) == "off" || len(chain) == 0 {
+		return nil
+	}
+	rec := &recording{r: r, now: now, call: c, body: body, chain: chain, began: r.o.Now()}
+	rec.atHand(ctx)
+	return rec.Send()
 }
 
 // guarded is begin, whose panics are errors.
@@ -216,41 +243,42 @@ func (r *Recorder) begin(ctx context.Context, c *proxy.Call, body *wire.Body, no
 	if len(chain) == 0 {
 		return nil, errors.New("the request has no messages: what its provider holds of it is not seen here")
 	}
-	var err error
 	rec.hints = thread.HintsOf(c.Header, body.Hints)
-	find, cancel := context.WithTimeout(ctx, findWait)
-	defer cancel()
+	rec.counted = make(chan struct{})
 	request := &thread.Request{
 		Tenant: c.Tenant, Hints: rec.hints, Previous: body.Hints.Previous, Held: body.Hints.Conversation != "", Lane: r.lanes.of(thread.Prompt(&body.Request)),
 		Retry: retries(c.Header), Messages: chain, Now: rec.began,
 	}
-	rec.counted = make(chan struct{})
-	rec.thread, err = r.book.Find(find, request)
-	if errors.Is(err, context.DeadlineExceeded) && now.profile(c) == "off" {
-		// Nothing is left out, so nobody has to wait.
-		rec.found = make(chan struct{})
-		go rec.findLate(request)
-		go rec.countBeside()
-		return rec, nil
+	off := now.profile(c) == "off"
+	wait := r.storeWait()
+	if off {
+		wait = stuckWait // nothing is left out, so nobody has to wait
 	}
+	err := rec.find(ctx, request, wait)
 	if err != nil {
-		return nil, err
+		if !off {
+			r.noteStore(err)
+		}
+		rec.found = make(chan struct{})
+		if !off || !errors.Is(err, context.DeadlineExceeded) {
+			r.told(c.ID, "", fmt.Errorf("%w; it is looked for while the call goes on", err))
+			rec.open = true
+		}
+		defer func() { go rec.findLate(request) }()
 	}
-	if now.profile(c) == "off" {
+	if off {
 		go rec.countBeside()
 		return rec, nil
 	}
 	defer close(rec.counted)
-	if err := rec.guardedShow(ctx); err != nil {
+	if err != nil {
+		rec.atHand(ctx)
+	} else if err := rec.guardedShow(ctx); err != nil {
 		r.failOpen(c.ID, rec.thread.Conversation, err)
 		rec.instead(ctx)
 	}
 	return rec, nil
 }
-
-// findWait is how long a call waits for the store, which is asked only for a history
-// that is not in memory.
-const findWait = 100 * time.Millisecond
 
 // retries reports whether a vendor's SDK says that it sends a request again.
 func retries(h http.Header) bool {

@@ -77,26 +77,33 @@ func (c *recording) count() {
 	c.tokens = token.NewCounter(model, token.Options{Cache: c.r.cache, Scale: c.r.o.Calibration.Scale(c.body.Model)}).Request(&c.body.Request)
 }
 
-// lateWait is how long the conversation of a call may be looked for while the call goes
-// on.
-const lateWait = 30 * time.Second
-
-// findLate finds the conversation of a call that is under way.
-func (c *recording) findLate(request *thread.Request) {
-	defer close(c.found)
+// find finds the conversation of a call.
+func (c *recording) find(ctx context.Context, request *thread.Request, wait time.Duration) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.r.failOpen(c.call.ID, "", fmt.Errorf("a panic: %v", p))
+			err = fmt.Errorf("a panic: %v", p)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(context.Background(), lateWait)
+	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	th, err := c.r.book.Find(ctx, request)
-	if err != nil {
-		c.r.failOpen(c.call.ID, "", err)
+	if err == nil {
+		c.thread = th
+	}
+	return err
+}
+
+// findLate finds the conversation of a call that is under way. Where the store cannot
+// tell it in any time, it is what memory knows.
+func (c *recording) findLate(request *thread.Request) {
+	defer close(c.found)
+	if c.find(context.Background(), request, c.r.o.LateWait) == nil {
 		return
 	}
-	c.thread = th
+	request.Offline = true
+	if err := c.find(context.Background(), request, c.r.o.LateWait); err != nil {
+		c.r.failOpen(c.call.ID, "", err)
+	}
 }
 
 // known reports whether the conversation is known by now.
@@ -256,6 +263,9 @@ func (c *recording) Send() []byte {
 
 // Refused learns from a refusal what the model takes, and sends less.
 func (c *recording) Refused(status int, body []byte) []byte {
+	if c.found != nil {
+		return nil // its plan is not known
+	}
 	if c.shown != nil && wire.IsUnbound(status, body) {
 		return c.unbind()
 	}

@@ -60,17 +60,15 @@ func (t *talks) of(tenant, conversation string) *talk {
 	return k
 }
 
-// wantsWait is how long a call waits to learn what people want to see.
-const wantsWait = 50 * time.Millisecond
-
 // wanted are the messages that people want to see in the views of a call, by depth, and
 // the kinds of events that tell what is new about it. The records are read when another
 // process has changed anything. What cannot be read is as it was.
 func (r *Recorder) wanted(ctx context.Context, t *thread.Thread) (pins []int, news []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, wantsWait)
+	ctx, cancel := context.WithTimeout(ctx, r.storeWait())
 	defer cancel()
 	k := r.talks.of(t.Tenant, t.Conversation)
 	changed, err := r.o.Store.Changed(ctx)
+	r.noteStore(err)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err == nil && (!k.read || k.changed != changed) {
@@ -109,7 +107,7 @@ func (r *Recorder) cold(ctx context.Context, t *thread.Thread, model token.Model
 	if k.asked == nil {
 		k.asked = map[string]time.Time{}
 		if t.Kind != thread.New {
-			ctx, cancel := context.WithTimeout(ctx, wantsWait)
+			ctx, cancel := context.WithTimeout(ctx, r.storeWait())
 			defer cancel()
 			if c, err := r.o.Store.Conversation(ctx, t.Tenant, t.Conversation); err == nil {
 				k.before = c.Updated
@@ -153,7 +151,7 @@ func (r *Recorder) adapt(ctx context.Context, t *thread.Thread, chain []chat.Mes
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.sized {
-		if err = k.readSize(ctx, r.o.Store, t); err != nil {
+		if err = r.readSize(ctx, k, t); err != nil {
 			return k.sizer.Size(), k.sizer.Size(), nil, err
 		}
 		k.sized = true
@@ -175,13 +173,13 @@ func (r *Recorder) adapt(ctx context.Context, t *thread.Thread, chain []chat.Mes
 	return size, was, &timeline.Record{Kind: kindSize, Key: "window", Data: data}, err
 }
 
-func (k *talk) readSize(ctx context.Context, store timeline.Store, t *thread.Thread) error {
+func (r *Recorder) readSize(ctx context.Context, k *talk, t *thread.Thread) error {
 	if t.Kind == thread.New {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, wantsWait)
+	ctx, cancel := context.WithTimeout(ctx, r.storeWait())
 	defer cancel()
-	records, err := store.Records(ctx, t.Tenant, t.Conversation, kindSize, "")
+	records, err := r.o.Store.Records(ctx, t.Tenant, t.Conversation, kindSize, "")
 	if err != nil && !errors.Is(err, timeline.ErrNoConversation) {
 		return err
 	}

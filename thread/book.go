@@ -154,7 +154,7 @@ func (t *tenant) locate(ctx context.Context, r *Request) (*Thread, error) {
 	n.pins++
 	defer t.unpin(n)
 	p := t.await(ctx, n, r)
-	if !t.knows(n, r, p) {
+	if !r.Offline && !t.knows(n, r, p) {
 		if err := t.fetch(ctx, n, r); err != nil {
 			return nil, err
 		}
@@ -163,6 +163,7 @@ func (t *tenant) locate(ctx context.Context, r *Request) (*Thread, error) {
 	p = t.adopt(n, r, p)
 	th := t.find(n, r, p)
 	k := th.branch.of
+	k.assumed = k.assumed || r.Offline && th.Kind == New
 	k.calls++
 	k.held++
 	k.used = r.Now

@@ -22,6 +22,7 @@ type conversation struct {
 	size     int // as accounted, beside messages
 	idle     *list.Element
 	dropped  bool // it was forgotten
+	assumed  bool // more of it may be stored: see Request.Offline
 	// session is the one that it is named after; empty for none.
 	session string
 	// continues is the conversation that it was compacted from, continued that

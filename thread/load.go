@@ -71,7 +71,7 @@ func (t *tenant) fetch(ctx context.Context, n *namespace, r *Request) error {
 	if f == nil {
 		f = &fetching{done: make(chan struct{})}
 		t.fetches[key] = f
-		ask := &Request{Tenant: r.Tenant, Hints: r.Hints, anybody: r.anybody, Messages: r.Messages, said: r.said[:min(len(r.said), maxWalk)]}
+		ask := &Request{Tenant: r.Tenant, Hints: r.Hints, anybody: r.anybody, Messages: r.Messages, said: slices.Clone(r.said[:min(len(r.said), maxWalk)])}
 		t.book.loads.Add(1)
 		go t.load(f, key, ask, whole)
 	}
@@ -141,13 +141,18 @@ type storedPath struct {
 
 // take takes a conversation in, unless it is there.
 func (t *tenant) take(s *storedConversation) {
-	if t.conversations[s.name] != nil || len(s.paths) == 0 {
+	k := t.conversations[s.name]
+	if k != nil && (!k.assumed || k.space.key != s.space) || len(s.paths) == 0 {
 		return
 	}
-	k := new(conversation)
-	*k = s.conversation
-	n := t.namespace(s.space)
-	k.space = n
+	if fresh := k == nil; fresh {
+		k = new(conversation)
+		*k = s.conversation
+		k.space = t.namespace(s.space)
+		defer t.enter(k)
+	}
+	k.assumed = false
+	n := k.space
 	for _, path := range s.paths {
 		tip, added := n.extend(place{}, path.steps)
 		t.grow(added)
@@ -163,12 +168,12 @@ func (t *tenant) take(s *storedConversation) {
 		for i, path := range s.paths {
 			if d := m.At.Depth; d > 0 && d <= int64(len(path.places)) && path.places[d-1] == m.At {
 				t.seq++
-				t.keep(k, &mark{name: m.Name, at: k.branches[i].tip.up(int(d)), whose: m.Whose, value: m.Value, seq: t.seq})
+				at := k.branches[len(k.branches)-len(s.paths)+i].tip.up(int(d))
+				t.keep(k, &mark{name: m.Name, at: at, whose: m.Whose, value: m.Value, seq: t.seq})
 				break
 			}
 		}
 	}
-	t.enter(k)
 }
 
 // asked is where the last request ended of a way that ends with the model's reply.

@@ -28,6 +28,8 @@ type Request struct {
 	Held     bool
 	// Retry: the client says that it sends this again.
 	Retry bool
+	// Offline: the store is not asked, and what memory does not have is not known.
+	Offline bool
 	// Messages are those of the history, with their bytes: see Chain.
 	Messages []chat.Message
 	Now      time.Time

@@ -123,7 +123,8 @@ func (g *gateway) record(o *gatewayOptions) error {
 	r.Limits, r.Calibration, r.Learnt = learnt.Limits, learnt.Calibration, learnt.Save
 	g.recorder = record.New(r)
 	g.onClose(func() { closeRecorder(g.recorder, log) })
-	o.proxy.Recorder, o.proxy.RecordTimeout = g.recorder, o.wait()
+	o.proxy.Recorder = g.recorder
+	o.proxy.BeginTimeout, o.proxy.RecordTimeout = o.wait(), observeWait
 	o.proxy.Store = func(ctx context.Context) error {
 		if err := g.history.health(ctx); err != nil {
 			return err
@@ -157,18 +158,20 @@ func (o *gatewayOptions) recording() record.Options {
 	}
 }
 
-// wait is the longest that a call waits for what is to be sent of it.
+// wait is the longest that a call waits for what is to be sent of it: twice for the
+// store, which is asked for its conversation and then for its plans, and for the view.
 func (o *gatewayOptions) wait() time.Duration {
+	wait := 2*record.DefaultStoreWait + viewWait
 	if o.condensing != nil && o.condensing.Inline {
-		return viewWait + o.condensing.Wait
+		wait += o.condensing.Wait
 	}
-	return viewWait
+	return wait
 }
 
 // change has calls that come from now on treated by other options: those that the proxy
 // and the recorder can change. Where there is an error nothing is changed.
 func (g *gateway) change(o gatewayOptions) error {
-	o.proxy.RecordTimeout = o.wait()
+	o.proxy.BeginTimeout, o.proxy.RecordTimeout = o.wait(), observeWait
 	if err := g.server.Change(o.proxy); err != nil {
 		return err
 	}
@@ -187,10 +190,13 @@ func (g *gateway) close() {
 	}
 }
 
-// viewWait is the longest that a call waits for what is to be sent of it: only the
-// store and recall have shorter limits of their own, for a request that is too large
-// is refused if it is sent as it came.
-const viewWait = 2 * time.Second
+// viewWait is the longest that a view may be in the making, also on a busy machine: it
+// ends what never would. What a view asks others for has shorter limits of its own.
+const viewWait = 30 * time.Second
+
+// observeWait is the longest that a call waits for its recorder where nothing depends on
+// it.
+const observeWait = 2 * time.Second
 
 // openLibrary makes what finds in the history what views no longer show. It is there
 // whatever the profile: a call may name another. Without its model it goes by words.
