@@ -31,17 +31,53 @@ type key struct {
 const slow = 2 * time.Second
 
 func compare(folder string, rounds, calls int) error {
-	upstream, stop, err := startUpstream(0, 0)
+	all := contenders(folder)
+	memory := map[string]*growth{}
+	cells, err := measure(folder, all, rounds, true, func(upstream, work string) {
+		for _, c := range all {
+			if c.process == nil || c.down != "" || c.bypass {
+				continue
+			}
+			fmt.Fprintf(os.Stderr, "%d calls: %s\n", calls, c.name)
+			memory[c.name] = grow(c, upstream, work, calls)
+		}
+	})
 	if err != nil {
 		return err
+	}
+	report(os.Stdout, all, cells, memory)
+	for k, c := range cells {
+		if c.bad != nil && k.contender == "Oriel" {
+			return fmt.Errorf("%s fails with %s: %w", k.contender, k.kind, c.bad)
+		}
+	}
+	return nil
+}
+
+// against compares Oriel with an earlier one, in the processor time of a call.
+func against(folder string, rounds int) error {
+	all := versions(folder)
+	cells, err := measure(folder, all, rounds, false, func(string, string) {})
+	if err != nil {
+		return err
+	}
+	reportAgainst(os.Stdout, all, cells)
+	return nil
+}
+
+// measure starts the contenders, lets them take turns, calls then, and ends them. With
+// apart there are also calls with time between them.
+func measure(folder string, all []*contender, rounds int, apart bool, then func(upstream, work string)) (map[key]*cell, error) {
+	upstream, stop, err := startUpstream(0, 0)
+	if err != nil {
+		return nil, err
 	}
 	defer stop()
 	work, err := os.MkdirTemp(folder, "run-")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(work)
-	all := contenders(folder)
 	defer func() {
 		for _, c := range all {
 			if c.process != nil {
@@ -60,26 +96,15 @@ func compare(folder string, rounds, calls int) error {
 		for _, k := range kinds {
 			for _, stream := range []bool{false, true} {
 				fmt.Fprintf(os.Stderr, "round %d of %d: %s, stream %t\n", round+1, rounds, k.name, stream)
-				spaced(all, k, stream, round, cells)
+				if apart {
+					spaced(all, k, stream, round, cells)
+				}
 				busy(all, k, stream, round, cells)
 			}
 		}
 	}
-	memory := map[string]*growth{}
-	for _, c := range all {
-		if c.process == nil || c.down != "" || c.bypass {
-			continue
-		}
-		fmt.Fprintf(os.Stderr, "%d calls: %s\n", calls, c.name)
-		memory[c.name] = grow(c, upstream, work, calls)
-	}
-	report(os.Stdout, all, cells, memory)
-	for k, c := range cells {
-		if c.bad != nil && k.contender == "Oriel" {
-			return fmt.Errorf("%s fails with %s: %w", k.contender, k.kind, c.bad)
-		}
-	}
-	return nil
+	then(upstream, work)
+	return cells, nil
 }
 
 // spaced sends the same conversations through all contenders, call by call in turn.

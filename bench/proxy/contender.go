@@ -23,9 +23,7 @@ type contender struct {
 }
 
 func contenders(folder string) []*contender {
-	oriel := func(port int, upstream, data string) ([]string, []string, error) {
-		return nil, serve(filepath.Join(folder, "oriel"), port, upstream, data), nil
-	}
+	oriel := served(folder, "oriel", "off")
 	return []*contender{
 		{name: "direct"},
 		{name: "ReverseProxy", command: func(port int, upstream, _ string) ([]string, []string, error) {
@@ -37,6 +35,24 @@ func contenders(folder string) []*contender {
 		{name: "LiteLLM", command: litellm(folder), rival: true},
 		{name: "Headroom, --no-optimize", command: headroom(folder, "--no-optimize"), rival: true},
 		{name: "Headroom", command: headroom(folder), rival: true},
+	}
+}
+
+// served is the command of an oriel in the folder.
+func served(folder, name, profile string) func(int, string, string) ([]string, []string, error) {
+	return func(port int, upstream, data string) ([]string, []string, error) {
+		args := serve(filepath.Join(folder, name), port, upstream, data)
+		return nil, append(args, "--profile", profile), nil
+	}
+}
+
+// versions are Oriel and an earlier one, with the profiles off and full.
+func versions(folder string) []*contender {
+	return []*contender{
+		{name: "off, before", command: served(folder, "oriel-before", "off")},
+		{name: "off", command: served(folder, "oriel", "off")},
+		{name: "full, before", command: served(folder, "oriel-before", "full")},
+		{name: "full", command: served(folder, "oriel", "full")},
 	}
 }
 

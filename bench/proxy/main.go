@@ -5,6 +5,7 @@
 // Usage:
 //
 //	proxy compare FOLDER ROUNDS CALLS            Oriel beside its rivals
+//	proxy against FOLDER ROUNDS                  Oriel beside an earlier one
 //	proxy load FOLDER SECONDS STREAMS            many streams at once, ends and restarts
 //	proxy floor LISTEN UPSTREAM                  the least that a proxy in Go does
 //
@@ -36,6 +37,12 @@ func run(args []string) error {
 			return err
 		}
 		return compare(args[1], n[0], n[1])
+	case len(args) == 3 && args[0] == "against":
+		n, err := numbers(args[2:])
+		if err != nil {
+			return err
+		}
+		return against(args[1], n[0])
 	case len(args) == 4 && args[0] == "load":
 		n, err := numbers(args[2:])
 		if err != nil {

@@ -89,6 +89,37 @@ func report(w io.Writer, all []*contender, cells map[key]*cell, memory map[strin
 	}
 }
 
+// reportAgainst compares each profile with what it was.
+func reportAgainst(w io.Writer, all []*contender, cells map[key]*cell) {
+	for _, stream := range []bool{false, true} {
+		fmt.Fprintf(w, "\nCPU ms a call, all work, streamed %t\n\n| |", stream)
+		for _, k := range kinds {
+			fmt.Fprintf(w, " %s |", k.name)
+		}
+		fmt.Fprintf(w, "\n|---|%s\n", strings.Repeat("--:|", len(kinds)))
+		for i, c := range all {
+			fmt.Fprintf(w, "| %s |", c.name)
+			for _, k := range kinds {
+				own := cells[key{k.name, stream, c.name}]
+				switch {
+				case own == nil || own.bad != nil:
+					fmt.Fprint(w, " failed |")
+				case i%2 == 0:
+					fmt.Fprintf(w, " %.3g |", median(own.busy))
+				default:
+					// Round by round, as the machine is not the same in each.
+					var ratios []float64
+					for j, before := range cells[key{k.name, stream, all[i-1].name}].busy {
+						ratios = append(ratios, own.busy[j]/before)
+					}
+					fmt.Fprintf(w, " %.3g (%.2f×) |", median(own.busy), median(ratios))
+				}
+			}
+			fmt.Fprintln(w)
+		}
+	}
+}
+
 func added(c *contender, own, direct []float64) string {
 	p50, p95 := median(own), quantile(own, 0.95)
 	if c.command != nil {
