@@ -164,8 +164,42 @@ func (b *budget) short() bool {
 	return !b.refused.IsZero() && time.Since(b.refused) < shortFor
 }
 
-// firstRead is what is reserved of a body before any of it came.
-const firstRead = 16 << 10
+// firstRead is what is reserved of a body before any of it came, and growth how much more
+// is reserved each time that it is full.
+const (
+	firstRead = 16 << 10
+	growth    = 4
+)
+
+// stages are buffers of firstRead, growth times that, and so on, which bodies pass through
+// while they grow.
+var stages [4]sync.Pool
+
+// stage is an empty buffer of n bytes.
+func stage(n int64) []byte {
+	size := int64(firstRead)
+	for i := range stages {
+		if size == n {
+			if p, ok := stages[i].Get().(*[]byte); ok {
+				return (*p)[:0]
+			}
+		}
+		size *= growth
+	}
+	return make([]byte, 0, n)
+}
+
+// leaveStage gives back a buffer that nobody uses any more.
+func leaveStage(p []byte) {
+	size := firstRead
+	for i := range stages {
+		if size == cap(p) {
+			p = p[:0]
+			stages[i].Put(&p)
+		}
+		size *= growth
+	}
+}
 
 // read reads to the end, or to the length where that is not negative. It reserves at most
 // four times what came, and no more than the length. passed says why it stopped early; p is
@@ -179,14 +213,16 @@ func (m *Memory) read(r io.Reader, length, limit int64) (p []byte, passed string
 	if !m.Take(size) {
 		return nil, passedMemory, nil
 	}
-	p = make([]byte, 0, size)
+	p = stage(size)
 	for int64(len(p)) != length {
 		if len(p) == cap(p) {
-			size = min(4*int64(cap(p)), most)
+			size = min(growth*int64(cap(p)), most)
 			if !m.Take(size - int64(cap(p))) {
 				return p, passedMemory, nil
 			}
-			p = append(make([]byte, 0, size), p...)
+			grown := append(stage(size), p...)
+			leaveStage(p)
+			p = grown
 		}
 		n, err := r.Read(p[len(p):cap(p)])
 		p = p[:len(p)+n]

@@ -102,8 +102,8 @@ func reportAgainst(w io.Writer, all []*contender, cells map[key]*cell) {
 			for _, k := range kinds {
 				own := cells[key{k.name, stream, c.name}]
 				switch {
-				case own == nil || own.bad != nil:
-					fmt.Fprint(w, " failed |")
+				case own == nil || own.bad != nil: // with full, what is over the window is cut
+					fmt.Fprint(w, " – |")
 				case i%2 == 0:
 					fmt.Fprintf(w, " %.3g |", median(own.busy))
 				default:
