@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -23,11 +24,15 @@ var attacks = []attack{
 	{"large-answers", "20 plain answers of 60 MB at once", largeAnswers},
 	{"large-events", "20 streams at once with one event of 60 MB", largeEvents},
 	{"idle", "513 connections that announce 1 MB and send a byte; 8 that send 60 MB but for a byte", idle},
+	{"stall", "45 kB of 410,000 equal messages that could belong to 256 branches, while others talk", stall},
+	{"resume", "a restart with very many conversations (--size, 5,000) on a busy machine, and 100 that go on", resume},
+	{"twins", "two servers on one folder and many calls (--size, 4,000)", twins},
 }
 
 // A trial is one run of an attack.
 type trial struct {
 	oriel   string // path of the program
+	wanted  int    // --size; 0 for the attack's own
 	dir     string // a folder of its own, removed at the end
 	cleanup []func()
 }
@@ -35,12 +40,16 @@ type trial struct {
 // say prints a figure or a step of the attack.
 func (t *trial) say(format string, args ...any) { fmt.Printf("  "+format+"\n", args...) }
 
+// size is how much an attack does of what it does: --size, or so much.
+func (t *trial) size(own int) int { return cmp.Or(t.wanted, own) }
+
 // atEnd calls f when the trial is over; the last one first.
 func (t *trial) atEnd(f func()) { t.cleanup = append(t.cleanup, f) }
 
 func attackVerb(args []string) (failed int, err error) {
 	flags := flag.NewFlagSet("attack", flag.ContinueOnError)
 	oriel := flags.String("oriel", "", "program to attack; default: built from this folder")
+	size := flags.Int("size", 0, "how much of it, for attacks that say so")
 	var names []string
 	for { // flags may stand after names
 		if err := flags.Parse(args); err != nil {
@@ -68,7 +77,7 @@ func attackVerb(args []string) (failed int, err error) {
 	for _, a := range chosen {
 		fmt.Printf("%s: %s\n", a.name, a.tries)
 		began := time.Now()
-		bad, err := runAttack(&a, *oriel)
+		bad, err := runAttack(&a, *oriel, *size)
 		if err != nil {
 			return failed, fmt.Errorf("%s: %w", a.name, err)
 		}
@@ -115,12 +124,12 @@ var errSetup = errors.New("could not be made")
 func setup(what string, err error) error { return fmt.Errorf("%w: %s: %w", errSetup, what, err) }
 
 // runAttack returns what gave way, and why the attack could not be made.
-func runAttack(a *attack, oriel string) (bad, err error) {
+func runAttack(a *attack, oriel string, size int) (bad, err error) {
 	dir, err := os.MkdirTemp("", "oriel-"+strings.ReplaceAll(a.name, "/", "-"))
 	if err != nil {
 		return nil, err
 	}
-	t := &trial{oriel: oriel, dir: dir}
+	t := &trial{oriel: oriel, dir: dir, wanted: size}
 	t.atEnd(func() { os.RemoveAll(dir) })
 	defer func() {
 		for i := len(t.cleanup) - 1; i >= 0; i-- {

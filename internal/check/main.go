@@ -1,6 +1,6 @@
 // Command check runs checks that need Oriel as a process: attacks on a server.
 //
-//	go run ./internal/check attack [--oriel PATH] NAME…|all|list
+//	go run ./internal/check attack [--oriel PATH] [--size N] NAME…|all|list
 //
 // It must run in a folder of Oriel's module, from which it builds the program unless
 // --oriel names one. Everything happens on loopback and in temporary folders, and is
