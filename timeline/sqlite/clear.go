@@ -34,7 +34,7 @@ func (w *writer) markUncleared() error {
 // gone. There must be no transaction.
 func (w *writer) clearLog() bool {
 	mark := w.uncleared
-	w.tried = time.Now()
+	w.tried = w.clock.now()
 	busy, found, err := w.number("PRAGMA wal_checkpoint(TRUNCATE)")
 	if err != nil || !found || busy != 0 {
 		return false
@@ -60,7 +60,7 @@ func (w *writer) clearLog() bool {
 // clearLater is clearLog where there is something to clear and it has not been tried
 // just now.
 func (w *writer) clearLater() {
-	if w.uncleared != 0 && time.Since(w.tried) > clearEvery {
+	if w.uncleared != 0 && w.clock.now().Sub(w.tried) > clearEvery {
 		w.clearLog()
 	}
 }
@@ -68,20 +68,28 @@ func (w *writer) clearLater() {
 // awaitClear tries until the bytes are gone, for as long as a deletion waits; others
 // have their turns at the writer meanwhile. It tells whether the bytes are gone.
 func (w *writer) awaitClear(ctx context.Context) bool {
-	start, clear, wait := time.Now(), false, false
+	start, clear, wait := w.clock.now(), false, false
 	for delay := 2 * time.Millisecond; ; delay = min(2*delay, 50*time.Millisecond) {
+		over := false
 		if err := w.perform(&task{ctx: ctx, alone: func() error {
 			clear = w.uncleared == 0 || w.clearLog()
-			wait = time.Since(w.gaveUp) > clearPatience
-			if !clear && time.Since(start) >= clearWait {
-				w.gaveUp = time.Now()
+			now := w.clock.now()
+			wait, over = now.Sub(w.gaveUp) > clearPatience, now.Sub(start) >= clearWait
+			if !clear && over {
+				w.gaveUp = now
 			}
 			return nil
-		}}); err != nil || clear || !wait || time.Since(start) >= clearWait {
+		}}); err != nil || clear || !wait || over {
 			return clear
 		}
-		if pause(ctx, delay) != nil {
+		if w.clock.pause(ctx, delay) != nil {
 			return false
 		}
 	}
+}
+
+// clock is the time by which bytes are cleared.
+type clock struct {
+	now   func() time.Time
+	pause func(context.Context, time.Duration) error
 }

@@ -123,6 +123,7 @@ func TestDeletedBytesGoWhenTheNextProcessOpensTheHistory(t *testing.T) {
 func TestDeletedBytesGoWhenAnotherProcessWrites(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
+	clock := setClock(s)
 	add(t, s, "goes", hidden, prose(1, 3000))
 	hold(t, dir, "")
 	end := hold(t, dir, "goes")
@@ -134,7 +135,7 @@ func TestDeletedBytesGoWhenAnotherProcessWrites(t *testing.T) {
 		t.Fatal("the text is gone already: the test finds nothing")
 	}
 	end()
-	time.Sleep(1100 * time.Millisecond) // it has just been tried
+	clock.time = clock.time.Add(1100 * time.Millisecond) // it has just been tried
 	add(t, s, "stays", "again")
 	if n := bytesIn(t, filepath.Join(dir, "oriel.db-wal"), hidden); n != 0 {
 		t.Errorf("the log has the text %d times", n)
@@ -153,41 +154,75 @@ func TestDeletedBytesGoWhenAnotherProcessWrites(t *testing.T) {
 func TestDeletionWaitsForReadersButNotForLong(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
+	clock := setClock(s)
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		add(t, s, name, "text of "+name)
 	}
-	took := func(ctx context.Context, name string) (time.Duration, bool) {
+	// took tells how long a deletion waits; paused is called at each of its pauses.
+	took := func(ctx context.Context, name string, paused func(n int)) (time.Duration, bool) {
 		t.Helper()
-		start := time.Now()
+		start, n := clock.time, 0
+		clock.paused = func() {
+			n++
+			paused(n)
+		}
 		gone, err := s.Delete(ctx, timeline.Local, name, nil)
 		if err != nil || gone.Messages != 1 {
 			t.Errorf("%s: %+v, %v", name, gone, err)
 		}
-		return time.Since(start), gone.Pending
+		return clock.time.Sub(start), gone.Pending
 	}
+	nothing := func(int) {}
 	// One that ends soon is waited for.
 	end := hold(t, dir, "a")
-	time.AfterFunc(300*time.Millisecond, end)
-	if d, pending := took(ctx, "a"); pending || d < 100*time.Millisecond {
+	d, pending := took(ctx, "a", func(n int) {
+		if n == 3 {
+			end()
+		}
+	})
+	if pending || d != (2+4+8)*time.Millisecond {
 		t.Errorf("after %v, pending %t", d, pending)
 	}
 	end = hold(t, dir, "b")
 	// Who has no time gets what is known by then.
-	short, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
-	defer cancel()
-	if d, pending := took(short, "b"); !pending || d > time.Second {
+	short, cancel := context.WithCancel(ctx)
+	d, pending = took(short, "b", func(n int) {
+		if n == 2 {
+			cancel()
+		}
+	})
+	if !pending || d != (2+4)*time.Millisecond {
 		t.Errorf("after %v, pending %t", d, pending)
 	}
-	if d, pending := took(ctx, "c"); !pending || d < 1500*time.Millisecond || d > 6*time.Second {
+	if d, pending := took(ctx, "c", nothing); !pending || d < 2*time.Second || d > 2050*time.Millisecond {
 		t.Errorf("after %v, pending %t", d, pending)
 	}
 	// Another deletion beside the same reader does not wait once more.
-	if d, pending := took(ctx, "d"); !pending || d > time.Second {
+	if d, pending := took(ctx, "d", nothing); !pending || d != 0 {
 		t.Errorf("after %v, pending %t", d, pending)
 	}
 	end()
-	if _, pending := took(ctx, "e"); pending {
-		t.Error("pending with nobody reading")
+	if d, pending := took(ctx, "e", nothing); pending || d != 0 {
+		t.Errorf("after %v, pending %t with nobody reading", d, pending)
 	}
 	verify(t, s)
+}
+
+// testClock is a clock that goes on only by pauses, and by hand.
+type testClock struct {
+	time   time.Time
+	paused func()
+}
+
+// setClock gives a store a clock of its own, for one goroutine.
+func setClock(s *sqlite.Store) *testClock {
+	c := &testClock{time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	s.SetClock(func() time.Time { return c.time }, func(ctx context.Context, d time.Duration) error {
+		c.time = c.time.Add(d)
+		if c.paused != nil {
+			c.paused()
+		}
+		return ctx.Err()
+	})
+	return c
 }

@@ -13,7 +13,7 @@ import (
 
 // everything reads and writes all that there is of a conversation.
 func everything(s timeline.Store) error {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	var errs []error
 	c, err := s.Conversation(ctx, timeline.Local, "c")

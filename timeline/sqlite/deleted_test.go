@@ -79,6 +79,7 @@ func TestDeletedBytesAreGoneFromTheFiles(t *testing.T) {
 func TestDeletedBytesGoWhenTheLastReaderHasGone(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
+	clock := setClock(s)
 	const secret = "zz9-plural-z-alpha"
 	head := add(t, s, "goes", secret).Head
 	err := s.Messages(ctx, timeline.Local, head, 1, 1, false, func(*timeline.Entry) error {
@@ -91,7 +92,7 @@ func TestDeletedBytesGoWhenTheLastReaderHasGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(1100 * time.Millisecond)
+	clock.time = clock.time.Add(1100 * time.Millisecond)
 	if st, err := s.Stats(ctx, timeline.Local); err != nil || !st.Pending {
 		t.Errorf("%+v, %v", st, err)
 	}

@@ -14,7 +14,7 @@ import (
 
 func TestProbe(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := sqlite.Probe(dir, time.Second); !errors.Is(err, sqlite.ErrNone) {
+	if _, err := sqlite.Probe(dir, time.Minute); !errors.Is(err, sqlite.ErrNone) {
 		t.Errorf("no history: %v", err)
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
@@ -23,12 +23,12 @@ func TestProbe(t *testing.T) {
 	s := open(t, dir)
 	add(t, s, "talk", "one")
 	// Beside a store that is in use, which goes on.
-	if format, err := sqlite.Probe(dir, time.Second); err != nil || format != 1 {
+	if format, err := sqlite.Probe(dir, time.Minute); err != nil || format != 1 {
 		t.Errorf("format %d: %v", format, err)
 	}
 	add(t, s, "talk", "two")
 	t.Chdir(filepath.Dir(dir))
-	if _, err := sqlite.Probe(filepath.Base(dir), time.Second); err != nil {
+	if _, err := sqlite.Probe(filepath.Base(dir), time.Minute); err != nil {
 		t.Errorf("a relative path: %v", err)
 	}
 
@@ -48,7 +48,7 @@ func TestProbe(t *testing.T) {
 	if _, err := db.Exec("ROLLBACK"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sqlite.Probe(dir, time.Second); err != nil {
+	if _, err := sqlite.Probe(dir, time.Minute); err != nil {
 		t.Error(err)
 	}
 
@@ -56,7 +56,7 @@ func TestProbe(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(other, "oriel.db"), make([]byte, 8192), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sqlite.Probe(other, time.Second); !errors.Is(err, timeline.ErrDamaged) {
+	if _, err := sqlite.Probe(other, time.Minute); !errors.Is(err, timeline.ErrDamaged) {
 		t.Errorf("no database: %v", err)
 	}
 }

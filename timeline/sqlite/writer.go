@@ -41,6 +41,7 @@ type writer struct {
 	// when a deletion waited for that in vain.
 	uncleared     int64
 	tried, gaveUp time.Time
+	clock         clock
 
 	// locked is set while a transaction is open that has looked for the changes
 	// of others: none can come then.
@@ -117,7 +118,7 @@ func (s *Store) openWriter() error {
 	if w.file, ok = c.Conn.(sqlite.FileControl); !ok {
 		return errors.Join(fmt.Errorf("the SQLite driver's %T cannot do what it could", c.Conn), c.close())
 	}
-	w.prepareCaches()
+	w.prepare()
 	// Others may have left something to clear, which need not wait for a change.
 	if _, err := c.exec("BEGIN"); err != nil {
 		return errors.Join(err, c.close())
@@ -143,11 +144,12 @@ func (s *Store) openWatcher() error {
 	if w.file, ok = c.Conn.(sqlite.FileControl); !ok {
 		return errors.Join(fmt.Errorf("the SQLite driver's %T cannot do what it could", c.Conn), c.close())
 	}
-	w.prepareCaches()
+	w.prepare()
 	return nil
 }
 
-func (w *writer) prepareCaches() {
+func (w *writer) prepare() {
+	w.clock = clock{time.Now, pause}
 	w.tenants = newCache[string, int64](1 << 10)
 	w.contents = newCache[contentKey, int64](1 << 14)
 	w.tips = newCache[int64, tip](1 << 12)
