@@ -1,7 +1,9 @@
 package proxy
 
 import (
+	"context"
 	"crypto/tls"
+	"net"
 	"net/http"
 	"time"
 )
@@ -41,4 +43,9 @@ func MemoriesForTest(limit int64, tenants ...string) (all []*Memory) {
 		all = append(all, m)
 	}
 	return all
+}
+
+// DialForTest has providers reached by connections of a test's own.
+func DialForTest(s *Server, dial func(ctx context.Context, network, address string) (net.Conn, error)) {
+	s.transport.DialContext = dial
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/oriel-context/oriel/proxy"
@@ -121,7 +122,7 @@ func TestCallsSurviveTheRecorder(t *testing.T) {
 	answer := strings.Repeat("x", 200_000)
 	for _, method := range methods {
 		for _, kind := range []string{"panics", "blocks", "is slow"} {
-			t.Run(method+" "+kind, func(t *testing.T) {
+			run := func(t *testing.T) {
 				release := make(chan struct{})
 				f := &fault{in: method, ended: make(chan error, 1)}
 				o := proxy.Options{Recorder: f, RecordTimeout: 5 * time.Millisecond}
@@ -138,11 +139,11 @@ func TestCallsSurviveTheRecorder(t *testing.T) {
 						}
 					}
 				}
-				s := start(t, o, func(w http.ResponseWriter, r *http.Request) {
+				s := startOn(t, o, func(w http.ResponseWriter, r *http.Request) {
 					b, _ := io.ReadAll(r.Body)
 					fmt.Fprintf(w, "%s", b)
 					io.WriteString(w, answer)
-				})
+				}, newNetwork())
 				res, body := s.post("/v1/responses", `{"a":1}`)
 				if body != `{"a":1}`+answer {
 					t.Fatalf("%d bytes", len(body))
@@ -168,7 +169,8 @@ func TestCallsSurviveTheRecorder(t *testing.T) {
 				if kind == "panics" && c.RecorderPanics != 1 || kind == "blocks" && method != "End" && c.RecorderSlow != 1 || c.Answered != 1 {
 					t.Errorf("%+v", c)
 				}
-			})
+			}
+			t.Run(method+" "+kind, func(t *testing.T) { synctest.Test(t, run) })
 		}
 	}
 }

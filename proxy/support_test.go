@@ -58,9 +58,19 @@ func (l *lockedBuffer) String() string {
 // start runs a proxy. Both vendors' upstream is the handler, unless options say more.
 func start(t testing.TB, o proxy.Options, upstream http.HandlerFunc) *setup {
 	t.Helper()
+	return startOn(t, o, upstream, nil)
+}
+
+// startOn is start on a network of its own, nil for loopback.
+func startOn(t testing.TB, o proxy.Options, upstream http.HandlerFunc, n *network) *setup {
+	t.Helper()
 	s := &setup{t: t, log: &lockedBuffer{}, done: make(chan error, 1)}
 	if upstream != nil {
 		s.upstream = httptest.NewUnstartedServer(upstream)
+		if n != nil {
+			s.upstream.Listener.Close()
+			s.upstream.Listener = n.upstream
+		}
 		s.upstream.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 		s.upstream.Start()
 		if o.OpenAI == "" {
@@ -81,17 +91,67 @@ func start(t testing.TB, o proxy.Options, upstream http.HandlerFunc) *setup {
 		t.Fatal(err)
 	}
 	proxy.HoldGuessesForTest(s.server, 0)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	s.client = &http.Client{Transport: &http.Transport{DisableCompression: true}}
+	var l net.Listener
+	if n != nil {
+		l = n.proxy
+		proxy.DialForTest(s.server, n.upstream.dial)
+		s.client.Transport.(*http.Transport).DialContext = n.proxy.dial
+	} else if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
 	s.url = "http://" + l.Addr().String()
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	go func() { s.done <- s.server.Serve(ctx, l) }()
-	s.client = &http.Client{Transport: &http.Transport{DisableCompression: true}}
 	t.Cleanup(s.close)
 	return s
+}
+
+// network has the connections of a test in memory, so that it can run in a bubble of
+// testing/synctest, where time passes only while everybody waits.
+type network struct{ proxy, upstream *pipes }
+
+func newNetwork() *network { return &network{newPipes(1), newPipes(2)} }
+
+// pipes is a listener whose connections are pipes.
+type pipes struct {
+	port  int
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func newPipes(port int) *pipes {
+	return &pipes{port: port, conns: make(chan net.Conn), done: make(chan struct{})}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.done) })
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: p.port} }
+
+func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case p.conns <- far:
+		return near, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // close ends everything, and finds the key in no log.
