@@ -599,7 +599,7 @@ func TestIdleConversationsAreReadAgain(t *testing.T) {
 		}
 	}
 	all = nil
-	for range 100 {
+	for range 10_000 {
 		runtime.GC()
 		e.mu.Lock()
 		n := len(e.conversations)

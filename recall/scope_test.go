@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -188,20 +189,25 @@ func TestWordsAnswerWhileVectorsAreMissing(t *testing.T) {
 }
 
 func TestASlowModelDoesNotKeepTheAnswer(t *testing.T) {
-	model := &bags{}
-	s := scopeOf(t, Options{Model: model}, talk(holiday))
-	model.slow = time.Hour
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	r, err := s.Recall(ctx, "Where did Ann go with the dogs?", RecallOptions{})
-	if err != nil || r.Mode != Keyword || best(r) != "1" {
-		t.Errorf("%v %+v", err, r)
-	}
-	stopped, stop := context.WithCancel(t.Context())
-	stop()
-	if _, err := s.Recall(stopped, "Where?", RecallOptions{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		model := &bags{}
+		s := scopeOf(t, Options{Model: model}, talk(holiday))
+		model.slow = time.Hour
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		r, err := s.Recall(ctx, "Where did Ann go with the dogs?", RecallOptions{})
+		if err != nil || r.Mode != Keyword || best(r) != "1" || time.Since(began) > 200*time.Millisecond {
+			t.Errorf("after %v: %v %+v", time.Since(began), err, r)
+		}
+		stopped, stop := context.WithCancel(t.Context())
+		stop()
+		if _, err := s.Recall(stopped, "Where?", RecallOptions{}); !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled: %v", err)
+		}
+		model.slow = 0
+		time.Sleep(time.Hour) // until the model has answered
+	})
 }
 
 func TestScopesServeManyAtOnce(t *testing.T) {

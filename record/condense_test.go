@@ -67,7 +67,7 @@ func (s *saying) handler() http.Handler {
 // await waits for so many events of a kind.
 func (k *talker) await(kind string, n int) []record.Event {
 	k.t.Helper()
-	late := time.After(5 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		if e := k.told(kind); len(e) >= n {
 			return e

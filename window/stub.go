@@ -8,8 +8,8 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
-	"github.com/oriel-context/oriel/internal/quote"
 	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/quote"
 )
 
 // result is one tool result of a history and what is known of its call.

@@ -31,7 +31,7 @@ const demoBudget = 20_000
 
 // demoRecall is how long a call waits for recall: nobody is in a hurry here, and the
 // machine may have just compiled all this.
-const demoRecall = time.Second
+const demoRecall = time.Minute
 
 func demoCommand() *cobra.Command {
 	var listen, dir string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -42,8 +43,11 @@ func TestAppendsAreConstant(t *testing.T) {
 	s, ctx := memory.New(), context.Background()
 	now := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 	var head timeline.Place
-	some := func() time.Duration {
-		start := time.Now()
+	// some appends ten thousand messages, and counts what that allocates: whatever
+	// grew with the history would allocate or copy it.
+	some := func() (mallocs, bytes uint64) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		for range 10_000 {
 			raw := []byte(fmt.Sprintf("message %d", head.Depth))
 			a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", At: head, Now: now,
@@ -53,14 +57,17 @@ func TestAppendsAreConstant(t *testing.T) {
 			}
 			head = a.Head
 		}
-		return time.Since(start)
+		runtime.ReadMemStats(&after)
+		return after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc
 	}
-	first := some()
-	var last time.Duration
+	first, firstBytes := some()
+	var mallocs, bytes uint64
 	for range 9 {
-		last = some()
+		n, size := some()
+		mallocs, bytes = mallocs+n, bytes+size
 	}
-	if head.Depth != 100_000 || last > 20*first+time.Second {
-		t.Errorf("at depth %d, ten thousand messages take %v after %v", head.Depth, last, first)
+	// Lists and maps that grow by doubling are copied now and then.
+	if head.Depth != 100_000 || mallocs > 9*first*5/4 || bytes > 9*firstBytes*2 {
+		t.Errorf("at depth %d, 90,000 messages allocate %d times, %d bytes; the first 10,000 %d times, %d bytes", head.Depth, mallocs, bytes, first, firstBytes)
 	}
 }
