@@ -95,7 +95,9 @@ func TestSummariesAreWrittenBehindTheScenes(t *testing.T) {
 		t.Errorf("event %+v", e)
 	}
 	before := k.last
-	k.say()
+	if action := k.say().Header.Get("X-Oriel-Action"); action != "digest" {
+		t.Errorf("action %s before the model's summary is in view", action)
+	}
 	if end := bytes.LastIndex(before, []byte(`}]`)); !bytes.HasPrefix(k.last, before[:end]) {
 		t.Error("a summary changed the view between two cuts")
 	}
@@ -115,7 +117,9 @@ func TestSummariesAreWrittenBehindTheScenes(t *testing.T) {
 	if err != nil || len(records) != 2 || !strings.Contains(string(records[1].Data), `"cost":0.0012`) {
 		t.Errorf("%d plans, %v", len(records), err)
 	}
-	k.say()
+	if action := k.say().Header.Get("X-Oriel-Action"); action != "condense" {
+		t.Errorf("action %s with the model's summary in view", action)
+	}
 
 	// A new process has it, too.
 	again := newTalker(start(t, openStore(t, dir), replying, thrifty), "X-Oriel-Budget", "5000")
