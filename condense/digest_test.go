@@ -93,6 +93,13 @@ func TestPreviousDigestIsMerged(t *testing.T) {
 	}
 }
 
+func TestCountsOfAPreviousDigestGoOn(t *testing.T) {
+	before := "Files read:\n- /r/a.go 3×\n- /r/b.go 2×\nFiles changed:\n- /r/c.go: changed 2×\nCommands:\n- `make test` (3 runs, 1 failed): passed\n- `make lint`: ok"
+	got := digest(t, before, 2000, user("Go on."), did("Read", `{"file_path":"/r/a.go"}`, "x"), did("Edit", `{"file_path":"/r/c.go","old_string":"x","new_string":"y"}`, "ok"),
+		did("Bash", `{"command":"make test"}`, "!Exit code 2\nerror: no rule"), did("Bash", `{"command":"make lint"}`, "ok  \tp"))
+	wants(t, got, "a.go 4×", "b.go 2×", "c.go: changed 3×", "`make test` (4 runs, 2 failed): failed, exit 2", "`make lint` (2 runs): passed")
+}
+
 func TestWhatWasOpenStaysOpenUntilAUserSpeaks(t *testing.T) {
 	before := "Task:\n- Port it.\nOpen:\n- assistant asked: Which one?"
 	wants(t, digest(t, before, 500, did("Read", `{"path":"a"}`, "x")), "Open:\n- assistant asked: Which one?")

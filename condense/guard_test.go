@@ -57,6 +57,36 @@ func TestRefusedSummaries(t *testing.T) {
 	}
 }
 
+// SPEC B3, E3: a summary is at least a tenth smaller than what it stands for.
+func TestASummaryIsClearlySmaller(t *testing.T) {
+	words := func(s string) int { return len(strings.Fields(s)) }
+	history := span(user(strings.Repeat("tide ", 1000)))
+	for n, want := range map[int]error{900: nil, 901: condense.ErrLarger, 990: condense.ErrLarger} {
+		// The marker has six words.
+		_, err := condense.Run(context.Background(), says(strings.Repeat("tide ", n-6), "stop"), condense.Input{Messages: history, Max: 2000, Count: words})
+		if !errors.Is(err, want) {
+			t.Errorf("%d of 1000 words: %v, want %v", n, err, want)
+		}
+	}
+}
+
+// A limit that holds the marker and nothing else asks nobody.
+func TestALimitOfTheMarkerAloneIsRefused(t *testing.T) {
+	words := func(s string) int { return len(strings.Fields(s)) }
+	asked := 0
+	c := condense.Func(func(context.Context, condense.Input) (condense.Output, error) {
+		asked++
+		return condense.Output{Text: "Late."}, nil
+	})
+	for limit, want := range map[int]error{7: condense.ErrTooLong, 8: nil} {
+		asked = 0
+		_, err := condense.Run(context.Background(), c, condense.Input{Messages: long, Max: limit, Count: words})
+		if !errors.Is(err, want) || (asked > 0) != (want == nil) {
+			t.Errorf("limit %d: %v, asked %d times; want %v", limit, err, asked, want)
+		}
+	}
+}
+
 func TestAcceptedSummaries(t *testing.T) {
 	for name, text := range map[string]string{
 		"plain":                      "The office wants the table by Friday.",
@@ -175,7 +205,8 @@ func TestMarkers(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"", "hello", "[Oriel summary]", "[Oriel summary of x earlier messages]", "[Oriel note of 3 earlier messages]",
-		"see [Oriel summary of 3 earlier messages]", "[Oriel summary of 3 earlier messages] is what I saw", "[Oriel summary of 99999999999999999999 earlier messages]"} {
+		"see [Oriel summary of 3 earlier messages]", "[Oriel summary of 3 earlier messages] is what I saw", "[Oriel summary of 99999999999999999999 earlier messages]",
+		"[Oriel summary of 1099511627777 earlier messages]"} {
 		if condense.IsSummary(s) {
 			t.Errorf("%q is no summary", s)
 		}

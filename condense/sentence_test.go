@@ -81,6 +81,7 @@ func TestOutcomes(t *testing.T) {
 		{"pytest", "4 passed, 0 failed", false, "passed", nil},
 		{"make", "Exit code 2\ncc: no input", true, "failed, exit 2", []string{"cc: no input"}},
 		{"make", `{"output":"fine","metadata":{"exit_code":0}}`, false, "ok", nil},
+		{"make", "error: optional tool is missing\nbuilt\nProcess exited with code 0", false, "ok", nil},
 		{"make", "[lint] $ x\n[lint] ERROR task failed\na.go:1:2: unused x", false, "failed", []string{"a.go:1:2: unused x"}},
 		{"python x.py", "Traceback (most recent call last):\nValueError: bad", false, "failed", []string{"Traceback (most recent call last):", "ValueError: bad"}},
 		{"grep -r error .", "x: error: y", false, "", nil},
@@ -92,5 +93,22 @@ func TestOutcomes(t *testing.T) {
 		if d := cmp.Diff(c.lines, o.lines); o.state != c.state || d != "" {
 			t.Errorf("%s: %q, want %q; lines %s", c.command, o.state, c.state, d)
 		}
+	}
+}
+
+func TestTheNewestPiecesFitWithTheirNote(t *testing.T) {
+	words := func(s string) int { return len(strings.Fields(s)) }
+	list := make([]string, 50)
+	for i := range list {
+		list[i] = "three words here"
+	}
+	for room := 30; room < 150; room++ {
+		got := newest(list, room, words)
+		if n := words(got); n > room || n < room/2 {
+			t.Errorf("%d words for %d", n, room)
+		}
+	}
+	if got := newest(list, 500, words); strings.Contains(got, "left out") {
+		t.Errorf("everything fits, and yet: %s", got)
 	}
 }

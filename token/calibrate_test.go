@@ -103,20 +103,41 @@ func TestCalibrationBearsWildValues(t *testing.T) {
 }
 
 func TestCalibrationNoticesAChange(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(4, 4))
-	var c Calibration
-	old, now := provider{1.0, 0, rnd}, provider{1.35, 0, rnd}
-	x := func() int { return 20_000 + rnd.IntN(50_000) }
-	for range 60 {
-		n := x()
-		c.Observe("m", n, old.report(n))
+	for _, change := range []struct{ from, to float64 }{{1.0, 1.35}, {1.35, 1.0}} {
+		rnd := rand.New(rand.NewPCG(4, 4))
+		var c Calibration
+		old, now := provider{change.from, 0, rnd}, provider{change.to, 0, rnd}
+		x := func() int { return 20_000 + rnd.IntN(50_000) }
+		for range 60 {
+			n := x()
+			c.Observe("m", n, old.report(n))
+		}
+		for range calibrateRun + 2 {
+			n := x()
+			c.Observe("m", n, now.report(n))
+		}
+		s := c.Scale("m")
+		if e := relative(s.Apply(40_000), now.truth(40_000)); e > 0.03 {
+			t.Errorf("%v: off by %.3f, %+v", change, e, s)
+		}
+		// What was learnt before the change is dropped.
+		if s.N > calibrateRun+2 {
+			t.Errorf("%v: %d observations, want those since the change", change, s.N)
+		}
 	}
-	for range calibrateRun + 2 {
-		n := x()
-		c.Observe("m", n, now.report(n))
-	}
-	if e := relative(c.Scale("m").Apply(40_000), now.truth(40_000)); e > 0.03 {
-		t.Errorf("off by %.3f, %+v", e, c.Scale("m"))
+}
+
+// The error bar is what nine of ten calls keep to.
+func TestTheErrorBarFollowsTheNoise(t *testing.T) {
+	for _, noise := range []float64{0.02, 0.05, 0.08} {
+		var c Calibration
+		for i := range 21 {
+			off := []float64{-noise, 0, noise}[i%3]
+			c.Observe("m", 10_000, int(13_000*(1+off)))
+		}
+		if e := c.Scale("m").Error; e < 0.9*noise || e > 1.2*noise {
+			t.Errorf("noise of %.2f: error bar %.3f", noise, e)
+		}
 	}
 }
 
@@ -202,6 +223,22 @@ func TestCalibrationServesManyAtOnce(t *testing.T) {
 	wg.Wait()
 	if s := c.Scale("0"); math.Abs(s.Slope-1.25) > 0.01 {
 		t.Errorf("%+v", s)
+	}
+}
+
+func TestASystemPromptCostsItsFrame(t *testing.T) {
+	m := Builtin().Lookup("gpt-4o")
+	if m.structure.System == 0 {
+		t.Fatal("the table has no cost for having a system prompt")
+	}
+	part := chat.Part{Kind: chat.Text, Text: chat.Quote("Be brief.")}
+	r := &chat.Request{Messages: transcript(2, 100)}
+	c := NewCounter(m, Options{})
+	plain := c.Request(r)
+	r.System = []chat.Part{part, part}
+	with := c.Request(r)
+	if got, want := with.Total-plain.Total, 2*c.Part(&part).Tokens+m.structure.System; got != want {
+		t.Errorf("a system prompt of two parts costs %d, want %d", got, want)
 	}
 }
 

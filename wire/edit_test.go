@@ -75,6 +75,14 @@ func TestReplace(t *testing.T) {
 	}
 }
 
+func TestClearArgumentsLeavesTheProvidersOwnCalls(t *testing.T) {
+	raw := `{"role":"assistant","content":[{"type":"server_tool_use","id":"s1","name":"web_search","input":{"query":"x"}},{"type":"text","text":"a"},{"type":"tool_use","id":"t1","name":"Read","input":{"path":"y"}}]}`
+	got, err := wire.ClearArguments(wire.Anthropic, []byte(raw), map[int]bool{0: true, 1: true, 2: true, 9: true})
+	if want := strings.Replace(raw, `{"path":"y"}`, `{}`, 1); err != nil || string(got) != want {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
 func TestAddText(t *testing.T) {
 	for _, c := range []struct {
 		name, raw, appended, prepended string

@@ -76,6 +76,7 @@ func TestIsOverflow(t *testing.T) {
 		{"bad request", 0, `{"status":400,"message":"Invalid request format"}`, false, 0},
 		{"status 500 in the error", 0, `{"error":{"status":500,"message":"maximum context length is 4096 tokens"}}`, false, 4096},
 
+		{"what the request said is quoted", 400, `{"error":{"message":"Invalid item","output":"prompt is too long"},"input":"too many tokens","messages":["maximum context"]}`, false, 0},
 		{"server failure", 500, `{"error":{"message":"prompt is too long: 5 tokens > 4 maximum"}}`, false, 4},
 		{"bad key", 401, `{"error":{"message":"Invalid API key"}}`, false, 0},
 		{"not allowed", 403, `{"error":{"message":"Your plan's maximum context length is 8192 tokens"}}`, false, 8192},

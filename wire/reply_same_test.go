@@ -52,6 +52,8 @@ func TestSameReply(t *testing.T) {
 		{"other arguments", wire.Anthropic, anthropic, strings.Replace(anthropic, `"limit":10`, `"limit":11`, 1), false},
 		{"a deeper argument", wire.Anthropic, anthropic, strings.Replace(anthropic, `2.0`, `2.5`, 1), false},
 		{"an argument more", wire.Anthropic, anthropic, strings.Replace(anthropic, `"input":{}`, `"input":{"a":1}`, 1), false},
+		{"of two members with one name the last counts", wire.Anthropic, anthropic, strings.Replace(anthropic, `"limit":10`, `"limit":11,"limit":10`, 1), true},
+		{"and not the first", wire.Anthropic, anthropic, strings.Replace(anthropic, `"limit":10`, `"limit":10,"limit":11`, 1), false},
 		{"another id", wire.Anthropic, anthropic, strings.Replace(anthropic, `"t2"`, `"t3"`, 1), false},
 		{"another tool", wire.Anthropic, anthropic, strings.Replace(anthropic, `"Now"`, `"Then"`, 1), false},
 		{"a call less", wire.Anthropic, anthropic, strings.Replace(anthropic, `,{"type":"tool_use","id":"t2","name":"Now","input":{}}`, "", 1), false},
