@@ -102,7 +102,7 @@ func TestTheNewestPiecesFitWithTheirNote(t *testing.T) {
 	for i := range list {
 		list[i] = "three words here"
 	}
-	for room := 30; room < 150; room++ {
+	for room := 20; room < 150; room++ {
 		got := newest(list, room, words)
 		if n := words(got); n > room || n < room/2 {
 			t.Errorf("%d words for %d", n, room)

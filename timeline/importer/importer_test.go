@@ -343,6 +343,16 @@ func TestNamesAndProjectsCanBeGiven(t *testing.T) {
 	h.same([]string{"mine"}, h.names())
 }
 
+func TestAProjectThatIsTooLongIsLeftOut(t *testing.T) {
+	h := newHistory(t)
+	folder := "/" + strings.Repeat("x", timeline.MaxName)
+	h.importing(importer.Options{}, h.file("s-9.jsonl", `{"type":"user","uuid":"u1","sessionId":"s-9","cwd":"`+folder+`","message":{"role":"user","content":"why?"}}`+"\n"))
+	c, err := h.store.Conversation(context.Background(), timeline.Local, "s-9")
+	if err != nil || c.Project != "" || c.Head.Depth != 1 {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
 func TestFoldersAreReadThroughAndStrangersSkipped(t *testing.T) {
 	h := newHistory(t)
 	h.file("in/a/one.jsonl", session)
