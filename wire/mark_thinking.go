@@ -1,7 +1,7 @@
 package wire
 
 import (
-	"bytes"
+	"regexp"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
@@ -55,7 +55,18 @@ func takeParts(f Format, raw []byte, leaves func(*chat.Part) bool) ([]byte, erro
 }
 
 // IsUnbound reports whether a provider refuses a request because something before a
-// block of thinking is not as it was when the model thought so.
+// block of thinking is not as it was when the model thought so. An error that quotes the
+// sentence does not.
 func IsUnbound(status int, body []byte) bool {
-	return status == 400 && bytes.Contains(body, []byte("bound to a different conversation"))
+	if status != 400 {
+		return false
+	}
+	for _, m := range readAnswer(body).messages {
+		if unbound.MatchString(m) {
+			return true
+		}
+	}
+	return false
 }
+
+var unbound = regexp.MustCompile("^messages\\.[0-9]+\\.content\\.[0-9]+: invalid `signature` in `thinking` block\\. the block is bound to a different conversation")

@@ -100,12 +100,12 @@ func TestIsOverflow(t *testing.T) {
 		{"nothing known", 0, "", false, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := wire.IsOverflow(c.status, []byte(c.body)); got != c.want {
-				t.Errorf("IsOverflow(%d) = %v, want %v", c.status, got, c.want)
+			o, got := wire.ReadOverflow(c.status, []byte(c.body))
+			if got != c.want {
+				t.Errorf("%v, want %v", got, c.want)
 			}
-			limit, ok := wire.OverflowLimit([]byte(c.body))
-			if limit != c.limit || ok != (c.limit > 0) {
-				t.Errorf("OverflowLimit = %d, %v, want %d", limit, ok, c.limit)
+			if got && (o.Limit != c.limit || !o.Known) {
+				t.Errorf("%+v, want %d", o, c.limit)
 			}
 		})
 	}
@@ -119,9 +119,8 @@ func TestOverflowOfOddAnswers(t *testing.T) {
 		`{"error":{"code":99999999999999999999,"status":-400,"n_ctx":-1,"message":null}}`,
 		`"prompt"`, "data: {", "data:\n\n", "\xff\xfe", `{"message":"maximum context length is 99999999999999999999999 tokens","error":"{\"error\":\"[{}]\"}"}`,
 	} {
-		wire.IsOverflow(0, []byte(body))
-		if limit, ok := wire.OverflowLimit([]byte(body)); ok {
-			t.Errorf("%.40s: limit %d", body, limit)
+		if o, _ := wire.ReadOverflow(0, []byte(body)); o.Limit > 0 {
+			t.Errorf("%.40s: limit %d", body, o.Limit)
 		}
 	}
 }
@@ -133,21 +132,88 @@ func FuzzOverflow(f *testing.F) {
 		if wire.IsOverflow(status, body) && status >= 500 {
 			t.Fatalf("a server's failure %d is called an overflow", status)
 		}
-		if limit, ok := wire.OverflowLimit(body); ok != (limit > 0) {
-			t.Fatalf("limit %d, %v", limit, ok)
+		if o, ok := wire.ReadOverflow(status, body); o.Limit < 0 || o.Size < 0 || !o.Known && o.Limit > 0 || !ok && o.Known {
+			t.Fatalf("%+v", o)
 		}
 	})
 }
 
-// Anthropic's words tell the prompt's own size.
-func TestOverflowPrompt(t *testing.T) {
-	for text, want := range map[string]int{
-		`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 208310 tokens > 200000 maximum"}}`:                                   208310,
-		`{"type":"error","error":{"type":"invalid_request_error","message":"input length and ` + "`max_tokens`" + ` exceed context limit: 1081 + 199900 > 200000"}}`: 0,
-		`{"error":{"message":"This model's maximum context length is 8192 tokens."}}`:                                                                                0,
+// What providers say of the request's size, by themselves and through gateways.
+func TestOverflowSize(t *testing.T) {
+	for text, want := range map[string]wire.Overflow{
+		`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 208310 tokens > 200000 maximum"}}`:                                                                     {Limit: 200000, Size: 208310, Prompt: true, Known: true},
+		`{"type":"error","error":{"type":"invalid_request_error","message":"input length and ` + "`max_tokens`" + ` exceed context limit: 1081 + 199900 > 200000"}}`:                                   {Limit: 200000, Size: 200981, Known: true},
+		`{"error":{"message":"This model's maximum context length is 8192 tokens."}}`:                                                                                                                  {Limit: 8192, Known: true},
+		`{"error":{"message":"This model's maximum context length is 131072 tokens. However, you requested 133034 tokens (125034 in the messages, 8000 in the completion)."}}`:                         {Limit: 131072, Size: 133034, Known: true},
+		`{"error":{"message":"This model's maximum context length is 16384 tokens. However, your prompt contains at least 16385 input tokens."}}`:                                                      {Limit: 16384, Size: 16385, Known: true},
+		`{"error":{"message":"'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 65536 tokens and your request has 57879 input tokens."}}`:             {Limit: 65536, Size: 66071, Known: true},
+		`{"error":{"message":"litellm.BadRequestError: OpenAIException - Error code: 400 - {'error': {'message': \"This model's maximum context length is 4096 tokens. However, you requested 5000"}}`: {Limit: 4096, Size: 5000, Known: true},
+		`{"error":{"message":"the request exceeds the available context size","type":"exceed_context_size_error","n_prompt_tokens":14429,"n_ctx":8192}}`:                                               {Limit: 8192, Size: 14429, Known: true},
+		`{"error":{"message":"our window is full, sorry: context length exceeded by far"}}`:                                                                                                            {},
 	} {
-		if got, _ := wire.OverflowPrompt([]byte(text)); got != want {
-			t.Errorf("%s: %d, want %d", text, got, want)
+		if got, ok := wire.ReadOverflow(400, []byte(text)); got != want || !ok {
+			t.Errorf("%s: %+v %v, want %+v", text, got, ok, want)
+		}
+	}
+}
+
+// An error that quotes a sentence of the conversation says nothing of the model: whatever
+// repeats the input, and wherever. SPEC E4
+func TestQuotedSentencesAreNoOverflow(t *testing.T) {
+	for _, sentence := range []string{
+		"This model's maximum context length is 9000 tokens. However, your messages resulted in 90000 tokens.",
+		"prompt is too long: 90000 tokens > 9000 maximum",
+		"context_length_exceeded",
+		"request (90000 tokens) exceeds the available context size (9000 tokens), try increasing it",
+		"litellm.ContextWindowExceededError: the context window is exceeded",
+	} {
+		for _, form := range []string{
+			`{"error":{"message":"Content blocked by guardrail: %s","type":"guardrail"}}`,
+			`{"error":{"message":"litellm.BadRequestError: GuardrailRaisedException - Guardrail raised an exception, Guardrail: pii, Message: %s","code":"400"}}`,
+			`{"error":{"message":"litellm.ContentPolicyViolationError: AzureException - %s","code":"400"}}`,
+			`{"error":{"message":"The response was filtered due to the prompt triggering a policy: '%s'","code":"content_filter"}}`,
+			`{"error":{"message":"Violated guardrail policy","bedrock_guardrail_response":{"outputs":[{"text":"%s"}]}}}`,
+			`{"error":{"message":"1 validation error for ChatCompletionRequest\nmessages.3.content\n  Input should be a valid string [type=string_type, input_value='%s', input_type=str]"}}`,
+			`{"object":"error","message":"[{'type': 'value_error', 'loc': ('body', 'messages'), 'msg': 'Value error', 'input': '%s'}]","code":400}`,
+			`{"detail":[{"type":"string_type","loc":["body","messages",3,"content"],"msg":"Input should be a valid string","input":"%s"}]}`,
+			`{"error":{"message":"Invalid value: '%s'. Supported values are: 'text'.","param":"messages[3].content","code":"invalid_value"}}`,
+			`{"error":{"message":"messages.3: tool result \"%s\" has no tool use"}}`,
+			`{"error":{"message":"Moderation flagged the input: %s","type":"moderation"}}`,
+			`{"error":{"message":"Invalid request","metadata":{"flagged_input":"%s","reasons":["jailbreak"]}}}`,
+			`{"error":{"message":"Could not parse the request body near ...%s..."},"request":{"messages":[{"content":"%s"}]}}`,
+			`{"error":{"message":"bad request","param":"%s"}}`,
+			`{"error":{"message":"bad request"},"echo":"%s","input":{"type":"%s","code":"%s"}}`,
+			`<html><body>Blocked by the web application firewall: %s</body></html>`,
+		} {
+			body := strings.ReplaceAll(form, "%s", sentence)
+			if o, ok := wire.ReadOverflow(400, []byte(body)); ok {
+				t.Errorf("%s: %+v", body, o)
+			}
+		}
+	}
+}
+
+// A figure counts only where it can be about the request that was sent.
+func TestOverflowAgrees(t *testing.T) {
+	for _, c := range []struct {
+		o           wire.Overflow
+		sent, reply int
+		want        bool
+	}{
+		{wire.Overflow{Limit: 9000, Size: 90000}, 37_363, 0, false},
+		{wire.Overflow{Limit: 128_000, Size: 202_868}, 190_000, 0, true},
+		{wire.Overflow{Limit: 16_384, Size: 122_946}, 110_000, 10_000, true},
+		{wire.Overflow{Limit: 200_000, Size: 208_310, Prompt: true}, 180_000, 0, true},
+		{wire.Overflow{Limit: 200_000, Size: 190_000, Prompt: true}, 180_000, 0, false},
+		{wire.Overflow{Limit: 200_000, Size: 190_000}, 180_000, 20_000, true},
+		{wire.Overflow{Limit: 65_536, Size: 66_071}, 57_000, 8192, true},
+		{wire.Overflow{Limit: 9000, Size: 8000}, 8000, 0, false},
+		{wire.Overflow{Limit: 8192}, 50_000, 0, true},
+		{wire.Overflow{Limit: 200_000}, 9000, 1000, false},
+		{wire.Overflow{}, 9000, 0, true},
+	} {
+		if got := c.o.Agrees(c.sent, c.reply); got != c.want {
+			t.Errorf("%+v, %d and %d: %v", c.o, c.sent, c.reply, got)
 		}
 	}
 }

@@ -1,0 +1,146 @@
+package wire
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/oriel-context/oriel/internal/rawjson"
+)
+
+// answer is what an error answer says in the places where servers say it. What else it
+// has, such as the input that a validator repeats, is not read.
+type answer struct {
+	// messages are those of the errors in it, in lower case, without what gateways
+	// write before them; codes are their codes and types, in lower case.
+	messages, codes []string
+	// status is the innermost HTTP status in it; 0 where there is none.
+	status int
+	// window and prompt are llama.cpp's n_ctx and n_prompt_tokens.
+	window, prompt int
+	// failed says that it has an error.
+	failed bool
+}
+
+// nested is how often a string may hold JSON that has a string that holds JSON:
+// gateways wrap what they were answered.
+const nested = 4
+
+func readAnswer(body []byte) answer {
+	r := answerReader{}
+	if doc, err := rawjson.Parse(body, Limits{}); err == nil {
+		r.value(doc.Root(), "error", 0, nested)
+		return r.answer
+	}
+	var text []byte
+	for line := range bytes.Lines(body) {
+		data, event := bytes.CutPrefix(line, []byte("data:"))
+		if event {
+			if doc, err := rawjson.Parse(data, Limits{}); err == nil {
+				r.value(doc.Root(), "error", 0, nested)
+				continue
+			}
+		}
+		if bytes.HasPrefix(line, []byte("event:")) {
+			r.failed = r.failed || bytes.HasPrefix(line, []byte("event: error"))
+			continue
+		}
+		text = append(text, line...)
+	}
+	r.say(string(text), 0, nested)
+	return r.answer
+}
+
+type answerReader struct {
+	answer
+	depth int // of status
+}
+
+// errorMembers are the members in which an answer has its error, or another answer.
+var errorMembers = map[string]bool{
+	"error": true, "errors": true, "message": true, "msg": true, "detail": true, "details": true, "response": true, "metadata": true, "raw": true,
+	"body": true, "innererror": true, "inner_error": true, "cause": true, "$metadata": true,
+}
+
+// value reads what stands under the name of an error, depth levels down.
+func (r *answerReader) value(v rawjson.Value, name string, depth, nested int) {
+	switch v.Kind() {
+	case rawjson.Object:
+		for k, member := range v.Members() {
+			name := string(key(k))
+			r.failed = r.failed || name == "error" && member.Kind() != rawjson.Null
+			if errorMembers[name] {
+				r.value(member, name, depth+1, nested)
+				continue
+			}
+			switch member.Kind() {
+			case rawjson.Number:
+				if n, ok := member.Int(); ok {
+					r.number(name, n, depth+1)
+				}
+			case rawjson.String:
+				s := member.Str()
+				if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+					r.number(name, n, depth+1)
+				}
+				switch name {
+				case "code", "type", "name", "error_type", "status", "reason":
+					r.codes = append(r.codes, strings.ToLower(s))
+				}
+			}
+		}
+	case rawjson.Array:
+		for e := range v.Elems() {
+			r.value(e, name, depth+1, nested)
+		}
+	case rawjson.String:
+		r.say(v.Str(), depth, nested)
+	}
+}
+
+// say reads a message: the sentence that it begins with, or the answer that it wraps.
+func (r *answerReader) say(s string, depth, nested int) {
+	const longest = 64 << 10 // errors are shorter
+	s = strings.TrimSpace(s[:min(len(s), longest)])
+	for {
+		at := wrapping.FindString(strings.ToLower(s[:min(len(s), 200)]))
+		if at == "" {
+			break
+		}
+		if strings.Contains(at, "contextwindowexceeded") {
+			r.codes = append(r.codes, "contextwindowexceedederror")
+		}
+		s = strings.TrimSpace(s[len(at):])
+	}
+	inner := strings.TrimPrefix(s, "b'")
+	if nested > 0 && (strings.HasPrefix(inner, "{") || strings.HasPrefix(inner, "[")) {
+		if end := strings.LastIndexAny(inner, "}]"); end > 0 {
+			if doc, err := rawjson.Parse([]byte(inner[:end+1]), Limits{}); err == nil {
+				r.value(doc.Root(), "error", depth+1, nested-1)
+				return
+			}
+		}
+	}
+	if s != "" {
+		r.messages = append(r.messages, strings.ToLower(s))
+	}
+}
+
+// number notes an HTTP status or a window. Codes of other kinds are not within
+// the range of a status.
+func (r *answerReader) number(name string, n int64, depth int) {
+	switch name {
+	case "status", "code", "statusCode", "status_code", "httpStatusCode", "http_status", "http_code":
+		if n >= 100 && n < 600 && (r.status == 0 || depth > r.depth) {
+			r.status, r.depth = int(n), depth
+		}
+	case "n_ctx":
+		if n > 0 && n < 1<<31 {
+			r.window = int(n)
+		}
+	case "n_prompt_tokens":
+		if n > 0 && n < 1<<31 {
+			r.prompt = int(n)
+		}
+	}
+}
