@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/oriel-context/oriel/view"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -13,7 +14,7 @@ func (c *recording) Again() bool { return c.shown != nil && c.found == nil }
 
 // unbind sends a refused request without the thinking that no longer has its place.
 func (c *recording) unbind() []byte {
-	c.r.o.Limits.LearnBinding(c.body.Model)
+	c.r.o.Limits.LearnBinding(c.asked())
 	c.keepLearnt()
 	ctx, cancel := context.WithTimeout(context.Background(), refusedWait)
 	defer cancel()
@@ -47,19 +48,21 @@ func (c *recording) learn(reply *wire.Reply) {
 		return
 	}
 	fine := reply.Complete && reply.Error == nil
-	if fine && c.r.o.Limits.Took(c.body.Model, c.window(), c.tokens.Total) {
+	if fine && c.r.o.Limits.Took(c.asked(), c.tokens.Total) {
 		c.r.keepSoon()
 	}
 	limit, named := 0, false
 	switch u := reply.Usage; {
-	case reply.Stop == overran && u.HasUsage:
+	case reply.Stop == overran && u.HasUsage && wire.Overflow{Limit: 1, Size: u.TotalInput()}.Agrees(c.tokens.Total, 0):
 		window := u.TotalInput() + u.Output
 		limit, named = window*9/10-min(max(c.body.MaxOutput, u.Output), window/4), true
 	case fine && c.teaches > 0:
 		c.learnLimit(max(c.teaches, c.tokens.Total), c.named) // it has just taken that
 		return
-	case reply.Error != nil && wire.IsOverflow(0, []byte(reply.Error.Error())):
-		limit = c.tokens.Total * 9 / 10
+	case reply.Error != nil:
+		if o, ok := wire.ReadOverflow(0, reply.Error.Raw); ok && o.Known && o.Agrees(c.tokens.Total, c.body.MaxOutput) {
+			limit = c.tokens.Total * 9 / 10
+		}
 	}
 	if limit <= 0 || c.shown == nil {
 		return
@@ -71,6 +74,11 @@ func (c *recording) learn(reply *wire.Reply) {
 // window is that of the model as it is asked.
 func (c *recording) window() int {
 	return c.now.o.Models.Lookup(c.body.Model).WindowFor(betas(c.call.Header)...)
+}
+
+// asked names the model as this call asks it.
+func (c *recording) asked() view.Asked {
+	return view.Asked{Tenant: c.call.Tenant, Conversation: c.thread.Conversation, Model: c.body.Model, Window: c.window()}
 }
 
 // leastLimit is the least that is learnt without a figure of the provider's, of a model
@@ -89,10 +97,7 @@ func (c *recording) learnLimit(tokens int, named bool) int {
 			tokens = max(tokens, min(c.window()/4, leastKnown))
 		}
 	}
-	c.r.o.Limits.Learn(c.body.Model, c.window(), tokens, c.r.o.Now())
-	if c.replied {
-		c.r.o.Limits.LearnReply(c.body.Model, c.window())
-	}
+	c.r.o.Limits.Learn(c.asked(), tokens, c.replied, c.r.o.Now())
 	c.keepLearnt()
 	return tokens
 }

@@ -33,6 +33,13 @@ func jsonOf(v any) string {
 	return string(text)
 }
 
+// learnt has a limit that two conversations found.
+func learnt(l *view.Limits, model string, window, tokens int) {
+	for _, conversation := range []string{"one of before", "another of before"} {
+		l.Learn(view.Asked{Tenant: timeline.Local, Conversation: conversation, Model: model, Window: window}, tokens, false, time.Now())
+	}
+}
+
 // SPEC E4; a refusal teaches something only where less was then taken, and where it is
 // about tokens. What was sent smaller in vain leaves nothing behind.
 func TestRefusalsThatTeachNothing(t *testing.T) {
@@ -142,7 +149,7 @@ func TestLimitsAreNotBelievedForEver(t *testing.T) {
 		}
 	}
 	limits := new(view.Limits)
-	limits.Learn("claude-sonnet-4-5", 200_000, 1500, time.Now())
+	learnt(limits, "claude-sonnet-4-5", 200_000, 1500)
 	u := before(t, limits, func(n int, w http.ResponseWriter) { message(w, "end_turn", 2000, 10) })
 	body := history("claude-sonnet-4-5", 20, "go on", "")
 	if u.send("/v1/messages", body); u.got[0] == string(body) {
@@ -186,27 +193,57 @@ func TestTwoProcessesLearn(t *testing.T) {
 	}
 	one, two := open(), open()
 	now := time.Now()
-	one.Limits.Learn("a", 1000, 100, now)
-	one.Limits.Learn("both", 1000, 100, now)
-	one.Calibration.Observe("a", 1000, 1100)
+	asked := func(model, conversation string) view.Asked {
+		return view.Asked{Tenant: "ann", Conversation: conversation, Model: model, Window: 1000}
+	}
+	learn := func(l *record.Learnt, model string, tokens int) {
+		l.Limits.Learn(asked(model, "one"), tokens, false, now)
+		l.Limits.Learn(asked(model, "two"), tokens, false, now)
+	}
+	learn(one, "a", 100)
+	learn(one, "both", 100)
+	one.Calibration.Observe("ann\ta", 1000, 1100)
 	must(one.Save())
-	two.Limits.Learn("b", 1000, 200, now)
-	two.Limits.Learn("both", 1000, 50, now)
-	two.Limits.LearnBinding("b")
-	two.Calibration.Observe("b", 1000, 1200)
+	learn(two, "b", 200)
+	learn(two, "both", 50)
+	two.Limits.LearnBinding(asked("b", "one"))
+	two.Calibration.Observe("ann\tb", 1000, 1200)
 	must(two.Save())
 	must(one.Save()) // it has nothing new
 	l := open()
-	if text := jsonOf(l.Limits); !strings.Contains(text, `"a 1000":{"tokens":100,`) || !strings.Contains(text, `"b 1000":{"tokens":200,`) ||
-		!strings.Contains(text, `"both 1000":{"tokens":50,`) || !strings.Contains(text, `"binds":{"b":true}`) {
+	if text := jsonOf(l.Limits); !strings.Contains(text, `"ann\ta 1000":{"tokens":100,`) || !strings.Contains(text, `"ann\tb 1000":{"tokens":200,`) ||
+		!strings.Contains(text, `"ann\tboth 1000":{"tokens":50,`) || !strings.Contains(text, `"binds":{"ann\tb":"one"}`) {
 		t.Errorf("%s", text)
 	}
-	if l.Calibration.Scale("a").N != 1 || l.Calibration.Scale("b").N != 1 {
+	if l.Calibration.Scale("ann\ta").N != 1 || l.Calibration.Scale("ann\tb").N != 1 {
 		t.Errorf("%s", jsonOf(l.Calibration))
 	}
-	one.Limits.Took("both", 1000, 150) // here it is newer
+	one.Limits.Took(asked("both", "one"), 150) // here it is newer
 	must(one.Save())
-	if text := jsonOf(open().Limits); !strings.Contains(text, `"both 1000":{"tokens":150,`) {
+	if text := jsonOf(open().Limits); !strings.Contains(text, `"ann\tboth 1000":{"tokens":150,`) {
+		t.Errorf("%s", text)
+	}
+
+	// What one process forgets, the other knows no more, though it learns on.
+	if n, err := open().Forget("both"); n != 1 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	learn(two, "new", 10)
+	must(one.Refresh())
+	must(two.Refresh())
+	for _, l := range []*record.Learnt{one, two, open()} {
+		if text := jsonOf(l.Limits); strings.Contains(text, "both") || !strings.Contains(text, "ann\\ta 1000") {
+			t.Errorf("%s", text)
+		}
+	}
+	if n, err := open().Forget("no such model"); n != 0 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if n, err := open().Forget("all"); n < 5 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	must(one.Refresh())
+	if text := jsonOf(one.Limits) + jsonOf(one.Calibration); text != "{}{}" {
 		t.Errorf("%s", text)
 	}
 }

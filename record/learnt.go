@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,9 +25,10 @@ type Learnt struct {
 	Limits      *view.Limits
 	Calibration *token.Calibration
 
-	mu   sync.Mutex // one Save at a time; protects base
+	mu   sync.Mutex // one Save at a time; protects what follows
 	path string
 	base learntFile // what was here when the file was last read or written
+	seen fileStamp  // the file then
 }
 
 // learntFile is the file, model by model: docs/format/calls.md.
@@ -39,17 +43,22 @@ type learntFile struct {
 
 type parts map[string]json.RawMessage
 
-// maxParts is how many models the file has of each kind: clients choose their names.
-const maxParts = 256
+// maxParts is how many entries the file has of each kind: clients choose names of models.
+const maxParts = 4096
 
-// merge is what there is here, and of what did not change here what there is in the file.
+// merge is what there is here, and of what did not change here what there is in the file:
+// what is gone from it was forgotten by another process.
 func (now parts) merge(base, file parts) parts {
 	out := parts{}
 	for name, part := range now {
-		if in, ok := file[name]; ok && bytes.Equal(part, base[name]) {
-			part = in
+		was, had := base[name]
+		in, ok := file[name]
+		switch {
+		case !had || !bytes.Equal(part, was):
+			out[name] = part
+		case ok:
+			out[name] = in
 		}
-		out[name] = part
 	}
 	for name, part := range file {
 		_, had := base[name]
@@ -69,34 +78,41 @@ func OpenLearnt(path string) (*Learnt, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return l, nil
 	}
+	l.seen = stamp(path)
+	var f learntFile
 	if err == nil {
-		_, err = readLearnt(data)
+		f, err = readLearnt(data)
 	}
-	s := struct {
-		Limits      *view.Limits
-		Calibration *token.Calibration
-	}{new(view.Limits), new(token.Calibration)}
 	if err == nil {
-		err = json.Unmarshal(data, &s)
+		err = l.load(f)
+	}
+	if errors.Is(err, errOldLearnt) {
+		return l, fmt.Errorf("%s is of an earlier version, whose limits were not checked; it is left out of account, limits and calibration are learnt anew", path)
 	}
 	if err != nil {
 		return l, fmt.Errorf("%s is damaged and left out of account, limits and calibration are learnt anew: %w", path, err)
-	}
-	if s.Limits != nil { // null: none was learnt
-		l.Limits = s.Limits
-	}
-	if s.Calibration != nil {
-		l.Calibration = s.Calibration
 	}
 	l.base, err = l.present()
 	return l, err
 }
 
+// learntVersion is that of the file. Version 1 had limits that one refusal had taught, for
+// all tenants.
+const learntVersion = 2
+
+var errOldLearnt = errors.New("version 1")
+
 func readLearnt(data []byte) (f learntFile, err error) {
-	if err = json.Unmarshal(data, &f); err == nil && f.V != 1 {
-		err = fmt.Errorf("version %d, this program knows 1", f.V)
+	if err = json.Unmarshal(data, &f); err != nil {
+		return f, err
 	}
-	return f, err
+	switch f.V {
+	case learntVersion:
+		return f, nil
+	case 1:
+		return learntFile{}, errOldLearnt
+	}
+	return learntFile{}, fmt.Errorf("version %d, this program knows %d", f.V, learntVersion)
 }
 
 // present is what is known here.
@@ -105,17 +121,44 @@ func (l *Learnt) present() (f learntFile, err error) {
 		V           int                `json:"v"`
 		Limits      *view.Limits       `json:"limits"`
 		Calibration *token.Calibration `json:"calibration"`
-	}{1, l.Limits, l.Calibration})
+	}{learntVersion, l.Limits, l.Calibration})
 	if err != nil {
 		return f, err
 	}
 	return readLearnt(data)
 }
 
-// Save writes the file: whole, or not at all.
+// load makes what is known here that of a file.
+func (l *Learnt) load(f learntFile) error {
+	limits, err := json.Marshal(f.Limits)
+	if err == nil {
+		err = json.Unmarshal(limits, l.Limits)
+	}
+	if err != nil {
+		return err
+	}
+	if f.Calibration == nil {
+		f.Calibration = parts{}
+	}
+	calibration, err := json.Marshal(f.Calibration)
+	if err == nil {
+		err = json.Unmarshal(calibration, l.Calibration)
+	}
+	return err
+}
+
+// Save takes up what other processes have learnt or forgotten, and writes the file where
+// something is new: whole, or not at all.
 func (l *Learnt) Save() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err := l.save(); err != nil {
+		return fmt.Errorf("keep what was learnt: %w", err)
+	}
+	return nil
+}
+
+func (l *Learnt) save() error {
 	now, err := l.present()
 	if err != nil {
 		return err
@@ -123,26 +166,112 @@ func (l *Learnt) Save() error {
 	for range saveTries {
 		was, err := os.ReadFile(l.path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("keep what was learnt: %w", err)
-		}
-		file, err := readLearnt(was)
-		if err != nil {
-			file = learntFile{} // it is written over
+			return err
 		}
 		merged := now
-		merged.Limits.Tokens = now.Limits.Tokens.merge(l.base.Limits.Tokens, file.Limits.Tokens)
-		merged.Limits.Binds = now.Limits.Binds.merge(l.base.Limits.Binds, file.Limits.Binds)
-		merged.Calibration = now.Calibration.merge(l.base.Calibration, file.Calibration)
+		file, bad := readLearnt(was)
+		if bad == nil || err != nil { // else it is damaged, and written over
+			merged.Limits.Tokens = now.Limits.Tokens.merge(l.base.Limits.Tokens, file.Limits.Tokens)
+			merged.Limits.Binds = now.Limits.Binds.merge(l.base.Limits.Binds, file.Limits.Binds)
+			merged.Calibration = now.Calibration.merge(l.base.Calibration, file.Calibration)
+		}
 		done, err := l.replace(was, merged)
 		if err != nil {
-			return fmt.Errorf("keep what was learnt: %w", err)
+			return err
 		}
-		if done {
-			l.base = now
-			break
+		if !done {
+			continue
+		}
+		l.seen = stamp(l.path)
+		if err := l.load(merged); err != nil {
+			return err
+		}
+		l.base, err = l.present()
+		return err
+	}
+	return nil // another process comes first each time: the next Save has it
+}
+
+// Refresh takes up what other processes have learnt or forgotten, if the file has changed.
+func (l *Learnt) Refresh() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	is := stamp(l.path)
+	if is == l.seen {
+		return nil
+	}
+	l.seen = is // also where it cannot be read: that is told once
+	if err := l.save(); err != nil {
+		return fmt.Errorf("take up what was learnt elsewhere: %w", err)
+	}
+	return nil
+}
+
+// stamp tells one state of a file from another; zero where there is none.
+func stamp(path string) (s fileStamp) {
+	if info, err := os.Stat(path); err == nil {
+		s = fileStamp{info.Size(), info.ModTime().UnixNano()}
+	}
+	return s
+}
+
+type fileStamp struct{ size, modified int64 }
+
+// Forget forgets what was learnt of a model, of all models for "all", and reports how many
+// limits, bindings and calibrations that were.
+func (l *Learnt) Forget(model string) (n int, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now, err := l.present()
+	if err != nil {
+		return 0, err
+	}
+	forget := func(all parts, windows bool) {
+		for key := range all {
+			_, name, _ := strings.Cut(key, "\t")
+			if i := strings.LastIndexByte(name, ' '); windows && i >= 0 {
+				name = name[:i]
+			}
+			if model == "all" || name == model {
+				delete(all, key)
+				n++
+			}
 		}
 	}
-	return nil // else the next Save has it
+	forget(now.Limits.Tokens, true)
+	forget(now.Limits.Binds, false)
+	forget(now.Calibration, false)
+	if n == 0 {
+		return 0, nil
+	}
+	if err := l.load(now); err != nil {
+		return 0, err
+	}
+	if err := l.save(); err != nil {
+		return 0, fmt.Errorf("forget what was learnt: %w", err)
+	}
+	return n, nil
+}
+
+// Scale is how a provider was found to count, for people to see.
+type Scale struct {
+	Tenant string `json:"tenant"`
+	Model  string `json:"model"`
+	token.Scale
+}
+
+// Scales returns how providers count, in the order of their models' names.
+func (l *Learnt) Scales() []Scale {
+	now, err := l.present()
+	if err != nil {
+		return nil
+	}
+	var out []Scale
+	for _, key := range slices.Sorted(maps.Keys(now.Calibration)) {
+		tenant, model, _ := strings.Cut(key, "\t")
+		out = append(out, Scale{tenant, model, l.Calibration.Scale(key)})
+	}
+	return out
 }
 
 // saveTries is how often another process may come first.
@@ -153,6 +282,9 @@ func (l *Learnt) replace(was []byte, merged learntFile) (bool, error) {
 	data, err := json.Marshal(merged)
 	if err != nil {
 		return false, err
+	}
+	if bytes.Equal(append(data, '\n'), was) {
+		return true, nil
 	}
 	f, err := os.CreateTemp(filepath.Dir(l.path), filepath.Base(l.path)+".*") // for its owner alone
 	if err != nil {
@@ -205,6 +337,20 @@ func (r *Recorder) keep() {
 	r.keeping = nil
 	r.changing.Unlock()
 	if err := r.o.Learnt(); err != nil {
+		r.told("", "", err)
+	}
+}
+
+// refresh takes up what other processes have learnt or forgotten, at most once a second.
+func (r *Recorder) refresh() {
+	if r.o.Refresh == nil {
+		return
+	}
+	now, last := r.o.Now().Unix(), r.refreshed.Load()
+	if now == last || !r.refreshed.CompareAndSwap(last, now) {
+		return
+	}
+	if err := r.o.Refresh(); err != nil {
 		r.told("", "", err)
 	}
 }

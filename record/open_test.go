@@ -223,12 +223,14 @@ func TestLearntSurvives(t *testing.T) {
 			o.Profile, o.Limits, o.Calibration, o.Learnt = "full", l.Limits, l.Calibration, l.Save
 		}
 	}
-	k := newTalker(start(t, openStore(t, t.TempDir()), refusing, with(l)))
-	for range 15 {
-		k.say()
-	}
-	if e := k.told(record.EventOverflow); len(e) != 1 {
-		t.Fatalf("%+v", e)
+	for i := range 2 { // the second confirms it
+		k := newTalker(start(t, openStore(t, t.TempDir()), refusing, with(l)), "X-Oriel-Conversation", fmt.Sprint("talk-", i))
+		for range 15 {
+			k.say()
+		}
+		if e := k.told(record.EventOverflow); len(e) != 1 {
+			t.Fatalf("%+v", e)
+		}
 	}
 	l.Calibration.Observe("gpt-4o", 1000, 1100)
 	if err := l.Save(); err != nil {
@@ -245,14 +247,14 @@ func TestLearntSurvives(t *testing.T) {
 	if got, want := again.Calibration.Scale("gpt-4o"), l.Calibration.Scale("gpt-4o"); got != want {
 		t.Errorf("calibration %v, was %v", got, want)
 	}
-	k = newTalker(start(t, openStore(t, t.TempDir()), refusing, with(again)))
+	k := newTalker(start(t, openStore(t, t.TempDir()), refusing, with(again)))
 	for range 15 {
 		k.say()
 	}
 	if e := k.told(record.EventOverflow); len(e) != 0 {
 		t.Errorf("the limit was forgotten: %+v", e)
 	}
-	for _, bad := range []string{"", "{", `{"v":2}`, `{"v":1,"limits":[1]}`, `[]`} {
+	for _, bad := range []string{"", "{", `{"v":3}`, `{"v":2,"limits":[1]}`, `{"v":1,"limits":{"tokens":{"gpt-4o 128000":{"tokens":8100}}}}`, `[]`} {
 		must(os.WriteFile(path, []byte(bad), 0o600))
 		l, err := record.OpenLearnt(path)
 		if err == nil || l == nil || l.Limits == nil || l.Calibration == nil {

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/oriel-context/oriel/internal/fakemodel"
 	"github.com/oriel-context/oriel/record"
@@ -134,7 +133,7 @@ func TestTwoServersUseOnePlan(t *testing.T) {
 // Who counts after a restart is told of the view, too.
 func TestCountsAfterARestart(t *testing.T) {
 	limits := new(view.Limits)
-	limits.Learn("claude-sonnet-4-5", 200_000, 3000, time.Now())
+	learnt(limits, "claude-sonnet-4-5", 200_000, 3000)
 	answer := func(n int, w http.ResponseWriter) { message(w, "end_turn", 2000, 10) }
 	body := history("claude-sonnet-4-5", 20, "go on", "")
 	for _, header := range [][]string{nil, {"X-Oriel-Conversation", "c"}} {

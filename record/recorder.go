@@ -57,6 +57,9 @@ type Options struct {
 	// Learnt, where it is set, is called when a limit was learnt, and within a minute of
 	// anything else: see Learnt.Save.
 	Learnt func() error
+	// Refresh, where it is set, is called before a call, at most once a second: see
+	// Learnt.Refresh.
+	Refresh func() error
 	// Thresholds are those of view.Options.
 	Thresholds window.Thresholds
 	// Condense has a model summarise what views leave out; nil: none does. Its Done
@@ -88,6 +91,8 @@ type Recorder struct {
 	changing sync.Mutex // protects changes of now, and what follows
 	closed   bool
 	keeping  *time.Timer // of what was learnt; nil where nothing is new
+
+	refreshed atomic.Int64 // when Refresh was called last, in seconds
 
 	stuck atomic.Bool  // the store did not answer the last time
 	slow  atomic.Int64 // when it was told last that the store is slow, in seconds
@@ -176,6 +181,7 @@ func (r *Recorder) Err() error {
 // Begin finds the conversation of a call, and what is to be sent of it.
 func (r *Recorder) Begin(ctx context.Context, c *proxy.Call) proxy.Recording {
 	r.counters.Calls.Add(1)
+	r.refresh()
 	now := r.now.Load()
 	body, err := readBody(c.Body, c.Format)
 	if err != nil {

@@ -74,7 +74,7 @@ func (c *recording) countBeside() {
 // count counts the prompt as it came.
 func (c *recording) count() {
 	model := c.now.o.Models.Lookup(c.body.Model)
-	c.tokens = token.NewCounter(model, token.Options{Cache: c.r.cache, Scale: c.r.o.Calibration.Scale(c.body.Model)}).Request(&c.body.Request)
+	c.tokens = token.NewCounter(model, token.Options{Cache: c.r.cache, Scale: c.r.o.Calibration.Scale(view.LearntKey(c.call.Tenant, c.body.Model))}).Request(&c.body.Request)
 }
 
 // find finds the conversation of a call.
@@ -269,14 +269,16 @@ func (c *recording) Refused(status int, body []byte) []byte {
 	if c.shown != nil && wire.IsUnbound(status, body) {
 		return c.unbind()
 	}
-	if c.shown == nil || !wire.IsOverflow(status, body) {
+	o, ok := wire.ReadOverflow(status, body)
+	if c.shown == nil || !ok {
 		return nil
 	}
 	sent := c.shown.After
 	limit := sent
-	n, told := wire.OverflowLimit(body)
-	if size, ok := wire.OverflowPrompt(body); told && ok && size > n {
-		limit = int(float64(sent) * float64(n) / float64(size)) // the prompt alone, as they count
+	agrees := o.Agrees(sent, c.body.MaxOutput)
+	n, told := o.Limit, o.Limit > 0 && agrees
+	if told && o.Prompt {
+		limit = int(float64(sent) * float64(n) / float64(o.Size)) // the prompt alone, as they count
 	} else if told && n >= sent && n-c.body.MaxOutput < min(sent, leastLimit) {
 		return nil // the reply that is asked for leaves no room, whatever is left out
 	} else if told {
@@ -292,6 +294,7 @@ func (c *recording) Refused(status int, body []byte) []byte {
 	c.most, c.named, c.teaches = limit*9/10, told, 0
 	c.replied = told && n >= sent && c.body.MaxOutput > 0
 	switch {
+	case !o.Known || !agrees: // it may quote what somebody said
 	case told:
 		c.teaches = n * 9 / 10 // with less room for a reply, another call may send as much
 	case status != http.StatusRequestEntityTooLarge: // which is about bytes
@@ -462,7 +465,7 @@ func (c *recording) reply(err error) (*wire.Reply, []chat.Message) {
 	}
 	reply = c.copy.reply()
 	if u := reply.Usage; u.HasUsage && c.tokens.Local > 0 && c.status == http.StatusOK && reply.Complete && !c.held() {
-		if c.r.o.Calibration.Observe(c.body.Model, c.tokens.Local, u.TotalInput()) {
+		if c.r.o.Calibration.Observe(view.LearntKey(c.call.Tenant, c.body.Model), c.tokens.Local, u.TotalInput()) {
 			c.r.keepSoon()
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/oriel-context/oriel/internal/fakemodel"
 	"github.com/oriel-context/oriel/internal/strict"
@@ -81,17 +80,17 @@ func TestAStreamThatBeginsWithAnOverflowIsCutAndSentAgain(t *testing.T) {
 func TestAReplyThatRanIntoTheWindowTeaches(t *testing.T) {
 	u := before(t, nil, func(n int, w http.ResponseWriter) {
 		if n == 1 {
-			message(w, "model_context_window_exceeded", 3800, 200)
+			message(w, "model_context_window_exceeded", 6800, 200)
 			return
 		}
 		message(w, "end_turn", 2000, 10)
 	})
 	body := history("claude-sonnet-4-5", 20, "go on", `,"max_tokens":1000`)
-	if _, answer := u.send("/v1/messages", body); !strings.Contains(string(answer), "model_context_window_exceeded") || len(u.got) != 1 {
+	if _, answer := u.send("/v1/messages", body, "X-Oriel-Conversation", "c"); !strings.Contains(string(answer), "model_context_window_exceeded") || len(u.got) != 1 {
 		t.Fatalf("%d requests, %s", len(u.got), answer)
 	}
 	u.settle(1)
-	if res, _ := u.send("/v1/messages", history("claude-sonnet-4-5", 20, "and now?", `,"max_tokens":1000`)); len(u.got[1]) >= len(body) {
+	if res, _ := u.send("/v1/messages", history("claude-sonnet-4-5", 20, "and now?", `,"max_tokens":1000`), "X-Oriel-Conversation", "c"); len(u.got[1]) >= len(body) {
 		t.Errorf("nothing was learnt: %v", res.Header)
 	}
 	u.settle(2)
@@ -100,7 +99,7 @@ func TestAReplyThatRanIntoTheWindowTeaches(t *testing.T) {
 // A model of which nobody knew that it binds its thinking is sent none that is unbound.
 func TestUnboundThinkingIsTakenOutAndSentAgain(t *testing.T) {
 	limits := new(view.Limits)
-	limits.Learn("claude-sonnet-4-5", 200_000, 3000, time.Now())
+	learnt(limits, "claude-sonnet-4-5", 200_000, 3000)
 	u := before(t, limits, func(n int, w http.ResponseWriter) {
 		if n == 1 {
 			w.WriteHeader(http.StatusBadRequest)
@@ -122,7 +121,7 @@ func TestUnboundThinkingIsTakenOutAndSentAgain(t *testing.T) {
 // Who counts is told of what is sent, and leaves nothing.
 func TestCountsAreThoseOfTheView(t *testing.T) {
 	limits := new(view.Limits)
-	limits.Learn("claude-sonnet-4-5", 200_000, 3000, time.Now())
+	learnt(limits, "claude-sonnet-4-5", 200_000, 3000)
 	u := before(t, limits, func(n int, w http.ResponseWriter) { message(w, "end_turn", 2000, 10) })
 	const count = "/v1/messages/count_tokens"
 	body := history("claude-sonnet-4-5", 20, "go on", "")

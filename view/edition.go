@@ -82,7 +82,7 @@ func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
 	// Who asks for a cut of what is within the budget wants it smaller all the same.
 	budget := min(e.budget, e.count(e.pieces).Total-1)
 	o := window.Options{
-		Format: e.Body.Format, Model: e.Body.Model, Models: e.v.o.Models, Cache: e.v.o.Cache, Scale: e.v.o.Calibration.Scale(e.Body.Model),
+		Format: e.Body.Format, Model: e.Body.Model, Models: e.v.o.Models, Cache: e.v.o.Cache, Scale: e.v.scale(e.Input),
 		Budget: budget, Low: min(low, budget), Policy: e.profile.Policy, Mode: mode, Now: e.Now,
 	}
 	if summary != nil { // it may be so short that all fits: a cut is deep all the same

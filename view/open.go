@@ -31,7 +31,7 @@ func (v *Viewer) Fit(ctx context.Context, in *Input) (*Result, error) {
 		return r, nil
 	}
 	body, plan, err := window.FitBody(ctx, in.Body, window.Options{
-		Format: in.Body.Format, Model: in.Body.Model, Models: v.o.Models, Cache: v.o.Cache, Scale: v.o.Calibration.Scale(in.Body.Model),
+		Format: in.Body.Format, Model: in.Body.Model, Models: v.o.Models, Cache: v.o.Cache, Scale: v.scale(in),
 		Budget: s.budget, Low: s.low(), Policy: s.profile.Policy, Now: in.Now,
 	})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/histories"
 	"github.com/oriel-context/oriel/internal/strict"
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
@@ -305,9 +306,9 @@ func onlyThinks(t tester, body []byte, i int) bool {
 // its thinking, what was learnt.
 func TestBudgets(t *testing.T) {
 	limits := new(Limits)
-	limits.Learn("claude-haiku-4-5", 200_000, 50_000, time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC))
-	limits.Learn("claude-sonnet-4", 200_000, 50_000, time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC))
-	limits.Learn("gpt-4o", 128_000, 50_000, time.Date(2025, 12, 26, 10, 0, 0, 0, time.UTC))
+	learnTwice(limits, Asked{timeline.Local, "", "claude-haiku-4-5", 200_000}, 50_000, time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC))
+	learnTwice(limits, Asked{timeline.Local, "", "claude-sonnet-4", 200_000}, 50_000, time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC))
+	learnTwice(limits, Asked{timeline.Local, "", "gpt-4o", 128_000}, 50_000, time.Date(2025, 12, 26, 10, 0, 0, 0, time.UTC))
 	for _, c := range []struct {
 		name, model, rest string
 		in                Input

@@ -96,11 +96,11 @@ func (p *play) do(words []string) string {
 		return p.tell(name, c, p.show(c, p.ask))
 	case "refused":
 		c := p.calls[words[1]]
-		p.viewer.o.Limits.Learn(c.body.Model, 200_000, c.After*9/10, p.now)
+		p.viewer.o.Limits.Learn(Asked{c.thread.Tenant, c.thread.Conversation, c.body.Model, 200_000}, c.After*9/10, false, p.now)
 		return p.tell(words[1], c, p.show(c, p.ask))
 	case "unbound":
 		c := p.calls[words[1]]
-		p.viewer.o.Limits.LearnBinding(c.body.Model)
+		p.viewer.o.Limits.LearnBinding(Asked{c.thread.Tenant, c.thread.Conversation, c.body.Model, 0})
 		a := p.ask
 		a.Unbind = true
 		return p.tell(words[1], c, p.show(c, a))

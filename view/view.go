@@ -270,6 +270,16 @@ type sight struct {
 	failed   error // what recall failed with
 }
 
+// scale is how the provider was found to count for the tenant.
+func (v *Viewer) scale(in *Input) token.Scale {
+	return v.o.Calibration.Scale(LearntKey(in.Thread.Tenant, in.Body.Model))
+}
+
+// asked names the model as it is asked with a window.
+func (in *Input) asked(window int) Asked {
+	return Asked{in.Thread.Tenant, in.Thread.Conversation, in.Body.Model, window}
+}
+
 func (v *Viewer) newSight(in *Input) (*sight, error) {
 	s := &sight{Input: in, v: v, parsed: map[*byte]*chat.Message{}}
 	var err error
@@ -277,7 +287,7 @@ func (v *Viewer) newSight(in *Input) (*sight, error) {
 		return nil, err
 	}
 	s.model = v.o.Models.Lookup(in.Body.Model)
-	s.counter = token.NewCounter(s.model, token.Options{Cache: v.o.Cache, Scale: v.o.Calibration.Scale(in.Body.Model)})
+	s.counter = token.NewCounter(s.model, token.Options{Cache: v.o.Cache, Scale: v.scale(in)})
 	in.Thread.Whose = whose(s.model.ID, in.Body.Format)
 	system, _ := thread.Chain(in.Body.Messages)
 	s.lead = len(system)
@@ -321,7 +331,7 @@ func (s *sight) limit() (int, error) {
 			limit = min(limit, int(float64(b.Window)*percent/100))
 		}
 	}
-	limit = s.v.o.Limits.within(s.Body.Model, size, limit, s.Body.MaxOutput, s.Now)
+	limit = s.v.o.Limits.within(s.asked(size), limit, s.Body.MaxOutput, s.Now)
 	if s.Most > 0 {
 		limit = min(limit, s.Most)
 	}

@@ -120,7 +120,7 @@ func (g *gateway) record(o *gatewayOptions) error {
 		log.Warn("what was learnt of providers is lost", "error", err)
 	}
 	g.onClose(func() { saveLearnt(learnt, log) })
-	r.Limits, r.Calibration, r.Learnt = learnt.Limits, learnt.Calibration, learnt.Save
+	r.Limits, r.Calibration, r.Learnt, r.Refresh = learnt.Limits, learnt.Calibration, learnt.Save, learnt.Refresh
 	g.recorder = record.New(r)
 	g.onClose(func() { closeRecorder(g.recorder, log) })
 	o.proxy.Recorder = g.recorder

@@ -12,7 +12,8 @@ import (
 )
 
 func modelsCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, learnt bool
+	var forget string
 	cmd := &cobra.Command{
 		Use:   "models [NAME]",
 		Short: "Show what is known of each model: window, output, prices, cache rules",
@@ -24,10 +25,19 @@ report.
 NAME shows the models whose name contains it; a full name in any of its spellings
 (dated, with a cloud's prefix) shows the entry that is used for it.
 
-A file given by --models or $ORIEL_MODELS is laid over the table, field by field.`,
+A file given by --models or $ORIEL_MODELS is laid over the table, field by field.
+
+--learnt shows what the proxy has learnt of models from their providers' answers: how
+many tokens they take where that is less than the table says, and how they count. A
+limit that one refusal taught holds for the conversation that was refused, and for
+all once another one was refused for it, too; after a week it is forgotten.
+--forget forgets what was learnt of a model, named as --learnt names it, or of all.
+A proxy that runs on the same data folder takes that up with its next calls.`,
 		Example: `  oriel models
   oriel models claude
-  oriel models gpt-4o-2024-08-06 --json`,
+  oriel models gpt-4o-2024-08-06 --json
+  oriel models --learnt
+  oriel models --forget gpt-4o`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return fmt.Errorf("%d names: give one, or none for all models", len(args))
@@ -36,8 +46,19 @@ A file given by --models or $ORIEL_MODELS is laid over the table, field by field
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	table := addModelTable(cmd)
+	cmd.Flags().BoolVar(&learnt, "learnt", false, "show what was learnt from providers' answers")
+	cmd.Flags().StringVar(&forget, "forget", "", "forget what was learnt of `MODEL`, or of all models for all")
+	table, data := addModelTable(cmd), addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed("forget") {
+			if forget == "" || len(args) > 0 || learnt || asJSON {
+				return fmt.Errorf("--forget wants the name of a model, or all, and nothing else: oriel models --forget gpt-4o")
+			}
+			return forgetLearnt(cmd, data, forget)
+		}
+		if learnt {
+			return showLearnt(cmd, data, strings.Join(args, ""), asJSON)
+		}
 		models, err := modelTable(*table)
 		if err != nil {
 			return err

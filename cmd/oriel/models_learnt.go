@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel/record"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/view"
+)
+
+// learnt opens what was learnt of providers; a server may be running on the same folder.
+func (h *history) learnt() (*record.Learnt, error) {
+	dir, err := h.folder()
+	if err != nil {
+		return nil, err
+	}
+	l, err := record.OpenLearnt(filepath.Join(dir, "learnt.json"))
+	if err != nil {
+		return nil, &failure{err}
+	}
+	return l, nil
+}
+
+// showLearnt prints what was learnt of the models whose name contains a text.
+func showLearnt(cmd *cobra.Command, data *history, name string, asJSON bool) error {
+	l, err := data.learnt()
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	limits, scales := []view.Found{}, []record.Scale{}
+	for _, f := range l.Limits.All(now) {
+		if strings.Contains(f.Model, name) {
+			limits = append(limits, f)
+		}
+	}
+	for _, s := range l.Scales() {
+		if strings.Contains(s.Model, name) {
+			scales = append(scales, s)
+		}
+	}
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), map[string]any{"limits": limits, "calibration": scales})
+	}
+	var b bytes.Buffer
+	t := table{left: []bool{true, true, false, true}}
+	t.row("model", "learnt", "", "holds for")
+	for _, f := range limits {
+		holds := "all conversations, until " + f.At.Add(view.LimitAge).Local().Format("2 January 15:04")
+		if f.Conversation != "" {
+			holds = "conversation " + oneLine(f.Conversation, 60) + ", until another is refused for it, too"
+		}
+		what := "takes at most"
+		if f.Reply {
+			what = "takes at most, with the reply"
+		}
+		t.row(ofTenant(f.Tenant, f.Model), what, thousands(f.Tokens), holds)
+	}
+	for _, s := range scales {
+		t.row(ofTenant(s.Tenant, s.Model), fmt.Sprintf("counts, by %d calls", s.N), fmt.Sprintf("× %.2f", s.Slope), "")
+	}
+	if len(limits)+len(scales) == 0 {
+		b.WriteString("nothing was learnt\n")
+	} else {
+		t.print(&b)
+	}
+	_, err = cmd.OutOrStdout().Write(b.Bytes())
+	return err
+}
+
+func ofTenant(tenant, model string) string {
+	if tenant == timeline.Local {
+		return oneLine(model, 60)
+	}
+	return oneLine(model, 60) + " (" + oneLine(tenant, 30) + ")"
+}
+
+// forgetLearnt forgets what was learnt of a model, or of all.
+func forgetLearnt(cmd *cobra.Command, data *history, model string) error {
+	l, err := data.learnt()
+	if err != nil {
+		return err
+	}
+	n, err := l.Forget(model)
+	switch {
+	case err != nil:
+		return &failure{err}
+	case n == 0 && model != "all":
+		return fmt.Errorf("nothing was learnt of %q: oriel models --learnt lists what was", model)
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "forgotten: %d\n", n)
+	return err
+}

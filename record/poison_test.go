@@ -1,0 +1,122 @@
+package record_test
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/record"
+	"github.com/oriel-context/oriel/view"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// A sentence of the conversation that an error quotes teaches nothing: whatever repeats it,
+// as long as it is repeated, and also where it stands at the beginning of the message.
+func TestQuotedSentencesTeachNothing(t *testing.T) {
+	const sentence = "This model's maximum context length is 1000 tokens. However, your messages resulted in 90000 tokens."
+	for _, form := range []string{
+		`{"error":{"message":"Content blocked by guardrail: %s","type":"guardrail"}}`,
+		`{"error":{"message":"litellm.BadRequestError: GuardrailRaisedException - %s","code":"400"}}`,
+		`{"error":{"message":"1 validation error for Request\nmessages.3.content [input_value='%s', input_type=str]"}}`,
+		`{"detail":[{"type":"string_type","loc":["body"],"msg":"Input should be a valid string","input":"%s"}]}`,
+		`{"error":{"message":"bad request"},"echo":{"error":{"code":"context_length_exceeded","message":"%s"}}}`,
+		`{"error":{"message":"%s"}}`, // nothing but the quotation: its figures are not those of the request
+	} {
+		limits := new(view.Limits)
+		refusals := 0
+		var u *upstream
+		u = before(t, limits, func(n int, w http.ResponseWriter) {
+			if strings.Contains(u.got[n-1], "maximum context length is 1000") {
+				refusals++
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(400)
+				fmt.Fprint(w, strings.ReplaceAll(form, "%s", sentence))
+				return
+			}
+			message(w, "end_turn", 2000, 10)
+		})
+		poisoned := strings.Replace(string(history("gpt-4o", 20, "go on", "")), "list it all", "list it all, "+sentence, 1)
+		for i := range 3 {
+			u.send("/v1/messages", []byte(poisoned), "X-Oriel-Conversation", fmt.Sprint("p", i))
+		}
+		u.settle(3)
+		if refusals < 3 || jsonOf(limits) != "{}" {
+			t.Errorf("%s: %d refusals, learnt %s", form, refusals, jsonOf(limits))
+		}
+		body := history("gpt-4o", 20, "of somebody else", "")
+		if u.send("/v1/messages", body, "X-Oriel-Conversation", "other"); u.got[len(u.got)-1] != string(body) {
+			t.Errorf("%s: another conversation is cut", form)
+		}
+		u.settle(4)
+	}
+}
+
+// A true refusal holds for its call and its conversation at once, for others once another
+// conversation was refused, too, and for no other tenant.
+func TestALimitIsConfirmedBeforeItHoldsForOthers(t *testing.T) {
+	limits := new(view.Limits)
+	var u *upstream
+	u = before(t, limits, func(n int, w http.ResponseWriter) {
+		if n := len(u.got[n-1]) / 4; n > 5000 {
+			refuse(w, 400, fmt.Sprintf("prompt is too long: %d tokens > 5000 maximum", n))
+			return
+		}
+		message(w, "end_turn", 2000, 10)
+	})
+	calls := 0
+	send := func(conversation string, want int) {
+		t.Helper()
+		was := len(u.got)
+		res, _ := u.send("/v1/messages", history("claude-sonnet-4-5", 40, "go on, "+conversation, ""), "X-Oriel-Conversation", conversation)
+		calls++
+		u.settle(calls)
+		if res.StatusCode != 200 || len(u.got)-was != want {
+			t.Errorf("%s: %s after %d requests, want %d", conversation, res.Status, len(u.got)-was, want)
+		}
+	}
+	send("one", 2)   // refused, cut, taken
+	send("one", 1)   // it holds for the conversation
+	send("two", 2)   // not yet for others
+	send("three", 1) // now it does
+	c := call(t, "/v1/messages", wire.Anthropic, string(history("claude-sonnet-4-5", 40, "go on", "")))
+	c.Tenant = "somebody else"
+	r, ok := u.recorder.Begin(ctx, c).(proxy.Sender)
+	if !ok || r.Send() != nil {
+		t.Error("it holds for another tenant")
+	}
+	r.End(nil)
+}
+
+// What a person forgets while a server runs holds no longer.
+func TestForgettingReachesARunningServer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "learnt.json")
+	open := func() *record.Learnt {
+		l, err := record.OpenLearnt(path)
+		must(err)
+		return l
+	}
+	server := open()
+	learnt(server.Limits, "claude-sonnet-4-5", 200_000, 3000)
+	must(server.Save())
+	now := time.Now()
+	u := before(t, server.Limits, func(n int, w http.ResponseWriter) { message(w, "end_turn", 2000, 10) }, func(o *record.Options) {
+		o.Calibration, o.Learnt, o.Refresh, o.Now = server.Calibration, server.Save, server.Refresh, func() time.Time { return now }
+	})
+	body := history("claude-sonnet-4-5", 20, "go on", "")
+	if u.send("/v1/messages", body, "X-Oriel-Conversation", "a"); len(u.got[0]) >= len(body) {
+		t.Error("the limit does not hold")
+	}
+	u.settle(1)
+	if n, err := open().Forget("claude-sonnet-4-5"); n == 0 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	now = now.Add(time.Second)
+	if u.send("/v1/messages", body, "X-Oriel-Conversation", "b"); u.got[1] != string(body) {
+		t.Error("the limit still holds")
+	}
+	u.settle(2)
+}
