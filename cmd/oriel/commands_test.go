@@ -28,9 +28,17 @@ func TestEveryCommandHelpsAndRefuses(t *testing.T) {
 			if _, examples, _ := strings.Cut(out.String(), "Examples:\n"); !strings.Contains(examples, "oriel "+strings.Join(path, " ")) {
 				t.Errorf("no example:\n%s", &out)
 			}
-			out.Reset()
-			if code := run(append(path, "--no-such-flag"), strings.NewReader(""), &out, &errOut); code != 2 || out.Len() > 0 || strings.Count(errOut.String(), "\n") != 1 {
-				t.Errorf("exit %d\n%s\n%s", code, &out, &errOut)
+			// A command with others below it refuses a name that none of them has.
+			bad := [][]string{{"--no-such-flag"}}
+			if c.HasSubCommands() {
+				bad = append(bad, []string{"nonsense"}, []string{"nonsense", "--help"})
+			}
+			for _, args := range bad {
+				out.Reset()
+				errOut.Reset()
+				if code := run(append(path, args...), strings.NewReader(""), &out, &errOut); code != 2 || out.Len() > 0 || strings.Count(errOut.String(), "\n") != 1 {
+					t.Errorf("%v: exit %d\n%s\n%s", args, code, &out, &errOut)
+				}
 			}
 		})
 	}

@@ -139,17 +139,16 @@ type managed struct {
 	}
 }
 
-// trigger decides what is due. The warning says that a threshold was not usable.
+// trigger decides what is due. The warning says that a threshold was not usable, the
+// error that the window leaves nothing after margin and reserve.
 func (m *managed) trigger() (t window.Trigger, budget window.Budget, warning string, err error) {
 	reserve := 0
 	if m.MaxTokens != nil {
 		reserve = *m.MaxTokens
 	}
-	if budget, err = window.NewBudget(m.ContextWindow, reserve, 0); err != nil {
-		return t, budget, "", err
-	}
+	budget, err = window.NewBudget(m.ContextWindow, reserve, 0)
 	threshold, warning := window.Thresholds{Global: m.ThresholdPercent, Profiles: m.ProfileThresholds}.For(m.Profile)
-	return window.WouldManage(m.TotalTokens+m.LastMessageTokens, budget, threshold, m.AutoCondense), budget, warning, nil
+	return window.WouldManage(m.TotalTokens+m.LastMessageTokens, budget, threshold, m.AutoCondense), budget, warning, err
 }
 
 func willManage(raw json.RawMessage) (map[string]any, error) {
@@ -158,7 +157,11 @@ func willManage(raw json.RawMessage) (map[string]any, error) {
 		return nil, err
 	}
 	t, _, warning, err := in.trigger()
-	return map[string]any{"result": t.Manages(), "effective_threshold": t.Threshold, "warning": warning != "", "warning_text": warning}, err
+	got := map[string]any{"result": t.Manages(), "effective_threshold": t.Threshold, "warning": warning != "", "warning_text": warning}
+	if err != nil {
+		got["detail"] = err.Error()
+	}
+	return got, nil
 }
 
 func manage(raw json.RawMessage) (map[string]any, error) {
@@ -168,7 +171,7 @@ func manage(raw json.RawMessage) (map[string]any, error) {
 	}
 	t, budget, warning, err := in.trigger()
 	if err != nil {
-		return nil, err
+		return map[string]any{"error": refused, "detail": err.Error()}, nil
 	}
 	total := in.TotalTokens + in.LastMessageTokens
 	each := total / max(1, len(in.Messages))
