@@ -62,7 +62,7 @@ func (s *Server) count(counter Counter, c *Call, m *Memory) []byte {
 				s.behind.Add(-1)
 			}
 		}()
-		if m.decode(c, s.bodyLimit) == "" {
+		if m.prepare(c, s.bodyLimit) == "" {
 			body = counter.Count(ctx, c)
 		}
 	}()

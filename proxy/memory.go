@@ -238,6 +238,19 @@ func (m *Memory) read(r io.Reader, length, limit int64) (p []byte, passed string
 	return p, "", nil
 }
 
+// prepare has a call's body decoded and memory for what a Recorder makes of it; passed
+// says why it has not.
+func (m *Memory) prepare(c *Call, limit int64) (passed string) {
+	if passed = m.decode(c, limit); passed != "" {
+		return passed
+	}
+	// A view, or what is read out of the body, is about as large again.
+	if n := int64(len(c.Body)); n > smallCall && !m.Take(n) {
+		return passedMemory
+	}
+	return ""
+}
+
 // decode undoes the Content-Encoding of a call's body, for looking at it; passed says
 // why it does not.
 func (m *Memory) decode(c *Call, limit int64) (passed string) {

@@ -193,7 +193,7 @@ func (g *guard) run(ctx context.Context, cancel context.CancelFunc, c *Call, m *
 	defer m.LetGo()
 	defer cancel()
 	g.try("Begin", func() {
-		if g.passed = m.decode(c, g.s.bodyLimit); g.passed == "" {
+		if g.passed = m.prepare(c, g.s.bodyLimit); g.passed == "" {
 			g.recording = g.s.recorder.Begin(ctx, c)
 		}
 	})
