@@ -10,11 +10,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/secret"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/thread"
 	"github.com/oriel-context/oriel/timeline"
@@ -58,6 +60,9 @@ type recording struct {
 	status int
 	first  time.Time // when the answer began
 	copy   *answer
+
+	readKeys sync.Once
+	keys     secret.Keys // of the call; see secrets
 }
 
 // countBeside counts the prompt while the provider is at work.

@@ -70,7 +70,13 @@ func (c *recording) clean(text string, n int) string {
 	// A key that the first cut goes through is behind the second one.
 	const longest = 8 << 10
 	text = clip.To(text, longest)
-	return clip.To(secret.Of(c.call.Header, c.call.Query).Clean(text), n)
+	return clip.To(c.secrets().Clean(text), n)
+}
+
+// secrets returns the keys of the call.
+func (c *recording) secrets() secret.Keys {
+	c.readKeys.Do(func() { c.keys = secret.Of(c.call.Header, c.call.Query) })
+	return c.keys
 }
 
 // cleanPartial returns what came of a reply that did not become part of the history,
@@ -79,7 +85,7 @@ func (c *recording) cleanPartial(raw []byte) []byte {
 	if raw == nil {
 		return nil
 	}
-	clean := []byte(secret.Of(c.call.Header, c.call.Query).Clean(string(raw)))
+	clean := []byte(c.secrets().Clean(string(raw)))
 	if !json.Valid(clean) {
 		clean = []byte(`"` + secret.NotKept + `"`)
 	}

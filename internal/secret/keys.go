@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"bytes"
 	"encoding/base64"
 	"net/http"
 	"net/url"
@@ -68,11 +69,20 @@ func (k *Keys) add(value string) {
 			k.add(string(plain))
 		}
 	}
-	for _, p := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t,;=:\"'", r) }) {
+	for _, p := range strings.FieldsFunc(value, separates) {
 		if len(p) >= least && len(p) < len(value) {
 			k.values = append(k.values, strings.ToLower(p))
 		}
 	}
+}
+
+// separates reports whether a character stands between the parts of a value.
+func separates(r rune) bool {
+	switch r {
+	case ' ', '\t', ',', ';', '=', ':', '"', '\'':
+		return true
+	}
+	return false
 }
 
 // credentialHeader reports whether a header or a parameter of a query holds a credential,
@@ -99,49 +109,23 @@ func plainName(name string) string {
 
 // Clean returns a text without the keys and without any [part] bytes of one.
 func (k Keys) Clean(text string) string {
-	if len(k.values) == 0 || text == "" {
+	if len(k.values) == 0 || len(text) < least {
 		return text
 	}
-	whole, parts := map[string]bool{}, map[string]bool{}
-	for _, v := range k.values {
-		if len(v) < part {
-			whole[v] = true
-		}
-		for i := 0; i+part <= len(v); i++ {
-			parts[v[i:i+part]] = true
-		}
+	if len(text) <= short && !k.near(text) {
+		return text
 	}
+	has := k.finder()
 	hidden := make([]bool, len(text))
 	found := false
-	l := plainLayer(text)
-	for range layers {
-		lower := lowerASCII(l.text)
-		mark := func(from, to int) {
-			found = true
-			for i := l.at[from]; i < l.at[to]; i++ {
-				hidden[i] = true
-			}
-		}
-		for i := 0; i+part <= len(lower); i++ {
-			if parts[string(lower[i:i+part])] {
-				mark(i, i+part)
-			}
-		}
-		for v := range whole {
-			for from := 0; ; {
-				i := strings.Index(string(lower[from:]), v)
-				if i < 0 {
-					break
-				}
-				mark(from+i, from+i+len(v))
-				from += i + len(v)
-			}
-		}
-		next, changed := l.decode()
-		if !changed {
+	// Block by block, as the layers of a text take many times its size. What a key, or a
+	// part of one, is written with lies within one block.
+	for from := 0; ; from += block {
+		to := min(from+block+overlap, len(text))
+		found = k.hide(text[from:to], hidden[from:to], has) || found
+		if to == len(text) {
 			break
 		}
-		l = next
 	}
 	if !found {
 		return text
@@ -155,6 +139,84 @@ func (k Keys) Clean(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// Bytes of a text that are looked at together, and of those that the next ones begin with.
+const (
+	block   = 1 << 20
+	overlap = 128 << 10
+)
+
+// short is the length of texts, such as the name of a reply, which every call has, that
+// are worth a look before an index of a key's parts is made.
+const short = 256
+
+// near reports whether a text may hold a key or a part of one. Every [least] bytes of a
+// text have one of the pieces in them that it looks for.
+func (k Keys) near(text string) bool {
+	if strings.ContainsAny(text, `\%&`) {
+		return true // it may be escaped
+	}
+	const piece = 6
+	text = string(lowerASCII([]byte(text)))
+	for i := 0; i+piece <= len(text); i += least - piece + 1 {
+		for _, v := range k.values {
+			if strings.Contains(v, text[i:i+piece]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// finder returns a function that reports whether some bytes are a part of a key.
+func (k Keys) finder() func([]byte) bool {
+	parts := map[string]bool{}
+	for _, v := range k.values {
+		for i := 0; i+part <= len(v); i++ {
+			parts[v[i:i+part]] = true
+		}
+	}
+	return func(p []byte) bool { return parts[string(p)] }
+}
+
+// hide marks the bytes of a text that are to be taken out, and reports whether there are
+// any.
+func (k Keys) hide(text string, hidden []bool, has func([]byte) bool) (found bool) {
+	l := plainLayer(text)
+	for range layers {
+		lower := lowerASCII(l.text)
+		mark := func(from, to int) {
+			found = true
+			for i := l.at[from]; i < l.at[to]; i++ {
+				hidden[i] = true
+			}
+		}
+		for i := 0; i+part <= len(lower); i++ {
+			if has(lower[i : i+part]) {
+				mark(i, i+part)
+			}
+		}
+		for _, v := range k.values {
+			if len(v) >= part {
+				continue
+			}
+			for from := 0; ; {
+				i := bytes.Index(lower[from:], []byte(v))
+				if i < 0 {
+					break
+				}
+				mark(from+i, from+i+len(v))
+				from += i + len(v)
+			}
+		}
+		next, changed := l.decode()
+		if !changed {
+			break
+		}
+		l = next
+	}
+	return found
 }
 
 func lowerASCII(text []byte) []byte {

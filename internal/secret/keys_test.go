@@ -65,6 +65,50 @@ func TestCleanLeavesWordsAlone(t *testing.T) {
 	}
 }
 
+// A key is found wherever it stands in a long text, across the blocks that the text is
+// looked at in, too.
+func TestCleanFindsKeysInLongTexts(t *testing.T) {
+	k := Of(http.Header{"Authorization": {"Bearer " + key}}, "")
+	escaped := ""
+	for _, c := range []byte(key) {
+		escaped += fmt.Sprintf(`\u%04x`, c)
+	}
+	for _, form := range []string{key, escaped} {
+		for at := block - len(form); at <= block+overlap; at += overlap/2 + 7 {
+			text := strings.Repeat("some,text,", (block+2*overlap)/10+1)
+			text = text[:at] + form + text[at:]
+			if got := k.Clean(text); strings.Contains(got, form) || !strings.Contains(got, NotKept) || len(got) != len(text)-len(form)+len(NotKept)+2 {
+				t.Errorf("%d bytes at %d: %d of %d bytes are left", len(form), at, len(got), len(text))
+			}
+		}
+	}
+}
+
+// Cleaning the name of a reply, which every call has, costs little however long its key
+// is.
+func TestCleanOfShortTextsMakesNoIndex(t *testing.T) {
+	k := Of(http.Header{"Authorization": {"Bearer " + strings.Repeat("eyJhbGciOiJSUzI1NiIs", 100)}}, "")
+	for _, text := range []string{"stop", "end_turn", "chatcmpl-AbCdEfGhIjKlMnOpQrStUvWxYz012", strings.Repeat("x", 256)} {
+		if n := testing.AllocsPerRun(10, func() { k.Clean(text) }); n > 3 {
+			t.Errorf("%d bytes: %v allocations", len(text), n)
+		}
+	}
+}
+
+// What is near a key is looked at closely: every key and every part of one is found in a
+// short text, too.
+func TestCleanFindsKeysInShortTexts(t *testing.T) {
+	for _, secret := range []string{"12345678", "123456789ab", key} {
+		k := Of(http.Header{"X-Api-Key": {secret}}, "")
+		for i := range 20 {
+			text := strings.Repeat("x", i) + strings.ToUpper(secret) + "y"
+			if got := k.Clean(text); strings.Contains(strings.ToLower(got), secret) {
+				t.Errorf("%s", got)
+			}
+		}
+	}
+}
+
 // However a text repeats the key, no long part of it stays; a JSON text stays JSON.
 func TestCleanProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
