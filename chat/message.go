@@ -160,23 +160,38 @@ func (m *Message) Prompts() bool {
 		return false
 	}
 	for i := range m.Parts {
-		p := &m.Parts[i]
-		if p.Kind != Result && !(p.Kind == Text && reminds(p.Text)) {
+		if m.Parts[i].Own() {
 			return true
 		}
 	}
 	return false
 }
 
-// reminds reports whether a text is nothing but a reminder that Claude Code adds
-// to user messages. A user's words behind one make it theirs.
+// Own reports whether a part of a user's message is the user's own: words, a picture, a
+// file. Results of tools are not, and neither are texts that are nothing but what an
+// agent program put there. It is the one place that tells people's words from others'.
+func (p *Part) Own() bool {
+	return p.Kind != Result && !(p.Kind == Text && reminds(p.Text))
+}
+
+// reminders are the elements that Claude Code adds to user messages: what it reminds the
+// model of, and what commands printed that the user ran.
+var reminders = []string{"system-reminder", "local-command-stdout", "local-command-stderr", "local-command-caveat", "bash-stdout", "bash-stderr", "task-notification"}
+
+// reminds reports whether a text is nothing but one of the reminders. A user's words
+// behind one make it theirs.
 func reminds(text String) bool {
 	head := bytes.TrimLeft(text, "\" ")
 	if len(head) == 0 || head[0] != '<' && head[0] != '\\' {
 		return false // most texts are told without decoding them
 	}
 	s := strings.TrimSpace(text.String())
-	return strings.HasPrefix(s, "<system-reminder>") && strings.HasSuffix(s, "</system-reminder>")
+	for _, name := range reminders {
+		if strings.HasPrefix(s, "<"+name+">") && strings.HasSuffix(s, "</"+name+">") {
+			return true
+		}
+	}
+	return false
 }
 
 // onlyResults reports whether a user message is nothing but results of tools.
