@@ -12,6 +12,9 @@ type draft struct {
 	h *History
 	// keep has one flag an exchange; only legal sets are put into it.
 	keep []bool
+	// words are the exchanges that stay for what people wrote in them; nil where that
+	// is not asked for.
+	words []bool
 	// reason says of an exchange why it left.
 	reason []string
 	// masked and trimmed are the new texts of parts: message, part → text.

@@ -157,6 +157,7 @@ type fitting struct {
 	policy   string
 	model    string
 	settings Settings
+	grown    *Growth // of the budget; nil where it did not grow
 	warnings []string
 }
 
@@ -184,14 +185,15 @@ func newFitting(b *wire.Body, o Options) (*fitting, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Budget == 0 && profile.Budget > 0 {
-		budget.Allowed = min(budget.Allowed, profile.Budget)
-	}
 	f.history = NewHistory(&b.Request, b.Rules(), f.counter)
 	for _, i := range o.Pins {
 		f.history.Pinned[i] = true
 	}
+	if wish := min(budget.Allowed, profile.Budget); o.Budget == 0 && wish > 0 {
+		budget.Allowed, _, f.grown = f.history.Grow(wish, budget.Allowed, profile.Words)
+	}
 	f.settings = Settings{
+		Words:  profile.Words && f.policy == "ladder",
 		Budget: budget.Allowed, Low: o.Low, Mode: o.Mode, MaxItems: o.MaxItems, Fraction: o.Fraction, KeepRecent: o.KeepRecent,
 		First: o.First, KeepResults: o.KeepResults, ClearInputs: o.ClearInputs, Query: o.Query, Condenser: o.Condenser,
 		SummaryMax: o.SummaryMax, Weights: o.Weights, Now: o.Now,

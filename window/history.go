@@ -1,6 +1,8 @@
 package window
 
 import (
+	"slices"
+
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/token"
 )
@@ -31,11 +33,15 @@ type History struct {
 
 // NewHistory counts a request.
 func NewHistory(r *chat.Request, rules chat.Rules, c *token.Counter) *History {
-	n := c.Request(r)
+	return HistoryOf(r, rules, c, c.Request(r))
+}
+
+// HistoryOf is NewHistory for a request that c has counted.
+func HistoryOf(r *chat.Request, rules chat.Rules, c *token.Counter, n token.Breakdown) *History {
 	h := &History{
 		Messages: r.Messages,
 		Cuts:     chat.NewCuts(r.Messages, rules),
-		Tokens:   n.Messages,
+		Tokens:   slices.Clone(n.Messages),
 		Base:     n.System + n.Tools + n.Overhead,
 		Pinned:   make([]bool, len(r.Messages)),
 		counter:  c,
@@ -134,6 +140,16 @@ func (h *History) firstPrompt() int {
 func (h *History) pinnedExchange(e int) bool {
 	for i := h.Cuts.Exchanges[e].Start; i < h.Cuts.Exchanges[e].End; i++ {
 		if h.Pinned[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// prompts reports whether an exchange holds anything that a person wrote or attached.
+func (h *History) prompts(e int) bool {
+	for i := h.Cuts.Exchanges[e].Start; i < h.Cuts.Exchanges[e].End; i++ {
+		if h.Messages[i].Prompts() {
 			return true
 		}
 	}

@@ -52,6 +52,9 @@ type Plan struct {
 	// Trajectory counts what was removed and truncated, where the plan is a
 	// trajectory's (SPEC C4).
 	Trajectory *TrajectoryReport `json:"trajectory,omitempty"`
+	// Grown says why the budget is larger than that of the profile; nil where it is
+	// not.
+	Grown *Growth `json:"grown,omitempty"`
 	// Warnings are settings that were not used as given, and why.
 	Warnings []string `json:"warnings,omitempty"`
 }

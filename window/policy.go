@@ -47,6 +47,9 @@ type Settings struct {
 	SummaryMax int
 	// Weights are those of relevance; the zero value means the defaults.
 	Weights Weights
+	// Words has ladder keep what people wrote while it fits into the budget: results,
+	// calls, thinking and the model's words leave first.
+	Words bool
 	// Now is the clock.
 	Now time.Time
 }
@@ -149,6 +152,9 @@ func decide(ctx context.Context, h *History, name string, s Settings) (*draft, e
 		}
 		s = s.recovering(before)
 	}
+	if s.Words {
+		d.words = h.words(s.Budget)
+	}
 	if err := run(ctx, d, &s); err != nil {
 		return nil, err
 	}
@@ -181,7 +187,7 @@ func reach(d *draft, s *Settings) error {
 		// the rest.
 		d.elide(d.core() - s.Budget*3/4)
 	}
-	for protected := firstAndPinned; protected >= nothing; protected-- {
+	for protected := d.top(); protected >= nothing; protected-- {
 		evictTo(d, s.Budget-markerRoom, protected)
 	}
 	d.mark(s.Budget)
@@ -224,11 +230,20 @@ const (
 	nothing = iota
 	pinned
 	firstAndPinned
+	wordsToo
 )
 
+// top is what is protected as long as it can be.
+func (d *draft) top() int {
+	if d.words != nil {
+		return wordsToo
+	}
+	return firstAndPinned
+}
+
 // evictTo lets the oldest exchanges leave until the draft is within the target,
-// no more of them than needed. The first prompt and pinned ones stay as far as
-// they are protected.
+// no more of them than needed. What people wrote, the first prompt and pinned ones stay
+// as far as they are protected.
 func evictTo(d *draft, target, protected int) {
 	if d.tokens() <= target {
 		return
@@ -242,9 +257,12 @@ func evictTo(d *draft, target, protected int) {
 		if protected >= pinned && d.h.pinnedExchange(e) || protected >= firstAndPinned && first >= x.Start && first < x.End {
 			continue
 		}
+		if protected >= wordsToo && d.words[e] {
+			continue
+		}
 		order = append(order, e)
 	}
-	evictInOrder(d, order, target, [...]string{"pinned, but nothing else was left", "the first turn, to make room", "oldest"}[protected])
+	evictInOrder(d, order, target, [...]string{"pinned, but nothing else was left", "the first turn, to make room", "oldest", "oldest"}[protected])
 }
 
 // evictInOrder drops as few of the exchanges as bring the draft within the

@@ -18,7 +18,8 @@ import (
 //     read, which are edited later; those of the newest exchanges aside, for what
 //     an agent has just read it is about to use;
 //  3. evict whole exchanges, oldest first; the first prompt and what is pinned
-//     stay; where that is not enough, mask the newest results too;
+//     stay, and with Settings.Words what people wrote; where that is not enough, mask
+//     the newest results too;
 //  4. fold what was evicted into a digest, or a model's summary.
 //
 // Tool results are most of an agent's tokens and can be had again, so they go
@@ -56,22 +57,25 @@ func ladder(ctx context.Context, d *draft, s *Settings) error {
 	}
 	room := s.summaryMax()
 	without := d.clone()
-	if evictTo(without, s.Low-room, firstAndPinned); without.tokens() <= s.Low-room {
+	if evictTo(without, s.Low-room, d.top()); without.tokens() <= s.Low-room {
 		*d = *without
 	} else {
 		maskBefore(len(d.h.Cuts.Exchanges), true)
 		if d.tokens() <= s.Low {
 			return nil
 		}
-		evictTo(d, s.Low-room, firstAndPinned)
+		evictTo(d, s.Low-room, d.top())
 	}
-	// The first prompt leaves only where the digest can tell the task.
-	evictTo(d, s.Low-room, pinned)
+	if d.words == nil || d.tokens() > s.Budget-markerRoom { // not even people's words fit
+		evictTo(d, s.Low-room, firstAndPinned)
+		// The first prompt leaves only where the digest can tell the task.
+		evictTo(d, s.Low-room, pinned)
+	}
 	// What is left over is better spent on the digest than on nothing.
 	if left := s.Low - d.tokens(); s.SummaryMax == 0 && left > room {
 		room = min(left, 1024)
 	}
-	if err := d.fold(ctx, s, min(room, s.Budget-d.tokens())); err != nil {
+	if err := d.fold(ctx, s, room); err != nil {
 		return err
 	}
 	d.unmask(s.Low)
@@ -170,13 +174,18 @@ func leastRecentlyTouched(all []result) []int {
 	return order
 }
 
-// fold puts a digest or summary in the place of what was evicted. Where that
-// fails, a marker says what is missing.
+// fold puts a digest or summary of at most room tokens in the place of what was evicted.
+// Where that fails, a marker says what is missing.
 func (d *draft) fold(ctx context.Context, s *Settings, room int) error {
 	if !slices.Contains(d.keep, false) {
 		return nil
 	}
-	if room < digestFloor {
+	message, part, previous := d.earlier()
+	left := s.Budget - d.tokens()
+	if message >= 0 {
+		left += d.h.partTokens(message, part) // the new one takes its place
+	}
+	if room = min(room, left); room < digestFloor {
 		d.mark(s.Budget)
 		return nil
 	}
@@ -184,7 +193,6 @@ func (d *draft) fold(ctx context.Context, s *Settings, room int) error {
 	if c == nil {
 		c = condense.Digest{}
 	}
-	message, part, previous := d.earlier()
 	out, err := condense.Run(ctx, c, condense.Input{Messages: d.leaving(), Previous: previous, Max: room, Count: d.h.Count})
 	d.pay(out, err)
 	if err != nil {

@@ -9,8 +9,11 @@ import (
 // Profile is a named bundle of settings.
 type Profile struct {
 	Name string
-	// Budget caps what the model would allow; 0 does not.
+	// Budget caps what the model would allow; 0 does not. It is a wish about history:
+	// see History.Grow.
 	Budget int
+	// Words keeps what people wrote as long as the model takes it.
+	Words bool
 	// Off says that nothing is cut.
 	Off bool
 	// Policy is the profile's own; empty means ladder.
@@ -20,9 +23,9 @@ type Profile struct {
 
 // profiles, from the one that keeps most to the one that does nothing.
 var profiles = []Profile{
-	{Name: "full", About: "as much as the model takes"},
-	{Name: "balanced", Budget: 100_000, About: "at most 100,000 tokens"},
-	{Name: "thrifty", Budget: 64_000, About: "at most 64,000 tokens"},
+	{Name: "full", Words: true, About: "as much as the model takes"},
+	{Name: "balanced", Budget: 100_000, Words: true, About: "100,000 tokens, and all that people wrote"},
+	{Name: "thrifty", Budget: 64_000, About: "64,000 tokens"},
 	{Name: "chat", Policy: "condense", About: "for talk rather than tools: the middle becomes a summary"},
 	{Name: "off", Off: true, About: "nothing is cut"},
 }

@@ -13,7 +13,7 @@ import (
 // the difference a little more is elided.
 func (f *fitting) write(d *draft) (*View, error) {
 	if !d.changed() {
-		return &View{f.body.Data(), f.body.Whole(), d.plan(f.policy, f.model, &f.settings, f.history.Total(), f.warnings)}, nil
+		return &View{f.body.Data(), f.body.Whole(), f.plan(d, f.history.Total())}, nil
 	}
 	tight := f.settings
 	for try := 0; ; try++ {
@@ -27,7 +27,7 @@ func (f *fitting) write(d *draft) (*View, error) {
 			if err != nil {
 				return nil, err
 			}
-			return &View{out, view, d.plan(f.policy, f.model, &f.settings, tokens, f.warnings)}, nil
+			return &View{out, view, f.plan(d, tokens)}, nil
 		}
 		before := d.tokens()
 		tight.Budget = min(tight.Budget, before) - over - elideSlack
@@ -35,6 +35,13 @@ func (f *fitting) write(d *draft) (*View, error) {
 			return nil, d.cannotFit(tokens, f.settings.Budget)
 		}
 	}
+}
+
+// plan writes down what a draft of a request decided.
+func (f *fitting) plan(d *draft, tokens int) *Plan {
+	p := d.plan(f.policy, f.model, &f.settings, tokens, f.warnings)
+	p.Grown = f.grown
+	return p
 }
 
 // view makes the messages that are sent and counts them.

@@ -1,0 +1,125 @@
+package window
+
+import (
+	"fmt"
+
+	"github.com/oriel-context/oriel/chat"
+)
+
+// A budget that nobody asked for by a number, such as that of a profile, is a wish about
+// history. It grows up to what the model takes for what must not be cut: the newest turn,
+// what people pinned, and under some profiles all that people wrote (SPEC E2).
+
+// Growth is why a budget grew.
+type Growth struct {
+	// Wish is the budget as it was wished for.
+	Wish int `json:"wish"`
+	// For says what it grew for.
+	For string `json:"for"`
+}
+
+// Why a budget grows.
+const (
+	ForNewest = "the newest turn"
+	ForPins   = "what is pinned or held"
+	ForWords  = "what people wrote"
+	ForFirst  = "a request that continues nothing"
+)
+
+// historyShare is the part of a wish that is left to the rest of the history where the
+// budget has to grow.
+const historyShare = 4
+
+// Grow returns a budget that is at least wish, at most hard, and large enough for what must
+// stay beside a part of the wish for the rest; growth is nil where the wish is enough.
+// floor is the size of what must stay, 0 where that is no more than the newest turn and
+// the budget has not grown for it.
+func (h *History) Grow(wish, hard int, words bool) (budget, floor int, growth *Growth) {
+	budget = wish
+	if h.Total() <= wish {
+		return budget, 0, nil
+	}
+	newest := 0
+	for _, step := range []struct {
+		why   string
+		stays func(e int) bool
+	}{
+		{ForNewest, func(e int) bool { return h.Cuts.Exchanges[e].Fixed != "" }},
+		{ForPins, func(e int) bool { return h.Cuts.Exchanges[e].Fixed != "" || h.pinnedExchange(e) }},
+		{ForWords, func(e int) bool {
+			return h.Cuts.Exchanges[e].Fixed != "" || h.pinnedExchange(e) || words && h.prompts(e)
+		}},
+	} {
+		floor = h.floor(step.stays)
+		if need := min(hard, floor+wish/historyShare); need > budget {
+			budget, growth = need, &Growth{wish, step.why}
+		}
+		if step.why == ForNewest {
+			newest = floor
+		}
+	}
+	if growth == nil && floor <= newest {
+		floor = 0
+	}
+	return budget, floor, growth
+}
+
+// floor is the size of the least legal request that has some exchanges. Results in them
+// may be masked, but for those that are pinned or that no model has seen yet.
+func (h *History) floor(stays func(e int) bool) int {
+	want := make([]bool, len(h.Cuts.Exchanges))
+	for e := range want {
+		want[e] = stays(e)
+	}
+	n := h.Base
+	for e, keep := range h.Cuts.Keep(want) {
+		if !keep {
+			continue
+		}
+		n += h.exchangeTokens(e)
+		if e == len(want)-1 {
+			continue
+		}
+		for i := h.Cuts.Exchanges[e].Start; i < h.Cuts.Exchanges[e].End; i++ {
+			for j := range h.Messages[i].Parts {
+				if p := &h.Messages[i].Parts[j]; p.Kind == chat.Result && !p.Hosted && !h.Pinned[i] {
+					n -= max(0, h.partTokens(i, j)-stubRoom)
+				}
+			}
+		}
+	}
+	return n
+}
+
+// stubRoom is about what a stub takes.
+const stubRoom = 40
+
+// LowMark returns what a cut of a budget goes down to: a share of it, and beside what must
+// stay half of that share of the rest, so that a cut lasts a while.
+func LowMark(budget int, share float64, floor int) int {
+	return max(int(float64(budget)*share), floor+int(float64(budget-floor)*share/2))
+}
+
+// words marks the exchanges with what people wrote: all of them where they fit into the
+// budget, else the newest that take three quarters of it at most.
+func (h *History) words(budget int) []bool {
+	out := make([]bool, len(h.Cuts.Exchanges))
+	whole := h.floor(func(e int) bool {
+		out[e] = h.prompts(e)
+		return h.Cuts.Exchanges[e].Fixed != "" || h.pinnedExchange(e) || out[e]
+	})
+	if whole+markerRoom <= budget {
+		return out
+	}
+	room := (budget - h.Base) * 3 / 4
+	for e := len(out) - 1; e >= 0; e-- {
+		if out[e] {
+			room -= h.exchangeTokens(e)
+			out[e] = room >= 0
+		}
+	}
+	return out
+}
+
+// String is what people read.
+func (g *Growth) String() string { return fmt.Sprintf("grew from %d for %s", g.Wish, g.For) }
