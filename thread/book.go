@@ -90,8 +90,10 @@ type Thread struct {
 	Continues string
 	// Stay: the conversation's head stays where it is.
 	Stay bool
-	// Known is how many of the request's messages were known.
-	Known int
+	// Known is how many of the request's messages were known, Answered that a model's
+	// reply is among them.
+	Known    int
+	Answered bool
 	// From is the first message of the request that stands in the history in one
 	// row with all that follow, Before what the history has before it. Of the
 	// messages up to From, the first Head are the history's first ones too, and

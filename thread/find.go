@@ -188,7 +188,7 @@ func (t *tenant) join(r *Request, b *branch, p place, kind Kind) *Thread {
 	}
 	b = t.goOn(b, p, r, p.depth, echoes)
 	th := b.thread(r, kind)
-	th.Known, th.Says, th.Echoes = p.depth, b.tip.says(0), echoes
+	th.Known, th.Answered, th.Says, th.Echoes = p.depth, p.answered(), b.tip.says(0), echoes
 	return th
 }
 
