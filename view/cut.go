@@ -34,6 +34,8 @@ type Cut struct {
 	// have no place in the history, by what they say: the bytes that are sent instead,
 	// nil for none.
 	Own map[timeline.Hash][]byte
+	// Budget is what the call that made it had for its view, before a refusal.
+	Budget int
 	// Open: the newest turn of the request that it was made for is not among them.
 	Open bool
 	// Bare: no thinking is left behind its first change.
@@ -55,6 +57,14 @@ type Cut struct {
 // Stored reports whether a cut is known to be stored; Keep says that it is.
 func (c *Cut) Stored() bool { return c.kept.Load() }
 func (c *Cut) Keep()        { c.kept.Store(true) }
+
+// within is the budget that a cut was made for.
+func (c *Cut) within() int {
+	if c.Budget > 0 {
+		return c.Budget
+	}
+	return c.Plan.Budget // one of an earlier version
+}
 
 // Ranges are numbers in rising order, as stretches.
 type Ranges [][2]int
@@ -144,6 +154,7 @@ type storedView struct {
 	For      string   `json:"for,omitempty"`
 	Open     bool     `json:"open,omitempty"`
 	Bare     bool     `json:"bare,omitempty"`
+	Budget   int      `json:"budget,omitempty"`
 	Covers   int      `json:"covers"`
 	Gone     string   `json:"gone,omitempty"`
 	Instead  []int    `json:"instead,omitempty"`
@@ -156,7 +167,7 @@ type storedView struct {
 // Record is what is to be stored of a cut, with its contents. It belongs to the place
 // of the message that the cut covers last.
 func (c *Cut) Record(at timeline.Place) (timeline.Record, [][]byte, error) {
-	s := stored{Plan: c.Plan, View: &storedView{V: 1, For: c.For, Open: c.Open, Bare: c.Bare, Covers: c.Covers, Gone: c.Gone.String(), Recalled: c.Recalled}}
+	s := stored{Plan: c.Plan, View: &storedView{V: 1, For: c.For, Open: c.Open, Bare: c.Bare, Budget: c.Budget, Covers: c.Covers, Gone: c.Gone.String(), Recalled: c.Recalled}}
 	for depth := range c.Instead {
 		s.View.Instead = append(s.View.Instead, depth)
 	}
@@ -217,7 +228,7 @@ func Marks(ctx context.Context, store timeline.Store, tenant, conversation strin
 		if s.View == nil {
 			continue // one of the library's
 		}
-		c := &Cut{ID: r.Key, For: s.View.For, Open: s.View.Open, Bare: s.View.Bare, Covers: s.View.Covers, Recalled: s.View.Recalled, Plan: s.Plan, Instead: map[int][]byte{}}
+		c := &Cut{ID: r.Key, For: s.View.For, Open: s.View.Open, Bare: s.View.Bare, Budget: s.View.Budget, Covers: s.View.Covers, Recalled: s.View.Recalled, Plan: s.Plan, Instead: map[int][]byte{}}
 		if c.Gone, err = ParseRanges(s.View.Gone); err != nil || s.View.V != 1 || len(s.View.Instead)+len(s.View.Own) != len(r.Contents) {
 			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.Key, conversation, timeline.ErrDamaged)
 		}

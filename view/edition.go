@@ -83,7 +83,7 @@ func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
 	budget := min(e.budget, e.count(e.pieces).Total-1)
 	o := window.Options{
 		Format: e.Body.Format, Model: e.Body.Model, Models: e.v.o.Models, Cache: e.v.o.Cache, Scale: e.v.scale(e.Input),
-		Budget: budget, Low: min(low, budget), Policy: e.profile.Policy, Mode: mode, Now: e.Now,
+		Budget: budget, Low: min(low, budget), Profile: e.Profile, Policy: e.profile.Policy, Mode: mode, Now: e.Now,
 	}
 	if summary != nil { // it may be so short that all fits: a cut is deep all the same
 		o.Budget = max(o.Low, min(o.Budget, e.count(e.pieces).Total-1))
@@ -127,7 +127,7 @@ func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
 	}
 	e.plan, e.changed = v.Plan, true
 	e.plan.Summary.Cost += cost
-	e.plan.Budget = e.budget
+	e.plan.Budget, e.plan.Grown = e.budget, e.grown
 	for e.first = 0; e.first < min(len(sent), len(e.pieces)) && sent[e.first].Index == e.pieces[e.first].Index && sameBytes(sent[e.first].Raw, e.pieces[e.first].Raw); e.first++ {
 	}
 	if err := e.forget(); err != nil {
@@ -223,7 +223,7 @@ func (e *edition) finish(total int) *Cut {
 	if e.steps > 0 {
 		id += "r"
 	}
-	c := &Cut{ID: id, For: whose(e.model.ID, e.Body.Format), Bare: e.binds(), Instead: map[int][]byte{}, Recalled: e.passages}
+	c := &Cut{ID: id, For: whose(e.model.ID, e.Body.Format), Bare: e.binds(), Budget: e.wanted, Instead: map[int][]byte{}, Recalled: e.passages}
 	if c.Own = map[timeline.Hash][]byte{}; e.before != nil {
 		maps.Copy(c.Own, e.before.Own)
 	}

@@ -59,8 +59,8 @@ type note struct {
 	text                 string
 }
 
-// notes lists them, from message first on. asked is that of the method, where there are
-// any.
+// notes lists them, from message first on. asked are the questions, where there are
+// any notes.
 func (e *edition) notes(first int) (notes []note, asked map[string]string) {
 	k, _ := e.piece(first)
 	for ; k < len(e.pieces); k++ {
@@ -71,7 +71,7 @@ func (e *edition) notes(first int) (notes []note, asked map[string]string) {
 				continue
 			}
 			if asked == nil {
-				asked = e.asked()
+				asked = e.questions()
 			}
 			if key := asked[p.ID]; key != "" {
 				notes = append(notes, note{message: e.pieces[k].Index, piece: k, part: j, key: key})
@@ -122,9 +122,9 @@ func resultText(p *chat.Part) string {
 	return text.String()
 }
 
-// asked returns for each call's id what it asks for: the same for two calls only if they
+// questions returns for each call's id what it asks for: the same for two calls only if they
 // name the same tool and have the same arguments. Calls about nothing are left out.
-func (e *edition) asked() map[string]string {
+func (e *edition) questions() map[string]string {
 	all := map[string]string{}
 	for i := range e.Body.Messages {
 		for j := range e.Body.Messages[i].Parts {

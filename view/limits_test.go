@@ -120,10 +120,12 @@ func TestLongSystemPrompts(t *testing.T) {
 			}
 			list = append(list, `{"role":"user","content":"and now?"}`)
 			s := newStage(t, Options{})
-			a := ask{format: format, Input: Input{Profile: c.profile, Size: c.size}}
-			r := s.find(fmt.Appendf(nil, body, long(c.system, "be"), strings.Join(list, ",")), a)
+			a := ask{format: format, session: "s", Input: Input{Profile: c.profile, Size: c.size}}
+			whole := fmt.Appendf(nil, body, long(c.system, "be"), strings.Join(list, ","))
+			s.began(whole, a)
+			r := s.find(whole, a)
 			if err := s.show(r, a); err != nil || r.After > r.Budget || !r.New || r.Before < r.After+20_000 || r.After < c.system {
-				t.Errorf("%s, %v: %+v, %v", c.profile, format, r.Result, err)
+				t.Errorf("%s, %v: %d of %d tokens, budget %d, %v", c.profile, format, r.After, r.Before, r.Budget, err)
 			}
 		}
 	}
@@ -152,7 +154,8 @@ func TestALongSystemPromptLeavesRoomForTheHistory(t *testing.T) {
 	s := newStage(t, Options{})
 	long := bytes.Replace(talk(60, "go on"), []byte(`"messages"`), []byte(`"system":"`+strings.Repeat("rule ", 35_000)+`","messages"`), 1)
 	for _, cold := range []bool{false, true} {
-		a := ask{format: wire.Anthropic, Input: Input{Profile: "thrifty", Cold: cold}}
+		a := ask{format: wire.Anthropic, session: "s", Input: Input{Profile: "thrifty", Cold: cold}}
+		s.began(long, a)
 		c := s.find(long, a)
 		if err := s.show(c, a); err != nil {
 			t.Fatal(err)

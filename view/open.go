@@ -13,7 +13,7 @@ func (v *Viewer) Again(in *Input, cut *Cut) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.profile.Off || s.managed() {
+	if s.profile.Off || s.managed() || s.void(cut) {
 		return s.leave(), nil
 	}
 	return s.again(cut)
@@ -26,13 +26,16 @@ func (v *Viewer) Fit(ctx context.Context, in *Input) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.before.Total > s.budget {
+		s.grow(nil)
+	}
 	r := s.leave()
 	if s.profile.Off || s.managed() || s.before.Total <= s.budget {
 		return r, nil
 	}
 	body, plan, err := window.FitBody(ctx, in.Body, window.Options{
 		Format: in.Body.Format, Model: in.Body.Model, Models: v.o.Models, Cache: v.o.Cache, Scale: v.scale(in),
-		Budget: s.budget, Low: s.low(), Policy: s.profile.Policy, Now: in.Now,
+		Budget: s.budget, Low: s.low(), Profile: in.Profile, Policy: s.profile.Policy, Now: in.Now,
 	})
 	if err != nil {
 		return nil, err

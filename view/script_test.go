@@ -55,7 +55,7 @@ func TestMain(m *testing.M) {
 // those of which something is not as it came, and what Oriel says in them.
 func TestScripts(t *testing.T) {
 	script.Run(t, "testdata/*.txt", func(t *testing.T, in string) string {
-		p := &play{stage: newStage(t, Options{Limits: new(Limits)}), calls: map[string]*call{}, ask: ask{format: wire.Anthropic, session: "s"}, model: "claude-sonnet-4-5", system: "be good"}
+		p := &play{stage: newStage(t, Options{Limits: new(Limits)}), calls: map[string]*call{}, ask: ask{format: wire.Anthropic, session: "s", Input: Input{Profile: "thrifty"}}, model: "claude-sonnet-4-5", system: "be good"}
 		defer p.close()
 		var out strings.Builder
 		for _, line := range strings.Split(in, "\n") {

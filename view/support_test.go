@@ -113,6 +113,22 @@ func (s *stage) find(data []byte, a ask) *call {
 	return &call{thread: th, body: body}
 }
 
+// began sends what comes before the last reply of a request, so that the request goes on
+// from something.
+func (s *stage) began(data []byte, a ask) {
+	s.t.Helper()
+	body, err := wire.Read(data, a.format, wire.Limits{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	n := len(body.Messages) - 2
+	before, err := body.Write(body.Whole()[:n])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.end(s.find(before, a), body.Messages[n].Raw)
+}
+
 // show makes the view of a request whose conversation was found.
 func (s *stage) show(c *call, a ask) error {
 	s.t.Helper()

@@ -115,8 +115,10 @@ type Result struct {
 	Folded bool
 	// Recalled is what was brought back with this call, in tokens.
 	Recalled int
-	// Budget is what the view had to fit in.
+	// Budget is what the view had to fit in; Grown says why that is more than the
+	// profile wishes, nil where it is not.
 	Budget int
+	Grown  *window.Growth
 	// Why says why a request is left alone that its provider manages itself.
 	Why string
 	// Restored are the pinned messages that were left out and are shown again;
@@ -143,6 +145,7 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 	for ctx.Err() == nil {
 		before := v.o.Book.Marked(in.Thread)
 		cut := s.usable(before)
+		s.reset()
 		recalled := s.recalled
 		r, fresh, err := s.show(ctx, cut)
 		if err != nil {
@@ -183,16 +186,16 @@ func (v *Viewer) Apply(in *Input) (*Result, error) {
 }
 
 // usable is the first of the cuts that were found for a request by which it can be
-// shown; nil for none. A client that trims its history may send too little of what a
-// cut keeps, and one that goes back has as its newest turn what was left out as an old
-// one.
+// shown; nil for none. A cut may have been made for less than there is now; a client that
+// trims its history may send too little of what a cut keeps, and one that goes back has
+// as its newest turn what was left out as an old one.
 func (s *sight) usable(found []any) *Cut {
 	if len(found) == 0 {
 		return nil
 	}
 	came := chat.NewCuts(s.Body.Messages, s.Body.Rules())
 	for _, value := range found {
-		if cut, ok := value.(*Cut); ok && s.shows(came, cut) {
+		if cut, ok := value.(*Cut); ok && !s.void(cut) && s.shows(came, cut) {
 			return cut
 		}
 	}
@@ -249,7 +252,7 @@ func (s *sight) again(cut *Cut) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Body: body, Changed: s.changed(body), Before: s.before.Total, After: n.Total, Local: n.Local, Action: cut.action(), Cut: cut, Budget: s.budget}, nil
+	return &Result{Body: body, Changed: s.changed(body), Before: s.before.Total, After: n.Total, Local: n.Local, Action: cut.action(), Cut: cut, Budget: s.hard}, nil
 }
 
 // sight is one request on its way to a view.
@@ -259,12 +262,12 @@ type sight struct {
 	profile window.Profile
 	model   token.Model
 	counter *token.Counter
-	budget  int
-	lead    int             // leading system messages
-	before  token.Breakdown // of the request
-	parsed  map[*byte]*chat.Message
-	pins    map[int]bool // see pinned
-	steps   int          // cuts that this call made
+	limits
+	lead   int             // leading system messages
+	before token.Breakdown // of the request
+	parsed map[*byte]*chat.Message
+	pins   map[int]bool // see pinned
+	steps  int          // cuts that this call made
 	// recalled is what this call has brought back so far, in tokens.
 	recalled int
 	failed   error // what recall failed with
@@ -292,7 +295,7 @@ func (v *Viewer) newSight(in *Input) (*sight, error) {
 	system, _ := thread.Chain(in.Body.Messages)
 	s.lead = len(system)
 	s.before = s.counter.Request(&in.Body.Request)
-	if s.budget, err = s.limit(); err != nil {
+	if err := s.limit(); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -301,43 +304,6 @@ func (v *Viewer) newSight(in *Input) (*sight, error) {
 // whose names those for whom a cut holds: its bytes are those of one format.
 func whose(model string, f wire.Format) string { return model + " " + f.String() }
 
-// limit is the most tokens of the view.
-func (s *sight) limit() (int, error) {
-	size, most := s.model.WindowFor(s.Betas...), s.model.MaxInput
-	if size > s.model.Window {
-		most = 0 // it is that of the smaller window
-	}
-	b, err := window.NewBudget(size, max(s.Body.MaxOutput, s.Body.ThinkingBudget), most)
-	if err != nil { // a client may ask for longer replies than there can be
-		b, err = window.NewBudget(size, max(size/4, 1), most)
-	}
-	limit := s.Budget
-	switch {
-	case limit > 0 && (err != nil || !s.model.Known): // who asks knows the window better
-	case err != nil:
-		return 0, err
-	case limit > 0:
-		limit = min(limit, b.Allowed)
-	default:
-		limit = b.Allowed
-		if s.profile.Budget > 0 {
-			// Beside a long system prompt there is room for something of the history.
-			limit = min(limit, max(s.profile.Budget, s.fixed()+s.profile.Budget/2))
-		}
-		if s.Size > 0 {
-			limit = min(limit, s.Size+s.fixed())
-		}
-		if percent, _ := s.v.o.Thresholds.For(s.Profile); percent < 100 {
-			limit = min(limit, int(float64(b.Window)*percent/100))
-		}
-	}
-	limit = s.v.o.Limits.within(s.asked(size), limit, s.Body.MaxOutput, s.Now)
-	if s.Most > 0 {
-		limit = min(limit, s.Most)
-	}
-	return limit, nil
-}
-
 // managed reports whether the provider manages the window itself, and the call does not
 // ask for a budget.
 func (s *sight) managed() bool {
@@ -345,7 +311,7 @@ func (s *sight) managed() bool {
 }
 
 func (s *sight) leave() *Result {
-	r := &Result{Body: s.steady(s.Body.Data()), Before: s.before.Total, After: s.before.Total, Local: s.before.Local, Action: "none", Budget: s.budget}
+	r := &Result{Body: s.steady(s.Body.Data()), Before: s.before.Total, After: s.before.Total, Local: s.before.Local, Action: "none", Budget: s.budget, Grown: s.grown}
 	r.Changed = s.changed(r.Body)
 	if s.managed() {
 		r.Why = fmt.Sprintf("the request has %s: its provider manages the window", s.Body.Managed)
@@ -387,7 +353,10 @@ func (s *sight) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, err 
 		return nil, nil, err
 	}
 	total := s.count(e.pieces)
-	if over := total.Total > s.budget; over || s.free(total.Total) {
+	if total.Total > s.budget {
+		s.grow(cut)
+	}
+	if over := total.Total > s.budget; over || s.free(cut, total.Total) {
 		if err := e.cut(ctx, s.low(), window.Hard); err != nil && (over || !errors.Is(err, window.ErrCannotFit)) {
 			return nil, nil, err
 		}
@@ -404,7 +373,7 @@ func (s *sight) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, err 
 	if cut == nil && !e.changed {
 		return s.leave(), nil, nil
 	}
-	r = &Result{Before: s.before.Total, After: total.Total, Local: total.Local, Action: cut.action(), Cut: cut, Budget: s.budget, Recalled: s.recalled, Restored: back, Refused: refused, Failed: s.failed}
+	r = &Result{Before: s.before.Total, After: total.Total, Local: total.Local, Action: cut.action(), Cut: cut, Budget: s.budget, Grown: s.grown, Recalled: s.recalled, Restored: back, Refused: refused, Failed: s.failed}
 	r.again = e.again
 	if e.changed {
 		fresh = e.finish(total.Total)
@@ -423,11 +392,6 @@ func (s *sight) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, err 
 	return r, fresh, err
 }
 
-// free reports whether a cut costs nothing: no cached prefix, and no model's summary.
-func (s *sight) free(total int) bool {
-	return s.Cold && s.v.o.Condense == nil && s.steps == 0 && (s.Budget > 0 || s.profile.Budget > 0) && total > s.low()
-}
-
 // unsent is the first message that no model has seen: what comes after the last reply.
 // Whatever stands before it is in the provider's cache.
 func (s *sight) unsent() int {
@@ -443,14 +407,6 @@ func (s *sight) unsent() int {
 // returns reports whether an item of Responses is the result of a tool.
 func returns(m *chat.Message) bool {
 	return len(m.Parts) > 0 && m.Parts[0].Kind == chat.Result && !m.Parts[0].Hosted
-}
-
-// low is the low mark: a share of the budget. Beside a long system prompt and many tools
-// a cut still leaves half of that share of what there is for the history.
-func (s *sight) low() int {
-	share := s.v.o.Low
-	fixed := min(s.fixed(), s.budget)
-	return max(int(float64(s.budget)*share), fixed+int(float64(s.budget-fixed)*share/2))
 }
 
 func (c *Cut) action() string {

@@ -34,12 +34,13 @@ func main() {
 	prefix := flag.Int("prefix", 0, "tokens of a made-up system prompt, which stands for system prompt and tools")
 	as := flag.String("as", "", "translate Claude Code sessions: chat, responses")
 	back := flag.String("recall", "none", "bring back what is needed: none, words, hybrid")
+	profile := flag.String("profile", "", "profile of the calls; with -window 0 its own budget holds")
 	each := flag.Bool("sessions", false, "print every session")
 	flag.Parse()
 	if flag.NArg() == 0 {
 		fail(2, "name a file or folder of recorded sessions")
 	}
-	r := replay{prefix: *prefix}
+	r := replay{prefix: *prefix, profile: *profile}
 	switch *back {
 	case "none":
 	case "words":

@@ -22,6 +22,7 @@ import (
 // replay sends sessions through views of one size.
 type replay struct {
 	window, prefix int
+	profile        string
 	recall         *recall.LibraryOptions // nil: nothing is brought back
 }
 
@@ -120,7 +121,7 @@ func (p *replayed) call(s *transcript.Session, r transcript.Request) error {
 	if err != nil {
 		return err
 	}
-	res, err := p.viewer.Show(ctx, &view.Input{ID: strconv.Itoa(t.calls), Body: b, Thread: th, Budget: p.window, Cold: p.cold(b, r.At), Now: r.At})
+	res, err := p.viewer.Show(ctx, &view.Input{ID: strconv.Itoa(t.calls), Body: b, Thread: th, Profile: p.profile, Budget: p.window, Cold: p.cold(b, r.At), Now: r.At})
 	if err != nil {
 		return err
 	}
@@ -133,7 +134,7 @@ func (p *replayed) call(s *transcript.Session, r transcript.Request) error {
 		t.recalls++
 	}
 	cut := res.New && res.Folded
-	if res.After > p.window {
+	if res.After > res.Budget || p.window > 0 && res.After > p.window {
 		t.over++
 		fmt.Printf("%s call %d: %d tokens\n", s.Name, t.calls, res.After)
 	}

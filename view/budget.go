@@ -1,0 +1,134 @@
+package view
+
+import (
+	"github.com/oriel-context/oriel/thread"
+	"github.com/oriel-context/oriel/window"
+)
+
+// limits are how large the view of a request may be.
+type limits struct {
+	// hard is what the model takes, or what the call asks for by a number, whichever is
+	// less. wish is what the profile wants, at most hard: a wish about history, which
+	// the budget exceeds for what must not be cut.
+	hard, wish int
+	// wanted is the wish without what was learnt from a refusal of this very call.
+	wanted int
+	// budget is what the view must fit in: between wish and hard.
+	budget int
+	// floor is the size of what must stay, where that was asked for, grown why the
+	// budget is more than the wish.
+	floor int
+	grown *window.Growth
+}
+
+// reset makes the budget the wish again.
+func (l *limits) reset() { l.budget, l.floor, l.grown = l.wish, 0, nil }
+
+// limit finds them.
+func (s *sight) limit() error {
+	size, most := s.model.WindowFor(s.Betas...), s.model.MaxInput
+	if size > s.model.Window {
+		most = 0 // it is that of the smaller window
+	}
+	b, err := window.NewBudget(size, max(s.Body.MaxOutput, s.Body.ThinkingBudget), most)
+	if err != nil { // a client may ask for longer replies than there can be
+		b, err = window.NewBudget(size, max(size/4, 1), most)
+	}
+	switch {
+	case s.Budget > 0 && (err != nil || !s.model.Known): // who asks knows the window better
+		s.hard = s.Budget
+	case err != nil:
+		return err
+	case s.Budget > 0:
+		s.hard = min(s.Budget, b.Allowed)
+	default:
+		s.hard = b.Allowed
+	}
+	s.wish = s.hard
+	if s.Budget == 0 {
+		if s.profile.Budget > 0 {
+			// Beside a long system prompt there is room for something of the history.
+			s.wish = min(s.wish, max(s.profile.Budget, s.fixed()+s.profile.Budget/2))
+		}
+		if s.Size > 0 {
+			s.wish = min(s.wish, s.Size+s.fixed())
+		}
+		if percent, _ := s.v.o.Thresholds.For(s.Profile); percent < 100 {
+			s.wish = min(s.wish, int(float64(b.Window)*percent/100))
+		}
+	}
+	s.hard = s.v.o.Limits.within(s.asked(size), s.hard, s.Body.MaxOutput, s.Now)
+	s.wanted = min(s.wish, s.hard)
+	if s.Most > 0 {
+		s.hard = min(s.hard, s.Most)
+	}
+	s.wish = min(s.wish, s.hard)
+	s.reset()
+	return nil
+}
+
+// grow makes the budget larger than the wish where it must be: for a request that goes on
+// from nothing, and for what must not be cut (SPEC E2).
+func (s *sight) grow(cut *Cut) {
+	if s.wish < s.hard && !s.goesOn(cut) && s.before.Total <= s.hard {
+		s.budget, s.grown = s.hard, &window.Growth{Wish: s.wish, For: window.ForFirst}
+		return
+	}
+	h := window.HistoryOf(&s.Body.Request, s.Body.Rules(), s.counter, s.before)
+	for i := range h.Pinned {
+		h.Pinned[i] = s.pinned(i)
+	}
+	s.budget, s.floor, s.grown = h.Grow(s.wish, s.hard, s.profile.Words)
+}
+
+// goesOn reports whether a request goes on from something that Oriel has seen: an earlier
+// request, or a reply. A first call, a one-off and a prompt of many examples do not, also
+// where another one begins with the same examples. What is sent again goes as it went the
+// first time.
+func (s *sight) goesOn(cut *Cut) bool {
+	switch s.Thread.Kind {
+	case thread.New, thread.Compacted:
+		return false
+	case thread.Branched, thread.Side:
+		return s.Thread.Answered
+	case thread.Retried:
+		return cut != nil
+	}
+	return true
+}
+
+// outgrown is how much larger a budget must be than that of a cut for the cut to be void:
+// by a quarter. Budgets waver by a few per cent, with the length of reply that is asked
+// for and with what is learnt of a model.
+const outgrown = 1.25
+
+// void reports whether a cut does not hold any more: it was made for a smaller budget, and
+// by now the whole request fits (SPEC E3), or the request goes on from nothing.
+func (s *sight) void(cut *Cut) bool {
+	if s.wish < s.hard && !s.goesOn(cut) {
+		return s.before.Total <= s.hard
+	}
+	return s.before.Total <= s.wish && float64(s.wanted) >= outgrown*float64(cut.within())
+}
+
+// free reports whether a cut costs nothing: no cached prefix, and no model's summary.
+func (s *sight) free(cut *Cut, total int) bool {
+	if !s.Cold || s.v.o.Condense != nil || s.steps > 0 || s.Budget == 0 && s.profile.Budget == 0 || s.Budget == 0 && !s.goesOn(cut) || total <= s.low() {
+		return false
+	}
+	if s.floor == 0 {
+		s.grow(cut)
+	}
+	return total > s.low()
+}
+
+// low is the low mark: a share of the budget. Beside a long system prompt and many tools,
+// and where what must stay is more than that, a cut still leaves half of that share of
+// what there is for the history.
+func (s *sight) low() int {
+	low := window.LowMark(s.budget, s.v.o.Low, min(s.fixed(), s.budget))
+	if s.floor > low {
+		low = window.LowMark(s.budget, s.v.o.Low, min(s.floor, s.budget*3/4))
+	}
+	return low
+}

@@ -1,0 +1,211 @@
+package view
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/oriel-context/oriel/window"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// exchanges are n turns of so many words each, in the role of examples or of a session.
+func exchanges(n, words int) string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf(`{"role":"user","content":"example %d %s"},{"role":"assistant","content":"so be it %d"}`, i, strings.Repeat("word ", words), i))
+	}
+	return strings.Join(list, ",")
+}
+
+// worked is a turn of an agent that reads a large file.
+func worked(name string, words int) string {
+	return fmt.Sprintf(`{"role":"assistant","content":[{"type":"tool_use","id":%q,"name":"Read","input":{"file_path":%q}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":%q}]}`,
+		name, name, name, strings.Repeat(name+" ", words))
+}
+
+func sent(messages ...string) []byte {
+	return []byte(`{"model":"claude-sonnet-4-5","max_tokens":1000,"tools":[{"name":"Read","input_schema":{"type":"object"}}],"messages":[` + strings.Join(messages, ",") + `]}`)
+}
+
+func said(role, text string) string { return fmt.Sprintf(`{"role":%q,"content":%q}`, role, text) }
+
+// A profile cuts conversations that go on. What continues nothing goes whole, byte for
+// byte, if the model takes it: a first call, a prompt of many examples, also the next one
+// that begins with the same examples, and what is sent again. From its continuation on it
+// is history.
+//
+// SPEC E2
+func TestWhatContinuesNothingGoesWhole(t *testing.T) {
+	for _, session := range []string{"", "s"} {
+		for _, profile := range []string{"thrifty", "balanced", "chat"} {
+			s := newStage(t, Options{})
+			a := ask{format: wire.Anthropic, session: session, Input: Input{Profile: profile}}
+			if profile == "chat" {
+				a.Size = 8000
+			}
+			examples := exchanges(200, 500)
+			var first *call
+			for _, question := range []string{"what is the first?", "what is the second?", "what is the third?"} {
+				c := s.find(sent(examples, said("user", question)), a)
+				if err := s.show(c, a); err != nil || !bytes.Equal(c.Body, c.body.Data()) {
+					t.Fatalf("%s, session %q, %q: %d of %d tokens, %v", profile, session, question, c.After, c.Before, err)
+				}
+				if c.Grown == nil || c.Grown.For != window.ForFirst || c.Budget < c.Before {
+					t.Errorf("%s: the budget is %d and grew for %v", profile, c.Budget, c.Grown)
+				}
+				if first == nil {
+					first = c
+					retry := a
+					retry.retry = true
+					again := s.find(c.body.Data(), retry)
+					if err := s.show(again, retry); err != nil || again.Changed {
+						t.Errorf("%s: sent again it is %s, %v", profile, again.Action, err)
+					}
+					s.book.Done(again.thread, nil, "")
+				}
+				s.end(c, []byte(said("assistant", "that is "+question)))
+			}
+			c := s.find(sent(examples, said("user", "what is the first?"), said("assistant", "that is what is the first?"), said("user", "and now?")), a)
+			if err := s.show(c, a); err != nil {
+				t.Fatal(err)
+			}
+			if c.Action == "none" && profile != "balanced" {
+				t.Errorf("%s: the continuation is not history: %d of %d tokens, %s", profile, c.After, c.Before, c.thread.Kind)
+			}
+			if c.After > c.Budget || profile != "balanced" && c.Grown != nil {
+				t.Errorf("%s: %d tokens of %d, %v", profile, c.After, c.Budget, c.Grown)
+			}
+		}
+	}
+	// What the model does not take is cut all the same.
+	s := newStage(t, Options{})
+	a := ask{format: wire.Anthropic, Input: Input{Profile: "thrifty"}}
+	c := s.find(sent(exchanges(200, 1000), said("user", "so?")), a)
+	if err := s.show(c, a); err != nil || c.After > 64_000 {
+		t.Errorf("%d tokens, %v", c.After, err)
+	}
+}
+
+// The newest turn is whole whatever the profile wishes, also in mid-conversation; and what
+// people wrote stays under full and balanced, call after call, with the beginning of the
+// view the same. A budget that a call asks for is hard.
+//
+// SPEC E2, E3
+func TestABudgetGrowsForWhatPeopleSay(t *testing.T) {
+	contract := strings.Repeat("clause ", 70_000)
+	for _, c := range []struct {
+		profile string
+		budget  int
+		whole   bool // the contract is there when it is pasted
+		stays   bool // and later on
+	}{
+		{"thrifty", 0, true, false},
+		{"balanced", 0, true, true},
+		{"full", 0, true, true},
+		{"balanced", 50_000, false, false},
+	} {
+		s := newStage(t, Options{})
+		a := ask{format: wire.Anthropic, session: "s", Input: Input{Profile: c.profile, Budget: c.budget}}
+		list := []string{said("user", "we read files")}
+		var last []string
+		var grown *window.Growth
+		shows := func(body []byte) bool { return bytes.Contains(body, []byte(contract)) }
+		turn := func(name string, words int) *call {
+			r := s.find(sent(list...), a)
+			if err := s.show(r, a); err != nil {
+				t.Fatal(err)
+			}
+			if problems := judge(wire.Anthropic, r.Body); len(problems) > 0 || r.After > r.Budget {
+				t.Fatalf("%s: %d tokens of %d, %v", c.profile, r.After, r.Budget, problems)
+			}
+			now := messagesOf(t, wire.Anthropic, r.Body)
+			if last != nil && !r.Folded && !equalPrefix(last, now) {
+				t.Fatalf("%s: the view does not begin with the last one", c.profile)
+			}
+			last = now
+			if r.Grown != nil {
+				grown = r.Grown
+			}
+			work := worked(name, words)
+			call := work[:strings.Index(work, `,{"role":"user"`)]
+			s.end(r, []byte(call))
+			list = append(list, work)
+			return r
+		}
+		for i := range 6 {
+			turn(fmt.Sprint("early", i), 5000)
+		}
+		list = append(list, said("assistant", "done"), said("user", "here is the contract: "+contract))
+		if r := turn("one", 1000); shows(r.Body) != c.whole {
+			t.Errorf("%s, %d: pasted, the contract is there: %v; %d of %d tokens", c.profile, c.budget, shows(r.Body), r.After, r.Budget)
+		}
+		list = append(list, said("assistant", "read"), said("user", "and now work"))
+		cuts := 0
+		for i := range 20 {
+			r := turn(fmt.Sprint("later", i), 4000)
+			if r.Folded {
+				cuts++
+			}
+			if i > 14 && shows(r.Body) != c.stays {
+				t.Errorf("%s, %d: later on the contract is there: %v", c.profile, c.budget, shows(r.Body))
+			}
+		}
+		if cuts == 0 || cuts > 10 {
+			t.Errorf("%s, %d: %d cuts in 20 calls", c.profile, c.budget, cuts)
+		}
+		if (grown != nil) != (c.budget == 0 && c.profile != "full") {
+			t.Errorf("%s, %d: the budget grew for %v", c.profile, c.budget, grown)
+		}
+	}
+}
+
+func equalPrefix(a, b []string) bool {
+	if len(a) > len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Budgets that waver by some per cent do not make a view and the whole take turns.
+//
+// SPEC E3
+func TestAWaveringBudgetDoesNotFlap(t *testing.T) {
+	s := newStage(t, Options{})
+	a := ask{format: wire.Anthropic, session: "s"}
+	list := []string{said("user", "we read files")}
+	changes, last := 0, ""
+	for i := range 12 {
+		a.Budget = []int{30_000, 32_000, 35_000}[i%3]
+		c := s.find(sent(list...), a)
+		if err := s.show(c, a); err != nil {
+			t.Fatal(err)
+		}
+		id := ""
+		if c.Cut != nil {
+			id = c.Cut.ID
+		}
+		if i > 0 && id != last {
+			changes++
+		}
+		last = id
+		work := worked(fmt.Sprint("f", i), 2000)
+		s.end(c, []byte(work[:strings.Index(work, `,{"role":"user"`)]))
+		list = append(list, work)
+	}
+	if changes == 0 || changes > 3 {
+		t.Errorf("the plan changed %d times in 12 calls", changes)
+	}
+	// With twice the budget everything is there again.
+	a.Budget = 90_000
+	c := s.find(sent(list...), a)
+	if err := s.show(c, a); err != nil || c.Changed || c.Cut != nil {
+		t.Errorf("%s: %d of %d tokens, %v", c.Action, c.After, c.Before, err)
+	}
+}
