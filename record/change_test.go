@@ -25,7 +25,7 @@ func TestChangesHoldForTheNextCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.recorder.Change(record.Options{Profile: "full", Models: small, LowMark: .3})
+	b.recorder.Change(record.Options{Profile: "thrifty", Models: small, LowMark: .3})
 	if k.say(); k.shows(3) {
 		t.Error("the profile and the window of the model did not change")
 	}

@@ -35,6 +35,10 @@ type Event struct {
 	Tokens   int `json:"tokens_after,omitempty"`
 	Reported int `json:"reported,omitempty"`
 	Output   int `json:"output,omitempty"`
+	// Budget is what the view of a call or a cut had to fit in; Grown says why that is
+	// more than the profile wishes, nil where it is not.
+	Budget int            `json:"budget,omitempty"`
+	Grown  *window.Growth `json:"grown,omitempty"`
 	// Usage is what the provider reported of a call; nil where it did not.
 	Usage *Usage `json:"usage,omitempty"`
 	// Cost is what it cost beside the call itself, in US dollars.

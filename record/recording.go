@@ -193,7 +193,7 @@ func (c *recording) adapt(ctx context.Context) int {
 
 // tell tells what a view does that the last one did not.
 func (c *recording) tell(shown *view.Result, pins []int, news []string) {
-	e := Event{Call: c.call.ID, Conversation: c.thread.Conversation, Model: c.body.Model, Before: shown.Before, Tokens: shown.After}
+	e := Event{Call: c.call.ID, Conversation: c.thread.Conversation, Model: c.body.Model, Before: shown.Before, Tokens: shown.After, Budget: shown.Budget, Grown: shown.Grown}
 	if shown.Cut != nil {
 		e.Plan = shown.Cut.ID
 	}
@@ -341,6 +341,9 @@ func (c *recording) Header(h http.Header) {
 		if s.Cut != nil {
 			h.Set("X-Oriel-Plan", s.Cut.ID)
 		}
+		if s.Grown != nil {
+			h.Set("X-Oriel-Budget-Grown", fmt.Sprintf("%d to %d for %s", s.Grown.Wish, s.Budget, s.Grown.For))
+		}
 		return
 	}
 	h.Set("X-Oriel-Action", "none")
@@ -417,18 +420,17 @@ func (c *recording) End(err error) {
 		}
 		stored = true
 		c.r.counters.Written.Add(1)
-		before := c.tokens.Total
-		if c.shown != nil {
-			before = c.shown.Before
+		told := Event{
+			Kind: EventCall, Call: c.call.ID, Conversation: c.thread.Conversation, Thread: string(c.thread.Kind), Model: c.body.Model,
+			Before: c.tokens.Total, Tokens: c.tokens.Total, Reported: reply.Usage.TotalInput(), Output: reply.Usage.Output, Usage: e.Usage, Error: e.Error,
 		}
-		plan := ""
-		if c.shown != nil && c.shown.Cut != nil {
-			plan = c.shown.Cut.ID
+		if s := c.shown; s != nil {
+			told.Before, told.Budget, told.Grown = s.Before, s.Budget, s.Grown
+			if s.Cut != nil {
+				told.Plan = s.Cut.ID
+			}
 		}
-		c.r.event(Event{
-			Kind: EventCall, Plan: plan, Call: c.call.ID, Conversation: c.thread.Conversation, Thread: string(c.thread.Kind), Model: c.body.Model,
-			Before: before, Tokens: c.tokens.Total, Reported: reply.Usage.TotalInput(), Output: reply.Usage.Output, Usage: e.Usage, Error: e.Error,
-		})
+		c.r.event(told)
 	})
 	if handed = bad == nil; !handed {
 		c.call.Memory.LetGo()

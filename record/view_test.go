@@ -359,9 +359,9 @@ func TestProfilesByHeader(t *testing.T) {
 // SPEC B4: a percent of the model's window is where a profile cuts.
 func TestProfilesHaveThresholds(t *testing.T) {
 	percent := func(p map[string]float64) func(*record.Options) {
-		return func(o *record.Options) { o.Profile, o.Thresholds = "full", window.Thresholds{Profiles: p} }
+		return func(o *record.Options) { o.Profile, o.Thresholds = "thrifty", window.Thresholds{Profiles: p} }
 	}
-	b := start(t, openStore(t, t.TempDir()), replying, percent(map[string]float64{"full": 5})) // of 128,000
+	b := start(t, openStore(t, t.TempDir()), replying, percent(map[string]float64{"thrifty": 5})) // of 128,000
 	k := newTalker(b)
 	k.untilCut()
 	if e := k.told(record.EventCut); len(e) != 1 || e[0].Before <= 6400 || e[0].Before > 7500 || e[0].Tokens > 3200 {
@@ -410,5 +410,50 @@ func TestEventsAreWhole(t *testing.T) {
 		return nil
 	}); err != nil || n != len(k.list) {
 		t.Errorf("%d messages of %d, %v", n, len(k.list), err)
+	}
+}
+
+// SPEC E2: a profile's budget grows for what people write, and headers, events and plans
+// say so; one that a call asks for does not. A first call goes whole.
+func TestAGrownBudgetIsTold(t *testing.T) {
+	b := start(t, openStore(t, t.TempDir()), replying, thrifty)
+	k := newTalker(b)
+	paste := func() *http.Response {
+		k.list = append(k.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, strings.Repeat("clause ", 80_000))))
+		return k.again()
+	}
+	if r := paste(); r.Header.Get("X-Oriel-Action") != "none" || !strings.HasPrefix(r.Header.Get("X-Oriel-Budget-Grown"), "64000 to ") || !strings.HasSuffix(r.Header.Get("X-Oriel-Budget-Grown"), " for a request that continues nothing") {
+		t.Errorf("a first call: %v", r.Header)
+	}
+	if r := k.say(); r.Header.Get("X-Oriel-Budget-Grown") != "" || r.Header.Get("X-Oriel-Plan") == "" {
+		t.Errorf("its continuation: %v", r.Header)
+	}
+	if r := paste(); !bytes.Contains(k.last, []byte(strings.Repeat("clause ", 80_000))) || !strings.HasSuffix(r.Header.Get("X-Oriel-Budget-Grown"), " for the newest turn") {
+		t.Errorf("pasted: %v", r.Header)
+	}
+	calls := k.told(record.EventCall)
+	if e := calls[len(calls)-1]; e.Grown == nil || e.Grown.Wish != 64_000 || e.Grown.For != window.ForNewest || e.Budget < e.Tokens {
+		t.Errorf("%+v", e)
+	}
+	k.header = append(k.header, "X-Oriel-Budget", "5000")
+	if r := paste(); r.Header.Get("X-Oriel-Budget-Grown") != "" || bytes.Contains(k.last, []byte(strings.Repeat("clause ", 80_000))) {
+		t.Errorf("with a budget that is asked for: %v", r.Header)
+	}
+}
+
+// SPEC E3: after one call with a small budget the next one sends everything again.
+func TestACutDoesNotOutliveItsBudget(t *testing.T) {
+	b := start(t, openStore(t, t.TempDir()), replying, func(o *record.Options) { o.Profile = "full" })
+	k := newTalker(b)
+	for range 10 {
+		k.say()
+	}
+	k.header = append(k.header, "X-Oriel-Budget", "1500")
+	if k.say(); k.shows(2) {
+		t.Fatal("nothing was cut")
+	}
+	k.header = k.header[:2]
+	if r := k.say(); !k.shows(2) || r.Header.Get("X-Oriel-Action") != "none" {
+		t.Errorf("with all that the model takes it is still cut: %v", r.Header)
 	}
 }

@@ -30,8 +30,9 @@ type Settings struct {
 	// moments) or "full" (everything).
 	Sync string `toml:"sync" flag:"sync" restart:"yes"`
 	// How much of a request is sent where the call does not say: "full" (as much as the
-	// model takes), "balanced" (100,000 tokens), "thrifty" (64,000), "chat" (for talk
-	// rather than tools) or "off" (all of it, whatever its size).
+	// model takes), "balanced" (100,000 tokens, and all that people wrote), "thrifty"
+	// (64,000), "chat" (for talk rather than tools) or "off" (all of it, whatever its
+	// size). The newest turn, and what continues nothing, go whole if the model takes them.
 	Profile string `toml:"profile" flag:"profile"`
 	// Share of the budget that a cut goes down to, between 0 and 1. Lower cuts deeper
 	// and less often.

@@ -98,7 +98,7 @@ func runDemo(ctx context.Context, s *demoScreen, listen, dir string, stay bool) 
 	if err != nil {
 		return &failure{fmt.Errorf("%w: is another one running there? --listen 127.0.0.1:0 takes a free port", err)}
 	}
-	g, err := openGateway(ctx, gatewayOptions{proxy: o, data: data, profile: "full", recall: settings.Recall{Wait: demoRecall}, onEvent: notes.add, errOut: io.Discard})
+	g, err := openGateway(ctx, gatewayOptions{proxy: o, data: data, profile: "thrifty", recall: settings.Recall{Wait: demoRecall}, onEvent: notes.add, errOut: io.Discard})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
