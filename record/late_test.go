@@ -114,8 +114,8 @@ func (s *away) Changed(ctx context.Context) (int64, error) {
 }
 
 // restart is a recorder that knows nothing but what a store has.
-func restart(t *testing.T, store timeline.Store, events *[]record.Event) *record.Recorder {
-	return record.New(record.Options{Store: store, Profile: "thrifty", Events: func(e record.Event) { *events = append(*events, e) }})
+func restart(store timeline.Store) *record.Recorder {
+	return record.New(record.Options{Store: store, Profile: "thrifty"})
 }
 
 // calls counts the calls of all conversations that are stored, and the conversations.
@@ -139,14 +139,13 @@ func TestTheFirstCallAfterARestartFindsItsPlan(t *testing.T) {
 			t.Run(fmt.Sprintf("named=%v/%v", named, slow), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					store := &away{Store: memory.New()}
-					var events []record.Event
 					c := &caller{t: t, named: named}
-					r := restart(t, store, &events)
+					r := restart(store)
 					c.untilCut(r)
 					must(r.Close(ctx))
 					plan, before := c.plan, string(c.sent)
 					store.leave(slow)
-					r = restart(t, store, &events)
+					r = restart(store)
 					if action := c.say(r, "thrifty"); c.plan != plan || action == "error" {
 						t.Errorf("plan %q after %v, was %q; action %s", c.plan, c.took, plan, action)
 					}
@@ -171,13 +170,12 @@ func TestWhatIsFoundLateIsRecordedLate(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/named=%v", profile, named), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					store := &away{Store: memory.New()}
-					var events []record.Event
 					c := &caller{t: t, named: named}
-					r := restart(t, store, &events)
+					r := restart(store)
 					c.untilCut(r)
 					must(r.Close(ctx))
 					store.leave(25 * time.Second)
-					r = restart(t, store, &events)
+					r = restart(store)
 					c.say(r, profile)
 					if c.took > record.DefaultStoreWait+time.Second {
 						t.Errorf("the call waited %v", c.took)
@@ -200,8 +198,7 @@ func TestWhatIsFoundLateIsRecordedLate(t *testing.T) {
 func TestAStoreThatIsGoneHoldsOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &away{Store: memory.New(), lists: true}
-		var events []record.Event
-		r := restart(t, store, &events)
+		r := restart(store)
 		store.leave(time.Hour)
 		var waited time.Duration
 		for i := range 5 {

@@ -16,7 +16,7 @@ func (c *recording) Again() bool { return c.shown != nil && c.found == nil }
 func (c *recording) unbind() []byte {
 	c.r.o.Limits.LearnBinding(c.asked())
 	c.keepLearnt()
-	ctx, cancel := context.WithTimeout(context.Background(), refusedWait)
+	ctx, cancel := context.WithTimeout(context.Background(), c.r.o.StoreWait)
 	defer cancel()
 	had := c.shown.Cut
 	c.unbound = true

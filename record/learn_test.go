@@ -284,7 +284,9 @@ func TestWhatIsLearntIsKeptSoon(t *testing.T) {
 func TestASlowStoreIsToldOnce(t *testing.T) {
 	store := &faulty{Store: memory.New()}
 	now := time.Now()
-	k := newTalker(start(t, store, replying, thrifty, func(o *record.Options) { o.Now = func() time.Time { return now } }))
+	k := newTalker(start(t, store, replying, thrifty, func(o *record.Options) {
+		o.Now, o.StoreWait = func() time.Time { return now }, record.DefaultStoreWait
+	}))
 	k.say()
 	fault := func(ctx context.Context, op string) error {
 		if by, ok := ctx.Deadline(); ok && time.Until(by) < 2*record.DefaultStoreWait { // a call waits

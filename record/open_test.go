@@ -181,9 +181,9 @@ func TestRecallThatPanics(t *testing.T) {
 	store := memory.New()
 	library := recall.NewLibrary(store, recall.LibraryOptions{Count: func(string) int { panic("no numbers") }})
 	defer library.Close()
-	k := newTalker(start(t, store, replying, thrifty, func(o *record.Options) { o.Recall = library }), "X-Oriel-Budget", "3000")
+	k := newTalker(start(t, store, replying, thrifty, func(o *record.Options) { o.Recall, o.RecallWait = library, time.Second }), "X-Oriel-Budget", "3000")
 	k.untilCut()
-	for range 3 {
+	for range 2 {
 		if r := k.say(); r.Header.Get("X-Oriel-Plan") == "" || r.Header.Get("X-Oriel-Action") == "error" || tokensOf(k.last) > 3000 {
 			t.Errorf("%d tokens, %v", tokensOf(k.last), r.Header)
 		}

@@ -76,7 +76,8 @@ func startProxy(t *testing.T, p proxy.Options, store timeline.Store, answer func
 	upstream := httptest.NewServer(handler)
 	t.Cleanup(upstream.Close)
 	t.Cleanup(b.client.CloseIdleConnections)
-	o := record.Options{Store: store, Events: func(e record.Event) {
+	// A busy machine is no failure.
+	o := record.Options{Store: store, StoreWait: time.Minute, BriefWait: time.Minute, RecallWait: time.Minute, Events: func(e record.Event) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.events = append(b.events, e)

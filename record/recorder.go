@@ -41,6 +41,10 @@ type Options struct {
 	// the store answers again. LateWait is how long the conversation of such a call is
 	// looked for, so that it is recorded: 1 min.
 	StoreWait, LateWait time.Duration
+	// BriefWait is how long a call waits for what it can do without: a store that did
+	// not answer the last time, its conversation where everything is sent anyway, its
+	// tokens for the answer's header. Default 50 ms.
+	BriefWait time.Duration
 	// Events, where it is set, is told of everything that happens. It must be quick.
 	Events func(Event)
 	// Log is told of what went wrong. Default: nobody.
@@ -138,6 +142,7 @@ func New(o Options) *Recorder {
 	}
 	o.Backlog, o.Timeout = cmp.Or(o.Backlog, 256<<20), cmp.Or(o.Timeout, 30*time.Second)
 	o.StoreWait, o.LateWait = cmp.Or(o.StoreWait, DefaultStoreWait), cmp.Or(o.LateWait, time.Minute)
+	o.BriefWait = cmp.Or(o.BriefWait, 50*time.Millisecond)
 	r := &Recorder{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), book: thread.NewBook(o.Store, thread.Options{Suffix: o.Suffix, Marks: view.Marks}), cache: token.NewCache(0), turns: newTurns()}
 	r.queue = newQueue(workers, o.Backlog, func(p any) {
 		r.failOpen("", "", fmt.Errorf("a panic while writing: %v", p))
@@ -258,7 +263,7 @@ func (r *Recorder) begin(ctx context.Context, c *proxy.Call, body *wire.Body, no
 	off := now.profile(c) == "off"
 	wait := r.storeWait()
 	if off {
-		wait = stuckWait // nothing is left out, so nobody has to wait
+		wait = r.o.BriefWait // nothing is left out, so nobody has to wait
 	}
 	err := rec.find(ctx, request, wait)
 	if err != nil {

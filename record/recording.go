@@ -306,7 +306,7 @@ func (c *recording) Refused(status int, body []byte) []byte {
 		c.teaches = c.most
 	}
 	c.r.event(Event{Kind: EventOverflow, Call: c.call.ID, Conversation: c.thread.Conversation, Model: c.body.Model, Tokens: sent, Error: fmt.Sprintf("the provider refused %d tokens; at most %d are sent now", sent, c.most)})
-	ctx, cancel := context.WithTimeout(context.Background(), refusedWait)
+	ctx, cancel := context.WithTimeout(context.Background(), c.r.o.StoreWait)
 	defer cancel()
 	if err := c.guardedShow(ctx); err != nil || c.shown.After >= sent {
 		return nil
@@ -314,17 +314,10 @@ func (c *recording) Refused(status int, body []byte) []byte {
 	return c.shown.Body
 }
 
-// refusedWait is how long it may take to make a refused request smaller.
-const refusedWait = 2 * time.Second
-
 func (c *recording) Response(status int, h http.Header) {
 	c.status, c.first = status, c.r.o.Now()
 	c.copy = newAnswer(c.body.Format, h, c.call.Memory, c.r.turns)
 }
-
-// countWait is the longest that an answer waits for its tokens to be counted; nearly
-// always they are by the time that the provider answers.
-const countWait = 20 * time.Millisecond
 
 // Header tells the client what became of its call.
 func (c *recording) Header(h http.Header) {
@@ -352,7 +345,7 @@ func (c *recording) Header(h http.Header) {
 	}
 	select {
 	case <-c.counted:
-	case <-time.After(countWait):
+	case <-time.After(c.r.o.BriefWait):
 		return
 	}
 	if n := c.tokens.Total; n > 0 {
