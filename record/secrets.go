@@ -85,7 +85,12 @@ func (c *recording) cleanPartial(raw []byte) []byte {
 	if raw == nil {
 		return nil
 	}
-	clean := []byte(c.secrets().Clean(string(raw)))
+	text := string(raw)
+	cleaned := c.secrets().Clean(text)
+	if cleaned == text {
+		return raw
+	}
+	clean := []byte(cleaned)
 	if !json.Valid(clean) {
 		clean = []byte(`"` + secret.NotKept + `"`)
 	}

@@ -23,6 +23,7 @@ var attacks = []attack{
 	{"bombs", "answers of some hundred bytes that unpack to 250 MB, 40 at once in br, gzip, zstd and deflate", bombs},
 	{"large-answers", "20 plain answers of 60 MB at once", largeAnswers},
 	{"large-events", "20 streams at once with one event of 60 MB", largeEvents},
+	{"cut-events", "20 streams that break off at once behind an event of 60 MB", cutEvents},
 	{"large-requests", "20 plain requests of 60 MB at once, then 30 compressed", largeRequests},
 	{"idle", "513 connections that announce 1 MB and send a byte; 8 that send 60 MB but for a byte", idle},
 	{"stall", "45 kB of 410,000 equal messages that could belong to 256 branches, while others talk", stall},

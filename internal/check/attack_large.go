@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 )
 
@@ -75,6 +76,41 @@ func large(t *trial, kind string, body []byte) error {
 		return err
 	}
 	return keptOrTold(t, events, calls, h)
+}
+
+// cutEvents has 20 streams with one event of 60 MB break off at once.
+func cutEvents(t *trial) error {
+	const calls = 20
+	event := []byte(`data: {"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":"` + largeText() + "\"}}]}\n\n")
+	var begun atomic.Int32
+	all := make(chan struct{})
+	up := t.upstream(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Write(event)
+		if begun.Add(1) == calls {
+			close(all)
+		}
+		select {
+		case <-all:
+		case <-r.Context().Done():
+		}
+		panic(http.ErrAbortHandler)
+	}))
+	s, err := t.serve(serveOptions{upstream: up})
+	if err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	for i := range calls {
+		wg.Go(func() { s.chatCall(fmt.Sprintf("call %d", i), "Authorization", "Bearer sk-0123456789abcdef0123456789") }) // which must fail
+	}
+	wg.Wait()
+	if err := s.stayedSmall(); err != nil {
+		return err
+	}
+	t.say("%d streams broke off after %d MB: at most %d MB resident", calls, len(event)>>20, s.memory("VmHWM")>>20)
+	return nil
 }
 
 // keptOrTold looks for calls that were not recorded, and for answers that were not kept
