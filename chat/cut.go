@@ -68,12 +68,24 @@ func (c *Cuts) Legal(keep []bool) bool {
 
 // mend keeps what the order of roles needs before exchange i.
 func (c *Cuts) mend(keep []bool, i int) {
-	if i == 0 || keep[i-1] {
-		return // no gap
-	}
 	before := i - 1
 	for before >= 0 && !keep[before] {
 		before--
+	}
+	if add := c.missing(before, i); add >= 0 {
+		keep[add] = true
+		c.mend(keep, i) // the gap is smaller now and may need more
+	}
+}
+
+// Follows reports whether exchange i may stand behind exchange before, -1 for none, with
+// nothing of what is between them.
+func (c *Cuts) Follows(before, i int) bool { return c.missing(before, i) < 0 }
+
+// missing is an exchange that the order of roles needs between two; -1 for none.
+func (c *Cuts) missing(before, i int) int {
+	if before == i-1 {
+		return -1 // no gap
 	}
 	last := Fore
 	if before >= 0 {
@@ -91,10 +103,7 @@ func (c *Cuts) mend(keep []bool, i int) {
 	case first != Asks && (last == Answers || last == Fore && c.asksFirst):
 		add = c.question(before, i)
 	}
-	if add >= 0 {
-		keep[add] = true
-		c.mend(keep, i) // the gap is smaller now and may need more
-	}
+	return add
 }
 
 // reply is the exchange that closed the turn which exchange before belongs to,

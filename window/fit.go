@@ -115,6 +115,12 @@ func FitView(ctx context.Context, b *wire.Body, o Options) (*View, error) {
 	if err != nil {
 		return nil, f.refused(o, err)
 	}
+	if s.Mode != Soft && d.lostPins() {
+		if p := d.pinsAlone(f.settings.Budget); p != nil {
+			p.mark(f.settings.Budget)
+			d = p
+		}
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -184,21 +185,41 @@ func reach(d *draft, s *Settings) error {
 	d.inserts, d.folded, d.summary.Text = nil, false, ""
 	if d.core() > s.Budget {
 		// What must stay is too large by itself. Leave a quarter of the room to
-		// the rest.
-		d.elide(d.core() - s.Budget*3/4)
+		// the rest, unless the newest words would not be whole then.
+		d.elideBeside(func(d *draft) int { return d.core() - s.Budget*3/4 }, func(d *draft) bool { return d.core()+d.leastMarker() <= s.Budget })
 	}
-	for protected := d.top(); protected >= nothing; protected-- {
+	for protected := d.top(); protected >= pinned; protected-- {
 		evictTo(d, s.Budget-markerRoom, protected)
 	}
+	d.evictPins(s.Budget)
 	d.mark(s.Budget)
-	if over := d.tokens() - s.Budget; over > 0 {
-		d.elide(over)
+	if d.tokens() > s.Budget {
+		d.elideBeside(func(d *draft) int { return d.tokens() - s.Budget }, func(d *draft) bool { return d.tokens() <= s.Budget })
 	}
 	d.relax(s.Budget - d.tokens())
 	if over := d.tokens() - s.Budget; over > 0 {
 		return d.cannotFit(d.tokens(), s.Budget)
 	}
 	return nil
+}
+
+// evictPins lets pinned exchanges go where no set that has them all fits: oldest first,
+// no more than needed.
+func (d *draft) evictPins(budget int) {
+	if d.tokens() <= budget-markerRoom {
+		return
+	}
+	marked := d.clone()
+	if marked.mark(budget); marked.tokens() <= budget {
+		return
+	}
+	if !d.lostPins() {
+		if p := d.pinsAlone(budget); p != nil {
+			*d = *p
+			return
+		}
+	}
+	evictTo(d, budget-markerRoom, nothing)
 }
 
 // cannotFit says with numbers what does not fit.
@@ -213,6 +234,20 @@ func (d *draft) cannotFit(tokens, budget int) error {
 
 // markerRoom is kept free for the marker.
 const markerRoom = 64
+
+// leastMarker is what the shortest marker takes where everything leaves that may.
+func (d *draft) leastMarker() int {
+	messages, tokens := 0, 0
+	for e, x := range d.h.Cuts.Exchanges {
+		if x.Fixed == "" {
+			messages, tokens = messages+x.End-x.Start, tokens+d.h.exchangeTokens(e)
+		}
+	}
+	if messages == 0 {
+		return 0
+	}
+	return d.h.Count(fmt.Sprintf(markerShort, messages, tokens)) + insertOverhead
+}
 
 // core is the size of what must stay.
 func (d *draft) core() int {
@@ -304,13 +339,35 @@ func (d *draft) clone() *draft {
 	c.keep = slices.Clone(d.keep)
 	c.reason = slices.Clone(d.reason)
 	c.masked, c.trimmed = maps.Clone(d.masked), maps.Clone(d.trimmed)
-	c.inserts = slices.Clone(d.inserts)
+	c.inserts, c.updated, c.warnings = slices.Clone(d.inserts), slices.Clone(d.updated), slices.Clone(d.warnings)
 	return &c
 }
 
+// elideBeside shortens texts by so much that over is 0, the newest words of the user last:
+// where enough holds with these whole, they stay so.
+func (d *draft) elideBeside(over func(*draft) int, enough func(*draft) bool) {
+	spare := d.clone()
+	spare.elide(over(spare), d.h.newestWords())
+	if !enough(spare) {
+		d.elide(over(d), -1)
+		return
+	}
+	*d = *spare
+}
+
+// newestWords is the newest message in which the user says something, or -1.
+func (h *History) newestWords() int {
+	for i := len(h.Messages) - 1; i >= 0; i-- {
+		if h.Messages[i].Prompts() {
+			return i
+		}
+	}
+	return -1
+}
+
 // elide shortens the largest texts of what stays until enough is saved, or
-// nothing is left that can be shortened.
-func (d *draft) elide(enough int) {
+// nothing is left that can be shortened. The texts of message spared stay whole.
+func (d *draft) elide(enough, spared int) {
 	type piece struct{ message, part, tokens int }
 	var pieces []piece
 	for e, k := range d.keep {
@@ -325,6 +382,9 @@ func (d *draft) elide(enough int) {
 			for j := range d.h.Messages[i].Parts {
 				p := &d.h.Messages[i].Parts[j]
 				_, done := d.masked[partAt{i, j}]
+				if i == spared && p.Kind == chat.Text {
+					continue
+				}
 				if t := d.h.partTokens(i, j); elidable(p) && !done && t > elideFloor {
 					pieces = append(pieces, piece{i, j, t - d.trimmed[partAt{i, j}].saves})
 				}
@@ -344,24 +404,34 @@ func (d *draft) elide(enough int) {
 	}
 }
 
-// relax gives elided texts back what there turned out to be room for.
+// relax gives elided texts back what there turned out to be room for: the newest words of
+// the user first, then the texts that lost the most.
 func (d *draft) relax(room int) {
+	newest := d.h.newestWords()
 	var at []partAt
 	for p := range d.trimmed {
-		at = append(at, p)
+		if strings.HasPrefix(d.trimmed[p].reason, "larger") {
+			at = append(at, p)
+		}
 	}
 	slices.SortFunc(at, func(a, b partAt) int {
-		if n := d.trimmed[b].saves - d.trimmed[a].saves; n != 0 {
-			return n
+		said := func(p partAt) int {
+			if p.message == newest && d.h.Messages[p.message].Parts[p.part].Kind == chat.Text {
+				return 0
+			}
+			return 1
 		}
-		if a.message != b.message {
-			return a.message - b.message
-		}
-		return a.part - b.part
+		return cmp.Or(said(a)-said(b), d.trimmed[b].saves-d.trimmed[a].saves, a.message-b.message, a.part-b.part)
 	})
 	for _, p := range at {
 		part := &d.h.Messages[p.message].Parts[p.part]
-		if room < 4*elideSlack || !strings.HasPrefix(d.trimmed[p].reason, "larger") {
+		if saves := d.trimmed[p].saves; saves <= room { // all of it
+			d.saved -= saves
+			room -= saves
+			delete(d.trimmed, p)
+			continue
+		}
+		if room < 4*elideSlack {
 			continue
 		}
 		now := d.h.partTokens(p.message, p.part) - d.trimmed[p].saves

@@ -1,0 +1,102 @@
+package window
+
+import (
+	"math"
+	"slices"
+
+	"github.com/oriel-context/oriel/chat"
+)
+
+// lostPins reports whether a pinned exchange has left that is not broken as it came.
+func (d *draft) lostPins() bool {
+	for e, k := range d.keep {
+		if !k && d.h.Cuts.Exchanges[e].Broken == "" && d.h.pinnedExchange(e) {
+			return true
+		}
+	}
+	return false
+}
+
+// pinsAlone returns a draft that keeps the pinned exchanges, what must stay, and the least
+// that the order of roles needs beside them; nil where that is over the budget with its
+// marker, which it does not have yet. What the policy decided about the rest is not asked.
+func (d *draft) pinsAlone(budget int) *draft {
+	p := newDraft(d.h)
+	keep := d.h.smallestWithPins()
+	p.drop(func(e int) bool { return !keep[e] }, "to make room for what is pinned")
+	p.summary, p.warnings = d.summary, d.warnings
+	p.summary.Text = ""
+	marked := p.clone()
+	if marked.mark(budget); marked.tokens() > budget {
+		return nil
+	}
+	return p
+}
+
+// smallestWithPins returns the smallest legal set that has the pinned exchanges and what
+// must stay.
+func (h *History) smallestWithPins() []bool {
+	x := h.Cuts.Exchanges
+	keep := make([]bool, len(x))
+	for e := range x {
+		keep[e] = x[e].Fixed != "" || x[e].Broken == "" && h.pinnedExchange(e)
+	}
+	must := slices.Clone(keep)
+	before := -1
+	for e := range x {
+		if !must[e] {
+			continue
+		}
+		if x[e].First != chat.Fore {
+			for _, between := range h.smallestBetween(before, e) {
+				keep[between] = true
+			}
+		}
+		before = e
+	}
+	if !h.Cuts.Legal(keep) {
+		return h.Cuts.Keep(must)
+	}
+	return keep
+}
+
+// near is how many exchanges at either end of a gap are looked at for what the order of
+// roles needs in it: it is nearly always in the first or the last turn.
+const near = 100
+
+// smallestBetween returns the exchanges that make a legal order between two, the first of
+// which may be -1, with the fewest tokens; none where the two may follow each other.
+func (h *History) smallestBetween(before, e int) []int {
+	if h.Cuts.Follows(before, e) {
+		return nil
+	}
+	at := []int{before}
+	for j := before + 1; j < e; j++ {
+		if h.Cuts.Exchanges[j].Broken == "" && (j <= before+near || j >= e-near) {
+			at = append(at, j)
+		}
+	}
+	at = append(at, e)
+	// cost[i] is what it takes to get from before to at[i], by way of at[from[i]].
+	cost, from := make([]int, len(at)), make([]int, len(at))
+	for i := 1; i < len(at); i++ {
+		cost[i] = math.MaxInt
+		for j := range i {
+			if cost[j] < cost[i] && h.Cuts.Follows(at[j], at[i]) {
+				cost[i], from[i] = cost[j], j
+			}
+		}
+		if cost[i] < math.MaxInt && i < len(at)-1 {
+			cost[i] += h.exchangeTokens(at[i])
+		}
+	}
+	last := len(at) - 1
+	if cost[last] == math.MaxInt {
+		return nil
+	}
+	var out []int
+	for i := from[last]; i > 0; i = from[i] {
+		out = append(out, at[i])
+	}
+	return out
+}
