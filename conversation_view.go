@@ -13,10 +13,10 @@ import (
 const (
 	// hiddenMark tells the model that it does not see everything. It never
 	// changes, so that prompt caches can keep it.
-	hiddenMark = "[Oriel: earlier parts of this conversation are left out here; its history keeps them]"
+	hiddenMark = chat.Mark + ": earlier parts of this conversation are left out here; its history keeps them]"
 	// assistantFirst stands before an assistant who speaks first: providers want
 	// the user to begin.
-	assistantFirst = "[Oriel: the conversation begins with the assistant]"
+	assistantFirst = chat.Mark + ": the conversation begins with the assistant]"
 
 	titleRelevant = "# Relevant Historical Context"
 

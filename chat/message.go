@@ -101,6 +101,15 @@ type Part struct {
 	Media *Media
 }
 
+// Mark begins every text that Oriel puts into a request: markers, digests, summaries,
+// recalled passages, and what stands in the place of something that was left out.
+const Mark = "[Oriel"
+
+// Inserted reports whether a part is a text of Oriel's.
+func (p *Part) Inserted() bool {
+	return p.Kind == Text && len(p.Text) > len(Mark)+1 && string(p.Text[1:len(Mark)+1]) == Mark && (p.Text[len(Mark)+1] == ':' || p.Text[len(Mark)+1] == ' ')
+}
+
 // Media is a picture, a document or a recording, inline or by reference.
 type Media struct {
 	// Type is the MIME type, where it is known.

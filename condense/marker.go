@@ -17,7 +17,7 @@ const (
 // The marker line is markerOpen, a kind, markerOf, a number, and one of the two
 // ends.
 const (
-	markerOpen = "[Oriel "
+	markerOpen = chat.Mark + " "
 	markerOf   = " of "
 	markerOne  = " earlier message]"
 	markerMany = " earlier messages]"

@@ -567,6 +567,9 @@ func (c *recording) write(ctx context.Context, e *entry, reply []chat.Message, s
 		change.Put = append(change.Put, w)
 	}
 	all := c.resent(c.chain[c.thread.From:])
+	for _, i := range c.thread.Echoes { // a reply in the client's words
+		all[i-c.thread.From].Ref = "reply"
+	}
 	at, err := c.append(ctx, c.thread.Before, all, c.thread.Says, change)
 	if errors.Is(err, timeline.ErrNoPlace) { // somebody deleted what goes before
 		e.Before, e.Head = 0, 0

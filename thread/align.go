@@ -1,6 +1,10 @@
 package thread
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/oriel-context/oriel/chat"
+)
 
 // alignment is a stretch of a branch that stands in a request: messages k up to k+n are
 // those that lead to end.
@@ -50,13 +54,13 @@ func (t *tenant) trimmed(n *namespace, r *Request, p place) *alignment {
 			if end.last().says != r.said[j] {
 				end = b.asked
 			}
-			m, replies := t.stretch(r, end, j, first, &work)
+			m, exact, replies := t.stretch(r, end, j, first, &work)
 			a := &alignment{branch: b, end: end, k: j - m + 1, n: m}
 			before := end.depth - m // messages that the history has before it
 			switch {
-			case a.k > first+maxGap, m < 2, best != nil && m <= best.n, !replies:
+			case a.k > first+maxGap, exact < 2, best != nil && m <= best.n, !replies:
 			case before < a.k, before == a.k && (first > 0 || !named): // nothing is left out
-			case !named && (m < 3 || a.k > first):
+			case !named && (exact < 3 || a.k > first && !own(r.Messages[first:a.k])):
 			default:
 				best = a
 			}
@@ -65,20 +69,33 @@ func (t *tenant) trimmed(n *namespace, r *Request, p place) *alignment {
 	return best
 }
 
-// stretch counts the messages up to j, and not before first, that lead to end, and
+// stretch counts the messages up to j, and not before first, that lead to end, and of
+// those the ones that are as they were: the others have been replaced by Oriel. It
 // reports whether there is a reply among them.
-func (t *tenant) stretch(r *Request, end place, j, first int, work *int) (m int, replies bool) {
+func (t *tenant) stretch(r *Request, end place, j, first int, work *int) (m, exact int, replies bool) {
 	for at := end; m <= j-first && at.depth > 0 && *work > 0; m++ {
 		*work--
 		t.work++
-		s := at.last()
-		if s.bytes != r.hashes[j-m] && s.says != r.said[j-m] {
-			break
+		switch s := at.last(); {
+		case s.bytes == r.hashes[j-m], s.says == r.said[j-m]:
+			exact++
+			replies = replies || s.assistant
+		case s.assistant || !r.wasReplaced(j-m):
+			return m, exact, replies
 		}
-		replies = replies || s.assistant
 		at = at.before()
 	}
-	return m, replies
+	return m, exact, replies
+}
+
+// own reports whether messages are nothing but Oriel's.
+func own(messages []chat.Message) bool {
+	for i := range messages {
+		if len(messages[i].Parts) == 0 || slices.ContainsFunc(messages[i].Parts, func(p chat.Part) bool { return !p.Inserted() }) {
+			return false
+		}
+	}
+	return true
 }
 
 // leads reports whether the way through p leads to a tip.

@@ -155,12 +155,12 @@ func (t *tenant) locate(ctx context.Context, r *Request) (*Thread, error) {
 	n := t.namespace(r.Hints.space())
 	n.pins++
 	defer t.unpin(n)
-	p := t.await(ctx, n, r)
+	p := t.hear(n, r, t.await(ctx, n, r))
 	if !r.Offline && !t.knows(n, r, p) {
 		if err := t.fetch(ctx, n, r); err != nil {
 			return nil, err
 		}
-		p = t.walk(n, r)
+		p = t.hear(n, r, t.walk(n, r))
 	}
 	p = t.adopt(n, r, p)
 	th := t.find(n, r, p)

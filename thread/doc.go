@@ -17,9 +17,15 @@
 //   - An opener that was answered already opens another conversation, unless a
 //     session's name or the client itself says that it is the same. What clients put
 //     into a model's mouth joins nobody.
+//   - A request that begins with all messages of the last one of a conversation, and has
+//     something else where the model's reply was, continues it: clients rewrite replies.
+//     A mere opener is not enough for that, unless it is long and of this conversation
+//     alone, or something of the reply is left.
+//   - What Oriel put into a view, and views as a whole, may come back: they are known by
+//     their mark.
 //
 // A model's reply is provisional until the client sends it back: the client's form of
-// it is adopted where it says the same, and is a branch otherwise.
+// it is adopted where it says the same, and else takes the reply's place.
 //
 // # Guarantees
 //

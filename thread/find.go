@@ -40,6 +40,9 @@ func (t *tenant) nearest(n *namespace, r *Request, p place) (best *branch) {
 	if p.depth == 0 {
 		return nil
 	}
+	if r.heard != nil && r.heard.asked == p {
+		return r.heard
+	}
 	choose := func(b *branch) bool {
 		t.work++
 		same := !b.lane.Differs(&r.Lane)
@@ -71,23 +74,35 @@ func (t *tenant) nearest(n *namespace, r *Request, p place) (best *branch) {
 	return best
 }
 
-// longOpener is the least size of messages, in bytes, that open one conversation and
-// hardly another by chance.
-const longOpener = 400
+// longOpener is the least size of texts, in bytes, that open one conversation and hardly
+// another by chance.
+const longOpener = 64
 
 // goesOn reports whether a request goes on from the last request of a branch, whatever
 // its client made of the reply to it: it begins with all messages of that one, and these
-// are more than what many conversations begin with.
+// are more than what many conversations begin with; or what stands in the reply's place
+// has something of the reply.
 func goesOn(r *Request, b *branch, p place) bool {
-	if p != b.asked || p.depth == len(r.Messages) || p.shared() {
+	switch {
+	case p != b.asked || p.depth == len(r.Messages):
+		return false
+	case r.heard == b:
+		return true
+	case p.shared():
 		return false
 	}
 	size := 0
 	for i := range r.Messages[:p.depth] {
-		if r.Messages[i].Role == chat.Assistant {
+		m := &r.Messages[i]
+		if m.Role == chat.Assistant {
 			return true
 		}
-		size += len(r.Messages[i].Raw)
+		for j := range m.Parts {
+			if m.Parts[j].Kind != chat.Text {
+				size += len(m.Parts[j].Raw)
+			}
+			size += len(m.Parts[j].Text)
+		}
 	}
 	return size >= longOpener
 }

@@ -37,12 +37,19 @@ type Request struct {
 	anybody bool // whoever's: for those who only look
 
 	// What was computed of the messages, always without a lock: hashes of their bytes,
-	// their identities (zero until they are needed), hashes by which a store knows
-	// their forms, and whether they are replies in other words.
-	hashes []uint64
-	said   []timeline.Hash
-	forms  map[int]timeline.Hash
-	same   map[echo]bool
+	// their identities (zero until they are needed), and of some those of earlier
+	// versions and hashes by which a store knows their forms; whether they are replies
+	// in other words, of which replies they have something, and whether Oriel has
+	// replaced something in them.
+	hashes   []uint64
+	said     []timeline.Hash
+	apart    map[int]timeline.Hash
+	forms    map[int]timeline.Hash
+	same     map[echo]bool
+	related  map[echo]bool
+	replaced map[int]bool
+	// heard is the branch whose last reply the client has changed: see hear.
+	heard *branch
 }
 
 // echo is a message of a request that may be a reply.
@@ -62,8 +69,8 @@ func (r *Request) prepare() {
 		r.hashes[i] = bytesOf(r.Messages[i].Raw)
 	}
 	r.said = make([]timeline.Hash, len(r.Messages))
-	r.forms = map[int]timeline.Hash{}
-	r.same = map[echo]bool{}
+	r.apart, r.forms, r.replaced = map[int]timeline.Hash{}, map[int]timeline.Hash{}, map[int]bool{}
+	r.same, r.related = map[echo]bool{}, map[echo]bool{}
 	r.say(0, 1)
 }
 

@@ -23,8 +23,10 @@ import (
 //
 // A message is a word that begins with its role: u(ser), a(ssistant), r(esult of a
 // tool), s(ystem). Two words are the same message up to a mark: ' has other bytes (a
-// cache mark), * also thinking, + the text in two parts. "sum…" is a user's message
-// that sums up. What comes out is the conversation of each call, how it stands to it
+// cache mark), * also thinking, + the text in two parts, ^ a marker of Oriel's beside it,
+// # a text of Oriel's in its place or in the place of its middle. Others are what clients
+// make of a reply: - cut off, ! annotated, < in tags, = with other text around its call.
+// "sum…" is a user's message that sums up; one that begins with "ulong" is long. What comes out is the conversation of each call, how it stands to it
 // and how many messages were known; then, where the client left something out, which
 // of its messages are the first of the history, and from which on they are in one row
 // behind how many others; "stays" where the conversation's end stays elsewhere.
@@ -204,15 +206,35 @@ func (s *play) messages(words []string) []chat.Message {
 }
 
 func messageOf(word string) string {
-	name := strings.TrimRight(word, "'*+")
+	name := strings.TrimRight(word, "'*+^#-!<=")
 	role := map[byte]string{'u': "user", 'a': "assistant", 'r': "user", 's': "system"}[name[0]]
 	text := name + " and so on"
 	if strings.HasPrefix(name, "sum") {
 		role = "user"
 		text = name + ": this session is being continued from a previous conversation that ran out of context. " + strings.Repeat("Much was done. ", 20)
 	}
+	if name[0] == 'a' {
+		text = name + " is what the model said, and so on"
+	}
+	if strings.HasPrefix(name, "ulong") {
+		text = name + " is a request that nobody else makes in these words, for it is long and about something"
+	}
+	switch word[len(name):] {
+	case "-":
+		text = text[:len(text)-6] + "…"
+	case "!":
+		text += " [checked by a filter]"
+	case "<":
+		text = "<answer>" + text + "</answer>"
+	case "=":
+		text = "a step"
+	case "#":
+		text = text[:4] + "\n" + chat.Mark + ": 40 tokens of the middle are left out here]\n" + text[len(text)-4:]
+	}
 	parts := fmt.Sprintf(`{"type":"text","text":%q}`, text)
 	switch word[len(name):] {
+	case "^":
+		parts += fmt.Sprintf(`,{"type":"text","text":%q}`, chat.Mark+": 3 earlier messages (20 tokens) are not shown]")
 	case "'":
 		parts = fmt.Sprintf(`{"type":"text","text":%q,"cache_control":{"type":"ephemeral"}}`, text)
 	case "*":
@@ -222,6 +244,9 @@ func messageOf(word string) string {
 	}
 	switch name[0] {
 	case 'r':
+		if word[len(name):] == "#" {
+			text = chat.Mark + ": the result of ls (40 tokens) is left out; it is old. Run it again if you need it.]"
+		}
 		parts = fmt.Sprintf(`{"type":"tool_result","tool_use_id":%q,"content":%q}`, name, text)
 	case 'a':
 		if strings.Contains(name, "call") {

@@ -3,6 +3,7 @@ package thread
 import (
 	"slices"
 
+	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -60,8 +61,18 @@ func (t *tenant) descend(n *namespace, r *Request, from place, ahead int) (p pla
 }
 
 // alike finds the place of message i under p where the message is known in other words:
-// by a form that is stored, or as the reply of a call that its client sends back.
+// by the identity that earlier versions gave it, by a form that is stored, as the reply
+// of a call that its client sends back, or by what Oriel put in its place.
 func (n *namespace) alike(p place, r *Request, i int) (next place, ok bool, need func()) {
+	if texts(&r.Messages[i]) > 1 {
+		apart, known := r.apart[i]
+		if !known {
+			return p, false, func() { r.apart[i] = timeline.SaysApart(&r.Messages[i]) }
+		}
+		if next, ok = n.next(p, apart); ok {
+			return next, true, nil
+		}
+	}
 	if form, known := r.forms[i]; known {
 		if p.trunk != nil && i < p.trunk.end() && slices.Contains(p.trunk.forms[i+1], form) {
 			return place{p.trunk, i + 1}, true, nil
@@ -82,7 +93,23 @@ func (n *namespace) alike(p place, r *Request, i int) (next place, ok bool, need
 			return b.tip.up(i + 1), true, nil
 		}
 	}
-	return p, false, nil
+	if p.trunk == nil || i >= p.trunk.end() || p.trunk.step(i+1).assistant {
+		return p, false, nil
+	}
+	if _, known := r.replaced[i]; !known {
+		return p, false, func() { r.wasReplaced(i) }
+	}
+	return place{p.trunk, i + 1}, r.replaced[i], nil
+}
+
+// texts counts the texts of a message.
+func texts(m *chat.Message) (n int) {
+	for i := range m.Parts {
+		if m.Parts[i].Kind == chat.Text {
+			n++
+		}
+	}
+	return n
 }
 
 // Bounds of the search for a reply that comes back in other words: messages of the

@@ -3,6 +3,7 @@ package timeline
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"sync"
 
 	"github.com/oriel-context/oriel/chat"
@@ -20,15 +21,23 @@ import (
 // It is not made of cache_control, the form of a content (a string or a list of one
 // text), empty texts, signatures, citations, the ids and states that OpenAI gives to
 // items, or of thinking: clients drop it when they send a reply back. A message of
-// nothing but thinking is told by its text, or by what is encrypted of it.
-func Says(m *chat.Message) Hash {
+// nothing but thinking is told by its text, or by what is encrypted of it. Texts that
+// follow one another count as one, and what Oriel has put into a user's message does not
+// count, where there is anything else in it: clients send it back that log what is sent.
+func Says(m *chat.Message) Hash { return says(m, (*sayer).joined) }
+
+// SaysApart is the identity that earlier versions gave to a message: it differs from Says
+// where a message has several texts.
+func SaysApart(m *chat.Message) Hash { return says(m, (*sayer).parts) }
+
+func says(m *chat.Message, parts func(*sayer, []chat.Part)) Hash {
 	w := sayers.Get().(*sayer)
 	defer w.done()
 	w.begin(string(m.Role), m.Name)
 	w.item = m.Type != "" && m.Type != "message"
 	w.message = m
 	start := len(w.b)
-	w.parts(m.Parts)
+	parts(w, m.Parts)
 	if len(w.b) == start {
 		w.thoughts(m.Parts)
 	}
@@ -107,6 +116,27 @@ func (w *sayer) literal(s chat.String) {
 	start := len(w.b)
 	w.b = s.Append(w.b)
 	binary.LittleEndian.PutUint32(w.b[start-4:], uint32(len(w.b)-start))
+}
+
+// joined writes the parts of a message, texts that follow one another as one.
+func (w *sayer) joined(parts []chat.Part) {
+	others := w.message.Role == chat.User && slices.ContainsFunc(parts, func(p chat.Part) bool { return !p.Inserted() })
+	text := 0 // where the text begins that is being written; 0 for none
+	for i := range parts {
+		p := &parts[i]
+		switch {
+		case p.Kind == chat.Thinking, p.Kind == chat.Text && p.Text.Empty(), others && p.Inserted():
+		case p.Kind == chat.Text && text > 0:
+			w.b = p.Text.Append(w.b)
+			binary.LittleEndian.PutUint32(w.b[text-4:], uint32(len(w.b)-text))
+		case p.Kind == chat.Text:
+			text = len(w.b) + 5
+			w.textPart(tagText, p.Text)
+		default:
+			text = 0
+			w.part(p)
+		}
+	}
 }
 
 func (w *sayer) parts(parts []chat.Part) {

@@ -38,7 +38,7 @@ func (e *edition) fill(ctx context.Context, first, room int) error {
 		if size := e.counter.Text(text).Tokens + fillRoom; size <= room {
 			room -= size
 		} else {
-			text = fmt.Sprintf("[Oriel: nothing changed since the earlier result, but its %d tokens are no longer shown, to fit the context window. Ask for a part of it.]", size)
+			text = fmt.Sprintf(chat.Mark+": nothing changed since the earlier result, but its %d tokens are no longer shown, to fit the context window. Ask for a part of it.]", size)
 		}
 		if texts[n.piece] == nil {
 			texts[n.piece] = map[int]string{}
@@ -189,7 +189,7 @@ func (e *edition) pointedAt(ctx context.Context, notes []note, asked map[string]
 			}
 			text, now := resultText(p), shown[p.ID]
 			if len(p.Raw) <= maxNote && pointsBack(p) { // one more note; was it filled?
-				if now != "" && now != text && !strings.HasPrefix(now, "[Oriel") {
+				if now != "" && now != text && !strings.HasPrefix(now, chat.Mark) {
 					known[key] = answer{a.text, true}
 				}
 				continue

@@ -67,7 +67,7 @@ func (d *draft) find(is func(string) bool) (message, part int, text string) {
 			}
 			for j := range d.h.Messages[i].Parts {
 				p := &d.h.Messages[i].Parts[j]
-				if p.Kind != chat.Text || !strings.HasPrefix(string(p.Text), `"[Oriel`) {
+				if !p.Inserted() {
 					continue
 				}
 				if s := p.Text.String(); is(s) {

@@ -136,7 +136,7 @@ func (r *result) shows(h *History) bool {
 }
 
 // stubMark opens every stub, so that a second pass knows one.
-const stubMark = "[Oriel: "
+const stubMark = chat.Mark + ": "
 
 // stub says what a masked result was and that the tool can be run again.
 func (r *result) stub(tokens int, why string) string {

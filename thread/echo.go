@@ -1,0 +1,127 @@
+package thread
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/window"
+)
+
+// hear looks for the call whose reply a request goes on from though its client has
+// changed the reply: cut, annotated or wrapped it, or kept no more of it than its calls of
+// tools. Nobody else has these. It returns how far the request is known.
+func (t *tenant) hear(n *namespace, r *Request, p place) place {
+	r.heard = nil
+	for r.Hints.Session == "" && p.depth > 0 && p.depth < len(r.Messages) && !p.answered() {
+		e, b := t.unheard(n, r, p)
+		if b != nil || e.reply == nil {
+			r.heard = b
+			return p
+		}
+		t.mu.Unlock()
+		r.related[e] = related(e.reply, &r.Messages[e.i])
+		t.mu.Lock()
+		p = t.walk(n, r)
+	}
+	return p
+}
+
+// unheard is a reply that has to be compared with a message, or the branch whose reply is
+// known to be the one.
+func (t *tenant) unheard(n *namespace, r *Request, p place) (e echo, heard *branch) {
+	looked := 0
+	for _, b := range slices.Backward(n.ends[p]) {
+		if looked++; looked > maxSimilar {
+			break
+		}
+		if b.asked != p {
+			continue
+		}
+		for j := range b.reply[:min(len(b.reply), maxItems, len(r.Messages)-p.depth)] {
+			t.work++
+			e := echo{&b.reply[j], p.depth + j}
+			same, known := r.related[e]
+			if !known {
+				return e, nil
+			}
+			if same {
+				return e, b
+			}
+		}
+	}
+	return echo{}, nil
+}
+
+// leastCommon is how many bytes of a text are no accident.
+const leastCommon = 24
+
+// related reports whether a message has something of a reply that no other has: the id of
+// a call, or most of a text.
+func related(reply, m *chat.Message) bool {
+	if m.Role != reply.Role {
+		return false
+	}
+	var ids []string
+	for i := range reply.Parts {
+		if p := &reply.Parts[i]; p.Kind == chat.Call && p.ID != "" {
+			ids = append(ids, p.ID)
+		}
+	}
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Kind == chat.Call && slices.Contains(ids, p.ID) {
+			return true
+		}
+	}
+	a, b := textOf(reply), textOf(m)
+	if min(len(a), len(b)) < leastCommon {
+		return false
+	}
+	if strings.Contains(a, b) || strings.Contains(b, a) {
+		return true
+	}
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n >= leastCommon && n*5 >= min(len(a), len(b))*4
+}
+
+func textOf(m *chat.Message) string {
+	var b strings.Builder
+	for i := range m.Parts {
+		if m.Parts[i].Kind == chat.Text {
+			b.WriteString(m.Parts[i].Text.String())
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// wasReplaced reports whether Oriel has replaced something in message i.
+func (r *Request) wasReplaced(i int) bool {
+	was, known := r.replaced[i]
+	if !known {
+		was = replaced(&r.Messages[i])
+		r.replaced[i] = was
+	}
+	return was
+}
+
+// replaced reports whether Oriel has put something in the place of a part of a message,
+// or of its middle.
+func replaced(m *chat.Message) bool {
+	return bytes.Contains(m.Raw, []byte(chat.Mark)) && slices.ContainsFunc(m.Parts, func(p chat.Part) bool {
+		switch p.Kind {
+		case chat.Text:
+			return window.Elided(p.Text.String())
+		case chat.Result:
+			text := p.Text.String()
+			for i := range p.Parts {
+				text += p.Parts[i].Text.String()
+			}
+			return strings.HasPrefix(text, chat.Mark+": ") || window.Elided(text)
+		}
+		return false
+	})
+}
