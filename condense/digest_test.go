@@ -93,6 +93,15 @@ func TestPreviousDigestIsMerged(t *testing.T) {
 	}
 }
 
+// Programs that number their calls anew in each turn use one id twice.
+func TestAResultAnswersTheNewestCallOfItsID(t *testing.T) {
+	asks := func(command string) chat.Message {
+		return chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: "call_0", Name: "Bash", Args: []byte(`{"command":"` + command + `"}`)}}}
+	}
+	answer := chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Result, ID: "call_0", IsError: true, Text: chat.Quote("Exit code 3")}}}
+	wants(t, digest(t, "", 2000, user("Go."), asks("make all"), user("Stop. The other one."), asks("make docs"), answer), "`make all`: no result", "`make docs`: failed, exit 3")
+}
+
 func TestCountsOfAPreviousDigestGoOn(t *testing.T) {
 	before := "Files read:\n- /r/a.go 3×\n- /r/b.go 2×\nFiles changed:\n- /r/c.go: changed 2×\nCommands:\n- `make test` (3 runs, 1 failed): passed\n- `make lint`: ok"
 	got := digest(t, before, 2000, user("Go on."), did("Read", `{"file_path":"/r/a.go"}`, "x"), did("Edit", `{"file_path":"/r/c.go","old_string":"x","new_string":"y"}`, "ok"),

@@ -163,6 +163,8 @@ func TestSaysSomethingElse(t *testing.T) {
 			`{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]}`,
 		}},
 		{wire.Responses, []string{
+			`{"type":"custom_tool_call","call_id":"c","name":"f","input":"{\"a\":1}"}`,
+			`{"type":"custom_tool_call","call_id":"c","name":"f","input":"{\"a\": 1}"}`,
 			`{"type":"web_search_call","id":"ws_1","action":{"type":"search","query":"q"}}`,
 			`{"type":"web_search_call","id":"ws_1","action":{"type":"search","query":"r"}}`,
 			`{"type":"code_interpreter_call","id":"ci_1","code":"1","outputs":[{"type":"logs","logs":"1"}]}`,

@@ -99,6 +99,34 @@ func TestToolFormsOfAllProtocols(t *testing.T) {
 	}
 }
 
+func TestOnlyTheProvidersOwnToolsCostTheirHosting(t *testing.T) {
+	c, e := counter("gpt-4o"), enc(t, "o200k_base")
+	for raw, hosted := range map[string]int{
+		`{"type":"function","name":"now","description":"The time."}`: 0,
+		`{"type":"custom","name":"grep","description":"A pattern."}`: 0,
+		`{"name":"now"}`: 0,
+		`{"type":"web_search_preview","search_context_size":"low"}`:           300,
+		`{"type":"function","function":{"name":"now","description":"Time."}}`: 0,
+	} {
+		want := e.Count(raw) + 7 + hosted
+		if got := c.Tool(&chat.ToolDef{Raw: []byte(raw)}); got.Tokens != want {
+			t.Errorf("%s: %d, want %d", raw, got.Tokens, want)
+		}
+	}
+}
+
+// Below a depth that no tool has, a schema is counted as the text that it is.
+func TestDeepSchemasAreText(t *testing.T) {
+	c, e := counter("gpt-4o"), enc(t, "o200k_base")
+	deep := func(n int) string { return strings.Repeat(`{"properties":{"p":`, n) + `1` + strings.Repeat(`}}`, n) }
+	tool := func(n int) int {
+		return c.Tool(&chat.ToolDef{Raw: []byte(`{"name":"n","input_schema":` + deep(n) + `}`)}).Tokens
+	}
+	if got, want := tool(400)-tool(200), e.Count(deep(400))-e.Count(deep(200)); got < want*9/10 || got > want*11/10 {
+		t.Errorf("200 levels more cost %d tokens, their text has %d", got, want)
+	}
+}
+
 // The structural costs of Claude: 366 for having tools, 53 a tool, 5 for a
 // description, 13 for the first property and 12 for the next, 9 for an enum.
 func TestClaudeStructure(t *testing.T) {
