@@ -26,8 +26,8 @@ const (
 	Soft Mode = "soft"
 	// Hard must reach the target.
 	Hard Mode = "hard"
-	// Recovery follows a provider's refusal: deterministic, forced, strictly
-	// smaller.
+	// Recovery follows a provider's refusal: deterministic, forced, smaller by a
+	// tenth at least.
 	Recovery Mode = "recovery"
 )
 

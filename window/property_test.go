@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,6 +60,9 @@ func TestFitHoldsForAnyHistory(t *testing.T) {
 					t.Fatal("the input was changed")
 				}
 				if errors.Is(err, ErrCannotFit) {
+					if least, room := leastOf(b, counter), roomOf(o, total); least+markerRoom <= room && !strings.Contains(err.Error(), "broken as it came") {
+						t.Fatalf("%+v: what must stay and a marker have %d tokens, and the fit gives up: %v\n%s", o, least+markerRoom, err, data)
+					}
 					return
 				}
 				if err != nil {
@@ -82,6 +86,26 @@ func TestFitHoldsForAnyHistory(t *testing.T) {
 	}
 }
 
+// leastOf is the size of the least legal request, without any elision.
+func leastOf(b *wire.Body, counter *token.Counter) int {
+	h := NewHistory(&b.Request, b.Rules(), counter)
+	n := h.Base
+	for e, keep := range h.Cuts.Keep(make([]bool, len(h.Cuts.Exchanges))) {
+		if keep {
+			n += h.exchangeTokens(e)
+		}
+	}
+	return n
+}
+
+// roomOf is what a fit must reach.
+func roomOf(o Options, total int) int {
+	if o.Mode == Recovery {
+		return min(o.Budget, total-max(1, total/10))
+	}
+	return o.Budget
+}
+
 func checkPlan(t *rapid.T, b *wire.Body, o Options, out []byte, plan *Plan, counter *token.Counter) {
 	fitted, err := wire.Read(out, b.Format, wire.Limits{})
 	if err != nil {
@@ -94,8 +118,8 @@ func checkPlan(t *rapid.T, b *wire.Body, o Options, out []byte, plan *Plan, coun
 	switch {
 	case o.Mode != Soft && n > o.Budget:
 		t.Fatalf("%d tokens are over the budget of %d", n, o.Budget)
-	case o.Mode == Recovery && n >= plan.TokensBefore:
-		t.Fatalf("recovery did not get smaller: %d of %d", n, plan.TokensBefore)
+	case o.Mode == Recovery && n > plan.TokensBefore-max(1, plan.TokensBefore/10):
+		t.Fatalf("recovery did not get smaller by a tenth: %d of %d", n, plan.TokensBefore)
 	case o.Mode == Soft && plan.Action != "none" && plan.TokensBefore-n < plan.TokensBefore/10-max(32, plan.TokensBefore/50) && !over(plan, o):
 		t.Fatalf("a soft cut saved only %d of %d", plan.TokensBefore-n, plan.TokensBefore)
 	}
