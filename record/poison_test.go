@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -102,9 +103,10 @@ func TestForgettingReachesARunningServer(t *testing.T) {
 	server := open()
 	learnt(server.Limits, "claude-sonnet-4-5", 200_000, 3000)
 	must(server.Save())
-	now := time.Now()
+	var now atomic.Int64
+	now.Store(time.Now().Unix())
 	u := before(t, server.Limits, func(n int, w http.ResponseWriter) { message(w, "end_turn", 2000, 10) }, func(o *record.Options) {
-		o.Calibration, o.Learnt, o.Refresh, o.Now = server.Calibration, server.Save, server.Refresh, func() time.Time { return now }
+		o.Calibration, o.Learnt, o.Refresh, o.Now = server.Calibration, server.Save, server.Refresh, func() time.Time { return time.Unix(now.Load(), 0) }
 	})
 	body := history("claude-sonnet-4-5", 20, "go on", "")
 	if u.send("/v1/messages", body, "X-Oriel-Conversation", "a"); len(u.got[0]) >= len(body) {
@@ -114,7 +116,7 @@ func TestForgettingReachesARunningServer(t *testing.T) {
 	if n, err := open().Forget("claude-sonnet-4-5"); n == 0 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
-	now = now.Add(time.Second)
+	now.Add(1)
 	if u.send("/v1/messages", body, "X-Oriel-Conversation", "b"); u.got[1] != string(body) {
 		t.Error("the limit still holds")
 	}

@@ -75,6 +75,8 @@ type Options struct {
 	RecallTokens int
 	RecallWait   time.Duration
 	LowMark      float64
+	// KeepTools are those of view.Options.
+	KeepTools []string
 	// Suffix is that of thread.Options.
 	Suffix func() string
 }

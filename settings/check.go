@@ -28,6 +28,7 @@ func (l *Loaded) check() error {
 		{"sync", oneOf(l.Sync, "normal", "full")},
 		{"profile", checkProfile(l.Profile)},
 		{"low_mark", checkLowMark(l.LowMark)},
+		{"keep_tools", checkTools(l.KeepTools)},
 		{"upstream.openai", proxy.CheckUpstream("OpenAI", l.Upstream.OpenAI)},
 		{"upstream.anthropic", proxy.CheckUpstream("Anthropic", l.Upstream.Anthropic)},
 		{"recall.tokens", atLeast(l.Recall.Tokens, 1)},
@@ -73,6 +74,13 @@ func oneOf(text, one, other string) error {
 func checkLowMark(share float64) error {
 	if !(share > 0 && share < 1) {
 		return fmt.Errorf("%g is no share of the budget: give a number between 0 and 1, such as 0.5", share)
+	}
+	return nil
+}
+
+func checkTools(names []string) error {
+	if slices.Contains(names, "") {
+		return errors.New("an empty name: give names of tools, such as read_file")
 	}
 	return nil
 }

@@ -37,6 +37,9 @@ type Settings struct {
 	// Share of the budget that a cut goes down to, between 0 and 1. Lower cuts deeper
 	// and less often.
 	LowMark float64 `toml:"low_mark"`
+	// Names of tools whose results are not replaced by a stub to make room, such as
+	// "read_file". They leave with their exchange all the same.
+	KeepTools []string `toml:"keep_tools"`
 	// File to add a line of JSON to for everything that happens. Empty: none.
 	Events string `toml:"events" flag:"events" restart:"yes"`
 	// JSON file of models, laid over the built-in table; [models] goes before it.

@@ -40,6 +40,8 @@ func texts(f *field) (inFile, elsewhere string) {
 	}
 	v := f.of(new(Settings))
 	switch text, ok := special[f.key]; {
+	case f.key == "keep_tools":
+		return `["Read"]`, "Read"
 	case f.key == "origins":
 		return `["` + text + `"]`, text
 	case ok:

@@ -33,6 +33,9 @@ type Options struct {
 	RecallWait time.Duration
 	// Low is the share of the budget that a cut goes down to: one half.
 	Low float64
+	// KeepTools are the names of tools whose results stay as long as the exchange does:
+	// see window.Settings.
+	KeepTools []string
 	// Limits are what providers were found to take.
 	Limits *Limits
 	// Thresholds are the percents of the model's window at which a cut is made, where

@@ -52,6 +52,8 @@ type Options struct {
 	KeepRecent  int
 	First       string
 	KeepResults int
+	// KeepTools are the names of tools whose results mask and ladder leave alone.
+	KeepTools   []string
 	ClearInputs bool
 	Query       string
 	Condenser   condense.Condenser
@@ -201,7 +203,7 @@ func newFitting(b *wire.Body, o Options) (*fitting, error) {
 	f.settings = Settings{
 		Words:  profile.Words && f.policy == "ladder",
 		Budget: budget.Allowed, Low: o.Low, Mode: o.Mode, MaxItems: o.MaxItems, Fraction: o.Fraction, KeepRecent: o.KeepRecent,
-		First: o.First, KeepResults: o.KeepResults, ClearInputs: o.ClearInputs, Query: o.Query, Condenser: o.Condenser,
+		First: o.First, KeepResults: o.KeepResults, KeepTools: o.KeepTools, ClearInputs: o.ClearInputs, Query: o.Query, Condenser: o.Condenser,
 		SummaryMax: o.SummaryMax, Weights: o.Weights, Now: o.Now,
 	}
 	if f.settings.Low <= 0 || f.settings.Low > budget.Allowed {
@@ -289,6 +291,9 @@ func (o *Options) check(messages int) error {
 	}
 	if i := slices.IndexFunc(o.Pins, func(i int) bool { return i < 0 || i >= messages }); i >= 0 {
 		return fmt.Errorf("pin %d: the request has only messages 0 to %d", o.Pins[i], messages-1)
+	}
+	if slices.Contains(o.KeepTools, "") {
+		return errors.New("a tool to keep has no name: give names such as read_file")
 	}
 	if o.Low > 0 && o.Budget > 0 && o.Low > o.Budget {
 		return fmt.Errorf("a low mark of %d is over the budget of %d: give a low mark below it", o.Low, o.Budget)

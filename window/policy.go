@@ -36,6 +36,8 @@ type Settings struct {
 	// KeepResults is the number of newest tool results that mask keeps (default
 	// 3); −1 keeps none.
 	KeepResults int
+	// KeepTools are the names of tools whose results are never masked.
+	KeepTools []string
 	// ClearInputs makes mask empty the arguments of masked calls too.
 	ClearInputs bool
 	// Query is what the conversation is about now, for relevance.

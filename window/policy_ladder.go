@@ -34,7 +34,7 @@ func ladder(ctx context.Context, d *draft, s *Settings) error {
 		if d.tokens() <= s.Low {
 			return nil
 		}
-		if r := all[i]; why != "" && maskable(d.h, r) {
+		if r := all[i]; why != "" && maskable(d.h, r, s) {
 			d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), why), "superseded: "+why)
 		}
 	}
@@ -44,7 +44,7 @@ func ladder(ctx context.Context, d *draft, s *Settings) error {
 			if d.tokens() <= s.Low {
 				return
 			}
-			if r := all[i]; superseded[i] == "" && r.exchange < exchange && (filesToo || r.kind != "path") && maskable(d.h, r) {
+			if r := all[i]; superseded[i] == "" && r.exchange < exchange && (filesToo || r.kind != "path") && maskable(d.h, r, s) {
 				d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), "it was used the longest ago"), "least recently touched")
 			}
 		}

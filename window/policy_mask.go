@@ -15,7 +15,7 @@ func maskResults(_ context.Context, d *draft, s *Settings) error {
 			break
 		}
 		// The agent has not seen the newest yet; only who keeps none masks it.
-		if !maskable(d.h, r) || keep > 0 && r.exchange == len(d.h.Cuts.Exchanges)-1 {
+		if !maskable(d.h, r, s) || keep > 0 && r.exchange == len(d.h.Cuts.Exchanges)-1 {
 			continue
 		}
 		if d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), "it is among the oldest"), "oldest results first") && s.ClearInputs && r.tool != "" {

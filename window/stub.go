@@ -3,6 +3,7 @@ package window
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -162,9 +163,9 @@ func isStub(p *chat.Part) bool {
 
 // maskable reports whether a result may be masked: not pinned, not already a
 // stub, and nothing that later calls depend on.
-func maskable(h *History, r result) bool {
+func maskable(h *History, r result, s *Settings) bool {
 	p := &h.Messages[r.message].Parts[r.part]
-	if h.Pinned[r.message] || isStub(p) || !replaceable(p) {
+	if h.Pinned[r.message] || slices.Contains(s.KeepTools, r.tool) || isStub(p) || !replaceable(p) {
 		return false
 	}
 	for k := range p.Parts {

@@ -69,6 +69,7 @@ trajectory for --format trajectory.`,
 	f.Float64Var(&o.Fraction, "fraction", 0, "share of messages that halve removes (default 0.5)")
 	f.IntVar(&o.MaxItems, "max-items", 0, "most messages that fifo (default 50) and slide (default 40) keep")
 	f.IntVar(&o.KeepRecent, "keep-recent", 0, "newest messages that condense keeps (default 3)")
+	f.StringSliceVar(&o.KeepTools, "keep-tools", nil, "`names` of tools whose results mask and ladder leave alone, such as read_file,grep")
 	f.BoolVar(&o.wouldManage, "would-manage", false, "print true or false and why, and change nothing")
 	f.StringVar(&o.preset, "preset", "", "trajectory settings: demo, reasoning, debug, minimal")
 	f.IntVar(&o.trajectory.MaxInteractions, "max-interactions", 0, "interactions that a trajectory keeps (default 10)")

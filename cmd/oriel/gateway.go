@@ -31,11 +31,12 @@ type gatewayOptions struct {
 	profile    string
 	thresholds window.Thresholds
 	condensing *view.CondenseOptions
-	// models, recall, lowMark and plainCache are those of settings; the zero values are
+	// models, recall, lowMark, keepTools and plainCache are those of settings; the zero values are
 	// the defaults.
 	models     *token.Models
 	recall     settings.Recall
 	lowMark    float64
+	keepTools  []string
 	plainCache bool
 	// events is the file of events, "" for none; onEvent is told of them, too.
 	events  string
@@ -154,7 +155,7 @@ func (g *gateway) health(o *gatewayOptions) (h proxy.Health) {
 func (o *gatewayOptions) recording() record.Options {
 	return record.Options{
 		Profile: o.profile, Thresholds: o.thresholds, Condense: o.condensing, Models: o.models,
-		RecallTokens: o.recall.Tokens, RecallWait: o.recall.Wait, LowMark: o.lowMark, PlainCache: o.plainCache,
+		RecallTokens: o.recall.Tokens, RecallWait: o.recall.Wait, LowMark: o.lowMark, KeepTools: o.keepTools, PlainCache: o.plainCache,
 	}
 }
 

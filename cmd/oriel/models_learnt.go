@@ -20,7 +20,7 @@ func (h *history) learnt() (*record.Learnt, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := record.OpenLearnt(filepath.Join(dir, "learnt.json"))
+	l, err := record.OpenLearnt(filepath.Join(dir, learntFile))
 	if err != nil {
 		return nil, &failure{err}
 	}
