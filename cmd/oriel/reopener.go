@@ -205,15 +205,18 @@ func (r *reopener) done(o *opened) {
 	}
 }
 
-// Apply implements timeline.Store. A change that went into a file that was deleted
-// meanwhile fails with timeline.ErrChanged: made again, it goes into the new one.
+// Apply implements timeline.Store. A change that went into a file that was deleted, or
+// could not be made in it, fails with timeline.ErrChanged: made again, it goes into the
+// new one. The file is looked at once, afterwards, as every call comes here.
 func (r *reopener) Apply(ctx context.Context, tenant string, c timeline.Change) (timeline.Applied, error) {
-	r.restore(ctx)
 	applied, err := r.apply(ctx, tenant, c)
-	if err == nil && r.restore(ctx) {
-		return timeline.Applied{}, fmt.Errorf("%w: its file was deleted", timeline.ErrChanged)
+	if !r.restore(ctx) {
+		return applied, err
 	}
-	return applied, err
+	if err := r.err(); err != nil {
+		return timeline.Applied{}, err
+	}
+	return timeline.Applied{}, fmt.Errorf("%w: its file was deleted", timeline.ErrChanged)
 }
 
 func (r *reopener) apply(ctx context.Context, tenant string, c timeline.Change) (timeline.Applied, error) {
