@@ -47,7 +47,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		"section for value":     {"[listen]", []string{":1: listen: it must be a text"}},
 		"tables for section":    {"[[upstream]]\nopenai=''", []string{"upstream: it is a section"}},
 		"threshold's type":      {"[thresholds]\nall = 'most'", []string{":2: thresholds.all: it must be a number"}},
-		"profile":               {"profile = 'ful'", []string{`:1: profile: unknown profile "ful": use one of full, balanced`}},
+		"profile":               {"profile = 'ful'", []string{`:1: profile: unknown profile "ful": did you mean full? There are full, balanced`}},
 		"empty profile":         {"profile = ''", []string{":1: profile: unknown profile"}},
 		"sync":                  {"sync = 'never'", []string{`:1: sync: "never" is unknown: use normal or full`}},
 		"address":               {"listen = '8780'", []string{`:1: listen: the address "8780" to listen at cannot be read: give HOST:PORT`}},
@@ -139,7 +139,7 @@ func TestThresholdsWarn(t *testing.T) {
 		if all := strings.Join(l.Warnings, "\n"); want.warning == "" && all != "" || !strings.Contains(all, want.warning) {
 			t.Errorf("%s: %q", text, all)
 		}
-		if got, _ := l.Thresholds.Percents().For("chat"); got != want.chat {
+		if got, _ := l.Thresholds.Percents().For(window.Profile{Name: "chat"}); got != want.chat {
 			t.Errorf("%s: %v", text, got)
 		}
 	}
@@ -179,7 +179,7 @@ func FuzzLoad(f *testing.F) {
 			t.Error(err)
 		}
 		for _, name := range window.Profiles() {
-			if p, warning := l.Thresholds.Percents().For(name); warning != "" || math.IsNaN(p) || p < 1 || p > 100 {
+			if p, warning := l.Thresholds.Percents().For(window.Profile{Name: name}); warning != "" || math.IsNaN(p) || p < 1 || p > 100 {
 				t.Errorf("%v of %s: %s", p, name, warning)
 			}
 		}

@@ -146,8 +146,8 @@ func (m *managed) trigger() (t window.Trigger, budget window.Budget, warning str
 	if m.MaxTokens != nil {
 		reserve = *m.MaxTokens
 	}
-	budget, err = window.NewBudget(m.ContextWindow, reserve, 0)
-	threshold, warning := window.Thresholds{Global: m.ThresholdPercent, Profiles: m.ProfileThresholds}.For(m.Profile)
+	budget, err = window.NewBudget(m.ContextWindow, reserve, 0, 0)
+	threshold, warning := window.Thresholds{Global: m.ThresholdPercent, Profiles: m.ProfileThresholds}.For(window.Profile{Name: m.Profile})
 	return window.WouldManage(m.TotalTokens+m.LastMessageTokens, budget, threshold, m.AutoCondense), budget, warning, err
 }
 
