@@ -53,6 +53,10 @@ type Settings struct {
 	// Words has ladder keep what people wrote while it fits into the budget: results,
 	// calls, thinking and the model's words leave first.
 	Words bool
+	// Out, where it is not nil, are the messages that are out already, by index. The
+	// ladder then only makes room for what is brought back: of the rest it takes out as
+	// little as it can, the oldest first, and masks nothing.
+	Out []int
 	// Now is the clock.
 	Now time.Time
 }

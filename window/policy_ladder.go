@@ -26,6 +26,9 @@ import (
 // before anybody's words. It cuts to the low mark in one go and then leaves the
 // survivors alone, so that the provider's prompt cache keeps hitting.
 func ladder(ctx context.Context, d *draft, s *Settings) error {
+	if s.Out != nil {
+		return makeRoom(ctx, d, s)
+	}
 	all := slices.DeleteFunc(results(d.h), func(r result) bool {
 		return r.exchange == len(d.h.Cuts.Exchanges)-1 // the agent has not seen it yet
 	})
@@ -81,6 +84,35 @@ func ladder(ctx context.Context, d *draft, s *Settings) error {
 	d.unmask(s.Low)
 	return nil
 }
+
+// makeRoom leaves out what was out already, results in exchanges that come back included,
+// and of the rest as few exchanges as must leave, oldest first.
+func makeRoom(ctx context.Context, d *draft, s *Settings) error {
+	out := make(map[int]bool, len(s.Out))
+	for _, i := range s.Out {
+		out[i] = true
+	}
+	d.drop(func(e int) bool {
+		for i := d.h.Cuts.Exchanges[e].Start; i < d.h.Cuts.Exchanges[e].End; i++ {
+			if !out[i] {
+				return false
+			}
+		}
+		return true
+	}, "left before")
+	for _, r := range results(d.h) { // beside a call that is brought back
+		if out[r.message] && d.keep[r.exchange] && maskable(d.h, r, s) {
+			d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), "it left before"), "left before")
+		}
+	}
+	for protected := d.top(); protected >= pinned; protected-- {
+		evictTo(d, s.Budget-min(s.summaryMax(), leastDigest), protected)
+	}
+	return d.fold(ctx, s, s.summaryMax())
+}
+
+// leastDigest is the room that what leaves for others has to leave to its digest.
+const leastDigest = 256
 
 // recentReads is the part of the messages' room in which the newest exchanges keep
 // their results, recentRuns that in which they keep those of commands and searches.
