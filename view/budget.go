@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"github.com/oriel-context/oriel/thread"
 	"github.com/oriel-context/oriel/window"
 )
@@ -22,18 +21,29 @@ type limits struct {
 	grown *window.Growth
 }
 
+// Room is how large the view of a call may be: Wish is what its profile wants, Hard what
+// the model takes or the call asks for, whichever is less.
+type Room struct{ Wish, Hard int }
+
+func (l *limits) room() Room { return Room{l.wish, l.hard} }
+
 // reset makes the budget the wish again.
 func (l *limits) reset() { l.budget, l.floor, l.grown = l.wish, 0, nil }
 
 // limit finds them.
 func (s *sight) limit() error {
+	if s.Room != nil {
+		s.hard, s.wish, s.wanted = s.Room.Hard, min(s.Room.Wish, s.Room.Hard), s.Room.Wish
+		s.reset()
+		return nil
+	}
 	size, most := s.model.WindowFor(s.Betas...), s.model.MaxInput
 	if size > s.model.Window {
 		most = 0 // it is that of the smaller window
 	}
-	b, err := window.NewBudget(size, max(s.Body.MaxOutput, s.Body.ThinkingBudget), most, s.v.o.Margin)
+	b, err := window.NewBudget(size, max(s.Body.MaxOutput, s.Body.ThinkingBudget), most)
 	if err != nil { // a client may ask for longer replies than there can be
-		b, err = window.NewBudget(size, max(size/4, 1), most, s.v.o.Margin)
+		b, err = window.NewBudget(size, max(size/4, 1), most)
 	}
 	switch {
 	case s.Budget > 0 && (err != nil || !s.model.Known): // who asks knows the window better
@@ -54,7 +64,7 @@ func (s *sight) limit() error {
 		if s.Size > 0 {
 			s.wish = min(s.wish, s.Size+s.fixed())
 		}
-		if percent, _ := s.v.o.Thresholds.For(s.profile); percent < 100 {
+		if percent, _ := s.v.o.Thresholds.For(s.Profile); percent < 100 {
 			s.wish = min(s.wish, int(float64(b.Window)*percent/100))
 		}
 	}
@@ -127,10 +137,9 @@ func (s *sight) free(cut *Cut, total int) bool {
 // and where what must stay is more than that, a cut still leaves half of that share of
 // what there is for the history.
 func (s *sight) low() int {
-	share := cmp.Or(s.profile.Low, s.v.o.Low)
-	low := window.LowMark(s.budget, share, min(s.fixed(), s.budget))
+	low := window.LowMark(s.budget, s.v.o.Low, min(s.fixed(), s.budget))
 	if s.floor > low {
-		low = window.LowMark(s.budget, share, min(s.floor, s.budget*3/4))
+		low = window.LowMark(s.budget, s.v.o.Low, min(s.floor, s.budget*3/4))
 	}
 	return low
 }

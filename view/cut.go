@@ -69,6 +69,14 @@ func (c *Cut) within() int {
 // Ranges are numbers in rising order, as stretches.
 type Ranges [][2]int
 
+// RangesOf are those of numbers in rising order.
+func RangesOf(numbers []int) (r Ranges) {
+	for _, n := range numbers {
+		r.Add(n)
+	}
+	return r
+}
+
 // Has reports whether a number is among them.
 func (r Ranges) Has(n int) bool {
 	_, ok := slices.BinarySearchFunc(r, n, func(s [2]int, n int) int {

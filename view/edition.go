@@ -27,6 +27,7 @@ type edition struct {
 	blocks   map[int]window.Block
 	inserted []window.Insertion
 	passages []string // blocks that were recalled, also earlier
+	out      []int    // pieces that were out before, where others are brought back
 	again    bool     // a second step is to follow
 	first    int      // the first piece that a new cut changes
 	least    int      // what a cut that this one takes the place of covers
@@ -83,13 +84,13 @@ func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
 	budget := min(e.budget, e.count(e.pieces).Total-1)
 	o := window.Options{
 		Format: e.Body.Format, Model: e.Body.Model, Models: e.v.o.Models, Cache: e.v.o.Cache, Scale: e.v.scale(e.Input),
-		Budget: budget, Low: min(low, budget), Profile: e.Profile, Profiles: e.v.o.Profiles, Policy: e.profile.Policy, KeepTools: e.v.o.KeepTools, Mode: mode, Now: e.Now,
-	}
-	if o.Policy == "relevance" {
-		o.Query = e.latest()
+		Budget: budget, Low: min(low, budget), Profile: e.Profile, Policy: e.profile.Policy, KeepTools: e.v.o.KeepTools, Mode: mode, Now: e.Now,
 	}
 	if summary != nil { // it may be so short that all fits: a cut is deep all the same
 		o.Budget = max(o.Low, min(o.Budget, e.count(e.pieces).Total-1))
+	}
+	if o.Out = e.out; o.Out != nil {
+		o.Low = o.Budget
 	}
 	e.v.o.Condense.use(&o, summary)
 	for k, p := range e.pieces {

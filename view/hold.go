@@ -50,39 +50,78 @@ func (c *Cut) refuses(pins []int) bool {
 	return known != nil && slices.Equal(*known, pins)
 }
 
-// bringBack makes an edition that shows the pins which a cut hides, and tells which;
-// it is e itself where there are none, or no room for them, which is tried once.
-func (s *sight) bringBack(ctx context.Context, cut *Cut, e *edition) (with *edition, back []int, refused error) {
+// bringBack makes an edition that shows the pins which a cut hides, and reports which, and
+// what leaves for them; it is e itself where there are none, or no room for them, which is
+// tried once.
+func (s *sight) bringBack(ctx context.Context, cut *Cut, e *edition) (with *edition, back, left []int, refused error) {
 	missing := s.missing(cut)
 	if len(missing) == 0 || cut.refuses(s.Pins) {
-		return e, nil, nil
+		return e, nil, nil, nil
 	}
-	with, err := s.restore(ctx, missing)
+	with, left, err := s.restore(ctx, cut, missing)
 	if err != nil {
 		cut.noRoom.Store(&s.Pins)
-		return e, nil, err
+		return e, nil, nil, err
 	}
 	with.least = cut.Covers
-	return with, missing, nil
+	return with, missing, left, nil
 }
 
-// restore makes a view anew that shows all pins whole. What leaves for them leaves by
-// the usual rules; the view is not filled to the brim, so that it lasts a while.
-func (s *sight) restore(ctx context.Context, missing []int) (*edition, error) {
-	e := s.edition(nil, s.Body.Whole())
+// restore makes a view that shows what a cut shows, and all pins whole. Where that is
+// larger than the budget as few others leave as must, the oldest first; left are those, by
+// depth (SPEC E5).
+func (s *sight) restore(ctx context.Context, cut *Cut, missing []int) (e *edition, left []int, err error) {
+	back := map[int]bool{}
+	for _, d := range missing {
+		back[d] = true
+	}
+	blocks := map[int]window.Block{}
+	if cut != nil {
+		for _, b := range cut.Plan.Blocks {
+			blocks[b.Index] = b
+		}
+	}
+	pieces, out := s.Body.Whole(), []int{}
+	for k := range pieces {
+		d := s.depth(k)
+		if cut == nil || d == 0 || back[d] {
+			continue
+		}
+		if cut.Gone.Has(d) {
+			out = append(out, k)
+		} else if v := blocks[d].Verdict; v == window.Mask || v == window.Trim {
+			pieces[k].Raw = cut.Instead[d]
+		}
+	}
+	e = s.edition(nil, pieces)
 	e.changed = true
-	if total := s.count(e.pieces).Total; total > s.budget {
-		if err := e.cut(ctx, (s.low()+s.budget)/2, window.Hard); err != nil {
-			return nil, err
+	if s.before.Total > s.budget {
+		s.grow(cut)
+	}
+	if s.count(pieces).Total > s.budget {
+		e.out = out
+		if err := e.cut(ctx, s.budget, window.Hard); err != nil {
+			return nil, nil, err
+		}
+	}
+	for d, b := range blocks { // what was decided before, and holds
+		if _, again := e.blocks[d]; !again && (b.Verdict == window.Mask || b.Verdict == window.Trim) && !back[d] || cut.Gone.Has(d) && e.blocks[d].Verdict != "" {
+			e.blocks[d] = b
 		}
 	}
 	e.unbind(0)
+	e.lookAround()
 	for i := range s.Body.Messages {
-		if e.hidden[i] && s.pinned(i) {
-			return nil, s.noRoom(missing)
+		switch d := s.depth(i); {
+		case e.hidden[i] && s.pinned(i):
+			return nil, nil, s.noRoom(missing)
+		case cut != nil && d > 0 && !cut.Gone.Has(d):
+			if _, sent := e.piece(i); !sent {
+				left = append(left, d)
+			}
 		}
 	}
-	return e, nil
+	return e, left, nil
 }
 
 // noRoom says with numbers what cannot be shown.
@@ -126,13 +165,17 @@ func (c *Cut) Hidden() []int {
 	return out
 }
 
-// CanShow tells whether a request could be shown with all its pins; the error has the
-// numbers where it could not.
-func (v *Viewer) CanShow(ctx context.Context, in *Input) error {
+// Restoring reports what would leave for the pins of a request that a cut hides, by depth;
+// the error says with numbers why they cannot be shown. It changes nothing.
+func (v *Viewer) Restoring(ctx context.Context, in *Input, cut *Cut) (left []int, err error) {
 	s, err := v.newSight(in)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = s.restore(ctx, in.Pins)
-	return err
+	missing := s.missing(cut)
+	if len(missing) == 0 || s.void(cut) {
+		return nil, nil
+	}
+	_, left, err = s.restore(ctx, cut, missing)
+	return left, err
 }

@@ -41,10 +41,6 @@ type Options struct {
 	// Thresholds are the percents of the model's window at which a cut is made, where
 	// that is before the budget (SPEC B4).
 	Thresholds window.Thresholds
-	// Profiles are those that calls may name; nil: the built-in ones.
-	Profiles *window.ProfileTable
-	// Margin is that of window.Options.
-	Margin float64
 	// Condense has a model tell what was left out; nil: a digest does.
 	Condense *Condensing
 }
@@ -77,6 +73,9 @@ type Input struct {
 	// Size, where it is not 0, is the most tokens of the messages: the adaptive size of
 	// a conversation (SPEC D6). Budget goes before it.
 	Size int
+	// Room, where it is set, is what an earlier call had for its view: for callers that
+	// try that call again. It goes before all that is said here of budgets.
+	Room *Room
 	// Most, where it is not 0, is what this call was found to be allowed: its provider
 	// has refused more.
 	Most int
@@ -122,16 +121,19 @@ type Result struct {
 	Folded bool
 	// Recalled is what was brought back with this call, in tokens.
 	Recalled int
+	// Room is what the call had for its view.
+	Room Room
 	// Budget is what the view had to fit in; Grown says why that is more than the
 	// profile wishes, nil where it is not.
 	Budget int
 	Grown  *window.Growth
 	// Why says why a request is left alone that its provider manages itself.
 	Why string
-	// Restored are the pinned messages that were left out and are shown again;
-	// Refused says with numbers why pinned ones are not.
-	Restored []int
-	Refused  error
+	// Restored are the pinned messages that were left out and are shown again, Left
+	// those that left for them, both by depth; Refused says with numbers why pinned
+	// ones are not shown.
+	Restored, Left []int
+	Refused        error
 	// Failed is what failed in recall, without which the view was made.
 	Failed error
 
@@ -168,7 +170,7 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 			s.steps++
 		}
 		if first != nil {
-			r.Folded, r.Restored, r.Refused = first.Folded, first.Restored, first.Refused
+			r.Folded, r.Restored, r.Left, r.Refused = first.Folded, first.Restored, first.Left, first.Refused
 		}
 		first = r
 		if fresh == nil || !r.again || len(made) > 1 {
@@ -259,7 +261,7 @@ func (s *sight) again(cut *Cut) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Body: body, Changed: s.changed(body), Before: s.before.Total, After: n.Total, Local: n.Local, Action: cut.action(), Cut: cut, Budget: s.hard}, nil
+	return &Result{Body: body, Changed: s.changed(body), Before: s.before.Total, After: n.Total, Local: n.Local, Action: cut.action(), Cut: cut, Room: s.room(), Budget: s.hard}, nil
 }
 
 // sight is one request on its way to a view.
@@ -293,7 +295,7 @@ func (in *Input) asked(window int) Asked {
 func (v *Viewer) newSight(in *Input) (*sight, error) {
 	s := &sight{Input: in, v: v, parsed: map[*byte]*chat.Message{}}
 	var err error
-	if s.profile, err = v.o.Profiles.Lookup(in.Profile); err != nil {
+	if s.profile, err = window.LookupProfile(in.Profile); err != nil {
 		return nil, err
 	}
 	s.model = v.o.Models.Lookup(in.Body.Model)
@@ -318,7 +320,7 @@ func (s *sight) managed() bool {
 }
 
 func (s *sight) leave() *Result {
-	r := &Result{Body: s.steady(s.Body.Data()), Before: s.before.Total, After: s.before.Total, Local: s.before.Local, Action: "none", Budget: s.budget, Grown: s.grown}
+	r := &Result{Body: s.steady(s.Body.Data()), Before: s.before.Total, After: s.before.Total, Local: s.before.Local, Action: "none", Room: s.room(), Budget: s.budget, Grown: s.grown}
 	r.Changed = s.changed(r.Body)
 	if s.managed() {
 		r.Why = fmt.Sprintf("the request has %s: its provider manages the window", s.Body.Managed)
@@ -351,7 +353,7 @@ func (s *sight) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	e, back, refused := s.bringBack(ctx, cut, s.edition(cut, pieces))
+	e, back, left, refused := s.bringBack(ctx, cut, s.edition(cut, pieces))
 	e.rebind()
 	if err := e.fill(ctx, s.unsent(), s.budget/2); err != nil { // as if the tool had answered in full
 		return nil, nil, err
@@ -380,7 +382,7 @@ func (s *sight) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, err 
 	if cut == nil && !e.changed {
 		return s.leave(), nil, nil
 	}
-	r = &Result{Before: s.before.Total, After: total.Total, Local: total.Local, Action: cut.action(), Cut: cut, Budget: s.budget, Grown: s.grown, Recalled: s.recalled, Restored: back, Refused: refused, Failed: s.failed}
+	r = &Result{Before: s.before.Total, After: total.Total, Local: total.Local, Action: cut.action(), Cut: cut, Room: s.room(), Budget: s.budget, Grown: s.grown, Recalled: s.recalled, Restored: back, Left: left, Refused: refused, Failed: s.failed}
 	r.again = e.again
 	if e.changed {
 		fresh = e.finish(total.Total)

@@ -1,0 +1,115 @@
+package view
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// What people bring back comes back whole, and only what must leave for it leaves, the
+// oldest unpinned first and never down to the low mark; what would leave is known before.
+//
+// SPEC E5
+func TestOnlyWhatMustLeavesForWhatComesBack(t *testing.T) {
+	for _, profile := range []string{"full", "thrifty"} {
+		t.Run(profile, func(t *testing.T) {
+			const budget = 12_000
+			s := newStage(t, Options{})
+			a := ask{format: wire.Anthropic, session: "s", Input: Input{Profile: profile, Budget: budget}}
+			list := []string{said("user", "we read files")}
+			var c *call
+			for i := 0; ; i++ {
+				c = s.find(sent(list...), a)
+				if err := s.show(c, a); err != nil {
+					t.Fatal(err)
+				}
+				work := worked(fmt.Sprint("file", i), 200+100*(i%5))
+				s.end(c, []byte(work[:strings.Index(work, `,{"role":"user"`)]))
+				if c.Cut != nil && c.Cut.Gone.Len() > 0 && c.After > budget*9/10 {
+					break
+				}
+				if i > 100 {
+					t.Fatal("nothing is ever cut")
+				}
+				list = append(list, work)
+			}
+			cut := c.Cut
+			// The newest of what left comes back: messages older than it are in view.
+			gone := cut.Hidden()
+			pins := gone[len(gone)-4:]
+			a.Pins = pins
+			before := shownDepths(t, c)
+			would, err := s.viewer.Restoring(ctx, &Input{Profile: profile, Budget: budget, Body: c.body, Thread: c.thread, Pins: pins, Now: s.now}, cut)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again := s.find(c.body.Data(), ask{format: a.format, session: a.session, retry: true})
+			if err := s.show(again, a); err != nil {
+				t.Fatal(err)
+			}
+			if problems := judge(wire.Anthropic, again.Body); len(problems) > 0 || again.After > budget || again.Refused != nil {
+				t.Fatalf("%d tokens, %v, %v", again.After, problems, again.Refused)
+			}
+			for _, d := range pins {
+				if !bytes.Contains(again.Body, c.body.Messages[d-1].Raw) {
+					t.Errorf("message %d is not there as it came", d)
+				}
+			}
+			after := shownDepths(t, again)
+			var left []int
+			for _, d := range before {
+				if !slices.Contains(after, d) {
+					left = append(left, d)
+				}
+			}
+			if !slices.Equal(left, again.Left) || !slices.Equal(left, would) || !slices.Equal(again.Restored, pins) {
+				t.Errorf("%v left, %v were told, %v before; %v came back", left, again.Left, would, again.Restored)
+			}
+			if len(left) == 0 {
+				t.Fatal("nothing had to leave: the test shows nothing")
+			}
+			// Nothing that stays is older, but for the first prompt, what is pinned, and
+			// what the order of roles needs; and all of it was needed.
+			for _, d := range after {
+				if d > 1 && d < left[0] && !slices.Contains(pins, d) && slices.Contains(before, d) {
+					t.Errorf("message %d stays, the newer %d leaves", d, left[0])
+				}
+			}
+			counter := token.NewCounter(token.Builtin().Lookup(c.body.Model), token.Options{})
+			smallest := 1 << 30
+			for _, x := range chat.NewCuts(c.body.Messages, c.body.Rules()).Exchanges {
+				if slices.Contains(left, x.Start+1) {
+					n := 0
+					for i := x.Start; i < x.End; i++ {
+						n += counter.Message(&c.body.Messages[i]).Tokens
+					}
+					smallest = min(smallest, n)
+				}
+			}
+			if again.After+smallest+leastTold <= budget {
+				t.Errorf("%d tokens are sent and one more of %d would fit in %d", again.After, smallest, budget)
+			}
+		})
+	}
+}
+
+// leastTold is about what the digest takes, and the room that is left for it.
+const leastTold = 1024 + 256
+
+// shownDepths are the messages of the request that a view shows.
+func shownDepths(t *testing.T, c *call) (out []int) {
+	t.Helper()
+	for i := range c.body.Messages {
+		d := i + 1
+		if c.Cut == nil || !c.Cut.Gone.Has(d) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
