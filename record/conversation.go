@@ -58,7 +58,7 @@ func (c *Conversation) Pin(ctx context.Context, id int64, now time.Time) error {
 	if err != nil || slices.ContainsFunc(pins, func(r timeline.Record) bool { return r.At == at || r.At.Depth == 0 }) {
 		return err
 	}
-	if err := c.fits(ctx, []int{int(id)}); err != nil {
+	if _, err := c.fits(ctx, []int{int(id)}); err != nil {
 		return fmt.Errorf("pin message %d: %w", id, err)
 	}
 	key := strconv.FormatInt(id, 10)
@@ -90,17 +90,34 @@ func (c *Conversation) Unpin(ctx context.Context, id int64, now time.Time) error
 	return c.change(ctx, now, timeline.Change{Drop: drop})
 }
 
-// Undo takes a plan back, the newest that hides anything where id is empty: what it
-// left out or shortened comes back and is held in view until Release. What is known not
-// to fit is refused with the numbers. It tells which plan it was.
-func (c *Conversation) Undo(ctx context.Context, id string, now time.Time) (plan string, err error) {
+// Undoing is what an undo does.
+type Undoing struct {
+	// Plan is the plan that is taken back.
+	Plan string
+	// Back are the messages that come back with the next call and are held; nil where
+	// there is nothing to undo, or it was undone before.
+	Back view.Ranges
+	// Leaves are the messages that are shown now and have to leave for them, by the
+	// latest call: the next one may need more room.
+	Leaves view.Ranges
+}
+
+// Newer reports whether messages have to leave that are newer than the first that comes
+// back.
+func (u *Undoing) Newer() bool {
+	return len(u.Back) > 0 && len(u.Leaves) > 0 && u.Leaves[len(u.Leaves)-1][1] > u.Back[0][0]
+}
+
+// WouldUndo reports what Undo would do, and changes nothing. What is known not to fit is
+// refused with the numbers.
+func (c *Conversation) WouldUndo(ctx context.Context, id string) (*Undoing, error) {
 	plans, err := c.plans(ctx)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	w, err := readWants(ctx, c.store, c.tenant, c.stored.Name)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	for i, p := range slices.Backward(plans) {
 		if id != "" && p.cut.ID != id {
@@ -110,31 +127,40 @@ func (c *Conversation) Undo(ctx context.Context, id string, now time.Time) (plan
 		held := slices.ContainsFunc(w.holds, func(h hold) bool { return h.plan == p.cut.ID })
 		switch {
 		case id != "" && (len(left) == 0 || held):
-			return id, nil // undoing twice, or nothing, is no error
+			return &Undoing{Plan: id}, nil // undoing twice, or nothing, is no error
 		case len(left) == 0 || held:
 			continue
 		}
-		if err := c.fits(ctx, left); err != nil {
-			return "", fmt.Errorf("undo plan %s: %w", p.cut.ID, err)
-		}
-		at, err := c.placeOf(ctx, int64(left[len(left)-1]))
+		leaves, err := c.fits(ctx, left)
 		if err != nil {
-			return "", err
+			return nil, fmt.Errorf("undo plan %s: %w", p.cut.ID, err)
 		}
-		var ranges view.Ranges
-		for _, d := range left {
-			ranges.Add(d)
-		}
-		data, err := json.Marshal(storedHold{V: 1, Held: ranges.String()})
-		if err != nil {
-			return "", err
-		}
-		return p.cut.ID, c.change(ctx, now, timeline.Change{Put: []timeline.Record{{Kind: kindHold, Key: p.cut.ID, At: at, Data: data}}})
+		return &Undoing{Plan: p.cut.ID, Back: view.RangesOf(left), Leaves: view.RangesOf(leaves)}, nil
 	}
 	if id == "" {
-		return "", fmt.Errorf("undo: %w: nothing has left the view of %q that is not held, so there is nothing to bring back", ErrNoPlan, c.stored.Name)
+		return nil, fmt.Errorf("undo: %w: nothing has left the view of %q that is not held, so there is nothing to bring back", ErrNoPlan, c.stored.Name)
 	}
-	return "", fmt.Errorf("undo plan %q: %w: oriel show --plan lists those of %q", id, ErrNoPlan, c.stored.Name)
+	return nil, fmt.Errorf("undo plan %q: %w: oriel show --plan lists those of %q", id, ErrNoPlan, c.stored.Name)
+}
+
+// Undo takes a plan back, the newest that hides anything where id is empty: what it left
+// out or shortened comes back with the next call and is held in view until Release. Only
+// what must leave for it leaves, the oldest first. What is known not to fit is refused
+// with the numbers.
+func (c *Conversation) Undo(ctx context.Context, id string, now time.Time) (*Undoing, error) {
+	u, err := c.WouldUndo(ctx, id)
+	if err != nil || u.Back == nil {
+		return u, err
+	}
+	at, err := c.placeOf(ctx, int64(u.Back[len(u.Back)-1][1]))
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(storedHold{V: 1, Held: u.Back.String()})
+	if err != nil {
+		return nil, err
+	}
+	return u, c.change(ctx, now, timeline.Change{Put: []timeline.Record{{Kind: kindHold, Key: u.Plan, At: at, Data: data}}})
 }
 
 // Release ends all holds: what Undo brought back may leave in its turn.
@@ -210,20 +236,21 @@ func leftBy(plans []madePlan, i int) []int {
 	return hidden
 }
 
-// fits tells whether the latest call could be shown with these messages beside all that
-// is pinned or held. What cannot be known, the proxy will say.
-func (c *Conversation) fits(ctx context.Context, more []int) error {
+// fits reports what would leave if the latest call were shown with these messages beside
+// all that is pinned or held; the error says with numbers why they cannot be shown. What
+// cannot be known, the proxy will say.
+func (c *Conversation) fits(ctx context.Context, more []int) (leaves []int, err error) {
 	plans, err := c.plans(ctx)
 	if err != nil || len(plans) == 0 {
-		return err // nothing ever had to leave
+		return nil, err // nothing ever had to leave
 	}
 	calls, err := c.store.Records(ctx, c.tenant, c.stored.Name, "call", "")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	w, err := readWants(ctx, c.store, c.tenant, c.stored.Name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i := len(calls) - 1; i >= 0; i-- {
 		var e entry
@@ -232,20 +259,23 @@ func (c *Conversation) fits(ctx context.Context, more []int) error {
 		}
 		call, err := ReadCall(ctx, c.store, c.tenant, &calls[i])
 		if err != nil {
-			return nil
+			return nil, nil
 		}
 		body, err := wire.Read(call.Body, wire.Auto, wire.Limits{})
 		if err != nil {
-			return nil
+			return nil, nil
 		}
 		_, chain := thread.Chain(body.Messages)
 		t := &thread.Thread{From: len(chain) - e.Messages, Head: e.Head, Before: make([]timeline.Hash, e.Before)}
-		newest := plans[len(plans)-1].cut.Plan
-		return view.New(view.Options{Models: token.Builtin(), Calibration: new(token.Calibration)}).CanShow(ctx, &view.Input{
-			Body: body, Thread: t, Budget: newest.Budget, Pins: union(w.all(), more), Now: calls[i].Time,
-		})
+		newest := plans[len(plans)-1].cut
+		room := &view.Room{Wish: e.Wish, Hard: e.Hard}
+		if e.Hard == 0 { // of an earlier version
+			*room = view.Room{Wish: newest.Plan.Budget, Hard: newest.Plan.Budget}
+		}
+		viewer := view.New(view.Options{Models: token.Builtin(), Calibration: new(token.Calibration)})
+		return viewer.Restoring(ctx, &view.Input{Body: body, Thread: t, Profile: e.Profile, Room: room, Pins: union(w.all(), more), Now: calls[i].Time}, newest)
 	}
-	return nil
+	return nil, nil
 }
 
 // pins are the records of pins of an id, on whichever branch.

@@ -47,6 +47,10 @@ type Event struct {
 	// condensed; Items are how many messages that is about.
 	Plan  string `json:"plan,omitempty"`
 	Items int    `json:"items,omitempty"`
+	// Back and Left are, where pins and undone plans act, the messages that came back
+	// and those that left for them, such as "24-37,40".
+	Back string `json:"back,omitempty"`
+	Left string `json:"left,omitempty"`
 	// Error says what went wrong, where something did.
 	Error string `json:"error,omitempty"`
 }

@@ -174,7 +174,7 @@ func (c *recording) show(ctx context.Context) error {
 func (c *recording) adapt(ctx context.Context) int {
 	allowed := 0
 	m := c.now.o.Models.Lookup(c.body.Model)
-	if b, err := window.NewBudget(m.WindowFor(betas(c.call.Header)...), c.body.MaxOutput, m.MaxInput, c.now.o.Margin); err == nil {
+	if b, err := window.NewBudget(m.WindowFor(betas(c.call.Header)...), c.body.MaxOutput, m.MaxInput); err == nil {
 		allowed = b.Allowed
 	}
 	size, was, stored, err := c.r.adapt(ctx, c.thread, c.chain, allowed)
@@ -208,9 +208,11 @@ func (c *recording) tell(shown *view.Result, pins []int, news []string) {
 	if len(news) == 0 && (len(shown.Restored) > 0 || refused != "") {
 		news = []string{EventPin} // from before a restart
 	}
+	e.Back, e.Left = view.RangesOf(shown.Restored).String(), view.RangesOf(shown.Left).String()
 	for _, kind := range news {
 		say(kind, len(pins), 0, refused)
 	}
+	e.Back, e.Left = "", ""
 	if !shown.New {
 		return
 	}
@@ -519,6 +521,11 @@ type entry struct {
 	Stop    string `json:"stop,omitempty"`
 	Partial string `json:"partial,omitempty"` // content: what came of a reply that was cut off
 	Tokens  int    `json:"tokens,omitempty"`
+	// Profile, Wish and Hard are what its view was made by: see view.Room. They are not
+	// there where no view was made.
+	Profile string `json:"profile,omitempty"`
+	Wish    int    `json:"wish,omitempty"`
+	Hard    int    `json:"hard,omitempty"`
 	Usage   *Usage `json:"usage,omitempty"`
 }
 
@@ -529,6 +536,9 @@ func (c *recording) entry(reply *wire.Reply, err error) *entry {
 		Messages: len(c.chain) - c.thread.From, Before: len(c.thread.Before), Head: c.thread.Head,
 		Began: timeline.Micro(c.began), MS: ms(now.Sub(c.began)), Status: c.status,
 		Reply: c.clean(reply.ID, clip.Name), Stop: c.clean(reply.Stop, clip.Name), Tokens: c.tokens.Total,
+	}
+	if c.shown != nil {
+		e.Profile, e.Wish, e.Hard = c.now.profile(c.call), c.shown.Room.Wish, c.shown.Room.Hard
 	}
 	if !c.first.IsZero() {
 		e.FirstMS = ms(c.first.Sub(c.began))

@@ -15,6 +15,7 @@ import (
 	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
+	"github.com/oriel-context/oriel/view"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -219,7 +220,10 @@ func TestUndoHoldsUntilReleased(t *testing.T) {
 	}
 	undo := func(plan string) (undone string, err error) {
 		err = k.person(dir, func(c *record.Conversation) (err error) {
-			undone, err = c.Undo(ctx, plan, time.Now())
+			u, err := c.Undo(ctx, plan, time.Now())
+			if u != nil {
+				undone = u.Plan
+			}
 			return err
 		})
 		return undone, err
@@ -458,50 +462,56 @@ func TestACutDoesNotOutliveItsBudget(t *testing.T) {
 	}
 }
 
-// SPEC B4: profiles of one's own are known by name, and every policy can be had by one. The
-// profile's budget, low mark and recall hold for its calls.
-func TestProfilesOfOnesOwn(t *testing.T) {
-	var own []window.Profile
-	for _, policy := range window.Policies() {
-		own = append(own, window.Profile{Name: "by-" + policy, Policy: policy, Budget: 3000, Low: 0.4, Recall: -1})
+// SPEC E5: an undo says before which messages come back and which leave for them, does so
+// with the next call, and tells it; nothing older is in view than what left.
+func TestUndoSaysWhatLeaves(t *testing.T) {
+	dir := t.TempDir()
+	b := start(t, openStore(t, dir), replying, thrifty)
+	k := newTalker(b, "X-Oriel-Budget", "4000")
+	k.untilCut()
+	for k.say().Header.Get("X-Oriel-Tokens-After") < "3500" { // four digits each
 	}
-	table, err := window.NewProfiles(own...)
-	if err != nil {
-		t.Fatal(err)
+	var would, did *record.Undoing
+	if err := k.person(dir, func(c *record.Conversation) (err error) {
+		if would, err = c.WouldUndo(ctx, ""); err != nil {
+			return err
+		}
+		did, err = c.Undo(ctx, "", time.Now())
+		return err
+	}); err != nil {
+		if !errors.Is(err, window.ErrCannotFit) || !strings.Contains(err.Error(), "budget of 4000") {
+			t.Fatal(err)
+		}
+		t.Skip("what left does not fit")
 	}
-	for _, policy := range window.Policies() {
-		t.Run(policy, func(t *testing.T) {
-			store := openStore(t, t.TempDir())
-			b := start(t, store, replying, func(o *record.Options) { o.Profile, o.Profiles = "off", table })
-			k := newTalker(b, "X-Oriel-Profile", "by-"+policy)
-			if policy == "ladder" { // whose own budget would grow for what is said
-				k.header = append(k.header, "X-Oriel-Budget", "3000")
-			}
-			plan := k.untilCut()
-			b.settle(k.said)
-			if unknown := k.told(record.EventProfile); len(unknown) > 0 {
-				t.Errorf("%+v", unknown)
-			}
-			records, err := store.Records(ctx, timeline.Local, "talk", "plan", plan)
-			if err != nil || len(records) != 1 {
-				t.Fatal(records, err)
-			}
-			var got window.Plan
-			if err := json.Unmarshal(records[0].Data, &got); err != nil {
-				t.Fatal(err)
-			}
-			if got.Policy != policy || got.TokensAfter > got.Budget || got.TokensAfter >= got.TokensBefore {
-				t.Errorf("%+v", got)
-			}
-			if p := k.model.Problems(); len(p) > 0 {
-				t.Error(p)
-			}
-		})
+	if would.Back == nil || would.Back.String() != did.Back.String() || would.Leaves.String() != did.Leaves.String() || would.Plan != did.Plan {
+		t.Fatalf("%+v, then %+v", would, did)
 	}
-	b := start(t, openStore(t, t.TempDir()), replying, func(o *record.Options) { o.Profile, o.Profiles = "by-mask", table })
-	k := newTalker(b, "X-Oriel-Profile", "by-fofi")
+	if len(would.Leaves) == 0 {
+		t.Fatal("nothing has to leave: the test shows nothing")
+	}
 	k.say()
-	if e := k.told(record.EventProfile); len(e) != 1 || !strings.Contains(e[0].Error, "did you mean by-fifo?") || !strings.Contains(e[0].Error, "by-mask is used") {
-		t.Errorf("%+v", e)
+	e := k.told(record.EventUndo)
+	if len(e) != 1 || e[0].Back != would.Back.String() || e[0].Left == "" || e[0].Error != "" {
+		t.Fatalf("%+v, told before: %+v", e, would)
+	}
+	left, err := view.ParseRanges(e[0].Left)
+	if err != nil || left[0][0] != would.Leaves[0][0] || left.Len() < would.Leaves.Len() {
+		t.Errorf("%s left, %s was told", e[0].Left, would.Leaves)
+	}
+	// What does not fit is refused with the numbers.
+	k.untilCut()
+	k.untilCut()
+	for range 20 {
+		err = k.person(dir, func(c *record.Conversation) error {
+			_, err := c.Undo(ctx, "", time.Now())
+			return err
+		})
+		if err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, window.ErrCannotFit) || !strings.Contains(err.Error(), "tokens") || !strings.Contains(err.Error(), "budget of 4000") {
+		t.Errorf("undoing everything: %v", err)
 	}
 }

@@ -186,9 +186,11 @@ func (d *demoStory) takeBack(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if u.plan, err = c.Undo(ctx, "", time.Now()); err != nil {
+		undone, err := c.Undo(ctx, "", time.Now())
+		if err != nil {
 			return err
 		}
+		u.plan = undone.Plan
 		at := slices.IndexFunc(plans, func(p window.Plan) bool { return p.Undo == u.plan })
 		conversation, err := s.Conversation(ctx, timeline.Local, demo.Conversation)
 		if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -8,33 +9,54 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/record"
+	"github.com/oriel-context/oriel/view"
 )
 
+// undoing is what oriel undo does. Its ids are those of messages.
+type undoing struct {
+	Conversation string  `json:"conversation"`
+	Undone       string  `json:"undone"`
+	Back         []int64 `json:"back"`
+	Leaves       []int64 `json:"leaves"`
+}
+
 func undoCommand() *cobra.Command {
-	var asJSON bool
+	var yes, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "undo CONVERSATION [PLAN]",
 		Short: "Bring back what a plan took out of view",
 		Long: `Bring back everything that a plan took out of view, and hold it there until oriel
-release. PLAN is the newest one unless it is named; oriel show --plan lists them. If
-not all of it fits, nothing changes: oriel pin brings back single messages. A server
-that runs on the same data folder minds it from its next call on.`,
+release. PLAN is the newest one unless it is named; oriel show --plan lists them. Only
+what must leave for it leaves, the oldest unpinned messages first; on a terminal oriel
+undo asks before newer ones do, unless --yes is given. If not all of it fits, nothing
+changes: oriel pin brings back single messages. A server that runs on the same data
+folder obeys from its next call on.`,
 		Example: `  oriel undo 7f3c2a10-session
-  oriel undo 7f3c2a10-session p3`,
+  oriel undo 7f3c2a10-session p3 --yes`,
 		Args: oneConversation(1, 2, "a conversation and, if not the newest, a plan"),
 	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	data := addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		plan := ""
+		u := undoing{Conversation: args[0], Back: []int64{}, Leaves: []int64{}}
 		if len(args) > 1 {
-			plan = args[1]
+			u.Undone = args[1]
 		}
-		if err := data.eitherConversation(cmd.Context(), args[0], true, func(c *record.Conversation) (err error) {
-			plan, err = c.Undo(cmd.Context(), plan, time.Now())
+		agreed := func() bool { return yes || !u.newer() || confirmed(cmd, u.question()) }
+		if err := data.eitherConversation(cmd.Context(), args[0], true, func(c *record.Conversation) error {
+			would, err := c.WouldUndo(cmd.Context(), u.Undone)
+			if err != nil {
+				return err
+			}
+			u.Undone, u.Back, u.Leaves = would.Plan, numbers(would.Back), numbers(would.Leaves)
+			if !agreed() {
+				return errNotAgreed
+			}
+			_, err = c.Undo(cmd.Context(), u.Undone, time.Now())
 			return err
-		}, func(c *oriel.Conversation) error {
-			if plan == "" {
+		}, func(c *oriel.Conversation) (err error) {
+			if u.Undone == "" {
 				newest, err := c.Plans(cmd.Context(), 1)
 				if err != nil {
 					return err
@@ -42,19 +64,68 @@ that runs on the same data folder minds it from its next call on.`,
 				if len(newest) == 0 {
 					return fmt.Errorf("undo: %w: nothing has left the view of %q, so there is nothing to bring back", oriel.ErrNoPlan, args[0])
 				}
-				plan = newest[0].Undo
+				u.Undone = newest[0].Undo
 			}
-			return c.Undo(cmd.Context(), plan)
+			back, leaves, err := c.WouldUndo(cmd.Context(), u.Undone)
+			if err != nil {
+				return err
+			}
+			u.Back, u.Leaves = append(u.Back, back...), append(u.Leaves, leaves...)
+			if !agreed() {
+				return errNotAgreed
+			}
+			return c.Undo(cmd.Context(), u.Undone)
 		}); err != nil {
 			return err
 		}
 		if asJSON {
-			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": args[0], "undone": plan})
+			return printJSON(cmd.OutOrStdout(), u)
 		}
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "undone %s: what it took out is held in view until oriel release\n", plan)
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), u.String())
 		return err
 	}
 	return cmd
+}
+
+var errNotAgreed = errors.New("nothing was undone: answer y, or give --yes")
+
+// newer reports whether messages leave that are newer than the first that comes back.
+func (u *undoing) newer() bool {
+	return len(u.Back) > 0 && len(u.Leaves) > 0 && u.Leaves[len(u.Leaves)-1] > u.Back[0]
+}
+
+func (u *undoing) question() string {
+	return fmt.Sprintf("Messages %s come back, and %s have to leave, newer ones among them. Go on?", stretches(u.Back), stretches(u.Leaves))
+}
+
+func (u *undoing) String() string {
+	switch {
+	case len(u.Back) == 0:
+		return fmt.Sprintf("undone %s: all that it took out is in view, and held until oriel release", u.Undone)
+	case len(u.Leaves) == 0:
+		return fmt.Sprintf("undone %s: messages %s are held in view until oriel release; nothing leaves for them", u.Undone, stretches(u.Back))
+	}
+	return fmt.Sprintf("undone %s: messages %s are held in view until oriel release; messages %s leave for them", u.Undone, stretches(u.Back), stretches(u.Leaves))
+}
+
+// stretches writes numbers in rising order as "1-3,7".
+func stretches(numbers []int64) string {
+	var r view.Ranges
+	for _, n := range numbers {
+		r.Add(int(n))
+	}
+	return r.String()
+}
+
+// numbers lists the numbers of ranges.
+func numbers(r view.Ranges) []int64 {
+	out := []int64{}
+	for _, s := range r {
+		for n := s[0]; n <= s[1]; n++ {
+			out = append(out, int64(n))
+		}
+	}
+	return out
 }
 
 func releaseCommand() *cobra.Command {

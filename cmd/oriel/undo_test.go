@@ -1,0 +1,26 @@
+package main
+
+import "testing"
+
+// SPEC E5: an undo asks only where newer messages leave than come back, and says which.
+func TestUndoAsksAboutNewerMessages(t *testing.T) {
+	for _, c := range []struct {
+		back, leaves []int64
+		asks         bool
+		says         string
+	}{
+		{[]int64{24, 25, 26}, []int64{38, 39}, true, "undone p3: messages 24-26 are held in view until oriel release; messages 38-39 leave for them"},
+		{[]int64{24, 25, 30}, []int64{3, 4}, false, "undone p3: messages 24-25,30 are held in view until oriel release; messages 3-4 leave for them"},
+		{[]int64{24}, nil, false, "undone p3: messages 24 are held in view until oriel release; nothing leaves for them"},
+		{nil, nil, false, "undone p3: all that it took out is in view, and held until oriel release"},
+	} {
+		u := undoing{Undone: "p3", Back: c.back, Leaves: c.leaves}
+		if u.newer() != c.asks || u.String() != c.says {
+			t.Errorf("asks %v, %s", u.newer(), &u)
+		}
+	}
+	u := undoing{Back: []int64{24, 25}, Leaves: []int64{38}}
+	if got, want := u.question(), "Messages 24-25 come back, and 38 have to leave, newer ones among them. Go on?"; got != want {
+		t.Error(got)
+	}
+}
