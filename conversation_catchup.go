@@ -107,7 +107,7 @@ func (p *present) newest(ctx context.Context, pins map[int64]bool) error {
 // again when the conversation is next loaded.
 func (p *present) settle(ctx context.Context, unsettled []int64) error {
 	for _, id := range unsettled[:min(len(unsettled), maxSettle)] {
-		err := p.show(ctx, "pin", []int64{id}, fmt.Sprintf("item %d was pinned", id))
+		err := p.show(ctx, "pin", []int64{id}, false, fmt.Sprintf("item %d was pinned", id))
 		if errors.Is(err, ErrCannotFit) {
 			continue
 		}

@@ -22,7 +22,7 @@ func (c *Conversation) Pin(ctx context.Context, id int64) error {
 			return err
 		}
 		_, shown := p.window.Get(id)
-		if err := p.show(ctx, op, []int64{id}, fmt.Sprintf("item %d was pinned", id)); err != nil || was && shown {
+		if err := p.show(ctx, op, []int64{id}, false, fmt.Sprintf("item %d was pinned", id)); err != nil || was && shown {
 			return err
 		}
 		p.pinned[id] = true
@@ -63,9 +63,37 @@ func (c *Conversation) Unpin(ctx context.Context, id int64) error {
 	})
 }
 
+// WouldUndo reports what Undo of a plan would do, and changes nothing: back are the items
+// that come back, leaves those that have to leave for them.
+func (c *Conversation) WouldUndo(ctx context.Context, planID string) (back, leaves []int64, err error) {
+	op := fmt.Sprintf("undo plan %q", planID)
+	err = c.run(ctx, op, func(p *present) error {
+		ids, err := p.findPlan(ctx, op, planID)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		s, err := p.swap(ctx, op, ids, true)
+		if err != nil {
+			return err
+		}
+		back, leaves = nil, nil
+		for i := range s.in {
+			if _, came := s.came[s.in[i].ID]; came {
+				back = append(back, s.in[i].ID)
+			}
+		}
+		for i := range s.out {
+			leaves = append(leaves, s.out[i].ID)
+		}
+		return nil
+	})
+	return back, leaves, err
+}
+
 // Undo takes a plan back: everything that it left out comes back and is held in
-// view, as if pinned, until Release. Others leave for it under a plan of their own.
-// What is held has precedence in views, too, as far as their budget goes.
+// view, as if pinned, until Release. Only what must leave for it leaves, the oldest
+// first, under a plan of its own; WouldUndo says which. What is held has precedence in
+// views, too, as far as their budget goes.
 //
 // If all of it cannot fit beside what is pinned, held and newest, Undo refuses with
 // the numbers and nothing changes: Pin then brings back single items. A plan that
@@ -78,7 +106,7 @@ func (c *Conversation) Undo(ctx context.Context, planID string) error {
 			return err
 		}
 		before := p.window.Tokens()
-		if err := p.show(ctx, op, ids, fmt.Sprintf("plan %s was undone", planID)); err != nil {
+		if err := p.show(ctx, op, ids, true, fmt.Sprintf("plan %s was undone", planID)); err != nil {
 			return err
 		}
 		p.touch()

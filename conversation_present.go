@@ -208,41 +208,45 @@ func (p *present) handOut(items []Item) []Item {
 	return items
 }
 
-// show brings items into view and stars them there. All of them fit, or an error
-// has the numbers and nothing is changed. It costs O(window).
-func (p *present) show(ctx context.Context, op string, ids []int64, when string) error {
+// swap is what brings items into view.
+type swap struct {
+	wanted map[int64]bool
+	came   map[int64]bool // those that were not in view, and whether they are pinned
+	// in are the items of the window as it becomes, out those that leave for them.
+	in, out []Item
+	total   int // tokens of both
+}
+
+// swap finds what has to leave for items that an undo brings back: as few as must, the
+// oldest first (SPEC E5). Without undo the window chooses by itself, and out is empty. The
+// error has the numbers where the items cannot all be shown.
+func (p *present) swap(ctx context.Context, op string, ids []int64, undo bool) (*swap, error) {
+	s := &swap{wanted: map[int64]bool{}, came: map[int64]bool{}}
 	items := p.window.Items(0)
 	there := map[int64]bool{}
 	for i := range items {
 		there[items[i].ID] = true
 	}
-	wanted, came := map[int64]bool{}, map[int64]bool{}
 	maxTokens, maxItems := p.window.Limits()
 	for _, id := range ids {
-		wanted[id] = true
+		s.wanted[id] = true
 		if !there[id] {
 			it, err := p.item(ctx, id)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			came[id] = it.Pinned()
+			s.came[id] = it.Pinned()
 			items = append(items, p.sized(it, maxTokens))
 		}
 	}
-	if len(items) == len(there) {
-		for _, id := range ids {
-			if err := p.window.Pin(id); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 	slices.SortFunc(items, byID)
-
-	total, tokens, stay := 0, 0, 0 // tokens of all, tokens and number of what must stay
+	tokens, stay := 0, 0 // of what must stay
+	stays := func(i int) bool {
+		return s.wanted[items[i].ID] || items[i].Pinned() || i == len(items)-1
+	}
 	for i := range items {
-		total += items[i].Tokens
-		if wanted[items[i].ID] || items[i].Pinned() || i == len(items)-1 {
+		s.total += items[i].Tokens
+		if stays(i) {
 			tokens += items[i].Tokens
 			stay++
 		}
@@ -250,25 +254,57 @@ func (p *present) show(ctx context.Context, op string, ids []int64, when string)
 	if tokens > maxTokens || stay > maxItems {
 		err := fmt.Errorf("%w: with what is pinned, held and newest it would take %d tokens in %d items, the window has %d in %d",
 			ErrCannotFit, tokens, stay, maxTokens, maxItems)
-		return p.fail(op, err, "release or unpin something, or enlarge the window")
+		return nil, p.fail(op, err, "release or unpin something, or enlarge the window")
 	}
-	p.touch()
+	over, many := s.total-maxTokens, len(items)-maxItems
 	for i := range items {
-		if wanted[items[i].ID] {
-			items[i].Flags = starred(items[i].Flags, true)
+		if undo && !stays(i) && (over > 0 || many > 0) {
+			s.out = append(s.out, items[i])
+			over, many = over-items[i].Tokens, many-1
+			continue
 		}
+		s.in = append(s.in, items[i])
 	}
-	out, err := p.fill(items, maxTokens, maxItems)
+	return s, nil
+}
+
+// show brings items into view and stars them there. All of them fit, or an error
+// has the numbers and nothing is changed. It costs O(window).
+func (p *present) show(ctx context.Context, op string, ids []int64, undo bool, when string) error {
+	s, err := p.swap(ctx, op, ids, undo)
 	if err != nil {
 		return err
 	}
-	for id, pinned := range came {
+	if len(s.came) == 0 {
+		for _, id := range ids {
+			if err := p.window.Pin(id); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	p.touch()
+	for i := range s.in {
+		if s.wanted[s.in[i].ID] {
+			s.in[i].Flags = starred(s.in[i].Flags, true)
+		}
+	}
+	maxTokens, maxItems := p.window.Limits()
+	out, err := p.fill(s.in, maxTokens, maxItems)
+	if err != nil {
+		return err
+	}
+	for id, pinned := range s.came {
 		if pinned {
 			p.pinned[id] = true
 		}
 	}
-	if len(out) > 0 {
-		if _, err := p.left(out, total, p.victims(when)); err != nil {
+	reason := p.victims(when)
+	if undo {
+		reason = "the oldest when " + when
+	}
+	if out = append(s.out, out...); len(out) > 0 {
+		if _, err := p.left(out, s.total, reason); err != nil {
 			return err
 		}
 	}

@@ -352,3 +352,37 @@ func useConcurrently(t *testing.T, config Config, rounds int) {
 		t.Errorf("%d items, want %d", n, workers*rounds)
 	}
 }
+
+// SPEC E5: for what an undo brings back the oldest leave, whatever the policy, no more than
+// must, and it can be asked before which.
+func TestUndoTakesTheOldestOut(t *testing.T) {
+	ctx := t.Context()
+	c := open(t, Config{MaxTokens: 10, MaxItems: 100, NoAutoFlags: true})
+	add(t, c, Item{Content: words(4)})
+	for range 5 {
+		add(t, c, Item{Content: words(2), Source: window.SourceUser}) // at last 2 to 6, item 1 has left
+	}
+	if diff := cmp.Diff([]int64{2, 3, 4, 5, 6}, inView(t, c)); diff != "" {
+		t.Fatalf("in view (-want +got)\n%s", diff)
+	}
+	if err := c.Pin(ctx, 2); err != nil {
+		t.Fatal(err)
+	}
+	back, leaves, err := c.WouldUndo(ctx, "p1")
+	if err != nil || !cmp.Equal(back, []int64{1}) || !cmp.Equal(leaves, []int64{3, 4}) {
+		t.Errorf("%v would come back, %v would leave, %v", back, leaves, err)
+	}
+	if diff := cmp.Diff([]int64{2, 3, 4, 5, 6}, inView(t, c)); diff != "" {
+		t.Errorf("asking changed the view (-want +got)\n%s", diff)
+	}
+	if err := c.Undo(ctx, "p1"); err != nil {
+		t.Fatal(err)
+	}
+	check(t, c)
+	if diff := cmp.Diff([]int64{1, 2, 5, 6}, inView(t, c)); diff != "" {
+		t.Errorf("in view (-want +got)\n%s", diff)
+	}
+	if _, _, err := c.WouldUndo(ctx, "p9"); !errors.Is(err, ErrNoPlan) {
+		t.Error(err)
+	}
+}

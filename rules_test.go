@@ -22,8 +22,6 @@ var rooms = []string{
 	"internal/clip",
 	"internal/rawjson",
 	"internal/lines",
-	"internal/number",
-	"internal/near",
 	"internal/quote",
 	"internal/secret",
 	"chat",
