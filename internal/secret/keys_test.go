@@ -30,7 +30,7 @@ func TestCleanTakesTheCallsKeysOut(t *testing.T) {
 		}
 		for _, text := range []string{
 			"bad key " + key + ".", "bad key Bearer " + key, value, strings.ToUpper(key), escaped, string(twice), percent, url.QueryEscape(percent),
-			strings.ReplaceAll(key, "-", `\/`[:0]+`\u002d`), strings.ReplaceAll(key, "-", "&#45;"), strings.ReplaceAll(key, "-", "&#x2D;"), "…" + key[:14] + "…", "…" + key[3:] + "…",
+			strings.ReplaceAll(key, "-", `\u002d`), strings.ReplaceAll(key, "-", "&#45;"), strings.ReplaceAll(key, "-", "&#x2D;"), "…" + key[:14] + "…", "…" + key[3:] + "…",
 		} {
 			got := k.Clean("the key «" + text + "» is no good")
 			if !strings.HasPrefix(got, "the key «") || !strings.HasSuffix(got, "» is no good") || !strings.Contains(got, NotKept) {

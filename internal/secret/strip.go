@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/url"
 	"strings"
@@ -96,8 +97,11 @@ var said = map[string]bool{
 // text looks at a string.
 func (s *stripper) text(v rawjson.Value, name string, element bool) {
 	const longest = 8 << 10 // of an argument or a URL
+	if raw := v.Raw(); !element && bytes.IndexByte(raw, '\\') < 0 && !bytes.ContainsAny(raw[:min(len(raw), 2)], "{[ ") && !bytes.Contains(raw, []byte("://")) {
+		return // words
+	}
 	text := v.Str()
-	if len(text) > 0 && (text[0] == '{' || text[0] == '[') && s.nested > 0 {
+	if trimmed := strings.TrimSpace(text); trimmed != "" && (trimmed[0] == '{' || trimmed[0] == '[') && s.nested > 0 {
 		if _, err := rawjson.Parse([]byte(text), rawjson.Limits{}); err == nil {
 			if in := strip([]byte(text), s.item, s.nested-1); string(in) != text {
 				s.replace(v, quoted(string(in)))

@@ -31,7 +31,7 @@ func TestStripTakesCredentialsOut(t *testing.T) {
 		`[{"a":[{"authorization":"KEY"}]}]`, `{"authorization":"x","authorization":"KEY"}`,
 		`{"broken":"KEY"`,
 	} {
-		text = strings.ReplaceAll(strings.ReplaceAll(text, "KEY", key), "7391048261733", "7391048261733")
+		text = strings.ReplaceAll(text, "KEY", key)
 		got := Strip([]byte(text))
 		if strings.Contains(string(got), key) || strings.Contains(string(got), "7391048261733") || !json.Valid(got) {
 			t.Errorf("%s:\n%s", text, got)
@@ -98,7 +98,7 @@ func TestStripPropertyNoShapeHidesACredential(t *testing.T) {
 				return ` { "z" : null , ` + spell(rapid.SampledFrom(names).Draw(t, "name")) + " :\n" + inner + ` } `
 			case 2:
 				if text := string(quoted(inner)); depth < 3 && strings.HasPrefix(strings.TrimSpace(inner), "{") {
-					return strings.Replace(text, `" `, `"`, 1) // JSON in a string
+					return text // JSON in a string
 				}
 			}
 			return `{` + spell(rapid.SampledFrom(names).Draw(t, "name")) + `:` + inner + `}`
