@@ -625,13 +625,14 @@ func (c *recording) write(ctx context.Context, e *entry, reply []chat.Message, s
 }
 
 // unstored are the cuts that are to be stored with this call: those that it made, and the
-// one by which it is shown, if the call that made it could not be written, or somebody
-// has deleted it with what it covers.
+// one by which it is shown, if the call that made it could not be written, somebody has
+// deleted it with what it covers, or it is that of another conversation that begins like
+// this one.
 func (c *recording) unstored(at *timeline.Appended) []*view.Cut {
 	if c.shown == nil || c.shown.Cut == nil || c.gaveUp || slices.Contains(c.fresh, c.shown.Cut) {
 		return c.fresh
 	}
-	if cut := c.shown.Cut; cut.Stored() && cut.Covers <= at.Forms.Len()-at.New {
+	if cut := c.shown.Cut; cut.Stored() && cut.Covers <= at.Forms.Len()-at.New && c.thread.Kind != thread.New {
 		return c.fresh
 	}
 	return append(c.fresh[:len(c.fresh):len(c.fresh)], c.shown.Cut)

@@ -10,7 +10,7 @@ import (
 )
 
 // mark is what somebody keeps at a message of a history: it holds for all that goes on
-// from there, on whichever branch.
+// from there, on whichever branch and in whichever conversation.
 type mark struct {
 	name  string
 	at    place
@@ -35,14 +35,14 @@ type StoredMark struct {
 // that are known, if anybody asks, it needs the name alone.
 type Marks func(ctx context.Context, store timeline.Store, tenant, conversation string, known func(name string) bool) ([]StoredMark, error)
 
-// marked are the values of a conversation's marks that hold at a place, the deepest first and of
+// marked are the values of the marks that hold at a place, whoever made them, the deepest first and of
 // those the latest.
-func (t *tenant) marked(k *conversation, p place, whose string) []any {
+func (t *tenant) marked(p place, whose string) []any {
 	var hold []*mark
 	for tr := p.trunk; tr != nil; tr, p.depth = tr.from, tr.at {
 		for _, m := range tr.marks {
 			t.work++
-			if m.of == k && m.whose == whose && m.at.depth <= p.depth {
+			if m.whose == whose && m.at.depth <= p.depth {
 				hold = append(hold, m)
 			}
 		}
@@ -63,7 +63,7 @@ func (b *Book) Marked(th *Thread) []any {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.marked(th.branch.of, th.at, th.Whose)
+	return t.marked(th.at, th.Whose)
 }
 
 // Mark keeps a value by a name behind the first depth messages of a request, unless
@@ -72,7 +72,7 @@ func (b *Book) Mark(th *Thread, depth int, name string, before []any, value any)
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !slices.Equal(t.marked(th.branch.of, th.at, th.Whose), before) {
+	if !slices.Equal(t.marked(th.at, th.Whose), before) {
 		return false
 	}
 	t.seq++
