@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
@@ -40,7 +41,7 @@ func (o *RecallOptions) check() error {
 		return fmt.Errorf("%w: recall with a Budget of %d: give a number above 0, or 0 for the default", ErrConfig, o.Budget)
 	case o.Top < 0:
 		return fmt.Errorf("%w: recall with a Top of %d: give a number above 0, or 0 for the default", ErrConfig, o.Top)
-	case !(o.Floor <= 1):
+	case o.Floor > 1 || !number.Finite(o.Floor):
 		return fmt.Errorf("%w: recall with a Floor of %g: scores are 0 to 1", ErrConfig, o.Floor)
 	}
 	switch o.Mode {

@@ -79,7 +79,10 @@ func TestUnrelatedQueriesRecallNothing(t *testing.T) {
 	c := open(t, Config{MaxItems: 4})
 	add(t, c, Item{Source: "user", Content: portSaid})
 	chatter(t, c, 10)
-	for _, query := range []string{"Bake a sourdough loaf", "", "?"} {
+	for _, query := range []string{
+		"Bake a sourdough loaf", "How tall is the Eiffel tower?", "My knee hurts when I run downhill.", "Translate good morning into Finnish.",
+		"Who painted the ceiling?", "What do whales sing about?", "Book a table for six on Friday.", `func main() { panic("teapot") }`, "ok", "", "?",
+	} {
 		v := view(t, c, query, ContextOptions{})
 		if len(v.Relevant) != 0 || strings.Contains(v.Text, "Historical") || len(v.Plan.Warnings) != 0 {
 			t.Errorf("%q:\n%s\n%v", query, v.Text, v.Plan.Warnings)

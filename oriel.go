@@ -108,10 +108,13 @@ type Config struct {
 	// a quarter of it at a step. Conversation.Resize overrides it.
 	Adaptive bool
 	// Model names the model that is shown the windows. It bounds every size (its
-	// context window less a tenth and Reserve) and counts. Default: none, no bound.
+	// context window less Margin and Reserve) and counts. Default: none, no bound.
 	Model string
 	// Reserve is what Model's window keeps for the reply. Default 8,192.
 	Reserve int
+	// Margin is the share of Model's window that is left free: 0 means a tenth,
+	// window.NoMargin nothing (SPEC B1).
+	Margin float64
 	// Models is the table in which Model is looked up. Default: the built-in one.
 	Models *token.Models
 	// Weights are those of relevance. Default: recency 0.3 with a half-life of 24
@@ -192,6 +195,9 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 			return nil, &Error{Op: op, Err: fmt.Errorf("%w: Project: %w", ErrConfig, err)}
 		}
 	}
+	if err := errors.Join(config.Weights.Check(), window.CheckMargin(config.Margin)); err != nil {
+		return nil, &Error{Op: op, Err: fmt.Errorf("%w: %w", ErrConfig, err)}
+	}
 	e := newEngine(config)
 	if err := e.complete(); err != nil {
 		return nil, &Error{Op: op, Err: fmt.Errorf("%w: Model %q: %w", ErrConfig, config.Model, err)}
@@ -226,7 +232,7 @@ func (e *Engine) complete() error {
 			c.Models = token.Builtin()
 		}
 		model = c.Models.Lookup(c.Model)
-		budget, err := window.NewBudget(model.Window, c.Reserve, model.MaxInput)
+		budget, err := window.NewBudget(model.Window, c.Reserve, model.MaxInput, c.Margin)
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -203,6 +204,12 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"items", opening(Config{MaxItems: -1}), ErrConfig, "MaxItems -1; give a number above 0"},
 		{"policy", opening(Config{Policy: "lru"}), ErrConfig, `Policy "lru"; use "relevance" or "fifo"`},
 		{"no id", func() error { _, err := c.engine.Conversation(ctx, ""); return err }(), ErrNoConversation, "give it a name"},
+		{"weights", opening(Config{Weights: window.Weights{Cosine: math.NaN()}}), ErrConfig, "the weight of cosine: NaN is not a number"},
+		{"margin", opening(Config{Margin: math.Inf(1)}), ErrConfig, "a margin of +Inf"},
+		{"floor", func() error {
+			_, err := c.Recall(ctx, "q", RecallOptions{Floor: math.Inf(-1)})
+			return err
+		}(), ErrConfig, "Floor of -Inf"},
 		{"long id", func() error { _, err := c.engine.Conversation(ctx, words(500)); return err }(), ErrConfig, "an id of 2499 bytes"},
 		{"delete", c.engine.Delete(ctx, "nobody"), timeline.ErrNoConversation, `delete in conversation "nobody": no such conversation`},
 		{"own id", func() error { _, _, err := c.Add(ctx, Item{ID: 9}); return err }(), ErrItem, `add item in conversation "c": not a valid item: it has the id 9; leave ID 0`},

@@ -22,6 +22,8 @@ var rooms = []string{
 	"internal/clip",
 	"internal/rawjson",
 	"internal/lines",
+	"internal/number",
+	"internal/near",
 	"internal/quote",
 	"internal/secret",
 	"chat",

@@ -110,9 +110,14 @@ func TestScoresAreZeroToOne(t *testing.T) {
 func TestWhatTheWindowShowsIsNotRepeated(t *testing.T) {
 	// SPEC D3
 	s := scopeOf(t, Options{}, talk(holiday))
-	r := find(t, s, "Where did Ann go with the dogs?", RecallOptions{Exclude: func(block string) bool { return block == "1" }})
+	const query = "Where did Ann go with the dogs?"
+	all := find(t, s, query, RecallOptions{Floor: -1})
+	r := find(t, s, query, RecallOptions{Floor: -1, Exclude: func(block string) bool { return block == "1" }})
 	if strings.Contains(r.Text, "Norway") {
 		t.Errorf("shown again: %s", r.Text)
+	}
+	if want := strings.TrimPrefix(blocks(all), "1 "); !strings.HasPrefix(blocks(all), "1 ") || want == "" || blocks(r) != want {
+		t.Errorf("without the first of %s: %s", blocks(all), blocks(r))
 	}
 }
 

@@ -18,7 +18,7 @@ type tuning struct {
 }
 
 // Change has calls that come from now on shown by the Models, Profile, Thresholds,
-// Condense, PlainCache, RecallTokens, RecallWait, LowMark and KeepTools of o; the rest of o is not
+// Condense, PlainCache, RecallTokens, RecallWait, LowMark, KeepTools, Profiles and Margin of o; the rest of o is not
 // looked at. Calls that run go on as they began. Where Condense is another pointer, the
 // summaries that are being written are given up.
 func (r *Recorder) Change(o Options) {
@@ -40,6 +40,7 @@ func (r *Recorder) Change(o Options) {
 	now.view = view.New(view.Options{
 		Book: r.book, Models: o.Models, Calibration: r.o.Calibration, Cache: r.cache, Recall: r.o.Recall, Limits: r.o.Limits,
 		Thresholds: o.Thresholds, Condense: now.condensing, RecallTokens: o.RecallTokens, RecallWait: o.RecallWait, Low: o.LowMark, KeepTools: o.KeepTools,
+		Profiles: o.Profiles, Margin: o.Margin,
 	})
 	r.now.Store(now)
 	if old != nil && old.condensing != nil && old.condensing != now.condensing {

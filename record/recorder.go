@@ -51,7 +51,7 @@ type Options struct {
 	Log *slog.Logger
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
-	// Profile is that of calls which name none: see window.Profiles. Default "off":
+	// Profile is that of calls which name none: one of Profiles or a built-in one. Default "off":
 	// calls are recorded, and sent as they came.
 	Profile string
 	// Recall finds what views no longer show; nil: nothing is brought back.
@@ -77,6 +77,10 @@ type Options struct {
 	LowMark      float64
 	// KeepTools are those of view.Options.
 	KeepTools []string
+	// Profiles are those that calls may name; nil: the built-in ones.
+	Profiles *window.ProfileTable
+	// Margin is that of window.Options.
+	Margin float64
 	// Suffix is that of thread.Options.
 	Suffix func() string
 }
@@ -201,7 +205,7 @@ func (r *Recorder) Begin(ctx context.Context, c *proxy.Call) proxy.Recording {
 		r.event(Event{Kind: EventUnknown, Call: c.ID, Error: fmt.Sprintf("the request has %d messages, more than %d: it is passed on as it came and not recorded", n, thread.MaxMessages)})
 		return &failed{}
 	}
-	if _, err := window.LookupProfile(c.Profile); err != nil {
+	if _, err := now.o.Profiles.Lookup(c.Profile); err != nil {
 		r.event(Event{Kind: EventProfile, Call: c.ID, Model: body.Model, Error: fmt.Sprintf("%v; %s is used", err, now.o.Profile)})
 		other := *c
 		other.Profile = ""

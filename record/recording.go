@@ -174,7 +174,7 @@ func (c *recording) show(ctx context.Context) error {
 func (c *recording) adapt(ctx context.Context) int {
 	allowed := 0
 	m := c.now.o.Models.Lookup(c.body.Model)
-	if b, err := window.NewBudget(m.WindowFor(betas(c.call.Header)...), c.body.MaxOutput, m.MaxInput); err == nil {
+	if b, err := window.NewBudget(m.WindowFor(betas(c.call.Header)...), c.body.MaxOutput, m.MaxInput, c.now.o.Margin); err == nil {
 		allowed = b.Allowed
 	}
 	size, was, stored, err := c.r.adapt(ctx, c.thread, c.chain, allowed)

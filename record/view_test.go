@@ -462,6 +462,54 @@ func TestACutDoesNotOutliveItsBudget(t *testing.T) {
 	}
 }
 
+// SPEC B4: profiles of one's own are known by name, and every policy can be had by one. The
+// profile's budget, low mark and recall hold for its calls.
+func TestProfilesOfOnesOwn(t *testing.T) {
+	var own []window.Profile
+	for _, policy := range window.Policies() {
+		own = append(own, window.Profile{Name: "by-" + policy, Policy: policy, Budget: 3000, Low: 0.4, Recall: -1})
+	}
+	table, err := window.NewProfiles(own...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, policy := range window.Policies() {
+		t.Run(policy, func(t *testing.T) {
+			store := openStore(t, t.TempDir())
+			b := start(t, store, replying, func(o *record.Options) { o.Profile, o.Profiles = "off", table })
+			k := newTalker(b, "X-Oriel-Profile", "by-"+policy)
+			if policy == "ladder" { // whose own budget would grow for what is said
+				k.header = append(k.header, "X-Oriel-Budget", "3000")
+			}
+			plan := k.untilCut()
+			b.settle(k.said)
+			if unknown := k.told(record.EventProfile); len(unknown) > 0 {
+				t.Errorf("%+v", unknown)
+			}
+			records, err := store.Records(ctx, timeline.Local, "talk", "plan", plan)
+			if err != nil || len(records) != 1 {
+				t.Fatal(records, err)
+			}
+			var got window.Plan
+			if err := json.Unmarshal(records[0].Data, &got); err != nil {
+				t.Fatal(err)
+			}
+			if got.Policy != policy || got.TokensAfter > got.Budget || got.TokensAfter >= got.TokensBefore {
+				t.Errorf("%+v", got)
+			}
+			if p := k.model.Problems(); len(p) > 0 {
+				t.Error(p)
+			}
+		})
+	}
+	b := start(t, openStore(t, t.TempDir()), replying, func(o *record.Options) { o.Profile, o.Profiles = "by-mask", table })
+	k := newTalker(b, "X-Oriel-Profile", "by-fofi")
+	k.say()
+	if e := k.told(record.EventProfile); len(e) != 1 || !strings.Contains(e[0].Error, "did you mean by-fifo?") || !strings.Contains(e[0].Error, "by-mask is used") {
+		t.Errorf("%+v", e)
+	}
+}
+
 // SPEC E5: an undo says before which messages come back and which leave for them, does so
 // with the next call, and tells it; nothing older is in view than what left.
 func TestUndoSaysWhatLeaves(t *testing.T) {

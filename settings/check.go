@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"reflect"
 	"slices"
 	"strconv"
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/token"
@@ -26,9 +28,9 @@ func (l *Loaded) check() error {
 		{"listen", checkListen(l.Listen)},
 		{"origins", proxy.CheckOrigins(l.Origins)},
 		{"sync", oneOf(l.Sync, "normal", "full")},
-		{"profile", checkProfile(l.Profile)},
 		{"low_mark", checkLowMark(l.LowMark)},
 		{"keep_tools", checkTools(l.KeepTools)},
+		{"margin", checkMargin(l.Margin)},
 		{"upstream.openai", proxy.CheckUpstream("OpenAI", l.Upstream.OpenAI)},
 		{"upstream.anthropic", proxy.CheckUpstream("Anthropic", l.Upstream.Anthropic)},
 		{"recall.tokens", atLeast(l.Recall.Tokens, 1)},
@@ -42,7 +44,46 @@ func (l *Loaded) check() error {
 		}
 	}
 	l.checkThresholds()
+	if err := l.checkProfiles(); err != nil {
+		return err
+	}
 	return l.checkCondense()
+}
+
+// checkProfiles makes the table of profiles, and finds the one that is used in it.
+func (l *Loaded) checkProfiles() error {
+	for _, name := range slices.Sorted(maps.Keys(l.Profiles)) {
+		if _, err := window.NewProfiles(l.Profiles[name].in(name)); err != nil {
+			return l.bad(toml.Key{"profiles", name}.String(), err)
+		}
+	}
+	l.ProfileTable = l.profiles()
+	name := l.Profile
+	if name == "" {
+		name = " " // which is none; an empty name means one to window
+	}
+	if _, err := l.ProfileTable.Lookup(name); err != nil {
+		return l.bad("profile", err)
+	}
+	return nil
+}
+
+// profiles is the table of those that are valid.
+func (l *Loaded) profiles() *window.ProfileTable {
+	var own []window.Profile
+	for _, name := range slices.Sorted(maps.Keys(l.Profiles)) {
+		own = append(own, l.Profiles[name].in(name))
+	}
+	table, err := window.NewProfiles(own...)
+	if err != nil {
+		return nil
+	}
+	return table
+}
+
+// in is the profile in the form of those who use it.
+func (p Profile) in(name string) window.Profile {
+	return window.Profile{Name: name, Budget: p.Budget, Low: p.LowMark, Policy: p.Policy, Threshold: p.Threshold, Recall: p.Recall}
 }
 
 func checkListen(address string) error {
@@ -54,14 +95,6 @@ func checkListen(address string) error {
 		return fmt.Errorf("the address %q to listen at cannot be read: give HOST:PORT, such as 127.0.0.1:8780", address)
 	}
 	return nil
-}
-
-func checkProfile(name string) error {
-	if name == "" {
-		name = " " // which is none; an empty name means one to window
-	}
-	_, err := window.LookupProfile(name)
-	return err
 }
 
 func oneOf(text, one, other string) error {
@@ -81,6 +114,13 @@ func checkLowMark(share float64) error {
 func checkTools(names []string) error {
 	if slices.Contains(names, "") {
 		return errors.New("an empty name: give names of tools, such as read_file")
+	}
+	return nil
+}
+
+func checkMargin(share float64) error {
+	if !number.Within(share, 0, 1) || share == 1 {
+		return fmt.Errorf("%g is no share of the window: give a number from 0 up to, and less than, 1, such as 0.1", share)
 	}
 	return nil
 }
@@ -129,6 +169,16 @@ func (l *Loaded) checkThresholds() {
 		l.Warnings = append(l.Warnings, l.bad(f.key, fmt.Errorf("%g%% is outside %g…%g: %g%% is used", n, t.Min, t.Max, holds)).Error())
 		percent.SetFloat(instead)
 		delete(l.from, f.key)
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Profiles)) {
+		p, key := l.Profiles[name], toml.Key{"profiles", name, "threshold"}.String()
+		if p.Threshold == -1 || p.Threshold == 0 || number.Within(p.Threshold, t.Min, t.Max) {
+			continue
+		}
+		l.Warnings = append(l.Warnings, l.bad(key, fmt.Errorf("%g%% is outside %g…%g: %g%% is used", p.Threshold, t.Min, t.Max, t.All)).Error())
+		p.Threshold = -1
+		l.setProfile(name, p)
+		delete(l.from, key)
 	}
 }
 
@@ -188,6 +238,12 @@ func (l *Loaded) readOthers() error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Models)) {
+		for _, f := range modelFields() {
+			v := reflect.ValueOf(l.Models[name]).FieldByIndex(f.index)
+			if v.CanFloat() && !number.Finite(v.Float()) {
+				return l.bad(toml.Key{"models", name, f.key}.String(), errNumber)
+			}
+		}
 		table, err := lay(l.Table, name, l.Models[name])
 		if err != nil {
 			return l.badModel(name, err)

@@ -50,8 +50,24 @@ var fields = sync.OnceValue(func() []field {
 	return out
 })
 
-// modelFields are those of a model; their keys are without its name.
-var modelFields = sync.OnceValue(func() []field { return leaves(reflect.TypeFor[Model](), "", nil) })
+// modelFields and profileFields are those of a model and of a profile; their keys are
+// without its name.
+var (
+	modelFields   = sync.OnceValue(func() []field { return leaves(reflect.TypeFor[Model](), "", nil) })
+	profileFields = sync.OnceValue(func() []field { return leaves(reflect.TypeFor[Profile](), "", nil) })
+)
+
+// named are the fields of tables that have names of their own, [models.NAME] and
+// [profiles.NAME]; nil for others.
+func named(section string) []field {
+	switch section {
+	case "models":
+		return modelFields()
+	case "profiles":
+		return profileFields()
+	}
+	return nil
+}
 
 // leaves are the fields of a struct that hold values.
 func leaves(t reflect.Type, prefix string, index []int) []field {

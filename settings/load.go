@@ -5,16 +5,19 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/BurntSushi/toml"
 
 	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/window"
 )
 
 // Sources are where settings come from. A later one goes before an earlier one: the
@@ -38,6 +41,8 @@ type Loaded struct {
 	Warnings []string
 	// Table is the table of models, with ModelsFile and Models laid over it.
 	Table *token.Models
+	// ProfileTable has the profiles, the built-in ones among them.
+	ProfileTable *window.ProfileTable
 	// Instructions are the content of Condense.Prompt.
 	Instructions string
 
@@ -89,10 +94,36 @@ func load(s Sources) (*Loaded, error) {
 			}
 		}
 	}
+	if err := l.readThresholds(s.Flags); err != nil {
+		return l, err
+	}
 	if err := l.check(); err != nil {
 		return l, err
 	}
 	return l, l.readOthers()
+}
+
+// readThresholds takes thresholds of one's own profiles from flags, whose keys are those of
+// the built-in ones.
+func (l *Loaded) readThresholds(flags map[string]string) error {
+	for _, key := range slices.Sorted(maps.Keys(flags)) {
+		name, ok := strings.CutPrefix(key, "thresholds.")
+		if !ok || findField(key) != nil {
+			continue
+		}
+		p, known := l.Profiles[name]
+		if !known {
+			_, err := l.profiles().Lookup(name)
+			return fmt.Errorf("--threshold: %w", err)
+		}
+		var err error
+		if p.Threshold, err = strconv.ParseFloat(flags[key], 64); err != nil {
+			return fmt.Errorf("--threshold: %w", errNumber)
+		}
+		l.setProfile(name, p)
+		l.from[toml.Key{"profiles", name, "threshold"}.String()] = Source{"flag", "--threshold"}
+	}
+	return nil
 }
 
 // UserFile is the user's own file, which need not exist; "" where there is no place
@@ -279,12 +310,17 @@ var errTable = errors.New("a table")
 // set sets the value of a key.
 func (d *decoder) set(key toml.Key, value any) error {
 	s := &d.l.Settings
-	if key[0] == "models" {
+	if named(key[0]) != nil {
 		switch len(key) {
-		case 1, 2:
+		case 1:
+			return errTable
+		case 2:
+			if _, ok := value.(map[string]any); ok && key[0] == "profiles" {
+				d.l.setProfile(key[1], d.l.Profiles[key[1]]) // one without keys is one, too
+			}
 			return errTable
 		case 3:
-			return d.setModel(key, value)
+			return d.setNamed(key, value)
 		}
 		return newUnknown(key)
 	}
@@ -301,10 +337,26 @@ func (d *decoder) set(key toml.Key, value any) error {
 	return newUnknown(key)
 }
 
-func (d *decoder) setModel(key toml.Key, value any) error {
-	for _, f := range modelFields() {
+func (l *Loaded) setProfile(name string, p Profile) {
+	if l.Profiles == nil {
+		l.Profiles = map[string]Profile{}
+	}
+	l.Profiles[name] = p
+}
+
+// setNamed sets a value of a model or a profile.
+func (d *decoder) setNamed(key toml.Key, value any) error {
+	for _, f := range named(key[0]) {
 		if f.key != key[2] {
 			continue
+		}
+		if key[0] == "profiles" {
+			p := d.l.Profiles[key[1]]
+			if err := assign(reflect.ValueOf(&p).Elem().FieldByIndex(f.index), value); err != nil {
+				return err
+			}
+			d.l.setProfile(key[1], p)
+			return nil
 		}
 		m := d.l.Models[key[1]]
 		if err := assign(reflect.ValueOf(&m).Elem().FieldByIndex(f.index), value); err != nil {

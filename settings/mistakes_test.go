@@ -47,13 +47,22 @@ func TestMistakesAreNamed(t *testing.T) {
 		"section for value":     {"[listen]", []string{":1: listen: it must be a text"}},
 		"tables for section":    {"[[upstream]]\nopenai=''", []string{"upstream: it is a section"}},
 		"threshold's type":      {"[thresholds]\nall = 'most'", []string{":2: thresholds.all: it must be a number"}},
-		"profile":               {"profile = 'ful'", []string{`:1: profile: unknown profile "ful": use one of full, balanced`}},
+		"profile":               {"profile = 'ful'", []string{`:1: profile: unknown profile "ful": did you mean full? There are full, balanced`}},
 		"empty profile":         {"profile = ''", []string{":1: profile: unknown profile"}},
 		"sync":                  {"sync = 'never'", []string{`:1: sync: "never" is unknown: use normal or full`}},
 		"address":               {"listen = '8780'", []string{`:1: listen: the address "8780" to listen at cannot be read: give HOST:PORT`}},
 		"upstream":              {"upstream.openai = 'localhost:1'", []string{":1: upstream.openai: the upstream URL for OpenAI is not http(s)://host…: give one such as"}},
 		"origin":                {"origins = ['https://a/']", []string{`:1: origins: the origin "https://a/" cannot be one`}},
 		"low mark":              {"low_mark = 1.5", []string{":1: low_mark: 1.5 is no share of the budget: give a number between 0 and 1"}},
+		"margin":                {"margin = 1", []string{":1: margin: 1 is no share of the window"}},
+		"infinite margin":       {"margin = inf", []string{":1: margin: +Inf is no share of the window"}},
+		"infinite price":        {"models.m.input = inf", []string{":1: models.m.input: it must be a number"}},
+		"profile key":           {"[profiles.x]\nbuget = 5", []string{":2: there is no key profiles.x.buget: did you mean profiles.x.budget?"}},
+		"profile name":          {"[profiles.'a b']\nbudget = 5", []string{":1: profiles.\"a b\": profile \"a b\": the name is not valid"}},
+		"built-in profile":      {"[profiles.full]\nbudget = 5", []string{":1: profiles.full: profile \"full\": there is a built-in profile"}},
+		"profile's policy":      {"[profiles.x]\npolicy = 'lifo'", []string{"profiles.x: profile \"x\": unknown policy \"lifo\": use one of"}},
+		"profile's mark":        {"[profiles.x]\nlow_mark = nan", []string{"profiles.x: profile \"x\": a low mark of NaN"}},
+		"near profile":          {"profile = 'code-mod'\n[profiles.code-mode]\nbudget = 5", []string{":1: profile: unknown profile \"code-mod\": did you mean code-mode?"}},
 		"nan":                   {"low_mark = nan", []string{":1: low_mark: NaN is no share"}},
 		"recall":                {"recall.tokens = 0", []string{":1: recall.tokens: 0 is too small: give 1 or more"}},
 		"condense's url":        {"[condense]\nurl = 'x'\nmodel = 'm'", []string{":2: condense.url: "}},
@@ -139,7 +148,7 @@ func TestThresholdsWarn(t *testing.T) {
 		if all := strings.Join(l.Warnings, "\n"); want.warning == "" && all != "" || !strings.Contains(all, want.warning) {
 			t.Errorf("%s: %q", text, all)
 		}
-		if got, _ := l.Thresholds.Percents().For("chat"); got != want.chat {
+		if got, _ := l.Thresholds.Percents().For(window.Profile{Name: "chat"}); got != want.chat {
 			t.Errorf("%s: %v", text, got)
 		}
 	}
@@ -153,7 +162,7 @@ func TestThresholdsWarn(t *testing.T) {
 func FuzzLoad(f *testing.F) {
 	f.Add(Example())
 	f.Add(commentedOut.ReplaceAllString(Example(), "$1"))
-	for _, s := range []string{"a.b.c = 1", "[upstream]\nopenai = 1", "[[models]]", "models.x.window = 1", "'' = 1", "['']\n'' = 2", "[thresholds]\nall = nan", "upstream.openai.x = {y = []}", "token = \"", "thresholds.max = 3", "\x00", "[models.\"\"]\nwindow = 5", "[condense]\nwait = '-1s'"} {
+	for _, s := range []string{"a.b.c = 1", "[upstream]\nopenai = 1", "[[models]]", "models.x.window = 1", "'' = 1", "['']\n'' = 2", "[thresholds]\nall = nan", "upstream.openai.x = {y = []}", "token = \"", "thresholds.max = 3", "\x00", "[models.\"\"]\nwindow = 5", "[condense]\nwait = '-1s'", "[profiles.x]\nbudget = 5", "profile = 'y'\n[profiles.y]", "profiles.'a b'.low_mark = nan", "margin = inf"} {
 		f.Add(s)
 	}
 	path := filepath.Join(f.TempDir(), "config.toml")
@@ -175,11 +184,11 @@ func FuzzLoad(f *testing.F) {
 			}
 			return
 		}
-		if _, err := window.LookupProfile(l.Profile); err != nil {
+		if _, err := l.ProfileTable.Lookup(l.Profile); err != nil {
 			t.Error(err)
 		}
 		for _, name := range window.Profiles() {
-			if p, warning := l.Thresholds.Percents().For(name); warning != "" || math.IsNaN(p) || p < 1 || p > 100 {
+			if p, warning := l.Thresholds.Percents().For(window.Profile{Name: name}); warning != "" || math.IsNaN(p) || p < 1 || p > 100 {
 				t.Errorf("%v of %s: %s", p, name, warning)
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/oriel-context/oriel/internal/near"
 )
 
 // unknownKey is a key that there is not.
@@ -22,15 +24,15 @@ func newUnknown(key toml.Key) error { return &unknownKey{key, nearest(key)} }
 // nearest is the key that somebody who wrote another one may have meant: the same one in
 // another section, else that which takes the fewest changes.
 func nearest(key toml.Key) string {
-	if key[0] == "models" && len(key) > 2 {
-		names := make([]string, 0, len(modelFields()))
-		for _, f := range modelFields() {
+	if fields := named(key[0]); fields != nil && len(key) > 2 {
+		names := make([]string, 0, len(fields))
+		for _, f := range fields {
 			names = append(names, f.key)
 		}
 		return append(key[:2:2], closest(key[2], names)).String()
 	}
 	last := strings.ToLower(key[len(key)-1])
-	names := []string{"models"}
+	names := []string{"models", "profiles"}
 	for _, s := range sections() {
 		if s.name != "" {
 			names = append(names, s.name)
@@ -49,15 +51,15 @@ func nearest(key toml.Key) string {
 	if len(same) > 0 {
 		return closest(full, same)
 	}
-	near := closest(full, names)
-	if distance(full, near) > 2 {
+	best := closest(full, names)
+	if near.Distance(full, best) > 2 {
 		for _, f := range fields() {
-			if distance(last, f.last()) <= len(f.last())/4 {
+			if near.Distance(last, f.last()) <= len(f.last())/4 {
 				return f.key
 			}
 		}
 	}
-	return near
+	return best
 }
 
 // NearVariable is the environment variable that somebody who set another one may have
@@ -67,52 +69,25 @@ func NearVariable(name string) string {
 	for _, f := range fields() {
 		names = append(names, f.env)
 	}
-	near := names[0]
+	best := names[0]
 	for _, n := range names {
-		if distance(name, n) < distance(name, near) {
-			near = n
+		if near.Distance(name, n) < near.Distance(name, best) {
+			best = n
 		}
 	}
-	if n := distance(name, near); n == 0 || n > 4 {
+	if n := near.Distance(name, best); n == 0 || n > 4 {
 		return ""
 	}
-	return near
+	return best
 }
 
 // closest is the name that takes the fewest changes.
 func closest(name string, names []string) string {
 	best := names[0]
 	for _, n := range names[1:] {
-		if distance(strings.ToLower(name), n) < distance(strings.ToLower(name), best) {
+		if near.Distance(strings.ToLower(name), n) < near.Distance(strings.ToLower(name), best) {
 			best = n
 		}
 	}
 	return best
-}
-
-// distance is how many letters must be changed, added, removed or swapped with the next
-// one.
-func distance(a, b string) int {
-	if len(a) > 100 {
-		return len(a)
-	}
-	two, one, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		two, one, row = one, row, two
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			row[j+1] = min(one[j]+cost, one[j+1]+1, row[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], two[j-1]+1)
-			}
-		}
-	}
-	return row[len(b)]
 }

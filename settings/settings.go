@@ -31,8 +31,9 @@ type Settings struct {
 	Sync string `toml:"sync" flag:"sync" restart:"yes"`
 	// How much of a request is sent where the call does not say: "full" (as much as the
 	// model takes), "balanced" (100,000 tokens, and all that people wrote), "thrifty"
-	// (64,000), "chat" (for talk rather than tools) or "off" (all of it, whatever its
-	// size). The newest turn, and what continues nothing, go whole if the model takes them.
+	// (64,000), "chat" (for talk rather than tools), "off" (all of it, whatever its
+	// size) or one of [profiles]. The newest turn, and what continues nothing, go whole if
+	// the model takes them.
 	Profile string `toml:"profile" flag:"profile"`
 	// Share of the budget that a cut goes down to, between 0 and 1. Lower cuts deeper
 	// and less often.
@@ -40,6 +41,9 @@ type Settings struct {
 	// Names of tools whose results are not replaced by a stub to make room, such as
 	// "read_file". They leave with their exchange all the same.
 	KeepTools []string `toml:"keep_tools"`
+	// Share of a model's window that is left free, since counts are estimates: 0 or
+	// more, and less than 1.
+	Margin float64 `toml:"margin"`
 	// File to add a line of JSON to for everything that happens. Empty: none.
 	Events string `toml:"events" flag:"events" restart:"yes"`
 	// JSON file of models, laid over the built-in table; [models] goes before it.
@@ -54,6 +58,9 @@ type Settings struct {
 	Recall Recall `toml:"recall"`
 	// Summaries by a model of what has left. Without one a digest is made here.
 	Condense Condense `toml:"condense"`
+	// Profiles of your own, each under its name: letters, digits, - and _. Calls name them as
+	// they name the built-in ones. All have to be in the file: there are no variables.
+	Profiles map[string]Profile `toml:"profiles"`
 	// Figures of models that the table has wrong, or does not have, each under its name.
 	// 0 leaves a figure as it is. All have to be in the file: there are no variables.
 	Models map[string]Model `toml:"models"`
@@ -115,6 +122,23 @@ type Condense struct {
 	Wait time.Duration `toml:"wait" flag:"condense-wait"`
 }
 
+// Profile is a profile of one's own.
+type Profile struct {
+	// The most tokens of a request's history; it grows as those of the built-in profiles do.
+	// 0: as many as the model takes.
+	Budget int `toml:"budget"`
+	// Share of the budget that a cut goes down to, between 0 and 1. 0: that of low_mark.
+	LowMark float64 `toml:"low_mark"`
+	// What leaves: "ladder", "mask", "fifo", "slide", "halve", "condense" or "relevance".
+	// Empty: "ladder".
+	Policy string `toml:"policy"`
+	// Percent of the model's window at which something leaves. -1 and 0: that for all.
+	Threshold float64 `toml:"threshold"`
+	// The most tokens that are brought back at a time. 0: those of recall.tokens, -1:
+	// nothing is brought back.
+	Recall int `toml:"recall"`
+}
+
 // Model is what is known of a model, over what the table has.
 type Model struct {
 	// Model of the table that a new one starts from. Empty: careful figures.
@@ -144,11 +168,20 @@ func Default() Settings {
 		Sync:       "normal",
 		Profile:    "full",
 		LowMark:    0.5,
+		Margin:     window.DefaultMargin,
 		Upstream:   Upstream{OpenAI: proxy.DefaultOpenAI, Anthropic: proxy.DefaultAnthropic},
 		Thresholds: Thresholds{All: 100, Full: -1, Balanced: -1, Thrifty: -1, Chat: -1, Min: 5, Max: 100},
 		Recall:     Recall{Tokens: recall.DefaultBudget, Wait: 50 * time.Millisecond},
 		Condense:   Condense{When: "behind"},
 	}
+}
+
+// WindowMargin is the margin in the form of those who use it, for whom 0 is the default.
+func (s *Settings) WindowMargin() float64 {
+	if s.Margin == 0 {
+		return window.NoMargin
+	}
+	return s.Margin
 }
 
 // Percents are the thresholds in the form of those who use them.

@@ -52,7 +52,7 @@ func texts(f *field) (inFile, elsewhere string) {
 		return `"some-` + f.last() + `"`, "some-" + f.last()
 	case v.Kind() == reflect.Bool:
 		return "true", "true"
-	case f.key == "low_mark":
+	case f.key == "low_mark", f.key == "margin":
 		return "0.25", "0.25"
 	}
 	return "60", "60"
@@ -221,11 +221,15 @@ func TestTheExampleIsTheDefaults(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text)
 		}
+		if p, ok := l.Profiles["NAME"]; ok != (text == all) || p != (Profile{}) {
+			t.Errorf("%v", l.Profiles)
+		}
+		delete(l.Profiles, "NAME") // which is like full
 		if diff := cmp.Diff(Default(), l.Settings, cmpopts.EquateEmpty()); diff != "" {
 			t.Error(diff)
 		}
 	}
-	for _, f := range slices.Concat(fields(), modelFields()) {
+	for _, f := range slices.Concat(fields(), profileFields(), modelFields()) {
 		if !strings.Contains(text, "\n#"+f.last()+" = ") || !strings.Contains(text, strings.Split(f.doc(), "\n")[0]) {
 			t.Errorf("%s is not in the example", f.key)
 		}
@@ -320,5 +324,63 @@ func TestNearVariable(t *testing.T) {
 		if got := NearVariable(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
+	}
+}
+
+// SPEC B4: profiles of one's own, with where each value comes from; a threshold outside the
+// bounds warns, and that for all holds.
+func TestProfilesOfOnesOwn(t *testing.T) {
+	path := file(t, `profile = "code-mode"
+margin = 0
+[profiles.code-mode]
+budget = 30_000
+low_mark = 0.4
+policy = "mask"
+threshold = 60
+recall = -1
+[profiles.plain]
+[profiles.wrong]
+threshold = 150
+`)
+	l, err := Load(Sources{File: path, Flags: map[string]string{"thresholds.plain": "70"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(l.Warnings) != 1 || l.Warnings[0] != path+":11: profiles.wrong.threshold: 150% is outside 5…100: 100% is used" {
+		t.Errorf("%q", l.Warnings)
+	}
+	for name, want := range map[string]window.Profile{
+		"code-mode": {Name: "code-mode", Budget: 30_000, Low: 0.4, Policy: "mask", Threshold: 60, Recall: -1},
+		"plain":     {Name: "plain", Policy: "ladder", Words: true, Threshold: 70},
+		"wrong":     {Name: "wrong", Policy: "ladder", Words: true, Threshold: -1},
+	} {
+		if got, err := l.ProfileTable.Lookup(name); err != nil || got != want {
+			t.Errorf("%+v, want %+v; %v", got, want, err)
+		}
+	}
+	if l.WindowMargin() != window.NoMargin {
+		t.Error(l.WindowMargin())
+	}
+	shown := map[string]string{}
+	for _, v := range l.Values() {
+		shown[v.Key] = strings.TrimSpace(v.Text + " " + v.Kind + " " + strings.TrimPrefix(v.Where, path))
+	}
+	for key, want := range map[string]string{
+		"profile": `"code-mode" file :1`, "margin": "0 file :2", "profiles.code-mode.budget": "30000 file :4", "profiles.code-mode.policy": `"mask" file :6`,
+		"profiles.plain.threshold": "70 flag --threshold", "profiles.plain.budget": "0 default", "profiles.wrong.threshold": "-1 default",
+	} {
+		if shown[key] != want {
+			t.Errorf("%s: %q, want %q", key, shown[key], want)
+		}
+	}
+	if _, err := Load(Sources{File: path, Flags: map[string]string{"thresholds.plan": "70"}}); err == nil || !strings.Contains(err.Error(), `--threshold: unknown profile "plan": did you mean plain?`) {
+		t.Error(err)
+	}
+	other, err := Load(Sources{File: file(t, "profile = 'x'\n[profiles.x]\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if keys, _ := Changed(l, other); !slices.Contains(keys, "profiles") {
+		t.Error(keys)
 	}
 }

@@ -29,7 +29,8 @@ type Value struct {
 	Text string `json:"-"`
 }
 
-// Values are all settings, in the order of the file; of models those that are set.
+// Values are all settings, in the order of the file, with one's own profiles; of models
+// those that are set.
 func (l *Loaded) Values() []Value {
 	var out []Value
 	add := func(f *field, key string, v reflect.Value) {
@@ -49,6 +50,11 @@ func (l *Loaded) Values() []Value {
 	}
 	for _, f := range fields() {
 		add(&f, f.key, f.of(&l.Settings))
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Profiles)) {
+		for _, f := range profileFields() {
+			add(&f, toml.Key{"profiles", name, f.key}.String(), reflect.ValueOf(l.Profiles[name]).FieldByIndex(f.index))
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Models)) {
 		for _, f := range modelFields() {
@@ -116,6 +122,9 @@ func Changed(old, now *Loaded) (keys, restart []string) {
 			restart = append(restart, f.key)
 		}
 	}
+	if !maps.Equal(old.Profiles, now.Profiles) {
+		keys = append(keys, "profiles")
+	}
 	if !maps.Equal(old.Models, now.Models) {
 		keys = append(keys, "models")
 	}
@@ -147,6 +156,9 @@ func (l *Loaded) fileKeys() (keys []string) {
 			keys = append(keys, f.key)
 		}
 	}
+	if len(l.Profiles) > 0 {
+		keys = append(keys, "profiles")
+	}
 	if len(l.Models) > 0 {
 		keys = append(keys, "models")
 	}
@@ -171,10 +183,14 @@ func Example() string {
 			fmt.Fprintf(&b, "#%s = %s\n", f.last(), write(f.of(&defaults)))
 		}
 	}
-	fmt.Fprintf(&b, "\n%s#[models.\"NAME\"]\n", comment(docs()["Settings.Models"]))
-	for _, f := range modelFields() {
-		fmt.Fprintf(&b, "\n%s#%s = %s\n", comment(f.doc()), f.key, write(reflect.ValueOf(Model{}).FieldByIndex(f.index)))
+	example := func(name, about string, fields []field, zero reflect.Value) {
+		fmt.Fprintf(&b, "\n%s#[%s]\n", comment(docs()["Settings."+about]), name)
+		for _, f := range fields {
+			fmt.Fprintf(&b, "\n%s#%s = %s\n", comment(f.doc()), f.key, write(zero.FieldByIndex(f.index)))
+		}
 	}
+	example("profiles.NAME", "Profiles", profileFields(), reflect.ValueOf(Profile{}))
+	example(`models."NAME"`, "Models", modelFields(), reflect.ValueOf(Model{}))
 	return b.String()
 }
 

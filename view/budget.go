@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"github.com/oriel-context/oriel/thread"
 	"github.com/oriel-context/oriel/window"
 )
@@ -41,9 +42,9 @@ func (s *sight) limit() error {
 	if size > s.model.Window {
 		most = 0 // it is that of the smaller window
 	}
-	b, err := window.NewBudget(size, max(s.Body.MaxOutput, s.Body.ThinkingBudget), most)
+	b, err := window.NewBudget(size, max(s.Body.MaxOutput, s.Body.ThinkingBudget), most, s.v.o.Margin)
 	if err != nil { // a client may ask for longer replies than there can be
-		b, err = window.NewBudget(size, max(size/4, 1), most)
+		b, err = window.NewBudget(size, max(size/4, 1), most, s.v.o.Margin)
 	}
 	switch {
 	case s.Budget > 0 && (err != nil || !s.model.Known): // who asks knows the window better
@@ -64,7 +65,7 @@ func (s *sight) limit() error {
 		if s.Size > 0 {
 			s.wish = min(s.wish, s.Size+s.fixed())
 		}
-		if percent, _ := s.v.o.Thresholds.For(s.Profile); percent < 100 {
+		if percent, _ := s.v.o.Thresholds.For(s.profile); percent < 100 {
 			s.wish = min(s.wish, int(float64(b.Window)*percent/100))
 		}
 	}
@@ -137,9 +138,10 @@ func (s *sight) free(cut *Cut, total int) bool {
 // and where what must stay is more than that, a cut still leaves half of that share of
 // what there is for the history.
 func (s *sight) low() int {
-	low := window.LowMark(s.budget, s.v.o.Low, min(s.fixed(), s.budget))
+	share := cmp.Or(s.profile.Low, s.v.o.Low)
+	low := window.LowMark(s.budget, share, min(s.fixed(), s.budget))
 	if s.floor > low {
-		low = window.LowMark(s.budget, s.v.o.Low, min(s.floor, s.budget*3/4))
+		low = window.LowMark(s.budget, share, min(s.floor, s.budget*3/4))
 	}
 	return low
 }

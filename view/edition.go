@@ -84,7 +84,10 @@ func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
 	budget := min(e.budget, e.count(e.pieces).Total-1)
 	o := window.Options{
 		Format: e.Body.Format, Model: e.Body.Model, Models: e.v.o.Models, Cache: e.v.o.Cache, Scale: e.v.scale(e.Input),
-		Budget: budget, Low: min(low, budget), Profile: e.Profile, Policy: e.profile.Policy, KeepTools: e.v.o.KeepTools, Mode: mode, Now: e.Now,
+		Budget: budget, Low: min(low, budget), Profile: e.Profile, Profiles: e.v.o.Profiles, Policy: e.profile.Policy, KeepTools: e.v.o.KeepTools, Mode: mode, Now: e.Now,
+	}
+	if o.Policy == "relevance" {
+		o.Query = e.latest()
 	}
 	if summary != nil { // it may be so short that all fits: a cut is deep all the same
 		o.Budget = max(o.Low, min(o.Budget, e.count(e.pieces).Total-1))

@@ -35,7 +35,7 @@ func (v *Viewer) Fit(ctx context.Context, in *Input) (*Result, error) {
 	}
 	body, plan, err := window.FitBody(ctx, in.Body, window.Options{
 		Format: in.Body.Format, Model: in.Body.Model, Models: v.o.Models, Cache: v.o.Cache, Scale: v.scale(in),
-		Budget: s.budget, Low: s.low(), Profile: in.Profile, Policy: s.profile.Policy, KeepTools: v.o.KeepTools, Now: in.Now,
+		Budget: s.budget, Low: s.low(), Profile: in.Profile, Profiles: v.o.Profiles, Policy: s.profile.Policy, KeepTools: v.o.KeepTools, Now: in.Now,
 	})
 	if err != nil {
 		return nil, err

@@ -68,9 +68,22 @@ func requests(t tester, f wire.Format, whole []byte) (bodies [][]byte, replies [
 	return bodies, replies
 }
 
-// TestViewsOfAnyHistory sends histories call by call, at any budget.
+// byPolicy returns a profile for each policy, under its name with "by-" before it.
+func byPolicy(t tester) *window.ProfileTable {
+	var all []window.Profile
+	for _, name := range window.Policies() {
+		all = append(all, window.Profile{Name: "by-" + name, Policy: name})
+	}
+	table, err := window.NewProfiles(all...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// TestViewsOfAnyHistory sends histories call by call, at any budget, by any policy.
 //
-// SPEC E1, E2, E3, E5, E6; D3
+// SPEC B4; E1, E2, E3, E5, E6; D3
 func TestViewsOfAnyHistory(t *testing.T) {
 	for _, f := range formats {
 		t.Run(f.format.String(), func(t *testing.T) {
@@ -90,8 +103,11 @@ func TestViewsOfAnyHistory(t *testing.T) {
 					return counter.Request(&b.Request).Total
 				}
 				budget := max(1, size(bodies[len(bodies)-1])*rapid.IntRange(20, 110).Draw(t, "budget")/100)
-				one, other := newStage(t, Options{}), newStage(t, Options{})
+				one, other := newStage(t, Options{Profiles: byPolicy(t)}), newStage(t, Options{Profiles: byPolicy(t)})
 				a := ask{format: f.format, session: "s", Input: Input{Budget: budget, Asked: true}}
+				if rapid.Bool().Draw(t, "by a policy") {
+					a.Profile = "by-" + rapid.SampledFrom(window.Policies()).Draw(t, "policy")
+				}
 				var last []string
 				for n, data := range bodies {
 					a.Cold = rapid.IntRange(0, 3).Draw(t, "cold") == 3

@@ -35,7 +35,7 @@ func (e *edition) recall(ctx context.Context, total int) (bool, error) {
 	if into < 0 {
 		return false, nil
 	}
-	room := min(e.v.o.RecallTokens, e.budget/10) - e.sight.recalled
+	room := min(e.recallTokens(), e.budget/10) - e.sight.recalled
 	room = min(room, e.budget-total)
 	var texts []string
 	if e.plan != nil {
@@ -68,6 +68,14 @@ func (e *edition) recall(ctx context.Context, total int) (bool, error) {
 		search = search*left/max(e.tokensOf([]string{text}), left) - recallSlack
 	}
 	return e.bring(into, texts, nil, total, room)
+}
+
+// recallTokens is the most that one call brings back: the profile's own, or that of all.
+func (s *sight) recallTokens() int {
+	if s.profile.Recall != 0 {
+		return max(s.profile.Recall, 0)
+	}
+	return s.v.o.RecallTokens
 }
 
 // Recall counts passages in tokens of its own, the view the whole in the model's: where

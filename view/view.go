@@ -41,6 +41,10 @@ type Options struct {
 	// Thresholds are the percents of the model's window at which a cut is made, where
 	// that is before the budget (SPEC B4).
 	Thresholds window.Thresholds
+	// Profiles are those that calls may name; nil: the built-in ones.
+	Profiles *window.ProfileTable
+	// Margin is that of window.Options.
+	Margin float64
 	// Condense has a model tell what was left out; nil: a digest does.
 	Condense *Condensing
 }
@@ -295,7 +299,7 @@ func (in *Input) asked(window int) Asked {
 func (v *Viewer) newSight(in *Input) (*sight, error) {
 	s := &sight{Input: in, v: v, parsed: map[*byte]*chat.Message{}}
 	var err error
-	if s.profile, err = window.LookupProfile(in.Profile); err != nil {
+	if s.profile, err = v.o.Profiles.Lookup(in.Profile); err != nil {
 		return nil, err
 	}
 	s.model = v.o.Models.Lookup(in.Body.Model)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/internal/quote"
 )
 
@@ -48,7 +49,7 @@ func Assemble(recent, relevant []Item, query string, o AssembleOptions) Assembly
 		a.query, _ = Elide(query, a.limit-a.count(AssembleText(nil, nil, "")), a.count)
 	}
 	share := o.RecentShare
-	if share <= 0 || share > 1 {
+	if share == 0 || !number.Within(share, 0, 1) {
 		share = 0.5
 	}
 	room := a.limit - a.count(AssembleText(nil, nil, a.query))

@@ -3,13 +3,16 @@ package window
 import (
 	"fmt"
 
+	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/token"
 )
 
 const (
-	// margin is the share of the context window that is left free, since counts
+	// DefaultMargin is the share of the context window that is left free, since counts
 	// of other vendors' models are estimates (SPEC B1).
-	margin = 0.10
+	DefaultMargin = 0.10
+	// NoMargin leaves nothing free.
+	NoMargin = -1
 	// defaultReserve is what is kept for the reply when the request does not
 	// say how long it may be (SPEC B1).
 	defaultReserve = 8192
@@ -25,10 +28,19 @@ type Budget struct {
 	Allowed int
 }
 
-// NewBudget computes allowed = window·(1−0.10) − reserved. maxOutput is the
-// reply's limit, 0 for the default. maxInput bounds the result where a model
-// takes less than its window; 0 where it does not.
-func NewBudget(window, maxOutput, maxInput int) (Budget, error) {
+// NewBudget computes allowed = window·(1−margin) − reserved. margin is a share below
+// 1, 0 for DefaultMargin, or NoMargin. maxOutput is the reply's limit, 0 for the default.
+// maxInput bounds the result where a model takes less than its window; 0 where it does not.
+func NewBudget(window, maxOutput, maxInput int, margin float64) (Budget, error) {
+	if err := CheckMargin(margin); err != nil {
+		return Budget{}, err
+	}
+	switch margin {
+	case 0:
+		margin = DefaultMargin
+	case NoMargin:
+		margin = 0
+	}
 	b := Budget{Window: window, Reserved: maxOutput}
 	if b.Reserved <= 0 {
 		b.Reserved = defaultReserve
@@ -38,9 +50,17 @@ func NewBudget(window, maxOutput, maxInput int) (Budget, error) {
 		b.Allowed = min(b.Allowed, maxInput)
 	}
 	if b.Allowed <= 0 {
-		return b, fmt.Errorf("a window of %d tokens leaves nothing after 10%% margin and %d reserved for the reply: use a larger window or a smaller reserve", window, b.Reserved)
+		return b, fmt.Errorf("a window of %d tokens leaves nothing after a margin of %g%% and %d reserved for the reply: use a larger window, or a smaller reserve or margin", window, 100*margin, b.Reserved)
 	}
 	return b, nil
+}
+
+// CheckMargin refuses what cannot be the margin of NewBudget.
+func CheckMargin(margin float64) error {
+	if margin != NoMargin && (!number.Within(margin, 0, 1) || margin == 1) {
+		return fmt.Errorf("a margin of %g: it must be a share of the window from 0 up to, and less than, 1", margin)
+	}
+	return nil
 }
 
 // Thresholds are the percents of the window at which condensing starts (SPEC B4).
@@ -53,30 +73,34 @@ type Thresholds struct {
 	Min, Max float64
 }
 
-// For gives the percent for a profile, and a warning where a number was not
-// usable and the global one, or 100, is used instead.
-func (t Thresholds) For(profile string) (percent float64, warning string) {
+// For returns the percent for a profile, and a warning where a number was not
+// usable and the global one, or 100, is used instead. What Profiles says of a profile
+// goes before the profile's own.
+func (t Thresholds) For(p Profile) (percent float64, warning string) {
 	low, high := t.Min, t.Max
-	if low == 0 {
+	if low == 0 || !number.Finite(low) {
 		low = 5
 	}
-	if high == 0 {
+	if high == 0 || !number.Finite(high) {
 		high = 100
 	}
 	global := t.Global
 	if global == 0 {
 		global = 100
 	}
-	if global < low || global > high {
+	if !number.Within(global, low, high) {
 		warning = fmt.Sprintf("threshold %g%% is outside %g…%g: 100%% is used", global, low, high)
 		global = 100
 	}
-	own, ok := t.Profiles[profile]
+	own, ok := t.Profiles[p.Name]
+	if !ok || own == -1 {
+		own, ok = p.Threshold, p.Threshold != 0
+	}
 	switch {
 	case !ok || own == -1:
 		return global, warning
-	case own < low || own > high:
-		return global, fmt.Sprintf("threshold %g%% of profile %q is outside %g…%g: %g%% is used", own, profile, low, high, global)
+	case !number.Within(own, low, high):
+		return global, fmt.Sprintf("threshold %g%% of profile %q is outside %g…%g: %g%% is used", own, p.Name, low, high, global)
 	}
 	return own, warning
 }
@@ -129,5 +153,5 @@ func budgetFor(m token.Model, maxOutput int, o Options) (Budget, error) {
 	if o.Budget > 0 {
 		return Budget{Window: window, Reserved: maxOutput, Allowed: o.Budget}, nil
 	}
-	return NewBudget(window, maxOutput, maxInput)
+	return NewBudget(window, maxOutput, maxInput, o.Margin)
 }

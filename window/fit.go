@@ -10,6 +10,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
+	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -33,6 +34,9 @@ type Options struct {
 	Window int
 	// Reserve is kept for the reply; 0 means the request's own limit, or 8,192.
 	Reserve int
+	// Margin is the share of the window that is left free: 0 means DefaultMargin,
+	// NoMargin nothing.
+	Margin float64
 	// Budget is the most tokens that the whole request may have; 0 means SPEC B1.
 	Budget int
 	// Low is what a cut goes down to; 0 means the budget.
@@ -41,9 +45,13 @@ type Options struct {
 	Policy string
 	// Mode is Hard when empty.
 	Mode Mode
-	// Thresholds and Profile say when condensing starts (SPEC B3, B4).
+	// Thresholds say when condensing starts (SPEC B3, B4).
 	Thresholds Thresholds
-	Profile    string
+	// Profile is the name of a profile: one of Profiles, a built-in one, or one that
+	// only Thresholds name, which is like full.
+	Profile string
+	// Profiles are the caller's own; nil for none.
+	Profiles *ProfileTable
 	// Pins are indices of messages that stay, Out of messages that are out already:
 	// see Settings.Out.
 	Pins, Out []int
@@ -174,7 +182,7 @@ func newFitting(b *wire.Body, o Options) (*fitting, error) {
 	if err := o.check(len(b.Messages)); err != nil {
 		return nil, err
 	}
-	profile, err := LookupProfile(o.Profile)
+	profile, err := o.profile()
 	if err != nil {
 		return nil, err
 	}
@@ -207,13 +215,16 @@ func newFitting(b *wire.Body, o Options) (*fitting, error) {
 		First: o.First, KeepResults: o.KeepResults, KeepTools: o.KeepTools, ClearInputs: o.ClearInputs, Query: o.Query, Condenser: o.Condenser,
 		SummaryMax: o.SummaryMax, Weights: o.Weights, Out: o.Out, Now: o.Now,
 	}
+	if f.settings.Low <= 0 && profile.Low > 0 {
+		f.settings.Low = int(profile.Low * float64(budget.Allowed))
+	}
 	if f.settings.Low <= 0 || f.settings.Low > budget.Allowed {
 		f.settings.Low = budget.Allowed
 	}
 	if f.settings.Mode == "" {
 		f.settings.Mode = Hard
 	}
-	threshold, warning := o.Thresholds.For(o.Profile)
+	threshold, warning := o.Thresholds.For(profile)
 	if warning != "" {
 		f.warnings = append(f.warnings, warning)
 	}
@@ -231,6 +242,16 @@ func newFitting(b *wire.Body, o Options) (*fitting, error) {
 		f.settings.Trigger = Trigger{Reason: "the profile is off"}
 	}
 	return f, nil
+}
+
+// profile finds the profile.
+func (o *Options) profile() (Profile, error) {
+	p, err := o.Profiles.Lookup(o.Profile)
+	if _, named := o.Thresholds.Profiles[o.Profile]; err != nil && named {
+		p, err = o.Profiles.Lookup("full")
+		p.Name = o.Profile
+	}
+	return p, err
 }
 
 // lookup finds the model; plain o200k_base where none is named.
@@ -274,8 +295,14 @@ func (o *Options) check(messages int) error {
 			return fmt.Errorf("a %s of %d: it must be 0 or more", v.name, v.n)
 		}
 	}
-	if !(o.Fraction >= 0 && o.Fraction <= 1) {
+	if !number.Within(o.Fraction, 0, 1) {
 		return fmt.Errorf("a fraction of %g: it must be between 0 and 1", o.Fraction)
+	}
+	if err := CheckMargin(o.Margin); err != nil {
+		return err
+	}
+	if err := o.Weights.Check(); err != nil {
+		return err
 	}
 	if o.Policy != "" && policies[o.Policy] == nil {
 		return fmt.Errorf("unknown policy %q: use one of %s, or trajectory for a trajectory", o.Policy, strings.Join(Policies(), ", "))

@@ -24,12 +24,12 @@ func TestBudgetIsWindowLessMarginLessReserve(t *testing.T) {
 		{100_000, 30_000, 0, 60_000}, {100_000, 0, 0, 81_808}, {200_000, 64_000, 0, 116_000},
 		{400_000, 10_000, 272_000, 272_000}, {128_000, 4_096, 0, 111_104},
 	} {
-		b, err := NewBudget(c.window, c.output, c.input)
+		b, err := NewBudget(c.window, c.output, c.input, 0)
 		if err != nil || b.Allowed != c.want {
 			t.Errorf("%+v: %d, %v", c, b.Allowed, err)
 		}
 	}
-	if _, err := NewBudget(8000, 8000, 0); err == nil || !strings.Contains(err.Error(), "leaves nothing") {
+	if _, err := NewBudget(8000, 8000, 0, 0); err == nil || !strings.Contains(err.Error(), "leaves nothing") {
 		t.Errorf("%v", err)
 	}
 }
@@ -64,12 +64,12 @@ func TestThresholds(t *testing.T) {
 		{"own", 80, 60, false}, {"inherits", 80, 80, false}, {"other", 80, 80, false}, {"low", 80, 5, false},
 		{"wrong", 80, 80, true}, {"high", 80, 80, true}, {"other", 0, 100, false}, {"other", 3, 100, true}, {"other", 200, 100, true},
 	} {
-		got, warning := Thresholds{Global: c.global, Profiles: profiles}.For(c.profile)
+		got, warning := Thresholds{Global: c.global, Profiles: profiles}.For(Profile{Name: c.profile})
 		if got != c.want || (warning != "") != c.warns {
 			t.Errorf("%+v: %g, %q", c, got, warning)
 		}
 	}
-	if got, warning := (Thresholds{Global: 40, Min: 50, Max: 90}).For(""); got != 100 || warning == "" {
+	if got, warning := (Thresholds{Global: 40, Min: 50, Max: 90}).For(Profile{}); got != 100 || warning == "" {
 		t.Errorf("bounds are a setting: %g, %q", got, warning)
 	}
 }

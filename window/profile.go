@@ -1,11 +1,5 @@
 package window
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
-
 // Profile is a named bundle of settings.
 type Profile struct {
 	Name string
@@ -19,6 +13,15 @@ type Profile struct {
 	// Policy is the profile's own; empty means ladder.
 	Policy string
 	About  string
+	// Low is the share of the budget that a cut goes down to; 0 leaves it to the rest
+	// of the settings.
+	Low float64
+	// Threshold is the percent of the window at which something leaves; 0 and -1 leave
+	// it to Thresholds.
+	Threshold float64
+	// Recall is the most tokens that are brought back at a time; 0 leaves it to the
+	// rest of the settings, a negative number brings back nothing.
+	Recall int
 }
 
 // profiles, from the one that keeps most to the one that does nothing.
@@ -39,14 +42,5 @@ func Profiles() []string {
 	return names
 }
 
-// LookupProfile finds a profile; the empty name is full.
-func LookupProfile(name string) (Profile, error) {
-	if name == "" {
-		return profiles[0], nil
-	}
-	i := slices.IndexFunc(profiles, func(p Profile) bool { return p.Name == name })
-	if i < 0 {
-		return Profile{}, fmt.Errorf("unknown profile %q: use one of %s", name, strings.Join(Profiles(), ", "))
-	}
-	return profiles[i], nil
-}
+// LookupProfile finds a built-in profile; the empty name is full.
+func LookupProfile(name string) (Profile, error) { return (*ProfileTable)(nil).Lookup(name) }

@@ -1,8 +1,14 @@
 package window
 
 import (
+	"errors"
+	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"time"
+
+	"github.com/oriel-context/oriel/internal/number"
 )
 
 // Weights are the terms of an item's relevance (SPEC A3). The zero value means the
@@ -22,6 +28,24 @@ type Weights struct {
 	// Sources weigh where an item comes from. What is not named here keeps its
 	// default: error 0.4, user 0.3, assistant 0.2, file 0.1, system 0.1, others 0.
 	Sources map[Source]float64 `json:"sources,omitempty"`
+}
+
+// Check refuses weights that are no finite numbers.
+func (w Weights) Check() error {
+	bad := func(what string, x float64) error {
+		if err := number.Check(x); err != nil {
+			return fmt.Errorf("the weight of %s: %w", what, err)
+		}
+		return nil
+	}
+	err := errors.Join(bad("recency", w.Recency), bad("cosine", w.Cosine))
+	for _, f := range slices.Sorted(maps.Keys(w.Flags)) {
+		err = errors.Join(err, bad(fmt.Sprintf("the flag %q", f), w.Flags[f]))
+	}
+	for _, s := range slices.Sorted(maps.Keys(w.Sources)) {
+		err = errors.Join(err, bad(fmt.Sprintf("the source %q", s), w.Sources[s]))
+	}
+	return err
 }
 
 // Defaults of Weights.

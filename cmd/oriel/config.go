@@ -63,9 +63,7 @@ Tokens and keys are never printed.`,
 		if err != nil {
 			return err
 		}
-		for _, w := range l.Warnings {
-			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: warning: %s\n", oneLine(w, maxError))
-		}
+		warn(cmd, l.Warnings)
 		if asJSON {
 			return printJSON(cmd.OutOrStdout(), struct {
 				File     string           `json:"file"`
@@ -105,7 +103,7 @@ func addSettings(cmd *cobra.Command) *settingsFlags {
 	f.String("token", "", "`token` that clients must send (default $ORIEL_TOKEN, else none, which is for loopback only)")
 	f.StringArray("origin", nil, "`origin` of web pages that may send requests without a token, such as https://chat.example, beside pages of this machine")
 	f.String("sync", d.Sync, "what survives the loss of power: normal (all but the last moments) or full (everything)")
-	f.String("profile", d.Profile, "how much of a request is sent: one of "+strings.Join(window.Profiles(), ", ")+" (off: all of it); X-Oriel-Profile and /p/NAME/ in the base URL choose another")
+	f.String("profile", d.Profile, "how much of a request is sent: one of "+strings.Join(window.Profiles(), ", ")+" (off: all of it), or one of [profiles] of the settings; X-Oriel-Profile and /p/NAME/ in the base URL choose another")
 	f.StringArrayVar(&s.thresholds, "threshold", nil, "`percent` of the model's window at which something leaves, 5 to 100, for all profiles or, as NAME=percent, for one; -1 means that for all (default 100)")
 	f.String("events", "", "`file` to add a line of JSON to for everything that happens")
 	f.String("models", "", "JSON `file` of models over the built-in table (default $ORIEL_MODELS)")
@@ -165,11 +163,9 @@ func parseThreshold(text string) (key, percent string, err error) {
 	name, number, one := strings.Cut(text, "=")
 	if !one {
 		name, number = "all", text
-	} else if p, err := window.LookupProfile(name); err != nil {
-		return "", "", err
-	} else if p.Off || name == "" {
+	} else if p, err := window.LookupProfile(name); name == "" || err == nil && p.Off {
 		return "", "", fmt.Errorf("the profile %q has none: it cuts nothing", name)
-	}
+	} // others may be in the settings' file
 	number = strings.TrimSuffix(number, "%")
 	if _, err := strconv.ParseFloat(number, 64); err != nil {
 		return "", "", fmt.Errorf("%q is no number: give a percent such as 80, or chat=60", number)

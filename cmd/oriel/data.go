@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/near"
 	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/settings"
 	"github.com/oriel-context/oriel/timeline"
@@ -225,54 +226,31 @@ func findConversation(ctx context.Context, s timeline.Store, name string) (timel
 
 // nearNames are at most three names that somebody who wrote name may have meant.
 func nearNames(name string, names []string) []string {
-	type near struct {
+	type candidate struct {
 		name     string
 		distance int
 	}
-	var found []near
+	var found []candidate
 	low := strings.ToLower(name)
 	for _, n := range names {
-		candidate := strings.ToLower(n)
-		d := editDistance(low, candidate)
+		other := strings.ToLower(n)
+		d := near.Distance(low, other)
 		switch {
-		case strings.HasPrefix(candidate, low):
+		case strings.HasPrefix(other, low):
 			d = 0
-		case strings.Contains(candidate, low):
+		case strings.Contains(other, low):
 			d = 1
 		case d > max(1, len(low)/3):
 			continue
 		}
-		found = append(found, near{n, d})
+		found = append(found, candidate{n, d})
 	}
-	slices.SortStableFunc(found, func(a, b near) int { return cmp.Compare(a.distance, b.distance) })
+	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
 	var out []string
 	for _, n := range found[:min(3, len(found))] {
 		out = append(out, fmt.Sprintf("%q", oneLine(n.name, 60)))
 	}
 	return out
-}
-
-// editDistance is how many letters must be changed, added or removed.
-func editDistance(a, b string) int {
-	if len(a) > 200 || len(b) > 200 {
-		return max(len(a), len(b))
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			before, row[j+1] = row[j+1], min(before+cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // oneConversation is for commands that take a conversation and at most more

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -67,6 +68,7 @@ func TestDemo(t *testing.T) {
 			t.Errorf("nothing matches %s", want)
 		}
 	}
+	checkSizes(t, text)
 	calls := regexp.MustCompile(`(?m)^ *\d+ [▓▒◆█░]+`).FindAllString(text, -1)
 	if len(calls) < 60 {
 		t.Errorf("%d calls", len(calls))
@@ -79,6 +81,37 @@ func TestDemo(t *testing.T) {
 	}
 	if _, err := os.Stat(dir + "/oriel.db"); err != nil {
 		t.Error(err)
+	}
+}
+
+// checkSizes reads the sizes of requests and views, in thousands of tokens: no view is
+// over the budget, and what is recalled is a tenth of it at most.
+func checkSizes(t *testing.T, text string) {
+	number := func(s string) float64 {
+		n, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+	var before, after float64 // of the call before
+	recalls := 0
+	for _, m := range regexp.MustCompile(`(?m)^ *\d+ [▓▒◆█░].* ([\d.]+)k → +([\d.]+)k(.*)$`).FindAllStringSubmatch(text, -1) {
+		request, view := number(m[1]), number(m[2])
+		if view > demoBudget/1000 {
+			t.Errorf("a view over the budget: %s", m[0])
+		}
+		if strings.Contains(m[3], "◆") && !strings.ContainsAny(m[3], "✂↶") && after > 0 {
+			recalls++
+			// Figures are rounded to a hundred.
+			if more := (view - after) - (request - before); more < -.2 || more > demoBudget/1e4+.2 {
+				t.Errorf("%.1fk tokens are recalled: %s", more, m[0])
+			}
+		}
+		before, after = request, view
+	}
+	if recalls == 0 {
+		t.Error("no call has the size of a recall")
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel/internal/number"
+	"github.com/oriel-context/oriel/settings"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -35,8 +38,11 @@ Where nothing has to change the output is the input, byte for byte; what stays i
 never re-encoded.
 
 The budget is the most tokens that the whole request may have. By default it is
-the model's window less 10% and less what is reserved for the reply. A cut goes
+the model's window less --margin and less what is reserved for the reply. A cut goes
 down to --low (default: the budget, so that as much stays as fits).
+
+Profiles of your own, and the margin, are those of the settings' file: see oriel
+config.
 
 --plan FILE writes why each message stayed or left, as JSON; --plan - writes it to
 standard error, as a picture where that is a terminal.
@@ -56,11 +62,12 @@ trajectory for --format trajectory.`,
 	f.StringVar(&o.Model, "model", "", "`model` to fit to (default: the one that the body names)")
 	f.IntVar(&o.Window, "window", 0, "the model's context window in `tokens` (default: from the model table)")
 	f.IntVar(&o.Reserve, "reserve", 0, "`tokens` kept for the reply (default: the request's own limit, or 8192)")
-	f.IntVar(&o.Budget, "budget", 0, "most `tokens` that the whole request may have (default: window less 10% and the reserve)")
+	f.IntVar(&o.Budget, "budget", 0, "most `tokens` that the whole request may have (default: window less the margin and the reserve)")
+	f.Float64Var(&o.Margin, "margin", 0, "`share` of the window that is left free, from 0 up to, and less than, 1 (default: that of the settings, 0.1)")
 	f.IntVar(&o.Low, "low", 0, "`tokens` that a cut goes down to (default: the budget)")
 	f.StringVar(&o.Policy, "policy", "", "what leaves: "+strings.Join(window.Policies(), ", ")+", trajectory (default ladder)")
 	f.StringVar(&o.mode, "mode", "hard", "soft (may decline), hard (must fit) or recovery (the provider refused: must get smaller)")
-	f.StringVar(&o.Profile, "profile", "", "`name` of settings: "+strings.Join(window.Profiles(), ", "))
+	f.StringVar(&o.Profile, "profile", "", "`name` of a profile: "+strings.Join(window.Profiles(), ", ")+", or one of [profiles] of the settings")
 	f.StringVar(&o.Query, "query", "", "what it is about now, for relevance")
 	f.StringVar(&o.pins, "pin", "", "`indices` of messages that stay, such as 0,4")
 	f.StringVar(&o.now, "now", "", "the clock, as RFC 3339 `time` (default: now)")
@@ -85,6 +92,9 @@ trajectory for --format trajectory.`,
 		if err := o.parse(cmd); err != nil {
 			return err
 		}
+		if err := o.readSettings(cmd); err != nil {
+			return err
+		}
 		data, err := readInput(cmd, args)
 		if err != nil {
 			return err
@@ -95,6 +105,31 @@ trajectory for --format trajectory.`,
 		return nil
 	}
 	return cmd
+}
+
+// readSettings takes profiles and the margin from the settings.
+func (o *fitFlags) readSettings(cmd *cobra.Command) error {
+	sources := configSources("")
+	sources.Env = func(name string) string {
+		if name == "ORIEL_MARGIN" { // the rest is for servers
+			return os.Getenv(name)
+		}
+		return ""
+	}
+	l, err := settings.Load(sources)
+	if err != nil {
+		return err
+	}
+	o.Profiles = l.ProfileTable
+	switch {
+	case !cmd.Flags().Changed("margin"):
+		o.Margin = l.WindowMargin()
+	case o.Margin == 0:
+		o.Margin = window.NoMargin
+	case o.Margin == window.NoMargin:
+		return errors.New("--margin -1: give a share of the window from 0 up to, and less than, 1")
+	}
+	return nil
 }
 
 // parse reads the flags that are more than a number or a word.
@@ -123,7 +158,7 @@ func (o *fitFlags) parse(cmd *cobra.Command) error {
 		}
 	}
 	if cmd.Flags().Changed("threshold") && o.threshold != -1 { // which inherits
-		if o.threshold >= 5 && o.threshold <= 100 {
+		if number.Within(o.threshold, 5, 100) {
 			o.Thresholds.Global = o.threshold
 		} else {
 			o.warnings = append(o.warnings, fmt.Sprintf("threshold %g%% is outside 5…100: 100%% is used", o.threshold))
@@ -158,6 +193,7 @@ func (o *fitFlags) run(cmd *cobra.Command, data []byte) error {
 			if err != nil {
 				return err
 			}
+			warn(cmd, o.warnings)
 			fmt.Fprintf(cmd.OutOrStdout(), "%t %s\n", t.Manages(), t.Reason)
 			return nil
 		}
@@ -167,16 +203,14 @@ func (o *fitFlags) run(cmd *cobra.Command, data []byte) error {
 	}
 	plan.Warnings = append(o.warnings, plan.Warnings...)
 	if o.planFile != "-" {
-		for _, w := range plan.Warnings {
-			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: warning: %s\n", oneLine(w, maxError))
-		}
+		warn(cmd, plan.Warnings)
 	}
 	if o.planFile != "" && o.planFile != "-" {
 		raw, err := json.MarshalIndent(plan, "", " ")
 		if err != nil {
 			return &failure{err}
 		}
-		if err := os.WriteFile(o.planFile, append(raw, '\n'), 0o644); err != nil {
+		if err := writePrivate(o.planFile, append(raw, '\n')); err != nil {
 			return fmt.Errorf("write the plan: %w", err)
 		}
 	}
@@ -187,6 +221,13 @@ func (o *fitFlags) run(cmd *cobra.Command, data []byte) error {
 		return showPlan(cmd.ErrOrStderr(), plan)
 	}
 	return nil
+}
+
+// warn prints warnings.
+func warn(cmd *cobra.Command, warnings []string) {
+	for _, w := range warnings {
+		fmt.Fprintf(cmd.ErrOrStderr(), "oriel: warning: %s\n", oneLine(w, maxError))
+	}
 }
 
 // showPlan draws the plan on a terminal and writes JSON elsewhere.

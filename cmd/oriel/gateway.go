@@ -31,13 +31,15 @@ type gatewayOptions struct {
 	profile    string
 	thresholds window.Thresholds
 	condensing *view.CondenseOptions
-	// models, recall, lowMark, keepTools and plainCache are those of settings; the zero values are
-	// the defaults.
+	// models, recall, lowMark, keepTools, plainCache, profiles and margin are those of
+	// settings; the zero values are the defaults.
 	models     *token.Models
 	recall     settings.Recall
 	lowMark    float64
 	keepTools  []string
 	plainCache bool
+	profiles   *window.ProfileTable
+	margin     float64
 	// events is the file of events, "" for none; onEvent is told of them, too.
 	events  string
 	onEvent func(record.Event)
@@ -156,6 +158,7 @@ func (o *gatewayOptions) recording() record.Options {
 	return record.Options{
 		Profile: o.profile, Thresholds: o.thresholds, Condense: o.condensing, Models: o.models,
 		RecallTokens: o.recall.Tokens, RecallWait: o.recall.Wait, LowMark: o.lowMark, KeepTools: o.keepTools, PlainCache: o.plainCache,
+		Profiles: o.profiles, Margin: o.margin,
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/embed/minilm"
+	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -97,7 +98,7 @@ func (o *recallFlags) check() error {
 		return fmt.Errorf("--budget %d: want a number of tokens above 0", o.budget)
 	case o.top < 0:
 		return fmt.Errorf("--top %d: want a number of passages above 0", o.top)
-	case !(o.floor <= 1): // nor what is no number
+	case o.floor > 1 || !number.Finite(o.floor):
 		return fmt.Errorf("--floor %g: scores are 0 to 1", o.floor)
 	}
 	return nil

@@ -36,6 +36,7 @@ func (s *liveSettings) options(l *settings.Loaded) (gatewayOptions, error) {
 	o := gatewayOptions{
 		proxy:   proxy.Options{Listen: l.Listen, OpenAI: l.Upstream.OpenAI, Anthropic: l.Upstream.Anthropic, Origins: l.Origins, Version: version(), Log: s.log},
 		profile: l.Profile, thresholds: l.Thresholds.Percents(), models: l.Table, recall: l.Recall, lowMark: l.LowMark, keepTools: l.KeepTools, plainCache: l.Upstream.PlainCache,
+		profiles: l.ProfileTable, margin: l.WindowMargin(),
 	}
 	if l.Token != "" {
 		o.proxy.Tokens = map[string]string{l.Token: timeline.Local}

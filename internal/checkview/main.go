@@ -3,7 +3,7 @@
 // beginning that stays, at what price from the provider's cache, and whether the view
 // held what the agent needed next.
 //
-//	go run ./internal/checkview [-window 32000,64000,100000] [-prefix 18000] [-as chat] [-recall words] PATH…
+//	go run ./internal/checkview [-window 32000,64000,100000] [-prefix 18000] [-as chat] [-recall words] [-unnamed] [-rewrite-replies] PATH…
 //
 // The window is the budget of the whole request. Blanked signatures of thinking are
 // made up. Cost is in units of one uncached input token: of what the last call of the
@@ -35,12 +35,17 @@ func main() {
 	as := flag.String("as", "", "translate Claude Code sessions: chat, responses")
 	back := flag.String("recall", "none", "bring back what is needed: none, words, hybrid")
 	profile := flag.String("profile", "", "profile of the calls; with -window 0 its own budget holds")
+	unnamed := flag.Bool("unnamed", false, "name no session: whose a call is must be told from its messages")
+	rewrites := flag.Bool("rewrite-replies", false, "have the client keep other words than the model's, in every reply")
 	each := flag.Bool("sessions", false, "print every session")
 	flag.Parse()
+	if *rewrites && *as == "responses" {
+		fail(2, "-rewrite-replies is for the formats that have messages, not items")
+	}
 	if flag.NArg() == 0 {
 		fail(2, "name a file or folder of recorded sessions")
 	}
-	r := replay{prefix: *prefix, profile: *profile}
+	r := replay{prefix: *prefix, profile: *profile, unnamed: *unnamed, rewrites: *rewrites}
 	switch *back {
 	case "none":
 	case "words":

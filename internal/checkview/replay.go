@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/strict"
 	"github.com/oriel-context/oriel/internal/transcript"
 	"github.com/oriel-context/oriel/recall"
@@ -21,6 +22,10 @@ import (
 
 // replay sends sessions through views of one size.
 type replay struct {
+	// unnamed: no session is named. rewrites: the client keeps other words than the
+	// model's.
+	unnamed, rewrites bool
+
 	window, prefix int
 	profile        string
 	recall         *recall.LibraryOptions // nil: nothing is brought back
@@ -72,12 +77,15 @@ type replayed struct {
 
 	last, lastPlain *prompt
 	lastView        []byte
+	rewritten       map[string][]byte // replies, by their own bytes
+	conversations   map[string]bool
 }
 
 func (r *replay) session(s *transcript.Session) (*tally, error) {
 	store := memory.New()
 	p := &replayed{
 		replay: r, tally: new(tally), format: formats[s.Format],
+		rewritten: map[string][]byte{}, conversations: map[string]bool{},
 		book: thread.NewBook(store, thread.Options{}), log: timeline.NewLog(store, timeline.LogOptions{}), cache: token.NewCache(0),
 	}
 	if r.recall != nil {
@@ -91,6 +99,7 @@ func (r *replay) session(s *transcript.Session) (*tally, error) {
 	for call := range s.Requests() {
 		if call.History != history {
 			history, p.lastView = call.History, nil
+			p.tally.histories++
 		}
 		p.tally.calls++
 		if call.At.IsZero() {
@@ -100,6 +109,8 @@ func (r *replay) session(s *transcript.Session) (*tally, error) {
 			return nil, fmt.Errorf("call %d: %w", p.tally.calls, err)
 		}
 	}
+	p.tally.histories++
+	p.tally.conversations = len(p.conversations)
 	return p.tally, nil
 }
 
@@ -113,10 +124,19 @@ func (p *replayed) call(s *transcript.Session, r transcript.Request) error {
 	if err != nil {
 		return err
 	}
+	if p.rewrites {
+		if b, err = p.rewrite(b); err != nil {
+			return err
+		}
+	}
 	began := processorTime()
 	_, chain := thread.Chain(b.Messages)
+	var hints thread.Hints
+	if !p.unnamed {
+		hints.Session = s.Name
+	}
 	th, err := p.book.Find(ctx, &thread.Request{
-		Tenant: timeline.Local, Hints: thread.Hints{Session: s.Name}, Lane: thread.LaneOf(thread.Prompt(&b.Request)), Messages: chain, Now: r.At,
+		Tenant: timeline.Local, Hints: hints, Lane: thread.LaneOf(thread.Prompt(&b.Request)), Messages: chain, Now: r.At,
 	})
 	if err != nil {
 		return err
@@ -126,7 +146,17 @@ func (p *replayed) call(s *transcript.Session, r transcript.Request) error {
 		return err
 	}
 	t.times = append(t.times, processorTime()-began)
-	p.book.Done(th, nil, "")
+	p.conversations[th.Conversation] = true
+	var reply []chat.Message
+	if r.Reply != nil && p.format != wire.Responses {
+		m, err := wire.ReadMessage(p.format, r.Reply)
+		if err != nil {
+			return err
+		}
+		reply = []chat.Message{m}
+	}
+	p.book.Done(th, reply, "")
+	p.book.Stored(th, true)
 	if err := p.remember(b, th, r.At); err != nil {
 		return err
 	}
@@ -142,14 +172,10 @@ func (p *replayed) call(s *transcript.Session, r transcript.Request) error {
 	if err := p.bill(b, res, r.At, cut); err != nil {
 		return err
 	}
-	if r.Reply == nil || p.format == wire.Responses {
+	if reply == nil {
 		return nil
 	}
-	reply, err := wire.ReadMessage(p.format, r.Reply)
-	if err != nil {
-		return err
-	}
-	n, err := look(b, res.Body, reply, res.Cut != nil)
+	n, err := look(b, res.Body, reply[0], res.Cut != nil)
 	t.needs.add(n)
 	return err
 }

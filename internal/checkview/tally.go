@@ -9,6 +9,7 @@ import (
 // tally is what was measured of some sessions.
 type tally struct {
 	calls, cuts, recalls, invalid, over int
+	histories, conversations            int // that there were, and that were found
 	came                                int // bodies that were broken as they came
 	view, floor, plain                  bill
 	shown, whole                        int
@@ -21,6 +22,7 @@ type tally struct {
 func (t *tally) add(o *tally) {
 	t.calls, t.cuts, t.recalls = t.calls+o.calls, t.cuts+o.cuts, t.recalls+o.recalls
 	t.invalid, t.over, t.came = t.invalid+o.invalid, t.over+o.over, t.came+o.came
+	t.histories, t.conversations = t.histories+o.histories, t.conversations+o.conversations
 	t.view.sum(o.view)
 	t.floor.sum(o.floor)
 	t.plain.sum(o.plain)
@@ -54,7 +56,7 @@ func (t *tally) details() {
 		}
 	}
 	n := t.needs
-	fmt.Printf("  %d invalid, %d over budget, %d came broken\n", t.invalid, t.over, t.came)
+	fmt.Printf("  %d conversations of %d histories; %d invalid, %d over budget, %d came broken\n", t.conversations, t.histories, t.invalid, t.over, t.came)
 	fmt.Printf("  prefix between cuts %.3f%% stable (%d calls below 99.9%%); at cuts %.0f%% of the view stays cached\n", percent(sum, float64(len(t.stable))), below, percent(t.kept, t.after))
 	fmt.Printf("  cost: %.2fM, of that %.2fM for pauses, %.2fM for cuts; %.1f%% where a cut loses all but system prompt and tools; append-only %.2fM, %.2fM for pauses\n",
 		t.view.cost/1e6, t.view.expired/1e6, t.view.rewritten/1e6, percent(t.view.shallow, t.plain.cost), t.plain.cost/1e6, t.plain.expired/1e6)

@@ -146,8 +146,8 @@ func (m *managed) trigger() (t window.Trigger, budget window.Budget, warning str
 	if m.MaxTokens != nil {
 		reserve = *m.MaxTokens
 	}
-	budget, err = window.NewBudget(m.ContextWindow, reserve, 0)
-	threshold, warning := window.Thresholds{Global: m.ThresholdPercent, Profiles: m.ProfileThresholds}.For(m.Profile)
+	budget, err = window.NewBudget(m.ContextWindow, reserve, 0, 0)
+	threshold, warning := window.Thresholds{Global: m.ThresholdPercent, Profiles: m.ProfileThresholds}.For(window.Profile{Name: m.Profile})
 	return window.WouldManage(m.TotalTokens+m.LastMessageTokens, budget, threshold, m.AutoCondense), budget, warning, err
 }
 
@@ -255,15 +255,16 @@ func clearResults(raw json.RawMessage) (map[string]any, error) {
 		Params   struct {
 			Trigger      int
 			Keep         *int
-			ClearAtLeast int  `json:"clear_at_least"`
-			ClearInputs  bool `json:"clear_inputs"`
+			ClearAtLeast int      `json:"clear_at_least"`
+			ClearInputs  bool     `json:"clear_inputs"`
+			ExcludeTools []string `json:"exclude_tools"`
 		}
 	}
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return nil, err
 	}
 	h := counted(in.Messages, 1)
-	s := window.Settings{Budget: plenty, Mode: window.Soft, KeepResults: 3, ClearInputs: in.Params.ClearInputs}
+	s := window.Settings{Budget: plenty, Mode: window.Soft, KeepResults: 3, ClearInputs: in.Params.ClearInputs, KeepTools: in.Params.ExcludeTools}
 	if in.Params.Keep != nil {
 		if s.KeepResults = *in.Params.Keep; s.KeepResults == 0 {
 			s.KeepResults = -1

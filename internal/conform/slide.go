@@ -65,7 +65,7 @@ func slidingNew(raw json.RawMessage) (map[string]any, error) {
 		}
 	}
 	if in.CompressionThreshold != nil {
-		percent, warning := window.Thresholds{Global: 100 * *in.CompressionThreshold}.For("")
+		percent, warning := window.Thresholds{Global: 100 * *in.CompressionThreshold}.For(window.Profile{})
 		got["compression_threshold"], got["warning"], got["warning_text"] = percent/100, warning != "", warning
 	}
 	return got, nil

@@ -1,0 +1,45 @@
+// Package near finds the name that somebody meant who wrote another one.
+package near
+
+import "strings"
+
+// Name returns the name that takes the fewest changes from what was written, "" where
+// none is like it: more than a third of its letters would have to change.
+func Name(written string, names []string) string {
+	written = strings.ToLower(written)
+	best, least := "", 0
+	for _, n := range names {
+		d := Distance(written, strings.ToLower(n))
+		if d <= max(1, len(n)/3) && (best == "" || d < least) {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
+// Distance returns how many letters must be changed, added, removed or swapped with the
+// next one. A text of more than 200 bytes is as far away as it is long.
+func Distance(a, b string) int {
+	if len(a) > 200 || len(b) > 200 {
+		return max(len(a), len(b))
+	}
+	two, one, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		two, one, row = one, row, two
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			row[j+1] = min(one[j]+cost, one[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], two[j-1]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}

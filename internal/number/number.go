@@ -1,0 +1,22 @@
+// Package number checks numbers that people and programs set: NaN and infinities, which
+// compare with nothing and turn every sum into themselves, are nowhere a setting.
+package number
+
+import (
+	"fmt"
+	"math"
+)
+
+// Finite reports whether x is a number that can be counted with.
+func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// Within reports whether x is a number from low to high.
+func Within(x, low, high float64) bool { return x >= low && x <= high && Finite(x) }
+
+// Check returns an error for what is no finite number.
+func Check(x float64) error {
+	if !Finite(x) {
+		return fmt.Errorf("%g is not a number that can be used: give one such as 0.5", x)
+	}
+	return nil
+}
