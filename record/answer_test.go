@@ -103,15 +103,15 @@ func TestCompressedAnswersStopAtThePlainLimit(t *testing.T) {
 			if call, unkept := ask(3<<20, stream, encoding); call.Error != "" || unkept != "" || call.Output != 1 {
 				t.Errorf("3 MiB, %q, stream %v: %q, %q", encoding, stream, call.Error, unkept)
 			}
-			if encoding == "zstd" && stream {
-				continue // as br; packing takes its time
+			if stream != (encoding == "gzip") || encoding == "deflate" || encoding == "zstd" {
+				continue // 64 MiB take their time, and the others are read alike
 			}
 			if call, unkept := ask(64<<20+1, stream, encoding); call.Error != unkept || !strings.Contains(unkept, "over 64 MiB") {
 				t.Errorf("64 MiB, %q, stream %v: %q, %q", encoding, stream, call.Error, unkept)
 			}
 		}
 	}
-	if n := b.recorder.Counters().Unkept.Load(); n != 9 {
+	if n := b.recorder.Counters().Unkept.Load(); n != 3 {
 		t.Errorf("%d answers are counted", n)
 	}
 }
