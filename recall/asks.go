@@ -6,13 +6,12 @@ import (
 	"github.com/oriel-context/oriel/recall/keyword"
 )
 
-// Asks reports whether a text that was said names something that can be looked for: two
-// words of content at least, or one that is no plain word, such as a number or a name in
-// code. "Yes, go on" is said with nothing in mind that history would have.
+// Asks reports whether a text that was said names something that can be looked for: a
+// word of content, a number or a name in code. "Yes, go on" is said with nothing in mind
+// that history would have. How much is brought back for one word is for certainty to say.
 func Asks(text string) bool {
 	var a keyword.Analyser
 	var terms []keyword.Term
-	found := 0
 	for _, w := range strings.Fields(text) {
 		w = strings.Trim(w, ".,;:!?\"'`()[]{}…#")
 		if len(w) < 2 || assents[strings.ToLower(w)] {
@@ -22,18 +21,21 @@ func Asks(text string) bool {
 			return true
 		}
 		if terms, _ = a.Terms(terms[:0], w); len(terms) > 0 {
-			found++
-		}
-		if len(terms) > 1 { // a script without blanks
 			return true
 		}
 	}
-	return found > 1
+	return false
 }
 
-// assents are words of agreement and of going on, beside the stop words.
-var assents = map[string]bool{
-	"yes": true, "yep": true, "yeah": true, "ok": true, "okay": true, "sure": true, "please": true, "thanks": true, "thank": true, "great": true, "good": true,
-	"nice": true, "perfect": true, "cool": true, "no": true, "nope": true, "continue": true, "go": true, "on": true, "ahead": true, "next": true, "let's": true,
-	"do": true, "it": true, "that": true, "fix": true, "try": true, "again": true, "now": true, "proceed": true, "commit": true, "push": true,
-}
+// assents are words of greeting, of agreement and of going on, beside the stop words.
+var assents = func() map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields(`
+		yes yep yeah yup ok okay sure please thanks thank thx great good nice perfect cool fine right correct exactly agreed alright awesome
+		excellent amazing lovely wow no nope nah hello hi hey bye goodbye welcome sorry understood lgtm looks look sounds makes sense works work well
+		continue go going on ahead next let's lets do it that this fix try again now proceed commit push keep carry start begin finish done stop wait
+		retry run option first second third last one two three both either me us you we them there here all everything anything something nothing more another`) {
+		out[w] = true
+	}
+	return out
+}()

@@ -6,6 +6,8 @@ import "testing"
 func TestAsks(t *testing.T) {
 	for text, want := range map[string]bool{
 		"": false, "yes": false, "Yes, fix it.": false, "yes do option 1": false, "OK, go on!": false, "let's do it": false, "commit and push": false, "why?": false,
+		"Hello!": false, "Thanks, that looks good to me.": false, "Sounds great, please keep going": false, "no, the second one": false, "all of it, again": false, "stop": false,
+		"allergies?": true, "What about Lisbon?": true, "I'm so tired": true, "my knee": true, "Mum called.": true, "divorce": true,
 		"or #172?": true, "what is getSessionStateDir doing?": true, "which port does the proxy use?": true, "the staging database": true, "main.go": true,
 		"MAX_SIZE": true, "暂存数据库的端口是多少": true, "Wo ist der Hafen?": true,
 	} {

@@ -24,8 +24,8 @@ memory (texts.go).
     are put together again.
   - The same messages, added in the same order, and the same query give the same
     result, whatever else happens at the time.
-  - Nothing below the floor is shown: a query that has nothing to do with the scope
-    brings nothing at all.
+  - Nothing below the floor is shown, and little where it is not certain that the scope
+    has anything to say: most questions that have nothing to do with it bring nothing.
 
 # Caveats
 

@@ -19,6 +19,8 @@ type heard struct {
 	// the rarest of words, but at most as two of those that are there, for in a
 	// small scope no word is rare.
 	known, all float32
+	// names reports whether the query has a word that means something by itself.
+	names bool
 }
 
 // lexical scores the passages by their words; passage i is document i. The names of
@@ -32,7 +34,7 @@ func (s *Scope) lexical(query string, out []float32) heard {
 	if known > 0 {
 		missing = min(float32(math.Log(1+2*(float64(s.words.Live())+.5))), 2*idf/float32(known))
 	}
-	return heard{best: best, known: saturated * idf, all: saturated * (idf + float32(unknown)*missing)}
+	return heard{best: best, known: saturated * idf, names: known+unknown > 0, all: saturated * (idf + float32(unknown)*missing)}
 }
 
 // has counts the words of a query that passages have, and those that none has. What

@@ -28,9 +28,8 @@ func (f *factors) meaning(cos []float32, id int32) float32 {
 	return 0
 }
 
-// measure finds the heights of all messages, and the best cosine. A message without
-// passages has none.
-func (s *Scope) measure(sc *scores, f *factors) (best float32) {
+// measure finds the heights of all messages. A message without passages has none.
+func (s *Scope) measure(sc *scores, f *factors) {
 	sc.heights = room(sc.heights, len(s.messages))
 	words, cos, vectorOf, out := sc.words, sc.cos, s.vectorOf[:len(sc.words)], sc.heights
 	for m := range s.messages {
@@ -47,12 +46,6 @@ func (s *Scope) measure(sc *scores, f *factors) (best float32) {
 		}
 		out[m] = top
 	}
-	for _, c := range cos {
-		if c > best {
-			best = c
-		}
-	}
-	return best
 }
 
 // taken is what a message takes from its neighbours, for a short passage.

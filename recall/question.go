@@ -10,6 +10,9 @@ import (
 // that is about the same matter.
 func asks(query string) bool { return strings.Contains(query, "?") || asking.MatchString(query) }
 
+// searches reports whether a query is no sentence but a few words to look for.
+func searches(query string) bool { return len(strings.Fields(query)) <= 3 }
+
 var asking = regexp.MustCompile(`(?i)^\W*(?:who|whom|whose|what|which|when|where|why|how|is|are|was|were|am|do|does|did|can|could|would|will|should|shall|may|might|has|have|had|list|name|tell me|show me|find|summari[sz]e|describe|explain|give me)\b`)
 
 // asksAssistant reports whether a query is about what the assistant said: "what did

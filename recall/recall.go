@@ -197,6 +197,9 @@ func (r *Ranking) Pack(o RecallOptions) *Result {
 	if r.mode == Dense {
 		floor, top = float32(cmp.Or(o.Floor, DefaultDenseFloor)), cmp.Or(o.Top, DefaultDenseTop)
 	}
+	if floor >= 0 && r.mode != Dense {
+		budget = r.scores.allowance(budget)
+	}
 	p := s.packing(budget, top)
 	p.repeats = r.byTime
 	allowed := r.allowed(&o)

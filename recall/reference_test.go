@@ -48,14 +48,14 @@ func referenceOf(t *rapid.T, s *Scope, query string, vector []float32, now time.
 		missing = min(float32(math.Log(1+2*(float64(s.words.Live())+.5))), 2*idf/float32(known))
 	}
 	a := aimOf(query)
-	weight, norm := w.Question, best
-	if !asks(query) {
-		weight, norm = w.Statement, saturated*idf
+	all := max(saturated*(idf+float32(unknown)*missing), 1e-6)
+	weight, norm, alone := w.Question, max(best, fewWords*all), false
+	if s.tools && !asks(query) || !asks(query) && !searches(query) {
+		weight, norm, alone = w.Remark, saturated*idf, true
 		if s.tools {
-			a = work
+			a, weight, alone = work, w.Statement, false
 		}
 	}
-	all := max(saturated*(idf+float32(unknown)*missing), 1e-6)
 	for i, x := range words {
 		r.keyword[i] = x / all
 		words[i] = x / max(norm, 1e-6)
@@ -73,15 +73,23 @@ func referenceOf(t *rapid.T, s *Scope, query string, vector []float32, now time.
 				meaning[i] = (raw[id] - mean) / max(std, 1e-6)
 				if a == work {
 					meaning[i] *= w.Work
+				} else {
+					meaning[i] *= 1 + silence*(1-ramp(best/all, 0, silentWords))
 				}
 				bestCos = max(bestCos, raw[id])
 			}
 		}
 	}
 	whole := a == course || a == summary
-	r.sure = certainty(best/all, bestCos, vector != nil, whole && aboutUs.MatchString(query))
+	sc := new(scores)
+	sc.doubt(a, best/all, bestCos, vector != nil, whole && aboutUs.MatchString(query), !asks(query) && !searches(query))
+	if r.sure = sc.sure; known+unknown == 0 {
+		r.sure = 0
+	}
 
-	referenceSmooth(s, words, meaning)
+	if !alone {
+		referenceSmooth(s, words, meaning)
+	}
 	p := s.prior(w, query, a, datesOf(query, now))
 	for i, m := range s.messageOf {
 		if s.flags[i]&flagRemoved != 0 {

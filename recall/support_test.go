@@ -27,7 +27,7 @@ func (b *bags) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	}
 	out := make([][]float32, len(texts))
 	for i, text := range texts {
-		v := make([]float32, 40) // not a multiple of 32
+		v := make([]float32, 1000) // not a multiple of 32
 		for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r < 'a' || r > 'z' }) {
 			if len(w) < 4 {
 				continue
@@ -38,7 +38,7 @@ func (b *bags) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 			h := fnv.New64a()
 			h.Write([]byte(w))
 			for k, x := 0, h.Sum64(); k < 4; k, x = k+1, x>>8 {
-				v[x%40]++
+				v[x%1000]++
 			}
 		}
 		v[0] += .01

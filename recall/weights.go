@@ -4,9 +4,10 @@ package recall
 // begin with DefaultWeights. docs/retrieval.md tells where each comes from and what
 // is lost without it; all lie on a plateau, so that 30 % up or down changes little.
 type Weights struct {
-	// Question and Statement weigh the lexical score: that of a question is a share
-	// of the best in the scope, that of a statement of what the query could reach.
-	Question, Statement float32
+	// Question, Statement and Remark weigh the lexical score: that of a question is a
+	// share of the best in the scope, that of a statement of what the query could
+	// reach. A remark is a statement in a conversation without tools.
+	Question, Statement, Remark float32
 	// Lexical and Dense weigh what a passage takes from the messages 2 and 1
 	// before and 1 and 2 after its own, in the same session.
 	Lexical, Dense [4]float32
@@ -49,7 +50,7 @@ type Weights struct {
 // DefaultWeights are those that docs/retrieval.md measures.
 func DefaultWeights() Weights {
 	return Weights{
-		Question: 5, Statement: 15,
+		Question: 5, Statement: 15, Remark: 8,
 		Lexical: [4]float32{.3, .5, .4, .3}, Dense: [4]float32{0, .1, .3, .1}, Edge: 1.5,
 		Knee: 64, Length: .5,
 		Speaker: .9, Date: 4, User: [5]float32{5, 0, 6, 3, 0}, Work: .6, Tool: 1, Repeat: 4, Instruction: 2, Preference: 1.5, Pins: .0625, Router: true,
