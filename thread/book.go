@@ -22,11 +22,7 @@ type Book struct {
 	marks  Marks
 
 	loads sync.WaitGroup
-	drops atomic.Int64 // conversations that were forgotten
 	size  atomic.Int64 // in messages, of all tenants
-
-	listing sync.Mutex // protects lists
-	lists   map[string]*conversationList
 
 	mu      sync.Mutex // protects tenants
 	tenants map[string]*tenant
@@ -48,7 +44,7 @@ type Options struct {
 
 // NewBook makes a book over a store.
 func NewBook(store timeline.Store, o Options) *Book {
-	b := &Book{store: store, limit: cmp.Or(o.Messages, 1<<19), suffix: o.Suffix, marks: o.Marks, tenants: map[string]*tenant{}, lists: map[string]*conversationList{}}
+	b := &Book{store: store, limit: cmp.Or(o.Messages, 1<<19), suffix: o.Suffix, marks: o.Marks, tenants: map[string]*tenant{}}
 	if b.suffix == nil {
 		b.suffix = randomSuffix
 	}
@@ -61,7 +57,7 @@ func (b *Book) tenant(name string) *tenant {
 	defer b.mu.Unlock()
 	t := b.tenants[name]
 	if t == nil {
-		t = newTenant(b)
+		t = newTenant(b, name)
 		b.tenants[name] = t
 	}
 	return t

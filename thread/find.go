@@ -313,7 +313,7 @@ var summary = regexp.MustCompile(`(?i)continued from a previous conversation|con
 // begin makes a new conversation of a request, whose first messages lead to p; continues
 // is the one that it was compacted from.
 func (t *tenant) begin(n *namespace, r *Request, p place, continues string) *Thread {
-	k := &conversation{name: t.name(r), session: r.Hints.Session, space: n, lane: r.Lane, continues: continues}
+	k := &conversation{name: t.newName(r), session: r.Hints.Session, space: n, lane: r.Lane, continues: continues}
 	b := &branch{of: k, lane: r.Lane}
 	note(p, r.hashes[:p.depth])
 	tip, added := n.extend(p, r.steps(p.depth))

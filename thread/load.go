@@ -191,7 +191,7 @@ const maxChains = 32
 
 // loadSession reads what has the session's name, and the names that are taken.
 func (b *Book) loadSession(ctx context.Context, r *Request) (found []*storedConversation, names map[string]bool, err error) {
-	all, err := b.list(ctx, r.Tenant)
+	all, _, err := b.tenant(r.Tenant).list(ctx, true)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -230,29 +230,45 @@ func (b *Book) loadRoot(ctx context.Context, r *Request) (found []*storedConvers
 	if err != nil || len(way) == 0 {
 		return nil, err
 	}
-	all, err := b.list(ctx, r.Tenant)
-	if err != nil {
-		return nil, err
+	t := b.tenant(r.Tenant)
+	for _, fresh := range []bool{false, true} {
+		all, whole, err := t.list(ctx, fresh)
+		if err != nil {
+			return nil, err
+		}
+		found, ends, err := b.passing(ctx, r, all, way)
+		if err != nil || ends || whole {
+			return found, err
+		}
 	}
-	for _, c := range nearest(all, way[len(way)-1]) {
+	return nil, nil
+}
+
+// passing reads those of conversations that begin like a request, whose first messages
+// have these places; ends reports whether one of them ends where the request leaves what
+// is stored.
+func (b *Book) passing(ctx context.Context, r *Request, all []timeline.Conversation, way []timeline.Place) (found []*storedConversation, ends bool, err error) {
+	last := way[len(way)-1]
+	for _, c := range nearest(all, last) {
 		passes, err := b.passes(ctx, r.Tenant, c.Head, way[0])
 		if err != nil {
-			return found, err
+			return found, ends, err
 		}
 		if !passes {
 			continue
 		}
 		s, err := b.read(ctx, r.Tenant, &c)
 		if err != nil {
-			return found, err
+			return found, ends, err
 		}
 		if s.space == r.Hints.space() || r.anybody {
+			ends = ends || near(&c, last) == 1
 			if found = append(found, s); len(found) == maxRoots {
 				break
 			}
 		}
 	}
-	return found, nil
+	return found, ends, nil
 }
 
 // nearest are the conversations that are looked at for one that passes a place: those
@@ -278,24 +294,26 @@ func nearest(all []timeline.Conversation, at timeline.Place) []timeline.Conversa
 // one of them is forgotten.
 const listAge = 2 * time.Second
 
-// list are the conversations of a tenant; what it returns must not be changed.
-func (b *Book) list(ctx context.Context, tenant string) ([]timeline.Conversation, error) {
-	changed, err := b.store.Changed(ctx)
+// list returns the conversations of a tenant, and whether it has all of them: one that
+// began since it was read, and was forgotten since then, is missing where it need not be
+// fresh. What it returns must not be changed.
+func (t *tenant) list(ctx context.Context, fresh bool) (all []timeline.Conversation, whole bool, err error) {
+	changed, err := t.book.store.Changed(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	b.listing.Lock() // others wait for the same list
-	defer b.listing.Unlock()
-	drops := b.drops.Load()
-	if l := b.lists[tenant]; l != nil && l.changed == changed && l.drops == drops && time.Since(l.read) < listAge {
-		return l.all, nil
+	t.listing.Lock() // others wait for the same list
+	defer t.listing.Unlock()
+	drops := t.drops.Load()
+	if l := t.listed; l != nil && l.changed == changed && time.Since(l.read) < listAge && (!fresh || l.drops == drops) {
+		return l.all, l.drops == drops, nil
 	}
-	all, err := b.store.Conversations(ctx, tenant)
+	all, err = t.book.store.Conversations(ctx, t.name)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	b.lists[tenant] = &conversationList{all: all, changed: changed, drops: drops, read: time.Now()}
-	return all, nil
+	t.listed = &conversationList{all: all, changed: changed, drops: drops, read: time.Now()}
+	return all, true, nil
 }
 
 // conversationList is what Conversations gave, and when.

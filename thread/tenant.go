@@ -11,8 +11,13 @@ import (
 
 // tenant is what is remembered of a tenant. No lock is held over several tenants.
 type tenant struct {
-	book *Book
-	size atomic.Int64
+	book  *Book
+	name  string
+	size  atomic.Int64
+	drops atomic.Int64 // conversations that were forgotten
+
+	listing sync.Mutex // protects listed
+	listed  *conversationList
 
 	mu sync.Mutex // protects what follows
 
@@ -48,9 +53,9 @@ type replied struct {
 	at     place
 }
 
-func newTenant(b *Book) *tenant {
+func newTenant(b *Book, name string) *tenant {
 	return &tenant{
-		book: b, conversations: map[string]*conversation{}, spaces: map[space]*namespace{}, begins: map[timeline.Hash][]*namespace{}, sessions: map[string]*session{},
+		book: b, name: name, conversations: map[string]*conversation{}, spaces: map[space]*namespace{}, begins: map[timeline.Hash][]*namespace{}, sessions: map[string]*session{},
 		replies: map[string]*replied{}, fetches: map[fetchKey]*fetching{}, ended: make(chan struct{}),
 	}
 }
@@ -201,7 +206,7 @@ func (t *tenant) forget() bool {
 
 func (t *tenant) drop(k *conversation) {
 	t.work++
-	t.book.drops.Add(1)
+	t.drops.Add(1)
 	n := k.space
 	delete(t.conversations, k.name)
 	t.idle.Remove(k.idle)
@@ -243,9 +248,9 @@ func (t *tenant) clear(k *conversation) {
 	k.marks, k.replies, k.branches = nil, nil, nil
 }
 
-// name makes the name of a new conversation. Where the client gives none it is when
+// newName makes the name of a new conversation. Where the client gives none it is when
 // the conversation began, so that people find it, and what makes it the only one.
-func (t *tenant) name(r *Request) string {
+func (t *tenant) newName(r *Request) string {
 	if r.Hints.Session == "" {
 		for {
 			name := r.Now.UTC().Format("20060102-150405-") + t.book.suffix()

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
@@ -137,6 +138,39 @@ func TestWhatTakesLongerComesToStay(t *testing.T) {
 	if th, err := s.book.Find(brief, r); err != nil || th.Conversation != "s" || th.Kind != Continued {
 		t.Errorf("%+v, %v", th, err)
 	}
+}
+
+// lists counts the lists that a store is asked for.
+type lists struct {
+	timeline.Store
+	n int
+}
+
+func (s *lists) Conversations(ctx context.Context, tenant string) ([]timeline.Conversation, error) {
+	s.n++
+	return s.Store.Conversations(ctx, tenant)
+}
+
+// Conversations that were forgotten come back without a list of all for each of them.
+func TestWhatIsForgottenComesBackByOneList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newPlay(t)
+		store := &lists{Store: s.store}
+		s.book = NewBook(store, Options{Messages: 1000, Suffix: func() string { s.names++; return fmt.Sprint(s.names) }})
+		for k := range 200 {
+			s.do(fmt.Sprintf("call A : u%d", k))
+			s.do(fmt.Sprintf("reply A a%d", k))
+		}
+		for k := range 100 {
+			if got := s.do(fmt.Sprintf("call B : u%d a%d u", k, k)); !strings.Contains(got, "continued, 2 of 3 known") {
+				t.Fatal(got)
+			}
+			s.do("reply B a")
+		}
+		if store.n != 1 {
+			t.Errorf("%d lists were read", store.n)
+		}
+	})
 }
 
 // A request that goes on from a reply waits for the call that got it to end.
