@@ -191,7 +191,7 @@ var Requests = []Request{
 	}},
 	{Name: "instructions", Bodies: func(n int) []string {
 		return []string{request(join(n, func(i int) string {
-			return msg("user", strconv.Quote(fmt.Sprintf("Always use number %d here.", i))) + "," + msg("assistant", `"yes"`)
+			return msg("user", strconv.Quote(fmt.Sprintf("Always use number %d here. %s", i, filler))) + "," + msg("assistant", `"yes"`)
 		}), msg("user", `"y"`))}
 	}},
 	{Name: "files of one folder", Bodies: func(n int) []string {
