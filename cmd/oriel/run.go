@@ -187,6 +187,7 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 		return nil
 	}
 	log.open(loaded.Data)
+	slog.SetDefault(slog.New(log)) // standard error is the program's: net/http writes to the standard log
 	live.warn(loaded)
 	var trouble bytes.Buffer // is told at the end: a program that draws would wipe it away
 	var t tally

@@ -70,6 +70,7 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 	defer errOut.Close(outputWait)
 	defer out.Close(outputWait)
 	log := slog.New(slog.NewTextHandler(errOut, nil))
+	slog.SetDefault(log) // net/http writes to the standard log, too
 	live := &liveSettings{log: log}
 	defer live.close()
 	o, err := live.begin(loaded)

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"os"
@@ -228,11 +229,11 @@ func TestDroppedLogLinesAreReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	log := logLines(w)
+	out := logLines(w)
 	for range 3000 { // 3 MB
-		log.Write([]byte(strings.Repeat("x", 999) + "\n"))
+		out.Write([]byte(strings.Repeat("x", 999) + "\n"))
 	}
-	if log.Dropped() == 0 {
+	if out.Dropped() == 0 {
 		t.Fatal("nothing was dropped")
 	}
 	for in := bufio.NewScanner(r); in.Scan(); {
@@ -241,6 +242,17 @@ func TestDroppedLogLinesAreReported(t *testing.T) {
 		}
 	}
 	r.Close()
-	log.Close(tooLong)
+	out.Close(tooLong)
 	w.Close()
+}
+
+// What net/http writes to the standard log of the program, such as of an upstream that
+// answers unasked, is in the log of the server, which no reader can stop.
+func TestTheStandardLogIsTheServers(t *testing.T) {
+	s := serve(t, "--data", t.TempDir())
+	log.Print("a line of the standard log")
+	s.end(t)
+	if !strings.Contains(s.errors.String(), "a line of the standard log") {
+		t.Error(s.errors)
+	}
 }
