@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -31,6 +32,7 @@ func noted() http.Handler {
 type chatTalk struct {
 	messages []map[string]string
 	header   []string
+	reply    string // that the provider gives; default: that of noted
 }
 
 // say adds a message of the user's, sends all, and adds the reply.
@@ -44,7 +46,7 @@ func (c *chatTalk) say(s *server, text string) (*answer, error) {
 	if err == nil && a.status != http.StatusOK {
 		err = fmt.Errorf("status %d: %s", a.status, a.body)
 	}
-	c.messages = append(c.messages, map[string]string{"role": "assistant", "content": "Noted."})
+	c.messages = append(c.messages, map[string]string{"role": "assistant", "content": cmp.Or(c.reply, "Noted.")})
 	return a, err
 }
 
@@ -162,8 +164,11 @@ func (l *lastBodies) answer(r *fakemodel.Request) fakemodel.Answer {
 		l.last[i%resumed] = bytes.Clone(r.Data())
 		l.mu.Unlock()
 	}
-	return fakemodel.Answer{Text: "Noted."}
+	return fakemodel.Answer{Text: longReply}
 }
+
+// longReply is what is cut: what people say stays where it can.
+var longReply = strings.Repeat("and so it goes on and on with many words of no meaning. ", 8)
 
 func (l *lastBodies) of(i int) []byte {
 	l.mu.Lock()
@@ -183,12 +188,11 @@ func resume(t *trial) error {
 	}
 	var talks [resumed]*chatTalk
 	var names [resumed]string
-	filler := strings.Repeat("and so it goes on and on with many words of no meaning. ", 8)
 	say := func(s *server, i int) (*answer, error) {
-		return talks[i].say(s, fmt.Sprintf("thing %d of talk %d: %s", len(talks[i].messages), i, filler))
+		return talks[i].say(s, fmt.Sprintf("thing %d of talk %d:", len(talks[i].messages), i))
 	}
 	err = parallel(resumed, func(i int) error {
-		talks[i] = &chatTalk{header: []string{"X-Oriel-Budget", "2500"}}
+		talks[i] = &chatTalk{reply: longReply, header: []string{"X-Oriel-Budget", "2500"}}
 		if i%2 == 0 {
 			talks[i].header = append(talks[i].header, "X-Oriel-Conversation", fmt.Sprint("resumed-", i))
 		}
@@ -207,7 +211,7 @@ func resume(t *trial) error {
 		return setup("talk", err)
 	}
 	err = parallel(size, func(i int) error {
-		_, err := (&chatTalk{}).say(s, fmt.Sprintf("question %d", i))
+		_, err := (&chatTalk{reply: longReply}).say(s, fmt.Sprintf("question %d", i))
 		return err
 	})
 	if err != nil {
