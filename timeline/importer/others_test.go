@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/importer"
-	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
 // meddled is a store to which something happens before the changes that an import
@@ -136,44 +134,6 @@ func TestWhatOthersAddBetweenCallsStays(t *testing.T) {
 	h.same("mine", string(h.entries("c")[1].Raw))
 	h.same(true, r.Conversations[0].Branch)
 	h.same([]int64{2, 3}, h.lengths())
-}
-
-// Many at once, as it happens in life: every id that was acknowledged reads what was
-// added.
-func TestAcknowledgedIdsReadWhatWasAdded(t *testing.T) {
-	h := newHistory(t)
-	store, err := sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	h.store = store
-	path := h.file("c.jsonl", lines(4000))
-	done := make(chan struct{})
-	told := map[int64]string{}
-	var both sync.WaitGroup
-	both.Go(func() {
-		for i := 0; ; i++ {
-			select {
-			case <-done:
-				if i > 10 {
-					return
-				}
-			default:
-			}
-			text := fmt.Sprint("added ", i)
-			told[h.add(text)] = text
-		}
-	})
-	h.importing(importer.Options{}, path)
-	close(done)
-	both.Wait()
-	entries := h.entries("c")
-	for id, text := range told {
-		if id > int64(len(entries)) || string(entries[id-1].Raw) != text {
-			t.Fatalf("%d of %d was %q when it was acknowledged", id, len(entries), text)
-		}
-	}
 }
 
 func TestAnOlderCopyAtTheSameTimeTakesNothingAway(t *testing.T) {
