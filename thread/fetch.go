@@ -1,0 +1,89 @@
+package thread
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// fetching is a load that is under way.
+type fetching struct {
+	done chan struct{}
+	err  error
+}
+
+type fetchKey struct {
+	space space
+	root  timeline.Hash
+}
+
+// fetchTime is the longest that a load may take.
+const fetchTime = time.Minute
+
+// fetch reads the stored conversations that a request may belong to. The lock is held
+// before and after it, not meanwhile. A request that cannot wait leaves it to go on.
+func (t *tenant) fetch(ctx context.Context, n *namespace, r *Request) error {
+	key := fetchKey{n.key, r.said[0]}
+	whole := r.Hints.Session != "" && !n.read // all of a session
+	if whole {
+		key.root = timeline.Hash{}
+	}
+	f := t.fetches[key]
+	if f == nil {
+		f = &fetching{done: make(chan struct{})}
+		t.fetches[key] = f
+		ask := &Request{Tenant: r.Tenant, Hints: r.Hints, anybody: r.anybody, Messages: r.Messages, said: slices.Clone(r.said[:min(len(r.said), maxWalk)])}
+		t.book.loads.Add(1)
+		go t.load(f, key, ask, whole)
+	}
+	t.mu.Unlock()
+	defer t.mu.Lock()
+	select {
+	case <-f.done:
+		return f.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// load reads what a request asks for, and takes it in.
+func (t *tenant) load(f *fetching, key fetchKey, ask *Request, whole bool) {
+	defer t.book.loads.Done()
+	ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
+	defer cancel()
+	found, names, err := t.book.guardedLoad(ctx, ask, whole)
+	for _, s := range found {
+		t.mu.Lock()
+		t.take(s)
+		t.mu.Unlock()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if f.err = err; err == nil && whole {
+		t.namespace(key.space).read = true
+		t.session(ask.Hints.Session).taken = names
+	}
+	delete(t.fetches, key)
+	close(f.done)
+}
+
+// guardedLoad is the reading of load, whose panics are errors: it runs where nobody else
+// would catch them.
+func (b *Book) guardedLoad(ctx context.Context, r *Request, whole bool) (found []*storedConversation, names map[string]bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			found, err = nil, fmt.Errorf("a panic: %v", p)
+		}
+	}()
+	if whole {
+		return b.loadSession(ctx, r)
+	}
+	found, err = b.loadRoot(ctx, r)
+	return found, nil, err
+}
+
+// Wait waits for what is being read of the store.
+func (b *Book) Wait() { b.loads.Wait() }
