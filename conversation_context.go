@@ -29,7 +29,8 @@ type ContextOptions struct {
 	// RecentShare is the part of the room that recent items may claim, above 0
 	// and at most 1. Default 0.5. What either side does not use the other may.
 	RecentShare float64
-	// QueryEmbedding is the query's vector. Until the next call of Context,
+	// QueryEmbedding is the query's vector; without it the query is embedded, unless
+	// Config.NoEmbedItems or NoEmbed is set. Until the next call of Context,
 	// relevance counts nearness to it where items have embeddings. Default: none.
 	QueryEmbedding []float32
 }
@@ -118,8 +119,12 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 			cut.Blocks = append(cut.Blocks, b)
 		}
 	}
+	meaning := slices.Clone(o.QueryEmbedding)
+	if meaning == nil && s.policy == string(window.ByRelevance) {
+		meaning = c.engine.meanings.queryMeaning(ctx, query)
+	}
 	err = c.run(ctx, op, func(p *present) (err error) {
-		p.query = slices.Clone(o.QueryEmbedding)
+		p.query = meaning
 		p.window.SetQuery(p.query)
 		plan.Undo, err = p.book(cut)
 		s.tell(p, &plan)

@@ -107,6 +107,7 @@ func (p *present) emptyWindow(maxTokens, maxItems int) *window.Items {
 	w := window.NewItems(window.ItemsOptions{
 		Policy: window.ItemPolicy(p.policy), MaxTokens: maxTokens, MaxItems: maxItems, Weights: o.Weights,
 		NoAutoFlags: true, Count: o.Count, Now: o.Now, // items have their flags when they come
+		Embedding: func(it *Item) []float32 { return p.engine.meanings.get(it.Whole()) },
 	})
 	w.SetQuery(p.query)
 	return w
@@ -115,6 +116,9 @@ func (p *present) emptyWindow(maxTokens, maxItems int) *window.Items {
 // take puts the next item into the window and gives what left for it.
 func (p *present) take(it Item) (out []Item, err error) {
 	p.tracker.Observe(it.Whole())
+	if it.Embedding == nil && p.policy == string(window.ByRelevance) {
+		p.engine.meanings.get(it.Whole())
+	}
 	was, _ := p.window.Limits()
 	size := p.nextSize()
 	// A window that grows does so first, one that shrinks does so last: what

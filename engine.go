@@ -36,6 +36,8 @@ type Engine struct {
 	library *recall.Library
 	// model is our own, and nil where the caller has one or wants none.
 	model *builtinModel
+	// meanings are the vectors of items, for relevance.
+	meanings meanings
 	// keep is how many conversations are kept in memory though nobody may have
 	// them any more.
 	keep int
@@ -96,6 +98,9 @@ func (e *Engine) openLibrary() {
 		o.Model = e.model
 	}
 	e.library = recall.NewLibrary(e.store, o)
+	if !e.config.NoEmbedItems {
+		e.meanings.model = o.Model
+	}
 }
 
 // Conversation gives the conversation with an id; it begins when it is first asked
@@ -210,14 +215,15 @@ func (e *Engine) Delete(ctx context.Context, id string) error {
 	return nil
 }
 
-// Wait waits until everything that recall has looked at has its vectors. Who wants
-// the same views from the same calls, to the last score, waits before each.
+// Wait waits until everything that recall and relevance have looked at has its vectors.
+// Callers that want the same views from the same calls, to the last score, wait before
+// each.
 func (e *Engine) Wait(ctx context.Context) error {
 	const op = "wait for vectors"
 	if err := e.enter(ctx, nil); err != nil {
 		return &Error{Op: op, Err: err}
 	}
-	if err := e.library.Wait(ctx); err != nil {
+	if err := errors.Join(e.library.Wait(ctx), e.meanings.wait(ctx)); err != nil {
 		return e.storeError(ctx, op, "", err)
 	}
 	return nil
@@ -229,6 +235,7 @@ func (e *Engine) Close() error {
 	e.mu.Lock()
 	e.closed = true
 	e.mu.Unlock()
+	e.meanings.close()
 	err := e.library.Close()
 	if e.model != nil {
 		e.model.close()

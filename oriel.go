@@ -136,8 +136,13 @@ type Config struct {
 	// begun when it is first needed; none where the program was built with the tag
 	// oriel_nomodel. The caller closes its own.
 	Embed embed.Model
-	// NoEmbed recalls by words alone.
+	// NoEmbed recalls by words alone, and relevance knows no meaning but by vectors
+	// that the caller gives.
 	NoEmbed bool
+	// NoEmbedItems leaves meaning out of relevance, unless the caller gives vectors:
+	// otherwise items and the newest query of Context are embedded by Embed, items in
+	// the background. An eviction uses what is there and never waits.
+	NoEmbedItems bool
 	// RecallMemory is the most bytes that recall keeps of all conversations
 	// together; what was not used for the longest time is read again when it is
 	// needed. Default: recall.DefaultMemory.

@@ -65,6 +65,7 @@ type Options struct {
 	KeepTools   []string
 	ClearInputs bool
 	Query       string
+	Embed       func(ctx context.Context, texts []string) ([][]float32, error)
 	Condenser   condense.Condenser
 	SummaryMax  int
 	Weights     Weights
@@ -212,7 +213,7 @@ func newFitting(b *wire.Body, o Options) (*fitting, error) {
 	f.settings = Settings{
 		Words:  profile.Words && f.policy == "ladder",
 		Budget: budget.Allowed, Low: o.Low, Mode: o.Mode, MaxItems: o.MaxItems, Fraction: o.Fraction, KeepRecent: o.KeepRecent,
-		First: o.First, KeepResults: o.KeepResults, KeepTools: o.KeepTools, ClearInputs: o.ClearInputs, Query: o.Query, Condenser: o.Condenser,
+		First: o.First, KeepResults: o.KeepResults, KeepTools: o.KeepTools, ClearInputs: o.ClearInputs, Query: o.Query, Embed: o.Embed, Condenser: o.Condenser,
 		SummaryMax: o.SummaryMax, Weights: o.Weights, Out: o.Out, Now: o.Now,
 	}
 	if f.settings.Low <= 0 && profile.Low > 0 {

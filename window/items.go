@@ -50,6 +50,9 @@ type ItemsOptions struct {
 	Count func(string) int
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
+	// Embedding, where it is set, is asked for the vector of an item that has none; nil
+	// is none. It must not wait.
+	Embedding func(it *Item) []float32
 }
 
 // Items is a bounded window of items (SPEC A2): after every operation it holds at

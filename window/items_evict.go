@@ -35,11 +35,20 @@ func (w *Items) victim(now time.Time) int {
 		if s.gone || s.item.Pinned() {
 			continue
 		}
-		if r := w.opts.Weights.Relevance(s.item, now, w.query); best < 0 || r < least {
+		if r := w.opts.Weights.score(s.item, now, w.nearness(&s.item)); best < 0 || r < least {
 			best, least = i, r
 		}
 	}
 	return best
+}
+
+// nearness is the cosine of an item and the query; 0 where either has no vector.
+func (w *Items) nearness(it *Item) float64 {
+	v := it.Embedding
+	if v == nil && len(w.query) > 0 && w.opts.Embedding != nil {
+		v = w.opts.Embedding(it)
+	}
+	return Cosine(w.query, v)
 }
 
 // remove takes an item out. Its slot keeps the id, so that slots stay sorted.

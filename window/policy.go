@@ -40,8 +40,11 @@ type Settings struct {
 	KeepTools []string
 	// ClearInputs makes mask empty the arguments of masked calls too.
 	ClearInputs bool
-	// Query is what the conversation is about now, for relevance.
+	// Query is what the conversation is about now, for relevance. Embed, where it is
+	// set, makes the vectors by which messages are compared with it; without it, and
+	// where it fails, their words are.
 	Query string
+	Embed func(ctx context.Context, texts []string) ([][]float32, error)
 	// Condenser makes summaries; nil means the extractive one for condense and
 	// the digest for ladder.
 	Condenser condense.Condenser

@@ -13,17 +13,20 @@ import (
 // (SPEC A3, A4). An exchange matters as much as its most relevant message.
 // Requests carry no times, so a message counts as one minute older than the next;
 // ties evict the oldest first.
-func relevance(_ context.Context, d *draft, s *Settings) error {
+func relevance(ctx context.Context, d *draft, s *Settings) error {
 	h := d.h
 	now := s.Now
-	query := termVector(s.Query)
+	items := make([]Item, len(h.Messages))
+	for i := range h.Messages {
+		items[i] = itemOf(&h.Messages[i])
+	}
+	near := nearness(ctx, items, s)
 	score := make([]float64, len(h.Cuts.Exchanges))
 	var order []int
 	for e, x := range h.Cuts.Exchanges {
 		for i := x.Start; i < x.End; i++ {
-			item := itemOf(&h.Messages[i])
-			item.Time = now.Add(-time.Duration(len(h.Messages)-1-i) * time.Minute)
-			score[e] = max(score[e], s.Weights.score(item, now, similarity(query, item.Content)))
+			items[i].Time = now.Add(-time.Duration(len(h.Messages)-1-i) * time.Minute)
+			score[e] = max(score[e], s.Weights.score(items[i], now, near[i]))
 		}
 		if x.Fixed == "" && !h.pinnedExchange(e) {
 			order = append(order, e)
@@ -41,6 +44,42 @@ func relevance(_ context.Context, d *draft, s *Settings) error {
 	evictInOrder(d, order, s.Low-markerRoom, "least relevant")
 	d.mark(s.Budget)
 	return nil
+}
+
+// Bounds of what is embedded for one fit: the newest messages, the beginning of each.
+const (
+	embedMessages = 512
+	embedBytes    = 2048
+)
+
+// nearness returns how near each item is to the query: by meaning where there is a model,
+// by words for what it was not asked for and where it fails.
+func nearness(ctx context.Context, items []Item, s *Settings) []float64 {
+	near := make([]float64, len(items))
+	if strings.TrimSpace(s.Query) == "" {
+		return near
+	}
+	first := len(items)
+	if s.Embed != nil {
+		first = max(0, len(items)-embedMessages)
+		texts := []string{s.Query}
+		for _, it := range items[first:] {
+			texts = append(texts, strings.ToValidUTF8(it.Content[:min(len(it.Content), embedBytes)], ""))
+		}
+		vectors, err := s.Embed(ctx, texts)
+		if err != nil || len(vectors) != len(texts) {
+			first = len(items)
+		} else {
+			for i, v := range vectors[1:] {
+				near[first+i] = Cosine(vectors[0], v)
+			}
+		}
+	}
+	query := termVector(s.Query)
+	for i := range first {
+		near[i] = similarity(query, items[i].Content)
+	}
+	return near
 }
 
 // itemOf is a message as an item: what it says, who says it, its flags.

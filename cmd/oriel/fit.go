@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel/embed/minilm"
 	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/settings"
 	"github.com/oriel-context/oriel/window"
@@ -68,7 +69,7 @@ trajectory for --format trajectory.`,
 	f.StringVar(&o.Policy, "policy", "", "what leaves: "+strings.Join(window.Policies(), ", ")+", trajectory (default ladder)")
 	f.StringVar(&o.mode, "mode", "hard", "soft (may decline), hard (must fit) or recovery (the provider refused: must get smaller)")
 	f.StringVar(&o.Profile, "profile", "", "`name` of a profile: "+strings.Join(window.Profiles(), ", ")+", or one of [profiles] of the settings")
-	f.StringVar(&o.Query, "query", "", "what it is about now, for relevance")
+	f.StringVar(&o.Query, "query", "", "what it is about now, for relevance: messages are compared with it by meaning")
 	f.StringVar(&o.pins, "pin", "", "`indices` of messages that stay, such as 0,4")
 	f.StringVar(&o.now, "now", "", "the clock, as RFC 3339 `time` (default: now)")
 	f.StringVar(&o.planFile, "plan", "", "`file` for the plan; - is standard error")
@@ -98,6 +99,12 @@ trajectory for --format trajectory.`,
 		data, err := readInput(cmd, args)
 		if err != nil {
 			return err
+		}
+		if o.Policy == "relevance" && o.Query != "" {
+			if model, err := minilm.Open(minilm.Options{}); err == nil { // else words are compared
+				defer model.Close()
+				o.Embed = model.Embed
+			}
 		}
 		if err := o.run(cmd, data); err != nil {
 			return fmt.Errorf("%s: %w", inputName(args), err)
