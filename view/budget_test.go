@@ -209,3 +209,41 @@ func TestAWaveringBudgetDoesNotFlap(t *testing.T) {
 		t.Errorf("%s: %d of %d tokens, %v", c.Action, c.After, c.Before, err)
 	}
 }
+
+// A talk in which people say most fills a budget that the call names. It cannot grow, so
+// a cut lets the oldest words go deep enough for the next ones to have room: cuts are
+// rare, and between them each view begins with the bytes of the last one.
+//
+// SPEC E3
+func TestATalkWithinANamedBudgetIsCutRarely(t *testing.T) {
+	for _, profile := range []string{"thrifty", "full", "balanced"} {
+		s := newStage(t, Options{})
+		a := ask{format: wire.Anthropic, session: "s", Input: Input{Profile: profile, Budget: 3000}}
+		var messages []string
+		var last []byte
+		cuts, moved := 0, 0
+		const calls = 60
+		for i := range calls {
+			messages = append(messages, said("user", fmt.Sprintf("wish %d: %s", i, strings.Repeat("please ", 90))))
+			c := s.find(sent(messages...), a)
+			if err := s.show(c, a); err != nil {
+				t.Fatal(err)
+			}
+			if c.After > 3000 {
+				t.Fatalf("%s, call %d: %d tokens", profile, i, c.After)
+			}
+			if c.New {
+				cuts++
+			}
+			if end := len(last) - len("]}"); end > 0 && !bytes.HasPrefix(c.Body, last[:end]) {
+				moved++
+			}
+			last = c.Body
+			messages = append(messages, said("assistant", fmt.Sprintf("granted %d", i)))
+			s.end(c, []byte(messages[len(messages)-1]))
+		}
+		if cuts > calls/6 || moved > cuts {
+			t.Errorf("%s: %d cuts and %d changed beginnings in %d calls", profile, cuts, moved, calls)
+		}
+	}
+}

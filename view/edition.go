@@ -86,6 +86,9 @@ func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
 		Format: e.Body.Format, Model: e.Body.Model, Models: e.v.o.Models, Cache: e.v.o.Cache, Scale: e.v.scale(e.Input),
 		Budget: budget, Low: min(low, budget), Profile: e.Profile, Profiles: e.v.o.Profiles, Policy: e.profile.Policy, KeepTools: e.v.o.KeepTools, Mode: mode, Now: e.Now,
 	}
+	if e.Budget > 0 {
+		o.Words = (o.Low + o.Budget) / 2 // a budget that the call names does not grow with what people write
+	}
 	if o.Policy == "relevance" {
 		o.Query = e.latest()
 	}

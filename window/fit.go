@@ -1,6 +1,7 @@
 package window
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +53,9 @@ type Options struct {
 	Profile string
 	// Profiles are the caller's own; nil for none.
 	Profiles *ProfileTable
+	// Words is the most tokens of what people wrote that stay under a profile that keeps
+	// it; 0 means the budget.
+	Words int
 	// Pins are indices of messages that stay, Out of messages that are out already:
 	// see Settings.Out.
 	Pins, Out []int
@@ -211,10 +215,12 @@ func newFitting(b *wire.Body, o Options) (*fitting, error) {
 		budget.Allowed, _, f.grown = f.history.Grow(wish, budget.Allowed, profile.Words)
 	}
 	f.settings = Settings{
-		Words:  profile.Words && f.policy == "ladder",
 		Budget: budget.Allowed, Low: o.Low, Mode: o.Mode, MaxItems: o.MaxItems, Fraction: o.Fraction, KeepRecent: o.KeepRecent,
 		First: o.First, KeepResults: o.KeepResults, KeepTools: o.KeepTools, ClearInputs: o.ClearInputs, Query: o.Query, Embed: o.Embed, Condenser: o.Condenser,
 		SummaryMax: o.SummaryMax, Weights: o.Weights, Out: o.Out, Now: o.Now,
+	}
+	if profile.Words && f.policy == "ladder" {
+		f.settings.Words = cmp.Or(o.Words, budget.Allowed)
 	}
 	if f.settings.Low <= 0 && profile.Low > 0 {
 		f.settings.Low = int(profile.Low * float64(budget.Allowed))

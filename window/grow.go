@@ -100,18 +100,18 @@ func LowMark(budget int, share float64, floor int) int {
 	return max(int(float64(budget)*share), floor+int(float64(budget-floor)*share/2))
 }
 
-// words marks the exchanges with what people wrote: all of them where they fit into the
-// budget, else the newest that take three quarters of it at most.
-func (h *History) words(budget int) []bool {
+// words marks the exchanges with what people wrote: all of them where a request with them
+// has at most so many tokens, else the newest that take three quarters of that.
+func (h *History) words(most int) []bool {
 	out := make([]bool, len(h.Cuts.Exchanges))
 	whole := h.floor(func(e int) bool {
 		out[e] = h.prompts(e)
 		return h.Cuts.Exchanges[e].Fixed != "" || h.pinnedExchange(e) || out[e]
 	})
-	if whole+markerRoom <= budget {
+	if whole+markerRoom <= most {
 		return out
 	}
-	room := (budget - h.Base) * 3 / 4
+	room := (most - h.Base) * 3 / 4
 	for e := len(out) - 1; e >= 0; e-- {
 		if out[e] {
 			room -= h.exchangeTokens(e)

@@ -53,9 +53,10 @@ type Settings struct {
 	SummaryMax int
 	// Weights are those of relevance; the zero value means the defaults.
 	Weights Weights
-	// Words has ladder keep what people wrote while it fits into the budget: results,
-	// calls, thinking and the model's words leave first.
-	Words bool
+	// Words has ladder keep what people wrote while that takes no more than this many
+	// tokens: results, calls, thinking and the model's words leave first. 0 means that
+	// people's words leave as all others do.
+	Words int
 	// Out, where it is not nil, are the messages that are out already, by index. The
 	// ladder then only makes room for what is brought back: of the rest it takes out as
 	// little as it can, the oldest first, and masks nothing.
@@ -162,8 +163,8 @@ func decide(ctx context.Context, h *History, name string, s Settings) (*draft, e
 		}
 		s = s.recovering(before)
 	}
-	if s.Words {
-		d.words = h.words(s.Budget)
+	if s.Words > 0 {
+		d.words = h.words(min(s.Words, s.Budget))
 	}
 	if err := run(ctx, d, &s); err != nil {
 		return nil, err
