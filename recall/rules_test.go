@@ -65,3 +65,17 @@ func TestWhatIsBelowTheFloorIsNotShown(t *testing.T) {
 		t.Error("nothing is near below the floor: the test tells nothing")
 	}
 }
+
+// What is known of a passage before its words adds up.
+func TestPriorsAddUp(t *testing.T) {
+	p := prior{user: 1, tool: 2, instruction: 4, speaker: []float32{8}}
+	for _, c := range []struct {
+		speaker int32
+		flags   uint8
+		want    float32
+	}{{-1, 0, 0}, {-1, flagUser, 1}, {-1, flagTool, 2}, {-1, flagUser | flagTool, 3}, {0, flagUser | flagTool, 10}, {-1, flagUser | flagInstruction, 5}} {
+		if got := p.of(&message{speaker: c.speaker}, c.flags); got != c.want {
+			t.Errorf("speaker %d, flags %b: %v, want %v", c.speaker, c.flags, got, c.want)
+		}
+	}
+}

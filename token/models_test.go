@@ -362,3 +362,11 @@ func TestLoadModelsNamesModelAndField(t *testing.T) {
 		t.Errorf("missing file: %v", err)
 	}
 }
+
+// All has every entry that is no stand-in, also those behind one.
+func TestAllListsEveryModelThatIsKnown(t *testing.T) {
+	ms := &Models{entries: []Model{{ID: "a"}, {ID: "guess", Guess: true}, {ID: "b"}}}
+	if all := ms.All(); len(all) != 2 || all[0].ID != "a" || all[1].ID != "b" {
+		t.Errorf("%+v", all)
+	}
+}
