@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"image"
 	"image/color"
 	"image/gif"
@@ -198,4 +199,23 @@ func FuzzImageSize(f *testing.F) {
 			t.Errorf("%d %d %v", w, h, ok)
 		}
 	})
+}
+
+// The longer side is brought down to the edge, whichever it is.
+func TestPicturesAreBroughtWithinTheirEdge(t *testing.T) {
+	for _, c := range [][5]int{{400, 100, 200, 200, 50}, {100, 400, 200, 50, 200}, {100, 400, 0, 100, 400}, {100, 200, 200, 100, 200}, {4000, 1, 200, 200, 1}} {
+		if w, h := within(c[0], c[1], c[2]); w != c[3] || h != c[4] {
+			t.Errorf("%v: %d by %d", c, w, h)
+		}
+	}
+}
+
+// A mistake in a table names its file, model and field.
+func TestAModelErrorNamesItsPlace(t *testing.T) {
+	e := &ModelError{File: "m.json", Model: "gpt", Field: "window", Err: errors.New("too small")}
+	for _, want := range []string{"m.json", `model "gpt"`, `field "window"`, "too small"} {
+		if !strings.Contains(e.Error(), want) {
+			t.Errorf("%s does not have %s", e, want)
+		}
+	}
 }
