@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -170,6 +172,13 @@ func TestPinsActOnTheNextCall(t *testing.T) {
 	}
 	if !errors.Is(refused, window.ErrCannotFit) || !strings.Contains(refused.Error(), "budget of 4000") {
 		t.Errorf("pinning everything: %v", refused)
+	}
+	if m := regexp.MustCompile(`have (\d+) tokens, all that is pinned or held has (\d+);`).FindStringSubmatch(fmt.Sprint(refused)); m == nil {
+		t.Errorf("the refusal has no numbers: %v", refused)
+	} else if size, _ := strconv.Atoi(m[1]); size <= 0 {
+		t.Errorf("what does not fit has %d tokens", size)
+	} else if all, _ := strconv.Atoi(m[2]); all < size || all < 2000 || all > 8000 {
+		t.Errorf("%d tokens are pinned, %d of them do not fit into 4,000", all, size)
 	}
 	k.say()
 	if err := k.person(dir, func(c *record.Conversation) error {
