@@ -340,7 +340,7 @@ func TestTheModelInTheProgramFindsByMeaning(t *testing.T) {
 		t.Skip("built without weights")
 	}
 	ctx := t.Context()
-	e, err := Open(ctx, Config{MaxItems: 2, Now: func() time.Time { return noon }})
+	e, err := Open(ctx, Config{MaxItems: 2, NoEmbedItems: true, Now: func() time.Time { return noon }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +349,7 @@ func TestTheModelInTheProgramFindsByMeaning(t *testing.T) {
 	add(t, c, Item{Source: "user", Content: "My dog Rex had to see the veterinarian because of his paw."})
 	chatter(t, c, 6)
 	if e.model.model != nil {
-		t.Error("a model without need")
+		t.Error("the model is begun before anything is recalled")
 	}
 	if _, err := c.Recall(ctx, "anything", RecallOptions{}); err != nil {
 		t.Fatal(err)
