@@ -56,6 +56,77 @@ func TestQuotedSentencesTeachNothing(t *testing.T) {
 	}
 }
 
+// A sentence with a limit, or with no figure at all, at the beginning of an error teaches
+// nothing where the error goes on, or where a server repeats the request: what follows it is
+// the page that had it. The call is tried with less.
+func TestTheBeginningOfAPageTeachesNothing(t *testing.T) {
+	for form, again := range map[string]bool{
+		`{"error":{"message":"Maximum context length is 2000 tokens, says the page of zebra","type":"invalid_request_error"}}`:  true,
+		`{"error":{"message":"Prompt is too long. So says the page of zebra","type":"invalid_request_error"}}`:                  true,
+		`{"detail":[{"msg":"Input should be valid"}],"body":{"message":"This model's maximum context length is 2000 tokens."}}`: false,
+	} {
+		limits := new(view.Limits)
+		var u *upstream
+		u = before(t, limits, func(n int, w http.ResponseWriter) {
+			if strings.Contains(u.got[n-1], "says the page of zebra") {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(400)
+				fmt.Fprint(w, form)
+				return
+			}
+			message(w, "end_turn", 2000, 10)
+		})
+		// The page falls out of what is sent again.
+		poisoned := strings.Replace(string(history("gpt-4o", 20, "go on", "")), `"file-1 `, `"says the page of zebra file-1 `, 1)
+		for i := range 2 {
+			was := len(u.got)
+			u.send("/v1/messages", []byte(poisoned), "X-Oriel-Conversation", fmt.Sprint("p", i))
+			u.settle(i + 1)
+			if more := len(u.got)-was > 1; more != again || again && len(u.got[was+1]) >= len(u.got[was]) {
+				t.Errorf("%s: sent again: %v", form, more)
+			}
+		}
+		if learnt := jsonOf(limits); learnt != "{}" {
+			t.Errorf("%s: learnt %s", form, learnt)
+		}
+		body := history("gpt-4o", 20, "of somebody else", "")
+		if u.send("/v1/messages", body, "X-Oriel-Conversation", "other"); u.got[len(u.got)-1] != string(body) {
+			t.Errorf("%s: another conversation is cut", form)
+		}
+		u.settle(3)
+	}
+}
+
+// A true refusal with a limit and no size is learnt where it is all that the provider says,
+// or where a code stands beside it; otherwise each call is tried with less.
+func TestALimitWithoutASizeIsFollowed(t *testing.T) {
+	for form, teaches := range map[string]bool{
+		`{"error":{"message":"This model's maximum context length is 3000 tokens."}}`:                                                  true,
+		`{"error":{"message":"This model's maximum context length is 3000 tokens; see the manual.","code":"context_length_exceeded"}}`: true,
+		`{"error":{"message":"This model's maximum context length is 3000 tokens; see the manual."}}`:                                  false,
+	} {
+		limits := new(view.Limits)
+		var u *upstream
+		u = before(t, limits, func(n int, w http.ResponseWriter) {
+			if len(u.got[n-1])/4 > 3000 {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(400)
+				fmt.Fprint(w, form)
+				return
+			}
+			message(w, "end_turn", 2000, 10)
+		})
+		res, answer := u.send("/v1/messages", history("gpt-4o", 40, "go on", ""), "X-Oriel-Conversation", "c")
+		if res.StatusCode != 200 {
+			t.Errorf("%s: %s %s after %d requests", form, res.Status, answer, len(u.got))
+		}
+		u.settle(1)
+		if learnt := jsonOf(limits) != "{}"; learnt != teaches {
+			t.Errorf("%s: learnt %s", form, jsonOf(limits))
+		}
+	}
+}
+
 // A true refusal holds for its call and its conversation at once, for others once another
 // conversation was refused, too, and for no other tenant.
 func TestALimitIsConfirmedBeforeItHoldsForOthers(t *testing.T) {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -16,10 +17,11 @@ type Overflow struct {
 	// alone, and that it alone is over the limit.
 	Size   int
 	Prompt bool
-	// Known says that the error has a code for it, or that its message begins with a
-	// sentence that a provider is known to say. Other messages only sound like it: a
-	// smaller request may be tried, but nothing is to be learnt from them, as an error
-	// may quote what a conversation says. They have no figures.
+	// Known says that the error has a code for it, or that its message is a sentence that
+	// a provider is known to say, or begins with one that gives the request's size. Other
+	// messages only sound like it: a smaller request may be tried, by their limit if they
+	// have one, but nothing is to be learnt from them, as an error may quote what a
+	// conversation says.
 	Known bool
 }
 
@@ -47,18 +49,18 @@ func ReadOverflow(status int, body []byte) (o Overflow, ok bool) {
 	if status == http.StatusRequestEntityTooLarge && a.bySize() {
 		return Overflow{Known: true}, true
 	}
-	for _, code := range a.codes {
-		o.Known = o.Known || overflowCodes[code]
-	}
+	coded := slices.ContainsFunc(a.codes, func(code string) bool { return overflowCodes[code] })
+	o.Known = coded
 	sounds := false
 	for _, m := range a.messages {
-		if said, known := readSentence(m); known {
-			said.Known = true
-			if o.Limit == 0 {
+		said, found := readSentence(m)
+		if found {
+			said.Known = said.Known || coded
+			if said.Known && !o.Known || said.Known == o.Known && o.Limit == 0 {
 				o = said
 			}
 		}
-		sounds = sounds || soundsLong(m)
+		sounds = sounds || found || soundsLong(m)
 	}
 	if o.Known && a.window > 0 {
 		o.Limit, o.Size = a.window, max(o.Size, a.prompt)

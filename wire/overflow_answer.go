@@ -59,7 +59,7 @@ type answerReader struct {
 // errorMembers are the members in which an answer has its error, or another answer.
 var errorMembers = map[string]bool{
 	"error": true, "errors": true, "message": true, "msg": true, "detail": true, "details": true, "response": true, "metadata": true, "raw": true,
-	"body": true, "innererror": true, "inner_error": true, "cause": true, "$metadata": true,
+	"innererror": true, "inner_error": true, "cause": true, "$metadata": true,
 }
 
 // value reads what stands under the name of an error, depth levels down.
@@ -69,7 +69,7 @@ func (r *answerReader) value(v rawjson.Value, name string, depth, nested int) {
 		for k, member := range v.Members() {
 			name := string(key(k))
 			r.failed = r.failed || name == "error" && member.Kind() != rawjson.Null
-			if errorMembers[name] {
+			if errorMembers[name] || name == "body" && member.Has("error") {
 				r.value(member, name, depth+1, nested)
 				continue
 			}

@@ -132,7 +132,7 @@ func FuzzOverflow(f *testing.F) {
 		if wire.IsOverflow(status, body) && status >= 500 {
 			t.Fatalf("a server's failure %d is called an overflow", status)
 		}
-		if o, ok := wire.ReadOverflow(status, body); o.Limit < 0 || o.Size < 0 || !o.Known && o.Limit > 0 || !ok && o.Known {
+		if o, ok := wire.ReadOverflow(status, body); o.Limit < 0 || o.Size < 0 || !ok && (o.Known || o.Limit > 0) {
 			t.Fatalf("%+v", o)
 		}
 	})
@@ -190,6 +190,53 @@ func TestQuotedSentencesAreNoOverflow(t *testing.T) {
 				t.Errorf("%s: %+v", body, o)
 			}
 		}
+	}
+}
+
+// A sentence that gives no size may be the beginning of a quotation: where it goes on, and
+// no code stands beside it, a smaller request is tried, and nothing is to be learnt. SPEC E4
+func TestASentenceWithoutASizeIsKnownOnlyWhole(t *testing.T) {
+	for body, want := range map[string]wire.Overflow{
+		`{"error":{"message":"Maximum context length is 9000 tokens, says the page of zebra"}}`:                                                        {Limit: 9000},
+		`{"error":{"message":"This model's maximum context length is 9000 tokens. Ask the page of zebra."}}`:                                           {Limit: 9000},
+		`{"error":{"message":"Your request exceeded model token limit: 9000, the page says"}}`:                                                         {Limit: 9000},
+		`{"error":{"message":"Range of input length should be [1, 9000] in the page"}}`:                                                                {Limit: 9000},
+		`{"error":{"message":"Input is too long, says the page"}}`:                                                                                     {},
+		`{"error":{"message":"Prompt is too long. So says the page"}}`:                                                                                 {},
+		`{"error":{"message":"The request exceeds the available context size, the page says"}}`:                                                        {},
+		`{"error":{"message":"Prompt too long; exceeded max context length by 4200 tokens, the page says"}}`:                                           {},
+		`{"error":{"message":"Maximum context length is 9000 tokens, says the page","details":"Maximum context length is 8000 tokens, says another"}}`: {Limit: 9000},
+		`{"error":{"message":"Maximum context length is 9000 tokens, says the page","details":"prompt is too long: 9 tokens > 8 maximum"}}`:            {Limit: 8, Size: 9, Prompt: true, Known: true},
+
+		`{"error":{"message":"Maximum context length is 9000 tokens."}}`:                                                                    {Limit: 9000, Known: true},
+		`{"error":{"message":"This model's maximum context length is 9000"}}`:                                                               {Limit: 9000, Known: true},
+		`{"error":{"message":"This model's maximum context length is 9000 tokens. Please reduce the length of the messages."}}`:             {Limit: 9000, Known: true},
+		`{"error":{"message":"Error code: 400 - {'error': {'message': \"This model's maximum context length is 9000 tokens.\"}}"}}`:         {Limit: 9000, Known: true},
+		`{"error":{"message":"Maximum context length is 9000 tokens, as documented","code":"context_length_exceeded"}}`:                     {Limit: 9000, Known: true},
+		`{"error":{"message":"litellm.ContextWindowExceededError: This model's maximum context length is 9000 tokens; see the documents"}}`: {Limit: 9000, Known: true},
+		`{"error":{"message":"Prompt is too long."}}`:                                                                                       {Known: true},
+		`{"message":"Input is too long for requested model."}`:                                                                              {Known: true},
+	} {
+		if got, ok := wire.ReadOverflow(400, []byte(body)); got != want || !ok {
+			t.Errorf("%s: %+v %v, want %+v", body, got, ok, want)
+		}
+	}
+}
+
+// A server that repeats the request beside its error, as FastAPI's handlers do, says nothing
+// by that; a gateway that has another answer there does. SPEC E4
+func TestARepeatedBodyIsNoOverflow(t *testing.T) {
+	const detail = `{"detail":[{"type":"string_type","loc":["body","messages"],"msg":"Input should be valid"}],"body":`
+	for _, sent := range []string{
+		`{"message":"This model's maximum context length is 9000 tokens."}`, `"Prompt is too long"`, `["Prompt is too long"]`,
+		`{"messages":[{"message":"Prompt is too long"}],"detail":"Prompt is too long","code":"context_length_exceeded"}`,
+	} {
+		if o, ok := wire.ReadOverflow(422, []byte(detail+sent+"}")); ok {
+			t.Errorf("%s: %+v", sent, o)
+		}
+	}
+	if o, ok := wire.ReadOverflow(400, []byte(`{"status":400,"body":{"error":{"message":"prompt is too long: 9 tokens > 8 maximum"}}}`)); !ok || o.Limit != 8 {
+		t.Errorf("%+v %v", o, ok)
 	}
 }
 

@@ -1,6 +1,9 @@
 package wire
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+)
 
 // overflowCodes are the codes and types of errors, in lower case, that say that a request
 // was too long.
@@ -23,7 +26,8 @@ var quotes = regexp.MustCompile(`(?:^|[\s:=(\[])'`)
 
 // sentences are what providers' messages begin with, in lower case. Groups: size and limit
 // as the provider counts them; prompt is a size of the prompt alone, which alone is over
-// the limit; reply is to be added to size.
+// the limit; reply is to be added to size. A sentence that gives no size is written here to
+// its end: see readSentence.
 var sentences = func() []*regexp.Regexp {
 	var out []*regexp.Regexp
 	for _, s := range []string{
@@ -33,15 +37,14 @@ var sentences = func() []*regexp.Regexp {
 		`request exceeds the maximum size`,
 		// OpenAI, Azure, vLLM, DeepSeek, OpenRouter and others.
 		`this (?:model|endpoint)'s maximum context length is <limit>(?: tokens)?\.?,? (?:however|but|and),? (?:you|your)[^0-9]{1,60}<size>`,
-		`this (?:model|endpoint)'s maximum context length is <limit>`,
-		`maximum context length is <limit>`,
+		`(?:this (?:model|endpoint)'s )?maximum context length is <limit>(?: tokens)?(?:\. please reduce (?:your prompt|the length of the (?:prompt|input|messages(?: or (?:the )?completion)?)))?`,
 		`'max_tokens' or 'max_completion_tokens' is too large: <reply>\. this model's maximum context length is <limit> tokens and your request has <size> input tokens`,
-		`your input exceeds the context window of this model`,
+		`your input exceeds the context window of this model(?:\. please adjust your input and try again)?`,
 		`input tokens exceed the configured limit of <limit> tokens\. your messages resulted in <prompt> tokens`,
-		`input tokens exceed`,
+		`input tokens exceed(?: (?:the )?model(?:'s)? (?:context |token )?limit)?`,
 		`please reduce the length of the messages(?: or (?:the )?(?:completion|functions))?\.(?: current length is <size> while limit is <limit>)?`, // Groq, Cerebras
 		// One string of a message; other fields have far smaller limits of their own.
-		`invalid '[^']{1,100}': string too long\. expected a string with maximum length (?:1048576|10485760), but got`,
+		`invalid '[^']{1,100}': string too long\. expected a string with maximum length (?:1048576|10485760), but got a string with length [0-9]+ instead`,
 		// Google, xAI, Mistral, Cohere, Amazon, Fireworks, GitHub.
 		`the input token count \(<prompt>\) exceeds the maximum number of tokens allowed \(<limit>\)`,
 		`unable to submit request because the input token count is <prompt> but model only supports up to <limit>`,
@@ -49,11 +52,11 @@ var sentences = func() []*regexp.Regexp {
 		`prompt contains <size> tokens[^0-9]{1,10}[0-9]+ draft tokens, too large for model with <limit> maximum context length`,
 		`prompt contains <size> tokens, too large for model with <limit> maximum context length`,
 		`too many tokens: total number of tokens in the prompt cannot exceed <limit> tokens - received <prompt>`,
-		`(?:the model returned the following errors: )?input is too long`,
+		`(?:the model returned the following errors: )?input is too long(?: for (?:the )?requested model)?`,
 		`(?:the model returned the following errors: )?prompt is too long(?:[.!]|$)`,
-		`(?:the model returned the following errors: )?input and output tokens exceed`,
-		`input length exceeds`,
-		`too many total text bytes`,
+		`(?:the model returned the following errors: )?input and output tokens exceed(?: (?:the|your) model(?:'s)? (?:context |token )?(?:length|limit|window))?`,
+		`input length exceeds(?: (?:the )?(?:maximum |model )?(?:allowed |context |input )?(?:length|limit|size|window))?`,
+		`too many total text bytes(?:: [0-9]+ > [0-9]+)?`,
 		`the prompt is too long: <size>, model maximum context length: <limit>`,
 		`(?:the )?prompt is too long(?:[.!]|$)`,
 		`prompt token count of <prompt> exceeds the limit of <limit>`,
@@ -62,7 +65,7 @@ var sentences = func() []*regexp.Regexp {
 		`(?:invalid request: )?your request exceeded model token limit: <limit>(?: \(requested: <size>\))?`,
 		`range of input length should be \[[0-9]+, ?<limit>\]`,
 		`prompt exceeds max length`,
-		`invalid params, context window exceeds limit`,
+		`invalid params, context window exceeds limit(?: \([0-9]+\))?`,
 		// vLLM, SGLang, text-generation-inference.
 		`the (?:decoder |encoder )?prompt \((?:total )?length <prompt>\) is longer than the maximum model length of <limit>`,
 		`the (?:decoder |encoder )?prompt \((?:total )?length <prompt>\) is too long to fit into the model \(context length <limit>\)`,
@@ -75,13 +78,13 @@ var sentences = func() []*regexp.Regexp {
 		"`inputs` must have less than <limit> tokens\\. given: <prompt>",
 		// llama.cpp, LM Studio, Ollama.
 		`(?:the )?request \(<prompt> tokens\) exceeds the available context size \(<limit> tokens\)`,
-		`(?:the )?request exceeds the available context size`,
+		`(?:the )?request exceeds the available context size(?:[.,] try increasing (?:it|the context size(?: or enable context shift)?))?`,
 		`requested tokens \(<size>\) exceed context window of <limit>`,
 		`trying to keep the first <prompt> tokens when context the overflows\. however, the model is loaded with context length of only <limit> tokens`,
-		`the number of tokens to keep from the initial prompt is greater than the context length`,
+		`the number of tokens to keep from the initial prompt is greater than the context length(?:\. try to load the model with a larger context length(?:, or provide a shorter input)?)?`,
 		`context size has been exceeded`,
 		`prompt too long; exceeded max context length by [0-9]+ tokens`,
-		`(?:the )?input length exceeds the (?:maximum )?context length`,
+		`the input length exceeds the (?:maximum )?context length`,
 		`(?:the )?context (?:length|window) (?:has been )?exceeded`,
 		`(?:the )?context is too long`,
 		`maximum (?:of )?[0-9][0-9,_]* tokens$`,
@@ -94,7 +97,9 @@ var sentences = func() []*regexp.Regexp {
 
 var group = regexp.MustCompile(`<(size|limit|prompt|reply)>`)
 
-// readSentence reads a message, in lower case.
+// readSentence reads a message, in lower case. It is known where it gives the size of the
+// request, which can be compared with what was sent, or where nothing stands behind it.
+// What goes on may be the beginning of a page that the error quotes.
 func readSentence(m string) (o Overflow, ok bool) {
 	for _, re := range sentences {
 		found := re.FindStringSubmatch(m)
@@ -112,6 +117,7 @@ func readSentence(m string) (o Overflow, ok bool) {
 				o.Size, o.Prompt = n, n > 0
 			}
 		}
+		o.Known = o.Size > 0 || strings.Trim(m[len(found[0]):], " \t\r\n.,;!'\"`)]}") == ""
 		return o, true
 	}
 	return o, false
