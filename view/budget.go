@@ -91,9 +91,7 @@ func (s *sight) grow(cut *Cut) {
 	for i := range h.Pinned {
 		h.Pinned[i] = s.pinned(i)
 	}
-	// A budget that the call names does not grow: words are no part of its floor, or
-	// they would fill it, and every later call would cut again.
-	s.budget, s.floor, s.grown = h.Grow(s.wish, s.hard, s.profile.Words && s.Budget == 0)
+	s.budget, s.floor, s.grown = h.Grow(s.wish, s.hard, s.profile.Words)
 }
 
 // goesOn reports whether a request goes on from something that Oriel has seen: an earlier

@@ -210,40 +210,78 @@ func TestAWaveringBudgetDoesNotFlap(t *testing.T) {
 	}
 }
 
-// A talk in which people say most fills a budget that the call names. It cannot grow, so
-// a cut lets the oldest words go deep enough for the next ones to have room: cuts are
-// rare, and between them each view begins with the bytes of the last one.
+// A talk fills its budget, one that the call names or what a small model takes. That
+// cannot grow, so a cut lets the oldest words go deep enough for the next ones to have
+// room: cuts are rare, also where passages are brought back, and between them each view
+// begins with the bytes of the last one.
 //
 // SPEC E3
-func TestATalkWithinANamedBudgetIsCutRarely(t *testing.T) {
-	for _, profile := range []string{"thrifty", "full", "balanced"} {
-		s := newStage(t, Options{})
-		a := ask{format: wire.Anthropic, session: "s", Input: Input{Profile: profile, Budget: 3000}}
-		var messages []string
-		var last []byte
-		cuts, moved := 0, 0
-		const calls = 60
-		for i := range calls {
-			messages = append(messages, said("user", fmt.Sprintf("wish %d: %s", i, strings.Repeat("please ", 90))))
-			c := s.find(sent(messages...), a)
-			if err := s.show(c, a); err != nil {
-				t.Fatal(err)
-			}
-			if c.After > 3000 {
-				t.Fatalf("%s, call %d: %d tokens", profile, i, c.After)
-			}
-			if c.New {
-				cuts++
-			}
-			if end := len(last) - len("]}"); end > 0 && !bytes.HasPrefix(c.Body, last[:end]) {
-				moved++
-			}
-			last = c.Body
-			messages = append(messages, said("assistant", fmt.Sprintf("granted %d", i)))
-			s.end(c, []byte(messages[len(messages)-1]))
-		}
-		if cuts > calls/6 || moved > cuts {
-			t.Errorf("%s: %d cuts and %d changed beginnings in %d calls", profile, cuts, moved, calls)
+func TestATalkIsCutRarely(t *testing.T) {
+	for _, c := range []struct {
+		model         string
+		budget        int
+		asked, answer int // words of a question and of a reply
+		recall        bool
+		most          int // cuts in 60 calls
+	}{
+		{"claude-sonnet-4-5", 3000, 90, 2, false, 10},
+		{"claude-sonnet-4-5", 3000, 60, 10, true, 10},
+		{"gpt-4o", 8000, 30, 180, true, 8},
+		{"gpt-4", 0, 120, 20, true, 6},
+		{"gpt-4", 0, 120, 400, true, 18},
+		{"gpt-4", 0, 120, 400, false, 12},
+	} {
+		for _, profile := range []string{"thrifty", "full", "balanced"} {
+			t.Run(fmt.Sprint(c, " ", profile), func(t *testing.T) {
+				s := newStage(t, Options{})
+				if c.recall {
+					s.library()
+					defer s.close()
+				}
+				a := ask{format: wire.Chat, session: "s", Input: Input{Profile: profile, Budget: c.budget}}
+				var messages []string
+				var last []byte
+				cuts, moved, recalled := 0, 0, 0
+				for i := range 60 {
+					messages = append(messages, said("user", chatter("wish", i, c.asked)+"?"))
+					data := fmt.Appendf(nil, `{"model":%q,"max_tokens":500,"messages":[%s]}`, c.model, strings.Join(messages, ","))
+					r := s.find(data, a)
+					if err := s.show(r, a); err != nil {
+						t.Fatal(err)
+					}
+					if r.After > r.Budget {
+						t.Fatalf("call %d: %d tokens of %d", i, r.After, r.Budget)
+					}
+					if r.Folded {
+						cuts++
+					}
+					recalled += r.Recalled
+					if end := len(last) - len("]}"); end > 0 && !bytes.HasPrefix(r.Body, last[:end]) {
+						moved++
+					}
+					last = r.Body
+					messages = append(messages, said("assistant", chatter("reply", i, c.answer)))
+					s.end(r, []byte(messages[len(messages)-1]))
+				}
+				t.Logf("%d cuts, %d changed beginnings, %d tokens brought back", cuts, moved, recalled)
+				if cuts == 0 || cuts > c.most || moved > cuts {
+					t.Errorf("%d cuts and %d changed beginnings in 60 calls", cuts, moved)
+				}
+				if c.recall && recalled == 0 {
+					t.Error("nothing was brought back: the test shows nothing")
+				}
+			})
 		}
 	}
+}
+
+// chatter is a message of some words of few kinds, so that messages bear on each other.
+func chatter(about string, i, words int) string {
+	kinds := strings.Fields("zebra harbour copper lantern meadow violin granite orchard beacon saddle timber falcon cinder marble anchor thistle")
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %d:", about, i)
+	for w := range words {
+		b.WriteString(" " + kinds[(i*7+w*w*5+w*i*3)%len(kinds)])
+	}
+	return b.String()
 }

@@ -72,6 +72,11 @@ func (e *edition) set(k int, raw []byte) {
 func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
 	sent := slices.Clone(e.pieces)
 	summary, cost := e.summarised()
+	total := e.count(e.pieces).Total
+	dropped, err := e.dropRecalled()
+	if err != nil {
+		return err
+	}
 	out, err := e.Body.Write(e.pieces)
 	if err != nil {
 		return err
@@ -81,18 +86,18 @@ func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
 		return fmt.Errorf("read the view: %w", err)
 	}
 	// Who asks for a cut of what is within the budget wants it smaller all the same.
-	budget := min(e.budget, e.count(e.pieces).Total-1)
+	budget := min(e.budget, total-1)
 	o := window.Options{
 		Format: e.Body.Format, Model: e.Body.Model, Models: e.v.o.Models, Cache: e.v.o.Cache, Scale: e.v.scale(e.Input),
 		Budget: budget, Low: min(low, budget), Profile: e.Profile, Profiles: e.v.o.Profiles, Policy: e.profile.Policy, KeepTools: e.v.o.KeepTools, Mode: mode, Now: e.Now,
 	}
-	if e.Budget > 0 {
-		o.Words = (o.Low + o.Budget) / 2 // a budget that the call names does not grow with what people write
+	if e.budget >= e.hard { // it cannot grow with what people write
+		o.Words = o.Budget * 3 / 4
 	}
 	if o.Policy == "relevance" {
 		o.Query = e.latest()
 	}
-	if summary != nil { // it may be so short that all fits: a cut is deep all the same
+	if summary != nil || dropped { // all may fit now: a cut is deep all the same
 		o.Budget = max(o.Low, min(o.Budget, e.count(e.pieces).Total-1))
 	}
 	if o.Out = e.out; o.Out != nil {
@@ -109,7 +114,11 @@ func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
 		return err
 	}
 	if v.Plan.Action == "none" {
-		return nil
+		if !dropped {
+			return nil
+		}
+		*v.Plan = e.before.Plan // what was brought back leaves, and that is enough
+		v.Plan.Blocks, v.Plan.Inserted = nil, nil
 	}
 	was := e.pieces
 	e.pieces = make([]wire.Piece, 0, len(v.Shown))
@@ -140,23 +149,42 @@ func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
 	e.plan.Budget, e.plan.Grown = e.budget, e.grown
 	for e.first = 0; e.first < min(len(sent), len(e.pieces)) && sent[e.first].Index == e.pieces[e.first].Index && sameBytes(sent[e.first].Raw, e.pieces[e.first].Raw); e.first++ {
 	}
-	if err := e.forget(); err != nil {
-		return err
-	}
+	e.forget()
 	e.unbind(e.first)
 	e.lookAround()
 	return e.fill(ctx, e.lead, e.budget-e.count(e.pieces).Total)
 }
 
-// forget drops what was inserted before and has left with its message: it may be needed
-// again. What earlier cuts brought back beside what tells of them leaves where this one
-// changes the message anyway: what matters now is found anew, and the rest would pile up
-// until there is room for nothing else.
-func (e *edition) forget() error {
-	tells := map[int]bool{} // by depth
+// dropRecalled takes out the passages that earlier calls brought back, and reports
+// whether there were any. Nobody wrote them here, what matters now is found anew, and they
+// would pile up until there is room for nothing else.
+func (e *edition) dropRecalled() (bool, error) {
+	at := e.byDepth()
+	dropped := false
 	for _, in := range e.inserted {
-		tells[in.Into] = tells[in.Into] || in.Kind != "recall"
+		k, sent := at[in.Into]
+		if !sent || in.Kind != "recall" || !strings.HasPrefix(in.Text, recallOpens) {
+			continue
+		}
+		raw, err := e.bare(k)
+		if err != nil {
+			return dropped, err
+		}
+		bare, err := wire.TakeTexts(e.Body.Format, raw, func(text string) bool { return text == in.Text })
+		if err != nil {
+			return dropped, err
+		}
+		if len(bare) < len(raw) {
+			e.set(k, bare)
+			dropped = true
+		}
 	}
+	return dropped, nil
+}
+
+// forget drops from the list what was inserted before and has left, alone or with its
+// message: it may be needed again.
+func (e *edition) forget() {
 	at := e.byDepth()
 	e.passages = nil
 	kept := e.inserted[:0:0]
@@ -165,17 +193,12 @@ func (e *edition) forget() error {
 		if !sent {
 			continue
 		}
-		shown, err := e.stillShows(k, in, tells[in.Into])
-		if err != nil {
-			return err
-		}
-		if shown {
+		if in.Kind != "recall" || slices.ContainsFunc(e.message(e.pieces[k]).Parts, func(p chat.Part) bool { return p.Text.String() == in.Text }) {
 			kept = append(kept, in)
 			e.passages = append(e.passages, strings.Fields(in.Block)...)
 		}
 	}
 	e.inserted = kept
-	return nil
 }
 
 // byDepth returns the piece of each message of the history that is sent.
@@ -187,30 +210,6 @@ func (e *edition) byDepth() map[int]int {
 		}
 	}
 	return at
-}
-
-// stillShows reports whether piece k still has what was inserted. tells: it also tells of
-// what left.
-func (e *edition) stillShows(k int, in window.Insertion, tells bool) (bool, error) {
-	if in.Kind != "recall" {
-		return true, nil
-	}
-	if !slices.ContainsFunc(e.message(e.pieces[k]).Parts, func(p chat.Part) bool { return p.Text.String() == in.Text }) {
-		return false, nil
-	}
-	if k < e.first || !tells || !strings.HasPrefix(in.Text, recallOpens) {
-		return true, nil
-	}
-	raw, err := e.bare(k)
-	if err != nil {
-		return false, err
-	}
-	bare, err := wire.TakeTexts(e.Body.Format, raw, func(text string) bool { return text == in.Text })
-	if err != nil || len(bare) == len(raw) {
-		return true, err
-	}
-	e.set(k, bare)
-	return false, nil
 }
 
 // piece is where message i is sent.

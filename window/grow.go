@@ -2,6 +2,7 @@ package window
 
 import (
 	"fmt"
+	"sort"
 
 	"github.com/oriel-context/oriel/chat"
 )
@@ -33,13 +34,15 @@ const historyShare = 4
 // Grow returns a budget that is at least wish, at most hard, and large enough for what must
 // stay beside a part of the wish for the rest; growth is nil where the wish is enough.
 // floor is the size of what must stay, 0 where that is no more than the newest turn and
-// the budget has not grown for it.
+// the budget has not grown for it. Words are no part of it where they leave less than a
+// quarter of hard free: the oldest leave then, or they would fill the budget and every
+// later call would cut again.
 func (h *History) Grow(wish, hard int, words bool) (budget, floor int, growth *Growth) {
 	budget = wish
 	if h.Total() <= wish {
 		return budget, 0, nil
 	}
-	newest := 0
+	newest, must := 0, 0
 	for _, step := range []struct {
 		why   string
 		stays func(e int) bool
@@ -54,8 +57,15 @@ func (h *History) Grow(wish, hard int, words bool) (budget, floor int, growth *G
 		if need := min(hard, floor+wish/historyShare); need > budget {
 			budget, growth = need, &Growth{wish, step.why}
 		}
-		if step.why == ForNewest {
+		switch step.why {
+		case ForNewest:
 			newest = floor
+		case ForPins:
+			must = floor
+		case ForWords:
+			if budget == hard && floor > hard*3/4 {
+				floor = must
+			}
 		}
 	}
 	if growth == nil && floor <= newest {
@@ -65,7 +75,8 @@ func (h *History) Grow(wish, hard int, words bool) (budget, floor int, growth *G
 }
 
 // floor is the size of the least legal request that has some exchanges. Results in them
-// may be masked, but for those that are pinned or that no model has seen yet.
+// may be masked, but for those that are pinned or that no model has seen yet; what Oriel
+// inserted is written anew at every cut.
 func (h *History) floor(stays func(e int) bool) int {
 	want := make([]bool, len(h.Cuts.Exchanges))
 	for e := range want {
@@ -82,7 +93,10 @@ func (h *History) floor(stays func(e int) bool) int {
 		}
 		for i := h.Cuts.Exchanges[e].Start; i < h.Cuts.Exchanges[e].End; i++ {
 			for j := range h.Messages[i].Parts {
-				if p := &h.Messages[i].Parts[j]; p.Kind == chat.Result && !p.Hosted && !h.Pinned[i] {
+				switch p := &h.Messages[i].Parts[j]; {
+				case p.Inserted():
+					n -= h.partTokens(i, j)
+				case p.Kind == chat.Result && !p.Hosted && !h.Pinned[i]:
 					n -= max(0, h.partTokens(i, j)-stubRoom)
 				}
 			}
@@ -101,22 +115,30 @@ func LowMark(budget int, share float64, floor int) int {
 }
 
 // words marks the exchanges with what people wrote: all of them where a request with them
-// has at most so many tokens, else the newest that take three quarters of that.
-func (h *History) words(most int) []bool {
-	out := make([]bool, len(h.Cuts.Exchanges))
-	whole := h.floor(func(e int) bool {
-		out[e] = h.prompts(e)
-		return h.Cuts.Exchanges[e].Fixed != "" || h.pinnedExchange(e) || out[e]
-	})
-	if whole+markerRoom <= most {
-		return out
-	}
-	room := (most - h.Base) * 3 / 4
-	for e := len(out) - 1; e >= 0; e-- {
-		if out[e] {
-			room -= h.exchangeTokens(e)
-			out[e] = room >= 0
+// has at most most tokens, else the newest that fit into few.
+func (h *History) words(most, few int) []bool {
+	var all []int
+	for e := range h.Cuts.Exchanges {
+		if h.prompts(e) {
+			all = append(all, e)
 		}
+	}
+	size := func(newest int) int {
+		first := len(h.Cuts.Exchanges)
+		if newest > 0 {
+			first = all[len(all)-newest]
+		}
+		return h.floor(func(e int) bool {
+			return h.Cuts.Exchanges[e].Fixed != "" || h.pinnedExchange(e) || e >= first && h.prompts(e)
+		})
+	}
+	n := len(all)
+	if size(n) > most {
+		n = sort.Search(n, func(n int) bool { return size(n+1) > few })
+	}
+	out := make([]bool, len(h.Cuts.Exchanges))
+	for _, e := range all[len(all)-n:] {
+		out[e] = true
 	}
 	return out
 }

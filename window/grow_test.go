@@ -135,3 +135,19 @@ func TestAttachmentsAreWords(t *testing.T) {
 		t.Errorf("%d of 30 pictures of tools are there", n)
 	}
 }
+
+// Where mask finds nothing to mask, the oldest exchanges leave down to the low mark, so
+// that the next calls have room.
+//
+// SPEC E3
+func TestMaskEvictsToTheLowMark(t *testing.T) {
+	var list []string
+	for i := range 40 {
+		list = append(list, fmt.Sprintf(`{"role":"user","content":"%d %s"},{"role":"assistant","content":"so be it"}`, i, strings.Repeat("word ", 100)))
+	}
+	body := fmt.Appendf(nil, `{"model":"gpt-4o","messages":[%s,{"role":"user","content":"and now?"}]}`, strings.Join(list, ","))
+	_, plan, err := window.Fit(context.Background(), body, window.Options{Policy: "mask", Budget: 3000, Low: 1500})
+	if err != nil || plan.TokensAfter > 1500 || plan.TokensAfter < 1200 {
+		t.Errorf("%d tokens of %d stay, %v", plan.TokensAfter, plan.TokensBefore, err)
+	}
+}

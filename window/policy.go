@@ -164,7 +164,8 @@ func decide(ctx context.Context, h *History, name string, s Settings) (*draft, e
 		s = s.recovering(before)
 	}
 	if s.Words > 0 {
-		d.words = h.words(min(s.Words, s.Budget))
+		most := min(s.Words, s.Budget)
+		d.words = h.words(most-markerRoom, min(s.Low-s.summaryMax(), most*3/4))
 	}
 	if err := run(ctx, d, &s); err != nil {
 		return nil, err

@@ -3,7 +3,9 @@ package window
 import "context"
 
 // maskResults replaces old tool results by stubs, oldest first, until the low mark
-// is reached. The newest KeepResults (default 3) stay.
+// is reached. The newest KeepResults (default 3) stay. Where that does not bring the
+// request within the budget, the oldest exchanges leave, down to the low mark too, so that
+// cuts are rare.
 func maskResults(_ context.Context, d *draft, s *Settings) error {
 	keep := s.KeepResults
 	if keep == 0 {
@@ -21,6 +23,10 @@ func maskResults(_ context.Context, d *draft, s *Settings) error {
 		if d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), "it is among the oldest"), "oldest results first") && s.ClearInputs && r.tool != "" {
 			d.clear(r.callMessage, r.callPart)
 		}
+	}
+	if d.tokens() > s.Budget && s.Low < s.Budget {
+		evictTo(d, s.Low-markerRoom, firstAndPinned)
+		d.mark(s.Budget)
 	}
 	return nil
 }
