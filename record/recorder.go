@@ -149,7 +149,7 @@ func New(o Options) *Recorder {
 	o.Backlog, o.Timeout = cmp.Or(o.Backlog, 256<<20), cmp.Or(o.Timeout, 30*time.Second)
 	o.StoreWait, o.LateWait = cmp.Or(o.StoreWait, DefaultStoreWait), cmp.Or(o.LateWait, time.Minute)
 	o.BriefWait = cmp.Or(o.BriefWait, 50*time.Millisecond)
-	r := &Recorder{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), book: thread.NewBook(o.Store, thread.Options{Suffix: o.Suffix, Marks: view.Marks}), cache: token.NewCache(0), turns: newTurns()}
+	r := &Recorder{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), book: thread.NewBook(o.Store, thread.Options{Wait: o.BriefWait, Suffix: o.Suffix, Marks: view.Marks}), cache: token.NewCache(0), turns: newTurns()}
 	r.queue = newQueue(workers, o.Backlog, func(p any) {
 		r.failOpen("", "", fmt.Errorf("a panic while writing: %v", p))
 	})

@@ -17,6 +17,7 @@ import (
 type Book struct {
 	store timeline.Store
 	limit int
+	wait  time.Duration // for the end of the call that a request goes on from
 	// suffix makes names of conversations that have none different from others'.
 	suffix func() string
 	marks  Marks
@@ -37,6 +38,9 @@ type Options struct {
 	Messages int
 	// Marks reads what is kept at the places of conversations. Default: nothing is.
 	Marks Marks
+	// Wait is the longest that a request waits for the end of the call that it goes on
+	// from. 0 means 50 ms.
+	Wait time.Duration
 	// Suffix ends the names of conversations whose client gives none. It must be
 	// different for every process. Default: random.
 	Suffix func() string
@@ -44,7 +48,7 @@ type Options struct {
 
 // NewBook makes a book over a store.
 func NewBook(store timeline.Store, o Options) *Book {
-	b := &Book{store: store, limit: cmp.Or(o.Messages, 1<<19), suffix: o.Suffix, marks: o.Marks, tenants: map[string]*tenant{}}
+	b := &Book{store: store, limit: cmp.Or(o.Messages, 1<<19), wait: cmp.Or(o.Wait, 50*time.Millisecond), suffix: o.Suffix, marks: o.Marks, tenants: map[string]*tenant{}}
 	if b.suffix == nil {
 		b.suffix = randomSuffix
 	}
@@ -173,9 +177,6 @@ func (t *tenant) locate(ctx context.Context, r *Request) (*Thread, error) {
 	return th, nil
 }
 
-// awaitTime is the longest that a request waits for the call that it goes on from.
-const awaitTime = 50 * time.Millisecond
-
 // await finds how far a request is known. Where it goes on from a call that has not
 // ended, await waits for that: a client has the end of a reply a moment before it is
 // known here.
@@ -184,7 +185,7 @@ func (t *tenant) await(ctx context.Context, n *namespace, r *Request) place {
 	if !t.early(n, r, p) {
 		return p
 	}
-	ctx, cancel := context.WithTimeout(ctx, awaitTime)
+	ctx, cancel := context.WithTimeout(ctx, t.book.wait)
 	defer cancel()
 	for t.early(n, r, p) && ctx.Err() == nil {
 		ended := t.ended
