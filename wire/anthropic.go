@@ -149,7 +149,10 @@ func (b *Body) resultContent(v rawjson.Value, name string, p *chat.Part, part fu
 	case rawjson.String:
 		p.Text = chat.String(c.Raw())
 	case rawjson.Object: // a screenshot, an error of a hosted tool
-		p.Parts = b.take(1)
+		var err error
+		if p.Parts, err = b.take(c, 1); err != nil {
+			return in(err, name)
+		}
 		p.Parts[0].Raw = c.Raw()
 		if err := part(c, &p.Parts[0]); err != nil {
 			return in(err, name)

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 
@@ -8,13 +9,25 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// Limits bound a body; zero fields mean the defaults (64 MiB, depth 1,000, 2
-// million values).
-type Limits = rawjson.Limits
+// Limits bound a body; zero fields mean the defaults: 64 MiB, depth 1,000, 2 million
+// values, and no limit on parts but that on values.
+type Limits struct {
+	Bytes, Depth, Values int
+	// Parts is how many parts a body may have in all its messages together, and how
+	// many messages, tools and members. A body that has more is refused before memory
+	// is spent on them.
+	Parts int
+}
 
-// maxValues bounds the structures that are made of a body: a part takes about 15
-// times the room of its value on the tape.
-const maxValues = 2 << 20
+const (
+	// maxValues bounds the tape of a body.
+	maxValues = 2 << 20
+	// MaxParts is how many parts, or items, a reply may have, and the Limits.Parts for
+	// bodies of strangers: a part of 3 bytes takes about PartBytes.
+	MaxParts = 1 << 16
+	// PartBytes is about what a part takes beside its bytes.
+	PartBytes = 256
+)
 
 // Body is a request body that has been read.
 type Body struct {
@@ -32,6 +45,8 @@ type Body struct {
 
 	members []Member    // at the top, in their order
 	parts   []chat.Part // what is left of the current chunk of parts
+	count   int         // of parts so far
+	most    int         // Limits.Parts
 }
 
 // Member is a field of a body as it came.
@@ -55,7 +70,7 @@ type Hints struct {
 // Read reads a request body. Format Auto looks at the body to find out; a body
 // that is a trajectory is read with ReadTrajectory instead.
 func Read(data []byte, f Format, lim Limits) (*Body, error) {
-	b := &Body{Format: f, data: data}
+	b := &Body{Format: f, data: data, most: lim.Parts}
 	err := parse(data, lim, func(root rawjson.Value) error {
 		if f == Auto {
 			b.Format = detect(root)
@@ -96,10 +111,10 @@ func parse(data []byte, lim Limits, read func(root rawjson.Value) error) error {
 	}
 	doc := docs.Get().(*rawjson.Doc)
 	defer func() {
-		_ = doc.Reset(nil, Limits{}) // let go of data
+		_ = doc.Reset(nil, rawjson.Limits{}) // let go of data
 		docs.Put(doc)
 	}()
-	if err := doc.Reset(data, lim); err != nil {
+	if err := doc.Reset(data, rawjson.Limits{Bytes: lim.Bytes, Depth: lim.Depth, Values: lim.Values}); err != nil {
 		if e, ok := err.(*rawjson.Error); ok {
 			return &Error{Offset: e.Offset, Msg: "not JSON: " + e.Msg}
 		}
@@ -134,7 +149,11 @@ func (b *Body) readTop(root rawjson.Value) error {
 	if b.Format == Responses {
 		listName = "input"
 	}
-	b.members = make([]Member, 0, root.Len())
+	n := root.Len()
+	if err := b.few(root, n, "members"); err != nil {
+		return err
+	}
+	b.members = make([]Member, 0, n)
 	for k, v := range root.Members() {
 		var err error
 		name := string(key(k))
@@ -207,7 +226,7 @@ func (b *Body) readList(list rawjson.Value) error {
 	case list.Kind() == rawjson.Array:
 	case b.Format == Responses && list.Kind() == rawjson.String:
 		b.at = []span{b.list}
-		part := b.take(1)
+		part := b.alloc(1)
 		part[0] = chat.Part{Kind: chat.Text, Text: chat.String(list.Raw())}
 		b.Messages = []chat.Message{{Role: chat.User, Raw: list.Raw(), Parts: part}}
 		return nil
@@ -219,6 +238,9 @@ func (b *Body) readList(list rawjson.Value) error {
 		return wrong(list, "an array")
 	}
 	n := list.Len()
+	if err := b.few(list, n, "messages"); err != nil {
+		return err
+	}
 	b.at = make([]span, 0, n)
 	b.Messages = make([]chat.Message, n)
 	i := 0
@@ -260,6 +282,9 @@ func (b *Body) readTools(v rawjson.Value) error {
 	}
 	if v.Kind() != rawjson.Array {
 		return wrong(v, "an array")
+	}
+	if err := b.few(v, v.Len(), "tools"); err != nil {
+		return err
 	}
 	i := 0
 	for t := range v.Elems() {
@@ -313,11 +338,17 @@ func (b *Body) content(v rawjson.Value, part func(rawjson.Value, *chat.Part) err
 	case rawjson.Invalid, rawjson.Null:
 		return nil, nil
 	case rawjson.String:
-		p := b.take(1)
+		p, err := b.take(v, 1)
+		if err != nil {
+			return nil, err
+		}
 		p[0] = chat.Part{Kind: chat.Text, Text: chat.String(v.Raw())}
 		return p, nil
 	case rawjson.Array:
-		parts := b.take(v.Len())
+		parts, err := b.take(v, v.Len())
+		if err != nil {
+			return nil, err
+		}
 		i := 0
 		for e := v.First(); e.Exists(); e = e.Next() {
 			if e.Kind() != rawjson.Object {
@@ -334,9 +365,33 @@ func (b *Body) content(v rawjson.Value, part func(rawjson.Value, *chat.Part) err
 	return nil, wrong(v, "a string, an array or null")
 }
 
-// take gives n zero parts from a chunk, so that a thousand small messages do
-// not cost a thousand allocations.
-func (b *Body) take(n int) []chat.Part {
+// few refuses a list of n elements if that is more than Limits.Parts.
+func (b *Body) few(v rawjson.Value, n int, what string) error {
+	if b.most == 0 || n <= b.most {
+		return nil
+	}
+	start, _ := v.Span()
+	return &Error{Offset: start, TooMany: true, Msg: fmt.Sprintf("%d %s, at most %d are read", n, what, b.most)}
+}
+
+// room counts n more parts, which stand in v, and refuses them if there are then more than
+// Limits.Parts.
+func (b *Body) room(v rawjson.Value, n int) error {
+	b.count += n
+	return b.few(v, b.count, "parts up to here")
+}
+
+// take gives n zero parts for what stands in v.
+func (b *Body) take(v rawjson.Value, n int) ([]chat.Part, error) {
+	if err := b.room(v, n); err != nil {
+		return nil, err
+	}
+	return b.alloc(n), nil
+}
+
+// alloc gives n zero parts from a chunk, so that a thousand small messages do not cost a
+// thousand allocations.
+func (b *Body) alloc(n int) []chat.Part {
 	if n > len(b.parts) {
 		b.parts = make([]chat.Part, max(n, min(64, 2*len(b.Messages))))
 	}

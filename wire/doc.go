@@ -38,8 +38,9 @@ where it is not. docs/format/replies.md says what is kept of each event.
 # Memory
 
 Reading holds the body, 12 bytes for each JSON value in it, and the message
-structures, which point into the body: 180 bytes for a part. Limits bound all three;
-a body of nothing but the smallest parts, two million of them, takes about 400 MB.
+structures, which point into the body: 180 bytes for a part. Limits bound all three.
+Without Limits.Parts, a body of nothing but the smallest parts, two million of them,
+takes about 400 MB; with MaxParts it is refused for its 65,537th.
 A streamed reply is kept up to StreamReader.Limit, its largest event beside it.
 */
 package wire

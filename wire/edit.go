@@ -89,7 +89,7 @@ type change struct {
 
 // open reads a message. For Responses it may be a plain string.
 func open(f Format, raw []byte) (*edit, error) {
-	doc, err := rawjson.Parse(raw, Limits{})
+	doc, err := rawjson.Parse(raw, rawjson.Limits{})
 	if err != nil {
 		if e, ok := err.(*rawjson.Error); ok {
 			return nil, &Error{Offset: e.Offset, Msg: "not JSON: " + e.Msg}

@@ -201,7 +201,7 @@ func (w *writer) tools(f Format, tools []chat.ToolDef) error {
 	}
 	w.member("tools").raw("[")
 	for _, t := range tools {
-		doc, err := rawjson.Parse(t.Raw, Limits{})
+		doc, err := rawjson.Parse(t.Raw, rawjson.Limits{})
 		if err != nil {
 			return in(err, "tools")
 		}

@@ -16,6 +16,9 @@ type Error struct {
 	Offset int
 	// Msg says what is wrong and what was wanted.
 	Msg string
+	// TooMany says that the body has more parts, messages, tools or members than
+	// Limits.Parts, or a reply more than MaxParts.
+	TooMany bool
 }
 
 func (e *Error) Error() string {

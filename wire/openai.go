@@ -45,6 +45,15 @@ func (b *Body) chatMessage(v rawjson.Value, m *chat.Message) error {
 	if m.Parts, err = b.content(content, b.chatPart); err != nil {
 		return in(err, "content")
 	}
+	beside := 0
+	for _, v := range []rawjson.Value{reasoning, refusal, audio, function} {
+		if k := v.Kind(); k == rawjson.String || k == rawjson.Object {
+			beside++
+		}
+	}
+	if err := b.room(v, beside); err != nil {
+		return err
+	}
 	// Servers that show their reasoning take it back beside the content.
 	if reasoning.Kind() == rawjson.String {
 		m.Parts = append([]chat.Part{{Kind: chat.Thinking, Type: "reasoning", Text: chat.String(reasoning.Raw())}}, m.Parts...)
@@ -87,7 +96,9 @@ func (b *Body) chatResult(v, callID rawjson.Value, m *chat.Message) error {
 	default:
 		return in(wrong(c, "a string, an array or null"), "content")
 	}
-	m.Parts = b.take(1)
+	if m.Parts, err = b.take(v, 1); err != nil {
+		return err
+	}
 	m.Parts[0] = p
 	return nil
 }
@@ -100,7 +111,11 @@ func (b *Body) chatCalls(calls rawjson.Value, m *chat.Message) error {
 	default:
 		return wrong(calls, "an array")
 	}
-	parts := b.take(len(m.Parts) + calls.Len())
+	count := calls.Len()
+	if err := b.room(calls, count); err != nil {
+		return err
+	}
+	parts := b.alloc(len(m.Parts) + count)
 	n := copy(parts, m.Parts)
 	i := 0
 	for c := calls.First(); c.Exists(); c = c.Next() {

@@ -28,7 +28,7 @@ const nested = 4
 
 func readAnswer(body []byte) answer {
 	r := answerReader{}
-	if doc, err := rawjson.Parse(body, Limits{}); err == nil {
+	if doc, err := rawjson.Parse(body, rawjson.Limits{}); err == nil {
 		r.value(doc.Root(), "error", 0, nested)
 		return r.answer
 	}
@@ -36,7 +36,7 @@ func readAnswer(body []byte) answer {
 	for line := range bytes.Lines(body) {
 		data, event := bytes.CutPrefix(line, []byte("data:"))
 		if event {
-			if doc, err := rawjson.Parse(data, Limits{}); err == nil {
+			if doc, err := rawjson.Parse(data, rawjson.Limits{}); err == nil {
 				r.value(doc.Root(), "error", 0, nested)
 				continue
 			}
@@ -115,7 +115,7 @@ func (r *answerReader) say(s string, depth, nested int) {
 	inner := strings.TrimPrefix(s, "b'")
 	if nested > 0 && (strings.HasPrefix(inner, "{") || strings.HasPrefix(inner, "[")) {
 		if end := strings.LastIndexAny(inner, "}]"); end > 0 {
-			if doc, err := rawjson.Parse([]byte(inner[:end+1]), Limits{}); err == nil {
+			if doc, err := rawjson.Parse([]byte(inner[:end+1]), rawjson.Limits{}); err == nil {
 				r.value(doc.Root(), "error", depth+1, nested-1)
 				return
 			}

@@ -68,15 +68,16 @@ func (e *ReplyError) Error() string {
 }
 
 // Messages reads the reply as the messages of a history: one, or one for each item
-// of Responses. They point into Message or Items.
+// of Responses. They point into Message or Items. A reply of more than MaxParts parts is
+// refused.
 func (r *Reply) Messages() ([]chat.Message, error) {
 	raws := r.Items
 	if r.Message != nil {
 		raws = [][]byte{r.Message}
 	}
 	msgs := make([]chat.Message, len(raws))
+	b := &Body{Format: r.Format, most: MaxParts}
 	for i, raw := range raws {
-		b := &Body{Format: r.Format}
 		m := &msgs[i]
 		err := parse(raw, Limits{}, func(root rawjson.Value) error {
 			m.Raw = root.Raw()
@@ -100,7 +101,7 @@ func (r *Reply) Messages() ([]chat.Message, error) {
 func ReadReply(f Format, body []byte) (*Reply, error) {
 	r := &Reply{Format: f}
 	var doc rawjson.Doc
-	if err := doc.Reset(body, Limits{Values: maxValues}); err != nil {
+	if err := doc.Reset(body, rawjson.Limits{Values: maxValues}); err != nil {
 		if e, ok := err.(*rawjson.Error); ok {
 			return nil, &Error{Offset: e.Offset, Msg: "not JSON: " + e.Msg}
 		}
@@ -169,7 +170,7 @@ func readError(v rawjson.Value) *ReplyError {
 // conversation: only the error is kept, by itself.
 func wrapError(e rawjson.Value) *ReplyError {
 	raw := append(append([]byte(`{"error":`), e.Raw()...), '}')
-	doc, err := rawjson.Parse(raw, Limits{})
+	doc, err := rawjson.Parse(raw, rawjson.Limits{})
 	if err != nil {
 		return &ReplyError{Raw: raw}
 	}
@@ -237,7 +238,7 @@ func appendReplaced(dst, object []byte, with []replaced) []byte {
 		return append(dst, object...)
 	}
 	var doc rawjson.Doc
-	_ = doc.Reset(object, Limits{}) // it was a value of a document before
+	_ = doc.Reset(object, rawjson.Limits{}) // it was a value of a document before
 	start := len(dst)
 	member := func(name, value []byte) {
 		if len(dst) > start {

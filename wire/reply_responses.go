@@ -9,6 +9,9 @@ func (r *Reply) readResponses(root rawjson.Value) error {
 		return in(wrong(output, "an array"), "output")
 	}
 	r.readStatus(root)
+	if err := (&Body{most: MaxParts}).few(output, output.Len(), "items"); err != nil {
+		return in(err, "output")
+	}
 	for item := range output.Elems() {
 		if item.Kind() == rawjson.Object {
 			r.Items = append(r.Items, item.Raw())

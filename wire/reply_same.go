@@ -136,7 +136,7 @@ func readArguments(doc *rawjson.Doc, text string) bool {
 	if text == "" || text == "null" {
 		text = "{}"
 	}
-	return doc.Reset([]byte(text), Limits{}) == nil
+	return doc.Reset([]byte(text), rawjson.Limits{}) == nil
 }
 
 // sameRest compares messages that neither say nor call: by their thinking, unless the
@@ -174,7 +174,7 @@ func appendThought(texts []string, p *chat.Part) []string {
 	if len(texts) > n {
 		return texts
 	}
-	if doc, err := rawjson.Parse(p.Raw, Limits{}); err == nil {
+	if doc, err := rawjson.Parse(p.Raw, rawjson.Limits{}); err == nil {
 		for _, name := range []string{"encrypted_content", "data", "signature"} {
 			texts = appendText(texts, chat.String(doc.Root().Get(name).Raw()))
 		}
@@ -187,7 +187,7 @@ func sameRaw(a, b []byte) bool {
 		return true
 	}
 	var one, other rawjson.Doc
-	return one.Reset(a, Limits{}) == nil && other.Reset(b, Limits{}) == nil && sameJSON(one.Root(), other.Root())
+	return one.Reset(a, rawjson.Limits{}) == nil && other.Reset(b, rawjson.Limits{}) == nil && sameJSON(one.Root(), other.Root())
 }
 
 // sameJSON compares values: members in any order, the last where several have the

@@ -22,7 +22,9 @@ func (b *Body) responsesItem(v rawjson.Value, m *chat.Message) error {
 		return b.responsesMessage(v, m)
 	}
 	m.Role = chat.Assistant
-	m.Parts = b.take(1)
+	if m.Parts, err = b.take(v, 1); err != nil {
+		return err
+	}
 	p := &m.Parts[0]
 	p.Type, p.Raw = m.Type, v.Raw()
 	return b.responsesOther(v, m, p)

@@ -296,7 +296,7 @@ var done = []byte("[DONE]")
 
 // readEvent reads one event; false if its data is nothing that a protocol has.
 func (r *StreamReader) readEvent(name, data []byte) bool {
-	limits := Limits{Bytes: 2 * r.limit(), Values: maxValues} // mending may lengthen it
+	limits := rawjson.Limits{Bytes: 2 * r.limit(), Values: maxValues} // mending may lengthen it
 	err := r.doc.Reset(data, limits)
 	if err != nil && len(data) > 0 && data[0] == '{' {
 		err = r.doc.Reset(mend(data), limits)

@@ -141,7 +141,7 @@ func (b *anthropicBlock) text(r *StreamReader, member int, delta rawjson.Value) 
 		return
 	}
 	if b.added[member] == nil && len(more.Raw()) > 2 {
-		if doc, err := rawjson.Parse(b.start, Limits{}); err == nil {
+		if doc, err := rawjson.Parse(b.start, rawjson.Limits{}); err == nil {
 			if v := doc.Root().Get(memberNames[member]); v.Kind() == rawjson.String {
 				b.added[member] = r.keep(nil, inner(v))
 			}
@@ -175,7 +175,7 @@ func (b *anthropicBlock) append(dst []byte, reply *Reply) []byte {
 			added = appendQuoted(nil, added)
 		case memberInput:
 			added = bytes.TrimSpace(added)
-			if _, err := rawjson.Parse(added, Limits{}); err != nil {
+			if _, err := rawjson.Parse(added, rawjson.Limits{}); err != nil {
 				// A request takes nothing but JSON here; SDKs do the same.
 				reply.note("the input of a call is not JSON", nil)
 				added = []byte("{}")
@@ -191,7 +191,7 @@ func (b *anthropicBlock) append(dst []byte, reply *Reply) []byte {
 // joinList is the list that an object has under a name with more elements behind.
 func joinList(object []byte, name string, more []byte) []byte {
 	out := []byte{'['}
-	if doc, err := rawjson.Parse(object, Limits{}); err == nil {
+	if doc, err := rawjson.Parse(object, rawjson.Limits{}); err == nil {
 		if list := doc.Root().Get(name); list.Kind() == rawjson.Array && list.First().Exists() {
 			raw := list.Raw()
 			out = append(append(out, raw[1:len(raw)-1]...), ',')

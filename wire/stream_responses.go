@@ -202,7 +202,7 @@ func (s *responsesStream) setItem(r *StreamReader, e *responsesEvent, whole bool
 
 // same reports whether v is the same item once more.
 func (i *responsesItemStream) same(v rawjson.Value) bool {
-	doc, err := rawjson.Parse(i.raw, Limits{})
+	doc, err := rawjson.Parse(i.raw, rawjson.Limits{})
 	id := v.Get("id")
 	return err == nil && id.Kind() == rawjson.String && doc.Root().Get("id").EqualStr(id.Str())
 }
