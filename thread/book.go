@@ -33,7 +33,7 @@ type Book struct {
 type Options struct {
 	// Messages is how many messages to remember, of all conversations together, those
 	// used least recently going first; a reply that nobody has sent back counts by its
-	// bytes, and a conversation as some messages. 0 means 524,288, which take about
+	// bytes and parts, and a conversation as some messages. 0 means 524,288, which take about
 	// 30 MB.
 	Messages int
 	// Marks reads what is kept at the places of conversations. Default: nothing is.

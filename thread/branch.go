@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/wire"
 )
 
 // conversation is what a Book remembers of one.
@@ -41,8 +42,10 @@ type branch struct {
 	side bool // the conversation's head is elsewhere and stays there
 	// asked is where its last request ended, tip where the reply to it did.
 	asked, tip place
-	// reply is what the model said last, until the client sends it back.
+	// reply is what the model said last, until the client sends it back, and takes is
+	// how many bytes it takes.
 	reply []chat.Message
+	takes int
 }
 
 // endsAt reports whether a branch ends at a place: its last request did, the reply to it,
@@ -58,11 +61,23 @@ func (t *tenant) move(b *branch, asked, tip place, reply []chat.Message) {
 	n.unregister(b.asked, b)
 	tip.hold()
 	t.grow(-n.release(b.tip))
-	b.asked, b.tip, b.reply = asked, tip, reply
+	b.asked, b.tip, b.reply, b.takes = asked, tip, reply, 0
+	for i := range reply {
+		b.takes += len(reply[i].Raw) + wire.PartBytes*parts(reply[i].Parts)
+	}
 	n.register(tip, b)
 	if asked != tip {
 		n.register(asked, b)
 	}
+}
+
+// parts counts parts, and those within them.
+func parts(list []chat.Part) int {
+	n := len(list)
+	for i := range list {
+		n += parts(list[i].Parts)
+	}
+	return n
 }
 
 // add makes a branch the latest of its conversation.

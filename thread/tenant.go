@@ -152,7 +152,8 @@ func (t *tenant) grow(messages int) {
 	t.book.size.Add(int64(messages))
 }
 
-// What the parts of a conversation take, in messages of stepBytes.
+// The sizes of what a Book keeps of a conversation beside its messages. The unit is what
+// one message takes, which is stepBytes.
 const (
 	stepBytes         = 48
 	conversationSteps = 12
@@ -163,17 +164,16 @@ const (
 func (t *tenant) account(k *conversation) {
 	size := conversationSteps + branchSteps*len(k.branches) + 2*len(k.marks) + 2*len(k.replies)
 	for _, b := range k.branches {
-		for i := range b.reply {
-			size += len(b.reply[i].Raw) / stepBytes
-		}
+		size += b.takes / stepBytes
 	}
 	t.size.Add(int64(size - k.size))
 	t.book.size.Add(int64(size - k.size))
 	k.size = size
 }
 
-// shrink forgets the conversations that were used least recently, of all but those
-// that are in use, while there is too much: those of the tenant that has most.
+// shrink forgets conversations until what is remembered is within the limit, or all that
+// are left are in use. It takes the tenant that has most, and of that one the conversation
+// that was used least recently.
 func (b *Book) shrink() {
 	for b.size.Load() > int64(b.limit) {
 		if t := b.largest(); t == nil || !t.forget() {

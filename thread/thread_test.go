@@ -225,6 +225,28 @@ func TestRepliesCountAndPendingCallsStay(t *testing.T) {
 	}
 }
 
+// A reply of many small parts counts by what they take, and not by its bytes alone.
+func TestPartsOfRepliesCount(t *testing.T) {
+	b := NewBook(memory.New(), Options{})
+	reply, err := wire.ReadMessage(wire.Anthropic, []byte(`{"role":"assistant","content":[`+strings.Repeat("{},", 999)+`{"type":"tool_result","content":[{},{}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	question, err := wire.ReadMessage(wire.Anthropic, []byte(`{"role":"user","content":"a"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	th, err := b.Find(ctx, &Request{Tenant: timeline.Local, Messages: []chat.Message{question}, Now: time.Unix(1, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := b.size.Load()
+	b.Done(th, []chat.Message{reply}, "")
+	if got, want := (b.size.Load()-before)*stepBytes, int64(1002*wire.PartBytes); got < want {
+		t.Errorf("counted as %d bytes, the parts take %d", got, want)
+	}
+}
+
 // Messages that are all the same cost no more than others.
 func TestEqualMessagesAreNotComparedForEver(t *testing.T) {
 	var words []string
