@@ -244,8 +244,11 @@ func (m *Memory) prepare(c *Call, limit int64) (passed string) {
 	if passed = m.decode(c, limit); passed != "" {
 		return passed
 	}
-	// A view, or what is read out of the body, is about as large again.
-	if n := int64(len(c.Body)); n > smallCall && !m.Take(n) {
+	// A view, or what is read out of the body, is about as large again, and larger where
+	// there are many small parts: each has a brace.
+	n := int64(len(c.Body))
+	parts := wire.PartBytes * int64(min(bytes.Count(c.Body, []byte("{")), wire.MaxParts))
+	if (n > smallCall || parts > n) && !m.Take(max(n, parts)) {
 		return passedMemory
 	}
 	return ""

@@ -66,6 +66,20 @@ func TestWantOfMemoryIsTold(t *testing.T) {
 	}
 }
 
+// A body of many small parts takes the memory of what is made of them, whatever its size.
+func TestSmallPartsTakeMemory(t *testing.T) {
+	w := &watcher{}
+	s := start(t, proxy.Options{Recorder: w, BufferLimit: 4 << 20}, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
+	s.post("/v1/messages", strings.Repeat("{},", 10_000))
+	if len(w.unseen) != 0 {
+		t.Errorf("10,000 parts: %q", w.unseen)
+	}
+	s.post("/v1/messages", strings.Repeat("{},", 20_000))
+	if len(w.unseen) != 1 || w.unseen[0] != "no memory for it" {
+		t.Errorf("20,000 parts: %q", w.unseen)
+	}
+}
+
 // slowBody is a body whose parts come at their times, until its deadline.
 type slowBody struct {
 	deadlines

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -42,6 +43,7 @@ const (
 
 var (
 	errAnswerSize   = fmt.Errorf("the answer was not kept: it is over %d MiB", maxAnswer>>20)
+	errAnswerParts  = fmt.Errorf("the answer was not kept: it has more than %d parts", wire.MaxParts)
 	errAnswerMemory = errors.New("the answer was not kept: there was no memory for it")
 )
 
@@ -231,10 +233,40 @@ func (a *answer) readBody(body []byte) *wire.Reply {
 		return nil
 	}
 	r, err := wire.ReadReply(a.format, body)
+	if tooMany(err) {
+		a.lost = errAnswerParts
+	}
 	if err != nil {
 		return nil
 	}
 	return r
+}
+
+// tooMany reports whether an answer was refused because of the number of its parts.
+func tooMany(err error) bool {
+	var e *wire.Error
+	return errors.As(err, &e) && e.TooMany
+}
+
+// messages are those of a reply; none where there is no memory for its parts, or they are
+// too many.
+func (a *answer) messages(r *wire.Reply) ([]chat.Message, error) {
+	size, parts := len(r.Message), bytes.Count(r.Message, []byte("{"))
+	for _, item := range r.Items {
+		size, parts = size+len(item), parts+bytes.Count(item, []byte("{"))
+	}
+	// As many bytes as the reply has are nothing beside what it took before.
+	if need := wire.PartBytes * min(parts, wire.MaxParts); need > size && !a.memory.Take(int64(need)) {
+		a.lost = errAnswerMemory
+	} else {
+		messages, err := r.Messages()
+		if !tooMany(err) {
+			return messages, err
+		}
+		a.lost = errAnswerParts
+	}
+	r.Message, r.Items = nil, nil
+	return nil, nil
 }
 
 // joined is the copy in one piece; nil where there is no memory for that.

@@ -16,6 +16,7 @@ import (
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/timeline/memory"
+	"github.com/oriel-context/oriel/wire"
 )
 
 // answerOf is a chat completion, or the stream of one in one event, whose text has so
@@ -139,6 +140,44 @@ func TestAnswersBeyondTheMemoryAreTold(t *testing.T) {
 		case <-t.Context().Done():
 			t.Fatal(b.proxy.Counters())
 		default:
+		}
+	}
+}
+
+// An answer of more parts than are kept reaches the client; the call is recorded without
+// it, which is told, with what the provider counted.
+func TestAnswersOfManyPartsAreTold(t *testing.T) {
+	parts := strings.Repeat("{},", wire.MaxParts) + "{}"
+	const usage = `"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}`
+	for name, c := range map[string]struct{ path, body, kind, answer string }{
+		"whole": {"/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"q"}]}`, "application/json", `{"id":"c","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":[` + parts + `]}}],` + usage + `}`},
+		"items": {"/v1/responses", `{"model":"m","input":"q"}`, "application/json", `{"id":"r","status":"completed","output":[` + parts + `]}`},
+		"streamed": {"/v1/chat/completions", `{"model":"m","stream":true,"messages":[{"role":"user","content":"q"}]}`, "text/event-stream",
+			`data: {"id":"c","choices":[{"index":0,"finish_reason":"stop","delta":{"tool_calls":[` + strings.ReplaceAll(parts, "{}", `{"id":"a","function":{"name":"b"}},{"id":"b","function":{"name":"b"}}`) + `]}}],` + usage + "}\n\ndata: [DONE]\n\n"},
+	} {
+		b := startProxy(t, proxy.Options{}, memory.New(), nil, func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			w.Header().Set("Content-Type", c.kind)
+			io.WriteString(w, c.answer)
+		})
+		if _, got := b.send(c.path, []byte(c.body)); string(got) != c.answer {
+			t.Errorf("%s: the client got %d bytes of %d", name, len(got), len(c.answer))
+		}
+		b.settle(1)
+		b.mu.Lock()
+		var call record.Event
+		unkept := ""
+		for _, e := range b.events {
+			switch e.Kind {
+			case record.EventCall:
+				call = e
+			case record.EventUnkept:
+				unkept = e.Error
+			}
+		}
+		b.mu.Unlock()
+		if call.Error != unkept || !strings.Contains(unkept, "more than 65536 parts") || name != "items" && call.Output != 1 {
+			t.Errorf("%s: %+v, %q", name, call, unkept)
 		}
 	}
 }

@@ -75,14 +75,14 @@ const (
 	EventRelease = "release"
 	// EventOpen: something of Oriel's own failed, and the call went on without it.
 	EventOpen = "fail-open"
-	// EventUnknown: a body that could not be read, or has too many messages, was passed
-	// on as it came.
+	// EventUnknown: a body that could not be read, or has too many messages, parts or
+	// tools, was passed on as it came.
 	EventUnknown = "unknown-body"
 	// EventUnseen: a call went through without being recorded or cut: there was no
 	// memory for its body, or that is too large, or in an unknown encoding.
 	EventUnseen = "unseen"
-	// EventUnkept: the answer of a call was too large to keep, or there was no memory
-	// for it.
+	// EventUnkept: the answer of a call was too large or had too many parts to keep, or
+	// there was no memory for it.
 	EventUnkept = "unkept-answer"
 	// EventProfile: a call named a profile that there is not; the default was used.
 	EventProfile = "unknown-profile"

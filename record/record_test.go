@@ -448,6 +448,7 @@ func TestCallsGoOnWithoutTheStore(t *testing.T) {
 		}, kind: record.EventOpen, action: "none"},
 		"unknown body":                      {body: []byte(`{"model":"m","messages":[{"role":"user","content":"a"}],"messages":[{"role":"user","content":"b"}]}`), kind: record.EventUnknown, action: "error"},
 		"more messages than are looked for": {body: many(thread.MaxMessages + 1), kind: record.EventUnknown, action: "error"},
+		"more parts than are read":          {body: fmt.Appendf(nil, `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[%s{}]}]}`, strings.Repeat("{},", wire.MaxParts)), kind: record.EventUnknown, action: "error"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.fail == nil {

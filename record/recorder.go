@@ -197,12 +197,7 @@ func (r *Recorder) Begin(ctx context.Context, c *proxy.Call) proxy.Recording {
 	body, err := readBody(c.Body, c.Format)
 	if err != nil {
 		r.counters.Unknown.Add(1)
-		r.event(Event{Kind: EventUnknown, Call: c.ID, Error: err.Error()})
-		return &failed{}
-	}
-	if n := len(body.Messages); n > thread.MaxMessages {
-		r.counters.Unknown.Add(1)
-		r.event(Event{Kind: EventUnknown, Call: c.ID, Error: fmt.Sprintf("the request has %d messages, more than %d: it is passed on as it came and not recorded", n, thread.MaxMessages)})
+		r.event(Event{Kind: EventUnknown, Call: c.ID, Error: "the request is passed on as it came and not recorded: " + err.Error()})
 		return &failed{}
 	}
 	if _, err := now.o.Profiles.Lookup(c.Profile); err != nil {

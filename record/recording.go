@@ -475,7 +475,7 @@ func (c *recording) reply(err error) (*wire.Reply, []chat.Message) {
 	if !reply.Complete || reply.Error != nil { // a client may leave when it has all
 		return reply, nil
 	}
-	messages, bad := reply.Messages()
+	messages, bad := c.copy.messages(reply)
 	if bad != nil {
 		c.r.failOpen(c.call.ID, c.thread.Conversation, errors.New(c.clean("read the reply: "+bad.Error(), clip.Text)))
 		return reply, nil

@@ -15,9 +15,9 @@ import (
 // same slice where there are none.
 func withoutSecrets(raw []byte) []byte { return secret.Strip(raw) }
 
-// readBody reads the body of a call. Of a model's name no more is kept than clip.Name.
+// readBody reads the body of a call, which has at most wire.MaxParts parts. Of a model's name no more is kept than clip.Name.
 func readBody(raw []byte, f wire.Format) (*wire.Body, error) {
-	body, err := wire.Read(raw, f, wire.Limits{})
+	body, err := wire.Read(raw, f, wire.Limits{Parts: wire.MaxParts})
 	if err == nil {
 		body.Model = clip.To(body.Model, clip.Name)
 	}

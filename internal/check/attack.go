@@ -25,6 +25,8 @@ var attacks = []attack{
 	{"large-events", "20 streams at once with one event of 60 MB", largeEvents},
 	{"cut-events", "20 streams that break off at once behind an event of 60 MB", cutEvents},
 	{"large-requests", "20 plain requests of 60 MB at once, then 30 compressed", largeRequests},
+	{"many-parts", "requests of 2 million parts of 2 bytes, 12 at once in gzip, and 40 of 1 MB; 200 of as many as are read", requestsOfParts},
+	{"many-parts-answers", "answers of 2 million parts of 2 bytes, 12 at once, plain and in gzip, and 40 of 1 MB; 200 of as many as are kept", answersOfParts},
 	{"idle", "513 connections that announce 1 MB and send a byte; 8 that send 60 MB but for a byte", idle},
 	{"stall", "45 kB of 410,000 equal messages that could belong to 256 branches, while others talk", stall},
 	{"resume", "a restart with very many conversations (--size, 5,000) on a busy machine, and 100 that go on", resume},
@@ -104,7 +106,7 @@ func choose(names []string) ([]attack, error) {
 		found := name == "all"
 		for _, a := range attacks {
 			if name == "list" {
-				fmt.Printf("%-16s %s\n", a.name, a.tries)
+				fmt.Printf("%-18s %s\n", a.name, a.tries)
 			}
 			if name == "all" || name == a.name {
 				chosen, found = append(chosen, a), true
