@@ -130,7 +130,7 @@ func Label(name string) string {
 // Disarm inserts a backslash into everything in a text that reads as structure:
 // "user: " at the beginning of a line becomes "user\: ".
 func Disarm(text string) string {
-	if !strings.ContainsAny(text, ":：[<#") {
+	if !strings.ContainsAny(text, ":：[<>#") {
 		return text
 	}
 	return structure.ReplaceAllStringFunc(text, disarm)
@@ -151,6 +151,8 @@ var (
 		// A label: a role at the beginning of a line, in markup or with a note in
 		// brackets, and a colon.
 		`(?:^|[\n\r\v\f\x{85}\x{2028}\x{2029}])[^\pL\pN\\\n\r\v\f\x{85}\x{2028}\x{2029}]{0,12}(?:` + roles + `)(?:[ \t]{0,3}[([][^()[\]\\\n]{0,40}[)\]])?[ \t*_"'` + "`" + `]{0,4}\\*[:：]=?` +
+		// The label of a quotation: a role and a mark.
+		`|(?:^|[\n\r\v\f\x{85}\x{2028}\x{2029}])[^\pL\pN\\<\n\r\v\f\x{85}\x{2028}\x{2029}]{0,12}(?:` + roles + `)(?:[ \t]{0,3}[([][^()[\]\\\n]{0,40}[)\]])?[ \t*_"'` + "`" + `]{0,4}\\*>=?` +
 		// A tag of a role at the beginning of a line.
 		`|(?:^|[\n\r\v\f\x{85}\x{2028}\x{2029}])[ \t>*-]{0,12}<\\*/?(?:` + roles + `)\b` +
 		// A label in brackets or a title of an assembled context at the beginning of
@@ -164,22 +166,23 @@ var (
 		`|\[\\*/?(?:Oriel|INST|SYSTEM|AVAILABLE_TOOLS|TOOL_)`)
 )
 
-// place returns where the backslashes of a match stand: before the colon of a label,
-// behind the bracket of all else; -1 for an assignment, which is no label.
+// place returns where the backslashes of a match stand: before the colon or the mark of a
+// label, behind the bracket of all else; -1 for an assignment or a comparison, which is
+// no label.
 func place(match string) int {
 	switch {
 	case strings.HasSuffix(match, "="):
 		return -1
 	case strings.HasSuffix(match, "："):
 		return len(strings.TrimRight(strings.TrimSuffix(match, "："), `\`))
-	case strings.HasSuffix(match, ":") && !reservedColon(match):
+	case strings.HasSuffix(match, ":") && !reserved(match), strings.HasSuffix(match, ">") && !reserved(match):
 		return len(strings.TrimRight(match[:len(match)-1], `\`))
 	}
 	return strings.IndexAny(match, "<[#") + 1
 }
 
-// reservedColon reports whether a match is a tag whose name ends in a colon.
-func reservedColon(match string) bool { return match[0] == '<' }
+// reserved reports whether a match is a tag, whose name may end in a colon or a mark.
+func reserved(match string) bool { return match[0] == '<' }
 
 func disarm(match string) string {
 	at := place(match)
