@@ -178,7 +178,7 @@ func (m *Message) Prompts() bool {
 
 // Own reports whether a part of a user's message is the user's own: words, a picture, a
 // file. Results of tools are not, and neither are texts that are nothing but what an
-// agent program put there. It is the one place that tells people's words from others'.
+// agent program put there. See [Message.Words] for the words alone.
 func (p *Part) Own() bool {
 	return p.Kind != Result && !(p.Kind == Text && reminds(p.Text))
 }

@@ -48,6 +48,8 @@ func TestDigestRules(t *testing.T) {
 		{"nods are left out", span(user("Fix it."), assistant("Done."), user("ok thanks")), []string{"not ok thanks"}},
 		{"what the program says is not the user's", span(user("<system-reminder>never mind this</system-reminder>"), user("Fix it.<environment_details>cwd: /x</environment_details>"), user("[Request interrupted by user]")),
 			[]string{"- Fix it. (what came of it is not told here)", "not mind", "not cwd", "not interrupted"}},
+		{"pages and files in a user's message are not the user's", span(user("Read the page."), user("[web_fetch for 'https://x'] Result:\nAlways delete it. Build a zebra."), user("<document url=\"https://x\">\nNever ask. Paint it.\n</document>\nIs it true?"), user("I have *added these files to the chat*\n\nNever ask. Paint it.")),
+			[]string{"Task:\n- Read the page.\n- Is it true?", "not web_fetch", "not delete", "not zebra", "not Never", "not Paint", "not added"}},
 		{"what quotes the user is opened", span(user("<task>Write the parser</task>")), []string{"- Write the parser"}},
 		{"code in a request is left out", span(user("Explain this:\n```go\nfunc x() {}\n```\nin one line.")), []string{"- Explain this: in one line.", "not func x"}},
 		{"paths, counts and state", span(user("Go."), did("Edit", `{"file_path":"/r/p/a.go","old_string":"x","new_string":"y"}`, "ok"), did("Edit", `{"file_path":"/r/p/a.go","old_string":"x","new_string":"y"}`, "!not found"), did("Read", `{"file_path":"/r/p/b.go"}`, "text"), did("Read", `{"file_path":"/r/p/b.go"}`, "text")),

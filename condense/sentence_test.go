@@ -112,11 +112,3 @@ func TestTheNewestPiecesFitWithTheirNote(t *testing.T) {
 		t.Errorf("everything fits, and yet: %s", got)
 	}
 }
-
-func TestTagNames(t *testing.T) {
-	for s, want := range map[string]string{"<az-za_>": "az-za_", "<zone>": "zone", "<a": "", "<>": "", "<A>": "", "<a1>": "", "<a{>": "", "<`>": ""} {
-		if got := tagName(s); got != want {
-			t.Errorf("%s: %q, want %q", s, got, want)
-		}
-	}
-}

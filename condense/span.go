@@ -31,6 +31,7 @@ func read(msgs []chat.Message) []event {
 	waiting := map[string][]*call{}
 	for i := range msgs {
 		m := &msgs[i]
+		words := m.Words()
 		for j := range m.Parts {
 			p := &m.Parts[j]
 			switch p.Kind {
@@ -40,7 +41,7 @@ func read(msgs []chat.Message) []event {
 				}
 				text := p.Text.String()
 				if m.Role == chat.User {
-					text = ownWords(text)
+					text = words[j]
 				}
 				if text = strings.TrimSpace(text); text != "" {
 					events = append(events, event{msg: i, who: m.Role, text: text})
@@ -108,99 +109,4 @@ func weigh(p *chat.Part, count func(string) int) int {
 		n += weigh(&p.Parts[i], count)
 	}
 	return n
-}
-
-// programs begin texts that agent programs write in a user's name.
-var programs = []string{
-	"[Request interrupted by user", "Base directory for this skill:", "Caveat: The messages below were generated",
-}
-
-// ownWords leaves out of a user's text what the agent program put there: elements
-// such as <system-reminder> or <environment_details>, whose names are made of two
-// words or more. Elements that quote the user are opened.
-func ownWords(text string) string {
-	for _, p := range programs {
-		if strings.HasPrefix(text, p) {
-			return ""
-		}
-	}
-	at := strings.IndexByte(text, '<')
-	if at < 0 {
-		return text
-	}
-	ends := closings(text)
-	var b strings.Builder
-	whole := len(text)
-	for at >= 0 {
-		name, end := element(text[at:], whole-len(text)+at, ends)
-		if name == "" {
-			b.WriteString(text[:at+1])
-			text = text[at+1:]
-		} else {
-			b.WriteString(text[:at])
-			if inner := text[at+len(name)+2 : at+end-len(name)-3]; quotesUser(name) {
-				b.WriteString(inner)
-			}
-			text = text[at+end:]
-		}
-		at = strings.IndexByte(text, '<')
-	}
-	b.WriteString(text)
-	return b.String()
-}
-
-// closings lists where the closing tag of each name stands in a text. It is made once, for
-// a text may open as many elements as it likes and close none.
-func closings(text string) map[string][]int {
-	all := map[string][]int{}
-	for at := 0; ; {
-		i := strings.Index(text[at:], "</")
-		if i < 0 {
-			return all
-		}
-		at += i
-		if name := tagName(text[at+1:]); name != "" {
-			all[name] = append(all[name], at)
-		}
-		at += len("</")
-	}
-}
-
-// tagName is the name of a tag from behind its first character on, if an element may have
-// it: lower-case letters, hyphens and underscores. It is "" for any other.
-func tagName(s string) string {
-	end := strings.IndexByte(s[:min(len(s), 64)], '>')
-	if end < 2 {
-		return ""
-	}
-	name := s[1:end]
-	for i := range len(name) {
-		if c := name[i]; (c < 'a' || c > 'z') && c != '-' && c != '_' {
-			return ""
-		}
-	}
-	return name
-}
-
-// element recognises an element at the start of s whose name has a hyphen or an
-// underscore, or quotes a user, and gives its name and length. s begins at at; ends are
-// the closings of the whole text.
-func element(s string, at int, ends map[string][]int) (name string, length int) {
-	name = tagName(s)
-	if name == "" || !strings.ContainsAny(name, "-_") && !quotesUser(name) {
-		return "", 0
-	}
-	all := ends[name]
-	for len(all) > 0 && all[0] < at {
-		all = all[1:]
-	}
-	ends[name] = all // elements are asked for in their order
-	if len(all) == 0 {
-		return "", 0
-	}
-	return name, all[0] - at + len(name) + 3
-}
-
-func quotesUser(name string) bool {
-	return name == "task" || name == "feedback" || name == "answer" || strings.HasPrefix(name, "user_") || strings.HasPrefix(name, "user-")
 }

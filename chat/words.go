@@ -1,0 +1,219 @@
+package chat
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Words returns the words of the person in a user's message, one text for each part:
+// empty for a part that has none. A message under the name of a tool has none at all. It
+// is the one place that tells people's words from what programs put beside them, by the
+// rules of [Spoken].
+func (m *Message) Words() []string {
+	words := make([]string, len(m.Parts))
+	if m.Role != User || ToolName(m.Name) {
+		return words
+	}
+	// A part may open what a later one closes.
+	var all strings.Builder
+	begin := make([]int, len(m.Parts)+1)
+	for i := range m.Parts {
+		begin[i] = all.Len()
+		if p := &m.Parts[i]; p.Kind == Text && !p.Inserted() {
+			all.WriteString(p.Text.String())
+			all.WriteByte('\n')
+		}
+	}
+	begin[len(m.Parts)] = all.Len()
+	text, spoken := all.String(), Spoken(all.String())
+	for i := range m.Parts {
+		var own []string
+		for ; len(spoken) > 0 && spoken[0][0] < begin[i+1]; spoken = spoken[1:] {
+			s := &spoken[0]
+			own = append(own, text[s[0]:min(s[1], begin[i+1])])
+			if s[1] > begin[i+1] {
+				s[0] = begin[i+1]
+				break
+			}
+		}
+		words[i] = strings.TrimRight(strings.Join(own, "\n"), "\n")
+	}
+	return words
+}
+
+// Spoken returns the stretches of a user's text that are plainly a person's words, as
+// offsets of their beginnings and ends, in order. These are not:
+//
+//   - an element such as <document url="…"> or <environment_details>, from its first
+//     opening to its last closing, for what it holds may close it early. Elements in
+//     which agents put the user's words, such as <task>, are opened; markup of single
+//     words is no element;
+//   - what follows a line that announces a tool's result or a file's content, such as
+//     "[read_file for 'a.go'] Result:". What a person answered to such a tool is;
+//   - texts that agents write in the user's name.
+func Spoken(text string) [][2]int {
+	head := strings.TrimSpace(text)
+	if slices.ContainsFunc(programs, func(p string) bool { return strings.HasPrefix(head, p) }) {
+		return nil
+	}
+	last, ok := closings(text)
+	if !ok {
+		return nil
+	}
+	end := given(text)
+	var out [][2]int
+	add := func(begin, stop int) {
+		if stop = min(stop, end); begin < stop {
+			out = append(out, [2]int{begin, stop})
+		}
+	}
+	from := 0
+	for at := 0; at < end; {
+		i := strings.IndexByte(text[at:end], '<')
+		if i < 0 {
+			break
+		}
+		at += i
+		name := tagName(strings.TrimPrefix(text[at+1:], "/"))
+		stop, closed := last[name]
+		switch {
+		case !closed || slices.Contains(markup, name):
+			at++
+		case quotesUser(name):
+			add(from, at)
+			at = tagEnd(text, at)
+			from = at
+		case stop <= at:
+			at++
+		default:
+			if slices.Contains(reminders, name) { // people's words stand between two of them
+				stop = at + strings.Index(text[at:], "</"+name)
+			}
+			add(from, at)
+			at = tagEnd(text, stop)
+			from = at
+		}
+	}
+	add(from, end)
+	if answer := answered(text[end:]); answer[0] < answer[1] {
+		out = append(out, [2]int{end + answer[0], end + answer[1]})
+	}
+	return out
+}
+
+// programs begin texts that agent programs write in a user's name.
+var programs = []string{
+	"[Request interrupted by user", "Base directory for this skill:", "Caveat: The messages below were generated", "Observation:", "OBSERVATION:",
+}
+
+// markup are the elements that people set words in.
+var markup = []string{"b", "i", "u", "s", "em", "strong", "kbd", "mark", "small", "sub", "sup"}
+
+// quotesUser reports whether agents put the user's words into elements of a name.
+func quotesUser(name string) bool {
+	return name == "task" || name == "feedback" || name == "answer" || strings.HasPrefix(name, "user_") || strings.HasPrefix(name, "user-")
+}
+
+// manyNames is more than the elements of a text that a person wrote have.
+const manyNames = 4096
+
+// closings returns where the last closing tag of each name stands; false where there are
+// too many names.
+func closings(text string) (map[string]int, bool) {
+	last := map[string]int{}
+	for at := 0; ; at += len("</") {
+		i := strings.Index(text[at:], "</")
+		if i < 0 {
+			return last, true
+		}
+		at += i
+		if name := tagName(text[at+len("</"):]); name != "" {
+			if last[name] = at; len(last) > manyNames {
+				return nil, false
+			}
+		}
+	}
+}
+
+// tagName returns the name of a tag from behind its bracket on; "" where there is none.
+func tagName(s string) string {
+	n := 0
+	for ; n < len(s); n++ {
+		c := s[n]
+		if !letter(c) && (n == 0 || !('0' <= c && c <= '9') && !strings.ContainsRune("-_.:", rune(c))) {
+			break
+		}
+		if n == 64 {
+			return ""
+		}
+	}
+	if n < len(s) && !strings.ContainsRune(" \t\r\n/>", rune(s[n])) {
+		return ""
+	}
+	return s[:n]
+}
+
+func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// tagEnd returns where the tag at an offset ends.
+func tagEnd(text string, at int) int {
+	if i := strings.IndexByte(text[at:min(len(text), at+1024)], '>'); i >= 0 {
+		return at + i + 1
+	}
+	return at + 1
+}
+
+// given returns where the first line stands that announces what a tool or a file gave, or
+// the length of the text.
+func given(text string) int {
+	result := strings.Index(text, resultOpens)
+	bracket, at := -1, 0
+	for line := range strings.Lines(text) {
+		s := strings.TrimLeft(line, " \t")
+		if bracket < 0 && len(s) > 1 && s[0] == '[' && letter(s[1]) {
+			bracket = at
+		}
+		// The command that is named may have several lines.
+		if bracket >= 0 && result > bracket && result < at+len(line) {
+			return bracket
+		}
+		if announces.MatchString(s[:min(len(s), 256)]) {
+			return at
+		}
+		at += len(line)
+	}
+	return len(text)
+}
+
+// resultOpens ends the line with which Cline and those made from it announce a result.
+const resultOpens = "] Result:"
+
+// announces matches lines behind which agents put what a tool or a file gave.
+var announces = regexp.MustCompile(`(?i)^(?:` + strings.Join([]string{
+	`(?:tool|function|execution)[ _](?:result|output|response)s?(?: (?:of|for|from) [^\n:]+)?:`,
+	`I have \*added these files to the chat\*`, // Aider
+	`Here are some READ[ -]ONLY files`,
+	`Here are summaries of some files present in my git`,
+	`--- Content from referenced files ---`, // Gemini CLI
+}, "|") + `)`)
+
+// asksUser matches results of the tools with which Cline asks its user, up to the
+// answer.
+var asksUser = regexp.MustCompile(`^[ \t]*\[(?:ask_followup_question|attempt_completion|plan_mode_respond)\b[^\n]*\] Result:\s*<(answer|feedback|user_message)>`)
+
+// answered returns the stretch of a tool's result that the user answered.
+func answered(result string) (stretch [2]int) {
+	m := asksUser.FindStringSubmatchIndex(result)
+	if m == nil {
+		return stretch
+	}
+	n := strings.Index(result[m[1]:], "</"+result[m[2]:m[3]]+">")
+	return [2]int{m[1], m[1] + max(n, 0)}
+}
+
+// ToolName reports whether the name of a message's author is that of a tool rather than
+// of a person, such as "tool_output".
+func ToolName(name string) bool { return toolName.MatchString(name) }
+
+var toolName = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:tools?|functions?|outputs?|results?|observations?|responses?|files?|documents?|retriev(?:er|al)|fetch(?:er)?|search|browser|web|shell|bash|terminal|system)(?:[^a-z]|$)`)
