@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/oriel-context/oriel/chat"
 )
 
 // Directive is what a user of a scope said about how things are to be.
@@ -64,8 +66,8 @@ type Said struct {
 }
 
 // Detect finds the standing instructions and preferences in what a user says. Code,
-// quotations, tables and summaries of earlier sessions are left out: what they say is
-// not said to anybody.
+// quotations, tables, summaries of earlier sessions and what programs put into a user's
+// message, by the rules of [chat.Spoken], are left out: nobody said it.
 func Detect(text string) []Said {
 	var out []Said
 	for _, d := range detect(text) {
@@ -87,7 +89,7 @@ func detect(text string) (out []saidAt) {
 		return nil
 	}
 	// Of the same length, so that places stay what they are.
-	plain := fenced.ReplaceAllStringFunc(text, func(code string) string { return strings.Repeat("\n", len(code)) })
+	plain := fenced.ReplaceAllStringFunc(spoken(text), func(code string) string { return strings.Repeat("\n", len(code)) })
 	at := 0
 	for line := range strings.Lines(plain) {
 		if !aside.MatchString(line) {
@@ -104,6 +106,18 @@ func detect(text string) (out []saidAt) {
 		at += len(line)
 	}
 	return out
+}
+
+// spoken blanks what in a text is not plainly the user's words: see [chat.Spoken].
+func spoken(text string) string {
+	var b strings.Builder
+	b.Grow(len(text))
+	for _, s := range chat.Spoken(text) {
+		b.WriteString(strings.Repeat("\n", s[0]-b.Len()))
+		b.WriteString(text[s[0]:s[1]])
+	}
+	b.WriteString(strings.Repeat("\n", len(text)-b.Len()))
+	return b.String()
 }
 
 // kindOf is the kind of directive that a sentence is; empty for none.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/embed"
 	"github.com/oriel-context/oriel/internal/quote"
 	"github.com/oriel-context/oriel/recall/keyword"
@@ -124,7 +125,10 @@ func (s *Scope) add(m *Message) {
 	flags, said := make([]uint8, len(passages)), make([][]Said, len(passages))
 	if m.Role == "user" {
 		end := 0
-		found := detect(m.Text)
+		var found []saidAt
+		if !chat.ToolName(m.Name) {
+			found = detect(m.Text)
+		}
 		for i, text := range passages {
 			flags[i] = flagUser
 			end += len(text)
