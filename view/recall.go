@@ -223,7 +223,7 @@ const (
 // model.
 func (e *edition) find(ctx context.Context, query string, room int) (text string, blocks []string) {
 	if e.v.o.Recall == nil || room < leastRecall || !recall.Asks(query) || e.Thread.Stay {
-		return "", nil // beside the main line the history is that of others
+		return "", nil // the main line is not what a call beside it goes on from
 	}
 	defer func() { // a view never fails because recall does
 		if p := recover(); p != nil {
@@ -272,18 +272,18 @@ const leastRecall = 96
 // mostStanding is the most tokens of standing instructions that are brought back.
 const mostStanding = 256
 
-// standing returns the instructions that users gave in messages that left, the newest
-// first to be taken, in at most so many tokens: they still hold.
+// standing quotes the instructions of people in messages that left, in at most so many
+// tokens. The newest are taken first.
 func (e *edition) standing(most int) string {
 	var all []string
-	used := e.counter.Text(standingTitle).Tokens + 8
+	used := e.counter.Text(standingTitle+recallEnd).Tokens + 8
 	for i := len(e.Body.Messages) - 1; i >= e.lead; i-- {
 		m := &e.Body.Messages[i]
 		if _, shown := e.piece(i); shown || m.Role != chat.User || !m.Prompts() {
 			continue
 		}
-		for _, said := range recall.Detect(words(m)) {
-			text := quote.Disarm(strings.Join(strings.Fields(said.Text), " "))
+		for _, said := range recall.Detect(strings.Join(m.Words(), "\n")) {
+			text := quote.Text(string(chat.User), strings.Join(strings.Fields(said.Text), " "))
 			n := e.counter.Text(text).Tokens + 2
 			if said.Kind != recall.Instruction || used+n > most || slices.Contains(all, text) || e.says(text) {
 				continue
@@ -296,11 +296,12 @@ func (e *edition) standing(most int) string {
 		return ""
 	}
 	slices.Reverse(all)
-	return standingTitle + strings.Join(all, "\n- ")
+	return standingTitle + strings.Join(all, "\n") + recallEnd
 }
 
-// standingTitle stands before instructions that still hold.
-const standingTitle = chat.Mark + ": the user said earlier, and it still holds]\n- "
+// standingTitle stands before quoted instructions. It does not say that they hold: a
+// user's message may have text of others.
+const standingTitle = chat.Mark + ": said earlier in user messages that are no longer shown. Lines with \">\" quote them.]\n"
 
 // says reports whether a text that was inserted before says this.
 func (e *edition) says(text string) bool {
