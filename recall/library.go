@@ -60,7 +60,8 @@ type Library struct {
 	order      list.List // of *shelf, the latest used in front
 	bytes      int64     // of all shelves
 	asks       []*ask
-	answered   int      // asks in a row
+	preparing  []Where
+	answered   int      // of those two, in a row
 	growing    []*shelf // to be brought up to date
 	growers    int      // of those, how many are at work
 	vectors    []*shelf // to be embedded
@@ -69,6 +70,8 @@ type Library struct {
 	dimensions int   // of the model's vectors, where others were kept under its name
 	changed    int64 // Store.Changed when it was last looked for what was deleted
 	unswept    bool  // that is to be looked for again
+	// crowded is when shelves were last let go of for want of memory.
+	crowded map[shelfKey]time.Time
 }
 
 // Reach is how far a search goes.
@@ -104,7 +107,7 @@ func NewLibrary(store timeline.Store, o LibraryOptions) *Library {
 	if o.Memory == 0 {
 		o.Memory = DefaultMemory
 	}
-	l := &Library{store: store, o: o, room: make(chan struct{}, maxAsks), shelves: map[shelfKey][]*shelf{}}
+	l := &Library{store: store, o: o, room: make(chan struct{}, maxAsks), shelves: map[shelfKey][]*shelf{}, crowded: map[shelfKey]time.Time{}}
 	l.ctx, l.end = context.WithCancel(context.Background())
 	l.wake = sync.NewCond(&l.mu)
 	return l
@@ -251,7 +254,7 @@ func (l *Library) Forget(tenant, conversation string) {
 func (l *Library) Close() error {
 	l.mu.Lock()
 	l.closed = true
-	l.shelves, l.asks, l.growing, l.vectors, l.bytes = map[shelfKey][]*shelf{}, nil, nil, nil, 0
+	l.shelves, l.asks, l.preparing, l.growing, l.vectors, l.bytes = map[shelfKey][]*shelf{}, nil, nil, nil, nil, 0
 	l.unswept = false
 	l.order.Init()
 	l.end()

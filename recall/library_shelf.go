@@ -306,6 +306,7 @@ func (l *Library) account(s *shelf, bytes int64) {
 		e = e.Prev()
 		if len(old.waiters) == 0 && (old != s || s.caught) {
 			l.drop(old)
+			l.crowd(old.key)
 		}
 	}
 }

@@ -75,19 +75,26 @@ func (l *Library) tellIdle() {
 }
 
 func (l *Library) nothingToDo() bool {
-	return l.busy == 0 && len(l.asks) == 0 && len(l.growing) == 0 && len(l.vectors) == 0 && !l.unswept
+	return l.busy == 0 && len(l.asks) == 0 && len(l.preparing) == 0 && len(l.growing) == 0 && len(l.vectors) == 0 && !l.unswept
 }
 
-// takeIndexing gives the next ask, else the next scope to bring up to date, whose turn
-// comes also where asks never end. While scopes take too much memory, one at a time is
-// finished.
+// takeIndexing gives the next ask, else the next place to prepare, else the next scope to
+// bring up to date, whose turn comes also where the others never end. While scopes take
+// too much memory, one at a time is finished.
 func (l *Library) takeIndexing() func() {
 	grows := len(l.growing) > 0 && (l.growers == 0 || l.bytes <= l.o.Memory)
-	if len(l.asks) > 0 && (!grows || l.answered < asksInTurn) {
-		a := l.asks[0]
-		l.asks = l.asks[1:]
+	if !grows || l.answered < asksInTurn {
 		l.answered++
-		return func() { l.answer(a) }
+		if len(l.asks) > 0 {
+			a := l.asks[0]
+			l.asks = l.asks[1:]
+			return func() { l.answer(a) }
+		}
+		if len(l.preparing) > 0 {
+			w := l.preparing[0]
+			l.preparing = l.preparing[1:]
+			return func() { l.prepare(w) }
+		}
 	}
 	l.answered = 0
 	if grows {
@@ -151,6 +158,11 @@ func (l *Library) answer(a *ask) {
 			s.waiters = append(s.waiters, a)
 		}
 	}
+	l.start(s)
+}
+
+// start has a shelf brought up to date, or embedded where it is. The caller holds mu.
+func (l *Library) start(s *shelf) {
 	if s.caught {
 		l.embedLater(s)
 		return

@@ -1,0 +1,58 @@
+package recall
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// maxPreparing is how many places may wait to be prepared; more are passed over.
+	maxPreparing = 256
+	// crowdedFor is how long Prepare does not build again what was let go of for want
+	// of memory: scopes that do not fit together would drive each other out without end.
+	crowdedFor = 10 * time.Minute
+	// maxCrowded is how many such scopes are remembered.
+	maxCrowded = 4096
+)
+
+// Prepare has a scope built, brought up to date and embedded in the background, so that
+// the next Recall finds its words and vectors there. It returns at once and tells
+// nothing: Recall is told what fails. It is passed over while too many others wait to be
+// prepared, and for ten minutes after the scope was let go of for want of memory.
+func (l *Library) Prepare(w Where) {
+	if w.Reach == "" {
+		w.Reach = ReachConversation
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || len(l.preparing) >= maxPreparing || slices.Contains(l.preparing, w) {
+		return
+	}
+	l.begin()
+	l.preparing = append(l.preparing, w)
+	l.wake.Broadcast()
+}
+
+// prepare finds out what a place is, and has its shelf built. What fails, the next ask
+// is told.
+func (l *Library) prepare(w Where) {
+	key, v, err := l.look(w)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unswept = true // also where nobody ever asks
+	if err != nil || l.closed {
+		return
+	}
+	if since, ok := l.crowded[key]; ok && len(l.shelves[key]) == 0 && time.Since(since) < crowdedFor {
+		return
+	}
+	l.start(l.place(key, v))
+}
+
+// crowd remembers that a shelf was let go of for want of memory. The caller holds mu.
+func (l *Library) crowd(k shelfKey) {
+	if len(l.crowded) >= maxCrowded {
+		clear(l.crowded)
+	}
+	l.crowded[k] = time.Now()
+}

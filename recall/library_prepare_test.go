@@ -1,0 +1,145 @@
+package recall
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/memory"
+	"github.com/oriel-context/oriel/timeline/sqlite"
+)
+
+// prepared has a conversation prepared, and waits until it is.
+func prepared(t *testing.T, l *Library, name string) {
+	t.Helper()
+	l.Prepare(Where{Tenant: timeline.Local, Conversation: name})
+	if err := l.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheFirstQuestionFindsByMeaningWhatWasPrepared(t *testing.T) {
+	store := memory.New()
+	defer store.Close()
+	say(t, store, "c", holidayTexts...)
+	model := &counting{name: "a", bags: bags{same: map[string]string{"instrument": "cello"}}}
+	w := Where{Tenant: timeline.Local, Conversation: "c"}
+	ask := func(l *Library) {
+		t.Helper()
+		prepared(t, l, "c")
+		r, err := l.Recall(t.Context(), w, "instrument", RecallOptions{Floor: -1})
+		if err != nil || r.Mode != Hybrid || best(r) != "4" {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if n := l.Stats(); n.Embedded != n.Passages || n.Scopes != 1 {
+			t.Errorf("%+v", n)
+		}
+	}
+	l := library(t, store, LibraryOptions{Model: model})
+	ask(l)
+	say(t, store, "c", "The new bicycle has a basket and a bell.") // preparing again adds what is new
+	made := l.Stats().Made
+	if ask(l); l.Stats().Made != made+1 {
+		t.Errorf("%d vectors were made for one new message", l.Stats().Made-made)
+	}
+	restarted := library(t, store, LibraryOptions{Model: model})
+	if ask(restarted); restarted.Stats().Made != 0 {
+		t.Errorf("after a restart %d vectors were made again", restarted.Stats().Made)
+	}
+}
+
+// What was prepared and never asked for does not outlive its conversation.
+func TestWhatWasPreparedGoesWithItsConversation(t *testing.T) {
+	dir := t.TempDir()
+	store, other := openSQLite(t, dir, sqlite.Options{}), openSQLite(t, dir, sqlite.Options{})
+	say(t, store, "c", holidayTexts[:4]...)
+	say(t, store, "d", holidayTexts[:4]...)
+	l := library(t, store, LibraryOptions{Model: &counting{name: "a"}})
+	prepared(t, l, "c")
+	if _, err := other.Delete(t.Context(), timeline.Local, "c", nil); err != nil {
+		t.Fatal(err)
+	}
+	prepared(t, l, "d")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := l.order.Len(); n != 1 || l.order.Front().Value.(*shelf).key.name != "d" {
+		t.Errorf("%d scopes", n)
+	}
+}
+
+func TestPreparingWhatIsNotThereDoesNothing(t *testing.T) {
+	store := memory.New()
+	defer store.Close()
+	l := library(t, store, LibraryOptions{Model: &counting{name: "a"}})
+	prepared(t, l, "nobody")
+	if n := l.Stats(); n.Scopes != 0 {
+		t.Errorf("%+v", n)
+	}
+	l.Close()
+	l.Prepare(Where{Tenant: timeline.Local, Conversation: "nobody"})
+	if l.preparing != nil {
+		t.Error("a closed library has something to prepare")
+	}
+}
+
+// Prepare never waits: what waits is bounded, and each place is among it once.
+func TestWhatWaitsToBePreparedIsBounded(t *testing.T) {
+	store := memory.New()
+	defer store.Close()
+	l := library(t, store, LibraryOptions{})
+	l.mu.Lock()
+	l.begun = true // nobody takes anything
+	l.mu.Unlock()
+	for i := range 2 * maxPreparing {
+		for range 2 {
+			l.Prepare(Where{Tenant: timeline.Local, Conversation: matters(string(rune('A' + i)))[0]})
+		}
+		if want := min(i+1, maxPreparing); len(l.preparing) != want {
+			t.Fatalf("%d wait, want %d", len(l.preparing), want)
+		}
+	}
+	// Who asks is answered before them.
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asks = append(l.asks, &ask{})
+	if l.takeIndexing(); len(l.asks) != 0 || len(l.preparing) != maxPreparing {
+		t.Errorf("%d asks and %d to prepare are left", len(l.asks), len(l.preparing))
+	}
+}
+
+// Scopes that do not fit together are not built in turn with every call.
+func TestPreparingDoesNotFightForMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		say(t, store, "c", holidayTexts...)
+		say(t, store, "d", holidayTexts...)
+		l := NewLibrary(store, LibraryOptions{Memory: 1})
+		defer l.Close()
+		there := func(want string) {
+			t.Helper()
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if n := l.order.Len(); n != 1 {
+				t.Fatalf("%d scopes", n)
+			}
+			if got := l.order.Front().Value.(*shelf).key.name; got != want {
+				t.Errorf("the scope of %s is there, want %s", got, want)
+			}
+		}
+		prepared(t, l, "c")
+		prepared(t, l, "d")
+		there("d")
+		prepared(t, l, "c") // it has just been let go of
+		there("d")
+		prepared(t, l, "d") // what is there is kept up to date
+		there("d")
+		if _, err := l.Recall(t.Context(), Where{Tenant: timeline.Local, Conversation: "c"}, "sister", RecallOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		there("c") // a question is always answered
+		time.Sleep(crowdedFor)
+		prepared(t, l, "d")
+		there("d")
+	})
+}
