@@ -18,6 +18,7 @@ import (
 	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/secret"
 	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/thread"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
@@ -160,6 +161,7 @@ func (c *recording) show(ctx context.Context) error {
 	c.shown, c.open = shown, false
 	c.tokens = token.Breakdown{Total: shown.After, Local: shown.Local}
 	c.fresh = append(c.fresh, shown.Made...)
+	c.prepare() // as far as it is stored, while the provider is at work
 	if shown.Cut != nil {
 		c.r.lasts.keep(c.call.Tenant, c.thread, shown.Cut)
 	}
@@ -168,6 +170,14 @@ func (c *recording) show(ctx context.Context) error {
 		c.r.told(c.call.ID, c.thread.Conversation, shown.Failed)
 	}
 	return nil
+}
+
+// prepare has recall read and embed, in the background, a conversation that has a plan, so
+// that the next question finds what the plan leaves out.
+func (c *recording) prepare() {
+	if c.r.o.Recall != nil && c.shown != nil && c.shown.Cut != nil && !c.thread.Stay {
+		c.r.o.Recall.Prepare(recall.Where{Tenant: c.thread.Tenant, Conversation: c.thread.Conversation})
+	}
 }
 
 // adapt is the adaptive size of the conversation.
@@ -414,6 +424,7 @@ func (c *recording) End(err error) {
 			return
 		}
 		stored = true
+		c.prepare()
 		c.r.counters.Written.Add(1)
 		told := Event{
 			Kind: EventCall, Call: c.call.ID, Conversation: c.thread.Conversation, Thread: string(c.thread.Kind), Model: c.body.Model,
