@@ -21,6 +21,8 @@ type limits struct {
 	// budget is more than the wish.
 	floor int
 	grown *window.Growth
+	// crowded: people's words leave too little of it free, so that the oldest leave.
+	crowded bool
 }
 
 // Room is how large the view of a call may be: Wish is what its profile wants, Hard what
@@ -30,7 +32,7 @@ type Room struct{ Wish, Hard int }
 func (l *limits) room() Room { return Room{l.wish, l.hard} }
 
 // reset makes the budget the wish again.
-func (l *limits) reset() { l.budget, l.floor, l.grown = l.wish, 0, nil }
+func (l *limits) reset() { l.budget, l.floor, l.crowded, l.grown = l.wish, 0, false, nil }
 
 // limit finds them.
 func (s *sight) limit() error {
@@ -91,7 +93,7 @@ func (s *sight) grow(cut *Cut) {
 	for i := range h.Pinned {
 		h.Pinned[i] = s.pinned(i)
 	}
-	s.budget, s.floor, s.grown = h.Grow(s.wish, s.hard, s.profile.Words)
+	s.budget, s.floor, s.crowded, s.grown = h.Grow(s.wish, s.hard, s.profile.Words)
 }
 
 // goesOn reports whether a request goes on from something that Oriel has seen: an earlier

@@ -226,7 +226,7 @@ func TestATalkIsCutRarely(t *testing.T) {
 	}{
 		{"claude-sonnet-4-5", 3000, 90, 2, false, 10},
 		{"claude-sonnet-4-5", 3000, 60, 10, true, 10},
-		{"gpt-4o", 8000, 30, 180, true, 8},
+		{"gpt-4o", 8000, 30, 180, true, 10},
 		{"gpt-4", 0, 120, 20, true, 6},
 		{"gpt-4", 0, 120, 400, true, 18},
 		{"gpt-4", 0, 120, 400, false, 12},
@@ -271,6 +271,55 @@ func TestATalkIsCutRarely(t *testing.T) {
 					t.Error("nothing was brought back: the test shows nothing")
 				}
 			})
+		}
+	}
+}
+
+// In a talk of short questions and long replies a budget does not grow for the replies:
+// they are elided, oldest first, and all that people said is there.
+//
+// SPEC E2, E3
+func TestLongRepliesLeaveBeforeWhatPeopleSay(t *testing.T) {
+	for _, format := range []wire.Format{wire.Anthropic, wire.Chat} {
+		s := newStage(t, Options{})
+		a := ask{format: format, session: "s", Input: Input{Profile: "balanced"}}
+		var messages, wishes []string
+		var last []string
+		cuts := 0
+		for i := range 110 {
+			wish := chatter("wish", i, 40)
+			wishes = append(wishes, wish)
+			messages = append(messages, said("user", wish))
+			c := s.find(fmt.Appendf(nil, `{"model":"claude-sonnet-4-5","max_tokens":1000,"messages":[%s]}`, strings.Join(messages, ",")), a)
+			if err := s.show(c, a); err != nil {
+				t.Fatal(err)
+			}
+			if c.After > 100_000 || c.Grown != nil && c.Grown.For != window.ForFirst {
+				t.Fatalf("%s, call %d: %d of %d tokens, the budget %v", format, i, c.After, c.Before, c.Grown)
+			}
+			if problems := judge(format, c.Body); len(problems) > 0 {
+				t.Fatalf("%s, call %d: %v", format, i, problems)
+			}
+			for _, wish := range wishes {
+				if !bytes.Contains(c.Body, []byte(wish)) {
+					t.Fatalf("%s, call %d: %.10s is not there", format, i, wish)
+				}
+			}
+			now := messagesOf(t, format, c.Body)
+			if c.Folded {
+				cuts++
+			} else if last != nil && !equalPrefix(last, now) {
+				t.Fatalf("%s, call %d: the view does not begin with the last one", format, i)
+			}
+			last = now
+			messages = append(messages, said("assistant", chatter("reply", i, 1500)))
+			if i > 0 && cuts == 0 && c.Changed {
+				t.Fatalf("%s, call %d: changed without a cut", format, i)
+			}
+			s.end(c, []byte(messages[len(messages)-1]))
+		}
+		if cuts == 0 || cuts > 6 {
+			t.Errorf("%s: %d cuts in 110 calls", format, cuts)
 		}
 	}
 }

@@ -91,8 +91,8 @@ func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
 		Format: e.Body.Format, Model: e.Body.Model, Models: e.v.o.Models, Cache: e.v.o.Cache, Scale: e.v.scale(e.Input),
 		Budget: budget, Low: min(low, budget), Profile: e.Profile, Profiles: e.v.o.Profiles, Policy: e.profile.Policy, KeepTools: e.v.o.KeepTools, Mode: mode, Now: e.Now,
 	}
-	if e.budget >= e.hard { // it cannot grow with what people write
-		o.Words = o.Budget * 3 / 4
+	if e.crowded {
+		o.Words = o.Low
 	}
 	if o.Policy == "relevance" {
 		o.Query = e.latest()

@@ -212,7 +212,7 @@ func newFitting(b *wire.Body, o Options) (*fitting, error) {
 		f.history.Pinned[i] = true
 	}
 	if wish := min(budget.Allowed, profile.Budget); o.Budget == 0 && wish > 0 {
-		budget.Allowed, _, f.grown = f.history.Grow(wish, budget.Allowed, profile.Words)
+		budget.Allowed, _, _, f.grown = f.history.Grow(wish, budget.Allowed, profile.Words)
 	}
 	f.settings = Settings{
 		Budget: budget.Allowed, Low: o.Low, Mode: o.Mode, MaxItems: o.MaxItems, Fraction: o.Fraction, KeepRecent: o.KeepRecent,

@@ -34,13 +34,13 @@ const historyShare = 4
 // Grow returns a budget that is at least wish, at most hard, and large enough for what must
 // stay beside a part of the wish for the rest; growth is nil where the wish is enough.
 // floor is the size of what must stay, 0 where that is no more than the newest turn and
-// the budget has not grown for it. Words are no part of it where they leave less than a
-// quarter of hard free: the oldest leave then, or they would fill the budget and every
-// later call would cut again.
-func (h *History) Grow(wish, hard int, words bool) (budget, floor int, growth *Growth) {
+// the budget has not grown for it. Words are no part of it where the budget is crowded: they
+// leave less than a quarter of hard free. The oldest leave then, or they would fill the
+// budget and every later call would cut again.
+func (h *History) Grow(wish, hard int, words bool) (budget, floor int, crowded bool, growth *Growth) {
 	budget = wish
 	if h.Total() <= wish {
-		return budget, 0, nil
+		return budget, 0, false, nil
 	}
 	newest, must := 0, 0
 	for _, step := range []struct {
@@ -53,7 +53,7 @@ func (h *History) Grow(wish, hard int, words bool) (budget, floor int, growth *G
 			return h.Cuts.Exchanges[e].Fixed != "" || h.pinnedExchange(e) || words && h.prompts(e)
 		}},
 	} {
-		floor = h.floor(step.stays)
+		floor = max(floor, h.floor(words && step.why == ForWords, step.stays))
 		if need := min(hard, floor+wish/historyShare); need > budget {
 			budget, growth = need, &Growth{wish, step.why}
 		}
@@ -63,7 +63,7 @@ func (h *History) Grow(wish, hard int, words bool) (budget, floor int, growth *G
 		case ForPins:
 			must = floor
 		case ForWords:
-			if budget == hard && floor > hard*3/4 {
+			if crowded = words && budget == hard && floor > hard*3/4; crowded {
 				floor = must
 			}
 		}
@@ -71,13 +71,14 @@ func (h *History) Grow(wish, hard int, words bool) (budget, floor int, growth *G
 	if growth == nil && floor <= newest {
 		floor = 0
 	}
-	return budget, floor, growth
+	return budget, floor, crowded, growth
 }
 
 // floor is the size of the least legal request that has some exchanges. Results in them
-// may be masked, but for those that are pinned or that no model has seen yet; what Oriel
-// inserted is written anew at every cut.
-func (h *History) floor(stays func(e int) bool) int {
+// may be masked, but for those that are pinned or that no model has seen yet, and where
+// replies is set the model's words may be elided; what Oriel inserted is written anew at
+// every cut.
+func (h *History) floor(replies bool, stays func(e int) bool) int {
 	want := make([]bool, len(h.Cuts.Exchanges))
 	for e := range want {
 		want[e] = stays(e)
@@ -98,6 +99,8 @@ func (h *History) floor(stays func(e int) bool) int {
 					n -= h.partTokens(i, j)
 				case p.Kind == chat.Result && !p.Hosted && !h.Pinned[i]:
 					n -= max(0, h.partTokens(i, j)-stubRoom)
+				case replies && h.reply(i, j):
+					n -= max(0, h.partTokens(i, j)-replyRoom)
 				}
 			}
 		}
@@ -105,8 +108,18 @@ func (h *History) floor(stays func(e int) bool) int {
 	return n
 }
 
-// stubRoom is about what a stub takes.
-const stubRoom = 40
+const (
+	// stubRoom is about what a stub takes.
+	stubRoom = 40
+	// replyRoom is what is left of an elided reply.
+	replyRoom = 64
+)
+
+// reply reports whether a part is a text of the model's that may be elided.
+func (h *History) reply(message, part int) bool {
+	m := &h.Messages[message]
+	return m.Role == chat.Assistant && m.Parts[part].Kind == chat.Text && !h.Pinned[message] && elidable(&m.Parts[part])
+}
 
 // LowMark returns what a cut of a budget goes down to: a share of it, and beside what must
 // stay half of that share of the rest, so that a cut lasts a while.
@@ -128,7 +141,7 @@ func (h *History) words(most, few int) []bool {
 		if newest > 0 {
 			first = all[len(all)-newest]
 		}
-		return h.floor(func(e int) bool {
+		return h.floor(true, func(e int) bool {
 			return h.Cuts.Exchanges[e].Fixed != "" || h.pinnedExchange(e) || e >= first && h.prompts(e)
 		})
 	}

@@ -165,7 +165,8 @@ func decide(ctx context.Context, h *History, name string, s Settings) (*draft, e
 	}
 	if s.Words > 0 {
 		most := min(s.Words, s.Budget)
-		d.words = h.words(most-markerRoom, min(s.Low-s.summaryMax(), most*3/4))
+		// Half of what a cut leaves to the messages is for the newest replies.
+		d.words = h.words(most-markerRoom, h.Base+(min(s.Low-s.summaryMax(), most*3/4)-h.Base)/2)
 	}
 	if err := run(ctx, d, &s); err != nil {
 		return nil, err

@@ -18,8 +18,9 @@ import (
 //     read, which are edited later; those of the newest exchanges aside, for what
 //     an agent has just read it is about to use;
 //  3. evict whole exchanges, oldest first; the first prompt and what is pinned
-//     stay, and with Settings.Words what people wrote; where that is not enough, mask
-//     the newest results too;
+//     stay, and with Settings.Words what people wrote; where that is not enough, elide
+//     the model's replies between people's words, oldest first, and mask the newest
+//     results too;
 //  4. fold what was evicted into a digest, or a model's summary.
 //
 // Tool results are most of an agent's tokens and can be had again, so they go
@@ -63,8 +64,12 @@ func ladder(ctx context.Context, d *draft, s *Settings) error {
 	if evictTo(without, s.Low-room, d.top()); without.tokens() <= s.Low-room {
 		*d = *without
 	} else {
+		if d.words != nil {
+			d.dropOldWords()
+			d.elideReplies(recent(recentReplies), s.Low-room)
+		}
 		maskBefore(len(d.h.Cuts.Exchanges), true)
-		if d.tokens() <= s.Low {
+		if d.tokens() <= s.Low && !slices.Contains(d.keep, false) {
 			return nil
 		}
 		evictTo(d, s.Low-room, d.top())
@@ -113,6 +118,37 @@ func makeRoom(ctx context.Context, d *draft, s *Settings) error {
 
 // leastDigest is the room that what leaves for others has to leave to its digest.
 const leastDigest = 256
+
+// dropOldWords lets everything leave that is older than the words that stay.
+func (d *draft) dropOldWords() {
+	stays, first := slices.Index(d.words, true), d.h.firstPrompt()
+	d.drop(func(e int) bool {
+		x := &d.h.Cuts.Exchanges[e]
+		return e < stays && x.Fixed == "" && !d.h.pinnedExchange(e) && (first < x.Start || first >= x.End)
+	}, "oldest")
+}
+
+// elideReplies leaves out the middles of the model's words before an exchange, oldest
+// first, until the target is reached.
+func (d *draft) elideReplies(before, target int) {
+	for e := 0; e < min(before, len(d.keep)-1); e++ {
+		for i := d.h.Cuts.Exchanges[e].Start; d.keep[e] && i < d.h.Cuts.Exchanges[e].End; i++ {
+			for j := range d.h.Messages[i].Parts {
+				if d.tokens() <= target {
+					return
+				}
+				if d.h.reply(i, j) && d.h.partTokens(i, j) > replyRoom {
+					short, _ := Elide(d.h.Messages[i].Parts[j].Text.String(), replyRoom, d.h.Count)
+					d.trim(i, j, short, "a reply between what people wrote: the middle is elided")
+				}
+			}
+		}
+	}
+}
+
+// recentReplies is the part of the messages' room in which the newest exchanges keep
+// their replies whole.
+const recentReplies = .1
 
 // recentReads is the part of the messages' room in which the newest exchanges keep
 // their results, recentRuns that in which they keep those of commands and searches.
