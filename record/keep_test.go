@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/oriel-context/oriel/internal/fakemodel"
 	"github.com/oriel-context/oriel/proxy"
@@ -215,7 +216,9 @@ func TestTheBacklogIsBounded(t *testing.T) {
 // A call that ends after the one that went on from it leaves the conversation where
 // that one ended.
 func TestALateEndMovesNothingBack(t *testing.T) {
-	b := start(t, memory.New(), func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "hi"} })
+	// The second call waits in vain for the end of the first.
+	brief := func(o *record.Options) { o.BriefWait = time.Millisecond }
+	b := start(t, memory.New(), func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "hi"} }, thrifty, brief)
 	const first = `{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"a"}`
 	one := b.recorder.Begin(ctx, call(t, "/v1/messages", wire.Anthropic, first+`]}`))
 	two := b.recorder.Begin(ctx, call(t, "/v1/messages", wire.Anthropic, first+`,{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}`))
