@@ -155,17 +155,26 @@ func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
 	return e.fill(ctx, e.lead, e.budget-e.count(e.pieces).Total)
 }
 
-// dropRecalled takes out the passages that earlier calls brought back, and reports
-// whether there were any. Nobody wrote them here, what matters now is found anew, and they
-// would pile up until there is room for nothing else.
+// dropRecalled takes out the passages that earlier calls brought back, but for the newest,
+// and reports whether there were any. Nobody wrote them here, and they would pile up until
+// there is room for nothing else.
 func (e *edition) dropRecalled() (bool, error) {
 	at := e.byDepth()
-	dropped := false
-	for _, in := range e.inserted {
-		k, sent := at[in.Into]
-		if !sent || in.Kind != "recall" || !strings.HasPrefix(in.Text, recallOpens) {
+	dropped, newest := false, -1
+	brought := func(in window.Insertion) bool {
+		_, sent := at[in.Into]
+		return sent && in.Kind == "recall" && strings.HasPrefix(in.Text, recallOpens)
+	}
+	for i, in := range e.inserted {
+		if brought(in) {
+			newest = i
+		}
+	}
+	for i, in := range e.inserted {
+		if !brought(in) || i == newest {
 			continue
 		}
+		k := at[in.Into]
 		raw, err := e.bare(k)
 		if err != nil {
 			return dropped, err
