@@ -113,13 +113,19 @@ func TestAConnectionWithTwoLengthsIsClosed(t *testing.T) {
 		"both, call":      {"Content-Length: 6\r\n" + chunked, true},
 		"chunked":         {chunked, true},
 		"a length":        {"Content-Length: 2\r\n\r\n{}", false},
+		"HTTP/1.0, both":  {"Connection: keep-alive\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}", true},
+		"HTTP/1.0":        {"Connection: keep-alive\r\nContent-Length: 2\r\n\r\n{}", true},
 		"a folded header": {"X-Folded: a\r\n b\r\nContent-Length: 2\r\n\r\n{}", false},
 	} {
 		path := "/v1/files"
 		if strings.Contains(name, "call") {
 			path = "/v1/chat/completions"
 		}
-		c := s.raw("POST " + path + " HTTP/1.1\r\nHost: localhost\r\n" + tc.request)
+		protocol := "HTTP/1.1"
+		if strings.HasPrefix(name, "HTTP/1.0") {
+			protocol = "HTTP/1.0"
+		}
+		c := s.raw("POST " + path + " " + protocol + "\r\nHost: localhost\r\n" + tc.request)
 		in := bufio.NewReader(c)
 		for {
 			res, err := http.ReadResponse(in, nil)
@@ -131,7 +137,7 @@ func TestAConnectionWithTwoLengthsIsClosed(t *testing.T) {
 			}
 			body, err := io.ReadAll(res.Body)
 			if err != nil || res.StatusCode != 200 || string(body) != "{}" || res.Close != tc.closed {
-				t.Errorf("%s: %d %q, closed %v, %v", name, res.StatusCode, body, res.Close, err)
+				t.Fatalf("%s: %d %q, closed %v, %v", name, res.StatusCode, body, res.Close, err)
 			}
 			break
 		}

@@ -322,9 +322,10 @@ func (s *Server) checkListener(l net.Listener) error {
 // closeIfChunked has the connection end with the answer to a request that says by
 // Transfer-Encoding where its body ends. Such a request may also have had a Content-Length,
 // which net/http removes unseen; whoever stands between, and believed that, would take a
-// part of the body for the next request (RFC 9112, 6.1).
+// part of the body for the next request (RFC 9112, 6.1). Of a request of HTTP/1.0 net/http
+// removes Transfer-Encoding instead, so each one with a body ends its connection.
 func closeIfChunked(w http.ResponseWriter, r *http.Request) {
-	if len(r.TransferEncoding) > 0 {
+	if len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1) && r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
 	}
 }
