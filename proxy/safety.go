@@ -158,8 +158,8 @@ type ownToken struct {
 func newTokens(byToken map[string]string) (tokens, error) {
 	var all tokens
 	for token, tenant := range byToken {
-		if token == "" || tenant == "" {
-			return nil, fmt.Errorf("a token or its tenant is empty: give both")
+		if strings.TrimSpace(token) == "" || tenant == "" {
+			return nil, fmt.Errorf("a token or its tenant is empty or blank: give both")
 		}
 		all = append(all, ownToken{sha256.Sum256([]byte(token)), token, tenant})
 	}

@@ -141,7 +141,9 @@ func Lost(old, now *Loaded) []string {
 	}
 	var lost []string
 	for _, f := range fields() {
-		unset := now.SourceOf(f.key).Kind == "default" || f.of(&now.Settings).IsZero()
+		value := f.of(&now.Settings)
+		blank := value.Kind() == reflect.String && strings.TrimSpace(value.String()) == ""
+		unset := now.SourceOf(f.key).Kind == "default" || value.IsZero() || blank
 		if f.protects && unset && old.SourceOf(f.key).Kind != "default" && !f.of(&old.Settings).IsZero() {
 			lost = append(lost, f.key)
 		}

@@ -179,6 +179,7 @@ func TestServeHoldsBackSettingsThatLoseWhatProtects(t *testing.T) {
 		whole[:strings.Index(whole, "anthropic")]:  "upstream.anthropic: put back",
 		whole[strings.Index(whole, "profile"):]:    "token: put back",
 		strings.Replace(whole, token, "", 1):       "token: put back",
+		strings.Replace(whole, token, "   ", 1):    "token: put back",
 	} {
 		before := strings.Count(s.errors.String(), "level=ERROR")
 		write(text)
