@@ -72,11 +72,12 @@ func (x *exchange) logEnd() {
 	if !x.s.log.Enabled(context.Background(), level) {
 		return
 	}
+	keys := secret.Of(x.r.Header, x.r.URL.RawQuery)
 	attrs := make([]slog.Attr, 0, 12)
 	attrs = append(attrs,
 		slog.String("id", x.id),
 		slog.String("method", clip.To(x.r.Method, clip.Line)),
-		slog.String("path", clip.To(x.route.path, clip.Line)),
+		slog.String("path", clip.To(keys.Clean(clip.To(x.route.path, 8*clip.Text)), clip.Line)),
 		slog.Int("status", x.status),
 		slog.Int64("in", x.body.read.Load()),
 		slog.Int64("out", x.out),
@@ -89,7 +90,7 @@ func (x *exchange) logEnd() {
 	}
 	if x.err != nil {
 		text := clip.To(x.err.Error(), 8*clip.Text)
-		attrs = append(attrs, slog.String("error", clip.To(secret.Of(x.r.Header, x.r.URL.RawQuery).Clean(text), clip.Text)))
+		attrs = append(attrs, slog.String("error", clip.To(keys.Clean(text), clip.Text)))
 	}
 	x.s.log.LogAttrs(context.Background(), level, x.kind(), attrs...)
 }

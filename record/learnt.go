@@ -46,8 +46,9 @@ type parts map[string]json.RawMessage
 // maxParts is how many entries the file has of each kind: clients choose names of models.
 const maxParts = 4096
 
-// merge is what there is here, and of what did not change here what there is in the file:
-// what is gone from it was forgotten by another process.
+// merge returns the parts to write: those that changed here since base was read, and the
+// file's version of all others. A part that did not change here and is no longer in the
+// file was forgotten by another process, and stays out.
 func (now parts) merge(base, file parts) parts {
 	out := parts{}
 	for name, part := range now {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/secret"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/thread"
@@ -201,7 +202,7 @@ func (r *Recorder) Begin(ctx context.Context, c *proxy.Call) proxy.Recording {
 		return &failed{}
 	}
 	if _, err := now.o.Profiles.Lookup(c.Profile); err != nil {
-		r.event(Event{Kind: EventProfile, Call: c.ID, Model: body.Model, Error: fmt.Sprintf("%v; %s is used", err, now.o.Profile)})
+		r.event(Event{Kind: EventProfile, Call: c.ID, Model: body.Model, Error: fmt.Sprintf("%s; %s is used", secret.Of(c.Header, c.Query).Clean(err.Error()), now.o.Profile)})
 		other := *c
 		other.Profile = ""
 		c = &other

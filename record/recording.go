@@ -543,7 +543,7 @@ type entry struct {
 func (c *recording) entry(reply *wire.Reply, err error) *entry {
 	now := c.r.o.Now()
 	e := &entry{
-		V: 1, Format: c.body.Format.String(), Path: clip.To(c.call.Path, clip.Line), Model: c.body.Model, Thread: c.thread.Kind,
+		V: 1, Format: c.body.Format.String(), Path: c.clean(c.call.Path, clip.Line), Model: c.body.Model, Thread: c.thread.Kind,
 		Messages: len(c.chain) - c.thread.From, Before: len(c.thread.Before), Head: c.thread.Head,
 		Began: timeline.Micro(c.began), MS: ms(now.Sub(c.began)), Status: c.status,
 		Reply: c.clean(reply.ID, clip.Name), Stop: c.clean(reply.Stop, clip.Name), Tokens: c.tokens.Total,

@@ -67,7 +67,8 @@ func (c *recording) clean(text string, n int) string {
 	if text == "" {
 		return ""
 	}
-	// A key that the first cut goes through is behind the second one.
+	// The text is cut to longest before it is cleaned, and to n, which is less, after that:
+	// what is left of a key at the first cut is removed by the second.
 	const longest = 8 << 10
 	text = clip.To(text, longest)
 	return clip.To(c.secrets().Clean(text), n)

@@ -87,6 +87,24 @@ func (w *watched) outputs() map[string]string {
 	return map[string]string{"kept": string(w.store.kept), "log": string(w.log.all), "events": jsonOf(w.events)}
 }
 
+// A client that has its key in the name of a profile or in the path as well teaches it to
+// nobody, either.
+func TestKeysInProfilesAndPathsAreNotKept(t *testing.T) {
+	const key = "sk-LEAK-7f3a91c0d2e4"
+	w := watch(t, func(rw http.ResponseWriter, _ *http.Request) { message(rw, "end_turn", 10, 10) })
+	const body = `{"model":"m","messages":[{"role":"user","content":"hello"}]}`
+	w.call("/v1/messages", body, "X-Api-Key", key, "X-Oriel-Profile", key)
+	w.call("/p/"+key+"/v1/messages", body, "X-Api-Key", key)
+	w.call("/"+key+"/v1/messages", body, "X-Api-Key", key)
+	w.call("/"+strings.ReplaceAll(key, "-", "%2D")+"/v1/messages", body, "Authorization", "Bearer "+key)
+	w.send("/v1/files/"+key, []byte("x"), "X-Api-Key", key)
+	for where, text := range w.outputs() {
+		if strings.Contains(text, "7f3a91") || !strings.Contains(text, "not kept") {
+			t.Errorf("%s: %s", where, text)
+		}
+	}
+}
+
 // A provider that repeats the key of the call teaches it to nobody.
 func TestKeysThatAProviderRepeatsAreNotKept(t *testing.T) {
 	const key = "sk-LEAK-7f3a91c0d2e4"

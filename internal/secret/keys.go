@@ -3,6 +3,7 @@ package secret
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"net/http"
 	"net/url"
 	"strings"
@@ -70,11 +71,32 @@ func (k *Keys) add(value string) {
 		}
 	}
 	for _, p := range strings.FieldsFunc(value, separates) {
-		if len(p) >= least && len(p) < len(value) {
+		if len(p) < least {
+			continue
+		}
+		if len(p) < len(value) {
 			k.values = append(k.values, strings.ToLower(p))
+		}
+		k.addEncoded(p)
+	}
+}
+
+// addEncoded adds a value as it is written in hex, and in base64 at each of the three places
+// where it can begin: without the characters that its neighbours share.
+func (k *Keys) addEncoded(value string) {
+	k.values = append(k.values, hex.EncodeToString([]byte(value)))
+	for before := range 3 {
+		text := base64.StdEncoding.EncodeToString([]byte("xx"[:before] + value))
+		text = strings.ToLower(text[(8*before+5)/6 : 8*(before+len(value))/6])
+		k.values = append(k.values, text)
+		if safe := urlAlphabet.Replace(text); safe != text {
+			k.values = append(k.values, safe)
 		}
 	}
 }
+
+// urlAlphabet turns base64 into the form for URLs.
+var urlAlphabet = strings.NewReplacer("+", "-", "/", "_")
 
 // separates reports whether a character stands between the parts of a value.
 func separates(r rune) bool {
@@ -118,8 +140,8 @@ func (k Keys) Clean(text string) string {
 	has := k.finder()
 	hidden := make([]bool, len(text))
 	found := false
-	// Block by block, as the layers of a text take many times its size. What a key, or a
-	// part of one, is written with lies within one block.
+	// Block by block, as the layers of a text take many times its size. Blocks overlap, so
+	// that a key is found whole in one of them, however it is escaped.
 	for from := 0; ; from += block {
 		to := min(from+block+overlap, len(text))
 		found = k.hide(text[from:to], hidden[from:to], has) || found
@@ -141,7 +163,8 @@ func (k Keys) Clean(text string) string {
 	return b.String()
 }
 
-// Bytes of a text that are looked at together, and of those that the next ones begin with.
+// block is how far apart blocks of a text begin, in bytes; overlap is how far each one
+// reaches into the next.
 const (
 	block   = 1 << 20
 	overlap = 128 << 10

@@ -2,6 +2,7 @@ package secret
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -50,6 +51,29 @@ func TestCleanTakesTheCallsKeysOut(t *testing.T) {
 	slash := Of(http.Header{"X-Api-Key": {"abc/def/ghi/jkl"}}, "")
 	if got := slash.Clean(`x abc\/def\/ghi\/jkl y`); got != "x [not kept] y" {
 		t.Errorf("%s", got)
+	}
+}
+
+// A key that a provider repeats in base64 or hex is not kept, wherever it begins in what is
+// encoded.
+func TestCleanTakesEncodedKeysOut(t *testing.T) {
+	for _, secret := range []string{key, "12345678", "a?>b~~c?>d??e>>f"} {
+		k := Of(http.Header{"Authorization": {"Bearer " + secret}}, "")
+		for _, before := range []string{"", "x", "xy", "Bearer ", "{\"key\": \""} {
+			for _, after := range []string{"", "\"}"} {
+				whole := []byte(before + secret + after)
+				for _, text := range []string{
+					base64.StdEncoding.EncodeToString(whole), base64.URLEncoding.EncodeToString(whole), base64.RawURLEncoding.EncodeToString(whole),
+					hex.EncodeToString(whole), strings.ToUpper(hex.EncodeToString(whole)), url.QueryEscape(base64.StdEncoding.EncodeToString(whole)),
+				} {
+					for _, around := range []string{"", strings.Repeat("some, text, ", 100)} {
+						if got := k.Clean(around + text + around); !strings.Contains(got, NotKept) || len(got) > 2*len(around)+len(NotKept)+2+len(text)-len(secret) {
+							t.Errorf("%q: %q", text, got)
+						}
+					}
+				}
+			}
+		}
 	}
 }
 
