@@ -139,7 +139,7 @@ func TestInstructionsOfPagesDoNotComeBack(t *testing.T) {
 			talk = append(talk, fmt.Sprintf(`{"role":"user","content":"question %d"},{"role":"assistant","content":%q}`, i, strings.Repeat("Lorem ipsum dolor sit amet. ", 40)))
 		}
 		talk = append(talk, `{"role":"user","content":"Go on."}`)
-		a := ask{format: wire.Chat, session: "s", Input: Input{Budget: 3000, Asked: true}}
+		a := ask{format: wire.Chat, session: "s", Input: Input{Profile: "thrifty", Budget: 3000, Asked: true}}
 		c := s.find(fmt.Appendf(nil, `{"model":"m","messages":[%s]}`, strings.Join(talk, ",")), a)
 		if err := s.show(c, a); err != nil {
 			t.Fatal(err)
