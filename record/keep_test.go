@@ -18,7 +18,6 @@ import (
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 	"github.com/oriel-context/oriel/token"
-	"github.com/oriel-context/oriel/view"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -177,14 +176,14 @@ func TestUsageTeachesTheCounter(t *testing.T) {
 		b.send("/v1/responses", fmt.Appendf(nil, `{"model":"some-model","previous_response_id":"r%d","input":"question %d %s"}`, i, i, bytes.Repeat([]byte("of words "), 400+40*i)))
 	}
 	b.settle(12)
-	if s := learnt.Scale(view.LearntKey(timeline.Local, "some-model")); s.N != 0 {
+	if s := learnt.Scale(token.LearntKey(timeline.Local, "some-model")); s.N != 0 {
 		t.Errorf("%+v was learnt from what the provider holds", s)
 	}
 	for i := range 12 {
 		b.send("/v1/responses", fmt.Appendf(nil, `{"model":"some-model","input":"question %d %s"}`, i, bytes.Repeat([]byte("of words "), 400+40*i)))
 	}
 	b.settle(24)
-	if s := learnt.Scale(view.LearntKey(timeline.Local, "some-model")); s.N == 0 {
+	if s := learnt.Scale(token.LearntKey(timeline.Local, "some-model")); s.N == 0 {
 		t.Error("nothing was learnt")
 	}
 }

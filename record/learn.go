@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/oriel-context/oriel/view"
+	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -77,8 +77,8 @@ func (c *recording) window() int {
 }
 
 // asked names the model as this call asks it.
-func (c *recording) asked() view.Asked {
-	return view.Asked{Tenant: c.call.Tenant, Conversation: c.thread.Conversation, Model: c.body.Model, Window: c.window()}
+func (c *recording) asked() token.Asked {
+	return token.Asked{Tenant: c.call.Tenant, Conversation: c.thread.Conversation, Model: c.body.Model, Window: c.window()}
 }
 
 // leastLimit is the least that is learnt without a figure of the provider's, of a model

@@ -17,7 +17,6 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/token"
-	"github.com/oriel-context/oriel/view"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -34,9 +33,9 @@ func jsonOf(v any) string {
 }
 
 // learnt has a limit that two conversations found.
-func learnt(l *view.Limits, model string, window, tokens int) {
+func learnt(l *token.Limits, model string, window, tokens int) {
 	for _, conversation := range []string{"one of before", "another of before"} {
-		l.Learn(view.Asked{Tenant: timeline.Local, Conversation: conversation, Model: model, Window: window}, tokens, false, time.Now())
+		l.Learn(token.Asked{Tenant: timeline.Local, Conversation: conversation, Model: model, Window: window}, tokens, false, time.Now())
 	}
 }
 
@@ -73,7 +72,7 @@ func TestRefusalsThatTeachNothing(t *testing.T) {
 		}, 45},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			limits := new(view.Limits)
+			limits := new(token.Limits)
 			refusing := true
 			u := before(t, limits, func(n int, w http.ResponseWriter) {
 				if !refusing || !c.refusal(n, w) {
@@ -111,7 +110,7 @@ func TestRefusalsThatTeachNothing(t *testing.T) {
 
 // A provider that names a figure is believed, however small that is.
 func TestAFigureIsBelieved(t *testing.T) {
-	limits := new(view.Limits)
+	limits := new(token.Limits)
 	u := before(t, limits, func(n int, w http.ResponseWriter) {
 		if n == 1 {
 			w.WriteHeader(400)
@@ -134,7 +133,7 @@ func TestAFigureIsBelieved(t *testing.T) {
 // taken raises what was learnt.
 func TestLimitsAreNotBelievedForEver(t *testing.T) {
 	for model, want := range map[string]int{"claude-sonnet-4-5": 8000, "my-own": 1000} {
-		limits := new(view.Limits)
+		limits := new(token.Limits)
 		u := before(t, limits, func(n int, w http.ResponseWriter) {
 			if n == 1 {
 				refuse(w, 400, "the prompt is too long")
@@ -148,7 +147,7 @@ func TestLimitsAreNotBelievedForEver(t *testing.T) {
 			t.Errorf("%s: learnt %s", model, text)
 		}
 	}
-	limits := new(view.Limits)
+	limits := new(token.Limits)
 	learnt(limits, "claude-sonnet-4-5", 200_000, 1500)
 	u := before(t, limits, func(n int, w http.ResponseWriter) { message(w, "end_turn", 2000, 10) })
 	body := history("claude-sonnet-4-5", 20, "go on", "")
@@ -186,17 +185,17 @@ func TestABudgetMakesAView(t *testing.T) {
 // What another process has learnt stays in the file, and what a model binds, too.
 func TestTwoProcessesLearn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "learnt.json")
-	open := func() *record.Learnt {
-		l, err := record.OpenLearnt(path)
+	open := func() *token.Learnt {
+		l, err := token.OpenLearnt(path)
 		must(err)
 		return l
 	}
 	one, two := open(), open()
 	now := time.Now()
-	asked := func(model, conversation string) view.Asked {
-		return view.Asked{Tenant: "ann", Conversation: conversation, Model: model, Window: 1000}
+	asked := func(model, conversation string) token.Asked {
+		return token.Asked{Tenant: "ann", Conversation: conversation, Model: model, Window: 1000}
 	}
-	learn := func(l *record.Learnt, model string, tokens int) {
+	learn := func(l *token.Learnt, model string, tokens int) {
 		l.Limits.Learn(asked(model, "one"), tokens, false, now)
 		l.Limits.Learn(asked(model, "two"), tokens, false, now)
 	}
@@ -231,7 +230,7 @@ func TestTwoProcessesLearn(t *testing.T) {
 	learn(two, "new", 10)
 	must(one.Refresh())
 	must(two.Refresh())
-	for _, l := range []*record.Learnt{one, two, open()} {
+	for _, l := range []*token.Learnt{one, two, open()} {
 		if text := jsonOf(l.Limits); strings.Contains(text, "both") || !strings.Contains(text, "ann\\ta 1000") {
 			t.Errorf("%s", text)
 		}

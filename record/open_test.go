@@ -208,7 +208,7 @@ func TestASmallHistoryGoesAsItCameWithoutTheStore(t *testing.T) {
 // Limits and calibration survive a restart; a damaged file is left out of account.
 func TestLearntSurvives(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "learnt.json")
-	l, err := record.OpenLearnt(path)
+	l, err := token.OpenLearnt(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestLearntSurvives(t *testing.T) {
 		}
 		return replying(r)
 	}
-	with := func(l *record.Learnt) func(*record.Options) {
+	with := func(l *token.Learnt) func(*record.Options) {
 		return func(o *record.Options) {
 			o.Profile, o.Limits, o.Calibration, o.Learnt = "full", l.Limits, l.Calibration, l.Save
 		}
@@ -240,7 +240,7 @@ func TestLearntSurvives(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Error(info.Mode(), err)
 	}
-	again, err := record.OpenLearnt(path)
+	again, err := token.OpenLearnt(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,14 +256,14 @@ func TestLearntSurvives(t *testing.T) {
 	}
 	for _, bad := range []string{"", "{", `{"v":3}`, `{"v":2,"limits":[1]}`, `{"v":1,"limits":{"tokens":{"gpt-4o 128000":{"tokens":8100}}}}`, `[]`} {
 		must(os.WriteFile(path, []byte(bad), 0o600))
-		l, err := record.OpenLearnt(path)
+		l, err := token.OpenLearnt(path)
 		if err == nil || l == nil || l.Limits == nil || l.Calibration == nil {
 			t.Errorf("%q: %v, %v", bad, l, err)
 		}
 		if err := l.Save(); err != nil {
 			t.Error(err)
 		}
-		if _, err := record.OpenLearnt(path); err != nil {
+		if _, err := token.OpenLearnt(path); err != nil {
 			t.Error(err)
 		}
 	}

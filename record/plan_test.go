@@ -13,7 +13,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/timeline/sqlite"
-	"github.com/oriel-context/oriel/view"
+	"github.com/oriel-context/oriel/token"
 )
 
 // stored reports whether a plan of the talk can be found by a person.
@@ -132,7 +132,7 @@ func TestTwoServersUseOnePlan(t *testing.T) {
 
 // Who counts after a restart is told of the view, too.
 func TestCountsAfterARestart(t *testing.T) {
-	limits := new(view.Limits)
+	limits := new(token.Limits)
 	learnt(limits, "claude-sonnet-4-5", 200_000, 3000)
 	answer := func(n int, w http.ResponseWriter) { message(w, "end_turn", 2000, 10) }
 	body := history("claude-sonnet-4-5", 20, "go on", "")

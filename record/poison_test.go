@@ -11,7 +11,7 @@ import (
 
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/record"
-	"github.com/oriel-context/oriel/view"
+	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -27,7 +27,7 @@ func TestQuotedSentencesTeachNothing(t *testing.T) {
 		`{"error":{"message":"bad request"},"echo":{"error":{"code":"context_length_exceeded","message":"%s"}}}`,
 		`{"error":{"message":"%s"}}`, // nothing but the quotation: its figures are not those of the request
 	} {
-		limits := new(view.Limits)
+		limits := new(token.Limits)
 		refusals := 0
 		var u *upstream
 		u = before(t, limits, func(n int, w http.ResponseWriter) {
@@ -65,7 +65,7 @@ func TestTheBeginningOfAPageTeachesNothing(t *testing.T) {
 		`{"error":{"message":"Prompt is too long. So says the page of zebra","type":"invalid_request_error"}}`:                  true,
 		`{"detail":[{"msg":"Input should be valid"}],"body":{"message":"This model's maximum context length is 2000 tokens."}}`: false,
 	} {
-		limits := new(view.Limits)
+		limits := new(token.Limits)
 		var u *upstream
 		u = before(t, limits, func(n int, w http.ResponseWriter) {
 			if strings.Contains(u.got[n-1], "says the page of zebra") {
@@ -105,7 +105,7 @@ func TestALimitWithoutASizeIsFollowed(t *testing.T) {
 		`{"error":{"message":"This model's maximum context length is 3000 tokens; see the manual.","code":"context_length_exceeded"}}`: true,
 		`{"error":{"message":"This model's maximum context length is 3000 tokens; see the manual."}}`:                                  false,
 	} {
-		limits := new(view.Limits)
+		limits := new(token.Limits)
 		var u *upstream
 		u = before(t, limits, func(n int, w http.ResponseWriter) {
 			if len(u.got[n-1])/4 > 3000 {
@@ -130,7 +130,7 @@ func TestALimitWithoutASizeIsFollowed(t *testing.T) {
 // A true refusal holds for its call and its conversation at once, for others once another
 // conversation was refused, too, and for no other tenant.
 func TestALimitIsConfirmedBeforeItHoldsForOthers(t *testing.T) {
-	limits := new(view.Limits)
+	limits := new(token.Limits)
 	var u *upstream
 	u = before(t, limits, func(n int, w http.ResponseWriter) {
 		if n := len(u.got[n-1]) / 4; n > 5000 {
@@ -166,8 +166,8 @@ func TestALimitIsConfirmedBeforeItHoldsForOthers(t *testing.T) {
 // What a person forgets while a server runs holds no longer.
 func TestForgettingReachesARunningServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "learnt.json")
-	open := func() *record.Learnt {
-		l, err := record.OpenLearnt(path)
+	open := func() *token.Learnt {
+		l, err := token.OpenLearnt(path)
 		must(err)
 		return l
 	}

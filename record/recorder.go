@@ -58,7 +58,7 @@ type Options struct {
 	// Recall finds what views no longer show; nil: nothing is brought back.
 	Recall *recall.Library
 	// Limits are what providers were found to take. Default: none is known.
-	Limits *view.Limits
+	Limits *token.Limits
 	// Learnt, where it is set, is called when a limit was learnt, and within a minute of
 	// anything else: see Learnt.Save.
 	Learnt func() error
@@ -145,7 +145,7 @@ func New(o Options) *Recorder {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Limits == nil {
-		o.Limits = new(view.Limits)
+		o.Limits = new(token.Limits)
 	}
 	o.Backlog, o.Timeout = cmp.Or(o.Backlog, 256<<20), cmp.Or(o.Timeout, 30*time.Second)
 	o.StoreWait, o.LateWait = cmp.Or(o.StoreWait, DefaultStoreWait), cmp.Or(o.LateWait, time.Minute)

@@ -80,7 +80,7 @@ func (c *recording) countBeside() {
 // count counts the prompt as it came.
 func (c *recording) count() {
 	model := c.now.o.Models.Lookup(c.body.Model)
-	c.tokens = token.NewCounter(model, token.Options{Cache: c.r.cache, Scale: c.r.o.Calibration.Scale(view.LearntKey(c.call.Tenant, c.body.Model))}).Request(&c.body.Request)
+	c.tokens = token.NewCounter(model, token.Options{Cache: c.r.cache, Scale: c.r.o.Calibration.Scale(token.LearntKey(c.call.Tenant, c.body.Model))}).Request(&c.body.Request)
 }
 
 // find finds the conversation of a call.
@@ -478,7 +478,7 @@ func (c *recording) reply(err error) (*wire.Reply, []chat.Message) {
 	}
 	reply = c.copy.reply()
 	if u := reply.Usage; u.HasUsage && c.tokens.Local > 0 && c.status == http.StatusOK && reply.Complete && !c.held() {
-		if c.r.o.Calibration.Observe(view.LearntKey(c.call.Tenant, c.body.Model), c.tokens.Local, u.TotalInput()) {
+		if c.r.o.Calibration.Observe(token.LearntKey(c.call.Tenant, c.body.Model), c.tokens.Local, u.TotalInput()) {
 			c.r.keepSoon()
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/oriel-context/oriel/internal/strict"
 	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/timeline/memory"
-	"github.com/oriel-context/oriel/view"
+	"github.com/oriel-context/oriel/token"
 )
 
 // upstream is a provider of which a test writes the answers.
@@ -23,7 +23,7 @@ type upstream struct {
 }
 
 // before puts a proxy before a provider that answers by the number of the request.
-func before(t *testing.T, limits *view.Limits, answer func(n int, w http.ResponseWriter), set ...func(*record.Options)) *upstream {
+func before(t *testing.T, limits *token.Limits, answer func(n int, w http.ResponseWriter), set ...func(*record.Options)) *upstream {
 	u := &upstream{}
 	model := func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{} }
 	u.bench = startBefore(t, memory.New(), model, func(w http.ResponseWriter, r *http.Request) {
@@ -98,7 +98,7 @@ func TestAReplyThatRanIntoTheWindowTeaches(t *testing.T) {
 
 // A model of which nobody knew that it binds its thinking is sent none that is unbound.
 func TestUnboundThinkingIsTakenOutAndSentAgain(t *testing.T) {
-	limits := new(view.Limits)
+	limits := new(token.Limits)
 	learnt(limits, "claude-sonnet-4-5", 200_000, 3000)
 	u := before(t, limits, func(n int, w http.ResponseWriter) {
 		if n == 1 {
@@ -120,7 +120,7 @@ func TestUnboundThinkingIsTakenOutAndSentAgain(t *testing.T) {
 
 // Who counts is told of what is sent, and leaves nothing.
 func TestCountsAreThoseOfTheView(t *testing.T) {
-	limits := new(view.Limits)
+	limits := new(token.Limits)
 	learnt(limits, "claude-sonnet-4-5", 200_000, 3000)
 	u := before(t, limits, func(n int, w http.ResponseWriter) { message(w, "end_turn", 2000, 10) })
 	const count = "/v1/messages/count_tokens"

@@ -54,4 +54,4 @@ func sameBytes(a, b []byte) bool {
 }
 
 // binds reports whether the model binds its thinking to what stands before it.
-func (s *sight) binds() bool { return s.model.Binds || s.v.o.Limits.binds(s.asked(0)) }
+func (s *sight) binds() bool { return s.model.Binds || s.v.o.Limits.Binds(s.asked(0)) }

@@ -72,7 +72,7 @@ func (s *sight) limit() error {
 			s.wish = min(s.wish, int(float64(b.Window)*percent/100))
 		}
 	}
-	s.hard = s.v.o.Limits.within(s.asked(size), s.hard, s.Body.MaxOutput, s.Now)
+	s.hard = s.v.o.Limits.Within(s.asked(size), s.hard, s.Body.MaxOutput, s.Now)
 	s.wanted = min(s.wish, s.hard)
 	if s.Most > 0 {
 		s.hard = min(s.hard, s.Most)

@@ -334,3 +334,52 @@ func chatter(about string, i, words int) string {
 	}
 	return b.String()
 }
+
+// A system prompt that is larger than what the profile allows is no reason to send the
+// whole history, wherever it stands.
+func TestLongSystemPrompts(t *testing.T) {
+	long := func(n int, word string) string { return strings.Repeat(word+" ", n) }
+	for _, c := range []struct {
+		profile string
+		system  int // words
+		size    int
+	}{{"thrifty", 70_000, 0}, {"chat", 12_000, 8000}} {
+		for format, body := range map[wire.Format]string{
+			wire.Chat:      `{"model":"gpt-4.1","messages":[{"role":"system","content":%q},%s]}`,
+			wire.Responses: `{"model":"gpt-4.1","instructions":%q,"input":[%s]}`,
+			wire.Anthropic: `{"model":"claude-sonnet-4-5","max_tokens":1000,"system":%q,"messages":[%s]}`,
+		} {
+			var list []string
+			for i := range 30 {
+				list = append(list, fmt.Sprintf(`{"role":"user","content":%q},{"role":"assistant","content":"yes"}`, fmt.Sprint(i)+long(1500, " harbour")))
+			}
+			list = append(list, `{"role":"user","content":"and now?"}`)
+			s := newStage(t, Options{})
+			a := ask{format: format, session: "s", Input: Input{Profile: c.profile, Size: c.size}}
+			whole := fmt.Appendf(nil, body, long(c.system, "be"), strings.Join(list, ","))
+			s.began(whole, a)
+			r := s.find(whole, a)
+			if err := s.show(r, a); err != nil || r.After > r.Budget || !r.New || r.Before < r.After+20_000 || r.After < c.system {
+				t.Errorf("%s, %v: %d of %d tokens, budget %d, %v", c.profile, format, r.After, r.Before, r.Budget, err)
+			}
+		}
+	}
+}
+
+// Beside a system prompt that takes most of the budget a cut, free or not, leaves some of
+// the history.
+func TestALongSystemPromptLeavesRoomForTheHistory(t *testing.T) {
+	s := newStage(t, Options{})
+	long := bytes.Replace(talk(60, "go on"), []byte(`"messages"`), []byte(`"system":"`+strings.Repeat("rule ", 35_000)+`","messages"`), 1)
+	for _, cold := range []bool{false, true} {
+		a := ask{format: wire.Anthropic, session: "s", Input: Input{Profile: "thrifty", Cold: cold}}
+		s.began(long, a)
+		c := s.find(long, a)
+		if err := s.show(c, a); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(messagesOf(t, wire.Anthropic, c.Body)); n < 10 {
+			t.Errorf("cold %v: %d messages of %d tokens are left", cold, n, c.After)
+		}
+	}
+}

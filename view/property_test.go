@@ -318,13 +318,20 @@ func onlyThinks(t tester, body []byte, i int) bool {
 	return !slices.ContainsFunc(b.Messages[i].Parts, func(p chat.Part) bool { return p.Kind != chat.Thinking })
 }
 
+// learnTwice has two conversations learn the same limit.
+func learnTwice(l *token.Limits, a token.Asked, tokens int, now time.Time) {
+	for _, a.Conversation = range []string{"one", "two"} {
+		l.Learn(a, tokens, false, now)
+	}
+}
+
 // SPEC B1; whole limits: the window as betas widen it, the largest input, the reply and
 // its thinking, what was learnt.
 func TestBudgets(t *testing.T) {
-	limits := new(Limits)
-	learnTwice(limits, Asked{timeline.Local, "", "claude-haiku-4-5", 200_000}, 50_000, time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC))
-	learnTwice(limits, Asked{timeline.Local, "", "claude-sonnet-4", 200_000}, 50_000, time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC))
-	learnTwice(limits, Asked{timeline.Local, "", "gpt-4o", 128_000}, 50_000, time.Date(2025, 12, 26, 10, 0, 0, 0, time.UTC))
+	limits := new(token.Limits)
+	learnTwice(limits, token.Asked{Tenant: timeline.Local, Conversation: "", Model: "claude-haiku-4-5", Window: 200_000}, 50_000, time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC))
+	learnTwice(limits, token.Asked{Tenant: timeline.Local, Conversation: "", Model: "claude-sonnet-4", Window: 200_000}, 50_000, time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC))
+	learnTwice(limits, token.Asked{Tenant: timeline.Local, Conversation: "", Model: "gpt-4o", Window: 128_000}, 50_000, time.Date(2025, 12, 26, 10, 0, 0, 0, time.UTC))
 	for _, c := range []struct {
 		name, model, rest string
 		in                Input

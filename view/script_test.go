@@ -13,6 +13,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/script"
+	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -55,7 +56,7 @@ func TestMain(m *testing.M) {
 // those of which something is not as it came, and what Oriel says in them.
 func TestScripts(t *testing.T) {
 	script.Run(t, "testdata/*.txt", func(t *testing.T, in string) string {
-		p := &play{stage: newStage(t, Options{Limits: new(Limits)}), calls: map[string]*call{}, ask: ask{format: wire.Anthropic, session: "s", Input: Input{Profile: "thrifty"}}, model: "claude-sonnet-4-5", system: "be good"}
+		p := &play{stage: newStage(t, Options{Limits: new(token.Limits)}), calls: map[string]*call{}, ask: ask{format: wire.Anthropic, session: "s", Input: Input{Profile: "thrifty"}}, model: "claude-sonnet-4-5", system: "be good"}
 		defer p.close()
 		var out strings.Builder
 		for _, line := range strings.Split(in, "\n") {
@@ -96,11 +97,11 @@ func (p *play) do(words []string) string {
 		return p.tell(name, c, p.show(c, p.ask))
 	case "refused":
 		c := p.calls[words[1]]
-		p.viewer.o.Limits.Learn(Asked{c.thread.Tenant, c.thread.Conversation, c.body.Model, 200_000}, c.After*9/10, false, p.now)
+		p.viewer.o.Limits.Learn(token.Asked{Tenant: c.thread.Tenant, Conversation: c.thread.Conversation, Model: c.body.Model, Window: 200_000}, c.After*9/10, false, p.now)
 		return p.tell(words[1], c, p.show(c, p.ask))
 	case "unbound":
 		c := p.calls[words[1]]
-		p.viewer.o.Limits.LearnBinding(Asked{c.thread.Tenant, c.thread.Conversation, c.body.Model, 0})
+		p.viewer.o.Limits.LearnBinding(token.Asked{Tenant: c.thread.Tenant, Conversation: c.thread.Conversation, Model: c.body.Model, Window: 0})
 		a := p.ask
 		a.Unbind = true
 		return p.tell(words[1], c, p.show(c, a))

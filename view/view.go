@@ -37,7 +37,7 @@ type Options struct {
 	// see window.Settings.
 	KeepTools []string
 	// Limits are what providers were found to take.
-	Limits *Limits
+	Limits *token.Limits
 	// Thresholds are the percents of the model's window at which a cut is made, where
 	// that is before the budget (SPEC B4).
 	Thresholds window.Thresholds
@@ -58,7 +58,7 @@ func New(o Options) *Viewer {
 	o.RecallWait = cmp.Or(o.RecallWait, 50*time.Millisecond)
 	o.Low = cmp.Or(o.Low, .5)
 	if o.Limits == nil {
-		o.Limits = new(Limits)
+		o.Limits = new(token.Limits)
 	}
 	return &Viewer{o}
 }
@@ -288,12 +288,12 @@ type sight struct {
 
 // scale is how the provider was found to count for the tenant.
 func (v *Viewer) scale(in *Input) token.Scale {
-	return v.o.Calibration.Scale(LearntKey(in.Thread.Tenant, in.Body.Model))
+	return v.o.Calibration.Scale(token.LearntKey(in.Thread.Tenant, in.Body.Model))
 }
 
 // asked names the model as it is asked with a window.
-func (in *Input) asked(window int) Asked {
-	return Asked{in.Thread.Tenant, in.Thread.Conversation, in.Body.Model, window}
+func (in *Input) asked(window int) token.Asked {
+	return token.Asked{Tenant: in.Thread.Tenant, Conversation: in.Thread.Conversation, Model: in.Body.Model, Window: window}
 }
 
 func (v *Viewer) newSight(in *Input) (*sight, error) {

@@ -13,7 +13,6 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/token/bpe"
-	"github.com/oriel-context/oriel/view"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -172,7 +171,7 @@ func countBody(models *token.Models, learnt *token.Calibration, data []byte, f w
 		r.Known, r.Window = m.Known, m.Window
 	}
 	r.Encoding = m.Encoding
-	n := token.NewCounter(m, token.Options{Scale: learnt.Scale(view.LearntKey(timeline.Local, model))}).Request(req)
+	n := token.NewCounter(m, token.Options{Scale: learnt.Scale(token.LearntKey(timeline.Local, model))}).Request(req)
 	r.Accuracy, r.Error, r.Total, r.System, r.Tools, r.Overhead = n.Accuracy, n.Error, n.Total, n.System, n.Tools, n.Overhead
 	r.says = describe(req.Messages)
 	r.Messages = make([]messageCount, len(req.Messages))

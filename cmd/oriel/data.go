@@ -16,7 +16,6 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/near"
-	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/settings"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -153,7 +152,7 @@ func (h *history) calibration() (*token.Calibration, error) {
 	if err != nil {
 		return new(token.Calibration), err
 	}
-	learnt, err := record.OpenLearnt(filepath.Join(dir, learntFile))
+	learnt, err := token.OpenLearnt(filepath.Join(dir, learntFile))
 	return learnt.Calibration, err
 }
 

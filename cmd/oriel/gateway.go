@@ -118,7 +118,7 @@ func (g *gateway) record(o *gatewayOptions) error {
 			}
 		}
 	}
-	learnt, err := record.OpenLearnt(filepath.Join(filepath.Dir(g.history.path), learntFile))
+	learnt, err := token.OpenLearnt(filepath.Join(filepath.Dir(g.history.path), learntFile))
 	if err != nil {
 		log.Warn("what was learnt of providers is lost", "error", err)
 	}
@@ -218,7 +218,7 @@ func openLibrary(store timeline.Store, log *slog.Logger) (*recall.Library, func(
 	}
 }
 
-func saveLearnt(l *record.Learnt, log *slog.Logger) {
+func saveLearnt(l *token.Learnt, log *slog.Logger) {
 	if err := l.Save(); err != nil {
 		log.Error("what was learnt of providers is lost", "error", err)
 	}

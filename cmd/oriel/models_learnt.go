@@ -9,18 +9,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/view"
+	"github.com/oriel-context/oriel/token"
 )
 
 // learnt opens what was learnt of providers; a server may be running on the same folder.
-func (h *history) learnt() (*record.Learnt, error) {
+func (h *history) learnt() (*token.Learnt, error) {
 	dir, err := h.folder()
 	if err != nil {
 		return nil, err
 	}
-	l, err := record.OpenLearnt(filepath.Join(dir, learntFile))
+	l, err := token.OpenLearnt(filepath.Join(dir, learntFile))
 	if err != nil {
 		return nil, &failure{err}
 	}
@@ -34,7 +33,7 @@ func showLearnt(cmd *cobra.Command, data *history, name string, asJSON bool) err
 		return err
 	}
 	now := time.Now()
-	limits, scales := []view.Found{}, []record.Scale{}
+	limits, scales := []token.FoundLimit{}, []token.LearntScale{}
 	for _, f := range l.Limits.All(now) {
 		if strings.Contains(f.Model, name) {
 			limits = append(limits, f)
@@ -52,7 +51,7 @@ func showLearnt(cmd *cobra.Command, data *history, name string, asJSON bool) err
 	t := table{left: []bool{true, true, false, true}}
 	t.row("model", "learnt", "", "holds for")
 	for _, f := range limits {
-		holds := "all conversations, until " + f.At.Add(view.LimitAge).Local().Format("2 January 15:04")
+		holds := "all conversations, until " + f.At.Add(token.LimitAge).Local().Format("2 January 15:04")
 		if f.Conversation != "" {
 			holds = "conversation " + oneLine(f.Conversation, 60) + ", until another is refused for it, too"
 		}

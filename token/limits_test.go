@@ -1,14 +1,10 @@
-package view
+package token
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/oriel-context/oriel/wire"
 )
 
 // learnTwice has two conversations find the same limit.
@@ -24,7 +20,7 @@ func TestLimits(t *testing.T) {
 	m := func(window int) Asked { return Asked{"ann", "three", "m", window} }
 	within := func(window, want int) {
 		t.Helper()
-		if got := l.within(m(window), 100_000, 0, now); got != want {
+		if got := l.Within(m(window), 100_000, 0, now); got != want {
 			t.Errorf("%d, want %d", got, want)
 		}
 	}
@@ -32,7 +28,7 @@ func TestLimits(t *testing.T) {
 	learnTwice(l, m(200_000), 50_000, now)
 	within(200_000, 50_000)
 	within(1_000_000, 100_000) // asked with another window
-	if got := l.within(Asked{"ben", "three", "m", 200_000}, 100_000, 0, now); got != 100_000 {
+	if got := l.Within(Asked{"ben", "three", "m", 200_000}, 100_000, 0, now); got != 100_000 {
 		t.Errorf("another tenant: %d", got)
 	}
 	learnTwice(l, m(200_000), 60_000, now)
@@ -53,11 +49,11 @@ func TestLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	l = new(Limits)
-	if err := json.Unmarshal(data, l); err != nil || !l.binds(Asked{Tenant: "ann", Conversation: "one", Model: "m"}) || l.binds(m(0)) {
+	if err := json.Unmarshal(data, l); err != nil || !l.Binds(Asked{Tenant: "ann", Conversation: "one", Model: "m"}) || l.Binds(m(0)) {
 		t.Errorf("%s, %v", data, err)
 	}
 	l.LearnBinding(Asked{Tenant: "ann", Conversation: "two", Model: "m"})
-	if !l.binds(m(0)) || l.binds(Asked{Tenant: "ben", Model: "m"}) {
+	if !l.Binds(m(0)) || l.Binds(Asked{Tenant: "ben", Model: "m"}) {
 		t.Error("binding")
 	}
 	within(200_000, 80_000)
@@ -65,7 +61,7 @@ func TestLimits(t *testing.T) {
 		learnTwice(l, Asked{"ben", "", fmt.Sprint(i), 200_000}, 1000, now.Add(time.Duration(i)))
 		l.LearnBinding(Asked{Tenant: "ben", Model: fmt.Sprint(i)})
 	}
-	if len(l.known) > maxLimits+1 || len(l.bound) > maxLimits || l.within(Asked{"ben", "", "0", 200_000}, 2000, 0, now) != 2000 || l.within(Asked{"ben", "", "511", 200_000}, 2000, 0, now) != 1000 {
+	if len(l.known) > maxLimits+1 || len(l.bound) > maxLimits || l.Within(Asked{"ben", "", "0", 200_000}, 2000, 0, now) != 2000 || l.Within(Asked{"ben", "", "511", 200_000}, 2000, 0, now) != 1000 {
 		t.Errorf("%d limits, %d that bind", len(l.known), len(l.bound))
 	}
 	within(200_000, 80_000) // one tenant's names push out nothing of another's
@@ -78,7 +74,7 @@ func TestLimitsAreConfirmed(t *testing.T) {
 	in := func(conversation string) Asked { return Asked{"ann", conversation, "m", 200_000} }
 	check := func(what string, one, two, other int) {
 		t.Helper()
-		if a, b, c := l.within(in("one"), 100_000, 0, now), l.within(in("two"), 100_000, 0, now), l.within(in("other"), 100_000, 0, now); a != one || b != two || c != other {
+		if a, b, c := l.Within(in("one"), 100_000, 0, now), l.Within(in("two"), 100_000, 0, now), l.Within(in("other"), 100_000, 0, now); a != one || b != two || c != other {
 			t.Errorf("%s: %d, %d, %d, want %d, %d, %d", what, a, b, c, one, two, other)
 		}
 	}
@@ -100,68 +96,19 @@ func TestLimitsAreConfirmed(t *testing.T) {
 	}
 }
 
-// A system prompt that is larger than what the profile allows is no reason to send the
-// whole history, wherever it stands.
-func TestLongSystemPrompts(t *testing.T) {
-	long := func(n int, word string) string { return strings.Repeat(word+" ", n) }
-	for _, c := range []struct {
-		profile string
-		system  int // words
-		size    int
-	}{{"thrifty", 70_000, 0}, {"chat", 12_000, 8000}} {
-		for format, body := range map[wire.Format]string{
-			wire.Chat:      `{"model":"gpt-4.1","messages":[{"role":"system","content":%q},%s]}`,
-			wire.Responses: `{"model":"gpt-4.1","instructions":%q,"input":[%s]}`,
-			wire.Anthropic: `{"model":"claude-sonnet-4-5","max_tokens":1000,"system":%q,"messages":[%s]}`,
-		} {
-			var list []string
-			for i := range 30 {
-				list = append(list, fmt.Sprintf(`{"role":"user","content":%q},{"role":"assistant","content":"yes"}`, fmt.Sprint(i)+long(1500, " harbour")))
-			}
-			list = append(list, `{"role":"user","content":"and now?"}`)
-			s := newStage(t, Options{})
-			a := ask{format: format, session: "s", Input: Input{Profile: c.profile, Size: c.size}}
-			whole := fmt.Appendf(nil, body, long(c.system, "be"), strings.Join(list, ","))
-			s.began(whole, a)
-			r := s.find(whole, a)
-			if err := s.show(r, a); err != nil || r.After > r.Budget || !r.New || r.Before < r.After+20_000 || r.After < c.system {
-				t.Errorf("%s, %v: %d of %d tokens, budget %d, %v", c.profile, format, r.After, r.Before, r.Budget, err)
-			}
-		}
-	}
-}
-
 // A figure that the reply counts for leaves less for the prompt of who asks for more.
 func TestLimitsWithTheReply(t *testing.T) {
 	l, now := new(Limits), time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC)
 	m := Asked{"ann", "one", "m", 128_000}
 	l.Learn(m, 16_000, false, now)
-	if got := l.within(m, 100_000, 4000, now); got != 16_000 {
+	if got := l.Within(m, 100_000, 4000, now); got != 16_000 {
 		t.Error(got)
 	}
 	m.Conversation = "two"
 	l.Learn(m, 16_000, true, now)
 	for reply, want := range map[int]int{0: 16_000, 4000: 12_000, 15_000: 4000} {
-		if got := l.within(m, 100_000, reply, now); got != want {
+		if got := l.Within(m, 100_000, reply, now); got != want {
 			t.Errorf("beside a reply of %d: %d", reply, got)
-		}
-	}
-}
-
-// Beside a system prompt that takes most of the budget a cut, free or not, leaves some of
-// the history.
-func TestALongSystemPromptLeavesRoomForTheHistory(t *testing.T) {
-	s := newStage(t, Options{})
-	long := bytes.Replace(talk(60, "go on"), []byte(`"messages"`), []byte(`"system":"`+strings.Repeat("rule ", 35_000)+`","messages"`), 1)
-	for _, cold := range []bool{false, true} {
-		a := ask{format: wire.Anthropic, session: "s", Input: Input{Profile: "thrifty", Cold: cold}}
-		s.began(long, a)
-		c := s.find(long, a)
-		if err := s.show(c, a); err != nil {
-			t.Fatal(err)
-		}
-		if n := len(messagesOf(t, wire.Anthropic, c.Body)); n < 10 {
-			t.Errorf("cold %v: %d messages of %d tokens are left", cold, n, c.After)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package view
+package token
 
 import (
 	"cmp"
@@ -11,30 +11,30 @@ import (
 	"time"
 )
 
-// Limits are what providers were found to take, by tenant, by model and by the window
-// that it was asked with: the tables are wrong at times, and some servers are set up for
-// less. A limit that one refusal taught is a claim: it holds for the conversation that was
-// refused. It holds for all conversations of the tenant once a refusal of another one has
-// confirmed it. What was found is forgotten after a week, so that a server that was mended
-// is asked again. The zero value knows of none. It is safe for concurrent use.
+// Limits holds the input limits that refusals taught, by tenant, model and context window:
+// model tables err, and some servers are configured for less. A limit that one refusal
+// taught is a claim and holds for the refused conversation only; it holds for the whole
+// tenant once a refusal of another conversation confirms it. Entries expire after
+// LimitAge, so that a repaired server is tried again. The zero value is empty and ready.
+// Limits is safe for concurrent use.
 type Limits struct {
 	mu    sync.Mutex
 	known map[string]limit
-	bound map[string]string // the conversation that claims it, "" where it is confirmed
+	bound map[string]string // model → the conversation that claims the binding, "" once confirmed
 }
 
-// limit is what is known of a model.
+// limit is what is known about one model.
 type limit struct {
 	amount
-	// Claim is a smaller amount that waits to be confirmed.
+	// Claim is a smaller amount that awaits confirmation.
 	Claim *claim `json:"claim,omitempty"`
 }
 
-// amount is the most tokens that are taken, 0 for no limit, and when that was found.
+// amount is the most tokens that a model accepts, 0 for no limit, and when that was learnt.
 type amount struct {
 	Tokens int       `json:"tokens,omitempty"`
 	At     time.Time `json:"at,omitzero"`
-	// Reply: the reply that is asked for is among them.
+	// Reply reports whether Tokens includes the reply that is asked for.
 	Reply bool `json:"reply,omitempty"`
 }
 
@@ -43,26 +43,26 @@ type claim struct {
 	Conversation string `json:"conversation"`
 }
 
-// LimitAge is how long a limit holds.
+// LimitAge is how long a limit holds after it was learnt.
 const LimitAge = 7 * 24 * time.Hour
 
-// maxLimits is how many are kept of a tenant: clients choose the names of models.
+// maxLimits bounds the limits of a tenant: clients choose the names of models.
 const maxLimits = 256
 
-// Asked names a model as a conversation of a tenant's asks it.
+// Asked identifies a model, the conversation that asks it, and that conversation's tenant.
 type Asked struct {
 	Tenant, Conversation, Model string
-	// Window is that which it is asked with: betas may widen it.
+	// Window is the context window of the request: betas may widen it.
 	Window int
 }
 
-// LearntKey is the name under which something is kept that was learnt of a tenant's model.
+// LearntKey returns the key under which facts about a tenant's model are kept.
 func LearntKey(tenant, model string) string { return tenant + "\t" + model }
 
 func (a *Asked) key() string { return LearntKey(a.Tenant, a.Model) + " " + strconv.Itoa(a.Window) }
 
-// Learn notes that a refusal said that a model takes no more than so many tokens, as
-// counted here. reply: the reply that is asked for is among them.
+// Learn notes that a refusal limits a model to tokens, as counted here. reply reports
+// whether they include the reply that is asked for.
 func (l *Limits) Learn(a Asked, tokens int, reply bool, now time.Time) {
 	if tokens <= 0 {
 		return
@@ -87,11 +87,10 @@ func (l *Limits) Learn(a Asked, tokens int, reply bool, now time.Time) {
 	l.put(key, a.Tenant, was)
 }
 
-// near reports whether two figures are the same limit, as two calls are counted here.
+// near reports whether two counts, of two calls, stand for the same limit.
 func near(a, b int) bool { return 5*a >= 4*b && 5*b >= 4*a }
 
-// put stores what is known, in the place of the oldest of the tenant's where there are
-// too many.
+// put stores a limit. If the tenant has too many, its oldest goes.
 func (l *Limits) put(key, tenant string, n limit) {
 	if l.known == nil {
 		l.known = map[string]limit{}
@@ -113,7 +112,7 @@ func (l *Limits) put(key, tenant string, n limit) {
 	l.known[key] = n
 }
 
-// last is when something was found last.
+// last returns when the limit or its claim was last learnt.
 func (n limit) last() time.Time {
 	if n.Claim != nil && n.Claim.At.After(n.At) {
 		return n.Claim.At
@@ -121,15 +120,15 @@ func (n limit) last() time.Time {
 	return n.At
 }
 
-// Took notes that a model took so many tokens, and reports whether that is more than was
-// thought.
+// Took notes that a model accepted so many tokens, and reports whether that changed what
+// is known.
 func (l *Limits) Took(a Asked, tokens int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := a.key()
 	n, ok := l.known[key]
 	changed := false
-	// A claim is a tenth below what the provider named: that much more denies nothing.
+	// A claim is a tenth below what the provider named: a tenth more does not refute it.
 	if ok && n.Claim != nil && 8*tokens > 9*n.Claim.Tokens {
 		n.Claim, changed = nil, true
 	}
@@ -147,12 +146,12 @@ func (l *Limits) Took(a Asked, tokens int) bool {
 	return true
 }
 
-// LearnBinding notes that a model takes thinking only while nothing before it has changed.
+// LearnBinding notes that a model accepts thinking only if nothing before it has changed.
 func (l *Limits) LearnBinding(a Asked) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.bound == nil || len(l.bound) >= maxLimits {
-		l.bound = map[string]string{} // who is forgotten is found out again
+		l.bound = map[string]string{} // they are learnt again
 	}
 	key := LearntKey(a.Tenant, a.Model)
 	switch by, ok := l.bound[key]; {
@@ -163,15 +162,17 @@ func (l *Limits) LearnBinding(a Asked) {
 	}
 }
 
-func (l *Limits) binds(a Asked) bool {
+// Binds reports whether a model accepts thinking only if nothing before it has changed.
+func (l *Limits) Binds(a Asked) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	by, ok := l.bound[LearntKey(a.Tenant, a.Model)]
 	return ok && (by == "" || by == a.Conversation)
 }
 
-// within is a budget within what the model takes beside a reply of so many tokens.
-func (l *Limits) within(a Asked, budget, reply int, now time.Time) int {
+// Within returns budget, or less if the model is known to accept less beside a reply of
+// so many tokens.
+func (l *Limits) Within(a Asked, budget, reply int, now time.Time) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n, _ := l.at(a.key(), now)
@@ -192,7 +193,7 @@ func (n amount) within(budget, reply int) int {
 	return min(n.Tokens, budget)
 }
 
-// at is what is known and not too old.
+// at returns the limit under a key, without what has expired.
 func (l *Limits) at(key string, now time.Time) (limit, bool) {
 	n, ok := l.known[key]
 	if !ok {
@@ -212,31 +213,31 @@ func (l *Limits) at(key string, now time.Time) (limit, bool) {
 	return n, true
 }
 
-// Found is a limit for people to see.
-type Found struct {
+// FoundLimit is one limit, for people to read.
+type FoundLimit struct {
 	Tenant string `json:"tenant"`
 	Model  string `json:"model"`
 	Window int    `json:"window"`
 	Tokens int    `json:"tokens"`
-	// Reply: the reply that is asked for is among the tokens.
+	// Reply reports whether Tokens includes the reply that is asked for.
 	Reply bool      `json:"reply,omitempty"`
 	At    time.Time `json:"at"`
-	// Conversation is the one that the limit holds for as long as no other has
-	// confirmed it; empty where it is confirmed.
+	// Conversation is the only one that the limit holds for; empty once another
+	// conversation has confirmed it.
 	Conversation string `json:"conversation,omitempty"`
 }
 
-// All returns the limits that hold at a time, in the order of their names.
-func (l *Limits) All(now time.Time) []Found {
+// All returns the limits that hold at a time, sorted by tenant, model and window.
+func (l *Limits) All(now time.Time) []FoundLimit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var out []Found
+	var out []FoundLimit
 	for _, key := range slices.Sorted(maps.Keys(l.known)) {
 		n, _ := l.at(key, now)
 		tenant, rest, _ := strings.Cut(key, "\t")
 		i := strings.LastIndexByte(rest, ' ')
 		window, _ := strconv.Atoi(rest[i+1:])
-		f := Found{Tenant: tenant, Model: rest[:max(i, 0)], Window: window}
+		f := FoundLimit{Tenant: tenant, Model: rest[:max(i, 0)], Window: window}
 		if n.Tokens > 0 {
 			f.Tokens, f.Reply, f.At = n.Tokens, n.Reply, n.At
 			out = append(out, f)
@@ -249,19 +250,20 @@ func (l *Limits) All(now time.Time) []Found {
 	return out
 }
 
-// storedLimits is their form in JSON.
+// storedLimits is the JSON form of Limits.
 type storedLimits struct {
 	Tokens map[string]limit  `json:"tokens,omitempty"`
 	Binds  map[string]string `json:"binds,omitempty"`
 }
 
-// MarshalJSON and UnmarshalJSON keep them over a restart.
+// MarshalJSON implements json.Marshaler.
 func (l *Limits) MarshalJSON() ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return json.Marshal(storedLimits{l.known, l.bound})
 }
 
+// UnmarshalJSON implements json.Unmarshaler. It drops entries that are not valid.
 func (l *Limits) UnmarshalJSON(data []byte) error {
 	var s storedLimits
 	if err := json.Unmarshal(data, &s); err != nil {

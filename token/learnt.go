@@ -1,0 +1,306 @@
+package token
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Learnt holds what refusals and usage reports taught about providers: the limits of
+// their models and how they count. A file keeps it across restarts. Several processes may
+// share the file; for each model it holds the newest entry. Learnt is safe for concurrent
+// use.
+type Learnt struct {
+	Limits      *Limits
+	Calibration *Calibration
+
+	mu   sync.Mutex // one Save at a time; protects what follows
+	path string
+	base learntFile // what was here when the file was last read or written
+	seen fileStamp  // the file then
+}
+
+// learntFile is the content of the file; docs/format/calls.md describes it.
+type learntFile struct {
+	V      int `json:"v"`
+	Limits struct {
+		Tokens parts `json:"tokens,omitempty"`
+		Binds  parts `json:"binds,omitempty"`
+	} `json:"limits"`
+	Calibration parts `json:"calibration,omitempty"`
+}
+
+type parts map[string]json.RawMessage
+
+// maxParts bounds the entries of each kind: clients choose the names of models.
+const maxParts = 4096
+
+// merge returns the parts to write: those that changed here since base was read, and the
+// file's version of all others. A part that did not change here and is no longer in the
+// file was forgotten by another process, and stays out.
+func (p parts) merge(base, file parts) parts {
+	out := parts{}
+	for name, part := range p {
+		was, had := base[name]
+		in, ok := file[name]
+		switch {
+		case !had || !bytes.Equal(part, was):
+			out[name] = part
+		case ok:
+			out[name] = in
+		}
+	}
+	for name, part := range file {
+		_, had := base[name]
+		if _, has := p[name]; !has && !had && len(out) < maxParts {
+			out[name] = part
+		}
+	}
+	return out
+}
+
+// OpenLearnt reads the file. A file that is missing or cannot be read counts as empty;
+// in the latter case OpenLearnt also returns an error, for a log, and the next Save
+// overwrites the file.
+func OpenLearnt(path string) (*Learnt, error) {
+	l := &Learnt{Limits: new(Limits), Calibration: new(Calibration), path: path}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, nil
+	}
+	l.seen = stamp(path)
+	var f learntFile
+	if err == nil {
+		f, err = readLearnt(data)
+	}
+	if err == nil {
+		err = l.load(f)
+	}
+	if errors.Is(err, errOldLearnt) {
+		return l, fmt.Errorf("%s is of an earlier version, whose limits were not checked; it is left out of account, limits and calibration are learnt anew", path)
+	}
+	if err != nil {
+		return l, fmt.Errorf("%s is damaged and left out of account, limits and calibration are learnt anew: %w", path, err)
+	}
+	l.base, err = l.current()
+	return l, err
+}
+
+// learntVersion is the version of the file. Version 1 held limits that a single refusal had
+// taught, for all tenants.
+const learntVersion = 2
+
+var errOldLearnt = errors.New("version 1")
+
+func readLearnt(data []byte) (f learntFile, err error) {
+	if err = json.Unmarshal(data, &f); err != nil {
+		return f, err
+	}
+	switch f.V {
+	case learntVersion:
+		return f, nil
+	case 1:
+		return learntFile{}, errOldLearnt
+	}
+	return learntFile{}, fmt.Errorf("version %d, this program knows %d", f.V, learntVersion)
+}
+
+// current returns what this process knows, in the form of the file.
+func (l *Learnt) current() (f learntFile, err error) {
+	data, err := json.Marshal(struct {
+		V           int          `json:"v"`
+		Limits      *Limits      `json:"limits"`
+		Calibration *Calibration `json:"calibration"`
+	}{learntVersion, l.Limits, l.Calibration})
+	if err != nil {
+		return f, err
+	}
+	return readLearnt(data)
+}
+
+// load replaces what this process knows by the content of a file.
+func (l *Learnt) load(f learntFile) error {
+	limits, err := json.Marshal(f.Limits)
+	if err == nil {
+		err = json.Unmarshal(limits, l.Limits)
+	}
+	if err != nil {
+		return err
+	}
+	if f.Calibration == nil {
+		f.Calibration = parts{}
+	}
+	calibration, err := json.Marshal(f.Calibration)
+	if err == nil {
+		err = json.Unmarshal(calibration, l.Calibration)
+	}
+	return err
+}
+
+// Save merges what other processes have learnt or forgotten, and writes the file if
+// anything changed: whole, or not at all.
+func (l *Learnt) Save() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.save(); err != nil {
+		return fmt.Errorf("keep what was learnt: %w", err)
+	}
+	return nil
+}
+
+func (l *Learnt) save() error {
+	now, err := l.current()
+	if err != nil {
+		return err
+	}
+	for range saveTries {
+		was, err := os.ReadFile(l.path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		merged := now
+		file, bad := readLearnt(was)
+		if bad == nil || err != nil { // else it is damaged and is overwritten
+			merged.Limits.Tokens = now.Limits.Tokens.merge(l.base.Limits.Tokens, file.Limits.Tokens)
+			merged.Limits.Binds = now.Limits.Binds.merge(l.base.Limits.Binds, file.Limits.Binds)
+			merged.Calibration = now.Calibration.merge(l.base.Calibration, file.Calibration)
+		}
+		done, err := l.replace(was, merged)
+		if err != nil {
+			return err
+		}
+		if !done {
+			continue
+		}
+		l.seen = stamp(l.path)
+		if err := l.load(merged); err != nil {
+			return err
+		}
+		l.base, err = l.current()
+		return err
+	}
+	return nil // another process was faster each time; the next Save writes it
+}
+
+// Refresh merges what other processes have learnt or forgotten if the file has changed.
+func (l *Learnt) Refresh() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	is := stamp(l.path)
+	if is == l.seen {
+		return nil
+	}
+	l.seen = is // also if the file cannot be read: that is reported once
+	if err := l.save(); err != nil {
+		return fmt.Errorf("merge what other processes learnt: %w", err)
+	}
+	return nil
+}
+
+// stamp identifies a state of a file; it is zero if there is no file.
+func stamp(path string) (s fileStamp) {
+	if info, err := os.Stat(path); err == nil {
+		s = fileStamp{info.Size(), info.ModTime().UnixNano()}
+	}
+	return s
+}
+
+type fileStamp struct{ size, modified int64 }
+
+// Forget removes what was learnt of a model, or of all models for "all", and returns the
+// number of removed limits, bindings and calibrations.
+func (l *Learnt) Forget(model string) (n int, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now, err := l.current()
+	if err != nil {
+		return 0, err
+	}
+	forget := func(all parts, windows bool) {
+		for key := range all {
+			_, name, _ := strings.Cut(key, "\t")
+			if i := strings.LastIndexByte(name, ' '); windows && i >= 0 {
+				name = name[:i]
+			}
+			if model == "all" || name == model {
+				delete(all, key)
+				n++
+			}
+		}
+	}
+	forget(now.Limits.Tokens, true)
+	forget(now.Limits.Binds, false)
+	forget(now.Calibration, false)
+	if n == 0 {
+		return 0, nil
+	}
+	if err := l.load(now); err != nil {
+		return 0, err
+	}
+	if err := l.save(); err != nil {
+		return 0, fmt.Errorf("forget what was learnt: %w", err)
+	}
+	return n, nil
+}
+
+// LearntScale is the calibration of one tenant's model.
+type LearntScale struct {
+	Tenant string `json:"tenant"`
+	Model  string `json:"model"`
+	Scale
+}
+
+// Scales returns all calibrations, sorted by tenant and model.
+func (l *Learnt) Scales() []LearntScale {
+	now, err := l.current()
+	if err != nil {
+		return nil
+	}
+	var out []LearntScale
+	for _, key := range slices.Sorted(maps.Keys(now.Calibration)) {
+		tenant, model, _ := strings.Cut(key, "\t")
+		out = append(out, LearntScale{tenant, model, l.Calibration.Scale(key)})
+	}
+	return out
+}
+
+// saveTries bounds how often another process may be faster.
+const saveTries = 3
+
+// replace writes the file unless its content is no longer was.
+func (l *Learnt) replace(was []byte, merged learntFile) (bool, error) {
+	data, err := json.Marshal(merged)
+	if err != nil {
+		return false, err
+	}
+	if bytes.Equal(append(data, '\n'), was) {
+		return true, nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(l.path), filepath.Base(l.path)+".*") // for its owner alone
+	if err != nil {
+		return false, err
+	}
+	_, err = f.Write(append(data, '\n'))
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err != nil {
+		return false, errors.Join(err, os.Remove(f.Name()))
+	}
+	if is, bad := os.ReadFile(l.path); bad == nil && !bytes.Equal(is, was) {
+		return false, os.Remove(f.Name())
+	}
+	if err := os.Rename(f.Name(), l.path); err != nil {
+		return false, errors.Join(err, os.Remove(f.Name()))
+	}
+	return true, nil
+}
