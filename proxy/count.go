@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync/atomic"
+
+	"github.com/oriel-context/oriel"
 )
 
 // Counter is a Recorder that has a say where a client only asks how large a call would
@@ -15,7 +17,7 @@ type Counter interface {
 	Recorder
 	// Count is the body to be counted in the place of the client's; nil: its own.
 	// Nothing is to be recorded. ctx ends with the time that it has.
-	Count(ctx context.Context, c *Call) []byte
+	Count(ctx context.Context, c *oriel.Request) []byte
 }
 
 // lookAtCount gives a request that counts the body that would be sent. It is false where
@@ -36,7 +38,7 @@ func (x *exchange) lookAtCount(out *http.Request) bool {
 }
 
 // count asks the counter, and survives its panic and its being slow.
-func (s *Server) count(counter Counter, c *Call, m *Memory) []byte {
+func (s *Server) count(counter Counter, c *oriel.Request, m *Memory) []byte {
 	if s.behind.Load() >= maxBehind {
 		s.counters.recorderSlow.Add(1)
 		return nil

@@ -16,7 +16,7 @@
 // Nothing is tried twice: a model that was asked may be at work.
 //
 // Memory is bounded: by Options.BufferLimit for bodies, decoded ones and those that a
-// Recorder was left behind with included, and for what a Recorder takes of Call.Memory;
+// Recorder was left behind with included, and for what a Recorder takes of Request.Memory;
 // beside them, for each connection, by the header limit, two small buffers, and the
 // windows of decoders (at most 16 MiB each) while a body is decoded. What a Recorder sends
 // instead of a body is its own.

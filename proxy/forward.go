@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -195,12 +196,12 @@ func (x *exchange) take(out *http.Request) (raw []byte, passed string, ok bool) 
 }
 
 // call is the request as a recorder is told of it.
-func (x *exchange) call(f wire.Format, raw []byte) *Call {
+func (x *exchange) call(f wire.Format, raw []byte) *oriel.Request {
 	profile := x.r.Header.Get("X-Oriel-Profile")
 	if profile == "" {
 		profile = x.route.profile
 	}
-	return &Call{
+	return &oriel.Request{
 		ID: x.id, Tenant: x.tenant, Profile: profile, Format: f, Path: x.route.path,
 		Header: x.r.Header, Query: x.r.URL.RawQuery, Body: raw, Began: x.began, Memory: x.memory,
 	}

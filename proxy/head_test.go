@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/proxy"
 )
 
@@ -25,9 +26,9 @@ type sender struct {
 	counted []string
 }
 
-func (s *sender) Begin(context.Context, *proxy.Call) proxy.Recording { return s }
-func (s *sender) Send() []byte                                       { return []byte("sent") }
-func (s *sender) Again() bool                                        { return true }
+func (s *sender) Begin(context.Context, *oriel.Request) proxy.Recording { return s }
+func (s *sender) Send() []byte                                          { return []byte("sent") }
+func (s *sender) Again() bool                                           { return true }
 func (s *sender) Refused(status int, body []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,7 +41,7 @@ func (s *sender) Refused(status int, body []byte) []byte {
 	return []byte(next)
 }
 
-func (s *sender) Count(_ context.Context, c *proxy.Call) []byte {
+func (s *sender) Count(_ context.Context, c *oriel.Request) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counted = append(s.counted, c.Format.String()+" "+string(c.Body))
@@ -250,7 +251,7 @@ type slow struct {
 	release chan struct{}
 }
 
-func (s slow) Count(ctx context.Context, _ *proxy.Call) []byte { <-s.release; return []byte("late") }
+func (s slow) Count(ctx context.Context, _ *oriel.Request) []byte { <-s.release; return []byte("late") }
 
 func TestASlowCounterIsLeftBehind(t *testing.T) {
 	release := make(chan struct{})

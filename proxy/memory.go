@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -240,7 +241,7 @@ func (m *Memory) read(r io.Reader, length, limit int64) (p []byte, passed string
 
 // prepare has a call's body decoded and memory for what a Recorder makes of it; passed
 // says why it has not.
-func (m *Memory) prepare(c *Call, limit int64) (passed string) {
+func (m *Memory) prepare(c *oriel.Request, limit int64) (passed string) {
 	if passed = m.decode(c, limit); passed != "" {
 		return passed
 	}
@@ -256,7 +257,7 @@ func (m *Memory) prepare(c *Call, limit int64) (passed string) {
 
 // decode undoes the Content-Encoding of a call's body, for looking at it; passed says
 // why it does not.
-func (m *Memory) decode(c *Call, limit int64) (passed string) {
+func (m *Memory) decode(c *oriel.Request, limit int64) (passed string) {
 	encoding := strings.Join(c.Header["Content-Encoding"], ",")
 	if encoding == "" {
 		return ""

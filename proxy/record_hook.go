@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oriel-context/oriel/wire"
+	"github.com/oriel-context/oriel"
 )
 
 // Recorder is told of the calls. It is safe for concurrent use. What it panics is
@@ -18,35 +18,7 @@ import (
 type Recorder interface {
 	// Begin is told of a call before it goes upstream. ctx ends with the time that
 	// Begin has, and when it returns. A nil Recording: the call is not recorded.
-	Begin(ctx context.Context, c *Call) Recording
-}
-
-// Call is a request for a model's reply, as it came.
-type Call struct {
-	// ID names the call in logs.
-	ID string
-	// Tenant is that of Oriel's token, timeline.Local without one.
-	Tenant string
-	// Profile is what X-Oriel-Profile or /p/PROFILE/ names, "" without.
-	Profile string
-	// Format is what the path says.
-	Format wire.Format
-	// Path is the client's, without Oriel's prefixes and without the query.
-	Path string
-	// Header is the client's, X-Oriel-* included. It holds keys: they must not be
-	// kept. It is read-only.
-	Header http.Header
-	// Query is the client's, raw. It may hold keys: it must not be kept.
-	Query string
-	// Body is decoded where it came compressed. It is read-only, and stays as it is
-	// after the call.
-	Body []byte
-	// Began is when the request's header had come.
-	Began time.Time
-	// Memory holds the body. What a Recorder copies of the answer is taken from it; it
-	// is held until Recording.End returns, and longer by who calls Hold. nil: without
-	// limit.
-	Memory *Memory
+	Begin(ctx context.Context, c *oriel.Request) Recording
 }
 
 // Watcher is a Recorder that is told of the calls that go through unseen although nobody
@@ -154,7 +126,7 @@ const (
 // begin tells the recorder of a call whose body may still be encoded. The guard is nil
 // where the call is not recorded: passed says why it cannot be, failed that it is the
 // recorder's fault. m is the memory that the body is in.
-func (s *Server) begin(c *Call, m *Memory) (g *guard, passed string, failed bool) {
+func (s *Server) begin(c *oriel.Request, m *Memory) (g *guard, passed string, failed bool) {
 	if s.behind.Load() >= maxBehind {
 		s.counters.recorderSlow.Add(1)
 		s.log.Error("too many recordings are left behind; the call goes on without one", "id", c.ID, "most", maxBehind)
@@ -188,7 +160,7 @@ func (s *Server) begin(c *Call, m *Memory) (g *guard, passed string, failed bool
 }
 
 // run is the goroutine of the guard.
-func (g *guard) run(ctx context.Context, cancel context.CancelFunc, c *Call, m *Memory) {
+func (g *guard) run(ctx context.Context, cancel context.CancelFunc, c *oriel.Request, m *Memory) {
 	defer g.s.active.done()
 	defer m.LetGo()
 	defer cancel()

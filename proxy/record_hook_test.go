@@ -14,22 +14,23 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/proxy"
 )
 
 // nothing is a recorder that does nothing.
 type nothing struct{}
 
-func (nothing) Begin(context.Context, *proxy.Call) proxy.Recording { return nothing{} }
-func (nothing) Response(int, http.Header)                          {}
-func (nothing) Header(http.Header)                                 {}
-func (nothing) Write([]byte)                                       {}
-func (nothing) End(error)                                          {}
+func (nothing) Begin(context.Context, *oriel.Request) proxy.Recording { return nothing{} }
+func (nothing) Response(int, http.Header)                             {}
+func (nothing) Header(http.Header)                                    {}
+func (nothing) Write([]byte)                                          {}
+func (nothing) End(error)                                             {}
 
 // keeper keeps all that it is told.
 type keeper struct {
 	mu    sync.Mutex
-	calls []*proxy.Call
+	calls []*oriel.Request
 	notes []*note
 	ended chan *note // gets each note at its end, if it is there
 }
@@ -42,7 +43,7 @@ type note struct {
 	err    error
 }
 
-func (k *keeper) Begin(_ context.Context, c *proxy.Call) proxy.Recording {
+func (k *keeper) Begin(_ context.Context, c *oriel.Request) proxy.Recording {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	n := &note{k: k}
@@ -109,11 +110,11 @@ func (f *fault) at(method string) {
 	}
 }
 
-func (f *fault) Begin(context.Context, *proxy.Call) proxy.Recording { f.at("Begin"); return f }
-func (f *fault) Response(int, http.Header)                          { f.at("Response") }
-func (f *fault) Header(h http.Header)                               { f.at("Header"); h.Set("X-Oriel-Action", "mask") }
-func (f *fault) Write([]byte)                                       { f.at("Write") }
-func (f *fault) End(err error)                                      { f.ended <- err; f.at("End") }
+func (f *fault) Begin(context.Context, *oriel.Request) proxy.Recording { f.at("Begin"); return f }
+func (f *fault) Response(int, http.Header)                             { f.at("Response") }
+func (f *fault) Header(h http.Header)                                  { f.at("Header"); h.Set("X-Oriel-Action", "mask") }
+func (f *fault) Write([]byte)                                          { f.at("Write") }
+func (f *fault) End(err error)                                         { f.ended <- err; f.at("End") }
 
 var methods = []string{"Begin", "Response", "Header", "Write", "End"}
 
@@ -178,7 +179,7 @@ func TestCallsSurviveTheRecorder(t *testing.T) {
 // counting is a recorder that counts in a fault's Begin.
 type counting struct{ *fault }
 
-func (c counting) Count(context.Context, *proxy.Call) []byte { c.at("Begin"); return nil }
+func (c counting) Count(context.Context, *oriel.Request) []byte { c.at("Begin"); return nil }
 
 // A body that a recorder was left behind with is in memory until it returns, and counts.
 func TestMemoryIsBoundedWhereTheRecorderIsStuck(t *testing.T) {
@@ -238,7 +239,7 @@ func TestRecorderMayDecline(t *testing.T) {
 
 type decline struct{}
 
-func (decline) Begin(context.Context, *proxy.Call) proxy.Recording { return nil }
+func (decline) Begin(context.Context, *oriel.Request) proxy.Recording { return nil }
 
 func TestRecordingEndsWithWhatHappened(t *testing.T) {
 	k := &keeper{ended: make(chan *note, 1)}
@@ -273,7 +274,7 @@ func answerTo(body string) string {
 	return strings.Repeat(body+"\n", 1+len(body)*300)
 }
 
-func (c *checker) Begin(_ context.Context, call *proxy.Call) proxy.Recording {
+func (c *checker) Begin(_ context.Context, call *oriel.Request) proxy.Recording {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.n++

@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -20,7 +20,7 @@ type answer struct {
 	format   wire.Format
 	encoding string // "" for none
 	events   bool
-	memory   *proxy.Memory
+	memory   oriel.Memory
 	turns    *turns
 	stream   *wire.StreamReader // of an event stream that is not compressed
 	parts    [][]byte           // of anything else
@@ -55,7 +55,7 @@ func newTurns() *turns {
 	return &turns{decode: make(chan struct{}, 4), large: make(chan struct{}, 1)}
 }
 
-func newAnswer(f wire.Format, h http.Header, m *proxy.Memory, t *turns) *answer {
+func newAnswer(f wire.Format, h http.Header, m oriel.Memory, t *turns) *answer {
 	a := &answer{format: f, encoding: strings.Join(h.Values("Content-Encoding"), ","), memory: m, turns: t}
 	if strings.EqualFold(a.encoding, "identity") {
 		a.encoding = ""

@@ -31,7 +31,7 @@ func TestLargeAnswersTakeTurns(t *testing.T) {
 				z.Close()
 				data = b.Bytes()
 			}
-			a := newAnswer(wire.Chat, h, nil, turns)
+			a := newAnswer(wire.Chat, h, unlimited{}, turns)
 			a.write(data)
 			return a
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -54,11 +54,11 @@ func BenchmarkBegin(b *testing.B) {
 					}
 					known = len(list)
 					body := (&agent{format: wire.Anthropic, list: append(list[:known:known], message(known, n))}).body(n)
-					r.Begin(ctx, &proxy.Call{ID: fmt.Sprint(-n), Tenant: timeline.Local, Format: wire.Anthropic, Path: "/v1/messages", Header: http.Header{}, Body: body}).End(nil)
+					r.Begin(ctx, &oriel.Request{ID: fmt.Sprint(-n), Tenant: timeline.Local, Format: wire.Anthropic, Path: "/v1/messages", Header: http.Header{}, Body: body}).End(nil)
 				}
 				list = append(list, message(len(list), n), message(len(list)+1, n))
 				body := (&agent{format: wire.Anthropic, list: append(list[:len(list):len(list)], message(len(list), n))}).body(n)
-				call := &proxy.Call{ID: fmt.Sprint(n), Tenant: timeline.Local, Format: wire.Anthropic, Path: "/v1/messages", Header: http.Header{}, Body: body}
+				call := &oriel.Request{ID: fmt.Sprint(n), Tenant: timeline.Local, Format: wire.Anthropic, Path: "/v1/messages", Header: http.Header{}, Body: body}
 				b.SetBytes(int64(len(body)))
 				b.StartTimer()
 				rec := r.Begin(ctx, call)
@@ -96,7 +96,7 @@ func BenchmarkLong(b *testing.B) {
 				list = append(list, message(len(list)))
 				body := (&agent{format: wire.Anthropic, list: list}).body(n)
 				list = append(list, message(len(list)))
-				call := &proxy.Call{ID: fmt.Sprint(n), Tenant: timeline.Local, Format: wire.Anthropic, Path: "/v1/messages", Header: http.Header{}, Body: body}
+				call := &oriel.Request{ID: fmt.Sprint(n), Tenant: timeline.Local, Format: wire.Anthropic, Path: "/v1/messages", Header: http.Header{}, Body: body}
 				b.SetBytes(int64(len(body)))
 				b.StartTimer()
 				rec := r.Begin(ctx, call)

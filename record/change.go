@@ -3,7 +3,7 @@ package record
 import (
 	"cmp"
 
-	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/view"
 )
@@ -49,7 +49,7 @@ func (r *Recorder) Change(o Options) {
 }
 
 // profile is that of a call.
-func (t *tuning) profile(c *proxy.Call) string {
+func (t *tuning) profile(c *oriel.Request) string {
 	name := cmp.Or(c.Profile, t.o.Profile)
 	if name == "off" && budgetOf(c.Header) > 0 {
 		return "full" // who names a size wants a view

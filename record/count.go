@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/thread"
 	"github.com/oriel-context/oriel/view"
@@ -12,7 +13,7 @@ var _ proxy.Counter = (*Recorder)(nil)
 
 // Count is what would be sent of a request whose conversation is known, so that a
 // client's own meter shows what is really sent. Nothing is decided or remembered.
-func (r *Recorder) Count(ctx context.Context, c *proxy.Call) []byte {
+func (r *Recorder) Count(ctx context.Context, c *oriel.Request) []byte {
 	now := r.now.Load()
 	profile := now.profile(c)
 	if profile == "off" {

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/fakemodel"
-	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
@@ -114,9 +114,9 @@ func TestACompleteReplyCountsThoughTheClientLeft(t *testing.T) {
 	}
 }
 
-func call(t *testing.T, path string, f wire.Format, body string) *proxy.Call {
+func call(t *testing.T, path string, f wire.Format, body string) *oriel.Request {
 	t.Helper()
-	return &proxy.Call{ID: t.Name(), Tenant: timeline.Local, Format: f, Path: path, Header: http.Header{}, Body: []byte(body)}
+	return &oriel.Request{ID: t.Name(), Tenant: timeline.Local, Format: f, Path: path, Header: http.Header{}, Body: []byte(body)}
 }
 
 // What the history must know of a conversation beside its messages: that it continues

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/timeline"
@@ -46,7 +47,7 @@ func (c *caller) say(r *record.Recorder, profile string) (action string) {
 		h.Set("X-Oriel-Conversation", "talk")
 	}
 	began := time.Now()
-	rec := r.Begin(ctx, &proxy.Call{ID: fmt.Sprintf("call-%03d", c.n), Tenant: timeline.Local, Profile: profile, Format: wire.Chat, Path: "/v1/chat/completions", Header: h, Body: body, Began: began})
+	rec := r.Begin(ctx, &oriel.Request{ID: fmt.Sprintf("call-%03d", c.n), Tenant: timeline.Local, Profile: profile, Format: wire.Chat, Path: "/v1/chat/completions", Header: h, Body: body, Began: began})
 	c.took = time.Since(began)
 	if c.sent = rec.(proxy.Sender).Send(); c.sent == nil {
 		c.sent = body

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/secret"
 	"github.com/oriel-context/oriel/proxy"
@@ -191,9 +192,14 @@ func (r *Recorder) Err() error {
 }
 
 // Begin finds the conversation of a call, and what is to be sent of it.
-func (r *Recorder) Begin(ctx context.Context, c *proxy.Call) proxy.Recording {
+func (r *Recorder) Begin(ctx context.Context, c *oriel.Request) proxy.Recording {
 	r.counters.Calls.Add(1)
 	r.refresh()
+	if c.Memory == nil {
+		own := *c
+		own.Memory = unlimited{}
+		c = &own
+	}
 	now := r.now.Load()
 	body, err := readBody(c.Body, c.Format)
 	if err != nil {
@@ -216,7 +222,7 @@ func (r *Recorder) Begin(ctx context.Context, c *proxy.Call) proxy.Recording {
 }
 
 // unseen is what is sent of a call that is not recorded; nil for what came.
-func (r *Recorder) unseen(ctx context.Context, c *proxy.Call, body *wire.Body, now *tuning) (sent []byte) {
+func (r *Recorder) unseen(ctx context.Context, c *oriel.Request, body *wire.Body, now *tuning) (sent []byte) {
 	defer func() {
 		if recover() != nil {
 			sent = nil
@@ -232,7 +238,7 @@ func (r *Recorder) unseen(ctx context.Context, c *proxy.Call, body *wire.Body, n
 }
 
 // guarded is begin, whose panics are errors.
-func (r *Recorder) guarded(ctx context.Context, c *proxy.Call, body *wire.Body, now *tuning) (rec *recording, err error) {
+func (r *Recorder) guarded(ctx context.Context, c *oriel.Request, body *wire.Body, now *tuning) (rec *recording, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("a panic: %v", p)
@@ -250,7 +256,7 @@ func budgetOf(h http.Header) int {
 	return n
 }
 
-func (r *Recorder) begin(ctx context.Context, c *proxy.Call, body *wire.Body, now *tuning) (*recording, error) {
+func (r *Recorder) begin(ctx context.Context, c *oriel.Request, body *wire.Body, now *tuning) (*recording, error) {
 	system, chain := chainOf(body)
 	rec := &recording{r: r, now: now, call: c, body: body, system: system, chain: chain, began: r.o.Now()}
 	if len(chain) == 0 {
@@ -393,3 +399,11 @@ func (*failed) End(error)                  {}
 func (f *failed) Send() []byte             { return f.body }
 func (*failed) Again() bool                { return false }
 func (*failed) Refused(int, []byte) []byte { return nil }
+
+// unlimited is the memory of a call that has no limit.
+type unlimited struct{}
+
+func (unlimited) Take(int64) bool { return true }
+func (unlimited) Give(int64)      {}
+func (unlimited) Hold()           {}
+func (unlimited) LetGo()          {}

@@ -13,11 +13,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/secret"
-	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/thread"
 	"github.com/oriel-context/oriel/timeline"
@@ -31,7 +31,7 @@ import (
 type recording struct {
 	r      *Recorder
 	now    *tuning
-	call   *proxy.Call
+	call   *oriel.Request
 	body   *wire.Body
 	system []chat.Message // leading system messages
 	chain  []chat.Message // the others: the history

@@ -22,6 +22,7 @@ import (
 	openaioption "github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/strict"
 	"github.com/oriel-context/oriel/proxy"
 )
@@ -80,7 +81,7 @@ const canary = "sk-canary-4f1e7d"
 
 // keeper keeps what the proxy tells of each call.
 type keeper struct {
-	calls []*proxy.Call
+	calls []*oriel.Request
 	notes []*note
 	ended chan struct{}
 }
@@ -91,7 +92,7 @@ type note struct {
 	body   []byte
 }
 
-func (k *keeper) Begin(_ context.Context, c *proxy.Call) proxy.Recording {
+func (k *keeper) Begin(_ context.Context, c *oriel.Request) proxy.Recording {
 	n := &note{k: k}
 	k.calls, k.notes = append(k.calls, c), append(k.notes, n)
 	return n
