@@ -17,12 +17,12 @@ type Cuts struct {
 func NewCuts(msgs []Message, rules Rules) *Cuts {
 	ex, problems := Split(msgs, rules)
 	c := &Cuts{Exchanges: ex, Problems: problems, tail: len(ex)}
-	for c.tail > 0 && ex[c.tail-1].First == Asks {
+	for c.tail > 0 && ex[c.tail-1].First == Question {
 		c.tail--
 	}
 	for i := range ex {
-		if ex[i].First != Fore && ex[i].Broken == "" {
-			c.asksFirst = ex[i].First == Asks
+		if ex[i].First != Preamble && ex[i].Broken == "" {
+			c.asksFirst = ex[i].First == Question
 			break
 		}
 	}
@@ -49,7 +49,7 @@ func (c *Cuts) Keep(want []bool) []bool {
 	}
 	// From the end to the front: mending a gap only ever adds before it.
 	for i := len(keep) - 1; i >= 0; i-- {
-		if keep[i] && c.Exchanges[i].First != Fore {
+		if keep[i] && c.Exchanges[i].First != Preamble {
 			c.mend(keep, i)
 		}
 	}
@@ -87,20 +87,20 @@ func (c *Cuts) missing(before, i int) int {
 	if before == i-1 {
 		return -1 // no gap
 	}
-	last := Fore
+	last := Preamble
 	if before >= 0 {
 		last = c.Exchanges[before].Last
 	}
 	add := -1
 	switch first := c.Exchanges[i].First; {
-	case first == Asks && (last == Asks || last == Returns):
+	case first == Question && (last == Question || last == Returns):
 		add = c.reply(before, i)
 		if add < 0 && last == Returns && i >= c.tail && c.Exchanges[before+1].Broken == "" {
 			// A user broke into that turn. The results may not stand before the
 			// newest question as if their loop were still running.
 			add = before + 1
 		}
-	case first != Asks && (last == Answers || last == Fore && c.asksFirst):
+	case first != Question && (last == Turn || last == Preamble && c.asksFirst):
 		add = c.question(before, i)
 	}
 	return add
@@ -110,8 +110,8 @@ func (c *Cuts) missing(before, i int) int {
 // if it stands before exchange i.
 func (c *Cuts) reply(before, i int) int {
 	found := -1
-	for j := before + 1; j < i && c.Exchanges[j].First != Asks; j++ {
-		if e := &c.Exchanges[j]; e.Broken == "" && e.First == Answers {
+	for j := before + 1; j < i && c.Exchanges[j].First != Question; j++ {
+		if e := &c.Exchanges[j]; e.Broken == "" && e.First == Turn {
 			found = j
 		}
 	}
@@ -122,7 +122,7 @@ func (c *Cuts) reply(before, i int) int {
 // it stands after exchange before.
 func (c *Cuts) question(before, i int) int {
 	for j := i - 1; j > before; j-- {
-		if e := &c.Exchanges[j]; e.Broken == "" && e.Last == Asks {
+		if e := &c.Exchanges[j]; e.Broken == "" && e.Last == Question {
 			return j
 		}
 	}

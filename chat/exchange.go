@@ -7,12 +7,12 @@ import "slices"
 type Side uint8
 
 const (
-	// Fore is the leading system run: anything may follow it.
-	Fore Side = iota
-	// Asks is a user's message.
-	Asks
-	// Answers is an assistant's message.
-	Answers
+	// Preamble is the leading system run: anything may follow it.
+	Preamble Side = iota
+	// Question is a user's message.
+	Question
+	// Turn is an assistant's message.
+	Turn
 	// Returns is the result of a tool: an assistant follows.
 	Returns
 )
@@ -107,13 +107,13 @@ func (s *splitter) side(i int) (side Side, ok bool) {
 		if m.onlyResults() {
 			return Returns, true
 		}
-		return Asks, true
+		return Question, true
 	case Assistant:
-		return Answers, true
+		return Turn, true
 	case Tool, Function:
 		return Returns, true
 	}
-	return Fore, false
+	return Preamble, false
 }
 
 // group makes the first division, by role alone.
@@ -127,16 +127,16 @@ func (s *splitter) group() {
 	if i > 0 {
 		s.out = append(s.out, Exchange{Start: 0, End: i, Fixed: "system prompt"})
 	}
-	speaking := Fore // who spoke last within the current exchange
+	speaking := Preamble // who spoke last within the current exchange
 	for ; i < len(s.msgs); i++ {
 		side, ok := s.side(i)
-		attach := len(s.out) > 0 && s.out[len(s.out)-1].First != Fore
+		attach := len(s.out) > 0 && s.out[len(s.out)-1].First != Preamble
 		switch {
 		case !ok:
 			if !attach { // an unknown item right after the system run
-				side = Answers
+				side = Turn
 			}
-		case side == Asks:
+		case side == Question:
 			attach = false
 		default:
 			// A run of assistant messages, or of results, goes on.
@@ -242,18 +242,18 @@ func (s *splitter) fixThinking() {
 		return
 	}
 	newest := len(s.out) - 1
-	if s.out[newest].First == Asks && newest > 0 {
+	if s.out[newest].First == Question && newest > 0 {
 		newest-- // words after the results are part of the same turn
 	}
-	if e := s.out[newest]; e.First != Answers || e.Last == Answers || s.msgs[e.Start].startsThinking() {
+	if e := s.out[newest]; e.First != Turn || e.Last == Turn || s.msgs[e.Start].startsThinking() {
 		return
 	}
 	first := newest
 	for i := newest - 1; i >= 0; i-- {
 		e := s.out[i]
-		if e.First == Answers && e.Last != Answers {
+		if e.First == Turn && e.Last != Turn {
 			first = i
-		} else if e.First != Asks || i == 0 || s.out[i-1].Last != Returns {
+		} else if e.First != Question || i == 0 || s.out[i-1].Last != Returns {
 			break
 		}
 	}

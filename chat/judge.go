@@ -40,13 +40,13 @@ func (s *splitter) judge() {
 // stand first, where a user's message must.
 func (s *splitter) judgeStart() {
 	i := 0
-	for i < len(s.out) && s.out[i].First == Fore {
+	for i < len(s.out) && s.out[i].First == Preamble {
 		i++
 	}
-	if i == len(s.out) || s.out[i].First == Answers || s.out[i].Broken == "" {
+	if i == len(s.out) || s.out[i].First == Turn || s.out[i].Broken == "" {
 		return
 	}
-	for ; i < len(s.out) && (s.out[i].First != Asks || s.out[i].Broken != ""); i++ {
+	for ; i < len(s.out) && (s.out[i].First != Question || s.out[i].Broken != ""); i++ {
 		if s.out[i].Broken == "" {
 			s.blame(s.out[i].Start, "a reply to what is broken")
 		}
@@ -74,10 +74,10 @@ func (s *splitter) judgeReminders() {
 	replies, sound := 0, 0 // between exchange i and the next question
 	for i := len(s.out) - 1; i >= 0; i-- {
 		e := &s.out[i]
-		if _, speaks := s.side(e.End - 1); !speaks && e.First != Fore && replies > 0 && sound == 0 {
+		if _, speaks := s.side(e.End - 1); !speaks && e.First != Preamble && replies > 0 && sound == 0 {
 			s.blame(e.End-1, "a reminder before broken replies")
 		}
-		if e.First == Asks {
+		if e.First == Question {
 			replies, sound = 0, 0
 			continue
 		}

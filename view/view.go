@@ -232,7 +232,7 @@ func (s *sight) sound(came *chat.Cuts, pieces []wire.Piece) bool {
 		shown[i] = *s.message(p)
 	}
 	left := chat.NewCuts(shown, s.Body.Rules())
-	return broken(left) <= broken(came) && (opens(left) == chat.Asks || opens(came) != chat.Asks)
+	return broken(left) <= broken(came) && (opens(left) == chat.Question || opens(came) != chat.Question)
 }
 
 func broken(c *chat.Cuts) int {
@@ -248,11 +248,11 @@ func broken(c *chat.Cuts) int {
 // opens is who speaks first.
 func opens(c *chat.Cuts) chat.Side {
 	for _, x := range c.Exchanges {
-		if x.First != chat.Fore {
+		if x.First != chat.Preamble {
 			return x.First
 		}
 	}
-	return chat.Fore
+	return chat.Preamble
 }
 
 // again shows a request by a cut that was made before.

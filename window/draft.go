@@ -178,7 +178,7 @@ const insertOverhead = 4
 // prompt is a message of a kept exchange that can take a text, or -1.
 func (d *draft) prompt(e int) int {
 	x := d.h.Cuts.Exchanges[e]
-	if !d.keep[e] || x.First != chat.Asks {
+	if !d.keep[e] || x.First != chat.Question {
 		return -1
 	}
 	for i := x.End - 1; i >= x.Start; i-- {

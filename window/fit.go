@@ -286,7 +286,7 @@ func itemLimit(policy string, asked int) int {
 // items counts messages, the leading system run aside.
 func (h *History) items() int {
 	n := len(h.Messages)
-	if x := h.Cuts.Exchanges; len(x) > 0 && x[0].First == chat.Fore {
+	if x := h.Cuts.Exchanges; len(x) > 0 && x[0].First == chat.Preamble {
 		n -= x[0].End
 	}
 	return n

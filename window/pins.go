@@ -47,7 +47,7 @@ func (h *History) smallestWithPins() []bool {
 		if !must[e] {
 			continue
 		}
-		if x[e].First != chat.Fore {
+		if x[e].First != chat.Preamble {
 			for _, between := range h.smallestBetween(before, e) {
 				keep[between] = true
 			}

@@ -237,7 +237,7 @@ func (d *draft) evictPins(budget int) {
 // cannotFit says with numbers what does not fit.
 func (d *draft) cannotFit(tokens, budget int) error {
 	frame := d.h.Base
-	if x := d.h.Cuts.Exchanges; len(x) > 0 && x[0].First == chat.Fore {
+	if x := d.h.Cuts.Exchanges; len(x) > 0 && x[0].First == chat.Preamble {
 		frame += d.h.exchangeTokens(0)
 	}
 	return fmt.Errorf("%w: system prompt and tools have %d tokens and the newest turn, elided, %d; that is %d over the budget of %d: raise the budget, or send less system prompt and fewer tools",
@@ -387,7 +387,7 @@ func (d *draft) elide(enough, spared int) {
 			continue
 		}
 		x := d.h.Cuts.Exchanges[e]
-		if x.First == chat.Fore {
+		if x.First == chat.Preamble {
 			continue // the system prompt is never touched
 		}
 		for i := x.Start; i < x.End; i++ {

@@ -39,7 +39,7 @@ func halveOnce(d *draft, fraction float64) {
 	seen := 0
 	gone := map[int]bool{}
 	for e, x := range d.h.Cuts.Exchanges {
-		if !d.keep[e] || x.First == chat.Fore {
+		if !d.keep[e] || x.First == chat.Preamble {
 			continue
 		}
 		size := x.End - x.Start

@@ -24,13 +24,13 @@ func slide(_ context.Context, d *draft, s *Settings) error {
 		start := d.slideStart(limit)
 		open := len(h.Cuts.Exchanges)
 		for e := len(h.Cuts.Exchanges) - 1; e >= 0; e-- {
-			if x := h.Cuts.Exchanges[e]; x.Start >= start && x.First == chat.Asks {
+			if x := h.Cuts.Exchanges[e]; x.Start >= start && x.First == chat.Question {
 				open = e
 			}
 		}
 		if open == len(h.Cuts.Exchanges) { // no question in the window: a whole tool exchange
 			for e, x := range h.Cuts.Exchanges {
-				if x.Start >= start && x.First == chat.Answers {
+				if x.Start >= start && x.First == chat.Turn {
 					open = e
 					break
 				}
@@ -74,13 +74,13 @@ func (d *draft) slideStart(limit int) int {
 	kept, start := 0, len(h.Messages)
 	fixed := 0 // messages before start that stay whatever comes
 	for e, x := range h.Cuts.Exchanges {
-		if x.First != chat.Fore && (x.Fixed != "" || h.pinnedExchange(e)) {
+		if x.First != chat.Preamble && (x.Fixed != "" || h.pinnedExchange(e)) {
 			fixed += x.End - x.Start
 		}
 	}
 	for e := len(h.Cuts.Exchanges) - 1; e >= 0; e-- {
 		x := h.Cuts.Exchanges[e]
-		if x.First == chat.Fore {
+		if x.First == chat.Preamble {
 			break
 		}
 		if x.Fixed != "" || h.pinnedExchange(e) {

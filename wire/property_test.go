@@ -279,7 +279,7 @@ func checkBroken(t *testing.T, p protocol, c cut) {
 		if e.Fixed != "" && e.Broken != "" {
 			return // the provider refuses it whatever is cut
 		}
-		asked = asked || e.Broken == "" && e.Last == chat.Asks
+		asked = asked || e.Broken == "" && e.Last == chat.Question
 	}
 	before := p.judge(c.body.Data())
 	if !slices.Contains(c.keep, false) {
