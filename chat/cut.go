@@ -1,19 +1,19 @@
 package chat
 
-// Cuts knows which sets of exchanges of one history may be sent without the
-// others. Every policy asks it; nothing else decides what is legal.
+// Cuts reports which sets of exchanges of one history are legal to send. Every policy
+// uses it; nothing else decides what is legal.
 type Cuts struct {
 	Exchanges []Exchange
-	// Problems is what is wrong with the history as it came.
+	// Problems lists the faults of the history as received.
 	Problems []Problem
-	// asksFirst says that the history, less the system run and what is broken,
-	// begins with a user's message, so that every view of it must too.
+	// asksFirst reports that the first sound exchange after the system run is a user's
+	// message, so every view must begin with one too.
 	asksFirst bool
-	// tail is the first exchange of the run of questions at the end.
+	// tail is the first exchange of the run of user messages at the end.
 	tail int
 }
 
-// NewCuts reads the legal cuts of a history.
+// NewCuts splits a history into exchanges and returns its legal cuts.
 func NewCuts(msgs []Message, rules Rules) *Cuts {
 	ex, problems := Split(msgs, rules)
 	c := &Cuts{Exchanges: ex, Problems: problems, tail: len(ex)}
@@ -29,10 +29,10 @@ func NewCuts(msgs []Message, rules Rules) *Cuts {
 	return c
 }
 
-// Keep turns want, one flag an exchange, into the nearest legal set: it has what
-// want has and what must stay, less what is broken. It changes nothing in a
-// set that is legal already. A want that keeps everything is legal as it is:
-// nothing is cut, so nothing is judged.
+// Keep returns the legal set nearest to want, which has one flag per exchange:
+// everything in want that is not broken, everything that must stay, and what the order
+// of roles needs. A legal set is returned unchanged. So is a set of all exchanges,
+// broken ones included: nothing is cut.
 func (c *Cuts) Keep(want []bool) []bool {
 	keep := make([]bool, len(c.Exchanges))
 	all := true
@@ -47,7 +47,7 @@ func (c *Cuts) Keep(want []bool) []bool {
 		e := &c.Exchanges[i]
 		keep[i] = (keep[i] && e.Broken == "") || e.Fixed != ""
 	}
-	// From the end to the front: mending a gap only ever adds before it.
+	// Work backwards: closing a gap only adds exchanges before it.
 	for i := len(keep) - 1; i >= 0; i-- {
 		if keep[i] && c.Exchanges[i].First != Preamble {
 			c.mend(keep, i)
@@ -66,7 +66,7 @@ func (c *Cuts) Legal(keep []bool) bool {
 	return true
 }
 
-// mend keeps what the order of roles needs before exchange i.
+// mend adds the exchanges that the order of roles requires before exchange i.
 func (c *Cuts) mend(keep []bool, i int) {
 	before := i - 1
 	for before >= 0 && !keep[before] {
@@ -74,15 +74,16 @@ func (c *Cuts) mend(keep []bool, i int) {
 	}
 	if add := c.missing(before, i); add >= 0 {
 		keep[add] = true
-		c.mend(keep, i) // the gap is smaller now and may need more
+		c.mend(keep, i) // the smaller gap may need another
 	}
 }
 
-// Follows reports whether exchange i may stand behind exchange before, -1 for none, with
-// nothing of what is between them.
+// Follows reports whether exchange i may directly follow exchange before when everything
+// between them is dropped. A before of -1 means that nothing precedes i.
 func (c *Cuts) Follows(before, i int) bool { return c.missing(before, i) < 0 }
 
-// missing is an exchange that the order of roles needs between two; -1 for none.
+// missing returns an exchange that the order of roles requires between before and i, or
+// -1 if there is none.
 func (c *Cuts) missing(before, i int) int {
 	if before == i-1 {
 		return -1 // no gap
@@ -96,8 +97,8 @@ func (c *Cuts) missing(before, i int) int {
 	case first == Question && (last == Question || last == Returns):
 		add = c.reply(before, i)
 		if add < 0 && last == Returns && i >= c.tail && c.Exchanges[before+1].Broken == "" {
-			// A user broke into that turn. The results may not stand before the
-			// newest question as if their loop were still running.
+			// A user interrupted that turn. The results must not precede the newest
+			// question as if their loop were still running.
 			add = before + 1
 		}
 	case first != Question && (last == Turn || last == Preamble && c.asksFirst):
@@ -106,8 +107,7 @@ func (c *Cuts) missing(before, i int) int {
 	return add
 }
 
-// reply is the exchange that closed the turn which exchange before belongs to,
-// if it stands before exchange i.
+// reply returns the exchange before i that closed the turn of exchange before, or -1.
 func (c *Cuts) reply(before, i int) int {
 	found := -1
 	for j := before + 1; j < i && c.Exchanges[j].First != Question; j++ {
@@ -118,8 +118,7 @@ func (c *Cuts) reply(before, i int) int {
 	return found
 }
 
-// question is the exchange that opened the turn which exchange i belongs to, if
-// it stands after exchange before.
+// question returns the exchange after before that opened the turn of exchange i, or -1.
 func (c *Cuts) question(before, i int) int {
 	for j := i - 1; j > before; j-- {
 		if e := &c.Exchanges[j]; e.Broken == "" && e.Last == Question {
@@ -129,7 +128,7 @@ func (c *Cuts) question(before, i int) int {
 	return -1
 }
 
-// Messages turns a set of exchanges into a set of messages.
+// Messages returns the set of messages of a set of exchanges.
 func (c *Cuts) Messages(keep []bool) []bool {
 	n := 0
 	if len(c.Exchanges) > 0 {

@@ -1,16 +1,16 @@
 /*
-Package chat is the one message model that every provider's history is read
-into, and the one place that knows where a history may be cut.
+Package chat defines the message model of all providers and decides where a history may be
+cut.
 
 # Messages
 
-A Message is one element of a request's history: a message of Anthropic Messages
-or OpenAI Chat, an item of OpenAI Responses. It keeps the bytes it came in (Raw)
-beside what Oriel understands of them (Role, Parts); what is not understood is a
-part of kind Unknown that has nothing but its bytes. Nothing here changes bytes:
-a message that stays in a window is sent as Raw.
+A Message is one element of a request's history: a message of Anthropic Messages or OpenAI
+Chat, an item of OpenAI Responses. It keeps the bytes as received (Raw) beside what Oriel
+understands of them (Role, Parts). What Oriel does not understand is a part of kind
+Unknown that holds only its bytes. This package never changes bytes: a message that stays
+in a window is sent as Raw.
 
-Text is kept as a JSON literal (String) and decoded only when somebody looks.
+Text is kept as a JSON literal (String) and decoded only on use.
 
 # Exchanges
 
@@ -22,9 +22,8 @@ An Exchange is the smallest span of messages that may leave a window:
     for Anthropic and Chat; reasoning, message and call items for Responses) with
     every tool call in it and all their results.
 
-A long tool loop is therefore many exchanges and can be cut between any two of
-them. A system message further on belongs to the exchange before it. An unknown
-item does too.
+A long tool loop is therefore many exchanges and can be cut between any two of them. A
+later system message and an unknown item belong to the exchange before them.
 
 Calls and results are joined by id and never by position: a result answers the
 newest call before it that has its id and no result yet, so an id that is used
@@ -35,37 +34,35 @@ reasoning items.
 
 # Legal cuts
 
-Cuts.Keep turns any wish into the nearest legal set of exchanges, by keeping
-more, and is the identity on a legal one. A legal set
+Cuts.Keep returns the legal set of exchanges nearest to any given set, by keeping more. It
+returns a legal set unchanged. A legal set
 
-  - has every Fixed exchange: the leading system run, the newest exchange (with
-    its thinking, byte for byte, and calls that are still running), the last
-    message in which a user says something (a reminder that the agent program put
-    into their mouth is not theirs), the thinking that a running loop of
-    Anthropic's began with where its newest call has none, calls that the provider
-    itself still runs, and what later messages depend on (tool catalogues,
+  - has every Fixed exchange: the leading system run, the newest exchange (with its
+    thinking, byte for byte, and calls that are still running), the last message in which
+    a user writes something (not a reminder that the agent program inserted), the thinking
+    at the start of a running Anthropic loop if its newest call has none, calls that the
+    provider is still running, and what later messages depend on (tool catalogues,
     references to what the provider keeps, the newest compaction item);
   - has no Broken exchange unless it is Fixed;
   - begins with a user's message, where the history itself does;
   - keeps the order of roles over each gap: a user's message or a tool's result is
-    followed by an assistant, an assistant by a user. Where that needs one message
-    more, that message stays: the user's message that opened the turn, or the
-    reply that closed it. (A user's messages that nobody answered may meet.)
+    followed by an assistant, an assistant by a user. If that needs one more message, it
+    stays: the user's message that opened the turn, or the reply that closed it.
+    (Unanswered messages of a user may be adjacent.)
 
-Since exchanges are whole, calls, parallel batches, results, thinking and the
-reasoning item before its call always stay or leave together.
+Because exchanges stay or leave as a whole, so do calls, parallel batches, results,
+thinking and the reasoning item before a call.
 
 # Broken histories
 
-A history may come broken: a result without its call, a call in the middle
-without its result, one call answered twice, a result somewhere else than the
-provider demands (Rules). Oriel does not invent results or rewrite messages:
+A history may arrive broken: a result without its call, a call in the middle without its
+result, two results for one call, a result where the provider does not allow it (Rules).
+Oriel does not invent results or rewrite messages:
 
-  - as long as nothing has to be cut, the history is sent as it came;
+  - as long as nothing has to be cut, the history is sent as received;
   - a broken exchange is the first to leave when something is cut;
-  - a broken exchange that is Fixed stays as it came. The request is no more
-    broken than it was; Cuts.Problems says what is wrong, so that a caller can
-    refuse it or report it.
+  - a broken exchange that is Fixed stays as received. The request is no more broken than
+    before; Cuts.Problems lists the faults, so that a caller can refuse or report it.
 
 Calls without results in the newest exchange are not broken but Open: the agent is
 still running them.

@@ -2,18 +2,18 @@ package chat
 
 import "slices"
 
-// Side is the half of a conversation that one end of an exchange belongs to, as
-// far as the order of roles goes.
+// Side is the role at one end of an exchange, as far as the order of roles is
+// concerned.
 type Side uint8
 
 const (
-	// Preamble is the leading system run: anything may follow it.
+	// Preamble is the leading run of system messages: anything may follow it.
 	Preamble Side = iota
 	// Question is a user's message.
 	Question
 	// Turn is an assistant's message.
 	Turn
-	// Returns is the result of a tool: an assistant follows.
+	// Returns is a tool's result: an assistant must follow.
 	Returns
 )
 
@@ -21,33 +21,33 @@ const (
 type Exchange struct {
 	// Start and End are message indices, End exclusive.
 	Start, End int
-	// First and Last are the sides that the exchange begins and ends on.
+	// First and Last are the sides on which the exchange begins and ends.
 	First, Last Side
-	// Fixed says why the exchange never leaves; empty when it may.
+	// Fixed is the reason why the exchange never leaves; empty if it may leave.
 	Fixed string
-	// Broken says why the exchange is not sent once anything is cut; empty when
-	// it is sound.
+	// Broken is the reason why the exchange is dropped as soon as anything is
+	// cut; empty if it is sound.
 	Broken string
-	// Open says that calls have no results yet: those of the newest exchange, or
-	// ones that the provider still runs.
+	// Open reports that the exchange has calls without results: the newest
+	// exchange's, or calls that the provider is still running.
 	Open bool
 }
 
-// Rules are what a protocol demands beyond the pairing of calls and results.
+// Rules are a protocol's demands beyond the pairing of calls and results.
 type Rules struct {
-	// ResultsFollow says that results must stand directly after the assistant
-	// message that called, before anybody else speaks (Anthropic, Chat).
+	// ResultsFollow requires results directly after the assistant message that
+	// made the calls (Anthropic, Chat).
 	ResultsFollow bool
-	// RunsMerge says that consecutive messages of one role count as one
-	// (Anthropic), so that an assistant may say more after a call.
+	// RunsMerge reports that consecutive messages of one role count as one
+	// (Anthropic), so that an assistant may continue after a call.
 	RunsMerge bool
-	// Held says that the provider keeps earlier messages, so that a result may
-	// answer a call which is not in the history.
+	// Held reports that the provider keeps earlier messages, so that a result
+	// may answer a call outside the history.
 	Held bool
 }
 
-// Split divides a history into its exchanges, in order and without gaps, and
-// lists what is wrong with it.
+// Split divides a history into exchanges, in order and without gaps, and lists
+// the history's faults.
 func Split(msgs []Message, rules Rules) ([]Exchange, []Problem) {
 	s := splitter{msgs: msgs, rules: rules, references: rules.Held}
 	s.group()
@@ -66,40 +66,40 @@ func Split(msgs []Message, rules Rules) ([]Exchange, []Problem) {
 type splitter struct {
 	msgs  []Message
 	rules Rules
-	// of[i] is the exchange of message i; out is what they are.
+	// of[i] is the index in out of message i's exchange.
 	of  []int32
 	out []Exchange
 	// runs are the first and last message of each exchange before joining.
 	runs []span
 
-	// What lies before message i: assistant messages, and messages that neither
-	// an assistant nor a tool speaks.
+	// The number of assistant messages before message i, and of messages by
+	// neither an assistant nor a tool.
 	assistants, others []int32
-	// nextPlain is the first message from i on that is no assistant's,
-	// nextAssistant the first that is.
+	// nextPlain[i] is the first message at or after i that is not an
+	// assistant's, nextAssistant[i] the first that is.
 	nextPlain, nextAssistant []int32
-	// said caches resultsFirst: 1 yes, −1 no.
+	// said caches resultsFirst: 1 for true, -1 for false.
 	said []int8
 
 	calls []callAt
-	// last is the newest call of a key, answered or not.
+	// last maps a key to its newest call, answered or not.
 	last map[string]int32
 	// byKey lists the calls of a key that wait for a result, newest last.
 	byKey map[string][]int32
 	links []link
-	// references says that the provider may hold calls which are not here.
+	// references reports that the provider may hold calls outside the history.
 	references bool
 
-	// stray are results that answer nothing, twice are second answers, late are
-	// results that stand elsewhere than the protocol demands.
+	// stray lists results without a call, twice second results of a call, late
+	// results in a position that the protocol forbids.
 	stray, twice, late []int
-	// same are calls with the id of another one of their batch.
+	// same lists calls that share an id within their batch.
 	same     []int
 	problems []Problem
 }
 
-// side tells which side a message is on; ok is false for one that merely
-// belongs to whatever stands before it.
+// side returns the side of a message; ok is false for a message that merely
+// belongs to whatever precedes it.
 func (s *splitter) side(i int) (side Side, ok bool) {
 	m := &s.msgs[i]
 	switch m.Role {
@@ -127,7 +127,7 @@ func (s *splitter) group() {
 	if i > 0 {
 		s.out = append(s.out, Exchange{Start: 0, End: i, Fixed: "system prompt"})
 	}
-	speaking := Preamble // who spoke last within the current exchange
+	speaking := Preamble // the last side within the current exchange
 	for ; i < len(s.msgs); i++ {
 		side, ok := s.side(i)
 		attach := len(s.out) > 0 && s.out[len(s.out)-1].First != Preamble
@@ -139,7 +139,7 @@ func (s *splitter) group() {
 		case side == Question:
 			attach = false
 		default:
-			// A run of assistant messages, or of results, goes on.
+			// A run of assistant messages, or of results, continues.
 			attach = attach && speaking == side && !s.begins(i)
 		}
 		if !attach {
@@ -154,8 +154,8 @@ func (s *splitter) group() {
 	}
 }
 
-// begins reports whether a reasoning item begins another step of a run in which
-// the provider runs the tools itself: what came before is whole.
+// begins reports whether a reasoning item begins another step of a run whose
+// tools the provider executes; what precedes it is then complete.
 func (s *splitter) begins(i int) bool {
 	if s.msgs[i].Type != "reasoning" || i == 0 {
 		return false
@@ -164,7 +164,7 @@ func (s *splitter) begins(i int) bool {
 	return len(parts) > 0 && parts[0].Kind == Call && parts[0].Hosted && parts[0].ID == ""
 }
 
-// join makes one exchange of everything from a call to its last result.
+// join merges everything from a call to its last result into one exchange.
 func (s *splitter) join() {
 	reach := make([]int32, len(s.out))
 	for i := range reach {
@@ -193,7 +193,7 @@ func (s *splitter) join() {
 	}
 }
 
-// fix marks what never leaves.
+// fix marks the exchanges that never leave.
 func (s *splitter) fix() {
 	if len(s.out) == 0 {
 		return
@@ -234,16 +234,16 @@ func (s *splitter) fix() {
 	s.fixThinking()
 }
 
-// fixThinking keeps the thinking that a running tool loop began with, where the
-// newest call has none of its own: Anthropic, whose models think once a loop
-// unless told otherwise, refuses a loop that begins without it.
+// fixThinking keeps the thinking at the start of a running tool loop if the
+// newest call has none of its own. Anthropic's models think once per loop by
+// default, and the API refuses a loop that begins without that thinking.
 func (s *splitter) fixThinking() {
 	if !s.rules.RunsMerge {
 		return
 	}
 	newest := len(s.out) - 1
 	if s.out[newest].First == Question && newest > 0 {
-		newest-- // words after the results are part of the same turn
+		newest-- // text after the results belongs to the same turn
 	}
 	if e := s.out[newest]; e.First != Turn || e.Last == Turn || s.msgs[e.Start].startsThinking() {
 		return
@@ -262,7 +262,7 @@ func (s *splitter) fixThinking() {
 	}
 }
 
-// keep fixes the exchange of a message.
+// keep marks a message's exchange as fixed.
 func (s *splitter) keep(message int, why string) {
 	if e := &s.out[s.of[message]]; e.Fixed == "" {
 		e.Fixed = why

@@ -1,12 +1,12 @@
 package chat
 
-// Problem is one thing that is wrong with a history as it came.
+// Problem is one fault of a history as received.
 type Problem struct {
 	Message int
 	What    string
 }
 
-// judge marks what is broken and what is still running.
+// judge marks broken and open exchanges.
 func (s *splitter) judge() {
 	last := len(s.out) - 1
 	for _, c := range s.calls {
@@ -36,8 +36,8 @@ func (s *splitter) judge() {
 	}
 }
 
-// judgeStart breaks the replies to a broken beginning: without it they would
-// stand first, where a user's message must.
+// judgeStart marks the replies to a broken beginning as broken: without it they
+// would come first, where a user's message is required.
 func (s *splitter) judgeStart() {
 	i := 0
 	for i < len(s.out) && s.out[i].First == Preamble {
@@ -51,25 +51,26 @@ func (s *splitter) judgeStart() {
 			s.blame(s.out[i].Start, "a reply to what is broken")
 		}
 		if s.out[i].Fixed != "" {
-			return // it stays all the same, and what answers it may
+			return // it stays anyway, so its replies may stay too
 		}
 	}
 }
 
-// passedOver reports whether the assistant spoke on in another message although
-// the protocol wants results first.
+// passedOver reports whether the assistant continued in another message
+// although the protocol requires results first.
 func (s *splitter) passedOver(call int) bool {
 	return s.rules.ResultsFollow && !s.rules.RunsMerge && s.assistants[len(s.msgs)] > s.assistants[call+1]
 }
 
-// leads reports whether thinking is followed by more of its own reply.
+// leads reports whether a thinking message is followed by more of the same
+// reply.
 func (s *splitter) leads(i int) bool {
 	return i+1 < len(s.msgs) && s.of[i+1] == s.of[i] && s.msgs[i+1].Role == Assistant
 }
 
-// judgeReminders breaks what ends on a system message that only broken replies
-// follow: without them it would stand before a user's message, where Anthropic
-// allows none.
+// judgeReminders marks an exchange as broken if it ends with a system message
+// that only broken replies follow: without them the system message would
+// precede a user's message, which Anthropic does not allow.
 func (s *splitter) judgeReminders() {
 	replies, sound := 0, 0 // between exchange i and the next question
 	for i := len(s.out) - 1; i >= 0; i-- {

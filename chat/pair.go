@@ -1,15 +1,15 @@
 package chat
 
-// callAt is a call and what became of it.
+// callAt is a call with the state of its pairing.
 type callAt struct {
 	message int
-	// reach is the newest message of a call that the call itself made.
+	// reach is the newest message of a call made by this call.
 	reach int
-	// whole says that nothing answers to the call: the provider ran it.
+	// whole reports that the call needs no result: the provider ran it.
 	whole bool
-	// hosted says that the provider runs it and answers in its next message.
+	// hosted reports that the provider runs it and answers in its next message.
 	hosted bool
-	// pending says of a hosted call that the answer may still come.
+	// pending reports that the result of a hosted call may still arrive.
 	pending bool
 	done    bool
 }
@@ -17,11 +17,11 @@ type callAt struct {
 // link joins the messages of a call and of its result.
 type link struct{ call, result int }
 
-// span is a run of messages, last inclusive.
+// span is a run of messages from first to last, inclusive.
 type span struct{ first, last int32 }
 
-// survey counts once what pairing asks again and again, so that a history of any
-// shape is paired in time that follows its length.
+// survey precomputes what pairing looks up repeatedly, so that pairing takes
+// linear time for a history of any shape.
 func (s *splitter) survey() {
 	n := len(s.msgs)
 	s.runs = make([]span, len(s.out))
@@ -49,7 +49,7 @@ func (s *splitter) survey() {
 	}
 }
 
-// pair joins results to calls by id.
+// pair matches results to calls by id.
 func (s *splitter) pair() {
 	s.byKey, s.last = map[string][]int32{}, map[string]int32{}
 	for i := range s.msgs {
@@ -90,7 +90,7 @@ func (s *splitter) call(i int, p *Part) {
 	}
 }
 
-// within joins a call to the one that it belongs to.
+// within links a call to the call that it belongs to.
 func (s *splitter) within(i int, p *Part) {
 	key := "\x02" + p.Within
 	if p.Hosted {
@@ -103,7 +103,7 @@ func (s *splitter) within(i int, p *Part) {
 	}
 }
 
-// answer gives a result to the newest call of its key that has none.
+// answer assigns a result to the newest unanswered call of its key.
 func (s *splitter) answer(i int, p *Part) {
 	k := pairKey(p)
 	waiting, known := s.byKey[k]
@@ -119,7 +119,7 @@ func (s *splitter) answer(i int, p *Part) {
 	if s.rules.ResultsFollow && !s.follows(c.reach, i, p.Hosted) {
 		s.late = append(s.late, i)
 		if s.answered(c.reach, i) {
-			return // far too late: the call went without
+			return // too late: the conversation has moved on without a result
 		}
 	}
 	c.done = true
@@ -127,9 +127,9 @@ func (s *splitter) answer(i int, p *Part) {
 	s.links = append(s.links, link{c.message, i})
 }
 
-// pairKey is what joins a call and its result: the id, or in OpenAI's older
-// form, which has none, the function's name. Approvals and tools that the
-// provider runs have ids of their own kind.
+// pairKey returns the key that a call shares with its result: the id or, in
+// OpenAI's older form without ids, the function's name. Approvals and hosted
+// tools have their own id spaces.
 func pairKey(p *Part) string {
 	switch {
 	case p.Type == "mcp_approval_request" || p.Type == "mcp_approval_response":
@@ -142,8 +142,8 @@ func pairKey(p *Part) string {
 	return "\x00" + p.Name
 }
 
-// strangers counts the assistant messages between two messages that belong to
-// neither's run.
+// strangers counts the assistant messages between two messages that belong to the
+// run of neither.
 func (s *splitter) strangers(from, to int) int32 {
 	n := s.assistants[to] - s.assistants[from+1]
 	own := min(s.runs[s.of[from]].last+1, int32(to))
@@ -155,9 +155,9 @@ func (s *splitter) strangers(from, to int) int32 {
 	return n
 }
 
-// follows reports whether nobody else speaks between a call and its result, not
-// even in the message that holds the result. The provider's own result may wait
-// for the user turn that has the client's.
+// follows reports whether no other message comes between a call and its result,
+// and no other part precedes the result in its message. A hosted result may wait
+// for the user turn that holds the client's results.
 func (s *splitter) follows(call, result int, hosted bool) bool {
 	if call == result {
 		return true
@@ -168,13 +168,13 @@ func (s *splitter) follows(call, result int, hosted bool) bool {
 	if !hosted {
 		return s.others[result] == s.others[call+1] && s.resultsFirst(result)
 	}
-	// The client's results come first in the user turn that the provider's own
-	// result waits for.
+	// The hosted result waits for the user turn that begins with the client's
+	// results.
 	plain := s.nextPlain[call+1]
 	return plain >= int32(result) || s.msgs[plain].returns()
 }
 
-// resultsFirst reports whether nothing stands before a result in its message.
+// resultsFirst reports whether nothing precedes a result in its message.
 func (s *splitter) resultsFirst(i int) bool {
 	if s.said == nil {
 		s.said = make([]int8, len(s.msgs))
@@ -194,13 +194,13 @@ func (s *splitter) resultsFirst(i int) bool {
 	return s.said[i] > 0
 }
 
-// answered reports whether an assistant has another turn between two messages.
+// answered reports whether the assistant has another turn between two messages.
 func (s *splitter) answered(from, to int) bool { return s.strangers(from, to) > 0 }
 
-// pending reports whether the provider may still give the result of its own call:
-// it waits for results of the client that was called along with it, and the
-// assistant's next turn has not come, or is the unfinished end. runs and of are
-// those before joining.
+// pending reports whether the provider may still return the result of a hosted
+// call: the call waits for client results of the same batch, and the assistant's
+// next turn has not begun or is incomplete. It uses runs and of as they are
+// before joining.
 func (s *splitter) pending(call int) bool {
 	next := s.nextAssistant[s.runs[s.of[call]].last+1]
 	plain := s.nextPlain[call+1]

@@ -6,17 +6,18 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// String is a JSON string literal, quotes and escapes as they came. Most text
-// that passes through is never looked at; decoding waits until it is.
+// String is a JSON string literal with its quotes and escapes. It is decoded
+// only on use, because most text only passes through.
 type String []byte
 
-// Quote makes the literal of s. Invalid UTF-8 becomes U+FFFD, as JSON demands.
+// Quote returns the literal of s. Invalid UTF-8 becomes U+FFFD, as JSON
+// requires.
 func Quote(s string) String {
 	return AppendQuote(make([]byte, 0, len(s)+2), s)
 }
 
 // AppendQuote appends the literal of s to dst. It escapes only what JSON
-// demands, so that text stays readable.
+// requires, so that the text stays readable.
 func AppendQuote(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -59,7 +60,7 @@ func AppendQuote(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// String decodes the literal. What is not a literal decodes to "".
+// String returns the decoded literal, or "" if s is not a literal.
 func (s String) String() string {
 	if len(s) < 2 {
 		return ""
@@ -67,8 +68,8 @@ func (s String) String() string {
 	return string(s.Append(make([]byte, 0, len(s)-2)))
 }
 
-// Append decodes the literal onto dst. A lone surrogate decodes to U+FFFD.
+// Append appends the decoded literal to dst. A lone surrogate becomes U+FFFD.
 func (s String) Append(dst []byte) []byte { return rawjson.AppendLiteral(dst, s) }
 
-// Empty reports whether the literal says nothing.
+// Empty reports whether the literal is empty.
 func (s String) Empty() bool { return len(s) <= 2 }

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Words returns the words of the person in a user's message, one text for each part:
-// empty for a part that has none. A message under the name of a tool has none at all. It
-// is the one place that tells people's words from what programs put beside them, by the
-// rules of [Spoken].
+// Words returns the person's own words in a user's message, one text per part, empty for
+// a part without any. A message whose name is a tool's has none. Words is the only place
+// that separates people's words from what programs put beside them; see [Spoken] for the
+// rules.
 func (m *Message) Words() []string {
 	words := make([]string, len(m.Parts))
 	if m.Role != User || ToolName(m.Name) {
 		return words
 	}
-	// A part may open what a later one closes.
+	// An element may open in one part and close in a later one.
 	var all strings.Builder
 	begin := make([]int, len(m.Parts)+1)
 	for i := range m.Parts {
@@ -42,8 +42,8 @@ func (m *Message) Words() []string {
 	return words
 }
 
-// Spoken returns the stretches of a user's text that are plainly a person's words, as
-// offsets of their beginnings and ends, in order. These are not:
+// Spoken returns the start and end offsets of the stretches of a user's text that are
+// clearly a person's words, in order. The following are not:
 //
 //   - an element such as <document url="…"> or <environment_details>, from its first
 //     opening to its last closing, for what it holds may close it early. Elements in
@@ -87,7 +87,7 @@ func Spoken(text string) [][2]int {
 		case stop <= at:
 			at++
 		default:
-			if slices.Contains(reminders, name) { // people's words stand between two of them
+			if slices.Contains(reminders, name) { // people's words may stand between two reminders
 				stop = at + strings.Index(text[at:], "</"+name)
 			}
 			add(from, at)
@@ -102,23 +102,23 @@ func Spoken(text string) [][2]int {
 	return out
 }
 
-// programs begin texts that agent programs write in a user's name.
+// programs lists the beginnings of texts that agent programs write in the user's name.
 var programs = []string{
 	"[Request interrupted by user", "Base directory for this skill:", "Caveat: The messages below were generated", "Observation:", "OBSERVATION:",
 }
 
-// markup are the elements that people set words in.
+// markup lists the elements with which people format words.
 var markup = []string{"b", "i", "u", "s", "em", "strong", "kbd", "mark", "small", "sub", "sup"}
 
-// quotesUser reports whether agents put the user's words into elements of a name.
+// quotesUser reports whether agents wrap the user's words in elements of this name.
 func quotesUser(name string) bool {
 	return name == "task" || name == "feedback" || name == "answer" || strings.HasPrefix(name, "user_") || strings.HasPrefix(name, "user-")
 }
 
-// manyNames is more than the elements of a text that a person wrote have.
+// manyNames is more distinct element names than a text by a person has.
 const manyNames = 4096
 
-// closings returns where the last closing tag of each name stands; false where there are
+// closings returns the offset of the last closing tag of each name, or false if there are
 // too many names.
 func closings(text string) (map[string]int, bool) {
 	last := map[string]int{}
@@ -136,7 +136,8 @@ func closings(text string) (map[string]int, bool) {
 	}
 }
 
-// tagName returns the name of a tag from behind its bracket on; "" where there is none.
+// tagName returns the name of the tag whose text after the bracket is s, or "" if there
+// is none.
 func tagName(s string) string {
 	n := 0
 	for ; n < len(s); n++ {
@@ -156,7 +157,7 @@ func tagName(s string) string {
 
 func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// tagEnd returns where the tag at an offset ends.
+// tagEnd returns the end of the tag at an offset.
 func tagEnd(text string, at int) int {
 	if i := strings.IndexByte(text[at:min(len(text), at+1024)], '>'); i >= 0 {
 		return at + i + 1
@@ -164,8 +165,8 @@ func tagEnd(text string, at int) int {
 	return at + 1
 }
 
-// given returns where the first line stands that announces what a tool or a file gave, or
-// the length of the text.
+// given returns the offset of the first line that announces the output of a tool or the
+// content of a file, or the length of the text.
 func given(text string) int {
 	result := strings.Index(text, resultOpens)
 	bracket, at := -1, 0
@@ -174,7 +175,7 @@ func given(text string) int {
 		if bracket < 0 && len(s) > 1 && s[0] == '[' && letter(s[1]) {
 			bracket = at
 		}
-		// The command that is named may have several lines.
+		// The command named in the line may itself have several lines.
 		if bracket >= 0 && result > bracket && result < at+len(line) {
 			return bracket
 		}
@@ -186,10 +187,11 @@ func given(text string) int {
 	return len(text)
 }
 
-// resultOpens ends the line with which Cline and those made from it announce a result.
+// resultOpens ends the line with which Cline and its forks announce a result.
 const resultOpens = "] Result:"
 
-// announces matches lines behind which agents put what a tool or a file gave.
+// announces matches lines after which agents put the output of a tool or the content of a
+// file.
 var announces = regexp.MustCompile(`(?i)^(?:` + strings.Join([]string{
 	`(?:tool|function|execution)[ _](?:result|output|response)s?(?: (?:of|for|from) [^\n:]+)?:`,
 	`I have \*added these files to the chat\*`, // Aider
@@ -198,11 +200,10 @@ var announces = regexp.MustCompile(`(?i)^(?:` + strings.Join([]string{
 	`--- Content from referenced files ---`, // Gemini CLI
 }, "|") + `)`)
 
-// asksUser matches results of the tools with which Cline asks its user, up to the
-// answer.
+// asksUser matches results of the tools with which Cline asks its user, up to the answer.
 var asksUser = regexp.MustCompile(`^[ \t]*\[(?:ask_followup_question|attempt_completion|plan_mode_respond)\b[^\n]*\] Result:\s*<(answer|feedback|user_message)>`)
 
-// answered returns the stretch of a tool's result that the user answered.
+// answered returns the stretch of a tool's result that holds the user's answer.
 func answered(result string) (stretch [2]int) {
 	m := asksUser.FindStringSubmatchIndex(result)
 	if m == nil {
@@ -212,8 +213,8 @@ func answered(result string) (stretch [2]int) {
 	return [2]int{m[1], m[1] + max(n, 0)}
 }
 
-// ToolName reports whether the name of a message's author is that of a tool rather than
-// of a person, such as "tool_output".
+// ToolName reports whether the name of a message's author is a tool's, such as
+// "tool_output", rather than a person's.
 func ToolName(name string) bool { return toolName.MatchString(name) }
 
 var toolName = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:tools?|functions?|outputs?|results?|observations?|responses?|files?|documents?|retriev(?:er|al)|fetch(?:er)?|search|browser|web|shell|bash|terminal|system)(?:[^a-z]|$)`)
