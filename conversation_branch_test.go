@@ -39,7 +39,7 @@ func (b *branching) say(at timeline.Place, texts ...string) timeline.Place {
 	b.t.Helper()
 	c := timeline.Change{Conversation: "c", At: at, Now: noon}
 	for _, text := range texts {
-		c.Messages = append(c.Messages, timeline.Message{Says: timeline.SaysItem("user", text), Raw: []byte(text), Format: "item", Role: "user"})
+		c.Messages = append(c.Messages, timeline.Message{Identity: timeline.TextIdentity("user", text), Raw: []byte(text), Format: "item", Role: "user"})
 	}
 	a, err := b.other.Apply(b.t.Context(), timeline.Local, c)
 	if err != nil {
@@ -172,7 +172,7 @@ func TestAConversationThatBeganAnewIsReadAnew(t *testing.T) {
 	}
 	for i := range revision {
 		if _, err := b.other.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: "c", Now: noon.Add(time.Hour),
-			Messages: []timeline.Message{{Says: timeline.SaysItem("user", fmt.Sprint(i)), Raw: []byte("new"), Format: "item", Role: "user"}}}); err != nil {
+			Messages: []timeline.Message{{Identity: timeline.TextIdentity("user", fmt.Sprint(i)), Raw: []byte("new"), Format: "item", Role: "user"}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -129,7 +129,7 @@ func TestDirectivesOfImportsBranchesAndOthers(t *testing.T) {
 	store := c.engine.store
 	line := func(text string) timeline.Message {
 		raw := fmt.Appendf(nil, `{"role":"user","content":%q}`, text)
-		return timeline.Message{Says: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatOpenAI, Role: "user", Time: noon}
+		return timeline.Message{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatOpenAI, Role: "user", Time: noon}
 	}
 	apply := func(ch timeline.Change) timeline.Place {
 		t.Helper()

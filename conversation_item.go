@@ -101,7 +101,7 @@ func message(it *Item) (timeline.Message, error) {
 	if len(role) > timeline.MaxName || !utf8.ValidString(role) || strings.IndexByte(role, 0) >= 0 {
 		role = "" // Raw has it
 	}
-	return timeline.Message{Says: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatItem, Role: role, Time: it.Time}, nil
+	return timeline.Message{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatItem, Role: role, Time: it.Time}, nil
 }
 
 // valid reports whether every string is UTF-8.

@@ -428,7 +428,7 @@ func imported(t testing.TB, store timeline.Store, at timeline.Place, from, n int
 		c := timeline.Change{Conversation: "c", At: at, Now: noon}
 		for range min(n, 5000) {
 			raw := fmt.Appendf(nil, `{"role":"user","text":"message %d"}`, from)
-			c.Messages = append(c.Messages, timeline.Message{Says: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatGeneric, Role: "user", Time: noon.Add(time.Duration(from) * time.Second)})
+			c.Messages = append(c.Messages, timeline.Message{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatGeneric, Role: "user", Time: noon.Add(time.Duration(from) * time.Second)})
 			from++
 			n--
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 func item(text string) timeline.Message {
-	return timeline.Message{Says: timeline.SaysItem("user", text), Raw: []byte(text), Format: timeline.FormatItem, Role: "user", Time: monday}
+	return timeline.Message{Identity: timeline.TextIdentity("user", text), Raw: []byte(text), Format: timeline.FormatItem, Role: "user", Time: monday}
 }
 
 // apply makes a change of texts.

@@ -22,7 +22,7 @@ func (c *recording) atHand(ctx context.Context) {
 		}
 		says := make([]timeline.Hash, n)
 		for i := range says {
-			says[i] = timeline.Says(&c.chain[i])
+			says[i] = timeline.Identity(&c.chain[i])
 		}
 		return says
 	}))

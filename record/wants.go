@@ -103,7 +103,7 @@ func saysAt(ctx context.Context, store timeline.Store, tenant string, at timelin
 		return says, nil
 	}
 	err = store.Messages(ctx, tenant, at, at.Depth, at.Depth, true, func(e *timeline.Entry) error {
-		says = e.Says
+		says = e.Identity
 		return nil
 	})
 	if errors.Is(err, timeline.ErrNoPlace) {

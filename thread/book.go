@@ -231,7 +231,7 @@ func (t *tenant) early(n *namespace, r *Request, p place) bool {
 func (b *Book) Done(th *Thread, reply []chat.Message, id string) (says []timeline.Hash) {
 	steps := make([]step, len(reply))
 	for i := range reply {
-		steps[i] = step{bytes: bytesOf(reply[i].Raw), says: timeline.Says(&reply[i]), assistant: true, model: true}
+		steps[i] = step{bytes: bytesOf(reply[i].Raw), says: timeline.Identity(&reply[i]), assistant: true, model: true}
 		says = append(says, steps[i].says)
 	}
 	t := b.tenant(th.Tenant)

@@ -2,7 +2,7 @@
 // client resends its whole history and knows nothing of conversations.
 //
 // What messages say decides, one under the other from the first on (see
-// timeline.Says); what is written before them, the system prompt and the tools, does
+// timeline.Identity); what is written before them, the system prompt and the tools, does
 // not. Hints that a client gives narrow the search and never join two histories: one
 // session's name covers titles, checks and sub-agents, one user's all chats.
 //

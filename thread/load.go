@@ -272,7 +272,7 @@ func (b *Book) way(ctx context.Context, r *Request) (way []timeline.Place, err e
 	for i := range r.said {
 		says := r.said[i]
 		if says == (timeline.Hash{}) {
-			says = timeline.Says(&r.Messages[i])
+			says = timeline.Identity(&r.Messages[i])
 		}
 		next, ok, err := b.store.Under(ctx, r.Tenant, at, says)
 		if err != nil {
@@ -327,7 +327,7 @@ const maxHeads = 4
 func (b *Book) readPath(ctx context.Context, tenant string, to timeline.Place) (*storedPath, error) {
 	p := &storedPath{}
 	err := b.store.Messages(ctx, tenant, to, 1, math.MaxInt64, true, func(e *timeline.Entry) error {
-		p.steps = append(p.steps, step{says: e.Says, assistant: e.Role == string(chat.Assistant), model: e.Ref != ""})
+		p.steps = append(p.steps, step{says: e.Identity, assistant: e.Role == string(chat.Assistant), model: e.Ref != ""})
 		p.places = append(p.places, e.Place)
 		if len(e.Variants) > 0 {
 			if p.forms == nil {

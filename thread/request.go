@@ -82,7 +82,7 @@ func bytesOf(raw []byte) uint64 { return max(1, maphash.Bytes(seed, raw)) }
 func (r *Request) say(i, to int) {
 	for ; i < min(to, len(r.Messages)); i++ {
 		if r.said[i] == (timeline.Hash{}) {
-			r.said[i] = timeline.Says(&r.Messages[i])
+			r.said[i] = timeline.Identity(&r.Messages[i])
 		}
 	}
 }

@@ -67,7 +67,7 @@ func (n *namespace) alike(p place, r *Request, i int) (next place, ok bool, need
 	if texts(&r.Messages[i]) > 1 {
 		apart, known := r.apart[i]
 		if !known {
-			return p, false, func() { r.apart[i] = timeline.SaysApart(&r.Messages[i]) }
+			return p, false, func() { r.apart[i] = timeline.LegacyIdentity(&r.Messages[i]) }
 		}
 		if next, ok = n.next(p, apart); ok {
 			return next, true, nil

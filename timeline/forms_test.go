@@ -83,7 +83,7 @@ func FuzzParseForms(f *testing.F) {
 func TestReadFormsRefusesWhatDoesNotBelong(t *testing.T) {
 	s := memory.New()
 	a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Now: noon, Messages: []timeline.Message{
-		{Says: timeline.Hash{1}, Raw: []byte("1"), Format: "item"}, {Says: timeline.Hash{2}, Raw: []byte("2"), Format: "item"},
+		{Identity: timeline.Hash{1}, Raw: []byte("1"), Format: "item"}, {Identity: timeline.Hash{2}, Raw: []byte("2"), Format: "item"},
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func HashOf(data []byte) Hash {
 func Chain(before Hash, m *Message, content Hash) Hash {
 	var buffer [256]byte
 	b := append(buffer[:0], before[:]...)
-	b = append(b, m.Says[:]...)
+	b = append(b, m.Identity[:]...)
 	b = append(b, content[:]...)
 	b = appendString(b, m.Format)
 	b = appendString(b, m.Role)

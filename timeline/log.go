@@ -78,13 +78,13 @@ func (a *Appended) Place(depth int64) Place { return placeAt(a.Way, depth) }
 // where it is) is done in the same transaction; its conversation, place, messages and
 // expected revision are set here. A history that is known wholly, with nothing else to
 // do, changes nothing.
-func (l *Log) Append(ctx context.Context, tenant, conversation string, messages []Resent, says func(i int) Hash, extra Change) (Appended, error) {
-	return l.AppendAfter(ctx, tenant, conversation, nil, messages, says, extra)
+func (l *Log) Append(ctx context.Context, tenant, conversation string, messages []Resent, identity func(i int) Hash, extra Change) (Appended, error) {
+	return l.AppendAfter(ctx, tenant, conversation, nil, messages, identity, extra)
 }
 
 // AppendAfter is Append for who sends only the end of a history: the messages before
 // it are told by their identities. Where the history has them not, it is ErrNoPlace.
-func (l *Log) AppendAfter(ctx context.Context, tenant, conversation string, before []Hash, messages []Resent, says func(i int) Hash, extra Change) (Appended, error) {
+func (l *Log) AppendAfter(ctx context.Context, tenant, conversation string, before []Hash, messages []Resent, identity func(i int) Hash, extra Change) (Appended, error) {
 	hashes := hashBuffers.Get().(*[]Hash)
 	defer hashBuffers.Put(hashes)
 	*hashes = (*hashes)[:0]
@@ -95,7 +95,7 @@ func (l *Log) AppendAfter(ctx context.Context, tenant, conversation string, befo
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer l.account(s)
-	a := appending{session: s, log: l, before: before, messages: messages, hashes: *hashes, says: says, extra: extra}
+	a := appending{session: s, log: l, before: before, messages: messages, hashes: *hashes, identity: identity, extra: extra}
 	misses := 0
 	for {
 		result, err := a.try(ctx)
@@ -160,7 +160,7 @@ type appending struct {
 	before   []Hash // identities of what goes before messages
 	messages []Resent
 	hashes   []Hash // of messages
-	says     func(i int) Hash
+	identity func(i int) Hash
 	extra    Change
 }
 
@@ -190,9 +190,9 @@ func (a *appending) try(ctx context.Context) (Appended, error) {
 		m := &a.messages[i-len(a.before)]
 		c.Messages[i-from] = Message{Raw: m.Raw, Format: m.Format, Role: m.Role, Ref: m.Ref, Time: m.Time}
 		if i < known {
-			c.Messages[i-from].Says = p.steps[i].says
+			c.Messages[i-from].Identity = p.steps[i].identity
 		} else {
-			c.Messages[i-from].Says = a.says(i - len(a.before))
+			c.Messages[i-from].Identity = a.identity(i - len(a.before))
 		}
 	}
 	head := p.place(int64(known))

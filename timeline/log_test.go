@@ -239,7 +239,7 @@ func TestLogNoticesThatAConversationBeganAnew(t *testing.T) {
 	var shared []timeline.Message
 	for i := range 2 {
 		m := ask.messages[i]
-		shared = append(shared, timeline.Message{Says: ask.says(i), Raw: m.Raw, Format: m.Format, Role: m.Role})
+		shared = append(shared, timeline.Message{Identity: ask.says(i), Raw: m.Raw, Format: m.Format, Role: m.Role})
 	}
 	apply("d", noon, shared...) // keeps the beginning
 	if _, err := s.Delete(ctx, timeline.Local, "c", nil); err != nil {
@@ -247,7 +247,7 @@ func TestLogNoticesThatAConversationBeganAnew(t *testing.T) {
 	}
 	for i := range 3 {
 		raw := []byte{'x', byte('0' + i)}
-		shared = append(shared, timeline.Message{Says: timeline.HashOf(raw), Raw: raw, Format: "item"})
+		shared = append(shared, timeline.Message{Identity: timeline.HashOf(raw), Raw: raw, Format: "item"})
 	}
 	if again := apply("c", noon.Add(time.Second), shared...); again.Head != first.Head || again.Revision != first.Revision {
 		t.Fatalf("%+v is told from %+v by its place: the test finds nothing", again, first)

@@ -45,9 +45,9 @@ type path struct {
 
 // step is a message on the way.
 type step struct {
-	hash Hash  // of the form in which it came last
-	form int32 // which one that is
-	says Hash
+	hash     Hash  // of the form in which it came last
+	form     int32 // which one that is
+	identity Hash
 }
 
 // forget drops everything.
@@ -120,8 +120,8 @@ func (a *appending) find(ctx context.Context) (*path, error) {
 		return p, nil
 	}
 	at := Place{}
-	for _, says := range a.before {
-		next, ok, err := a.log.store.Under(ctx, a.key.tenant, at, says)
+	for _, identity := range a.before {
+		next, ok, err := a.log.store.Under(ctx, a.key.tenant, at, identity)
 		if err != nil {
 			return nil, err
 		}
@@ -144,8 +144,8 @@ func (p *path) match(a *appending) (known int, ok bool) {
 	if len(p.steps) < len(a.before) {
 		return 0, false
 	}
-	for i, says := range a.before {
-		if p.steps[i].says != says {
+	for i, identity := range a.before {
+		if p.steps[i].identity != identity {
 			return 0, false
 		}
 	}
@@ -159,7 +159,7 @@ func (p *path) match(a *appending) (known int, ok bool) {
 			s.hash, s.form = hash, int32(form)
 			continue
 		}
-		if a.says(i-len(a.before)) != s.says {
+		if a.identity(i-len(a.before)) != s.identity {
 			return i, true
 		}
 		p.varied = append(p.varied, i)
@@ -226,7 +226,7 @@ func (a *appending) extend(p *path, known, from int, messages []Message, applied
 		a.paths = slices.Delete(a.paths, maxPaths, len(a.paths))
 	}
 	for i := known; i < a.len(); i++ {
-		p.add(step{hash: a.hashes[i-len(a.before)], says: messages[i-from].Says}, applied.Places[i-from])
+		p.add(step{hash: a.hashes[i-len(a.before)], identity: messages[i-from].Identity}, applied.Places[i-from])
 	}
 	return p
 }
@@ -264,7 +264,7 @@ func (p *path) load(ctx context.Context, store Store, tenant string, to Place, f
 	p.steps = slices.Grow(p.steps, int(max(0, min(last, to.Depth, first+1<<16)-first+1)))
 	return store.Messages(ctx, tenant, to, first, last, true, func(e *Entry) error {
 		p.know(len(p.steps), e)
-		s := step{hash: e.Content, says: e.Says}
+		s := step{hash: e.Content, identity: e.Identity}
 		if n := len(e.Variants); n > 0 { // the latest is the likeliest
 			s.hash, s.form = e.Variants[n-1], int32(n)
 		}

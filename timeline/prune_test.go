@@ -26,7 +26,7 @@ func aged(t *testing.T, days map[string]int) timeline.Store {
 	for name, n := range days {
 		raw := []byte(strings.Repeat(name[:1], 100))
 		_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, Now: noon.AddDate(0, 0, -n),
-			Messages: []timeline.Message{{Says: timeline.HashOf(raw), Raw: raw, Format: "item"}}})
+			Messages: []timeline.Message{{Identity: timeline.HashOf(raw), Raw: raw, Format: "item"}}})
 		if err != nil {
 			t.Fatal(err)
 		}

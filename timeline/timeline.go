@@ -60,8 +60,8 @@ func (p Place) String() string { return fmt.Sprintf("%d:%d", p.Trunk, p.Depth) }
 
 // Message is what is appended and read back.
 type Message struct {
-	// Says is the identity: see Says.
-	Says Hash
+	// Identity is the identity: see Identity.
+	Identity Hash
 	// Raw is the message as it came. A store keeps its own copy.
 	Raw []byte
 	// Format tells how Raw is to be read: "item", "anthropic", "openai", …
@@ -241,7 +241,7 @@ type Store interface {
 	Messages(ctx context.Context, tenant string, to Place, first, last int64, hashes bool, visit func(*Entry) error) error
 	// Under finds the place that a message with an identity has under another
 	// place; false where there is none, ErrNoPlace where there is no such other.
-	Under(ctx context.Context, tenant string, at Place, says Hash) (Place, bool, error)
+	Under(ctx context.Context, tenant string, at Place, identity Hash) (Place, bool, error)
 	// Content reads a content by its hash. The bytes are the caller's.
 	Content(ctx context.Context, tenant string, h Hash) ([]byte, error)
 	// Records lists a conversation's records of a kind, in the order in which

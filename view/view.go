@@ -348,7 +348,7 @@ func (s *sight) depth(i int) int {
 }
 
 // identity is what message i says.
-func (s *sight) identity(i int) timeline.Hash { return timeline.Says(&s.Body.Messages[i]) }
+func (s *sight) identity(i int) timeline.Hash { return timeline.Identity(&s.Body.Messages[i]) }
 
 // show makes the view that goes on from a cut; fresh is the cut that it made, nil for
 // none.

@@ -87,7 +87,7 @@ func (b *bench) raw(messages []timeline.Message, level string) float64 {
 		check(err)
 		id, err := r.LastInsertId()
 		check(err)
-		_, err = insert.Exec(a.Head.Trunk, depth, chains[i][:], m.Says[:], id, m.Format, m.Role, now, m.Ref)
+		_, err = insert.Exec(a.Head.Trunk, depth, chains[i][:], m.Identity[:], id, m.Format, m.Role, now, m.Ref)
 		check(err)
 		_, err = conversation.Exec(a.Head.Trunk, depth, i+2, now)
 		check(err)

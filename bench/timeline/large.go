@@ -33,8 +33,8 @@ func (b *bench) large(n int, texts string) {
 		for ; len(messages) < batch && i < n; i++ {
 			m := message(next())
 			messages = append(messages, m)
-			if !unique[m.Says] {
-				unique[m.Says] = true
+			if !unique[m.Identity] {
+				unique[m.Identity] = true
 				total += len(m.Raw)
 			}
 		}

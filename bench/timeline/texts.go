@@ -60,7 +60,7 @@ func (b *bench) kilobytes(n int) []timeline.Message {
 }
 
 func message(raw []byte) timeline.Message {
-	return timeline.Message{Says: timeline.HashOf(raw), Raw: raw, Format: "anthropic", Role: "user"}
+	return timeline.Message{Identity: timeline.HashOf(raw), Raw: raw, Format: "anthropic", Role: "user"}
 }
 
 // size draws the size of a text as recorded sessions of a coding agent have them:

@@ -162,7 +162,7 @@ func TestADeletedHistoryThatCannotBeMadeAgainIsRefused(t *testing.T) {
 	defer r.Close()
 	say := func(text string) error {
 		_, err := r.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: text, Now: time.Now(), Messages: []timeline.Message{
-			{Raw: []byte(text), Says: timeline.HashOf([]byte(text)), Role: "user", Format: "text", Time: time.Now()},
+			{Raw: []byte(text), Identity: timeline.HashOf([]byte(text)), Role: "user", Format: "text", Time: time.Now()},
 		}})
 		return err
 	}

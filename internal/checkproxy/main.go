@@ -301,7 +301,7 @@ func (c *checker) whole(name string, history int, body []byte) (bool, error) {
 	}
 	i, same := 0, true
 	err = c.store.Messages(ctx, timeline.Local, conversation.Head, 1, int64(len(messages)), true, func(e *timeline.Entry) error {
-		same = same && e.Says == timeline.Says(&messages[i])
+		same = same && e.Identity == timeline.Identity(&messages[i])
 		i++
 		return nil
 	})

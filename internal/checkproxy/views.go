@@ -43,7 +43,7 @@ func (v *views) judge(came, got []byte, h http.Header) (problems []string, err e
 	}
 	now := make([]timeline.Hash, len(b.Messages))
 	for i := range b.Messages {
-		now[i] = timeline.Says(&b.Messages[i]) // the client encodes it anew each time
+		now[i] = timeline.Identity(&b.Messages[i]) // the client encodes it anew each time
 	}
 	plan, conversation := h.Get("X-Oriel-Plan"), h.Get("X-Oriel-Conversation")
 	stays := len(now) >= len(v.last) && slices.Equal(now[:len(v.last)], v.last)

@@ -103,7 +103,7 @@ func bodyMessage(raw []byte, f Format) (timeline.Message, error) {
 	if m.Role == timeline.RoleMeta || !fits(m.Role, timeline.MaxName) {
 		return m, fmt.Errorf("role: no provider has one such as %.20q", m.Role)
 	}
-	m.Says = timeline.Says(&c)
+	m.Identity = timeline.Identity(&c)
 	return m, nil
 }
 

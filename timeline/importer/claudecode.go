@@ -39,9 +39,9 @@ func readClaudeCode(ctx context.Context, s *source, r io.Reader, to taker) error
 			m.Role = role
 		}
 		if c, err := m.Chat(); err == nil {
-			m.Says = identity(timeline.Says(&c), m.Ref)
+			m.Identity = identity(timeline.Identity(&c), m.Ref)
 		} else {
-			m.Role, m.Says = timeline.RoleMeta, timeline.HashOf(line)
+			m.Role, m.Identity = timeline.RoleMeta, timeline.HashOf(line)
 		}
 		return to.take(ctx, name, m)
 	})

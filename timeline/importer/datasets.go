@@ -44,7 +44,7 @@ func readLocomo(ctx context.Context, s *source, r io.Reader, to taker) error {
 					to.broken(0, fmt.Sprintf("%s: %s[%d]: want text and dia_id", name, key, i))
 				} else {
 					m.Ref = ref
-					m.Says = identity(timeline.SaysItem(turn.Get("speaker").Str(), turn.Get("text").Str()), ref)
+					m.Identity = identity(timeline.TextIdentity(turn.Get("speaker").Str(), turn.Get("text").Str()), ref)
 					if err := to.take(ctx, name, m); err != nil {
 						return err
 					}
@@ -87,7 +87,7 @@ func readBeam(ctx context.Context, s *source, r io.Reader, to taker) error {
 				return nil
 			}
 			m := timeline.Message{Raw: d.raw(turn), Format: timeline.FormatBeam, Role: role, Time: when, Ref: ref}
-			m.Says = identity(timeline.SaysItem(role, turn.Get("content").Str()), ref)
+			m.Identity = identity(timeline.TextIdentity(role, turn.Get("content").Str()), ref)
 			return to.take(ctx, name, m)
 		})
 	})

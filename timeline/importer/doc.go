@@ -12,7 +12,7 @@ can be written back byte for byte, except for blank lines, for lines that are no
 JSON objects, and for a last line without line feed, which gets one. Of other files
 each message's or turn's own bytes are kept.
 
-Importing again adds nothing. A message is known by what it says (timeline.Says)
+Importing again adds nothing. A message is known by what it says (timeline.Identity)
 and by its own id, where it has one: two lines with different ids are different
 messages, for an id that is handed out must find its own line. A file that has grown
 adds what is new; an older copy of it changes nothing; one that was edited becomes a

@@ -67,7 +67,7 @@ func genericLine(line []byte, root rawjson.Value) (conversation string, m timeli
 	if m.Role == "" {
 		m.Role = "user"
 	}
-	m.Says = identity(timeline.SaysItem(m.Role, text.Str()), m.Ref)
+	m.Identity = identity(timeline.TextIdentity(m.Role, text.Str()), m.Ref)
 	return conversation, m, nil
 }
 

@@ -56,7 +56,7 @@ func (h *history) add(text string) (id int64) {
 			return 0
 		}
 		a, err := h.store.Apply(h.t.Context(), timeline.Local, timeline.Change{Conversation: "c", At: c.Head, Expect: &c.Revision, Now: time.Now(),
-			Messages: []timeline.Message{{Says: timeline.SaysItem("user", text), Raw: []byte(text), Format: "item", Role: "user"}}})
+			Messages: []timeline.Message{{Identity: timeline.TextIdentity("user", text), Raw: []byte(text), Format: "item", Role: "user"}}})
 		if err == nil {
 			return a.Head.Depth
 		}

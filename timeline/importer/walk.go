@@ -75,7 +75,7 @@ func (k *walk) follow(ctx context.Context, m *timeline.Message) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if next == nil || next.Says != m.Says {
+	if next == nil || next.Identity != m.Identity {
 		k.writing, k.left = true, true
 		return false, nil
 	}
@@ -177,7 +177,7 @@ func (k *walk) remember(before int64, places []timeline.Place) {
 		k.way = k.way[:before]
 	}
 	for i, p := range places {
-		e := timeline.Entry{Place: p, Message: timeline.Message{Says: k.batch[i].Says}, Content: timeline.HashOf(k.batch[i].Raw)}
+		e := timeline.Entry{Place: p, Message: timeline.Message{Identity: k.batch[i].Identity}, Content: timeline.HashOf(k.batch[i].Raw)}
 		if n := before + int64(i); n < int64(len(k.way)) {
 			if old := &k.way[n]; old.Content != e.Content && !slices.Contains(old.Variants, e.Content) {
 				old.Variants = append(old.Variants, e.Content)

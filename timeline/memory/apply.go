@@ -99,7 +99,7 @@ func (w *change) planMessages(number int64) error {
 	}
 	w.last = w.At
 	for w.known < len(w.Messages) {
-		next, ok := w.t.under(w.last, w.Messages[w.known].Says)
+		next, ok := w.t.under(w.last, w.Messages[w.known].Identity)
 		if !ok {
 			break
 		}
@@ -203,7 +203,7 @@ func (w *change) writeMessages() {
 	if k == nil {
 		k = &trunk{number: w.grow.Trunk, origin: w.last, users: map[*conversation]struct{}{}}
 		w.t.trunks[k.number] = k
-		w.t.begins[beginning{w.last, w.Messages[w.known].Says}] = k
+		w.t.begins[beginning{w.last, w.Messages[w.known].Identity}] = k
 	}
 	if m := w.t.at(w.last); m != nil {
 		before = m.chain
@@ -211,12 +211,12 @@ func (w *change) writeMessages() {
 	for i := w.known; i < len(w.Messages); i++ {
 		m := &w.Messages[i]
 		n := message{
-			says:    m.Says,
-			content: w.hashes[i],
-			format:  strings.Clone(m.Format),
-			role:    strings.Clone(m.Role),
-			ref:     strings.Clone(m.Ref),
-			time:    w.when(m.Time),
+			identity: m.Identity,
+			content:  w.hashes[i],
+			format:   strings.Clone(m.Format),
+			role:     strings.Clone(m.Role),
+			ref:      strings.Clone(m.Ref),
+			time:     w.when(m.Time),
 		}
 		n.chain = n.chainUnder(before)
 		before = n.chain
@@ -352,5 +352,5 @@ func (t *tenant) unrefer(h timeline.Hash) (gone bool, size int64) {
 
 // chainUnder is the chain hash under a message whose own is before.
 func (m *message) chainUnder(before timeline.Hash) timeline.Hash {
-	return timeline.Chain(before, &timeline.Message{Says: m.says, Format: m.format, Role: m.role, Time: m.time, Ref: m.ref}, m.content)
+	return timeline.Chain(before, &timeline.Message{Identity: m.identity, Format: m.format, Role: m.role, Time: m.time, Ref: m.ref}, m.content)
 }

@@ -63,7 +63,7 @@ func (s *Store) Delete(ctx context.Context, tenant, conversation string, expect 
 		}
 		gone.Messages += len(cut)
 		if keep == k.origin.Depth {
-			delete(t.begins, beginning{k.origin, k.messages[0].says})
+			delete(t.begins, beginning{k.origin, k.messages[0].identity})
 			delete(t.trunks, number)
 			continue
 		}

@@ -52,8 +52,8 @@ type content struct {
 }
 
 type beginning struct {
-	under timeline.Place
-	says  timeline.Hash
+	under    timeline.Place
+	identity timeline.Hash
 }
 
 type trunk struct {
@@ -64,10 +64,10 @@ type trunk struct {
 }
 
 type message struct {
-	says, content, chain timeline.Hash
-	format, role, ref    string
-	time                 time.Time
-	variants             []timeline.Hash
+	identity, content, chain timeline.Hash
+	format, role, ref        string
+	time                     time.Time
+	variants                 []timeline.Hash
 }
 
 type conversation struct {
@@ -135,12 +135,12 @@ func (t *tenant) has(p timeline.Place) bool { return p == timeline.Place{} || t.
 
 // under finds the place of a message that says something under a place that is
 // there.
-func (t *tenant) under(p timeline.Place, says timeline.Hash) (timeline.Place, bool) {
+func (t *tenant) under(p timeline.Place, identity timeline.Hash) (timeline.Place, bool) {
 	next := timeline.Place{Trunk: p.Trunk, Depth: p.Depth + 1}
-	if m := t.at(next); m != nil && m.says == says {
+	if m := t.at(next); m != nil && m.identity == identity {
 		return next, true
 	}
-	if k := t.begins[beginning{p, says}]; k != nil {
+	if k := t.begins[beginning{p, identity}]; k != nil {
 		return timeline.Place{Trunk: k.number, Depth: next.Depth}, true
 	}
 	return timeline.Place{}, false
@@ -215,7 +215,7 @@ func (s *Store) Heads(ctx context.Context, tenant, name string) ([]timeline.Plac
 }
 
 // Under implements timeline.Store.
-func (s *Store) Under(ctx context.Context, tenant string, at timeline.Place, says timeline.Hash) (timeline.Place, bool, error) {
+func (s *Store) Under(ctx context.Context, tenant string, at timeline.Place, identity timeline.Hash) (timeline.Place, bool, error) {
 	t, err := s.read(ctx, tenant)
 	if err != nil {
 		return timeline.Place{}, false, err
@@ -224,7 +224,7 @@ func (s *Store) Under(ctx context.Context, tenant string, at timeline.Place, say
 	if !t.has(at) {
 		return timeline.Place{}, false, fmt.Errorf("%w: %v", timeline.ErrNoPlace, at)
 	}
-	p, found := t.under(at, says)
+	p, found := t.under(at, identity)
 	return p, found, nil
 }
 

@@ -23,7 +23,7 @@ func TestStoreThatOthersUse(t *testing.T) {
 		s := memory.New()
 		for i := range 7 {
 			_, err := s.Apply(context.Background(), "earlier", timeline.Change{Conversation: "c", Now: time.Unix(1, 0),
-				Messages: []timeline.Message{{Says: timeline.Hash{byte(i)}, Format: "item"}}})
+				Messages: []timeline.Message{{Identity: timeline.Hash{byte(i)}, Format: "item"}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +51,7 @@ func TestAppendsAreConstant(t *testing.T) {
 		for range 10_000 {
 			raw := []byte(fmt.Sprintf("message %d", head.Depth))
 			a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", At: head, Now: now,
-				Messages: []timeline.Message{{Says: timeline.HashOf(raw), Raw: raw, Format: "item"}}})
+				Messages: []timeline.Message{{Identity: timeline.HashOf(raw), Raw: raw, Format: "item"}}})
 			if err != nil {
 				t.Fatal(err)
 			}

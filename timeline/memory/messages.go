@@ -78,7 +78,7 @@ func (s *Store) entries(ctx context.Context, tenant string, p span, hashes bool,
 		}
 		e := timeline.Entry{
 			Place:    place,
-			Message:  timeline.Message{Says: m.says, Format: m.format, Role: m.role, Time: m.time, Ref: m.ref},
+			Message:  timeline.Message{Identity: m.identity, Format: m.format, Role: m.role, Time: m.time, Ref: m.ref},
 			Content:  m.content,
 			Variants: slices.Clip(m.variants),
 		}

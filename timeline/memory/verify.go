@@ -50,7 +50,7 @@ func (v *verifier) trunks() {
 			v.problem("", k.origin, "trunk %d begins where nothing is", number)
 			continue
 		}
-		if v.t.begins[beginning{k.origin, k.messages[0].says}] != k {
+		if v.t.begins[beginning{k.origin, k.messages[0].identity}] != k {
 			v.problem("", k.tip(), "the trunk is not found by its first message")
 		}
 		v.trunk(k)

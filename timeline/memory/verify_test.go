@@ -11,8 +11,8 @@ import (
 // Verify is what tests of all stores rely on: it finds every kind of damage.
 func TestVerifyFindsDamage(t *testing.T) {
 	ctx := context.Background()
-	says := func(n byte, raw string) timeline.Message {
-		return timeline.Message{Says: timeline.Hash{n}, Raw: []byte(raw), Format: "item"}
+	said := func(n byte, raw string) timeline.Message {
+		return timeline.Message{Identity: timeline.Hash{n}, Raw: []byte(raw), Format: "item"}
 	}
 	var head timeline.Place
 	fresh := func() (*Store, *tenant) {
@@ -25,9 +25,9 @@ func TestVerifyFindsDamage(t *testing.T) {
 			}
 			return a
 		}
-		a := apply(timeline.Change{Conversation: "a", Messages: []timeline.Message{says(1, "1"), says(2, "2"), says(3, "3")}})
-		apply(timeline.Change{Conversation: "a", Messages: []timeline.Message{says(1, "1 ")}})
-		b := apply(timeline.Change{Conversation: "b", At: a.Places[0], Messages: []timeline.Message{says(4, "4")},
+		a := apply(timeline.Change{Conversation: "a", Messages: []timeline.Message{said(1, "1"), said(2, "2"), said(3, "3")}})
+		apply(timeline.Change{Conversation: "a", Messages: []timeline.Message{said(1, "1 ")}})
+		b := apply(timeline.Change{Conversation: "b", At: a.Places[0], Messages: []timeline.Message{said(4, "4")},
 			Put: []timeline.Record{{Kind: "k", Key: "1", At: timeline.AtHead(), Contents: []timeline.Hash{timeline.HashOf([]byte("2"))}}}})
 		head = b.Head
 		return s, s.tenants[timeline.Local]
@@ -45,7 +45,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 		"bytes":           func(t *tenant) { t.contents[timeline.HashOf([]byte("2"))].data[0] = 'X' },
 		"content missing": func(t *tenant) { delete(t.contents, timeline.HashOf([]byte("1 "))) },
 		"references":      func(t *tenant) { t.contents[timeline.HashOf([]byte("2"))].refs++ },
-		"identity":        func(t *tenant) { t.at(timeline.Place{Trunk: 1, Depth: 2}).says = timeline.Hash{9} },
+		"identity":        func(t *tenant) { t.at(timeline.Place{Trunk: 1, Depth: 2}).identity = timeline.Hash{9} },
 		"role":            func(t *tenant) { t.at(timeline.Place{Trunk: 1, Depth: 2}).role = "system" },
 		"time":            func(t *tenant) { t.at(head).time = time.Unix(2, 0) },
 		"chain":           func(t *tenant) { t.at(head).chain[0]++ },

@@ -24,7 +24,7 @@ func (w *change) planMessages() error {
 		if t, ok := w.tips.get(w.last.Trunk); ok && w.extend && t.depth == w.last.Depth {
 			return nil // nothing begins under it
 		}
-		says := &w.Messages[w.known].Says
+		says := &w.Messages[w.known].Identity
 		branch, found, err := w.number("SELECT id FROM trunk WHERE tenant = ? AND origin = ? AND origin_depth = ? AND says = ?",
 			w.tenantID, w.last.Trunk, w.last.Depth, says[:])
 		if err != nil || !found {
@@ -70,7 +70,7 @@ func (w *change) follow(trunk, depth int64) (ended bool, err error) {
 	}
 	ended = true
 	for r.next() {
-		if w.known == len(w.Messages) || r.hash(1) != w.Messages[w.known].Says {
+		if w.known == len(w.Messages) || r.hash(1) != w.Messages[w.known].Identity {
 			ended = false
 			break
 		}
@@ -127,7 +127,7 @@ func (w *change) writeMessages() error {
 	at := w.last
 	if !w.extend {
 		id, err := w.insert("INSERT INTO trunk (tenant, origin, origin_depth, says) VALUES (?, ?, ?, ?)",
-			w.tenantID, at.Trunk, at.Depth, w.Messages[w.known].Says[:])
+			w.tenantID, at.Trunk, at.Depth, w.Messages[w.known].Identity[:])
 		if err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (w *change) writeMessages() error {
 		at.Depth++
 		w.chain = timeline.Chain(w.chain, &m, w.forms[i].hash)
 		if _, err := w.exec("INSERT INTO message (trunk, depth, hash, says, content, format, role, time, ref) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			at.Trunk, at.Depth, w.chain[:], m.Says[:], content, m.Format, m.Role, m.Time.UnixMicro(), m.Ref); err != nil {
+			at.Trunk, at.Depth, w.chain[:], m.Identity[:], content, m.Format, m.Role, m.Time.UnixMicro(), m.Ref); err != nil {
 			return err
 		}
 		w.applied.Places = append(w.applied.Places, at)

@@ -160,7 +160,7 @@ func (v *visitor) part(p span) (err error) {
 func (v *visitor) take(trunk int64, r *rows) error {
 	e := &v.entry
 	e.Place = timeline.Place{Trunk: trunk, Depth: r.int(0)}
-	e.Says = r.hash(1)
+	e.Identity = r.hash(1)
 	e.Format, e.Role, e.Ref = r.text(2), r.text(3), r.text(5)
 	e.Time = time.UnixMicro(r.int(4)).UTC()
 	e.Content = r.hash(6)

@@ -48,7 +48,7 @@ func open(t testing.TB, dir string) *sqlite.Store {
 
 // text is a message that says what it consists of.
 func text(s string) timeline.Message {
-	return timeline.Message{Says: timeline.HashOf([]byte(s)), Raw: []byte(s), Format: "item", Role: "user"}
+	return timeline.Message{Identity: timeline.HashOf([]byte(s)), Raw: []byte(s), Format: "item", Role: "user"}
 }
 
 func texts(all ...string) (messages []timeline.Message) {

@@ -189,7 +189,7 @@ func (v *verifier) trunk(t *trunk) error {
 		copy(content[:], r.bytes(8))
 		copy(chain[:], r.bytes(1))
 		m := timeline.Message{Format: r.text(4), Role: r.text(5), Time: time.UnixMicro(r.int(6)), Ref: r.text(7)}
-		copy(m.Says[:], r.bytes(2))
+		copy(m.Identity[:], r.bytes(2))
 		switch {
 		case r.bytes(8) == nil:
 			v.problem(t.tenant, "", at, "its content is missing")
@@ -198,7 +198,7 @@ func (v *verifier) trunk(t *trunk) error {
 		case timeline.Chain(before, &m, content) != chain:
 			v.problem(t.tenant, "", at, "the chain is broken: the message, or one before it, is not what was stored")
 		}
-		if at.Depth == t.origin.Depth+1 && m.Says != t.says {
+		if at.Depth == t.origin.Depth+1 && m.Identity != t.says {
 			v.problem(t.tenant, "", at, "the trunk is not found by its first message")
 		}
 		before = chain

@@ -163,7 +163,7 @@ func TestLargeContents(t *testing.T) {
 	zeros := make([]byte, 50<<20) // compresses to next to nothing
 	for _, raw := range [][]byte{noise, zeros, []byte("a\x00b\x00"), {}, bytes.Repeat([]byte{0}, 1000)} {
 		m := text("")
-		m.Says, m.Raw = timeline.HashOf(raw), raw
+		m.Identity, m.Raw = timeline.HashOf(raw), raw
 		a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Messages: []timeline.Message{m}, Now: time.Now()})
 		if err != nil {
 			t.Fatal(err)

@@ -30,7 +30,7 @@ func (m *machine) sameMessages(r *rapid.T, tenant string, to, there timeline.Pla
 		w, g := &want[i], &got[i]
 		m.same(r, "message", w.Place, g.Place)
 		w.Place, g.Place = timeline.Place{}, timeline.Place{}
-		if !bytes.Equal(w.Raw, g.Raw) || !slices.Equal(w.Variants, g.Variants) || w.Says != g.Says || w.Content != g.Content ||
+		if !bytes.Equal(w.Raw, g.Raw) || !slices.Equal(w.Variants, g.Variants) || w.Identity != g.Identity || w.Content != g.Content ||
 			w.Format != g.Format || w.Role != g.Role || w.Ref != g.Ref || !w.Time.Equal(g.Time) {
 			m.equal(r, "message", *w, *g)
 		}
@@ -40,7 +40,7 @@ func (m *machine) sameMessages(r *rapid.T, tenant string, to, there timeline.Pla
 // under compares what there is under a place.
 func (m *machine) under(r *rapid.T) {
 	tenant := tenantName(r)
-	at, says := m.place(r, tenant), message(r).Says
+	at, says := m.place(r, tenant), message(r).Identity
 	want, found, err := m.model.Under(ctx, tenant, at, says)
 	got, found2, err2 := m.store.Under(ctx, tenant, m.there(at), says)
 	if m.failed(r, "under", err, err2) {

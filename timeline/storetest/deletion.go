@@ -28,7 +28,7 @@ var deletionCases = []testCase{
 		if _, err := f.Content(ctx, timeline.Local, timeline.HashOf([]byte("AA"))); !errors.Is(err, timeline.ErrNoContent) {
 			f.Errorf("a variant is still there: %v", err)
 		}
-		if p, found, err := f.Under(ctx, timeline.Local, timeline.Place{}, said("1").Says); found || err != nil {
+		if p, found, err := f.Under(ctx, timeline.Local, timeline.Place{}, said("1").Identity); found || err != nil {
 			f.Errorf("a message is still there: %v, %v", p, err)
 		}
 		f.equal("begins anew", f.say("c", timeline.Place{}, "1").Revision, int64(1))

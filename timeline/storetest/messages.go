@@ -12,7 +12,7 @@ import (
 var messageCases = []testCase{
 	{"come back byte for byte, with all that was said of them", func(f *fixture) { // SPEC A7, D1
 		m := timeline.Message{
-			Says: timeline.HashOf([]byte("odd")), Raw: []byte("{ \"a\":\t1.0,\"b\":\"\\u00e9\xff\x00\"}\n"),
+			Identity: timeline.HashOf([]byte("odd")), Raw: []byte("{ \"a\":\t1.0,\"b\":\"\\u00e9\xff\x00\"}\n"),
 			Format: "anthropic", Role: "assistant", Ref: "msg_01", Time: noon.Add(-time.Hour),
 		}
 		a := f.apply(timeline.Change{Conversation: "c", Messages: []timeline.Message{m}})
@@ -70,7 +70,7 @@ var messageCases = []testCase{
 	{"that are there already are not written again", func(f *fixture) { // SPEC D1
 		a := f.say("c", timeline.Place{}, "1", "2", "3")
 		again := f.apply(timeline.Change{Conversation: "c", Now: noon.Add(time.Hour), Messages: []timeline.Message{
-			said("1"), {Says: said("2").Says, Raw: said("2").Raw, Format: "openai", Role: "tool", Ref: "other"}, said("3"), said("4"),
+			said("1"), {Identity: said("2").Identity, Raw: said("2").Raw, Format: "openai", Role: "tool", Ref: "other"}, said("3"), said("4"),
 		}})
 		f.equal("places", again.Places, append(a.Places, timeline.Place{Trunk: a.Head.Trunk, Depth: 4}))
 		f.equal("new", again.New, struct{ Messages, Variants, Contents int }{1, 0, 1})
@@ -135,7 +135,7 @@ var messageCases = []testCase{
 					}
 					for i, e := range all {
 						want := said(way[from-1+int64(i)])
-						if e.Place.Depth != from+int64(i) || e.Says != want.Says || e.Content != timeline.HashOf(want.Raw) {
+						if e.Place.Depth != from+int64(i) || e.Identity != want.Identity || e.Content != timeline.HashOf(want.Raw) {
 							f.Errorf("%d to %d: depth %d is %+v", first, last, from+int64(i), e)
 						}
 						if hashes && e.Raw != nil || !hashes && !bytes.Equal(e.Raw, want.Raw) {
@@ -174,7 +174,7 @@ var messageCases = []testCase{
 			{a.Places[0], "1", timeline.Place{}},
 			{a.Head, "3", timeline.Place{}},
 		} {
-			got, found, err := f.Under(ctx, timeline.Local, c.at, said(c.text).Says)
+			got, found, err := f.Under(ctx, timeline.Local, c.at, said(c.text).Identity)
 			if err != nil || got != c.want || found != (c.want != timeline.Place{}) {
 				f.Errorf("%q under %v: %v, %v, %v; want %v", c.text, c.at, got, found, err, c.want)
 			}
@@ -190,7 +190,7 @@ var messageCases = []testCase{
 		if _, err := entries(f.Store, "other", a.Head, 1, 2, false); !errors.Is(err, timeline.ErrNoPlace) {
 			f.Errorf("the other reads: %v", err)
 		}
-		if _, _, err := f.Under(ctx, "other", a.Head, said("1").Says); !errors.Is(err, timeline.ErrNoPlace) {
+		if _, _, err := f.Under(ctx, "other", a.Head, said("1").Identity); !errors.Is(err, timeline.ErrNoPlace) {
 			f.Errorf("the other looks under: %v", err)
 		}
 		f.say("c", a.Head, "secret")

@@ -69,7 +69,7 @@ var refusalCases = []testCase{
 			if _, err := entries(f.Store, timeline.Local, at, 1, 9, true); !errors.Is(err, timeline.ErrNoPlace) {
 				f.Errorf("messages to %v: %v", at, err)
 			}
-			if _, _, err := f.Under(ctx, timeline.Local, at, said("1").Says); !errors.Is(err, timeline.ErrNoPlace) {
+			if _, _, err := f.Under(ctx, timeline.Local, at, said("1").Identity); !errors.Is(err, timeline.ErrNoPlace) {
 				f.Errorf("under %v: %v", at, err)
 			}
 		}

@@ -77,7 +77,7 @@ func said(text string) timeline.Message { return form(text, `{"text":"`+text+`"}
 
 // form is a message that says text in other bytes.
 func form(text, raw string) timeline.Message {
-	return timeline.Message{Says: timeline.HashOf([]byte(text)), Raw: []byte(raw), Format: "item", Role: "user"}
+	return timeline.Message{Identity: timeline.HashOf([]byte(text)), Raw: []byte(raw), Format: "item", Role: "user"}
 }
 
 func saidAll(texts ...string) []timeline.Message {

@@ -37,7 +37,7 @@ type member struct {
 
 // value writes JSON in its canonical form: strings decoded, members by their names,
 // the last where several have the same.
-func (w *sayer) value(v rawjson.Value, o omit) {
+func (w *identifier) value(v rawjson.Value, o omit) {
 	kind := v.Kind()
 	w.b = append(w.b, byte(kind))
 	switch kind {
@@ -57,7 +57,7 @@ func (w *sayer) value(v rawjson.Value, o omit) {
 	}
 }
 
-func (w *sayer) object(v rawjson.Value, o omit) {
+func (w *identifier) object(v rawjson.Value, o omit) {
 	first := len(w.members) // members of the objects around it stand before
 	for name := v.First(); name.Exists(); {
 		value := name.Next()

@@ -10,7 +10,7 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// Says is the identity of a message: a hash of what it says, whatever its bytes.
+// Identity is the identity of a message: a hash of what it says, whatever its bytes.
 //
 // It is made of the role, the participant's name and, in order, of each part: text;
 // id, name and arguments of a call; id, failure and content of a result; data, URL or
@@ -24,14 +24,14 @@ import (
 // nothing but thinking is told by its text, or by what is encrypted of it. Texts that
 // follow one another count as one, and what Oriel has put into a user's message does not
 // count, where there is anything else in it: clients send it back that log what is sent.
-func Says(m *chat.Message) Hash { return says(m, (*sayer).joined) }
+func Identity(m *chat.Message) Hash { return identityOf(m, (*identifier).joined) }
 
-// SaysApart is the identity that earlier versions gave to a message: it differs from Says
+// LegacyIdentity is the identity that earlier versions gave to a message: it differs from Identity
 // where a message has several texts.
-func SaysApart(m *chat.Message) Hash { return says(m, (*sayer).parts) }
+func LegacyIdentity(m *chat.Message) Hash { return identityOf(m, (*identifier).parts) }
 
-func says(m *chat.Message, parts func(*sayer, []chat.Part)) Hash {
-	w := sayers.Get().(*sayer)
+func identityOf(m *chat.Message, parts func(*identifier, []chat.Part)) Hash {
+	w := identifiers.Get().(*identifier)
 	defer w.done()
 	w.begin(string(m.Role), m.Name)
 	w.item = m.Type != "" && m.Type != "message"
@@ -44,9 +44,9 @@ func says(m *chat.Message, parts func(*sayer, []chat.Part)) Hash {
 	return HashOf(w.b)
 }
 
-// SaysItem is the identity of a plain text: that of a message with only this part.
-func SaysItem(role, text string) Hash {
-	w := sayers.Get().(*sayer)
+// TextIdentity is the identity of a plain text: that of a message with only this part.
+func TextIdentity(role, text string) Hash {
+	w := identifiers.Get().(*identifier)
 	defer w.done()
 	w.begin(role, "")
 	if text != "" {
@@ -75,11 +75,11 @@ const (
 	tagPlain // bytes that are no JSON
 )
 
-// saysVersion stands first in what is hashed.
-const saysVersion = 1
+// identityVersion stands first in what is hashed.
+const identityVersion = 1
 
-// sayer writes what a message says.
-type sayer struct {
+// identifier writes what a message says.
+type identifier struct {
 	b       []byte
 	message *chat.Message
 	item    bool // the message is an item of OpenAI Responses that is one part
@@ -89,29 +89,29 @@ type sayer struct {
 	members []member
 }
 
-var sayers = sync.Pool{New: func() any { return new(sayer) }}
+var identifiers = sync.Pool{New: func() any { return new(identifier) }}
 
 // maxKept is the largest buffer that is kept for the next message.
 const maxKept = 1 << 20
 
 // done lets go of the message, and of buffers that are too large to keep.
-func (w *sayer) done() {
+func (w *identifier) done() {
 	w.message = nil
 	clear(w.members[:cap(w.members)])
 	_ = w.doc.Reset(nil, rawjson.Limits{})
 	if cap(w.b)+cap(w.text) <= maxKept {
-		sayers.Put(w)
+		identifiers.Put(w)
 	}
 }
 
-func (w *sayer) begin(role, name string) {
-	w.b = append(w.b[:0], saysVersion)
+func (w *identifier) begin(role, name string) {
+	w.b = append(w.b[:0], identityVersion)
 	w.b = appendString(w.b, role)
 	w.b = appendString(w.b, name)
 }
 
 // literal appends what a JSON string literal says.
-func (w *sayer) literal(s chat.String) {
+func (w *identifier) literal(s chat.String) {
 	w.b = binary.LittleEndian.AppendUint32(w.b, 0)
 	start := len(w.b)
 	w.b = s.Append(w.b)
@@ -119,7 +119,7 @@ func (w *sayer) literal(s chat.String) {
 }
 
 // joined writes the parts of a message, texts that follow one another as one.
-func (w *sayer) joined(parts []chat.Part) {
+func (w *identifier) joined(parts []chat.Part) {
 	others := w.message.Role == chat.User && slices.ContainsFunc(parts, func(p chat.Part) bool { return !p.Inserted() })
 	text := 0 // where the text begins that is being written; 0 for none
 	for i := range parts {
@@ -139,13 +139,13 @@ func (w *sayer) joined(parts []chat.Part) {
 	}
 }
 
-func (w *sayer) parts(parts []chat.Part) {
+func (w *identifier) parts(parts []chat.Part) {
 	for i := range parts {
 		w.part(&parts[i])
 	}
 }
 
-func (w *sayer) part(p *chat.Part) {
+func (w *identifier) part(p *chat.Part) {
 	switch p.Kind {
 	case chat.Text:
 		w.textPart(tagText, p.Text)
@@ -179,14 +179,14 @@ func (w *sayer) part(p *chat.Part) {
 	}
 }
 
-func (w *sayer) textPart(tag byte, s chat.String) {
+func (w *identifier) textPart(tag byte, s chat.String) {
 	if !s.Empty() {
 		w.b = append(w.b, tag)
 		w.literal(s)
 	}
 }
 
-func (w *sayer) call(p *chat.Part) {
+func (w *identifier) call(p *chat.Part) {
 	w.b = append(w.b, tagCall)
 	w.b = appendString(w.b, p.ID)
 	w.b = appendString(w.b, p.Within)
@@ -200,7 +200,7 @@ func (w *sayer) call(p *chat.Part) {
 
 // arguments writes those of a call. Free text, as custom tools take it, is no JSON
 // even where it looks like it.
-func (w *sayer) arguments(p *chat.Part) {
+func (w *identifier) arguments(p *chat.Part) {
 	args := p.Args
 	free := p.Type == "custom" || p.Type == "custom_tool_call"
 	if len(args) > 0 && args[0] == '"' {
@@ -222,13 +222,13 @@ func (w *sayer) arguments(p *chat.Part) {
 	}
 }
 
-func (w *sayer) plain(b []byte) {
+func (w *identifier) plain(b []byte) {
 	w.b = append(w.b, tagPlain)
 	w.b = binary.LittleEndian.AppendUint32(w.b, uint32(len(b)))
 	w.b = append(w.b, b...)
 }
 
-func (w *sayer) result(p *chat.Part) {
+func (w *identifier) result(p *chat.Part) {
 	if p.IsError {
 		w.b = append(w.b, tagFailure)
 	} else {
@@ -253,7 +253,7 @@ func (w *sayer) result(p *chat.Part) {
 
 // bareResult writes a result that is not text or a list of parts: an approval, or
 // whatever else a client put there.
-func (w *sayer) bareResult(p *chat.Part) {
+func (w *identifier) bareResult(p *chat.Part) {
 	if w.item {
 		w.raw(p)
 		return
@@ -275,7 +275,7 @@ func (w *sayer) bareResult(p *chat.Part) {
 	}
 }
 
-func (w *sayer) media(p *chat.Part) {
+func (w *identifier) media(p *chat.Part) {
 	m := p.Media
 	if m == nil || len(m.Data) == 0 && m.URL == "" && m.FileID == "" && m.Text.Empty() {
 		w.raw(p) // such as a document that is a list of parts
@@ -304,7 +304,7 @@ func (w *sayer) media(p *chat.Part) {
 }
 
 // thoughts writes a message that has nothing but thinking, or nothing at all.
-func (w *sayer) thoughts(parts []chat.Part) {
+func (w *identifier) thoughts(parts []chat.Part) {
 	for i := range parts {
 		p := &parts[i]
 		if p.Kind != chat.Thinking {
@@ -322,7 +322,7 @@ func (w *sayer) thoughts(parts []chat.Part) {
 }
 
 // sealed writes thinking that only its provider can read.
-func (w *sayer) sealed(p *chat.Part) {
+func (w *identifier) sealed(p *chat.Part) {
 	if w.doc.Reset(p.Raw, rawjson.Limits{}) == nil {
 		for _, name := range []string{"encrypted_content", "data", "signature"} {
 			if v := w.doc.Root().Get(name); v.Kind() == rawjson.String {
@@ -337,7 +337,7 @@ func (w *sayer) sealed(p *chat.Part) {
 }
 
 // raw writes a part by all that it is.
-func (w *sayer) raw(p *chat.Part) {
+func (w *identifier) raw(p *chat.Part) {
 	if w.doc.Reset(p.Raw, rawjson.Limits{}) != nil {
 		w.plain(p.Raw)
 		w.b = appendString(w.b, p.Type)

@@ -96,9 +96,9 @@ func TestSaysTheSame(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			want := timeline.Says(message(t, c.format, c.forms[0]))
+			want := timeline.Identity(message(t, c.format, c.forms[0]))
 			for _, raw := range c.forms[1:] {
-				if timeline.Says(message(t, c.format, raw)) != want {
+				if timeline.Identity(message(t, c.format, raw)) != want {
 					t.Errorf("another identity: %s", raw)
 				}
 			}
@@ -186,7 +186,7 @@ func TestSaysSomethingElse(t *testing.T) {
 	} {
 		seen := map[timeline.Hash]string{}
 		for _, raw := range c.forms {
-			h := timeline.Says(message(t, c.format, raw))
+			h := timeline.Identity(message(t, c.format, raw))
 			if other, twice := seen[h]; twice {
 				t.Errorf("the same identity:\n%s\n%s", raw, other)
 			}
@@ -198,11 +198,11 @@ func TestSaysSomethingElse(t *testing.T) {
 func TestItemsSayWhatMessagesSay(t *testing.T) {
 	for _, text := range []string{"", "plain", "é\n\"\\\x00", strings.Repeat("long ", 1<<18)} {
 		m := &chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote(text)}}}
-		if timeline.SaysItem("user", text) != timeline.Says(m) {
+		if timeline.TextIdentity("user", text) != timeline.Identity(m) {
 			t.Errorf("%.20q", text)
 		}
 	}
-	if timeline.SaysItem("user", "x") == timeline.SaysItem("use", "rx") {
+	if timeline.TextIdentity("user", "x") == timeline.TextIdentity("use", "rx") {
 		t.Error("role and text run together")
 	}
 }
@@ -214,7 +214,7 @@ func TestIdentitiesStay(t *testing.T) {
 		`{"role":"assistant","content":[{"type":"text","text":"é"},{"type":"tool_use","id":"t","name":"n","input":{"b":[1,true,null],"a":"x"}}]}`:                    "adba93134115e2fba35f24ddeb5f6917",
 		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":[{"type":"image","source":{"type":"base64","data":"AAAA"}}]}]}`: "bed85e873776de8d7fa48ee2a7b97d2a",
 	} {
-		if got := timeline.Says(message(t, wire.Anthropic, raw)).String(); got != want {
+		if got := timeline.Identity(message(t, wire.Anthropic, raw)).String(); got != want {
 			t.Errorf("%s\nis %s, was %s", raw, got, want)
 		}
 	}
@@ -267,7 +267,7 @@ func TestIdentityIsThatOfEveryWriting(t *testing.T) {
 					t.Fatalf("%v\n%s", err, w.Bytes())
 				}
 				for i := range body.Messages {
-					if timeline.Says(&body.Messages[i]) != timeline.Says(&again.Messages[i]) {
+					if timeline.Identity(&body.Messages[i]) != timeline.Identity(&again.Messages[i]) {
 						t.Fatalf("another identity:\n%s\n%s", body.Messages[i].Raw, again.Messages[i].Raw)
 					}
 				}
@@ -410,7 +410,7 @@ func TestIdentityTellsEveryChange(t *testing.T) {
 					t.Skip(err)
 				}
 				for j := range body.Messages {
-					same := timeline.Says(&body.Messages[j]) == timeline.Says(&again.Messages[j])
+					same := timeline.Identity(&body.Messages[j]) == timeline.Identity(&again.Messages[j])
 					if same != (j != i) {
 						t.Fatalf("%s of message %d changed from %q, message %d has the same identity: %v\n%s", l.key, i, was, j, same, again.Messages[j].Raw)
 					}
@@ -483,8 +483,8 @@ func FuzzSays(f *testing.F) {
 			t.Skip()
 		}
 		for i := range b.Messages {
-			first := timeline.Says(&b.Messages[i])
-			if again := timeline.Says(&b.Messages[i]); first != again {
+			first := timeline.Identity(&b.Messages[i])
+			if again := timeline.Identity(&b.Messages[i]); first != again {
 				t.Fatalf("%v, then %v", first, again)
 			}
 		}
@@ -497,6 +497,6 @@ func BenchmarkSays(b *testing.B) {
 	b.SetBytes(int64(len(m.Raw)))
 	b.ReportAllocs()
 	for b.Loop() {
-		timeline.Says(m)
+		timeline.Identity(m)
 	}
 }
