@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// Micro is a time as it is kept: in whole microseconds since 1970, UTC.
+// Micro rounds t down to whole microseconds, UTC: the precision in which times are
+// stored.
 func Micro(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UTC() }
 
-// Check reports what is wrong with a change that no store can make, as an
-// ErrInvalid: a time, a name or a format that is missing, a name that is not valid
-// UTF-8 or has a NUL in it, anything over the limits, a record that is put
-// twice.
+// Check returns an ErrInvalid if no store can apply the change: a missing time,
+// name or format, a name that is not valid UTF-8 or contains NUL, anything over
+// the limits, or a record that is put twice.
 func (c *Change) Check(tenant string) error {
 	if c.Now.IsZero() {
-		return fmt.Errorf("%w: it has no time", ErrInvalid)
+		return fmt.Errorf("%w: the change has no time", ErrInvalid)
 	}
 	if err := firstError(
 		checkName("tenant", tenant),
@@ -87,14 +87,14 @@ func (k Key) check() error {
 
 func checkSize(data []byte) error {
 	if len(data) > MaxContent {
-		return fmt.Errorf("%w: a content of %d bytes, at most %d are stored", ErrInvalid, len(data), MaxContent)
+		return fmt.Errorf("%w: a content of %d bytes; the limit is %d", ErrInvalid, len(data), MaxContent)
 	}
 	return nil
 }
 
 func checkName(what, s string) error {
 	if s == "" {
-		return fmt.Errorf("%w: an empty %s", ErrInvalid, what)
+		return fmt.Errorf("%w: empty %s", ErrInvalid, what)
 	}
 	return checkText(what, s, MaxName)
 }
@@ -102,11 +102,11 @@ func checkName(what, s string) error {
 func checkText(what, s string, limit int) error {
 	switch {
 	case len(s) > limit:
-		return fmt.Errorf("%w: a %s of %d bytes, at most %d are stored", ErrInvalid, what, len(s), limit)
+		return fmt.Errorf("%w: a %s of %d bytes; the limit is %d", ErrInvalid, what, len(s), limit)
 	case !utf8.ValidString(s):
 		return fmt.Errorf("%w: a %s that is not valid UTF-8", ErrInvalid, what)
 	case strings.IndexByte(s, 0) >= 0:
-		return fmt.Errorf("%w: a %s with a NUL in it", ErrInvalid, what)
+		return fmt.Errorf("%w: a %s that contains NUL", ErrInvalid, what)
 	}
 	return nil
 }

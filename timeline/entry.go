@@ -12,17 +12,17 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// The values of Message.Format: how Raw is to be read.
+// The values of Message.Format, which names the format of Raw.
 const (
 	// FormatItem is an item that a program added: a JSON object with source and
 	// content, or plain text.
 	FormatItem = "item"
 	// FormatAnthropic, FormatOpenAI and FormatResponses are elements of the
-	// lists that request bodies of these protocols have.
+	// message lists in request bodies of these protocols.
 	FormatAnthropic = "anthropic"
 	FormatOpenAI    = "openai"
 	FormatResponses = "responses"
-	// FormatClaudeCode is a line of a Claude Code session, whatever it is about.
+	// FormatClaudeCode is a line of a Claude Code session, of any type.
 	FormatClaudeCode = "claude-code"
 	// FormatGeneric is an object with role, name and text.
 	FormatGeneric = "generic"
@@ -31,19 +31,19 @@ const (
 	FormatBeam   = "beam"
 )
 
-// RoleMeta is the role of what is kept in a history and is no message: the lines
-// that an agent writes for itself.
+// RoleMeta is the role of entries that are not messages: lines that an agent
+// writes for itself.
 const RoleMeta = "meta"
 
-// ErrNoMessage: an entry of the history that nobody said.
+// ErrNoMessage: the entry of the history is not a message.
 var ErrNoMessage = errors.New("not a message")
 
-// Chat reads the message, whatever its format. The result points into Raw where
-// it can. For an entry of RoleMeta the error is ErrNoMessage.
+// Chat parses the message from any format. The result shares memory with Raw
+// where it can. For an entry of RoleMeta it returns ErrNoMessage.
 //
-// JSON that providers' own tools write and a strict reader refuses (half a
-// surrogate pair, bytes that are no UTF-8, a byte order mark) is read with U+FFFD
-// in place of what has no meaning.
+// Chat accepts invalid JSON that providers' own tools write (half a surrogate
+// pair, invalid UTF-8, a byte order mark) and replaces the invalid bytes with
+// U+FFFD.
 func (m *Message) Chat() (chat.Message, error) {
 	if m.Role == RoleMeta {
 		return chat.Message{}, ErrNoMessage
@@ -91,14 +91,14 @@ func (m *Message) chat() (chat.Message, error) {
 		}
 		return said(m.Role, "", text), nil
 	}
-	return chat.Message{}, errors.New("no such format")
+	return chat.Message{}, errors.New("unknown format")
 }
 
-// beamMark is what BEAM puts behind the texts of users.
+// beamMark matches what BEAM appends to the texts of users.
 var beamMark = regexp.MustCompile(` *->-> *[0-9N][^"\\]{0,20}"$`)
 
-// item reads what a program added. Its role is the source where that is one that
-// providers know; all else comes from the user's side.
+// item parses an item that a program added. Its role is its source if providers
+// know that role, and otherwise user.
 func (m *Message) item() chat.Message {
 	role := m.Role
 	switch chat.Role(role) {
@@ -111,7 +111,7 @@ func (m *Message) item() chat.Message {
 		if full := root.Get("full"); full.Kind() == rawjson.String && full.Str() != "" {
 			text = full
 		}
-		if root.Get("bytes").Bool() { // each character stands for a byte
+		if root.Get("bytes").Bool() { // each character is one byte
 			narrow := make([]byte, 0, len(text.Raw()))
 			for _, r := range text.Str() {
 				narrow = append(narrow, byte(r))
@@ -127,7 +127,7 @@ func said(role, name string, literal []byte) chat.Message {
 	return chat.Message{Role: chat.Role(role), Name: name, Parts: []chat.Part{{Kind: chat.Text, Text: literal}}}
 }
 
-// readWire reads a provider's message, also one that is not quite JSON.
+// readWire parses a provider's message, even if it is not quite JSON.
 func readWire(f wire.Format, raw []byte) (chat.Message, error) {
 	out, err := wire.ReadMessage(f, raw)
 	if err != nil {

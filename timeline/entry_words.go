@@ -8,9 +8,9 @@ import (
 	"github.com/oriel-context/oriel/timeline/internal/lenient"
 )
 
-// Text says in words what the message says, for people: its texts, "→ Bash(…)"
-// for a call, "← …" for a result, "(image)" for a picture. Thinking is left out
-// unless there is nothing else. Of what is no message it tells what it is.
+// Text renders the message for people: its texts, "→ Bash(…)" for a call, "← …"
+// for a result, "(image)" for a picture. It includes thinking only if there is
+// nothing else. For an entry that is not a message it names the kind of entry.
 func (m *Message) Text() string {
 	c, err := m.Chat()
 	if err != nil {
@@ -19,7 +19,7 @@ func (m *Message) Text() string {
 	return Words(&c)
 }
 
-// Words is what Message.Text says of a message.
+// Words returns what [Message.Text] returns for a message.
 func Words(m *chat.Message) string {
 	var b strings.Builder
 	for i := range m.Parts {
@@ -92,7 +92,7 @@ func resultWords(p *chat.Part) string {
 	return sign + b.String()
 }
 
-// arguments shows a call's arguments by their values: the command, the file.
+// arguments renders a call's arguments by their values: the command, the file.
 func arguments(p *chat.Part) string {
 	text := p.Arguments()
 	root, err := lenient.Parse([]byte(text), MaxContent)
@@ -110,7 +110,7 @@ func arguments(p *chat.Part) string {
 	return strings.Join(words, ", ")
 }
 
-// meta tells what an entry is that is no message.
+// meta describes an entry that is not a message.
 func (m *Message) meta() string {
 	root, err := lenient.Parse(m.Raw, MaxContent)
 	if err != nil || root.Kind() != rawjson.Object {

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Forms says in which form each message of a history was sent, from the first on, so
-// that a call can be shown later as it was, byte for byte. Form 0 is a message's first
-// one (Entry.Content), form n its nth variant.
+// Forms records the form in which each message of a history was sent, from the first
+// on, so that a call can later be reproduced byte for byte. Form 0 is a message's
+// first form (Entry.Content), form n its nth variant.
 //
-// Clients mark the newest messages and take the mark off again, so that long
-// stretches have the same form, or two in turn: that is what a Run is.
+// Clients mark the newest messages and later remove the mark, so long stretches have
+// the same form, or two forms in turn. A Run is one such stretch.
 type Forms []Run
 
-// Run is a stretch of messages whose forms are in turn First and Second.
+// Run is a stretch of Count messages whose forms alternate between First and Second.
 type Run struct{ First, Second, Count int }
 
 // Add appends the form of the next message.
@@ -42,7 +42,7 @@ func (r *Run) at(i int) int {
 	return r.Second
 }
 
-// Len is the number of messages.
+// Len returns the number of messages.
 func (f Forms) Len() int {
 	n := 0
 	for i := range f {
@@ -51,7 +51,7 @@ func (f Forms) Len() int {
 	return n
 }
 
-// All is the forms of the messages, one by one.
+// All iterates over the forms of the messages.
 func (f Forms) All() iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for i := range f {
@@ -64,8 +64,8 @@ func (f Forms) All() iter.Seq[int] {
 	}
 }
 
-// String is the forms as text: "1x498,0x2" are 498 messages in form 1 and two in
-// form 0; "0/1x40" are 40 that begin with form 0 and go on with form 1 in turn.
+// String returns the forms as text: "1x498,0x2" is 498 messages in form 1 and two in
+// form 0; "0/1x40" is 40 messages that alternate between form 0 and form 1.
 func (f Forms) String() string {
 	var b []byte
 	for i, r := range f {
@@ -83,7 +83,7 @@ func (f Forms) String() string {
 	return string(b)
 }
 
-// ParseForms reads the text of String.
+// ParseForms parses the text that String returns.
 func ParseForms(text string) (Forms, error) {
 	if text == "" {
 		return nil, nil
@@ -102,30 +102,30 @@ func ParseForms(text string) (Forms, error) {
 		}{{&r.First, first}, {&r.Second, second}, {&r.Count, count}} {
 			v, err := strconv.ParseUint(n.text, 10, 31)
 			if err != nil {
-				return nil, fmt.Errorf("read forms: %q is none", run)
+				return nil, fmt.Errorf("read forms: invalid run %q", run)
 			}
 			*n.to = int(v)
 		}
 		if r.Count == 0 {
-			return nil, fmt.Errorf("read forms: %q is of no message", run)
+			return nil, fmt.Errorf("read forms: run %q has no messages", run)
 		}
 		f = append(f, r)
 	}
 	return f, nil
 }
 
-// formBatch is how many messages ReadForms has in memory at once.
+// formBatch is the number of messages that ReadForms holds in memory at once.
 const formBatch = 64
 
-// ReadForms visits the messages on the way to a place, each with the bytes of its
-// form: a call as it was. The entry is valid during the visit only. Forms that do not
-// belong to the place are ErrInvalid.
+// ReadForms visits the messages up to a place, each with the bytes of its form, which
+// reproduces a call. The entry is valid only during the visit. ReadForms returns
+// ErrInvalid if forms do not match the place.
 func ReadForms(ctx context.Context, s Store, tenant string, to Place, forms Forms, visit func(*Entry) error) error {
 	if int64(forms.Len()) != to.Depth {
 		return fmt.Errorf("%w: forms of %d messages for %d", ErrInvalid, forms.Len(), to.Depth)
 	}
 	var batch []Entry
-	var raw []byte // of those entries that have form 0
+	var raw []byte // of the entries in form 0
 	next, stop := iter.Pull(forms.All())
 	defer stop()
 	for first := int64(1); first <= to.Depth; first += formBatch {

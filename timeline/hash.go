@@ -12,7 +12,7 @@ type Hash [16]byte
 
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// ParseHash reads what String wrote.
+// ParseHash parses the text that String returns.
 func ParseHash(s string) (Hash, error) {
 	var h Hash
 	if len(s) == 2*len(h) {
@@ -20,17 +20,17 @@ func ParseHash(s string) (Hash, error) {
 			return h, nil
 		}
 	}
-	return Hash{}, fmt.Errorf("%q is no hash: want %d hex digits", s, 2*len(h))
+	return Hash{}, fmt.Errorf("invalid hash %q: want %d hex digits", s, 2*len(h))
 }
 
-// HashOf is the hash of a content.
+// HashOf returns the hash of data.
 func HashOf(data []byte) Hash {
 	sum := sha256.Sum256(data)
 	return Hash(sum[:16])
 }
 
-// Chain is the chain hash of a message under one whose chain hash is before:
-// docs/format/timeline.md tells of what.
+// Chain returns the chain hash of a message that follows one with the chain
+// hash before. docs/format/timeline.md lists what is hashed.
 func Chain(before Hash, m *Message, content Hash) Hash {
 	var buffer [256]byte
 	b := append(buffer[:0], before[:]...)

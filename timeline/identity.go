@@ -10,24 +10,25 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// Identity is the identity of a message: a hash of what it says, whatever its bytes.
+// Identity returns the identity of a message: a hash of what it says, independent of its
+// bytes.
 //
-// It is made of the role, the participant's name and, in order, of each part: text;
-// id, name and arguments of a call; id, failure and content of a result; data, URL or
-// file id of an image, document or recording, with a document's title; and all of a
-// part that has no meaning here. Arguments are compared as JSON: key order, white
-// space and escapes aside, numbers as they are written, none like an empty object.
+// It covers the role, the participant's name and, in order, each part: text; id, name and
+// arguments of a call; id, failure and content of a result; data, URL or file id of an
+// image, document or recording, with a document's title; and all of an unknown part.
+// Arguments are compared as JSON: key order, white space and escapes are ignored, numbers
+// are compared as written, and no arguments equal an empty object.
 //
-// It is not made of cache_control, the form of a content (a string or a list of one
-// text), empty texts, signatures, citations, the ids and states that OpenAI gives to
-// items, or of thinking: clients drop it when they send a reply back. A message of
-// nothing but thinking is told by its text, or by what is encrypted of it. Texts that
-// follow one another count as one, and what Oriel has put into a user's message does not
-// count, where there is anything else in it: clients send it back that log what is sent.
+// It ignores cache_control, the form of a content (a string or a list of one text), empty
+// texts, signatures, citations, the ids and states that OpenAI gives to items, and
+// thinking, which clients drop when they send a reply back. A message that is only
+// thinking is identified by its text or its encrypted content. Consecutive texts count as
+// one. Texts that Oriel inserted into a user's message are ignored unless they are all of
+// it, because clients that log what is sent send them back.
 func Identity(m *chat.Message) Hash { return identityOf(m, (*identifier).joined) }
 
-// LegacyIdentity is the identity that earlier versions gave to a message: it differs from Identity
-// where a message has several texts.
+// LegacyIdentity returns the identity that earlier versions gave to a message. It differs
+// from Identity if the message has several texts.
 func LegacyIdentity(m *chat.Message) Hash { return identityOf(m, (*identifier).parts) }
 
 func identityOf(m *chat.Message, parts func(*identifier, []chat.Part)) Hash {
@@ -44,7 +45,7 @@ func identityOf(m *chat.Message, parts func(*identifier, []chat.Part)) Hash {
 	return HashOf(w.b)
 }
 
-// TextIdentity is the identity of a plain text: that of a message with only this part.
+// TextIdentity returns the identity of a message whose only part is text.
 func TextIdentity(role, text string) Hash {
 	w := identifiers.Get().(*identifier)
 	defer w.done()
@@ -56,9 +57,8 @@ func TextIdentity(role, text string) Hash {
 	return HashOf(w.b)
 }
 
-// What is hashed is a text that can be read in one way only: every part begins with
-// a tag that tells its fields, every field has its length before it, and every list
-// ends with tagEnd.
+// The hashed encoding is unambiguous: every part begins with a tag that determines its
+// fields, every field is prefixed with its length, and every list ends with tagEnd.
 const (
 	tagEnd byte = iota
 	tagText
@@ -72,29 +72,29 @@ const (
 	tagReference
 	tagCatalog
 	tagRaw   // JSON in its canonical form
-	tagPlain // bytes that are no JSON
+	tagPlain // bytes that are not JSON
 )
 
-// identityVersion stands first in what is hashed.
+// identityVersion is the first byte of the hashed encoding.
 const identityVersion = 1
 
-// identifier writes what a message says.
+// identifier encodes a message for hashing.
 type identifier struct {
 	b       []byte
 	message *chat.Message
-	item    bool // the message is an item of OpenAI Responses that is one part
+	item    bool // the message is an OpenAI Responses item that consists of one part
 
 	doc     rawjson.Doc
-	text    []byte // a decoded literal that is JSON itself
+	text    []byte // a decoded literal that itself holds JSON
 	members []member
 }
 
 var identifiers = sync.Pool{New: func() any { return new(identifier) }}
 
-// maxKept is the largest buffer that is kept for the next message.
+// maxKept is the largest buffer kept for the next message, in bytes.
 const maxKept = 1 << 20
 
-// done lets go of the message, and of buffers that are too large to keep.
+// done releases the message, and buffers that are too large to keep.
 func (w *identifier) done() {
 	w.message = nil
 	clear(w.members[:cap(w.members)])
@@ -110,7 +110,7 @@ func (w *identifier) begin(role, name string) {
 	w.b = appendString(w.b, name)
 }
 
-// literal appends what a JSON string literal says.
+// literal appends the text of a JSON string literal.
 func (w *identifier) literal(s chat.String) {
 	w.b = binary.LittleEndian.AppendUint32(w.b, 0)
 	start := len(w.b)
@@ -118,10 +118,10 @@ func (w *identifier) literal(s chat.String) {
 	binary.LittleEndian.PutUint32(w.b[start-4:], uint32(len(w.b)-start))
 }
 
-// joined writes the parts of a message, texts that follow one another as one.
+// joined encodes the parts of a message, with consecutive texts as one.
 func (w *identifier) joined(parts []chat.Part) {
 	others := w.message.Role == chat.User && slices.ContainsFunc(parts, func(p chat.Part) bool { return !p.Inserted() })
-	text := 0 // where the text begins that is being written; 0 for none
+	text := 0 // the start of the current text; 0 if there is none
 	for i := range parts {
 		p := &parts[i]
 		switch {
@@ -193,13 +193,13 @@ func (w *identifier) call(p *chat.Part) {
 	w.b = appendString(w.b, p.Name)
 	w.arguments(p)
 	if p.Hosted && p.ID == "" && w.doc.Reset(p.Raw, rawjson.Limits{}) == nil {
-		w.b = append(w.b, tagRaw) // what the provider's tool gave back is within it
+		w.b = append(w.b, tagRaw) // it contains the hosted tool's result
 		w.value(w.doc.Root(), omitCall)
 	}
 }
 
-// arguments writes those of a call. Free text, as custom tools take it, is no JSON
-// even where it looks like it.
+// arguments encodes the arguments of a call. The free text of custom tools is not JSON
+// even if it looks like it.
 func (w *identifier) arguments(p *chat.Part) {
 	args := p.Args
 	free := p.Type == "custom" || p.Type == "custom_tool_call"
@@ -236,7 +236,7 @@ func (w *identifier) result(p *chat.Part) {
 	}
 	w.b = appendString(w.b, p.ID)
 	w.textPart(tagText, p.Text)
-	// A catalog that was found is the item itself; other parts are within it.
+	// A catalog is the item itself; other parts are inside it.
 	item := w.item
 	w.item = item && len(p.Parts) == 1 && p.Parts[0].Kind == chat.Catalog
 	w.parts(p.Parts)
@@ -245,14 +245,14 @@ func (w *identifier) result(p *chat.Part) {
 		w.bareResult(p)
 	}
 	if p.Type == "apply_patch_call_output" && w.doc.Reset(p.Raw, rawjson.Limits{}) == nil {
-		w.b = append(w.b, tagRaw) // whether it worked
+		w.b = append(w.b, tagRaw) // whether it succeeded
 		w.value(w.doc.Root().Get("status"), omitNothing)
 	}
 	w.b = append(w.b, tagEnd)
 }
 
-// bareResult writes a result that is not text or a list of parts: an approval, or
-// whatever else a client put there.
+// bareResult encodes a result that is neither text nor a list of parts: an approval, or
+// anything else that a client put there.
 func (w *identifier) bareResult(p *chat.Part) {
 	if w.item {
 		w.raw(p)
@@ -303,7 +303,7 @@ func (w *identifier) media(p *chat.Part) {
 	}
 }
 
-// thoughts writes a message that has nothing but thinking, or nothing at all.
+// thoughts encodes a message that contains only thinking, or nothing at all.
 func (w *identifier) thoughts(parts []chat.Part) {
 	for i := range parts {
 		p := &parts[i]
@@ -321,7 +321,7 @@ func (w *identifier) thoughts(parts []chat.Part) {
 	}
 }
 
-// sealed writes thinking that only its provider can read.
+// sealed encodes thinking that only its provider can read.
 func (w *identifier) sealed(p *chat.Part) {
 	if w.doc.Reset(p.Raw, rawjson.Limits{}) == nil {
 		for _, name := range []string{"encrypted_content", "data", "signature"} {
@@ -336,7 +336,7 @@ func (w *identifier) sealed(p *chat.Part) {
 	}
 }
 
-// raw writes a part by all that it is.
+// raw encodes all of a part.
 func (w *identifier) raw(p *chat.Part) {
 	if w.doc.Reset(p.Raw, rawjson.Limits{}) != nil {
 		w.plain(p.Raw)

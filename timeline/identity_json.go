@@ -8,7 +8,7 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// omit tells which members of objects say nothing.
+// omit selects the members of objects that are not part of the identity.
 type omit uint8
 
 const (
@@ -35,8 +35,8 @@ type member struct {
 	value rawjson.Value
 }
 
-// value writes JSON in its canonical form: strings decoded, members by their names,
-// the last where several have the same.
+// value encodes JSON in canonical form: strings decoded, members sorted by name,
+// the last of several members with one name.
 func (w *identifier) value(v rawjson.Value, o omit) {
 	kind := v.Kind()
 	w.b = append(w.b, byte(kind))
@@ -58,7 +58,7 @@ func (w *identifier) value(v rawjson.Value, o omit) {
 }
 
 func (w *identifier) object(v rawjson.Value, o omit) {
-	first := len(w.members) // members of the objects around it stand before
+	first := len(w.members) // after the members of the enclosing objects
 	for name := v.First(); name.Exists(); {
 		value := name.Next()
 		raw := name.Raw()
@@ -80,7 +80,7 @@ func (w *identifier) object(v rawjson.Value, o omit) {
 		w.b = append(w.b, byte(rawjson.String))
 		w.b = binary.LittleEndian.AppendUint32(w.b, uint32(len(own[i].name)))
 		w.b = append(w.b, own[i].name...)
-		w.value(own[i].value, min(o, omitCache)) // may move members, not these
+		w.value(own[i].value, min(o, omitCache)) // may reallocate w.members, but not own
 	}
 	w.members = w.members[:first]
 	w.b = append(w.b, tagEnd)

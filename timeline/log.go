@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Log appends what is new of histories that are resent whole, as agents do with every
-// call. It remembers the hashes of what it has seen: of the part that is known it
-// takes one hash of the bytes a message, and asks the store for nothing.
+// Log appends the new part of histories that are resent whole, as agents do on every
+// call. It remembers the hashes of what it has seen: for a known message it hashes the
+// bytes once and does not query the store.
 //
-// Several logs and other writers may work on the same conversations: who comes second
-// looks again. A Log is safe for concurrent use.
+// Several logs and other writers may work on the same conversations; a Log that loses
+// a race reads the conversation again. A Log is safe for concurrent use.
 type Log struct {
 	store Store
 	limit int
@@ -21,17 +21,18 @@ type Log struct {
 	mu       sync.Mutex // protects all below
 	sessions map[sessionKey]*list.Element
 	recent   list.List // of *session, the latest first
-	size     int       // messages remembered, all sessions
+	size     int       // messages remembered in all sessions
 }
 
-// LogOptions are those of NewLog.
+// LogOptions are the options of NewLog.
 type LogOptions struct {
-	// Messages is how many messages to remember, of all conversations together,
-	// the least recent going first. 0 means 1,048,576, which take about 40 MB.
+	// Messages bounds how many messages are remembered over all conversations; the
+	// least recently used are forgotten first. 0 means 1,048,576, which takes about 40
+	// MB.
 	Messages int
 }
 
-// NewLog makes a log in front of a store.
+// NewLog returns a Log in front of a store.
 func NewLog(s Store, o LogOptions) *Log {
 	if o.Messages <= 0 {
 		o.Messages = 1 << 20
@@ -39,51 +40,50 @@ func NewLog(s Store, o LogOptions) *Log {
 	return &Log{store: s, limit: o.Messages, sessions: map[sessionKey]*list.Element{}}
 }
 
-// Resent is one message of a history that is resent.
+// Resent is one message of a resent history.
 type Resent struct {
-	// Raw is the message as it came this time.
+	// Raw is the message as received this time.
 	Raw []byte
-	// Format, Role, Ref and Time are kept where the message is new.
+	// Format, Role, Ref and Time are stored if the message is new.
 	Format, Role, Ref string
 	Time              time.Time
 }
 
-// Appended is what came of Log.Append.
+// Appended is the result of Log.Append.
 type Appended struct {
-	// Head and Revision are the conversation's.
+	// Head and Revision are those of the conversation.
 	Head     Place
 	Revision int64
-	// Way is the trunks that lead to the head: each place is the last of its
-	// trunk on the way. See Place.
+	// Way lists the trunks that lead to the head, each by its last place on the way.
+	// See Place.
 	Way []Place
-	// Known counts the messages that were there in this form, Varied those that
-	// were there in other forms only, New those that were not; they are the last
-	// ones.
+	// Known counts the messages that were stored in this form, Varied those stored
+	// only in other forms, and New those that were not stored, which come last.
 	Known, Varied, New int
-	// Forms are those in which the messages came.
+	// Forms are the forms in which the messages arrived.
 	Forms Forms
-	// Claimed are the records that stand under the keys of the change's Claim.
+	// Claimed are the records now stored under the keys of the change's Claim.
 	Claimed []Record
 }
 
-// Place is that of the message at a depth, 1 for the first.
+// Place returns the place of the message at a depth; the first has depth 1.
 func (a *Appended) Place(depth int64) Place { return placeAt(a.Way, depth) }
 
-// Append finds how much of messages is in the history already, and writes the rest:
-// it goes under the longest beginning that is known. The conversation's head becomes
-// the last of messages; where there are none it stays. says is asked for the identity
-// of a message by its index, only where the bytes are not known.
+// Append finds the longest beginning of messages that the history contains and writes
+// the rest after it. The last of messages becomes the conversation's head; without
+// messages the head stays. Append calls identity with a message's index only if it
+// does not know the bytes.
 //
-// What else is in extra (records, contents, labels, the time, whether the head stays
-// where it is) is done in the same transaction; its conversation, place, messages and
-// expected revision are set here. A history that is known wholly, with nothing else to
-// do, changes nothing.
+// Everything else in extra (records, contents, labels, the time, Stay) is applied in
+// the same transaction; Append sets its conversation, place, messages and expected
+// revision. If the whole history is known and extra does nothing, nothing changes.
 func (l *Log) Append(ctx context.Context, tenant, conversation string, messages []Resent, identity func(i int) Hash, extra Change) (Appended, error) {
 	return l.AppendAfter(ctx, tenant, conversation, nil, messages, identity, extra)
 }
 
-// AppendAfter is Append for who sends only the end of a history: the messages before
-// it are told by their identities. Where the history has them not, it is ErrNoPlace.
+// AppendAfter is Append for a client that sends only the tail of a history. before
+// identifies the messages that precede it; if the history does not contain them,
+// AppendAfter returns ErrNoPlace.
 func (l *Log) AppendAfter(ctx context.Context, tenant, conversation string, before []Hash, messages []Resent, identity func(i int) Hash, extra Change) (Appended, error) {
 	hashes := hashBuffers.Get().(*[]Hash)
 	defer hashBuffers.Put(hashes)
@@ -103,7 +103,7 @@ func (l *Log) AppendAfter(ctx context.Context, tenant, conversation string, befo
 		case errors.Is(err, ErrChanged):
 			s.fresh = false
 		case errors.Is(err, ErrNoPlace) && misses == 0:
-			s.forget() // somebody deleted what was remembered
+			s.forget() // the remembered messages were deleted
 			misses++
 		default:
 			return result, err
@@ -114,10 +114,10 @@ func (l *Log) AppendAfter(ctx context.Context, tenant, conversation string, befo
 	}
 }
 
-// hashBuffers are those of the hashes of one call.
+// hashBuffers holds the hash buffers of calls.
 var hashBuffers = sync.Pool{New: func() any { return new([]Hash) }}
 
-// session finds what is remembered of a conversation, and makes it the latest.
+// session returns the session of a conversation and marks it as the most recent.
 func (l *Log) session(k sessionKey) *session {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -130,8 +130,8 @@ func (l *Log) session(k sessionKey) *session {
 	return s
 }
 
-// account counts what a session remembers now, and forgets the least recent ones
-// while there is too much.
+// account updates the number of remembered messages for s and forgets the least recent
+// sessions while there are too many.
 func (l *Log) account(s *session) {
 	size := 1
 	for _, p := range s.paths {
@@ -140,7 +140,7 @@ func (l *Log) account(s *session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e := l.sessions[s.key]; e == nil || e.Value != s {
-		return // forgotten meanwhile
+		return // forgotten in the meantime
 	}
 	l.size += size - s.size
 	s.size = size
@@ -153,21 +153,21 @@ func (l *Log) account(s *session) {
 	}
 }
 
-// appending is one call of Append.
+// appending is one call of AppendAfter.
 type appending struct {
 	*session
 	log      *Log
-	before   []Hash // identities of what goes before messages
+	before   []Hash // identities of the messages before messages
 	messages []Resent
 	hashes   []Hash // of messages
 	identity func(i int) Hash
 	extra    Change
 }
 
-// len counts all messages, those before among them.
-func (a *appending) len() int { return len(a.before) + len(a.messages) }
+// total counts all messages, including those before.
+func (a *appending) total() int { return len(a.before) + len(a.messages) }
 
-// try matches the history with what is remembered and applies the difference.
+// try matches the history against what is remembered and applies the difference.
 func (a *appending) try(ctx context.Context) (Appended, error) {
 	if err := a.refresh(ctx, a.log.store); err != nil {
 		return Appended{}, err
@@ -176,17 +176,17 @@ func (a *appending) try(ctx context.Context) (Appended, error) {
 	if err != nil {
 		return Appended{}, err
 	}
-	from := known // the first message that the store is shown
+	from := known // the first message given to the store
 	c := a.extra
 	c.Conversation, c.Expect, c.Stay = a.key.conversation, &a.revision, c.Stay || len(a.messages) == 0
 	if i := p.firstNew(); i >= 0 {
 		from = i
 	}
 	c.At, c.Messages = p.place(int64(from)), nil
-	if n := a.len() - from; n > 0 {
+	if n := a.total() - from; n > 0 {
 		c.Messages = make([]Message, n)
 	}
-	for i := from; i < a.len(); i++ {
+	for i := from; i < a.total(); i++ {
 		m := &a.messages[i-len(a.before)]
 		c.Messages[i-from] = Message{Raw: m.Raw, Format: m.Format, Role: m.Role, Ref: m.Ref, Time: m.Time}
 		if i < known {
@@ -211,24 +211,24 @@ func (a *appending) try(ctx context.Context) (Appended, error) {
 		a.created = Micro(c.Now)
 	}
 	p = a.extend(p, known, from, c.Messages, &applied)
-	if err := a.learn(ctx, p, from, a.len()-applied.New.Messages); err != nil {
+	if err := a.learn(ctx, p, from, a.total()-applied.New.Messages); err != nil {
 		a.forget()
 		return Appended{}, err
 	}
 	r := a.result(p)
 	r.New, r.Varied = applied.New.Messages, applied.New.Variants
-	r.Known = a.len() - r.New - r.Varied
+	r.Known = a.total() - r.New - r.Varied
 	r.Claimed = applied.Claimed
 	return r, nil
 }
 
-// does reports whether a change does anything besides messages.
+// does reports whether a change does anything besides appending messages.
 func does(c *Change) bool {
 	return c.Project != "" || c.Continues != "" || len(c.Put)+len(c.Claim)+len(c.Drop) > 0
 }
 
-// unchanged answers for a history that is known wholly. Nobody was asked to expect
-// the revision, so ask for it.
+// unchanged returns the result for a history that is known completely. No change
+// checked the revision, so it is read from the store.
 func (a *appending) unchanged(ctx context.Context, p *path, known int) (Appended, error) {
 	now, err := a.log.store.Conversation(ctx, a.key.tenant, a.key.conversation)
 	if errors.Is(err, ErrNoConversation) && a.revision == 0 {
@@ -245,10 +245,10 @@ func (a *appending) unchanged(ctx context.Context, p *path, known int) (Appended
 	return r, nil
 }
 
-// result tells the place and the forms of all messages, of which p begins with all.
+// result returns the places and forms of all messages; p begins with all of them.
 func (a *appending) result(p *path) Appended {
 	r := Appended{Head: a.head, Revision: a.revision}
-	n := int64(a.len())
+	n := int64(a.total())
 	for _, w := range p.way {
 		if w.Depth >= n {
 			if n > 0 {
@@ -258,7 +258,7 @@ func (a *appending) result(p *path) Appended {
 		}
 		r.Way = append(r.Way, w)
 	}
-	for i := range a.len() {
+	for i := range a.total() {
 		r.Forms.Add(int(p.steps[i].form))
 	}
 	return r

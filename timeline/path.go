@@ -13,40 +13,39 @@ import (
 
 type sessionKey struct{ tenant, conversation string }
 
-// maxPaths is how many branches of one conversation are remembered: agents send the
-// histories of their sub-agents in turn.
+// maxPaths is the number of branches remembered per conversation: agents interleave
+// the histories of their sub-agents.
 const maxPaths = 4
 
-// session is what a Log remembers of a conversation. All that its paths have is in
-// the conversation's history for as long as that is not deleted, whoever else writes.
+// session is what a Log remembers of a conversation. Everything on its paths stays in
+// the conversation's history until it is deleted, whoever else writes.
 type session struct {
 	key  sessionKey
 	size int // as accounted; protected by Log.mu
 
 	mu       sync.Mutex // protects all below; held during a call
-	fresh    bool       // head and revision are as they were at changed
+	fresh    bool       // head and revision are valid as of changed
 	changed  int64      // Store.Changed at that time
 	head     Place
-	revision int64 // 0: there is no such conversation
+	revision int64 // 0 if the conversation does not exist
 	created  time.Time
 	paths    []*path // the latest first
 }
 
-// path is a way through the history, from its beginning on.
+// path is a sequence of messages from the beginning of the history on.
 type path struct {
 	steps []step
-	way   []Place // the last place of each trunk on the way
-	// forms are all forms of those messages that have several, by index.
+	way   []Place // the last place of each trunk on the path
+	// forms holds all forms of messages with several forms, by index.
 	forms map[int][]Hash
-	// varied are the indices of messages that came in a new form when the path was
-	// matched last.
+	// varied lists the indices of messages that had a new form in the last match.
 	varied []int
 }
 
-// step is a message on the way.
+// step is a message on a path.
 type step struct {
-	hash     Hash  // of the form in which it came last
-	form     int32 // which one that is
+	hash     Hash  // of its latest form
+	form     int32 // the number of that form
 	identity Hash
 }
 
@@ -55,8 +54,8 @@ func (s *session) forget() {
 	s.fresh, s.head, s.revision, s.created, s.paths = false, Place{}, 0, time.Time{}, nil
 }
 
-// refresh makes sure that head and revision are the store's, as far as it tells of
-// changes, and that there is a path if the conversation has one.
+// refresh makes head and revision current, as far as the store reports changes, and
+// loads a path if the conversation has one.
 func (s *session) refresh(ctx context.Context, store Store) error {
 	changed, err := store.Changed(ctx)
 	if err != nil {
@@ -74,7 +73,7 @@ func (s *session) refresh(ctx context.Context, store Store) error {
 	if err != nil {
 		return err
 	}
-	// One that is deleted and begins anew was created at another time.
+	// A conversation that was deleted and begun again has another creation time.
 	if !now.Created.Equal(s.created) || now.Revision < s.revision {
 		s.forget()
 	}
@@ -90,7 +89,8 @@ func (s *session) refresh(ctx context.Context, store Store) error {
 	return nil
 }
 
-// match finds the path that begins like the history for longest, and for how long.
+// match returns the path with the longest beginning in common with the history, and
+// the length of that beginning.
 func (a *appending) match(ctx context.Context) (*path, int, error) {
 	var best *path
 	known := 0
@@ -98,7 +98,7 @@ func (a *appending) match(ctx context.Context) (*path, int, error) {
 		if n, ok := p.match(a); ok && (best == nil || n > known) {
 			best, known = p, n
 		}
-		if best != nil && known == a.len() {
+		if best != nil && known == a.total() {
 			break
 		}
 	}
@@ -113,7 +113,7 @@ func (a *appending) match(ctx context.Context) (*path, int, error) {
 	return p, len(a.before), err
 }
 
-// find reads the path of what goes before the messages, of which no other is known.
+// find loads the path of the messages in before, which no remembered path contains.
 func (a *appending) find(ctx context.Context) (*path, error) {
 	p := &path{}
 	if len(a.before) == 0 {
@@ -137,8 +137,8 @@ func (a *appending) find(ctx context.Context) (*path, error) {
 	return p, nil
 }
 
-// match counts the messages that a history has in common with the path, and notes in
-// which form each came. It is not ok where the path lacks any of those that go before.
+// match counts the messages that the history and the path have in common and notes the
+// form of each. It returns false if the path lacks any of the messages before.
 func (p *path) match(a *appending) (known int, ok bool) {
 	p.varied = p.varied[:0]
 	if len(p.steps) < len(a.before) {
@@ -149,7 +149,7 @@ func (p *path) match(a *appending) (known int, ok bool) {
 			return 0, false
 		}
 	}
-	n := min(a.len(), len(p.steps))
+	n := min(a.total(), len(p.steps))
 	for i := len(a.before); i < n; i++ {
 		s, hash := &p.steps[i], a.hashes[i-len(a.before)]
 		if s.hash == hash {
@@ -167,7 +167,7 @@ func (p *path) match(a *appending) (known int, ok bool) {
 	return n, true
 }
 
-// firstNew is the index of the first message with a new form; -1 where none has.
+// firstNew returns the index of the first message with a new form, or -1.
 func (p *path) firstNew() int {
 	if len(p.varied) == 0 {
 		return -1
@@ -195,7 +195,7 @@ func (p *path) add(s step, at Place) {
 	}
 }
 
-// cut is a path of its own with the first n steps.
+// cut returns a separate path with the first n steps.
 func (p *path) cut(n int) *path {
 	c := &path{steps: slices.Clone(p.steps[:n])}
 	for _, w := range p.way {
@@ -212,10 +212,10 @@ func (p *path) cut(n int) *path {
 	return c
 }
 
-// extend makes the path that a change has led to, of which the first known steps are
-// p's and the messages begin at from.
+// extend returns the path that a change has produced: its first known steps are those
+// of p, and messages begin at index from.
 func (a *appending) extend(p *path, known, from int, messages []Message, applied *Applied) *path {
-	if known == a.len() {
+	if known == a.total() {
 		return p
 	}
 	if known < len(p.steps) || !slices.Contains(a.paths, p) {
@@ -225,14 +225,14 @@ func (a *appending) extend(p *path, known, from int, messages []Message, applied
 	if len(a.paths) > maxPaths {
 		a.paths = slices.Delete(a.paths, maxPaths, len(a.paths))
 	}
-	for i := known; i < a.len(); i++ {
+	for i := known; i < a.total(); i++ {
 		p.add(step{hash: a.hashes[i-len(a.before)], identity: messages[i-from].Identity}, applied.Places[i-from])
 	}
 	return p
 }
 
-// learn reads the forms of the messages that a change found already there, those of
-// index from up to to, and in which of them they came.
+// learn reads the stored forms of the messages from index from up to to, which a
+// change found in the store, and notes in which form each arrived.
 func (a *appending) learn(ctx context.Context, p *path, from, to int) error {
 	if from >= to {
 		return nil
@@ -247,7 +247,7 @@ func (a *appending) learn(ctx context.Context, p *path, from, to int) error {
 	})
 }
 
-// know keeps all forms of a message where there are several.
+// know stores the forms of a message that has several.
 func (p *path) know(i int, e *Entry) {
 	if len(e.Variants) == 0 {
 		return
@@ -258,14 +258,14 @@ func (p *path) know(i int, e *Entry) {
 	p.forms[i] = append([]Hash{e.Content}, e.Variants...)
 }
 
-// load appends the messages of a range on the way to a place.
+// load appends the messages with depths first to last on the way to a place.
 func (p *path) load(ctx context.Context, store Store, tenant string, to Place, first, last int64) error {
-	// A depth that is stored may be anything; what is read counts.
+	// Do not trust a stored depth with the allocation.
 	p.steps = slices.Grow(p.steps, int(max(0, min(last, to.Depth, first+1<<16)-first+1)))
 	return store.Messages(ctx, tenant, to, first, last, true, func(e *Entry) error {
 		p.know(len(p.steps), e)
 		s := step{hash: e.Content, identity: e.Identity}
-		if n := len(e.Variants); n > 0 { // the latest is the likeliest
+		if n := len(e.Variants); n > 0 { // the latest form is the most likely one
 			s.hash, s.form = e.Variants[n-1], int32(n)
 		}
 		p.add(s, e.Place)

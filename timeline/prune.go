@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// Policy says which conversations need not be kept. The zero Policy keeps all.
+// Policy decides which conversations to delete. The zero Policy keeps all.
 type Policy struct {
-	// OlderThan lets go of conversations that nobody has changed for so long; 0
-	// keeps them whatever their age.
+	// OlderThan deletes conversations that have not changed for this long; 0 means
+	// no limit.
 	OlderThan time.Duration
-	// MaxBytes is the most that the contents of a tenant may be, uncompressed;
-	// while they are more, the conversation goes that was changed least recently,
-	// the last one too if it must. 0 keeps them whatever their size.
+	// MaxBytes limits the uncompressed size of a tenant's contents. While they
+	// exceed it, Prune deletes the least recently changed conversation, even the
+	// last one. 0 means no limit.
 	MaxBytes int64
 }
 
-// Prune deletes the conversations of a tenant that a policy does not keep: first by
-// age, then by size. It tells their names, in the order in which they went, also
-// where it fails. One that is changed meanwhile stays.
+// Prune deletes the conversations of a tenant that the policy does not keep, first
+// by age, then by size. It returns their names in the order of deletion, also with
+// an error. A conversation that changes in the meantime stays.
 func Prune(ctx context.Context, s Store, tenant string, p Policy, now time.Time) (deleted []string, err error) {
 	if p.OlderThan <= 0 && p.MaxBytes <= 0 {
 		return nil, nil
@@ -39,7 +39,7 @@ func Prune(ctx context.Context, s Store, tenant string, p Policy, now time.Time)
 		old := p.OlderThan > 0 && now.Sub(all[i].Updated) > p.OlderThan
 		large := p.MaxBytes > 0 && bytes > p.MaxBytes
 		if !old && !large {
-			break // those that follow are younger
+			break // the rest are younger
 		}
 		gone, err := s.Delete(ctx, tenant, all[i].Name, &all[i].Revision)
 		if errors.Is(err, ErrNoConversation) || errors.Is(err, ErrChanged) {

@@ -7,32 +7,32 @@ import (
 	"time"
 )
 
-// Local is the tenant of a machine's own user.
+// Local is the tenant of the machine's own user.
 const Local = "local"
 
 // Errors of a store.
 var (
-	// ErrNoConversation: the tenant has no conversation of this name.
+	// ErrNoConversation: the tenant has no conversation with this name.
 	ErrNoConversation = errors.New("no such conversation")
-	// ErrNoPlace: there is no such place in the tenant's history.
+	// ErrNoPlace: the tenant's history does not contain the place.
 	ErrNoPlace = errors.New("no such place in the history")
-	// ErrNoContent: the tenant has no content of this hash.
+	// ErrNoContent: the tenant has no content with this hash.
 	ErrNoContent = errors.New("no such content")
-	// ErrChanged: the conversation is no longer at the revision that was expected.
+	// ErrChanged: the conversation is not at the expected revision.
 	ErrChanged = errors.New("somebody else changed the conversation")
 	// ErrInvalid: a change that no store can make; see Change.Check.
 	ErrInvalid = errors.New("not a valid change")
-	// ErrDamaged: what is stored contradicts itself.
+	// ErrDamaged: the stored data is inconsistent.
 	ErrDamaged = errors.New("the history is damaged")
 	// ErrNewer: the history was written by a newer version of this program.
 	ErrNewer = errors.New("the history is of a newer version")
-	// ErrReadOnly: the store cannot be written to.
+	// ErrReadOnly: the store is read-only.
 	ErrReadOnly = errors.New("the history cannot be written to")
 	// ErrClosed: the store has been closed.
 	ErrClosed = errors.New("the store is closed")
 )
 
-// Limits of what a store takes.
+// Limits of what a store accepts.
 const (
 	// MaxContent is the largest content, in bytes.
 	MaxContent = 256 << 20
@@ -44,34 +44,35 @@ const (
 )
 
 // Place is one message of a history together with everything before it. The zero
-// Place is where a history begins. A place names the trunk that its message is in:
-// a trunk and a depth before that trunk's own first message are no place.
+// Place is the beginning of a history. Trunk is the trunk that contains the message
+// itself: a trunk with a depth before its own first message is not a place.
 type Place struct {
 	Trunk int64
-	// Depth is the number of messages up to here: what people call the id.
+	// Depth is the number of messages up to and including this one. People see it as
+	// the message's id.
 	Depth int64
 }
 
-// AtHead stands, in a record of a Change, for the conversation's head as the change
-// leaves it, whose number nobody knows before.
+// AtHead stands, in a record of a Change, for the conversation's head after the
+// change, whose place is not known before.
 func AtHead() Place { return Place{Trunk: -1} }
 
 func (p Place) String() string { return fmt.Sprintf("%d:%d", p.Trunk, p.Depth) }
 
-// Message is what is appended and read back.
+// Message is a message to append, or one that was read.
 type Message struct {
-	// Identity is the identity: see Identity.
+	// Identity identifies the message; see [Identity].
 	Identity Hash
-	// Raw is the message as it came. A store keeps its own copy.
+	// Raw is the message as received. A store keeps its own copy.
 	Raw []byte
-	// Format tells how Raw is to be read: "item", "anthropic", "openai", …
+	// Format is the format of Raw: "item", "anthropic", "openai", …
 	Format string
-	// Role is who speaks.
+	// Role is the author's role.
 	Role string
 	// Time is kept in microseconds, UTC (see Micro); zero means the time of the
 	// change.
 	Time time.Time
-	// Ref is the message's own id where it came from; it may be empty.
+	// Ref is the message's id in its source; it may be empty.
 	Ref string
 }
 
@@ -81,8 +82,8 @@ type Entry struct {
 	Message
 	// Content is the hash of Raw.
 	Content Hash
-	// Variants are the hashes of the other forms in which it came, oldest first:
-	// the first of them is form 1, Content is form 0.
+	// Variants are the hashes of the other forms in which the message arrived, oldest
+	// first. Variants[0] is form 1; Content is form 0.
 	Variants []Hash
 }
 
@@ -92,190 +93,184 @@ type Conversation struct {
 	Head Place
 	// Revision rises by one with every change; the first makes it 1.
 	Revision int64
-	// Created and Updated are the times (Change.Now) of the first and the latest
+	// Created and Updated are the times (Change.Now) of the first and the last
 	// change.
 	Created, Updated time.Time
 	Project          string
-	// Continues is the name of the conversation that this one was compacted
-	// from; empty for none.
+	// Continues is the conversation from which this one was compacted, if any.
 	Continues string
 }
 
-// Record is anything else that is known of a conversation.
+// Record is any other data that belongs to a conversation.
 type Record struct {
-	// Kind and Key name it within its conversation: "pin" and "17".
+	// Kind and Key identify the record within its conversation: "pin" and "17".
 	Kind, Key string
-	// At is the place that it belongs to, one that the conversation has used or
-	// passed on the way to one; zero for the conversation as a whole.
+	// At is the record's place, which the conversation must have used or passed; zero
+	// for the conversation as a whole.
 	At Place
-	// Time is kept like a message's.
+	// Time is stored like a message's.
 	Time time.Time
 	Data []byte
-	// Contents are further bytes that the record refers to, stored once like
-	// those of messages. A store gives them back as hashes: see Store.Content.
+	// Contents refers to further bytes, which are stored once like those of messages.
+	// Store.Content returns them.
 	Contents []Hash
 }
 
-// Change is what Apply does in one transaction: all of it or nothing. Where several
-// things are wrong with it, ErrInvalid goes before ErrChanged, that before
-// ErrNoPlace, and that before ErrNoContent.
+// Change is applied by Apply in one transaction: all of it or nothing. If a change
+// has several faults, ErrInvalid takes precedence over ErrChanged, ErrChanged over
+// ErrNoPlace, and ErrNoPlace over ErrNoContent.
 type Change struct {
-	// Conversation is the name; it begins with its first change.
+	// Conversation is the name. The first change creates the conversation.
 	Conversation string
-	// Expect, where it is not nil, is the revision that the conversation must
-	// have: 0 for one that must not exist yet. Otherwise Apply fails with
-	// ErrChanged.
+	// Expect, if not nil, is the revision that the conversation must have, 0 if it
+	// must not exist. Otherwise Apply fails with ErrChanged.
 	Expect *int64
-	// At is where Messages begin: under it. It is any place of the tenant's, else
-	// ErrNoPlace. The conversation's head becomes the last of the messages; At
-	// itself, where there are none: a rewind. Stay leaves the head where it is:
-	// Messages are then on a branch of the conversation, and without any of
-	// them At is left out of account.
+	// At is the place after which Messages are appended. It can be any place of the
+	// tenant; if it does not exist, Apply fails with ErrNoPlace. The last message
+	// becomes the conversation's head or, without messages, At itself: a rewind. Stay
+	// leaves the head unchanged: Messages then form a branch of the conversation, and
+	// without messages At is ignored.
 	At   Place
 	Stay bool
-	// Messages are appended, each under the one before. One that is there
-	// already, under the same place with the same identity, is not written
-	// again: its first bytes, format, role, time and ref stay, and bytes that are
-	// none of its known forms become a variant. Else, where the place is the last
-	// of its trunk, the message goes on that trunk; else a new trunk begins with
-	// it, under the place. Under the zero place every new message begins a trunk.
+	// Messages are appended, each after the previous one. A message that exists after
+	// the same place with the same identity is not written again: its original bytes,
+	// format, role, time and ref stay, and bytes in a new form become a variant. A
+	// new message extends the trunk if the place is the trunk's last; otherwise it
+	// begins a new trunk after the place. After the zero place every new message
+	// begins a trunk.
 	Messages []Message
-	// Project and Continues are set where they are not empty.
+	// Project and Continues are set if not empty.
 	Project, Continues string
-	// Contents are bytes for the records of this change to refer to, by their
-	// hash. What no record refers to is not kept. A record that is written may
-	// also refer to what the tenant had before the change, or has by Messages;
-	// to anything else is ErrNoContent. What nothing refers to any more goes at
-	// the end of the change, so that a record that is written over can keep its
-	// contents.
+	// Contents are bytes that the records of this change refer to by hash. Bytes
+	// without a reference are not stored. A record may also refer to contents that
+	// the tenant had before the change or gets by Messages; for any other hash Apply
+	// fails with ErrNoContent. Contents without any reference left are deleted at the
+	// end of the change, so that an overwritten record can keep its contents.
 	Contents [][]byte
-	// Drop removes records, by kind and key; those that are not there are no
-	// error. It comes before Put, and that before Claim.
+	// Drop removes records by kind and key; missing ones are ignored. Drop is applied
+	// first, then Put, then Claim.
 	Drop []Key
-	// Put writes records over those of the same kind and key, in their position;
-	// new ones come last.
+	// Put writes records. A record with the kind and key of an existing one replaces
+	// it in its position; a new one comes last.
 	Put []Record
-	// Claim writes a record only if there is none of the same kind and key, and
-	// does not look at it otherwise; Applied tells what there is.
+	// Claim writes a record only if none with its kind and key exists, and does not
+	// check it otherwise. Applied.Claimed holds the stored records.
 	Claim []Record
-	// Now is the time of the change. It must be given.
+	// Now is the time of the change. It is required.
 	Now time.Time
 }
 
-// Key names a record within its conversation.
+// Key identifies a record within its conversation.
 type Key struct{ Kind, Key string }
 
-// Applied is what came of a change.
+// Applied is the result of a change.
 type Applied struct {
 	// Head and Revision are the conversation's.
 	Head     Place
 	Revision int64
-	// Places are those of the messages, in order.
+	// Places are the places of the messages, in order.
 	Places []Place
-	// New says how many messages, variants and contents there are now that were
-	// not there before.
+	// New counts the messages, variants and contents that the change added.
 	New struct{ Messages, Variants, Contents int }
-	// Claimed are the records that stand now under the keys of Claim, in order.
+	// Claimed are the records now stored under the keys of Claim, in order.
 	Claimed []Record
 }
 
-// Deleted is what went with a conversation.
+// Deleted counts what was deleted with a conversation.
 type Deleted struct {
 	Messages, Contents, Records int
 	Bytes                       int64 // of the contents, uncompressed
-	// Pending: the history no longer has them, but their bytes can still be in the
-	// store's files, because somebody reads an older state. Whoever writes next
-	// after that clears them.
+	// Pending reports that deleted bytes may still be in the store's files, because a
+	// reader uses an older state. The first write after that reader ends clears them.
 	Pending bool
 }
 
-// Stats are a tenant's history in numbers.
+// Stats describes a tenant's history in numbers.
 type Stats struct {
 	Conversations, Messages, Variants int64
-	// Branches are the trunks that begin under a place other than the zero one.
+	// Branches counts the trunks that begin after a place other than the zero place.
 	Branches, Records, Contents int64
-	// Bytes are those of all contents; Stored what they take, compressed.
+	// Bytes is the size of all contents, Stored their compressed size.
 	Bytes, Stored int64
-	// Derived counts what is kept by KeepDerived, and DerivedBytes its bytes.
+	// Derived counts the entries stored by KeepDerived, DerivedBytes their bytes.
 	Derived, DerivedBytes int64
-	// Disk is the size of the whole store, all tenants; 0 in memory.
+	// Disk is the size of the whole store with all tenants; 0 in memory.
 	Disk int64
-	// Pending is Deleted.Pending of any deletion, by any tenant: bytes of it can
-	// still be in the store's files.
+	// Pending reports that bytes deleted by any tenant may still be in the store's
+	// files; see Deleted.Pending.
 	Pending bool
 }
 
-// Problem is something that Verify found.
+// Problem is a fault that Verify found.
 type Problem struct {
-	Tenant, Conversation string // where they are known
+	Tenant, Conversation string // if known
 	Place                Place
 	What                 string
 }
 
-// Store keeps histories. Implementations must agree in every answer but the
-// numbers of trunks, which rise with every new trunk; package storetest holds them
-// to it. A store is safe for concurrent use, and may not be the only one over its
-// data. A tenant that nobody has written to has an empty history. Every method but
-// Close fails with ErrClosed after Close.
+// Store keeps histories. All implementations must return the same answers, except for
+// the numbers of trunks, which rise with every new trunk; package storetest checks
+// this. A store is safe for concurrent use, and other processes may use the same
+// data. A tenant that was never written to has an empty history. After Close, every
+// method except Close returns ErrClosed.
 type Store interface {
-	// Apply makes a change. When it returns without an error, the change is
-	// durable at the level that the store was opened with.
+	// Apply applies a change. When it returns nil, the change is as durable as the
+	// store's options promise.
 	Apply(ctx context.Context, tenant string, c Change) (Applied, error)
 
-	// Conversation reads a conversation, or ErrNoConversation.
+	// Conversation returns a conversation, or ErrNoConversation.
 	Conversation(ctx context.Context, tenant, name string) (Conversation, error)
-	// Conversations lists all, by name.
+	// Conversations returns all conversations, sorted by name.
 	Conversations(ctx context.Context, tenant string) ([]Conversation, error)
-	// Heads are the places where branches of a conversation end. The present head
-	// comes first, wherever it is; then, in the order of their trunks, the deepest
-	// place of each trunk that the conversation has used, if that is not the
-	// origin of another trunk that it has used or passed.
+	// Heads returns the places where a conversation's branches end: first the current
+	// head, then, in the order of trunks, the deepest used place of each trunk,
+	// unless another trunk that the conversation has used or passed begins there.
 	Heads(ctx context.Context, tenant, name string) ([]Place, error)
 
-	// Messages visits the messages on the way to a place, those of depth first
-	// to last, in order, until visit returns an error, which it returns. The
-	// range is cut to what there is; the way to the zero place is empty, to one
-	// that is not there ErrNoPlace. The entry with all that it points at is valid
-	// during the visit only, in which the store must not be called; with hashes
-	// set Raw is nil and not read at all.
+	// Messages visits the messages on the way to a place with depths first to last,
+	// in order, and stops at the first error of visit, which it returns. The range is
+	// clipped to existing depths. For the zero place there are no messages; for a
+	// place that does not exist it returns ErrNoPlace. The entry and everything it
+	// refers to are valid only during the visit, and visit must not call the store.
+	// If hashes is true, Raw is nil and is not read.
 	Messages(ctx context.Context, tenant string, to Place, first, last int64, hashes bool, visit func(*Entry) error) error
-	// Under finds the place that a message with an identity has under another
-	// place; false where there is none, ErrNoPlace where there is no such other.
+	// Under returns the place of the message with the given identity directly after
+	// at, or false if there is none. If at does not exist, it returns ErrNoPlace.
 	Under(ctx context.Context, tenant string, at Place, identity Hash) (Place, bool, error)
-	// Content reads a content by its hash. The bytes are the caller's.
+	// Content returns a content by its hash. The caller owns the bytes.
 	Content(ctx context.Context, tenant string, h Hash) ([]byte, error)
-	// Records lists a conversation's records of a kind, in the order in which
-	// they were first written; an empty key means all. They are the caller's.
+	// Records returns a conversation's records of a kind, in the order in which they
+	// were first written; an empty key selects all. The caller owns them.
 	Records(ctx context.Context, tenant, conversation, kind, key string) ([]Record, error)
 
-	// KeepDerived keeps what was made of contents, for as long as they are there: it
-	// goes with its content, like that's own bytes. A kind is a family and a make,
-	// "vector/minilm"; of each family a content has one, that which was kept last.
-	// Contents that are not there are passed over. All is kept or nothing.
+	// KeepDerived stores data derived from contents, for as long as the contents
+	// exist. A kind consists of a family and a make, such as "vector/minilm"; per
+	// family a content has only the data stored last. Data of missing contents is
+	// ignored. KeepDerived stores all or nothing.
 	KeepDerived(ctx context.Context, tenant, kind string, data []Derived) error
-	// Derived visits what is kept of contents, of one kind, in any order, until visit
-	// returns an error, which it returns. data is valid during the visit only, in
-	// which the store must not be called.
+	// Derived visits the derived data of contents, of one kind and in any order, and
+	// stops at the first error of visit, which it returns. data is valid only during
+	// the visit, and visit must not call the store.
 	Derived(ctx context.Context, tenant, kind string, contents []Hash, visit func(content Hash, data []byte) error) error
 
 	// Delete removes a conversation with its records, the messages that no other
-	// conversation has used or passed, and all content that nothing refers to any
-	// more. Where expect is not nil, a conversation that is at another revision
-	// stays: ErrChanged.
+	// conversation has used or passed, and all contents that nothing refers to any
+	// more. If expect is not nil and the conversation is at another revision, Delete
+	// returns ErrChanged.
 	Delete(ctx context.Context, tenant, conversation string, expect *int64) (Deleted, error)
 
-	// Changed returns a number that differs from the last one whenever somebody
-	// else, another process perhaps, may have changed something, and whenever
-	// something was deleted, be it through this store: what is remembered of
-	// conversations must then be asked anew.
+	// Changed returns a number that differs from the previous one if another writer,
+	// perhaps in another process, may have changed something, or if anything was
+	// deleted, also through this store. Callers must then re-read what they remember
+	// of conversations.
 	Changed(ctx context.Context) (int64, error)
 
-	// Verify checks everything and reports what is wrong.
+	// Verify checks the whole store and reports every fault.
 	Verify(ctx context.Context, report func(Problem)) error
 	Stats(ctx context.Context, tenant string) (Stats, error)
-	// Backup writes a copy of the whole store to a new file, while others write. A
-	// store that has no files fails with errors.ErrUnsupported.
+	// Backup writes a copy of the whole store to a new file; others may write
+	// meanwhile. A store without files returns errors.ErrUnsupported.
 	Backup(ctx context.Context, path string) error
-	// Close may be called twice.
+	// Close closes the store. It may be called twice.
 	Close() error
 }

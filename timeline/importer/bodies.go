@@ -12,13 +12,13 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// call is what stands beside the messages of a request.
+// call is what a request contains besides its messages.
 type call struct {
 	Format Format `json:"format"`
 	Model  string `json:"model,omitempty"`
-	// Messages is how many the request had.
+	// Messages is the request's number of messages.
 	Messages int `json:"messages"`
-	// System and Tools are the hashes of these members as they stand in the body.
+	// System and Tools are the hashes of these members' bytes in the body.
 	System string `json:"system,omitempty"`
 	Tools  string `json:"tools,omitempty"`
 
@@ -26,8 +26,8 @@ type call struct {
 }
 
 // readBodies reads request bodies: the successive calls of one conversation, each
-// with the history from its beginning. A body of which one message cannot be read
-// is left out as a whole.
+// with the history from its beginning. It skips a body if any of its messages
+// cannot be read.
 func readBodies(ctx context.Context, s *source, r io.Reader, to taker) error {
 	name := s.label
 	return eachElement(ctx, s, r, to, func(_ int, d document) error {
@@ -62,7 +62,7 @@ func readBody(d document, f Format) ([]timeline.Message, call, error) {
 	}
 	var messages []timeline.Message
 	list := d.root.Get(key)
-	if list.Kind() == rawjson.String { // the plain input of Responses
+	if list.Kind() == rawjson.String { // the input of Responses as plain text
 		m, err := bodyMessage(d.raw(list), f)
 		if err != nil {
 			return nil, c, brokenLine(fmt.Sprintf("%s: %v", key, err))
@@ -101,13 +101,13 @@ func bodyMessage(raw []byte, f Format) (timeline.Message, error) {
 		m.Role = c.Type
 	}
 	if m.Role == timeline.RoleMeta || !fits(m.Role, timeline.MaxName) {
-		return m, fmt.Errorf("role: no provider has one such as %.20q", m.Role)
+		return m, fmt.Errorf("role: unknown role %.20q", m.Role)
 	}
 	m.Identity = timeline.Identity(&c)
 	return m, nil
 }
 
-// record is how a call is kept: by the place that it ends at and what it is.
+// record returns the record of a call that ends at a place.
 func (c *call) record(at timeline.Place) (timeline.Record, error) {
 	data, err := json.Marshal(c)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/oriel-context/oriel/timeline/internal/lenient"
 )
 
-// readClaudeCode reads a session. Each line is an entry: what the person and the
-// model said are messages; what the agent wrote for itself, what its sub-agents
-// said within this file, and errors of the network that it shows as replies are
-// kept as meta lines. A sub-agent's own file is a conversation of its own.
+// readClaudeCode reads a session. Each line becomes an entry. Lines of the
+// person and the model are messages; the agent's own lines, sub-agents' lines
+// within this file, and network errors shown as replies are meta lines. A
+// sub-agent's own file is a separate conversation.
 func readClaudeCode(ctx context.Context, s *source, r io.Reader, to taker) error {
 	about, err := s.aboutSession()
 	if err != nil {
@@ -47,14 +47,14 @@ func readClaudeCode(ctx context.Context, s *source, r io.Reader, to taker) error
 	})
 }
 
-// session is what a session's lines say of it as a whole.
+// session describes a session as a whole.
 type session struct {
 	id, cwd, agent string
-	// sidechain says that it is a sub-agent's own file.
+	// sidechain reports that the file is a sub-agent's own.
 	sidechain bool
 }
 
-// aboutSession reads a session up to the line that tells its id.
+// aboutSession reads a session up to the line that contains its id.
 func (s *source) aboutSession() (session, error) {
 	var about session
 	f, err := os.Open(s.path)
@@ -91,7 +91,7 @@ func (s *source) aboutSession() (session, error) {
 	}
 }
 
-// name is the session's id, and behind it the sub-agent's, if it is one's.
+// name returns the session's id, followed by the sub-agent's if there is one.
 func (a *session) name(file string) string {
 	switch {
 	case a.id == "" || !fits(a.id, timeline.MaxName/2):

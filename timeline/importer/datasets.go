@@ -14,8 +14,8 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// readLocomo reads LoCoMo's samples: each is a conversation of two speakers in
-// sessions. The first speaker's role is user, the second's assistant.
+// readLocomo reads LoCoMo's samples, each a conversation of two speakers in
+// sessions. The first speaker gets the role user, the second assistant.
 func readLocomo(ctx context.Context, s *source, r io.Reader, to taker) error {
 	return eachElement(ctx, s, r, to, func(n int, d document) error {
 		talk := d.root.Get("conversation")
@@ -56,7 +56,7 @@ func readLocomo(ctx context.Context, s *source, r io.Reader, to taker) error {
 	})
 }
 
-// sessionNumbers are those that a conversation has, in order.
+// sessionNumbers returns the numbers of a conversation's sessions, in order.
 func sessionNumbers(talk rawjson.Value) []int {
 	var numbers []int
 	for key, v := range talk.Members() {
@@ -70,8 +70,8 @@ func sessionNumbers(talk rawjson.Value) []int {
 	return slices.Compact(numbers)
 }
 
-// readBeam reads a BEAM chat: batches of lists of turns. A turn without a time of
-// its own has that of the one before.
+// readBeam reads a BEAM chat: batches of lists of turns. A turn without a time
+// gets that of the turn before.
 func readBeam(ctx context.Context, s *source, r io.Reader, to taker) error {
 	name := s.label
 	when := s.modified
@@ -83,7 +83,7 @@ func readBeam(ctx context.Context, s *source, r io.Reader, to taker) error {
 			role, ok := word(turn.Get("role"))
 			ref, refOK := word(turn.Get("id"))
 			if !ok || !refOK || !fits(role, timeline.MaxName) || !fits(ref, timeline.MaxRef) {
-				to.broken(0, fmt.Sprintf("batch %d: a turn whose role or id is no word", n+1))
+				to.broken(0, fmt.Sprintf("batch %d: a turn whose role or id is neither a string nor a number", n+1))
 				return nil
 			}
 			m := timeline.Message{Raw: d.raw(turn), Format: timeline.FormatBeam, Role: role, Time: when, Ref: ref}
@@ -93,8 +93,8 @@ func readBeam(ctx context.Context, s *source, r io.Reader, to taker) error {
 	})
 }
 
-// eachTurn visits the objects with role and content in all the lists of a value,
-// however deep: the longest chats have plans around their batches.
+// eachTurn visits the objects with role and content in nested lists of any depth:
+// the longest chats wrap their batches in plans.
 func eachTurn(v rawjson.Value, depth int, visit func(rawjson.Value) error) error {
 	if depth > 12 {
 		return nil

@@ -1,36 +1,34 @@
 /*
-Package importer brings recorded conversations into a timeline: sessions of Claude
-Code, request bodies of three protocols, a generic form of lines, and the data sets
-LoCoMo and BEAM. The content of a file tells which it is.
+Package importer imports recorded conversations into a timeline: sessions of Claude Code,
+request bodies of three protocols, generic lines, and the data sets LoCoMo and BEAM. It
+detects a file's format from its content.
 
 # What it guarantees
 
-Raw is verbatim. Of files of lines (claude-code, generic) each line is one message
-as it stands, without its line feed, in the order of the file; lines of a session
-that are no messages are kept too, with the role timeline.RoleMeta. So a session
-can be written back byte for byte, except for blank lines, for lines that are no
-JSON objects, and for a last line without line feed, which gets one. Of other files
-each message's or turn's own bytes are kept.
+Raw is verbatim. In line formats (claude-code, generic) each line is one message, without
+its line feed, in the order of the file; lines of a session that are not messages get the
+role timeline.RoleMeta. A session can therefore be exported byte for byte, except for
+blank lines, lines that are not JSON objects, and a missing line feed at the end, which is
+added. In other formats the bytes of each message or turn are kept.
 
-Importing again adds nothing. A message is known by what it says (timeline.Identity)
-and by its own id, where it has one: two lines with different ids are different
-messages, for an id that is handed out must find its own line. A file that has grown
-adds what is new; an older copy of it changes nothing; one that was edited becomes a
-branch, and the conversation goes on there once the file has been read: an import
-that dies leaves it where it was. Where a line says the same as one that
-is known and has other bytes, its bytes are kept as the conversation's own form of
-it (OwnForms).
+Importing a file again adds nothing. A message is identified by timeline.Identity and by
+its own id, if it has one: two lines with different ids are different messages, so that an
+id always finds its own line. A file that has grown adds its new part; an older copy
+changes nothing; an edited file becomes a branch, and the conversation's head moves there
+after the whole file has been read, so that a failed import leaves it where it was. If a
+line has the identity of a known message but other bytes, its bytes are kept as the
+conversation's own form (OwnForms).
 
-Others may use the conversation meanwhile. Where they go on with it, what they were
-told stays true: the conversation stays theirs unless the file has all that they
-wrote, and what was imported is a branch of it (Conversation.Branch).
+Others may use the conversation during an import. If they continue it, the head stays
+theirs unless the file contains everything that they wrote, and the import becomes a
+branch (Conversation.Branch).
 
-Broken lines are reported and left out; everything else is imported.
+Broken lines are reported and skipped; everything else is imported.
 
 # Memory
 
-A file of lines is read line by line, and written in batches of 500 messages or
-4 MiB. A line may have 256 MiB. Of other files one body, LoCoMo sample or BEAM batch
-is held at a time.
+A file of lines is read line by line and written in batches of 500 messages or 4 MiB. A
+line may have up to 256 MiB. For other files one body, LoCoMo sample or BEAM batch is held
+in memory at a time.
 */
 package importer

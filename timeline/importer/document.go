@@ -12,7 +12,7 @@ import (
 	"github.com/oriel-context/oriel/timeline/internal/lenient"
 )
 
-// document is a JSON text whose parts are kept as they stand in it.
+// document is a JSON text with access to the original bytes of its parts.
 type document struct {
 	data []byte
 	root rawjson.Value
@@ -33,15 +33,15 @@ func parseDocument(data []byte) (document, error) {
 	return document{data, root}, nil
 }
 
-// raw is a copy of a value's bytes as they stand in the text. The text that was
-// parsed may be a mended one, of the same length.
+// raw returns a copy of a value's original bytes. The parsed text may be a
+// repaired one of the same length.
 func (d document) raw(v rawjson.Value) []byte {
 	start, end := v.Span()
 	return bytes.Clone(d.data[start:end])
 }
 
-// eachElement parses the objects of a file, whatever its shape: lines, a list, or
-// one. What is wrong with one is told, and it is left out.
+// eachElement parses the objects of a file of any shape: lines, a list, or a
+// single object. It reports and skips faulty ones.
 func eachElement(ctx context.Context, s *source, r io.Reader, to taker, visit func(n int, d document) error) error {
 	l, e := newLines(r), (*elements)(nil)
 	if s.kind.shape != lines {
@@ -66,7 +66,7 @@ func eachElement(ctx context.Context, s *source, r io.Reader, to taker, visit fu
 		case err == errLong:
 			to.broken(number, err.Error())
 			continue
-		case err != nil && e != nil: // nothing more can be read
+		case err != nil && e != nil: // the rest cannot be read
 			to.broken(0, fmt.Sprintf("not JSON: %v (byte %d)", err, e.dec.InputOffset()))
 			return nil
 		case err != nil:

@@ -14,16 +14,16 @@ import (
 // source is a file to import.
 type source struct {
 	path  string
-	given string // what the person named: the file or a folder above it
+	given string // the path that the person gave: the file or a folder above it
 	size  int64
-	// modified is the time of messages that have none of their own.
+	// modified is the time of messages without a time of their own.
 	modified time.Time
 	kind     kind
-	// label is what a conversation is called that has no name of its own.
+	// label is the name of a conversation without a name of its own.
 	label string
 }
 
-// find lists the files that the paths name and tells their kinds.
+// find lists the files under the paths and determines their kinds.
 func (im *importing) find(paths []string) ([]*source, error) {
 	var all []*source
 	for _, given := range paths {
@@ -45,7 +45,7 @@ func (im *importing) find(paths []string) ([]*source, error) {
 			return nil, err
 		}
 		if len(found) == 0 {
-			return nil, fmt.Errorf("%w: no file in the folder %s has a form that is known: they are %s", ErrInput, given, formatList())
+			return nil, fmt.Errorf("%w: no file in the folder %s has a known format (%s)", ErrInput, given, formatList())
 		}
 		all = append(all, found...)
 	}
@@ -56,7 +56,7 @@ func (im *importing) find(paths []string) ([]*source, error) {
 	return all, nil
 }
 
-// named tells the kind of a file that a person named.
+// named determines the kind of a file that a person named.
 func (im *importing) named(s *source) error {
 	want := im.options.Format
 	k, err := s.sniff(want)
@@ -64,14 +64,14 @@ func (im *importing) named(s *source) error {
 	case err != nil:
 		return err
 	case k.format == Auto:
-		return fmt.Errorf("%w: %s has no form that is known: it is none of %s; --format reads it as one of them all the same", ErrInput, s.path, formatList())
+		return fmt.Errorf("%w: %s has no known format (%s); name one with --format to read it anyway", ErrInput, s.path, formatList())
 	}
 	s.kind = k
 	return nil
 }
 
-// folder lists the files below a folder that have a known form, by their paths.
-// Hidden files and folders are passed over, and links are not followed.
+// folder lists the files below a folder that have a known format, by path. It
+// skips hidden files and folders and does not follow links.
 func (im *importing) folder(root string) ([]*source, error) {
 	var found []*source
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -123,9 +123,9 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// label gives files their labels, and lists each file once. Where the labels of
-// two would be the same, and the conversations have no other names, folders above
-// those that were given go before them.
+// label gives files their labels and lists each file once. If two labels would be
+// equal and the conversations have no other names, it prepends names of folders
+// above the given ones.
 func label(all []*source) []*source {
 	var out []*source
 	seen := map[string]bool{}
@@ -156,8 +156,8 @@ func label(all []*source) []*source {
 	return out
 }
 
-// labelled is the path that the label is the end of: that of the file without its
-// ending, or of its folder for BEAM, whose files all have the same name.
+// labelled returns the path whose end becomes the label: the file's without its
+// extension, or its folder's for BEAM, whose files all have the same name.
 func (s *source) labelled() string {
 	full := absolute(s.path)
 	if s.kind.format == Beam {
@@ -166,7 +166,7 @@ func (s *source) labelled() string {
 	return strings.TrimSuffix(full, filepath.Ext(full))
 }
 
-// below is the part of labelled below the folder that was given, or its last name.
+// below returns the part of labelled below the given folder, or its last element.
 func (s *source) below() string {
 	full := s.labelled()
 	if rel, err := filepath.Rel(absolute(s.given), full); err == nil && rel != "." && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {

@@ -16,27 +16,27 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// Format is a form of input. The zero value means: look at the content.
+// Format is an input format. The zero value means that the content decides.
 type Format string
 
 const (
 	Auto Format = ""
-	// ClaudeCode is a session of Claude Code: one event a line.
+	// ClaudeCode is a session of Claude Code: one event per line.
 	ClaudeCode Format = "claude-code"
-	// OpenAI, Anthropic and Responses are request bodies: one, or a list or
-	// lines of them, which are the successive calls of one conversation.
+	// OpenAI, Anthropic and Responses are request bodies: a single one, or the
+	// successive calls of one conversation as a list or as lines.
 	OpenAI    Format = "openai"
 	Anthropic Format = "anthropic"
 	Responses Format = "responses"
-	// Generic is one object a line: conversation, ref, time, role, name, text.
+	// Generic is one object per line: conversation, ref, time, role, name, text.
 	Generic Format = "generic"
-	// Locomo is a LoCoMo file: a list of samples, or one of them.
+	// Locomo is a LoCoMo file: a list of samples or a single one.
 	Locomo Format = "locomo"
 	// Beam is the chat.json of a BEAM chat.
 	Beam Format = "beam"
 )
 
-// Formats are all but Auto.
+// Formats returns all formats except Auto.
 func Formats() []Format {
 	return []Format{ClaudeCode, OpenAI, Anthropic, Responses, Generic, Locomo, Beam}
 }
@@ -49,7 +49,7 @@ func formatList() string {
 	return strings.Join(names, ", ")
 }
 
-// ParseFormat reads a format's name as people write it: "auto", too.
+// ParseFormat returns the format with a name, which may be "auto".
 func ParseFormat(name string) (Format, error) {
 	if name == "" || name == "auto" {
 		return Auto, nil
@@ -78,11 +78,11 @@ func (f Format) reader() func(context.Context, *source, io.Reader, taker) error 
 	return readBodies
 }
 
-// shape is how a file holds its units.
+// shape is the way in which a file holds its units.
 type shape uint8
 
 const (
-	lines shape = iota // one JSON object a line
+	lines shape = iota // one JSON object per line
 	list               // one JSON array
 	whole              // one JSON object over several lines
 )
@@ -92,11 +92,11 @@ type kind struct {
 	shape  shape
 }
 
-// sniffLines is how many lines are looked at for one that tells the kind.
+// sniffLines is the number of lines searched for one that reveals the kind.
 const sniffLines = 50
 
-// sniff tells the kind of a file by its content; with a format given only its
-// shape. An unknown file has the format Auto.
+// sniff determines the kind of a file from its content, or only its shape if a
+// format is given. An unknown file gets the format Auto.
 func (s *source) sniff(want Format) (kind, error) {
 	f, err := os.Open(s.path)
 	if err != nil {
@@ -134,7 +134,7 @@ func sniff(f io.ReadSeeker) (kind, error) {
 	elements := elementsOf(f, k.shape)
 	raw, err := elements.next()
 	if err != nil {
-		return kind{shape: min(k.shape, list)}, nil // no JSON after all
+		return kind{shape: min(k.shape, list)}, nil // not JSON after all
 	}
 	if root, err := lenient.Parse(raw, timeline.MaxContent); err == nil {
 		k.format = formatOf(root)
@@ -142,7 +142,8 @@ func sniff(f io.ReadSeeker) (kind, error) {
 	return k, nil
 }
 
-// firstByte is the first byte that is no white space; 0 for an empty file.
+// firstByte returns the first byte that is not white space, or 0 for an empty
+// file.
 func firstByte(f io.ReadSeeker) (byte, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return 0, err
@@ -162,8 +163,9 @@ func firstByte(f io.ReadSeeker) (byte, error) {
 	}
 }
 
-// sniffFromLines looks for a line that tells the kind. It is not done if the
-// first line is no object by itself, so that the file may be one over many lines.
+// sniffFromLines looks for a line that reveals the kind. done is false if the
+// first line is not a complete object: the file may then be one object over many
+// lines.
 func sniffFromLines(f io.ReadSeeker) (k kind, done bool, err error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return kind{}, true, err
@@ -191,8 +193,8 @@ func sniffFromLines(f io.ReadSeeker) (k kind, done bool, err error) {
 	return kind{shape: lines}, true, nil
 }
 
-// isObject reports whether the file is one JSON object from its first byte on.
-// Reading goes on from a place of its own, and stops where it is no JSON.
+// isObject reports whether the file is one JSON object from its first byte on. It
+// reads from the beginning and stops where the text is not JSON.
 func isObject(f io.ReadSeeker) bool {
 	at, err := f.Seek(0, io.SeekCurrent)
 	if err != nil {
@@ -206,7 +208,8 @@ func isObject(f io.ReadSeeker) bool {
 	return err == nil
 }
 
-// formatOf tells a format by one of its units: a line, a body, a sample, a batch.
+// formatOf determines a format from one of its units: a line, a body, a sample, a
+// batch.
 func formatOf(root rawjson.Value) Format {
 	switch {
 	case root.Kind() != rawjson.Object:
@@ -246,7 +249,7 @@ func ofWire(f wire.Format) Format {
 	return Auto
 }
 
-// hasTurns reports whether turns of BEAM lie somewhere in the lists of a value.
+// hasTurns reports whether nested lists contain turns of BEAM.
 func hasTurns(v rawjson.Value, depth int) bool {
 	if depth > 6 {
 		return false
@@ -265,7 +268,7 @@ func hasTurns(v rawjson.Value, depth int) bool {
 		if hasTurns(e, depth+1) {
 			return true
 		}
-		break // the first tells
+		break // the first element decides
 	}
 	return false
 }
@@ -285,7 +288,7 @@ func elementsOf(r io.Reader, s shape) *elements {
 	return &elements{dec: json.NewDecoder(in), shape: s}
 }
 
-// next is the next element, or io.EOF.
+// next returns the next element, or io.EOF.
 func (e *elements) next() ([]byte, error) {
 	if e.shape == list {
 		if e.n == 0 {
@@ -312,7 +315,7 @@ func (e *elements) next() ([]byte, error) {
 	return raw, nil
 }
 
-// unexpected is for a text that ends where it must not.
+// unexpected turns the end of a text into io.ErrUnexpectedEOF.
 func unexpected(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

@@ -27,7 +27,7 @@ func TestGenericLinesGoToTheirConversations(t *testing.T) {
 	h.same(4, r.Broken)
 	h.same([]string{
 		"text: want a string, got a number",
-		"time: want one such as 2024-05-01T10:00:00Z",
+		"time: want a time such as 2024-05-01T10:00:00Z",
 		"conversation: want a string, got an object",
 		"text: want a string, got none",
 	}, []string{r.Problems[0].What, r.Problems[1].What, r.Problems[2].What, r.Problems[3].What})

@@ -14,9 +14,9 @@ import (
 //
 //	{"conversation":"c1","ref":"u17","time":"2024-05-01T10:00:00Z","role":"user","name":"Ann","text":"…"}
 //
-// of which only text is needed. A line without conversation belongs to the one
-// that is called after the file; without role it is the user's; without time it
-// has that of the line before.
+// of which only text is required. Without conversation, the line belongs to the
+// conversation named after the file; without role, it is the user's; without
+// time, it gets that of the line before.
 func readGeneric(ctx context.Context, s *source, r io.Reader, to taker) error {
 	when := s.modified
 	return eachLine(ctx, r, to, func(line []byte, root rawjson.Value) error {
@@ -61,7 +61,7 @@ func genericLine(line []byte, root rawjson.Value) (conversation string, m timeli
 	}
 	if v := root.Get("time"); v.Exists() && v.Kind() != rawjson.Null {
 		if m.Time, err = time.Parse(time.RFC3339, v.Str()); err != nil {
-			return "", m, brokenLine("time: want one such as 2024-05-01T10:00:00Z")
+			return "", m, brokenLine("time: want a time such as 2024-05-01T10:00:00Z")
 		}
 	}
 	if m.Role == "" {

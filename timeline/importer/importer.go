@@ -12,61 +12,63 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// ErrInput: the input, and not the store, is why an import failed.
+// ErrInput: the import failed because of its input, not because of the store.
 var ErrInput = errors.New("not importable")
 
-// Options are the settings of an import. Their zero value reads whatever there is.
+// Options are the settings of an import. The zero value detects formats and
+// imports all.
 type Options struct {
-	// Format is what named files are read as, and the only kind of files that is
-	// taken from folders. Default: each file's content decides.
+	// Format is the format of the named files, and the only one imported from
+	// folders. Default: each file's content decides.
 	Format Format
-	// Tenant is whose history it becomes. Default timeline.Local.
+	// Tenant is the owner of the imported history. Default: timeline.Local.
 	Tenant string
-	// Conversation is the name to import under. It needs input with one
-	// conversation. Default: the one that the input names, or that of the file.
+	// Conversation is the name to import under; the input must then have one
+	// conversation. Default: the name in the input, or the file's.
 	Conversation string
-	// Project is set for all conversations. Default: the folder that a Claude
-	// Code session ran in.
+	// Project is the project of all conversations. Default: the folder in which a
+	// Claude Code session ran.
 	Project string
-	// Progress, where it is set, is told how many bytes of how many are read.
+	// Progress, if set, is called with the bytes read so far and in total.
 	Progress func(done, total int64)
-	// Now is the clock. Default time.Now.
+	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 }
 
-// Report is what came of an import.
+// Report is the result of an import.
 type Report struct {
 	Files         int            `json:"files"`
 	Bytes         int64          `json:"bytes"`
 	Conversations []Conversation `json:"conversations"`
-	// Messages were read, New of them were not there before, and Variants are
-	// new forms of messages that were.
+	// Messages counts the messages read, New those that were not in the store,
+	// Variants the new forms of messages that were.
 	Messages int `json:"messages"`
 	New      int `json:"new"`
 	Variants int `json:"variants"`
-	// Skipped are files in folders that no format fits.
+	// Skipped lists files in folders that match no format.
 	Skipped []string `json:"skipped,omitempty"`
-	// Broken counts what could not be read; Problems are the first 20 of them.
+	// Broken counts what could not be read; Problems holds the first 20.
 	Broken   int       `json:"broken"`
 	Problems []Problem `json:"problems,omitempty"`
 }
 
-// Conversation is what was read of one conversation.
+// Conversation reports what was read of one conversation.
 type Conversation struct {
 	Name     string `json:"name"`
 	Project  string `json:"project,omitempty"`
 	Format   Format `json:"format"`
 	Messages int    `json:"messages"`
 	New      int    `json:"new"`
-	// Branch says that what was read is a branch, for somebody else went on with
-	// the conversation during the import, which now stands where they left it.
+	// Branch reports that the import became a branch, because another writer
+	// continued the conversation during the import. The conversation's head is the
+	// other writer's.
 	Branch bool `json:"branch,omitempty"`
 }
 
 // Problem is something that could not be imported.
 type Problem struct {
 	File string `json:"file"`
-	// Line counts from 1; 0 where the file has no lines that mean something.
+	// Line counts from 1; it is 0 if the format is not line-based.
 	Line int    `json:"line,omitempty"`
 	What string `json:"what"`
 }
@@ -78,12 +80,12 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.What)
 }
 
-// maxProblems is how many problems are told one by one.
+// maxProblems is the number of problems reported individually.
 const maxProblems = 20
 
-// Import reads files, and folders with all that is in them, into a store. Broken
-// lines are no error but in the report. The report tells also of an import that
-// failed what was done before.
+// Import reads files, and folders with everything in them, into a store. Broken
+// lines are listed in the report and are not errors. If an import fails, the
+// report covers what was imported before.
 func Import(ctx context.Context, store timeline.Store, paths []string, o Options) (*Report, error) {
 	if o.Tenant == "" {
 		o.Tenant = timeline.Local
@@ -105,7 +107,7 @@ func Import(ctx context.Context, store timeline.Store, paths []string, o Options
 		w := &writer{im: im, source: s, walks: map[string]*walk{}}
 		err := s.read(ctx, w, im.progress())
 		if err == nil {
-			err = w.close(ctx)
+			err = w.finish(ctx)
 		}
 		if err != nil {
 			return im.report, err
@@ -117,8 +119,8 @@ func Import(ctx context.Context, store timeline.Store, paths []string, o Options
 	return im.report, nil
 }
 
-// Check reports whether there is anything to import, and writes nothing: an error
-// that Import would begin with.
+// Check returns the error with which Import would begin, without writing anything:
+// it reports whether there is anything to import.
 func Check(paths []string, o Options) error {
 	im := &importing{options: o, report: &Report{}}
 	_, err := im.find(paths)
@@ -129,7 +131,7 @@ func Check(paths []string, o Options) error {
 type importing struct {
 	store   timeline.Store
 	options Options
-	// heads are those of the conversations as this import found or left them.
+	// heads maps conversations to their heads as this import found or left them.
 	heads map[string]timeline.Place
 
 	mu          sync.Mutex // protects all below while batches are written
@@ -138,7 +140,8 @@ type importing struct {
 	done, total int64          // bytes
 }
 
-// progress makes what is told of a file's bytes into what is told of all.
+// progress returns a function that turns the progress of one file into that of
+// all.
 func (im *importing) progress() func(int64) {
 	if im.options.Progress == nil {
 		return func(int64) {}
@@ -153,7 +156,7 @@ func (im *importing) problem(p Problem) {
 	}
 }
 
-// conversation is the report's line for a conversation.
+// conversation returns the report's entry for a conversation.
 func (im *importing) conversation(name, project string, f Format) *Conversation {
 	i, ok := im.byName[name]
 	if !ok {
@@ -164,7 +167,7 @@ func (im *importing) conversation(name, project string, f Format) *Conversation 
 	return &im.report.Conversations[i]
 }
 
-// wrote counts what a batch came to.
+// wrote adds the result of a batch to the report.
 func (im *importing) wrote(k *walk, a *timeline.Applied) {
 	im.mu.Lock()
 	defer im.mu.Unlock()
@@ -173,15 +176,15 @@ func (im *importing) wrote(k *walk, a *timeline.Applied) {
 	im.conversation(k.name, k.project, k.w.source.kind.format).New += a.New.Messages
 }
 
-// branched notes that what was read of a conversation is a branch.
+// branched notes in the report that the import of a conversation became a branch.
 func (im *importing) branched(k *walk) {
 	im.mu.Lock()
 	defer im.mu.Unlock()
 	im.conversation(k.name, k.project, k.w.source.kind.format).Branch = true
 }
 
-// oneConversation reads the input for the names in it: more than one cannot be
-// imported under a single name.
+// oneConversation returns an error if the input contains several conversations,
+// which cannot be imported under one name.
 func (im *importing) oneConversation(ctx context.Context, sources []*source) error {
 	names := &namesOnly{}
 	for _, s := range sources {
@@ -190,24 +193,24 @@ func (im *importing) oneConversation(ctx context.Context, sources []*source) err
 		}
 	}
 	if len(names.names) > 1 {
-		return fmt.Errorf("%w under one name: the input has the conversations %q, %q …: leave out --conversation, or give one file of one conversation", ErrInput, names.names[0], names.names[1])
+		return fmt.Errorf("%w under one name: the input has the conversations %q, %q …; omit --conversation, or give a file with one conversation", ErrInput, names.names[0], names.names[1])
 	}
 	return nil
 }
 
-// taker takes what a file says, in order.
+// taker receives the content of a file, in order.
 type taker interface {
-	// begin starts the conversation from its first message on. Taking a message
-	// of a conversation that has not begun begins it.
+	// begin starts a conversation at its first message. take does so too if the
+	// conversation has not begun.
 	begin(ctx context.Context, conversation, project string) error
 	take(ctx context.Context, conversation string, m timeline.Message) error
-	// call tells what stood beside the messages of the request that ends here.
+	// call receives the rest of the request whose messages end here.
 	call(ctx context.Context, conversation string, c call) error
-	// broken tells of something that cannot be read.
+	// broken reports something that cannot be read.
 	broken(line int, what string)
 }
 
-// namesOnly notes the names of two conversations at most.
+// namesOnly collects the names of at most two conversations.
 type namesOnly struct{ names []string }
 
 func (n *namesOnly) begin(_ context.Context, conversation, _ string) error {
@@ -223,7 +226,7 @@ func (n *namesOnly) take(ctx context.Context, conversation string, _ timeline.Me
 func (n *namesOnly) call(context.Context, string, call) error { return nil }
 func (n *namesOnly) broken(int, string)                       {}
 
-// counter counts the bytes that are read, and tells.
+// counter counts and reports the bytes read.
 type counter struct {
 	r    io.Reader
 	n    int64
@@ -237,7 +240,7 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// read gives a file's messages to a taker.
+// read passes a file's messages to a taker.
 func (s *source) read(ctx context.Context, to taker, tell func(int64)) error {
 	f, err := os.Open(s.path)
 	if err != nil {

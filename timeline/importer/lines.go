@@ -13,16 +13,16 @@ import (
 	"github.com/oriel-context/oriel/timeline/internal/lenient"
 )
 
-// errLong: a line that no store takes. The next one can be read.
+// errLong: a line is longer than any store accepts. The next line can be read.
 var errLong = errors.New("a line of more than 256 MiB")
 
-// maxLine is the longest line, in bytes. Tests have shorter ones.
+// maxLine is the longest line, in bytes. Tests use a shorter one.
 var maxLine = timeline.MaxContent
 
-// lineReader reads lines of any length up to that of the largest content.
+// lineReader reads lines of up to maxLine bytes.
 type lineReader struct {
 	in  *bufio.Reader
-	n   int // number of the line that was read last
+	n   int // number of the last line read
 	buf []byte
 }
 
@@ -30,8 +30,8 @@ func newLines(r io.Reader) *lineReader {
 	return &lineReader{in: bufio.NewReaderSize(r, 1<<16)}
 }
 
-// next is the next line that is not blank, without its line feed. It is valid
-// until the next call.
+// next returns the next line that is not blank, without its line feed. It is
+// valid until the next call.
 func (l *lineReader) next() ([]byte, error) {
 	for {
 		l.n++
@@ -60,8 +60,7 @@ func (l *lineReader) next() ([]byte, error) {
 	}
 }
 
-// keep makes the line that was read last the caller's own: a long one without a
-// copy.
+// keep makes the last line read the caller's own, without copying a long one.
 func (l *lineReader) keep(line []byte) []byte {
 	if len(line) < cap(l.buf)/2 || len(line) < 1<<16 {
 		return bytes.Clone(line)
@@ -70,9 +69,8 @@ func (l *lineReader) keep(line []byte) []byte {
 	return line
 }
 
-// eachLine parses the lines of a file that are JSON objects. What is wrong with a
-// line, by itself or as visit finds, is told, and the line left out. The line is
-// visit's own.
+// eachLine parses the lines of a file that are JSON objects. It reports and skips
+// lines that are invalid or that visit rejects. visit owns the line.
 func eachLine(ctx context.Context, r io.Reader, to taker, visit func(line []byte, root rawjson.Value) error) error {
 	l := newLines(r)
 	for {
@@ -115,12 +113,12 @@ func article(k rawjson.Kind) string {
 	return "a " + k.String()
 }
 
-// brokenLine says why a line that is JSON cannot be imported.
+// brokenLine is the reason why a line that is JSON cannot be imported.
 type brokenLine string
 
 func (b brokenLine) Error() string { return string(b) }
 
-// identity is what a message is known by: what it says and its own id.
+// identity returns the key of a message: its identity and its own id.
 func identity(says timeline.Hash, ref string) timeline.Hash {
 	if ref == "" {
 		return says
@@ -128,11 +126,11 @@ func identity(says timeline.Hash, ref string) timeline.Hash {
 	return timeline.HashOf(append(says[:], ref...))
 }
 
-// fits reports whether a store takes a name or id.
+// fits reports whether a store accepts a name or id.
 func fits(s string, most int) bool { return len(s) <= most && strings.IndexByte(s, 0) < 0 }
 
-// word is a string or a number as text; ok is false for anything else that is
-// there.
+// word returns a string or a number as text; ok is false for any other value that
+// is present.
 func word(v rawjson.Value) (text string, ok bool) {
 	switch v.Kind() {
 	case rawjson.String:

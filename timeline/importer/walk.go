@@ -9,21 +9,20 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// A page of what is known is read at a time, short ones first: a file may have
+// Known messages are read in pages. The first page is short, because a file may have
 // very many conversations.
 const (
 	firstPage = 32
 	largePage = 512
 )
 
-// walk follows the histories that a file has of one conversation, each from its
-// beginning on: as long as its messages are those that the store has, nothing is
-// written.
+// walk follows the histories of one conversation in a file, each from its beginning.
+// As long as the messages match those in the store, nothing is written.
 //
-// A conversation that begins with the import goes along with every batch. One that
-// was there before stays where it is until the file has been read: an import that
-// dies takes nothing away. Others may go on with the conversation meanwhile: then it
-// is theirs (see settle).
+// The head of a conversation that this import creates moves with every batch. The
+// head of an existing conversation stays until the whole file has been read, so that
+// a failed import takes nothing away. If others continue the conversation in the
+// meantime, the head stays theirs (see settle).
 type walk struct {
 	w       *writer
 	name    string
@@ -32,26 +31,26 @@ type walk struct {
 	known   bool                             // the conversation was in the store
 	had     string                           // its project
 
-	// head and revision are the conversation's as they were last seen, base is
-	// the head that this import found or made: another one is somebody else's.
+	// head and revision are the conversation's as last seen. base is the head that
+	// this import found or set; a different head is another writer's.
 	head, base timeline.Place
 	revision   int64
-	moves      bool // the conversation goes along with every batch
-	// goal is where the file leads, the zero place if nowhere else.
+	moves      bool // the head moves with every batch
+	// goal is the place where the file ends; zero if that is not new.
 	goal timeline.Place
 
-	// The history is compared with the way to target: way is the messages after
-	// the first skip ones, as far as they were read. Of lines a page is kept, of
-	// bodies all, for the next one begins alike.
+	// The history is compared with the messages on the way to target. way holds
+	// those read so far, without the first skip ones: one page for lines, all for
+	// bodies, because the next body begins alike.
 	target timeline.Place
 	way    []timeline.Entry
 	skip   int64
 	size   int64 // of the next page
 
-	at     timeline.Place // the last message that is stored
-	passed int64          // how many messages of the way the history has, too
-	// writing says that a message is not stored as it is, left that the history
-	// has gone off the way or beyond its end.
+	at     timeline.Place // the last stored message
+	passed int64          // how many messages of the way the history shares
+	// writing reports that a message is not stored in this form, left that the
+	// history has left the way or passed its end.
 	writing, left bool
 	batch         []timeline.Message
 }
@@ -66,7 +65,7 @@ func (k *walk) restart() {
 
 func (k *walk) keepsWay() bool { return k.w.source.kind.format.isBody() }
 
-// follow goes on to the next message of the way if that is m.
+// follow advances to the next message of the way if it equals m.
 func (k *walk) follow(ctx context.Context, m *timeline.Message) (bool, error) {
 	if k.left {
 		return false, nil
@@ -88,8 +87,8 @@ func (k *walk) follow(ctx context.Context, m *timeline.Message) (bool, error) {
 	return true, nil
 }
 
-// has reports whether the bytes of a known message need no writing: for lines they
-// must be those that are written back.
+// has reports whether a known message need not be written. For lines, the stored
+// form must be the one that an export returns.
 func (k *walk) has(e *timeline.Entry, content timeline.Hash) bool {
 	if k.w.source.kind.format.isBody() {
 		return e.Content == content || slices.Contains(e.Variants, content)
@@ -100,7 +99,7 @@ func (k *walk) has(e *timeline.Entry, content timeline.Hash) bool {
 	return e.Content == content
 }
 
-// next is the message of the way that follows; nil where there is none.
+// next returns the next message of the way, or nil.
 func (k *walk) next(ctx context.Context) (*timeline.Entry, error) {
 	if k.passed == k.skip+int64(len(k.way)) && k.passed < k.target.Depth {
 		if !k.keepsWay() {
@@ -119,7 +118,7 @@ func (k *walk) next(ctx context.Context) (*timeline.Entry, error) {
 	return nil, nil
 }
 
-// entries reads the messages of a range, without their bytes.
+// entries returns the messages of a range without their bytes.
 func (k *walk) entries(ctx context.Context, to timeline.Place, first, last int64) ([]timeline.Entry, error) {
 	var out []timeline.Entry
 	err := k.w.im.store.Messages(ctx, k.w.im.options.Tenant, to, first, last, true, func(e *timeline.Entry) error {
@@ -158,8 +157,8 @@ func (k *walk) flush(ctx context.Context) error {
 	return nil
 }
 
-// write appends the batch. The head goes along if it may and nobody else has changed
-// the conversation; else it is moved in the end, if at all.
+// write appends the batch. It moves the head if it may and nobody else has changed
+// the conversation; otherwise settle moves it in the end, if at all.
 func (k *walk) write(ctx context.Context) (timeline.Applied, error) {
 	c := timeline.Change{At: k.at, Messages: k.batch, Stay: !k.moves || !k.left || k.head != k.base}
 	a, err := k.apply(ctx, c)
@@ -170,7 +169,7 @@ func (k *walk) write(ctx context.Context) (timeline.Applied, error) {
 	return a, err
 }
 
-// remember makes the messages of the batch, which begin after a depth, part of the
+// remember adds the messages of the batch, which begin after depth before, to the
 // way.
 func (k *walk) remember(before int64, places []timeline.Place) {
 	if k.left {
@@ -191,8 +190,8 @@ func (k *walk) remember(before int64, places []timeline.Place) {
 	}
 }
 
-// keepForms notes which messages of the batch stand in the store with other bytes
-// than this conversation has them.
+// keepForms records which messages of the batch are stored with other bytes than
+// this conversation's.
 func (k *walk) keepForms(ctx context.Context, before int64) error {
 	entries, err := k.entries(ctx, k.at, before+1, k.at.Depth)
 	if err != nil {
@@ -204,7 +203,7 @@ func (k *walk) keepForms(ctx context.Context, before int64) error {
 		content := timeline.HashOf(raw)
 		key := timeline.Key{Kind: formKind, Key: e.Place.String()}
 		if _, ok := k.forms[e.Place]; ok && content == e.Content {
-			c.Drop = append(c.Drop, key) // it came in the first form again
+			c.Drop = append(c.Drop, key) // it has the first form again
 		} else if content != e.Content {
 			c.Contents = append(c.Contents, raw)
 			c.Put = append(c.Put, timeline.Record{Kind: key.Kind, Key: key.Key, At: e.Place, Time: k.w.im.options.Now(), Contents: []timeline.Hash{content}})
@@ -218,7 +217,7 @@ func (k *walk) keepForms(ctx context.Context, before int64) error {
 	return err
 }
 
-// end leads the conversation to where the file ends, once all is written.
+// end moves the conversation to the end of the file after everything is written.
 func (k *walk) end(ctx context.Context) error {
 	if k.goal != (timeline.Place{}) {
 		return k.settle(ctx)
@@ -230,10 +229,10 @@ func (k *walk) end(ctx context.Context) error {
 	return nil
 }
 
-// settle moves the head to the goal. It stays where the goal is a part of its own
-// history, such as an older copy of the file; and where somebody else has moved it
-// meanwhile to what the file does not have: what others were told is theirs is not
-// taken away, and the import is a branch.
+// settle moves the head to the goal. The head stays if its history already contains
+// the goal, as for an older copy of the file. It also stays if another writer has
+// moved it to a place that the file does not contain: the import is then a branch,
+// so that nobody else's messages disappear.
 func (k *walk) settle(ctx context.Context) error {
 	for k.head != k.goal {
 		if part, err := k.passes(ctx, k.goal, k.head); part || err != nil {
@@ -260,7 +259,7 @@ func (k *walk) settle(ctx context.Context) error {
 	return nil
 }
 
-// passes reports whether a place is on the way to another.
+// passes reports whether place p is on the way to another.
 func (k *walk) passes(ctx context.Context, p, to timeline.Place) (bool, error) {
 	if p.Depth >= to.Depth || p.Depth == 0 {
 		return p == to || p.Depth == 0, nil
@@ -269,8 +268,8 @@ func (k *walk) passes(ctx context.Context, p, to timeline.Place) (bool, error) {
 	return len(passed) == 1 && passed[0].Place == p, err
 }
 
-// apply makes a change. One that moves the head is made only if that is where it was
-// last seen; else it is ErrChanged.
+// apply applies a change. A change that moves the head fails with ErrChanged if the
+// head is not where it was last seen.
 func (k *walk) apply(ctx context.Context, c timeline.Change) (timeline.Applied, error) {
 	c.Conversation, c.Project, c.Now = k.name, k.project, k.w.im.options.Now()
 	if !c.Stay {
@@ -287,7 +286,7 @@ func (k *walk) apply(ctx context.Context, c timeline.Change) (timeline.Applied, 
 	return a, nil
 }
 
-// look sees where the conversation is now.
+// look reads the conversation's current head and revision.
 func (k *walk) look(ctx context.Context) error {
 	c, err := k.w.im.store.Conversation(ctx, k.w.im.options.Tenant, k.name)
 	if errors.Is(err, timeline.ErrNoConversation) {
@@ -300,13 +299,14 @@ func (k *walk) look(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// formKind is the kind of records that tell a conversation's own form of a message
-// which stands in the store with other bytes.
+// formKind is the kind of the records that hold a conversation's own form of a
+// message stored with other bytes.
 const formKind = "form"
 
-// OwnForms are the messages of a conversation that it has in another form than
-// Entry.Raw, by their places: Store.Content reads it. Another conversation that says
-// the same, or an earlier version of the file, came first.
+// OwnForms returns, by place, the hashes of a conversation's messages whose form
+// differs from Entry.Raw; Store.Content returns the bytes. They differ if another
+// conversation with the same message, or an earlier version of the file, was stored
+// first.
 func OwnForms(ctx context.Context, store timeline.Store, tenant, conversation string) (map[timeline.Place]timeline.Hash, error) {
 	records, err := store.Records(ctx, tenant, conversation, formKind, "")
 	if err != nil || len(records) == 0 {

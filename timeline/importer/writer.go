@@ -16,8 +16,8 @@ const (
 	batchBytes    = 4 << 20
 )
 
-// flushers is how many conversations are written at the same time: a store commits
-// them together.
+// flushers is the number of conversations written at the same time: a store
+// commits them together.
 const flushers = 16
 
 // writer writes the messages of one file.
@@ -25,7 +25,8 @@ type writer struct {
 	im     *importing
 	source *source
 	walks  map[string]*walk
-	// waiting are the walks with a batch, messages and bytes what these hold.
+	// waiting lists the walks with a batch; messages and bytes count what these
+	// hold.
 	waiting         []*walk
 	messages, bytes int
 }
@@ -112,7 +113,7 @@ func (w *writer) flush(ctx context.Context) error {
 	return err
 }
 
-// together does something for many walks, some at a time.
+// together calls do for many walks, some at a time.
 func together(walks []*walk, do func(*walk) error) error {
 	errs := make([]error, min(flushers, len(walks)))
 	var all sync.WaitGroup
@@ -151,8 +152,9 @@ func (w *writer) call(ctx context.Context, conversation string, c call) error {
 	return err
 }
 
-// close writes what is left, and leads the conversations to where the file ends.
-func (w *writer) close(ctx context.Context) error {
+// finish writes the remaining batches and moves the conversations to the end of
+// the file.
+func (w *writer) finish(ctx context.Context) error {
 	if err := w.flush(ctx); err != nil {
 		return err
 	}

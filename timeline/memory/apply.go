@@ -10,8 +10,8 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// change is a timeline.Change on its way. Everything that can be wrong is found
-// before anything is written, so that nothing is ever taken back.
+// change is a timeline.Change being applied. All checks come before the first
+// write, so that nothing is ever rolled back.
 type change struct {
 	timeline.Change
 	t     *tenant
@@ -21,17 +21,17 @@ type change struct {
 	hashes   []timeline.Hash          // of the messages' bytes
 	contents map[timeline.Hash][]byte // those that records may refer to
 
-	known int            // how many messages are there already
-	last  timeline.Place // the place of the last of them, or At
-	grow  timeline.Place // where the first new one goes
-	head  timeline.Place // the conversation's, in the end
+	known int            // number of messages that exist
+	last  timeline.Place // the place of the last existing one, or At
+	grow  timeline.Place // the place of the first new one
+	head  timeline.Place // of the conversation after the change
 	raise []timeline.Place
 
 	wins []bool // which claims are written
 
 	applied timeline.Applied
 	made    []timeline.Hash // contents that were not there
-	release []timeline.Hash // contents that have one reference less
+	release []timeline.Hash // contents that lose a reference
 }
 
 // Apply implements timeline.Store.
@@ -72,7 +72,7 @@ func (s *Store) Apply(ctx context.Context, tenant string, c timeline.Change) (ti
 	return w.applied, nil
 }
 
-// plan finds what the change comes to; number is that of the next trunk.
+// plan checks the change and determines its effect; number is the next trunk's.
 func (w *change) plan(number int64) error {
 	if w.conv = w.t.conversations[w.Conversation]; w.conv == nil {
 		w.isNew = true
@@ -115,14 +115,14 @@ func (w *change) planMessages(number int64) error {
 		}
 		reached = timeline.Place{Trunk: w.grow.Trunk, Depth: w.last.Depth + n}
 	}
-	// Every trunk on the way is used up to where it is left. Where one has been
-	// used that far before, so have those before it.
+	// Every trunk on the way is used up to the place where the way leaves it. If a
+	// trunk was already used that far, so were those before it.
 	for p := reached; p.Trunk != 0 && w.conv.used[p.Trunk] < p.Depth; {
 		w.raise = append(w.raise, p)
 		if k := w.t.trunks[p.Trunk]; k != nil {
 			p = k.origin
 		} else {
-			p = w.last // under which a new trunk begins
+			p = w.last // where a new trunk begins
 		}
 	}
 	if !w.Stay {
@@ -131,8 +131,8 @@ func (w *change) planMessages(number int64) error {
 	return nil
 }
 
-// planRecords decides which claims win, and whether everything that records refer
-// to will be there.
+// planRecords decides which claims win and checks that everything records refer to
+// will exist.
 func (w *change) planRecords() error {
 	there := map[timeline.Key]bool{}
 	for _, k := range w.Drop {
@@ -172,8 +172,8 @@ func (w *change) planRecords() error {
 	return nil
 }
 
-// reaches reports whether the conversation has used a place, or passed it, when the
-// change is done.
+// reaches reports whether the conversation has used or passed a place after the
+// change.
 func (w *change) reaches(p timeline.Place) bool {
 	if p == (timeline.Place{}) || p == timeline.AtHead() {
 		return true
@@ -184,7 +184,7 @@ func (w *change) reaches(p timeline.Place) bool {
 			used = r.Depth
 		}
 	}
-	first := w.last.Depth + 1 // of a trunk that is not there yet
+	first := w.last.Depth + 1 // of a trunk yet to be created
 	if k := w.t.trunks[p.Trunk]; k != nil {
 		first = k.origin.Depth + 1
 	}
@@ -228,7 +228,7 @@ func (w *change) writeMessages() {
 	w.t.messages += int64(w.applied.New.Messages)
 }
 
-// writeForm keeps the bytes of message i as a variant of m, if they are new.
+// writeForm stores the bytes of message i as a variant of m if they are new.
 func (w *change) writeForm(m *message, i int) {
 	if h := w.hashes[i]; h != m.content && !slices.Contains(m.variants, h) {
 		w.refer(h, w.Messages[i].Raw)
@@ -302,7 +302,7 @@ func (w *change) writeRecord(r *timeline.Record) {
 	w.t.records++
 }
 
-// when is a time of the change as it is kept.
+// when returns a time of the change in stored precision.
 func (w *change) when(t time.Time) time.Time {
 	if t.IsZero() {
 		t = w.Now
@@ -310,7 +310,7 @@ func (w *change) when(t time.Time) time.Time {
 	return timeline.Micro(t)
 }
 
-// refer adds a reference to a content, of which data are the bytes where it is new.
+// refer adds a reference to a content; data is its bytes if it is new.
 func (w *change) refer(h timeline.Hash, data []byte) {
 	c := w.t.contents[h]
 	if c == nil {
@@ -322,7 +322,7 @@ func (w *change) refer(h timeline.Hash, data []byte) {
 	c.refs++
 }
 
-// settle lets go of what the change no longer refers to, at its end.
+// settle drops the references that the change released.
 func (w *change) settle() {
 	for _, h := range w.release {
 		w.t.unrefer(h)
@@ -334,8 +334,8 @@ func (w *change) settle() {
 	}
 }
 
-// unrefer takes a reference away, and the content with the last one; it tells how
-// many bytes went.
+// unrefer drops a reference, and the content with the last one. It returns whether
+// the content was deleted, and its size.
 func (t *tenant) unrefer(h timeline.Hash) (gone bool, size int64) {
 	c := t.contents[h]
 	if c.refs--; c.refs > 0 {
@@ -350,7 +350,8 @@ func (t *tenant) unrefer(h timeline.Hash) (gone bool, size int64) {
 	return true, size
 }
 
-// chainUnder is the chain hash under a message whose own is before.
+// chainUnder returns the chain hash of m after a message whose chain hash is
+// before.
 func (m *message) chainUnder(before timeline.Hash) timeline.Hash {
 	return timeline.Chain(before, &timeline.Message{Identity: m.identity, Format: m.format, Role: m.role, Time: m.time, Ref: m.ref}, m.content)
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// derived is what was made of a content, by family.
+// derived is data derived from a content, one per family.
 type derived struct {
 	kind string
 	data []byte // never changed
 }
 
-// dropDerived takes one family of a content away.
+// dropDerived removes the derived data of one family from a content.
 func (t *tenant) dropDerived(c *content, family string) {
 	if d, ok := c.derived[family]; ok {
 		delete(c.derived, family)

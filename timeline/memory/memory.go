@@ -2,10 +2,10 @@
 Package memory is a timeline.Store in RAM, for tests and for histories that end with
 their program.
 
-It gives the answers that every store gives, and is the model that others are tested
-against. A change costs what is new in it, however long the history is. Nothing is
-written anywhere, so nothing survives the process, and there is no Backup. Contents
-are kept as they are, uncompressed.
+It returns the same answers as every store and is the reference in tests of the
+others. A change costs time for its new part only, however long the history is.
+Nothing survives the process, and Backup is not supported. Contents are not
+compressed.
 */
 package memory
 
@@ -22,12 +22,12 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// Store keeps histories in RAM. New makes one.
+// Store keeps histories in RAM. Use New to create one.
 type Store struct {
 	mu      sync.RWMutex // protects all below
 	closed  bool
 	tenants map[string]*tenant
-	trunks  int64 // the number that was given last
+	trunks  int64 // the last number assigned
 	deletes int64
 }
 
@@ -36,8 +36,8 @@ var _ timeline.Store = (*Store)(nil)
 type tenant struct {
 	contents map[timeline.Hash]*content
 	trunks   map[int64]*trunk
-	// begins finds the trunk that begins under a place with a message that says
-	// something.
+	// begins maps a place and an identity to the trunk that begins after that
+	// place with that message.
 	begins        map[beginning]*trunk
 	conversations map[string]*conversation
 
@@ -72,11 +72,11 @@ type message struct {
 
 type conversation struct {
 	timeline.Conversation
-	// used is the deepest place of every trunk that it used, and of those on the
-	// way there, where it left them.
+	// used maps each used trunk to the deepest depth used, and each trunk on the
+	// way to the depth where the way leaves it.
 	used    map[int64]int64
 	records map[string]map[string]*record // by kind and key
-	written int64                         // number of the record that was written last
+	written int64                         // number of the last record written
 }
 
 type record struct {
@@ -84,7 +84,7 @@ type record struct {
 	number int64
 }
 
-// New makes an empty store.
+// New returns an empty store.
 func New() *Store { return &Store{tenants: map[string]*tenant{}} }
 
 func newTenant() *tenant {
@@ -96,10 +96,10 @@ func newTenant() *tenant {
 	}
 }
 
-// empty is what is read of a tenant that nobody has written to.
+// empty is the history of a tenant that was never written to.
 var empty = newTenant()
 
-// read takes the lock for reading; the caller lets go of it where err is nil.
+// read takes the read lock; if err is nil, the caller must release it.
 func (s *Store) read(ctx context.Context, tenant string) (*tenant, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (t *tenant) conversation(name string) (*conversation, error) {
 	return nil, fmt.Errorf("%w: %q", timeline.ErrNoConversation, name)
 }
 
-// at finds the message of a place; nil where there is none.
+// at returns the message at a place, or nil.
 func (t *tenant) at(p timeline.Place) *message {
 	k := t.trunks[p.Trunk]
 	if k == nil || p.Depth <= k.origin.Depth || p.Depth > k.tip().Depth {
@@ -133,8 +133,8 @@ func (t *tenant) at(p timeline.Place) *message {
 
 func (t *tenant) has(p timeline.Place) bool { return p == timeline.Place{} || t.at(p) != nil }
 
-// under finds the place of a message that says something under a place that is
-// there.
+// under returns the place of the message with an identity directly after an
+// existing place.
 func (t *tenant) under(p timeline.Place, identity timeline.Hash) (timeline.Place, bool) {
 	next := timeline.Place{Trunk: p.Trunk, Depth: p.Depth + 1}
 	if m := t.at(next); m != nil && m.identity == identity {
@@ -146,14 +146,14 @@ func (t *tenant) under(p timeline.Place, identity timeline.Hash) (timeline.Place
 	return timeline.Place{}, false
 }
 
-// tip is the last place of a trunk.
+// tip returns the last place of a trunk.
 func (k *trunk) tip() timeline.Place {
 	return timeline.Place{Trunk: k.number, Depth: k.origin.Depth + int64(len(k.messages))}
 }
 
 func (c *conversation) record(k timeline.Key) *record { return c.records[k.Kind][k.Key] }
 
-// copied is a record that the caller may do anything with.
+// copied returns a copy of a record that shares nothing with the store.
 func copied(r *timeline.Record) timeline.Record {
 	c := *r
 	c.Data = slices.Clone(r.Data)
@@ -201,7 +201,7 @@ func (s *Store) Heads(ctx context.Context, tenant, name string) ([]timeline.Plac
 	if err != nil {
 		return nil, err
 	}
-	left := make(map[timeline.Place]bool, len(c.used)) // by another of its trunks
+	left := make(map[timeline.Place]bool, len(c.used)) // places where another of its trunks begins
 	for number := range c.used {
 		left[t.trunks[number].origin] = true
 	}
@@ -265,7 +265,8 @@ func (s *Store) Records(ctx context.Context, tenant, conversation, kind, key str
 	return all, nil
 }
 
-// Changed implements timeline.Store. Nobody else can change a store in RAM.
+// Changed implements timeline.Store. There are no other writers of a store in
+// RAM.
 func (s *Store) Changed(ctx context.Context) (int64, error) {
 	if _, err := s.read(ctx, ""); err != nil {
 		return 0, err
@@ -300,7 +301,7 @@ func (s *Store) Stats(ctx context.Context, tenant string) (timeline.Stats, error
 	return st, nil
 }
 
-// Backup implements timeline.Store: there is none.
+// Backup implements timeline.Store. It always returns errors.ErrUnsupported.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	if _, err := s.read(ctx, ""); err != nil {
 		return err
@@ -309,7 +310,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	return fmt.Errorf("back up a history in memory: %w", errors.ErrUnsupported)
 }
 
-// Close implements timeline.Store. It lets go of everything.
+// Close implements timeline.Store. It frees all data.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// chunk is how many messages are read under one lock, so that a long reading does
-// not hold up who writes.
+// chunk is the number of messages read under one lock, so that a long read does
+// not block writers.
 const chunk = 256
 
 // span is a part of a trunk: the messages of depth first to last.
@@ -40,7 +40,8 @@ func (s *Store) Messages(ctx context.Context, tenant string, to timeline.Place, 
 	return nil
 }
 
-// way is the parts of trunks that lead to a place, cut to a range of depths.
+// way returns the spans of trunks that lead to a place, clipped to a range of
+// depths.
 func (s *Store) way(ctx context.Context, tenant string, to timeline.Place, first, last int64) ([]span, error) {
 	t, err := s.read(ctx, tenant)
 	if err != nil {
@@ -62,8 +63,8 @@ func (s *Store) way(ctx context.Context, tenant string, to timeline.Place, first
 	return way, nil
 }
 
-// entries appends a part of a trunk to buffer. What was deleted since the way was
-// found is ErrNoPlace.
+// entries appends the messages of a span to buffer. It returns ErrNoPlace if they
+// were deleted in the meantime.
 func (s *Store) entries(ctx context.Context, tenant string, p span, hashes bool, buffer []timeline.Entry) ([]timeline.Entry, error) {
 	t, err := s.read(ctx, tenant)
 	if err != nil {

@@ -43,11 +43,11 @@ func (v *verifier) problem(conversation string, at timeline.Place, format string
 func (v *verifier) trunks() {
 	for number, k := range v.t.trunks {
 		if len(k.messages) == 0 || number != k.number {
-			v.problem("", k.tip(), "trunk %d with %d messages is kept as %d", k.number, len(k.messages), number)
+			v.problem("", k.tip(), "trunk %d with %d messages is stored as number %d", k.number, len(k.messages), number)
 			continue
 		}
 		if !v.t.has(k.origin) || k.origin.Trunk >= number {
-			v.problem("", k.origin, "trunk %d begins where nothing is", number)
+			v.problem("", k.origin, "trunk %d begins at a place that does not exist", number)
 			continue
 		}
 		if v.t.begins[beginning{k.origin, k.messages[0].identity}] != k {
@@ -76,7 +76,7 @@ func (v *verifier) trunk(k *trunk) {
 		for j, h := range forms {
 			v.refs[h]++
 			if slices.Contains(forms[:j], h) {
-				v.problem("", at, "form %d is there twice", j)
+				v.problem("", at, "form %d is stored twice", j)
 			}
 		}
 		v.variants += int64(len(m.variants))
@@ -85,7 +85,7 @@ func (v *verifier) trunk(k *trunk) {
 	var used int64
 	for c := range k.users {
 		if v.t.conversations[c.Name] != c {
-			v.problem(c.Name, k.tip(), "a conversation that is gone uses the trunk")
+			v.problem(c.Name, k.tip(), "a deleted conversation uses the trunk")
 		}
 		used = max(used, c.used[k.number])
 	}
@@ -97,20 +97,20 @@ func (v *verifier) trunk(k *trunk) {
 func (v *verifier) conversations() {
 	for name, c := range v.t.conversations {
 		if c.Name != name || c.Revision < 1 {
-			v.problem(name, c.Head, "conversation %q is kept with revision %d", c.Name, c.Revision)
+			v.problem(name, c.Head, "conversation %q is stored with revision %d", c.Name, c.Revision)
 		}
 		if c.Head.Trunk != 0 && c.used[c.Head.Trunk] < c.Head.Depth {
-			v.problem(name, c.Head, "the head is not among what the conversation used")
+			v.problem(name, c.Head, "the head is not a place that the conversation used")
 		}
 		for number, depth := range c.used {
 			at := timeline.Place{Trunk: number, Depth: depth}
 			k := v.t.trunks[number]
 			if k == nil || v.t.at(at) == nil {
-				v.problem(name, at, "the conversation used a place that is not there")
+				v.problem(name, at, "the conversation used a place that does not exist")
 				continue
 			}
 			if _, known := k.users[c]; !known || k.origin.Trunk != 0 && c.used[k.origin.Trunk] < k.origin.Depth {
-				v.problem(name, at, "the way to what the conversation used is not held")
+				v.problem(name, at, "the conversation does not hold the way to a place that it used")
 			}
 		}
 		for _, kind := range c.records {
@@ -134,10 +134,10 @@ func (v *verifier) record(c *conversation, r *record) {
 func (v *verifier) contents() {
 	for h, c := range v.t.contents {
 		if timeline.HashOf(c.data) != h {
-			v.problem("", timeline.Place{}, "content %v has other bytes", h)
+			v.problem("", timeline.Place{}, "the bytes of content %v do not match its hash", h)
 		}
 		if c.refs != v.refs[h] {
-			v.problem("", timeline.Place{}, "content %v counts %d references and has %d", h, c.refs, v.refs[h])
+			v.problem("", timeline.Place{}, "content %v records %d references but has %d", h, c.refs, v.refs[h])
 		}
 		delete(v.refs, h)
 		v.bytes += int64(len(c.data))
@@ -151,10 +151,10 @@ func (v *verifier) contents() {
 	}
 	t := v.t
 	if t.messages != v.messages || t.variants != v.variants || t.records != v.records || t.bytes != v.bytes {
-		v.problem("", timeline.Place{}, "it counts %d messages, %d variants, %d records, %d bytes and has %d, %d, %d, %d",
+		v.problem("", timeline.Place{}, "the totals are %d messages, %d variants, %d records, %d bytes; counted %d, %d, %d, %d",
 			t.messages, t.variants, t.records, t.bytes, v.messages, v.variants, v.records, v.bytes)
 	}
 	if t.derived != v.derived || t.derivedBytes != v.derivedBytes {
-		v.problem("", timeline.Place{}, "it counts %d derived data of %d bytes and has %d of %d", t.derived, t.derivedBytes, v.derived, v.derivedBytes)
+		v.problem("", timeline.Place{}, "the totals are %d derived data of %d bytes; counted %d of %d", t.derived, t.derivedBytes, v.derived, v.derivedBytes)
 	}
 }
