@@ -34,7 +34,7 @@ func dropOwn(h http.Header) {
 func isLoopback(address string) (bool, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return false, fmt.Errorf("the address %q to listen at cannot be read: give HOST:PORT, such as 127.0.0.1:8780", address)
+		return false, fmt.Errorf("invalid listen address %q: give HOST:PORT, such as 127.0.0.1:8780", address)
 	}
 	if isLocalName(host) {
 		return true, nil

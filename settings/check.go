@@ -19,7 +19,8 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-// check finds the first value that cannot be. Thresholds warn (SPEC B4).
+// check returns an error for the first invalid value. Thresholds only warn (SPEC
+// B4).
 func (l *Loaded) check() error {
 	for _, c := range []struct {
 		key string
@@ -35,7 +36,7 @@ func (l *Loaded) check() error {
 		{"upstream.anthropic", proxy.CheckUpstream("Anthropic", l.Upstream.Anthropic)},
 		{"recall.tokens", atLeast(l.Recall.Tokens, 1)},
 		{"recall.wait", atLeast(l.Recall.Wait, 1)},
-		{l.bound(), checkBounds(l.Thresholds)},
+		{l.boundKey(), checkBounds(l.Thresholds)},
 		{"condense.when", oneOf(l.Condense.When, "behind", "inline")},
 		{"condense.wait", atLeast(l.Condense.Wait, 0)},
 	} {
@@ -50,7 +51,8 @@ func (l *Loaded) check() error {
 	return l.checkCondense()
 }
 
-// checkProfiles makes the table of profiles, and finds the one that is used in it.
+// checkProfiles builds the table of profiles and checks that it contains the one in
+// use.
 func (l *Loaded) checkProfiles() error {
 	for _, name := range slices.Sorted(maps.Keys(l.Profiles)) {
 		if _, err := window.NewProfiles(l.Profiles[name].in(name)); err != nil {
@@ -60,7 +62,7 @@ func (l *Loaded) checkProfiles() error {
 	l.ProfileTable = l.profiles()
 	name := l.Profile
 	if name == "" {
-		name = " " // which is none; an empty name means one to window
+		name = " " // an unknown name; for window, an empty one means the default
 	}
 	if _, err := l.ProfileTable.Lookup(name); err != nil {
 		return l.bad("profile", err)
@@ -68,7 +70,7 @@ func (l *Loaded) checkProfiles() error {
 	return nil
 }
 
-// profiles is the table of those that are valid.
+// profiles returns the table of profiles, or nil if one is invalid.
 func (l *Loaded) profiles() *window.ProfileTable {
 	var own []window.Profile
 	for _, name := range slices.Sorted(maps.Keys(l.Profiles)) {
@@ -81,7 +83,7 @@ func (l *Loaded) profiles() *window.ProfileTable {
 	return table
 }
 
-// in is the profile in the form of those who use it.
+// in converts the profile to package window's form.
 func (p Profile) in(name string) window.Profile {
 	return window.Profile{Name: name, Budget: p.Budget, Low: p.LowMark, Policy: p.Policy, Threshold: p.Threshold, Recall: p.Recall}
 }
@@ -92,7 +94,7 @@ func checkListen(address string) error {
 		_, err = strconv.ParseUint(port, 10, 16)
 	}
 	if err != nil {
-		return fmt.Errorf("the address %q to listen at cannot be read: give HOST:PORT, such as 127.0.0.1:8780", address)
+		return fmt.Errorf("invalid listen address %q: give HOST:PORT, such as 127.0.0.1:8780", address)
 	}
 	return nil
 }
@@ -106,34 +108,35 @@ func oneOf(text, one, other string) error {
 
 func checkLowMark(share float64) error {
 	if !(share > 0 && share < 1) {
-		return fmt.Errorf("%g is no share of the budget: give a number between 0 and 1, such as 0.5", share)
+		return fmt.Errorf("%g is not a share of the budget: give a number between 0 and 1, such as 0.5", share)
 	}
 	return nil
 }
 
 func checkTools(names []string) error {
 	if slices.Contains(names, "") {
-		return errors.New("an empty name: give names of tools, such as read_file")
+		return errors.New("empty name: give names of tools, such as read_file")
 	}
 	return nil
 }
 
 func checkMargin(share float64) error {
 	if !number.Within(share, 0, 1) || share == 1 {
-		return fmt.Errorf("%g is no share of the window: give a number from 0 up to, and less than, 1, such as 0.1", share)
+		return fmt.Errorf("%g is not a share of the window: give a number from 0 to less than 1, such as 0.1", share)
 	}
 	return nil
 }
 
 func checkBounds(t Thresholds) error {
 	if !(t.Min >= 1 && t.Min <= t.Max && t.Max <= 100) {
-		return fmt.Errorf("the bounds %g…%g of thresholds cannot be: give percents from 1 to 100, min no more than max", t.Min, t.Max)
+		return fmt.Errorf("invalid threshold bounds %g…%g: give percents from 1 to 100, min not above max", t.Min, t.Max)
 	}
 	return nil
 }
 
-// bound is the bound that is set.
-func (l *Loaded) bound() string {
+// boundKey returns the key of the bound, thresholds.min or thresholds.max, that the
+// user set.
+func (l *Loaded) boundKey() string {
 	if l.SourceOf("thresholds.max").Kind == "default" {
 		return "thresholds.min"
 	}
@@ -147,7 +150,7 @@ func atLeast[N ~int | ~int64](n, least N) error {
 	return nil
 }
 
-// checkThresholds puts what holds in the place of percents that cannot be used.
+// checkThresholds replaces unusable percents with the ones that apply instead.
 func (l *Loaded) checkThresholds() {
 	t := &l.Thresholds
 	if t.All == -1 || l.SourceOf("thresholds.all").Kind == "default" {
@@ -182,19 +185,19 @@ func (l *Loaded) checkThresholds() {
 	}
 }
 
-// profileOf is the profile whose threshold a field is, or all.
+// profileOf returns the profile whose threshold the field is, or all.
 func profileOf(f *field) (string, bool) {
 	return f.last(), f.owner == "Thresholds" && f.flag != ""
 }
 
-// checkCondense finds what does not go together.
+// checkCondense returns an error for settings that contradict each other.
 func (l *Loaded) checkCondense() error {
 	c := &l.Condense
 	if c.URL != "" {
 		_, err := record.NewEndpoint(c.URL, c.Model, "")
 		switch {
 		case err != nil && c.Model == "":
-			return l.bad("condense.url", errors.New("the model that writes summaries has no name: give condense.model, or --condense-model"))
+			return l.bad("condense.url", errors.New("no model for summaries: give condense.model or --condense-model"))
 		case err != nil:
 			return l.bad("condense.url", err)
 		}
@@ -211,13 +214,13 @@ func (l *Loaded) checkCondense() error {
 	default:
 		return nil
 	}
-	return l.bad(key, errors.New("no server is named that could summarise: give condense.url, or --condense-url"))
+	return l.bad(key, errors.New("no server for summaries: give condense.url or --condense-url"))
 }
 
-// readOthers reads the files that settings name, and lays models over the table.
+// readOthers reads the files that settings name and merges models into the table.
 func (l *Loaded) readOthers() error {
 	if path := l.Condense.Prompt; path != "" {
-		text, err := l.open(path)
+		text, err := l.openFile(path)
 		if err != nil {
 			return l.bad("condense.prompt", err)
 		}
@@ -225,7 +228,7 @@ func (l *Loaded) readOthers() error {
 	}
 	l.Table = token.Builtin()
 	if path := l.ModelsFile; path != "" {
-		text, err := l.open(path)
+		text, err := l.openFile(path)
 		if err == nil {
 			l.Table, err = l.Table.Merge([]byte(text))
 		}
@@ -253,8 +256,8 @@ func (l *Loaded) readOthers() error {
 	return nil
 }
 
-// lay lays a model over a table: over the entry with its name, in whatever spelling,
-// else as one of its own, which starts from the entry that the name had so far.
+// lay merges a model into a table: into the entry with its name in any spelling, or
+// as a new entry that starts from the one that the name resolved to so far.
 func lay(table *token.Models, name string, m Model) (*token.Models, error) {
 	type prices struct {
 		Input        float64 `json:"input,omitempty"`
@@ -289,13 +292,13 @@ func lay(table *token.Models, name string, m Model) (*token.Models, error) {
 	laid, err := merge(e)
 	var wrong *token.ModelError
 	if errors.As(err, &wrong) && wrong.Field == "id" {
-		e.ID, e.Like = known.ID, "" // another spelling of it
+		e.ID, e.Like = known.ID, "" // another spelling of the name
 		return merge(e)
 	}
 	return laid, err
 }
 
-// badModel is an error about a model's figures.
+// badModel returns an error about a model's figures.
 func (l *Loaded) badModel(name string, err error) error {
 	key := toml.Key{"models", name}
 	var wrong *token.ModelError

@@ -1,13 +1,14 @@
-// Package settings is what a person can set: one TOML file, environment variables and
-// flags, laid over the defaults in this order. The comments of Settings' fields are the
-// manual; Example prints them, so that there is no second text to keep true.
+// Package settings loads Oriel's settings from one TOML file, environment variables and
+// flags. Later sources override earlier ones, and all override the defaults. The
+// comments of Settings' fields are the manual; Example prints them, so that there is no
+// second text to keep true.
 //
-// Load reads all sources and checks every value. A key that there is not is an error
-// that names the nearest one; a value that cannot be is an error that names file and
-// line, variable or flag, the key, and what to write. A threshold outside its bounds
-// only warns (SPEC B4). Every value knows its source. Secrets are in no error, and in
-// nothing that is printed.
+// Load reads all sources and checks every value. The error for an unknown key suggests
+// the nearest one; the error for an invalid value names the file and line, variable or
+// flag, the key, and what to write. A threshold outside its bounds only warns (SPEC
+// B4). The source of every value is known. Errors and printed settings never contain
+// secrets.
 //
-// Watch tells when the files that were read have changed. A file that cannot be used is
-// told, and whoever watches keeps what they have.
+// Watch reports when the loaded files change. It reports a file that cannot be used as
+// an error, so that the caller keeps its settings.
 package settings

@@ -12,11 +12,11 @@ import (
 
 // field is one setting.
 type field struct {
-	// key is its name in the file, with that of its section before it; env is its
-	// variable, flag that of oriel serve, "" for none.
+	// key is its name in the file, prefixed with its section; env is its environment
+	// variable, flag its flag of oriel serve, "" if there is none.
 	key, env, flag            string
 	secret, restart, protects bool
-	// owner and name are those of the struct's field, which has the documentation.
+	// owner and name are the struct and its field, whose comment is the documentation.
 	owner, name string
 	index       []int
 }
@@ -28,7 +28,7 @@ type section struct {
 	fields      []field
 }
 
-// sections are all settings but those of models, in the struct's order.
+// sections are all settings except those of models, in the struct's order.
 var sections = sync.OnceValue(func() []section {
 	root := reflect.TypeFor[Settings]()
 	out := []section{{fields: leaves(root, "", nil)}}
@@ -41,7 +41,7 @@ var sections = sync.OnceValue(func() []section {
 	return out
 })
 
-// fields are those of all sections.
+// fields are the fields of all sections.
 var fields = sync.OnceValue(func() []field {
 	var out []field
 	for _, s := range sections() {
@@ -50,15 +50,15 @@ var fields = sync.OnceValue(func() []field {
 	return out
 })
 
-// modelFields and profileFields are those of a model and of a profile; their keys are
-// without its name.
+// modelFields and profileFields are the fields of a model and of a profile; their keys
+// do not contain its name.
 var (
 	modelFields   = sync.OnceValue(func() []field { return leaves(reflect.TypeFor[Model](), "", nil) })
 	profileFields = sync.OnceValue(func() []field { return leaves(reflect.TypeFor[Profile](), "", nil) })
 )
 
-// named are the fields of tables that have names of their own, [models.NAME] and
-// [profiles.NAME]; nil for others.
+// named returns the fields of the tables that a person names, [models.NAME] and
+// [profiles.NAME], or nil for other sections.
 func named(section string) []field {
 	switch section {
 	case "models":
@@ -69,7 +69,7 @@ func named(section string) []field {
 	return nil
 }
 
-// leaves are the fields of a struct that hold values.
+// leaves returns the fields of a struct that hold values.
 func leaves(t reflect.Type, prefix string, index []int) []field {
 	var out []field
 	for _, f := range reflect.VisibleFields(t) {
@@ -89,7 +89,7 @@ func leaves(t reflect.Type, prefix string, index []int) []field {
 	return out
 }
 
-// findField is the setting of a key; nil for none.
+// findField returns the setting with a key, or nil.
 func findField(key string) *field {
 	all := fields()
 	for i := range all {
@@ -100,8 +100,8 @@ func findField(key string) *field {
 	return nil
 }
 
-// KeyOfFlag is the key that a flag of oriel serve sets; "" where there is none, or more
-// than one.
+// KeyOfFlag returns the key that a flag of oriel serve sets, or "" if there is none or
+// more than one.
 func KeyOfFlag(name string) string {
 	key := ""
 	for _, f := range fields() {
@@ -116,7 +116,7 @@ func KeyOfFlag(name string) string {
 	return key
 }
 
-// last is the key without its section.
+// last returns the key without its section.
 func (f *field) last() string { return f.key[strings.LastIndexByte(f.key, '.')+1:] }
 
 func (f *field) of(s *Settings) reflect.Value { return reflect.ValueOf(s).Elem().FieldByIndex(f.index) }
@@ -124,12 +124,12 @@ func (f *field) of(s *Settings) reflect.Value { return reflect.ValueOf(s).Elem()
 //go:embed settings.go
 var source string
 
-// docs are the comments of the structs' fields, by Struct.Field.
+// docs maps Struct.Field to the field's comment.
 var docs = sync.OnceValue(func() map[string]string {
 	out := map[string]string{}
 	file, err := parser.ParseFile(token.NewFileSet(), "settings.go", source, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
-		panic(err) // it is what this package was built from
+		panic(err) // this package was built from it
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.TypeSpec)
@@ -150,5 +150,5 @@ var docs = sync.OnceValue(func() map[string]string {
 	return out
 })
 
-// doc is what the manual says of it.
+// doc returns the manual's text for the setting.
 func (f *field) doc() string { return docs()[f.owner+"."+f.name] }

@@ -20,38 +20,38 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-// Sources are where settings come from. A later one goes before an earlier one: the
-// file, the environment, the flags.
+// Sources are the sources of settings. Flags override the environment, which overrides
+// the file.
 type Sources struct {
-	// File is the TOML file, "" for none. Optional says that it need not exist.
+	// File is the TOML file, "" for none. If Optional is set, it need not exist.
 	File     string
 	Optional bool
-	// Env finds a variable; an empty one is none. nil: there are none.
+	// Env returns an environment variable; "" means unset. A nil Env means no variables.
 	Env func(name string) string
-	// Flags are the texts of flags that were given, by key.
+	// Flags maps keys to the values of given flags.
 	Flags map[string]string
 }
 
-// Loaded are settings that can be used.
+// Loaded holds valid settings.
 type Loaded struct {
 	Settings
-	// File is the file that was read, "" for none.
+	// File is the file that was read, "" if none.
 	File string
-	// Warnings are about values that are not used.
+	// Warnings describes values that are not used.
 	Warnings []string
-	// Table is the table of models, with ModelsFile and Models laid over it.
+	// Table is the table of models, with ModelsFile and Models merged into it.
 	Table *token.Models
-	// ProfileTable has the profiles, the built-in ones among them.
+	// ProfileTable holds all profiles, including the built-in ones.
 	ProfileTable *window.ProfileTable
-	// Instructions are the content of Condense.Prompt.
+	// Instructions is the content of the file Condense.Prompt.
 	Instructions string
 
-	from     map[string]Source // by key; none: the default
-	files    []string          // all that were read, or looked for
-	contents string            // of these
+	from     map[string]Source // by key; missing for defaults
+	files    []string          // all files that were read or looked for
+	contents string            // of files
 }
 
-// Source is where a value comes from.
+// Source is the origin of a value.
 type Source struct {
 	// Kind is default, file, environment or flag.
 	Kind string `json:"source"`
@@ -59,8 +59,8 @@ type Source struct {
 	Where string `json:"where,omitempty"`
 }
 
-// Load reads the sources and checks what they say. The first error is about the first
-// source that has one; mistaken keys of a file are told all at once.
+// Load reads and checks all sources. It returns the error of the first source that has
+// one; for a file, it reports all unknown keys at once.
 func Load(s Sources) (*Loaded, error) {
 	l, err := load(s)
 	if err != nil {
@@ -69,7 +69,7 @@ func Load(s Sources) (*Loaded, error) {
 	return l, nil
 }
 
-// load does it; with an error, too, it tells which files were read.
+// load implements Load. Even with an error, the result lists the files that were read.
 func load(s Sources) (*Loaded, error) {
 	l := &Loaded{Settings: Default(), from: map[string]Source{}}
 	if s.File != "" {
@@ -103,8 +103,8 @@ func load(s Sources) (*Loaded, error) {
 	return l, l.readOthers()
 }
 
-// readThresholds takes thresholds of one's own profiles from flags, whose keys are those of
-// the built-in ones.
+// readThresholds reads thresholds of the user's own profiles from flags, whose keys look
+// like those of built-in profiles.
 func (l *Loaded) readThresholds(flags map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(flags)) {
 		name, ok := strings.CutPrefix(key, "thresholds.")
@@ -126,8 +126,8 @@ func (l *Loaded) readThresholds(flags map[string]string) error {
 	return nil
 }
 
-// UserFile is the user's own file, which need not exist; "" where there is no place
-// for one.
+// UserFile returns the path of the user's own file, which need not exist, or "" if there
+// is no place for it.
 func UserFile() string {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -136,7 +136,7 @@ func UserFile() string {
 	return filepath.Join(dir, "oriel", "config.toml")
 }
 
-// SourceOf is where the value of a key comes from.
+// SourceOf returns the source of a key's value.
 func (l *Loaded) SourceOf(key string) Source {
 	if s, ok := l.from[key]; ok {
 		return s
@@ -144,7 +144,7 @@ func (l *Loaded) SourceOf(key string) Source {
 	return Source{Kind: "default"}
 }
 
-// setText sets a value that is written in a variable or a flag.
+// setText sets a value given in a variable or a flag.
 func (l *Loaded) setText(f *field, text string, from Source) error {
 	l.from[f.key] = from
 	v := f.of(&l.Settings)
@@ -158,7 +158,7 @@ func (l *Loaded) setText(f *field, text string, from Source) error {
 	return nil
 }
 
-// bad is an error about the value of a key, and where it comes from.
+// bad returns an error about the value of a key that names its source.
 func (l *Loaded) bad(key string, err error) error {
 	from := l.SourceOf(key)
 	if from.Kind == "file" {
@@ -167,15 +167,14 @@ func (l *Loaded) bad(key string, err error) error {
 	return fmt.Errorf("%s: %w", from.Where, err)
 }
 
-// maxFile is the largest file that is read, maxSettings that of settings, in which every
-// key is looked for.
+// maxFile is the size limit of any file, maxSettings that of a settings file, in bytes.
 const (
 	maxFile     = 1 << 20
 	maxSettings = 64 << 10
 )
 
-// open reads a file, and remembers what was in it.
-func (l *Loaded) open(path string) (string, error) {
+// openFile reads a file and remembers its content.
+func (l *Loaded) openFile(path string) (string, error) {
 	text, err := readAll(path)
 	l.files = append(l.files, path)
 	l.contents += content(text, err)
@@ -195,9 +194,9 @@ func readAll(path string) (string, error) {
 	return string(data), err
 }
 
-// readFile lays a file over what is there.
+// readFile merges a file into the settings.
 func (l *Loaded) readFile(path string) error {
-	text, err := l.open(path)
+	text, err := l.openFile(path)
 	if err != nil {
 		return fmt.Errorf("read the settings: %w", err)
 	}
@@ -226,7 +225,7 @@ func (l *Loaded) readTOML(path, text string) error {
 	return errors.New(strings.Join(all, "; ") + "; oriel config --init lists all keys")
 }
 
-// decoder takes values out of a file that TOML can read.
+// decoder copies values from a parsed TOML file.
 type decoder struct {
 	l    *Loaded
 	path string
@@ -234,8 +233,8 @@ type decoder struct {
 	errs []error
 }
 
-// placed is a value that tells its place by refusing to be decoded: the library tells
-// it in errors alone.
+// placed captures a value and its position. It refuses to be decoded, because the library
+// reports positions only in errors.
 type placed struct{ value any }
 
 var errPlaced = errors.New("here it is")
@@ -245,7 +244,7 @@ func (p *placed) UnmarshalTOML(v any) error {
 	return errPlaced
 }
 
-// value is that of a key, and where it stands.
+// value returns the value of a key and its position.
 func (d *decoder) value(p toml.Primitive) (value any, from Source) {
 	var got placed
 	from = Source{"file", d.path}
@@ -256,10 +255,10 @@ func (d *decoder) value(p toml.Primitive) (value any, from Source) {
 	return got.value, from
 }
 
-// maxErrors is how many are told at once.
+// maxErrors is the number of errors reported at once.
 const maxErrors = 10
 
-// table takes the values of a table.
+// table copies the values of a table.
 func (d *decoder) table(under toml.Key, table map[string]toml.Primitive) {
 	for _, name := range inOrder(d.md, under, table) {
 		if len(d.errs) == maxErrors {
@@ -276,7 +275,7 @@ func (d *decoder) table(under toml.Key, table map[string]toml.Primitive) {
 				d.table(key, inner)
 			}
 		} else if errors.Is(err, errTable) {
-			err = fmt.Errorf("it is a section: write [%s] on a line of its own, and its keys below", key)
+			err = fmt.Errorf("this is a section: write [%s] on a line of its own, and its keys below", key)
 		}
 		var unknown *unknownKey
 		switch {
@@ -289,7 +288,7 @@ func (d *decoder) table(under toml.Key, table map[string]toml.Primitive) {
 	}
 }
 
-// inOrder are the names of a table as the file has them.
+// inOrder returns the names of a table in the order of the file.
 func inOrder(md *toml.MetaData, under toml.Key, table map[string]toml.Primitive) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -304,7 +303,7 @@ func inOrder(md *toml.MetaData, under toml.Key, table map[string]toml.Primitive)
 	return out
 }
 
-// errTable: a key is that of a table.
+// errTable: the key is a table's.
 var errTable = errors.New("a table")
 
 // set sets the value of a key.
@@ -316,7 +315,7 @@ func (d *decoder) set(key toml.Key, value any) error {
 			return errTable
 		case 2:
 			if _, ok := value.(map[string]any); ok && key[0] == "profiles" {
-				d.l.setProfile(key[1], d.l.Profiles[key[1]]) // one without keys is one, too
+				d.l.setProfile(key[1], d.l.Profiles[key[1]]) // a profile may have no keys
 			}
 			return errTable
 		case 3:
@@ -332,7 +331,7 @@ func (d *decoder) set(key toml.Key, value any) error {
 		return errTable
 	}
 	if t, ok := value.(map[string]any); ok && len(key) == 1 && len(t) > 0 {
-		return errTable // its keys are unknown, and tell more
+		return errTable // errors about its unknown keys say more
 	}
 	return newUnknown(key)
 }
@@ -373,8 +372,8 @@ func (d *decoder) setNamed(key toml.Key, value any) error {
 	return newUnknown(key)
 }
 
-// syntaxError says where a file is no TOML. What the library says of a line with a
-// secret may have some of it.
+// syntaxError says where a file is not TOML. It replaces the library's message for a line
+// with a secret, which may quote it.
 func syntaxError(path, text string, err error) error {
 	var at toml.ParseError
 	if !errors.As(err, &at) {

@@ -9,10 +9,10 @@ import (
 	"github.com/oriel-context/oriel/internal/near"
 )
 
-// unknownKey is a key that there is not.
+// unknownKey is the error for a key that does not exist.
 type unknownKey struct {
 	key  toml.Key
-	near string // the key that was meant
+	near string // the key that was probably meant
 }
 
 func (u *unknownKey) Error() string {
@@ -21,8 +21,8 @@ func (u *unknownKey) Error() string {
 
 func newUnknown(key toml.Key) error { return &unknownKey{key, nearest(key)} }
 
-// nearest is the key that somebody who wrote another one may have meant: the same one in
-// another section, else that which takes the fewest changes.
+// nearest returns the key that was probably meant: the same key keys in other sections,
+// or else the one with the smallest edit distance.
 func nearest(key toml.Key) string {
 	if fields := named(key[0]); fields != nil && len(key) > 2 {
 		names := make([]string, 0, len(fields))
@@ -62,8 +62,8 @@ func nearest(key toml.Key) string {
 	return best
 }
 
-// NearVariable is the environment variable that somebody who set another one may have
-// meant; "" where this one is known, or like none.
+// NearVariable returns the environment variable that was probably meant by name, or ""
+// if name is known or resembles none.
 func NearVariable(name string) string {
 	names := []string{"ORIEL_CONFIG", "ORIEL_KERNEL"} // of the program, not of the settings
 	for _, f := range fields() {
@@ -81,7 +81,7 @@ func NearVariable(name string) string {
 	return best
 }
 
-// closest is the name that takes the fewest changes.
+// closest returns the name with the smallest edit distance.
 func closest(name string, names []string) string {
 	best := names[0]
 	for _, n := range names[1:] {

@@ -8,11 +8,11 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-// Settings are all of them. The comments below are for those who set them.
+// Settings holds all settings. The comments of its fields are written for users.
 //
-// Tags: toml is the key, flag that of oriel serve, env a variable whose name is not
-// ORIEL_SECTION_KEY. A secret is never shown; restart says that a running server does
-// not take a change; protects that it does not take a file that has lost the key.
+// Tags: toml is the key, flag the flag of oriel serve, env a variable whose name is not
+// ORIEL_SECTION_KEY. A secret is never shown. A change of a restart setting needs a
+// restart. A running server refuses a file that has lost a protects setting.
 type Settings struct {
 	// Address to listen at, HOST:PORT; port 0 takes a free one. Beyond 127.0.0.1 a
 	// token is needed.
@@ -26,61 +26,62 @@ type Settings struct {
 	Origins []string `toml:"origins" flag:"origin"`
 	// Folder of the history. Empty: the user's data folder.
 	Data string `toml:"data" flag:"data" restart:"yes"`
-	// What of the history survives the loss of power: "normal" (all but the last
+	// How much of the history survives a power failure: "normal" (all but the last
 	// moments) or "full" (everything).
 	Sync string `toml:"sync" flag:"sync" restart:"yes"`
-	// How much of a request is sent where the call does not say: "full" (as much as the
-	// model takes), "balanced" (100,000 tokens, and all that people wrote), "thrifty"
-	// (64,000), "chat" (for talk rather than tools), "off" (all of it, whatever its
-	// size) or one of [profiles]. The newest turn, and what continues nothing, go whole if
-	// the model takes them.
+	// How much of a request is sent unless the call names a profile: "full" (as much as
+	// the model takes), "balanced" (100,000 tokens, and all that people wrote), "thrifty"
+	// (64,000), "chat" (for talk rather than tools), "off" (everything, whatever its
+	// size) or one of [profiles]. The newest turn, and requests that continue no
+	// conversation, are sent whole if the model accepts them.
 	Profile string `toml:"profile" flag:"profile"`
-	// Share of the budget that a cut goes down to, between 0 and 1. Lower cuts deeper
-	// and less often.
+	// Share of the budget that is left after a cut, between 0 and 1. A lower value cuts
+	// deeper and less often.
 	LowMark float64 `toml:"low_mark"`
-	// Names of tools whose results are not replaced by a stub to make room, such as
-	// "read_file". They leave with their exchange all the same.
+	// Names of tools whose results are never replaced by a stub, such as "read_file". The
+	// results still leave with their exchange.
 	KeepTools []string `toml:"keep_tools"`
-	// Share of a model's window that is left free, since counts are estimates: 0 or
-	// more, and less than 1.
+	// Share of a model's window that is left free, because counts are estimates: at least
+	// 0 and less than 1.
 	Margin float64 `toml:"margin"`
-	// File to add a line of JSON to for everything that happens. Empty: none.
+	// File to which every event is appended as a line of JSON. Empty: none.
 	Events string `toml:"events" flag:"events" restart:"yes"`
-	// JSON file of models, laid over the built-in table; [models] goes before it.
+	// JSON file of models, merged into the built-in table; [models] overrides it.
 	ModelsFile string `toml:"models_file" flag:"models" env:"ORIEL_MODELS"`
 
 	// Where calls go.
 	Upstream Upstream `toml:"upstream"`
-	// Percents of the model's window at which something leaves. What is outside the
-	// bounds warns and is not used.
+	// Percents of the model's window at which cutting begins. A value outside the bounds
+	// is not used, with a warning.
 	Thresholds Thresholds `toml:"thresholds"`
-	// What comes back of what has left.
+	// Recall of messages that have left the window.
 	Recall Recall `toml:"recall"`
-	// Summaries by a model of what has left. Without one a digest is made here.
+	// Summaries of what has left, written by a model. Without a model Oriel writes a
+	// digest.
 	Condense Condense `toml:"condense"`
-	// Profiles of your own, each under its name: letters, digits, - and _. Calls name them as
-	// they name the built-in ones. All have to be in the file: there are no variables.
+	// Your own profiles, each under its name: letters, digits, - and _. Calls name them
+	// like the built-in ones. They can be set in the file only.
 	Profiles map[string]Profile `toml:"profiles"`
-	// Figures of models that the table has wrong, or does not have, each under its name.
-	// 0 leaves a figure as it is. All have to be in the file: there are no variables.
+	// Figures of models that the table lacks or has wrong, each under its name. 0 leaves
+	// a figure unchanged. They can be set in the file only.
 	Models map[string]Model `toml:"models"`
 }
 
-// Upstream is where calls go.
+// Upstream is where calls are sent.
 type Upstream struct {
-	// Base URL for OpenAI's API, as its SDKs take it; any server that speaks it will do.
+	// Base URL for OpenAI's API, as its SDKs expect it; any compatible server will do.
 	OpenAI string `toml:"openai" flag:"upstream-openai" protects:"yes"`
-	// Base URL for Anthropic's API, as its SDKs take it.
+	// Base URL for Anthropic's API, as its SDKs expect it.
 	Anthropic string `toml:"anthropic" flag:"upstream-anthropic" protects:"yes"`
-	// The upstreams cache plain prefixes, as vLLM and local servers do: then the part of
-	// Claude Code's billing line that is another with every call is sent as zeros, under
-	// every profile but "off".
+	// Set this if the upstreams cache plain prefixes, as vLLM and local servers do. The
+	// part of Claude Code's billing line that changes with every call is then sent as
+	// zeros, under every profile but "off".
 	PlainCache bool `toml:"plain_cache" protects:"yes"`
 }
 
-// Thresholds are percents; those of profiles are -1 where that of all holds.
+// Thresholds are percents. For a profile, -1 means the threshold for all.
 type Thresholds struct {
-	// For all profiles that have none of their own.
+	// For all profiles without their own.
 	All float64 `toml:"all" flag:"threshold"`
 	// For the profile full; -1: that for all.
 	Full float64 `toml:"full" flag:"threshold"`
@@ -90,30 +91,30 @@ type Thresholds struct {
 	Thrifty float64 `toml:"thrifty" flag:"threshold"`
 	// For the profile chat; -1: that for all.
 	Chat float64 `toml:"chat" flag:"threshold"`
-	// The least percent that is used.
+	// The lowest percent that is accepted.
 	Min float64 `toml:"min"`
-	// The highest percent that is used.
+	// The highest percent that is accepted.
 	Max float64 `toml:"max"`
 }
 
-// Recall is what comes back of what has left.
+// Recall bounds what is recalled into a request.
 type Recall struct {
-	// The most tokens that are brought back at a time, and never more than a tenth of
-	// the budget.
+	// The most tokens that are recalled at a time, and never more than a tenth of the
+	// budget.
 	Tokens int `toml:"tokens"`
-	// The longest that a call waits for it.
+	// The longest that a call waits for recall.
 	Wait time.Duration `toml:"wait"`
 }
 
-// Condense is who writes summaries.
+// Condense configures the model that writes summaries.
 type Condense struct {
 	// Base URL of a server that speaks OpenAI's chat format. Empty: no model is asked.
 	URL string `toml:"url" flag:"condense-url"`
-	// Model that is asked there.
+	// Model to ask.
 	Model string `toml:"model" flag:"condense-model"`
 	// Key for that server.
 	Key string `toml:"key" secret:"yes"`
-	// File with instructions of your own; {tokens} stands for the limit.
+	// File with your own instructions; {tokens} stands for the limit.
 	Prompt string `toml:"prompt" flag:"condense-prompt"`
 	// "behind" (calls never wait, the summary is used by the next cut) or "inline" (the
 	// call that cuts waits).
@@ -122,46 +123,45 @@ type Condense struct {
 	Wait time.Duration `toml:"wait" flag:"condense-wait"`
 }
 
-// Profile is a profile of one's own.
+// Profile is a user's own profile.
 type Profile struct {
-	// The most tokens of a request's history; it grows as those of the built-in profiles do.
-	// 0: as many as the model takes.
+	// The most tokens of a request's history; it grows like those of the built-in
+	// profiles. 0: as many as the model accepts.
 	Budget int `toml:"budget"`
-	// Share of the budget that a cut goes down to, between 0 and 1. 0: that of low_mark.
+	// Share of the budget that is left after a cut, between 0 and 1. 0: low_mark.
 	LowMark float64 `toml:"low_mark"`
-	// What leaves: "ladder", "mask", "fifo", "slide", "halve", "condense" or "relevance".
-	// Empty: "ladder".
+	// Policy that decides what leaves: "ladder", "mask", "fifo", "slide", "halve",
+	// "condense" or "relevance". Empty: "ladder".
 	Policy string `toml:"policy"`
-	// Percent of the model's window at which something leaves. -1 and 0: that for all.
+	// Percent of the model's window at which cutting begins. -1 and 0: thresholds.all.
 	Threshold float64 `toml:"threshold"`
-	// The most tokens that are brought back at a time. 0: those of recall.tokens, -1:
-	// nothing is brought back.
+	// The most tokens that are recalled at a time. 0: recall.tokens; -1: no recall.
 	Recall int `toml:"recall"`
 }
 
-// Model is what is known of a model, over what the table has.
+// Model holds figures of a model that override the table's.
 type Model struct {
-	// Model of the table that a new one starts from. Empty: careful figures.
+	// Model of the table from which a new one starts. Empty: cautious figures.
 	Like string `toml:"like"`
 	// The most tokens of input and output together.
 	Window int `toml:"window"`
-	// The most tokens of input, where that is less.
+	// The most tokens of input, if that is less.
 	MaxInput int `toml:"max_input"`
 	// The most tokens of a reply.
 	MaxOutput int `toml:"max_output"`
 	// US dollars for a million tokens of input that is not cached.
 	Input float64 `toml:"input"`
-	// The same of output.
+	// US dollars for a million tokens of output.
 	Output float64 `toml:"output"`
-	// The same of input that is read from the provider's cache.
+	// US dollars for a million tokens of input read from the provider's cache.
 	CacheRead float64 `toml:"cache_read"`
-	// The same of input that is written to it.
+	// US dollars for a million tokens of input written to it.
 	CacheWrite float64 `toml:"cache_write"`
-	// The same, for an hour.
+	// The same, if it is kept for an hour.
 	CacheWrite1h float64 `toml:"cache_write_1h"`
 }
 
-// Default is what holds where nothing is set.
+// Default returns the default settings.
 func Default() Settings {
 	return Settings{
 		Listen:     "127.0.0.1:8780",
@@ -176,7 +176,7 @@ func Default() Settings {
 	}
 }
 
-// WindowMargin is the margin in the form of those who use it, for whom 0 is the default.
+// WindowMargin returns the margin in package window's form, in which 0 means the default.
 func (s *Settings) WindowMargin() float64 {
 	if s.Margin == 0 {
 		return window.NoMargin
@@ -184,7 +184,7 @@ func (s *Settings) WindowMargin() float64 {
 	return s.Margin
 }
 
-// Percents are the thresholds in the form of those who use them.
+// Percents converts the thresholds to package window's form.
 func (t Thresholds) Percents() window.Thresholds {
 	return window.Thresholds{
 		Global: t.All, Min: t.Min, Max: t.Max,

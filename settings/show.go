@@ -13,24 +13,23 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Value is a setting that holds, for people and programs.
+// Value is a setting in effect, for people and programs.
 type Value struct {
 	Key string `json:"key"`
-	// Value is a text, a number, true or false, or a list; of a secret, "set" or
-	// "not set".
+	// Value is a string, a number, a bool or a list; for a secret, "set" or "not set".
 	Value any `json:"value"`
 	Source
-	// Restart says that a running server does not take a change.
+	// Restart reports that a change needs a restart of the server.
 	Restart bool `json:"restart,omitempty"`
-	// About is what the manual says.
+	// About is the manual's text.
 	About string `json:"about"`
 
-	// Text is the value as the file would have it, but for secrets.
+	// Text is the value as written in a file, except for secrets.
 	Text string `json:"-"`
 }
 
-// Values are all settings, in the order of the file, with one's own profiles; of models
-// those that are set.
+// Values returns all settings in the order of the file, including the user's own profiles
+// and, for models, the figures that are set.
 func (l *Loaded) Values() []Value {
 	var out []Value
 	add := func(f *field, key string, v reflect.Value) {
@@ -67,7 +66,7 @@ func (l *Loaded) Values() []Value {
 	return out
 }
 
-// shown is a text that may be shown.
+// shown returns a field's text without secrets.
 func shown(f *field, text string) string {
 	switch {
 	case !f.secret:
@@ -78,11 +77,11 @@ func shown(f *field, text string) string {
 	return "set"
 }
 
-// keyInPath is Oriel's own token in the base URL of another proxy.
+// keyInPath matches Oriel's own token in the base URL of another proxy.
 var keyInPath = regexp.MustCompile(`(://[^/?#]*/k/)[^/?#]+`)
 
-// WithoutKeys is a URL that may be shown: people put keys into queries, and into the path
-// where the upstream is another Oriel. Other texts are as they are.
+// WithoutKeys returns a URL without its secrets: people put keys into queries, and into
+// the path if the upstream is another Oriel. Other texts are returned unchanged.
 func WithoutKeys(text string) string {
 	text = keyInPath.ReplaceAllString(text, "${1}…")
 	u, err := url.Parse(text)
@@ -99,8 +98,8 @@ func WithoutKeys(text string) string {
 	return base + "?" + strings.Join(pairs, "&")
 }
 
-// HoldsSecret reports whether a variable of the environment is a setting's whose value is
-// not to be passed on: a token, a key, or a URL that has one in it.
+// HoldsSecret reports whether an environment variable is a setting with a secret value: a
+// token, a key, or a URL that contains one.
 func HoldsSecret(name, value string) bool {
 	for _, f := range fields() {
 		if strings.EqualFold(f.env, name) {
@@ -110,11 +109,10 @@ func HoldsSecret(name, value string) bool {
 	return false
 }
 
-// Changed are the keys in which two differ, and of these those that a running server
-// does not take.
-func Changed(old, now *Loaded) (keys, restart []string) {
+// Changed returns the keys whose values differ, and those of them that need a restart.
+func Changed(old, next *Loaded) (keys, restart []string) {
 	for _, f := range fields() {
-		if reflect.DeepEqual(f.of(&old.Settings).Interface(), f.of(&now.Settings).Interface()) {
+		if reflect.DeepEqual(f.of(&old.Settings).Interface(), f.of(&next.Settings).Interface()) {
 			continue
 		}
 		keys = append(keys, f.key)
@@ -122,28 +120,28 @@ func Changed(old, now *Loaded) (keys, restart []string) {
 			restart = append(restart, f.key)
 		}
 	}
-	if !maps.Equal(old.Profiles, now.Profiles) {
+	if !maps.Equal(old.Profiles, next.Profiles) {
 		keys = append(keys, "profiles")
 	}
-	if !maps.Equal(old.Models, now.Models) {
+	if !maps.Equal(old.Models, next.Models) {
 		keys = append(keys, "models")
 	}
 	return keys, restart
 }
 
-// Lost returns the keys for which a server that runs by old does not take now: keys that
-// protect, by which calls go where they should from whom they should, and that nothing sets
-// any more; or all keys of the file, where it has none left. An emptied or cut-off file is
-// an accident and not a wish for the defaults.
-func Lost(old, now *Loaded) []string {
-	if had := old.fileKeys(); len(had) > 0 && len(now.fileKeys()) == 0 {
+// Lost returns the keys that a running server would lose by switching to next: protected
+// keys, which decide where calls go and who may send them, if nothing sets them any more;
+// or all keys of the file if it has none left. A server refuses such settings, because an
+// emptied or truncated file is an accident and not a request for the defaults.
+func Lost(old, next *Loaded) []string {
+	if had := old.fileKeys(); len(had) > 0 && len(next.fileKeys()) == 0 {
 		return had
 	}
 	var lost []string
 	for _, f := range fields() {
-		value := f.of(&now.Settings)
+		value := f.of(&next.Settings)
 		blank := value.Kind() == reflect.String && strings.TrimSpace(value.String()) == ""
-		unset := now.SourceOf(f.key).Kind == "default" || value.IsZero() || blank
+		unset := next.SourceOf(f.key).Kind == "default" || value.IsZero() || blank
 		if f.protects && unset && old.SourceOf(f.key).Kind != "default" && !f.of(&old.Settings).IsZero() {
 			lost = append(lost, f.key)
 		}
@@ -167,8 +165,7 @@ func (l *Loaded) fileKeys() (keys []string) {
 	return keys
 }
 
-// Example is a file with every setting, its meaning and its default, which is commented
-// out.
+// Example returns a file with every setting, its meaning and its default, commented out.
 func Example() string {
 	var b strings.Builder
 	b.WriteString(`# Settings of Oriel. A line that begins with # and a key shows the default: take the # away
@@ -196,7 +193,7 @@ func Example() string {
 	return b.String()
 }
 
-// names are the other ways to set it.
+// names lists the other ways to set the field.
 func (f *field) names() string {
 	s := "$" + f.env
 	if f.flag != "" {

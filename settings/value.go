@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The words by which errors tell what to write.
+// Errors that say what to write.
 var (
 	errText     = errors.New(`it must be a text: write it in quotes, such as "text"`)
 	errBool     = errors.New("it must be true or false")
@@ -22,7 +22,7 @@ var (
 
 var durationType = reflect.TypeFor[time.Duration]()
 
-// assign sets a field to a value as TOML has it.
+// assign sets a field to a value in TOML's representation.
 func assign(v reflect.Value, x any) error {
 	switch {
 	case v.Type() == durationType:
@@ -75,8 +75,8 @@ func assign(v reflect.Value, x any) error {
 	return nil
 }
 
-// read reads a text of a variable or a flag into the form that TOML has for a type. A
-// list has commas.
+// read parses the text of a variable or a flag into TOML's representation for a type.
+// Lists are separated by commas.
 func read(t reflect.Type, text string) (any, error) {
 	switch {
 	case t == durationType, t.Kind() == reflect.String:
@@ -109,7 +109,7 @@ func read(t reflect.Type, text string) (any, error) {
 	return list, nil
 }
 
-// write is a value as the file has it.
+// write returns a value in the syntax of the file.
 func write(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case time.Duration:
@@ -132,7 +132,7 @@ func write(v reflect.Value) string {
 	}
 }
 
-// quote writes a text as TOML does.
+// quote returns a string in TOML's syntax.
 func quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

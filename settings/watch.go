@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// Watch looks at every tick at the files that now was read from. When they are others
-// than before, and the same for two ticks, so that nobody is writing them, it loads them
-// anew and calls changed with what they say, or with what is wrong. It returns when ctx
-// ends.
-func Watch(ctx context.Context, s Sources, now *Loaded, tick <-chan time.Time, changed func(*Loaded, error)) {
-	w := newWatcher(s, now)
+// Watch reads the files of cur on every tick. Once their contents have changed and then
+// stayed the same for two ticks, it reloads them and calls changed with the result or
+// the error. It returns when ctx is done.
+func Watch(ctx context.Context, s Sources, cur *Loaded, tick <-chan time.Time, changed func(*Loaded, error)) {
+	w := newWatcher(s, cur)
 	for {
 		select {
 		case <-ctx.Done():
@@ -29,23 +28,23 @@ func Watch(ctx context.Context, s Sources, now *Loaded, tick <-chan time.Time, c
 type watcher struct {
 	sources Sources
 	files   []string
-	// used are the contents that were loaded, last those of the last look.
+	// used is the contents last loaded, last the contents last seen.
 	used, last string
 }
 
-func newWatcher(s Sources, now *Loaded) *watcher {
+func newWatcher(s Sources, cur *Loaded) *watcher {
 	w := &watcher{sources: s}
-	w.loaded(now)
+	w.loaded(cur)
 	return w
 }
 
 func (w *watcher) loaded(l *Loaded) {
 	w.files, w.used, w.last = l.files, l.contents, l.contents
-	// A file that vanishes is a mistake, and no wish for the defaults.
+	// A file that disappears is a mistake, not a request for the defaults.
 	w.sources.Optional = w.sources.Optional && l.File == ""
 }
 
-// look is nil, nil where there is nothing new.
+// look returns nil, nil if nothing has changed.
 func (w *watcher) look() (*Loaded, error) {
 	if slices.ContainsFunc(w.files, isStream) {
 		return nil, nil
@@ -58,7 +57,7 @@ func (w *watcher) look() (*Loaded, error) {
 	}
 	l, err := load(w.sources)
 	if err != nil {
-		// A file that was named and is not there may yet come.
+		// A file that is named but missing may still appear.
 		w.files, w.used, w.last = l.files, l.contents, l.contents
 		return nil, err
 	}
@@ -66,8 +65,8 @@ func (w *watcher) look() (*Loaded, error) {
 	return l, nil
 }
 
-// isStream reports whether a path is a pipe or the like, as of a shell's <(…): it can be
-// read but once, and is empty, or blocks, thereafter.
+// isStream reports whether a path is a pipe or similar, as from a shell's <(…), which
+// can be read only once.
 func isStream(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
@@ -81,7 +80,7 @@ func contents(files []string) string {
 	return b.String()
 }
 
-// content tells whether a file has changed; what cannot be read is told apart, too.
+// content returns a text that changes whenever the file or its read error does.
 func content(text string, err error) string {
 	if err != nil {
 		text = err.Error()
