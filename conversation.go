@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
@@ -234,8 +235,8 @@ func (c *Conversation) Clear(ctx context.Context) error {
 		p.cleared = p.last()
 		p.query = nil
 		p.window.SetQuery(nil)
-		p.tracker = window.StateTracker{}
-		p.sizer = window.Sizer{Base: p.base}
+		p.tracker = items.StateTracker{}
+		p.sizer = items.Sizer{Base: p.base}
 		p.window.SetLimits(p.engine.bounded(cmp.Or(p.override, p.base)), 0)
 		return nil
 	})
@@ -251,7 +252,7 @@ type Status struct {
 	History, Held int
 	// State is what the conversation is busy with, Complexity how demanding its
 	// newest ten items are, from 0 to 1.
-	State      window.State
+	State      items.State
 	Complexity float64
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
@@ -16,7 +17,7 @@ import (
 // talk is message i of a long conversation.
 func talk(i int) Item {
 	return Item{
-		Source:  []window.Source{"user", "assistant", "tool", "assistant"}[i%4],
+		Source:  []items.Source{"user", "assistant", "tool", "assistant"}[i%4],
 		Content: fmt.Sprintf("Message %d: the build of module %d took %d seconds and wrote %d files to the cache.", i, i%97, i%13, i*7),
 	}
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
-	"github.com/oriel-context/oriel/window"
 )
 
 // branching is a conversation in a folder, and another program that works on it.
@@ -116,12 +116,12 @@ func TestAPinStaysWithItsMessage(t *testing.T) {
 // The star of an item that is added is its own, too.
 func TestAStarStaysWithItsMessage(t *testing.T) {
 	b := newBranching(t, Config{})
-	add(t, b.c, Item{Content: "one"}, Item{Content: "two", Flags: []window.Flag{"starred"}})
+	add(t, b.c, Item{Content: "one"}, Item{Content: "two", Flags: []items.Flag{"starred"}})
 	trunk := b.head()
 	b.say(timeline.Place{Trunk: trunk.Trunk, Depth: 1}, "other two")
 	b.same([]string{}, b.pinned())
 	b.say(timeline.Place{Trunk: trunk.Trunk, Depth: 1})
-	add(t, b.c, Item{Content: "third two", Flags: []window.Flag{"starred"}})
+	add(t, b.c, Item{Content: "third two", Flags: []items.Flag{"starred"}})
 	b.same([]string{"2 third two"}, b.pinned())
 	b.say(trunk)
 	b.same([]string{"2 two"}, b.pinned())

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
@@ -58,7 +59,7 @@ type View struct {
 	// id brings back what it left out.
 	Plan *Plan
 	// State is what the conversation is busy with.
-	State window.State
+	State items.State
 }
 
 // Context gives the view for a query: what is pinned or held, the newest items, what
@@ -120,7 +121,7 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 		}
 	}
 	meaning := slices.Clone(o.QueryEmbedding)
-	if meaning == nil && s.policy == string(window.ByRelevance) {
+	if meaning == nil && s.policy == string(items.ByRelevance) {
 		meaning = c.engine.meanings.queryMeaning(ctx, query)
 	}
 	err = c.run(ctx, op, func(p *present) (err error) {
@@ -142,7 +143,7 @@ type sketch struct {
 	held     map[int64]bool
 	policy   string
 	at       timeline.Place // where the conversation stands
-	state    window.State
+	state    items.State
 	hidden   bool // some items since the last Clear are not in the window
 	relevant []Item
 	query    string
@@ -176,7 +177,7 @@ func (p *present) sketch(query string, o ContextOptions) *sketch {
 	}
 	s.hidden = since < p.last()-p.cleared
 	if n := len(s.items); n > 0 && strings.TrimSpace(query) != "" {
-		if newest := &s.items[n-1]; newest.Source == window.SourceUser && newest.Whole() == query {
+		if newest := &s.items[n-1]; newest.Source == items.SourceUser && newest.Whole() == query {
 			s.asked = n - 1
 		}
 	}
@@ -251,7 +252,7 @@ func (s *sketch) explain(p *Plan, d *draft) {
 		p.Blocks = append(p.Blocks, b)
 	}
 	for _, it := range d.relevant {
-		text := window.RelevantEntry(&it)
+		text := items.RelevantEntry(&it)
 		p.Inserted = append(p.Inserted, window.Insertion{Kind: "recall", Into: len(d.messages) - 1, Tokens: s.count(text), Text: text, Block: blockOf(&it)})
 		act("recall")
 	}

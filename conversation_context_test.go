@@ -9,9 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/elide"
 	"github.com/oriel-context/oriel/internal/strict"
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/token"
-	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -42,7 +43,7 @@ func accepted(t fatal, v View, query string) {
 		if last.Role == chat.Assistant {
 			return // an answer to be continued: not every protocol has that
 		}
-	} else if end := last.Parts[len(last.Parts)-1].Text.String(); end != query && !window.Elided(end) && !strings.HasPrefix(query, end) {
+	} else if end := last.Parts[len(last.Parts)-1].Text.String(); end != query && !elide.Elided(end) && !strings.HasPrefix(query, end) {
 		t.Fatalf("the messages end with %q", end)
 	}
 	for format, judge := range map[wire.Format]func([]byte) []strict.Problem{
@@ -88,7 +89,7 @@ func TestViewHasThreeParts(t *testing.T) {
 		Item{Source: "file", Content: "a.txt"},
 		Item{Source: "user", Content: " "},
 		Item{Source: "assistant", Content: "I see."},
-		Item{Source: "system", Content: "Be brief.", Flags: []window.Flag{"starred"}})
+		Item{Source: "system", Content: "Be brief.", Flags: []items.Flag{"starred"}})
 	v := view(t, c, "And?", ContextOptions{Relevant: []Item{
 		{Content: "B was red.", Time: noon.Add(-time.Hour)}, {Content: "A was blue.", Time: noon.Add(-2 * time.Hour)},
 		{ID: 6, Content: "Be brief."}, {ID: 2, Content: "Look at this."},
@@ -164,9 +165,9 @@ func TestQueryIsNotRepeated(t *testing.T) {
 func TestViewWithinABudgetCanBeUndone(t *testing.T) {
 	c := open(t, Config{})
 	for i := range 6 {
-		source := window.SourceUser
+		source := items.SourceUser
 		if i%2 == 1 {
-			source = window.SourceAssistant
+			source = items.SourceAssistant
 		}
 		add(t, c, Item{Source: source, Content: fmt.Sprint(i+1, " ", words(9))})
 	}
@@ -229,7 +230,7 @@ func TestMessagesAreWithinTheBudgetAsProvidersCount(t *testing.T) {
 	counter := token.NewCounter(m, token.Options{})
 	c := open(t, Config{Count: func(s string) int { return counter.Text(s).Tokens }})
 	for i := range 120 {
-		add(t, c, Item{Source: []window.Source{"file", "assistant"}[i%2], Content: fmt.Sprintf("line %d of something", i)})
+		add(t, c, Item{Source: []items.Source{"file", "assistant"}[i%2], Content: fmt.Sprintf("line %d of something", i)})
 		if i%10 != 9 {
 			continue
 		}

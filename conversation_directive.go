@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/window"
 )
 
 // Directive is something that the user wants from now on, or prefers: "always …",
@@ -148,7 +148,7 @@ func (c *Conversation) standing(s *sketch, all []Directive, shown map[int64]*Ite
 			continue
 		}
 		m := c.recalled(d.block, d.Conversation == c.id && shown[d.ID] != nil)
-		m.Content, m.Source, m.Time = d.Text, window.SourceUser, d.Time
+		m.Content, m.Source, m.Time = d.Text, items.SourceUser, d.Time
 		if n := s.relevantCost(&m.Item); n <= room {
 			room -= n
 			out = append(out, m)

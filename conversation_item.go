@@ -13,19 +13,19 @@ import (
 	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/window"
 )
 
 // storedItem is an item as the history keeps it (docs/format/conversation.md). Its
 // id is its depth in the history.
 type storedItem struct {
-	Source    window.Source     `json:"source"`
+	Source    items.Source      `json:"source"`
 	Content   string            `json:"content"`
 	Full      string            `json:"full,omitempty"`
 	Time      int64             `json:"time"` // microseconds since 1970
 	Tokens    int               `json:"tokens"`
-	Flags     []window.Flag     `json:"flags,omitempty"`
+	Flags     []items.Flag      `json:"flags,omitempty"`
 	Failed    bool              `json:"failed,omitempty"`
 	Meta      map[string]string `json:"meta,omitempty"`
 	Embedding []byte            `json:"embedding,omitempty"` // float32, little-endian
@@ -40,7 +40,7 @@ func (e *Engine) normal(it Item) Item {
 	pinned := it.Pinned()
 	it.Flags = starred(it.Flags, false)
 	if !e.config.NoAutoFlags {
-		for _, f := range window.AutoFlags(it.Whole(), it.Source, it.Failed) {
+		for _, f := range items.AutoFlags(it.Whole(), it.Source, it.Failed) {
 			if !slices.Contains(it.Flags, f) {
 				it.Flags = append(slices.Clip(it.Flags), f)
 			}
@@ -58,10 +58,10 @@ func (e *Engine) normal(it Item) Item {
 }
 
 // starred is a copy of flags with the star as their last, or without it.
-func starred(flags []window.Flag, on bool) []window.Flag {
-	out := slices.DeleteFunc(slices.Clone(flags), func(f window.Flag) bool { return f == window.FlagStarred })
+func starred(flags []items.Flag, on bool) []items.Flag {
+	out := slices.DeleteFunc(slices.Clone(flags), func(f items.Flag) bool { return f == items.FlagStarred })
 	if on {
-		out = append(out, window.FlagStarred)
+		out = append(out, items.FlagStarred)
 	}
 	if len(out) == 0 {
 		return nil
@@ -116,10 +116,10 @@ func (s *storedItem) valid() bool {
 
 // each changes every string.
 func (s *storedItem) each(change func(string) string) {
-	s.Source, s.Content, s.Full = window.Source(change(string(s.Source))), change(s.Content), change(s.Full)
+	s.Source, s.Content, s.Full = items.Source(change(string(s.Source))), change(s.Content), change(s.Full)
 	s.Flags = slices.Clone(s.Flags)
 	for i := range s.Flags {
-		s.Flags[i] = window.Flag(change(string(s.Flags[i])))
+		s.Flags[i] = items.Flag(change(string(s.Flags[i])))
 	}
 	meta := maps.Clone(s.Meta)
 	clear(meta)
@@ -172,7 +172,7 @@ func readItem(m *timeline.Message) (it Item, ok bool) {
 // readMessage reads a message that came another way.
 func (e *Engine) readMessage(m *timeline.Message) (it Item, shown bool) {
 	said, err := m.Chat()
-	it = Item{Content: m.Text(), Source: window.Source(m.Role)}
+	it = Item{Content: m.Text(), Source: items.Source(m.Role)}
 	if err == nil {
 		it.Content, it.Source = timeline.Words(&said), sourceOf(&said)
 		it.Failed = slices.ContainsFunc(said.Parts, func(p chat.Part) bool { return p.Kind == chat.Result && p.IsError })
@@ -182,15 +182,15 @@ func (e *Engine) readMessage(m *timeline.Message) (it Item, shown bool) {
 
 // sourceOf says where a message comes from: results are a tool's, whoever sends
 // them.
-func sourceOf(m *chat.Message) window.Source {
+func sourceOf(m *chat.Message) items.Source {
 	isResult := func(p chat.Part) bool { return p.Kind == chat.Result }
 	switch {
 	case m.Role == chat.Tool, slices.ContainsFunc(m.Parts, isResult):
-		return window.SourceTool
+		return items.SourceTool
 	case m.Role == chat.Developer:
-		return window.SourceSystem
+		return items.SourceSystem
 	}
-	return window.Source(m.Role)
+	return items.Source(m.Role)
 }
 
 func vectorBytes(v []float32) []byte {

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/window"
 )
 
 // SPEC A1, A7: whatever an item is made of comes back, bytes that are no text too,
@@ -20,10 +20,10 @@ func TestStoredItemsComeBack(t *testing.T) {
 	text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))
 	rapid.Check(t, func(t *rapid.T) {
 		it := e.normal(Item{
-			ID: 3, Content: text.Draw(t, "content"), Full: text.Draw(t, "full"), Source: window.Source(text.Draw(t, "source")),
+			ID: 3, Content: text.Draw(t, "content"), Full: text.Draw(t, "full"), Source: items.Source(text.Draw(t, "source")),
 			Tokens: rapid.IntRange(1, 1<<40).Draw(t, "tokens"), Failed: rapid.Bool().Draw(t, "failed"),
 			Time:      time.Unix(rapid.Int64Range(-1<<36, 1<<36).Draw(t, "seconds"), rapid.Int64Range(0, 999999999).Draw(t, "nanos")),
-			Flags:     rapid.SliceOf(rapid.Map(text, func(s string) window.Flag { return window.Flag(s) })).Draw(t, "flags"),
+			Flags:     rapid.SliceOf(rapid.Map(text, func(s string) items.Flag { return items.Flag(s) })).Draw(t, "flags"),
 			Meta:      rapid.MapOf(text, text).Draw(t, "meta"),
 			Embedding: rapid.SliceOf(rapid.Float32()).Draw(t, "embedding"),
 		})
@@ -57,9 +57,9 @@ func TestMessagesOfOtherFormatsAreItems(t *testing.T) {
 		want              Item
 		hidden            bool
 	}{
-		{"anthropic", "user", `{"role":"user","content":[{"type":"text","text":"Why?"}]}`, Item{Content: "Why?", Source: "user", Tokens: 1, Flags: []window.Flag{"question"}}, false},
+		{"anthropic", "user", `{"role":"user","content":[{"type":"text","text":"Why?"}]}`, Item{Content: "Why?", Source: "user", Tokens: 1, Flags: []items.Flag{"question"}}, false},
 		{"anthropic", "user", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","is_error":true,"content":"no"}]}`,
-			Item{Content: "← (error) no", Source: "tool", Failed: true, Tokens: 3, Flags: []window.Flag{"error"}}, false},
+			Item{Content: "← (error) no", Source: "tool", Failed: true, Tokens: 3, Flags: []items.Flag{"error"}}, false},
 		{"openai", "assistant", `{"role":"assistant","content":"Well."}`, Item{Content: "Well.", Source: "assistant", Tokens: 1}, false},
 		{"generic", "user", `{"role":"user","name":"Ann","text":"one two"}`, Item{Content: "one two", Source: "user", Tokens: 2}, false},
 		{"item", "user", `just text`, Item{Content: "just text", Source: "user", Tokens: 2}, false},

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/window"
 )
 
 const (
@@ -118,7 +118,7 @@ func (p *present) begin(s *savedState) {
 	p.override, p.cleared, p.lastPlan, p.lastKept = s.Override, s.Cleared, s.Plan, s.Kept
 	p.query = bytesVector(s.Query)
 	p.tracker.Resume(s.Tracker)
-	p.sizer = window.Sizer{Base: p.base}
+	p.sizer = items.Sizer{Base: p.base}
 	if s.Size != s.Base {
 		p.sizer.Resume(s.Size)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
@@ -214,8 +215,8 @@ func drive(t *rapid.T, p *pair) {
 			it := Item{
 				Content: rapid.SampledFrom([]string{"", "why? ", "an error in ```code``` ", "the api is fixed now. "}).Draw(t, "start") +
 					words(rapid.IntRange(0, 90).Draw(t, "words")),
-				Source:    rapid.SampledFrom([]window.Source{"", "user", "assistant", "assistant", "tool", "file"}).Draw(t, "source"),
-				Flags:     rapid.SampledFrom([][]window.Flag{nil, nil, {"own"}, {"starred"}}).Draw(t, "flags"),
+				Source:    rapid.SampledFrom([]items.Source{"", "user", "assistant", "assistant", "tool", "file"}).Draw(t, "source"),
+				Flags:     rapid.SampledFrom([][]items.Flag{nil, nil, {"own"}, {"starred"}}).Draw(t, "flags"),
 				Meta:      map[string]string{"n": fmt.Sprint(len(p.added))},
 				Embedding: rapid.SampledFrom([][]float32{nil, {1, 0}, {0, 1}, {0.6, -0.8}}).Draw(t, "embedding"),
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
@@ -28,7 +29,7 @@ func planID(number int64) string { return "p" + strconv.FormatInt(number, 10) }
 
 // victims is the reason why the policy chose what left.
 func (p *present) victims(when string) string {
-	if window.ItemPolicy(p.policy) == window.ByAge {
+	if items.ItemPolicy(p.policy) == items.ByAge {
 		return "the oldest when " + when
 	}
 	return "the least relevant when " + when
@@ -179,8 +180,8 @@ func (e *Engine) newPlan(policy string, budget int) Plan {
 }
 
 // roleOf is the role in which a model is shown an item.
-func roleOf(s window.Source) chat.Role {
-	if s == window.SourceAssistant {
+func roleOf(s items.Source) chat.Role {
+	if s == items.SourceAssistant {
 		return chat.Assistant
 	}
 	return chat.User

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
@@ -43,7 +44,7 @@ type present struct {
 
 	// window shows some items. What is held is starred in it, too; the star of an
 	// item that is handed out is that of pinned.
-	window       *window.Items
+	window       *items.Items
 	held, pinned map[int64]bool
 	// cuts are the contents, as they are stored, of the items that are shown
 	// without their middle.
@@ -51,8 +52,8 @@ type present struct {
 	// query is the vector of the newest query, for relevance.
 	query []float32
 
-	tracker window.StateTracker
-	sizer   window.Sizer
+	tracker items.StateTracker
+	sizer   items.Sizer
 	policy  string
 	// base is the size to start from, override the one that the user wants; 0 for
 	// none.
@@ -102,10 +103,10 @@ func (p *present) fail(op string, err error, hint string) error {
 	return &Error{Op: op, Conversation: p.id, Err: err, Hint: hint}
 }
 
-func (p *present) emptyWindow(maxTokens, maxItems int) *window.Items {
+func (p *present) emptyWindow(maxTokens, maxItems int) *items.Items {
 	o := &p.engine.config
-	w := window.NewItems(window.ItemsOptions{
-		Policy: window.ItemPolicy(p.policy), MaxTokens: maxTokens, MaxItems: maxItems, Weights: o.Weights,
+	w := items.NewItems(items.ItemsOptions{
+		Policy: items.ItemPolicy(p.policy), MaxTokens: maxTokens, MaxItems: maxItems, Weights: o.Weights,
 		NoAutoFlags: true, Count: o.Count, Now: o.Now, // items have their flags when they come
 		Embedding: func(it *Item) []float32 { return p.engine.meanings.get(it.Whole()) },
 	})
@@ -116,7 +117,7 @@ func (p *present) emptyWindow(maxTokens, maxItems int) *window.Items {
 // take puts the next item into the window and gives what left for it.
 func (p *present) take(it Item) (out []Item, err error) {
 	p.tracker.Observe(it.Whole())
-	if it.Embedding == nil && p.policy == string(window.ByRelevance) {
+	if it.Embedding == nil && p.policy == string(items.ByRelevance) {
 		p.engine.meanings.get(it.Whole())
 	}
 	was, _ := p.window.Limits()

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/internal/number"
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
@@ -86,7 +87,7 @@ func (c *Conversation) Recall(ctx context.Context, query string, o RecallOptions
 		return nil, c.fail(op, err, "")
 	}
 	var at timeline.Place
-	var state window.State
+	var state items.State
 	err := c.run(ctx, op, func(p *present) error {
 		at, state = p.stored.Head, p.tracker.State()
 		return nil
@@ -121,14 +122,14 @@ const stateBoost = .5
 
 // search asks the library. Standing instructions are no part of it: a view shows
 // them whatever the query is.
-func (c *Conversation) search(ctx context.Context, at timeline.Place, query string, state window.State, o RecallOptions, dismissed map[string]bool, exclude func(block string) bool) (*recall.Result, error) {
+func (c *Conversation) search(ctx context.Context, at timeline.Place, query string, state items.State, o RecallOptions, dismissed map[string]bool, exclude func(block string) bool) (*recall.Result, error) {
 	options := recall.RecallOptions{
 		Budget: o.Budget, Top: o.Top, Floor: o.Floor, Mode: o.Mode, Exclude: exclude, Directives: -1, Now: c.engine.config.Now(),
 	}
 	if len(dismissed) > 0 {
 		options.Dismissed = func(block string) bool { return dismissed[block] }
 	}
-	if state != window.StateGeneral {
+	if state != items.StateGeneral {
 		other := float32(0)
 		if o.StrictState {
 			other = float32(math.Inf(-1))

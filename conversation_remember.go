@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/recall"
-	"github.com/oriel-context/oriel/window"
 )
 
 // MetaBlock is the key under which the Meta of a recalled item without an ID names
@@ -88,7 +88,7 @@ func (c *Conversation) find(ctx context.Context, s *sketch, shown map[int64]*Ite
 	var found []recalled
 	var last recall.Passage
 	for _, p := range s.fitting(passages, room) {
-		if n := len(found); n > 0 && found[n-1].block == p.Block && found[n-1].Source == window.Source(p.Role) {
+		if n := len(found); n > 0 && found[n-1].block == p.Block && found[n-1].Source == items.Source(p.Role) {
 			m := &found[n-1]
 			if p.Part != last.Part+1 || p.Tool {
 				m.Content = strings.TrimRight(m.Content, "\n") + gap
@@ -100,7 +100,7 @@ func (c *Conversation) find(ctx context.Context, s *sketch, shown map[int64]*Ite
 			// What a tool said in a message is an entry of its own, and only one
 			// entry has the item's id.
 			m := c.recalled(p.Block, visible != nil || len(found) > 0 && found[len(found)-1].block == p.Block)
-			m.score, m.Content, m.Source, m.Time = p.Score, p.Text, window.Source(p.Role), timeOf(&p)
+			m.score, m.Content, m.Source, m.Time = p.Score, p.Text, items.Source(p.Role), timeOf(&p)
 			if p.Name != "" {
 				m.Content = p.Name + ": " + p.Text
 			}
@@ -163,7 +163,7 @@ func (s *sketch) fitting(passages []recall.Passage, room int) []recall.Passage {
 		if begun[p.Block] {
 			n += s.count(gap)
 		} else {
-			n += s.relevantCost(&Item{Source: window.Source(p.Role), Time: timeOf(p), Content: p.Name + ": "})
+			n += s.relevantCost(&Item{Source: items.Source(p.Role), Time: timeOf(p), Content: p.Name + ": "})
 		}
 		if n <= room {
 			room -= n

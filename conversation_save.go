@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/window"
 )
 
 // stateVersion is that of the state as it is stored.
@@ -33,11 +33,11 @@ type savedState struct {
 	Override int    `json:"override,omitempty"`
 	// Base is the size that the window started from, Tokens and Items are its
 	// limits, Size is where the adaptive size stands.
-	Base    int            `json:"base"`
-	Tokens  int            `json:"tokens"`
-	Items   int            `json:"items"`
-	Size    int            `json:"size,omitempty"`
-	Tracker window.Tracked `json:"tracker"`
+	Base    int           `json:"base"`
+	Tokens  int           `json:"tokens"`
+	Items   int           `json:"items"`
+	Size    int           `json:"size,omitempty"`
+	Tracker items.Tracked `json:"tracker"`
 	// Query is the vector of the newest query: float32, little-endian.
 	Query []byte `json:"query,omitempty"`
 	// Plan is the number of the newest plan, Kept of the newest that has a record.

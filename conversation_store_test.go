@@ -14,10 +14,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/timeline/sqlite"
-	"github.com/oriel-context/oriel/window"
 )
 
 // over opens an engine over a store that is there already.
@@ -197,7 +197,7 @@ func TestEverythingSurvivesARestart(t *testing.T) {
 		return a
 	}
 	before := see(c)
-	if before.Status.Held == 0 || before.Status.State != window.StateDebugging || before.Status.MaxTokens != 35 || before.Whole.Content != words(60) {
+	if before.Status.Held == 0 || before.Status.State != items.StateDebugging || before.Status.MaxTokens != 35 || before.Whole.Content != words(60) {
 		t.Fatalf("%+v", before.Status)
 	}
 	if err := c.engine.Close(); err != nil {
@@ -539,7 +539,7 @@ func TestAFailingStoreChangesNothing(t *testing.T) {
 		errs := map[string]error{
 			"pin": c.Pin(ctx, 2), "undo": c.Undo(ctx, "p2"), "release": c.Release(ctx), "clear": c.Clear(ctx),
 		}
-		_, _, errs["add"] = c.Add(ctx, Item{Content: "y", Flags: []window.Flag{"starred"}})
+		_, _, errs["add"] = c.Add(ctx, Item{Content: "y", Flags: []items.Flag{"starred"}})
 		_, errs["resize"] = c.Resize(ctx, 3)
 		_, errs["context"] = c.Context(ctx, "q", ContextOptions{Budget: 40})
 		for name, err := range errs {
@@ -620,7 +620,7 @@ func TestIdleConversationsAreReadAgain(t *testing.T) {
 func TestDeletedConversationsBeginAnew(t *testing.T) {
 	ctx := t.Context()
 	c := open(t, Config{MaxItems: 2})
-	add(t, c, Item{Content: "a", Flags: []window.Flag{"starred"}}, Item{Content: "b"}, Item{Content: "c"})
+	add(t, c, Item{Content: "a", Flags: []items.Flag{"starred"}}, Item{Content: "b"}, Item{Content: "c"})
 	if err := c.engine.Delete(ctx, "c"); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/oriel-context/oriel/internal/elide"
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/window"
 )
 
@@ -19,10 +21,10 @@ func TestItemsAreReadBackAsTheyCame(t *testing.T) {
 	c := open(t, Config{MaxItems: 1})
 	it := Item{
 		Content: "it failed with an error", Source: "tool", Failed: true, Embedding: []float32{1, 2},
-		Flags: []window.Flag{"mine"}, Meta: map[string]string{"k": "v"},
+		Flags: []items.Flag{"mine"}, Meta: map[string]string{"k": "v"},
 	}
 	want := clone(it)
-	want.ID, want.Time, want.Tokens, want.Flags = 1, noon, 5, []window.Flag{"mine", "error"}
+	want.ID, want.Time, want.Tokens, want.Flags = 1, noon, 5, []items.Flag{"mine", "error"}
 	add(t, c, it)
 	it.Flags[0], it.Meta["k"], it.Embedding[0] = "x", "x", 9
 	same := func(when string) {
@@ -58,7 +60,7 @@ func TestOversizedItemIsElidedInViewAndWholeInHistory(t *testing.T) {
 		t.Errorf("in view (-want +got)\n%s", diff)
 	}
 	items, _ := c.Items(t.Context(), 1)
-	if !window.Elided(items[0].Content) || items[0].Tokens > 50 {
+	if !elide.Elided(items[0].Content) || items[0].Tokens > 50 {
 		t.Errorf("shown as %d tokens: %q", items[0].Tokens, items[0].Content)
 	}
 	it, err := c.Item(t.Context(), 2)
@@ -171,7 +173,7 @@ func TestUndoHoldsUntilRelease(t *testing.T) {
 func TestClearCanBeUndone(t *testing.T) {
 	ctx := t.Context()
 	c := open(t, Config{})
-	add(t, c, Item{Content: "a"}, Item{Content: "b", Flags: []window.Flag{"starred"}}, Item{Content: "c"})
+	add(t, c, Item{Content: "a"}, Item{Content: "b", Flags: []items.Flag{"starred"}}, Item{Content: "c"})
 	before, _ := c.Items(ctx, 0)
 	if err := c.Clear(ctx); err != nil {
 		t.Fatal(err)
@@ -360,7 +362,7 @@ func TestUndoTakesTheOldestOut(t *testing.T) {
 	c := open(t, Config{MaxTokens: 10, MaxItems: 100, NoAutoFlags: true})
 	add(t, c, Item{Content: words(4)})
 	for range 5 {
-		add(t, c, Item{Content: words(2), Source: window.SourceUser}) // at last 2 to 6, item 1 has left
+		add(t, c, Item{Content: words(2), Source: items.SourceUser}) // at last 2 to 6, item 1 has left
 	}
 	if diff := cmp.Diff([]int64{2, 3, 4, 5, 6}, inView(t, c)); diff != "" {
 		t.Fatalf("in view (-want +got)\n%s", diff)

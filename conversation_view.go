@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/window"
+	"github.com/oriel-context/oriel/items"
 )
 
 const (
@@ -62,21 +62,21 @@ func (s *sketch) leavesOut(d *draft) bool {
 // is to be one, and what has precedence. The newest item can count on its own size or
 // half of the room. used is what kept takes.
 func (s *sketch) part(marked bool) (kept, rest []Item, used int) {
-	items := s.items
+	all := s.items
 	if s.asked >= 0 {
-		items = items[:s.asked]
+		all = all[:s.asked]
 	}
 	if marked {
 		kept = append(kept, marker())
 	}
-	room := s.budget - s.count(window.AssembleText(kept, nil, s.query))
-	rest = items
-	if room > 0 && len(items) > 0 {
-		newest := len(items) - 1
-		spare := room - min(s.cost(&items[newest]), room/2)
-		rest = []Item{items[newest]}
+	room := s.budget - s.count(items.AssembleText(kept, nil, s.query))
+	rest = all
+	if room > 0 && len(all) > 0 {
+		newest := len(all) - 1
+		spare := room - min(s.cost(&all[newest]), room/2)
+		rest = []Item{all[newest]}
 		for i := newest - 1; i >= 0; i-- {
-			if it := &items[i]; !s.keeps(it) {
+			if it := &all[i]; !s.keeps(it) {
 				rest = append(rest, *it)
 			} else if n := s.cost(it); n <= spare {
 				kept = append(kept, *it)
@@ -101,9 +101,9 @@ func (s *sketch) reserve() (shown map[int64]*Item, room int) {
 			shown[kept[i].ID] = &kept[i]
 		}
 	}
-	room = s.budget - used - s.count(window.AssembleText(nil, nil, s.query))
+	room = s.budget - used - s.count(items.AssembleText(nil, nil, s.query))
 	half := int(float64(room) * cmp.Or(s.share, 0.5))
-	if n := len(rest); n > 0 { // as window.Assemble has it
+	if n := len(rest); n > 0 { // as items.Assemble has it
 		half = max(half, min(s.cost(&rest[n-1]), (room+1)/2))
 	}
 	spare := half
@@ -127,13 +127,13 @@ func (s *sketch) attempt(marked bool) (*draft, error) {
 		return it.ID != 0 && slices.ContainsFunc(kept, func(k Item) bool { return k.ID == it.ID }) ||
 			s.asked >= 0 && it.ID == s.items[s.asked].ID
 	})
-	a := window.Assemble(rest, relevant, s.query, window.AssembleOptions{
+	a := items.Assemble(rest, relevant, s.query, items.AssembleOptions{
 		MaxTokens: max(1, s.budget-used), RecentShare: s.share, Count: s.count,
 	})
 	d := &draft{
 		recent: append(kept, a.Recent...), relevant: a.Relevant,
 		// The query is what stands behind everything else.
-		query: a.Text[len(window.AssembleText(a.Recent, a.Relevant, "")):],
+		query: a.Text[len(items.AssembleText(a.Recent, a.Relevant, "")):],
 	}
 	slices.SortStableFunc(d.recent, func(a, b Item) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID)) })
 	return d, s.settle(d)
@@ -141,12 +141,12 @@ func (s *sketch) attempt(marked bool) (*draft, error) {
 
 // cost is what an item adds to the text.
 func (s *sketch) cost(it *Item) int {
-	return s.count(window.RecentEntry(it)) + s.count("\n\n")
+	return s.count(items.RecentEntry(it)) + s.count("\n\n")
 }
 
 // relevantCost is what an item adds to the relevant part.
 func (s *sketch) relevantCost(it *Item) int {
-	return s.count(window.RelevantEntry(it)) + s.count("\n\n")
+	return s.count(items.RelevantEntry(it)) + s.count("\n\n")
 }
 
 // settle lets items leave until text and messages are within the budget: the whole
@@ -155,7 +155,7 @@ func (s *sketch) settle(d *draft) error {
 	for {
 		size := s.compose(d)
 		if size <= s.budget {
-			d.text = window.AssembleText(d.recent, d.relevant, d.query)
+			d.text = items.AssembleText(d.recent, d.relevant, d.query)
 			d.tokens = s.count(d.text)
 			size = d.tokens
 		}
@@ -164,7 +164,7 @@ func (s *sketch) settle(d *draft) error {
 			return nil
 		}
 		if lost || !s.drop(d) {
-			least := s.count(window.AssembleText(nil, nil, s.query))
+			least := s.count(items.AssembleText(nil, nil, s.query))
 			return fmt.Errorf("%w: the query alone takes %d tokens, and %d have no room even for a part of it", ErrCannotFit, least, s.budget)
 		}
 	}
@@ -224,16 +224,16 @@ func (s *sketch) compose(d *draft) int {
 			d.opening = assistantFirst
 			say(chat.User, assistantFirst)
 		}
-		if it.Source == window.SourceUser || it.Source == window.SourceAssistant { // the role says it
+		if it.Source == items.SourceUser || it.Source == items.SourceAssistant { // the role says it
 			say(role, it.Content)
 		} else {
-			say(role, window.RecentEntry(it))
+			say(role, items.RecentEntry(it))
 		}
 	}
 	if len(d.relevant) > 0 {
 		entries := []string{titleRelevant}
 		for i := range d.relevant {
-			entries = append(entries, window.RelevantEntry(&d.relevant[i]))
+			entries = append(entries, items.RelevantEntry(&d.relevant[i]))
 		}
 		say(chat.User, entries[0]+"\n"+strings.Join(entries[1:], "\n\n"))
 	}

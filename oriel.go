@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/embed"
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
@@ -17,7 +18,7 @@ import (
 type (
 	// Item is one thing that a conversation holds: a message, a tool's result, a
 	// file. Content and Source are enough; the rest has useful zero values.
-	Item = window.Item
+	Item = items.Item
 	// Plan is the record of one decision. In the plans of a conversation a
 	// Block's Index is the id of an item, and Undo is the id to give to
 	// Conversation.Undo.
@@ -41,7 +42,7 @@ var (
 	// ErrNoConversation: a conversation needs an id.
 	ErrNoConversation = errors.New("no conversation has an empty id")
 	// ErrItem: an item that cannot be added.
-	ErrItem = window.ErrItem
+	ErrItem = items.ErrItem
 	// ErrNoItem: the conversation never had an item with this id.
 	ErrNoItem = errors.New("no such item")
 	// ErrNoPlan: the conversation never had a plan with this id.
@@ -119,7 +120,7 @@ type Config struct {
 	Models *token.Models
 	// Weights are those of relevance. Default: recency 0.3 with a half-life of 24
 	// hours, cosine 0.4, and those of flags and sources.
-	Weights window.Weights
+	Weights items.Weights
 	// NoAutoFlags leaves an item's flags to the caller; otherwise errors, code,
 	// questions and solutions are found and flagged as they come.
 	NoAutoFlags bool
@@ -185,8 +186,8 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 			return nil, &Error{Op: op, Err: fmt.Errorf("%w: %s %d", ErrConfig, limit.name, limit.n), Hint: "give a number above 0, or 0 for the default"}
 		}
 	}
-	switch window.ItemPolicy(config.Policy) {
-	case "", window.ByRelevance, window.ByAge:
+	switch items.ItemPolicy(config.Policy) {
+	case "", items.ByRelevance, items.ByAge:
 	default:
 		return nil, &Error{Op: op, Err: fmt.Errorf("%w: Policy %q", ErrConfig, config.Policy), Hint: `use "relevance" or "fifo"`}
 	}
@@ -221,10 +222,10 @@ func (e *Engine) complete() error {
 		c.Tenant = timeline.Local
 	}
 	if c.Policy == "" {
-		c.Policy = string(window.ByRelevance)
+		c.Policy = string(items.ByRelevance)
 	}
 	if c.MaxTokens == 0 {
-		c.MaxTokens = window.DefaultMaxTokens
+		c.MaxTokens = items.DefaultMaxTokens
 	}
 	if c.Now == nil {
 		c.Now = time.Now

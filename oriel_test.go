@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
@@ -154,12 +155,12 @@ func check(t fatal, c *Conversation) {
 
 // SPEC A2, A5: the documented zero values.
 func TestDefaults(t *testing.T) {
-	for policy, items := range map[string]int{"": 100, "relevance": 100, "fifo": 50} {
+	for policy, most := range map[string]int{"": 100, "relevance": 100, "fifo": 50} {
 		s, err := open(t, Config{Policy: policy}).Status(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(Status{MaxTokens: 8000, MaxItems: items, State: window.StateGeneral}, s); diff != "" {
+		if diff := cmp.Diff(Status{MaxTokens: 8000, MaxItems: most, State: items.StateGeneral}, s); diff != "" {
 			t.Errorf("%q (-want +got)\n%s", policy, diff)
 		}
 	}
@@ -189,7 +190,7 @@ func TestSameIDIsTheSameConversation(t *testing.T) {
 func TestErrorsSayWhatToDo(t *testing.T) {
 	ctx := t.Context()
 	c := open(t, Config{MaxItems: 2, Policy: "fifo"})
-	add(t, c, Item{Content: "a", Flags: []window.Flag{"starred"}}, Item{Content: "b", Flags: []window.Flag{"starred"}}, Item{Content: "c"})
+	add(t, c, Item{Content: "a", Flags: []items.Flag{"starred"}}, Item{Content: "b", Flags: []items.Flag{"starred"}}, Item{Content: "c"})
 	opening := func(config Config) error { _, err := Open(ctx, config); return err }
 	for _, tt := range []struct {
 		name string
@@ -204,7 +205,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"items", opening(Config{MaxItems: -1}), ErrConfig, "MaxItems -1; give a number above 0"},
 		{"policy", opening(Config{Policy: "lru"}), ErrConfig, `Policy "lru"; use "relevance" or "fifo"`},
 		{"no id", func() error { _, err := c.engine.Conversation(ctx, ""); return err }(), ErrNoConversation, "give it a name"},
-		{"weights", opening(Config{Weights: window.Weights{Cosine: math.NaN()}}), ErrConfig, "the weight of cosine: NaN is not a number"},
+		{"weights", opening(Config{Weights: items.Weights{Cosine: math.NaN()}}), ErrConfig, "the weight of cosine: NaN is not a number"},
 		{"margin", opening(Config{Margin: math.Inf(1)}), ErrConfig, "a margin of +Inf"},
 		{"floor", func() error {
 			_, err := c.Recall(ctx, "q", RecallOptions{Floor: math.Inf(-1)})

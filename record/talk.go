@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/thread"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/view"
-	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -31,8 +31,8 @@ type talk struct {
 	before time.Time
 
 	sized   bool // the adaptive size was read
-	sizer   window.Sizer
-	tracker window.StateTracker
+	sizer   items.Sizer
+	tracker items.StateTracker
 	seen    int // messages that the tracker has seen
 }
 
@@ -138,10 +138,10 @@ const kindSize = "size"
 
 // storedSize is its data.
 type storedSize struct {
-	V       int            `json:"v"`
-	Size    int            `json:"size"`
-	Seen    int            `json:"seen"`
-	Tracker window.Tracked `json:"tracker"`
+	V       int           `json:"v"`
+	Size    int           `json:"size"`
+	Seen    int           `json:"seen"`
+	Tracker items.Tracked `json:"tracker"`
 }
 
 // adapt is the size of a conversation's window for a call (SPEC D6): it follows what is

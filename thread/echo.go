@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/window"
+	"github.com/oriel-context/oriel/internal/elide"
 )
 
 // hear looks for the call whose reply a request goes on from though its client has
@@ -114,13 +114,13 @@ func replaced(m *chat.Message) bool {
 	return bytes.Contains(m.Raw, []byte(chat.Mark)) && slices.ContainsFunc(m.Parts, func(p chat.Part) bool {
 		switch p.Kind {
 		case chat.Text:
-			return window.Elided(p.Text.String())
+			return elide.Elided(p.Text.String())
 		case chat.Result:
 			text := p.Text.String()
 			for i := range p.Parts {
 				text += p.Parts[i].Text.String()
 			}
-			return strings.HasPrefix(text, chat.Mark+": ") || window.Elided(text)
+			return strings.HasPrefix(text, chat.Mark+": ") || elide.Elided(text)
 		}
 		return false
 	})

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
@@ -24,7 +25,7 @@ func BenchmarkFit(b *testing.B) {
 		warm := token.NewCache(0)
 		half := benchTokens(b, body, warm) / 2
 		for _, policy := range []string{"ladder", "slide", "halve", "fifo", "mask", "relevance"} {
-			o := Options{Format: wire.Anthropic, Policy: policy, Budget: half, Now: noon}
+			o := Options{Format: wire.Anthropic, Policy: policy, Budget: half, Now: time.Date(2025, 7, 10, 12, 0, 0, 0, time.UTC)}
 			switch policy {
 			case "slide":
 				o.MaxItems = 40

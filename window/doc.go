@@ -23,15 +23,6 @@ piece of code for all of them (reach): the oldest exchanges leave, then the firs
 prompt, then pinned ones, and last the newest turn is elided. The system prompt and
 the tools are never touched.
 
-# Items
-
-[Items] is the window of a conversation that is made of items and not of requests:
-a token limit and an item limit that hold after every operation, eviction by
-relevance or by age, every eviction returned. [StateTracker] and [Sizer] follow
-what the conversation is about and how large its window should be, [Assemble]
-makes the text that a model is given. [FitTrajectory] is the same for the
-dictionaries of ReAct-style agents.
-
 # Caveats
 
 Budgets are tokens of the model that is named, which for all but OpenAI's are

@@ -12,6 +12,7 @@ import (
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/number"
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -72,7 +73,7 @@ type Options struct {
 	Embed       func(ctx context.Context, texts []string) ([][]float32, error)
 	Condenser   condense.Condenser
 	SummaryMax  int
-	Weights     Weights
+	Weights     items.Weights
 	// Now is the clock; nothing else is asked for the time.
 	Now time.Time
 	// Events, where it is set, is told of every cut, condensation and overflow;

@@ -59,6 +59,16 @@ type Plan struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
+// TrajectoryReport says what was done (SPEC C4).
+type TrajectoryReport struct {
+	// Removed is the number of interactions that left this time.
+	Removed int `json:"removed"`
+	// Truncated is the number of results that were cut this time and stayed.
+	Truncated int `json:"truncated"`
+	// RemovedTotal is Removed and what an earlier note tells.
+	RemovedTotal int `json:"removed_total"`
+}
+
 // Block is the verdict on one message.
 type Block struct {
 	Index int       `json:"index"`

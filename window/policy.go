@@ -12,6 +12,8 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
+	"github.com/oriel-context/oriel/internal/elide"
+	"github.com/oriel-context/oriel/items"
 )
 
 // Settings are what a policy is told.
@@ -52,7 +54,7 @@ type Settings struct {
 	// the budget, at most 1,024.
 	SummaryMax int
 	// Weights are those of relevance; the zero value means the defaults.
-	Weights Weights
+	Weights items.Weights
 	// Words has ladder keep what people wrote while that takes no more than this many
 	// tokens: results, calls, thinking and the model's words leave first. 0 means that
 	// people's words leave as all others do.
@@ -410,7 +412,7 @@ func (d *draft) elide(enough, spared int) {
 		}
 		before := d.saved
 		text := partText(&d.h.Messages[p.message].Parts[p.part])
-		short, _ := Elide(text, max(elideFloor, p.tokens-enough-elideSlack), d.h.Count)
+		short, _ := elide.Elide(text, max(elideFloor, p.tokens-enough-elideSlack), d.h.Count)
 		d.trim(p.message, p.part, short, "larger than the window: the middle is elided")
 		enough -= d.saved - before
 	}
@@ -447,7 +449,7 @@ func (d *draft) relax(room int) {
 			continue
 		}
 		now := d.h.partTokens(p.message, p.part) - d.trimmed[p].saves
-		longer, _ := Elide(partText(part), now+room-2*elideSlack, d.h.Count)
+		longer, _ := elide.Elide(partText(part), now+room-2*elideSlack, d.h.Count)
 		before := d.saved
 		d.trim(p.message, p.part, longer, d.trimmed[p].reason)
 		room -= before - d.saved
@@ -478,7 +480,7 @@ func partText(p *chat.Part) string {
 		case chat.Text:
 			b.WriteString(q.Text.String())
 		default:
-			b.WriteString(leftOut(q))
+			b.WriteString(elide.LeftOut(q))
 		}
 		if i < len(p.Parts)-1 {
 			b.WriteString("\n")

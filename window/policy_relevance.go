@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/items"
 )
 
 // relevance evicts the exchanges that matter least until the low mark is reached
@@ -16,17 +17,17 @@ import (
 func relevance(ctx context.Context, d *draft, s *Settings) error {
 	h := d.h
 	now := s.Now
-	items := make([]Item, len(h.Messages))
+	all := make([]items.Item, len(h.Messages))
 	for i := range h.Messages {
-		items[i] = itemOf(&h.Messages[i])
+		all[i] = itemOf(&h.Messages[i])
 	}
-	near := nearness(ctx, items, s)
+	near := nearness(ctx, all, s)
 	score := make([]float64, len(h.Cuts.Exchanges))
 	var order []int
 	for e, x := range h.Cuts.Exchanges {
 		for i := x.Start; i < x.End; i++ {
-			items[i].Time = now.Add(-time.Duration(len(h.Messages)-1-i) * time.Minute)
-			score[e] = max(score[e], s.Weights.score(items[i], now, near[i]))
+			all[i].Time = now.Add(-time.Duration(len(h.Messages)-1-i) * time.Minute)
+			score[e] = max(score[e], s.Weights.Score(all[i], now, near[i]))
 		}
 		if x.Fixed == "" && !h.pinnedExchange(e) {
 			order = append(order, e)
@@ -54,37 +55,37 @@ const (
 
 // nearness returns how near each item is to the query: by meaning where there is a model,
 // by words for what it was not asked for and where it fails.
-func nearness(ctx context.Context, items []Item, s *Settings) []float64 {
-	near := make([]float64, len(items))
+func nearness(ctx context.Context, all []items.Item, s *Settings) []float64 {
+	near := make([]float64, len(all))
 	if strings.TrimSpace(s.Query) == "" {
 		return near
 	}
-	first := len(items)
+	first := len(all)
 	if s.Embed != nil {
-		first = max(0, len(items)-embedMessages)
+		first = max(0, len(all)-embedMessages)
 		texts := []string{s.Query}
-		for _, it := range items[first:] {
+		for _, it := range all[first:] {
 			texts = append(texts, strings.ToValidUTF8(it.Content[:min(len(it.Content), embedBytes)], ""))
 		}
 		vectors, err := s.Embed(ctx, texts)
 		if err != nil || len(vectors) != len(texts) {
-			first = len(items)
+			first = len(all)
 		} else {
 			for i, v := range vectors[1:] {
-				near[first+i] = Cosine(vectors[0], v)
+				near[first+i] = items.Cosine(vectors[0], v)
 			}
 		}
 	}
 	query := termVector(s.Query)
 	for i := range first {
-		near[i] = similarity(query, items[i].Content)
+		near[i] = similarity(query, all[i].Content)
 	}
 	return near
 }
 
 // itemOf is a message as an item: what it says, who says it, its flags.
-func itemOf(m *chat.Message) Item {
-	it := Item{Source: sourceOf(m)}
+func itemOf(m *chat.Message) items.Item {
+	it := items.Item{Source: sourceOf(m)}
 	failed := false
 	var text strings.Builder
 	for i := range m.Parts {
@@ -95,18 +96,18 @@ func itemOf(m *chat.Message) Item {
 		failed = failed || p.Kind == chat.Result && p.IsError
 	}
 	it.Content = text.String()
-	it.Flags = AutoFlags(it.Content, it.Source, failed)
+	it.Flags = items.AutoFlags(it.Content, it.Source, failed)
 	return it
 }
 
-func sourceOf(m *chat.Message) Source {
+func sourceOf(m *chat.Message) items.Source {
 	switch {
 	case m.Role == chat.Tool || m.Role == chat.Function || m.Role == chat.User && !m.Prompts() && len(m.Parts) > 0:
-		return SourceTool
+		return items.SourceTool
 	case m.Role == chat.Assistant:
-		return SourceAssistant
+		return items.SourceAssistant
 	case m.Role == chat.System || m.Role == chat.Developer:
-		return SourceSystem
+		return items.SourceSystem
 	}
-	return SourceUser
+	return items.SourceUser
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/oriel-context/oriel/items"
 )
 
 // SPEC B1: the margin is a setting.
@@ -114,7 +116,7 @@ func TestOnlyNumbersAreSettings(t *testing.T) {
 		if got, warning := (Thresholds{}).For(Profile{Name: "x", Threshold: bad}); got != 100 || warning == "" {
 			t.Errorf("a profile's threshold of %g: %g %q", bad, got, warning)
 		}
-		for name, w := range map[string]Weights{"recency": {Recency: bad}, "cosine": {Cosine: bad}, `the flag "code"`: {Flags: map[Flag]float64{FlagCode: bad}}, `the source "user"`: {Sources: map[Source]float64{SourceUser: bad}}} {
+		for name, w := range map[string]items.Weights{"recency": {Recency: bad}, "cosine": {Cosine: bad}, `the flag "code"`: {Flags: map[items.Flag]float64{items.FlagCode: bad}}, `the source "user"`: {Sources: map[items.Source]float64{items.SourceUser: bad}}} {
 			if err := w.Check(); err == nil || !strings.Contains(err.Error(), "the weight of "+name) {
 				t.Errorf("%s %g: %v", name, bad, err)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oriel-context/oriel/embed/minilm"
 	"github.com/oriel-context/oriel/internal/number"
+	"github.com/oriel-context/oriel/items/trajectory"
 	"github.com/oriel-context/oriel/settings"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
@@ -25,7 +26,7 @@ type fitFlags struct {
 	wouldManage                               bool
 	warnings                                  []string
 	threshold                                 float64
-	trajectory                                window.TrajectoryOptions
+	trajectory                                trajectory.TrajectoryOptions
 	window.Options
 }
 
@@ -255,7 +256,7 @@ func (o *fitFlags) fitTrajectory(cmd *cobra.Command, data []byte) ([]byte, *wind
 	if err != nil {
 		return nil, nil, err
 	}
-	opts, err := window.TrajectoryPreset(o.preset)
+	opts, err := trajectory.TrajectoryPreset(o.preset)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -284,7 +285,7 @@ func (o *fitFlags) fitTrajectory(cmd *cobra.Command, data []byte) ([]byte, *wind
 			o.warnings = append(o.warnings, "--"+name+" is for requests: a trajectory is cut by interactions and characters")
 		}
 	}
-	out, report, plan := window.FitTrajectory(t, opts)
+	out, report, plan := trajectory.FitTrajectory(t, opts)
 	if o.wouldManage {
 		fmt.Fprintf(cmd.OutOrStdout(), "%t of %d interactions %d would leave, and %d results would be cut\n", plan.Action != "none", len(t.Steps), report.Removed, report.Truncated)
 		return nil, plan, nil

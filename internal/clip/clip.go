@@ -29,12 +29,31 @@ func To(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	end := n
-	for end > 0 && n-end < utf8.UTFMax-1 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	if !utf8.RuneStart(s[end]) { // not UTF-8
-		end = n
-	}
+	end := Floor(s, n)
 	return strings.Clone(s[:end]) + "… (" + strconv.Itoa(len(s)-end) + " bytes more)"
+}
+
+// Floor returns the last border between characters at or before i, i itself where s is
+// not UTF-8 there.
+func Floor(s string, i int) int {
+	if i >= len(s) {
+		return len(s)
+	}
+	for j := i; j >= 0 && j > i-utf8.UTFMax; j-- {
+		if utf8.RuneStart(s[j]) {
+			return j
+		}
+	}
+	return i
+}
+
+// Ceil returns the first border between characters at or after i, i itself where s is
+// not UTF-8 there.
+func Ceil(s string, i int) int {
+	for j := i; j < i+utf8.UTFMax; j++ {
+		if j >= len(s) || utf8.RuneStart(s[j]) {
+			return min(j, len(s))
+		}
+	}
+	return i
 }

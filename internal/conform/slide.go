@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/elide"
 	"github.com/oriel-context/oriel/window"
 )
 
@@ -100,7 +101,7 @@ func truncateResult(raw json.RawMessage) (map[string]any, error) {
 		}
 		result.Parts = append(result.Parts, chat.Part{Kind: chat.Text, Text: chat.Quote(b.String())})
 	}
-	short, removed, changed := window.ElideResult(&result, window.DefaultHead, window.DefaultTail)
+	short, removed, changed := elide.ElideResult(&result, elide.DefaultHead, elide.DefaultTail)
 	got := map[string]any{"changed": changed, "removed_chars": removed, "status": "success", "prefix": nil, "suffix": nil, "images_replaced": 0, "placeholders": []string{}}
 	if short.IsError {
 		got["status"] = "error"
@@ -111,8 +112,8 @@ func truncateResult(raw json.RawMessage) (map[string]any, error) {
 		case result.Parts[i].Kind == chat.Image:
 			got["images_replaced"] = got["images_replaced"].(int) + 1
 			got["placeholders"] = append(got["placeholders"].([]string), text)
-		case got["prefix"] == nil && window.Elided(text) && !window.Elided(result.Parts[i].Text.String()):
-			got["prefix"], got["suffix"] = edge(text[:window.DefaultHead]), edge(text[len(text)-window.DefaultTail:])
+		case got["prefix"] == nil && elide.Elided(text) && !elide.Elided(result.Parts[i].Text.String()):
+			got["prefix"], got["suffix"] = edge(text[:elide.DefaultHead]), edge(text[len(text)-elide.DefaultTail:])
 		}
 	}
 	return got, nil
@@ -121,7 +122,7 @@ func truncateResult(raw json.RawMessage) (map[string]any, error) {
 // elisionMarker returns the marker by which our own elisions are recognised.
 func elisionMarker() string {
 	p := chat.Part{Kind: chat.Result, Text: chat.Quote(strings.Repeat("x", 1000))}
-	short, _, _ := window.ElideResult(&p, 1, 1)
+	short, _, _ := elide.ElideResult(&p, 1, 1)
 	text := short.Text.String()
 	return text[1 : len(text)-1]
 }

@@ -1,4 +1,4 @@
-package window
+package items
 
 import (
 	"errors"
@@ -68,12 +68,12 @@ var (
 // (SPEC A3): 0.3·2^(−age/half-life) + flag weights + 0.4·cosine + source weight, at
 // most 1.
 func (w Weights) Relevance(it Item, now time.Time, query []float32) float64 {
-	return w.score(it, now, Cosine(query, it.Embedding))
+	return w.Score(it, now, Cosine(query, it.Embedding))
 }
 
-// score is Relevance with the similarity already known. Products are rounded one
+// Score is Relevance with the similarity already known. Products are rounded one
 // by one, so that every machine gets the same score (SPEC E6).
-func (w Weights) score(it Item, now time.Time, cosine float64) float64 {
+func (w Weights) Score(it Item, now time.Time, cosine float64) float64 {
 	s := float64(weightOr(w.Recency, DefaultRecency) * w.recency(it.Time, now))
 	for i, f := range it.Flags {
 		if !repeated(it.Flags, i) {

@@ -1,10 +1,12 @@
-package window
+package items
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/oriel-context/oriel/internal/elide"
 )
 
 // settle evicts until both limits hold.
@@ -35,7 +37,7 @@ func (w *Items) victim(now time.Time) int {
 		if s.gone || s.item.Pinned() {
 			continue
 		}
-		if r := w.opts.Weights.score(s.item, now, w.nearness(&s.item)); best < 0 || r < least {
+		if r := w.opts.Weights.Score(s.item, now, w.nearness(&s.item)); best < 0 || r < least {
 			best, least = i, r
 		}
 	}
@@ -104,7 +106,7 @@ func (w *Items) elide(it *Item) {
 		count = func(s string) int { return int(float64(w.opts.Count(s))*worth + 0.999) }
 	}
 	hint := fmt.Sprintf("the whole text is item %d of the history", it.ID)
-	it.Content, _ = ElideHint(whole, w.opts.MaxTokens-w.opts.MaxTokens/2, count, hint)
+	it.Content, _ = elide.ElideHint(whole, w.opts.MaxTokens-w.opts.MaxTokens/2, count, hint)
 	it.Tokens = count(it.Content)
 	if it.Content != whole {
 		it.Full = whole

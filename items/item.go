@@ -1,8 +1,7 @@
-package window
+package items
 
 import (
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/oriel-context/oriel/token/bpe"
@@ -85,19 +84,9 @@ func flagged(flags []Flag, f Flag, on bool) []Flag {
 	return slices.DeleteFunc(slices.Clone(flags), func(g Flag) bool { return g == f })
 }
 
-// defaultCount counts with o200k_base, the encoding of every figure that names no
-// model.
-var defaultCount = sync.OnceValue(func() func(string) int {
-	enc, err := bpe.Get("o200k_base")
-	if err != nil {
-		return func(s string) int { return (len(s) + 2) / 3 }
-	}
-	return enc.Count
-})
-
 func countOr(count func(string) int) func(string) int {
 	if count == nil {
-		return defaultCount()
+		return bpe.Count
 	}
 	return count
 }

@@ -1,10 +1,11 @@
-package window
+package items
 
 import (
 	"cmp"
 	"slices"
 	"strings"
 
+	"github.com/oriel-context/oriel/internal/elide"
 	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/internal/quote"
 )
@@ -46,7 +47,7 @@ func Assemble(recent, relevant []Item, query string, o AssembleOptions) Assembly
 		texts: map[string]bool{},
 	}
 	if bare := a.count(AssembleText(nil, nil, query)); bare > a.limit {
-		a.query, _ = Elide(query, a.limit-a.count(AssembleText(nil, nil, "")), a.count)
+		a.query, _ = elide.Elide(query, a.limit-a.count(AssembleText(nil, nil, "")), a.count)
 	}
 	share := o.RecentShare
 	if share == 0 || !number.Within(share, 0, 1) {
@@ -133,8 +134,8 @@ func (a *assembler) elideNewest(it Item, room int) int {
 	// room for the text.
 	limit := room - a.cost(RecentEntry(&it))
 	for try := 0; ; try++ {
-		it.Content, _ = Elide(it.Full, limit, a.count)
-		if !Elided(it.Content) {
+		it.Content, _ = elide.Elide(it.Full, limit, a.count)
+		if !elide.Elided(it.Content) {
 			return room
 		}
 		over := a.cost(RecentEntry(&it)) - room

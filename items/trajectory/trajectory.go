@@ -1,4 +1,7 @@
-package window
+// Package trajectory keeps the dictionaries of ReAct-style agents within limits: whole
+// interactions of thought, tool, arguments and result leave, and long results are cut
+// (SPEC C).
+package trajectory
 
 import (
 	"fmt"
@@ -9,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/token/bpe"
+	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -65,16 +70,6 @@ var trajectoryPresets = []struct {
 	{"minimal", TrajectoryOptions{MaxInteractions: 3, ResultLimit: 100}},
 }
 
-// TrajectoryReport says what was done (SPEC C4).
-type TrajectoryReport struct {
-	// Removed is the number of interactions that left this time.
-	Removed int `json:"removed"`
-	// Truncated is the number of results that were cut this time and stayed.
-	Truncated int `json:"truncated"`
-	// RemovedTotal is Removed and what an earlier note tells.
-	RemovedTotal int `json:"removed_total"`
-}
-
 // FitTrajectory cuts results that are longer than the limit, each at most once in
 // its life, and then removes whole interactions until there are few enough: the
 // first ones and the newest stay (SPEC C2, C3). Question and unknown members stay;
@@ -83,19 +78,28 @@ type TrajectoryReport struct {
 // is the very bytes that came.
 //
 // The plan has a block for every interaction that came in.
-func FitTrajectory(t *wire.Trajectory, o TrajectoryOptions) (out []byte, report TrajectoryReport, plan *Plan) {
+func FitTrajectory(t *wire.Trajectory, o TrajectoryOptions) (out []byte, report window.TrajectoryReport, plan *window.Plan) {
+	if o.ResultLimit <= 0 {
+		o.ResultLimit = 500
+	}
+	if o.MaxInteractions <= 0 {
+		o.MaxInteractions = 10
+	}
+	if o.Count == nil {
+		o.Count = bpe.Count
+	}
 	f := trajectoryFit{
-		limit: orDefault(o.ResultLimit, 500),
-		most:  orDefault(o.MaxInteractions, 10),
+		limit: o.ResultLimit,
+		most:  o.MaxInteractions,
 		first: max(0, o.PreserveFirst),
-		count: countOr(o.Count),
+		count: o.Count,
 		steps: slices.Clone(t.Steps),
 	}
 	if f.first >= f.most {
 		f.first = 0
 	}
 	came := asCame(t)
-	f.plan = &Plan{Policy: "trajectory", Mode: Hard, Action: "none", Blocks: make([]Block, len(f.steps)), Inserted: []Insertion{}}
+	f.plan = &window.Plan{Policy: "trajectory", Mode: window.Hard, Action: "none", Blocks: make([]window.Block, len(f.steps)), Inserted: []window.Insertion{}}
 	f.plan.TokensBefore = f.count(string(came))
 	for i := range f.steps {
 		f.judge(i, o.KeepResults)
@@ -130,15 +134,15 @@ type trajectoryFit struct {
 	limit, most, first int
 	count              func(string) int
 	steps, kept        []wire.Step
-	plan               *Plan
-	report             TrajectoryReport
+	plan               *window.Plan
+	report             window.TrajectoryReport
 }
 
 // judge decides on one interaction.
 func (f *trajectoryFit) judge(i int, keepResult bool) {
 	s := &f.steps[i]
 	b := &f.plan.Blocks[i]
-	*b = Block{Index: i, Role: chat.Assistant, Tokens: f.tokens(s), Verdict: Keep, Reason: "within the limits"}
+	*b = window.Block{Index: i, Role: chat.Assistant, Tokens: f.tokens(s), Verdict: window.Keep, Reason: "within the limits"}
 	if n := len(f.steps); n > f.most {
 		newest := f.most - f.first
 		switch {
@@ -147,17 +151,17 @@ func (f *trajectoryFit) judge(i int, keepResult bool) {
 		case i >= n-newest:
 			b.Reason = fmt.Sprintf("one of the newest %d", newest)
 		default:
-			b.Verdict, b.Reason = Evict, fmt.Sprintf("over the limit of interactions (%d)", f.most)
+			b.Verdict, b.Reason = window.Evict, fmt.Sprintf("over the limit of interactions (%d)", f.most)
 			f.report.Removed++
 			f.plan.Action = "evict"
 			return
 		}
 	}
 	if short, mark, ok := cutResult(s.Result(), f.limit); ok && !keepResult {
-		b.Verdict, b.Reason = Trim, fmt.Sprintf("the result has more than %d characters", f.limit)
+		b.Verdict, b.Reason = window.Trim, fmt.Sprintf("the result has more than %d characters", f.limit)
 		s.SetResult(chat.Quote(short))
 		f.report.Truncated++
-		f.plan.Inserted = append(f.plan.Inserted, Insertion{Kind: "marker", Into: i, Tokens: f.count(mark), Text: mark})
+		f.plan.Inserted = append(f.plan.Inserted, window.Insertion{Kind: "marker", Into: i, Tokens: f.count(mark), Text: mark})
 		if f.plan.Action == "none" {
 			f.plan.Action = "trim"
 		}
@@ -238,7 +242,7 @@ func (f *trajectoryFit) note(old string, own []int) string {
 	if n == 1 {
 		text = "[Note: 1 earlier tool interaction was removed to manage context size]"
 	}
-	f.plan.Inserted = append(f.plan.Inserted, Insertion{Kind: "marker", Into: len(f.steps) - 1, Tokens: f.count(text), Text: text})
+	f.plan.Inserted = append(f.plan.Inserted, window.Insertion{Kind: "marker", Into: len(f.steps) - 1, Tokens: f.count(text), Text: text})
 	switch {
 	case own != nil:
 		return old[:own[0]] + text + old[own[1]:]

@@ -1,4 +1,4 @@
-package window
+package items
 
 import (
 	"regexp"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/oriel-context/oriel/internal/clip"
 )
 
 // AutoFlags are the flags that a content gets on its own when it arrives (SPEC
@@ -70,7 +72,7 @@ func bothEnds(text string) string {
 	if len(text) <= 2*flagReach {
 		return text
 	}
-	return text[:runeFloor(text, flagReach)] + "\n" + text[runeCeil(text, len(text)-flagReach):]
+	return text[:clip.Floor(text, flagReach)] + "\n" + text[clip.Ceil(text, len(text)-flagReach):]
 }
 
 var (

@@ -1,4 +1,4 @@
-package window
+package items
 
 import (
 	"encoding/json"

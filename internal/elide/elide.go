@@ -1,4 +1,6 @@
-package window
+// Package elide leaves out the middle of texts that are too long to show. A marker
+// stands for what is missing; it says how much that is and where to find it.
+package elide
 
 import (
 	"bytes"
@@ -10,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/token/bpe"
 )
 
 // What ElideResult keeps of a text unless told otherwise, in characters.
@@ -17,6 +21,9 @@ const (
 	DefaultHead = 200
 	DefaultTail = 200
 )
+
+// stubMark opens every stub and marker.
+const stubMark = chat.Mark + ": "
 
 // wholeInHistory is the hint of markers that know nothing better.
 const wholeInHistory = "the whole text is in the history"
@@ -66,7 +73,9 @@ func Elide(text string, limit int, count func(string) int) (short string, remove
 
 // ElideHint is Elide with a hint of the caller's own on how to get the text back.
 func ElideHint(text string, limit int, count func(string) int, hint string) (short string, removed int) {
-	count = countOr(count)
+	if count == nil {
+		count = bpe.Count
+	}
 	total := count(text)
 	if total <= limit {
 		return text, 0
@@ -85,7 +94,7 @@ func ElideHint(text string, limit int, count func(string) int, hint string) (sho
 		return s, n
 	}
 	// No room for a marker.
-	head := func(n int) string { return text[:runeFloor(text, n)] }
+	head := func(n int) string { return text[:clip.Floor(text, n)] }
 	s := head(largest(len(text), limit, func(n int) bool { return count(head(n)) <= limit }))
 	return s, total - count(s)
 }
@@ -156,11 +165,11 @@ func (e *elision) cut(k int) (head, tail string) {
 		t = min(k-h, len(e.tail))
 		h = min(k-t, len(e.head))
 	}
-	head = e.head[:runeFloor(e.head, h)]
+	head = e.head[:clip.Floor(e.head, h)]
 	if h < len(e.head) {
 		head = head[:lineEnd(head)]
 	}
-	tail = e.tail[runeCeil(e.tail, len(e.tail)-t):]
+	tail = e.tail[clip.Ceil(e.tail, len(e.tail)-t):]
 	if t < len(e.tail) {
 		tail = tail[lineStart(tail):]
 	}
@@ -224,29 +233,6 @@ func lineStart(s string) int {
 	return 0
 }
 
-// runeFloor is the last border between characters at or before i.
-func runeFloor(s string, i int) int {
-	if i >= len(s) {
-		return len(s)
-	}
-	for j := i; j >= 0 && j > i-utf8.UTFMax; j-- {
-		if utf8.RuneStart(s[j]) {
-			return j
-		}
-	}
-	return i // not UTF-8
-}
-
-// runeCeil is the first border between characters at or behind i.
-func runeCeil(s string, i int) int {
-	for j := i; j < i+utf8.UTFMax; j++ {
-		if j >= len(s) || utf8.RuneStart(s[j]) {
-			return min(j, len(s))
-		}
-	}
-	return i // not UTF-8
-}
-
 // ElideResult shortens the result of a tool: each of its texts keeps its first head
 // and last tail characters, and pictures, documents and recordings are replaced by a
 // note with their type and size. What else it has stays. removed counts characters of
@@ -272,15 +258,15 @@ func ElideResult(p *chat.Part, head, tail int) (short chat.Part, removed int, ch
 		case q.Kind == chat.Text:
 			q.Text = elide(q.Text)
 		case q.Media != nil:
-			*q, changed = chat.Part{Kind: chat.Text, Text: chat.Quote(leftOut(q))}, true
+			*q, changed = chat.Part{Kind: chat.Text, Text: chat.Quote(LeftOut(q))}, true
 		}
 	}
 	return short, removed, changed
 }
 
-// leftOut is the note that stands for a part that is not text: what it was, and of a
+// LeftOut is the note that stands for a part that is not text: what it was, and of a
 // picture or file its type and size.
-func leftOut(p *chat.Part) string {
+func LeftOut(p *chat.Part) string {
 	what := p.Type
 	if m := p.Media; m != nil {
 		if m.Type != "" {

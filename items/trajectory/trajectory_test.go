@@ -1,4 +1,4 @@
-package window
+package trajectory
 
 import (
 	"encoding/json"
@@ -10,8 +10,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/oriel-context/oriel/internal/script"
+	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )
+
+// countFields takes every word for a token.
+func countFields(s string) int { return len(strings.Fields(s)) }
 
 func readTrajectory(t testing.TB, data string) *wire.Trajectory {
 	t.Helper()
@@ -63,7 +67,7 @@ func TestTrajectoryKeepsPairs(t *testing.T) {
 	if diff := cmp.Diff(want, members(t, out)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if report != (TrajectoryReport{Removed: 1, RemovedTotal: 1}) {
+	if report != (window.TrajectoryReport{Removed: 1, RemovedTotal: 1}) {
 		t.Errorf("%+v", report)
 	}
 }
@@ -79,7 +83,7 @@ func TestTrajectoryCutsResultsBeforeRemoving(t *testing.T) {
 	if m["tool_2"] != "forecast" || m["tool_result_2"] != "small" || m["context_note"] != nil {
 		t.Errorf("%v", m)
 	}
-	if report != (TrajectoryReport{Truncated: 1}) {
+	if report != (window.TrajectoryReport{Truncated: 1}) {
 		t.Errorf("%+v", report)
 	}
 }
@@ -162,21 +166,21 @@ func TestTrajectoryProperties(t *testing.T) {
 			}
 		}
 		removed := len(results) - len(want)
-		if report != (TrajectoryReport{Removed: removed, Truncated: cut, RemovedTotal: removed}) {
+		if report != (window.TrajectoryReport{Removed: removed, Truncated: cut, RemovedTotal: removed}) {
 			t.Fatalf("%+v, want %d removed, %d cut", report, removed, cut)
 		}
-		verdicts := map[Verdict]int{}
+		verdicts := map[window.Verdict]int{}
 		for i, b := range plan.Blocks {
 			verdicts[b.Verdict]++
 			if b.Index != i || b.Reason == "" {
 				t.Fatalf("block %d: %+v", i, b)
 			}
 		}
-		if verdicts[Evict] != removed || verdicts[Trim] != cut || len(plan.Blocks) != len(results) {
+		if verdicts[window.Evict] != removed || verdicts[window.Trim] != cut || len(plan.Blocks) != len(results) {
 			t.Fatalf("verdicts %v", verdicts)
 		}
 		again, second, _ := FitTrajectory(got, o)
-		if string(again) != string(out) || second != (TrajectoryReport{RemovedTotal: removed}) {
+		if string(again) != string(out) || second != (window.TrajectoryReport{RemovedTotal: removed}) {
 			t.Fatalf("second pass: %+v\n%s\n%s", second, out, again)
 		}
 	})
@@ -186,7 +190,7 @@ func TestTrajectoryProperties(t *testing.T) {
 // results=keep, preset=), the rest is the trajectory; what comes out is the
 // report, the plan and the new trajectory.
 func TestTrajectoryScripts(t *testing.T) {
-	script.Run(t, "testdata/trajectory/*.txt", func(t *testing.T, in string) string {
+	script.Run(t, "testdata/*.txt", func(t *testing.T, in string) string {
 		o := DefaultTrajectory()
 		var data strings.Builder
 		for line := range strings.Lines(in) {

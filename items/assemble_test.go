@@ -1,4 +1,4 @@
-package window
+package items
 
 import (
 	"fmt"
@@ -8,6 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/oriel-context/oriel/internal/elide"
+	"github.com/oriel-context/oriel/token/bpe"
 )
 
 func at(id int64, minutes int, content string) Item {
@@ -85,7 +88,7 @@ func TestAssembleKeepsTheNewest(t *testing.T) {
 	for _, share := range []float64{.01, .05, .2, .5} {
 		a := Assemble([]Item{at(1, 1, words(60)), at(2, 2, "the boss comes at noon")}, []Item{{ID: 9, Content: words(12)}, {ID: 8, Content: words(9)}, {ID: 7, Content: words(3)}, {ID: 6, Content: words(2)}, {ID: 5, Content: words(1)}}, "q",
 			AssembleOptions{MaxTokens: 40, RecentShare: share, Count: countFields})
-		if got := ids(a.Recent); len(got) != 1 || got[0] != 2 || Elided(a.Text) || len(a.Relevant) == 0 {
+		if got := ids(a.Recent); len(got) != 1 || got[0] != 2 || elide.Elided(a.Text) || len(a.Relevant) == 0 {
 			t.Errorf("share %g: recent %v, relevant %v", share, got, ids(a.Relevant))
 		}
 	}
@@ -118,7 +121,7 @@ func TestAssembleRepeatsNothing(t *testing.T) {
 // SPEC D4, E2: the newest and the query are there, however large.
 func TestAssembleElidesWhatIsTooLarge(t *testing.T) {
 	a := Assemble([]Item{at(1, 1, "begin "+words(500)+" end")}, []Item{{ID: 9, Content: words(30)}}, "q", AssembleOptions{MaxTokens: 100, Count: countFields})
-	if a.Tokens > 100 || len(a.Recent) != 1 || !Elided(a.Text) || !strings.Contains(a.Text, "[user] begin ") || len(a.Relevant) != 1 {
+	if a.Tokens > 100 || len(a.Recent) != 1 || !elide.Elided(a.Text) || !strings.Contains(a.Text, "[user] begin ") || len(a.Relevant) != 1 {
 		t.Errorf("%d tokens: %s", a.Tokens, a.Text)
 	}
 	a = Assemble([]Item{at(1, 1, "x")}, nil, "begin "+words(500)+" end", AssembleOptions{MaxTokens: 100, Count: countFields})
@@ -137,7 +140,7 @@ func TestAssembleProperties(t *testing.T) {
 			return out
 		}
 		recent, relevant := items("recent", 100), items("relevant", 95)
-		count := rapid.SampledFrom([]func(string) int{countFields, defaultCount()}).Draw(t, "count")
+		count := rapid.SampledFrom([]func(string) int{countFields, bpe.Count}).Draw(t, "count")
 		limit := rapid.IntRange(40, 400).Draw(t, "limit")
 		a := Assemble(recent, relevant, "query", AssembleOptions{MaxTokens: limit, Count: count})
 		if a.Tokens > limit || a.Tokens != count(a.Text) || a.Text != AssembleText(a.Recent, a.Relevant, "query") {

@@ -1,4 +1,4 @@
-package window
+package items
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/elide"
 	"github.com/oriel-context/oriel/internal/script"
 )
 
@@ -226,14 +228,14 @@ func TestOversizedItemIsElidedNotDropped(t *testing.T) {
 	if !ok || it.Full != whole || it.Whole() != whole || it.Tokens > 50 || it.Tokens != countFields(it.Content) {
 		t.Errorf("%d tokens: %.200q", it.Tokens, it.Content)
 	}
-	if !strings.HasPrefix(it.Content, "begin ") || !strings.HasSuffix(it.Content, " end") || !Elided(it.Content) || !strings.Contains(it.Content, "item 3 of the history") {
+	if !strings.HasPrefix(it.Content, "begin ") || !strings.HasSuffix(it.Content, " end") || !elide.Elided(it.Content) || !strings.Contains(it.Content, "item 3 of the history") {
 		t.Errorf("content %q", it.Content)
 	}
 	// Smaller limits elide from the whole, and evict at once.
 	left := w.SetLimits(40, 0)
 	check(t, w)
 	it, _ = w.Get(id)
-	if len(left) == 0 || it.Full != whole || strings.Count(it.Content, stubMark) != 1 || it.Tokens > 20 {
+	if len(left) == 0 || it.Full != whole || strings.Count(it.Content, chat.Mark) != 1 || it.Tokens > 20 {
 		t.Errorf("left %v; %d tokens: %q", ids(left), it.Tokens, it.Content)
 	}
 	// There may be no room for anything.
@@ -295,7 +297,7 @@ func TestAutomaticFlagsOnArrival(t *testing.T) {
 //	add SOURCE TOKENS [HOURS-AGO] [FLAG…]
 //	pin ID, unpin ID, limits TOKENS ITEMS, newest N, clear
 func TestItemScripts(t *testing.T) {
-	script.Run(t, "testdata/items/*.txt", func(t *testing.T, in string) string {
+	script.Run(t, "testdata/*.txt", func(t *testing.T, in string) string {
 		var b strings.Builder
 		var w *Items
 		for line := range strings.Lines(in) {
