@@ -17,9 +17,11 @@ type clientBody struct {
 	body io.Reader
 	// trailer is the request's, which is filled at the body's end.
 	trailer *http.Header
-	rc      *http.ResponseController
-	limit   time.Duration
-	read    atomic.Int64
+	// leave is called before each read; nil where the client does not wait for leave.
+	leave func()
+	rc    *http.ResponseController
+	limit time.Duration
+	read  atomic.Int64
 
 	mu      sync.Mutex // protects what follows, and that no deadline is set after Close
 	paced   time.Time  // when it began to be held in memory; zero: it is not
@@ -48,6 +50,9 @@ func (b *clientBody) Read(p []byte) (int, error) {
 	}
 	b.nextDeadline()
 	b.mu.Unlock()
+	if b.leave != nil {
+		b.leave()
+	}
 	n, err := b.body.Read(p)
 	b.read.Add(int64(n))
 	if err == nil {

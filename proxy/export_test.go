@@ -49,3 +49,7 @@ func MemoriesForTest(limit int64, tenants ...string) (all []*Memory) {
 func DialForTest(s *Server, dial func(ctx context.Context, network, address string) (net.Conn, error)) {
 	s.transport.DialContext = dial
 }
+
+// WaitForLeaveForTest sets how long a provider may take to ask for a body before it gets
+// it unasked.
+func WaitForLeaveForTest(s *Server, d time.Duration) { s.transport.ExpectContinueTimeout = d }

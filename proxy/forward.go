@@ -67,6 +67,8 @@ type exchange struct {
 	began  time.Time
 
 	body   clientBody
+	early  sync.Mutex // protects waits, and w until the answer is there
+	waits  bool       // the client waits for leave to send its body
 	memory *Memory
 	passed string  // why a call is not looked at
 	guard  *guard  // nil: not recorded
@@ -86,6 +88,9 @@ func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, t route, no
 	x.memory.shared = now.tenants > 1
 	dropOwn(r.Trailer) // those that are announced
 	x.body.body, x.body.trailer, x.body.rc, x.body.limit, x.body.ended = r.Body, &r.Trailer, x.rc, s.bodyWait, r.ContentLength == 0
+	if r.ProtoAtLeast(1, 1) && r.ContentLength != 0 && hasToken(r.Header["Expect"], "100-continue") {
+		x.waits, x.body.leave = true, x.leave
+	}
 	if x.isCall() {
 		s.counters.calls.Add(1)
 	} else {
@@ -376,33 +381,26 @@ func (e errConnected) Unwrap() error { return e.error }
 
 // roundTrip sends the request. Answers before the answer (1xx) are relayed.
 func (x *exchange) roundTrip(out *http.Request) (*http.Response, error) {
-	var mu sync.Mutex // protects over, and w until the answer is there
-	over, connected := false, false
+	over, connected := false, false // under x.early
 	trace := &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) {
-			mu.Lock()
-			defer mu.Unlock()
+			x.early.Lock()
+			defer x.early.Unlock()
 			connected = true
 		},
 		Got1xxResponse: func(code int, header textproto.MIMEHeader) error {
-			mu.Lock()
-			defer mu.Unlock()
-			if over || code == http.StatusContinue && len(out.Header["Expect"]) == 0 {
-				return nil
+			x.early.Lock()
+			defer x.early.Unlock()
+			if !over {
+				x.sendEarly(code, http.Header(header))
 			}
-			h := x.w.Header()
-			endToEnd(h, http.Header(header))
-			dropOwn(h)
-			x.w.WriteHeader(code)
-			clear(h)
-			closeIfChunked(x.w, x.r)
 			return nil
 		},
 	}
 	res, err := x.s.transport.RoundTrip(out.WithContext(httptrace.WithClientTrace(x.r.Context(), trace)))
-	mu.Lock()
-	defer mu.Unlock()
-	over = true
+	x.early.Lock()
+	defer x.early.Unlock()
+	over, x.waits = true, false
 	if err != nil {
 		if connected {
 			err = errConnected{err}
@@ -413,6 +411,33 @@ func (x *exchange) roundTrip(out *http.Request) (*http.Response, error) {
 	dropOwn(res.Header)
 	dropOwn(res.Trailer)
 	return res, nil
+}
+
+// sendEarly sends an answer before the answer (1xx). The caller holds early. A client that
+// waits for leave to send its body (100) gets it once, whoever gives it first: the
+// provider, or the proxy when it reads the body.
+func (x *exchange) sendEarly(code int, header http.Header) {
+	if code == http.StatusContinue {
+		if !x.waits {
+			return
+		}
+		x.waits = false
+	}
+	h := x.w.Header()
+	clear(h)
+	endToEnd(h, header)
+	dropOwn(h)
+	x.w.WriteHeader(code)
+	clear(h)
+	closeIfChunked(x.w, x.r)
+}
+
+// leave has the client send its body. net/http would do so by itself at the first read,
+// which may be at the same time as sendEarly, and a second time.
+func (x *exchange) leave() {
+	x.early.Lock()
+	defer x.early.Unlock()
+	x.sendEarly(http.StatusContinue, nil)
 }
 
 // failed answers a request that got no answer.

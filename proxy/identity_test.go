@@ -322,44 +322,6 @@ func TestOwnHeadersStay(t *testing.T) {
 	}
 }
 
-// A client that waits for leave to send its body gets it: from the provider, or, for a
-// call, from the proxy, which wants to see it.
-func TestExpectContinue(t *testing.T) {
-	var got seen
-	refused := false
-	s := start(t, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) {
-		if refused {
-			w.WriteHeader(http.StatusUnauthorized)
-			return
-		}
-		got = see(r)
-	})
-	for _, path := range []string{"/v1/files", "/v1/messages"} {
-		c := s.raw("POST " + path + " HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
-		b := bufio.NewReader(c)
-		if line, err := b.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100") {
-			t.Fatal(path, line, err)
-		}
-		b.ReadString('\n')
-		io.WriteString(c, "{}")
-		res, err := http.ReadResponse(b, nil)
-		if err != nil || res.StatusCode != 200 || string(got.body) != "{}" {
-			t.Fatal(path, err, res, string(got.body))
-		}
-		if expects := got.header.Get("Expect") != ""; expects != (path == "/v1/files") {
-			t.Error(path, got.header)
-		}
-		c.Close()
-	}
-	// A refusal comes before the body is sent.
-	refused = true
-	c := s.raw("POST /v1/files HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
-	res, err := http.ReadResponse(bufio.NewReader(c), nil)
-	if err != nil || res.StatusCode != http.StatusUnauthorized {
-		t.Fatal(res, err)
-	}
-}
-
 // HTTP/2 upstream: the same bytes, streamed.
 func TestHTTP2Upstream(t *testing.T) {
 	next := make(chan struct{})
