@@ -181,7 +181,8 @@ func (f *EventFile) Close(wait time.Duration) error {
 	return errors.Join(f.queue.Close(wait), f.file.Close())
 }
 
-// eventFile is the file behind the queue, whose goroutine alone writes to it.
+// eventFile is the file behind the queue, whose goroutine alone writes to it. That may be
+// at work still when Close has returned: nothing is opened, made or renamed from then on.
 type eventFile struct {
 	path string
 	most int64
@@ -192,6 +193,7 @@ type eventFile struct {
 	closed bool
 }
 
+// open opens the file. The caller holds mu, or is alone.
 func (f *eventFile) open() error {
 	file, err := openEvents(f.path)
 	if err != nil {
@@ -208,11 +210,6 @@ func (f *eventFile) open() error {
 	}
 	if err != nil {
 		return errors.Join(err, file.Close())
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
-		return errors.Join(fs.ErrClosed, file.Close())
 	}
 	f.file, f.size = file, 0
 	if info.Mode().IsRegular() {
@@ -236,33 +233,37 @@ func openEvents(path string) (*os.File, error) {
 
 // Write adds a line.
 func (f *eventFile) Write(line []byte) (int, error) {
-	if f.size > 0 && f.size+int64(len(line)) > f.most {
-		if err := f.turn(); err != nil {
-			return 0, err
-		}
-	}
-	file := f.current()
-	if file == nil {
-		if err := f.open(); err != nil {
-			return 0, err
-		}
-		file = f.current()
+	file, err := f.ready(int64(len(line)))
+	if err != nil {
+		return 0, err
 	}
 	n, err := file.Write(line)
 	f.size += int64(n)
 	return n, err
 }
 
-func (f *eventFile) current() *os.File {
+// ready returns the file that has room for so many bytes, or an error once it is closed.
+func (f *eventFile) ready(bytes int64) (*os.File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.file
+	if f.closed {
+		return nil, fs.ErrClosed
+	}
+	if f.size > 0 && f.size+bytes > f.most {
+		if err := f.turn(); err != nil {
+			return nil, err
+		}
+	}
+	if f.file == nil {
+		if err := f.open(); err != nil {
+			return nil, err
+		}
+	}
+	return f.file, nil
 }
 
-// turn puts the file aside; the next line begins a new one.
+// turn puts the file aside; the next line begins a new one. The caller holds mu.
 func (f *eventFile) turn() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	err := f.file.Close()
 	f.file, f.size = nil, 0
 	return errors.Join(err, os.Rename(f.path, f.path+".1"))
