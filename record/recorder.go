@@ -153,7 +153,7 @@ func New(o Options) *Recorder {
 	o.BriefWait = cmp.Or(o.BriefWait, 50*time.Millisecond)
 	r := &Recorder{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), book: thread.NewBook(o.Store, thread.Options{Wait: o.BriefWait, Suffix: o.Suffix, Marks: view.Marks}), cache: token.NewCache(0), turns: newTurns()}
 	r.queue = newQueue(workers, o.Backlog, func(p any) {
-		r.failOpen("", "", fmt.Errorf("a panic while writing: %v", p))
+		r.told("", "", fmt.Errorf("a panic while writing: %v", p))
 	})
 	r.Change(o)
 	return r
@@ -203,8 +203,8 @@ func (r *Recorder) Begin(ctx context.Context, c *oriel.Request) proxy.Recording 
 	now := r.now.Load()
 	body, err := readBody(c.Body, c.Format)
 	if err != nil {
-		r.counters.Unknown.Add(1)
 		r.event(Event{Kind: EventUnknown, Call: c.ID, Error: "the request is passed on as it came and not recorded: " + err.Error()})
+		r.counters.Unknown.Add(1)
 		return &failed{}
 	}
 	if _, err := now.o.Profiles.Lookup(c.Profile); err != nil {
@@ -293,7 +293,7 @@ func (r *Recorder) begin(ctx context.Context, c *oriel.Request, body *wire.Body,
 	if err != nil {
 		rec.atHand(ctx)
 	} else if err := rec.guardedShow(ctx); err != nil {
-		r.failOpen(c.ID, rec.thread.Conversation, err)
+		r.told(c.ID, rec.thread.Conversation, err)
 		rec.instead(ctx)
 	}
 	return rec, nil
@@ -305,10 +305,10 @@ func retries(h http.Header) bool {
 	return n != "" && n != "0"
 }
 
-// failOpen tells of a failure of our own.
+// failOpen tells of a call that is not kept, and counts it.
 func (r *Recorder) failOpen(call, conversation string, err error) {
-	r.counters.Failed.Add(1)
 	r.told(call, conversation, err)
+	r.counters.Failed.Add(1)
 }
 
 // Unseen is told of a call that went through unseen.
@@ -323,7 +323,7 @@ func (r *Recorder) unkept(call, conversation string, err error) {
 	r.event(Event{Kind: EventUnkept, Call: call, Conversation: conversation, Error: err.Error()})
 }
 
-// told tells of a failure that does not keep a call from being recorded.
+// told tells of a failure of our own.
 func (r *Recorder) told(call, conversation string, err error) {
 	r.event(Event{Kind: EventOpen, Call: call, Conversation: conversation, Error: err.Error()})
 }

@@ -71,7 +71,7 @@ func (c *recording) countBeside() {
 	defer close(c.counted)
 	defer func() {
 		if p := recover(); p != nil {
-			c.r.failOpen(c.call.ID, "", fmt.Errorf("a panic while counting: %v", p))
+			c.r.told(c.call.ID, "", fmt.Errorf("a panic while counting: %v", p))
 		}
 	}()
 	c.count()
@@ -398,8 +398,8 @@ func (c *recording) End(err error) {
 	says := c.r.book.Done(c.thread, messages, id)
 	if c.status == http.StatusUnauthorized || c.status == http.StatusForbidden {
 		// Who has no key, such as a page in the user's browser, leaves nothing.
-		c.r.counters.Refused.Add(1)
 		c.r.book.Stored(c.thread, false)
+		c.r.counters.Refused.Add(1)
 		return
 	}
 	e := c.entry(reply, err)
@@ -414,35 +414,44 @@ func (c *recording) End(err error) {
 	for i := range messages {
 		size += int64(len(messages[i].Raw))
 	}
-	bad := c.r.queue.add(c.call.Tenant+"\x00"+c.thread.Conversation, size, func() {
-		stored := false
-		defer c.call.Memory.LetGo()
-		defer c.copy.leave()
-		defer func() { c.r.book.Stored(c.thread, stored) }()
-		if err := c.insist(e, messages, says); err != nil {
-			c.r.failOpen(c.call.ID, c.thread.Conversation, err)
-			return
-		}
-		stored = true
-		c.prepare()
-		c.r.counters.Written.Add(1)
-		told := Event{
-			Kind: EventCall, Call: c.call.ID, Conversation: c.thread.Conversation, Thread: string(c.thread.Kind), Model: c.body.Model,
-			Before: c.tokens.Total, Tokens: c.tokens.Total, Reported: reply.Usage.TotalInput(), Output: reply.Usage.Output, Usage: e.Usage, Error: e.Error,
-		}
-		if s := c.shown; s != nil {
-			told.Before, told.Budget, told.Grown = s.Before, s.Budget, s.Grown
-			if s.Cut != nil {
-				told.Plan = s.Cut.ID
-			}
-		}
-		c.r.event(told)
-	})
+	bad := c.r.queue.add(c.call.Tenant+"\x00"+c.thread.Conversation, size, func() { c.keep(e, reply.Usage, messages, says) })
 	if handed = bad == nil; !handed {
 		c.call.Memory.LetGo()
 		c.r.book.Stored(c.thread, false)
 		c.r.failOpen(c.call.ID, c.thread.Conversation, bad)
 	}
+}
+
+// keep writes a call and tells of it. It counts the call last: whoever sees the count finds
+// the rest done.
+func (c *recording) keep(e *entry, usage wire.Usage, messages []chat.Message, says []timeline.Hash) {
+	count, stored := &c.r.counters.Failed, false
+	defer func() {
+		if p := recover(); p != nil {
+			c.r.told(c.call.ID, c.thread.Conversation, fmt.Errorf("a panic while writing: %v", p))
+		}
+		count.Add(1)
+	}()
+	defer c.call.Memory.LetGo()
+	defer c.copy.leave()
+	defer func() { c.r.book.Stored(c.thread, stored) }()
+	if err := c.insist(e, messages, says); err != nil {
+		c.r.told(c.call.ID, c.thread.Conversation, err)
+		return
+	}
+	count, stored = &c.r.counters.Written, true
+	c.prepare()
+	told := Event{
+		Kind: EventCall, Call: c.call.ID, Conversation: c.thread.Conversation, Thread: string(c.thread.Kind), Model: c.body.Model,
+		Before: c.tokens.Total, Tokens: c.tokens.Total, Reported: usage.TotalInput(), Output: usage.Output, Usage: e.Usage, Error: e.Error,
+	}
+	if s := c.shown; s != nil {
+		told.Before, told.Budget, told.Grown = s.Before, s.Budget, s.Grown
+		if s.Cut != nil {
+			told.Plan = s.Cut.ID
+		}
+	}
+	c.r.event(told)
 }
 
 // Pauses before a call that could not be written is tried again.
@@ -488,7 +497,7 @@ func (c *recording) reply(err error) (*wire.Reply, []chat.Message) {
 	}
 	messages, bad := c.copy.messages(reply)
 	if bad != nil {
-		c.r.failOpen(c.call.ID, c.thread.Conversation, errors.New(c.clean("read the reply: "+bad.Error(), clip.Text)))
+		c.r.told(c.call.ID, c.thread.Conversation, errors.New(c.clean("read the reply: "+bad.Error(), clip.Text)))
 		return reply, nil
 	}
 	return reply, messages
