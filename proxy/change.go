@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// reach is what may become another while requests run: where they go, who may send them,
+// routing is what may become another while requests run: where they go, who may send them,
 // how long they wait for the recorder. Requests that run keep their upstream.
-type reach struct {
+type routing struct {
 	upstreams [2]*upstream // by vendor
 	tokens    tokens
 	tenants   int // of the tokens
@@ -18,8 +18,8 @@ type reach struct {
 	recordTimeout, beginTimeout time.Duration
 }
 
-func newReach(o Options) (*reach, error) {
-	r := &reach{origins: o.Origins, recordTimeout: cmp.Or(o.RecordTimeout, 100*time.Millisecond)}
+func newRouting(o Options) (*routing, error) {
+	r := &routing{origins: o.Origins, recordTimeout: cmp.Or(o.RecordTimeout, 100*time.Millisecond)}
 	r.beginTimeout = cmp.Or(o.BeginTimeout, r.recordTimeout)
 	var err error
 	if r.upstreams[openAI], err = parseUpstream(openAI, "OpenAI", cmp.Or(o.OpenAI, DefaultOpenAI)); err != nil {
@@ -43,7 +43,7 @@ func newReach(o Options) (*reach, error) {
 // origins and the timeouts for the recorder of o; the rest of o is not looked at. Those that run go on
 // as they began. Where there is an error nothing is changed.
 func (s *Server) Change(o Options) error {
-	r, err := newReach(o)
+	r, err := newRouting(o)
 	if err != nil {
 		return err
 	}
@@ -62,12 +62,12 @@ func (s *Server) Change(o Options) error {
 			return err
 		}
 	}
-	s.reach.Store(r)
+	s.routing.Store(r)
 	return nil
 }
 
 // checkUpstreams refuses an upstream that is this server.
-func (s *Server) checkUpstreams(r *reach, address *net.TCPAddr) error {
+func (s *Server) checkUpstreams(r *routing, address *net.TCPAddr) error {
 	for _, u := range r.upstreams {
 		port := u.url.Port()
 		if port == "" {

@@ -43,7 +43,7 @@ func (s *Server) count(counter Counter, c *oriel.Request, m *Memory) []byte {
 		s.counters.recorderSlow.Add(1)
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), s.reach.Load().beginTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), s.routing.Load().beginTimeout)
 	done := make(chan []byte, 1)
 	var left atomic.Bool // the first of both to be over sets it
 	s.active.add()

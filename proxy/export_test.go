@@ -21,7 +21,7 @@ func RouteForTest(openAIBase, anthropicBase string, r *http.Request) (uri, forma
 		return
 	}
 	t := readRoute(r)
-	u := s.reach.Load().upstreams[t.vendor]
+	u := s.routing.Load().upstreams[t.vendor]
 	return u.origin() + u.target(t.path, r.URL.RawQuery, r.URL.ForceQuery).RequestURI(), t.format.String(), t.token, t.profile, t.own, nil
 }
 

@@ -28,15 +28,15 @@ const (
 )
 
 // authorise returns the tenant that a request speaks for.
-func (s *Server) authorise(now *reach, r *http.Request, t *route) (string, *refusal) {
-	if len(now.tokens) == 0 {
-		return now.authorise(r, t)
+func (s *Server) authorise(cur *routing, r *http.Request, t *route) (string, *refusal) {
+	if len(cur.tokens) == 0 {
+		return cur.authorise(r, t)
 	}
 	from := addressOf(r)
 	if s.guesses.tooMany(from) {
 		return "", tooManyGuesses
 	}
-	tenant, f := now.authorise(r, t)
+	tenant, f := cur.authorise(r, t)
 	if f != nil && f.kind == tokenUnknown && !s.guesses.hold(r.Context(), from) {
 		return "", tooManyGuesses
 	}

@@ -134,7 +134,7 @@ func (s *Server) begin(c *oriel.Request, m *Memory) (g *guard, passed string, fa
 	}
 	// Not the request's context: what a recorder has begun, a client that leaves
 	// should not tear.
-	r := s.reach.Load()
+	r := s.routing.Load()
 	ctx, cancel := context.WithTimeout(context.Background(), r.beginTimeout)
 	g = &guard{s: s, id: c.ID, begin: r.beginTimeout, limit: r.recordTimeout, jobs: make(chan job, 2), done: make(chan struct{}, 1), busy: true}
 	s.active.add()

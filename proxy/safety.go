@@ -107,13 +107,13 @@ func checkOrigin(r *http.Request) *refusal {
 // checkPage keeps web pages of others from sending requests through a proxy that wants
 // no token: a provider on this machine may want no key, and a page needs nobody's leave
 // to send a request whose answer it cannot read.
-func (now *reach) checkPage(r *http.Request) *refusal {
-	if len(now.tokens) > 0 {
+func (cur *routing) checkPage(r *http.Request) *refusal {
+	if len(cur.tokens) > 0 {
 		return nil // no page has one that it was not given
 	}
 	origins := r.Header["Origin"]
 	for _, origin := range origins {
-		if !now.allowsOrigin(origin, r.Host) {
+		if !cur.allowsOrigin(origin, r.Host) {
 			return &refusal{http.StatusForbidden, "origin_not_allowed", fmt.Sprintf(
 				"a web page of %.100q sends a request through this proxy, which serves pages of its own machine only: if the page may, start oriel serve with --origin and this origin", origin)}
 		}
@@ -127,8 +127,8 @@ func (now *reach) checkPage(r *http.Request) *refusal {
 
 // allowsOrigin tells whether pages of an origin may send requests to host, which was
 // found to be this server's.
-func (now *reach) allowsOrigin(origin, host string) bool {
-	if slices.ContainsFunc(now.origins, func(o string) bool { return strings.EqualFold(o, origin) }) {
+func (cur *routing) allowsOrigin(origin, host string) bool {
+	if slices.ContainsFunc(cur.origins, func(o string) bool { return strings.EqualFold(o, origin) }) {
 		return true
 	}
 	u, err := url.Parse(origin)
@@ -233,12 +233,12 @@ func (t tokens) within(text string) bool {
 }
 
 // checkForwarded refuses a request that would show Oriel's token to the provider.
-func (now *reach) checkForwarded(r *http.Request) *refusal {
-	if len(now.tokens) == 0 {
+func (cur *routing) checkForwarded(r *http.Request) *refusal {
+	if len(cur.tokens) == 0 {
 		return nil
 	}
 	for pair := range strings.SplitSeq(r.URL.RawQuery, "&") {
-		if now.tokens.within(pair) {
+		if cur.tokens.within(pair) {
 			return &refusal{http.StatusBadRequest, "token_in_query",
 				"the query has a token of this proxy's, and would show it to the provider: send it as the header X-Oriel-Token, or put /k/TOKEN before the path in the base URL"}
 		}
@@ -246,7 +246,7 @@ func (now *reach) checkForwarded(r *http.Request) *refusal {
 	forwarded := maps.Clone(r.Header)
 	dropOwn(forwarded)
 	for name, values := range forwarded {
-		if slices.ContainsFunc(values, now.tokens.within) {
+		if slices.ContainsFunc(values, cur.tokens.within) {
 			return &refusal{http.StatusBadRequest, "token_in_header", fmt.Sprintf(
 				"the header %.100q has a token of this proxy's, and would show it to the provider: send the token as X-Oriel-Token and the provider's key as %[1]s", name)}
 		}
@@ -255,8 +255,8 @@ func (now *reach) checkForwarded(r *http.Request) *refusal {
 }
 
 // authorise is the tenant that a request speaks for.
-func (now *reach) authorise(r *http.Request, t *route) (string, *refusal) {
-	if len(now.tokens) == 0 {
+func (cur *routing) authorise(r *http.Request, t *route) (string, *refusal) {
+	if len(cur.tokens) == 0 {
 		return timeline.Local, nil
 	}
 	token := r.Header.Get("X-Oriel-Token")
@@ -267,7 +267,7 @@ func (now *reach) authorise(r *http.Request, t *route) (string, *refusal) {
 		// Only here: elsewhere the bearer is the provider's key.
 		token, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	}
-	switch tenant, ok := now.tokens.tenant(token); {
+	switch tenant, ok := cur.tokens.tenant(token); {
 	case ok:
 		return tenant, nil
 	case token == "":

@@ -88,7 +88,7 @@ type Options struct {
 
 // Server is the proxy.
 type Server struct {
-	reach      atomic.Pointer[reach]
+	routing    atomic.Pointer[routing]
 	transport  *http.Transport
 	loopback   bool
 	listenHost string
@@ -161,11 +161,11 @@ func New(o Options) (*Server, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	r, err := newReach(o)
+	r, err := newRouting(o)
 	if err != nil {
 		return nil, err
 	}
-	s.reach.Store(r)
+	s.routing.Store(r)
 	address := cmp.Or(o.Listen, "127.0.0.1:0")
 	if s.loopback, err = isLoopback(address); err != nil {
 		return nil, err
@@ -316,7 +316,7 @@ func (s *Server) checkListener(l net.Listener) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.address = address
-	return s.checkUpstreams(s.reach.Load(), address)
+	return s.checkUpstreams(s.routing.Load(), address)
 }
 
 // closeIfChunked has the connection end with the answer to a request that says by
@@ -340,23 +340,23 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveOwn(w, r, &t)
 		return
 	}
-	now := s.reach.Load()
-	misplaced := now.tokens.inPath(t.path)
+	cur := s.routing.Load()
+	misplaced := cur.tokens.inPath(t.path)
 	if misplaced {
 		t.path = "/" // the log has no token, either
 	}
-	x := s.newExchange(w, r, t, now)
+	x := s.newExchange(w, r, t, cur)
 	defer x.end()
 	if f := s.checkHost(r); f != nil {
 		x.refuse(f)
-	} else if f = now.checkPage(r); f != nil {
+	} else if f = cur.checkPage(r); f != nil {
 		x.refuse(f)
-	} else if x.tenant, f = s.authorise(now, r, &t); f != nil {
+	} else if x.tenant, f = s.authorise(cur, r, &t); f != nil {
 		x.refuse(f)
 	} else if misplaced { // told to those who have a token, so that nobody finds one by it
 		x.refuse(&refusal{http.StatusBadRequest, "token_in_path",
 			"the path has a token of this proxy's in a place where the provider would see it: write /k/TOKEN once, at the beginning of the path in the base URL"})
-	} else if f = now.checkForwarded(r); f != nil {
+	} else if f = cur.checkForwarded(r); f != nil {
 		x.refuse(f)
 	} else if r.Method == http.MethodConnect {
 		x.refuse(&refusal{http.StatusMethodNotAllowed, "method_not_allowed", "this is no forward proxy: use it as the base URL, not as HTTP_PROXY"})
@@ -376,7 +376,7 @@ func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
 	}
 	known := true
 	if f == nil {
-		_, f = s.authorise(s.reach.Load(), r, t)
+		_, f = s.authorise(s.routing.Load(), r, t)
 		known = f == nil
 	}
 	if t.path == "/oriel/healthz" && (f == nil || !known) {
