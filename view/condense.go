@@ -175,7 +175,7 @@ func (e *edition) summarised() (s *Summary, cost float64) {
 			}
 			raw, err := wire.ReplaceTexts(e.Body.Format, m.Raw, map[int]string{j: s.Text})
 			if err == nil {
-				raw, _, err = wire.TakeMarks(e.Body.Format, raw)
+				raw, _, err = wire.StripCacheMarks(e.Body.Format, raw)
 			}
 			if err != nil {
 				return nil, 0

@@ -125,7 +125,7 @@ func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
 	for _, p := range v.Shown {
 		old := was[p.Index]
 		if p.Raw != nil {
-			bare, _, err := wire.TakeMarks(e.Body.Format, p.Raw)
+			bare, _, err := wire.StripCacheMarks(e.Body.Format, p.Raw)
 			if err != nil {
 				return err
 			}
@@ -179,7 +179,7 @@ func (e *edition) dropRecalled() (bool, error) {
 		if err != nil {
 			return dropped, err
 		}
-		bare, err := wire.TakeTexts(e.Body.Format, raw, func(text string) bool { return text == in.Text })
+		bare, err := wire.RemoveTexts(e.Body.Format, raw, func(text string) bool { return text == in.Text })
 		if err != nil {
 			return dropped, err
 		}
@@ -231,7 +231,7 @@ func (e *edition) bare(k int) ([]byte, error) {
 	if raw := e.pieces[k].Raw; raw != nil {
 		return raw, nil
 	}
-	raw, _, err := wire.TakeMarks(e.Body.Format, e.Body.Messages[e.pieces[k].Index].Raw)
+	raw, _, err := wire.StripCacheMarks(e.Body.Format, e.Body.Messages[e.pieces[k].Index].Raw)
 	return raw, err
 }
 

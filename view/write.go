@@ -29,7 +29,7 @@ func (s *sight) steady(body []byte) []byte {
 	if !s.PlainCache {
 		return body
 	}
-	return s.Body.SteadyBilling(body)
+	return s.Body.ZeroBillingNonce(body)
 }
 
 // changed reports whether a body is not what came.
@@ -58,7 +58,7 @@ func (s *sight) remark(pieces []wire.Piece) (out []wire.Piece, changed bool, err
 			full = k - 1
 			continue
 		}
-		_, mark, err := wire.TakeMarks(s.Body.Format, s.Body.Messages[i].Raw)
+		_, mark, err := wire.StripCacheMarks(s.Body.Format, s.Body.Messages[i].Raw)
 		if err != nil {
 			return nil, false, err
 		}

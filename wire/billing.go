@@ -2,11 +2,11 @@ package wire
 
 import "bytes"
 
-// SteadyBilling gives a request that was made of b with the changing part of Claude
+// ZeroBillingNonce gives a request that was made of b with the changing part of Claude
 // Code's billing line at zero. The line stands first in the system prompt, and nothing
 // behind it can be found in a cache of plain prefixes as long as it changes with every
 // call. The length stays; without such a line the very slice is returned.
-func (b *Body) SteadyBilling(data []byte) []byte {
+func (b *Body) ZeroBillingNonce(data []byte) []byte {
 	if b.Format != Anthropic {
 		return data
 	}

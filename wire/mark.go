@@ -10,10 +10,10 @@ import (
 // cacheControl is the member by which a part ends what a provider is to cache.
 const cacheControl = "cache_control"
 
-// TakeMarks gives the raw message without the cache marks of its parts and of what is
+// StripCacheMarks gives the raw message without the cache marks of its parts and of what is
 // in them, and the last of them: the value of cache_control. Without any the very slice
 // is returned, and nil.
-func TakeMarks(f Format, raw []byte) (bare, mark []byte, err error) {
+func StripCacheMarks(f Format, raw []byte) (bare, mark []byte, err error) {
 	e, err := open(f, raw)
 	if err != nil {
 		return nil, nil, err

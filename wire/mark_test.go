@@ -19,7 +19,7 @@ func TestMarksAreTakenAndPut(t *testing.T) {
 		{"thinking takes none", `{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"s"}]}`, `{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"s"}]}`, ``, `-`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			bare, mark, err := wire.TakeMarks(wire.Anthropic, []byte(c.raw))
+			bare, mark, err := wire.StripCacheMarks(wire.Anthropic, []byte(c.raw))
 			if err != nil || string(bare) != c.bare || string(mark) != c.mark {
 				t.Errorf("%s, %s, %v", bare, mark, err)
 			}
@@ -45,7 +45,7 @@ func TestThinkingIsTaken(t *testing.T) {
 		{"nothing else", `{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"s"}]}`, `{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"s"}]}`},
 		{"plain", `{"role":"assistant","content":"a"}`, `{"role":"assistant","content":"a"}`},
 	} {
-		if got, err := wire.TakeThinking(wire.Anthropic, []byte(c.raw)); err != nil || string(got) != c.want {
+		if got, err := wire.StripThinking(wire.Anthropic, []byte(c.raw)); err != nil || string(got) != c.want {
 			t.Errorf("%s: %s, %v", c.name, got, err)
 		}
 	}
@@ -62,7 +62,7 @@ func TestTheBillingLineIsSteady(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := b.SteadyBilling(b.Data()); string(got) != c.want || string(b.Data()) != c.raw {
+		if got := b.ZeroBillingNonce(b.Data()); string(got) != c.want || string(b.Data()) != c.raw {
 			t.Errorf("%s", got)
 		}
 	}

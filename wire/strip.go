@@ -7,24 +7,24 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// TakeThinking gives the raw message of Anthropic's without its blocks of thinking.
+// StripThinking gives the raw message of Anthropic's without its blocks of thinking.
 // Where there are none, or nothing else that a message may consist of, the very slice
 // is returned.
-func TakeThinking(f Format, raw []byte) ([]byte, error) {
+func StripThinking(f Format, raw []byte) ([]byte, error) {
 	if f != Anthropic {
 		return raw, nil
 	}
-	return takeParts(f, raw, func(p *chat.Part) bool { return p.Kind == chat.Thinking })
+	return removeParts(f, raw, func(p *chat.Part) bool { return p.Kind == chat.Thinking })
 }
 
-// TakeTexts gives the raw message without those of its texts for which leaves holds.
+// RemoveTexts gives the raw message without those of its texts for which leaves holds.
 // Where there are none, or nothing else, the very slice is returned; a content that is
 // one string stays.
-func TakeTexts(f Format, raw []byte, leaves func(text string) bool) ([]byte, error) {
-	return takeParts(f, raw, func(p *chat.Part) bool { return p.Kind == chat.Text && leaves(p.Text.String()) })
+func RemoveTexts(f Format, raw []byte, leaves func(text string) bool) ([]byte, error) {
+	return removeParts(f, raw, func(p *chat.Part) bool { return p.Kind == chat.Text && leaves(p.Text.String()) })
 }
 
-func takeParts(f Format, raw []byte, leaves func(*chat.Part) bool) ([]byte, error) {
+func removeParts(f Format, raw []byte, leaves func(*chat.Part) bool) ([]byte, error) {
 	e, err := open(f, raw)
 	if err != nil {
 		return raw, err

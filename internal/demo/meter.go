@@ -41,7 +41,7 @@ func (m *Meter) Add(b *wire.Body) (token.Usage, error) {
 		}
 	}
 	for i := range b.Messages {
-		bare, _, err := wire.TakeMarks(b.Format, b.Messages[i].Raw)
+		bare, _, err := wire.StripCacheMarks(b.Format, b.Messages[i].Raw)
 		if err != nil {
 			return token.Usage{}, err
 		}

@@ -64,7 +64,7 @@ func (a *Agent) picture(got *wire.Body, total int) (p Picture) {
 
 // bare are the bytes of a message without cache marks.
 func bare(raw []byte) string {
-	b, _, err := wire.TakeMarks(wire.Anthropic, raw)
+	b, _, err := wire.StripCacheMarks(wire.Anthropic, raw)
 	if err != nil {
 		return string(raw)
 	}
