@@ -16,7 +16,7 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-func view(t testing.TB, c *Conversation, query string, o ContextOptions) View {
+func contextOf(t testing.TB, c *Conversation, query string, o ContextOptions) View {
 	t.Helper()
 	v, err := c.Context(t.Context(), query, o)
 	if err != nil {
@@ -90,7 +90,7 @@ func TestViewHasThreeParts(t *testing.T) {
 		Item{Source: "user", Content: " "},
 		Item{Source: "assistant", Content: "I see."},
 		Item{Source: "system", Content: "Be brief.", Flags: []items.Flag{"starred"}})
-	v := view(t, c, "And?", ContextOptions{Relevant: []Item{
+	v := contextOf(t, c, "And?", ContextOptions{Relevant: []Item{
 		{Content: "B was red.", Time: noon.Add(-time.Hour)}, {Content: "A was blue.", Time: noon.Add(-2 * time.Hour)},
 		{ID: 6, Content: "Be brief."}, {ID: 2, Content: "Look at this."},
 	}})
@@ -144,7 +144,7 @@ And?`
 func TestQueryIsNotRepeated(t *testing.T) {
 	c := open(t, Config{})
 	add(t, c, Item{Source: "user", Content: "Hello"}, Item{Source: "assistant", Content: "Hi"}, Item{Source: "user", Content: "Why?"})
-	v := view(t, c, "Why?", ContextOptions{Relevant: []Item{{ID: 3, Content: "Why?"}, {ID: 1, Content: "Hello"}}})
+	v := contextOf(t, c, "Why?", ContextOptions{Relevant: []Item{{ID: 3, Content: "Why?"}, {ID: 1, Content: "Hello"}}})
 	if diff := cmp.Diff([]string{"user: Hello", "assistant: Hi", "user: Why?"}, told(v)); diff != "" {
 		t.Errorf("messages (-want +got)\n%s", diff)
 	}
@@ -154,7 +154,7 @@ func TestQueryIsNotRepeated(t *testing.T) {
 	if strings.Count(v.Text, "Why?") != 1 {
 		t.Errorf("text:\n%s", v.Text)
 	}
-	if got := told(view(t, c, "", ContextOptions{})); len(got) != 3 || got[2] != "user: Why?" {
+	if got := told(contextOf(t, c, "", ContextOptions{})); len(got) != 3 || got[2] != "user: Why?" {
 		t.Errorf("a blank query: %q", got)
 	}
 }
@@ -175,7 +175,7 @@ func TestViewWithinABudgetCanBeUndone(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := ContextOptions{Budget: 60}
-	v := view(t, c, "q", o)
+	v := contextOf(t, c, "q", o)
 	if diff := cmp.Diff([]string{
 		"1 keep: pinned",
 		"2 evict: older than what fits in 60 tokens",
@@ -201,14 +201,14 @@ func TestViewWithinABudgetCanBeUndone(t *testing.T) {
 	if err := c.Undo(t.Context(), v.Plan.Undo); err != nil {
 		t.Fatal(err)
 	}
-	got := verdicts(view(t, c, "q", o).Plan)
+	got := verdicts(contextOf(t, c, "q", o).Plan)
 	if got[3] != "4 keep: held since an undo" || got[4] != "5 evict: older than what fits in 60 tokens" || !strings.HasPrefix(got[1], "2 evict: pinned or held, but 60") {
 		t.Errorf("plan %q", got)
 	}
 	if err := c.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(verdicts(v.Plan), verdicts(view(t, c, "q", o).Plan)); diff != "" {
+	if diff := cmp.Diff(verdicts(v.Plan), verdicts(contextOf(t, c, "q", o).Plan)); diff != "" {
 		t.Errorf("released (-want +got)\n%s", diff)
 	}
 }
@@ -217,7 +217,7 @@ func TestViewWithinABudgetCanBeUndone(t *testing.T) {
 func TestLargeQueryLosesItsMiddle(t *testing.T) {
 	c := open(t, Config{MaxTokens: 100})
 	add(t, c, Item{Source: "user", Content: "Hello"})
-	v := view(t, c, "first "+words(500)+" last", ContextOptions{})
+	v := contextOf(t, c, "first "+words(500)+" last", ContextOptions{})
 	end := told(v)[len(v.Messages)-1]
 	if v.Tokens > 100 || !strings.Contains(end, "first") || !strings.HasSuffix(end, "last") || len(v.Plan.Warnings) != 1 || v.Plan.Action == "none" {
 		t.Errorf("%d tokens, %+v\n%s", v.Tokens, v.Plan, end)
@@ -235,7 +235,7 @@ func TestMessagesAreWithinTheBudgetAsProvidersCount(t *testing.T) {
 			continue
 		}
 		for _, budget := range []int{100, 500, 0} {
-			v := view(t, c, "What does it say?", ContextOptions{Budget: budget})
+			v := contextOf(t, c, "What does it say?", ContextOptions{Budget: budget})
 			n := counter.Request(&chat.Request{Messages: v.Messages}).Total
 			if n > v.Plan.Budget+3 || v.Tokens > v.Plan.Budget { // 3 begin the reply
 				t.Fatalf("%d items: text %d, messages %d of %d", i+1, v.Tokens, n, v.Plan.Budget)

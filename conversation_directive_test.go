@@ -46,7 +46,7 @@ func TestDirectivesAreInEveryView(t *testing.T) {
 			t.Errorf("%s (-want +got)\n%s", when, diff)
 		}
 		for _, query := range []string{"", "Bake a sourdough loaf"} {
-			v := view(t, c, query, ContextOptions{})
+			v := contextOf(t, c, query, ContextOptions{})
 			var got []string
 			for _, it := range v.Relevant {
 				got = append(got, it.Content)
@@ -83,12 +83,12 @@ func TestDirectivesAreInEveryView(t *testing.T) {
 	if err := c.Pin(ctx, 4); err != nil {
 		t.Fatal(err)
 	}
-	if v := view(t, c, "", ContextOptions{}); strings.Count(v.Text, "Call me Ishmael.") != 1 || slices.Contains(blocks(v.Plan), "4") {
+	if v := contextOf(t, c, "", ContextOptions{}); strings.Count(v.Text, "Call me Ishmael.") != 1 || slices.Contains(blocks(v.Plan), "4") {
 		t.Errorf("text:\n%s", v.Text)
 	}
 	// A message that is recalled for its directive and for the query is there once,
 	// with all that is found of it.
-	if v := view(t, c, "Thanks for answering in French, what time is it?", ContextOptions{}); strings.Count(v.Text, "French.") != 1 || !strings.Contains(v.Text, "Thanks. From now on") {
+	if v := contextOf(t, c, "Thanks for answering in French, what time is it?", ContextOptions{}); strings.Count(v.Text, "French.") != 1 || !strings.Contains(v.Text, "Thanks. From now on") {
 		t.Errorf("text:\n%s", v.Text)
 	}
 }
@@ -103,7 +103,7 @@ func TestOldestDirectivesLeaveFirst(t *testing.T) {
 		add(t, c, Item{Source: "user", Content: fmt.Sprintf("Always greet guest %d politely.", i%8)})
 	}
 	chatter(t, c, 3)
-	v := view(t, c, "", ContextOptions{})
+	v := contextOf(t, c, "", ContextOptions{})
 	var got []string
 	for _, it := range v.Relevant {
 		got = append(got, it.Time.Format("15 ")+it.Content)
@@ -116,7 +116,7 @@ func TestOldestDirectivesLeaveFirst(t *testing.T) {
 	none := open(t, Config{MaxItems: 2, DirectiveTokens: -1})
 	add(t, none, Item{Source: "user", Content: "Always greet guests politely."})
 	chatter(t, none, 3)
-	if v := view(t, none, "", ContextOptions{}); len(v.Relevant) > 0 {
+	if v := contextOf(t, none, "", ContextOptions{}); len(v.Relevant) > 0 {
 		t.Errorf("not wanted: %v", v.Relevant)
 	}
 }
@@ -163,7 +163,7 @@ func TestDirectivesOfImportsBranchesAndOthers(t *testing.T) {
 	other := conversation(t, c.engine, "other")
 	add(t, other, Item{Source: "user", Content: "Good evening to all of you."})
 	for reach, want := range map[recall.Reach][]string{"": nil, recall.ReachUser: {"c#2"}} {
-		v := view(t, other, "", ContextOptions{Recall: RecallOptions{Reach: reach}})
+		v := contextOf(t, other, "", ContextOptions{Recall: RecallOptions{Reach: reach}})
 		if diff := cmp.Diff(want, blocks(v.Plan)); diff != "" {
 			t.Errorf("reach %q (-want +got)\n%s", reach, diff)
 		}
@@ -171,7 +171,7 @@ func TestDirectivesOfImportsBranchesAndOthers(t *testing.T) {
 	if err := c.Dismiss(ctx, 2); err != nil {
 		t.Fatal(err)
 	}
-	if v := view(t, other, "", ContextOptions{Recall: RecallOptions{Reach: recall.ReachUser}}); len(v.Relevant) != 0 {
+	if v := contextOf(t, other, "", ContextOptions{Recall: RecallOptions{Reach: recall.ReachUser}}); len(v.Relevant) != 0 {
 		t.Errorf("dismissed where it was said: %v", v.Relevant)
 	}
 }
@@ -191,7 +191,7 @@ func TestALongDirectiveLeavesRoomForOthers(t *testing.T) {
 	c := open(t, Config{MaxItems: 4, Policy: "fifo", NoEmbed: true, DirectiveTokens: 60})
 	add(t, c, Item{Source: "user", Content: "Always use the style guide."}, Item{Source: "user", Content: "Always " + strings.Repeat("heed this very long rule ", 20) + "."})
 	chatter(t, c, 6)
-	if v := view(t, c, "sourdough", ContextOptions{}); len(v.Relevant) != 1 || v.Relevant[0].ID != 1 {
+	if v := contextOf(t, c, "sourdough", ContextOptions{}); len(v.Relevant) != 1 || v.Relevant[0].ID != 1 {
 		t.Errorf("relevant %v", v.Relevant)
 	}
 }

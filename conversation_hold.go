@@ -13,6 +13,9 @@ import (
 // numbers and nothing changes.
 func (c *Conversation) Pin(ctx context.Context, id int64) error {
 	op := fmt.Sprintf("pin item %d", id)
+	if came, err := c.byCalls(ctx, op, func(r *recorded) error { return r.pin(ctx, id) }); came {
+		return err
+	}
 	return c.run(ctx, op, func(p *present) error {
 		if err := p.known(op, id); err != nil {
 			return err
@@ -40,6 +43,9 @@ func (c *Conversation) Pin(ctx context.Context, id int64) error {
 // may be unpinned too; one that an Undo holds stays until Release.
 func (c *Conversation) Unpin(ctx context.Context, id int64) error {
 	op := fmt.Sprintf("unpin item %d", id)
+	if came, err := c.byCalls(ctx, op, func(r *recorded) error { return r.unpin(ctx, id) }); came {
+		return err
+	}
 	return c.run(ctx, op, func(p *present) error {
 		if err := p.known(op, id); err != nil {
 			return err
@@ -63,35 +69,64 @@ func (c *Conversation) Unpin(ctx context.Context, id int64) error {
 	})
 }
 
-// WouldUndo reports what Undo of a plan would do, and changes nothing: back are the items
-// that come back, leaves those that have to leave for them.
-func (c *Conversation) WouldUndo(ctx context.Context, planID string) (back, leaves []int64, err error) {
-	op := fmt.Sprintf("undo plan %q", planID)
+// Undoing is what an undo does.
+type Undoing struct {
+	// Plan is the plan that is taken back.
+	Plan string
+	// Back are the items or messages that come back and are held, Leaves those that
+	// are shown now and leave for them; of a conversation that came by calls, as its
+	// latest call shows them: the next one may need more room.
+	Back, Leaves []int64
+}
+
+// Newer reports whether anything leaves that is newer than the first that comes back.
+func (u *Undoing) Newer() bool {
+	return len(u.Back) > 0 && len(u.Leaves) > 0 && u.Leaves[len(u.Leaves)-1] > u.Back[0]
+}
+
+// undoOp names an undo in errors.
+func undoOp(plan string) string {
+	if plan == "" {
+		return "undo the newest plan"
+	}
+	return fmt.Sprintf("undo plan %q", plan)
+}
+
+// WouldUndo reports what Undo would do, and changes nothing.
+func (c *Conversation) WouldUndo(ctx context.Context, planID string) (u Undoing, err error) {
+	op := undoOp(planID)
+	if came, err := c.byCalls(ctx, op, func(r *recorded) (err error) {
+		u, err = r.wouldUndo(ctx, planID)
+		return err
+	}); came {
+		return u, err
+	}
 	err = c.run(ctx, op, func(p *present) error {
-		ids, err := p.findPlan(ctx, op, planID)
-		if err != nil || len(ids) == 0 {
+		id, items, err := p.findPlan(ctx, op, planID)
+		u = Undoing{Plan: id}
+		if err != nil || len(items) == 0 {
 			return err
 		}
-		s, err := p.swap(ctx, op, ids, true)
+		s, err := p.swap(ctx, op, items, true)
 		if err != nil {
 			return err
 		}
-		back, leaves = nil, nil
 		for i := range s.in {
 			if _, came := s.came[s.in[i].ID]; came {
-				back = append(back, s.in[i].ID)
+				u.Back = append(u.Back, s.in[i].ID)
 			}
 		}
 		for i := range s.out {
-			leaves = append(leaves, s.out[i].ID)
+			u.Leaves = append(u.Leaves, s.out[i].ID)
 		}
 		return nil
 	})
-	return back, leaves, err
+	return u, err
 }
 
-// Undo takes a plan back: everything that it left out comes back and is held in
-// view, as if pinned, until Release. Only what must leave for it leaves, the oldest
+// Undo takes a plan back, the newest if planID is empty: everything that it left out comes
+// back and is held in view, as if pinned, until Release; in a conversation that came by
+// calls from its next call on. Only what must leave for it leaves, the oldest
 // first, under a plan of its own; WouldUndo says which. What is held has precedence in
 // views, too, as far as their budget goes.
 //
@@ -99,9 +134,12 @@ func (c *Conversation) WouldUndo(ctx context.Context, planID string) (back, leav
 // the numbers and nothing changes: Pin then brings back single items. A plan that
 // left nothing out has nothing to undo, and undoing a plan twice is no error.
 func (c *Conversation) Undo(ctx context.Context, planID string) error {
-	op := fmt.Sprintf("undo plan %q", planID)
+	op := undoOp(planID)
+	if came, err := c.byCalls(ctx, op, func(r *recorded) error { return r.undo(ctx, planID) }); came {
+		return err
+	}
 	return c.run(ctx, op, func(p *present) error {
-		ids, err := p.findPlan(ctx, op, planID)
+		planID, ids, err := p.findPlan(ctx, op, planID)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -121,6 +159,9 @@ func (c *Conversation) Undo(ctx context.Context, planID string) error {
 // Release ends all holds: what Undo brought back may leave in its turn, except what
 // is pinned. Nothing leaves at once.
 func (c *Conversation) Release(ctx context.Context) error {
+	if came, err := c.byCalls(ctx, "release", func(r *recorded) error { return r.release(ctx) }); came {
+		return err
+	}
 	return c.run(ctx, "release", func(p *present) error {
 		if len(p.held) == 0 {
 			return nil

@@ -71,8 +71,24 @@ func (p *present) book(plan Plan) (id string, err error) {
 	return id, nil
 }
 
-// findPlan gives the items that a plan left out; none where it left nothing out.
-func (p *present) findPlan(ctx context.Context, op, id string) ([]int64, error) {
+// findPlan returns the items that a plan left out; none if it left nothing out. The empty
+// id means the newest plan that left something out; number is the id of the plan found.
+func (p *present) findPlan(ctx context.Context, op, id string) (number string, items []int64, err error) {
+	if id == "" {
+		newest, err := p.plans(ctx, 1)
+		if err != nil {
+			return "", nil, err
+		}
+		if len(newest) == 0 {
+			return "", nil, p.fail(op, ErrNoPlan, "nothing has left the view")
+		}
+		id = newest[0].Undo
+	}
+	items, err = p.itemsOfPlan(ctx, op, id)
+	return id, items, err
+}
+
+func (p *present) itemsOfPlan(ctx context.Context, op, id string) ([]int64, error) {
 	digits, ok := strings.CutPrefix(id, "p")
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if !ok || err != nil || n < 1 || n > p.lastPlan || planID(n) != id {
@@ -129,6 +145,12 @@ func (p *present) parsePlan(ctx context.Context, r *timeline.Record) (plan keptP
 // Add, Pin, Undo, Resize and Clear make a plan when items leave the window, Context
 // when it has no room for items of the window.
 func (c *Conversation) Plans(ctx context.Context, limit int) (plans []Plan, err error) {
+	if came, err := c.byCalls(ctx, "list plans", func(r *recorded) (err error) {
+		plans, err = r.plansUpTo(ctx, limit)
+		return err
+	}); came {
+		return plans, err
+	}
 	err = c.run(ctx, "list plans", func(p *present) (err error) {
 		plans, err = p.plans(ctx, limit)
 		return err

@@ -48,7 +48,7 @@ func TestContextRecallsWhatLeftTheWindow(t *testing.T) {
 	add(t, c, Item{Source: "assistant", Content: "The staging server is called heron."}, Item{Source: "user", Content: portSaid})
 	chatter(t, c, 20)
 	events = nil
-	v := view(t, c, portAsked, ContextOptions{})
+	v := contextOf(t, c, portAsked, ContextOptions{})
 	if !strings.Contains(v.Text, "\n\n# Relevant Historical Context\n") || !strings.Contains(v.Text, "[2025-07-10 12:00 user] "+portSaid) ||
 		strings.Count(v.Text, portSaid) != 1 {
 		t.Errorf("text:\n%s", v.Text)
@@ -67,10 +67,10 @@ func TestContextRecallsWhatLeftTheWindow(t *testing.T) {
 	if err := c.Pin(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
-	if v := view(t, c, portAsked, ContextOptions{}); strings.Count(v.Text, portSaid) != 1 || slices.Contains(blocks(v.Plan), "2") {
+	if v := contextOf(t, c, portAsked, ContextOptions{}); strings.Count(v.Text, portSaid) != 1 || slices.Contains(blocks(v.Plan), "2") {
 		t.Errorf("text:\n%s", v.Text)
 	}
-	if v := view(t, c, portAsked, ContextOptions{NoRecall: true}); len(v.Relevant) != 0 {
+	if v := contextOf(t, c, portAsked, ContextOptions{NoRecall: true}); len(v.Relevant) != 0 {
 		t.Errorf("not wanted: %v", v.Relevant)
 	}
 }
@@ -84,7 +84,7 @@ func TestUnrelatedQueriesRecallNothing(t *testing.T) {
 		"Bake a sourdough loaf", "How tall is the Eiffel tower?", "My knee hurts when I run downhill.", "Translate good morning into Finnish.",
 		"Who painted the ceiling?", "What do whales sing about?", "Book a table for six on Friday.", `func main() { panic("teapot") }`, "ok", "", "?",
 	} {
-		v := view(t, c, query, ContextOptions{})
+		v := contextOf(t, c, query, ContextOptions{})
 		if len(v.Relevant) != 0 || strings.Contains(v.Text, "Historical") || len(v.Plan.Warnings) != 0 {
 			t.Errorf("%q:\n%s\n%v", query, v.Text, v.Plan.Warnings)
 		}
@@ -108,22 +108,22 @@ func TestRecallTakesItsHalf(t *testing.T) {
 		}
 		return n
 	}
-	v := view(t, c, "Which invoice of the printer company was paid late?", ContextOptions{})
+	v := contextOf(t, c, "Which invoice of the printer company was paid late?", ContextOptions{})
 	recent, relevant := cost(v.Recent), cost(v.Relevant)
 	if recent < 130 || relevant < 130 || recent > 220 || relevant > 220 {
 		t.Errorf("%d tokens recent, %d relevant", recent, relevant)
 	}
-	if v := view(t, c, "sourdough", ContextOptions{}); cost(v.Recent) < 300 || len(v.Relevant) > 0 {
+	if v := contextOf(t, c, "sourdough", ContextOptions{}); cost(v.Recent) < 300 || len(v.Relevant) > 0 {
 		t.Errorf("nothing relevant: %d tokens recent", cost(v.Recent))
 	}
 	if err := c.Clear(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if v := view(t, c, "Which invoice of the printer company was paid late?", ContextOptions{}); cost(v.Relevant) < 280 || len(v.Recent) > 0 {
+	if v := contextOf(t, c, "Which invoice of the printer company was paid late?", ContextOptions{}); cost(v.Relevant) < 280 || len(v.Recent) > 0 {
 		t.Errorf("nothing recent: %d tokens relevant", cost(v.Relevant))
 	}
 	o := ContextOptions{Recall: RecallOptions{Budget: 50}, Relevant: []Item{{Content: "given by the caller", Time: noon}}}
-	if v := view(t, c, "Which invoice was paid late?", o); cost(v.Relevant) > 60 || !strings.Contains(v.Text, "given by the caller") {
+	if v := contextOf(t, c, "Which invoice was paid late?", o); cost(v.Relevant) > 60 || !strings.Contains(v.Text, "given by the caller") {
 		t.Errorf("%d tokens relevant of a budget of 50:\n%s", cost(v.Relevant), v.Text)
 	}
 }
@@ -138,7 +138,7 @@ func TestTheMiddleOfAnElidedItemIsRecalled(t *testing.T) {
 	lines[0], lines[150] = "The heron begins here.\n", "The heron needs a license key of nineteen letters.\n"
 	c := open(t, Config{MaxTokens: 600})
 	add(t, c, Item{Source: "tool", Content: strings.Join(lines, "")})
-	v := view(t, c, "What license key does the heron need?", ContextOptions{})
+	v := contextOf(t, c, "What license key does the heron need?", ContextOptions{})
 	if strings.Count(v.Text, "nineteen letters") != 1 || strings.Count(v.Text, "The heron begins here.") != 1 || !slices.Contains(blocks(v.Plan), "1") {
 		t.Errorf("%v:\n%s", blocks(v.Plan), v.Text)
 	}
@@ -194,7 +194,7 @@ func TestReachIsOptIn(t *testing.T) {
 	for reach, want := range map[recall.Reach][]string{
 		"": nil, recall.ReachConversation: nil, recall.ReachProject: {"sibling#1"}, recall.ReachUser: {"cousin#1", "sibling#1"},
 	} {
-		v := view(t, c, portAsked, ContextOptions{Recall: RecallOptions{Reach: reach}})
+		v := contextOf(t, c, portAsked, ContextOptions{Recall: RecallOptions{Reach: reach}})
 		got := blocks(v.Plan)
 		slices.Sort(got)
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -321,7 +321,7 @@ func TestViewsComeWithoutRecallWhereItFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		events = nil
-		v := view(t, c, portAsked, ContextOptions{})
+		v := contextOf(t, c, portAsked, ContextOptions{})
 		if len(v.Relevant) != 0 || len(v.Plan.Warnings) != 1 || !strings.Contains(v.Plan.Warnings[0], "without it") {
 			t.Errorf("%+v", v.Plan)
 		}
@@ -362,7 +362,7 @@ func TestTheModelInTheProgramFindsByMeaning(t *testing.T) {
 	if err != nil || hits.Mode != recall.Hybrid || !slices.ContainsFunc(hits.Passages, func(h Hit) bool { return h.Item == 1 && h.Dense > .3 }) {
 		t.Errorf("%+v, %v", hits, err)
 	}
-	if v := view(t, c, "Which injured pet saw an animal doctor?", ContextOptions{}); !slices.Contains(blocks(v.Plan), "1") {
+	if v := contextOf(t, c, "Which injured pet saw an animal doctor?", ContextOptions{}); !slices.Contains(blocks(v.Plan), "1") {
 		t.Errorf("%s", v.Text)
 	}
 }
@@ -374,11 +374,11 @@ func TestWhatIsSaidAgainIsShownOnce(t *testing.T) {
 	chatter(t, c, 10)
 	add(t, c, Item{Source: "user", Content: portSaid})
 	chatter(t, c, 10)
-	if v := view(t, c, portAsked, ContextOptions{}); strings.Count(v.Text, portSaid) != 1 {
+	if v := contextOf(t, c, portAsked, ContextOptions{}); strings.Count(v.Text, portSaid) != 1 {
 		t.Errorf("both are recalled:\n%s", v.Text)
 	}
 	add(t, c, Item{Source: "user", Content: portSaid})
-	if v := view(t, c, portAsked, ContextOptions{}); strings.Count(v.Text, portSaid) != 1 {
+	if v := contextOf(t, c, portAsked, ContextOptions{}); strings.Count(v.Text, portSaid) != 1 {
 		t.Errorf("in view, and recalled:\n%s", v.Text)
 	}
 }
@@ -417,7 +417,7 @@ func TestTheNewestItemIsAlwaysThere(t *testing.T) {
 	}
 	for words := 20; words < 100; words += 10 {
 		for _, share := range []float64{.05, .2, .4} {
-			v := view(t, c, "Which invoice was paid late?", ContextOptions{Budget: 200, RecentShare: share, NoRecall: true, Relevant: []Item{{Source: "file", Content: strings.Repeat(" word", words)}}})
+			v := contextOf(t, c, "Which invoice was paid late?", ContextOptions{Budget: 200, RecentShare: share, NoRecall: true, Relevant: []Item{{Source: "file", Content: strings.Repeat(" word", words)}}})
 			if !strings.Contains(v.Text, "The boss") {
 				t.Errorf("%d words, share %g: %s", words, share, v.Text)
 			}
@@ -437,7 +437,7 @@ func TestWhatToolsSayIsQuoted(t *testing.T) {
 				add(t, c, Item{Content: strings.Repeat(fmt.Sprintf("Idle remark %d about the weather. ", i), 20), Source: items.SourceUser, Time: noon})
 			}
 		}
-		v := view(t, c, "May the zebra repository be deleted?", ContextOptions{})
+		v := contextOf(t, c, "May the zebra repository be deleted?", ContextOptions{})
 		shown := v.Text
 		for i := range v.Messages {
 			for k := range v.Messages[i].Parts {

@@ -457,7 +457,7 @@ func TestImportedHistoryOpensWithItsNewestItems(t *testing.T) {
 	if it, err := c.Item(ctx, 3); err != nil || it.Content != "message 3" {
 		t.Errorf("%+v: %v", it, err)
 	}
-	v := view(t, c, "q", ContextOptions{Budget: 70})
+	v := contextOf(t, c, "q", ContextOptions{Budget: 70})
 	if !strings.Contains(v.Text, hiddenMark) {
 		t.Errorf("the model is not told that something is hidden:\n%s", v.Text)
 	}

@@ -370,9 +370,11 @@ func TestUndoTakesTheOldestOut(t *testing.T) {
 	if err := c.Pin(ctx, 2); err != nil {
 		t.Fatal(err)
 	}
-	back, leaves, err := c.WouldUndo(ctx, "p1")
-	if err != nil || !cmp.Equal(back, []int64{1}) || !cmp.Equal(leaves, []int64{3, 4}) {
-		t.Errorf("%v would come back, %v would leave, %v", back, leaves, err)
+	for _, plan := range []string{"p1", ""} {
+		u, err := c.WouldUndo(ctx, plan)
+		if want := (Undoing{Plan: "p1", Back: []int64{1}, Leaves: []int64{3, 4}}); err != nil || !cmp.Equal(u, want) || !u.Newer() {
+			t.Errorf("%+v, %v", u, err)
+		}
 	}
 	if diff := cmp.Diff([]int64{2, 3, 4, 5, 6}, inView(t, c)); diff != "" {
 		t.Errorf("asking changed the view (-want +got)\n%s", diff)
@@ -384,7 +386,7 @@ func TestUndoTakesTheOldestOut(t *testing.T) {
 	if diff := cmp.Diff([]int64{1, 2, 5, 6}, inView(t, c)); diff != "" {
 		t.Errorf("in view (-want +got)\n%s", diff)
 	}
-	if _, _, err := c.WouldUndo(ctx, "p9"); !errors.Is(err, ErrNoPlan) {
+	if _, err := c.WouldUndo(ctx, "p9"); !errors.Is(err, ErrNoPlan) {
 		t.Error(err)
 	}
 }

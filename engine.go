@@ -19,6 +19,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/timeline/sqlite"
+	"github.com/oriel-context/oriel/token"
 )
 
 // Engine has conversations. It is safe for concurrent use.
@@ -34,6 +35,10 @@ type Engine struct {
 	allowed int
 	store   timeline.Store
 	library *recall.Library
+	// calls takes requests; learnt is what they taught about providers, nil without
+	// Config.Dir.
+	calls  *calls
+	learnt *token.Learnt
 	// model is our own, and nil where the caller has one or wants none.
 	model *builtinModel
 	// meanings are the vectors of items, for relevance.
@@ -64,7 +69,11 @@ func newEngine(config Config) *Engine {
 // openStore opens the history and deletes what it need not keep.
 func (e *Engine) openStore(ctx context.Context) error {
 	c := &e.config
-	if c.Dir == "" {
+	switch {
+	case c.Store != nil:
+		e.store = c.Store
+		return e.prune(ctx)
+	case c.Dir == "":
 		e.store = memory.New()
 		return nil
 	}
@@ -77,11 +86,20 @@ func (e *Engine) openStore(ctx context.Context) error {
 		return err
 	}
 	e.store = store
+	if err := e.prune(ctx); err != nil {
+		return errors.Join(err, store.Close())
+	}
+	return nil
+}
+
+// prune deletes what need not be kept.
+func (e *Engine) prune(ctx context.Context) error {
+	c := &e.config
 	if c.Retention == (Retention{}) {
 		return nil
 	}
-	if _, err := timeline.Prune(ctx, store, c.Tenant, timeline.Policy(c.Retention), c.Now()); err != nil {
-		return errors.Join(fmt.Errorf("delete what need not be kept: %w", err), store.Close())
+	if _, err := timeline.Prune(ctx, e.store, c.Tenant, timeline.Policy(c.Retention), c.Now()); err != nil {
+		return fmt.Errorf("delete what need not be kept: %w", err)
 	}
 	return nil
 }
@@ -235,12 +253,16 @@ func (e *Engine) Close() error {
 	e.mu.Lock()
 	e.closed = true
 	e.mu.Unlock()
+	e.closeCalls()
 	e.meanings.close()
 	err := e.library.Close()
 	if e.model != nil {
 		e.model.close()
 	}
-	if err := errors.Join(err, e.store.Close()); err != nil {
+	if e.config.Store == nil {
+		err = errors.Join(err, e.store.Close())
+	}
+	if err != nil {
 		return e.storeError(context.Background(), "close", "", err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"strings"
 	"time"
@@ -25,8 +26,6 @@ type (
 	Plan = window.Plan
 	// FitOptions are the settings of Fit.
 	FitOptions = window.Options
-	// Event is something that happened to a conversation.
-	Event = window.Event
 )
 
 // Errors of Open.
@@ -84,6 +83,9 @@ type Config struct {
 	// Dir is the folder of the history; it is made if it is not there. Several
 	// processes may share it. Empty keeps the history in memory.
 	Dir string
+	// Store, if it is not nil, keeps the history instead of a database in Dir; Dir then
+	// keeps only what was learnt about providers. The caller closes its own.
+	Store timeline.Store
 	// Sync says what is durable when a call returns: with "normal" (the default)
 	// it survives the death of the process, with "full" the loss of power, too.
 	Sync string
@@ -152,10 +154,16 @@ type Config struct {
 	// a view shows. Default: a sixteenth of the view's budget; a negative number
 	// shows none.
 	DirectiveTokens int
-	// Events, where it is set, is told of everything that leaves a window, of every
-	// resize, pin, unpin, undo and recall. It is called while the conversation is locked:
-	// it must not call back, and must be quick.
+	// Calls says what is sent of requests: see Engine.Begin and Engine.Transport.
+	Calls CallOptions
+	// Waits bounds what a call may wait for.
+	Waits Waits
+	// Events, if set, receives everything that happens: what leaves a window, every
+	// resize, pin, unpin, undo and recall, every call. It may be called while a
+	// conversation is locked: it must not call back, and must be quick.
 	Events func(Event)
+	// Log receives what goes wrong with calls. Default: nobody.
+	Log *slog.Logger
 }
 
 // Retention says how long and how much history is kept. It deletes conversations
@@ -204,6 +212,9 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	if err := errors.Join(config.Weights.Check(), window.CheckMargin(config.Margin)); err != nil {
 		return nil, &Error{Op: op, Err: fmt.Errorf("%w: %w", ErrConfig, err)}
 	}
+	if err := config.Calls.check(); err != nil {
+		return nil, &Error{Op: op, Err: fmt.Errorf("%w: %w", ErrConfig, err)}
+	}
 	e := newEngine(config)
 	if err := e.complete(); err != nil {
 		return nil, &Error{Op: op, Err: fmt.Errorf("%w: Model %q: %w", ErrConfig, config.Model, err)}
@@ -212,6 +223,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		return nil, e.storeError(ctx, strings.TrimSpace(op+" "+config.Dir), "", err)
 	}
 	e.openLibrary()
+	e.openCalls()
 	return e, nil
 }
 
@@ -229,6 +241,9 @@ func (e *Engine) complete() error {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
 	}
 	c.Weights.Flags = maps.Clone(c.Weights.Flags)
 	c.Weights.Sources = maps.Clone(c.Weights.Sources)

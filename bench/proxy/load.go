@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/oriel-context/oriel/record"
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
@@ -261,7 +261,7 @@ func (s *site) judge(signal time.Time) error {
 			return err
 		}
 		for i := range records {
-			call, err := record.ReadCall(ctx, store, timeline.Local, &records[i])
+			call, err := oriel.ReadCall(ctx, store, timeline.Local, &records[i])
 			if err != nil {
 				return err
 			}

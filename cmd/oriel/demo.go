@@ -19,10 +19,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/demo"
 	"github.com/oriel-context/oriel/proxy"
-	"github.com/oriel-context/oriel/record"
-	"github.com/oriel-context/oriel/settings"
 )
 
 // demoBudget is the window of the demonstration, in tokens: small, so that a session of
@@ -98,7 +97,7 @@ func runDemo(ctx context.Context, s *demoScreen, listen, dir string, stay bool) 
 	if err != nil {
 		return &failure{fmt.Errorf("%w: is another one running there? --listen 127.0.0.1:0 takes a free port", err)}
 	}
-	g, err := openGateway(ctx, gatewayOptions{proxy: o, data: data, profile: "thrifty", recall: settings.Recall{Wait: demoRecall}, onEvent: notes.add, errOut: io.Discard})
+	g, err := openGateway(ctx, gatewayOptions{proxy: o, data: data, calls: oriel.CallOptions{Profile: "thrifty", RecallWait: demoRecall}, onEvent: notes.add, errOut: io.Discard})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -180,12 +179,12 @@ func ourName() string {
 
 // demoNotes are the events of the proxy, for who waits for them.
 type demoNotes struct {
-	events chan record.Event
+	events chan oriel.Event
 }
 
-func newDemoNotes() *demoNotes { return &demoNotes{make(chan record.Event, 1024)} }
+func newDemoNotes() *demoNotes { return &demoNotes{make(chan oriel.Event, 1024)} }
 
-func (n *demoNotes) add(e record.Event) {
+func (n *demoNotes) add(e oriel.Event) {
 	select {
 	case n.events <- e:
 	default: // nobody has looked for a long time: the session is over
@@ -193,15 +192,15 @@ func (n *demoNotes) add(e record.Event) {
 }
 
 // call waits until a call is written, and gives the events up to that.
-func (n *demoNotes) call(ctx context.Context) (all []record.Event, err error) {
+func (n *demoNotes) call(ctx context.Context) (all []oriel.Event, err error) {
 	for {
 		select {
 		case e := <-n.events:
 			all = append(all, e)
 			switch e.Kind {
-			case record.EventCall:
+			case oriel.EventCall:
 				return all, nil
-			case record.EventOpen, record.EventUnknown, record.EventOverflow:
+			case oriel.EventOpen, oriel.EventUnknown, oriel.EventOverflow:
 				return nil, fmt.Errorf("%s: %s", e.Kind, e.Error)
 			}
 		case <-ctx.Done():

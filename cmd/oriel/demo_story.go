@@ -8,11 +8,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/demo"
-	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
@@ -131,9 +130,9 @@ func (d *demoStory) call(ctx context.Context) error {
 	}
 	d.bill.add(c)
 	kinds := func(kind string) bool {
-		return slices.ContainsFunc(events, func(e record.Event) bool { return e.Kind == kind })
+		return slices.ContainsFunc(events, func(e oriel.Event) bool { return e.Kind == kind })
 	}
-	mark := demoMark{cut: kinds(record.EventCut), recall: kinds(record.EventRecall), undo: kinds(record.EventUndo)}
+	mark := demoMark{cut: kinds(oriel.EventCut), recall: kinds(oriel.EventRecall), undo: kinds(oriel.EventUndo)}
 	if mark.cut {
 		d.cuts++
 	}
@@ -177,20 +176,22 @@ func (d *demoStory) saves(ctx context.Context, c *demo.Call) error {
 func (d *demoStory) takeBack(ctx context.Context) error {
 	before := demo.Text(d.model.Last().Messages)
 	u := &demoUndo{}
-	err := d.data.change(ctx, func(s timeline.Store) error {
-		c, ok, err := record.OpenConversation(ctx, s, timeline.Local, demo.Conversation)
-		if err != nil || !ok {
-			return errors.Join(err, errors.New("the conversation was not recorded"))
+	var plans []oriel.Plan
+	err := d.data.withConversation(ctx, demo.Conversation, func(c *oriel.Conversation) (err error) {
+		if plans, err = c.Plans(ctx, 0); err != nil {
+			return err
 		}
-		plans, err := c.Plans(ctx, 0)
+		would, err := c.WouldUndo(ctx, "")
 		if err != nil {
 			return err
 		}
-		undone, err := c.Undo(ctx, "", time.Now())
-		if err != nil {
-			return err
-		}
-		u.plan = undone.Plan
+		u.plan = would.Plan
+		return c.Undo(ctx, u.plan)
+	})
+	if err != nil {
+		return err
+	}
+	err = d.data.with(ctx, func(s timeline.Store) error {
 		at := slices.IndexFunc(plans, func(p window.Plan) bool { return p.Undo == u.plan })
 		conversation, err := s.Conversation(ctx, timeline.Local, demo.Conversation)
 		if err != nil {

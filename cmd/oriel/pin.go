@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/record"
 )
 
 func pinCommand() *cobra.Command {
@@ -20,7 +18,7 @@ func pinCommand() *cobra.Command {
 has left. ID is the number that oriel show prints. A server that runs on the same
 data folder minds it from its next call on. What cannot fit is refused.`,
 		Example: "  oriel pin 7f3c2a10-session 17",
-	}, "pinned", (*record.Conversation).Pin, (*oriel.Conversation).Pin)
+	}, "pinned", (*oriel.Conversation).Pin)
 }
 
 func unpinCommand() *cobra.Command {
@@ -29,10 +27,10 @@ func unpinCommand() *cobra.Command {
 		Short:   "Let a pinned message leave in its turn",
 		Long:    `Let a pinned message leave in its turn. ID is the number that oriel show prints.`,
 		Example: "  oriel unpin 7f3c2a10-session 17",
-	}, "unpinned", (*record.Conversation).Unpin, (*oriel.Conversation).Unpin)
+	}, "unpinned", (*oriel.Conversation).Unpin)
 }
 
-func pinning(cmd *cobra.Command, done string, theirs func(*record.Conversation, context.Context, int64, time.Time) error, ours func(*oriel.Conversation, context.Context, int64) error) *cobra.Command {
+func pinning(cmd *cobra.Command, done string, do func(*oriel.Conversation, context.Context, int64) error) *cobra.Command {
 	var asJSON bool
 	cmd.Args = oneConversation(2, 2, "a conversation and the id of a message")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
@@ -42,10 +40,8 @@ func pinning(cmd *cobra.Command, done string, theirs func(*record.Conversation, 
 		if err != nil {
 			return fmt.Errorf("%q is no id: give the number that oriel show %s prints", oneLine(args[1], 40), args[0])
 		}
-		if err := data.eitherConversation(cmd.Context(), args[0], true, func(c *record.Conversation) error {
-			return theirs(c, cmd.Context(), id, time.Now())
-		}, func(c *oriel.Conversation) error {
-			return ours(c, cmd.Context(), id)
+		if err := data.withConversation(cmd.Context(), args[0], func(c *oriel.Conversation) error {
+			return do(c, cmd.Context(), id)
 		}); err != nil {
 			return err
 		}

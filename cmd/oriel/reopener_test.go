@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/fakemodel"
-	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
@@ -79,7 +79,7 @@ func recorded(t *testing.T, dir string) map[string]int {
 			t.Fatal(err)
 		}
 		for i := range calls {
-			call, err := record.ReadCall(ctx, s, timeline.Local, &calls[i])
+			call, err := oriel.ReadCall(ctx, s, timeline.Local, &calls[i])
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -22,9 +22,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/lines"
 	"github.com/oriel-context/oriel/proxy"
-	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/settings"
 )
 
@@ -221,9 +221,9 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	if what := g.history.trouble(); what != "" && s.trouble == "" {
 		s.trouble = "oriel: " + what
 	}
-	var recorded *record.Counters
-	if g.recorder != nil {
-		recorded = g.recorder.Counters()
+	var recorded *oriel.CallCounters
+	if g.engine != nil {
+		recorded = g.engine.CallCounters()
 	}
 	s.add(&t, recorded, loaded.Table)
 	s.Log = log.close()

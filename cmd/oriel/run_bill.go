@@ -7,21 +7,21 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/proxy"
-	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/token"
 )
 
 // tally counts what happens during a run. It is safe for concurrent use.
 type tally struct {
 	mu     sync.Mutex // protects what follows
-	calls  []record.Event
+	calls  []oriel.Event
 	counts map[string]int
 	cost   float64 // beside the calls
 }
 
 // event is told of everything.
-func (t *tally) event(e record.Event) {
+func (t *tally) event(e oriel.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.counts == nil {
@@ -29,7 +29,7 @@ func (t *tally) event(e record.Event) {
 	}
 	t.counts[e.Kind]++
 	t.cost += e.Cost
-	if e.Kind == record.EventCall {
+	if e.Kind == oriel.EventCall {
 		t.calls = append(t.calls, e)
 	}
 }
@@ -66,7 +66,7 @@ type bill struct {
 // was left out, of that call or of one before it in the conversation, the call as it came
 // is this: the prompt with what was left out; what the call before had is read from the
 // cache, if the conversation uses one, and the rest is new.
-func makeBill(calls []record.Event, models *token.Models) bill {
+func makeBill(calls []oriel.Event, models *token.Models) bill {
 	b := bill{Calls: len(calls)}
 	parts := map[string]int{} // calls of conversations
 	type line struct{ conversation, model string }
@@ -80,12 +80,12 @@ func makeBill(calls []record.Event, models *token.Models) bill {
 			b.Failed++
 			b.Failure = e.Error
 		}
-		b.Before += e.Before
-		b.After += e.Tokens
+		b.Before += e.TokensBefore
+		b.After += e.TokensAfter
 		if e.Usage == nil && e.Error != "" {
 			continue // nobody says what was used, if anything
 		}
-		usage := token.Usage{Input: e.Tokens}
+		usage := token.Usage{Input: e.TokensAfter}
 		if u := e.Usage; u != nil {
 			usage = token.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CacheWrite1h: u.Hour, Output: u.Output}
 		} else {
@@ -98,12 +98,12 @@ func makeBill(calls []record.Event, models *token.Models) bill {
 		at := line{e.Conversation, e.Model}
 		cached[at] = cached[at] || usage.Prompt() > usage.Input
 		before := usage
-		if cut[at] = cut[at] || e.Before > e.Tokens; cut[at] {
+		if cut[at] = cut[at] || e.TokensBefore > e.TokensAfter; cut[at] {
 			had := whole[at]
 			if !cached[at] {
 				had = 0
 			}
-			before = asItCame(usage, max(0, e.Before-e.Tokens), had)
+			before = asItCame(usage, max(0, e.TokensBefore-e.TokensAfter), had)
 		}
 		whole[at] = before.Prompt()
 		model := models.Lookup(e.Model)

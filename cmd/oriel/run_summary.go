@@ -12,8 +12,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/proxy"
-	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/token"
 )
 
@@ -55,12 +55,12 @@ func (s *summary) requests(c proxy.Counters) {
 }
 
 // add adds what the recorder has told; r is nil where there is none.
-func (s *summary) add(t *tally, r *record.Counters, models *token.Models) {
+func (s *summary) add(t *tally, r *oriel.CallCounters, models *token.Models) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s.bill = makeBill(t.calls, models)
-	s.Cuts, s.Recalls, s.Condensations = t.counts[record.EventCut], t.counts[record.EventRecall], t.counts[record.EventCondensation]
-	s.CondensingCost, s.overflow = t.cost, t.counts[record.EventOverflow]
+	s.Cuts, s.Recalls, s.Condensations = t.counts[oriel.EventCut], t.counts[oriel.EventRecall], t.counts[oriel.EventCondensation]
+	s.CondensingCost, s.overflow = t.cost, t.counts[oriel.EventOverflow]
 	if r != nil {
 		s.Unread, s.Refused = r.Unknown.Load(), r.Refused.Load()
 	}

@@ -18,8 +18,8 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/proxy"
-	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/settings"
 	"github.com/oriel-context/oriel/token"
 )
@@ -118,11 +118,11 @@ func TestPlanFindsUpstreams(t *testing.T) {
 // What was sent is priced by what the provider reports, and what came by the same rules.
 func TestBill(t *testing.T) {
 	const opus = "claude-opus-4-1" // 15, 75, reading 1.5, writing 18.75 dollars for a million
-	usage := func(input, read, write, output int) *record.Usage {
-		return &record.Usage{Input: input, CacheRead: read, CacheWrite: write, Output: output}
+	usage := func(input, read, write, output int) *oriel.Usage {
+		return &oriel.Usage{Input: input, CacheRead: read, CacheWrite: write, Output: output}
 	}
-	call := func(conversation string, before, after int, u *record.Usage) record.Event {
-		return record.Event{Kind: record.EventCall, Conversation: conversation, Model: opus, Before: before, Tokens: after, Usage: u}
+	call := func(conversation string, before, after int, u *oriel.Usage) oriel.Event {
+		return oriel.Event{Kind: oriel.EventCall, Conversation: conversation, Model: opus, TokensBefore: before, TokensAfter: after, Usage: u}
 	}
 	failed := call("b", 10, 10, nil)
 	failed.Error = "the provider failed: no such host"
@@ -130,7 +130,7 @@ func TestBill(t *testing.T) {
 	left.Error = proxy.ErrClientLeft.Error() + ": it has enough"
 	own := call("b", 7, 7, nil)
 	own.Model = "my-own"
-	got := makeBill([]record.Event{
+	got := makeBill([]oriel.Event{
 		failed, left, own,
 		call("a", 1000, 1000, usage(0, 0, 1000, 10)),
 		call("a", 1400, 1400, usage(0, 1000, 400, 10)),
@@ -157,18 +157,18 @@ func TestBill(t *testing.T) {
 func TestBillProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		small := rapid.IntRange(0, 5000)
-		var calls []record.Event
+		var calls []oriel.Event
 		cut := rapid.Bool().Draw(t, "cut")
 		for range rapid.IntRange(0, 20).Draw(t, "calls") {
-			e := record.Event{
+			e := oriel.Event{
 				Conversation: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "conversation"), Model: rapid.SampledFrom([]string{"gpt-5", "claude-opus-4-1", "?"}).Draw(t, "model"),
-				Tokens: small.Draw(t, "tokens"),
+				TokensAfter: small.Draw(t, "tokens"),
 			}
-			if e.Before = e.Tokens; cut {
-				e.Before += small.Draw(t, "left out")
+			if e.TokensBefore = e.TokensAfter; cut {
+				e.TokensBefore += small.Draw(t, "left out")
 			}
 			if rapid.Bool().Draw(t, "reported") {
-				e.Usage = &record.Usage{Input: e.Tokens, Output: small.Draw(t, "output")}
+				e.Usage = &oriel.Usage{Input: e.TokensAfter, Output: small.Draw(t, "output")}
 			}
 			calls = append(calls, e)
 		}

@@ -1,16 +1,14 @@
 package main
 
 import (
-	"time"
-
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/settings"
-	"github.com/oriel-context/oriel/view"
 )
 
 // openCondensing makes what asks the model that settings name; nil where none is asked.
-func openCondensing(l *settings.Loaded) (o *view.CondenseOptions, done func(), err error) {
+func openCondensing(l *settings.Loaded) (o *oriel.CondenseOptions, done func(), err error) {
 	c := l.Condense
 	if c.URL == "" {
 		return nil, func() {}, nil
@@ -21,9 +19,6 @@ func openCondensing(l *settings.Loaded) (o *view.CondenseOptions, done func(), e
 	}
 	known := l.Table.Lookup(c.Model)
 	model := condense.Model{Call: endpoint.Call, Window: known.Window, Prices: known.Prices, Prompt: l.Instructions}
-	o = &view.CondenseOptions{Condenser: model, Inline: c.When == "inline", Wait: c.Wait}
-	if o.Inline && o.Wait == 0 {
-		o.Wait = 20 * time.Second
-	}
+	o = &oriel.CondenseOptions{Condenser: model, Inline: c.When == "inline", Wait: c.Wait}
 	return o, endpoint.Close, nil
 }

@@ -9,10 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/settings"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/view"
 )
 
 // watchEvery is how often the files of settings are looked at.
@@ -26,7 +26,7 @@ type liveSettings struct {
 	held    atomic.Pointer[string] // why changed settings are not in use; nil: they are
 
 	// condensing is made of condensed, and let go by done.
-	condensing *view.CondenseOptions
+	condensing *oriel.CondenseOptions
 	condensed  *settings.Loaded
 	done       func()
 }
@@ -34,9 +34,11 @@ type liveSettings struct {
 // options are those of a gateway by settings.
 func (s *liveSettings) options(l *settings.Loaded) (gatewayOptions, error) {
 	o := gatewayOptions{
-		proxy:   proxy.Options{Listen: l.Listen, OpenAI: l.Upstream.OpenAI, Anthropic: l.Upstream.Anthropic, Origins: l.Origins, Version: version(), Log: s.log},
-		profile: l.Profile, thresholds: l.Thresholds.Percents(), models: l.Table, recall: l.Recall, lowMark: l.LowMark, keepTools: l.KeepTools, plainCache: l.Upstream.PlainCache,
-		profiles: l.ProfileTable, margin: l.WindowMargin(),
+		proxy: proxy.Options{Listen: l.Listen, OpenAI: l.Upstream.OpenAI, Anthropic: l.Upstream.Anthropic, Origins: l.Origins, Version: version(), Log: s.log},
+		calls: oriel.CallOptions{
+			Profile: l.Profile, Profiles: l.ProfileTable, Models: l.Table, Margin: l.WindowMargin(), Thresholds: l.Thresholds.Percents(), LowMark: l.LowMark,
+			KeepTools: l.KeepTools, RecallTokens: l.Recall.Tokens, RecallWait: l.Recall.Wait, PlainCache: l.Upstream.PlainCache,
+		},
 	}
 	if l.Token != "" {
 		o.proxy.Tokens = map[string]string{l.Token: timeline.Local}
@@ -51,7 +53,7 @@ func (s *liveSettings) options(l *settings.Loaded) (gatewayOptions, error) {
 		s.close()
 		s.condensing, s.condensed, s.done = condensing, l, done
 	}
-	o.condensing = s.condensing
+	o.calls.Condense = s.condensing
 	return o, nil
 }
 

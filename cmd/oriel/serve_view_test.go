@@ -96,7 +96,7 @@ func TestCommandsActOnARunningProxy(t *testing.T) {
 	if out, code := oriel("unpin", "talk", "5"); code != 0 || out != "unpinned 5\n" {
 		t.Error(code, out)
 	}
-	if out, code := oriel("undo", "talk", "p-none"); code != 2 || !strings.Contains(out, "oriel show --plan lists those") {
+	if out, code := oriel("undo", "talk", "p-none"); code != 2 || !strings.Contains(out, "oriel show --plan lists the plans") {
 		t.Error(code, out)
 	}
 	if out, code := oriel("undo", "talk"); code != 0 || !strings.HasPrefix(out, "undone p-") {

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 )
@@ -58,16 +57,12 @@ be taken back by oriel undo.`,
 			return fmt.Errorf("--last and --from exclude each other")
 		}
 		if o.plan {
-			show := func(plans []oriel.Plan, err error) error {
+			return data.withConversation(cmd.Context(), args[0], func(c *oriel.Conversation) error {
+				plans, err := c.Plans(cmd.Context(), int(o.last))
 				if err != nil {
 					return err
 				}
 				return showPlans(cmd, args[0], plans, &o)
-			}
-			return data.eitherConversation(cmd.Context(), args[0], false, func(c *record.Conversation) error {
-				return show(c.Plans(cmd.Context(), int(o.last)))
-			}, func(c *oriel.Conversation) error {
-				return show(c.Plans(cmd.Context(), int(o.last)))
 			})
 		}
 		return data.with(cmd.Context(), func(s timeline.Store) error {

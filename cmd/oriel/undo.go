@@ -3,12 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/view"
 )
 
@@ -43,35 +41,13 @@ folder obeys from its next call on.`,
 		if len(args) > 1 {
 			u.Undone = args[1]
 		}
-		agreed := func() bool { return yes || !u.newer() || confirmed(cmd, u.question()) }
-		if err := data.eitherConversation(cmd.Context(), args[0], true, func(c *record.Conversation) error {
+		if err := data.withConversation(cmd.Context(), args[0], func(c *oriel.Conversation) error {
 			would, err := c.WouldUndo(cmd.Context(), u.Undone)
 			if err != nil {
 				return err
 			}
-			u.Undone, u.Back, u.Leaves = would.Plan, numbers(would.Back), numbers(would.Leaves)
-			if !agreed() {
-				return errNotAgreed
-			}
-			_, err = c.Undo(cmd.Context(), u.Undone, time.Now())
-			return err
-		}, func(c *oriel.Conversation) (err error) {
-			if u.Undone == "" {
-				newest, err := c.Plans(cmd.Context(), 1)
-				if err != nil {
-					return err
-				}
-				if len(newest) == 0 {
-					return fmt.Errorf("undo: %w: nothing has left the view of %q, so there is nothing to bring back", oriel.ErrNoPlan, args[0])
-				}
-				u.Undone = newest[0].Undo
-			}
-			back, leaves, err := c.WouldUndo(cmd.Context(), u.Undone)
-			if err != nil {
-				return err
-			}
-			u.Back, u.Leaves = append(u.Back, back...), append(u.Leaves, leaves...)
-			if !agreed() {
+			u.Undone, u.Back, u.Leaves = would.Plan, append(u.Back, would.Back...), append(u.Leaves, would.Leaves...)
+			if would.Newer() && !yes && !confirmed(cmd, u.question()) {
 				return errNotAgreed
 			}
 			return c.Undo(cmd.Context(), u.Undone)
@@ -88,11 +64,6 @@ folder obeys from its next call on.`,
 }
 
 var errNotAgreed = errors.New("nothing was undone: answer y, or give --yes")
-
-// newer reports whether messages leave that are newer than the first that comes back.
-func (u *undoing) newer() bool {
-	return len(u.Back) > 0 && len(u.Leaves) > 0 && u.Leaves[len(u.Leaves)-1] > u.Back[0]
-}
 
 func (u *undoing) question() string {
 	return fmt.Sprintf("Messages %s come back, and %s have to leave, newer ones among them. Go on?", stretches(u.Back), stretches(u.Leaves))
@@ -117,17 +88,6 @@ func stretches(numbers []int64) string {
 	return r.String()
 }
 
-// numbers lists the numbers of ranges.
-func numbers(r view.Ranges) []int64 {
-	out := []int64{}
-	for _, s := range r {
-		for n := s[0]; n <= s[1]; n++ {
-			out = append(out, int64(n))
-		}
-	}
-	return out
-}
-
 func releaseCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -141,9 +101,7 @@ pinned. Nothing leaves at once.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	data := addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := data.eitherConversation(cmd.Context(), args[0], true, func(c *record.Conversation) error {
-			return c.Release(cmd.Context(), time.Now())
-		}, func(c *oriel.Conversation) error {
+		if err := data.withConversation(cmd.Context(), args[0], func(c *oriel.Conversation) error {
 			return c.Release(cmd.Context())
 		}); err != nil {
 			return err

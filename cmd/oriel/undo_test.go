@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/oriel-context/oriel"
+)
 
 // SPEC E5: an undo asks only where newer messages leave than come back, and says which.
 func TestUndoAsksAboutNewerMessages(t *testing.T) {
@@ -15,8 +19,9 @@ func TestUndoAsksAboutNewerMessages(t *testing.T) {
 		{nil, nil, false, "undone p3: all that it took out is in view, and held until oriel release"},
 	} {
 		u := undoing{Undone: "p3", Back: c.back, Leaves: c.leaves}
-		if u.newer() != c.asks || u.String() != c.says {
-			t.Errorf("asks %v, %s", u.newer(), &u)
+		asks := (&oriel.Undoing{Back: c.back, Leaves: c.leaves}).Newer()
+		if asks != c.asks || u.String() != c.says {
+			t.Errorf("asks %v, %s", asks, &u)
 		}
 	}
 	u := undoing{Back: []int64{24, 25}, Leaves: []int64{38}}

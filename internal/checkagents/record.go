@@ -20,9 +20,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/fakemodel"
 	"github.com/oriel-context/oriel/proxy"
-	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
@@ -75,14 +75,17 @@ func checkRecord(name, install string, calls int) (problems []string, err error)
 	defer provider.Close()
 	var failures []string
 	var mu sync.Mutex
-	recorder := record.New(record.Options{Store: store, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Events: func(e record.Event) {
-		if e.Kind != record.EventCall {
+	engine, err := oriel.Open(ctx, oriel.Config{Store: store, Calls: oriel.CallOptions{Profile: "off"}, NoEmbed: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Events: func(e oriel.Event) {
+		if e.Kind != oriel.EventCall {
 			mu.Lock()
 			failures = append(failures, fmt.Sprintf("%s: %s", e.Kind, e.Error))
 			mu.Unlock()
 		}
 	}})
-	server, err := proxy.New(proxy.Options{OpenAI: provider.URL, Anthropic: provider.URL, Recorder: recorder})
+	if err != nil {
+		return nil, err
+	}
+	server, err := proxy.New(proxy.Options{OpenAI: provider.URL, Anthropic: provider.URL, Recorder: proxy.For(engine)})
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +113,7 @@ func checkRecord(name, install string, calls int) (problems []string, err error)
 	if err := <-done; err != nil {
 		return nil, err
 	}
-	if err := recorder.Close(ctx); err != nil {
+	if err := engine.Close(); err != nil {
 		return nil, err
 	}
 	problems = append(failures, model.Problems()...)
@@ -149,7 +152,7 @@ func look(store timeline.Store, calls int) (problems []string, err error) {
 			return nil, err
 		}
 		for i := range records {
-			if _, err := record.ReadCall(ctx, store, timeline.Local, &records[i]); err != nil {
+			if _, err := oriel.ReadCall(ctx, store, timeline.Local, &records[i]); err != nil {
 				problems = append(problems, err.Error())
 			}
 		}

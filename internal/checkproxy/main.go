@@ -28,10 +28,9 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/transcript"
 	"github.com/oriel-context/oriel/proxy"
-	"github.com/oriel-context/oriel/recall"
-	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 	"github.com/oriel-context/oriel/wire"
@@ -147,20 +146,19 @@ func (c *checker) session(s *transcript.Session) error {
 	provider := httptest.NewServer(up)
 	defer provider.Close()
 	failures := 0
-	o := record.Options{Store: c.store, Events: func(e record.Event) {
+	o := oriel.Config{Store: c.store, Calls: oriel.CallOptions{Profile: "off"}, NoEmbed: true, Events: func(e oriel.Event) {
 		switch e.Kind {
-		case record.EventCall, record.EventCut, record.EventRecall:
+		case oriel.EventCall, oriel.EventCut, oriel.EventRecall:
 		default:
 			failures++
 			fmt.Printf("%s: %s: %s\n", s.Name, e.Kind, e.Error)
 		}
 	}}
-	if c.budget > 0 {
-		o.Recall = recall.NewLibrary(c.store, recall.LibraryOptions{})
-		defer o.Recall.Close()
+	engine, err := oriel.Open(ctx, o)
+	if err != nil {
+		return err
 	}
-	recorder := record.New(o)
-	server, err := proxy.New(proxy.Options{OpenAI: provider.URL, Anthropic: provider.URL, Recorder: recorder})
+	server, err := proxy.New(proxy.Options{OpenAI: provider.URL, Anthropic: provider.URL, Recorder: proxy.For(engine)})
 	if err != nil {
 		return err
 	}
@@ -256,7 +254,7 @@ func (c *checker) session(s *transcript.Session) error {
 	if err := <-done; err != nil {
 		return err
 	}
-	if err := recorder.Close(ctx); err != nil {
+	if err := engine.Close(); err != nil {
 		return err
 	}
 	if up.wrong > 0 && c.budget == 0 {

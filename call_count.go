@@ -1,0 +1,38 @@
+package oriel
+
+import (
+	"context"
+
+	"github.com/oriel-context/oriel/thread"
+	"github.com/oriel-context/oriel/view"
+)
+
+// Count is what would be sent of a request whose conversation is known, so that a
+// client's own meter shows what is really sent. Nothing is decided or remembered.
+func (r *calls) Count(ctx context.Context, c *Request) []byte {
+	now := r.tuning.Load()
+	profile := now.profile(c)
+	if profile == "off" {
+		return nil
+	}
+	body, err := readBody(c.Body, c.Format)
+	if err != nil {
+		return nil // the provider says what is wrong with it
+	}
+	_, chain := chainOf(body)
+	ctx, cancel := context.WithTimeout(ctx, r.storeWait())
+	defer cancel()
+	th := r.book.Peek(ctx, &thread.Request{
+		Tenant: c.Tenant, Hints: thread.HintsOf(c.Header, body.Hints), Lane: r.lanes.of(thread.Prompt(&body.Request)), Messages: chain, Now: r.o.Now(),
+	})
+	if th == nil {
+		return nil
+	}
+	shown, err := now.view.Apply(&view.Input{
+		Body: body, Thread: th, Profile: profile, Asked: c.Profile != "", Budget: budgetOf(c.Header), Betas: betas(c.Header), PlainCache: now.o.PlainCache, Now: r.o.Now(),
+	})
+	if err != nil || !shown.Changed {
+		return nil
+	}
+	return shown.Body
+}

@@ -1,0 +1,147 @@
+package oriel
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// fields stores the fields of a request beside its messages, system prompt and tools:
+// field "rest" of docs/format/calls.md. Large fields become contents, which the store
+// compresses and keeps once; small ones stay in the record. The order of the fields is
+// kept.
+type fields struct {
+	keep   func([]byte) string
+	pieces []json.RawMessage // objects, and hashes of contents that are objects
+	run    []byte            // the fields that are not yet in pieces, as an object
+}
+
+const (
+	// ownContent is the size in bytes from which a field is a content of its own.
+	ownContent = 512
+	// maxInline is the size in bytes above which a run of smaller fields is a content.
+	maxInline = 1024
+	// maxPieces bounds the pieces of one call: the fields behind them are one content.
+	maxPieces = 64
+)
+
+func (f *fields) add(name string, raw []byte) {
+	quoted, _ := json.Marshal(name) // a string never fails
+	member := withoutSecrets(fmt.Appendf(nil, "{%s:%s}", quoted, clipField(name, raw)))
+	if len(member) >= ownContent && len(f.pieces) < maxPieces {
+		f.flush()
+		f.content(member)
+		return
+	}
+	if f.run == nil {
+		f.run = member
+		return
+	}
+	f.run = append(append(f.run[:len(f.run)-1], ','), member[1:]...)
+}
+
+// clipField returns the value of a field without what is too long to be meant: a number,
+// or the name of something, becomes a string of at most clip.Name bytes and a note.
+func clipField(name string, raw []byte) []byte {
+	if len(raw) <= clip.Name {
+		return raw
+	}
+	doc, err := rawjson.Parse(raw, rawjson.Limits{})
+	if err != nil {
+		return raw
+	}
+	v := doc.Root()
+	if v.Kind() == rawjson.Object && nameFields[name] {
+		var out []byte
+		for k, member := range v.Members() {
+			out = append(append(append(append(out, ','), k.Raw()...), ':'), clipValue(member, true)...)
+		}
+		return append(append([]byte{'{'}, bytes.TrimPrefix(out, []byte{','})...), '}')
+	}
+	return clipValue(v, nameFields[name])
+}
+
+func clipValue(v rawjson.Value, name bool) []byte {
+	raw := v.Raw()
+	text := ""
+	switch kind := v.Kind(); {
+	case len(raw) <= clip.Name:
+		return raw
+	case kind == rawjson.Number:
+		text = string(raw)
+	case kind == rawjson.String && name:
+		if text = v.Str(); len(text) <= maxName {
+			return raw
+		}
+	default:
+		return raw
+	}
+	short, _ := json.Marshal(clip.To(text, clip.Name)) // a string never fails
+	return short
+}
+
+// maxName is how many bytes a name may have before it is clipped: more than any provider
+// accepts.
+const maxName = 4 << 10
+
+// nameFields are the fields that name something, or hold names.
+var nameFields = map[string]bool{
+	"model": true, "user": true, "prompt_cache_key": true, "safety_identifier": true, "service_tier": true, "previous_response_id": true, "conversation": true,
+	"metadata": true, "client_metadata": true,
+}
+
+// flush ends the run.
+func (f *fields) flush() {
+	switch {
+	case len(f.run) > maxInline:
+		f.content(f.run)
+	case f.run != nil:
+		f.pieces = append(f.pieces, f.run)
+	}
+	f.run = nil
+}
+
+func (f *fields) content(object []byte) {
+	f.pieces = append(f.pieces, fmt.Appendf(nil, "%q", f.keep(object)))
+}
+
+// json returns what the record has of the fields; nil where there are none.
+func (f *fields) json() json.RawMessage {
+	f.flush()
+	switch {
+	case len(f.pieces) == 0:
+		return nil
+	case len(f.pieces) == 1 && f.pieces[0][0] == '{':
+		return f.pieces[0]
+	}
+	return array(f.pieces)
+}
+
+// rest returns the fields beside messages and tools as one object's members, without its
+// braces.
+func (r *reader) rest(raw json.RawMessage) []byte {
+	if r.err != nil || len(raw) == 0 {
+		return nil
+	}
+	pieces := []json.RawMessage{raw}
+	if raw[0] != '{' {
+		if err := json.Unmarshal(raw, &pieces); err != nil {
+			r.err = fmt.Errorf("%w: rest: %w", timeline.ErrDamaged, err)
+			return nil
+		}
+	}
+	var all [][]byte
+	for _, piece := range pieces {
+		if len(piece) > 0 && piece[0] == '"' {
+			piece = r.content(string(bytes.Trim(piece, `"`)))
+		}
+		if members := bytes.TrimSuffix(bytes.TrimPrefix(piece, []byte("{")), []byte("}")); len(members) > 0 {
+			all = append(all, members)
+		}
+	}
+	return bytes.Join(all, []byte{','})
+}

@@ -1,0 +1,103 @@
+package oriel
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// Again: what is too large can be made smaller.
+func (c *Call) Again() bool { return !c.unrecorded && c.shown != nil && c.found == nil }
+
+// unbind sends a refused request without the thinking that no longer has its place.
+func (c *Call) unbind() []byte {
+	c.calls.o.Limits.LearnBinding(c.asked())
+	c.keepLearnt()
+	ctx, cancel := context.WithTimeout(context.Background(), c.calls.o.Waits.Store)
+	defer cancel()
+	had := c.shown.Cut
+	c.unbound = true
+	if err := c.guardedShow(ctx); err != nil || c.shown.Cut == had {
+		return nil
+	}
+	return c.shown.Body
+}
+
+// giveUp forgets the cuts that were made for a provider that refused them as well: they
+// are smaller than the next call needs.
+func (c *Call) giveUp() {
+	for _, cut := range c.fresh[c.firm:] {
+		c.calls.book.Unmark(c.thread, cut.ID)
+		c.calls.lasts.forget(cut)
+	}
+	c.fresh, c.gaveUp = c.fresh[:c.firm], true
+}
+
+// overran is the stop reason of a reply that ran into the end of the window.
+const overran = "model_context_window_exceeded"
+
+// learn learns what a model takes from its reply: to a request that was made smaller
+// after a refusal, or more than it was thought to take; from one that ran into the end of
+// the window, or a stream that ended with the refusal. The client has it by then, so it
+// is not tried again.
+func (c *Call) learn(reply *wire.Reply) {
+	if c.status != http.StatusOK || c.tokens.Total == 0 {
+		return
+	}
+	fine := reply.Complete && reply.Error == nil
+	if fine && c.calls.o.Limits.Took(c.asked(), c.tokens.Total) {
+		c.calls.keepSoon()
+	}
+	limit, named := 0, false
+	switch u := reply.Usage; {
+	case reply.Stop == overran && u.HasUsage && wire.Overflow{Limit: 1, Size: u.TotalInput()}.Agrees(c.tokens.Total, 0):
+		window := u.TotalInput() + u.Output
+		limit, named = window*9/10-min(max(c.body.MaxOutput, u.Output), window/4), true
+	case fine && c.teaches > 0:
+		c.learnLimit(max(c.teaches, c.tokens.Total), c.named) // it has just taken that
+		return
+	case reply.Error != nil:
+		if o, ok := wire.ReadOverflow(0, reply.Error.Raw); ok && o.Known && o.Agrees(c.tokens.Total, c.body.MaxOutput) {
+			limit = c.tokens.Total * 9 / 10
+		}
+	}
+	if limit <= 0 || c.shown == nil {
+		return
+	}
+	limit = c.learnLimit(limit, named)
+	c.calls.event(Event{Kind: EventOverflow, Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model, TokensAfter: c.tokens.Total, Error: fmt.Sprintf("the reply ran into the end of the window; at most %d tokens are sent from now on", limit)})
+}
+
+// window is that of the model as it is asked.
+func (c *Call) window() int {
+	return c.tuning.o.Models.Lookup(c.body.Model).WindowFor(betas(c.request.Header)...)
+}
+
+// asked names the model as this call asks it.
+func (c *Call) asked() token.Asked {
+	return token.Asked{Tenant: c.request.Tenant, Conversation: c.thread.Conversation, Model: c.body.Model, Window: c.window()}
+}
+
+// leastLimit is the least that is learnt without a figure of the provider's, of a model
+// that nobody knows, leastKnown of another one. Providers refuse for other reasons, too,
+// but no table is right for all of them.
+const (
+	leastLimit = 1000
+	leastKnown = 8000
+)
+
+// learnLimit remembers what the model takes, and has it kept.
+func (c *Call) learnLimit(tokens int, named bool) int {
+	if !named {
+		tokens = max(tokens, leastLimit)
+		if c.tuning.o.Models.Lookup(c.body.Model).Known {
+			tokens = max(tokens, min(c.window()/4, leastKnown))
+		}
+	}
+	c.calls.o.Limits.Learn(c.asked(), tokens, c.replied, c.calls.o.Now())
+	c.keepLearnt()
+	return tokens
+}

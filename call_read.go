@@ -1,0 +1,168 @@
+package oriel
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/oriel-context/oriel/thread"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// StoredCall is a call that was recorded.
+type StoredCall struct {
+	Format, Path, Model string
+	Thread              thread.Kind
+	Began               time.Time
+	FirstMS, MS         float64
+	Status              int
+	Error, Stop         string
+	Tokens              int
+	Usage               *Usage
+	// Body is the request: its messages as they came, byte for byte, and the other
+	// fields in one form.
+	Body []byte
+	// Partial is what came of a reply that was cut off.
+	Partial []byte
+}
+
+// Usage is what the provider reported. Input is what was neither read from nor written
+// to the cache.
+type Usage struct {
+	Input      int `json:"input"`
+	Output     int `json:"output"`
+	CacheRead  int `json:"cache_read,omitempty"`
+	CacheWrite int `json:"cache_write,omitempty"`
+	Hour       int `json:"cache_write_1h,omitempty"`
+	Reasoning  int `json:"reasoning,omitempty"`
+}
+
+// ReadCall reads a record of kind "call" that a Recorder wrote.
+func ReadCall(ctx context.Context, store timeline.Store, tenant string, r *timeline.Record) (*StoredCall, error) {
+	var e entry
+	if err := json.Unmarshal(r.Data, &e); err != nil {
+		return nil, fmt.Errorf("read call %s: %w", r.Key, err)
+	}
+	if e.V != 1 {
+		return nil, fmt.Errorf("read call %s: it is of version %d, this program knows 1", r.Key, e.V)
+	}
+	c := &StoredCall{
+		Format: e.Format, Path: e.Path, Model: e.Model, Thread: e.Thread, Began: e.Began, FirstMS: e.FirstMS, MS: e.MS,
+		Status: e.Status, Error: e.Error, Stop: e.Stop, Tokens: e.Tokens, Usage: e.Usage,
+	}
+	rd := reader{ctx: ctx, store: store, tenant: tenant}
+	c.Partial = rd.content(e.Partial)
+	c.Body = rd.body(&e, r.At)
+	if rd.err != nil {
+		return nil, fmt.Errorf("read call %s: %w", r.Key, rd.err)
+	}
+	return c, nil
+}
+
+// reader reads contents until one fails.
+type reader struct {
+	ctx    context.Context
+	store  timeline.Store
+	tenant string
+	err    error
+}
+
+func (r *reader) content(hash string) []byte {
+	if hash == "" || r.err != nil {
+		return nil
+	}
+	h, err := timeline.ParseHash(hash)
+	if err != nil {
+		r.err = err
+		return nil
+	}
+	raw, err := r.store.Content(r.ctx, r.tenant, h)
+	r.err = err
+	return raw
+}
+
+// body puts a request together again.
+func (r *reader) body(e *entry, at timeline.Place) []byte {
+	var list [][]byte
+	system := "system"
+	name := "messages"
+	if e.Format == timeline.FormatResponses {
+		system, name = "instructions", "input"
+	}
+	var top [][]byte
+	for _, hash := range e.System[:min(e.Apart, len(e.System))] {
+		top = append(top, r.content(hash))
+	}
+	for _, hash := range e.System[min(e.Apart, len(e.System)):] {
+		list = append(list, r.content(hash))
+	}
+	history := r.messages(e, at)
+	if r.err != nil {
+		return nil
+	}
+	for _, hash := range e.Own {
+		list = append(list, r.content(hash))
+	}
+	list = append(list, history[e.Before:]...)
+
+	var b bytes.Buffer
+	b.WriteByte('{')
+	field := func(name string, raw []byte) {
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%q:", name)
+		b.Write(raw)
+	}
+	b.Write(r.rest(e.Rest))
+	switch {
+	case len(top) == 1 && e.Plain:
+		field(system, top[0])
+	case len(top) > 0:
+		field(system, array(top))
+	}
+	if e.Tools != "" {
+		field("tools", r.content(e.Tools))
+	}
+	if len(list) == 1 && len(list[0]) > 0 && list[0][0] == '"' {
+		field(name, list[0])
+	} else {
+		field(name, array(list))
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+func array[E ~[]byte](elements []E) []byte {
+	out := []byte{'['}
+	for i, e := range elements {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, e...)
+	}
+	return append(out, ']')
+}
+
+// messages are those of the history up to the call, each in the form in which it came.
+func (r *reader) messages(e *entry, at timeline.Place) [][]byte {
+	if r.err != nil {
+		return nil
+	}
+	forms, err := timeline.ParseForms(e.Forms)
+	if err != nil {
+		r.err = err
+		return nil
+	}
+	var out [][]byte
+	r.err = timeline.ReadForms(r.ctx, r.store, r.tenant, at, forms, func(m *timeline.Entry) error {
+		out = append(out, bytes.Clone(m.Raw))
+		return nil
+	})
+	if r.err == nil && len(out) != e.Before+e.Messages {
+		r.err = fmt.Errorf("%w: %d messages for a call of %d behind %d", timeline.ErrDamaged, len(out), e.Messages, e.Before)
+	}
+	return out
+}

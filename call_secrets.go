@@ -1,0 +1,99 @@
+package oriel
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/secret"
+	"github.com/oriel-context/oriel/thread"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// withoutSecrets returns a JSON text without credentials for the servers of tools; the
+// same slice where there are none.
+func withoutSecrets(raw []byte) []byte { return secret.Strip(raw) }
+
+// readBody reads the body of a call, which has at most wire.MaxParts parts. Of a model's name no more is kept than clip.Name.
+func readBody(raw []byte, f wire.Format) (*wire.Body, error) {
+	body, err := wire.Read(raw, f, wire.Limits{Parts: wire.MaxParts})
+	if err == nil {
+		body.Model = clip.To(body.Model, clip.Name)
+	}
+	return body, err
+}
+
+// chainOf returns the leading system messages and the history of a request, as both are
+// kept: items that name servers of tools are without credentials.
+func chainOf(body *wire.Body) (system, chain []chat.Message) {
+	system, chain = thread.Chain(body.Messages)
+	if body.Format != wire.Responses {
+		return system, chain
+	}
+	shared := true
+	for i := range chain {
+		if plainItems[chain[i].Type] {
+			continue
+		}
+		raw := secret.StripItem(chain[i].Raw)
+		if len(raw) == len(chain[i].Raw) && &raw[0] == &chain[i].Raw[0] {
+			continue
+		}
+		clean, err := wire.ReadMessage(body.Format, raw)
+		if err != nil {
+			clean = chain[i]
+			clean.Raw = raw
+		}
+		if shared { // body.Messages is what is sent
+			chain, shared = slices.Clone(chain), false
+		}
+		chain[i] = clean
+	}
+	return system, chain
+}
+
+// plainItems are the kinds of items that name no server.
+var plainItems = map[string]bool{
+	"": true, "message": true, "reasoning": true, "item_reference": true, "function_call": true, "function_call_output": true, "custom_tool_call": true,
+	"custom_tool_call_output": true, "local_shell_call": true, "local_shell_call_output": true, "shell_call": true, "shell_call_output": true,
+	"apply_patch_call": true, "apply_patch_call_output": true, "computer_call": true, "computer_call_output": true, "web_search_call": true,
+	"file_search_call": true, "code_interpreter_call": true, "image_generation_call": true, "compaction": true,
+}
+
+// clean returns a text of the provider's, or of the way to it, as it is kept: without the
+// keys of the call, and not longer than n bytes.
+func (c *Call) clean(text string, n int) string {
+	if text == "" {
+		return ""
+	}
+	// The text is cut to longest before it is cleaned, and to n, which is less, after that:
+	// what is left of a key at the first cut is removed by the second.
+	const longest = 8 << 10
+	text = clip.To(text, longest)
+	return clip.To(c.secrets().Clean(text), n)
+}
+
+// secrets returns the keys of the call.
+func (c *Call) secrets() secret.Keys {
+	c.readKeys.Do(func() { c.keys = secret.Of(c.request.Header, c.request.Query) })
+	return c.keys
+}
+
+// cleanPartial returns what came of a reply that did not become part of the history,
+// without the keys of the call.
+func (c *Call) cleanPartial(raw []byte) []byte {
+	if raw == nil {
+		return nil
+	}
+	text := string(raw)
+	cleaned := c.secrets().Clean(text)
+	if cleaned == text {
+		return raw
+	}
+	clean := []byte(cleaned)
+	if !json.Valid(clean) {
+		clean = []byte(`"` + secret.NotKept + `"`)
+	}
+	return clean
+}

@@ -1,0 +1,206 @@
+package oriel
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/items"
+	"github.com/oriel-context/oriel/thread"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/view"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// callState is what is known of a conversation beside its history.
+type callState struct {
+	mu      sync.Mutex // protects what follows
+	changed int64      // Store.Changed when it was read
+	read    bool
+	wants   wants
+
+	// asked is when each model was asked last, before when the conversation was last
+	// written to by another process: both say what may be in providers' caches.
+	asked  map[string]time.Time
+	before time.Time
+
+	sized   bool // the adaptive size was read
+	sizer   items.Sizer
+	tracker items.StateTracker
+	seen    int // messages that the tracker has seen
+}
+
+// states are those of the conversations that were used last.
+type callStates struct {
+	mu    sync.Mutex
+	known map[string]*callState
+}
+
+// maxStates is how many.
+const maxStates = 4096
+
+func (t *callStates) of(tenant, conversation string) *callState {
+	key := tenant + "\x00" + conversation
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := t.known[key]
+	if k == nil {
+		if t.known == nil || len(t.known) >= maxStates {
+			t.known = map[string]*callState{} // it is read again
+		}
+		k = &callState{}
+		t.known[key] = k
+	}
+	return k
+}
+
+// wanted are the messages that people want to see in the views of a call, by depth, and
+// the kinds of events that tell what is new about it. The records are read when another
+// process has changed anything. What cannot be read is as it was.
+func (r *calls) wanted(ctx context.Context, t *thread.Thread) (pins []int, news []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, r.storeWait())
+	defer cancel()
+	k := r.states.of(t.Tenant, t.Conversation)
+	changed, err := r.o.Store.Changed(ctx)
+	r.noteStore(err)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err == nil && (!k.read || k.changed != changed) {
+		var now wants
+		if t.Kind != thread.New || k.read {
+			now, err = readWants(ctx, r.o.Store, t.Tenant, t.Conversation)
+		}
+		if err == nil {
+			if k.read {
+				news = now.differ(&k.wants)
+				err = r.book.Refresh(ctx, t) // another server may have made a plan
+			}
+			if k.wants, k.read = now, true; err == nil {
+				k.changed = changed
+			}
+		}
+	}
+	return k.wants.on(t), news, err
+}
+
+// worthTelling reports whether it is time to tell again that the store is slow: once a
+// minute, however many calls there are.
+func (r *calls) worthTelling(now time.Time) bool {
+	last := r.slow.Load()
+	return (last == 0 || now.Unix()-last >= 60) && r.slow.CompareAndSwap(last, now.Unix())
+}
+
+// cold reports whether the model's provider has nothing of a conversation in its cache
+// any more: it was not asked within the cache's lifetime, or only other models were. It
+// remembers that the model is asked now.
+func (r *calls) cold(ctx context.Context, t *thread.Thread, model token.Model, b *wire.Body, now time.Time) bool {
+	k := r.states.of(t.Tenant, t.Conversation)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	last, known := k.asked[model.ID]
+	if k.asked == nil {
+		k.asked = map[string]time.Time{}
+		if t.Kind != thread.New {
+			ctx, cancel := context.WithTimeout(ctx, r.storeWait())
+			defer cancel()
+			if c, err := r.o.Store.Conversation(ctx, t.Tenant, t.Conversation); err == nil {
+				k.before = c.Updated
+			}
+		}
+	}
+	if !known && len(k.asked) >= maxModels {
+		return false // it is not followed when it was asked
+	}
+	// What another process asked may have been this model.
+	switched := !known && len(k.asked) > 0 && k.before.IsZero()
+	k.asked[model.ID] = now
+	lifetime := view.Lifetime(model, b)
+	if lifetime == 0 {
+		return false
+	}
+	if last = cmp.Or(last, k.before); last.IsZero() {
+		return switched
+	}
+	return switched || now.Sub(last) >= lifetime
+}
+
+// maxModels is of how many models of a conversation it is known when they were asked.
+const maxModels = 16
+
+// kindSize is the record of a conversation's adaptive size.
+const kindSize = "size"
+
+// storedSize is its data.
+type storedSize struct {
+	V       int           `json:"v"`
+	Size    int           `json:"size"`
+	Seen    int           `json:"seen"`
+	Tracker items.Tracked `json:"tracker"`
+}
+
+// adapt is the size of a conversation's window for a call (SPEC D6): it follows what is
+// said. was is the one before; the record is to be stored, nil where nothing is new.
+func (r *calls) adapt(ctx context.Context, t *thread.Thread, chain []chat.Message, allowed int) (size, was int, stored *timeline.Record, err error) {
+	k := r.states.of(t.Tenant, t.Conversation)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.sized {
+		if err = r.readSize(ctx, k, t); err != nil {
+			return k.sizer.Size(), k.sizer.Size(), nil, err
+		}
+		k.sized = true
+	}
+	was = k.sizer.Size()
+	if t.Depth() <= k.seen || t.Stay {
+		return was, was, nil, nil
+	}
+	for i := range chain {
+		if depth := len(t.Before) + i - t.From + 1; i >= t.From && depth > k.seen {
+			if text := said(&chain[i]); text != "" {
+				k.tracker.Observe(text)
+			}
+		}
+	}
+	k.seen = t.Depth()
+	size = k.sizer.Next(k.tracker.Complexity(), k.tracker.State(), allowed, 0)
+	data, err := json.Marshal(storedSize{V: 1, Size: size, Seen: k.seen, Tracker: k.tracker.Save()})
+	return size, was, &timeline.Record{Kind: kindSize, Key: "window", Data: data}, err
+}
+
+func (r *calls) readSize(ctx context.Context, k *callState, t *thread.Thread) error {
+	if t.Kind == thread.New {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.storeWait())
+	defer cancel()
+	records, err := r.o.Store.Records(ctx, t.Tenant, t.Conversation, kindSize, "")
+	if err != nil && !errors.Is(err, timeline.ErrNoConversation) {
+		return err
+	}
+	var s storedSize
+	for i := range records {
+		if json.Unmarshal(records[i].Data, &s) == nil && s.V == 1 {
+			k.sizer.Resume(s.Size)
+			k.tracker.Resume(s.Tracker)
+			k.seen = s.Seen
+		}
+	}
+	return nil
+}
+
+// said is what somebody said in a message.
+func said(m *chat.Message) string {
+	var out []string
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Kind == chat.Text {
+			out = append(out, p.Text.String())
+		}
+	}
+	return strings.Join(out, "\n")
+}

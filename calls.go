@@ -1,0 +1,353 @@
+package oriel
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/secret"
+	"github.com/oriel-context/oriel/recall"
+	"github.com/oriel-context/oriel/thread"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/view"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// callsOptions are the options of newCalls.
+type callsOptions struct {
+	CallOptions
+	// Store keeps the history.
+	Store timeline.Store
+	// Recall finds what views no longer show; nil: nothing is brought back.
+	Recall *recall.Library
+	// Calibration learns from the usage that providers report, Limits from their
+	// refusals. Default: new ones.
+	Calibration *token.Calibration
+	Limits      *token.Limits
+	// Learnt, if set, is called when a limit was learnt, and within a minute of
+	// anything else; Refresh before a call, at most once a second: see token.Learnt.
+	Learnt, Refresh func() error
+	// Backlog bounds the bytes of calls that wait to be written. Default 256 MB.
+	Backlog int64
+	Waits   Waits
+	// Events, if set, receives everything that happens. It must be quick.
+	Events func(Event)
+	// Log receives what went wrong. Default: nobody.
+	Log *slog.Logger
+	// Now is the clock. Default: time.Now.
+	Now func() time.Time
+	// Suffix is that of thread.Options.
+	Suffix func() string
+}
+
+// calls is the part of an Engine that takes requests: it finds their conversations,
+// decides what is sent, and records them. It is safe for concurrent use.
+type calls struct {
+	o      callsOptions
+	log    *timeline.Log
+	book   *thread.Book
+	queue  *queue
+	cache  *token.Cache // of counts
+	lanes  lanes
+	states callStates
+	lasts  lasts
+	turns  *turns
+	tuning atomic.Pointer[tuning]
+
+	changing sync.Mutex // protects changes of tuning, and what follows
+	closed   bool
+	keeping  *time.Timer // of what was learnt; nil where nothing is new
+
+	refreshed atomic.Int64 // when Refresh was called last, in seconds
+
+	stuck atomic.Bool  // the store did not answer the last time
+	slow  atomic.Int64 // when it was told last that the store is slow, in seconds
+
+	counters CallCounters
+	last     atomic.Pointer[error] // of writing
+}
+
+// CallCounters counts what became of calls.
+type CallCounters struct {
+	Calls atomic.Int64
+	// Unknown were bodies that could not be read, Refused calls whose key the
+	// provider did not take, which are not kept, Failed those that could not be
+	// kept.
+	Unknown, Refused, Failed, Written atomic.Int64
+	// Unseen were calls that the proxy could not show, Unkept those whose answer was not
+	// kept, for want of memory or for its size.
+	Unseen, Unkept atomic.Int64
+}
+
+// workers is how many conversations are written at the same time: the store groups
+// their changes.
+const workers = 8
+
+// newCalls returns calls that are ready. Close waits for what is not yet written.
+func newCalls(o callsOptions) *calls {
+	if o.Calibration == nil {
+		o.Calibration = new(token.Calibration)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Limits == nil {
+		o.Limits = new(token.Limits)
+	}
+	o.Backlog, o.Waits = cmp.Or(o.Backlog, 256<<20), o.Waits.withDefaults()
+	r := &calls{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), book: thread.NewBook(o.Store, thread.Options{Wait: o.Waits.Brief, Suffix: o.Suffix, Marks: view.Marks}), cache: token.NewCache(0), turns: newTurns()}
+	r.queue = newQueue(workers, o.Backlog, func(p any) {
+		r.told("", "", fmt.Errorf("a panic while writing: %v", p))
+	})
+	r.change(o.CallOptions)
+	return r
+}
+
+// Counters returns the counters of all calls so far.
+func (r *calls) Counters() *CallCounters { return &r.counters }
+
+// Close takes no more calls and waits until all that there were are written. Summaries
+// that are not ready are given up.
+func (r *calls) Close(ctx context.Context) error {
+	r.changing.Lock()
+	r.closed = true
+	condensing := r.tuning.Load().condensing
+	unkept := r.keeping != nil && r.keeping.Stop()
+	r.changing.Unlock()
+	if condensing != nil {
+		condensing.Close()
+	}
+	if err := r.queue.close(ctx); err != nil {
+		return fmt.Errorf("write the last calls: %w", err)
+	}
+	r.book.Wait()
+	if unkept {
+		r.keep()
+	}
+	return nil
+}
+
+// Err is why the last call could not be written; nil where it could.
+func (r *calls) Err() error {
+	if err := r.last.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Begin finds the conversation of a call, and what is to be sent of it.
+func (r *calls) Begin(ctx context.Context, c *Request) *Call {
+	r.counters.Calls.Add(1)
+	r.refresh()
+	if c.Memory == nil {
+		own := *c
+		own.Memory = unlimited{}
+		c = &own
+	}
+	now := r.tuning.Load()
+	body, err := readBody(c.Body, c.Format)
+	if err != nil {
+		r.event(Event{Kind: EventUnknown, Call: c.ID, Error: "the request is passed on as it came and not recorded: " + err.Error()})
+		r.counters.Unknown.Add(1)
+		return &Call{calls: r, unrecorded: true}
+	}
+	if _, err := now.o.Profiles.Lookup(c.Profile); err != nil {
+		r.event(Event{Kind: EventProfile, Call: c.ID, Model: body.Model, Error: fmt.Sprintf("%s; %s is used", secret.Of(c.Header, c.Query).Clean(err.Error()), now.o.Profile)})
+		other := *c
+		other.Profile = ""
+		c = &other
+	}
+	rec, err := r.guarded(ctx, c, body, now)
+	if err == nil {
+		return rec
+	}
+	r.failOpen(c.ID, "", err)
+	return &Call{calls: r, unrecorded: true, other: r.unseen(ctx, c, body, now)}
+}
+
+// unseen is what is sent of a call that is not recorded; nil for what came.
+func (r *calls) unseen(ctx context.Context, c *Request, body *wire.Body, now *tuning) (sent []byte) {
+	defer func() {
+		if recover() != nil {
+			sent = nil
+		}
+	}()
+	_, chain := chainOf(body)
+	if now.profile(c) == "off" || len(chain) == 0 {
+		return nil
+	}
+	rec := &Call{calls: r, tuning: now, request: c, body: body, chain: chain, began: r.o.Now()}
+	rec.atHand(ctx)
+	return rec.Send()
+}
+
+// guarded is begin, whose panics are errors.
+func (r *calls) guarded(ctx context.Context, c *Request, body *wire.Body, now *tuning) (rec *Call, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("a panic: %v", p)
+		}
+	}()
+	return r.begin(ctx, c, body, now)
+}
+
+// budgetOf is what a client asks for by a header; 0 for nothing.
+func budgetOf(h http.Header) int {
+	n, err := strconv.Atoi(h.Get("X-Oriel-Budget"))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+func (r *calls) begin(ctx context.Context, c *Request, body *wire.Body, now *tuning) (*Call, error) {
+	system, chain := chainOf(body)
+	rec := &Call{calls: r, tuning: now, request: c, body: body, system: system, chain: chain, began: r.o.Now()}
+	if len(chain) == 0 {
+		return nil, errors.New("the request has no messages: what its provider holds of it is not seen here")
+	}
+	rec.hints = thread.HintsOf(c.Header, body.Hints)
+	rec.counted = make(chan struct{})
+	request := &thread.Request{
+		Tenant: c.Tenant, Hints: rec.hints, Previous: body.Hints.Previous, Held: body.Hints.Conversation != "", Lane: r.lanes.of(thread.Prompt(&body.Request)),
+		Retry: retries(c.Header), Messages: chain, Now: rec.began,
+	}
+	off := now.profile(c) == "off"
+	wait := r.storeWait()
+	if off {
+		wait = r.o.Waits.Brief // nothing is left out, so nobody has to wait
+	}
+	err := rec.find(ctx, request, wait)
+	if err != nil {
+		if !off {
+			r.noteStore(err)
+		}
+		rec.found = make(chan struct{})
+		if !off || !errors.Is(err, context.DeadlineExceeded) {
+			r.told(c.ID, "", fmt.Errorf("%w; it is looked for while the call goes on", err))
+			rec.open = true
+		}
+		defer func() { go rec.findLate(request) }()
+	}
+	if off {
+		go rec.countBeside()
+		return rec, nil
+	}
+	defer close(rec.counted)
+	if err != nil {
+		rec.atHand(ctx)
+	} else if err := rec.guardedShow(ctx); err != nil {
+		r.told(c.ID, rec.thread.Conversation, err)
+		rec.instead(ctx)
+	}
+	return rec, nil
+}
+
+// retries reports whether a vendor's SDK says that it sends a request again.
+func retries(h http.Header) bool {
+	n := h.Get("X-Stainless-Retry-Count")
+	return n != "" && n != "0"
+}
+
+// failOpen tells of a call that is not kept, and counts it.
+func (r *calls) failOpen(call, conversation string, err error) {
+	r.told(call, conversation, err)
+	r.counters.Failed.Add(1)
+}
+
+// Unseen is told of a call that went through unseen.
+func (r *calls) Unseen(call, reason string) {
+	r.counters.Unseen.Add(1)
+	r.event(Event{Kind: EventUnseen, Call: call, Error: reason})
+}
+
+// unkept tells of an answer that was not kept.
+func (r *calls) unkept(call, conversation string, err error) {
+	r.counters.Unkept.Add(1)
+	r.event(Event{Kind: EventUnkept, Call: call, Conversation: conversation, Error: err.Error()})
+}
+
+// told tells of a failure of our own.
+func (r *calls) told(call, conversation string, err error) {
+	r.event(Event{Kind: EventOpen, Call: call, Conversation: conversation, Error: err.Error()})
+}
+
+// summarised is told of a summary that was written behind the scenes, and stores it.
+func (r *calls) summarised(s view.Summary) {
+	e := Event{
+		Kind: EventCondensation, Conversation: s.Conversation, Model: s.Model, TokensBefore: s.Before, TokensAfter: s.After, Cost: s.Cost, Plan: s.Plan, Items: s.Messages,
+	}
+	if s.Err != nil {
+		e.Error = s.Err.Error()
+		r.event(e)
+		return
+	}
+	r.event(e)
+	bad := r.queue.add(s.Tenant+"\x00"+s.Conversation, int64(len(s.Text)), func() {
+		ctx, cancel := context.WithTimeout(context.Background(), r.o.Waits.Write)
+		defer cancel()
+		record, err := s.Record()
+		if err == nil {
+			_, err = r.o.Store.Apply(ctx, s.Tenant, timeline.Change{Conversation: s.Conversation, Stay: true, Put: []timeline.Record{record}, Now: r.o.Now()})
+		}
+		if err != nil {
+			r.told("", s.Conversation, fmt.Errorf("store a summary: %w", err))
+		}
+	})
+	if bad != nil {
+		r.told("", s.Conversation, fmt.Errorf("store a summary: %w", bad))
+	}
+}
+
+// lanes remembers the sketches of system prompts.
+type lanes struct {
+	mu    sync.Mutex
+	known map[timeline.Hash]thread.Lane
+}
+
+// maxLanes is how many of them.
+const maxLanes = 256
+
+func (l *lanes) of(system []chat.Part) thread.Lane {
+	h := timeline.Hash{}
+	for i := range system {
+		p := timeline.HashOf(system[i].Text)
+		for j := range h {
+			h[j] = h[j]*31 ^ p[j]
+		}
+	}
+	l.mu.Lock()
+	lane, ok := l.known[h]
+	l.mu.Unlock()
+	if ok {
+		return lane
+	}
+	lane = thread.LaneOf(system)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known == nil || len(l.known) >= maxLanes {
+		l.known = make(map[timeline.Hash]thread.Lane, maxLanes)
+	}
+	l.known[h] = lane
+	return lane
+}
+
+// unlimited is the memory of a call that has no limit.
+type unlimited struct{}
+
+func (unlimited) Take(int64) bool { return true }
+func (unlimited) Give(int64)      {}
+func (unlimited) Hold()           {}
+func (unlimited) LetGo()          {}

@@ -1,0 +1,52 @@
+package oriel
+
+import (
+	"cmp"
+
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/view"
+)
+
+// tuning is what may change while calls run. A call keeps the one that it began with.
+type tuning struct {
+	o    CallOptions
+	view *view.Viewer
+	// condensing writes summaries; nil where none are written.
+	condensing *view.Condensing
+}
+
+// change applies o to calls that begin from now on; calls that run go on as they began.
+// Where o.Condense is another pointer, summaries that are being written are given up.
+func (r *calls) change(o CallOptions) {
+	r.changing.Lock()
+	defer r.changing.Unlock()
+	if o.Models == nil {
+		o.Models = token.Builtin()
+	}
+	o.Profile = cmp.Or(o.Profile, "off")
+	old := r.tuning.Load()
+	now := &tuning{o: o}
+	if old != nil && old.o.Condense == o.Condense {
+		now.condensing = old.condensing
+	} else if o.Condense != nil && !r.closed {
+		now.condensing = o.Condense.condensing(r.summarised)
+	}
+	now.view = view.New(view.Options{
+		Book: r.book, Models: o.Models, Calibration: r.o.Calibration, Cache: r.cache, Recall: r.o.Recall, Limits: r.o.Limits,
+		Thresholds: o.Thresholds, Condense: now.condensing, RecallTokens: o.RecallTokens, RecallWait: o.RecallWait, Low: o.LowMark, KeepTools: o.KeepTools,
+		Profiles: o.Profiles, Margin: o.Margin,
+	})
+	r.tuning.Store(now)
+	if old != nil && old.condensing != nil && old.condensing != now.condensing {
+		old.condensing.Close()
+	}
+}
+
+// profile is that of a call.
+func (t *tuning) profile(c *Request) string {
+	name := cmp.Or(c.Profile, t.o.Profile)
+	if name == "off" && budgetOf(c.Header) > 0 {
+		return "full" // who names a size wants a view
+	}
+	return name
+}

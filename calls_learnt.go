@@ -1,0 +1,51 @@
+package oriel
+
+import "time"
+
+// keepLearnt has what this call taught kept.
+func (c *Call) keepLearnt() {
+	if c.calls.o.Learnt == nil {
+		return
+	}
+	if err := c.calls.o.Learnt(); err != nil {
+		c.calls.told(c.request.ID, c.thread.Conversation, err)
+	}
+}
+
+// keepWait is how long something that was learnt may be known here alone.
+const keepWait = time.Minute
+
+// keepSoon has what was learnt kept, with all that comes until then.
+func (r *calls) keepSoon() {
+	if r.o.Learnt == nil {
+		return
+	}
+	r.changing.Lock()
+	defer r.changing.Unlock()
+	if r.keeping == nil && !r.closed {
+		r.keeping = time.AfterFunc(keepWait, r.keep)
+	}
+}
+
+func (r *calls) keep() {
+	r.changing.Lock()
+	r.keeping = nil
+	r.changing.Unlock()
+	if err := r.o.Learnt(); err != nil {
+		r.told("", "", err)
+	}
+}
+
+// refresh takes up what other processes have learnt or forgotten, at most once a second.
+func (r *calls) refresh() {
+	if r.o.Refresh == nil {
+		return
+	}
+	now, last := r.o.Now().Unix(), r.refreshed.Load()
+	if now == last || !r.refreshed.CompareAndSwap(last, now) {
+		return
+	}
+	if err := r.o.Refresh(); err != nil {
+		r.told("", "", err)
+	}
+}

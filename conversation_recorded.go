@@ -1,0 +1,308 @@
+package oriel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/oriel-context/oriel/thread"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/view"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// recorded is a conversation that came by calls. What is pinned or undone here takes
+// effect with its next call, in whichever process that is.
+type recorded struct {
+	store  timeline.Store
+	tenant string
+	now    func() time.Time
+	stored timeline.Conversation
+}
+
+// byCalls runs do if the conversation came by calls, and reports whether it did, or
+// whether that cannot be known because of the error.
+func (c *Conversation) byCalls(ctx context.Context, op string, do func(*recorded) error) (came bool, err error) {
+	e := c.engine
+	if err := e.enter(ctx, c); err != nil {
+		return true, c.fail(op, err, "")
+	}
+	r, ok, err := openRecorded(ctx, e.store, e.config.Tenant, c.id)
+	switch {
+	case errors.Is(err, timeline.ErrNoConversation) || err == nil && !ok:
+		return false, nil
+	case err != nil:
+		return true, e.storeError(ctx, op, c.id, err)
+	}
+	r.now = e.config.Now
+	err = do(r)
+	for _, cause := range []error{ErrNoItem, ErrNoPlan, ErrCannotFit} {
+		if errors.Is(err, cause) {
+			return true, c.fail(op, err, "")
+		}
+	}
+	if err != nil {
+		return true, e.storeError(ctx, op, c.id, err)
+	}
+	return true, nil
+}
+
+// openRecorded finds a conversation; ok is false for one that did not come by calls.
+func openRecorded(ctx context.Context, store timeline.Store, tenant, name string) (c *recorded, ok bool, err error) {
+	c = &recorded{store: store, tenant: tenant}
+	if c.stored, err = store.Conversation(ctx, tenant, name); err != nil {
+		return nil, false, err
+	}
+	who, err := store.Records(ctx, tenant, name, "thread", "")
+	if err != nil || len(who) > 0 {
+		return c, err == nil, err
+	}
+	// It may have been imported, and then continued by a call.
+	calls, err := store.Records(ctx, tenant, name, "call", "")
+	return c, slices.ContainsFunc(calls, func(r timeline.Record) bool { return !strings.HasPrefix(r.Key, "import ") }), err
+}
+
+// pin keeps a message in view, and brings it back if it has left. What is known not to
+// fit is refused with the numbers.
+func (c *recorded) pin(ctx context.Context, id int64) error {
+	at, err := c.placeOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	pins, err := c.pins(ctx, id)
+	if err != nil || slices.ContainsFunc(pins, func(r timeline.Record) bool { return r.At == at || r.At.Depth == 0 }) {
+		return err
+	}
+	if _, err := c.fits(ctx, []int{int(id)}); err != nil {
+		return err
+	}
+	key := strconv.FormatInt(id, 10)
+	if len(pins) > 0 { // the other branch keeps its own
+		key = fmt.Sprintf("%d@%d", id, c.stored.Revision+1)
+	}
+	return c.change(ctx, timeline.Change{Put: []timeline.Record{{Kind: kindPin, Key: key, At: at}}})
+}
+
+// unpin lets a message leave in its turn.
+func (c *recorded) unpin(ctx context.Context, id int64) error {
+	at, err := c.placeOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	pins, err := c.pins(ctx, id)
+	if err != nil {
+		return err
+	}
+	var drop []timeline.Key
+	for i := range pins {
+		if pins[i].At == at || pins[i].At.Depth == 0 {
+			drop = append(drop, timeline.Key{Kind: kindPin, Key: pins[i].Key})
+		}
+	}
+	if len(drop) == 0 {
+		return nil
+	}
+	return c.change(ctx, timeline.Change{Drop: drop})
+}
+
+// wouldUndo reports what undo would do. What is known not to fit is refused with the
+// numbers. The empty id means the newest plan that hides something that is not held.
+func (c *recorded) wouldUndo(ctx context.Context, id string) (u Undoing, err error) {
+	plans, err := c.plans(ctx)
+	if err != nil {
+		return u, err
+	}
+	w, err := readWants(ctx, c.store, c.tenant, c.stored.Name)
+	if err != nil {
+		return u, err
+	}
+	for i, p := range slices.Backward(plans) {
+		if id != "" && p.cut.ID != id {
+			continue
+		}
+		left := leftBy(plans, i)
+		held := slices.ContainsFunc(w.holds, func(h hold) bool { return h.plan == p.cut.ID })
+		switch {
+		case id != "" && (len(left) == 0 || held):
+			return Undoing{Plan: id}, nil // undoing twice, or nothing, is no error
+		case len(left) == 0 || held:
+			continue
+		}
+		leaves, err := c.fits(ctx, left)
+		return Undoing{Plan: p.cut.ID, Back: numbers(left), Leaves: numbers(leaves)}, err
+	}
+	if id == "" {
+		return u, fmt.Errorf("%w: everything that has left the view is held, or nothing has left it", ErrNoPlan)
+	}
+	return u, fmt.Errorf("%w: oriel show --plan lists the plans", ErrNoPlan)
+}
+
+func numbers(depths []int) []int64 {
+	out := make([]int64, len(depths))
+	for i, d := range depths {
+		out[i] = int64(d)
+	}
+	return out
+}
+
+// undo holds in view, from the next call on, what a plan left out or shortened.
+func (c *recorded) undo(ctx context.Context, id string) error {
+	u, err := c.wouldUndo(ctx, id)
+	if err != nil || len(u.Back) == 0 {
+		return err
+	}
+	at, err := c.placeOf(ctx, u.Back[len(u.Back)-1])
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(storedHold{V: 1, Held: ranges(u.Back)})
+	if err != nil {
+		return err
+	}
+	return c.change(ctx, timeline.Change{Put: []timeline.Record{{Kind: kindHold, Key: u.Plan, At: at, Data: data}}})
+}
+
+// release ends all holds.
+func (c *recorded) release(ctx context.Context) error {
+	holds, err := c.store.Records(ctx, c.tenant, c.stored.Name, kindHold, "")
+	if err != nil || len(holds) == 0 {
+		return err
+	}
+	var drop []timeline.Key
+	for i := range holds {
+		drop = append(drop, timeline.Key{Kind: kindHold, Key: holds[i].Key})
+	}
+	return c.change(ctx, timeline.Change{Drop: drop})
+}
+
+// plansUpTo returns the newest plans on the way to the head, at most limit of them, oldest
+// first; limit 0 means all.
+func (c *recorded) plansUpTo(ctx context.Context, limit int) ([]Plan, error) {
+	plans, err := c.plans(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if limit > 0 {
+		plans = plans[max(0, len(plans)-limit):]
+	}
+	out := make([]Plan, len(plans))
+	for i := range plans {
+		out[i] = plans[i].cut.Plan
+	}
+	return out, nil
+}
+
+// madePlan is a plan that holds where the conversation stands.
+type madePlan struct {
+	whose string
+	cut   *view.Cut
+}
+
+func (c *recorded) plans(ctx context.Context) ([]madePlan, error) {
+	marks, err := view.Marks(ctx, c.store, c.tenant, c.stored.Name, nil)
+	if err != nil {
+		return nil, err
+	}
+	var out []madePlan
+	for _, m := range marks {
+		cut, ok := m.Value.(*view.Cut)
+		if !ok {
+			continue
+		}
+		at, err := c.placeOf(ctx, m.At.Depth)
+		if err != nil && !errors.Is(err, ErrNoItem) {
+			return nil, err
+		}
+		if err == nil && at == m.At {
+			out = append(out, madePlan{m.Whose, cut})
+		}
+	}
+	return out, nil
+}
+
+// leftBy is what plan i hides and the one before it does not.
+func leftBy(plans []madePlan, i int) []int {
+	hidden := plans[i].cut.Hidden()
+	for _, p := range slices.Backward(plans[:i]) {
+		if p.whose == plans[i].whose {
+			before := map[int]bool{}
+			for _, d := range p.cut.Hidden() {
+				before[d] = true
+			}
+			return slices.DeleteFunc(hidden, func(d int) bool { return before[d] })
+		}
+	}
+	return hidden
+}
+
+// fits reports what would leave if the latest call were shown with these messages beside
+// all that is pinned or held; the error says with numbers why they cannot be shown. What
+// cannot be known, the proxy will say.
+func (c *recorded) fits(ctx context.Context, more []int) (leaves []int, err error) {
+	plans, err := c.plans(ctx)
+	if err != nil || len(plans) == 0 {
+		return nil, err // nothing ever had to leave
+	}
+	calls, err := c.store.Records(ctx, c.tenant, c.stored.Name, "call", "")
+	if err != nil {
+		return nil, err
+	}
+	w, err := readWants(ctx, c.store, c.tenant, c.stored.Name)
+	if err != nil {
+		return nil, err
+	}
+	for i := len(calls) - 1; i >= 0; i-- {
+		var e entry
+		if strings.HasPrefix(calls[i].Key, "import ") || json.Unmarshal(calls[i].Data, &e) != nil || e.Thread == thread.Side {
+			continue
+		}
+		call, err := ReadCall(ctx, c.store, c.tenant, &calls[i])
+		if err != nil {
+			return nil, nil
+		}
+		body, err := wire.Read(call.Body, wire.Auto, wire.Limits{})
+		if err != nil {
+			return nil, nil
+		}
+		_, chain := thread.Chain(body.Messages)
+		t := &thread.Thread{From: len(chain) - e.Messages, Head: e.Head, Before: make([]timeline.Hash, e.Before)}
+		newest := plans[len(plans)-1].cut
+		room := &view.Room{Wish: e.Wish, Hard: e.Hard}
+		if e.Hard == 0 { // of an earlier version
+			*room = view.Room{Wish: newest.Plan.Budget, Hard: newest.Plan.Budget}
+		}
+		viewer := view.New(view.Options{Models: token.Builtin(), Calibration: new(token.Calibration)})
+		return viewer.Restoring(ctx, &view.Input{Body: body, Thread: t, Profile: e.Profile, Room: room, Pins: union(w.all(), more), Now: calls[i].Time}, newest)
+	}
+	return nil, nil
+}
+
+// pins are the records of pins of an id, on whichever branch.
+func (c *recorded) pins(ctx context.Context, id int64) ([]timeline.Record, error) {
+	all, err := c.store.Records(ctx, c.tenant, c.stored.Name, kindPin, "")
+	return slices.DeleteFunc(all, func(r timeline.Record) bool { return pinnedID(r.Key) != id }), err
+}
+
+// placeOf is the place of a message on the way to where the conversation stands.
+func (c *recorded) placeOf(ctx context.Context, id int64) (at timeline.Place, err error) {
+	err = c.store.Messages(ctx, c.tenant, c.stored.Head, id, id, true, func(e *timeline.Entry) error {
+		at = e.Place
+		return nil
+	})
+	if err == nil && (id < 1 || at.Depth != id) {
+		err = fmt.Errorf("%w: there are messages 1 to %d, not %d", ErrNoItem, c.stored.Head.Depth, id)
+	}
+	return at, err
+}
+
+func (c *recorded) change(ctx context.Context, change timeline.Change) error {
+	change.Conversation, change.Stay, change.Now = c.stored.Name, true, c.now()
+	_, err := c.store.Apply(ctx, c.tenant, change)
+	return err
+}

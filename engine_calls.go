@@ -1,0 +1,174 @@
+package oriel
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/oriel-context/oriel/condense"
+	"github.com/oriel-context/oriel/internal/number"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/view"
+	"github.com/oriel-context/oriel/window"
+)
+
+// CallOptions says what is sent of the requests that go through Begin or Transport. The
+// zero value sends as much as a model accepts.
+type CallOptions struct {
+	// Profile names the profile of calls that name none. Default "full"; "off"
+	// records calls and sends them as they came.
+	Profile string
+	// Profiles are the profiles that calls may name. Default: the built-in ones.
+	Profiles *window.ProfileTable
+	// Models is the table in which models are looked up. Default: Config.Models.
+	Models *token.Models
+	// Margin is the share of a model's window that stays free. Default:
+	// Config.Margin.
+	Margin float64
+	// Thresholds are the percentages of the window at which a cut is made.
+	Thresholds window.Thresholds
+	// LowMark is the share of the budget that a cut goes down to. Default 0.5.
+	LowMark float64
+	// KeepTools names the tools whose results are not masked.
+	KeepTools []string
+	// RecallTokens is the most tokens that one call brings back, in the model's
+	// tokens. Default 2,048, and never more than a tenth of the budget.
+	RecallTokens int
+	// RecallWait is the longest that a call waits for recall. Default 50 ms.
+	RecallWait time.Duration
+	// PlainCache: the upstream caches plain prefixes, as vLLM and local servers do.
+	// Then the part of Claude Code's billing line that differs with every call is
+	// sent as zeros.
+	PlainCache bool
+	// Condense has a model summarise what is left out. Nil: digests are made by rules.
+	Condense *CondenseOptions
+}
+
+// CondenseOptions says how a model summarises what is left out of a view.
+type CondenseOptions struct {
+	// Condenser asks the model.
+	Condenser condense.Condenser
+	// Inline makes the call wait for the summary. Otherwise the summary replaces the
+	// digest at a later cut.
+	Inline bool
+	// Wait bounds the time that a summary may take. Default: two minutes, inline 20
+	// seconds.
+	Wait time.Duration
+	// Max is the most tokens of a summary. Default 1,024.
+	Max int
+}
+
+// check reports what cannot be used.
+func (o *CallOptions) check() error {
+	if _, err := o.Profiles.Lookup(o.Profile); err != nil {
+		return fmt.Errorf("Calls.Profile: %w", err)
+	}
+	if err := window.CheckMargin(o.Margin); err != nil {
+		return fmt.Errorf("Calls.Margin: %w", err)
+	}
+	switch {
+	case o.LowMark != 0 && (!number.Within(o.LowMark, 0, 1) || o.LowMark == 1):
+		return fmt.Errorf("Calls.LowMark %g: give a share of the budget between 0 and 1", o.LowMark)
+	case o.RecallTokens < 0 || o.RecallWait < 0:
+		return fmt.Errorf("Calls.RecallTokens %d, Calls.RecallWait %v: give numbers above 0, or 0 for the default", o.RecallTokens, o.RecallWait)
+	}
+	return nil
+}
+
+// learntFile is the file of Config.Dir that keeps what providers taught.
+const learntFile = "learnt.json"
+
+// openCalls prepares the engine for requests.
+func (e *Engine) openCalls() {
+	c := &e.config
+	o := callsOptions{Store: e.store, Recall: e.library, Events: c.Events, Log: c.Log, Now: c.Now, Waits: c.Waits}
+	if c.Dir != "" {
+		learnt, err := token.OpenLearnt(filepath.Join(c.Dir, learntFile))
+		if err != nil {
+			c.Log.Warn("what was learnt about providers is lost", "error", err)
+		}
+		e.learnt = learnt
+		o.Limits, o.Calibration, o.Learnt, o.Refresh = learnt.Limits, learnt.Calibration, learnt.Save, learnt.Refresh
+	}
+	o.CallOptions = e.callOptions(c.Calls)
+	e.calls = newCalls(o)
+}
+
+// callOptions fills in what is Config's.
+func (e *Engine) callOptions(o CallOptions) CallOptions {
+	if o.Models == nil {
+		o.Models = e.config.Models
+	}
+	if o.Margin == 0 {
+		o.Margin = e.config.Margin
+	}
+	if o.Profile == "" {
+		o.Profile = "full"
+	}
+	return o
+}
+
+// closeCalls stores the calls that have ended, and what was learnt.
+func (e *Engine) closeCalls() {
+	ctx, cancel := context.WithTimeout(context.Background(), e.calls.o.Waits.Close)
+	defer cancel()
+	if err := e.calls.Close(ctx); err != nil {
+		e.config.Log.Error("calls were lost at the end", "error", err)
+	}
+	if e.learnt != nil {
+		if err := e.learnt.Save(); err != nil {
+			e.config.Log.Error("what was learnt about providers is lost", "error", err)
+		}
+	}
+}
+
+// Begin takes up a request: it finds the conversation that the request continues and
+// decides what is sent of it. Then, in this order: Call.Body is what to send, Call.Refused
+// is asked when the provider refuses it, Call.Response and Call.Write are given the
+// reply, and Call.End records the call. Begin never fails: whatever goes wrong is an
+// Event, and the best that is left is sent.
+func (e *Engine) Begin(ctx context.Context, r *Request) *Call {
+	return e.calls.Begin(ctx, e.own(r))
+}
+
+// Count returns the body that would be sent of a request whose conversation is known, so
+// that a client's own meter shows what is really sent; nil for the client's own. It
+// decides and records nothing.
+func (e *Engine) Count(ctx context.Context, r *Request) []byte {
+	return e.calls.Count(ctx, e.own(r))
+}
+
+// own returns the request with the engine's defaults.
+func (e *Engine) own(r *Request) *Request {
+	if r.Tenant != "" {
+		return r
+	}
+	own := *r
+	own.Tenant = e.config.Tenant
+	return &own
+}
+
+// Unseen reports a call that went through without Begin, and why.
+func (e *Engine) Unseen(call, reason string) { e.calls.Unseen(call, reason) }
+
+// SetCallOptions changes what is sent of the calls that begin from now on. Where
+// o.Condense is another pointer, summaries that are being written are given up.
+func (e *Engine) SetCallOptions(o CallOptions) error {
+	if err := o.check(); err != nil {
+		return &Error{Op: "change the options of calls", Err: fmt.Errorf("%w: %w", ErrConfig, err)}
+	}
+	e.calls.change(e.callOptions(o))
+	return nil
+}
+
+// CallCounters returns how many calls the engine has seen, and what became of them.
+func (e *Engine) CallCounters() *CallCounters { return e.calls.Counters() }
+
+// CallError returns why the last call could not be stored; nil if it was.
+func (e *Engine) CallError() error { return e.calls.Err() }
+
+// condensing converts the options.
+func (o *CondenseOptions) condensing(done func(view.Summary)) *view.Condensing {
+	return view.NewCondensing(view.CondenseOptions{Condenser: o.Condenser, Inline: o.Inline, Wait: o.Wait, Max: o.Max, Done: done})
+}

@@ -1,0 +1,123 @@
+package oriel
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/window"
+)
+
+// Event is something that happened to a call or its conversation (SPEC B7). What is not
+// known or does not apply is left out.
+type Event struct {
+	Time time.Time `json:"time"`
+	Kind string    `json:"kind"`
+	// Call is the id that logs have; empty where no call did it.
+	Call         string `json:"call,omitempty"`
+	Conversation string `json:"conversation,omitempty"`
+	// Thread tells how the call stands to the conversation: see thread.Kind.
+	Thread string `json:"thread,omitempty"`
+	Model  string `json:"model,omitempty"`
+	// Policy is that of the window, for a conversation of items.
+	Policy string `json:"policy,omitempty"`
+	// TokensBefore and TokensAfter are those of the request and of what was sent of it, as
+	// counted here; of a condensation those of the messages and of the summary, of a
+	// resize the sizes. Reported is what the provider counted.
+	TokensBefore int `json:"tokens_before,omitempty"`
+	TokensAfter  int `json:"tokens_after,omitempty"`
+	Reported     int `json:"reported,omitempty"`
+	Output       int `json:"output,omitempty"`
+	// Budget is what the view of a call or a cut had to fit in; Grown says why that is
+	// more than the profile wishes, nil where it is not.
+	Budget int            `json:"budget,omitempty"`
+	Grown  *window.Growth `json:"grown,omitempty"`
+	// Usage is what the provider reported of a call; nil where it did not.
+	Usage *Usage `json:"usage,omitempty"`
+	// Cost is what it cost beside the call itself, in US dollars.
+	Cost float64 `json:"cost"`
+	// Plan is the id of the plan by which something was left out, brought back or
+	// condensed; Items are how many messages that is about.
+	Plan  string `json:"plan,omitempty"`
+	Items int    `json:"items,omitempty"`
+	// Back and Left are, where pins and undone plans act, the messages that came back
+	// and those that left for them, such as "24-37,40".
+	Back string `json:"back,omitempty"`
+	Left string `json:"left,omitempty"`
+	// Error says what went wrong, where something did.
+	Error string `json:"error,omitempty"`
+}
+
+// Kinds of events.
+const (
+	// EventCall: a call has ended and is written.
+	EventCall = "call"
+	// EventCut: a view was made smaller; EventCondensation: a model was asked for a
+	// summary; EventResize: the adaptive size of a conversation has moved;
+	// EventRecall: something was brought back on its own; EventOverflow: a provider
+	// refused a request as too large.
+	EventCut          = window.EventTruncation
+	EventCondensation = window.EventCondensation
+	EventResize       = window.EventResize
+	EventRecall       = window.EventRecall
+	EventOverflow     = window.EventOverflow
+	// EventPin, EventUndo, EventRelease: a call minds what a person has said about
+	// its conversation; with an error where there is no room for it.
+	EventPin     = window.EventPin
+	EventUndo    = window.EventUndo
+	EventRelease = "release"
+	// EventOpen: something of Oriel's own failed, and the call went on without it.
+	EventOpen = "fail-open"
+	// EventUnknown: a body that could not be read, or has too many messages, parts or
+	// tools, was passed on as it came.
+	EventUnknown = "unknown-body"
+	// EventUnseen: a call went through without being recorded or cut: there was no
+	// memory for its body, or that is too large, or in an unknown encoding.
+	EventUnseen = "unseen"
+	// EventUnkept: the answer of a call was too large or had too many parts to keep, or
+	// there was no memory for it.
+	EventUnkept = "unkept-answer"
+	// EventProfile: a call named a profile that there is not; the default was used.
+	EventProfile = "unknown-profile"
+	// EventDropped: events are missing from the file, which nobody read or which could
+	// not be written; Items is how many.
+	EventDropped = "dropped"
+)
+
+// event tells of something: to the log, but for calls, each of which has its line, and
+// to who listens.
+func (r *calls) event(e Event) {
+	e.Time = r.o.Now()
+	e.Model, e.Conversation, e.Plan, e.Error = clip.To(e.Model, clip.Name), clip.To(e.Conversation, clip.Line), clip.To(e.Plan, clip.Name), clip.To(e.Error, clip.Text)
+	level, what := slog.LevelInfo, e.Kind
+	switch e.Kind {
+	case EventCall:
+		level = slog.LevelDebug
+	case EventOpen:
+		level, what = slog.LevelError, "something failed, and the call went on"
+	case EventUnknown:
+		level, what = slog.LevelWarn, "a request that could not be read went on as it came"
+	default:
+		if e.Error != "" {
+			level = slog.LevelWarn
+		}
+	}
+	attributes := []slog.Attr{slog.String("kind", e.Kind), slog.String("call", e.Call), slog.String("conversation", e.Conversation)}
+	if e.TokensAfter > 0 {
+		attributes = append(attributes, slog.Int("before", e.TokensBefore), slog.Int("after", e.TokensAfter))
+	}
+	if e.Plan != "" {
+		attributes = append(attributes, slog.String("plan", e.Plan))
+	}
+	if e.Cost > 0 {
+		attributes = append(attributes, slog.Float64("cost", e.Cost))
+	}
+	if e.Error != "" {
+		attributes = append(attributes, slog.String("error", e.Error))
+	}
+	r.o.Log.LogAttrs(context.Background(), level, what, attributes...)
+	if r.o.Events != nil {
+		r.o.Events(e)
+	}
+}

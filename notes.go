@@ -1,0 +1,191 @@
+package oriel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/oriel-context/oriel/thread"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/view"
+)
+
+// The records by which people say what views must show: docs/format/calls.md.
+const kindHold = "hold"
+
+// storedHold is the data of a hold; its key is the plan's that was undone.
+type storedHold struct {
+	V    int    `json:"v"`
+	Held string `json:"held"`
+}
+
+// wants are what people want to see of a conversation.
+type wants struct {
+	pins  []pin
+	holds []hold
+}
+
+// pin is a message that stays. says is what it must say: on another branch another one
+// has its place; zero for whatever stands there.
+type pin struct {
+	depth int
+	says  timeline.Hash
+}
+
+// hold is what an undone plan left out, up to a message.
+type hold struct {
+	plan string
+	held view.Ranges
+	last pin
+}
+
+// pinnedID is the id in the key of a pin; 0 for none.
+func pinnedID(key string) int64 {
+	number, _, _ := strings.Cut(key, "@")
+	id, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
+// readWants reads them. What is damaged, or of a place that is not there, is left out.
+func readWants(ctx context.Context, store timeline.Store, tenant, conversation string) (w wants, err error) {
+	pins, err := store.Records(ctx, tenant, conversation, kindPin, "")
+	if errors.Is(err, timeline.ErrNoConversation) {
+		return w, nil
+	}
+	if err != nil {
+		return w, err
+	}
+	for i := range pins {
+		id := pinnedID(pins[i].Key)
+		if at := pins[i].At; id < 1 || at.Depth != 0 && at.Depth != id {
+			continue
+		}
+		p := pin{depth: int(id)}
+		if p.says, err = saysAt(ctx, store, tenant, pins[i].At); err != nil {
+			return w, err
+		}
+		w.pins = append(w.pins, p)
+	}
+	holds, err := store.Records(ctx, tenant, conversation, kindHold, "")
+	if err != nil {
+		return w, err
+	}
+	for i := range holds {
+		var s storedHold
+		if json.Unmarshal(holds[i].Data, &s) != nil || s.V != 1 {
+			continue
+		}
+		held, err := view.ParseRanges(s.Held)
+		if n := len(held); err != nil || n == 0 || int64(held[n-1][1]) > holds[i].At.Depth {
+			continue
+		}
+		h := hold{plan: holds[i].Key, held: held, last: pin{depth: int(holds[i].At.Depth)}}
+		if h.last.says, err = saysAt(ctx, store, tenant, holds[i].At); err != nil {
+			return w, err
+		}
+		w.holds = append(w.holds, h)
+	}
+	return w, nil
+}
+
+// saysAt is the identity of the message at a place; zero for none.
+func saysAt(ctx context.Context, store timeline.Store, tenant string, at timeline.Place) (says timeline.Hash, err error) {
+	if at.Depth == 0 {
+		return says, nil
+	}
+	err = store.Messages(ctx, tenant, at, at.Depth, at.Depth, true, func(e *timeline.Entry) error {
+		says = e.Identity
+		return nil
+	})
+	if errors.Is(err, timeline.ErrNoPlace) {
+		return says, nil
+	}
+	return says, err
+}
+
+// on are the messages of a request's history that are wanted, by depth, in order.
+func (w *wants) on(t *thread.Thread) []int {
+	var out []int
+	for _, p := range w.pins {
+		if p.on(t) {
+			out = append(out, p.depth)
+		}
+	}
+	for _, h := range w.holds {
+		if h.last.on(t) {
+			out = append(out, depths(h.held)...)
+		}
+	}
+	return union(out, nil)
+}
+
+// all are those of any branch.
+func (w *wants) all() []int {
+	var out []int
+	for _, p := range w.pins {
+		out = append(out, p.depth)
+	}
+	for _, h := range w.holds {
+		out = append(out, depths(h.held)...)
+	}
+	return out
+}
+
+func (p *pin) on(t *thread.Thread) bool {
+	if p.depth < 1 || p.depth > t.Depth() {
+		return false
+	}
+	if p.says == (timeline.Hash{}) {
+		return true
+	}
+	i := p.depth - 1
+	if i < len(t.Before) {
+		return t.Before[i] == p.says
+	}
+	i -= len(t.Before)
+	return i < len(t.Says) && t.Says[i] == p.says
+}
+
+func depths(r view.Ranges) []int {
+	var out []int
+	for _, s := range r {
+		for d := s[0]; d <= s[1]; d++ {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// union is both, in order, each once.
+func union(a, b []int) []int {
+	out := slices.Concat(a, b)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// differ tells by which kinds of events two differ.
+func (w *wants) differ(old *wants) (kinds []string) {
+	if !slices.Equal(w.pins, old.pins) {
+		kinds = append(kinds, EventPin)
+	}
+	plans := func(w *wants) (out []string) {
+		for _, h := range w.holds {
+			out = append(out, h.plan)
+		}
+		return out
+	}
+	now, was := plans(w), plans(old)
+	if slices.ContainsFunc(now, func(p string) bool { return !slices.Contains(was, p) }) {
+		kinds = append(kinds, EventUndo)
+	}
+	if slices.ContainsFunc(was, func(p string) bool { return !slices.Contains(now, p) }) {
+		kinds = append(kinds, EventRelease)
+	}
+	return kinds
+}
