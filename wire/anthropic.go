@@ -43,7 +43,7 @@ func readRole(parent, v rawjson.Value, m *chat.Message) error {
 	return nil
 }
 
-// word reads a string of which the usual values need no allocation.
+// word returns a string value; common values need no allocation.
 func word(v rawjson.Value) string {
 	switch string(v.Raw()) {
 	case `"user"`:
@@ -86,7 +86,7 @@ func word(v rawjson.Value) string {
 func (b *Body) anthropicPart(v rawjson.Value, p *chat.Part) error {
 	t := v.Get("type")
 	if t.Kind() != rawjson.String {
-		return nil // whatever it is, it stays as it came
+		return nil // anything else stays raw
 	}
 	p.Type = word(t)
 	cache := v.Get("cache_control")
@@ -126,7 +126,7 @@ func (b *Body) anthropicPart(v rawjson.Value, p *chat.Part) error {
 		case p.Type == "tool_result" || strings.HasSuffix(p.Type, "_tool_result"):
 			p.Kind, p.Hosted = chat.Result, p.Type != "tool_result"
 			err = b.anthropicResult(v, p)
-		case v.Has("tool_references"): // what the provider's own search found
+		case v.Has("tool_references"): // found by the provider's own search
 			p.Kind = chat.Catalog
 		}
 	}
@@ -142,13 +142,13 @@ func (b *Body) anthropicResult(v rawjson.Value, p *chat.Part) error {
 	return b.resultContent(v, "content", p, b.anthropicPart)
 }
 
-// resultContent reads what a tool gave back: one string, one part or a list of
-// parts. Any other shape stays raw.
+// resultContent reads the content of a tool's result: one string, one part or a
+// list of parts. Any other shape stays raw.
 func (b *Body) resultContent(v rawjson.Value, name string, p *chat.Part, part func(rawjson.Value, *chat.Part) error) error {
 	switch c := v.Get(name); c.Kind() {
 	case rawjson.String:
 		p.Text = chat.String(c.Raw())
-	case rawjson.Object: // a screenshot, an error of a hosted tool
+	case rawjson.Object: // a screenshot, or an error of a hosted tool
 		var err error
 		if p.Parts, err = b.take(c, 1); err != nil {
 			return in(err, name)
@@ -196,7 +196,7 @@ func anthropicSource(v rawjson.Value) *chat.Media {
 	return m
 }
 
-// member reads one member of an object with the reader given.
+// member reads one member of an object with the given reader.
 func member[T any](v rawjson.Value, name string, read func(rawjson.Value) (T, error)) (T, error) {
 	out, err := read(v.Get(name))
 	if err != nil {
@@ -205,7 +205,7 @@ func member[T any](v rawjson.Value, name string, read func(rawjson.Value) (T, er
 	return out, err
 }
 
-// inner is a string's bytes between its quotes.
+// inner returns a string's bytes between its quotes.
 func inner(v rawjson.Value) []byte {
 	raw := v.Raw()
 	if len(raw) < 2 {

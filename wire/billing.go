@@ -2,10 +2,10 @@ package wire
 
 import "bytes"
 
-// ZeroBillingNonce gives a request that was made of b with the changing part of Claude
-// Code's billing line at zero. The line stands first in the system prompt, and nothing
-// behind it can be found in a cache of plain prefixes as long as it changes with every
-// call. The length stays; without such a line the very slice is returned.
+// ZeroBillingNonce returns data, a request made from b, with the changing part of
+// Claude Code's billing line set to zeros. The line comes first in the system prompt,
+// so a plain prefix cache finds nothing after it while it changes with every call. The
+// length stays the same. Without such a line it returns data itself.
 func (b *Body) ZeroBillingNonce(data []byte) []byte {
 	if b.Format != Anthropic {
 		return data

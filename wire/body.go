@@ -9,47 +9,46 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// Limits bound a body; zero fields mean the defaults: 64 MiB, depth 1,000, 2 million
-// values, and no limit on parts but that on values.
+// Limits bounds a body. Zero fields mean the defaults: 64 MiB, depth 1,000, 2 million
+// values, and no separate limit on parts.
 type Limits struct {
 	Bytes, Depth, Values int
-	// Parts is how many parts a body may have in all its messages together, and how
-	// many messages, tools and members. A body that has more is refused before memory
-	// is spent on them.
+	// Parts limits the parts of all messages together, and separately the messages, tools
+	// and members. A body over the limit is refused before memory is spent on them.
 	Parts int
 }
 
 const (
-	// maxValues bounds the tape of a body.
+	// maxValues is the default limit of JSON values.
 	maxValues = 2 << 20
-	// MaxParts is how many parts, or items, a reply may have, and the Limits.Parts for
-	// bodies of strangers: a part of 3 bytes takes about PartBytes.
+	// MaxParts is the limit of parts or items in a reply, and the Limits.Parts to use for
+	// untrusted bodies: a part of 3 bytes takes about PartBytes.
 	MaxParts = 1 << 16
-	// PartBytes is about what a part takes beside its bytes.
+	// PartBytes is roughly the memory for a part besides its own bytes.
 	PartBytes = 256
 )
 
-// Body is a request body that has been read.
+// Body is a parsed request body.
 type Body struct {
 	chat.Request
 	Format Format
-	// Hints are what the client tells of itself.
+	// Hints are the client's hints about its identity.
 	Hints Hints
 
 	data []byte
 	// list is the value that holds the messages: an array, or for Responses a
 	// plain string.
 	list span
-	// at[i] is where message i stands in data.
+	// at[i] is the position of message i in data.
 	at []span
 
 	members []Member    // at the top, in their order
-	parts   []chat.Part // what is left of the current chunk of parts
+	parts   []chat.Part // the rest of the current chunk of parts
 	count   int         // of parts so far
 	most    int         // Limits.Parts
 }
 
-// Member is a field of a body as it came.
+// Member is a top-level field of a body, with its original bytes.
 type Member struct {
 	Name string
 	Raw  []byte
@@ -57,8 +56,8 @@ type Member struct {
 
 type span struct{ start, end int }
 
-// Hints are the fields by which clients tell apart who they speak for; each is empty
-// where it is not given, or is no text.
+// Hints are the fields with which clients identify users and conversations. A field is
+// empty if it is absent or not a string.
 type Hints struct {
 	UserID       string // Anthropic's metadata.user_id
 	CacheKey     string // OpenAI's prompt_cache_key
@@ -67,8 +66,8 @@ type Hints struct {
 	Previous     string // OpenAI's previous_response_id
 }
 
-// Read reads a request body. Format Auto looks at the body to find out; a body
-// that is a trajectory is read with ReadTrajectory instead.
+// Read parses a request body. Format Auto detects the format; use ReadTrajectory for a
+// trajectory.
 func Read(data []byte, f Format, lim Limits) (*Body, error) {
 	b := &Body{Format: f, data: data, most: lim.Parts}
 	err := parse(data, lim, func(root rawjson.Value) error {
@@ -89,7 +88,7 @@ func Read(data []byte, f Format, lim Limits) (*Body, error) {
 	return b, nil
 }
 
-// Detect tells the format of a body: Auto where it is none that is known.
+// Detect returns the format of a body, or Auto if it is unknown.
 func Detect(data []byte, lim Limits) (Format, error) {
 	f := Auto
 	err := parse(data, lim, func(root rawjson.Value) error {
@@ -99,19 +98,18 @@ func Detect(data []byte, lim Limits) (Format, error) {
 	return f, err
 }
 
-// docs are kept for the next body: their tapes are larger than what is made of
-// them.
+// docs keeps parsed documents for reuse: their tapes are larger than the result.
 var docs = sync.Pool{New: func() any { return new(rawjson.Doc) }}
 
-// parse checks the JSON and shows its root to read, which must keep no values of
-// it.
+// parse checks the JSON and calls read with its root. read must not keep any of its
+// values.
 func parse(data []byte, lim Limits, read func(root rawjson.Value) error) error {
 	if lim.Values == 0 {
 		lim.Values = maxValues
 	}
 	doc := docs.Get().(*rawjson.Doc)
 	defer func() {
-		_ = doc.Reset(nil, rawjson.Limits{}) // let go of data
+		_ = doc.Reset(nil, rawjson.Limits{}) // release data
 		docs.Put(doc)
 	}()
 	if err := doc.Reset(data, rawjson.Limits{Bytes: lim.Bytes, Depth: lim.Depth, Values: lim.Values}); err != nil {
@@ -127,13 +125,13 @@ func parse(data []byte, lim Limits, read func(root rawjson.Value) error) error {
 	return read(root)
 }
 
-// Data is the body as it came.
+// Data returns the body as received.
 func (b *Body) Data() []byte { return b.data }
 
-// Members are the fields of the body, in their order.
+// Members returns the top-level fields of the body, in order.
 func (b *Body) Members() []Member { return b.members }
 
-// Rules are what the protocol demands of calls and results.
+// Rules returns the protocol's rules for calls and results.
 func (b *Body) Rules() chat.Rules {
 	return chat.Rules{
 		ResultsFollow: b.Format == Anthropic || b.Format == Chat,
@@ -142,7 +140,7 @@ func (b *Body) Rules() chat.Rules {
 	}
 }
 
-// readTop reads what stands beside the messages, and then the messages.
+// readTop reads the other top-level fields, and then the messages.
 func (b *Body) readTop(root rawjson.Value) error {
 	var list rawjson.Value
 	listName := "messages"
@@ -173,7 +171,7 @@ func (b *Body) readTop(root rawjson.Value) error {
 				err = in(err, "budget_tokens")
 			}
 		case "tools":
-			b.Tools = nil // the last one of a name holds
+			b.Tools = nil // the last member with a name counts
 			err = b.readTools(v)
 		case "functions":
 			if b.Format == Chat {
@@ -201,7 +199,7 @@ func (b *Body) readTop(root rawjson.Value) error {
 			}
 		case listName:
 			if list.Exists() {
-				err = fail(v, "given twice: nobody can say which list the provider reads")
+				err = fail(v, "given twice: which list the provider reads is unknown")
 			}
 			list = v
 		}
@@ -219,7 +217,7 @@ func (b *Body) readTop(root rawjson.Value) error {
 	return nil
 }
 
-// readList finds every message and reads it.
+// readList locates and reads every message.
 func (b *Body) readList(list rawjson.Value) error {
 	b.list.start, b.list.end = list.Span()
 	switch {
@@ -269,8 +267,8 @@ func (b *Body) readList(list rawjson.Value) error {
 	return nil
 }
 
-// heldByProvider reports whether a Responses request may come without input,
-// because the provider has it.
+// heldByProvider reports whether a Responses request may omit input because the provider
+// holds it.
 func heldByProvider(root rawjson.Value) bool {
 	given := func(name string) bool { k := root.Get(name).Kind(); return k == rawjson.String || k == rawjson.Object }
 	return given("previous_response_id") || given("conversation") || root.Get("prompt").Kind() == rawjson.Object
@@ -304,9 +302,8 @@ func (b *Body) readTools(v rawjson.Value) error {
 	return nil
 }
 
-// managed names the field by which the request asks its provider to manage the
-// window itself. Clearing of old thinking is ordinary: Claude Code asks for it
-// in every call.
+// managed returns the field with which the request asks its provider to manage the
+// window. Clearing of old thinking does not count: Claude Code requests it in every call.
 func managed(f Format, root rawjson.Value) string {
 	edits := root.Get("context_management")
 	switch f {
@@ -365,23 +362,22 @@ func (b *Body) content(v rawjson.Value, part func(rawjson.Value, *chat.Part) err
 	return nil, wrong(v, "a string, an array or null")
 }
 
-// few refuses a list of n elements if that is more than Limits.Parts.
+// few returns an error if a list has more than Limits.Parts elements.
 func (b *Body) few(v rawjson.Value, n int, what string) error {
 	if b.most == 0 || n <= b.most {
 		return nil
 	}
 	start, _ := v.Span()
-	return &Error{Offset: start, TooMany: true, Msg: fmt.Sprintf("%d %s, at most %d are read", n, what, b.most)}
+	return &Error{Offset: start, TooMany: true, Msg: fmt.Sprintf("%d %s: the limit is %d", n, what, b.most)}
 }
 
-// room counts n more parts, which stand in v, and refuses them if there are then more than
-// Limits.Parts.
+// room counts n more parts of v and returns an error if the total exceeds Limits.Parts.
 func (b *Body) room(v rawjson.Value, n int) error {
 	b.count += n
 	return b.few(v, b.count, "parts up to here")
 }
 
-// take gives n zero parts for what stands in v.
+// take returns n zero parts for v, within Limits.Parts.
 func (b *Body) take(v rawjson.Value, n int) ([]chat.Part, error) {
 	if err := b.room(v, n); err != nil {
 		return nil, err
@@ -389,8 +385,8 @@ func (b *Body) take(v rawjson.Value, n int) ([]chat.Part, error) {
 	return b.alloc(n), nil
 }
 
-// alloc gives n zero parts from a chunk, so that a thousand small messages do not cost a
-// thousand allocations.
+// alloc returns n zero parts from a chunk, so that a thousand small messages do not cost
+// a thousand allocations.
 func (b *Body) alloc(n int) []chat.Part {
 	if n > len(b.parts) {
 		b.parts = make([]chat.Part, max(n, min(64, 2*len(b.Messages))))
@@ -400,7 +396,7 @@ func (b *Body) alloc(n int) []chat.Part {
 	return p
 }
 
-// str reads a string that must be one where it is given.
+// str reads a string; an absent value is "".
 func str(v rawjson.Value) (string, error) {
 	switch v.Kind() {
 	case rawjson.String:
@@ -430,7 +426,7 @@ func count(v rawjson.Value) (int, error) {
 		if !ok || n > 1<<31-1 {
 			return 0, fail(v, "want a whole number of tokens, got %s", v.Raw())
 		}
-		return int(max(n, 0)), nil // -1 is some servers' word for no limit
+		return int(max(n, 0)), nil // some servers use -1 for no limit
 	case rawjson.Invalid, rawjson.Null:
 		return 0, nil
 	}

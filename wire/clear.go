@@ -8,9 +8,9 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// ClearArguments empties the arguments of some of a message's tool calls, named by
-// their part indices. Everything else of the message stays as it came. Parts that
-// are no calls of the client's tools are left alone.
+// ClearArguments empties the arguments of the tool calls with the given part
+// indices. The rest of the message stays unchanged, and so do parts that are not
+// calls of the client's tools.
 func ClearArguments(f Format, raw []byte, parts map[int]bool) ([]byte, error) {
 	e, err := open(f, raw)
 	if err != nil {
@@ -31,7 +31,7 @@ func ClearArguments(f Format, raw []byte, parts map[int]bool) ([]byte, error) {
 	return e.apply(), nil
 }
 
-// arguments is where those of the call that is part i stand.
+// arguments locates the arguments of the call in part i.
 func (e *edit) arguments(i int) (parent rawjson.Value, name string) {
 	switch e.format {
 	case Anthropic:

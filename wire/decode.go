@@ -14,19 +14,19 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// MaxDecoded is how many bytes Decode gives at most: well above what the longest
-// streams have, and an end to what a few bytes can grow to.
+// MaxDecoded is the limit of Decode's output in bytes: well above the longest
+// streams, and a bound on decompression bombs.
 const MaxDecoded = 256 << 20
 
-// ErrDecodedTooLarge says that a body has more than MaxDecoded bytes.
+// ErrDecodedTooLarge reports that a decoded body exceeds MaxDecoded bytes.
 var ErrDecodedTooLarge = fmt.Errorf("the decoded body is over %d bytes: the rest is not read", MaxDecoded)
 
-// Decode takes a Content-Encoding off a body: gzip, deflate (with or without zlib's
-// frame), br, zstd, or several as "gzip, br", which are taken off from the last. The
-// first bytes are read by the first Read, never here.
+// Decode returns a reader that removes a Content-Encoding: gzip, deflate (with or
+// without the zlib header), br, zstd, or several such as "gzip, br", the last one
+// first. Decode itself does not read from r.
 //
-// Neither the result nor what is between two encodings grows beyond MaxDecoded, and a
-// zstd window not beyond the 8 MiB that HTTP allows (RFC 9659).
+// Neither the result nor any intermediate encoding exceeds MaxDecoded, and a zstd
+// window is at most the 8 MiB that HTTP allows (RFC 9659).
 func Decode(encoding string, r io.Reader) (io.Reader, error) {
 	return decode(encoding, r, MaxDecoded)
 }
@@ -49,7 +49,8 @@ func decode(encoding string, r io.Reader, limit int) (io.Reader, error) {
 	return r, nil
 }
 
-// decoder opens what one coding made; nil where there is nothing to decode.
+// decoder returns a function that opens one coding, or nil if there is nothing to
+// decode.
 func decoder(coding string) (func(*bufio.Reader) (io.Reader, error), error) {
 	switch strings.ToLower(strings.TrimSpace(coding)) {
 	case "", "identity":
@@ -62,15 +63,16 @@ func decoder(coding string) (func(*bufio.Reader) (io.Reader, error), error) {
 		return func(r *bufio.Reader) (io.Reader, error) { return brotli.NewReader(r), nil }, nil
 	case "zstd":
 		return func(r *bufio.Reader) (io.Reader, error) {
-			// One at a time: it starts no goroutines, so there is nothing to close.
+			// With concurrency 1 it starts no goroutines, so there is nothing to
+			// close.
 			return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(8<<20))
 		}, nil
 	}
-	return nil, fmt.Errorf("content encoding %q is not known: gzip, deflate, br and zstd are", coding)
+	return nil, fmt.Errorf("unknown content encoding %q: use gzip, deflate, br or zstd", coding)
 }
 
-// inflate reads deflate as it was meant, in zlib's frame, and as many servers send
-// it, without.
+// inflate reads deflate with a zlib header, as specified, or without, as many servers
+// send it.
 func inflate(r *bufio.Reader) (io.Reader, error) {
 	head, err := r.Peek(2)
 	if err == nil && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0 {
@@ -79,7 +81,7 @@ func inflate(r *bufio.Reader) (io.Reader, error) {
 	return flate.NewReader(r), nil
 }
 
-// decoded is opened by its first Read and ends with an error beyond left bytes.
+// decoded is opened by its first Read and returns an error after left bytes.
 type decoded struct {
 	from *bufio.Reader
 	open func(*bufio.Reader) (io.Reader, error)
@@ -94,7 +96,7 @@ func (d *decoded) Read(p []byte) (int, error) {
 	}
 	if d.r == nil {
 		if _, err := d.from.Peek(1); err != nil {
-			d.err = err // nothing came, which nothing decodes to
+			d.err = err // an empty body decodes to nothing
 			return 0, err
 		}
 		if d.r, d.err = d.open(d.from); d.err != nil {

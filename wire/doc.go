@@ -6,41 +6,39 @@ and writes agent trajectories (Trajectory), which are dictionaries and not reque
 
 # What it guarantees
 
-Bytes are sacred. A body is scanned once; every message keeps its byte range in
-it. Body.Write splices: what stays is copied as it came, white space, key order,
-escapes, number forms, duplicate keys and unknown fields included. When nothing
-changes, Write returns the very body that was read. Everything outside the list of
-messages is copied as it came in any case.
+Bytes are preserved. A body is scanned once, and every message keeps its byte range.
+Body.Write splices: it copies what stays verbatim, including white space, key order,
+escapes, number forms, duplicate keys and unknown fields. If nothing changes, Write
+returns the original slice. Everything outside the list of messages is always copied
+verbatim.
 
-Nothing is lost by not being understood. Fields, part types and item types that
-this version does not know are carried by their raw bytes; an unknown part is
-chat.Unknown.
+Unknown data is not lost. Fields, part types and item types that this version does not
+know keep their raw bytes; an unknown part is chat.Unknown.
 
 # What it refuses
 
-A body that is no JSON, or whose known fields have another type than the protocol
-gives them, is refused with an *Error that names the field and the byte offset:
-"messages[3].content[1].tool_use_id: want a string, got a number (byte 5120)".
-Two lists of messages in one body are refused too, since nobody can say which one
-the provider will read. Refused means: not read. The caller still has the bytes and
-may pass them on.
+A body that is not JSON, or whose known fields have the wrong type, is refused with an
+*Error that names the field and the byte offset: "messages[3].content[1].tool_use_id: want
+a string, got a number (byte 5120)". Two lists of messages in one body are refused too,
+because it is unknown which one the provider reads. A refused body is not parsed; the
+caller may still forward its bytes.
 
-Roles, models and limits are not judged here: providers add to them, and a body
-that is wrong in that way is for the provider to refuse.
+Roles, models and limits are not checked: providers add new ones, and it is up to the
+provider to refuse a wrong one.
 
 # Replies
 
-A reply is read for its copy: nothing here stands between a provider and a client. So
-readers of replies are lenient where readers of requests are strict: what a server does
-otherwise than the protocol says is read as it was meant where that is plain, and noted
-where it is not. docs/format/replies.md says what is kept of each event.
+Readers work on a copy of a reply; nothing here comes between a provider and a client.
+They are therefore lenient, while readers of requests are strict: a deviation from the
+protocol is read as intended if the intent is clear, and noted if it is not.
+docs/format/replies.md says what is kept of each event.
 
 # Memory
 
-Reading holds the body, 12 bytes for each JSON value in it, and the message
-structures, which point into the body: 180 bytes for a part. Limits bound all three.
-Without Limits.Parts, a body of nothing but the smallest parts, two million of them,
-takes about 400 MB; with MaxParts it is refused for its 65,537th.
-A streamed reply is kept up to StreamReader.Limit, its largest event beside it.
+Reading holds the body, 12 bytes for each JSON value in it, and the message structures,
+which point into the body: 180 bytes for a part. Limits bound all three. Without
+Limits.Parts, a body of nothing but the smallest parts, two million of them, takes about
+400 MB; with MaxParts it is refused at the 65,537th. A streamed reply takes up to
+StreamReader.Limit, plus its largest event.
 */
 package wire

@@ -9,14 +9,14 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// The functions of this file change one raw message and leave every other byte
-// of it as it came: they find the spans that change and splice. A message that
-// cannot be read, or that has no place for what is asked, gets an *Error with the
-// byte of the message. Where a key comes twice the last one is changed, for that
-// is the one that providers read.
+// The functions of this file change one raw message and leave every other byte of
+// it unchanged: they find the spans to change and splice. For a message that
+// cannot be read, or that has no place for the change, they return an *Error with
+// the offset in the message. If a key occurs twice, the last one is changed,
+// because providers read that one.
 
-// ReadMessage reads one raw element of a list of messages: for counting a message
-// that was edited. The message's slices point into raw.
+// ReadMessage parses one raw element of a list of messages, for example to count
+// an edited message. The message's slices point into raw.
 func ReadMessage(f Format, raw []byte) (chat.Message, error) {
 	e, err := open(f, raw)
 	if err != nil {
@@ -25,25 +25,27 @@ func ReadMessage(f Format, raw []byte) (chat.Message, error) {
 	return e.msg, nil
 }
 
-// ReplaceResults gives the raw message with the content of some of its tool
-// results replaced by plain texts. A key is the index of a part as Read gives it;
-// content that is a list is replaced as a whole. A result's id, name, is_error,
-// cache_control and all else stay. With no texts the very slice is returned.
+// ReplaceResults returns the raw message with the content of some tool results
+// replaced by plain texts. The keys of texts are part indices as in Read; a
+// content that is a list is replaced as a whole. Everything else stays: a result's
+// id, name, is_error, cache_control. Without texts ReplaceResults returns raw
+// itself.
 //
-// Results whose content the protocol wants in another shape than text (searches,
-// screenshots and other hosted tools) are refused. SPEC E5.
+// It refuses results whose content must not be text (searches, screenshots and
+// other hosted tools). SPEC E5.
 func ReplaceResults(f Format, raw []byte, texts map[int]string) ([]byte, error) {
 	return replace(f, raw, texts, (*edit).result)
 }
 
-// ReplaceTexts does for Text parts what ReplaceResults does for results: a content
-// that is one string, or the "text" of an element of a list. A plain-string input
-// of Responses becomes a message, so that it can stand in a list. SPEC E5.
+// ReplaceTexts does for Text parts what ReplaceResults does for results: it
+// replaces a content that is one string, or the "text" of a list element. A
+// plain-string input of Responses becomes a message, so that it can be part of a
+// list. SPEC E5.
 func ReplaceTexts(f Format, raw []byte, texts map[int]string) ([]byte, error) {
 	return replace(f, raw, texts, (*edit).text)
 }
 
-// replace sets the member that find gives for each part.
+// replace sets the member that find returns for each part.
 func replace(f Format, raw []byte, texts map[int]string, find func(*edit, int) (rawjson.Value, string, error)) ([]byte, error) {
 	if len(texts) == 0 {
 		return raw, nil
@@ -75,19 +77,19 @@ type edit struct {
 	root    rawjson.Value
 	msg     chat.Message
 	changes []change
-	// elements are those of the content list, found when first asked for.
+	// elements are the elements of the content list, located on first use.
 	elements []rawjson.Value
-	// calls are those of Chat's tool_calls, found when first asked for.
+	// calls are the elements of Chat's tool_calls, located on first use.
 	calls []rawjson.Value
 }
 
-// change puts text in the place of a span; an empty span is an insertion.
+// change replaces a span with text; an empty span makes it an insertion.
 type change struct {
 	span
 	text []byte
 }
 
-// open reads a message. For Responses it may be a plain string.
+// open parses a message. For Responses it may be a plain string.
 func open(f Format, raw []byte) (*edit, error) {
 	doc, err := rawjson.Parse(raw, rawjson.Limits{})
 	if err != nil {
@@ -117,7 +119,7 @@ func open(f Format, raw []byte) (*edit, error) {
 	case Responses:
 		err = b.responsesItem(e.root, &e.msg)
 	default:
-		err = fmt.Errorf("no message has the format %s: use anthropic, openai or responses", f)
+		err = fmt.Errorf("format %s has no messages: use anthropic, openai or responses", f)
 	}
 	if err != nil {
 		return nil, err
@@ -125,7 +127,7 @@ func open(f Format, raw []byte) (*edit, error) {
 	return e, nil
 }
 
-// result is where the content of the result that is part i stands.
+// result locates the content of the result in part i.
 func (e *edit) result(i int) (parent rawjson.Value, name string, err error) {
 	p := &e.msg.Parts[i]
 	if p.Kind != chat.Result {
@@ -134,7 +136,7 @@ func (e *edit) result(i int) (parent rawjson.Value, name string, err error) {
 	switch e.format {
 	case Anthropic:
 		parent = e.element(i)
-		// Of the hosted tools only MCP servers answer in plain text.
+		// Of the hosted tools only MCP servers return plain text.
 		if p.Hosted && p.Type != "mcp_tool_result" {
 			return parent, "", fail(parent, "the content of a %s cannot be a text", p.Type)
 		}
@@ -146,7 +148,7 @@ func (e *edit) result(i int) (parent rawjson.Value, name string, err error) {
 	case "function_call_output", "custom_tool_call_output":
 	case "mcp_approval_response", "tool_search_output":
 		return parent, "", fail(e.root, "an item of type %q has no output", e.msg.Type)
-	default: // shells, screenshots, patches: some answer in text, some never do
+	default: // shells, screenshots, patches: some return text, some never do
 		switch e.root.Get("output").Kind() {
 		case rawjson.String, rawjson.Null, rawjson.Invalid:
 		default:
@@ -156,7 +158,7 @@ func (e *edit) result(i int) (parent rawjson.Value, name string, err error) {
 	return e.root, "output", nil
 }
 
-// text is where the text of part i stands; nowhere if the whole message is one
+// text locates the text of part i. name is empty if the whole message is one
 // string.
 func (e *edit) text(i int) (parent rawjson.Value, name string, err error) {
 	if e.msg.Parts[i].Kind != chat.Text {
@@ -171,10 +173,10 @@ func (e *edit) text(i int) (parent rawjson.Value, name string, err error) {
 	return e.element(i), "text", nil
 }
 
-// element is the element of the content list that part i was read from.
+// element returns the content list's element of part i.
 func (e *edit) element(i int) rawjson.Value {
 	if e.format == Chat && e.msg.Parts[0].Kind == chat.Thinking {
-		i-- // the reasoning stands beside the content but is read before it
+		i-- // reasoning is outside the content but comes first in Parts
 	}
 	if e.elements == nil {
 		for v := range e.root.Get("content").Elems() {
@@ -184,8 +186,7 @@ func (e *edit) element(i int) rawjson.Value {
 	return e.elements[i]
 }
 
-// set gives a member of an object a value; a member that it lacks is added behind
-// the last one.
+// set sets a member of an object, or adds it after the last one.
 func (e *edit) set(parent rawjson.Value, name string, value []byte) {
 	if v := parent.Get(name); v.Exists() {
 		start, end := v.Span()
@@ -225,31 +226,31 @@ func (e *edit) apply() []byte {
 	return append(out, e.raw[from:]...)
 }
 
-// fromString is the message that a plain-string input of Responses stands for,
-// with the content given.
+// fromString returns the message that a plain-string input of Responses stands
+// for, with the given content.
 func fromString(content []byte) []byte {
 	out := append([]byte(`{"role":"user","content":`), content...)
 	return append(out, '}')
 }
 
-// AppendText gives the raw message with one more text part at its end, so that a
-// marker or a recalled passage can travel in a message that is there already. A
-// list gets one more element; a content that is a string becomes a list, with the
-// very literal as the text of the other part. A string that says nothing is left
-// out, since providers refuse empty texts. A plain-string input of Responses
-// becomes a message. With no text the very slice is returned.
+// AppendText returns the raw message with one more text part at its end, so that
+// an existing message can carry a marker or a recalled passage. A list gets one
+// more element. A string becomes a list with the original literal as its first
+// text; an empty string is dropped, because providers refuse empty texts. A
+// plain-string input of Responses becomes a message. Without text AppendText
+// returns raw itself.
 //
-// Results of tools, calls and other items that are not someone's words are
-// refused. Only the one message is looked at: Anthropic reads user messages in a
-// row as one turn, so a text behind results stands before those of the message
-// that follows. Add to the last of them. SPEC E5.
+// It refuses tool results, calls and other items that are not text by someone. It
+// looks at this message only: Anthropic reads consecutive user messages as one
+// turn, so a text after results would precede the results of the next message.
+// Append to the last such message. SPEC E5.
 func AppendText(f Format, raw []byte, text string) ([]byte, error) {
 	return addText(f, raw, text, false)
 }
 
-// PrependText is AppendText at the beginning of the message. It refuses a message
-// of Anthropic's that begins with results or with thinking, before which the
-// provider allows no text.
+// PrependText is AppendText at the beginning of the message. It refuses an
+// Anthropic message that begins with results or thinking, because the provider
+// allows no text before them.
 func PrependText(f Format, raw []byte, text string) ([]byte, error) {
 	return addText(f, raw, text, true)
 }
@@ -286,7 +287,7 @@ func addText(f Format, raw []byte, text string, first bool) ([]byte, error) {
 	return e.apply(), nil
 }
 
-// speaks reports, as an error, why a text cannot be added to the message.
+// speaks returns an error if a text cannot be added to the message.
 func (e *edit) speaks(first bool) error {
 	switch {
 	case e.msg.Role == chat.Tool || e.msg.Role == chat.Function:
@@ -300,15 +301,15 @@ func (e *edit) speaks(first bool) error {
 	for i := range e.msg.Parts {
 		switch p := &e.msg.Parts[i]; {
 		case p.Kind == chat.Result && !p.Hosted:
-			return in(at(fail(e.element(i), "no text may stand before the results of tools"), i), "content")
+			return in(at(fail(e.element(i), "text is not allowed before tool results"), i), "content")
 		case p.Kind == chat.Thinking && i == 0:
-			return in(at(fail(e.element(i), "no text may stand before the thinking"), i), "content")
+			return in(at(fail(e.element(i), "text is not allowed before thinking"), i), "content")
 		}
 	}
 	return nil
 }
 
-// textPart is an element of a content list that says the literal.
+// textPart returns a content element with the literal as its text.
 func (e *edit) textPart(literal []byte) []byte {
 	kind := "text"
 	if e.format == Responses {
@@ -325,8 +326,8 @@ func (e *edit) textPart(literal []byte) []byte {
 	return append(out, '}')
 }
 
-// listOf is a content list of the part and of the string that was there, if it
-// says something.
+// listOf returns a content list of part and the previous string, if that is not
+// empty.
 func (e *edit) listOf(was rawjson.Value, part []byte, first bool) []byte {
 	out := []byte{'['}
 	if chat.String(was.Raw()).Empty() {
@@ -340,7 +341,7 @@ func (e *edit) listOf(was rawjson.Value, part []byte, first bool) []byte {
 	return append(append(out, parts[1]...), ']')
 }
 
-// addElement puts an element before or behind those of a list.
+// addElement adds an element at the beginning or end of a list.
 func (e *edit) addElement(list rawjson.Value, part []byte, first bool) {
 	head, tail := list.First(), rawjson.Value{}
 	for v := range list.Elems() {

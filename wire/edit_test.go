@@ -96,13 +96,13 @@ func TestAddText(t *testing.T) {
 			`{"content":[ {"type":"text","text":"+"},{"type":"text","text":"a","cache_control":{"type":"ephemeral"}} ],"role":"user"}`, wire.Anthropic},
 		{"results", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t"}]}`,
 			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t"},{"type":"text","text":"+"}]}`,
-			`content[0]: no text may stand before the results of tools (byte 26)`, wire.Anthropic},
+			`content[0]: text is not allowed before tool results (byte 26)`, wire.Anthropic},
 		{"results behind text", `{"role":"user","content":[{"type":"text","text":"a"},{"type":"tool_result","tool_use_id":"t"}]}`,
 			`{"role":"user","content":[{"type":"text","text":"a"},{"type":"tool_result","tool_use_id":"t"},{"type":"text","text":"+"}]}`,
-			`content[1]: no text may stand before the results of tools (byte 53)`, wire.Anthropic},
+			`content[1]: text is not allowed before tool results (byte 53)`, wire.Anthropic},
 		{"thinking", `{"role":"assistant","content":[{"type":"thinking","thinking":"h","signature":"s"}]}`,
 			`{"role":"assistant","content":[{"type":"thinking","thinking":"h","signature":"s"},{"type":"text","text":"+"}]}`,
-			`content[0]: no text may stand before the thinking (byte 31)`, wire.Anthropic},
+			`content[0]: text is not allowed before thinking (byte 31)`, wire.Anthropic},
 		{"empty list", `{"role":"user","content":[ ]}`, `{"role":"user","content":[{"type":"text","text":"+"} ]}`, `{"role":"user","content":[{"type":"text","text":"+"} ]}`, wire.Anthropic},
 		{"empty string", `{"role":"user","content":""}`, `{"role":"user","content":[{"type":"text","text":"+"}]}`, `{"role":"user","content":[{"type":"text","text":"+"}]}`, wire.Anthropic},
 		{"string twice", `{"role":"user","content":"a","content":"b"}`,
@@ -176,7 +176,7 @@ func TestEditRefuses(t *testing.T) {
 			"parts[0]: the output of a shell_call_output cannot be a text (byte 0)", "parts[0]: not a text (byte 0)", wire.Responses, 0},
 		{`{"type":"mcp_approval_response","approval_request_id":"a","approve":true}`,
 			"parts[0]: an item of type \"mcp_approval_response\" has no output (byte 0)", "parts[0]: not a text (byte 0)", wire.Responses, 0},
-		{`{"role":"user","content":"a"}`, "no message has the format auto: use anthropic, openai or responses", "no message has the format auto: use anthropic, openai or responses", wire.Auto, 0},
+		{`{"role":"user","content":"a"}`, "format auto has no messages: use anthropic, openai or responses", "format auto has no messages: use anthropic, openai or responses", wire.Auto, 0},
 	} {
 		for _, edit := range []struct {
 			want string

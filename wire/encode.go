@@ -8,14 +8,14 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// Encode writes a whole request in the protocol given, from what the chat model
-// knows of it: for messages that a program made, and to bring a history from one
-// protocol to another. Raw bytes of messages are not used.
+// Encode writes a whole request in the given protocol from the chat model, for
+// messages built by a program and to convert a history from one protocol to
+// another. It does not use the raw bytes of messages.
 //
-// What the other protocol cannot say is said in words: an unknown part becomes a
-// text with its JSON. Thinking is left out, for it is of use to the model that
-// made it alone, and so is what a provider keeps for itself (references,
-// compactions, catalogues).
+// What the protocol cannot express becomes text: an unknown part becomes a text
+// with its JSON. Encode drops thinking, which is useful only to the model that
+// produced it, and what a provider keeps for itself (references, compactions,
+// catalogues).
 func Encode(f Format, r *chat.Request) ([]byte, error) {
 	w := writer{out: []byte("{")}
 	w.member("model").quote(r.Model)
@@ -24,9 +24,9 @@ func Encode(f Format, r *chat.Request) ([]byte, error) {
 	case Anthropic:
 		limit := r.MaxOutput
 		if limit == 0 {
-			limit = 8192 // the protocol demands one
+			limit = 8192 // the protocol requires a limit
 		}
-		w.member("max_tokens").int(limit)
+		w.member("max_tokens").integer(limit)
 		for lead < len(r.Messages) && (r.Messages[lead].Role == chat.System || r.Messages[lead].Role == chat.Developer) {
 			lead++
 		}
@@ -37,7 +37,7 @@ func Encode(f Format, r *chat.Request) ([]byte, error) {
 		w.limit("max_output_tokens", r.MaxOutput)
 		w.systemPrompt("instructions", r.System, nil)
 	default:
-		return nil, fmt.Errorf("encode: no request has the format %s: use anthropic, openai or responses", f)
+		return nil, fmt.Errorf("encode: format %s has no requests: use anthropic, openai or responses", f)
 	}
 	if r.Stream {
 		w.member("stream").raw("true")
@@ -64,7 +64,7 @@ func Encode(f Format, r *chat.Request) ([]byte, error) {
 	return w.out, nil
 }
 
-// EncodeMessage writes one message that a program made as elements of the
+// EncodeMessage writes a message built by a program as elements of the
 // protocol's list: one for Anthropic, one or more for the others.
 func EncodeMessage(f Format, m chat.Message) []byte {
 	w := writer{}
@@ -81,16 +81,16 @@ func EncodeMessage(f Format, m chat.Message) []byte {
 	return w.out
 }
 
-// turn is what one side says before the other answers. Role tool holds nothing
-// but results.
+// turn is what one side says before the other answers. Role tool holds only
+// results.
 type turn struct {
 	role  chat.Role
 	name  string
 	parts []chat.Part
 }
 
-// turns brings the protocols' ways of splitting messages to one: results apart
-// from a user's words, everything an assistant says at once together.
+// turns normalises how protocols split messages: it separates results from a
+// user's text and joins consecutive messages of an assistant.
 func turns(msgs []chat.Message) []turn {
 	var out []turn
 	add := func(t turn, merge bool) {
@@ -111,7 +111,7 @@ func turns(msgs []chat.Message) []turn {
 			case p.Kind == chat.Result && !p.Hosted:
 				results = append(results, p)
 			case p.Hosted:
-				// What one provider ran, another is told in words.
+				// A hosted call becomes text for another provider.
 				rest = append(rest, chat.Part{Raw: p.Raw})
 			case p.Kind == chat.Thinking, p.Kind == chat.Reference, p.Kind == chat.Compaction, p.Kind == chat.Catalog:
 			default:
@@ -140,18 +140,18 @@ func (w *writer) member(name string) *writer {
 	return w
 }
 
-func (w *writer) bytes(b []byte) { w.out = append(w.out, b...) }
+func (w *writer) write(b []byte) { w.out = append(w.out, b...) }
 func (w *writer) raw(s string)   { w.out = append(w.out, s...) }
 func (w *writer) quote(s string) { w.out = chat.AppendQuote(w.out, s) }
-func (w *writer) int(n int)      { w.out = strconv.AppendInt(w.out, int64(n), 10) }
+func (w *writer) integer(n int)  { w.out = strconv.AppendInt(w.out, int64(n), 10) }
 func (w *writer) open(s string)  { w.comma(); w.raw(s) }
 func (w *writer) limit(k string, n int) {
 	if n > 0 {
-		w.member(k).int(n)
+		w.member(k).integer(n)
 	}
 }
 
-// literal writes a text, "" where there is none.
+// literal writes a text, or "" if there is none.
 func (w *writer) literal(s chat.String) {
 	if s == nil {
 		s = chat.String(`""`)
@@ -172,7 +172,7 @@ func (w *writer) systemPrompt(name string, system []chat.Part, lead []chat.Messa
 	}
 }
 
-// plain is what parts say in words, one after the other.
+// plain returns the texts of parts, concatenated.
 func plain(parts []chat.Part) string {
 	var b []byte
 	for i := range parts {
@@ -196,8 +196,8 @@ func plain(parts []chat.Part) string {
 	return string(b)
 }
 
-// object is a call's arguments as a JSON object; args that are none are put
-// into one, since Anthropic takes nothing else.
+// object returns a call's arguments as a JSON object. Other arguments are
+// wrapped in one, because Anthropic accepts nothing else.
 func object(p *chat.Part) []byte {
 	args := []byte(p.Arguments())
 	if parse(args, Limits{}, func(rawjson.Value) error { return nil }) == nil {
@@ -210,7 +210,7 @@ func object(p *chat.Part) []byte {
 	return append(out, '}')
 }
 
-// arguments is a call's arguments as a JSON string literal.
+// arguments returns a call's arguments as a JSON string literal.
 func arguments(p *chat.Part) []byte {
 	if len(p.Args) > 0 && p.Args[0] == '"' {
 		return p.Args

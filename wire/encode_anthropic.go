@@ -40,7 +40,7 @@ func (w *writer) anthropicPart(p *chat.Part) {
 		w.open(`{"type":"tool_use","id":`)
 		w.quote(callID(p))
 		w.member("name").quote(p.Name)
-		w.member("input").bytes(object(p))
+		w.member("input").write(object(p))
 		w.raw("}")
 	case chat.Result:
 		w.open(`{"type":"tool_result","tool_use_id":`)
@@ -78,7 +78,7 @@ func (w *writer) anthropicSource(m *chat.Media) {
 		w.raw(`{"type":"base64","media_type":`)
 		w.quote(m.Type)
 		w.raw(`,"data":"`)
-		w.bytes(m.Data)
+		w.write(m.Data)
 		w.raw(`"}`)
 	case m.FileID != "":
 		w.raw(`{"type":"file","file_id":`)
@@ -91,8 +91,8 @@ func (w *writer) anthropicSource(m *chat.Media) {
 	}
 }
 
-// callID is the id that joins a call and its result. OpenAI's older form has
-// none; the function's name takes its place.
+// callID returns the id that pairs a call with its result, or the function's
+// name for OpenAI's older form without ids.
 func callID(p *chat.Part) string {
 	if p.ID == "" {
 		return p.Name

@@ -51,7 +51,7 @@ func (w *writer) chatMessage(t turn) {
 			w.quote(callID(&calls[i]))
 			w.raw(`,"type":"function","function":{"name":`)
 			w.quote(calls[i].Name)
-			w.member("arguments").bytes(arguments(&calls[i]))
+			w.member("arguments").write(arguments(&calls[i]))
 			w.raw("}}")
 		}
 		w.raw("]")
@@ -89,7 +89,7 @@ func (w *writer) chatPart(p *chat.Part) {
 	w.raw("}")
 }
 
-// mediaURL writes an address, a data: URL for what is inline.
+// mediaURL writes a URL; inline data becomes a data: URL.
 func (w *writer) mediaURL(m *chat.Media) {
 	switch {
 	case m == nil:
@@ -98,7 +98,7 @@ func (w *writer) mediaURL(m *chat.Media) {
 		w.raw(`"data:`)
 		w.raw(m.Type)
 		w.raw(";base64,")
-		w.bytes(m.Data)
+		w.write(m.Data)
 		w.raw(`"`)
 	default:
 		w.quote(m.URL)
@@ -114,7 +114,7 @@ func (w *writer) audio(m *chat.Media) {
 	w.member("format").quote(strings.TrimPrefix(m.Type, "audio/"))
 }
 
-// file writes the members that say where a document is.
+// file writes the members that locate a document.
 func (w *writer) file(m *chat.Media) {
 	switch {
 	case m == nil:
@@ -154,7 +154,7 @@ func (w *writer) responsesItems(t turn) {
 			w.open(`{"type":"function_call","call_id":`)
 			w.quote(callID(p))
 			w.member("name").quote(p.Name)
-			w.member("arguments").bytes(arguments(p))
+			w.member("arguments").write(arguments(p))
 			w.raw("}")
 		case p.Kind == chat.Result && !p.Hosted:
 			flush()
@@ -235,9 +235,9 @@ func (w *writer) tool(f Format, name string, description, schema []byte) {
 	}
 	w.member("name").quote(name)
 	if len(description) > 0 {
-		w.member("description").bytes(description)
+		w.member("description").write(description)
 	}
-	w.member(field).bytes(schema)
+	w.member(field).write(schema)
 	w.raw("}")
 	if f == Chat {
 		w.raw("}")

@@ -8,31 +8,31 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// Error says which field of a body could not be read and where it stands.
+// Error names the field of a body that could not be read, and its position.
 type Error struct {
 	// Path is the field, such as "messages[3].content"; empty for the body.
 	Path string
 	// Offset is the byte at which the field, or the fault in the JSON, begins.
 	Offset int
-	// Msg says what is wrong and what was wanted.
+	// Msg says what is wrong and what is expected.
 	Msg string
-	// TooMany says that the body has more parts, messages, tools or members than
-	// Limits.Parts, or a reply more than MaxParts.
+	// TooMany reports that the body has more parts, messages, tools or members
+	// than Limits.Parts, or a reply more than MaxParts.
 	TooMany bool
 }
 
 func (e *Error) Error() string {
-	msg := clip.To(e.Msg, clip.Line) // it may quote the body
+	msg := clip.To(e.Msg, clip.Line) // the message may quote the body
 	if e.Path == "" {
 		return fmt.Sprintf("%s (byte %d)", msg, e.Offset)
 	}
 	return fmt.Sprintf("%s: %s (byte %d)", clip.To(e.Path, clip.Line), msg, e.Offset)
 }
 
-// Readers return errors without a path; each caller on the way out puts its own
-// name before it, so that a body that is right pays nothing for paths.
+// Readers return errors without a path; each caller prepends its own name on the
+// way out, so that a valid body costs nothing for paths.
 
-// in puts a member's name before the path of an error.
+// in prepends a member's name to the path of an error.
 func in(err error, name string) error {
 	e, ok := err.(*Error)
 	if !ok {
@@ -49,23 +49,23 @@ func in(err error, name string) error {
 	return e
 }
 
-// at puts an element's index before the path of an error.
+// at prepends an element's index to the path of an error.
 func at(err error, i int) error {
 	return in(err, "["+strconv.Itoa(i)+"]")
 }
 
-// fail is the error for a value.
+// fail returns an error about a value.
 func fail(v rawjson.Value, format string, args ...any) error {
 	start, _ := v.Span()
 	return &Error{Offset: start, Msg: fmt.Sprintf(format, args...)}
 }
 
-// wrong is the error for a value of the wrong type.
+// wrong returns the error for a value of the wrong type.
 func wrong(v rawjson.Value, want string) error {
 	return fail(v, "want %s, got %s", want, article(v.Kind()))
 }
 
-// missing is the error for a member that an object lacks.
+// missing returns the error for a missing member of an object.
 func missing(parent rawjson.Value, name string) error {
 	return in(fail(parent, "missing"), name)
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// Format is the form of a body.
+// Format is the format of a body.
 type Format uint8
 
 const (
-	// Auto means: look at the body.
+	// Auto detects the format from the body.
 	Auto Format = iota
 	// Anthropic is Anthropic's POST /v1/messages.
 	Anthropic
@@ -33,7 +33,7 @@ func (f Format) String() string {
 	return fmt.Sprintf("Format(%d)", f)
 }
 
-// ParseFormat reads a format's name as people write it.
+// ParseFormat returns the format with a name.
 func ParseFormat(name string) (Format, error) {
 	for i, n := range formatNames {
 		if n == name {
@@ -43,8 +43,8 @@ func ParseFormat(name string) (Format, error) {
 	return Auto, fmt.Errorf("unknown format %q: use one of %s", name, strings.Join(formatNames[:], ", "))
 }
 
-// detect tells the format of a body from what only one protocol has. Where
-// nothing decides, a body with messages is OpenAI's, as most servers speak it.
+// detect determines a body's format from what only one protocol has. If nothing
+// decides, a body with messages is OpenAI's, which most servers use.
 func detect(root rawjson.Value) Format {
 	if root.Has("messages") {
 		return detectMessages(root)
@@ -58,7 +58,7 @@ func detect(root rawjson.Value) Format {
 	return Auto
 }
 
-// detectMessages asks the messages and tools first: compatible servers take each
+// detectMessages checks messages and tools first: compatible servers accept each
 // other's fields, but a call or a result has only one form.
 func detectMessages(root rawjson.Value) Format {
 	for t := range root.Get("tools").Elems() {
@@ -107,7 +107,7 @@ func detectMessage(m rawjson.Value) Format {
 	return Auto
 }
 
-// key is a member's name, decoded only where it has escapes.
+// key returns a member's name, decoded only if it contains escapes.
 func key(k rawjson.Value) []byte {
 	raw := k.Raw()
 	if bytes.IndexByte(raw, '\\') >= 0 {

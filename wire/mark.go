@@ -7,12 +7,12 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// cacheControl is the member by which a part ends what a provider is to cache.
+// cacheControl is the member with which a part marks the end of what to cache.
 const cacheControl = "cache_control"
 
-// StripCacheMarks gives the raw message without the cache marks of its parts and of what is
-// in them, and the last of them: the value of cache_control. Without any the very slice
-// is returned, and nil.
+// StripCacheMarks returns the raw message without the cache marks of its parts and of
+// their content, and the last mark: the value of cache_control. Without marks it returns
+// raw itself, and nil.
 func StripCacheMarks(f Format, raw []byte) (bare, mark []byte, err error) {
 	e, err := open(f, raw)
 	if err != nil {
@@ -30,7 +30,7 @@ func StripCacheMarks(f Format, raw []byte) (bare, mark []byte, err error) {
 		}
 	}
 	for part := range e.root.Get("content").Elems() {
-		if content := part.Get("content"); content.Kind() == rawjson.Array { // of a result
+		if content := part.Get("content"); content.Kind() == rawjson.Array { // a result's
 			for inner := range content.Elems() {
 				take(inner)
 			}
@@ -44,9 +44,8 @@ func StripCacheMarks(f Format, raw []byte) (bare, mark []byte, err error) {
 	return e.apply(), mark, nil
 }
 
-// PutMark gives the raw message with a cache mark on its last part. Thinking takes
-// none: then the last part before it does. A message without any part that takes one
-// is returned as it is, and false.
+// PutMark returns the raw message with a cache mark on its last part that accepts one;
+// thinking does not. If no part does, it returns raw and false.
 func PutMark(f Format, raw, mark []byte) ([]byte, bool, error) {
 	e, err := open(f, raw)
 	if err != nil {
@@ -72,7 +71,7 @@ func PutMark(f Format, raw, mark []byte) ([]byte, bool, error) {
 	return e.apply(), true, nil
 }
 
-// takesMark reports whether a provider takes a cache mark on a part.
+// takesMark reports whether a provider accepts a cache mark on a part.
 func takesMark(part rawjson.Value) bool {
 	switch t := part.Get("type"); {
 	case t.EqualStr("thinking"), t.EqualStr("redacted_thinking"):
@@ -83,7 +82,7 @@ func takesMark(part rawjson.Value) bool {
 	return true
 }
 
-// remove takes all members of a name out of an object, each with its comma.
+// remove deletes all members with a name from an object, each with its comma.
 func (e *edit) remove(parent rawjson.Value, name string) {
 	type pair struct{ start, end int }
 	var all []pair
@@ -94,7 +93,7 @@ func (e *edit) remove(parent rawjson.Value, name string) {
 		all = append(all, pair{start, end})
 		gone = append(gone, string(key(k)) == name)
 	}
-	kept := false // a member before stays
+	kept := false // an earlier member stays
 	for i := range all {
 		switch {
 		case !gone[i]:

@@ -54,7 +54,7 @@ func (b *Body) chatMessage(v rawjson.Value, m *chat.Message) error {
 	if err := b.room(v, beside); err != nil {
 		return err
 	}
-	// Servers that show their reasoning take it back beside the content.
+	// Servers that return their reasoning accept it back beside the content.
 	if reasoning.Kind() == rawjson.String {
 		m.Parts = append([]chat.Part{{Kind: chat.Thinking, Type: "reasoning", Text: chat.String(reasoning.Raw())}}, m.Parts...)
 	}
@@ -77,7 +77,7 @@ func (b *Body) chatMessage(v rawjson.Value, m *chat.Message) error {
 	return nil
 }
 
-// chatResult reads a message of role tool or function: it is one result.
+// chatResult reads a message of role tool or function, which is one result.
 func (b *Body) chatResult(v, callID rawjson.Value, m *chat.Message) error {
 	p := chat.Part{Kind: chat.Result, Type: string(m.Role), Name: m.Name}
 	var err error
@@ -187,7 +187,7 @@ func (b *Body) chatPart(v rawjson.Value, p *chat.Part) error {
 	return err
 }
 
-// mediaURL reads a reference that may be a data: URL.
+// mediaURL reads a reference, which may be a data: URL.
 func mediaURL(v rawjson.Value) *chat.Media {
 	in := inner(v)
 	rest, ok := bytes.CutPrefix(in, []byte("data:"))

@@ -7,34 +7,31 @@ import (
 	"strings"
 )
 
-// Overflow is what a provider says that refuses a request as too long. Figures are in
-// tokens, 0 where the provider gives none.
+// Overflow describes a provider's refusal of a request that is too long. Figures are in
+// tokens, 0 if the provider gives none.
 type Overflow struct {
-	// Limit is how much it takes at most. Most providers mean input and output
-	// together; Gemini, Grok and OpenAI's "configured limit" mean the input alone.
+	// Limit is the provider's limit. Most providers mean input and output together;
+	// Gemini, Grok and OpenAI's "configured limit" mean the input alone.
 	Limit int
-	// Size is how much it says that it was sent; Prompt says that this is the prompt
-	// alone, and that it alone is over the limit.
+	// Size is the size of the request as the provider counts it. Prompt reports that Size
+	// covers the prompt alone and that the prompt alone exceeds the limit.
 	Size   int
 	Prompt bool
-	// Known says that the error has a code for it, or that its message is a sentence that
-	// a provider is known to say, or begins with one that gives the request's size. Other
-	// messages only sound like it: a smaller request may be tried, by their limit if they
-	// have one, but nothing is to be learnt from them, as an error may quote what a
-	// conversation says.
+	// Known reports that the error has a code for an overflow, or that its message is a
+	// known sentence of a provider or begins with one that gives the request's size.
+	// Other messages only sound like an overflow: callers may try a smaller request, but
+	// must not learn a limit from them, because an error may quote the conversation.
 	Known bool
 }
 
-// ReadOverflow reads a provider's error answer; ok is false where it does not mean that
-// the request was too long for the model. Body is the answer as it came: JSON of any
-// nesting, a stream's first events or plain text. SPEC E4.
+// ReadOverflow parses a provider's error response. ok is false unless it means that the
+// request was too long for the model. body is the response as received: JSON of any
+// nesting, the first events of a stream, or plain text. SPEC E4.
 //
-// Only a refusal of the request itself counts: a server's own failure (5xx) with
-// the same words does not, nor does a refusal of the caller (401, 403), nor a limit
-// on tokens in a time, whatever its status. Status 0 means that the caller does not
-// know; a status within the body decides then, the innermost if there are several,
-// and where there is none the words alone do. Status 2xx is treated in the same way
-// if the body has an error in it, as streams do.
+// Only a refusal of the request itself counts, not a server's failure (5xx) with the same
+// words, a refusal of the caller (401, 403), or a rate limit of any status. Status 0
+// means unknown: the innermost status in the body decides or, without one, the words
+// alone. Status 2xx is treated the same way if the body contains an error, as in streams.
 func ReadOverflow(status int, body []byte) (o Overflow, ok bool) {
 	a := readAnswer(body)
 	if status == 0 || status/100 == 2 && a.failed {
@@ -68,17 +65,18 @@ func ReadOverflow(status int, body []byte) (o Overflow, ok bool) {
 	return o, o.Known || sounds
 }
 
-// IsOverflow reports whether an answer means that the request was too long: see
+// IsOverflow reports whether a response means that the request was too long; see
 // ReadOverflow.
 func IsOverflow(status int, body []byte) bool {
 	_, ok := ReadOverflow(status, body)
 	return ok
 }
 
-// Agrees reports whether the figures can be about a request of so many tokens, as counted
-// here, beside a reply of so many. Counts of unknown models may be off by half.
+// Agrees reports whether the figures are plausible for a request of sent tokens and a
+// reply of reply tokens, as counted by Oriel. Counts for unknown models may be off by
+// half.
 func (o Overflow) Agrees(sent, reply int) bool {
-	const slack = 500 // of tools and templates
+	const slack = 500 // for tools and templates
 	near := func(told, own int) bool { return told <= 2*own+slack && own <= 2*told+slack }
 	switch {
 	case o.Limit == 0:
@@ -91,7 +89,7 @@ func (o Overflow) Agrees(sent, reply int) bool {
 	return o.Limit < o.Size+max(reply, 1) && (near(o.Size, sent) || near(o.Size, sent+reply))
 }
 
-// refused reports whether a status lays the fault with the request.
+// refused reports whether a status blames the request.
 func refused(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound,
@@ -101,7 +99,7 @@ func refused(status int) bool {
 	return status/100 == 4
 }
 
-// limited reports whether an answer is about a limit on tokens in a time.
+// limited reports whether an answer is about a rate limit on tokens.
 func (a *answer) limited() bool {
 	for _, m := range a.messages {
 		if containsAny(m, rateWords) {
@@ -116,8 +114,8 @@ func (a *answer) limited() bool {
 	return false
 }
 
-// bySize reports whether a 413 is about the size of the body: some servers say no more
-// than that, proxies say it in a page.
+// bySize reports whether a 413 is about the size of the body: some servers say only that,
+// and proxies send a page.
 func (a *answer) bySize() bool {
 	if len(a.messages) == 0 {
 		return true
@@ -126,14 +124,14 @@ func (a *answer) bySize() bool {
 		containsAny(strings.Join(a.messages, "\n"), []string{"request entity too large", "payload too large", "content too large"})
 }
 
-// rateWords tell a limit on tokens in a time from one on the request.
+// rateWords distinguish a rate limit from a limit on the request.
 var rateWords = []string{
 	" per min", " per day", " per hour", " per second", "(tpm)", "(tpd)", "rate limit", "rate_limit", "rate-limit", "ratelimit",
 	"throttl", "quota", "too many requests", "please wait", "try again later", "try again in", "resource_exhausted",
 }
 
-// soundsLong reports whether a message that begins with no known sentence sounds as if the
-// request were too long: a short one, in its own words.
+// soundsLong reports whether a message without a known sentence sounds like a refusal of
+// a long request: a short message in the server's own words.
 func soundsLong(m string) bool {
 	const longest = 300
 	if len(m) > longest || strings.ContainsAny(m, "\"`\n“”«»") || quotes.MatchString(m) || containsAny(m, quotingWords) {
@@ -142,8 +140,8 @@ func soundsLong(m string) bool {
 	return containsAny(m, longWords) || tokensExceed.MatchString(m) || containsAny(m, windowWords) && containsAny(m, excessWords)
 }
 
-// quotingWords are of errors about what a request says, or about one of its fields, which
-// they may quote.
+// quotingWords occur in errors about the content or a field of a request, which may quote
+// it.
 var quotingWords = []string{
 	"guardrail", "policy", "policies", "block", "violat", "filter", "moderation", "unsafe", "safety", "flagged", "detected", "pii", "sensitive", "validation error",
 	"max_tokens", "max_completion_tokens", "max_output_tokens", "invalid '", "tool_call_id", "invalid type", "unexpected", "jailbreak", "prompt attack", "injection", "parse",
@@ -157,6 +155,7 @@ var longWords = []string{
 
 // windowWords need one of excessWords beside them.
 var (
+	// windowWords count only together with one of excessWords.
 	windowWords = []string{"context length", "context window", "context size", "context limit", "n_ctx"}
 	excessWords = []string{"exceed", "too long", "too large", "too small", "longer", "greater", "larger", "overflow", "maximum", "only", "n_keep"}
 )
@@ -170,7 +169,7 @@ func containsAny(s string, words []string) bool {
 	return false
 }
 
-// figure reads a number as providers write it.
+// figure parses a number as providers write it.
 func figure(s string) int {
 	n, err := strconv.Atoi(strings.NewReplacer(",", "", "_", "").Replace(s))
 	if err != nil || n < 0 || n >= 1<<31 {

@@ -8,22 +8,22 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// answer is what an error answer says in the places where servers say it. What else it
-// has, such as the input that a validator repeats, is not read.
+// answer holds the relevant fields of an error response. Other fields, such as the
+// input that a validator repeats, are not read.
 type answer struct {
-	// messages are those of the errors in it, in lower case, without what gateways
-	// write before them; codes are their codes and types, in lower case.
+	// messages are the error messages in lower case, without the prefixes of gateways;
+	// codes are their codes and types in lower case.
 	messages, codes []string
-	// status is the innermost HTTP status in it; 0 where there is none.
+	// status is the innermost HTTP status; 0 if there is none.
 	status int
 	// window and prompt are llama.cpp's n_ctx and n_prompt_tokens.
 	window, prompt int
-	// failed says that it has an error.
+	// failed reports that the response contains an error.
 	failed bool
 }
 
-// nested is how often a string may hold JSON that has a string that holds JSON:
-// gateways wrap what they were answered.
+// nested is how deeply JSON may be nested inside strings: gateways wrap the responses
+// that they receive.
 const nested = 4
 
 func readAnswer(body []byte) answer {
@@ -56,13 +56,13 @@ type answerReader struct {
 	depth int // of status
 }
 
-// errorMembers are the members in which an answer has its error, or another answer.
+// errorMembers are the members that hold an error or another response.
 var errorMembers = map[string]bool{
 	"error": true, "errors": true, "message": true, "msg": true, "detail": true, "details": true, "response": true, "metadata": true, "raw": true,
 	"innererror": true, "inner_error": true, "cause": true, "$metadata": true,
 }
 
-// value reads what stands under the name of an error, depth levels down.
+// value reads the value of an error member at the given depth.
 func (r *answerReader) value(v rawjson.Value, name string, depth, nested int) {
 	switch v.Kind() {
 	case rawjson.Object:
@@ -98,7 +98,7 @@ func (r *answerReader) value(v rawjson.Value, name string, depth, nested int) {
 	}
 }
 
-// say reads a message: the sentence that it begins with, or the answer that it wraps.
+// say reads a message: its first sentence, or the response that it wraps.
 func (r *answerReader) say(s string, depth, nested int) {
 	const longest = 64 << 10 // errors are shorter
 	s = strings.TrimSpace(s[:min(len(s), longest)])
@@ -126,8 +126,8 @@ func (r *answerReader) say(s string, depth, nested int) {
 	}
 }
 
-// number notes an HTTP status or a window. Codes of other kinds are not within
-// the range of a status.
+// number notes an HTTP status or a window. Codes of other kinds are outside the range
+// of statuses.
 func (r *answerReader) number(name string, n int64, depth int) {
 	switch name {
 	case "status", "code", "statusCode", "status_code", "httpStatusCode", "http_status", "http_code":

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// overflowCodes are the codes and types of errors, in lower case, that say that a request
-// was too long.
+// overflowCodes are the error codes and types, in lower case, for a request that is too
+// long.
 var overflowCodes = map[string]bool{
 	"context_length_exceeded":          true, // OpenAI and those who follow it
 	"exceed_context_size_error":        true, // llama.cpp
@@ -18,16 +18,16 @@ var overflowCodes = map[string]bool{
 	"lengthfinishreasonerror":          true, // OpenAI's SDKs, passed on by gateways
 }
 
-// tokensExceed leaves out "max_tokens exceeds …", which is about the reply.
+// tokensExceed does not match "max_tokens exceeds …", which is about the reply.
 var tokensExceed = regexp.MustCompile(`(?:^|[^\w])tokens? exceed`)
 
-// quotes finds a single quote that opens a quotation.
+// quotes matches a single quote that opens a quotation.
 var quotes = regexp.MustCompile(`(?:^|[\s:=(\[])'`)
 
-// sentences are what providers' messages begin with, in lower case. Groups: size and limit
-// as the provider counts them; prompt is a size of the prompt alone, which alone is over
-// the limit; reply is to be added to size. A sentence that gives no size is written here to
-// its end: see readSentence.
+// sentences match the beginnings of providers' messages, in lower case. Groups: size and
+// limit as the provider counts them; prompt, a size of the prompt alone, which exceeds
+// the limit by itself; reply, to be added to size. A sentence without a size is matched
+// to its end; see readSentence.
 var sentences = func() []*regexp.Regexp {
 	var out []*regexp.Regexp
 	for _, s := range []string{
@@ -97,9 +97,9 @@ var sentences = func() []*regexp.Regexp {
 
 var group = regexp.MustCompile(`<(size|limit|prompt|reply)>`)
 
-// readSentence reads a message, in lower case. It is known where it gives the size of the
-// request, which can be compared with what was sent, or where nothing stands behind it.
-// What goes on may be the beginning of a page that the error quotes.
+// readSentence parses a message in lower case. The overflow is known if the message gives
+// the request's size, which can be compared with what was sent, or if nothing follows the
+// sentence. What follows may be a page that the error quotes.
 func readSentence(m string) (o Overflow, ok bool) {
 	for _, re := range sentences {
 		found := re.FindStringSubmatch(m)
@@ -123,8 +123,7 @@ func readSentence(m string) (o Overflow, ok bool) {
 	return o, false
 }
 
-// wrapping is what gateways and SDKs write before the message of the provider that they
-// asked.
+// wrapping matches the prefixes that gateways and SDKs put before a provider's message.
 var wrapping = regexp.MustCompile(`^(?:` +
 	`(?:litellm\.)?(?:badrequest|contextwindowexceeded|invalidrequest|apistatus|api|internalserver)error: ` +
 	`|[a-z_]{0,30}(?:openai|anthropic|azure|vertex|vertex_ai|bedrock|groq|mistral|together|deepseek|hosted_vllm|vllm|xai|gemini|databricks|fireworks|cerebras|ollama|openrouter)[a-z_]{0,30}(?:error|exception) - ` +

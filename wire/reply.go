@@ -7,11 +7,11 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// Reply is what a model answered, whole (ReadReply) or in a stream (StreamReader).
+// Reply is a model's reply, whole (ReadReply) or streamed (StreamReader).
 type Reply struct {
 	Format Format
-	// Message is the assistant's turn as a client sends it back in a request of
-	// this format; nil where nothing came, and for Responses.
+	// Message is the assistant's turn in the form in which a client sends it back; nil
+	// if nothing arrived, and for Responses.
 	Message []byte
 	// Items are the output items of Responses, in order; nil for other formats.
 	Items [][]byte
@@ -21,39 +21,39 @@ type Reply struct {
 	// (Responses: "completed", "incomplete: max_output_tokens").
 	Stop  string
 	Usage Usage
-	// Error is what the provider reported instead of a reply, or in the middle of
-	// one.
+	// Error is the error that the provider reported instead of a reply, or within it.
 	Error *ReplyError
-	// Complete says that the reply came to its proper end and that all of it was
-	// kept. What a broken connection left is not complete.
+	// Complete reports that the reply reached its proper end and was kept completely. A
+	// reply cut off by a broken connection is not complete.
 	Complete bool
-	// Notes tell, for a log, what was not understood or not kept: the first few,
-	// each once, in words of the protocol and never of the conversation.
+	// Notes list, for a log, what was not understood or not kept: the first few, without
+	// duplicates, in terms of the protocol and never with text of the conversation.
 	Notes []string
 }
 
-// Usage is what the provider counted. Except for Reasoning the fields do not
-// overlap: Input is what was neither read from nor written to the cache, whichever
-// way the provider counts it.
+// Usage holds the provider's token counts. Except for Reasoning, the fields do not
+// overlap: Input excludes what was read from or written to the cache, however the
+// provider counts.
 type Usage struct {
 	Input, Output, CacheRead int
-	// CacheWrite is what was written for the usual time, CacheWrite1h for an hour.
+	// CacheWrite was written to the cache for the default time, CacheWrite1h for an
+	// hour.
 	CacheWrite, CacheWrite1h int
-	// Reasoning is the part of Output that was thinking, where it is told.
+	// Reasoning is the part of Output that was thinking, if reported.
 	Reasoning int
-	// HasUsage says that the provider reported at all.
+	// HasUsage reports whether the provider sent any counts.
 	HasUsage bool
 }
 
-// TotalInput is the size of the whole prompt, cached or not.
+// TotalInput returns the size of the whole prompt, cached or not.
 func (u Usage) TotalInput() int { return u.Input + u.CacheRead + u.CacheWrite + u.CacheWrite1h }
 
 // ReplyError is an error body or an error event.
 type ReplyError struct {
-	// Type and Code are the provider's words ("overloaded_error",
-	// "context_length_exceeded", "400"); each may be empty.
+	// Type and Code are the provider's ("overloaded_error", "context_length_exceeded",
+	// "400"); each may be empty.
 	Type, Code, Message string
-	// Raw is the error as IsOverflow takes it.
+	// Raw is the error in the form that IsOverflow accepts.
 	Raw []byte
 }
 
@@ -67,9 +67,9 @@ func (e *ReplyError) Error() string {
 	return "the provider answered with an error: " + s
 }
 
-// Messages reads the reply as the messages of a history: one, or one for each item
-// of Responses. They point into Message or Items. A reply of more than MaxParts parts is
-// refused.
+// Messages returns the reply as messages of a history: one, or one per item for
+// Responses. They point into Message or Items. A reply of more than MaxParts parts is an
+// error.
 func (r *Reply) Messages() ([]chat.Message, error) {
 	raws := r.Items
 	if r.Message != nil {
@@ -96,7 +96,7 @@ func (r *Reply) Messages() ([]chat.Message, error) {
 	return msgs, nil
 }
 
-// ReadReply reads a body that was not streamed, error bodies included. Items point
+// ReadReply parses a body that was not streamed, including error bodies. Items point
 // into body.
 func ReadReply(f Format, body []byte) (*Reply, error) {
 	r := &Reply{Format: f}
@@ -108,7 +108,7 @@ func ReadReply(f Format, body []byte) (*Reply, error) {
 		return nil, err
 	}
 	root := doc.Root()
-	if root.Kind() == rawjson.Array { // Google's way of answering with an error
+	if root.Kind() == rawjson.Array { // Google's form of an error
 		root = root.First()
 	}
 	if root.Kind() != rawjson.Object {
@@ -138,8 +138,8 @@ func ReadReply(f Format, body []byte) (*Reply, error) {
 	return r, nil
 }
 
-// readError reads an error in any of the forms that servers give it; nil where v is
-// none.
+// readError parses an error in any form that servers use, or returns nil if v is not an
+// error.
 func readError(v rawjson.Value) *ReplyError {
 	e := v.Get("error")
 	switch e.Kind() {
@@ -166,8 +166,8 @@ func readError(v rawjson.Value) *ReplyError {
 	return r
 }
 
-// wrapError is readError for an error within something larger, which may repeat the
-// conversation: only the error is kept, by itself.
+// wrapError is readError for an error inside a larger value that may repeat the
+// conversation: only the error is kept.
 func wrapError(e rawjson.Value) *ReplyError {
 	raw := append(append([]byte(`{"error":`), e.Raw()...), '}')
 	doc, err := rawjson.Parse(raw, rawjson.Limits{})
@@ -182,7 +182,7 @@ func wrapError(e rawjson.Value) *ReplyError {
 	return r
 }
 
-// scalar is a string's text, and any other value as it stands.
+// scalar returns a string's text, or the raw text of any other value.
 func scalar(v rawjson.Value) string {
 	switch v.Kind() {
 	case rawjson.String:
@@ -193,7 +193,7 @@ func scalar(v rawjson.Value) string {
 	return string(v.Raw())
 }
 
-// note adds what + name to the notes unless it is there or there are many.
+// note adds what + name to the notes unless it is present or there are many.
 func (r *Reply) note(what string, name []byte) {
 	const most = 16
 	if len(r.Notes) >= most {
@@ -208,7 +208,7 @@ func (r *Reply) note(what string, name []byte) {
 	r.Notes = append(r.Notes, what+string(name))
 }
 
-// set reads a count where one is given.
+// set stores a count if v is one.
 func set(n *int, v rawjson.Value) {
 	if v.Kind() != rawjson.Number {
 		return
@@ -218,7 +218,7 @@ func set(n *int, v rawjson.Value) {
 	}
 }
 
-// first reads a string that is still empty.
+// first stores a string if s is still empty.
 func first(s *string, v rawjson.Value) {
 	if *s == "" {
 		*s = v.Str()
@@ -231,14 +231,14 @@ type replaced struct {
 	value []byte
 }
 
-// appendReplaced appends an object with some of its members replaced; those that it
-// lacks come last. Without any, the object stays as it came.
+// appendReplaced appends an object with some members replaced; missing ones are added at
+// the end. Without replacements it appends the object unchanged.
 func appendReplaced(dst, object []byte, with []replaced) []byte {
 	if len(with) == 0 {
 		return append(dst, object...)
 	}
 	var doc rawjson.Doc
-	_ = doc.Reset(object, rawjson.Limits{}) // it was a value of a document before
+	_ = doc.Reset(object, rawjson.Limits{}) // valid: it was part of a parsed document
 	start := len(dst)
 	member := func(name, value []byte) {
 		if len(dst) > start {
@@ -266,7 +266,7 @@ func appendReplaced(dst, object []byte, with []replaced) []byte {
 	return append(dst, '}')
 }
 
-// appendQuoted appends what stood between the quotes of literals as one literal.
+// appendQuoted appends the inner text of literals as one literal.
 func appendQuoted(dst, inner []byte) []byte {
 	return append(append(append(dst, '"'), inner...), '"')
 }

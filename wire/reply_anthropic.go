@@ -15,8 +15,8 @@ func (r *Reply) readAnthropic(root rawjson.Value) error {
 	return nil
 }
 
-// readAnthropic reads the counts that are given and keeps the others: in a stream,
-// each event has the totals so far of what it names.
+// readAnthropic reads the given counts and keeps the others: in a stream, each
+// event holds the totals so far of what it names.
 func (u *Usage) readAnthropic(v rawjson.Value) {
 	if v.Kind() != rawjson.Object {
 		return

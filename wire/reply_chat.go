@@ -31,8 +31,8 @@ func (r *Reply) readChat(root rawjson.Value) error {
 	return nil
 }
 
-// appendChatMessage appends a reply's message as a request has it: without what only
-// replies have, a recording by its id alone.
+// appendChatMessage appends a reply's message in the form of a request: without
+// members that only replies have, and with a recording by its id alone.
 func appendChatMessage(dst []byte, m rawjson.Value) []byte {
 	dst = append(dst, `{"role":"assistant"`...)
 	for k, v := range m.Members() {
@@ -55,7 +55,7 @@ func appendChatMessage(dst []byte, m rawjson.Value) []byte {
 	return append(dst, '}')
 }
 
-// number is a whole number, 0 where there is none.
+// number returns a whole number, or 0 if v is none.
 func number(v rawjson.Value) int64 {
 	if v.Kind() != rawjson.Number {
 		return 0
@@ -64,7 +64,7 @@ func number(v rawjson.Value) int64 {
 	return n
 }
 
-// readOpenAI reads the usage of Chat or Responses, in which the input contains what
+// readOpenAI reads the usage of Chat or Responses, in which the input includes what
 // came from the cache.
 func (u *Usage) readOpenAI(v rawjson.Value) {
 	if v.Kind() != rawjson.Object {

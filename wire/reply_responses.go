@@ -2,7 +2,7 @@ package wire
 
 import "github.com/oriel-context/oriel/internal/rawjson"
 
-// readResponses reads a response object, that of a body or of an event.
+// readResponses reads a response object from a body or an event.
 func (r *Reply) readResponses(root rawjson.Value) error {
 	output := root.Get("output")
 	if output.Kind() != rawjson.Array {
@@ -21,7 +21,7 @@ func (r *Reply) readResponses(root rawjson.Value) error {
 	return nil
 }
 
-// readStatus reads all but the output.
+// readStatus reads everything except the output.
 func (r *Reply) readStatus(root rawjson.Value) {
 	r.Usage.readOpenAI(root.Get("usage"))
 	r.Stop = root.Get("status").Str()

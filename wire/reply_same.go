@@ -10,15 +10,13 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// SameReply reports whether the message that a client sent back is the reply that the
-// model gave, though it was written anew on the way: SDKs drop thinking, join and
-// divide texts, drop empty ones, trim white space at the ends of texts and order
-// members otherwise.
+// SameReply reports whether echo, a message that a client sent back, is the model's
+// reply known, although an SDK re-encoded it: SDKs drop thinking, join and split
+// texts, drop empty ones, trim white space and reorder members.
 //
-// What was said has to be the same (refusals count as text), and so do the calls: ids,
-// names, and the JSON of the arguments. Calls that the provider runs itself may be
-// missing from the echo, and what else there is counts only where nothing is said and
-// nothing is called.
+// Texts must be equal (refusals count as text), and so must calls: ids, names and the
+// JSON of arguments. Hosted calls may be missing from the echo. Everything else counts
+// only if there are neither texts nor calls.
 func SameReply(known, echo *chat.Message) bool {
 	if known.Role != echo.Role {
 		return false
@@ -39,7 +37,7 @@ func SameReply(known, echo *chat.Message) bool {
 	return sameRest(known, echo, a, b)
 }
 
-// speech is what a message says, apart.
+// speech is the content of a message by kind.
 type speech struct {
 	texts                           []string // trimmed, none empty
 	calls, hosted, thoughts, others []*chat.Part
@@ -75,8 +73,8 @@ func appendText(texts []string, s chat.String) []string {
 	return texts
 }
 
-// sameTexts compares texts that may be divided at other places. White space where
-// either of them is divided does not count.
+// sameTexts compares texts that may be split at different places. White space at a
+// split does not count.
 func sameTexts(a, b []string) bool {
 	var x, y string
 	for {
@@ -95,7 +93,8 @@ func sameTexts(a, b []string) bool {
 	}
 }
 
-// fill gives what is to be compared next: the rest of a text, or the next one.
+// fill returns the text to compare next: the rest of the current text, or the next
+// one.
 func fill(rest string, texts []string) (string, []string) {
 	if rest = strings.TrimSpace(rest); rest == "" && len(texts) > 0 {
 		return texts[0], texts[1:]
@@ -103,7 +102,7 @@ func fill(rest string, texts []string) (string, []string) {
 	return rest, texts
 }
 
-// sameCalls compares calls by id, whatever their order.
+// sameCalls compares calls by id, in any order.
 func sameCalls(a, b []*chat.Part) bool {
 	if len(a) != len(b) {
 		return false
@@ -131,7 +130,7 @@ func sameArguments(a, b *chat.Part) bool {
 	return sameJSON(one.Root(), other.Root())
 }
 
-// readArguments reads the JSON of arguments; none are an empty object.
+// readArguments parses the JSON of arguments; empty arguments are an empty object.
 func readArguments(doc *rawjson.Doc, text string) bool {
 	if text == "" || text == "null" {
 		text = "{}"
@@ -139,8 +138,8 @@ func readArguments(doc *rawjson.Doc, text string) bool {
 	return doc.Reset([]byte(text), rawjson.Limits{}) == nil
 }
 
-// sameRest compares messages that neither say nor call: by their thinking, unless the
-// echo dropped it, and by what else they have.
+// sameRest compares messages without texts and calls: by their thinking, unless the
+// echo dropped it, and by their other parts.
 func sameRest(known, echo *chat.Message, a, b speech) bool {
 	if len(a.others) != len(b.others) {
 		return false
@@ -164,7 +163,7 @@ func sameRest(known, echo *chat.Message, a, b speech) bool {
 	return sameTexts(x, y)
 }
 
-// appendThought adds what a part thinks, or what is encrypted of it.
+// appendThought appends a part's thinking, or its encrypted form.
 func appendThought(texts []string, p *chat.Part) []string {
 	n := len(texts)
 	texts = appendText(texts, p.Text)
@@ -190,8 +189,8 @@ func sameRaw(a, b []byte) bool {
 	return one.Reset(a, rawjson.Limits{}) == nil && other.Reset(b, rawjson.Limits{}) == nil && sameJSON(one.Root(), other.Root())
 }
 
-// sameJSON compares values: members in any order, the last where several have the
-// same name; numbers by what they are worth.
+// sameJSON compares values: members in any order, the last of several with one name,
+// and numbers by value.
 func sameJSON(a, b rawjson.Value) bool {
 	if a.Kind() != b.Kind() {
 		return false
@@ -229,7 +228,7 @@ type named struct {
 	value rawjson.Value
 }
 
-// sorted is an object's members by their names, the last of each.
+// sorted returns an object's members sorted by name, the last of each name.
 func sorted(v rawjson.Value) []named {
 	var list []named
 	for k, m := range v.Members() {

@@ -62,7 +62,8 @@ func (b *Body) responsesOther(v rawjson.Value, m *chat.Message, p *chat.Part) er
 		p.Kind = chat.Catalog
 		return nil
 	case "tool_search_output":
-		// What a client found answers its call; the provider's own stands alone.
+		// A client's search result answers its call; the provider's own needs no
+		// call.
 		p.Kind = chat.Catalog
 		if id := v.Get("call_id"); id.Kind() == rawjson.String {
 			p.Kind, m.Role, p.ID = chat.Result, chat.Tool, id.Str()
@@ -86,7 +87,7 @@ func (b *Body) responsesOther(v rawjson.Value, m *chat.Message, p *chat.Part) er
 			return err
 		}
 		if p.ID == "" {
-			p.ID = m.ID // local shells answer by the id alone
+			p.ID = m.ID // results of local shells refer to the item's id
 		}
 		return b.resultContent(v, "output", p, b.responsesPart)
 	case strings.HasSuffix(m.Type, "_call"):
@@ -107,7 +108,7 @@ func (b *Body) responsesOther(v rawjson.Value, m *chat.Message, p *chat.Part) er
 		if p.ID, err = member(v, "call_id", str); err != nil {
 			return err
 		}
-		// Without an id to answer to, the provider ran it itself.
+		// Without a call id, the provider ran it itself.
 		p.Hosted = p.ID == ""
 		p.Within, err = member(v, "approval_request_id", str)
 		if err != nil {
@@ -118,7 +119,7 @@ func (b *Body) responsesOther(v rawjson.Value, m *chat.Message, p *chat.Part) er
 	return nil
 }
 
-// reasoningText reads the summary of a reasoning item, where it has one.
+// reasoningText reads the summary of a reasoning item, if it has one.
 func (b *Body) reasoningText(v rawjson.Value, p *chat.Part) error {
 	for _, name := range []string{"summary", "content"} {
 		list := v.Get(name)

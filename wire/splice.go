@@ -2,16 +2,17 @@ package wire
 
 import "fmt"
 
-// Piece is one message of a view: one that the body has, or one that was made.
+// Piece is one message of a view: a message of the body, or a new one.
 type Piece struct {
-	// Index is the message of the body that is sent as it came.
+	// Index is the message of the body that is sent, or the one that Raw
+	// replaces.
 	Index int
-	// Raw, where it is not nil, is sent instead: a JSON object in the body's own
-	// protocol. Index then says nothing.
+	// Raw, if not nil, is sent instead of the body's message: a JSON object in
+	// the body's own protocol. Write then ignores Index.
 	Raw []byte
 }
 
-// Whole is the view that shows everything.
+// Whole returns the view that contains every message unchanged.
 func (b *Body) Whole() []Piece {
 	view := make([]Piece, len(b.Messages))
 	for i := range view {
@@ -20,7 +21,7 @@ func (b *Body) Whole() []Piece {
 	return view
 }
 
-// Select is the view of the messages that are marked.
+// Select returns the view of the messages for which keep is true.
 func (b *Body) Select(keep []bool) []Piece {
 	view := make([]Piece, 0, len(b.Messages))
 	for i := range b.Messages {
@@ -31,12 +32,12 @@ func (b *Body) Select(keep []bool) []Piece {
 	return view
 }
 
-// Write gives the body with the view in the place of its messages. Where the
-// view is the whole body as it came, that very slice is returned; it must not
-// be changed.
+// Write returns the body with the view in place of its messages. If the view is
+// the whole body unchanged, Write returns the original slice, which must not be
+// modified.
 //
-// What stands between two messages that are still neighbours is copied with
-// them. Where a message is new or its neighbour is gone there is a bare comma.
+// The bytes between two messages that are still neighbours are copied. Next to a
+// new message, or where a neighbour is gone, there is a bare comma.
 func (b *Body) Write(view []Piece) ([]byte, error) {
 	if b.unchanged(view) {
 		return b.data, nil
@@ -115,7 +116,7 @@ func (b *Body) writeList(out []byte, view []Piece) []byte {
 	return append(out, b.data[b.at[len(b.at)-1].end:b.list.end]...)
 }
 
-// writeFromString writes the array that takes the place of a plain string.
+// writeFromString writes the array that replaces a plain string.
 func (b *Body) writeFromString(out []byte, view []Piece) []byte {
 	out = append(out, '[')
 	for i, p := range view {

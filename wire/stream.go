@@ -8,55 +8,54 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// DefaultStreamLimit is how many bytes of a streamed reply are kept at most.
+// DefaultStreamLimit is the default limit of the kept bytes of a streamed reply.
 const DefaultStreamLimit = 64 << 20
 
-// StreamReader puts a streamed reply together. It reads a copy of the stream: it
-// never fails its writer, whatever comes. It is not for several goroutines at once.
+// StreamReader assembles a streamed reply. It reads a copy of the stream, and Write
+// never fails, whatever it receives. It is not safe for concurrent use.
 //
-// Texts are joined as the literals that they came in, so that nothing is decoded and
-// nothing is escaped anew; only the pieces of an Anthropic call's input, which are
-// JSON in strings, are decoded. Memory is what is kept, at most Limit, once more the
-// largest event, and once more the reply when it is asked for.
+// Texts are joined as raw literals, without decoding and re-escaping; only the pieces of
+// an Anthropic call's input, which are JSON in strings, are decoded. Memory is bounded
+// by Limit for what is kept, plus the largest event, plus the reply once Reply is
+// called.
 type StreamReader struct {
-	// Limit is how many bytes are kept at most; 0 means DefaultStreamLimit. Beyond
-	// it the end, the usage and errors are still read.
+	// Limit bounds the kept bytes; 0 means DefaultStreamLimit. Beyond it, the end, the
+	// usage and errors are still read.
 	Limit int
-	// Take, where it is set, is asked before about n more bytes are held. Where it
-	// returns false, nothing more is kept, as beyond Limit. With a negative n it is told
-	// that so many are given back.
+	// Take, if set, is called before about n more bytes are held. If it returns false,
+	// nothing more is kept, as beyond Limit. A negative n returns bytes.
 	Take func(n int) bool
 
 	granted  int // by Take
 	reply    Reply
 	assembly assembly
-	ended    bool // the protocol's own end was seen
+	ended    bool // the protocol's end marker was seen
 	kept     int
 	over     bool // Limit was reached
 	lost     bool // an event could not be read
 
 	doc     rawjson.Doc
-	line    []byte // a line that goes on in the next Write
+	line    []byte // a line that continues in the next Write
 	event   []byte // the name of the current event
 	data    []byte // its data lines
 	hasData bool
-	begun   bool // the first line is over
-	within  bool // line has begun, though all of it may have been too long
+	begun   bool // the first line is complete
+	within  bool // a line has begun, even if none of it was kept
 	afterCR bool
-	cut     bool // the current event is over Limit: it is passed over
+	cut     bool // the current event exceeds Limit and is skipped
 	early   bool // the current event was read before its end, by Reply
 }
 
-// assembly is what a protocol's events make.
+// assembly combines a protocol's events.
 type assembly interface {
-	// read takes in one event. Values are void afterwards.
+	// read processes one event. Its values are invalid afterwards.
 	read(r *StreamReader, name []byte, event rawjson.Value)
-	// write puts what was taken in into a reply.
+	// write stores the result in a reply.
 	write(reply *Reply)
 }
 
-// NewStreamReader reads a stream of Anthropic, Responses or, for any other format,
-// Chat events.
+// NewStreamReader returns a reader for a stream of Anthropic, Responses or, for any
+// other format, Chat events.
 func NewStreamReader(f Format) *StreamReader {
 	r := &StreamReader{reply: Reply{Format: f}}
 	switch f {
@@ -70,8 +69,8 @@ func NewStreamReader(f Format) *StreamReader {
 	return r
 }
 
-// Reply is what there is so far. It is meant for the end of the stream, and takes
-// time in proportion to what came. Later writes do not change it.
+// Reply returns the reply as received so far. It is meant for the end of the stream and
+// takes time proportional to what arrived. Later writes do not change the result.
 func (r *StreamReader) Reply() *Reply {
 	r.readUnfinished()
 	reply := r.reply
@@ -84,7 +83,7 @@ func (r *StreamReader) Reply() *Reply {
 	return &reply
 }
 
-// Write takes in the next bytes of the stream, cut anywhere.
+// Write processes the next bytes of the stream, split anywhere.
 func (r *StreamReader) Write(p []byte) (int, error) {
 	pos, lf, cr := 0, -1, -1
 	if r.afterCR && len(p) > 0 {
@@ -94,7 +93,7 @@ func (r *StreamReader) Write(p []byte) (int, error) {
 		}
 	}
 	for pos < len(p) {
-		// Each is searched again only when it was passed: the whole is linear.
+		// Each is searched again only after it was passed, so the total is linear.
 		lf, cr = next(p, '\n', lf, pos), next(p, '\r', cr, pos)
 		end := min(lf, cr)
 		if end == len(p) {
@@ -114,8 +113,8 @@ func (r *StreamReader) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// next is where b stands in p from pos on; len(p) if nowhere. Known is the last
-// answer.
+// next returns the first position of b in p at or after pos, or len(p). known is the
+// previous result.
 func next(p []byte, b byte, known, pos int) int {
 	if known >= pos {
 		return known
@@ -126,7 +125,7 @@ func next(p []byte, b byte, known, pos int) int {
 	return len(p)
 }
 
-// begin keeps a line that is not over.
+// begin keeps the first part of an incomplete line.
 func (r *StreamReader) begin(piece []byte) {
 	r.within = true
 	if r.fits(len(r.line) + len(piece)) {
@@ -142,13 +141,13 @@ func (r *StreamReader) fits(n int) bool {
 	return !r.cut
 }
 
-// passOver gives up the current event, and with it the rest of the reply.
+// passOver skips the current event, and with it the rest of the reply.
 func (r *StreamReader) passOver() {
 	r.cut, r.over = true, true
 	r.freeBuffers()
 }
 
-// freeBuffers gives back the memory of line and data.
+// freeBuffers returns the memory of line and data.
 func (r *StreamReader) freeBuffers() {
 	r.line, r.data = nil, nil
 	if back := r.granted - r.kept; back > 0 {
@@ -185,10 +184,10 @@ func (r *StreamReader) granting(n int) bool {
 	return true
 }
 
-// Over reports whether more came than may be kept.
+// Over reports whether the reply exceeded what may be kept.
 func (r *StreamReader) Over() bool { return r.over }
 
-// Kept is how many bytes of the reply are kept so far.
+// Kept returns the number of bytes kept so far.
 func (r *StreamReader) Kept() int { return r.kept }
 
 func (r *StreamReader) limit() int {
@@ -221,7 +220,7 @@ func (r *StreamReader) endLine(piece []byte) {
 	switch name, value := cutLine(line); string(name) {
 	case "data":
 		if own && len(value) > largeBuffer && !r.hasData {
-			// Not copied: the line's buffer becomes the data's.
+			// Swap instead of copying: the line's buffer becomes the data's.
 			r.data, r.line, r.hasData = value, r.data[:0], true
 			return
 		}
@@ -231,7 +230,7 @@ func (r *StreamReader) endLine(piece []byte) {
 	}
 }
 
-// trimMark takes a byte order mark off the first line.
+// trimMark removes a byte order mark from the first line.
 func (r *StreamReader) trimMark(line []byte) []byte {
 	if r.begun {
 		return line
@@ -239,7 +238,7 @@ func (r *StreamReader) trimMark(line []byte) []byte {
 	return bytes.TrimPrefix(line, []byte("\ufeff"))
 }
 
-// cutLine divides a line into field and value. A comment has no field.
+// cutLine splits a line into field and value. A comment has no field.
 func cutLine(line []byte) (name, value []byte) {
 	name, value, _ = bytes.Cut(line, []byte(":"))
 	if len(value) > 0 && value[0] == ' ' {
@@ -248,8 +247,7 @@ func cutLine(line []byte) (name, value []byte) {
 	return name, value
 }
 
-// largeBuffer is the size from which the buffers of a line and of data are not used
-// again.
+// largeBuffer is the size from which buffers of lines and data are not reused.
 const largeBuffer = 1 << 20
 
 func (r *StreamReader) addData(value []byte) {
@@ -263,11 +261,11 @@ func (r *StreamReader) addData(value []byte) {
 	r.data = r.extend(r.data, value)
 }
 
-// endEvent reads the event whose lines are over.
+// endEvent reads the event whose lines are complete.
 func (r *StreamReader) endEvent() {
 	if len(r.data) > 0 && !r.cut && !r.early && !r.readEvent(r.event, r.data) {
 		r.reply.note("an event is not JSON", nil)
-		r.lost = r.lost || r.data[0] == '{' // other words say nothing
+		r.lost = r.lost || r.data[0] == '{' // other text carries nothing
 	}
 	r.event, r.data, r.hasData = r.event[:0], r.data[:0], false
 	r.cut, r.early = false, false
@@ -276,8 +274,7 @@ func (r *StreamReader) endEvent() {
 	}
 }
 
-// readUnfinished reads an event at the end of the stream that lacks its last line
-// ends, if all of its JSON is there.
+// readUnfinished reads a last event that lacks its line ends if its JSON is complete.
 func (r *StreamReader) readUnfinished() {
 	if r.cut || r.early {
 		return
@@ -294,16 +291,16 @@ func (r *StreamReader) readUnfinished() {
 
 var done = []byte("[DONE]")
 
-// readEvent reads one event; false if its data is nothing that a protocol has.
+// readEvent reads one event; it returns false if the data belongs to no protocol.
 func (r *StreamReader) readEvent(name, data []byte) bool {
-	limits := rawjson.Limits{Bytes: 2 * r.limit(), Values: maxValues} // mending may lengthen it
+	limits := rawjson.Limits{Bytes: 2 * r.limit(), Values: maxValues} // mend may lengthen the data
 	err := r.doc.Reset(data, limits)
 	if err != nil && len(data) > 0 && data[0] == '{' {
 		err = r.doc.Reset(mend(data), limits)
 	}
 	if err != nil {
 		if bytes.Equal(bytes.TrimSpace(data), done) {
-			// Gateways add it to streams of the other protocols, whatever came before.
+			// Gateways add it to streams of other protocols, too, at any point.
 			r.ended = r.ended || r.reply.Format == Chat
 			return true
 		}
@@ -317,8 +314,8 @@ func (r *StreamReader) readEvent(name, data []byte) bool {
 	return true
 }
 
-// mend is JSON with U+FFFD for what is no text, as clients read it: bytes that are not
-// UTF-8, and halves of surrogate pairs. Servers cut both in two where a token ends.
+// mend returns JSON with U+FFFD in place of invalid UTF-8 and unpaired surrogates, as
+// clients read it. Servers split both where a token ends.
 func mend(data []byte) []byte {
 	data = bytes.ToValidUTF8(bytes.Clone(data), []byte("\ufffd"))
 	for i := 0; i+1 < len(data); i++ {
@@ -327,7 +324,7 @@ func mend(data []byte) []byte {
 		}
 		switch half := surrogate(data[i:]); {
 		case half == 0:
-			i++ // what is escaped
+			i++ // skip the escaped character
 		case half < 0xdc00 && surrogate(data[i+6:]) >= 0xdc00:
 			i += 11
 		default:
@@ -338,7 +335,7 @@ func mend(data []byte) []byte {
 	return data
 }
 
-// surrogate is the half of a pair that s begins with, escaped; 0 if with none.
+// surrogate returns the escaped surrogate half at the start of s, or 0.
 func surrogate(s []byte) uint64 {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' || s[2]|0x20 != 'd' {
 		return 0
@@ -357,11 +354,11 @@ func (r *StreamReader) fail(e *ReplyError) {
 	}
 }
 
-// structure is what a block, call, item or part costs beside its bytes.
+// structure is the accounted cost of a block, call, item or part besides its bytes.
 const structure = 256
 
-// room reports whether n more bytes may be kept. Once they may not, nothing is:
-// what is kept has no holes.
+// room reports whether n more bytes may be kept. Once they may not, nothing more is
+// kept, so that there are no gaps.
 func (r *StreamReader) room(n int) bool {
 	if r.over || r.kept+n > r.limit() || !r.granting(n) {
 		r.over = true
@@ -371,7 +368,7 @@ func (r *StreamReader) room(n int) bool {
 	return true
 }
 
-// keep appends to what is kept.
+// keep appends b to kept bytes.
 func (r *StreamReader) keep(dst, b []byte) []byte {
 	if len(b) == 0 || !r.room(len(b)) {
 		return dst
@@ -379,7 +376,7 @@ func (r *StreamReader) keep(dst, b []byte) []byte {
 	return append(dst, b...)
 }
 
-// keepElement appends to what is kept an element of a list.
+// keepElement appends a list element to kept bytes.
 func (r *StreamReader) keepElement(dst, b []byte) []byte {
 	if len(b) == 0 || !r.room(len(b)+1) {
 		return dst
@@ -390,8 +387,8 @@ func (r *StreamReader) keepElement(dst, b []byte) []byte {
 	return append(dst, b...)
 }
 
-// newest finds what has an index, as far as a stream can still mean it: servers do
-// not always count from 0, nor each thing only once.
+// newest returns the latest element with an index: servers do not always count from 0,
+// and may use an index twice.
 func newest[T interface{ number() int64 }](list []T, index int64) (found T) {
 	const reach = 128
 	for i := len(list) - 1; i >= max(0, len(list)-reach); i-- {

@@ -6,13 +6,14 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// anthropicStream puts the events of Anthropic Messages together.
+// anthropicStream assembles the events of Anthropic Messages.
 type anthropicStream struct {
 	begun  bool
 	blocks []*anthropicBlock
 }
 
-// anthropicBlock is a content block: how it began, and what was added to its members.
+// anthropicBlock is a content block: its beginning, and what was added to its
+// members.
 type anthropicBlock struct {
 	index int64
 	start []byte
@@ -100,7 +101,7 @@ func (s *anthropicStream) start(r *StreamReader, index int64, block rawjson.Valu
 		return
 	}
 	s.blocks = append(s.blocks, &anthropicBlock{index: index, start: start})
-	if block.Get("type").EqualStr("fallback") { // another model goes on
+	if block.Get("type").EqualStr("fallback") { // another model continues
 		if to := block.Get("to").Get("model"); to.Kind() == rawjson.String {
 			r.reply.Model = to.Str()
 		}
@@ -134,7 +135,7 @@ func (b *anthropicBlock) add(r *StreamReader, delta rawjson.Value) {
 	}
 }
 
-// text adds to a string, which may have begun with the block.
+// text appends to a string, which may have begun with the block.
 func (b *anthropicBlock) text(r *StreamReader, member int, delta rawjson.Value) {
 	more := delta.Get(memberNames[member])
 	if more.Kind() != rawjson.String || r.over {
@@ -159,12 +160,12 @@ func (s *anthropicStream) write(reply *Reply) {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = b.append(out, reply)
+		out = b.appendTo(out, reply)
 	}
 	reply.Message = append(out, "]}"...)
 }
 
-func (b *anthropicBlock) append(dst []byte, reply *Reply) []byte {
+func (b *anthropicBlock) appendTo(dst []byte, reply *Reply) []byte {
 	var with []replaced
 	for m, added := range b.added {
 		if added == nil {
@@ -176,7 +177,7 @@ func (b *anthropicBlock) append(dst []byte, reply *Reply) []byte {
 		case memberInput:
 			added = bytes.TrimSpace(added)
 			if _, err := rawjson.Parse(added, rawjson.Limits{}); err != nil {
-				// A request takes nothing but JSON here; SDKs do the same.
+				// A request accepts only JSON here; SDKs do the same.
 				reply.note("the input of a call is not JSON", nil)
 				added = []byte("{}")
 			}
@@ -188,7 +189,7 @@ func (b *anthropicBlock) append(dst []byte, reply *Reply) []byte {
 	return appendReplaced(dst, b.start, with)
 }
 
-// joinList is the list that an object has under a name with more elements behind.
+// joinList returns an object's list with more elements appended.
 func joinList(object []byte, name string, more []byte) []byte {
 	out := []byte{'['}
 	if doc, err := rawjson.Parse(object, rawjson.Limits{}); err == nil {
@@ -200,7 +201,7 @@ func joinList(object []byte, name string, more []byte) []byte {
 	return append(append(out, more...), ']')
 }
 
-// streamError reads an event that is an error or has one.
+// streamError returns the error of an event that is or contains one.
 func streamError(event rawjson.Value) *ReplyError {
 	if e := event.Get("error"); e.Kind() == rawjson.Object || e.Kind() == rawjson.String {
 		return wrapError(e)

@@ -7,8 +7,8 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// chatStream puts the chunks of Chat Completions together: those of choice 0. Texts
-// are literals without their quotes.
+// chatStream assembles the chunks of choice 0 of Chat Completions. Texts are literals
+// without quotes.
 type chatStream struct {
 	begun     bool
 	hasText   bool   // content was a string at least once
@@ -22,18 +22,18 @@ type chatStream struct {
 	calls     []*chatCall
 }
 
-// Servers that show their reasoning call it one or the other, and clients send it
-// back under the same name.
+// The names under which servers return their reasoning. Clients send it back under
+// the same name.
 var reasoningNames = [2]string{"reasoning_content", "reasoning"}
 
 type chatCall struct {
 	index    int64
 	id       []byte // a literal
-	custom   bool   // a custom tool, which takes free text
+	custom   bool   // a custom tool, which accepts free text
 	name     []byte
 	args     []byte
 	others   []byte // further members, as they came: Gemini's signatures
-	original []byte // the type where it is neither function nor custom
+	original []byte // the type if it is neither function nor custom
 }
 
 func (c *chatCall) number() int64 { return c.index }
@@ -112,7 +112,7 @@ func (s *chatStream) choice(r *StreamReader, c rawjson.Value) {
 	}
 }
 
-// between is what stands between the quotes of a string; nothing for other kinds.
+// between returns the text between the quotes of a string, or nil for other kinds.
 func between(v rawjson.Value) []byte {
 	if v.Kind() != rawjson.String {
 		return nil
@@ -120,7 +120,7 @@ func between(v rawjson.Value) []byte {
 	return inner(v)
 }
 
-// content adds text, or parts where the server streams those.
+// content appends text, or parts if the server streams parts.
 func (s *chatStream) content(r *StreamReader, v rawjson.Value) {
 	if v.Kind() == rawjson.String {
 		s.hasText = true
@@ -133,7 +133,7 @@ func (s *chatStream) content(r *StreamReader, v rawjson.Value) {
 	}
 }
 
-// endText makes a part of the text so far.
+// endText turns the text so far into a part.
 func (s *chatStream) endText(r *StreamReader) {
 	if len(s.text) > 0 && r.room(len(textPart)) {
 		s.parts = appendTextPart(s.parts, s.text)
@@ -194,7 +194,7 @@ func (s *chatStream) call(r *StreamReader, v rawjson.Value) {
 		switch string(key(k)) {
 		case "index", "id", "type", "function", "custom":
 		default:
-			// Small things; and servers may repeat them.
+			// These are small, and servers may repeat them.
 			if m.Kind() != rawjson.Null && len(c.others) < 1<<12 && !bytes.Contains(c.others, k.Raw()) && r.room(len(k.Raw())+len(m.Raw())+2) {
 				c.others = append(append(append(append(c.others, ','), k.Raw()...), ':'), m.Raw()...)
 			}
@@ -202,15 +202,15 @@ func (s *chatStream) call(r *StreamReader, v rawjson.Value) {
 	}
 }
 
-// another reports whether a delta begins a call of its own although its index was
-// used before, as Gemini's does in parallel calls. Some servers give each delta a new
-// id; they do not repeat the name.
+// another reports whether a delta begins a new call although its index was used
+// before, as in Gemini's parallel calls. Some servers give each delta a new id; they
+// do not repeat the name.
 func (c *chatCall) another(id, function, custom rawjson.Value) bool {
 	named := len(between(function.Get("name"))) > 0 || len(between(custom.Get("name"))) > 0
 	return named && len(c.id) > 0 && len(between(id)) > 0 && !bytes.Equal(c.id, id.Raw())
 }
 
-// add takes in a piece of the name and of the arguments.
+// add appends a piece of the name and of the arguments.
 func (c *chatCall) add(r *StreamReader, v rawjson.Value, args string) {
 	if c == nil || v.Kind() != rawjson.Object {
 		return
@@ -222,7 +222,7 @@ func (c *chatCall) add(r *StreamReader, v rawjson.Value, args string) {
 	switch a := v.Get(args); a.Kind() {
 	case rawjson.String:
 		c.args = r.keep(c.args, inner(a))
-	case rawjson.Object: // not the protocol, but it is what was meant
+	case rawjson.Object: // outside the protocol, but the meaning is clear
 		quoted := chat.Quote(string(a.Raw()))
 		c.args = r.keep(c.args, quoted[1:len(quoted)-1])
 	}
@@ -241,7 +241,7 @@ func (s *chatStream) write(reply *Reply) {
 			parts = appendTextPart(parts[:len(parts):len(parts)], s.text)
 		}
 		w.raw("[")
-		w.bytes(parts)
+		w.write(parts)
 		w.raw("]")
 	case s.hasText:
 		w.inner(s.text)
@@ -258,12 +258,12 @@ func (s *chatStream) write(reply *Reply) {
 	}
 	if len(s.details) > 0 {
 		w.member("reasoning_details").raw("[")
-		w.bytes(s.details)
+		w.write(s.details)
 		w.raw("]")
 	}
 	if len(s.audio) > 0 {
 		w.member("audio").raw(`{"id":`)
-		w.bytes(s.audio)
+		w.write(s.audio)
 		w.raw("}")
 	}
 	if s.function != nil {
@@ -288,7 +288,7 @@ func (w *writer) call(c *chatCall) {
 	w.member("type")
 	switch {
 	case c.original != nil:
-		w.bytes(c.original)
+		w.write(c.original)
 	case c.custom:
 		w.quote("custom")
 	default:
@@ -299,7 +299,7 @@ func (w *writer) call(c *chatCall) {
 	} else {
 		w.member("function").function(c, "arguments")
 	}
-	w.bytes(c.others)
+	w.write(c.others)
 	w.raw("}")
 }
 

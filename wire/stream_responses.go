@@ -7,20 +7,20 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// responsesStream puts the events of OpenAI Responses together. The last event has
-// the whole response; the events before it are for streams that are cut off, and for
-// servers whose last event has no output (Codex' own does not).
+// responsesStream assembles the events of OpenAI Responses. The last event holds the
+// whole response; the earlier events are for streams that are cut off, and for
+// servers whose last event has no output (as Codex's own).
 type responsesStream struct {
 	final [][]byte // the output of the last event
 	items []*responsesItemStream
 }
 
-// responsesItemStream is an output item on its way.
+// responsesItemStream is an output item being assembled.
 type responsesItemStream struct {
 	index int64
 	raw   []byte // as it began, or whole
 	whole bool
-	kept  int // bytes of all that is here
+	kept  int // bytes kept for this item
 
 	member string // the member that text is for: arguments, input, code
 	text   []byte // between its quotes
@@ -29,7 +29,7 @@ type responsesItemStream struct {
 
 func (i *responsesItemStream) number() int64 { return i.index }
 
-// responsesPartStream is an element of an item's content or summary on its way.
+// responsesPartStream is an element of an item's content or summary being assembled.
 type responsesPartStream struct {
 	list        string // content or summary
 	index       int64
@@ -40,7 +40,7 @@ type responsesPartStream struct {
 	annotations []byte // elements
 }
 
-// responsesEvent is what the fields of an event are, each absent where it has none.
+// responsesEvent holds the fields of an event; missing ones are absent values.
 type responsesEvent struct {
 	kind, response, item, part, output, content, summary, delta, annotation, id rawjson.Value
 }
@@ -129,8 +129,7 @@ func (s *responsesStream) read(r *StreamReader, name []byte, event rawjson.Value
 	}
 }
 
-// progress reports whether an event only tells how far something is: what comes of it
-// is in its item.
+// progress reports whether an event only signals progress; its result is in its item.
 func progress(name string) bool {
 	rest, ok := strings.CutPrefix(name, "response.")
 	if !ok {
@@ -145,7 +144,7 @@ func progress(name string) bool {
 	return false
 }
 
-// end takes in the last event.
+// end processes the last event.
 func (s *responsesStream) end(r *StreamReader, name string, response rawjson.Value) {
 	first(&r.reply.ID, response.Get("id"))
 	if m := response.Get("model"); m.Kind() == rawjson.String {
@@ -167,7 +166,7 @@ func (s *responsesStream) end(r *StreamReader, name string, response rawjson.Val
 	if !output.First().Exists() {
 		return
 	}
-	for _, i := range s.items { // the same once more
+	for _, i := range s.items { // the last event repeats them
 		r.kept -= i.kept
 	}
 	s.items, s.final = nil, nil
@@ -178,14 +177,14 @@ func (s *responsesStream) end(r *StreamReader, name string, response rawjson.Val
 	}
 }
 
-// setItem takes in an item as it begins or as it ended.
+// setItem stores an item at its beginning or end.
 func (s *responsesStream) setItem(r *StreamReader, e *responsesEvent, whole bool) {
 	if e.item.Kind() != rawjson.Object {
 		return
 	}
 	raw := e.item.Raw()
 	item := newest(s.items, number(e.output))
-	// Not every server counts: another id is another item.
+	// Not every server numbers items: a different id is a different item.
 	begins := item == nil || !whole || item.whole && !item.same(e.item)
 	if !begins {
 		r.kept -= item.kept
@@ -200,15 +199,14 @@ func (s *responsesStream) setItem(r *StreamReader, e *responsesEvent, whole bool
 	*item = responsesItemStream{index: number(e.output), raw: slices.Clone(raw), whole: whole, kept: len(raw) + structure}
 }
 
-// same reports whether v is the same item once more.
+// same reports whether v is the same item again.
 func (i *responsesItemStream) same(v rawjson.Value) bool {
 	doc, err := rawjson.Parse(i.raw, rawjson.Limits{})
 	id := v.Get("id")
 	return err == nil && id.Kind() == rawjson.String && doc.Root().Get("id").EqualStr(id.Str())
 }
 
-// item finds the item of an event, or makes it where the server did not tell that it
-// began.
+// item returns the item of an event, or creates it if the server did not announce it.
 func (s *responsesStream) item(r *StreamReader, e *responsesEvent, otherwise string) *responsesItemStream {
 	item := newest(s.items, number(e.output))
 	if item == nil && otherwise != "" && r.room(structure+len(otherwise)+len(e.id.Raw())) {
@@ -230,8 +228,8 @@ func (s *responsesStream) item(r *StreamReader, e *responsesEvent, otherwise str
 	return item
 }
 
-// part finds the part of an event. Raw is what to begin it with where the server did
-// not; "" if it must be there.
+// part returns the part of an event. If the server did not announce it, it begins
+// with raw, or is nil if raw is "".
 func (s *responsesStream) part(r *StreamReader, e *responsesEvent, list, raw string) *responsesPartStream {
 	const message, reasoning = `{"type":"message","role":"assistant","content":[]}`, `{"type":"reasoning","summary":[]}`
 	otherwise, index := message, number(e.content)
@@ -248,7 +246,7 @@ func (s *responsesStream) part(r *StreamReader, e *responsesEvent, list, raw str
 	if item == nil {
 		return nil
 	}
-	// The newest part is nearly always meant; others are few.
+	// The newest part is nearly always the one.
 	for i := len(item.parts) - 1; i >= max(0, len(item.parts)-128); i-- {
 		if p := item.parts[i]; p.index == index && p.list == list {
 			return p
@@ -263,7 +261,7 @@ func (s *responsesStream) part(r *StreamReader, e *responsesEvent, list, raw str
 	return p
 }
 
-// addText adds to a part's text, or sets the whole of it.
+// addText appends to a part's text, or sets all of it.
 func (s *responsesStream) addText(r *StreamReader, e *responsesEvent, list, raw, member string, text rawjson.Value, whole bool) {
 	p := s.part(r, e, list, raw)
 	if p == nil || p.whole || text.Kind() != rawjson.String {
@@ -273,7 +271,7 @@ func (s *responsesStream) addText(r *StreamReader, e *responsesEvent, list, raw,
 	p.text = s.add(r, e, p.text, inner(text), whole)
 }
 
-// addArguments adds to the text of a call, or sets the whole of it.
+// addArguments appends to the text of a call, or sets all of it.
 func (s *responsesStream) addArguments(r *StreamReader, e *responsesEvent, member string, text rawjson.Value, whole bool) {
 	item := s.item(r, e, "")
 	if item == nil || text.Kind() != rawjson.String {
@@ -283,7 +281,7 @@ func (s *responsesStream) addArguments(r *StreamReader, e *responsesEvent, membe
 	item.text = s.add(r, e, item.text, inner(text), whole)
 }
 
-// add appends more to a text of the event's item, or replaces the text by it.
+// add appends more to a text of the event's item, or replaces the text with it.
 func (s *responsesStream) add(r *StreamReader, e *responsesEvent, text, more []byte, whole bool) []byte {
 	if len(more) == 0 {
 		return text
@@ -298,7 +296,7 @@ func (s *responsesStream) add(r *StreamReader, e *responsesEvent, text, more []b
 	return text
 }
 
-// setPart takes in a part as it begins or as it ended.
+// setPart stores a part at its beginning or end.
 func (s *responsesStream) setPart(r *StreamReader, e *responsesEvent, whole bool) {
 	list := "content"
 	if e.summary.Exists() {
@@ -317,7 +315,7 @@ func (s *responsesStream) setPart(r *StreamReader, e *responsesEvent, whole bool
 		return
 	}
 	before := r.kept
-	if whole { // its text is within
+	if whole { // it contains its text
 		r.kept -= len(p.text)
 		p.text = nil
 	}
@@ -337,11 +335,11 @@ func (s *responsesStream) write(reply *Reply) {
 	items := slices.Clone(s.items)
 	slices.SortStableFunc(items, func(a, b *responsesItemStream) int { return int(max(-1, min(1, a.index-b.index))) })
 	for _, i := range items {
-		reply.Items = append(reply.Items, i.append(nil))
+		reply.Items = append(reply.Items, i.appendTo(nil))
 	}
 }
 
-func (i *responsesItemStream) append(dst []byte) []byte {
+func (i *responsesItemStream) appendTo(dst []byte) []byte {
 	if i.whole {
 		return append(dst, i.raw...)
 	}
@@ -358,7 +356,7 @@ func (i *responsesItemStream) append(dst []byte) []byte {
 			if parts != nil {
 				parts = append(parts, ',')
 			}
-			parts = p.append(parts)
+			parts = p.appendTo(parts)
 		}
 		if parts != nil {
 			with = append(with, replaced{list, append(append([]byte{'['}, parts...), ']')})
@@ -367,7 +365,7 @@ func (i *responsesItemStream) append(dst []byte) []byte {
 	return appendReplaced(dst, i.raw, with)
 }
 
-func (p *responsesPartStream) append(dst []byte) []byte {
+func (p *responsesPartStream) appendTo(dst []byte) []byte {
 	if p.whole {
 		return append(dst, p.raw...)
 	}

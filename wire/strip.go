@@ -7,9 +7,8 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// StripThinking gives the raw message of Anthropic's without its blocks of thinking.
-// Where there are none, or nothing else that a message may consist of, the very slice
-// is returned.
+// StripThinking returns the raw Anthropic message without its thinking blocks. If it has
+// none, or nothing else that a message may consist of, it returns raw itself.
 func StripThinking(f Format, raw []byte) ([]byte, error) {
 	if f != Anthropic {
 		return raw, nil
@@ -17,9 +16,9 @@ func StripThinking(f Format, raw []byte) ([]byte, error) {
 	return removeParts(f, raw, func(p *chat.Part) bool { return p.Kind == chat.Thinking })
 }
 
-// RemoveTexts gives the raw message without those of its texts for which leaves holds.
-// Where there are none, or nothing else, the very slice is returned; a content that is
-// one string stays.
+// RemoveTexts returns the raw message without the texts for which leaves returns true.
+// If there are none, or nothing else, it returns raw itself; a content that is one
+// string stays.
 func RemoveTexts(f Format, raw []byte, leaves func(text string) bool) ([]byte, error) {
 	return removeParts(f, raw, func(p *chat.Part) bool { return p.Kind == chat.Text && leaves(p.Text.String()) })
 }
@@ -54,9 +53,9 @@ func removeParts(f Format, raw []byte, leaves func(*chat.Part) bool) ([]byte, er
 	return e.apply(), nil
 }
 
-// IsUnbound reports whether a provider refuses a request because something before a
-// block of thinking is not as it was when the model thought so. An error that quotes the
-// sentence does not.
+// IsUnbound reports whether a provider refused a request because something before a
+// thinking block differs from when the model produced it. An error that merely quotes
+// that sentence does not count.
 func IsUnbound(status int, body []byte) bool {
 	if status != 400 {
 		return false

@@ -28,7 +28,7 @@ func (f Form) String() string {
 	return "flat"
 }
 
-// Base is the number of the first interaction.
+// Base returns the number of the first interaction.
 func (f Form) Base() int {
 	if f == DSPy {
 		return 0
@@ -43,28 +43,27 @@ var stepNames = [...][4]string{
 	DSPy: {"thought", "tool_name", "tool_args", "observation"},
 }
 
-// noteKey is the member that tells how much was removed.
+// noteKey is the member that says how much was removed.
 const noteKey = "context_note"
 
 // Trajectory is the dictionary of an agent's steps (SPEC C4).
 type Trajectory struct {
 	Form     Form
 	Question chat.String
-	// Note is the context note that came in, where there is one.
+	// Note is the context note of the input, if any.
 	Note chat.String
-	// Steps are the interactions in the order of their numbers, which may have
-	// gaps.
+	// Steps are the interactions, sorted by their numbers, which may have gaps.
 	Steps []Step
 
 	data []byte
-	// before and after are the members that belong to no step, in order: those
-	// up to the first step and those behind it.
+	// before and after are the members outside steps, in order: those before the
+	// first step and those after it.
 	before, after []field
 }
 
 // Step is one interaction: thought, tool, arguments and result.
 type Step struct {
-	// Number is the one that the keys carry.
+	// Number is the number in the keys.
 	Number int
 	fields []field
 	form   Form
@@ -76,19 +75,19 @@ type field struct {
 	raw       []byte
 }
 
-// Thought is what the agent thought, raw; nil when the step has none.
+// Thought returns the agent's thought, raw, or nil if the step has none.
 func (s *Step) Thought() []byte { return s.get(0) }
 
-// Tool is the name of the tool, raw.
+// Tool returns the name of the tool, raw.
 func (s *Step) Tool() []byte { return s.get(1) }
 
-// Args are the tool's arguments, raw.
+// Args returns the tool's arguments, raw.
 func (s *Step) Args() []byte { return s.get(2) }
 
-// Result is what the tool gave back, raw: a string or any other JSON.
+// Result returns the tool's result, raw: a string or any other JSON.
 func (s *Step) Result() []byte { return s.get(3) }
 
-// SetResult gives the step another result.
+// SetResult replaces the step's result.
 func (s *Step) SetResult(raw []byte) {
 	stem := stepNames[s.form][3]
 	s.fields = slices.Clone(s.fields)
@@ -126,8 +125,8 @@ func isTrajectory(root rawjson.Value) bool {
 	return false
 }
 
-// emptyObject reports whether there is nothing in an object: DSPy's loop begins with
-// such a trajectory.
+// emptyObject reports whether an object is empty, as the trajectory with which
+// DSPy's loop begins.
 func emptyObject(v rawjson.Value) bool {
 	if v.Kind() != rawjson.Object {
 		return false
@@ -138,7 +137,8 @@ func emptyObject(v rawjson.Value) bool {
 	return true
 }
 
-// splitKey takes the number off a key. Numbers with leading zeros are names.
+// splitKey splits a key into stem and number. A number with leading zeros is part of
+// the name.
 func splitKey(name string) (stem string, number int, ok bool) {
 	i := len(name)
 	for i > 0 && name[i-1] >= '0' && name[i-1] <= '9' {
@@ -166,7 +166,7 @@ func (t *Trajectory) read(root rawjson.Value) error {
 		return fail(root, `not a trajectory: want "question" and keys such as thought_1, tool_1, tool_args_1, tool_result_1 or thought_0, tool_name_0, tool_args_0, observation_0`)
 	}
 	if nested := root.Get("trajectory"); nested.Kind() == rawjson.Object {
-		return in(fail(nested, "the steps are inside: give that object alone"), "trajectory")
+		return in(fail(nested, "the steps are in this member: give that object alone"), "trajectory")
 	}
 	var err error
 	if t.Form, err = trajectoryForm(root); err != nil {
@@ -210,8 +210,8 @@ func (t *Trajectory) read(root rawjson.Value) error {
 	return nil
 }
 
-// trajectoryForm tells the form by the keys that only one of them has. A
-// trajectory of nothing but thoughts is told by where it counts from.
+// trajectoryForm determines the form from keys that only one of them has. A
+// trajectory of thoughts alone is recognised by its first number.
 func trajectoryForm(root rawjson.Value) (Form, error) {
 	var flat, dspy string
 	zero := false
@@ -238,9 +238,9 @@ func trajectoryForm(root rawjson.Value) (Form, error) {
 	return Flat, nil
 }
 
-// Write gives the dictionary with the steps given, numbered anew from the base of
-// its form, and with the note; a nil note means the one that came. Where that
-// changes nothing, the very bytes that came are returned.
+// Write returns the dictionary with the given steps, renumbered from the base of its
+// form, and with the note; a nil note keeps the original one. If nothing changes,
+// Write returns the original bytes.
 func (t *Trajectory) Write(steps []Step, note chat.String) []byte {
 	if note == nil {
 		note = t.Note
@@ -271,8 +271,8 @@ func (t *Trajectory) Write(steps []Step, note chat.String) []byte {
 	return append(w.out, '}')
 }
 
-// unchanged reports whether steps are the ones that came, under the numbers
-// they would get.
+// unchanged reports whether steps are the original ones under the numbers that they
+// would get.
 func (t *Trajectory) unchanged(steps []Step, note chat.String) bool {
 	if len(steps) != len(t.Steps) || !bytes.Equal(note, t.Note) {
 		return false
@@ -301,7 +301,7 @@ func (w *dictWriter) put(key string, raw []byte) {
 	w.out = append(w.out, raw...)
 }
 
-// Request is the trajectory as a conversation: the question, and for each step
+// Request returns the trajectory as a conversation: the question, and for each step
 // an assistant's message and a tool's.
 func (t *Trajectory) Request() *chat.Request {
 	r := &chat.Request{}
@@ -331,7 +331,8 @@ func (t *Trajectory) Request() *chat.Request {
 	return r
 }
 
-// literal is raw JSON as a string: itself where it is one, else its text quoted.
+// literal returns raw JSON as a string: itself if it is one, otherwise its text
+// quoted.
 func literal(raw []byte) chat.String {
 	if len(raw) > 0 && raw[0] == '"' {
 		return raw
