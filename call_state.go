@@ -32,7 +32,7 @@ type callState struct {
 
 	sized   bool // the adaptive size was read
 	sizer   items.Sizer
-	tracker items.StateTracker
+	tracker items.Tracker
 	seen    int // messages that the tracker has seen
 }
 

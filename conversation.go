@@ -235,7 +235,7 @@ func (c *Conversation) Clear(ctx context.Context) error {
 		p.cleared = p.last()
 		p.query = nil
 		p.window.SetQuery(nil)
-		p.tracker = items.StateTracker{}
+		p.tracker = items.Tracker{}
 		p.sizer = items.Sizer{Base: p.base}
 		p.window.SetLimits(p.engine.bounded(cmp.Or(p.override, p.base)), 0)
 		return nil

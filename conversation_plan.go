@@ -29,7 +29,7 @@ func planID(number int64) string { return "p" + strconv.FormatInt(number, 10) }
 
 // victims is the reason why the policy chose what left.
 func (p *present) victims(when string) string {
-	if items.ItemPolicy(p.policy) == items.ByAge {
+	if items.Policy(p.policy) == items.ByAge {
 		return "the oldest when " + when
 	}
 	return "the least relevant when " + when

@@ -44,7 +44,7 @@ type present struct {
 
 	// window shows some items. What is held is starred in it, too; the star of an
 	// item that is handed out is that of pinned.
-	window       *items.Items
+	window       *items.Window
 	held, pinned map[int64]bool
 	// cuts are the contents, as they are stored, of the items that are shown
 	// without their middle.
@@ -52,7 +52,7 @@ type present struct {
 	// query is the vector of the newest query, for relevance.
 	query []float32
 
-	tracker items.StateTracker
+	tracker items.Tracker
 	sizer   items.Sizer
 	policy  string
 	// base is the size to start from, override the one that the user wants; 0 for
@@ -103,10 +103,10 @@ func (p *present) fail(op string, err error, hint string) error {
 	return &Error{Op: op, Conversation: p.id, Err: err, Hint: hint}
 }
 
-func (p *present) emptyWindow(maxTokens, maxItems int) *items.Items {
+func (p *present) emptyWindow(maxTokens, maxItems int) *items.Window {
 	o := &p.engine.config
-	w := items.NewItems(items.ItemsOptions{
-		Policy: items.ItemPolicy(p.policy), MaxTokens: maxTokens, MaxItems: maxItems, Weights: o.Weights,
+	w := items.New(items.Options{
+		Policy: items.Policy(p.policy), MaxTokens: maxTokens, MaxItems: maxItems, Weights: o.Weights,
 		NoAutoFlags: true, Count: o.Count, Now: o.Now, // items have their flags when they come
 		Embedding: func(it *Item) []float32 { return p.engine.meanings.get(it.Whole()) },
 	})

@@ -194,7 +194,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 			return nil, &Error{Op: op, Err: fmt.Errorf("%w: %s %d", ErrConfig, limit.name, limit.n), Hint: "give a number above 0, or 0 for the default"}
 		}
 	}
-	switch items.ItemPolicy(config.Policy) {
+	switch items.Policy(config.Policy) {
 	case "", items.ByRelevance, items.ByAge:
 	default:
 		return nil, &Error{Op: op, Err: fmt.Errorf("%w: Policy %q", ErrConfig, config.Policy), Hint: `use "relevance" or "fifo"`}

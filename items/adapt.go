@@ -15,19 +15,8 @@ var (
 // longContent is the number of characters above which a content is long.
 const longContent = 500
 
-// Complexity says how demanding the newest ten items are, from 0 to 1 (SPEC D6):
-// each has up to five signs of it (a code fence, a word for an error, more than
-// 500 characters, a technical term, a question mark), and two an item are the most
-// that counts.
-func Complexity(items []Item) float64 {
-	items = items[max(0, len(items)-span):]
-	total := 0
-	for i := range items {
-		total += indicators(items[i].Whole())
-	}
-	return complexity(total, len(items))
-}
-
+// complexity returns how demanding items are, from 0 to 1 (SPEC D6), by the number of
+// their indicators: two an item are the most that counts.
 func complexity(indicators, items int) float64 {
 	if items == 0 {
 		return 0
@@ -57,11 +46,9 @@ func indicators(text string) int {
 	return n
 }
 
-// Multipliers are how much larger a window each state asks for (SPEC D6).
-func Multipliers() map[State]float64 {
-	return map[State]float64{
-		StateGeneral: 1, StateResearch: 1.3, StateCoding: 1.5, StateDebugging: 2, StateComplexAnalysis: 2.5,
-	}
+// multipliers are the sizes that states need, as multiples of the base (SPEC D6).
+var multipliers = map[State]float64{
+	StateGeneral: 1, StateResearch: 1.3, StateCoding: 1.5, StateDebugging: 2, StateComplexAnalysis: 2.5,
 }
 
 // Sizer follows a conversation with the size of its window (SPEC D6). The zero
@@ -69,13 +56,9 @@ func Multipliers() map[State]float64 {
 type Sizer struct {
 	// Base is the size to start from, in tokens. Default 8,000.
 	Base int
-	// Multipliers replace the defaults of the states that they name.
-	Multipliers map[State]float64
 
 	size int
 }
-
-var stateMultipliers = Multipliers()
 
 // Size is the present size.
 func (s *Sizer) Size() int {
@@ -98,7 +81,7 @@ func (s *Sizer) Next(complexity float64, state State, allowed, override int) int
 	size := override
 	if override <= 0 {
 		step := max(1, base/4)
-		size = min(max(s.Wanted(complexity, state), now-step), now+step)
+		size = min(max(s.wanted(complexity, state), now-step), now+step)
 	}
 	if allowed > 0 {
 		size = min(size, allowed)
@@ -107,17 +90,15 @@ func (s *Sizer) Next(complexity float64, state State, allowed, override int) int
 	return size
 }
 
-// Wanted is where the size is heading: the formula within its bounds, without the
+// wanted is where the size is heading: the formula within its bounds, without the
 // limit on steps.
-func (s *Sizer) Wanted(complexity float64, state State) int {
+func (s *Sizer) wanted(complexity float64, state State) int {
 	if math.IsNaN(complexity) {
 		complexity = 0
 	}
-	factor, ok := s.Multipliers[state]
+	factor, ok := multipliers[state]
 	if !ok {
-		if factor, ok = stateMultipliers[state]; !ok {
-			factor = 1
-		}
+		factor = 1
 	}
 	base := s.base()
 	// A whole number must not lose one to the last bit.

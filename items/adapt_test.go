@@ -39,7 +39,11 @@ func TestComplexity(t *testing.T) {
 		{"the newest ten", append(items(all, all, all), items(strings.Split("abcdefghij", "")...)...), 0},
 		{"an elided item counts in full", []Item{{Content: "a", Full: long}}, 0.5},
 	} {
-		if got := Complexity(c.items); got != c.want {
+		var tr Tracker
+		for _, it := range c.items {
+			tr.Observe(it.Whole())
+		}
+		if got := tr.Complexity(); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -67,13 +71,9 @@ func TestWantedSize(t *testing.T) {
 		{7, StateGeneral, 24000},
 		{-7, StateGeneral, 4000},
 	} {
-		if got := s.Wanted(c.complexity, c.state); got != c.want {
+		if got := s.wanted(c.complexity, c.state); got != c.want {
 			t.Errorf("%v %s: %d, want %d", c.complexity, c.state, got, c.want)
 		}
-	}
-	own := Sizer{Base: 8000, Multipliers: map[State]float64{StateCoding: 0.1}}
-	if got := own.Wanted(0, StateCoding); got != 4000 {
-		t.Errorf("at least half the base: %d", got)
 	}
 }
 

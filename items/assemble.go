@@ -47,7 +47,7 @@ func Assemble(recent, relevant []Item, query string, o AssembleOptions) Assembly
 		texts: map[string]bool{},
 	}
 	if bare := a.count(AssembleText(nil, nil, query)); bare > a.limit {
-		a.query, _ = elide.Elide(query, a.limit-a.count(AssembleText(nil, nil, "")), a.count)
+		a.query, _ = elide.Text(query, a.limit-a.count(AssembleText(nil, nil, "")), a.count)
 	}
 	share := o.RecentShare
 	if share == 0 || !number.Within(share, 0, 1) {
@@ -134,7 +134,7 @@ func (a *assembler) elideNewest(it Item, room int) int {
 	// room for the text.
 	limit := room - a.cost(RecentEntry(&it))
 	for try := 0; ; try++ {
-		it.Content, _ = elide.Elide(it.Full, limit, a.count)
+		it.Content, _ = elide.Text(it.Full, limit, a.count)
 		if !elide.Elided(it.Content) {
 			return room
 		}

@@ -50,9 +50,9 @@ func (w Weights) Check() error {
 
 // Defaults of Weights.
 const (
-	DefaultRecency  = 0.3
-	DefaultCosine   = 0.4
-	DefaultHalfLife = 24 * time.Hour
+	defaultRecency  = 0.3
+	defaultCosine   = 0.4
+	defaultHalfLife = 24 * time.Hour
 )
 
 var (
@@ -64,23 +64,18 @@ var (
 	}
 )
 
-// Relevance is how much an item matters at a time, to a query where one is known
-// (SPEC A3): 0.3·2^(−age/half-life) + flag weights + 0.4·cosine + source weight, at
-// most 1.
-func (w Weights) Relevance(it Item, now time.Time, query []float32) float64 {
-	return w.Score(it, now, Cosine(query, it.Embedding))
-}
-
-// Score is Relevance with the similarity already known. Products are rounded one
-// by one, so that every machine gets the same score (SPEC E6).
+// Score returns how much an item matters at a time (SPEC A3): 0.3·2^(−age/half-life) +
+// flag weights + 0.4·cosine + source weight, at most 1. cosine is that of the item and the
+// query, 0 where there is no query. Products are rounded one by one, so that every machine
+// gets the same score (SPEC E6).
 func (w Weights) Score(it Item, now time.Time, cosine float64) float64 {
-	s := float64(weightOr(w.Recency, DefaultRecency) * w.recency(it.Time, now))
+	s := float64(weightOr(w.Recency, defaultRecency) * w.recency(it.Time, now))
 	for i, f := range it.Flags {
 		if !repeated(it.Flags, i) {
 			s += lookup(w.Flags, flagWeights, f)
 		}
 	}
-	s += float64(weightOr(w.Cosine, DefaultCosine) * cosine)
+	s += float64(weightOr(w.Cosine, defaultCosine) * cosine)
 	s += lookup(w.Sources, sourceWeights, it.Source)
 	if math.IsNaN(s) {
 		return 0
@@ -93,7 +88,7 @@ func (w Weights) Score(it Item, now time.Time, cosine float64) float64 {
 func (w Weights) recency(t, now time.Time) float64 {
 	half := w.HalfLife
 	if half <= 0 {
-		half = DefaultHalfLife
+		half = defaultHalfLife
 	}
 	age := now.Sub(t)
 	if age <= 0 {

@@ -13,7 +13,7 @@ import (
 func TestResumedTrackersAndSizersGoOn(t *testing.T) {
 	texts := []string{"fine", "why?", "an error in the database", "```\ncode\n```", "find the api", "fix this bug, it failed", "implement the function"}
 	rapid.Check(t, func(t *rapid.T) {
-		var a, b StateTracker
+		var a, b Tracker
 		x, y := Sizer{Base: 1000}, Sizer{Base: 1000}
 		for _, text := range rapid.SliceOfN(rapid.SampledFrom(texts), 1, 40).Draw(t, "texts") {
 			if rapid.Bool().Draw(t, "restart") {
@@ -25,7 +25,7 @@ func TestResumedTrackersAndSizersGoOn(t *testing.T) {
 				if err := json.Unmarshal(raw, &saved); err != nil {
 					t.Fatal(err)
 				}
-				b = StateTracker{}
+				b = Tracker{}
 				b.Resume(saved)
 				size := y.Size()
 				y = Sizer{Base: 1000}
@@ -42,7 +42,7 @@ func TestResumedTrackersAndSizersGoOn(t *testing.T) {
 }
 
 func TestAllVisitsWhatItemsGives(t *testing.T) {
-	w := newTestItems(ItemsOptions{MaxItems: 4})
+	w := newTestItems(Options{MaxItems: 4})
 	for i := range 9 {
 		add(t, w, Item{Content: "x"})
 		if i == 2 {

@@ -59,17 +59,10 @@ func (s State) Matches(text string) bool {
 	return false
 }
 
-// StateTracker follows the state of one conversation. It looks at the newest ten
+// Tracker follows the state of one conversation. It looks at the newest ten
 // contents and is slow to change its mind; the same contents give the same states.
 // The zero value is ready for use.
-type StateTracker struct {
-	// Enter is how many of the newest ten must speak for a state before it is
-	// taken on. Default 3.
-	Enter int
-	// Lead is by how many more than for the present state they must speak for
-	// another one. Default 2.
-	Lead int
-
+type Tracker struct {
 	seen  []observed
 	state State
 }
@@ -83,6 +76,9 @@ type observed struct {
 const (
 	// span is how many of the newest contents count (SPEC D5, D6).
 	span = 10
+	// enter is how many of the newest contents must have signs of a state before the
+	// tracker enters it, lead by how many they must outnumber those of the current one.
+	enter, lead = 3, 2
 	// complexSigns is in how many contents each of the states must show for
 	// their signs together to be complex analysis.
 	complexSigns = 2
@@ -91,7 +87,7 @@ const (
 )
 
 // State is the present state.
-func (t *StateTracker) State() State {
+func (t *Tracker) State() State {
 	if t.state == "" {
 		return StateGeneral
 	}
@@ -99,7 +95,7 @@ func (t *StateTracker) State() State {
 }
 
 // Observe takes the next content and gives the state with it.
-func (t *StateTracker) Observe(text string) State {
+func (t *Tracker) Observe(text string) State {
 	t.seen = append(t.seen, observed{signsOf(text), indicators(text)})
 	if len(t.seen) > span {
 		t.seen = append(t.seen[:0], t.seen[len(t.seen)-span:]...)
@@ -108,7 +104,7 @@ func (t *StateTracker) Observe(text string) State {
 	return t.state
 }
 
-// Tracked is what a StateTracker knows, to be stored and resumed.
+// Tracked is what a Tracker knows, to be stored and resumed.
 type Tracked struct {
 	State State `json:"state,omitempty"`
 	// Seen are the newest contents, oldest first: a bit for each state that one
@@ -117,7 +113,7 @@ type Tracked struct {
 }
 
 // Save gives what the tracker knows.
-func (t *StateTracker) Save() Tracked {
+func (t *Tracker) Save() Tracked {
 	out := Tracked{State: t.state}
 	for _, o := range t.seen {
 		n := o.indicators << len(signStates)
@@ -132,7 +128,7 @@ func (t *StateTracker) Save() Tracked {
 }
 
 // Resume goes on from what Save gave.
-func (t *StateTracker) Resume(from Tracked) {
+func (t *Tracker) Resume(from Tracked) {
 	t.state, t.seen = from.State, nil
 	for _, n := range from.Seen[max(0, len(from.Seen)-span):] {
 		o := observed{indicators: max(0, n) >> len(signStates)}
@@ -144,7 +140,7 @@ func (t *StateTracker) Resume(from Tracked) {
 }
 
 // Complexity is that of the newest ten contents (SPEC D6).
-func (t *StateTracker) Complexity() float64 {
+func (t *Tracker) Complexity() float64 {
 	total := 0
 	for _, o := range t.seen {
 		total += o.indicators
@@ -152,7 +148,7 @@ func (t *StateTracker) Complexity() float64 {
 	return complexity(total, len(t.seen))
 }
 
-func (t *StateTracker) next() State {
+func (t *Tracker) next() State {
 	var votes [len(signStates)]int
 	for _, o := range t.seen {
 		for i, found := range o.signs {
@@ -176,12 +172,12 @@ func (t *StateTracker) next() State {
 		}
 	}
 	if now == StateGeneral || now == StateComplexAnalysis || own == 0 {
-		if votes[best] >= orDefault(t.Enter, 3) {
+		if votes[best] >= enter {
 			return signStates[best]
 		}
 		return StateGeneral
 	}
-	if votes[best] >= orDefault(t.Enter, 3) && votes[best] >= own+orDefault(t.Lead, 2) {
+	if votes[best] >= enter && votes[best] >= own+lead {
 		return signStates[best]
 	}
 	return now
@@ -189,7 +185,7 @@ func (t *StateTracker) next() State {
 
 // complex reports whether the signs of all states show together, or the contents
 // are very complex; once begun, it takes less to go on.
-func (t *StateTracker) complex(votes [len(signStates)]int, begun bool) bool {
+func (t *Tracker) complex(votes [len(signStates)]int, begun bool) bool {
 	need, above := complexSigns, complexAbove
 	if begun {
 		need, above = complexSigns-1, complexUntil
@@ -198,7 +194,7 @@ func (t *StateTracker) complex(votes [len(signStates)]int, begun bool) bool {
 	for _, v := range votes {
 		together = together && v >= need
 	}
-	return together || len(t.seen) >= orDefault(t.Enter, 3) && t.Complexity() > above
+	return together || len(t.seen) >= enter && t.Complexity() > above
 }
 
 func orDefault(n, normal int) int {

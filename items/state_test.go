@@ -16,7 +16,7 @@ const (
 	research = "Let us search for papers and learn from them."
 )
 
-func observe(t *StateTracker, texts ...string) (out []State) {
+func observe(t *Tracker, texts ...string) (out []State) {
 	for _, s := range texts {
 		out = append(out, t.Observe(s))
 	}
@@ -32,7 +32,7 @@ func TestStateNeedsSeveralMessages(t *testing.T) {
 		text string
 		want State
 	}{{talk, g}, {coding, StateCoding}, {bugs, StateDebugging}, {research, StateResearch}} {
-		var tr StateTracker
+		var tr Tracker
 		if tr.State() != g {
 			t.Errorf("begins in %s", tr.State())
 		}
@@ -40,7 +40,7 @@ func TestStateNeedsSeveralMessages(t *testing.T) {
 			t.Errorf("%s (-want +got)\n%s", c.text, diff)
 		}
 		// One message full of words is still one message.
-		one := StateTracker{}
+		one := Tracker{}
 		if got := one.Observe(strings.Repeat(c.text+" ", 10)); got != g {
 			t.Errorf("one message: %s", got)
 		}
@@ -49,7 +49,7 @@ func TestStateNeedsSeveralMessages(t *testing.T) {
 
 // SPEC D5: a state stays for a while, and another must be clearly ahead.
 func TestStateHasHysteresis(t *testing.T) {
-	var tr StateTracker
+	var tr Tracker
 	observe(&tr, times(4, coding)...)
 	// Talk does not end it before the last sign of it is ten messages old.
 	for i, s := range observe(&tr, times(9, talk)...) {
@@ -61,14 +61,14 @@ func TestStateHasHysteresis(t *testing.T) {
 		t.Errorf("after ten messages of talk: %s", s)
 	}
 
-	tr = StateTracker{}
+	tr = Tracker{}
 	observe(&tr, times(3, coding)...)
 	want := []State{StateCoding, StateCoding, StateCoding, StateCoding, StateDebugging, StateDebugging}
 	if diff := cmp.Diff(want, observe(&tr, times(6, bugs)...)); diff != "" {
 		t.Errorf("from coding to debugging (-want +got)\n%s", diff)
 	}
 	// Going to and fro changes nothing.
-	tr = StateTracker{}
+	tr = Tracker{}
 	observe(&tr, times(3, coding)...)
 	for i := range 20 {
 		if s := tr.Observe([]string{bugs, coding}[i%2]); s != StateCoding {
@@ -80,7 +80,7 @@ func TestStateHasHysteresis(t *testing.T) {
 // SPEC D5: signs of all states together are complex analysis; so are very complex
 // contents.
 func TestComplexAnalysis(t *testing.T) {
-	var tr StateTracker
+	var tr Tracker
 	got := observe(&tr, coding, bugs, research, coding, bugs, research)
 	if got[5] != StateComplexAnalysis || slices.Contains(got[:5], StateComplexAnalysis) {
 		t.Errorf("mixed: %v", got)
@@ -95,7 +95,7 @@ func TestComplexAnalysis(t *testing.T) {
 	}
 
 	complex := "Why does the database implementation return an error?\n```\n```"
-	tr = StateTracker{}
+	tr = Tracker{}
 	if got := observe(&tr, times(3, complex)...); got[0] == StateComplexAnalysis || got[2] != StateComplexAnalysis {
 		t.Errorf("complexity %v: %v", tr.Complexity(), got)
 	}
@@ -164,7 +164,7 @@ func TestStateMatches(t *testing.T) {
 func TestStatesAreDeterministic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.SliceOf(rapid.SampledFrom([]string{talk, coding, bugs, research})).Draw(t, "texts")
-		var a, b StateTracker
+		var a, b Tracker
 		if diff := cmp.Diff(observe(&a, texts...), observe(&b, texts...)); diff != "" {
 			t.Fatal(diff)
 		}
@@ -176,7 +176,7 @@ func TestStatesAreDeterministic(t *testing.T) {
 }
 
 func BenchmarkObserve(b *testing.B) {
-	var tr StateTracker
+	var tr Tracker
 	text := strings.Repeat(coding+"\n", 50)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {

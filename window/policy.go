@@ -412,7 +412,7 @@ func (d *draft) elide(enough, spared int) {
 		}
 		before := d.saved
 		text := partText(&d.h.Messages[p.message].Parts[p.part])
-		short, _ := elide.Elide(text, max(elideFloor, p.tokens-enough-elideSlack), d.h.Count)
+		short, _ := elide.Text(text, max(elideFloor, p.tokens-enough-elideSlack), d.h.Count)
 		d.trim(p.message, p.part, short, "larger than the window: the middle is elided")
 		enough -= d.saved - before
 	}
@@ -449,7 +449,7 @@ func (d *draft) relax(room int) {
 			continue
 		}
 		now := d.h.partTokens(p.message, p.part) - d.trimmed[p].saves
-		longer, _ := elide.Elide(partText(part), now+room-2*elideSlack, d.h.Count)
+		longer, _ := elide.Text(partText(part), now+room-2*elideSlack, d.h.Count)
 		before := d.saved
 		d.trim(p.message, p.part, longer, d.trimmed[p].reason)
 		room -= before - d.saved
@@ -480,7 +480,7 @@ func partText(p *chat.Part) string {
 		case chat.Text:
 			b.WriteString(q.Text.String())
 		default:
-			b.WriteString(elide.LeftOut(q))
+			b.WriteString(elide.Note(q))
 		}
 		if i < len(p.Parts)-1 {
 			b.WriteString("\n")

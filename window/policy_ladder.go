@@ -139,7 +139,7 @@ func (d *draft) elideReplies(before, target int) {
 					return
 				}
 				if d.h.reply(i, j) && d.h.partTokens(i, j) > replyRoom {
-					short, _ := elide.Elide(d.h.Messages[i].Parts[j].Text.String(), replyRoom, d.h.Count)
+					short, _ := elide.Text(d.h.Messages[i].Parts[j].Text.String(), replyRoom, d.h.Count)
 					d.trim(i, j, short, "a reply between what people wrote: the middle is elided")
 				}
 			}

@@ -26,7 +26,7 @@ type fitFlags struct {
 	wouldManage                               bool
 	warnings                                  []string
 	threshold                                 float64
-	trajectory                                trajectory.TrajectoryOptions
+	trajectory                                trajectory.Options
 	window.Options
 }
 
@@ -256,7 +256,7 @@ func (o *fitFlags) fitTrajectory(cmd *cobra.Command, data []byte) ([]byte, *wind
 	if err != nil {
 		return nil, nil, err
 	}
-	opts, err := trajectory.TrajectoryPreset(o.preset)
+	opts, err := trajectory.Preset(o.preset)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -285,7 +285,7 @@ func (o *fitFlags) fitTrajectory(cmd *cobra.Command, data []byte) ([]byte, *wind
 			o.warnings = append(o.warnings, "--"+name+" is for requests: a trajectory is cut by interactions and characters")
 		}
 	}
-	out, report, plan := trajectory.FitTrajectory(t, opts)
+	out, report, plan := trajectory.Fit(t, opts)
 	if o.wouldManage {
 		fmt.Fprintf(cmd.OutOrStdout(), "%t of %d interactions %d would leave, and %d results would be cut\n", plan.Action != "none", len(t.Steps), report.Removed, report.Truncated)
 		return nil, plan, nil

@@ -101,7 +101,7 @@ func truncateResult(raw json.RawMessage) (map[string]any, error) {
 		}
 		result.Parts = append(result.Parts, chat.Part{Kind: chat.Text, Text: chat.Quote(b.String())})
 	}
-	short, removed, changed := elide.ElideResult(&result, elide.DefaultHead, elide.DefaultTail)
+	short, removed, changed := elide.Result(&result, elide.Head, elide.Tail)
 	got := map[string]any{"changed": changed, "removed_chars": removed, "status": "success", "prefix": nil, "suffix": nil, "images_replaced": 0, "placeholders": []string{}}
 	if short.IsError {
 		got["status"] = "error"
@@ -113,7 +113,7 @@ func truncateResult(raw json.RawMessage) (map[string]any, error) {
 			got["images_replaced"] = got["images_replaced"].(int) + 1
 			got["placeholders"] = append(got["placeholders"].([]string), text)
 		case got["prefix"] == nil && elide.Elided(text) && !elide.Elided(result.Parts[i].Text.String()):
-			got["prefix"], got["suffix"] = edge(text[:elide.DefaultHead]), edge(text[len(text)-elide.DefaultTail:])
+			got["prefix"], got["suffix"] = edge(text[:elide.Head]), edge(text[len(text)-elide.Tail:])
 		}
 	}
 	return got, nil
@@ -122,7 +122,7 @@ func truncateResult(raw json.RawMessage) (map[string]any, error) {
 // elisionMarker returns the marker by which our own elisions are recognised.
 func elisionMarker() string {
 	p := chat.Part{Kind: chat.Result, Text: chat.Quote(strings.Repeat("x", 1000))}
-	short, _, _ := elide.ElideResult(&p, 1, 1)
+	short, _, _ := elide.Result(&p, 1, 1)
 	text := short.Text.String()
 	return text[1 : len(text)-1]
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/oriel-context/oriel/token/bpe"
 )
 
-// What ElideResult keeps of a text unless told otherwise, in characters.
+// What Result keeps of a text unless told otherwise, in characters.
 const (
-	DefaultHead = 200
-	DefaultTail = 200
+	Head = 200
+	Tail = 200
 )
 
 // stubMark opens every stub and marker.
@@ -55,7 +55,7 @@ func findElision(text string) []int {
 	return elisionMark.FindStringSubmatchIndex(text)
 }
 
-// Elide leaves out the middle of a text that has more than limit tokens: head and
+// Text leaves out the middle of a text that has more than limit tokens: head and
 // tail stay, cut between lines where there are any near, and a marker between them
 // says how much is missing and where it is. The result has at most limit tokens.
 // Where there is little room the marker only says how much is missing; where there
@@ -67,12 +67,12 @@ func findElision(text string) []int {
 // The whole text is counted once; every other call of count is on a text of about
 // limit tokens, and there are O(log limit) of them. A nil count is that of
 // o200k_base.
-func Elide(text string, limit int, count func(string) int) (short string, removed int) {
-	return ElideHint(text, limit, count, wholeInHistory)
+func Text(text string, limit int, count func(string) int) (short string, removed int) {
+	return TextHint(text, limit, count, wholeInHistory)
 }
 
-// ElideHint is Elide with a hint of the caller's own on how to get the text back.
-func ElideHint(text string, limit int, count func(string) int, hint string) (short string, removed int) {
+// TextHint is Text with a hint of the caller's own on how to get the text back.
+func TextHint(text string, limit int, count func(string) int, hint string) (short string, removed int) {
 	if count == nil {
 		count = bpe.Count
 	}
@@ -233,11 +233,11 @@ func lineStart(s string) int {
 	return 0
 }
 
-// ElideResult shortens the result of a tool: each of its texts keeps its first head
+// Result shortens the result of a tool: each of its texts keeps its first head
 // and last tail characters, and pictures, documents and recordings are replaced by a
 // note with their type and size. What else it has stays. removed counts characters of
 // texts; changed reports whether anything was done.
-func ElideResult(p *chat.Part, head, tail int) (short chat.Part, removed int, changed bool) {
+func Result(p *chat.Part, head, tail int) (short chat.Part, removed int, changed bool) {
 	short = *p
 	elide := func(text chat.String) chat.String {
 		s, n := elideChars(text.String(), head, tail)
@@ -258,15 +258,15 @@ func ElideResult(p *chat.Part, head, tail int) (short chat.Part, removed int, ch
 		case q.Kind == chat.Text:
 			q.Text = elide(q.Text)
 		case q.Media != nil:
-			*q, changed = chat.Part{Kind: chat.Text, Text: chat.Quote(LeftOut(q))}, true
+			*q, changed = chat.Part{Kind: chat.Text, Text: chat.Quote(Note(q))}, true
 		}
 	}
 	return short, removed, changed
 }
 
-// LeftOut is the note that stands for a part that is not text: what it was, and of a
+// Note is the note that stands for a part that is not text: what it was, and of a
 // picture or file its type and size.
-func LeftOut(p *chat.Part) string {
+func Note(p *chat.Part) string {
 	what := p.Type
 	if m := p.Media; m != nil {
 		if m.Type != "" {

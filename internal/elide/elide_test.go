@@ -26,7 +26,7 @@ func numbered(n int) string {
 // SPEC A4: head and tail stay, on whole lines; the marker says how much is missing.
 func TestElideKeepsHeadAndTail(t *testing.T) {
 	text := numbered(1000)
-	short, removed := Elide(text, 100, countFields)
+	short, removed := Text(text, 100, countFields)
 	head, tail, missing, ok := parseElision(short, "tokens")
 	if !ok || countFields(short) > 100 || countFields(short) < 90 {
 		t.Fatalf("%d tokens: %s", countFields(short), short)
@@ -40,7 +40,7 @@ func TestElideKeepsHeadAndTail(t *testing.T) {
 	if !strings.Contains(short, "in the history") {
 		t.Errorf("no way back: %s", short)
 	}
-	if again, n := Elide(short, 100, countFields); again != short || n != 0 {
+	if again, n := Text(short, 100, countFields); again != short || n != 0 {
 		t.Errorf("elided twice: %s", again)
 	}
 }
@@ -48,8 +48,8 @@ func TestElideKeepsHeadAndTail(t *testing.T) {
 // SPEC A4: a text that must get smaller still has one marker, for all of it.
 func TestElideAgainCountsOn(t *testing.T) {
 	text := numbered(1000)
-	once, first := Elide(text, 200, countFields)
-	twice, second := Elide(once, 60, countFields)
+	once, first := Text(text, 200, countFields)
+	twice, second := Text(once, 60, countFields)
 	_, _, missing, ok := parseElision(twice, "tokens")
 	if !ok || missing != first+second || strings.Count(twice, stubMark) != 1 || countFields(twice) > 60 {
 		t.Errorf("%d + %d removed:\n%s", first, second, twice)
@@ -60,7 +60,7 @@ func TestElideAgainCountsOn(t *testing.T) {
 func TestElideWithinAnyLimit(t *testing.T) {
 	text := numbered(100)
 	for limit := -1; limit <= 500; limit++ {
-		short, removed := Elide(text, limit, countFields)
+		short, removed := Text(text, limit, countFields)
 		if n := countFields(short); n > max(limit, 0) || removed <= 0 != (limit >= 500) {
 			t.Fatalf("limit %d: %d tokens, %d removed", limit, n, removed)
 		}
@@ -75,11 +75,11 @@ func TestElideProperties(t *testing.T) {
 		text = strings.Repeat(text, rapid.IntRange(1, 40).Draw(t, "times"))
 		count := rapid.SampledFrom([]func(string) int{countFields, utf8.RuneCountInString, bpe.Count}).Draw(t, "count")
 		limit := rapid.IntRange(0, 400).Draw(t, "limit")
-		short, removed := Elide(text, limit, count)
+		short, removed := Text(text, limit, count)
 		if count(short) > limit || !utf8.ValidString(short) || (removed == 0) != (short == text) {
 			t.Fatalf("%d tokens of %d, limit %d, removed %d: %q", count(short), count(text), limit, removed, short)
 		}
-		if again, n := Elide(short, limit, count); again != short || n != 0 {
+		if again, n := Text(short, limit, count); again != short || n != 0 {
 			t.Fatalf("second time: %q", again)
 		}
 		if head, tail, _, ok := parseElision(short, "tokens"); ok && (!strings.HasPrefix(text, head) || !strings.HasSuffix(text, tail)) {
@@ -92,7 +92,7 @@ func TestElideProperties(t *testing.T) {
 func TestElideCountsLittle(t *testing.T) {
 	text := strings.Repeat("abc def ", 1<<18)
 	calls, bytes := 0, 0
-	short, _ := Elide(text, 1000, func(s string) int {
+	short, _ := Text(text, 1000, func(s string) int {
 		calls++
 		bytes += len(s)
 		return countFields(s)
@@ -109,7 +109,7 @@ func TestElideCountsLittle(t *testing.T) {
 func TestElideOfOneLongWord(t *testing.T) {
 	text := strings.Repeat("x", 1<<20)
 	count, calls, bytes := bpe.Count, 0, 0
-	short, _ := Elide(text, 1000, func(s string) int {
+	short, _ := Text(text, 1000, func(s string) int {
 		calls++
 		bytes += len(s)
 		return count(s)
@@ -123,7 +123,7 @@ func TestElideOfOneLongWord(t *testing.T) {
 }
 
 func TestElideHintStaysInTheMarker(t *testing.T) {
-	short, _ := ElideHint(numbered(100), 50, countFields, "read [a]\nagain")
+	short, _ := TextHint(numbered(100), 50, countFields, "read [a]\nagain")
 	if _, _, _, ok := parseElision(short, "tokens"); !ok || !strings.Contains(short, "read [a  again]") {
 		t.Error(short)
 	}
@@ -148,7 +148,7 @@ func TestElideChars(t *testing.T) {
 		{name: "already, at the end", text: r("A", 200) + r("Z", 250) + mark, keepsAsItWas: true},
 		{name: "a marker in much more text", text: r("A", 300) + mark + r("Z", 3000), head: r("A", 200), tail: r("Z", 200), removed: 2900},
 	} {
-		short, removed := elideChars(c.text, DefaultHead, DefaultTail)
+		short, removed := elideChars(c.text, Head, Tail)
 		if c.keepsAsItWas {
 			if short != c.text || removed != 0 {
 				t.Errorf("%s: %d removed: %s", c.name, removed, short)
@@ -165,7 +165,7 @@ func TestElideChars(t *testing.T) {
 		if _, _, missing, _ := parseElision(short, "characters"); missing != total {
 			t.Errorf("%s: marker says %d, want %d", c.name, missing, total)
 		}
-		if again, n := elideChars(short, DefaultHead, DefaultTail); again != short || n != 0 {
+		if again, n := elideChars(short, Head, Tail); again != short || n != 0 {
 			t.Errorf("%s: cut twice: %s", c.name, again)
 		}
 	}
@@ -177,7 +177,7 @@ func BenchmarkElide(b *testing.B) {
 		b.Run(fmt.Sprintf("%dKiB", kb), func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				Elide(text, 4000, nil)
+				Text(text, 4000, nil)
 			}
 		})
 	}
@@ -191,7 +191,7 @@ func TestPicturesInResultsBecomeNotes(t *testing.T) {
 		{Kind: chat.Document, Type: "input_file", Media: &chat.Media{FileID: "file-1"}},
 		{Kind: chat.Catalog, Type: "tool_reference"},
 	}}
-	short, removed, changed := ElideResult(&result, DefaultHead, DefaultTail)
+	short, removed, changed := Result(&result, Head, Tail)
 	if removed != 100 || !changed || !short.IsError || !Elided(short.Parts[0].Text.String()) {
 		t.Errorf("removed %d, changed %t: %+v", removed, changed, short)
 	}
@@ -204,7 +204,7 @@ func TestPicturesInResultsBecomeNotes(t *testing.T) {
 	if short.Parts[3].Kind != chat.Catalog || result.Parts[1].Media == nil {
 		t.Error("ElideResult changed what it must leave alone")
 	}
-	if again, n, changed := ElideResult(&short, DefaultHead, DefaultTail); changed || n != 0 || again.Parts[1].Text.String() != short.Parts[1].Text.String() {
+	if again, n, changed := Result(&short, Head, Tail); changed || n != 0 || again.Parts[1].Text.String() != short.Parts[1].Text.String() {
 		t.Errorf("again: %d, %t", n, changed)
 	}
 }

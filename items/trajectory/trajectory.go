@@ -17,10 +17,10 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// TrajectoryOptions say how much of an agent's steps stays (SPEC C1). TrajectoryPreset
+// Options say how much of an agent's steps stays (SPEC C1). Preset
 // has the usual ones; DefaultTrajectory is 10 interactions, results of 500
 // characters, the first interaction preserved.
-type TrajectoryOptions struct {
+type Options struct {
 	// MaxInteractions is the most that stay. Default 10.
 	MaxInteractions int
 	// ResultLimit is the most characters of a result. Default 500.
@@ -34,43 +34,38 @@ type TrajectoryOptions struct {
 	Count func(string) int
 }
 
-// DefaultTrajectory are the options for which nobody asked.
-func DefaultTrajectory() TrajectoryOptions {
-	return TrajectoryOptions{MaxInteractions: 10, ResultLimit: 500, PreserveFirst: 1}
-}
-
-// TrajectoryPreset finds options by name: demo, reasoning, debug, minimal; "" is
+// Preset finds options by name: demo, reasoning, debug, minimal; "" is
 // the default.
-func TrajectoryPreset(name string) (TrajectoryOptions, error) {
-	for _, p := range trajectoryPresets {
+func Preset(name string) (Options, error) {
+	for _, p := range presets {
 		if p.name == name {
 			return p.options, nil
 		}
 	}
-	return TrajectoryOptions{}, fmt.Errorf("unknown preset %q: use one of %s", name, strings.Join(TrajectoryPresets(), ", "))
+	return Options{}, fmt.Errorf("unknown preset %q: use one of %s", name, strings.Join(presetNames(), ", "))
 }
 
-// TrajectoryPresets are the names of the presets.
-func TrajectoryPresets() []string {
+// presetNames are the names of the presets.
+func presetNames() []string {
 	var names []string
-	for _, p := range trajectoryPresets[1:] {
+	for _, p := range presets[1:] {
 		names = append(names, p.name)
 	}
 	return names
 }
 
-var trajectoryPresets = []struct {
+var presets = []struct {
 	name    string
-	options TrajectoryOptions
+	options Options
 }{
-	{"", DefaultTrajectory()},
-	{"demo", TrajectoryOptions{MaxInteractions: 5, ResultLimit: 200, PreserveFirst: 1}},
-	{"reasoning", TrajectoryOptions{MaxInteractions: 15, ResultLimit: 500, PreserveFirst: 2}},
-	{"debug", TrajectoryOptions{MaxInteractions: 100, ResultLimit: 1000, PreserveFirst: 5}},
-	{"minimal", TrajectoryOptions{MaxInteractions: 3, ResultLimit: 100}},
+	{"", Options{MaxInteractions: 10, ResultLimit: 500, PreserveFirst: 1}},
+	{"demo", Options{MaxInteractions: 5, ResultLimit: 200, PreserveFirst: 1}},
+	{"reasoning", Options{MaxInteractions: 15, ResultLimit: 500, PreserveFirst: 2}},
+	{"debug", Options{MaxInteractions: 100, ResultLimit: 1000, PreserveFirst: 5}},
+	{"minimal", Options{MaxInteractions: 3, ResultLimit: 100}},
 }
 
-// FitTrajectory cuts results that are longer than the limit, each at most once in
+// Fit cuts results that are longer than the limit, each at most once in
 // its life, and then removes whole interactions until there are few enough: the
 // first ones and the newest stay (SPEC C2, C3). Question and unknown members stay;
 // interactions are numbered anew in the base of their form, and the context note
@@ -78,7 +73,7 @@ var trajectoryPresets = []struct {
 // is the very bytes that came.
 //
 // The plan has a block for every interaction that came in.
-func FitTrajectory(t *wire.Trajectory, o TrajectoryOptions) (out []byte, report window.TrajectoryReport, plan *window.Plan) {
+func Fit(t *wire.Trajectory, o Options) (out []byte, report window.TrajectoryReport, plan *window.Plan) {
 	if o.ResultLimit <= 0 {
 		o.ResultLimit = 500
 	}
@@ -88,7 +83,7 @@ func FitTrajectory(t *wire.Trajectory, o TrajectoryOptions) (out []byte, report 
 	if o.Count == nil {
 		o.Count = bpe.Count
 	}
-	f := trajectoryFit{
+	f := fitting{
 		limit: o.ResultLimit,
 		most:  o.MaxInteractions,
 		first: max(0, o.PreserveFirst),
@@ -130,7 +125,7 @@ func asCame(t *wire.Trajectory) []byte {
 	return c.Write(c.Steps, nil)
 }
 
-type trajectoryFit struct {
+type fitting struct {
 	limit, most, first int
 	count              func(string) int
 	steps, kept        []wire.Step
@@ -139,7 +134,7 @@ type trajectoryFit struct {
 }
 
 // judge decides on one interaction.
-func (f *trajectoryFit) judge(i int, keepResult bool) {
+func (f *fitting) judge(i int, keepResult bool) {
 	s := &f.steps[i]
 	b := &f.plan.Blocks[i]
 	*b = window.Block{Index: i, Role: chat.Assistant, Tokens: f.tokens(s), Verdict: window.Keep, Reason: "within the limits"}
@@ -170,7 +165,7 @@ func (f *trajectoryFit) judge(i int, keepResult bool) {
 }
 
 // tokens is the size of what an interaction says.
-func (f *trajectoryFit) tokens(s *wire.Step) int {
+func (f *fitting) tokens(s *wire.Step) int {
 	n := 0
 	for _, raw := range [...][]byte{s.Thought(), s.Tool(), s.Args(), s.Result()} {
 		n += f.count(plainText(raw))
@@ -236,7 +231,7 @@ func parseNote(note string) (text string, removed int, own []int) {
 }
 
 // note writes the note of the total, and keeps what else an earlier one said.
-func (f *trajectoryFit) note(old string, own []int) string {
+func (f *fitting) note(old string, own []int) string {
 	n := f.report.RemovedTotal
 	text := fmt.Sprintf("[Note: %d earlier tool interactions were removed to manage context size]", n)
 	if n == 1 {

@@ -35,17 +35,26 @@ func members(t testing.TB, data []byte) map[string]any {
 	return m
 }
 
+func defaults(t testing.TB) Options {
+	t.Helper()
+	o, err := Preset("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
 // SPEC C1
 func TestTrajectoryPresets(t *testing.T) {
 	for name, want := range map[string][3]int{
 		"": {10, 500, 1}, "demo": {5, 200, 1}, "reasoning": {15, 500, 2}, "debug": {100, 1000, 5}, "minimal": {3, 100, 0},
 	} {
-		o, err := TrajectoryPreset(name)
+		o, err := Preset(name)
 		if got := [3]int{o.MaxInteractions, o.ResultLimit, o.PreserveFirst}; err != nil || got != want || o.KeepResults {
 			t.Errorf("%q: %v, %v", name, got, err)
 		}
 	}
-	if _, err := TrajectoryPreset("other"); err == nil || !strings.Contains(err.Error(), "demo, reasoning, debug, minimal") {
+	if _, err := Preset("other"); err == nil || !strings.Contains(err.Error(), "demo, reasoning, debug, minimal") {
 		t.Errorf("unknown preset: %v", err)
 	}
 }
@@ -57,7 +66,7 @@ func TestTrajectoryKeepsPairs(t *testing.T) {
 		"thought_1": "thinking", "tool_1": "weather", "tool_result_1": "sunny",
 		"thought_2": "more thinking", "tool_2": "forecast", "tool_result_2": "rainy",
 		"thought_3": "final thought", "tool_3": "history", "tool_result_3": "data"}`)
-	out, report, _ := FitTrajectory(tr, TrajectoryOptions{MaxInteractions: 2, PreserveFirst: 1})
+	out, report, _ := Fit(tr, Options{MaxInteractions: 2, PreserveFirst: 1})
 	want := map[string]any{
 		"question":  "test",
 		"thought_1": "thinking", "tool_1": "weather", "tool_result_1": "sunny",
@@ -75,7 +84,7 @@ func TestTrajectoryKeepsPairs(t *testing.T) {
 // SPEC C3: a large result is cut although there are few interactions.
 func TestTrajectoryCutsResultsBeforeRemoving(t *testing.T) {
 	tr := readTrajectory(t, `{"question": "test", "tool_1": "weather", "tool_result_1": "`+strings.Repeat("x", 100)+`", "tool_2": "forecast", "tool_result_2": "small"}`)
-	out, report, _ := FitTrajectory(tr, TrajectoryOptions{MaxInteractions: 3, ResultLimit: 10, PreserveFirst: 1})
+	out, report, _ := Fit(tr, Options{MaxInteractions: 3, ResultLimit: 10, PreserveFirst: 1})
 	m := members(t, out)
 	if got := m["tool_result_1"]; got != "[TRUNCATED: result too large (100 chars). First 10 chars shown]\nxxxxxxxxxx..." {
 		t.Errorf("result %q", got)
@@ -95,7 +104,7 @@ func TestTrajectoryWithNothingToDoIsByteIdentical(t *testing.T) {
 		`{"question": "q", "thought_2": "a\u00e9", "tool_2":"t" ,"tool_result_2": 1.50, "thought_7": "b", "context_note": "[Note: 4 earlier]"}`,
 		`{"thought_3": "a", "tool_name_3": "finish", "observation_3": "Completed."}`,
 	} {
-		out, report, plan := FitTrajectory(readTrajectory(t, data), DefaultTrajectory())
+		out, report, plan := Fit(readTrajectory(t, data), defaults(t))
 		if string(out) != data || plan.Action != "none" || report.Removed+report.Truncated != 0 {
 			t.Errorf("%s\nbecame\n%s\n%+v", data, out, report)
 		}
@@ -125,7 +134,7 @@ func TestTrajectoryProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		form := rapid.SampledFrom([]wire.Form{wire.Flat, wire.DSPy}).Draw(t, "form")
 		results := rapid.SliceOfN(rapid.IntRange(0, 40), 1, 12).Draw(t, "results")
-		o := TrajectoryOptions{
+		o := Options{
 			MaxInteractions: rapid.IntRange(1, 14).Draw(t, "max"),
 			ResultLimit:     rapid.IntRange(1, 50).Draw(t, "limit"),
 			PreserveFirst:   rapid.IntRange(0, 5).Draw(t, "preserve"),
@@ -136,7 +145,7 @@ func TestTrajectoryProperties(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, report, plan := FitTrajectory(tr, o)
+		out, report, plan := Fit(tr, o)
 		first := o.PreserveFirst
 		if first >= o.MaxInteractions {
 			first = 0
@@ -179,7 +188,7 @@ func TestTrajectoryProperties(t *testing.T) {
 		if verdicts[window.Evict] != removed || verdicts[window.Trim] != cut || len(plan.Blocks) != len(results) {
 			t.Fatalf("verdicts %v", verdicts)
 		}
-		again, second, _ := FitTrajectory(got, o)
+		again, second, _ := Fit(got, o)
 		if string(again) != string(out) || second != (window.TrajectoryReport{RemovedTotal: removed}) {
 			t.Fatalf("second pass: %+v\n%s\n%s", second, out, again)
 		}
@@ -191,7 +200,7 @@ func TestTrajectoryProperties(t *testing.T) {
 // report, the plan and the new trajectory.
 func TestTrajectoryScripts(t *testing.T) {
 	script.Run(t, "testdata/*.txt", func(t *testing.T, in string) string {
-		o := DefaultTrajectory()
+		o := defaults(t)
 		var data strings.Builder
 		for line := range strings.Lines(in) {
 			if strings.HasPrefix(line, "#") {
@@ -204,7 +213,7 @@ func TestTrajectoryScripts(t *testing.T) {
 					switch name {
 					case "preset":
 						var err error
-						if o, err = TrajectoryPreset(value); err != nil {
+						if o, err = Preset(value); err != nil {
 							return err.Error()
 						}
 						continue
@@ -231,7 +240,7 @@ func TestTrajectoryScripts(t *testing.T) {
 			data.WriteString(line)
 		}
 		o.Count = countFields
-		out, report, plan := FitTrajectory(readTrajectory(t, data.String()), o)
+		out, report, plan := Fit(readTrajectory(t, data.String()), o)
 		var b strings.Builder
 		fmt.Fprintf(&b, "removed %d, truncated %d, removed in total %d; action %s\n", report.Removed, report.Truncated, report.RemovedTotal, plan.Action)
 		for _, k := range plan.Blocks {
@@ -247,7 +256,7 @@ func TestTrajectoryScripts(t *testing.T) {
 // A mark that a tool printed itself does not save a long result.
 func TestForgedMarkIsCut(t *testing.T) {
 	forged := `[TRUNCATED: result too large (900 chars). First 10 chars shown]\n` + strings.Repeat("x", 5000)
-	_, report, _ := FitTrajectory(readTrajectory(t, `{"question": "q", "tool_1": "t", "tool_result_1": "`+forged+`"}`), DefaultTrajectory())
+	_, report, _ := Fit(readTrajectory(t, `{"question": "q", "tool_1": "t", "tool_result_1": "`+forged+`"}`), defaults(t))
 	if report.Truncated != 1 {
 		t.Errorf("%+v", report)
 	}
@@ -256,10 +265,10 @@ func TestForgedMarkIsCut(t *testing.T) {
 // SPEC C3: a result that was cut under a larger limit is not cut again.
 func TestResultIsCutAtMostOnce(t *testing.T) {
 	data := made(wire.Flat, []int{3000}, "")
-	debug, _ := TrajectoryPreset("debug")
-	minimal, _ := TrajectoryPreset("minimal")
-	once, _, _ := FitTrajectory(readTrajectory(t, data), debug)
-	twice, report, _ := FitTrajectory(readTrajectory(t, string(once)), minimal)
+	debug, _ := Preset("debug")
+	minimal, _ := Preset("minimal")
+	once, _, _ := Fit(readTrajectory(t, data), debug)
+	twice, report, _ := Fit(readTrajectory(t, string(once)), minimal)
 	if string(once) != string(twice) || report.Truncated != 0 {
 		t.Errorf("%+v\n%s", report, twice)
 	}

@@ -22,22 +22,22 @@ func countFields(s string) int { return len(strings.Fields(s)) }
 func words(n int) string { return strings.TrimSpace(strings.Repeat("word ", n)) }
 
 // newTestItems is a window at a fixed time that counts words.
-func newTestItems(o ItemsOptions) *Items {
+func newTestItems(o Options) *Window {
 	o.Count = countFields
 	if o.Now == nil {
 		o.Now = func() time.Time { return noon }
 	}
-	return NewItems(o)
+	return New(o)
 }
 
-func check(t testing.TB, w *Items) {
+func check(t testing.TB, w *Window) {
 	t.Helper()
 	if err := w.Check(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func add(t testing.TB, w *Items, it Item) (int64, []Item) {
+func add(t testing.TB, w *Window, it Item) (int64, []Item) {
 	t.Helper()
 	id, evicted, err := w.Add(it)
 	if err != nil {
@@ -58,10 +58,10 @@ func ids(items []Item) []int64 {
 // SPEC A2, A5
 func TestDefaultLimits(t *testing.T) {
 	for _, c := range []struct {
-		policy ItemPolicy
+		policy Policy
 		items  int
 	}{{"", 100}, {ByRelevance, 100}, {ByAge, 50}} {
-		tokens, items := NewItems(ItemsOptions{Policy: c.policy}).Limits()
+		tokens, items := New(Options{Policy: c.policy}).Limits()
 		if tokens != 8000 || items != c.items {
 			t.Errorf("%q: %d tokens, %d items", c.policy, tokens, items)
 		}
@@ -71,7 +71,7 @@ func TestDefaultLimits(t *testing.T) {
 // SPEC A5: the three known issues of plain sliding windows: evictions are
 // reported, ...
 func TestFIFOReportsEveryEviction(t *testing.T) {
-	w := newTestItems(ItemsOptions{Policy: ByAge})
+	w := newTestItems(Options{Policy: ByAge})
 	for i := range 50 {
 		if _, evicted := add(t, w, Item{Content: fmt.Sprint("item ", i+1)}); evicted != nil {
 			t.Fatalf("item %d evicted %v", i+1, ids(evicted))
@@ -91,7 +91,7 @@ func TestFIFOReportsEveryEviction(t *testing.T) {
 
 // SPEC A5: ... a token limit works beside the item limit, ...
 func TestFIFOHasATokenLimitBesideTheItemLimit(t *testing.T) {
-	w := newTestItems(ItemsOptions{Policy: ByAge, MaxTokens: 100, MaxItems: 10})
+	w := newTestItems(Options{Policy: ByAge, MaxTokens: 100, MaxItems: 10})
 	for range 5 {
 		add(t, w, Item{Content: words(20)})
 	}
@@ -108,7 +108,7 @@ func TestFIFOHasATokenLimitBesideTheItemLimit(t *testing.T) {
 // large the window is.
 func TestFIFOEvictionIsAmortisedConstant(t *testing.T) {
 	const size, adds = 5000, 50_000
-	w := newTestItems(ItemsOptions{Policy: ByAge, MaxItems: size, MaxTokens: 1 << 40, NoAutoFlags: true})
+	w := newTestItems(Options{Policy: ByAge, MaxItems: size, MaxTokens: 1 << 40, NoAutoFlags: true})
 	moved := 0
 	for range adds {
 		before, head := len(w.slots), w.head
@@ -127,7 +127,7 @@ func TestFIFOEvictionIsAmortisedConstant(t *testing.T) {
 
 // SPEC A1: the same text twice is two items; ids rise, also over Clear.
 func TestIDsRise(t *testing.T) {
-	w := newTestItems(ItemsOptions{})
+	w := newTestItems(Options{})
 	a, _ := add(t, w, Item{Content: "same"})
 	b, _ := add(t, w, Item{Content: "same"})
 	if a != 1 || b != 2 || w.Len() != 2 {
@@ -153,7 +153,7 @@ func TestIDsRise(t *testing.T) {
 
 // SPEC A4: the oldest of equals leaves first; the newest never does.
 func TestTiesEvictTheOldestAndNeverTheNewest(t *testing.T) {
-	w := newTestItems(ItemsOptions{MaxItems: 3, NoAutoFlags: true})
+	w := newTestItems(Options{MaxItems: 3, NoAutoFlags: true})
 	for range 3 {
 		add(t, w, Item{Source: SourceUser, Content: "x"})
 	}
@@ -166,8 +166,8 @@ func TestTiesEvictTheOldestAndNeverTheNewest(t *testing.T) {
 
 // SPEC A4: pinned items leave only when nothing else is left, then the oldest.
 func TestPinnedLeaveLast(t *testing.T) {
-	for _, policy := range []ItemPolicy{ByRelevance, ByAge} {
-		w := newTestItems(ItemsOptions{Policy: policy, MaxItems: 3})
+	for _, policy := range []Policy{ByRelevance, ByAge} {
+		w := newTestItems(Options{Policy: policy, MaxItems: 3})
 		for range 3 {
 			add(t, w, Item{Content: "x"})
 		}
@@ -195,7 +195,7 @@ func TestPinnedLeaveLast(t *testing.T) {
 
 // SPEC A4: a flag that a caller set is not shared with items that were handed out.
 func TestPinDoesNotChangeItemsHandedOut(t *testing.T) {
-	w := newTestItems(ItemsOptions{})
+	w := newTestItems(Options{})
 	flags := append(make([]Flag, 0, 8), FlagCode)
 	id, _ := add(t, w, Item{Content: "x", Flags: flags})
 	before, _ := w.Get(id)
@@ -216,7 +216,7 @@ func TestPinDoesNotChangeItemsHandedOut(t *testing.T) {
 
 // SPEC A4: an item larger than the window is elided; it stays, and so do others.
 func TestOversizedItemIsElidedNotDropped(t *testing.T) {
-	w := newTestItems(ItemsOptions{MaxTokens: 100})
+	w := newTestItems(Options{MaxTokens: 100})
 	add(t, w, Item{Content: words(30)})
 	add(t, w, Item{Content: words(20)})
 	whole := "begin " + words(1000) + " end"
@@ -248,7 +248,7 @@ func TestOversizedItemIsElidedNotDropped(t *testing.T) {
 
 // SPEC A4: tokens that a caller counted for another model, or for a picture.
 func TestCallersTokensAreRespected(t *testing.T) {
-	w := newTestItems(ItemsOptions{MaxTokens: 100})
+	w := newTestItems(Options{MaxTokens: 100})
 	id, _ := add(t, w, Item{Content: words(80), Tokens: 160}) // twice ours
 	if it, _ := w.Get(id); it.Tokens > 50 || countFields(it.Content) > 25 {
 		t.Errorf("%d tokens for %d words", it.Tokens, countFields(it.Content))
@@ -265,7 +265,7 @@ func TestQueryDecidesWhoLeaves(t *testing.T) {
 		query []float32
 		want  int64
 	}{{nil, 1}, {[]float32{1, 0}, 2}, {[]float32{0, 1}, 1}} {
-		w := newTestItems(ItemsOptions{MaxItems: 2})
+		w := newTestItems(Options{MaxItems: 2})
 		w.SetQuery(c.query)
 		add(t, w, Item{Content: "cats", Embedding: []float32{1, 0}})
 		add(t, w, Item{Content: "dogs", Embedding: []float32{0, 1}})
@@ -279,7 +279,7 @@ func TestQueryDecidesWhoLeaves(t *testing.T) {
 // SPEC A1: automatic flags are set when content arrives, and can be switched off.
 func TestAutomaticFlagsOnArrival(t *testing.T) {
 	for _, off := range []bool{false, true} {
-		w := newTestItems(ItemsOptions{NoAutoFlags: off})
+		w := newTestItems(Options{NoAutoFlags: off})
 		id, _ := add(t, w, Item{Content: "Why?", Source: SourceUser, Flags: []Flag{"mine"}})
 		want := []Flag{"mine", FlagQuestion}
 		if off {
@@ -299,7 +299,7 @@ func TestAutomaticFlagsOnArrival(t *testing.T) {
 func TestItemScripts(t *testing.T) {
 	script.Run(t, "testdata/*.txt", func(t *testing.T, in string) string {
 		var b strings.Builder
-		var w *Items
+		var w *Window
 		for line := range strings.Lines(in) {
 			f := strings.Fields(line)
 			if len(f) == 0 || f[0] == "#" {
@@ -317,7 +317,7 @@ func TestItemScripts(t *testing.T) {
 			show := w
 			switch f[0] {
 			case "window":
-				w = newTestItems(ItemsOptions{Policy: ItemPolicy(f[1]), MaxTokens: num(2), MaxItems: num(3), NoAutoFlags: true})
+				w = newTestItems(Options{Policy: Policy(f[1]), MaxTokens: num(2), MaxItems: num(3), NoAutoFlags: true})
 				continue
 			case "add":
 				it := Item{Source: Source(f[1]), Content: words(num(2)), Time: noon.Add(-time.Duration(num(3)) * time.Hour)}
@@ -371,7 +371,7 @@ func BenchmarkAddByAge(b *testing.B) {
 	for _, history := range []int{100, 10_000, 1_000_000} {
 		for _, size := range []int{50, 5000} {
 			b.Run(fmt.Sprintf("history=%d/window=%d", history, size), func(b *testing.B) {
-				benchmarkAdd(b, ItemsOptions{Policy: ByAge, MaxItems: size}, history)
+				benchmarkAdd(b, Options{Policy: ByAge, MaxItems: size}, history)
 			})
 		}
 	}
@@ -385,17 +385,17 @@ func BenchmarkAddByRelevance(b *testing.B) {
 				continue
 			}
 			b.Run(fmt.Sprintf("history=%d/window=%d", history, size), func(b *testing.B) {
-				benchmarkAdd(b, ItemsOptions{MaxItems: size}, history)
+				benchmarkAdd(b, Options{MaxItems: size}, history)
 			})
 		}
 	}
 }
 
-func benchmarkAdd(b *testing.B, o ItemsOptions, history int) {
+func benchmarkAdd(b *testing.B, o Options, history int) {
 	now := noon
 	o.Now = func() time.Time { now = now.Add(time.Second); return now }
 	o.MaxTokens, o.NoAutoFlags = 1<<40, true
-	w := NewItems(o)
+	w := New(o)
 	r := rand.New(rand.NewPCG(1, 2))
 	sources := []Source{SourceUser, SourceAssistant, SourceTool}
 	item := func() Item { return Item{Content: "x", Tokens: 80, Source: sources[r.IntN(3)]} }

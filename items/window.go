@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// ItemPolicy says which item leaves a full window.
-type ItemPolicy string
+// Policy says which item leaves a full window.
+type Policy string
 
 const (
 	// ByRelevance lets the least relevant item leave, the oldest of those that
 	// are equal (SPEC A4).
-	ByRelevance ItemPolicy = "relevance"
+	ByRelevance Policy = "relevance"
 	// ByAge lets the oldest item leave (SPEC A5).
-	ByAge ItemPolicy = "fifo"
+	ByAge Policy = "fifo"
 )
 
-// Defaults of ItemsOptions.
+// Defaults of Options.
 const (
 	DefaultMaxTokens    = 8000
-	DefaultMaxItems     = 100
-	DefaultMaxItemsFIFO = 50
+	defaultMaxItems     = 100
+	defaultMaxItemsFIFO = 50
 )
 
-// Errors of Items.
+// Errors of Window.
 var (
 	// ErrNoItem: the window does not show the item. It may be in the history.
 	ErrNoItem = errors.New("no such item in the window")
@@ -35,10 +35,10 @@ var (
 	ErrItem = errors.New("not a valid item")
 )
 
-// ItemsOptions are the settings of a window of items.
-type ItemsOptions struct {
+// Options are the settings of a window of items.
+type Options struct {
 	// Policy is ByRelevance unless it is ByAge.
-	Policy ItemPolicy
+	Policy Policy
 	// MaxTokens and MaxItems are the limits. Default 8,000 tokens and 100 items,
 	// 50 items for ByAge.
 	MaxTokens, MaxItems int
@@ -55,7 +55,7 @@ type ItemsOptions struct {
 	Embedding func(it *Item) []float32
 }
 
-// Items is a bounded window of items (SPEC A2): after every operation it holds at
+// Window is a bounded window of items (SPEC A2): after every operation it holds at
 // most so many tokens and so many items. What no longer fits leaves one by one and
 // is returned to the caller, whose history keeps it.
 //
@@ -65,9 +65,9 @@ type ItemsOptions struct {
 // whole text.
 //
 // An eviction costs amortised O(1) by age and O(window) by relevance, however many
-// items have passed through. Items is not safe for concurrent use.
-type Items struct {
-	opts   ItemsOptions
+// items have passed through. Window is not safe for concurrent use.
+type Window struct {
+	opts   Options
 	query  []float32
 	lastID int64
 	tokens int
@@ -87,28 +87,28 @@ type slot struct {
 	gone bool
 }
 
-// NewItems makes an empty window.
-func NewItems(o ItemsOptions) *Items {
+// New makes an empty window.
+func New(o Options) *Window {
 	if o.MaxTokens <= 0 {
 		o.MaxTokens = DefaultMaxTokens
 	}
 	if o.MaxItems <= 0 {
-		o.MaxItems = DefaultMaxItems
+		o.MaxItems = defaultMaxItems
 		if o.Policy == ByAge {
-			o.MaxItems = DefaultMaxItemsFIFO
+			o.MaxItems = defaultMaxItemsFIFO
 		}
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	o.Count = countOr(o.Count)
-	return &Items{opts: o}
+	return &Window{opts: o}
 }
 
 // Add puts an item at the end of the window and returns its id and what had to
 // leave for it, oldest first. An item that comes with an id, as when a window is
 // filled again from a store, must have a higher one than any before.
-func (w *Items) Add(it Item) (id int64, evicted []Item, err error) {
+func (w *Window) Add(it Item) (id int64, evicted []Item, err error) {
 	switch {
 	case it.Tokens < 0:
 		return 0, nil, fmt.Errorf("add item: %w: %d tokens; give 0 to have them counted", ErrItem, it.Tokens)
@@ -140,7 +140,7 @@ func (w *Items) Add(it Item) (id int64, evicted []Item, err error) {
 
 // SetLimits changes the limits; 0 or less leaves one as it is. What no longer fits
 // leaves at once and is returned, oldest first.
-func (w *Items) SetLimits(maxTokens, maxItems int) (evicted []Item) {
+func (w *Window) SetLimits(maxTokens, maxItems int) (evicted []Item) {
 	if maxTokens > 0 {
 		w.opts.MaxTokens = maxTokens
 	}
@@ -158,15 +158,15 @@ func (w *Items) SetLimits(maxTokens, maxItems int) (evicted []Item) {
 }
 
 // SetQuery makes relevance count nearness to a query from now on; nil ends that.
-func (w *Items) SetQuery(embedding []float32) { w.query = embedding }
+func (w *Window) SetQuery(embedding []float32) { w.query = embedding }
 
 // Pin keeps an item in the window as long as anything else can leave.
-func (w *Items) Pin(id int64) error { return w.pin(id, true) }
+func (w *Window) Pin(id int64) error { return w.pin(id, true) }
 
 // Unpin lets an item leave in its turn.
-func (w *Items) Unpin(id int64) error { return w.pin(id, false) }
+func (w *Window) Unpin(id int64) error { return w.pin(id, false) }
 
-func (w *Items) pin(id int64, on bool) error {
+func (w *Window) pin(id int64, on bool) error {
 	i, ok := w.find(id)
 	if !ok {
 		return fmt.Errorf("item %d: %w; it may have been evicted: look in the history", id, ErrNoItem)
@@ -181,7 +181,7 @@ func (w *Items) pin(id int64, on bool) error {
 
 // Clear empties the window and returns what was in it. Ids go on from where they
 // were.
-func (w *Items) Clear() (evicted []Item) {
+func (w *Window) Clear() (evicted []Item) {
 	evicted = w.Items(0)
 	w.slots, w.head, w.loose, w.live, w.tokens = nil, 0, 0, 0, 0
 	return evicted
@@ -189,7 +189,7 @@ func (w *Items) Clear() (evicted []Item) {
 
 // Items are the newest items, at most limit of them, in the order in which they
 // came; limit 0 means all.
-func (w *Items) Items(limit int) []Item {
+func (w *Window) Items(limit int) []Item {
 	if limit <= 0 || limit > w.live {
 		limit = w.live
 	}
@@ -205,7 +205,7 @@ func (w *Items) Items(limit int) []Item {
 
 // All visits the items in the order in which they came, without copying them: they
 // are the window's own and must not be changed.
-func (w *Items) All() iter.Seq[*Item] {
+func (w *Window) All() iter.Seq[*Item] {
 	return func(yield func(*Item) bool) {
 		for i := w.head; i < len(w.slots); i++ {
 			if s := &w.slots[i]; !s.gone && !yield(&s.item) {
@@ -216,7 +216,7 @@ func (w *Items) All() iter.Seq[*Item] {
 }
 
 // Get finds an item of the window.
-func (w *Items) Get(id int64) (Item, bool) {
+func (w *Window) Get(id int64) (Item, bool) {
 	i, ok := w.find(id)
 	if !ok {
 		return Item{}, false
@@ -225,26 +225,26 @@ func (w *Items) Get(id int64) (Item, bool) {
 }
 
 // Len is the number of items in the window.
-func (w *Items) Len() int { return w.live }
+func (w *Window) Len() int { return w.live }
 
 // Tokens is the size of the window.
-func (w *Items) Tokens() int { return w.tokens }
+func (w *Window) Tokens() int { return w.tokens }
 
 // Limits are the most tokens and items that the window may have.
-func (w *Items) Limits() (maxTokens, maxItems int) { return w.opts.MaxTokens, w.opts.MaxItems }
+func (w *Window) Limits() (maxTokens, maxItems int) { return w.opts.MaxTokens, w.opts.MaxItems }
 
 // LastID is the highest id that was given.
-func (w *Items) LastID() int64 { return w.lastID }
+func (w *Window) LastID() int64 { return w.lastID }
 
-func (w *Items) find(id int64) (int, bool) {
+func (w *Window) find(id int64) (int, bool) {
 	i, ok := slices.BinarySearchFunc(w.slots[w.head:], id, func(s slot, id int64) int { return cmp.Compare(s.item.ID, id) })
 	i += w.head
 	return i, ok && !w.slots[i].gone
 }
 
-// Check reports whether everything that Items promises holds. It is for tests and
+// Check reports whether everything that Window promises holds. It is for tests and
 // for tools that verify a store.
-func (w *Items) Check() error {
+func (w *Window) Check() error {
 	tokens, live, last := 0, 0, int64(0)
 	for i, s := range w.slots[w.head:] {
 		if s.item.ID <= last || s.item.ID > w.lastID {

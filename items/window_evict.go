@@ -10,7 +10,7 @@ import (
 )
 
 // settle evicts until both limits hold.
-func (w *Items) settle(now time.Time) (evicted []Item) {
+func (w *Window) settle(now time.Time) (evicted []Item) {
 	for w.live > 1 && (w.tokens > w.opts.MaxTokens || w.live > w.opts.MaxItems) {
 		evicted = append(evicted, w.remove(w.victim(now)))
 	}
@@ -20,7 +20,7 @@ func (w *Items) settle(now time.Time) (evicted []Item) {
 
 // victim is the slot of the item to leave next. There are at least two items, so
 // that there is one besides the newest.
-func (w *Items) victim(now time.Time) int {
+func (w *Window) victim(now time.Time) int {
 	newest := len(w.slots) - 1
 	for w.loose < newest && (w.slots[w.loose].gone || w.slots[w.loose].item.Pinned()) {
 		w.loose++
@@ -45,7 +45,7 @@ func (w *Items) victim(now time.Time) int {
 }
 
 // nearness is the cosine of an item and the query; 0 where either has no vector.
-func (w *Items) nearness(it *Item) float64 {
+func (w *Window) nearness(it *Item) float64 {
 	v := it.Embedding
 	if v == nil && len(w.query) > 0 && w.opts.Embedding != nil {
 		v = w.opts.Embedding(it)
@@ -54,7 +54,7 @@ func (w *Items) nearness(it *Item) float64 {
 }
 
 // remove takes an item out. Its slot keeps the id, so that slots stay sorted.
-func (w *Items) remove(i int) Item {
+func (w *Window) remove(i int) Item {
 	it := w.slots[i].item
 	w.slots[i] = slot{item: Item{ID: it.ID}, gone: true}
 	w.live--
@@ -73,7 +73,7 @@ func (w *Items) remove(i int) Item {
 const minSlots = 16
 
 // compact moves the items up to the front.
-func (w *Items) compact() {
+func (w *Window) compact() {
 	n, loose := 0, 0
 	for i, s := range w.slots {
 		if i == w.loose {
@@ -94,7 +94,7 @@ const foreignText = 4
 
 // elide shortens an item that is larger than the whole window to half of it (SPEC
 // A4). The caller's figure for the whole says what its tokens are worth.
-func (w *Items) elide(it *Item) {
+func (w *Window) elide(it *Item) {
 	if it.Tokens <= w.opts.MaxTokens {
 		return
 	}
@@ -106,7 +106,7 @@ func (w *Items) elide(it *Item) {
 		count = func(s string) int { return int(float64(w.opts.Count(s))*worth + 0.999) }
 	}
 	hint := fmt.Sprintf("the whole text is item %d of the history", it.ID)
-	it.Content, _ = elide.ElideHint(whole, w.opts.MaxTokens-w.opts.MaxTokens/2, count, hint)
+	it.Content, _ = elide.TextHint(whole, w.opts.MaxTokens-w.opts.MaxTokens/2, count, hint)
 	it.Tokens = count(it.Content)
 	if it.Content != whole {
 		it.Full = whole

@@ -10,7 +10,7 @@ import (
 
 // naive is the definition: a list, and one thing at a time.
 type naive struct {
-	policy   ItemPolicy
+	policy   Policy
 	weights  Weights
 	tokens   int
 	maxItems int
@@ -28,7 +28,7 @@ func (m *naive) settle(now time.Time) (evicted []int64) {
 	}
 	for len(m.items) > 1 && (sum() > m.tokens || len(m.items) > m.maxItems) {
 		best := -1
-		score := func(i int) float64 { return m.weights.Relevance(m.items[i], now, m.query) }
+		score := func(i int) float64 { return relevance(m.weights, m.items[i], now, m.query) }
 		for i := range m.items[:len(m.items)-1] {
 			if m.items[i].Pinned() {
 				continue
@@ -49,9 +49,9 @@ func (m *naive) settle(now time.Time) (evicted []int64) {
 func TestWindowIsTheDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := noon
-		policy := rapid.SampledFrom([]ItemPolicy{ByRelevance, ByAge}).Draw(t, "policy")
+		policy := rapid.SampledFrom([]Policy{ByRelevance, ByAge}).Draw(t, "policy")
 		tokens, items := rapid.IntRange(1, 60).Draw(t, "tokens"), rapid.IntRange(1, 12).Draw(t, "items")
-		w := NewItems(ItemsOptions{Policy: policy, MaxTokens: tokens, MaxItems: items, Count: countFields, NoAutoFlags: true, Now: func() time.Time { return now }})
+		w := New(Options{Policy: policy, MaxTokens: tokens, MaxItems: items, Count: countFields, NoAutoFlags: true, Now: func() time.Time { return now }})
 		m := naive{policy: policy, tokens: tokens, maxItems: items}
 		agree := func(what string, evicted []Item, want []int64) {
 			if err := w.Check(); err != nil {
