@@ -87,7 +87,7 @@ func BenchmarkAppendMixed(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				ids = e.Append(ids[:0], s)
+				ids = e.appendIDs(ids[:0], s)
 			}
 		})
 	}

@@ -1,10 +1,9 @@
-// Package bpe counts tokens exactly as OpenAI's byte-pair encodings do, and
-// turns text into token ids and back.
+// Package bpe counts tokens exactly as OpenAI's byte-pair encodings do.
 //
 // # What it guarantees
 //
-// For valid UTF-8, Count, CountBytes and Append give what reference tiktoken
-// 0.14 gives for encode_ordinary: the same split of the text into pieces, by
+// For valid UTF-8, counts are those of reference tiktoken 0.14's
+// encode_ordinary: the same split of the text into pieces, by
 // the same Unicode classes (of the reference, not of the Go release), and the
 // same merges inside each piece. The text of a special token, such as
 // "<|endoftext|>", is ordinary text.
@@ -12,7 +11,7 @@
 // Text that is not valid UTF-8 is outside what the reference accepts. Here
 // each byte that is not part of a valid sequence counts as one character that
 // is neither letter, number nor white space, as U+FFFD would be, and keeps its
-// own value in the tokens: Decode(Append(nil, s)) is s for every s.
+// own value in the tokens.
 //
 // Time is linear in the length of the text, also for a megabyte of one letter,
 // and counting ordinary text allocates nothing. All methods of an Encoding may
@@ -92,27 +91,6 @@ func (e *Encoding) Count(s string) int { return e.count(view(s)) }
 
 // CountBytes is Count for a byte slice, which it neither copies nor keeps.
 func (e *Encoding) CountBytes(b []byte) int { return e.count(b) }
-
-// Append appends the token ids of s to dst and returns the extended slice.
-func (e *Encoding) Append(dst []uint32, s string) []uint32 { return e.appendIDs(dst, view(s)) }
-
-// Decode returns the bytes of the tokens, one after the other. They need not
-// be valid UTF-8, since a token may hold part of a character. An id that the
-// encoding does not have, special tokens included, is an error.
-func (e *Encoding) Decode(ids []uint32) ([]byte, error) {
-	size := 0
-	for i, id := range ids {
-		if int(id) >= e.size() || e.off[id] == e.off[id+1] {
-			return nil, fmt.Errorf("decode token %d of %d: %s has no id %d", i, len(ids), e.name, id)
-		}
-		size += int(e.off[id+1] - e.off[id])
-	}
-	out := make([]byte, 0, size)
-	for _, id := range ids {
-		out = append(out, e.bytes(id)...)
-	}
-	return out, nil
-}
 
 // view returns the bytes of s without copying them, so that strings and byte
 // slices share one code path. The package never writes to its input.

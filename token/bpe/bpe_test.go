@@ -59,7 +59,7 @@ func TestDecodeRefusesIDsThatDoNotExist(t *testing.T) {
 		"r50k_base":   {50256, 50257},
 	} {
 		for _, id := range ids {
-			if _, err := get(t, name).Decode([]uint32{0, id}); err == nil {
+			if _, err := get(t, name).decode([]uint32{0, id}); err == nil {
 				t.Errorf("%s decoded id %d", name, id)
 			}
 		}
@@ -69,7 +69,7 @@ func TestDecodeRefusesIDsThatDoNotExist(t *testing.T) {
 func TestInvalidBytesAreOtherCharactersAndKeepTheirValue(t *testing.T) {
 	e := get(t, "o200k_base")
 	for _, s := range []string{"\xff", "a\xffb", "\xe4\xb8", "\xed\xa0\x80", "\xf4\x90\x80\x80", "x \xc0\xaf", "\x80\x80\x80"} {
-		back, err := e.Decode(e.Append(nil, s))
+		back, err := e.decode(e.appendIDs(nil, s))
 		if err != nil || string(back) != s {
 			t.Errorf("%q: decoded to %q, %v", s, back, err)
 		}

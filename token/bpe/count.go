@@ -53,32 +53,6 @@ func (e *Encoding) count(b []byte) int {
 	return n
 }
 
-func (e *Encoding) appendIDs(dst []uint32, b []byte) []uint32 {
-	var s *scratch
-	for i := 0; i < len(b); {
-		end := e.next(b, i)
-		id := none
-		if size := end - i; size > maxWord {
-			id = e.longs.get(e.table, b[i:end])
-		} else {
-			id = e.words.get(loadWord(b, i, size))
-		}
-		if id != none {
-			dst = append(dst, id)
-		} else {
-			if s == nil {
-				s = e.pool.take()
-			}
-			dst = append(dst, s.merge(e.table, b[i:end])...)
-		}
-		i = end
-	}
-	if s != nil {
-		e.pool.Put(s)
-	}
-	return dst
-}
-
 // recentBits is the logarithm of the number of remembered counts: 128 KB, so
 // that they stay in the second-level cache beside the hot part of the tables.
 const recentBits = 13

@@ -47,7 +47,7 @@ func TestIDsAndCountsAreThoseOfTheReference(t *testing.T) {
 		}
 		for _, c := range texts {
 			want := c.IDs[golden]
-			got := e.Append([]uint32{}, c.Text)
+			got := e.appendIDs([]uint32{}, c.Text)
 			if !cmp.Equal(want, got) {
 				t.Fatalf("%s %.60q: ids %.2000s", name, c.Text, cmp.Diff(want, got))
 			}
@@ -57,7 +57,7 @@ func TestIDsAndCountsAreThoseOfTheReference(t *testing.T) {
 			if n := e.CountBytes([]byte(c.Text)); n != len(want) {
 				t.Errorf("%s %.60q: count of bytes %d, want %d", name, c.Text, n, len(want))
 			}
-			back, err := e.Decode(got)
+			back, err := e.decode(got)
 			if err != nil || string(back) != c.Text {
 				t.Errorf("%s %.60q: decoded to %.60q, %v", name, c.Text, back, err)
 			}
@@ -104,7 +104,7 @@ func TestEveryCodePointCountsAsInTheReference(t *testing.T) {
 				var ids []uint32
 				for c := rune(n * block); c < rune(n+1)*block; c++ {
 					if c < 0xD800 || c > 0xDFFF {
-						ids = e.Append(ids, strings.ReplaceAll(template, "{c}", string(c)))
+						ids = e.appendIDs(ids, strings.ReplaceAll(template, "{c}", string(c)))
 					}
 				}
 				raw := make([]byte, 0, 4*len(ids))

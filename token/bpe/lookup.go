@@ -116,17 +116,6 @@ func (s *wordMap) has(w word) bool {
 	}
 }
 
-func (s *wordMap) get(w word) uint32 {
-	mask := uint64(len(s.slots) - 1)
-	for i := w.hash() >> s.shift; ; i = (i + 1) & mask {
-		if slot := &s.slots[i]; slot.holds(w) {
-			return slot.value()
-		} else if slot.hi == 0 {
-			return none
-		}
-	}
-}
-
 // A longSet is an open-addressing table of the tokens that do not fit a word.
 // They are few, so a slot is an id and a tag, and a likely hit is compared
 // with the token's bytes.
