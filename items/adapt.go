@@ -12,11 +12,11 @@ var (
 		database databases api apis`)
 )
 
-// longContent is the number of characters above which a content is long.
+// longContent is the number of characters above which a text is long.
 const longContent = 500
 
-// complexity returns how demanding items are, from 0 to 1 (SPEC D6), by the number of
-// their indicators: two an item are the most that counts.
+// complexity returns how demanding a number of texts is, from 0 to 1 (SPEC D6). It is 1 if
+// they have two indicators each.
 func complexity(indicators, items int) float64 {
 	if items == 0 {
 		return 0
@@ -24,7 +24,8 @@ func complexity(indicators, items int) float64 {
 	return min(1, float64(indicators)/float64(2*items))
 }
 
-// indicators counts a content's signs of complexity.
+// indicators counts the indicators of complexity in a text: a code fence, a word for an
+// error, more than 500 characters, a technical term, a question mark.
 func indicators(text string) int {
 	wrong, technical := false, false
 	eachWord(text, func(w string) {
@@ -46,21 +47,21 @@ func indicators(text string) int {
 	return n
 }
 
-// multipliers are the sizes that states need, as multiples of the base (SPEC D6).
+// multipliers are the sizes of windows by state, as multiples of the base (SPEC D6).
 var multipliers = map[State]float64{
 	StateGeneral: 1, StateResearch: 1.3, StateCoding: 1.5, StateDebugging: 2, StateComplexAnalysis: 2.5,
 }
 
-// Sizer follows a conversation with the size of its window (SPEC D6). The zero
-// value starts from the default size.
+// Sizer adapts the size of a window to its conversation (SPEC D6). The zero value starts
+// at the default size.
 type Sizer struct {
-	// Base is the size to start from, in tokens. Default 8,000.
+	// Base is the first size, in tokens. Default 8,000.
 	Base int
 
 	size int
 }
 
-// Size is the present size.
+// Size returns the current size.
 func (s *Sizer) Size() int {
 	if s.size == 0 {
 		return s.base()
@@ -68,14 +69,14 @@ func (s *Sizer) Size() int {
 	return s.size
 }
 
-// Resume goes on from a size that Size gave before, as after a restart; 0 begins
-// anew.
+// Resume sets the current size to one that Size returned before a restart. 0 starts again
+// at Base.
 func (s *Sizer) Resume(size int) { s.size = max(0, size) }
 
-// Next is the size for the next turn: base · multiplier · (0.5 + 2.5·complexity),
-// within base/2 and base·4, at most base/4 from the present one. An override above
-// 0 is taken as it is; sizes then move on from there. Nothing goes beyond allowed,
-// which is what the model takes; 0 means that this is not known.
+// Next sets and returns the size for the next turn: base · multiplier · (0.5 +
+// 2.5·complexity), between base/2 and base·4, at most base/4 from the current size. An
+// override above 0 replaces all of that. The size never exceeds allowed, the most tokens
+// that the model accepts; 0 means that this is unknown.
 func (s *Sizer) Next(complexity float64, state State, allowed, override int) int {
 	base, now := s.base(), s.Size()
 	size := override
@@ -90,8 +91,7 @@ func (s *Sizer) Next(complexity float64, state State, allowed, override int) int
 	return size
 }
 
-// wanted is where the size is heading: the formula within its bounds, without the
-// limit on steps.
+// wanted returns the size by the formula and its bounds, without the limit on steps.
 func (s *Sizer) wanted(complexity float64, state State) int {
 	if math.IsNaN(complexity) {
 		complexity = 0
@@ -101,7 +101,7 @@ func (s *Sizer) wanted(complexity float64, state State) int {
 		factor = 1
 	}
 	base := s.base()
-	// A whole number must not lose one to the last bit.
+	// The small number keeps whole numbers whole despite rounding.
 	size := math.Floor(float64(base)*factor*(0.5+2.5*min(1, max(0, complexity))) + 1e-6)
 	return int(min(max(size, float64(base/2)), float64(base*4)))
 }

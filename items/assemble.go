@@ -10,34 +10,34 @@ import (
 	"github.com/oriel-context/oriel/internal/quote"
 )
 
-// AssembleOptions are the settings of Assemble.
+// AssembleOptions configure Assemble. The zero value is usable.
 type AssembleOptions struct {
-	// MaxTokens is the most that the text may have. Default 8,000.
+	// MaxTokens limits the text. Default 8,000.
 	MaxTokens int
-	// RecentShare is the part of the room that recent items may claim, between 0
-	// and 1. Default 0.5. What either side does not use the other may.
+	// RecentShare is the share of the limit for recent items, between 0 and 1. Default
+	// 0.5. Relevant items get the rest; either side may use what the other leaves.
 	RecentShare float64
 	// Count counts tokens. Default: o200k_base.
 	Count func(string) int
 }
 
-// Assembly is a context that was put together.
+// Assembly is what Assemble returns.
 type Assembly struct {
-	// Text is what a model is shown.
+	// Text is what a model reads.
 	Text string
-	// Recent and Relevant are the items in it, in the order of time.
+	// Recent and Relevant are the items in Text, in the order of time.
 	Recent, Relevant []Item
 	Tokens           int
 }
 
-// Assemble puts recent items, relevant ones and the query into one text within a
-// limit (SPEC D4). Recent items come in the order of time and are taken from the
-// newest backwards, without gaps; relevant ones come best first and are taken
-// whole or not at all, and none that is among the recent ones taken. Both are
-// written in the order of time. The query is always there; where it does not fit
-// its middle is elided, and so is the newest item's where not even that fits. The
-// newest item comes before what is relevant: where its share is too small for it, it
-// has up to half of the room.
+// Assemble writes recent items, relevant items and the query into one text within a limit
+// (SPEC D4). recent is in the order of time, relevant is best first.
+//
+// Assemble selects recent items from the newest backwards, without gaps, and relevant
+// items whole, without those that are among the selected recent ones. It writes both in the
+// order of time. The query is always in the text, without its middle if it is too long. The
+// newest item comes before all relevant ones: it gets up to half of the room even if the
+// share of recent items is smaller, and loses its middle if that is not enough.
 func Assemble(recent, relevant []Item, query string, o AssembleOptions) Assembly {
 	a := assembler{
 		limit: orDefault(o.MaxTokens, DefaultMaxTokens),
@@ -79,11 +79,12 @@ type assembler struct {
 	count            func(string) int
 	query            string
 	recent, relevant []Item // recent in order of time, relevant best first
-	// What is taken: items by their id, those without one by their text.
+	// ids and texts are the selected items: by id, or by text if they have none.
 	ids   map[int64]bool
 	texts map[string]bool
 }
 
+// take records that an item is selected.
 func (a *assembler) take(it *Item) {
 	if it.ID != 0 {
 		a.ids[it.ID] = true
@@ -92,11 +93,11 @@ func (a *assembler) take(it *Item) {
 	}
 }
 
-// cost is what an entry adds to the text.
+// cost returns the tokens that an entry adds to the text.
 func (a *assembler) cost(entry string) int { return a.count(entry) + a.count("\n\n") }
 
-// takeRecent goes on backwards from the oldest item taken and gives the room that
-// is left.
+// takeRecent selects recent items, from the one before the oldest selected item backwards,
+// and returns the room that is left.
 func (a *assembler) takeRecent(recent []Item, room int) int {
 	for i := len(recent) - 1 - len(a.recent); i >= 0; i-- {
 		n := a.cost(RecentEntry(&recent[i]))
@@ -110,7 +111,8 @@ func (a *assembler) takeRecent(recent []Item, room int) int {
 	return room
 }
 
-// takeRelevant takes what fits, best first, and gives the room that is left.
+// takeRelevant selects the relevant items that fit, best first, and returns the room that
+// is left.
 func (a *assembler) takeRelevant(relevant []Item, room int) int {
 	for i := range relevant {
 		n := a.cost(RelevantEntry(&relevant[i]))
@@ -126,12 +128,12 @@ func (a *assembler) takeRelevant(relevant []Item, room int) int {
 	return room
 }
 
-// elideNewest takes the newest item without its middle, where that fits.
+// elideNewest selects the newest item without its middle, if that fits, and returns the
+// room that is left.
 func (a *assembler) elideNewest(it Item, room int) int {
 	it.Full = it.Whole()
 	it.Content = ""
-	// Quoting takes tokens beside the text's own: where it takes too many, there is less
-	// room for the text.
+	// Quotation marks take tokens too. If the entry is too large, the text gets less room.
 	limit := room - a.cost(RecentEntry(&it))
 	for try := 0; ; try++ {
 		it.Content, _ = elide.Text(it.Full, limit, a.count)
@@ -150,11 +152,11 @@ func (a *assembler) elideNewest(it Item, room int) int {
 	return room - a.cost(RecentEntry(&it))
 }
 
-// elideTries is how often elideNewest makes a text shorter; each try takes off what the
-// one before had too much.
+// elideTries is the number of times that elideNewest shortens a text. Each time it removes
+// as much as the entry had too much before.
 const elideTries = 4
 
-// shows reports whether an item is taken already.
+// shows reports whether an item is selected.
 func (a *assembler) shows(it *Item) bool {
 	if it.ID != 0 {
 		return a.ids[it.ID]
@@ -162,10 +164,10 @@ func (a *assembler) shows(it *Item) bool {
 	return a.texts[it.Content]
 }
 
-// finish writes the text. The whole may have a few tokens more than its parts:
-// then the least relevant and the oldest leave until it fits.
+// finish writes the text. The text may have a few tokens more than its parts together: then
+// finish drops the least relevant and the oldest items until it fits.
 func (a *assembler) finish() Assembly {
-	// What was taken as recent last may be among the relevant ones.
+	// Recent items that were selected last may be among the relevant ones.
 	recent := map[int64]bool{}
 	for i := range a.recent {
 		recent[a.recent[i].ID] = true
@@ -191,9 +193,9 @@ const (
 	titleQuery    = "# Current Query"
 )
 
-// AssembleText writes recent items, relevant ones and the query under their titles
-// (SPEC D4). Items are written in the order of time; the second part is left out
-// when it is empty.
+// AssembleText returns a text with three titled parts: recent items, relevant items and
+// the query (SPEC D4). Items are in the order of time. The second part is missing if there
+// are no relevant items.
 func AssembleText(recent, relevant []Item, query string) string {
 	parts := []string{titleRecent}
 	for _, it := range byTime(recent) {
@@ -210,12 +212,12 @@ func AssembleText(recent, relevant []Item, query string) string {
 	return strings.Join(append(blocks, titleQuery+"\n"+query), "\n\n")
 }
 
-// part is a title with its entries.
+// part joins a title and its entries.
 func part(lines []string) string { return lines[0] + "\n" + strings.Join(lines[1:], "\n\n") }
 
-// RecentEntry returns how an item stands in the recent part: behind its source. What
-// tools, files and programs say is quoted line by line, and an assistant's words hold
-// nothing that reads as another entry, so that neither passes for the words of a user.
+// RecentEntry returns the entry of an item in the recent part: its source and its text. It
+// quotes the output of tools, files and programs line by line, and disarms in an
+// assistant's text what reads as another entry, so that neither passes for a user's words.
 func RecentEntry(it *Item) string {
 	switch it.Source {
 	case "":
@@ -228,8 +230,8 @@ func RecentEntry(it *Item) string {
 	return "[" + sourceLabel(it.Source) + "] " + quote.Continue(it.Content)
 }
 
-// RelevantEntry returns how an item stands in the relevant part: its time says that it
-// is not recent, and it is quoted, whoever said it.
+// RelevantEntry returns the entry of an item in the relevant part: its time, its source and
+// its text. The time shows that it is not recent. The text is quoted, whatever its source.
 func RelevantEntry(it *Item) string {
 	when := ""
 	if !it.Time.IsZero() {
@@ -242,7 +244,7 @@ func RelevantEntry(it *Item) string {
 	return text
 }
 
-// sourceLabel returns a source fit to stand in brackets.
+// sourceLabel returns a source without characters that would end its brackets.
 func sourceLabel(s Source) string {
 	return strings.Map(func(r rune) rune {
 		if r == '[' || r == ']' {
@@ -252,7 +254,7 @@ func sourceLabel(s Source) string {
 	}, quote.Label(string(s)))
 }
 
-// byTime sorts by time; items of the same time by id, then as they came.
+// byTime returns the items sorted by time, then by id.
 func byTime(items []Item) []Item {
 	out := slices.Clone(items)
 	slices.SortStableFunc(out, func(a, b Item) int {

@@ -1,10 +1,15 @@
 /*
-Package items is the window of a conversation that is made of items and not of
-requests.
+Package items keeps the window of a conversation whose messages a program adds one by
+one. Package window does the same for request bodies. Programs use items through package
+oriel.
 
-[Window] has a token limit and an item limit that hold after every operation,
-eviction by relevance or by age, and every eviction is returned. [Tracker] and
-[Sizer] follow what the conversation is about and how large its window should be,
-[Assemble] makes the text that a model is given.
+  - A [Window] holds items within a token limit and an item limit. Both limits hold after
+    every operation. Items are evicted by relevance or by age; every operation returns the
+    items that it evicted.
+  - A [Tracker] follows what a conversation is about, and a [Sizer] how large its window
+    should be.
+  - [Assemble] writes the text that a model reads: recent items, relevant items, the query.
+
+Nothing here stores an item after its eviction. The caller keeps the history.
 */
 package items

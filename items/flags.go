@@ -10,8 +10,8 @@ import (
 	"github.com/oriel-context/oriel/internal/clip"
 )
 
-// AutoFlags are the flags that a content gets on its own when it arrives (SPEC
-// A1). failed says that a tool reported a failure.
+// AutoFlags returns the flags that the rules give to a text (SPEC A1). failed reports that
+// the text is the result of a tool that failed.
 func AutoFlags(content string, source Source, failed bool) []Flag {
 	c := arrival{text: content, source: source, failed: failed}
 	c.prose, c.code = splitCode(bothEnds(content))
@@ -24,48 +24,48 @@ func AutoFlags(content string, source Source, failed bool) []Flag {
 	return flags
 }
 
-// flagRules is the table of all automatic flags. A rule is rather silent than
-// wrong: a flag keeps an item in the window for a long time.
+// flagRules are the rules of AutoFlags. They rather miss a flag than set a wrong one,
+// because a flag keeps an item in the window for a long time.
 var flagRules = []struct {
 	flag  Flag
 	holds func(*arrival) bool
 }{
-	// A failed tool, or a source that is nothing but errors.
+	// A failed tool, or the source of errors.
 	{FlagError, func(c *arrival) bool { return c.failed || c.source == SourceError }},
-	// What programs print when they fail.
+	// The output of a program that failed.
 	{FlagError, func(c *arrival) bool {
 		return anyLine(c.prose, failureStems, failurePrint.MatchString) || anyLine(c.code, failureStems, failurePrint.MatchString)
 	}},
-	// Words for an error, neither denied nor only supposed. In a file they are
-	// names of things.
+	// A word for an error that is neither denied nor hypothetical. In a file such words
+	// are names.
 	{FlagError, func(c *arrival) bool {
 		return c.source != SourceFile && anyLine(c.prose, errorStems, reportsError)
 	}},
 	// A code fence.
 	{FlagCode, func(c *arrival) bool { return hasFence(c.text) }},
-	// A sentence that asks.
+	// A question.
 	{FlagQuestion, func(c *arrival) bool { return c.speaks() && asks(c.prose, c.source) }},
 	// A sentence that confirms a fix.
 	{FlagSolution, func(c *arrival) bool { return c.speaks() && anyLine(c.prose, fixStems, confirmsFix) }},
 }
 
-// arrival is a content on its way in.
+// arrival is a text that the rules look at.
 type arrival struct {
 	text   string
 	source Source
 	failed bool
-	// prose and code are what stands outside and inside of code fences and
-	// spans; of a long text, of both ends.
+	// prose is the text outside of code fences and spans, code the text inside of them.
+	// Of a long text both have only the ends.
 	prose, code string
 }
 
-// speaks reports whether somebody says the content. Questions and fixes in files
-// and outputs are nobody's.
+// speaks reports whether a person or a model wrote the text. Questions and fixes in files
+// and tool results do not count.
 func (c *arrival) speaks() bool {
 	return c.source != SourceTool && c.source != SourceFile && c.source != SourceGit && c.source != SourceError
 }
 
-// flagReach is how much of a long text's ends the rules look at, in bytes.
+// flagReach is the number of bytes at each end of a long text that the rules look at.
 const flagReach = 8 << 10
 
 func bothEnds(text string) string {
@@ -80,14 +80,14 @@ var (
 	codeSpan = regexp.MustCompile("`[^`\n]+`")
 )
 
-// hasFence reports whether a text has a code fence. Most have not, and looking for
-// the pattern in a long one takes a while.
+// hasFence reports whether a text has a code fence. It runs the pattern only on texts that
+// can match, because most cannot.
 func hasFence(text string) bool {
 	return (strings.Contains(text, "```") || strings.Contains(text, "~~~")) && fence.MatchString(text)
 }
 
-// splitCode parts prose from code. The spans of code in a line of prose become
-// lines of code.
+// splitCode separates prose and code. Each code span in a line of prose becomes a line of
+// code.
 func splitCode(text string) (prose, code string) {
 	if !strings.ContainsAny(text, "`~") {
 		return text, ""
@@ -110,15 +110,15 @@ func splitCode(text string) (prose, code string) {
 	return p.String(), c.String()
 }
 
-// Stems are parts of words, one of which every line has that a rule could match.
-// They are found much faster than patterns.
+// Every line that a rule can match contains one of its stems. Searching for stems is much
+// faster than matching patterns.
 var (
 	errorStems   = []string{"error", "exception", "traceback", "fail", "crash", "panicked"}
 	failureStems = append([]string{"fatal", "panic", "exit", "segmentation", "core dumped"}, errorStems...)
 	fixStems     = []string{"fix", "solved", "solution", "work", "did ", "pass", "green"}
 )
 
-// anyLine reports whether a line matches, of those that have one of the stems.
+// anyLine reports whether match accepts a line that contains one of the stems.
 func anyLine(text string, stems []string, match func(string) bool) bool {
 	for line := range strings.Lines(text) {
 		lower := strings.ToLower(line)
@@ -129,8 +129,8 @@ func anyLine(text string, stems []string, match func(string) bool) bool {
 	return false
 }
 
-// failurePrint is how compilers, interpreters, test runners and shells say that
-// something went wrong.
+// failurePrint matches what compilers, interpreters, test runners and shells print when
+// something fails.
 var failurePrint = regexp.MustCompile(`(?m)Traceback \(most recent call last\)` +
 	`|^\s*[\w.]*(?:Error|Exception): \S` +
 	`|^\s*(?:[\w./-]+:[\d:]*\s*)?(?:fatal |compile |syntax )?(?:error|fatal|panic)(?:\[\w+\])?: \S` +
@@ -142,25 +142,24 @@ var failurePrint = regexp.MustCompile(`(?m)Traceback \(most recent call last\)` 
 var (
 	errorWords = wordSet(`error errors exception exceptions traceback fail fails failed failing failure failures
 		crash crashes crashed crashing panicked`)
-	// A noun in front of one of these is not a report: "error handling".
+	// notAReport are words that turn the word before them into a name: "error handling".
 	notAReport = wordSet(`handling handler handlers boundary boundaries rate rates bar bars correction budget
 		budgets type types class classes safe fast free prone reporting tracking`)
-	// denyNoun takes back what it stands before, over commas too: "no warnings,
-	// errors or failures".
+	// denyNoun are words that deny what follows, also across commas: "no warnings, errors
+	// or failures".
 	denyNoun = wordSet(`no without zero 0 none neither nor free avoid avoids avoiding prevent prevents preventing`)
-	// denyVerb takes back what follows in the same clause. Words that only
-	// suppose do so too.
+	// denyVerb are words that deny or make hypothetical what follows in the same clause.
 	denyVerb = wordSet(`not never nothing cannot if unless whether might may`)
-	// turns end the reach of a denial: "no idea why it failed".
+	// turns are words that end a denial: "no idea why it failed".
 	turns = wordSet(`why but because when while that which it what how then still yet since so where who until and`)
 )
 
-// denyReach is how many words before an error's word may deny it.
+// denyReach is the number of words before a word for an error that can deny it.
 const denyReach = 4
 
 var wordForm = regexp.MustCompile(`[\p{L}\p{N}_]+(?:['’]\p{L}+)?`)
 
-// reportsError reports whether a line says that something went wrong.
+// reportsError reports whether a line of prose tells of an error.
 func reportsError(text string) bool {
 	lower := strings.ToLower(text)
 	at := wordForm.FindAllStringIndex(lower, -1)
@@ -194,7 +193,7 @@ func inName(s string, at []int) bool {
 	return strings.HasPrefix(strings.TrimLeft(rest, " "), "{")
 }
 
-// reportless reports whether a word for an error is used for something else.
+// reportless reports whether a word for an error has another meaning here.
 func reportless(s string, at [][]int, i int) bool {
 	word := s[at[i][0]:at[i][1]]
 	if i+1 < len(at) && strings.TrimLeft(s[at[i][1]:at[i+1][0]], " ") == "" {
@@ -216,7 +215,7 @@ func reportless(s string, at [][]int, i int) bool {
 	return false
 }
 
-// denied reports whether one of the few words before takes the word back.
+// denied reports whether one of the words before word i denies it.
 func denied(s string, at [][]int, i int) bool {
 	comma := false
 	for j := i - 1; j >= 0 && j >= i-denyReach; j-- {
@@ -242,34 +241,35 @@ func denied(s string, at [][]int, i int) bool {
 }
 
 var (
-	// questionMark ends a question: not one in an address, a pattern, a type or
-	// a conditional expression.
+	// questionMark matches the end of a question, not the mark in a URL, a pattern, a type
+	// or a conditional expression.
 	questionMark = regexp.MustCompile(`[\p{L}\p{N})"'”’»…] ?[?？؟]+["')\]”’»!*_]*(?:\s|$)`)
-	// opening is how people ask without the mark.
+	// opening matches the beginning of a question without a question mark.
 	opening = regexp.MustCompile(`(?i)^\W*(?:how (?:do|does|did|can|could|should|would|to|is|are|come|many|much)` +
 		`|what(?:'s|’s| is| are| was| were| does| do| did| should| would| happens| about)` +
 		`|why (?:is|are|was|were|do|does|did|would|not|isn't|doesn't|can't)` +
 		`|where(?:'s|’s| is| are| do| does| did| can)|who(?:'s|’s| is| are| was))\b`)
 )
 
+// asks reports whether a text contains a question.
 func asks(prose string, source Source) bool {
 	return strings.ContainsAny(prose, "?？؟") && questionMark.MatchString(prose) || source == SourceUser && opening.MatchString(prose)
 }
 
 var (
 	sentenceForm = regexp.MustCompile(`[^.!?\n]+[.!?]*`)
-	// fixed are the words by which people confirm that something works.
+	// fixed matches words that confirm that something works now.
 	fixed = regexp.MustCompile(`(?i)\b(?:(?:that|this|it|which|upgrading|restarting|changing \w+|the (?:fix|change|patch)) (?:has |have )?(?:just |finally |really |completely )?(?:fixed|solved|resolved|worked|did the trick|did it\b)` +
 		`|(?:it|that|this|everything|all)(?:'s|’s| is)? (?:now |all )?(?:works?|working|fixed|solved|resolved)(?: now| again| fine| perfectly| great| like a charm)?\s*(?:$|[.!,;:)—-]|now|again|thank|for me)` +
 		`|(?:problem|issue|bug|error) (?:is |was |has been |got )?(?:now )?(?:solved|fixed|resolved)` +
 		`|(?:works|working) (?:now|again)|(?:tests|checks) (?:all )?(?:pass|passed|are passing|are green)(?: now| again)?\b|^\W*(?:fixed|solved|resolved)(?: it| now)?\s*[.!]` +
 		`|i (?:have |'ve |’ve )?(?:fixed|solved|resolved) (?:it|the|this|that)|the (?:fix|solution) was)`)
-	// unconfirmed takes a confirmation back.
+	// unconfirmed matches words that take a confirmation back.
 	unconfirmed = regexp.MustCompile(`(?i)n['’]t\b|\b(?:not|never|cannot|if|should|will|would|might|may|could|maybe|perhaps|hope|hopefully|try|until|unless|once|whether|when|after|almost|partly|partially|still|can|make sure|so that|see|check|verify|ensure|think|believe|supposed|needs?|how|why|what|where)\b`)
 )
 
-// confirmsFix reports whether a sentence of a line says that something works now, and does
-// not ask, suppose, promise or deny it.
+// confirmsFix reports whether a sentence of a line confirms that something works now. A
+// question, an assumption, a promise or a denial does not.
 func confirmsFix(prose string) bool {
 	for _, s := range sentenceForm.FindAllString(prose, -1) {
 		if fixed.MatchString(s) && !strings.Contains(s, "?") && !unconfirmed.MatchString(s) {
@@ -279,7 +279,7 @@ func confirmsFix(prose string) bool {
 	return false
 }
 
-// wordSet is the set of the words of a text.
+// wordSet returns the set of the words of a text.
 func wordSet(text string) map[string]bool {
 	set := map[string]bool{}
 	for w := range strings.FieldsSeq(text) {

@@ -7,8 +7,8 @@ import (
 	"github.com/oriel-context/oriel/token/bpe"
 )
 
-// Source says where an item's content comes from. Other words than these are
-// allowed and weigh nothing.
+// Source names the origin of an item. Callers may use sources of their own; those have
+// the weight 0 unless Weights.Sources names them.
 type Source string
 
 const (
@@ -21,13 +21,12 @@ const (
 	SourceError     Source = "error"
 )
 
-// Flag is a reason for an item to matter. Callers may use words of their own and
-// give them a weight in Weights.Flags.
+// Flag is a reason to keep an item. Callers may use flags of their own and give them a
+// weight in Weights.Flags.
 type Flag string
 
 const (
-	// FlagStarred marks what a person or program wants to stay: pinning an item
-	// sets it, unpinning takes it away.
+	// FlagStarred marks pinned items. Window.Pin sets it, Window.Unpin removes it.
 	FlagStarred  Flag = "starred"
 	FlagError    Flag = "error"
 	FlagCode     Flag = "code"
@@ -35,36 +34,36 @@ const (
 	FlagSolution Flag = "solution"
 )
 
-// Item is one thing that a window may show (SPEC A1).
+// Item is one message, tool result or file of a conversation (SPEC A1).
 type Item struct {
-	// ID is the item's number within its conversation; ids only rise. 0 means
-	// that the window gives it the next one.
+	// ID is the item's number within its conversation. Ids rise. Window.Add replaces 0
+	// with the next id.
 	ID int64 `json:"id"`
-	// Content is the text that is shown.
+	// Content is the text that a model reads.
 	Content string `json:"content"`
-	// Full is the whole text where Content is an elision of it, else "".
+	// Full is the whole text if Content lacks its middle, otherwise "".
 	Full string `json:"full,omitempty"`
-	// Time is when the content came into being; the zero time means now.
+	// Time is when the content was written. Window.Add replaces the zero time with now.
 	Time   time.Time `json:"time"`
 	Source Source    `json:"source"`
-	// Tokens is the size of Content; 0 means that it is counted.
+	// Tokens is the size of Content. Window.Add counts it if it is 0.
 	Tokens int `json:"tokens"`
-	// Embedding is the content's vector; nil where there is none (yet).
+	// Embedding is the vector of the content, nil if there is none.
 	Embedding []float32 `json:"embedding,omitempty"`
 	Flags     []Flag    `json:"flags,omitempty"`
-	// Failed says of a tool's result that the tool reported a failure.
+	// Failed reports that the tool whose result this is failed.
 	Failed bool `json:"failed,omitempty"`
-	// Meta is the caller's own and is never read here.
+	// Meta belongs to the caller. This package does not read it.
 	Meta map[string]string `json:"meta,omitempty"`
 }
 
 // Has reports whether the item has a flag.
 func (it *Item) Has(f Flag) bool { return slices.Contains(it.Flags, f) }
 
-// Pinned reports whether the item leaves only when nothing else is left to leave.
+// Pinned reports whether the item has FlagStarred. A window evicts pinned items last.
 func (it *Item) Pinned() bool { return it.Has(FlagStarred) }
 
-// Whole is all of the item's text, whether or not its middle is elided.
+// Whole returns the whole text: Full if it is set, otherwise Content.
 func (it *Item) Whole() string {
 	if it.Full != "" {
 		return it.Full
@@ -72,8 +71,8 @@ func (it *Item) Whole() string {
 	return it.Content
 }
 
-// flagged is the flags with f among them or not. It never changes the list that
-// was given, since items that were handed out share it.
+// flagged returns flags with f if on is set, without f otherwise. It does not modify
+// flags, because items that were returned earlier share the slice.
 func flagged(flags []Flag, f Flag, on bool) []Flag {
 	if slices.Contains(flags, f) == on {
 		return flags

@@ -11,26 +11,24 @@ import (
 	"github.com/oriel-context/oriel/internal/number"
 )
 
-// Weights are the terms of an item's relevance (SPEC A3). The zero value means the
-// defaults, field by field.
+// Weights are the terms of relevance (SPEC A3). A zero field means its default.
 type Weights struct {
-	// Recency weighs how new an item is. Default 0.3; negative means not at all.
+	// Recency is the weight of an item's age. Default 0.3. A negative number means 0.
 	Recency float64 `json:"recency"`
-	// HalfLife is the age at which recency has fallen to a half. Default 24 hours.
+	// HalfLife is the age at which recency is one half. Default 24 hours.
 	HalfLife time.Duration `json:"half_life"`
-	// Cosine weighs how near an item is to the query. Default 0.4; negative means
-	// not at all.
+	// Cosine is the weight of the similarity to the query. Default 0.4. A negative number
+	// means 0.
 	Cosine float64 `json:"cosine"`
-	// Flags weigh flags, each once an item. What is not named here keeps its
-	// default: starred 0.8, solution 0.7, error 0.6, question 0.5, code 0.4, a
-	// caller's own flag 0.
+	// Flags are the weights of flags. Missing ones have their defaults: starred 0.8,
+	// solution 0.7, error 0.6, question 0.5, code 0.4, others 0.
 	Flags map[Flag]float64 `json:"flags,omitempty"`
-	// Sources weigh where an item comes from. What is not named here keeps its
-	// default: error 0.4, user 0.3, assistant 0.2, file 0.1, system 0.1, others 0.
+	// Sources are the weights of sources. Missing ones have their defaults: error 0.4,
+	// user 0.3, assistant 0.2, file 0.1, system 0.1, others 0.
 	Sources map[Source]float64 `json:"sources,omitempty"`
 }
 
-// Check refuses weights that are no finite numbers.
+// Check returns an error that names the weights that are not finite numbers.
 func (w Weights) Check() error {
 	bad := func(what string, x float64) error {
 		if err := number.Check(x); err != nil {
@@ -64,10 +62,10 @@ var (
 	}
 )
 
-// Score returns how much an item matters at a time (SPEC A3): 0.3·2^(−age/half-life) +
-// flag weights + 0.4·cosine + source weight, at most 1. cosine is that of the item and the
-// query, 0 where there is no query. Products are rounded one by one, so that every machine
-// gets the same score (SPEC E6).
+// Score returns the relevance of an item at a time (SPEC A3): 0.3·2^(−age/half-life) +
+// flag weights + 0.4·cosine + source weight, at most 1. cosine is the similarity of item
+// and query, 0 without a query. Products are rounded one by one, so that every machine
+// computes the same score (SPEC E6).
 func (w Weights) Score(it Item, now time.Time, cosine float64) float64 {
 	s := float64(weightOr(w.Recency, defaultRecency) * w.recency(it.Time, now))
 	for i, f := range it.Flags {
@@ -83,8 +81,8 @@ func (w Weights) Score(it Item, now time.Time, cosine float64) float64 {
 	return min(s, 1)
 }
 
-// recency is 1 for what is new and half of it after every half-life. What claims
-// to come from the future is new.
+// recency returns 1 for a new item and half as much after every half-life. Items from the
+// future are new.
 func (w Weights) recency(t, now time.Time) float64 {
 	half := w.HalfLife
 	if half <= 0 {
@@ -114,7 +112,7 @@ func lookup[K comparable](own, normal map[K]float64, k K) float64 {
 	return normal[k]
 }
 
-// repeated reports whether a flag stands in the list before i too.
+// repeated reports whether flags contains flags[i] before i.
 func repeated(flags []Flag, i int) bool {
 	for _, f := range flags[:i] {
 		if f == flags[i] {
@@ -124,8 +122,8 @@ func repeated(flags []Flag, i int) bool {
 	return false
 }
 
-// Cosine is the cosine of the angle between two vectors; 0 where there is none:
-// no vector, vectors of different lengths, a vector of zeros.
+// Cosine returns the cosine of the angle between two vectors. It returns 0 for vectors
+// that are empty, of different lengths or all zeros.
 func Cosine(a, b []float32) float64 {
 	if len(a) != len(b) || len(a) == 0 {
 		return 0

@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// State is what a conversation is busy with (SPEC D5).
+// State is what a conversation is about at present (SPEC D5).
 type State string
 
 const (
@@ -16,8 +16,8 @@ const (
 	StateComplexAnalysis State = "complex_analysis"
 )
 
-// signs are the words that speak for a state, and signStates the states that have
-// any, in the order in which they win a draw: what is broken comes first.
+// signs are the words that are evidence of the states in signStates. If several states
+// have the same number of signs, the first one wins.
 var (
 	signStates = [...]State{StateDebugging, StateCoding, StateResearch}
 	signs      = [...]map[string]bool{
@@ -32,8 +32,8 @@ var (
 	}
 )
 
-// signsOf says for each of signStates whether a text has a sign of it. A code
-// fence is a sign of coding.
+// signsOf reports for each of signStates whether a text has a sign of it. A code fence is
+// a sign of coding.
 func signsOf(text string) (found [len(signStates)]bool) {
 	eachWord(text, func(w string) {
 		for i := range signs {
@@ -44,9 +44,8 @@ func signsOf(text string) (found [len(signStates)]bool) {
 	return found
 }
 
-// Matches reports whether a text has a sign of the state, for boosting what fits
-// the state or, strictly, hiding the rest. Everything matches StateGeneral; a sign
-// of any state matches StateComplexAnalysis.
+// Matches reports whether a text has a sign of the state. Recall prefers such texts. Every
+// text matches StateGeneral; a sign of any state matches StateComplexAnalysis.
 func (s State) Matches(text string) bool {
 	if s == StateGeneral || s == "" {
 		return true
@@ -59,34 +58,34 @@ func (s State) Matches(text string) bool {
 	return false
 }
 
-// Tracker follows the state of one conversation. It looks at the newest ten
-// contents and is slow to change its mind; the same contents give the same states.
-// The zero value is ready for use.
+// Tracker derives the state of one conversation from its newest ten texts. It has
+// hysteresis: a new state needs several signs and more of them than the current one. The
+// same texts give the same states. The zero value is ready for use.
 type Tracker struct {
 	seen  []observed
 	state State
 }
 
-// observed is what is kept of a content.
+// observed is what a Tracker keeps of a text.
 type observed struct {
 	signs      [len(signStates)]bool
 	indicators int
 }
 
 const (
-	// span is how many of the newest contents count (SPEC D5, D6).
+	// span is the number of newest texts that count (SPEC D5, D6).
 	span = 10
-	// enter is how many of the newest contents must have signs of a state before the
-	// tracker enters it, lead by how many they must outnumber those of the current one.
+	// enter is the number of texts that must have a sign of a new state. lead is how many
+	// more they must be than the texts with a sign of the current one.
 	enter, lead = 3, 2
-	// complexSigns is in how many contents each of the states must show for
-	// their signs together to be complex analysis.
+	// complexSigns is the number of texts with a sign of each state that together are
+	// complex analysis.
 	complexSigns = 2
-	// Complex analysis begins above the first complexity and ends at the second.
+	// Complex analysis begins above complexAbove and ends at complexUntil.
 	complexAbove, complexUntil = 0.8, 0.6
 )
 
-// State is the present state.
+// State returns the current state.
 func (t *Tracker) State() State {
 	if t.state == "" {
 		return StateGeneral
@@ -94,7 +93,7 @@ func (t *Tracker) State() State {
 	return t.state
 }
 
-// Observe takes the next content and gives the state with it.
+// Observe adds the next text and returns the new state.
 func (t *Tracker) Observe(text string) State {
 	t.seen = append(t.seen, observed{signsOf(text), indicators(text)})
 	if len(t.seen) > span {
@@ -104,15 +103,15 @@ func (t *Tracker) Observe(text string) State {
 	return t.state
 }
 
-// Tracked is what a Tracker knows, to be stored and resumed.
+// Tracked is the stored form of a Tracker.
 type Tracked struct {
 	State State `json:"state,omitempty"`
-	// Seen are the newest contents, oldest first: a bit for each state that one
-	// has a sign of, and above them its signs of complexity.
+	// Seen are the newest texts, oldest first. Of each number the low bits are the states
+	// that the text has signs of; the rest is its number of indicators of complexity.
 	Seen []int `json:"seen,omitempty"`
 }
 
-// Save gives what the tracker knows.
+// Save returns the stored form of the tracker.
 func (t *Tracker) Save() Tracked {
 	out := Tracked{State: t.state}
 	for _, o := range t.seen {
@@ -127,7 +126,7 @@ func (t *Tracker) Save() Tracked {
 	return out
 }
 
-// Resume goes on from what Save gave.
+// Resume restores what Save returned.
 func (t *Tracker) Resume(from Tracked) {
 	t.state, t.seen = from.State, nil
 	for _, n := range from.Seen[max(0, len(from.Seen)-span):] {
@@ -139,7 +138,7 @@ func (t *Tracker) Resume(from Tracked) {
 	}
 }
 
-// Complexity is that of the newest ten contents (SPEC D6).
+// Complexity returns how demanding the newest ten texts are, from 0 to 1 (SPEC D6).
 func (t *Tracker) Complexity() float64 {
 	total := 0
 	for _, o := range t.seen {
@@ -148,6 +147,7 @@ func (t *Tracker) Complexity() float64 {
 	return complexity(total, len(t.seen))
 }
 
+// next returns the state that the texts give after the current one.
 func (t *Tracker) next() State {
 	var votes [len(signStates)]int
 	for _, o := range t.seen {
@@ -161,7 +161,7 @@ func (t *Tracker) next() State {
 	if t.complex(votes, now == StateComplexAnalysis) {
 		return StateComplexAnalysis
 	}
-	own := 0 // what speaks for the present state
+	own := 0 // votes for the current state
 	best := 0
 	for i, s := range signStates {
 		if s == now {
@@ -183,8 +183,8 @@ func (t *Tracker) next() State {
 	return now
 }
 
-// complex reports whether the signs of all states show together, or the contents
-// are very complex; once begun, it takes less to go on.
+// complex reports whether there are signs of all states or the texts are very complex. It
+// needs less of both if complex analysis is the current state.
 func (t *Tracker) complex(votes [len(signStates)]int, begun bool) bool {
 	need, above := complexSigns, complexAbove
 	if begun {
@@ -204,9 +204,9 @@ func orDefault(n, normal int) int {
 	return n
 }
 
-// eachWord calls visit with every word of a text in lower case. Words end at
-// anything but letters and digits; of a name in camel case the parts are words
-// too, so that TypeError has an error in it and terror has not.
+// eachWord calls visit with every word of a text in lower case. A word consists of letters
+// and digits. The parts of a name in camel case are words too: TypeError contains error,
+// terror does not.
 func eachWord(text string, visit func(string)) {
 	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		lower := strings.ToLower(w)

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Policy says which item leaves a full window.
+// Policy selects the item that a full window evicts.
 type Policy string
 
 const (
-	// ByRelevance lets the least relevant item leave, the oldest of those that
-	// are equal (SPEC A4).
+	// ByRelevance evicts the least relevant item, the oldest of several with the same
+	// score (SPEC A4).
 	ByRelevance Policy = "relevance"
-	// ByAge lets the oldest item leave (SPEC A5).
+	// ByAge evicts the oldest item (SPEC A5).
 	ByAge Policy = "fifo"
 )
 
@@ -27,58 +27,57 @@ const (
 	defaultMaxItemsFIFO = 50
 )
 
-// Errors of Window.
+// Errors of a Window.
 var (
-	// ErrNoItem: the window does not show the item. It may be in the history.
+	// ErrNoItem: the window does not contain the item. The history may.
 	ErrNoItem = errors.New("no such item in the window")
-	// ErrItem: an item that cannot be added.
+	// ErrItem: Add refused the item.
 	ErrItem = errors.New("not a valid item")
 )
 
-// Options are the settings of a window of items.
+// Options configure a Window. The zero value is usable.
 type Options struct {
-	// Policy is ByRelevance unless it is ByAge.
+	// Policy selects what is evicted. Default ByRelevance.
 	Policy Policy
-	// MaxTokens and MaxItems are the limits. Default 8,000 tokens and 100 items,
-	// 50 items for ByAge.
+	// MaxTokens and MaxItems limit the window. Default 8,000 tokens and 100 items, with
+	// ByAge 50 items.
 	MaxTokens, MaxItems int
-	// Weights are those of relevance.
+	// Weights are the terms of relevance.
 	Weights Weights
-	// NoAutoFlags leaves flags to the caller.
+	// NoAutoFlags turns AutoFlags off: items have the flags that the caller sets.
 	NoAutoFlags bool
 	// Count counts the tokens of a text. Default: o200k_base.
 	Count func(string) int
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
-	// Embedding, where it is set, is asked for the vector of an item that has none; nil
-	// is none. It must not wait.
+	// Embedding returns the vector of an item whose Embedding is nil, or nil if it has
+	// none yet. It must not block. Default: no vectors.
 	Embedding func(it *Item) []float32
 }
 
-// Window is a bounded window of items (SPEC A2): after every operation it holds at
-// most so many tokens and so many items. What no longer fits leaves one by one and
-// is returned to the caller, whose history keeps it.
+// Window is a bounded list of items (SPEC A2). After every operation it has at most
+// MaxTokens tokens and MaxItems items. Operations evict one item after another until that
+// holds and return the evicted items.
 //
-// The newest item never leaves. Pinned items leave only when nothing else is left,
-// the oldest first. An item larger than the whole window is elided to half of it,
-// so that it neither drops out nor drives all others out; Item.Full then holds the
-// whole text.
+// The newest item is never evicted. Pinned items are evicted last, the oldest first. If an
+// item is larger than the whole window, Add elides it to half of the window, so that it
+// neither is lost nor evicts all other items; Item.Full then holds the whole text.
 //
-// An eviction costs amortised O(1) by age and O(window) by relevance, however many
-// items have passed through. Window is not safe for concurrent use.
+// An eviction takes amortised O(1) time by age and O(window) by relevance, regardless of
+// how many items the window has seen. A Window is not safe for concurrent use.
 type Window struct {
 	opts   Options
 	query  []float32
 	lastID int64
 	tokens int
 
-	// slots are the items by id, from head on. A slot in the middle whose item
-	// left stays as a hole until holes are as many as items; then the slots move
-	// up. That costs O(1) for each item that left.
+	// slots are the items in the order of their ids; those before head are empty. The
+	// slot of an evicted item stays empty until there are as many empty slots as items.
+	// Then compact removes the empty ones, which costs O(1) for each eviction.
 	slots []slot
 	head  int
 	live  int
-	// loose is a slot before which no item is unpinned.
+	// loose is an index of slots. All items before it are pinned.
 	loose int
 }
 
@@ -87,7 +86,7 @@ type slot struct {
 	gone bool
 }
 
-// New makes an empty window.
+// New returns an empty window.
 func New(o Options) *Window {
 	if o.MaxTokens <= 0 {
 		o.MaxTokens = DefaultMaxTokens
@@ -105,9 +104,9 @@ func New(o Options) *Window {
 	return &Window{opts: o}
 }
 
-// Add puts an item at the end of the window and returns its id and what had to
-// leave for it, oldest first. An item that comes with an id, as when a window is
-// filled again from a store, must have a higher one than any before.
+// Add appends an item and returns its id and the evicted items, oldest first. If the item
+// has an id, as when a window is filled from a store, the id must be higher than all
+// earlier ones.
 func (w *Window) Add(it Item) (id int64, evicted []Item, err error) {
 	switch {
 	case it.Tokens < 0:
@@ -138,8 +137,8 @@ func (w *Window) Add(it Item) (id int64, evicted []Item, err error) {
 	return it.ID, w.settle(now), nil
 }
 
-// SetLimits changes the limits; 0 or less leaves one as it is. What no longer fits
-// leaves at once and is returned, oldest first.
+// SetLimits changes the limits and returns the evicted items, oldest first. A limit of 0
+// or less remains as it is.
 func (w *Window) SetLimits(maxTokens, maxItems int) (evicted []Item) {
 	if maxTokens > 0 {
 		w.opts.MaxTokens = maxTokens
@@ -157,13 +156,14 @@ func (w *Window) SetLimits(maxTokens, maxItems int) (evicted []Item) {
 	return w.settle(w.opts.Now())
 }
 
-// SetQuery makes relevance count nearness to a query from now on; nil ends that.
+// SetQuery sets the query that later evictions by relevance compare items with. nil
+// removes it.
 func (w *Window) SetQuery(embedding []float32) { w.query = embedding }
 
-// Pin keeps an item in the window as long as anything else can leave.
+// Pin has the window evict all other items before this one.
 func (w *Window) Pin(id int64) error { return w.pin(id, true) }
 
-// Unpin lets an item leave in its turn.
+// Unpin undoes Pin.
 func (w *Window) Unpin(id int64) error { return w.pin(id, false) }
 
 func (w *Window) pin(id int64, on bool) error {
@@ -179,16 +179,14 @@ func (w *Window) pin(id int64, on bool) error {
 	return nil
 }
 
-// Clear empties the window and returns what was in it. Ids go on from where they
-// were.
+// Clear removes and returns all items. It does not reset the ids.
 func (w *Window) Clear() (evicted []Item) {
 	evicted = w.Items(0)
 	w.slots, w.head, w.loose, w.live, w.tokens = nil, 0, 0, 0, 0
 	return evicted
 }
 
-// Items are the newest items, at most limit of them, in the order in which they
-// came; limit 0 means all.
+// Items returns the newest limit items in the order of their ids. A limit of 0 means all.
 func (w *Window) Items(limit int) []Item {
 	if limit <= 0 || limit > w.live {
 		limit = w.live
@@ -203,8 +201,8 @@ func (w *Window) Items(limit int) []Item {
 	return out
 }
 
-// All visits the items in the order in which they came, without copying them: they
-// are the window's own and must not be changed.
+// All iterates over the items in the order of their ids. The items belong to the window:
+// callers must not modify them.
 func (w *Window) All() iter.Seq[*Item] {
 	return func(yield func(*Item) bool) {
 		for i := w.head; i < len(w.slots); i++ {
@@ -215,7 +213,7 @@ func (w *Window) All() iter.Seq[*Item] {
 	}
 }
 
-// Get finds an item of the window.
+// Get returns the item with an id.
 func (w *Window) Get(id int64) (Item, bool) {
 	i, ok := w.find(id)
 	if !ok {
@@ -224,16 +222,16 @@ func (w *Window) Get(id int64) (Item, bool) {
 	return w.slots[i].item, true
 }
 
-// Len is the number of items in the window.
+// Len returns the number of items.
 func (w *Window) Len() int { return w.live }
 
-// Tokens is the size of the window.
+// Tokens returns the number of tokens of all items.
 func (w *Window) Tokens() int { return w.tokens }
 
-// Limits are the most tokens and items that the window may have.
+// Limits returns the token limit and the item limit.
 func (w *Window) Limits() (maxTokens, maxItems int) { return w.opts.MaxTokens, w.opts.MaxItems }
 
-// LastID is the highest id that was given.
+// LastID returns the highest id that an item has had.
 func (w *Window) LastID() int64 { return w.lastID }
 
 func (w *Window) find(id int64) (int, bool) {
@@ -242,8 +240,7 @@ func (w *Window) find(id int64) (int, bool) {
 	return i, ok && !w.slots[i].gone
 }
 
-// Check reports whether everything that Window promises holds. It is for tests and
-// for tools that verify a store.
+// Check returns an error if an invariant of the window is broken. It is for tests.
 func (w *Window) Check() error {
 	tokens, live, last := 0, 0, int64(0)
 	for i, s := range w.slots[w.head:] {

@@ -18,15 +18,15 @@ func (w *Window) settle(now time.Time) (evicted []Item) {
 	return evicted
 }
 
-// victim is the slot of the item to leave next. There are at least two items, so
-// that there is one besides the newest.
+// victim returns the index of the slot to evict next. The window must have at least two
+// items: the newest is never evicted.
 func (w *Window) victim(now time.Time) int {
 	newest := len(w.slots) - 1
 	for w.loose < newest && (w.slots[w.loose].gone || w.slots[w.loose].item.Pinned()) {
 		w.loose++
 	}
 	if w.loose == newest {
-		return w.head // all are pinned: the oldest
+		return w.head // all other items are pinned: evict the oldest
 	}
 	if w.opts.Policy == ByAge {
 		return w.loose
@@ -44,7 +44,7 @@ func (w *Window) victim(now time.Time) int {
 	return best
 }
 
-// nearness is the cosine of an item and the query; 0 where either has no vector.
+// nearness returns the cosine of an item and the query, 0 if either has no vector.
 func (w *Window) nearness(it *Item) float64 {
 	v := it.Embedding
 	if v == nil && len(w.query) > 0 && w.opts.Embedding != nil {
@@ -53,7 +53,8 @@ func (w *Window) nearness(it *Item) float64 {
 	return Cosine(w.query, v)
 }
 
-// remove takes an item out. Its slot keeps the id, so that slots stay sorted.
+// remove empties a slot and returns its item. The slot keeps the id, so that slots stay
+// sorted.
 func (w *Window) remove(i int) Item {
 	it := w.slots[i].item
 	w.slots[i] = slot{item: Item{ID: it.ID}, gone: true}
@@ -69,10 +70,10 @@ func (w *Window) remove(i int) Item {
 	return it
 }
 
-// minSlots is how many slots without an item are always tolerated.
+// minSlots is the number of empty slots below which compact is not worth its cost.
 const minSlots = 16
 
-// compact moves the items up to the front.
+// compact removes the empty slots.
 func (w *Window) compact() {
 	n, loose := 0, 0
 	for i, s := range w.slots {
@@ -88,12 +89,13 @@ func (w *Window) compact() {
 	w.slots, w.head, w.loose = w.slots[:n], 0, loose
 }
 
-// foreignText is the factor beyond which the tokens of an item are not those of its
-// text: it stands for a picture, say.
+// foreignText is the ratio of an item's tokens to those of its text above which the tokens
+// are not the text's own: the text may stand for a picture.
 const foreignText = 4
 
-// elide shortens an item that is larger than the whole window to half of it (SPEC
-// A4). The caller's figure for the whole says what its tokens are worth.
+// elide shortens an item that is larger than the window to half of the window (SPEC A4).
+// Where Item.Tokens is not what Options.Count returns, counts are scaled by the ratio of
+// the two.
 func (w *Window) elide(it *Item) {
 	if it.Tokens <= w.opts.MaxTokens {
 		return

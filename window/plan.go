@@ -59,13 +59,13 @@ type Plan struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// TrajectoryReport says what was done (SPEC C4).
+// TrajectoryReport counts the changes to a trajectory (SPEC C4).
 type TrajectoryReport struct {
-	// Removed is the number of interactions that left this time.
+	// Removed is the number of interactions that this call removed.
 	Removed int `json:"removed"`
-	// Truncated is the number of results that were cut this time and stayed.
+	// Truncated is the number of results that this call cut.
 	Truncated int `json:"truncated"`
-	// RemovedTotal is Removed and what an earlier note tells.
+	// RemovedTotal is Removed and the number in an earlier note.
 	RemovedTotal int `json:"removed_total"`
 }
 

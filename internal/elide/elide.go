@@ -1,5 +1,5 @@
-// Package elide leaves out the middle of texts that are too long to show. A marker
-// stands for what is missing; it says how much that is and where to find it.
+// Package elide shortens texts by leaving out their middle. A marker in its place states
+// how much is missing and where to find it.
 package elide
 
 import (
@@ -16,22 +16,23 @@ import (
 	"github.com/oriel-context/oriel/token/bpe"
 )
 
-// What Result keeps of a text unless told otherwise, in characters.
+// Head and Tail are the usual arguments of Result, in characters.
 const (
 	Head = 200
 	Tail = 200
 )
 
-// stubMark opens every stub and marker.
+// stubMark begins every marker.
 const stubMark = chat.Mark + ": "
 
-// wholeInHistory is the hint of markers that know nothing better.
+// wholeInHistory is the hint of Text.
 const wholeInHistory = "the whole text is in the history"
 
-// elisionMark finds the marker that stands for a middle that was left out.
+// elisionMark matches a marker.
 var elisionMark = regexp.MustCompile(`\n?` + regexp.QuoteMeta(stubMark) + `(\d{1,15}) (tokens|characters) of the middle are left out here[^\]\n]*\]\n?`)
 
-// marker is the text that stands for a middle. The hint says how to get it back.
+// marker returns the text that replaces a middle. The hint tells the model how to get the
+// whole text.
 func marker(n int, unit, hint string) string {
 	if hint != "" {
 		hint = "; " + strings.Map(func(r rune) rune {
@@ -44,10 +45,11 @@ func marker(n int, unit, hint string) string {
 	return fmt.Sprintf("%s%d %s of the middle are left out here%s]", stubMark, n, unit, hint)
 }
 
-// Elided reports whether the middle of a text has been left out.
+// Elided reports whether a text contains a marker.
 func Elided(text string) bool { return findElision(text) != nil }
 
-// findElision looks for a marker. Most text has none and is not worth a pattern.
+// findElision returns the place of a marker. It runs the pattern only on texts that can
+// match.
 func findElision(text string) []int {
 	if !strings.Contains(text, stubMark) {
 		return nil
@@ -55,23 +57,22 @@ func findElision(text string) []int {
 	return elisionMark.FindStringSubmatchIndex(text)
 }
 
-// Text leaves out the middle of a text that has more than limit tokens: head and
-// tail stay, cut between lines where there are any near, and a marker between them
-// says how much is missing and where it is. The result has at most limit tokens.
-// Where there is little room the marker only says how much is missing; where there
-// is none for it, only the head stays; with a limit of 0 or less nothing does.
+// Text shortens a text to at most limit tokens. It keeps the head and the tail, cut
+// between lines if there are line ends nearby, and puts a marker between them that states
+// how much is missing and that the history has it. With little room the marker states only
+// how much is missing; with less, the result is the head alone; with a limit of 0 or less
+// it is empty.
 //
-// A text that fits is returned as it is. A text that has been elided before gets
-// one marker for both times. removed is what this call took out, in tokens.
+// Text returns a text that fits as it is. A text that is shortened again has one marker
+// with the sum. removed is the number of tokens that this call removed.
 //
-// The whole text is counted once; every other call of count is on a text of about
-// limit tokens, and there are O(log limit) of them. A nil count is that of
-// o200k_base.
+// Text counts the whole text once, and O(log limit) texts of about limit tokens. A nil
+// count means o200k_base.
 func Text(text string, limit int, count func(string) int) (short string, removed int) {
 	return TextHint(text, limit, count, wholeInHistory)
 }
 
-// TextHint is Text with a hint of the caller's own on how to get the text back.
+// TextHint is Text with a hint of the caller's in the marker: how to get the whole text.
 func TextHint(text string, limit int, count func(string) int, hint string) (short string, removed int) {
 	if count == nil {
 		count = bpe.Count
@@ -88,7 +89,7 @@ func TextHint(text string, limit int, count func(string) int, hint string) (shor
 	}
 	e.hint = hint
 	if count(marker(e.before+shown, "tokens", hint)) > limit/2 {
-		e.hint = "" // rather some text than a long marker
+		e.hint = "" // keep text rather than a long marker
 	}
 	if s, n, ok := e.search(shown); ok {
 		return s, n
@@ -99,8 +100,8 @@ func TextHint(text string, limit int, count func(string) int, hint string) (shor
 	return s, total - count(s)
 }
 
-// parseElision splits a text at the marker of an earlier elision and gives what
-// that left out, in the unit asked for. Four characters are taken for a token.
+// parseElision splits a text at its marker. missing is the number in the marker, converted
+// to the unit at four characters a token.
 func parseElision(text, unit string) (head, tail string, missing int, ok bool) {
 	at := findElision(text)
 	if at == nil {
@@ -117,12 +118,12 @@ func parseElision(text, unit string) (head, tail string, missing int, ok bool) {
 	return text[:at[0]], text[at[1]:], missing, true
 }
 
-// elision is one search for the most that can be kept. Without an earlier marker
-// (split) head and tail are the same text, and what they keep must not meet.
+// elision searches for the longest head and tail that fit. If split is false, head and
+// tail are the same text, and what is kept of them must not overlap.
 type elision struct {
 	head, tail string
 	split      bool
-	before     int // what an earlier marker says is missing
+	before     int // the number in an earlier marker
 	limit      int
 	count      func(string) int
 	hint       string
@@ -136,7 +137,7 @@ func (e *elision) search(total int) (short string, removed int, ok bool) {
 	}
 	fits := func(k int) bool {
 		h, t := e.cut(k)
-		// The number in the marker is not known yet; none is longer than this.
+		// The number in the marker is not known yet. This one has the most digits.
 		return e.count(e.join(h, t, e.before+total)) <= e.limit
 	}
 	if !fits(0) {
@@ -144,7 +145,7 @@ func (e *elision) search(total int) (short string, removed int, ok bool) {
 	}
 	for k := largest(room, e.limit, fits); ; k = k * 15 / 16 {
 		h, t := e.cut(k)
-		// To a few tokens: a whole may count otherwise than its parts.
+		// The count of a whole may differ from the sum of its parts by a few tokens.
 		removed = max(1, total-e.count(h)-e.count(t))
 		short = e.join(h, t, e.before+removed)
 		if e.count(short) <= e.limit {
@@ -156,11 +157,11 @@ func (e *elision) search(total int) (short string, removed int, ok bool) {
 	}
 }
 
-// cut keeps about k bytes, half of them at either end.
+// cut returns a head and a tail of about k bytes together.
 func (e *elision) cut(k int) (head, tail string) {
 	h, t := k-k/2, k/2
 	if e.split {
-		// What one end does not have the other may keep.
+		// A short end leaves its share to the other one.
 		h = min(h, len(e.head))
 		t = min(k-h, len(e.tail))
 		h = min(k-t, len(e.head))
@@ -176,11 +177,12 @@ func (e *elision) cut(k int) (head, tail string) {
 	return head, tail
 }
 
+// join puts the marker for n missing tokens between head and tail.
 func (e *elision) join(head, tail string, n int) string {
 	return around(head, marker(n, "tokens", e.hint), tail)
 }
 
-// around puts a marker on a line of its own.
+// around joins head, marker and tail, with the marker on its own line.
 func around(head, mark, tail string) string {
 	var b strings.Builder
 	b.Grow(len(head) + len(mark) + len(tail) + 2)
@@ -196,15 +198,14 @@ func around(head, mark, tail string) string {
 	return b.String()
 }
 
-// largest is a number up to n for which fits holds, as large as a search finds
-// that begins at guess and never tries more than twice the answer or the guess.
-// Zero is taken to fit.
+// largest returns about the largest number up to n for which fits holds. The search starts
+// at guess and never tries more than twice the answer or the guess. It assumes that 0 fits.
 func largest(n, guess int, fits func(int) bool) int {
 	low, high := 0, min(n, max(guess, 1))
 	for high < n && fits(high) {
 		low, high = high, min(n, 2*high)
 	}
-	// A sixty-fourth more or less is not worth another count.
+	// The answer is exact to a sixty-fourth, which saves counts.
 	for high-low > 1+low/64 {
 		if mid := low + (high-low)/2; fits(mid) {
 			low = mid
@@ -215,8 +216,8 @@ func largest(n, guess int, fits func(int) bool) int {
 	return low
 }
 
-// lineEnd is where to end a head: behind its last whole line, if that loses at
-// most a quarter.
+// lineEnd returns where to end a head: after its last whole line, if that loses at most a
+// quarter.
 func lineEnd(s string) int {
 	if i := strings.LastIndexByte(s, '\n'); i >= len(s)-len(s)/4 {
 		return i
@@ -224,8 +225,8 @@ func lineEnd(s string) int {
 	return len(s)
 }
 
-// lineStart is where to begin a tail: at its first whole line, if that loses at
-// most a quarter.
+// lineStart returns where to begin a tail: at its first whole line, if that loses at most
+// a quarter.
 func lineStart(s string) int {
 	if i := strings.IndexByte(s, '\n'); i >= 0 && i < len(s)/4 {
 		return i + 1
@@ -233,10 +234,10 @@ func lineStart(s string) int {
 	return 0
 }
 
-// Result shortens the result of a tool: each of its texts keeps its first head
-// and last tail characters, and pictures, documents and recordings are replaced by a
-// note with their type and size. What else it has stays. removed counts characters of
-// texts; changed reports whether anything was done.
+// Result shortens the result of a tool. Each text keeps its first head and last tail
+// characters. A note with type and size replaces each picture, document and recording.
+// Other parts remain. removed is the number of characters removed from texts; changed
+// reports whether short differs from p.
 func Result(p *chat.Part, head, tail int) (short chat.Part, removed int, changed bool) {
 	short = *p
 	elide := func(text chat.String) chat.String {
@@ -264,8 +265,8 @@ func Result(p *chat.Part, head, tail int) (short chat.Part, removed int, changed
 	return short, removed, changed
 }
 
-// Note is the note that stands for a part that is not text: what it was, and of a
-// picture or file its type and size.
+// Note returns the text that replaces a part which is not text: its kind, and the media
+// type and size of a picture or file.
 func Note(p *chat.Part) string {
 	what := p.Type
 	if m := p.Media; m != nil {
@@ -280,11 +281,10 @@ func Note(p *chat.Part) string {
 	return stubMark + what + " left out]"
 }
 
-// elideChars leaves out the middle of a text of more than head+tail characters: the
-// first head and the last tail stay, and a marker between them says how many are
-// missing. A text that has been elided before is left alone, unless it is more than
-// twice as long as these limits allow; then it gets one marker for both times. removed
-// counts what this call took out.
+// elideChars keeps the first head and the last tail characters of a longer text, with a
+// marker between them. It shortens a text that has a marker only if the text is more than
+// twice as long as head+tail; the result then has one marker with the sum. removed is the
+// number of characters that this call removed.
 func elideChars(text string, head, tail int) (short string, removed int) {
 	head, tail = max(head, 0), max(tail, 0)
 	if len(text) <= head+tail {

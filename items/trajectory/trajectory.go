@@ -1,6 +1,6 @@
-// Package trajectory keeps the dictionaries of ReAct-style agents within limits: whole
-// interactions of thought, tool, arguments and result leave, and long results are cut
-// (SPEC C).
+// Package trajectory keeps the dictionaries of ReAct-style agents within limits (SPEC C).
+// It shortens long results and removes whole interactions: thought, tool, arguments and
+// result together. It never modifies its input.
 package trajectory
 
 import (
@@ -17,25 +17,23 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// Options say how much of an agent's steps stays (SPEC C1). Preset
-// has the usual ones; DefaultTrajectory is 10 interactions, results of 500
-// characters, the first interaction preserved.
+// Options limit a trajectory (SPEC C1). Preset returns the usual ones.
 type Options struct {
-	// MaxInteractions is the most that stay. Default 10.
+	// MaxInteractions is the most interactions that are kept. Default 10.
 	MaxInteractions int
-	// ResultLimit is the most characters of a result. Default 500.
+	// ResultLimit is the number of characters above which a result is cut. Default 500.
 	ResultLimit int
-	// PreserveFirst is how many of the oldest stay whatever comes. 0 means none;
-	// as many as MaxInteractions or more means none, too: only the newest stay.
+	// PreserveFirst is the number of oldest interactions that are always kept. If it is
+	// not below MaxInteractions, only the newest interactions are kept.
 	PreserveFirst int
-	// KeepResults leaves results as they are, however long.
+	// KeepResults turns the cutting of results off.
 	KeepResults bool
 	// Count counts tokens for the plan. Default: o200k_base.
 	Count func(string) int
 }
 
-// Preset finds options by name: demo, reasoning, debug, minimal; "" is
-// the default.
+// Preset returns the options of a name: demo, reasoning, debug or minimal. Those of "" are
+// 10 interactions, results of 500 characters, the first interaction preserved.
 func Preset(name string) (Options, error) {
 	for _, p := range presets {
 		if p.name == name {
@@ -45,7 +43,7 @@ func Preset(name string) (Options, error) {
 	return Options{}, fmt.Errorf("unknown preset %q: use one of %s", name, strings.Join(presetNames(), ", "))
 }
 
-// presetNames are the names of the presets.
+// presetNames returns the names of the presets.
 func presetNames() []string {
 	var names []string
 	for _, p := range presets[1:] {
@@ -65,14 +63,13 @@ var presets = []struct {
 	{"minimal", Options{MaxInteractions: 3, ResultLimit: 100}},
 }
 
-// Fit cuts results that are longer than the limit, each at most once in
-// its life, and then removes whole interactions until there are few enough: the
-// first ones and the newest stay (SPEC C2, C3). Question and unknown members stay;
-// interactions are numbered anew in the base of their form, and the context note
-// tells how many were removed in total. Where there is nothing to do, the output
-// is the very bytes that came.
+// Fit cuts results that are longer than the limit and then removes interactions until
+// there are few enough (SPEC C2, C3). It keeps the first ones and the newest. A result is
+// cut once: later calls recognise its mark. The question and unknown members are kept.
+// Interactions are renumbered in the base of their form, and the context note has the total
+// number of removed ones. If nothing has to change, the output is the input.
 //
-// The plan has a block for every interaction that came in.
+// The plan has a block for every interaction of the input.
 func Fit(t *wire.Trajectory, o Options) (out []byte, report window.TrajectoryReport, plan *window.Plan) {
 	if o.ResultLimit <= 0 {
 		o.ResultLimit = 500
@@ -114,8 +111,8 @@ func Fit(t *wire.Trajectory, o Options) (out []byte, report window.TrajectoryRep
 	return out, f.report, f.plan
 }
 
-// asCame is the trajectory's own bytes. Writing gives them back for steps that have
-// no gaps in their numbers, so gaps are closed in a copy first.
+// asCame returns the bytes of the input. Trajectory.Write returns them for steps without
+// gaps in their numbers, so asCame closes the gaps in a copy first.
 func asCame(t *wire.Trajectory) []byte {
 	c := *t
 	c.Steps = slices.Clone(t.Steps)
@@ -133,7 +130,7 @@ type fitting struct {
 	report             window.TrajectoryReport
 }
 
-// judge decides on one interaction.
+// judge decides whether interaction i is kept, cut or removed.
 func (f *fitting) judge(i int, keepResult bool) {
 	s := &f.steps[i]
 	b := &f.plan.Blocks[i]
@@ -164,7 +161,7 @@ func (f *fitting) judge(i int, keepResult bool) {
 	f.kept = append(f.kept, *s)
 }
 
-// tokens is the size of what an interaction says.
+// tokens returns the size of an interaction.
 func (f *fitting) tokens(s *wire.Step) int {
 	n := 0
 	for _, raw := range [...][]byte{s.Thought(), s.Tool(), s.Args(), s.Result()} {
@@ -173,7 +170,7 @@ func (f *fitting) tokens(s *wire.Step) int {
 	return n
 }
 
-// plainText is what a JSON string says, and any other JSON as it stands.
+// plainText returns the value of a JSON string, and other JSON as it is.
 func plainText(raw []byte) string {
 	if len(raw) > 0 && raw[0] == '"' {
 		return chat.String(raw).String()
@@ -181,12 +178,12 @@ func plainText(raw []byte) string {
 	return string(raw)
 }
 
-// resultMark opens a result that was cut before.
+// resultMark matches the beginning of a result that was cut.
 var resultMark = regexp.MustCompile(`^\[TRUNCATED: (?i:result too large) \((\d{1,15}) chars\)\. (?i:first) (\d{1,15}) chars shown\]\n`)
 
-// cutResult shortens a result of more than limit characters. What is not a string
-// is cut as the text that it is. A result that bears the mark of a cut, and is not
-// longer than that says, is not cut again.
+// cutResult shortens a result of more than limit characters. A result that is not a string
+// is cut as JSON text. A result with the mark of an earlier cut is cut again only if it is
+// longer than the mark claims.
 func cutResult(raw []byte, limit int) (short, mark string, ok bool) {
 	if len(raw) <= limit {
 		return "", "", false
@@ -212,14 +209,14 @@ func cutResult(raw []byte, limit int) (short, mark string, ok bool) {
 }
 
 var (
-	// noteForm is a note of ours, or of the managers that ours follows.
+	// noteForm matches our notes and those of similar programs.
 	noteForm = regexp.MustCompile(`\[Note: (\d{1,9}) earlier[^\]]*\]`)
-	// looseNote is a note in other words with a number that can mean nothing else.
+	// looseNote matches notes in other words whose number can only mean removals.
 	looseNote = regexp.MustCompile(`(?i)^\D*(\d{1,9}) (?:earlier|older|previous)\b.*\b(?:removed|dropped|omitted|left out|trimmed)\b[^\n]*$`)
 )
 
-// parseNote finds what an earlier note says was removed. own is the part of the
-// note to be replaced; a note that tells something else has none.
+// parseNote returns the number of removed interactions in an earlier note. own is the part
+// of the note that states it, nil if there is none.
 func parseNote(note string) (text string, removed int, own []int) {
 	for _, form := range []*regexp.Regexp{noteForm, looseNote} {
 		if m := form.FindStringSubmatchIndex(note); m != nil {
@@ -230,7 +227,7 @@ func parseNote(note string) (text string, removed int, own []int) {
 	return note, 0, nil
 }
 
-// note writes the note of the total, and keeps what else an earlier one said.
+// note returns the note with the new total. It keeps the rest of an earlier note.
 func (f *fitting) note(old string, own []int) string {
 	n := f.report.RemovedTotal
 	text := fmt.Sprintf("[Note: %d earlier tool interactions were removed to manage context size]", n)
