@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// clientBody is a request's body as it comes, with a limit on how long the client may
-// take for its next bytes. The whole may take as long as it likes unless it is held in
-// memory: then it has to come at a least rate.
+// clientBody is a request's body with a limit on the time between two reads. The whole
+// body may take any time unless it is held in memory: then it must arrive at a minimum
+// rate.
 type clientBody struct {
 	body io.Reader
-	// trailer is the request's, which is filled at the body's end.
+	// trailer is the request's trailer, filled at the end of the body.
 	trailer *http.Header
 	// leave is called before each read; nil where the client does not wait for leave.
 	leave func()
@@ -23,17 +23,16 @@ type clientBody struct {
 	limit time.Duration
 	read  atomic.Int64
 
-	mu      sync.Mutex // protects what follows, and that no deadline is set after Close
-	paced   time.Time  // when it began to be held in memory; zero: it is not
-	expired bool       // it came too slowly
+	mu      sync.Mutex // protects what follows; no deadline may be set after Close
+	paced   time.Time  // when it began to be held in memory; zero if it is not
+	expired bool       // it arrived too slowly
 	closed  bool
-	ended   bool  // all of it was read
-	err     error // what ended it before that
+	ended   bool  // it was read to the end
+	err     error // the error that ended it early
 }
 
-// A body that is held in memory has the limit for its next bytes, and for the whole this
-// time and rate: the limit and leastRate as a rule, hurriedTime and hurriedRate while
-// memory is short.
+// Minimum rates for a body held in memory: leastRate after the limit for the next bytes,
+// or hurriedRate after hurriedTime while memory is short.
 const (
 	leastRate   = 8 << 10 // bytes a second
 	hurriedTime = 10 * time.Second
@@ -64,7 +63,7 @@ func (b *clientBody) Read(p []byte) (int, error) {
 		dropOwn(*b.trailer)
 		b.ended = true
 		if !b.closed {
-			b.deadline(0) // the server reads on, to see the client leave
+			b.deadline(0) // the server keeps reading to notice when the client leaves
 		}
 	} else {
 		b.err = err
@@ -88,7 +87,7 @@ func (b *clientBody) nextDeadline() {
 	}
 }
 
-// pace has the body come at a least rate from now on, or no longer.
+// pace starts or stops requiring a minimum rate.
 func (b *clientBody) pace(on bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -97,15 +96,15 @@ func (b *clientBody) pace(on bool) {
 	}
 }
 
-// dueBy is when a paced body is late that may take so long, and a second for so many
-// bytes.
+// dueBy returns when a paced body becomes late if it may take first plus a second per
+// rate bytes.
 func (b *clientBody) dueBy(first time.Duration, rate int64) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.paced.Add(first + time.Duration(b.read.Load())*time.Second/time.Duration(rate))
 }
 
-// expire ends a body that came too slowly.
+// expire ends a body that arrived too slowly.
 func (b *clientBody) expire() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -115,7 +114,7 @@ func (b *clientBody) expire() {
 	}
 }
 
-// late says why a body ended by its deadline, and what to do.
+// late returns the message for a body that missed its deadline.
 func (b *clientBody) late() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -125,8 +124,8 @@ func (b *clientBody) late() string {
 	return fmt.Sprintf("no byte of the request's body came for %v, or fewer than %d a second after that time: send it again", b.limit, leastRate)
 }
 
-// deadline sets how long the client may take; 0: as long as it likes. Not every
-// ResponseWriter can; then there is no limit.
+// deadline sets the time that the client may take; 0 means no limit. ResponseWriters
+// that do not support deadlines have no limit.
 func (b *clientBody) deadline(d time.Duration) {
 	if d == 0 {
 		b.rc.SetReadDeadline(time.Time{})
@@ -135,9 +134,9 @@ func (b *clientBody) deadline(d time.Duration) {
 	b.rc.SetReadDeadline(time.Now().Add(d))
 }
 
-// Close ends reading, not the client's connection: the transport closes the body as
-// soon as it has an answer, and may try to read on for a moment after the handler has
-// returned. What is left of the body, the server reads away within the limit.
+// Close ends reading but not the client's connection: the transport closes the body as
+// soon as it has an answer, and may still read briefly after the handler has returned.
+// The server discards the rest of the body within the limit.
 func (b *clientBody) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -149,21 +148,21 @@ func (b *clientBody) Close() error {
 	case b.ended:
 		b.deadline(0)
 	case b.err != nil:
-		b.deadline(-1) // nothing more will come
+		b.deadline(-1) // nothing more will be read
 	default:
 		b.deadline(b.limit)
 	}
 	return nil
 }
 
-// failure is what ended the body before its end, nil if nothing did.
+// failure returns the error that ended the body early, or nil.
 func (b *clientBody) failure() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.err
 }
 
-// Why a call is not looked at.
+// Reasons why a call passes through unseen.
 const (
 	passedBypass   = "bypass asked for"
 	passedSize     = "body over the limit"
@@ -171,8 +170,8 @@ const (
 	passedEncoding = "unreadable content encoding"
 )
 
-// buffer reads a call's whole body. Where that would be more than the limits, whole is
-// false and passed says why; raw is then what was read, and the rest is still to come.
+// buffer reads a call's whole body. If that exceeds the limits, whole is false, passed
+// is the reason, raw is what was read, and the rest is still unread.
 func (x *exchange) buffer() (raw []byte, whole bool, passed string, err error) {
 	length := x.r.ContentLength
 	if length > x.s.bodyLimit {
@@ -187,8 +186,8 @@ func (x *exchange) buffer() (raw []byte, whole bool, passed string, err error) {
 		return raw, false, passed, err
 	}
 	if int64(len(raw)) == length {
-		// The end itself: trailers come with it, and the server begins to watch for
-		// the client's leaving.
+		// Read the end itself: trailers come with it, and the server then starts to
+		// notice when the client leaves.
 		var end [1]byte
 		if n, err := x.body.Read(end[:]); n > 0 || err != io.EOF {
 			return raw, false, "", fmt.Errorf("the body does not end where its length says: %w", errors.Join(err, io.ErrUnexpectedEOF))

@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// routing is what may become another while requests run: where they go, who may send them,
-// how long they wait for the recorder. Requests that run keep their upstream.
+// routing holds the settings that may change while requests run: where requests go, who
+// may send them, and how long they wait for the recorder. Running requests keep their
+// upstream.
 type routing struct {
 	upstreams [2]*upstream // by vendor
 	tokens    tokens
-	tenants   int // of the tokens
+	tenants   int // number of tenants of the tokens
 	origins   []string
-	// recordTimeout and beginTimeout are those of Options.
+	// recordTimeout and beginTimeout are as in Options.
 	recordTimeout, beginTimeout time.Duration
 }
 
@@ -39,9 +40,9 @@ func newRouting(o Options) (*routing, error) {
 	return r, CheckOrigins(o.Origins)
 }
 
-// Change has requests that come from now on go to other upstreams, by the tokens, the
-// origins and the timeouts for the recorder of o; the rest of o is not looked at. Those that run go on
-// as they began. Where there is an error nothing is changed.
+// Change applies the upstreams, tokens, origins and recorder timeouts of o to later
+// requests; it ignores the rest of o. Running requests continue unchanged. On error
+// nothing changes.
 func (s *Server) Change(o Options) error {
 	r, err := newRouting(o)
 	if err != nil {
@@ -66,7 +67,7 @@ func (s *Server) Change(o Options) error {
 	return nil
 }
 
-// checkUpstreams refuses an upstream that is this server.
+// checkUpstreams returns an error if an upstream is this server.
 func (s *Server) checkUpstreams(r *routing, address *net.TCPAddr) error {
 	for _, u := range r.upstreams {
 		port := u.url.Port()

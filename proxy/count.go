@@ -11,17 +11,17 @@ import (
 	"github.com/oriel-context/oriel"
 )
 
-// Counter is a Recorder that has a say where a client only asks how large a call would
-// be: it should be told of what is really sent.
+// Counter is a Recorder that takes part in requests that only count tokens: the client
+// should get the size of what is really sent.
 type Counter interface {
 	Recorder
-	// Count is the body to be counted in the place of the client's; nil: its own.
-	// Nothing is to be recorded. ctx ends with the time that it has.
+	// Count returns the body to count instead of the client's, or nil for the client's
+	// own. It must not record anything. ctx ends when its time is up.
 	Count(ctx context.Context, c *oriel.Request) []byte
 }
 
-// lookAtCount gives a request that counts the body that would be sent. It is false where
-// the request came to an end thereby.
+// lookAtCount replaces the body of a counting request with the body that would be sent.
+// It returns false if that ended the request.
 func (x *exchange) lookAtCount(out *http.Request) bool {
 	counter, ok := x.s.recorder.(Counter)
 	if v := x.r.Header.Get("X-Oriel-Bypass"); !ok || v == "1" || strings.EqualFold(v, "true") {
@@ -37,7 +37,7 @@ func (x *exchange) lookAtCount(out *http.Request) bool {
 	return true
 }
 
-// count asks the counter, and survives its panic and its being slow.
+// count calls the counter and survives a panic or a slow counter.
 func (s *Server) count(counter Counter, c *oriel.Request, m *Memory) []byte {
 	if s.behind.Load() >= maxBehind {
 		s.counters.recorderSlow.Add(1)
@@ -45,7 +45,7 @@ func (s *Server) count(counter Counter, c *oriel.Request, m *Memory) []byte {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.routing.Load().beginTimeout)
 	done := make(chan []byte, 1)
-	var left atomic.Bool // the first of both to be over sets it
+	var left atomic.Bool // set by whichever ends first
 	s.active.add()
 	m.Hold()
 	go func() {
@@ -74,7 +74,7 @@ func (s *Server) count(counter Counter, c *oriel.Request, m *Memory) []byte {
 	case <-ctx.Done():
 	}
 	s.behind.Add(1)
-	if left.Swap(true) { // both at once
+	if left.Swap(true) { // both ended at once
 		s.behind.Add(-1)
 		return <-done
 	}

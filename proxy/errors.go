@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// refusal is an answer of Oriel's own: what the client reads, in its vendor's form, so
-// that SDKs raise the error that they raise for the vendor's.
+// refusal is Oriel's own error response, in the vendor's format, so that SDKs raise
+// the same error as for the vendor's.
 type refusal struct {
 	status  int
 	kind    string // the error's type or code
@@ -15,7 +15,7 @@ type refusal struct {
 
 func (f *refusal) Error() string { return f.message }
 
-// refuse writes f for a client of v.
+// refuse writes f in the format of vendor v.
 func refuse(w http.ResponseWriter, v vendor, f *refusal) {
 	var body any
 	if v == anthropic {
@@ -44,7 +44,7 @@ func refuse(w http.ResponseWriter, v vendor, f *refusal) {
 	writeJSON(w, f.status, body)
 }
 
-// anthropicType is the error type that Anthropic has for a status.
+// anthropicType returns Anthropic's error type for a status.
 func anthropicType(status int) string {
 	switch status {
 	case http.StatusBadRequest, http.StatusRequestTimeout:
@@ -61,7 +61,7 @@ func anthropicType(status int) string {
 	return "api_error"
 }
 
-// joinAction adds an action to those that are there; none says nothing beside another.
+// joinAction adds an action to a list; "none" disappears beside another action.
 func joinAction(have, more string) string {
 	switch have {
 	case "", "none", more:
@@ -72,7 +72,7 @@ func joinAction(have, more string) string {
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	body, err := json.Marshal(v)
-	if err != nil { // not of these types
+	if err != nil { // impossible for these types
 		status, body = http.StatusInternalServerError, []byte(`{}`)
 	}
 	h := w.Header()

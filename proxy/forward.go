@@ -20,8 +20,8 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// Why a recording ends before its answer does. The errors that Recording.End is given
-// are these, with the cause.
+// Reasons why a recording ends before its answer. Recording.End receives them wrapped
+// with the cause.
 var (
 	ErrClientLeft = errors.New("the client left")
 	ErrUpstream   = errors.New("the provider failed")
@@ -30,7 +30,7 @@ var (
 // errOurs: the cause is in this package.
 var errOurs = errors.New("the proxy failed")
 
-// newTransport is how providers are reached.
+// newTransport returns the transport to providers.
 func newTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
 	return &http.Transport{
@@ -38,14 +38,14 @@ func newTransport() *http.Transport {
 		DialContext:         dialer.DialContext,
 		ForceAttemptHTTP2:   true,
 		TLSHandshakeTimeout: 10 * time.Second,
-		// Below what providers keep, so that a call seldom meets a connection that
-		// is about to be closed.
+		// Shorter than providers' own timeouts, so that a call rarely meets a connection
+		// that is about to be closed.
 		IdleConnTimeout:       90 * time.Second,
 		MaxIdleConns:          512,
 		MaxIdleConnsPerHost:   256,
 		ExpectContinueTimeout: time.Second,
-		// A model may think for as long as the client waits: no time limit on
-		// answers. A connection that is dead is found by probes.
+		// No time limit on answers: a model may think for as long as the client waits.
+		// Probes detect dead connections.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 		// The answer's encoding is between the client and the provider.
 		DisableCompression: true,
@@ -70,10 +70,10 @@ type exchange struct {
 	early  sync.Mutex // protects waits, and w until the answer is there
 	waits  bool       // the client waits for leave to send its body
 	memory *Memory
-	passed string  // why a call is not looked at
-	guard  *guard  // nil: not recorded
-	handed *buffer // what the recording was given last
-	action string  // what this package has to say; the recording may say more
+	passed string  // why a call passes through unseen
+	guard  *guard  // nil if the call is not recorded
+	handed *buffer // the buffer last given to the recording
+	action string  // this package's action; the recording may add to it
 
 	status  int
 	out     int64
@@ -86,7 +86,7 @@ func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, t route, cu
 	x := &exchange{s: s, w: w, rc: http.NewResponseController(w), r: r, route: t, up: cur.upstreams[t.vendor], id: newID(), began: s.now()}
 	x.memory = s.budget.newMemory(&x.body)
 	x.memory.shared = cur.tenants > 1
-	dropOwn(r.Trailer) // those that are announced
+	dropOwn(r.Trailer) // announced trailers
 	x.body.body, x.body.trailer, x.body.rc, x.body.limit, x.body.ended = r.Body, &r.Trailer, x.rc, s.bodyWait, r.ContentLength == 0
 	if r.ProtoAtLeast(1, 1) && r.ContentLength != 0 && hasToken(r.Header["Expect"], "100-continue") {
 		x.waits, x.body.leave = true, x.leave
@@ -96,7 +96,7 @@ func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, t route, cu
 	} else {
 		s.counters.passed.Add(1)
 	}
-	// The request before on this connection may have left one.
+	// An earlier request on this connection may have left a deadline.
 	x.rc.SetWriteDeadline(time.Time{})
 	return x
 }
@@ -114,7 +114,7 @@ func (x *exchange) forward() {
 		Header:        x.outgoingHeader(),
 		Host:          x.up.url.Host,
 		ContentLength: x.r.ContentLength,
-		Trailer:       x.r.Trailer, // filled when the body has been read
+		Trailer:       x.r.Trailer, // filled after the body has been read
 		ProtoMajor:    1, ProtoMinor: 1,
 	}
 	if x.r.ContentLength != 0 {
@@ -124,7 +124,7 @@ func (x *exchange) forward() {
 		return
 	}
 	if out.Body != nil && out.GetBody == nil {
-		x.rc.EnableFullDuplex() // the provider may answer before it has all
+		x.rc.EnableFullDuplex() // the provider may answer before it has the whole body
 	}
 	defer x.body.Close()
 	res, err := x.roundTrip(out)
@@ -142,8 +142,8 @@ func (x *exchange) forward() {
 	x.relay(res)
 }
 
-// look reads the body of a call and tells the recorder of it. It is false where the
-// request came to an end thereby.
+// look reads the body of a call and informs the recorder. It returns false if that ended
+// the request.
 func (x *exchange) look(out *http.Request) bool {
 	x.action = "none"
 	if v := x.r.Header.Get("X-Oriel-Bypass"); v == "1" || strings.EqualFold(v, "true") {
@@ -173,9 +173,9 @@ func (x *exchange) look(out *http.Request) bool {
 	return true
 }
 
-// take reads the body of a request for looking at it; out has it then. raw is nil where
-// it cannot be looked at, passed says why, and ok is false where the request came to an
-// end thereby.
+// take reads the body of a request into memory and gives it to out. raw is nil if the
+// body cannot be inspected; passed is then the reason. ok is false if that ended the
+// request.
 func (x *exchange) take(out *http.Request) (raw []byte, passed string, ok bool) {
 	raw, whole, passed, err := x.buffer()
 	if err != nil {
@@ -193,8 +193,8 @@ func (x *exchange) take(out *http.Request) (raw []byte, passed string, ok bool) 
 	out.Trailer = x.r.Trailer
 	if out.Body != nil {
 		out.Body = io.NopCloser(bytes.NewReader(raw))
-		// The transport asks for the body anew only where nothing of the request
-		// was sent: outgoingHeader sees to that.
+		// The transport asks for the body again only if nothing of the request was sent;
+		// outgoingHeader ensures that.
 		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(raw)), nil }
 	}
 	return raw, "", true
@@ -221,14 +221,14 @@ func (x *exchange) replace(out *http.Request, body []byte) {
 	}
 }
 
-// maxAgain is how often a call that was refused is sent with another body.
+// maxAgain is how often a refused call is sent again with another body.
 const maxAgain = 2
 
-// maxRefusal is the most of a refusal that is looked at.
+// maxRefusal is how many bytes of a refusal are inspected.
 const maxRefusal = 256 << 10
 
-// sendAgain reports whether the recording has another body for a call that the provider
-// refused; out is then ready to be sent. Otherwise the answer is as it came.
+// sendAgain reports whether the recording has another body for a refused call; out is
+// then ready to be sent. Otherwise the answer is unchanged.
 func (x *exchange) sendAgain(out *http.Request, res *http.Response) bool {
 	if x.guard == nil || !x.guard.again() {
 		return false
@@ -245,14 +245,14 @@ func (x *exchange) sendAgain(out *http.Request, res *http.Response) bool {
 	x.replace(out, body)
 	for _, name := range []string{"idempotency-key", "x-idempotency-key"} {
 		if _, ok := out.Header[name]; ok {
-			out.Header[name] = []string{"oriel-" + newID()} // it is another request
+			out.Header[name] = []string{"oriel-" + newID()} // it is a different request
 		}
 	}
 	return true
 }
 
-// refusalOf is what a provider says that refuses a request, nil where it does not. The
-// answer can still be read from its beginning.
+// refusalOf returns a provider's refusal of a request, or nil. The answer can still be
+// read from its beginning.
 func refusalOf(res *http.Response) []byte {
 	switch res.StatusCode {
 	case http.StatusOK:
@@ -266,8 +266,8 @@ func refusalOf(res *http.Response) []byte {
 	return nil
 }
 
-// textOf is the text of an answer that is not long, decoded; nil where it cannot be read.
-// It can still be read from its beginning.
+// textOf returns the decoded text of a short answer, or nil if it cannot be read. The
+// answer can still be read from its beginning.
 func textOf(res *http.Response) []byte {
 	raw, err := io.ReadAll(io.LimitReader(res.Body, maxRefusal+1))
 	putBack(res, raw)
@@ -289,19 +289,19 @@ func textOf(res *http.Response) []byte {
 	return text
 }
 
-// putBack gives an answer's body the part again that was read of it.
+// putBack returns the part already read to an answer's body.
 func putBack(res *http.Response, read []byte) {
 	rest := res.Body
 	res.Body = joined{io.MultiReader(bytes.NewReader(read), rest), rest}
 }
 
-// joined is the part of a body that was read, and the rest.
+// joined is the part of a body that was read, followed by the rest.
 type joined struct {
 	io.Reader
 	io.Closer
 }
 
-// pass notes that a call goes through unseen.
+// pass notes that a call passes through unseen.
 func (x *exchange) pass(reason string) {
 	x.passed, x.action = reason, "bypass"
 	x.s.counters.passedFor(reason).Add(1)
@@ -345,9 +345,9 @@ func (x *exchange) outgoingHeader() http.Header {
 	if _, ok := out["User-Agent"]; !ok {
 		out["User-Agent"] = nil // else the transport names itself
 	}
-	// A request with such a key is sent again by the transport, even after the
-	// provider may have seen it, if the map has this spelling. The model may be at
-	// work: whoever has the key decides.
+	// The transport resends a request with such a key in this spelling, even if the
+	// provider may have seen it. The model may already be working on it, so the decision
+	// belongs to the client that set the key.
 	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
 		if v, ok := out[name]; ok {
 			delete(out, name)
@@ -362,7 +362,7 @@ func (x *exchange) outgoingHeader() http.Header {
 	return out
 }
 
-// hasToken tells whether a list of comma-separated words has one.
+// hasToken reports whether a list of comma-separated words contains token.
 func hasToken(values []string, token string) bool {
 	for _, v := range values {
 		for word := range strings.SplitSeq(v, ",") {
@@ -374,12 +374,12 @@ func hasToken(values []string, token string) bool {
 	return false
 }
 
-// errConnected marks an error that came after there was a connection.
+// errConnected marks an error after a connection was made.
 type errConnected struct{ error }
 
 func (e errConnected) Unwrap() error { return e.error }
 
-// roundTrip sends the request. Answers before the answer (1xx) are relayed.
+// roundTrip sends the request and relays informational answers (1xx).
 func (x *exchange) roundTrip(out *http.Request) (*http.Response, error) {
 	over, connected := false, false // under x.early
 	trace := &httptrace.ClientTrace{
@@ -407,7 +407,7 @@ func (x *exchange) roundTrip(out *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	// What has Oriel's name is Oriel's word, not the provider's.
+	// Only Oriel may set Oriel's headers.
 	dropOwn(res.Header)
 	dropOwn(res.Trailer)
 	return res, nil
@@ -445,7 +445,7 @@ func (x *exchange) failed(err error) {
 	c := &x.s.counters
 	var connected errConnected
 	switch bad := x.body.failure(); {
-	case errors.Is(bad, os.ErrDeadlineExceeded): // before the next: it ends the context, too
+	case errors.Is(bad, os.ErrDeadlineExceeded): // before the next case, because it also ends the context
 		x.outcome, x.err = &c.clientLeft, fmt.Errorf("%w: %w", ErrClientLeft, bad)
 		x.w.Header().Set("Connection", "close")
 		x.answer(&refusal{http.StatusRequestTimeout, "request_timeout", x.body.late()})
@@ -466,7 +466,7 @@ func (x *exchange) failed(err error) {
 	}
 }
 
-// setting is what a person changes to go elsewhere.
+// setting returns the setting that changes the upstream.
 func (u *upstream) setting() string {
 	if u.vendor == anthropic {
 		return "--upstream-anthropic or $ORIEL_UPSTREAM_ANTHROPIC"
@@ -474,7 +474,7 @@ func (u *upstream) setting() string {
 	return "--upstream-openai or $ORIEL_UPSTREAM_OPENAI"
 }
 
-// clientLeft ends an exchange whose client is gone: there is nobody to answer.
+// clientLeft ends an exchange whose client is gone.
 func (x *exchange) clientLeft(err error) {
 	if !errors.Is(err, ErrClientLeft) {
 		err = fmt.Errorf("%w: %w", ErrClientLeft, err)
@@ -484,7 +484,7 @@ func (x *exchange) clientLeft(err error) {
 	x.abort = true
 }
 
-// statusClientLeft is what logs of others have for it, too.
+// statusClientLeft is the status that nginx and others log for it.
 const statusClientLeft = 499
 
 // refuse answers instead of the provider.
@@ -502,7 +502,7 @@ func (x *exchange) answer(f *refusal) {
 	refuse(x.w, x.route.form(), f)
 }
 
-// end settles the exchange: counts, the line in the log, the recording, memory.
+// end finishes the exchange: counters, log line, recording, memory.
 func (x *exchange) end() {
 	if x.outcome == nil { // a panic of our own; net/http logs it and cuts the connection
 		x.outcome, x.err = &x.s.counters.broken, errOurs
@@ -514,6 +514,6 @@ func (x *exchange) end() {
 	x.logEnd()
 	x.memory.LetGo()
 	if x.abort {
-		panic(http.ErrAbortHandler) // the connection ends, and is seen to have ended early
+		panic(http.ErrAbortHandler) // the client sees that the connection ended early
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// guesses slows down those who try tokens: the answer to a wrong one is held back for a
-// while, and an address that waits for too many is not compared with any token meanwhile,
-// so that more connections do not make more guesses. It holds memory for answers that are
-// held back only.
+// guesses slows down attempts to guess tokens. The answer to a wrong token is delayed,
+// and while too many answers to an address are delayed, its tokens are not checked at
+// all, so that more connections do not give more guesses. It uses memory only for delayed
+// answers.
 type guesses struct {
 	delay time.Duration
 
@@ -20,14 +20,14 @@ type guesses struct {
 	total int
 }
 
-// Answers to wrong tokens that are held back at a time: for an address, and for all. Beyond
-// the second, wrong tokens are refused at once.
+// Limits of delayed answers: per address, and in total. Beyond the second, wrong tokens
+// are refused at once.
 const (
 	maxHeld    = 16
 	maxAllHeld = 1024
 )
 
-// authorise returns the tenant that a request speaks for.
+// authorise returns the tenant of a request.
 func (s *Server) authorise(cur *routing, r *http.Request, t *route) (string, *refusal) {
 	if len(cur.tokens) == 0 {
 		return cur.authorise(r, t)
@@ -46,8 +46,8 @@ func (s *Server) authorise(cur *routing, r *http.Request, t *route) (string, *re
 var tooManyGuesses = &refusal{http.StatusTooManyRequests, "too_many_wrong_tokens",
 	"too many requests from this address have a token that this proxy does not know: wait a second, and check X-Oriel-Token or /k/TOKEN"}
 
-// addressOf returns the address of a client; of IPv6 the network, all of which one client
-// may have.
+// addressOf returns a client's address; for IPv6 its network, all of which one client may
+// own.
 func addressOf(r *http.Request) netip.Addr {
 	a, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -62,14 +62,14 @@ func addressOf(r *http.Request) netip.Addr {
 	return from
 }
 
-// tooMany reports whether as many answers are held back for an address as may be.
+// tooMany reports whether the limit of delayed answers for an address is reached.
 func (g *guesses) tooMany(from netip.Addr) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.held[from] >= maxHeld
 }
 
-// hold waits before a wrong token is refused. It is false, at once, where too many wait.
+// hold waits before a wrong token is refused. It returns false at once if too many wait.
 func (g *guesses) hold(ctx context.Context, from netip.Addr) bool {
 	if !g.enter(from) {
 		return false

@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// maxHead is the most of a stream that is read to see whether it begins with an error:
-// the first events of Responses repeat instructions and tools, twice.
+// maxHead is how many bytes of a stream are read to see whether it begins with an error:
+// the first events of Responses repeat instructions and tools twice.
 const maxHead = 1 << 20
 
-// headWait is the longest that the beginning of a stream is held back to see that: a
-// model may be silent for long once it has begun.
+// headWait is how long the beginning of a stream may be held back for that: a model may
+// be silent for long after it has begun.
 const headWait = 2 * time.Second
 
-// streamRefusal is the error that a stream begins with; nil where it begins with
-// anything else. Of an ordinary stream no more is read than its first line.
+// streamRefusal returns the error with which a stream begins, or nil. Of an ordinary
+// stream it reads only the first line.
 func streamRefusal(res *http.Response) []byte {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	if kind != "text/event-stream" || len(res.Header["Content-Encoding"]) > 0 {
@@ -52,13 +52,13 @@ func streamRefusal(res *http.Response) []byte {
 	}
 }
 
-// part is what one Read gave.
+// part is the result of one Read.
 type part struct {
 	p   []byte
 	err error
 }
 
-// readOn reads from a body beside the caller.
+// readOn reads from a body in another goroutine.
 func readOn(body io.Reader, most int) <-chan part {
 	done := make(chan part, 1)
 	go func() {
@@ -69,7 +69,7 @@ func readOn(body io.Reader, most int) <-chan part {
 	return done
 }
 
-// awaited is what a Read gives that is under way.
+// awaited returns the result of a Read that is in progress.
 type awaited struct {
 	from <-chan part
 	part
@@ -87,14 +87,14 @@ func (a *awaited) Read(p []byte) (int, error) {
 	if a.err != nil {
 		return n, a.err
 	}
-	return n, io.EOF // the body goes on behind it
+	return n, io.EOF // the body continues after it
 }
 
-// maxWhole is the most of an answer of one piece that is looked at: an error is short.
+// maxWhole is the size up to which a complete answer is inspected: errors are short.
 const maxWhole = 16 << 10
 
-// wholeRefusal is an answer of one piece that is nothing but an error although its status
-// says that all is well, as some gateways answer; nil for any other.
+// wholeRefusal returns a complete answer that contains only an error despite its status
+// 200, as some gateways send, or nil.
 func wholeRefusal(res *http.Response) []byte {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	if kind != "application/json" || res.ContentLength <= 0 || res.ContentLength > maxWhole {
@@ -113,11 +113,11 @@ func wholeRefusal(res *http.Response) []byte {
 	return text
 }
 
-// beginsWithError reports whether the first event of a stream is an error, as soon as
-// that is sure.
+// beginsWithError reports whether the first event of a stream is an error; sure is false
+// until that is certain.
 func beginsWithError(p []byte) (failed, sure bool) {
 	p = bytes.TrimPrefix(p, []byte("\xef\xbb\xbf"))
-	early := false // the event says nothing yet
+	early := false // the event decides nothing yet
 	for {
 		line, rest, whole := bytes.Cut(p, []byte("\n"))
 		if !whole {
@@ -151,5 +151,5 @@ func beginsWithError(p []byte) (failed, sure bool) {
 	}
 }
 
-// opening are the events that a stream begins with before anything is decided.
+// opening lists the events that precede the outcome of a stream.
 var opening = map[string]bool{"ping": true, "response.created": true, "response.queued": true, "response.in_progress": true}

@@ -11,23 +11,24 @@ import (
 	"github.com/oriel-context/oriel/internal/secret"
 )
 
-// Counters tell what became of the requests since the start.
+// Counters counts requests since the start by their outcome.
 type Counters struct {
-	// Calls were for a model's reply; Passed for anything else that goes upstream;
-	// Own were for paths of Oriel's.
+	// Calls asked for a model's reply; Passed went upstream for anything else; Own
+	// were for Oriel's own paths.
 	Calls, Passed, Own int64
-	// Answered calls and others got the provider's answer to its end; Errors are
-	// those of them with a status of 400 or more. Unreachable got none, Broken a part
-	// of one. ClientLeft: the client did not wait for the end. Refused: by Oriel.
+	// Answered requests got the provider's complete answer; Errors counts those with
+	// a status of 400 or more. Unreachable requests got no answer, Broken ones a
+	// part. ClientLeft counts clients that did not wait for the end, Refused Oriel's
+	// own refusals.
 	Answered, Errors, Unreachable, Broken, ClientLeft, Refused int64
-	// Upgraded became another protocol, such as WebSocket.
+	// Upgraded requests switched to another protocol, such as WebSocket.
 	Upgraded int64
-	// Calls that were passed on without a look, by reason.
+	// Calls that passed through unseen, by reason.
 	PassedBypass, PassedSize, PassedMemory, PassedEncoding int64
-	// RecorderPanics and RecorderSlow are calls, or parts of them, that the recorder
-	// lost.
+	// RecorderPanics and RecorderSlow count calls, or parts of calls, that the
+	// recorder lost.
 	RecorderPanics, RecorderSlow int64
-	// BufferedBytes are in memory for bodies now.
+	// BufferedBytes is the memory that bodies hold now.
 	BufferedBytes int64
 }
 
@@ -38,7 +39,7 @@ type counters struct {
 	recorderPanics, recorderSlow                                        atomic.Int64
 }
 
-// Counters are those of this moment.
+// Counters returns the current counts.
 func (s *Server) Counters() Counters {
 	c := &s.counters
 	return Counters{
@@ -47,7 +48,7 @@ func (s *Server) Counters() Counters {
 		ClientLeft: c.clientLeft.Load(), Refused: c.refused.Load(), Upgraded: c.upgrade.Load(),
 		PassedBypass: c.passedBypass.Load(), PassedSize: c.passedSize.Load(), PassedMemory: c.passedMemory.Load(), PassedEncoding: c.passedEncoding.Load(),
 		RecorderPanics: c.recorderPanics.Load(), RecorderSlow: c.recorderSlow.Load(),
-		BufferedBytes: s.budget.bytes(),
+		BufferedBytes: s.budget.heldBytes(),
 	}
 }
 
@@ -63,7 +64,7 @@ func (c *counters) passedFor(reason string) *atomic.Int64 {
 	return &c.passedEncoding
 }
 
-// logEnd writes the one line of a request: no body, no header, no query, no token.
+// logEnd logs one line for the request, without bodies, headers, queries and tokens.
 func (x *exchange) logEnd() {
 	level := slog.LevelInfo
 	if x.outcome == &x.s.counters.broken || x.outcome == &x.s.counters.unreachable {
@@ -95,7 +96,7 @@ func (x *exchange) logEnd() {
 	x.s.log.LogAttrs(context.Background(), level, x.kind(), attrs...)
 }
 
-// serverLog takes what net/http has to say.
+// serverLog logs messages of net/http.
 func serverLog(log *slog.Logger, text string) {
 	level := slog.LevelDebug
 	if strings.HasPrefix(text, "http: panic") || strings.HasPrefix(text, "http: Accept") {
@@ -111,7 +112,7 @@ func (w serverLogWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// kind names the request in the log.
+// kind returns the request's kind for the log.
 func (x *exchange) kind() string {
 	switch {
 	case x.status == http.StatusSwitchingProtocols:

@@ -12,11 +12,11 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// budget bounds the memory of all bodies and of all copies of answers together.
+// budget bounds the memory of all bodies and all copies of answers together.
 //
-// Nobody reserves what has not come: a body takes memory as it arrives. On loopback all
-// clients have the same address and no token, so a client is a connection or, where
-// there are tokens, a tenant; these rules keep one from starving the others:
+// A body takes memory only as it arrives. On loopback all clients have the same address
+// and no token, so a client is a connection or, with tokens, a tenant. These rules keep
+// one client from starving the others:
 //
 //   - the last eighth is for calls that hold at most smallCall, so that large ones never
 //     keep them out;
@@ -28,15 +28,15 @@ type budget struct {
 
 	mu      sync.Mutex // protects what follows
 	held    int64
-	tenants map[string]int64     // what each holds, where there are several
-	coming  map[*Memory]struct{} // those whose bodies are still coming
-	swept   time.Time            // when slow bodies were last looked for
+	tenants map[string]int64     // bytes held by each tenant, if there are several
+	coming  map[*Memory]struct{} // calls whose bodies are still arriving
+	swept   time.Time            // when slow bodies were last searched for
 	refused time.Time            // when memory was last refused
 }
 
 const (
 	smallCall = 1 << 20
-	// shortFor is how long health reports a shortage of memory after it was last met.
+	// shortFor is how long health reports a memory shortage after the last one.
 	shortFor = time.Minute
 )
 
@@ -63,14 +63,14 @@ func (b *budget) newMemory(body *clientBody) *Memory {
 	return m
 }
 
-// Hold keeps what is taken until LetGo is called once more.
+// Hold keeps what is taken until the matching LetGo.
 func (m *Memory) Hold() {
 	if m != nil {
 		m.holders.Add(1)
 	}
 }
 
-// LetGo ends a Hold. The last one gives everything back.
+// LetGo ends a Hold. The last one returns everything.
 func (m *Memory) LetGo() {
 	if m != nil && m.holders.Add(-1) == 0 {
 		b := m.budget
@@ -80,7 +80,7 @@ func (m *Memory) LetGo() {
 	}
 }
 
-// Take reserves n bytes before they are used. It reports whether they may be.
+// Take reserves n bytes and reports whether they may be used.
 func (m *Memory) Take(n int64) bool {
 	if m == nil {
 		return true
@@ -107,7 +107,7 @@ func (m *Memory) Take(n int64) bool {
 	return true
 }
 
-// Give gives back n bytes that were taken.
+// Give returns n bytes that were taken.
 func (m *Memory) Give(n int64) {
 	if m != nil {
 		m.budget.mu.Lock()
@@ -126,7 +126,7 @@ func (b *budget) give(m *Memory, n int64) {
 	}
 }
 
-// arriving notes that the body of m is coming, or that it no longer is.
+// arriving notes whether the body of m is still arriving.
 func (m *Memory) arriving(is bool) {
 	m.budget.mu.Lock()
 	defer m.budget.mu.Unlock()
@@ -137,8 +137,8 @@ func (m *Memory) arriving(is bool) {
 	}
 }
 
-// hurry ends the bodies that come too slowly for a time in which memory is short. It
-// looks at them once a second at most.
+// hurry ends bodies that arrive too slowly while memory is short. It checks at most once
+// a second.
 func (b *budget) hurry(now time.Time) {
 	if now.Sub(b.swept) < time.Second {
 		return
@@ -151,8 +151,8 @@ func (b *budget) hurry(now time.Time) {
 	}
 }
 
-// bytes is what is held now.
-func (b *budget) bytes() int64 {
+// heldBytes returns the bytes held now.
+func (b *budget) heldBytes() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.held
@@ -165,18 +165,18 @@ func (b *budget) short() bool {
 	return !b.refused.IsZero() && time.Since(b.refused) < shortFor
 }
 
-// firstRead is what is reserved of a body before any of it came, and growth how much more
-// is reserved each time that it is full.
+// firstRead is the number of bytes reserved before a body arrives, growth the factor by
+// which a full buffer grows.
 const (
 	firstRead = 16 << 10
 	growth    = 4
 )
 
-// stages are buffers of firstRead, growth times that, and so on, which bodies pass through
-// while they grow.
+// stages are pools of buffers of firstRead, growth times that, and so on, for bodies that
+// grow.
 var stages [4]sync.Pool
 
-// stage is an empty buffer of n bytes.
+// stage returns an empty buffer of n bytes.
 func stage(n int64) []byte {
 	size := int64(firstRead)
 	for i := range stages {
@@ -190,7 +190,7 @@ func stage(n int64) []byte {
 	return make([]byte, 0, n)
 }
 
-// leaveStage gives back a buffer that nobody uses any more.
+// leaveStage returns a buffer to its pool.
 func leaveStage(p []byte) {
 	size := firstRead
 	for i := range stages {
@@ -202,11 +202,11 @@ func leaveStage(p []byte) {
 	}
 }
 
-// read reads to the end, or to the length where that is not negative. It reserves at most
-// four times what came, and no more than the length. passed says why it stopped early; p is
-// then what was read.
+// read reads to the end, or up to length if that is not negative. It reserves at most
+// four times what arrived, and at most the length. If it stops early, passed is the
+// reason and p is what was read.
 func (m *Memory) read(r io.Reader, length, limit int64) (p []byte, passed string, err error) {
-	most := limit + 1 // more than that is not needed to see that it is too much
+	most := limit + 1 // one byte more shows that it is too much
 	if length >= 0 {
 		most = min(most, length)
 	}
@@ -239,14 +239,14 @@ func (m *Memory) read(r io.Reader, length, limit int64) (p []byte, passed string
 	return p, "", nil
 }
 
-// prepare has a call's body decoded and memory for what a Recorder makes of it; passed
-// says why it has not.
+// prepare decodes a call's body and reserves memory for the Recorder's work; passed is
+// the reason if it cannot.
 func (m *Memory) prepare(c *oriel.Request, limit int64) (passed string) {
 	if passed = m.decode(c, limit); passed != "" {
 		return passed
 	}
-	// A view, or what is read out of the body, is about as large again, and larger where
-	// there are many small parts: each has a brace.
+	// A view or the parsed body takes about as much again, and more with many small
+	// parts; each part has a brace.
 	n := int64(len(c.Body))
 	parts := wire.PartBytes * int64(min(bytes.Count(c.Body, []byte("{")), wire.MaxParts))
 	if (n > smallCall || parts > n) && !m.Take(max(n, parts)) {
@@ -255,8 +255,8 @@ func (m *Memory) prepare(c *oriel.Request, limit int64) (passed string) {
 	return ""
 }
 
-// decode undoes the Content-Encoding of a call's body, for looking at it; passed says
-// why it does not.
+// decode removes the Content-Encoding of a call's body for inspection; passed is the
+// reason if it cannot.
 func (m *Memory) decode(c *oriel.Request, limit int64) (passed string) {
 	encoding := strings.Join(c.Header["Content-Encoding"], ",")
 	if encoding == "" {

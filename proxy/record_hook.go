@@ -12,93 +12,90 @@ import (
 	"github.com/oriel-context/oriel"
 )
 
-// Recorder is told of the calls. It is safe for concurrent use. What it panics is
-// caught, what takes longer than Options.BeginTimeout or RecordTimeout is left behind,
-// and the call goes on.
+// Recorder sees the calls. It must be safe for concurrent use. The proxy recovers from
+// its panics and abandons a method that takes longer than Options.BeginTimeout or
+// RecordTimeout; the call continues.
 type Recorder interface {
-	// Begin is told of a call before it goes upstream. ctx ends with the time that
-	// Begin has, and when it returns. A nil Recording: the call is not recorded.
+	// Begin is called before a call goes upstream. ctx ends when Begin's time is up and
+	// when Begin returns. If Begin returns nil, the call is not recorded.
 	Begin(ctx context.Context, c *oriel.Request) Recording
 }
 
-// Watcher is a Recorder that is told of the calls that go through unseen although nobody
-// asked for it.
+// Watcher is a Recorder that is also informed of calls that pass through unseen without a
+// request to do so.
 type Watcher interface {
 	Recorder
-	// Unseen is given the id that the log has, and why the call is not looked at. It
-	// must be quick.
+	// Unseen is called with the call's id in the log and the reason. It must return
+	// quickly.
 	Unseen(id, reason string)
 }
 
-// Recording is told of one call, by one goroutine at a time, in the order of the
-// methods. It runs beside the relaying: a part of the body is at the client before
-// Write has it, and a client may send its next call while End is at work.
+// Recording follows one call. Its methods are called by one goroutine at a time, in this
+// order. It runs beside the relaying: the client gets a part of the body before Write
+// does, and may send its next call while End runs.
 type Recording interface {
-	// Response is told that the answer begins. h is read-only. It is not called
-	// where there is no answer.
+	// Response is called when the answer begins. h is read-only. It is not called if
+	// there is no answer.
 	Response(status int, h http.Header)
-	// Header adds X-Oriel-* to the answer's header before that goes out, the answers
-	// of this package included. Other names are left out.
+	// Header adds X-Oriel-* headers to an answer before it is sent, including this
+	// package's own answers. Other names are ignored.
 	Header(h http.Header)
-	// Write is told bytes of the body as they were relayed, still encoded. p is
-	// valid during the call only.
+	// Write receives bytes of the body as relayed, still encoded. p is valid only during
+	// the call.
 	Write(p []byte)
-	// End is called once, always: with nil when the body came to its end, else with
-	// what happened: the client left, the provider could not be reached or died, or
-	// the recorder failed (ErrRecorder).
+	// End is always called once: with nil after a complete body, or with the reason: the
+	// client left, the provider was unreachable or broke off, or the recorder failed
+	// (ErrRecorder).
 	End(err error)
 }
 
-// Sender is a Recording that may send something else than what came.
+// Sender is a Recording that may change what is sent.
 type Sender interface {
 	Recording
-	// Send is the body that goes upstream; nil: the client's own. It is called once,
-	// after Begin.
+	// Send returns the body to send upstream, or nil for the client's own. It is called
+	// once, after Begin.
 	Send() []byte
-	// Again reports whether Refused may have another body. Where it does, nothing of
-	// a stream goes to the client until it is clear that it does not begin with an
-	// error.
+	// Again reports whether Refused may return another body. If so, the client gets
+	// nothing of a stream until it is clear that it does not begin with an error.
 	Again() bool
-	// Refused is told of a refusal (400, 413, 422, or 200 and nothing but an error, or
-	// a stream that begins with one) before the client is. What it returns is sent instead, at most twice
-	// in a call; nil: the client gets the refusal.
+	// Refused is called before the client sees a refusal (400, 413, 422, or a 200 that is
+	// only an error or a stream that begins with one). A non-nil body is sent in its
+	// place, at most twice per call.
 	Refused(status int, body []byte) []byte
 }
 
-// ErrRecorder is why a recording ended before its call did: a method of it panicked or
-// took too long.
+// ErrRecorder ends a recording whose method panicked or took too long.
 var ErrRecorder = errors.New("the recorder failed")
 
-// A guard runs one Recording in a goroutine of its own, one job after another. The
-// request's goroutine waits for a job only where it needs the outcome or gives the next
-// one, and never for longer than the limit: then it leaves the recording behind, which
-// ends on its own when it returns.
+// guard runs one Recording in its own goroutine, one job after another. The request's
+// goroutine waits for a job only if it needs the outcome or has the next job, and never
+// longer than the limit. After that it abandons the recording, which ends by itself when
+// its method returns.
 type guard struct {
 	s  *Server
 	id string
-	// begin is the limit of Begin and Refused, limit that of the others.
+	// begin is the limit for Begin and Refused, limit that for the others.
 	begin, limit time.Duration
 	timer        *time.Timer
 
-	jobs chan job      // room for a job and the end
-	done chan struct{} // a token for each job done, but for the end
-	// busy is set while a job is out; left once the recording was left behind or is
-	// ended. Both belong to the request's goroutine.
+	jobs chan job      // capacity for a job and the end
+	done chan struct{} // one token per finished job, except the end
+	// busy is set while a job runs; left once the recording was abandoned or has ended.
+	// Both belong to the request's goroutine.
 	busy, left bool
 
-	// These belong to the goroutine of the guard; the request's may read them when
+	// These belong to the guard's goroutine. The request's goroutine may read them once
 	// it has the token of the last job.
 	recording Recording
-	passed    string // why the call could not be shown to the recorder
+	passed    string // why the recorder could not see the call
 	failed    bool
 
-	// behind is set before jobs is closed, where the recording was left behind.
+	// behind is set before jobs is closed if the recording was abandoned.
 	behind bool
 }
 
-// maxBehind is how many recordings may be at work that were left behind. Each of them
-// has a body in memory and takes time from those that are in time: while there are so
-// many, calls go on without a recording at once.
+// maxBehind limits the abandoned recordings that still run. Each holds a body in memory
+// and takes time from others; at the limit, calls continue without a recording at once.
 const maxBehind = 32
 
 // job is one call of a Recording's methods.
@@ -106,8 +103,8 @@ type job struct {
 	kind   jobKind
 	status int
 	header http.Header
-	own    http.Header // what Header is given
-	again  *[]byte     // what Refused returns
+	own    http.Header // the argument of Header
+	again  *[]byte     // the result of Refused
 	p      []byte
 	out    *buffer
 	err    error
@@ -123,17 +120,16 @@ const (
 	jobEnd
 )
 
-// begin tells the recorder of a call whose body may still be encoded. The guard is nil
-// where the call is not recorded: passed says why it cannot be, failed that it is the
-// recorder's fault. m is the memory that the body is in.
+// begin informs the recorder of a call whose body may still be encoded. The guard is nil
+// if the call is not recorded: passed is the reason, and failed reports that the recorder
+// failed. m is the memory that holds the body.
 func (s *Server) begin(c *oriel.Request, m *Memory) (g *guard, passed string, failed bool) {
 	if s.behind.Load() >= maxBehind {
 		s.counters.recorderSlow.Add(1)
 		s.log.Error("too many recordings are left behind; the call goes on without one", "id", c.ID, "most", maxBehind)
 		return nil, "", true
 	}
-	// Not the request's context: what a recorder has begun, a client that leaves
-	// should not tear.
+	// Not the request's context: a client that leaves must not interrupt a recorder.
 	r := s.routing.Load()
 	ctx, cancel := context.WithTimeout(context.Background(), r.beginTimeout)
 	g = &guard{s: s, id: c.ID, begin: r.beginTimeout, limit: r.recordTimeout, jobs: make(chan job, 2), done: make(chan struct{}, 1), busy: true}
@@ -144,7 +140,7 @@ func (s *Server) begin(c *oriel.Request, m *Memory) (g *guard, passed string, fa
 	case <-g.done:
 	case <-ctx.Done():
 		select {
-		case <-g.done: // both at once
+		case <-g.done: // both ended at once
 		default:
 			g.leave("Begin", g.begin)
 			return nil, "", true
@@ -170,7 +166,7 @@ func (g *guard) run(ctx context.Context, cancel context.CancelFunc, c *oriel.Req
 		}
 	})
 	g.done <- struct{}{}
-	cancel() // after the token: whoever waits takes the end of ctx for the end of its time
+	cancel() // after the token: a waiter takes the end of ctx for a timeout
 	ended := false
 	for j := range g.jobs {
 		if j.kind == jobEnd {
@@ -221,7 +217,7 @@ func (k jobKind) String() string {
 	return [...]string{"Response or Header", "Refused", "Header", "Write", "End"}[k]
 }
 
-// try calls do and survives its panic.
+// try calls do and recovers from its panic.
 func (g *guard) try(method string, do func()) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -233,7 +229,7 @@ func (g *guard) try(method string, do func()) {
 	do()
 }
 
-// send is what goes upstream in the place of the client's body; nil for that itself.
+// send returns the body to send upstream, or nil for the client's own.
 func (g *guard) send() (body []byte) {
 	if s, ok := g.recording.(Sender); ok {
 		g.try("Send", func() { body = s.Send() })
@@ -241,7 +237,7 @@ func (g *guard) send() (body []byte) {
 	return body
 }
 
-// again reports whether the recording may have another body for a call that is refused.
+// again reports whether the recording may have another body for a refused call.
 func (g *guard) again() (again bool) {
 	if s, ok := g.recording.(Sender); ok && !g.left && !g.failed {
 		g.try("Again", func() { again = s.Again() })
@@ -249,22 +245,22 @@ func (g *guard) again() (again bool) {
 	return again
 }
 
-// refused asks the recording for another body; nil for none.
+// refused returns another body for a refused call, or nil.
 func (g *guard) refused(status int, answer []byte) []byte {
 	if _, ok := g.recording.(Sender); !ok || g.left || g.failed {
 		return nil
 	}
-	again := new([]byte) // a recording that is left behind may still write to it
+	again := new([]byte) // an abandoned recording may still write to it
 	if !g.give(job{kind: jobRefused, status: status, p: answer, again: again}) || !g.wait(g.begin) || g.failed {
 		return nil
 	}
 	return *again
 }
 
-// header has the recording add its headers to h, after telling it of the answer if
-// there is one. It is false where the recording has failed or was left behind.
+// header lets the recording add its headers to h, after informing it of the answer if
+// there is one. It returns false if the recording has failed or was abandoned.
 func (g *guard) header(h http.Header, status int, answer http.Header) bool {
-	// Its own map: a recording that is left behind may still write to it.
+	// A separate map: an abandoned recording may still write to it.
 	own := http.Header{}
 	j := job{kind: jobHeader, own: own}
 	if answer != nil {
@@ -281,14 +277,13 @@ func (g *guard) header(h http.Header, status int, answer http.Header) bool {
 	return true
 }
 
-// write hands over bytes of the body. While it is true, p belongs to the recording
-// until the next write or finish, and what was handed over before is free. Once it is
-// false, what was handed over before may still be read by a recording that was left
-// behind, and p is free.
+// write hands over bytes of the body. If it returns true, p belongs to the recording
+// until the next write or finish, and earlier bytes are free. If it returns false, an
+// abandoned recording may still read earlier bytes, and p is free.
 func (g *guard) write(p []byte) bool { return g.give(job{kind: jobWrite, p: p}) }
 
-// finish ends the recording and waits for nothing. out is the buffer that was handed
-// over last, if one was; it goes back to its pool when the recording has read it.
+// finish ends the recording without waiting. out is the buffer handed over last, if any;
+// it returns to its pool when the recording has read it.
 func (g *guard) finish(err error, out *buffer) {
 	if g.left {
 		return
@@ -298,7 +293,7 @@ func (g *guard) finish(err error, out *buffer) {
 	close(g.jobs)
 }
 
-// give waits for the job before and hands over j.
+// give waits for the previous job and hands over j.
 func (g *guard) give(j job) bool {
 	if g.left || !g.wait(g.limit) {
 		return false
@@ -308,7 +303,7 @@ func (g *guard) give(j job) bool {
 	return true
 }
 
-// wait waits for the job that is out, for no longer than a limit.
+// wait waits for the running job, but not longer than limit.
 func (g *guard) wait(limit time.Duration) bool {
 	if !g.busy {
 		return true
@@ -335,7 +330,7 @@ func (g *guard) wait(limit time.Duration) bool {
 	}
 }
 
-// leave goes on without the recording.
+// leave abandons the recording.
 func (g *guard) leave(method string, limit time.Duration) {
 	g.left, g.behind = true, true
 	g.s.behind.Add(1)

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// buffer holds a part of an answer on its way.
+// buffer holds a part of an answer being relayed.
 type buffer [32 << 10]byte
 
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
-// relay sends the answer to the client, part by part as it comes.
+// relay sends the answer to the client, part by part as it arrives.
 func (x *exchange) relay(res *http.Response) {
 	defer res.Body.Close()
 	x.relayHeader(res)
@@ -32,7 +32,7 @@ func (x *exchange) relay(res *http.Response) {
 	case x.r.Context().Err() != nil || errors.Is(err, ErrClientLeft):
 		x.clientLeft(err)
 	default:
-		// Ending in order would tell the client that this was all.
+		// A regular end would tell the client that the answer is complete.
 		x.outcome, x.err, x.abort = &x.s.counters.broken, err, true
 	}
 }
@@ -41,7 +41,7 @@ func (x *exchange) relayHeader(res *http.Response) {
 	x.status = res.StatusCode
 	h := x.w.Header()
 	endToEnd(h, res.Header)
-	// What the provider does not say, nobody says in its place.
+	// Headers that the provider does not set are not added.
 	for _, name := range []string{"Content-Type", "Date"} {
 		if _, ok := h[name]; !ok {
 			h[name] = nil
@@ -59,7 +59,7 @@ func (x *exchange) relayHeader(res *http.Response) {
 	x.rc.SetWriteDeadline(time.Now().Add(x.s.write))
 	x.w.WriteHeader(res.StatusCode)
 	if res.ContentLength < 0 {
-		x.rc.Flush() // its body may take its time
+		x.rc.Flush() // its body may take long
 	}
 }
 
@@ -84,7 +84,7 @@ func (x *exchange) relayBody(res *http.Response) error {
 					}
 					current, spare = spare, current
 				} else {
-					recorded, spare = false, nil // the spare one may still be read
+					recorded, spare = false, nil // the recording may still read the spare buffer
 				}
 			}
 		}
@@ -93,15 +93,15 @@ func (x *exchange) relayBody(res *http.Response) error {
 			return nil
 		case err != nil:
 			if x.out == 0 {
-				x.rc.Flush() // the header came, so the client gets it
+				x.rc.Flush() // pass the header on at once
 			}
 			return fmt.Errorf("%w: %w", ErrUpstream, err)
 		}
 	}
 }
 
-// send writes a part of the body and sees that it goes out, unless it is the last,
-// which goes out with the end.
+// send writes a part of the body and flushes it, unless it is the last part, which is
+// flushed with the end.
 func (x *exchange) send(p []byte, length int64) error {
 	x.rc.SetWriteDeadline(time.Now().Add(x.s.write))
 	n, err := x.w.Write(p)
@@ -112,13 +112,13 @@ func (x *exchange) send(p []byte, length int64) error {
 	return x.rc.Flush()
 }
 
-// relayTrailer sends what comes after the body.
+// relayTrailer sends the trailers.
 func (x *exchange) relayTrailer(res *http.Response) {
-	dropOwn(res.Trailer) // those that were not announced
+	dropOwn(res.Trailer) // unannounced trailers
 	if len(res.Trailer) == 0 {
 		return
 	}
-	x.rc.Flush() // else a short body gets a length, and no trailer
+	x.rc.Flush() // otherwise a short body gets a length and no trailer
 	announced := x.w.Header()["Trailer"]
 	for k, v := range res.Trailer {
 		if !hasToken(announced, k) {

@@ -10,7 +10,7 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// vendor is whose API a path belongs to.
+// vendor is the vendor to whose API a path belongs.
 type vendor uint8
 
 const (
@@ -18,64 +18,64 @@ const (
 	anthropic
 )
 
-// upstream is where a vendor's calls go.
+// upstream is the destination of a vendor's calls.
 type upstream struct {
 	vendor vendor
 	url    *url.URL
-	// path is the URL's, escaped, without a slash at the end.
+	// path is the URL's escaped path without a trailing slash.
 	path string
 }
 
-// The vendors' public addresses, as their SDKs have them.
+// The vendors' public base URLs, as in their SDKs.
 const (
 	DefaultOpenAI    = "https://api.openai.com/v1"
 	DefaultAnthropic = "https://api.anthropic.com"
 )
 
-// parseUpstream reads a base URL as people give it to the vendor's SDK.
+// parseUpstream parses a base URL in the form that the vendor's SDK expects.
 func parseUpstream(v vendor, name, text string) (*upstream, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		// The text may hold a password: it is not repeated.
+		// The text may contain a password, so the error does not repeat it.
 		return nil, fmt.Errorf("the upstream URL for %s cannot be read: give one such as https://host/v1", name)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return nil, fmt.Errorf("the upstream URL for %s is not http(s)://host…: give one such as https://host/v1", name)
 	case u.User != nil:
-		return nil, fmt.Errorf("the upstream URL for %s holds a user's name: leave it out, the client's own key is passed on", name)
+		return nil, fmt.Errorf("the upstream URL for %s contains a user name: remove it, the client's own key is forwarded", name)
 	case u.Fragment != "":
-		return nil, fmt.Errorf("the upstream URL for %s has a fragment (#…): leave it out", name)
+		return nil, fmt.Errorf("the upstream URL for %s has a fragment (#…): remove it", name)
 	}
 	return &upstream{vendor: v, url: u, path: strings.TrimRight(u.EscapedPath(), "/")}, nil
 }
 
-// CheckUpstream tells what is wrong with the base URL of a vendor.
+// CheckUpstream returns an error if a vendor's base URL is invalid.
 func CheckUpstream(name, text string) error {
 	_, err := parseUpstream(openAI, name, text)
 	return err
 }
 
-// origin names the upstream for people.
+// origin returns the upstream's origin for messages.
 func (u *upstream) origin() string { return u.url.Scheme + "://" + u.url.Host }
 
-// route is what a request's path and headers say.
+// route is the result of parsing a request's path and headers.
 type route struct {
-	// path is the client's, escaped as it came, without Oriel's prefixes.
+	// path is the client's path with its original escapes, without Oriel's prefixes.
 	path string
-	// token and profile are those of the prefixes.
+	// token and profile are from the prefixes.
 	token, profile string
-	// own: the path is Oriel's and goes nowhere.
+	// own reports that the path is Oriel's and is not forwarded.
 	own bool
-	// format is that of a call; Auto: the request is no call.
+	// format is the format of a call, or Auto if the request is not a call.
 	format wire.Format
-	// counts is the form of a request that only asks how large a call would be.
+	// counts is the format of a request that only counts a call's tokens.
 	counts wire.Format
 	vendor vendor
 }
 
-// readRoute reads a request's path.
+// readRoute parses a request's path.
 func readRoute(r *http.Request) route {
-	// RawPath is the path as it came where EscapedPath would write it otherwise.
+	// RawPath is set if the original path differs from what EscapedPath would write.
 	path := r.URL.RawPath
 	if path == "" {
 		path = r.URL.EscapedPath()
@@ -103,7 +103,7 @@ func readRoute(r *http.Request) route {
 	return t
 }
 
-// cutPrefix takes /k/VALUE or /p/VALUE off a path, if value has none yet.
+// cutPrefix removes /k/VALUE or /p/VALUE from a path unless value is already set.
 func cutPrefix(path, prefix string, value *string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(path, prefix)
 	if !ok || *value != "" {
@@ -121,7 +121,7 @@ func cutPrefix(path, prefix string, value *string) (rest string, ok bool) {
 	return rest, true
 }
 
-// callFormat is the form of a call by its path: with /v1, without it, or behind a
+// callFormat returns the format of a call by its path: with or without /v1, or after a
 // provider's own prefix.
 func callFormat(path string) wire.Format {
 	at := func(resource string, prefixes ...string) bool {
@@ -139,7 +139,7 @@ func callFormat(path string) wire.Format {
 	return wire.Auto
 }
 
-// countFormat is the form of a request that counts, by its path.
+// countFormat returns the format of a counting request by its path.
 func countFormat(path string) wire.Format {
 	if call, ok := strings.CutSuffix(path, "/count_tokens"); ok && callFormat(call) == wire.Anthropic {
 		return wire.Anthropic
@@ -150,9 +150,9 @@ func countFormat(path string) wire.Format {
 	return wire.Auto
 }
 
-// vendorOf tells where a request goes. A key that says whose it is goes to no other
-// vendor, also for the calls in OpenAI's form, which Anthropic takes, too. Else it is
-// the path, and where both have that, or neither, the headers.
+// vendorOf returns the vendor of a request. A key that identifies its vendor goes to no
+// other, even for calls in OpenAI's format, which Anthropic accepts too. Otherwise the
+// path decides or, if both vendors or neither have that path, the headers.
 func vendorOf(path string, format wire.Format, h http.Header) vendor {
 	if hasAnthropicKey(h) {
 		return anthropic
@@ -174,8 +174,8 @@ func vendorOf(path string, format wire.Format, h http.Header) vendor {
 	return openAI
 }
 
-// hasAnthropicKey tells whether a request has a key that is plainly Anthropic's. There
-// is no such telling of OpenAI's: many servers' keys begin as they do.
+// hasAnthropicKey reports whether a request has a key that is clearly Anthropic's.
+// OpenAI's keys cannot be recognised: many servers' keys begin alike.
 func hasAnthropicKey(h http.Header) bool {
 	const prefix = "sk-ant-"
 	return slices.ContainsFunc(h["X-Api-Key"], func(v string) bool { return strings.HasPrefix(v, prefix) }) ||
@@ -185,8 +185,8 @@ func hasAnthropicKey(h http.Header) bool {
 		})
 }
 
-// form is the vendor in whose form a client reads errors: that of its SDK, wherever the
-// request goes.
+// form returns the vendor whose error format the client reads: that of its SDK, wherever
+// the request goes.
 func (t *route) form() vendor {
 	switch t.format {
 	case wire.Chat, wire.Responses:
@@ -195,7 +195,7 @@ func (t *route) form() vendor {
 	return t.vendor
 }
 
-// versionless is a path without /v1 before it.
+// versionless returns a path without a leading /v1.
 func versionless(path string) (rest string, had bool) {
 	rest, had = strings.CutPrefix(path, "/v1")
 	if had && (rest == "" || rest[0] == '/') {
@@ -204,7 +204,7 @@ func versionless(path string) (rest string, had bool) {
 	return path, false
 }
 
-// resources are what clients ask for without /v1 when their base URL lacks it.
+// resources lists what clients request without /v1 if their base URL lacks it.
 var resources = []string{"batches", "chat", "completions", "embeddings", "files", "messages", "models", "responses"}
 
 func isResource(path string) bool {
@@ -212,10 +212,10 @@ func isResource(path string) bool {
 	return slices.Contains(resources, first)
 }
 
-// target is where a request goes. The base URL means what it means to the vendor's
+// target returns the URL of a request. The base URL means what it means to the vendor's
 // SDK: OpenAI's ends before the resource (https://host/v1, …/api/v1), Anthropic's before
 // /v1. A bare OpenAI host gets /v1; a /v1 at the end of Anthropic's is not doubled; a
-// path that begins with the base's own is taken whole.
+// path that begins with the base's own path is used whole.
 func (u *upstream) target(path, query string, forceQuery bool) *url.URL {
 	rest, versioned := versionless(path)
 	base := u.path
@@ -236,8 +236,8 @@ func (u *upstream) target(path, query string, forceQuery bool) *url.URL {
 	return t
 }
 
-// setPath sets a path that goes out as it is written, also where url.URL would escape
-// more of it.
+// setPath sets a path that is sent exactly as written, even if url.URL would escape
+// more.
 func setPath(u *url.URL, path string) {
 	plain, err := url.PathUnescape(path)
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// ownPrefix is that of Oriel's own headers. They never go upstream.
+// ownPrefix is the prefix of Oriel's own headers, which are never forwarded.
 const ownPrefix = "X-Oriel-"
 
-// dropOwn takes Oriel's own headers out of those of others, also where they are written
-// with underscores, as servers that follow CGI read them.
+// dropOwn removes Oriel's own headers, including spellings with underscores, which
+// CGI-like servers treat as equal.
 func dropOwn(h http.Header) {
 	for k := range h {
 		if len(k) >= len(ownPrefix) && strings.EqualFold(strings.ReplaceAll(k[:len(ownPrefix)], "_", "-"), ownPrefix) {
@@ -29,8 +29,8 @@ func dropOwn(h http.Header) {
 	}
 }
 
-// isLoopback tells whether an address to listen at, host:port, is this machine's own.
-// A name other than localhost is looked up.
+// isLoopback reports whether a listen address, host:port, is reachable from this
+// machine only. It looks up names other than localhost.
 func isLoopback(address string) (bool, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -44,7 +44,7 @@ func isLoopback(address string) (bool, error) {
 	}
 	found, err := net.LookupHost(host)
 	if err != nil {
-		return false, fmt.Errorf("find the address %q to listen at: %w", host, err)
+		return false, fmt.Errorf("look up the listen address %q: %w", host, err)
 	}
 	for _, a := range found {
 		if !isLocalName(a) {
@@ -54,7 +54,7 @@ func isLoopback(address string) (bool, error) {
 	return true, nil
 }
 
-// isLocalName tells whether a host's name or address can only be this machine's.
+// isLocalName reports whether a host name or address can only be this machine's.
 func isLocalName(host string) bool {
 	if strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
 		return true
@@ -63,7 +63,7 @@ func isLocalName(host string) bool {
 	return err == nil && a.Unmap().IsLoopback()
 }
 
-// hostOf is the name in a Host header, without its port.
+// hostOf returns the name in a Host header without its port.
 func hostOf(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		return h
@@ -71,9 +71,9 @@ func hostOf(host string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
-// checkHost refuses names that are not this machine's. A web page can have its own
-// name point at 127.0.0.1 and would then be served as if it were of this machine; the
-// Host header is what it cannot choose.
+// checkHost refuses host names that are not this machine's. A web page can point its
+// own name at 127.0.0.1 and would then be served as if it were local, but it cannot
+// choose the Host header.
 func (s *Server) checkHost(r *http.Request) *refusal {
 	if !s.loopback {
 		return nil // the token decides
@@ -86,7 +86,7 @@ func (s *Server) checkHost(r *http.Request) *refusal {
 		"the request is for the host %.100q, and this proxy serves its own machine only: use http://127.0.0.1 or http://localhost as the base URL, or have it listen on another address with a token", host)}
 }
 
-// checkOrigin keeps web pages of others away from Oriel's own paths.
+// checkOrigin refuses requests of foreign web pages to Oriel's own paths.
 func checkOrigin(r *http.Request) *refusal {
 	foreign := &refusal{http.StatusForbidden, "origin_not_allowed", "a web page of another origin asks for a path of Oriel's: open Oriel's own page instead"}
 	if origin := r.Header.Get("Origin"); origin != "" {
@@ -99,17 +99,17 @@ func checkOrigin(r *http.Request) *refusal {
 		return nil
 	}
 	if r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
-		return nil // a link to the page, which the other page cannot read
+		return nil // a link to the page; the other page cannot read it
 	}
 	return foreign
 }
 
-// checkPage keeps web pages of others from sending requests through a proxy that wants
-// no token: a provider on this machine may want no key, and a page needs nobody's leave
-// to send a request whose answer it cannot read.
+// checkPage keeps foreign web pages from sending requests through a proxy without
+// tokens: a local provider may need no key, and a page may send requests whose answers
+// it cannot read.
 func (cur *routing) checkPage(r *http.Request) *refusal {
 	if len(cur.tokens) > 0 {
-		return nil // no page has one that it was not given
+		return nil // pages do not have a token unless they were given one
 	}
 	origins := r.Header["Origin"]
 	for _, origin := range origins {
@@ -125,8 +125,8 @@ func (cur *routing) checkPage(r *http.Request) *refusal {
 	return nil
 }
 
-// allowsOrigin tells whether pages of an origin may send requests to host, which was
-// found to be this server's.
+// allowsOrigin reports whether pages of an origin may send requests to host, which is
+// known to be this server's.
 func (cur *routing) allowsOrigin(origin, host string) bool {
 	if slices.ContainsFunc(cur.origins, func(o string) bool { return strings.EqualFold(o, origin) }) {
 		return true
@@ -135,23 +135,23 @@ func (cur *routing) allowsOrigin(origin, host string) bool {
 	return err == nil && u.Host != "" && (isLocalName(u.Hostname()) || strings.EqualFold(u.Host, host))
 }
 
-// CheckOrigins finds what no browser sends as an origin.
+// CheckOrigins returns an error for an origin that no browser sends.
 func CheckOrigins(origins []string) error {
 	for _, o := range origins {
 		u, err := url.Parse(o)
 		if o != "null" && (err != nil || u.Scheme == "" || u.Host == "" || !strings.EqualFold(o, u.Scheme+"://"+u.Host)) {
-			return fmt.Errorf("the origin %q cannot be one: give SCHEME://HOST or SCHEME://HOST:PORT without a slash at the end, such as https://chat.example, or null", o)
+			return fmt.Errorf("invalid origin %q: give SCHEME://HOST or SCHEME://HOST:PORT without a slash at the end, such as https://chat.example, or null", o)
 		}
 	}
 	return nil
 }
 
-// tokens are Oriel's own, by hash, so that comparing takes the same time for all.
+// tokens are Oriel's own tokens, by hash, so that all comparisons take the same time.
 type tokens []ownToken
 
 type ownToken struct {
 	hash   [sha256.Size]byte
-	text   string // to find it where it does not belong
+	text   string // to find it in the wrong place
 	tenant string
 }
 
@@ -166,7 +166,7 @@ func newTokens(byToken map[string]string) (tokens, error) {
 	return all, nil
 }
 
-// tenant is whose token it is.
+// tenant returns the tenant of a token.
 func (t tokens) tenant(token string) (string, bool) {
 	hash := sha256.Sum256([]byte(token))
 	found := -1
@@ -181,7 +181,7 @@ func (t tokens) tenant(token string) (string, bool) {
 	return t[found].tenant, true
 }
 
-// inPath reports whether a path has a token in it, however often that is escaped.
+// inPath reports whether a path contains a token, however often it is escaped.
 func (t tokens) inPath(path string) bool {
 	if len(t) == 0 {
 		return false
@@ -201,18 +201,18 @@ func (t tokens) inPath(path string) bool {
 	return false
 }
 
-// tokenUnknown is the kind of refusal that a wrong token gets.
+// tokenUnknown is the kind of refusal for a wrong token.
 const tokenUnknown = "token_unknown"
 
 // maxEscapes is how often a token may be escaped and still be found.
 const maxEscapes = 5
 
-// shortest is the length in bytes of the shortest token that is looked for in what goes
-// to the provider: a shorter one may be an ordinary word.
+// shortest is the length in bytes of the shortest token searched for in forwarded data:
+// a shorter one may be an ordinary word.
 const shortest = 6
 
-// within reports whether a text has a token in it, however often it is escaped, or in
-// base64, as the user or password of Basic.
+// within reports whether a text contains a token, however often escaped, or
+// base64-encoded as in Basic authentication.
 func (t tokens) within(text string) bool {
 	for range maxEscapes {
 		if slices.ContainsFunc(t, func(known ownToken) bool { return len(known.text) >= shortest && strings.Contains(text, known.text) }) {
@@ -232,7 +232,7 @@ func (t tokens) within(text string) bool {
 	return false
 }
 
-// checkForwarded refuses a request that would show Oriel's token to the provider.
+// checkForwarded refuses a request that would reveal Oriel's token to the provider.
 func (cur *routing) checkForwarded(r *http.Request) *refusal {
 	if len(cur.tokens) == 0 {
 		return nil
@@ -254,7 +254,7 @@ func (cur *routing) checkForwarded(r *http.Request) *refusal {
 	return nil
 }
 
-// authorise is the tenant that a request speaks for.
+// authorise returns the tenant of a request.
 func (cur *routing) authorise(r *http.Request, t *route) (string, *refusal) {
 	if len(cur.tokens) == 0 {
 		return timeline.Local, nil
@@ -264,7 +264,7 @@ func (cur *routing) authorise(r *http.Request, t *route) (string, *refusal) {
 		token = t.token
 	}
 	if token == "" && t.own {
-		// Only here: elsewhere the bearer is the provider's key.
+		// Only for Oriel's own paths: elsewhere the bearer is the provider's key.
 		token, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	}
 	switch tenant, ok := cur.tokens.tenant(token); {

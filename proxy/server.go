@@ -18,71 +18,71 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// Options of a Server; the zero value serves loopback between the vendors' public
-// addresses, and records nothing.
+// Options configures a Server. The zero value serves loopback, forwards to the vendors'
+// public addresses and records nothing.
 type Options struct {
-	// OpenAI and Anthropic are base URLs as the vendors' SDKs take them
-	// (DefaultOpenAI, DefaultAnthropic). OpenAI's gets /v1 where it is a bare host.
+	// OpenAI and Anthropic are base URLs as the vendors' SDKs expect them. Defaults:
+	// DefaultOpenAI, DefaultAnthropic. A bare OpenAI host gets /v1.
 	OpenAI, Anthropic string
-	// Listen is the address that the server will listen at, HOST:PORT; loopback if
-	// it is empty.
+	// Listen is the listen address, HOST:PORT; empty means loopback.
 	Listen string
-	// Tokens are Oriel's own, each with its tenant. Beyond loopback there must be
-	// one; where there is one, every request needs one.
+	// Tokens maps Oriel's own tokens to tenants. Beyond loopback at least one is
+	// required; if there are any, every request needs one.
 	Tokens map[string]string
-	// Origins are those of web pages that may send requests without a token, such as
-	// https://chat.example, beside pages of this machine.
+	// Origins lists the origins of web pages, such as https://chat.example, that may send
+	// requests without a token, in addition to pages of this machine.
 	Origins []string
-	// ForwardedFor adds the client's address to X-Forwarded-For. Vendors have no
-	// need of it, so it is off; a gateway of one's own may.
+	// ForwardedFor adds the client's address to X-Forwarded-For, for a gateway of your
+	// own. Vendors do not need it.
 	ForwardedFor bool
-	// NoSockets refuses calls over WebSocket, which nobody can look at, with 426: a
-	// client that knows both ways then calls over HTTP. Other WebSockets go through.
+	// NoSockets refuses calls over WebSocket, which cannot be inspected, with 426, so
+	// that a client that supports both falls back to HTTP. Other WebSockets pass through.
 	NoSockets bool
 
-	// BodyLimit is the largest body of a call that is looked at: 64 MiB. Larger ones
-	// go through unseen.
+	// BodyLimit is the largest body of a call that is inspected; larger ones pass through
+	// unseen. Default: 64 MiB.
 	BodyLimit int64
-	// BufferLimit bounds the memory for the bodies of all calls and for what the
-	// Recorder copies of their answers: 512 MiB. Calls beyond it go through unseen, and
-	// copies of answers are given up.
+	// BufferLimit bounds the memory for the bodies of all calls and the Recorder's copies
+	// of their answers. Beyond it, calls pass through unseen and copies are dropped.
+	// Default: 512 MiB.
 	BufferLimit int64
-	// HeaderTimeout is for a request's header: 10 s.
+	// HeaderTimeout limits the time for a request's header. Default: 10 s.
 	HeaderTimeout time.Duration
-	// BodyTimeout is for the next bytes of a request's body, not for the whole: 1 min.
-	// The body of a call, which is held in memory, also has to come at 8 KiB a second
-	// after that time; while memory is short, at 1 MiB a second after 10 s.
+	// BodyTimeout limits the time for the next bytes of a request's body, not for the
+	// whole. A call's body, which is held in memory, must also arrive at 8 KiB/s after
+	// that time or, while memory is short, at 1 MiB/s after 10 s. Default: 1 min.
 	BodyTimeout time.Duration
-	// WriteTimeout is for a client to take the next bytes: 5 min. A stream may last
-	// as long as it likes.
+	// WriteTimeout limits the time for a client to accept the next bytes. A stream may
+	// last any time. Default: 5 min.
 	WriteTimeout time.Duration
-	// IdleTimeout closes a client's connection that has no request: 5 min.
+	// IdleTimeout closes a client's idle connection. Default: 5 min.
 	IdleTimeout time.Duration
-	// ShutdownTimeout is what running answers have when the server ends: 1 min.
+	// ShutdownTimeout is the time for running answers when the server shuts down.
+	// Default: 1 min.
 	ShutdownTimeout time.Duration
 
-	// Recorder is told of the calls; nil: nobody is.
+	// Recorder sees the calls; nil means that nothing is recorded.
 	Recorder Recorder
-	// RecordTimeout is the longest that a method of the recorder holds up a call:
-	// 100 ms.
+	// RecordTimeout limits how long a method of the recorder delays a call. Default: 100
+	// ms.
 	RecordTimeout time.Duration
-	// BeginTimeout is the same for what decides what is sent, Begin and Refused of the
-	// recorder and Count. Default: RecordTimeout.
+	// BeginTimeout is the limit for Begin, Refused and Count, which decide what is sent.
+	// Default: RecordTimeout.
 	BeginTimeout time.Duration
-	// Console serves the paths under /oriel/ but /oriel/healthz, to those who have a
-	// token if there are any; nil: none.
+	// Console serves the paths under /oriel/ except /oriel/healthz. If there are tokens,
+	// it needs one. Nil means no console.
 	Console http.Handler
-	// Version and Store are what /oriel/healthz tells: Store is nil where there is
-	// no history, and returns why it cannot be written.
+	// Version and Store are reported by /oriel/healthz. Store returns why the history
+	// cannot be written; it is nil if there is no history.
 	Version string
 	Store   func(context.Context) error
-	// Health adds to what /oriel/healthz tells those who may know; nil: nothing. It must
-	// be quick.
+	// Health, if set, adds to what /oriel/healthz reports to authorised clients. It must
+	// return quickly.
 	Health func() Health
-	// Log gets a line for each request; nil: none is written. Its handler must be quick:
-	// an answer ends after its line.
+	// Log, if set, gets a line for each request. Its handler must be quick: an answer
+	// ends after its line.
 	Log *slog.Logger
-	// Now is the clock for logs and Call.Began; time.Now if it is nil.
+	// Now is the clock for logs and Request.Began. Default: time.Now.
 	Now func() time.Time
 }
 
@@ -108,8 +108,8 @@ type Server struct {
 	guesses  guesses
 	counters counters
 	budget   *budget
-	active   tally        // requests, and recordings, which may outlast them
-	behind   atomic.Int64 // recordings and counts that were left behind and still run
+	active   tally        // running requests and recordings, which may outlast them
+	behind   atomic.Int64 // abandoned recordings and counts that still run
 	upgrades upgrades
 
 	mu      sync.Mutex // protects what follows
@@ -121,7 +121,7 @@ type Server struct {
 // ErrToken: a server beyond loopback has no token, or one that is too short.
 var ErrToken = errors.New("a token is needed")
 
-// minToken is the least length of a token where others can try theirs.
+// minToken is the minimum length of a token beyond loopback.
 const minToken = 16
 
 // checkTokens refuses tokens that can be guessed.
@@ -134,7 +134,7 @@ func checkTokens(byToken map[string]string) error {
 	return nil
 }
 
-// New makes a server; it listens nowhere yet.
+// New returns a server that does not listen yet.
 func New(o Options) (*Server, error) {
 	s := &Server{
 		forwardedFor: o.ForwardedFor,
@@ -183,10 +183,9 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Serve serves the connections of l until ctx ends; then running answers have
-// Options.ShutdownTimeout to come to their ends. It returns nil if all did; connections
-// of another protocol, such as WebSocket, have no end of their own and are closed after
-// that time. A Server serves once.
+// Serve serves the connections of l until ctx ends. Running answers then have
+// Options.ShutdownTimeout to finish; Serve returns nil if all did. Connections of another
+// protocol, such as WebSocket, are closed after that time. A Server serves once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := s.checkListener(l); err != nil {
 		l.Close()
@@ -221,37 +220,37 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		<-ended
 	}
 	s.Close()
-	s.settle() // what was cut off is still recorded as such
+	s.settle() // requests that were cut off are still recorded
 	return err
 }
 
-// settle waits for what was closed to see it.
+// settle waits until closed requests have noticed it.
 func (s *Server) settle() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	return s.active.wait(ctx)
 }
 
-// shutdown lets what runs come to its end, within the limit.
+// shutdown waits for running requests, within the limit.
 func (s *Server) shutdown(srv *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.closing)
 	defer cancel()
 	err := srv.Shutdown(ctx)
 	if err == nil && s.active.wait(ctx) != nil {
-		s.upgrades.close()
+		s.upgrades.closeAll()
 		err = s.settle()
 	}
 	if err != nil {
-		return fmt.Errorf("answers still ran %v after the end was asked for, and were cut off: %w", s.closing, err)
+		return fmt.Errorf("answers still running %v after shutdown began were cut off: %w", s.closing, err)
 	}
 	return nil
 }
 
-// tally counts what runs, and can be waited for.
+// tally counts running work and can be waited for.
 type tally struct {
 	mu   sync.Mutex // protects what follows
 	n    int
-	none chan struct{} // closed when n is 0 again, if somebody waits
+	none chan struct{} // closed when n is 0 again; nil if nobody waits
 }
 
 func (t *tally) add() {
@@ -288,7 +287,7 @@ func (t *tally) wait(ctx context.Context) error {
 	}
 }
 
-// Close ends everything at once.
+// Close ends all requests at once.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	srv := s.server
@@ -298,13 +297,13 @@ func (s *Server) Close() error {
 	if srv != nil {
 		err = srv.Close()
 	}
-	s.upgrades.close()
+	s.upgrades.closeAll()
 	s.transport.CloseIdleConnections()
 	return err
 }
 
-// checkListener refuses what New could not see: a listener elsewhere than it was told,
-// and an upstream that is this server.
+// checkListener checks what New could not: that the listener is at the announced address,
+// and that no upstream is this server.
 func (s *Server) checkListener(l net.Listener) error {
 	address, ok := l.Addr().(*net.TCPAddr)
 	if !ok {
@@ -319,11 +318,11 @@ func (s *Server) checkListener(l net.Listener) error {
 	return s.checkUpstreams(s.routing.Load(), address)
 }
 
-// closeIfChunked has the connection end with the answer to a request that says by
-// Transfer-Encoding where its body ends. Such a request may also have had a Content-Length,
-// which net/http removes unseen; whoever stands between, and believed that, would take a
-// part of the body for the next request (RFC 9112, 6.1). Of a request of HTTP/1.0 net/http
-// removes Transfer-Encoding instead, so each one with a body ends its connection.
+// closeIfChunked ends the connection after a request whose Transfer-Encoding delimits its
+// body. Such a request may also have had a Content-Length, which net/http removes
+// silently; an intermediary that trusted it would take a part of the body for the next
+// request (RFC 9112, 6.1). For HTTP/1.0, net/http removes Transfer-Encoding instead, so
+// every request with a body ends its connection.
 func closeIfChunked(w http.ResponseWriter, r *http.Request) {
 	if len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1) && r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
@@ -343,7 +342,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	cur := s.routing.Load()
 	misplaced := cur.tokens.inPath(t.path)
 	if misplaced {
-		t.path = "/" // the log has no token, either
+		t.path = "/" // keep the token out of the log
 	}
 	x := s.newExchange(w, r, t, cur)
 	defer x.end()
@@ -353,15 +352,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.refuse(f)
 	} else if x.tenant, f = s.authorise(cur, r, &t); f != nil {
 		x.refuse(f)
-	} else if misplaced { // told to those who have a token, so that nobody finds one by it
+	} else if misplaced { // only after a valid token, so that nobody can probe for one
 		x.refuse(&refusal{http.StatusBadRequest, "token_in_path",
 			"the path has a token of this proxy's in a place where the provider would see it: write /k/TOKEN once, at the beginning of the path in the base URL"})
 	} else if f = cur.checkForwarded(r); f != nil {
 		x.refuse(f)
 	} else if r.Method == http.MethodConnect {
-		x.refuse(&refusal{http.StatusMethodNotAllowed, "method_not_allowed", "this is no forward proxy: use it as the base URL, not as HTTP_PROXY"})
+		x.refuse(&refusal{http.StatusMethodNotAllowed, "method_not_allowed", "this is not a forward proxy: use it as the base URL, not as HTTP_PROXY"})
 	} else if s.noSockets && upgradeOf(r.Header) != "" && callFormat(t.path) != wire.Auto {
-		x.refuse(&refusal{http.StatusUpgradeRequired, "http_only", "this proxy takes calls over HTTP only: POST the request to the same path"})
+		x.refuse(&refusal{http.StatusUpgradeRequired, "http_only", "this proxy accepts calls over HTTP only: POST the request to the same path"})
 	} else {
 		x.forward()
 	}
@@ -384,21 +383,21 @@ func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
 		return
 	}
 	if f == nil && s.console == nil {
-		f = &refusal{http.StatusNotFound, "not_found", "there is nothing here: /oriel/healthz tells how the proxy is"}
+		f = &refusal{http.StatusNotFound, "not_found", "there is nothing here: /oriel/healthz reports the proxy's state"}
 	}
 	if f != nil {
 		refuse(w, openAI, f)
 		return
 	}
-	// The console sees its own paths, whatever prefixes the base URL has.
+	// The console sees its own paths without the prefixes of the base URL.
 	inner := r.Clone(r.Context())
 	setPath(inner.URL, t.path)
 	inner.URL.Opaque = ""
 	s.console.ServeHTTP(w, inner)
 }
 
-// serveHealth tells how the proxy is: to everybody that it runs, to those who are known
-// why the history fails.
+// serveHealth reports that the proxy runs; authorised clients also learn why the history
+// is failing.
 func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request, known bool) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		refuse(w, openAI, &refusal{http.StatusMethodNotAllowed, "method_not_allowed", "use GET"})
@@ -412,7 +411,7 @@ func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request, known bool)
 		Error   string `json:"error,omitempty"`
 		Health
 	}{Status: "ok", Version: s.version, Store: "none"}
-	// Whatever fails, the status code is 200: requests go through.
+	// The status is always 200, because requests are still forwarded.
 	var bad error
 	if s.store != nil {
 		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
@@ -443,10 +442,10 @@ func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request, known bool)
 
 // Health is what the program around a Server adds to /oriel/healthz.
 type Health struct {
-	// DroppedLogLines and DroppedEvents are lines that nobody read, or that could not be
-	// written, since the start.
+	// DroppedLogLines and DroppedEvents count lines since the start that nobody read or
+	// that could not be written.
 	DroppedLogLines int64 `json:"dropped_log_lines,omitempty"`
 	DroppedEvents   int64 `json:"dropped_events,omitempty"`
-	// SettingsHeld says why changed settings are not in use; "" where they are.
+	// SettingsHeld is the reason why changed settings are not in use; empty if they are.
 	SettingsHeld string `json:"settings_held,omitempty"`
 }

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// upgrades are the connections that became another protocol's.
+// upgrades holds the connections that switched to another protocol.
 type upgrades struct {
 	mu     sync.Mutex // protects what follows
 	closed bool
 	open   map[io.Closer]struct{}
 }
 
-// add keeps a connection to be closed with the server; it is false where that is
-// closed already.
+// add registers a connection to be closed with the server. It returns false if the
+// server is already closed.
 func (u *upgrades) add(c io.Closer) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -38,7 +38,7 @@ func (u *upgrades) remove(c io.Closer) {
 	delete(u.open, c)
 }
 
-func (u *upgrades) close() {
+func (u *upgrades) closeAll() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.closed = true
@@ -47,7 +47,7 @@ func (u *upgrades) close() {
 	}
 }
 
-// upgradeOf is the protocol that a message asks for or agrees to.
+// upgradeOf returns the protocol that a message requests or accepts.
 func upgradeOf(h http.Header) string {
 	if !hasToken(h["Connection"], "upgrade") {
 		return ""
@@ -55,7 +55,8 @@ func upgradeOf(h http.Header) string {
 	return h.Get("Upgrade")
 }
 
-// upgrade joins the two connections after the provider agreed to another protocol.
+// upgrade connects client and provider after the provider accepted another
+// protocol.
 func (x *exchange) upgrade(out *http.Request, res *http.Response) {
 	x.status = res.StatusCode
 	defer res.Body.Close()
@@ -69,7 +70,7 @@ func (x *exchange) upgrade(out *http.Request, res *http.Response) {
 	ours, buffered, err := x.rc.Hijack()
 	if err != nil {
 		x.outcome, x.err = &x.s.counters.broken, fmt.Errorf("take over the connection: %w", err)
-		x.answer(&refusal{http.StatusBadGateway, "upgrade_failed", "this connection cannot become another protocol's: use HTTP/1.1"})
+		x.answer(&refusal{http.StatusBadGateway, "upgrade_failed", "this connection cannot switch protocols: use HTTP/1.1"})
 		return
 	}
 	defer ours.Close()
@@ -92,7 +93,7 @@ func (x *exchange) upgrade(out *http.Request, res *http.Response) {
 		x.out = n
 		done <- err
 	}()
-	// One side may end before the other, unless it broke.
+	// One side may end before the other unless it failed.
 	if err := <-done; err == nil {
 		<-done
 	} else {
@@ -107,7 +108,7 @@ func pump(to io.Writer, from io.Reader) error {
 	return err
 }
 
-// copyAll copies to the end and passes that on.
+// copyAll copies to the end and closes the writing half.
 func copyAll(to io.Writer, from io.Reader) (int64, error) {
 	n, err := io.Copy(to, from)
 	if err != nil {
@@ -115,7 +116,7 @@ func copyAll(to io.Writer, from io.Reader) (int64, error) {
 	}
 	half, ok := to.(interface{ CloseWrite() error })
 	if !ok {
-		return n, errors.New("no half can be closed")
+		return n, errors.New("the connection cannot be half-closed")
 	}
 	return n, half.CloseWrite()
 }
