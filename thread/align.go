@@ -25,10 +25,11 @@ const (
 	alignPerMessage = 4
 )
 
-// trimmed finds the conversation of a request whose client has left something out: all
-// that is known of it, beside its first messages, which lead to p, stands in one row, and
-// reaches to where the conversation ended. Who gives no session must have left out its
-// head alone, and have three messages in common.
+// trimmed finds the conversation of a request whose client has left messages out. The first
+// messages of the request lead to p. All other messages of it that are known must follow one
+// another without a gap, up to where the conversation ended. A request without a session must
+// have left out nothing but the beginning, and must have three messages in common with the
+// conversation.
 func (t *tenant) trimmed(n *namespace, r *Request, p place) *alignment {
 	named := r.Hints.Session != ""
 	first := p.depth

@@ -21,6 +21,10 @@
 //     something else where the model's reply was, continues it: clients rewrite replies.
 //     A mere opener is not enough for that, unless it is long and of this conversation
 //     alone, or something of the reply is left.
+//   - A request that has all messages of the last one of a conversation but its newest
+//     question, which it has in other words before the model's very reply, is a branch of
+//     it: front-ends wrap the newest question in documents, and later send it without
+//     them. The reply must be no mere word, the first one long, and of this conversation alone.
 //   - What Oriel put into a view, and views as a whole, may come back: they are known by
 //     their mark.
 //

@@ -114,6 +114,11 @@ func (t *tenant) find(n *namespace, r *Request, p place) *Thread {
 		return th
 	}
 	b := t.nearest(n, r, p)
+	if b == nil || !b.endsAt(p) {
+		if b, at := t.reworded(n, r, p); b != nil {
+			return t.rejoin(r, b, at)
+		}
+	}
 	all := len(r.Messages)
 	if b != nil && (p.answered() || p.depth == all || b.endsAt(p)) {
 		if th := t.follow(n, r, b, p); th != nil {

@@ -26,7 +26,8 @@ import (
 // cache mark), * also thinking, + the text in two parts, ^ a marker of Oriel's beside it,
 // # a text of Oriel's in its place or in the place of its middle. Others are what clients
 // make of a reply: - cut off, ! annotated, < in tags, = with other text around its call.
-// "sum…" is a user's message that sums up; one that begins with "ulong" is long. What comes out is the conversation of each call, how it stands to it
+// "sum…" is a user's message that sums up; one that begins with "ulong" or "along" is
+// long, and "w" before a user's message wraps it in a document. What comes out is the conversation of each call, how it stands to it
 // and how many messages were known; then, where the client left something out, which
 // of its messages are the first of the history, and from which on they are in one row
 // behind how many others; "stays" where the conversation's end stays elsewhere.
@@ -206,6 +207,9 @@ func (s *play) messages(words []string) []chat.Message {
 }
 
 func messageOf(word string) string {
+	if question, wrapped := strings.CutPrefix(word, "w"); wrapped {
+		return fmt.Sprintf(`{"role":"user","content":[{"type":"text","text":"Answer from these pages about %s:\nmuch text\nQuestion: %s and so on"}]}`, question, question)
+	}
 	name := strings.TrimRight(word, "'*+^#-!<=")
 	role := map[byte]string{'u': "user", 'a': "assistant", 'r': "user", 's': "system"}[name[0]]
 	text := name + " and so on"
@@ -215,6 +219,9 @@ func messageOf(word string) string {
 	}
 	if name[0] == 'a' {
 		text = name + " is what the model said, and so on"
+	}
+	if strings.HasPrefix(name, "along") {
+		text = strings.Repeat(name+" is what the model said, and said at length. ", 8)
 	}
 	if strings.HasPrefix(name, "ulong") {
 		text = name + " is a request that nobody else makes in these words, for it is long and about something"
