@@ -120,10 +120,8 @@ func FitView(ctx context.Context, b *wire.Body, o Options) (*View, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// A draft adds up counts of parts, which differ a little from the count of
-	// the whole.
 	s := f.settings
-	s.Budget -= min(roundingRoom, s.Budget/32)
+	s.Budget = f.careful()
 	s.Low = min(s.Low, s.Budget)
 	d, err := decide(ctx, f.history, f.policy, s)
 	if errors.Is(err, ErrCannotFit) { // then every token counts
@@ -132,16 +130,15 @@ func FitView(ctx context.Context, b *wire.Body, o Options) (*View, error) {
 	if err != nil {
 		return nil, f.refused(o, err)
 	}
-	if s.Mode != Soft && d.lostPins() {
-		if p := d.pinsAlone(f.settings.Budget); p != nil {
-			p.mark(f.settings.Budget)
-			d = p
-		}
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	v, err := f.write(d)
+	if s.Mode != Soft && (err != nil || !d.wholePins()) {
+		if w := f.writeWithPins(ctx, d); w != nil {
+			v, err = w, nil
+		}
+	}
 	if err != nil {
 		return nil, f.refused(o, err)
 	}
@@ -162,6 +159,12 @@ func (f *fitting) refused(o Options, err error) error {
 
 // roundingRoom is kept free where something must be cut.
 const roundingRoom = 32
+
+// careful is the budget without room for rounding: a draft adds up counts of parts, which
+// differ a little from the count of the whole.
+func (f *fitting) careful() int {
+	return f.settings.Budget - min(roundingRoom, f.settings.Budget/32)
+}
 
 // WouldFit tells whether Fit would do anything, and why (SPEC B8).
 func WouldFit(b *wire.Body, o Options) (Trigger, error) {

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -15,6 +16,50 @@ func (d *draft) lostPins() bool {
 		}
 	}
 	return false
+}
+
+// wholePins reports whether all pinned messages are there as they came.
+func (d *draft) wholePins() bool {
+	for _, all := range []edits{d.masked, d.trimmed} {
+		for at := range all {
+			if d.h.Pinned[at.message] && !d.h.Messages[at.message].Parts[at.part].Inserted() {
+				return false
+			}
+		}
+	}
+	return !d.lostPins()
+}
+
+// writeWithPins writes a view that keeps all pins whole, in the place of a draft that has
+// lost some; nil where there is none. Where they do not fit with whole messages beside
+// them, the ladder masks and elides those, whatever the policy.
+func (f *fitting) writeWithPins(ctx context.Context, d *draft) *View {
+	whole := func(p *draft) *View {
+		if v, err := f.write(p); err == nil && p.wholePins() {
+			return v
+		}
+		return nil
+	}
+	if p := d.pinsAlone(f.settings.Budget); p != nil {
+		p.mark(f.settings.Budget)
+		if v := whole(p); v != nil {
+			return v
+		}
+	}
+	for _, budget := range []int{f.careful(), f.settings.Budget} {
+		s := f.settings
+		s.Budget, s.Low, s.Words, s.Condenser = budget, budget, budget, nil
+		p, err := decide(ctx, f.history, "ladder", s)
+		if err != nil || !p.wholePins() {
+			continue
+		}
+		p.warnings = append(p.warnings, d.warnings...)
+		p.summary.Cost += d.summary.Cost
+		if v := whole(p); v != nil {
+			return v
+		}
+	}
+	return nil
 }
 
 // pinsAlone returns a draft that keeps the pinned exchanges, what must stay, and the least

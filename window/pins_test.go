@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -190,4 +191,59 @@ func TestTheNewestWordsAreWholeWhileTheyFit(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Where one policy keeps all pins whole, by masking or eliding what stands beside them,
+// every other policy does. SPEC A4, E5
+func TestPinsThatFitBesideElidedMessagesStayUnderEveryPolicy(t *testing.T) {
+	hard := 0
+	for seed := range uint64(150) {
+		random := rand.New(rand.NewPCG(seed, 7))
+		words := func(name string, least, most int) string {
+			return strings.TrimSpace(strings.Repeat(name+" ", least+random.IntN(most-least)))
+		}
+		var list []string
+		add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+		turns := 4 + random.IntN(6)
+		for i := range turns {
+			add(`{"role":"user","content":%q}`, words("ask", 3, 60))
+			for j := range random.IntN(3) {
+				add(`{"role":"assistant","content":null,"tool_calls":[{"id":"c%d_%d","type":"function","function":{"name":"read","arguments":"{}"}}]}`, i, j)
+				add(`{"role":"tool","tool_call_id":"c%d_%d","content":%q}`, i, j, words("result", 5, 160))
+			}
+			if i < turns-1 {
+				add(`{"role":"assistant","content":%q}`, words("reply", 3, 110))
+			}
+		}
+		data := []byte(`{"model":"gpt-4o","messages":[` + strings.Join(list, ",") + `]}`)
+		pins := random.Perm(len(list))[:1+random.IntN(3)]
+		budget := 150 + random.IntN(600)
+		var kept, lost []string
+		for _, policy := range Policies() {
+			_, plan, err := Fit(context.Background(), data, Options{Format: wire.Chat, Policy: policy, Budget: budget, Pins: pins})
+			if errors.Is(err, ErrCannotFit) {
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if plan.TokensAfter > budget {
+				t.Errorf("seed %d, %s: %d tokens in %d", seed, policy, plan.TokensAfter, budget)
+			}
+			if slices.ContainsFunc(pins, func(i int) bool { return plan.Blocks[i].Verdict != Keep }) {
+				lost = append(lost, policy)
+			} else {
+				kept = append(kept, policy)
+			}
+		}
+		if len(kept) > 0 && len(lost) > 0 {
+			t.Errorf("seed %d, budget %d, pins %v: kept by %v, lost by %v", seed, budget, pins, kept, lost)
+		}
+		if len(lost) > 0 {
+			hard++
+		}
+	}
+	if hard == 0 {
+		t.Error("all pins always fit: the test shows nothing")
+	}
 }
