@@ -15,6 +15,9 @@ type draft struct {
 	// words are the exchanges that stay for what people wrote in them; nil where that
 	// is not asked for.
 	words []bool
+	// newestOnly: the policy keeps the newest messages without gaps, so that nothing
+	// older comes back.
+	newestOnly bool
 	// reason says of an exchange why it left.
 	reason []string
 	// masked and trimmed are the new texts of parts: message, part → text.
@@ -91,9 +94,15 @@ func (d *draft) tokens() int {
 
 // drop makes the legal set nearest to leaving the given exchanges out.
 func (d *draft) drop(gone func(e int) bool, reason string) {
+	d.settle(func(e int) bool { return d.keep[e] && !gone(e) }, reason)
+}
+
+// settle makes the legal set nearest to keeping the given exchanges; reason says why
+// others leave.
+func (d *draft) settle(stays func(e int) bool, reason string) {
 	want := make([]bool, len(d.keep))
 	for e := range want {
-		want[e] = d.keep[e] && !gone(e)
+		want[e] = stays(e)
 	}
 	keep := d.h.Cuts.Keep(want)
 	for e := range keep {

@@ -197,7 +197,8 @@ func reach(d *draft, s *Settings) error {
 	}
 	// A digest is worth less than what it would push out.
 	d.inserts, d.folded, d.summary.Text = nil, false, ""
-	if d.core() > s.Budget {
+	large := d.core() > s.Budget
+	if large {
 		// What must stay is too large by itself. Leave a quarter of the room to
 		// the rest, unless the newest words would not be whole then.
 		d.elideBeside(func(d *draft) int { return d.core() - s.Budget*3/4 }, func(d *draft) bool { return d.core()+d.leastMarker() <= s.Budget })
@@ -206,6 +207,11 @@ func reach(d *draft, s *Settings) error {
 		evictTo(d, s.Budget-markerRoom, protected)
 	}
 	d.evictPins(s.Budget)
+	if large { // what it pushed out has a quarter
+		d.readmit(s.Budget - markerRoom)
+	} else {
+		d.readmitLost(s.Budget - markerRoom)
+	}
 	d.mark(s.Budget)
 	if d.tokens() > s.Budget {
 		d.elideBeside(func(d *draft) int { return d.tokens() - s.Budget }, func(d *draft) bool { return d.tokens() <= s.Budget })

@@ -13,6 +13,7 @@ func fifo(_ context.Context, d *draft, s *Settings) error {
 		limit = DefaultFIFO
 	}
 	h := d.h
+	d.newestOnly = true
 	var order []int
 	for e, x := range h.Cuts.Exchanges {
 		if x.Fixed == "" && !h.pinnedExchange(e) {

@@ -80,6 +80,7 @@ func ladder(ctx context.Context, d *draft, s *Settings) error {
 		// The first prompt leaves only where the digest can tell the task.
 		evictTo(d, s.Low-room, pinned)
 	}
+	d.readmitLost(s.Low - room)
 	// What is left over is better spent on the digest than on nothing.
 	if left := s.Low - d.tokens(); s.SummaryMax == 0 && left > room {
 		room = min(left, 1024)

@@ -3,9 +3,9 @@ package window
 import "context"
 
 // maskResults replaces old tool results by stubs, oldest first, until the low mark
-// is reached. The newest KeepResults (default 3) stay. Where that does not bring the
-// request within the budget, the oldest exchanges leave, down to the low mark too, so that
-// cuts are rare.
+// is reached. The newest KeepResults (default 3) stay. Where that leaves the request nearer
+// to the budget than to the low mark, the oldest exchanges leave, down to the low mark, so
+// that the next calls need no cut.
 func maskResults(_ context.Context, d *draft, s *Settings) error {
 	keep := s.KeepResults
 	if keep == 0 {
@@ -24,8 +24,9 @@ func maskResults(_ context.Context, d *draft, s *Settings) error {
 			d.clear(r.callMessage, r.callPart)
 		}
 	}
-	if d.tokens() > s.Budget && s.Low < s.Budget {
+	if s.Low < s.Budget && d.tokens() > (s.Low+s.Budget)/2 {
 		evictTo(d, s.Low-markerRoom, firstAndPinned)
+		d.readmitLost(s.Low - markerRoom)
 		d.mark(s.Budget)
 	}
 	return nil

@@ -43,6 +43,7 @@ func relevance(ctx context.Context, d *draft, s *Settings) error {
 		return a - b
 	})
 	evictInOrder(d, order, s.Low-markerRoom, "least relevant")
+	d.readmitLost(s.Low - markerRoom)
 	d.mark(s.Budget)
 	return nil
 }

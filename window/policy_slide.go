@@ -19,6 +19,7 @@ func slide(_ context.Context, d *draft, s *Settings) error {
 		limit = DefaultSlide
 	}
 	h := d.h
+	d.newestOnly = true
 	total := d.items()
 	if total > limit && !d.brokenEnd() {
 		start := d.slideStart(limit)
