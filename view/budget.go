@@ -139,12 +139,28 @@ func (s *sight) free(cut *Cut, total int) bool {
 
 // low is the low mark: a share of the budget. Beside a long system prompt and many tools,
 // and where what must stay is more than that, a cut still leaves half of that share of
-// what there is for the history.
+// what there is for the history. Beside what people pinned or brought back it leaves the
+// whole share of the rest: they did not ask for less of the newest work.
 func (s *sight) low() int {
 	share := cmp.Or(s.profile.Low, s.v.o.Low)
 	low := window.LowMark(s.budget, share, min(s.fixed(), s.budget))
 	if s.floor > low {
 		low = window.LowMark(s.budget, share, min(s.floor, s.budget*3/4))
 	}
-	return low
+	held := min(s.held(), s.budget*3/4)
+	return max(low, held+int(float64(s.budget-held)*share))
+}
+
+// held counts the tokens of the messages that somebody pinned or holds.
+func (s *sight) held() int {
+	if len(s.Pins) == 0 {
+		return 0
+	}
+	n := 0
+	for i, tokens := range s.before.Messages {
+		if s.pinned(i) {
+			n += tokens
+		}
+	}
+	return n
 }

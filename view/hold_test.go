@@ -113,3 +113,77 @@ func shownDepths(t *testing.T, c *call) (out []int) {
 	}
 	return out
 }
+
+// While something that was brought back is held, a cut takes the oldest of the rest and
+// leaves half of the rest's room filled: the newest work does not pay for what is held.
+// The call that brings it back recalls nothing beside it.
+//
+// SPEC E5
+func TestTheNewestWorkDoesNotPayForWhatIsHeld(t *testing.T) {
+	const budget = 12_000
+	s := newStage(t, Options{})
+	s.library()
+	defer s.close()
+	a := ask{format: wire.Anthropic, session: "s", Input: Input{Profile: "full", Budget: budget}}
+	list := []string{said("user", "we read files about zebras")}
+	var c *call
+	next := func(i int) *call {
+		t.Helper()
+		c = s.find(sent(list...), a)
+		if err := s.show(c, a); err != nil {
+			t.Fatal(err)
+		}
+		if problems := judge(wire.Anthropic, c.Body); len(problems) > 0 || c.After > budget {
+			t.Fatalf("%d tokens, %v", c.After, problems)
+		}
+		if i%6 == 5 {
+			s.end(c, []byte(said("assistant", fmt.Sprint("done with file", i))))
+			list = append(list, said("assistant", fmt.Sprint("done with file", i)), said("user", fmt.Sprint("what did file", i-40, " say about zebras?")))
+			return c
+		}
+		work := worked(fmt.Sprint("file", i), 200)
+		s.end(c, []byte(work[:strings.Index(work, `,{"role":"user"`)]))
+		list = append(list, work)
+		return c
+	}
+	i := 0
+	for ; ; i++ {
+		if next(i); c.Cut != nil && c.Cut.Gone.Len() > 0 && i > 40 && i%6 == 5 {
+			break // the user speaks next
+		}
+		if i > 200 {
+			t.Fatal("nothing is ever cut")
+		}
+	}
+	gone := c.Cut.Hidden()
+	held := 0
+	counter := token.NewCounter(token.Builtin().Lookup(c.body.Model), token.Options{})
+	for k := len(gone) - 1; k >= 0 && held < budget/4; k-- {
+		a.Pins = append(a.Pins, gone[k])
+		held += counter.Message(&c.body.Messages[gone[k]-1]).Tokens
+	}
+	slices.Sort(a.Pins)
+	i++
+	if next(i); c.Recalled > 0 || len(c.Restored) == 0 {
+		t.Errorf("%v come back, and %d tokens are recalled beside them", c.Restored, c.Recalled)
+	}
+	cuts := 0
+	for end := i + 60; i < end; {
+		i++
+		if next(i); !c.Folded {
+			continue
+		}
+		cuts++
+		for _, d := range a.Pins {
+			if !bytes.Contains(c.Body, c.body.Messages[d-1].Raw) {
+				t.Fatalf("call %d: message %d is held and not there as it came", i, d)
+			}
+		}
+		if rest := c.After - held; rest < (budget-held)*2/5 {
+			t.Errorf("call %d: a cut leaves %d tokens beside %d that are held, of %d", i, rest, held, budget)
+		}
+	}
+	if cuts == 0 {
+		t.Error("nothing was cut: the test shows nothing")
+	}
+}

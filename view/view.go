@@ -378,10 +378,12 @@ func (s *sight) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, err 
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	if ok, err := e.recall(ctx, total.Total); err != nil {
-		return nil, nil, err
-	} else if ok {
-		total = s.count(e.pieces)
+	if len(back) == 0 { // what people bring back goes first
+		if ok, err := e.recall(ctx, total.Total); err != nil {
+			return nil, nil, err
+		} else if ok {
+			total = s.count(e.pieces)
+		}
 	}
 	if cut == nil && !e.changed {
 		return s.leave(), nil, nil
