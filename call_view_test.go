@@ -359,6 +359,20 @@ func TestChatAdapts(t *testing.T) {
 	}
 }
 
+// A budget that is not a number of tokens does not fail the call, and an event names the
+// header and what to write instead.
+func TestInvalidBudgetsAreTold(t *testing.T) {
+	for _, value := range []string{"NaN", "-5", "0", "1e4", "8000 tokens", "99999999999999999999"} {
+		k := newTalker(start(t, openStore(t, t.TempDir()), replying), "X-Oriel-Budget", value)
+		if r := k.say(); r.StatusCode != http.StatusOK || r.Header.Get("X-Oriel-Action") != "none" {
+			t.Error(value, r.Status, r.Header)
+		}
+		if e := k.told(oriel.EventBudget); len(e) != 1 || !strings.Contains(e[0].Error, fmt.Sprintf("X-Oriel-Budget %q is ignored: give a whole number", value)) {
+			t.Errorf("%s: events %+v", value, e)
+		}
+	}
+}
+
 // An unknown profile is no error of the call; a known one is taken.
 func TestProfilesByHeader(t *testing.T) {
 	b := start(t, openStore(t, t.TempDir()), replying)

@@ -169,6 +169,9 @@ func (r *calls) Begin(ctx context.Context, c *Request) *Call {
 		other.Profile = ""
 		c = &other
 	}
+	if _, err := askedBudget(c.Header); err != nil {
+		r.event(Event{Kind: EventBudget, Call: c.ID, Model: body.Model, Error: secret.Of(c.Header, c.Query).Clean(err.Error())})
+	}
 	rec, err := r.guarded(ctx, c, body, now)
 	if err == nil {
 		return rec
@@ -203,13 +206,23 @@ func (r *calls) guarded(ctx context.Context, c *Request, body *wire.Body, now *t
 	return r.begin(ctx, c, body, now)
 }
 
-// budgetOf is what a client asks for by a header; 0 for nothing.
+// budgetOf returns the budget that a client asks for by a header; 0 for none.
 func budgetOf(h http.Header) int {
-	n, err := strconv.Atoi(h.Get("X-Oriel-Budget"))
-	if err != nil || n < 0 {
-		return 0
-	}
+	n, _ := askedBudget(h)
 	return n
+}
+
+// askedBudget is budgetOf with an error that says why a header is ignored.
+func askedBudget(h http.Header) (int, error) {
+	text := h.Get("X-Oriel-Budget")
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n <= 0 {
+		return 0, fmt.Errorf("X-Oriel-Budget %.40q is ignored: give a whole number of tokens that is more than 0, such as 8000", text)
+	}
+	return n, nil
 }
 
 func (r *calls) begin(ctx context.Context, c *Request, body *wire.Body, now *tuning) (*Call, error) {

@@ -80,6 +80,9 @@ const (
 	EventUnkept = "unkept-answer"
 	// EventProfile: a call named a profile that there is not; the default was used.
 	EventProfile = "unknown-profile"
+	// EventBudget: a call asked for a budget that is not a number of tokens; it was
+	// ignored.
+	EventBudget = "invalid-budget"
 	// EventDropped: events are missing from the file, which nobody read or which could
 	// not be written; Items is how many.
 	EventDropped = "dropped"

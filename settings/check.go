@@ -44,27 +44,28 @@ func (l *Loaded) check() error {
 			return l.bad(c.key, c.err)
 		}
 	}
-	l.checkThresholds()
 	if err := l.checkProfiles(); err != nil {
 		return err
 	}
+	if err := l.checkThresholds(); err != nil {
+		return err
+	}
+	l.ProfileTable = l.profiles()
 	return l.checkCondense()
 }
 
-// checkProfiles builds the table of profiles and checks that it contains the one in
-// use.
+// checkProfiles refuses unusable profiles, and a default that is not among them.
 func (l *Loaded) checkProfiles() error {
 	for _, name := range slices.Sorted(maps.Keys(l.Profiles)) {
 		if _, err := window.NewProfiles(l.Profiles[name].in(name)); err != nil {
 			return l.bad(toml.Key{"profiles", name}.String(), err)
 		}
 	}
-	l.ProfileTable = l.profiles()
 	name := l.Profile
 	if name == "" {
 		name = " " // an unknown name; for window, an empty one means the default
 	}
-	if _, err := l.ProfileTable.Lookup(name); err != nil {
+	if _, err := l.profiles().Lookup(name); err != nil {
 		return l.bad("profile", err)
 	}
 	return nil
@@ -150,8 +151,9 @@ func atLeast[N ~int | ~int64](n, least N) error {
 	return nil
 }
 
-// checkThresholds replaces unusable percents with the ones that apply instead.
-func (l *Loaded) checkThresholds() {
+// checkThresholds refuses what is not a number, and replaces percents outside the bounds
+// with the ones that apply instead.
+func (l *Loaded) checkThresholds() error {
 	t := &l.Thresholds
 	if t.All == -1 || l.SourceOf("thresholds.all").Kind == "default" {
 		t.All = t.Max
@@ -166,6 +168,9 @@ func (l *Loaded) checkThresholds() {
 			instead, holds = t.Max, t.Max
 		}
 		n := percent.Float()
+		if !number.Finite(n) {
+			return l.bad(f.key, errNumber)
+		}
 		if n == -1 || n >= t.Min && n <= t.Max {
 			continue
 		}
@@ -183,6 +188,7 @@ func (l *Loaded) checkThresholds() {
 		l.setProfile(name, p)
 		delete(l.from, key)
 	}
+	return nil
 }
 
 // profileOf returns the profile whose threshold the field is, or all.

@@ -37,8 +37,8 @@ func NewProfiles(own ...Profile) (*ProfileTable, error) {
 // profileName is what stands in headers, in /p/NAME/ and on command lines.
 var profileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`)
 
-// check refuses a profile of one's own that cannot be used. Thresholds warn where they
-// are used.
+// check refuses a profile of one's own that cannot be used. A threshold that is a number
+// outside the bounds is reported where it is used.
 func (p *Profile) check() error {
 	switch {
 	case !profileName.MatchString(p.Name):
@@ -49,6 +49,10 @@ func (p *Profile) check() error {
 		return fmt.Errorf("a budget of %d: it must be 0 or more", p.Budget)
 	case p.Low != 0 && (!number.Within(p.Low, 0, 1) || p.Low == 1):
 		return fmt.Errorf("a low mark of %g: it must be a share of the budget between 0 and 1, such as 0.5", p.Low)
+	case !number.Finite(p.Threshold):
+		return fmt.Errorf("a threshold of %g: it must be a percent of the window, such as 80, or -1 for that of all profiles", p.Threshold)
+	case p.Recall < -1:
+		return fmt.Errorf("a recall of %d: it must be a number of tokens, 0 for that of all profiles, or -1 for none", p.Recall)
 	case p.Policy != "" && policies[p.Policy] == nil:
 		return fmt.Errorf("unknown policy %.40q: use one of %s", p.Policy, strings.Join(Policies(), ", "))
 	}
