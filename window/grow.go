@@ -31,12 +31,16 @@ const (
 // budget has to grow.
 const historyShare = 4
 
-// Grow returns a budget that is at least wish, at most hard, and large enough for what must
-// stay beside a part of the wish for the rest; growth is nil where the wish is enough.
-// floor is the size of what must stay, 0 where that is no more than the newest turn and
-// the budget has not grown for it. Words are no part of it where the budget is crowded: they
-// leave less than a quarter of hard free. The oldest leave then, or they would fill the
-// budget and every later call would cut again.
+// Grow returns a budget between wish and hard that is large enough for what must stay and,
+// beside it, for a quarter of the wish for the rest of the history. growth says what the
+// budget grew for; it is nil where the budget is the wish.
+//
+// floor is the size of what must stay. It is 0 where only the newest turn must stay and the
+// budget has not grown.
+//
+// crowded reports that people's words leave less than a quarter of hard free. The floor does
+// not contain them then, and the oldest of them leave: otherwise they would fill the budget,
+// and every later call would cut again.
 func (h *History) Grow(wish, hard int, words bool) (budget, floor int, crowded bool, growth *Growth) {
 	budget = wish
 	if h.Total() <= wish {
@@ -121,8 +125,9 @@ func (h *History) reply(message, part int) bool {
 	return m.Role == chat.Assistant && m.Parts[part].Kind == chat.Text && !h.Pinned[message] && elidable(&m.Parts[part])
 }
 
-// LowMark returns what a cut of a budget goes down to: a share of it, and beside what must
-// stay half of that share of the rest, so that a cut lasts a while.
+// LowMark returns the size that a cut goes down to: a share of the budget, or, where that is
+// larger, the floor and half of that share of the room beside it. The other half stays free,
+// so that the next calls need no cut.
 func LowMark(budget int, share float64, floor int) int {
 	return max(int(float64(budget)*share), floor+int(float64(budget-floor)*share/2))
 }
