@@ -57,6 +57,7 @@ var rooms = []string{
 	"settings",
 	"internal/strict",
 	"internal/fakemodel",
+	"internal/freeport",
 	"internal/demo",
 	"cmd/oriel",
 	"internal/histories",

@@ -151,7 +151,7 @@ func TestDemoIsInterrupted(t *testing.T) {
 	t.Setenv("TMPDIR", temp)
 	ctx, cancel := context.WithCancel(t.Context())
 	cmd := demoCommand()
-	cmd.SetArgs(nil)
+	cmd.SetArgs([]string{})
 	cmd.SetOut(&onText{w: io.Discard, text: " 5 ", do: cancel})
 	if err := cmd.ExecuteContext(ctx); err != nil {
 		t.Error(err)

@@ -95,7 +95,10 @@ func TestADeletedHistoryIsBegunAnew(t *testing.T) {
 	reopenEvery = time.Millisecond
 	t.Cleanup(func() { reopenEvery = 2 * time.Second })
 	for name, remove := range map[string]func(dir string) error{
-		"folder": os.RemoveAll,
+		"folder": func(dir string) error {
+			// In one step, as the server may write to the folder while it is emptied.
+			return errors.Join(os.Rename(dir, dir+".gone"), os.RemoveAll(dir+".gone"))
+		},
 		"files": func(dir string) error {
 			files, err := filepath.Glob(filepath.Join(dir, "oriel.db*"))
 			for _, file := range files {

@@ -98,6 +98,7 @@ func onTerminal(t *testing.T, args ...string) (keys *os.File, cmd *exec.Cmd, unc
 	t.Cleanup(func() {
 		late.Stop()
 		hangUp()
+		cmd.Wait() // twice is no harm
 		keys.Close()
 	})
 	return keys, cmd, func() bool { return state() == before }

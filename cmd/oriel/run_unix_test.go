@@ -67,8 +67,6 @@ func startRun(t *testing.T, before ...string) (cmd *exec.Cmd, say func(string), 
 	t.Helper()
 	args := append(before, "oriel", "run", "--data", t.TempDir(), "--", "child", "listen")
 	cmd = exec.Command(args[0], args[1:]...)
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -78,16 +76,7 @@ func startRun(t *testing.T, before ...string) (cmd *exec.Cmd, say func(string), 
 		t.Fatal(err)
 	}
 	cmd.Stderr = &syncBuffer{}
-	mindSignals()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	kill := func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	late := time.AfterFunc(tooLong, kill)
-	t.Cleanup(func() {
-		late.Stop()
-		kill()
-	})
+	startProgram(t, cmd)
 	say = func(line string) {
 		t.Helper()
 		if _, err := io.WriteString(in, line+"\n"); err != nil {
@@ -97,8 +86,28 @@ func startRun(t *testing.T, before ...string) (cmd *exec.Cmd, say func(string), 
 	return cmd, say, awaiter(t, out)
 }
 
+// startProgram starts a program in a session of its own. One that does not end is killed,
+// and none is left when its folders are removed.
+func startProgram(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.WaitDelay = tooLong
+	mindSignals()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill := func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	late := time.AfterFunc(tooLong, kill)
+	t.Cleanup(func() {
+		late.Stop()
+		kill()
+		cmd.Wait() // twice is no harm
+	})
+}
+
 // tooLong is how long a program may leave a test waiting.
-const tooLong = time.Minute
+const tooLong = 3 * time.Minute
 
 // mindSignals lets programs that are started mind all signals: those that this process was
 // started with ignored, as by nohup or in the background of a script, they would ignore.

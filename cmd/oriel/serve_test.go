@@ -24,6 +24,7 @@ type served struct {
 	openAI, anthropic string // base URLs that it printed
 	errors            *syncBuffer
 	exit              chan int
+	ended             chan struct{} // closed when it has ended
 }
 
 type syncBuffer struct {
@@ -47,12 +48,23 @@ func (s *syncBuffer) String() string {
 func serve(t *testing.T, args ...string) *served {
 	t.Helper()
 	out, w := io.Pipe()
-	s := &served{errors: &syncBuffer{}, exit: make(chan int, 1)}
+	s := &served{errors: &syncBuffer{}, exit: make(chan int, 1), ended: make(chan struct{})}
 	go func() {
 		code := run(append([]string{"serve", "--listen", "127.0.0.1:0"}, args...), strings.NewReader(""), w, s.errors)
 		w.Close()
 		s.exit <- code
+		close(s.ended)
 	}()
+	t.Cleanup(func() { // of a test that failed: nobody writes to a folder that is being removed
+		if s.anthropic != "" && len(s.exit) == 0 && t.Failed() {
+			select {
+			case <-s.ended:
+			default:
+				syscall.Kill(os.Getpid(), syscall.SIGTERM)
+				<-s.ended
+			}
+		}
+	})
 	lines := bufio.NewScanner(out)
 	for lines.Scan() && s.anthropic == "" {
 		if rest, ok := strings.CutPrefix(lines.Text(), "export OPENAI_BASE_URL="); ok {

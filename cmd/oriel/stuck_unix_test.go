@@ -5,9 +5,9 @@ package main
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/oriel-context/oriel/internal/freeport"
 )
 
 // stuckPipe is the end of a full pipe that nobody reads: a write to it never returns.
@@ -71,37 +73,24 @@ func brokenPipe(t *testing.T) *os.File {
 	return w
 }
 
-// startOriel starts the program with files of a test's own, and kills it if it does not
-// end.
+// startOriel starts oriel with files of a test's own.
 func startOriel(t *testing.T, out, errOut any, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("oriel", args...)
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Stdout, _ = out.(io.Writer)
 	cmd.Stderr, _ = errOut.(io.Writer)
-	mindSignals()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	kill := func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	late := time.AfterFunc(tooLong, kill)
-	t.Cleanup(func() {
-		late.Stop()
-		kill()
-	})
+	startProgram(t, cmd)
 	return cmd
 }
 
 // freeAddress is one that nobody listens at.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freeport.Find()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return fmt.Sprintf("127.0.0.1:%d", port)
 }
 
 // awaitHealth asks until the server answers.

@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/freeport"
 	"github.com/oriel-context/oriel/settings"
 )
 
@@ -67,7 +68,10 @@ func runShell(t *testing.T, w *world, b block) {
 	h := newHome(t, w)
 	text := b.text
 	if strings.Contains(text, "oriel serve") {
-		h.port = freePort(t)
+		var err error
+		if h.port, err = freeport.Find(); err != nil {
+			t.Fatal(err)
+		}
 	} else if strings.Contains(text, ":8780") {
 		h.serve(t)
 	}

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -301,15 +300,4 @@ func (h *home) start(t *testing.T) (stop func()) {
 	}
 	go io.Copy(io.Discard, lines) // ends with the program
 	return stop
-}
-
-// freePort is one that nobody listened at a moment ago.
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
