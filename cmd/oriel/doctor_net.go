@@ -33,10 +33,10 @@ func (d *doctor) checkPort(ctx context.Context) finding {
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, portTimeout)
 	defer cancel()
 	there := net.JoinHostPort(host, port)
-	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", there)
+	conn, err := (&net.Dialer{Timeout: portTimeout / 2}).DialContext(ctx, "tcp", there)
 	if err == nil {
 		conn.Close()
 		return d.checkServer(ctx, there)
@@ -87,7 +87,9 @@ type reach struct {
 	host  string
 }
 
-const reachTimeout = 3 * time.Second
+// portTimeout and reachTimeout are how long this machine, and a provider, may take to
+// answer. Tests wait longer.
+var portTimeout, reachTimeout = 2 * time.Second, 3 * time.Second
 
 // reach asks a provider for anything. It takes the way that the proxy takes.
 func (d *doctor) reach(ctx context.Context, name, base string) (r reach) {

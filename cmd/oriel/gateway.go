@@ -168,8 +168,8 @@ func (g *gateway) close() {
 }
 
 // observeWait is the longest that a call waits for its recorder where nothing depends on
-// it.
-const observeWait = 2 * time.Second
+// it. Tests wait longer.
+var observeWait = 2 * time.Second
 
 // Memory that the process should stay within, so that bodies which came and went do not
 // pile up between two collections: for calls, and with the library, which has a limit of
