@@ -78,6 +78,35 @@ func (s *server) sameAnswers(calls int, want []byte, header ...string) error {
 	return nil
 }
 
+// atOnce does so many calls at the same time. It returns the first error, or one of the
+// server's memory after them.
+func (s *server) atOnce(name string, calls int, do func(i int) error) error {
+	errs := make([]error, calls)
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() { errs[i] = do(i) })
+	}
+	wg.Wait()
+	if err := s.stayedSmall(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answered sends a chat completion, whose answer must be one.
+func (s *server) answered(body string, header ...string) error {
+	a, err := s.post("/v1/chat/completions", body, header...)
+	if err == nil && a.status != http.StatusOK {
+		err = fmt.Errorf("status %d: %.200s", a.status, a.body)
+	}
+	return err
+}
+
 // stayedSmall waits for what the server does behind its answers, and looks at the most
 // memory that it had.
 func (s *server) stayedSmall() error {

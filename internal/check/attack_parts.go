@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
-	"sync"
 )
 
 const (
@@ -50,30 +49,15 @@ func requestsOfParts(t *trial) error {
 		calls, parts int
 		zip          bool
 	}{{"compressed", 12, mostValues, true}, {"under 1 MiB", 40, 346_000, false}, {"as many as are read", 200, mostParts, false}} {
-		errs := make([]error, kind.calls)
-		var wg sync.WaitGroup
-		for i := range kind.calls {
-			wg.Go(func() {
-				body := manyParts(fmt.Sprintf(`{"model":"gpt-4o","user":"%d","messages":[{"role":"user","content":[`, i), kind.parts, tail)
-				var header []string
-				if kind.zip {
-					body, header = zipped(body), []string{"Content-Encoding", "gzip"}
-				}
-				a, err := s.post("/v1/chat/completions", body, header...)
-				if err == nil && a.status != http.StatusOK {
-					err = fmt.Errorf("status %d: %.200s", a.status, a.body)
-				}
-				errs[i] = err
-			})
-		}
-		wg.Wait()
-		if err := s.stayedSmall(); err != nil {
-			return fmt.Errorf("%s: %w", kind.name, err)
-		}
-		for _, err := range errs {
-			if err != nil {
-				return err
+		err := s.atOnce(kind.name, kind.calls, func(i int) error {
+			body := manyParts(fmt.Sprintf(`{"model":"gpt-4o","user":"%d","messages":[{"role":"user","content":[`, i), kind.parts, tail)
+			if kind.zip {
+				return s.answered(zipped(body), "Content-Encoding", "gzip")
 			}
+			return s.answered(body)
+		})
+		if err != nil {
+			return err
 		}
 		if kind.parts > mostParts {
 			refused += kind.calls
@@ -136,26 +120,16 @@ func answersOfParts(t *trial) error {
 	}
 	refused := 0
 	for _, k := range kinds {
-		errs := make([]error, k.calls)
-		var wg sync.WaitGroup
-		for i := range k.calls {
-			wg.Go(func() {
-				body := fmt.Sprintf(`{"model":"claude-sonnet-4-5","max_tokens":5,"messages":[{"role":"user","content":"%s %d"}]}`, k.name, i)
-				a, err := s.post("/v1/messages", body, "X-Want", k.name)
-				if err == nil && string(a.body) != k.body {
-					err = fmt.Errorf("the answer has %d bytes instead of the provider's %d", len(a.body), len(k.body))
-				}
-				errs[i] = err
-			})
-		}
-		wg.Wait()
-		if err := s.stayedSmall(); err != nil {
-			return fmt.Errorf("%s: %w", k.name, err)
-		}
-		for _, err := range errs {
-			if err != nil {
-				return err
+		err := s.atOnce(k.name, k.calls, func(i int) error {
+			body := fmt.Sprintf(`{"model":"claude-sonnet-4-5","max_tokens":5,"messages":[{"role":"user","content":"%s %d"}]}`, k.name, i)
+			a, err := s.post("/v1/messages", body, "X-Want", k.name)
+			if err == nil && string(a.body) != k.body {
+				err = fmt.Errorf("the answer has %d bytes instead of the provider's %d", len(a.body), len(k.body))
 			}
+			return err
+		})
+		if err != nil {
+			return err
 		}
 		if k.parts > mostParts {
 			refused += k.calls

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 )
 
 // largeRequests sends 20 calls of 60 MB at once, plain, then 30 compressed.
@@ -30,29 +29,14 @@ func largeRequests(t *trial) error {
 		for i := range bodies {
 			bodies[i] = largeBody(i, size, kind.encoding != "")
 		}
-		errs := make([]error, kind.calls)
-		var wg sync.WaitGroup
-		for i, body := range bodies {
-			wg.Go(func() {
-				var header []string
-				if kind.encoding != "" {
-					header = []string{"Content-Encoding", kind.encoding}
-				}
-				a, err := s.post("/v1/chat/completions", body, header...)
-				if err == nil && a.status != http.StatusOK {
-					err = fmt.Errorf("status %d: %.200s", a.status, a.body)
-				}
-				errs[i] = err
-			})
-		}
-		wg.Wait()
-		if err := s.stayedSmall(); err != nil {
-			return fmt.Errorf("%s: %w", kind.name, err)
-		}
-		for _, err := range errs {
-			if err != nil {
-				return err
+		err := s.atOnce(kind.name, kind.calls, func(i int) error {
+			if kind.encoding != "" {
+				return s.answered(bodies[i], "Content-Encoding", kind.encoding)
 			}
+			return s.answered(bodies[i])
+		})
+		if err != nil {
+			return err
 		}
 		t.say("%d %s requests of %d MB at once: at most %d MB resident", kind.calls, kind.name, size>>20, s.memory("VmHWM")>>20)
 	}
