@@ -151,6 +151,19 @@ func (s *lists) Conversations(ctx context.Context, tenant string) ([]timeline.Co
 	return s.Store.Conversations(ctx, tenant)
 }
 
+// The first request of a conversation has no reply that a history could know it by: no
+// store is asked for it.
+func TestAFirstRequestAsksNoStore(t *testing.T) {
+	s := newPlay(t)
+	for messages, asks := range map[string]bool{"u1": false, "u1 u2": false, "u1 a1 u2": true} {
+		book := NewBook(struct{ timeline.Store }{}, Options{}) // panics when it is asked
+		_, err := book.Find(ctx, &Request{Tenant: timeline.Local, Messages: s.messages(strings.Fields(messages)), Now: s.now})
+		if asked := err != nil; asked != asks {
+			t.Errorf("%s: %v", messages, err)
+		}
+	}
+}
+
 // Conversations that were forgotten come back without a list of all for each of them.
 func TestWhatIsForgottenComesBackByOneList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
