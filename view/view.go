@@ -34,7 +34,7 @@ type Options struct {
 	// Low is the share of the budget that a cut goes down to: one half.
 	Low float64
 	// KeepTools are the names of tools whose results stay as long as the exchange does:
-	// see window.Settings.
+	// see window.Options.
 	KeepTools []string
 	// Limits are what providers were found to take.
 	Limits *token.Limits

@@ -57,23 +57,43 @@ type Options struct {
 	// Words is the most tokens of what people wrote that stay under a profile that keeps
 	// it; 0 means the budget.
 	Words int
-	// Pins are indices of messages that stay, Out of messages that are out already:
-	// see Settings.Out.
-	Pins, Out []int
+	// Pins are indices of messages that stay.
+	Pins []int
+	// Out, if it is not nil, are the indices of messages that are out already. The ladder
+	// then only makes room for what comes back: it removes as little of the rest as it
+	// can, the oldest first, and masks nothing.
+	Out []int
 
-	MaxItems    int
-	Fraction    float64
-	KeepRecent  int
-	First       string
+	// MaxItems is the number of messages that fifo (default 50) and slide (default 40)
+	// keep, without the leading system messages.
+	MaxItems int
+	// Fraction is the share of messages that halve removes. Default 0.5.
+	Fraction float64
+	// KeepRecent is the number of newest messages that condense keeps. Default 3.
+	KeepRecent int
+	// First selects what condense does with the first message: FirstKeep (the default),
+	// FirstDirectives or FirstSummarise.
+	First string
+	// KeepResults is the number of newest tool results that mask keeps. Default 3; −1
+	// keeps none.
 	KeepResults int
-	// KeepTools are the names of tools whose results mask and ladder leave alone.
-	KeepTools   []string
+	// KeepTools are the names of tools whose results mask and ladder keep.
+	KeepTools []string
+	// ClearInputs makes mask empty the arguments of masked calls too.
 	ClearInputs bool
-	Query       string
-	Embed       func(ctx context.Context, texts []string) ([][]float32, error)
-	Condenser   condense.Condenser
-	SummaryMax  int
-	Weights     items.Weights
+	// Query is what the conversation is about now, for relevance.
+	Query string
+	// Embed returns the vectors by which relevance compares messages with Query. If it is
+	// nil or fails, relevance compares words.
+	Embed func(ctx context.Context, texts []string) ([][]float32, error)
+	// Condenser writes summaries. Default: the extractive one for condense, the digest for
+	// ladder.
+	Condenser condense.Condenser
+	// SummaryMax is the most tokens of a summary or digest. Default: a tenth of the
+	// budget, at most 1,024.
+	SummaryMax int
+	// Weights are the terms of relevance.
+	Weights items.Weights
 	// Now is the clock; nothing else is asked for the time.
 	Now time.Time
 	// Events, where it is set, is told of every cut, condensation and overflow;
@@ -182,7 +202,7 @@ type fitting struct {
 	counter  *token.Counter
 	policy   string
 	model    string
-	settings Settings
+	settings settings
 	grown    *Growth // of the budget; nil where it did not grow
 	warnings []string
 }
@@ -218,11 +238,8 @@ func newFitting(b *wire.Body, o Options) (*fitting, error) {
 	if wish := min(budget.Allowed, profile.Budget); o.Budget == 0 && wish > 0 {
 		budget.Allowed, _, _, f.grown = f.history.Grow(wish, budget.Allowed, profile.Words)
 	}
-	f.settings = Settings{
-		Budget: budget.Allowed, Low: o.Low, Mode: o.Mode, MaxItems: o.MaxItems, Fraction: o.Fraction, KeepRecent: o.KeepRecent,
-		First: o.First, KeepResults: o.KeepResults, KeepTools: o.KeepTools, ClearInputs: o.ClearInputs, Query: o.Query, Embed: o.Embed, Condenser: o.Condenser,
-		SummaryMax: o.SummaryMax, Weights: o.Weights, Out: o.Out, Now: o.Now,
-	}
+	f.settings = settings{Options: o}
+	f.settings.Budget, f.settings.Words = budget.Allowed, 0
 	if profile.Words && f.policy == "ladder" {
 		f.settings.Words = cmp.Or(o.Words, budget.Allowed)
 	}

@@ -293,7 +293,7 @@ func TestActionNamesWhoWroteTheSummary(t *testing.T) {
 }
 
 func TestANegativeLimitOfMessagesIsRefused(t *testing.T) {
-	if _, err := Decide(context.Background(), Counted(nil, chat.Rules{}, nil, 0, nil), "slide", Settings{MaxItems: -1}); err == nil || !strings.Contains(err.Error(), "-1") {
+	if _, err := Decide(context.Background(), Counted(nil, chat.Rules{}, nil, 0, nil), Options{Policy: "slide", MaxItems: -1}, Trigger{}); err == nil || !strings.Contains(err.Error(), "-1") {
 		t.Error(err)
 	}
 }
@@ -305,8 +305,8 @@ func TestSlideLeavesAHistoryThatEndsBroken(t *testing.T) {
 		{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: "1"}}},
 		{Role: chat.User, Parts: []chat.Part{{Kind: chat.Result, ID: "2"}}},
 	}
-	d, err := Decide(context.Background(), Counted(history, chat.Rules{ResultsFollow: true, RunsMerge: true}, []int{9, 9}, 0, nil), "slide",
-		Settings{Budget: 1000, Low: 1000, Mode: Hard, MaxItems: 1, Trigger: Trigger{Over: true}})
+	d, err := Decide(context.Background(), Counted(history, chat.Rules{ResultsFollow: true, RunsMerge: true}, []int{9, 9}, 0, nil),
+		Options{Policy: "slide", Budget: 1000, Low: 1000, Mode: Hard, MaxItems: 1}, Trigger{Over: true})
 	if err != nil || !d.Shown[0] || !d.Shown[1] {
 		t.Errorf("%+v, %v", d, err)
 	}

@@ -25,7 +25,7 @@ func TestHalveRemovesAnEvenNumberAfterTheFirst(t *testing.T) {
 			msgs = append(msgs, chat.Message{Role: role, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote("words")}}})
 		}
 		h := Counted(msgs, chat.Rules{}, make([]int, c.n), 0, wordCount)
-		d, err := Decide(context.Background(), h, "halve", Settings{Budget: 1 << 30, Low: 1 << 30, Mode: Hard, Fraction: c.fraction, Trigger: Trigger{Over: true}})
+		d, err := Decide(context.Background(), h, Options{Policy: "halve", Budget: 1 << 30, Low: 1 << 30, Mode: Hard, Fraction: c.fraction}, Trigger{Over: true})
 		if err != nil {
 			t.Fatal(err)
 		}

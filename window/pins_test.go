@@ -109,8 +109,8 @@ func TestPinsThatFitStayUnderEveryPolicy(t *testing.T) {
 		for _, policy := range Policies() {
 			for _, low := range []int{budget, budget / 2} {
 				for _, mode := range []Mode{Hard, Soft} {
-					s := Settings{Budget: budget, Low: max(1, low), Mode: mode, Trigger: Trigger{Over: true}}
-					d, err := Decide(context.Background(), h, policy, s)
+					o := Options{Policy: policy, Budget: budget, Low: max(1, low), Mode: mode}
+					d, err := Decide(context.Background(), h, o, Trigger{Over: true})
 					if err != nil {
 						t.Fatalf("%s, %d of %d (smallest %d): %v\n%s", policy, budget, h.Total(), need, err, data)
 					}

@@ -8,75 +8,29 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/elide"
-	"github.com/oriel-context/oriel/items"
 )
 
-// Settings are what a policy is told.
-type Settings struct {
-	// Budget is the most tokens that the request may have; Low is what a cut
-	// goes down to.
-	Budget, Low int
-	Mode        Mode
-	// Trigger is why the policy is asked at all.
+// settings are the options of one decision with their defaults filled in: Budget, Low and
+// Mode are set, and Words is 0 where people's words leave as all others do.
+type settings struct {
+	Options
+	// Trigger is why the policy runs.
 	Trigger Trigger
-	// MaxItems is the most messages that fifo (default 50) and slide (default
-	// 40) keep, the leading system run aside.
-	MaxItems int
-	// Fraction is the share of messages that halve removes (default 0.5).
-	Fraction float64
-	// KeepRecent is the number of newest messages that condense keeps (default
-	// 3).
-	KeepRecent int
-	// First is what condense does with the first message: FirstKeep (default),
-	// FirstDirectives or FirstSummarise.
-	First string
-	// KeepResults is the number of newest tool results that mask keeps (default
-	// 3); −1 keeps none.
-	KeepResults int
-	// KeepTools are the names of tools whose results are never masked.
-	KeepTools []string
-	// ClearInputs makes mask empty the arguments of masked calls too.
-	ClearInputs bool
-	// Query is what the conversation is about now, for relevance. Embed, where it is
-	// set, makes the vectors by which messages are compared with it; without it, and
-	// where it fails, their words are.
-	Query string
-	Embed func(ctx context.Context, texts []string) ([][]float32, error)
-	// Condenser makes summaries; nil means the extractive one for condense and
-	// the digest for ladder.
-	Condenser condense.Condenser
-	// SummaryMax is the most tokens of a summary or digest; 0 means a tenth of
-	// the budget, at most 1,024.
-	SummaryMax int
-	// Weights are those of relevance; the zero value means the defaults.
-	Weights items.Weights
-	// Words has ladder keep what people wrote while that takes no more than this many
-	// tokens: results, calls, thinking and the model's words leave first. 0 means that
-	// people's words leave as all others do.
-	Words int
-	// Out, where it is not nil, are the messages that are out already, by index. The
-	// ladder then only makes room for what is brought back: of the rest it takes out as
-	// little as it can, the oldest first, and masks nothing.
-	Out []int
-	// Now is the clock.
-	Now time.Time
 }
 
 // recovering are the settings after a refusal: whatever the count says, the request
 // gets smaller, and no model is asked.
-func (s Settings) recovering(tokens int) Settings {
+func (s settings) recovering(tokens int) settings {
 	s.Budget = min(s.Budget, tokens-max(1, tokens/10))
 	s.Low = min(s.Low, s.Budget)
 	s.Condenser = nil
 	return s
 }
 
-func (s *Settings) summaryMax() int {
+func (s *settings) summaryMax() int {
 	if s.SummaryMax > 0 {
 		return s.SummaryMax
 	}
@@ -85,7 +39,7 @@ func (s *Settings) summaryMax() int {
 
 // policy decides what leaves. It is pure: the same history and settings give the
 // same draft.
-type policy func(ctx context.Context, d *draft, s *Settings) error
+type policy func(ctx context.Context, d *draft, s *settings) error
 
 // policies by the name that people write.
 var policies = map[string]policy{
@@ -122,14 +76,15 @@ type Decision struct {
 	ClearedInputs []string
 }
 
-// Decide runs a policy on a history that has been counted. It is what Fit does
-// before it writes bytes.
-func Decide(ctx context.Context, h *History, policy string, s Settings) (*Decision, error) {
-	d, err := decide(ctx, h, policy, s)
+// Decide runs the policy that o names on a history whose sizes are known, for the reason
+// t. It is what Fit does before it writes bytes. Budget, Low and Mode have no defaults here.
+func Decide(ctx context.Context, h *History, o Options, t Trigger) (*Decision, error) {
+	s := settings{o, t}
+	d, err := decide(ctx, h, o.Policy, s)
 	if err != nil {
 		return nil, err
 	}
-	out := &Decision{Plan: d.plan(policy, "", &s, d.tokens(), nil), Shown: h.Cuts.Messages(d.keep)}
+	out := &Decision{Plan: d.plan(o.Policy, "", &s, d.tokens(), nil), Shown: h.Cuts.Messages(d.keep)}
 	for i := range h.Messages {
 		if len(d.masked.of(&h.Messages[i], i)) > 0 {
 			out.Masked = append(out.Masked, i)
@@ -144,7 +99,7 @@ func Decide(ctx context.Context, h *History, policy string, s Settings) (*Decisi
 }
 
 // decide runs a policy and then sees to it that the result is within bounds.
-func decide(ctx context.Context, h *History, name string, s Settings) (*draft, error) {
+func decide(ctx context.Context, h *History, name string, s settings) (*draft, error) {
 	if s.MaxItems < 0 {
 		return nil, fmt.Errorf("a limit of %d messages: it must be 0, for the default, or more", s.MaxItems)
 	}
@@ -186,12 +141,12 @@ func decide(ctx context.Context, h *History, name string, s Settings) (*draft, e
 
 // forcedSoft reports whether a soft cut is made although it saves little: a
 // policy that counts messages and not tokens has its own measure.
-func (s *Settings) forcedSoft(d *draft) bool { return s.MaxItems > 0 && d.changed() }
+func (s *settings) forcedSoft(d *draft) bool { return s.MaxItems > 0 && d.changed() }
 
 // reach brings a draft that is still over the budget within it: the digest and the
 // oldest exchanges leave, then pinned ones, and last the middles of what must stay are
 // elided (SPEC A4, E4).
-func reach(d *draft, s *Settings) error {
+func reach(d *draft, s *settings) error {
 	if d.tokens() <= s.Budget {
 		return nil
 	}

@@ -22,7 +22,7 @@ const (
 // stays, marked as one. Where condensing fails, or its result is still over, it
 // halves if the request is over what is allowed; otherwise it leaves the history as
 // it is and reports the error (SPEC B3).
-func condenseMiddle(ctx context.Context, d *draft, s *Settings) error {
+func condenseMiddle(ctx context.Context, d *draft, s *settings) error {
 	try := d.clone()
 	err := try.summarise(ctx, s)
 	switch {
@@ -42,7 +42,7 @@ func condenseMiddle(ctx context.Context, d *draft, s *Settings) error {
 	return nil
 }
 
-func (d *draft) summarise(ctx context.Context, s *Settings) error {
+func (d *draft) summarise(ctx context.Context, s *settings) error {
 	recent := s.KeepRecent
 	if recent <= 0 {
 		recent = 3

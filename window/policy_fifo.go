@@ -7,7 +7,7 @@ const DefaultFIFO = 50
 
 // fifo keeps the newest messages: at most MaxItems of them (default 50), and no
 // more than the low mark in tokens. The oldest leaves first (SPEC A5).
-func fifo(_ context.Context, d *draft, s *Settings) error {
+func fifo(_ context.Context, d *draft, s *settings) error {
 	limit := s.MaxItems
 	if limit <= 0 {
 		limit = DefaultFIFO

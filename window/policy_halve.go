@@ -10,7 +10,7 @@ import (
 // halve keeps the first message and removes floor((n−1)·fraction) messages, rounded
 // down to an even number, right after it (SPEC B2). An exchange of which only a
 // part would leave stays. Where once is not enough it halves again.
-func halve(_ context.Context, d *draft, s *Settings) error {
+func halve(_ context.Context, d *draft, s *settings) error {
 	fraction := s.Fraction
 	if fraction <= 0 || fraction > 1 {
 		fraction = 0.5

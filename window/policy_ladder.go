@@ -19,7 +19,7 @@ import (
 //     read, which are edited later; those of the newest exchanges aside, for what
 //     an agent has just read it is about to use;
 //  3. evict whole exchanges, oldest first; the first prompt and what is pinned
-//     stay, and with Settings.Words what people wrote; where that is not enough, elide
+//     stay, and with Options.Words what people wrote; where that is not enough, elide
 //     the model's replies between people's words, oldest first, and mask the newest
 //     results too;
 //  4. fold what was evicted into a digest, or a model's summary.
@@ -27,7 +27,7 @@ import (
 // Tool results are most of an agent's tokens and can be had again, so they go
 // before anybody's words. It cuts to the low mark in one go and then leaves the
 // survivors alone, so that the provider's prompt cache keeps hitting.
-func ladder(ctx context.Context, d *draft, s *Settings) error {
+func ladder(ctx context.Context, d *draft, s *settings) error {
 	if s.Out != nil {
 		return makeRoom(ctx, d, s)
 	}
@@ -94,7 +94,7 @@ func ladder(ctx context.Context, d *draft, s *Settings) error {
 
 // makeRoom leaves out what was out already, results in exchanges that come back included,
 // and of the rest as few exchanges as must leave, oldest first.
-func makeRoom(ctx context.Context, d *draft, s *Settings) error {
+func makeRoom(ctx context.Context, d *draft, s *settings) error {
 	out := make(map[int]bool, len(s.Out))
 	for _, i := range s.Out {
 		out[i] = true
@@ -246,7 +246,7 @@ func leastRecentlyTouched(all []result) []int {
 
 // fold puts a digest or summary of at most room tokens in the place of what was evicted.
 // Where that fails, a marker says what is missing.
-func (d *draft) fold(ctx context.Context, s *Settings, room int) error {
+func (d *draft) fold(ctx context.Context, s *settings, room int) error {
 	if !slices.Contains(d.keep, false) {
 		return nil
 	}

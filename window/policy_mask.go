@@ -6,7 +6,7 @@ import "context"
 // is reached. The newest KeepResults (default 3) stay. Where that leaves the request nearer
 // to the budget than to the low mark, the oldest exchanges leave, down to the low mark, so
 // that the next calls need no cut.
-func maskResults(_ context.Context, d *draft, s *Settings) error {
+func maskResults(_ context.Context, d *draft, s *settings) error {
 	keep := s.KeepResults
 	if keep == 0 {
 		keep = 3

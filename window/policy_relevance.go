@@ -14,7 +14,7 @@ import (
 // (SPEC A3, A4). An exchange matters as much as its most relevant message.
 // Requests carry no times, so a message counts as one minute older than the next;
 // ties evict the oldest first.
-func relevance(ctx context.Context, d *draft, s *Settings) error {
+func relevance(ctx context.Context, d *draft, s *settings) error {
 	h := d.h
 	now := s.Now
 	all := make([]items.Item, len(h.Messages))
@@ -56,7 +56,7 @@ const (
 
 // nearness returns how near each item is to the query: by meaning where there is a model,
 // by words for what it was not asked for and where it fails.
-func nearness(ctx context.Context, all []items.Item, s *Settings) []float64 {
+func nearness(ctx context.Context, all []items.Item, s *settings) []float64 {
 	near := make([]float64, len(all))
 	if strings.TrimSpace(s.Query) == "" {
 		return near

@@ -13,7 +13,7 @@ import (
 // done as long as there are no more messages than that. The first message has
 // no protection. Sliding on every call changes the prefix on every call, which
 // costs the provider's prompt cache.
-func slide(_ context.Context, d *draft, s *Settings) error {
+func slide(_ context.Context, d *draft, s *settings) error {
 	limit := s.MaxItems
 	if limit <= 0 {
 		limit = DefaultSlide

@@ -26,7 +26,7 @@ import (
 // words=N fail=TEXT query=WORD. A token is a word here. SPEC A, B, E.
 func TestFitScripts(t *testing.T) {
 	script.Run(t, "testdata/fit/*.txt", func(t *testing.T, in string) string {
-		c := fitCase{t: t, settings: Settings{Mode: Hard}}
+		c := fitCase{t: t, options: Options{Mode: Hard}}
 		for _, line := range strings.Split(in, "\n") {
 			if w := strings.Fields(line); len(w) > 0 && w[0] != "#" {
 				c.line(w)
@@ -37,12 +37,11 @@ func TestFitScripts(t *testing.T) {
 }
 
 type fitCase struct {
-	t        *testing.T
-	msgs     []chat.Message
-	tokens   []int
-	pinned   []int
-	policy   string
-	settings Settings
+	t       *testing.T
+	msgs    []chat.Message
+	tokens  []int
+	pinned  []int
+	options Options
 }
 
 func wordCount(s string) int { return len(strings.Fields(s)) }
@@ -78,8 +77,8 @@ func (c *fitCase) line(w []string) {
 }
 
 func (c *fitCase) ask(w []string) {
-	c.policy = w[0]
-	s := &c.settings
+	s := &c.options
+	s.Policy = w[0]
 	for _, set := range w[1:] {
 		name, value, _ := strings.Cut(set, "=")
 		n, _ := strconv.Atoi(value)
@@ -126,15 +125,15 @@ func (c *fitCase) run() string {
 	for _, i := range c.pinned {
 		h.Pinned[i] = true
 	}
-	s := c.settings
+	s := c.options
 	if s.Low == 0 {
 		s.Low = s.Budget
 	}
-	s.Trigger = WouldManage(h.Total(), Budget{Window: s.Budget, Allowed: s.Budget}, 100, c.policy == "condense")
+	due := WouldManage(h.Total(), Budget{Window: s.Budget, Allowed: s.Budget}, 100, s.Policy == "condense")
 	if s.MaxItems > 0 && h.items() > s.MaxItems {
-		s.Trigger.Over = true
+		due.Over = true
 	}
-	d, err := Decide(context.Background(), h, c.policy, s)
+	d, err := Decide(context.Background(), h, s, due)
 	if err != nil {
 		return "error: " + err.Error()
 	}

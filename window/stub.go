@@ -163,7 +163,7 @@ func isStub(p *chat.Part) bool {
 
 // maskable reports whether a result may be masked: not pinned, not already a
 // stub, and nothing that later calls depend on.
-func maskable(h *History, r result, s *Settings) bool {
+func maskable(h *History, r result, s *settings) bool {
 	p := &h.Messages[r.message].Parts[r.part]
 	if h.Pinned[r.message] || slices.Contains(s.KeepTools, r.tool) || isStub(p) || !replaceable(p) {
 		return false

@@ -121,7 +121,7 @@ func (f *fitting) edited(d *draft, i int) ([]byte, error) {
 }
 
 // plan writes down what a draft decided.
-func (d *draft) plan(policy, model string, s *Settings, tokens int, warnings []string) *Plan {
+func (d *draft) plan(policy, model string, s *settings, tokens int, warnings []string) *Plan {
 	p := &Plan{
 		Policy: policy, Mode: s.Mode, Model: model, Budget: s.Budget, Low: s.Low,
 		TokensBefore: d.h.Total(), TokensAfter: tokens, Action: d.action(), Summary: d.summary, Warnings: slices.Concat(warnings, d.warnings),

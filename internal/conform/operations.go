@@ -51,9 +51,8 @@ func halve(in []message, fraction float64) (*window.Decision, error) {
 	if fraction == 0 {
 		fraction = math.SmallestNonzeroFloat64 // 0 means the default to us
 	}
-	return window.Decide(context.Background(), counted(in, 1), "halve", window.Settings{
-		Budget: plenty, Low: plenty, Mode: window.Hard, Fraction: fraction, Trigger: window.Trigger{Over: true},
-	})
+	o := window.Options{Policy: "halve", Budget: plenty, Low: plenty, Mode: window.Hard, Fraction: fraction}
+	return window.Decide(context.Background(), counted(in, 1), o, window.Trigger{Over: true})
 }
 
 func truncate(raw json.RawMessage) (map[string]any, error) {
@@ -181,11 +180,11 @@ func manage(raw json.RawMessage) (map[string]any, error) {
 			in.Messages[i].Tokens += total % len(in.Messages)
 		}
 	}
-	s := window.Settings{Budget: budget.Allowed, Low: budget.Allowed, Mode: window.Hard, Trigger: t}
-	policy, asked := "halve", false
+	o := window.Options{Policy: "halve", Budget: budget.Allowed, Low: budget.Allowed, Mode: window.Hard}
+	asked := false
 	if in.AutoCondense {
-		policy = "condense"
-		s.Condenser = condense.Func(func(context.Context, condense.Input) (condense.Output, error) {
+		o.Policy = "condense"
+		o.Condenser = condense.Func(func(context.Context, condense.Input) (condense.Output, error) {
 			asked = true
 			if in.Summarizer == nil {
 				return condense.Output{}, errors.New("no summarizer")
@@ -197,7 +196,7 @@ func manage(raw json.RawMessage) (map[string]any, error) {
 			return out, nil
 		})
 	}
-	d, err := window.Decide(context.Background(), counted(in.Messages, each), policy, s)
+	d, err := window.Decide(context.Background(), counted(in.Messages, each), o, t)
 	if err != nil {
 		return nil, err
 	}
@@ -264,17 +263,16 @@ func clearResults(raw json.RawMessage) (map[string]any, error) {
 		return nil, err
 	}
 	h := counted(in.Messages, 1)
-	s := window.Settings{Budget: plenty, Mode: window.Soft, KeepResults: 3, ClearInputs: in.Params.ClearInputs, KeepTools: in.Params.ExcludeTools}
+	o := window.Options{Policy: "mask", Budget: plenty, Mode: window.Soft, KeepResults: 3, ClearInputs: in.Params.ClearInputs, KeepTools: in.Params.ExcludeTools}
 	if in.Params.Keep != nil {
-		if s.KeepResults = *in.Params.Keep; s.KeepResults == 0 {
-			s.KeepResults = -1
+		if o.KeepResults = *in.Params.Keep; o.KeepResults == 0 {
+			o.KeepResults = -1
 		}
 	}
 	if in.Params.ClearAtLeast > 0 {
-		s.Low = h.Total() - in.Params.ClearAtLeast
+		o.Low = h.Total() - in.Params.ClearAtLeast
 	}
-	s.Trigger.Over = h.Total() > in.Params.Trigger
-	d, err := window.Decide(context.Background(), h, "mask", s)
+	d, err := window.Decide(context.Background(), h, o, window.Trigger{Over: h.Total() > in.Params.Trigger})
 	if err != nil {
 		return nil, err
 	}

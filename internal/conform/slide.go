@@ -29,13 +29,13 @@ func slidingApply(raw json.RawMessage) (map[string]any, error) {
 	if limit == 0 {
 		limit = 1 // to us 0 means the default; no view is smaller than one message
 	}
-	s := window.Settings{Budget: plenty, Low: plenty, Mode: window.Hard, MaxItems: limit}
-	s.Trigger.Over = len(in.Messages) > in.WindowSize
+	o := window.Options{Policy: "slide", Budget: plenty, Low: plenty, Mode: window.Hard, MaxItems: limit}
+	due := window.Trigger{Over: len(in.Messages) > in.WindowSize}
 	if in.OverflowError {
-		s.Mode, s.Trigger.Over = window.Recovery, true
+		o.Mode, due.Over = window.Recovery, true
 	}
 	all := ids(in.Messages, slices.Repeat([]bool{true}, len(in.Messages)), true)
-	d, err := window.Decide(context.Background(), counted(in.Messages, each), "slide", s)
+	d, err := window.Decide(context.Background(), counted(in.Messages, each), o, due)
 	if errors.Is(err, window.ErrCannotFit) {
 		return map[string]any{"error": "overflow", "ids": all, "removed": 0}, nil
 	}
@@ -60,8 +60,8 @@ func slidingNew(raw json.RawMessage) (map[string]any, error) {
 	got := map[string]any{"window_size": window.DefaultSlide, "truncate_results": true, "per_turn": false, "compression_threshold": nil, "error": nil}
 	if in.WindowSize != nil {
 		got["window_size"] = *in.WindowSize
-		s := window.Settings{Budget: plenty, Low: plenty, Mode: window.Hard, MaxItems: *in.WindowSize}
-		if _, err := window.Decide(context.Background(), counted(nil, each), "slide", s); err != nil {
+		o := window.Options{Policy: "slide", Budget: plenty, Low: plenty, Mode: window.Hard, MaxItems: *in.WindowSize}
+		if _, err := window.Decide(context.Background(), counted(nil, each), o, window.Trigger{}); err != nil {
 			return map[string]any{"error": refused, "detail": err.Error()}, nil
 		}
 	}
