@@ -12,7 +12,6 @@ import (
 
 	"github.com/oriel-context/oriel/thread"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/view"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -277,7 +276,7 @@ func (c *recorded) fits(ctx context.Context, more []int) (leaves []int, err erro
 		if e.Hard == 0 { // of an earlier version
 			*room = view.Room{Wish: newest.Plan.Budget, Hard: newest.Plan.Budget}
 		}
-		viewer := view.New(view.Options{Models: token.Builtin(), Calibration: new(token.Calibration)})
+		viewer := view.New(view.Options{})
 		return viewer.Restoring(ctx, &view.Input{Body: body, Thread: t, Profile: e.Profile, Room: room, Pins: union(w.all(), more), Now: calls[i].Time}, newest)
 	}
 	return nil, nil

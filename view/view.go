@@ -19,8 +19,10 @@ import (
 
 // Options are those of New.
 type Options struct {
+	// Book holds the cuts of conversations. Show needs it, Fit does not.
 	Book *thread.Book
-	// Models, Calibration and Cache count.
+	// Models, Calibration and Cache count. Default: the built-in models, no calibration,
+	// no cache.
 	Models      *token.Models
 	Calibration *token.Calibration
 	Cache       *token.Cache
@@ -57,6 +59,12 @@ func New(o Options) *Viewer {
 	o.RecallTokens = cmp.Or(o.RecallTokens, recall.DefaultBudget)
 	o.RecallWait = cmp.Or(o.RecallWait, 50*time.Millisecond)
 	o.Low = cmp.Or(o.Low, .5)
+	if o.Models == nil {
+		o.Models = token.Builtin()
+	}
+	if o.Calibration == nil {
+		o.Calibration = new(token.Calibration)
+	}
 	if o.Limits == nil {
 		o.Limits = new(token.Limits)
 	}
@@ -146,6 +154,9 @@ type Result struct {
 
 // Show decides what is sent.
 func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
+	if v.o.Book == nil {
+		return nil, errors.New("show a view: the viewer has no book: set Options.Book, or use Fit")
+	}
 	s, err := v.newSight(in)
 	if err != nil {
 		return nil, err
