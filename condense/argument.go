@@ -21,34 +21,34 @@ var (
 	pathKeys    = []string{"file_path", "path", "filename", "file", "filepath", "filePath", "target_file", "notebook_path", "absolute_path", "relative_path", "relative_workspace_path", "file_name", "fileName", "abs_path", "uri", "AbsolutePath", "TargetFile", "directory", "dir_path", "DirectoryPath"}
 	queryKeys   = []string{"pattern", "query", "regex", "search_query", "q", "search_term", "search", "queries", "Query", "glob", "glob_pattern"}
 	urlKeys     = []string{"url", "urls", "href", "link", "Url"}
-	// titleKeys tell most about a call that has none of the others.
+	// titleKeys describe a call that has none of the others.
 	titleKeys = []string{"title", "subject", "description", "task", "name", "prompt", "message", "question", "skill", "expression"}
 	// changeKeys hold new content: a call that has one of them and a path writes.
 	changeKeys = []string{"old_string", "new_string", "old_str", "new_str", "content", "contents", "file_text", "diff", "patch", "new_source", "edits", "code_edit", "insert_text", "insert_line", "replacement", "new_content", "text", "CodeContent", "oldString", "newString", "changes"}
 )
 
-// MainArgument finds the argument that tells most about a call: the path of a
-// Read, the command of a Bash. Kind is "path", "command", "query", "url", or ""
-// for none of these; then value is a short argument that describes the call, or
-// "" where there is none. The tool is recognised by the shape of its arguments;
-// its name only decides where they leave two readings. Args is the JSON text of
-// the arguments (chat.Part.Arguments); what is no JSON is read as a patch or as a
-// bare command.
+// MainArgument returns the most informative argument of a call: the path of a
+// Read, the command of a Bash. kind is "path", "command", "query", "url", or ""
+// for none of these; value is then a short argument that describes the call, or
+// "". The tool is recognised by the shape of its arguments; its name decides only
+// if they are ambiguous. args is the JSON text of the arguments
+// (chat.Part.Arguments); text that is not JSON is read as a patch or as a bare
+// command.
 //
-// Value is one line, unshortened.
+// value is one line, not shortened.
 func MainArgument(name, args string) (kind, value string) {
 	a := readArguments(name, args)
 	return a.kind, a.value
 }
 
-// arguments is what a call's arguments say.
+// arguments holds the interpreted arguments of a call.
 type arguments struct {
 	kind, value string
 	// paths are the files that a call reads or changes; most have one.
 	paths []string
-	// changes says that the call writes to its paths.
+	// changes reports that the call writes to its paths.
 	changes bool
-	// todo is an agent's own list of steps that are not done.
+	// todo lists the open steps of an agent's own list.
 	todo    []string
 	hasTodo bool
 }
@@ -104,7 +104,7 @@ func readArguments(name, args string) arguments {
 	return a
 }
 
-// bareArguments reads the input of a tool that takes plain text.
+// bareArguments reads the input of a tool that accepts plain text.
 func bareArguments(name, args string) arguments {
 	if paths := patchPaths(args); len(paths) > 0 {
 		return arguments{kind: ArgPath, value: paths[0], paths: paths, changes: true}
@@ -120,7 +120,7 @@ func bareArguments(name, args string) arguments {
 	return arguments{value: oneLine(line)}
 }
 
-// first is the value of the first key that has a text, or a list of texts.
+// first returns the value of the first key that has a text, or a list of texts.
 func first(root rawjson.Value, keys []string) string {
 	for _, k := range keys {
 		switch v := root.Get(k); v.Kind() {
@@ -137,8 +137,8 @@ func first(root rawjson.Value, keys []string) string {
 	return ""
 }
 
-// joined makes one line of a command given as a list of words. A shell that only
-// runs a script is left out: ["bash", "-lc", "go test"] is "go test".
+// joined returns a command given as a list of words as one line. It omits a shell
+// that only runs a script: ["bash", "-lc", "go test"] is "go test".
 func joined(list rawjson.Value) string {
 	var words []string
 	for v := range list.Elems() {
@@ -159,7 +159,7 @@ func joined(list rawjson.Value) string {
 // changeNames are parts of the names of tools that write.
 var changeNames = []string{"edit", "write", "create", "replace", "patch", "insert", "update", "append", "delete", "remove", "rename", "move", "save", "apply_diff"}
 
-// writes tells whether a call with a path changes the file.
+// writes reports whether a call with a path changes the file.
 func writes(name string, root rawjson.Value) bool {
 	lower := strings.ToLower(name)
 	if strings.Contains(lower, "read") || strings.Contains(lower, "view") || strings.Contains(lower, "search") || strings.Contains(lower, "grep") {
@@ -178,7 +178,7 @@ func writes(name string, root rawjson.Value) bool {
 	return false
 }
 
-// describe is a short text for a call without a known main argument.
+// describe returns a short text for a call without a known main argument.
 func describe(root rawjson.Value) string {
 	if s := first(root, titleKeys); s != "" {
 		return s
@@ -194,7 +194,7 @@ func describe(root rawjson.Value) string {
 	return ""
 }
 
-// steps reads an agent's own list of work and gives what is not done.
+// steps returns the open steps of an agent's own list of work.
 func steps(root rawjson.Value) (open []string, ok bool) {
 	for _, k := range [...]string{"todos", "plan", "items", "tasks"} {
 		for v := range root.Get(k).Elems() {
@@ -225,7 +225,7 @@ func patchPaths(patch string) (paths []string) {
 	return paths
 }
 
-// oneLine folds white space.
+// oneLine collapses white space.
 func oneLine(s string) string {
 	s = strings.TrimSpace(s)
 	if !strings.ContainsAny(s, "\n\r\t\v\f\u0085\u2028\u2029") && !strings.Contains(s, "  ") {

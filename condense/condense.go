@@ -7,48 +7,48 @@ import (
 	"github.com/oriel-context/oriel/chat"
 )
 
-// DefaultMax is the size of a result, in tokens, when Input.Max is 0.
+// DefaultMax is the limit of a result, in tokens, if Input.Max is 0.
 const DefaultMax = 2000
 
-// Input is what is to be condensed.
+// Input is the span to condense.
 type Input struct {
-	// Messages is the span that leaves, oldest first.
+	// Messages is the span, oldest first.
 	Messages []chat.Message
-	// Previous is an earlier summary or digest that the span follows, with or
-	// without its marker: the base of the new text, never nested inside it.
+	// Previous is the summary or digest before the span, with or without its
+	// marker. It is merged into the new text, never nested inside it.
 	Previous string
-	// Max is the most tokens of the result; 0 means DefaultMax.
+	// Max is the limit of the result in tokens; 0 means DefaultMax.
 	Max int
-	// Count counts the tokens of a text; nil means a third of its bytes, which is
-	// more than most encodings need.
+	// Count counts the tokens of a text. Nil means a third of its bytes, which
+	// exceeds most encodings' counts.
 	Count func(string) int
 }
 
-// Output is what came of it.
+// Output is the result of condensing.
 type Output struct {
 	Text string
-	// Kind is what the text calls itself in its marker: KindSummary or
-	// KindDigest; empty means KindSummary.
+	// Kind is the kind in the text's marker: KindSummary or KindDigest; empty
+	// means KindSummary.
 	Kind string
-	// Stop is the provider's word for why a model stopped ("end_turn", "length");
-	// empty where no model was asked.
+	// Stop is the provider's stop reason ("end_turn", "length"); empty if no
+	// model was called.
 	Stop string
-	// Cost is in US dollars, TokensIn and TokensOut are what a model was sent and
-	// wrote; all are 0 where no model was asked. They are set beside an error too
-	// when the failed call was charged.
+	// Cost is in US dollars; TokensIn and TokensOut are what a model read and
+	// wrote. All are 0 if no model was called. They are also set beside an error
+	// if the failed call was charged.
 	Cost                float64
 	TokensIn, TokensOut int
 }
 
-// Condenser makes a short text of a span. Use it through [Run], which checks the
-// text. An implementation is deterministic or says that it is not.
+// Condenser turns a span into a short text. Use it through [Run], which checks
+// the text. An implementation is deterministic or documents that it is not.
 type Condenser interface {
-	// Condense returns the text without a marker. Input.Max and Input.Count are
-	// set, and Input.Previous has no marker, when Run calls.
+	// Condense returns the text without a marker. When Run calls it, Input.Max
+	// and Input.Count are set and Input.Previous has no marker.
 	Condense(ctx context.Context, in Input) (Output, error)
 }
 
-// Func makes a Condenser of a function, for instance one that calls a model.
+// Func turns a function into a Condenser, for instance one that calls a model.
 type Func func(ctx context.Context, in Input) (Output, error)
 
 // Condense calls the function.
@@ -61,8 +61,7 @@ var (
 	_ Condenser = Model{}
 )
 
-// withDefaults sets what the caller left out and brings earlier summaries into
-// one place.
+// withDefaults sets missing fields and merges earlier summaries into Previous.
 func (in Input) withDefaults() Input {
 	if in.Max <= 0 {
 		in.Max = DefaultMax
@@ -73,13 +72,13 @@ func (in Input) withDefaults() Input {
 	return in.lift()
 }
 
-// lift takes summaries out of the messages and makes them part of the base, so
-// that no method condenses a summary as if somebody had said it.
+// lift moves summaries from the messages to the base, so that no method condenses
+// a summary as if it were part of the conversation.
 func (in Input) lift() Input {
 	body, _, _ := Unmark(in.Previous)
 	var previous strings.Builder
 	previous.WriteString(body)
-	var rest []chat.Message // nil as long as nothing was lifted
+	var rest []chat.Message // nil until something is lifted
 	for i := range in.Messages {
 		said, bodies, _ := withoutSummaries(&in.Messages[i])
 		if len(bodies) == 0 {
@@ -108,16 +107,16 @@ func (in Input) lift() Input {
 	return in
 }
 
-// withoutSummaries takes the summaries out of a message, wherever they stand in
-// it: what else it says, the texts of the summaries, and how many messages they
-// stand for.
+// withoutSummaries removes the summaries from a message. It returns the rest of
+// the message, the summaries' texts, and the number of messages that they stand
+// for.
 func withoutSummaries(m *chat.Message) (said chat.Message, bodies []string, covered int) {
 	if m.Role != chat.User && m.Role != chat.Assistant {
 		return *m, nil, 0
 	}
 	said = *m
 	if m.Role == chat.User && len(m.Parts) == 1 && m.Parts[0].Kind == chat.Text {
-		// What an agent program begins a compacted conversation with.
+		// The text with which an agent program begins a compacted conversation.
 		if body, ok := foreignSummary(m.Parts[0].Text); ok {
 			said.Parts = nil
 			return said, []string{body}, 1
@@ -141,8 +140,8 @@ func withoutSummaries(m *chat.Message) (said chat.Message, bodies []string, cove
 	return said, bodies, covered
 }
 
-// covered is how many messages the result stands for: those of the span, and
-// those that earlier summaries stood for.
+// covered returns the number of messages that the result stands for, including
+// those of earlier summaries.
 func (in Input) covered() int {
 	_, n, _ := Unmark(in.Previous)
 	for i := range in.Messages {

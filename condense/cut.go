@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// cutAtSentence gives the longest beginning of text that ends with a sentence or
-// a line and has at most limit tokens; "" if there is none.
+// cutAtSentence returns the longest beginning of text that ends with a sentence or
+// a line and has at most limit tokens, or "" if there is none.
 func cutAtSentence(text string, limit int, count func(string) int) string {
 	if count(text) <= limit {
 		return text
@@ -25,8 +25,8 @@ func cutAtSentence(text string, limit int, count func(string) int) string {
 	return ""
 }
 
-// cutWords is cutAtSentence for a piece that has to be shown although it is too
-// long: it ends with a word and an ellipsis.
+// cutWords is cutAtSentence for a piece that must be shown although it is too
+// long: it cuts at a word and adds an ellipsis.
 func cutWords(text string, limit int, count func(string) int) string {
 	if count(text) <= limit {
 		return text
@@ -47,13 +47,13 @@ func cutWords(text string, limit int, count func(string) int) string {
 	return ""
 }
 
-// cutBytes gives a beginning of text of at most limit tokens that cannot be much
-// longer, by bisection.
+// cutBytes returns a beginning of text of at most limit tokens, close to the
+// longest, by bisection.
 func cutBytes(text string, limit int, count func(string) int) string {
 	if limit <= 0 {
 		return ""
 	}
-	// No known encoding has tokens of more than 128 bytes on average.
+	// No known encoding averages more than 128 bytes per token.
 	low, high := 0, min(len(text), limit*128)
 	for low < high {
 		mid := border(text, (low+high+1)/2)
@@ -80,7 +80,8 @@ func border(text string, n int) int {
 	return n
 }
 
-// lastBorder is the end of the last sentence or line that ends in text.
+// lastBorder returns the end of the last sentence or line that is complete in
+// text.
 func lastBorder(text string) int {
 	for i := len(text); i > 0; {
 		r, n := utf8.DecodeLastRuneInString(text[:i])

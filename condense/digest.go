@@ -14,16 +14,16 @@ import (
 //
 // Tools are recognised by the shape of their arguments, see [MainArgument].
 //
-// What does not fit in Input.Max is left out by section (task, decisions, changed
-// files, errors, commands, the rest), each of which has a share before the first
-// may take more; within a section the newest stays, and so do the first request
-// and standing rules. What is left is written in the order of time.
+// If not everything fits in Input.Max, each section (task, decisions, changed files,
+// errors, commands, the rest) gets a share before the first may take more. Within a
+// section the newest items stay, and so do the first request and standing rules. The
+// items are written in chronological order.
 //
 // A previous digest is merged section by section. Any other previous summary is
 // kept in a section of its own, cut at the end of a sentence.
 type Digest struct{}
 
-// Condense makes the digest; its text is empty when nothing fits.
+// Condense returns the digest; its text is empty if nothing fits.
 func (Digest) Condense(ctx context.Context, in Input) (Output, error) {
 	if err := ctx.Err(); err != nil {
 		return Output{}, err
@@ -43,20 +43,20 @@ type item struct {
 	text    string
 	// at orders items in time; those of a previous digest are below 0.
 	at int
-	// weight puts some items of a section before newer ones when not all fit.
+	// weight ranks some items of a section before newer ones if not all fit.
 	weight int
 }
 
-// file is what happened to one path.
+// file is the history of one path.
 type file struct {
 	path                  string
 	reads, changes, fails int
-	// lastFailed says that the newest change did.
+	// lastFailed reports that the newest change failed.
 	lastFailed     bool
 	readAt, lastAt int
 }
 
-// command is what happened when one command was run, however often.
+// command is the history of one command, however often it ran.
 type command struct {
 	text        string
 	runs, fails int
@@ -65,35 +65,35 @@ type command struct {
 	show, test  bool
 }
 
-// collector gathers what goes into a digest.
+// collector gathers the items of a digest.
 type collector struct {
 	items []item
-	// Lists keep the order of first appearance, the maps find.
+	// Lists keep the order of first appearance; maps are for lookup.
 	fileList    []*file
 	files       map[string]*file
 	commandList []*command
 	commands    map[string]*command
 	errorList   []*item
 	errors      map[string]*item
-	// sources are the errors of a command or a path that a later success takes back.
+	// sources holds the errors of a command or path, which a later success removes.
 	sources map[string][]*item
 
-	// hasTask says that there is an item of the task.
+	// hasTask reports that the section task has an item.
 	hasTask bool
-	// folder is one that most paths lie in.
+	// folder contains most paths.
 	folder string
-	// stillOpen is what a previous digest called open.
+	// stillOpen is what a previous digest listed as open.
 	stillOpen []item
 	todo      []string
 	todoAt    int
 	buf       []byte
 }
 
-// span takes in what happened.
+// span collects the events of a span.
 func (c *collector) span(events []event) {
 	c.sources = map[string][]*item{}
 	asked := ""            // the assistant's last question, until a user speaks
-	askedAt, open := 0, -1 // open is the user's last words that nobody answered in words
+	askedAt, open := 0, -1 // open is the user's last text without an answer in words
 	requests := 0
 	for i := range events {
 		e := &events[i]
@@ -101,7 +101,7 @@ func (c *collector) span(events []event) {
 		case e.call != nil:
 			c.call(e)
 		case e.who == chat.User:
-			c.stillOpen = nil // somebody has spoken since
+			c.stillOpen = nil // the conversation has continued
 			c.request(e, asked, requests == 0)
 			requests++
 			asked, open = "", i
@@ -132,15 +132,15 @@ func (c *collector) add(s section, text string, at, weight int) {
 	c.items = append(c.items, item{section: s, text: text, at: at, weight: weight})
 }
 
-// Most bytes of what is quoted of one request: the first one sets the task.
+// Limits in bytes for quoting one request; the first one sets the task.
 const (
 	firstRequest = 800
 	nextRequest  = 320
 	oneSentence  = 300
 )
 
-// request takes in what a user said. Sentences that decide go to the decisions,
-// the others to the task.
+// request collects a user's text. Sentences that decide go to the decisions, the
+// others to the task.
 func (c *collector) request(e *event, asked string, first bool) {
 	all := lead(sentences(e.text))
 	if len(all) == 1 && asked != "" && isReply(all[0]) {
@@ -155,7 +155,8 @@ func (c *collector) request(e *event, asked string, first bool) {
 			continue
 		}
 		c.buf = plain(c.buf, s.text)
-		// Of the first request only the rules leave: what it wishes is the task.
+		// Of the first request only rules go to the decisions: its wishes are the
+		// task.
 		if w := decides(c.buf, s.text, true); (w > 1 || w == 1 && !first) && len(s.text) < 2*oneSentence {
 			c.add(secDecisions, "user: "+shorten(s.text, oneSentence), e.msg, w)
 			continue
@@ -179,7 +180,8 @@ func (c *collector) request(e *event, asked string, first bool) {
 	c.add(secTask, text, e.msg, weight)
 }
 
-// isReply tells an answer to a question from a new request.
+// isReply reports whether a sentence answers a question rather than making a new
+// request.
 func isReply(s sentence) bool {
 	return !s.code && len(s.text) < 200 && !strings.HasSuffix(s.text, "?") && !hasCue(plain(nil, s.text), pleas)
 }
@@ -197,7 +199,7 @@ func lead(all []sentence) []sentence {
 	return out
 }
 
-// pick quotes sentences up to a number of bytes: all of them if they fit, else the
+// pick quotes sentences up to a number of bytes: all if they fit, otherwise the
 // first and the last, then the others from the front. Gaps are marked.
 func pick(list []string, limit int) string {
 	total := 0
@@ -238,8 +240,8 @@ func pick(list []string, limit int) string {
 	return b.String()
 }
 
-// answer takes in what an assistant said; last says that the turn ends with it.
-// It gives the question that the text ends with, if there is one.
+// answer collects an assistant's text; last reports that it ends the turn. It
+// returns the question with which the text ends, if any.
 func (c *collector) answer(e *event, last bool) (asked string) {
 	all := sentences(e.text)
 	var head []string
@@ -266,10 +268,10 @@ func (c *collector) answer(e *event, last bool) (asked string) {
 	return strip(asked)
 }
 
-// noAnswer is what Claude Code writes where a model had nothing to say.
+// noAnswer is what Claude Code writes if a model had nothing to say.
 const noAnswer = "No response requested."
 
-// openRequest marks a user's last words when the span ends before an answer.
+// openRequest marks a user's last text if the span ends before an answer.
 func (c *collector) openRequest(e *event) {
 	for i := len(c.items) - 1; i >= 0; i-- {
 		if it := &c.items[i]; it.section == secTask && it.at == e.msg {
@@ -281,7 +283,7 @@ func (c *collector) openRequest(e *event) {
 
 const notAnswered = " (what came of it is not told here)"
 
-// strip leaves out marks of emphasis and headings.
+// strip removes emphasis and heading marks.
 func strip(s string) string {
 	s = strings.ReplaceAll(s, "**", "")
 	return strings.TrimSpace(strings.TrimLeft(s, "#"))

@@ -7,7 +7,7 @@ import (
 	"github.com/oriel-context/oriel/internal/quote"
 )
 
-// call takes in a tool call and its outcome.
+// call collects a tool call and its outcome.
 func (c *collector) call(e *event) {
 	p := e.call.part
 	a := readArguments(p.Name, p.Arguments())
@@ -39,7 +39,7 @@ func (c *collector) call(e *event) {
 		o.state = ""
 	}
 	if o.said != "" {
-		// The words stand in a result, where no user can be told from a tool.
+		// The text is in a result, where a user's words look like a tool's.
 		c.add(secDecisions, refusedCall+label(p.Name, a, 80)+": "+toolText(shorten(oneLine(o.said), oneSentence)), e.msg, 2)
 	}
 	switch a.kind {
@@ -60,7 +60,7 @@ func (c *collector) call(e *event) {
 	}
 }
 
-// looking recognises the names of tools that change nothing.
+// looking reports whether a tool's name means that it changes nothing.
 func looking(name string) bool {
 	lower := strings.ToLower(name[strings.LastIndex(name, "__")+1:])
 	return anyPrefix(strings.TrimLeft(lower, "_"), lookNames)
@@ -68,7 +68,8 @@ func looking(name string) bool {
 
 var lookNames = []string{"get", "list", "search", "find", "read", "fetch", "view", "query", "calculate", "think", "check", "describe", "show", "toolsearch"}
 
-// startsAsError recognises a failure of a tool that has no flag for it.
+// startsAsError reports whether a text begins like a failure, for tools without an error
+// flag.
 func startsAsError(text string) bool {
 	head := strings.TrimSpace(text[:border(text, min(len(text), 100))])
 	return strings.HasPrefix(head, "Error") || strings.HasPrefix(head, "error") || strings.HasPrefix(head, "ERROR") ||
@@ -84,8 +85,8 @@ func label(name string, a arguments, limit int) string {
 	return name + " " + toolText(shorten(a.value, limit))
 }
 
-// toolText writes what a tool was told or said on one line, with nothing in it that reads
-// as somebody's label.
+// toolText returns a tool's input or output on one line, with nothing in it that reads
+// like a speaker's label.
 func toolText(text string) string { return quote.Disarm(oneLine(text)) }
 
 // refusedCall begins the line of a call whose result says that the user refused it.
@@ -115,7 +116,7 @@ func (c *collector) file(path string, at int, changes bool, o outcome) *file {
 	return f
 }
 
-// shortCommand is what is shown of a command.
+// shortCommand returns the form in which a command is shown.
 func shortCommand(cmd string) string {
 	line, _, more := strings.Cut(cmd, "\n")
 	line = shorten(strings.ReplaceAll(oneLine(line), "`", "'"), 140)
@@ -143,8 +144,7 @@ func (c *collector) command(cmd string, at int, o outcome, show, test bool) {
 	k.last, k.at = o.state, at
 }
 
-// failure notes what went wrong under the source that it came from, or takes it
-// back when the same source succeeds.
+// failure records an error under its source, or removes it when the same source succeeds.
 func (c *collector) failure(source, name string, at int, o outcome, show bool) {
 	source = shorten(source, 200)
 	if !o.failed() {
@@ -153,7 +153,7 @@ func (c *collector) failure(source, name string, at int, o outcome, show bool) {
 		}
 		for _, it := range c.sources[source] {
 			if strings.HasPrefix(source, "\x00") || strings.HasPrefix(source, "\x01") {
-				it.text = "" // a tool that was called wrongly and then rightly
+				it.text = "" // the tool was misused first and then used correctly
 			} else if !strings.HasSuffix(it.text, laterOK) {
 				it.text += laterOK
 			}
@@ -167,7 +167,7 @@ func (c *collector) failure(source, name string, at int, o outcome, show bool) {
 	}
 	for i, line := range o.lines {
 		if i > 0 && name != "" {
-			break // one line tells about a tool that was called wrongly
+			break // one line is enough for a misused tool
 		}
 		line = toolText(line)
 		if name != "" {
@@ -190,7 +190,7 @@ func (c *collector) failure(source, name string, at int, o outcome, show bool) {
 
 const laterOK = " (no longer)"
 
-// errorKey is the same for lines that differ in numbers only.
+// errorKey returns the same key for lines that differ only in numbers.
 func errorKey(line string) string {
 	b := make([]byte, 0, len(line))
 	for i := range len(line) {
@@ -206,7 +206,7 @@ func errorKey(line string) string {
 	return string(b)
 }
 
-// finish makes items of files, commands and errors.
+// finish turns files, commands and errors into items.
 func (c *collector) finish() {
 	c.folder = root(c.fileList)
 	for _, f := range c.fileList {
@@ -258,7 +258,7 @@ func (c *collector) finish() {
 	c.dedupe()
 }
 
-// dedupe keeps the newest of decisions and requests that say the same.
+// dedupe keeps the newest of equal decisions and requests.
 func (c *collector) dedupe() {
 	seen := map[string]bool{}
 	for i := len(c.items) - 1; i >= 0; i-- {
@@ -284,10 +284,10 @@ func (c *collector) dedupe() {
 
 func times(n int) string { return strconv.Itoa(n) + "×" }
 
-// deepest is how many folders of a path are looked at.
+// deepest is the number of folders of a path that are considered.
 const deepest = 32
 
-// root finds a folder that most of the absolute paths lie in, to be said once.
+// root returns a folder that contains most of the absolute paths, to be named once.
 func root(files []*file) string {
 	counts := map[string]int{}
 	var dirs []string
@@ -313,7 +313,7 @@ func root(files []*file) string {
 	}
 	best, most := "", 0
 	for _, d := range dirs {
-		// What leaving it out saves, less what a path elsewhere costs in clarity.
+		// What omitting the folder saves, minus what paths elsewhere cost in clarity.
 		if saved := (3*counts[d] - 2*total) * len(d); counts[d] > 1 && saved > most {
 			best, most = d, saved
 		}

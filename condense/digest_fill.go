@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// section is a part of a digest, in the order in which they are written.
+// section is a part of a digest. The constants are in the order of writing.
 type section uint8
 
 const (
@@ -22,7 +22,7 @@ const (
 	sections int = iota
 )
 
-// titles are format: a later digest finds its sections by them.
+// titles are part of the format: a later digest finds its sections by them.
 var titles = [sections]string{
 	secEarlier:   "Earlier",
 	secTask:      "Task",
@@ -35,8 +35,8 @@ var titles = [sections]string{
 	secRead:      "Files read",
 }
 
-// priority is the order in which sections are served; share is the percentage of
-// the limit that a section may take before those after it are served.
+// priority is the order in which sections are filled; share is the percentage of
+// the limit that a section may use before the next ones are filled.
 var priority = [...]struct {
 	section section
 	share   int
@@ -45,8 +45,8 @@ var priority = [...]struct {
 	{secProgress, 8}, {secOpen, 6}, {secEarlier, 25}, {secRead, 4},
 }
 
-// misses is how many lines in a row may not fit before a section is given up:
-// counting every line of a long span would cost more than it is worth.
+// misses is how many consecutive lines may fail to fit before a section is given
+// up: counting every line of a long span would cost more than it is worth.
 const misses = 8
 
 // leastWeight is below all weights.
@@ -74,7 +74,7 @@ func fill(items []item, folder string, in Input) string {
 	for _, p := range priority {
 		f.serve(p.section, f.taken[p.section]+in.Max/10, false, leastWeight)
 	}
-	// Lines together may count more than one by one.
+	// The whole may have more tokens than the sum of its lines.
 	for {
 		text := f.write()
 		if in.Count(text) <= in.Max || len(f.chosen) == 0 {
@@ -90,7 +90,7 @@ type filler struct {
 	folder string
 	items  []item
 	of     [sections][]int
-	// size is an item's tokens, 0 when not counted yet.
+	// size is an item's tokens, 0 if not counted yet.
 	size   []int
 	chosen []int
 	titled [sections]bool
@@ -98,9 +98,9 @@ type filler struct {
 	used   int
 }
 
-// serve takes items of a section, most important first, until it has limit
-// tokens; least is the weight below which items wait for a later pass. The first
-// one is cut to fit where it must be, if it is prose.
+// serve chooses items of a section, most important first, up to limit tokens;
+// items with a weight below least wait for a later pass. The first item is cut
+// to fit if necessary and if it is prose.
 func (f *filler) serve(s section, limit int, cut bool, least int) {
 	cut = cut && (s == secTask || s == secDecisions || s == secProgress || s == secEarlier)
 	missed := 0
@@ -133,7 +133,7 @@ func (f *filler) serve(s section, limit int, cut bool, least int) {
 
 func (f *filler) cost(i int) int {
 	if f.size[i] == 0 {
-		f.items[i].text = oneLine(f.items[i].text) // a line break would begin a section of its own
+		f.items[i].text = oneLine(f.items[i].text) // a line break could look like a new section
 		f.size[i] = f.in.Count("- " + f.items[i].text + "\n")
 	}
 	if s := f.items[i].section; !f.titled[s] {
@@ -144,8 +144,8 @@ func (f *filler) cost(i int) int {
 
 func (f *filler) titleCost(s section) int { return f.in.Count(f.title(s) + "\n") }
 
-// title names the folder of paths, too; a path that begins with a slash lies
-// elsewhere.
+// title returns a section's title with the folder of its paths; a path that
+// begins with a slash is elsewhere.
 func (f *filler) title(s section) string {
 	if f.folder != "" && (s == secChanged || s == secRead) {
 		return titles[s] + inFolder + f.folder + "):"
@@ -153,7 +153,7 @@ func (f *filler) title(s section) string {
 	return titles[s] + ":"
 }
 
-// write puts what was chosen in order.
+// write returns the chosen items in order.
 func (f *filler) write() string {
 	var of [sections][]int
 	for _, i := range f.chosen {

@@ -9,8 +9,8 @@ import (
 // longAgo is the time of the first item of a previous digest.
 const longAgo = -1 << 30
 
-// previous takes in an earlier summary: a digest section by section, so that
-// counts go on and lines are not repeated; anything else as lines of its own.
+// previous collects an earlier summary: a digest section by section, so that
+// counts continue and lines do not repeat, any other text as lines of its own.
 func (c *collector) previous(text string) {
 	at := longAgo
 	now := secEarlier
@@ -45,8 +45,8 @@ func (c *collector) previous(text string) {
 			}
 			for _, s := range pieces(line) {
 				at++
-				// What stands first in a summary matters most, and what its
-				// headings call so.
+				// The first lines of a summary matter most, and those under
+				// vital headings.
 				c.add(secEarlier, s, at, vital<<32-at)
 			}
 		case secTask:
@@ -75,7 +75,7 @@ func (c *collector) previous(text string) {
 	}
 }
 
-// vitalWords are in the headings of what must not be forgotten.
+// vitalWords occur in headings of what must not be forgotten.
 var vitalWords = []string{"request", "intent", "task", "goal", "next", "current", "pending", "todo", "user", "feedback", "decision", "constraint", "rule"}
 
 // pieces splits a line that is too long to be kept or dropped as a whole.
@@ -90,7 +90,7 @@ func pieces(line string) []string {
 	return out
 }
 
-// titleOf recognises the title of a section and the folder that it names.
+// titleOf parses the title of a section and the folder in it.
 func titleOf(line string) (s section, folder string, ok bool) {
 	line, ok = strings.CutSuffix(line, ":")
 	if !ok {
@@ -111,16 +111,16 @@ func titleOf(line string) (s section, folder string, ok bool) {
 	return 0, "", false
 }
 
-// inFolder stands between a title and the folder that its paths lie in.
+// inFolder separates a title from the folder of its paths.
 const inFolder = " (in "
 
-// previousWeight gives a decision back the weight that its words had.
+// previousWeight returns the weight of a decision in a previous digest.
 func previousWeight(line string) int {
 	who, text, ok := strings.Cut(line, ": ")
 	if !ok || text == "" {
 		return 0
 	}
-	if strings.HasPrefix(who, refusedCall) || strings.HasPrefix(who, "user, refusing") { // as digests said it before
+	if strings.HasPrefix(who, refusedCall) || strings.HasPrefix(who, "user, refusing") { // the wording of older digests
 		return 2
 	}
 	return decides(plain(nil, text), text, who == "user")
@@ -132,7 +132,7 @@ var (
 	commandLine = regexp.MustCompile("^`(.+)`(?: \\((\\d+) runs(?:, (\\d+) failed)?\\))?(?:: (.+))?$")
 )
 
-// previousFile reads a line that finish wrote.
+// previousFile parses a line that finish wrote.
 func (c *collector) previousFile(line, folder string, at int) {
 	absolute := func(path string) string {
 		if strings.HasPrefix(path, "/") || folder == "" {
@@ -159,7 +159,7 @@ func (c *collector) previousFile(line, folder string, at int) {
 	}
 }
 
-// previousCommand reads a line that finish wrote.
+// previousCommand parses a line that finish wrote.
 func (c *collector) previousCommand(line string, at int) {
 	m := commandLine.FindStringSubmatch(line)
 	if m == nil {

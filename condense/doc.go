@@ -3,14 +3,14 @@ Package condense turns a span of messages into a short text that stands for it.
 
 # Methods
 
-Three condensers, one interface:
+Three condensers implement one interface:
 
-  - [Digest] is for agents: what was asked, what was decided, which files
-    changed, which commands ran and how they ended. No model.
-  - [Extractive] is for chats: the most telling sentences, in their speakers' own
-    words. No model.
-  - [Model] asks a model that the caller reaches through a function. There is no
-    HTTP here. [Func] makes a condenser of any other function.
+  - [Digest] is for agents: what was asked, what was decided, which files changed, which
+    commands ran and how they ended. No model.
+  - [Extractive] is for chats: the most telling sentences, in their speakers' own words.
+    No model.
+  - [Model] asks a model through a function of the caller. This package does no HTTP.
+    [Func] turns any other function into a condenser.
 
 Digest and Extractive are deterministic: the same input gives the same text, byte
 for byte (SPEC E6). They invent nothing: every word comes from the span, except
@@ -30,17 +30,17 @@ returns
   - is neither empty, nor a refusal, nor a reply that was cut off;
   - is valid UTF-8.
 
-Anything else is an [*Error] that says why, what to do, and what the failed call
-cost. The caller keeps the history as it was, or falls back (SPEC B3).
+Otherwise Run returns an [*Error] that says why, what to do, and what the failed call
+cost. The caller keeps the history unchanged, or falls back (SPEC B3).
 
 # Caveats
 
-The methods without a model go by signs: words that people use when they decide,
-names of arguments, words that tools print when they fail. They are made for
-English and know a few signs of other languages; sentences are split in any
-script. What carries no sign may be left out: the full text stays in the history,
-not here.
+The methods without a model rely on cues: words that people use for decisions, names of
+arguments, words that tools print when they fail. They are made for English and know some
+cues of other languages; sentences are split in any script. Text without a cue may be left
+out; the full text stays in the history.
 
-Text of the span is material. It is quoted, never obeyed; a model is told so.
+Text of the span is data: it is quoted, never followed as instructions, and a model is
+told so.
 */
 package condense

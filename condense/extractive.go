@@ -9,21 +9,20 @@ import (
 	"github.com/oriel-context/oriel/chat"
 )
 
-// Extractive condenses a chat without a model: it keeps the most telling
-// sentences, in their speakers' own words and in the order of time (SPEC D7). It
-// is deterministic (SPEC E6).
+// Extractive condenses a chat without a model: it keeps the most informative
+// sentences, verbatim and in chronological order (SPEC D7). It is deterministic
+// (SPEC E6).
 //
-// A sentence counts by what it has in common with the whole span, by where it
-// stands, by who says it and by words that mark decisions, facts and questions;
-// what repeats a sentence already chosen counts less. docs/condense.md has the
-// formula. A short code block is kept whole or dropped; tool calls and their
-// results are left out: [Digest] is for those.
+// A sentence's score depends on its similarity to the whole span, its position,
+// its speaker, and words that mark decisions, facts and questions; similarity to
+// a chosen sentence lowers it. docs/condense.md has the formula. A short code
+// block is kept whole or dropped. Tool calls and their results are ignored;
+// [Digest] is for those.
 //
-// A previous summary takes part with its sentences, as if they were the oldest of
-// the span.
+// Sentences of a previous summary count as the oldest of the span.
 type Extractive struct{}
 
-// Condense chooses the sentences; its text is empty when none fits.
+// Condense returns the chosen sentences; its text is empty if none fits.
 func (Extractive) Condense(ctx context.Context, in Input) (Output, error) {
 	if err := ctx.Err(); err != nil {
 		return Output{}, err
@@ -32,7 +31,7 @@ func (Extractive) Condense(ctx context.Context, in Input) (Output, error) {
 	u := utterances(in)
 	text := write(u, choose(u, score(u), in))
 	for in.Count(text) > in.Max && text != "" {
-		// Labels and line breaks may count more than was set aside for them.
+		// Labels and line breaks may take more tokens than reserved.
 		drop := -1
 		for i := range u {
 			if u[i].chosen && (drop < 0 || u[i].score < u[drop].score) {
@@ -45,12 +44,12 @@ func (Extractive) Condense(ctx context.Context, in Input) (Output, error) {
 	return Output{Text: disarm(strings.ToValidUTF8(text, "\ufffd"))}, nil
 }
 
-// utterance is a sentence, who said it, and what it is worth.
+// utterance is a sentence with its speaker and score.
 type utterance struct {
 	text string
 	who  string
-	// turn numbers what one speaker says at once; place is the sentence's place
-	// in it, of so many.
+	// turn numbers consecutive sentences of one speaker; place is the sentence's
+	// index in the turn, of the number of its sentences.
 	turn, place, of int
 	code            bool
 	words           []int32 // ids, each once, ascending
@@ -59,7 +58,7 @@ type utterance struct {
 	chosen          bool
 }
 
-// Speakers as they are written.
+// Speakers' labels.
 const (
 	userLabel      = "User"
 	assistantLabel = "Assistant"
@@ -69,8 +68,8 @@ const (
 // longestCode is the most bytes of a code block that is still a quotation.
 const longestCode = 600
 
-// utterances lists the sentences of a span, each once, those of the previous
-// summary first.
+// utterances returns the sentences of a span without duplicates, those of the
+// previous summary first.
 func utterances(in Input) []utterance {
 	var out []utterance
 	said := map[string]bool{}
@@ -118,12 +117,12 @@ func utterances(in Input) []utterance {
 // More cost time and change little: the limit is reached before.
 const candidates = 400
 
-// redundancy is how much being like a chosen sentence costs (the 1-λ of maximal
-// marginal relevance).
+// redundancy is the penalty for similarity to a chosen sentence (the 1-λ of
+// maximal marginal relevance).
 const redundancy = 0.7
 
-// choose takes the best sentences that fit, each time the one that is worth most
-// beside those already taken.
+// choose selects sentences that fit, each time the one with the highest gain over
+// those already chosen.
 func choose(u []utterance, idf []float64, in Input) []int {
 	order := make([]int, len(u))
 	for i := range order {
@@ -133,7 +132,7 @@ func choose(u []utterance, idf []float64, in Input) []int {
 		return cmp.Or(cmp.Compare(u[b].score, u[a].score), cmp.Compare(a, b))
 	})
 	order = order[:min(len(order), candidates)]
-	near := make([]float64, len(u)) // likeness to the nearest chosen one
+	near := make([]float64, len(u)) // similarity to the nearest chosen one
 	size := make([]int, len(u))
 	used, missed := 0, 0
 	for len(order) > 0 && missed < misses {
@@ -175,8 +174,7 @@ func chosen(u []utterance) (list []int) {
 	return list
 }
 
-// write puts sentences in order, those that one speaker said at once on one line.
-// Sentences left out between two are marked.
+// write returns the sentences in order, one line per turn. Omissions are marked.
 func write(u []utterance, list []int) string {
 	var b strings.Builder
 	for n, i := range list {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Weights of what makes a sentence telling. They add up over a sentence; the
-// first is of a likeness between 0 and 1.
+// Weights of what makes a sentence informative. A sentence's weights add up; the
+// first multiplies a similarity between 0 and 1.
 const (
 	centralWeight = 1.0
 	userWeight    = 0.25 // what people say is what they want
@@ -24,19 +24,19 @@ const (
 	earlierWeight = 0.20 // it was chosen before
 )
 
-// score gives every sentence its worth, and the weights of words by id. Words are
-// weighed by how rare they are among the sentences; the span's centre is the sum
-// of all sentences. What is said twice takes part once: polite phrases would be
-// the centre otherwise.
+// score sets every sentence's score and returns the weights of words by id. Words
+// are weighted by their rarity among the sentences; the span's centre is the sum of
+// all sentences. Duplicates count once: otherwise polite phrases would be the
+// centre.
 func score(u []utterance) (idf []float64) {
 	ids := map[string]int32{}
-	var counts []int // sentences that have the word
+	var counts []int // sentences that contain the word
 	for i := range u {
 		u[i].words = wordIDs(u[i].text, ids, &counts)
 	}
 	idf = make([]float64, len(counts))
 	for id, n := range counts {
-		// A word that all sentences have tells nothing about one of them.
+		// A word of all sentences does not distinguish any.
 		idf[id] = math.Log(float64(len(u)+1) / float64(n))
 	}
 	centre := make([]float64, len(counts))
@@ -74,7 +74,7 @@ func score(u []utterance) (idf []float64) {
 		if most > 0 {
 			u[i].score *= centralWeight / most
 		}
-		// Two words tell little however central they are.
+		// Very short sentences carry little, however central.
 		u[i].score *= min(1, float64(len(u[i].words))/6)
 		buf = plain(buf, u[i].text)
 		u[i].score += signs(&u[i], buf)
@@ -82,7 +82,7 @@ func score(u []utterance) (idf []float64) {
 	return idf
 }
 
-// signs is the worth that a sentence has by itself.
+// signs returns the score of a sentence by itself.
 func signs(u *utterance, plain []byte) float64 {
 	s := 0.0
 	user := u.who == userLabel
@@ -121,7 +121,8 @@ func signs(u *utterance, plain []byte) float64 {
 	return s
 }
 
-// hasFact looks for a digit, a path, or a capital letter within the sentence.
+// hasFact reports whether a text has a digit, a path, or a capital letter within
+// the sentence.
 func hasFact(text string) bool {
 	before := rune(0)
 	for i, r := range text {
@@ -133,7 +134,7 @@ func hasFact(text string) bool {
 	return false
 }
 
-// likeness is the cosine of two sentences' weighed words.
+// likeness returns the cosine of two sentences' weighted words.
 func likeness(a, b *utterance, idf []float64) float64 {
 	if a.norm == 0 || b.norm == 0 {
 		return 0
@@ -154,9 +155,9 @@ func likeness(a, b *utterance, idf []float64) float64 {
 	return dot / a.norm / b.norm
 }
 
-// wordIDs gives the words of a text as ascending numbers, each once. Words are
-// runs of letters and digits in lower case; scripts without spaces are taken by
-// pairs of characters.
+// wordIDs returns the distinct words of a text as ascending ids. Words are runs of
+// letters and digits in lower case; scripts without spaces are split into pairs of
+// characters.
 func wordIDs(text string, ids map[string]int32, counts *[]int) []int32 {
 	var out []int32
 	add := func(word string) {

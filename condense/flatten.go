@@ -8,10 +8,10 @@ import (
 	"github.com/oriel-context/oriel/internal/quote"
 )
 
-// flatten writes messages as plain text, one piece a message: a model that reads
-// a conversation must not take it for its own, and tool blocks without their
-// definitions are refused by providers. Thinking is left out. What tools and files say is
-// quoted, so that no line of it reads as a user's.
+// flatten writes messages as plain text, one piece per message: a model must not take the
+// conversation for its own, and providers refuse tool blocks without definitions.
+// Thinking is omitted. Output of tools and files is quoted, so that no line of it reads
+// as a user's.
 func flatten(msgs []chat.Message, limit int) []string {
 	answered := answers(msgs)
 	var out []string
@@ -39,7 +39,7 @@ func flatten(msgs []chat.Message, limit int) []string {
 	return out
 }
 
-// answers tells which calls have a result in the span.
+// answers returns the calls that have a result in the span.
 func answers(msgs []chat.Message) map[*chat.Part]bool {
 	answered := map[*chat.Part]bool{}
 	for _, e := range read(msgs) {
@@ -67,7 +67,7 @@ func speaker(m *chat.Message) string {
 	return "Assistant"
 }
 
-// flatPart is a part in words; "" for what has none.
+// flatPart returns a part as text, or "" if it has none.
 func flatPart(p *chat.Part, limit int) string {
 	switch p.Kind {
 	case chat.Text, chat.Refusal:
@@ -105,8 +105,8 @@ func flatPart(p *chat.Part, limit int) string {
 	return ""
 }
 
-// middleOut keeps both ends of a long text: what a tool did stands at the
-// beginning, how it ended at the end.
+// middleOut keeps both ends of a long text: the beginning says what a tool did, the end
+// how it ended.
 func middleOut(s string, limit int) string {
 	if limit < 0 || len(s) <= limit {
 		return s

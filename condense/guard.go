@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// What Run refuses. Each comes inside an [*Error].
+// Errors of Run. Each is wrapped in an [*Error].
 var (
 	// ErrNothing: there was nothing to condense.
 	ErrNothing = errors.New("nothing to condense")
 	// ErrEmpty: the text was empty or white space.
 	ErrEmpty = errors.New("the summary is empty")
-	// ErrRefused: the model would not do it.
+	// ErrRefused: the model refused.
 	ErrRefused = errors.New("the model refused to summarise")
 	// ErrCutOff: the model ran into its output limit.
 	ErrCutOff = errors.New("the summary was cut off")
 	// ErrLarger: the text is not clearly smaller than what it stands for.
 	ErrLarger = errors.New("the summary is not smaller than its input")
-	// ErrTooLong: the text is over Input.Max and no part of it that ends with a
-	// sentence fits.
+	// ErrTooLong: the text exceeds Input.Max, and not even its first sentence
+	// fits.
 	ErrTooLong = errors.New("the summary is over its limit")
-	// ErrNested: the text has another summary's marker inside.
+	// ErrNested: the text contains another summary's marker.
 	ErrNested = errors.New("the summary contains another summary")
 )
 
-// Error is a condensation that failed: why, what it cost, and what to do.
+// Error describes a failed condensation: why, what it cost, and what to do.
 type Error struct {
-	// Err is one of the sentinels above, or what the condenser returned.
+	// Err is one of the errors above, or the condenser's.
 	Err error
 	// Cost, TokensIn and TokensOut are those of the failed call (SPEC B5).
 	Cost                float64
@@ -45,27 +45,27 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 func fail(out Output, err error, hint string) error {
 	return &Error{Err: err, Cost: out.Cost, TokensIn: out.TokensIn, TokensOut: out.TokensOut, Hint: hint}
 }
 
-// Run condenses and accepts only what may stand in for the span: see the package
-// comment for what it guarantees. The text it returns has its marker. Every error
-// is an *Error, a cancelled context too (errors.Is finds it).
+// Run condenses a span and accepts only a text that may replace it; see the
+// package comment for its guarantees. The returned text has its marker. Every
+// error is an *Error, including that of a cancelled context (errors.Is finds it).
 func Run(ctx context.Context, c Condenser, in Input) (Output, error) {
 	covered := in.covered()
 	in = in.withDefaults()
 	if len(in.Messages) == 0 {
-		return Output{}, fail(Output{}, ErrNothing, "give it at least one message that is no summary")
+		return Output{}, fail(Output{}, ErrNothing, "give at least one message that is not a summary")
 	}
 	limit := in.Max
 	// The longer header, and a token for the line break.
 	in.Max = limit - max(in.Count(Header(KindSummary, covered)+"\n"), in.Count(Header(KindDigest, covered)+"\n")) - 1
 	if in.Max <= 0 {
-		return Output{}, fail(Output{}, ErrTooLong, fmt.Sprintf("%d tokens hold no more than the marker: raise the limit", limit))
+		return Output{}, fail(Output{}, ErrTooLong, fmt.Sprintf("%d tokens only have room for the marker: raise the limit", limit))
 	}
 	out, err := c.Condense(ctx, in)
 	if err != nil {
@@ -88,8 +88,8 @@ func Run(ctx context.Context, c Condenser, in Input) (Output, error) {
 		if size <= limit {
 			break
 		}
-		// Header and body together may count more than one by one, and a model
-		// does not keep to its limit.
+		// Header and body together may have more tokens than separately, and
+		// models exceed limits.
 		room -= max(1, size-limit)
 		if body = cutAtSentence(body, room, in.Count); body == "" {
 			hint := fmt.Sprintf("%d tokens, %d allowed: raise the limit or ask the model for less", size, limit)
@@ -102,11 +102,11 @@ func Run(ctx context.Context, c Condenser, in Input) (Output, error) {
 	return out, nil
 }
 
-// check refuses texts that must not stand in for anything, and cuts one that is
-// too long at the end of a sentence.
+// check refuses texts that must not replace a span, and cuts a long one at the
+// end of a sentence.
 func check(out *Output, in Input) error {
 	text := strings.ToValidUTF8(out.Text, "\ufffd")
-	text, _, _ = Unmark(text) // a model may copy the marker that it has seen
+	text, _, _ = Unmark(text) // a model may copy a marker from its input
 	switch stop := strings.ToLower(out.Stop); {
 	case stop == "refusal" || stop == "content_filter" || refuses(text):
 		return fail(*out, ErrRefused, "use another model, or a method without one")
@@ -132,7 +132,7 @@ func check(out *Output, in Input) error {
 	return nil
 }
 
-// cutOff knows the providers' words for a reply that hit a limit.
+// cutOff reports whether a stop reason means that the reply hit a limit.
 func cutOff(stop string) bool {
 	switch stop {
 	case "max_tokens", "length", "max_output_tokens", "incomplete", "model_context_window_exceeded", "pause_turn":
@@ -141,9 +141,8 @@ func cutOff(stop string) bool {
 	return false
 }
 
-// refusals are beginnings of replies that say no; excuses are ones that do if a
-// refusal's words follow. Both are compared in lower case with straight
-// apostrophes.
+// refusals are beginnings of replies that refuse; excuses do if words of a
+// refusal follow. Both are compared in lower case with straight apostrophes.
 var (
 	refusals = []string{
 		"i can't", "i cannot", "i can not", "i'm unable", "i am unable", "i'm not able", "i am not able",
@@ -153,7 +152,7 @@ var (
 	denials = []string{"can't", "cannot", "can not", "unable", "not able", "won't", "will not", "decline"}
 )
 
-// refuses recognises a refusal by how it begins. A long text that begins so is
+// refuses reports whether a text begins like a refusal. A long text that does is
 // still a summary: refusals are short.
 func refuses(text string) bool {
 	if len(text) > 1000 {
@@ -179,7 +178,7 @@ func refuses(text string) bool {
 }
 
 // smaller reports whether the text is at least a tenth smaller than the span and
-// its base (SPEC B3, E3). It stops to count when it is sure.
+// its base (SPEC B3, E3). It stops counting when the answer is certain.
 func smaller(text string, in Input) bool {
 	need := (in.Count(text)*10 + 8) / 9
 	have := 0

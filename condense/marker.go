@@ -8,7 +8,7 @@ import (
 	"github.com/oriel-context/oriel/chat"
 )
 
-// What a text calls itself in its marker.
+// Kinds of texts, as in their markers.
 const (
 	KindSummary = "summary"
 	KindDigest  = "digest"
@@ -23,7 +23,7 @@ const (
 	markerMany = " earlier messages]"
 )
 
-// Header is the marker line of a text that stands for n messages, such as
+// Header returns the marker line of a text that stands for n messages, such as
 // "[Oriel summary of 34 earlier messages]".
 func Header(kind string, n int) string {
 	if kind != KindDigest {
@@ -36,15 +36,14 @@ func Header(kind string, n int) string {
 	return markerOpen + kind + markerOf + strconv.Itoa(n) + end
 }
 
-// IsSummary reports whether a text is one of ours: its first line is a marker.
+// IsSummary reports whether a text begins with Oriel's marker line.
 func IsSummary(text string) bool {
 	_, _, ok := Unmark(text)
 	return ok
 }
 
-// Unmark takes the marker off a text and gives the number of messages that it
-// stands for. A text without a marker is given back as it is, with white space
-// at both ends removed.
+// Unmark removes the marker from a text and returns the number of messages that it
+// stands for. A text without a marker is returned with white space trimmed.
 func Unmark(text string) (body string, n int, ok bool) {
 	text = strings.TrimSpace(text)
 	line, rest, _ := strings.Cut(text, "\n")
@@ -55,8 +54,8 @@ func Unmark(text string) (body string, n int, ok bool) {
 	return strings.TrimSpace(rest), n, true
 }
 
-// marker reads a marker at the start of s and gives its length, 0 if there is
-// none, and its number.
+// marker parses a marker at the start of s and returns its length, or 0, and its
+// number.
 func marker(s string) (end, n int) {
 	rest, ok := strings.CutPrefix(s, markerOpen)
 	if !ok {
@@ -99,8 +98,8 @@ func nested(text string) bool {
 	}
 }
 
-// disarm rounds the brackets of markers that somebody quoted, so that the text
-// still reads the same and is no marker any more.
+// disarm replaces the brackets of quoted markers with round ones, so that the text
+// reads the same but is not a marker.
 func disarm(text string) string {
 	if !nested(text) {
 		return text
@@ -119,14 +118,13 @@ func disarm(text string) string {
 	}
 }
 
-// mayBeMarked tells cheaply whether a literal is worth decoding to look for a
-// marker: none of the characters of its beginning is ever escaped by us, but
-// white space before it may be.
+// mayBeMarked cheaply reports whether a literal may begin with a marker: Oriel
+// never escapes the marker's characters, but white space before it may be escaped.
 func mayBeMarked(s chat.String) bool {
 	return bytes.Contains(s[:min(len(s), 256)], []byte(markerOpen))
 }
 
-// foreign begin the summaries that agent programs write themselves.
+// foreign lists the beginnings of summaries that agent programs write themselves.
 var foreign = []string{
 	"This session is being continued from a previous conversation",
 	"Another language model started to solve this problem and produced a summary",
@@ -134,8 +132,8 @@ var foreign = []string{
 	"Here is a summary of our conversation so far",
 }
 
-// foreignSummary gives the summary that another program wrote, without the notes
-// that some make before it.
+// foreignSummary returns the summary that another program wrote, without the
+// remarks that some put before it.
 func foreignSummary(s chat.String) (body string, ok bool) {
 	for _, f := range foreign {
 		if !bytes.HasPrefix(s[min(len(s), 1):], []byte(f)) {

@@ -9,22 +9,22 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// Call asks a model once. It is the caller's: endpoint, key, retries and time-out
-// are its business.
+// Call asks a model once. The caller provides it and is responsible for endpoint,
+// key, retries and timeout.
 type Call func(ctx context.Context, r Request) (Reply, error)
 
-// Request is what a model is asked.
+// Request is the request to a model.
 type Request struct {
 	System, Prompt string
-	// MaxTokens is the most that the model may write.
+	// MaxTokens limits what the model may write.
 	MaxTokens int
 }
 
-// Reply is what it answered. With an error, Usage is what the call was charged
-// all the same.
+// Reply is a model's reply. Beside an error, Usage is what the failed call was
+// charged.
 type Reply struct {
 	Text string
-	// Stop is the provider's word for why the reply ended.
+	// Stop is the provider's stop reason.
 	Stop  string
 	Usage token.Usage
 }
@@ -38,23 +38,23 @@ const (
 // Model condenses by asking a model (SPEC B5). It is as deterministic as that
 // model.
 type Model struct {
-	// Call reaches the model. It must be set.
+	// Call calls the model. It is required.
 	Call Call
 	// Prompt replaces the built-in instructions, [Instructions]. "{tokens}" in it
 	// stands for the limit of the summary.
 	Prompt string
-	// Window is the most tokens that the model takes, instructions and reply
-	// included; 0 means DefaultWindow. What does not fit is left out from the
-	// oldest on, with a note.
+	// Window is the model's limit in tokens, including instructions and reply; 0
+	// means DefaultWindow. The oldest messages that do not fit are omitted, with a
+	// note.
 	Window int
-	// ResultLimit is the most bytes of a tool's result that the model is shown,
-	// from both ends of it; 0 means DefaultResultLimit, below 0 no limit.
+	// ResultLimit limits each tool result, in bytes, keeping both ends; 0 means
+	// DefaultResultLimit, a negative value no limit.
 	ResultLimit int
-	// Prices make Output.Cost of the usage; the zero value makes 0.
+	// Prices convert usage to Output.Cost; the zero value gives 0.
 	Prices token.Prices
 }
 
-// Instructions are what a model is told when Model.Prompt is empty.
+// Instructions is the prompt if Model.Prompt is empty.
 const Instructions = `You keep an assistant's working memory. You are given a conversation between a user and an assistant that is about to be removed from the assistant's view, and possibly the summary of what came before it. Write one text that replaces both, so that the assistant can go on without noticing the gap.
 
 Keep, in this order of importance:
@@ -90,15 +90,14 @@ func (m Model) Condense(ctx context.Context, in Input) (Output, error) {
 	return out, err
 }
 
-// ErrWindow: the summarising model's window has no room for anything to
-// summarise.
+// ErrWindow: the summarising model's window has no room for the span.
 var ErrWindow = errors.New("the summarising model's window is too small")
 
-// spare is room in the model's window for the structure of a request and for a
-// count that is a little low.
+// spare is the reserve in the model's window for the structure of a request and
+// for undercounting.
 const spare = 200
 
-// request builds what the model is asked, within its window.
+// request builds the request to the model, within its window.
 func (m Model) request(in Input) (Request, error) {
 	window := m.Window
 	if window <= 0 {
@@ -109,7 +108,7 @@ func (m Model) request(in Input) (Request, error) {
 		system = Instructions
 	}
 	system = strings.ReplaceAll(system, "{tokens}", strconv.Itoa(in.Max))
-	// A reply that keeps to its limit must not be cut off by a count that differs.
+	// Differences in counting must not cut off a reply that keeps to its limit.
 	r := Request{System: system, MaxTokens: in.Max + in.Max/4 + 16}
 	room := window - window/50 - spare - in.Count(system) - r.MaxTokens
 	if room < window/8 {
@@ -117,7 +116,7 @@ func (m Model) request(in Input) (Request, error) {
 	}
 	var b strings.Builder
 	if in.Previous != "" {
-		// The base is capped: it was a summary once and must stay one.
+		// Cap the base: it is a summary and must stay one.
 		base := in.Previous
 		if limit := min(room/2, 2*in.Max); in.Count(base) > limit {
 			cut := cutAtSentence(base, limit, in.Count)
@@ -140,8 +139,8 @@ func (m Model) request(in Input) (Request, error) {
 	return r, nil
 }
 
-// newest joins the pieces that fit, counted from the end, and says how many do
-// not. A last piece that is too large by itself keeps its end.
+// newest joins the newest pieces that fit and notes how many do not. If even the
+// newest piece is too large, it keeps its end.
 func newest(list []string, room int, count func(string) int) string {
 	const note = "[The oldest %n pieces of this conversation do not fit here and are left out.]\n\n"
 	room -= count(note) + 4
@@ -166,7 +165,7 @@ func newest(list []string, room int, count func(string) int) string {
 	return text
 }
 
-// cutTail gives the longest end of text that has at most limit tokens.
+// cutTail returns the longest end of text that has at most limit tokens.
 func cutTail(text string, limit int, count func(string) int) string {
 	low, high := 0, len(text)
 	for low < high {

@@ -9,11 +9,11 @@ import (
 // outcome is how a call ended, as far as its result shows.
 type outcome struct {
 	// state is "passed", "ok", "failed", "refused by the user", "no result", or
-	// "" where the result does not tell.
+	// "" if unknown.
 	state string
-	// lines are what the tool said about a failure, most telling first.
+	// lines describe a failure, most informative first.
 	lines []string
-	// said is what a result tells that a user said who refused the call.
+	// said is the user's comment on refusing the call, as quoted in the result.
 	said string
 }
 
@@ -30,8 +30,8 @@ var (
 // refusal begins the results of calls that a user did not allow.
 const refusal = "The user doesn't want to "
 
-// judge reads how a call ended. Text that is merely shown (the content of a file,
-// lines that were searched for) tells nothing: show says that it is such.
+// judge determines how a call ended. If show is set, text is only displayed
+// content (a file, search results) and proves nothing.
 func judge(text string, isError, show, test bool) outcome {
 	text = strings.TrimSpace(text)
 	if isError && strings.HasPrefix(text, refusal) {
@@ -40,7 +40,7 @@ func judge(text string, isError, show, test bool) outcome {
 		return outcome{state: "refused by the user", said: strings.TrimSpace(said)}
 	}
 	code := -1
-	// Exit codes stand at the ends of what tools print.
+	// Exit codes are at the beginning or end of the output.
 	for _, end := range [...]string{text[:min(len(text), 300)], text[max(0, len(text)-300):]} {
 		if m := exitCode.FindStringSubmatch(end); m != nil && code < 0 {
 			code, _ = strconv.Atoi(m[1] + m[2] + m[3])
@@ -80,23 +80,23 @@ var (
 	}
 	// chatter is never what went wrong.
 	chatter = []string{"$ ", "===", "ok ", "ok\t", "?", "PASS", "--- PASS"}
-	// dull lines say that something failed and not what.
+	// dull lines say that something failed but not what.
 	dull = []string{"FAIL\t", "FAIL:", "FAILED", "ERROR task failed", "exit status"}
 )
 
-// errorLines finds the lines that say what failed, at most four, most telling
-// first. Strong says that they alone show a failure. A text that is known to be a
-// failure and has no such line gives its first one.
+// errorLines returns up to four lines that describe a failure, most informative
+// first. strong reports that they prove a failure by themselves. For a known
+// failure without such a line it returns the first line.
 func errorLines(text string, known bool) (lines []string, strong bool) {
 	text = strings.TrimSuffix(strings.TrimPrefix(text, "<tool_use_error>"), "</tool_use_error>")
-	var places, after []string // of a file and line; after are those under a failed test's name
+	var places, after []string // lines with a file position; after are those below a failed test's name
 	other, under := "", false
 	seen := 0
 	for line := range strings.Lines(text) {
 		if seen++; seen > 5000 || len(lines) >= 8 {
 			break
 		}
-		// Build tools put the task's name before each line.
+		// Build tools prefix each line with the task's name.
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "[") {
 			if _, after, ok := strings.Cut(line[:min(len(line), 40)], "] "); ok {
@@ -128,7 +128,7 @@ func errorLines(text string, known bool) (lines []string, strong bool) {
 	if !strong && !known {
 		return nil, false
 	}
-	if len(after) == 0 { // the last ones before the end tell most
+	if len(after) == 0 { // the last ones are the most informative
 		after = places[max(0, len(places)-2):]
 	}
 	lines = append(lines[:min(len(lines), 2)], after[:min(len(after), 2)]...)
@@ -141,14 +141,15 @@ func errorLines(text string, known bool) (lines []string, strong bool) {
 	return lines, strong
 }
 
-// raises recognises an exception's name or a number of failures. Expressions are
-// slow, so the words are looked for first.
+// raises reports whether a line has an exception's name or a number of failures.
+// Words are searched first, because regular expressions are slow.
 func raises(line string) bool {
 	return (strings.Contains(line, "Error") || strings.Contains(line, "Exception")) && raised.MatchString(line) ||
 		strings.Contains(line, " fail") && failures.MatchString(line)
 }
 
-// passed looks for what test runners and builders print when all is well.
+// passed reports whether a text has what test runners and builders print on
+// success.
 func passed(text string) bool {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -179,8 +180,8 @@ func anyWithin(s string, list []string) bool {
 	return false
 }
 
-// A command that shows something leaves everything as it was, and what it prints
-// says nothing about success.
+// Commands that only show something: they change nothing, and their output says
+// nothing about success.
 var (
 	showWords = map[string]bool{
 		"ls": true, "cat": true, "head": true, "tail": true, "grep": true, "rg": true, "find": true, "wc": true, "pwd": true, "echo": true,
@@ -190,7 +191,7 @@ var (
 	testWords = []string{"test", "lint", "build", "vet", "check", "make", "tsc", "pytest", "jest", "cargo", "npm run", "gradle", "mvn", "compile", "ruff", "mypy", "rspec"}
 )
 
-// tidy leaves out of a command what only prepares it or shortens its output.
+// tidy removes from a command what only prepares it or shortens its output.
 func tidy(command string) string {
 	for {
 		rest := strings.TrimSpace(command)
@@ -204,7 +205,8 @@ func tidy(command string) string {
 	}
 }
 
-// kindOfCommand tells whether a command merely shows something or tests.
+// kindOfCommand reports whether a command only shows something, and whether it
+// runs tests.
 func kindOfCommand(command string) (show, test bool) {
 	f := strings.Fields(command[:min(len(command), 400)])
 	for len(f) > 0 && (strings.Contains(f[0], "=") || f[0] == "sudo" || f[0] == "time" || f[0] == "timeout" || f[0] == "env") {

@@ -11,13 +11,13 @@ type sentence struct {
 	// text is one line for prose, and a whole block for code.
 	text string
 	code bool
-	// list says that the sentence begins an item of a list.
+	// list reports that the sentence begins a list item.
 	list bool
 }
 
-// sentences splits text into sentences, in any script. A code fence is one piece.
-// Line breaks within a paragraph are not ends; blank lines, headings, list items
-// and table rows are.
+// sentences splits text in any script into sentences. A code fence is one piece.
+// Blank lines, headings, list items and table rows end a sentence; other line
+// breaks do not.
 func sentences(text string) []sentence {
 	var out []sentence
 	para := make([]byte, 0, 256) // the paragraph so far, on one line
@@ -56,7 +56,7 @@ func sentences(text string) []sentence {
 	return out
 }
 
-// fenceOf gives the run of backticks or tildes that opens a code block.
+// fenceOf returns the run of backticks or tildes that opens a code block.
 func fenceOf(line string) string {
 	for _, c := range [...]byte{'`', '~'} {
 		n := 0
@@ -70,7 +70,7 @@ func fenceOf(line string) string {
 	return ""
 }
 
-// cutFence gives a code block up to and with its closing fence.
+// cutFence returns a code block including its closing fence, and the rest.
 func cutFence(fence, text string) (block, rest string) {
 	at := 0
 	for at < len(text) {
@@ -90,8 +90,7 @@ func cutFence(fence, text string) (block, rest string) {
 	return text + "\n" + fence, ""
 }
 
-// listItem is the length of the mark that begins a list item ("- ", "12. "), 0
-// for other lines.
+// listItem returns the length of a list item's marker ("- ", "12. "), or 0.
 func listItem(line string) int {
 	if len(line) > 2 && strings.ContainsRune("-*+", rune(line[0])) && line[1] == ' ' {
 		return 2
@@ -161,7 +160,7 @@ func closes(r rune) bool {
 	return false
 }
 
-// shortForms are written with a full stop that ends nothing.
+// shortForms are abbreviations whose full stop does not end a sentence.
 var shortForms = map[string]bool{
 	"e.g": true, "i.e": true, "etc": true, "vs": true, "mr": true, "mrs": true, "ms": true, "dr": true, "prof": true,
 	"st": true, "no": true, "fig": true, "cf": true, "approx": true, "incl": true, "resp": true, "z.b": true, "d.h": true, "bzw": true,
@@ -193,9 +192,9 @@ func breaks(before, after string, end rune) bool {
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// plain makes a text that cues are looked up in: lower case, words apart by one
-// space, a space at both ends. Apostrophes stay, straight; so do full stops and
-// colons as words of their own where they end something.
+// plain returns the text in which cues are searched: lower case, words separated by
+// one space, a space at both ends. Apostrophes become straight; full stops and
+// colons that end something become separate words.
 func plain(dst []byte, s string) []byte {
 	dst = append(dst[:0], ' ')
 	for i := 0; i < len(s); {

@@ -6,26 +6,24 @@ import (
 	"github.com/oriel-context/oriel/chat"
 )
 
-// event is one thing that happened in a span, in order: somebody said something,
-// or a tool was called.
+// event is one event of a span: a text, or a tool call.
 type event struct {
 	// msg is the index of the message.
 	msg  int
 	who  chat.Role // User or Assistant
-	text string    // what was said; empty for a call
+	text string    // the text; empty for a call
 	call *call
 }
 
-// call is a tool call with what came of it.
+// call is a tool call with its result.
 type call struct {
 	part   *chat.Part
-	result *chat.Part // nil when the span has no answer
+	result *chat.Part // nil if the span has no result
 }
 
-// read lists what happened in a span. Calls and results are joined by id, the
-// newest call without an answer first; a result without its call is left out, for
-// nobody can say what it answers. System messages, thinking and unknown parts are
-// not part of what happened.
+// read returns the events of a span. Calls and results are paired by id, newest
+// unanswered call first; a result without its call is ignored. System messages,
+// thinking and unknown parts are not events.
 func read(msgs []chat.Message) []event {
 	events := make([]event, 0, len(msgs))
 	waiting := map[string][]*call{}
@@ -62,7 +60,8 @@ func read(msgs []chat.Message) []event {
 	return events
 }
 
-// callKey joins a call and its result: by id, or by name where there is none.
+// callKey returns the key that a call shares with its result: the id, or the name
+// if there is none.
 func callKey(p *chat.Part) string {
 	if p.ID != "" {
 		return p.ID
@@ -70,7 +69,7 @@ func callKey(p *chat.Part) string {
 	return "\x00" + p.Name
 }
 
-// resultText is what a result says in words.
+// resultText returns the text of a result.
 func resultText(p *chat.Part) string {
 	if len(p.Parts) == 0 {
 		return p.Text.String()
@@ -93,7 +92,7 @@ func resultText(p *chat.Part) string {
 	return b.String()
 }
 
-// weigh counts the words of a part: what a summary may save at the least.
+// weigh counts the tokens of a part's text: the least that a summary may save.
 func weigh(p *chat.Part, count func(string) int) int {
 	n := 0
 	if !p.Text.Empty() && p.Kind != chat.Thinking {
