@@ -57,10 +57,10 @@ func NewCache(m Model, entries int) *Cache {
 	}
 }
 
-// Name is the model's: a cache changes no vector.
+// Name returns the model's name: a cache changes no vector.
 func (c *Cache) Name() string { return c.model.Name() }
 
-// Embed gives what is kept and asks the model for the rest.
+// Embed returns what is kept and asks the model for the rest.
 func (c *Cache) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if len(texts) == 0 {
 		return [][]float32{}, nil

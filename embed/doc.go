@@ -1,6 +1,6 @@
 /*
-Package embed turns texts into vectors whose distance says how close the texts are
-in meaning.
+Package embed turns texts into vectors whose distance reflects how close the texts are in
+meaning.
 
 [Model] is what a source of vectors must be able to do; its folders hold the
 sources: in this process (embed/minilm), and any server that speaks OpenAI's
@@ -9,14 +9,14 @@ again.
 
 # What a Model guarantees
 
-  - One vector for each text, in the texts' order, all of the same length.
+  - It returns one vector per text, in the texts' order, all of the same dimension.
   - Every vector has length 1, so that the dot product of two is their cosine.
-  - Its Name changes with everything that changes its vectors. Vectors that were
-    kept under another name are of no use and are never compared.
+  - Its Name changes with everything that changes its vectors. Vectors stored under
+    another name are useless and are never compared.
 
 # Caveats
 
-A vector tells what a text is about, not what it says: "the test passes" and "the
-test fails" lie close together. Names, numbers and ids are better found by word.
+A vector captures what a text is about, not what it asserts: "the test passes" and "the
+test fails" are close together. Keyword search is better for names, numbers and ids.
 */
 package embed

@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// Cache keeps counts by the content's hash, so that a message that comes back
-// with every request costs one hash and one look-up. It holds counts of the
-// encoding only, before any multiplier or calibration, and one cache serves
-// all models. It is bounded, forgets what has not been asked for the longest
-// (roughly: by halves), and is safe for concurrent use.
+// Cache caches counts by the content's hash, so that a message resent with every
+// request costs one hash and one lookup. It holds the encoding's counts only,
+// before any multiplier or calibration, and one cache serves all models. It is
+// bounded, evicts approximately the least recently used half, and is safe for
+// concurrent use.
 type Cache struct {
 	seed   maphash.Seed
 	shards [cacheShards]cacheShard
@@ -19,8 +19,8 @@ type Cache struct {
 
 const (
 	cacheShards = 32
-	// DefaultCacheSize is the number of entries of a NewCache(0): some 20 MB
-	// when full, and more messages than a machine has agents for.
+	// DefaultCacheSize is the number of entries of NewCache(0): about 20 MB when
+	// full.
 	DefaultCacheSize = 1 << 18
 )
 
@@ -34,13 +34,13 @@ type cacheValue struct {
 
 type cacheShard struct {
 	mu sync.Mutex // guards both maps
-	// young takes new entries; when it is full it becomes old, and what old
-	// held is gone unless it was asked for meanwhile.
+	// young receives new entries. When it is full it becomes old, and the previous
+	// old is dropped except for entries used in the meantime.
 	young, old map[cacheKey]cacheValue
 	_          [64]byte // keeps neighbours off one cache line
 }
 
-// NewCache makes a cache of about so many entries; 0 means DefaultCacheSize.
+// NewCache returns a cache of about entries entries; 0 means DefaultCacheSize.
 func NewCache(entries int) *Cache {
 	if entries <= 0 {
 		entries = DefaultCacheSize
@@ -52,7 +52,7 @@ func NewCache(entries int) *Cache {
 	return c
 }
 
-// Len is the number of entries.
+// Len returns the number of entries.
 func (c *Cache) Len() int {
 	n := 0
 	for i := range c.shards {
@@ -64,7 +64,8 @@ func (c *Cache) Len() int {
 	return n
 }
 
-// rules is a number for everything about a model that a raw count depends on.
+// rules returns a number that identifies everything in a model on which a raw
+// count depends.
 func (c *Cache) rules(m Model) uint64 {
 	return maphash.Comparable(c.seed, struct {
 		encoding  string

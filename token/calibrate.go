@@ -45,18 +45,18 @@ const (
 	calibrateFloor     = 0.005
 )
 
-// Scale is what calibration makes of an estimate: Slope·estimate + Offset. The
-// zero Scale changes nothing.
+// Scale is a correction of estimates: Slope·estimate + Offset. The zero Scale changes
+// nothing.
 type Scale struct {
 	Slope  float64 `json:"slope"`
 	Offset float64 `json:"offset"`
 	// Error is the relative error to expect.
 	Error float64 `json:"error"`
-	// N is the number of observations behind it.
+	// N is the number of observations.
 	N int `json:"n"`
 }
 
-// Calibrated reports whether there is enough behind the scale to use it.
+// Calibrated reports whether the scale has enough observations to be used.
 func (s Scale) Calibrated() bool { return s.N >= calibrateFew && s.Slope > 0 }
 
 // Apply corrects a local total.
@@ -76,10 +76,9 @@ type track struct {
 	stale bool
 }
 
-// Observe learns from one call: local is [Breakdown.Local] of the request that
-// was sent, reported the provider's count of its whole input, cache reads and
-// writes included ([Usage.Prompt]). model is any key; Model.ID is the usual
-// one. It reports whether the pair was taken.
+// Observe learns from one call: local is [Breakdown.Local] of the sent request, reported
+// the provider's count of its whole input with cache reads and writes ([Usage.Prompt]).
+// model is any key, usually Model.ID. It reports whether the pair was accepted.
 func (c *Calibration) Observe(model string, local, reported int) bool {
 	p := pair{float64(local), float64(reported)}
 	if local < calibrateMinTokens || reported <= 0 {
@@ -94,7 +93,7 @@ func (c *Calibration) Observe(model string, local, reported int) bool {
 	return true
 }
 
-// Scale gives what has been learnt about a model; the zero Scale if nothing.
+// Scale returns the scale learnt for a model; the zero Scale if there is none.
 func (c *Calibration) Scale(model string) Scale {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -160,7 +159,7 @@ func (t *track) add(p pair) {
 
 func (s Scale) at(x float64) float64 { return s.Slope*x + s.Offset }
 
-// fit makes the better of the two laws.
+// fit returns the better of the two laws.
 func fit(pairs []pair) Scale {
 	n := len(pairs)
 	if n == 0 {
@@ -185,7 +184,7 @@ func fit(pairs []pair) Scale {
 	return best
 }
 
-// bounded is the mean of the errors, none of which counts for more than a
+// bounded returns the mean of the errors, none of which counts for more than a
 // miss: wild values must not choose the law.
 func bounded(errs []float64) float64 {
 	sum := 0.0
@@ -227,7 +226,7 @@ func fitLine(pairs []pair) (Scale, bool) {
 	return s, s.Slope >= calibrateMinRatio && s.Slope <= calibrateMaxRatio
 }
 
-// errors are the relative errors on the pairs.
+// errors returns the relative errors on the pairs.
 func (s Scale) errors(pairs []pair) []float64 {
 	e := make([]float64, len(pairs))
 	for i, p := range pairs {

@@ -14,7 +14,7 @@ import (
 	"github.com/oriel-context/oriel/token/bpe"
 )
 
-// check refuses figures that cannot be.
+// check returns an error for impossible figures.
 func (ms *Models) check(m Model) error {
 	bad := func(field, format string, args ...any) error {
 		return &ModelError{Model: m.ID, Field: field, Err: fmt.Errorf(format, args...)}
@@ -97,8 +97,8 @@ func eachNumber(v reflect.Value, path string, visit func(path string, n float64)
 
 var unknownField = regexp.MustCompile(`unknown field "(.*)"`)
 
-// decode lays JSON over v and refuses fields that v does not have. It returns
-// the field at fault where that is known.
+// decode merges JSON into v and refuses fields that v does not have. It returns
+// the faulty field if known.
 func decode(data []byte, v any) (field string, err error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return "", errors.New(`is empty: write {"models": []} and add entries, or do without the file`)

@@ -6,7 +6,7 @@ import (
 	"github.com/oriel-context/oriel/chat"
 )
 
-// Accuracy says how good a count is.
+// Accuracy is the quality of a count.
 type Accuracy string
 
 const (
@@ -15,7 +15,7 @@ const (
 	Calibrated Accuracy = "calibrated"
 )
 
-// Count is a number of tokens and how good it is.
+// Count is a number of tokens with its accuracy.
 type Count struct {
 	Tokens   int      `json:"tokens"`
 	Accuracy Accuracy `json:"accuracy"`
@@ -28,23 +28,21 @@ type Breakdown struct {
 	Total  int `json:"total"`
 	System int `json:"system"`
 	Tools  int `json:"tools"`
-	// Messages has the content of each message.
+	// Messages holds the tokens of each message's content.
 	Messages []int `json:"messages"`
-	// Overhead is what the provider adds around it all; the share of one
-	// message is [Counter.Overhead].
+	// Overhead is what the provider adds in total; [Counter.Overhead] is the
+	// share of one message.
 	Overhead int `json:"overhead"`
-	// Local is the total before calibration: what [Calibration.Observe] wants
-	// beside the reported number.
+	// Local is the total before calibration, for [Calibration.Observe].
 	Local    int      `json:"local"`
 	Accuracy Accuracy `json:"accuracy"`
-	// Error is the relative error to expect of a calibrated Total; 0 when it is
-	// not known, or nothing.
+	// Error is the expected relative error of a calibrated Total; 0 if unknown.
 	Error float64 `json:"error,omitempty"`
 }
 
-// Options are what a counter may be given.
+// Options are the options of a counter.
 type Options struct {
-	// Cache keeps counts from one request to the next; nil for none.
+	// Cache keeps counts between requests; nil means no cache.
 	Cache *Cache
 	// Scale corrects estimates; the zero Scale leaves them alone.
 	Scale Scale
@@ -56,12 +54,12 @@ type Counter struct {
 	enc   encoder
 	exact bool
 	cache *Cache
-	rules uint64 // tells this counter's entries in the cache from others'
+	rules uint64 // distinguishes this counter's cache entries from others'
 	scale Scale
 	roles [len(usualRoles)]int
 }
 
-// NewCounter makes a counter for a model of a table. Making one is cheap.
+// NewCounter returns a counter for a model of a table. It is cheap.
 func NewCounter(m Model, o Options) *Counter {
 	enc, ok := encoderFor(m.Encoding)
 	c := &Counter{model: m, enc: enc, exact: m.Exact && ok, cache: o.Cache, scale: o.Scale}
@@ -91,7 +89,7 @@ func (r *raw) add(o raw) {
 	r.rough = r.rough || o.rough
 }
 
-// local is a raw count in the model's tokens.
+// local returns a raw count in the model's tokens.
 func (c *Counter) local(r raw) int {
 	return max(scale(r.text, c.model.Multiplier)+r.fixed, 0)
 }
@@ -118,7 +116,7 @@ func (c *Counter) Part(p *chat.Part) Count { return c.finish(c.part(p)) }
 // Message counts a message's content: 0 if it has none (SPEC B6).
 func (c *Counter) Message(m *chat.Message) Count { return c.finish(c.message(m)) }
 
-// Overhead is what a message costs beyond its content.
+// Overhead returns what a message costs beyond its content.
 func (c *Counter) Overhead(m *chat.Message) Count { return c.finish(c.overhead(m)) }
 
 // Tool counts one tool definition, without what having tools at all costs.
@@ -173,9 +171,9 @@ func (c *Counter) Request(r *chat.Request) Breakdown {
 }
 
 // fitTo makes the parts sum up to total. The difference is calibration's offset,
-// which belongs to no message: a provider's hidden prompt, or what the table's
-// costs of structure and tools have too much. So the overhead takes it, then
-// tools and system prompt, and the messages only what is left.
+// which belongs to no message: a provider's hidden prompt, or an error in the
+// table's costs of structure and tools. So the overhead absorbs it first, then
+// tools and system prompt, and the messages only the rest.
 func (b *Breakdown) fitTo(total int) {
 	b.Total = total
 	messages := 0
@@ -193,8 +191,8 @@ func (b *Breakdown) fitTo(total int) {
 	shrink(b.Messages, total-b.System-b.Tools)
 }
 
-// shrink makes parts sum up to total, which is no more than they do, each in
-// proportion. Rounding the running sum keeps every part at 0 or above.
+// shrink reduces parts in proportion until they sum up to total. Rounding the
+// running sum keeps every part at 0 or above.
 func shrink(parts []int, total int) {
 	sum := 0
 	for _, n := range parts {
@@ -225,7 +223,7 @@ func (c *Counter) overhead(m *chat.Message) raw {
 	return r
 }
 
-// role counts the word of a role; the usual ones were counted once.
+// role returns the tokens of a role's name; the usual ones are precomputed.
 func (c *Counter) role(r chat.Role) int {
 	for i, usual := range usualRoles {
 		if r == usual {
@@ -237,8 +235,8 @@ func (c *Counter) role(r chat.Role) int {
 
 var usualRoles = [...]chat.Role{chat.User, chat.Assistant, chat.Tool, chat.System}
 
-// message counts a message's parts, from the cache where it can. A message
-// without Raw was made by a program and is counted where it stands.
+// message counts a message's parts, using the cache if possible. A message
+// without Raw was built by a program and is not cached.
 func (c *Counter) message(m *chat.Message) raw {
 	if len(m.Raw) == 0 {
 		return c.parts(m.Parts)

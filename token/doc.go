@@ -1,16 +1,15 @@
-// Package token counts what a request costs before it is sent, knows what
-// each model takes, and learns from what providers report.
+// Package token counts the tokens of a request before it is sent, knows the limits and
+// prices of models, and learns from what providers report.
 //
 // # Models
 //
-// [Builtin] is a table of models: window, largest input and output, prices,
-// cache rules, how text and pictures are counted. Every entry says where its
-// figures come from and when they were looked up; an entry with any figure that no
-// vendor page states carries the confidence "reported". [LoadModels] lays a file of the same
-// form over it, field by field. [Models.Lookup] takes any spelling that is in
-// use for a model (dated snapshots, cloud prefixes and suffixes) and never
-// fails: a name that the table does not know gets careful figures and Known is
-// false.
+// [Builtin] is a table of models: window, largest input and output, prices, cache rules,
+// how text and pictures are counted. Every entry says where its figures come from and
+// when they were looked up; an entry with any figure that no vendor page states has the
+// confidence "reported". [LoadModels] merges a file of the same format into it, field by
+// field. [Models.Lookup] accepts any common spelling of a model's name (dated snapshots,
+// cloud prefixes and suffixes) and never fails: an unknown name gets cautious figures,
+// with Known false.
 //
 // # What is exact and what is not
 //

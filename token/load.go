@@ -14,7 +14,7 @@ import (
 //go:embed models.json
 var builtinJSON []byte
 
-// Builtin is the table that comes with this package.
+// Builtin returns the table of this package.
 func Builtin() *Models { return builtin() }
 
 var builtin = sync.OnceValue(func() *Models {
@@ -26,7 +26,7 @@ var builtin = sync.OnceValue(func() *Models {
 	return ms
 })
 
-// ModelError says what is wrong with an entry of a model file.
+// ModelError describes a fault in an entry of a model file.
 type ModelError struct {
 	File  string
 	Model string // id of the entry, or its place in the list
@@ -50,11 +50,11 @@ func (e *ModelError) Error() string {
 
 func (e *ModelError) Unwrap() error { return e.Err }
 
-// LoadModels lays the JSON file at path over the built-in table. An entry with
-// the id of a built-in one changes just the fields that it has; any other id is
-// a new model, which starts from the entry named by its field "like" or else
-// from the careful figures for unknown models. The error is a *ModelError that
-// names the model and the field.
+// LoadModels merges the JSON file at path into the built-in table. An entry
+// with the id of a built-in one changes only the fields that it has; any other
+// id is a new model, which starts from the entry named by its field "like" or
+// else from the cautious figures for unknown models. The error is a *ModelError
+// that names the model and the field.
 func LoadModels(path string) (*Models, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -148,7 +148,7 @@ func (h *entryHead) clear(m *Model) {
 	}
 }
 
-// start is the model that an entry's fields are laid over.
+// start returns the model into which an entry's fields are merged.
 func (ms *Models) start(id, like string, at int) (Model, error) {
 	switch {
 	case like != "":

@@ -18,8 +18,8 @@ type Models struct {
 // defaultID is the entry for names that match nothing.
 const defaultID = "default"
 
-// All lists the models that the table knows, in the table's order; entries
-// that stand in for unknown names are left out.
+// All returns the models of the table, in its order, without the entries for
+// unknown names.
 func (ms *Models) All() []Model {
 	var all []Model
 	for _, m := range ms.entries {
@@ -31,9 +31,9 @@ func (ms *Models) All() []Model {
 	return all
 }
 
-// Lookup finds the entry for a model's name, whatever spelling its platform
-// has for it. A name that is not in the table gets the stand-in of its vendor,
-// or the default, with Known false.
+// Lookup returns the entry for a model's name in any platform's spelling. An
+// unknown name gets its vendor's fallback entry, or the default, with Known
+// false.
 func (ms *Models) Lookup(name string) Model {
 	spelt, wide := normalise(name)
 	m := ms.find(spelt)
@@ -84,8 +84,8 @@ func (ms *Models) find(spelt string) Model {
 	return Model{ID: defaultID, Window: 128_000, Guess: true, Encoding: "o200k_base", Multiplier: 1.3}
 }
 
-// finish fills in the rules that an entry names and gives the caller slices of
-// its own.
+// finish fills in the rules that an entry names and clones its slices for the
+// caller.
 func (ms *Models) finish(m Model) Model {
 	m.Known = !m.Guess
 	m.structure = ms.structures[m.Structure]

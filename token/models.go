@@ -5,36 +5,36 @@ import (
 	"strings"
 )
 
-// Model is what is known about one model. Its JSON form is an entry of
-// models.json and of a user's own file.
+// Model describes one model. Its JSON form is an entry of models.json and of a
+// user's own file.
 type Model struct {
-	// ID names the entry; for a name that the table does not know it is the
-	// name that was asked for.
+	// ID is the name of the entry; for an unknown name, the name that was looked
+	// up.
 	ID string `json:"id"`
 	// Aliases are further names of the same model.
 	Aliases []string `json:"aliases,omitempty"`
-	// Like names the entry that a new one starts from; only in users' files.
+	// Like names the entry from which a new one starts; only in users' files.
 	Like string `json:"like,omitempty"`
-	// Family lets the entry answer for every name that starts with one of its
-	// names and a dash, not just for dated snapshots, unless the number of
-	// another version comes next.
+	// Family makes the entry match every name that starts with one of its names
+	// and a dash, not just dated snapshots, unless another version's number
+	// follows.
 	Family bool `json:"family,omitempty"`
-	// Guess marks an entry that stands in for unknown names of a vendor; what
-	// it answers has Known false.
+	// Guess marks a fallback entry for unknown names of a vendor; Lookup returns
+	// it with Known false.
 	Guess    bool   `json:"guess,omitempty"`
 	Provider string `json:"provider"`
 
-	// Window is the most tokens of input and output together.
+	// Window is the limit of input and output together, in tokens.
 	Window int `json:"window"`
-	// MaxInput is the most tokens of input where that is less than the window;
-	// 0 where it is not.
+	// MaxInput is the limit of the input in tokens if it is below the window;
+	// otherwise 0.
 	MaxInput int `json:"max_input,omitempty"`
-	// MaxOutput is the most tokens that a reply may have; 0 when not known.
+	// MaxOutput is the limit of a reply in tokens; 0 if unknown.
 	MaxOutput int `json:"max_output,omitempty"`
-	// Reserves says that the provider refuses a request whose input and
-	// max_tokens together exceed the window, rather than stopping the reply.
+	// Reserves reports that the provider refuses a request whose input and
+	// max_tokens together exceed the window, instead of stopping the reply.
 	Reserves bool `json:"reserves,omitempty"`
-	// Binds says that the provider takes the model's thinking back only while
+	// Binds reports that the provider accepts the model's thinking back only if
 	// nothing before it has changed.
 	Binds bool `json:"binds,omitempty"`
 	// Widen lists beta headers that enlarge the window.
@@ -42,7 +42,7 @@ type Model struct {
 
 	// Encoding is the BPE encoding that text is counted with.
 	Encoding string `json:"encoding"`
-	// Exact says that Encoding is the model's own, as its vendor published it.
+	// Exact reports that Encoding is the model's own, as its vendor published it.
 	Exact bool `json:"exact,omitempty"`
 	// Multiplier turns the encoding's count into this model's tokens. 1 if
 	// Exact.
@@ -62,7 +62,7 @@ type Model struct {
 	Date       string `json:"date"`
 	Confidence string `json:"confidence,omitempty"`
 
-	// Known is false for a name that the table has no entry for.
+	// Known is false for a name without an entry in the table.
 	Known bool `json:"known"`
 
 	structure Structure
@@ -76,7 +76,7 @@ type Widen struct {
 	Window int    `json:"window"`
 }
 
-// CacheRule says how a provider's prompt cache works.
+// CacheRule describes a provider's prompt cache.
 type CacheRule struct {
 	// Mode is "explicit" (cache_control marks), "automatic" (exact prefix) or
 	// "" (none known).
@@ -85,17 +85,17 @@ type CacheRule struct {
 	Min int `json:"min,omitempty"`
 	// Step is the granularity of a cached prefix in tokens; 0 when any.
 	Step int `json:"step,omitempty"`
-	// Breakpoints is the most marks that a request may carry.
+	// Breakpoints is the limit of marks in a request.
 	Breakpoints int `json:"breakpoints,omitempty"`
 	// TTL lists the lifetimes on offer, in seconds, the default first.
 	TTL []int `json:"ttl,omitempty"`
 }
 
-// InputLimit is the most tokens that a request may have when its reply needs
-// reserved ones. betas are values of the anthropic-beta header, each possibly
-// a comma-separated list. All limits hold: the window, as widened by the
-// headers, the largest input where that is smaller, and the reserved output
-// where the provider enforces it. It is never negative.
+// InputLimit returns the token limit of a request whose reply needs reserved
+// tokens. betas are values of the anthropic-beta header, each possibly a
+// comma-separated list. It respects all limits: the window, as widened by the
+// headers, the largest input, and the reserved output if the provider enforces
+// it. It is never negative.
 func (m Model) InputLimit(reserved int, betas ...string) int {
 	limit := m.WindowFor(betas...)
 	if m.Reserves {
@@ -107,7 +107,7 @@ func (m Model) InputLimit(reserved int, betas ...string) int {
 	return max(limit, 0)
 }
 
-// WindowFor is the window under the given beta headers.
+// WindowFor returns the window under the given beta headers.
 func (m Model) WindowFor(betas ...string) int {
 	window := m.Window
 	for _, header := range betas {
@@ -123,8 +123,8 @@ func (m Model) WindowFor(betas ...string) int {
 	return window
 }
 
-// Rates are prices in US dollars for a million tokens. A cache rate of 0 means
-// that the provider has no price of its own for it: the input rate holds.
+// Rates are prices in US dollars per million tokens. A cache rate of 0 means that
+// the input rate applies.
 type Rates struct {
 	Input        float64 `json:"input"`
 	Output       float64 `json:"output"`
@@ -142,14 +142,14 @@ type Prices struct {
 	Tiers []Tier `json:"tiers,omitempty"`
 }
 
-// Tier holds for requests whose prompt has more than Over tokens.
+// Tier applies to requests whose prompt has more than Over tokens.
 type Tier struct {
 	Over int `json:"over"`
 	Rates
 }
 
-// Usage is what a provider reports of one call. The fields do not overlap:
-// Input is what was neither read from nor written to the cache.
+// Usage is a provider's report on one call. The fields do not overlap: Input
+// excludes what was read from or written to the cache.
 type Usage struct {
 	Input        int `json:"input"`
 	CacheRead    int `json:"cache_read"`
@@ -158,7 +158,7 @@ type Usage struct {
 	Output       int `json:"output"`
 }
 
-// Prompt is the size of the whole input, cached or not.
+// Prompt returns the size of the whole input, cached or not.
 func (u Usage) Prompt() int {
 	return u.Input + u.CacheRead + u.CacheWrite + u.CacheWrite1h
 }
@@ -166,7 +166,7 @@ func (u Usage) Prompt() int {
 // Known reports whether there are any prices.
 func (p Prices) Known() bool { return p.Input > 0 || p.Output > 0 }
 
-// For gives the rates for a prompt of so many tokens.
+// For returns the rates for a prompt of the given size.
 func (p Prices) For(prompt int) Rates {
 	r := p.Rates
 	for _, t := range p.Tiers {
@@ -177,7 +177,7 @@ func (p Prices) For(prompt int) Rates {
 	return r
 }
 
-// Cost is the price of one call in US dollars (SPEC B5).
+// Cost returns the price of one call in US dollars (SPEC B5).
 func (p Prices) Cost(u Usage) float64 {
 	r := p.For(u.Prompt())
 	or := func(rate, otherwise float64) float64 {
@@ -195,7 +195,7 @@ func (p Prices) Cost(u Usage) float64 {
 	return sum / 1e6
 }
 
-// Structure is what a provider adds around the words, in its own tokens.
+// Structure is what a provider adds to the text, in its own tokens.
 type Structure struct {
 	// Request is added once, Message to every message, Name to one with a
 	// name, System once where a system prompt is kept apart.

@@ -235,7 +235,7 @@ func (w *remainder) claimed(lit []byte) bool {
 	return false
 }
 
-// literal is the JSON that a part stands for.
+// literal returns the JSON that a part stands for.
 func literal(p *chat.Part) []byte {
 	if len(p.Raw) > 0 {
 		return p.Raw
@@ -314,7 +314,7 @@ func inlinePicture(s []byte) (data []byte, ok bool) {
 	return nil, false
 }
 
-// inside is a member's name. An escaped one is not decoded: it is none of
+// inside returns a member's name. An escaped one is not decoded: it is none of
 // those that matter, and so its value counts.
 func inside(name rawjson.Value) string {
 	lit := name.Raw()

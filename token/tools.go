@@ -155,13 +155,13 @@ func (c *Counter) extras(o map[string]json.RawMessage) raw {
 	return r
 }
 
-// without is an object's properties alone: the rest has been counted.
+// without returns an object's properties alone: the rest has been counted.
 func without(o map[string]json.RawMessage) json.RawMessage {
 	b := append([]byte(`{"properties":`), o["properties"]...)
 	return append(b, '}')
 }
 
-// text is a JSON string's value; other JSON is given as it stands.
+// text returns a JSON string's value; other JSON is given as it stands.
 func text(v json.RawMessage) string {
 	if len(v) > 0 && v[0] == '"' {
 		return chat.String(v).String()

@@ -147,7 +147,7 @@ func (r *StreamReader) passOver() {
 	r.freeBuffers()
 }
 
-// freeBuffers returns the memory of line and data.
+// freeBuffers gives back the memory of line and data.
 func (r *StreamReader) freeBuffers() {
 	r.line, r.data = nil, nil
 	if back := r.granted - r.kept; back > 0 {

@@ -105,7 +105,7 @@ func (m *Model) cut(j *job, texts []string) {
 	j.chunks = append(j.chunks, len(j.spans))
 }
 
-// work is a parked worker: it helps with whatever batch is offered.
+// work is the loop of a parked worker, which helps with any batch that is offered.
 func (m *Model) work() {
 	for {
 		select {

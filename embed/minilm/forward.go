@@ -126,7 +126,7 @@ func (m *Model) apply(s *scratch, d *dense, y, x []float32, rows int, add bool) 
 	m.kernels.Linear(y, d.N, s.q, s.row[:rows], &d.Matrix, add)
 }
 
-// applyFloat is the definition of apply, with nothing quantised.
+// applyFloat is apply without quantisation. It defines what apply computes.
 func (m *Model) applyFloat(s *scratch, d *dense, y, x []float32, rows int, add bool) {
 	product := y
 	if add {

@@ -105,7 +105,7 @@ func kind(w *weights) string {
 	return "int8"
 }
 
-// Name tells the model, its quantisation and the version of both: vectors of
+// Name returns the model, its quantisation and the version of both: vectors of
 // different names must not be compared.
 func (m *Model) Name() string { return m.name }
 

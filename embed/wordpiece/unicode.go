@@ -84,7 +84,7 @@ const (
 	vowelCount, tailCount, syllablesOne = 21, 28, vowelCount * tailCount
 )
 
-// hangul gives the letters of a syllable; tail is 0 when it has none.
+// hangul returns the letters of a syllable; tail is 0 when it has none.
 func hangul(r rune) (lead, vowel, tail rune) {
 	s := r - hangulFirst
 	lead, vowel = leadBase+s/syllablesOne, vowelBase+s%syllablesOne/tailCount
@@ -97,7 +97,7 @@ func hangul(r rune) (lead, vowel, tail rune) {
 // fact answers for any r up to utf8.MaxRune; Hangul syllables excepted.
 func (t *table) fact(r rune) fact { return t.page[r/pageSize][r%pageSize] }
 
-// holdsMark tells whether a piece has a mark whose order is not settled.
+// holdsMark reports whether a piece has a mark whose order is not settled.
 func (t *table) holdsMark(piece []byte) bool {
 	for len(piece) > 0 {
 		if piece[0] < utf8.RuneSelf {

@@ -1,10 +1,8 @@
-// Package clip bounds the length of texts that strangers choose before they are
-// remembered, logged or told: names of models, paths, header values, numbers, the words
-// of errors.
+// Package clip bounds the length of untrusted texts before they are remembered, logged
+// or shown: names of models, paths, header values, numbers, error messages.
 //
-// A clipped text is valid UTF-8 where the whole was, and ends with how many bytes are
-// missing. It does not share memory with the whole: a long name that was clipped costs
-// nothing after its call.
+// A clipped text stays valid UTF-8 and ends with the number of missing bytes. It does
+// not share memory with the original, so a long name costs nothing after its call.
 package clip
 
 import (
@@ -17,14 +15,14 @@ import (
 const (
 	// Name is for names and ids: of models, profiles, replies, stop reasons, plans.
 	Name = 200
-	// Line is for what a request says of itself in a log: method, path.
+	// Line is for the parts of a request in a log: method, path.
 	Line = 300
-	// Text is for the words of an error.
+	// Text is for error messages.
 	Text = 1000
 )
 
-// To returns s if it has at most n bytes, otherwise its first n bytes, less where that
-// would cut a character, and the number of bytes that are missing.
+// To returns s if it has at most n bytes. Otherwise it returns the first n bytes, or
+// fewer so as not to split a character, and the number of missing bytes.
 func To(s string, n int) string {
 	if len(s) <= n {
 		return s

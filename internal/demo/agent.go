@@ -38,8 +38,8 @@ type Agent struct {
 	shown    int // messages of the last call
 }
 
-// NewAgent makes an agent that calls the Messages API behind a base URL, and asks for at
-// most budget tokens to be sent of its history.
+// NewAgent returns an agent that calls the Messages API at a base URL and asks for at
+// most budget tokens of its history to be sent.
 func NewAgent(url string, budget int, client *http.Client, m *Model) (*Agent, error) {
 	w, err := newWorkspace()
 	if err != nil {
@@ -51,21 +51,22 @@ func NewAgent(url string, budget int, client *http.Client, m *Model) (*Agent, er
 // Call is one call of the session.
 type Call struct {
 	N int
-	// Does are the tools that the model asks for; Says is what it says.
+	// Does lists the tools that the model calls; Says is its text.
 	Does []string
 	Says string
-	// Before and After are the tokens of what the agent sent and of what the model got.
+	// Before and After are the tokens that the agent sent and that the model received.
 	Before, After int
 	Plan          string
 	Picture       Picture
-	// Used is what the model reports; Whole is what it would report without Oriel.
+	// Used is the usage that the model reports; Whole is what it would be without Oriel.
 	Used, Whole token.Usage
-	// Needs: the answer takes something that was said long ago; Knows: the request
-	// that reached the model says it.
+	// Needs reports that the answer depends on something said long ago, Knows that the
+	// request that reached the model contains it.
 	Needs, Knows bool
 }
 
-// Turn is what the user says with the next call; nil while the agent works on its own.
+// Turn returns the user's turn for the next call, or nil while the agent works on its
+// own.
 func (a *Agent) Turn() *Turn {
 	if len(a.calls) > 0 || a.turn >= len(a.script.turns) {
 		return nil
@@ -73,7 +74,7 @@ func (a *Agent) Turn() *Turn {
 	return &a.script.turns[a.turn]
 }
 
-// Fact is what a text says that the model is going to need; "" for nothing.
+// Fact returns what the model will need of a text, or "".
 func (a *Agent) Fact(text string) string {
 	for i := range a.script.steps {
 		if re := a.script.steps[i].needs; re != nil {
@@ -83,7 +84,7 @@ func (a *Agent) Fact(text string) string {
 	return ""
 }
 
-// Call sends the next request. It is io.EOF when the session is over.
+// Call sends the next request. It returns io.EOF when the session is over.
 func (a *Agent) Call(ctx context.Context) (*Call, error) {
 	switch {
 	case len(a.calls) > 0:
@@ -128,7 +129,7 @@ func (a *Agent) Call(ctx context.Context) (*Call, error) {
 	return c, a.take(reply, c)
 }
 
-// take takes in what the model says.
+// take processes the model's reply.
 func (a *Agent) take(reply *wire.Reply, c *Call) error {
 	said, err := reply.Messages()
 	if err != nil {
@@ -153,8 +154,8 @@ func (a *Agent) take(reply *wire.Reply, c *Call) error {
 	return nil
 }
 
-// Bare sends the last call's view once more without anything that recall has put in, past
-// the proxy's eyes, and tells what the model says to that.
+// Bare sends the last view again without recalled passages and without being recorded,
+// and returns the model's answer.
 func (a *Agent) Bare(ctx context.Context) (string, error) {
 	got := a.model.Last()
 	pieces := got.Whole()
@@ -225,8 +226,8 @@ var system string
 //go:embed tools.json
 var tools []byte
 
-// request is the body of a call: cache marks are on the system prompt and the newest
-// message.
+// request returns the body of a call, with cache marks on the system prompt and the
+// newest message.
 func (a *Agent) request(messages [][]byte) ([]byte, error) {
 	mark := object{"type": "ephemeral"}
 	list := make([]json.RawMessage, len(messages))
@@ -248,7 +249,7 @@ func (a *Agent) request(messages [][]byte) ([]byte, error) {
 	}{Name, 4096, true, []object{{"type": "text", "text": system, "cache_control": mark}}, tools, list})
 }
 
-// post sends a body and puts the streamed reply together.
+// post sends a body and assembles the streamed reply.
 func (a *Agent) post(ctx context.Context, body []byte, h http.Header) (*wire.Reply, http.Header, error) {
 	r, err := http.NewRequestWithContext(ctx, "POST", a.url+"/v1/messages", bytes.NewReader(body))
 	if err != nil {

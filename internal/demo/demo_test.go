@@ -171,7 +171,7 @@ func TestMeter(t *testing.T) {
 
 func TestBadScripts(t *testing.T) {
 	for text, want := range map[string]string{
-		"\n== user\nhi\n== model\n> frob x":                     `no tool is called "frob"`,
+		"\n== user\nhi\n== model\n> frob x":                     `unknown tool "frob"`,
 		"\n== user\nhi\n== model\n> edit x\n<<<\na\n>>>":        "has no ===",
 		"\n== user\nhi\n== model\n> read x\n== user\nand then?": "the user speaks before their results",
 	} {

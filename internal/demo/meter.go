@@ -7,24 +7,25 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// Name is the model that the built-in one counts and is paid like.
+// Name is the model whose token counts and prices the built-in model uses.
 const Name = "claude-sonnet-4-6"
 
-// Meter counts requests as their provider does: a beginning that any request before had,
-// up to the end of a message, is read from the cache, and the rest is written to it.
+// Meter counts requests as their provider does: the longest beginning of any earlier
+// request, up to the end of a message, is read from the cache, and the rest is written
+// to it.
 type Meter struct {
 	model   token.Model
 	counter *token.Counter
 	known   map[[sha256.Size]byte]bool // beginnings
 }
 
-// NewMeter makes a meter whose cache is empty.
+// NewMeter returns a meter with an empty cache.
 func NewMeter() *Meter {
 	m := token.Builtin().Lookup(Name)
 	return &Meter{model: m, counter: token.NewCounter(m, token.Options{Cache: counts}), known: map[[sha256.Size]byte]bool{}}
 }
 
-// counts are those of all meters: a message is counted once.
+// counts is shared by all meters, so that a message is counted once.
 var counts = token.NewCache(1 << 12)
 
 // Add counts a request.
@@ -62,7 +63,7 @@ func (m *Meter) Add(b *wire.Body) (token.Usage, error) {
 	return token.Usage{CacheRead: read, CacheWrite: n.Total - read}, nil
 }
 
-// Cost is what a call costs, in US dollars.
+// Cost returns the price of a call in US dollars.
 func Cost(u token.Usage) float64 { return token.Builtin().Lookup(Name).Prices.Cost(u) }
 
 // Tokens counts a text.

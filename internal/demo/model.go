@@ -11,8 +11,8 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// Model is the built-in model: it speaks the vendors' formats, refuses what they would
-// refuse, and knows nothing but the request that it is sent.
+// Model is the built-in model. It speaks the vendors' formats, refuses what they would
+// refuse, and knows only the request that it receives.
 type Model struct {
 	script *script
 	server *fakemodel.Server
@@ -22,7 +22,7 @@ type Model struct {
 	last  *wire.Body
 }
 
-// NewModel makes a model whose cache is empty.
+// NewModel returns a model with an empty cache.
 func NewModel() (*Model, error) {
 	s, err := readScript(session)
 	if err != nil {
@@ -35,7 +35,7 @@ func NewModel() (*Model, error) {
 
 func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.server.ServeHTTP(w, r) }
 
-// Last is the request that it was sent last.
+// Last returns the last request that it received.
 func (m *Model) Last() *wire.Body {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -59,7 +59,7 @@ func (m *Model) answer(r *fakemodel.Request) fakemodel.Answer {
 	return a
 }
 
-// say decides by the newest message what comes next.
+// say decides the answer by the newest message.
 func (m *Model) say(b *wire.Body) fakemodel.Answer {
 	n, ok := m.next(b)
 	if !ok {
@@ -84,7 +84,7 @@ func (m *Model) say(b *wire.Body) fakemodel.Answer {
 	return a
 }
 
-// next is the step that follows the newest message.
+// next returns the step that follows the newest message.
 func (m *Model) next(b *wire.Body) (int, bool) {
 	if len(b.Messages) == 0 {
 		return 0, false
@@ -107,10 +107,10 @@ func (m *Model) next(b *wire.Body) (int, bool) {
 	return 0, false
 }
 
-// Text is everything that messages say.
+// Text returns all texts of messages.
 func Text(messages []chat.Message) string { return text(messages, true) }
 
-// Unaided is what messages say, aside from what recall has put in.
+// Unaided returns the texts of messages without recalled passages.
 func Unaided(messages []chat.Message) string { return text(messages, false) }
 
 func text(messages []chat.Message, all bool) string {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// outputs are what commands print that is long: made, always the same.
+// outputs generate the long outputs of commands, always the same.
 var outputs = map[string]any{
 	"tests": tests, "trace": trace, "nights": nights, "soak": soak, "commits": commits, "units": units, "race": race, "lost": lost,
 	"bench": bench, "relay": relay, "checks": checks, "pairs": pairs, "merchants": merchants, "hours": hours, "cores": cores, "contention": contention, "service": service, "all": all,
@@ -22,7 +22,7 @@ func dice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 7)) }
 
 func euro(cents int) string { return fmt.Sprintf("%d.%02d EUR", cents/100, cents%100) }
 
-// failure is what a failing run of the test says.
+// failure prints the output of a failing test run.
 func failure(p *paper, name string, batch, off int) {
 	p.line("--- FAIL: %s (0.31s)", name)
 	p.line("    collector_test.go:49: batch b-%06d: 16 payments add up to %s, total is %s (off by %s)", batch, euro(3512+off), euro(3512), euro(off))
@@ -43,7 +43,7 @@ func tests(name string, runs int, failing ...int) string {
 	return p.String()
 }
 
-// trace is the service's log of a run of the test.
+// trace returns the service's log of a run of the test.
 func trace(seed uint64, fails bool) string {
 	r, p := dice(seed), new(paper)
 	at := time.Date(2026, 11, 9, 9, 14, 2, 0, time.UTC)
@@ -88,7 +88,7 @@ func nights() string {
 	return p.String()
 }
 
-// soak is the log of a night that failed after so many runs.
+// soak returns the log of a night that failed after so many runs.
 func soak(after int) string {
 	r, p := dice(uint64(after)), new(paper)
 	at := time.Date(2026, 11, 6, 2, 0, 11, 0, time.UTC)
@@ -300,7 +300,7 @@ func cores() string {
 	return p.String()
 }
 
-// contention is a profile of what waits for locks.
+// contention returns a profile of what waits for locks.
 func contention() string {
 	r, p := dice(43), new(paper)
 	p.line("File: settle.test\nType: delay\nShowing nodes accounting for 4.91s, 99.2% of 4.95s total\n      flat  flat%%   sum%%        cum   cum%%")
@@ -320,7 +320,7 @@ func contention() string {
 	return p.String()
 }
 
-// service is the log of the running service.
+// service returns the log of the running service.
 func service(lines int) string {
 	r, p := dice(uint64(lines)), new(paper)
 	at, batch := time.Date(2026, 11, 15, 12, 1, 7, 0, time.UTC), 412806
@@ -340,7 +340,7 @@ func service(lines int) string {
 	return p.String()
 }
 
-// all are the tests of the package.
+// all returns the tests of the package.
 func all() string {
 	r, p := dice(47), new(paper)
 	for _, t := range []string{

@@ -7,22 +7,22 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// Picture is what a model's request is made of, in tokens.
+// Picture breaks down a model's request in tokens.
 type Picture struct {
-	// System has the tools, too. Told stands for what left: stubs and digests. Kept
-	// are messages as they came, New those of them that no call had before. Recalled
-	// is what was brought back.
+	// System includes the tools. Told is stubs and digests of what left. Kept is
+	// unchanged messages, New those of them that no earlier call had. Recalled is
+	// recalled passages.
 	System, Told, Kept, Recalled, New int
 }
 
-// What Oriel puts before texts of its own; those of recall are told apart.
+// Prefixes of Oriel's own texts; those of recall differ.
 const (
 	byOriel  = "[Oriel"
 	recalled = "[Oriel: earlier parts"
 	standing = "[Oriel: the user said earlier"
 )
 
-// picture looks at a request that reached the model, of so many tokens.
+// picture breaks down a request that reached the model, of total tokens.
 func (a *Agent) picture(got *wire.Body, total int) (p Picture) {
 	came := map[string]int{} // messages of the agent, by their bytes
 	for i := range a.body.Messages {
@@ -62,7 +62,7 @@ func (a *Agent) picture(got *wire.Body, total int) (p Picture) {
 	return p
 }
 
-// bare are the bytes of a message without cache marks.
+// bare returns the bytes of a message without cache marks.
 func bare(raw []byte) string {
 	b, _, err := wire.StripCacheMarks(wire.Anthropic, raw)
 	if err != nil {

@@ -13,20 +13,21 @@ import (
 //go:embed session.txt
 var session string
 
-// Turn is what the user says.
+// Turn is a turn of the user.
 type Turn struct {
 	Text string
-	// Undo: the newest plan is undone before.
+	// Undo reports that the newest plan is undone first.
 	Undo bool
 
 	first int // the step that answers
 }
 
-// step is what the model does at one call.
+// step is what the model does in one call.
 type step struct {
 	text  string
 	calls []fakemodel.Call
-	// needs is what the request must say for that; otherwise it says so.
+	// needs matches what the request must contain for that; if it does not, the
+	// model says otherwise.
 	needs     *regexp.Regexp
 	otherwise string
 }
@@ -37,7 +38,7 @@ type script struct {
 	steps []step
 }
 
-// readScript reads what session.txt explains.
+// readScript parses a session in the format that session.txt explains.
 func readScript(text string) (*script, error) {
 	s := new(script)
 	for part := range strings.SplitSeq(text, "\n== ") {
@@ -66,7 +67,7 @@ func readScript(text string) (*script, error) {
 	return s, nil
 }
 
-// read takes in what a step says and calls.
+// read parses the texts and calls of a step.
 func (st *step) read(body string, n int) error {
 	said, calls, _ := strings.Cut("\n"+body, "\n> ")
 	st.text = unwrap(strings.TrimSpace(said))
@@ -94,7 +95,7 @@ func (st *step) read(body string, n int) error {
 				return fmt.Errorf("edit %s has no ===", about)
 			}
 		default:
-			return fmt.Errorf("no tool is called %q", verb)
+			return fmt.Errorf("unknown tool %q", verb)
 		}
 		args, err := json.Marshal(a)
 		if err != nil {
@@ -105,10 +106,10 @@ func (st *step) read(body string, n int) error {
 	return nil
 }
 
-// callID tells of a tool call to which step it belongs.
+// callID returns the id of a tool call, which encodes its step.
 func callID(step, call int) string { return fmt.Sprintf("toolu_%03d_%d", step, call) }
 
-// stepOf is the step to which a tool call belongs.
+// stepOf returns the step to which a tool call belongs.
 func stepOf(id string) (n int, ok bool) {
 	var k int
 	_, err := fmt.Sscanf(id, "toolu_%d_%d", &n, &k)

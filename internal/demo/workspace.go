@@ -13,11 +13,11 @@ import (
 //go:embed harbor.txt
 var harbor string
 
-// workspace is a folder of files, and what commands print there. It is the agent's.
+// workspace is the agent's folder of files, with the outputs of commands.
 type workspace struct {
 	paths []string // in the order of the listing
 	files map[string]string
-	// prints are what a command prints, run after run; the last goes on.
+	// prints are the outputs of a command, run after run; the last one repeats.
 	prints map[string][]string
 }
 
@@ -43,7 +43,7 @@ func newWorkspace() (*workspace, error) {
 	return w, nil
 }
 
-// sections are the parts of a text that begin with a line "-- name --".
+// sections iterates over the parts of a text that begin with a line "-- name --".
 func sections(text string) func(func(name, text string) bool) {
 	return func(yield func(string, string) bool) {
 		name, begin, at := "", 0, 0
@@ -62,7 +62,7 @@ func sections(text string) func(func(name, text string) bool) {
 	}
 }
 
-// arguments are those of all tools.
+// arguments are the arguments of all tools.
 type arguments struct {
 	Path    string `json:"path,omitempty"`
 	Pattern string `json:"pattern,omitempty"`
@@ -71,7 +71,7 @@ type arguments struct {
 	Command string `json:"command,omitempty"`
 }
 
-// label is a call as people read it.
+// label returns a call in readable form.
 func (a *arguments) label(tool string) string {
 	switch tool {
 	case "read_file":
@@ -100,7 +100,7 @@ func (w *workspace) do(tool, args string) (string, error) {
 	case "run":
 		return w.run(a.Command)
 	}
-	return "", fmt.Errorf("no tool is called %q", tool)
+	return "", fmt.Errorf("unknown tool %q", tool)
 }
 
 func (w *workspace) read(path string) (string, error) {

@@ -1,6 +1,7 @@
-// Package fakemodel is a server that speaks the vendors' wire formats exactly and says
-// what it is told to: Anthropic Messages, OpenAI Chat Completions and OpenAI Responses,
-// streamed and not. It refuses a body that the vendor would refuse (package strict).
+// Package fakemodel is a server that implements the vendors' wire formats exactly and
+// gives scripted answers: Anthropic Messages, OpenAI Chat Completions and OpenAI
+// Responses, streamed and not. It refuses a body that the vendor would refuse (package
+// strict).
 package fakemodel
 
 import (
@@ -18,45 +19,45 @@ import (
 
 // Server is an http.Handler.
 type Server struct {
-	// Answer says what the model says to a request. It must be safe for concurrent
+	// Answer returns the model's answer to a request. It must be safe for concurrent
 	// use.
 	Answer func(*Request) Answer
-	// Unchecked takes bodies that break a vendor's rules.
+	// Unchecked accepts bodies that break a vendor's rules.
 	Unchecked bool
 
 	mu       sync.Mutex
 	problems []string
 }
 
-// Request is a request as it came.
+// Request is a request as received.
 type Request struct {
 	*wire.Body
 	Header http.Header
 	Path   string
 }
 
-// Answer is what the model says.
+// Answer is the model's answer.
 type Answer struct {
 	ID       string // of the reply; default "msg_1" and the like
 	Thinking string
 	Text     string
 	Calls    []Call
-	// Input, CacheRead, CacheWrite and Output are the usage. Without any of them
-	// none is reported, where the format lets that be.
+	// Input, CacheRead, CacheWrite and Output are the usage. If all are 0, none is
+	// reported, if the format allows that.
 	Input, CacheRead, CacheWrite, Output int
-	// Status and Error answer with an error instead.
+	// Status and Error make the answer an error.
 	Status int
 	Error  string
-	// Cut ends the connection after so many events of a stream; 0: never.
+	// Cut ends the connection after this many events of a stream; 0 means never.
 	Cut int
-	// Each, where it is set, is called after each event of a stream that went out.
+	// Each, if set, is called after each event of a stream was sent.
 	Each func(n int)
 }
 
 // Call is a tool call.
 type Call struct{ ID, Name, Arguments string }
 
-// Problems are the rules that bodies broke so far.
+// Problems returns the rules that bodies have broken so far.
 func (s *Server) Problems() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +135,7 @@ func (s *Server) refuse(w http.ResponseWriter, f wire.Format, why string) {
 
 type object = map[string]any
 
-// fail answers as the vendors do.
+// fail answers with an error in the vendor's format.
 func fail(w http.ResponseWriter, f wire.Format, status int, message string) {
 	var body object
 	if f == wire.Anthropic {
@@ -147,7 +148,7 @@ func fail(w http.ResponseWriter, f wire.Format, status int, message string) {
 	json.NewEncoder(w).Encode(body)
 }
 
-// reply is an answer in a vendor's form, in one piece and in events.
+// reply is an answer in a vendor's format, whole and as events.
 type reply struct {
 	whole  object
 	events []event
@@ -163,7 +164,7 @@ var replies = map[wire.Format]func(*wire.Body, *Answer) reply{
 	wire.Anthropic: anthropic, wire.Chat: chatCompletion, wire.Responses: responses,
 }
 
-// halves are what a text is streamed in: pieces of a few words.
+// halves splits a text into pieces of a few words for streaming.
 func halves(s string) []string {
 	var out []string
 	for len(s) > 24 {

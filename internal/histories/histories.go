@@ -92,13 +92,13 @@ func (g *gen) pick(label string, choices ...string) string {
 	return rapid.SampledFrom(choices).Draw(g.t, label)
 }
 
-// next gives an id that no other part of the body has.
+// next returns an id that no other part of the body has.
 func (g *gen) next(prefix string) *id {
 	g.n++
 	return &id{text: fmt.Sprintf("%s%04d", prefix, g.n)}
 }
 
-// call gives the id of a tool call, which damage may change.
+// call returns the id of a tool call, which damage may change.
 func (g *gen) call(prefix string) *id {
 	c := g.next(prefix)
 	g.ids = append(g.ids, c)
@@ -112,7 +112,7 @@ func (g *gen) list(items ...any) *list {
 	return l
 }
 
-// shuffled gives the items in a drawn order.
+// shuffled returns the items in a drawn order.
 func shuffled[T any](g *gen, items []T) []T {
 	if len(items) < 2 {
 		return items

@@ -51,7 +51,7 @@ type writer struct {
 	forms   bool // numbers as 1.0 and 1e2
 }
 
-// newWriter makes the writer of a seed; seed 0 writes plain compact JSON.
+// newWriter returns the writer of a seed; seed 0 writes plain compact JSON.
 func newWriter(seed uint64) *writer {
 	w := &writer{rand: rand.New(rand.NewPCG(seed, 1)), spaces: []string{""}}
 	if seed == 0 {

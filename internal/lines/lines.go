@@ -2,11 +2,11 @@
 // making the caller wait.
 //
 // A Writer has a bounded queue and one goroutine that writes. Lines that find the queue
-// full, or that cannot be written, are dropped and counted. As soon as a line is written
-// again, a note with the count follows it, in the place where lines are missing.
+// full, or that cannot be written, are dropped and counted. After the next successful
+// write, a note with the count marks the gap.
 //
-// A write that never returns, as to a pipe that nobody reads, holds the goroutine and
-// nothing else: Close waits for it no longer than it is told.
+// A write that never returns, as to a pipe that nobody reads, blocks only that goroutine;
+// Close waits for it no longer than its argument.
 package lines
 
 import (
@@ -16,20 +16,20 @@ import (
 	"time"
 )
 
-// DefaultLimit is the most bytes of a queue. A batch that is being written counts apart,
-// so that a Writer holds at most twice as many.
+// DefaultLimit is the default size of a queue in bytes. A batch that is being written
+// counts separately, so a Writer holds at most twice as much.
 const DefaultLimit = 1 << 20
 
 // Options of a Writer; the zero value is useful.
 type Options struct {
-	// Limit is the most bytes that wait to be written: DefaultLimit if it is 0.
+	// Limit is the size of the queue in bytes; 0 means DefaultLimit.
 	Limit int
-	// Note returns the line that reports how many lines are missing, with its newline;
-	// nil: no line reports it.
+	// Note returns the line that reports how many lines are missing, with its newline. If
+	// it is nil, no line does.
 	Note func(dropped int64) []byte
 }
 
-// Writer takes lines, one with each call of Write. It is safe for concurrent use.
+// Writer accepts lines, one per call of Write. It is safe for concurrent use.
 type Writer struct {
 	out   io.Writer
 	limit int
@@ -47,8 +47,8 @@ type Writer struct {
 	closed  bool
 }
 
-// New returns a Writer to out and starts its goroutine, which Close ends. Nobody else may
-// write to out until then.
+// New returns a Writer to out and starts its goroutine, which Close ends. Nothing else
+// may write to out until then.
 func New(out io.Writer, o Options) *Writer {
 	w := &Writer{out: out, limit: o.Limit, note: o.Note, wake: make(chan struct{}, 1), ended: make(chan struct{})}
 	if w.limit <= 0 {
@@ -117,7 +117,7 @@ func (w *Writer) run() {
 	}
 }
 
-// take returns the lines that wait, and how many are missing behind them.
+// take returns the queued lines, and how many are missing after them.
 func (w *Writer) take() (batch [][]byte, missing int64, last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -140,8 +140,8 @@ func (w *Writer) write(line []byte) {
 	}
 }
 
-// report writes the note of lines that are missing. Where it fails, the next one has
-// their number.
+// report writes the note about missing lines. If that fails, the next note includes their
+// number.
 func (w *Writer) report(missing int64) {
 	if w.note == nil {
 		return
@@ -153,9 +153,9 @@ func (w *Writer) report(missing int64) {
 	}
 }
 
-// Close drops lines that come from now on, waits at most that long for those that wait to
-// be written, and returns an error where lines were dropped since the beginning. Where it
-// did not wait to the end, the goroutine is left with its write.
+// Close drops later lines, waits up to wait for queued lines to be written, and returns
+// an error if any lines were dropped since the beginning. If the wait ends first, the
+// goroutine is left with its write.
 func (w *Writer) Close(wait time.Duration) error {
 	w.mu.Lock()
 	w.closed = true
@@ -177,7 +177,7 @@ func (w *Writer) Close(wait time.Duration) error {
 	case n == 0:
 		return nil
 	case w.err != nil:
-		return fmt.Errorf("%d lines were dropped, the first for this: %w", n, w.err)
+		return fmt.Errorf("%d lines were dropped, the first because: %w", n, w.err)
 	default:
 		return fmt.Errorf("%d lines were dropped: nobody read them", n)
 	}

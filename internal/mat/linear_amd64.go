@@ -4,7 +4,7 @@ package mat
 
 import "sync"
 
-// tileHeight is how many of the rows that are left to compute together. Tiles of
+// tileHeight returns how many of the rows that are left to compute together. Tiles of
 // 12 use all registers; 16 rows are better halved than split into 12 and 4.
 func tileHeight(left int) int {
 	switch {

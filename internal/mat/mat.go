@@ -50,14 +50,14 @@ type Matrix struct {
 	Bias    []float32 // by column
 }
 
-// Index is where a matrix of k rows has the weight of a row and a column.
+// Index returns the position of a weight in a packed matrix of k rows.
 func Index(k, row, column int) int {
 	return (column/Panel)*k*Panel + (row/Step)*Panel*Step + (column%Panel)*Step + row%Step
 }
 
-// Kernels is one implementation of everything.
+// Kernels is one implementation of all operations.
 type Kernels struct {
-	// Name says what the CPU must have, such as avx2, or "go".
+	// Name is the required CPU feature, such as avx2, or "go".
 	Name string
 
 	// Linear sets the rows of c to the product of the quantised rows in a with
@@ -104,10 +104,9 @@ const Variable = "ORIEL_KERNEL"
 // known are the names of all sets, whatever this machine has.
 var known = []string{"avx512vnni", "avx2", "neondot", "neon", "go"}
 
-// Choose picks the kernels that are called name or, where name is "", what the
-// environment variable ORIEL_KERNEL says: it names a set ("avx2") or lists with
-// minus signs what not to use ("-avx512vnni"). Otherwise it is the first of
-// [All].
+// Choose returns the kernels called name. If name is "", the environment variable
+// ORIEL_KERNEL decides: it names a set ("avx2") or lists sets to avoid with minus
+// signs ("-avx512vnni"). Otherwise Choose returns the first of [All].
 func Choose(name string) (Kernels, error) {
 	if name != "" {
 		return choose(name, All())
@@ -124,7 +123,7 @@ func choose(wish string, all []Kernels) (Kernels, error) {
 	for _, word := range strings.FieldsFunc(wish, func(r rune) bool { return r == ',' || r == ' ' }) {
 		if name, ok := strings.CutPrefix(word, "-"); ok {
 			if !slices.Contains(known, name) {
-				return Kernels{}, fmt.Errorf("no kernels are called %q; there are %s", name, strings.Join(known, ", "))
+				return Kernels{}, fmt.Errorf("unknown kernels %q; known are %s", name, strings.Join(known, ", "))
 			}
 			off = append(off, name)
 			continue
@@ -134,7 +133,7 @@ func choose(wish string, all []Kernels) (Kernels, error) {
 				return k, nil
 			}
 		}
-		return Kernels{}, fmt.Errorf("this machine has no kernels called %q; it has %s", word, names(all))
+		return Kernels{}, fmt.Errorf("this machine does not have kernels %q; it has %s", word, names(all))
 	}
 	for _, k := range all {
 		if !slices.Contains(off, k.Name) {

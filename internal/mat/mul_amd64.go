@@ -41,7 +41,7 @@ func mulAVX2(c []float32, ldc int, a []float32, lda int, b []float32, ldb int, m
 	}
 }
 
-// at is the address of value i, or nil if there are none.
+// at returns the address of value i, or nil if there are none.
 func at(x []float32, i int) *float32 {
 	if x == nil {
 		return nil

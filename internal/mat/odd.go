@@ -2,7 +2,7 @@
 
 package mat
 
-// odd tells whether a product has a shape that only the plain kernel can do.
+// odd reports whether a product has a shape that only the plain kernel can do.
 // Else it checks that everything is long enough, which assembly does not.
 func odd(c []float32, ldc int, a []uint8, rows []Row, w *Matrix) bool {
 	m := len(rows)
@@ -16,7 +16,7 @@ func odd(c []float32, ldc int, a []uint8, rows []Row, w *Matrix) bool {
 	return false
 }
 
-// oddMul tells whether a product has a shape that only the plain kernel can do.
+// oddMul reports whether a product has a shape that only the plain kernel can do.
 // Else it checks that everything is long enough.
 func oddMul(c []float32, ldc int, a []float32, lda int, b []float32, ldb int, m, n, k int, scale []float32) bool {
 	if m <= 0 || m%Tile != 0 || n <= 0 || n%Lane != 0 || k <= 0 || min(ldc, ldb) < n || lda < k {

@@ -39,9 +39,9 @@ func geluWith(run func(x *float32, n int)) func(x []float32) {
 	}
 }
 
-// softmaxWith gives the kernels a factor for powers of two, in two parts: what
-// is left after rounding matters where the powers are small. A scale so small
-// that nothing can vanish has no such factor.
+// softmaxWith passes the kernels a factor for powers of two in two parts,
+// because the remainder of rounding matters where the powers are small. A scale
+// so small that nothing can vanish has no such factor.
 func softmaxWith(run func(x *float32, size, n int, scale, rest, least float32) float32) func(x []float32, n int, scale float32) float32 {
 	return func(x []float32, n int, scale float32) float32 {
 		if len(x) == 0 || len(x)%Lane != 0 || n < 1 || !(scale > 1e-30) {

@@ -1,10 +1,10 @@
-// Package near finds the name that somebody meant who wrote another one.
+// Package near finds the name that was probably meant by a misspelt one.
 package near
 
 import "strings"
 
-// Name returns the name that takes the fewest changes from what was written, "" where
-// none is like it: more than a third of its letters would have to change.
+// Name returns the name with the smallest edit distance from written, or "" if even
+// that would change more than a third of its letters.
 func Name(written string, names []string) string {
 	written = strings.ToLower(written)
 	best, least := "", 0
@@ -17,8 +17,8 @@ func Name(written string, names []string) string {
 	return best
 }
 
-// Distance returns how many letters must be changed, added, removed or swapped with the
-// next one. A text of more than 200 bytes is as far away as it is long.
+// Distance returns the number of letters to change, add, remove or swap with the next.
+// For a text of more than 200 bytes it returns the longer length.
 func Distance(a, b string) int {
 	if len(a) > 200 || len(b) > 200 {
 		return max(len(a), len(b))

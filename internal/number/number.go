@@ -1,5 +1,5 @@
-// Package number checks numbers that people and programs set: NaN and infinities, which
-// compare with nothing and turn every sum into themselves, are nowhere a setting.
+// Package number checks numbers in settings: NaN and infinities, which break
+// comparisons and sums, are never valid.
 package number
 
 import (
@@ -7,13 +7,13 @@ import (
 	"math"
 )
 
-// Finite reports whether x is a number that can be counted with.
+// Finite reports whether x is neither NaN nor infinite.
 func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // Within reports whether x is a number from low to high.
 func Within(x, low, high float64) bool { return x >= low && x <= high && Finite(x) }
 
-// Check returns an error for what is no finite number.
+// Check returns an error if x is not finite.
 func Check(x float64) error {
 	if !Finite(x) {
 		return fmt.Errorf("%g is not a number that can be used: give one such as 0.5", x)

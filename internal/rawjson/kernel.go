@@ -38,7 +38,7 @@ func (d *Doc) Use(name string) bool {
 	return true
 }
 
-// pick is the kernel that d parses with.
+// pick returns the kernel that d parses with.
 func (d *Doc) pick() *kernel {
 	if d.pinned {
 		return d.kernel

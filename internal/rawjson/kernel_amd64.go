@@ -28,7 +28,7 @@ func detect() (available []*kernel, lacking []string) {
 	return available, lacking
 }
 
-// features tells whether the CPU has what the kernels use, and the operating
+// features reports whether the CPU has what the kernels use, and the operating
 // system saves the registers they use them on.
 func features() (avx2, avx512 bool) {
 	const (

@@ -2,7 +2,7 @@ package rawjson
 
 import "math"
 
-// Int is the value of an integer that fits in an int64. Numbers such as 1e3
+// Int returns the value of an integer that fits in an int64. Numbers such as 1e3
 // and 5.0 are integers too. False for fractions, larger numbers and other kinds.
 func (v Value) Int() (int64, bool) {
 	if v.Kind() != Number {
@@ -101,7 +101,7 @@ func exponent(s []byte) int64 {
 	return n
 }
 
-// scanNumber is the end of the number that starts at data[i]; on failure the
+// scanNumber returns the end of the number that starts at data[i]; on failure the
 // end is the first byte that is wrong.
 func scanNumber(data []byte, i int) (end int, ok bool) {
 	if data[i] == '-' {
@@ -134,7 +134,7 @@ func scanNumber(data []byte, i int) (end int, ok bool) {
 	return i, true
 }
 
-// scanDigits is the end of the one or more digits that start at data[i].
+// scanDigits returns the end of the one or more digits that start at data[i].
 func scanDigits(data []byte, i int) (end int, ok bool) {
 	start := i
 	for i < len(data) && data[i]-'0' <= 9 {

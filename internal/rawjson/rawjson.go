@@ -115,7 +115,7 @@ func (d *Doc) reset(data []byte, lim Limits, k *kernel) *Error {
 	return d.parseScalar(lim)
 }
 
-// Root is the text's outermost value; absent if d is empty.
+// Root returns the text's outermost value; absent if d is empty.
 func (d *Doc) Root() Value {
 	if d == nil || len(d.tape) == 0 {
 		return Value{}
@@ -123,7 +123,7 @@ func (d *Doc) Root() Value {
 	return Value{doc: d, i: 0, stop: d.tape[0].next}
 }
 
-// Data is the text as it was given to Parse or Reset; nil if d is empty.
+// Data returns the text as it was given to Parse or Reset; nil if d is empty.
 func (d *Doc) Data() []byte {
 	if d == nil {
 		return nil

@@ -137,7 +137,7 @@ name: // of a member
 	goto value
 }
 
-// skipSpace is the first byte from i on that is not white space.
+// skipSpace returns the first byte from i on that is not white space.
 func skipSpace(data []byte, i int) int {
 	for i < len(data) && (data[i] == ' ' || data[i] == '\n' || data[i] == '\t' || data[i] == '\r') {
 		i++
@@ -145,7 +145,7 @@ func skipSpace(data []byte, i int) int {
 	return i
 }
 
-// scanLiteral is the end of the null, true or false that starts at data[i]; on
+// scanLiteral returns the end of the null, true or false that starts at data[i]; on
 // failure the end is the first byte that is wrong.
 func scanLiteral(data []byte, i int) (end int, ok bool) {
 	want := "null"
@@ -168,7 +168,7 @@ const (
 	highs = 0x80 * ones
 )
 
-// scanString is the end of the string whose opening quote is data[i].
+// scanString returns the end of the string whose opening quote is data[i].
 func scanString(data []byte, i int) (end int, err *Error) {
 	i++
 	for {
@@ -214,7 +214,7 @@ func scanString(data []byte, i int) (end int, err *Error) {
 	}
 }
 
-// scanEscape is the end of the escape whose backslash is data[i]; a surrogate
+// scanEscape returns the end of the escape whose backslash is data[i]; a surrogate
 // pair is one escape.
 func scanEscape(data []byte, i int) (end int, err *Error) {
 	if i+1 >= len(data) {
@@ -263,7 +263,7 @@ func truncated(data []byte) *Error {
 	return &Error{len(data), "unexpected end of the text"}
 }
 
-// unexpected is the error for the byte at i, or for the end if there is none.
+// unexpected returns the error for the byte at i, or for the end if there is none.
 func unexpected(data []byte, i int, where string) *Error {
 	if i >= len(data) {
 		return truncated(data)

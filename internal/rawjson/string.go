@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Str is a string's text, escapes decoded; "" for other kinds.
+// Str returns a string's text, escapes decoded; "" for other kinds.
 func (v Value) Str() string {
 	s, ok := v.inner()
 	if !ok {
@@ -25,14 +25,14 @@ func (v Value) AppendStr(dst []byte) []byte {
 	return appendDecoded(dst, s)
 }
 
-// EqualStr tells whether the value is a string whose decoded text is s. It
+// EqualStr reports whether the value is a string whose decoded text is s. It
 // does not allocate.
 func (v Value) EqualStr(s string) bool {
 	raw, ok := v.inner()
 	return ok && equalString(raw, s)
 }
 
-// inner is a string's bytes between the quotes.
+// inner returns a string's bytes between the quotes.
 func (v Value) inner() (s []byte, ok bool) {
 	e, ok := v.container('"')
 	if !ok {
@@ -139,7 +139,7 @@ var hexValue = func() (t [256]rune) {
 	return t
 }()
 
-// hex4 is the value of the four hex digits at the start of s; negative if they
+// hex4 returns the value of the four hex digits at the start of s; negative if they
 // are not all there.
 func hex4(s []byte) rune {
 	if len(s) < 4 {

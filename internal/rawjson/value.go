@@ -18,7 +18,7 @@ const (
 
 var kindNames = [...]string{"invalid", "null", "bool", "number", "string", "array", "object"}
 
-// String is the kind's name in lower case, as in "object".
+// String returns the kind's name in lower case, as in "object".
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -42,7 +42,7 @@ type Value struct {
 	stop uint32 // index behind the last sibling
 }
 
-// entry is the value's tape record; ok is false for an absent or void value.
+// entry returns the value's tape record; ok is false for an absent or void value.
 func (v Value) entry() (e entry, ok bool) {
 	if v.doc == nil || uint(v.i) >= uint(len(v.doc.tape)) {
 		return entry{}, false
@@ -50,13 +50,13 @@ func (v Value) entry() (e entry, ok bool) {
 	return v.doc.tape[v.i], true
 }
 
-// container is the value's tape record if its text starts with open.
+// container returns the value's tape record if its text starts with open.
 func (v Value) container(open byte) (e entry, ok bool) {
 	e, ok = v.entry()
 	return e, ok && v.doc.data[e.start] == open
 }
 
-// Kind is the value's type; Invalid if it is absent.
+// Kind returns the value's type; Invalid if it is absent.
 func (v Value) Kind() Kind {
 	e, ok := v.entry()
 	if !ok {
@@ -65,13 +65,13 @@ func (v Value) Kind() Kind {
 	return kindOf[v.doc.data[e.start]]
 }
 
-// Exists tells whether the value is there. A null exists.
+// Exists reports whether the value is there. A null exists.
 func (v Value) Exists() bool {
 	_, ok := v.entry()
 	return ok
 }
 
-// Raw is the value's bytes as they stand in the text, quotes and brackets
+// Raw returns the value's bytes as they stand in the text, quotes and brackets
 // included: a part of the slice that was parsed, not a copy. An append to it
 // copies.
 func (v Value) Raw() []byte {
@@ -82,13 +82,13 @@ func (v Value) Raw() []byte {
 	return v.doc.data[e.start:e.end:e.end]
 }
 
-// Span is the range of the value's bytes in the text; 0, 0 if it is absent.
+// Span returns the range of the value's bytes in the text; 0, 0 if it is absent.
 func (v Value) Span() (start, end int) {
 	e, _ := v.entry()
 	return int(e.start), int(e.end)
 }
 
-// First is the first element of an array or the first member's name of an
+// First returns the first element of an array or the first member's name of an
 // object; absent if there is none.
 func (v Value) First() Value {
 	e, ok := v.entry()
@@ -98,7 +98,7 @@ func (v Value) First() Value {
 	return Value{doc: v.doc, i: v.i + 1, stop: e.next}
 }
 
-// Next is the next sibling: the next element of an array; in an object a
+// Next returns the next sibling: the next element of an array; in an object a
 // name's value, and after that the next name. Absent at the end.
 func (v Value) Next() Value {
 	e, ok := v.entry()
@@ -108,7 +108,7 @@ func (v Value) Next() Value {
 	return Value{doc: v.doc, i: e.next, stop: v.stop}
 }
 
-// Len is the number of an array's elements or an object's members; 0 for other
+// Len returns the number of an array's elements or an object's members; 0 for other
 // kinds. It walks over them.
 func (v Value) Len() int {
 	n := 0
@@ -121,7 +121,7 @@ func (v Value) Len() int {
 	return n
 }
 
-// Elems is the elements of an array in order; none for other kinds.
+// Elems returns the elements of an array in order; none for other kinds.
 func (v Value) Elems() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
 		if v.Kind() != Array {
@@ -135,7 +135,7 @@ func (v Value) Elems() iter.Seq[Value] {
 	}
 }
 
-// Members is the members of an object in order, name (a String) and value,
+// Members returns the members of an object in order, name (a String) and value,
 // those of the same name included; none for other kinds.
 func (v Value) Members() iter.Seq2[Value, Value] {
 	return func(yield func(name, value Value) bool) {
@@ -152,7 +152,7 @@ func (v Value) Members() iter.Seq2[Value, Value] {
 	}
 }
 
-// Get is the value of an object's last member of that name, as most parsers
+// Get returns the value of an object's last member of that name, as most parsers
 // have it. Names are compared decoded. Absent if there is no such member or v
 // is not an object.
 func (v Value) Get(key string) Value {
@@ -160,18 +160,18 @@ func (v Value) Get(key string) Value {
 	return found
 }
 
-// Has tells whether an object has a member of that name.
+// Has reports whether an object has a member of that name.
 func (v Value) Has(key string) bool {
 	return v.Get(key).doc != nil
 }
 
-// Count is how many members of an object have that name.
+// Count returns how many members of an object have that name.
 func (v Value) Count(key string) int {
 	_, n := v.lookup(key)
 	return n
 }
 
-// lookup is the last member of that name and how many there are.
+// lookup returns the last member of that name and how many there are.
 func (v Value) lookup(key string) (last Value, count int) {
 	e, ok := v.container('{')
 	if !ok {

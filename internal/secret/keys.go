@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// NotKept stands in the place of what was taken out.
+// NotKept replaces what was removed.
 const NotKept = "not kept"
 
-// Lengths in bytes of what is taken for a secret.
+// Lengths of secrets in bytes.
 const (
-	// least is the shortest secret: shorter values are words such as "ollama", which
-	// would be taken out of sentences.
+	// least is the shortest secret: shorter values are words such as "ollama", which must
+	// not be removed from sentences.
 	least = 8
-	// part is how much of a longer secret is a secret by itself.
+	// part is the length from which a part of a secret is secret by itself.
 	part = 12
 )
 
@@ -51,14 +51,14 @@ func Of(h http.Header, query string) Keys {
 	return k
 }
 
-// Value returns the keys that consist of one credential.
+// Value returns keys that consist of one credential.
 func Value(credential string) (k Keys) {
 	k.add(credential)
 	return k
 }
 
-// add adds a value and its parts: the key behind "Bearer", the values of cookies, user
-// and password behind "Basic".
+// add adds a value and its parts: the key after "Bearer", the values of cookies, the user
+// and password of "Basic".
 func (k *Keys) add(value string) {
 	value = strings.TrimSpace(value)
 	if len(value) >= least {
@@ -81,8 +81,8 @@ func (k *Keys) add(value string) {
 	}
 }
 
-// addEncoded adds a value as it is written in hex, and in base64 at each of the three places
-// where it can begin: without the characters that its neighbours share.
+// addEncoded adds a value's encodings in hex and in base64 at each of the three
+// alignments, without the characters that its neighbours share.
 func (k *Keys) addEncoded(value string) {
 	k.values = append(k.values, hex.EncodeToString([]byte(value)))
 	for before := range 3 {
@@ -98,7 +98,7 @@ func (k *Keys) addEncoded(value string) {
 // urlAlphabet turns base64 into the form for URLs.
 var urlAlphabet = strings.NewReplacer("+", "-", "/", "_")
 
-// separates reports whether a character stands between the parts of a value.
+// separates reports whether a character separates the parts of a value.
 func separates(r rune) bool {
 	switch r {
 	case ' ', '\t', ',', ';', '=', ':', '"', '\'':
@@ -107,8 +107,8 @@ func separates(r rune) bool {
 	return false
 }
 
-// credentialHeader reports whether a header or a parameter of a query holds a credential,
-// by its name.
+// credentialHeader reports whether a header or query parameter with this name holds a
+// credential.
 func credentialHeader(name string) bool {
 	name = plainName(name)
 	for _, word := range []string{"auth", "key", "token", "secret", "cookie", "password", "passwd", "credential", "jwt", "assertion", "signature"} {
@@ -119,7 +119,7 @@ func credentialHeader(name string) bool {
 	return name == "sig" || name == "code" || name == "pwd" || name == "pass"
 }
 
-// plainName is a name in lower case without what separates its words.
+// plainName returns a name in lower case without separators.
 func plainName(name string) string {
 	return strings.ToLower(strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r == ' ' || r == '.' {
@@ -140,8 +140,8 @@ func (k Keys) Clean(text string) string {
 	has := k.finder()
 	hidden := make([]bool, len(text))
 	found := false
-	// Block by block, as the layers of a text take many times its size. Blocks overlap, so
-	// that a key is found whole in one of them, however it is escaped.
+	// Work block by block, because the layers of a text take many times its size. Blocks
+	// overlap, so that every key is whole in one of them, however it is escaped.
 	for from := 0; ; from += block {
 		to := min(from+block+overlap, len(text))
 		found = k.hide(text[from:to], hidden[from:to], has) || found
@@ -163,22 +163,22 @@ func (k Keys) Clean(text string) string {
 	return b.String()
 }
 
-// block is how far apart blocks of a text begin, in bytes; overlap is how far each one
-// reaches into the next.
+// block is the distance between the starts of blocks in bytes; overlap is how far each
+// extends into the next.
 const (
 	block   = 1 << 20
 	overlap = 128 << 10
 )
 
-// short is the length of texts, such as the name of a reply, which every call has, that
-// are worth a look before an index of a key's parts is made.
+// short is the length up to which a text, such as a reply's name, is checked before an
+// index of the keys' parts is built.
 const short = 256
 
-// near reports whether a text may hold a key or a part of one. Every [least] bytes of a
-// text have one of the pieces in them that it looks for.
+// near reports whether a text may contain a key or a part of one: every [least] bytes of
+// a key contain one of the pieces that it searches for.
 func (k Keys) near(text string) bool {
 	if strings.ContainsAny(text, `\%&`) {
-		return true // it may be escaped
+		return true // it may contain an escaped key
 	}
 	const piece = 6
 	text = string(lowerASCII([]byte(text)))
@@ -203,8 +203,7 @@ func (k Keys) finder() func([]byte) bool {
 	return func(p []byte) bool { return parts[string(p)] }
 }
 
-// hide marks the bytes of a text that are to be taken out, and reports whether there are
-// any.
+// hide marks the bytes of a text to remove, and reports whether there are any.
 func (k Keys) hide(text string, hidden []bool, has func([]byte) bool) (found bool) {
 	l := plainLayer(text)
 	for range layers {

@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// layers is how many times a text may be escaped: JSON within JSON within a URL.
+// layers is how many times a text may be escaped, such as JSON within JSON within a URL.
 const layers = 5
 
-// layer is a text with so many of its escapes undone; at[i] is where byte i of it begins
-// in the text as it came, at[len(text)] the length of that.
+// layer is a text with some levels of escapes undone; at[i] is the offset of its byte i
+// in the original text, at[len(text)] the original's length.
 type layer struct {
 	text []byte
 	at   []int
@@ -50,8 +50,8 @@ func (l layer) decode() (next layer, changed bool) {
 	return next, changed
 }
 
-// escape reads the escape that a text begins with: its character, or -1 less a byte, and
-// its length; 0 for none.
+// escape decodes the escape at the start of a text: its character, or -1 minus a byte,
+// and its length, or 0 if there is none.
 func escape(s []byte) (r rune, n int) {
 	switch s[0] {
 	case '\\':
@@ -80,7 +80,7 @@ func escape(s []byte) (r rune, n int) {
 	return 0, 0
 }
 
-// entity reads an entity of HTML.
+// entity decodes an HTML entity.
 func entity(s []byte) (r rune, n int) {
 	const longest = 10
 	end := strings.IndexByte(string(s[:min(len(s), longest)]), ';')

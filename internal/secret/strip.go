@@ -9,22 +9,21 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// Strip returns a JSON text without the credentials in it; the same slice where there
-// are none. What a member holds whose name is that of a credential ("authorization",
-// "api_key", "token", "headers", …) is replaced by "not kept" in a value of the same
-// kind, whatever its shape; true, false and null stay. Of URLs under names such as
-// "server_url", and of all that hold a credential, scheme and host stay. A schema that
-// describes such a member stays, without the values that it gives as examples or
-// defaults.
+// Strip returns a JSON text without its credentials, or the same slice if it has none.
+// The value of a member with a credential's name ("authorization", "api_key", "token",
+// "headers", …) is replaced with "not kept" in a value of the same kind and shape; true,
+// false and null stay. URLs under names such as "server_url", and all URLs with a
+// credential, are reduced to scheme and host. A schema that describes such a member
+// stays, without its examples and defaults.
 //
 // A text that is not JSON is replaced as a whole.
 func Strip(raw []byte) []byte { return strip(raw, false, nested) }
 
-// StripItem is Strip for an item of a conversation. What was said, called and answered in
-// it stays as it is.
+// StripItem is Strip for an item of a conversation. Its texts, calls and results stay
+// unchanged.
 func StripItem(raw []byte) []byte { return strip(raw, true, nested) }
 
-// nested is how often a string may hold JSON that has a string that holds JSON.
+// nested is how deeply JSON may be nested inside strings.
 const nested = 4
 
 func strip(raw []byte, item bool, nested int) []byte {
@@ -55,7 +54,7 @@ func (s *stripper) replace(v rawjson.Value, by []byte) {
 	s.done = end
 }
 
-// value looks for credentials in what stands under a name, which is not that of one.
+// value searches a value for credentials; its name is not a credential's.
 func (s *stripper) value(v rawjson.Value, name string, element bool) {
 	switch v.Kind() {
 	case rawjson.Object:
@@ -78,7 +77,7 @@ func (s *stripper) value(v rawjson.Value, name string, element bool) {
 	}
 }
 
-// first is the text of the first of an object's members that there is.
+// first returns the text of the first existing member among names.
 func first(v rawjson.Value, names ...string) string {
 	for _, name := range names {
 		if m := v.Get(name); m.Kind() == rawjson.String {
@@ -88,7 +87,7 @@ func first(v rawjson.Value, names ...string) string {
 	return ""
 }
 
-// said are the members of an item that hold what was said, called or answered.
+// said lists the members of an item that hold texts, calls and results.
 var said = map[string]bool{
 	"content": true, "text": true, "arguments": true, "input": true, "output": true, "summary": true, "encrypted_content": true,
 	"action": true, "result": true, "results": true, "code": true, "error": true,
@@ -96,7 +95,7 @@ var said = map[string]bool{
 
 // text looks at a string.
 func (s *stripper) text(v rawjson.Value, name string, element bool) {
-	const longest = 8 << 10 // of an argument or a URL
+	const longest = 8 << 10 // longer ones are neither arguments nor URLs
 	if raw := v.Raw(); !element && bytes.IndexByte(raw, '\\') < 0 && !bytes.ContainsAny(raw[:min(len(raw), 2)], "{[ ") && !bytes.Contains(raw, []byte("://")) {
 		return // words
 	}
@@ -120,7 +119,7 @@ func (s *stripper) text(v rawjson.Value, name string, element bool) {
 	}
 }
 
-// assigns reports whether an argument, or a line of a header, gives a credential:
+// assigns reports whether an argument or header line contains a credential:
 // "Authorization: Bearer x", "--api-key=x", "Bearer x".
 func assigns(text string) bool {
 	lower := strings.ToLower(text)
@@ -135,8 +134,8 @@ func assigns(text string) bool {
 	return !strings.ContainsAny(name, " \t\n") && credentialName(name)
 }
 
-// hostOnly is what is kept of a URL; ok is false where that is the text itself. named: its
-// name says that it is one.
+// hostOnly returns what to keep of a URL; ok is false if that is the text itself. named
+// reports that its member's name is a URL's.
 func hostOnly(text string, named bool) (host string, ok bool) {
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found || scheme == "" || strings.ContainsAny(scheme, " \t\n\"'") {
@@ -144,7 +143,7 @@ func hostOnly(text string, named bool) (host string, ok bool) {
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		// Such as a password with a character that should be escaped.
+		// For example a password with an unescaped special character.
 		return NotKept, named || strings.Contains(rest, "@")
 	}
 	secret := u.User != nil
@@ -162,7 +161,7 @@ func hostOnly(text string, named bool) (host string, ok bool) {
 	return base + "/not-kept", true
 }
 
-// urlName reports whether a member holds an address of a server, by its name.
+// urlName reports whether a member with this name holds a server's address.
 func urlName(name string) bool {
 	name = plainName(name)
 	for _, end := range []string{"url", "uri", "endpoint", "href"} {
@@ -173,7 +172,7 @@ func urlName(name string) bool {
 	return false
 }
 
-// credential replaces what a credential's member holds.
+// credential replaces the value of a credential's member.
 func (s *stripper) credential(v rawjson.Value) {
 	switch v.Kind() {
 	case rawjson.Object:
@@ -189,7 +188,8 @@ func (s *stripper) credential(v rawjson.Value) {
 	}
 }
 
-// isSchema reports whether an object describes a value, as JSON Schema does, and is none.
+// isSchema reports whether an object describes a value, as in JSON Schema, instead of
+// being one.
 func isSchema(v rawjson.Value) bool {
 	kind := v.Get("type")
 	if kind.Kind() == rawjson.Array {
@@ -202,7 +202,7 @@ func isSchema(v rawjson.Value) bool {
 	return !kind.Exists() && (v.Has("$ref") || v.Has("anyOf") || v.Has("oneOf") || v.Has("allOf"))
 }
 
-// schema keeps of a schema what describes, and no values.
+// schema keeps what a schema describes, but no values.
 func (s *stripper) schema(v rawjson.Value) {
 	for k, member := range v.Members() {
 		switch k.Str() {
@@ -257,7 +257,7 @@ func credentialName(name string) bool {
 	return name == "env" || name == "pass" || name == "pwd"
 }
 
-// vocabulary is what stands before "token" in the names of settings about a model's tokens.
+// vocabulary lists words before "token" in names of settings about a model's tokens.
 var vocabulary = map[string]bool{
 	"max": true, "min": true, "num": true, "n": true, "bos": true, "eos": true, "pad": true, "unk": true, "sep": true, "cls": true, "mask": true,
 	"stop": true, "image": true, "audio": true, "special": true, "per": true, "first": true, "last": true,

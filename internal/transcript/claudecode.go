@@ -21,7 +21,7 @@ type line struct {
 	Sidechain bool    `json:"isSidechain"`
 	APIError  bool    `json:"isApiErrorMessage"`
 	Message   message `json:"message"`
-	// Timestamp is text: what is no time is no reason to refuse a recording.
+	// Timestamp is text, so that an invalid time does not make a recording unreadable.
 	Timestamp string `json:"timestamp"`
 }
 
@@ -45,20 +45,20 @@ type block struct {
 	tool string // the name of the tool it calls
 }
 
-// reply is what the model said to one call. A recording has it in pieces, one
-// line each, between which results of its first calls may stand.
+// reply is the model's reply to one call. A recording splits it into pieces, one per
+// line, and results of its first calls may come between them.
 type reply struct {
 	call   Request
 	blocks []block
-	// made is false for words that the agent put into the model's mouth.
+	// made is false for text that the agent wrote in the model's name.
 	made bool
 }
 
-// ClaudeCode reads a Claude Code session: JSON lines, one event each. Lines of
-// sub-agents, of summaries and of the agent's own book-keeping are left out;
-// lines that are hidden from the person but sent to the model (isMeta) are not.
-// A compact_boundary begins a new history, whose first message is the summary.
-// Results that the agent cleared by itself later on (microcompact) stay whole.
+// ClaudeCode reads a Claude Code session: JSON lines, one event each. It omits lines of
+// sub-agents, of summaries and of the agent's own bookkeeping, but not lines that are
+// hidden from the person and sent to the model (isMeta). A compact_boundary begins a new
+// history, whose first message is the summary. Results that the agent itself cleared
+// later (microcompact) stay whole.
 func ClaudeCode(name string, r io.Reader) (*Session, error) {
 	c := &claudeCode{
 		session: &Session{Name: name, Format: Anthropic},
@@ -115,7 +115,7 @@ func (c *claudeCode) read(r io.Reader) ([]line, error) {
 		if len(bytes.TrimSpace(text)) > 0 {
 			var l line
 			if err := json.Unmarshal(text, &l); err != nil {
-				// The last line may be in writing.
+				// The last line may still be in the process of being written.
 				if readErr == io.EOF && len(lines) > 0 {
 					return lines, nil
 				}
@@ -133,8 +133,8 @@ func (c *claudeCode) read(r io.Reader) ([]line, error) {
 	}
 }
 
-// piece adds a line of a reply to the reply; keep is false for lines that are no
-// part of the conversation, and for every piece but the first.
+// piece adds a line to its reply; keep is false for lines outside the conversation, and
+// for every piece but the first.
 func (c *claudeCode) piece(l line) (keep bool, err error) {
 	switch {
 	case l.Sidechain:
@@ -163,7 +163,7 @@ func (c *claudeCode) piece(l line) (keep bool, err error) {
 			c.session.Tools = append(c.session.Tools, b.tool)
 		}
 	}
-	// The output is counted to the end with the last piece.
+	// Only the last piece has the complete output count.
 	u := l.Message.Usage
 	known.call.Usage = Usage{u.Input, u.CacheRead, u.CacheWrite, max(u.Output, known.call.Usage.Output)}
 	return !ok, nil
@@ -190,9 +190,9 @@ func (c *claudeCode) take(l line) {
 
 func (c *claudeCode) add(s step) { c.session.steps = append(c.session.steps, s) }
 
-// rewind goes back to an earlier history when the person went back and spoke again: the new
-// prompt then hangs on an older line than the newest. Results of parallel calls
-// hang on older lines too, but take nothing back.
+// rewind returns to an earlier history if the person went back: the new prompt then
+// refers to an older line than the newest. Results of parallel calls refer to older lines
+// too, but rewind nothing.
 func (c *claudeCode) rewind(l line) {
 	back, ok := c.at[l.Parent]
 	if !ok || l.Parent == c.last || back.place == len(c.session.steps) {
@@ -227,12 +227,12 @@ func (c *claudeCode) user(l line) {
 	}
 }
 
-// clip makes sure that a kept copy is not written over.
+// clip ensures that appending does not overwrite a kept copy.
 func (t userTurn) clip() userTurn {
 	return userTurn{slices.Clip(t.results), slices.Clip(t.others), t.text}
 }
 
-// closeTurn says the open user turn.
+// closeTurn adds the open user turn to the history.
 func (c *claudeCode) closeTurn() {
 	t := c.turn
 	c.turn = userTurn{}
@@ -249,8 +249,8 @@ func (c *claudeCode) say(raw []byte) {
 	c.told = append(c.told, raw)
 }
 
-// reply adds a call and what came of it. Replies that hold nothing but thinking
-// and white space, of calls that were broken off, are not sent again.
+// reply adds a call and its reply. The agent does not resend replies of interrupted calls
+// that contain only thinking and white space.
 func (c *claudeCode) reply(r *reply) {
 	c.closeTurn()
 	var raw []byte

@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// ErrUnknown says that a file is no recording this package can read.
+// ErrUnknown reports that a file is not a recording that this package can read.
 var ErrUnknown = errors.New("not a known recording")
 
-// Open reads the sessions of a file, or of all recordings in a folder and the
-// folders below it, in order of their paths. The content of a file decides how
-// it is read. In a folder, files that are no recordings are passed over; a file
-// by itself, or a folder without any recording, is an error then.
+// Open reads the sessions of a file, or of all recordings below a folder, in
+// order of their paths. The content of a file determines its format. In a
+// folder, other files are skipped; a single file that is not a recording, or a
+// folder without recordings, is an error.
 func Open(path string) ([]*Session, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -1,16 +1,15 @@
-// Package transcript reads recorded agent sessions and gives back the request
+// Package transcript reads recorded agent sessions and reconstructs the request
 // bodies that the agent must have sent, call by call, for checks and replays.
 //
-// A recording holds what was said, not what was sent, so a body is built from
-// it: the history before each reply, in the way the agent puts it on the wire,
-// with a stub for what the recording does not have (system prompt, tool
-// schemas). The contents of messages are the recording's bytes, never encoded
-// anew. Between two calls of one history the earlier body's messages are a
-// prefix of the later one's, byte for byte.
+// A recording holds the messages, not the requests, so each body is built from it:
+// the history before the reply, as the agent sends it, with stubs for what the
+// recording lacks (system prompt, tool schemas). The contents of messages are the
+// recording's bytes, never re-encoded. Between two calls of one history the
+// earlier body's messages are a prefix of the later one's, byte for byte.
 //
-// Nothing is repaired: where a recording is broken, such as a call that was
-// interrupted and never answered, the body is broken likewise. What the agent
-// itself leaves out or moves on the wire is left out and moved here.
+// Nothing is repaired: if a recording is broken, for example by an interrupted
+// call without an answer, so is the body. What the agent omits or moves on the
+// wire is omitted and moved here too.
 package transcript
 
 import (
@@ -33,42 +32,42 @@ const (
 
 // A Session is one recorded conversation.
 type Session struct {
-	// Name tells the session apart: the name of its file, and a number where a
-	// file holds several.
+	// Name identifies the session: the name of its file, with a number if a file
+	// holds several.
 	Name string
-	// Format is that of the bodies.
+	// Format is the format of the bodies.
 	Format Format
 	// Tools are the names of the tools that were called, in order of first use.
 	Tools []string
-	// System is the system prompt of Anthropic bodies, which recordings do not
-	// have. "" means one of five words.
+	// System is the system prompt of Anthropic bodies, which recordings lack. ""
+	// means a prompt of five words.
 	System string
 
 	steps []step
 }
 
-// Usage is what the vendor counted for one call, in tokens; zero where the
-// recording has none. Input is without the cached parts.
+// Usage is the vendor's token count for one call; zero if the recording has none.
+// Input excludes the cached parts.
 type Usage struct {
 	Input, CacheRead, CacheWrite, Output int
 }
 
 // A Request is one call of a session.
 type Request struct {
-	// Body is what was sent. It is valid until the next Request is taken; it
-	// must not be changed.
+	// Body is the request's body. It is valid until the next Request and must not
+	// be modified.
 	Body []byte
 	// Reply is the message or, in Responses, the items that answered it, in the
 	// form in which later bodies hold them; nil if the agent dropped the reply.
 	Reply []byte
-	// ID and Model are the reply's, "" where the recording has none.
+	// ID and Model are the reply's, "" if the recording has none.
 	ID, Model string
-	// At is when the reply began, zero where the recording does not say.
+	// At is when the reply began; zero if unknown.
 	At time.Time
-	// Usage is what the vendor counted.
+	// Usage is the vendor's token count.
 	Usage Usage
-	// History numbers the histories of the session: it grows by one with every
-	// compaction, after which Body begins anew.
+	// History numbers the histories of the session. Every compaction increments it
+	// and begins a new Body.
 	History int
 }
 
@@ -100,8 +99,8 @@ func (s *Session) Calls() int {
 	return n
 }
 
-// Requests gives the calls of the session in order. All bodies share one buffer,
-// so a session of n calls costs about as much as its last body.
+// Requests iterates over the calls of the session in order. All bodies share one
+// buffer, so a session of n calls costs about as much as its last body.
 func (s *Session) Requests() iter.Seq[Request] {
 	return func(yield func(Request) bool) {
 		var (

@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// translate gives the session with other messages: each makes from one message
-// those that stand in its place. fresh says that the message is a reply that is
-// not in the history yet; it comes again as a message right after.
+// translate returns the session with other messages: each returns the messages that
+// replace one message. fresh reports that the message is a reply that is not yet in
+// the history; it comes again as a message right after.
 func (s *Session) translate(to Format, each func(raw []byte, fresh bool) ([][]byte, error)) (*Session, error) {
 	out := &Session{Name: s.Name, Format: to, Tools: s.Tools, System: s.System}
 	for i, st := range s.steps {
@@ -53,8 +53,8 @@ func orNone(raw []byte, fresh bool, each func([]byte, bool) ([][]byte, error)) (
 	return each(raw, fresh)
 }
 
-// Signed gives an Anthropic session in which blocks of thinking whose signature
-// was blanked have one that nobody else has: made of what the block says.
+// Signed returns an Anthropic session in which blanked signatures of thinking blocks
+// are replaced by unique ones derived from the block's text.
 func (s *Session) Signed() (*Session, error) {
 	if s.Format != Anthropic {
 		return nil, fmt.Errorf("sign session %s: it is of format %s", s.Name, s.Format)
@@ -110,9 +110,9 @@ func signature(said []byte) string {
 	return base64.StdEncoding.EncodeToString(sum)
 }
 
-// AsChat turns an Anthropic session into one of Chat Completions bodies. Results
-// become messages of the role tool; pictures in them follow as a user's, since
-// such a message has text only. Thinking becomes reasoning_content.
+// AsChat converts an Anthropic session to Chat Completions bodies. Results become
+// messages of role tool; pictures in them follow as a user's message, because tool
+// messages hold only text. Thinking becomes reasoning_content.
 func (s *Session) AsChat() (*Session, error) {
 	if s.Format != Anthropic {
 		return nil, fmt.Errorf("turn session %s into chat: it is of format %s", s.Name, s.Format)
@@ -251,11 +251,10 @@ func (b *anthropicBlock) chatPart() json.RawMessage {
 	return concat(`{"type":"text","text":`, quote("["+b.Type+"]"), `}`)
 }
 
-// AsResponses turns a Chat session into one of Responses bodies: messages, calls
-// and outputs become items, one behind the other; reasoning_content becomes an
-// encrypted reasoning item that the next item depends on. An id that is used again
-// in a later batch, which Chat Completions allows and Responses does not, is made
-// new by a number at its end.
+// AsResponses converts a Chat session to Responses bodies: messages, calls and
+// outputs become consecutive items; reasoning_content becomes an encrypted reasoning
+// item on which the next item depends. An id that is used again in a later batch,
+// which Chat Completions allows and Responses does not, gets a number appended.
 func (s *Session) AsResponses() (*Session, error) {
 	if s.Format != Chat {
 		return nil, fmt.Errorf("turn session %s into responses: it is of format %s", s.Name, s.Format)
@@ -323,7 +322,7 @@ func (w wireIDs) items(raw []byte, count bool) ([][]byte, error) {
 	return items, nil
 }
 
-// id gives the wire form of an id, a JSON string, by how often it was used.
+// id returns the wire form of an id, a JSON string, by how often it was used.
 func (w wireIDs) id(raw json.RawMessage) json.RawMessage {
 	n := w.times[string(raw)]
 	if n < 2 || !isString(raw) {
@@ -337,13 +336,13 @@ func reasoning(reply []byte, said string) []byte {
 	return slices.Concat([]byte(`{"type":"reasoning","id":"`+itemID("rs_", reply)+`","summary":[],"encrypted_content":`), quote(signature([]byte(said))), []byte(`}`))
 }
 
-// itemID is an id that only this item has.
+// itemID returns an id that only this item has.
 func itemID(kind string, of []byte) string {
 	h := sha256.Sum256(of)
 	return kind + hex.EncodeToString(h[:16])
 }
 
-// responsesContent gives the parts of a user's content the names that they have in
+// responsesContent renames the parts of a user's content to their names in
 // Responses.
 func responsesContent(content json.RawMessage) (json.RawMessage, error) {
 	if isString(content) {

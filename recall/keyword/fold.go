@@ -85,16 +85,17 @@ func fold(dst []byte, r rune) []byte {
 	return append(dst, string(r)...)
 }
 
-// inWord says whether a character beyond ASCII belongs to a word: letters,
+// inWord reports whether a character beyond ASCII belongs to a word: letters,
 // digits and marks of any script, and the joiners that are invisible in one.
 func inWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || invisible(r)
 }
 
-// invisible are the soft hyphen and the joiners: part of a word, not of a term.
+// invisible reports whether r is the soft hyphen or a joiner, which belong to a
+// word but not to a term.
 func invisible(r rune) bool { return r == 0xad || r == 0x200c || r == 0x200d }
 
-// unspaced says whether r belongs to a script that is written without spaces
+// unspaced reports whether r belongs to a script that is written without spaces
 // between words, or, for Hangul, with particles glued to them.
 func unspaced(r rune) bool {
 	switch {

@@ -159,7 +159,7 @@ func (s *scanner) hex(t string) {
 	}
 }
 
-// isHex says whether t is a hexadecimal number that looks like a name: at least
+// isHex reports whether t is a hexadecimal number that looks like a name: at least
 // seven digits, of both kinds.
 func isHex(t string) bool {
 	var seen uint8

@@ -33,8 +33,8 @@ const maxLength = 1<<16 - 2
 // scratch are the terms of the document being added.
 var scratch = sync.Pool{New: func() any { return new([]Term) }}
 
-// Add adds a document and returns its number. An index that was given MaxDocs
-// documents takes no more: Add returns -1.
+// Add adds a document and returns its number, or -1 if the index already had
+// MaxDocs documents.
 func (x *Index) Add(text string) (doc int) {
 	buf := scratch.Get().(*[]Term)
 	defer scratch.Put(buf)
@@ -69,8 +69,8 @@ func (x *Index) Add(text string) (doc int) {
 	return doc
 }
 
-// Remove takes a document out of the index. Its number is not used again.
-// A number that is not in the index is ignored.
+// Remove removes a document. Its number is not used again. An unknown number is
+// ignored.
 func (x *Index) Remove(doc int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -111,22 +111,22 @@ func (x *Index) compact() {
 	x.table, x.posts, x.dead = t, posts, 0
 }
 
-// Len is the number of documents ever added: the next one's number.
+// Len returns the number of documents ever added, which is the next one's number.
 func (x *Index) Len() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return len(x.columns)
 }
 
-// Live is the number of documents that were not removed.
+// Live returns the number of documents that were not removed.
 func (x *Index) Live() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.live
 }
 
-// Bytes is the memory that the index holds, spare room included, but not what
-// queries and additions borrow for a moment.
+// Bytes returns the memory of the index, including spare room but not the
+// temporary memory of queries and additions.
 func (x *Index) Bytes() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

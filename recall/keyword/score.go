@@ -20,7 +20,7 @@ type Query struct {
 	terms []Term
 }
 
-// Empty says whether the query has no term: nothing can match it.
+// Empty reports whether the query has no terms, so that nothing can match it.
 func (q *Query) Empty() bool { return len(q.terms) == 0 }
 
 // Query analyses text. Terms for which drop returns true are left out; drop may
@@ -72,7 +72,7 @@ func (x *Index) add(q *Query, out []float32) (highest, idfSum float32) {
 	return highest, float32(sum)
 }
 
-// Frequency is the number of documents that have the term, removed ones left out.
+// Frequency returns the number of documents that have the term, removed ones left out.
 func (x *Index) Frequency(t Term) int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -83,7 +83,7 @@ func (x *Index) Frequency(t Term) int {
 	return x.frequency(e)
 }
 
-// frequency is the number of live documents that have the term.
+// frequency returns the number of live documents that have the term.
 func (x *Index) frequency(e *entry) int {
 	if x.dead == 0 {
 		return int(e.n)

@@ -32,7 +32,7 @@ var stopTable = func() (t [256]uint64) {
 
 func stopSlot(key uint64) uint8 { return uint8(key * 0x9e3779b97f4a7c15 >> 56) }
 
-// isStop says whether the word whose eight bytes key holds is a stop word. The
+// isStop reports whether the word whose eight bytes key holds is a stop word. The
 // word has at most eight bytes, padded with zeros.
 func isStop(key uint64) bool {
 	for i := stopSlot(key); stopTable[i] != 0; i++ {

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Add appends a vector of any length and returns its id. It keeps nothing of v.
-// The error is [ErrDimensions] or [ErrNoDirection].
+// Add appends a vector of any length and returns its id. It does not keep v. The
+// error is [ErrDimensions] or [ErrNoDirection].
 func (x *Index) Add(v []float32) (id int, err error) {
 	if err := x.fits(len(v)); err != nil {
 		return 0, fmt.Errorf("add vector: %w", err)
@@ -22,8 +22,8 @@ func (x *Index) Add(v []float32) (id int, err error) {
 	return x.publish(), nil
 }
 
-// AddQuantised appends what [Index.At] returned once. The errors are those of
-// [Index.Add]; a scale has to be positive and finite.
+// AddQuantised appends a vector that [Index.At] returned. The errors are those of
+// [Index.Add]; a scale must be positive and finite.
 func (x *Index) AddQuantised(q []int8, scale float32) (id int, err error) {
 	if err := x.fits(len(q)); err != nil {
 		return 0, fmt.Errorf("add quantised vector: %w", err)
@@ -42,9 +42,9 @@ func (x *Index) AddQuantised(q []int8, scale float32) (id int, err error) {
 	return x.publish(), nil
 }
 
-// At is a vector as it is kept, for [Index.AddQuantised]: q times scale has the
-// length 1. It is there even if it was removed. q must not be changed. An id
-// that was never given out panics as an index out of range.
+// At returns a vector as stored, for [Index.AddQuantised]: q times scale has length
+// 1. It also returns removed vectors. q must not be modified. An id that was never
+// assigned panics as an index out of range.
 func (x *Index) At(id int) (q []int8, scale float32) {
 	if n := x.Len(); id < 0 || id >= n {
 		panic(fmt.Sprintf("vector: id %d out of range with length %d", id, n))
@@ -54,8 +54,8 @@ func (x *Index) At(id int) (q []int8, scale float32) {
 	return c.values[i*d : (i+1)*d : (i+1)*d], c.scales[i]
 }
 
-// Remove makes a vector one that is never found, and tells whether there was
-// one: an id that was never given out or is already removed changes nothing.
+// Remove removes a vector and reports whether it existed. An id that was never
+// assigned or is already removed changes nothing.
 func (x *Index) Remove(id int) bool {
 	if id < 0 || id >= x.Len() {
 		return false
@@ -72,8 +72,8 @@ func (x *Index) fits(dimensions int) error {
 	return nil
 }
 
-// next is the place of the vector that is added next. Readers do not look there
-// before it is published. The caller holds writing.
+// next returns the place of the next vector. Readers do not look there before it is
+// published. The caller holds writing.
 func (x *Index) next() (q []int8, scale *float32) {
 	n := x.Len()
 	chunks := *x.chunks.Load()
@@ -91,7 +91,7 @@ func (x *Index) next() (q []int8, scale *float32) {
 
 func (x *Index) publish() (id int) { return int(x.length.Add(1)) - 1 }
 
-// greatestOf is the greatest absolute value of v.
+// greatestOf returns the greatest absolute value of v.
 func greatestOf(v []float32) (float32, error) {
 	var greatest float32
 	for i, f := range v {

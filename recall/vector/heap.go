@@ -1,13 +1,13 @@
 package vector
 
-// Hits under way are a heap with the worst on top.
+// Hits being collected are a heap with the worst on top.
 
-// worse tells whether a comes after b in a result.
+// worse reports whether a comes after b in a result.
 func worse(a, b Hit) bool {
 	return a.Score < b.Score || a.Score == b.Score && a.ID > b.ID
 }
 
-// up gives the last hit its place.
+// up moves the last hit to its place.
 func up(h []Hit) {
 	for i := len(h) - 1; i > 0; {
 		parent := (i - 1) / 2
@@ -19,7 +19,7 @@ func up(h []Hit) {
 	}
 }
 
-// down gives the first hit its place.
+// down moves the first hit to its place.
 func down(h []Hit) {
 	for i := 0; ; {
 		child := 2*i + 1
@@ -37,7 +37,7 @@ func down(h []Hit) {
 	}
 }
 
-// sortHeap makes a heap a list, the best first.
+// sortHeap sorts a heap, the best first.
 func sortHeap(h []Hit) {
 	for n := len(h) - 1; n > 0; n-- {
 		h[0], h[n] = h[n], h[0]

@@ -10,11 +10,11 @@ import "math"
 // the sums, which are added lane by lane.
 type scanner func(out []float32, values []int8, scales []float32, q *query, t *totals)
 
-// lanes is how many sums are kept: that of the i-th vector of a block goes to
-// lane i%lanes.
+// lanes is the number of separate sums: the i-th vector of a block adds to lane
+// i%lanes.
 const lanes = 4
 
-// totals is what a scan tells about its scores. The kernels know its layout.
+// totals accumulates statistics of scores. The kernels know its layout.
 type totals struct {
 	sum     [lanes]float64 // grows
 	squares [lanes]float64 // grows
@@ -28,7 +28,7 @@ func (t *totals) add(lane int, score float32) {
 	t.top[lane] = max(t.top[lane], score)
 }
 
-// clearTop is for the start of a block.
+// clearTop resets top at the start of a block.
 func (t *totals) clearTop() {
 	for i := range t.top {
 		t.top[i] = float32(math.Inf(-1))
@@ -68,7 +68,7 @@ func dot(v []int8, q []int16) int32 {
 	return a + b + c + d
 }
 
-// check panics where a slice is too short, as the assembly does not.
+// check panics if a slice is too short, because the assembly does not check.
 func check(out []float32, values []int8, scales []float32, q *query) {
 	n := len(out)
 	_, _ = values[:n*q.dimensions], scales[:n]

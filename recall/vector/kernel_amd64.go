@@ -6,7 +6,7 @@ import "unsafe"
 
 //go:generate go -C asm run . -out ../kernel_amd64.s
 
-// native is the scanner of a set of kernels, or nil if it has none of its own.
+// native returns the scanner of a set of kernels, or nil if it has none of its own.
 func native(kernels string) scanner {
 	switch kernels {
 	case "avx512vnni":

@@ -2,7 +2,7 @@
 
 package vector
 
-// native is the scanner of a set of kernels, or nil if it has none of its own:
+// native returns the scanner of a set of kernels, or nil if it has none of its own:
 // a CPU without the dot product of bytes scans in plain Go. Speed not measured.
 func native(kernels string) scanner {
 	if kernels == "neondot" {

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// query is a query as the kernels want it.
+// query is a query in the form of the kernels.
 type query struct {
 	dimensions int
 	values     []int16 // the query times 1/factor
@@ -19,7 +19,7 @@ type query struct {
 // plane is how many values of a plane stand together.
 const plane = 64
 
-// scratch is what a search needs.
+// scratch is the working memory of a search.
 type scratch struct {
 	query
 	totals  totals
@@ -41,7 +41,7 @@ func newScratch(dimensions int) *scratch {
 	}
 }
 
-// begin takes a scratch for a query. The caller puts it back.
+// begin returns a scratch for a query. The caller puts it back.
 func (x *Index) begin(v []float32) (*scratch, error) {
 	if err := x.fits(len(v)); err != nil {
 		return nil, fmt.Errorf("query vectors: %w", err)
@@ -56,7 +56,7 @@ func (x *Index) begin(v []float32) (*scratch, error) {
 	return s, nil
 }
 
-// widest is the greatest value of a query: both planes can hold it, and no
+// widest returns the greatest value of a query: both planes can hold it, and no
 // product with a vector overflows.
 func widest(dimensions int) int { return min(127*128, math.MaxInt32/(128*dimensions)) }
 

@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// Refine scores hits anew by the vectors as they were before they were rounded
-// to bytes, and sorts them, the best first. exact writes the vector of an id to
-// dst and tells whether it has one; a hit without keeps its score. Ask [Index.Top]
-// for more hits than are wanted, such as 50 for 10. The errors are those of
-// [Index.Scores].
+// Refine rescores hits by the vectors before rounding to bytes, and sorts them, the
+// best first. exact writes the vector of an id to dst and reports whether it has
+// one; other hits keep their scores. Request more hits from [Index.Top] than
+// wanted, such as 50 for 10. The errors are those of [Index.Scores].
 func (x *Index) Refine(query []float32, hits []Hit, exact func(id int, dst []float32) bool) error {
 	s, err := x.begin(query)
 	if err != nil {
@@ -38,8 +37,8 @@ func (x *Index) Refine(query []float32, hits []Hit, exact func(id int, dst []flo
 	return nil
 }
 
-// cosine is what the cosine of q and v is made of. A product of two float32 is
-// exact in float64, so it does not matter whether a CPU fuses it with the sum.
+// cosine returns the product of q and v and the sum of squares of v. A product of
+// two float32 is exact in float64, so fused additions do not change the result.
 func cosine(q, v []float32) (product, squares float64) {
 	var p0, p1, p2, p3, s0, s1, s2, s3 float64
 	q = q[:len(v)]

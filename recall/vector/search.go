@@ -4,11 +4,11 @@ import "math"
 
 var removedScore = float32(math.Inf(-1))
 
-// Scores sets out[id] to the cosine of the query to every vector whose id is
+// Scores sets out[id] to the cosine of the query and every vector with an id
 // below len(out), and returns their mean and standard deviation. Removed vectors
-// and ids that are not given out get minus infinity and do not count; where
-// nothing counts, mean and deviation are 0. The error is [ErrDimensions] or
-// [ErrNoDirection]; out is then as it was.
+// and unassigned ids get minus infinity and do not count; if nothing counts,
+// mean and deviation are 0. The error is [ErrDimensions] or [ErrNoDirection];
+// out is then unchanged.
 func (x *Index) Scores(query []float32, out []float32) (mean, std float32, err error) {
 	s, err := x.begin(query)
 	if err != nil {
@@ -27,9 +27,9 @@ func (x *Index) Scores(query []float32, out []float32) (mean, std float32, err e
 	return mean, std, nil
 }
 
-// Top returns the k nearest vectors, the best first and of equal ones the one
-// added first; fewer if there are fewer. It uses the memory of dst, whatever its
-// length, if that suffices. The errors are those of [Index.Scores].
+// Top returns the k nearest vectors, or fewer if there are fewer, the best first
+// and equal ones in the order of addition. It reuses the memory of dst if it
+// suffices. The errors are those of [Index.Scores].
 func (x *Index) Top(query []float32, k int, dst []Hit) ([]Hit, error) {
 	s, err := x.begin(query)
 	if err != nil {
@@ -49,7 +49,7 @@ func (x *Index) Top(query []float32, k int, dst []Hit) ([]Hit, error) {
 	for at := 0; at < n; at += block {
 		scores := s.scores[:min(block, n-at)]
 		x.block(chunks[at/chunkSize], at%chunkSize, scores, s)
-		// Ids rise, so what equals the worst comes too late.
+		// Ids ascend, so a score equal to the worst comes too late.
 		if len(best) == k && s.top() <= best[0].Score {
 			continue
 		}
@@ -97,7 +97,7 @@ func (x *Index) block(c *chunk, i int, out []float32, s *scratch) {
 	}
 }
 
-// top is the best score of the last block.
+// top returns the best score of the last block.
 func (s *scratch) top() float32 {
 	t := &s.totals.top
 	return max(t[0], t[1], t[2], t[3])

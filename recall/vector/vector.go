@@ -1,19 +1,19 @@
 // Package vector finds the nearest among vectors in memory by scanning them all.
 //
-// A vector is kept as one signed byte for each dimension and a scale that makes
-// its length 1: 388 bytes for 384 dimensions. A query is rounded to 15 bits, not
-// 8. Scores are cosines: exact for the rounded values, the same bits on every
-// CPU, and at 384 dimensions within about 0.002 of the cosine of what was added.
-// On average 0.03 (text) to 0.14 (a million random vectors) of the ten nearest
-// are others than by float32. Who has the float32 vectors at hand takes 50 and
-// asks [Index.Refine]; in our measurements that always gave the ten.
+// A vector is kept as one signed byte for each dimension and a scale that makes its
+// length 1: 388 bytes for 384 dimensions. A query is rounded to 15 bits, not 8.
+// Scores are cosines: exact for the rounded values, the same bits on every CPU, and
+// at 384 dimensions within about 0.002 of the cosine of what was added. On average
+// 0.03 (text) to 0.14 (a million random vectors) of the ten nearest differ from
+// those by float32. A caller that has the float32 vectors can request 50 and call
+// [Index.Refine]; in our measurements that always gave the exact ten.
 //
-// Any number of goroutines may read an [Index] while others write. A reader
-// never waits: it sees the vectors that were there when it began, and may or may
-// not see what is removed meanwhile.
+// Any number of goroutines may read an [Index] while others write. A reader never
+// waits: it sees the vectors that existed when it began, and may or may not see
+// later removals.
 //
 // Ids count up from 0 and never change. A removed vector keeps its id and its
-// memory; an index that has lost most of its vectors is better built anew.
+// memory; rebuild an index that has lost most of its vectors.
 package vector
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/oriel-context/oriel/internal/mat"
 )
 
-// MaxDimensions is the most that a vector may have.
+// MaxDimensions is the largest number of dimensions.
 const MaxDimensions = 1 << 16
 
 const (
@@ -35,13 +35,13 @@ const (
 	chunkSize = 1024 // vectors of a chunk
 )
 
-// What is wrong with a vector, a query or an index that is asked for.
+// Errors about a vector, a query or a new index.
 var (
-	// ErrDimensions is a number of dimensions that cannot be, or another than
-	// the index has.
+	// ErrDimensions: the number of dimensions is invalid, or differs from the
+	// index's.
 	ErrDimensions = errors.New("wrong number of dimensions")
-	// ErrNoDirection is a vector of zeros, or one with a value that is no
-	// number or infinite: it has no cosine to anything.
+	// ErrNoDirection: the vector is zero or has a value that is NaN or infinite, so
+	// it has no cosine.
 	ErrNoDirection = errors.New("vector has no direction")
 )
 
@@ -58,25 +58,25 @@ type Index struct {
 	scratch    sync.Pool // of *scratch
 
 	chunks atomic.Pointer[[]*chunk]
-	length atomic.Int64 // grows after the chunks have what it counts
+	length atomic.Int64 // grows after the chunks hold the new vectors
 
 	writing sync.Mutex // held to change anything but a removed bit
 }
 
-// chunk has room for chunkSize vectors. Those below the index's length do not
-// change any more.
+// chunk has room for chunkSize vectors. Those below the index's length no longer
+// change.
 type chunk struct {
 	values  []int8
 	scales  [chunkSize]float32
 	removed [chunkSize / block]atomic.Uint64
 }
 
-// New makes an empty index of vectors with so many dimensions, a multiple of 32.
-// The environment variable ORIEL_KERNEL chooses the kernels, as in package mat:
-// it is an error if it asks for what this CPU has not.
+// New returns an empty index of vectors with the given dimensions, a multiple of 32.
+// The environment variable ORIEL_KERNEL selects the kernels, as in package mat; it
+// is an error if this CPU does not have them.
 func New(dimensions int) (*Index, error) {
 	if dimensions <= 0 || dimensions%step != 0 || dimensions > MaxDimensions {
-		return nil, fmt.Errorf("new vector index: %w: %d is no multiple of %d from %d to %d",
+		return nil, fmt.Errorf("new vector index: %w: %d is not a multiple of %d from %d to %d",
 			ErrDimensions, dimensions, step, step, MaxDimensions)
 	}
 	kernels, err := mat.Choose("")
@@ -93,7 +93,8 @@ func newIndex(dimensions int, scan scanner) *Index {
 	return x
 }
 
-// Kernel names the kernel that an index of [New] scans with, "go" for plain Go.
+// Kernel returns the name of the kernel that an index of [New] uses, "go" for plain
+// Go.
 func Kernel() (string, error) {
 	kernels, err := mat.Choose("")
 	if err != nil || native(kernels.Name) != nil {
@@ -109,13 +110,14 @@ func scannerOf(kernels string) scanner {
 	return plain
 }
 
-// Dimensions is what [New] was given.
+// Dimensions returns the number of dimensions.
 func (x *Index) Dimensions() int { return x.dimensions }
 
-// Len is how many vectors were added, removed ones included: ids are below it.
+// Len returns the number of vectors ever added, including removed ones: ids are
+// below it.
 func (x *Index) Len() int { return int(x.length.Load()) }
 
-// Bytes is how much memory the index takes, with room for some vectors to come.
+// Bytes returns the memory of the index, including spare room.
 func (x *Index) Bytes() int {
 	chunks := *x.chunks.Load()
 	each := int(unsafe.Sizeof(chunk{})) + chunkSize*x.dimensions

@@ -256,7 +256,7 @@ func (w *change) writeConversation() error {
 // idle reports whether the change has nothing to do with places of messages.
 func (w *change) idle() bool { return w.Stay && len(w.Messages) == 0 }
 
-// reached is the place of the last message, or At, once they are written.
+// reached returns the place of the last message, or At, once they are written.
 func (w *change) reached() timeline.Place {
 	if n := len(w.applied.Places); n > 0 {
 		return w.applied.Places[n-1]
@@ -285,7 +285,7 @@ func (w *change) writeUse() error {
 	return nil
 }
 
-// origin is the place under which a trunk of the tenant begins.
+// origin returns the place under which a trunk of the tenant begins.
 func (w *writer) origin(tenant, trunk int64) (timeline.Place, error) {
 	p, known, err := w.trunkOrigin(trunk, tenant)
 	if err == nil && !known {
@@ -294,7 +294,7 @@ func (w *writer) origin(tenant, trunk int64) (timeline.Place, error) {
 	return p, err
 }
 
-// micro is a time of the change as it is kept.
+// micro returns a time of the change as it is kept.
 func (w *change) micro(t time.Time) int64 {
 	if t.IsZero() {
 		t = w.Now

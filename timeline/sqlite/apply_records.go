@@ -50,7 +50,7 @@ func (w *change) planRecords() error {
 	return w.supply(written)
 }
 
-// recordID is the id of a record, 0 where there is none.
+// recordID returns the id of a record, 0 where there is none.
 func (w *change) recordID(k timeline.Key) (int64, error) {
 	if w.isNew && w.conv.id == 0 {
 		return 0, nil
@@ -90,7 +90,7 @@ func (w *change) reach(written []*timeline.Record) error {
 	return nil
 }
 
-// way is the part of every trunk that leads to the last message, as far as it is
+// way returns the part of every trunk that leads to the last message, as far as it is
 // known before anything is written, with what was used of them before.
 func (w *change) way() (map[int64][2]int64, error) {
 	way := map[int64][2]int64{}

@@ -171,7 +171,7 @@ func (r *rows) next() bool {
 	return r.err == nil
 }
 
-// failed is what ended the rows before their end.
+// failed returns what ended the rows before their end.
 func (r *rows) failed() error {
 	if errors.Is(r.err, io.EOF) {
 		return nil
@@ -204,13 +204,13 @@ func (r *rows) text(i int) string {
 	return s
 }
 
-// bytes are the caller's own.
+// bytes returns a copy of a column, which the caller owns.
 func (r *rows) bytes(i int) []byte {
 	b, _ := r.row[i].([]byte)
 	return b
 }
 
-// hash is a column that must be a hash. One that is not ends the rows with
+// hash returns a column that must be a hash. One that is not ends the rows with
 // timeline.ErrDamaged; who goes on before they are closed asks failed.
 func (r *rows) hash(i int) (h timeline.Hash) {
 	b := r.bytes(i)

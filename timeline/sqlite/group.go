@@ -102,7 +102,7 @@ func (w *writer) lead(t *task) {
 	}
 }
 
-// take is the next change in the queue that can join the transaction.
+// take returns the next change in the queue that can join the transaction.
 func (w *writer) take() *task {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -160,7 +160,7 @@ func (w *writer) transaction(t *task) []*task {
 // writing to the disk takes, which they would have to wait for otherwise.
 const patience = 200 * time.Microsecond
 
-// expected is how many changes the next group can hope for: callers come in turns,
+// expected returns how many changes the next group can hope for: callers come in turns,
 // one half while the other's changes are being committed.
 func (w *writer) expected() int {
 	if w.last[0] == 1 && w.last[1] == 1 {

@@ -36,7 +36,7 @@ func (s *Store) Messages(ctx context.Context, tenant string, to timeline.Place, 
 	return err
 }
 
-// way is the parts of trunks that lead to a place, cut to a range of depths.
+// way returns the parts of trunks that lead to a place, cut to a range of depths.
 func (c *conn) way(tenant string, to timeline.Place, first, last int64) ([]span, error) {
 	if to == (timeline.Place{}) {
 		return nil, nil
@@ -73,7 +73,7 @@ func (c *conn) way(tenant string, to timeline.Place, first, last int64) ([]span,
 	return way, nil
 }
 
-// trunkOrigin is the place under which a trunk of a tenant begins. Numbers of trunks rise,
+// trunkOrigin returns the place under which a trunk of a tenant begins. Numbers of trunks rise,
 // so that a way whose trunks do not fall towards its beginning has been tampered with,
 // and might never come to it.
 func (c *conn) trunkOrigin(trunk, tenant int64) (origin timeline.Place, known bool, err error) {

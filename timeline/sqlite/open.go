@@ -46,7 +46,7 @@ func ready(ctx context.Context, path string) error {
 	return migrate(ctx, path)
 }
 
-// inspect tells the version of the file without writing to it: 0 for one that is
+// inspect returns the version of the file without writing to it: 0 for one that is
 // missing, empty or unfinished. It reads through SQLite alone: see making.
 func inspect(path string) (int64, error) {
 	switch size := exists(path); {
@@ -122,7 +122,7 @@ func storedVersion(c *conn) (id, found int64, err error) {
 	return id, found, err
 }
 
-// exists is the size of a file, -1 where there is none.
+// exists returns the size of a file, -1 where there is none.
 func exists(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Probe tells the version of the format of the history in a data folder, and whether it
+// Probe returns the version of the format of the history in a data folder, and whether it
 // can be written to now: it takes the lock of those who write, for which it waits no
 // longer than patience (else ErrBusy), and gives it back. It makes no history and
 // changes nothing in one.

@@ -156,7 +156,7 @@ func (s *Store) Content(ctx context.Context, tenant string, h timeline.Hash) ([]
 	return raw, err
 }
 
-// expand is a content as it came.
+// expand returns a content as it came.
 func (s *Store) expand(h timeline.Hash, codec, size int64, data, buffer []byte) ([]byte, error) {
 	raw, err := s.codec.expand(codec, size, data, buffer)
 	if err != nil {

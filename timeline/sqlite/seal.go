@@ -28,7 +28,7 @@ func (s *seal) number(all ...int64) {
 
 func (s *seal) hash() timeline.Hash { return timeline.HashOf(*s) }
 
-// sealVariant is the hash of form n of the message with a chain hash.
+// sealVariant returns the hash of form n of the message with a chain hash.
 func sealVariant(chain timeline.Hash, n int64, content timeline.Hash) timeline.Hash {
 	s := make(seal, 0, 64)
 	s = append(s, chain[:]...)
@@ -37,7 +37,7 @@ func sealVariant(chain timeline.Hash, n int64, content timeline.Hash) timeline.H
 	return s.hash()
 }
 
-// sealConversation is the hash of a conversation.
+// sealConversation returns the hash of a conversation.
 func sealConversation(tenant, name string, c *conversation, updated int64) timeline.Hash {
 	s := make(seal, 0, 256)
 	s.text(tenant, name)
@@ -46,7 +46,7 @@ func sealConversation(tenant, name string, c *conversation, updated int64) timel
 	return s.hash()
 }
 
-// sealRecord is the hash of a record, whose place is at and whose time is micro.
+// sealRecord returns the hash of a record, whose place is at and whose time is micro.
 func sealRecord(tenant, conversation, kind, key string, at timeline.Place, micro int64, data []byte, contents []timeline.Hash) timeline.Hash {
 	s := make(seal, 0, 256+len(data))
 	s.text(tenant, conversation, kind, key)
@@ -58,7 +58,7 @@ func sealRecord(tenant, conversation, kind, key string, at timeline.Place, micro
 	return s.hash()
 }
 
-// sealDerived is the hash of what was made of a content.
+// sealDerived returns the hash of what was made of a content.
 func sealDerived(content timeline.Hash, kind string, data []byte) timeline.Hash {
 	s := make(seal, 0, 64+len(data))
 	s = append(s, content[:]...)

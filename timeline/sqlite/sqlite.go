@@ -88,7 +88,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// refuse is the error of a change through a store that only reads.
+// refuse returns the error of a change through a store that only reads.
 func (s *Store) refuse(op string) error {
 	return &Error{op, s.path, fmt.Errorf("%w: it was opened for reading", ErrReadOnly), ""}
 }
@@ -134,7 +134,7 @@ func (s *Store) openReader() (*conn, error) {
 	return c, nil
 }
 
-// release gives a connection back. One that failed is not used again.
+// release returns a connection to the pool. A failed connection is not used again.
 func (s *Store) release(c *conn, failed bool) error {
 	s.mu.Lock()
 	if !failed && !s.closed && len(s.idle) < maxIdle {

@@ -234,7 +234,7 @@ func (v *verifier) variants() error {
 	})
 }
 
-// loose is a hash that may be anything.
+// loose returns a hash that may be anything.
 func loose(r *rows, i int) (h timeline.Hash) {
 	copy(h[:], r.bytes(i))
 	return h
@@ -297,7 +297,7 @@ func (v *verifier) records() error {
 	})
 }
 
-// recordContents are the hashes of the contents that records refer to.
+// recordContents returns the hashes of the contents that records refer to.
 func (v *verifier) recordContents() (map[int64][]timeline.Hash, error) {
 	all := map[int64][]timeline.Hash{}
 	return all, v.scan(`SELECT x.content, r.tenant, r.kind, r.key, c.tenant, x.record, c.hash FROM record_content x

@@ -6,7 +6,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// afterClose is what every method answers, by its name.
+// afterClose returns what every method answers, by its name.
 func afterClose(s timeline.Store) map[string]error {
 	errs := map[string]error{}
 	_, errs["Apply"] = s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Now: noon})

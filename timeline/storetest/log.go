@@ -25,7 +25,7 @@ func (h sent) resent() []timeline.Resent {
 
 func (h sent) says(i int) timeline.Hash { return timeline.HashOf([]byte(h[i].text)) }
 
-// readsBack tells what is wrong with a call that is read back by its forms.
+// readsBack returns what is wrong with a call that is read back by its forms.
 func (h sent) readsBack(s timeline.Store, tenant string, a *timeline.Appended) error {
 	if a.Head.Depth != int64(len(h)) || a.Known+a.Varied+a.New != len(h) || a.Place(a.Head.Depth) != a.Head {
 		return fmt.Errorf("of %d messages: %+v", len(h), *a)

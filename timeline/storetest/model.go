@@ -64,7 +64,7 @@ func (m *machine) now() time.Time {
 	return noon.Add(time.Duration(m.clock) * 1700 * time.Millisecond / 3)
 }
 
-// there is the store's place for one of the model's.
+// there returns the store's place for one of the model's.
 func (m *machine) there(p timeline.Place) timeline.Place {
 	if number, ok := m.trunks[p.Trunk]; ok {
 		p.Trunk = number

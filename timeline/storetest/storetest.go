@@ -72,10 +72,10 @@ var ctx = context.Background()
 // noon is the time of changes that do not care.
 var noon = time.Date(2025, 3, 14, 12, 0, 0, 0, time.UTC)
 
-// said is a message with an identity of its own for each text.
+// said returns a message with an identity of its own for each text.
 func said(text string) timeline.Message { return form(text, `{"text":"`+text+`"}`) }
 
-// form is a message that says text in other bytes.
+// form returns a message that says text in other bytes.
 func form(text, raw string) timeline.Message {
 	return timeline.Message{Identity: timeline.HashOf([]byte(text)), Raw: []byte(raw), Format: "item", Role: "user"}
 }
@@ -88,7 +88,7 @@ func saidAll(texts ...string) []timeline.Message {
 	return all
 }
 
-// numbered is the texts prefix1, prefix2, … up to n.
+// numbered returns the texts prefix1, prefix2, … up to n.
 func numbered(prefix string, n int) []string {
 	all := make([]string, n)
 	for i := range all {
