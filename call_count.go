@@ -3,6 +3,7 @@ package oriel
 import (
 	"context"
 
+	"github.com/oriel-context/oriel/internal/secret"
 	"github.com/oriel-context/oriel/thread"
 	"github.com/oriel-context/oriel/view"
 )
@@ -23,7 +24,7 @@ func (r *calls) Count(ctx context.Context, c *Request) []byte {
 	ctx, cancel := context.WithTimeout(ctx, r.storeWait())
 	defer cancel()
 	th := r.book.Peek(ctx, &thread.Request{
-		Tenant: c.Tenant, Hints: thread.HintsOf(c.Header, body.Hints), Lane: r.lanes.of(thread.Prompt(&body.Request)), Messages: chain, Now: r.o.Now(),
+		Tenant: c.Tenant, Hints: hintsOf(c.Header, body.Hints, func() secret.Keys { return secret.Of(c.Header, c.Query) }), Lane: r.lanes.of(thread.Prompt(&body.Request)), Messages: chain, Now: r.o.Now(),
 	})
 	if th == nil {
 		return nil

@@ -2,12 +2,14 @@ package oriel
 
 import (
 	"encoding/json"
+	"net/http"
 	"slices"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/secret"
 	"github.com/oriel-context/oriel/thread"
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -78,6 +80,18 @@ func (c *Call) clean(text string, n int) string {
 func (c *Call) secrets() secret.Keys {
 	c.readKeys.Do(func() { c.keys = secret.Of(c.request.Header, c.request.Query) })
 	return c.keys
+}
+
+// hintsOf reads the hints of a call. One that has a key of the call in it becomes its hash:
+// it still tells conversations apart, and hints are kept, logged and sent back.
+func hintsOf(h http.Header, f wire.Hints, keys func() secret.Keys) thread.Hints {
+	hints := thread.HintsOf(h, f)
+	for _, hint := range []*string{&hints.Session, &hints.User, &hints.Group} {
+		if *hint != "" && keys().Clean(*hint) != *hint {
+			*hint = timeline.HashOf([]byte(*hint)).String()
+		}
+	}
+	return hints
 }
 
 // cleanPartial returns what came of a reply that did not become part of the history,

@@ -105,6 +105,33 @@ func TestKeysInProfilesAndPathsAreNotKept(t *testing.T) {
 	}
 }
 
+// A client that has its key in the name of its conversation teaches it to nobody, either,
+// and the name is still the same for each of its calls.
+func TestKeysInNamesAreNotKept(t *testing.T) {
+	const key = "sk-LEAK-7f3a91c0d2e4"
+	w := watch(t, func(rw http.ResponseWriter, _ *http.Request) { message(rw, "end_turn", 10, 10) })
+	const messages = `"messages":[{"role":"user","content":"hello"}]`
+	for range 2 {
+		got, _ := w.send("/v1/messages", []byte(`{"model":"m",`+messages+`}`), "X-Api-Key", key, "X-Oriel-Conversation", "of-"+key)
+		if name := got.Header.Get("X-Oriel-Conversation"); name != timeline.HashOf([]byte("of-"+key)).String() {
+			t.Errorf("name %q, want a hash", name)
+		}
+		w.calls++
+		w.settle(w.calls)
+	}
+	got, _ := w.send("/v1/messages", []byte(`{"model":"m",`+messages+`}`), "X-Api-Key", key, "X-Oriel-Conversation", "plain")
+	w.calls++
+	w.settle(w.calls)
+	if name := got.Header.Get("X-Oriel-Conversation"); name != "plain" {
+		t.Errorf("a name without a key became %q", name)
+	}
+	for where, text := range w.outputs() {
+		if strings.Contains(text, "7f3a91") {
+			t.Errorf("%s: %s", where, text)
+		}
+	}
+}
+
 // A provider that repeats the key of the call teaches it to nobody.
 func TestKeysThatAProviderRepeatsAreNotKept(t *testing.T) {
 	const key = "sk-LEAK-7f3a91c0d2e4"

@@ -231,7 +231,7 @@ func (r *calls) begin(ctx context.Context, c *Request, body *wire.Body, now *tun
 	if len(chain) == 0 {
 		return nil, errors.New("the request has no messages: what its provider holds of it is not seen here")
 	}
-	rec.hints = thread.HintsOf(c.Header, body.Hints)
+	rec.hints = hintsOf(c.Header, body.Hints, rec.secrets)
 	rec.counted = make(chan struct{})
 	request := &thread.Request{
 		Tenant: c.Tenant, Hints: rec.hints, Previous: body.Hints.Previous, Held: body.Hints.Conversation != "", Lane: r.lanes.of(thread.Prompt(&body.Request)),
