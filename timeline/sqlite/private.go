@@ -20,7 +20,8 @@ func isOwn(name string) bool {
 
 // makePrivate takes the rights of others away from the history's files, and from the folder
 // where all files in it are Oriel's: one that holds something else may be meant for
-// others, and is left as it is. What belongs to another user is left to that user.
+// others, and is left as it is. A link to a folder stands for the folder. What belongs to
+// another user is left to that user.
 func makePrivate(path string) {
 	if runtime.GOOS == "windows" {
 		return // no modes: the user's data folder is private
@@ -28,7 +29,10 @@ func makePrivate(path string) {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		restrict(path+suffix, 0o600)
 	}
-	dir := filepath.Dir(path)
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return
+	}
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm()&0o077 == 0 || info.Mode()&os.ModeSticky != 0 {
 		return
 	}

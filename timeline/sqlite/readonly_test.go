@@ -127,11 +127,19 @@ func TestAFolderOfItsOwnBecomesPrivate(t *testing.T) {
 		{"with what was learnt", "learnt.json", 0o700},
 		{"with the log of a run", "run-20261115-210000-123.log", 0o700},
 		{"with something else", "notes.txt", 0o755},
+		{"behind a link", "", 0o700},
+		{"behind a link with something else", "notes.txt", 0o755},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")
 			if err := os.Mkdir(dir, 0o755); err != nil {
 				t.Fatal(err)
+			}
+			if strings.Contains(c.name, "link") {
+				if err := os.Symlink(dir, dir+"-link"); err != nil {
+					t.Fatal(err)
+				}
+				dir += "-link"
 			}
 			if c.more != "" {
 				if err := os.WriteFile(filepath.Join(dir, c.more), nil, 0o644); err != nil {
