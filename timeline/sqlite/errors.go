@@ -24,6 +24,9 @@ var (
 	// ErrBusy: another process kept the history locked for longer than ten
 	// seconds.
 	ErrBusy = errors.New("another process keeps the history locked")
+	// ErrLogGone: somebody deleted the log of the history while it was open, see
+	// Store.LogGone, and no connection is left to read with.
+	ErrLogGone = errors.New("its log was deleted or replaced")
 )
 
 // Error tells what failed, where, and what can be done about it.
@@ -52,6 +55,7 @@ const (
 	hintNone     = "choose another data folder, or begin a history with `oriel import`"
 	hintEmpty    = "it is an empty file and no history: remove it, or put a backup in its place; `oriel import` makes a history of it"
 	hintLog      = "its log can only be read where files can be made beside it: make the folder writable for this user, or copy oriel.db and oriel.db-wal to one that is"
+	hintLogGone  = "a running server saves it within seconds; end other programs that have the history open"
 	hintMoved    = "try again: somebody who may write to it does so, and this user cannot share its log"
 	hintFull     = "make room on that disk; what was stored is whole, and writing goes on as soon as there is space"
 	hintDisk     = "look into the system's log, and whether a quota is used up; then run `oriel verify`"

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -18,6 +19,11 @@ func Probe(dir string, patience time.Duration) (format int64, err error) {
 	path := filepath.Join(dir, fileName)
 	if err := there(path); err != nil {
 		return 0, explain("open", path, err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := awaitLog(ctx, path); err != nil {
+		return 0, err
 	}
 	format, err = inspect(path)
 	if err != nil {

@@ -62,6 +62,9 @@ func (s *Store) openAs(fixed os.FileInfo) error {
 	if err != nil && !errors.Is(explain("open", s.path, err), timeline.ErrDamaged) {
 		return errors.Join(err, s.write.close())
 	}
+	if fixed == nil && err == nil {
+		s.opened, _ = findOpened(s.path) // who only reads saves nothing
+	}
 	return nil
 }
 

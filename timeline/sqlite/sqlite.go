@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -45,6 +46,7 @@ type Store struct {
 	// read as one that nobody writes to, because no log can be made beside it.
 	readOnly bool
 	fixed    os.FileInfo
+	opened   opened // empty where fixed is set
 	codec    *codecs
 	write    writer
 
@@ -64,6 +66,8 @@ const fileName = "oriel.db"
 // head of the file, not at every page: damage in the middle is found by Verify, and by
 // who reads it. A folder that others can look into is made private where it is this
 // user's and holds nothing but files of Oriel's; the history's files are in any case.
+// Open waits, and fails with ErrBusy after half a minute, while another process has the
+// history open with a log that somebody deleted.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -76,16 +80,30 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 			return nil, explain("open", path, err)
 		}
 	}
-	if o.ReadOnly {
-		err = s.openReadOnly()
-	} else if err = ready(ctx, path); err == nil {
-		makePrivate(path)
-		err = s.openWriter()
+	for start := time.Now(); ; {
+		err := s.open(ctx)
+		if err == nil {
+			return s, nil
+		}
+		if !errors.Is(err, ErrLogGone) || ctx.Err() != nil || time.Since(start) > logWait {
+			return nil, explain("open", path, err)
+		}
+		// Somebody deleted the log while it was opened.
 	}
-	if err != nil {
-		return nil, explain("open", path, err)
+}
+
+func (s *Store) open(ctx context.Context) error {
+	if err := awaitLog(ctx, s.path); err != nil {
+		return err
 	}
-	return s, nil
+	if s.readOnly {
+		return s.openReadOnly()
+	}
+	if err := ready(ctx, s.path); err != nil {
+		return err
+	}
+	makePrivate(s.path)
+	return s.openWriter()
 }
 
 // refuse returns the error of a change through a store that only reads.
@@ -117,7 +135,12 @@ func (s *Store) reader(ctx context.Context) (*conn, error) {
 	return s.openReader()
 }
 
+// openReader opens a connection for reading. It must not begin a log beside one whose name
+// is gone.
 func (s *Store) openReader() (*conn, error) {
+	if s.LogGone() {
+		return nil, &Error{"read", s.path, ErrLogGone, hintLogGone}
+	}
 	mode := "mode=rw"
 	if s.fixed != nil {
 		mode = settled

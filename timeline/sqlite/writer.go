@@ -129,6 +129,9 @@ func (s *Store) openWriter() error {
 		return errors.Join(err, c.close())
 	}
 	w.clearLater()
+	if s.opened, err = findOpened(s.path); err != nil {
+		return errors.Join(fmt.Errorf("%w: %w", ErrLogGone, err), c.close())
+	}
 	return nil
 }
 
@@ -264,22 +267,29 @@ func (s *Store) Changed(ctx context.Context) (int64, error) {
 	return w.foreign.Load(), explain("read", s.path, err)
 }
 
-// closeWriter waits for its turn and closes the connection.
+// closeWriter waits for its turn and closes the connection, unless CloseSaved has.
 func (s *Store) closeWriter() error {
+	err := s.write.perform(&task{ctx: context.Background(), alone: s.shutWriter})
+	if errors.Is(err, timeline.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// shutWriter refuses all later changes and closes the connection. The caller has it.
+func (s *Store) shutWriter() error {
 	w := &s.write
-	return w.perform(&task{ctx: context.Background(), alone: func() error {
-		w.mu.Lock()
-		w.closed = true
-		rest := w.queue
-		w.queue = nil
-		w.mu.Unlock()
-		for _, t := range rest {
-			t.err = timeline.ErrClosed
-			t.wake <- false
-		}
-		if w.uncleared != 0 && !s.readOnly {
-			w.clearLog()
-		}
-		return w.close()
-	}})
+	w.mu.Lock()
+	w.closed = true
+	rest := w.queue
+	w.queue = nil
+	w.mu.Unlock()
+	for _, t := range rest {
+		t.err = timeline.ErrClosed
+		t.wake <- false
+	}
+	if w.uncleared != 0 && !s.readOnly {
+		w.clearLog()
+	}
+	return w.close()
 }
