@@ -13,7 +13,6 @@ import (
 	"github.com/oriel-context/oriel/embed/minilm"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/recall"
-	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
@@ -77,7 +76,7 @@ func (g *gateway) openEngine(ctx context.Context, o *gatewayOptions) error {
 	}
 	ticker := time.NewTicker(reopenEvery)
 	g.onClose(ticker.Stop)
-	open := func(ctx context.Context) (timeline.Store, error) { return o.data.serve(ctx, o.sync) }
+	open := func(ctx context.Context) (*sqlite.Store, error) { return o.data.serve(ctx, o.sync) }
 	g.history = newReopener(ctx, filepath.Join(dir, "oriel.db"), open, o.proxy.Log, ticker.C)
 	g.onClose(func() { g.history.Close() })
 	if broken := g.history.err(); broken != nil {
@@ -191,7 +190,7 @@ func boundMemory() {
 const outputWait = 2 * time.Second
 
 // serve opens the history to record into, and makes it where there is none.
-func (h *history) serve(ctx context.Context, level sqlite.Sync) (timeline.Store, error) {
+func (h *history) serve(ctx context.Context, level sqlite.Sync) (*sqlite.Store, error) {
 	dir, err := h.folder()
 	if err != nil {
 		return nil, err

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
+	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
 // reopenEvery is how often a server looks whether its history is still there, or can be
@@ -19,12 +18,13 @@ import (
 var reopenEvery = 2 * time.Second
 
 // reopener is the history of a running server. When somebody has deleted or replaced its
-// file, the next change opens the file that is there then, or a new one. A history that
+// file, the next change opens the file that is there then, or a new one. When only its log
+// was deleted, the server saves what that had and opens the history again. A history that
 // cannot be opened is tried again and again; meanwhile it is empty and takes no changes,
 // and views are made of what is in memory.
 type reopener struct {
 	path string // of the file
-	open func(context.Context) (timeline.Store, error)
+	open func(context.Context) (*sqlite.Store, error)
 	log  *slog.Logger
 
 	stop    context.CancelFunc
@@ -36,24 +36,49 @@ type reopener struct {
 	now    *opened
 	broken error     // why the history is not open
 	lost   int       // how often the file was deleted or replaced
+	saved  int       // how often only the log was
 	begun  time.Time // when the present file took the place of one that was lost
 }
 
 // opened is a history that was opened at some time. It is closed when it was replaced and
 // nobody uses it any more.
 type opened struct {
-	store   timeline.Store
-	file    os.FileInfo // nil for one that stands in for a history that is not open
-	number  int64
-	told    bool // that its file is gone; belongs to who holds opening
+	store  timeline.Store
+	file   *sqlite.Store // store, or nil for one that stands in for a history that is not open
+	number int64
+	// Who holds opening has what follows: whether it was reported that its file or log is
+	// gone, and that the log cannot be saved yet; and whether it was saved.
+	told, toldUnsaved, saved bool
+
 	users   int
 	retired bool
+}
+
+// state is what became of the files of a history.
+type state int
+
+const (
+	whole    state = iota
+	fileGone       // the file was deleted, or another one is in its place
+	logGone        // the file is there, but not its log
+)
+
+func (o *opened) state() state {
+	switch {
+	case o.file == nil:
+		return whole
+	case o.file.FileGone():
+		return fileGone
+	case o.file.LogGone():
+		return logGone
+	}
+	return whole
 }
 
 var _ timeline.Store = (*reopener)(nil)
 
 // newReopener opens the history; whether that worked is told by err.
-func newReopener(ctx context.Context, path string, open func(context.Context) (timeline.Store, error), log *slog.Logger, ticks <-chan time.Time) *reopener {
+func newReopener(ctx context.Context, path string, open func(context.Context) (*sqlite.Store, error), log *slog.Logger, ticks <-chan time.Time) *reopener {
 	r := &reopener{path: path, open: open, log: log, stopped: make(chan struct{})}
 	r.now = r.try(ctx, 0)
 	watching, stop := context.WithCancel(context.Background())
@@ -75,16 +100,11 @@ func newReopener(ctx context.Context, path string, open func(context.Context) (t
 // try opens the history, or makes what stands in for it, and sets broken.
 func (r *reopener) try(ctx context.Context, number int64) *opened {
 	store, err := r.open(ctx)
-	if err == nil {
-		var info os.FileInfo
-		if info, err = os.Stat(r.path); err == nil {
-			r.setBroken(nil)
-			return &opened{store: store, file: info, number: number}
-		}
-		store.Close()
-	}
 	r.setBroken(err)
-	return &opened{store: unrecorded{memory.New(), err}, number: number}
+	if err != nil {
+		return &opened{store: unrecorded{memory.New(), err}, number: number}
+	}
+	return &opened{store: store, file: store, number: number}
 }
 
 func (r *reopener) setBroken(err error) {
@@ -107,8 +127,11 @@ func (r *reopener) health(ctx context.Context) error {
 	}
 	o := r.use()
 	defer r.done(o)
-	if r.gone(o) {
+	switch o.state() {
+	case fileGone:
 		return errors.New("the file of the history was deleted or replaced, and no call came since: the next one goes into the file that is there then, or a new one")
+	case logGone:
+		return errors.New("the log of the history, oriel.db-wal or oriel.db-shm, was deleted or replaced: the server is about to save what it had")
 	}
 	if _, err := o.store.Conversation(ctx, timeline.Local, "?"); !errors.Is(err, timeline.ErrNoConversation) {
 		return err
@@ -116,24 +139,18 @@ func (r *reopener) health(ctx context.Context) error {
 	return nil
 }
 
-// gone reports whether the file of a history was deleted, or another one is in its place.
-// A file that cannot be looked at may still be there.
-func (r *reopener) gone(o *opened) bool {
-	if o.file == nil {
-		return false
-	}
-	info, err := os.Stat(r.path)
-	return errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, o.file)
-}
-
-// look reports once that the file is gone, and tries to open a history that is not open.
+// look reports once that the file is gone, saves what a deleted log had, and tries to open
+// a history that is not open.
 func (r *reopener) look(ctx context.Context) {
 	r.opening.Lock()
 	defer r.opening.Unlock()
 	o := r.use()
 	defer r.done(o)
-	if r.gone(o) {
+	switch o.state() {
+	case fileGone:
 		r.tellGone(o)
+	case logGone:
+		r.save(ctx, o) // it logs what fails
 	}
 	if o.file != nil || o.retired {
 		return
@@ -151,20 +168,59 @@ func (r *reopener) tellGone(o *opened) {
 	}
 }
 
-// restore opens the history again if its file is gone, and reports whether it was.
-func (r *reopener) restore(ctx context.Context) bool {
-	o := r.use()
-	gone := r.gone(o)
-	r.done(o)
-	if !gone {
+// save saves what the deleted log of a history had and opens the history again. It reports
+// whether it could save it. The caller holds opening and uses o, which is not retired.
+//
+// Every process that has the history open must leave the old log before one of them begins
+// a new one: pages of both do not fit together. So the store is closed first, and opening
+// it waits until the others have closed theirs. Reads fail meanwhile.
+func (r *reopener) save(ctx context.Context, o *opened) bool {
+	if !o.told {
+		o.told = true
+		r.log.Error("the log of the history, oriel.db-wal or oriel.db-shm, was deleted or replaced while it was in use: the server saves what it had into oriel.db", "file", r.path)
+	}
+	if err := o.file.CloseSaved(ctx); err != nil {
+		if !o.toldUnsaved {
+			o.toldUnsaved = true
+			r.log.Error("what the deleted log of the history had cannot be saved yet: it is tried again, and lost if the server is killed before", "file", r.path, "error", err)
+		}
 		return false
+	}
+	o.saved = true
+	next := r.try(ctx, o.number+1)
+	r.mu.Lock()
+	r.saved++
+	r.mu.Unlock()
+	r.replace(next)
+	if next.file == nil {
+		r.log.Error("what the deleted log of the history had is saved, but the history cannot be opened again: calls go through unrecorded until it can", "file", r.path, "error", r.err())
+	} else {
+		r.log.Warn("what the deleted log of the history had is saved, and a new log was begun", "file", r.path)
+	}
+	return true
+}
+
+// restore opens the history again if its file or its log is gone. The caller uses o, and
+// err is what came of that. saved reports that the log was gone and the changes that were
+// made are in the file.
+func (r *reopener) restore(ctx context.Context, o *opened, err error) (was state, saved bool) {
+	if o.file == nil {
+		return whole, false
+	}
+	// A history that was saved is closed. Its files tell nothing then: new ones may have
+	// got the numbers of the old ones.
+	if was = o.state(); was == whole && !errors.Is(err, timeline.ErrClosed) {
+		return was, false
 	}
 	r.opening.Lock()
 	defer r.opening.Unlock()
-	o = r.use() // somebody may have done it meanwhile
-	defer r.done(o)
-	if o.retired || !r.gone(o) {
-		return false
+	switch {
+	case o.saved:
+		return logGone, true // somebody did it meanwhile
+	case o.retired, was == whole:
+		return was, false
+	case was == logGone:
+		return was, r.save(ctx, o)
 	}
 	r.tellGone(o)
 	next := r.try(ctx, o.number+1)
@@ -176,7 +232,7 @@ func (r *reopener) restore(ctx context.Context) bool {
 	if next.file == nil {
 		r.log.Error("the history cannot be opened again: calls go through unrecorded until it can", "file", r.path, "error", r.err())
 	}
-	return true
+	return was, false
 }
 
 // replace makes another history the present one.
@@ -207,30 +263,49 @@ func (r *reopener) done(o *opened) {
 
 // Apply implements timeline.Store. A change that went into a file that was deleted, or
 // could not be made in it, fails with timeline.ErrChanged: made again, it goes into the
-// new one. The file is looked at once, afterwards, as every call comes here.
-func (r *reopener) Apply(ctx context.Context, tenant string, c timeline.Change) (timeline.Applied, error) {
-	applied, err := r.apply(ctx, tenant, c)
-	if !r.restore(ctx) {
-		return applied, err
-	}
-	if err := r.err(); err != nil {
+// new one.
+func (r *reopener) Apply(ctx context.Context, tenant string, c timeline.Change) (applied timeline.Applied, err error) {
+	err = r.change(ctx, func(s timeline.Store) (err error) {
+		applied, err = s.Apply(ctx, tenant, c)
+		return err
+	})
+	if err != nil {
 		return timeline.Applied{}, err
 	}
-	return timeline.Applied{}, fmt.Errorf("%w: its file was deleted", timeline.ErrChanged)
+	return applied, nil
 }
 
-func (r *reopener) apply(ctx context.Context, tenant string, c timeline.Change) (timeline.Applied, error) {
-	o := r.use()
-	defer r.done(o)
-	return o.store.Apply(ctx, tenant, c)
+// change makes a change. The files are looked at once, afterwards: a change is not
+// acknowledged before it is in files that have their names, or it was reported that they
+// have not.
+func (r *reopener) change(ctx context.Context, do func(timeline.Store) error) error {
+	for {
+		o := r.use()
+		err := do(o.store)
+		was, saved := r.restore(ctx, o, err)
+		r.done(o)
+		if was == fileGone {
+			if err := r.err(); err != nil {
+				return err
+			}
+			return fmt.Errorf("%w: its file was deleted", timeline.ErrChanged)
+		}
+		if err == nil || !saved {
+			return err
+		}
+		// The history was closed in order to be saved. It is open again, or what
+		// stands in for it reports why not.
+	}
 }
 
 // Changed implements timeline.Store: another file is another history.
-func (r *reopener) Changed(ctx context.Context) (int64, error) {
-	o := r.use()
-	defer r.done(o)
-	n, err := o.store.Changed(ctx)
-	return o.number<<32 + n, err
+func (r *reopener) Changed(ctx context.Context) (number int64, err error) {
+	err = r.read(ctx, func(o *opened) error {
+		n, err := o.store.Changed(ctx)
+		number = o.number<<32 + n
+		return err
+	})
+	return number, err
 }
 
 // Close implements timeline.Store. It reports again what happened to the file.
@@ -247,10 +322,24 @@ func (r *reopener) Close() error {
 	if again {
 		return nil
 	}
+	if o.state() == logGone {
+		r.saveLast(o)
+	}
 	if what := r.trouble(); what != "" {
 		r.log.Error(what, "file", r.path)
 	}
 	return o.store.Close()
+}
+
+// saveLast saves what the deleted log of a history had at the end.
+func (r *reopener) saveLast(o *opened) {
+	if err := o.file.CloseSaved(context.Background()); err != nil {
+		r.log.Error("the log of the history was deleted or replaced while it was in use, and what it had could not be saved", "file", r.path, "error", err)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.saved++
 }
 
 // trouble tells what is to be known of the history at the end; "" for nothing.
@@ -260,10 +349,12 @@ func (r *reopener) trouble() string {
 	switch {
 	case r.broken != nil:
 		return fmt.Sprintf("calls went unrecorded to the end: the history could not be opened: %v", r.broken)
-	case r.gone(r.now):
+	case r.now.state() == fileGone:
 		return "the file of the history was deleted while it was in use, and no call came since: there is no history"
 	case r.lost > 0:
 		return fmt.Sprintf("the file of the history was deleted or replaced while it was in use; what there is now was recorded since %s", r.begun.Format(time.TimeOnly))
+	case r.saved > 0:
+		return "the log of the history was deleted or replaced while it was in use; what it had was saved"
 	}
 	return ""
 }

@@ -2,86 +2,132 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
 // The methods of timeline.Store that the present history answers.
 
-func (r *reopener) Conversation(ctx context.Context, tenant, name string) (timeline.Conversation, error) {
-	o := r.use()
-	defer r.done(o)
-	return o.store.Conversation(ctx, tenant, name)
+// read reads from the present history. A history whose log was deleted may be closed, in
+// order to be saved, or have no connection left that can read: neither begins to read, so
+// it is read again once it is saved.
+func (r *reopener) read(ctx context.Context, do func(*opened) error) error {
+	for {
+		o := r.use()
+		err := do(o)
+		saved := false
+		if errors.Is(err, timeline.ErrClosed) || errors.Is(err, sqlite.ErrLogGone) {
+			_, saved = r.restore(ctx, o, err)
+		}
+		r.done(o)
+		if !saved {
+			return err
+		}
+	}
 }
 
-func (r *reopener) Conversations(ctx context.Context, tenant string) ([]timeline.Conversation, error) {
-	o := r.use()
-	defer r.done(o)
-	return o.store.Conversations(ctx, tenant)
+func (r *reopener) Conversation(ctx context.Context, tenant, name string) (found timeline.Conversation, err error) {
+	err = r.read(ctx, func(o *opened) (err error) {
+		found, err = o.store.Conversation(ctx, tenant, name)
+		return err
+	})
+	return found, err
 }
 
-func (r *reopener) Heads(ctx context.Context, tenant, name string) ([]timeline.Place, error) {
-	o := r.use()
-	defer r.done(o)
-	return o.store.Heads(ctx, tenant, name)
+func (r *reopener) Conversations(ctx context.Context, tenant string) (found []timeline.Conversation, err error) {
+	err = r.read(ctx, func(o *opened) (err error) {
+		found, err = o.store.Conversations(ctx, tenant)
+		return err
+	})
+	return found, err
+}
+
+func (r *reopener) Heads(ctx context.Context, tenant, name string) (found []timeline.Place, err error) {
+	err = r.read(ctx, func(o *opened) (err error) {
+		found, err = o.store.Heads(ctx, tenant, name)
+		return err
+	})
+	return found, err
 }
 
 func (r *reopener) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool, visit func(*timeline.Entry) error) error {
-	o := r.use()
-	defer r.done(o)
-	return o.store.Messages(ctx, tenant, to, first, last, hashes, visit)
+	var err error
+	begun := false // nothing is visited twice
+	return r.read(ctx, func(o *opened) error {
+		if !begun {
+			err = o.store.Messages(ctx, tenant, to, first, last, hashes, func(e *timeline.Entry) error {
+				begun = true
+				return visit(e)
+			})
+		}
+		return err
+	})
 }
 
-func (r *reopener) Under(ctx context.Context, tenant string, at timeline.Place, says timeline.Hash) (timeline.Place, bool, error) {
-	o := r.use()
-	defer r.done(o)
-	return o.store.Under(ctx, tenant, at, says)
+func (r *reopener) Under(ctx context.Context, tenant string, at timeline.Place, says timeline.Hash) (place timeline.Place, found bool, err error) {
+	err = r.read(ctx, func(o *opened) (err error) {
+		place, found, err = o.store.Under(ctx, tenant, at, says)
+		return err
+	})
+	return place, found, err
 }
 
-func (r *reopener) Content(ctx context.Context, tenant string, h timeline.Hash) ([]byte, error) {
-	o := r.use()
-	defer r.done(o)
-	return o.store.Content(ctx, tenant, h)
+func (r *reopener) Content(ctx context.Context, tenant string, h timeline.Hash) (found []byte, err error) {
+	err = r.read(ctx, func(o *opened) (err error) {
+		found, err = o.store.Content(ctx, tenant, h)
+		return err
+	})
+	return found, err
 }
 
-func (r *reopener) Records(ctx context.Context, tenant, conversation, kind, key string) ([]timeline.Record, error) {
-	o := r.use()
-	defer r.done(o)
-	return o.store.Records(ctx, tenant, conversation, kind, key)
+func (r *reopener) Records(ctx context.Context, tenant, conversation, kind, key string) (found []timeline.Record, err error) {
+	err = r.read(ctx, func(o *opened) (err error) {
+		found, err = o.store.Records(ctx, tenant, conversation, kind, key)
+		return err
+	})
+	return found, err
 }
 
 func (r *reopener) KeepDerived(ctx context.Context, tenant, kind string, data []timeline.Derived) error {
-	o := r.use()
-	defer r.done(o)
-	return o.store.KeepDerived(ctx, tenant, kind, data)
+	return r.read(ctx, func(o *opened) error { return o.store.KeepDerived(ctx, tenant, kind, data) })
 }
 
 func (r *reopener) Derived(ctx context.Context, tenant, kind string, contents []timeline.Hash, visit func(timeline.Hash, []byte) error) error {
-	o := r.use()
-	defer r.done(o)
-	return o.store.Derived(ctx, tenant, kind, contents, visit)
+	var err error
+	begun := false
+	return r.read(ctx, func(o *opened) error {
+		if !begun {
+			err = o.store.Derived(ctx, tenant, kind, contents, func(h timeline.Hash, data []byte) error {
+				begun = true
+				return visit(h, data)
+			})
+		}
+		return err
+	})
 }
 
-func (r *reopener) Delete(ctx context.Context, tenant, conversation string, expect *int64) (timeline.Deleted, error) {
-	o := r.use()
-	defer r.done(o)
-	return o.store.Delete(ctx, tenant, conversation, expect)
+func (r *reopener) Delete(ctx context.Context, tenant, conversation string, expect *int64) (deleted timeline.Deleted, err error) {
+	err = r.change(ctx, func(s timeline.Store) (err error) {
+		deleted, err = s.Delete(ctx, tenant, conversation, expect)
+		return err
+	})
+	return deleted, err
 }
 
 func (r *reopener) Verify(ctx context.Context, report func(timeline.Problem)) error {
-	o := r.use()
-	defer r.done(o)
-	return o.store.Verify(ctx, report)
+	return r.read(ctx, func(o *opened) error { return o.store.Verify(ctx, report) })
 }
 
-func (r *reopener) Stats(ctx context.Context, tenant string) (timeline.Stats, error) {
-	o := r.use()
-	defer r.done(o)
-	return o.store.Stats(ctx, tenant)
+func (r *reopener) Stats(ctx context.Context, tenant string) (found timeline.Stats, err error) {
+	err = r.read(ctx, func(o *opened) (err error) {
+		found, err = o.store.Stats(ctx, tenant)
+		return err
+	})
+	return found, err
 }
 
 func (r *reopener) Backup(ctx context.Context, path string) error {
-	o := r.use()
-	defer r.done(o)
-	return o.store.Backup(ctx, path)
+	return r.read(ctx, func(o *opened) error { return o.store.Backup(ctx, path) })
 }
