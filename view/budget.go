@@ -139,17 +139,23 @@ func (s *sight) free(cut *Cut, total int) bool {
 
 // low is the low mark: a share of the budget. Beside a long system prompt and many tools,
 // and where what must stay is more than that, a cut still leaves half of that share of
-// what there is for the history. Beside what people pinned or brought back it leaves the
-// whole share of the rest: they did not ask for less of the newest work.
+// what there is for the history. Where people pinned or brought back more than a tenth of
+// the budget, it leaves the whole share: they did not ask for less of the newest work.
 func (s *sight) low() int {
 	share := cmp.Or(s.profile.Low, s.v.o.Low)
 	low := window.LowMark(s.budget, share, min(s.fixed(), s.budget))
 	if s.floor > low {
 		low = window.LowMark(s.budget, share, min(s.floor, s.budget*3/4))
 	}
-	held := min(s.held(), s.budget*3/4)
-	return max(low, held+int(float64(s.budget-held)*share))
+	if held := s.held(); held > s.budget/heldShare {
+		stays := min(max(s.floor, held), s.budget*3/4)
+		low = max(low, stays+int(float64(s.budget-stays)*share))
+	}
+	return low
 }
+
+// heldShare is the part of the budget above which what is held makes cuts less deep.
+const heldShare = 10
 
 // held counts the tokens of the messages that somebody pinned or holds.
 func (s *sight) held() int {

@@ -179,3 +179,21 @@ func (v *Viewer) Restoring(ctx context.Context, in *Input, cut *Cut) (left []int
 	_, left, err = s.restore(ctx, cut, missing)
 	return left, err
 }
+
+// cutAnew cuts the whole history where a cut on top of an earlier one leaves next to nothing
+// of it: a large message has left for which the earlier cut took out all others. It returns
+// nil where total, the size of that view, is enough, or no larger view fits.
+func (s *sight) cutAnew(ctx context.Context, cut *Cut, total int) *edition {
+	if cut == nil || s.Thread.From > 0 || total-s.fixed() >= (s.low()-s.fixed())/nearlyEmpty {
+		return nil
+	}
+	e := s.edition(nil, s.Body.Whole())
+	if err := e.cut(ctx, s.low(), window.Hard); err != nil || s.count(e.pieces).Total <= total {
+		return nil
+	}
+	e.least = cut.Covers
+	return e
+}
+
+// nearlyEmpty is the part of the room for messages below which a view is nearly empty.
+const nearlyEmpty = 8

@@ -385,6 +385,9 @@ func (s *sight) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, err 
 			return nil, nil, err
 		}
 		total = s.count(e.pieces)
+		if again := s.cutAnew(ctx, cut, total.Total); again != nil {
+			e, total = again, s.count(again.pieces)
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err

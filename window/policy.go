@@ -171,7 +171,7 @@ func reach(d *draft, s *settings) error {
 	if d.tokens() > s.Budget {
 		d.elideBeside(func(d *draft) int { return d.tokens() - s.Budget }, func(d *draft) bool { return d.tokens() <= s.Budget })
 	}
-	d.relax(s.Budget - d.tokens())
+	d.relax(s.Budget-d.tokens(), elidedLarge)
 	if over := d.tokens() - s.Budget; over > 0 {
 		return d.cannotFit(d.tokens(), s.Budget)
 	}
@@ -374,18 +374,24 @@ func (d *draft) elide(enough, spared int) {
 		before := d.saved
 		text := partText(&d.h.Messages[p.message].Parts[p.part])
 		short, _ := elide.Text(text, max(elideFloor, p.tokens-enough-elideSlack), d.h.Count)
-		d.trim(p.message, p.part, short, "larger than the window: the middle is elided")
+		d.trim(p.message, p.part, short, elidedLarge)
 		enough -= d.saved - before
 	}
 }
 
-// relax gives elided texts back what there turned out to be room for: the newest words of
-// the user first, then the texts that lost the most.
-func (d *draft) relax(room int) {
+// Why the middle of a text is elided.
+const (
+	elidedLarge = "larger than the window: the middle is elided"
+	elidedReply = "a reply between what people wrote: the middle is elided"
+)
+
+// relax gives texts that were elided for a reason back what there turned out to be room for:
+// the newest words of the user first, then the texts that lost the most.
+func (d *draft) relax(room int, reason string) {
 	newest := d.h.newestWords()
 	var at []partAt
 	for p := range d.trimmed {
-		if strings.HasPrefix(d.trimmed[p].reason, "larger") {
+		if d.trimmed[p].reason == reason {
 			at = append(at, p)
 		}
 	}

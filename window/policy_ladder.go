@@ -71,6 +71,7 @@ func ladder(ctx context.Context, d *draft, s *settings) error {
 		}
 		maskBefore(len(d.h.Cuts.Exchanges), true)
 		if d.tokens() <= s.Low && !slices.Contains(d.keep, false) {
+			d.readmitLost(s.Low)
 			return nil
 		}
 		evictTo(d, s.Low-room, d.top())
@@ -141,7 +142,7 @@ func (d *draft) elideReplies(before, target int) {
 				}
 				if d.h.reply(i, j) && d.h.partTokens(i, j) > replyRoom {
 					short, _ := elide.Text(d.h.Messages[i].Parts[j].Text.String(), replyRoom, d.h.Count)
-					d.trim(i, j, short, "a reply between what people wrote: the middle is elided")
+					d.trim(i, j, short, elidedReply)
 				}
 			}
 		}

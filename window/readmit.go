@@ -46,11 +46,16 @@ func (d *draft) readmit(target int) {
 }
 
 // readmitLost is readmit for a draft that fills less than an eighth of the target's room for
-// messages. Usual cuts end nearer to the target and have one gap: small exchanges from before
-// it do not come back.
+// messages; where that is not enough, elided replies get back what there is room for. Usual
+// cuts end nearer to the target and have one gap: small exchanges from before it do not come
+// back.
 func (d *draft) readmitLost(target int) {
-	if d.tokens()-d.h.Base < (target-d.h.Base)/8 {
+	nearlyEmpty := func() bool { return d.tokens()-d.h.Base < (target-d.h.Base)/8 }
+	if nearlyEmpty() {
 		d.readmit(target)
+	}
+	if nearlyEmpty() {
+		d.relax(target-d.tokens(), elidedReply)
 	}
 }
 
