@@ -69,7 +69,7 @@ func (d *draft) pinsAlone(budget int) *draft {
 	p := newDraft(d.h)
 	keep := d.h.smallestWithPins()
 	p.drop(func(e int) bool { return !keep[e] }, "to make room for what is pinned")
-	p.summary, p.warnings, p.words = d.summary, d.warnings, d.words
+	p.summary, p.warnings, p.words, p.newestOnly = d.summary, d.warnings, d.words, d.newestOnly
 	p.summary.Text = ""
 	marked := p.clone()
 	if marked.mark(budget); marked.tokens() > budget {
