@@ -46,11 +46,11 @@ func (m *Message) Words() []string {
 // clearly a person's words, in order. The following are not:
 //
 //   - an element such as <document url="…"> or <environment_details>, from its first
-//     opening to its last closing, for what it holds may close it early. Elements in
-//     which agents put the user's words, such as <task>, are opened; markup of single
-//     words is no element;
+//     opening tag to its last closing tag, because its content may contain closing tags.
+//     Elements in which agents wrap the user's words, such as <task>, are not skipped,
+//     and neither is markup of single words;
 //   - what follows a line that announces a tool's result or a file's content, such as
-//     "[read_file for 'a.go'] Result:". What a person answered to such a tool is;
+//     "[read_file for 'a.go'] Result:", except a person's answer to a tool that asks;
 //   - texts that agents write in the user's name.
 func Spoken(text string) [][2]int {
 	head := strings.TrimSpace(text)

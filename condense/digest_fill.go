@@ -144,8 +144,8 @@ func (f *filler) cost(i int) int {
 
 func (f *filler) titleCost(s section) int { return f.in.Count(f.title(s) + "\n") }
 
-// title returns a section's title with the folder of its paths; a path that
-// begins with a slash is elsewhere.
+// title returns a section's title with the folder of its paths. A path in the
+// section that begins with a slash is outside that folder.
 func (f *filler) title(s section) string {
 	if f.folder != "" && (s == secChanged || s == secRead) {
 		return titles[s] + inFolder + f.folder + "):"

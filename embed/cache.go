@@ -9,16 +9,16 @@ import (
 	"sync"
 )
 
-// MaxCachedText is the longest text that a Cache keeps, in bytes. Longer ones are
-// documents, not queries: they seldom come twice and would fill the memory.
+// MaxCachedText is the longest text that a Cache keeps, in bytes. Longer texts are
+// documents, not queries: they rarely repeat and would fill the memory.
 const MaxCachedText = 4096
 
-// Cache is a small LRU in front of a Model, for queries that come again. It is safe
+// Cache is a small LRU cache in front of a Model, for repeated queries. It is safe
 // for concurrent use.
 //
-// Only what is missing is asked of the model, each text once, and what another
-// caller is just asking is waited for. Errors are not kept. A caller that gives up
-// fails nobody but itself: those who waited for it ask for themselves.
+// It asks the model only for missing texts, without duplicates, and waits for texts
+// that another caller is asking for. It does not keep errors. If a caller gives up,
+// callers that waited for it ask the model themselves.
 type Cache struct {
 	model   Model
 	entries int
@@ -26,7 +26,7 @@ type Cache struct {
 	mu     sync.Mutex // guards what follows
 	order  *list.List // of *entry, the latest used in front
 	byText map[string]*list.Element
-	// flights are the texts that a caller is asking the model for right now.
+	// flights holds the texts that a caller is asking the model for.
 	flights map[string]*flight
 }
 
@@ -45,8 +45,8 @@ type flight struct {
 	vector []float32
 }
 
-// NewCache keeps the vectors of the latest texts, at most as many as entries says.
-// With 0 or less it keeps nothing and m is asked as if there were no cache.
+// NewCache returns a cache of the vectors of at most entries texts, the most
+// recently used. If entries is 0 or less, every call goes to m.
 func NewCache(m Model, entries int) *Cache {
 	return &Cache{
 		model:   m,
@@ -60,7 +60,7 @@ func NewCache(m Model, entries int) *Cache {
 // Name returns the model's name: a cache changes no vector.
 func (c *Cache) Name() string { return c.model.Name() }
 
-// Embed returns what is kept and asks the model for the rest.
+// Embed returns cached vectors and asks the model for the rest.
 func (c *Cache) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if len(texts) == 0 {
 		return [][]float32{}, nil
@@ -90,7 +90,7 @@ func (c *Cache) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 		}
 	}
 	if len(failed) > 0 {
-		slices.Sort(failed) // a map has no order; the model is asked in one that can be repeated
+		slices.Sort(failed) // ask the model in a reproducible order
 		vectors, err := c.ask(ctx, failed)
 		if err != nil {
 			return nil, err
@@ -114,9 +114,9 @@ func (c *Cache) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	return out, nil
 }
 
-// look sorts the texts into those that are kept, those that the caller must ask for
-// (each once, in order), and those that somebody else is asking for. Flights of own
-// texts have begun when it returns.
+// look divides the texts into cached ones, those that the caller must ask for
+// (without duplicates, in order), and those that another caller is asking for. It
+// starts the flights of own.
 func (c *Cache) look(texts []string) (found map[string][]float32, own []string, others map[string]*flight) {
 	found = make(map[string][]float32, len(texts))
 	seen := make(map[string]bool, len(texts))
@@ -149,8 +149,7 @@ func (c *Cache) look(texts []string) (found map[string][]float32, own []string, 
 	return found, own, others
 }
 
-// fly asks the model for the caller's own texts and ends their flights, whatever
-// happens to the caller.
+// fly asks the model for the caller's own texts and ends their flights in any case.
 func (c *Cache) fly(ctx context.Context, own []string, found map[string][]float32) error {
 	var vectors [][]float32
 	defer func() { // a model that panics must not leave others waiting
@@ -180,28 +179,28 @@ func (c *Cache) fly(ctx context.Context, own []string, found map[string][]float3
 	return nil
 }
 
-// ask asks the model and does not believe it blindly: a vector too few would give
-// the next text its neighbour's.
+// ask asks the model and checks the number of vectors: a missing one would give
+// texts their neighbours' vectors.
 func (c *Cache) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors, err := c.model.Embed(ctx, texts)
 	if err != nil {
 		return nil, err
 	}
 	if len(vectors) != len(texts) {
-		return nil, fmt.Errorf("embed: %s gave %d vectors for %d texts", c.model.Name(), len(vectors), len(texts))
+		return nil, fmt.Errorf("embed: %s returned %d vectors for %d texts", c.model.Name(), len(vectors), len(texts))
 	}
 	return vectors, nil
 }
 
-// keep puts a vector that nobody else writes to in front, and the oldest out. The
-// caller holds mu.
+// keep adds a vector that nobody else modifies, and evicts the oldest. The caller
+// holds mu.
 func (c *Cache) keep(text string, vector []float32) {
 	if e, ok := c.byText[text]; ok {
 		e.Value.(*entry).vector = vector
 		c.order.MoveToFront(e)
 		return
 	}
-	text = strings.Clone(text) // a query may be a piece of a large body that would stay with it
+	text = strings.Clone(text) // a query may be part of a large body, which must not be kept alive
 	c.byText[text] = c.order.PushFront(&entry{text, vector})
 	if c.order.Len() > c.entries {
 		last := c.order.Remove(c.order.Back()).(*entry)

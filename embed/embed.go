@@ -8,9 +8,9 @@ type Model interface {
 	// (version, quantisation, dimensions); vectors of different names are never
 	// compared.
 	Name() string
-	// Embed returns one L2-normalised vector for each text, in order. All have the
-	// same length. The vectors are the caller's to change. It stops early with
-	// ctx's error, and an error comes without vectors. A text without content has a
-	// vector too, which means nothing.
+	// Embed returns one L2-normalised vector per text, in order, all of the same
+	// dimension. The caller owns the vectors. If ctx ends, Embed returns its error;
+	// with an error there are no vectors. A text without content has a meaningless
+	// vector.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }

@@ -16,9 +16,9 @@ type encoder interface {
 
 var _ encoder = (*bpe.Encoding)(nil)
 
-// encoderFor never fails: a model made by hand may name an encoding that does
-// not exist, and counting must not be what breaks a request. ok says whether
-// the encoding is really there.
+// encoderFor returns the encoder with a name. It never fails: a handmade model
+// may name an encoding that does not exist, and counting must not break a
+// request. ok reports whether the encoding exists.
 func encoderFor(name string) (e encoder, ok bool) {
 	enc, err := bpe.Get(name)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// StripThinking returns the raw Anthropic message without its thinking blocks. If it has
-// none, or nothing else that a message may consist of, it returns raw itself.
+// StripThinking returns the raw Anthropic message without its thinking blocks. It
+// returns raw itself if there are none, or if no valid message would be left.
 func StripThinking(f Format, raw []byte) ([]byte, error) {
 	if f != Anthropic {
 		return raw, nil

@@ -7,5 +7,5 @@ import _ "embed"
 //go:embed all-MiniLM-L6-v2.oriel
 var embedded string
 
-// Open makes a model of the weights in the program.
+// Open returns a model of the weights in the program.
 func Open(opts Options) (*Model, error) { return read(embedded, opts) }

@@ -7,9 +7,8 @@
 // text has the same vector, bit by bit, whatever else is in its batch. The
 // kernels of different CPUs give vectors that differ by rounding only.
 //
-// Any string is a text: bytes that are no UTF-8 are passed over, and a text of
-// nothing but white space has the vector of no pieces at all, which is like no
-// other text in particular.
+// Any string is a text: invalid UTF-8 is skipped, and blank text has the vector
+// of an empty list of pieces, which resembles no text in particular.
 package minilm
 
 import (
@@ -25,14 +24,14 @@ import (
 	"github.com/oriel-context/oriel/internal/mat"
 )
 
-// Options are how a model runs. The zero value is right for most.
+// Options configures a model. The zero value is right for most uses.
 type Options struct {
-	// Threads is how many may compute at once. 0 means GOMAXPROCS. A single
-	// text takes one; a batch is spread over all, unless it is very small. Each
-	// keeps 3 MB once it has computed.
+	// Threads is the number of threads; 0 means GOMAXPROCS. A single text uses
+	// one; a batch uses all unless it is very small. Each thread keeps 3 MB
+	// after first use.
 	Threads int
-	// Kernel names the set of kernels to use, such as "avx2" or "go". ""
-	// means the best that the CPU has, or what ORIEL_KERNEL says.
+	// Kernel names the set of kernels, such as "avx2" or "go". "" means the one
+	// in ORIEL_KERNEL, or else the CPU's best.
 	Kernel string
 }
 
@@ -52,12 +51,12 @@ type Model struct {
 	done chan struct{} // closed by Close
 	once sync.Once
 
-	// probe, where it is set, sees the input of every linear layer.
+	// probe, if set, sees the input of every linear layer.
 	probe func(d *dense, x []float32)
 }
 
-// Read makes a model of a weight file. The model holds on to the file, which
-// must not change.
+// Read returns a model of a weight file. The model keeps the file, which must
+// not change.
 func Read(file []byte, opts Options) (*Model, error) {
 	return read(unsafe.String(unsafe.SliceData(file), len(file)), opts)
 }
@@ -105,19 +104,19 @@ func kind(w *weights) string {
 	return "int8"
 }
 
-// Name returns the model, its quantisation and the version of both: vectors of
+// Name returns the model's name with its quantisation and version. Vectors of
 // different names must not be compared.
 func (m *Model) Name() string { return m.name }
 
-// Kernel names the kernels in use.
+// Kernel returns the name of the kernels in use.
 func (m *Model) Kernel() string { return m.kernels.Name }
 
-// Notice says where the weights come from and under which licence.
+// Notice returns the origin and licence of the weights.
 func (m *Model) Notice() string { return strings.TrimSpace(m.weights.notice) }
 
-// Embed returns the vector of each text, in order. When ctx ends it returns
-// ctx's error as soon as the 256 pieces at hand are done: some tens of
-// milliseconds, with plain Go seconds.
+// Embed returns the vector of each text, in order. If ctx ends, it returns
+// ctx's error after the current 256 pieces: some tens of milliseconds, or
+// seconds in plain Go.
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	flat := make([]float32, len(texts)*width)
 	if err := m.EmbedInto(ctx, flat, texts); err != nil {

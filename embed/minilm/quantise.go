@@ -9,9 +9,9 @@ import (
 	"github.com/oriel-context/oriel/internal/mat"
 )
 
-// Quantise makes an int8 weight file of a float32 one. The texts are run through
-// the float32 model to learn how large its activations grow; a few hundred of
-// many kinds are enough.
+// Quantise converts a float32 weight file to int8. It runs the texts through the
+// float32 model to learn the ranges of its activations; a few hundred of many
+// kinds are enough.
 func Quantise(ctx context.Context, float32File []byte, texts []string) ([]byte, error) {
 	// Plain Go, which is slow: the same file must come out on every machine.
 	m, err := Read(float32File, Options{Threads: 1, Kernel: "go"})
@@ -75,9 +75,10 @@ func step(v, scale float32) int8 {
 	return int8(max(-127, min(127, math.RoundToEven(float64(v/scale)))))
 }
 
-// quantiseDense halves, on a logarithmic scale, what sets an input channel apart
-// from the others: the activations are multiplied by the root of the ratio of
-// its largest weight to its largest activation, the weights are divided by it.
+// quantiseDense halves, on a logarithmic scale, how much an input channel
+// differs from the others: it multiplies the activations by the root of the
+// ratio of the channel's largest weight to its largest activation, and divides
+// the weights by it.
 func quantiseDense(d *dense, largest []float32) dense {
 	out := dense{by: make([]float32, d.K)}
 	out.K, out.N, out.Bias = d.K, d.N, d.Bias

@@ -42,10 +42,9 @@ var ascii = func() (class [256]byte) {
 	return class
 }()
 
-// Encode appends the ids of text to dst: [CLS], the pieces, [SEP]; at most max
-// ids in all. What is too much is cut on the right, before [SEP]. With max
-// below 2 there is no room for the two, and nothing is appended. It keeps no
-// reference to text, and is safe for concurrent use.
+// Encode appends the ids of text to dst: [CLS], the pieces, [SEP], at most max
+// ids in all. Excess pieces before [SEP] are dropped. If max is below 2, nothing
+// is appended. Encode keeps no reference to text and is safe for concurrent use.
 func (t *Tokenizer) Encode(dst []int32, text string, max int) []int32 {
 	if max < 2 {
 		return dst

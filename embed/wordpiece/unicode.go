@@ -70,8 +70,8 @@ type span struct{ lo, hi rune }
 
 var sharedTable = sync.OnceValues(func() (*table, error) { return parseTable(unicodeText) })
 
-// ideographs are the ranges that the reference sets apart, which are fewer
-// than Unicode knows.
+// ideographs are the ranges that the reference treats as ideographs, fewer than
+// Unicode has.
 var ideographs = []span{
 	{0x3400, 0x4DBF}, {0x4E00, 0x9FFF}, {0xF900, 0xFAFF}, {0x20000, 0x2A6DF},
 	{0x2A700, 0x2B81F}, {0x2B920, 0x2CEAF}, {0x2F800, 0x2FA1F},

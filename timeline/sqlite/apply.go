@@ -10,7 +10,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// form is a content on its way into the store.
+// form is a content to be stored.
 type form struct {
 	hash  timeline.Hash
 	raw   []byte
@@ -41,7 +41,7 @@ func (s *Store) Apply(ctx context.Context, tenant string, c timeline.Change) (ti
 	return w.applied, nil
 }
 
-// prepared is a change with the work done that needs no database.
+// prepared is a change after the work that needs no database.
 type prepared struct {
 	*timeline.Change
 	tenant string
@@ -58,7 +58,8 @@ const (
 	earlySize = 64 << 10
 )
 
-// prepare hashes all contents, and compresses those that are likely to be new.
+// prepare hashes the contents of messages and Change.Contents. It compresses
+// Change.Contents, the last messages and large ones, which are likely to be new.
 func (s *Store) prepare(p *prepared) error {
 	id, known := s.write.tenants.get(p.tenant)
 	for i := range p.Messages {
@@ -96,8 +97,8 @@ func (f *form) compress(c *codecs) (err error) {
 	return err
 }
 
-// change is a change in its transaction. First everything that can be wrong with it
-// is found; only then is anything written, so that a refusal needs no undoing.
+// change is a change in its transaction. All checks come before the first write, so
+// that a refusal needs no rollback.
 type change struct {
 	*prepared
 	*writer

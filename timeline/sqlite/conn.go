@@ -62,7 +62,7 @@ func (c *conn) prepare(query string) (*stmt, error) {
 	s.StmtExecContext, ok1 = p.(driver.StmtExecContext)
 	s.StmtQueryContext, ok2 = p.(driver.StmtQueryContext)
 	if !ok1 || !ok2 {
-		return nil, fmt.Errorf("the SQLite driver's %T cannot do what it could", p)
+		return nil, fmt.Errorf("the SQLite driver's %T lacks a required method", p)
 	}
 	c.stmts[query] = s
 	return s, nil
@@ -187,7 +187,7 @@ func (r *rows) close() error {
 	return err
 }
 
-// end closes the rows at the end of what err tells of.
+// end closes the rows and stores the first error in err.
 func (r *rows) end(err *error) {
 	if failed := r.close(); *err == nil {
 		*err = failed
@@ -231,7 +231,7 @@ func (c *conn) run(query string) error {
 	}
 	e, ok := s.(driver.StmtExecContext)
 	if !ok {
-		return fmt.Errorf("the SQLite driver's %T cannot do what it could", s)
+		return fmt.Errorf("the SQLite driver's %T lacks a required method", s)
 	}
 	_, err = e.ExecContext(context.Background(), nil)
 	return errors.Join(err, s.Close())

@@ -13,15 +13,15 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// Errors that come from where the file lies.
+// Errors caused by the file's environment.
 var (
-	// ErrFull: the disk, or the quota, has no room.
+	// ErrFull: the disk or the quota is full.
 	ErrFull = errors.New("no space left for the history")
-	// ErrNone: there is no history where one was to be opened.
+	// ErrNone: there is no history to open.
 	ErrNone = errors.New("there is no history")
-	// ErrReadOnly: the folder or the file cannot be written to.
+	// ErrReadOnly: the folder or the file is read-only.
 	ErrReadOnly = timeline.ErrReadOnly
-	// ErrBusy: another process kept the history locked for longer than ten
+	// ErrBusy: another process held the lock of the history for more than ten
 	// seconds.
 	ErrBusy = errors.New("another process keeps the history locked")
 	// ErrLogGone: somebody deleted the log of the history while it was open, see
@@ -29,7 +29,7 @@ var (
 	ErrLogGone = errors.New("its log was deleted or replaced")
 )
 
-// Error tells what failed, where, and what can be done about it.
+// Error says what failed, where, and what to do about it.
 type Error struct {
 	Op   string // what was tried: "open", "write"
 	Path string // of the database
@@ -62,8 +62,9 @@ const (
 	hintBusy     = "find the process that holds it, such as a backup or a shell with an open transaction"
 )
 
-// explain makes an error of SQLite or the file system one that a person can use.
-// Other errors of timeline, and those of contexts, pass as they are.
+// explain turns an error of SQLite or the file system into one with a hint for
+// people. Other errors of timeline, and those of contexts, are returned
+// unchanged.
 func explain(op, path string, err error) error {
 	var known *Error
 	var se *sqlite.Error
@@ -124,7 +125,7 @@ func hint(kind error) string {
 	return ""
 }
 
-// isBusy reports whether to try again is worth it.
+// isBusy reports whether it is worth trying again.
 func isBusy(err error) bool {
 	var se *sqlite.Error
 	return errors.As(err, &se) && kind(se.Code()) == ErrBusy
