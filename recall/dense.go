@@ -7,10 +7,18 @@ import (
 	"time"
 )
 
-// embedText is what is embedded of a passage: white space is folded (SPEC D2), and
-// a person's name says who "I" is.
+// fewProse is how many words of prose a passage has at least whose code is not embedded.
+const fewProse = 8
+
+// embedText returns what is embedded of a passage. White space is folded (SPEC D2). A
+// person's name says who "I" is. Code in fences is left out where there is prose beside
+// it: a model of sentences makes little of code, and reads only the beginning of a text.
 func embedText(name, text string) string {
-	folded := strings.Join(strings.Fields(text), " ")
+	words := strings.Fields(text)
+	if prose := strings.Fields(fenced.ReplaceAllString(text, " ")); len(prose) >= fewProse {
+		words = prose
+	}
+	folded := strings.Join(words, " ")
 	if name != "" {
 		return name + ": " + folded
 	}

@@ -28,7 +28,7 @@ func TestTheFirstQuestionFindsByMeaningWhatWasPrepared(t *testing.T) {
 	ask := func(l *Library) {
 		t.Helper()
 		prepared(t, l, "c")
-		r, err := l.Recall(t.Context(), w, "instrument", RecallOptions{Floor: -1})
+		r, err := l.Recall(t.Context(), w, "my instrument", RecallOptions{Floor: -1})
 		if err != nil || r.Mode != Hybrid || best(r) != "4" {
 			t.Errorf("%+v, %v", r, err)
 		}

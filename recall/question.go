@@ -2,6 +2,7 @@ package recall
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -63,8 +64,19 @@ func aimOf(query string) aim {
 	return fact
 }
 
+// personal reports whether a query speaks of the people who talk: of the asker, or of a
+// speaker by name. "How do I …?" and "What should I …?" ask for advice in general.
+func (s *Scope) personal(query string) bool {
+	if us.MatchString(advice.ReplaceAllString(query, "")) {
+		return true
+	}
+	q := strings.ToLower(query)
+	return slices.ContainsFunc(s.people.lower, func(name string) bool { return containsWord(q, name) })
+}
+
 var (
-	aboutUs = regexp.MustCompile(`(?i)\b(?:i|we|my|our|us)\b`)
-	sums    = regexp.MustCompile(`(?i)\b(?:summar|overview|recap)`)
-	orders  = regexp.MustCompile(`(?i)\b(?:in (?:what|which) order|the order in which|in order\b|chronolog|sequence of|throughout|across (?:my|our|all)|over time|progress(?:ed)?\b|evolv|walk me through how|step by step how my)`)
+	us     = regexp.MustCompile(`\b(?:(?i:i|we|my|our|me|mine|ours)|us)\b`)
+	advice = regexp.MustCompile(`(?i)\bhow (?:do|can|could|would) (?:i|we)\b|\b(?:should|shall) (?:i|we)\b`)
+	sums   = regexp.MustCompile(`(?i)\b(?:summar|overview|recap)`)
+	orders = regexp.MustCompile(`(?i)\b(?:in (?:what|which) order|the order in which|in order\b|chronolog|sequence of|throughout|across (?:my|our|all)|over time|progress(?:ed)?\b|evolv|walk me through how|step by step how my)`)
 )

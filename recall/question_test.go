@@ -41,3 +41,23 @@ func TestAims(t *testing.T) {
 		}
 	}
 }
+
+func TestPersonalQueriesSpeakOfWhoTalks(t *testing.T) {
+	s := scopeOf(t, Options{}, []Message{{Block: "1", Role: "user", Name: "Ann", Time: monday, Text: "The harbour is quiet today."}})
+	for query, want := range map[string]bool{
+		"what food allergies do I have?":        true,
+		"Where did we stay?":                    true,
+		"Tell us about the port":                true,
+		"What did Ann see at the harbour?":      true,
+		"How do I react to needles in my arm?":  true,
+		"How do I tie a bow tie?":               false,
+		"What should I plant in a shady place?": false,
+		"What is the capital of the US?":        false,
+		"What is an annulus?":                   false,
+		"Graphene is a layer of carbon.":        false,
+	} {
+		if s.personal(query) != want {
+			t.Errorf("personal(%q) = %v", query, !want)
+		}
+	}
+}

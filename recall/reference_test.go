@@ -81,10 +81,8 @@ func referenceOf(t *rapid.T, s *Scope, query string, vector []float32, now time.
 		}
 	}
 	whole := a == course || a == summary
-	sc := new(scores)
-	sc.doubt(a, best/all, bestCos, vector != nil, whole && aboutUs.MatchString(query), !asks(query) && !searches(query))
-	if r.sure = sc.sure; known+unknown == 0 {
-		r.sure = 0
+	if known+unknown > 0 {
+		r.sure = judge(a, best/all, bestCos, vector != nil, !asks(query) && !searches(query), s.personal(query)).sure
 	}
 
 	if !alone {

@@ -1,7 +1,5 @@
 package recall
 
-import "math"
-
 // scores are what a query makes of every passage of a scope. What only results
 // show is worked out for them alone: see keyword, dense and prior.
 type scores struct {
@@ -11,88 +9,13 @@ type scores struct {
 	// all is one over the BM25 of a passage that has all the query's words.
 	all   float32
 	prior prior
-	// sure is how certain it is that anything in the scope is about the query, by what
-	// evidence on which scale; scale is nil where certainty changes no budget.
-	sure, evidence float32
-	scale          *evidence
+	certainty
 	// low and top are the worst and the best total.
 	low, top float32
 
 	heights []heights // of the messages
 	// dismissed are passages whose directives hold no more.
 	dismissed map[int32]bool
-}
-
-// evidence is how a query without an answer is told from one with: the best cosine, for
-// questions with half of the best share of words. A search is certain of nothing below
-// none and of everything from sure on. From none to some it brings back up to someTokens,
-// from more to all up to the whole budget. docs/retrieval.md has the distributions.
-type evidence struct{ none, some, more, all, sure float32 }
-
-var (
-	asked = evidence{none: .33, some: .36, more: .36, all: .40, sure: .61}
-	// Most of what people say bears on something, if it is not foreign to all that was
-	// said: little is brought back early, much late.
-	stated = evidence{none: .18, some: .33, more: .34, all: .40, sure: .40}
-)
-
-const (
-	leastTokens = 160 // of what is brought back at the least certainty
-	someTokens  = 512
-	// halfWords is what the best share of words adds to the best cosine.
-	halfWords = .5
-	// Words alone tell less: 98 % of questions about a conversation have a share of
-	// 0.08 and more, half of the others 0.1 and more.
-	wordNone, wordSure = .06, .40
-	workNone, workSure = .47, .87
-	// ourCos is what a summary of what "I" or "we" did gains: it has general words, and
-	// lies near the conversation all the same.
-	ourCos, ourWords = .06, .02
-	// fewWords is the share of a question's words below which the best passage does
-	// not have them all: the score of words is a share of this at least, so that
-	// meaning decides where words are silent.
-	fewWords = .15
-	// Meaning counts for up to silence more where the best share of words is below
-	// silentWords.
-	silence, silentWords = .5, .25
-)
-
-func ramp(x, from, to float32) float32 { return min(1, max(0, (x-from)/(to-from))) }
-
-// doubt decides how sure it is that anything in the scope is about the query, by the best
-// share of words and the best cosine.
-func (sc *scores) doubt(a aim, word, cos float32, vectors, ourselves, statement bool) {
-	sc.scale = nil
-	switch {
-	case !vectors:
-		if ourselves {
-			word += ourWords
-		}
-		sc.sure = ramp(word, wordNone, wordSure)
-		return
-	case a == work: // which is about what was done before, as a rule
-		sc.sure = ramp(word+cos, workNone, workSure)
-		return
-	}
-	sc.scale, sc.evidence = &asked, cos+halfWords*word
-	if statement {
-		sc.scale, sc.evidence = &stated, cos
-	}
-	if ourselves {
-		sc.evidence += ourCos
-	}
-	sc.sure = ramp(sc.evidence, sc.scale.none, sc.scale.sure)
-}
-
-// allowance is how much of a budget is spent: little where it is not sure that the scope
-// has anything to say, all of it where it is.
-func (sc *scores) allowance(budget int) int {
-	if sc.scale == nil {
-		return budget
-	}
-	e, most := sc.scale, float32(budget)
-	some := leastTokens + (someTokens-leastTokens)*ramp(sc.evidence, e.none, e.some)
-	return int(min(most, some+max(0, most-someTokens)*ramp(sc.evidence, e.more, e.all)))
 }
 
 // room makes a slice n long, of the memory that it has if that suffices. What is in
@@ -103,6 +26,16 @@ func room[T any](old []T, n int) []T {
 	}
 	return old[:n]
 }
+
+const (
+	// The score of words is a share of the best passage's, unless the best one has few
+	// of the question's words: then it is a share of fewWords of them all, so that
+	// meaning decides where words are silent.
+	fewWords = .15
+	// Meaning counts for up to silence more where the best share of words is below
+	// silentWords.
+	silence, silentWords = .5, .25
+)
 
 // score weighs words, meaning and priors. vector is nil for words alone. The memory
 // is that of sc.
@@ -159,11 +92,10 @@ func (s *Scope) score(sc *scores, query string, vector []float32, o *RecallOptio
 		s.spread(w.Repeat/4, sc.total)
 		sc.bounds()
 	}
-	if !h.names {
-		sc.scale, sc.sure = nil, 0
-		return nil
+	sc.certainty = certainty{}
+	if h.names {
+		sc.certainty = judge(a, word, bestCos, vector != nil, statement, s.personal(query))
 	}
-	sc.doubt(a, word, bestCos, vector != nil, whole && aboutUs.MatchString(query), statement)
 	return nil
 }
 
@@ -225,14 +157,6 @@ func (s *Scope) cosine(sc *scores, i int32) float32 {
 		return max(0, sc.cos[id])
 	}
 	return 0
-}
-
-// share is a passage's score on the floor's scale: the geometric mean of how sure it
-// is that the scope has anything to say, and of where the passage stands between the
-// worst and the best.
-func (sc *scores) share(i int32) float32 {
-	const pad = 1 // the worst of few may be good
-	return float32(math.Sqrt(float64(sc.sure * (sc.total[i] - sc.low + pad) / (sc.top - sc.low + pad))))
 }
 
 // bounds finds the worst and the best total.
