@@ -117,8 +117,10 @@ func NewLibrary(store timeline.Store, o LibraryOptions) *Library {
 // conversation than the one that asks with its name before them: "support#17".
 //
 // It waits until the words of the scope are indexed, for as long as the context's
-// deadline leaves time to search; what is there by then is searched. It does not wait
-// for vectors, and goes by words where the model fails.
+// deadline leaves time to search; what is there by then is searched. The first search of
+// a scope also waits for its vectors, for half of the time that is left until the
+// deadline and for 100 ms at most. It goes by words where they are missing or the model
+// fails.
 func (l *Library) Recall(ctx context.Context, w Where, query string, o RecallOptions) (*Result, error) {
 	began := time.Now()
 	a, err := l.ready(ctx, w)
@@ -128,6 +130,9 @@ func (l *Library) Recall(ctx context.Context, w Where, query string, o RecallOpt
 	defer l.finish(a)
 	if a.holds == nil {
 		return &Result{Query: query, Mode: Keyword, Passages: []Passage{}}, nil
+	}
+	if o.Mode != Keyword {
+		l.awaitVectors(ctx, a.holds)
 	}
 	scope, v, exclude, dismissed := a.holds.scope, a.view, o.Exclude, o.Dismissed
 	o.Exclude = func(block string) bool {

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,6 +47,51 @@ func TestTheFirstQuestionFindsByMeaningWhatWasPrepared(t *testing.T) {
 	restarted := library(t, store, LibraryOptions{Model: model})
 	if ask(restarted); restarted.Stats().Made != 0 {
 		t.Errorf("after a restart %d vectors were made again", restarted.Stats().Made)
+	}
+}
+
+// slow takes its time for passages, but not for queries.
+type slow struct {
+	counting
+	takes time.Duration
+}
+
+func (s *slow) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	if len(texts) > 1 {
+		select {
+		case <-time.After(s.takes):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return s.counting.Embed(ctx, texts)
+}
+
+// The first search of a scope waits a little for its vectors, within its deadline. Later
+// ones go by what is there.
+func TestTheFirstSearchWaitsForVectors(t *testing.T) {
+	for _, test := range []struct {
+		takes, waits time.Duration
+		mode         Mode
+	}{{10 * time.Millisecond, 10 * time.Millisecond, Hybrid}, {time.Hour, 25 * time.Millisecond, Keyword}} {
+		synctest.Test(t, func(t *testing.T) {
+			store := memory.New()
+			say(t, store, "c", holidayTexts[:4]...)
+			l := NewLibrary(store, LibraryOptions{Model: &slow{takes: test.takes}})
+			defer l.Close()
+			search := func(mode Mode, waits time.Duration) {
+				t.Helper()
+				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+				defer cancel()
+				began := time.Now()
+				r, err := l.Recall(ctx, Where{Tenant: timeline.Local, Conversation: "c"}, "my sister", RecallOptions{})
+				if err != nil || r.Mode != mode || time.Since(began) != waits {
+					t.Errorf("%+v, %v after %v, want %s after %v", r, err, time.Since(began), mode, waits)
+				}
+			}
+			search(test.mode, test.waits)
+			search(test.mode, 0)
+		})
 	}
 }
 

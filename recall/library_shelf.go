@@ -40,6 +40,9 @@ type shelf struct {
 	live, gone int64 // messages that it has, and those that were removed
 
 	toGrow, toEmbed bool // it is in that queue, or at work
+
+	awaited  bool          // a search has waited for its vectors
+	embedded chan struct{} // closed when toEmbed ends; nil where nobody waits for that
 }
 
 // run is what a shelf has of a trunk: from its first message on.

@@ -20,6 +20,8 @@ const (
 	// leadIn is how many messages are read again where the reading of a conversation
 	// does not go on where it ended: their tool calls name the results that follow.
 	leadIn = 32
+	// vectorWait is how long the first search of a scope waits for its vectors at most.
+	vectorWait = 100 * time.Millisecond
 	// standBack is how long work waits at most for searches to end, before each of
 	// its steps.
 	standBack = 20 * time.Millisecond
@@ -417,5 +419,34 @@ func (l *Library) embed(s *shelf) {
 	if more && s.element != nil {
 		s.toEmbed = true
 		l.vectors = append(l.vectors, s)
+	} else if s.embedded != nil {
+		close(s.embedded)
+		s.embedded = nil
+	}
+}
+
+// awaitVectors waits until the vectors of a shelf are made, once for each shelf: the first
+// search after a restart comes while they are read, and finds by meaning. A search
+// without a deadline waits for none: nobody knows how long the model takes.
+func (l *Library) awaitVectors(ctx context.Context, s *shelf) {
+	deadline, ok := ctx.Deadline()
+	l.mu.Lock()
+	if !ok || s.awaited || !s.toEmbed {
+		l.mu.Unlock()
+		return
+	}
+	s.awaited = true
+	if s.embedded == nil {
+		s.embedded = make(chan struct{})
+	}
+	done := s.embedded
+	l.mu.Unlock()
+	timer := time.NewTimer(min(vectorWait, time.Until(deadline)/2))
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-l.ctx.Done():
 	}
 }

@@ -1,25 +1,22 @@
 package recall
 
-// scores are what a query makes of every passage of a scope. What only results
-// show is worked out for them alone: see keyword, dense and prior.
+// scores hold, for one query, a total for every passage of a scope and what the totals
+// were made of. Passages are numbered as in the scope.
 type scores struct {
 	total []float32
-	words []float32 // BM25 of the passages' own words
-	cos   []float32 // by number of the vector; empty without meaning
-	// all is one over the BM25 of a passage that has all the query's words.
-	all   float32
+	words []float32 // BM25 of the passage's own words
+	cos   []float32 // cosines, by the number of the vector; empty without meaning
+	all   float32   // 1 / BM25 of a passage that has all words of the query
 	prior prior
 	certainty
-	// low and top are the worst and the best total.
-	low, top float32
+	low, top float32 // the worst and the best total
 
-	heights []heights // of the messages
-	// dismissed are passages whose directives hold no more.
-	dismissed map[int32]bool
+	heights   []heights      // by message
+	dismissed map[int32]bool // passages whose directives no longer hold
 }
 
-// room makes a slice n long, of the memory that it has if that suffices. What is in
-// it is left over.
+// room returns a slice of length n. It uses old's memory if there is enough, and does not
+// clear it.
 func room[T any](old []T, n int) []T {
 	if cap(old) < n {
 		return make([]T, n, n+n/8)
@@ -28,17 +25,17 @@ func room[T any](old []T, n int) []T {
 }
 
 const (
-	// The score of words is a share of the best passage's, unless the best one has few
-	// of the question's words: then it is a share of fewWords of them all, so that
-	// meaning decides where words are silent.
+	// The best passage's words count in full only if it has at least this share of the
+	// question's words. Below that they count less, and meaning decides.
 	fewWords = .15
-	// Meaning counts for up to silence more where the best share of words is below
-	// silentWords.
+	// Where the best share of words is below silentWords, meaning weighs more: up to
+	// 1 + silence where no passage shares a word.
 	silence, silentWords = .5, .25
 )
 
-// score weighs words, meaning and priors. vector is nil for words alone. The memory
-// is that of sc.
+// score computes sc for a query, reusing sc's memory. A passage's total is the sum of its
+// words, its meaning, what its neighbours lend it, and its priors. vector is the query's,
+// or nil for a search by words alone.
 func (s *Scope) score(sc *scores, query string, vector []float32, o *RecallOptions) error {
 	n := len(s.messageOf)
 	sc.total, sc.words, sc.cos = room(sc.total, n), room(sc.words, n), sc.cos[:0]
@@ -99,10 +96,10 @@ func (s *Scope) score(sc *scores, query string, vector []float32, o *RecallOptio
 	return nil
 }
 
-// tops finds the highest BM25 and the highest cosine of what may be shown: what the window
-// shows, above all the query itself, says nothing about the rest. Where tools are used it
-// does: the window shows what the work is about, and so is the history. Without vectors
-// nothing else tells what the history is about.
+// tops returns the highest BM25 and the highest cosine of the passages that may be shown.
+// What the window shows is left out, because it always includes the query itself. It
+// counts where tools are used, because the history is then about the same work, and
+// where there are no vectors, because nothing else tells what the history is about.
 func (s *Scope) tops(sc *scores, o *RecallOptions) (word, cos float32) {
 	shown := func(i int) bool {
 		return s.flags[i]&flagRemoved != 0 || o.Exclude != nil && len(sc.cos) > 0 && !s.tools && o.Exclude(s.origins[s.messageOf[i]].block)
