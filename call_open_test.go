@@ -191,6 +191,24 @@ func TestRecallThatPanics(t *testing.T) {
 	}
 }
 
+// A history that recall cannot read costs what is recalled; an event reports why.
+func TestRecallThatFailsIsReported(t *testing.T) {
+	store := memory.New()
+	broken := &faulty{Store: store}
+	library := recall.NewLibrary(broken, recall.LibraryOptions{})
+	defer library.Close()
+	k := newTalker(start(t, store, replying, thrifty, func(o *record.Options) { o.Recall = library }), "X-Oriel-Budget", "3000")
+	k.untilCut()
+	fault := func(context.Context, string) error { return errors.New("disk on fire") }
+	broken.fail.Store(&fault)
+	if r := k.say(); r.Header.Get("X-Oriel-Action") == "error" || tokensOf(k.last) > 3000 {
+		t.Errorf("%d tokens, %v", tokensOf(k.last), r.Header)
+	}
+	if e := k.told(record.EventOpen); len(e) == 0 || !strings.Contains(e[0].Error, "recall: ") || !strings.Contains(e[0].Error, "disk on fire") {
+		t.Errorf("told %+v", e)
+	}
+}
+
 // What is small goes as it came.
 func TestASmallHistoryGoesAsItCameWithoutTheStore(t *testing.T) {
 	store := &faulty{Store: memory.New()}

@@ -107,7 +107,9 @@ func (e *Engine) prune(ctx context.Context) error {
 // openLibrary gets recall ready; nothing is read, and no model begun, before the
 // first need.
 func (e *Engine) openLibrary() {
-	o := recall.LibraryOptions{Model: e.config.Embed, Memory: e.config.RecallMemory, Count: e.config.Count}
+	o := recall.LibraryOptions{Model: e.config.Embed, Memory: e.config.RecallMemory, Count: e.config.Count, Report: func(err error) {
+		e.config.Log.Warn("recall failed in the background; it is tried again with a later call", "error", err)
+	}}
 	switch {
 	case e.config.NoEmbed:
 		o.Model = nil

@@ -3,6 +3,7 @@ package recall
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -34,8 +35,14 @@ func (s *Scope) queryVector(ctx context.Context, query string) ([]float32, error
 		inner, cancel = context.WithDeadline(ctx, deadline.Add(-time.Until(deadline)/4))
 		defer cancel()
 	}
-	v, err := s.o.Model.Embed(inner, []string{embedText("", query)})
+	var v [][]float32
+	err := recovered(func() (err error) {
+		v, err = s.o.Model.Embed(inner, []string{embedText("", query)})
+		return err
+	})
 	switch {
+	case err == nil && len(v) != 1:
+		return nil, fmt.Errorf("recall: %s gave %d vectors for 1 text", s.o.Model.Name(), len(v))
 	case err == nil:
 		return fill(v[0]), nil
 	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):

@@ -29,6 +29,12 @@ type LibraryOptions struct {
 	Memory int64
 	// Count counts the tokens of a text, as Options.Count does.
 	Count func(string) int
+	// Report, if it is not nil, is called with failures of work that no caller waits for:
+	// a model that fails, a store that cannot be read, a panic. A failed step is tried
+	// again when the scope is next asked for or prepared. The same failure is reported
+	// once until vectors are made again. Report is called by the workers and by Recall,
+	// also at the same time.
+	Report func(error)
 }
 
 // Library keeps the scopes of a store: built when they are first asked for, brought up
@@ -72,6 +78,8 @@ type Library struct {
 	unswept    bool  // that is to be looked for again
 	// crowded is when shelves were last let go of for want of memory.
 	crowded map[shelfKey]time.Time
+	// reported are failures that Report was called with.
+	reported map[string]bool
 }
 
 // Reach is how far a search goes.
@@ -107,7 +115,7 @@ func NewLibrary(store timeline.Store, o LibraryOptions) *Library {
 	if o.Memory == 0 {
 		o.Memory = DefaultMemory
 	}
-	l := &Library{store: store, o: o, room: make(chan struct{}, maxAsks), shelves: map[shelfKey][]*shelf{}, crowded: map[shelfKey]time.Time{}}
+	l := &Library{store: store, o: o, room: make(chan struct{}, maxAsks), shelves: map[shelfKey][]*shelf{}, crowded: map[shelfKey]time.Time{}, reported: map[string]bool{}}
 	l.ctx, l.end = context.WithCancel(context.Background())
 	l.wake = sync.NewCond(&l.mu)
 	return l
@@ -150,7 +158,9 @@ func (l *Library) Recall(ctx context.Context, w Where, query string, o RecallOpt
 	defer l.searching.Add(-1)
 	found, err := scope.Recall(ctx, query, o)
 	if err != nil && ctx.Err() == nil {
-		l.remake(a.holds, err)
+		if !l.remake(a.holds, err) {
+			l.report(err)
+		}
 		o.Mode = Keyword
 		found, err = scope.Recall(ctx, query, o)
 	}

@@ -16,8 +16,8 @@ const (
 )
 
 // Prepare has a scope built, brought up to date and embedded in the background, so that
-// the next Recall finds its words and vectors there. It returns at once and tells
-// nothing: Recall is told what fails. It is passed over while too many others wait to be
+// the next Recall finds its words and vectors there. It returns at once; what fails goes
+// to LibraryOptions.Report. It is passed over while too many others wait to be
 // prepared, and for ten minutes after the scope was let go of for want of memory.
 func (l *Library) Prepare(w Where) {
 	if w.Reach == "" {
@@ -33,10 +33,12 @@ func (l *Library) Prepare(w Where) {
 	l.wake.Broadcast()
 }
 
-// prepare finds out what a place is, and has its shelf built. What fails, the next ask
-// is told.
+// prepare finds out what a place is, and has its shelf built.
 func (l *Library) prepare(w Where) {
 	key, v, err := l.look(w)
+	if err != nil {
+		l.report(err)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.unswept = true // also where nobody ever asks

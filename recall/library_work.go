@@ -3,7 +3,11 @@ package recall
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path"
+	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/oriel-context/oriel/timeline"
@@ -25,6 +29,8 @@ const (
 	// standBack is how long work waits at most for searches to end, before each of
 	// its steps.
 	standBack = 20 * time.Millisecond
+	// maxReported is how many failures are remembered as reported.
+	maxReported = 64
 )
 
 // begin starts the workers. The caller holds mu.
@@ -53,18 +59,60 @@ func (l *Library) work(take func() (do func())) {
 		}
 		l.busy++
 		l.mu.Unlock()
-		survive(do)
+		if err := recovered(func() error { do(); return nil }); err != nil {
+			l.report(err)
+		}
 		l.mu.Lock()
 		l.busy--
 		l.tellIdle()
 	}
 }
 
-// survive does something whose panic must not end the program that asks: who waits for
-// it gets nothing in its time.
-func survive(do func()) {
-	defer func() { _ = recover() }()
-	do()
+// recovered runs do and returns its error, or its panic as one: a panic in the background
+// must not end the program.
+func recovered(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("recall: a panic in %s: %v", panicSite(), p)
+		}
+	}()
+	return do()
+}
+
+// panicSite names the function that has panicked, with file and line. The deferred function
+// that has recovered from the panic calls it.
+func panicSite() string {
+	callers := make([]uintptr, 32)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers)])
+	for panicked := false; ; {
+		f, more := frames.Next()
+		internal := strings.HasPrefix(f.Function, "runtime.")
+		if panicked && !internal || !more {
+			return fmt.Sprintf("%s (%s:%d)", path.Base(f.Function), path.Base(f.File), f.Line)
+		}
+		panicked = panicked || f.Function == "runtime.gopanic"
+	}
+}
+
+// report passes on what has failed. It is silent about what is part of normal work, and
+// about a failure that it has reported, until a model has made vectors again.
+func (l *Library) report(err error) {
+	switch {
+	case l.o.Report == nil, l.ctx.Err() != nil, errors.Is(err, context.Canceled):
+		return
+	case errors.Is(err, timeline.ErrNoConversation), errors.Is(err, timeline.ErrNoPlace): // deleted meanwhile
+		return
+	}
+	l.mu.Lock()
+	again := l.reported[err.Error()]
+	if len(l.reported) >= maxReported {
+		clear(l.reported)
+	}
+	l.reported[err.Error()] = true
+	l.mu.Unlock()
+	if !again {
+		l.o.Report(err)
+	}
 }
 
 // tellIdle tells those who wait for it that nothing is left to do, if so. The caller
@@ -220,6 +268,14 @@ func (l *Library) sweep() {
 
 // look asks the store what a search is to look at now.
 func (l *Library) look(w Where) (key shelfKey, v *view, err error) {
+	err = recovered(func() (err error) {
+		key, v, err = l.resolve(w)
+		return err
+	})
+	return key, v, err
+}
+
+func (l *Library) resolve(w Where) (key shelfKey, v *view, err error) {
 	key = shelfKey{tenant: w.Tenant, reach: w.Reach}
 	own, err := l.store.Conversation(l.ctx, w.Tenant, w.Conversation)
 	if err != nil {
@@ -298,23 +354,25 @@ func (l *Library) members(key shelfKey, all []timeline.Conversation) ([]member, 
 // grow brings a shelf nearer to its view, by some messages.
 func (l *Library) grow(s *shelf) {
 	l.yield()
-	l.mu.Lock()
-	var gone []string
-	if s.moved {
-		gone = s.trim()
-	}
-	m, part, more := s.missing()
-	part.last = min(part.last, part.first+growBatch-1)
-	dropped := s.element == nil
-	l.mu.Unlock()
-	var err error
-	if !dropped {
+	var m *member
+	var part stretch
+	var more bool
+	err := recovered(func() error {
+		var gone []string
+		var dropped bool
+		if gone, m, part, more, dropped = l.nextPart(s); dropped {
+			return nil
+		}
 		for some := range slices.Chunk(gone, growBatch) { // searches go between
 			s.scope.Remove(some...)
 		}
 		if more {
-			err = l.index(s, m, part)
+			return l.index(s, m, part)
 		}
+		return nil
+	})
+	if err != nil {
+		l.report(err)
 	}
 	bytes := s.scope.Bytes()
 	l.mu.Lock()
@@ -346,6 +404,19 @@ func (l *Library) grow(s *shelf) {
 	s.caught = true
 	l.release(s, nil)
 	l.embedLater(s)
+}
+
+// nextPart returns the blocks that a shelf must remove, and the messages that it reads
+// next, if there are more.
+func (l *Library) nextPart(s *shelf) (gone []string, m *member, part stretch, more, dropped bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.moved {
+		gone = s.trim()
+	}
+	m, part, more = s.missing()
+	part.last = min(part.last, part.first+growBatch-1)
+	return gone, m, part, more, s.element == nil
 }
 
 // index reads a part of a member's history and adds it to the scope.
@@ -398,11 +469,17 @@ func (l *Library) embed(s *shelf) {
 	var more bool
 	var err error
 	if !dropped {
-		made, more, err = s.scope.embedSome(l.ctx, &vectorStore{l.store, s.key.tenant, vectorFamily + l.o.Model.Name(), dimensions})
+		err = recovered(func() (err error) {
+			made, more, err = s.scope.embedSome(l.ctx, &vectorStore{l.store, s.key.tenant, vectorFamily + l.o.Model.Name(), dimensions})
+			return err
+		})
 		l.made.Add(int64(made))
 	}
 	if l.remake(s, err) {
 		return
+	}
+	if err != nil {
+		l.report(err)
 	}
 	bytes := s.scope.Bytes()
 	l.mu.Lock()
@@ -414,6 +491,7 @@ func (l *Library) embed(s *shelf) {
 		s.failed, s.unkept = err, s.unkept || more
 	case more && !s.unkept:
 		s.failed = nil
+		clear(l.reported)
 	}
 	l.account(s, bytes)
 	if more && s.element != nil {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/oriel-context/oriel/internal/quote"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/thread"
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
@@ -219,6 +221,17 @@ const (
 	recallEnd   = "\n" + chat.Mark + ": end of the quoted parts]"
 )
 
+// expected reports whether a failure of recall is part of normal work: its time is over,
+// the conversation is not stored yet or was deleted meanwhile, the program ends.
+func expected(err error) bool {
+	for _, e := range []error{context.DeadlineExceeded, context.Canceled, timeline.ErrNoConversation, timeline.ErrNoPlace, recall.ErrClosed} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
 // find searches the history for what bears on a query, in at most room tokens of the
 // model.
 func (e *edition) find(ctx context.Context, query string, room int) (text string, blocks []string) {
@@ -257,7 +270,13 @@ func (e *edition) find(ctx context.Context, query string, room int) (text string
 			return err == nil && n >= depth
 		},
 	})
-	if err != nil || found.Text == "" {
+	if err != nil {
+		if !expected(err) {
+			e.failed = fmt.Errorf("recall: %w", err)
+		}
+		return "", nil
+	}
+	if found.Text == "" {
 		return "", nil
 	}
 	for _, p := range found.Passages {
