@@ -157,13 +157,13 @@ func TestSummariesThatFail(t *testing.T) {
 		wait   time.Duration
 		why    string
 	}{
-		"refused": {fake(fakemodel.Answer{Status: 500, Error: "no key like " + condenseKey}), 0, "answered 500"},
+		"refused": {fake(fakemodel.Answer{Status: 500, Error: "no key like " + condenseKey}), 0, "status 500: no key like [not kept] (3 tries)"},
 		"hangs": {http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			io.Copy(io.Discard, r.Body) // else the server does not see that the client has left
 			<-r.Context().Done()
 		}), 20 * time.Millisecond, "deadline"},
 		"page":     {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>hello")) }), 0, "no reply"},
-		"redirect": {http.RedirectHandler("http://127.0.0.1:1/", http.StatusTemporaryRedirect), 0, "answered 307"},
+		"redirect": {http.RedirectHandler("http://127.0.0.1:1/", http.StatusTemporaryRedirect), 0, "status 307"},
 		"empty":    {fake(fakemodel.Answer{Text: " ", Input: 1000, Output: 10}), 0, "empty"},
 		"declines": {fake(fakemodel.Answer{Text: "I'm sorry, but I can't help with that.", Input: 1000, Output: 10}), 0, "refused"},
 		"nested":   {fake(fakemodel.Answer{Text: "So: [Oriel summary of 3 earlier messages]\nand so on", Input: 1000, Output: 10}), 0, "another summary"},

@@ -26,6 +26,7 @@ var rooms = []string{
 	"internal/near",
 	"internal/quote",
 	"internal/secret",
+	"internal/llm",
 	"chat",
 	"wire",
 	"token/bpe",

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/oriel-context/oriel/internal/llm"
 )
 
 // noLeaks checks at the end, once the servers are closed, that nothing runs on.
@@ -99,14 +101,17 @@ func (s *talker) calls() int {
 }
 
 func (s *talker) start() *Server {
+	return s.startWith(func(ctx context.Context, _ time.Duration) error { return ctx.Err() })
+}
+
+// startWith is start with a function that waits between tries.
+func (s *talker) startWith(sleep func(context.Context, time.Duration) error) *Server {
 	web := httptest.NewServer(s)
 	s.t.Cleanup(web.Close)
-	server, err := NewServer(web.URL+"/v1/", "parrot", "sk-secret")
+	server, err := newServer(llm.Options{URL: web.URL + "/v1/", Key: "sk-secret", Client: web.Client(), Sleep: sleep}, "parrot")
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	server.client.Transport = web.Client().Transport
-	server.pause = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 	return server
 }
 
@@ -214,7 +219,7 @@ func TestFailedCallsAreNoAnswers(t *testing.T) {
 	if report.Questions+report.Unanswerable != 2 || whole.Failures != 1 || whole.Questions+whole.Unanswerable != 1 || rowOf(t, report, "keyword").Failures != 0 {
 		t.Errorf("%+v", report)
 	}
-	if !strings.Contains(report.Fault, "context too long for [key]") || !strings.Contains(report.Fault, "--window") {
+	if !strings.Contains(report.Fault, "context too long for [not kept]") || !strings.Contains(report.Fault, "--window") {
 		t.Error(report.Fault)
 	}
 	for line := range strings.Lines(details.String()) {
@@ -269,14 +274,13 @@ func TestCallsAreTriedAgain(t *testing.T) {
 		}
 		return true
 	}}
-	server := s.start()
 	var waits []time.Duration
-	server.pause = func(_ context.Context, d time.Duration) error { waits = append(waits, d); return nil }
+	server := s.startWith(func(_ context.Context, d time.Duration) error { waits = append(waits, d); return nil })
 	got, err := server.ask(t.Context(), ask("a: b", "c?"))
 	if err != nil || got.text != "Yes." || !server.unset.Load() {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if len(waits) != 2 || waits[0] != 7*time.Second || waits[1] < time.Second || waits[1] > 2*time.Second {
+	if len(waits) != 2 || waits[0] != 7*time.Second || waits[1] < time.Second/2 || waits[1] > time.Second {
 		t.Errorf("waited %v", waits)
 	}
 	if _, err := server.ask(t.Context(), ask("a: b", "c?")); err == nil || !strings.Contains(err.Error(), "wait for 1h") {
@@ -286,8 +290,9 @@ func TestCallsAreTriedAgain(t *testing.T) {
 
 func TestRepliesThatAreNone(t *testing.T) {
 	for _, raw := range []string{"", "[]", `{"choices":[]}`, `{"choices":[{"message":{"content":null}}]}`, "<html>"} {
-		if _, f := new(Server).parseReply([]byte(raw)); f == nil || !errors.Is(f.err, ErrFailed) {
-			t.Errorf("%q: %v", raw, f)
+		s := &talker{t: t, first: func(_ int, w http.ResponseWriter) bool { fmt.Fprint(w, raw); return true }}
+		if _, err := s.start().ask(t.Context(), ask("a: b", "c?")); !errors.Is(err, ErrFailed) || s.calls() != 1 {
+			t.Errorf("%q: %v after %d calls", raw, err, s.calls())
 		}
 	}
 }
@@ -295,10 +300,10 @@ func TestRepliesThatAreNone(t *testing.T) {
 // A server may tell of an error with status 200: that is tried again.
 func TestErrorsInsideRepliesAreTriedAgain(t *testing.T) {
 	s := &talker{t: t, first: func(n int, w http.ResponseWriter) bool {
-		if n == 1 {
-			fmt.Fprint(w, `{"error":{"message":"overloaded, says sk-secret"}}`)
-		} else {
+		if n == 2 {
 			fmt.Fprint(w, `{"choices":[{"message":{"content":"Yes."}}]}`)
+		} else {
+			fmt.Fprint(w, `{"error":{"message":"overloaded, says sk-secret"}}`)
 		}
 		return true
 	}}
@@ -306,16 +311,16 @@ func TestErrorsInsideRepliesAreTriedAgain(t *testing.T) {
 	if got, err := server.ask(t.Context(), ask("a: b", "c?")); err != nil || got.text != "Yes." {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, f := server.parseReply([]byte(`{"error":{"message":"overloaded, says sk-secret"}}`)); f == nil || !strings.Contains(f.err.Error(), "overloaded, says [key]") {
-		t.Errorf("%+v", f)
+	if _, err := server.ask(t.Context(), ask("a: b", "c?")); !errors.Is(err, ErrFailed) || !strings.Contains(err.Error(), "overloaded, says [not kept] (5 tries): lower --concurrency") {
+		t.Error(err)
 	}
 }
 
 func TestAddressesOfServers(t *testing.T) {
 	for _, c := range []struct{ url, model, key, want string }{
-		{"127.0.0.1:8080", "m", "", "--answer"}, {"ftp://x/v1", "m", "", "such as http://"}, {"http://u:p@x/v1", "m", "", "without user"},
-		{"http://example.com/v1", "m", "k", "over http"}, {"https://example.com/v1", "", "k", "--model"}, {"https://example.com/v1", "m", "a b", "OPENAI_API_KEY"},
-		{"http://127.0.0.1/v1", "m", "k", ""}, {"http://example.com/v1", "m", "", ""},
+		{"127.0.0.1:8080", "m", "", "--answer"}, {"ftp://x/v1", "m", "", "such as http://"}, {"http://u:p@x/v1", "m", "", "user and password"},
+		{"http://example.com/v1", "m", "k", "unencrypted"}, {"https://example.com/v1", "", "k", "--model"}, {"https://example.com/v1", "m", "a b", "OPENAI_API_KEY"},
+		{"http://127.0.0.1/v1", "m", "k", ""}, {"http://192.168.0.7/v1", "m", "k", ""}, {"http://example.com/v1", "m", "", ""},
 	} {
 		_, err := NewServer(c.url, c.model, c.key)
 		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ErrOption) || !strings.Contains(err.Error(), c.want)) {

@@ -156,9 +156,5 @@ func FuzzAnswer(f *testing.F) {
 		if vectors, err := parse(body, n); err == nil {
 			check(t, vectors, n)
 		}
-		text, _ := message(body)
-		if text = tidy(text, "secret-key"); len(text) > maxMessage+len("…") || strings.Contains(text, "secret-key") {
-			t.Fatalf("%q", text)
-		}
 	})
 }

@@ -15,17 +15,13 @@ Package remote asks a server for vectors: OpenAI, or any that speaks its
     zeros are errors ([ErrAnswer]), never vectors.
   - Every vector has length 1, whatever the server sends. Floats and base64 are
     both read, since some servers send what they like and not what was asked for.
-  - What may pass is tried again: broken connections, time-outs, and the answers
-    408, 409, 429 and 5xx. The waits grow from half a second to 8 and are drawn at
-    random within that; a server that names a time (Retry-After in seconds or as a
-    date, retry-after-ms) is given it, up to a minute. What cannot pass fails at
-    once, with the server's own words.
-  - A cancelled context ends it at once, a wait too.
-  - The key is in no error, log or printed value, even if the server repeats it.
-    It is read from the environment for every request, so it can be changed while
-    the program runs, and kept nowhere.
-  - The key goes to the configured server only: no redirect is followed, and plain
-    http carries it only to this machine or a private network.
+  - Broken connections, time-outs, and the answers 408, 409, 429 and 5xx are tried
+    again, with growing waits or those that the server names. Other failures are
+    returned at once, with the server's own words.
+  - A cancelled context ends the call at once, a wait too.
+  - The key is in no error, log or printed value, even if the server repeats it. It
+    goes to the configured server only: no redirect is followed, and plain http
+    carries it only to this machine or a private network.
   - Requests and answers are bounded in size, error texts too.
 
 Every error is an [*Error]: which server, which texts, why, and what to do.

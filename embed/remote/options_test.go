@@ -1,13 +1,9 @@
 package remote_test
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -49,7 +45,7 @@ func TestNameTellsModelServerAndDimensions(t *testing.T) {
 	}{
 		{remote.Options{BaseURL: "https://API.openai.com:443/v1/", Model: "text-embedding-3-small", Dimensions: 256}, "remote/text-embedding-3-small@api.openai.com/v1#256"},
 		{remote.Options{BaseURL: "http://127.0.0.1:11434/v1", Model: "nomic-embed-text:latest"}, "remote/nomic-embed-text:latest@127.0.0.1:11434/v1"},
-		{remote.Options{BaseURL: "http://127.0.0.1:80", Model: "BAAI/bge-m3"}, "remote/BAAI/bge-m3@127.0.0.1"},
+		{remote.Options{BaseURL: "http://127.0.0.1:80", Model: "BAAI/bge-m3"}, "remote/BAAI/bge-m3@127.0.0.1/v1"},
 		{remote.Options{BaseURL: "http://127.0.0.1/a@b", Model: "m@x"}, "remote/m@x@127.0.0.1/a%40b"},
 		{remote.Options{BaseURL: "http://127.0.0.1/v1", Model: "m", Server: "desk"}, "remote/m@desk"},
 	} {
@@ -67,26 +63,4 @@ func TestAddressMayEndWithASlash(t *testing.T) {
 		t.Fatal(err)
 	}
 	normal(t, vectors)
-}
-
-// Neither would pass with time.
-func TestTroubleWithTLSIsNotTriedAgain(t *testing.T) {
-	s := httptest.NewUnstartedServer(sends(200, one))
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
-	s.StartTLS()
-	t.Cleanup(s.Close)
-	strange := &http.Transport{TLSClientConfig: &tls.Config{}}
-	t.Cleanup(strange.CloseIdleConnections)
-	m := open(t, remote.Options{BaseURL: s.URL + "/v1", Model: "m", Client: &http.Client{Transport: strange}})
-	if e := fault(t, m, "a"); e.Tries != 1 || !strings.Contains(e.Hint, "certificate") {
-		t.Error(e)
-	}
-	m = open(t, remote.Options{BaseURL: s.URL + "/v1", Model: "m", Client: s.Client()})
-	if _, err := m.Embed(t.Context(), []string{"a"}); err != nil {
-		t.Error(err)
-	}
-	m = serve(t, sends(200, one), func(o *remote.Options) { o.Retries, o.BaseURL = 3, strings.Replace(o.BaseURL, "http:", "https:", 1) })
-	if e := fault(t, m, "a"); e.Tries != 1 || !strings.Contains(e.Hint, "http://") {
-		t.Error(e)
-	}
 }

@@ -5,20 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/url"
 	"strings"
 	"sync/atomic"
 
 	"github.com/oriel-context/oriel/embed"
+	"github.com/oriel-context/oriel/internal/llm"
 )
 
-// Model asks one server for the vectors of one model. It is safe for concurrent use
-// and has nothing to close. Requests of a call are sent one after the other.
+// Model asks one server for the vectors of one model. It is safe for concurrent use.
+// Requests of a call are sent one after the other.
 type Model struct {
-	opts   Options
-	url    url.URL // of the endpoint
-	client *http.Client
+	opts   Options // without the key
+	client *llm.Client
 	name   string
 	// dims is the length of the vectors: that of the options, or of the first answer;
 	// 0 before it.
@@ -34,6 +32,9 @@ func (m *Model) Name() string { return m.name }
 
 // String is the Name: a model may be printed and logged.
 func (m *Model) String() string { return m.name }
+
+// Close closes idle connections.
+func (m *Model) Close() { m.client.Close() }
 
 // Embed returns one L2-normalised vector for each text, in order. Errors are of
 // type *Error and come without vectors, also if only one of several requests failed.
@@ -63,38 +64,29 @@ func (m *Model) lastOf(texts []string, first int) int {
 	return last
 }
 
-// ask sends one request, as often as it takes.
-func (m *Model) ask(ctx context.Context, texts []string) ([][]float32, *Error) {
-	body := m.request(texts)
-	for try := 1; ; try++ {
-		if err := ctx.Err(); err != nil {
-			return nil, m.fail(err, "")
-		}
-		vectors, fault := m.try(ctx, body, len(texts))
-		if fault == nil {
-			return vectors, nil
-		}
-		fault.Tries = try
-		if err := ctx.Err(); err != nil { // whatever failed, it failed because of this
-			fault.Err, fault.Hint = err, ""
-			return nil, fault
-		}
-		if !fault.again || try > m.opts.Retries {
-			return nil, fault
-		}
-		pause := fault.RetryAfter
-		if pause > maxRetryAfter {
-			fault.Hint = fmt.Sprintf("the server asks to wait for %v: try again then", pause)
-			return nil, fault
-		}
-		if pause <= 0 {
-			pause = backoff(try)
-		}
-		if err := sleep(ctx, pause); err != nil {
-			fault.Err, fault.Hint = fmt.Errorf("%w while waiting to try again: %w", err, fault.Err), ""
-			return nil, fault
-		}
+// Bounds of an answer in bytes. A vector of 16,384 numbers written in full needs less than
+// maxVector.
+const (
+	maxVector = 512 << 10
+	maxRest   = 1 << 20
+)
+
+// ask sends one request.
+func (m *Model) ask(ctx context.Context, texts []string) (vectors [][]float32, fault *Error) {
+	_, err := m.client.Post(ctx, llm.Request{
+		Path: "embeddings", Body: m.request(texts), MaxAnswer: int64(maxRest + len(texts)*maxVector),
+		Check: func(answer []byte) (err error) {
+			vectors, err = parse(answer, len(texts))
+			return err
+		},
+	})
+	if err != nil {
+		return nil, explain(err)
 	}
+	if err := m.sized(vectors); err != nil {
+		return nil, err
+	}
+	return vectors, nil
 }
 
 // blank is sent for a text without content.
@@ -124,14 +116,16 @@ func (m *Model) request(texts []string) []byte {
 // sized checks that all vectors of this model have one length. The server may have
 // been given another model under the same name.
 func (m *Model) sized(vectors [][]float32) *Error {
+	fail := func(hint, format string, args ...any) *Error {
+		err := fmt.Errorf("%w: "+format, append([]any{ErrAnswer}, args...)...)
+		return &Error{Server: m.client.Base().Host, Tries: 1, Err: err, Hint: hint, details: err.Error()}
+	}
 	got := int64(len(vectors[0]))
 	if want := int64(m.opts.Dimensions); want > 0 && got != want {
-		return m.fail(fmt.Errorf("%w: vectors have %d dimensions, not %d", ErrAnswer, got, want),
-			"this model or server does not shorten vectors: leave Dimensions at 0, or give what it has")
+		return fail("this model or server does not shorten vectors: leave Dimensions at 0, or give what it has", "vectors have %d dimensions, not %d", got, want)
 	}
 	if !m.dims.CompareAndSwap(0, got) && m.dims.Load() != got {
-		return m.fail(fmt.Errorf("%w: vectors have %d dimensions, those before had %d", ErrAnswer, got, m.dims.Load()),
-			"the server's model has changed: start anew, and embed anew what was kept")
+		return fail("the server's model has changed: restart, and embed again what was kept", "vectors have %d dimensions, those before had %d", got, m.dims.Load())
 	}
 	return nil
 }

@@ -156,9 +156,9 @@ func TestErrorsSayWhatTheServerSaidAndWhatToDo(t *testing.T) {
 		{"ollama: too long", 400, file(t, "ollama_long.json"), remote.ErrTooLong, []string{"exceeds the context length", "give shorter texts"}},
 		{"vllm: too long", 400, file(t, "vllm_error.json"), remote.ErrTooLong, []string{"maximum context length is 512", "give shorter texts"}},
 		{"llama.cpp: too long", 500, file(t, "llamacpp_long.json"), remote.ErrTooLong, []string{"physical batch size", "--ubatch-size"}},
-		{"old ollama", 404, `{"error":"model \"m\" not found, try pulling it first"}`, remote.ErrRefused, []string{`model "m" not found`, "check BaseURL"}},
+		{"old ollama", 404, `{"error":"model \"m\" not found, try pulling it first"}`, remote.ErrRefused, []string{`model "m" not found`, "check the address"}},
 		{"no embeddings", 501, `{"error":{"code":501,"message":"This server does not support embeddings."}}`, remote.ErrRefused, []string{"does not support embeddings", "--embeddings"}},
-		{"no key", 401, `{"error":{"message":"You didn't provide an API key."}}`, remote.ErrRefused, []string{"set $ORIEL_EMBED_KEY"}},
+		{"no key", 401, `{"error":{"message":"You didn't provide an API key."}}`, remote.ErrRefused, []string{"set the key"}},
 		{"no credit", 429, `{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`, remote.ErrRefused, []string{"no credit left"}},
 		{"batch", 422, `{"message":"batch size 64 > maximum allowed batch size 32","type":"Validation"}`, remote.ErrRefused, []string{"lower Batch"}},
 		{"dimensions", 400, `{"error":{"message":"Model does not support matryoshka representation"}}`, remote.ErrRefused, []string{"leave Dimensions at 0"}},
@@ -167,7 +167,7 @@ func TestErrorsSayWhatTheServerSaidAndWhatToDo(t *testing.T) {
 		{"a redirect", 301, ``, remote.ErrRefused, []string{"redirects are not followed"}},
 		{"no content", 204, ``, remote.ErrAnswer, []string{"status 204"}},
 		{"an error with status 200", 200, `{"error":{"message":"no provider"}}`, remote.ErrAnswer, []string{"no provider"}},
-		{"not JSON", 200, `hello`, remote.ErrAnswer, []string{"invalid character 'h'", "is BaseURL that of"}},
+		{"not JSON", 200, `hello`, remote.ErrAnswer, []string{"invalid character 'h'", "is this the address of"}},
 		{"one too few", 200, one, remote.ErrAnswer, []string{"1 vectors for 2 texts"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,17 +1,14 @@
 package remote_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"math"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -19,11 +16,7 @@ import (
 	"github.com/oriel-context/oriel/embed/remote"
 )
 
-func TestMain(m *testing.M) {
-	// A key of the person who runs the tests is of no use here.
-	os.Unsetenv(remote.DefaultKeyEnv)
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // asked is a request as it was sent.
 type asked struct {
@@ -64,47 +57,6 @@ func open(t *testing.T, o remote.Options) *remote.Model {
 		t.Fatal(err)
 	}
 	return m
-}
-
-// pipes is a listener in memory. Inside a bubble of testing/synctest a real socket
-// would keep time from going on.
-type pipes struct {
-	conns chan net.Conn
-	done  chan struct{}
-	close sync.Once
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.done:
-		return nil, net.ErrClosed
-	}
-}
-func (p *pipes) Close() error   { p.close.Do(func() { close(p.done) }); return nil }
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
-
-// bubble is serve for tests of time. It must be called inside a bubble.
-func bubble(t *testing.T, h http.HandlerFunc, change ...func(*remote.Options)) *remote.Model {
-	t.Helper()
-	p := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
-	s := &http.Server{Handler: h}
-	go func() { _ = s.Serve(p) }()
-	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-		here, there := net.Pipe()
-		p.conns <- there
-		return here, nil
-	}}
-	t.Cleanup(func() {
-		transport.CloseIdleConnections()
-		s.Close()
-	})
-	o := remote.Options{BaseURL: "http://127.0.0.1/v1", Model: "m", Client: &http.Client{Transport: transport}}
-	for _, c := range change {
-		c(&o)
-	}
-	return open(t, o)
 }
 
 // sends answers every request with a status and a body.

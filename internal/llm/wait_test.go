@@ -1,4 +1,4 @@
-package remote_test
+package llm_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oriel-context/oriel/embed/remote"
+	"github.com/oriel-context/oriel/internal/llm"
 )
 
 // flaky answers like bad at first, and well after that many times.
@@ -84,11 +84,9 @@ func TestWhatMayPassIsTriedAgain(t *testing.T) {
 				var calls atomic.Int32
 				m := bubble(t, flaky(c.times, &calls, c.bad))
 				start := time.Now()
-				vectors, err := m.Embed(t.Context(), []string{"a"})
-				if err != nil {
-					t.Fatal(err)
+				if answer, err := post(t.Context(), m); err != nil || string(answer) != one {
+					t.Fatal(string(answer), err)
 				}
-				normal(t, vectors)
 				if took := time.Since(start); took < c.min || took > c.max {
 					t.Errorf("took %v, want %v to %v", took, c.min, c.max)
 				}
@@ -101,13 +99,13 @@ func TestWhatMayPassIsTriedAgain(t *testing.T) {
 }
 
 func TestTriesAreBounded(t *testing.T) {
-	for _, c := range []struct{ retries, calls int }{{0, 4}, {-1, 1}, {1, 2}, {12, 13}} {
+	for _, c := range []struct{ retries, calls int }{{0, 1}, {1, 2}, {3, 4}, {12, 13}} {
 		synctest.Test(t, func(t *testing.T) {
 			var calls atomic.Int32
-			m := bubble(t, flaky(1000, &calls, sends(503, `{"error":{"message":"loading model"}}`)), func(o *remote.Options) { o.Retries = c.retries })
+			m := bubble(t, flaky(1000, &calls, sends(503, `{"error":{"message":"loading model"}}`)), func(o *llm.Options) { o.Retries = c.retries })
 			start := time.Now()
-			e := fault(t, m, "a")
-			if !errors.Is(e, remote.ErrUnavailable) || e.Tries != c.calls || int(calls.Load()) != c.calls || !strings.Contains(e.Error(), "loading model") {
+			e := fault(t, m)
+			if !errors.Is(e, llm.ErrUnavailable) || e.Tries != c.calls || int(calls.Load()) != c.calls || !strings.Contains(e.Error(), "loading model") {
 				t.Errorf("%d retries: %d calls: %v", c.retries, calls.Load(), e)
 			}
 			if took := time.Since(start); took > time.Duration(c.calls)*8*time.Second {
@@ -123,7 +121,7 @@ func TestAServerThatAsksForALongWaitIsBelieved(t *testing.T) {
 			var calls atomic.Int32
 			m := bubble(t, flaky(9, &calls, header("Retry-After", value)))
 			start := time.Now()
-			e := fault(t, m, "a")
+			e := fault(t, m)
 			if time.Since(start) != 0 || calls.Load() != 1 || e.RetryAfter <= time.Minute || !strings.Contains(e.Hint, "asks to wait") {
 				t.Error(time.Since(start), calls.Load(), e)
 			}
@@ -136,9 +134,9 @@ func TestATimeOutIsNotTheCallers(t *testing.T) {
 		m := bubble(t, func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			<-r.Context().Done()
-		}, func(o *remote.Options) { o.Retries, o.Timeout = -1, 5*time.Second })
-		e := fault(t, m, "a")
-		if errors.Is(e, context.DeadlineExceeded) || !errors.Is(e, remote.ErrUnavailable) || !strings.Contains(e.Error(), "no answer within 5s") {
+		}, func(o *llm.Options) { o.Retries, o.Timeout = 0, 5*time.Second })
+		e := fault(t, m)
+		if errors.Is(e, context.DeadlineExceeded) || !errors.Is(e, llm.ErrUnavailable) || !strings.Contains(e.Error(), "no answer within 5s") {
 			t.Error(e)
 		}
 	})
@@ -148,20 +146,32 @@ func TestAClientsTimeOutIsNotTheCallers(t *testing.T) {
 	m := serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
-	}, func(o *remote.Options) { o.Retries, o.Client = -1, &http.Client{Timeout: time.Millisecond} })
-	if e := fault(t, m, "a"); errors.Is(e, context.DeadlineExceeded) || !errors.Is(e, remote.ErrUnavailable) {
+	}, func(o *llm.Options) { o.Client = &http.Client{Timeout: time.Millisecond} })
+	if e := fault(t, m); errors.Is(e, context.DeadlineExceeded) || !errors.Is(e, llm.ErrUnavailable) {
 		t.Error(e)
 	}
 }
 
-func TestACallerWhoseTimeIsOverWaitsNoLonger(t *testing.T) {
+// A caller is not made to wait for a try that its time would not reach.
+func TestAWaitThatOutlastsTheCallerIsNotBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := bubble(t, header("Retry-After", "50"))
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		start := time.Now()
-		_, err := m.Embed(ctx, []string{"a"})
-		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, remote.ErrUnavailable) || time.Since(start) != 3*time.Second {
+		if _, err := post(ctx, m); !errors.Is(err, llm.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 0 {
+			t.Error(time.Since(start), err)
+		}
+	})
+}
+
+func TestACallerThatGivesUpWaitsNoLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := bubble(t, header("Retry-After", "50"))
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(3*time.Second, cancel)
+		start := time.Now()
+		if _, err := post(ctx, m); !errors.Is(err, llm.ErrUnavailable) || !errors.Is(err, context.Canceled) || time.Since(start) != 3*time.Second {
 			t.Error(time.Since(start), err)
 		}
 	})
@@ -169,8 +179,8 @@ func TestACallerWhoseTimeIsOverWaitsNoLonger(t *testing.T) {
 
 // A server that is not there.
 func TestNobodyListens(t *testing.T) {
-	m := open(t, remote.Options{BaseURL: "http://127.0.0.1:1/v1", Model: "m", Retries: -1})
-	if e := fault(t, m, "a"); !errors.Is(e, remote.ErrUnavailable) || !strings.Contains(e.Error(), "is the server running") {
+	m := open(t, llm.Options{URL: "http://127.0.0.1:1/v1"})
+	if e := fault(t, m); !errors.Is(e, llm.ErrUnavailable) || !strings.Contains(e.Error(), "is the server running") {
 		t.Error(e)
 	}
 }

@@ -1,12 +1,10 @@
-package remote_test
+package llm_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,10 +12,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oriel-context/oriel/embed/remote"
+	"github.com/oriel-context/oriel/internal/llm"
 )
 
 const secret = "sk-very/secret&key<1>"
+
+func withKey(o *llm.Options) { o.Key = secret }
+
+// failure posts a request whose answer is refused by its reader, and returns the error.
+func failure(t *testing.T, c *llm.Client) error {
+	t.Helper()
+	_, err := c.Post(t.Context(), llm.Request{Path: "things", MaxAnswer: 1 << 20, Check: func(answer []byte) error { return fmt.Errorf("not this: %s", answer) }})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	return err
+}
 
 // leaks fails if a value shows the key in any form of printing.
 func leaks(t *testing.T, values ...any) {
@@ -35,15 +45,14 @@ func leaks(t *testing.T, values ...any) {
 	}
 }
 
-func TestKeyIsReadForEveryRequest(t *testing.T) {
+func TestKeyIsSentAsABearerToken(t *testing.T) {
 	var got []string
-	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		got = append(got, strings.Join(r.Header.Values("Authorization"), ","))
-		sends(200, one)(w, r)
-	}, func(o *remote.Options) { o.KeyEnv = "ORIEL_TEST_KEY" })
 	for _, key := range []string{"", "one", " two\n"} {
-		t.Setenv("ORIEL_TEST_KEY", key)
-		if _, err := m.Embed(t.Context(), []string{"a"}); err != nil {
+		m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			got = append(got, strings.Join(r.Header.Values("Authorization"), ","))
+			sends(200, one)(w, r)
+		}, func(o *llm.Options) { o.Key = key })
+		if _, err := post(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -53,7 +62,6 @@ func TestKeyIsReadForEveryRequest(t *testing.T) {
 }
 
 func TestKeyIsInNoErrorEvenIfTheServerRepeatsIt(t *testing.T) {
-	t.Setenv(remote.DefaultKeyEnv, secret)
 	pad := strings.Repeat("x", 290) // so that cutting the text would cut the key
 	for name, body := range map[string]string{
 		"message":  `{"error":{"message":"Incorrect API key provided: ` + secret + `"}}`,
@@ -74,8 +82,8 @@ func TestKeyIsInNoErrorEvenIfTheServerRepeatsIt(t *testing.T) {
 	} {
 		for _, status := range []int{200, 401, 500} {
 			t.Run(fmt.Sprint(name, status), func(t *testing.T) {
-				m := serve(t, sends(status, body))
-				leaks(t, fault(t, m, "a"), m, *fault(t, m, "a"))
+				m := serve(t, sends(status, body), withKey)
+				leaks(t, failure(t, m), m, *m)
 			})
 		}
 	}
@@ -83,7 +91,6 @@ func TestKeyIsInNoErrorEvenIfTheServerRepeatsIt(t *testing.T) {
 
 // Go's own errors repeat lines that are no HTTP.
 func TestKeyIsInNoErrorOfTheConnection(t *testing.T) {
-	t.Setenv(remote.DefaultKeyEnv, secret)
 	for _, line := range []string{secret + "\r\n\r\n", "HTTP/1.1 200 OK\r\n" + secret + "\r\n\r\n", "HTTP/1.1 " + secret + " x\r\n\r\n"} {
 		m := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
@@ -94,9 +101,9 @@ func TestKeyIsInNoErrorOfTheConnection(t *testing.T) {
 			}
 			_, _ = io.WriteString(conn, line)
 			conn.Close()
-		})
-		e := fault(t, m, "a")
-		if !errors.Is(e, remote.ErrUnavailable) {
+		}, withKey)
+		e := fault(t, m)
+		if !errors.Is(e, llm.ErrUnavailable) {
 			t.Error(e)
 		}
 		leaks(t, e)
@@ -104,17 +111,16 @@ func TestKeyIsInNoErrorOfTheConnection(t *testing.T) {
 }
 
 func TestKeyAndTextsFollowNoRedirect(t *testing.T) {
-	t.Setenv(remote.DefaultKeyEnv, secret)
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("asked with %q", r.Header)
 	}))
 	t.Cleanup(other.Close)
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		m := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, other.URL+"/v1/embeddings?k="+secret, status)
-		})
-		e := fault(t, m, "a")
-		if !errors.Is(e, remote.ErrRefused) || e.Status != status || !strings.Contains(e.Error(), other.URL) {
+			http.Redirect(w, r, other.URL+"/v1/things?k="+secret, status)
+		}, withKey)
+		e := fault(t, m)
+		if !errors.Is(e, llm.ErrRefused) || e.Status != status || !strings.Contains(e.Error(), other.URL) {
 			t.Error(e)
 		}
 		leaks(t, e)
@@ -122,7 +128,6 @@ func TestKeyAndTextsFollowNoRedirect(t *testing.T) {
 }
 
 func TestKeyGoesOverPlainHTTPToPrivateHostsOnly(t *testing.T) {
-	t.Setenv(remote.DefaultKeyEnv, secret)
 	for _, c := range []struct {
 		url     string
 		allowed bool
@@ -151,27 +156,18 @@ func TestKeyGoesOverPlainHTTPToPrivateHostsOnly(t *testing.T) {
 		{"http://notlocal/v1", true},
 		{"http://evil-local.com/v1", false},
 	} {
-		_, err := remote.New(remote.Options{BaseURL: c.url, Model: "m"})
-		if (err == nil) != c.allowed || err != nil && !errors.Is(err, remote.ErrKey) {
+		_, err := llm.New(llm.Options{URL: c.url, Key: secret})
+		if (err == nil) != c.allowed || err != nil && !errors.Is(err, llm.ErrKey) {
 			t.Errorf("%s: %v", c.url, err)
 		}
 		leaks(t, err)
-	}
-	// A key that appears later is not sent either.
-	t.Setenv(remote.DefaultKeyEnv, "")
-	m := open(t, remote.Options{BaseURL: "http://api.example.com/v1", Model: "m", Client: &http.Client{Transport: &http.Transport{
-		DialContext: func(context.Context, string, string) (net.Conn, error) { t.Error("dialled"); return nil, net.ErrClosed }}}})
-	t.Setenv(remote.DefaultKeyEnv, secret)
-	if e := fault(t, m, "a"); !errors.Is(e, remote.ErrKey) || !strings.Contains(e.Hint, "https://") {
-		t.Error(e)
 	}
 }
 
 func TestAKeyThatNoHeaderMayHave(t *testing.T) {
 	for _, key := range []string{"secret\nx", "secret key", "secret\x01", "secré"} {
-		t.Setenv(remote.DefaultKeyEnv, key)
-		_, err := remote.New(remote.Options{BaseURL: "https://api.example.com/v1", Model: "m"})
-		if !errors.Is(err, remote.ErrKey) || !strings.Contains(err.Error(), remote.DefaultKeyEnv) {
+		_, err := llm.New(llm.Options{URL: "https://api.example.com/v1", Key: key, KeyName: "$SOME_KEY"})
+		if !errors.Is(err, llm.ErrKey) || !strings.Contains(err.Error(), "$SOME_KEY") {
 			t.Errorf("%q: %v", key, err)
 		}
 		leaks(t, err)

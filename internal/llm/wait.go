@@ -1,4 +1,4 @@
-package remote
+package llm
 
 import (
 	"context"
@@ -13,12 +13,12 @@ import (
 const (
 	firstWait   = 500 * time.Millisecond
 	longestWait = 8 * time.Second
-	// maxRetryAfter is the longest that a server may ask for: a call that waits longer
-	// had better fail and say so.
+	// maxRetryAfter is the longest that a server may ask for. A call that would wait
+	// longer fails and says so.
 	maxRetryAfter = time.Minute
 )
 
-// backoff is the wait after a failed try, counted from 1. It doubles, and half of it
+// backoff returns the wait after a failed try, counted from 1. It doubles, and half of it
 // is random, so that many callers do not come back at the same moment.
 func backoff(try int) time.Duration {
 	wait := longestWait
@@ -28,14 +28,14 @@ func backoff(try int) time.Duration {
 	return wait/2 + rand.N(wait/2+1)
 }
 
-// retryAfter reads how long the server asks to wait; 0 if it does not say. A date is
-// measured by the server's own clock if it sends it.
+// retryAfter returns how long the server asks to wait, 0 if it does not. A date is measured
+// by the server's own clock if the answer has it.
 func retryAfter(h http.Header) time.Duration {
-	if d, ok := units(h.Get("Retry-After-Ms"), time.Millisecond); ok {
+	if d, ok := parseUnits(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return d
 	}
 	value := h.Get("Retry-After")
-	if d, ok := units(value, time.Second); ok {
+	if d, ok := parseUnits(value, time.Second); ok {
 		return d
 	}
 	at, err := http.ParseTime(value)
@@ -49,10 +49,10 @@ func retryAfter(h http.Header) time.Duration {
 	return max(at.Sub(now), 0)
 }
 
-// units reads a number of units, not above a day.
-func units(value string, unit time.Duration) (time.Duration, bool) {
+// parseUnits reads a number of units, at most a day.
+func parseUnits(value string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-	if err != nil || !(n >= 0) { // not NaN either
+	if err != nil || !(n >= 0) { // nor NaN
 		return 0, false
 	}
 	const day = 24 * time.Hour
