@@ -5,7 +5,7 @@ meaning.
 [Model] is what a source of vectors must be able to do; its folders hold the
 sources: in this process (embed/minilm), and any server that speaks OpenAI's
 protocol (embed/remote). [Cache] stands in front of any of them, for queries that come
-again.
+again; package recall has one.
 
 # What a Model guarantees
 

@@ -37,7 +37,7 @@ func (s *Scope) queryVector(ctx context.Context, query string) ([]float32, error
 	}
 	var v [][]float32
 	err := recovered(func() (err error) {
-		v, err = s.o.Model.Embed(inner, []string{embedText("", query)})
+		v, err = s.queries.Embed(inner, []string{embedText("", query)})
 		return err
 	})
 	switch {

@@ -47,8 +47,9 @@ type LibraryOptions struct {
 // the store: what another process adds or deletes is noticed by the next call, unless
 // its time is over before the store has answered.
 type Library struct {
-	store timeline.Store
-	o     LibraryOptions
+	store   timeline.Store
+	o       LibraryOptions
+	queries embed.Model // a cache: a view asks the same more than once; nil without a model
 
 	ctx     context.Context // ends with Close
 	end     context.CancelFunc
@@ -106,6 +107,9 @@ type Where struct {
 	Reach Reach
 }
 
+// keptQueries is of how many queries the vectors are kept.
+const keptQueries = 256
+
 // maxAsks is how many calls may wait to be looked at; more wait for those.
 const maxAsks = 256
 
@@ -116,6 +120,9 @@ func NewLibrary(store timeline.Store, o LibraryOptions) *Library {
 		o.Memory = DefaultMemory
 	}
 	l := &Library{store: store, o: o, room: make(chan struct{}, maxAsks), shelves: map[shelfKey][]*shelf{}, crowded: map[shelfKey]time.Time{}, reported: map[string]bool{}}
+	if o.Model != nil {
+		l.queries = embed.NewCache(o.Model, keptQueries)
+	}
 	l.ctx, l.end = context.WithCancel(context.Background())
 	l.wake = sync.NewCond(&l.mu)
 	return l

@@ -218,7 +218,9 @@ func (l *Library) place(k shelfKey, v *view) *shelf {
 
 // newShelf makes an empty shelf. The caller holds mu.
 func (l *Library) newShelf(k shelfKey) *shelf {
-	s := &shelf{key: k, scope: NewScope(Options{Model: l.o.Model, Count: l.o.Count}), held: map[int64]*run{}, readers: map[string]*reading{}, view: newView(nil)}
+	scope := NewScope(Options{Model: l.o.Model, Count: l.o.Count})
+	scope.queries = l.queries
+	s := &shelf{key: k, scope: scope, held: map[int64]*run{}, readers: map[string]*reading{}, view: newView(nil)}
 	s.element = l.order.PushFront(s)
 	l.shelves[k] = append(l.shelves[k], s)
 	return s

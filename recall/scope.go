@@ -32,6 +32,7 @@ type Scope struct {
 	o       Options
 	weights Weights
 	count   func(string) int
+	queries embed.Model // embeds queries: Options.Model, or a cache before it
 
 	embedding sync.Mutex // one Embed at a time
 	free      sync.Pool  // of *scores
@@ -98,7 +99,7 @@ type session struct {
 
 // NewScope makes an empty scope.
 func NewScope(o Options) *Scope {
-	s := &Scope{o: o, weights: DefaultWeights(), count: o.Count, byBlock: map[string]int32{}, open: map[string]int32{}, named: map[[2]string]int32{}, speakers: map[string][]int32{}}
+	s := &Scope{o: o, weights: DefaultWeights(), count: o.Count, queries: o.Model, byBlock: map[string]int32{}, open: map[string]int32{}, named: map[[2]string]int32{}, speakers: map[string][]int32{}}
 	if o.Weights != nil {
 		s.weights = *o.Weights
 	}

@@ -9,9 +9,11 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/oriel-context/oriel/internal/llm"
 	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/record"
@@ -51,7 +53,41 @@ func (l *Loaded) check() error {
 		return err
 	}
 	l.ProfileTable = l.profiles()
+	if err := l.checkEmbed(); err != nil {
+		return err
+	}
 	return l.checkCondense()
+}
+
+// remoteRecallWait is the default of recall.wait where a server embeds the query.
+const remoteRecallWait = time.Second
+
+// checkEmbed finds settings of [embed] that do not go together.
+func (l *Loaded) checkEmbed() error {
+	e := &l.Embed
+	switch {
+	case e.URL == "" && e.Model != "":
+		return l.bad("embed.model", errors.New("no server for vectors: give embed.url"))
+	case e.URL == "":
+		return nil
+	case e.Model == "":
+		return l.bad("embed.url", errors.New("no model for vectors: give embed.model"))
+	}
+	if _, err := llm.New(llm.Options{URL: e.URL, Key: e.Key, KeyName: "embed.key"}); err != nil {
+		return l.bad(urlOrKey("embed", err), err)
+	}
+	if l.SourceOf("recall.wait").Kind == "default" {
+		l.Recall.Wait = remoteRecallWait
+	}
+	return nil
+}
+
+// urlOrKey names the setting of a section that an error of llm.New is about.
+func urlOrKey(section string, err error) string {
+	if errors.Is(err, llm.ErrKey) {
+		return section + ".key"
+	}
+	return section + ".url"
 }
 
 // checkProfiles refuses unusable profiles, and a default that is not among them.
@@ -200,13 +236,14 @@ func profileOf(f *field) (string, bool) {
 func (l *Loaded) checkCondense() error {
 	c := &l.Condense
 	if c.URL != "" {
-		_, err := record.NewEndpoint(c.URL, c.Model, "")
+		e, err := record.NewEndpoint(c.URL, c.Model, c.Key)
 		switch {
 		case err != nil && c.Model == "":
 			return l.bad("condense.url", errors.New("no model for summaries: give condense.model or --condense-model"))
 		case err != nil:
-			return l.bad("condense.url", err)
+			return l.bad(urlOrKey("condense", err), err)
 		}
+		e.Close()
 		return nil
 	}
 	key := ""

@@ -56,6 +56,9 @@ type Settings struct {
 	Thresholds Thresholds `toml:"thresholds"`
 	// Recall of messages that have left the window.
 	Recall Recall `toml:"recall"`
+	// Vectors for recall by meaning, made by a server. Without a server the model in this
+	// program makes them.
+	Embed Embed `toml:"embed"`
 	// Summaries of what has left, written by a model. Without a model Oriel writes a
 	// digest.
 	Condense Condense `toml:"condense"`
@@ -102,8 +105,23 @@ type Recall struct {
 	// The most tokens that are recalled at a time, and never more than a tenth of the
 	// budget.
 	Tokens int `toml:"tokens"`
-	// The longest that a call waits for recall.
+	// The longest that a call waits for recall. With embed.url the default is 1s, because
+	// that server embeds the query.
 	Wait time.Duration `toml:"wait"`
+}
+
+// Embed configures the server that makes vectors.
+type Embed struct {
+	// Base URL of a server that speaks OpenAI's embeddings format, such as
+	// "http://127.0.0.1:11434/v1". The texts of the history are sent to it. Empty: no
+	// server is asked.
+	URL string `toml:"url" restart:"yes"`
+	// Model to ask. Vectors of different models or servers are never compared: after a
+	// change the history is embedded again.
+	Model string `toml:"model" restart:"yes"`
+	// Key for that server. It is sent over plain http only to this machine or a private
+	// network.
+	Key string `toml:"key" secret:"yes" restart:"yes"`
 }
 
 // Condense configures the model that writes summaries.
@@ -112,7 +130,8 @@ type Condense struct {
 	URL string `toml:"url" flag:"condense-url"`
 	// Model to ask.
 	Model string `toml:"model" flag:"condense-model"`
-	// Key for that server.
+	// Key for that server. It is sent over plain http only to this machine or a private
+	// network.
 	Key string `toml:"key" secret:"yes"`
 	// File with your own instructions; {tokens} stands for the limit.
 	Prompt string `toml:"prompt" flag:"condense-prompt"`

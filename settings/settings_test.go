@@ -36,7 +36,7 @@ func env(pairs map[string]string) func(string) string {
 func texts(f *field) (inFile, elsewhere string) {
 	special := map[string]string{
 		"listen": "127.0.0.1:9", "sync": "full", "profile": "chat", "upstream.openai": "http://a/v1", "upstream.anthropic": "http://a",
-		"condense.url": "http://a/v1", "condense.when": "inline", "origins": "https://a.example",
+		"condense.url": "http://a/v1", "embed.url": "http://a/v1", "condense.when": "inline", "origins": "https://a.example",
 	}
 	v := f.of(new(Settings))
 	switch text, ok := special[f.key]; {
@@ -67,8 +67,8 @@ func TestFlagsGoBeforeTheEnvironmentTheFileAndTheDefaults(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	base := map[string]string{"condense.url": "http://base", "condense.model": "base"}
-	alone := map[string]bool{"condense.url": true, "condense.model": true} // without one another they are no settings
+	base := map[string]string{"condense.url": "http://base", "condense.model": "base", "embed.url": "http://base", "embed.model": "base"}
+	alone := map[string]bool{"condense.url": true, "condense.model": true, "embed.url": true, "embed.model": true} // without one another they are no settings
 	for _, f := range fields() {
 		inFile, elsewhere := texts(&f)
 		switch f.key {
@@ -107,7 +107,7 @@ func TestFlagsGoBeforeTheEnvironmentTheFileAndTheDefaults(t *testing.T) {
 					where = "--" + f.flag
 				}
 				for k, v := range base {
-					if k != f.key && strings.HasPrefix(f.key, "condense.") {
+					if section, _, _ := strings.Cut(k, "."); k != f.key && strings.HasPrefix(f.key, section+".") {
 						s.Flags[k] = v
 					}
 				}
@@ -169,7 +169,7 @@ func TestTheNearerSourceWins(t *testing.T) {
 func TestKnownVariables(t *testing.T) {
 	for key, name := range map[string]string{
 		"data": "ORIEL_DATA", "token": "ORIEL_TOKEN", "upstream.openai": "ORIEL_UPSTREAM_OPENAI", "upstream.anthropic": "ORIEL_UPSTREAM_ANTHROPIC",
-		"condense.key": "ORIEL_CONDENSE_KEY", "models_file": "ORIEL_MODELS",
+		"condense.key": "ORIEL_CONDENSE_KEY", "embed.key": "ORIEL_EMBED_KEY", "models_file": "ORIEL_MODELS",
 	} {
 		if f := findField(key); f == nil || f.env != name {
 			t.Errorf("%s is not %s", key, name)
@@ -285,7 +285,7 @@ window = 50_000
 
 func TestSecretsAreNotShown(t *testing.T) {
 	const secret = "canary-5d1"
-	path := file(t, "token = \""+secret+"\"\n[condense]\nurl = \"http://a\"\nmodel = \"m\"\nkey = \""+secret+"\"\n[upstream]\nopenai = \"http://a/v1?api-version=2&key="+secret+"\"\nanthropic = \"http://a/k/"+secret+"/p/chat\"\n")
+	path := file(t, "token = \""+secret+"\"\n[condense]\nurl = \"http://a\"\nmodel = \"m\"\nkey = \""+secret+"\"\n[embed]\nurl = \"http://a\"\nmodel = \"m\"\nkey = \""+secret+"\"\n[upstream]\nopenai = \"http://a/v1?api-version=2&key="+secret+"\"\nanthropic = \"http://a/k/"+secret+"/p/chat\"\n")
 	l, err := Load(Sources{File: path})
 	if err != nil {
 		t.Fatal(err)
@@ -295,7 +295,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 			t.Errorf("%s shows it", v.Key)
 		}
 		switch v.Key {
-		case "token", "condense.key":
+		case "token", "condense.key", "embed.key":
 			if v.Text != "set" || v.Kind != "file" {
 				t.Errorf("%+v", v)
 			}
@@ -308,7 +308,8 @@ func TestSecretsAreNotShown(t *testing.T) {
 	for _, text := range []string{
 		"token = " + secret, "token = 12" + secret, "token = \"" + secret, "token = ['" + secret + "']", "token = '" + secret + "'\ntoken = '" + secret + "'",
 		"[condense]\nkey = '''" + secret, "[condense]\nkey = {a = '" + secret + "'}", "tokn = '" + secret + "'", "upstream.openai = 'http://u:" + secret + "@h'",
-		"[upstream]\nanthropic = 'x://" + secret + "'", "condense = {url = 'http://a', key = " + secret + "}", "condense = {key " + secret + "}",
+		"[upstream]\nanthropic = 'x://" + secret + "'", "[embed]\nurl = 'http://example.com'\nmodel = 'm'\nkey = '" + secret + "'", "[embed]\nurl = 'http://u:" + secret + "@h'\nmodel = 'm'",
+		"[condense]\nurl = 'http://example.com'\nmodel = 'm'\nkey = '" + secret + "'", "condense = {url = 'http://a', key = " + secret + "}", "condense = {key " + secret + "}",
 	} {
 		if _, err := Load(Sources{File: file(t, text)}); err == nil || strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: %v", text, err)

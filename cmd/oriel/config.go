@@ -158,6 +158,16 @@ func configSources(name string) settings.Sources {
 	return s
 }
 
+// envOf reads the variables that are wanted, and no others.
+func envOf(wanted func(name string) bool) func(string) string {
+	return func(name string) string {
+		if !wanted(name) {
+			return ""
+		}
+		return os.Getenv(name)
+	}
+}
+
 // parseThreshold reads a percent for all profiles, or for one as NAME=PERCENT.
 func parseThreshold(text string) (key, percent string, err error) {
 	name, number, one := strings.Cut(text, "=")

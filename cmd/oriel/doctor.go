@@ -80,6 +80,9 @@ func (d *doctor) examine(ctx context.Context) []finding {
 	if d.condense != "" {
 		upstreams = append(upstreams, struct{ name, url string }{"summaries", d.condense})
 	}
+	if d.embed != "" {
+		upstreams = append(upstreams, struct{ name, url string }{"vectors", d.embed})
+	}
 	reached := make([]reach, len(upstreams))
 	var asked sync.WaitGroup
 	for i, u := range upstreams {

@@ -12,7 +12,8 @@ import (
 // setup is what a server would run with.
 type setup struct {
 	proxy    proxy.Options
-	condense string // base URL of who writes summaries, "" for none
+	condense string // base URL of the server that writes summaries, "" for none
+	embed    string // base URL of the server that makes vectors, "" for none
 	data     *history
 }
 
@@ -21,7 +22,7 @@ func newSetup(s settings.Settings) setup {
 	if s.Token != "" {
 		o.Tokens = map[string]string{s.Token: timeline.Local}
 	}
-	return setup{o, s.Condense.URL, &history{dir: s.Data}}
+	return setup{o, s.Condense.URL, s.Embed.URL, &history{dir: s.Data}}
 }
 
 // examineSettings loads settings; where they cannot be used, what is left of them without

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel/embed/minilm"
 	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/items/trajectory"
 	"github.com/oriel-context/oriel/settings"
@@ -27,6 +25,7 @@ type fitFlags struct {
 	warnings                                  []string
 	threshold                                 float64
 	trajectory                                trajectory.Options
+	embed                                     settings.Embed
 	window.Options
 }
 
@@ -102,8 +101,8 @@ trajectory for --format trajectory.`,
 			return err
 		}
 		if o.Policy == "relevance" && o.Query != "" {
-			if model, err := minilm.Open(minilm.Options{}); err == nil { // else words are compared
-				defer model.Close()
+			if model, closeModel, err := openModel(o.embed, 0); err == nil { // else words are compared
+				defer closeModel()
 				o.Embed = model.Embed
 			}
 		}
@@ -118,17 +117,14 @@ trajectory for --format trajectory.`,
 // readSettings takes profiles and the margin from the settings.
 func (o *fitFlags) readSettings(cmd *cobra.Command) error {
 	sources := configSources("")
-	sources.Env = func(name string) string {
-		if name == "ORIEL_MARGIN" { // the rest is for servers
-			return os.Getenv(name)
-		}
-		return ""
-	}
+	sources.Env = envOf(func(name string) bool { // the rest is for servers
+		return name == "ORIEL_MARGIN" || strings.HasPrefix(name, "ORIEL_EMBED_")
+	})
 	l, err := settings.Load(sources)
 	if err != nil {
 		return err
 	}
-	o.Profiles = l.ProfileTable
+	o.Profiles, o.embed = l.ProfileTable, l.Embed
 	switch {
 	case !cmd.Flags().Changed("margin"):
 		o.Margin = l.WindowMargin()

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/embed/minilm"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/recall"
+	"github.com/oriel-context/oriel/settings"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
@@ -23,6 +23,9 @@ type gatewayOptions struct {
 	data  *history
 	sync  sqlite.Sync
 	calls oriel.CallOptions
+	// embed names the server that makes vectors; the zero value is the model in this
+	// program.
+	embed settings.Embed
 	// events is the file of events, "" for none; onEvent receives them, too.
 	events  string
 	onEvent func(oriel.Event)
@@ -89,12 +92,12 @@ func (g *gateway) openEngine(ctx context.Context, o *gatewayOptions) error {
 	config := oriel.Config{Dir: dir, Store: g.history, Calls: o.calls, Events: events, Log: o.proxy.Log}
 	// The model is there whatever the profile: a call may name another. One thread
 	// leaves the machine to the agent.
-	if model, err := minilm.Open(minilm.Options{Threads: 1}); err != nil {
+	if model, closeModel, err := openModel(o.embed, 1); err != nil {
 		o.proxy.Log.Warn("recall goes by words alone", "error", err)
 		config.NoEmbed = true
 	} else {
 		config.Embed = model
-		g.onClose(func() { model.Close() })
+		g.onClose(closeModel)
 	}
 	g.engine, err = oriel.Open(ctx, config)
 	if err != nil {

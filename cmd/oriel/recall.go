@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel/embed/minilm"
 	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
@@ -45,7 +44,8 @@ the most that the query's words could come to; "dense" is the cosine of the two.
 
 The first search embeds what the history says, and keeps the vectors with it; later
 ones embed only what is new ("embedded" of --json counts). Where the history cannot be
-written to, every search embeds.
+written to, every search embeds. The model in this program embeds, or the server of the
+setting embed.url: then texts and query are sent there.
 
 --scope project takes all conversations of the same project, user all there are. Their
 ids are then the name of the conversation, "#" and the id.`,
@@ -120,11 +120,15 @@ func (o *recallFlags) find(cmd *cobra.Command, s timeline.Store, query string) (
 	}
 	options := recall.LibraryOptions{}
 	if recall.Mode(o.mode) != recall.Keyword {
-		model, err := minilm.Open(minilm.Options{})
+		e, err := embedSettings()
 		if err != nil {
 			return found{}, err
 		}
-		defer model.Close()
+		model, closeModel, err := openModel(e, 0)
+		if err != nil {
+			return found{}, err
+		}
+		defer closeModel()
 		options.Model = model
 	}
 	library := recall.NewLibrary(s, options)

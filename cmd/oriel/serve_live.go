@@ -39,6 +39,7 @@ func (s *liveSettings) options(l *settings.Loaded) (gatewayOptions, error) {
 			Profile: l.Profile, Profiles: l.ProfileTable, Models: l.Table, Margin: l.WindowMargin(), Thresholds: l.Thresholds.Percents(), LowMark: l.LowMark,
 			KeepTools: l.KeepTools, RecallTokens: l.Recall.Tokens, RecallWait: l.Recall.Wait, PlainCache: l.Upstream.PlainCache,
 		},
+		embed: l.Embed,
 	}
 	if l.Token != "" {
 		o.proxy.Tokens = map[string]string{l.Token: timeline.Local}
