@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -197,14 +198,14 @@ func TestRecallThatFailsIsReported(t *testing.T) {
 	broken := &faulty{Store: store}
 	library := recall.NewLibrary(broken, recall.LibraryOptions{})
 	defer library.Close()
-	k := newTalker(start(t, store, replying, thrifty, func(o *record.Options) { o.Recall = library }), "X-Oriel-Budget", "3000")
+	k := newTalker(start(t, store, replying, thrifty, func(o *oriel.CallsOptions) { o.Recall = library }), "X-Oriel-Budget", "3000")
 	k.untilCut()
 	fault := func(context.Context, string) error { return errors.New("disk on fire") }
 	broken.fail.Store(&fault)
 	if r := k.say(); r.Header.Get("X-Oriel-Action") == "error" || tokensOf(k.last) > 3000 {
 		t.Errorf("%d tokens, %v", tokensOf(k.last), r.Header)
 	}
-	if e := k.told(record.EventOpen); len(e) == 0 || !strings.Contains(e[0].Error, "recall: ") || !strings.Contains(e[0].Error, "disk on fire") {
+	if e := k.told(oriel.EventOpen); len(e) == 0 || !strings.Contains(e[0].Error, "recall: ") || !strings.Contains(e[0].Error, "disk on fire") {
 		t.Errorf("told %+v", e)
 	}
 }

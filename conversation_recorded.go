@@ -62,9 +62,16 @@ func openRecorded(ctx context.Context, store timeline.Store, tenant, name string
 	if err != nil || len(who) > 0 {
 		return c, err == nil, err
 	}
-	// It may have been imported, and then continued by a call.
-	calls, err := store.Records(ctx, tenant, name, "call", "")
-	return c, slices.ContainsFunc(calls, func(r timeline.Record) bool { return !strings.HasPrefix(r.Key, "import ") }), err
+	// An imported conversation that a proxy has continued has calls of its own.
+	calls, err := proxyCalls(ctx, store, tenant, name)
+	return c, len(calls) > 0, err
+}
+
+// proxyCalls returns the keys of the calls that a proxy has recorded, oldest first. Those
+// of an import are not among them.
+func proxyCalls(ctx context.Context, store timeline.Store, tenant, name string) ([]string, error) {
+	keys, err := store.RecordKeys(ctx, tenant, name, "call")
+	return slices.DeleteFunc(keys, func(key string) bool { return strings.HasPrefix(key, "import ") }), err
 }
 
 // pin keeps a message in view, and brings it back if it has left. What is known not to
@@ -248,7 +255,7 @@ func (c *recorded) fits(ctx context.Context, more []int) (leaves []int, err erro
 	if err != nil || len(plans) == 0 {
 		return nil, err // nothing ever had to leave
 	}
-	calls, err := c.store.Records(ctx, c.tenant, c.stored.Name, "call", "")
+	calls, err := proxyCalls(ctx, c.store, c.tenant, c.stored.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -256,12 +263,16 @@ func (c *recorded) fits(ctx context.Context, more []int) (leaves []int, err erro
 	if err != nil {
 		return nil, err
 	}
-	for i := len(calls) - 1; i >= 0; i-- {
+	for _, key := range slices.Backward(calls) {
+		found, err := c.store.Records(ctx, c.tenant, c.stored.Name, "call", key)
+		if err != nil {
+			return nil, err
+		}
 		var e entry
-		if strings.HasPrefix(calls[i].Key, "import ") || json.Unmarshal(calls[i].Data, &e) != nil || e.Thread == thread.Side {
+		if len(found) == 0 || json.Unmarshal(found[0].Data, &e) != nil || e.Thread == thread.Side {
 			continue
 		}
-		call, err := ReadCall(ctx, c.store, c.tenant, &calls[i])
+		call, err := ReadCall(ctx, c.store, c.tenant, &found[0])
 		if err != nil {
 			return nil, nil
 		}
@@ -277,7 +288,7 @@ func (c *recorded) fits(ctx context.Context, more []int) (leaves []int, err erro
 			*room = view.Room{Wish: newest.Plan.Budget, Hard: newest.Plan.Budget}
 		}
 		viewer := view.New(view.Options{})
-		return viewer.Restoring(ctx, &view.Input{Body: body, Thread: t, Profile: e.Profile, Room: room, Pins: union(w.all(), more), Now: calls[i].Time}, newest)
+		return viewer.Restoring(ctx, &view.Input{Body: body, Thread: t, Profile: e.Profile, Room: room, Pins: union(w.all(), more), Now: found[0].Time}, newest)
 	}
 	return nil, nil
 }

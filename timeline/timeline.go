@@ -242,6 +242,9 @@ type Store interface {
 	// Records returns a conversation's records of a kind, in the order in which they
 	// were first written; an empty key selects all. The caller owns them.
 	Records(ctx context.Context, tenant, conversation, kind, key string) ([]Record, error)
+	// RecordKeys lists the keys of a conversation's records of a kind, in the order of
+	// Records. It reads nothing else of them.
+	RecordKeys(ctx context.Context, tenant, conversation, kind string) ([]string, error)
 
 	// KeepDerived stores data derived from contents, for as long as the contents
 	// exist. A kind consists of a family and a make, such as "vector/minilm"; per

@@ -90,6 +90,12 @@ func (r *reopener) Records(ctx context.Context, tenant, conversation, kind, key 
 	return found, err
 }
 
+func (r *reopener) RecordKeys(ctx context.Context, tenant, conversation, kind string) ([]string, error) {
+	o := r.use()
+	defer r.done(o)
+	return o.store.RecordKeys(ctx, tenant, conversation, kind)
+}
+
 func (r *reopener) KeepDerived(ctx context.Context, tenant, kind string, data []timeline.Derived) error {
 	return r.read(ctx, func(o *opened) error { return o.store.KeepDerived(ctx, tenant, kind, data) })
 }

@@ -241,6 +241,28 @@ func (s *Store) Content(ctx context.Context, tenant string, h timeline.Hash) ([]
 	return nil, fmt.Errorf("%w: %v", timeline.ErrNoContent, h)
 }
 
+// ordered returns the records of a kind in the order in which they were first written.
+func (c *conversation) ordered(kind string) []*record {
+	return slices.SortedFunc(maps.Values(c.records[kind]), func(a, b *record) int { return int(a.number - b.number) })
+}
+
+// RecordKeys implements timeline.Store.
+func (s *Store) RecordKeys(ctx context.Context, tenant, conversation, kind string) (keys []string, err error) {
+	t, err := s.read(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	defer s.mu.RUnlock()
+	c, err := t.conversation(conversation)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range c.ordered(kind) {
+		keys = append(keys, r.Key)
+	}
+	return keys, nil
+}
+
 // Records implements timeline.Store.
 func (s *Store) Records(ctx context.Context, tenant, conversation, kind, key string) ([]timeline.Record, error) {
 	t, err := s.read(ctx, tenant)
@@ -254,7 +276,7 @@ func (s *Store) Records(ctx context.Context, tenant, conversation, kind, key str
 	}
 	var found []*record
 	if key == "" {
-		found = slices.SortedFunc(maps.Values(c.records[kind]), func(a, b *record) int { return int(a.number - b.number) })
+		found = c.ordered(kind)
 	} else if r := c.records[kind][key]; r != nil {
 		found = []*record{r}
 	}

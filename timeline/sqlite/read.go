@@ -168,6 +168,21 @@ func (s *Store) expand(h timeline.Hash, codec, size int64, data, buffer []byte) 
 	return raw, nil
 }
 
+// RecordKeys implements timeline.Store.
+func (s *Store) RecordKeys(ctx context.Context, tenant, conversation, kind string) (keys []string, err error) {
+	err = s.view(ctx, func(c *conn) error {
+		id, _, err := c.conversationID(tenant, conversation)
+		if err != nil {
+			return err
+		}
+		return c.each("SELECT key FROM record WHERE conversation = ? AND kind = ? ORDER BY id", func(r *rows) { keys = append(keys, r.text(0)) }, id, kind)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return keys, nil
+}
+
 // Records implements timeline.Store.
 func (s *Store) Records(ctx context.Context, tenant, conversation, kind, key string) ([]timeline.Record, error) {
 	var records []timeline.Record

@@ -17,6 +17,7 @@ func afterClose(s timeline.Store) map[string]error {
 	_, _, errs["Under"] = s.Under(ctx, timeline.Local, timeline.Place{}, timeline.Hash{})
 	_, errs["Content"] = s.Content(ctx, timeline.Local, timeline.Hash{})
 	_, errs["Records"] = s.Records(ctx, timeline.Local, "c", "k", "")
+	_, errs["RecordKeys"] = s.RecordKeys(ctx, timeline.Local, "c", "k")
 	errs["KeepDerived"] = s.KeepDerived(ctx, timeline.Local, "k", []timeline.Derived{{}})
 	errs["Derived"] = s.Derived(ctx, timeline.Local, "k", []timeline.Hash{{}}, func(timeline.Hash, []byte) error { return nil })
 	_, errs["Delete"] = s.Delete(ctx, timeline.Local, "c", nil)

@@ -121,6 +121,11 @@ func (m *machine) sameConversation(r *rapid.T, tenant, name string) {
 				m.sameRecords(r, records, records2)
 			}
 		}
+		keys, err := m.model.RecordKeys(ctx, tenant, name, kind)
+		keys2, err2 := m.store.RecordKeys(ctx, tenant, name, kind)
+		if !m.failed(r, "keys of records", err, err2) && !slices.Equal(keys, keys2) {
+			r.Fatalf("keys of records of %s: %q and %q", kind, keys, keys2)
+		}
 	}
 }
 

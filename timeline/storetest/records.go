@@ -14,6 +14,9 @@ func (f *fixture) records(conversation, kind, key string) []timeline.Record {
 	if err != nil {
 		f.Fatal(err)
 	}
+	if keys, err := f.RecordKeys(ctx, timeline.Local, conversation, kind); err != nil || key == "" && !slices.EqualFunc(keys, all, func(k string, r timeline.Record) bool { return k == r.Key }) {
+		f.Errorf("keys %q of %d records of %s, %v", keys, len(all), kind, err)
+	}
 	for i := range all { // none is nil, whatever the store gives
 		all[i].Data = append([]byte{}, all[i].Data...)
 		all[i].Contents = append([]timeline.Hash{}, all[i].Contents...)
@@ -68,6 +71,9 @@ var recordCases = []testCase{
 		f.equal("of d", keys(f.records("d", "k", "")), []string{"1=d"})
 		for _, k := range []timeline.Key{{Kind: "k", Key: "2"}, {Kind: "l", Key: "1"}, {Kind: "", Key: ""}} {
 			f.equal("none", len(f.records("c", k.Kind, k.Key)), 0)
+		}
+		if _, err := f.RecordKeys(ctx, timeline.Local, "nobody's", "k"); !errors.Is(err, timeline.ErrNoConversation) {
+			f.Error(err)
 		}
 		if _, err := f.Records(ctx, timeline.Local, "nobody's", "k", ""); !errors.Is(err, timeline.ErrNoConversation) {
 			f.Errorf("of a conversation that is not there: %v", err)
