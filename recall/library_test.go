@@ -522,7 +522,7 @@ func TestWordsAnswerWhereTheModelFails(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	model.works.Store(false)
-	if r, err := l.Recall(t.Context(), w, "common", RecallOptions{}); err != nil || r.Mode != Keyword || len(r.Passages) != 1 {
+	if r, err := l.Recall(t.Context(), w, "common matter", RecallOptions{}); err != nil || r.Mode != Keyword || len(r.Passages) != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

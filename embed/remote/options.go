@@ -31,7 +31,7 @@ const (
 // must be set.
 type Options struct {
 	// BaseURL is the address before "/embeddings": "https://api.openai.com/v1",
-	// "http://127.0.0.1:11434/v1". A bare host gets /v1. It has no user, query or
+	// "http://127.0.0.1:11434/v1". A bare host gets /v1. It has no user or
 	// fragment.
 	BaseURL string
 	// Model is the server's name of the model.

@@ -19,7 +19,6 @@ func TestOptionsThatCannotBeUsed(t *testing.T) {
 		"no host":             {BaseURL: "http:///v1", Model: "m"},
 		"a password":          {BaseURL: "https://me:hunter2@example.com/v1", Model: "m"},
 		"a password, broken":  {BaseURL: "https://me:hunter2@exa mple.com/v1", Model: "m"},
-		"a query":             {BaseURL: "https://example.com/v1?key=hunter2", Model: "m"},
 		"a fragment":          {BaseURL: "https://example.com/v1#x", Model: "m"},
 		"no model":            {BaseURL: "https://example.com/v1"},
 		"a blank model":       {BaseURL: "https://example.com/v1", Model: " "},

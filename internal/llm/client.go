@@ -17,8 +17,7 @@ import (
 // Options are those of a client. URL must be set.
 type Options struct {
 	// URL is the address that SDKs take as their base: "https://api.openai.com/v1",
-	// "http://127.0.0.1:11434/v1". A bare host gets /v1. It has no user, query or
-	// fragment.
+	// "http://127.0.0.1:11434/v1". A bare host gets /v1. It has no user or fragment.
 	URL string
 	// Key is sent as a bearer token; empty: none is sent.
 	Key string
@@ -38,10 +37,20 @@ type Options struct {
 // Client sends requests to one server. It is safe for concurrent use.
 type Client struct {
 	o    Options // without the key
-	url  url.URL // the base
 	http *http.Client
-	key  *string // a pointer, so that printing the client does not show it
-	own  bool    // the transport is the client's own
+	own  bool // the transport is the client's own
+
+	host string
+	// private returns what may hold keys. It is a function, so that printing the client
+	// shows none of it.
+	private func() *private
+}
+
+// private is what a client does not show.
+type private struct {
+	url  *url.URL // the base
+	key  string
+	keys secret.Keys // key, and those in the query of url
 }
 
 // New checks the options and sends nothing. Its error is an *Error with ErrURL or ErrKey.
@@ -55,7 +64,9 @@ func New(o Options) (*Client, error) {
 	if err := checkKey(u, key, o.KeyName); err != nil {
 		return nil, err
 	}
-	c := &Client{o: o, url: *u, key: &key}
+	o.URL = ""
+	p := &private{u, key, secret.Value(key).And(secret.Of(nil, u.RawQuery))}
+	c := &Client{o: o, host: u.Host, private: func() *private { return p }}
 	if o.Client != nil {
 		sender := *o.Client
 		c.http = &sender
@@ -76,7 +87,7 @@ func New(o Options) (*Client, error) {
 
 // Base returns the base URL as it is used.
 func (c *Client) Base() *url.URL {
-	u := c.url
+	u := *c.private().url
 	return &u
 }
 
@@ -148,15 +159,16 @@ func (c *Client) try(ctx context.Context, q *Request) ([]byte, *Error) {
 		within, cancel = context.WithTimeout(ctx, c.o.Timeout)
 		defer cancel()
 	}
-	r, err := http.NewRequestWithContext(within, http.MethodPost, c.url.JoinPath(q.Path).String(), bytes.NewReader(q.Body))
+	p := c.private()
+	r, err := http.NewRequestWithContext(within, http.MethodPost, p.url.JoinPath(q.Path).String(), bytes.NewReader(q.Body))
 	if err != nil {
 		return nil, c.fail(fmt.Errorf("%w: %w", ErrURL, err), "")
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("User-Agent", "oriel")
-	if *c.key != "" {
-		r.Header.Set("Authorization", "Bearer "+*c.key)
+	if p.key != "" {
+		r.Header.Set("Authorization", "Bearer "+p.key)
 	}
 	resp, err := c.http.Do(r)
 	if err != nil {
@@ -167,7 +179,7 @@ func (c *Client) try(ctx context.Context, q *Request) ([]byte, *Error) {
 		// What was read before the connection broke is all that there is to report.
 		said, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 		if len(said) == maxErrorBody { // half a key at the end would not be found
-			said = said[:max(0, len(said)-8*len(*c.key))]
+			said = said[:max(0, len(said)-8*max(len(p.key), len(p.url.RawQuery)))]
 		}
 		return nil, c.refused(resp, said)
 	}
@@ -188,7 +200,4 @@ func (c *Client) try(ctx context.Context, q *Request) ([]byte, *Error) {
 
 // Clean returns a server's words as they may be shown: without the key, on one line, and
 // short.
-func (c *Client) Clean(text string) string { return tidy(text, *c.key) }
-
-// scrub removes the key from a text.
-func scrub(text, key string) string { return secret.Value(key).Clean(text) }
+func (c *Client) Clean(text string) string { return tidy(text, c.private().keys) }

@@ -34,7 +34,7 @@ func TestBaseURLs(t *testing.T) {
 		"https://API.openai.com:443/v1/": "https://api.openai.com/v1/", "http://127.0.0.1:80": "http://127.0.0.1/v1", " http://localhost:11434/ ": "http://localhost:11434/v1",
 		"http://[::1]:8080/a%2Fb": "http://[::1]:8080/a%2Fb",
 		"":                        "", "localhost:11434/v1": "", "ftp://localhost/v1": "", "http:///v1": "", "https://me:hunter2@example.com/v1": "",
-		"https://me:hunter2@exa mple.com/v1": "", "https://example.com/v1?key=hunter2": "", "https://example.com/v1#hunter2": "",
+		"https://me:hunter2@exa mple.com/v1": "", "https://example.com/v1?a=b": "https://example.com/v1?a=b", "https://example.com/v1#hunter2": "",
 	} {
 		c, err := llm.New(llm.Options{URL: url})
 		var e *llm.Error

@@ -13,6 +13,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/oriel-context/oriel/internal/secret"
 )
 
 // Errors of New.
@@ -98,7 +100,7 @@ func (l later) Unwrap() error { return l.error }
 func Later(err error) error { return later{err} }
 
 func (c *Client) fail(err error, hint string) *Error {
-	return &Error{Server: c.url.Host, Err: err, Hint: hint}
+	return &Error{Server: c.host, Err: err, Hint: hint}
 }
 
 // unusable is an answer that its reader refuses. If the answer holds the server's report of
@@ -159,7 +161,7 @@ func (c *Client) refused(resp *http.Response, said []byte) *Error {
 		fault.RetryAfter = retryAfter(resp.Header)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		fault.Hint = "the server wants a key: set " + c.o.KeyName
-		if *c.key != "" {
+		if c.private().key != "" {
 			fault.Hint = "check " + c.o.KeyName
 		}
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
@@ -248,11 +250,11 @@ const maxMessage = 300
 
 // tidy makes a server's words fit for an error. The key goes first: cut in two it would not
 // be found.
-func tidy(text, key string) string {
-	text = scrub(text, key)
+func tidy(text string, keys secret.Keys) string {
+	text = keys.Clean(text)
 	text = strings.ToValidUTF8(text, "\ufffd")
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
-	text = scrub(text, key)
+	text = keys.Clean(text)
 	if len(text) <= maxMessage {
 		return text
 	}
@@ -266,7 +268,7 @@ func tidy(text, key string) string {
 // scrubError returns an error whose text does not have the key. One that has it is
 // replaced, so that unwrapping does not find it either.
 func (c *Client) scrubError(err error) error {
-	if text := err.Error(); scrub(text, *c.key) != text {
+	if text := err.Error(); c.private().keys.Clean(text) != text {
 		return errors.New(c.Clean(text))
 	}
 	return err

@@ -110,6 +110,24 @@ func TestKeyIsInNoErrorOfTheConnection(t *testing.T) {
 	}
 }
 
+// A key in the query of the URL is one, too.
+func TestKeysInURLs(t *testing.T) {
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.String() != "/v1/things?api-key=sk-very-secret" {
+			t.Error(r.URL)
+		}
+		sends(400, `{"error":"no key like sk-very-secret"}`)(w, r)
+	}, func(o *llm.Options) { o.URL += "?api-key=sk-very-secret" })
+	leaks(t, fault(t, m), m, *m)
+	_, err := llm.New(llm.Options{URL: "http://example.com/v1?api-key=sk-very-secret"})
+	if !errors.Is(err, llm.ErrKey) {
+		t.Error(err)
+	}
+	leaks(t, err)
+	m = open(t, llm.Options{URL: "http://127.0.0.1:1/v1?api-key=sk-very-secret"}) // Go's own error has the URL
+	leaks(t, fault(t, m))
+}
+
 func TestKeyAndTextsFollowNoRedirect(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("asked with %q", r.Header)

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"github.com/oriel-context/oriel/internal/secret"
 )
 
 // ParseURL reads a base URL. A bare host gets /v1. Its error does not repeat the URL, which
@@ -17,8 +19,8 @@ func ParseURL(base string) (*url.URL, error) {
 		return nil, wrong(`give an address that begins with http:// or https://, such as http://127.0.0.1:11434/v1`)
 	case u.User != nil:
 		return nil, wrong("leave out user and password: the key is set apart")
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return nil, wrong(`leave out what follows "?" or "#"`)
+	case u.Fragment != "":
+		return nil, wrong(`leave out "#" and what follows`)
 	}
 	u.Host = strings.ToLower(u.Host)
 	if u.Scheme == "http" {
@@ -32,16 +34,17 @@ func ParseURL(base string) (*url.URL, error) {
 	return u, nil
 }
 
-// checkKey returns an error if a key cannot be sent to a server, or must not be.
+// checkKey returns an error if a key, or one in the query of the URL, cannot be sent to a
+// server or must not be.
 func checkKey(u *url.URL, key, name string) error {
 	wrong := func(what, hint string) error {
 		return &Error{Server: u.Host, Err: fmt.Errorf("%w: %s", ErrKey, what), Hint: hint}
 	}
 	switch {
-	case key == "":
+	case key == "" && secret.Of(nil, u.RawQuery).None():
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return wrong("it has characters that no header may have", "set "+name+" to the key alone")
-	case u.Scheme == "http" && !private(u.Hostname()):
+	case u.Scheme == "http" && !local(u.Hostname()):
 		return wrong("it would be sent unencrypted over a public network", "use an https:// address, or unset "+name+" if the server needs no key")
 	}
 	return nil
@@ -51,9 +54,9 @@ func checkKey(u *url.URL, key, name string) error {
 // reserved for private networks.
 var localNames = []string{".localhost", ".local", ".internal", ".home.arpa"}
 
-// private reports whether a host is this machine or in a private network, by its address
+// local reports whether a host is this machine or in a private network, by its address
 // or by a name that has no meaning outside of one.
-func private(host string) bool {
+func local(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
 		a = a.Unmap()
 		return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast()

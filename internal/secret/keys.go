@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -56,6 +57,12 @@ func Value(credential string) (k Keys) {
 	k.add(credential)
 	return k
 }
+
+// And returns the keys of both.
+func (k Keys) And(other Keys) Keys { return Keys{slices.Concat(k.values, other.values)} }
+
+// None reports whether there are no keys.
+func (k Keys) None() bool { return len(k.values) == 0 }
 
 // add adds a value and its parts: the key after "Bearer", the values of cookies, the user
 // and password of "Basic".
