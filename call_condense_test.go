@@ -14,7 +14,6 @@ import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/fakemodel"
-	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/token"
@@ -32,7 +31,7 @@ func summariser(t *testing.T, answer http.Handler) *condense.Model {
 		answer.ServeHTTP(w, r)
 	}))
 	t.Cleanup(s.Close)
-	e, err := record.NewEndpoint(s.URL, "gpt-4o-mini", condenseKey)
+	e, err := condense.NewEndpoint(s.URL, "gpt-4o-mini", condenseKey)
 	if err != nil {
 		t.Fatal(err)
 	}

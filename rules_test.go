@@ -54,7 +54,6 @@ var rooms = []string{
 	"view",
 	"",
 	"proxy",
-	"record",
 	"settings",
 	"internal/strict",
 	"internal/fakemodel",

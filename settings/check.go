@@ -13,10 +13,10 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/llm"
 	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/proxy"
-	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
 )
@@ -236,7 +236,7 @@ func profileOf(f *field) (string, bool) {
 func (l *Loaded) checkCondense() error {
 	c := &l.Condense
 	if c.URL != "" {
-		e, err := record.NewEndpoint(c.URL, c.Model, c.Key)
+		e, err := condense.NewEndpoint(c.URL, c.Model, c.Key)
 		switch {
 		case err != nil && c.Model == "":
 			return l.bad("condense.url", errors.New("no model for summaries: give condense.model or --condense-model"))

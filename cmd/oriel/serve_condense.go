@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/condense"
-	"github.com/oriel-context/oriel/record"
 	"github.com/oriel-context/oriel/settings"
 )
 
@@ -13,7 +12,7 @@ func openCondensing(l *settings.Loaded) (o *oriel.CondenseOptions, done func(), 
 	if c.URL == "" {
 		return nil, func() {}, nil
 	}
-	endpoint, err := record.NewEndpoint(c.URL, c.Model, c.Key)
+	endpoint, err := condense.NewEndpoint(c.URL, c.Model, c.Key)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,4 +1,4 @@
-package record
+package condense
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/llm"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
@@ -45,22 +44,22 @@ func (e *Endpoint) Close() { e.client.Close() }
 // maxSummary is the most bytes of an answer.
 const maxSummary = 4 << 20
 
-// Call is a condense.Call. ctx is its only time limit.
-func (e *Endpoint) Call(ctx context.Context, r condense.Request) (condense.Reply, error) {
+// Call is a Model.Call. ctx is its only time limit.
+func (e *Endpoint) Call(ctx context.Context, r Request) (Reply, error) {
 	answer, err := e.post(ctx, r, "max_tokens")
 	var refused *llm.Error
 	if errors.As(err, &refused) && refused.Status == http.StatusBadRequest && strings.Contains(refused.Message, "max_completion_tokens") {
 		answer, err = e.post(ctx, r, "max_completion_tokens") // OpenAI's reasoning models
 	}
 	if err != nil {
-		return condense.Reply{}, fmt.Errorf("ask the summarising model: %w", err)
+		return Reply{}, fmt.Errorf("ask the summarising model: %w", err)
 	}
 	reply, err := wire.ReadReply(wire.Chat, answer)
 	if err != nil || reply.Message == nil {
-		return condense.Reply{}, fmt.Errorf("the summarising model's server answered with no reply: %s", e.client.Clean(string(answer)))
+		return Reply{}, fmt.Errorf("the summarising model's server answered with no reply: %s", e.client.Clean(string(answer)))
 	}
 	u := reply.Usage
-	out := condense.Reply{Stop: reply.Stop, Usage: token.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CacheWrite1h: u.CacheWrite1h}}
+	out := Reply{Stop: reply.Stop, Usage: token.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CacheWrite1h: u.CacheWrite1h}}
 	m, err := wire.ReadMessage(wire.Chat, reply.Message)
 	if err != nil {
 		return out, fmt.Errorf("read the summary: %w", err)
@@ -73,7 +72,7 @@ func (e *Endpoint) Call(ctx context.Context, r condense.Request) (condense.Reply
 	return out, nil
 }
 
-func (e *Endpoint) post(ctx context.Context, r condense.Request, limit string) ([]byte, error) {
+func (e *Endpoint) post(ctx context.Context, r Request, limit string) ([]byte, error) {
 	type message struct {
 		Role    string `json:"role"`
 		Content string `json:"content"`
