@@ -52,7 +52,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		"sync":                  {"sync = 'never'", []string{`:1: sync: "never" is unknown: use normal or full`}},
 		"address":               {"listen = '8780'", []string{`:1: listen: invalid listen address "8780": give HOST:PORT`}},
 		"upstream":              {"upstream.openai = 'localhost:1'", []string{":1: upstream.openai: the upstream URL for OpenAI is not http(s)://host…: give one such as"}},
-		"origin":                {"origins = ['https://a/']", []string{`:1: origins: the origin "https://a/" cannot be one`}},
+		"origin":                {"origins = ['https://a/']", []string{`:1: origins: invalid origin "https://a/"`}},
 		"low mark":              {"low_mark = 1.5", []string{":1: low_mark: 1.5 is not a share of the budget: give a number between 0 and 1"}},
 		"margin":                {"margin = 1", []string{":1: margin: 1 is not a share of the window"}},
 		"infinite margin":       {"margin = inf", []string{":1: margin: +Inf is not a share of the window"}},
