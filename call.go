@@ -274,8 +274,8 @@ func betas(h http.Header) []string {
 	return out
 }
 
-// Send is what goes upstream.
-func (c *Call) Send() []byte {
+// Body returns the body to send; nil for the client's own.
+func (c *Call) Body() []byte {
 	if c.unrecorded {
 		return c.other
 	}
@@ -404,7 +404,10 @@ func (c *Call) End(err error) {
 	if c.thread == nil {
 		return // and it was told why
 	}
-	reply, messages := c.reply(err)
+	reply, messages := c.reply()
+	if reply.Complete && errors.Is(err, ErrLeft) {
+		err = nil // the client left when it had all
+	}
 	if c.most > 0 && (c.status != http.StatusOK || reply.Error != nil) {
 		c.giveUp()
 	}
@@ -431,7 +434,7 @@ func (c *Call) End(err error) {
 	for i := range messages {
 		size += int64(len(messages[i].Raw))
 	}
-	bad := c.calls.queue.add(c.request.Tenant+"\x00"+c.thread.Conversation, size, func() { c.keep(e, reply.Usage, messages, says) })
+	bad := c.calls.queue.add(queueKey(c.request.Tenant, c.thread.Conversation), size, func() { c.keep(e, reply.Usage, messages, says) })
 	if handed = bad == nil; !handed {
 		c.request.Memory.LetGo()
 		c.calls.book.Stored(c.thread, false)
@@ -497,7 +500,7 @@ func (c *Call) insist(e *entry, reply []chat.Message, says []timeline.Hash) erro
 
 // reply is what the model said, as far as it came. messages are those that belong to
 // the history: none of a reply that was cut off.
-func (c *Call) reply(err error) (*wire.Reply, []chat.Message) {
+func (c *Call) reply() (*wire.Reply, []chat.Message) {
 	reply := &wire.Reply{Format: c.body.Format}
 	if c.copy == nil {
 		return reply, nil

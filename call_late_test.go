@@ -47,7 +47,7 @@ func (c *caller) say(r *oriel.Calls, profile string) (action string) {
 	began := time.Now()
 	rec := r.Begin(ctx, &oriel.Request{ID: fmt.Sprintf("call-%03d", c.n), Tenant: timeline.Local, Profile: profile, Format: wire.Chat, Path: "/v1/chat/completions", Header: h, Body: body, Began: began})
 	c.took = time.Since(began)
-	if c.sent = rec.Send(); c.sent == nil {
+	if c.sent = rec.Body(); c.sent == nil {
 		c.sent = body
 	}
 	rec.Response(200, http.Header{"Content-Type": {"application/json"}})

@@ -156,7 +156,7 @@ func TestALimitIsConfirmedBeforeItHoldsForOthers(t *testing.T) {
 	c := call(t, "/v1/messages", wire.Anthropic, string(history("claude-sonnet-4-5", 40, "go on", "")))
 	c.Tenant = "somebody else"
 	r := u.recorder.Begin(ctx, c)
-	if r.Send() != nil {
+	if r.Body() != nil {
 		t.Error("it holds for another tenant")
 	}
 	r.End(nil)

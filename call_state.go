@@ -60,6 +60,15 @@ func (t *callStates) of(tenant, conversation string) *callState {
 	return k
 }
 
+// changed makes the next call of a conversation read its notes anew: they were changed by
+// this process, which Store.Changed does not report.
+func (t *callStates) changed(tenant, conversation string) {
+	k := t.of(tenant, conversation)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.changed = -1
+}
+
 // wanted are the messages that people want to see in the views of a call, by depth, and
 // the kinds of events that tell what is new about it. The records are read when another
 // process has changed anything. What cannot be read is as it was.

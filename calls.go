@@ -88,6 +88,9 @@ type CallCounters struct {
 	Unseen, Unkept atomic.Int64
 }
 
+// queueKey names a conversation in the queue.
+func queueKey(tenant, conversation string) string { return tenant + "\x00" + conversation }
+
 // workers is how many conversations are written at the same time: the store groups
 // their changes.
 const workers = 8
@@ -193,7 +196,7 @@ func (r *calls) unseen(ctx context.Context, c *Request, body *wire.Body, now *tu
 	}
 	rec := &Call{calls: r, tuning: now, request: c, body: body, chain: chain, began: r.o.Now()}
 	rec.atHand(ctx)
-	return rec.Send()
+	return rec.Body()
 }
 
 // guarded is begin, whose panics are errors.
@@ -308,7 +311,7 @@ func (r *calls) summarised(s view.Summary) {
 		return
 	}
 	r.event(e)
-	bad := r.queue.add(s.Tenant+"\x00"+s.Conversation, int64(len(s.Text)), func() {
+	bad := r.queue.add(queueKey(s.Tenant, s.Conversation), int64(len(s.Text)), func() {
 		ctx, cancel := context.WithTimeout(context.Background(), r.o.Waits.Write)
 		defer cancel()
 		record, err := s.Record()

@@ -21,8 +21,11 @@ import (
 type recorded struct {
 	store  timeline.Store
 	tenant string
+	calls  *calls
 	now    func() time.Time
-	stored timeline.Conversation
+	// options are those that the engine shows calls by now.
+	options CallOptions
+	stored  timeline.Conversation
 }
 
 // byCalls runs do if the conversation came by calls, and reports whether it did, or
@@ -32,6 +35,9 @@ func (c *Conversation) byCalls(ctx context.Context, op string, do func(*recorded
 	if err := e.enter(ctx, c); err != nil {
 		return true, c.fail(op, err, "")
 	}
+	if err := e.calls.queue.waitKey(ctx, queueKey(e.config.Tenant, c.id)); err != nil {
+		return true, e.storeError(ctx, op, c.id, err)
+	}
 	r, ok, err := openRecorded(ctx, e.store, e.config.Tenant, c.id)
 	switch {
 	case errors.Is(err, timeline.ErrNoConversation) || err == nil && !ok:
@@ -39,7 +45,7 @@ func (c *Conversation) byCalls(ctx context.Context, op string, do func(*recorded
 	case err != nil:
 		return true, e.storeError(ctx, op, c.id, err)
 	}
-	r.now = e.config.Now
+	r.calls, r.now, r.options = e.calls, e.config.Now, e.calls.tuning.Load().o
 	err = do(r)
 	for _, cause := range []error{ErrNoItem, ErrNoPlan, ErrCannotFit} {
 		if errors.Is(err, cause) {
@@ -287,8 +293,12 @@ func (c *recorded) fits(ctx context.Context, more []int) (leaves []int, err erro
 		if e.Hard == 0 { // of an earlier version
 			*room = view.Room{Wish: newest.Plan.Budget, Hard: newest.Plan.Budget}
 		}
-		viewer := view.New(view.Options{})
-		return viewer.Restoring(ctx, &view.Input{Body: body, Thread: t, Profile: e.Profile, Room: room, Pins: union(w.all(), more), Now: found[0].Time}, newest)
+		o := view.Options{Models: c.options.Models, Profiles: c.options.Profiles, KeepTools: c.options.KeepTools}
+		profile := e.Profile
+		if _, err := o.Profiles.Lookup(profile); err != nil {
+			profile = "" // it is no longer in the settings; room says what it allowed
+		}
+		return view.New(o).Restoring(ctx, &view.Input{Body: body, Thread: t, Profile: profile, Room: room, Pins: union(w.all(), more), Now: found[0].Time}, newest)
 	}
 	return nil, nil
 }
@@ -314,5 +324,6 @@ func (c *recorded) placeOf(ctx context.Context, id int64) (at timeline.Place, er
 func (c *recorded) change(ctx context.Context, change timeline.Change) error {
 	change.Conversation, change.Stay, change.Now = c.stored.Name, true, c.now()
 	_, err := c.store.Apply(ctx, c.tenant, change)
+	c.calls.states.changed(c.tenant, c.stored.Name)
 	return err
 }

@@ -235,15 +235,15 @@ func (e *Engine) Delete(ctx context.Context, id string) error {
 	return nil
 }
 
-// Wait waits until everything that recall and relevance have looked at has its vectors.
-// Callers that want the same views from the same calls, to the last score, wait before
-// each.
+// Wait waits until the calls that have ended are stored, and everything that recall and
+// relevance have looked at has its vectors. Programs that want the same views from the same
+// calls, to the last score, wait before each.
 func (e *Engine) Wait(ctx context.Context) error {
-	const op = "wait for vectors"
+	const op = "wait for calls and vectors"
 	if err := e.enter(ctx, nil); err != nil {
 		return &Error{Op: op, Err: err}
 	}
-	if err := errors.Join(e.library.Wait(ctx), e.meanings.wait(ctx)); err != nil {
+	if err := errors.Join(e.calls.queue.wait(ctx), e.library.Wait(ctx), e.meanings.wait(ctx)); err != nil {
 		return e.storeError(ctx, op, "", err)
 	}
 	return nil

@@ -3,7 +3,10 @@ package oriel_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"log"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"time"
@@ -221,4 +224,38 @@ func ExampleFit() {
 	// 2 user keep
 	// 3 assistant keep
 	// 4 user keep
+}
+
+// A program that uses a vendor's SDK, or net/http alone, gets what the proxy does in
+// process: each call is recorded, and sent within what fits.
+func ExampleEngine_Transport() {
+	ctx := context.Background()
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"id":"r1","object":"chat.completion","model":"gpt-4o","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"Hello Ann."}}]}`)
+	}))
+	defer provider.Close()
+
+	e, err := oriel.Open(ctx, oriel.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	client := &http.Client{Transport: e.Transport(http.DefaultTransport)} // or the SDK's option for it
+
+	req, err := http.NewRequest(http.MethodPost, provider.URL+"/v1/chat/completions", strings.NewReader(`{"model":"gpt-4o","messages":[{"role":"user","content":"My name is Ann."}]}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	req.Header.Set("X-Oriel-Conversation", "ann") // optional: Oriel finds out by itself
+	res, err := client.Do(req)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer res.Body.Close()
+	if _, err := io.Copy(io.Discard, res.Body); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(res.Header.Get("X-Oriel-Conversation"), res.Header.Get("X-Oriel-Action"), res.Header.Get("X-Oriel-Tokens-After"))
+	// Output: ann none 12
 }

@@ -19,8 +19,8 @@ type queue struct {
 	free    int // workers that may still be started
 	ready   []string
 	closed  bool
-	idle    chan struct{} // closed when the queue is closed and empty
-	busy    int
+	busy    int           // workers
+	idle    chan struct{} // closed while there are none
 }
 
 type job struct {
@@ -31,7 +31,7 @@ type job struct {
 var errBacklog = errors.New("too much is waiting to be stored")
 
 func newQueue(workers int, limit int64, failed func(any)) *queue {
-	return &queue{limit: limit, failed: failed, waiting: map[string][]job{}, free: workers, idle: make(chan struct{})}
+	return &queue{limit: limit, failed: failed, waiting: map[string][]job{}, free: workers, idle: closedChannel()}
 }
 
 // add queues a job that holds so many bytes, or refuses it. One job is always taken.
@@ -40,7 +40,7 @@ func (q *queue) add(key string, bytes int64, run func()) error {
 	defer q.mu.Unlock()
 	switch {
 	case q.closed:
-		return errors.New("Call has ended")
+		return ErrClosed
 	case q.bytes > 0 && q.bytes+bytes > q.limit:
 		return errBacklog
 	}
@@ -53,7 +53,9 @@ func (q *queue) add(key string, bytes int64, run func()) error {
 	q.ready = append(q.ready, key)
 	if q.free > 0 {
 		q.free--
-		q.busy++
+		if q.busy++; q.busy == 1 {
+			q.idle = make(chan struct{})
+		}
 		go q.work()
 	}
 	return nil
@@ -79,7 +81,7 @@ func (q *queue) work() {
 		}
 	}
 	q.free++
-	if q.busy--; q.busy == 0 && q.closed {
+	if q.busy--; q.busy == 0 {
 		close(q.idle)
 	}
 }
@@ -96,16 +98,45 @@ func (q *queue) do(j job) {
 // close takes no more jobs, and waits for those that there are.
 func (q *queue) close(ctx context.Context) error {
 	q.mu.Lock()
-	if !q.closed {
-		if q.closed = true; q.busy == 0 {
-			close(q.idle)
-		}
-	}
+	q.closed = true
 	q.mu.Unlock()
+	return q.wait(ctx)
+}
+
+// wait waits until nothing is left to do.
+func (q *queue) wait(ctx context.Context) error {
+	q.mu.Lock()
+	idle := q.idle
+	q.mu.Unlock()
+	return waitFor(ctx, idle)
+}
+
+// waitKey waits until the jobs of a key that are in the queue now are done.
+func (q *queue) waitKey(ctx context.Context, key string) error {
+	q.mu.Lock()
+	_, any := q.waiting[key]
+	q.mu.Unlock()
+	if !any {
+		return nil
+	}
+	done := make(chan struct{})
+	if err := q.add(key, 0, func() { close(done) }); err != nil {
+		return err
+	}
+	return waitFor(ctx, done)
+}
+
+func waitFor(ctx context.Context, done <-chan struct{}) error {
 	select {
-	case <-q.idle:
+	case <-done:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
+}
+
+func closedChannel() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
 }

@@ -29,6 +29,7 @@ var rooms = []string{
 	"internal/llm",
 	"chat",
 	"wire",
+	"internal/refused",
 	"token/bpe",
 	"token",
 	"condense",

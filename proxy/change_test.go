@@ -54,7 +54,7 @@ func TestChangesHoldForTheNextRequest(t *testing.T) {
 	for name, o := range map[string]proxy.Options{
 		"this proxy itself": {OpenAI: s.url, Tokens: changed.Tokens},
 		"not http":          {OpenAI: "ftp://x", Tokens: changed.Tokens},
-		"invalid origin":     {Origins: []string{"x"}, Tokens: changed.Tokens},
+		"invalid origin":    {Origins: []string{"x"}, Tokens: changed.Tokens},
 	} {
 		if err := s.server.Change(o); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)

@@ -25,12 +25,6 @@ func RouteForTest(openAIBase, anthropicBase string, r *http.Request) (uri, forma
 	return u.origin() + u.target(t.path, r.URL.RawQuery, r.URL.ForceQuery).RequestURI(), t.format.String(), t.token, t.profile, t.own, nil
 }
 
-// BeginsWithErrorForTest and StreamRefusalForTest look at the head of a stream.
-var (
-	BeginsWithErrorForTest = beginsWithError
-	StreamRefusalForTest   = streamRefusal
-)
-
 // MaxBehind is maxBehind.
 const MaxBehind = maxBehind
 

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/refused"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -224,16 +225,13 @@ func (x *exchange) replace(out *http.Request, body []byte) {
 // maxAgain is how often a refused call is sent again with another body.
 const maxAgain = 2
 
-// maxRefusal is how many bytes of a refusal are inspected.
-const maxRefusal = 256 << 10
-
 // sendAgain reports whether the recording has another body for a refused call; out is
 // then ready to be sent. Otherwise the answer is unchanged.
 func (x *exchange) sendAgain(out *http.Request, res *http.Response) bool {
 	if x.guard == nil || !x.guard.again() {
 		return false
 	}
-	text := refusalOf(res)
+	text := refused.Read(res)
 	if text == nil {
 		return false
 	}
@@ -251,51 +249,7 @@ func (x *exchange) sendAgain(out *http.Request, res *http.Response) bool {
 	return true
 }
 
-// refusalOf returns a provider's refusal of a request, or nil. The answer can still be
-// read from its beginning.
-func refusalOf(res *http.Response) []byte {
-	switch res.StatusCode {
-	case http.StatusOK:
-		if text := wholeRefusal(res); text != nil {
-			return text
-		}
-		return streamRefusal(res)
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
-		return textOf(res)
-	}
-	return nil
-}
-
-// textOf returns the decoded text of a short answer, or nil if it cannot be read. The
-// answer can still be read from its beginning.
-func textOf(res *http.Response) []byte {
-	raw, err := io.ReadAll(io.LimitReader(res.Body, maxRefusal+1))
-	putBack(res, raw)
-	if err != nil || len(raw) > maxRefusal {
-		return nil
-	}
-	encoding := strings.Join(res.Header["Content-Encoding"], ",")
-	if encoding == "" {
-		return raw
-	}
-	decoded, err := wire.Decode(encoding, bytes.NewReader(raw))
-	if err != nil {
-		return nil
-	}
-	text, err := io.ReadAll(io.LimitReader(decoded, maxRefusal))
-	if err != nil {
-		return nil
-	}
-	return text
-}
-
-// putBack returns the part already read to an answer's body.
-func putBack(res *http.Response, read []byte) {
-	rest := res.Body
-	res.Body = joined{io.MultiReader(bytes.NewReader(read), rest), rest}
-}
-
-// joined is the part of a body that was read, followed by the rest.
+// joined is the part of a body that was read, and the rest.
 type joined struct {
 	io.Reader
 	io.Closer

@@ -1,16 +1,13 @@
 package proxy_test
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/oriel-context/oriel"
@@ -27,7 +24,7 @@ type sender struct {
 }
 
 func (s *sender) Begin(context.Context, *oriel.Request) proxy.Recording { return s }
-func (s *sender) Send() []byte                                          { return []byte("sent") }
+func (s *sender) Body() []byte                                          { return []byte("sent") }
 func (s *sender) Again() bool                                           { return true }
 func (s *sender) Refused(status int, body []byte) []byte {
 	s.mu.Lock()
@@ -128,36 +125,6 @@ func TestTheFirstLineOfAStreamGoesOut(t *testing.T) {
 			t.Errorf("%q, %v", rest, err)
 		}
 		res.Body.Close()
-	}
-}
-
-// A stream that says nothing is held back for a while, and then goes on as it comes.
-func TestASilentStreamGoesOn(t *testing.T) {
-	for _, head := range []string{"", "event: response.created\ndata: {}\n\n"} {
-		synctest.Test(t, func(t *testing.T) {
-			began := time.Now()
-			body, provider := io.Pipe()
-			go func() {
-				if head != "" {
-					io.WriteString(provider, head)
-				}
-				time.Sleep(time.Minute)
-				io.WriteString(provider, overflow)
-				io.WriteString(provider, strings.Repeat("x", 10_000))
-				provider.CloseWithError(io.ErrUnexpectedEOF)
-			}()
-			res := &http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body}
-			if text := proxy.StreamRefusalForTest(res); text != nil || time.Since(began) > 3*time.Second {
-				t.Errorf("%q after %v", text, time.Since(began))
-			}
-			all, err := io.ReadAll(res.Body)
-			if want := head + overflow + strings.Repeat("x", 10_000); string(all) != want || !errors.Is(err, io.ErrUnexpectedEOF) {
-				t.Errorf("%d bytes of %d, %v", len(all), len(want), err)
-			}
-			if err := res.Body.Close(); err != nil {
-				t.Error(err)
-			}
-		})
 	}
 }
 
@@ -262,24 +229,4 @@ func TestASlowCounterIsLeftBehind(t *testing.T) {
 		t.Errorf("%q", body)
 	}
 	close(release)
-}
-
-func FuzzBeginsWithError(f *testing.F) {
-	for _, seed := range []string{overflow, ": x\n\n" + overflow, "data: {}\n", "event: ping\n", "\n\nevent: error\n\n"} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, p []byte) {
-		// What is sure of a beginning stays so, and whoever reads it gets all of it.
-		for n := range p {
-			failed, sure := proxy.BeginsWithErrorForTest(p[:n])
-			if whole, _ := proxy.BeginsWithErrorForTest(p); sure && whole != failed {
-				t.Fatalf("%q: %v, the whole %v", p[:n], failed, whole)
-			}
-		}
-		res := &http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(bytes.NewReader(p))}
-		proxy.StreamRefusalForTest(res)
-		if got, err := io.ReadAll(res.Body); err != nil && !errors.Is(err, io.EOF) || !bytes.Equal(got, p) {
-			t.Fatalf("%q, %v", got, err)
-		}
-	})
 }

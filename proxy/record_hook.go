@@ -52,9 +52,9 @@ type Recording interface {
 // Sender is a Recording that may change what is sent.
 type Sender interface {
 	Recording
-	// Send returns the body to send upstream, or nil for the client's own. It is called
+	// Body returns the body to send upstream, or nil for the client's own. It is called
 	// once, after Begin.
-	Send() []byte
+	Body() []byte
 	// Again reports whether Refused may return another body. If so, the client gets
 	// nothing of a stream until it is clear that it does not begin with an error.
 	Again() bool
@@ -232,7 +232,7 @@ func (g *guard) try(method string, do func()) {
 // send returns the body to send upstream, or nil for the client's own.
 func (g *guard) send() (body []byte) {
 	if s, ok := g.recording.(Sender); ok {
-		g.try("Send", func() { body = s.Send() })
+		g.try("Body", func() { body = s.Body() })
 	}
 	return body
 }

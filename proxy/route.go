@@ -96,8 +96,8 @@ func readRoute(r *http.Request) route {
 		return t
 	}
 	if r.Method == http.MethodPost {
-		t.format = callFormat(t.path)
-		t.counts = countFormat(t.path)
+		t.format = wire.CallFormat(t.path)
+		t.counts = wire.CountFormat(t.path)
 	}
 	t.vendor = vendorOf(t.path, t.format, r.Header)
 	return t
@@ -119,35 +119,6 @@ func cutPrefix(path, prefix string, value *string) (rest string, ok bool) {
 		rest = "/" + rest
 	}
 	return rest, true
-}
-
-// callFormat returns the format of a call by its path: with or without /v1, or after a
-// provider's own prefix.
-func callFormat(path string) wire.Format {
-	at := func(resource string, prefixes ...string) bool {
-		rest, ok := strings.CutSuffix(path, resource)
-		return ok && (rest == "" || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasSuffix(rest, p) }))
-	}
-	switch {
-	case strings.HasSuffix(path, "/chat/completions"):
-		return wire.Chat
-	case at("/responses", "/v1", "/openai"):
-		return wire.Responses
-	case at("/messages", "/v1"): // not /v1/threads/ID/messages
-		return wire.Anthropic
-	}
-	return wire.Auto
-}
-
-// countFormat returns the format of a counting request by its path.
-func countFormat(path string) wire.Format {
-	if call, ok := strings.CutSuffix(path, "/count_tokens"); ok && callFormat(call) == wire.Anthropic {
-		return wire.Anthropic
-	}
-	if call, ok := strings.CutSuffix(path, "/input_tokens"); ok && callFormat(call) == wire.Responses {
-		return wire.Responses
-	}
-	return wire.Auto
 }
 
 // vendorOf returns the vendor of a request. A key that identifies its vendor goes to no

@@ -359,7 +359,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.refuse(f)
 	} else if r.Method == http.MethodConnect {
 		x.refuse(&refusal{http.StatusMethodNotAllowed, "method_not_allowed", "this is not a forward proxy: use it as the base URL, not as HTTP_PROXY"})
-	} else if s.noSockets && upgradeOf(r.Header) != "" && callFormat(t.path) != wire.Auto {
+	} else if s.noSockets && upgradeOf(r.Header) != "" && wire.CallFormat(t.path) != wire.Auto {
 		x.refuse(&refusal{http.StatusUpgradeRequired, "http_only", "this proxy accepts calls over HTTP only: POST the request to the same path"})
 	} else {
 		x.forward()

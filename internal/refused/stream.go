@@ -1,4 +1,4 @@
-package proxy
+package refused
 
 import (
 	"bytes"
@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// maxHead is how many bytes of a stream are read to see whether it begins with an error:
-// the first events of Responses repeat instructions and tools twice.
+// maxHead bounds how much of a stream is read to see whether it begins with an error: the
+// first events of Responses repeat instructions and tools, twice.
 const maxHead = 1 << 20
 
-// headWait is how long the beginning of a stream may be held back for that: a model may
-// be silent for long after it has begun.
+// headWait is the longest that the beginning of a stream is held back: a model may be
+// silent for long once it has begun.
 const headWait = 2 * time.Second
 
-// streamRefusal returns the error with which a stream begins, or nil. Of an ordinary
-// stream it reads only the first line.
-func streamRefusal(res *http.Response) []byte {
+// streamRefusal returns the error that a stream begins with, or nil if it begins with
+// anything else. Of an ordinary stream no more is read than its first line.
+func streamRefusal(res *http.Response, wait time.Duration) []byte {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	if kind != "text/event-stream" || len(res.Header["Content-Encoding"]) > 0 {
 		return nil
 	}
-	late := time.NewTimer(headWait)
+	late := time.NewTimer(wait)
 	defer late.Stop()
 	head := make([]byte, 0, 4<<10)
 	for {
@@ -58,7 +58,7 @@ type part struct {
 	err error
 }
 
-// readOn reads from a body in another goroutine.
+// readOn reads once from a body in a goroutine of its own.
 func readOn(body io.Reader, most int) <-chan part {
 	done := make(chan part, 1)
 	go func() {
@@ -69,7 +69,7 @@ func readOn(body io.Reader, most int) <-chan part {
 	return done
 }
 
-// awaited returns the result of a Read that is in progress.
+// awaited reads the result of a Read that is under way.
 type awaited struct {
 	from <-chan part
 	part
@@ -87,14 +87,14 @@ func (a *awaited) Read(p []byte) (int, error) {
 	if a.err != nil {
 		return n, a.err
 	}
-	return n, io.EOF // the body continues after it
+	return n, io.EOF // the rest of the body follows
 }
 
-// maxWhole is the size up to which a complete answer is inspected: errors are short.
+// maxWhole bounds the size of an answer that may be nothing but an error.
 const maxWhole = 16 << 10
 
-// wholeRefusal returns a complete answer that contains only an error despite its status
-// 200, as some gateways send, or nil.
+// wholeRefusal returns an answer with status 200 that is nothing but an error, as some
+// gateways send them; nil for any other.
 func wholeRefusal(res *http.Response) []byte {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	if kind != "application/json" || res.ContentLength <= 0 || res.ContentLength > maxWhole {
@@ -113,8 +113,8 @@ func wholeRefusal(res *http.Response) []byte {
 	return text
 }
 
-// beginsWithError reports whether the first event of a stream is an error; sure is false
-// until that is certain.
+// beginsWithError reports whether the first event of a stream is an error, as soon as
+// that is sure.
 func beginsWithError(p []byte) (failed, sure bool) {
 	p = bytes.TrimPrefix(p, []byte("\xef\xbb\xbf"))
 	early := false // the event decides nothing yet
@@ -151,5 +151,5 @@ func beginsWithError(p []byte) (failed, sure bool) {
 	}
 }
 
-// opening lists the events that precede the outcome of a stream.
+// opening are the events that come before anything is decided.
 var opening = map[string]bool{"ping": true, "response.created": true, "response.queued": true, "response.in_progress": true}

@@ -1,0 +1,69 @@
+// Package refused recognises a provider's refusal of a request before any of the answer is
+// relayed, so that the request can be sent again with less in it.
+//
+// Read consumes no more of an answer than it needs, and puts back what it read: whoever
+// reads the answer afterwards finds it whole.
+package refused
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/oriel-context/oriel/wire"
+)
+
+// maxText bounds how much of a refusal is read.
+const maxText = 256 << 10
+
+// Read returns the text of a refusal: the body of a 400, 413 or 422, a 200 that is nothing
+// but an error, or the head of a stream that begins with an error. It returns nil for any
+// other answer. The answer can still be read from its beginning.
+func Read(res *http.Response) []byte {
+	switch res.StatusCode {
+	case http.StatusOK:
+		if text := wholeRefusal(res); text != nil {
+			return text
+		}
+		return streamRefusal(res, headWait)
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+		return textOf(res)
+	}
+	return nil
+}
+
+// textOf returns the decoded text of a short answer, or nil if it is long or cannot be
+// read.
+func textOf(res *http.Response) []byte {
+	raw, err := io.ReadAll(io.LimitReader(res.Body, maxText+1))
+	putBack(res, raw)
+	if err != nil || len(raw) > maxText {
+		return nil
+	}
+	encoding := strings.Join(res.Header["Content-Encoding"], ",")
+	if encoding == "" {
+		return raw
+	}
+	decoded, err := wire.Decode(encoding, bytes.NewReader(raw))
+	if err != nil {
+		return nil
+	}
+	text, err := io.ReadAll(io.LimitReader(decoded, maxText))
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// putBack makes an answer's body begin again with what was read of it.
+func putBack(res *http.Response, read []byte) {
+	rest := res.Body
+	res.Body = joined{io.MultiReader(bytes.NewReader(read), rest), rest}
+}
+
+// joined is the part of a body that was read, followed by the rest.
+type joined struct {
+	io.Reader
+	io.Closer
+}

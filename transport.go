@@ -1,0 +1,266 @@
+package oriel
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/oriel-context/oriel/internal/refused"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// MaxBody is the size of the largest body, decoded, that Transport looks at. Larger ones
+// are sent as they are, unseen.
+const MaxBody = 64 << 20
+
+// maxResent bounds how often a refused call is sent again with another body.
+const maxResent = 2
+
+// ErrLeft is why a call ended whose reply was closed before its end.
+var ErrLeft = errors.New("the client left before the end of the reply")
+
+// Transport returns a RoundTripper that does in process what Oriel's proxy does: it sends
+// a view of each call that fits, records the call with its reply, learns from refusals, and
+// brings back what became relevant. next sends the requests; nil means
+// http.DefaultTransport.
+//
+// It works with any SDK that accepts an http.Client. Calls are recognised by method and
+// path (OpenAI Chat Completions and Responses, Anthropic Messages); all other requests
+// pass unchanged. The headers X-Oriel-Conversation, X-Oriel-Profile, X-Oriel-Budget and
+// X-Oriel-Bypass of a request have the same effect as with the proxy, and are not sent;
+// the answer has the X-Oriel headers that the proxy would set.
+//
+// A call is recorded when its reply has been read to the end or closed. Close the engine
+// after the last reply.
+func (e *Engine) Transport(next http.RoundTripper) http.RoundTripper {
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	return &transport{engine: e, next: next}
+}
+
+type transport struct {
+	engine *Engine
+	next   http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	var call, count wire.Format
+	if r.Method == http.MethodPost && r.Body != nil && r.Body != http.NoBody {
+		call, count = wire.CallFormat(r.URL.Path), wire.CountFormat(r.URL.Path)
+	}
+	out := r.Clone(r.Context())
+	for name := range out.Header {
+		if strings.HasPrefix(name, "X-Oriel-") {
+			delete(out.Header, name)
+		}
+	}
+	bypass := r.Header.Get("X-Oriel-Bypass")
+	if call == wire.Auto && count == wire.Auto || bypass == "1" || strings.EqualFold(bypass, "true") {
+		return t.next.RoundTrip(out)
+	}
+	x := &roundTrip{transport: t, in: r, out: out, id: rand.Text()[:16]}
+	body, err := x.read()
+	if err != nil {
+		return nil, err
+	}
+	if body == nil {
+		return t.next.RoundTrip(out)
+	}
+	request := &Request{
+		ID: x.id, Profile: r.Header.Get("X-Oriel-Profile"), Format: call, Path: r.URL.Path, Header: r.Header, Query: r.URL.RawQuery, Body: body, Began: t.engine.config.Now(),
+	}
+	if count != wire.Auto {
+		request.Format = count
+		x.guard(func() { x.replace(t.engine.Count(r.Context(), request)) })
+		return t.next.RoundTrip(out)
+	}
+	// A client that leaves does not undo what is begun.
+	x.guard(func() { x.call = t.engine.Begin(context.WithoutCancel(r.Context()), request) })
+	x.guard(func() { x.replace(x.call.Body()) })
+	return x.send()
+}
+
+// roundTrip is one call on its way.
+type roundTrip struct {
+	*transport
+	in, out *http.Request
+	id      string
+	call    *Call // nil where Begin failed
+}
+
+// guard runs do and reports a panic of the engine as an event: the call goes on.
+func (x *roundTrip) guard(do func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			x.engine.calls.failOpen(x.id, "", fmt.Errorf("a panic: %v", p))
+		}
+	}()
+	do()
+}
+
+// read reads the body and makes the request send it. It returns the decoded body, or nil
+// if the body cannot be looked at.
+func (x *roundTrip) read() ([]byte, error) {
+	raw, err := io.ReadAll(io.LimitReader(x.in.Body, MaxBody+1))
+	if err != nil {
+		return nil, errors.Join(err, x.in.Body.Close())
+	}
+	if len(raw) > MaxBody {
+		x.out.Body = joined{io.MultiReader(bytes.NewReader(raw), x.in.Body), x.in.Body}
+		x.engine.Unseen(x.id, fmt.Sprintf("its body has more than %d bytes", MaxBody))
+		return nil, nil
+	}
+	if err := x.in.Body.Close(); err != nil {
+		return nil, err
+	}
+	x.setBody(raw)
+	encoding := strings.Join(x.in.Header["Content-Encoding"], ",")
+	if encoding == "" {
+		return raw, nil
+	}
+	body, err := decode(encoding, raw)
+	if err != nil {
+		x.engine.Unseen(x.id, "its body cannot be decoded: "+err.Error())
+		return nil, nil
+	}
+	return body, nil
+}
+
+// decode undoes a Content-Encoding.
+func decode(encoding string, raw []byte) ([]byte, error) {
+	r, err := wire.Decode(encoding, bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(r, MaxBody+1))
+	if err == nil && len(body) > MaxBody {
+		err = fmt.Errorf("it has more than %d bytes", MaxBody)
+	}
+	return body, err
+}
+
+// joined is the part of a body that was read, followed by the rest.
+type joined struct {
+	io.Reader
+	io.Closer
+}
+
+// setBody gives the request a body.
+func (x *roundTrip) setBody(body []byte) {
+	x.out.Body, x.out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	x.out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+}
+
+// replace gives the request another body, which is not encoded; nil keeps the client's.
+func (x *roundTrip) replace(body []byte) {
+	if body == nil {
+		return
+	}
+	x.setBody(body)
+	for _, name := range []string{"Content-Encoding", "Content-Length", "Content-Md5", "Digest", "Content-Digest"} {
+		delete(x.out.Header, name)
+	}
+}
+
+// send sends the call, again with less if it is refused, and has the reply recorded.
+func (x *roundTrip) send() (*http.Response, error) {
+	res, err := x.next.RoundTrip(x.out)
+	for again := 0; err == nil && again < maxResent && x.resend(res); again++ {
+		res, err = x.next.RoundTrip(x.out)
+	}
+	if err != nil {
+		x.guard(func() { x.call.End(err) })
+		return nil, err
+	}
+	for name := range res.Header {
+		if strings.HasPrefix(name, "X-Oriel-") {
+			delete(res.Header, name) // they are Oriel's own word
+		}
+	}
+	if x.call == nil {
+		return res, nil
+	}
+	x.guard(func() {
+		x.call.Response(res.StatusCode, res.Header)
+		x.call.Header(res.Header)
+	})
+	res.Body = &recordedReply{ReadCloser: res.Body, x: x}
+	return res, nil
+}
+
+// resend reports whether the call was refused and there is another body to send.
+func (x *roundTrip) resend(res *http.Response) (again bool) {
+	x.guard(func() {
+		if x.call == nil || !x.call.Again() {
+			return
+		}
+		text := refused.Read(res)
+		if text == nil {
+			return
+		}
+		body := x.call.Refused(res.StatusCode, text)
+		if body == nil {
+			return
+		}
+		res.Body.Close()
+		x.out = x.out.Clone(x.out.Context()) // the last one may still be in use
+		x.replace(body)
+		for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+			if x.out.Header.Get(name) != "" {
+				x.out.Header.Set(name, "oriel-"+rand.Text()[:16]) // it is another request
+			}
+		}
+		again = true
+	})
+	return again
+}
+
+// recordedReply is the body of a reply that is copied to its call as it is read.
+type recordedReply struct {
+	io.ReadCloser
+	x *roundTrip
+
+	mu    sync.Mutex // Close may come while Read waits; protects what follows
+	ended bool
+}
+
+// Read implements io.Reader.
+func (r *recordedReply) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n > 0 && !r.ended {
+		r.x.guard(func() { r.x.call.Write(p[:n]) })
+	}
+	if err == io.EOF {
+		r.end(nil)
+	} else if err != nil {
+		r.end(err)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (r *recordedReply) Close() error {
+	err := r.ReadCloser.Close()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.end(ErrLeft)
+	return err
+}
+
+// end ends the call once. The caller holds mu.
+func (r *recordedReply) end(err error) {
+	if !r.ended {
+		r.ended = true
+		r.x.guard(func() { r.x.call.End(err) })
+	}
+}
