@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/oriel-context/oriel/internal/secret"
-	"github.com/oriel-context/oriel/thread"
-	"github.com/oriel-context/oriel/view"
+	"github.com/oriel-context/oriel/internal/thread"
+	"github.com/oriel-context/oriel/internal/view"
 )
 
 // Count is what would be sent of a request whose conversation is known, so that a

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/oriel-context/oriel/thread"
+	"github.com/oriel-context/oriel/internal/thread"
+	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/view"
 )
 
 // atHand decides what is sent of a call whose conversation could not be found in time: as

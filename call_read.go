@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/oriel-context/oriel/thread"
+	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/timeline"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/secret"
-	"github.com/oriel-context/oriel/thread"
+	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/wire"
 )

@@ -3,8 +3,8 @@ package oriel
 import (
 	"cmp"
 
+	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/token"
-	"github.com/oriel-context/oriel/view"
 )
 
 // tuning is what may change while calls run. A call keeps the one that it began with.

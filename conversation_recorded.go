@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oriel-context/oriel/thread"
+	"github.com/oriel-context/oriel/internal/thread"
+	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/view"
 	"github.com/oriel-context/oriel/wire"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/number"
+	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/token"
-	"github.com/oriel-context/oriel/view"
 	"github.com/oriel-context/oriel/window"
 )
 

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/oriel-context/oriel/thread"
+	"github.com/oriel-context/oriel/internal/thread"
+	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/view"
 )
 
 // The records by which people say what views must show: docs/format/calls.md.

@@ -7,4 +7,9 @@ require (
 	golang.org/x/sys v0.49.0
 )
 
+require (
+	github.com/andybalholm/brotli v1.2.7 // indirect
+	github.com/klauspost/compress v1.20.3 // indirect
+)
+
 replace github.com/oriel-context/oriel => ../..

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oriel-context/oriel/settings"
+	"github.com/oriel-context/oriel/internal/settings"
 )
 
 // checkPort: the address is free, or has an oriel.

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/internal/number"
+	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/items/trajectory"
-	"github.com/oriel-context/oriel/settings"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )

@@ -6,7 +6,7 @@ import (
 	"github.com/oriel-context/oriel/embed"
 	"github.com/oriel-context/oriel/embed/minilm"
 	"github.com/oriel-context/oriel/embed/remote"
-	"github.com/oriel-context/oriel/settings"
+	"github.com/oriel-context/oriel/internal/settings"
 )
 
 // openModel opens what makes vectors: the server that settings name, else the model in this

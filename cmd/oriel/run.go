@@ -24,8 +24,8 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/lines"
+	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/proxy"
-	"github.com/oriel-context/oriel/settings"
 )
 
 // Exit codes of shells for a program that cannot be started.

@@ -19,8 +19,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/proxy"
-	"github.com/oriel-context/oriel/settings"
 	"github.com/oriel-context/oriel/token"
 )
 

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/condense"
-	"github.com/oriel-context/oriel/settings"
+	"github.com/oriel-context/oriel/internal/settings"
 )
 
 // openCondensing makes what asks the model that settings name; nil where none is asked.

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/view"
+	"github.com/oriel-context/oriel/internal/view"
 )
 
 // undoing is what oriel undo does. Its ids are those of messages.

@@ -10,13 +10,13 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/strict"
+	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/transcript"
+	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/recall"
-	"github.com/oriel-context/oriel/thread"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/token"
-	"github.com/oriel-context/oriel/view"
 	"github.com/oriel-context/oriel/wire"
 )
 

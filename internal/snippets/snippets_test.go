@@ -24,7 +24,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/internal/freeport"
-	"github.com/oriel-context/oriel/settings"
+	"github.com/oriel-context/oriel/internal/settings"
 )
 
 // patience is how long a block may take: one that hangs is ended.

@@ -3,7 +3,7 @@ package view
 import (
 	"cmp"
 
-	"github.com/oriel-context/oriel/thread"
+	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/window"
 )
 
