@@ -26,15 +26,12 @@ func over(t testing.TB, store timeline.Store, config Config) *Engine {
 	if config.Now == nil {
 		config.Now = func() time.Time { return noon }
 	}
-	config.Count = countFields
-	e := newEngine(config)
-	if err := e.complete(); err != nil {
+	config.Count, config.Store, config.NoEmbed = countFields, store, true
+	e, err := Open(t.Context(), config)
+	if err != nil {
 		t.Fatal(err)
 	}
-	e.store = store
-	e.config.NoEmbed = true
-	e.openLibrary()
-	t.Cleanup(func() { _ = e.library.Close() })
+	t.Cleanup(func() { _ = e.Close() })
 	return e
 }
 

@@ -290,7 +290,7 @@ func TestWrongRoomIsRefused(t *testing.T) {
 
 func TestUnknownKernelIsRefused(t *testing.T) {
 	_, err := Open(Options{Kernel: "abacus"})
-	if err == nil || !strings.Contains(err.Error(), `no kernels called "abacus"`) {
+	if err == nil || !strings.Contains(err.Error(), `does not have kernels "abacus"`) {
 		t.Errorf("got %v", err)
 	}
 }
