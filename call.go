@@ -222,7 +222,7 @@ func (c *Call) tell(shown *view.Result, pins []int, news []string) {
 	if len(news) == 0 && (len(shown.Restored) > 0 || refused != "") {
 		news = []string{EventPin} // from before a restart
 	}
-	e.Back, e.Left = view.RangesOf(shown.Restored).String(), view.RangesOf(shown.Left).String()
+	e.Back, e.Left = timeline.RangesOf(shown.Restored).String(), timeline.RangesOf(shown.Left).String()
 	for _, kind := range news {
 		say(kind, len(pins), 0, refused)
 	}

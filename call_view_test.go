@@ -15,7 +15,6 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/fakemodel"
-	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 	"github.com/oriel-context/oriel/window"
@@ -563,10 +562,10 @@ func TestUndoSaysWhatLeaves(t *testing.T) {
 	}
 	k.say()
 	e := k.told(oriel.EventUndo)
-	if len(e) != 1 || e[0].Back != ranges(would.Back).String() || e[0].Left == "" || e[0].Error != "" {
+	if len(e) != 1 || e[0].Back != timeline.RangesOf(would.Back).String() || e[0].Left == "" || e[0].Error != "" {
 		t.Fatalf("%+v, told before: %+v", e, would)
 	}
-	left, err := view.ParseRanges(e[0].Left)
+	left, err := timeline.ParseRanges(e[0].Left)
 	if err != nil || int64(left[0][0]) != would.Leaves[0] || left.Len() < len(would.Leaves) {
 		t.Errorf("%s left, %v was told", e[0].Left, would.Leaves)
 	}
@@ -584,11 +583,4 @@ func TestUndoSaysWhatLeaves(t *testing.T) {
 	if !errors.Is(err, window.ErrCannotFit) || !strings.Contains(err.Error(), "tokens") || !strings.Contains(err.Error(), "budget of 4000") {
 		t.Errorf("undoing everything: %v", err)
 	}
-}
-
-func ranges(numbers []int64) (r view.Ranges) {
-	for _, n := range numbers {
-		r.Add(int(n))
-	}
-	return r
 }

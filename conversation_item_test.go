@@ -75,25 +75,3 @@ func TestMessagesOfOtherFormatsAreItems(t *testing.T) {
 		}
 	}
 }
-
-func TestRangesComeBack(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var ids []int64
-		for _, step := range rapid.SliceOf(rapid.Int64Range(1, 3)).Draw(t, "steps") {
-			last := int64(0)
-			if len(ids) > 0 {
-				last = ids[len(ids)-1]
-			}
-			ids = append(ids, last+step)
-		}
-		got, err := parseRanges(ranges(ids))
-		if diff := cmp.Diff(ids, got); diff != "" || err != nil {
-			t.Fatalf("%q: %v\n%s", ranges(ids), err, diff)
-		}
-	})
-	for _, bad := range []string{"x", "1,", "2,1", "3-1", "0", "-1", "1-99999999999", "1,,2", "1-"} {
-		if got, err := parseRanges(bad); err == nil {
-			t.Errorf("%q reads %v", bad, got)
-		}
-	}
-}

@@ -207,11 +207,11 @@ func (p *present) state(ctx context.Context) (s *savedState, upto int64, err err
 // reopen shows what was shown when the state was stored. Items that old has need
 // not be read.
 func (p *present) reopen(ctx context.Context, s *savedState, pins map[int64]bool, old *present) error {
-	shown, err := parseRanges(s.Shown)
+	shown, err := parseIDs(s.Shown)
 	if err != nil {
 		return fmt.Errorf("%w: state: shown: %w", timeline.ErrDamaged, err)
 	}
-	held, err := parseRanges(s.Held)
+	held, err := parseIDs(s.Held)
 	if err != nil {
 		return fmt.Errorf("%w: state: held: %w", timeline.ErrDamaged, err)
 	}
@@ -255,6 +255,16 @@ func (p *present) reopen(ctx context.Context, s *savedState, pins map[int64]bool
 		}
 	}
 	return nil
+}
+
+// parseIDs reads ids that were stored as ranges.
+func parseIDs(text string) ([]int64, error) {
+	r, err := timeline.ParseRanges(text)
+	ids := make([]int64, 0, r.Len())
+	for id := range r.All() {
+		ids = append(ids, int64(id))
+	}
+	return ids, err
 }
 
 func (p *present) readCuts(ctx context.Context) (map[int64]savedCut, error) {

@@ -85,13 +85,10 @@ func (p *present) putMark(ctx context.Context, kind string, id int64, data []byt
 	return nil
 }
 
-// placeOf is the place of an item.
-func (p *present) placeOf(ctx context.Context, id int64) (at timeline.Place, err error) {
-	err = p.engine.store.Messages(ctx, p.engine.config.Tenant, p.stored.Head, id, id, true, func(e *timeline.Entry) error {
-		at = e.Place
-		return nil
-	})
-	if err == nil && at.Depth != id {
+// placeOf returns the place of an item.
+func (p *present) placeOf(ctx context.Context, id int64) (timeline.Place, error) {
+	at, ok, err := timeline.PlaceOf(ctx, p.engine.store, p.engine.config.Tenant, p.stored.Head, id)
+	if err == nil && !ok {
 		err = fmt.Errorf("%w: item %d is missing", timeline.ErrDamaged, id)
 	}
 	return at, err
@@ -108,14 +105,5 @@ func (p *present) isPinned(ctx context.Context, id int64) (bool, error) {
 
 // passes reports whether a place is on the way to the head.
 func (p *present) passes(ctx context.Context, at timeline.Place) (bool, error) {
-	head := p.stored.Head
-	if at.Depth == 0 || at.Trunk == head.Trunk {
-		return at.Depth <= head.Depth, nil
-	}
-	found := false
-	err := p.engine.store.Messages(ctx, p.engine.config.Tenant, head, at.Depth, at.Depth, true, func(e *timeline.Entry) error {
-		found = e.Place == at
-		return nil
-	})
-	return found, err
+	return timeline.Passes(ctx, p.engine.store, p.engine.config.Tenant, p.stored.Head, at)
 }

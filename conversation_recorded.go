@@ -173,7 +173,7 @@ func (c *recorded) undo(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(storedHold{V: 1, Held: ranges(u.Back)})
+	data, err := json.Marshal(storedHold{V: 1, Held: timeline.RangesOf(u.Back).String()})
 	if err != nil {
 		return err
 	}
@@ -227,11 +227,11 @@ func (c *recorded) plans(ctx context.Context) ([]madePlan, error) {
 		if !ok {
 			continue
 		}
-		at, err := c.placeOf(ctx, m.At.Depth)
-		if err != nil && !errors.Is(err, ErrNoItem) {
+		here, err := timeline.Passes(ctx, c.store, c.tenant, c.stored.Head, m.At)
+		if err != nil {
 			return nil, err
 		}
-		if err == nil && at == m.At {
+		if here {
 			out = append(out, madePlan{m.Whose, cut})
 		}
 	}
@@ -309,13 +309,10 @@ func (c *recorded) pins(ctx context.Context, id int64) ([]timeline.Record, error
 	return slices.DeleteFunc(all, func(r timeline.Record) bool { return pinnedID(r.Key) != id }), err
 }
 
-// placeOf is the place of a message on the way to where the conversation stands.
-func (c *recorded) placeOf(ctx context.Context, id int64) (at timeline.Place, err error) {
-	err = c.store.Messages(ctx, c.tenant, c.stored.Head, id, id, true, func(e *timeline.Entry) error {
-		at = e.Place
-		return nil
-	})
-	if err == nil && (id < 1 || at.Depth != id) {
+// placeOf returns the place of a message on the way to where the conversation stands.
+func (c *recorded) placeOf(ctx context.Context, id int64) (timeline.Place, error) {
+	at, ok, err := timeline.PlaceOf(ctx, c.store, c.tenant, c.stored.Head, id)
+	if err == nil && !ok {
 		err = fmt.Errorf("%w: there are messages 1 to %d, not %d", ErrNoItem, c.stored.Head.Depth, id)
 	}
 	return at, err

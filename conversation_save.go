@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
@@ -98,7 +96,7 @@ func (p *present) commit(ctx context.Context) error {
 // save puts the state and the cuts among what is to be stored.
 func (p *present) save() error {
 	s := savedState{
-		Version: stateVersion, Held: ranges(slices.Sorted(maps.Keys(p.held))), Cleared: p.cleared, Override: p.override, Policy: p.policy, Base: p.base,
+		Version: stateVersion, Held: timeline.RangesOf(slices.Sorted(maps.Keys(p.held))).String(), Cleared: p.cleared, Override: p.override, Policy: p.policy, Base: p.base,
 		Size: p.sizer.Size(), Tracker: p.tracker.Save(), Query: vectorBytes(p.query), Plan: p.lastPlan, Kept: p.lastKept,
 	}
 	s.Tokens, s.Items = p.window.Limits()
@@ -123,7 +121,7 @@ func (p *present) save() error {
 		}
 	}
 	p.cuts = cuts
-	s.Shown = ranges(shown)
+	s.Shown = timeline.RangesOf(shown).String()
 	return p.putJSON(kindState, stateKey, s)
 }
 
@@ -138,55 +136,4 @@ func (p *present) putJSON(kind, key string, v any) error {
 	}
 	p.put(r)
 	return nil
-}
-
-// ranges writes rising ids down: "1-3,7".
-func ranges(ids []int64) string {
-	var b []byte
-	for i := 0; i < len(ids); {
-		j := i
-		for j+1 < len(ids) && ids[j+1] == ids[j]+1 {
-			j++
-		}
-		if len(b) > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, ids[i], 10)
-		if j > i {
-			b = append(b, '-')
-			b = strconv.AppendInt(b, ids[j], 10)
-		}
-		i = j + 1
-	}
-	return string(b)
-}
-
-// maxRanges is how many ids are read from a text at most: more than any window has.
-const maxRanges = 1 << 24
-
-// parseRanges reads what ranges wrote.
-func parseRanges(text string) ([]int64, error) {
-	var ids []int64
-	for part := range strings.SplitSeq(text, ",") {
-		if part == "" && text == "" {
-			break
-		}
-		from, to, isRange := strings.Cut(part, "-")
-		first, err := strconv.ParseInt(from, 10, 64)
-		last := first
-		if err == nil && isRange {
-			last, err = strconv.ParseInt(to, 10, 64)
-		}
-		after := int64(0)
-		if len(ids) > 0 {
-			after = ids[len(ids)-1]
-		}
-		if err != nil || first <= after || last < first || last-first > maxRanges || len(ids) > maxRanges {
-			return nil, fmt.Errorf("%q is no list of rising ids", part)
-		}
-		for id := first; id <= last; id++ {
-			ids = append(ids, id)
-		}
-	}
-	return ids, nil
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/internal/thread"
-	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -38,7 +37,7 @@ type pin struct {
 // hold is what an undone plan left out, up to a message.
 type hold struct {
 	plan string
-	held view.Ranges
+	held timeline.Ranges
 	last pin
 }
 
@@ -81,7 +80,7 @@ func readWants(ctx context.Context, store timeline.Store, tenant, conversation s
 		if json.Unmarshal(holds[i].Data, &s) != nil || s.V != 1 {
 			continue
 		}
-		held, err := view.ParseRanges(s.Held)
+		held, err := timeline.ParseRanges(s.Held)
 		if n := len(held); err != nil || n == 0 || int64(held[n-1][1]) > holds[i].At.Depth {
 			continue
 		}
@@ -119,7 +118,7 @@ func (w *wants) on(t *thread.Thread) []int {
 	}
 	for _, h := range w.holds {
 		if h.last.on(t) {
-			out = append(out, depths(h.held)...)
+			out = append(out, slices.Collect(h.held.All())...)
 		}
 	}
 	return union(out, nil)
@@ -132,7 +131,7 @@ func (w *wants) all() []int {
 		out = append(out, p.depth)
 	}
 	for _, h := range w.holds {
-		out = append(out, depths(h.held)...)
+		out = append(out, slices.Collect(h.held.All())...)
 	}
 	return out
 }
@@ -150,16 +149,6 @@ func (p *pin) on(t *thread.Thread) bool {
 	}
 	i -= len(t.Before)
 	return i < len(t.Says) && t.Says[i] == p.says
-}
-
-func depths(r view.Ranges) []int {
-	var out []int
-	for _, s := range r {
-		for d := s[0]; d <= s[1]; d++ {
-			out = append(out, d)
-		}
-	}
-	return out
 }
 
 // union is both, in order, each once.

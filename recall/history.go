@@ -18,14 +18,11 @@ type stretch struct{ trunk, first, last int64 }
 // changes trunks seldom, however long it is.
 func findWay(ctx context.Context, store timeline.Store, tenant string, to timeline.Place) ([]stretch, error) {
 	trunkAt := func(depth int64) (trunk int64, err error) {
-		err = store.Messages(ctx, tenant, to, depth, depth, true, func(e *timeline.Entry) error {
-			trunk = e.Place.Trunk
-			return nil
-		})
-		if err == nil && trunk == 0 {
+		at, ok, err := timeline.PlaceOf(ctx, store, tenant, to, depth)
+		if err == nil && !ok {
 			err = fmt.Errorf("%w: %v", timeline.ErrNoPlace, to)
 		}
-		return trunk, err
+		return at.Trunk, err
 	}
 	var way []stretch
 	for trunk, last := to.Trunk, to.Depth; last > 0; {

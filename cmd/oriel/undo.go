@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/view"
+	"github.com/oriel-context/oriel/timeline"
 )
 
 // undoing is what oriel undo does. Its ids are those of messages.
@@ -66,7 +66,7 @@ folder obeys from its next call on.`,
 var errNotAgreed = errors.New("nothing was undone: answer y, or give --yes")
 
 func (u *undoing) question() string {
-	return fmt.Sprintf("Messages %s come back, and %s have to leave, newer ones among them. Go on?", stretches(u.Back), stretches(u.Leaves))
+	return fmt.Sprintf("Messages %s come back, and %s have to leave, newer ones among them. Go on?", timeline.RangesOf(u.Back), timeline.RangesOf(u.Leaves))
 }
 
 func (u *undoing) String() string {
@@ -74,18 +74,9 @@ func (u *undoing) String() string {
 	case len(u.Back) == 0:
 		return fmt.Sprintf("undone %s: all that it took out is in view, and held until oriel release", u.Undone)
 	case len(u.Leaves) == 0:
-		return fmt.Sprintf("undone %s: messages %s are held in view until oriel release; nothing leaves for them", u.Undone, stretches(u.Back))
+		return fmt.Sprintf("undone %s: messages %s are held in view until oriel release; nothing leaves for them", u.Undone, timeline.RangesOf(u.Back))
 	}
-	return fmt.Sprintf("undone %s: messages %s are held in view until oriel release; messages %s leave for them", u.Undone, stretches(u.Back), stretches(u.Leaves))
-}
-
-// stretches writes numbers in rising order as "1-3,7".
-func stretches(numbers []int64) string {
-	var r view.Ranges
-	for _, n := range numbers {
-		r.Add(int(n))
-	}
-	return r.String()
+	return fmt.Sprintf("undone %s: messages %s are held in view until oriel release; messages %s leave for them", u.Undone, timeline.RangesOf(u.Back), timeline.RangesOf(u.Leaves))
 }
 
 func releaseCommand() *cobra.Command {

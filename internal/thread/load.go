@@ -171,8 +171,8 @@ func (b *Book) loadRoot(ctx context.Context, r *Request) (found []*storedConvers
 func (b *Book) passing(ctx context.Context, r *Request, all []timeline.Conversation, way []timeline.Place) (found []*storedConversation, ends bool, err error) {
 	last := way[len(way)-1]
 	for _, c := range nearest(all, last) {
-		passes, err := b.passes(ctx, r.Tenant, c.Head, way[0])
-		if err != nil {
+		passes, err := timeline.Passes(ctx, b.store, r.Tenant, c.Head, way[0])
+		if err != nil && !errors.Is(err, timeline.ErrNoPlace) {
 			return found, ends, err
 		}
 		if !passes {
@@ -243,19 +243,6 @@ type conversationList struct {
 	// changed and drops tell whether it still holds.
 	changed, drops int64
 	read           time.Time
-}
-
-// passes reports whether the way to a head leads through a place.
-func (b *Book) passes(ctx context.Context, tenant string, head, at timeline.Place) (bool, error) {
-	passes := false
-	err := b.store.Messages(ctx, tenant, head, at.Depth, at.Depth, true, func(e *timeline.Entry) error {
-		passes = e.Place == at
-		return nil
-	})
-	if errors.Is(err, timeline.ErrNoPlace) {
-		return false, nil
-	}
-	return passes, err
 }
 
 // near is 1 for a conversation that ends on the trunk of a place.

@@ -272,7 +272,7 @@ func (c *Condensing) run(key string, job func()) {
 // span is what a summary of a cut is made of: all messages that are left out, or those
 // that left since the last summary, and that.
 func (s *sight) span(before, fresh *Cut) (messages []chat.Message, base string) {
-	var known Ranges
+	var known timeline.Ranges
 	if before != nil && before.fold != nil {
 		if sum := before.fold.summary.Load(); sum != nil {
 			known, base = before.Gone, sum.Text

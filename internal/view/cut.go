@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"sync/atomic"
 
 	"github.com/oriel-context/oriel/internal/thread"
@@ -26,7 +24,7 @@ type Cut struct {
 	// Covers is how many messages it is about.
 	Covers int
 	// Gone are the messages that are left out, by their depth, from 1 on.
-	Gone Ranges
+	Gone timeline.Ranges
 	// Instead are the bytes that are sent in the place of messages, by depth. They
 	// have no cache marks.
 	Instead map[int][]byte
@@ -64,88 +62,6 @@ func (c *Cut) within() int {
 		return c.Budget
 	}
 	return c.Plan.Budget // one of an earlier version
-}
-
-// Ranges are numbers in rising order, as stretches.
-type Ranges [][2]int
-
-// RangesOf are those of numbers in rising order.
-func RangesOf(numbers []int) (r Ranges) {
-	for _, n := range numbers {
-		r.Add(n)
-	}
-	return r
-}
-
-// Has reports whether a number is among them.
-func (r Ranges) Has(n int) bool {
-	_, ok := slices.BinarySearchFunc(r, n, func(s [2]int, n int) int {
-		switch {
-		case s[1] < n:
-			return -1
-		case s[0] > n:
-			return 1
-		}
-		return 0
-	})
-	return ok
-}
-
-// Add appends a number that is larger than all others.
-func (r *Ranges) Add(n int) {
-	if l := len(*r); l > 0 && (*r)[l-1][1] == n-1 {
-		(*r)[l-1][1] = n
-		return
-	}
-	*r = append(*r, [2]int{n, n})
-}
-
-// Len counts the numbers.
-func (r Ranges) Len() int {
-	n := 0
-	for _, s := range r {
-		n += s[1] - s[0] + 1
-	}
-	return n
-}
-
-// String is "1-3,7".
-func (r Ranges) String() string {
-	var b []byte
-	for i, s := range r {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, int64(s[0]), 10)
-		if s[1] > s[0] {
-			b = append(b, '-')
-			b = strconv.AppendInt(b, int64(s[1]), 10)
-		}
-	}
-	return string(b)
-}
-
-// ParseRanges reads what String wrote.
-func ParseRanges(text string) (Ranges, error) {
-	var r Ranges
-	if text == "" {
-		return nil, nil
-	}
-	last := 0
-	for part := range strings.SplitSeq(text, ",") {
-		from, to, two := strings.Cut(part, "-")
-		a, err := strconv.Atoi(from)
-		b := a
-		if err == nil && two {
-			b, err = strconv.Atoi(to)
-		}
-		if err != nil || a <= last || b < a {
-			return nil, fmt.Errorf("%q are no ranges", text)
-		}
-		r = append(r, [2]int{a, b})
-		last = b
-	}
-	return r, nil
 }
 
 // The kind of a cut's record; its key is the plan's id.
@@ -237,7 +153,7 @@ func Marks(ctx context.Context, store timeline.Store, tenant, conversation strin
 			continue // one of the library's
 		}
 		c := &Cut{ID: r.Key, For: s.View.For, Open: s.View.Open, Bare: s.View.Bare, Budget: s.View.Budget, Covers: s.View.Covers, Recalled: s.View.Recalled, Plan: s.Plan, Instead: map[int][]byte{}}
-		if c.Gone, err = ParseRanges(s.View.Gone); err != nil || s.View.V != 1 || len(s.View.Instead)+len(s.View.Own) != len(r.Contents) {
+		if c.Gone, err = timeline.ParseRanges(s.View.Gone); err != nil || s.View.V != 1 || len(s.View.Instead)+len(s.View.Own) != len(r.Contents) {
 			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.Key, conversation, timeline.ErrDamaged)
 		}
 		for k, depth := range s.View.Instead {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
 
@@ -126,7 +127,7 @@ func (s *sight) restore(ctx context.Context, cut *Cut, missing []int) (e *editio
 
 // noRoom says with numbers what cannot be shown.
 func (s *sight) noRoom(missing []int) error {
-	var which Ranges
+	var which timeline.Ranges
 	size, pinned := 0, 0
 	left := map[int]bool{}
 	for _, d := range missing {
@@ -150,12 +151,7 @@ func (s *sight) noRoom(missing []int) error {
 
 // Hidden are the messages that a cut leaves out, or some of what they say, by depth.
 func (c *Cut) Hidden() []int {
-	var out []int
-	for _, r := range c.Gone {
-		for d := r[0]; d <= r[1]; d++ {
-			out = append(out, d)
-		}
-	}
+	out := slices.Collect(c.Gone.All())
 	for _, b := range c.Plan.Blocks {
 		if (b.Verdict == window.Mask || b.Verdict == window.Trim) && !c.Gone.Has(b.Index) {
 			out = append(out, b.Index)

@@ -261,11 +261,7 @@ func (k *walk) settle(ctx context.Context) error {
 
 // passes reports whether place p is on the way to another.
 func (k *walk) passes(ctx context.Context, p, to timeline.Place) (bool, error) {
-	if p.Depth >= to.Depth || p.Depth == 0 {
-		return p == to || p.Depth == 0, nil
-	}
-	passed, err := k.entries(ctx, to, p.Depth, p.Depth)
-	return len(passed) == 1 && passed[0].Place == p, err
+	return timeline.Passes(ctx, k.w.im.store, k.w.im.options.Tenant, to, p)
 }
 
 // apply applies a change. A change that moves the head fails with ErrChanged if the
