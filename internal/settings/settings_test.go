@@ -238,7 +238,7 @@ func TestTheExampleIsTheDefaults(t *testing.T) {
 
 // docs/config.toml is what oriel config --init prints.
 func TestTheExampleInTheDocumentsIsCurrent(t *testing.T) {
-	got, err := os.ReadFile("../docs/config.toml")
+	got, err := os.ReadFile("../../docs/config.toml")
 	if err != nil {
 		t.Fatal(err)
 	}
