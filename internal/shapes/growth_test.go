@@ -30,7 +30,7 @@ func TestWorkGrowsWithTheRequest(t *testing.T) {
 		t.Skip("builds instrumented tests")
 	}
 	binary := filepath.Join(t.TempDir(), "view.test")
-	build := exec.Command("go", "test", "-c", "-covermode=count", "-coverpkg="+module+"...,slices,strings,bytes,maps", "-o", binary, module+"view")
+	build := exec.Command("go", "test", "-c", "-covermode=count", "-coverpkg="+module+"...,slices,strings,bytes,maps", "-o", binary, module+"internal/view")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -50,7 +50,7 @@ func TestWorkGrowsWithTheRequest(t *testing.T) {
 func steps(t *testing.T, binary, shape string, size int) map[string]int {
 	profile := filepath.Join(t.TempDir(), "profile")
 	run := exec.Command(binary, "-test.run", "^TestShapes$/^"+regexp.QuoteMeta(strings.ReplaceAll(shape, " ", "_"))+"$", "-test.coverprofile", profile)
-	run.Dir = filepath.Join("..", "..", "view")
+	run.Dir = filepath.Join("..", "view")
 	run.Env = append(os.Environ(), fmt.Sprint("ORIEL_SHAPE_SIZE=", size))
 	if out, err := run.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
