@@ -94,12 +94,12 @@ func TestVectorsAreThoseOfTheReference(t *testing.T) {
 	}
 }
 
-// The float32 weights are 90 MB and not shipped: scripts/check-embed makes the
+// The float32 weights are 90 MB and not shipped: scripts/check embed makes the
 // file and runs this test on it.
 func TestFloat32VectorsAreThoseOfTheReference(t *testing.T) {
 	path := os.Getenv("ORIEL_MINILM_F32")
 	if path == "" {
-		t.Skip("ORIEL_MINILM_F32 names no float32 weight file: scripts/check-embed makes one")
+		t.Skip("ORIEL_MINILM_F32 names no float32 weight file: scripts/check embed makes one")
 	}
 	file, err := os.ReadFile(path)
 	if err != nil {

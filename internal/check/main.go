@@ -1,47 +1,72 @@
-// Command check runs checks that need Oriel as a process: attacks on a server.
+// Command check runs checks that take long, or need what the tests do without: recorded
+// sessions, Oriel as a process, agents and packages of others.
 //
-//	go run ./internal/check attack [--oriel PATH] [--size N] NAME…|all|list
+//	./scripts/check VERB ARGUMENT…
+//	./scripts/check VERB -h
 //
-// It must run in a folder of Oriel's module, from which it builds the program unless
-// --oriel names one. Everything happens on loopback and in temporary folders, and is
-// bounded in count and time. The exit code is 1 if a check failed, 2 if it could not be
-// made.
+// The verbs are packages beside this file. Those that talk to Oriel do so on loopback and
+// in temporary folders. The exit code is 1 if a check failed, 2 if it could not be made.
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
+
+	"github.com/oriel-context/oriel/internal/check/agents"
+	"github.com/oriel-context/oriel/internal/check/attack"
+	"github.com/oriel-context/oriel/internal/check/embed"
+	"github.com/oriel-context/oriel/internal/check/fit"
+	"github.com/oriel-context/oriel/internal/check/histories"
+	"github.com/oriel-context/oriel/internal/check/kit"
+	"github.com/oriel-context/oriel/internal/check/proxy"
+	"github.com/oriel-context/oriel/internal/check/run"
+	"github.com/oriel-context/oriel/internal/check/sdks"
+	"github.com/oriel-context/oriel/internal/check/view"
 )
 
-// verbs are the kinds of checks. A verb returns how many checks failed.
-var verbs = map[string]func(args []string) (failed int, err error){
-	"attack": attackVerb,
+var verbs = []struct {
+	name, about string
+	check       func(args []string) error
+}{
+	{"attack", "attacks on a server: attack list prints them", attack.Check},
+	{"histories", "byte identity and legal cuts of recorded sessions", histories.Check},
+	{"fit", "recorded sessions fitted to several budgets with every policy", fit.Check},
+	{"view", "price and validity of the sticky view of recorded sessions", view.Check},
+	{"proxy", "recorded sessions through the proxy", proxy.Check},
+	{"embed", "the built-in embedding model against ONNX Runtime", embed.Check},
+	{"agents", "Claude Code and Codex through the proxy", agents.Check},
+	{"run", "Claude Code and Codex under oriel run", run.Check},
+	{"sdks", "the vendors' packages through the proxy", sdks.Check},
+	{"docs", "every block of the documents, with the vendors' packages", sdks.CheckDocs},
 }
 
 func main() {
-	if len(os.Args) < 2 || verbs[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "check: name a verb: attack")
-		os.Exit(2)
+	if len(os.Args) > 1 {
+		for _, v := range verbs {
+			if v.name == os.Args[1] {
+				os.Exit(code(v.name, v.check(os.Args[2:])))
+			}
+		}
 	}
-	failed, err := verbs[os.Args[1]](os.Args[2:])
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "check: %v\n", err)
-		os.Exit(2)
+	fmt.Fprintln(os.Stderr, "check: name a verb:")
+	for _, v := range verbs {
+		fmt.Fprintf(os.Stderr, "  %-10s %s\n", v.name, v.about)
 	}
-	if failed > 0 {
-		os.Exit(1)
-	}
+	os.Exit(2)
 }
 
-// buildOriel builds the program into a folder and returns its path.
-func buildOriel(dir string) (string, error) {
-	path := filepath.Join(dir, "oriel")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/oriel-context/oriel/cmd/oriel").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build oriel: %w\n%s", err, strings.TrimSpace(string(out)))
+// code prints an error and returns the exit code.
+func code(verb string, err error) int {
+	if err == nil {
+		return 0
 	}
-	return path, nil
+	if !errors.Is(err, kit.ErrFailed) {
+		fmt.Fprintf(os.Stderr, "check %s: %v\n", verb, err)
+		return 2
+	}
+	if err != kit.ErrFailed { // bare, it was explained
+		fmt.Fprintf(os.Stderr, "check %s: %v\n", verb, err)
+	}
+	return 1
 }

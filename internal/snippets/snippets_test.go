@@ -3,7 +3,7 @@
 // Package snippets runs every fenced block of README.md and docs: commands in a home of
 // their own against a model that is made up, with stand-ins for the agents; Go as a part
 // of this module; Python and JavaScript with the vendors' packages, where they are
-// installed (scripts/check-docs installs them). What cannot be run says so by its info
+// installed (scripts/check docs installs them). What cannot be run says so by its info
 // string, text or console, and any other that is not known fails: no block is left out in
 // silence.
 package snippets

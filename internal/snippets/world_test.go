@@ -32,20 +32,20 @@ type world struct {
 	repo   string
 	bin    string // oriel and the stand-ins
 	before string // a home in which Oriel has been used
-	sdks   string // folder of scripts/check-docs; empty: what the machine has
+	sdks   string // folder of scripts/check docs; empty: what the machine has
 	python func() string
 	golang func() (dir string, err error) // builds all blocks of Go
 	caches []string                       // where the go command has what it needs
 	blocks []block
 }
 
-// lacking skips a block for want of something that scripts/check-docs installs.
+// lacking skips a block for want of something that scripts/check docs installs.
 func (w *world) lacking(t *testing.T, what string) {
 	t.Helper()
 	if w.sdks != "" {
 		t.Fatal(what)
 	}
-	t.Skip(what + ": ./scripts/check-docs installs it")
+	t.Skip(what + ": ./scripts/check docs installs it")
 }
 
 func newWorld(t *testing.T) *world {

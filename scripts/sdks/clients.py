@@ -1,4 +1,4 @@
-"""Talks to a model with the vendors' Python packages; see internal/checksdks."""
+"""Talks to a model with the vendors' Python packages; see internal/check/sdks."""
 
 import base64
 import json

@@ -1,0 +1,120 @@
+// Package agents runs real agent programs, Claude Code and Codex, headless through
+// the proxy against a scripted model that keeps them busy.
+//
+//	./scripts/check agents [-oriel FILE] [-only record|views] [-calls N] [-limits 64000,0] [-profiles thrifty,full@12] [-models known,wide,unknown] [-install DIR] [claude codex]
+//
+// First without views: the provider must get the bytes that the agent sent. Then, with
+// the program that -oriel names or one that is built, with views and a model that refuses what is over its
+// limit as its vendor does. The agent must end well; no body may break its vendor's
+// rules; a limit is refused once at most, and not at all where the budget is below it;
+// no prompt is over the budget; a prompt begins with the whole of the last one, or is a
+// cut that leaves three quarters of the messages' bytes at most. In both, a run must be
+// one conversation, with every call and result stored.
+//
+// A token is four bytes of the body here, which shares nothing with how Oriel counts. A
+// prompt is tools, system and messages in this order, without cache marks and Claude
+// Code's billing line.
+//
+// Without -limits, -profiles and -models every limit is met by a budget below and one
+// above it, also with models whose window the table has too large or not at all; with any
+// of them, all combinations run. full@12 is the profile with a threshold of 12%.
+//
+// The agents come from npm by name, once, into a folder that -install names. They run in
+// an empty home with a key that is none, and do not compact on their own; but Codex does,
+// at some 244,000 tokens, whatever it is told.
+package agents
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/oriel-context/oriel/internal/check/kit"
+)
+
+// Check runs the agents that the arguments name, or both.
+func Check(args []string) error {
+	var stop func()
+	ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	flags := kit.Flags("agents")
+	calls := flags.Int("calls", 0, "tool calls of each run (default 200 without views, 300 with)")
+	install := flags.String("install", kit.AgentsFolder(), "folder for the agents from npm")
+	only := flags.String("only", "", "record or views (default both)")
+	oriel := flags.String("oriel", "", "the program, for runs with views; default: built from the module")
+	limits := flags.String("limits", "", "tokens that the model takes, 0 for any number")
+	profiles := flags.String("profiles", "", "profiles of the proxy, NAME or NAME@PERCENT")
+	models := flags.String("models", "", "known, wide (the table's window is far too large), unknown")
+	names := kit.Agents(kit.Parse(flags, args))
+	if err := kit.InstallAgents(*install); err != nil {
+		return err
+	}
+	failed := 0
+	if *only != "views" {
+		for _, name := range names {
+			problems, err := checkRecord(name, *install, cmp.Or(*calls, 200))
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			for _, p := range problems {
+				failed++
+				fmt.Printf("%s: %s\n", name, p)
+			}
+		}
+	}
+	if *only != "record" {
+		cases, err := choose(names, *limits, *profiles, *models)
+		if err != nil {
+			return err
+		}
+		wrong, err := checkViews(cases, *oriel, *install, cmp.Or(*calls, 300))
+		if err != nil {
+			return err
+		}
+		failed += wrong
+	}
+	return kit.Failed(failed)
+}
+
+// ctx ends when the program is told to; agents and proxies end with it.
+var ctx = context.Background()
+
+// agent runs one in a home of its own, in which work is its working folder. An empty
+// model is the agent's own choice.
+func agent(name, model, install, dir, work, base string) ([]byte, error) {
+	const prompt = "Read all parts one after another, then say that you are done."
+	home := filepath.Join(dir, "home")
+	if err := os.MkdirAll(filepath.Join(home, ".codex"), 0o755); err != nil {
+		return nil, err
+	}
+	bin := filepath.Join(install, "node_modules", ".bin", name)
+	limit, cancel := context.WithTimeout(ctx, 15*time.Minute)
+	defer cancel()
+	var cmd *exec.Cmd
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}
+	switch name {
+	case "claude":
+		cmd = exec.CommandContext(limit, bin, "-p", prompt, "--allowedTools", "Bash", "--max-turns", "10000")
+		if model != "" {
+			cmd.Args = append(cmd.Args, "--model", model)
+		}
+		env = append(env, "DISABLE_COMPACT=1", "CLAUDE_CODE_MAX_CONTEXT_TOKENS=2000000", "CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE=2000000", "ANTHROPIC_BASE_URL="+base, "ANTHROPIC_API_KEY=sk-none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1")
+	case "codex":
+		config := fmt.Sprintf("model=%q\nmodel_context_window=2000000\nmodel_auto_compact_token_limit=2000000\nmodel_provider=\"x\"\napproval_policy=\"never\"\nsandbox_mode=\"danger-full-access\"\n[model_providers.x]\nname=\"x\"\nbase_url=\"%s/v1\"\nenv_key=\"K\"\nwire_api=\"responses\"\n", cmp.Or(model, "gpt-5"), base)
+		if err := os.WriteFile(filepath.Join(home, ".codex", "config.toml"), []byte(config), 0o644); err != nil {
+			return nil, err
+		}
+		cmd = exec.CommandContext(limit, bin, "exec", "--skip-git-repo-check", prompt)
+		env = append(env, "K=none")
+	default:
+		return nil, fmt.Errorf("no such agent: claude and codex are known")
+	}
+	cmd.Dir, cmd.Env = work, env
+	return cmd.CombinedOutput()
+}

@@ -1,0 +1,108 @@
+package kit
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// AgentsFolder is where the agents from npm are, unless a flag says otherwise.
+func AgentsFolder() string {
+	cache, _ := os.UserCacheDir()
+	return filepath.Join(cache, "oriel-agents")
+}
+
+// Agents are the agents that were asked for, or all.
+func Agents(names []string) []string {
+	if len(names) == 0 {
+		return []string{"claude", "codex"}
+	}
+	return names
+}
+
+// InstallAgents gets the agents from npm into a folder, if they are not there.
+func InstallAgents(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, "node_modules", ".bin", "claude")); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := command("npm", "install", "--silent", "--prefix", dir, "@anthropic-ai/claude-code", "@openai/codex"); err != nil {
+		return fmt.Errorf("install the agents with npm: %w", err)
+	}
+	return nil
+}
+
+// SDKs is a folder with the vendors' packages for Python and Node.
+type SDKs struct{ Dir string }
+
+// Python is the interpreter that has the packages.
+func (s SDKs) Python() string { return filepath.Join(s.Dir, "venv", "bin", "python") }
+
+// Node is the folder of the packages for Node.
+func (s SDKs) Node() string { return filepath.Join(s.Dir, "node") }
+
+// InstallSDKs gets packages of Python, and those of the vendors for Node, into the
+// folder $SDKS_DIR or one under the temporary folder, if they are not there, and prints
+// their versions.
+func InstallSDKs(name string, packages ...string) (SDKs, error) {
+	dir := os.Getenv("SDKS_DIR")
+	if dir == "" {
+		dir = filepath.Join(os.TempDir(), name)
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return SDKs{}, err
+	}
+	s := SDKs{dir}
+	if err := os.MkdirAll(s.Node(), 0o755); err != nil {
+		return s, err
+	}
+	if _, err := os.Stat(s.Python()); err != nil {
+		if err := command("python3", "-m", "venv", filepath.Join(dir, "venv")); err != nil {
+			return s, err
+		}
+	}
+	imports := "import " + strings.ReplaceAll(strings.Join(packages, ", "), "-", "_")
+	if exec.Command(s.Python(), "-c", imports).Run() != nil {
+		if err := command(s.Python(), append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check"}, packages...)...); err != nil {
+			return s, err
+		}
+	}
+	_, first := os.Stat(filepath.Join(s.Node(), "node_modules", "openai"))
+	_, second := os.Stat(filepath.Join(s.Node(), "node_modules", "@anthropic-ai", "sdk"))
+	if errors.Join(first, second) != nil {
+		if err := command("npm", "install", "--prefix", s.Node(), "--silent", "--no-audit", "--no-fund", "openai", "@anthropic-ai/sdk"); err != nil {
+			return s, err
+		}
+	}
+	versions, _ := exec.Command(s.Python(), "-m", "pip", "list", "--disable-pip-version-check").Output()
+	for line := range strings.Lines(string(versions)) {
+		for _, p := range packages {
+			if strings.HasPrefix(line, p+" ") {
+				fmt.Print(line)
+			}
+		}
+	}
+	list := exec.Command("npm", "ls", "--depth=0")
+	list.Dir = s.Node()
+	versions, _ = list.Output()
+	for line := range strings.Lines(string(versions)) {
+		if strings.Contains(line, "@") {
+			fmt.Print(line)
+		}
+	}
+	return s, nil
+}
+
+// command runs a program; its output is part of the error.
+func command(name string, args ...string) error {
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, out)
+	}
+	return nil
+}
