@@ -96,7 +96,7 @@ func (c *Call) find(ctx context.Context, request *thread.Request, wait time.Dura
 	}()
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	th, err := c.calls.book.Find(ctx, request)
+	th, err := c.calls.index.Find(ctx, request)
 	if err == nil {
 		c.thread = th
 	}
@@ -415,10 +415,10 @@ func (c *Call) End(err error) {
 	if c.body.Format != wire.Responses || len(id) > clip.Name {
 		id = ""
 	}
-	says := c.calls.book.Done(c.thread, messages, id)
+	says := c.calls.index.Done(c.thread, messages, id)
 	if c.status == http.StatusUnauthorized || c.status == http.StatusForbidden {
 		// Who has no key, such as a page in the user's browser, leaves nothing.
-		c.calls.book.Stored(c.thread, false)
+		c.calls.index.Stored(c.thread, false)
 		c.calls.counters.Refused.Add(1)
 		return
 	}
@@ -437,7 +437,7 @@ func (c *Call) End(err error) {
 	bad := c.calls.queue.add(queueKey(c.request.Tenant, c.thread.Conversation), size, func() { c.keep(e, reply.Usage, messages, says) })
 	if handed = bad == nil; !handed {
 		c.request.Memory.LetGo()
-		c.calls.book.Stored(c.thread, false)
+		c.calls.index.Stored(c.thread, false)
 		c.calls.failOpen(c.request.ID, c.thread.Conversation, bad)
 	}
 }
@@ -454,7 +454,7 @@ func (c *Call) keep(e *entry, usage wire.Usage, messages []chat.Message, says []
 	}()
 	defer c.request.Memory.LetGo()
 	defer c.copy.leave()
-	defer func() { c.calls.book.Stored(c.thread, stored) }()
+	defer func() { c.calls.index.Stored(c.thread, stored) }()
 	if err := c.insist(e, messages, says); err != nil {
 		c.calls.told(c.request.ID, c.thread.Conversation, err)
 		return
@@ -611,7 +611,7 @@ func (c *Call) write(ctx context.Context, e *entry, reply []chat.Message, says [
 	if part := c.cleanPartial(c.partial(reply)); part != nil {
 		e.Partial = keep(part)
 	}
-	stay := c.thread.Stay || c.calls.book.Passed(c.thread)
+	stay := c.thread.Stay || c.calls.index.Passed(c.thread)
 	change := timeline.Change{Now: c.began, Stay: stay, Continues: c.thread.Continues}
 	if w, ok := c.thread.Record(); ok {
 		change.Put = append(change.Put, w)

@@ -88,7 +88,7 @@ func (r *calls) wanted(ctx context.Context, t *thread.Thread) (pins []int, news 
 		if err == nil {
 			if k.read {
 				news = now.differ(&k.wants)
-				err = r.book.Refresh(ctx, t) // another server may have made a plan
+				err = r.index.Refresh(ctx, t) // another server may have made a plan
 			}
 			if k.wants, k.read = now, true; err == nil {
 				k.changed = changed

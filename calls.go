@@ -54,7 +54,7 @@ type callsOptions struct {
 type calls struct {
 	o      callsOptions
 	log    *timeline.Log
-	book   *thread.Book
+	index  *thread.Index
 	queue  *queue
 	cache  *token.Cache // of counts
 	lanes  lanes
@@ -110,7 +110,7 @@ func newCalls(o callsOptions) *calls {
 		o.Limits = new(token.Limits)
 	}
 	o.Backlog, o.Waits = cmp.Or(o.Backlog, 256<<20), o.Waits.withDefaults()
-	r := &calls{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), book: thread.NewBook(o.Store, thread.Options{Wait: o.Waits.Brief, Suffix: o.Suffix, Marks: view.Marks}), cache: token.NewCache(0), turns: newTurns()}
+	r := &calls{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), index: thread.NewIndex(o.Store, thread.Options{Wait: o.Waits.Brief, Suffix: o.Suffix, Marks: view.Marks}), cache: token.NewCache(0), turns: newTurns()}
 	r.queue = newQueue(workers, o.Backlog, func(p any) {
 		r.told("", "", fmt.Errorf("a panic while writing: %v", p))
 	})
@@ -135,7 +135,7 @@ func (r *calls) Close(ctx context.Context) error {
 	if err := r.queue.close(ctx); err != nil {
 		return fmt.Errorf("write the last calls: %w", err)
 	}
-	r.book.Wait()
+	r.index.Wait()
 	if unkept {
 		r.keep()
 	}

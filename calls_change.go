@@ -32,7 +32,7 @@ func (r *calls) change(o CallOptions) {
 		now.condensing = o.Condense.condensing(r.summarised)
 	}
 	now.view = view.New(view.Options{
-		Book: r.book, Models: o.Models, Calibration: r.o.Calibration, Cache: r.cache, Recall: r.o.Recall, Limits: r.o.Limits,
+		Index: r.index, Models: o.Models, Calibration: r.o.Calibration, Cache: r.cache, Recall: r.o.Recall, Limits: r.o.Limits,
 		Thresholds: o.Thresholds, Condense: now.condensing, RecallTokens: o.RecallTokens, RecallWait: o.RecallWait, Low: o.LowMark, KeepTools: o.KeepTools,
 		Profiles: o.Profiles, Margin: o.Margin,
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// conversation is what a Book remembers of one.
+// conversation is what a Index remembers of one.
 type conversation struct {
 	name  string
 	space *namespace

@@ -33,7 +33,7 @@
 //
 // # Guarantees
 //
-// A Book answers from memory. It asks the store only for histories that it has never
+// A Index answers from memory. It asks the store only for histories that it has never
 // seen or has forgotten, never while others wait for it, and within the deadline of
 // the context; what takes longer is there for the next call. It is bounded. It is safe
 // for concurrent use. Tenants never meet, and none waits for another.

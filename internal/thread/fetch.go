@@ -36,7 +36,7 @@ func (t *tenant) fetch(ctx context.Context, n *namespace, r *Request) error {
 		f = &fetching{done: make(chan struct{})}
 		t.fetches[key] = f
 		ask := &Request{Tenant: r.Tenant, Hints: r.Hints, anybody: r.anybody, Messages: r.Messages, said: slices.Clone(r.said[:min(len(r.said), maxWalk)])}
-		t.book.loads.Add(1)
+		t.index.loads.Add(1)
 		go t.load(f, key, ask, whole)
 	}
 	t.mu.Unlock()
@@ -51,10 +51,10 @@ func (t *tenant) fetch(ctx context.Context, n *namespace, r *Request) error {
 
 // load reads what a request asks for, and takes it in.
 func (t *tenant) load(f *fetching, key fetchKey, ask *Request, whole bool) {
-	defer t.book.loads.Done()
+	defer t.index.loads.Done()
 	ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
 	defer cancel()
-	found, names, err := t.book.guardedLoad(ctx, ask, whole)
+	found, names, err := t.index.guardedLoad(ctx, ask, whole)
 	for _, s := range found {
 		t.mu.Lock()
 		t.take(s)
@@ -72,7 +72,7 @@ func (t *tenant) load(f *fetching, key fetchKey, ask *Request, whole bool) {
 
 // guardedLoad is the reading of load, whose panics are errors: it runs where nobody else
 // would catch them.
-func (b *Book) guardedLoad(ctx context.Context, r *Request, whole bool) (found []*storedConversation, names map[string]bool, err error) {
+func (b *Index) guardedLoad(ctx context.Context, r *Request, whole bool) (found []*storedConversation, names map[string]bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			found, err = nil, fmt.Errorf("a panic: %v", p)
@@ -86,4 +86,4 @@ func (b *Book) guardedLoad(ctx context.Context, r *Request, whole bool) (found [
 }
 
 // Wait waits for what is being read of the store.
-func (b *Book) Wait() { b.loads.Wait() }
+func (b *Index) Wait() { b.loads.Wait() }

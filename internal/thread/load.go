@@ -111,7 +111,7 @@ func asked(tip place) place {
 const maxChains = 32
 
 // loadSession reads what has the session's name, and the names that are taken.
-func (b *Book) loadSession(ctx context.Context, r *Request) (found []*storedConversation, names map[string]bool, err error) {
+func (b *Index) loadSession(ctx context.Context, r *Request) (found []*storedConversation, names map[string]bool, err error) {
 	all, _, err := b.tenant(r.Tenant).list(ctx, true)
 	if err != nil {
 		return nil, nil, err
@@ -146,7 +146,7 @@ const (
 )
 
 // loadRoot reads the latest conversations that begin like a request for longest.
-func (b *Book) loadRoot(ctx context.Context, r *Request) (found []*storedConversation, err error) {
+func (b *Index) loadRoot(ctx context.Context, r *Request) (found []*storedConversation, err error) {
 	way, err := b.way(ctx, r)
 	if err != nil || len(way) == 0 {
 		return nil, err
@@ -168,7 +168,7 @@ func (b *Book) loadRoot(ctx context.Context, r *Request) (found []*storedConvers
 // passing reads those of conversations that begin like a request, whose first messages
 // have these places; ends reports whether one of them ends where the request leaves what
 // is stored.
-func (b *Book) passing(ctx context.Context, r *Request, all []timeline.Conversation, way []timeline.Place) (found []*storedConversation, ends bool, err error) {
+func (b *Index) passing(ctx context.Context, r *Request, all []timeline.Conversation, way []timeline.Place) (found []*storedConversation, ends bool, err error) {
 	last := way[len(way)-1]
 	for _, c := range nearest(all, last) {
 		passes, err := timeline.Passes(ctx, b.store, r.Tenant, c.Head, way[0])
@@ -219,7 +219,7 @@ const listAge = 2 * time.Second
 // began since it was read, and was forgotten since then, is missing where it need not be
 // fresh. What it returns must not be changed.
 func (t *tenant) list(ctx context.Context, fresh bool) (all []timeline.Conversation, whole bool, err error) {
-	changed, err := t.book.store.Changed(ctx)
+	changed, err := t.index.store.Changed(ctx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -229,7 +229,7 @@ func (t *tenant) list(ctx context.Context, fresh bool) (all []timeline.Conversat
 	if l := t.listed; l != nil && l.changed == changed && time.Since(l.read) < listAge && (!fresh || l.drops == drops) {
 		return l.all, l.drops == drops, nil
 	}
-	all, err = t.book.store.Conversations(ctx, t.name)
+	all, err = t.index.store.Conversations(ctx, t.name)
 	if err != nil {
 		return nil, false, err
 	}
@@ -254,7 +254,7 @@ func near(c *timeline.Conversation, at timeline.Place) int {
 }
 
 // way finds the places of a request's first messages, as far as they are stored.
-func (b *Book) way(ctx context.Context, r *Request) (way []timeline.Place, err error) {
+func (b *Index) way(ctx context.Context, r *Request) (way []timeline.Place, err error) {
 	at := timeline.Place{}
 	for i := range r.said {
 		says := r.said[i]
@@ -275,7 +275,7 @@ func (b *Book) way(ctx context.Context, r *Request) (way []timeline.Place, err e
 }
 
 // read reads a stored conversation.
-func (b *Book) read(ctx context.Context, tenant string, c *timeline.Conversation) (*storedConversation, error) {
+func (b *Index) read(ctx context.Context, tenant string, c *timeline.Conversation) (*storedConversation, error) {
 	s := &storedConversation{conversation: conversation{name: c.Name, used: c.Updated, continues: c.Continues}}
 	records, err := b.store.Records(ctx, tenant, c.Name, recordKind, recordKey)
 	if err != nil {
@@ -311,7 +311,7 @@ func (b *Book) read(ctx context.Context, tenant string, c *timeline.Conversation
 const maxHeads = 4
 
 // readPath reads the way to a place.
-func (b *Book) readPath(ctx context.Context, tenant string, to timeline.Place) (*storedPath, error) {
+func (b *Index) readPath(ctx context.Context, tenant string, to timeline.Place) (*storedPath, error) {
 	p := &storedPath{}
 	err := b.store.Messages(ctx, tenant, to, 1, math.MaxInt64, true, func(e *timeline.Entry) error {
 		p.steps = append(p.steps, step{says: e.Identity, assistant: e.Role == string(chat.Assistant), model: e.Ref != ""})

@@ -59,7 +59,7 @@ func (t *tenant) marked(p place, whose string) []any {
 
 // Marked returns what is kept for th.Whose at all places up to the end of a request, the
 // deepest first and of those the latest.
-func (b *Book) Marked(th *Thread) []any {
+func (b *Index) Marked(th *Thread) []any {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -68,7 +68,7 @@ func (b *Book) Marked(th *Thread) []any {
 
 // Mark keeps a value by a name behind the first depth messages of a request, unless
 // something else is marked up to there by now than what was found before.
-func (b *Book) Mark(th *Thread, depth int, name string, before []any, value any) bool {
+func (b *Index) Mark(th *Thread, depth int, name string, before []any, value any) bool {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -107,7 +107,7 @@ func (t *tenant) unmark(m *mark) {
 }
 
 // Unmark takes marks away that turned out to be wrong.
-func (b *Book) Unmark(th *Thread, name string) {
+func (b *Index) Unmark(th *Thread, name string) {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,7 +122,7 @@ func (b *Book) Unmark(th *Thread, name string) {
 
 // Refresh reads the marks of a request's conversation that another process has made, and
 // brings all into the order in which they are stored, so that both find the same.
-func (b *Book) Refresh(ctx context.Context, th *Thread) error {
+func (b *Index) Refresh(ctx context.Context, th *Thread) error {
 	if b.marks == nil {
 		return nil
 	}

@@ -7,7 +7,7 @@ import "context"
 // conversation begins like it. Depth is how much of the request is known. Clients that
 // only count often leave out who they are: then the latest histories of the tenant that
 // begin like it are looked at, and the one that the request has most of is taken.
-func (b *Book) Peek(ctx context.Context, r *Request) *Thread {
+func (b *Index) Peek(ctx context.Context, r *Request) *Thread {
 	if len(r.Messages) == 0 || len(r.Messages) > MaxMessages {
 		return nil
 	}

@@ -53,7 +53,7 @@ type play struct {
 	t     *testing.T
 	store timeline.Store
 	log   *timeline.Log
-	book  *Book
+	book  *Index
 	now   time.Time
 	names int
 	calls map[string]*playCall
@@ -72,7 +72,7 @@ func newPlay(t *testing.T) *play {
 
 func (s *play) restart() {
 	s.log = timeline.NewLog(s.store, timeline.LogOptions{})
-	s.book = NewBook(s.store, Options{Suffix: func() string { s.names++; return fmt.Sprint(s.names) }})
+	s.book = NewIndex(s.store, Options{Suffix: func() string { s.names++; return fmt.Sprint(s.names) }})
 }
 
 func (s *play) do(line string) string {

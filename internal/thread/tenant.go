@@ -11,7 +11,7 @@ import (
 
 // tenant is what is remembered of a tenant. No lock is held over several tenants.
 type tenant struct {
-	book  *Book
+	index *Index
 	name  string
 	size  atomic.Int64
 	drops atomic.Int64 // conversations that were forgotten
@@ -53,9 +53,9 @@ type replied struct {
 	at     place
 }
 
-func newTenant(b *Book, name string) *tenant {
+func newTenant(b *Index, name string) *tenant {
 	return &tenant{
-		book: b, name: name, conversations: map[string]*conversation{}, spaces: map[space]*namespace{}, begins: map[timeline.Hash][]*namespace{}, sessions: map[string]*session{},
+		index: b, name: name, conversations: map[string]*conversation{}, spaces: map[space]*namespace{}, begins: map[timeline.Hash][]*namespace{}, sessions: map[string]*session{},
 		replies: map[string]*replied{}, fetches: map[fetchKey]*fetching{}, ended: make(chan struct{}),
 	}
 }
@@ -149,10 +149,10 @@ func (t *tenant) grow(messages int) {
 		t.removals++
 	}
 	t.size.Add(int64(messages))
-	t.book.size.Add(int64(messages))
+	t.index.size.Add(int64(messages))
 }
 
-// The sizes of what a Book keeps of a conversation beside its messages. The unit is what
+// The sizes of what a Index keeps of a conversation beside its messages. The unit is what
 // one message takes, which is stepBytes.
 const (
 	stepBytes         = 48
@@ -167,14 +167,14 @@ func (t *tenant) account(k *conversation) {
 		size += b.takes / stepBytes
 	}
 	t.size.Add(int64(size - k.size))
-	t.book.size.Add(int64(size - k.size))
+	t.index.size.Add(int64(size - k.size))
 	k.size = size
 }
 
 // shrink forgets conversations until what is remembered is within the limit, or all that
 // are left are in use. It takes the tenant that has most, and of that one the conversation
 // that was used least recently.
-func (b *Book) shrink() {
+func (b *Index) shrink() {
 	for b.size.Load() > int64(b.limit) {
 		if t := b.largest(); t == nil || !t.forget() {
 			return
@@ -182,7 +182,7 @@ func (b *Book) shrink() {
 	}
 }
 
-func (b *Book) largest() (largest *tenant) {
+func (b *Index) largest() (largest *tenant) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, t := range b.tenants {
@@ -213,7 +213,7 @@ func (t *tenant) drop(k *conversation) {
 	k.idle, k.dropped = nil, true
 	t.clear(k)
 	t.size.Add(-int64(k.size))
-	t.book.size.Add(-int64(k.size))
+	t.index.size.Add(-int64(k.size))
 	n.recent = without(n.recent, k)
 	n.forgot = true
 	n.count--
@@ -253,7 +253,7 @@ func (t *tenant) clear(k *conversation) {
 func (t *tenant) newName(r *Request) string {
 	if r.Hints.Session == "" {
 		for {
-			name := r.Now.UTC().Format("20060102-150405-") + t.book.suffix()
+			name := r.Now.UTC().Format("20060102-150405-") + t.index.suffix()
 			if t.conversations[name] == nil {
 				return name
 			}

@@ -80,7 +80,7 @@ func TestLanes(t *testing.T) {
 // What is remembered is bounded, and what was forgotten is read again.
 func TestTheBookIsBounded(t *testing.T) {
 	s := newPlay(t)
-	s.book = NewBook(s.store, Options{Messages: 200})
+	s.book = NewIndex(s.store, Options{Messages: 200})
 	for k := range 40 {
 		name := fmt.Sprintf("session-%d", k)
 		s.do(fmt.Sprintf("call A session=%s : u%d", name, k))
@@ -103,7 +103,7 @@ func TestTheBookIsBounded(t *testing.T) {
 }
 
 func TestARequestWithoutMessages(t *testing.T) {
-	if _, err := NewBook(memory.New(), Options{}).Find(ctx, &Request{Tenant: timeline.Local}); err == nil {
+	if _, err := NewIndex(memory.New(), Options{}).Find(ctx, &Request{Tenant: timeline.Local}); err == nil {
 		t.Error("no error")
 	}
 }
@@ -126,7 +126,7 @@ func TestWhatTakesLongerComesToStay(t *testing.T) {
 	s.do("call A session=s : u1")
 	s.do("reply A a1")
 	store := &slow{s.store, make(chan struct{})}
-	s.book = NewBook(store, Options{})
+	s.book = NewIndex(store, Options{})
 	r := &Request{Tenant: timeline.Local, Hints: Hints{Session: "s"}, Messages: s.messages([]string{"u1", "a1", "u2"}), Now: s.now}
 	brief, cancel := context.WithCancel(ctx)
 	cancel()
@@ -156,7 +156,7 @@ func (s *lists) Conversations(ctx context.Context, tenant string) ([]timeline.Co
 func TestAFirstRequestAsksNoStore(t *testing.T) {
 	s := newPlay(t)
 	for messages, asks := range map[string]bool{"u1": false, "u1 u2": false, "u1 a1 u2": true} {
-		book := NewBook(struct{ timeline.Store }{}, Options{}) // panics when it is asked
+		book := NewIndex(struct{ timeline.Store }{}, Options{}) // panics when it is asked
 		_, err := book.Find(ctx, &Request{Tenant: timeline.Local, Messages: s.messages(strings.Fields(messages)), Now: s.now})
 		if asked := err != nil; asked != asks {
 			t.Errorf("%s: %v", messages, err)
@@ -169,7 +169,7 @@ func TestWhatIsForgottenComesBackByOneList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newPlay(t)
 		store := &lists{Store: s.store}
-		s.book = NewBook(store, Options{Messages: 1000, Suffix: func() string { s.names++; return fmt.Sprint(s.names) }})
+		s.book = NewIndex(store, Options{Messages: 1000, Suffix: func() string { s.names++; return fmt.Sprint(s.names) }})
 		for k := range 200 {
 			s.do(fmt.Sprintf("call A : u%d", k))
 			s.do(fmt.Sprintf("reply A a%d", k))
@@ -204,7 +204,7 @@ func TestThePreviousReplyIsWaitedFor(t *testing.T) {
 
 // Replies count by their bytes, and what waits to be written is not forgotten.
 func TestRepliesCountAndPendingCallsStay(t *testing.T) {
-	b := NewBook(memory.New(), Options{Messages: 1000})
+	b := NewIndex(memory.New(), Options{Messages: 1000})
 	long, err := wire.ReadMessage(wire.Anthropic, []byte(`{"role":"assistant","content":"`+strings.Repeat("x", 20_000)+`"}`))
 	if err != nil {
 		t.Fatal(err)
@@ -240,7 +240,7 @@ func TestRepliesCountAndPendingCallsStay(t *testing.T) {
 
 // A reply of many small parts counts by what they take, and not by its bytes alone.
 func TestPartsOfRepliesCount(t *testing.T) {
-	b := NewBook(memory.New(), Options{})
+	b := NewIndex(memory.New(), Options{})
 	reply, err := wire.ReadMessage(wire.Anthropic, []byte(`{"role":"assistant","content":[`+strings.Repeat("{},", 999)+`{"type":"tool_result","content":[{},{}]}]}`))
 	if err != nil {
 		t.Fatal(err)

@@ -14,14 +14,14 @@ import (
 // crowd is a book with many in it, and the steps that its last request took.
 type crowd struct {
 	t    *testing.T
-	book *Book
+	book *Index
 	now  time.Time
 	work int // of the last request
 	most int // of any request
 }
 
 func newCrowd(t *testing.T, messages int) *crowd {
-	return &crowd{t: t, book: NewBook(memory.New(), Options{Messages: messages}), now: time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC)}
+	return &crowd{t: t, book: NewIndex(memory.New(), Options{Messages: messages}), now: time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC)}
 }
 
 // said is a message in a word; a space after it makes other bytes of the same message.
@@ -255,7 +255,7 @@ func TestNothingIsLeftOfWhatIsForgotten(t *testing.T) {
 
 // A tenant does not wait for another.
 func TestTenantsDoNotWaitForOneAnother(t *testing.T) {
-	b := NewBook(memory.New(), Options{})
+	b := NewIndex(memory.New(), Options{})
 	busy := b.tenant("busy")
 	busy.mu.Lock()
 	defer busy.mu.Unlock()
@@ -280,7 +280,7 @@ func TestMessagesAreHashedWithoutTheLock(t *testing.T) {
 }
 
 func TestARequestOfTooManyMessages(t *testing.T) {
-	_, err := NewBook(memory.New(), Options{}).Find(ctx, &Request{Tenant: timeline.Local, Messages: make([]chat.Message, MaxMessages+1)})
+	_, err := NewIndex(memory.New(), Options{}).Find(ctx, &Request{Tenant: timeline.Local, Messages: make([]chat.Message, MaxMessages+1)})
 	if !errors.Is(err, ErrTooMany) {
 		t.Errorf("%v", err)
 	}

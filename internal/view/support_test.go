@@ -33,7 +33,7 @@ type stage struct {
 	t      tester
 	store  timeline.Store
 	log    *timeline.Log
-	book   *thread.Book
+	book   *thread.Index
 	viewer *Viewer
 	recall *recall.Library
 	o      Options
@@ -65,9 +65,9 @@ func (s *stage) library() {
 // restart is a new process over what was stored.
 func (s *stage) restart() {
 	s.log = timeline.NewLog(s.store, timeline.LogOptions{})
-	s.book = thread.NewBook(s.store, thread.Options{Suffix: func() string { s.names++; return fmt.Sprint(s.names) }, Marks: Marks})
+	s.book = thread.NewIndex(s.store, thread.Options{Suffix: func() string { s.names++; return fmt.Sprint(s.names) }, Marks: Marks})
 	o := s.o
-	o.Book, o.Recall = s.book, s.recall
+	o.Index, o.Recall = s.book, s.recall
 	s.viewer = New(o)
 }
 

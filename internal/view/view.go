@@ -19,8 +19,8 @@ import (
 
 // Options are those of New.
 type Options struct {
-	// Book holds the cuts of conversations. Show needs it, Fit does not.
-	Book *thread.Book
+	// Index holds the plans of conversations. Show needs it, Fit does not.
+	Index *thread.Index
 	// Models, Calibration and Cache count. Default: the built-in models, no calibration,
 	// no cache.
 	Models      *token.Models
@@ -154,8 +154,8 @@ type Result struct {
 
 // Show decides what is sent.
 func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
-	if v.o.Book == nil {
-		return nil, errors.New("show a view: the viewer has no book: set Options.Book, or use Fit")
+	if v.o.Index == nil {
+		return nil, errors.New("show a view: the viewer has no index: set Options.Index, or use Fit")
 	}
 	s, err := v.newSight(in)
 	if err != nil {
@@ -167,7 +167,7 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 	var made []*Cut
 	var first *Result // of two steps
 	for ctx.Err() == nil {
-		before := v.o.Book.Marked(in.Thread)
+		before := v.o.Index.Marked(in.Thread)
 		cut := s.usable(before)
 		s.reset()
 		recalled := s.recalled
@@ -176,7 +176,7 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 			return r, err
 		}
 		if fresh != nil {
-			if !v.o.Book.Mark(in.Thread, fresh.Covers, fresh.ID, before, fresh) {
+			if !v.o.Index.Mark(in.Thread, fresh.Covers, fresh.ID, before, fresh) {
 				s.recalled = recalled
 				continue // another call was first: use its cut
 			}
@@ -206,7 +206,7 @@ func (v *Viewer) Apply(in *Input) (*Result, error) {
 	if s.profile.Off || s.managed() {
 		return s.leave(), nil
 	}
-	return s.again(s.usable(v.o.Book.Marked(in.Thread)))
+	return s.again(s.usable(v.o.Index.Marked(in.Thread)))
 }
 
 // usable is the first of the cuts that were found for a request by which it can be

@@ -23,7 +23,7 @@ func TestZeroOptionsFit(t *testing.T) {
 	if err != nil || r.After > 1000 || r.Before < 4000 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err := v.Show(t.Context(), in); err == nil || !strings.Contains(err.Error(), "Options.Book") {
+	if _, err := v.Show(t.Context(), in); err == nil || !strings.Contains(err.Error(), "Options.Index") {
 		t.Errorf("%v", err)
 	}
 }

@@ -68,7 +68,7 @@ type replayed struct {
 	*replay
 	tally   *tally
 	format  wire.Format
-	book    *thread.Book
+	book    *thread.Index
 	log     *timeline.Log
 	library *recall.Library
 	viewer  *view.Viewer
@@ -85,14 +85,14 @@ func (r *replay) session(s *transcript.Session) (*tally, error) {
 	p := &replayed{
 		replay: r, tally: new(tally), format: formats[s.Format],
 		rewritten: map[string][]byte{}, conversations: map[string]bool{},
-		book: thread.NewBook(store, thread.Options{}), log: timeline.NewLog(store, timeline.LogOptions{}), cache: token.NewCache(0),
+		book: thread.NewIndex(store, thread.Options{}), log: timeline.NewLog(store, timeline.LogOptions{}), cache: token.NewCache(0),
 	}
 	if r.recall != nil {
 		p.library = recall.NewLibrary(store, *r.recall)
 		defer p.library.Close()
 	}
 	p.viewer = view.New(view.Options{
-		Book: p.book, Models: token.Builtin(), Calibration: new(token.Calibration), Cache: p.cache, Recall: p.library, RecallWait: 5 * time.Second,
+		Index: p.book, Models: token.Builtin(), Calibration: new(token.Calibration), Cache: p.cache, Recall: p.library, RecallWait: 5 * time.Second,
 	})
 	history := 0
 	for call := range s.Requests() {

@@ -13,8 +13,8 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// Book remembers the conversations of a store, and finds those of requests.
-type Book struct {
+// Index remembers the conversations of a store, and finds those of requests.
+type Index struct {
 	store timeline.Store
 	limit int
 	wait  time.Duration // for the end of the call that a request goes on from
@@ -29,7 +29,7 @@ type Book struct {
 	tenants map[string]*tenant
 }
 
-// Options are those of NewBook.
+// Options are those of NewIndex.
 type Options struct {
 	// Messages is how many messages to remember, of all conversations together, those
 	// used least recently going first; a reply that nobody has sent back counts by its
@@ -46,9 +46,9 @@ type Options struct {
 	Suffix func() string
 }
 
-// NewBook makes a book over a store.
-func NewBook(store timeline.Store, o Options) *Book {
-	b := &Book{store: store, limit: cmp.Or(o.Messages, 1<<19), wait: cmp.Or(o.Wait, 50*time.Millisecond), suffix: o.Suffix, marks: o.Marks, tenants: map[string]*tenant{}}
+// NewIndex returns an index of the conversations in store.
+func NewIndex(store timeline.Store, o Options) *Index {
+	b := &Index{store: store, limit: cmp.Or(o.Messages, 1<<19), wait: cmp.Or(o.Wait, 50*time.Millisecond), suffix: o.Suffix, marks: o.Marks, tenants: map[string]*tenant{}}
 	if b.suffix == nil {
 		b.suffix = randomSuffix
 	}
@@ -56,7 +56,7 @@ func NewBook(store timeline.Store, o Options) *Book {
 }
 
 // tenant finds what is remembered of a tenant.
-func (b *Book) tenant(name string) *tenant {
+func (b *Index) tenant(name string) *tenant {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.tenants[name]
@@ -131,7 +131,7 @@ var ErrTooMany = fmt.Errorf("the request has more than %d messages", MaxMessages
 // came. Done must be called when the call has ended, and Stored when it is written or
 // never will be. What the store has to be asked for comes to stay, even where it takes
 // longer than this call can wait.
-func (b *Book) Find(ctx context.Context, r *Request) (*Thread, error) {
+func (b *Index) Find(ctx context.Context, r *Request) (*Thread, error) {
 	if len(r.Messages) == 0 {
 		return nil, errors.New("find the conversation of a request: it has no messages")
 	}
@@ -185,7 +185,7 @@ func (t *tenant) await(ctx context.Context, n *namespace, r *Request) place {
 	if !t.early(n, r, p) {
 		return p
 	}
-	ctx, cancel := context.WithTimeout(ctx, t.book.wait)
+	ctx, cancel := context.WithTimeout(ctx, t.index.wait)
 	defer cancel()
 	for t.early(n, r, p) && ctx.Err() == nil {
 		ended := t.ended
@@ -228,7 +228,7 @@ func (t *tenant) early(n *namespace, r *Request, p place) bool {
 // messages that a client would send back; id is the provider's,
 // where a request may go on from it without sending what was before. The identities of
 // the messages are returned.
-func (b *Book) Done(th *Thread, reply []chat.Message, id string) (says []timeline.Hash) {
+func (b *Index) Done(th *Thread, reply []chat.Message, id string) (says []timeline.Hash) {
 	steps := make([]step, len(reply))
 	for i := range reply {
 		steps[i] = step{bytes: bytesOf(reply[i].Raw), says: timeline.Identity(&reply[i]), assistant: true, model: true}
@@ -276,7 +276,7 @@ func (t *tenant) answer(th *Thread, reply []chat.Message, steps []step, id strin
 
 // Stored reports that a call is written, so that its conversation can be read again from
 // the store; or, with false, that it never will be.
-func (b *Book) Stored(th *Thread, ok bool) {
+func (b *Index) Stored(th *Thread, ok bool) {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -288,7 +288,7 @@ func (b *Book) Stored(th *Thread, ok bool) {
 
 // Passed reports whether a later request has gone on from where this call ended: that
 // request moves the conversation's head.
-func (b *Book) Passed(th *Thread) bool {
+func (b *Index) Passed(th *Thread) bool {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
