@@ -24,7 +24,7 @@ func (r *calls) Count(ctx context.Context, c *Request) []byte {
 	ctx, cancel := context.WithTimeout(ctx, r.storeWait())
 	defer cancel()
 	th := r.index.Peek(ctx, &thread.Request{
-		Tenant: c.Tenant, Hints: hintsOf(c.Header, body.Hints, func() secret.Keys { return secret.Of(c.Header, c.Query) }), Lane: r.lanes.of(thread.Prompt(&body.Request)), Messages: chain, Now: r.o.Now(),
+		Tenant: c.Tenant, Hints: hintsOf(c.Header, body.Hints, func() secret.Keys { return secret.Of(c.Header, c.Query) }), Sketch: r.sketches.lookUp(thread.Prompt(&body.Request)), Messages: chain, Now: r.o.Now(),
 	})
 	if th == nil {
 		return nil

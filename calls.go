@@ -52,16 +52,16 @@ type callsOptions struct {
 // calls is the part of an Engine that takes requests: it finds their conversations,
 // decides what is sent, and records them. It is safe for concurrent use.
 type calls struct {
-	o      callsOptions
-	log    *timeline.Log
-	index  *thread.Index
-	queue  *queue
-	cache  *token.Cache // of counts
-	lanes  lanes
-	states callStates
-	lasts  lasts
-	turns  *turns
-	tuning atomic.Pointer[tuning]
+	o        callsOptions
+	log      *timeline.Log
+	index    *thread.Index
+	queue    *queue
+	cache    *token.Cache // of counts
+	sketches sketches
+	states   callStates
+	lasts    lasts
+	turns    *turns
+	tuning   atomic.Pointer[tuning]
 
 	changing sync.Mutex // protects changes of tuning, and what follows
 	closed   bool
@@ -237,7 +237,7 @@ func (r *calls) begin(ctx context.Context, c *Request, body *wire.Body, now *tun
 	rec.hints = hintsOf(c.Header, body.Hints, rec.secrets)
 	rec.counted = make(chan struct{})
 	request := &thread.Request{
-		Tenant: c.Tenant, Hints: rec.hints, Previous: body.Hints.Previous, Held: body.Hints.Conversation != "", Lane: r.lanes.of(thread.Prompt(&body.Request)),
+		Tenant: c.Tenant, Hints: rec.hints, Previous: body.Hints.Previous, Held: body.Hints.Conversation != "", Sketch: r.sketches.lookUp(thread.Prompt(&body.Request)),
 		Retry: retries(c.Header), Messages: chain, Now: rec.began,
 	}
 	off := now.profile(c) == "off"
@@ -327,16 +327,16 @@ func (r *calls) summarised(s view.Summary) {
 	}
 }
 
-// lanes remembers the sketches of system prompts.
-type lanes struct {
+// sketches remembers the sketches of system prompts.
+type sketches struct {
 	mu    sync.Mutex
-	known map[timeline.Hash]thread.Lane
+	known map[timeline.Hash]thread.PromptSketch
 }
 
-// maxLanes is how many of them.
-const maxLanes = 256
+// maxSketches is how many of them.
+const maxSketches = 256
 
-func (l *lanes) of(system []chat.Part) thread.Lane {
+func (l *sketches) lookUp(system []chat.Part) thread.PromptSketch {
 	h := timeline.Hash{}
 	for i := range system {
 		p := timeline.HashOf(system[i].Text)
@@ -345,19 +345,19 @@ func (l *lanes) of(system []chat.Part) thread.Lane {
 		}
 	}
 	l.mu.Lock()
-	lane, ok := l.known[h]
+	sketch, ok := l.known[h]
 	l.mu.Unlock()
 	if ok {
-		return lane
+		return sketch
 	}
-	lane = thread.LaneOf(system)
+	sketch = thread.SketchOf(system)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.known == nil || len(l.known) >= maxLanes {
-		l.known = make(map[timeline.Hash]thread.Lane, maxLanes)
+	if l.known == nil || len(l.known) >= maxSketches {
+		l.known = make(map[timeline.Hash]thread.PromptSketch, maxSketches)
 	}
-	l.known[h] = lane
-	return lane
+	l.known[h] = sketch
+	return sketch
 }
 
 // unlimited is the memory of a call that has no limit.

@@ -69,7 +69,7 @@ func (t *tenant) transplant(k *conversation, to *namespace) {
 	k.space = to
 	for i := range branches {
 		m := &branches[i]
-		b := &branch{of: k, lane: m.b.lane, side: m.b.side}
+		b := &branch{of: k, sketch: m.b.sketch, side: m.b.side}
 		tip, added := to.extend(place{}, m.steps)
 		t.grow(added)
 		t.move(b, tip.up(m.asked), tip, m.b.reply)

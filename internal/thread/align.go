@@ -48,7 +48,7 @@ func (t *tenant) trimmed(n *namespace, r *Request, p place) *alignment {
 			}
 			work--
 			t.work++
-			if b.lane.Differs(&r.Lane) || first > 0 && !t.leads(p, b.tip, &work) {
+			if b.sketch.Differs(&r.Sketch) || first > 0 && !t.leads(p, b.tip, &work) {
 				continue
 			}
 			end := b.tip

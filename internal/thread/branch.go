@@ -10,9 +10,9 @@ import (
 
 // conversation is what a Index remembers of one.
 type conversation struct {
-	name  string
-	space *namespace
-	lane  Lane // of the conversation itself
+	name   string
+	space  *namespace
+	sketch PromptSketch // of the conversation itself
 	// branches are the ways on which it goes on, the latest first.
 	branches []*branch
 	marks    []*mark // in the order in which they were made
@@ -37,9 +37,9 @@ const maxBranches = 8
 
 // branch is a way through a conversation, from its beginning on.
 type branch struct {
-	of   *conversation
-	lane Lane
-	side bool // the conversation's head is elsewhere and stays there
+	of     *conversation
+	sketch PromptSketch
+	side   bool // the conversation's head is elsewhere and stays there
 	// asked is where its last request ended, tip where the reply to it did.
 	asked, tip place
 	// reply is what the model said last, until the client sends it back, and takes is
@@ -91,7 +91,7 @@ func (t *tenant) add(k *conversation, b *branch) {
 }
 
 // copy is another branch of the same conversation.
-func (b *branch) copy() *branch { return &branch{of: b.of, lane: b.lane, side: b.side} }
+func (b *branch) copy() *branch { return &branch{of: b.of, sketch: b.sketch, side: b.side} }
 
 // longest is the number of messages of its longest branch.
 func (k *conversation) longest() int {

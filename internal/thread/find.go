@@ -45,7 +45,7 @@ func (t *tenant) nearest(n *namespace, r *Request, p place) (best *branch) {
 	}
 	choose := func(b *branch) bool {
 		t.work++
-		same := !b.lane.Differs(&r.Lane)
+		same := !b.sketch.Differs(&r.Sketch)
 		if best == nil || same {
 			best = b
 		}
@@ -132,7 +132,7 @@ func (t *tenant) find(n *namespace, r *Request, p place) *Thread {
 	if a := t.trimmed(n, r, p); a != nil {
 		return t.align(r, p.depth, a)
 	}
-	if b != nil && p.depth < all && r.Hints.Session != "" && !b.lane.Differs(&r.Lane) {
+	if b != nil && p.depth < all && r.Hints.Session != "" && !b.sketch.Differs(&r.Sketch) {
 		return t.join(r, b, p, Branched) // another second message, in the same session
 	}
 	return t.begin(n, r, p, "")
@@ -166,14 +166,14 @@ func (t *tenant) follow(n *namespace, r *Request, b *branch, p place) *Thread {
 		return nil
 	case stranger && whole && !r.Retry && b.of.calls > 0:
 		return nil
-	case b.lane.Differs(&r.Lane):
+	case b.sketch.Differs(&r.Sketch):
 		if stranger {
 			return nil
 		}
 		// The prompt of an agent may change wholly, with the documents that are in it:
 		// what goes on from the very end is the agent itself.
 		if !whole && p == b.tip && b.of.calls == 0 {
-			b.lane = r.Lane
+			b.sketch = r.Sketch
 			return t.join(r, b, p, Continued)
 		}
 		return t.join(r, b, p, Side)
@@ -198,7 +198,7 @@ func (t *tenant) join(r *Request, b *branch, p place, kind Kind) *Thread {
 	note(p, r.hashes[:p.depth])
 	if kind == Side {
 		b = b.copy() // whatever the others go on with
-		b.side, b.lane = true, r.Lane
+		b.side, b.sketch = true, r.Sketch
 	}
 	var echoes []int
 	if p == b.asked && b.tip != p {
@@ -263,7 +263,7 @@ func (b *branch) thread(r *Request, kind Kind) *Thread {
 	k := b.of
 	return &Thread{
 		Tenant: r.Tenant, Conversation: k.name, Kind: kind, Stay: b.side, Continues: k.continues,
-		space: k.space.key, lane: k.lane, stored: k.stored, branch: b, at: b.tip,
+		space: k.space.key, sketch: k.sketch, stored: k.stored, branch: b, at: b.tip,
 	}
 }
 
@@ -285,7 +285,7 @@ func (t *tenant) compacted(n *namespace, r *Request, p place) *conversation {
 		t.work++
 		size := k.longest()
 		// Of several the agent itself has said most; its helpers less.
-		if size >= long && (p.depth == 0 || size > len(r.Messages) && p.depth*2 < size) && !k.continued && !k.lane.Differs(&r.Lane) && (best == nil || size > best.longest()) {
+		if size >= long && (p.depth == 0 || size > len(r.Messages) && p.depth*2 < size) && !k.continued && !k.sketch.Differs(&r.Sketch) && (best == nil || size > best.longest()) {
 			best = k
 		}
 	}
@@ -318,8 +318,8 @@ var summary = regexp.MustCompile(`(?i)continued from a previous conversation|con
 // begin makes a new conversation of a request, whose first messages lead to p; continues
 // is the one that it was compacted from.
 func (t *tenant) begin(n *namespace, r *Request, p place, continues string) *Thread {
-	k := &conversation{name: t.newName(r), session: r.Hints.Session, space: n, lane: r.Lane, continues: continues}
-	b := &branch{of: k, lane: r.Lane}
+	k := &conversation{name: t.newName(r), session: r.Hints.Session, space: n, sketch: r.Sketch, continues: continues}
+	b := &branch{of: k, sketch: r.Sketch}
 	note(p, r.hashes[:p.depth])
 	tip, added := n.extend(p, r.steps(p.depth))
 	t.grow(added)

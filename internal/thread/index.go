@@ -109,7 +109,7 @@ type Thread struct {
 	Whose string
 	// lane and stored are the conversation's: see Record.
 	space  space
-	lane   Lane
+	sketch PromptSketch
 	stored bool
 
 	branch  *branch

@@ -31,12 +31,12 @@ type who struct {
 // Record is what a conversation is recognised by after a restart; false where it is
 // stored already.
 func (t *Thread) Record() (timeline.Record, bool) {
-	w := who{Pairs: t.lane.Pairs}
+	w := who{Pairs: t.sketch.Pairs}
 	if t.space != (space{}) {
 		w.Space = timeline.Hash(t.space).String()
 	}
-	if t.lane.Pairs > 0 {
-		w.Least = t.lane.Least[:]
+	if t.sketch.Pairs > 0 {
+		w.Least = t.sketch.Least[:]
 	}
 	data, err := json.Marshal(w)
 	if err != nil {
@@ -77,7 +77,7 @@ func (t *tenant) take(s *storedConversation) {
 	for _, path := range s.paths {
 		tip, added := n.extend(place{}, path.steps)
 		t.grow(added)
-		b := &branch{of: k, lane: k.lane}
+		b := &branch{of: k, sketch: k.sketch}
 		t.move(b, asked(tip), tip, nil)
 		k.branches = append(k.branches, b)
 		tip.use(k)
@@ -342,8 +342,8 @@ func (k *storedConversation) recognise(data []byte) error {
 		k.space = space(h)
 	}
 	if len(w.Least) == buckets {
-		k.lane.Pairs = w.Pairs
-		copy(k.lane.Least[:], w.Least)
+		k.sketch.Pairs = w.Pairs
+		copy(k.sketch.Least[:], w.Least)
 	}
 	return nil
 }

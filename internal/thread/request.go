@@ -20,7 +20,7 @@ import (
 type Request struct {
 	Tenant string
 	Hints  Hints
-	Lane   Lane
+	Sketch PromptSketch
 	// Previous is the provider's id of the reply that the request goes on from,
 	// where the provider holds what was before it. Held: the provider holds what
 	// was said in the session before.

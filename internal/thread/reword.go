@@ -34,7 +34,7 @@ func (t *tenant) rewordedAfter(n *namespace, r *Request, p place) (found *branch
 	}
 	for _, b := range n.tails[r.said[reply]] {
 		t.work++
-		if b.asked.depth != reply || b.tip.depth != reply+1 || b.asked.before() != p || b.tip.last().says != r.said[reply] || b.lane.Differs(&r.Lane) {
+		if b.asked.depth != reply || b.tip.depth != reply+1 || b.asked.before() != p || b.tip.last().says != r.said[reply] || b.sketch.Differs(&r.Sketch) {
 			continue
 		}
 		if found != nil && found.of != b.of {

@@ -107,7 +107,7 @@ func (s *play) call(name string, words []string) string {
 		case "user":
 			r.Hints.User = value
 		case "system":
-			r.Lane = LaneOf([]chat.Part{{Kind: chat.Text, Text: chat.Quote(prompt(value, s.now))}})
+			r.Sketch = SketchOf([]chat.Part{{Kind: chat.Text, Text: chat.Quote(prompt(value, s.now))}})
 		case "previous":
 			r.Previous = value
 		case "group":

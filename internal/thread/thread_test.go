@@ -49,17 +49,17 @@ func TestHints(t *testing.T) {
 }
 
 func TestLanes(t *testing.T) {
-	lane := func(texts ...string) Lane {
+	lane := func(texts ...string) PromptSketch {
 		var parts []chat.Part
 		for _, text := range texts {
 			parts = append(parts, chat.Part{Kind: chat.Text, Text: chat.Quote(text)})
 		}
-		return LaneOf(parts)
+		return SketchOf(parts)
 	}
 	agent := "You are a coding agent. " + strings.Repeat("Read files before you change them, run the tests afterwards, and say what you did. ", 3) + prompt("main", time.Time{})
 	title := "Write a title of at most seven words for the conversation that follows. " + prompt("title", time.Time{})
 	for name, c := range map[string]struct {
-		a, b Lane
+		a, b PromptSketch
 		want bool
 	}{
 		"the same":                    {lane(agent), lane(agent), false},

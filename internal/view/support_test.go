@@ -105,7 +105,7 @@ func (s *stage) find(data []byte, a ask) *call {
 	_, chain := thread.Chain(body.Messages)
 	th, err := s.book.Find(ctx, &thread.Request{
 		Tenant: timeline.Local, Hints: thread.Hints{Session: a.session}, Previous: body.Hints.Previous, Retry: a.retry,
-		Lane: thread.LaneOf(thread.Prompt(&body.Request)), Messages: chain, Now: s.now,
+		Sketch: thread.SketchOf(thread.Prompt(&body.Request)), Messages: chain, Now: s.now,
 	})
 	if err != nil {
 		s.t.Fatal(err)

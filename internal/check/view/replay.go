@@ -135,7 +135,7 @@ func (p *replayed) call(s *transcript.Session, r transcript.Request) error {
 		hints.Session = s.Name
 	}
 	th, err := p.book.Find(ctx, &thread.Request{
-		Tenant: timeline.Local, Hints: hints, Lane: thread.LaneOf(thread.Prompt(&b.Request)), Messages: chain, Now: r.At,
+		Tenant: timeline.Local, Hints: hints, Sketch: thread.SketchOf(thread.Prompt(&b.Request)), Messages: chain, Now: r.At,
 	})
 	if err != nil {
 		return err

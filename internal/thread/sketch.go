@@ -6,21 +6,21 @@ import (
 	"github.com/oriel-context/oriel/chat"
 )
 
-// buckets is how many of the smallest hashes a Lane keeps.
+// buckets is how many of the smallest hashes a PromptSketch keeps.
 const buckets = 32
 
-// Lane is a sketch of a system prompt, by which two of them can be compared: dates,
+// PromptSketch is a sketch of a system prompt, by which two of them can be compared: dates,
 // states of working copies and nonces change it little, the prompt of another agent
-// wholly. The zero Lane is that of no prompt at all.
-type Lane struct {
+// wholly. The zero PromptSketch is that of no prompt at all.
+type PromptSketch struct {
 	Pairs int // of neighbouring words
 	Least [buckets]uint32
 }
 
-// LaneOf sketches a system prompt: the smallest hash in each of some classes of its
+// SketchOf sketches a system prompt: the smallest hash in each of some classes of its
 // pairs of words.
-func LaneOf(system []chat.Part) Lane {
-	l := Lane{}
+func SketchOf(system []chat.Part) PromptSketch {
+	l := PromptSketch{}
 	for i := range l.Least {
 		l.Least[i] = math.MaxUint32
 	}
@@ -31,7 +31,7 @@ func LaneOf(system []chat.Part) Lane {
 		}
 	}
 	if l.Pairs == 0 {
-		return Lane{}
+		return PromptSketch{}
 	}
 	return l
 }
@@ -43,7 +43,7 @@ const (
 )
 
 // add takes the words of a literal, escapes as they stand.
-func (l *Lane) add(literal []byte, before uint32) uint32 {
+func (l *PromptSketch) add(literal []byte, before uint32) uint32 {
 	word := uint32(basis)
 	for _, c := range literal {
 		if 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c >= 0x80 {
@@ -62,7 +62,7 @@ func (l *Lane) add(literal []byte, before uint32) uint32 {
 	return before
 }
 
-func (l *Lane) pair(a, b uint32) {
+func (l *PromptSketch) pair(a, b uint32) {
 	l.Pairs++
 	h := (a*31 ^ b) * 0x9e3779b1
 	h ^= h >> 15
@@ -80,7 +80,7 @@ const (
 )
 
 // Differs reports whether two prompts are those of different agents.
-func (l *Lane) Differs(o *Lane) bool {
+func (l *PromptSketch) Differs(o *PromptSketch) bool {
 	if max(l.Pairs, o.Pairs) < fewPairs {
 		return false
 	}
@@ -97,4 +97,4 @@ func (l *Lane) Differs(o *Lane) bool {
 	return float64(same) < common*float64(either)
 }
 
-func (l *Lane) full(i int) bool { return l.Pairs > 0 && l.Least[i] != math.MaxUint32 }
+func (l *PromptSketch) full(i int) bool { return l.Pairs > 0 && l.Least[i] != math.MaxUint32 }
