@@ -30,7 +30,7 @@ func (c *Call) unbind() []byte {
 // are smaller than the next call needs.
 func (c *Call) giveUp() {
 	for _, cut := range c.fresh[c.firm:] {
-		c.calls.index.Unmark(c.thread, cut.ID)
+		c.calls.index.RemovePlan(c.thread, cut.ID)
 		c.calls.lasts.forget(cut)
 	}
 	c.fresh, c.gaveUp = c.fresh[:c.firm], true

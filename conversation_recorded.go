@@ -217,7 +217,7 @@ type madePlan struct {
 }
 
 func (c *recorded) plans(ctx context.Context) ([]madePlan, error) {
-	marks, err := view.Marks(ctx, c.store, c.tenant, c.stored.Name, nil)
+	marks, err := view.ReadPlans(ctx, c.store, c.tenant, c.stored.Name, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func (c *recorded) plans(ctx context.Context) ([]madePlan, error) {
 			return nil, err
 		}
 		if here {
-			out = append(out, madePlan{m.Whose, cut})
+			out = append(out, madePlan{m.Audience, cut})
 		}
 	}
 	return out, nil

@@ -56,9 +56,9 @@ func (t *tenant) transplant(k *conversation, to *namespace) {
 	for _, b := range k.branches {
 		branches = append(branches, moved{b.asked.depth, b.tip.path(), b})
 	}
-	var marks []mark
+	var marks []plan
 	var paths [][]step
-	for _, m := range k.marks {
+	for _, m := range k.plans {
 		marks, paths = append(marks, *m), append(paths, m.at.path())
 	}
 	from := k.space
@@ -77,7 +77,7 @@ func (t *tenant) transplant(k *conversation, to *namespace) {
 		tip.use(k)
 	}
 	for i := range marks {
-		t.mark(k, &marks[i], paths[i])
+		t.addPlan(k, &marks[i], paths[i])
 	}
 	to.count++
 	first := k.branches[0].tip.up(1).last().says

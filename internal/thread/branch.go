@@ -15,7 +15,7 @@ type conversation struct {
 	sketch PromptSketch // of the conversation itself
 	// branches are the ways on which it goes on, the latest first.
 	branches []*branch
-	marks    []*mark // in the order in which they were made
+	plans    []*plan // in the order in which they were made
 	replies  []string
 	used     time.Time
 	calls    int // in flight

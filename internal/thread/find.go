@@ -238,10 +238,10 @@ func (t *tenant) leaveReply(b *branch, p place) {
 	old := b.tip
 	t.move(b, p, p, nil)
 	trunk := p.trunk
-	if old.trunk != trunk || old.depth != trunk.end() || trunk.holders != 1+len(trunk.marks) {
+	if old.trunk != trunk || old.depth != trunk.end() || trunk.holders != 1+len(trunk.plans) {
 		return
 	}
-	for _, m := range trunk.marks {
+	for _, m := range trunk.plans {
 		if m.at.depth > p.depth {
 			return
 		}

@@ -20,7 +20,7 @@ type Index struct {
 	wait  time.Duration // for the end of the call that a request goes on from
 	// suffix makes names of conversations that have none different from others'.
 	suffix func() string
-	marks  Marks
+	plans  PlanReader
 
 	loads sync.WaitGroup
 	size  atomic.Int64 // in messages, of all tenants
@@ -36,8 +36,8 @@ type Options struct {
 	// bytes and parts, and a conversation as some messages. 0 means 524,288, which take about
 	// 30 MB.
 	Messages int
-	// Marks reads what is kept at the places of conversations. Default: nothing is.
-	Marks Marks
+	// PlanReader reads what is kept at the places of conversations. Default: nothing is.
+	Plans PlanReader
 	// Wait is the longest that a request waits for the end of the call that it goes on
 	// from. 0 means 50 ms.
 	Wait time.Duration
@@ -48,7 +48,7 @@ type Options struct {
 
 // NewIndex returns an index of the conversations in store.
 func NewIndex(store timeline.Store, o Options) *Index {
-	b := &Index{store: store, limit: cmp.Or(o.Messages, 1<<19), wait: cmp.Or(o.Wait, 50*time.Millisecond), suffix: o.Suffix, marks: o.Marks, tenants: map[string]*tenant{}}
+	b := &Index{store: store, limit: cmp.Or(o.Messages, 1<<19), wait: cmp.Or(o.Wait, 50*time.Millisecond), suffix: o.Suffix, plans: o.Plans, tenants: map[string]*tenant{}}
 	if b.suffix == nil {
 		b.suffix = randomSuffix
 	}
@@ -106,7 +106,7 @@ type Thread struct {
 	// reply did, in the client's words.
 	Echoes []int
 	// Whose marks are seen and made: those of others on the same history are apart.
-	Whose string
+	Audience string
 	// lane and stored are the conversation's: see Record.
 	space  space
 	sketch PromptSketch

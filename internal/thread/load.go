@@ -50,7 +50,7 @@ type storedConversation struct {
 	conversation // without branches and marks
 	space        space
 	paths        []*storedPath
-	marks        []StoredMark
+	marks        []StoredPlan
 }
 
 // storedPath is a way through a stored conversation.
@@ -90,7 +90,7 @@ func (t *tenant) take(s *storedConversation) {
 			if d := m.At.Depth; d > 0 && d <= int64(len(path.places)) && path.places[d-1] == m.At {
 				t.seq++
 				at := k.branches[len(k.branches)-len(s.paths)+i].tip.up(int(d))
-				t.keep(k, &mark{name: m.Name, at: at, whose: m.Whose, value: m.Value, seq: t.seq})
+				t.keepPlan(k, &plan{name: m.Name, at: at, audience: m.Audience, value: m.Value, seq: t.seq})
 				break
 			}
 		}
@@ -290,8 +290,8 @@ func (b *Index) read(ctx context.Context, tenant string, c *timeline.Conversatio
 	if err != nil {
 		return nil, err
 	}
-	if b.marks != nil {
-		if s.marks, err = b.marks(ctx, b.store, tenant, c.Name, nil); err != nil {
+	if b.plans != nil {
+		if s.marks, err = b.plans(ctx, b.store, tenant, c.Name, nil); err != nil {
 			return nil, err
 		}
 	}

@@ -162,7 +162,7 @@ const (
 
 // account counts what a conversation takes beside its messages.
 func (t *tenant) account(k *conversation) {
-	size := conversationSteps + branchSteps*len(k.branches) + 2*len(k.marks) + 2*len(k.replies)
+	size := conversationSteps + branchSteps*len(k.branches) + 2*len(k.plans) + 2*len(k.replies)
 	for _, b := range k.branches {
 		size += b.takes / stepBytes
 	}
@@ -233,8 +233,8 @@ func (t *tenant) clear(k *conversation) {
 			t.unremember(id)
 		}
 	}
-	for _, m := range k.marks {
-		t.unmark(m)
+	for _, m := range k.plans {
+		t.removePlan(m)
 	}
 	for _, b := range k.branches {
 		first := b.tip.up(1).last().says
@@ -245,7 +245,7 @@ func (t *tenant) clear(k *conversation) {
 			}
 		}
 	}
-	k.marks, k.replies, k.branches = nil, nil, nil
+	k.plans, k.replies, k.branches = nil, nil, nil
 }
 
 // newName makes the name of a new conversation. Where the client gives none it is when

@@ -48,7 +48,7 @@ type trunk struct {
 	// forms are the hashes of all stored forms of messages that came in several, by
 	// depth.
 	forms map[int][]timeline.Hash
-	marks []*mark
+	plans []*plan
 	// used is the conversation that used it last. own is the one that made it, and
 	// shared how far others went on it, as a depth.
 	used, own *conversation

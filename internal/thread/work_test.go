@@ -241,7 +241,7 @@ func TestNothingIsLeftOfWhatIsForgotten(t *testing.T) {
 	for i := range 50 {
 		session := []string{"", fmt.Sprint("s", i%7)}[i%2]
 		th := c.call(session, talk("hello", "hello", fmt.Sprint("question ", i%10)), "answer")
-		c.book.Mark(th, 1, fmt.Sprint("mark", i), c.book.Marked(th), i)
+		c.book.AddPlan(th, 1, fmt.Sprint("mark", i), c.book.PlansAt(th), i)
 		c.call(session, talk("hello", "hello", fmt.Sprint("question ", i%10), "in other words", "on"), "yes")
 		c.call(session, talk("hello", "hello", fmt.Sprint("other ", i)), "no")
 	}

@@ -127,8 +127,8 @@ func (c *Cut) Record(at timeline.Place) (timeline.Record, [][]byte, error) {
 	return r, contents, err
 }
 
-// Marks reads the cuts of a conversation, for package thread.
-func Marks(ctx context.Context, store timeline.Store, tenant, conversation string, known func(name string) bool) ([]thread.StoredMark, error) {
+// ReadPlans reads the cuts of a conversation, for package thread.
+func ReadPlans(ctx context.Context, store timeline.Store, tenant, conversation string, known func(name string) bool) ([]thread.StoredPlan, error) {
 	records, err := store.Records(ctx, tenant, conversation, recordKind, "")
 	if err != nil {
 		return nil, err
@@ -137,12 +137,12 @@ func Marks(ctx context.Context, store timeline.Store, tenant, conversation strin
 	if err != nil {
 		return nil, err
 	}
-	var out []thread.StoredMark
+	var out []thread.StoredPlan
 	made := map[string]*fold{}
 	for i := range records {
 		r := &records[i]
 		if known != nil && known(r.Key) {
-			out = append(out, thread.StoredMark{Name: r.Key})
+			out = append(out, thread.StoredPlan{Name: r.Key})
 			continue
 		}
 		var s stored
@@ -174,7 +174,7 @@ func Marks(ctx context.Context, store timeline.Store, tenant, conversation strin
 			}
 		}
 		c.Keep()
-		out = append(out, thread.StoredMark{Name: c.ID, At: r.At, Whose: c.For, Value: c})
+		out = append(out, thread.StoredPlan{Name: c.ID, At: r.At, Audience: c.For, Value: c})
 	}
 	return out, nil
 }

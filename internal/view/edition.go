@@ -241,7 +241,7 @@ func (e *edition) finish(total int) *Cut {
 	if e.steps > 0 {
 		id += "r"
 	}
-	c := &Cut{ID: id, For: whose(e.model.ID, e.Body.Format), Bare: e.binds(), Budget: e.wanted, Instead: map[int][]byte{}, Recalled: e.passages}
+	c := &Cut{ID: id, For: audience(e.model.ID, e.Body.Format), Bare: e.binds(), Budget: e.wanted, Instead: map[int][]byte{}, Recalled: e.passages}
 	if c.Own = map[timeline.Hash][]byte{}; e.before != nil {
 		maps.Copy(c.Own, e.before.Own)
 	}

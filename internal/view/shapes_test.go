@@ -87,8 +87,8 @@ func TestWorkEndsWithItsContext(t *testing.T) {
 			}
 			return
 		}
-		if !errors.Is(err, context.Canceled) || len(s.book.Marked(c.thread)) > 0 {
-			t.Fatalf("step %d: %v, %d plans", n, err, len(s.book.Marked(c.thread)))
+		if !errors.Is(err, context.Canceled) || len(s.book.PlansAt(c.thread)) > 0 {
+			t.Fatalf("step %d: %v, %d plans", n, err, len(s.book.PlansAt(c.thread)))
 		}
 	}
 }

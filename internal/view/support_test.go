@@ -65,7 +65,7 @@ func (s *stage) library() {
 // restart is a new process over what was stored.
 func (s *stage) restart() {
 	s.log = timeline.NewLog(s.store, timeline.LogOptions{})
-	s.book = thread.NewIndex(s.store, thread.Options{Suffix: func() string { s.names++; return fmt.Sprint(s.names) }, Marks: Marks})
+	s.book = thread.NewIndex(s.store, thread.Options{Suffix: func() string { s.names++; return fmt.Sprint(s.names) }, Plans: ReadPlans})
 	o := s.o
 	o.Index, o.Recall = s.book, s.recall
 	s.viewer = New(o)

@@ -167,7 +167,7 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 	var made []*Cut
 	var first *Result // of two steps
 	for ctx.Err() == nil {
-		before := v.o.Index.Marked(in.Thread)
+		before := v.o.Index.PlansAt(in.Thread)
 		cut := s.usable(before)
 		s.reset()
 		recalled := s.recalled
@@ -176,7 +176,7 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 			return r, err
 		}
 		if fresh != nil {
-			if !v.o.Index.Mark(in.Thread, fresh.Covers, fresh.ID, before, fresh) {
+			if !v.o.Index.AddPlan(in.Thread, fresh.Covers, fresh.ID, before, fresh) {
 				s.recalled = recalled
 				continue // another call was first: use its cut
 			}
@@ -206,7 +206,7 @@ func (v *Viewer) Apply(in *Input) (*Result, error) {
 	if s.profile.Off || s.managed() {
 		return s.leave(), nil
 	}
-	return s.again(s.usable(v.o.Index.Marked(in.Thread)))
+	return s.again(s.usable(v.o.Index.PlansAt(in.Thread)))
 }
 
 // usable is the first of the cuts that were found for a request by which it can be
@@ -315,7 +315,7 @@ func (v *Viewer) newSight(in *Input) (*sight, error) {
 	}
 	s.model = v.o.Models.Lookup(in.Body.Model)
 	s.counter = token.NewCounter(s.model, token.Options{Cache: v.o.Cache, Scale: v.scale(in)})
-	in.Thread.Whose = whose(s.model.ID, in.Body.Format)
+	in.Thread.Audience = audience(s.model.ID, in.Body.Format)
 	system, _ := thread.Chain(in.Body.Messages)
 	s.lead = len(system)
 	s.before = s.counter.Request(&in.Body.Request)
@@ -325,8 +325,8 @@ func (v *Viewer) newSight(in *Input) (*sight, error) {
 	return s, nil
 }
 
-// whose names those for whom a cut holds: its bytes are those of one format.
-func whose(model string, f wire.Format) string { return model + " " + f.String() }
+// audience names those for whom a cut holds: its bytes are those of one format.
+func audience(model string, f wire.Format) string { return model + " " + f.String() }
 
 // managed reports whether the provider manages the window itself, and the call does not
 // ask for a budget.

@@ -11,43 +11,43 @@ import (
 
 // mark is what somebody keeps at a message of a history: it holds for all that goes on
 // from there, on whichever branch and in whichever conversation.
-type mark struct {
-	name  string
-	at    place
-	whose string
-	value any
-	of    *conversation
-	seq   int64 // the latest has the largest
+type plan struct {
+	name     string
+	at       place
+	audience string
+	value    any
+	of       *conversation
+	seq      int64 // the latest has the largest
 }
 
-// maxMarks is how many a conversation keeps in memory, the latest.
-const maxMarks = 256
+// maxPlans is how many a conversation keeps in memory, the latest.
+const maxPlans = 256
 
-// StoredMark is a mark that was stored as a record.
-type StoredMark struct {
-	Name  string // the only one of its conversation
-	At    timeline.Place
-	Whose string
-	Value any
+// StoredPlan is a mark that was stored as a record.
+type StoredPlan struct {
+	Name     string // the only one of its conversation
+	At       timeline.Place
+	Audience string
+	Value    any
 }
 
-// Marks reads the marks of a conversation, in the order in which they were made. Of those
+// PlanReader reads the marks of a conversation, in the order in which they were made. Of those
 // that are known, if anybody asks, it needs the name alone.
-type Marks func(ctx context.Context, store timeline.Store, tenant, conversation string, known func(name string) bool) ([]StoredMark, error)
+type PlanReader func(ctx context.Context, store timeline.Store, tenant, conversation string, known func(name string) bool) ([]StoredPlan, error)
 
 // marked are the values of the marks that hold at a place, whoever made them, the deepest first and of
 // those the latest.
-func (t *tenant) marked(p place, whose string) []any {
-	var hold []*mark
+func (t *tenant) plansAt(p place, audience string) []any {
+	var hold []*plan
 	for tr := p.trunk; tr != nil; tr, p.depth = tr.from, tr.at {
-		for _, m := range tr.marks {
+		for _, m := range tr.plans {
 			t.work++
-			if m.whose == whose && m.at.depth <= p.depth {
+			if m.audience == audience && m.at.depth <= p.depth {
 				hold = append(hold, m)
 			}
 		}
 	}
-	slices.SortFunc(hold, func(a, b *mark) int {
+	slices.SortFunc(hold, func(a, b *plan) int {
 		return cmp.Or(cmp.Compare(b.at.depth, a.at.depth), cmp.Compare(b.seq, a.seq))
 	})
 	values := make([]any, len(hold))
@@ -57,91 +57,91 @@ func (t *tenant) marked(p place, whose string) []any {
 	return values
 }
 
-// Marked returns what is kept for th.Whose at all places up to the end of a request, the
+// PlansAt returns what is kept for th.Whose at all places up to the end of a request, the
 // deepest first and of those the latest.
-func (b *Index) Marked(th *Thread) []any {
+func (b *Index) PlansAt(th *Thread) []any {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.marked(th.at, th.Whose)
+	return t.plansAt(th.at, th.Audience)
 }
 
 // Mark keeps a value by a name behind the first depth messages of a request, unless
 // something else is marked up to there by now than what was found before.
-func (b *Index) Mark(th *Thread, depth int, name string, before []any, value any) bool {
+func (b *Index) AddPlan(th *Thread, depth int, name string, before []any, value any) bool {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !slices.Equal(t.marked(th.at, th.Whose), before) {
+	if !slices.Equal(t.plansAt(th.at, th.Audience), before) {
 		return false
 	}
 	t.seq++
-	t.keep(th.branch.of, &mark{name: name, at: th.at.up(depth), whose: th.Whose, value: value, seq: t.seq})
+	t.keepPlan(th.branch.of, &plan{name: name, at: th.at.up(depth), audience: th.Audience, value: value, seq: t.seq})
 	return true
 }
 
 // keep enters a mark of a conversation at its place.
-func (t *tenant) keep(k *conversation, m *mark) {
+func (t *tenant) keepPlan(k *conversation, m *plan) {
 	m.of = k
 	m.at.hold()
-	m.at.trunk.marks = append(m.at.trunk.marks, m)
-	k.marks = append(k.marks, m)
-	if len(k.marks) > maxMarks {
-		t.unmark(k.marks[0])
-		k.marks = slices.Delete(k.marks, 0, 1)
+	m.at.trunk.plans = append(m.at.trunk.plans, m)
+	k.plans = append(k.plans, m)
+	if len(k.plans) > maxPlans {
+		t.removePlan(k.plans[0])
+		k.plans = slices.Delete(k.plans, 0, 1)
 	}
 }
 
 // mark enters a mark at the place to which messages lead.
-func (t *tenant) mark(k *conversation, m *mark, path []step) {
+func (t *tenant) addPlan(k *conversation, m *plan, path []step) {
 	at, added := k.space.extend(place{}, path)
 	t.grow(added)
 	m.at = at
-	t.keep(k, m)
+	t.keepPlan(k, m)
 }
 
-// unmark takes a mark from its place.
-func (t *tenant) unmark(m *mark) {
-	m.at.trunk.marks = without(m.at.trunk.marks, m)
+// removePlan takes a mark from its place.
+func (t *tenant) removePlan(m *plan) {
+	m.at.trunk.plans = without(m.at.trunk.plans, m)
 	t.grow(-m.of.space.release(m.at))
 }
 
-// Unmark takes marks away that turned out to be wrong.
-func (b *Index) Unmark(th *Thread, name string) {
+// RemovePlan takes marks away that turned out to be wrong.
+func (b *Index) RemovePlan(th *Thread, name string) {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := th.branch.of
-	for _, m := range k.marks {
+	for _, m := range k.plans {
 		if m.name == name {
-			t.unmark(m)
+			t.removePlan(m)
 		}
 	}
-	k.marks = slices.DeleteFunc(k.marks, func(m *mark) bool { return m.name == name })
+	k.plans = slices.DeleteFunc(k.plans, func(m *plan) bool { return m.name == name })
 }
 
 // Refresh reads the marks of a request's conversation that another process has made, and
 // brings all into the order in which they are stored, so that both find the same.
 func (b *Index) Refresh(ctx context.Context, th *Thread) error {
-	if b.marks == nil {
+	if b.plans == nil {
 		return nil
 	}
 	t := b.tenant(th.Tenant)
 	k := th.branch.of
 	known := map[string]bool{}
 	t.mu.Lock()
-	for _, m := range k.marks {
+	for _, m := range k.plans {
 		known[m.name] = true
 	}
 	t.mu.Unlock()
-	stored, err := b.marks(ctx, b.store, th.Tenant, th.Conversation, func(name string) bool { return known[name] })
+	stored, err := b.plans(ctx, b.store, th.Tenant, th.Conversation, func(name string) bool { return known[name] })
 	if errors.Is(err, timeline.ErrNoConversation) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	stored = stored[max(0, len(stored)-maxMarks):]
+	stored = stored[max(0, len(stored)-maxPlans):]
 	read := map[string]*storedPath{}
 	for i := range stored {
 		s := &stored[i]
@@ -162,20 +162,20 @@ func (b *Index) Refresh(ctx context.Context, th *Thread) error {
 	if k.dropped {
 		return nil
 	}
-	t.order(k, stored, read)
+	t.orderPlans(k, stored, read)
 	t.account(k)
 	return nil
 }
 
 // order gives marks the order in which they are stored, those that are not behind them,
 // and enters those that were read.
-func (t *tenant) order(k *conversation, stored []StoredMark, read map[string]*storedPath) {
-	have := map[string]*mark{}
-	for _, m := range k.marks {
+func (t *tenant) orderPlans(k *conversation, stored []StoredPlan, read map[string]*storedPath) {
+	have := map[string]*plan{}
+	for _, m := range k.plans {
 		have[m.name] = m
 	}
-	old := k.marks
-	k.marks = nil
+	old := k.plans
+	k.plans = nil
 	for i := range stored {
 		s := &stored[i]
 		m := have[s.Name]
@@ -184,16 +184,16 @@ func (t *tenant) order(k *conversation, stored []StoredMark, read map[string]*st
 		case m != nil:
 			delete(have, s.Name)
 			m.seq = t.seq
-			k.marks = append(k.marks, m)
+			k.plans = append(k.plans, m)
 		case path != nil && len(path.steps) > 0:
-			t.mark(k, &mark{name: s.Name, whose: s.Whose, value: s.Value, seq: t.seq}, path.steps)
+			t.addPlan(k, &plan{name: s.Name, audience: s.Audience, value: s.Value, seq: t.seq}, path.steps)
 		}
 	}
 	for _, m := range old {
 		if have[m.name] == m {
 			t.seq++
 			m.seq = t.seq
-			k.marks = append(k.marks, m)
+			k.plans = append(k.plans, m)
 		}
 	}
 }
