@@ -620,11 +620,11 @@ func (c *Call) write(ctx context.Context, e *entry, reply []chat.Message, says [
 	for _, i := range c.thread.Echoes { // a reply in the client's words
 		all[i-c.thread.From].Ref = "reply"
 	}
-	at, err := c.append(ctx, c.thread.Before, all, c.thread.Says, change)
+	at, err := c.append(ctx, c.thread.Before, all, c.thread.Identities, change)
 	if errors.Is(err, timeline.ErrNoPlace) { // somebody deleted what goes before
 		e.Before, e.Head = 0, 0
 		c.thread.Before = nil
-		at, err = c.append(ctx, nil, all, c.thread.Says, change)
+		at, err = c.append(ctx, nil, all, c.thread.Identities, change)
 	}
 	if err != nil {
 		return err
@@ -644,7 +644,7 @@ func (c *Call) write(ctx context.Context, e *entry, reply []chat.Message, says [
 		return err
 	}
 	contents = append(contents, more...)
-	before := append(c.thread.Before[:len(c.thread.Before):len(c.thread.Before)], c.thread.Says...)
+	before := append(c.thread.Before[:len(c.thread.Before):len(c.thread.Before)], c.thread.Identities...)
 	if c.size != nil {
 		plans = append(plans, *c.size)
 	}

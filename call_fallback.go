@@ -123,10 +123,10 @@ func (l *lasts) keep(tenant string, t *thread.Thread, cut *view.Cut) {
 			return
 		}
 	}
-	if t.From > 0 || cut.Covers > len(t.Says) {
+	if t.From > 0 || cut.Covers > len(t.Identities) {
 		return // the client has left something out
 	}
-	l.all = append(l.all, &last{tenant, t.Says[:cut.Covers], cut})
+	l.all = append(l.all, &last{tenant, t.Identities[:cut.Covers], cut})
 	if len(l.all) > maxLasts {
 		l.all = append(l.all[:0], l.all[1:]...)
 	}

@@ -148,7 +148,7 @@ func (p *pin) on(t *thread.Thread) bool {
 		return t.Before[i] == p.says
 	}
 	i -= len(t.Before)
-	return i < len(t.Says) && t.Says[i] == p.says
+	return i < len(t.Identities) && t.Identities[i] == p.says
 }
 
 // union is both, in order, each once.

@@ -80,7 +80,7 @@ func (t *tenant) transplant(k *conversation, to *namespace) {
 		t.addPlan(k, &marks[i], paths[i])
 	}
 	to.count++
-	first := k.branches[0].tip.up(1).last().says
+	first := k.branches[0].tip.up(1).last().identity
 	t.begins[first] = latest(t.begins[first], to, maxBegins)
 	t.account(k)
 }

@@ -42,7 +42,7 @@ func (t *tenant) trimmed(n *namespace, r *Request, p place) *alignment {
 		work--
 		t.work++
 		looked := 0
-		for _, b := range slices.Backward(n.tails[r.said[j]]) {
+		for _, b := range slices.Backward(n.tails[r.identities[j]]) {
 			if looked++; looked > maxSimilar || work <= 0 {
 				break
 			}
@@ -52,7 +52,7 @@ func (t *tenant) trimmed(n *namespace, r *Request, p place) *alignment {
 				continue
 			}
 			end := b.tip
-			if end.last().says != r.said[j] {
+			if end.last().identity != r.identities[j] {
 				end = b.asked
 			}
 			m, exact, replies := t.stretch(r, end, j, first, &work)
@@ -78,7 +78,7 @@ func (t *tenant) stretch(r *Request, end place, j, first int, work *int) (m, exa
 		*work--
 		t.work++
 		switch s := at.last(); {
-		case s.bytes == r.hashes[j-m], s.says == r.said[j-m]:
+		case s.bytes == r.hashes[j-m], s.identity == r.identities[j-m]:
 			exact++
 			replies = replies || s.assistant
 		case s.assistant || !r.wasReplaced(j-m):
@@ -119,6 +119,6 @@ func (t *tenant) align(r *Request, head int, a *alignment) *Thread {
 		kind = Continued
 	}
 	th := b.thread(r, kind)
-	th.Known, th.From, th.Head, th.Before, th.Says = head+a.n, a.k, head, b.tip.up(before).says(0), b.tip.says(before)
+	th.Known, th.From, th.Head, th.Before, th.Identities = head+a.n, a.k, head, b.tip.up(before).identities(0), b.tip.identities(before)
 	return th
 }

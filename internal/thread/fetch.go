@@ -26,7 +26,7 @@ const fetchTime = time.Minute
 // fetch reads the stored conversations that a request may belong to. The lock is held
 // before and after it, not meanwhile. A request that cannot wait leaves it to go on.
 func (t *tenant) fetch(ctx context.Context, n *namespace, r *Request) error {
-	key := fetchKey{n.key, r.said[0]}
+	key := fetchKey{n.key, r.identities[0]}
 	whole := r.Hints.Session != "" && !n.read // all of a session
 	if whole {
 		key.root = timeline.Hash{}
@@ -35,7 +35,7 @@ func (t *tenant) fetch(ctx context.Context, n *namespace, r *Request) error {
 	if f == nil {
 		f = &fetching{done: make(chan struct{})}
 		t.fetches[key] = f
-		ask := &Request{Tenant: r.Tenant, Hints: r.Hints, anybody: r.anybody, Messages: r.Messages, said: slices.Clone(r.said[:min(len(r.said), maxWalk)])}
+		ask := &Request{Tenant: r.Tenant, Hints: r.Hints, anybody: r.anybody, Messages: r.Messages, identities: slices.Clone(r.identities[:min(len(r.identities), maxWalk)])}
 		t.index.loads.Add(1)
 		go t.load(f, key, ask, whole)
 	}

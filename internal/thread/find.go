@@ -208,7 +208,7 @@ func (t *tenant) join(r *Request, b *branch, p place, kind Kind) *Thread {
 	}
 	b = t.goOn(b, p, r, p.depth, echoes)
 	th := b.thread(r, kind)
-	th.Known, th.Answered, th.Says, th.Echoes = p.depth, p.answered(), b.tip.says(0), echoes
+	th.Known, th.Answered, th.Identities, th.Echoes = p.depth, p.answered(), b.tip.identities(0), echoes
 	return th
 }
 
@@ -332,6 +332,6 @@ func (t *tenant) begin(n *namespace, r *Request, p place, continues string) *Thr
 		kind = Compacted
 	}
 	th := b.thread(r, kind)
-	th.Says = tip.says(0)
+	th.Identities = tip.identities(0)
 	return th
 }

@@ -101,7 +101,7 @@ type Thread struct {
 	From, Head int
 	Before     []timeline.Hash
 	// Says are the identities of the messages from From on.
-	Says []timeline.Hash
+	Identities []timeline.Hash
 	// Echoes are the messages, by their indices, that stand where the model's last
 	// reply did, in the client's words.
 	Echoes []int
@@ -228,11 +228,11 @@ func (t *tenant) early(n *namespace, r *Request, p place) bool {
 // messages that a client would send back; id is the provider's,
 // where a request may go on from it without sending what was before. The identities of
 // the messages are returned.
-func (b *Index) Done(th *Thread, reply []chat.Message, id string) (says []timeline.Hash) {
+func (b *Index) Done(th *Thread, reply []chat.Message, id string) (identities []timeline.Hash) {
 	steps := make([]step, len(reply))
 	for i := range reply {
-		steps[i] = step{bytes: bytesOf(reply[i].Raw), says: timeline.Identity(&reply[i]), assistant: true, model: true}
-		says = append(says, steps[i].says)
+		steps[i] = step{bytes: bytesOf(reply[i].Raw), identity: timeline.Identity(&reply[i]), assistant: true, model: true}
+		identities = append(identities, steps[i].identity)
 	}
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
@@ -247,7 +247,7 @@ func (b *Index) Done(th *Thread, reply []chat.Message, id string) (says []timeli
 	t.account(k)
 	close(t.ended)
 	t.ended = make(chan struct{})
-	return says
+	return identities
 }
 
 // answer puts a reply under the request that it answers.

@@ -256,8 +256,8 @@ func near(c *timeline.Conversation, at timeline.Place) int {
 // way finds the places of a request's first messages, as far as they are stored.
 func (b *Index) way(ctx context.Context, r *Request) (way []timeline.Place, err error) {
 	at := timeline.Place{}
-	for i := range r.said {
-		says := r.said[i]
+	for i := range r.identities {
+		says := r.identities[i]
 		if says == (timeline.Hash{}) {
 			says = timeline.Identity(&r.Messages[i])
 		}
@@ -314,7 +314,7 @@ const maxHeads = 4
 func (b *Index) readPath(ctx context.Context, tenant string, to timeline.Place) (*storedPath, error) {
 	p := &storedPath{}
 	err := b.store.Messages(ctx, tenant, to, 1, math.MaxInt64, true, func(e *timeline.Entry) error {
-		p.steps = append(p.steps, step{says: e.Identity, assistant: e.Role == string(chat.Assistant), model: e.Ref != ""})
+		p.steps = append(p.steps, step{identity: e.Identity, assistant: e.Role == string(chat.Assistant), model: e.Ref != ""})
 		p.places = append(p.places, e.Place)
 		if len(e.Variants) > 0 {
 			if p.forms == nil {

@@ -36,7 +36,7 @@ func (b *Index) Peek(ctx context.Context, r *Request) *Thread {
 func (t *tenant) peek(n *namespace, r *Request, p place) *Thread {
 	b := t.nearest(n, r, p)
 	if b == nil && r.Hints.space() == (space{}) {
-		for _, other := range t.begins[r.said[0]] {
+		for _, other := range t.begins[r.identities[0]] {
 			if q := t.walk(other, r); q.depth > p.depth {
 				if c := t.nearest(other, r, q); c != nil {
 					b, p = c, q
@@ -47,5 +47,5 @@ func (t *tenant) peek(n *namespace, r *Request, p place) *Thread {
 	if b == nil || !p.answered() && p.depth < len(r.Messages) {
 		return nil
 	}
-	return &Thread{Tenant: r.Tenant, Conversation: b.of.name, Kind: Continued, Stay: b.side, Known: p.depth, Says: p.says(0), branch: b, at: p}
+	return &Thread{Tenant: r.Tenant, Conversation: b.of.name, Kind: Continued, Stay: b.side, Known: p.depth, Identities: p.identities(0), branch: b, at: p}
 }

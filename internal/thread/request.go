@@ -41,13 +41,13 @@ type Request struct {
 	// versions and hashes by which a store knows their forms; whether they are replies
 	// in other words, of which replies they have something, and whether Oriel has
 	// replaced something in them.
-	hashes   []uint64
-	said     []timeline.Hash
-	apart    map[int]timeline.Hash
-	forms    map[int]timeline.Hash
-	same     map[echo]bool
-	related  map[echo]bool
-	replaced map[int]bool
+	hashes     []uint64
+	identities []timeline.Hash
+	apart      map[int]timeline.Hash
+	forms      map[int]timeline.Hash
+	same       map[echo]bool
+	related    map[echo]bool
+	replaced   map[int]bool
 	// heard is the branch whose last reply the client has changed: see hear.
 	heard *branch
 }
@@ -68,10 +68,10 @@ func (r *Request) prepare() {
 	for i := range r.Messages {
 		r.hashes[i] = bytesOf(r.Messages[i].Raw)
 	}
-	r.said = make([]timeline.Hash, len(r.Messages))
+	r.identities = make([]timeline.Hash, len(r.Messages))
 	r.apart, r.forms, r.replaced = map[int]timeline.Hash{}, map[int]timeline.Hash{}, map[int]bool{}
 	r.same, r.related = map[echo]bool{}, map[echo]bool{}
-	r.say(0, 1)
+	r.identify(0, 1)
 }
 
 var seed = maphash.MakeSeed()
@@ -79,18 +79,18 @@ var seed = maphash.MakeSeed()
 func bytesOf(raw []byte) uint64 { return max(1, maphash.Bytes(seed, raw)) }
 
 // say computes the identities of messages i up to to.
-func (r *Request) say(i, to int) {
+func (r *Request) identify(i, to int) {
 	for ; i < min(to, len(r.Messages)); i++ {
-		if r.said[i] == (timeline.Hash{}) {
-			r.said[i] = timeline.Identity(&r.Messages[i])
+		if r.identities[i] == (timeline.Hash{}) {
+			r.identities[i] = timeline.Identity(&r.Messages[i])
 		}
 	}
 }
 
-// unsaid is the first message from i on whose identity is not computed; the number of
+// unidentified is the first message from i on whose identity is not computed; the number of
 // messages for none.
-func (r *Request) unsaid(i int) int {
-	for i < len(r.said) && r.said[i] != (timeline.Hash{}) {
+func (r *Request) unidentified(i int) int {
+	for i < len(r.identities) && r.identities[i] != (timeline.Hash{}) {
 		i++
 	}
 	return i
@@ -98,7 +98,7 @@ func (r *Request) unsaid(i int) int {
 
 // step is message i as a tree keeps it.
 func (r *Request) step(i int) step {
-	return step{bytes: r.hashes[i], says: r.said[i], assistant: r.Messages[i].Role == chat.Assistant}
+	return step{bytes: r.hashes[i], identity: r.identities[i], assistant: r.Messages[i].Role == chat.Assistant}
 }
 
 // steps are the messages from i on.

@@ -32,9 +32,9 @@ func (t *tenant) rewordedAfter(n *namespace, r *Request, p place) (found *branch
 	if len(textOf(&r.Messages[reply])) < least {
 		return nil
 	}
-	for _, b := range n.tails[r.said[reply]] {
+	for _, b := range n.tails[r.identities[reply]] {
 		t.work++
-		if b.asked.depth != reply || b.tip.depth != reply+1 || b.asked.before() != p || b.tip.last().says != r.said[reply] || b.sketch.Differs(&r.Sketch) {
+		if b.asked.depth != reply || b.tip.depth != reply+1 || b.asked.before() != p || b.tip.last().identity != r.identities[reply] || b.sketch.Differs(&r.Sketch) {
 			continue
 		}
 		if found != nil && found.of != b.of {
@@ -51,6 +51,6 @@ func (t *tenant) rejoin(r *Request, b *branch, p place) *Thread {
 	note(p, r.hashes[:p.depth])
 	b = t.goOn(b, p, r, p.depth, []int{p.depth + 1})
 	th := b.thread(r, Branched)
-	th.Known, th.Answered, th.Says = p.depth, true, b.tip.says(0)
+	th.Known, th.Answered, th.Identities = p.depth, true, b.tip.identities(0)
 	return th
 }

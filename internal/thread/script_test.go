@@ -139,8 +139,8 @@ func (s *play) call(name string, words []string) string {
 	if th.Stay {
 		out += ", stays"
 	}
-	if want := len(th.Before) + len(r.Messages) - th.From; th.Depth() != want || len(th.Says) != len(r.Messages)-th.From {
-		s.t.Errorf("%s: depth %d and %d identities, want %d", name, th.Depth(), len(th.Says), want)
+	if want := len(th.Before) + len(r.Messages) - th.From; th.Depth() != want || len(th.Identities) != len(r.Messages)-th.From {
+		s.t.Errorf("%s: depth %d and %d identities, want %d", name, th.Depth(), len(th.Identities), want)
 	}
 	return out + "\n"
 }
@@ -173,7 +173,7 @@ func (s *play) end(name string, reply []chat.Message, id string) {
 		change.Put = []timeline.Record{w}
 	}
 	all := append(c.messages[c.From:len(c.messages):len(c.messages)], reply...)
-	identities := append(c.Says[:len(c.Says):len(c.Says)], says...)
+	identities := append(c.Identities[:len(c.Identities):len(c.Identities)], says...)
 	sent := resent(all)
 	for i := len(all) - len(reply); i < len(all); i++ {
 		sent[i].Ref = "reply"

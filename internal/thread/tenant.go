@@ -99,7 +99,7 @@ func (t *tenant) enter(k *conversation) {
 	t.conversations[k.name] = k
 	k.space.count++
 	k.space.recent = latest(k.space.recent, k, maxRecent)
-	first := k.branches[0].tip.up(1).last().says
+	first := k.branches[0].tip.up(1).last().identity
 	t.begins[first] = latest(t.begins[first], k.space, maxBegins)
 	if k.session != "" {
 		t.session(k.session).count++
@@ -237,9 +237,9 @@ func (t *tenant) clear(k *conversation) {
 		t.removePlan(m)
 	}
 	for _, b := range k.branches {
-		first := b.tip.up(1).last().says
+		first := b.tip.up(1).last().identity
 		t.move(b, place{}, place{}, nil)
-		if n.forks[fork{says: first}] == nil {
+		if n.forks[fork{identity: first}] == nil {
 			if t.begins[first] = without(t.begins[first], n); len(t.begins[first]) == 0 {
 				delete(t.begins, first)
 			}

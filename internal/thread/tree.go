@@ -59,16 +59,16 @@ type trunk struct {
 // step is a message of a trunk.
 type step struct {
 	bytes     uint64 // a hash of those in which it came last; 0 for unknown
-	says      timeline.Hash
+	identity  timeline.Hash
 	assistant bool
 	model     bool // a model's reply, as it came or as its client sent it back
 }
 
 // fork is where a trunk leaves another.
 type fork struct {
-	from  *trunk
-	depth int
-	says  timeline.Hash
+	from     *trunk
+	depth    int
+	identity timeline.Hash
 }
 
 // place is a message of the tree together with all before it; the zero place is where
@@ -120,11 +120,11 @@ func (p place) answered() bool {
 }
 
 // says are the identities of the messages up to p, from behind the first from on.
-func (p place) says(from int) []timeline.Hash {
+func (p place) identities(from int) []timeline.Hash {
 	out := make([]timeline.Hash, p.depth-from)
 	for p.depth > from {
 		for ; p.depth > max(from, p.trunk.at); p.depth-- {
-			out[p.depth-from-1] = p.last().says
+			out[p.depth-from-1] = p.last().identity
 		}
 		p.trunk = p.trunk.from
 	}
@@ -132,11 +132,11 @@ func (p place) says(from int) []timeline.Hash {
 }
 
 // next is the place of a message under p; false where there is none that says this.
-func (n *namespace) next(p place, says timeline.Hash) (place, bool) {
-	if p.trunk != nil && p.depth < p.trunk.end() && p.trunk.step(p.depth+1).says == says {
+func (n *namespace) next(p place, identity timeline.Hash) (place, bool) {
+	if p.trunk != nil && p.depth < p.trunk.end() && p.trunk.step(p.depth+1).identity == identity {
 		return place{p.trunk, p.depth + 1}, true
 	}
-	t := n.forks[fork{p.trunk, p.depth, says}]
+	t := n.forks[fork{p.trunk, p.depth, identity}]
 	return place{t, p.depth + 1}, t != nil
 }
 
@@ -146,7 +146,7 @@ func (n *namespace) next(p place, says timeline.Hash) (place, bool) {
 func (n *namespace) extend(p place, steps []step) (to place, added int) {
 	for i := range steps {
 		s := &steps[i]
-		if next, ok := n.next(p, s.says); ok {
+		if next, ok := n.next(p, s.identity); ok {
 			p = next
 			known := p.last()
 			known.model = known.model || s.model
@@ -159,7 +159,7 @@ func (n *namespace) extend(p place, steps []step) (to place, added int) {
 		t := p.trunk
 		if t == nil || p.depth < t.end() {
 			t = &trunk{from: p.trunk, at: p.depth}
-			n.forks[fork{p.trunk, p.depth, s.says}] = t
+			n.forks[fork{p.trunk, p.depth, s.identity}] = t
 			if p.trunk != nil {
 				p.trunk.holders++
 			}
@@ -199,7 +199,7 @@ func (n *namespace) release(p place) (removed int) {
 			return removed
 		}
 		removed += len(t.steps)
-		delete(n.forks, fork{t.from, t.at, t.steps[0].says})
+		delete(n.forks, fork{t.from, t.at, t.steps[0].identity})
 		if t.forms != nil {
 			n.formed--
 			for _, f := range t.forms[t.at+1] {
@@ -234,7 +234,7 @@ func (n *namespace) register(p place, b *branch) {
 		return
 	}
 	n.ends[p] = latest(n.ends[p], b, maxEnds)
-	says := p.last().says
+	says := p.last().identity
 	n.tails[says] = latest(n.tails[says], b, maxEnds)
 }
 
@@ -246,7 +246,7 @@ func (n *namespace) unregister(p place, b *branch) {
 	if n.ends[p] = without(n.ends[p], b); len(n.ends[p]) == 0 {
 		delete(n.ends, p)
 	}
-	says := p.last().says
+	says := p.last().identity
 	if n.tails[says] = without(n.tails[says], b); len(n.tails[says]) == 0 {
 		delete(n.tails, says)
 	}

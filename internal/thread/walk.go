@@ -20,11 +20,11 @@ func (t *tenant) walk(n *namespace, r *Request) (p place) {
 		var need func()
 		if p, need = t.descend(n, r, p, ahead); need == nil {
 			// What is not known is going to be written.
-			from := r.unsaid(p.depth)
+			from := r.unidentified(p.depth)
 			if from == len(r.Messages) {
 				return p
 			}
-			need = func() { r.say(from, len(r.Messages)) }
+			need = func() { r.identify(from, len(r.Messages)) }
 		}
 		t.mu.Unlock()
 		need()
@@ -43,10 +43,10 @@ func (t *tenant) descend(n *namespace, r *Request, from place, ahead int) (p pla
 			p.depth++
 			continue
 		}
-		if r.said[i] == (timeline.Hash{}) {
-			return p, func() { r.say(i, i+ahead) }
+		if r.identities[i] == (timeline.Hash{}) {
+			return p, func() { r.identify(i, i+ahead) }
 		}
-		next, ok := n.next(p, r.said[i])
+		next, ok := n.next(p, r.identities[i])
 		if !ok {
 			if next, ok, need = n.alike(p, r, i); need != nil {
 				return p, need

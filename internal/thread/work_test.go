@@ -274,8 +274,8 @@ func TestMessagesAreHashedWithoutTheLock(t *testing.T) {
 	tenant.mu.Lock()
 	defer tenant.mu.Unlock()
 	p, need := tenant.descend(n, r, place{}, 4)
-	if p.depth != 0 || need != nil || r.unsaid(0) != 1 {
-		t.Errorf("known %d, %d identities were computed under the lock", p.depth, r.unsaid(0))
+	if p.depth != 0 || need != nil || r.unidentified(0) != 1 {
+		t.Errorf("known %d, %d identities were computed under the lock", p.depth, r.unidentified(0))
 	}
 }
 

@@ -172,7 +172,7 @@ func (s *stage) end(c *call, reply ...[]byte) {
 	if w, ok := c.thread.Record(); ok {
 		change.Put = append(change.Put, w)
 	}
-	at, err := s.log.AppendAfter(ctx, c.thread.Tenant, c.thread.Conversation, c.thread.Before, all, func(i int) timeline.Hash { return c.thread.Says[i] }, change)
+	at, err := s.log.AppendAfter(ctx, c.thread.Tenant, c.thread.Conversation, c.thread.Before, all, func(i int) timeline.Hash { return c.thread.Identities[i] }, change)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func (s *stage) end(c *call, reply ...[]byte) {
 		r.Time = s.now
 		change.Put, change.Contents = append(change.Put, r), append(change.Contents, contents...)
 	}
-	before := append(c.thread.Before[:len(c.thread.Before):len(c.thread.Before)], c.thread.Says...)
+	before := append(c.thread.Before[:len(c.thread.Before):len(c.thread.Before)], c.thread.Identities...)
 	if _, err := s.log.AppendAfter(ctx, c.thread.Tenant, c.thread.Conversation, before, replies, func(i int) timeline.Hash { return says[i] }, change); err != nil {
 		s.t.Fatal(err)
 	}

@@ -194,7 +194,7 @@ func (p *replayed) remember(b *wire.Body, th *thread.Thread, now time.Time) erro
 	for i := range chain {
 		all[i] = timeline.Resent{Raw: chain[i].Raw, Format: b.Format.String(), Role: string(chain[i].Role)}
 	}
-	if _, err := p.log.Append(ctx, timeline.Local, th.Conversation, all, func(i int) timeline.Hash { return th.Says[i] }, timeline.Change{Now: now}); err != nil {
+	if _, err := p.log.Append(ctx, timeline.Local, th.Conversation, all, func(i int) timeline.Hash { return th.Identities[i] }, timeline.Change{Now: now}); err != nil {
 		return err
 	}
 	return p.library.Wait(ctx)
