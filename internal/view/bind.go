@@ -12,7 +12,7 @@ import (
 // it has changed, and refuse the whole request otherwise; what they would drop instead,
 // if told to, is the same. Thinking that comes after the cut is bound to the view as it
 // is from then on, and stays.
-func (e *edition) unbind(first int) {
+func (e *draft) unbind(first int) {
 	if e.Body.Format != wire.Anthropic || !e.binds() {
 		return
 	}
@@ -34,7 +34,7 @@ func (e *edition) unbind(first int) {
 // rebind does so for a cut that was made when nobody knew that the model binds, and where
 // the provider says that something is left: a reply to a request that was sent whole is
 // bound to that.
-func (e *edition) rebind() {
+func (e *draft) rebind() {
 	if e.before == nil || e.before.Bare && !e.Unbind || !e.binds() {
 		return
 	}
@@ -54,4 +54,4 @@ func sameBytes(a, b []byte) bool {
 }
 
 // binds reports whether the model binds its thinking to what stands before it.
-func (s *sight) binds() bool { return s.model.Binds || s.v.o.Limits.Binds(s.asked(0)) }
+func (s *request) binds() bool { return s.model.Binds || s.v.o.Limits.Binds(s.asked(0)) }

@@ -35,7 +35,7 @@ func (l *limits) room() Room { return Room{l.wish, l.hard} }
 func (l *limits) reset() { l.budget, l.floor, l.crowded, l.grown = l.wish, 0, false, nil }
 
 // limit finds them.
-func (s *sight) limit() error {
+func (s *request) limit() error {
 	if s.Room != nil {
 		s.hard, s.wish, s.wanted = s.Room.Hard, min(s.Room.Wish, s.Room.Hard), s.Room.Wish
 		s.reset()
@@ -84,7 +84,7 @@ func (s *sight) limit() error {
 
 // grow makes the budget larger than the wish where it must be: for a request that goes on
 // from nothing, and for what must not be cut (SPEC E2).
-func (s *sight) grow(cut *Cut) {
+func (s *request) grow(cut *Cut) {
 	if s.wish < s.hard && !s.goesOn(cut) && s.before.Total <= s.hard {
 		s.budget, s.grown = s.hard, &window.Growth{Wish: s.wish, For: window.ForFirst}
 		return
@@ -100,7 +100,7 @@ func (s *sight) grow(cut *Cut) {
 // request, or a reply. A first call, a one-off and a prompt of many examples do not, also
 // where another one begins with the same examples. What is sent again goes as it went the
 // first time.
-func (s *sight) goesOn(cut *Cut) bool {
+func (s *request) goesOn(cut *Cut) bool {
 	switch s.Thread.Kind {
 	case thread.New, thread.Compacted:
 		return false
@@ -119,7 +119,7 @@ const outgrown = 1.25
 
 // void reports whether a cut does not hold any more: it was made for a smaller budget, and
 // by now the whole request fits (SPEC E3), or the request goes on from nothing.
-func (s *sight) void(cut *Cut) bool {
+func (s *request) void(cut *Cut) bool {
 	if s.wish < s.hard && !s.goesOn(cut) {
 		return s.before.Total <= s.hard
 	}
@@ -127,7 +127,7 @@ func (s *sight) void(cut *Cut) bool {
 }
 
 // free reports whether a cut costs nothing: no cached prefix, and no model's summary.
-func (s *sight) free(cut *Cut, total int) bool {
+func (s *request) free(cut *Cut, total int) bool {
 	if !s.Cold || s.v.o.Condense != nil || s.steps > 0 || s.Budget == 0 && s.profile.Budget == 0 || s.Budget == 0 && !s.goesOn(cut) || total <= s.low() {
 		return false
 	}
@@ -141,7 +141,7 @@ func (s *sight) free(cut *Cut, total int) bool {
 // and where what must stay is more than that, a cut still leaves half of that share of
 // what there is for the history. Where people pinned or brought back more than a tenth of
 // the budget, it leaves the whole share: they did not ask for less of the newest work.
-func (s *sight) low() int {
+func (s *request) low() int {
 	share := cmp.Or(s.profile.Low, s.v.o.Low)
 	low := window.LowMark(s.budget, share, min(s.fixed(), s.budget))
 	if s.floor > low {
@@ -158,7 +158,7 @@ func (s *sight) low() int {
 const heldShare = 10
 
 // held counts the tokens of the messages that somebody pinned or holds.
-func (s *sight) held() int {
+func (s *request) held() int {
 	if len(s.Pins) == 0 {
 		return 0
 	}

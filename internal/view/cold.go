@@ -21,10 +21,10 @@ func Lifetime(m token.Model, b *wire.Body) time.Duration {
 	switch {
 	case m.Cache.Mode != "explicit":
 		seconds = ttl[len(ttl)-1]
-		if says(data, "prompt_cache_retention", "24h") {
+		if hasMember(data, "prompt_cache_retention", "24h") {
 			seconds = 24 * 60 * 60
 		}
-	case says(data, "ttl", "1h"):
+	case hasMember(data, "ttl", "1h"):
 		seconds = 60 * 60
 	}
 	return time.Duration(seconds) * time.Second
@@ -32,7 +32,7 @@ func Lifetime(m token.Model, b *wire.Body) time.Duration {
 
 // says reports whether a member with this value is somewhere in a body. In texts quotes
 // are escaped, so they cannot say it.
-func says(data []byte, name, value string) bool {
+func hasMember(data []byte, name, value string) bool {
 	key := []byte(`"` + name + `"`)
 	for {
 		i := bytes.Index(data, key)

@@ -156,7 +156,7 @@ func extend(ctx context.Context, in condense.Input) (condense.Output, error) {
 
 // summarised puts the model's summary in the place of the digest that stands for the
 // same messages, and tells what it cost; nil where there is none.
-func (e *edition) summarised() (s *Summary, cost float64) {
+func (e *draft) summarised() (s *Summary, cost float64) {
 	if e.before == nil || e.before.fold == nil {
 		return nil, 0
 	}
@@ -201,7 +201,7 @@ func sameInsertion(a, b window.Insertion) bool {
 
 // follow has a summary written of what a new cut left out, behind the scenes: of one
 // conversation one at a time, and of what waits for that only the latest.
-func (c *Condensing) follow(s *sight, before, fresh *Cut) {
+func (c *Condensing) follow(s *request, before, fresh *Cut) {
 	if c == nil || c.o.Inline || fresh.fold == nil || fresh.fold.plan != fresh.ID {
 		return
 	}
@@ -271,7 +271,7 @@ func (c *Condensing) run(key string, job func()) {
 
 // span is what a summary of a cut is made of: all messages that are left out, or those
 // that left since the last summary, and that.
-func (s *sight) span(before, fresh *Cut) (messages []chat.Message, base string) {
+func (s *request) span(before, fresh *Cut) (messages []chat.Message, base string) {
 	var known timeline.Ranges
 	if before != nil && before.fold != nil {
 		if sum := before.fold.summary.Load(); sum != nil {

@@ -18,7 +18,7 @@ import (
 // any more where that was masked or left. first is the first message, by index, that
 // may still be changed, room the most tokens that this may take: where there is none
 // the note says so, for the agent would ask for ever and get the same note.
-func (e *edition) fill(ctx context.Context, first, room int) error {
+func (e *draft) fill(ctx context.Context, first, room int) error {
 	if len(e.hidden) == 0 {
 		return nil
 	}
@@ -61,7 +61,7 @@ type note struct {
 
 // notes lists them, from message first on. asked are the questions, where there are
 // any notes.
-func (e *edition) notes(first int) (notes []note, asked map[string]string) {
+func (e *draft) notes(first int) (notes []note, asked map[string]string) {
 	k, _ := e.piece(first)
 	for ; k < len(e.pieces); k++ {
 		m := e.message(e.pieces[k])
@@ -85,7 +85,7 @@ func (e *edition) notes(first int) (notes []note, asked map[string]string) {
 const fillRoom = 16
 
 // replace gives results of a message other content.
-func (e *edition) replace(k int, texts map[int]string) {
+func (e *draft) replace(k int, texts map[int]string) {
 	raw, err := e.bare(k)
 	if err != nil {
 		return
@@ -124,7 +124,7 @@ func resultText(p *chat.Part) string {
 
 // questions returns for each call's id what it asks for: the same for two calls only if they
 // name the same tool and have the same arguments. Calls about nothing are left out.
-func (e *edition) questions() map[string]string {
+func (e *draft) questions() map[string]string {
 	all := map[string]string{}
 	for i := range e.Body.Messages {
 		for j := range e.Body.Messages[i].Parts {
@@ -157,7 +157,7 @@ func canonical(text string) string {
 // pointedAt finds for each note the newest result before its message that answers the
 // same question, and sets its text if the view does not show that. It reads the request
 // once.
-func (e *edition) pointedAt(ctx context.Context, notes []note, asked map[string]string) error {
+func (e *draft) pointedAt(ctx context.Context, notes []note, asked map[string]string) error {
 	type answer struct {
 		text    string
 		visible bool
@@ -202,7 +202,7 @@ func (e *edition) pointedAt(ctx context.Context, notes []note, asked map[string]
 
 // shown returns what the view has of the results of message i, by their ids; of several
 // with one id the first.
-func (e *edition) shown(i int) map[string]string {
+func (e *draft) shown(i int) map[string]string {
 	all := map[string]string{}
 	k, ok := e.piece(i)
 	if !ok {

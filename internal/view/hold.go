@@ -10,7 +10,7 @@ import (
 )
 
 // pinned reports whether somebody pinned or holds message i of the body.
-func (s *sight) pinned(i int) bool {
+func (s *request) pinned(i int) bool {
 	if s.pins == nil {
 		s.pins = make(map[int]bool, len(s.Pins))
 		for _, d := range s.Pins {
@@ -23,7 +23,7 @@ func (s *sight) pinned(i int) bool {
 
 // missing lists the messages of the request that somebody pinned or holds and that a cut
 // hides all the same, by depth.
-func (s *sight) missing(cut *Cut) []int {
+func (s *request) missing(cut *Cut) []int {
 	if cut == nil || len(s.Pins) == 0 {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (c *Cut) refuses(pins []int) bool {
 // bringBack makes an edition that shows the pins which a cut hides, and reports which, and
 // what leaves for them; it is e itself where there are none, or no room for them, which is
 // tried once.
-func (s *sight) bringBack(ctx context.Context, cut *Cut, e *edition) (with *edition, back, left []int, refused error) {
+func (s *request) bringBack(ctx context.Context, cut *Cut, e *draft) (with *draft, back, left []int, refused error) {
 	missing := s.missing(cut)
 	if len(missing) == 0 || cut.refuses(s.Pins) {
 		return e, nil, nil, nil
@@ -71,7 +71,7 @@ func (s *sight) bringBack(ctx context.Context, cut *Cut, e *edition) (with *edit
 // restore makes a view that shows what a cut shows, and all pins whole. Where that is
 // larger than the budget as few others leave as must, the oldest first; left are those, by
 // depth (SPEC E5).
-func (s *sight) restore(ctx context.Context, cut *Cut, missing []int) (e *edition, left []int, err error) {
+func (s *request) restore(ctx context.Context, cut *Cut, missing []int) (e *draft, left []int, err error) {
 	back := map[int]bool{}
 	for _, d := range missing {
 		back[d] = true
@@ -94,7 +94,7 @@ func (s *sight) restore(ctx context.Context, cut *Cut, missing []int) (e *editio
 			pieces[k].Raw = cut.Instead[d]
 		}
 	}
-	e = s.edition(nil, pieces)
+	e = s.newDraft(nil, pieces)
 	e.changed = true
 	if s.before.Total > s.budget {
 		s.grow(cut)
@@ -111,7 +111,7 @@ func (s *sight) restore(ctx context.Context, cut *Cut, missing []int) (e *editio
 		}
 	}
 	e.unbind(0)
-	e.lookAround()
+	e.findHidden()
 	for i := range s.Body.Messages {
 		switch d := s.depth(i); {
 		case e.hidden[i] && s.pinned(i):
@@ -126,7 +126,7 @@ func (s *sight) restore(ctx context.Context, cut *Cut, missing []int) (e *editio
 }
 
 // noRoom says with numbers what cannot be shown.
-func (s *sight) noRoom(missing []int) error {
+func (s *request) noRoom(missing []int) error {
 	var which timeline.Ranges
 	size, pinned := 0, 0
 	left := map[int]bool{}
@@ -164,7 +164,7 @@ func (c *Cut) Hidden() []int {
 // Restoring reports what would leave for the pins of a request that a cut hides, by depth;
 // the error says with numbers why they cannot be shown. It changes nothing.
 func (v *Viewer) Restoring(ctx context.Context, in *Input, cut *Cut) (left []int, err error) {
-	s, err := v.newSight(in)
+	s, err := v.newRequest(in)
 	if err != nil {
 		return nil, err
 	}
@@ -179,11 +179,11 @@ func (v *Viewer) Restoring(ctx context.Context, in *Input, cut *Cut) (left []int
 // cutAnew cuts the whole history where a cut on top of an earlier one leaves next to nothing
 // of it: a large message has left for which the earlier cut took out all others. It returns
 // nil where total, the size of that view, is enough, or no larger view fits.
-func (s *sight) cutAnew(ctx context.Context, cut *Cut, total int) *edition {
+func (s *request) cutAnew(ctx context.Context, cut *Cut, total int) *draft {
 	if cut == nil || s.Thread.From > 0 || total-s.fixed() >= (s.low()-s.fixed())/nearlyEmpty {
 		return nil
 	}
-	e := s.edition(nil, s.Body.Whole())
+	e := s.newDraft(nil, s.Body.Whole())
 	if err := e.cut(ctx, s.low(), window.Hard); err != nil || s.count(e.pieces).Total <= total {
 		return nil
 	}

@@ -149,7 +149,7 @@ func TestTheNewestWorkDoesNotPayForWhatIsHeld(t *testing.T) {
 	i := 0
 	for ; ; i++ {
 		if next(i); c.Cut != nil && c.Cut.Gone.Len() > 0 && i > 40 && i%6 == 5 {
-			break // the user speaks next
+			break // the user isPlainPrompt next
 		}
 		if i > 200 {
 			t.Fatal("nothing is ever cut")

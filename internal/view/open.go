@@ -9,7 +9,7 @@ import (
 // Again shows a request by a cut that was made of an earlier one, for when its place in
 // the history cannot be told. The caller knows that both begin with the same messages.
 func (v *Viewer) Again(in *Input, cut *Cut) (*Result, error) {
-	s, err := v.newSight(in)
+	s, err := v.newRequest(in)
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +22,7 @@ func (v *Viewer) Again(in *Input, cut *Cut) (*Result, error) {
 // Fit shows a request that nothing is known of: what is too large is cut anew, and
 // nothing is remembered.
 func (v *Viewer) Fit(ctx context.Context, in *Input) (*Result, error) {
-	s, err := v.newSight(in)
+	s, err := v.newRequest(in)
 	if err != nil {
 		return nil, err
 	}

@@ -20,13 +20,13 @@ import (
 )
 
 // recall brings back what the view does not show, where there is a place for it: in
-// the newest message if a user speaks there, at a cut beside what says that something
+// the newest message if a user isPlainPrompt there, at a cut beside what says that something
 // is missing. total is the size of the view; recall reports whether it added anything.
-func (e *edition) recall(ctx context.Context, total int) (bool, error) {
+func (e *draft) recall(ctx context.Context, total int) (bool, error) {
 	if len(e.hidden) == 0 {
 		return false, nil
 	}
-	spoken, marker := e.spoken(), -1
+	spoken, marker := e.newPrompt(), -1
 	if e.plan != nil {
 		marker = e.marker()
 	}
@@ -37,7 +37,7 @@ func (e *edition) recall(ctx context.Context, total int) (bool, error) {
 	if into < 0 {
 		return false, nil
 	}
-	room := min(e.recallTokens(), e.budget/10) - e.sight.recalled
+	room := min(e.recallTokens(), e.budget/10) - e.request.recalled
 	room = min(room, e.budget-total)
 	var texts []string
 	if e.plan != nil {
@@ -53,7 +53,7 @@ func (e *edition) recall(ctx context.Context, total int) (bool, error) {
 	}
 	query := e.latest()
 	if into == spoken {
-		query = words(e.message(e.pieces[into]))
+		query = promptText(e.message(e.pieces[into]))
 	} else { // nobody has asked: no more than a tenth of what a cut leaves to the messages
 		room = min(room, (e.low()-e.fixed())/10)
 	}
@@ -73,7 +73,7 @@ func (e *edition) recall(ctx context.Context, total int) (bool, error) {
 }
 
 // recallTokens is the most that one call brings back: the profile's own, or that of all.
-func (s *sight) recallTokens() int {
+func (s *request) recallTokens() int {
 	if s.profile.Recall != 0 {
 		return max(s.profile.Recall, 0)
 	}
@@ -90,7 +90,7 @@ const (
 
 // bring adds texts to a piece if that takes no more than room tokens, and reports whether
 // it did. blocks are what the last of the texts shows.
-func (e *edition) bring(into int, texts, blocks []string, total, room int) (bool, error) {
+func (e *draft) bring(into int, texts, blocks []string, total, room int) (bool, error) {
 	if len(texts) == 0 {
 		return false, nil
 	}
@@ -112,7 +112,7 @@ func (e *edition) bring(into int, texts, blocks []string, total, room int) (bool
 		return false, nil
 	}
 	e.set(into, raw)
-	e.sight.recalled += after - total
+	e.request.recalled += after - total
 	e.passages = append(e.passages, blocks...)
 	for i, text := range texts {
 		in := window.Insertion{Kind: "recall", Into: e.depth(e.pieces[into].Index), Tokens: e.counter.Text(text).Tokens, Text: text}
@@ -125,7 +125,7 @@ func (e *edition) bring(into int, texts, blocks []string, total, room int) (bool
 }
 
 // tokensOf counts texts.
-func (e *edition) tokensOf(texts []string) int {
+func (e *draft) tokensOf(texts []string) int {
 	n := 0
 	for _, text := range texts {
 		n += e.counter.Text(text).Tokens
@@ -133,9 +133,9 @@ func (e *edition) tokensOf(texts []string) int {
 	return n
 }
 
-// spoken is the piece of what a user says in this request and has not said before; -1
+// newPrompt is the piece of what a user says in this request and has not said before; -1
 // where it is an agent that goes on, or something was brought back already.
-func (e *edition) spoken() int {
+func (e *draft) newPrompt() int {
 	if e.Thread.Kind == thread.Retried && e.plan == nil {
 		return -1 // as it was the first time
 	}
@@ -144,7 +144,7 @@ func (e *edition) spoken() int {
 		if m.Role == chat.System || m.Role == chat.Developer {
 			continue // a reminder belongs to the turn before it
 		}
-		if e.before != nil && e.depth(e.pieces[k].Index) <= e.before.Covers || !speaks(m) {
+		if e.before != nil && e.depth(e.pieces[k].Index) <= e.before.Covers || !isPlainPrompt(m) {
 			return -1
 		}
 		return k
@@ -152,18 +152,18 @@ func (e *edition) spoken() int {
 	return -1
 }
 
-// speaks reports whether a user says something in a message, and nothing else is in it:
+// isPlainPrompt reports whether a user says something in a message, and nothing else is in it:
 // behind results of tools a text would teach the model to stop early.
-func speaks(m *chat.Message) bool {
+func isPlainPrompt(m *chat.Message) bool {
 	return m.Prompts() && !slices.ContainsFunc(m.Parts, func(p chat.Part) bool { return p.Kind == chat.Result })
 }
 
 // words are the texts of a message, reminders aside.
-func words(m *chat.Message) string {
+func promptText(m *chat.Message) string {
 	var out []string
 	for i := range m.Parts {
 		if p := &m.Parts[i]; p.Kind == chat.Text {
-			if text := strings.TrimSpace(p.Text.String()); !slices.ContainsFunc(notSaid, func(tag string) bool { return strings.HasPrefix(text, tag) }) {
+			if text := strings.TrimSpace(p.Text.String()); !slices.ContainsFunc(injectedPrefixes, func(tag string) bool { return strings.HasPrefix(text, tag) }) {
 				out = append(out, text)
 			}
 		}
@@ -171,19 +171,19 @@ func words(m *chat.Message) string {
 	return strings.Join(out, "\n")
 }
 
-// notSaid is how texts begin that agents, and this program, put into a user's message.
-var notSaid = []string{"<system-reminder>", "<local-command-", "<command-", chat.Mark}
+// injectedPrefixes is how texts begin that agents, and this program, put into a user's message.
+var injectedPrefixes = []string{"<system-reminder>", "<local-command-", "<command-", chat.Mark}
 
 // latest is the newest prompt and what the agent said last.
-func (e *edition) latest() string {
+func (e *draft) latest() string {
 	prompt, said := "", ""
 	for i := len(e.Body.Messages) - 1; i >= e.lead && (prompt == "" || said == ""); i-- {
 		m := &e.Body.Messages[i]
 		switch {
 		case prompt == "" && m.Prompts():
-			prompt = words(m)
+			prompt = promptText(m)
 		case said == "" && m.Role == chat.Assistant:
-			said = words(m)
+			said = promptText(m)
 		}
 	}
 	return clip(prompt, 2000) + "\n" + clip(said, 1000)
@@ -198,10 +198,10 @@ func clip(s string, n int) string {
 
 // marker is the piece in which this cut says that something is missing, or -1: one that
 // an earlier cut left as it is stays in the provider's cache.
-func (e *edition) marker() int {
+func (e *draft) marker() int {
 	at := e.byDepth()
 	for _, in := range e.inserted {
-		if k, sent := at[in.Into]; sent && k >= e.first && in.Kind != "recall" && speaks(e.message(e.pieces[k])) {
+		if k, sent := at[in.Into]; sent && k >= e.first && in.Kind != "recall" && isPlainPrompt(e.message(e.pieces[k])) {
 			return k
 		}
 	}
@@ -234,7 +234,7 @@ func expected(err error) bool {
 
 // find searches the history for what bears on a query, in at most room tokens of the
 // model.
-func (e *edition) find(ctx context.Context, query string, room int) (text string, blocks []string) {
+func (e *draft) find(ctx context.Context, query string, room int) (text string, blocks []string) {
 	if e.v.o.Recall == nil || room < leastRecall || !recall.Asks(query) || e.Thread.Stay {
 		return "", nil // the main line is not what a call beside it goes on from
 	}
@@ -293,7 +293,7 @@ const mostStanding = 256
 
 // standing quotes the instructions of people in messages that left, in at most so many
 // tokens. The newest are taken first.
-func (e *edition) standing(most int) string {
+func (e *draft) standing(most int) string {
 	var all []string
 	used := e.counter.Text(standingTitle+recallEnd).Tokens + 8
 	for i := len(e.Body.Messages) - 1; i >= e.lead; i-- {
@@ -304,7 +304,7 @@ func (e *edition) standing(most int) string {
 		for _, said := range recall.Detect(strings.Join(m.Words(), "\n")) {
 			text := quote.Text(string(chat.User), strings.Join(strings.Fields(said.Text), " "))
 			n := e.counter.Text(text).Tokens + 2
-			if said.Kind != recall.Instruction || used+n > most || slices.Contains(all, text) || e.says(text) {
+			if said.Kind != recall.Instruction || used+n > most || slices.Contains(all, text) || e.alreadyInserted(text) {
 				continue
 			}
 			used += n
@@ -323,6 +323,6 @@ func (e *edition) standing(most int) string {
 const standingTitle = chat.Mark + ": said earlier in user messages that are no longer shown. Lines with \">\" quote them.]\n"
 
 // says reports whether a text that was inserted before says this.
-func (e *edition) says(text string) bool {
+func (e *draft) alreadyInserted(text string) bool {
 	return slices.ContainsFunc(e.inserted, func(in window.Insertion) bool { return in.Kind == "recall" && strings.Contains(in.Text, text) })
 }

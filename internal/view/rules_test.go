@@ -14,7 +14,7 @@ import (
 
 // request is an Anthropic body: messages is "text" for the user and the assistant in
 // turn, and rest further members.
-func request(t *testing.T, rest string, messages ...any) []byte {
+func requestBody(t *testing.T, rest string, messages ...any) []byte {
 	t.Helper()
 	list := make([]map[string]any, len(messages))
 	for i, m := range messages {
@@ -38,7 +38,7 @@ func turns(n, words int) (out []any) {
 // PROXY 8a: a request whose provider manages the window is left alone, unless the call
 // itself names a profile or a budget.
 func TestAManagedRequestIsCutForWhoAsks(t *testing.T) {
-	data := request(t, `,"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]}`, turns(61, 1500)...)
+	data := requestBody(t, `,"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]}`, turns(61, 1500)...)
 	for _, c := range []struct {
 		name string
 		in   Input
@@ -64,7 +64,7 @@ func TestAManagedRequestIsCutForWhoAsks(t *testing.T) {
 // A cut is free where the provider's cache has nothing of a conversation, but not where a
 // model is asked for summaries: they cost.
 func TestNoCutIsFreeWhereAModelSummarises(t *testing.T) {
-	data := request(t, "", turns(31, 600)...)
+	data := requestBody(t, "", turns(31, 600)...)
 	model := NewCondensing(CondenseOptions{Condenser: condense.Func(func(context.Context, condense.Input) (condense.Output, error) {
 		return condense.Output{Text: "a summary of what was said so far"}, nil
 	})})
@@ -89,7 +89,7 @@ func TestNoCutIsFreeWhereAModelSummarises(t *testing.T) {
 	}
 }
 
-// PROXY 11: what is brought back stands where a user speaks, and never beside the results
+// PROXY 11: what is brought back stands where a user isPlainPrompt, and never beside the results
 // of tools.
 func TestNothingIsBroughtBackBesideResults(t *testing.T) {
 	const asked = "Which number does the zebra enclosure have?"
@@ -115,7 +115,7 @@ func TestNothingIsBroughtBackBesideResults(t *testing.T) {
 		s := newStage(t, Options{})
 		s.library()
 		a := ask{format: wire.Anthropic, session: "s", Input: Input{Profile: "thrifty", Budget: 6000}}
-		data := request(t, "", messages...)
+		data := requestBody(t, "", messages...)
 		s.began(data, a)
 		if err := s.recall.Wait(ctx); err != nil {
 			t.Fatal(err)

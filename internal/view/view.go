@@ -157,7 +157,7 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 	if v.o.Index == nil {
 		return nil, errors.New("show a view: the viewer has no index: set Options.Index, or use Fit")
 	}
-	s, err := v.newSight(in)
+	s, err := v.newRequest(in)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 // Apply shows a request as the last call was shown, and decides nothing: for those who
 // only count.
 func (v *Viewer) Apply(in *Input) (*Result, error) {
-	s, err := v.newSight(in)
+	s, err := v.newRequest(in)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func (v *Viewer) Apply(in *Input) (*Result, error) {
 // shown; nil for none. A cut may have been made for less than there is now; a client that
 // trims its history may send too little of what a cut keeps, and one that goes back has
 // as its newest turn what was left out as an old one.
-func (s *sight) usable(found []any) *Cut {
+func (s *request) usable(found []any) *Cut {
 	if len(found) == 0 {
 		return nil
 	}
@@ -227,7 +227,7 @@ func (s *sight) usable(found []any) *Cut {
 }
 
 // shows reports whether a request can be shown by a cut.
-func (s *sight) shows(came *chat.Cuts, cut *Cut) bool {
+func (s *request) shows(came *chat.Cuts, cut *Cut) bool {
 	if last := s.depth(len(s.Body.Messages) - 1); cut.Open && last > 0 && last <= cut.Covers {
 		return false
 	}
@@ -237,7 +237,7 @@ func (s *sight) shows(came *chat.Cuts, cut *Cut) bool {
 
 // sound reports whether what is left of a request is no more broken than it came: no
 // exchange that has lost a part of it, and nothing before the first question.
-func (s *sight) sound(came *chat.Cuts, pieces []wire.Piece) bool {
+func (s *request) sound(came *chat.Cuts, pieces []wire.Piece) bool {
 	shown := make([]chat.Message, len(pieces))
 	for i, p := range pieces {
 		shown[i] = *s.message(p)
@@ -256,7 +256,7 @@ func broken(c *chat.Cuts) int {
 	return n
 }
 
-// opens is who speaks first.
+// opens is who isPlainPrompt first.
 func opens(c *chat.Cuts) chat.Side {
 	for _, x := range c.Exchanges {
 		if x.First != chat.Preamble {
@@ -267,7 +267,7 @@ func opens(c *chat.Cuts) chat.Side {
 }
 
 // again shows a request by a cut that was made before.
-func (s *sight) again(cut *Cut) (*Result, error) {
+func (s *request) again(cut *Cut) (*Result, error) {
 	pieces, err := s.apply(cut)
 	if err != nil {
 		return nil, err
@@ -280,7 +280,7 @@ func (s *sight) again(cut *Cut) (*Result, error) {
 }
 
 // sight is one request on its way to a view.
-type sight struct {
+type request struct {
 	*Input
 	v       *Viewer
 	profile window.Profile
@@ -307,8 +307,8 @@ func (in *Input) asked(window int) token.Asked {
 	return token.Asked{Tenant: in.Thread.Tenant, Conversation: in.Thread.Conversation, Model: in.Body.Model, Window: window}
 }
 
-func (v *Viewer) newSight(in *Input) (*sight, error) {
-	s := &sight{Input: in, v: v, parsed: map[*byte]*chat.Message{}}
+func (v *Viewer) newRequest(in *Input) (*request, error) {
+	s := &request{Input: in, v: v, parsed: map[*byte]*chat.Message{}}
 	var err error
 	if s.profile, err = v.o.Profiles.Lookup(in.Profile); err != nil {
 		return nil, err
@@ -330,11 +330,11 @@ func audience(model string, f wire.Format) string { return model + " " + f.Strin
 
 // managed reports whether the provider manages the window itself, and the call does not
 // ask for a budget.
-func (s *sight) managed() bool {
+func (s *request) managed() bool {
 	return s.Body.Managed != "" && s.Budget == 0 && !s.Asked
 }
 
-func (s *sight) leave() *Result {
+func (s *request) leave() *Result {
 	r := &Result{Body: s.steady(s.Body.Data()), Before: s.before.Total, After: s.before.Total, Local: s.before.Local, Action: "none", Room: s.room(), Budget: s.budget, Grown: s.grown}
 	r.Changed = s.changed(r.Body)
 	if s.managed() {
@@ -345,7 +345,7 @@ func (s *sight) leave() *Result {
 
 // depth is the place of message i of the body in the history, from 1 on; 0 for what is
 // no part of it.
-func (s *sight) depth(i int) int {
+func (s *request) depth(i int) int {
 	t := s.Thread
 	switch i -= s.lead; {
 	case i < 0:
@@ -359,16 +359,16 @@ func (s *sight) depth(i int) int {
 }
 
 // identity is what message i says.
-func (s *sight) identity(i int) timeline.Hash { return timeline.Identity(&s.Body.Messages[i]) }
+func (s *request) identity(i int) timeline.Hash { return timeline.Identity(&s.Body.Messages[i]) }
 
 // show makes the view that goes on from a cut; fresh is the cut that it made, nil for
 // none.
-func (s *sight) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, err error) {
+func (s *request) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, err error) {
 	pieces, err := s.apply(cut)
 	if err != nil {
 		return nil, nil, err
 	}
-	e, back, left, refused := s.bringBack(ctx, cut, s.edition(cut, pieces))
+	e, back, left, refused := s.bringBack(ctx, cut, s.newDraft(cut, pieces))
 	e.rebind()
 	if err := e.fill(ctx, s.unsent(), s.budget/2); err != nil { // as if the tool had answered in full
 		return nil, nil, err
@@ -423,7 +423,7 @@ func (s *sight) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, err 
 
 // unsent is the first message that no model has seen: what comes after the last reply.
 // Whatever stands before it is in the provider's cache.
-func (s *sight) unsent() int {
+func (s *request) unsent() int {
 	for i := len(s.Body.Messages) - 1; i >= s.lead; i-- {
 		switch m := &s.Body.Messages[i]; {
 		case m.Role == chat.Assistant, m.Type != "" && m.Type != "message" && !returns(m):
@@ -453,7 +453,7 @@ func (c *Cut) action() string {
 }
 
 // apply does to the request what a cut did to an earlier one.
-func (s *sight) apply(cut *Cut) ([]wire.Piece, error) {
+func (s *request) apply(cut *Cut) ([]wire.Piece, error) {
 	pieces := s.Body.Whole()
 	if cut == nil {
 		return pieces, nil
@@ -482,7 +482,7 @@ func (s *sight) apply(cut *Cut) ([]wire.Piece, error) {
 }
 
 // message is that of a piece.
-func (s *sight) message(p wire.Piece) *chat.Message {
+func (s *request) message(p wire.Piece) *chat.Message {
 	if p.Raw == nil {
 		return &s.Body.Messages[p.Index]
 	}
@@ -499,7 +499,7 @@ func (s *sight) message(p wire.Piece) *chat.Message {
 }
 
 // count counts the request with these messages.
-func (s *sight) count(pieces []wire.Piece) token.Breakdown {
+func (s *request) count(pieces []wire.Piece) token.Breakdown {
 	if len(pieces) == len(s.Body.Messages) && !slices.ContainsFunc(pieces, func(p wire.Piece) bool { return p.Raw != nil }) {
 		return s.before
 	}
@@ -513,7 +513,7 @@ func (s *sight) count(pieces []wire.Piece) token.Breakdown {
 
 // fixed are the tokens of what never leaves: the system prompt, also as leading
 // messages, and the tools.
-func (s *sight) fixed() int {
+func (s *request) fixed() int {
 	n := s.before.System + s.before.Tools
 	for _, m := range s.before.Messages[:s.lead] {
 		n += m

@@ -10,7 +10,7 @@ import (
 
 // write makes the body that is sent. total is what the pieces have without cache marks:
 // in parts that nobody knows those count.
-func (s *sight) write(pieces []wire.Piece, total token.Breakdown) ([]byte, token.Breakdown, error) {
+func (s *request) write(pieces []wire.Piece, total token.Breakdown) ([]byte, token.Breakdown, error) {
 	marked, changed, err := s.remark(pieces)
 	if err != nil {
 		return nil, total, err
@@ -25,7 +25,7 @@ func (s *sight) write(pieces []wire.Piece, total token.Breakdown) ([]byte, token
 }
 
 // steady is a body without what changes with every call.
-func (s *sight) steady(body []byte) []byte {
+func (s *request) steady(body []byte) []byte {
 	if !s.PlainCache {
 		return body
 	}
@@ -33,12 +33,12 @@ func (s *sight) steady(body []byte) []byte {
 }
 
 // changed reports whether a body is not what came.
-func (s *sight) changed(body []byte) bool { return !sameBytes(body, s.Body.Data()) }
+func (s *request) changed(body []byte) bool { return !sameBytes(body, s.Body.Data()) }
 
 // remark puts the cache marks that the client set where they belong now: on what is
 // sent in the place of a message, and from one that is left out on the nearest before
 // it that is sent.
-func (s *sight) remark(pieces []wire.Piece) (out []wire.Piece, changed bool, err error) {
+func (s *request) remark(pieces []wire.Piece) (out []wire.Piece, changed bool, err error) {
 	if s.Body.Format == wire.Responses {
 		return pieces, false, nil
 	}

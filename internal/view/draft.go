@@ -14,8 +14,8 @@ import (
 )
 
 // edition is a view in the making, on top of an earlier cut.
-type edition struct {
-	*sight
+type draft struct {
+	*request
 	before *Cut
 	pieces []wire.Piece
 	// changed: there is something that a cut must remember.
@@ -33,8 +33,8 @@ type edition struct {
 	least    int      // what a cut that this one takes the place of covers
 }
 
-func (s *sight) edition(cut *Cut, pieces []wire.Piece) *edition {
-	e := &edition{sight: s, before: cut, pieces: pieces, hidden: map[int]bool{}, blocks: map[int]window.Block{}}
+func (s *request) newDraft(cut *Cut, pieces []wire.Piece) *draft {
+	e := &draft{request: s, before: cut, pieces: pieces, hidden: map[int]bool{}, blocks: map[int]window.Block{}}
 	if cut == nil {
 		return e
 	}
@@ -43,12 +43,12 @@ func (s *sight) edition(cut *Cut, pieces []wire.Piece) *edition {
 	for _, b := range cut.Plan.Blocks {
 		e.blocks[b.Index] = b
 	}
-	e.lookAround()
+	e.findHidden()
 	return e
 }
 
-// lookAround finds what is hidden now.
-func (e *edition) lookAround() {
+// findHidden finds what is hidden now.
+func (e *draft) findHidden() {
 	clear(e.hidden)
 	k := 0
 	for i := e.lead; i < len(e.Body.Messages); i++ {
@@ -63,13 +63,13 @@ func (e *edition) lookAround() {
 }
 
 // set gives a message other bytes.
-func (e *edition) set(k int, raw []byte) {
+func (e *draft) set(k int, raw []byte) {
 	e.pieces[k].Raw = raw
 	e.changed = true
 }
 
 // cut fits the view, down to the low mark.
-func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
+func (e *draft) cut(ctx context.Context, low int, mode window.Mode) error {
 	sent := slices.Clone(e.pieces)
 	summary, cost := e.summarised()
 	total := e.count(e.pieces).Total
@@ -151,14 +151,14 @@ func (e *edition) cut(ctx context.Context, low int, mode window.Mode) error {
 	}
 	e.forget()
 	e.unbind(e.first)
-	e.lookAround()
+	e.findHidden()
 	return e.fill(ctx, e.lead, e.budget-e.count(e.pieces).Total)
 }
 
 // dropRecalled takes out the passages that earlier calls brought back, but for the newest,
 // and reports whether there were any. Nobody wrote them here, and they would pile up until
 // there is room for nothing else.
-func (e *edition) dropRecalled() (bool, error) {
+func (e *draft) dropRecalled() (bool, error) {
 	at := e.byDepth()
 	dropped, newest := false, -1
 	brought := func(in window.Insertion) bool {
@@ -193,7 +193,7 @@ func (e *edition) dropRecalled() (bool, error) {
 
 // forget drops from the list what was inserted before and has left, alone or with its
 // message: it may be needed again.
-func (e *edition) forget() {
+func (e *draft) forget() {
 	at := e.byDepth()
 	e.passages = nil
 	kept := e.inserted[:0:0]
@@ -211,7 +211,7 @@ func (e *edition) forget() {
 }
 
 // byDepth returns the piece of each message of the history that is sent.
-func (e *edition) byDepth() map[int]int {
+func (e *draft) byDepth() map[int]int {
 	at := make(map[int]int, len(e.pieces))
 	for k, p := range e.pieces {
 		if d := e.depth(p.Index); d > 0 {
@@ -222,12 +222,12 @@ func (e *edition) byDepth() map[int]int {
 }
 
 // piece is where message i is sent.
-func (e *edition) piece(i int) (k int, ok bool) {
+func (e *draft) piece(i int) (k int, ok bool) {
 	return slices.BinarySearchFunc(e.pieces, i, func(p wire.Piece, i int) int { return p.Index - i })
 }
 
 // bare are the bytes of a piece without cache marks.
-func (e *edition) bare(k int) ([]byte, error) {
+func (e *draft) bare(k int) ([]byte, error) {
 	if raw := e.pieces[k].Raw; raw != nil {
 		return raw, nil
 	}
@@ -236,7 +236,7 @@ func (e *edition) bare(k int) ([]byte, error) {
 }
 
 // finish makes the cut that does all this again.
-func (e *edition) finish(total int) *Cut {
+func (e *draft) finish(total int) *Cut {
 	id := "p-" + e.ID
 	if e.steps > 0 {
 		id += "r"
@@ -299,14 +299,14 @@ func (e *edition) finish(total int) *Cut {
 			plan.Blocks = append(plan.Blocks, e.blocks[d])
 		}
 	}
-	plan.TokensBefore, plan.TokensAfter, plan.Undo = e.sight.before.Total, total, c.ID
+	plan.TokensBefore, plan.TokensAfter, plan.Undo = e.request.before.Total, total, c.ID
 	c.Plan = plan
 	c.fold = foldOf(e.before, c)
 	return c
 }
 
 // settled is the depth up to the newest exchange: what parallel calls have in common.
-func (e *edition) settled() int {
+func (e *draft) settled() int {
 	cuts := chat.NewCuts(e.Body.Messages, e.Body.Rules())
 	if n := len(cuts.Exchanges); n > 0 {
 		if start := cuts.Exchanges[n-1].Start; start > e.lead {
