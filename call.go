@@ -237,7 +237,7 @@ func (c *Call) tell(shown *view.Result, pins []int, news []string) {
 		// What was written behind the scenes has been told.
 		if c.tuning.o.Condense != nil && c.tuning.o.Condense.Inline || plan.Summary.Error != "" {
 			e.TokensBefore, e.TokensAfter = condensed(shown.Made[0])
-			say(EventCondensation, shown.Made[0].Gone.Len(), plan.Summary.Cost, plan.Summary.Error)
+			say(EventCondensation, shown.Made[0].Dropped.Len(), plan.Summary.Cost, plan.Summary.Error)
 			e.TokensBefore, e.TokensAfter = shown.Before, shown.After
 		}
 	}
@@ -251,7 +251,7 @@ func (c *Call) tell(shown *view.Result, pins []int, news []string) {
 // stands for them.
 func condensed(cut *view.Cut) (messages, summary int) {
 	for _, b := range cut.Plan.Blocks {
-		if cut.Gone.Has(b.Index) {
+		if cut.Dropped.Has(b.Index) {
 			messages += b.Tokens
 		}
 	}
@@ -659,7 +659,7 @@ func (c *Call) write(ctx context.Context, e *entry, reply []chat.Message, says [
 		return err
 	}
 	for _, cut := range cuts {
-		cut.Keep()
+		cut.MarkStored()
 	}
 	return nil
 }

@@ -35,13 +35,13 @@ func (e *draft) unbind(first int) {
 // the provider says that something is left: a reply to a request that was sent whole is
 // bound to that.
 func (e *draft) rebind() {
-	if e.before == nil || e.before.Bare && !e.Unbind || !e.binds() {
+	if e.before == nil || e.before.ThinkingStripped && !e.Unbind || !e.binds() {
 		return
 	}
 	first := len(e.pieces)
 	for k, p := range slices.Backward(e.pieces) {
 		d := e.depth(p.Index)
-		if d > 0 && (p.Raw != nil || e.before.Gone.Has(d-1)) {
+		if d > 0 && (p.Raw != nil || e.before.Dropped.Has(d-1)) {
 			first = k
 		}
 	}

@@ -102,9 +102,9 @@ type fold struct {
 // foldOf is that of a cut that follows another one; nil where nothing is left out.
 func foldOf(before, c *Cut) *fold {
 	switch {
-	case c.Gone.Len() == 0:
+	case c.Dropped.Len() == 0:
 		return nil
-	case before != nil && before.fold != nil && before.Gone.String() == c.Gone.String():
+	case before != nil && before.fold != nil && before.Dropped.String() == c.Dropped.String():
 		return before.fold
 	}
 	return &fold{plan: c.ID}
@@ -275,11 +275,11 @@ func (s *request) span(before, fresh *Cut) (messages []chat.Message, base string
 	var known timeline.Ranges
 	if before != nil && before.fold != nil {
 		if sum := before.fold.summary.Load(); sum != nil {
-			known, base = before.Gone, sum.Text
+			known, base = before.Dropped, sum.Text
 		}
 	}
 	for i := range s.Body.Messages {
-		if d := s.depth(i); d > 0 && fresh.Gone.Has(d) && !known.Has(d) {
+		if d := s.depth(i); d > 0 && fresh.Dropped.Has(d) && !known.Has(d) {
 			messages = append(messages, s.Body.Messages[i])
 		}
 	}

@@ -24,20 +24,20 @@ type Cut struct {
 	// Covers is how many messages it is about.
 	Covers int
 	// Gone are the messages that are left out, by their depth, from 1 on.
-	Gone timeline.Ranges
+	Dropped timeline.Ranges
 	// Instead are the bytes that are sent in the place of messages, by depth. They
 	// have no cache marks.
-	Instead map[int][]byte
+	Replaced map[int][]byte
 	// Own are the client's own messages in the place of what it left out itself, which
 	// have no place in the history, by what they say: the bytes that are sent instead,
 	// nil for none.
-	Own map[timeline.Hash][]byte
+	ClientOwn map[timeline.Hash][]byte
 	// Budget is what the call that made it had for its view, before a refusal.
 	Budget int
 	// Open: the newest turn of the request that it was made for is not among them.
-	Open bool
+	ExceptNewest bool
 	// Bare: no thinking is left behind its first change.
-	Bare bool
+	ThinkingStripped bool
 	// Recalled are the blocks of the history that an insertion shows.
 	Recalled []string
 	// Plan says why. Its blocks are those of the messages that are not sent as
@@ -54,7 +54,7 @@ type Cut struct {
 
 // Stored reports whether a cut is known to be stored; Keep says that it is.
 func (c *Cut) Stored() bool { return c.kept.Load() }
-func (c *Cut) Keep()        { c.kept.Store(true) }
+func (c *Cut) MarkStored()  { c.kept.Store(true) }
 
 // within is the budget that a cut was made for.
 func (c *Cut) within() int {
@@ -91,12 +91,12 @@ type storedView struct {
 // Record is what is to be stored of a cut, with its contents. It belongs to the place
 // of the message that the cut covers last.
 func (c *Cut) Record(at timeline.Place) (timeline.Record, [][]byte, error) {
-	s := stored{Plan: c.Plan, View: &storedView{V: 1, For: c.For, Open: c.Open, Bare: c.Bare, Budget: c.Budget, Covers: c.Covers, Gone: c.Gone.String(), Recalled: c.Recalled}}
-	for depth := range c.Instead {
+	s := stored{Plan: c.Plan, View: &storedView{V: 1, For: c.For, Open: c.ExceptNewest, Bare: c.ThinkingStripped, Budget: c.Budget, Covers: c.Covers, Gone: c.Dropped.String(), Recalled: c.Recalled}}
+	for depth := range c.Replaced {
 		s.View.Instead = append(s.View.Instead, depth)
 	}
 	slices.Sort(s.View.Instead)
-	for says, raw := range c.Own {
+	for says, raw := range c.ClientOwn {
 		if raw == nil {
 			s.View.OwnGone = append(s.View.OwnGone, says.String())
 		} else {
@@ -111,16 +111,16 @@ func (c *Cut) Record(at timeline.Place) (timeline.Record, [][]byte, error) {
 	r := timeline.Record{Kind: recordKind, Key: c.ID, At: at}
 	var contents [][]byte
 	for _, depth := range s.View.Instead {
-		contents = append(contents, c.Instead[depth])
-		r.Contents = append(r.Contents, timeline.HashOf(c.Instead[depth]))
+		contents = append(contents, c.Replaced[depth])
+		r.Contents = append(r.Contents, timeline.HashOf(c.Replaced[depth]))
 	}
 	for _, text := range s.View.Own {
 		says, err := timeline.ParseHash(text)
 		if err != nil {
 			return r, nil, err
 		}
-		contents = append(contents, c.Own[says])
-		r.Contents = append(r.Contents, timeline.HashOf(c.Own[says]))
+		contents = append(contents, c.ClientOwn[says])
+		r.Contents = append(r.Contents, timeline.HashOf(c.ClientOwn[says]))
 	}
 	var err error
 	r.Data, err = json.Marshal(s)
@@ -152,16 +152,16 @@ func ReadPlans(ctx context.Context, store timeline.Store, tenant, conversation s
 		if s.View == nil {
 			continue // one of the library's
 		}
-		c := &Cut{ID: r.Key, For: s.View.For, Open: s.View.Open, Bare: s.View.Bare, Budget: s.View.Budget, Covers: s.View.Covers, Recalled: s.View.Recalled, Plan: s.Plan, Instead: map[int][]byte{}}
-		if c.Gone, err = timeline.ParseRanges(s.View.Gone); err != nil || s.View.V != 1 || len(s.View.Instead)+len(s.View.Own) != len(r.Contents) {
+		c := &Cut{ID: r.Key, For: s.View.For, ExceptNewest: s.View.Open, ThinkingStripped: s.View.Bare, Budget: s.View.Budget, Covers: s.View.Covers, Recalled: s.View.Recalled, Plan: s.Plan, Replaced: map[int][]byte{}}
+		if c.Dropped, err = timeline.ParseRanges(s.View.Gone); err != nil || s.View.V != 1 || len(s.View.Instead)+len(s.View.Own) != len(r.Contents) {
 			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.Key, conversation, timeline.ErrDamaged)
 		}
 		for k, depth := range s.View.Instead {
-			if c.Instead[depth], err = store.Content(ctx, tenant, r.Contents[k]); err != nil {
+			if c.Replaced[depth], err = store.Content(ctx, tenant, r.Contents[k]); err != nil {
 				return nil, err
 			}
 		}
-		if c.Own, err = readOwn(ctx, store, tenant, s.View, r.Contents[len(s.View.Instead):]); err != nil {
+		if c.ClientOwn, err = readOwn(ctx, store, tenant, s.View, r.Contents[len(s.View.Instead):]); err != nil {
 			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.Key, conversation, err)
 		}
 		if plan := s.View.Fold; plan != "" {
@@ -173,7 +173,7 @@ func ReadPlans(ctx context.Context, store timeline.Store, tenant, conversation s
 				made[plan] = c.fold
 			}
 		}
-		c.Keep()
+		c.MarkStored()
 		out = append(out, thread.StoredPlan{Name: c.ID, At: r.At, Audience: c.For, Value: c})
 	}
 	return out, nil

@@ -241,18 +241,18 @@ func (e *draft) finish(total int) *Cut {
 	if e.steps > 0 {
 		id += "r"
 	}
-	c := &Cut{ID: id, For: audience(e.model.ID, e.Body.Format), Bare: e.binds(), Budget: e.wanted, Instead: map[int][]byte{}, Recalled: e.passages}
-	if c.Own = map[timeline.Hash][]byte{}; e.before != nil {
-		maps.Copy(c.Own, e.before.Own)
+	c := &Cut{ID: id, For: audience(e.model.ID, e.Body.Format), ThinkingStripped: e.binds(), Budget: e.wanted, Replaced: map[int][]byte{}, Recalled: e.passages}
+	if c.ClientOwn = map[timeline.Hash][]byte{}; e.before != nil {
+		maps.Copy(c.ClientOwn, e.before.ClientOwn)
 	}
 	known := 0 // the depth up to which c is made
 	// What is not in this request is as it was before.
 	carry := func(to int) {
 		for known++; e.before != nil && known < min(to, e.before.Covers+1); known++ {
-			if e.before.Gone.Has(known) {
-				c.Gone.Add(known)
-			} else if raw, ok := e.before.Instead[known]; ok {
-				c.Instead[known] = raw
+			if e.before.Dropped.Has(known) {
+				c.Dropped.Add(known)
+			} else if raw, ok := e.before.Replaced[known]; ok {
+				c.Replaced[known] = raw
 			}
 		}
 	}
@@ -260,21 +260,21 @@ func (e *draft) finish(total int) *Cut {
 		d := e.depth(i)
 		if d == 0 {
 			if k, shown := e.piece(i); !shown {
-				c.Own[e.identity(i)] = nil
+				c.ClientOwn[e.identity(i)] = nil
 			} else if e.pieces[k].Raw != nil {
-				c.Own[e.identity(i)] = e.pieces[k].Raw
+				c.ClientOwn[e.identity(i)] = e.pieces[k].Raw
 			} else {
-				delete(c.Own, e.identity(i))
+				delete(c.ClientOwn, e.identity(i))
 			}
 			continue
 		}
 		carry(d)
 		known = d
 		if k, shown := e.piece(i); !shown {
-			c.Gone.Add(d)
+			c.Dropped.Add(d)
 			c.Covers = d
 		} else if e.pieces[k].Raw != nil {
-			c.Instead[d] = e.pieces[k].Raw
+			c.Replaced[d] = e.pieces[k].Raw
 			c.Covers = d
 		}
 	}
@@ -283,10 +283,10 @@ func (e *draft) finish(total int) *Cut {
 	}
 	settled := e.settled()
 	c.Covers = max(c.Covers, settled, e.least)
-	if len(c.Own) > 0 { // it holds wherever the client's own message stands
+	if len(c.ClientOwn) > 0 { // it holds wherever the client's own message stands
 		c.Covers = max(c.Covers, len(e.Thread.Before))
 	}
-	c.Open = c.Covers <= settled
+	c.ExceptNewest = c.Covers <= settled
 	plan := window.Plan{Policy: "ladder", Mode: window.Hard, Model: e.Body.Model, Budget: e.budget, Low: e.low(), Action: "none", Blocks: []window.Block{}, Inserted: e.inserted}
 	if e.before != nil {
 		plan = e.before.Plan

@@ -35,7 +35,7 @@ func (s *request) missing(cut *Cut) []int {
 	}
 	var out []int
 	for i := range s.Body.Messages {
-		if d := s.depth(i); s.pinned(i) && (hidden[d] || cut.Gone.Has(d)) {
+		if d := s.depth(i); s.pinned(i) && (hidden[d] || cut.Dropped.Has(d)) {
 			out = append(out, d)
 		}
 	}
@@ -88,10 +88,10 @@ func (s *request) restore(ctx context.Context, cut *Cut, missing []int) (e *draf
 		if cut == nil || d == 0 || back[d] {
 			continue
 		}
-		if cut.Gone.Has(d) {
+		if cut.Dropped.Has(d) {
 			out = append(out, k)
 		} else if v := blocks[d].Verdict; v == window.Mask || v == window.Trim {
-			pieces[k].Raw = cut.Instead[d]
+			pieces[k].Raw = cut.Replaced[d]
 		}
 	}
 	e = s.newDraft(nil, pieces)
@@ -106,7 +106,7 @@ func (s *request) restore(ctx context.Context, cut *Cut, missing []int) (e *draf
 		}
 	}
 	for d, b := range blocks { // what was decided before, and holds
-		if _, again := e.blocks[d]; !again && (b.Verdict == window.Mask || b.Verdict == window.Trim) && !back[d] || cut.Gone.Has(d) && e.blocks[d].Verdict != "" {
+		if _, again := e.blocks[d]; !again && (b.Verdict == window.Mask || b.Verdict == window.Trim) && !back[d] || cut.Dropped.Has(d) && e.blocks[d].Verdict != "" {
 			e.blocks[d] = b
 		}
 	}
@@ -116,7 +116,7 @@ func (s *request) restore(ctx context.Context, cut *Cut, missing []int) (e *draf
 		switch d := s.depth(i); {
 		case e.hidden[i] && s.pinned(i):
 			return nil, nil, s.noRoom(missing)
-		case cut != nil && d > 0 && !cut.Gone.Has(d):
+		case cut != nil && d > 0 && !cut.Dropped.Has(d):
 			if _, sent := e.piece(i); !sent {
 				left = append(left, d)
 			}
@@ -151,9 +151,9 @@ func (s *request) noRoom(missing []int) error {
 
 // Hidden are the messages that a cut leaves out, or some of what they say, by depth.
 func (c *Cut) Hidden() []int {
-	out := slices.Collect(c.Gone.All())
+	out := slices.Collect(c.Dropped.All())
 	for _, b := range c.Plan.Blocks {
-		if (b.Verdict == window.Mask || b.Verdict == window.Trim) && !c.Gone.Has(b.Index) {
+		if (b.Verdict == window.Mask || b.Verdict == window.Trim) && !c.Dropped.Has(b.Index) {
 			out = append(out, b.Index)
 		}
 	}

@@ -31,7 +31,7 @@ func TestOnlyWhatMustLeavesForWhatComesBack(t *testing.T) {
 				}
 				work := worked(fmt.Sprint("file", i), 200+100*(i%5))
 				s.end(c, []byte(work[:strings.Index(work, `,{"role":"user"`)]))
-				if c.Cut != nil && c.Cut.Gone.Len() > 0 && c.After > budget*9/10 {
+				if c.Cut != nil && c.Cut.Dropped.Len() > 0 && c.After > budget*9/10 {
 					break
 				}
 				if i > 100 {
@@ -107,7 +107,7 @@ func shownDepths(t *testing.T, c *call) (out []int) {
 	t.Helper()
 	for i := range c.body.Messages {
 		d := i + 1
-		if c.Cut == nil || !c.Cut.Gone.Has(d) {
+		if c.Cut == nil || !c.Cut.Dropped.Has(d) {
 			out = append(out, d)
 		}
 	}
@@ -148,7 +148,7 @@ func TestTheNewestWorkDoesNotPayForWhatIsHeld(t *testing.T) {
 	}
 	i := 0
 	for ; ; i++ {
-		if next(i); c.Cut != nil && c.Cut.Gone.Len() > 0 && i > 40 && i%6 == 5 {
+		if next(i); c.Cut != nil && c.Cut.Dropped.Len() > 0 && i > 40 && i%6 == 5 {
 			break // the user isPlainPrompt next
 		}
 		if i > 200 {

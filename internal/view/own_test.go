@@ -19,7 +19,7 @@ func TestACutTreatsOwnMessagesAsBefore(t *testing.T) {
 	}
 	s := &request{Input: &Input{Body: body, Thread: &thread.Thread{From: 3, Before: make([]timeline.Hash, 9)}}}
 	instead := []byte(`{"role":"user","content":"short"}`)
-	pieces, err := s.apply(&Cut{Own: map[timeline.Hash][]byte{s.identity(0): nil, s.identity(1): instead}})
+	pieces, err := s.apply(&Cut{ClientOwn: map[timeline.Hash][]byte{s.identity(0): nil, s.identity(1): instead}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -228,7 +228,7 @@ func (s *request) usable(found []any) *Cut {
 
 // shows reports whether a request can be shown by a cut.
 func (s *request) shows(came *chat.Cuts, cut *Cut) bool {
-	if last := s.depth(len(s.Body.Messages) - 1); cut.Open && last > 0 && last <= cut.Covers {
+	if last := s.depth(len(s.Body.Messages) - 1); cut.ExceptNewest && last > 0 && last <= cut.Covers {
 		return false
 	}
 	pieces, err := s.apply(cut)
@@ -462,12 +462,12 @@ func (s *request) apply(cut *Cut) ([]wire.Piece, error) {
 	for _, p := range pieces {
 		d := s.depth(p.Index)
 		if d > 0 && d <= cut.Covers {
-			if cut.Gone.Has(d) {
+			if cut.Dropped.Has(d) {
 				continue
 			}
-			p.Raw = cut.Instead[d]
-		} else if d == 0 && p.Index >= s.lead && len(cut.Own) > 0 {
-			raw, ok := cut.Own[s.identity(p.Index)]
+			p.Raw = cut.Replaced[d]
+		} else if d == 0 && p.Index >= s.lead && len(cut.ClientOwn) > 0 {
+			raw, ok := cut.ClientOwn[s.identity(p.Index)]
 			if ok && raw == nil {
 				continue
 			}
