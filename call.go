@@ -41,10 +41,10 @@ type Call struct {
 	found chan struct{}
 	began time.Time
 
-	shown *view.Result     // what is sent; nil: what came, unseen by any view
-	fresh []*view.Cut      // cuts that this call made
-	open  bool             // no view could be made, and shown is what is left
-	size  *timeline.Record // the adaptive size, to be stored
+	shown    *view.Result     // what is sent; nil: what came, unseen by any view
+	fresh    []*view.Cut      // cuts that this call made
+	fellBack bool             // no view could be made, and shown is what is left
+	size     *timeline.Record // the adaptive size, to be stored
 	// most is what is sent after a refusal, teaches what is learnt if the provider takes
 	// that; 0 for nothing.
 	most, teaches int
@@ -59,7 +59,7 @@ type Call struct {
 
 	status int
 	first  time.Time // when the answer began
-	copy   *answer
+	answer *answer
 
 	// unrecorded: the request could not be read or shown, and nothing is kept of it.
 	// other is the body that is sent; nil for what came.
@@ -75,7 +75,7 @@ func (c *Call) countBeside() {
 	defer close(c.counted)
 	defer func() {
 		if p := recover(); p != nil {
-			c.calls.told(c.request.ID, "", fmt.Errorf("a panic while counting: %v", p))
+			c.calls.report(c.request.ID, "", fmt.Errorf("a panic while counting: %v", p))
 		}
 	}()
 	c.count()
@@ -151,7 +151,7 @@ func (c *Call) show(ctx context.Context) error {
 	in := c.input()
 	pins, news, err := c.calls.wanted(ctx, c.thread)
 	if err != nil && c.calls.worthTelling(c.began) {
-		c.calls.told(c.request.ID, c.thread.Conversation, fmt.Errorf("what was pinned, undone or planned elsewhere could not be read, what is known of it holds: %w", err))
+		c.calls.report(c.request.ID, c.thread.Conversation, fmt.Errorf("what was pinned, undone or planned elsewhere could not be read, what is known of it holds: %w", err))
 	}
 	in.Pins = pins
 	in.Cold = c.calls.cold(ctx, c.thread, c.tuning.o.Models.Lookup(c.body.Model), c.body, c.began)
@@ -162,16 +162,16 @@ func (c *Call) show(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.shown, c.open = shown, false
+	c.shown, c.fellBack = shown, false
 	c.tokens = token.Breakdown{Total: shown.After, Local: shown.Local}
 	c.fresh = append(c.fresh, shown.Made...)
 	c.prepare() // as far as it is stored, while the provider is at work
 	if shown.Cut != nil {
-		c.calls.lasts.keep(c.request.Tenant, c.thread, shown.Cut)
+		c.calls.recentPlans.keep(c.request.Tenant, c.thread, shown.Cut)
 	}
 	c.tell(shown, pins, news)
 	if shown.Failed != nil {
-		c.calls.told(c.request.ID, c.thread.Conversation, shown.Failed)
+		c.calls.report(c.request.ID, c.thread.Conversation, shown.Failed)
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func (c *Call) adapt(ctx context.Context) int {
 	}
 	size, was, stored, err := c.calls.adapt(ctx, c.thread, c.chain, allowed)
 	if err != nil {
-		c.calls.told(c.request.ID, c.thread.Conversation, fmt.Errorf("the size of the conversation's window could not be read or kept: %w", err))
+		c.calls.report(c.request.ID, c.thread.Conversation, fmt.Errorf("the size of the conversation's window could not be read or kept: %w", err))
 		return size
 	}
 	if stored != nil {
@@ -279,7 +279,7 @@ func (c *Call) Body() []byte {
 	if c.unrecorded {
 		return c.other
 	}
-	if c.shown == nil || !c.shown.Changed && !c.open {
+	if c.shown == nil || !c.shown.Changed && !c.fellBack {
 		return nil
 	}
 	return c.shown.Body
@@ -338,7 +338,7 @@ func (c *Call) Response(status int, h http.Header) {
 		return
 	}
 	c.status, c.first = status, c.calls.o.Now()
-	c.copy = newAnswer(c.body.Format, h, c.request.Memory, c.calls.turns)
+	c.answer = newAnswer(c.body.Format, h, c.request.Memory, c.calls.turns)
 }
 
 // Header tells the client what became of its call.
@@ -352,7 +352,7 @@ func (c *Call) Header(h http.Header) {
 	}
 	if s := c.shown; s != nil {
 		h.Set("X-Oriel-Action", s.Action)
-		if c.open {
+		if c.fellBack {
 			h.Set("X-Oriel-Action", "error")
 		}
 		h.Set("X-Oriel-Tokens-Before", strconv.Itoa(s.Before))
@@ -366,7 +366,7 @@ func (c *Call) Header(h http.Header) {
 		return
 	}
 	h.Set("X-Oriel-Action", "none")
-	if c.open {
+	if c.fellBack {
 		h.Set("X-Oriel-Action", "error")
 	}
 	select {
@@ -381,8 +381,8 @@ func (c *Call) Header(h http.Header) {
 }
 
 func (c *Call) Write(p []byte) {
-	if c.copy != nil {
-		c.copy.write(p)
+	if c.answer != nil {
+		c.answer.write(p)
 	}
 }
 
@@ -394,7 +394,7 @@ func (c *Call) End(err error) {
 	handed := false
 	defer func() {
 		if !handed {
-			c.copy.leave()
+			c.answer.leave()
 		}
 	}()
 	<-c.counted
@@ -423,10 +423,10 @@ func (c *Call) End(err error) {
 		return
 	}
 	e := c.entry(reply, err)
-	if c.copy != nil && c.copy.lost != nil {
-		c.calls.unkept(c.request.ID, c.thread.Conversation, c.copy.lost)
+	if c.answer != nil && c.answer.lost != nil {
+		c.calls.unkept(c.request.ID, c.thread.Conversation, c.answer.lost)
 		if e.Error == "" {
-			e.Error = c.copy.lost.Error()
+			e.Error = c.answer.lost.Error()
 		}
 	}
 	c.request.Memory.Hold() // until the call is written
@@ -434,7 +434,7 @@ func (c *Call) End(err error) {
 	for i := range messages {
 		size += int64(len(messages[i].Raw))
 	}
-	bad := c.calls.queue.add(queueKey(c.request.Tenant, c.thread.Conversation), size, func() { c.keep(e, reply.Usage, messages, says) })
+	bad := c.calls.queue.add(queueKey(c.request.Tenant, c.thread.Conversation), size, func() { c.store(e, reply.Usage, messages, says) })
 	if handed = bad == nil; !handed {
 		c.request.Memory.LetGo()
 		c.calls.index.Stored(c.thread, false)
@@ -444,19 +444,19 @@ func (c *Call) End(err error) {
 
 // keep writes a call and tells of it. It counts the call last: whoever sees the count finds
 // the rest done.
-func (c *Call) keep(e *entry, usage wire.Usage, messages []chat.Message, says []timeline.Hash) {
+func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, says []timeline.Hash) {
 	count, stored := &c.calls.counters.Failed, false
 	defer func() {
 		if p := recover(); p != nil {
-			c.calls.told(c.request.ID, c.thread.Conversation, fmt.Errorf("a panic while writing: %v", p))
+			c.calls.report(c.request.ID, c.thread.Conversation, fmt.Errorf("a panic while writing: %v", p))
 		}
 		count.Add(1)
 	}()
 	defer c.request.Memory.LetGo()
-	defer c.copy.leave()
+	defer c.answer.leave()
 	defer func() { c.calls.index.Stored(c.thread, stored) }()
-	if err := c.insist(e, messages, says); err != nil {
-		c.calls.told(c.request.ID, c.thread.Conversation, err)
+	if err := c.writeWithRetry(e, messages, says); err != nil {
+		c.calls.report(c.request.ID, c.thread.Conversation, err)
 		return
 	}
 	count, stored = &c.calls.counters.Written, true
@@ -477,19 +477,19 @@ func (c *Call) keep(e *entry, usage wire.Usage, messages []chat.Message, says []
 // Pauses before a call that could not be written is tried again.
 var pauses = []time.Duration{100 * time.Millisecond, time.Second, 0}
 
-// insist writes a call, and tries again where that fails: a store may be locked or full
+// writeWithRetry writes a call, and tries again where that fails: a store may be locked or full
 // for a while.
-func (c *Call) insist(e *entry, reply []chat.Message, says []timeline.Hash) error {
+func (c *Call) writeWithRetry(e *entry, reply []chat.Message, says []timeline.Hash) error {
 	for _, pause := range pauses {
 		ctx, cancel := context.WithTimeout(context.Background(), c.calls.o.Waits.Write)
 		own := *e
 		err := c.write(ctx, &own, reply, says)
 		cancel()
 		if err == nil {
-			c.calls.last.Store(nil)
+			c.calls.lastError.Store(nil)
 			return nil
 		}
-		c.calls.last.Store(&err)
+		c.calls.lastError.Store(&err)
 		if pause == 0 || errors.Is(err, timeline.ErrClosed) || errors.Is(err, timeline.ErrInvalid) {
 			return err
 		}
@@ -502,10 +502,10 @@ func (c *Call) insist(e *entry, reply []chat.Message, says []timeline.Hash) erro
 // the history: none of a reply that was cut off.
 func (c *Call) reply() (*wire.Reply, []chat.Message) {
 	reply := &wire.Reply{Format: c.body.Format}
-	if c.copy == nil {
+	if c.answer == nil {
 		return reply, nil
 	}
-	reply = c.copy.reply()
+	reply = c.answer.reply()
 	if u := reply.Usage; u.HasUsage && c.tokens.Local > 0 && c.status == http.StatusOK && reply.Complete && !c.held() {
 		if c.calls.o.Calibration.Observe(token.LearntKey(c.request.Tenant, c.body.Model), c.tokens.Local, u.TotalInput()) {
 			c.calls.keepSoon()
@@ -515,9 +515,9 @@ func (c *Call) reply() (*wire.Reply, []chat.Message) {
 	if !reply.Complete || reply.Error != nil { // a client may leave when it has all
 		return reply, nil
 	}
-	messages, bad := c.copy.messages(reply)
+	messages, bad := c.answer.messages(reply)
 	if bad != nil {
-		c.calls.told(c.request.ID, c.thread.Conversation, errors.New(c.clean("read the reply: "+bad.Error(), clip.Text)))
+		c.calls.report(c.request.ID, c.thread.Conversation, errors.New(c.clean("read the reply: "+bad.Error(), clip.Text)))
 		return reply, nil
 	}
 	return reply, messages
@@ -620,11 +620,11 @@ func (c *Call) write(ctx context.Context, e *entry, reply []chat.Message, says [
 	for _, i := range c.thread.Echoes { // a reply in the client's words
 		all[i-c.thread.From].Ref = "reply"
 	}
-	at, err := c.append(ctx, c.thread.Before, all, c.thread.Identities, change)
+	at, err := c.appendAfter(ctx, c.thread.Before, all, c.thread.Identities, change)
 	if errors.Is(err, timeline.ErrNoPlace) { // somebody deleted what goes before
 		e.Before, e.Head = 0, 0
 		c.thread.Before = nil
-		at, err = c.append(ctx, nil, all, c.thread.Identities, change)
+		at, err = c.appendAfter(ctx, nil, all, c.thread.Identities, change)
 	}
 	if err != nil {
 		return err
@@ -655,7 +655,7 @@ func (c *Call) write(ctx context.Context, e *entry, reply []chat.Message, says [
 			replied[i].Ref = "reply"
 		}
 	}
-	if _, err = c.append(ctx, before, replied, says, change); err != nil {
+	if _, err = c.appendAfter(ctx, before, replied, says, change); err != nil {
 		return err
 	}
 	for _, cut := range cuts {
@@ -691,7 +691,7 @@ func (c *Call) plans(cuts []*view.Cut, at *timeline.Appended) (records []timelin
 	return records, contents, nil
 }
 
-func (c *Call) append(ctx context.Context, before []timeline.Hash, messages []timeline.Resent, says []timeline.Hash, change timeline.Change) (timeline.Appended, error) {
+func (c *Call) appendAfter(ctx context.Context, before []timeline.Hash, messages []timeline.Resent, says []timeline.Hash, change timeline.Change) (timeline.Appended, error) {
 	return c.calls.log.AppendAfter(ctx, c.request.Tenant, c.thread.Conversation, before, messages, func(i int) timeline.Hash { return says[i] }, change)
 }
 
@@ -741,10 +741,10 @@ func (c *Call) keepTop(e *entry, keep func([]byte) string) {
 
 // partial is what came of a reply that is no part of the history.
 func (c *Call) partial(reply []chat.Message) []byte {
-	if c.copy == nil || reply != nil {
+	if c.answer == nil || reply != nil {
 		return nil
 	}
-	r := c.copy.reply()
+	r := c.answer.reply()
 	if len(r.Items) > 0 {
 		return append(append([]byte("["), bytes.Join(r.Items, []byte(","))...), ']')
 	}

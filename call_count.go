@@ -11,8 +11,8 @@ import (
 // Count is what would be sent of a request whose conversation is known, so that a
 // client's own meter shows what is really sent. Nothing is decided or remembered.
 func (r *calls) Count(ctx context.Context, c *Request) []byte {
-	now := r.tuning.Load()
-	profile := now.profile(c)
+	cur := r.tuning.Load()
+	profile := cur.profile(c)
 	if profile == "off" {
 		return nil
 	}
@@ -29,8 +29,8 @@ func (r *calls) Count(ctx context.Context, c *Request) []byte {
 	if th == nil {
 		return nil
 	}
-	shown, err := now.view.Apply(&view.Input{
-		Body: body, Thread: th, Profile: profile, Asked: c.Profile != "", Budget: budgetOf(c.Header), Betas: betas(c.Header), PlainCache: now.o.PlainCache, Now: r.o.Now(),
+	shown, err := cur.view.Apply(&view.Input{
+		Body: body, Thread: th, Profile: profile, Asked: c.Profile != "", Budget: budgetOf(c.Header), Betas: betas(c.Header), PlainCache: cur.o.PlainCache, Now: r.o.Now(),
 	})
 	if err != nil || !shown.Changed {
 		return nil

@@ -10,13 +10,13 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// atHand decides what is sent of a call whose conversation could not be found in time: as
+// fallbackUnknown decides what is sent of a call whose conversation could not be found in time: as
 // the last call of its conversation was shown, where that is known and fits; else a view
 // that knows nothing of earlier ones; else what came.
-func (c *Call) atHand(ctx context.Context) {
+func (c *Call) fallbackUnknown(ctx context.Context) {
 	in := c.input()
 	in.Thread = &thread.Thread{Tenant: c.request.Tenant}
-	shown := c.tuning.again(in, c.calls.lasts.find(c.request.Tenant, func(n int) []timeline.Hash {
+	shown := c.tuning.byLastPlan(in, c.calls.recentPlans.find(c.request.Tenant, func(n int) []timeline.Hash {
 		if n > len(c.chain) {
 			return nil
 		}
@@ -29,7 +29,7 @@ func (c *Call) atHand(ctx context.Context) {
 	if shown == nil {
 		shown = c.tuning.fitted(ctx, in)
 	}
-	c.sends(shown)
+	c.sendUnremembered(shown)
 }
 
 // fitted is a view that knows nothing of earlier ones; nil where none can be made.
@@ -43,8 +43,8 @@ func (t *tuning) fitted(ctx context.Context, in *view.Input) *view.Result {
 }
 
 // sends has a view sent that is not remembered; what came, where it is nil.
-func (c *Call) sends(shown *view.Result) {
-	c.open = true
+func (c *Call) sendUnremembered(shown *view.Result) {
+	c.fellBack = true
 	if shown == nil {
 		c.count()
 		return
@@ -54,22 +54,22 @@ func (c *Call) sends(shown *view.Result) {
 }
 
 // instead decides what is sent of a call whose view failed.
-func (c *Call) instead(ctx context.Context) {
+func (c *Call) fallback(ctx context.Context) {
 	in := c.input()
-	shown := c.tuning.applied(in)
+	shown := c.tuning.byCurrentPlan(in)
 	if shown == nil {
 		shown = c.tuning.fitted(ctx, in)
 	}
-	c.sends(shown)
+	c.sendUnremembered(shown)
 }
 
-// applied is the view by the plan that holds; nil where there is none that fits.
-func (t *tuning) applied(in *view.Input) *view.Result {
+// byCurrentPlan is the view by the plan that holds; nil where there is none that fits.
+func (t *tuning) byCurrentPlan(in *view.Input) *view.Result {
 	return fitting(func() (*view.Result, error) { return t.view.Apply(in) })
 }
 
 // again is the view by an earlier plan; nil where there is none that fits.
-func (t *tuning) again(in *view.Input, cut *view.Cut) *view.Result {
+func (t *tuning) byLastPlan(in *view.Input, cut *view.Cut) *view.Result {
 	if cut == nil {
 		return nil
 	}
@@ -95,24 +95,24 @@ func fitting(show func() (*view.Result, error)) (shown *view.Result) {
 	return shown
 }
 
-// lasts remembers the plans that were used last, by what the messages say that they
+// recentPlans remembers the plans that were used last, by what the messages say that they
 // cover: for when a request's conversation cannot be told.
-type lasts struct {
+type recentPlans struct {
 	mu  sync.Mutex
-	all []*last // the latest at the end
+	all []*recentPlan // the latest at the end
 }
 
-type last struct {
-	tenant string
-	says   []timeline.Hash
-	cut    *view.Cut
+type recentPlan struct {
+	tenant     string
+	identities []timeline.Hash
+	cut        *view.Cut
 }
 
-// maxLasts is how many.
-const maxLasts = 64
+// maxRecentPlans is how many.
+const maxRecentPlans = 64
 
 // keep remembers that a call was shown by a plan.
-func (l *lasts) keep(tenant string, t *thread.Thread, cut *view.Cut) {
+func (l *recentPlans) keep(tenant string, t *thread.Thread, cut *view.Cut) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := len(l.all) - 1; i >= 0; i-- {
@@ -126,28 +126,28 @@ func (l *lasts) keep(tenant string, t *thread.Thread, cut *view.Cut) {
 	if t.From > 0 || cut.Covers > len(t.Identities) {
 		return // the client has left something out
 	}
-	l.all = append(l.all, &last{tenant, t.Identities[:cut.Covers], cut})
-	if len(l.all) > maxLasts {
+	l.all = append(l.all, &recentPlan{tenant, t.Identities[:cut.Covers], cut})
+	if len(l.all) > maxRecentPlans {
 		l.all = append(l.all[:0], l.all[1:]...)
 	}
 }
 
 // forget forgets a plan.
-func (l *lasts) forget(cut *view.Cut) {
+func (l *recentPlans) forget(cut *view.Cut) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.all = slices.DeleteFunc(l.all, func(k *last) bool { return k.cut == cut })
+	l.all = slices.DeleteFunc(l.all, func(k *recentPlan) bool { return k.cut == cut })
 }
 
 // find is the latest plan that covers a request's beginning, whose first n messages say
 // what says tells; nil for none.
-func (l *lasts) find(tenant string, says func(n int) []timeline.Hash) *view.Cut {
+func (l *recentPlans) find(tenant string, says func(n int) []timeline.Hash) *view.Cut {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var known []timeline.Hash
 	for i := len(l.all) - 1; i >= 0; i-- {
 		k := l.all[i]
-		n := len(k.says)
+		n := len(k.identities)
 		if k.tenant != tenant {
 			continue
 		}
@@ -156,14 +156,14 @@ func (l *lasts) find(tenant string, says func(n int) []timeline.Hash) *view.Cut 
 				continue
 			}
 		}
-		if equal(known[:n], k.says) {
+		if sameIdentities(known[:n], k.identities) {
 			return k.cut
 		}
 	}
 	return nil
 }
 
-func equal(a, b []timeline.Hash) bool {
+func sameIdentities(a, b []timeline.Hash) bool {
 	for i := len(a) - 1; i >= 0; i-- { // histories differ at their ends
 		if a[i] != b[i] {
 			return false

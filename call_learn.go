@@ -31,7 +31,7 @@ func (c *Call) unbind() []byte {
 func (c *Call) giveUp() {
 	for _, cut := range c.fresh[c.firm:] {
 		c.calls.index.RemovePlan(c.thread, cut.ID)
-		c.calls.lasts.forget(cut)
+		c.calls.recentPlans.forget(cut)
 	}
 	c.fresh, c.gaveUp = c.fresh[:c.firm], true
 }

@@ -52,16 +52,16 @@ type callsOptions struct {
 // calls is the part of an Engine that takes requests: it finds their conversations,
 // decides what is sent, and records them. It is safe for concurrent use.
 type calls struct {
-	o        callsOptions
-	log      *timeline.Log
-	index    *thread.Index
-	queue    *queue
-	cache    *token.Cache // of counts
-	sketches sketches
-	states   callStates
-	lasts    lasts
-	turns    *turns
-	tuning   atomic.Pointer[tuning]
+	o           callsOptions
+	log         *timeline.Log
+	index       *thread.Index
+	queue       *queue
+	cache       *token.Cache // of counts
+	sketches    sketches
+	states      callStates
+	recentPlans recentPlans
+	turns       *turns
+	tuning      atomic.Pointer[tuning]
 
 	changing sync.Mutex // protects changes of tuning, and what follows
 	closed   bool
@@ -72,8 +72,8 @@ type calls struct {
 	stuck atomic.Bool  // the store did not answer the last time
 	slow  atomic.Int64 // when it was told last that the store is slow, in seconds
 
-	counters CallCounters
-	last     atomic.Pointer[error] // of writing
+	counters  CallCounters
+	lastError atomic.Pointer[error] // of writing
 }
 
 // CallCounters counts what became of calls.
@@ -112,7 +112,7 @@ func newCalls(o callsOptions) *calls {
 	o.Backlog, o.Waits = cmp.Or(o.Backlog, 256<<20), o.Waits.withDefaults()
 	r := &calls{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), index: thread.NewIndex(o.Store, thread.Options{Wait: o.Waits.Brief, Suffix: o.Suffix, Plans: view.ReadPlans}), cache: token.NewCache(0), turns: newTurns()}
 	r.queue = newQueue(workers, o.Backlog, func(p any) {
-		r.told("", "", fmt.Errorf("a panic while writing: %v", p))
+		r.report("", "", fmt.Errorf("a panic while writing: %v", p))
 	})
 	r.change(o.CallOptions)
 	return r
@@ -132,7 +132,7 @@ func (r *calls) Close(ctx context.Context) error {
 	if condensing != nil {
 		condensing.Close()
 	}
-	if err := r.queue.close(ctx); err != nil {
+	if err := r.queue.drain(ctx); err != nil {
 		return fmt.Errorf("write the last calls: %w", err)
 	}
 	r.index.Wait()
@@ -144,7 +144,7 @@ func (r *calls) Close(ctx context.Context) error {
 
 // Err is why the last call could not be written; nil where it could.
 func (r *calls) Err() error {
-	if err := r.last.Load(); err != nil {
+	if err := r.lastError.Load(); err != nil {
 		return *err
 	}
 	return nil
@@ -159,15 +159,15 @@ func (r *calls) Begin(ctx context.Context, c *Request) *Call {
 		own.Memory = unlimited{}
 		c = &own
 	}
-	now := r.tuning.Load()
+	cur := r.tuning.Load()
 	body, err := readBody(c.Body, c.Format)
 	if err != nil {
 		r.event(Event{Kind: EventUnknown, Call: c.ID, Error: "the request is passed on as it came and not recorded: " + err.Error()})
 		r.counters.Unknown.Add(1)
 		return &Call{calls: r, unrecorded: true}
 	}
-	if _, err := now.o.Profiles.Lookup(c.Profile); err != nil {
-		r.event(Event{Kind: EventProfile, Call: c.ID, Model: body.Model, Error: fmt.Sprintf("%s; %s is used", secret.Of(c.Header, c.Query).Clean(err.Error()), now.o.Profile)})
+	if _, err := cur.o.Profiles.Lookup(c.Profile); err != nil {
+		r.event(Event{Kind: EventProfile, Call: c.ID, Model: body.Model, Error: fmt.Sprintf("%s; %s is used", secret.Of(c.Header, c.Query).Clean(err.Error()), cur.o.Profile)})
 		other := *c
 		other.Profile = ""
 		c = &other
@@ -175,38 +175,38 @@ func (r *calls) Begin(ctx context.Context, c *Request) *Call {
 	if _, err := askedBudget(c.Header); err != nil {
 		r.event(Event{Kind: EventBudget, Call: c.ID, Model: body.Model, Error: secret.Of(c.Header, c.Query).Clean(err.Error())})
 	}
-	rec, err := r.guarded(ctx, c, body, now)
+	rec, err := r.guarded(ctx, c, body, cur)
 	if err == nil {
 		return rec
 	}
 	r.failOpen(c.ID, "", err)
-	return &Call{calls: r, unrecorded: true, other: r.unseen(ctx, c, body, now)}
+	return &Call{calls: r, unrecorded: true, other: r.unseen(ctx, c, body, cur)}
 }
 
 // unseen is what is sent of a call that is not recorded; nil for what came.
-func (r *calls) unseen(ctx context.Context, c *Request, body *wire.Body, now *tuning) (sent []byte) {
+func (r *calls) unseen(ctx context.Context, c *Request, body *wire.Body, cur *tuning) (sent []byte) {
 	defer func() {
 		if recover() != nil {
 			sent = nil
 		}
 	}()
 	_, chain := chainOf(body)
-	if now.profile(c) == "off" || len(chain) == 0 {
+	if cur.profile(c) == "off" || len(chain) == 0 {
 		return nil
 	}
-	rec := &Call{calls: r, tuning: now, request: c, body: body, chain: chain, began: r.o.Now()}
-	rec.atHand(ctx)
+	rec := &Call{calls: r, tuning: cur, request: c, body: body, chain: chain, began: r.o.Now()}
+	rec.fallbackUnknown(ctx)
 	return rec.Body()
 }
 
 // guarded is begin, whose panics are errors.
-func (r *calls) guarded(ctx context.Context, c *Request, body *wire.Body, now *tuning) (rec *Call, err error) {
+func (r *calls) guarded(ctx context.Context, c *Request, body *wire.Body, cur *tuning) (rec *Call, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("a panic: %v", p)
 		}
 	}()
-	return r.begin(ctx, c, body, now)
+	return r.begin(ctx, c, body, cur)
 }
 
 // budgetOf returns the budget that a client asks for by a header; 0 for none.
@@ -228,9 +228,9 @@ func askedBudget(h http.Header) (int, error) {
 	return n, nil
 }
 
-func (r *calls) begin(ctx context.Context, c *Request, body *wire.Body, now *tuning) (*Call, error) {
+func (r *calls) begin(ctx context.Context, c *Request, body *wire.Body, cur *tuning) (*Call, error) {
 	system, chain := chainOf(body)
-	rec := &Call{calls: r, tuning: now, request: c, body: body, system: system, chain: chain, began: r.o.Now()}
+	rec := &Call{calls: r, tuning: cur, request: c, body: body, system: system, chain: chain, began: r.o.Now()}
 	if len(chain) == 0 {
 		return nil, errors.New("the request has no messages: what its provider holds of it is not seen here")
 	}
@@ -240,7 +240,7 @@ func (r *calls) begin(ctx context.Context, c *Request, body *wire.Body, now *tun
 		Tenant: c.Tenant, Hints: rec.hints, Previous: body.Hints.Previous, Held: body.Hints.Conversation != "", Sketch: r.sketches.lookUp(thread.Prompt(&body.Request)),
 		Retry: retries(c.Header), Messages: chain, Now: rec.began,
 	}
-	off := now.profile(c) == "off"
+	off := cur.profile(c) == "off"
 	wait := r.storeWait()
 	if off {
 		wait = r.o.Waits.Brief // nothing is left out, so nobody has to wait
@@ -252,8 +252,8 @@ func (r *calls) begin(ctx context.Context, c *Request, body *wire.Body, now *tun
 		}
 		rec.found = make(chan struct{})
 		if !off || !errors.Is(err, context.DeadlineExceeded) {
-			r.told(c.ID, "", fmt.Errorf("%w; it is looked for while the call goes on", err))
-			rec.open = true
+			r.report(c.ID, "", fmt.Errorf("%w; it is looked for while the call goes on", err))
+			rec.fellBack = true
 		}
 		defer func() { go rec.findLate(request) }()
 	}
@@ -263,10 +263,10 @@ func (r *calls) begin(ctx context.Context, c *Request, body *wire.Body, now *tun
 	}
 	defer close(rec.counted)
 	if err != nil {
-		rec.atHand(ctx)
+		rec.fallbackUnknown(ctx)
 	} else if err := rec.guardedShow(ctx); err != nil {
-		r.told(c.ID, rec.thread.Conversation, err)
-		rec.instead(ctx)
+		r.report(c.ID, rec.thread.Conversation, err)
+		rec.fallback(ctx)
 	}
 	return rec, nil
 }
@@ -279,7 +279,7 @@ func retries(h http.Header) bool {
 
 // failOpen tells of a call that is not kept, and counts it.
 func (r *calls) failOpen(call, conversation string, err error) {
-	r.told(call, conversation, err)
+	r.report(call, conversation, err)
 	r.counters.Failed.Add(1)
 }
 
@@ -296,7 +296,7 @@ func (r *calls) unkept(call, conversation string, err error) {
 }
 
 // told tells of a failure of our own.
-func (r *calls) told(call, conversation string, err error) {
+func (r *calls) report(call, conversation string, err error) {
 	r.event(Event{Kind: EventOpen, Call: call, Conversation: conversation, Error: err.Error()})
 }
 
@@ -319,11 +319,11 @@ func (r *calls) summarised(s view.Summary) {
 			_, err = r.o.Store.Apply(ctx, s.Tenant, timeline.Change{Conversation: s.Conversation, Stay: true, Put: []timeline.Record{record}, Now: r.o.Now()})
 		}
 		if err != nil {
-			r.told("", s.Conversation, fmt.Errorf("store a summary: %w", err))
+			r.report("", s.Conversation, fmt.Errorf("store a summary: %w", err))
 		}
 	})
 	if bad != nil {
-		r.told("", s.Conversation, fmt.Errorf("store a summary: %w", bad))
+		r.report("", s.Conversation, fmt.Errorf("store a summary: %w", bad))
 	}
 }
 

@@ -25,19 +25,19 @@ func (r *calls) change(o CallOptions) {
 	}
 	o.Profile = cmp.Or(o.Profile, "off")
 	old := r.tuning.Load()
-	now := &tuning{o: o}
+	cur := &tuning{o: o}
 	if old != nil && old.o.Condense == o.Condense {
-		now.condensing = old.condensing
+		cur.condensing = old.condensing
 	} else if o.Condense != nil && !r.closed {
-		now.condensing = o.Condense.condensing(r.summarised)
+		cur.condensing = o.Condense.condensing(r.summarised)
 	}
-	now.view = view.New(view.Options{
+	cur.view = view.New(view.Options{
 		Index: r.index, Models: o.Models, Calibration: r.o.Calibration, Cache: r.cache, Recall: r.o.Recall, Limits: r.o.Limits,
-		Thresholds: o.Thresholds, Condense: now.condensing, RecallTokens: o.RecallTokens, RecallWait: o.RecallWait, Low: o.LowMark, KeepTools: o.KeepTools,
+		Thresholds: o.Thresholds, Condense: cur.condensing, RecallTokens: o.RecallTokens, RecallWait: o.RecallWait, Low: o.LowMark, KeepTools: o.KeepTools,
 		Profiles: o.Profiles, Margin: o.Margin,
 	})
-	r.tuning.Store(now)
-	if old != nil && old.condensing != nil && old.condensing != now.condensing {
+	r.tuning.Store(cur)
+	if old != nil && old.condensing != nil && old.condensing != cur.condensing {
 		old.condensing.Close()
 	}
 }

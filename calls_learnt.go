@@ -8,7 +8,7 @@ func (c *Call) keepLearnt() {
 		return
 	}
 	if err := c.calls.o.Learnt(); err != nil {
-		c.calls.told(c.request.ID, c.thread.Conversation, err)
+		c.calls.report(c.request.ID, c.thread.Conversation, err)
 	}
 }
 
@@ -32,7 +32,7 @@ func (r *calls) keep() {
 	r.keeping = nil
 	r.changing.Unlock()
 	if err := r.o.Learnt(); err != nil {
-		r.told("", "", err)
+		r.report("", "", err)
 	}
 }
 
@@ -46,6 +46,6 @@ func (r *calls) refresh() {
 		return
 	}
 	if err := r.o.Refresh(); err != nil {
-		r.told("", "", err)
+		r.report("", "", err)
 	}
 }

@@ -144,7 +144,7 @@ func BenchmarkTurn(b *testing.B) {
 		for _, history := range []int{1000, 100_000} {
 			b.Run(fmt.Sprintf("recall=%s/history=%d", by, history), func(b *testing.B) {
 				model := &noise{}
-				defer model.close()
+				defer model.release()
 				e, err := Open(b.Context(), Config{NoEmbed: by != "vectors", Embed: model, RecallMemory: 1 << 30})
 				if err != nil {
 					b.Fatal(err)

@@ -256,10 +256,10 @@ func (e *Engine) Close() error {
 	e.closed = true
 	e.mu.Unlock()
 	e.closeCalls()
-	e.meanings.close()
+	e.meanings.shutDown()
 	err := e.library.Close()
 	if e.model != nil {
-		e.model.close()
+		e.model.release()
 	}
 	if e.config.Store == nil {
 		err = errors.Join(err, e.store.Close())

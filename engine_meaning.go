@@ -119,7 +119,7 @@ func (m *meanings) wait(ctx context.Context) error {
 }
 
 // close ends the work and waits for it.
-func (m *meanings) close() {
+func (m *meanings) shutDown() {
 	m.mu.Lock()
 	m.closed = true
 	idle := m.idle

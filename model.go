@@ -48,7 +48,7 @@ func (b *builtinModel) Embed(ctx context.Context, texts []string) ([][]float32, 
 }
 
 // close is called when nobody uses the model any more.
-func (b *builtinModel) close() {
+func (b *builtinModel) release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true

@@ -96,7 +96,7 @@ func (q *queue) do(j job) {
 }
 
 // close takes no more jobs, and waits for those that there are.
-func (q *queue) close(ctx context.Context) error {
+func (q *queue) drain(ctx context.Context) error {
 	q.mu.Lock()
 	q.closed = true
 	q.mu.Unlock()
