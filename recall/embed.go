@@ -198,7 +198,7 @@ func (s *Scope) pending(limit int) (batch []pending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i, r := int32(s.embedded), s.texts.reader()
-	for ; int(i) < s.texts.len() && len(batch) < limit; i++ {
+	for ; int(i) < s.texts.count() && len(batch) < limit; i++ {
 		if s.vectorOf[i] >= 0 || !s.embeds(i) {
 			if len(batch) == 0 {
 				s.embedded = int(i) + 1

@@ -63,22 +63,22 @@ type Library struct {
 	wake       *sync.Cond // there is work, or the end
 	begun      bool
 	closed     bool
-	shelves    map[shelfKey][]*shelf
+	cached     map[scopeKey][]*cachedScope
 	order      list.List // of *shelf, the latest used in front
 	bytes      int64     // of all shelves
-	asks       []*ask
+	waiting    []*query
 	preparing  []Where
-	answered   int      // of those two, in a row
-	growing    []*shelf // to be brought up to date
-	growers    int      // of those, how many are at work
-	vectors    []*shelf // to be embedded
-	busy       int      // workers at work
+	answered   int            // of those two, in a row
+	growing    []*cachedScope // to be brought up to date
+	growers    int            // of those, how many are at work
+	vectors    []*cachedScope // to be embedded
+	busy       int            // workers at work
 	idle       chan struct{}
 	dimensions int   // of the model's vectors, where others were kept under its name
 	changed    int64 // Store.Changed when it was last looked for what was deleted
 	unswept    bool  // that is to be looked for again
 	// crowded is when shelves were last let go of for want of memory.
-	crowded map[shelfKey]time.Time
+	crowded map[scopeKey]time.Time
 	// reported are failures that Report was called with.
 	reported map[string]bool
 }
@@ -110,8 +110,8 @@ type Where struct {
 // keptQueries is of how many queries the vectors are kept.
 const keptQueries = 256
 
-// maxAsks is how many calls may wait to be looked at; more wait for those.
-const maxAsks = 256
+// maxQueries is how many calls may wait to be looked at; more wait for those.
+const maxQueries = 256
 
 // NewLibrary makes a library over a store, which stays the caller's to close, after
 // the library.
@@ -119,7 +119,7 @@ func NewLibrary(store timeline.Store, o LibraryOptions) *Library {
 	if o.Memory == 0 {
 		o.Memory = DefaultMemory
 	}
-	l := &Library{store: store, o: o, room: make(chan struct{}, maxAsks), shelves: map[shelfKey][]*shelf{}, crowded: map[shelfKey]time.Time{}, reported: map[string]bool{}}
+	l := &Library{store: store, o: o, room: make(chan struct{}, maxQueries), cached: map[scopeKey][]*cachedScope{}, crowded: map[scopeKey]time.Time{}, reported: map[string]bool{}}
 	if o.Model != nil {
 		l.queries = embed.NewCache(o.Model, keptQueries)
 	}
@@ -223,7 +223,7 @@ func (l *Library) Stats() LibraryStats {
 	st := LibraryStats{Scopes: l.order.Len(), Bytes: l.bytes, Made: l.made.Load()}
 	var scopes []*Scope
 	for e := l.order.Front(); e != nil; e = e.Next() {
-		scopes = append(scopes, e.Value.(*shelf).scope)
+		scopes = append(scopes, e.Value.(*cachedScope).scope)
 	}
 	l.mu.Unlock()
 	for _, s := range scopes {
@@ -245,7 +245,7 @@ func (l *Library) Wait(ctx context.Context) error {
 		if l.nothingToDo() {
 			var err error
 			for e := l.order.Front(); e != nil && err == nil; e = e.Next() {
-				err = e.Value.(*shelf).failed
+				err = e.Value.(*cachedScope).failed
 			}
 			l.mu.Unlock()
 			return err
@@ -276,7 +276,7 @@ func (l *Library) Forget(tenant, conversation string) {
 func (l *Library) Close() error {
 	l.mu.Lock()
 	l.closed = true
-	l.shelves, l.asks, l.preparing, l.growing, l.vectors, l.bytes = map[shelfKey][]*shelf{}, nil, nil, nil, nil, 0
+	l.cached, l.waiting, l.preparing, l.growing, l.vectors, l.bytes = map[scopeKey][]*cachedScope{}, nil, nil, nil, nil, 0
 	l.unswept = false
 	l.order.Init()
 	l.end()
@@ -289,7 +289,7 @@ func (l *Library) Close() error {
 // ready gives an ask that holds the shelf of a place and has what of it may be shown,
 // when its words are indexed or no more time is left to wait for that: it holds none
 // where there is nothing yet. The caller finishes it.
-func (l *Library) ready(ctx context.Context, w Where) (*ask, error) {
+func (l *Library) ready(ctx context.Context, w Where) (*query, error) {
 	switch w.Reach {
 	case "":
 		w.Reach = ReachConversation
@@ -304,7 +304,7 @@ func (l *Library) ready(ctx context.Context, w Where) (*ask, error) {
 		defer cancel()
 	}
 	for tries := 0; ; tries++ {
-		a := &ask{where: w, done: make(chan struct{})}
+		a := &query{where: w, done: make(chan struct{})}
 		err := l.wait(waiting, a)
 		switch {
 		case l.ctx.Err() != nil:
@@ -314,7 +314,7 @@ func (l *Library) ready(ctx context.Context, w Where) (*ask, error) {
 		case err == nil:
 			return a, nil
 		case waiting.Err() != nil:
-			l.soFar(a)
+			l.partial(a)
 			return a, nil
 		}
 		l.finish(a)
@@ -326,7 +326,7 @@ func (l *Library) ready(ctx context.Context, w Where) (*ask, error) {
 }
 
 // wait has an ask answered.
-func (l *Library) wait(ctx context.Context, a *ask) error {
+func (l *Library) wait(ctx context.Context, a *query) error {
 	select {
 	case l.room <- struct{}{}:
 	case <-ctx.Done():
@@ -340,7 +340,7 @@ func (l *Library) wait(ctx context.Context, a *ask) error {
 		return ErrClosed
 	}
 	l.begin()
-	l.asks = append(l.asks, a)
+	l.waiting = append(l.waiting, a)
 	l.wake.Broadcast()
 	l.mu.Unlock()
 	select {

@@ -35,7 +35,7 @@ func (l *Library) Prepare(w Where) {
 
 // prepare finds out what a place is, and has its shelf built.
 func (l *Library) prepare(w Where) {
-	key, v, err := l.look(w)
+	key, v, err := l.resolve(w)
 	if err != nil {
 		l.report(err)
 	}
@@ -45,14 +45,14 @@ func (l *Library) prepare(w Where) {
 	if err != nil || l.closed {
 		return
 	}
-	if since, ok := l.crowded[key]; ok && len(l.shelves[key]) == 0 && time.Since(since) < crowdedFor {
+	if since, ok := l.crowded[key]; ok && len(l.cached[key]) == 0 && time.Since(since) < crowdedFor {
 		return
 	}
 	l.start(l.place(key, v))
 }
 
 // crowd remembers that a shelf was let go of for want of memory. The caller holds mu.
-func (l *Library) crowd(k shelfKey) {
+func (l *Library) crowd(k scopeKey) {
 	if len(l.crowded) >= maxCrowded {
 		clear(l.crowded)
 	}

@@ -109,7 +109,7 @@ func TestWhatWasPreparedGoesWithItsConversation(t *testing.T) {
 	prepared(t, l, "d")
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if n := l.order.Len(); n != 1 || l.order.Front().Value.(*shelf).key.name != "d" {
+	if n := l.order.Len(); n != 1 || l.order.Front().Value.(*cachedScope).key.name != "d" {
 		t.Errorf("%d scopes", n)
 	}
 }
@@ -148,9 +148,9 @@ func TestWhatWaitsToBePreparedIsBounded(t *testing.T) {
 	// Who asks is answered before them.
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.asks = append(l.asks, &ask{})
-	if l.takeIndexing(); len(l.asks) != 0 || len(l.preparing) != maxPreparing {
-		t.Errorf("%d asks and %d to prepare are left", len(l.asks), len(l.preparing))
+	l.waiting = append(l.waiting, &query{})
+	if l.takeIndexing(); len(l.waiting) != 0 || len(l.preparing) != maxPreparing {
+		t.Errorf("%d queries and %d to prepare are left", len(l.waiting), len(l.preparing))
 	}
 }
 
@@ -169,7 +169,7 @@ func TestPreparingDoesNotFightForMemory(t *testing.T) {
 			if n := l.order.Len(); n != 1 {
 				t.Fatalf("%d scopes", n)
 			}
-			if got := l.order.Front().Value.(*shelf).key.name; got != want {
+			if got := l.order.Front().Value.(*cachedScope).key.name; got != want {
 				t.Errorf("the scope of %s is there, want %s", got, want)
 			}
 		}

@@ -95,7 +95,7 @@ func settled(t testing.TB, l *Library, w Where, query string) *Result {
 func vectorsOf(l *Library) (out []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := l.order.Front().Value.(*shelf).scope
+	s := l.order.Front().Value.(*cachedScope).scope
 	for _, id := range s.vectorOf {
 		if id >= 0 {
 			q, scale := s.vectors.At(int(id))
@@ -580,7 +580,7 @@ func TestScopesAreLetGoOfUnderALimit(t *testing.T) {
 	}
 	// The latest used are there still.
 	l.mu.Lock()
-	latest := l.order.Front().Value.(*shelf).key.name
+	latest := l.order.Front().Value.(*cachedScope).key.name
 	l.mu.Unlock()
 	if latest != "c9" {
 		t.Errorf("the latest is %s", latest)
@@ -800,7 +800,7 @@ func TestPlacesOfOneConversationAreSearchedAtOnce(t *testing.T) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for e := l.order.Front(); e != nil; e = e.Next() {
-		if n := e.Value.(*shelf).users; n != 0 {
+		if n := e.Value.(*cachedScope).users; n != 0 {
 			t.Errorf("%d users are left", n)
 		}
 	}
@@ -812,7 +812,7 @@ func TestWhatIsBeingBuiltIsNotLetGoOf(t *testing.T) {
 	l := library(t, memory.New(), LibraryOptions{Memory: 1})
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	built, asked := l.newShelf(shelfKey{name: "built"}), l.newShelf(shelfKey{name: "asked"})
+	built, asked := l.newCachedScope(scopeKey{name: "built"}), l.newCachedScope(scopeKey{name: "asked"})
 	if l.account(built, 1000); built.element == nil || asked.element == nil {
 		t.Error("what is being built is gone")
 	}

@@ -125,7 +125,7 @@ func (l *Library) tellIdle() {
 }
 
 func (l *Library) nothingToDo() bool {
-	return l.busy == 0 && len(l.asks) == 0 && len(l.preparing) == 0 && len(l.growing) == 0 && len(l.vectors) == 0 && !l.unswept
+	return l.busy == 0 && len(l.waiting) == 0 && len(l.preparing) == 0 && len(l.growing) == 0 && len(l.vectors) == 0 && !l.unswept
 }
 
 // takeIndexing gives the next ask, else the next place to prepare, else the next scope to
@@ -135,9 +135,9 @@ func (l *Library) takeIndexing() func() {
 	grows := len(l.growing) > 0 && (l.growers == 0 || l.bytes <= l.o.Memory)
 	if !grows || l.answered < asksInTurn {
 		l.answered++
-		if len(l.asks) > 0 {
-			a := l.asks[0]
-			l.asks = l.asks[1:]
+		if len(l.waiting) > 0 {
+			a := l.waiting[0]
+			l.waiting = l.waiting[1:]
 			return func() { l.answer(a) }
 		}
 		if len(l.preparing) > 0 {
@@ -181,8 +181,8 @@ func (l *Library) yield() {
 }
 
 // answer finds out what an ask is about, and gives it a shelf.
-func (l *Library) answer(a *ask) {
-	key, v, err := l.look(a.where)
+func (l *Library) answer(a *query) {
+	key, v, err := l.resolve(a.where)
 	<-l.room
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -200,7 +200,7 @@ func (l *Library) answer(a *ask) {
 	}
 	s := l.place(key, v)
 	if !a.left { // else what it began goes on, but it has its answer
-		a.shelf, a.view = s, v
+		a.cached, a.view = s, v
 		a.hold(s)
 		if s.caught {
 			close(a.done)
@@ -212,7 +212,7 @@ func (l *Library) answer(a *ask) {
 }
 
 // start has a shelf brought up to date, or embedded where it is. The caller holds mu.
-func (l *Library) start(s *shelf) {
+func (l *Library) start(s *cachedScope) {
 	if s.caught {
 		l.embedLater(s)
 		return
@@ -235,7 +235,7 @@ func (l *Library) sweep() {
 	l.mu.Lock()
 	tenants := map[string]map[string]time.Time{} // when the conversations of each were created
 	if changed != l.changed {
-		for key := range l.shelves {
+		for key := range l.cached {
 			tenants[key.tenant] = map[string]time.Time{}
 		}
 	}
@@ -253,7 +253,7 @@ func (l *Library) sweep() {
 	defer l.mu.Unlock()
 	l.changed = changed
 	for e := l.order.Front(); e != nil; {
-		s := e.Value.(*shelf)
+		s := e.Value.(*cachedScope)
 		e = e.Next()
 		created, looked := tenants[s.key.tenant]
 		if looked && slices.ContainsFunc(s.view.members, func(m member) bool {
@@ -266,17 +266,18 @@ func (l *Library) sweep() {
 	}
 }
 
-// look asks the store what a search is to look at now.
-func (l *Library) look(w Where) (key shelfKey, v *view, err error) {
+// resolve reads from the store which conversations and places a query covers. It returns
+// a panic of the store as an error.
+func (l *Library) resolve(w Where) (key scopeKey, v *view, err error) {
 	err = recovered(func() (err error) {
-		key, v, err = l.resolve(w)
+		key, v, err = l.readWhere(w)
 		return err
 	})
 	return key, v, err
 }
 
-func (l *Library) resolve(w Where) (key shelfKey, v *view, err error) {
-	key = shelfKey{tenant: w.Tenant, reach: w.Reach}
+func (l *Library) readWhere(w Where) (key scopeKey, v *view, err error) {
+	key = scopeKey{tenant: w.Tenant, reach: w.Reach}
 	own, err := l.store.Conversation(l.ctx, w.Tenant, w.Conversation)
 	if err != nil {
 		return key, nil, err
@@ -323,10 +324,10 @@ func (l *Library) resolve(w Where) (key shelfKey, v *view, err error) {
 }
 
 // members finds the ways of conversations, as far as the shelves do not know them.
-func (l *Library) members(key shelfKey, all []timeline.Conversation) ([]member, error) {
+func (l *Library) members(key scopeKey, all []timeline.Conversation) ([]member, error) {
 	l.mu.Lock()
 	var known []*view
-	for _, s := range l.shelves[key] {
+	for _, s := range l.cached[key] {
 		known = append(known, s.view)
 	}
 	l.mu.Unlock()
@@ -352,7 +353,7 @@ func (l *Library) members(key shelfKey, all []timeline.Conversation) ([]member, 
 }
 
 // grow brings a shelf nearer to its view, by some messages.
-func (l *Library) grow(s *shelf) {
+func (l *Library) grow(s *cachedScope) {
 	l.yield()
 	var m *member
 	var part stretch
@@ -395,7 +396,7 @@ func (l *Library) grow(s *shelf) {
 	if _, _, more := s.missing(); more || s.moved {
 		s.toGrow = true
 		if l.bytes > l.o.Memory {
-			l.growing = append([]*shelf{s}, l.growing...)
+			l.growing = append([]*cachedScope{s}, l.growing...)
 		} else {
 			l.growing = append(l.growing, s)
 		}
@@ -408,7 +409,7 @@ func (l *Library) grow(s *shelf) {
 
 // nextPart returns the blocks that a shelf must remove, and the messages that it reads
 // next, if there are more.
-func (l *Library) nextPart(s *shelf) (gone []string, m *member, part stretch, more, dropped bool) {
+func (l *Library) nextPart(s *cachedScope) (gone []string, m *member, part stretch, more, dropped bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s.moved {
@@ -420,7 +421,7 @@ func (l *Library) nextPart(s *shelf) (gone []string, m *member, part stretch, mo
 }
 
 // index reads a part of a member's history and adds it to the scope.
-func (l *Library) index(s *shelf, m *member, part stretch) error {
+func (l *Library) index(s *cachedScope, m *member, part stretch) error {
 	r := s.readers[m.name]
 	first := part.first
 	if before := (timeline.Place{Trunk: part.trunk, Depth: part.first - 1}); r == nil || r.at != before && !m.follows(r.at, part.first) {
@@ -448,7 +449,7 @@ func (l *Library) index(s *shelf, m *member, part stretch) error {
 func (m *member) follows(p timeline.Place, depth int64) bool { return p.Depth == depth-1 && m.has(p) }
 
 // embedLater has the vectors of a shelf made that are missing. The caller holds mu.
-func (l *Library) embedLater(s *shelf) {
+func (l *Library) embedLater(s *cachedScope) {
 	if l.o.Model == nil || s.toEmbed {
 		return
 	}
@@ -460,7 +461,7 @@ func (l *Library) embedLater(s *shelf) {
 }
 
 // embed gives some passages of a shelf their vectors.
-func (l *Library) embed(s *shelf) {
+func (l *Library) embed(s *cachedScope) {
 	l.yield()
 	l.mu.Lock()
 	dropped, dimensions := s.element == nil, l.dimensions
@@ -506,7 +507,7 @@ func (l *Library) embed(s *shelf) {
 // awaitVectors waits until the vectors of a shelf are made, once for each shelf: the first
 // search after a restart comes while they are read, and finds by meaning. A search
 // without a deadline waits for none: nobody knows how long the model takes.
-func (l *Library) awaitVectors(ctx context.Context, s *shelf) {
+func (l *Library) awaitVectors(ctx context.Context, s *cachedScope) {
 	deadline, ok := ctx.Deadline()
 	l.mu.Lock()
 	if !ok || s.awaited || !s.toEmbed {

@@ -151,7 +151,7 @@ func (s *Scope) Rank(ctx context.Context, query string, o RecallOptions) (*Ranki
 			return nil, err
 		}
 	}
-	r := &Ranking{s: s, query: query, mode: mode, n: s.texts.len()}
+	r := &Ranking{s: s, query: query, mode: mode, n: s.texts.count()}
 	r.scores, _ = s.free.Get().(*scores)
 	if r.scores == nil {
 		r.scores = new(scores)
@@ -344,7 +344,7 @@ func (r *Ranking) best(k int, allowed func(int32) bool) []int32 {
 func (s *Scope) Newest() *Ranking {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	n := s.texts.len()
+	n := s.texts.count()
 	r := &Ranking{s: s, mode: Keyword, n: n, byTime: true, scores: &scores{total: make([]float32, n), words: make([]float32, n), prior: prior{speaker: make([]float32, len(s.people.names))}}}
 	for i := range r.scores.total {
 		r.scores.total[i] = float32(i)

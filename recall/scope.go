@@ -148,7 +148,7 @@ func (s *Scope) add(m *Message) {
 	// Copies: the caller's may be parts of something large.
 	from := origin{block: strings.Clone(m.Block), ref: strings.Clone(m.Ref), role: s.role(m.Role), time: m.Time}
 	s.ids += allocated(m.Block) + allocated(m.Ref)
-	msg := message{speaker: s.people.add(m.Name), next: none, first: int32(s.texts.len())}
+	msg := message{speaker: s.people.add(m.Name), next: none, first: int32(s.texts.count())}
 	msg.session, msg.prev = s.place(m)
 	instructs := s.instructs(m.Conversation, msg.speaker)
 	for i, text := range passages {
@@ -165,7 +165,7 @@ func (s *Scope) add(m *Message) {
 	s.tools = s.tools || len(m.Tools) > 0 || len(m.Given) > 0
 	s.addTools(id, s.label(msg.speaker, m.Role, flagTool), m.Tools, flagTool)
 	s.addTools(id, s.label(msg.speaker, m.Role, flagTool|flagGiven), m.Given, flagTool|flagGiven)
-	msg.count = int32(s.texts.len()) - msg.first
+	msg.count = int32(s.texts.count()) - msg.first
 	s.messages, s.origins = append(s.messages, msg), append(s.origins, from)
 	if msg.prev >= 0 {
 		s.messages[msg.prev].next = id
@@ -326,5 +326,5 @@ func (s *Scope) Remove(blocks ...string) {
 func (s *Scope) Len() (passages, embedded int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.texts.len(), s.embedded
+	return s.texts.count(), s.embedded
 }

@@ -48,7 +48,7 @@ func (r *Ranking) Sessions(n int) [][]string {
 // when it is first asked for, and again when the scope has grown.
 func (s *Scope) sessionWords(query string) []float32 {
 	s.mu.Lock()
-	if s.whole == nil || s.wholeOf != s.texts.len() {
+	if s.whole == nil || s.wholeOf != s.texts.count() {
 		docs := make([]strings.Builder, len(s.sessions))
 		texts := s.texts.reader()
 		for i, m := range s.messageOf {
@@ -56,7 +56,7 @@ func (s *Scope) sessionWords(query string) []float32 {
 				docs[s.messages[m].session].WriteString(texts.at(int32(i)) + "\n")
 			}
 		}
-		s.whole, s.wholeOf = &keyword.Index{}, s.texts.len()
+		s.whole, s.wholeOf = &keyword.Index{}, s.texts.count()
 		for i := range docs {
 			s.whole.Add(docs[i].String())
 		}

@@ -28,7 +28,7 @@ type textBlock struct {
 	data  []byte
 }
 
-func (t *texts) len() int { return len(t.ends) }
+func (t *texts) count() int { return len(t.ends) }
 
 func (t *texts) add(text string) {
 	t.open = append(t.open, text...)

@@ -20,8 +20,8 @@ func TestTextsAreReadAsTheyWereAdded(t *testing.T) {
 				plain[i] = strings.Repeat("\x00", len(plain[i]))
 			}
 		}
-		if packed.len() != len(plain) {
-			t.Fatalf("%d texts, want %d", packed.len(), len(plain))
+		if packed.count() != len(plain) {
+			t.Fatalf("%d texts, want %d", packed.count(), len(plain))
 		}
 		r := packed.reader()
 		for range 2 * len(plain) {

@@ -10,8 +10,8 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// shelfKey is what shelves are found by. Conversations of a project share theirs.
-type shelfKey struct {
+// scopeKey is what shelves are found by. Conversations of a project share theirs.
+type scopeKey struct {
 	tenant string
 	reach  Reach
 	name   string // of the conversation or the project; empty for all
@@ -19,8 +19,8 @@ type shelfKey struct {
 
 // shelf is a scope in a library, with what it has of the history. Library.mu protects
 // it; one worker at a time changes what its scope has.
-type shelf struct {
-	key     shelfKey
+type cachedScope struct {
+	key     scopeKey
 	scope   *Scope
 	element *list.Element // in Library.order; nil when it has been let go of
 	bytes   int64         // as accounted
@@ -32,7 +32,7 @@ type shelf struct {
 	caught  bool  // all of the view is there
 	held    map[int64]*run
 	readers map[string]*reading // by conversation
-	waiters []*ask
+	waiters []*query
 	users   int   // asks that wait for it or search it
 	failed  error // why vectors are not made or kept
 	unkept  bool  // some were made and not kept
@@ -66,20 +66,20 @@ type reading struct {
 }
 
 // ask is a call that wants a scope.
-type ask struct {
+type query struct {
 	where Where
 	done  chan struct{} // closed when err is set, or shelf has what the view needs
 
-	shelf *shelf
-	holds *shelf // counts it among its users
-	view  *view
-	err   error
-	left  bool // nobody waits for it any more
+	cached *cachedScope
+	holds  *cachedScope // counts it among its users
+	view   *view
+	err    error
+	left   bool // nobody waits for it any more
 }
 
 // hold has a shelf stay as it is, until the ask is finished, for what it has of the
 // ask's view. The caller holds mu.
-func (a *ask) hold(s *shelf) {
+func (a *query) hold(s *cachedScope) {
 	if a.holds != nil {
 		a.holds.users--
 	}
@@ -89,7 +89,7 @@ func (a *ask) hold(s *shelf) {
 }
 
 // finish lets go of what an ask holds.
-func (l *Library) finish(a *ask) {
+func (l *Library) finish(a *query) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.left = true
@@ -97,7 +97,7 @@ func (l *Library) finish(a *ask) {
 }
 
 // surplus counts the messages of a shelf that a view has not.
-func (s *shelf) surplus(v *view) (n int64) {
+func (s *cachedScope) surplus(v *view) (n int64) {
 	for trunk, r := range s.held {
 		n += r.last - s.keep(v, trunk, r)
 	}
@@ -106,7 +106,7 @@ func (s *shelf) surplus(v *view) (n int64) {
 
 // keep is the last message of a run that stays for a view: of conversations that are
 // gone, or not what they were, nothing does.
-func (s *shelf) keep(v *view, trunk int64, r *run) int64 {
+func (s *cachedScope) keep(v *view, trunk int64, r *run) int64 {
 	last := min(r.last, max(v.want[trunk], r.first-1))
 	begin := r.first
 	for _, p := range r.pieces {
@@ -121,7 +121,7 @@ func (s *shelf) keep(v *view, trunk int64, r *run) int64 {
 
 // trim takes what the view has not out of the books, and tells its blocks, the last
 // ones first.
-func (s *shelf) trim() (blocks []string) {
+func (s *cachedScope) trim() (blocks []string) {
 	// A branch has a higher number than what it begins in.
 	for _, trunk := range slices.Backward(slices.Sorted(maps.Keys(s.held))) {
 		r := s.held[trunk]
@@ -149,7 +149,7 @@ func (s *shelf) trim() (blocks []string) {
 
 // missing is the next part of the view that the shelf has not, with the conversation
 // that it is of.
-func (s *shelf) missing() (*member, stretch, bool) {
+func (s *cachedScope) missing() (*member, stretch, bool) {
 	for ; s.next < len(s.view.members); s.next++ {
 		m := &s.view.members[s.next]
 		for _, part := range m.way {
@@ -164,7 +164,7 @@ func (s *shelf) missing() (*member, stretch, bool) {
 }
 
 // took notes that a part is there now.
-func (s *shelf) took(m *member, part stretch) {
+func (s *cachedScope) took(m *member, part stretch) {
 	r := s.held[part.trunk]
 	if r == nil {
 		r = &run{first: part.first, last: part.first - 1}
@@ -181,17 +181,17 @@ func (s *shelf) took(m *member, part stretch) {
 
 // wornOut reports whether more has been removed than is there: what is removed leaves
 // its number behind.
-func (s *shelf) wornOut() bool { return s.gone > 256 && s.gone > s.live }
+func (s *cachedScope) wornOut() bool { return s.gone > 256 && s.gone > s.live }
 
 // place puts a view on a shelf: on one that has most of it, or on a new one where much
 // would have to go, or where others use what would. What a shelf has beyond the place
 // that is asked for stays: searches pass it over. Two branches of a conversation, asked
 // for in turn, have a shelf each. The caller holds mu.
-func (l *Library) place(k shelfKey, v *view) *shelf {
-	var best *shelf
+func (l *Library) place(k scopeKey, v *view) *cachedScope {
+	var best *cachedScope
 	var least int64
 	goal := v
-	for _, s := range l.shelves[k] {
+	for _, s := range l.cached[k] {
 		all := v.with(s.view)
 		n := s.surplus(all)
 		if s.users > 0 && (n > 0 || !all.covers(s.view)) {
@@ -206,7 +206,7 @@ func (l *Library) place(k shelfKey, v *view) *shelf {
 		best = nil
 	}
 	if best == nil || least > 16 && 4*least > best.live {
-		best, goal = l.newShelf(k), v
+		best, goal = l.newCachedScope(k), v
 	}
 	l.order.MoveToFront(best.element)
 	if !goal.same(best.view) {
@@ -216,19 +216,19 @@ func (l *Library) place(k shelfKey, v *view) *shelf {
 	return best
 }
 
-// newShelf makes an empty shelf. The caller holds mu.
-func (l *Library) newShelf(k shelfKey) *shelf {
+// newCachedScope makes an empty shelf. The caller holds mu.
+func (l *Library) newCachedScope(k scopeKey) *cachedScope {
 	scope := NewScope(Options{Model: l.o.Model, Count: l.o.Count})
 	scope.queries = l.queries
-	s := &shelf{key: k, scope: scope, held: map[int64]*run{}, readers: map[string]*reading{}, view: newView(nil)}
+	s := &cachedScope{key: k, scope: scope, held: map[int64]*run{}, readers: map[string]*reading{}, view: newView(nil)}
 	s.element = l.order.PushFront(s)
-	l.shelves[k] = append(l.shelves[k], s)
+	l.cached[k] = append(l.cached[k], s)
 	return s
 }
 
 // remake puts a new shelf in the place of one whose vectors the model makes no more:
 // another one has its name now. That is believed once. It reports whether it did.
-func (l *Library) remake(s *shelf, err error) bool {
+func (l *Library) remake(s *cachedScope, err error) bool {
 	var other *otherDimensions
 	if !errors.As(err, &other) {
 		return false
@@ -240,11 +240,11 @@ func (l *Library) remake(s *shelf, err error) bool {
 	}
 	l.dimensions = other.are
 	l.drop(s)
-	n := l.newShelf(s.key)
+	n := l.newCachedScope(s.key)
 	n.view, n.asked, n.moved, n.waiters, n.toGrow = s.view, s.asked, true, s.waiters, true
 	s.waiters = nil
 	for _, a := range n.waiters {
-		a.shelf = n
+		a.cached = n
 		if a.holds == s {
 			a.hold(n)
 		}
@@ -255,27 +255,27 @@ func (l *Library) remake(s *shelf, err error) bool {
 }
 
 // drop lets go of a shelf. Who searches its scope goes on with it. The caller holds mu.
-func (l *Library) drop(s *shelf) {
+func (l *Library) drop(s *cachedScope) {
 	if s.element == nil {
 		return
 	}
 	l.order.Remove(s.element)
 	s.element = nil
 	l.bytes -= s.bytes
-	this := func(o *shelf) bool { return o == s }
+	this := func(o *cachedScope) bool { return o == s }
 	l.growing, l.vectors = slices.DeleteFunc(l.growing, this), slices.DeleteFunc(l.vectors, this)
-	rest := slices.DeleteFunc(l.shelves[s.key], this)
+	rest := slices.DeleteFunc(l.cached[s.key], this)
 	if len(rest) == 0 {
-		delete(l.shelves, s.key)
+		delete(l.cached, s.key)
 	} else {
-		l.shelves[s.key] = rest
+		l.cached[s.key] = rest
 	}
 }
 
 // forget drops the shelves that have a conversation. The caller holds mu.
 func (l *Library) forget(tenant, conversation string) {
 	for e := l.order.Front(); e != nil; {
-		s := e.Value.(*shelf)
+		s := e.Value.(*cachedScope)
 		e = e.Next()
 		if _, ok := s.view.byName[conversation]; ok && s.key.tenant == tenant {
 			l.drop(s)
@@ -285,7 +285,7 @@ func (l *Library) forget(tenant, conversation string) {
 }
 
 // release answers all who wait for a shelf. The caller holds mu.
-func (l *Library) release(s *shelf, err error) {
+func (l *Library) release(s *cachedScope, err error) {
 	for _, a := range s.waiters {
 		a.err = err
 		close(a.done)
@@ -299,7 +299,7 @@ const memberBytes = 512
 // account notes what a shelf takes, and lets go of the least recently used ones while
 // all take too much: but not of those that somebody waits for, nor of the one that is
 // being built, nor of the last one. The caller holds mu.
-func (l *Library) account(s *shelf, bytes int64) {
+func (l *Library) account(s *cachedScope, bytes int64) {
 	if s.element == nil {
 		return
 	}
@@ -307,7 +307,7 @@ func (l *Library) account(s *shelf, bytes int64) {
 	l.bytes += bytes - s.bytes
 	s.bytes = bytes
 	for e := l.order.Back(); e != nil && e != l.order.Front() && l.bytes > l.o.Memory; {
-		old := e.Value.(*shelf)
+		old := e.Value.(*cachedScope)
 		e = e.Prev()
 		if len(old.waiters) == 0 && (old != s || s.caught) {
 			l.drop(old)
@@ -317,26 +317,26 @@ func (l *Library) account(s *shelf, bytes int64) {
 }
 
 // leave has an ask no longer waited for. What it began goes on.
-func (l *Library) leave(a *ask) {
+func (l *Library) leave(a *query) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.left = true
-	if a.shelf != nil {
-		a.shelf.waiters = slices.DeleteFunc(a.shelf.waiters, func(o *ask) bool { return o == a })
+	if a.cached != nil {
+		a.cached.waiters = slices.DeleteFunc(a.cached.waiters, func(o *query) bool { return o == a })
 	}
 }
 
-// soFar has an ask whose time is over hold what there is.
-func (l *Library) soFar(a *ask) {
+// partial has an ask whose time is over hold what there is.
+func (l *Library) partial(a *query) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if a.shelf != nil {
-		a.hold(a.shelf)
+	if a.cached != nil {
+		a.hold(a.cached)
 		return
 	}
 	// Nobody has come to look at it: what it was when it was asked for last.
 	for e := l.order.Front(); e != nil; e = e.Next() {
-		s := e.Value.(*shelf)
+		s := e.Value.(*cachedScope)
 		// What has no project is by itself.
 		alone := s.key.reach == ReachConversation && s.key.name == a.where.Conversation && a.where.Reach != ReachUser
 		if s.key.tenant != a.where.Tenant || !alone && (s.key.reach != a.where.Reach || s.key.reach == ReachConversation) {
