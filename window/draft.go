@@ -210,7 +210,7 @@ func (d *draft) removed() (messages, tokens int) {
 }
 
 // clear empties the arguments of a call.
-func (d *draft) clear(message, part int) {
+func (d *draft) clearArguments(message, part int) {
 	if d.cleared[message] == nil {
 		d.cleared[message] = map[int]bool{}
 	}

@@ -136,17 +136,17 @@ func decide(ctx context.Context, h *History, name string, s settings) (*draft, e
 		}
 		return d, nil
 	}
-	return d, reach(d, &s)
+	return d, fitWithin(d, &s)
 }
 
 // forcedSoft reports whether a soft cut is made although it saves little: a
 // policy that counts messages and not tokens has its own measure.
 func (s *settings) forcedSoft(d *draft) bool { return s.MaxItems > 0 && d.changed() }
 
-// reach brings a draft that is still over the budget within it: the digest and the
+// fitWithin brings a draft that is still over the budget within it: the digest and the
 // oldest exchanges leave, then pinned ones, and last the middles of what must stay are
 // elided (SPEC A4, E4).
-func reach(d *draft, s *settings) error {
+func fitWithin(d *draft, s *settings) error {
 	if d.tokens() <= s.Budget {
 		return nil
 	}

@@ -21,7 +21,7 @@ func maskResults(_ context.Context, d *draft, s *settings) error {
 			continue
 		}
 		if d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), "it is among the oldest"), "oldest results first") && s.ClearInputs && r.tool != "" {
-			d.clear(r.callMessage, r.callPart)
+			d.clearArguments(r.callMessage, r.callPart)
 		}
 	}
 	if s.Low < s.Budget && d.tokens() > (s.Low+s.Budget)/2 {

@@ -31,7 +31,7 @@ func (f *fitting) write(d *draft) (*View, error) {
 		}
 		before := d.tokens()
 		tight.Budget = min(tight.Budget, before) - over - elideSlack
-		if err := reach(d, &tight); err != nil || try == 8 || d.tokens() >= before {
+		if err := fitWithin(d, &tight); err != nil || try == 8 || d.tokens() >= before {
 			return nil, d.cannotFit(tokens, f.settings.Budget)
 		}
 	}
