@@ -76,7 +76,7 @@ Tokens and keys are never printed.`,
 		for _, v := range l.Values() {
 			t.row(v.Key, oneLine(v.Text, 100), strings.TrimSpace(v.Kind+" "+v.Where))
 		}
-		t.print(&b)
+		t.writeTo(&b)
 		_, err = cmd.OutOrStdout().Write(b.Bytes())
 		return err
 	}

@@ -73,7 +73,7 @@ where it stands now, when it was last changed, and its project.`,
 		for _, c := range list {
 			t.row(oneLine(c.Name, 60), thousands(int(c.Messages)), moment(c.Updated), oneLine(c.Project, 60))
 		}
-		t.print(&b)
+		t.writeTo(&b)
 		_, err = cmd.OutOrStdout().Write(b.Bytes())
 		return err
 	}

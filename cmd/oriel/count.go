@@ -80,7 +80,7 @@ With --text the input is plain text, and one number is printed.`,
 		if asJSON {
 			return printJSON(cmd.OutOrStdout(), r)
 		}
-		return r.print(cmd.OutOrStdout(), styleFor(cmd.OutOrStdout()))
+		return r.writeTo(cmd.OutOrStdout(), styleFor(cmd.OutOrStdout()))
 	}
 	return cmd
 }
@@ -181,7 +181,7 @@ func countBody(models *token.Models, learnt *token.Calibration, data []byte, f w
 	return r, nil
 }
 
-func (r *countReport) print(out io.Writer, s style) error {
+func (r *countReport) writeTo(out io.Writer, s style) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s tokens (%s", s.bold(thousands(r.Total)), r.Accuracy)
 	if r.Error > 0 {
@@ -216,7 +216,7 @@ func (r *countReport) print(out io.Writer, s style) error {
 		row(strconv.Itoa(m.Index), oneLine(what, 24), m.Tokens, r.says[m.Index])
 	}
 	row("", "overhead", r.Overhead, "")
-	t.print(&b)
+	t.writeTo(&b)
 	_, err := out.Write(b.Bytes())
 	return err
 }

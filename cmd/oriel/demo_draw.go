@@ -294,7 +294,7 @@ func (s *demoScreen) bill(b *demoBill) {
 	t.row("of them from the cache", cached(b.without), cached(b.with), "")
 	t.row("largest request", thousands(b.mostAll), thousands(b.most), less(float64(b.most), float64(b.mostAll)))
 	t.row("cost", fmt.Sprintf("$%.3f", b.costWhole), fmt.Sprintf("$%.3f", b.cost), less(b.cost, b.costWhole))
-	t.print(&out)
+	t.writeTo(&out)
 	s.line("")
 	head := true
 	for l := range strings.Lines(out.String()) {

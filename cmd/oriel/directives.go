@@ -72,7 +72,7 @@ func printDirectives(cmd *cobra.Command, conversation string, all []oriel.Direct
 			}
 			t.row(oneLine(id, 40), d.Time.Format("2006-01-02 15:04"), string(d.Kind), oneLine(d.Text, 120))
 		}
-		t.print(&b)
+		t.writeTo(&b)
 	}
 	_, err := cmd.OutOrStdout().Write(b.Bytes())
 	return err

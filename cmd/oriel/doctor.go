@@ -126,7 +126,7 @@ func tellFindings(cmd *cobra.Command, findings []finding, asJSON bool) error {
 			}
 			t.row(map[status]string{fine: "ok", warning: "warning", failed: "FAILED"}[f.Status], f.Check, text)
 		}
-		t.print(&b)
+		t.writeTo(&b)
 		if _, err := out.Write(b.Bytes()); err != nil {
 			return err
 		}

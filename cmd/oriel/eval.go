@@ -233,7 +233,7 @@ func printAnswers(cmd *cobra.Command, r *eval.AnswerReport) error {
 		failures += row.Failures
 		t.row(row.Policy, budget, thousands(row.Questions), one(row.Exact), one(row.F1), one(row.Declined), refused, thousands(int(row.Tokens+.5)), thousands(row.Failures))
 	}
-	t.print(&b)
+	t.writeTo(&b)
 	if failures > 0 {
 		fmt.Fprintf(&b, "\n%s failed and %s in no other figure; the first: %s\n", plural(failures, "call", "calls"), map[bool]string{true: "is", false: "are"}[failures == 1], r.Fault)
 	}
@@ -275,7 +275,7 @@ func printEval(cmd *cobra.Command, r *eval.Report, o *evalFlags) error {
 			t.row(evalRow(r, policy, kind, budgets)...)
 		}
 	}
-	t.print(&b)
+	t.writeTo(&b)
 	_, err := cmd.OutOrStdout().Write(b.Bytes())
 	return err
 }

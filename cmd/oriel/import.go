@@ -192,7 +192,7 @@ func printImport(out io.Writer, r *importer.Report) error {
 		t.row(oneLine(c.Name, 60), string(c.Format), thousands(c.Messages), thousands(c.New))
 	}
 	if len(r.Conversations) > 0 {
-		t.print(&b)
+		t.writeTo(&b)
 		b.WriteString("\n")
 	}
 	fmt.Fprintf(&b, "%s, %s, %s: %s new", plural(r.Files, "file", "files"), size(r.Bytes), plural(r.Messages, "message", "messages"), thousands(r.New))

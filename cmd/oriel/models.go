@@ -103,7 +103,7 @@ func printModels(cmd *cobra.Command, list []token.Model) error {
 			dollars(m.Prices.Input), dollars(m.Prices.Output), dollars(m.Prices.CacheRead), dollars(m.Prices.CacheWrite),
 			count(m.Cache.Min), m.Date)
 	}
-	t.print(&b)
+	t.writeTo(&b)
 	_, err := cmd.OutOrStdout().Write(b.Bytes())
 	return err
 }

@@ -67,7 +67,7 @@ func showLearnt(cmd *cobra.Command, data *history, name string, asJSON bool) err
 	if len(limits)+len(scales) == 0 {
 		b.WriteString("nothing was learnt\n")
 	} else {
-		t.print(&b)
+		t.writeTo(&b)
 	}
 	_, err = cmd.OutOrStdout().Write(b.Bytes())
 	return err

@@ -188,7 +188,7 @@ func printRecall(cmd *cobra.Command, r *found) error {
 			}
 			t.row(oneLine(p.Block, 40), when, oneLine(who, 20), two(p.Score), two(p.Keyword), two(p.Dense), thousands(p.Tokens), oneLine(p.Text, 80))
 		}
-		t.print(&b)
+		t.writeTo(&b)
 		fmt.Fprintf(&b, "\n%s, %s of text, %s, %.1f ms\n", plural(len(r.Passages), "passage", "passages"), plural(r.Tokens, "token", "tokens"), r.Mode, r.TookMS)
 	}
 	if r.Embedded > 0 {

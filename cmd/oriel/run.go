@@ -196,14 +196,14 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	o.proxy.NoSockets, o.proxy.ShutdownTimeout = true, 2*time.Second
 	g, err := openGateway(ctx, o)
 	if err != nil {
-		log.close()
+		log.finish()
 		return err
 	}
 	began := time.Now()
 	served, err := startServer(ctx, g.server, l)
 	if err != nil {
 		g.close()
-		log.close()
+		log.finish()
 		return &failure{err}
 	}
 	command, changed := l.command(served.base)
@@ -226,14 +226,14 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 		recorded = g.engine.CallCounters()
 	}
 	s.add(&t, recorded, loaded.Table)
-	s.Log = log.close()
+	s.Log = log.finish()
 	if failed != nil {
 		return &exit{exitCannotRun, fmt.Errorf("%s cannot be run: %w%s", l.args[0], failed, hintOf(failed))}
 	}
 	err = s.write(r.summary)
 	var last bytes.Buffer
 	if !r.quiet {
-		s.print(&last, styleFor(errOut))
+		s.writeTo(&last, styleFor(errOut))
 	}
 	if err != nil {
 		fmt.Fprintf(&last, "oriel: %s\n", oneLine(err.Error(), maxError)) // the exit code is the program's
@@ -362,7 +362,7 @@ func (l *runLog) WithGroup(name string) slog.Handler {
 }
 
 // close closes it and tells where it is, "" where nothing went wrong.
-func (l *runLog) close() string {
+func (l *runLog) finish() string {
 	if l.file == nil {
 		return ""
 	}

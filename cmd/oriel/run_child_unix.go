@@ -23,7 +23,7 @@ var interruptIgnored = signal.Ignored(os.Interrupt)
 // on. err is why the program could not be started.
 func runChild(path string, args, env []string) (code int, err error) {
 	tty := openTerminal()
-	defer tty.close()
+	defer tty.release()
 	ended := make(chan os.Signal, 1) // one is enough: it says only that there may be news
 	signal.Notify(ended, syscall.SIGCHLD)
 	defer signal.Stop(ended)
@@ -122,7 +122,7 @@ func (t terminal) restore() {
 	}
 }
 
-func (t terminal) close() {
+func (t terminal) release() {
 	if t.file != nil {
 		t.file.Close()
 	}

@@ -99,7 +99,7 @@ func writePrivate(path string, data []byte) error {
 }
 
 // print shows it to a person.
-func (s *summary) print(b *bytes.Buffer, p style) {
+func (s *summary) writeTo(b *bytes.Buffer, p style) {
 	switch {
 	case s.came == 0:
 		s.printNone(b, p)

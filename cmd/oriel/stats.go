@@ -65,7 +65,7 @@ what was made of them (vectors for recall), and the size of the files.`,
 		t.row("stored", size(n.Stored)+share(n.Stored, n.Bytes))
 		t.row("derived", size(n.DerivedBytes)+share(n.DerivedBytes, n.Bytes))
 		t.row("on disk", size(n.Disk)+share(n.Disk, n.Bytes))
-		t.print(&b)
+		t.writeTo(&b)
 		_, err = cmd.OutOrStdout().Write(b.Bytes())
 		return err
 	}

@@ -53,7 +53,7 @@ func (t *table) row(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
-func (t *table) print(b *bytes.Buffer) {
+func (t *table) writeTo(b *bytes.Buffer) {
 	width := make([]int, len(t.left))
 	for _, row := range t.rows {
 		for i, cell := range row {

@@ -70,7 +70,7 @@ JSON. $ORIEL_KERNEL chooses the first two. oriel --version prints the version al
 		t.row("go", b.Go)
 		t.row("platform", b.Platform)
 		t.row("kernels", b.Kernels.String())
-		t.print(&out)
+		t.writeTo(&out)
 		_, err := cmd.OutOrStdout().Write(out.Bytes())
 		return err
 	}

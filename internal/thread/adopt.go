@@ -62,7 +62,7 @@ func (t *tenant) transplant(k *conversation, to *namespace) {
 		marks, paths = append(marks, *m), append(paths, m.at.path())
 	}
 	from := k.space
-	t.clear(k)
+	t.removeBranches(k)
 	from.recent = without(from.recent, k)
 	from.count--
 	t.tidy(from)

@@ -91,7 +91,7 @@ func (t *tenant) add(k *conversation, b *branch) {
 }
 
 // copy is another branch of the same conversation.
-func (b *branch) copy() *branch { return &branch{of: b.of, sketch: b.sketch, side: b.side} }
+func (b *branch) clone() *branch { return &branch{of: b.of, sketch: b.sketch, side: b.side} }
 
 // longest is the number of messages of its longest branch.
 func (k *conversation) longest() int {

@@ -197,7 +197,7 @@ func (t *tenant) follow(n *namespace, r *Request, b *branch, p place) *Thread {
 func (t *tenant) join(r *Request, b *branch, p place, kind Kind) *Thread {
 	note(p, r.hashes[:p.depth])
 	if kind == Side {
-		b = b.copy() // whatever the others go on with
+		b = b.clone() // whatever the others go on with
 		b.side, b.sketch = true, r.Sketch
 	}
 	var echoes []int
@@ -217,7 +217,7 @@ func (t *tenant) join(r *Request, b *branch, p place, kind Kind) *Thread {
 func (t *tenant) goOn(b *branch, p place, r *Request, i int, echoes []int) *branch {
 	n := b.of.space
 	if b.tip.trunk == nil || !b.endsAt(p) {
-		b = b.copy()
+		b = b.clone()
 	} else if p != b.tip {
 		t.leaveReply(b, p)
 	}

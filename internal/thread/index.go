@@ -263,7 +263,7 @@ func (t *tenant) answer(th *Thread, reply []chat.Message, steps []step, id strin
 		t.add(k, b)
 	case b.tip.passes(tip): // the client itself has gone on, with this very reply
 	default: // others went on meanwhile
-		b = b.copy()
+		b = b.clone()
 		th.branch = b
 		t.move(b, th.at, tip, reply)
 		t.add(k, b)

@@ -211,7 +211,7 @@ func (t *tenant) drop(k *conversation) {
 	delete(t.conversations, k.name)
 	t.idle.Remove(k.idle)
 	k.idle, k.dropped = nil, true
-	t.clear(k)
+	t.removeBranches(k)
 	t.size.Add(-int64(k.size))
 	t.index.size.Add(-int64(k.size))
 	n.recent = without(n.recent, k)
@@ -226,7 +226,7 @@ func (t *tenant) drop(k *conversation) {
 }
 
 // clear takes all that a conversation has out of its tree.
-func (t *tenant) clear(k *conversation) {
+func (t *tenant) removeBranches(k *conversation) {
 	n := k.space
 	for _, id := range k.replies {
 		if r := t.replies[id]; r != nil && r.branch.of == k {
