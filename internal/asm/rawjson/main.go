@@ -1,5 +1,5 @@
-// Command asm writes the amd64 kernels of package rawjson. It lives in a module
-// of its own so that avo is no dependency of the package.
+// Command rawjson writes the amd64 kernels of package rawjson. The module internal/asm is apart so
+// that avo is no dependency of Oriel.
 //
 //	go -C internal/rawjson generate
 package main

@@ -1,5 +1,5 @@
-// Command asm writes the amd64 kernels of package vector. It lives in a module
-// of its own so that avo is no dependency of the package.
+// Command vector writes the amd64 kernels of package vector. The module internal/asm is apart so
+// that avo is no dependency of Oriel.
 //
 //	go -C recall/vector generate
 package main

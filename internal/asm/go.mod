@@ -1,4 +1,4 @@
-module github.com/oriel-context/oriel/recall/vector/asm
+module github.com/oriel-context/oriel/internal/asm
 
 go 1.26.0
 

@@ -1,5 +1,5 @@
-// Command asm writes the amd64 kernels of package mat. It lives in a module of
-// its own so that avo is no dependency of the package.
+// Command mat writes the amd64 kernels of package mat. The module internal/asm is apart so
+// that avo is no dependency of Oriel.
 //
 //	go -C internal/mat generate
 package main
