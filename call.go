@@ -188,7 +188,7 @@ func (c *Call) prepare() {
 func (c *Call) adapt(ctx context.Context) int {
 	allowed := 0
 	m := c.tuning.o.Models.Lookup(c.body.Model)
-	if b, err := window.NewBudget(m.WindowFor(betas(c.request.Header)...), c.body.MaxOutput, m.MaxInput, c.tuning.o.Margin); err == nil {
+	if b, err := window.BudgetOf(window.Bounds{Model: m, Betas: betas(c.request.Header), Output: max(c.body.MaxOutput, c.body.ThinkingBudget), Margin: c.tuning.o.Margin}); err == nil {
 		allowed = b.Allowed
 	}
 	size, was, stored, err := c.calls.adapt(ctx, c.thread, c.chain, allowed)

@@ -1,6 +1,7 @@
 package oriel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -253,7 +254,7 @@ func (e *Engine) complete() error {
 			c.Models = token.Builtin()
 		}
 		model = c.Models.Lookup(c.Model)
-		budget, err := window.NewBudget(model.Window, c.Reserve, model.MaxInput, c.Margin)
+		budget, err := window.BudgetOf(window.Bounds{Model: model, Reserve: cmp.Or(c.Reserve, window.DefaultReserve), Margin: c.Margin})
 		if err != nil {
 			return err
 		}

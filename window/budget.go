@@ -1,8 +1,10 @@
 package window
 
 import (
+	"cmp"
 	"fmt"
 
+	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/token"
 )
@@ -13,9 +15,9 @@ const (
 	DefaultMargin = 0.10
 	// NoMargin leaves nothing free.
 	NoMargin = -1
-	// defaultReserve is what is kept for the reply when the request does not
+	// DefaultReserve is what is kept for the reply when the request does not
 	// say how long it may be (SPEC B1).
-	defaultReserve = 8192
+	DefaultReserve = 8192
 )
 
 // Budget is how large a request may be (SPEC B1).
@@ -26,6 +28,94 @@ type Budget struct {
 	Reserved int
 	// Allowed is the most tokens that the whole request may have.
 	Allowed int
+	// Wish is what the profile, the threshold and the adaptive size ask for, at most
+	// Allowed. The budget exceeds it for what must not be cut: see History.Grow.
+	Wish int
+}
+
+// Bounds are all that decides how large a request may be. Every door of Oriel finds the
+// budget of a request by them. Only Model is needed.
+type Bounds struct {
+	Model token.Model
+	// Betas are the values of the anthropic-beta header: some widen the window.
+	Betas []string
+	// Window, where it is not 0, goes before the model's.
+	Window int
+	// Output is the length of reply that the request asks for, thinking included; 0
+	// where it does not say. Reserve, where it is not 0, goes before it.
+	Output, Reserve int
+	// Margin is that of NewBudget.
+	Margin float64
+	// Budget, where it is not 0, is the most tokens that somebody asks for by a number.
+	// It is hard: Profile, Thresholds and Size do not count then. It may not be more
+	// than what the model takes, as far as that is known.
+	Budget int
+	// Profile, Thresholds and Size are wishes. Size is the most tokens of the messages:
+	// the adaptive size of a conversation (SPEC D6).
+	Profile    Profile
+	Thresholds Thresholds
+	Size       int
+	// Fixed are the tokens of the system prompt and the tools: see Fixed.
+	Fixed int
+	// Learnt, where it is not nil, returns what the provider was found to take with a
+	// window where Oriel believes allowed.
+	Learnt func(window, allowed int) int
+}
+
+// BudgetOf finds the budget of a request. One that asks for a longer reply than the window
+// has room for gets a quarter of the window for it; where Window or Reserve is given, it is
+// refused.
+func BudgetOf(o Bounds) (Budget, error) {
+	size, most := o.Window, 0
+	if size == 0 {
+		size, most = o.Model.WindowFor(o.Betas...), o.Model.MaxInput
+		if size > o.Model.Window {
+			most = 0 // it is that of the smaller window
+		}
+	}
+	b, err := NewBudget(size, cmp.Or(o.Reserve, o.Output), most, o.Margin)
+	if err != nil && o.Reserve == 0 && o.Window == 0 {
+		b, err = NewBudget(size, max(size/4, 1), most, o.Margin)
+	}
+	switch {
+	case o.Budget > 0 && (err != nil || o.Window > 0 || !o.Model.Known): // who asks knows the window better
+		b.Allowed = o.Budget
+	case err != nil:
+		return b, err
+	case o.Budget > 0:
+		b.Allowed = min(o.Budget, b.Allowed)
+	}
+	b.Wish = b.Allowed
+	if o.Budget == 0 {
+		if o.Profile.Budget > 0 {
+			// Beside a long system prompt there is room for something of the history.
+			b.Wish = min(b.Wish, max(o.Profile.Budget, o.Fixed+o.Profile.Budget/2))
+		}
+		if o.Size > 0 {
+			b.Wish = min(b.Wish, o.Size+o.Fixed)
+		}
+		if percent, _ := o.Thresholds.For(o.Profile); percent < 100 {
+			b.Wish = min(b.Wish, int(float64(size)*percent/100))
+		}
+	}
+	if o.Learnt != nil {
+		b.Allowed = o.Learnt(size, b.Allowed)
+		b.Wish = min(b.Wish, b.Allowed)
+	}
+	return b, nil
+}
+
+// Fixed are the tokens of a counted request that never leave: those of the system prompt,
+// also where it stands as leading messages, and of the tools.
+func Fixed(messages []chat.Message, n token.Breakdown) int {
+	fixed, lead := n.System+n.Tools, 0
+	for i := range messages {
+		if role := messages[i].Role; role != chat.System && role != chat.Developer {
+			return fixed + lead
+		}
+		lead += n.Messages[i]
+	}
+	return fixed // all are messages of a history
 }
 
 // NewBudget computes allowed = window·(1−margin) − reserved. margin is a share below
@@ -43,7 +133,7 @@ func NewBudget(window, maxOutput, maxInput int, margin float64) (Budget, error) 
 	}
 	b := Budget{Window: window, Reserved: maxOutput}
 	if b.Reserved <= 0 {
-		b.Reserved = defaultReserve
+		b.Reserved = DefaultReserve
 	}
 	b.Allowed = window - int(float64(window)*margin) - b.Reserved
 	if maxInput > 0 {
@@ -138,20 +228,4 @@ func WouldManage(tokens int, b Budget, threshold float64, condenses bool) Trigge
 		t.Reason = fmt.Sprintf("%d tokens are within the %d allowed", tokens, b.Allowed)
 	}
 	return t
-}
-
-// budgetFor finds the budget of a request from its model and the options.
-func budgetFor(m token.Model, maxOutput int, o Options) (Budget, error) {
-	window := o.Window
-	maxInput := 0
-	if window == 0 {
-		window, maxInput = m.Window, m.MaxInput
-	}
-	if o.Reserve > 0 {
-		maxOutput = o.Reserve
-	}
-	if o.Budget > 0 {
-		return Budget{Window: window, Reserved: maxOutput, Allowed: o.Budget}, nil
-	}
-	return NewBudget(window, maxOutput, maxInput, o.Margin)
 }

@@ -39,7 +39,8 @@ type Options struct {
 	// Margin is the share of the window that is left free: 0 means DefaultMargin,
 	// NoMargin nothing.
 	Margin float64
-	// Budget is the most tokens that the whole request may have; 0 means SPEC B1.
+	// Budget is the most tokens that the whole request may have; 0 means SPEC B1. Where the
+	// model is known and Window is 0, it is never more than the model takes.
 	Budget int
 	// Low is what a cut goes down to; 0 means the budget.
 	Low int
@@ -55,7 +56,7 @@ type Options struct {
 	// Profiles are the caller's own; nil for none.
 	Profiles *ProfileTable
 	// Words is the most tokens of what people wrote that stay under a profile that keeps
-	// it; 0 means the budget.
+	// it; 0 means the budget, or Low where they would fill it.
 	Words int
 	// Pins are indices of messages that stay.
 	Pins []int
@@ -227,27 +228,33 @@ func newFitting(b *wire.Body, o Options) (*fitting, error) {
 	}
 	m := f.lookup(o)
 	f.counter = token.NewCounter(m, token.Options{Cache: o.Cache, Scale: o.Scale})
-	budget, err := budgetFor(m, b.MaxOutput, o)
+	counted := f.counter.Request(&b.Request)
+	budget, err := BudgetOf(Bounds{
+		Model: m, Window: o.Window, Output: max(b.MaxOutput, b.ThinkingBudget), Reserve: o.Reserve, Margin: o.Margin,
+		Budget: o.Budget, Profile: profile, Thresholds: o.Thresholds, Fixed: Fixed(b.Messages, counted),
+	})
 	if err != nil {
 		return nil, err
 	}
-	f.history = NewHistory(&b.Request, b.Rules(), f.counter)
+	f.history = HistoryOf(&b.Request, b.Rules(), f.counter, counted)
 	for _, i := range o.Pins {
 		f.history.Pinned[i] = true
 	}
-	if wish := min(budget.Allowed, profile.Budget); o.Budget == 0 && wish > 0 {
-		budget.Allowed, _, _, f.grown = f.history.Grow(wish, budget.Allowed, profile.Words)
-	}
+	crowded := false
+	budget.Allowed, _, crowded, f.grown = f.history.Grow(budget.Wish, budget.Allowed, profile.Words)
 	f.settings = settings{Options: o}
 	f.settings.Budget, f.settings.Words = budget.Allowed, 0
-	if profile.Words && f.policy == "ladder" {
-		f.settings.Words = cmp.Or(o.Words, budget.Allowed)
-	}
 	if f.settings.Low <= 0 && profile.Low > 0 {
 		f.settings.Low = int(profile.Low * float64(budget.Allowed))
 	}
 	if f.settings.Low <= 0 || f.settings.Low > budget.Allowed {
 		f.settings.Low = budget.Allowed
+	}
+	if profile.Words && f.policy == "ladder" {
+		f.settings.Words = cmp.Or(o.Words, budget.Allowed)
+		if crowded && o.Words == 0 {
+			f.settings.Words = f.settings.Low
+		}
 	}
 	if f.settings.Mode == "" {
 		f.settings.Mode = Hard

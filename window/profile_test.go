@@ -37,12 +37,12 @@ func TestTheMarginIsASetting(t *testing.T) {
 
 // SPEC B4: profiles of one's own are known by name.
 func TestOwnProfiles(t *testing.T) {
-	table, err := NewProfiles(Profile{Name: "code-mode", Budget: 3000, Low: 0.6, Policy: "mask", Threshold: 60}, Profile{Name: "plain"})
+	table, err := NewProfiles(Profile{Name: "code-mode", Budget: 4000, Low: 0.6, Policy: "mask", Threshold: 60}, Profile{Name: "plain"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, plan, err := Fit(context.Background(), example(t), Options{Profile: "code-mode", Profiles: table})
-	if err != nil || plan.Policy != "mask" || plan.Budget != 3000 || plan.TokensAfter > 3000 || plan.Low != 1800 {
+	if err != nil || plan.Policy != "mask" || plan.Budget != 4000 || plan.TokensAfter > 4000 || plan.Low != 2400 {
 		t.Errorf("%+v, %v", plan, err)
 	}
 	if got := strings.Join(table.Names(), " "); got != "code-mode plain full balanced thrifty chat off" {

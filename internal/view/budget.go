@@ -41,39 +41,17 @@ func (s *request) limit() error {
 		s.reset()
 		return nil
 	}
-	size, most := s.model.WindowFor(s.Betas...), s.model.MaxInput
-	if size > s.model.Window {
-		most = 0 // it is that of the smaller window
-	}
-	b, err := window.NewBudget(size, max(s.Body.MaxOutput, s.Body.ThinkingBudget), most, s.v.o.Margin)
-	if err != nil { // a client may ask for longer replies than there can be
-		b, err = window.NewBudget(size, max(size/4, 1), most, s.v.o.Margin)
-	}
-	switch {
-	case s.Budget > 0 && (err != nil || !s.model.Known): // who asks knows the window better
-		s.hard = s.Budget
-	case err != nil:
+	b, err := window.BudgetOf(window.Bounds{
+		Model: s.model, Betas: s.Betas, Output: max(s.Body.MaxOutput, s.Body.ThinkingBudget), Margin: s.v.o.Margin,
+		Budget: s.Budget, Profile: s.profile, Thresholds: s.v.o.Thresholds, Size: s.Size, Fixed: s.fixed(),
+		Learnt: func(size, allowed int) int {
+			return s.v.o.Limits.Within(s.asked(size), allowed, s.Body.MaxOutput, s.Now)
+		},
+	})
+	if err != nil {
 		return err
-	case s.Budget > 0:
-		s.hard = min(s.Budget, b.Allowed)
-	default:
-		s.hard = b.Allowed
 	}
-	s.wish = s.hard
-	if s.Budget == 0 {
-		if s.profile.Budget > 0 {
-			// Beside a long system prompt there is room for something of the history.
-			s.wish = min(s.wish, max(s.profile.Budget, s.fixed()+s.profile.Budget/2))
-		}
-		if s.Size > 0 {
-			s.wish = min(s.wish, s.Size+s.fixed())
-		}
-		if percent, _ := s.v.o.Thresholds.For(s.profile); percent < 100 {
-			s.wish = min(s.wish, int(float64(b.Window)*percent/100))
-		}
-	}
-	s.hard = s.v.o.Limits.Within(s.asked(size), s.hard, s.Body.MaxOutput, s.Now)
-	s.wanted = min(s.wish, s.hard)
+	s.hard, s.wish, s.wanted = b.Allowed, b.Wish, b.Wish
 	if s.Most > 0 {
 		s.hard = min(s.hard, s.Most)
 	}

@@ -89,16 +89,16 @@ func (e *draft) cut(ctx context.Context, low int, mode window.Mode) error {
 	budget := min(e.budget, total-1)
 	o := window.Options{
 		Format: e.Body.Format, Model: e.Body.Model, Models: e.v.o.Models, Cache: e.v.o.Cache, Scale: e.v.scale(e.Input),
-		Budget: budget, Low: min(low, budget), Profile: e.Profile, Profiles: e.v.o.Profiles, Policy: e.profile.Policy, KeepTools: e.v.o.KeepTools, Mode: mode, Now: e.Now,
-	}
-	if e.crowded {
-		o.Words = o.Low
+		Window: e.model.WindowFor(e.Betas...), Budget: budget, Low: min(low, budget), Profile: e.Profile, Profiles: e.v.o.Profiles, Policy: e.profile.Policy, KeepTools: e.v.o.KeepTools, Mode: mode, Now: e.Now,
 	}
 	if o.Policy == "relevance" {
 		o.Query = e.latest()
 	}
 	if summary != nil || dropped { // all may fit now: a cut is deep all the same
 		o.Budget = max(o.Low, min(o.Budget, e.count(e.pieces).Total-1))
+	}
+	if o.Words = o.Budget; e.crowded {
+		o.Words = o.Low
 	}
 	if o.Out = e.out; o.Out != nil {
 		o.Low = o.Budget

@@ -186,6 +186,9 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 		}
 		if first != nil {
 			r.Folded, r.Restored, r.Left, r.Refused = first.Folded, first.Restored, first.Left, first.Refused
+			if r.Grown == nil { // it was needed for the first step
+				r.Budget, r.Grown = first.Budget, first.Grown
+			}
 		}
 		first = r
 		if fresh == nil || !r.again || len(made) > 1 {
@@ -511,12 +514,5 @@ func (s *request) count(pieces []wire.Piece) token.Breakdown {
 	return s.counter.Request(&sent)
 }
 
-// fixed are the tokens of what never leaves: the system prompt, also as leading
-// messages, and the tools.
-func (s *request) fixed() int {
-	n := s.before.System + s.before.Tools
-	for _, m := range s.before.Messages[:s.lead] {
-		n += m
-	}
-	return n
-}
+// fixed are the tokens of what never leaves: the system prompt and the tools.
+func (s *request) fixed() int { return window.Fixed(s.Body.Messages, s.before) }

@@ -1,0 +1,224 @@
+package oriel_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/histories"
+	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/window"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// door is a way for requests through an engine of its own. The provider behind it answers
+// nothing that could be learnt from.
+type door struct {
+	engine *oriel.Engine
+	client *http.Client
+	url    string
+	sent   []byte           // what the provider got last
+	calls  chan oriel.Event // those of kind call
+}
+
+func openDoor(t *testing.T, config oriel.Config, byProxy bool) *door {
+	t.Helper()
+	d := &door{calls: make(chan oriel.Event, 1000)}
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.sent, _ = io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{}`)
+	}))
+	t.Cleanup(provider.Close)
+	config.NoEmbed = true
+	config.Calls.RecallWait = time.Minute // a busy machine is no failure
+	config.Waits = oriel.Waits{Store: time.Minute, Brief: time.Minute}
+	config.Events = func(e oriel.Event) {
+		if e.Kind == oriel.EventCall {
+			d.calls <- e
+		}
+	}
+	var err error
+	if d.engine, err = oriel.Open(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.engine.Close() })
+	if !byProxy {
+		d.url, d.client = provider.URL, &http.Client{Transport: d.engine.Transport(&http.Transport{DisableKeepAlives: true})}
+		return d
+	}
+	s, err := proxy.New(proxy.Options{OpenAI: provider.URL, Anthropic: provider.URL, Recorder: proxy.For(d.engine), RecordTimeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- s.Serve(ctx, l) }()
+	t.Cleanup(func() { stop(); <-done })
+	d.url, d.client = "http://"+l.Addr().String(), &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	return d
+}
+
+// send sends a request and returns what is told of the call.
+func (d *door) send(t *testing.T, path string, body []byte, header ...string) oriel.Event {
+	t.Helper()
+	res, answer := post(t, d.client, d.url+path, string(body), header...)
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s", res.Status, answer)
+	}
+	return <-d.calls
+}
+
+// plan is the newest plan of a conversation; nil where there is none.
+func (d *door) plan(t *testing.T, conversation string) *oriel.Plan {
+	t.Helper()
+	c, err := d.engine.Conversation(t.Context(), conversation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plans, err := c.Plans(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(plans) == 0 {
+		return nil
+	}
+	return &plans[0]
+}
+
+// verdicts lists what does not stay as it came; first is the place of the first message.
+func verdicts(p *oriel.Plan, first int) string {
+	var out strings.Builder
+	for _, b := range p.Blocks {
+		if b.Verdict != window.Keep {
+			fmt.Fprintf(&out, "%d %s, ", b.Index-first, b.Verdict)
+		}
+	}
+	return out.String()
+}
+
+// lead counts the leading system messages.
+func lead(b *wire.Body) int {
+	n := 0
+	for n < len(b.Messages) && (b.Messages[n].Role == "system" || b.Messages[n].Role == "developer") {
+		n++
+	}
+	return n
+}
+
+// longPrompt is a request most of which is its system prompt.
+func longPrompt() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `{"model":"claude-sonnet-4-5","max_tokens":1000,"system":%q,"messages":[`, strings.Repeat("Rule: answer in the words of the harbour master. ", 6_000))
+	for i := range 100 {
+		fmt.Fprintf(&b, `{"role":"user","content":%q},{"role":"assistant","content":%q},`, fmt.Sprint("question ", i), strings.Repeat(fmt.Sprintf("ship %d lies at pier %d; ", i, 7*i), 75))
+	}
+	fmt.Fprintf(&b, `{"role":"user","content":"and now?"}]}`)
+	return b.Bytes()
+}
+
+// The same request and history have the same budget and lose the same messages, whichever
+// way they go (SPEC B1, E2).
+func TestEveryDoorHasTheSameBudgetAndVerdicts(t *testing.T) {
+	models, err := token.Builtin().Merge([]byte(`{"models":[{"id":"claude-x","like":"claude-sonnet-4-5","window":60000},{"id":"gpt-x","like":"gpt-4o","window":60000}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	profiles, err := window.NewProfiles(window.Profile{Name: "small", Budget: 12_000}, window.Profile{Name: "thin", Budget: 16_000, Policy: "mask", Threshold: 30},
+		window.Profile{Name: "early", Threshold: 40}, window.Profile{Name: "halves", Policy: "halve", Budget: 16_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type request struct {
+		name, path string
+		body       []byte
+	}
+	requests := []request{{"long prompt", "/v1/messages", longPrompt()}}
+	for _, f := range []struct {
+		path string
+		draw func(*rapid.T, histories.Options) []byte
+	}{{"/v1/messages", histories.Anthropic}, {"/v1/chat/completions", histories.Chat}, {"/v1/responses", histories.Responses}} {
+		draw := rapid.Custom(func(rt *rapid.T) []byte { return f.draw(rt, histories.Options{Valid: true, Turns: 20}) })
+		for i := range 2 {
+			requests = append(requests, request{fmt.Sprint(f.path, " ", i), f.path, draw.Example(i)})
+		}
+	}
+	config := oriel.Config{Calls: oriel.CallOptions{Models: models, Profiles: profiles}}
+	doors := map[string]*door{"Transport": openDoor(t, config, false), "proxy": openDoor(t, config, true)}
+	cuts := map[string]int{}
+	for i, r := range requests {
+		b, err := wire.Read(r.body, wire.Auto, wire.Limits{})
+		if err != nil {
+			t.Fatal(r.name, err)
+		}
+		n := lead(b)
+		begins, err := b.Write(b.Whole()[:min(n+1, len(b.Messages))])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, profile := range append(profiles.Names(), "") {
+			var header []string
+			o := oriel.FitOptions{Models: models, Profiles: profiles, Profile: profile}
+			if profile != "" {
+				header = append(header, "X-Oriel-Profile", profile)
+			}
+			if profile == "" || profile == "chat" { // where chat is not told, its size follows the conversation
+				o.Budget = 20_000
+				header = append(header, "X-Oriel-Budget", strconv.Itoa(o.Budget))
+			}
+			conversation := fmt.Sprintf("c%d-%s", i, cmp.Or(profile, "none"))
+			header = append(header, "X-Oriel-Conversation", conversation)
+			for name, d := range doors {
+				d.send(t, r.path, begins, header...)
+				call := d.send(t, r.path, r.body, header...)
+				o.Low = 0
+				plan := d.plan(t, conversation)
+				if plan != nil {
+					o.Low = plan.Low
+				}
+				fitted, own, err := oriel.Fit(t.Context(), r.body, o)
+				if err != nil {
+					if plan != nil || call.TokensAfter < call.TokensBefore {
+						t.Errorf("%s, %q: Fit refuses what the %s sends: %v", r.name, profile, name, err)
+					}
+					continue
+				}
+				if profile != "off" && own.Budget != call.Budget {
+					t.Errorf("%s, %q: a budget of %d by Fit, %d by the %s (%+v, %+v)", r.name, profile, own.Budget, call.Budget, name, own.Grown, call.Grown)
+				}
+				if plan == nil {
+					if own.Action != "none" || !bytes.Equal(fitted, d.sent) {
+						t.Errorf("%s, %q: the %s sends all, Fit does not: %s", r.name, profile, name, verdicts(own, n))
+					}
+					continue
+				}
+				cuts[profile]++
+				if a, b := verdicts(own, n), verdicts(plan, 1); a != b {
+					t.Errorf("%s, %q: by Fit, %s\nby the %s, %s", r.name, profile, a, name, b)
+				}
+			}
+		}
+	}
+	for _, profile := range append(profiles.Names(), "") {
+		if profile != "off" && cuts[profile] == 0 {
+			t.Errorf("nothing was cut under %q", profile)
+		}
+	}
+}
