@@ -220,3 +220,24 @@ func TestSpecIsTrue(t *testing.T) {
 		}
 	}
 }
+
+// docs/architecture.md names every room.
+func TestArchitectureNamesEveryRoom(t *testing.T) {
+	raw, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, ok := strings.Cut(string(raw), "## Rooms")
+	if !ok {
+		t.Fatal("docs/architecture.md has no section Rooms")
+	}
+	text, _, _ = strings.Cut(text, "\n## ")
+	for _, room := range rooms {
+		if room == "" {
+			room = "oriel"
+		}
+		if !strings.Contains(text, "`"+room+"`") {
+			t.Errorf("docs/architecture.md has no row for %s", room)
+		}
+	}
+}
