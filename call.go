@@ -442,7 +442,7 @@ func (c *Call) End(err error) {
 	}
 }
 
-// keep writes a call and tells of it. It counts the call last: whoever sees the count finds
+// store writes a call and emits its event. It counts the call last: whoever sees the count finds
 // the rest done.
 func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, says []timeline.Hash) {
 	count, stored := &c.calls.counters.Failed, false
@@ -477,7 +477,7 @@ func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, says [
 // Pauses before a call that could not be written is tried again.
 var pauses = []time.Duration{100 * time.Millisecond, time.Second, 0}
 
-// writeWithRetry writes a call, and tries again where that fails: a store may be locked or full
+// writeWithRetry writes a call and retries after a failure: a store may be locked or full
 // for a while.
 func (c *Call) writeWithRetry(e *entry, reply []chat.Message, says []timeline.Hash) error {
 	for _, pause := range pauses {

@@ -10,9 +10,9 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// fallbackUnknown decides what is sent of a call whose conversation could not be found in time: as
-// the last call of its conversation was shown, where that is known and fits; else a view
-// that knows nothing of earlier ones; else what came.
+// fallbackUnknown chooses the body of a call whose conversation was not found in time: the
+// view by a recent plan that covers the request, if it fits; otherwise a view without
+// earlier plans; otherwise the client's own body.
 func (c *Call) fallbackUnknown(ctx context.Context) {
 	in := c.input()
 	in.Thread = &thread.Thread{Tenant: c.request.Tenant}
@@ -32,7 +32,8 @@ func (c *Call) fallbackUnknown(ctx context.Context) {
 	c.sendUnremembered(shown)
 }
 
-// fitted is a view that knows nothing of earlier ones; nil where none can be made.
+// fitted returns a view without earlier plans, if need be with the profile "full"; nil if
+// none can be made.
 func (t *tuning) fitted(ctx context.Context, in *view.Input) *view.Result {
 	shown := t.stateless(ctx, in)
 	if shown == nil && in.Budget == 0 && in.Profile != "full" {
@@ -42,7 +43,8 @@ func (t *tuning) fitted(ctx context.Context, in *view.Input) *view.Result {
 	return shown
 }
 
-// sends has a view sent that is not remembered; what came, where it is nil.
+// sendUnremembered sends a view that is not remembered, or the client's own body if shown
+// is nil.
 func (c *Call) sendUnremembered(shown *view.Result) {
 	c.fellBack = true
 	if shown == nil {
@@ -53,7 +55,7 @@ func (c *Call) sendUnremembered(shown *view.Result) {
 	c.tokens.Total, c.tokens.Local = shown.After, shown.Local
 }
 
-// instead decides what is sent of a call whose view failed.
+// fallback chooses the body of a call whose view failed.
 func (c *Call) fallback(ctx context.Context) {
 	in := c.input()
 	shown := c.tuning.byCurrentPlan(in)
@@ -63,12 +65,12 @@ func (c *Call) fallback(ctx context.Context) {
 	c.sendUnremembered(shown)
 }
 
-// byCurrentPlan is the view by the plan that holds; nil where there is none that fits.
+// byCurrentPlan returns the view by the current plan; nil if there is none that fits.
 func (t *tuning) byCurrentPlan(in *view.Input) *view.Result {
 	return fitting(func() (*view.Result, error) { return t.view.Apply(in) })
 }
 
-// again is the view by an earlier plan; nil where there is none that fits.
+// byLastPlan returns the view by an earlier plan; nil if cut is nil or does not fit.
 func (t *tuning) byLastPlan(in *view.Input, cut *view.Cut) *view.Result {
 	if cut == nil {
 		return nil
@@ -76,12 +78,13 @@ func (t *tuning) byLastPlan(in *view.Input, cut *view.Cut) *view.Result {
 	return fitting(func() (*view.Result, error) { return t.view.Again(in, cut) })
 }
 
-// stateless is a view that knows nothing of earlier ones; nil where it cannot be made.
+// stateless returns a view without earlier plans; nil if it cannot be made.
 func (t *tuning) stateless(ctx context.Context, in *view.Input) *view.Result {
 	return fitting(func() (*view.Result, error) { return t.view.Fit(ctx, in) })
 }
 
-// fitting is a view that could be made and is within its budget, else nil.
+// fitting returns the result of show if it is within its budget; nil if it is not, or if
+// show fails or panics.
 func fitting(show func() (*view.Result, error)) (shown *view.Result) {
 	defer func() {
 		if recover() != nil {
@@ -95,8 +98,8 @@ func fitting(show func() (*view.Result, error)) (shown *view.Result) {
 	return shown
 }
 
-// recentPlans remembers the plans that were used last, by what the messages say that they
-// cover: for when a request's conversation cannot be told.
+// recentPlans remembers the plans that were used last by the identities of the messages
+// that they cover. A call whose conversation cannot be found uses them.
 type recentPlans struct {
 	mu  sync.Mutex
 	all []*recentPlan // the latest at the end
@@ -108,10 +111,10 @@ type recentPlan struct {
 	cut        *view.Cut
 }
 
-// maxRecentPlans is how many.
+// maxRecentPlans bounds recentPlans.
 const maxRecentPlans = 64
 
-// keep remembers that a call was shown by a plan.
+// keep remembers that a call used a plan.
 func (l *recentPlans) keep(tenant string, t *thread.Thread, cut *view.Cut) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,8 +142,8 @@ func (l *recentPlans) forget(cut *view.Cut) {
 	l.all = slices.DeleteFunc(l.all, func(k *recentPlan) bool { return k.cut == cut })
 }
 
-// find is the latest plan that covers a request's beginning, whose first n messages say
-// what says tells; nil for none.
+// find returns the latest plan that covers the beginning of a request; nil for none. says
+// returns the identities of the first n messages, nil if the request has fewer.
 func (l *recentPlans) find(tenant string, says func(n int) []timeline.Hash) *view.Cut {
 	l.mu.Lock()
 	defer l.mu.Unlock()

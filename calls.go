@@ -295,7 +295,7 @@ func (r *calls) unkept(call, conversation string, err error) {
 	r.event(Event{Kind: EventUnkept, Call: call, Conversation: conversation, Error: err.Error()})
 }
 
-// told tells of a failure of our own.
+// report emits an event for a failure of Oriel itself.
 func (r *calls) report(call, conversation string, err error) {
 	r.event(Event{Kind: EventOpen, Call: call, Conversation: conversation, Error: err.Error()})
 }
@@ -327,13 +327,13 @@ func (r *calls) summarised(s view.Summary) {
 	}
 }
 
-// sketches remembers the sketches of system prompts.
+// sketches caches the sketches of system prompts.
 type sketches struct {
 	mu    sync.Mutex
 	known map[timeline.Hash]thread.PromptSketch
 }
 
-// maxSketches is how many of them.
+// maxSketches bounds the cache; when it is full, it is emptied.
 const maxSketches = 256
 
 func (l *sketches) lookUp(system []chat.Part) thread.PromptSketch {

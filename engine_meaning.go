@@ -118,7 +118,7 @@ func (m *meanings) wait(ctx context.Context) error {
 	}
 }
 
-// close ends the work and waits for it.
+// shutDown stops the background work and waits for it.
 func (m *meanings) shutDown() {
 	m.mu.Lock()
 	m.closed = true

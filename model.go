@@ -47,7 +47,7 @@ func (b *builtinModel) Embed(ctx context.Context, texts []string) ([][]float32, 
 	return m.Embed(ctx, texts)
 }
 
-// close is called when nobody uses the model any more.
+// release is called when the model is no longer used.
 func (b *builtinModel) release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

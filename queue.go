@@ -95,7 +95,7 @@ func (q *queue) do(j job) {
 	j.run()
 }
 
-// close takes no more jobs, and waits for those that there are.
+// drain stops accepting jobs and waits for those in the queue.
 func (q *queue) drain(ctx context.Context) error {
 	q.mu.Lock()
 	q.closed = true

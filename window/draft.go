@@ -209,7 +209,7 @@ func (d *draft) removed() (messages, tokens int) {
 	return messages, tokens
 }
 
-// clear empties the arguments of a call.
+// clearArguments empties the arguments of a call.
 func (d *draft) clearArguments(message, part int) {
 	if d.cleared[message] == nil {
 		d.cleared[message] = map[int]bool{}

@@ -13,7 +13,8 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// Index remembers the conversations of a store, and finds those of requests.
+// Index finds the conversation that a request belongs to. It remembers the conversations
+// of a store.
 type Index struct {
 	store timeline.Store
 	limit int
@@ -36,7 +37,7 @@ type Options struct {
 	// bytes and parts, and a conversation as some messages. 0 means 524,288, which take about
 	// 30 MB.
 	Messages int
-	// PlanReader reads what is kept at the places of conversations. Default: nothing is.
+	// Plans reads the stored plans of a conversation. Default: none are read.
 	Plans PlanReader
 	// Wait is the longest that a request waits for the end of the call that it goes on
 	// from. 0 means 50 ms.
@@ -100,14 +101,15 @@ type Thread struct {
 	// the others are the client's own, in the place of what it left out.
 	From, Head int
 	Before     []timeline.Hash
-	// Says are the identities of the messages from From on.
+	// Identities are those of the messages from From on.
 	Identities []timeline.Hash
 	// Echoes are the messages, by their indices, that stand where the model's last
 	// reply did, in the client's words.
 	Echoes []int
-	// Whose marks are seen and made: those of others on the same history are apart.
+	// Audience names the model and format whose plans apply. Plans of other audiences on
+	// the same history are separate.
 	Audience string
-	// lane and stored are the conversation's: see Record.
+	// space, sketch and stored are those of the conversation: see Record.
 	space  space
 	sketch PromptSketch
 	stored bool

@@ -9,8 +9,8 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// mark is what somebody keeps at a message of a history: it holds for all that goes on
-// from there, on whichever branch and in whichever conversation.
+// plan is a plan at a message of a history. It applies to every request that continues
+// from there, on any branch and in any conversation.
 type plan struct {
 	name     string
 	at       place
@@ -20,23 +20,23 @@ type plan struct {
 	seq      int64 // the latest has the largest
 }
 
-// maxPlans is how many a conversation keeps in memory, the latest.
+// maxPlans bounds the plans that a conversation keeps in memory; the oldest leave first.
 const maxPlans = 256
 
-// StoredPlan is a mark that was stored as a record.
+// StoredPlan is a plan that was read from a record.
 type StoredPlan struct {
-	Name     string // the only one of its conversation
+	Name     string // unique in its conversation
 	At       timeline.Place
 	Audience string
 	Value    any
 }
 
-// PlanReader reads the marks of a conversation, in the order in which they were made. Of those
-// that are known, if anybody asks, it needs the name alone.
+// PlanReader reads the plans of a conversation, in the order in which they were made. For
+// plans that known reports, only the name is needed. known may be nil.
 type PlanReader func(ctx context.Context, store timeline.Store, tenant, conversation string, known func(name string) bool) ([]StoredPlan, error)
 
-// marked are the values of the marks that hold at a place, whoever made them, the deepest first and of
-// those the latest.
+// plansAt returns the values of the plans for an audience that apply at a place: the
+// deepest first, and at the same depth the latest first.
 func (t *tenant) plansAt(p place, audience string) []any {
 	var hold []*plan
 	for tr := p.trunk; tr != nil; tr, p.depth = tr.from, tr.at {
@@ -57,8 +57,8 @@ func (t *tenant) plansAt(p place, audience string) []any {
 	return values
 }
 
-// PlansAt returns what is kept for th.Whose at all places up to the end of a request, the
-// deepest first and of those the latest.
+// PlansAt returns the plans for th.Audience at all messages up to the end of a request:
+// the deepest first, and at the same depth the latest first.
 func (b *Index) PlansAt(th *Thread) []any {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
@@ -66,8 +66,8 @@ func (b *Index) PlansAt(th *Thread) []any {
 	return t.plansAt(th.at, th.Audience)
 }
 
-// Mark keeps a value by a name behind the first depth messages of a request, unless
-// something else is marked up to there by now than what was found before.
+// AddPlan adds a plan with a name after the first depth messages of a request. It returns
+// false if the plans of the request are no longer those in before.
 func (b *Index) AddPlan(th *Thread, depth int, name string, before []any, value any) bool {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
@@ -80,7 +80,7 @@ func (b *Index) AddPlan(th *Thread, depth int, name string, before []any, value 
 	return true
 }
 
-// keep enters a mark of a conversation at its place.
+// keepPlan adds a plan of a conversation at its place.
 func (t *tenant) keepPlan(k *conversation, m *plan) {
 	m.of = k
 	m.at.hold()
@@ -92,7 +92,7 @@ func (t *tenant) keepPlan(k *conversation, m *plan) {
 	}
 }
 
-// mark enters a mark at the place to which messages lead.
+// addPlan adds a plan at the end of a path of messages.
 func (t *tenant) addPlan(k *conversation, m *plan, path []step) {
 	at, added := k.space.extend(place{}, path)
 	t.grow(added)
@@ -100,13 +100,13 @@ func (t *tenant) addPlan(k *conversation, m *plan, path []step) {
 	t.keepPlan(k, m)
 }
 
-// removePlan takes a mark from its place.
+// removePlan removes a plan from its place.
 func (t *tenant) removePlan(m *plan) {
 	m.at.trunk.plans = without(m.at.trunk.plans, m)
 	t.grow(-m.of.space.release(m.at))
 }
 
-// RemovePlan takes marks away that turned out to be wrong.
+// RemovePlan removes the plan with this name from the conversation.
 func (b *Index) RemovePlan(th *Thread, name string) {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
@@ -120,8 +120,8 @@ func (b *Index) RemovePlan(th *Thread, name string) {
 	k.plans = slices.DeleteFunc(k.plans, func(m *plan) bool { return m.name == name })
 }
 
-// Refresh reads the marks of a request's conversation that another process has made, and
-// brings all into the order in which they are stored, so that both find the same.
+// Refresh reads the plans that other processes have added to the conversation of a
+// request, and sorts all plans in stored order, so that every process finds the same one.
 func (b *Index) Refresh(ctx context.Context, th *Thread) error {
 	if b.plans == nil {
 		return nil
@@ -167,8 +167,8 @@ func (b *Index) Refresh(ctx context.Context, th *Thread) error {
 	return nil
 }
 
-// order gives marks the order in which they are stored, those that are not behind them,
-// and enters those that were read.
+// orderPlans sorts the plans of a conversation in stored order, plans that are not stored
+// last, and adds those that were read.
 func (t *tenant) orderPlans(k *conversation, stored []StoredPlan, read map[string]*storedPath) {
 	have := map[string]*plan{}
 	for _, m := range k.plans {

@@ -9,16 +9,16 @@ import (
 // buckets is how many of the smallest hashes a PromptSketch keeps.
 const buckets = 32
 
-// PromptSketch is a sketch of a system prompt, by which two of them can be compared: dates,
-// states of working copies and nonces change it little, the prompt of another agent
-// wholly. The zero PromptSketch is that of no prompt at all.
+// PromptSketch is a MinHash of a system prompt. Dates, nonces and the state of a working
+// copy change it little; the prompt of another agent changes it entirely. The zero value
+// is the sketch of an empty prompt.
 type PromptSketch struct {
 	Pairs int // of neighbouring words
 	Least [buckets]uint32
 }
 
-// SketchOf sketches a system prompt: the smallest hash in each of some classes of its
-// pairs of words.
+// SketchOf returns the sketch of a system prompt: for each bucket, the smallest hash of
+// the pairs of neighbouring words in it.
 func SketchOf(system []chat.Part) PromptSketch {
 	l := PromptSketch{}
 	for i := range l.Least {
@@ -73,13 +73,14 @@ func (l *PromptSketch) pair(a, b uint32) {
 	}
 }
 
-// A prompt of fewer pairs tells nobody apart, with less in common two are different.
+// Prompts with fewer than fewPairs pairs are never told apart. Two prompts that share
+// less than common of their buckets differ.
 const (
 	fewPairs = 12
 	common   = .2
 )
 
-// Differs reports whether two prompts are those of different agents.
+// Differs reports whether two prompts belong to different agents.
 func (l *PromptSketch) Differs(o *PromptSketch) bool {
 	if max(l.Pairs, o.Pairs) < fewPairs {
 		return false

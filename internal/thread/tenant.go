@@ -33,7 +33,7 @@ type tenant struct {
 	idle    list.List
 	fetches map[fetchKey]*fetching
 	ended   chan struct{} // closed when the next call ends
-	seq     int64         // of marks
+	seq     int64         // of plans
 	// removals counts what was taken out of trees: places may be gone since then.
 	removals int
 	// work counts comparisons, for tests.
@@ -225,7 +225,7 @@ func (t *tenant) drop(k *conversation) {
 	}
 }
 
-// clear takes all that a conversation has out of its tree.
+// removeBranches removes everything of a conversation from its tree.
 func (t *tenant) removeBranches(k *conversation) {
 	n := k.space
 	for _, id := range k.replies {

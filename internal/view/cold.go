@@ -8,9 +8,8 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// Lifetime is how long a provider keeps the beginning of a request in its cache when
-// nobody asks for it again; 0 where that is not known. Of lifetimes that a provider
-// chooses from by itself it is the longest.
+// Lifetime returns how long the provider keeps an unused prefix in its cache; 0 if that is
+// unknown. If the provider chooses among several lifetimes, Lifetime returns the longest.
 func Lifetime(m token.Model, b *wire.Body) time.Duration {
 	ttl := m.Cache.TTL
 	if len(ttl) == 0 {
@@ -30,8 +29,8 @@ func Lifetime(m token.Model, b *wire.Body) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// says reports whether a member with this value is somewhere in a body. In texts quotes
-// are escaped, so they cannot say it.
+// hasMember reports whether a body contains a member with this name and value, at any
+// depth. Text in strings cannot match, because its quotes are escaped.
 func hasMember(data []byte, name, value string) bool {
 	key := []byte(`"` + name + `"`)
 	for {

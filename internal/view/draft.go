@@ -13,7 +13,7 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// edition is a view in the making, on top of an earlier cut.
+// draft is an unfinished view, based on an earlier cut.
 type draft struct {
 	*request
 	before *Cut
@@ -47,7 +47,7 @@ func (s *request) newDraft(cut *Cut, pieces []wire.Piece) *draft {
 	return e
 }
 
-// findHidden finds what is hidden now.
+// findHidden recomputes hidden.
 func (e *draft) findHidden() {
 	clear(e.hidden)
 	k := 0

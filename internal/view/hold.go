@@ -51,7 +51,7 @@ func (c *Cut) refuses(pins []int) bool {
 	return known != nil && slices.Equal(*known, pins)
 }
 
-// bringBack makes an edition that shows the pins which a cut hides, and reports which, and
+// bringBack makes a draft that shows the pins which a cut hides, and reports which, and
 // what leaves for them; it is e itself where there are none, or no room for them, which is
 // tried once.
 func (s *request) bringBack(ctx context.Context, cut *Cut, e *draft) (with *draft, back, left []int, refused error) {

@@ -133,8 +133,8 @@ func (e *draft) tokensOf(texts []string) int {
 	return n
 }
 
-// newPrompt is the piece of what a user says in this request and has not said before; -1
-// where it is an agent that goes on, or something was brought back already.
+// newPrompt returns the index of the piece with the user's new prompt; -1 if the request
+// only continues an agent's work, or an earlier cut covers the prompt.
 func (e *draft) newPrompt() int {
 	if e.Thread.Kind == thread.Retried && e.plan == nil {
 		return -1 // as it was the first time
@@ -152,13 +152,13 @@ func (e *draft) newPrompt() int {
 	return -1
 }
 
-// isPlainPrompt reports whether a user says something in a message, and nothing else is in it:
-// behind results of tools a text would teach the model to stop early.
+// isPlainPrompt reports whether a message is a user's prompt without tool results. Text
+// behind tool results would teach the model to stop early.
 func isPlainPrompt(m *chat.Message) bool {
 	return m.Prompts() && !slices.ContainsFunc(m.Parts, func(p chat.Part) bool { return p.Kind == chat.Result })
 }
 
-// words are the texts of a message, reminders aside.
+// promptText returns the texts of a message, except injected ones.
 func promptText(m *chat.Message) string {
 	var out []string
 	for i := range m.Parts {
@@ -171,7 +171,8 @@ func promptText(m *chat.Message) string {
 	return strings.Join(out, "\n")
 }
 
-// injectedPrefixes is how texts begin that agents, and this program, put into a user's message.
+// injectedPrefixes are the prefixes of texts that agents and Oriel insert into a user's
+// message.
 var injectedPrefixes = []string{"<system-reminder>", "<local-command-", "<command-", chat.Mark}
 
 // latest is the newest prompt and what the agent said last.
@@ -322,7 +323,7 @@ func (e *draft) standing(most int) string {
 // user's message may have text of others.
 const standingTitle = chat.Mark + ": said earlier in user messages that are no longer shown. Lines with \">\" quote them.]\n"
 
-// says reports whether a text that was inserted before says this.
+// alreadyInserted reports whether an earlier recall inserted this text.
 func (e *draft) alreadyInserted(text string) bool {
 	return slices.ContainsFunc(e.inserted, func(in window.Insertion) bool { return in.Kind == "recall" && strings.Contains(in.Text, text) })
 }

@@ -282,7 +282,7 @@ func (s *request) again(cut *Cut) (*Result, error) {
 	return &Result{Body: body, Changed: s.changed(body), Before: s.before.Total, After: n.Total, Local: n.Local, Action: cut.action(), Cut: cut, Room: s.room(), Budget: s.hard}, nil
 }
 
-// sight is one request on its way to a view.
+// request holds one request while its view is made.
 type request struct {
 	*Input
 	v       *Viewer
@@ -328,7 +328,8 @@ func (v *Viewer) newRequest(in *Input) (*request, error) {
 	return s, nil
 }
 
-// audience names those for whom a cut holds: its bytes are those of one format.
+// audience returns the name of the model and format that a cut applies to: its bytes are
+// in one format.
 func audience(model string, f wire.Format) string { return model + " " + f.String() }
 
 // managed reports whether the provider manages the window itself, and the call does not
