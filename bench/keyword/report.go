@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/oriel-context/oriel/bench/harness"
 )
 
 // report reads samples and prints a Markdown table. A contender's speed is the
@@ -30,7 +32,7 @@ func report(in io.Reader, out io.Writer) error {
 		return fmt.Errorf("no samples")
 	}
 	first := by[names[0]][0]
-	fmt.Fprintf(out, "%d queries, %d postings at the median; Oriel's index takes %d kB. Ratios: above 1, the first line is the better one.\n\n", len(first.Millis), quantile(first.Postings, .5), first.Bytes/1000)
+	fmt.Fprintf(out, "%d queries, %d postings at the median; Oriel's index takes %d kB. Ratios: above 1, the first line is the better one.\n\n", len(first.Millis), harness.Quantile(first.Postings, .5), first.Bytes/1000)
 	fmt.Fprintln(out, "| | p50 ms | ratio | p95 ms | ratio | documents/s | ratio | same top 10 |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|")
 	figure := func(name string, f func(sample) float64) float64 {
@@ -38,10 +40,10 @@ func report(in io.Reader, out io.Writer) error {
 		for _, s := range by[name] {
 			all = append(all, f(s))
 		}
-		return quantile(all, .5)
+		return harness.Quantile(all, .5)
 	}
-	p50 := func(s sample) float64 { return quantile(s.Millis, .5) }
-	p95 := func(s sample) float64 { return quantile(s.Millis, .95) }
+	p50 := func(s sample) float64 { return harness.Quantile(s.Millis, .5) }
+	p95 := func(s sample) float64 { return harness.Quantile(s.Millis, .95) }
 	rate := func(s sample) float64 { return s.DocsPerSec }
 	for _, name := range names {
 		same := "–"
@@ -54,15 +56,6 @@ func report(in io.Reader, out io.Writer) error {
 			figure(name, rate), figure(names[0], rate)/figure(name, rate), same)
 	}
 	return nil
-}
-
-func quantile[T int | float64](values []T, q float64) T {
-	if len(values) == 0 {
-		return 0
-	}
-	sorted := slices.Clone(values)
-	slices.Sort(sorted)
-	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
 }
 
 // overlap is the share of the documents in a that are also in b.

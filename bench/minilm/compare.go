@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oriel-context/oriel/bench/harness"
 	"github.com/oriel-context/oriel/internal/mat"
 )
 
@@ -200,7 +201,7 @@ func (c *comparison) measure(all []*process, name string) error {
 		for _, p := range all {
 			if p.rival {
 				p.ms[batch] = slices.MinFunc([][]float64{p.ms[ways[0]], p.ms[ways[1]]}, func(a, b []float64) int {
-					return int(math.Copysign(1, median(a)-median(b)))
+					return int(math.Copysign(1, harness.Median(a)-harness.Median(b)))
 				})
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/oriel-context/oriel/bench/harness"
 )
 
 // quiet is how many processors other programs may use before wall times say
@@ -14,11 +16,6 @@ const quiet = 0.1
 
 // batchTexts is how many texts the batch has.
 const batchTexts = 256
-
-func median(x []float64) float64 {
-	s := slices.Sorted(slices.Values(x))
-	return s[len(s)/2]
-}
 
 // find is the contender of a name with so many threads.
 func (c *comparison) find(name string, threads int) *process {
@@ -35,7 +32,7 @@ func (p *process) perText(name string) float64 {
 	if p == nil || len(p.ms[name]) == 0 {
 		return 0
 	}
-	ms := median(p.ms[name])
+	ms := harness.Median(p.ms[name])
 	if name == batch {
 		ms /= batchTexts
 	}
@@ -59,7 +56,7 @@ func (c *comparison) report(w io.Writer) {
 	for _, p := range slices.Concat(c.contenders, c.twoThreads) {
 		if p.rival {
 			fmt.Fprintf(w, "%s, %d threads: %s and %s ms a text.\n", p.name, p.threads,
-				number(median(p.ms[batchSorted])/batchTexts), number(median(p.ms[batchEach])/batchTexts))
+				number(harness.Median(p.ms[batchSorted])/batchTexts), number(harness.Median(p.ms[batchEach])/batchTexts))
 		}
 	}
 	fmt.Fprintf(w, "\nOther programs used %.2f processors meanwhile, and %.2f during the samples with two threads.\n", c.others[0], c.others[1])
@@ -70,7 +67,7 @@ func (c *comparison) report(w io.Writer) {
 	for _, p := range c.contenders {
 		s := p.ms["64"]
 		fmt.Fprintf(w, "| %s | %d | %s–%s | %.0f | %.0f | %.1f | %.1f |", p.name, len(s), number(slices.Min(s)), number(slices.Max(s)),
-			median(p.up), median(p.loaded), mb(p.resident), mb(p.resident-p.file))
+			harness.Median(p.up), harness.Median(p.loaded), mb(p.resident), mb(p.resident-p.file))
 		if p.rival {
 			fmt.Fprintln(w, " | | | |")
 			continue
@@ -139,7 +136,7 @@ func (c *comparison) writeJSON(w io.Writer) error {
 	}
 	var rows []row
 	for _, p := range slices.Concat(c.contenders, c.twoThreads) {
-		r := row{Name: p.name, Threads: p.threads, Clock: "cpu", Samples: p.ms, First: median(p.up), Loading: median(p.loaded),
+		r := row{Name: p.name, Threads: p.threads, Clock: "cpu", Samples: p.ms, First: harness.Median(p.up), Loading: harness.Median(p.loaded),
 			Resident: p.resident, Beyond: p.resident - p.file, Allocations: p.allocations,
 			PerText: map[string]float64{}, TimesInt8: map[string]float64{}, TimesF32: map[string]float64{}}
 		r.Others = c.others[0]

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"syscall"
 	"time"
 )
@@ -278,13 +276,3 @@ func mean(values []float64) float64 {
 	}
 	return sum / float64(len(values))
 }
-
-func quantile[T cmp.Ordered](values []T, q float64) (v T) {
-	if len(values) == 0 {
-		return v
-	}
-	s := slices.Sorted(slices.Values(values))
-	return s[min(len(s)-1, int(q*float64(len(s))))]
-}
-
-func median[T cmp.Ordered](values []T) T { return quantile(values, 0.5) }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/bench/harness"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
@@ -145,7 +146,7 @@ func (s *site) steady() (string, error) {
 		return "", err
 	}
 	n := len(memory)
-	third, last := quantile(memory[n/2:n*3/4], 1), quantile(memory[n*3/4:], 1)
+	third, last := harness.Quantile(memory[n/2:n*3/4], 1), harness.Quantile(memory[n*3/4:], 1)
 	result := fmt.Sprintf("goroutines %d → %d, files and connections %d → %d, highest MB in the third quarter %.0f, in the last %.0f", least, left, files, open, third, last)
 	_, failed := s.crowd.counts()
 	switch {

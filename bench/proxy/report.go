@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/oriel-context/oriel/bench/harness"
 )
 
 // bars are what we aim for, by the end of the body's name: CPU ms without what is
@@ -52,7 +54,7 @@ func report(w io.Writer, all []*contender, cells map[key]*cell, memory map[strin
 		if c.process == nil {
 			return ""
 		}
-		return fmt.Sprintf("%.3g (%.2g)", median(own.busy), median(own.after))
+		return fmt.Sprintf("%.3g (%.2g)", harness.Median(own.busy), harness.Median(own.after))
 	}
 	cpuBar := func(k kind) string { return bar(k, 0) }
 	addedBar := func(k kind) string { return bar(k, 1) }
@@ -67,10 +69,10 @@ func report(w io.Writer, all []*contender, cells map[key]*cell, memory map[strin
 		switch {
 		case g == nil:
 		case g.unwilling != nil:
-			fmt.Fprintf(w, "| %s | %.2f | failed after %d calls: %.100v |\n", c.name, median(g.starts), g.calls, g.unwilling)
+			fmt.Fprintf(w, "| %s | %.2f | failed after %d calls: %.100v |\n", c.name, harness.Median(g.starts), g.calls, g.unwilling)
 		case len(g.samples) > 0:
 			half := g.samples[len(g.samples)/2:]
-			fmt.Fprintf(w, "| %s | %.3f | %.0f | %.0f | %.0f | %.0f | %d |\n", c.name, median(g.starts), g.begin, half[0], quantile(half, 1), half[len(half)-1], g.calls)
+			fmt.Fprintf(w, "| %s | %.3f | %.0f | %.0f | %.0f | %.0f | %d |\n", c.name, harness.Median(g.starts), g.begin, half[0], harness.Quantile(half, 1), half[len(half)-1], g.calls)
 		}
 	}
 	fmt.Fprintln(w, "| bar | ≤ 0.3 | | | | ≤ 150, flat | |")
@@ -105,14 +107,14 @@ func reportAgainst(w io.Writer, all []*contender, cells map[key]*cell) {
 				case own == nil || own.bad != nil: // with full, what is over the window is cut
 					fmt.Fprint(w, " – |")
 				case i%2 == 0:
-					fmt.Fprintf(w, " %.3g |", median(own.busy))
+					fmt.Fprintf(w, " %.3g |", harness.Median(own.busy))
 				default:
 					// Round by round, as the machine is not the same in each.
 					var ratios []float64
 					for j, before := range cells[key{k.name, stream, all[i-1].name}].busy {
 						ratios = append(ratios, own.busy[j]/before)
 					}
-					fmt.Fprintf(w, " %.3g (%.2f×) |", median(own.busy), median(ratios))
+					fmt.Fprintf(w, " %.3g (%.2f×) |", harness.Median(own.busy), harness.Median(ratios))
 				}
 			}
 			fmt.Fprintln(w)
@@ -121,9 +123,9 @@ func reportAgainst(w io.Writer, all []*contender, cells map[key]*cell) {
 }
 
 func added(c *contender, own, direct []float64) string {
-	p50, p95 := median(own), quantile(own, 0.95)
+	p50, p95 := harness.Median(own), harness.Quantile(own, 0.95)
 	if c.command != nil {
-		p50, p95 = p50-median(direct), p95-quantile(direct, 0.95)
+		p50, p95 = p50-harness.Median(direct), p95-harness.Quantile(direct, 0.95)
 	}
 	return fmt.Sprintf("%.3g / %.3g", p50, p95)
 }

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oriel-context/oriel/bench/harness"
 	"github.com/oriel-context/oriel/internal/rawjson/sample"
 )
 
@@ -61,10 +62,7 @@ func main() {
 			figures[i] = append(figures[i], float64(len(body))/1e6/measure(c, body, *spend).Seconds())
 		}
 	}
-	median := func(i int) float64 {
-		s := slices.Sorted(slices.Values(figures[i]))
-		return s[len(s)/2]
-	}
+	median := func(i int) float64 { return harness.Median(figures[i]) }
 	sha := slices.IndexFunc(all, func(c contender) bool { return c.name == "crypto/sha256" })
 	fmt.Printf("| | what it does | faults refused, of %d | MB/s, median | worst to best round | times sha256 |\n", len(faults))
 	fmt.Println("|---|---|---|---|---|---|")

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/oriel-context/oriel/bench/harness"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
@@ -121,5 +122,5 @@ func timed(n int, do, after func()) time.Duration {
 		all = append(all, time.Since(start).Seconds())
 		after()
 	}
-	return time.Duration(median(all) * 1e9)
+	return time.Duration(harness.Median(all) * 1e9)
 }

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/oriel-context/oriel/bench/harness"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
@@ -64,15 +65,10 @@ func main() {
 		for i := range raw {
 			ratios = append(ratios, ours[i]/raw[i])
 		}
-		fmt.Printf("| %s | %.0f | %.0f | %.2f (%.2f–%.2f) |\n", row[0], median(raw), median(ours), median(ratios), slices.Min(ratios), slices.Max(ratios))
+		fmt.Printf("| %s | %.0f | %.0f | %.2f (%.2f–%.2f) |\n", row[0], harness.Median(raw), harness.Median(ours), harness.Median(ratios), slices.Min(ratios), slices.Max(ratios))
 	}
 	fmt.Println()
 	b.large(*large, *texts)
-}
-
-func median(s []float64) float64 {
-	s = slices.Sorted(slices.Values(s))
-	return s[len(s)/2]
 }
 
 // bench is where it happens and what is written.
