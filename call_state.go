@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -142,17 +141,6 @@ func (r *calls) cold(ctx context.Context, t *thread.Thread, model token.Model, b
 // maxModels is of how many models of a conversation it is known when they were asked.
 const maxModels = 16
 
-// kindSize is the record of a conversation's adaptive size.
-const kindSize = "size"
-
-// storedSize is its data.
-type storedSize struct {
-	V       int           `json:"v"`
-	Size    int           `json:"size"`
-	Seen    int           `json:"seen"`
-	Tracker items.Tracked `json:"tracker"`
-}
-
 // adapt is the size of a conversation's window for a call (SPEC D6): it follows what is
 // said. was is the one before; the record is to be stored, nil where nothing is new.
 func (r *calls) adapt(ctx context.Context, t *thread.Thread, chain []chat.Message, allowed int) (size, was int, stored *timeline.Record, err error) {
@@ -178,8 +166,12 @@ func (r *calls) adapt(ctx context.Context, t *thread.Thread, chain []chat.Messag
 	}
 	k.seen = t.Depth()
 	size = k.sizer.Next(k.tracker.Complexity(), k.tracker.State(), allowed, 0)
-	data, err := json.Marshal(storedSize{V: 1, Size: size, Seen: k.seen, Tracker: k.tracker.Save()})
-	return size, was, &timeline.Record{Kind: kindSize, Key: "window", Data: data}, err
+	tracker, err := json.Marshal(k.tracker.Save())
+	if err != nil {
+		return size, was, nil, err
+	}
+	record, err := timeline.Size{Size: size, Seen: k.seen, Tracker: tracker}.Record()
+	return size, was, &record, err
 }
 
 func (r *calls) readSize(ctx context.Context, k *callState, t *thread.Thread) error {
@@ -188,17 +180,15 @@ func (r *calls) readSize(ctx context.Context, k *callState, t *thread.Thread) er
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.storeWait())
 	defer cancel()
-	records, err := r.o.Store.Records(ctx, t.Tenant, t.Conversation, kindSize, "")
-	if err != nil && !errors.Is(err, timeline.ErrNoConversation) {
+	s, ok, err := timeline.Notes{Store: r.o.Store, Tenant: t.Tenant, Conversation: t.Conversation}.Size(ctx)
+	if err != nil || !ok {
 		return err
 	}
-	var s storedSize
-	for i := range records {
-		if json.Unmarshal(records[i].Data, &s) == nil && s.V == 1 {
-			k.sizer.Resume(s.Size)
-			k.tracker.Resume(s.Tracker)
-			k.seen = s.Seen
-		}
+	var tracked items.Tracked
+	if json.Unmarshal(s.Tracker, &tracked) == nil { // what is damaged is made anew
+		k.sizer.Resume(s.Size)
+		k.tracker.Resume(tracked)
+		k.seen = s.Seen
 	}
 	return nil
 }

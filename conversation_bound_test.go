@@ -125,7 +125,7 @@ func grow(b *testing.B, c *Conversation, history int) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			change.Put = append(change.Put, timeline.Record{Kind: kindPlan, Key: fmt.Sprint("old", i), Data: data})
+			change.Put = append(change.Put, timeline.Record{Kind: timeline.KindPlan, Key: fmt.Sprint("old", i), Data: data})
 			i++
 		}
 		applied, err := c.engine.store.Apply(b.Context(), timeline.Local, change)

@@ -88,8 +88,8 @@ func (p *present) newest(ctx context.Context, pins map[int64]bool) error {
 			}
 			if pins[it.ID] {
 				p.pinned[it.ID] = true
-				it.Flags = starred(it.Flags, true)
 			}
+			it.Flags = starred(it.Flags, pins[it.ID] || p.held[it.ID])
 			items = append(items, it)
 			tokens += it.Tokens
 		}

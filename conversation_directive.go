@@ -56,10 +56,15 @@ func (c *Conversation) Dismiss(ctx context.Context, id int64) error {
 		if err := p.known(op, id); err != nil {
 			return err
 		}
-		if was, err := p.marks(ctx, kindDismissed, id); err != nil || len(was) > 0 {
+		if was, err := p.dismissedHere(ctx, id); err != nil || len(was) > 0 {
 			return err
 		}
-		return p.putMark(ctx, kindDismissed, id, nil)
+		note, err := p.newPin(ctx, timeline.KindDismissed, id)
+		if err != nil {
+			return err
+		}
+		p.put(note.DismissedRecord())
+		return nil
 	})
 }
 
@@ -113,9 +118,9 @@ func (c *Conversation) dismissed(ctx context.Context, name string) (map[int64]bo
 }
 
 func (p *present) readDismissed(ctx context.Context, gone map[int64]bool) error {
-	marks, err := p.marks(ctx, kindDismissed, 0)
-	for i := range marks {
-		gone[marks[i].id] = true
+	notes, err := p.dismissedHere(ctx, 0)
+	for i := range notes {
+		gone[notes[i].ID] = true
 	}
 	return err
 }

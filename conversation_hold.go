@@ -3,7 +3,9 @@ package oriel
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
 
@@ -53,12 +55,12 @@ func (c *Conversation) Unpin(ctx context.Context, id int64) error {
 		if was, err := p.isPinned(ctx, id); err != nil || !was {
 			return err
 		}
-		pins, err := p.marks(ctx, kindPin, id)
+		pins, err := p.pinsHere(ctx, id)
 		if err != nil {
 			return err
 		}
 		for i := range pins {
-			p.drop(kindPin, pins[i].Key)
+			p.drop(timeline.KindPin, pins[i].Key)
 		}
 		delete(p.pinned, id)
 		p.tell(window.EventPin, p.window.Tokens(), p.window.Tokens(), 1)
@@ -152,6 +154,8 @@ func (c *Conversation) Undo(ctx context.Context, planID string) error {
 		for _, id := range ids {
 			p.held[id] = true
 		}
+		p.holds = slices.DeleteFunc(p.holds, func(h timeline.Hold) bool { return h.Plan == planID })
+		p.holds = append(p.holds, timeline.Hold{Plan: planID, Held: timeline.RangesOf(slices.Sorted(slices.Values(ids)))})
 		return nil
 	})
 }
@@ -163,10 +167,18 @@ func (c *Conversation) Release(ctx context.Context) error {
 		return err
 	}
 	return c.run(ctx, "release", func(p *present) error {
-		if len(p.held) == 0 {
+		if p.stored.Revision == 0 {
 			return nil
 		}
+		holds, err := p.engine.store.RecordKeys(ctx, p.engine.config.Tenant, p.id, timeline.KindHold)
+		if err != nil || len(holds)+len(p.held) == 0 {
+			return err
+		}
 		p.touch()
+		for _, key := range holds {
+			p.drop(timeline.KindHold, key)
+		}
+		p.holds = nil
 		for id := range p.held {
 			if !p.pinned[id] {
 				if err := p.window.Unpin(id); err != nil {

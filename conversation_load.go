@@ -140,6 +140,9 @@ func (p *present) restore(ctx context.Context, old *present) error {
 		return err
 	}
 	p.begin(s)
+	if err := p.readHolds(ctx); err != nil {
+		return err
+	}
 	if s == nil || upto < 0 {
 		p.cleared = min(p.cleared, p.last())
 		cuts, err := p.readCuts(ctx)
@@ -152,6 +155,7 @@ func (p *present) restore(ctx context.Context, old *present) error {
 		if err := p.newest(ctx, pins); err != nil {
 			return err
 		}
+		p.heldInView()
 	} else {
 		p.upto = upto
 		if err := p.reopen(ctx, s, pins, old); err != nil {
@@ -167,12 +171,12 @@ func (p *present) restore(ctx context.Context, old *present) error {
 // pins reads all pins that hold here; unsettled are those that other programs have set, oldest
 // first.
 func (p *present) pins(ctx context.Context) (pins map[int64]bool, unsettled []int64, err error) {
-	records, err := p.marks(ctx, kindPin, 0)
-	pins = make(map[int64]bool, len(records))
-	for i := range records {
-		pins[records[i].id] = true
-		if len(records[i].Data) == 0 {
-			unsettled = append(unsettled, records[i].id)
+	here, err := p.pinsHere(ctx, 0)
+	pins = make(map[int64]bool, len(here))
+	for i := range here {
+		pins[here[i].ID] = true
+		if !here[i].Settled {
+			unsettled = append(unsettled, here[i].ID)
 		}
 	}
 	return pins, unsettled, err
@@ -244,17 +248,47 @@ func (p *present) reopen(ctx context.Context, s *savedState, pins map[int64]bool
 	if err != nil {
 		return err
 	}
-	for id := range p.held {
-		if _, ok := p.window.Get(id); !ok {
-			delete(p.held, id)
-		}
-	}
+	p.heldInView()
 	if len(out) > 0 {
 		if _, err := p.left(out, total, p.victims(fmt.Sprintf("the window was opened with %d tokens and %d items", maxTokens, maxItems))); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// readHolds reads the holds that are valid where the conversation stands.
+func (p *present) readHolds(ctx context.Context) error {
+	holds, err := p.notes().Holds(ctx)
+	if err != nil || len(holds) == 0 {
+		return err
+	}
+	if _, calls, err := openRecorded(ctx, p.engine.store, p.engine.config.Tenant, p.id); calls || err != nil {
+		return err // they are about the views of its calls
+	}
+	for _, h := range holds {
+		on, err := p.passes(ctx, h.At)
+		if err != nil {
+			return err
+		}
+		if !on {
+			continue
+		}
+		p.holds = append(p.holds, h)
+		for id := range h.Held.All() {
+			p.held[int64(id)] = true
+		}
+	}
+	return nil
+}
+
+// heldInView ends the holds of items that are not in view.
+func (p *present) heldInView() {
+	for id := range p.held {
+		if _, ok := p.window.Get(id); !ok {
+			delete(p.held, id)
+		}
+	}
 }
 
 // parseIDs reads ids that were stored as ranges.

@@ -270,13 +270,13 @@ func drive(t *rapid.T, p *pair) {
 			p.moved(t, "unpin", before, nil)
 		},
 		"undo": func(t *rapid.T) {
-			id := planID(rapid.Int64Range(1, p.a.present.lastPlan+1).Draw(t, "plan"))
+			id := timeline.PlanID(rapid.Int64Range(1, p.a.present.lastPlan+1).Draw(t, "plan"))
 			took, before := p.plans[id], p.state(t)
 			tokens, items := p.needs(t, took)
 			if len(took) == 0 {
 				tokens, items = 0, 0
 			}
-			exists := id != planID(p.a.present.lastPlan+1)
+			exists := id != timeline.PlanID(p.a.present.lastPlan+1)
 			err := p.do(t, "undo", func(ctx context.Context, c *Conversation) error { return c.Undo(ctx, id) })
 			if err == nil {
 				for _, id := range took {

@@ -3,36 +3,22 @@ package oriel
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// mark is a record about one item on the way to the head: a pin, or that its
-// directives are dismissed.
-type mark struct {
-	timeline.Record
-	id int64
+// notes reads the notes of the conversation.
+func (p *present) notes() timeline.Notes {
+	return timeline.Notes{Store: p.engine.store, Tenant: p.engine.config.Tenant, Conversation: p.id}
 }
 
-// marks reads the marks of a kind that hold where the conversation stands, in the
-// order in which they were set; those of items on other branches are left out. only,
+// here returns those pins that hold where the conversation stands, in their order. only,
 // if it is not 0, is the one id to look for.
-func (p *present) marks(ctx context.Context, kind string, only int64) ([]mark, error) {
-	if p.stored.Revision == 0 {
-		return nil, nil
-	}
-	records, err := p.records(ctx, kind)
-	if err != nil {
-		return nil, err
-	}
-	var marks []mark
+func (p *present) here(ctx context.Context, pins []timeline.Pin, only int64) ([]timeline.Pin, error) {
+	var here []timeline.Pin
 	reach := map[int64]int64{} // trunk → a depth of it that is on the way
-	for _, r := range records {
-		number, _, _ := strings.Cut(r.Key, "@")
-		id, err := strconv.ParseInt(number, 10, 64)
-		if err != nil || id < 1 || id > p.last() || only != 0 && id != only {
+	for _, r := range pins {
+		if r.ID > p.last() || only != 0 && r.ID != only {
 			continue // of another program, or of a branch that was left
 		}
 		if r.At.Depth > reach[r.At.Trunk] {
@@ -45,44 +31,72 @@ func (p *present) marks(ctx context.Context, kind string, only int64) ([]mark, e
 			}
 			reach[r.At.Trunk] = r.At.Depth
 		}
-		if r.At.Depth != 0 && r.At.Depth != id {
-			continue // nonsense
-		}
-		marks = append(marks, mark{r, id})
+		here = append(here, r)
 	}
-	return marks, nil
+	return here, nil
+}
+
+// pinsHere returns the pins that hold where the conversation stands.
+func (p *present) pinsHere(ctx context.Context, only int64) ([]timeline.Pin, error) {
+	if p.stored.Revision == 0 {
+		return nil, nil
+	}
+	all, err := p.notes().Pins(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return p.here(ctx, all, only)
+}
+
+// dismissedHere returns the items whose directives are dismissed where the conversation
+// stands.
+func (p *present) dismissedHere(ctx context.Context, only int64) ([]timeline.Pin, error) {
+	if p.stored.Revision == 0 {
+		return nil, nil
+	}
+	all, err := p.notes().Dismissed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return p.here(ctx, all, only)
 }
 
 // putPin has a pin stored that took effect.
 func (p *present) putPin(ctx context.Context, id int64) error {
-	return p.putMark(ctx, kindPin, id, settledPin)
+	pin, err := p.newPin(ctx, timeline.KindPin, id)
+	if err != nil {
+		return err
+	}
+	pin.Settled = true
+	p.put(pin.Record())
+	return nil
 }
 
-// putMark has a mark stored. It belongs to the item's place, not to its id: on
-// another branch another item has that.
-func (p *present) putMark(ctx context.Context, kind string, id int64, data []byte) error {
-	r := timeline.Record{Kind: kind, Key: itemKey(id), At: timeline.AtHead(), Data: data}
+// newPin makes a note about an item. It belongs to the item's place, not to its id: on
+// another branch another item has that id.
+func (p *present) newPin(ctx context.Context, kind string, id int64) (pin timeline.Pin, err error) {
+	pin = timeline.Pin{ID: id, At: timeline.AtHead()}
 	if id <= p.last() {
-		var err error
-		if r.At, err = p.placeOf(ctx, id); err != nil {
-			return err
+		if pin.At, err = p.placeOf(ctx, id); err != nil {
+			return pin, err
 		}
 	}
+	taken := false
 	if p.stored.Revision > 0 {
-		old, err := p.engine.store.Records(ctx, p.engine.config.Tenant, p.id, kind, r.Key)
+		old, err := p.engine.store.Records(ctx, p.engine.config.Tenant, p.id, kind, itemKey(id))
 		if err != nil {
-			return err
+			return pin, err
 		}
 		for i := range old {
-			if on, err := p.passes(ctx, old[i].At); err != nil {
-				return err
-			} else if !on {
-				r.Key = fmt.Sprintf("%d@%d", id, p.stored.Revision+1) // the other branch keeps its own
+			on, err := p.passes(ctx, old[i].At)
+			if err != nil {
+				return pin, err
 			}
+			taken = taken || !on
 		}
 	}
-	p.put(r)
-	return nil
+	pin.Key = timeline.PinKey(id, taken, p.stored.Revision+1)
+	return pin, nil
 }
 
 // placeOf returns the place of an item.
@@ -99,7 +113,7 @@ func (p *present) isPinned(ctx context.Context, id int64) (bool, error) {
 	if _, shown := p.window.Get(id); shown {
 		return p.pinned[id], nil
 	}
-	pins, err := p.marks(ctx, kindPin, id)
+	pins, err := p.pinsHere(ctx, id)
 	return len(pins) > 0, err
 }
 

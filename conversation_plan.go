@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/items"
@@ -23,9 +21,6 @@ type keptPlan struct {
 	// here: it was made on the way to where the conversation stands.
 	here bool
 }
-
-// planID is the name of a plan: p1, p2, …
-func planID(number int64) string { return "p" + strconv.FormatInt(number, 10) }
 
 // victims is the reason why the policy chose what left.
 func (p *present) victims(when string) string {
@@ -58,14 +53,16 @@ func (p *present) left(items []Item, before int, reason string) ([]Item, error) 
 func (p *present) book(plan Plan) (id string, err error) {
 	p.touch()
 	p.lastPlan++
-	id = planID(p.lastPlan)
+	id = timeline.PlanID(p.lastPlan)
 	if len(plan.Blocks) == 0 {
 		return id, nil
 	}
 	plan.Action, plan.Undo = string(window.Evict), id
-	if err := p.putJSON(kindPlan, id, keptPlan{Plan: plan, Before: p.lastKept}); err != nil {
-		return "", err
+	data, err := json.Marshal(keptPlan{Plan: plan, Before: p.lastKept})
+	if err != nil {
+		return "", fmt.Errorf("write plan %s: %w", id, err)
 	}
+	p.put(timeline.Plan{ID: id, At: timeline.AtHead(), Data: data}.Record())
 	p.lastKept = p.lastPlan
 	p.tell(window.EventTruncation, plan.TokensBefore, plan.TokensAfter, len(plan.Blocks))
 	return id, nil
@@ -89,12 +86,10 @@ func (p *present) findPlan(ctx context.Context, op, id string) (number string, i
 }
 
 func (p *present) itemsOfPlan(ctx context.Context, op, id string) ([]int64, error) {
-	digits, ok := strings.CutPrefix(id, "p")
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if !ok || err != nil || n < 1 || n > p.lastPlan || planID(n) != id {
+	if n, ok := timeline.PlanNumber(id); !ok || n > p.lastPlan {
 		hint := "there are no plans yet"
 		if p.lastPlan > 0 {
-			hint = fmt.Sprintf("there are plans p1 to %s", planID(p.lastPlan))
+			hint = fmt.Sprintf("there are plans p1 to %s", timeline.PlanID(p.lastPlan))
 		}
 		return nil, p.fail(op, ErrNoPlan, hint)
 	}
@@ -120,17 +115,17 @@ func (p *present) readPlan(ctx context.Context, id string) (plan keptPlan, ok bo
 	if p.stored.Revision == 0 {
 		return plan, false, nil
 	}
-	records, err := p.engine.store.Records(ctx, p.engine.config.Tenant, p.id, kindPlan, id)
-	if err != nil || len(records) == 0 {
+	plans, err := p.notes().Plans(ctx, id)
+	if err != nil || len(plans) == 0 {
 		return plan, false, err
 	}
-	plan, err = p.parsePlan(ctx, &records[0])
+	plan, err = p.parsePlan(ctx, &plans[0])
 	return plan, err == nil, err
 }
 
-func (p *present) parsePlan(ctx context.Context, r *timeline.Record) (plan keptPlan, err error) {
+func (p *present) parsePlan(ctx context.Context, r *timeline.Plan) (plan keptPlan, err error) {
 	if err := json.Unmarshal(r.Data, &plan); err != nil {
-		return plan, fmt.Errorf("%w: plan %q: %w", timeline.ErrDamaged, r.Key, err)
+		return plan, fmt.Errorf("%w: plan %q: %w", timeline.ErrDamaged, r.ID, err)
 	}
 	plan.here, err = p.passes(ctx, r.At)
 	return plan, err
@@ -164,9 +159,9 @@ func (p *present) plans(ctx context.Context, limit int) ([]Plan, error) {
 		return plans, nil
 	}
 	if limit <= 0 {
-		records, err := p.records(ctx, kindPlan)
-		for i := range records {
-			plan, err := p.parsePlan(ctx, &records[i])
+		stored, err := p.notes().Plans(ctx, "")
+		for i := range stored {
+			plan, err := p.parsePlan(ctx, &stored[i])
 			if err != nil {
 				return nil, err
 			}
@@ -177,12 +172,12 @@ func (p *present) plans(ctx context.Context, limit int) ([]Plan, error) {
 		return plans, err
 	}
 	for n := p.lastKept; n > 0 && len(plans) < limit; {
-		plan, ok, err := p.readPlan(ctx, planID(n))
+		plan, ok, err := p.readPlan(ctx, timeline.PlanID(n))
 		switch {
 		case err != nil:
 			return nil, err
 		case !ok || plan.Before >= n:
-			return nil, fmt.Errorf("%w: plan %s is missing", timeline.ErrDamaged, planID(n))
+			return nil, fmt.Errorf("%w: plan %s is missing", timeline.ErrDamaged, timeline.PlanID(n))
 		}
 		if plan.here {
 			plans = append(plans, plan.Plan)

@@ -13,15 +13,11 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-// Kinds of the records that a conversation has in the history, and their keys
+// Kinds of the records that a conversation of items has beside its notes, and their keys
 // (docs/format/conversation.md).
 const (
-	kindPin   = "pin"   // the id of the item, perhaps with "@" and a number
-	kindPlan  = "plan"  // the id of the plan
 	kindCut   = "cut"   // the id of an item that is shown without its middle
 	kindState = "state" // stateKey
-	// the id of an item whose directives hold no more, like that of a pin
-	kindDismissed = "dismissed"
 
 	stateKey = "window"
 )
@@ -46,6 +42,9 @@ type present struct {
 	// item that is handed out is that of pinned.
 	window       *items.Window
 	held, pinned map[int64]bool
+	// holds are the holds of the way to the head, as they are stored. What they hold is
+	// in held as long as it is in view.
+	holds []timeline.Hold
 	// cuts are the contents, as they are stored, of the items that are shown
 	// without their middle.
 	cuts map[int64]string

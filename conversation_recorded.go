@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -88,17 +87,14 @@ func (c *recorded) pin(ctx context.Context, id int64) error {
 		return err
 	}
 	pins, err := c.pins(ctx, id)
-	if err != nil || slices.ContainsFunc(pins, func(r timeline.Record) bool { return r.At == at || r.At.Depth == 0 }) {
+	if err != nil || slices.ContainsFunc(pins, func(p timeline.Pin) bool { return p.At == at || p.At.Depth == 0 }) {
 		return err
 	}
 	if _, err := c.fits(ctx, []int{int(id)}); err != nil {
 		return err
 	}
-	key := strconv.FormatInt(id, 10)
-	if len(pins) > 0 { // the other branch keeps its own
-		key = fmt.Sprintf("%d@%d", id, c.stored.Revision+1)
-	}
-	return c.change(ctx, timeline.Change{Put: []timeline.Record{{Kind: kindPin, Key: key, At: at}}})
+	p := timeline.Pin{Key: timeline.PinKey(id, len(pins) > 0, c.stored.Revision+1), ID: id, At: at}
+	return c.change(ctx, timeline.Change{Put: []timeline.Record{p.Record()}})
 }
 
 // unpin lets a message leave in its turn.
@@ -114,7 +110,7 @@ func (c *recorded) unpin(ctx context.Context, id int64) error {
 	var drop []timeline.Key
 	for i := range pins {
 		if pins[i].At == at || pins[i].At.Depth == 0 {
-			drop = append(drop, timeline.Key{Kind: kindPin, Key: pins[i].Key})
+			drop = append(drop, timeline.Key{Kind: timeline.KindPin, Key: pins[i].Key})
 		}
 	}
 	if len(drop) == 0 {
@@ -173,22 +169,22 @@ func (c *recorded) undo(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(storedHold{V: 1, Held: timeline.RangesOf(u.Back).String()})
+	hold, err := timeline.Hold{Plan: u.Plan, Held: timeline.RangesOf(u.Back), At: at}.Record()
 	if err != nil {
 		return err
 	}
-	return c.change(ctx, timeline.Change{Put: []timeline.Record{{Kind: kindHold, Key: u.Plan, At: at, Data: data}}})
+	return c.change(ctx, timeline.Change{Put: []timeline.Record{hold}})
 }
 
 // release ends all holds.
 func (c *recorded) release(ctx context.Context) error {
-	holds, err := c.store.Records(ctx, c.tenant, c.stored.Name, kindHold, "")
+	holds, err := c.store.RecordKeys(ctx, c.tenant, c.stored.Name, timeline.KindHold) // the damaged ones, too
 	if err != nil || len(holds) == 0 {
 		return err
 	}
 	var drop []timeline.Key
-	for i := range holds {
-		drop = append(drop, timeline.Key{Kind: kindHold, Key: holds[i].Key})
+	for _, key := range holds {
+		drop = append(drop, timeline.Key{Kind: timeline.KindHold, Key: key})
 	}
 	return c.change(ctx, timeline.Change{Drop: drop})
 }
@@ -303,10 +299,10 @@ func (c *recorded) fits(ctx context.Context, more []int) (leaves []int, err erro
 	return nil, nil
 }
 
-// pins are the records of pins of an id, on whichever branch.
-func (c *recorded) pins(ctx context.Context, id int64) ([]timeline.Record, error) {
-	all, err := c.store.Records(ctx, c.tenant, c.stored.Name, kindPin, "")
-	return slices.DeleteFunc(all, func(r timeline.Record) bool { return pinnedID(r.Key) != id }), err
+// pins returns the pins of an id on all branches.
+func (c *recorded) pins(ctx context.Context, id int64) ([]timeline.Pin, error) {
+	all, err := timeline.Notes{Store: c.store, Tenant: c.tenant, Conversation: c.stored.Name}.Pins(ctx)
+	return slices.DeleteFunc(all, func(p timeline.Pin) bool { return p.ID != id }), err
 }
 
 // placeOf returns the place of a message on the way to where the conversation stands.

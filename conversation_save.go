@@ -13,7 +13,7 @@ import (
 )
 
 // stateVersion is that of the state as it is stored.
-const stateVersion = 1
+const stateVersion = 2
 
 // maxReplay is after how many items the state is stored at the latest, though
 // nothing else happened: so many are replayed when the conversation is loaded.
@@ -23,7 +23,8 @@ const maxReplay = 64
 // (docs/format/conversation.md). It holds for the place of its record.
 type savedState struct {
 	Version int `json:"v"`
-	// Shown and Held are ids of items, as ranges: "1-3,7".
+	// Shown are ids of items, as ranges: "1-3,7". Held is version 1's: since then there
+	// are records of holds.
 	Shown    string `json:"shown,omitempty"`
 	Held     string `json:"held,omitempty"`
 	Cleared  int64  `json:"cleared,omitempty"`
@@ -49,11 +50,6 @@ type savedCut struct {
 	Tokens  int    `json:"tokens"`
 }
 
-// settledPin is the data of the record of a pin that took effect. A pin that
-// another program sets has none: the item is brought into view when the
-// conversation is next used.
-var settledPin = []byte(`{"settled":true}`)
-
 // commit stores what an operation changed, all of it or nothing, and tells those
 // who listen. After an error the present is not to be used any more.
 func (p *present) commit(ctx context.Context) error {
@@ -61,7 +57,7 @@ func (p *present) commit(ctx context.Context) error {
 		p.touch()
 	}
 	if p.dirty {
-		if err := p.save(); err != nil {
+		if err := p.save(ctx); err != nil {
 			return err
 		}
 	}
@@ -93,10 +89,13 @@ func (p *present) commit(ctx context.Context) error {
 	return nil
 }
 
-// save puts the state and the cuts among what is to be stored.
-func (p *present) save() error {
+// save puts the state, the holds and the cuts among what is to be stored.
+func (p *present) save(ctx context.Context) error {
+	if err := p.saveHolds(ctx); err != nil {
+		return err
+	}
 	s := savedState{
-		Version: stateVersion, Held: timeline.RangesOf(slices.Sorted(maps.Keys(p.held))).String(), Cleared: p.cleared, Override: p.override, Policy: p.policy, Base: p.base,
+		Version: stateVersion, Cleared: p.cleared, Override: p.override, Policy: p.policy, Base: p.base,
 		Size: p.sizer.Size(), Tracker: p.tracker.Save(), Query: vectorBytes(p.query), Plan: p.lastPlan, Kept: p.lastKept,
 	}
 	s.Tokens, s.Items = p.window.Limits()
@@ -125,13 +124,59 @@ func (p *present) save() error {
 	return p.putJSON(kindState, stateKey, s)
 }
 
+// saveHolds puts the holds that have changed among what is to be stored. What has left
+// the window is not held any more.
+func (p *present) saveHolds(ctx context.Context) error {
+	unnamed := maps.Clone(p.held) // by a state of version 1
+	kept := p.holds[:0]
+	for _, h := range p.holds {
+		var held timeline.Ranges
+		for id := range h.Held.All() {
+			if p.held[int64(id)] {
+				held.Add(id)
+				delete(unnamed, int64(id))
+			}
+		}
+		if len(held) == 0 {
+			if h.At.Depth > 0 {
+				p.drop(timeline.KindHold, h.Plan)
+			}
+			continue
+		}
+		if h.At.Depth == 0 || held.Len() != h.Held.Len() {
+			if err := p.putHold(ctx, &h, held); err != nil {
+				return err
+			}
+		}
+		kept = append(kept, h)
+	}
+	if p.holds = kept; len(unnamed) == 0 {
+		return nil
+	}
+	h := timeline.Hold{Plan: timeline.HeldBefore}
+	err := p.putHold(ctx, &h, timeline.RangesOf(slices.Sorted(maps.Keys(unnamed))))
+	p.holds = append(p.holds, h)
+	return err
+}
+
+// putHold has a hold stored with what it holds now.
+func (p *present) putHold(ctx context.Context, h *timeline.Hold, held timeline.Ranges) (err error) {
+	h.Held = held
+	if h.At, err = p.placeOf(ctx, int64(held[len(held)-1][1])); err != nil {
+		return err
+	}
+	r, err := h.Record()
+	p.put(r)
+	return err
+}
+
 func (p *present) putJSON(kind, key string, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("write %s %s: %w", kind, key, err)
 	}
 	r := timeline.Record{Kind: kind, Key: key, Data: data}
-	if kind == kindState || kind == kindPlan {
+	if kind == kindState {
 		r.At = timeline.AtHead()
 	}
 	p.put(r)

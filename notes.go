@@ -2,24 +2,12 @@ package oriel
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/timeline"
 )
-
-// The records by which people say what views must show: docs/format/calls.md.
-const kindHold = "hold"
-
-// storedHold is the data of a hold; its key is the plan's that was undone.
-type storedHold struct {
-	V    int    `json:"v"`
-	Held string `json:"held"`
-}
 
 // wants are what people want to see of a conversation.
 type wants struct {
@@ -41,50 +29,27 @@ type hold struct {
 	last pin
 }
 
-// pinnedID is the id in the key of a pin; 0 for none.
-func pinnedID(key string) int64 {
-	number, _, _ := strings.Cut(key, "@")
-	id, err := strconv.ParseInt(number, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return id
-}
-
-// readWants reads them. What is damaged, or of a place that is not there, is left out.
+// readWants reads them. A pin or hold whose place no longer exists is left out of account
+// for branches that do not have it.
 func readWants(ctx context.Context, store timeline.Store, tenant, conversation string) (w wants, err error) {
-	pins, err := store.Records(ctx, tenant, conversation, kindPin, "")
-	if errors.Is(err, timeline.ErrNoConversation) {
-		return w, nil
-	}
+	notes := timeline.Notes{Store: store, Tenant: tenant, Conversation: conversation}
+	pins, err := notes.Pins(ctx)
 	if err != nil {
 		return w, err
 	}
 	for i := range pins {
-		id := pinnedID(pins[i].Key)
-		if at := pins[i].At; id < 1 || at.Depth != 0 && at.Depth != id {
-			continue
-		}
-		p := pin{depth: int(id)}
+		p := pin{depth: int(pins[i].ID)}
 		if p.says, err = saysAt(ctx, store, tenant, pins[i].At); err != nil {
 			return w, err
 		}
 		w.pins = append(w.pins, p)
 	}
-	holds, err := store.Records(ctx, tenant, conversation, kindHold, "")
+	holds, err := notes.Holds(ctx)
 	if err != nil {
 		return w, err
 	}
 	for i := range holds {
-		var s storedHold
-		if json.Unmarshal(holds[i].Data, &s) != nil || s.V != 1 {
-			continue
-		}
-		held, err := timeline.ParseRanges(s.Held)
-		if n := len(held); err != nil || n == 0 || int64(held[n-1][1]) > holds[i].At.Depth {
-			continue
-		}
-		h := hold{plan: holds[i].Key, held: held, last: pin{depth: int(holds[i].At.Depth)}}
+		h := hold{plan: holds[i].Plan, held: holds[i].Held, last: pin{depth: int(holds[i].At.Depth)}}
 		if h.last.says, err = saysAt(ctx, store, tenant, holds[i].At); err != nil {
 			return w, err
 		}

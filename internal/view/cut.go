@@ -64,9 +64,6 @@ func (c *Cut) within() int {
 	return c.Plan.Budget // one of an earlier version
 }
 
-// The kind of a cut's record; its key is the plan's id.
-const recordKind = "plan"
-
 // stored is the data of a record. Its contents are the bytes of Instead, in order.
 type stored struct {
 	window.Plan
@@ -108,7 +105,7 @@ func (c *Cut) Record(at timeline.Place) (timeline.Record, [][]byte, error) {
 	if c.fold != nil {
 		s.View.Fold = c.fold.plan
 	}
-	r := timeline.Record{Kind: recordKind, Key: c.ID, At: at}
+	r := timeline.Plan{ID: c.ID, At: at}
 	var contents [][]byte
 	for _, depth := range s.View.Instead {
 		contents = append(contents, c.Replaced[depth])
@@ -117,19 +114,19 @@ func (c *Cut) Record(at timeline.Place) (timeline.Record, [][]byte, error) {
 	for _, text := range s.View.Own {
 		says, err := timeline.ParseHash(text)
 		if err != nil {
-			return r, nil, err
+			return timeline.Record{}, nil, err
 		}
 		contents = append(contents, c.ClientOwn[says])
 		r.Contents = append(r.Contents, timeline.HashOf(c.ClientOwn[says]))
 	}
 	var err error
 	r.Data, err = json.Marshal(s)
-	return r, contents, err
+	return r.Record(), contents, err
 }
 
 // ReadPlans reads the cuts of a conversation, for package thread.
 func ReadPlans(ctx context.Context, store timeline.Store, tenant, conversation string, known func(name string) bool) ([]thread.StoredPlan, error) {
-	records, err := store.Records(ctx, tenant, conversation, recordKind, "")
+	plans, err := timeline.Notes{Store: store, Tenant: tenant, Conversation: conversation}.Plans(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -139,22 +136,22 @@ func ReadPlans(ctx context.Context, store timeline.Store, tenant, conversation s
 	}
 	var out []thread.StoredPlan
 	made := map[string]*fold{}
-	for i := range records {
-		r := &records[i]
-		if known != nil && known(r.Key) {
-			out = append(out, thread.StoredPlan{Name: r.Key})
+	for i := range plans {
+		r := &plans[i]
+		if known != nil && known(r.ID) {
+			out = append(out, thread.StoredPlan{Name: r.ID})
 			continue
 		}
 		var s stored
 		if err := json.Unmarshal(r.Data, &s); err != nil {
-			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.Key, conversation, err)
+			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.ID, conversation, err)
 		}
 		if s.View == nil {
 			continue // one of the library's
 		}
-		c := &Cut{ID: r.Key, For: s.View.For, ExceptNewest: s.View.Open, ThinkingStripped: s.View.Bare, Budget: s.View.Budget, Covers: s.View.Covers, Recalled: s.View.Recalled, Plan: s.Plan, Replaced: map[int][]byte{}}
+		c := &Cut{ID: r.ID, For: s.View.For, ExceptNewest: s.View.Open, ThinkingStripped: s.View.Bare, Budget: s.View.Budget, Covers: s.View.Covers, Recalled: s.View.Recalled, Plan: s.Plan, Replaced: map[int][]byte{}}
 		if c.Dropped, err = timeline.ParseRanges(s.View.Gone); err != nil || s.View.V != 1 || len(s.View.Instead)+len(s.View.Own) != len(r.Contents) {
-			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.Key, conversation, timeline.ErrDamaged)
+			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.ID, conversation, timeline.ErrDamaged)
 		}
 		for k, depth := range s.View.Instead {
 			if c.Replaced[depth], err = store.Content(ctx, tenant, r.Contents[k]); err != nil {
@@ -162,7 +159,7 @@ func ReadPlans(ctx context.Context, store timeline.Store, tenant, conversation s
 			}
 		}
 		if c.ClientOwn, err = readOwn(ctx, store, tenant, s.View, r.Contents[len(s.View.Instead):]); err != nil {
-			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.Key, conversation, err)
+			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.ID, conversation, err)
 		}
 		if plan := s.View.Fold; plan != "" {
 			if c.fold = made[plan]; c.fold == nil {

@@ -1,0 +1,169 @@
+package oriel_test
+
+import (
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/sqlite"
+)
+
+// fixture is a data folder that version 1 of the formats wrote: testdata/notes/README.md.
+func fixture(t *testing.T, name string) (dir string) {
+	t.Helper()
+	in, err := os.Open(filepath.Join("testdata", "notes", name+".db.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "oriel.db"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// notesOf reads the notes of conversation "talk" while no engine has the folder open.
+func notesOf(t *testing.T, dir string) (pins []timeline.Pin, holds []timeline.Hold) {
+	t.Helper()
+	store, err := sqlite.Open(ctx, dir, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	n := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}
+	if pins, err = n.Pins(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if holds, err = n.Holds(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return pins, holds
+}
+
+// inTalk opens a folder and its conversation.
+func inTalk(t *testing.T, dir string, do func(*oriel.Conversation)) {
+	t.Helper()
+	e, err := oriel.Open(ctx, oriel.Config{Dir: dir, MaxTokens: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	c, err := e.Conversation(ctx, "talk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(c)
+}
+
+// A folder of items that version 1 wrote keeps its pins, holds, plans and undo.
+func TestNotesOfVersion1ItemsAreRead(t *testing.T) {
+	dir := fixture(t, "items")
+	shown := func(c *oriel.Conversation) (ids []int64) {
+		t.Helper()
+		all, err := c.Items(ctx, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range all {
+			ids = append(ids, all[i].ID)
+		}
+		return ids
+	}
+	inTalk(t, dir, func(c *oriel.Conversation) {
+		if got := shown(c); !slices.Equal(got, []int64{1, 2, 10, 11, 12}) {
+			t.Errorf("items %v are shown", got)
+		}
+		if s, err := c.Status(ctx); err != nil || s.Held != 1 {
+			t.Errorf("%+v, %v", s, err)
+		}
+		plans, err := c.Plans(ctx, 0)
+		if err != nil || len(plans) != 9 || plans[8].Undo != "p9" {
+			t.Fatalf("%d plans, %v", len(plans), err)
+		}
+		if err := c.Undo(ctx, "p3"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	pins, holds := notesOf(t, dir)
+	if len(pins) != 1 || pins[0].ID != 2 || !pins[0].Settled {
+		t.Errorf("pins %+v", pins)
+	}
+	if len(holds) != 2 || holds[0].Plan != "p3" || holds[0].Held.String() != "3" || holds[1].Plan != timeline.HeldBefore || holds[1].Held.String() != "1" {
+		t.Errorf("holds %+v", holds)
+	}
+	inTalk(t, dir, func(c *oriel.Conversation) {
+		if s, err := c.Status(ctx); err != nil || s.Held != 2 {
+			t.Errorf("%+v, %v", s, err)
+		}
+		for range 4 { // what is held stays
+			if _, _, err := c.Add(ctx, oriel.Item{Content: strings.Repeat("and west of it ", 8)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := shown(c); !slices.Equal(got[:3], []int64{1, 2, 3}) {
+			t.Errorf("items %v are shown", got)
+		}
+		if err := c.Release(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Unpin(ctx, 2); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if pins, holds := notesOf(t, dir); len(pins)+len(holds) != 0 {
+		t.Errorf("pins %+v and holds %+v are left", pins, holds)
+	}
+}
+
+// A folder that version 1 of the proxy wrote keeps its pins, holds, plans and undo; the long
+// ids of its plans stay valid.
+func TestNotesOfVersion1CallsAreRead(t *testing.T) {
+	const first, last = "p-HXSD3MSRBUI2HUU4-0", "p-LJGQNQZOJ5RGNV7C-0r"
+	dir := fixture(t, "calls")
+	inTalk(t, dir, func(c *oriel.Conversation) {
+		plans, err := c.Plans(ctx, 0)
+		if err != nil || len(plans) != 7 || plans[0].Undo != first || plans[6].Undo != last {
+			t.Fatalf("%d plans, %v", len(plans), err)
+		}
+		if u, err := c.WouldUndo(ctx, first); err != nil || len(u.Back) != 0 { // it is undone
+			t.Errorf("%+v, %v", u, err)
+		}
+		if err := c.Release(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Pin(ctx, 7); err != nil {
+			t.Fatal(err)
+		}
+	})
+	pins, holds := notesOf(t, dir)
+	if len(pins) != 2 || pins[0].ID != 5 || pins[1].ID != 7 || len(holds) != 0 {
+		t.Errorf("pins %+v, holds %+v", pins, holds)
+	}
+	inTalk(t, dir, func(c *oriel.Conversation) {
+		if err := c.Undo(ctx, first); err != nil && !errors.Is(err, oriel.ErrCannotFit) {
+			t.Fatal(err)
+		}
+		if err := c.Undo(ctx, "p1"); !errors.Is(err, oriel.ErrNoPlan) {
+			t.Errorf("p1: %v", err)
+		}
+	})
+	if _, holds := notesOf(t, dir); len(holds) != 1 || holds[0].Plan != first || holds[0].Held.String() != "2-25" {
+		t.Errorf("holds %+v", holds)
+	}
+}
