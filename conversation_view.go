@@ -7,16 +7,17 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/items"
 )
 
 const (
 	// hiddenMark tells the model that it does not see everything. It never
 	// changes, so that prompt caches can keep it.
-	hiddenMark = chat.Mark + ": earlier parts of this conversation are left out here; its history keeps them]"
+	hiddenMark = voice.Hidden
 	// assistantFirst stands before an assistant who speaks first: providers want
 	// the user to begin.
-	assistantFirst = chat.Mark + ": the conversation begins with the assistant]"
+	assistantFirst = voice.AssistantFirst
 
 	titleRelevant = "# Relevant Historical Context"
 

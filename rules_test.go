@@ -28,6 +28,7 @@ var rooms = []string{
 	"internal/secret",
 	"internal/llm",
 	"chat",
+	"internal/voice",
 	"wire",
 	"internal/refused",
 	"token/bpe",

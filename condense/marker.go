@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/voice"
 )
 
 // Kinds of texts, as in their markers.
@@ -17,10 +18,10 @@ const (
 // The marker line is markerOpen, a kind, markerOf, a number, and one of the two
 // ends.
 const (
-	markerOpen = chat.Mark + " "
-	markerOf   = " of "
-	markerOne  = " earlier message]"
-	markerMany = " earlier messages]"
+	markerOpen = voice.Condensed
+	markerOf   = voice.CondensedOf
+	markerOne  = voice.CondensedOne
+	markerMany = voice.CondensedMany
 )
 
 // Header returns the marker line of a text that stands for n messages, such as

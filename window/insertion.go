@@ -7,18 +7,19 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
+	"github.com/oriel-context/oriel/internal/voice"
 )
 
 // markerForm is the marker's wording: the first number is that of the messages, the
 // second that of their tokens.
 const (
-	markerForm  = stubMark + "%d earlier messages (%d tokens) are not shown here, to fit the context window. They are kept in the history; ask, or run a tool again, for what you need of them.]"
-	markerShort = stubMark + "%d earlier messages (%d tokens) are not shown]"
+	markerForm  = voice.Missing
+	markerShort = voice.MissingShort
 )
 
 // parseMarker reads the numbers of a marker that an earlier pass left.
 func parseMarker(text string) (messages, tokens int, ok bool) {
-	n, err := fmt.Sscanf(text, stubMark+"%d earlier messages (%d tokens) are not shown", &messages, &tokens)
+	n, err := fmt.Sscanf(text, voice.MissingRead, &messages, &tokens)
 	return messages, tokens, n == 2 && err == nil
 }
 

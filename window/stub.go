@@ -11,6 +11,7 @@ import (
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/quote"
+	"github.com/oriel-context/oriel/internal/voice"
 )
 
 // result is one tool result of a history and what is known of its call.
@@ -137,7 +138,7 @@ func (r *result) shows(h *History) bool {
 }
 
 // stubMark opens every stub, so that a second pass knows one.
-const stubMark = chat.Mark + ": "
+const stubMark = voice.Note
 
 // stub says what a masked result was and that the tool can be run again.
 func (r *result) stub(tokens int, why string) string {
@@ -153,7 +154,7 @@ func (r *result) stub(tokens int, why string) string {
 	if about != "" {
 		about = " " + about
 	}
-	return fmt.Sprintf("%sthe result of %s%s (%d tokens) is left out; %s. Run it again if you need it.]", stubMark, name, about, tokens, why)
+	return fmt.Sprintf(voice.Stub, name, about, tokens, why)
 }
 
 // isStub reports whether a result has been masked before.

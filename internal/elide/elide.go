@@ -13,6 +13,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/token/bpe"
 )
 
@@ -23,7 +24,7 @@ const (
 )
 
 // stubMark begins every marker.
-const stubMark = chat.Mark + ": "
+const stubMark = voice.Note
 
 // wholeInHistory is the hint of Text.
 const wholeInHistory = "the whole text is in the history"
@@ -42,7 +43,7 @@ func marker(n int, unit, hint string) string {
 			return r
 		}, hint)
 	}
-	return fmt.Sprintf("%s%d %s of the middle are left out here%s]", stubMark, n, unit, hint)
+	return fmt.Sprintf(voice.Elided, n, unit, hint)
 }
 
 // Elided reports whether a text contains a marker.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
+	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -38,7 +39,7 @@ func (e *draft) fill(ctx context.Context, first, room int) error {
 		if size := e.counter.Text(text).Tokens + fillRoom; size <= room {
 			room -= size
 		} else {
-			text = fmt.Sprintf(chat.Mark+": nothing changed since the earlier result, but its %d tokens are no longer shown, to fit the context window. Ask for a part of it.]", size)
+			text = fmt.Sprintf(voice.Unchanged, size)
 		}
 		if texts[n.piece] == nil {
 			texts[n.piece] = map[int]string{}
