@@ -2,6 +2,7 @@ package oriel
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -599,69 +600,125 @@ func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // write stores the call: what is new of its history, the reply, and the record.
 func (c *Call) write(ctx context.Context, e *entry, reply []chat.Message, says []timeline.Hash) error {
-	var contents [][]byte
-	keep := func(raw []byte) string {
-		contents = append(contents, raw)
-		return timeline.HashOf(raw).String()
-	}
-	c.keepTop(e, keep)
+	top := &contents{}
+	c.keepTop(e, top)
 	for i := range c.thread.From {
-		e.Own = append(e.Own, keep(c.chain[i].Raw))
+		e.Own = append(e.Own, top.keep(c.chain[i].Raw))
 	}
 	if part := c.cleanPartial(c.partial(reply)); part != nil {
-		e.Partial = keep(part)
+		e.Partial = top.keep(part)
 	}
 	stay := c.thread.Stay || c.calls.index.Passed(c.thread)
 	change := timeline.Change{Now: c.began, Stay: stay, Continues: c.thread.Continues}
 	if w, ok := c.thread.Record(); ok {
 		change.Put = append(change.Put, w)
 	}
-	all := c.resent(c.chain[c.thread.From:])
+	all := c.resent(c.chain[c.thread.From:], reply)
 	for _, i := range c.thread.Echoes { // a reply in the client's words
 		all[i-c.thread.From].Ref = "reply"
 	}
-	at, err := c.appendAfter(ctx, c.thread.Before, all, c.thread.Identities, change)
+	asked := len(all) - len(reply)
+	for i := asked; i < len(all); i++ { // by this a model's reply is known from what clients say it said
+		if all[i].Ref = e.Reply; e.Reply == "" || len(e.Reply) > timeline.MaxRef {
+			all[i].Ref = "reply"
+		}
+	}
+	identity := func(i int) timeline.Hash {
+		if i < asked {
+			return c.thread.Identities[i]
+		}
+		return says[i-asked]
+	}
+	var cuts []*view.Cut
+	then := func(at *timeline.Appended) (change timeline.Change, err error) {
+		change = timeline.Change{Now: c.calls.o.Now(), Stay: stay}
+		cuts = c.unstored(at)
+		change.Put, change.Contents, err = c.records(e, at, top, cuts)
+		return change, err
+	}
+	_, err := c.calls.log.AppendThen(ctx, c.request.Tenant, c.thread.Conversation, c.thread.Before, all, asked, identity, change, then)
 	if errors.Is(err, timeline.ErrNoPlace) { // somebody deleted what goes before
 		e.Before, e.Head = 0, 0
 		c.thread.Before = nil
-		at, err = c.appendAfter(ctx, nil, all, c.thread.Identities, change)
+		_, err = c.calls.log.AppendThen(ctx, c.request.Tenant, c.thread.Conversation, nil, all, asked, identity, change, then)
 	}
 	if err != nil {
-		return err
-	}
-	depth := at.Forms.Len()
-	e.Forms = at.Forms.String()
-	record := timeline.Record{Kind: "call", Key: c.request.ID, At: at.Place(int64(depth)), Time: c.began}
-	if record.Data, err = json.Marshal(e); err != nil {
-		return err
-	}
-	for _, raw := range contents {
-		record.Contents = append(record.Contents, timeline.HashOf(raw))
-	}
-	cuts := c.unstored(&at)
-	plans, more, err := c.plans(cuts, &at)
-	if err != nil {
-		return err
-	}
-	contents = append(contents, more...)
-	before := append(c.thread.Before[:len(c.thread.Before):len(c.thread.Before)], c.thread.Identities...)
-	if c.size != nil {
-		plans = append(plans, *c.size)
-	}
-	change = timeline.Change{Now: c.calls.o.Now(), Stay: stay, Contents: contents, Put: append([]timeline.Record{record}, plans...)}
-	replied := c.resent(reply)
-	for i := range replied { // by this a model's reply is known from what clients say it said
-		if replied[i].Ref = e.Reply; e.Reply == "" || len(e.Reply) > timeline.MaxRef {
-			replied[i].Ref = "reply"
-		}
-	}
-	if _, err = c.appendAfter(ctx, before, replied, says, change); err != nil {
 		return err
 	}
 	for _, cut := range cuts {
 		cut.MarkStored()
 	}
 	return nil
+}
+
+// contents are the bytes that the record of a call refers to.
+type contents struct {
+	raw    [][]byte
+	hashes []timeline.Hash
+}
+
+func (c *contents) keep(raw []byte) string { return c.add(raw, timeline.HashOf(raw)) }
+
+func (c *contents) add(raw []byte, h timeline.Hash) string {
+	c.raw, c.hashes = append(c.raw, raw), append(c.hashes, h)
+	return h.String()
+}
+
+// keepStripped keeps a JSON text without credentials. Texts that have none are remembered
+// in bare, so that tools, which come with every call, are read once.
+func (c *contents) keepStripped(raw []byte, bare *hashSet) string {
+	h := timeline.HashOf(raw)
+	if !bare.has(h) {
+		if clean := withoutSecrets(raw); len(clean) != len(raw) || len(raw) > 0 && &clean[0] != &raw[0] {
+			return c.keep(clean)
+		}
+		bare.add(h)
+	}
+	return c.add(raw, h)
+}
+
+// hashSet remembers the hashes of some contents. It is safe for concurrent use.
+type hashSet struct {
+	mu  sync.Mutex // protects all
+	all map[timeline.Hash]struct{}
+}
+
+// maxHashes is how many hashes a hashSet remembers before it begins anew.
+const maxHashes = 1024
+
+func (s *hashSet) has(h timeline.Hash) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.all[h]
+	return ok
+}
+
+func (s *hashSet) add(h timeline.Hash) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil || len(s.all) >= maxHashes {
+		s.all = map[timeline.Hash]struct{}{}
+	}
+	s.all[h] = struct{}{}
+}
+
+// records are those of a call whose request ends at a place, and of its cuts, with their
+// contents.
+func (c *Call) records(e *entry, at *timeline.Appended, top *contents, cuts []*view.Cut) (records []timeline.Record, raw [][]byte, err error) {
+	e.Forms = at.Forms.String()
+	record := timeline.Record{Kind: "call", Key: c.request.ID, At: at.Place(int64(at.Forms.Len())), Time: c.began, Contents: top.hashes}
+	if record.Data, err = json.Marshal(e); err != nil {
+		return nil, nil, err
+	}
+	plans, more, err := c.plans(cuts, at)
+	if err != nil {
+		return nil, nil, err
+	}
+	records = append([]timeline.Record{record}, plans...)
+	if c.size != nil {
+		records = append(records, *c.size)
+	}
+	return records, slices.Concat(top.raw, more), nil
 }
 
 // unstored are the cuts that are to be stored with this call: those that it made, and the
@@ -691,17 +748,14 @@ func (c *Call) plans(cuts []*view.Cut, at *timeline.Appended) (records []timelin
 	return records, contents, nil
 }
 
-func (c *Call) appendAfter(ctx context.Context, before []timeline.Hash, messages []timeline.Resent, says []timeline.Hash, change timeline.Change) (timeline.Appended, error) {
-	return c.calls.log.AppendAfter(ctx, c.request.Tenant, c.thread.Conversation, before, messages, func(i int) timeline.Hash { return says[i] }, change)
-}
-
-func (c *Call) resent(messages []chat.Message) []timeline.Resent {
-	out := make([]timeline.Resent, len(messages))
-	for i := range messages {
-		m := &messages[i]
-		out[i] = timeline.Resent{Raw: m.Raw, Format: c.body.Format.String(), Role: string(m.Role), Time: c.began}
-		if m.Role == "" {
-			out[i].Role = m.Type
+// resent are the messages of a request and of its reply, as a log takes them.
+func (c *Call) resent(request, reply []chat.Message) []timeline.Resent {
+	out := make([]timeline.Resent, 0, len(request)+len(reply))
+	format := c.body.Format.String()
+	for _, messages := range [][]chat.Message{request, reply} {
+		for i := range messages {
+			m := &messages[i]
+			out = append(out, timeline.Resent{Raw: m.Raw, Sum: m.Summed(), Format: format, Role: cmp.Or(string(m.Role), m.Type), Time: c.began})
 		}
 	}
 	return out
@@ -709,29 +763,29 @@ func (c *Call) resent(messages []chat.Message) []timeline.Resent {
 
 // keepTop keeps what stands beside the history: the system prompt block by block, for
 // one of them may be new with every call, the tools, and the other fields.
-func (c *Call) keepTop(e *entry, keep func([]byte) string) {
+func (c *Call) keepTop(e *entry, top *contents) {
 	for i := range c.body.System {
 		if raw := c.body.System[i].Raw; raw != nil {
-			e.System = append(e.System, keep(raw))
+			e.System = append(e.System, top.keep(raw))
 		} else {
-			e.System = append(e.System, keep(c.body.System[i].Text))
+			e.System = append(e.System, top.keep(c.body.System[i].Text))
 			e.Plain = true
 		}
 	}
 	e.Apart = len(e.System)
 	for i := range c.system {
-		e.System = append(e.System, keep(c.system[i].Raw))
+		e.System = append(e.System, top.keep(c.system[i].Raw))
 	}
 	list, system := "messages", "system"
 	if c.body.Format == wire.Responses {
 		list, system = "input", "instructions"
 	}
-	rest := fields{keep: keep}
+	rest := fields{keep: top.keep}
 	for _, m := range c.body.Members() {
 		switch {
 		case m.Name == list, m.Name == system && e.Apart > 0:
 		case m.Name == "tools" && e.Tools == "":
-			e.Tools = keep(withoutSecrets(m.Raw))
+			e.Tools = top.keepStripped(m.Raw, &c.calls.bare)
 		default:
 			rest.add(m.Name, m.Raw)
 		}

@@ -20,10 +20,15 @@ func withoutSecrets(raw []byte) []byte { return secret.Strip(raw) }
 // readBody reads the body of a call, which has at most wire.MaxParts parts. Of a model's name no more is kept than clip.Name.
 func readBody(raw []byte, f wire.Format) (*wire.Body, error) {
 	body, err := wire.Read(raw, f, wire.Limits{Parts: wire.MaxParts})
-	if err == nil {
-		body.Model = clip.To(body.Model, clip.Name)
+	if err != nil {
+		return nil, err
 	}
-	return body, err
+	body.Model = clip.To(body.Model, clip.Name)
+	for i := range body.Messages { // for thread, the count and the log
+		m := &body.Messages[i]
+		m.Sum = chat.Sum(m.Raw)
+	}
+	return body, nil
 }
 
 // chainOf returns the leading system messages and the history of a request, as both are
@@ -45,7 +50,7 @@ func chainOf(body *wire.Body) (system, chain []chat.Message) {
 		clean, err := wire.ReadMessage(body.Format, raw)
 		if err != nil {
 			clean = chain[i]
-			clean.Raw = raw
+			clean.Raw, clean.Sum = raw, 0
 		}
 		if shared { // body.Messages is what is sent
 			chain, shared = slices.Clone(chain), false

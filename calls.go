@@ -58,6 +58,7 @@ type calls struct {
 	queue       *queue
 	cache       *token.Cache // of counts
 	sketches    sketches
+	bare        hashSet // tools without credentials
 	states      callStates
 	recentPlans recentPlans
 	turns       *turns

@@ -61,6 +61,9 @@ type Message struct {
 	// message built by a program.
 	Raw   []byte
 	Parts []Part
+	// Sum is that of Raw, so that the bytes need not be hashed again; 0 where it was
+	// not computed.
+	Sum uint64
 }
 
 // Part is one piece of a message.

@@ -31,6 +31,9 @@ func (c *Change) Check(tenant string) error {
 			return fmt.Errorf("message %d of %d: %w", i+1, len(c.Messages), err)
 		}
 	}
+	if c.Forms != nil && len(c.Forms) != len(c.Messages) {
+		return fmt.Errorf("%w: %d forms of %d messages", ErrInvalid, len(c.Forms), len(c.Messages))
+	}
 	for _, data := range c.Contents {
 		if err := checkSize(data); err != nil {
 			return err

@@ -1,16 +1,18 @@
 package timeline
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
 
 // Log appends the new part of histories that are resent whole, as agents do on every
-// call. It remembers the hashes of what it has seen: for a known message it hashes the
-// bytes once and does not query the store.
+// call. It remembers the hashes of what it has seen: for a known message it compares the
+// sum of the bytes and does not query the store.
 //
 // Several logs and other writers may work on the same conversations; a Log that loses
 // a race reads the conversation again. A Log is safe for concurrent use.
@@ -27,7 +29,7 @@ type Log struct {
 // LogOptions are the options of NewLog.
 type LogOptions struct {
 	// Messages bounds how many messages are remembered over all conversations; the
-	// least recently used are forgotten first. 0 means 1,048,576, which takes about 40
+	// least recently used are forgotten first. 0 means 1,048,576, which takes about 50
 	// MB.
 	Messages int
 }
@@ -44,6 +46,9 @@ func NewLog(s Store, o LogOptions) *Log {
 type Resent struct {
 	// Raw is the message as received this time.
 	Raw []byte
+	// Sum is chat.Sum of Raw, by which a Log knows bytes that it has seen before; 0 if
+	// it was not computed.
+	Sum uint64
 	// Format, Role, Ref and Time are stored if the message is new.
 	Format, Role, Ref string
 	Time              time.Time
@@ -85,20 +90,70 @@ func (l *Log) Append(ctx context.Context, tenant, conversation string, messages 
 // identifies the messages that precede it; if the history does not contain them,
 // AppendAfter returns ErrNoPlace.
 func (l *Log) AppendAfter(ctx context.Context, tenant, conversation string, before []Hash, messages []Resent, identity func(i int) Hash, extra Change) (Appended, error) {
+	a := appending{log: l, before: before, messages: messages, identity: identity, extra: extra}
+	return a.run(ctx, sessionKey{tenant, conversation}, a.try)
+}
+
+// AppendThen is AppendAfter for a request and its reply. The request is the first of
+// messages and goes with extra, which must not have a record AtHead; the reply goes with
+// the change that then returns when it is given the places and forms of the request. Both
+// are one change: the places given to then are valid in records of that change only. If
+// the store has messages of the request in forms that the log does not know, AppendThen
+// makes two changes, one after the other. then may be called more than once.
+func (l *Log) AppendThen(ctx context.Context, tenant, conversation string, before []Hash, messages []Resent, first int, identity func(i int) Hash, extra Change, then func(*Appended) (Change, error)) (Appended, error) {
+	a := appending{log: l, before: before, messages: messages, identity: identity, extra: extra}
+	result, err := a.run(ctx, sessionKey{tenant, conversation}, func(ctx context.Context) (Appended, error) { return a.tryTogether(ctx, first, then) })
+	if !errors.Is(err, ErrForms) {
+		return result, err
+	}
+	at, err := l.AppendAfter(ctx, tenant, conversation, before, messages[:first], identity, extra)
+	if err != nil {
+		return Appended{}, err
+	}
+	rest, err := then(&at)
+	if err != nil {
+		return Appended{}, err
+	}
+	before = slices.Clip(before)
+	for i := range first {
+		before = append(before, identity(i))
+	}
+	last, err := l.AppendAfter(ctx, tenant, conversation, before, messages[first:], func(i int) Hash { return identity(first + i) }, rest)
+	if err != nil {
+		return Appended{}, err
+	}
+	return at.and(&last), nil
+}
+
+// and returns the outcome of two changes, of which last continues a.
+func (a *Appended) and(last *Appended) Appended {
+	r := *last
+	n := a.Forms.Len()
+	r.Known, r.Varied, r.New = a.Known+last.Known-n, a.Varied+last.Varied, a.New+last.New
+	r.Forms = slices.Clone(a.Forms)
+	for form := range last.Forms.All() {
+		if n--; n < 0 {
+			r.Forms.Add(form)
+		}
+	}
+	return r
+}
+
+// run calls try until no other writer interferes.
+func (a *appending) run(ctx context.Context, k sessionKey, try func(context.Context) (Appended, error)) (Appended, error) {
 	hashes := hashBuffers.Get().(*[]Hash)
 	defer hashBuffers.Put(hashes)
-	*hashes = (*hashes)[:0]
-	for i := range messages {
-		*hashes = append(*hashes, HashOf(messages[i].Raw))
-	}
-	s := l.session(sessionKey{tenant, conversation})
+	*hashes = slices.Grow((*hashes)[:0], len(a.messages))[:len(a.messages)]
+	clear(*hashes)
+	a.hashes = *hashes
+	s := a.log.session(k)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer l.account(s)
-	a := appending{session: s, log: l, before: before, messages: messages, hashes: *hashes, identity: identity, extra: extra}
+	defer a.log.account(s)
+	a.session = s
 	misses := 0
 	for {
-		result, err := a.try(ctx)
+		result, err := try(ctx)
 		switch {
 		case errors.Is(err, ErrChanged):
 			s.fresh = false
@@ -153,31 +208,95 @@ func (l *Log) account(s *session) {
 	}
 }
 
-// appending is one call of AppendAfter.
+// appending is one call of AppendAfter or AppendThen.
 type appending struct {
 	*session
 	log      *Log
 	before   []Hash // identities of the messages before messages
 	messages []Resent
-	hashes   []Hash // of messages
+	hashes   []Hash // of messages, as far as computed; see hash
 	identity func(i int) Hash
 	extra    Change
 }
+
+// hash returns the hash of message i.
+func (a *appending) hash(i int) Hash {
+	h := &a.hashes[i-len(a.before)]
+	if *h == (Hash{}) {
+		*h = HashOf(a.messages[i-len(a.before)].Raw)
+	}
+	return *h
+}
+
+// sum returns the sum of message i, 0 if unknown.
+func (a *appending) sum(i int) uint64 { return a.messages[i-len(a.before)].Sum }
 
 // total counts all messages, including those before.
 func (a *appending) total() int { return len(a.before) + len(a.messages) }
 
 // try matches the history against what is remembered and applies the difference.
 func (a *appending) try(ctx context.Context) (Appended, error) {
-	if err := a.refresh(ctx, a.log.store); err != nil {
-		return Appended{}, err
-	}
-	p, known, err := a.match(ctx)
+	p, known, err := a.find(ctx)
 	if err != nil {
 		return Appended{}, err
 	}
-	from := known // the first message given to the store
-	c := a.extra
+	return a.apply(ctx, p, known, a.extra)
+}
+
+// tryTogether is try for AppendThen.
+func (a *appending) tryTogether(ctx context.Context, first int, then func(*Appended) (Change, error)) (Appended, error) {
+	p, known, err := a.find(ctx)
+	if err != nil {
+		return Appended{}, err
+	}
+	end := len(a.before) + first
+	at := a.foresee(p, known, end)
+	c, err := then(&at)
+	if err != nil {
+		return Appended{}, err
+	}
+	c.Began, c.Stay = a.extra.Now, c.Stay || a.extra.Stay
+	c.Project, c.Continues = cmp.Or(c.Project, a.extra.Project), cmp.Or(c.Continues, a.extra.Continues)
+	c.Contents = slices.Concat(a.extra.Contents, c.Contents)
+	c.Put, c.Claim, c.Drop = slices.Concat(a.extra.Put, c.Put), slices.Concat(a.extra.Claim, c.Claim), slices.Concat(a.extra.Drop, c.Drop)
+	c.Forms = p.expect(known, a.total())
+	return a.apply(ctx, p, known, c)
+}
+
+// foresee returns the places and forms that the messages up to end will have. The places
+// of new messages are AtDepth.
+func (a *appending) foresee(p *path, known, end int) Appended {
+	known = min(known, end)
+	r := Appended{Head: a.head, Revision: a.revision, Known: known, New: end - known, Way: wayTo(p.way, int64(known))}
+	if r.New > 0 {
+		r.Way = append(r.Way, AtDepth(int64(end)))
+	}
+	varied := p.varied
+	for i := range end {
+		form := 0
+		switch {
+		case len(varied) > 0 && varied[0] == i:
+			form, varied = p.nextForm(i), varied[1:]
+		case i < known:
+			form = int(p.steps[i].form)
+		}
+		r.Forms.Add(form)
+	}
+	return r
+}
+
+// find refreshes what is remembered and finds how much of the history is known.
+func (a *appending) find(ctx context.Context) (*path, int, error) {
+	if err := a.refresh(ctx, a.log.store); err != nil {
+		return nil, 0, err
+	}
+	return a.match(ctx)
+}
+
+// apply applies a change together with the messages that are not known; the first known
+// ones are on p.
+func (a *appending) apply(ctx context.Context, p *path, known int, c Change) (Appended, error) {
+	from := known // the first message that the store is shown
 	c.Conversation, c.Expect, c.Stay = a.key.conversation, &a.revision, c.Stay || len(a.messages) == 0
 	if i := p.firstNew(); i >= 0 {
 		from = i
@@ -209,8 +328,15 @@ func (a *appending) try(ctx context.Context) (Appended, error) {
 	a.head, a.revision = applied.Head, applied.Revision
 	if a.created.IsZero() {
 		a.created = Micro(c.Now)
+		if !c.Began.IsZero() {
+			a.created = Micro(c.Began)
+		}
 	}
-	p = a.extend(p, known, from, c.Messages, &applied)
+	if c.Forms != nil {
+		p.vary(a)
+		from = a.total()
+	}
+	p = a.extend(p, known, c.Messages, &applied)
 	if err := a.learn(ctx, p, from, a.total()-applied.New.Messages); err != nil {
 		a.forget()
 		return Appended{}, err
@@ -247,17 +373,7 @@ func (a *appending) unchanged(ctx context.Context, p *path, known int) (Appended
 
 // result returns the places and forms of all messages; p begins with all of them.
 func (a *appending) result(p *path) Appended {
-	r := Appended{Head: a.head, Revision: a.revision}
-	n := int64(a.total())
-	for _, w := range p.way {
-		if w.Depth >= n {
-			if n > 0 {
-				r.Way = append(r.Way, Place{w.Trunk, n})
-			}
-			break
-		}
-		r.Way = append(r.Way, w)
-	}
+	r := Appended{Head: a.head, Revision: a.revision, Way: wayTo(p.way, int64(a.total()))}
 	for i := range a.total() {
 		r.Forms.Add(int(p.steps[i].form))
 	}

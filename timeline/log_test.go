@@ -306,6 +306,53 @@ func TestLogMatchesWithoutAllocating(t *testing.T) {
 	}
 }
 
+// A request and its reply are one change, also where the last reply comes back in the
+// client's form; the record of the request tells where it stands and in which forms.
+func TestLogWritesRequestAndReplyInOneChange(t *testing.T) {
+	s := memory.New()
+	log := timeline.NewLog(s, timeline.LogOptions{})
+	ask := &asking{messages: history(12)}
+	requests := 0
+	send := func(log *timeline.Log, n int) timeline.Appended {
+		t.Helper()
+		a, err := log.AppendThen(ctx, timeline.Local, "c", nil, ask.messages[:n], n-1, ask.says, timeline.Change{Now: noon}, func(at *timeline.Appended) (timeline.Change, error) {
+			requests++
+			return timeline.Change{Now: noon.Add(time.Second), Put: []timeline.Record{{Kind: "call", Key: "1", At: at.Place(int64(n) - 1), Data: []byte(at.Forms.String())}}}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	check := func(a timeline.Appended, revision int64, varied, n int, forms string) {
+		t.Helper()
+		r, err := s.Records(ctx, timeline.Local, "c", "call", "1")
+		if err != nil || len(r) != 1 || a.Revision != revision || a.Varied != varied || a.Head.Depth != int64(n) || r[0].At != a.Place(int64(n)-1) || string(r[0].Data) != forms {
+			t.Errorf("%+v, %+v (%v), want revision %d and forms %s", a, r, err, revision, forms)
+		}
+	}
+	check(send(log, 4), 1, 0, 4, "0x3")
+	ask.messages[3].Raw = []byte("message 3\tas its client says it")
+	check(send(log, 6), 2, 1, 6, "0x3,1/0x2")
+	check(send(log, 8), 3, 0, 8, "0x3,1/0x2,0x2")
+	if requests != 3 {
+		t.Errorf("%d times for three calls", requests)
+	}
+	if c, err := s.Conversation(ctx, timeline.Local, "c"); err != nil || !c.Created.Equal(noon) || !c.Updated.Equal(noon.Add(time.Second)) {
+		t.Errorf("%+v, %v", c, err)
+	}
+	// Another log brings forms that this one has not seen: those that are written are
+	// what the store says.
+	other := timeline.NewLog(s, timeline.LogOptions{})
+	ask.messages[5].Raw = []byte("message 5\tin the first form of another")
+	send(other, 8)
+	ask.messages[5].Raw = []byte("message 5\tin the second form of another")
+	check(send(other, 8), 5, 1, 8, "0x3,1/0x2,2/0x2")
+	ask.messages[5].Raw = []byte("message 5\tin a third form")
+	check(send(log, 8), 7, 1, 8, "0x3,1/0x2,3/0x2")
+	check(send(other, 8), 8, 0, 8, "0x3,1/0x2,3/0x2")
+}
+
 func BenchmarkResend100k(b *testing.B) { storetest.BenchmarkResend(b, memory.New(), 100_000) }
 
 // Who sends only the end of a history names what goes before it.

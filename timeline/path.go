@@ -44,8 +44,9 @@ type path struct {
 
 // step is a message on a path.
 type step struct {
-	hash     Hash  // of its latest form
-	form     int32 // the number of that form
+	sum      uint64 // of its latest form; 0 if unknown
+	hash     Hash   // of that form
+	form     int32  // the number of that form
 	identity Hash
 }
 
@@ -109,12 +110,12 @@ func (a *appending) match(ctx context.Context) (*path, int, error) {
 	if best != nil {
 		return best, known, nil
 	}
-	p, err := a.find(ctx)
+	p, err := a.load(ctx)
 	return p, len(a.before), err
 }
 
-// find loads the path of the messages in before, which no remembered path contains.
-func (a *appending) find(ctx context.Context) (*path, error) {
+// load loads the path of the messages in before, which no remembered path contains.
+func (a *appending) load(ctx context.Context) (*path, error) {
 	p := &path{}
 	if len(a.before) == 0 {
 		return p, nil
@@ -151,12 +152,17 @@ func (p *path) match(a *appending) (known int, ok bool) {
 	}
 	n := min(a.total(), len(p.steps))
 	for i := len(a.before); i < n; i++ {
-		s, hash := &p.steps[i], a.hashes[i-len(a.before)]
+		s, sum := &p.steps[i], a.sum(i)
+		if sum != 0 && s.sum == sum {
+			continue
+		}
+		hash := a.hash(i)
 		if s.hash == hash {
+			s.sum = sum
 			continue
 		}
 		if form := slices.Index(p.forms[i], hash); form >= 0 {
-			s.hash, s.form = hash, int32(form)
+			s.sum, s.hash, s.form = sum, hash, int32(form)
 			continue
 		}
 		if a.identity(i-len(a.before)) != s.identity {
@@ -175,6 +181,42 @@ func (p *path) firstNew() int {
 	return p.varied[0]
 }
 
+// nextForm returns the form that new bytes of message i become.
+func (p *path) nextForm(i int) int { return max(1, len(p.forms[i])) }
+
+// expect returns the forms of the messages given to the store: those from the first new
+// form on, or from known.
+func (p *path) expect(known, end int) []int {
+	from := known
+	if i := p.firstNew(); i >= 0 {
+		from = i
+	}
+	forms := make([]int, end-from)
+	for i := from; i < known; i++ {
+		forms[i-from] = int(p.steps[i].form)
+	}
+	for _, i := range p.varied {
+		forms[i-from] = p.nextForm(i)
+	}
+	return forms
+}
+
+// vary remembers the new forms, which are stored now.
+func (p *path) vary(a *appending) {
+	for _, i := range p.varied {
+		s := &p.steps[i]
+		forms := p.forms[i]
+		if forms == nil {
+			forms = []Hash{s.hash}
+		}
+		if p.forms == nil {
+			p.forms = map[int][]Hash{}
+		}
+		s.sum, s.hash, s.form = a.sum(i), a.hash(i), int32(len(forms))
+		p.forms[i] = append(slices.Clip(forms), s.hash)
+	}
+}
+
 func (p *path) place(depth int64) Place { return placeAt(p.way, depth) }
 
 func placeAt(way []Place, depth int64) Place {
@@ -183,6 +225,20 @@ func placeAt(way []Place, depth int64) Place {
 		return Place{}
 	}
 	return Place{way[i].Trunk, depth}
+}
+
+// wayTo returns a way up to a depth.
+func wayTo(way []Place, depth int64) (out []Place) {
+	for _, w := range way {
+		if w.Depth >= depth {
+			if depth > 0 {
+				out = append(out, Place{w.Trunk, depth})
+			}
+			break
+		}
+		out = append(out, w)
+	}
+	return out
 }
 
 // add appends a step.
@@ -197,24 +253,15 @@ func (p *path) add(s step, at Place) {
 
 // cut returns a separate path with the first n steps.
 func (p *path) cut(n int) *path {
-	c := &path{steps: slices.Clone(p.steps[:n])}
-	for _, w := range p.way {
-		if w.Depth >= int64(n) {
-			if n > 0 {
-				c.way = append(c.way, Place{w.Trunk, int64(n)})
-			}
-			break
-		}
-		c.way = append(c.way, w)
-	}
+	c := &path{steps: slices.Clone(p.steps[:n]), way: wayTo(p.way, int64(n))}
 	c.forms = maps.Clone(p.forms)
 	maps.DeleteFunc(c.forms, func(i int, _ []Hash) bool { return i >= n })
 	return c
 }
 
-// extend returns the path that a change has produced: its first known steps are those
-// of p, and messages begin at index from.
-func (a *appending) extend(p *path, known, from int, messages []Message, applied *Applied) *path {
+// extend returns the path that a change of some messages has produced: its first known
+// steps are those of p.
+func (a *appending) extend(p *path, known int, messages []Message, applied *Applied) *path {
 	if known == a.total() {
 		return p
 	}
@@ -226,7 +273,9 @@ func (a *appending) extend(p *path, known, from int, messages []Message, applied
 		a.paths = slices.Delete(a.paths, maxPaths, len(a.paths))
 	}
 	for i := known; i < a.total(); i++ {
-		p.add(step{hash: a.hashes[i-len(a.before)], identity: messages[i-from].Identity}, applied.Places[i-from])
+		// The messages given to the store are the last ones.
+		j := i - a.total() + len(messages)
+		p.add(step{sum: a.sum(i), hash: a.hash(i), identity: messages[j].Identity}, applied.Places[j])
 	}
 	return p
 }
@@ -241,7 +290,7 @@ func (a *appending) learn(ctx context.Context, p *path, from, to int) error {
 		i := int(e.Place.Depth) - 1
 		p.know(i, e)
 		s := &p.steps[i]
-		s.hash = a.hashes[i-len(a.before)]
+		s.sum, s.hash = a.sum(i), a.hash(i)
 		s.form = int32(max(0, slices.Index(p.forms[i], s.hash)))
 		return nil
 	})

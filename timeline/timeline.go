@@ -20,6 +20,8 @@ var (
 	ErrNoContent = errors.New("no such content")
 	// ErrChanged: the conversation is not at the expected revision.
 	ErrChanged = errors.New("somebody else changed the conversation")
+	// ErrForms: a message does not have the expected form.
+	ErrForms = errors.New("a message is in another form")
 	// ErrInvalid: a change that no store can make; see Change.Check.
 	ErrInvalid = errors.New("not a valid change")
 	// ErrDamaged: the stored data is inconsistent.
@@ -57,6 +59,17 @@ type Place struct {
 // change, whose place is not known before.
 func AtHead() Place { return Place{Trunk: -1} }
 
+// AtDepth stands, in a record of a Change, for the place of the message at a depth, which
+// must be one of the change's messages.
+func AtDepth(depth int64) Place { return Place{Trunk: -1, Depth: depth} }
+
+// Appends reports whether the place of a record is AtDepth of one of the change's
+// messages, and returns the message's index.
+func (c *Change) Appends(p Place) (i int, ok bool) {
+	n := p.Depth - c.At.Depth
+	return int(n - 1), p.Trunk == -1 && p.Depth > 0 && 1 <= n && n <= int64(len(c.Messages))
+}
+
 func (p Place) String() string { return fmt.Sprintf("%d:%d", p.Trunk, p.Depth) }
 
 // Message is a message to append, or one that was read.
@@ -93,8 +106,8 @@ type Conversation struct {
 	Head Place
 	// Revision rises by one with every change; the first makes it 1.
 	Revision int64
-	// Created and Updated are the times (Change.Now) of the first and the last
-	// change.
+	// Created is the time of the first change (Change.Began), Updated that of the last
+	// one (Change.Now).
 	Created, Updated time.Time
 	Project          string
 	// Continues is the conversation from which this one was compacted, if any.
@@ -118,7 +131,8 @@ type Record struct {
 
 // Change is applied by Apply in one transaction: all of it or nothing. If a change
 // has several faults, ErrInvalid takes precedence over ErrChanged, ErrChanged over
-// ErrNoPlace, and ErrNoPlace over ErrNoContent.
+// ErrNoPlace of At, that over ErrForms, ErrForms over ErrNoPlace of a record, and that
+// over ErrNoContent.
 type Change struct {
 	// Conversation is the name. The first change creates the conversation.
 	Conversation string
@@ -139,6 +153,10 @@ type Change struct {
 	// begins a new trunk after the place. After the zero place every new message
 	// begins a trunk.
 	Messages []Message
+	// Forms, if not nil, are the forms that Messages must have after the change: 0 for
+	// the first form of a message, which a new message has, n for its nth variant. If a
+	// message has another form, Apply fails with ErrForms.
+	Forms []int
 	// Project and Continues are set if not empty.
 	Project, Continues string
 	// Contents are bytes that the records of this change refer to by hash. Bytes
@@ -156,8 +174,9 @@ type Change struct {
 	// Claim writes a record only if none with its kind and key exists, and does not
 	// check it otherwise. Applied.Claimed holds the stored records.
 	Claim []Record
-	// Now is the time of the change. It is required.
-	Now time.Time
+	// Now is the time of the change. It is required. Began is the time at which a new
+	// conversation began; zero means Now.
+	Now, Began time.Time
 }
 
 // Key identifies a record within its conversation.

@@ -3,6 +3,8 @@ package token
 import (
 	"hash/maphash"
 	"sync"
+
+	"github.com/oriel-context/oriel/chat"
 )
 
 // Cache caches counts by the content's hash, so that a message resent with every
@@ -77,9 +79,14 @@ func (c *Cache) rules(m Model) uint64 {
 }
 
 func (c *Cache) key(rules uint64, content []byte, shape uint64) cacheKey {
+	return c.keyOf(rules, chat.Sum(content), len(content), shape)
+}
+
+// keyOf is the key of a content by its sum and its length.
+func (c *Cache) keyOf(rules, sum uint64, length int, shape uint64) cacheKey {
 	// The length and the shape go beside the hash, so that a false hit needs
 	// all three to agree.
-	return cacheKey{maphash.Bytes(c.seed, content), rules ^ uint64(len(content))<<20 ^ shape*0x9e3779b97f4a7c15}
+	return cacheKey{sum, rules ^ uint64(length)<<20 ^ shape*0x9e3779b97f4a7c15}
 }
 
 func (c *Cache) get(k cacheKey) (raw, bool) {

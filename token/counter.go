@@ -244,7 +244,7 @@ func (c *Counter) message(m *chat.Message) raw {
 	if c.cache == nil {
 		return c.content(m)
 	}
-	k := c.cache.key(c.rules, m.Raw, shape(m.Parts))
+	k := c.cache.keyOf(c.rules, m.Summed(), len(m.Raw), shape(m.Parts))
 	if r, ok := c.cache.get(k); ok {
 		return r
 	}

@@ -233,7 +233,7 @@ func (t *tenant) early(n *namespace, r *Request, p place) bool {
 func (b *Index) Done(th *Thread, reply []chat.Message, id string) (identities []timeline.Hash) {
 	steps := make([]step, len(reply))
 	for i := range reply {
-		steps[i] = step{bytes: bytesOf(reply[i].Raw), identity: timeline.Identity(&reply[i]), assistant: true, model: true}
+		steps[i] = step{bytes: reply[i].Summed(), identity: timeline.Identity(&reply[i]), assistant: true, model: true}
 		identities = append(identities, steps[i].identity)
 	}
 	t := b.tenant(th.Tenant)

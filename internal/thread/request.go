@@ -3,7 +3,6 @@ package thread
 import (
 	"encoding/json"
 	"fmt"
-	"hash/maphash"
 	"net/http"
 	"regexp"
 	"strings"
@@ -66,17 +65,13 @@ func (r *Request) prepare() {
 	}
 	r.hashes = make([]uint64, len(r.Messages))
 	for i := range r.Messages {
-		r.hashes[i] = bytesOf(r.Messages[i].Raw)
+		r.hashes[i] = r.Messages[i].Summed()
 	}
 	r.identities = make([]timeline.Hash, len(r.Messages))
 	r.apart, r.forms, r.replaced = map[int]timeline.Hash{}, map[int]timeline.Hash{}, map[int]bool{}
 	r.same, r.related = map[echo]bool{}, map[echo]bool{}
 	r.identify(0, 1)
 }
-
-var seed = maphash.MakeSeed()
-
-func bytesOf(raw []byte) uint64 { return max(1, maphash.Bytes(seed, raw)) }
 
 // say computes the identities of messages i up to to.
 func (r *Request) identify(i, to int) {

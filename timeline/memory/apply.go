@@ -78,7 +78,7 @@ func (w *change) plan(number int64) error {
 		w.isNew = true
 		w.conv = &conversation{used: map[int64]int64{}, records: map[string]map[string]*record{}}
 		w.conv.Name = strings.Clone(w.Conversation)
-		w.conv.Created = timeline.Micro(w.Now)
+		w.conv.Created = w.when(w.Began)
 	}
 	if w.Expect != nil && *w.Expect != w.conv.Revision {
 		return fmt.Errorf("%w: %q is at revision %d, not %d", timeline.ErrChanged, w.Conversation, w.conv.Revision, *w.Expect)
@@ -106,6 +106,11 @@ func (w *change) planMessages(number int64) error {
 		w.last = next
 		w.known++
 		w.applied.Places = append(w.applied.Places, next)
+	}
+	for i, want := range w.Forms {
+		if i < w.known && w.t.at(w.applied.Places[i]).formOf(w.hashes[i]) != want || i >= w.known && want != 0 {
+			return fmt.Errorf("%w: message %d of %d", timeline.ErrForms, i+1, len(w.Messages))
+		}
 	}
 	reached := w.last
 	if n := int64(len(w.Messages) - w.known); n > 0 {
@@ -178,6 +183,9 @@ func (w *change) reaches(p timeline.Place) bool {
 	if p == (timeline.Place{}) || p == timeline.AtHead() {
 		return true
 	}
+	if _, ok := w.Appends(p); ok {
+		return true
+	}
 	used := w.conv.used[p.Trunk]
 	for _, r := range w.raise {
 		if r.Trunk == p.Trunk {
@@ -228,9 +236,20 @@ func (w *change) writeMessages() {
 	w.t.messages += int64(w.applied.New.Messages)
 }
 
+// formOf returns the form of some bytes: the one that they are, or would become.
+func (m *message) formOf(h timeline.Hash) int {
+	if h == m.content {
+		return 0
+	}
+	if i := slices.Index(m.variants, h); i >= 0 {
+		return i + 1
+	}
+	return len(m.variants) + 1
+}
+
 // writeForm stores the bytes of message i as a variant of m if they are new.
 func (w *change) writeForm(m *message, i int) {
-	if h := w.hashes[i]; h != m.content && !slices.Contains(m.variants, h) {
+	if h := w.hashes[i]; m.formOf(h) > len(m.variants) {
 		w.refer(h, w.Messages[i].Raw)
 		m.variants = append(m.variants, h)
 		w.applied.New.Variants++
@@ -281,7 +300,9 @@ func (w *change) writeRecord(r *timeline.Record) {
 	n := copied(r)
 	n.Kind, n.Key = strings.Clone(r.Kind), strings.Clone(r.Key)
 	n.Time = w.when(r.Time)
-	if r.At == timeline.AtHead() {
+	if i, ok := w.Appends(r.At); ok {
+		n.At = w.applied.Places[i]
+	} else if r.At == timeline.AtHead() {
 		n.At = w.head
 	}
 	for _, h := range n.Contents {

@@ -62,6 +62,13 @@ const (
 // Change.Contents, the last messages and large ones, which are likely to be new.
 func (s *Store) prepare(p *prepared) error {
 	id, known := s.write.tenants.get(p.tenant)
+	stored := func(h timeline.Hash) bool {
+		if !known {
+			return false
+		}
+		_, stored := s.write.contents.get(contentKey{id, h})
+		return stored
+	}
 	for i := range p.Messages {
 		f := &p.forms[i]
 		f.raw = p.Messages[i].Raw
@@ -69,10 +76,8 @@ func (s *Store) prepare(p *prepared) error {
 		if i < len(p.forms)-early && len(f.raw) < earlySize {
 			continue
 		}
-		if known {
-			if _, stored := s.write.contents.get(contentKey{id, f.hash}); stored {
-				continue
-			}
+		if stored(f.hash) {
+			continue
 		}
 		if err := f.compress(s.codec); err != nil {
 			return err
@@ -80,8 +85,10 @@ func (s *Store) prepare(p *prepared) error {
 	}
 	for _, raw := range p.Contents {
 		f := form{hash: timeline.HashOf(raw), raw: raw}
-		if err := f.compress(s.codec); err != nil {
-			return err
+		if !stored(f.hash) {
+			if err := f.compress(s.codec); err != nil {
+				return err
+			}
 		}
 		p.extra = append(p.extra, f)
 	}
@@ -114,11 +121,13 @@ type change struct {
 	chain timeline.Hash
 	// extend: what is new goes on last's trunk, not on a new one.
 	extend bool
-	// other are the known messages whose bytes are not the first form.
-	other   []int
-	records recordPlan
-	made    map[int64]bool // contents that were not there
-	release []int64        // contents that have one reference less
+	// other are the known messages whose bytes are not the first form, and variants
+	// which one of each they are, new where that is not there.
+	other    []int
+	variants []variant
+	records  recordPlan
+	made     map[int64]bool // contents that were not there
+	release  []int64        // contents that have one reference less
 
 	applied timeline.Applied
 }
@@ -142,6 +151,9 @@ func (w *change) plan() error {
 	}
 	if !w.idle() {
 		if err := w.planMessages(); err != nil {
+			return err
+		}
+		if err := w.planForms(); err != nil {
 			return err
 		}
 	}
@@ -223,7 +235,7 @@ func (w *writer) conversation(tenant int64, name string) (*conversation, error) 
 func (w *change) writeConversation() error {
 	c, now := w.conv, w.Now.UnixMicro()
 	if w.isNew {
-		c.created = now
+		c.created = w.micro(w.Began)
 	}
 	if !w.Stay {
 		c.head = w.reached()
@@ -236,7 +248,7 @@ func (w *change) writeConversation() error {
 	case w.isNew:
 		c.id, err = w.insert(`INSERT INTO conversation (tenant, name, trunk, depth, revision, created, updated, project, continues, hash)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			w.tenantID, w.Conversation, c.head.Trunk, c.head.Depth, c.revision, now, now, c.project, c.continues, hash[:])
+			w.tenantID, w.Conversation, c.head.Trunk, c.head.Depth, c.revision, c.created, now, c.project, c.continues, hash[:])
 	case w.Project != "" || w.Continues != "":
 		_, err = w.exec("UPDATE conversation SET trunk = ?, depth = ?, revision = ?, updated = ?, project = ?, continues = ?, hash = ? WHERE id = ?",
 			c.head.Trunk, c.head.Depth, c.revision, now, c.project, c.continues, hash[:], c.id)

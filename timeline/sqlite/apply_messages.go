@@ -85,21 +85,49 @@ func (w *change) follow(trunk, depth int64) (ended bool, err error) {
 	return ended, r.close()
 }
 
+// variant is the form of a message that is not its first one.
+type variant struct {
+	n     int
+	isNew bool
+}
+
+// planForms finds the forms of the known messages.
+func (w *change) planForms() error {
+	var forms []timeline.Hash
+	other := 0
+	for i := range w.Messages {
+		form := 0
+		if other < len(w.other) && w.other[other] == i {
+			other++
+			forms = forms[:0]
+			p := w.applied.Places[i]
+			err := w.each(`SELECT c.hash FROM variant v JOIN content c ON c.id = v.content
+				WHERE v.trunk = ? AND v.depth = ? ORDER BY v.n`, func(r *rows) {
+				forms = append(forms, r.hash(0))
+			}, p.Trunk, p.Depth)
+			if err != nil {
+				return err
+			}
+			at := slices.Index(forms, w.forms[i].hash)
+			if form = at + 1; at < 0 {
+				form = len(forms) + 1
+			}
+			w.variants = append(w.variants, variant{form, at < 0})
+		}
+		if w.Forms != nil && w.Forms[i] != form {
+			return fmt.Errorf("%w: message %d of %d", timeline.ErrForms, i+1, len(w.Messages))
+		}
+	}
+	return nil
+}
+
 // writeForms keeps the bytes of known messages that are in none of their forms.
 func (w *change) writeForms() error {
-	for _, i := range w.other {
-		p := w.applied.Places[i]
-		var forms []timeline.Hash
-		err := w.each(`SELECT c.hash FROM variant v JOIN content c ON c.id = v.content
-			WHERE v.trunk = ? AND v.depth = ? ORDER BY v.n`, func(r *rows) {
-			forms = append(forms, r.hash(0))
-		}, p.Trunk, p.Depth)
-		if err != nil {
-			return err
-		}
-		if slices.Contains(forms, w.forms[i].hash) {
+	for j, i := range w.other {
+		if !w.variants[j].isNew {
 			continue
 		}
+		p := w.applied.Places[i]
 		id, err := w.refer(&w.forms[i])
 		if err != nil {
 			return err
@@ -108,7 +136,7 @@ func (w *change) writeForms() error {
 		if _, err := w.one("SELECT hash FROM message WHERE trunk = ? AND depth = ?", func(r *rows) { chain = r.hash(0) }, p.Trunk, p.Depth); err != nil {
 			return err
 		}
-		n := int64(len(forms) + 1)
+		n := int64(w.variants[j].n)
 		hash := sealVariant(chain, n, w.forms[i].hash)
 		if _, err := w.exec("INSERT INTO variant (trunk, depth, n, content, hash) VALUES (?, ?, ?, ?, ?)",
 			p.Trunk, p.Depth, n, id, hash[:]); err != nil {

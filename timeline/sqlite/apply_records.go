@@ -67,6 +67,9 @@ func (w *change) reach(written []*timeline.Record) error {
 		if r.At == (timeline.Place{}) || r.At == timeline.AtHead() {
 			continue
 		}
+		if _, ok := w.Appends(r.At); ok {
+			continue
+		}
 		if way == nil {
 			var err error
 			if way, err = w.way(); err != nil {
@@ -188,7 +191,9 @@ func (w *change) writeRecord(r *timeline.Record) error {
 		return err
 	}
 	at, data := r.At, r.Data
-	if at == timeline.AtHead() {
+	if i, ok := w.Appends(at); ok {
+		at = w.applied.Places[i]
+	} else if at == timeline.AtHead() {
 		at = w.conv.head
 	}
 	if data == nil {

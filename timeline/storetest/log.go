@@ -149,11 +149,18 @@ func (m *clients) send(r *rapid.T, name string) {
 	}
 	m.clock += time.Second
 	extra := timeline.Change{Now: noon.Add(m.clock)}
-	if rapid.Bool().Draw(r, "records") {
+	reply := rapid.Bool().Draw(r, "with a reply")
+	if !reply && rapid.Bool().Draw(r, "records") {
 		extra.Put = []timeline.Record{{Kind: "call", Key: "latest", At: timeline.AtHead()}}
 	}
 	log := rapid.SampledFrom(m.logs).Draw(r, "log")
-	a, err := log.Append(ctx, timeline.Local, name, h.resent(), h.says, extra)
+	var a timeline.Appended
+	var err error
+	if reply {
+		a, err = m.ask(r, log, name, h, extra)
+	} else {
+		a, err = log.Append(ctx, timeline.Local, name, h.resent(), h.says, extra)
+	}
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -171,6 +178,36 @@ func (m *clients) send(r *rapid.T, name string) {
 		}
 	}
 	m.calls[name] = append(m.calls[name], call{h, a})
+}
+
+// ask sends a history as a request with its reply, and a record of the request, which can
+// be read back by it.
+func (m *clients) ask(r *rapid.T, log *timeline.Log, name string, h sent, extra timeline.Change) (timeline.Appended, error) {
+	first := rapid.IntRange(1, len(h)).Draw(r, "request")
+	a, err := log.AppendThen(ctx, timeline.Local, name, nil, h.resent(), first, h.says, extra, func(at *timeline.Appended) (timeline.Change, error) {
+		return timeline.Change{Now: extra.Now.Add(time.Second), Put: []timeline.Record{
+			{Kind: "request", Key: "latest", At: at.Place(int64(first)), Data: []byte(at.Forms.String())},
+			{Kind: "request", Key: "first", At: at.Place(1)},
+		}}, nil
+	})
+	if err != nil {
+		return a, err
+	}
+	records, err := m.store.Records(ctx, timeline.Local, name, "request", "")
+	if err != nil || len(records) != 2 || records[0].At != a.Place(int64(first)) || records[1].At != a.Place(1) {
+		return a, fmt.Errorf("the records of a request are %+v (%w) after %+v", records, err, a)
+	}
+	forms, err := timeline.ParseForms(string(records[0].Data))
+	if err != nil {
+		return a, err
+	}
+	i := 0
+	return a, timeline.ReadForms(ctx, m.store, timeline.Local, records[0].At, forms, func(e *timeline.Entry) error {
+		if i++; string(e.Raw) != h[i-1].raw {
+			return fmt.Errorf("message %d of a request is %q by %v, not %q", i, e.Raw, forms, h[i-1].raw)
+		}
+		return nil
+	})
 }
 
 func (m *clients) delete(r *rapid.T) {

@@ -108,6 +108,28 @@ var messageCases = []testCase{
 		}
 		f.equal("variants counted", f.stats().Variants, int64(2))
 	}},
+	{"are written only in the forms that are expected", func(f *fixture) {
+		a := f.apply(timeline.Change{Conversation: "c", Messages: []timeline.Message{form("x", "x0"), said("y")}, Forms: []int{0, 0}})
+		send := func(raw string, forms ...int) error {
+			_, err := f.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Messages: []timeline.Message{form("x", raw), said("y"), said("z")}[:len(forms)], Forms: forms, Now: noon})
+			return err
+		}
+		for _, forms := range [][]int{{0, 0, 0}, {2, 0, 0}, {1, 1, 0}, {1, 0, 1}} {
+			if err := send("x1", forms...); !errors.Is(err, timeline.ErrForms) {
+				f.Errorf("forms %v: %v", forms, err)
+			}
+		}
+		f.equal("after refusals", f.conversation("c").Head, a.Head)
+		f.equal("variants after refusals", f.stats().Variants, int64(0))
+		f.equal("a new form", send("x1", 1, 0), nil)
+		f.equal("the first form", send("x0", 0, 0), nil)
+		f.equal("a known form, and a new message", send("x1", 1, 0, 0), nil)
+		f.equal("another", send("x2", 2, 0, 0), nil)
+		_, err := f.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Messages: saidAll("z"), Forms: []int{0, 0}, Now: noon})
+		if !errors.Is(err, timeline.ErrInvalid) {
+			f.Errorf("more forms than messages: %v", err)
+		}
+	}},
 	{"of the same bytes share a content", func(f *fixture) { // SPEC D1
 		f.apply(timeline.Change{Conversation: "c", Messages: []timeline.Message{form("1", "same"), form("2", "same"), form("3", "same")}})
 		f.equal("stats", f.stats(), timeline.Stats{Conversations: 1, Messages: 3, Contents: 1, Bytes: 4})

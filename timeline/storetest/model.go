@@ -87,7 +87,7 @@ func (m *machine) same(r *rapid.T, what string, model, store timeline.Place) {
 	}
 }
 
-var sentinels = []error{timeline.ErrNoConversation, timeline.ErrNoPlace, timeline.ErrNoContent, timeline.ErrChanged, timeline.ErrInvalid}
+var sentinels = []error{timeline.ErrNoConversation, timeline.ErrNoPlace, timeline.ErrNoContent, timeline.ErrChanged, timeline.ErrForms, timeline.ErrInvalid}
 
 // failed fails unless both errors are of the same kind; it reports whether there is
 // one.
@@ -151,9 +151,11 @@ func (m *machine) record(r *rapid.T, tenant string) timeline.Record {
 		Key:  rapid.SampledFrom([]string{"1", "2", "3"}).Draw(r, "key"),
 		Data: []byte(rapid.SampledFrom([]string{"", "x", "y"}).Draw(r, "data")),
 	}
-	switch rapid.IntRange(0, 3).Draw(r, "where") {
+	switch rapid.IntRange(0, 4).Draw(r, "where") {
 	case 1:
 		n.At = timeline.AtHead()
+	case 3:
+		n.At = timeline.AtDepth(int64(rapid.IntRange(1, 6).Draw(r, "depth")))
 	case 2:
 		n.At = m.place(r, tenant)
 	}
@@ -182,6 +184,12 @@ func (m *machine) change(r *rapid.T) {
 		c.At = m.place(r, tenant)
 		c.Messages = messages(r, 1, 4)
 		c.Stay = rapid.IntRange(0, 4).Draw(r, "stays") == 4
+		if rapid.IntRange(0, 3).Draw(r, "knows forms") == 3 {
+			c.Forms = rapid.SliceOfN(rapid.SampledFrom([]int{0, 0, 0, 1, 2}), len(c.Messages), len(c.Messages)).Draw(r, "forms")
+		}
+	}
+	if rapid.IntRange(0, 7).Draw(r, "began before") == 7 {
+		c.Began = c.Now.Add(-time.Minute)
 	}
 	if rapid.IntRange(0, 3).Draw(r, "expects") == 3 {
 		now, _ := m.model.Conversation(ctx, tenant, c.Conversation)

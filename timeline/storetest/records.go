@@ -90,6 +90,23 @@ var recordCases = []testCase{
 		f.apply(timeline.Change{Conversation: "new", Put: []timeline.Record{r}})
 		f.equal("place in an empty one", f.records("new", "call", "1")[0].At, timeline.Place{})
 	}},
+	{"can stand at a message that their change appends", func(f *fixture) {
+		at := func(depth int64) []timeline.Record {
+			return []timeline.Record{{Kind: "call", Key: "1", At: timeline.AtDepth(depth)}}
+		}
+		a := f.apply(timeline.Change{Conversation: "c", Messages: saidAll("1", "2", "3"), Put: at(2)})
+		f.equal("place on a new trunk", f.records("c", "call", "1")[0].At, a.Places[1])
+		b := f.apply(timeline.Change{Conversation: "c", At: a.Head, Messages: saidAll("4"), Put: at(4)})
+		f.equal("place on a trunk that goes on", f.records("c", "call", "1")[0].At, b.Places[0])
+		c := f.apply(timeline.Change{Conversation: "c", At: a.Places[0], Messages: saidAll("2", "3b"), Stay: true, Claim: []timeline.Record{{Kind: "call", Key: "2", At: timeline.AtDepth(2)}}})
+		f.equal("place of one that was there", c.Claimed[0].At, a.Places[1])
+		for _, depth := range []int64{-1, 1, 4} { // before the messages, and behind them
+			_, err := f.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", At: a.Places[0], Messages: saidAll("2", "3"), Put: at(depth), Now: noon})
+			if !errors.Is(err, timeline.ErrNoPlace) {
+				f.Errorf("at depth %d: %v", depth, err)
+			}
+		}
+	}},
 	{"stand only where their conversation has been", func(f *fixture) {
 		a := f.say("a", timeline.Place{}, "1", "2", "3")
 		b := f.say("b", a.Places[0], "2b")
