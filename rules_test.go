@@ -19,6 +19,7 @@ const module = "github.com/oriel-context/oriel"
 // rooms that stand before it. Programs and test material under internal stand
 // last: they may import anything, and no room imports them.
 var rooms = []string{
+	"internal/tally",
 	"internal/clip",
 	"internal/rawjson",
 	"internal/lines",

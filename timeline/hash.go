@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+
+	"github.com/oriel-context/oriel/internal/tally"
 )
 
 // Hash is the first half of a SHA-256.
@@ -25,6 +27,7 @@ func ParseHash(s string) (Hash, error) {
 
 // HashOf returns the hash of data.
 func HashOf(data []byte) Hash {
+	tally.Add(tally.SHA256, len(data))
 	sum := sha256.Sum256(data)
 	return Hash(sum[:16])
 }

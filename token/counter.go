@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/tally"
 )
 
 // Accuracy is the quality of a count.
@@ -124,6 +125,7 @@ func (c *Counter) Tool(t *chat.ToolDef) Count { return c.finish(c.tool(t)) }
 
 // Request counts everything that a request sends.
 func (c *Counter) Request(r *chat.Request) Breakdown {
+	tally.Add(tally.Counts, 1)
 	s := &c.model.structure
 	var system, tools raw
 	over := raw{fixed: s.Request}

@@ -1,6 +1,10 @@
 package wire
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/oriel-context/oriel/internal/tally"
+)
 
 // Piece is one message of a view: a message of the body, or a new one.
 type Piece struct {
@@ -52,6 +56,7 @@ func (b *Body) Write(view []Piece) ([]byte, error) {
 			size += b.at[p.Index].end - b.at[p.Index].start + 8
 		}
 	}
+	tally.Add(tally.Bodies, size)
 	out := make([]byte, 0, size)
 	out = append(out, b.data[:b.list.start]...)
 	if b.data[b.list.start] == '"' {

@@ -3,6 +3,8 @@ package rawjson
 import (
 	"math"
 	"strconv"
+
+	"github.com/oriel-context/oriel/internal/tally"
 )
 
 // Defaults of the zero [Limits].
@@ -108,6 +110,7 @@ func (d *Doc) reset(data []byte, lim Limits, k *kernel) *Error {
 		return &Error{lim.Bytes, "text of " + strconv.Itoa(len(data)) +
 			" bytes is over the limit of " + strconv.Itoa(lim.Bytes)}
 	}
+	tally.Add(tally.JSON, len(data))
 	d.data, d.tape = data, d.tape[:0]
 	if k != nil && d.parseIndexed(lim, k) {
 		return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/oriel-context/oriel/internal/tally"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -72,6 +73,7 @@ func (c *codecs) compress(raw []byte) (codec int64, data []byte, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	tally.Add(tally.Compressed, len(raw))
 	if data = e.EncodeAll(raw, make([]byte, 0, len(raw)/2)); len(data) < len(raw) {
 		return codec, data, nil
 	}
