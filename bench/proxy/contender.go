@@ -26,9 +26,7 @@ func contenders(folder string) []*contender {
 	oriel := served(folder, "oriel", "off")
 	return []*contender{
 		{name: "direct"},
-		{name: "ReverseProxy", command: func(port int, upstream, _ string) ([]string, []string, error) {
-			return nil, []string{os.Args[0], "floor", fmt.Sprintf("127.0.0.1:%d", port), upstream}, nil
-		}},
+		{name: "ReverseProxy", command: reverseProxy},
 		{name: "Oriel, bypass", command: oriel, bypass: true},
 		{name: "Oriel", command: oriel},
 		{name: "Bifrost", command: bifrost(folder), prefix: map[bool]string{true: "/anthropic", false: "/openai"}, rival: true},
@@ -36,6 +34,11 @@ func contenders(folder string) []*contender {
 		{name: "Headroom, --no-optimize", command: headroom(folder, "--no-optimize"), rival: true},
 		{name: "Headroom", command: headroom(folder), rival: true},
 	}
+}
+
+// reverseProxy is the command of the least that a proxy in Go does.
+func reverseProxy(port int, upstream, _ string) ([]string, []string, error) {
+	return nil, []string{os.Args[0], "floor", fmt.Sprintf("127.0.0.1:%d", port), upstream}, nil
 }
 
 // served is the command of an oriel in the folder.
@@ -46,13 +49,14 @@ func served(folder, name, profile string) func(int, string, string) ([]string, [
 	}
 }
 
-// versions are Oriel and an earlier one, with the profiles off and full.
+// versions are Oriel and an earlier one, with the profiles off and full, and ReverseProxy.
 func versions(folder string) []*contender {
 	return []*contender{
 		{name: "off, before", command: served(folder, "oriel-before", "off")},
 		{name: "off", command: served(folder, "oriel", "off")},
 		{name: "full, before", command: served(folder, "oriel-before", "full")},
 		{name: "full", command: served(folder, "oriel", "full")},
+		{name: "ReverseProxy", command: reverseProxy},
 	}
 }
 
