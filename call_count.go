@@ -8,8 +8,9 @@ import (
 	"github.com/oriel-context/oriel/internal/view"
 )
 
-// Count is what would be sent of a request whose conversation is known, so that a
-// client's own meter shows what is really sent. Nothing is decided or remembered.
+// Count returns the body that would be sent for a request whose conversation is known, so
+// that a client's own meter counts what is really sent; nil for the client's body. Count
+// decides and remembers nothing.
 func (r *calls) Count(ctx context.Context, c *Request) []byte {
 	cur := r.tuning.Load()
 	profile := cur.profile(c)

@@ -9,15 +9,15 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-// Event is something that happened to a call or its conversation (SPEC B7). What is not
-// known or does not apply is left out.
+// Event reports something that happened to a call or its conversation (SPEC B7). Fields
+// that are unknown or do not apply are zero.
 type Event struct {
 	Time time.Time `json:"time"`
 	Kind string    `json:"kind"`
 	// Call is the id that logs have; empty where no call did it.
 	Call         string `json:"call,omitempty"`
 	Conversation string `json:"conversation,omitempty"`
-	// Thread tells how the call stands to the conversation: see thread.Kind.
+	// Thread is how the call relates to the conversation, such as "continued" or "branched".
 	Thread string `json:"thread,omitempty"`
 	Model  string `json:"model,omitempty"`
 	// Policy is that of the window, for a conversation of items.
@@ -62,34 +62,34 @@ const (
 	EventResize       = window.EventResize
 	EventRecall       = window.EventRecall
 	EventOverflow     = window.EventOverflow
-	// EventPin, EventUndo, EventRelease: a call minds what a person has said about
-	// its conversation; with an error where there is no room for it.
+	// EventPin, EventUndo, EventRelease: a call applied a pin, an undo or a release that
+	// a person made; Error is set if there was no room for it.
 	EventPin     = window.EventPin
 	EventUndo    = window.EventUndo
 	EventRelease = "release"
-	// EventOpen: something of Oriel's own failed, and the call went on without it.
+	// EventOpen: a part of Oriel failed, and the call continued without it.
 	EventOpen = "fail-open"
 	// EventUnknown: a body that could not be read, or has too many messages, parts or
 	// tools, was passed on as it came.
 	EventUnknown = "unknown-body"
-	// EventUnseen: a call went through without being recorded or cut: there was no
-	// memory for its body, or that is too large, or in an unknown encoding.
+	// EventUnseen: a call was neither recorded nor cut: its body was too large, in an
+	// unknown encoding, or there was no memory for it.
 	EventUnseen = "unseen"
 	// EventUnkept: the answer of a call was too large or had too many parts to keep, or
 	// there was no memory for it.
 	EventUnkept = "unkept-answer"
-	// EventProfile: a call named a profile that there is not; the default was used.
+	// EventProfile: a call named an unknown profile; the default was used.
 	EventProfile = "unknown-profile"
 	// EventBudget: a call asked for a budget that is not a number of tokens; it was
 	// ignored.
 	EventBudget = "invalid-budget"
-	// EventDropped: events are missing from the file, which nobody read or which could
-	// not be written; Items is how many.
+	// EventDropped: events are missing from the file, because nobody read it or it could
+	// not be written. Items is their number.
 	EventDropped = "dropped"
 )
 
-// event tells of something: to the log, but for calls, each of which has its line, and
-// to who listens.
+// event logs an event and passes it to Config.Events. Calls are logged at debug level,
+// because the proxy logs each call itself.
 func (r *calls) event(e Event) {
 	e.Time = r.o.Now()
 	e.Model, e.Conversation, e.Plan, e.Error = clip.To(e.Model, clip.Name), clip.To(e.Conversation, clip.Line), clip.To(e.Plan, clip.Name), clip.To(e.Error, clip.Text)
