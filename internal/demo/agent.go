@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -162,7 +163,7 @@ func (a *Agent) Bare(ctx context.Context) (string, error) {
 	for i := range pieces {
 		without := map[int]string{}
 		for j := range got.Messages[i].Parts {
-			if strings.HasPrefix(got.Messages[i].Parts[j].Text.String(), recalled) {
+			if strings.HasPrefix(got.Messages[i].Parts[j].Text.String(), voice.Recalled) {
 				without[j] = "…"
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -119,7 +120,7 @@ func text(messages []chat.Message, all bool) string {
 	add = func(parts []chat.Part) {
 		for i := range parts {
 			says := parts[i].Text.String()
-			if !all && strings.HasPrefix(says, recalled) {
+			if !all && strings.HasPrefix(says, voice.Recalled) {
 				continue
 			}
 			out.WriteString(says)

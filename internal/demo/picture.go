@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -14,13 +15,6 @@ type Picture struct {
 	// recalled passages.
 	System, Told, Kept, Recalled, New int
 }
-
-// Prefixes of Oriel's own texts; those of recall differ.
-const (
-	byOriel  = "[Oriel"
-	recalled = "[Oriel: earlier parts"
-	standing = "[Oriel: the user said earlier"
-)
 
 // picture breaks down a request that reached the model, of total tokens.
 func (a *Agent) picture(got *wire.Body, total int) (p Picture) {
@@ -43,10 +37,10 @@ func (a *Agent) picture(got *wire.Body, total int) (p Picture) {
 				part := &m.Parts[j]
 				text, size := part.Text.String(), count.Part(part).Tokens
 				switch {
-				case strings.HasPrefix(text, recalled), strings.HasPrefix(text, standing):
+				case strings.HasPrefix(text, voice.Recalled), strings.HasPrefix(text, voice.StandingTitle):
 					p.Recalled += size
 					n -= size
-				case part.Kind == chat.Result && strings.HasPrefix(text, byOriel), strings.HasPrefix(text, byOriel):
+				case strings.HasPrefix(text, chat.Mark):
 					p.Told += size
 					n -= size
 				}

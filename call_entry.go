@@ -1,0 +1,80 @@
+package oriel
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/thread"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// entry is the record of a call: docs/format/calls.md.
+type entry struct {
+	V      int         `json:"v"`
+	Format string      `json:"format"`
+	Path   string      `json:"path"`
+	Model  string      `json:"model,omitempty"`
+	Thread thread.Kind `json:"thread"`
+	// Messages is how many of the history the request had, from its first one on;
+	// with Before it had those behind so many, and before them Own, by their bytes, of
+	// which Head are the history's first.
+	Messages int    `json:"messages"`
+	Before   int    `json:"before,omitempty"`
+	Head     int    `json:"head,omitempty"`
+	Forms    string `json:"forms,omitempty"`
+	// System is the system prompt, part by part: so many of it stood Apart from the
+	// messages, as one Plain text or as a list, the others before them.
+	System []string        `json:"system,omitempty"`
+	Apart  int             `json:"apart,omitempty"`
+	Plain  bool            `json:"plain,omitempty"`
+	Tools  string          `json:"tools,omitempty"`
+	Rest   json.RawMessage `json:"rest,omitempty"`
+	Own    []string        `json:"own,omitempty"`
+
+	Began   time.Time `json:"began"`
+	FirstMS float64   `json:"first_ms,omitempty"`
+	MS      float64   `json:"ms"`
+	Status  int       `json:"status,omitempty"`
+	Error   string    `json:"error,omitempty"`
+
+	Reply   string `json:"reply,omitempty"` // the provider's id
+	Stop    string `json:"stop,omitempty"`
+	Partial string `json:"partial,omitempty"` // content: what came of a reply that was cut off
+	Tokens  int    `json:"tokens,omitempty"`
+	// Profile, Wish and Hard are what its view was made by: see view.Room. They are not
+	// there where no view was made.
+	Profile string `json:"profile,omitempty"`
+	Wish    int    `json:"wish,omitempty"`
+	Hard    int    `json:"hard,omitempty"`
+	Usage   *Usage `json:"usage,omitempty"`
+}
+
+func (c *Call) entry(reply *wire.Reply, err error) *entry {
+	now := c.calls.o.Now()
+	e := &entry{
+		V: 1, Format: c.body.Format.String(), Path: c.clean(c.request.Path, clip.Line), Model: c.body.Model, Thread: c.thread.Kind,
+		Messages: len(c.chain) - c.thread.From, Before: len(c.thread.Before), Head: c.thread.Head,
+		Began: timeline.Micro(c.began), MS: ms(now.Sub(c.began)), Status: c.status,
+		Reply: c.clean(reply.ID, clip.Name), Stop: c.clean(reply.Stop, clip.Name), Tokens: c.tokens.Total,
+	}
+	if c.shown != nil {
+		e.Profile, e.Wish, e.Hard = c.tuning.profile(c.request), c.shown.Room.Wish, c.shown.Room.Hard
+	}
+	if !c.first.IsZero() {
+		e.FirstMS = ms(c.first.Sub(c.began))
+	}
+	if u := reply.Usage; u.HasUsage {
+		e.Usage = &Usage{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CacheWrite1h, u.Reasoning}
+	}
+	switch {
+	case err != nil:
+		e.Error = c.clean(err.Error(), clip.Text)
+	case reply.Error != nil:
+		e.Error = c.clean(reply.Error.Error(), clip.Text)
+	}
+	return e
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,0 +1,68 @@
+package oriel
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/oriel-context/oriel/internal/thread"
+	"github.com/oriel-context/oriel/token"
+)
+
+// countBeside counts the prompt while the provider is at work.
+func (c *Call) countBeside() {
+	defer close(c.counted)
+	defer func() {
+		if p := recover(); p != nil {
+			c.calls.report(c.request.ID, "", fmt.Errorf("a panic while counting: %v", p))
+		}
+	}()
+	c.count()
+}
+
+// count counts the prompt as it came.
+func (c *Call) count() {
+	model := c.tuning.o.Models.Lookup(c.body.Model)
+	c.tokens = token.NewCounter(model, token.Options{Cache: c.calls.cache, Scale: c.calls.o.Calibration.Scale(token.LearntKey(c.request.Tenant, c.body.Model))}).Request(&c.body.Request)
+}
+
+// find finds the conversation of a call.
+func (c *Call) find(ctx context.Context, request *thread.Request, wait time.Duration) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("a panic: %v", p)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	th, err := c.calls.index.Find(ctx, request)
+	if err == nil {
+		c.thread = th
+	}
+	return err
+}
+
+// findLate finds the conversation of a call that is under way. Where the store cannot
+// tell it in any time, it is what memory knows.
+func (c *Call) findLate(request *thread.Request) {
+	defer close(c.found)
+	if c.find(context.Background(), request, c.calls.o.Waits.Late) == nil {
+		return
+	}
+	request.Offline = true
+	if err := c.find(context.Background(), request, c.calls.o.Waits.Late); err != nil {
+		c.calls.failOpen(c.request.ID, "", err)
+	}
+}
+
+// known reports whether the conversation is known by now.
+func (c *Call) known() bool {
+	if c.found != nil {
+		select {
+		case <-c.found:
+		default:
+			return false
+		}
+	}
+	return c.thread != nil
+}

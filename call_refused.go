@@ -1,0 +1,57 @@
+package oriel
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/oriel-context/oriel/wire"
+)
+
+// Refused learns from a refusal what the model takes, and sends less.
+func (c *Call) Refused(status int, body []byte) []byte {
+	if c.unrecorded || c.found != nil {
+		return nil // its plan is not known
+	}
+	if c.shown != nil && wire.IsUnbound(status, body) {
+		return c.unbind()
+	}
+	o, ok := wire.ReadOverflow(status, body)
+	if c.shown == nil || !ok {
+		return nil
+	}
+	sent := c.shown.After
+	limit := sent
+	agrees := o.Agrees(sent, c.body.MaxOutput)
+	n, told := o.Limit, o.Limit > 0 && agrees
+	if told && o.Prompt {
+		limit = int(float64(sent) * float64(n) / float64(o.Size)) // the prompt alone, as they count
+	} else if told && n >= sent && n-c.body.MaxOutput < min(sent, leastLimit) {
+		return nil // the reply that is asked for leaves no room, whatever is left out
+	} else if told {
+		for _, m := range []int{n, n - c.body.MaxOutput} { // some mean the reply, too
+			if m > 0 {
+				limit = min(limit, m)
+			}
+		}
+	}
+	if c.most == 0 {
+		c.firm = len(c.fresh)
+	}
+	c.most, c.named, c.teaches = limit*9/10, told, 0
+	c.replied = told && n >= sent && c.body.MaxOutput > 0
+	switch {
+	case !o.Known || !agrees: // it may quote what somebody said
+	case told:
+		c.teaches = n * 9 / 10 // with less room for a reply, another call may send as much
+	case status != http.StatusRequestEntityTooLarge: // which is about bytes
+		c.teaches = c.most
+	}
+	c.calls.event(Event{Kind: EventOverflow, Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model, TokensAfter: sent, Error: fmt.Sprintf("the provider refused %d tokens; at most %d are sent now", sent, c.most)})
+	ctx, cancel := context.WithTimeout(context.Background(), c.calls.o.Waits.Store)
+	defer cancel()
+	if err := c.guardedShow(ctx); err != nil || c.shown.After >= sent {
+		return nil
+	}
+	return c.shown.Body
+}

@@ -1,0 +1,168 @@
+package oriel
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/thread"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/wire"
+)
+
+func (c *Call) Response(status int, h http.Header) {
+	if c.unrecorded {
+		return
+	}
+	c.status, c.first = status, c.calls.o.Now()
+	c.answer = newAnswer(c.body.Format, h, c.request.Memory, c.calls.turns)
+}
+
+// Header tells the client what became of its call.
+func (c *Call) Header(h http.Header) {
+	if c.unrecorded {
+		h.Set("X-Oriel-Action", "error")
+		return
+	}
+	if c.known() {
+		h.Set(thread.HeaderConversation, c.thread.Conversation)
+	}
+	if s := c.shown; s != nil {
+		h.Set("X-Oriel-Action", s.Action)
+		if c.fellBack {
+			h.Set("X-Oriel-Action", "error")
+		}
+		h.Set("X-Oriel-Tokens-Before", strconv.Itoa(s.Before))
+		h.Set("X-Oriel-Tokens-After", strconv.Itoa(s.After))
+		if s.Cut != nil {
+			h.Set("X-Oriel-Plan", s.Cut.ID)
+		}
+		if s.Grown != nil {
+			h.Set("X-Oriel-Budget-Grown", fmt.Sprintf("%d to %d for %s", s.Grown.Wish, s.Budget, s.Grown.For))
+		}
+		return
+	}
+	h.Set("X-Oriel-Action", "none")
+	if c.fellBack {
+		h.Set("X-Oriel-Action", "error")
+	}
+	select {
+	case <-c.counted:
+	case <-time.After(c.calls.o.Waits.Brief):
+		return
+	}
+	if n := c.tokens.Total; n > 0 {
+		h.Set("X-Oriel-Tokens-Before", strconv.Itoa(n))
+		h.Set("X-Oriel-Tokens-After", strconv.Itoa(n))
+	}
+}
+
+func (c *Call) Write(p []byte) {
+	if c.answer != nil {
+		c.answer.write(p)
+	}
+}
+
+// End hands the call over to be written.
+func (c *Call) End(err error) {
+	if c.unrecorded {
+		return
+	}
+	handed := false
+	defer func() {
+		if !handed {
+			c.answer.leave()
+		}
+	}()
+	<-c.counted
+	if c.found != nil {
+		<-c.found
+	}
+	if c.thread == nil {
+		return // and it was told why
+	}
+	reply, messages := c.reply()
+	if reply.Complete && errors.Is(err, ErrLeft) {
+		err = nil // the client left when it had all
+	}
+	if c.most > 0 && (c.status != http.StatusOK || reply.Error != nil) {
+		c.giveUp()
+	}
+	id := reply.ID
+	if c.body.Format != wire.Responses || len(id) > clip.Name {
+		id = ""
+	}
+	says := c.calls.index.Done(c.thread, messages, id)
+	if c.status == http.StatusUnauthorized || c.status == http.StatusForbidden {
+		// Who has no key, such as a page in the user's browser, leaves nothing.
+		c.calls.index.Stored(c.thread, false)
+		c.calls.counters.Refused.Add(1)
+		return
+	}
+	e := c.entry(reply, err)
+	if c.answer != nil && c.answer.lost != nil {
+		c.calls.unkept(c.request.ID, c.thread.Conversation, c.answer.lost)
+		if e.Error == "" {
+			e.Error = c.answer.lost.Error()
+		}
+	}
+	c.request.Memory.Hold() // until the call is written
+	size := int64(len(c.request.Body))
+	for i := range messages {
+		size += int64(len(messages[i].Raw))
+	}
+	bad := c.calls.queue.add(queueKey(c.request.Tenant, c.thread.Conversation), size, func() { c.store(e, reply.Usage, messages, says) })
+	if handed = bad == nil; !handed {
+		c.request.Memory.LetGo()
+		c.calls.index.Stored(c.thread, false)
+		c.calls.failOpen(c.request.ID, c.thread.Conversation, bad)
+	}
+}
+
+// reply is what the model said, as far as it came. messages are those that belong to
+// the history: none of a reply that was cut off.
+func (c *Call) reply() (*wire.Reply, []chat.Message) {
+	reply := &wire.Reply{Format: c.body.Format}
+	if c.answer == nil {
+		return reply, nil
+	}
+	reply = c.answer.reply()
+	if u := reply.Usage; u.HasUsage && c.tokens.Local > 0 && c.status == http.StatusOK && reply.Complete && !c.held() {
+		if c.calls.o.Calibration.Observe(token.LearntKey(c.request.Tenant, c.body.Model), c.tokens.Local, u.TotalInput()) {
+			c.calls.keepSoon()
+		}
+	}
+	c.learn(reply)
+	if !reply.Complete || reply.Error != nil { // a client may leave when it has all
+		return reply, nil
+	}
+	messages, bad := c.answer.messages(reply)
+	if bad != nil {
+		c.calls.report(c.request.ID, c.thread.Conversation, errors.New(c.clean("read the reply: "+bad.Error(), clip.Text)))
+		return reply, nil
+	}
+	return reply, messages
+}
+
+// held reports whether the provider has more of the prompt than the request.
+func (c *Call) held() bool {
+	return c.body.Rules().Held || slices.ContainsFunc(c.body.Members(), func(m wire.Member) bool { return m.Name == "prompt" })
+}
+
+// partial is what came of a reply that is no part of the history.
+func (c *Call) partial(reply []chat.Message) []byte {
+	if c.answer == nil || reply != nil {
+		return nil
+	}
+	r := c.answer.reply()
+	if len(r.Items) > 0 {
+		return append(append([]byte("["), bytes.Join(r.Items, []byte(","))...), ']')
+	}
+	return r.Message
+}

@@ -1,0 +1,185 @@
+package oriel
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/thread"
+	"github.com/oriel-context/oriel/internal/view"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// store writes a call and emits its event. It counts the call last: whoever sees the count finds
+// the rest done.
+func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, says []timeline.Hash) {
+	count, stored := &c.calls.counters.Failed, false
+	defer func() {
+		if p := recover(); p != nil {
+			c.calls.report(c.request.ID, c.thread.Conversation, fmt.Errorf("a panic while writing: %v", p))
+		}
+		count.Add(1)
+	}()
+	defer c.request.Memory.LetGo()
+	defer c.answer.leave()
+	defer func() { c.calls.index.Stored(c.thread, stored) }()
+	if err := c.writeWithRetry(e, messages, says); err != nil {
+		c.calls.report(c.request.ID, c.thread.Conversation, err)
+		return
+	}
+	count, stored = &c.calls.counters.Written, true
+	c.prepare()
+	told := Event{
+		Kind: EventCall, Call: c.request.ID, Conversation: c.thread.Conversation, Thread: string(c.thread.Kind), Model: c.body.Model,
+		TokensBefore: c.tokens.Total, TokensAfter: c.tokens.Total, Reported: usage.TotalInput(), Output: usage.Output, Usage: e.Usage, Error: e.Error,
+	}
+	if s := c.shown; s != nil {
+		told.TokensBefore, told.Budget, told.Grown = s.Before, s.Budget, s.Grown
+		if s.Cut != nil {
+			told.Plan = s.Cut.ID
+		}
+	}
+	c.calls.event(told)
+}
+
+// Pauses before a call that could not be written is tried again.
+var pauses = []time.Duration{100 * time.Millisecond, time.Second, 0}
+
+// writeWithRetry writes a call and retries after a failure: a store may be locked or full
+// for a while.
+func (c *Call) writeWithRetry(e *entry, reply []chat.Message, says []timeline.Hash) error {
+	for _, pause := range pauses {
+		ctx, cancel := context.WithTimeout(context.Background(), c.calls.o.Waits.Write)
+		own := *e
+		err := c.write(ctx, &own, reply, says)
+		cancel()
+		if err == nil {
+			c.calls.lastError.Store(nil)
+			return nil
+		}
+		c.calls.lastError.Store(&err)
+		if pause == 0 || errors.Is(err, timeline.ErrClosed) || errors.Is(err, timeline.ErrInvalid) {
+			return err
+		}
+		time.Sleep(pause)
+	}
+	return nil
+}
+
+// write stores the call: what is new of its history, the reply, and the record.
+func (c *Call) write(ctx context.Context, e *entry, reply []chat.Message, says []timeline.Hash) error {
+	top := &contents{}
+	c.keepTop(e, top)
+	for i := range c.thread.From {
+		e.Own = append(e.Own, top.keep(c.chain[i].Raw))
+	}
+	if part := c.cleanPartial(c.partial(reply)); part != nil {
+		e.Partial = top.keep(part)
+	}
+	stay := c.thread.Stay || c.calls.index.Passed(c.thread)
+	change := timeline.Change{Now: c.began, Stay: stay, Continues: c.thread.Continues}
+	if w, ok := c.thread.Record(); ok {
+		change.Put = append(change.Put, w)
+	}
+	all := c.resent(c.chain[c.thread.From:], reply)
+	for _, i := range c.thread.Echoes { // a reply in the client's words
+		all[i-c.thread.From].Ref = "reply"
+	}
+	asked := len(all) - len(reply)
+	for i := asked; i < len(all); i++ { // by this a model's reply is known from what clients say it said
+		if all[i].Ref = e.Reply; e.Reply == "" || len(e.Reply) > timeline.MaxRef {
+			all[i].Ref = "reply"
+		}
+	}
+	identity := func(i int) timeline.Hash {
+		if i < asked {
+			return c.thread.Identities[i]
+		}
+		return says[i-asked]
+	}
+	var cuts []*view.Cut
+	then := func(at *timeline.Appended) (change timeline.Change, err error) {
+		change = timeline.Change{Now: c.calls.o.Now(), Stay: stay}
+		cuts = c.unstored(at)
+		change.Put, change.Contents, err = c.records(e, at, top, cuts)
+		return change, err
+	}
+	_, err := c.calls.log.AppendThen(ctx, c.request.Tenant, c.thread.Conversation, c.thread.Before, all, asked, identity, change, then)
+	if errors.Is(err, timeline.ErrNoPlace) { // somebody deleted what goes before
+		e.Before, e.Head = 0, 0
+		c.thread.Before = nil
+		_, err = c.calls.log.AppendThen(ctx, c.request.Tenant, c.thread.Conversation, nil, all, asked, identity, change, then)
+	}
+	if err != nil {
+		return err
+	}
+	for _, cut := range cuts {
+		cut.MarkStored()
+	}
+	return nil
+}
+
+// records are those of a call whose request ends at a place, and of its cuts, with their
+// contents.
+func (c *Call) records(e *entry, at *timeline.Appended, top *contents, cuts []*view.Cut) (records []timeline.Record, raw [][]byte, err error) {
+	e.Forms = at.Forms.String()
+	record := timeline.Record{Kind: "call", Key: c.request.ID, At: at.Place(int64(at.Forms.Len())), Time: c.began, Contents: top.hashes}
+	if record.Data, err = json.Marshal(e); err != nil {
+		return nil, nil, err
+	}
+	plans, more, err := c.plans(cuts, at)
+	if err != nil {
+		return nil, nil, err
+	}
+	records = append([]timeline.Record{record}, plans...)
+	if c.size != nil {
+		records = append(records, *c.size)
+	}
+	return records, slices.Concat(top.raw, more), nil
+}
+
+// unstored are the cuts that are to be stored with this call: those that it made, and the
+// one by which it is shown, if the call that made it could not be written, somebody has
+// deleted it with what it covers, or it is that of another conversation that begins like
+// this one.
+func (c *Call) unstored(at *timeline.Appended) []*view.Cut {
+	if c.shown == nil || c.shown.Cut == nil || c.gaveUp || slices.Contains(c.fresh, c.shown.Cut) {
+		return c.fresh
+	}
+	if cut := c.shown.Cut; cut.Stored() && cut.Covers <= at.Forms.Len()-at.New && c.thread.Kind != thread.New {
+		return c.fresh
+	}
+	return append(c.fresh[:len(c.fresh):len(c.fresh)], c.shown.Cut)
+}
+
+// plans are their records.
+func (c *Call) plans(cuts []*view.Cut, at *timeline.Appended) (records []timeline.Record, contents [][]byte, err error) {
+	for _, cut := range cuts {
+		r, more, err := cut.Record(at.Place(int64(cut.Covers)))
+		if err != nil {
+			return nil, nil, err
+		}
+		r.Time = c.began
+		records, contents = append(records, r), append(contents, more...)
+	}
+	return records, contents, nil
+}
+
+// resent are the messages of a request and of its reply, as a log takes them.
+func (c *Call) resent(request, reply []chat.Message) []timeline.Resent {
+	out := make([]timeline.Resent, 0, len(request)+len(reply))
+	format := c.body.Format.String()
+	for _, messages := range [][]chat.Message{request, reply} {
+		for i := range messages {
+			m := &messages[i]
+			out = append(out, timeline.Resent{Raw: m.Raw, Sum: m.Summed(), Format: format, Role: cmp.Or(string(m.Role), m.Type), Time: c.began})
+		}
+	}
+	return out
+}

@@ -1,0 +1,172 @@
+package oriel
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/oriel-context/oriel/condense"
+	"github.com/oriel-context/oriel/internal/view"
+	"github.com/oriel-context/oriel/recall"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/window"
+)
+
+// input is what a view is made of.
+func (c *Call) input() *view.Input {
+	return &view.Input{
+		ID: fmt.Sprintf("%s-%d", c.request.ID, len(c.fresh)), Body: c.body, Thread: c.thread, Profile: c.tuning.profile(c.request), Asked: c.request.Profile != "", Budget: budgetOf(c.request.Header),
+		Betas: betas(c.request.Header), PlainCache: c.tuning.o.PlainCache, Now: c.began, Most: c.most, Unbind: c.unbound,
+	}
+}
+
+// guardedShow is show, whose panics are errors.
+func (c *Call) guardedShow(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("a panic: %v", p)
+		}
+	}()
+	return c.show(ctx)
+}
+
+// show decides what is sent.
+func (c *Call) show(ctx context.Context) error {
+	in := c.input()
+	pins, news, err := c.calls.wanted(ctx, c.thread)
+	if err != nil && c.calls.worthTelling(c.began) {
+		c.calls.report(c.request.ID, c.thread.Conversation, fmt.Errorf("what was pinned, undone or planned elsewhere could not be read, what is known of it holds: %w", err))
+	}
+	in.Pins = pins
+	in.Cold = c.calls.cold(ctx, c.thread, c.tuning.o.Models.Lookup(c.body.Model), c.body, c.began)
+	if in.Profile == "chat" && in.Budget == 0 {
+		in.Size = c.adapt(ctx)
+	}
+	shown, err := c.tuning.view.Show(ctx, in)
+	if err != nil {
+		return err
+	}
+	c.shown, c.fellBack = shown, false
+	c.tokens = token.Breakdown{Total: shown.After, Local: shown.Local}
+	c.fresh = append(c.fresh, shown.Made...)
+	c.prepare() // as far as it is stored, while the provider is at work
+	if shown.Cut != nil {
+		c.calls.recentPlans.keep(c.request.Tenant, c.thread, shown.Cut)
+	}
+	c.tell(shown, pins, news)
+	if shown.Failed != nil {
+		c.calls.report(c.request.ID, c.thread.Conversation, shown.Failed)
+	}
+	return nil
+}
+
+// prepare has recall read and embed, in the background, a conversation that has a plan, so
+// that the next question finds what the plan leaves out.
+func (c *Call) prepare() {
+	if c.calls.o.Recall != nil && c.shown != nil && c.shown.Cut != nil && !c.thread.Stay {
+		c.calls.o.Recall.Prepare(recall.Where{Tenant: c.thread.Tenant, Conversation: c.thread.Conversation})
+	}
+}
+
+// adapt is the adaptive size of the conversation.
+func (c *Call) adapt(ctx context.Context) int {
+	allowed := 0
+	m := c.tuning.o.Models.Lookup(c.body.Model)
+	if b, err := window.BudgetOf(window.Bounds{Model: m, Betas: betas(c.request.Header), Output: max(c.body.MaxOutput, c.body.ThinkingBudget), Margin: c.tuning.o.Margin}); err == nil {
+		allowed = b.Allowed
+	}
+	size, was, stored, err := c.calls.adapt(ctx, c.thread, c.chain, allowed)
+	if err != nil {
+		c.calls.report(c.request.ID, c.thread.Conversation, fmt.Errorf("the size of the conversation's window could not be read or kept: %w", err))
+		return size
+	}
+	if stored != nil {
+		c.size = stored
+	}
+	if size != was {
+		c.calls.event(Event{Kind: EventResize, Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model, TokensBefore: was, TokensAfter: size})
+	}
+	return size
+}
+
+// tell tells what a view does that the last one did not.
+func (c *Call) tell(shown *view.Result, pins []int, news []string) {
+	e := Event{Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model, TokensBefore: shown.Before, TokensAfter: shown.After, Budget: shown.Budget, Grown: shown.Grown}
+	if shown.Cut != nil {
+		e.Plan = shown.Cut.ID
+	}
+	say := func(kind string, items int, cost float64, err string) {
+		e.Kind, e.Items, e.Cost, e.Error = kind, items, cost, err
+		c.calls.event(e)
+	}
+	refused := ""
+	if shown.Refused != nil {
+		refused = shown.Refused.Error()
+	}
+	if len(news) == 0 && (len(shown.Restored) > 0 || refused != "") {
+		news = []string{EventPin} // from before a restart
+	}
+	e.Back, e.Left = timeline.RangesOf(shown.Restored).String(), timeline.RangesOf(shown.Left).String()
+	for _, kind := range news {
+		say(kind, len(pins), 0, refused)
+	}
+	e.Back, e.Left = "", ""
+	if !shown.New {
+		return
+	}
+	if shown.Folded {
+		e.Plan = shown.Made[0].ID
+		plan := &shown.Made[0].Plan
+		say(EventCut, len(plan.Blocks), 0, "")
+		// What was written behind the scenes has been told.
+		if c.tuning.o.Condense != nil && c.tuning.o.Condense.Inline || plan.Summary.Error != "" {
+			e.TokensBefore, e.TokensAfter = condensed(shown.Made[0])
+			say(EventCondensation, shown.Made[0].Dropped.Len(), plan.Summary.Cost, plan.Summary.Error)
+			e.TokensBefore, e.TokensAfter = shown.Before, shown.After
+		}
+	}
+	if shown.Recalled > 0 {
+		e.Plan = shown.Cut.ID
+		say(EventRecall, 0, 0, "")
+	}
+}
+
+// condensed are the tokens of the messages that a cut leaves out, and of the summary that
+// stands for them.
+func condensed(cut *view.Cut) (messages, summary int) {
+	for _, b := range cut.Plan.Blocks {
+		if cut.Dropped.Has(b.Index) {
+			messages += b.Tokens
+		}
+	}
+	for _, in := range cut.Plan.Inserted {
+		if in.Kind == condense.KindSummary {
+			summary += in.Tokens
+		}
+	}
+	return messages, summary
+}
+
+// betas are the provider's features that a request asks for.
+func betas(h http.Header) []string {
+	var out []string
+	for _, v := range h.Values("Anthropic-Beta") {
+		for name := range strings.SplitSeq(v, ",") {
+			out = append(out, strings.TrimSpace(name))
+		}
+	}
+	return out
+}
+
+// Body returns the body to send; nil for the client's own.
+func (c *Call) Body() []byte {
+	if c.unrecorded {
+		return c.other
+	}
+	if c.shown == nil || !c.shown.Changed && !c.fellBack {
+		return nil
+	}
+	return c.shown.Body
+}
