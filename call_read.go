@@ -39,7 +39,7 @@ type Usage struct {
 	Reasoning  int `json:"reasoning,omitempty"`
 }
 
-// ReadCall reads a record of kind "call" that a Recorder wrote.
+// ReadCall reads a stored record of kind "call".
 func ReadCall(ctx context.Context, store timeline.Store, tenant string, r *timeline.Record) (*StoredCall, error) {
 	var e entry
 	if err := json.Unmarshal(r.Data, &e); err != nil {

@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// Waits bounds everything that a call may wait for inside the engine. Beside it there are
-// CallOptions.RecallWait, and CondenseOptions.Wait where summaries are inline. When a wait
-// is over the call goes on with the best that is at hand; the plan itself has no deadline.
+// Waits bounds what a call may wait for inside the engine. CallOptions.RecallWait and, for
+// inline summaries, CondenseOptions.Wait are set there. When a wait is over the call goes
+// on with the best that is at hand. The plan itself has no deadline: View bounds nothing in
+// the engine and is only part of BeginWait, after which the proxy sends a call as it came.
 // Zero values are the defaults.
 //
 //	wait     default   times     what for
@@ -18,7 +19,7 @@ import (
 //	                             that is sent whole anyway, the token count of a header
 //	recall   50 ms     1         CallOptions.RecallWait
 //	summary  20 s      1         CondenseOptions.Wait, only if Inline
-//	View     30 s      1         a view that would never be ready; a fault, not a delay
+//	View     30 s      1         what BeginWait allows for making a view
 //	worst    50 s                plus the summary; see Engine.BeginWait
 //	Late     1 min     after     the conversation of a call that has already gone out
 //	Write    30 s      after     storing one call, which is tried three times
@@ -35,7 +36,8 @@ func (w Waits) withDefaults() Waits {
 	}
 }
 
-// BeginWait returns the longest that Begin and Call.Refused may take with these options.
+// BeginWait returns how long Begin and Call.Refused may take with these options before a
+// caller should take them for stuck.
 func (e *Engine) BeginWait(o CallOptions) time.Duration {
 	w := e.calls.o.Waits
 	wait := 2*w.Store + w.View
