@@ -83,8 +83,11 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.next.RoundTrip(out)
 	}
 	// A client that leaves does not undo what is begun.
-	x.guard(func() { x.call = t.engine.Begin(context.WithoutCancel(r.Context()), request) })
-	x.guard(func() { x.replace(x.call.Body()) })
+	x.guard(func() {
+		call := t.engine.Begin(context.WithoutCancel(r.Context()), request)
+		x.replace(call.Body())
+		x.call = call
+	})
 	return x.send()
 }
 
@@ -177,7 +180,9 @@ func (x *roundTrip) send() (*http.Response, error) {
 		res, err = x.next.RoundTrip(x.out)
 	}
 	if err != nil {
-		x.guard(func() { x.call.End(err) })
+		if x.call != nil {
+			x.guard(func() { x.call.End(err) })
+		}
 		return nil, err
 	}
 	for name := range res.Header {
