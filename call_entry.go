@@ -43,6 +43,10 @@ type entry struct {
 	Stop    string `json:"stop,omitempty"`
 	Partial string `json:"partial,omitempty"` // content: what came of a reply that was cut off
 	Tokens  int    `json:"tokens,omitempty"`
+	// Came are the tokens of the request as it came, where fewer were sent. Plan is the
+	// id of the plan by which it was sent.
+	Came int    `json:"came,omitempty"`
+	Plan string `json:"plan,omitempty"`
 	// Profile, Wish and Hard are what its view was made by: see view.Room. They are not
 	// there where no view was made.
 	Profile string `json:"profile,omitempty"`
@@ -59,8 +63,14 @@ func (c *Call) entry(reply *wire.Reply, err error) *entry {
 		Began: timeline.Micro(c.began), MS: ms(now.Sub(c.began)), Status: c.status,
 		Reply: c.clean(reply.ID, clip.Name), Stop: c.clean(reply.Stop, clip.Name), Tokens: c.tokens.Total,
 	}
-	if c.shown != nil {
-		e.Profile, e.Wish, e.Hard = c.tuning.profile(c.request), c.shown.Room.Wish, c.shown.Room.Hard
+	if s := c.shown; s != nil {
+		e.Profile, e.Wish, e.Hard = c.tuning.profile(c.request), s.Room.Wish, s.Room.Hard
+		if s.Before != c.tokens.Total {
+			e.Came = s.Before
+		}
+		if s.Cut != nil {
+			e.Plan = s.Cut.ID
+		}
 	}
 	if !c.first.IsZero() {
 		e.FirstMS = ms(c.first.Sub(c.began))

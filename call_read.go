@@ -2,6 +2,7 @@ package oriel
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -19,8 +20,15 @@ type StoredCall struct {
 	FirstMS, MS         float64
 	Status              int
 	Error, Stop         string
-	Tokens              int
-	Usage               *Usage
+	// Tokens are those of the prompt as it was sent, Came as it came, as counted here.
+	Tokens, Came int
+	Usage        *Usage
+	// Plan is the id of the plan by which it was sent; empty if it was sent as it came.
+	Plan string
+	// Profile is that of the call, Wish the size that the profile wants, Hard what the
+	// model accepts or the call asks for; zero where no view was made.
+	Profile    string
+	Wish, Hard int
 	// Body is the request: its messages as they came, byte for byte, and the other
 	// fields in one form.
 	Body []byte
@@ -39,8 +47,17 @@ type Usage struct {
 	Reasoning  int `json:"reasoning,omitempty"`
 }
 
-// ReadCall reads a stored record of kind "call".
-func ReadCall(ctx context.Context, store timeline.Store, tenant string, r *timeline.Record) (*StoredCall, error) {
+// DecodeCall decodes a record of kind "call". It leaves out Body and Partial, which
+// ReadCall reads from the store.
+func DecodeCall(r *timeline.Record) (*StoredCall, error) {
+	e, err := decodeEntry(r)
+	if err != nil {
+		return nil, err
+	}
+	return e.call(), nil
+}
+
+func decodeEntry(r *timeline.Record) (*entry, error) {
 	var e entry
 	if err := json.Unmarshal(r.Data, &e); err != nil {
 		return nil, fmt.Errorf("read call %s: %w", r.Key, err)
@@ -48,13 +65,27 @@ func ReadCall(ctx context.Context, store timeline.Store, tenant string, r *timel
 	if e.V != 1 {
 		return nil, fmt.Errorf("read call %s: it is of version %d, this program knows 1", r.Key, e.V)
 	}
-	c := &StoredCall{
+	return &e, nil
+}
+
+func (e *entry) call() *StoredCall {
+	return &StoredCall{
 		Format: e.Format, Path: e.Path, Model: e.Model, Thread: e.Thread, Began: e.Began, FirstMS: e.FirstMS, MS: e.MS,
-		Status: e.Status, Error: e.Error, Stop: e.Stop, Tokens: e.Tokens, Usage: e.Usage,
+		Status: e.Status, Error: e.Error, Stop: e.Stop, Tokens: e.Tokens, Came: cmp.Or(e.Came, e.Tokens), Usage: e.Usage,
+		Plan: e.Plan, Profile: e.Profile, Wish: e.Wish, Hard: e.Hard,
 	}
+}
+
+// ReadCall reads a stored record of kind "call".
+func ReadCall(ctx context.Context, store timeline.Store, tenant string, r *timeline.Record) (*StoredCall, error) {
+	e, err := decodeEntry(r)
+	if err != nil {
+		return nil, err
+	}
+	c := e.call()
 	rd := reader{ctx: ctx, store: store, tenant: tenant}
 	c.Partial = rd.content(e.Partial)
-	c.Body = rd.body(&e, r.At)
+	c.Body = rd.body(e, r.At)
 	if rd.err != nil {
 		return nil, fmt.Errorf("read call %s: %w", r.Key, rd.err)
 	}

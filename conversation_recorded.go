@@ -12,7 +12,6 @@ import (
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/wire"
 )
 
 // recorded is a conversation that came by calls. What is pinned or undone here takes
@@ -278,23 +277,20 @@ func (c *recorded) fits(ctx context.Context, more []int) (leaves []int, err erro
 		if err != nil {
 			return nil, nil
 		}
-		body, err := wire.Read(call.Body, wire.Auto, wire.Limits{})
+		in, err := e.input(call)
 		if err != nil {
 			return nil, nil
 		}
-		_, chain := thread.Chain(body.Messages)
-		t := &thread.Thread{From: len(chain) - e.Messages, Head: e.Head, Before: make([]timeline.Hash, e.Before)}
 		newest := plans[len(plans)-1].cut
-		room := &view.Room{Wish: e.Wish, Hard: e.Hard}
-		if e.Hard == 0 { // of an earlier version
-			*room = view.Room{Wish: newest.Plan.Budget, Hard: newest.Plan.Budget}
+		if in.Room == nil { // of an earlier version
+			in.Room = &view.Room{Wish: newest.Plan.Budget, Hard: newest.Plan.Budget}
 		}
 		o := view.Options{Models: c.options.Models, Profiles: c.options.Profiles, KeepTools: c.options.KeepTools}
-		profile := e.Profile
-		if _, err := o.Profiles.Lookup(profile); err != nil {
-			profile = "" // it is no longer in the settings; room says what it allowed
+		if _, err := o.Profiles.Lookup(in.Profile); err != nil {
+			in.Profile = "" // it is no longer in the settings; in.Room says what it allowed
 		}
-		return view.New(o).Restoring(ctx, &view.Input{Body: body, Thread: t, Profile: profile, Room: room, Pins: union(w.all(), more), Now: found[0].Time}, newest)
+		in.Pins, in.Now = union(w.all(), more), found[0].Time
+		return view.New(o).Restoring(ctx, in, newest)
 	}
 	return nil, nil
 }

@@ -212,6 +212,16 @@ func (v *Viewer) Apply(in *Input) (*Result, error) {
 	return s.again(s.usable(v.o.Index.PlansAt(in.Thread)))
 }
 
+// ApplyCut shows a request by a cut that was made for it, as the call that was sent by it.
+// It decides nothing and needs no index.
+func (v *Viewer) ApplyCut(in *Input, cut *Cut) (*Result, error) {
+	s, err := v.newRequest(in)
+	if err != nil {
+		return nil, err
+	}
+	return s.again(cut)
+}
+
 // usable is the first of the cuts that were found for a request by which it can be
 // shown; nil for none. A cut may have been made for less than there is now; a client that
 // trims its history may send too little of what a cut keeps, and one that goes back has

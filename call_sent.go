@@ -1,0 +1,94 @@
+package oriel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/oriel-context/oriel/internal/thread"
+	"github.com/oriel-context/oriel/internal/view"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/window"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// ErrPlanGone: the plan by which a call was sent is no longer stored.
+var ErrPlanGone = errors.New("the plan by which the call was sent is no longer stored")
+
+// SentOptions are the options of ReadSent.
+type SentOptions struct {
+	// Models is the table in which models are looked up. Default: the built-in one.
+	Models *token.Models
+	// Profiles are those of the settings. Default: the built-in ones.
+	Profiles *window.ProfileTable
+}
+
+// ReadSent reads a record of kind "call" and returns the call and the body that was sent
+// for it: the messages byte for byte, the other fields in one form, as in
+// [StoredCall.Body].
+func ReadSent(ctx context.Context, store timeline.Store, tenant, conversation string, r *timeline.Record, o SentOptions) (*StoredCall, []byte, error) {
+	e, err := decodeEntry(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := ReadCall(ctx, store, tenant, r)
+	if err != nil || c.Plan == "" {
+		return c, bodyOf(c), err
+	}
+	cut, err := cutOf(ctx, store, tenant, conversation, c.Plan)
+	if err != nil {
+		return c, nil, fmt.Errorf("read call %s: %w", r.Key, err)
+	}
+	in, err := e.input(c)
+	if err != nil {
+		return c, nil, fmt.Errorf("read call %s: %w", r.Key, err)
+	}
+	in.Thread.Tenant, in.Thread.Conversation, in.Now = tenant, conversation, r.Time
+	if _, err := o.Profiles.Lookup(in.Profile); err != nil {
+		in.Profile = "" // it is no longer in the settings; in.Room says what it allowed
+	}
+	shown, err := view.New(view.Options{Models: o.Models, Profiles: o.Profiles}).ApplyCut(in, cut)
+	if err != nil {
+		return c, nil, fmt.Errorf("read call %s: %w", r.Key, err)
+	}
+	return c, shown.Body, nil
+}
+
+func bodyOf(c *StoredCall) []byte {
+	if c == nil {
+		return nil
+	}
+	return c.Body
+}
+
+// input returns the call as a viewer takes it.
+func (e *entry) input(c *StoredCall) (*view.Input, error) {
+	body, err := wire.Read(c.Body, wire.Auto, wire.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	_, chain := thread.Chain(body.Messages)
+	in := &view.Input{
+		Body: body, Profile: e.Profile,
+		Thread: &thread.Thread{From: len(chain) - e.Messages, Head: e.Head, Before: make([]timeline.Hash, e.Before)},
+	}
+	if e.Hard > 0 {
+		in.Room = &view.Room{Wish: e.Wish, Hard: e.Hard}
+	}
+	return in, nil
+}
+
+// cutOf reads one cut of a conversation.
+func cutOf(ctx context.Context, store timeline.Store, tenant, conversation, plan string) (*view.Cut, error) {
+	plans, err := view.ReadPlans(ctx, store, tenant, conversation, func(name string) bool { return name != plan })
+	if err != nil {
+		return nil, err
+	}
+	for i := range plans {
+		if cut, ok := plans[i].Value.(*view.Cut); ok && cut.ID == plan {
+			return cut, nil
+		}
+	}
+	return nil, ErrPlanGone
+}

@@ -1,0 +1,77 @@
+package oriel_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"testing"
+
+	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/memory"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// The record of a call holds what was sent of it and why: the figures of the response
+// headers, and the plan by which the body can be made again.
+func TestARecordedCallShowsWhatWasSent(t *testing.T) {
+	b := start(t, memory.New(), replying, thrifty)
+	k := newTalker(b, "X-Oriel-Budget", "2000")
+	cut := 0
+	for range 30 {
+		h := k.say().Header
+		records, err := b.store.Records(ctx, timeline.Local, "talk", "call", "")
+		if err != nil || len(records) != k.calls {
+			t.Fatalf("%d records, %v", len(records), err)
+		}
+		r := &records[len(records)-1]
+		c, sent, err := oriel.ReadSent(ctx, b.store, timeline.Local, "talk", r, oriel.SentOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before, after := strconv.Itoa(c.Came), strconv.Itoa(c.Tokens); before != h.Get("X-Oriel-Tokens-Before") || after != h.Get("X-Oriel-Tokens-After") || c.Plan != h.Get("X-Oriel-Plan") {
+			t.Errorf("recorded %s, %s and %q, told %v", before, after, c.Plan, h)
+		}
+		if !sameMessages(t, sent, k.last) {
+			t.Errorf("sent\n%s\nread\n%s", k.last, sent)
+		}
+		if light, err := oriel.DecodeCall(r); err != nil || light.Came != c.Came || light.Plan != c.Plan || light.Body != nil {
+			t.Errorf("%+v, %v", light, err)
+		}
+		if c.Came > c.Tokens {
+			cut++
+		}
+	}
+	if cut < 5 {
+		t.Errorf("something was left out of %d calls only", cut)
+	}
+
+	// Without its plan, a call cannot be shown as it was sent.
+	records, _ := b.store.Records(ctx, timeline.Local, "talk", "call", "")
+	last := &records[len(records)-1]
+	c, err := oriel.DecodeCall(last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "talk", Stay: true, Now: c.Began, Drop: []timeline.Key{{Kind: timeline.KindPlan, Key: c.Plan}}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := oriel.ReadSent(ctx, b.store, timeline.Local, "talk", last, oriel.SentOptions{}); !errors.Is(err, oriel.ErrPlanGone) {
+		t.Error(err)
+	}
+}
+
+func sameMessages(t *testing.T, a, b []byte) bool {
+	t.Helper()
+	var lists [2][]json.RawMessage
+	for i, data := range [][]byte{a, b} {
+		body, err := wire.Read(data, wire.Auto, wire.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range body.Messages {
+			lists[i] = append(lists[i], m.Raw)
+		}
+	}
+	return jsonOf(lists[0]) == jsonOf(lists[1])
+}
