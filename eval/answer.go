@@ -14,40 +14,41 @@ import (
 // Whole is the policy that shows the whole history.
 const Whole = "whole"
 
-// instruction is what the model is told before every question. docs/retrieval.md
-// quotes it: figures that were made with another are not comparable.
+// instruction is the system prompt of every question. docs/retrieval.md quotes
+// it: figures made with another one are not comparable.
 const instruction = `You answer questions about an earlier conversation. You are given excerpts of it, in the order of time.
 Answer with as few words as possible: a name, a number, a date, a short phrase, in the words of the conversation where you can. Write dates in full ("7 May 2023") and never relative to the conversation ("yesterday").
 If the excerpts do not have the answer, reply exactly: No information available.`
 
-// ask is what follows it.
+// ask returns the messages for a question with its context.
 func ask(context, question string) []prompt {
 	return []prompt{{"system", instruction}, {"user", "Excerpts:\n\n" + context + "\n\nQuestion: " + question}}
 }
 
-// promptRoom is how many tokens are kept free for the prompt and its question.
+// promptRoom is how many tokens are reserved for the prompt and its question.
 const promptRoom = 512
 
-// AnswerOptions are the settings of Answer beside those of Run.
+// AnswerOptions configures Answer, in addition to Options.
 type AnswerOptions struct {
 	Server *Server
-	// Limit is the most questions, spread evenly over the set; 0 means all.
+	// Limit is the most questions to ask, spread evenly over the set. 0 means
+	// all.
 	Limit int
-	// Concurrency is how many calls run at a time; 0 means 4.
+	// Concurrency is how many calls run at a time. 0 means 4.
 	Concurrency int
-	// Window is the most tokens of a prompt, in o200k_base. A longer history is
-	// cut to its newest messages.
+	// Window is the most tokens of a prompt, in o200k_base. Of a longer
+	// history only the newest messages are sent.
 	Window int
 }
 
-// AnswerReport is how well a model answers with the contexts of the policies.
+// AnswerReport is how well a model answers with the contexts of each policy.
 type AnswerReport struct {
 	Format        string `json:"format"`
 	Model         string `json:"model"`
 	Conversations int    `json:"conversations"`
-	// Questions counts those with a gold answer, Unanswerable those that have none
-	// to give, Without those whose gold answer the set does not tell: they are
-	// not asked.
+	// Questions counts the questions with a gold answer, Unanswerable those
+	// whose right answer is that there is none, and Without those for which
+	// the set has no gold answer. The last are not asked.
 	Questions    int `json:"questions"`
 	Unanswerable int `json:"unanswerable"`
 	Without      int `json:"without_answer"`
@@ -55,30 +56,32 @@ type AnswerReport struct {
 	// Cut counts the conversations that are longer than the window.
 	Cut  int         `json:"cut"`
 	Rows []AnswerRow `json:"rows"`
-	// Fault is the first of the failures.
+	// Fault is the first failure.
 	Fault string `json:"fault,omitempty"`
 }
 
-// AnswerRow is a policy and budget; the whole history has none.
+// AnswerRow is the result of a policy with a budget. The whole history has no
+// budget.
 type AnswerRow struct {
 	Policy string `json:"policy"`
 	Budget int    `json:"budget,omitempty"`
-	// Questions counts those with a gold answer that the model replied to. Exact,
-	// F1 and Declined are per cent of them.
+	// Questions counts the questions with a gold answer to which the model
+	// replied. Exact, F1 and Declined are percentages of them.
 	Questions int     `json:"questions"`
 	Exact     float64 `json:"exact"`
 	F1        float64 `json:"f1"`
 	Declined  float64 `json:"declined"`
-	// Unanswerable counts those without an answer that it replied to; Refused is
-	// the per cent of them that it rightly declined.
+	// Unanswerable counts the questions without an answer to which the model
+	// replied; Refused is the percentage that it rightly declined.
 	Unanswerable int     `json:"unanswerable"`
 	Refused      float64 `json:"refused"`
 	Tokens       float64 `json:"prompt_tokens"` // mean
-	// Failures are calls without a reply. They are in no other figure.
+	// Failures counts calls without a reply. No other figure includes them.
 	Failures int `json:"failures"`
 }
 
-// answered is a line of the details. The context of the whole history is left out.
+// answered is one line of the details. It omits the context of the policy
+// Whole.
 type answered struct {
 	Detail
 	Answer   string  `json:"answer"`
@@ -89,7 +92,7 @@ type answered struct {
 	Error    string  `json:"error,omitempty"`
 }
 
-// call is a question under way to the model.
+// call is a question on its way to the model.
 type call struct {
 	q     *Question
 	line  answered
@@ -98,7 +101,7 @@ type call struct {
 	done  chan struct{}
 }
 
-// answering is a run of Answer.
+// answering is the state of one Answer.
 type answering struct {
 	o      *Options
 	a      *AnswerOptions
@@ -108,16 +111,17 @@ type answering struct {
 	count  func(string) int
 
 	stop  context.CancelCauseFunc
-	slots chan struct{} // one for each call that runs
+	slots chan struct{} // one for each running call
 	calls sync.WaitGroup
-	order chan *call // in the order of the details
+	order chan *call // calls in the order of the details
 }
 
-// hopeless is how many calls may fail before one succeeds.
+// hopeless is how many calls may fail before the first one succeeds.
 const hopeless = 10
 
-// Answer puts the questions of a set to a model, with the context of every policy and
-// budget and with the whole history, and compares its answers with the gold ones.
+// Answer asks a model the questions of a set, with the context of every policy
+// and budget and with the whole history, and compares its answers with the
+// gold answers.
 func Answer(ctx context.Context, set *Set, o Options, a AnswerOptions) (*AnswerReport, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -162,7 +166,7 @@ func Answer(ctx context.Context, set *Set, o Options, a AnswerOptions) (*AnswerR
 	return run.finish()
 }
 
-// choose picks the questions of each conversation.
+// choose selects the questions to ask about each conversation.
 func (run *answering) choose(set *Set) [][]Question {
 	total := 0
 	can := func(q *Question) bool { return q.Answer != "" || q.Unanswerable }
@@ -203,7 +207,7 @@ func (run *answering) choose(set *Set) [][]Question {
 	return out
 }
 
-// conversation asks the questions of one.
+// conversation asks the questions about one conversation.
 func (run *answering) conversation(ctx context.Context, c *Conversation, questions []Question) error {
 	if len(questions) == 0 {
 		run.work.add(len(c.Messages))
@@ -237,7 +241,7 @@ func (run *answering) conversation(ctx context.Context, c *Conversation, questio
 	return nil
 }
 
-// start sends a call as soon as there is a slot for it.
+// start sends a call as soon as a slot is free.
 func (run *answering) start(ctx context.Context, c *Conversation, q *Question, policy string, budget int, d *Detail) error {
 	d.Conversation, d.Question, d.ID, d.Kind = c.Name, q.Text, q.ID, q.Kind
 	d.Policy, d.Budget, d.Evidence = policy, budget, append([]string{}, q.Evidence...)
@@ -259,7 +263,7 @@ func (run *answering) start(ctx context.Context, c *Conversation, q *Question, p
 	return nil
 }
 
-// collect counts the calls in their order.
+// collect counts the calls in order.
 func (run *answering) collect(ctx context.Context) {
 	replies, failures := 0, 0
 	for call := range run.order {
@@ -334,7 +338,7 @@ func (run *answering) add(c *call) {
 	}
 }
 
-// finish makes sums into means and puts all in order.
+// finish turns sums into means and sorts the rows.
 func (run *answering) finish() (*AnswerReport, error) {
 	replies := 0
 	for _, policy := range append(slices.Clone(run.o.Policies), Whole) {

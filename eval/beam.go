@@ -14,7 +14,8 @@ import (
 	"github.com/oriel-context/oriel/timeline/importer"
 )
 
-// beam reads chat folders of BEAM, each with chat.json and probing_questions.json.
+// beam reads BEAM chat folders, each with chat.json and
+// probing_questions.json.
 func (s *Set) beam(ctx context.Context, paths []string) error {
 	for _, path := range paths {
 		found, err := folders(path, "probing_questions.json")
@@ -40,7 +41,7 @@ func (s *Set) beam(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// unique makes a name that no conversation has.
+// unique derives a name that no conversation of the set has yet.
 func (s *Set) unique(name string) string {
 	for n := 2; ; n++ {
 		if !slices.ContainsFunc(s.Conversations, func(c Conversation) bool { return c.Name == name }) {
@@ -68,7 +69,7 @@ func beamQuestions(path string) ([]Question, error) {
 	var out []Question
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		for i, q := range kinds[kind] {
-			// Of instructions and preferences only a rubric is told.
+			// For instructions and preferences BEAM gives only a rubric.
 			out = append(out, Question{
 				ID: kind + strconv.Itoa(i), Kind: kind, Text: q.Question, Evidence: ids(q.Source),
 				Answer: string(cmp.Or(q.Answer, q.Ideal, q.Summary)), Unanswerable: kind == "abstention",
@@ -78,7 +79,7 @@ func beamQuestions(path string) ([]Question, error) {
 	return out, nil
 }
 
-// ids are the numbers in a value, however deep.
+// ids returns all numbers in a JSON value, at any depth.
 func ids(v any) []string {
 	var out []string
 	switch v := v.(type) {

@@ -20,26 +20,27 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// What counts as reading again, and the window of cuts that are made up.
+// What counts as reading a file again, and the window of simulated cuts.
 const (
-	rereadWithin = 30     // calls of tools after the cut
+	rereadWithin = 30     // tool calls after the cut
 	cutAbove     = 64_000 // tokens
 	cutTo        = cutAbove / 2
 )
 
-// Kinds of questions about coding sessions. Those "ahead" are asked with what had
-// been said before the model's turn that reads the file; the others also with what
-// it says as it reads.
+// Kinds of questions about coding sessions. Those "ahead" are asked with the
+// messages before the model's turn that reads the file; the others also with
+// what the model says in that turn.
 const (
 	kindReread = "re-read"
 	kindCut    = "re-read after a cut"
 	ahead      = ", ahead"
 )
 
-// claudeCode reads sessions of Claude Code. Each file that was read before a
-// compaction and is read again soon after it is a question. Few sessions have
-// compactions, so that each is taken a second time without them, in a window of
-// 64,000 tokens that is cut to half of it, oldest first.
+// claudeCode reads sessions of Claude Code. It makes a question of each file
+// that was read before a compaction and is read again soon after it. Few
+// sessions have compactions, so each session is used a second time without
+// them, in a window of 64,000 tokens that is cut to half, oldest first,
+// whenever it is full.
 func (s *Set) claudeCode(ctx context.Context, paths []string) error {
 	for _, p := range paths {
 		files := []string{p}
@@ -73,12 +74,12 @@ type step struct {
 	calls   []reading
 	results []result
 	tokens  int
-	// compacts says that the window began anew with it; summary that it is what
-	// the window began with.
+	// compacts marks the message with which the window began anew; summary
+	// marks the summary that the window began with.
 	compacts, summary bool
 }
 
-// reading is a call; file is empty if it reads none.
+// reading is a tool call; file is empty if it reads none.
 type reading struct{ id, file string }
 
 type result struct {
@@ -92,7 +93,7 @@ type codingSession struct {
 	steps        []step
 }
 
-// codingSessions reads a file.
+// codingSessions reads the sessions of a file.
 func codingSessions(ctx context.Context, file string) ([]codingSession, error) {
 	store := memory.New()
 	defer store.Close()
@@ -118,7 +119,7 @@ func codingSessions(ctx context.Context, file string) ([]codingSession, error) {
 				Folder  string `json:"cwd"`
 				Message struct{ ID string }
 			}
-			_ = json.Unmarshal(e.Raw, &line) // the importer has read it
+			_ = json.Unmarshal(e.Raw, &line) // valid, because the importer has read it
 			if s.folder == "" {
 				s.folder = line.Folder
 			}
@@ -150,7 +151,7 @@ func codingSessions(ctx context.Context, file string) ([]codingSession, error) {
 	return out, nil
 }
 
-// take notes a part of a message.
+// take adds a part of a message to the step.
 func (st *step) take(p *chat.Part, folder string, counter *token.Counter) {
 	text := p.Text.String()
 	switch p.Kind {
@@ -166,10 +167,10 @@ func (st *step) take(p *chat.Part, folder string, counter *token.Counter) {
 	st.tokens += counter.Text(text).Tokens
 }
 
-// shows is a command that does nothing but show one file.
+// shows matches a command that only prints one file.
 var shows = regexp.MustCompile(`^\s*(?:cd\s+(\S+)\s*&&\s*)?(?:cat|head|tail|nl|sed)\s((?:-\S+\s+|\d+\s+|'[^']*'\s+|"[^"]*"\s+)*)([^\s|;&<>$*'"]+)\s*$`)
 
-// fileRead is the file that a call reads.
+// fileRead returns the file that a call reads, or "".
 func fileRead(p *chat.Part, folder string) string {
 	var args struct {
 		File    string `json:"file_path"`
@@ -197,7 +198,7 @@ func fileRead(p *chat.Part, folder string) string {
 	return ""
 }
 
-// compacted asks about the compactions of a session.
+// compacted returns the session with questions about its compactions.
 func (s *codingSession) compacted() Conversation {
 	gone := 0
 	return s.ask(kindReread, s.name, s.steps, func(i int) int {
@@ -208,7 +209,8 @@ func (s *codingSession) compacted() Conversation {
 	})
 }
 
-// cut asks about a window that is cut to half whenever it is full.
+// cut returns the session with questions about a window that is cut to half
+// whenever it is full.
 func (s *codingSession) cut() Conversation {
 	steps := slices.DeleteFunc(slices.Clone(s.steps), func(st step) bool { return st.summary })
 	gone, held := 0, 0
@@ -222,8 +224,8 @@ func (s *codingSession) cut() Conversation {
 	})
 }
 
-// ask makes a question of each file that is read again. gone tells how many messages
-// the window no longer shows after message i.
+// ask makes a question of each file that is read again. gone returns how many
+// messages the window no longer shows after message i.
 func (s *codingSession) ask(kind, name string, steps []step, gone func(i int) int) Conversation {
 	c := Conversation{Name: name}
 	read := map[string][]int{}  // file → the messages that show it
@@ -251,7 +253,7 @@ func (s *codingSession) ask(kind, name string, steps []step, gone func(i int) in
 			for _, at := range had {
 				q.Evidence = append(q.Evidence, steps[at].said.Ref)
 			}
-			first := i // of the turn: results of its first calls may stand between
+			first := i // the first message of the turn: results of its first calls may come between
 			if st.reply != "" {
 				first = slices.IndexFunc(steps, func(s step) bool { return s.reply == st.reply })
 			}
@@ -267,7 +269,8 @@ func (s *codingSession) ask(kind, name string, steps []step, gone func(i int) in
 	return c
 }
 
-// add asks with the newest words up to a message, before another.
+// add adds a question that consists of the newest words up to the message
+// last; said is how many messages precede it.
 func (c *Conversation) add(q Question, steps []step, last, said int, suffix string) {
 	q.Said = said
 	for ; last >= 0; last-- {
@@ -282,10 +285,12 @@ func (c *Conversation) add(q Question, steps []step, last, said int, suffix stri
 	}
 }
 
-// numbered is what Claude Code writes before a line of a file.
+// numbered matches the line number that Claude Code puts before each line of a
+// file.
 var numbered = regexp.MustCompile(`^\s*\d+→`)
 
-// linesOf are the lines that a call brought, long enough to be told from others.
+// linesOf returns the lines of a call's result that are long enough to be
+// distinctive.
 func linesOf(steps []step, call string) []string {
 	for i := range steps {
 		for _, r := range steps[i].results {
@@ -304,8 +309,8 @@ func linesOf(steps []step, call string) []string {
 	return nil
 }
 
-// names reports whether a text has the path of the question's file, in full or below
-// the session's folder.
+// names reports whether text contains the path of the question's file,
+// absolute or relative to the session's folder.
 func (q *Question) names(text string) bool {
 	if has(text, q.File) {
 		return true
@@ -314,7 +319,7 @@ func (q *Question) names(text string) bool {
 	return err == nil && !strings.HasPrefix(short, "..") && strings.Contains(short, "/") && has(text, short)
 }
 
-// has reports whether a path stands in a text and does not go on there.
+// has reports whether text contains a path that does not continue there.
 func has(text, file string) bool {
 	for at := 0; ; {
 		i := strings.Index(text[at:], file)

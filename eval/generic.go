@@ -13,10 +13,11 @@ import (
 	"github.com/oriel-context/oriel/timeline/importer"
 )
 
-// questionsFile lies beside the conversations of a generic set.
+// questionsFile is the file with the questions, beside the conversations of a
+// generic set.
 const questionsFile = "questions.jsonl"
 
-// generic reads files of the import format, or all that a folder has, with the
+// generic reads files of the import format, or all files of a folder, with the
 // questions beside them.
 func (s *Set) generic(ctx context.Context, paths []string) error {
 	for _, path := range paths {
@@ -47,11 +48,12 @@ func (s *Set) generic(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// questions reads lines such as
+// questions reads the questions of a generic set. A line looks like
 //
 //	{"conversation":"c1","id":"q1","kind":"fact","question":"…","evidence":["u17"],"answer":"…"}
 //
-// A question that the conversation does not answer has "unanswerable":true instead.
+// A question that the conversation does not answer has "unanswerable":true
+// instead of an answer.
 func questions(path string, talks []Conversation) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -80,7 +82,7 @@ func questions(path string, talks []Conversation) error {
 		case "":
 			q.Kind = "other"
 		case "all":
-			return fmt.Errorf("%w: %s:%d: no kind can be called \"all\", which is the main figure: leave it out, or give another", ErrInput, path, n)
+			return fmt.Errorf("%w: %s:%d: \"all\" is the name of the main figure and cannot be a kind: leave the kind out, or give another", ErrInput, path, n)
 		}
 		found := false
 		for i := range talks {
@@ -93,7 +95,7 @@ func questions(path string, talks []Conversation) error {
 			}
 		}
 		if !found {
-			return fmt.Errorf("%w: %s:%d: no conversation is called %q", ErrInput, path, n, q.Conversation)
+			return fmt.Errorf("%w: %s:%d: there is no conversation %q", ErrInput, path, n, q.Conversation)
 		}
 	}
 	return lines.Err()

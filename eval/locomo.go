@@ -14,10 +14,12 @@ import (
 // locomoKinds are the names of LoCoMo's categories.
 var locomoKinds = []string{"", "multi-hop", "temporal", "open-domain", "single-hop", "adversarial"}
 
-// locomoRef finds the ids of turns, also two in one string and one that is misspelt.
+// locomoRef matches the ids of turns, including two in one string and a common
+// misspelling.
 var locomoRef = regexp.MustCompile(`D:?(\d+):(\d+)`)
 
-// locomo reads files of LoCoMo's schema. Conversations are called by their position.
+// locomo reads files of LoCoMo's schema. It names conversations by their
+// position.
 func (s *Set) locomo(ctx context.Context, paths []string) error {
 	for _, path := range paths {
 		raw, err := os.ReadFile(path)

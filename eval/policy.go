@@ -10,10 +10,10 @@ import (
 	"github.com/oriel-context/oriel/recall"
 )
 
-// Policies are the names of what can be compared.
+// Policies returns the names of the policies that can be compared.
 func Policies() []string { return []string{"recent", "bm25", "keyword", "dense", "hybrid"} }
 
-// check refuses what cannot be, and leaves out what is there twice.
+// check rejects invalid options and removes duplicates.
 func (o *Options) check() error {
 	if len(o.Policies) == 0 || len(o.Budgets) == 0 {
 		return fmt.Errorf("%w: give a policy (%s) and a budget at least", ErrOption, strings.Join(Policies(), ", "))
@@ -27,7 +27,7 @@ func (o *Options) check() error {
 	return nil
 }
 
-// once are the values, each once.
+// once returns the values without duplicates.
 func once[T comparable](values []T) (out []T) {
 	for _, v := range values {
 		if !slices.Contains(out, v) {
@@ -37,13 +37,13 @@ func once[T comparable](values []T) (out []T) {
 	return out
 }
 
-// subject is a conversation that questions are asked about.
+// subject is a conversation with its scopes.
 type subject struct {
 	messages []recall.Message
-	said     int            // how many of them the scopes have
+	said     int            // how many of them the scopes contain
 	at       map[string]int // block → message
-	scope    *recall.Scope  // the recipe
-	plain    *recall.Scope  // words alone, no neighbours, no priors
+	scope    *recall.Scope  // with all stages
+	plain    *recall.Scope  // words alone, without neighbours and priors
 	named    bool
 }
 
@@ -61,10 +61,10 @@ func newSubject(c *Conversation, o *Options) *subject {
 	return s
 }
 
-// message is that of a block.
+// message returns the message of a block.
 func (s *subject) message(block string) *recall.Message { return &s.messages[s.at[block]] }
 
-// hear goes on until n messages have been said.
+// hear adds messages to the scopes until they contain n.
 func (s *subject) hear(ctx context.Context, n int, w *work) error {
 	if n <= s.said {
 		return nil
@@ -91,7 +91,7 @@ func (s *subject) hear(ctx context.Context, n int, w *work) error {
 	return nil
 }
 
-// answer is a ranking and how it is packed.
+// answer is a ranking with the options for packing it.
 type answer struct {
 	ranking *recall.Ranking
 	options recall.RecallOptions
@@ -117,12 +117,13 @@ func (s *subject) ask(ctx context.Context, policy string, q *Question) (*answer,
 		a.ranking = scope.Newest()
 		return a, nil
 	case "bm25":
-		// What people do without more: words, with the message before and after; in
-		// a chat with an assistant the user's messages, for the others are long.
+		// The plain baseline: words, with the message before and after. In a
+		// chat with an assistant only the user's messages, because the others
+		// are long.
 		scope = s.plain
 		a.options.Mode = recall.Keyword
 		switch {
-		case q.File != "": // what is looked for is a tool's
+		case q.File != "": // the evidence is a tool result
 		case s.named:
 			a.options.Neighbours = 1
 		default:

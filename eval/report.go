@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// sessionTop is how many sessions are looked at for the recall of sessions.
+// sessionTop is how many sessions count for the recall of sessions.
 const sessionTop = 10
 
-// Report is what a run came to. Recall is in per cent, and the mean over questions
-// of the share of their evidence that stands in the context.
+// Report is the result of a run. Recall is a percentage: the mean over
+// questions of the share of their evidence that is in the context.
 type Report struct {
 	Format        string `json:"format"`
 	Conversations int    `json:"conversations"`
-	// Questions counts those with evidence that are in the main figure; Aside
-	// those that are listed beside it, Without those that have no evidence. Unknown
-	// counts pieces of evidence that no conversation has.
+	// Questions counts the questions with evidence in the main figure, Aside
+	// those that are listed beside it, Without those that have no evidence.
+	// Unknown counts pieces of evidence that no conversation contains.
 	Questions int       `json:"questions"`
 	Aside     int       `json:"aside"`
 	Without   int       `json:"without_evidence"`
@@ -31,28 +31,28 @@ type Report struct {
 	times    map[string][]time.Duration
 }
 
-// Row is the figure of a policy, budget and kind of question.
+// Row is the result of a policy, budget and kind of question.
 type Row struct {
 	Policy string `json:"policy"`
 	Budget int    `json:"budget"`
 	// Kind is "all" for the main figure.
 	Kind      string `json:"kind"`
 	Questions int    `json:"questions"`
-	// Recall counts messages of which a passage stands in the context, Whole
-	// those that do as a whole.
+	// Recall counts messages of which at least a passage is in the context,
+	// Whole those that are there entirely.
 	Recall float64 `json:"recall"`
 	Whole  float64 `json:"whole"`
 	Tokens float64 `json:"tokens"` // mean
 }
 
-// Session is how many of the sessions that have evidence are among the ten best.
+// Session is the share of sessions with evidence that are among the ten best.
 type Session struct {
 	Policy    string  `json:"policy"`
 	Questions int     `json:"questions"`
 	Recall    float64 `json:"recall_at_10"`
 }
 
-// Latency is what a question took, without the vectors of the conversation.
+// Latency is the time per question, without embedding the conversation.
 type Latency struct {
 	Policy string  `json:"policy"`
 	P50    float64 `json:"p50_ms"`
@@ -101,8 +101,9 @@ func (r *Report) add(q *Question, d *Detail) {
 	}
 }
 
-// reread counts a file that is read again: by its path, by what it showed before, and
-// by the lines that it shows now. The main figure counts either of the first two.
+// reread counts a file that is read again in three ways: by its path, by what
+// it showed before, and by the lines that it shows now. The main figure counts
+// the first two.
 func (r *Report) reread(q *Question, d *Detail) {
 	path, content := 0., 0.
 	if d.Path {
@@ -120,7 +121,7 @@ func (r *Report) reread(q *Question, d *Detail) {
 	}
 }
 
-// count adds to the row of a kind.
+// count adds a question to the row of a kind.
 func (r *Report) count(kind string, d *Detail, part, whole float64) {
 	key := rowKey{d.Policy, d.Budget, kind}
 	row := r.rows[key]
@@ -134,7 +135,7 @@ func (r *Report) count(kind string, d *Detail, part, whole float64) {
 	row.Tokens += float64(d.Tokens)
 }
 
-// share is how much of what is wanted is there.
+// share returns the share of want that have contains.
 func share(want, have []string) float64 {
 	n := 0
 	for _, w := range want {
@@ -145,7 +146,7 @@ func share(want, have []string) float64 {
 	return float64(n) / float64(len(want))
 }
 
-// sessions counts how many of the sessions that have evidence are among the best.
+// sessions counts how many of the sessions with evidence are among the best.
 func (r *Report) sessions(policy string, q *Question, s *subject, a *answer) {
 	if len(q.Evidence) == 0 || q.Aside || policy == "recent" {
 		return
@@ -172,7 +173,7 @@ func (r *Report) sessions(policy string, q *Question, s *subject, a *answer) {
 
 func (r *Report) took(policy string, d time.Duration) { r.times[policy] = append(r.times[policy], d) }
 
-// finish makes sums into means and puts all in order.
+// finish turns sums into means and sorts the rows.
 func (r *Report) finish() {
 	for _, row := range r.rows {
 		n := float64(row.Questions)

@@ -16,24 +16,24 @@ import (
 	"github.com/oriel-context/oriel/recall"
 )
 
-// Options are the settings of a run.
+// Options configures a run.
 type Options struct {
-	// Budgets are token budgets of the whole text shown.
+	// Budgets are the token limits of the whole text that is shown.
 	Budgets []int
-	// Policies are names of Policies.
+	// Policies are names from the function Policies.
 	Policies []string
-	// Model makes vectors; policies that need them fail without it.
+	// Model makes vectors. Policies that need them fail without it.
 	Model embed.Model
-	// Weights are the constants of the score; nil means the defaults.
+	// Weights are the constants of the score. nil means the defaults.
 	Weights *recall.Weights
-	// Details, where it is set, gets one line of JSON for each question, budget
+	// Details, if not nil, receives one line of JSON for each question, budget
 	// and policy.
 	Details io.Writer
-	// Progress, where it is set, is told how much of the work is done.
+	// Progress, if not nil, is called as the work proceeds.
 	Progress func(done, total int64)
 }
 
-// Detail is what became of one question under one policy and budget.
+// Detail is the result of one question under one policy and budget.
 type Detail struct {
 	Conversation string   `json:"conversation"`
 	Question     string   `json:"question"`
@@ -43,14 +43,14 @@ type Detail struct {
 	Budget       int      `json:"budget"`
 	Tokens       int      `json:"tokens"`
 	Evidence     []string `json:"evidence"`
-	// Included are the messages that stand in the context as a whole, once the
-	// marks of quotation are undone; IncludedPart those of which a passage of 200
-	// characters or more does.
+	// Included are the messages that are in the context entirely, once quoting
+	// is undone; IncludedPart those of which a passage of at least 200
+	// characters is.
 	Included     []string `json:"included"`
 	IncludedPart []string `json:"included_part"`
 	Context      string   `json:"context"`
-	// Of a file that is read again: whether its path stands in the context, and the
-	// share of the lines that reading it again brings.
+	// For a file that is read again: whether its path is in the context, and
+	// the share of the newly read lines that are.
 	File  string  `json:"file,omitempty"`
 	Path  bool    `json:"path,omitempty"`
 	Lines float64 `json:"lines,omitempty"`
@@ -79,12 +79,12 @@ func Run(ctx context.Context, set *Set, o Options) (*Report, error) {
 	return r, nil
 }
 
-// work is how much is done.
+// work tracks progress.
 type work struct {
 	total int64
 	tell  func(done, total int64)
 
-	mu   sync.Mutex // protects done, and the order in which it is told
+	mu   sync.Mutex // protects done, and keeps the calls of Progress in order
 	done int64
 }
 
@@ -131,7 +131,7 @@ func runConversation(ctx context.Context, c *Conversation, o *Options, r *Report
 	return nil
 }
 
-// asked are the questions in the order in which they are asked.
+// asked returns the questions in the order in which they are asked.
 func (c *Conversation) asked() []Question {
 	out := slices.Clone(c.Questions)
 	for i := range out {
@@ -149,8 +149,9 @@ func writeDetail(w io.Writer, d any) error {
 	return enc.Encode(d)
 }
 
-// detail tells by the very text what stands in it, with its quoting undone. A message is
-// looked for only if passages of it were chosen: "Thanks!" stands in many places.
+// detail finds which messages are in the text of a result, with its quoting
+// undone. It looks for a message only if a passage of it was chosen: "Thanks!"
+// occurs in many places.
 func (s *subject) detail(q *Question, found *recall.Result) *Detail {
 	shown := quote.Undo(found.Text)
 	d := &Detail{Tokens: found.Tokens, Context: found.Text, Included: []string{}, IncludedPart: []string{}}
@@ -182,7 +183,7 @@ func (s *subject) detail(q *Question, found *recall.Result) *Detail {
 	return d
 }
 
-// reread tells what a context, with its quoting undone, has of a file.
+// reread finds how much of a file is in a context whose quoting is undone.
 func (d *Detail) reread(q *Question, shown string) {
 	d.File, d.Path = q.File, q.names(shown)
 	there := 0

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// normalise makes an answer comparable, as SQuAD does: lower case, without
-// punctuation, without articles, one space between words.
+// normalise makes answers comparable, as SQuAD does: lower case, without
+// punctuation and articles, single spaces.
 func normalise(answer string) []string {
 	plain := strings.Map(func(r rune) rune {
 		if unicode.IsPunct(r) || r < unicode.MaxASCII && unicode.IsSymbol(r) {
@@ -23,13 +23,13 @@ func normalise(answer string) []string {
 	return words
 }
 
-// exact reports whether two answers are the same once normalised.
+// exact reports whether two answers are equal once normalised.
 func exact(answer, gold string) bool {
 	return strings.Join(normalise(answer), " ") == strings.Join(normalise(gold), " ")
 }
 
-// f1 is the harmonic mean of the share of the answer's words that the gold answer has
-// and of the share of the gold answer's words that the answer has.
+// f1 returns the harmonic mean of precision and recall of the answer's words
+// against those of the gold answer.
 func f1(answer, gold string) float64 {
 	a, g := normalise(answer), normalise(gold)
 	if len(a) == 0 || len(g) == 0 {
@@ -52,8 +52,8 @@ func f1(answer, gold string) float64 {
 	return 2 * float64(same) / float64(len(a)+len(g))
 }
 
-// refusals are how models say that they do not know, normalised. The first is what
-// the prompt asks for.
+// refusals are ways in which models say that they do not know, normalised. The
+// first is the one that the prompt asks for.
 var refusals = []string{
 	"no information", "not mentioned", "not mention", "not specified", "not specify", "not stated", "not provided", "not discussed",
 	"not contain", "not enough information", "insufficient information", "no mention", "no record", "no details", "no evidence",

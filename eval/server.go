@@ -13,15 +13,16 @@ import (
 	"github.com/oriel-context/oriel/internal/llm"
 )
 
-// Errors of a server of a language model.
+// Errors of a model server.
 var (
-	// ErrFailed: a call that brought no answer. Others may.
+	// ErrFailed reports a call without an answer. Other calls may succeed.
 	ErrFailed = errors.New("the model gave no answer")
-	// ErrServer: no call to this server, or for this model, will succeed.
+	// ErrServer reports that no call to this server, or for this model, can
+	// succeed.
 	ErrServer = errors.New("the model cannot be asked")
 )
 
-// Bounds of a call.
+// Limits of a call.
 const (
 	callTimeout = 2 * time.Minute
 	callRetries = 4
@@ -37,8 +38,9 @@ type Server struct {
 	unset atomic.Bool
 }
 
-// NewServer takes the address before "/chat/completions" ("http://127.0.0.1:8080/v1"),
-// the model's name there, and a key, which may be empty.
+// NewServer returns a client for the model at base, the address before
+// "/chat/completions" ("http://127.0.0.1:8080/v1"). model is its name there;
+// key may be empty.
 func NewServer(base, model, key string) (*Server, error) {
 	return newServer(llm.Options{URL: base, Key: key}, model)
 }
@@ -60,14 +62,14 @@ type prompt struct {
 	Content string `json:"content"`
 }
 
-// reply is what a model wrote. prompted is how many tokens it read, 0 if the server does
-// not report it.
+// reply is a model's answer. prompted is how many tokens it read, or 0 if the
+// server does not report it.
 type reply struct {
 	text     string
 	prompted int
 }
 
-// ask sends messages until there is an answer, or no hope of one.
+// ask sends messages and retries until it has an answer or no retry can help.
 func (s *Server) ask(ctx context.Context, messages []prompt) (r reply, err error) {
 	for {
 		plain := s.unset.Load()
@@ -88,7 +90,7 @@ func (s *Server) ask(ctx context.Context, messages []prompt) (r reply, err error
 	}
 }
 
-// post sends messages, with a temperature of 0 unless the server refuses that.
+// post sends messages, with a temperature of 0 unless the server rejects that.
 func (s *Server) post(ctx context.Context, messages []prompt, plain bool) (r reply, err error) {
 	sent := struct {
 		Model       string   `json:"model"`
@@ -137,13 +139,14 @@ func parseReply(raw []byte) (reply, error) {
 		return reply{}, errNoText
 	}
 	text := *got.Choices[0].Message.Content
-	if i := strings.LastIndex(text, "</think>"); i >= 0 { // some servers show it
+	if i := strings.LastIndex(text, "</think>"); i >= 0 { // some servers show the reasoning
 		text = text[i+len("</think>"):]
 	}
 	return reply{strings.TrimSpace(text), max(0, got.Usage.Prompt)}, nil
 }
 
-// explain returns a failure of the client with what to do about it here.
+// explain turns a failure of the client into an error with advice for this
+// command.
 func explain(e *llm.Error) error {
 	kind, hint := ErrFailed, e.Hint
 	switch status := e.Status; {

@@ -16,61 +16,62 @@ import (
 	"github.com/oriel-context/oriel/timeline/memory"
 )
 
-// Errors of what was given.
+// Errors of Load and of options.
 var (
-	// ErrInput: it is no set of this form.
+	// ErrInput reports input that is not a set of the given format.
 	ErrInput = errors.New("not a set of questions")
-	// ErrOption: a setting that cannot be.
+	// ErrOption reports an invalid option.
 	ErrOption = errors.New("nothing can be measured")
 )
 
-// Formats are the forms of sets that Load reads.
+// Formats returns the formats that Load reads.
 func Formats() []string { return []string{"locomo", "beam", "generic", "claude-code"} }
 
-// Set is conversations with questions about them.
+// A Set is conversations with questions about them.
 type Set struct {
 	Format        string
 	Conversations []Conversation
-	// Unknown counts the pieces of evidence that no conversation has.
+	// Unknown counts the pieces of evidence that no conversation contains.
 	Unknown int
 }
 
-// Conversation is what was said and what is asked about it.
+// A Conversation is messages with questions about them.
 type Conversation struct {
 	Name      string
 	Messages  []recall.Message
 	Questions []Question
 }
 
-// Question is asked about a conversation.
+// A Question is asked about a conversation.
 type Question struct {
 	ID   string
 	Kind string
 	Text string
 	// Evidence are the refs of the messages that the answer needs. Questions
-	// without any are not counted.
+	// without evidence are not counted.
 	Evidence []string
-	// Aside says that the question is listed but is no part of the main figure.
+	// Aside marks a question that is listed but is not part of the main
+	// figure.
 	Aside bool
-	// Answer is the gold answer; empty where the set tells none. Unanswerable says
+	// Answer is the gold answer, or "" if the set has none. Unanswerable means
 	// that the right answer is that there is none.
 	Answer       string
 	Unanswerable bool
-	// Said is how many messages had been said when it was asked; 0 means all.
+	// Said is how many messages precede the question. 0 means all.
 	Said int
-	// Gone, where it is not 0, is how many of them the window no longer shows: the
-	// others are not recalled (SPEC D3).
+	// Gone, if not 0, is how many of those messages the window no longer
+	// shows. The others are not recalled (SPEC D3).
 	Gone int
-	// File is a file that is read again, Folder that of the session. Evidence are
-	// then the messages that show it, and any of them will do. Lines are what
-	// reading it again brings.
+	// File is a file that is read again, and Folder the folder of the session.
+	// Evidence are then the messages that show the file, and any one of them
+	// suffices. Lines are the lines that the second reading returns.
 	File, Folder string
 	Lines        []string
 }
 
-// Load reads a set: files of LoCoMo's form, folders of BEAM chats, folders or files
-// of the generic form with a questions.jsonl beside them, or folders or files of
-// Claude Code's sessions.
+// Load reads a set: files of LoCoMo's schema, folders of BEAM chats, folders
+// or files of the generic format with a questions.jsonl beside them, or
+// folders or files of Claude Code's sessions.
 func Load(ctx context.Context, format string, paths []string) (*Set, error) {
 	set := &Set{Format: format}
 	var err error
@@ -93,15 +94,16 @@ func Load(ctx context.Context, format string, paths []string) (*Set, error) {
 		c := &set.Conversations[i]
 		unknown := c.known()
 		set.Unknown += len(unknown)
-		if format == "generic" && len(unknown) > 0 { // our own form: whoever wrote it can mend it
-			return nil, fmt.Errorf("%w: %s: %s names the evidence %q, and no message has this ref", ErrInput, c.Name, unknown[0][0], unknown[0][1])
+		if format == "generic" && len(unknown) > 0 { // our own format, so the author can fix it
+			return nil, fmt.Errorf("%w: %s: %s names the evidence %q, but no message has this ref", ErrInput, c.Name, unknown[0][0], unknown[0][1])
 		}
 	}
 	return set, nil
 }
 
-// known leaves out evidence that the conversation does not have: a label's mistake
-// that nobody could find. It tells which, each with its question's id.
+// known removes evidence that the conversation does not contain, because a
+// wrong label cannot be found by anyone. It returns what it removed, each with
+// its question's id.
 func (c *Conversation) known() (unknown [][2]string) {
 	refs := map[string]bool{}
 	for i := range c.Messages {
@@ -120,10 +122,10 @@ func (c *Conversation) known() (unknown [][2]string) {
 	return unknown
 }
 
-// gold is an answer. Sets have numbers, too, which stay as they are written.
+// gold is an answer. Numbers are kept as they are written.
 type gold string
 
-// UnmarshalJSON takes any value.
+// UnmarshalJSON accepts any value.
 func (g *gold) UnmarshalJSON(raw []byte) error {
 	var text string
 	switch {
@@ -136,7 +138,7 @@ func (g *gold) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// told reads the conversations of a file, in its order.
+// told reads the conversations of a file in order.
 func told(ctx context.Context, path string, format importer.Format) ([]Conversation, error) {
 	store := memory.New()
 	defer store.Close()
@@ -166,7 +168,7 @@ func told(ctx context.Context, path string, format importer.Format) ([]Conversat
 	return out, nil
 }
 
-// imported brings a file into a store.
+// imported imports a file into a store.
 func imported(ctx context.Context, store timeline.Store, path string, format importer.Format) (*importer.Report, error) {
 	report, err := importer.Import(ctx, store, []string{path}, importer.Options{Format: format})
 	switch {
@@ -180,14 +182,15 @@ func imported(ctx context.Context, store timeline.Store, path string, format imp
 	return report, nil
 }
 
-// folders are the given folder, if it has a file of this name, else those below it.
+// folders returns the given folder if it contains a file of this name, else
+// the folders below it that do.
 func folders(path, file string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
 	if !info.IsDir() {
-		return nil, fmt.Errorf("%w: %s is no folder", ErrInput, path)
+		return nil, fmt.Errorf("%w: %s is not a folder", ErrInput, path)
 	}
 	if _, err := os.Stat(filepath.Join(path, file)); err == nil {
 		return []string{path}, nil
@@ -200,7 +203,7 @@ func folders(path, file string) ([]string, error) {
 		found, _ = filepath.Glob(filepath.Join(escape(path), "*", "*", file))
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%w: no %s in %s nor in the folders below it", ErrInput, file, path)
+		return nil, fmt.Errorf("%w: no %s in %s or in the folders below it", ErrInput, file, path)
 	}
 	for i := range found {
 		found[i] = filepath.Dir(found[i])
@@ -209,7 +212,7 @@ func folders(path, file string) ([]string, error) {
 	return found, nil
 }
 
-// escape keeps a path from being read as a pattern.
+// escape makes a path match only itself as a pattern.
 func escape(path string) string {
 	var out []rune
 	for _, r := range path {
@@ -221,7 +224,7 @@ func escape(path string) string {
 	return string(out)
 }
 
-// natural puts 2 before 10.
+// natural compares names so that 2 comes before 10.
 func natural(a, b string) int {
 	if len(a) != len(b) {
 		return len(a) - len(b)

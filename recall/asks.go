@@ -6,9 +6,9 @@ import (
 	"github.com/oriel-context/oriel/recall/keyword"
 )
 
-// Asks reports whether a text that was said names something that can be looked for: a
-// word of content, a number or a name in code. "Yes, go on" is said with nothing in mind
-// that history would have. How much is brought back for one word is for certainty to say.
+// Asks reports whether text names something to search for: a word of content,
+// a number or a name in code. "Yes, go on" does not. How much is recalled for
+// a single word is up to certainty.
 func Asks(text string) bool {
 	var a keyword.Analyser
 	var terms []keyword.Term
@@ -27,7 +27,8 @@ func Asks(text string) bool {
 	return false
 }
 
-// assents are words of greeting, of agreement and of going on, beside the stop words.
+// assents are words of greeting, agreement and going on. Asks ignores them
+// like stop words.
 var assents = func() map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.Fields(`

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// boost adds what the caller thinks of the best passages, and takes out those that
-// the caller does not want. To look at the words of all would cost more than the
-// search: no others are shown.
+// boost adds the caller's scores to the best passages and removes those that
+// the caller rejects. It looks only at the best passages: reading the text of
+// all of them would cost more than the search, and no others are shown.
 func (r *Ranking) boost(o *RecallOptions) {
 	total, texts := r.scores.total, r.s.texts.reader()
 	best := r.best(candidatesFor(cmp.Or(o.Budget, DefaultBudget)), r.allowed(o))
-	slices.Sort(best) // those of a block of texts one after the other
+	slices.Sort(best) // reads each block of texts once
 	for _, i := range best {
 		b := o.Boost(texts.at(i))
 		switch {
@@ -28,11 +28,11 @@ func (r *Ranking) boost(o *RecallOptions) {
 	slices.SortFunc(r.chosen, r.better)
 }
 
-// better puts what scores more before the rest, and of equals the older.
+// better orders passages by descending score, ties by age, oldest first.
 func (r *Ranking) better(a, b int32) int {
 	total := r.scores.total
 	return cmp.Or(cmp.Compare(total[b], total[a]), cmp.Compare(a, b))
 }
 
-// candidatesFor is how many passages are looked at for a budget.
+// candidatesFor returns how many passages are considered for a budget.
 func candidatesFor(budget int) int { return max(256, budget/4) }

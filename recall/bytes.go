@@ -2,9 +2,9 @@ package recall
 
 import "unsafe"
 
-// Bytes is about how much memory the scope holds: texts, words, vectors and tables,
-// spare room included, but not what a search borrows for a moment. Asking takes some
-// microseconds.
+// Bytes returns the approximate memory that the scope holds: texts, words,
+// vectors and tables, with spare capacity, but without the memory that a
+// search borrows. It takes a few microseconds.
 func (s *Scope) Bytes() int64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -20,14 +20,15 @@ func (s *Scope) Bytes() int64 {
 		inMap[[2]string, int32](len(s.named)) + inMap[string, []int32](len(s.speakers))*4/3 + inMap[int32, awaited](len(s.awaiting))
 }
 
-// held is the memory of a slice.
+// held returns the memory of a slice.
 func held[T any](s []T) int64 {
 	var one T
 	return int64(cap(s)) * int64(unsafe.Sizeof(one))
 }
 
-// inMap is about the memory of a map with so many entries. Maps are between seven
-// sixteenths and seven eighths full, and have a byte beside each entry.
+// inMap estimates the memory of a map with the given number of entries. Maps
+// are between seven sixteenths and seven eighths full, and have one byte
+// beside each entry.
 func inMap[K comparable, V any](entries int) int64 {
 	var pair struct {
 		key   K
@@ -36,5 +37,6 @@ func inMap[K comparable, V any](entries int) int64 {
 	return int64(entries) * int64(unsafe.Sizeof(pair)+1) * 3 / 2
 }
 
-// allocated is about the memory of a short string of its own.
+// allocated estimates the memory of a short string that is allocated on its
+// own.
 func allocated(s string) int64 { return int64(len(s)+15) &^ 15 }

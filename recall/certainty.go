@@ -2,29 +2,31 @@ package recall
 
 import "math"
 
-// certainty is how sure a search is that the scope has anything to say about the query.
-// It decides how much of the budget is spent: nothing where no passage is near the
-// query, a little where one might be near by chance, all of it where one surely is.
+// certainty is the confidence that the scope holds anything relevant to the
+// query. It decides how much of the budget is spent: nothing if no passage is
+// near the query, a little if one might be near by chance, all of it if one
+// surely is.
 type certainty struct {
 	sure     float32 // 0 to 1
-	evidence float32 // what sure was judged by
-	scale    *scale  // nil where the whole budget is spent
+	evidence float32 // the figure that sure was derived from
+	scale    *scale  // nil if the whole budget is spent
 }
 
-// scale says how much is spent on what evidence:
+// scale maps evidence to the part of the budget that is spent:
 //
 //	below none          nothing
 //	from none to some   leastTokens, rising to someTokens
 //	from some to more   someTokens
 //	from more to all    someTokens, rising to the whole budget
 //
-// sure is the evidence from which the search is wholly sure. docs/retrieval.md has the
-// distributions of evidence from which the figures come.
+// sure is the evidence from which on the search is certain. docs/retrieval.md
+// shows the distributions of evidence that the figures come from.
 type scale struct{ none, some, more, all, sure float32 }
 
 var (
 	asked = scale{none: .37, some: .40, more: .40, all: .44, sure: .61}
-	// Statements mostly bear on something that was said, but are seldom near it.
+	// Statements usually refer to something said earlier, but their vectors
+	// are seldom near it.
 	stated = scale{none: .18, some: .33, more: .50, all: .53, sure: .53}
 )
 
@@ -32,25 +34,27 @@ const (
 	leastTokens = 160
 	someTokens  = 512
 
-	// halfWords is what the best share of words adds to the evidence of a question.
+	// halfWords weighs the best share of words in the evidence of a question.
 	halfWords = .5
-	// ourCos is what a query adds to its evidence that speaks of the people who talk:
-	// "What did I inherit?" is about the conversation, "What is a monad?" seldom is.
+	// ourCos and ourWords are added to the evidence of a query that mentions
+	// the speakers: "What did I inherit?" is about the conversation, "What is
+	// a monad?" seldom is.
 	ourCos, ourWords = .15, .02
 
-	// Without vectors the best share of words alone decides, which tells less: 98 % of
-	// questions about a conversation have a share of 0.08 and more, half of the others
-	// 0.1 and more.
+	// Without vectors the best share of words alone decides. It separates less
+	// well: 98 % of questions about a conversation have a share of at least
+	// 0.08, half of the others at least 0.1.
 	wordNone, wordSure = .06, .40
-	// An agent's work is about what was done before, as a rule.
+	// Queries of a working agent are usually about what was done before.
 	workNone, workSure = .47, .87
 )
 
-// ramp rises from 0 at from to 1 at to.
+// ramp rises linearly from 0 at from to 1 at to.
 func ramp(x, from, to float32) float32 { return min(1, max(0, (x-from)/(to-from))) }
 
-// judge finds the certainty of a query by the best share of words and the best cosine of
-// a passage. A statement's words tell nothing: it shares common ones with everything.
+// judge returns the certainty of a query from the best share of words and the
+// best cosine of a passage. It ignores the words of statements, because they
+// share common words with everything.
 func judge(a aim, word, cos float32, vectors, statement, personal bool) certainty {
 	switch {
 	case !vectors && personal:
@@ -71,7 +75,7 @@ func judge(a aim, word, cos float32, vectors, statement, personal bool) certaint
 	return c
 }
 
-// allowance is how much of a budget is spent.
+// allowance returns how much of a budget is spent.
 func (c *certainty) allowance(budget int) int {
 	if c.scale == nil {
 		return budget
@@ -81,10 +85,10 @@ func (c *certainty) allowance(budget int) int {
 	return int(min(most, some+max(0, most-someTokens)*ramp(c.evidence, e.more, e.all)))
 }
 
-// share is a passage's score on the floor's scale: the geometric mean of how sure it
-// is that the scope has anything to say, and of where the passage stands between the
-// worst and the best.
+// share returns a passage's score on the scale of the floor: the geometric
+// mean of the certainty that the scope holds anything relevant and of the
+// passage's position between the worst and the best.
 func (sc *scores) share(i int32) float32 {
-	const pad = 1 // the worst of few may be good
+	const pad = 1 // if there are few passages, even the worst may be good
 	return float32(math.Sqrt(float64(sc.sure * (sc.total[i] - sc.low + pad) / (sc.top - sc.low + pad))))
 }

@@ -1,9 +1,9 @@
 package recall
 
-// spread makes a ranking one of messages rather than of passages, for questions
-// about the whole of a conversation and for work, which needs something of several
-// files: what a message says a second time costs more than the first of another. The
-// price does not rise beyond the fourth.
+// spread ranks messages rather than passages, for work and for questions about
+// a whole conversation, which need something of several files or messages.
+// Each further passage of a message costs more than the one before; the price
+// does not rise beyond the fourth.
 func (s *Scope) spread(price float32, total []float32) {
 	for m := range s.messages {
 		first, n := s.messages[m].first, s.messages[m].count
@@ -11,7 +11,7 @@ func (s *Scope) spread(price float32, total []float32) {
 			continue
 		}
 		const dear = 3
-		best, found := [dear]int32{}, 0 // the best first, of equals the one said first
+		best, found := [dear]int32{}, 0 // best first; ties in the order of the text
 		for i := first; i < first+n; i++ {
 			at := found
 			for at > 0 && total[i] > total[best[at-1]] {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// dates is what a query says about when something was.
+// dates holds the times that a query mentions.
 type dates struct {
 	months, years, days []int
-	// from and to are days since 1970, of an expression that names a span by
-	// itself ("yesterday", "2023-05-08"); both 0 for none.
+	// from and to are days since 1970 for an expression that names a span by
+	// itself ("yesterday", "2023-05-08"); both are 0 if there is none.
 	from, to int
 }
 
@@ -20,7 +20,8 @@ func (d *dates) none() bool { return len(d.months) == 0 && len(d.years) == 0 && 
 
 var (
 	monthWord = regexp.MustCompile(`\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b`)
-	// May, and short names, are months only beside a number or a preposition.
+	// "May" and the short names count as months only beside a number or a
+	// preposition.
 	mayMonth   = regexp.MustCompile(`\bmay,? (?:\d|20)|\b\d+(?:st|nd|rd|th)? (?:of )?may\b|\b(?:in|of|since|until|last|by) may\b`)
 	shortMonth = regexp.MustCompile(`\b(jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.?,? (?:\d{1,2}|20\d\d)\b|\b\d{1,2}(?:st|nd|rd|th)? (jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b`)
 	yearWord   = regexp.MustCompile(`\b20\d\d\b`)
@@ -31,7 +32,8 @@ var (
 	numbers    = []string{"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
 )
 
-// datesOf reads the date expressions of a query. Relative ones count back from now.
+// datesOf parses the date expressions of a query. Relative ones count back
+// from now.
 func datesOf(query string, now time.Time) dates {
 	q := strings.ToLower(query)
 	var d dates
@@ -65,7 +67,7 @@ func datesOf(query string, now time.Time) dates {
 	return d
 }
 
-// span reads an expression that counts back from now.
+// span parses an expression that counts back from now.
 func span(q string, now time.Time) (from, to int) {
 	today := dayNumber(now)
 	if m := ago.FindStringSubmatch(q); m != nil {
@@ -109,14 +111,16 @@ func monthNumber(name string) int {
 	return 1 + strings.Index("janfebmaraprmayjunjulaugsepoctnovdec", name[:3])/3
 }
 
-// dayNumber counts the days since 1970, of the date that the clock showed.
+// dayNumber returns the number of days from 1970 to the date that the clock of
+// t shows.
 func dayNumber(t time.Time) int {
 	y, m, d := t.Date()
 	return int(time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Unix() / 86400)
 }
 
-// match says how well a day fits what the query says: 0 not at all, 1 the month,
-// 1.5 the very day. What was said soon after a month often tells of it.
+// match reports how well a day fits the dates of the query: 0 not at all, 1
+// the month, 1.5 the exact day. The days after a month fit a little, because
+// people often talk about a month soon after it.
 func (d *dates) match(t time.Time) float32 {
 	switch {
 	case t.IsZero() || d.none():

@@ -8,12 +8,14 @@ import (
 	"time"
 )
 
-// fewProse is how many words of prose a passage has at least whose code is not embedded.
+// fewProse is the least number of words of prose for which the code beside
+// them is not embedded.
 const fewProse = 8
 
-// embedText returns what is embedded of a passage. White space is folded (SPEC D2). A
-// person's name says who "I" is. Code in fences is left out where there is prose beside
-// it: a model of sentences makes little of code, and reads only the beginning of a text.
+// embedText returns the part of a passage that is embedded. White space is
+// folded (SPEC D2). The speaker's name is included, because it tells who "I"
+// is. Fenced code is left out if there is enough prose: a sentence model makes
+// little of code and reads only the beginning of a text.
 func embedText(name, text string) string {
 	words := strings.Fields(text)
 	if prose := strings.Fields(fenced.ReplaceAllString(text, " ")); len(prose) >= fewProse {
@@ -26,8 +28,8 @@ func embedText(name, text string) string {
 	return folded
 }
 
-// queryVector embeds a query, or gives up while there is still time to answer by
-// words alone: nil without an error.
+// queryVector embeds a query. It returns nil without an error if it gives up
+// so that there is still time to search by words alone.
 func (s *Scope) queryVector(ctx context.Context, query string) ([]float32, error) {
 	inner := ctx
 	if deadline, ok := ctx.Deadline(); ok {
@@ -42,7 +44,7 @@ func (s *Scope) queryVector(ctx context.Context, query string) ([]float32, error
 	})
 	switch {
 	case err == nil && len(v) != 1:
-		return nil, fmt.Errorf("recall: %s gave %d vectors for 1 text", s.o.Model.Name(), len(v))
+		return nil, fmt.Errorf("recall: %s returned %d vectors for 1 text", s.o.Model.Name(), len(v))
 	case err == nil:
 		return fill(v[0]), nil
 	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
@@ -51,10 +53,10 @@ func (s *Scope) queryVector(ctx context.Context, query string) ([]float32, error
 	return nil, err
 }
 
-// lane is what the index wants the number of dimensions to be a multiple of.
+// The index requires a number of dimensions that is a multiple of lane.
 const lane = 32
 
-// fill adds zeros, which change no cosine, up to a multiple of lane.
+// fill pads v with zeros to a multiple of lane. Zeros change no cosine.
 func fill(v []float32) []float32 {
 	if rest := len(v) % lane; rest != 0 {
 		v = append(v, make([]float32, lane-rest)...)

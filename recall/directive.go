@@ -9,7 +9,8 @@ import (
 	"github.com/oriel-context/oriel/chat"
 )
 
-// Directive is what a user of a scope said about how things are to be.
+// A Directive is an instruction or preference that a user of a scope has
+// stated.
 type Directive struct {
 	Said
 	Block string
@@ -17,15 +18,16 @@ type Directive struct {
 	Time  time.Time
 }
 
-// saidIn is what was said in a passage.
+// saidIn is a directive with the passage that contains it.
 type saidIn struct {
 	passage int32
 	Said
 }
 
-// Directives lists what was said, oldest first: where two contradict each other, the
-// newer one stands behind the older with its time. Where several people of a
-// conversation have names they speak to each other, and nothing is a directive.
+// Directives returns the directives of the scope, oldest first, so that of two
+// that contradict each other the newer one comes later. It returns none for
+// conversations in which several people have names: those people speak to each
+// other.
 func (s *Scope) Directives() []Directive {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -41,14 +43,14 @@ func (s *Scope) Directives() []Directive {
 	return out
 }
 
-// Kind of a directive.
+// Kind is the kind of a directive.
 type Kind string
 
 // The kinds of directives.
 const (
-	// Instruction is what the user wants done from now on: "always …", "never …".
+	// Instruction is a rule for the future: "always …", "never …".
 	Instruction Kind = "instruction"
-	// Preference is what the user likes or cannot have.
+	// Preference is something that the user likes or must avoid.
 	Preference Kind = "preference"
 )
 
@@ -59,15 +61,16 @@ func (k Kind) flag() uint8 {
 	return flagPreference
 }
 
-// Said is a sentence that tells how the user wants things.
+// Said is one sentence that states an instruction or a preference.
 type Said struct {
 	Kind Kind
 	Text string
 }
 
-// Detect finds the standing instructions and preferences in what a user says. Code,
-// quotations, tables, summaries of earlier sessions and what programs put into a user's
-// message, by the rules of [chat.Spoken], are left out: nobody said it.
+// Detect finds the standing instructions and preferences in the text of a
+// user's message. It ignores code, quotations, tables, summaries of earlier
+// sessions and what programs put into the message (see [chat.Spoken]), because
+// the user did not say them.
 func Detect(text string) []Said {
 	var out []Said
 	for _, d := range detect(text) {
@@ -76,19 +79,19 @@ func Detect(text string) []Said {
 	return out
 }
 
-// saidAt is what was said at a byte of a text.
+// saidAt is a directive with its byte offset in a text.
 type saidAt struct {
 	Said
 	at int
 }
 
-// detect tells also where: a message is read as a whole, for its pieces may begin or
-// end within code.
+// detect returns the directives with their offsets. It reads a whole message,
+// because a passage may begin or end within code.
 func detect(text string) (out []saidAt) {
 	if !mayDirect(text) || strings.HasPrefix(strings.TrimSpace(text), continued) {
 		return nil
 	}
-	// Of the same length, so that places stay what they are.
+	// Blank the code with text of the same length, so that offsets stay valid.
 	plain := fenced.ReplaceAllStringFunc(spoken(text), func(code string) string { return strings.Repeat("\n", len(code)) })
 	at := 0
 	for line := range strings.Lines(plain) {
@@ -108,7 +111,8 @@ func detect(text string) (out []saidAt) {
 	return out
 }
 
-// spoken blanks what in a text is not plainly the user's words: see [chat.Spoken].
+// spoken blanks the parts of a text that are not plainly the user's words; see
+// [chat.Spoken].
 func spoken(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
@@ -120,7 +124,8 @@ func spoken(text string) string {
 	return b.String()
 }
 
-// kindOf is the kind of directive that a sentence is; empty for none.
+// kindOf returns the kind of directive that a sentence is, or "" if it is
+// none.
 func kindOf(s string) Kind {
 	switch {
 	case questions.MatchString(s), tells.MatchString(s):
@@ -133,8 +138,8 @@ func kindOf(s string) Kind {
 	return ""
 }
 
-// imperative reports whether a sentence begins with what is always or never to be
-// done: "never use", but not "never works".
+// imperative reports whether a sentence begins with a command to always or
+// never do something: "never use", but not "never works".
 func imperative(s string) bool {
 	m := ever.FindStringSubmatch(s)
 	if m == nil {
@@ -145,8 +150,8 @@ func imperative(s string) bool {
 	return !third && !slices.Contains(noVerbs, verb)
 }
 
-// mayDirect is a cheap test that most texts fail: each of the expressions below needs
-// one of these words.
+// mayDirect is a cheap test that most texts fail: each of the expressions
+// below needs one of these words.
 func mayDirect(text string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc(hints, func(w string) bool { return strings.Contains(text, w) })
@@ -159,18 +164,19 @@ var (
 		"allergic", "vegetarian", "vegan", "a fan", "call me",
 	}
 	fenced = regexp.MustCompile("(?s)```.*?(?:```|$)")
-	// aside are lines that are shown, not said: quotations, rows of tables, and what
-	// is indented like code, unless it is an entry of a list.
+	// aside matches lines that are shown rather than said: quotations, rows of
+	// tables, and indented code, but not indented list items.
 	aside = regexp.MustCompile(`^\s{0,3}[>|]|^(?: {4}|\t)\s*(?:[^-*+\d\s]|[-*+\d]\S)`)
 )
 
-// continued is how Claude Code begins the summary of a session that it compacted.
+// continued is how Claude Code begins the summary of a session that it has
+// compacted.
 const continued = "This session is being continued from a previous conversation"
 
-// part is a piece of a line, in bytes.
+// part is a range of bytes in a line.
 type part struct{ begin, end int }
 
-// sentences cuts a line after the marks that end a sentence.
+// sentences splits a line after the marks that end a sentence.
 func sentences(line string) (out []part) {
 	add := func(begin, end int) {
 		begin += len(line[begin:end]) - len(strings.TrimLeft(line[begin:end], space))
@@ -192,8 +198,8 @@ func sentences(line string) (out []part) {
 
 const space = " \t\r\n"
 
-// ever finds the verb behind "always" and "never" where a sentence begins with them,
-// or with what they are for.
+// ever matches "always" or "never" at the beginning of a sentence, also after
+// a purpose ("for tests, always …"), and captures the verb.
 var ever = regexp.MustCompile(`(?i)^(?:[-*+•]\s+|\d{1,2}[.)]\s+)?["*_]{0,2}(?:` + strings.Join([]string{
 	`(?:(?:please|also|and|but|ok(?:ay)?|so|btw),?\s+)*`,
 	`(?:remember|reminder|note|important)[:,]\s+(?:please\s+)?`,
@@ -201,16 +207,19 @@ var ever = regexp.MustCompile(`(?i)^(?:[-*+•]\s+|\d{1,2}[.)]\s+)?["*_]{0,2}(?:
 	`(?:when|whenever|if|before|after) you [^,.]{1,60},\s+(?:please\s+)?`,
 }, "|") + `)["*_]{0,2}(?:always|never)["*_]{0,2}\s+(\w+)`)
 
-// noVerbs are words behind "always" and "never" that tell what was or is.
+// noVerbs are words after "always" and "never" that make the sentence a
+// statement of fact.
 var noVerbs = []string{
 	"mind", "seen", "gonna", "got", "had", "been", "was", "were", "did", "saw", "the", "a", "an", "again", "happened", "worked", "received", "heard", "knew", "thought",
 }
 
-// questions are such from their first word on: "I prefer examples, so can you …?"
-// says what is wanted.
+// questions matches sentences that are questions from their first word on. "I
+// prefer examples, so can you …?" is not one of them: it states a
+// preference.
 var questions = regexp.MustCompile(`(?i)^(?:and |but |so )?(?:what|which|who|why|how|where|is|are|was|were|do|does|did|can|could|would|will|should|has|have|if|remember)\b.*\?$`)
 
-// tells are sentences that tell of something with the words of an instruction.
+// tells matches sentences that report something in the words of an
+// instruction.
 var tells = regexp.MustCompile(`(?i)` + strings.Join([]string{
 	`^(?:(?:when(?:ever)?|if|every time|each time|any time) i (?:ask|request)\b).*\b(?:it|server|api|app|page|endpoint|tool|script|program|service|site)\b.*\b(?:fails?|failed|returns?|returned|crash(?:es|ed)?|gives?|gave|errors?|throws?|hangs?|shows?)\b`,
 	`\b(?:when(?:ever)?|if) i (?:ask|request)\b[^,]*\b(?:i get|i got|it (?:fails|crashes|hangs))\b`,

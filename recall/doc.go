@@ -1,38 +1,38 @@
 /*
-Package recall finds in the history of a conversation what a query needs, by word and
-by meaning, and packs it under a budget of tokens.
+Package recall searches the history of a conversation for what a query needs, by words
+and by meaning, and packs the hits into a token budget.
 
-A [Scope] is an index over messages. [Reader] makes messages of a history's entries,
-and a [Library] keeps the scopes of a store's conversations. Scope.Add indexes words at once;
-Scope.Embed makes the vectors, in the background: until they are there, recall goes by
-words. Scope.Recall is the whole search; Scope.Rank and Ranking.Pack are its halves.
+A [Scope] is an index over messages. A [Reader] turns entries of a history into messages,
+and a [Library] keeps the scopes of a store's conversations. Scope.Add indexes words at
+once; Scope.Embed makes the vectors in the background, and until they exist recall uses
+words alone. Scope.Recall is the whole search; Scope.Rank and Ranking.Pack are its halves.
 
-The stages have a file each: passages (passage.go, read.go), the kind of query
-(question.go), words (lexical.go), meaning (dense.go), what stands beside a passage
-(neighbours.go), who said it and when (prior.go, date.go), standing instructions
-(directive.go), questions about the whole (cover.go), the sum (score.go) and the
-packing (pack.go). docs/retrieval.md tells what each brings. Texts lie compressed in
-memory (texts.go).
+Each stage has its own file: passages (passage.go, read.go), the kind of query
+(question.go), words (lexical.go), meaning (dense.go), the messages beside a passage
+(neighbours.go), its author and date (prior.go, date.go), standing instructions
+(directive.go), questions about a whole conversation (cover.go), the sum (score.go) and
+packing (pack.go). docs/retrieval.md measures what each contributes. Texts are held
+compressed in memory (texts.go).
 
 # What it guarantees
 
-  - The text of a result has at most as many tokens as the budget says, counted over
-    all of it, headers and names included. It is in the order of time.
+  - The text of a result has at most as many tokens as the budget, counted over all of
+    it, including headers and names. It is in chronological order.
   - Every line of a passage is marked as quoted, under its author's role or name and
-    its date, and nothing in it reads as another's words (package quote). Once that is
-    undone it stands there as it was said, character by character; passages that touch
-    are put together again.
+    its date, and nothing in it reads as another author's words (package quote). With
+    the quoting undone it is the original text, character by character; adjacent
+    passages are joined again.
   - The same messages, added in the same order, and the same query give the same
     result, whatever else happens at the time.
-  - Nothing below the floor is shown, and little where it is not certain that the scope
-    has anything to say: most questions that have nothing to do with it bring nothing.
+  - Nothing below the floor is shown, and little if it is uncertain whether the scope
+    holds anything relevant: most questions that are unrelated to it return nothing.
 
 # Caveats
 
-The score is made for English: other languages are found by their words and vectors,
-without the kind of query, dates and directives. A scope holds its texts in memory, and
-what is removed leaves its number and its vector's place behind: make a new scope
-where much was removed. Without vectors the floor tells related from unrelated much
-less well.
+The score is made for English. Other languages are found by their words and vectors, but
+kinds of queries, dates and directives are not recognised. A scope holds its texts in
+memory, and a removed message keeps its number and the place of its vector: make a new
+scope if many messages were removed. Without vectors the floor separates related from
+unrelated questions much less well.
 */
 package recall

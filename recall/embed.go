@@ -11,18 +11,19 @@ import (
 )
 
 const (
-	// embedBatch is how many passages are embedded at once: little enough that a
-	// request waits for no more than some of them.
+	// embedBatch is the number of passages that are embedded at once. It is
+	// small, so that a search need not wait long.
 	embedBatch = 64
-	// readBatch is how many passages are looked up at once among those that are kept.
+	// readBatch is the number of passages whose stored vectors are read at
+	// once.
 	readBatch = 512
 )
 
-// Embed makes the vectors that are missing. Recall works meanwhile, with those that
-// are there. progress, where it is not nil, is told how far it is.
+// Embed makes the missing vectors. Recall works meanwhile with those that
+// exist. progress, if not nil, is called as the work proceeds.
 func (s *Scope) Embed(ctx context.Context, progress func(done, total int)) error {
 	if s.o.Model == nil {
-		return errors.New("recall: a scope without a model makes no vectors")
+		return errors.New("recall: the scope has no model: set Options.Model")
 	}
 	for {
 		_, more, err := s.embedSome(ctx, nil)
@@ -39,10 +40,10 @@ func (s *Scope) Embed(ctx context.Context, progress func(done, total int)) error
 // awaited is a message that is to be embedded.
 type awaited struct {
 	content timeline.Hash
-	fresh   bool // it has passages whose vectors are not kept yet
+	fresh   bool // some of its passages have no stored vector yet
 }
 
-// await remembers of what content a message is until it is embedded.
+// await remembers the content of a message until it is embedded.
 func (s *Scope) await(id int32, content timeline.Hash) {
 	if s.o.Model == nil || content == (timeline.Hash{}) {
 		return
@@ -56,17 +57,18 @@ func (s *Scope) await(id int32, content timeline.Hash) {
 // pending is a passage to embed.
 type pending struct {
 	id, message int32
-	content     timeline.Hash // zero where nothing is kept of it
+	content     timeline.Hash // zero if nothing of it is stored
 	text        string
-	entry       []byte    // where it was kept
-	vector      []float32 // where it was made
+	entry       []byte    // its stored vector, if any
+	vector      []float32 // its new vector, if it was made
 }
 
-// embedSome gives the next passages their vectors: those that from has, where it is
-// not nil, and embedBatch new ones at most, which are kept there. It tells how many were
-// made, and whether there may be more to do; with an error, that they are there but
-// could not be kept. Vectors are added in the order of the
-// passages, so that an index is the same however it came to be.
+// embedSome adds vectors for the next passages: stored ones from from, if it
+// is not nil, and at most embedBatch new ones, which it stores there. It
+// returns how many were made and whether there may be more to do. If it
+// returns an error with made > 0, the vectors are in the index but could not
+// be stored. Vectors are added in the order of the passages, so that an index
+// does not depend on how it was built.
 func (s *Scope) embedSome(ctx context.Context, from *vectorStore) (made int, more bool, err error) {
 	s.embedding.Lock()
 	defer s.embedding.Unlock()
@@ -112,7 +114,7 @@ func (s *Scope) embedSome(ctx context.Context, from *vectorStore) (made int, mor
 			return 0, false, err
 		}
 		if len(vectors) != len(texts) {
-			return 0, false, fmt.Errorf("recall: %s gave %d vectors for %d texts", s.o.Model.Name(), len(vectors), len(texts))
+			return 0, false, fmt.Errorf("recall: %s returned %d vectors for %d texts", s.o.Model.Name(), len(vectors), len(texts))
 		}
 		for k, i := range missing {
 			v := fill(vectors[k])
@@ -132,7 +134,8 @@ func (s *Scope) embedSome(ctx context.Context, from *vectorStore) (made int, mor
 	return len(missing), true, err
 }
 
-// dimensions is how many the vectors have; 0 where there are none yet.
+// dimensions returns the number of dimensions of the vectors, or 0 if there
+// are none yet.
 func (s *Scope) dimensions() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -142,8 +145,8 @@ func (s *Scope) dimensions() int {
 	return s.vectors.Dimensions()
 }
 
-// otherDimensions: the model gives vectors that cannot be compared with those that
-// there are.
+// otherDimensions is the error for a model whose vectors cannot be compared
+// with the existing ones.
 type otherDimensions struct {
 	model     string
 	were, are int
@@ -153,14 +156,15 @@ func (e *otherDimensions) Error() string {
 	return fmt.Sprintf("recall: vectors of %s have %d dimensions, those before had %d: give another model another name", e.model, e.are, e.were)
 }
 
-// checkVector refuses what no text can be compared by. 0 is any number of dimensions.
+// checkVector rejects vectors that cannot be compared with others. A
+// dimensions of 0 accepts any number.
 func (s *Scope) checkVector(v []float32, dimensions int) error {
 	if len(v) == 0 {
-		return fmt.Errorf("recall: %s gave an empty vector", s.o.Model.Name())
+		return fmt.Errorf("recall: %s returned an empty vector", s.o.Model.Name())
 	}
 	for _, x := range v {
 		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
-			return fmt.Errorf("recall: %s gave a vector with the number %v", s.o.Model.Name(), x)
+			return fmt.Errorf("recall: %s returned a vector with the number %v", s.o.Model.Name(), x)
 		}
 	}
 	if dimensions != 0 && dimensions != len(v) {
@@ -169,7 +173,8 @@ func (s *Scope) checkVector(v []float32, dimensions int) error {
 	return nil
 }
 
-// contentsOf are the contents of passages, each once.
+// contentsOf returns the contents of the passages in batch, without
+// duplicates.
 func contentsOf(batch []pending) (contents []timeline.Hash) {
 	for i := range batch {
 		if c := batch[i].content; c != (timeline.Hash{}) && (i == 0 || c != batch[i-1].content) {
@@ -179,12 +184,12 @@ func contentsOf(batch []pending) (contents []timeline.Hash) {
 	return contents
 }
 
-// embeds reports whether a passage is one that has a vector.
+// embeds reports whether a passage gets a vector.
 func (s *Scope) embeds(i int32) bool {
 	return s.flags[i]&(flagRemoved|flagShort) == 0
 }
 
-// embedText is what is embedded of a passage.
+// embedText returns the text of a passage that is embedded.
 func (s *Scope) embedText(r *textReader, i int32) string {
 	name := ""
 	if sp := s.messages[s.messageOf[i]].speaker; sp >= 0 && s.flags[i]&flagTool == 0 {
@@ -193,7 +198,7 @@ func (s *Scope) embedText(r *textReader, i int32) string {
 	return embedText(name, r.at(i))
 }
 
-// pending are the next passages to embed.
+// pending returns the next passages to embed.
 func (s *Scope) pending(limit int) (batch []pending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,13 +214,13 @@ func (s *Scope) pending(limit int) (batch []pending) {
 		batch = append(batch, pending{id: i, message: m, content: s.awaiting[m].content, text: s.embedText(&r, i)})
 	}
 	if len(batch) == 0 {
-		s.awaiting = nil // the rest is too short to be embedded, or gone
+		s.awaiting = nil // the rest is too short to be embedded, or removed
 	}
 	return batch
 }
 
-// keep adds the vectors of a batch to the index. It returns what is to be kept of
-// messages that are complete with it.
+// keep adds the vectors of a batch to the index. It returns the data to store
+// for the messages that are now complete.
 func (s *Scope) keep(batch []pending, known map[timeline.Hash]kept) (data []timeline.Derived, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -245,7 +250,7 @@ func (s *Scope) keep(batch []pending, known map[timeline.Hash]kept) (data []time
 	return data, nil
 }
 
-// endsMessage reports whether a passage is the last of its message that is embedded.
+// endsMessage reports whether p is the last embedded passage of its message.
 func (s *Scope) endsMessage(p *pending) bool {
 	m := &s.messages[p.message]
 	for i := p.id + 1; i < m.first+m.count; i++ {
@@ -256,8 +261,8 @@ func (s *Scope) endsMessage(p *pending) bool {
 	return true
 }
 
-// keepVector adds the vector of a passage to the index, which begins with the first
-// one.
+// keepVector adds the vector of a passage to the index. The first one creates
+// the index.
 func (s *Scope) keepVector(p *pending) (id int32, err error) {
 	var values []int8
 	var scale float32
@@ -283,7 +288,7 @@ func (s *Scope) keepVector(p *pending) (id int32, err error) {
 		n, err = s.vectors.Add(p.vector)
 	}
 	switch {
-	case errors.Is(err, vector.ErrNoDirection): // a text that the model makes nothing of
+	case errors.Is(err, vector.ErrNoDirection): // the model returns no direction for this text
 		return none, nil
 	case err != nil:
 		return none, err
@@ -291,8 +296,8 @@ func (s *Scope) keepVector(p *pending) (id int32, err error) {
 	return int32(n), nil
 }
 
-// derived is what is kept of a message's vectors, with what is known of its content
-// from elsewhere.
+// derived returns the data to store for the vectors of a message, merged with
+// the vectors already stored for its content.
 func (s *Scope) derived(message int32, k kept) (data []byte) {
 	m, dimensions := &s.messages[message], s.vectors.Dimensions()
 	written, r := map[uint64]bool{}, s.texts.reader()

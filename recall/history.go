@@ -10,12 +10,13 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// stretch is the part of a trunk that a way leads through. It begins where the trunk
-// does, so that of two ways through a trunk one has all that the other has of it.
+// stretch is the part of a trunk that a path runs through. It begins where the
+// trunk does, so of two paths through a trunk one always contains the other's
+// part of it.
 type stretch struct{ trunk, first, last int64 }
 
-// findWay is the way to a place, from the beginning. It asks for single messages: a way
-// changes trunks seldom, however long it is.
+// findWay returns the path from the beginning of the history to a place. It
+// reads single messages: a path changes trunks seldom, however long it is.
 func findWay(ctx context.Context, store timeline.Store, tenant string, to timeline.Place) ([]stretch, error) {
 	trunkAt := func(depth int64) (trunk int64, err error) {
 		at, ok, err := timeline.PlaceOf(ctx, store, tenant, to, depth)
@@ -26,7 +27,7 @@ func findWay(ctx context.Context, store timeline.Store, tenant string, to timeli
 	}
 	var way []stretch
 	for trunk, last := to.Trunk, to.Depth; last > 0; {
-		low, high := int64(1), last // the trunk begins in here
+		low, high := int64(1), last // binary search for the depth where the trunk begins
 		for next := low; low < high; next = (low + high) / 2 {
 			at, err := trunkAt(next)
 			if err != nil {
@@ -50,8 +51,9 @@ func findWay(ctx context.Context, store timeline.Store, tenant string, to timeli
 	return way, nil
 }
 
-// cutWay is the way to a place that a known way leads to or, in its last trunk, could
-// be led on to; false where that is not known.
+// cutWay truncates or extends a known path to the given place. It returns
+// false if the place is not on the path or on a continuation of its last
+// trunk.
 func cutWay(way []stretch, to timeline.Place) ([]stretch, bool) {
 	for i, s := range way {
 		if s.trunk == to.Trunk && to.Depth >= s.first && (to.Depth <= s.last || i == len(way)-1) {
@@ -63,7 +65,7 @@ func cutWay(way []stretch, to timeline.Place) ([]stretch, bool) {
 	return nil, false
 }
 
-// member is a conversation of a view, as far as it is looked at.
+// member is a conversation of a view, up to the place that is searched.
 type member struct {
 	name     string
 	created  time.Time
@@ -72,7 +74,7 @@ type member struct {
 	way      []stretch
 }
 
-// has reports whether a place is on the member's way.
+// has reports whether a place is on the member's path.
 func (m *member) has(p timeline.Place) bool {
 	for _, s := range m.way {
 		if s.trunk == p.Trunk {
@@ -82,16 +84,16 @@ func (m *member) has(p timeline.Place) bool {
 	return false
 }
 
-// sameLife reports whether a conversation is the one that it was: one that is deleted
-// and begins anew was created at another time.
+// sameLife reports whether the conversation is still the same: one that was
+// deleted and begun again has another creation time.
 func (m *member) sameLife(created time.Time, revision int64) bool {
 	return m.created.Equal(created) && m.revision >= revision
 }
 
-// view is what a search looks at: places of a history, whose messages it names as the
-// one who asks sees them. It does not change.
+// view is the set of messages that a search covers, with the names under which
+// the asking conversation sees them. It is immutable.
 type view struct {
-	members []member // the one who asks first
+	members []member // the asking conversation first
 	byName  map[string]int
 	want    map[int64]int64 // the deepest place of each trunk
 }
@@ -107,11 +109,11 @@ func newView(members []member) *view {
 	return v
 }
 
-// has reports whether a place is looked at.
+// has reports whether the view contains a place.
 func (v *view) has(p timeline.Place) bool { return p.Depth <= v.want[p.Trunk] }
 
-// block names a message: by the id that people see; of another conversation than the
-// one that asks with its name before it, "support#17".
+// block returns the name of a message: its public id, prefixed with the
+// conversation if that is not the asking one: "support#17".
 func (v *view) block(p timeline.Place) string {
 	depth := strconv.FormatInt(p.Depth, 10)
 	for i := range v.members {
@@ -125,7 +127,8 @@ func (v *view) block(p timeline.Place) string {
 	return ""
 }
 
-// same reports whether two views look at the same messages of the same conversations.
+// same reports whether two views cover the same messages of the same
+// conversations.
 func (v *view) same(other *view) bool {
 	if len(v.members) != len(other.members) {
 		return false
@@ -140,8 +143,9 @@ func (v *view) same(other *view) bool {
 	return true
 }
 
-// with is the view with all that another has of the same ways: a conversation is taken
-// up to where it is known, if it is asked for at an earlier place.
+// with returns the view extended by what other has of the same paths: a
+// conversation that is asked for at an earlier place is covered up to the
+// latest known one.
 func (v *view) with(other *view) *view {
 	members := slices.Clone(v.members)
 	for i := range members {
@@ -153,7 +157,7 @@ func (v *view) with(other *view) *view {
 	return newView(members)
 }
 
-// covers reports whether a view has all that another has.
+// covers reports whether the view contains everything that other contains.
 func (v *view) covers(other *view) bool {
 	for trunk, last := range other.want {
 		if v.want[trunk] < last {
@@ -163,8 +167,9 @@ func (v *view) covers(other *view) bool {
 	return true
 }
 
-// from is the view as another of its conversations sees it at a place, zero for where
-// it was last; nil where that is not known.
+// from returns the view as another of its conversations sees it at a place;
+// the zero place means that conversation's last known one. It returns nil if
+// the place is unknown.
 func (v *view) from(conversation string, at timeline.Place) *view {
 	i, ok := v.byName[conversation]
 	if !ok {
@@ -181,8 +186,9 @@ func (v *view) from(conversation string, at timeline.Place) *view {
 	return newView(append(members, v.members[i+1:]...))
 }
 
-// blockAt is what a scope of a library calls the message of a place: conversations
-// that share it may see it under several names.
+// blockAt returns the name that a library's scope gives to the message at a
+// place. Conversations that share the message may each show it under another
+// name.
 func blockAt(trunk, depth int64) string {
 	return strconv.FormatInt(trunk, 36) + ":" + strconv.FormatInt(depth, 36)
 }

@@ -192,7 +192,7 @@ func TestScopesReachAsFarAsTheyAreAsked(t *testing.T) {
 		{Where{Conversation: "e", Reach: ReachUser}, "1=other project c#1=own d#1=same project mid#1=mid old#1=old"},
 		{Where{Tenant: "other", Conversation: "c", Reach: ReachUser}, "1=other tenant"},
 		{Where{Tenant: "nobody", Conversation: "c"}, `no such conversation: "c"`},
-		{Where{Conversation: "c", Reach: "world"}, `recall: no reach is called "world": use conversation, project or user`},
+		{Where{Conversation: "c", Reach: "world"}, `recall: "world" is not a reach: use conversation, project or user`},
 	} {
 		if got := shown(t, l, c.w); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.w, got, c.want)

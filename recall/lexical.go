@@ -7,24 +7,27 @@ import (
 	"github.com/oriel-context/oriel/recall/keyword"
 )
 
-// saturated is the most that a word can add to BM25, in units of its idf: k1+1.
+// saturated is the most that a word can add to BM25, in units of its idf:
+// k1+1.
 const saturated = 2.2
 
-// heard is what the words of a query come to in a scope.
+// heard is the result of matching a query's words in a scope.
 type heard struct {
-	// best is the highest BM25 of a passage.
+	// best is the highest BM25 of any passage.
 	best float32
-	// known is what a passage would have that says nothing but the query's words,
-	// over and over, as far as the scope has them. all counts the others, too: as
-	// the rarest of words, but at most as two of those that are there, for in a
-	// small scope no word is rare.
+	// known is the score of a passage that repeats nothing but those words of
+	// the query that the scope contains. all also counts the words that it
+	// does not contain, as the rarest of words but together at most as much as
+	// two of the known ones, because in a small scope no word is rare.
 	known, all float32
-	// names reports whether the query has a word that means something by itself.
+	// names reports whether the query has a word that carries meaning by
+	// itself.
 	names bool
 }
 
-// lexical scores the passages by their words; passage i is document i. The names of
-// speakers are left out of the query: in a talk of two they are on every line.
+// lexical scores the passages by their words; passage i is document i. It
+// drops the speakers' names from the query, because in a conversation of two
+// they are on every line.
 func (s *Scope) lexical(query string, out []float32) heard {
 	names := func(t keyword.Term) bool { return slices.Contains(s.people.terms, t) }
 	q := s.words.Query(query, names)
@@ -37,9 +40,9 @@ func (s *Scope) lexical(query string, out []float32) heard {
 	return heard{best: best, known: saturated * idf, names: known+unknown > 0, all: saturated * (idf + float32(unknown)*missing)}
 }
 
-// has counts the words of a query that passages have, and those that none has. What
-// is only a part of another word, or several together, does not count, nor do the
-// names of months, which are asked of the clock.
+// has counts the words of a query that occur in passages, and those that occur
+// in none. It ignores parts and combinations of words, and the names of
+// months, which the dates of the query cover.
 func (s *Scope) has(query string, drop func(keyword.Term) bool) (known, unknown int) {
 	terms, _ := s.words.Analyser.Terms(nil, query)
 	words := s.words.Analyser.Words(query)

@@ -13,108 +13,109 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// DefaultMemory is the most that the scopes of a library take, in bytes, unless told
-// otherwise.
+// DefaultMemory is the default limit on the memory of a library's scopes, in
+// bytes.
 const DefaultMemory = 256 << 20
 
-// ErrClosed: the library has been closed.
+// ErrClosed is returned by a library that has been closed.
 var ErrClosed = errors.New("the library is closed")
 
-// LibraryOptions are what a library is made with; the zero value is good.
+// LibraryOptions configures a library. The zero value is useful.
 type LibraryOptions struct {
-	// Model makes the vectors; nil means words alone.
+	// Model makes the vectors. If it is nil, searches go by words alone.
 	Model embed.Model
-	// Memory is the most bytes of all scopes together. 0 means DefaultMemory. One
-	// scope is kept whatever it takes.
+	// Memory is the most bytes that all scopes may take together. 0 means
+	// DefaultMemory. One scope is kept however large it is.
 	Memory int64
 	// Count counts the tokens of a text, as Options.Count does.
 	Count func(string) int
-	// Report, if it is not nil, is called with failures of work that no caller waits for:
-	// a model that fails, a store that cannot be read, a panic. A failed step is tried
-	// again when the scope is next asked for or prepared. The same failure is reported
-	// once until vectors are made again. Report is called by the workers and by Recall,
-	// also at the same time.
+	// Report, if not nil, is called with failures of background work: a model
+	// that fails, a store that cannot be read, a panic. A failed step is tried
+	// again when the scope is next searched or prepared. The same failure is
+	// reported once until vectors are made again. Several goroutines may call
+	// Report at the same time.
 	Report func(error)
 }
 
-// Library keeps the scopes of a store: built when they are first asked for, brought up
-// to date as histories grow, and let go of, the least recently used first, when they
-// take too much memory. It is safe for concurrent use.
+// A Library keeps the scopes of a store. It builds them on first use, brings
+// them up to date as histories grow, and discards the least recently used ones
+// when they take too much memory. It is safe for concurrent use.
 //
-// A few goroutines of its own read and index, one embeds; they stand back while
-// searches run. Vectors are kept in the store, with the contents that they are of, so
-// that a scope that is built again embeds nothing. All that is asked is checked against
-// the store: what another process adds or deletes is noticed by the next call, unless
-// its time is over before the store has answered.
+// A few goroutines of the library read and index, and one embeds; they pause
+// while searches run. Vectors are stored with the contents that they belong
+// to, so that rebuilding a scope embeds nothing. Each call checks the store,
+// so it notices what other processes have added or deleted, unless its
+// deadline passes before the store answers.
 type Library struct {
 	store   timeline.Store
 	o       LibraryOptions
-	queries embed.Model // a cache: a view asks the same more than once; nil without a model
+	queries embed.Model // caches vectors, because a call asks the same more than once; nil without a model
 
-	ctx     context.Context // ends with Close
+	ctx     context.Context // cancelled by Close
 	end     context.CancelFunc
 	workers sync.WaitGroup
-	room    chan struct{} // for asks that nobody has looked at yet
+	room    chan struct{} // limits the queries that no worker has looked at yet
 
 	searching atomic.Int32
-	made      atomic.Int64 // vectors by the model
+	made      atomic.Int64 // number of vectors that the model made
 
-	mu         sync.Mutex // protects what follows, and shelves
-	wake       *sync.Cond // there is work, or the end
+	mu         sync.Mutex // protects the fields below and all cached scopes
+	wake       *sync.Cond // signals that there is work, or that the library closes
 	begun      bool
 	closed     bool
 	cached     map[scopeKey][]*cachedScope
-	order      list.List // of *shelf, the latest used in front
-	bytes      int64     // of all shelves
+	order      list.List // of *cachedScope, most recently used first
+	bytes      int64     // of all cached scopes
 	waiting    []*query
 	preparing  []Where
-	answered   int            // of those two, in a row
-	growing    []*cachedScope // to be brought up to date
-	growers    int            // of those, how many are at work
-	vectors    []*cachedScope // to be embedded
-	busy       int            // workers at work
+	answered   int            // how many of those two kinds were answered in a row
+	growing    []*cachedScope // scopes to bring up to date
+	growers    int            // how many scopes are being brought up to date
+	vectors    []*cachedScope // scopes to embed
+	busy       int            // number of busy workers
 	idle       chan struct{}
-	dimensions int   // of the model's vectors, where others were kept under its name
-	changed    int64 // Store.Changed when it was last looked for what was deleted
-	unswept    bool  // that is to be looked for again
-	// crowded is when shelves were last let go of for want of memory.
+	dimensions int   // of the model's vectors, if vectors of another size were stored under its name
+	changed    int64 // value of Store.Changed at the last search for deleted conversations
+	unswept    bool  // deleted conversations must be searched for again
+	// crowded records when scopes were last discarded for lack of memory.
 	crowded map[scopeKey]time.Time
-	// reported are failures that Report was called with.
+	// reported holds the failures that Report was called with.
 	reported map[string]bool
 }
 
-// Reach is how far a search goes.
+// Reach is how far a search extends.
 type Reach string
 
 // The reaches.
 const (
-	// ReachConversation is the conversation and what it continues.
+	// ReachConversation covers the conversation and what it continues.
 	ReachConversation Reach = "conversation"
-	// ReachProject is all conversations of the same project besides.
+	// ReachProject also covers all conversations of the same project.
 	ReachProject Reach = "project"
-	// ReachUser is all conversations of the tenant.
+	// ReachUser covers all conversations of the tenant.
 	ReachUser Reach = "user"
 )
 
-// Where says in what a search looks.
+// Where names the part of the history that a search covers.
 type Where struct {
 	Tenant, Conversation string
-	// At is the place of the conversation up to which it is looked at; zero means
-	// its head.
+	// At is the place up to which the conversation is searched. The zero value
+	// means its head.
 	At timeline.Place
-	// Reach is how far the search goes beyond the conversation. Empty means
+	// Reach is how far the search extends beyond the conversation. Empty means
 	// ReachConversation.
 	Reach Reach
 }
 
-// keptQueries is of how many queries the vectors are kept.
+// keptQueries is the number of queries whose vectors are cached.
 const keptQueries = 256
 
-// maxQueries is how many calls may wait to be looked at; more wait for those.
+// maxQueries is how many calls may wait for a worker to look at them; further
+// calls wait for a place.
 const maxQueries = 256
 
-// NewLibrary makes a library over a store, which stays the caller's to close, after
-// the library.
+// NewLibrary returns a library over a store. The caller closes the store,
+// after the library.
 func NewLibrary(store timeline.Store, o LibraryOptions) *Library {
 	if o.Memory == 0 {
 		o.Memory = DefaultMemory
@@ -128,14 +129,14 @@ func NewLibrary(store timeline.Store, o LibraryOptions) *Library {
 	return l
 }
 
-// Recall searches like Scope.Recall. Blocks are the ids that people see; of another
-// conversation than the one that asks with its name before them: "support#17".
+// Recall searches like Scope.Recall. Blocks are public ids; those of other
+// conversations are prefixed with the conversation: "support#17".
 //
-// It waits until the words of the scope are indexed, for as long as the context's
-// deadline leaves time to search; what is there by then is searched. The first search of
-// a scope also waits for its vectors, for half of the time that is left until the
-// deadline and for 100 ms at most. It goes by words where they are missing or the model
-// fails.
+// Recall waits until the words of the scope are indexed, as long as the
+// context's deadline leaves time to search, and then searches what is there.
+// The first search of a scope also waits for its vectors, for half of the time
+// that is left and at most 100 ms. Recall searches by words alone if vectors
+// are missing or the model fails.
 func (l *Library) Recall(ctx context.Context, w Where, query string, o RecallOptions) (*Result, error) {
 	began := time.Now()
 	a, err := l.ready(ctx, w)
@@ -152,7 +153,7 @@ func (l *Library) Recall(ctx context.Context, w Where, query string, o RecallOpt
 	scope, v, exclude, dismissed := a.holds.scope, a.view, o.Exclude, o.Dismissed
 	o.Exclude = func(block string) bool {
 		p := placeOf(block)
-		// The scope may have more than was asked for.
+		// The scope may contain more than this view.
 		return !v.has(p) || exclude != nil && exclude(v.block(p))
 	}
 	if dismissed != nil {
@@ -182,8 +183,8 @@ func (l *Library) Recall(ctx context.Context, w Where, query string, o RecallOpt
 	return found, nil
 }
 
-// Directives lists what users said about how things are to be, like Scope.Directives.
-// It waits like Recall.
+// Directives returns the directives of all users, like Scope.Directives. It
+// waits like Recall.
 func (l *Library) Directives(ctx context.Context, w Where) ([]Directive, error) {
 	a, err := l.ready(ctx, w)
 	if err != nil {
@@ -205,19 +206,20 @@ func (l *Library) Directives(ctx context.Context, w Where) ([]Directive, error) 
 	return out, nil
 }
 
-// LibraryStats are a library in numbers.
+// LibraryStats describes a library in numbers.
 type LibraryStats struct {
 	Scopes int
-	// Bytes is what the scopes take, about.
+	// Bytes is the approximate memory of the scopes.
 	Bytes int64
-	// Passages of all scopes, and how many of them have a vector or need none.
+	// Passages is the number of passages in all scopes, and Embedded how many
+	// of them have a vector or need none.
 	Passages, Embedded int
-	// Made is how many vectors the model has made for passages since the library
-	// was: those that were kept in the store are not among them.
+	// Made is how many vectors the model has made for passages since the
+	// library was created, without those that were read from the store.
 	Made int64
 }
 
-// Stats counts.
+// Stats returns the current numbers.
 func (l *Library) Stats() LibraryStats {
 	l.mu.Lock()
 	st := LibraryStats{Scopes: l.order.Len(), Bytes: l.bytes, Made: l.made.Load()}
@@ -233,8 +235,9 @@ func (l *Library) Stats() LibraryStats {
 	return st
 }
 
-// Wait waits until nothing is left to build or embed of what was asked for. Its error
-// is the context's, or tells why there are vectors that could not be made or kept.
+// Wait waits until everything that was asked for is built and embedded. It
+// returns the context's error, or the reason why vectors could not be made or
+// stored.
 func (l *Library) Wait(ctx context.Context) error {
 	for {
 		l.mu.Lock()
@@ -264,7 +267,7 @@ func (l *Library) Wait(ctx context.Context) error {
 	}
 }
 
-// Forget drops all that shows a conversation, which has been deleted.
+// Forget drops all scopes that contain a deleted conversation.
 func (l *Library) Forget(tenant, conversation string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -272,7 +275,7 @@ func (l *Library) Forget(tenant, conversation string) {
 	l.tellIdle()
 }
 
-// Close ends all work, and lets go of everything. Calls that wait fail with ErrClosed.
+// Close ends all work and frees everything. Waiting calls fail with ErrClosed.
 func (l *Library) Close() error {
 	l.mu.Lock()
 	l.closed = true
@@ -286,16 +289,16 @@ func (l *Library) Close() error {
 	return nil
 }
 
-// ready gives an ask that holds the shelf of a place and has what of it may be shown,
-// when its words are indexed or no more time is left to wait for that: it holds none
-// where there is nothing yet. The caller finishes it.
+// ready returns a query that holds the cached scope of w and the view of it,
+// once the words are indexed or no time is left to wait. If nothing is indexed
+// by then, the query holds no scope. The caller finishes the query.
 func (l *Library) ready(ctx context.Context, w Where) (*query, error) {
 	switch w.Reach {
 	case "":
 		w.Reach = ReachConversation
 	case ReachConversation, ReachProject, ReachUser:
 	default:
-		return nil, fmt.Errorf("recall: no reach is called %q: use %s, %s or %s", w.Reach, ReachConversation, ReachProject, ReachUser)
+		return nil, fmt.Errorf("recall: %q is not a reach: use %s, %s or %s", w.Reach, ReachConversation, ReachProject, ReachUser)
 	}
 	waiting := ctx
 	if deadline, ok := ctx.Deadline(); ok {
@@ -325,7 +328,7 @@ func (l *Library) ready(ctx context.Context, w Where) (*query, error) {
 	}
 }
 
-// wait has an ask answered.
+// wait queues a query and waits for its answer.
 func (l *Library) wait(ctx context.Context, a *query) error {
 	select {
 	case l.room <- struct{}{}:

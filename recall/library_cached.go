@@ -10,42 +10,45 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// scopeKey is what shelves are found by. Conversations of a project share theirs.
+// scopeKey identifies a group of cached scopes. Conversations of a project
+// share one.
 type scopeKey struct {
 	tenant string
 	reach  Reach
 	name   string // of the conversation or the project; empty for all
 }
 
-// shelf is a scope in a library, with what it has of the history. Library.mu protects
-// it; one worker at a time changes what its scope has.
+// cachedScope is a scope in a library, with a record of the history that it
+// contains. Library.mu protects it; one worker at a time changes the scope's
+// contents.
 type cachedScope struct {
 	key     scopeKey
 	scope   *Scope
-	element *list.Element // in Library.order; nil when it has been let go of
-	bytes   int64         // as accounted
+	element *list.Element // in Library.order; nil once it is discarded
+	bytes   int64         // as last accounted
 
-	view    *view // what it is to have
-	asked   *view // what was asked for last: no more than view
-	moved   bool  // the view is another than when it was last looked for what must go
-	next    int   // members before this one are there
-	caught  bool  // all of the view is there
+	view    *view // the messages that it must contain
+	asked   *view // the latest view asked for, part of view
+	moved   bool  // view has changed since the scope was last trimmed
+	next    int   // members before this one are complete
+	caught  bool  // all of view is indexed
 	held    map[int64]*run
 	readers map[string]*reading // by conversation
 	waiters []*query
-	users   int   // asks that wait for it or search it
-	failed  error // why vectors are not made or kept
-	unkept  bool  // some were made and not kept
+	users   int   // queries that wait for it or search it
+	failed  error // why vectors could not be made or stored
+	unkept  bool  // some vectors were made but not stored
 
-	live, gone int64 // messages that it has, and those that were removed
+	live, gone int64 // number of messages in it, and of those removed
 
-	toGrow, toEmbed bool // it is in that queue, or at work
+	toGrow, toEmbed bool // it is in that queue, or a worker has it
 
 	awaited  bool          // a search has waited for its vectors
-	embedded chan struct{} // closed when toEmbed ends; nil where nobody waits for that
+	embedded chan struct{} // closed when toEmbed ends; nil if nobody waits
 }
 
-// run is what a shelf has of a trunk: from its first message on.
+// run is the part of a trunk that a cached scope contains, from the trunk's
+// first message on.
 type run struct {
 	first, last int64
 	pieces      []piece
@@ -59,26 +62,26 @@ type piece struct {
 	revision int64
 }
 
-// reading is where the reading of a conversation stands.
+// reading is the state of reading a conversation.
 type reading struct {
 	Reader
 	at timeline.Place
 }
 
-// ask is a call that wants a scope.
+// query is a call that needs a scope.
 type query struct {
 	where Where
-	done  chan struct{} // closed when err is set, or shelf has what the view needs
+	done  chan struct{} // closed when err is set, or the scope contains what the view needs
 
 	cached *cachedScope
-	holds  *cachedScope // counts it among its users
+	holds  *cachedScope // the scope that counts it among its users
 	view   *view
 	err    error
-	left   bool // nobody waits for it any more
+	left   bool // the caller has stopped waiting
 }
 
-// hold has a shelf stay as it is, until the ask is finished, for what it has of the
-// ask's view. The caller holds mu.
+// hold pins a cached scope until the query is finished, for the part of the
+// query's view that the scope contains. The caller holds mu.
 func (a *query) hold(s *cachedScope) {
 	if a.holds != nil {
 		a.holds.users--
@@ -88,7 +91,7 @@ func (a *query) hold(s *cachedScope) {
 	}
 }
 
-// finish lets go of what an ask holds.
+// finish releases the scope that a query holds.
 func (l *Library) finish(a *query) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +99,7 @@ func (l *Library) finish(a *query) {
 	a.hold(nil)
 }
 
-// surplus counts the messages of a shelf that a view has not.
+// surplus counts the messages of a cached scope that a view does not contain.
 func (s *cachedScope) surplus(v *view) (n int64) {
 	for trunk, r := range s.held {
 		n += r.last - s.keep(v, trunk, r)
@@ -104,8 +107,8 @@ func (s *cachedScope) surplus(v *view) (n int64) {
 	return n
 }
 
-// keep is the last message of a run that stays for a view: of conversations that are
-// gone, or not what they were, nothing does.
+// keep returns the last message of a run that stays for a view. Nothing stays
+// of conversations that were deleted or begun again.
 func (s *cachedScope) keep(v *view, trunk int64, r *run) int64 {
 	last := min(r.last, max(v.want[trunk], r.first-1))
 	begin := r.first
@@ -119,10 +122,10 @@ func (s *cachedScope) keep(v *view, trunk int64, r *run) int64 {
 	return last
 }
 
-// trim takes what the view has not out of the books, and tells its blocks, the last
-// ones first.
+// trim removes what the view does not contain from the records of the cached
+// scope, and returns the blocks to remove from the index, last ones first.
 func (s *cachedScope) trim() (blocks []string) {
-	// A branch has a higher number than what it begins in.
+	// A branch has a higher number than the trunk it begins in.
 	for _, trunk := range slices.Backward(slices.Sorted(maps.Keys(s.held))) {
 		r := s.held[trunk]
 		keep := s.keep(s.view, trunk, r)
@@ -147,8 +150,8 @@ func (s *cachedScope) trim() (blocks []string) {
 	return blocks
 }
 
-// missing is the next part of the view that the shelf has not, with the conversation
-// that it is of.
+// missing returns the next part of the view that the cached scope does not
+// contain, with its conversation.
 func (s *cachedScope) missing() (*member, stretch, bool) {
 	for ; s.next < len(s.view.members); s.next++ {
 		m := &s.view.members[s.next]
@@ -163,7 +166,7 @@ func (s *cachedScope) missing() (*member, stretch, bool) {
 	return nil, stretch{}, false
 }
 
-// took notes that a part is there now.
+// took records that a part has been indexed.
 func (s *cachedScope) took(m *member, part stretch) {
 	r := s.held[part.trunk]
 	if r == nil {
@@ -179,14 +182,15 @@ func (s *cachedScope) took(m *member, part stretch) {
 	}
 }
 
-// wornOut reports whether more has been removed than is there: what is removed leaves
-// its number behind.
+// wornOut reports whether more messages were removed than are left. Removed
+// messages still occupy their numbers.
 func (s *cachedScope) wornOut() bool { return s.gone > 256 && s.gone > s.live }
 
-// place puts a view on a shelf: on one that has most of it, or on a new one where much
-// would have to go, or where others use what would. What a shelf has beyond the place
-// that is asked for stays: searches pass it over. Two branches of a conversation, asked
-// for in turn, have a shelf each. The caller holds mu.
+// place chooses the cached scope for a view: one that contains most of it, or
+// a new one if much would have to be removed or if other queries use what
+// would. Messages of the scope beyond the place that is asked for stay;
+// searches skip them. Two branches of a conversation that are asked for in
+// turn get a scope each. The caller holds mu.
 func (l *Library) place(k scopeKey, v *view) *cachedScope {
 	var best *cachedScope
 	var least int64
@@ -216,7 +220,7 @@ func (l *Library) place(k scopeKey, v *view) *cachedScope {
 	return best
 }
 
-// newCachedScope makes an empty shelf. The caller holds mu.
+// newCachedScope returns an empty cached scope. The caller holds mu.
 func (l *Library) newCachedScope(k scopeKey) *cachedScope {
 	scope := NewScope(Options{Model: l.o.Model, Count: l.o.Count})
 	scope.queries = l.queries
@@ -226,8 +230,9 @@ func (l *Library) newCachedScope(k scopeKey) *cachedScope {
 	return s
 }
 
-// remake puts a new shelf in the place of one whose vectors the model makes no more:
-// another one has its name now. That is believed once. It reports whether it did.
+// remake replaces a cached scope whose vectors do not fit the model, because
+// another model now has its name. It does so once per library. It reports
+// whether it did.
 func (l *Library) remake(s *cachedScope, err error) bool {
 	var other *otherDimensions
 	if !errors.As(err, &other) {
@@ -254,7 +259,8 @@ func (l *Library) remake(s *cachedScope, err error) bool {
 	return true
 }
 
-// drop lets go of a shelf. Who searches its scope goes on with it. The caller holds mu.
+// drop discards a cached scope. Searches that use it go on. The caller holds
+// mu.
 func (l *Library) drop(s *cachedScope) {
 	if s.element == nil {
 		return
@@ -272,7 +278,8 @@ func (l *Library) drop(s *cachedScope) {
 	}
 }
 
-// forget drops the shelves that have a conversation. The caller holds mu.
+// forget drops the cached scopes that contain a conversation. The caller holds
+// mu.
 func (l *Library) forget(tenant, conversation string) {
 	for e := l.order.Front(); e != nil; {
 		s := e.Value.(*cachedScope)
@@ -284,7 +291,8 @@ func (l *Library) forget(tenant, conversation string) {
 	}
 }
 
-// release answers all who wait for a shelf. The caller holds mu.
+// release answers all queries that wait for a cached scope. The caller holds
+// mu.
 func (l *Library) release(s *cachedScope, err error) {
 	for _, a := range s.waiters {
 		a.err = err
@@ -293,12 +301,14 @@ func (l *Library) release(s *cachedScope, err error) {
 	s.waiters = nil
 }
 
-// memberBytes is about what the books of a shelf take for each conversation.
+// memberBytes approximates the memory of a cached scope's records per
+// conversation.
 const memberBytes = 512
 
-// account notes what a shelf takes, and lets go of the least recently used ones while
-// all take too much: but not of those that somebody waits for, nor of the one that is
-// being built, nor of the last one. The caller holds mu.
+// account records the memory of a cached scope, and discards the least
+// recently used ones while all together take too much. It keeps those that
+// somebody waits for, the one that is being built, and the last one. The
+// caller holds mu.
 func (l *Library) account(s *cachedScope, bytes int64) {
 	if s.element == nil {
 		return
@@ -316,7 +326,8 @@ func (l *Library) account(s *cachedScope, bytes int64) {
 	}
 }
 
-// leave has an ask no longer waited for. What it began goes on.
+// leave marks a query whose caller has stopped waiting. Work that it began
+// goes on.
 func (l *Library) leave(a *query) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -326,7 +337,7 @@ func (l *Library) leave(a *query) {
 	}
 }
 
-// partial has an ask whose time is over hold what there is.
+// partial lets a query whose time is over hold what is indexed so far.
 func (l *Library) partial(a *query) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -334,10 +345,11 @@ func (l *Library) partial(a *query) {
 		a.hold(a.cached)
 		return
 	}
-	// Nobody has come to look at it: what it was when it was asked for last.
+	// No worker has looked at it: use the view of the last query for the same
+	// scope.
 	for e := l.order.Front(); e != nil; e = e.Next() {
 		s := e.Value.(*cachedScope)
-		// What has no project is by itself.
+		// A conversation without a project has a scope of its own.
 		alone := s.key.reach == ReachConversation && s.key.name == a.where.Conversation && a.where.Reach != ReachUser
 		if s.key.tenant != a.where.Tenant || !alone && (s.key.reach != a.where.Reach || s.key.reach == ReachConversation) {
 			continue

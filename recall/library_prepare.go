@@ -6,19 +6,22 @@ import (
 )
 
 const (
-	// maxPreparing is how many places may wait to be prepared; more are passed over.
+	// maxPreparing is how many places may wait to be prepared; further ones
+	// are skipped.
 	maxPreparing = 256
-	// crowdedFor is how long Prepare does not build again what was let go of for want
-	// of memory: scopes that do not fit together would drive each other out without end.
+	// crowdedFor is how long Prepare does not rebuild a scope that was
+	// discarded for lack of memory. Otherwise scopes that do not fit together
+	// would displace each other forever.
 	crowdedFor = 10 * time.Minute
 	// maxCrowded is how many such scopes are remembered.
 	maxCrowded = 4096
 )
 
-// Prepare has a scope built, brought up to date and embedded in the background, so that
-// the next Recall finds its words and vectors there. It returns at once; what fails goes
-// to LibraryOptions.Report. It is passed over while too many others wait to be
-// prepared, and for ten minutes after the scope was let go of for want of memory.
+// Prepare has a scope built, updated and embedded in the background, so that
+// the next Recall finds its words and vectors. It returns at once; failures go
+// to LibraryOptions.Report. It does nothing while too many others wait to be
+// prepared, and for ten minutes after the scope was discarded for lack of
+// memory.
 func (l *Library) Prepare(w Where) {
 	if w.Reach == "" {
 		w.Reach = ReachConversation
@@ -33,7 +36,7 @@ func (l *Library) Prepare(w Where) {
 	l.wake.Broadcast()
 }
 
-// prepare finds out what a place is, and has its shelf built.
+// prepare resolves a place and has its scope built.
 func (l *Library) prepare(w Where) {
 	key, v, err := l.resolve(w)
 	if err != nil {
@@ -41,7 +44,7 @@ func (l *Library) prepare(w Where) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.unswept = true // also where nobody ever asks
+	l.unswept = true // also if nobody ever searches
 	if err != nil || l.closed {
 		return
 	}
@@ -51,7 +54,8 @@ func (l *Library) prepare(w Where) {
 	l.start(l.place(key, v))
 }
 
-// crowd remembers that a shelf was let go of for want of memory. The caller holds mu.
+// crowd remembers that a scope was discarded for lack of memory. The caller
+// holds mu.
 func (l *Library) crowd(k scopeKey) {
 	if len(l.crowded) >= maxCrowded {
 		clear(l.crowded)

@@ -14,20 +14,22 @@ import (
 )
 
 const (
-	// indexers is how many goroutines read and index.
+	// indexers is the number of goroutines that read and index.
 	indexers = 2
-	// growBatch is how many messages are indexed at a time: little enough that
-	// another scope's turn comes soon.
+	// growBatch is how many messages are indexed in one step. It is small, so
+	// that other scopes soon get their turn.
 	growBatch = 64
-	// asksInTurn is how many asks are answered between two such steps.
+	// asksInTurn is how many queries are answered between two such steps.
 	asksInTurn = 16
-	// leadIn is how many messages are read again where the reading of a conversation
-	// does not go on where it ended: their tool calls name the results that follow.
+	// leadIn is how many messages are read again if the reading of a
+	// conversation does not continue where it ended: their tool calls name the
+	// results that follow.
 	leadIn = 32
-	// vectorWait is how long the first search of a scope waits for its vectors at most.
+	// vectorWait is the longest that the first search of a scope waits for its
+	// vectors.
 	vectorWait = 100 * time.Millisecond
-	// standBack is how long work waits at most for searches to end, before each of
-	// its steps.
+	// standBack is the longest that a step of background work waits for
+	// searches to end.
 	standBack = 20 * time.Millisecond
 	// maxReported is how many failures are remembered as reported.
 	maxReported = 64
@@ -47,7 +49,7 @@ func (l *Library) begin() {
 	}
 }
 
-// work does what take gives, until the library is closed.
+// work runs the functions that take returns until the library is closed.
 func (l *Library) work(take func() (do func())) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,8 +81,8 @@ func recovered(do func() error) (err error) {
 	return do()
 }
 
-// panicSite names the function that has panicked, with file and line. The deferred function
-// that has recovered from the panic calls it.
+// panicSite returns the name, file and line of the function that panicked. It
+// must be called by the deferred function that recovered.
 func panicSite() string {
 	callers := make([]uintptr, 32)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers)])
@@ -94,8 +96,8 @@ func panicSite() string {
 	}
 }
 
-// report passes on what has failed. It is silent about what is part of normal work, and
-// about a failure that it has reported, until a model has made vectors again.
+// report passes a failure to Options.Report. It skips errors of normal
+// operation, and failures already reported since a model last made vectors.
 func (l *Library) report(err error) {
 	switch {
 	case l.o.Report == nil, l.ctx.Err() != nil, errors.Is(err, context.Canceled):
@@ -115,8 +117,7 @@ func (l *Library) report(err error) {
 	}
 }
 
-// tellIdle tells those who wait for it that nothing is left to do, if so. The caller
-// holds mu.
+// tellIdle wakes the callers of Wait if no work is left. The caller holds mu.
 func (l *Library) tellIdle() {
 	if l.idle != nil && l.nothingToDo() {
 		close(l.idle)
@@ -128,9 +129,9 @@ func (l *Library) nothingToDo() bool {
 	return l.busy == 0 && len(l.waiting) == 0 && len(l.preparing) == 0 && len(l.growing) == 0 && len(l.vectors) == 0 && !l.unswept
 }
 
-// takeIndexing gives the next ask, else the next place to prepare, else the next scope to
-// bring up to date, whose turn comes also where the others never end. While scopes take
-// too much memory, one at a time is finished.
+// takeIndexing returns the next work: a query, else a place to prepare, else a
+// scope to bring up to date. Scopes get a turn even if queries never end.
+// While scopes take too much memory, only one at a time is built.
 func (l *Library) takeIndexing() func() {
 	grows := len(l.growing) > 0 && (l.growers == 0 || l.bytes <= l.o.Memory)
 	if !grows || l.answered < asksInTurn {
@@ -169,7 +170,7 @@ func (l *Library) takeEmbedding() func() {
 	return func() { l.embed(s) }
 }
 
-// yield stands back for searches.
+// yield waits for running searches, at most standBack.
 func (l *Library) yield() {
 	for end := time.Now().Add(standBack); l.searching.Load() > 0 && time.Now().Before(end); {
 		select {
@@ -180,7 +181,7 @@ func (l *Library) yield() {
 	}
 }
 
-// answer finds out what an ask is about, and gives it a shelf.
+// answer resolves a query and gives it a cached scope.
 func (l *Library) answer(a *query) {
 	key, v, err := l.resolve(a.where)
 	<-l.room
@@ -199,7 +200,7 @@ func (l *Library) answer(a *query) {
 		return
 	}
 	s := l.place(key, v)
-	if !a.left { // else what it began goes on, but it has its answer
+	if !a.left { // otherwise the work goes on, but the query has been answered
 		a.cached, a.view = s, v
 		a.hold(s)
 		if s.caught {
@@ -211,7 +212,8 @@ func (l *Library) answer(a *query) {
 	l.start(s)
 }
 
-// start has a shelf brought up to date, or embedded where it is. The caller holds mu.
+// start queues a cached scope to be brought up to date, or to be embedded if
+// it is. The caller holds mu.
 func (l *Library) start(s *cachedScope) {
 	if s.caught {
 		l.embedLater(s)
@@ -224,16 +226,17 @@ func (l *Library) start(s *cachedScope) {
 	l.wake.Broadcast()
 }
 
-// sweep drops the shelves that have conversations which are gone, or are not what they
-// were, if something may have been deleted since the last time. Shelves that are asked
-// for notice it themselves; the others would hold what was deleted until they are.
+// sweep drops the cached scopes that contain deleted or restarted
+// conversations, if something may have been deleted since the last sweep. A
+// search notices deletions in its own scope; the other scopes would keep what
+// was deleted until they are searched.
 func (l *Library) sweep() {
 	changed, err := l.store.Changed(l.ctx)
 	if err != nil {
-		return // who asks next is told
+		return // the next query reports it
 	}
 	l.mu.Lock()
-	tenants := map[string]map[string]time.Time{} // when the conversations of each were created
+	tenants := map[string]map[string]time.Time{} // tenant → conversation → when it was created
 	if changed != l.changed {
 		for key := range l.cached {
 			tenants[key.tenant] = map[string]time.Time{}
@@ -302,7 +305,7 @@ func (l *Library) readWhere(w Where) (key scopeKey, v *view, err error) {
 	case w.Reach == ReachProject && own.Project != "":
 		key.name = own.Project
 	case w.Reach == ReachUser:
-	default: // what has no project is by itself
+	default: // a conversation without a project stands alone
 		key.reach, key.name = ReachConversation, own.Name
 	}
 	if key.reach != ReachConversation {
@@ -323,7 +326,8 @@ func (l *Library) readWhere(w Where) (key scopeKey, v *view, err error) {
 	return key, newView(members), nil
 }
 
-// members finds the ways of conversations, as far as the shelves do not know them.
+// members returns the paths of conversations, using those that cached scopes
+// know already.
 func (l *Library) members(key scopeKey, all []timeline.Conversation) ([]member, error) {
 	l.mu.Lock()
 	var known []*view
@@ -352,7 +356,7 @@ func (l *Library) members(key scopeKey, all []timeline.Conversation) ([]member, 
 	return members, nil
 }
 
-// grow brings a shelf nearer to its view, by some messages.
+// grow indexes the next messages that a cached scope lacks of its view.
 func (l *Library) grow(s *cachedScope) {
 	l.yield()
 	var m *member
@@ -364,7 +368,7 @@ func (l *Library) grow(s *cachedScope) {
 		if gone, m, part, more, dropped = l.nextPart(s); dropped {
 			return nil
 		}
-		for some := range slices.Chunk(gone, growBatch) { // searches go between
+		for some := range slices.Chunk(gone, growBatch) { // in small steps, to let searches run between them
 			s.scope.Remove(some...)
 		}
 		if more {
@@ -382,11 +386,11 @@ func (l *Library) grow(s *cachedScope) {
 	s.toGrow = false
 	defer l.wake.Broadcast()
 	switch {
-	case s.element == nil: // let go of; those who waited have been told
+	case s.element == nil: // discarded; waiting queries have been answered
 		l.release(s, timeline.ErrNoPlace)
 		return
 	case err != nil:
-		l.drop(s) // nobody knows what it has
+		l.drop(s) // its contents are unknown now
 		l.release(s, err)
 		return
 	case more:
@@ -407,8 +411,8 @@ func (l *Library) grow(s *cachedScope) {
 	l.embedLater(s)
 }
 
-// nextPart returns the blocks that a shelf must remove, and the messages that it reads
-// next, if there are more.
+// nextPart returns the blocks that a cached scope must remove, and the next
+// messages that it reads, if any.
 func (l *Library) nextPart(s *cachedScope) (gone []string, m *member, part stretch, more, dropped bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -445,10 +449,12 @@ func (l *Library) index(s *cachedScope, m *member, part stretch) error {
 	return s.scope.Add(l.ctx, batch)
 }
 
-// follows reports whether a place is the one before a depth of the member's way.
+// follows reports whether p is the place just before the given depth on the
+// member's path.
 func (m *member) follows(p timeline.Place, depth int64) bool { return p.Depth == depth-1 && m.has(p) }
 
-// embedLater has the vectors of a shelf made that are missing. The caller holds mu.
+// embedLater queues a cached scope to have its missing vectors made. The
+// caller holds mu.
 func (l *Library) embedLater(s *cachedScope) {
 	if l.o.Model == nil || s.toEmbed {
 		return
@@ -460,7 +466,7 @@ func (l *Library) embedLater(s *cachedScope) {
 	}
 }
 
-// embed gives some passages of a shelf their vectors.
+// embed makes the next vectors of a cached scope.
 func (l *Library) embed(s *cachedScope) {
 	l.yield()
 	l.mu.Lock()
@@ -504,9 +510,10 @@ func (l *Library) embed(s *cachedScope) {
 	}
 }
 
-// awaitVectors waits until the vectors of a shelf are made, once for each shelf: the first
-// search after a restart comes while they are read, and finds by meaning. A search
-// without a deadline waits for none: nobody knows how long the model takes.
+// awaitVectors waits until the vectors of a cached scope are made, once for
+// each scope: the first search after a restart comes while they are read, and
+// can then search by meaning. A search without a deadline does not wait,
+// because nobody knows how long the model takes.
 func (l *Library) awaitVectors(ctx context.Context, s *cachedScope) {
 	deadline, ok := ctx.Deadline()
 	l.mu.Lock()

@@ -1,26 +1,27 @@
 package recall
 
-// lags are the neighbours that a message takes from, in the order of
-// Weights.Lexical.
+// lags is the number of neighbours that lend a message part of their score, in
+// the order of Weights.Lexical.
 const lags = 4
 
-// lowest is the score of what is not there.
+// lowest is the score of a missing message.
 const lowest = -1e30
 
-// heights are the best scores of a message's passages, by word and by meaning.
+// heights are the best scores of a message's passages by words and by meaning.
 type heights struct{ words, meaning float32 }
 
-// factors are what a query's scores are made of, the same for all passages.
+// factors are the parts of a query's scores that are the same for all
+// passages.
 type factors struct {
-	word            float32 // makes BM25 a share
-	mean, deviation float32 // make a cosine deviations from the mean
+	word            float32 // turns BM25 into a share
+	mean, deviation float32 // turn a cosine into deviations from the mean
 	weight          float32 // of words
 	lexical, dense  [lags]float32
 	edge            float32
 }
 
-// meaning is a passage's score by meaning: in deviations from the mean cosine of the
-// scope. Passages without a vector have the mean.
+// meaning returns a passage's score by meaning: its cosine in deviations from
+// the mean of the scope. Passages without a vector score the mean.
 func (f *factors) meaning(cos []float32, id int32) float32 {
 	if uint(id) < uint(len(cos)) {
 		return (cos[id] - f.mean) * f.deviation
@@ -28,7 +29,8 @@ func (f *factors) meaning(cos []float32, id int32) float32 {
 	return 0
 }
 
-// measure finds the heights of all messages. A message without passages has none.
+// measure computes the heights of all messages. A message without passages has
+// none.
 func (s *Scope) measure(sc *scores, f *factors) {
 	sc.heights = room(sc.heights, len(s.messages))
 	words, cos, vectorOf, out := sc.words, sc.cos, s.vectorOf[:len(sc.words)], sc.heights
@@ -38,7 +40,8 @@ func (s *Scope) measure(sc *scores, f *factors) {
 			out[m] = heights{}
 			continue
 		}
-		// The share and the deviation rise with what they are made of.
+		// Share and deviation grow with BM25 and cosine, so the maxima can be
+		// taken first.
 		top := heights{words[first] * f.word, f.meaning(cos, vectorOf[first])}
 		for i := first + 1; i < first+n; i++ {
 			top.words = max(top.words, words[i]*f.word)
@@ -48,10 +51,11 @@ func (s *Scope) measure(sc *scores, f *factors) {
 	}
 }
 
-// taken is what a message takes from its neighbours, for a short passage.
+// taken is the score that a short passage gets from its neighbours.
 type taken struct{ words, meaning, present float32 }
 
-// take adds up what the neighbours of a message have, in the order of Weights.Lexical.
+// take sums the scores of a message's neighbours, in the order of
+// Weights.Lexical.
 func (s *Scope) take(msg *message, top []heights, f *factors) (t taken) {
 	if j := msg.prev; j >= 0 {
 		if k := s.messages[j].prev; k >= 0 {
@@ -74,9 +78,9 @@ func (s *Scope) take(msg *message, top []heights, f *factors) (t taken) {
 	return t
 }
 
-// sum makes the total of every passage, and finds the bounds. A passage takes a share
-// of what its neighbours score: an answer often stands beside the words of its
-// question. Long passages stand by themselves.
+// sum computes the total of every passage, and their bounds. A passage gets a
+// share of its neighbours' scores, because an answer often stands beside the
+// words of its question. Long passages stand by themselves.
 func (s *Scope) sum(sc *scores, f *factors) {
 	n := len(sc.words)
 	words, cos, total := sc.words, sc.cos, sc.total[:n]
@@ -92,8 +96,8 @@ func (s *Scope) sum(sc *scores, f *factors) {
 			}
 			size := s.size(cost[i])
 			meaning := f.meaning(cos, vectorOf[i]) + size.short*near.meaning
-			// No branch for those without any word: it would be guessed wrong
-			// more often than a division takes long.
+			// No branch for passages without words: a wrong prediction costs
+			// more than the division.
 			word := (words[i]*f.word + size.short*near.words) * (1 + f.edge*size.short) / (1 + size.short*near.present)
 			t := f.weight*word + meaning - size.price + sc.prior.of(msg, flags[i])
 			total[i] = t

@@ -13,7 +13,7 @@ import (
 // slack is how many tokens may be left over: no passage is smaller.
 const slack = 8
 
-// header is the line above the passages of a day.
+// header returns the line above the passages of a day.
 func (ss *session) header() string {
 	if ss.begin.IsZero() {
 		return ""
@@ -21,8 +21,9 @@ func (ss *session) header() string {
 	return ss.begin.Format("2 January 2006") + ":\n"
 }
 
-// label names the author of a passage: a tool for what a tool gave, whoever's message it
-// stands in, else the speaker or the role. No speaker is called by the name of a role.
+// label returns the author of a passage: the tool for tool output in any
+// message, else the speaker or the role. A speaker never gets the name of a
+// role.
 func (s *Scope) label(speaker int32, role string, flags uint8) string {
 	role = roleOf(role, flags)
 	if speaker >= 0 && role != string(chat.Tool) && role != string(chat.Function) {
@@ -33,8 +34,8 @@ func (s *Scope) label(speaker int32, role string, flags uint8) string {
 	return quote.Label(role)
 }
 
-// roleOf returns the role of a passage's author: what tools gave is theirs in every
-// message.
+// roleOf returns the role of a passage's author. Tool output belongs to the
+// tool in every message.
 func roleOf(role string, flags uint8) string {
 	if flags&flagGiven != 0 {
 		return string(chat.Tool)
@@ -42,10 +43,10 @@ func roleOf(role string, flags uint8) string {
 	return role
 }
 
-// gap stands between two passages of a message that do not touch.
+// gap separates two passages of a message that are not adjacent.
 const gap = "…\n"
 
-// quoted writes a text as the words of label, up to the end of its last line.
+// quoted formats a text as the words of label, up to the end of its last line.
 func quoted(label, text string) string {
 	return quote.Text(label, strings.TrimSuffix(text, "\n")) + "\n"
 }
@@ -55,18 +56,18 @@ type packing struct {
 	s        *Scope
 	budget   int
 	used     int
-	top      int  // the most passages; 0 or less for no limit
-	repeats  bool // what says the same is taken, too
+	top      int  // the most passages; no limit if 0 or less
+	repeats  bool // take passages that repeat others, too
 	sessions map[int32]bool
 	chosen   []int32         // in the order of choice
-	taken    map[uint64]bool // by what they say
+	taken    map[uint64]bool // by hash of label and text
 }
 
 func (s *Scope) packing(budget, top int) *packing {
 	return &packing{s: s, budget: budget, top: top, sessions: map[int32]bool{}, taken: map[uint64]bool{}}
 }
 
-// add takes a passage if it fits and nothing taken says the same.
+// add takes a passage if it fits and no taken passage says the same.
 func (p *packing) add(i int32) bool {
 	if p.full() || p.taken[p.same(i)] {
 		return false
@@ -86,7 +87,7 @@ func (p *packing) add(i int32) bool {
 	return true
 }
 
-// same is what all passages have in common of which one is taken.
+// same returns a key that is equal for passages of which only one is taken.
 func (p *packing) same(i int32) uint64 {
 	if p.repeats {
 		return uint64(i)
@@ -98,8 +99,9 @@ func (p *packing) full() bool {
 	return p.budget-p.used < slack || p.top > 0 && len(p.chosen) >= p.top
 }
 
-// finish puts the passages in the order of time. Costs are counted passage by
-// passage; should the whole ever be more than their sum, the last chosen go.
+// finish sorts the passages by time and writes the text. Costs are counted
+// passage by passage; if the whole ever costs more than their sum, finish
+// removes the passages chosen last.
 func (p *packing) finish() (text string, tokens int, order []int32, texts []string) {
 	for {
 		order = slices.Clone(p.chosen)
@@ -118,8 +120,7 @@ func (p *packing) finish() (text string, tokens int, order []int32, texts []stri
 	}
 }
 
-// chronological sorts passages by time; those of the same time by session, then as
-// they were said.
+// chronological sorts passages by time, then by session, then by position.
 func (s *Scope) chronological(order []int32) {
 	slices.SortFunc(order, func(a, b int32) int {
 		ma, mb := s.messageOf[a], s.messageOf[b]
@@ -127,7 +128,7 @@ func (s *Scope) chronological(order []int32) {
 	})
 }
 
-// when is the time of a message; where it has none, that of its session.
+// when returns the time of a message or, if it has none, of its session.
 func (s *Scope) when(m int32) time.Time {
 	if t := s.origins[m].time; !t.IsZero() {
 		return t
@@ -135,13 +136,13 @@ func (s *Scope) when(m int32) time.Time {
 	return s.sessions[s.messages[m].session].begin
 }
 
-// later reports whether a passage was said after another.
+// later reports whether passage a was said after passage b.
 func (s *Scope) later(a, b int32) bool {
 	return cmp.Or(s.when(s.messageOf[a]).Compare(s.when(s.messageOf[b])), cmp.Compare(a, b)) > 0
 }
 
-// write makes the text that a model is shown: quotations under the days on which they
-// were said. Passages that touch are put together again as they stood.
+// write formats the text for the model: quotations under the days on which
+// they were said. Adjacent passages are joined again.
 func (s *Scope) write(order []int32, texts []string) string {
 	var b strings.Builder
 	day, author := "", ""
@@ -167,7 +168,7 @@ func (s *Scope) write(order []int32, texts []string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// goesOn reports whether a passage begins where another ends.
+// goesOn reports whether passage b begins where passage a ends.
 func (s *Scope) goesOn(a, b int32) bool {
 	return b == a+1 && s.messageOf[a] == s.messageOf[b] && s.flags[b]&flagTool == 0
 }

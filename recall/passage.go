@@ -8,29 +8,31 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// Message is something that was said, with what recall needs to know of it.
+// A Message is one message to index.
 type Message struct {
-	// Conversation tells the conversations of a wider scope apart. Messages of
-	// one conversation are added in the order in which they were said.
+	// Conversation separates the conversations of a wider scope. The messages
+	// of one conversation must be added in order.
 	Conversation string
-	// Block is the owner's id of the message; it names it in hits, and to Remove.
+	// Block is the caller's id of the message. Hits contain it, and Remove
+	// takes it.
 	Block string
-	// Ref is the message's own id where it came from.
+	// Ref is the message's id at its source.
 	Ref  string
 	Time time.Time
-	// Content is the hash of what it was read from; vectors are kept under it.
+	// Content is the hash of the content that the message was read from.
+	// Vectors are stored under it.
 	Content timeline.Hash
-	// Session groups messages that belong together. Where it is empty, a pause of
-	// SessionGap begins a new one.
+	// Session groups messages that belong together. If it is empty, a pause of
+	// SessionGap begins a new session.
 	Session string
-	// Role is who speaks: "user", "assistant", "tool", …
+	// Role is the author's role: "user", "assistant", "tool", …
 	Role string
-	// Name is the speaker's own name, in talks of people.
+	// Name is the speaker's own name, in conversations between people.
 	Name string
-	// Text is what was said, in words. It is indexed, and shown, as it stands.
+	// Text is the prose of the message. It is indexed and shown unchanged.
 	Text string
-	// Tools are what calls of tools come down to, Given what results and files do, one
-	// text each: see Read. What is given is a tool's whoever's message it stands in.
+	// Tools are the texts of tool calls, Given those of results and files, one
+	// each; see Read. What is given belongs to a tool in any message.
 	Tools, Given []string
 }
 
@@ -42,16 +44,16 @@ const (
 	passageTarget = 4 * 128 // of assistants' and tools' text
 	longTarget    = 4 * 256 // of users' text
 	longText      = 4 * 1000
-	minIndexed    = 10 // characters; what has no more is not indexed (SPEC D2)
+	minIndexed    = 10 // in characters; shorter texts are not indexed (SPEC D2)
 )
 
-// whole reports whether a message stays in one passage: what people say is short
-// and means something only as a whole. Splitting it costs a seventh of the recall
-// of whole messages.
+// whole reports whether a message stays in one passage. What people say is
+// short, and makes sense only as a whole: splitting it costs a seventh of the
+// recall of whole messages.
 func (m *Message) whole() bool { return m.Role == "user" || m.Name != "" }
 
-// passages are the pieces of a message that are found and shown by themselves. Put
-// together, those of the text are the text.
+// passages returns the pieces of a message that are found and shown
+// separately. The pieces of Text add up to Text.
 func (m *Message) passages() []string {
 	var out []string
 	switch {
@@ -65,13 +67,13 @@ func (m *Message) passages() []string {
 	return out
 }
 
-// indexed reports whether a piece says enough to be found.
+// indexed reports whether a piece is long enough to be indexed.
 func indexed(piece string) bool {
 	return utf8.RuneCountInString(strings.TrimSpace(piece)) > minIndexed
 }
 
-// split cuts a text at the ends of lines, long lines at the ends of sentences, and
-// long sentences between words, into pieces of about target bytes.
+// split cuts a text into pieces of about target bytes: at line ends, long
+// lines at sentence ends, long sentences between words.
 func split(text string, target int) []string {
 	var atoms []string
 	for line := range strings.SplitAfterSeq(text, "\n") {
@@ -95,8 +97,8 @@ func split(text string, target int) []string {
 	return merge(text, atoms, target)
 }
 
-// merge joins neighbours while they are short enough. A short end joins what stands
-// before it.
+// merge joins adjacent pieces while they stay short enough. A short last piece
+// joins the one before it.
 func merge(text string, atoms []string, target int) []string {
 	var out []string
 	start, end := 0, 0
@@ -117,7 +119,8 @@ func merge(text string, atoms []string, target int) []string {
 	return out
 }
 
-// sentence is the length of the first sentence of a line, with the space after it.
+// sentence returns the length of the first sentence of a line, with the space
+// after it.
 func sentence(line string) int {
 	for i := 0; i < len(line)-1; i++ {
 		if strings.IndexByte(".!?;:", line[i]) >= 0 && isSpace(line[i+1]) {
@@ -133,8 +136,8 @@ func sentence(line string) int {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// wordEnd is where a text is best cut between from and to: after the last space, or
-// at to, but never within a character.
+// wordEnd returns the best place to cut a text between from and to: after the
+// last space, or at to, but never within a character.
 func wordEnd(s string, from, to int) int {
 	if i := strings.LastIndexByte(s[from:to], ' '); i >= 0 {
 		return from + i + 1

@@ -15,19 +15,19 @@ const (
 	flagInstruction
 	flagPreference
 	flagRemoved
-	flagTool  // told to a tool, or given by a tool or in a file
+	flagTool  // sent to a tool, or returned by a tool or in a file
 	flagShort // too short to be found
-	flagGiven // by a tool or in a file
+	flagGiven // returned by a tool or in a file
 )
 
-// people are the named speakers of a scope.
+// people holds the named speakers of a scope.
 type people struct {
-	names []string // as they are written
+	names []string // as written
 	lower []string
 	terms []keyword.Term // of all names
 }
 
-// add gives a name's number; none for none.
+// add returns the number of a name, and none for the empty name.
 func (p *people) add(name string) int32 {
 	if name == "" {
 		return none
@@ -41,8 +41,8 @@ func (p *people) add(name string) int32 {
 	return int32(len(p.names) - 1)
 }
 
-// favour says for each speaker what their passages gain: 1 for one whom the query
-// names, -1 where it names only others.
+// favour returns what each speaker's passages gain: 1 if the query names the
+// speaker, -1 if it names only others.
 func (p *people) favour(query string) []float32 {
 	q := strings.ToLower(query)
 	out := make([]float32, len(p.names))
@@ -61,7 +61,7 @@ func (p *people) favour(query string) []float32 {
 	return out
 }
 
-// containsWord reports whether a text has a name that is no part of another word.
+// containsWord reports whether text contains name as a whole word.
 func containsWord(text, name string) bool {
 	for at := 0; at < len(text); {
 		i := strings.Index(text[at:], name)
@@ -81,8 +81,8 @@ func containsWord(text, name string) bool {
 
 func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// prior is what is known of a passage before its words are looked at, by who said
-// it and when.
+// prior is what a passage scores regardless of its words, for its speaker,
+// role, date and directives.
 type prior struct {
 	speaker []float32 // by number of the speaker
 	session []float32 // by number of the session; nil without dates in the query
@@ -110,7 +110,7 @@ func (s *Scope) prior(w *Weights, query string, a aim, d dates) prior {
 	return p
 }
 
-// of is the prior of a passage.
+// of returns the prior of a passage.
 func (p *prior) of(m *message, flags uint8) (sum float32) {
 	if m.speaker >= 0 {
 		sum = p.speaker[m.speaker]
@@ -126,7 +126,8 @@ func (p *prior) of(m *message, flags uint8) (sum float32) {
 	return sum + p.directive(flags)
 }
 
-// directive is what a passage has for telling how the user wants things.
+// directive returns what a passage gains for stating an instruction or a
+// preference.
 func (p *prior) directive(flags uint8) (sum float32) {
 	if flags&flagInstruction != 0 {
 		sum += p.instruction

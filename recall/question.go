@@ -6,18 +6,19 @@ import (
 	"strings"
 )
 
-// asks reports whether a query is a question or a request for something. Questions
-// share their rare words with the answer; statements share them with everything
-// that is about the same matter.
+// asks reports whether a query is a question or a request. A question shares
+// its rare words with the answer; a statement shares them with everything on
+// the same subject.
 func asks(query string) bool { return strings.Contains(query, "?") || asking.MatchString(query) }
 
-// searches reports whether a query is no sentence but a few words to look for.
+// searches reports whether a query is a few search words rather than a
+// sentence.
 func searches(query string) bool { return len(strings.Fields(query)) <= 3 }
 
 var asking = regexp.MustCompile(`(?i)^\W*(?:who|whom|whose|what|which|when|where|why|how|is|are|was|were|am|do|does|did|can|could|would|will|should|shall|may|might|has|have|had|list|name|tell me|show me|find|summari[sz]e|describe|explain|give me)\b`)
 
-// asksAssistant reports whether a query is about what the assistant said: "what did
-// you recommend?". A request ("could you list …") is not.
+// asksAssistant reports whether a query is about what the assistant said:
+// "what did you recommend?". A request ("could you list …") is not.
 func asksAssistant(query string) bool {
 	q := request.ReplaceAllString(query, "")
 	if youSaid.MatchString(q) {
@@ -31,7 +32,7 @@ func asksAssistant(query string) bool {
 	return false
 }
 
-// saying are the beginnings of verbs of saying and advising.
+// saying matches the beginnings of verbs of saying and advising.
 const saying = `(?:recommend|suggest|advis|propos|sa(?:y|id)|t(?:ell|old)|explain|describ|outlin|mention|provid|g(?:i|a)ve|list|show|walk|help|respond|repl|answer|warn|point|instruct|guid|define|clarif|present|detail|lay|laid|break|broke|structur|writ|wrote|generat|creat|design)`
 
 var (
@@ -41,15 +42,15 @@ var (
 	youSay = regexp.MustCompile(`(?i)\byou (?:\w+ly )?(?:had |have |also )?` + saying + `\w*`)
 )
 
-// aim is what a query wants to have in its answer.
+// aim is the kind of answer that a query needs.
 type aim uint8
 
 const (
 	fact    aim = iota
-	said        // what the assistant said
-	course      // an order of events, a development: something of every time
-	summary     // the whole of a matter, whoever said it
-	work        // what an agent needs for its next step: no question
+	said        // the assistant's words
+	course      // a course of events: something of every time
+	summary     // a summary of a subject, whoever spoke of it
+	work        // what an agent needs for its next step; not a question
 )
 
 func aimOf(query string) aim {
@@ -64,8 +65,9 @@ func aimOf(query string) aim {
 	return fact
 }
 
-// personal reports whether a query speaks of the people who talk: of the asker, or of a
-// speaker by name. "How do I …?" and "What should I …?" ask for advice in general.
+// personal reports whether a query mentions the people in the conversation:
+// the asker, or a speaker by name. "How do I …?" and "What should I …?" do
+// not count, because they ask for general advice.
 func (s *Scope) personal(query string) bool {
 	if us.MatchString(advice.ReplaceAllString(query, "")) {
 		return true

@@ -12,17 +12,18 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// Reader makes entries of a history into messages. It remembers the calls of tools,
-// so that their results can be told by name. Entries come in their order; a Reader
-// is for one conversation and one goroutine.
+// A Reader turns entries of a history into messages. It remembers tool calls,
+// so that results carry the names of their tools. It reads the entries of one
+// conversation in order, from one goroutine.
 type Reader struct {
-	// Conversation is written into all messages.
+	// Conversation is set in all messages.
 	Conversation string
 
-	calls map[string]string // id → what was called
+	calls map[string]string // id → description of the call
 }
 
-// Read gives the message of an entry; false for what nobody said.
+// Read returns the message of an entry, and false if the entry contains
+// nothing that was said.
 func (r *Reader) Read(e *timeline.Entry) (Message, bool) {
 	c, err := e.Chat()
 	if err != nil {
@@ -36,10 +37,10 @@ func (r *Reader) Read(e *timeline.Entry) (Message, bool) {
 	return m, m.Text != "" || len(m.Tools) > 0 || len(m.Given) > 0
 }
 
-// Chat gives the words of a message: of calls the tool, its main argument and what
-// else it was given; of results also their first and last lines, those that tell of
-// errors and those that name a part of a file. Pictures, recordings and encoded data
-// have no words.
+// Chat returns the words of a message. For a tool call these are the tool, its
+// main argument and the other arguments; for a result also its first and last
+// lines, lines that report errors, and lines that name a part of a file.
+// Images, recordings and encoded data have no words.
 func (r *Reader) Chat(c *chat.Message) Message {
 	m := Message{Conversation: r.Conversation, Role: string(c.Role), Name: c.Name}
 	var said []string
@@ -75,10 +76,10 @@ func (r *Reader) Chat(c *chat.Message) Message {
 	return m
 }
 
-// mainArguments are the names of those that tell most about a call.
+// mainArguments are the names of the arguments that describe a call best.
 var mainArguments = []string{"file_path", "path", "notebook_path", "command", "pattern", "query", "url", "file", "cmd", "description", "prompt"}
 
-// callWords tells a call: shortly, and with all its arguments.
+// callWords describes a call: briefly, and with all its arguments.
 func callWords(p *chat.Part) (what, all string) {
 	var args map[string]any
 	if err := json.Unmarshal([]byte(p.Arguments()), &args); err != nil {
@@ -120,7 +121,7 @@ func (r *Reader) resultWords(p *chat.Part) string {
 		return ""
 	}
 	what := r.calls[p.ID]
-	delete(r.calls, p.ID) // it is answered, and ids may come again
+	delete(r.calls, p.ID) // it is answered, and ids may be reused
 	if what == "" {
 		what = p.Name
 	}
@@ -133,18 +134,18 @@ func (r *Reader) resultWords(p *chat.Part) string {
 	return text
 }
 
-// Sizes of what is kept of a result.
+// Limits on what is kept of a result.
 const (
-	wholeResult = 1500 // bytes; shorter results are kept as they are
+	wholeResult = 1500 // in bytes; shorter results are kept whole
 	firstLines  = 12
 	lastLines   = 6
 	errorLines  = 8
 	titleLines  = 30
-	longLine    = 240 // bytes of a line that are kept
+	longLine    = 240 // bytes kept of a line
 )
 
-// excerpt keeps the first and last lines of a text, and those between that tell of
-// errors or have the names of what follows. Encoded data is left out.
+// excerpt keeps the first and last lines of a text, and lines between them
+// that report errors or name what follows. It leaves out encoded data.
 func excerpt(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -180,8 +181,9 @@ func excerpt(text string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// title is a line at the margin that names a part of a file: what it is asked for by.
-// Agents show files with numbered lines.
+// title matches an unindented line that names a part of a file, such as a
+// function, because queries use these names. Agents show files with numbered
+// lines.
 var title = regexp.MustCompile(`^(?:\s*\d+[→\t])?(?:func|type|class|def|fn|pub|impl|interface|struct|enum|export|const|var|let|function|async|public|private|protected|static|module|package|trait|#+) \S`)
 
 func tellsError(line string) bool {
@@ -194,8 +196,8 @@ func tellsError(line string) bool {
 	return false
 }
 
-// encoded reports whether a line is data rather than words: long, without spaces and
-// in the letters of base64 or hex, or not text at all.
+// encoded reports whether a line is data rather than words: long, without
+// spaces and in the alphabet of base64 or hex, or not text at all.
 func encoded(line string) bool {
 	if strings.ContainsRune(line, 0) || !utf8.ValidString(line) {
 		return true
@@ -215,7 +217,7 @@ func encoded(line string) bool {
 	return spaces*100 < len(line) && letters*100 > len(line)*95
 }
 
-// firstLine is the beginning of a text, at most n bytes of its first line.
+// firstLine returns at most n bytes of the first line of a text.
 func firstLine(text string, n int) string {
 	text, _, _ = strings.Cut(text, "\n")
 	if len(text) <= n {

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// Mode is what a search goes by.
+// Mode selects how a search scores passages.
 type Mode string
 
 // The modes.
 const (
-	// Hybrid goes by words, meaning, neighbours and priors; by words alone where
+	// Hybrid uses words, meaning, neighbours and priors, and words alone if
 	// there are no vectors.
 	Hybrid Mode = "hybrid"
 	// Keyword is Hybrid without meaning.
 	Keyword Mode = "keyword"
-	// Dense goes by cosine alone.
+	// Dense uses the cosine alone.
 	Dense Mode = "dense"
 )
 
@@ -31,40 +31,45 @@ const (
 	DefaultDenseTop   = 10 // SPEC D2
 )
 
-// RecallOptions say what is wanted of a search.
+// RecallOptions configures a search.
 type RecallOptions struct {
 	// Budget is the most tokens that the text may have. 0 means DefaultBudget.
 	Budget int
-	// Top is the most passages. 0 means DefaultDenseTop for Dense and no limit
-	// else; a negative number no limit.
+	// Top is the most passages. 0 means DefaultDenseTop for Dense and
+	// otherwise no limit; a negative number means no limit.
 	Top int
-	// Floor is the score below which nothing is shown: see Passage.Score. 0 means
-	// DefaultFloor, for Dense DefaultDenseFloor; a negative number no floor.
+	// Floor is the score below which nothing is shown; see Passage.Score. 0
+	// means DefaultFloor, or DefaultDenseFloor for Dense; a negative number
+	// means no floor.
 	Floor float64
-	// Mode is what the search goes by. Empty means Hybrid.
+	// Mode selects the scoring. Empty means Hybrid.
 	Mode Mode
-	// Exclude, where it is set, tells what is not to be shown, by its block: what
-	// the window shows already (SPEC D3).
+	// Exclude, if not nil, reports whether a block must not be shown, because
+	// the window shows it already (SPEC D3).
 	Exclude func(block string) bool
-	// Dismissed, where it is set, tells by its block what says no directive any
-	// more. It is found like all else.
+	// Dismissed, if not nil, reports whether the directives of a block no
+	// longer hold. Its passages are still found like all others.
 	Dismissed func(block string) bool
-	// Boost, where it is set, is asked what to add to the score of each of the best
-	// passages, of which there are a fourth of the budget, at least 256. A word of
-	// the query is worth Weights.Question by the number of its words. Infinitely
-	// little leaves the passage out; Dense knows nothing else.
+	// Boost, if not nil, returns what to add to the score of a passage. It is
+	// called for the best passages only: a quarter as many as the budget has
+	// tokens, at least 256. One of the n words of a query is worth
+	// Weights.Question/n. Negative infinity removes the passage; for Dense all
+	// other values are ignored.
 	Boost func(text string) float32
-	// Directives is how many tokens of standing instructions go before all else. 0
-	// means Weights.Pins of the budget, a sixteenth; a negative number none.
+	// Directives is how many tokens of standing instructions come before
+	// everything else. 0 means Weights.Pins of the budget, a sixteenth; a
+	// negative number means none.
 	Directives int
-	// Neighbours is how many messages before and after go with each passage. The
-	// score has them in mind already; more of them cost more than they bring.
+	// Neighbours is how many messages before and after are added to each
+	// passage. The score considers neighbours already; adding more of them
+	// costs more than it gains.
 	Neighbours int
-	// Now is what "yesterday" counts from; zero means that nothing is relative.
+	// Now is the time that "yesterday" is relative to. With the zero time,
+	// relative dates are ignored.
 	Now time.Time
 }
 
-// Result is what a search found, in the order of time.
+// A Result is what a search found, in chronological order.
 type Result struct {
 	Query    string    `json:"query"`
 	Mode     Mode      `json:"mode"`
@@ -74,34 +79,35 @@ type Result struct {
 	Text     string    `json:"text"`
 }
 
-// Passage is something that was found.
+// A Passage is one hit.
 type Passage struct {
 	Block string     `json:"block"`
 	Ref   string     `json:"ref"`
 	Time  *time.Time `json:"time,omitempty"`
 	Role  string     `json:"role"`
 	Name  string     `json:"name,omitempty"`
-	// Score is 0 to 1: the geometric mean of how sure it is that the scope has
-	// anything to say, and of where the passage stands between the worst and the
-	// best. For Dense it is the cosine.
+	// Score is between 0 and 1: the geometric mean of the certainty that the
+	// scope holds anything relevant and of the passage's position between the
+	// worst and the best. For Dense it is the cosine.
 	Score float64 `json:"score"`
-	// Keyword is the BM25 of the passage's own words, as a share of the most that
-	// the query's words could come to; Dense its cosine; Prior what speaker, role,
-	// date and directives added.
+	// Keyword is the BM25 of the passage's own words, as a share of the most
+	// that the query's words could score; Dense is its cosine; Prior is what
+	// speaker, role, date and directives added.
 	Keyword float64 `json:"keyword"`
 	Dense   float64 `json:"dense"`
 	Prior   float64 `json:"prior"`
 	Tokens  int     `json:"tokens"`
 	Text    string  `json:"text"`
-	// Part numbers the passages of a message from 0; Parts is how many there are.
+	// Part numbers the passages of a message from 0; Parts is how many there
+	// are.
 	Part  int `json:"-"`
 	Parts int `json:"-"`
-	// Tool: it is what a tool was told or gave, and does not go on where the
-	// passage before it ends.
+	// Tool marks tool input and output. Such a passage does not continue the
+	// one before it.
 	Tool bool `json:"-"`
 }
 
-// Recall finds what a query needs, under a budget.
+// Recall searches the scope for a query and returns what fits the budget.
 func (s *Scope) Recall(ctx context.Context, query string, o RecallOptions) (*Result, error) {
 	began := time.Now()
 	ranked, err := s.Rank(ctx, query, o)
@@ -114,18 +120,18 @@ func (s *Scope) Recall(ctx context.Context, query string, o RecallOptions) (*Res
 	return r, nil
 }
 
-// Ranking is what a query made of a scope, before a budget is known. It holds for
-// as long as nothing is removed from the scope.
+// A Ranking is the scores of a scope for one query, before a budget is known.
+// It is valid until something is removed from the scope.
 type Ranking struct {
 	s      *Scope
 	query  string
 	mode   Mode
 	scores *scores
-	n      int // passages when it was made
+	n      int // number of passages when it was made
 
-	byTime  bool // of a window, which repeats what was said again
+	byTime  bool // a ranking by time, which keeps repetitions
 	boosted bool
-	chosen  []int32 // those that the caller has looked at and wants, best first
+	chosen  []int32 // the passages that the caller accepts, best first
 }
 
 // Rank scores the whole scope once, for packing under several budgets.
@@ -172,7 +178,7 @@ func (s *Scope) Rank(ctx context.Context, query string, o RecallOptions) (*Ranki
 	return r, nil
 }
 
-// allowed tells whether a passage may be shown.
+// allowed returns a function that reports whether a passage may be shown.
 func (r *Ranking) allowed(o *RecallOptions) func(i int32) bool {
 	s := r.s
 	return func(i int32) bool {
@@ -180,7 +186,7 @@ func (r *Ranking) allowed(o *RecallOptions) func(i int32) bool {
 	}
 }
 
-// value is a passage's score on the scale of the floor.
+// value returns a passage's score on the scale of the floor.
 func (r *Ranking) value(i int32) float32 {
 	if r.mode == Dense {
 		return r.s.cosine(r.scores, i)
@@ -188,7 +194,7 @@ func (r *Ranking) value(i int32) float32 {
 	return r.scores.share(i)
 }
 
-// Pack chooses under a budget.
+// Pack selects the passages that fit a budget.
 func (r *Ranking) Pack(o RecallOptions) *Result {
 	s := r.s
 	s.mu.RLock()
@@ -230,7 +236,7 @@ func (r *Ranking) Pack(o RecallOptions) *Result {
 	return out
 }
 
-// directives packs the standing instructions, the newest first.
+// directives packs the standing instructions, newest first.
 func (r *Ranking) directives(p *packing, limit int, allowed func(int32) bool) {
 	for _, i := range slices.Backward(r.s.instructions) {
 		if r.s.flags[i]&flagInstruction != 0 && !r.scores.dismissed[i] && allowed(i) && p.used+int(r.s.cost[i]) <= limit {
@@ -239,8 +245,9 @@ func (r *Ranking) directives(p *packing, limit int, allowed func(int32) bool) {
 	}
 }
 
-// newest tells the newest of the candidates that say the same in the same words. A
-// query that names a date may mean an older one: there each stands for itself.
+// newest returns a function that maps a candidate to the newest candidate with
+// the same words. If the query names a date, an older one may be meant, and
+// each candidate maps to itself.
 func (r *Ranking) newest(candidates []int32) func(int32) int32 {
 	if r.byTime || r.scores.prior.session != nil {
 		return func(i int32) int32 { return i }
@@ -255,7 +262,7 @@ func (r *Ranking) newest(candidates []int32) func(int32) int32 {
 	return func(i int32) int32 { return latest[r.s.saying[i]] }
 }
 
-// around packs the messages beside that of a passage.
+// around packs the messages before and after that of a passage.
 func (r *Ranking) around(p *packing, i int32, n int, allowed func(int32) bool) {
 	s := r.s
 	before, after := s.messageOf[i], s.messageOf[i]
@@ -297,13 +304,13 @@ func (r *Ranking) passage(i int32, text string) Passage {
 	return out
 }
 
-// round keeps three digits: more would be noise.
+// round keeps three decimals; more would be noise.
 func round(x float32) float64 { return math.RoundToEven(float64(x)*1000) / 1000 }
 
-// best are the k best passages that are allowed, best first; of equals the older.
+// best returns the k best allowed passages, best first, ties by age.
 func (r *Ranking) best(k int, allowed func(int32) bool) []int32 {
-	// A heap with the worst on top. Numbers rise, so what equals the worst comes
-	// too late.
+	// A heap with the worst on top. Numbers ascend, so a later passage that
+	// equals the worst does not replace it.
 	total := r.scores.total[:r.n]
 	k = min(k, len(total))
 	ids := make([]int32, 0, k)
@@ -340,7 +347,7 @@ func (r *Ranking) best(k int, allowed func(int32) bool) []int32 {
 	return ids
 }
 
-// Newest ranks by time alone: what a sliding window shows.
+// Newest returns a ranking by time alone, as a sliding window would show.
 func (s *Scope) Newest() *Ranking {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

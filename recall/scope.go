@@ -16,66 +16,66 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// Options are what a scope is made with.
+// Options configures a scope.
 type Options struct {
-	// Model makes the vectors; nil means words alone.
+	// Model makes the vectors. If it is nil, searches go by words alone.
 	Model embed.Model
 	// Count counts the tokens of a text. Default: o200k_base.
 	Count func(string) int
-	// Weights are the constants of the score; nil means DefaultWeights.
+	// Weights are the constants of the score. nil means DefaultWeights.
 	Weights *Weights
 }
 
-// Scope is an index over the messages of a conversation, or of several. It is safe
-// for concurrent use.
+// A Scope is an index over the messages of one or several conversations. It is
+// safe for concurrent use.
 type Scope struct {
 	o       Options
 	weights Weights
 	count   func(string) int
-	queries embed.Model // embeds queries: Options.Model, or a cache before it
+	queries embed.Model // embeds queries: Options.Model, or a cache in front of it
 
-	embedding sync.Mutex // one Embed at a time
+	embedding sync.Mutex // serialises Embed
 	free      sync.Pool  // of *scores
 
-	mu sync.RWMutex // protects what follows
+	mu sync.RWMutex // protects the fields below
 
 	messages []message
-	origins  []origin // of the messages
+	origins  []origin // by message
 	sessions []session
 	people   people
 	roles    []string
-	tools    bool // somebody used some
+	tools    bool // a message used tools
 	byBlock  map[string]int32
 	open     map[string]int32 // conversation → its last message
 	named    map[[2]string]int32
-	speakers map[string][]int32 // conversation → people with names, two at most
+	speakers map[string][]int32 // conversation → named speakers, at most two
 	ids      int64              // bytes of blocks, refs and names of sessions
 
 	// By passage, in the order in which they were added.
 	messageOf []int32
 	texts     texts
-	saying    []uint64 // what it says and who, as a hash
+	saying    []uint64 // hash of speaker and text
 	cost      []int32  // tokens of its line
 	flags     []uint8
 	vectorOf  []int32           // -1 until embedded
-	embedded  int               // passages before this one need no look
-	awaiting  map[int32]awaited // messages that are to be embedded
+	embedded  int               // passages before this one are done
+	awaiting  map[int32]awaited // messages to embed
 
-	sizes        []size // by cost, of the costs so far
+	sizes        []size // by cost, up to the highest so far
 	said         []saidIn
-	instructions []int32 // passages that were said to be some
+	instructions []int32 // passages that contain instructions
 
 	words   keyword.Index
 	vectors *vector.Index // nil until the first vector
 
-	whole   *keyword.Index // of sessions; nil until Sessions needs it
-	wholeOf int            // how many passages it has
+	whole   *keyword.Index // index of sessions; nil until Sessions needs it
+	wholeOf int            // how many passages it covers
 }
 
-// none is the number of what is not there.
+// none is the number of a missing element.
 const none = -1
 
-// message is where a message stands. All of them are looked at in every search.
+// message is the position of a message. Every search reads all of them.
 type message struct {
 	session      int32
 	speaker      int32 // -1 for none
@@ -90,14 +90,14 @@ type origin struct {
 	time       time.Time
 }
 
-// session is a stretch of a conversation, of one day.
+// session is a part of a conversation within one day.
 type session struct {
 	begin        time.Time
 	conversation string
 	cost         int32 // tokens of the header
 }
 
-// NewScope makes an empty scope.
+// NewScope returns an empty scope.
 func NewScope(o Options) *Scope {
 	s := &Scope{o: o, weights: DefaultWeights(), count: o.Count, queries: o.Model, byBlock: map[string]int32{}, open: map[string]int32{}, named: map[[2]string]int32{}, speakers: map[string][]int32{}}
 	if o.Weights != nil {
@@ -110,7 +110,7 @@ func NewScope(o Options) *Scope {
 	return s
 }
 
-// Add indexes messages. One whose block is there already is passed over.
+// Add indexes messages. It skips messages whose block exists already.
 func (s *Scope) Add(ctx context.Context, messages []Message) error {
 	for i := range messages {
 		if err := ctx.Err(); err != nil {
@@ -145,7 +145,7 @@ func (s *Scope) add(m *Message) {
 		return
 	}
 	id := int32(len(s.messages))
-	// Copies: the caller's may be parts of something large.
+	// Clone, because the caller's strings may be parts of something large.
 	from := origin{block: strings.Clone(m.Block), ref: strings.Clone(m.Ref), role: s.role(m.Role), time: m.Time}
 	s.ids += allocated(m.Block) + allocated(m.Ref)
 	msg := message{speaker: s.people.add(m.Name), next: none, first: int32(s.texts.count())}
@@ -175,7 +175,7 @@ func (s *Scope) add(m *Message) {
 	s.open[m.Conversation] = id
 }
 
-// role gives a role the memory of an equal one.
+// role returns name, sharing the memory of an equal role.
 func (s *Scope) role(name string) string {
 	if i := slices.Index(s.roles, name); i >= 0 {
 		return s.roles[i]
@@ -186,12 +186,12 @@ func (s *Scope) role(name string) string {
 	return name
 }
 
-// manyRoles is more than any kind of conversation has.
+// manyRoles is more than any conversation has.
 const manyRoles = 16
 
-// instructs reports whether the users of a conversation speak to an assistant: where
-// several people have names they speak to each other, and "always" is no instruction,
-// nor has it been one.
+// instructs reports whether the users of a conversation speak to an assistant.
+// If several people have names they speak to each other, and "always" is not
+// an instruction; passages that were taken for one are then corrected.
 func (s *Scope) instructs(conversation string, speaker int32) bool {
 	names := s.speakers[conversation]
 	if speaker == none || len(names) == 2 || slices.Contains(names, speaker) {
@@ -219,8 +219,8 @@ func (s *Scope) addTools(m int32, label string, tools []string, flags uint8) {
 	}
 }
 
-// addPassage appends a passage. What says too little to be found is a passage all
-// the same, so that texts stay whole, but is in no index.
+// addPassage appends a passage. A text too short to be found still becomes a
+// passage, so that messages stay whole, but is not indexed.
 func (s *Scope) addPassage(m int32, label, text string, flags uint8) {
 	body := text
 	if !indexed(text) {
@@ -233,7 +233,7 @@ func (s *Scope) addPassage(m int32, label, text string, flags uint8) {
 	}
 	s.messageOf = append(s.messageOf, m)
 	s.texts.add(text)
-	// What Disarm adds is counted with the whole: see packing.finish.
+	// What Disarm adds is counted with the whole; see packing.finish.
 	line := quote.Lines(label, strings.TrimSuffix(text, "\n")) + "\n"
 	s.saying = append(s.saying, maphash.String(seed, line))
 	cost := int32(s.count(line))
@@ -243,8 +243,8 @@ func (s *Scope) addPassage(m int32, label, text string, flags uint8) {
 	s.vectorOf = append(s.vectorOf, -1)
 }
 
-// place finds the session of a message and the message before it there. On another
-// day another session goes on from the one before.
+// place returns the session of a message and the message before it. A new day
+// begins a new session, which continues the one before.
 func (s *Scope) place(m *Message) (id, prev int32) {
 	last, ok := s.open[m.Conversation]
 	prev = none
@@ -269,22 +269,23 @@ func (s *Scope) place(m *Message) (id, prev int32) {
 	}
 	ss := session{begin: m.Time, conversation: m.Conversation}
 	if ok {
-		ss.conversation = s.sessions[s.messages[last].session].conversation // the same memory
+		ss.conversation = s.sessions[s.messages[last].session].conversation // share the memory
 	}
 	ss.cost = int32(s.count(ss.header()))
 	s.sessions = append(s.sessions, ss)
 	return int32(len(s.sessions) - 1), prev
 }
 
-// dayOf reports whether a time is on the session's day. What has no time is.
+// dayOf reports whether a time is on the session's day. A message without a
+// time always is.
 func (ss *session) dayOf(t time.Time) bool {
 	return t.IsZero() || ss.begin.IsZero() || dayNumber(t) == dayNumber(ss.begin)
 }
 
-// seed is that of Scope.saying.
+// seed is the seed of the hashes in Scope.saying.
 var seed = maphash.MakeSeed()
 
-// Remove takes messages out of the scope, by their blocks.
+// Remove removes messages from the scope by their blocks.
 func (s *Scope) Remove(blocks ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -322,7 +323,8 @@ func (s *Scope) Remove(blocks ...string) {
 	}
 }
 
-// Len counts the passages and those of them that have a vector, or need none.
+// Len returns the number of passages, and of those that have a vector or need
+// none.
 func (s *Scope) Len() (passages, embedded int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -5,7 +5,7 @@ package recall
 type scores struct {
 	total []float32
 	words []float32 // BM25 of the passage's own words
-	cos   []float32 // cosines, by the number of the vector; empty without meaning
+	cos   []float32 // cosines, by the number of the vector; empty in a search by words
 	all   float32   // 1 / BM25 of a passage that has all words of the query
 	prior prior
 	certainty
@@ -96,10 +96,11 @@ func (s *Scope) score(sc *scores, query string, vector []float32, o *RecallOptio
 	return nil
 }
 
-// tops returns the highest BM25 and the highest cosine of the passages that may be shown.
-// What the window shows is left out, because it always includes the query itself. It
-// counts where tools are used, because the history is then about the same work, and
-// where there are no vectors, because nothing else tells what the history is about.
+// tops returns the highest BM25 and the highest cosine of the passages that
+// may be shown. It skips what the window shows, because that always includes
+// the query itself. It counts the window if tools are used, because the
+// history is then about the same work, and if there are no vectors, because
+// nothing else indicates what the history is about.
 func (s *Scope) tops(sc *scores, o *RecallOptions) (word, cos float32) {
 	shown := func(i int) bool {
 		return s.flags[i]&flagRemoved != 0 || o.Exclude != nil && len(sc.cos) > 0 && !s.tools && o.Exclude(s.origins[s.messageOf[i]].block)
@@ -113,7 +114,8 @@ func (s *Scope) tops(sc *scores, o *RecallOptions) (word, cos float32) {
 	return word, cos
 }
 
-// dismiss takes the prior of directives from what says none any more.
+// dismiss removes the prior of directives from passages whose directives no
+// longer hold.
 func (s *Scope) dismiss(sc *scores, dismissed func(block string) bool) {
 	sc.dismissed = nil
 	if dismissed == nil {
@@ -135,7 +137,7 @@ func (s *Scope) dismiss(sc *scores, dismissed func(block string) bool) {
 	}
 }
 
-// priorOf is the prior of a passage that is shown.
+// priorOf returns the prior of a passage that is shown.
 func (s *Scope) priorOf(sc *scores, i int32) float32 {
 	prior := sc.prior.of(&s.messages[s.messageOf[i]], s.flags[i])
 	if sc.dismissed[i] {
@@ -144,11 +146,11 @@ func (s *Scope) priorOf(sc *scores, i int32) float32 {
 	return prior
 }
 
-// keyword is the share of what the query could come to that the passage's own words
-// do.
+// keyword returns the BM25 of the passage's own words as a share of the most
+// that the query could score.
 func (s *Scope) keyword(sc *scores, i int32) float32 { return sc.words[i] * sc.all }
 
-// cosine is that of a passage, or 0 where it has no vector yet.
+// cosine returns the cosine of a passage, or 0 if it has no vector yet.
 func (s *Scope) cosine(sc *scores, i int32) float32 {
 	if id := s.vectorOf[i]; id >= 0 && int(id) < len(sc.cos) {
 		return max(0, sc.cos[id])
@@ -156,7 +158,7 @@ func (s *Scope) cosine(sc *scores, i int32) float32 {
 	return 0
 }
 
-// bounds finds the worst and the best total.
+// bounds computes the worst and the best total.
 func (sc *scores) bounds() {
 	sc.low, sc.top = -lowest, lowest
 	for _, t := range sc.total {

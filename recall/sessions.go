@@ -8,11 +8,11 @@ import (
 	"github.com/oriel-context/oriel/recall/keyword"
 )
 
-// sessionWeight is what the words of a session as a whole count beside its best
-// passage: a matter's words may lie in different messages.
+// sessionWeight weighs the words of a session as a whole against its best
+// passage: the words of a subject may be spread over several messages.
 const sessionWeight = 4
 
-// Sessions are the blocks of the n best sessions, best first.
+// Sessions returns the blocks of the n best sessions, best first.
 func (r *Ranking) Sessions(n int) [][]string {
 	s := r.s
 	whole := s.sessionWords(r.query)
@@ -44,8 +44,8 @@ func (r *Ranking) Sessions(n int) [][]string {
 	return out
 }
 
-// sessionWords scores sessions as single documents, from 0 to 1. Their index is made
-// when it is first asked for, and again when the scope has grown.
+// sessionWords scores sessions as single documents, from 0 to 1. It builds
+// their index on first use, and again after the scope has grown.
 func (s *Scope) sessionWords(query string) []float32 {
 	s.mu.Lock()
 	if s.whole == nil || s.wholeOf != s.texts.count() {

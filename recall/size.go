@@ -2,10 +2,10 @@ package recall
 
 import "math"
 
-// size is what the length of a passage means for its score.
+// size holds the effect of a passage's length on its score.
 type size struct {
-	price float32 // Weights.Length times the logarithm of the cost in knees; 0 up to one
-	short float32 // knees by cost; 1 up to one
+	price float32 // Weights.Length times the logarithm of the cost in knees; 0 for costs up to one knee
+	short float32 // knees divided by cost; 1 for costs up to one knee
 }
 
 func sizeOf(w *Weights, cost int32) size {
@@ -13,8 +13,8 @@ func sizeOf(w *Weights, cost int32) size {
 	return size{w.Length * float32(math.Log(knees)), float32(1 / knees)}
 }
 
-// tabled is how many costs have a place in the table: all those of the passages that
-// texts are cut into, unless names are very long.
+// tabled is how many costs the table covers: those of all passages that split
+// makes, unless names are very long.
 const tabled = 1 << 12
 
 // notice makes the table long enough for a cost.
@@ -24,7 +24,7 @@ func (s *Scope) notice(cost int32) {
 	}
 }
 
-// size is that of a passage of this cost.
+// size returns the size of a passage with this cost.
 func (s *Scope) size(cost int32) size {
 	if uint(cost) < uint(len(s.sizes)) {
 		return s.sizes[cost]

@@ -8,15 +8,15 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// blockText is how many bytes of text are compressed together. Chats shrink to about
-// half; one passage is read in some 3 µs. Twice as much would shrink them by an
-// eighth more and take twice as long.
+// blockText is how many bytes of text are compressed together. Chats shrink to
+// about half, and reading one passage takes about 3 µs. Blocks twice as large
+// would be an eighth smaller and take twice as long.
 const blockText = 4 << 10
 
-// texts are those of the passages. What was added last lies open; before it are
-// compressed blocks, of which a search reads those that it shows.
+// texts holds the texts of the passages. The newest are uncompressed; older
+// ones are in compressed blocks, of which a search reads those that it shows.
 type texts struct {
-	ends   []uint32 // by passage: where it ends in its block
+	ends   []uint32 // by passage: its end in its block
 	blocks []textBlock
 	open   []byte
 	first  int32 // the first passage of open
@@ -41,12 +41,12 @@ func (t *texts) add(text string) {
 	}
 }
 
-// pack compresses a text to memory of its size.
+// pack compresses a text into a slice of exactly the needed size.
 func pack(text []byte) []byte {
 	return append([]byte(nil), s2.EncodeBetter(make([]byte, s2.MaxEncodedLen(len(text))), text)...)
 }
 
-// blank overwrites a passage: what was removed is in memory no more.
+// blank overwrites a removed passage, so that its text is no longer in memory.
 func (t *texts) blank(i int32) {
 	b := t.blockOf(i)
 	raw := t.open
@@ -62,7 +62,7 @@ func (t *texts) blank(i int32) {
 	}
 }
 
-// blockOf is the number of a passage's block; that of the open one is the last.
+// blockOf returns the number of a passage's block; the open one is the last.
 func (t *texts) blockOf(i int32) int {
 	if i >= t.first {
 		return len(t.blocks)
@@ -70,7 +70,7 @@ func (t *texts) blockOf(i int32) int {
 	return sort.Search(len(t.blocks), func(b int) bool { return t.blocks[b].first > i }) - 1
 }
 
-// bounds are where a passage begins and ends in its block.
+// bounds returns where a passage begins and ends in its block.
 func (t *texts) bounds(i int32, block int) (from, to uint32) {
 	first := t.first
 	if block < len(t.blocks) {
@@ -85,15 +85,15 @@ func (t *texts) bounds(i int32, block int) (from, to uint32) {
 func unpack(buf, data []byte) []byte {
 	raw, err := s2.Decode(buf, data)
 	if err != nil {
-		panic(fmt.Sprintf("recall: a block of texts is damaged: %v", err)) // we made it
+		panic(fmt.Sprintf("recall: a block of texts is damaged: %v", err)) // pack wrote it, so this is a bug
 	}
 	return raw
 }
 
-// textReader reads texts; those of one block, read in turn, cost one decompression.
+// textReader reads texts. It decompresses a block once for consecutive reads.
 type textReader struct {
 	t     *texts
-	block int // of raw
+	block int // the number of the block in raw
 	raw   []byte
 }
 
@@ -111,7 +111,7 @@ func (r *textReader) at(i int32) string {
 	return string(r.raw[from:to])
 }
 
-// at is the text of one passage.
+// at returns the text of one passage.
 func (t *texts) at(i int32) string {
 	r := t.reader()
 	return r.at(i)

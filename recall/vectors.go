@@ -9,18 +9,19 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// vectorFamily is the family of derived data that vectors are kept as; the rest of the
-// kind is the name of the model (docs/format/timeline.md).
+// vectorFamily is the family of derived data in which vectors are stored; the
+// rest of the kind is the name of the model (docs/format/timeline.md).
 const vectorFamily = "vector/"
 
-// vectorStore keeps the vectors of a tenant's contents, of one model.
+// vectorStore stores one model's vectors for a tenant's contents.
 type vectorStore struct {
 	store        timeline.Store
 	tenant, kind string
-	dimensions   int // of the vectors that are read; 0 for any
+	dimensions   int // that vectors must have to be read; 0 for any
 }
 
-// kept are the vectors of a content by the hash of the text that was embedded.
+// kept holds the vectors of a content by the hash of the text that was
+// embedded.
 type kept struct {
 	dimensions int
 	vectors    map[uint64][]byte // scale and values
@@ -30,19 +31,19 @@ type kept struct {
 const (
 	vectorHead  = 4     // the number of dimensions
 	vectorEntry = 8 + 4 // hash and scale, before the values
-	// maxStale is how many vectors of other texts stay with a content: the same
-	// content may be said under several names.
+	// maxStale is how many vectors of other texts are kept with a content: the
+	// same content may be said under several names.
 	maxStale = 64
 )
 
-// textHash tells embedded texts of a content apart.
+// textHash distinguishes the embedded texts of a content.
 func textHash(text string) uint64 {
 	h := timeline.HashOf([]byte(text))
 	return binary.LittleEndian.Uint64(h[:])
 }
 
-// read is what is kept of contents. What cannot be read as vectors is passed over: it
-// is made again.
+// read returns the stored vectors of contents. It skips data that it cannot
+// decode; those vectors are made again.
 func (v *vectorStore) read(ctx context.Context, contents []timeline.Hash) (map[timeline.Hash]kept, error) {
 	found := make(map[timeline.Hash]kept, len(contents))
 	err := v.store.Derived(ctx, v.tenant, v.kind, contents, func(h timeline.Hash, data []byte) error {
@@ -54,7 +55,7 @@ func (v *vectorStore) read(ctx context.Context, contents []timeline.Hash) (map[t
 	return found, err
 }
 
-// write keeps vectors. A store that only reads keeps none, and that is no error.
+// write stores vectors. With a read-only store it does nothing.
 func (v *vectorStore) write(ctx context.Context, data []timeline.Derived) error {
 	if len(data) == 0 {
 		return nil
@@ -75,7 +76,7 @@ func readVectors(data []byte) (kept, bool) {
 	if k.dimensions <= 0 || k.dimensions%lane != 0 || k.dimensions > math.MaxUint16+1 || len(data)%size != 0 {
 		return kept{}, false
 	}
-	data = append([]byte(nil), data...) // theirs ends with the visit
+	data = append([]byte(nil), data...) // the store's slice is valid only during the visit
 	k.vectors = make(map[uint64][]byte, len(data)/size)
 	for ; len(data) > 0; data = data[size:] {
 		h := binary.LittleEndian.Uint64(data)
@@ -87,8 +88,8 @@ func readVectors(data []byte) (kept, bool) {
 	return k, true
 }
 
-// quantised is a vector as the index keeps it. A scale of 0 is a text that the model
-// makes nothing of.
+// quantised decodes a vector into the form of the index. A scale of 0 marks a
+// text for which the model returns no direction.
 func quantised(entry []byte) (values []int8, scale float32) {
 	scale = math.Float32frombits(binary.LittleEndian.Uint32(entry))
 	values = make([]int8, len(entry)-4)
@@ -98,7 +99,7 @@ func quantised(entry []byte) (values []int8, scale float32) {
 	return values, scale
 }
 
-// appendVector writes a vector behind others of its content.
+// appendVector appends a vector to the data of its content.
 func appendVector(data []byte, dimensions int, hash uint64, values []int8, scale float32) []byte {
 	if len(data) == 0 {
 		data = binary.LittleEndian.AppendUint32(data, uint32(dimensions))
@@ -111,7 +112,7 @@ func appendVector(data []byte, dimensions int, hash uint64, values []int8, scale
 	return append(data, make([]byte, dimensions-len(values))...)
 }
 
-// appendKept writes an entry that was read.
+// appendKept appends an entry that was read.
 func appendKept(data []byte, hash uint64, entry []byte) []byte {
 	data = binary.LittleEndian.AppendUint64(data, hash)
 	return append(data, entry...)

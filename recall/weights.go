@@ -1,53 +1,56 @@
 package recall
 
-// Weights are the constants of the score. Their zero value is no useful setting:
-// begin with DefaultWeights. docs/retrieval.md tells where each comes from and what
-// is lost without it; all lie on a plateau, so that 30 % up or down changes little.
+// Weights are the constants of the score. The zero value is not useful: begin
+// with DefaultWeights. docs/retrieval.md shows where each comes from and what
+// is lost without it. All lie on a plateau: 30 % up or down changes little.
 type Weights struct {
-	// Question, Statement and Remark weigh the lexical score: that of a question is a
-	// share of the best in the scope, that of a statement of what the query could
-	// reach. A remark is a statement in a conversation without tools.
+	// Question, Statement and Remark weigh the lexical score. That of a
+	// question is relative to the best passage in the scope, that of a
+	// statement to the most that the query could score. A remark is a
+	// statement in a conversation without tools.
 	Question, Statement, Remark float32
-	// Lexical and Dense weigh what a passage takes from the messages 2 and 1
-	// before and 1 and 2 after its own, in the same session.
+	// Lexical and Dense weigh what a passage gets from the messages 2 and 1
+	// before and 1 and 2 after its own in the same session.
 	Lexical, Dense [4]float32
-	// Edge makes up for neighbours that are missing at the ends of a session:
-	// the sum of all of Lexical.
+	// Edge compensates for missing neighbours at the ends of a session: the
+	// sum of all of Lexical.
 	Edge float32
-	// Knee is the length in tokens up to which a passage is short: longer ones
-	// take less from their neighbours and pay for their length.
+	// Knee is the length in tokens up to which a passage is short. Longer ones
+	// get less from their neighbours and pay for their length.
 	Knee float32
 	// Length weighs the logarithm of a passage's length in knees.
 	Length float32
-	// Speaker is for passages of the person whom the query names, and against
-	// those of the others.
+	// Speaker is added for passages of the person whom the query names, and
+	// subtracted for those of others.
 	Speaker float32
-	// Date is for passages of the month that the query names; the day counts more.
+	// Date is added for passages of the month that the query names; the exact
+	// day counts more.
 	Date float32
-	// User is for what the user said, unless the query asks for the assistant's
-	// words: for questions about facts, about the assistant's words, about a
-	// course of events, for summaries, and for work. Only where speakers have no
-	// names.
+	// User is added for what the user said, unless the query asks for the
+	// assistant's words. It has one value each for questions about facts,
+	// about the assistant's words, about a course of events, for summaries,
+	// and for work. It applies only if speakers have no names.
 	User [5]float32
-	// Work is what meaning weighs for work, where it weighs 1 else: paths and
-	// identifiers say more by their letters.
+	// Work weighs meaning for work, where it otherwise weighs 1: for paths and
+	// identifiers the letters matter more.
 	Work float32
-	// Tool is for calls and results of tools, for work: for queries that are no
-	// questions where tools are used.
+	// Tool is added for calls and results of tools in work: in queries that
+	// are not questions, if tools are used.
 	Tool float32
-	// Repeat is what further passages of a message cost where the query asks for
-	// a course of events or a summary; a quarter of it for work.
+	// Repeat is the cost of further passages of a message if the query asks
+	// for a course of events or a summary; a quarter of it for work.
 	Repeat float32
-	// Instruction and Preference are for what tells how the user wants things.
+	// Instruction and Preference are added for passages that state one.
 	Instruction, Preference float32
-	// Pins is the share of the budget that standing instructions may take before
-	// all else; 0 or less for none.
+	// Pins is the share of the budget that standing instructions may take
+	// before everything else; none if 0 or less.
 	Pins float32
-	// Router tells statements from questions; without it all are questions.
+	// Router distinguishes statements from questions; without it all queries
+	// are questions.
 	Router bool
 }
 
-// DefaultWeights are those that docs/retrieval.md measures.
+// DefaultWeights returns the weights that docs/retrieval.md measures.
 func DefaultWeights() Weights {
 	return Weights{
 		Question: 5, Statement: 15, Remark: 4,
@@ -57,7 +60,8 @@ func DefaultWeights() Weights {
 	}
 }
 
-// stages are the parts of the score that can be taken out, to see what they bring.
+// stages are the parts of the score that can be switched off to measure their
+// effect.
 var stages = []struct {
 	name string
 	off  func(*Weights)
@@ -72,7 +76,7 @@ var stages = []struct {
 	{"router", func(w *Weights) { w.Router = false }},
 }
 
-// Stages are the names that Without knows.
+// Stages returns the names that Without accepts.
 func Stages() []string {
 	var out []string
 	for _, s := range stages {
@@ -81,7 +85,7 @@ func Stages() []string {
 	return out
 }
 
-// Without takes a stage out, and reports whether there is one of this name.
+// Without switches off a stage, and reports whether it exists.
 func (w *Weights) Without(stage string) bool {
 	for _, s := range stages {
 		if s.name == stage {

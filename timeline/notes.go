@@ -29,7 +29,7 @@ type Notes struct {
 // Pin is a note about one message: that it stays in view, or that its standing
 // instructions are dismissed.
 type Pin struct {
-	// Key is the record's. Its number is ID.
+	// Key is the key of the record. Its number is ID.
 	Key string
 	ID  int64
 	// At is the place of the message. It is zero if another program has left it out:
@@ -130,8 +130,8 @@ func (h Hold) Record() (Record, error) {
 	return Record{Kind: KindHold, Key: h.Plan, At: h.At, Data: data}, err
 }
 
-// Plan is a stored plan. Data is JSON: what oriel show --plan prints of it, and what the
-// door that made it needs beside that.
+// Plan is a stored plan. Data is JSON: what oriel show --plan prints, and what
+// else the door that made the plan needs.
 type Plan struct {
 	ID       string
 	At       Place

@@ -32,7 +32,7 @@ import (
 	"unicode/utf8"
 )
 
-// mark stands before the text of every quoted line.
+// mark precedes the text of every quoted line.
 const mark = '>'
 
 // Text quotes a text as the words of label, which may be empty.
@@ -56,8 +56,8 @@ func Lines(label, text string) string {
 	}
 }
 
-// Continue marks every line of a text but the first, for a first line that stands
-// behind a label of another form, and disarms it.
+// Continue marks every line of a text except the first, which follows a label
+// of another form, and disarms the text.
 func Continue(text string) string {
 	text = Disarm(text)
 	n, end := line(text)
@@ -67,8 +67,8 @@ func Continue(text string) string {
 	return text[:end] + Lines("", text[end:])
 }
 
-// Undo removes marks and labels, and arms again what Disarm broke. Lines without a mark
-// are returned as they are.
+// Undo removes marks and labels, and the backslashes that Disarm inserted. It
+// returns lines without a mark unchanged.
 func Undo(quoted string) string {
 	var b strings.Builder
 	b.Grow(len(quoted))
@@ -86,8 +86,8 @@ func Undo(quoted string) string {
 	}
 }
 
-// line returns the length of the first line of a text, without and with its end. Both
-// are the same for the last line.
+// line returns the length of the first line of a text, without and with its
+// line end. Both are equal for the last line.
 func line(text string) (n, end int) {
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
@@ -108,8 +108,8 @@ func line(text string) (n, end int) {
 	return len(text), len(text)
 }
 
-// Label makes a name fit to stand before a mark: one line without marks, of at most 64
-// bytes.
+// Label makes a name safe to stand before a mark: one line without marks, of
+// at most 64 bytes.
 func Label(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
@@ -127,7 +127,7 @@ func Label(name string) string {
 	return strings.TrimSpace(name)
 }
 
-// Disarm inserts a backslash into everything in a text that reads as structure:
+// Disarm inserts a backslash wherever a text could be read as structure:
 // "user: " at the beginning of a line becomes "user\: ".
 func Disarm(text string) string {
 	if !strings.ContainsAny(text, ":：[<>#") {
@@ -136,15 +136,15 @@ func Disarm(text string) string {
 	return structure.ReplaceAllStringFunc(text, disarm)
 }
 
-// IsRole reports whether a name is that of a role.
+// IsRole reports whether name is the name of a role.
 func IsRole(name string) bool { return role.MatchString(name) }
 
-// roles are what chat formats call the parties.
+// roles are the names that chat formats give to the parties.
 const roles = `users?|humans?|assistants?|systems?|developers?|tools?|functions?|models?|ai|bots?|claude|chatgpt|gpt|gemini|operator|administrator|admin`
 
-// structure matches what Disarm breaks. Each alternative has exactly one place for
-// backslashes, at which any number of them matches, and no other that a backslash
-// matches: so the same places are found before and after.
+// structure matches what Disarm breaks. Each alternative has exactly one place
+// where backslashes match, any number of them, so the same places are found
+// before and after Disarm.
 var (
 	role      = regexp.MustCompile(`(?i)^(?:` + roles + `)$`)
 	structure = regexp.MustCompile(`(?i)` +
@@ -166,9 +166,9 @@ var (
 		`|\[\\*/?(?:Oriel|INST|SYSTEM|AVAILABLE_TOOLS|TOOL_)`)
 )
 
-// place returns where the backslashes of a match stand: before the colon or the mark of a
-// label, behind the bracket of all else; -1 for an assignment or a comparison, which is
-// no label.
+// place returns the position of a match's backslashes: before the colon or the
+// mark of a label, after the bracket of everything else. It returns -1 for an
+// assignment or a comparison, which is not a label.
 func place(match string) int {
 	switch {
 	case strings.HasSuffix(match, "="):
@@ -181,7 +181,8 @@ func place(match string) int {
 	return strings.IndexAny(match, "<[#") + 1
 }
 
-// reserved reports whether a match is a tag, whose name may end in a colon or a mark.
+// reserved reports whether a match is a tag. The name of a tag may end in a
+// colon or a mark.
 func reserved(match string) bool { return match[0] == '<' }
 
 func disarm(match string) string {

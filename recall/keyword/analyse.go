@@ -11,7 +11,7 @@ import (
 // probability of 3e-8.
 type Term uint64
 
-// A Word is a term that can be read, with the place it has in the counts.
+// A Word is a term in readable form.
 type Word struct {
 	Text string
 	// Extra marks a term that finds a document but does not make it longer:
@@ -44,7 +44,7 @@ func (a *Analyser) Words(text string) []Word {
 }
 
 const (
-	// maxTerm is the number of bytes of a term that are looked at.
+	// maxTerm is the number of bytes of a term that are hashed.
 	maxTerm = 192
 	// blobSize is the length in bytes from which an unbroken run is data and
 	// not a word: what PEM and MIME put on one line.

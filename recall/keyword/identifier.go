@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// wholes emits what joined parts make together: a path, its parts that are
-// joined themselves, and theirs. "a/foo_bar.go" gives itself, "foo_bar.go" and
-// "foo_bar".
+// wholes emits joined words as whole terms: a path, its elements that are
+// themselves joined, and their parts. "a/foo_bar.go" emits itself,
+// "foo_bar.go" and "foo_bar".
 func (s *scanner) wholes(t string) {
 	if cut := strings.IndexAny(t, `/\`); cut >= 0 {
 		s.whole(t)
@@ -37,7 +37,7 @@ func (s *scanner) dashed(t string) {
 	}
 }
 
-// trimJoints takes off the signs at both ends.
+// trimJoints removes the joints at both ends of t.
 func trimJoints(t string) string {
 	for t != "" && class[t[0]]&joint != 0 {
 		t = t[1:]
@@ -74,8 +74,7 @@ func (s *scanner) whole(t string) {
 	}
 }
 
-// maxHumps is the number of parts of a name in camel case from which it is
-// taken for data.
+// A name in camel case with maxHumps or more parts is taken for data.
 const maxHumps = 8
 
 // humps emits the parts of a name in camel case that have two letters or more:
@@ -124,9 +123,9 @@ func (s *scanner) humps(t string) {
 	}
 }
 
-// unquoted emits a word that has apostrophes once more without them: quotes
-// around it, a possessive at its end, an article elided at its start. Nothing
-// that the plain rule has emitted already.
+// unquoted emits a word with apostrophes once more without them: without
+// quotes around it, a possessive at its end or an article elided at its start.
+// It emits nothing that word has emitted already.
 func (s *scanner) unquoted(t string) {
 	w := strings.Trim(t, "'’")
 	possessive := false
@@ -143,7 +142,7 @@ func (s *scanner) unquoted(t string) {
 			return
 		}
 	} else if possessive && len(t)-len(w) <= len("’s") && strings.HasPrefix(t, w) {
-		return // the plain rule has deleted just that
+		return // word has removed just that
 	}
 	s.part(w)
 }
@@ -193,8 +192,8 @@ func (s *scanner) part(t string) {
 	}
 }
 
-// data returns the end of the run at i, with the quote behind it, if it is
-// encoded data that nobody searches for, and 0 if it is not. It moves calm on.
+// data returns the end of the run at i, including a closing quote, if it is
+// encoded data that nobody searches for, else 0. It advances calm.
 func (s *scanner) data(t string, i int) int {
 	if i+blobSize > len(t) {
 		s.calm = len(t)

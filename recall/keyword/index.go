@@ -24,7 +24,7 @@ type Index struct {
 	dead    int    // removed documents that still have postings
 	length  int64  // of all live documents together
 
-	weights atomic.Pointer[weights] // of the last mean length a query saw
+	weights atomic.Pointer[weights] // for the mean length that the last query saw
 }
 
 // maxLength is the highest length that columns can hold.

@@ -138,7 +138,7 @@ type weights struct {
 	table []float32
 }
 
-// weigh returns the weights of the mean length of now. The caller holds mu;
+// weigh returns the weights for the current mean length. The caller holds mu;
 // readers that find them outdated each make the same new ones.
 func (x *Index) weigh() *weights {
 	mean := max(float64(x.length)/float64(x.live), 1e-9)

@@ -107,9 +107,9 @@ func greatestOf(v []float32) (float32, error) {
 	return greatest, nil
 }
 
-// quantise spreads v over 127 steps in both directions. The scale is one over
-// the length of what comes out, and not of v: this leaves no error along the
-// vector itself and finds a third of a percent more of the nearest.
+// quantise maps v to 127 steps in both directions. The scale is the inverse of
+// the length of the result, not of v: this leaves no error along the vector
+// itself and finds a third of a percent more of the nearest.
 func quantise(q []int8, v []float32, greatest float32) (scale float32) {
 	by := 127 / float64(greatest)
 	for i, f := range v {

@@ -8,9 +8,9 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// BenchmarkResend resends a conversation of n messages with one new message each time,
-// which should cost little more than to hash it. It reports both, and what is beyond
-// the hashing. s must be empty.
+// BenchmarkResend resends a conversation of n messages with one new message
+// each time. This should cost little more than hashing the messages. It
+// reports both times and their difference. s must be empty.
 func BenchmarkResend(b *testing.B, s timeline.Store, n int) {
 	var h sent
 	for i := range n {

@@ -7,7 +7,7 @@ import (
 )
 
 var branchCases = []testCase{
-	// SPEC D1: what parts costs what is new.
+	// SPEC D1: a branch costs only its new messages.
 	{"by ten rewinds cost what is new", func(f *fixture) {
 		const trunk, back, on = 200, 20, 5
 		base := numbered("base", trunk)
@@ -20,7 +20,8 @@ var branchCases = []testCase{
 		all := []branch{{a.Head, base}}
 		way, places := base, a.Places
 		for i := range 10 {
-			// Rewind the present branch by some messages, and go on otherwise.
+			// Rewind the current branch by some messages, and continue
+			// differently.
 			keep := len(way) - back
 			texts := numbered(fmt.Sprintf("rewind %d ", i), on)
 			f.apply(timeline.Change{Conversation: "c", At: places[keep-1]})

@@ -6,7 +6,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// afterClose returns what every method answers, by its name.
+// afterClose calls every method and returns its error, by name.
 func afterClose(s timeline.Store) map[string]error {
 	errs := map[string]error{}
 	_, errs["Apply"] = s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Now: noon})
@@ -28,7 +28,8 @@ func afterClose(s timeline.Store) map[string]error {
 	return errs
 }
 
-// closedStore is a store that the case has closed, so that nothing is left to check.
+// closedStore is a store that the test case has closed, so that nothing is
+// left to check.
 type closedStore struct{ timeline.Store }
 
 func (closedStore) Verify(context.Context, func(timeline.Problem)) error { return nil }

@@ -37,7 +37,7 @@ func (m *machine) sameMessages(r *rapid.T, tenant string, to, there timeline.Pla
 	}
 }
 
-// under compares what there is under a place.
+// under compares the messages after a place.
 func (m *machine) under(r *rapid.T) {
 	tenant := tenantName(r)
 	at, says := m.place(r, tenant), message(r).Identity
@@ -129,8 +129,8 @@ func (m *machine) sameConversation(r *rapid.T, tenant, name string) {
 	}
 }
 
-// everything compares all that there is, every branch byte for byte, and has both
-// check themselves.
+// everything compares all contents, every branch byte for byte, and has both
+// stores verify themselves.
 func (m *machine) everything(r *rapid.T) {
 	for tenant := range m.tenants {
 		want, err := m.model.Conversations(ctx, tenant)

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// derivedOf reads what is kept of contents.
+// derivedOf reads the derived data of contents.
 func derivedOf(s timeline.Store, tenant, kind string, contents ...timeline.Hash) (map[timeline.Hash]string, error) {
 	found := map[timeline.Hash]string{}
 	return found, s.Derived(ctx, tenant, kind, contents, func(h timeline.Hash, data []byte) error {
@@ -25,7 +25,7 @@ func (f *fixture) keepDerived(tenant, kind, content, data string) {
 	}
 }
 
-// derives fails unless a content has data of a kind; "" for none.
+// derives fails unless a content has the given data of a kind; "" means none.
 func (f *fixture) derives(tenant, kind, content, want string) {
 	f.Helper()
 	h := timeline.HashOf([]byte(content))
@@ -112,7 +112,7 @@ var derivedCases = []testCase{
 
 var derivedKinds = []string{"v/1", "v/2", "w"}
 
-// keepDerived keeps data of some contents, which may not be there.
+// keepDerived stores data for some contents, which may not exist.
 func (m *machine) keepDerived(r *rapid.T) {
 	tenant := tenantName(r)
 	hashes := append([]timeline.Hash{timeline.HashOf(contentBytes(r)), {}}, m.tenants[tenant].hashes...)

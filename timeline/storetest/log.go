@@ -12,7 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sent is a history as a client sends it: what each message says, and in which bytes.
+// sent is a history as a client sends it: the text of each message, and its
+// bytes.
 type sent []struct{ text, raw string }
 
 func (h sent) resent() []timeline.Resent {
@@ -25,7 +26,8 @@ func (h sent) resent() []timeline.Resent {
 
 func (h sent) says(i int) timeline.Hash { return timeline.HashOf([]byte(h[i].text)) }
 
-// readsBack returns what is wrong with a call that is read back by its forms.
+// readsBack returns an error if a call, read back by its forms, differs from
+// what was sent.
 func (h sent) readsBack(s timeline.Store, tenant string, a *timeline.Appended) error {
 	if a.Head.Depth != int64(len(h)) || a.Known+a.Varied+a.New != len(h) || a.Place(a.Head.Depth) != a.Head {
 		return fmt.Errorf("of %d messages: %+v", len(h), *a)
@@ -48,14 +50,15 @@ func (h sent) readsBack(s timeline.Store, tenant string, a *timeline.Appended) e
 	return err
 }
 
-// testLog lets clients resend generated histories through two logs over one store, as
-// two processes would; every call can be read back byte for byte. SPEC D1, D8
+// testLog lets clients resend generated histories through two logs over one
+// store, as two processes would. Every call must read back byte for byte. SPEC
+// D1, D8
 func testLog(t *testing.T, open func(t *testing.T) timeline.Store) {
 	rapid.Check(t, func(r *rapid.T) {
 		s := open(t)
 		defer s.Close()
 		m := &clients{store: s, now: map[string]sent{}, calls: map[string][]call{}}
-		// One of the logs remembers next to nothing.
+		// One of the logs remembers almost nothing.
 		m.logs = []*timeline.Log{timeline.NewLog(s, timeline.LogOptions{}), timeline.NewLog(s, timeline.LogOptions{Messages: 8})}
 		r.Repeat(map[string]func(*rapid.T){
 			"go on":      m.goOn,
@@ -75,7 +78,7 @@ func testLog(t *testing.T, open func(t *testing.T) timeline.Store) {
 	})
 }
 
-// clients are those who resend histories.
+// clients is the state of the clients that resend histories.
 type clients struct {
 	store timeline.Store
 	logs  []*timeline.Log
@@ -84,7 +87,7 @@ type clients struct {
 	clock time.Duration
 }
 
-// call is one that was answered.
+// call is a finished call.
 type call struct {
 	sent     sent
 	appended timeline.Appended
@@ -110,7 +113,8 @@ func (m *clients) rewind(r *rapid.T) {
 	}
 }
 
-// rewrite sends some messages in another form, as when marks move.
+// rewrite sends some messages in another form, as clients do when they move
+// cache marks.
 func (m *clients) rewrite(r *rapid.T) {
 	name := conversationName(r)
 	h := slices.Clone(m.now[name])
@@ -123,7 +127,7 @@ func (m *clients) rewrite(r *rapid.T) {
 	m.send(r, name)
 }
 
-// returnTo sends a history of before, its own or another conversation's.
+// returnTo sends an earlier history, of its own or of another conversation.
 func (m *clients) returnTo(r *rapid.T) {
 	name := conversationName(r)
 	if calls := m.calls[conversationName(r)]; len(calls) > 0 {
@@ -180,8 +184,8 @@ func (m *clients) send(r *rapid.T, name string) {
 	m.calls[name] = append(m.calls[name], call{h, a})
 }
 
-// ask sends a history as a request with its reply, and a record of the request, which can
-// be read back by it.
+// ask sends a history as a request with its reply and a record of the request,
+// by which the request can be read back.
 func (m *clients) ask(r *rapid.T, log *timeline.Log, name string, h sent, extra timeline.Change) (timeline.Appended, error) {
 	first := rapid.IntRange(1, len(h)).Draw(r, "request")
 	a, err := log.AppendThen(ctx, timeline.Local, name, nil, h.resent(), first, h.says, extra, func(at *timeline.Appended) (timeline.Change, error) {
@@ -231,8 +235,8 @@ func (m *clients) lookBack(r *rapid.T) {
 	}
 }
 
-// testLogParallel lets many resend into few conversations at once: every call gets
-// what it sent, whoever came first.
+// testLogParallel lets many clients resend into few conversations at once.
+// Every call must get what it sent, whichever came first.
 func testLogParallel(t *testing.T, open func(t *testing.T) timeline.Store) {
 	s := open(t)
 	defer s.Close()

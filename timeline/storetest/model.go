@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// testModel makes the same generated changes to the model and to a store, and
-// compares every answer.
+// testModel applies the same generated changes to the model and to a store,
+// and compares every result.
 func testModel(t *testing.T, open func(t *testing.T) timeline.Store) {
 	rapid.Check(t, func(r *rapid.T) {
 		s := open(t)
@@ -44,7 +44,7 @@ func testModel(t *testing.T, open func(t *testing.T) timeline.Store) {
 // nowhere is the number of a trunk that no store has.
 const nowhere = 1 << 40
 
-// machine is the two stores and what has been seen of them.
+// machine is the two stores and what is known about them.
 type machine struct {
 	model, store timeline.Store
 	trunks       map[int64]int64 // the model's numbers to the store's
@@ -64,7 +64,7 @@ func (m *machine) now() time.Time {
 	return noon.Add(time.Duration(m.clock) * 1700 * time.Millisecond / 3)
 }
 
-// there returns the store's place for one of the model's.
+// there returns the store's place for a place of the model.
 func (m *machine) there(p timeline.Place) timeline.Place {
 	if number, ok := m.trunks[p.Trunk]; ok {
 		p.Trunk = number
@@ -72,8 +72,8 @@ func (m *machine) there(p timeline.Place) timeline.Place {
 	return p
 }
 
-// same fails unless the store's place is the model's. A trunk that is seen for the
-// first time is learnt.
+// same fails unless the store's place corresponds to the model's. It learns
+// the number of a trunk that it sees for the first time.
 func (m *machine) same(r *rapid.T, what string, model, store timeline.Place) {
 	r.Helper()
 	if _, known := m.trunks[model.Trunk]; !known && model.Trunk > 0 {
@@ -89,8 +89,8 @@ func (m *machine) same(r *rapid.T, what string, model, store timeline.Place) {
 
 var sentinels = []error{timeline.ErrNoConversation, timeline.ErrNoPlace, timeline.ErrNoContent, timeline.ErrChanged, timeline.ErrForms, timeline.ErrInvalid}
 
-// failed fails unless both errors are of the same kind; it reports whether there is
-// one.
+// failed fails unless both errors are of the same kind, and reports whether
+// there is one.
 func (m *machine) failed(r *rapid.T, what string, model, store error) bool {
 	r.Helper()
 	for _, s := range sentinels {
@@ -124,13 +124,13 @@ func conversationName(r *rapid.T) string {
 func (m *machine) place(r *rapid.T, tenant string) timeline.Place {
 	p := rapid.SampledFrom(m.tenants[tenant].places).Draw(r, "place")
 	if rapid.IntRange(0, 15).Draw(r, "shift") == 15 {
-		p.Depth++ // perhaps there, perhaps not
+		p.Depth++ // may or may not exist
 	}
 	return p
 }
 
-// message draws one of few identities in one of few forms, so that the same come
-// again.
+// message draws one of few identities in one of few forms, so that messages
+// repeat.
 func message(r *rapid.T) timeline.Message {
 	text := rapid.SampledFrom([]string{"p", "q", "r"}).Draw(r, "says")
 	m := form(text, text+rapid.SampledFrom([]string{"", " ", "\n"}).Draw(r, "form"))
@@ -171,7 +171,7 @@ func contentBytes(r *rapid.T) []byte {
 
 // Operations.
 
-// change draws a whole change, right or wrong.
+// change draws a whole change, valid or not.
 func (m *machine) change(r *rapid.T) {
 	tenant := tenantName(r)
 	c := timeline.Change{Conversation: conversationName(r), Now: m.now()}
@@ -224,7 +224,8 @@ func (m *machine) goOn(r *rapid.T) {
 	m.apply(r, tenant, timeline.Change{Conversation: name, At: now.Head, Expect: &now.Revision, Messages: messages(r, 1, 5), Now: m.now()})
 }
 
-// resend sends a history from its beginning, some messages in other forms.
+// resend sends a history from its beginning, with some messages in other
+// forms.
 func (m *machine) resend(r *rapid.T) {
 	tenant, name := tenantName(r), conversationName(r)
 	all, err := entries(m.model, tenant, m.place(r, tenant), 1, math.MaxInt64, false)
@@ -265,7 +266,7 @@ func (m *machine) apply(r *rapid.T, tenant string, c timeline.Change) {
 	m.sameRecords(r, want.Claimed, got.Claimed)
 }
 
-// records are records for the store.
+// records translates records of the model to the store.
 func (m *machine) records(of []timeline.Record) []timeline.Record {
 	var all []timeline.Record
 	for _, n := range of {
@@ -289,7 +290,7 @@ func (m *machine) delete(r *rapid.T) {
 	}
 }
 
-// forget unlearns the trunks that are gone: a store may give their numbers again.
+// forget forgets deleted trunks: a store may reuse their numbers.
 func (m *machine) forget() {
 	gone := map[int64]bool{}
 	for _, k := range m.tenants {

@@ -20,20 +20,20 @@ const (
 	turns   = 12 // of a writer, in its own and in a shared conversation each
 )
 
-// acknowledged is a message of which Apply has said that it is written.
+// acknowledged is a message that Apply has reported as written.
 type acknowledged struct {
 	revision int64
 	order    int // within the change
 	raw      string
 }
 
-// testParallel lets many write and read at once: whatever was acknowledged is there
-// afterwards, in order, byte for byte. SPEC A7, D1
+// testParallel lets many goroutines write and read at once. Everything
+// acknowledged must be there afterwards, in order, byte for byte. SPEC A7, D1
 func testParallel(t *testing.T, open func(t *testing.T) timeline.Store) {
 	s := open(t)
 	defer s.Close()
 	f := &fixture{T: t, Store: s}
-	// All begin alike, so that they race for the trunks, too.
+	// All begin alike, so that they also race for the trunks.
 	begin := f.say("begin", timeline.Place{}, numbered("begin", 3)...)
 	var mu sync.Mutex // protects acks
 	acks := map[string][]acknowledged{}
@@ -120,8 +120,8 @@ func testParallel(t *testing.T, open func(t *testing.T) timeline.Store) {
 	f.verify()
 }
 
-// readWhole reads a conversation that others write to: it is whole at every moment,
-// and never gets shorter.
+// readWhole reads a conversation that others write to: it must be complete at
+// every moment, and never get shorter.
 func readWhole(s timeline.Store, name string, depths map[string]int64) error {
 	c, err := s.Conversation(ctx, timeline.Local, name)
 	if errors.Is(err, timeline.ErrNoConversation) {

@@ -24,7 +24,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// Run tests a store. open makes an empty one, each time another; Run closes it.
+// Run tests a store. open returns a new empty one on each call; Run closes it.
 func Run(t *testing.T, open func(t *testing.T) timeline.Store) {
 	for _, group := range []struct {
 		name  string
@@ -60,8 +60,8 @@ type testCase struct {
 	run  func(f *fixture)
 }
 
-// fixture is a store under test, with all that cases do over and over. Its tenant is
-// timeline.Local unless a method says otherwise.
+// fixture is a store under test with helpers for the test cases. Its tenant is
+// timeline.Local unless a method takes another.
 type fixture struct {
 	*testing.T
 	timeline.Store
@@ -69,13 +69,13 @@ type fixture struct {
 
 var ctx = context.Background()
 
-// noon is the time of changes that do not care.
+// noon is the time of changes for which the time does not matter.
 var noon = time.Date(2025, 3, 14, 12, 0, 0, 0, time.UTC)
 
-// said returns a message with an identity of its own for each text.
+// said returns a message whose identity depends on text alone.
 func said(text string) timeline.Message { return form(text, `{"text":"`+text+`"}`) }
 
-// form returns a message that says text in other bytes.
+// form returns a message with the identity of text and other bytes.
 func form(text, raw string) timeline.Message {
 	return timeline.Message{Identity: timeline.HashOf([]byte(text)), Raw: []byte(raw), Format: "item", Role: "user"}
 }
@@ -139,7 +139,7 @@ func (f *fixture) stats() timeline.Stats {
 	return st
 }
 
-// entries reads a range of a history, to keep.
+// entries returns copies of a range of a history.
 func entries(s timeline.Store, tenant string, to timeline.Place, first, last int64, hashes bool) ([]timeline.Entry, error) {
 	var all []timeline.Entry
 	err := s.Messages(ctx, tenant, to, first, last, hashes, func(e *timeline.Entry) error {
@@ -161,7 +161,7 @@ func (f *fixture) entries(to timeline.Place) []timeline.Entry {
 	return all
 }
 
-// raws reads a history's bytes.
+// raws returns the bytes of the messages up to a place.
 func (f *fixture) raws(to timeline.Place) []string {
 	f.Helper()
 	var all []string
@@ -171,7 +171,8 @@ func (f *fixture) raws(to timeline.Place) []string {
 	return all
 }
 
-// reads fails unless the history up to a place is those texts, byte for byte.
+// reads fails unless the history up to a place consists of texts, byte for
+// byte.
 func (f *fixture) reads(to timeline.Place, texts ...string) {
 	f.Helper()
 	var want []string

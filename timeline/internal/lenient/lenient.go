@@ -1,7 +1,7 @@
-// Package lenient reads JSON as the programs write it that keep histories: also
-// with half a surrogate pair, bytes that are no UTF-8 or a byte order mark, which
-// package rawjson refuses because they cannot be decoded without damage. What has
-// no meaning is read as U+FFFD; the bytes that are kept are never changed.
+// Package lenient reads JSON as programs that keep histories write it: also
+// with half a surrogate pair, invalid UTF-8 or a byte order mark, which
+// package rawjson rejects because they cannot be decoded without loss. It
+// reads meaningless bytes as U+FFFD and never changes the stored bytes.
 package lenient
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// depth is how deep a text may nest, as encoding/json has it.
+// depth is how deep a text may nest, as in encoding/json.
 const depth = 10000
 
 // Parse reads a JSON text of at most limit bytes.
@@ -23,7 +23,7 @@ func Parse(raw []byte, limit int) (rawjson.Value, error) {
 		if bytes.Equal(mended, raw) {
 			return rawjson.Value{}, err
 		}
-		// A byte that is no UTF-8 has become three.
+		// A byte of invalid UTF-8 has become three.
 		if doc, err = rawjson.Parse(mended, rawjson.Limits{Bytes: 3 * limit, Depth: depth}); err != nil {
 			return rawjson.Value{}, err
 		}
@@ -31,8 +31,9 @@ func Parse(raw []byte, limit int) (rawjson.Value, error) {
 	return doc.Root(), nil
 }
 
-// Mend gives the text without a byte order mark, and with U+FFFD for all that has
-// no UTF-8 form. Where there is nothing to mend the very slice is returned.
+// Mend returns the text without a byte order mark, and with U+FFFD for
+// everything that has no UTF-8 form. If there is nothing to mend it returns
+// raw itself.
 func Mend(raw []byte) []byte {
 	out := bytes.TrimPrefix(raw, []byte("\ufeff"))
 	copied := false
@@ -68,7 +69,7 @@ func Mend(raw []byte) []byte {
 	return out
 }
 
-// escape reads a \u escape at the beginning of s.
+// escape parses a \u escape at the beginning of s.
 func escape(s []byte) (code int, ok bool) {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return 0, false
