@@ -14,9 +14,9 @@ import (
 )
 
 // CallOptions says what is sent of the requests that go through Begin or Transport. The
-// zero value sends as much as a model accepts.
+// zero value sends what the profile "balanced" allows.
 type CallOptions struct {
-	// Profile names the profile of calls that name none. Default "full"; "off"
+	// Profile names the profile of calls that name none. Default "balanced"; "off"
 	// records calls and sends them as they came.
 	Profile string
 	// Profiles are the profiles that calls may name. Default: the built-in ones.
@@ -104,7 +104,7 @@ func (e *Engine) callOptions(o CallOptions) CallOptions {
 		o.Margin = e.config.Margin
 	}
 	if o.Profile == "" {
-		o.Profile = "full"
+		o.Profile = "balanced"
 	}
 	return o
 }

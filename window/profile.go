@@ -26,7 +26,7 @@ type Profile struct {
 
 // profiles, from the one that keeps most to the one that does nothing.
 var profiles = []Profile{
-	{Name: "full", Words: true, About: "as much as the model takes"},
+	{Name: "full", Words: true, About: "as much as the model accepts"},
 	{Name: "balanced", Budget: 100_000, Words: true, About: "100,000 tokens, and all that people wrote"},
 	{Name: "thrifty", Budget: 64_000, About: "64,000 tokens"},
 	{Name: "chat", Policy: "condense", About: "for talk rather than tools: the middle becomes a summary"},

@@ -61,7 +61,7 @@ which reads none of them, gets -c openai_base_url=… in front of its arguments.
 URLs that are set already are where the calls go on to.
 
 The program has this terminal, its signals and its files as if it ran alone, and
-nothing is printed meanwhile. At the end there is a summary on standard error, and the
+nothing is printed while it runs. At the end there is a summary on standard error, and the
 exit code is the program's: 128+N if signal N killed it, 127 if it was not found, 126
 if it could not be run.
 
@@ -69,7 +69,7 @@ The program does not inherit $ORIEL_TOKEN and other secrets of Oriel's own.
 
 Several may run at the same time on one history.`,
 		Example: `  oriel run -- claude
-  oriel run --profile balanced -- codex exec 'fix the tests'
+  oriel run --profile full -- codex exec 'fix the tests'
   oriel run --upstream-openai http://localhost:11434/v1 -- python agent.py`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -85,7 +85,7 @@ Several may run at the same time on one history.`,
 		f.MarkHidden(name) // they are for a proxy that others use, too
 	}
 	f.StringVar(&r.summary, "summary", "", "`file` for the summary as one JSON object, for its owner alone")
-	f.BoolVarP(&r.quiet, "quiet", "q", false, "no summary on standard error")
+	f.BoolVarP(&r.quiet, "quiet", "q", false, "print no first line and no summary on standard error")
 	f.BoolVar(&r.show, "show", false, "print what would be run, and with which variables, and run nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		// The first interrupt is the program's affair, not the end of this one.
@@ -205,6 +205,9 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 		g.close()
 		log.finish()
 		return &failure{err}
+	}
+	if !r.quiet {
+		tellStart(errOut, loaded)
 	}
 	command, changed := l.command(served.base)
 	defer holdSignals()()

@@ -128,7 +128,7 @@ func (s *summary) printCalls(b *bytes.Buffer, p style) {
 	}
 	fmt.Fprintln(b, p.bold(head))
 	if s.After >= s.Before {
-		field(b, "sent", "%s tokens, all that came", thousands(s.After))
+		field(b, "sent", "%s tokens, everything", thousands(s.After))
 	} else {
 		field(b, "sent", "%s of %s tokens (%s)", thousands(s.After), thousands(s.Before), percent(s.After, s.Before))
 	}
@@ -144,6 +144,7 @@ func (s *summary) printCalls(b *bytes.Buffer, p style) {
 	}
 	s.printCost(b)
 	field(b, "look", "%s", s.look())
+	field(b, "profile", "%s; %s", s.Profile, otherProfiles(s.Profile))
 }
 
 // look is the command that shows the conversation with the most calls, for a shell.
@@ -190,9 +191,9 @@ func (s *summary) printCost(b *bytes.Buffer) {
 		field(b, "cost", "unknown: %s", unpriced)
 		return
 	case s.After < s.Before:
-		field(b, "cost", "%s, %s had all been sent (estimates)", money(s.Cost), money(s.CostBefore))
+		field(b, "cost", "about %s; about %s without Oriel", money(s.Cost), money(s.CostBefore))
 	default:
-		field(b, "cost", "%s (estimate)", money(s.Cost))
+		field(b, "cost", "about %s", money(s.Cost))
 	}
 	if unpriced != "" {
 		field(b, "", "without calls of which %s", unpriced)

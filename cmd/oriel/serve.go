@@ -20,12 +20,13 @@ import (
 func serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Stand between your programs and their models",
-		Long: `Stand between your programs and the providers of their models. Programs set their base
-URL to the address that is printed. A request that its model takes goes upstream with
-the bytes that came; of one that is larger, a view is sent which fits, and whose
-beginning stays the same from call to call. --profile off sends everything as it came.
-Every answer comes back as it is sent, part by part.
+		Short: "Run the proxy",
+		Long: `Run a proxy between your programs and the providers of their models. Programs set their
+base URL to the address that is printed. Requests within the budget are forwarded
+unchanged; larger ones are cut to fit, and their beginning stays the same from call to
+call. The profile sets the budget: balanced (the default) allows 100,000 tokens and
+everything that people wrote, full as much as the model accepts, and off cuts nothing.
+Answers are streamed back as they arrive.
 
 Upstream URLs are those that the vendors' SDKs take as base URL; any server that
 speaks their API will do. The provider's key is passed on, and neither kept nor logged.
@@ -94,7 +95,7 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	defer live.watch(sources)()
-	printAddresses(out, l.Addr().(*net.TCPAddr), o.proxy)
+	printAddresses(out, l.Addr().(*net.TCPAddr), o.proxy, profileLine(loaded.Profile, loaded.ProfileTable))
 	if err := serveUntil(cmd.Context(), signals, g.server, l); err != nil {
 		return &failure{err}
 	}
@@ -122,7 +123,7 @@ func serveUntil(ctx context.Context, signals <-chan os.Signal, server *proxy.Ser
 }
 
 // printAddresses tells where the proxy is and what a program needs to use it.
-func printAddresses(w io.Writer, a *net.TCPAddr, o proxy.Options) {
+func printAddresses(w io.Writer, a *net.TCPAddr, o proxy.Options, profile string) {
 	host, prefix := a.IP.String(), ""
 	if a.IP.IsUnspecified() {
 		host = "127.0.0.1"
@@ -137,8 +138,9 @@ func printAddresses(w io.Writer, a *net.TCPAddr, o proxy.Options) {
 	fmt.Fprintf(w, `oriel listens at %s
   OpenAI     %s
   Anthropic  %s
+  profile    %s
 
 export OPENAI_BASE_URL=%s/v1
 export ANTHROPIC_BASE_URL=%s
-`, a, settings.WithoutKeys(o.OpenAI), settings.WithoutKeys(o.Anthropic), base, base)
+`, a, settings.WithoutKeys(o.OpenAI), settings.WithoutKeys(o.Anthropic), profile, base, base)
 }

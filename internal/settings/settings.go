@@ -29,10 +29,10 @@ type Settings struct {
 	// How much of the history survives a power failure: "normal" (all but the last
 	// moments) or "full" (everything).
 	Sync string `toml:"sync" flag:"sync" restart:"yes"`
-	// How much of a request is sent unless the call names a profile: "full" (as much as
-	// the model takes), "balanced" (100,000 tokens, and all that people wrote), "thrifty"
-	// (64,000), "chat" (for talk rather than tools), "off" (everything, whatever its
-	// size) or one of [profiles]. The newest turn, and requests that continue no
+	// How much of a request is sent unless the call names a profile: "balanced" (100,000
+	// tokens, and all that people wrote), "full" (as much as the model accepts), "thrifty"
+	// (64,000 tokens), "chat" (for talk rather than tools), "off" (everything, whatever
+	// its size) or one of [profiles]. The newest turn, and requests that continue no
 	// conversation, are sent whole if the model accepts them.
 	Profile string `toml:"profile" flag:"profile"`
 	// Share of the budget that is left after a cut, between 0 and 1. A lower value cuts
@@ -185,7 +185,7 @@ func Default() Settings {
 	return Settings{
 		Listen:     "127.0.0.1:8780",
 		Sync:       "normal",
-		Profile:    "full",
+		Profile:    "balanced",
 		LowMark:    0.5,
 		Margin:     window.DefaultMargin,
 		Upstream:   Upstream{OpenAI: proxy.DefaultOpenAI, Anthropic: proxy.DefaultAnthropic},

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/window"
+)
+
+// profileLine says which profile is used and how to have another, for people.
+func profileLine(name string, own *window.ProfileTable) string {
+	p, err := own.Lookup(name)
+	if err != nil {
+		return name
+	}
+	line := p.Name
+	if p.About != "" {
+		line += ", " + p.About
+	}
+	return line + "; " + otherProfiles(p.Name)
+}
+
+// otherProfiles names the profiles that send less and more than the named one.
+func otherProfiles(name string) string {
+	switch name {
+	case "full":
+		return "--profile balanced or thrifty sends less, off everything"
+	case "balanced":
+		return "--profile thrifty sends less, full more, off everything"
+	case "thrifty":
+		return "--profile balanced or full sends more, off everything"
+	case "off":
+		return "--profile balanced or full cuts what does not fit"
+	}
+	return "--profile balanced is the default, off sends everything"
+}
+
+// tellStart prints what oriel run says before the program starts. A reader that has gone
+// stops nothing, and the program inherits no ignored signal.
+func tellStart(w io.Writer, l *settings.Loaded) {
+	gone := make(chan os.Signal, 1)
+	signal.Notify(gone, syscall.SIGPIPE)
+	defer signal.Stop(gone)
+	tell(w, fmt.Appendf(nil, "oriel: profile %s\n", profileLine(l.Profile, l.ProfileTable)))
+}
