@@ -168,9 +168,10 @@ type Config struct {
 }
 
 // Retention says how long and how much history is kept. It deletes conversations
-// wholly, those first that have not changed for the longest time.
+// wholly, those first whose last message is the oldest.
 type Retention struct {
-	// OlderThan deletes what has not changed for so long; 0 is for ever.
+	// OlderThan deletes conversations whose last message is older than this; 0 keeps
+	// them for ever.
 	OlderThan time.Duration
 	// MaxBytes deletes until the contents have no more bytes than this; 0 is no
 	// limit.

@@ -9,12 +9,12 @@ import (
 
 // Policy decides which conversations to delete. The zero Policy keeps all.
 type Policy struct {
-	// OlderThan deletes conversations that have not changed for this long; 0 means
-	// no limit.
+	// OlderThan deletes conversations whose last message is older than this (see
+	// Said); 0 means no limit.
 	OlderThan time.Duration
 	// MaxBytes limits the uncompressed size of a tenant's contents. While they
-	// exceed it, Prune deletes the least recently changed conversation, even the
-	// last one. 0 means no limit.
+	// exceed it, Prune deletes the conversation whose last message is the oldest, even
+	// the last one. 0 means no limit.
 	MaxBytes int64
 }
 
@@ -29,14 +29,20 @@ func Prune(ctx context.Context, s Store, tenant string, p Policy, now time.Time)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(all, func(a, b Conversation) int { return a.Updated.Compare(b.Updated) })
+	said := make(map[string]time.Time, len(all))
+	for i := range all {
+		if said[all[i].Name], err = Said(ctx, s, tenant, &all[i]); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Conversation) int { return said[a.Name].Compare(said[b.Name]) })
 	st, err := s.Stats(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
 	bytes := st.Bytes
 	for i := range all {
-		old := p.OlderThan > 0 && now.Sub(all[i].Updated) > p.OlderThan
+		old := p.OlderThan > 0 && now.Sub(said[all[i].Name]) > p.OlderThan
 		large := p.MaxBytes > 0 && bytes > p.MaxBytes
 		if !old && !large {
 			break // the rest are younger

@@ -115,3 +115,24 @@ func TestPruneReportsFailure(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An import is as old as its last message, not as the import.
+func TestPruneGoesByTheLastMessage(t *testing.T) {
+	s := memory.New()
+	for name, said := range map[string]time.Time{"old": noon.AddDate(0, -9, 0), "young": noon.AddDate(0, 0, -1), "no time": {}, "tomorrow": noon.AddDate(0, 0, 1)} {
+		raw := []byte(name)
+		_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, Now: noon,
+			Messages: []timeline.Message{{Identity: timeline.HashOf(raw), Raw: raw, Format: "item", Time: said}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := timeline.Prune(ctx, s, timeline.Local, timeline.Policy{OlderThan: 90 * 24 * time.Hour}, noon)
+	if diff := cmp.Diff([]string{"old"}, got); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	got, err = timeline.Prune(ctx, s, timeline.Local, timeline.Policy{MaxBytes: 16}, noon)
+	if diff := cmp.Diff([]string{"young"}, got); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}

@@ -34,9 +34,10 @@ func pruneCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove conversations that are old, or the oldest while there is too much",
-		Long: `Remove for good the conversations that nobody has changed for --older-than, and then,
-while all contents together have more than --max-size bytes (uncompressed, as oriel
-stats counts them), the one that was changed least recently. What another conversation
+		Long: `Remove for good the conversations whose last message is older than --older-than, and
+then, while all contents together have more than --max-size bytes (uncompressed, as
+oriel stats counts them), the one whose last message is the oldest. The time of a message
+is when it was said: importing it does not make it younger. What another conversation
 has too stays. On a terminal it asks first, unless --yes is given.
 
 --dry-run tells what would go and removes nothing; to find that out it works on a copy
@@ -46,7 +47,7 @@ in the system's folder for temporary files.`,
 		Args: noArguments,
 	}
 	f := cmd.Flags()
-	f.StringVar(&olderThan, "older-than", "", "`age` since the last change: 12h, 90d, 8w, 2y")
+	f.StringVar(&olderThan, "older-than", "", "`age` of the last message: 12h, 90d, 8w, 2y")
 	f.StringVar(&maxSize, "max-size", "", "`size` of all contents: 500MB, 2GB")
 	f.BoolVar(&dryRun, "dry-run", false, "tell what would go and remove nothing")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
