@@ -56,6 +56,7 @@ var rooms = []string{
 	"internal/thread",
 	"internal/view",
 	"",
+	"internal/browse",
 	"proxy",
 	"internal/settings",
 	"internal/strict",

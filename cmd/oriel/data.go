@@ -9,12 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/near"
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/timeline"
@@ -162,7 +161,8 @@ const learntFile = "learnt.json"
 // withConversation runs do on a conversation that exists, through the engine.
 func (h *history) withConversation(ctx context.Context, name string, do func(*oriel.Conversation) error) error {
 	if err := h.with(ctx, func(s timeline.Store) error {
-		_, err := findConversation(ctx, s, name)
+		found, err := findConversation(ctx, s, name)
+		name = found.Name
 		return err
 	}); err != nil {
 		return err
@@ -199,55 +199,25 @@ func byCause(err error) error {
 	return &failure{err}
 }
 
-// findConversation reads a conversation, or says which ones have names like it.
+// findConversation finds the conversation that a person means: see browse.Find.
 func findConversation(ctx context.Context, s timeline.Store, name string) (timeline.Conversation, error) {
-	c, err := s.Conversation(ctx, timeline.Local, name)
-	if err == nil {
-		return c, nil
-	}
-	if !errors.Is(err, timeline.ErrNoConversation) {
+	c, err := browse.Find(ctx, s, timeline.Local, name)
+	if err != nil && !errors.Is(err, timeline.ErrNoConversation) {
 		return c, &failure{err}
 	}
-	all, err := s.Conversations(ctx, timeline.Local)
-	if err != nil {
-		return c, &failure{err}
-	}
-	names := make([]string, len(all))
-	for i := range all {
-		names[i] = all[i].Name
-	}
-	hint := "oriel conversations lists them"
-	if near := nearNames(name, names); len(near) > 0 {
-		hint = "did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return c, fmt.Errorf("no conversation is called %q: %s", oneLine(name, 80), hint)
+	return c, err
 }
 
-// nearNames are at most three names that somebody who wrote name may have meant.
+// meaning says in help texts what a CONVERSATION can be.
+const meaning = `CONVERSATION is an id or any unique beginning of one, "last" or "-" for the one
+that was used last, or the number of its row in oriel conversations.`
+
+// nearNames are at most three names that somebody who wrote name may have meant, quoted.
 func nearNames(name string, names []string) []string {
-	type candidate struct {
-		name     string
-		distance int
-	}
-	var found []candidate
-	low := strings.ToLower(name)
-	for _, n := range names {
-		other := strings.ToLower(n)
-		d := near.Distance(low, other)
-		switch {
-		case strings.HasPrefix(other, low):
-			d = 0
-		case strings.Contains(other, low):
-			d = 1
-		case d > max(1, len(low)/3):
-			continue
-		}
-		found = append(found, candidate{n, d})
-	}
-	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
+	found := near.Names(name, names)
 	var out []string
 	for _, n := range found[:min(3, len(found))] {
-		out = append(out, fmt.Sprintf("%q", oneLine(n.name, 60)))
+		out = append(out, fmt.Sprintf("%q", oneLine(n, 60)))
 	}
 	return out
 }

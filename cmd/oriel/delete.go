@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -33,7 +34,10 @@ func deleteCommand() *cobra.Command {
 		Short: "Remove a conversation for good",
 		Long: `Remove a conversation, all its branches, and every content that no other
 conversation has too. It cannot be taken back: oriel export or oriel backup keep a
-copy before. On a terminal it asks first, unless --yes is given.`,
+copy before. On a terminal it asks first, unless --yes is given; then the row of a list
+or "last" is not enough.
+
+` + meaning,
 		Example: "  oriel delete 7f3c2a10-session --yes",
 		Args:    oneConversation(1, 1, "one conversation"),
 	}
@@ -46,18 +50,21 @@ copy before. On a terminal it asks first, unless --yes is given.`,
 			if err != nil {
 				return err
 			}
-			question := fmt.Sprintf("Delete %q with %s for good?", oneLine(args[0], 60), plural(int(c.Head.Depth), "message", "messages"))
+			if _, row := browse.Row(args[0]); row && c.Name != args[0] && (yes || !asks(cmd)) {
+				return fmt.Errorf("nothing was deleted: %s may be another conversation in a moment: give the id %s", args[0], oneLine(c.Name, 60))
+			}
+			question := fmt.Sprintf("Delete %q with %s for good?", oneLine(c.Name, 60), plural(int(c.Head.Depth), "message", "messages"))
 			if !yes && !confirmed(cmd, question) {
 				return fmt.Errorf("nothing was deleted: answer y, or give --yes")
 			}
-			gone, err := s.Delete(cmd.Context(), timeline.Local, args[0], nil)
+			gone, err := s.Delete(cmd.Context(), timeline.Local, c.Name, nil)
 			if err != nil {
 				return &failure{err}
 			}
 			if asJSON {
-				return printJSON(cmd.OutOrStdout(), deletedInfo{args[0], gone.Messages, gone.Contents, gone.Records, gone.Bytes, gone.Pending})
+				return printJSON(cmd.OutOrStdout(), deletedInfo{c.Name, gone.Messages, gone.Contents, gone.Records, gone.Bytes, gone.Pending})
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "deleted %s: %s, %s of content\n", oneLine(args[0], 60), plural(gone.Messages, "message", "messages"), size(gone.Bytes))
+			fmt.Fprintf(cmd.OutOrStdout(), "deleted %s: %s, %s of content\n", oneLine(c.Name, 60), plural(gone.Messages, "message", "messages"), size(gone.Bytes))
 			if gone.Pending {
 				fmt.Fprintln(cmd.OutOrStdout(), pendingNote)
 			}
@@ -67,15 +74,20 @@ copy before. On a terminal it asks first, unless --yes is given.`,
 	return cmd
 }
 
+// asks reports whether a person can be asked: standard input is a terminal.
+func asks(cmd *cobra.Command) bool {
+	in, ok := cmd.InOrStdin().(*os.File)
+	return ok && term.IsTerminal(int(in.Fd()))
+}
+
 // confirmed asks a person. A program that reads from elsewhere has meant what it
 // said.
 func confirmed(cmd *cobra.Command, question string) bool {
-	in, ok := cmd.InOrStdin().(*os.File)
-	if !ok || !term.IsTerminal(int(in.Fd())) {
+	if !asks(cmd) {
 		return true
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s [y/N] ", question)
-	answer, err := bufio.NewReader(in).ReadString('\n')
+	answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
 	if err != nil && err != io.EOF {
 		return false
 	}

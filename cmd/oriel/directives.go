@@ -23,7 +23,9 @@ like. The library shows the newest of them in every view.
 --dismiss ends those of a message for good. ID is the number that is listed, which is
 that of oriel show. The message itself stays in the history. What is listed with a
 name and "#" before its number was said in a conversation that this one continues: it
-is dismissed there.`,
+is dismissed there.
+
+` + meaning,
 		Example: `  oriel directives 7f3c2a10-session
   oriel directives 7f3c2a10-session --dismiss 17`,
 		Args: oneConversation(1, 1, "one conversation"),
@@ -33,8 +35,9 @@ is dismissed there.`,
 	data := addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ending := cmd.Flags().Changed("dismiss")
-		all := []oriel.Directive{}
+		all, name := []oriel.Directive{}, ""
 		if err := data.withConversation(cmd.Context(), args[0], func(c *oriel.Conversation) error {
+			name = c.ID()
 			if ending {
 				return c.Dismiss(cmd.Context(), dismiss)
 			}
@@ -46,14 +49,14 @@ is dismissed there.`,
 		}
 		switch {
 		case ending && asJSON:
-			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": args[0], "dismissed": dismiss})
+			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": name, "dismissed": dismiss})
 		case ending:
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "dismissed %d\n", dismiss)
 			return err
 		case asJSON:
-			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": args[0], "directives": all})
+			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": name, "directives": all})
 		}
-		return printDirectives(cmd, args[0], all)
+		return printDirectives(cmd, name, all)
 	}
 	return cmd
 }

@@ -28,7 +28,9 @@ written on one line: each line feed goes, with the white space around it. It
 stands between values, where JSON allows it, so the message says the same. With
 --null nothing is changed, and each message ends with a NUL instead.
 
---branch writes another branch, as oriel show numbers them.`,
+--branch writes another branch, as oriel show --branches numbers them.
+
+` + meaning,
 		Example: `  oriel export 7f3c2a10-session > session.jsonl
   oriel export support --null | xargs -0 -n1 echo`,
 		Args: oneConversation(1, 1, "one conversation"),
@@ -44,10 +46,11 @@ stands between values, where JSON allows it, so the message says the same. With
 			return fmt.Errorf("--null and --json exclude each other")
 		}
 		return data.with(cmd.Context(), func(s timeline.Store) error {
-			if _, err := findConversation(cmd.Context(), s, args[0]); err != nil {
+			c, err := findConversation(cmd.Context(), s, args[0])
+			if err != nil {
 				return err
 			}
-			heads, err := s.Heads(cmd.Context(), timeline.Local, args[0])
+			heads, err := s.Heads(cmd.Context(), timeline.Local, c.Name)
 			if err != nil {
 				return &failure{err}
 			}
@@ -55,7 +58,7 @@ stands between values, where JSON allows it, so the message says the same. With
 			if err != nil {
 				return err
 			}
-			forms, err := importer.OwnForms(cmd.Context(), s, timeline.Local, args[0])
+			forms, err := importer.OwnForms(cmd.Context(), s, timeline.Local, c.Name)
 			if err != nil {
 				return &failure{err}
 			}

@@ -131,6 +131,11 @@ type failure struct{ error }
 
 func (f *failure) Unwrap() error { return f.error }
 
+func init() {
+	// "oriel conv" is oriel conversations. The variable is cobra's, and global.
+	cobra.EnablePrefixMatching = true
+}
+
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "oriel",

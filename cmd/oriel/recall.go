@@ -115,7 +115,8 @@ type found struct {
 // find has a library build the scope of the history, and asks it.
 func (o *recallFlags) find(cmd *cobra.Command, s timeline.Store, query string) (found, error) {
 	ctx := cmd.Context()
-	if _, err := findConversation(ctx, s, o.conversation); err != nil {
+	c, err := findConversation(ctx, s, o.conversation)
+	if err != nil {
 		return found{}, err
 	}
 	options := recall.LibraryOptions{}
@@ -133,7 +134,7 @@ func (o *recallFlags) find(cmd *cobra.Command, s timeline.Store, query string) (
 	}
 	library := recall.NewLibrary(s, options)
 	defer library.Close()
-	where := recall.Where{Tenant: timeline.Local, Conversation: o.conversation, Reach: recall.Reach(o.scope)}
+	where := recall.Where{Tenant: timeline.Local, Conversation: c.Name, Reach: recall.Reach(o.scope)}
 	if options.Model != nil {
 		if err := embedAll(cmd, library, where); err != nil {
 			return found{}, &failure{err}

@@ -62,7 +62,7 @@ be taken back by oriel undo.`,
 				if err != nil {
 					return err
 				}
-				return showPlans(cmd, args[0], plans, &o)
+				return showPlans(cmd, c.ID(), plans, &o)
 			})
 		}
 		return data.with(cmd.Context(), func(s timeline.Store) error {

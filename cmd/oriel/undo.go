@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -28,7 +30,9 @@ release. PLAN is the newest one unless it is named; oriel show --plan lists them
 what must leave for it leaves, the oldest unpinned messages first; on a terminal oriel
 undo asks before newer ones do, unless --yes is given. If not all of it fits, nothing
 changes: oriel pin brings back single messages. A server that runs on the same data
-folder obeys from its next call on.`,
+folder obeys from its next call on.
+
+` + meaning,
 		Example: `  oriel undo 7f3c2a10-session
   oriel undo 7f3c2a10-session p3 --yes`,
 		Args: oneConversation(1, 2, "a conversation and, if not the newest, a plan"),
@@ -37,11 +41,19 @@ folder obeys from its next call on.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	data := addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		u := undoing{Conversation: args[0], Back: []int64{}, Leaves: []int64{}}
+		u := undoing{Back: []int64{}, Leaves: []int64{}}
 		if len(args) > 1 {
 			u.Undone = args[1]
 		}
 		if err := data.withConversation(cmd.Context(), args[0], func(c *oriel.Conversation) error {
+			u.Conversation = c.ID()
+			if u.Undone != "" {
+				plan, err := findPlan(cmd.Context(), c, u.Undone)
+				if err != nil {
+					return err
+				}
+				u.Undone = plan
+			}
 			would, err := c.WouldUndo(cmd.Context(), u.Undone)
 			if err != nil {
 				return err
@@ -61,6 +73,23 @@ folder obeys from its next call on.`,
 		return err
 	}
 	return cmd
+}
+
+// findPlan returns the id of the plan that a person means: see browse.PlanOf.
+func findPlan(ctx context.Context, c *oriel.Conversation, name string) (string, error) {
+	plans, err := c.Plans(ctx, 0)
+	if err != nil {
+		return "", err
+	}
+	ids := make([]string, len(plans))
+	for i := range plans {
+		ids[i] = plans[i].Undo
+	}
+	i, err := browse.PlanOf(ids, name)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", oriel.ErrNoPlan, err)
+	}
+	return ids[i], nil
 }
 
 var errNotAgreed = errors.New("nothing was undone: answer y, or give --yes")
@@ -85,20 +114,24 @@ func releaseCommand() *cobra.Command {
 		Use:   "release CONVERSATION",
 		Short: "Let what undo brought back leave in its turn",
 		Long: `End all holds: what oriel undo brought back may leave in its turn, except what is
-pinned. Nothing leaves at once.`,
+pinned. Nothing leaves at once.
+
+` + meaning,
 		Example: "  oriel release 7f3c2a10-session",
 		Args:    oneConversation(1, 1, "one conversation"),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	data := addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		name := ""
 		if err := data.withConversation(cmd.Context(), args[0], func(c *oriel.Conversation) error {
+			name = c.ID()
 			return c.Release(cmd.Context())
 		}); err != nil {
 			return err
 		}
 		if asJSON {
-			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": args[0], "released": true})
+			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": name, "released": true})
 		}
 		_, err := fmt.Fprintln(cmd.OutOrStdout(), "released")
 		return err

@@ -1,7 +1,11 @@
 // Package near finds the name that was probably meant by a misspelt one.
 package near
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Name returns the name with the smallest edit distance from written, or "" if even
 // that would change more than a third of its letters.
@@ -42,4 +46,34 @@ func Distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// Names returns the names that somebody who wrote written may mean, the nearest first: those
+// that contain it, and those with a small edit distance from it.
+func Names(written string, names []string) []string {
+	type candidate struct {
+		name     string
+		distance int
+	}
+	var found []candidate
+	low := strings.ToLower(written)
+	for _, n := range names {
+		other := strings.ToLower(n)
+		d := Distance(low, other)
+		switch {
+		case strings.HasPrefix(other, low):
+			d = 0
+		case strings.Contains(other, low):
+			d = 1
+		case d > max(1, len(low)/3):
+			continue
+		}
+		found = append(found, candidate{n, d})
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
+	var out []string
+	for _, c := range found {
+		out = append(out, c.name)
+	}
+	return out
 }

@@ -1,0 +1,130 @@
+package browse_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/memory"
+)
+
+var (
+	ctx  = context.Background()
+	noon = time.Date(2025, 3, 14, 12, 0, 0, 0, time.UTC)
+)
+
+// storeOf returns a store with conversations of one message each, the last one the newest.
+// All of them were stored at noon.
+func storeOf(t *testing.T, names ...string) timeline.Store {
+	t.Helper()
+	s := memory.New()
+	t.Cleanup(func() { s.Close() })
+	for i, name := range names {
+		raw := []byte("message of " + name)
+		_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, Now: noon,
+			Messages: []timeline.Message{{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatItem, Role: "user", Time: noon.AddDate(0, 0, i-len(names))}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func TestFindKnowsWhatPeopleMean(t *testing.T) {
+	s := storeOf(t, "e4599950-b028", "e4f00000-0000", "1284c080-f9cd", "2", "sub", "sub/agent-1", "sub/agent-2", "-x", "6113e919")
+	for name, want := range map[string]string{
+		"e4599950-b028": "e4599950-b028",
+		"e45":           "e4599950-b028",
+		"12":            "1284c080-f9cd", // there is no twelfth
+		"1":             "6113e919",      // the newest
+		"2":             "2",             // a name goes before a row
+		"3":             "sub/agent-2",
+		"last":          "6113e919",
+		"-":             "6113e919",
+		"su":            "sub", // sub-agents of one conversation
+		"sub/agent-2":   "sub/agent-2",
+		"6113":          "6113e919", // too long for a row
+	} {
+		c, err := browse.Find(ctx, s, timeline.Local, name)
+		if c.Name != want || err != nil {
+			t.Errorf("%q means %q, want %q: %v", name, c.Name, want, err)
+		}
+	}
+	for name, want := range map[string]string{
+		"e4":    `"e4" is the beginning of "e4599950-b028" and "e4f00000-0000": give more of it`,
+		"sub/":  `"sub/" is the beginning of "sub/agent-1" and "sub/agent-2": give more of it`,
+		"61119": `no conversation is called "61119": oriel conversations lists them`,
+		"-y":    `no conversation is called "-y": did you mean "-x"?`,
+		"":      ``,
+		"77":    ``,
+		"\x1b[": `no conversation is called "\x1b[": oriel conversations lists them`,
+	} {
+		_, err := browse.Find(ctx, s, timeline.Local, name)
+		if !errors.Is(err, timeline.ErrNoConversation) || want != "" && err.Error() != want {
+			t.Errorf("%q: %v, want %s", name, err, want)
+		}
+	}
+}
+
+func TestFindPassesOnWhatTheStoreFailsWith(t *testing.T) {
+	s := storeOf(t, "a")
+	s.Close()
+	if _, err := browse.Find(ctx, s, timeline.Local, "a"); !errors.Is(err, timeline.ErrClosed) {
+		t.Errorf("%v, want ErrClosed", err)
+	}
+}
+
+func TestShortNamesAreFound(t *testing.T) {
+	names := []string{"e4599950-b028", "e4599950-c000", "1284c080-f9cd", "c1", "c12", "grüße-aus-köln", "grüße-aus-koblenz", "sub", "sub/agent-1", "12345678-a", "a b"}
+	s := storeOf(t, names...)
+	short := browse.Short(names)
+	for _, name := range names {
+		if c, err := browse.Find(ctx, s, timeline.Local, short[name]); c.Name != name || err != nil {
+			t.Errorf("%q is short for %q, but means %q: %v", short[name], name, c.Name, err)
+		}
+	}
+	if want := "1284c080"; short["1284c080-f9cd"] != want {
+		t.Errorf("%q, want %q", short["1284c080-f9cd"], want)
+	}
+}
+
+func TestConversationsAreListedByTheirLastMessage(t *testing.T) {
+	s := storeOf(t, "c", "a", "b")
+	list, err := browse.Conversations(ctx, s, timeline.Local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i, c := range list {
+		got = append(got, c.Name)
+		if c.Row != i+1 || !c.Said.Equal(noon.AddDate(0, 0, -1-i)) {
+			t.Errorf("row %d of %s, said %v", c.Row, c.Name, c.Said)
+		}
+	}
+	if diff := cmp.Diff([]string{"b", "a", "c"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPlanOfKnowsWhatPeopleMean(t *testing.T) {
+	long := []string{"p-54Y7-0", "p-54Y7-1", "p-6ABC-0"}
+	numbered := []string{"p2", "p3", "p12"}
+	for _, c := range []struct {
+		ids  []string
+		name string
+		want int // -1 for none
+	}{
+		{long, "", 2}, {long, "last", 2}, {long, "-", 2}, {long, "p1", 0}, {long, "p3", 2}, {long, "p4", -1}, {long, "p-54Y7-1", 1}, {long, "p-6", 2}, {long, "p-54", -1},
+		{numbered, "p3", 1}, {numbered, "p1", -1}, {numbered, "p12", 2}, {numbered, "p4", -1}, {numbered, "", 2}, {nil, "", -1},
+	} {
+		got, err := browse.PlanOf(c.ids, c.name)
+		if c.want < 0 && err == nil || c.want >= 0 && (got != c.want || err != nil) {
+			t.Errorf("%q of %q: %d, %v, want %d", c.name, c.ids, got, err, c.want)
+		}
+	}
+}
