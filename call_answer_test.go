@@ -116,7 +116,7 @@ func TestCompressedAnswersStopAtThePlainLimit(t *testing.T) {
 			}
 		}
 	}
-	if n := b.recorder.Counters().Unkept.Load(); n != 3 {
+	if n := b.engine.Counters().Unkept.Load(); n != 3 {
 		t.Errorf("%d answers are counted", n)
 	}
 }

@@ -24,14 +24,14 @@ func TestChangesHoldForTheNextCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.recorder.Change(oriel.CallOptions{Profile: "thrifty", Models: small, LowMark: .3})
+	b.engine.Change(oriel.CallOptions{Profile: "thrifty", Models: small, LowMark: .3})
 	if k.say(); k.shows(3) {
 		t.Error("the profile and the window of the model did not change")
 	}
 	if e := k.told(oriel.EventCut); len(e) != 1 || e[0].TokensAfter > (14000-1400-8192)/3 {
 		t.Errorf("the low mark did not change: %+v", e)
 	}
-	b.recorder.Change(oriel.CallOptions{})
+	b.engine.Change(oriel.CallOptions{})
 	if k.say(); !k.shows(3) {
 		t.Error("the profile is not off again")
 	}
@@ -59,13 +59,13 @@ func TestTheCondenserMayChange(t *testing.T) {
 	if name := <-asked; name != "first" {
 		t.Fatal(name)
 	}
-	b.recorder.Change(oriel.CallOptions{Profile: "thrifty", Condense: first})
+	b.engine.Change(oriel.CallOptions{Profile: "thrifty", Condense: first})
 	select {
 	case <-given:
 		t.Fatal("a summary was given up for nothing")
 	default:
 	}
-	b.recorder.Change(oriel.CallOptions{Profile: "full", Condense: ask("second", false)})
+	b.engine.Change(oriel.CallOptions{Profile: "full", Condense: ask("second", false)})
 	<-given
 	k.untilCut()
 	if name := <-asked; name != "second" {
@@ -85,7 +85,7 @@ func TestPlainCacheMayChange(t *testing.T) {
 	if zeros() {
 		t.Error("it is off")
 	}
-	b.recorder.Change(oriel.CallOptions{Profile: "full", PlainCache: true})
+	b.engine.Change(oriel.CallOptions{Profile: "full", PlainCache: true})
 	if !zeros() {
 		t.Error("it is on")
 	}

@@ -101,7 +101,7 @@ func TestACompleteReplyCountsThoughTheClientLeft(t *testing.T) {
 	b := start(t, memory.New(), func(*fakemodel.Request) fakemodel.Answer {
 		return fakemodel.Answer{Text: "a whole reply", Input: 1, Output: 2}
 	})
-	rec := b.recorder.Begin(ctx, call(t, "/v1/messages", wire.Anthropic, `{"model":"m","max_tokens":5,"stream":true,"messages":[{"role":"user","content":"a"}]}`))
+	rec := b.engine.Begin(ctx, call(t, "/v1/messages", wire.Anthropic, `{"model":"m","max_tokens":5,"stream":true,"messages":[{"role":"user","content":"a"}]}`))
 	rec.Response(http.StatusOK, http.Header{"Content-Type": {"text/event-stream"}})
 	_, stream := b.send("/v1/messages", []byte(`{"model":"m","max_tokens":5,"stream":true,"messages":[{"role":"user","content":"b"}]}`))
 	rec.Write(stream)
@@ -201,12 +201,12 @@ func TestTheBacklogIsBounded(t *testing.T) {
 			t.Error(resp.Status)
 		}
 	}
-	for b.recorder.Counters().Failed.Load() < 3 {
+	for b.engine.Counters().Failed.Load() < 3 {
 		runtime.Gosched()
 	}
 	close(gate)
 	b.settle(4)
-	if n := b.recorder.Counters().Written.Load(); n != 1 {
+	if n := b.engine.Counters().Written.Load(); n != 1 {
 		t.Errorf("%d calls were written of one that there was room for", n)
 	}
 }
@@ -218,8 +218,8 @@ func TestALateEndMovesNothingBack(t *testing.T) {
 	brief := func(o *oriel.CallsOptions) { o.Waits.Brief = time.Millisecond }
 	b := start(t, memory.New(), func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "hi"} }, thrifty, brief)
 	const first = `{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"a"}`
-	one := b.recorder.Begin(ctx, call(t, "/v1/messages", wire.Anthropic, first+`]}`))
-	two := b.recorder.Begin(ctx, call(t, "/v1/messages", wire.Anthropic, first+`,{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}`))
+	one := b.engine.Begin(ctx, call(t, "/v1/messages", wire.Anthropic, first+`]}`))
+	two := b.engine.Begin(ctx, call(t, "/v1/messages", wire.Anthropic, first+`,{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}`))
 	two.End(nil)
 	b.settle(1)
 	one.End(nil)

@@ -17,7 +17,7 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// caller sends calls of one conversation to recorders, without a network.
+// caller sends calls of one conversation to engines, without a network.
 type caller struct {
 	t     *testing.T
 	n     int
@@ -28,7 +28,7 @@ type caller struct {
 	named bool
 }
 
-// say has the recorder decide what is sent, and ends the call with a reply; the record is
+// say has the engine decide what is sent, and ends the call with a reply; the record is
 // written before or after.
 func (c *caller) say(r *oriel.Calls, profile string) (action string) {
 	c.t.Helper()
@@ -112,7 +112,7 @@ func (s *away) Changed(ctx context.Context) (int64, error) {
 	return s.Store.Changed(ctx)
 }
 
-// restart is a recorder that knows nothing but what a store has.
+// restart is an engine that knows nothing but what a store has.
 func restart(store timeline.Store) *oriel.Calls {
 	return oriel.NewCalls(oriel.CallsOptions{Store: store, CallOptions: oriel.CallOptions{Profile: "thrifty"}})
 }

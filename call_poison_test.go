@@ -155,7 +155,7 @@ func TestALimitIsConfirmedBeforeItHoldsForOthers(t *testing.T) {
 	send("three", 1) // now it does
 	c := call(t, "/v1/messages", wire.Anthropic, string(history("claude-sonnet-4-5", 40, "go on", "")))
 	c.Tenant = "somebody else"
-	r := u.recorder.Begin(ctx, c)
+	r := u.engine.Begin(ctx, c)
 	if r.Body() != nil {
 		t.Error("it holds for another tenant")
 	}

@@ -29,15 +29,15 @@ import (
 
 var ctx = context.Background()
 
-// bench is a proxy with a recorder before a fake model.
+// bench is a proxy with an engine before a fake model.
 type bench struct {
-	t        *testing.T
-	model    *fakemodel.Server
-	store    timeline.Store
-	recorder *oriel.Calls
-	proxy    *proxy.Server
-	url      string
-	client   *http.Client
+	t      *testing.T
+	model  *fakemodel.Server
+	store  timeline.Store
+	engine *oriel.Calls
+	proxy  *proxy.Server
+	url    string
+	client *http.Client
 
 	mu     sync.Mutex
 	bodies [][]byte // as the model got them
@@ -81,8 +81,8 @@ func startProxy(t *testing.T, p proxy.Options, store timeline.Store, answer func
 	for _, f := range set {
 		f(&o)
 	}
-	b.recorder = oriel.NewCalls(o)
-	p.OpenAI, p.Anthropic, p.Recorder, p.RecordTimeout = upstream.URL, upstream.URL, proxy.For(b.recorder), time.Minute
+	b.engine = oriel.NewCalls(o)
+	p.OpenAI, p.Anthropic, p.Engine, p.ReplyTimeout = upstream.URL, upstream.URL, b.engine.Engine, time.Minute
 	s, err := proxy.New(p)
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func startProxy(t *testing.T, p proxy.Options, store timeline.Store, answer func
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		if err := b.recorder.Close(ctx); err != nil {
+		if err := b.engine.Close(ctx); err != nil {
 			t.Error(err)
 		}
 		if err := store.Close(); err != nil {
@@ -137,7 +137,7 @@ func (b *bench) send(path string, body []byte, header ...string) (*http.Response
 // settle waits until all calls are written.
 func (b *bench) settle(calls int) {
 	b.t.Helper()
-	for c := b.recorder.Counters(); c.Written.Load()+c.Failed.Load()+c.Unknown.Load()+c.Refused.Load() < int64(calls); {
+	for c := b.engine.Counters(); c.Written.Load()+c.Failed.Load()+c.Unknown.Load()+c.Refused.Load() < int64(calls); {
 		select {
 		case <-time.After(time.Millisecond):
 		case <-b.t.Context().Done():

@@ -139,7 +139,7 @@ func TestCountsAreThoseOfTheView(t *testing.T) {
 	if got, want := tail(u.got[2]), tail(sent); got != want || len(sent) >= len(body) {
 		t.Errorf("counted %s\nsent %s", got, want)
 	}
-	if n := u.recorder.Counters().Calls.Load(); n != 1 {
+	if n := u.engine.Counters().Calls.Load(); n != 1 {
 		t.Errorf("%d calls", n)
 	}
 }

@@ -60,7 +60,7 @@ func openDoor(t *testing.T, config oriel.Config, byProxy bool) *door {
 		d.url, d.client = provider.URL, &http.Client{Transport: d.engine.Transport(&http.Transport{DisableKeepAlives: true})}
 		return d
 	}
-	s, err := proxy.New(proxy.Options{OpenAI: provider.URL, Anthropic: provider.URL, Recorder: proxy.For(d.engine), RecordTimeout: time.Minute})
+	s, err := proxy.New(proxy.Options{OpenAI: provider.URL, Anthropic: provider.URL, Engine: d.engine, ReplyTimeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

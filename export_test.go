@@ -1,15 +1,22 @@
 package oriel
 
-// What the tests of calls need of the engine's parts.
-type (
-	CallsOptions = callsOptions
-	Calls        = calls
-)
+import "context"
 
-var (
-	NewCalls = newCalls
-)
+// CallsOptions are the options of NewCalls.
+type CallsOptions = callsOptions
+
+// Calls is an engine that only takes calls, with parts that a test replaces.
+type Calls struct{ *Engine }
+
+// NewCalls returns an engine without a folder of its own. Close it after the last call.
+func NewCalls(o CallsOptions) *Calls {
+	e := newEngine(Config{})
+	e.calls = newCalls(o)
+	return &Calls{e}
+}
+
+func (c *Calls) Change(o CallOptions)            { c.calls.change(o) }
+func (c *Calls) Close(ctx context.Context) error { return c.calls.Close(ctx) }
+func (c *Calls) Counters() *CallCounters         { return c.CallCounters() }
 
 var DefaultStoreWait = Waits{}.withDefaults().Store
-
-func (r *calls) Change(o CallOptions) { r.change(o) }

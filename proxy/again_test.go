@@ -19,7 +19,7 @@ func TestABodyOfOursHasHeadersOfItsOwn(t *testing.T) {
 		var got []http.Header
 		var bodies []string
 		rec := &sender{bodies: []string{"again 1", "again 2"}}
-		s := start(t, proxy.Options{Recorder: rec}, func(w http.ResponseWriter, r *http.Request) {
+		s := startWith(t, rec, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			got, bodies = append(got, r.Header.Clone()), append(bodies, string(body))
 			if len(got) < 3 {
@@ -66,7 +66,7 @@ func TestABodyAsItCameKeepsItsHeaders(t *testing.T) {
 func TestACompressedStreamIsNotLookedAt(t *testing.T) {
 	rec := &sender{bodies: []string{"again"}}
 	n := 0
-	s := start(t, proxy.Options{Recorder: rec}, func(w http.ResponseWriter, r *http.Request) {
+	s := startWith(t, rec, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) {
 		n++
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.Header().Set("Content-Encoding", "zstd")

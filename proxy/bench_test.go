@@ -32,11 +32,11 @@ func BenchmarkCall(b *testing.B) {
 	for _, size := range []int{2_000, 200_000, 1_000_000} {
 		body := bytes.Repeat([]byte("x"), size)
 		for _, tc := range []struct {
-			name     string
-			recorder proxy.Recorder
-		}{{"direct", nil}, {"httputil", nil}, {"unrecorded", nil}, {"no-op", nothing{}}} {
+			name   string
+			engine proxy.Engine
+		}{{"direct", nil}, {"httputil", nil}, {"no engine", nil}, {"no-op", nothing{}}} {
 			b.Run(fmt.Sprintf("%dkB/%s", size/1000, tc.name), func(b *testing.B) {
-				s := start(b, proxy.Options{Recorder: tc.recorder, Log: log}, upstream)
+				s := startWith(b, tc.engine, proxy.Options{Log: log}, upstream)
 				url := s.url
 				switch tc.name {
 				case "direct":

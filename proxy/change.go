@@ -8,20 +8,20 @@ import (
 )
 
 // routing holds the settings that may change while requests run: where requests go, who
-// may send them, and how long they wait for the recorder. Running requests keep their
+// may send them, and how long they wait for the engine. Running requests keep their
 // upstream.
 type routing struct {
 	upstreams [2]*upstream // by vendor
 	tokens    tokens
 	tenants   int // number of tenants of the tokens
 	origins   []string
-	// recordTimeout and beginTimeout are as in Options.
-	recordTimeout, beginTimeout time.Duration
+	// replyTimeout and beginTimeout are as in Options.
+	replyTimeout, beginTimeout time.Duration
 }
 
 func newRouting(o Options) (*routing, error) {
-	r := &routing{origins: o.Origins, recordTimeout: cmp.Or(o.RecordTimeout, 100*time.Millisecond)}
-	r.beginTimeout = cmp.Or(o.BeginTimeout, r.recordTimeout)
+	r := &routing{origins: o.Origins, replyTimeout: cmp.Or(o.ReplyTimeout, 100*time.Millisecond)}
+	r.beginTimeout = cmp.Or(o.BeginTimeout, r.replyTimeout)
 	var err error
 	if r.upstreams[openAI], err = parseUpstream(openAI, "OpenAI", cmp.Or(o.OpenAI, DefaultOpenAI)); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func newRouting(o Options) (*routing, error) {
 	return r, CheckOrigins(o.Origins)
 }
 
-// Change applies the upstreams, tokens, origins and recorder timeouts of o to later
+// Change applies the upstreams, tokens, origins and engine timeouts of o to later
 // requests; it ignores the rest of o. Running requests continue unchanged. On error
 // nothing changes.
 func (s *Server) Change(o Options) error {

@@ -10,16 +10,16 @@
 // in either direction.
 //
 // No fault of Oriel breaks a call. A body that is too large or unreadable passes through
-// unseen. A Recorder that fails, panics or is slow is abandoned after at most
-// Options.BeginTimeout or RecordTimeout, and the call continues.
+// unseen. A call for which the engine panics or is slow continues without it, after at most
+// Options.BeginTimeout or ReplyTimeout.
 //
 // Nothing is sent twice, because a model that was asked may be at work.
 //
-// Memory is bounded: by Options.BufferLimit for bodies, decoded ones and those that a
-// Recorder was left behind with included, and for what a Recorder takes of
-// Request.Memory; beside them, for each connection, by the header limit, two small
-// buffers, and the windows of decoders (at most 16 MiB each) while a body is decoded. A
-// body that a Recorder sends instead is not included.
+// Memory is bounded: by Options.BufferLimit for bodies, including decoded ones and those
+// of abandoned calls, and for what the engine takes of Request.Memory; in addition, for
+// each connection, by the header limit, two small buffers, and the windows of decoders (at
+// most 16 MiB each) while a body is decoded. A body that the engine sends instead is not
+// included.
 //
 // # Who may use it
 //

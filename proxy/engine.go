@@ -2,31 +2,56 @@ package proxy
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/oriel-context/oriel"
 )
 
-// beginner is the part of *oriel.Engine that the proxy uses.
-type beginner interface {
-	Begin(context.Context, *oriel.Request) *oriel.Call
-	Count(context.Context, *oriel.Request) []byte
-	Unseen(call, reason string)
+// engine is the part of *oriel.Engine that the proxy uses; tests replace it. The proxy
+// recovers from its panics, and abandons a method that takes longer than
+// Options.BeginTimeout or ReplyTimeout; the call continues.
+type engine interface {
+	// Begin is called before a call goes upstream. ctx ends when Begin's time is up and
+	// when Begin returns.
+	Begin(ctx context.Context, r *oriel.Request) call
+	// Count returns the body to count instead of the client's, or nil for the client's
+	// own. ctx ends when its time is up.
+	Count(ctx context.Context, r *oriel.Request) []byte
+	// Unseen is called for a call that passes through without Begin, unless the client
+	// asked for that. It must return quickly.
+	Unseen(id, reason string)
 }
 
-var _ beginner = (*oriel.Engine)(nil)
-
-// For returns a Recorder that hands calls to an engine.
-func For(e beginner) Recorder { return engine{e} }
-
-type engine struct{ beginner }
-
-var (
-	_ Watcher = engine{}
-	_ Counter = engine{}
-	_ Sender  = (*oriel.Call)(nil)
-)
-
-// Begin implements Recorder.
-func (e engine) Begin(ctx context.Context, r *oriel.Request) Recording {
-	return e.beginner.Begin(ctx, r)
+// call is the part of *oriel.Call that the proxy uses. Its methods are called by one
+// goroutine at a time, in this order. The client gets a part of the answer before Write
+// does, and may send its next call while End runs.
+type call interface {
+	// Body returns the body to send upstream, or nil for the client's own.
+	Body() []byte
+	// Again reports whether Refused may return another body. If so, the client gets
+	// nothing of a stream until it is clear that it does not begin with an error.
+	Again() bool
+	// Refused is called before the client sees a refusal (400, 413, 422, or a 200 that is
+	// only an error or a stream that begins with one). A non-nil body is sent in its
+	// place, at most twice per call.
+	Refused(status int, body []byte) []byte
+	// Response is called when the answer begins. h is read-only. It is not called if
+	// there is no answer.
+	Response(status int, h http.Header)
+	// Header adds X-Oriel-* headers to an answer before it is sent, including this
+	// package's own answers. Other names are ignored.
+	Header(h http.Header)
+	// Write receives bytes of the body as relayed, still encoded. p is valid only during
+	// the call.
+	Write(p []byte)
+	// End is always called once: with nil after a complete body, or with the reason: the
+	// client left, the provider was unreachable or broke off, or a method of the call
+	// failed (ErrEngine).
+	End(err error)
 }
+
+// realEngine is an oriel.Engine as an engine.
+type realEngine struct{ *oriel.Engine }
+
+// Begin implements engine.
+func (e realEngine) Begin(ctx context.Context, r *oriel.Request) call { return e.Engine.Begin(ctx, r) }

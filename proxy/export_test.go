@@ -8,6 +8,21 @@ import (
 	"time"
 )
 
+// What tests replace an engine by.
+type (
+	Engine = engine
+	Call   = call
+)
+
+// NewWith is New with another engine; nil: calls are only relayed.
+func NewWith(e Engine, o Options) (*Server, error) {
+	s, err := New(o)
+	if err == nil {
+		s.engine = e
+	}
+	return s, err
+}
+
 // TrustForTest has a server trust a test's certificate.
 func TrustForTest(s *Server, c *tls.Config) { s.transport.TLSClientConfig = c.Clone() }
 

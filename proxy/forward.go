@@ -21,8 +21,8 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// Reasons why a recording ends before its answer. Recording.End receives them wrapped
-// with the cause.
+// Reasons why a call ends before its answer. oriel.Call.End receives them wrapped with the
+// cause.
 var (
 	ErrClientLeft = errors.New("the client left")
 	ErrUpstream   = errors.New("the provider failed")
@@ -72,9 +72,9 @@ type exchange struct {
 	waits  bool       // the client waits for leave to send its body
 	memory *Memory
 	passed string  // why a call passes through unseen
-	guard  *guard  // nil if the call is not recorded
-	handed *buffer // the buffer last given to the recording
-	action string  // this package's action; the recording may add to it
+	guard  *guard  // nil if the engine does not have the call
+	handed *buffer // the buffer last given to the engine
+	action string  // this package's action; the engine may add to it
 
 	status  int
 	out     int64
@@ -143,7 +143,7 @@ func (x *exchange) forward() {
 	x.relay(res)
 }
 
-// look reads the body of a call and informs the recorder. It returns false if that ended
+// look reads the body of a call and gives it to the engine. It returns false if that ended
 // the request.
 func (x *exchange) look(out *http.Request) bool {
 	x.action = "none"
@@ -155,11 +155,11 @@ func (x *exchange) look(out *http.Request) bool {
 	if passed != "" {
 		x.pass(passed)
 	}
-	if raw == nil || x.s.recorder == nil {
+	if raw == nil || x.s.engine == nil {
 		return ok
 	}
 	var failed bool
-	x.guard, passed, failed = x.s.begin(x.call(x.route.format, raw), x.memory)
+	x.guard, passed, failed = x.s.begin(x.request(x.route.format, raw), x.memory)
 	if passed != "" {
 		x.pass(passed)
 	}
@@ -201,8 +201,8 @@ func (x *exchange) take(out *http.Request) (raw []byte, passed string, ok bool) 
 	return raw, "", true
 }
 
-// call is the request as a recorder is told of it.
-func (x *exchange) call(f wire.Format, raw []byte) *oriel.Request {
+// request returns the request as the engine gets it.
+func (x *exchange) request(f wire.Format, raw []byte) *oriel.Request {
 	profile := x.r.Header.Get("X-Oriel-Profile")
 	if profile == "" {
 		profile = x.route.profile
@@ -225,7 +225,7 @@ func (x *exchange) replace(out *http.Request, body []byte) {
 // maxAgain is how often a refused call is sent again with another body.
 const maxAgain = 2
 
-// sendAgain reports whether the recording has another body for a refused call; out is
+// sendAgain reports whether the engine has another body for a refused call; out is
 // then ready to be sent. Otherwise the answer is unchanged.
 func (x *exchange) sendAgain(out *http.Request, res *http.Response) bool {
 	if x.guard == nil || !x.guard.again() {
@@ -259,8 +259,8 @@ type joined struct {
 func (x *exchange) pass(reason string) {
 	x.passed, x.action = reason, "bypass"
 	x.s.counters.passedFor(reason).Add(1)
-	if w, ok := x.s.recorder.(Watcher); ok && reason != passedBypass {
-		w.Unseen(x.id, reason)
+	if x.s.engine != nil && reason != passedBypass {
+		x.s.engine.Unseen(x.id, reason)
 	}
 }
 
@@ -456,7 +456,7 @@ func (x *exchange) answer(f *refusal) {
 	refuse(x.w, x.route.form(), f)
 }
 
-// end finishes the exchange: counters, log line, recording, memory.
+// end finishes the exchange: counters, log line, the engine's call, memory.
 func (x *exchange) end() {
 	if x.outcome == nil { // a panic of our own; net/http logs it and cuts the connection
 		x.outcome, x.err = &x.s.counters.broken, errOurs

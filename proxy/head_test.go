@@ -23,9 +23,9 @@ type sender struct {
 	counted []string
 }
 
-func (s *sender) Begin(context.Context, *oriel.Request) proxy.Recording { return s }
-func (s *sender) Body() []byte                                          { return []byte("sent") }
-func (s *sender) Again() bool                                           { return true }
+func (s *sender) Begin(context.Context, *oriel.Request) proxy.Call { return s }
+func (s *sender) Body() []byte                                     { return []byte("sent") }
+func (s *sender) Again() bool                                      { return true }
 func (s *sender) Refused(status int, body []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +80,7 @@ func TestStreamsThatBeginWithAnErrorAreSentAgain(t *testing.T) {
 			rec := &sender{bodies: []string{"again 1", "again 2", "again 3"}}
 			var mu sync.Mutex
 			var got []string
-			s := start(t, proxy.Options{Recorder: rec}, func(w http.ResponseWriter, r *http.Request) {
+			s := startWith(t, rec, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
 				mu.Lock()
 				defer mu.Unlock()
@@ -104,7 +104,7 @@ func TestStreamsThatBeginWithAnErrorAreSentAgain(t *testing.T) {
 func TestTheFirstLineOfAStreamGoesOut(t *testing.T) {
 	for _, first := range []string{"event: message_start\n", "data: {\"choices\":[]}\n", ": wait\n"} {
 		release := make(chan struct{})
-		s := start(t, proxy.Options{Recorder: &sender{}}, func(w http.ResponseWriter, r *http.Request) {
+		s := startWith(t, &sender{}, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			io.WriteString(w, first)
 			w.(http.Flusher).Flush()
@@ -148,7 +148,7 @@ func TestRefusalsOfOtherKinds(t *testing.T) {
 	} {
 		rec := &sender{bodies: []string{"again"}}
 		n := 0
-		s := start(t, proxy.Options{Recorder: rec}, func(w http.ResponseWriter, r *http.Request) {
+		s := startWith(t, rec, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) {
 			if n++; n > 1 {
 				io.WriteString(w, "fine")
 				return
@@ -170,7 +170,7 @@ func TestRefusalsOfOtherKinds(t *testing.T) {
 
 // A stream that dies at its head is seen to have died.
 func TestAStreamThatDiesAtItsHeadIsCut(t *testing.T) {
-	s := start(t, proxy.Options{Recorder: &sender{}}, func(w http.ResponseWriter, r *http.Request) {
+	s := startWith(t, &sender{}, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		io.WriteString(w, "event: err")
 		w.(http.Flusher).Flush()
@@ -198,7 +198,7 @@ func TestRequestsThatCount(t *testing.T) {
 		{"/v1/threads/t/messages/count_tokens", "x", "x", ""},
 	} {
 		rec := &sender{}
-		s := start(t, proxy.Options{Recorder: rec}, func(w http.ResponseWriter, r *http.Request) {
+		s := startWith(t, rec, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			w.Write(body)
 		})
@@ -222,7 +222,7 @@ func (s slow) Count(ctx context.Context, _ *oriel.Request) []byte { <-s.release;
 
 func TestASlowCounterIsLeftBehind(t *testing.T) {
 	release := make(chan struct{})
-	s := start(t, proxy.Options{Recorder: slow{release: release}, RecordTimeout: time.Millisecond}, func(w http.ResponseWriter, r *http.Request) {
+	s := startWith(t, slow{release: release}, proxy.Options{ReplyTimeout: time.Millisecond}, func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(w, r.Body)
 	})
 	if _, body := s.post("/v1/messages/count_tokens", "mine"); body != "mine" {

@@ -51,8 +51,8 @@ func TestRequestsAndAnswersAreIdentical(t *testing.T) {
 	var answerHeader http.Header
 	var answer []byte
 	var chunkedAnswer bool
-	for _, recorder := range []proxy.Recorder{nil, nothing{}} {
-		s := start(t, proxy.Options{Recorder: recorder, BodyLimit: 4000}, func(w http.ResponseWriter, r *http.Request) {
+	for _, engine := range []proxy.Engine{nil, nothing{}} {
+		s := startWith(t, engine, proxy.Options{BodyLimit: 4000}, func(w http.ResponseWriter, r *http.Request) {
 			got = see(r)
 			for k, v := range answerHeader {
 				w.Header()[k] = v
@@ -245,7 +245,7 @@ func TestForwardedForOnlyWhereConfigured(t *testing.T) {
 
 func TestTrailersAndEarlyHints(t *testing.T) {
 	var got seen
-	s := start(t, proxy.Options{Recorder: nothing{}}, func(w http.ResponseWriter, r *http.Request) {
+	s := startWith(t, nothing{}, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Link", "</style.css>; rel=preload")
 		w.WriteHeader(http.StatusEarlyHints)
 		w.Header().Del("Link")
@@ -286,7 +286,7 @@ func TestTrailersAndEarlyHints(t *testing.T) {
 // that a provider sends reaches the client.
 func TestOwnHeadersStay(t *testing.T) {
 	var got seen
-	s := start(t, proxy.Options{Recorder: nothing{}}, func(w http.ResponseWriter, r *http.Request) {
+	s := startWith(t, nothing{}, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Oriel-Early", "theirs")
 		w.WriteHeader(http.StatusEarlyHints)
 		got = see(r)
@@ -413,7 +413,7 @@ func TestLargeBodiesPassUnseen(t *testing.T) {
 		{large, false, "bypass", 1, 0}, {large, true, "bypass", 0, 1}, {large[:90_000], false, "none", 0, 0}, {large[:90_000], true, "bypass", 0, 1}, {large[:60_000], true, "none", 0, 0},
 	} {
 		// Each its own: the memory of a call is given back a moment after its answer.
-		s := start(t, proxy.Options{BodyLimit: 100_000, BufferLimit: 95_000, Recorder: calls}, func(w http.ResponseWriter, r *http.Request) { got = see(r) })
+		s := startWith(t, calls, proxy.Options{BodyLimit: 100_000, BufferLimit: 95_000}, func(w http.ResponseWriter, r *http.Request) { got = see(r) })
 		r := s.request("POST", "/v1/messages", tc.body)
 		if tc.chunked {
 			r.ContentLength = -1
@@ -429,12 +429,12 @@ func TestLargeBodiesPassUnseen(t *testing.T) {
 	}
 }
 
-// A compressed body is decoded for the recorder only; one that nobody here can read
+// A compressed body is decoded for the engine only; one that nobody here can read
 // goes through, too.
 func TestCompressedRequests(t *testing.T) {
 	var got seen
 	calls := &keeper{}
-	s := start(t, proxy.Options{Recorder: calls, BodyLimit: 1 << 20}, func(w http.ResponseWriter, r *http.Request) { got = see(r) })
+	s := startWith(t, calls, proxy.Options{BodyLimit: 1 << 20}, func(w http.ResponseWriter, r *http.Request) { got = see(r) })
 	zip := func(body []byte) string {
 		var b bytes.Buffer
 		z := gzip.NewWriter(&b)
@@ -473,7 +473,7 @@ func TestMemoryIsBoundedWhileDecoding(t *testing.T) {
 	z.Close()
 	bomb := strings.Repeat(member.String(), 40) // 40 kB that decode to 40 MiB
 	k := &keeper{}
-	s := start(t, proxy.Options{Recorder: k, BufferLimit: 1 << 20}, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
+	s := startWith(t, k, proxy.Options{BufferLimit: 1 << 20}, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	res, _ := s.post("/v1/messages", bomb, "Content-Encoding", "gzip")

@@ -25,9 +25,9 @@ type Counters struct {
 	Upgraded int64
 	// Calls that passed through unseen, by reason.
 	PassedBypass, PassedSize, PassedMemory, PassedEncoding int64
-	// RecorderPanics and RecorderSlow count calls, or parts of calls, that the
-	// recorder lost.
-	RecorderPanics, RecorderSlow int64
+	// EnginePanics and EngineSlow count calls, or parts of calls, that continued
+	// without the engine because it panicked or was too slow.
+	EnginePanics, EngineSlow int64
 	// BufferedBytes is the memory that bodies hold now.
 	BufferedBytes int64
 }
@@ -36,7 +36,7 @@ type counters struct {
 	calls, passed, own                                                  atomic.Int64
 	answered, errors, unreachable, broken, clientLeft, refused, upgrade atomic.Int64
 	passedBypass, passedSize, passedMemory, passedEncoding              atomic.Int64
-	recorderPanics, recorderSlow                                        atomic.Int64
+	enginePanics, engineSlow                                            atomic.Int64
 }
 
 // Counters returns the current counts.
@@ -47,7 +47,7 @@ func (s *Server) Counters() Counters {
 		Answered: c.answered.Load(), Errors: c.errors.Load(), Unreachable: c.unreachable.Load(), Broken: c.broken.Load(),
 		ClientLeft: c.clientLeft.Load(), Refused: c.refused.Load(), Upgraded: c.upgrade.Load(),
 		PassedBypass: c.passedBypass.Load(), PassedSize: c.passedSize.Load(), PassedMemory: c.passedMemory.Load(), PassedEncoding: c.passedEncoding.Load(),
-		RecorderPanics: c.recorderPanics.Load(), RecorderSlow: c.recorderSlow.Load(),
+		EnginePanics: c.enginePanics.Load(), EngineSlow: c.engineSlow.Load(),
 		BufferedBytes: s.budget.heldBytes(),
 	}
 }

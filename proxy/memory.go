@@ -45,7 +45,7 @@ func newBudget(limit int64) *budget {
 }
 
 // Memory is what one call holds of Options.BufferLimit: its body, that body decoded, and
-// what a Recorder copies of its answer. Each goroutine that uses the memory holds it; when
+// what the engine copies of its answer. Each goroutine that uses the memory holds it; when
 // the last one lets go, everything is given back. All methods are safe for concurrent
 // use; a nil *Memory has no limit.
 type Memory struct {
@@ -239,7 +239,7 @@ func (m *Memory) read(r io.Reader, length, limit int64) (p []byte, passed string
 	return p, "", nil
 }
 
-// prepare decodes a call's body and reserves memory for the Recorder's work; passed is
+// prepare decodes a call's body and reserves memory for the engine's work; passed is
 // the reason if it cannot.
 func (m *Memory) prepare(c *oriel.Request, limit int64) (passed string) {
 	if passed = m.decode(c, limit); passed != "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/oriel-context/oriel/proxy"
 )
 
-// watcher is a recorder that is told of unseen calls.
+// watcher is an engine that keeps the unseen calls.
 type watcher struct {
 	keeper
 	mu     sync.Mutex
@@ -32,7 +32,7 @@ func (w *watcher) Unseen(_, reason string) {
 func TestAnnouncedLengthReservesNothing(t *testing.T) {
 	const connections = 100
 	k := &keeper{}
-	s := start(t, proxy.Options{Recorder: k, BufferLimit: connections * 40 << 10}, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
+	s := startWith(t, k, proxy.Options{BufferLimit: connections * 40 << 10}, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
 	for range connections {
 		s.raw("POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1048576\r\n\r\n{")
 	}
@@ -46,10 +46,10 @@ func TestAnnouncedLengthReservesNothing(t *testing.T) {
 }
 
 // A call that no memory is left for goes through unseen, and that is told: to the
-// recorder, in the counters, and by the health.
+// engine, in the counters, and by the health.
 func TestWantOfMemoryIsTold(t *testing.T) {
 	w := &watcher{}
-	s := start(t, proxy.Options{Recorder: w, BufferLimit: 50_000}, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
+	s := startWith(t, w, proxy.Options{BufferLimit: 50_000}, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
 	if _, body := s.do(s.request("GET", "/oriel/healthz", "")); !strings.Contains(body, `"status":"ok"`) {
 		t.Error(body)
 	}
@@ -69,7 +69,7 @@ func TestWantOfMemoryIsTold(t *testing.T) {
 // A body of many small parts takes the memory of what is made of them, whatever its size.
 func TestSmallPartsTakeMemory(t *testing.T) {
 	w := &watcher{}
-	s := start(t, proxy.Options{Recorder: w, BufferLimit: 4 << 20}, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
+	s := startWith(t, w, proxy.Options{BufferLimit: 4 << 20}, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
 	s.post("/v1/messages", strings.Repeat("{},", 10_000))
 	if len(w.unseen) != 0 {
 		t.Errorf("10,000 parts: %q", w.unseen)
@@ -140,7 +140,7 @@ func (b *slowBody) serve(t *testing.T, s *proxy.Server) time.Duration {
 // which never misses the limit between two parts, is not enough.
 func TestBodyOfACallHasALeastRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := proxy.New(proxy.Options{Recorder: &keeper{}})
+		s, err := proxy.NewWith(&keeper{}, proxy.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ func TestBodyOfACallHasALeastRate(t *testing.T) {
 func TestSlowBodiesMakeRoomWhereMemoryIsShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &keeper{}
-		s, err := proxy.New(proxy.Options{Recorder: k, BufferLimit: 160 << 10, BodyTimeout: time.Hour})
+		s, err := proxy.NewWith(k, proxy.Options{BufferLimit: 160 << 10, BodyTimeout: time.Hour})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,5 +227,3 @@ func TestHeldMemoryStaysTaken(t *testing.T) {
 		t.Error("no memory has a limit")
 	}
 }
-
-var _ proxy.Watcher = (*watcher)(nil)

@@ -63,10 +63,10 @@ func (x *exchange) relayHeader(res *http.Response) {
 	}
 }
 
-// relayBody copies the body. The recording reads one buffer while the next is filled.
+// relayBody copies the body. The engine reads one buffer while the next is filled.
 func (x *exchange) relayBody(res *http.Response) error {
 	current, spare := buffers.Get().(*buffer), (*buffer)(nil)
-	recorded := x.guard != nil
+	copied := x.guard != nil
 	defer func() {
 		buffers.Put(current)
 		x.handed = spare
@@ -77,14 +77,14 @@ func (x *exchange) relayBody(res *http.Response) error {
 			if err := x.send(current[:n], res.ContentLength); err != nil {
 				return fmt.Errorf("%w: %w", ErrClientLeft, err)
 			}
-			if recorded {
+			if copied {
 				if x.guard.write(current[:n]) {
 					if spare == nil {
 						spare = buffers.Get().(*buffer)
 					}
 					current, spare = spare, current
 				} else {
-					recorded, spare = false, nil // the recording may still read the spare buffer
+					copied, spare = false, nil // the engine may still read the spare buffer
 				}
 			}
 		}

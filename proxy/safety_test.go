@@ -105,7 +105,7 @@ func TestHostsOfOthersAreRefused(t *testing.T) {
 func TestTokens(t *testing.T) {
 	k := &keeper{}
 	var got seen
-	s := start(t, proxy.Options{Recorder: k, Listen: "0.0.0.0:0", Tokens: map[string]string{"tok-canary-0000-1": "ann", "tok-canary-0000-2": "bob"}}, func(w http.ResponseWriter, r *http.Request) { got = see(r) })
+	s := startWith(t, k, proxy.Options{Listen: "0.0.0.0:0", Tokens: map[string]string{"tok-canary-0000-1": "ann", "tok-canary-0000-2": "bob"}}, func(w http.ResponseWriter, r *http.Request) { got = see(r) })
 	for _, tc := range []struct {
 		path   string
 		header []string

@@ -15,11 +15,12 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/wire"
 )
 
 // Options configures a Server. The zero value serves loopback, forwards to the vendors'
-// public addresses and records nothing.
+// public addresses and only relays.
 type Options struct {
 	// OpenAI and Anthropic are base URLs as the vendors' SDKs expect them. Defaults:
 	// DefaultOpenAI, DefaultAnthropic. A bare OpenAI host gets /v1.
@@ -42,8 +43,8 @@ type Options struct {
 	// BodyLimit is the largest body of a call that is inspected; larger ones pass through
 	// unseen. Default: 64 MiB.
 	BodyLimit int64
-	// BufferLimit bounds the memory for the bodies of all calls and the Recorder's copies
-	// of their answers. Beyond it, calls pass through unseen and copies are dropped.
+	// BufferLimit bounds the memory for the bodies of all calls and the engine's copies of
+	// their answers. Beyond it, calls pass through unseen and copies are dropped.
 	// Default: 512 MiB.
 	BufferLimit int64
 	// HeaderTimeout limits the time for a request's header. Default: 10 s.
@@ -61,13 +62,14 @@ type Options struct {
 	// Default: 1 min.
 	ShutdownTimeout time.Duration
 
-	// Recorder sees the calls; nil means that nothing is recorded.
-	Recorder Recorder
-	// RecordTimeout limits how long a method of the recorder delays a call. Default: 100
-	// ms.
-	RecordTimeout time.Duration
-	// BeginTimeout is the limit for Begin, Refused and Count, which decide what is sent.
-	// Default: RecordTimeout.
+	// Engine decides what is sent of each call and records it. Nil: calls are only
+	// relayed.
+	Engine *oriel.Engine
+	// ReplyTimeout limits how long the engine delays an answer that it is given to
+	// record. Default: 100 ms.
+	ReplyTimeout time.Duration
+	// BeginTimeout limits how long the engine may take to decide what is sent. Default:
+	// ReplyTimeout.
 	BeginTimeout time.Duration
 	// Console serves the paths under /oriel/ except /oriel/healthz. If there are tokens,
 	// it needs one. Nil means no console.
@@ -97,19 +99,19 @@ type Server struct {
 	bodyLimit                              int64
 	header, bodyWait, write, idle, closing time.Duration
 
-	recorder Recorder
-	console  http.Handler
-	version  string
-	store    func(context.Context) error
-	health   func() Health
-	log      *slog.Logger
-	now      func() time.Time
+	engine  engine // nil: calls are only relayed
+	console http.Handler
+	version string
+	store   func(context.Context) error
+	health  func() Health
+	log     *slog.Logger
+	now     func() time.Time
 
 	guesses  guesses
 	counters counters
 	budget   *budget
-	active   tally        // running requests and recordings, which may outlast them
-	behind   atomic.Int64 // abandoned recordings and counts that still run
+	active   tally        // running requests and the engine's calls, which may outlast them
+	behind   atomic.Int64 // abandoned calls and counts that still run
 	upgrades upgrades
 
 	mu      sync.Mutex // protects what follows
@@ -146,7 +148,6 @@ func New(o Options) (*Server, error) {
 		write:        cmp.Or(o.WriteTimeout, 5*time.Minute),
 		idle:         cmp.Or(o.IdleTimeout, 5*time.Minute),
 		closing:      cmp.Or(o.ShutdownTimeout, time.Minute),
-		recorder:     o.Recorder,
 		console:      o.Console,
 		version:      o.Version,
 		store:        o.Store,
@@ -154,6 +155,9 @@ func New(o Options) (*Server, error) {
 		log:          o.Log,
 		now:          o.Now,
 		guesses:      guesses{delay: time.Second},
+	}
+	if o.Engine != nil {
+		s.engine = realEngine{o.Engine}
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -16,10 +16,10 @@ import (
 // answer, and the header before the first.
 func TestAnswersComePartByPart(t *testing.T) {
 	for _, form := range []string{"text/event-stream", "application/json", "with a length"} {
-		for name, recorder := range map[string]proxy.Recorder{"unrecorded": nil, "recorded": &keeper{}} {
+		for name, engine := range map[string]proxy.Engine{"unrecorded": nil, "recorded": &keeper{}} {
 			t.Run(form+" "+name, func(t *testing.T) {
 				next := make(chan struct{})
-				s := start(t, proxy.Options{Recorder: recorder}, func(w http.ResponseWriter, r *http.Request) {
+				s := startWith(t, engine, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) {
 					if form == "with a length" {
 						w.Header().Set("Content-Length", fmt.Sprint(10*len("data: 0\n\n")))
 					} else {
@@ -65,7 +65,7 @@ func TestClientLeaves(t *testing.T) {
 		for _, path := range []string{"/v1/messages", "/v1/models"} {
 			k := &keeper{ended: make(chan *note, 1)}
 			there, gone := make(chan struct{}), make(chan struct{})
-			s := start(t, proxy.Options{Recorder: k}, func(w http.ResponseWriter, r *http.Request) {
+			s := startWith(t, k, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) {
 				io.Copy(io.Discard, r.Body)
 				if begun {
 					io.WriteString(w, "data: 1\n\n")
@@ -109,7 +109,7 @@ func TestProviderDiesInItsAnswer(t *testing.T) {
 	for _, length := range []string{"", "100"} {
 		for _, first := range []string{"", "data: 1\n\n"} {
 			k := &keeper{ended: make(chan *note, 1)}
-			s := start(t, proxy.Options{Recorder: k}, func(w http.ResponseWriter, r *http.Request) {
+			s := startWith(t, k, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) {
 				io.Copy(io.Discard, r.Body)
 				if length != "" {
 					w.Header().Set("Content-Length", length)
@@ -178,7 +178,7 @@ func TestProviderAnswersEarly(t *testing.T) {
 func TestShutdownFinishesStreams(t *testing.T) {
 	next := make(chan struct{})
 	k := &keeper{ended: make(chan *note, 1)}
-	s := start(t, proxy.Options{Recorder: k}, func(w http.ResponseWriter, r *http.Request) {
+	s := startWith(t, k, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) {
 		for range 3 {
 			io.WriteString(w, "data\n")
 			w.(http.Flusher).Flush()

@@ -58,11 +58,17 @@ func (l *lockedBuffer) String() string {
 // start runs a proxy. Both vendors' upstream is the handler, unless options say more.
 func start(t testing.TB, o proxy.Options, upstream http.HandlerFunc) *setup {
 	t.Helper()
-	return startOn(t, o, upstream, nil)
+	return startOn(t, nil, o, upstream, nil)
 }
 
-// startOn is start on a network of its own, nil for loopback.
-func startOn(t testing.TB, o proxy.Options, upstream http.HandlerFunc, n *network) *setup {
+// startWith is start with an engine of the test's own.
+func startWith(t testing.TB, e proxy.Engine, o proxy.Options, upstream http.HandlerFunc) *setup {
+	t.Helper()
+	return startOn(t, e, o, upstream, nil)
+}
+
+// startOn is startWith on a network of its own, nil for loopback.
+func startOn(t testing.TB, e proxy.Engine, o proxy.Options, upstream http.HandlerFunc, n *network) *setup {
 	t.Helper()
 	s := &setup{t: t, log: &lockedBuffer{}, done: make(chan error, 1)}
 	if upstream != nil {
@@ -80,14 +86,14 @@ func startOn(t testing.TB, o proxy.Options, upstream http.HandlerFunc, n *networ
 			o.Anthropic = s.upstream.URL
 		}
 	}
-	if o.RecordTimeout == 0 {
-		o.RecordTimeout = time.Minute // a busy machine is no failure
+	if o.ReplyTimeout == 0 {
+		o.ReplyTimeout = time.Minute // a busy machine is no failure
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	var err error
-	if s.server, err = proxy.New(o); err != nil {
+	if s.server, err = proxy.NewWith(e, o); err != nil {
 		t.Fatal(err)
 	}
 	proxy.HoldGuessesForTest(s.server, 0)

@@ -35,7 +35,7 @@ func echo(t *testing.T, protocol string) http.HandlerFunc {
 }
 
 func TestWebSocketsGoThrough(t *testing.T) {
-	s := start(t, proxy.Options{Recorder: &keeper{}}, echo(t, "websocket"))
+	s := startWith(t, &keeper{}, proxy.Options{}, echo(t, "websocket"))
 	c := s.raw(handshake)
 	b := bufio.NewReader(c)
 	res, err := http.ReadResponse(b, nil)

@@ -58,7 +58,7 @@ func openGateway(ctx context.Context, o gatewayOptions) (_ *gateway, err error) 
 	if err := g.openEngine(ctx, &o); err != nil {
 		return nil, err
 	}
-	o.proxy.Recorder, o.proxy.BeginTimeout, o.proxy.RecordTimeout = proxy.For(g.engine), g.engine.BeginWait(o.calls), observeWait
+	o.proxy.Engine, o.proxy.BeginTimeout, o.proxy.ReplyTimeout = g.engine, g.engine.BeginWait(o.calls), observeWait
 	o.proxy.Store = func(ctx context.Context) error {
 		if err := g.history.health(ctx); err != nil {
 			return err
@@ -151,7 +151,7 @@ func (g *gateway) health(o *gatewayOptions) (h proxy.Health) {
 // change applies other options to calls that begin from now on: those that the proxy and
 // the engine can change. After an error nothing is changed.
 func (g *gateway) change(o gatewayOptions) error {
-	o.proxy.BeginTimeout, o.proxy.RecordTimeout = g.engine.BeginWait(o.calls), observeWait
+	o.proxy.BeginTimeout, o.proxy.ReplyTimeout = g.engine.BeginWait(o.calls), observeWait
 	if err := g.server.Change(o.proxy); err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (g *gateway) close() {
 	}
 }
 
-// observeWait is the longest that a call waits for its recorder where nothing depends on
+// observeWait is the longest that an answer waits until the engine has recorded a part of
 // it. Tests wait longer.
 var observeWait = 2 * time.Second
 

@@ -54,7 +54,7 @@ func (s *summary) requests(c proxy.Counters) {
 	s.came, s.Others, s.sockets = c.Calls, c.Passed, c.Upgraded
 }
 
-// add adds what the recorder has told; r is nil where there is none.
+// add adds what the engine reported; r is nil where there is none.
 func (s *summary) add(t *tally, r *oriel.CallCounters, models *token.Models) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

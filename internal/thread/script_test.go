@@ -163,7 +163,7 @@ func (s *play) reply(name string, words []string) {
 	s.end(name, s.messages(words), id)
 }
 
-// end does what a recorder does.
+// end does what the engine does.
 func (s *play) end(name string, reply []chat.Message, id string) {
 	s.t.Helper()
 	c := s.calls[name]

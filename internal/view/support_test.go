@@ -144,7 +144,7 @@ func (s *stage) show(c *call, a ask) error {
 	return nil
 }
 
-// end stores a call and what it decided, as a recorder does; reply are raw messages.
+// end stores a call and what it decided, as the engine does; reply are raw messages.
 func (s *stage) end(c *call, reply ...[]byte) {
 	s.t.Helper()
 	replies := make([]timeline.Resent, 0, len(reply))

@@ -5,16 +5,18 @@ package sdk
 
 import (
 	"bytes"
-	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/anthropics/anthropic-sdk-go"
 	anthropicoption "github.com/anthropics/anthropic-sdk-go/option"
@@ -25,6 +27,8 @@ import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/strict"
 	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/memory"
 )
 
 // model is an upstream that judges each request and gives the next of its answers.
@@ -79,30 +83,6 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // canary stands for a provider's key.
 const canary = "sk-canary-4f1e7d"
 
-// keeper keeps what the proxy tells of each call.
-type keeper struct {
-	calls []*oriel.Request
-	notes []*note
-	ended chan struct{}
-}
-
-type note struct {
-	k      *keeper
-	status int
-	body   []byte
-}
-
-func (k *keeper) Begin(_ context.Context, c *oriel.Request) proxy.Recording {
-	n := &note{k: k}
-	k.calls, k.notes = append(k.calls, c), append(k.notes, n)
-	return n
-}
-
-func (n *note) Response(status int, h http.Header) { n.status = status }
-func (n *note) Header(h http.Header)               {}
-func (n *note) Write(p []byte)                     { n.body = append(n.body, p...) }
-func (n *note) End(error)                          { n.k.ended <- struct{}{} }
-
 // setup is a proxy over HTTP.
 type setup struct {
 	url    string
@@ -128,33 +108,70 @@ func start(t *testing.T, o proxy.Options) *setup {
 	return &setup{front.URL, front.Client()}
 }
 
+// history is an engine that records everything and sends it as it came.
+type history struct {
+	t     *testing.T
+	store timeline.Store
+	ended chan oriel.Event // the calls that are written
+}
+
 // talk runs a proxy before a model.
-func talk(t *testing.T, answers ...string) (*setup, *model, *keeper) {
+func talk(t *testing.T, answers ...string) (*setup, *model, *history) {
 	m := &model{t: t, answers: answers}
 	upstream := httptest.NewServer(m)
 	t.Cleanup(upstream.Close)
-	k := &keeper{ended: make(chan struct{}, len(answers))}
-	return start(t, proxy.Options{OpenAI: upstream.URL, Anthropic: upstream.URL, Recorder: k}), m, k
+	h := &history{t: t, store: memory.New(), ended: make(chan oriel.Event, len(answers))}
+	engine, err := oriel.Open(t.Context(), oriel.Config{Store: h.store, NoEmbed: true, Calls: oriel.CallOptions{Profile: "off"}, Events: func(e oriel.Event) {
+		if e.Kind == oriel.EventCall {
+			h.ended <- e
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { engine.Close() })
+	return start(t, proxy.Options{OpenAI: upstream.URL, Anthropic: upstream.URL, Engine: engine, ReplyTimeout: time.Minute}), m, h
 }
 
-// told fails unless the recorder was told of all that went through.
-func told(t *testing.T, m *model, k *keeper) {
-	t.Helper()
-	for i, body := range m.bodies {
-		<-k.ended
-		if string(k.calls[i].Body) != body {
-			t.Errorf("call %d was recorded otherwise than it went upstream", i)
+// calls returns the recorded calls in order. It fails the test unless they are those that
+// went upstream.
+func (h *history) calls(m *model) (calls []*oriel.StoredCall) {
+	h.t.Helper()
+	for range m.bodies {
+		<-h.ended
+	}
+	all, err := h.store.Conversations(h.t.Context(), timeline.Local)
+	if err != nil || len(all) != 1 {
+		h.t.Fatalf("%d conversations, %v", len(all), err)
+	}
+	records, err := h.store.Records(h.t.Context(), timeline.Local, all[0].Name, "call", "")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for i := range records {
+		c, err := oriel.ReadCall(h.t.Context(), h.store, timeline.Local, &records[i])
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		calls = append(calls, c)
+	}
+	slices.SortFunc(calls, func(a, b *oriel.StoredCall) int { return a.Began.Compare(b.Began) })
+	if len(calls) != len(m.bodies) || len(m.answers) > 0 {
+		h.t.Fatalf("%d calls recorded, %d upstream, %d answers left", len(calls), len(m.bodies), len(m.answers))
+	}
+	for i, c := range calls {
+		var sent, recorded any
+		if err := errors.Join(json.Unmarshal([]byte(m.bodies[i]), &sent), json.Unmarshal(c.Body, &recorded)); err != nil || !reflect.DeepEqual(sent, recorded) {
+			h.t.Errorf("call %d was recorded otherwise than it went upstream (%v):\n%s\n%s", i, err, c.Body, m.bodies[i])
 		}
 	}
-	if len(k.calls) != len(m.bodies) || len(m.answers) > 0 {
-		t.Errorf("%d calls recorded, %d upstream, %d answers left", len(k.calls), len(m.bodies), len(m.answers))
-	}
+	return calls
 }
 
 func TestOpenAIChatSDK(t *testing.T) {
 	const calls = `{"id":"c","object":"chat.completion","created":1,"model":"gpt-4o","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"weather","arguments":"{\"city\":\"Rome\"}"}},{"id":"call_2","type":"function","function":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"}}]}}]}`
 	const stream = "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"warm, \"}}]}\n\ndata: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"cold\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
-	s, m, k := talk(t, calls, stream, `429 {"error":{"message":"slow down","type":"rate_limit","code":"rate_limit_exceeded"}}`)
+	s, m, h := talk(t, calls, stream, `429 {"error":{"message":"slow down","type":"rate_limit","code":"rate_limit_exceeded"}}`)
 	client := openai.NewClient(openaioption.WithBaseURL(s.url+"/v1"), openaioption.WithAPIKey(canary), openaioption.WithMaxRetries(0), openaioption.WithHTTPClient(s.client))
 	params := openai.ChatCompletionNewParams{
 		Model: "gpt-5",
@@ -190,13 +207,13 @@ func TestOpenAIChatSDK(t *testing.T) {
 	if !errors.As(err, &failed) || failed.StatusCode != 429 || failed.Code != "rate_limit_exceeded" {
 		t.Error(err)
 	}
-	told(t, m, k)
+	h.calls(m)
 }
 
 func TestOpenAIResponsesSDK(t *testing.T) {
 	const output = `{"id":"r1","object":"response","status":"completed","model":"gpt-5","output":[{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"},{"type":"function_call","id":"fc_1","call_id":"call_1","name":"look","arguments":"{}","status":"completed"},{"type":"function_call","id":"fc_2","call_id":"call_2","name":"look","arguments":"{\"at\":1}","status":"completed"}]}`
 	const stream = "event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"item_id\":\"m\",\"output_index\":0,\"content_index\":0,\"delta\":\"done\",\"sequence_number\":1}\n\nevent: response.completed\ndata: {\"type\":\"response.completed\",\"sequence_number\":2,\"response\":{\"id\":\"r2\",\"object\":\"response\",\"status\":\"completed\",\"output\":[]}}\n\n"
-	s, m, k := talk(t, output, stream, `400 {"error":{"message":"no such model","type":"invalid_request_error","code":"model_not_found"}}`)
+	s, m, h := talk(t, output, stream, `400 {"error":{"message":"no such model","type":"invalid_request_error","code":"model_not_found"}}`)
 	client := openai.NewClient(openaioption.WithBaseURL(s.url+"/v1"), openaioption.WithAPIKey(canary), openaioption.WithMaxRetries(0), openaioption.WithHTTPClient(s.client))
 	params := responses.ResponseNewParams{
 		Model:   "gpt-5",
@@ -241,7 +258,7 @@ func TestOpenAIResponsesSDK(t *testing.T) {
 	if !errors.As(err, &failed) || failed.StatusCode != 400 || failed.Code != "model_not_found" {
 		t.Error(err)
 	}
-	told(t, m, k)
+	h.calls(m)
 }
 
 func TestAnthropicSDK(t *testing.T) {
@@ -268,7 +285,7 @@ event: message_stop
 data: {"type":"message_stop"}
 
 `
-	s, m, k := talk(t, calls, stream, `529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"req_1"}`)
+	s, m, h := talk(t, calls, stream, `529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"req_1"}`)
 	client := anthropic.NewClient(anthropicoption.WithBaseURL(s.url), anthropicoption.WithAPIKey(canary), anthropicoption.WithMaxRetries(0), anthropicoption.WithHTTPClient(s.client))
 	params := anthropic.MessageNewParams{
 		Model:     "claude-sonnet-4-5",
@@ -299,14 +316,17 @@ data: {"type":"message_stop"}
 	if !errors.As(err, &failed) || failed.StatusCode != 529 || failed.RequestID != "req_1" {
 		t.Error(err)
 	}
-	told(t, m, k)
-	if got := strict.SameThinking([]byte(m.bodies[1]), k.calls[1].Body); len(got) > 0 {
+	recorded := h.calls(m)
+	if got := strict.SameThinking([]byte(m.bodies[1]), recorded[1].Body); len(got) > 0 {
 		t.Error(got)
 	}
-	for i, n := range k.notes {
-		if want := []int{200, 200, 529}[i]; n.status != want || i == 1 && string(n.body) != stream {
-			t.Errorf("%d: %d %q", i, n.status, n.body)
+	for i, c := range recorded {
+		if want := []int{200, 200, 529}[i]; c.Status != want {
+			t.Errorf("call %d: status %d, want %d", i, c.Status, want)
 		}
+	}
+	if u := recorded[1].Usage; u == nil || u.Input != 9 || u.Output != 3 || recorded[1].Stop != "end_turn" {
+		t.Errorf("the stream was recorded as %+v", recorded[1])
 	}
 }
 

@@ -85,7 +85,7 @@ func checkRecord(name, install string, calls int) (problems []string, err error)
 	if err != nil {
 		return nil, err
 	}
-	server, err := proxy.New(proxy.Options{OpenAI: provider.URL, Anthropic: provider.URL, Recorder: proxy.For(engine)})
+	server, err := proxy.New(proxy.Options{OpenAI: provider.URL, Anthropic: provider.URL, Engine: engine})
 	if err != nil {
 		return nil, err
 	}

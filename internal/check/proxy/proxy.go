@@ -145,7 +145,7 @@ func (c *checker) session(s *transcript.Session) error {
 	if err != nil {
 		return err
 	}
-	server, err := proxy.New(proxy.Options{OpenAI: provider.URL, Anthropic: provider.URL, Recorder: proxy.For(engine)})
+	server, err := proxy.New(proxy.Options{OpenAI: provider.URL, Anthropic: provider.URL, Engine: engine})
 	if err != nil {
 		return err
 	}

@@ -18,17 +18,23 @@ import (
 	"github.com/oriel-context/oriel/proxy"
 )
 
-// nothing is a recorder that does nothing.
+// nothing is an engine, and its calls, that does nothing.
 type nothing struct{}
 
-func (nothing) Begin(context.Context, *oriel.Request) proxy.Recording { return nothing{} }
-func (nothing) Response(int, http.Header)                             {}
-func (nothing) Header(http.Header)                                    {}
-func (nothing) Write([]byte)                                          {}
-func (nothing) End(error)                                             {}
+func (nothing) Begin(context.Context, *oriel.Request) proxy.Call { return nothing{} }
+func (nothing) Count(context.Context, *oriel.Request) []byte     { return nil }
+func (nothing) Unseen(string, string)                            {}
+func (nothing) Body() []byte                                     { return nil }
+func (nothing) Again() bool                                      { return false }
+func (nothing) Refused(int, []byte) []byte                       { return nil }
+func (nothing) Response(int, http.Header)                        {}
+func (nothing) Header(http.Header)                               {}
+func (nothing) Write([]byte)                                     {}
+func (nothing) End(error)                                        {}
 
 // keeper keeps all that it is told.
 type keeper struct {
+	nothing
 	mu    sync.Mutex
 	calls []*oriel.Request
 	notes []*note
@@ -36,6 +42,7 @@ type keeper struct {
 }
 
 type note struct {
+	nothing
 	k      *keeper
 	status int
 	body   []byte
@@ -43,7 +50,7 @@ type note struct {
 	err    error
 }
 
-func (k *keeper) Begin(_ context.Context, c *oriel.Request) proxy.Recording {
+func (k *keeper) Begin(_ context.Context, c *oriel.Request) proxy.Call {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	n := &note{k: k}
@@ -66,11 +73,11 @@ func (n *note) End(err error) {
 	}
 }
 
-func TestRecorderIsToldOfCalls(t *testing.T) {
+func TestEngineGetsCalls(t *testing.T) {
 	k := &keeper{ended: make(chan *note, 1)}
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	answer := strings.Repeat("data: 0123456789\n\n", 20_000)
-	s := start(t, proxy.Options{Recorder: k, Now: func() time.Time { return began }}, func(w http.ResponseWriter, r *http.Request) {
+	s := startWith(t, k, proxy.Options{Now: func() time.Time { return began }}, func(w http.ResponseWriter, r *http.Request) {
 		for p := range strings.SplitAfterSeq(answer, "\n\n") {
 			io.WriteString(w, p)
 		}
@@ -97,8 +104,9 @@ func TestRecorderIsToldOfCalls(t *testing.T) {
 	}
 }
 
-// fault is a recorder that does something bad in one method.
+// fault is an engine that does something bad in one method.
 type fault struct {
+	nothing
 	in    string
 	do    func()
 	ended chan error
@@ -110,37 +118,37 @@ func (f *fault) at(method string) {
 	}
 }
 
-func (f *fault) Begin(context.Context, *oriel.Request) proxy.Recording { f.at("Begin"); return f }
-func (f *fault) Response(int, http.Header)                             { f.at("Response") }
-func (f *fault) Header(h http.Header)                                  { f.at("Header"); h.Set("X-Oriel-Action", "mask") }
-func (f *fault) Write([]byte)                                          { f.at("Write") }
-func (f *fault) End(err error)                                         { f.ended <- err; f.at("End") }
+func (f *fault) Begin(context.Context, *oriel.Request) proxy.Call { f.at("Begin"); return f }
+func (f *fault) Response(int, http.Header)                        { f.at("Response") }
+func (f *fault) Header(h http.Header)                             { f.at("Header"); h.Set("X-Oriel-Action", "mask") }
+func (f *fault) Write([]byte)                                     { f.at("Write") }
+func (f *fault) End(err error)                                    { f.ended <- err; f.at("End") }
 
 var methods = []string{"Begin", "Response", "Header", "Write", "End"}
 
-// Whatever a recorder does, the call comes to its end, and the recording to its own.
-func TestCallsSurviveTheRecorder(t *testing.T) {
+// Whatever the engine does, the client gets its answer, and the engine the end of the call.
+func TestCallsSurviveTheEngine(t *testing.T) {
 	answer := strings.Repeat("x", 200_000)
 	for _, method := range methods {
 		for _, kind := range []string{"panics", "blocks", "is slow"} {
 			run := func(t *testing.T) {
 				release := make(chan struct{})
 				f := &fault{in: method, ended: make(chan error, 1)}
-				o := proxy.Options{Recorder: f, RecordTimeout: 5 * time.Millisecond}
+				o := proxy.Options{ReplyTimeout: 5 * time.Millisecond}
 				switch kind {
 				case "panics":
-					f.do = func() { panic("recorder " + canary[:2]) }
+					f.do = func() { panic("engine " + canary[:2]) }
 				case "blocks":
 					f.do = func() { <-release }
 				case "is slow":
-					o.RecordTimeout = time.Minute
+					o.ReplyTimeout = time.Minute
 					f.do = func() {
 						for range 1000 {
 							runtime.Gosched()
 						}
 					}
 				}
-				s := startOn(t, o, func(w http.ResponseWriter, r *http.Request) {
+				s := startOn(t, f, o, func(w http.ResponseWriter, r *http.Request) {
 					b, _ := io.ReadAll(r.Body)
 					fmt.Fprintf(w, "%s", b)
 					io.WriteString(w, answer)
@@ -159,15 +167,15 @@ func TestCallsSurviveTheRecorder(t *testing.T) {
 				}
 				close(release)
 				if method == "Begin" && kind == "panics" {
-					return // there is no recording
+					return // there is no call
 				}
 				err := <-f.ended
-				if fails := kind == "panics" || kind == "blocks"; fails && method != "End" && !errors.Is(err, proxy.ErrRecorder) || !fails && err != nil {
+				if fails := kind == "panics" || kind == "blocks"; fails && method != "End" && !errors.Is(err, proxy.ErrEngine) || !fails && err != nil {
 					t.Errorf("ended with %v", err)
 				}
 				s.finish()
 				c := s.server.Counters()
-				if kind == "panics" && c.RecorderPanics != 1 || kind == "blocks" && method != "End" && c.RecorderSlow != 1 || c.Answered != 1 {
+				if kind == "panics" && c.EnginePanics != 1 || kind == "blocks" && method != "End" && c.EngineSlow != 1 || c.Answered != 1 {
 					t.Errorf("%+v", c)
 				}
 			}
@@ -176,17 +184,17 @@ func TestCallsSurviveTheRecorder(t *testing.T) {
 	}
 }
 
-// counting is a recorder that counts in a fault's Begin.
+// counting is an engine that counts in a fault's Begin.
 type counting struct{ *fault }
 
 func (c counting) Count(context.Context, *oriel.Request) []byte { c.at("Begin"); return nil }
 
-// A body that a recorder was left behind with is in memory until it returns, and counts.
-func TestMemoryIsBoundedWhereTheRecorderIsStuck(t *testing.T) {
+// The body of an abandoned call is in memory until the engine returns, and counts.
+func TestMemoryIsBoundedWhereTheEngineIsStuck(t *testing.T) {
 	for _, path := range []string{"/v1/messages", "/v1/messages/count_tokens"} {
 		release := make(chan struct{})
 		f := &fault{in: "Begin", do: func() { <-release }, ended: make(chan error, 5)}
-		s := start(t, proxy.Options{Recorder: counting{f}, RecordTimeout: time.Millisecond, BufferLimit: 250_000}, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
+		s := startWith(t, counting{f}, proxy.Options{ReplyTimeout: time.Millisecond, BufferLimit: 250_000}, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
 		body := strings.Repeat("x", 100_000)
 		for i := range 5 {
 			res, _ := s.post(path, body)
@@ -195,7 +203,7 @@ func TestMemoryIsBoundedWhereTheRecorderIsStuck(t *testing.T) {
 			}
 		}
 		c := s.server.Counters()
-		if c.RecorderSlow != 2 || path == "/v1/messages" && c.PassedMemory != 3 || c.BufferedBytes < 200_000 || c.BufferedBytes > 250_000 {
+		if c.EngineSlow != 2 || path == "/v1/messages" && c.PassedMemory != 3 || c.BufferedBytes < 200_000 || c.BufferedBytes > 250_000 {
 			t.Errorf("%s: %+v", path, c)
 		}
 		close(release)
@@ -206,21 +214,21 @@ func TestMemoryIsBoundedWhereTheRecorderIsStuck(t *testing.T) {
 	}
 }
 
-// Recordings that were left behind are bounded in number: while there are as many as may
-// be, further calls go on without the recorder, and it is asked again once they end.
-func TestRecordingsLeftBehindAreBounded(t *testing.T) {
+// Abandoned calls are bounded in number: at the limit further calls continue without the
+// engine, which is asked again once some of them have ended.
+func TestAbandonedCallsAreBounded(t *testing.T) {
 	for _, path := range []string{"/v1/messages", "/v1/messages/count_tokens"} {
 		release := make(chan struct{})
 		var asked atomic.Int64
 		f := &fault{in: "Begin", do: func() { asked.Add(1); <-release }, ended: make(chan error, 100)}
-		s := start(t, proxy.Options{Recorder: counting{f}, RecordTimeout: time.Millisecond}, func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
+		s := startWith(t, counting{f}, proxy.Options{ReplyTimeout: time.Millisecond}, func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
 		for range proxy.MaxBehind + 20 {
 			if res, body := s.post(path, "{}"); res.StatusCode != 200 || body != "{}" {
 				t.Fatal(path, res.Status, body)
 			}
 		}
 		if n := asked.Load(); n != proxy.MaxBehind {
-			t.Errorf("%s: the recorder was asked %d times, want %d", path, n, proxy.MaxBehind)
+			t.Errorf("%s: the engine was asked %d times, want %d", path, n, proxy.MaxBehind)
 		}
 		close(release)
 		for asked.Load() == proxy.MaxBehind { // as soon as one of them has ended
@@ -230,20 +238,9 @@ func TestRecordingsLeftBehindAreBounded(t *testing.T) {
 	}
 }
 
-func TestRecorderMayDecline(t *testing.T) {
-	s := start(t, proxy.Options{Recorder: decline{}}, func(w http.ResponseWriter, r *http.Request) {})
-	if res, _ := s.post("/v1/messages", "{}"); res.Header.Get("X-Oriel-Action") != "none" {
-		t.Error(res.Header)
-	}
-}
-
-type decline struct{}
-
-func (decline) Begin(context.Context, *oriel.Request) proxy.Recording { return nil }
-
-func TestRecordingEndsWithWhatHappened(t *testing.T) {
+func TestCallEndsWithWhatHappened(t *testing.T) {
 	k := &keeper{ended: make(chan *note, 1)}
-	dead := start(t, proxy.Options{Recorder: k, OpenAI: "http://127.0.0.1:1"}, nil)
+	dead := startWith(t, k, proxy.Options{OpenAI: "http://127.0.0.1:1"}, nil)
 	res, _ := dead.post("/v1/responses", "{}")
 	if n := <-k.ended; !errors.Is(n.err, proxy.ErrUpstream) || n.status != 0 {
 		t.Error(n.err, n.status)
@@ -253,16 +250,18 @@ func TestRecordingEndsWithWhatHappened(t *testing.T) {
 	}
 }
 
-// checker finds recordings that are not what their call was answered.
+// checker finds calls that did not get their answer.
 type checker struct {
+	nothing
 	t     *testing.T
-	slow  bool // every third recording is left behind
+	slow  bool // every third call is abandoned
 	mu    sync.Mutex
 	n     int
 	whole atomic.Int64
 }
 
 type check struct {
+	nothing
 	c     *checker
 	block bool
 	want  string
@@ -274,7 +273,7 @@ func answerTo(body string) string {
 	return strings.Repeat(body+"\n", 1+len(body)*300)
 }
 
-func (c *checker) Begin(_ context.Context, call *oriel.Request) proxy.Recording {
+func (c *checker) Begin(_ context.Context, call *oriel.Request) proxy.Call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.n++
@@ -291,7 +290,7 @@ func (k *check) Write(p []byte) {
 		runtime.Gosched()
 	}
 	if string(p) != before {
-		k.c.t.Error("the bytes changed while the recording had them")
+		k.c.t.Error("the bytes changed while the engine had them")
 	}
 	k.got = append(k.got, p...)
 }
@@ -307,16 +306,16 @@ func (k *check) End(err error) {
 	}
 }
 
-// Many calls at once have each their own answer and recording, also where recordings
+// Many calls at once have each their own answer, and so has the engine, also where calls
 // are left behind in the middle.
 func TestManyCallsAtOnce(t *testing.T) {
 	for _, slow := range []bool{false, true} {
 		c := &checker{t: t, slow: slow}
-		o := proxy.Options{Recorder: c}
+		o := proxy.Options{}
 		if slow {
-			o.RecordTimeout = 5 * time.Millisecond
+			o.ReplyTimeout = 5 * time.Millisecond
 		}
-		s := start(t, o, func(w http.ResponseWriter, r *http.Request) {
+		s := startWith(t, c, o, func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			io.WriteString(w, answerTo(string(body)))
 		})
@@ -341,7 +340,7 @@ func TestManyCallsAtOnce(t *testing.T) {
 		all.Wait()
 		s.finish()
 		if n := c.whole.Load(); !slow && n != 96 {
-			t.Errorf("%d whole recordings", n)
+			t.Errorf("%d whole answers", n)
 		}
 		if n := s.server.Counters(); n.Answered != 96 || n.BufferedBytes != 0 {
 			t.Errorf("%+v", n)
