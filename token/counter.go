@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/tally"
 )
 
 // Accuracy is the quality of a count.
@@ -124,53 +123,7 @@ func (c *Counter) Overhead(m *chat.Message) Count { return c.finish(c.overhead(m
 func (c *Counter) Tool(t *chat.ToolDef) Count { return c.finish(c.tool(t)) }
 
 // Request counts everything that a request sends.
-func (c *Counter) Request(r *chat.Request) Breakdown {
-	tally.Add(tally.Counts, 1)
-	s := &c.model.structure
-	var system, tools raw
-	over := raw{fixed: s.Request}
-	for i := range r.System {
-		system.add(c.systemPart(&r.System[i]))
-	}
-	if len(r.System) > 0 {
-		over.fixed += s.System
-	}
-	for i := range r.Tools {
-		tools.add(c.tool(&r.Tools[i]))
-	}
-	if len(r.Tools) > 0 {
-		tools.fixed += s.Tools
-	}
-	all := system
-	all.add(tools)
-	b := Breakdown{Messages: make([]int, len(r.Messages))}
-	sum := 0
-	for i := range r.Messages {
-		m := c.message(&r.Messages[i])
-		all.rough = all.rough || m.rough
-		b.Messages[i] = c.local(m)
-		sum += b.Messages[i]
-		over.add(c.overhead(&r.Messages[i]))
-	}
-	all.rough = all.rough || over.rough
-	b.System, b.Tools, b.Overhead = c.local(system), c.local(tools), c.local(over)
-	b.Local = b.System + b.Tools + b.Overhead + sum
-	b.Accuracy = Estimate
-	switch {
-	case c.exact && !all.rough:
-		b.Accuracy = Exact
-	case c.scale.Calibrated():
-		b.Accuracy, b.Error = Calibrated, c.scale.Error
-		for i, n := range b.Messages {
-			b.Messages[i] = scale(n, c.scale.Slope)
-		}
-		b.System, b.Tools = scale(b.System, c.scale.Slope), scale(b.Tools, c.scale.Slope)
-		b.fitTo(c.scale.Apply(b.Local))
-		return b
-	}
-	b.Total = b.Local
-	return b
-}
+func (c *Counter) Request(r *chat.Request) Breakdown { return c.Sum(c.Sizes(r)) }
 
 // fitTo makes the parts sum up to total. The difference is calibration's offset,
 // which belongs to no message: a provider's hidden prompt, or an error in the

@@ -116,25 +116,39 @@ func Fit(ctx context.Context, data []byte, o Options) ([]byte, *Plan, error) {
 
 // FitBody fits a body that has been read.
 func FitBody(ctx context.Context, b *wire.Body, o Options) ([]byte, *Plan, error) {
-	v, err := FitView(ctx, b, o)
+	v, err := FitView(ctx, o.request(b), o)
 	if err != nil {
 		return nil, nil, err
 	}
-	return v.Body, v.Plan, nil
+	out, err := b.Write(v.Shown)
+	if err != nil {
+		return nil, nil, err
+	}
+	return out, v.Plan, nil
 }
 
-// View is a request as it is sent.
+// Request is a request that has been read and counted. The counter is one for the model
+// of the options.
+type Request struct {
+	chat.Request
+	Format  wire.Format
+	Rules   chat.Rules
+	Counter *token.Counter
+	Sizes   token.Sizes
+}
+
+// View is what is sent of a request.
 type View struct {
-	Body []byte
 	// Shown are its messages. The Index of each is that of the message that it was
 	// made of, also where it has other bytes.
 	Shown []wire.Piece
 	Plan  *Plan
 }
 
-// FitView is FitBody for who wants to do the same again to a later request.
-func FitView(ctx context.Context, b *wire.Body, o Options) (*View, error) {
-	f, err := newFitting(b, o)
+// FitView is FitBody for callers that have counted the request and write the body
+// themselves.
+func FitView(ctx context.Context, r *Request, o Options) (*View, error) {
+	f, err := newFitting(r, o)
 	if err != nil {
 		return nil, err
 	}
@@ -189,54 +203,47 @@ func (f *fitting) careful() int {
 
 // WouldFit tells whether Fit would do anything, and why (SPEC B8).
 func WouldFit(b *wire.Body, o Options) (Trigger, error) {
-	f, err := newFitting(b, o)
+	f, err := newFitting(o.request(b), o)
 	if err != nil {
 		return Trigger{}, err
 	}
 	return f.settings.Trigger, nil
 }
 
+// request counts a body for the model of the options.
+func (o *Options) request(b *wire.Body) *Request {
+	c := token.NewCounter(o.lookup(&b.Request), token.Options{Cache: o.Cache, Scale: o.Scale})
+	return &Request{b.Request, b.Format, b.Rules(), c, c.Sizes(&b.Request)}
+}
+
 // fitting is one request on its way through a policy.
 type fitting struct {
-	body     *wire.Body
+	request  *Request
 	history  *History
-	counter  *token.Counter
 	policy   string
-	model    string
 	settings settings
 	grown    *Growth // of the budget; nil where it did not grow
 	warnings []string
 }
 
-func newFitting(b *wire.Body, o Options) (*fitting, error) {
-	if err := o.check(len(b.Messages)); err != nil {
+func newFitting(r *Request, o Options) (*fitting, error) {
+	if err := o.check(len(r.Messages)); err != nil {
 		return nil, err
 	}
 	profile, err := o.profile()
 	if err != nil {
 		return nil, err
 	}
-	f := &fitting{body: b, policy: o.Policy, model: o.Model}
-	if f.policy == "" {
-		f.policy = profile.Policy
-	}
-	if f.policy == "" {
-		f.policy = "ladder"
-	}
-	if f.model == "" {
-		f.model = b.Model
-	}
-	m := f.lookup(o)
-	f.counter = token.NewCounter(m, token.Options{Cache: o.Cache, Scale: o.Scale})
-	counted := f.counter.Request(&b.Request)
+	f := &fitting{request: r, policy: cmp.Or(o.Policy, profile.Policy, "ladder")}
+	counted := r.Counter.Sum(r.Sizes)
 	budget, err := BudgetOf(Bounds{
-		Model: m, Window: o.Window, Output: max(b.MaxOutput, b.ThinkingBudget), Reserve: o.Reserve, Margin: o.Margin,
-		Budget: o.Budget, Profile: profile, Thresholds: o.Thresholds, Fixed: Fixed(b.Messages, counted),
+		Model: o.lookup(&r.Request), Window: o.Window, Output: max(r.MaxOutput, r.ThinkingBudget), Reserve: o.Reserve, Margin: o.Margin,
+		Budget: o.Budget, Profile: profile, Thresholds: o.Thresholds, Fixed: Fixed(r.Messages, counted),
 	})
 	if err != nil {
 		return nil, err
 	}
-	f.history = HistoryOf(&b.Request, b.Rules(), f.counter, counted)
+	f.history = HistoryOf(&r.Request, r.Rules, r.Counter, counted)
 	for _, i := range o.Pins {
 		f.history.Pinned[i] = true
 	}
@@ -289,14 +296,18 @@ func (o *Options) profile() (Profile, error) {
 	return p, err
 }
 
+// model is the name of the model that counts and bounds a request.
+func (o *Options) model(r *chat.Request) string { return cmp.Or(o.Model, r.Model) }
+
 // lookup finds the model; plain o200k_base where none is named.
-func (f *fitting) lookup(o Options) token.Model {
+func (o *Options) lookup(r *chat.Request) token.Model {
 	models := o.Models
 	if models == nil {
 		models = token.Builtin()
 	}
-	m := models.Lookup(f.model)
-	if f.model == "" {
+	name := o.model(r)
+	m := models.Lookup(name)
+	if name == "" {
 		m = token.Model{Encoding: "o200k_base", Exact: true, Window: m.Window}
 	}
 	return m

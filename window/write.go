@@ -5,15 +5,20 @@ import (
 	"slices"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
 )
 
-// write makes the body of a draft and its plan. The sizes in a draft are sums of
+// write makes the messages of a draft and its plan. The sizes in a draft are sums of
 // parts; what is written is counted anew, and where that is over the budget by
 // the difference a little more is elided.
 func (f *fitting) write(d *draft) (*View, error) {
 	if !d.changed() {
-		return &View{f.body.Data(), f.body.Whole(), f.plan(d, f.history.Total())}, nil
+		whole := make([]wire.Piece, len(d.h.Messages))
+		for i := range whole {
+			whole[i].Index = i
+		}
+		return &View{whole, f.plan(d, f.history.Total())}, nil
 	}
 	tight := f.settings
 	for try := 0; ; try++ {
@@ -23,11 +28,7 @@ func (f *fitting) write(d *draft) (*View, error) {
 		}
 		over := tokens - f.settings.Budget
 		if over <= 0 || f.settings.Mode == Soft {
-			out, err := f.body.Write(view)
-			if err != nil {
-				return nil, err
-			}
-			return &View{out, view, f.plan(d, tokens)}, nil
+			return &View{view, f.plan(d, tokens)}, nil
 		}
 		before := d.tokens()
 		tight.Budget = min(tight.Budget, before) - over - elideSlack
@@ -39,7 +40,7 @@ func (f *fitting) write(d *draft) (*View, error) {
 
 // plan writes down what a draft of a request decided.
 func (f *fitting) plan(d *draft, tokens int) *Plan {
-	p := d.plan(f.policy, f.model, &f.settings, tokens, f.warnings)
+	p := d.plan(f.policy, f.settings.model(&f.request.Request), &f.settings, tokens, f.warnings)
 	p.Grown = f.grown
 	return p
 }
@@ -48,8 +49,8 @@ func (f *fitting) plan(d *draft, tokens int) *Plan {
 func (f *fitting) view(d *draft) ([]wire.Piece, int, error) {
 	kept := d.h.Cuts.Messages(d.keep)
 	var view []wire.Piece
-	sent := f.body.Request
-	sent.Messages = make([]chat.Message, 0, len(d.h.Messages))
+	sent := f.request.Sizes
+	sent.Messages = make([]token.Size, 0, len(d.h.Messages))
 	for i := range d.h.Messages {
 		if !kept[i] {
 			continue
@@ -58,19 +59,18 @@ func (f *fitting) view(d *draft) ([]wire.Piece, int, error) {
 		if err != nil {
 			return nil, 0, fmt.Errorf("message %d: %w", i, err)
 		}
+		view = append(view, wire.Piece{Index: i, Raw: raw})
 		if raw == nil {
-			view = append(view, wire.Piece{Index: i})
-			sent.Messages = append(sent.Messages, d.h.Messages[i])
+			sent.Messages = append(sent.Messages, f.request.Sizes.Messages[i])
 			continue
 		}
-		m, err := wire.ReadMessage(f.body.Format, raw)
+		m, err := wire.ReadMessage(f.request.Format, raw)
 		if err != nil {
 			return nil, 0, fmt.Errorf("message %d: %w", i, err)
 		}
-		view = append(view, wire.Piece{Index: i, Raw: raw})
-		sent.Messages = append(sent.Messages, m)
+		sent.Messages = append(sent.Messages, f.request.Counter.Size(&m))
 	}
-	return view, f.counter.Request(&sent).Total, nil
+	return view, f.request.Counter.Sum(sent).Total, nil
 }
 
 // edited is a message with its masks, trims and insertions; nil where it has none.
@@ -89,7 +89,7 @@ func (f *fitting) edited(d *draft, i int) ([]byte, error) {
 		}
 	}
 	raw := d.h.Messages[i].Raw
-	format := f.body.Format
+	format := f.request.Format
 	var err error
 	changed := false
 	step := func(next []byte, e error) {

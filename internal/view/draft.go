@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -77,18 +76,10 @@ func (e *draft) cut(ctx context.Context, low int, mode window.Mode) error {
 	if err != nil {
 		return err
 	}
-	out, err := e.Body.Write(e.pieces)
-	if err != nil {
-		return err
-	}
-	shown, err := wire.Read(out, e.Body.Format, wire.Limits{})
-	if err != nil {
-		return fmt.Errorf("read the view: %w", err)
-	}
 	// Who asks for a cut of what is within the budget wants it smaller all the same.
 	budget := min(e.budget, total-1)
 	o := window.Options{
-		Format: e.Body.Format, Model: e.Body.Model, Models: e.v.o.Models, Cache: e.v.o.Cache, Scale: e.v.scale(e.Input),
+		Model: e.Body.Model, Models: e.v.o.Models,
 		Window: e.model.WindowFor(e.Betas...), Budget: budget, Low: min(low, budget), Profile: e.Profile, Profiles: e.v.o.Profiles, Policy: e.profile.Policy, KeepTools: e.v.o.KeepTools, Mode: mode, Now: e.Now,
 	}
 	if o.Policy == "relevance" {
@@ -109,7 +100,7 @@ func (e *draft) cut(ctx context.Context, low int, mode window.Mode) error {
 			o.Pins = append(o.Pins, k)
 		}
 	}
-	v, err := window.FitView(ctx, shown, o)
+	v, err := window.FitView(ctx, e.counted(e.pieces), o)
 	if err != nil {
 		return err
 	}

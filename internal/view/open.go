@@ -33,13 +33,14 @@ func (v *Viewer) Fit(ctx context.Context, in *Input) (*Result, error) {
 	if s.profile.Off || s.managed() || s.before.Total <= s.budget {
 		return r, nil
 	}
-	body, plan, err := window.FitBody(ctx, in.Body, window.Options{
-		Format: in.Body.Format, Model: in.Body.Model, Models: v.o.Models, Cache: v.o.Cache, Scale: v.scale(in),
+	fitted, err := window.FitView(ctx, s.counted(in.Body.Whole()), window.Options{
+		Model: in.Body.Model, Models: v.o.Models,
 		Budget: s.budget, Low: s.low(), Profile: in.Profile, Profiles: v.o.Profiles, Policy: s.profile.Policy, KeepTools: v.o.KeepTools, Now: in.Now,
 	})
 	if err != nil {
 		return nil, err
 	}
-	r.Body, r.After, r.Action = body, plan.TokensAfter, plan.Action
-	return r, nil
+	r.Body, err = in.Body.Write(fitted.Shown)
+	r.After, r.Action = fitted.Plan.TokensAfter, fitted.Plan.Action
+	return r, err
 }

@@ -301,8 +301,9 @@ type request struct {
 	counter *token.Counter
 	limits
 	lead   int             // leading system messages
+	sizes  token.Sizes     // of the request
 	before token.Breakdown // of the request
-	parsed map[*byte]*chat.Message
+	parsed map[*byte]*readMessage
 	pins   map[int]bool // see pinned
 	steps  int          // cuts that this call made
 	// recalled is what this call has brought back so far, in tokens.
@@ -321,7 +322,7 @@ func (in *Input) asked(window int) token.Asked {
 }
 
 func (v *Viewer) newRequest(in *Input) (*request, error) {
-	s := &request{Input: in, v: v, parsed: map[*byte]*chat.Message{}}
+	s := &request{Input: in, v: v, parsed: map[*byte]*readMessage{}}
 	var err error
 	if s.profile, err = v.o.Profiles.Lookup(in.Profile); err != nil {
 		return nil, err
@@ -331,7 +332,8 @@ func (v *Viewer) newRequest(in *Input) (*request, error) {
 	in.Thread.Audience = audience(s.model.ID, in.Body.Format)
 	system, _ := thread.Chain(in.Body.Messages)
 	s.lead = len(system)
-	s.before = s.counter.Request(&in.Body.Request)
+	s.sizes = s.counter.Sizes(&in.Body.Request)
+	s.before = s.counter.Sum(s.sizes)
 	if err := s.limit(); err != nil {
 		return nil, err
 	}
@@ -376,7 +378,7 @@ func (s *request) depth(i int) int {
 func (s *request) identity(i int) timeline.Hash { return timeline.Identity(&s.Body.Messages[i]) }
 
 // show makes the view that goes on from a cut; fresh is the cut that it made, nil for
-// none.
+// none. The first of two steps has no body.
 func (s *request) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, err error) {
 	pieces, err := s.apply(cut)
 	if err != nil {
@@ -428,6 +430,9 @@ func (s *request) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, er
 			}
 			fresh.noRoom.Store(&s.Pins)
 		}
+	}
+	if r.again && s.steps == 0 { // the next step writes the body
+		return r, fresh, nil
 	}
 	r.Body, total, err = s.write(e.pieces, total)
 	r.Changed = s.changed(r.Body)
@@ -495,18 +500,29 @@ func (s *request) apply(cut *Cut) ([]wire.Piece, error) {
 	return out, nil
 }
 
+// readMessage is a message that was made here, with its size.
+type readMessage struct {
+	chat.Message
+	size token.Size
+}
+
 // message is that of a piece.
 func (s *request) message(p wire.Piece) *chat.Message {
 	if p.Raw == nil {
 		return &s.Body.Messages[p.Index]
 	}
+	return &s.read(p).Message
+}
+
+// read reads and counts the bytes of a piece that has its own.
+func (s *request) read(p wire.Piece) *readMessage {
 	m := s.parsed[&p.Raw[0]]
 	if m == nil {
 		read, err := wire.ReadMessage(s.Body.Format, p.Raw)
 		if err != nil { // it was made here
 			read = chat.Message{Role: s.Body.Messages[p.Index].Role, Raw: p.Raw}
 		}
-		m = &read
+		m = &readMessage{read, s.counter.Size(&read)}
 		s.parsed[&p.Raw[0]] = m
 	}
 	return m
@@ -517,12 +533,31 @@ func (s *request) count(pieces []wire.Piece) token.Breakdown {
 	if len(pieces) == len(s.Body.Messages) && !slices.ContainsFunc(pieces, func(p wire.Piece) bool { return p.Raw != nil }) {
 		return s.before
 	}
-	sent := s.Body.Request
-	sent.Messages = make([]chat.Message, len(pieces))
+	return s.counter.Sum(s.sizesOf(pieces))
+}
+
+// sizesOf are the sizes of the request with these messages.
+func (s *request) sizesOf(pieces []wire.Piece) token.Sizes {
+	out := s.sizes
+	out.Messages = make([]token.Size, len(pieces))
 	for i, p := range pieces {
-		sent.Messages[i] = *s.message(p)
+		if p.Raw == nil {
+			out.Messages[i] = s.sizes.Messages[p.Index]
+		} else {
+			out.Messages[i] = s.read(p).size
+		}
 	}
-	return s.counter.Request(&sent)
+	return out
+}
+
+// counted is the request with these messages, for package window.
+func (s *request) counted(pieces []wire.Piece) *window.Request {
+	r := &window.Request{Request: s.Body.Request, Format: s.Body.Format, Rules: s.Body.Rules(), Counter: s.counter, Sizes: s.sizesOf(pieces)}
+	r.Messages = make([]chat.Message, len(pieces))
+	for i, p := range pieces {
+		r.Messages[i] = *s.message(p)
+	}
+	return r
 }
 
 // fixed are the tokens of what never leaves: the system prompt and the tools.

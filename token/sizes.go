@@ -1,0 +1,77 @@
+package token
+
+import (
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/tally"
+)
+
+// Sizes holds the sizes of a request's system prompt, tools and messages, by which
+// [Counter.Sum] counts the request. A request that differs from another in its messages
+// only is counted by replacing Messages: what both have is not read again. Sizes belong to
+// the counter that made them.
+type Sizes struct {
+	system, tools, frame raw
+	// Messages are the sizes of the messages, in order.
+	Messages []Size
+}
+
+// Size is the size of one message, for [Sizes].
+type Size struct{ content, overhead raw }
+
+// Size returns the size of a message.
+func (c *Counter) Size(m *chat.Message) Size { return Size{c.message(m), c.overhead(m)} }
+
+// Sizes returns the sizes of everything that a request sends.
+func (c *Counter) Sizes(r *chat.Request) Sizes {
+	tally.Add(tally.Counts, 1)
+	s := &c.model.structure
+	z := Sizes{frame: raw{fixed: s.Request}, Messages: make([]Size, len(r.Messages))}
+	for i := range r.System {
+		z.system.add(c.systemPart(&r.System[i]))
+	}
+	if len(r.System) > 0 {
+		z.frame.fixed += s.System
+	}
+	for i := range r.Tools {
+		z.tools.add(c.tool(&r.Tools[i]))
+	}
+	if len(r.Tools) > 0 {
+		z.tools.fixed += s.Tools
+	}
+	for i := range r.Messages {
+		z.Messages[i] = c.Size(&r.Messages[i])
+	}
+	return z
+}
+
+// Sum counts a request by the sizes that c measured.
+func (c *Counter) Sum(z Sizes) Breakdown {
+	over, rough := z.frame, z.system.rough || z.tools.rough
+	b := Breakdown{Messages: make([]int, len(z.Messages))}
+	sum := 0
+	for i := range z.Messages {
+		m := &z.Messages[i]
+		rough = rough || m.content.rough
+		b.Messages[i] = c.local(m.content)
+		sum += b.Messages[i]
+		over.add(m.overhead)
+	}
+	rough = rough || over.rough
+	b.System, b.Tools, b.Overhead = c.local(z.system), c.local(z.tools), c.local(over)
+	b.Local = b.System + b.Tools + b.Overhead + sum
+	b.Accuracy = Estimate
+	switch {
+	case c.exact && !rough:
+		b.Accuracy = Exact
+	case c.scale.Calibrated():
+		b.Accuracy, b.Error = Calibrated, c.scale.Error
+		for i, n := range b.Messages {
+			b.Messages[i] = scale(n, c.scale.Slope)
+		}
+		b.System, b.Tools = scale(b.System, c.scale.Slope), scale(b.Tools, c.scale.Slope)
+		b.fitTo(c.scale.Apply(b.Local))
+		return b
+	}
+	b.Total = b.Local
+	return b
+}

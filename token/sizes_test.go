@@ -1,0 +1,42 @@
+package token
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/oriel-context/oriel/chat"
+)
+
+// A request with some of its messages left out or replaced counts the same by the sizes
+// of what it was made of as read anew, with and without calibration.
+func TestSizesSumUpToTheCountOfARequest(t *testing.T) {
+	text := func(s string) chat.Part { return chat.Part{Kind: chat.Text, Text: chat.Quote(s)} }
+	message := func(role chat.Role, s string) chat.Message {
+		return chat.Message{Role: role, Parts: []chat.Part{text(s)}}
+	}
+	r := &chat.Request{
+		System: []chat.Part{text("You are a careful agent.")},
+		Tools:  []chat.ToolDef{{Name: "read", Raw: []byte(`{"name":"read","description":"reads a file"}`)}},
+		Messages: []chat.Message{
+			message(chat.User, "Read the file."), message(chat.Assistant, "I shall read the file now."),
+			message(chat.User, "What does it say?"), message(chat.Assistant, "It says that all is well."),
+		},
+	}
+	instead := message(chat.User, "[3 messages left]")
+	sent := *r
+	sent.Messages = []chat.Message{r.Messages[0], instead, r.Messages[3]}
+	for _, model := range []string{"gpt-4o", "claude-sonnet-4-5", "unknown"} {
+		for _, scale := range []Scale{{}, {Slope: 1.2, Offset: 40, N: 100}} {
+			c := NewCounter(Builtin().Lookup(model), Options{Scale: scale})
+			z := c.Sizes(r)
+			if got, want := c.Sum(z).Total, c.Request(r).Total; got != want {
+				t.Errorf("%s: %d tokens by sizes, %d by the request", model, got, want)
+			}
+			z.Messages = []Size{z.Messages[0], c.Size(&instead), z.Messages[3]}
+			got, want := c.Sum(z), c.Request(&sent)
+			if got.Total != want.Total || got.Local != want.Local || !slices.Equal(got.Messages, want.Messages) {
+				t.Errorf("%s: %+v by sizes, %+v by the request", model, got, want)
+			}
+		}
+	}
+}
