@@ -31,7 +31,7 @@ var rooms = []string{
 	"chat",
 	"internal/voice",
 	"wire",
-	"internal/refused",
+	"internal/send",
 	"token/bpe",
 	"token",
 	"condense",

@@ -11,16 +11,13 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/oriel-context/oriel/internal/refused"
+	"github.com/oriel-context/oriel/internal/send"
 	"github.com/oriel-context/oriel/wire"
 )
 
 // MaxBody is the size of the largest body, decoded, that Transport looks at. Larger ones
 // are sent as they are, unseen.
 const MaxBody = 64 << 20
-
-// maxResent bounds how often a refused call is sent again with another body.
-const maxResent = 2
 
 // ErrLeft is why a call ended whose reply was closed before its end.
 var ErrLeft = errors.New("the client left before the end of the reply")
@@ -79,13 +76,19 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if count != wire.Auto {
 		request.Format = count
-		x.guard(func() { x.replace(t.engine.Count(r.Context(), request)) })
+		x.guard(func() {
+			if body := t.engine.Count(r.Context(), request); body != nil {
+				send.ReplaceBody(out, body)
+			}
+		})
 		return t.next.RoundTrip(out)
 	}
 	// A client that leaves does not undo what is begun.
 	x.guard(func() {
 		call := t.engine.Begin(context.WithoutCancel(r.Context()), request)
-		x.replace(call.Body())
+		if body := call.Body(); body != nil {
+			send.ReplaceBody(out, body)
+		}
 		x.call = call
 	})
 	return x.send()
@@ -124,7 +127,7 @@ func (x *roundTrip) read() ([]byte, error) {
 	if err := x.in.Body.Close(); err != nil {
 		return nil, err
 	}
-	x.setBody(raw)
+	send.SetBody(x.out, raw)
 	encoding := strings.Join(x.in.Header["Content-Encoding"], ",")
 	if encoding == "" {
 		return raw, nil
@@ -156,29 +159,9 @@ type joined struct {
 	io.Closer
 }
 
-// setBody gives the request a body.
-func (x *roundTrip) setBody(body []byte) {
-	x.out.Body, x.out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	x.out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-}
-
-// replace gives the request another body, which is not encoded; nil keeps the client's.
-func (x *roundTrip) replace(body []byte) {
-	if body == nil {
-		return
-	}
-	x.setBody(body)
-	for _, name := range []string{"Content-Encoding", "Content-Length", "Content-Md5", "Digest", "Content-Digest"} {
-		delete(x.out.Header, name)
-	}
-}
-
 // send sends the call, again with less if it is refused, and has the reply recorded.
 func (x *roundTrip) send() (*http.Response, error) {
-	res, err := x.next.RoundTrip(x.out)
-	for again := 0; err == nil && again < maxResent && x.resend(res); again++ {
-		res, err = x.next.RoundTrip(x.out)
-	}
+	res, err := send.Do(x.out, x, x.next.RoundTrip)
 	if err != nil {
 		if x.call != nil {
 			x.guard(func() { x.call.End(err) })
@@ -201,31 +184,16 @@ func (x *roundTrip) send() (*http.Response, error) {
 	return res, nil
 }
 
-// resend reports whether the call was refused and there is another body to send.
-func (x *roundTrip) resend(res *http.Response) (again bool) {
-	x.guard(func() {
-		if x.call == nil || !x.call.Again() {
-			return
-		}
-		text := refused.Read(res)
-		if text == nil {
-			return
-		}
-		body := x.call.Refused(res.StatusCode, text)
-		if body == nil {
-			return
-		}
-		res.Body.Close()
-		x.out = x.out.Clone(x.out.Context()) // the last one may still be in use
-		x.replace(body)
-		for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
-			if x.out.Header.Get(name) != "" {
-				x.out.Header.Set(name, "oriel-"+rand.Text()[:16]) // it is another request
-			}
-		}
-		again = true
-	})
+// Again implements send.Call.
+func (x *roundTrip) Again() (again bool) {
+	x.guard(func() { again = x.call != nil && x.call.Again() })
 	return again
+}
+
+// Refused implements send.Call.
+func (x *roundTrip) Refused(status int, text []byte) (body []byte) {
+	x.guard(func() { body = x.call.Refused(status, text) })
+	return body
 }
 
 // recordedReply is the body of a reply that is copied to its call as it is read.

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/send"
 )
 
 // lookAtCount replaces the body of a counting request with the body that would be sent.
@@ -22,7 +23,7 @@ func (x *exchange) lookAtCount(out *http.Request) bool {
 		return ok
 	}
 	if body := x.s.count(x.request(x.route.counts, raw), x.memory); body != nil {
-		x.replace(out, body)
+		send.ReplaceBody(out, body)
 	}
 	return true
 }

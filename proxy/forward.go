@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/refused"
+	"github.com/oriel-context/oriel/internal/send"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -128,10 +128,7 @@ func (x *exchange) forward() {
 		x.rc.EnableFullDuplex() // the provider may answer before it has the whole body
 	}
 	defer x.body.Close()
-	res, err := x.roundTrip(out)
-	for again := 0; err == nil && again < maxAgain && x.sendAgain(out, res); again++ {
-		res, err = x.roundTrip(out)
-	}
+	res, err := send.Do(out, x, x.roundTrip)
 	if err != nil {
 		x.failed(err)
 		return
@@ -168,7 +165,7 @@ func (x *exchange) look(out *http.Request) bool {
 	}
 	if x.guard != nil {
 		if body := x.guard.send(); body != nil {
-			x.replace(out, body)
+			send.ReplaceBody(out, body)
 		}
 	}
 	return true
@@ -193,10 +190,11 @@ func (x *exchange) take(out *http.Request) (raw []byte, passed string, ok bool) 
 	out.Header.Del("Expect")
 	out.Trailer = x.r.Trailer
 	if out.Body != nil {
-		out.Body = io.NopCloser(bytes.NewReader(raw))
 		// The transport asks for the body again only if nothing of the request was sent;
 		// outgoingHeader ensures that.
-		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(raw)), nil }
+		length := out.ContentLength
+		send.SetBody(out, raw)
+		out.ContentLength = length // -1 for chunks, which trailers need
 	}
 	return raw, "", true
 }
@@ -213,41 +211,11 @@ func (x *exchange) request(f wire.Format, raw []byte) *oriel.Request {
 	}
 }
 
-// replace gives a request another body, which is not encoded.
-func (x *exchange) replace(out *http.Request, body []byte) {
-	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	for _, name := range []string{"Content-Encoding", "Content-Length", "Content-Md5", "Digest", "Content-Digest"} {
-		delete(out.Header, name)
-	}
-}
+// Again implements send.Call.
+func (x *exchange) Again() bool { return x.guard != nil && x.guard.again() }
 
-// maxAgain is how often a refused call is sent again with another body.
-const maxAgain = 2
-
-// sendAgain reports whether the engine has another body for a refused call; out is
-// then ready to be sent. Otherwise the answer is unchanged.
-func (x *exchange) sendAgain(out *http.Request, res *http.Response) bool {
-	if x.guard == nil || !x.guard.again() {
-		return false
-	}
-	text := refused.Read(res)
-	if text == nil {
-		return false
-	}
-	body := x.guard.refused(res.StatusCode, text)
-	if body == nil {
-		return false
-	}
-	res.Body.Close()
-	x.replace(out, body)
-	for _, name := range []string{"idempotency-key", "x-idempotency-key"} {
-		if _, ok := out.Header[name]; ok {
-			out.Header[name] = []string{"oriel-" + newID()} // it is a different request
-		}
-	}
-	return true
-}
+// Refused implements send.Call.
+func (x *exchange) Refused(status int, body []byte) []byte { return x.guard.refused(status, body) }
 
 // joined is the part of a body that was read, and the rest.
 type joined struct {

@@ -1,4 +1,4 @@
-package refused
+package send
 
 import (
 	"bytes"

@@ -1,9 +1,4 @@
-// Package refused recognises a provider's refusal of a request before any of the answer is
-// relayed, so that the request can be sent again with less in it.
-//
-// Read consumes no more of an answer than it needs, and puts back what it read: whoever
-// reads the answer afterwards finds it whole.
-package refused
+package send
 
 import (
 	"bytes"
@@ -17,10 +12,10 @@ import (
 // maxText bounds how much of a refusal is read.
 const maxText = 256 << 10
 
-// Read returns the text of a refusal: the body of a 400, 413 or 422, a 200 that is nothing
+// refusal returns the text of a refusal: the body of a 400, 413 or 422, a 200 that is nothing
 // but an error, or the head of a stream that begins with an error. It returns nil for any
 // other answer. The answer can still be read from its beginning.
-func Read(res *http.Response) []byte {
+func refusal(res *http.Response) []byte {
 	switch res.StatusCode {
 	case http.StatusOK:
 		if text := wholeRefusal(res); text != nil {
