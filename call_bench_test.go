@@ -29,7 +29,7 @@ func BenchmarkBegin(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			r := oriel.NewCalls(oriel.CallsOptions{Store: store})
+			r := oriel.NewCalls(oriel.CallsOptions{CallOptions: oriel.CallOptions{Profile: "off"}, CallParts: oriel.CallParts{Store: store}})
 			defer func() {
 				if err := r.Close(ctx); err != nil {
 					b.Error(err)
@@ -80,7 +80,7 @@ func BenchmarkLong(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer store.Close()
-			r := oriel.NewCalls(oriel.CallsOptions{Store: store})
+			r := oriel.NewCalls(oriel.CallsOptions{CallOptions: oriel.CallOptions{Profile: "off"}, CallParts: oriel.CallParts{Store: store}})
 			message := func(i int) json.RawMessage {
 				role := []string{"user", "assistant"}[i%2]
 				return json.RawMessage(fmt.Sprintf(`{"role":%q,"content":[{"type":"text","text":"message %d of the long one: %x %s"}]}`, role, i, i*7919, strings.Repeat("some words ", 8)))

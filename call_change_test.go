@@ -31,7 +31,7 @@ func TestChangesHoldForTheNextCall(t *testing.T) {
 	if e := k.told(oriel.EventCut); len(e) != 1 || e[0].TokensAfter > (14000-1400-8192)/3 {
 		t.Errorf("the low mark did not change: %+v", e)
 	}
-	b.engine.Change(oriel.CallOptions{})
+	b.engine.Change(oriel.CallOptions{Profile: "off"})
 	if k.say(); !k.shows(3) {
 		t.Error("the profile is not off again")
 	}

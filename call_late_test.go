@@ -114,7 +114,7 @@ func (s *away) Changed(ctx context.Context) (int64, error) {
 
 // restart is an engine that knows nothing but what a store has.
 func restart(store timeline.Store) *oriel.Calls {
-	return oriel.NewCalls(oriel.CallsOptions{Store: store, CallOptions: oriel.CallOptions{Profile: "thrifty"}})
+	return oriel.NewCalls(oriel.CallsOptions{CallParts: oriel.CallParts{Store: store}, CallOptions: oriel.CallOptions{Profile: "thrifty"}})
 }
 
 // calls counts the calls of all conversations that are stored, and the conversations.

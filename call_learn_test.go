@@ -251,7 +251,7 @@ func TestTwoProcessesLearn(t *testing.T) {
 func TestWhatIsLearntIsKeptSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var saved atomic.Int64
-		r := oriel.NewCalls(oriel.CallsOptions{Store: memory.New(), Calibration: new(token.Calibration), Learnt: func() error { saved.Add(1); return nil }})
+		r := oriel.NewCalls(oriel.CallsOptions{CallParts: oriel.CallParts{Store: memory.New(), Calibration: new(token.Calibration), Learnt: func() error { saved.Add(1); return nil }}})
 		teach := func() {
 			c := r.Begin(ctx, call(t, "/v1/messages", wire.Anthropic, string(history("m", 20, "go on", ""))))
 			c.Response(200, http.Header{"Content-Type": {"application/json"}})

@@ -22,9 +22,8 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// callsOptions are the options of newCalls.
-type callsOptions struct {
-	CallOptions
+// callParts is what an engine gives to its calls.
+type callParts struct {
 	// Store keeps the history.
 	Store timeline.Store
 	// Recall finds what views no longer show; nil: nothing is brought back.
@@ -52,7 +51,7 @@ type callsOptions struct {
 // calls is the part of an Engine that takes requests: it finds their conversations,
 // decides what is sent, and records them. It is safe for concurrent use.
 type calls struct {
-	o           callsOptions
+	o           callParts
 	log         *timeline.Log
 	index       *thread.Index
 	queue       *queue
@@ -97,7 +96,7 @@ func queueKey(tenant, conversation string) string { return tenant + "\x00" + con
 const workers = 8
 
 // newCalls returns calls that are ready. Close waits for what is not yet written.
-func newCalls(o callsOptions) *calls {
+func newCalls(o callParts, options CallOptions) *calls {
 	if o.Calibration == nil {
 		o.Calibration = new(token.Calibration)
 	}
@@ -115,7 +114,7 @@ func newCalls(o callsOptions) *calls {
 	r.queue = newQueue(workers, o.Backlog, func(p any) {
 		r.report("", "", fmt.Errorf("a panic while writing: %v", p))
 	})
-	r.change(o.CallOptions)
+	r.change(options)
 	return r
 }
 

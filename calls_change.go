@@ -23,7 +23,7 @@ func (r *calls) change(o CallOptions) {
 	if o.Models == nil {
 		o.Models = token.Builtin()
 	}
-	o.Profile = cmp.Or(o.Profile, "off")
+	o.Profile = cmp.Or(o.Profile, "balanced")
 	old := r.tuning.Load()
 	cur := &tuning{o: o}
 	if old != nil && old.o.Condense == o.Condense {

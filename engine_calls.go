@@ -82,7 +82,7 @@ const learntFile = "learnt.json"
 // openCalls prepares the engine for requests.
 func (e *Engine) openCalls() {
 	c := &e.config
-	o := callsOptions{Store: e.store, Recall: e.library, Events: c.Events, Log: c.Log, Now: c.Now, Waits: c.Waits}
+	o := callParts{Store: e.store, Recall: e.library, Events: c.Events, Log: c.Log, Now: c.Now, Waits: c.Waits}
 	if c.Dir != "" {
 		learnt, err := token.OpenLearnt(filepath.Join(c.Dir, learntFile))
 		if err != nil {
@@ -91,20 +91,16 @@ func (e *Engine) openCalls() {
 		e.learnt = learnt
 		o.Limits, o.Calibration, o.Learnt, o.Refresh = learnt.Limits, learnt.Calibration, learnt.Save, learnt.Refresh
 	}
-	o.CallOptions = e.callOptions(c.Calls)
-	e.calls = newCalls(o)
+	e.calls = newCalls(o, e.callOptions(c.Calls))
 }
 
-// callOptions fills in what is Config's.
+// callOptions returns o with the values of Config where o has none.
 func (e *Engine) callOptions(o CallOptions) CallOptions {
 	if o.Models == nil {
 		o.Models = e.config.Models
 	}
 	if o.Margin == 0 {
 		o.Margin = e.config.Margin
-	}
-	if o.Profile == "" {
-		o.Profile = "balanced"
 	}
 	return o
 }

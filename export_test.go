@@ -3,7 +3,13 @@ package oriel
 import "context"
 
 // CallsOptions are the options of NewCalls.
-type CallsOptions = callsOptions
+type CallsOptions struct {
+	CallOptions
+	CallParts
+}
+
+// CallParts are the parts of an engine that tests replace.
+type CallParts = callParts
 
 // Calls is an engine that only takes calls, with parts that a test replaces.
 type Calls struct{ *Engine }
@@ -11,7 +17,7 @@ type Calls struct{ *Engine }
 // NewCalls returns an engine without a folder of its own. Close it after the last call.
 func NewCalls(o CallsOptions) *Calls {
 	e := newEngine(Config{})
-	e.calls = newCalls(o)
+	e.calls = newCalls(o.CallParts, o.CallOptions)
 	return &Calls{e}
 }
 
