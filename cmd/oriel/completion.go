@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oriel-context/oriel/eval"
+	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/token/bpe"
@@ -178,11 +179,10 @@ func completeConversation(cmd *cobra.Command, _ []string, begun string) ([]cobra
 	}
 	var found []cobra.Completion
 	err := data.with(cmd.Context(), func(s timeline.Store) error {
-		all, err := s.Conversations(cmd.Context(), timeline.Local)
-		slices.SortStableFunc(all, func(a, b timeline.Conversation) int { return b.Updated.Compare(a.Updated) })
+		all, err := browse.Conversations(cmd.Context(), s, timeline.Local)
 		for i := range all {
 			if name := all[i].Name; strings.HasPrefix(name, begun) && harmless(name) {
-				found = append(found, cobra.CompletionWithDesc(name, fmt.Sprintf("%s, %s", plural(int(all[i].Head.Depth), "message", "messages"), all[i].Updated.UTC().Format("2006-01-02"))))
+				found = append(found, cobra.CompletionWithDesc(name, fmt.Sprintf("%s, %s", plural(int(all[i].Head.Depth), "message", "messages"), all[i].Said.UTC().Format("2006-01-02"))))
 			}
 		}
 		return err

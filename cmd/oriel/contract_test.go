@@ -18,7 +18,7 @@ func TestCommandsKeepTheirFlags(t *testing.T) {
 		"models":        "json",
 		"embed":         "json",
 		"import":        "format conversation project data json",
-		"conversations": "data json",
+		"conversations": "data json project since search limit",
 		"show":          "plan data json",
 		"export":        "data json",
 		"pin":           "data json",

@@ -2,13 +2,20 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/token"
 )
 
 // conversationInfo is what a program is told of a conversation.
@@ -29,55 +36,262 @@ func infoOf(c *timeline.Conversation) conversationInfo {
 	}
 }
 
+// conversationRow is a conversation as oriel conversations --json prints it.
+type conversationRow struct {
+	conversationInfo
+	// Row is its place in the list of all conversations, the newest first.
+	Row   int    `json:"row"`
+	Title string `json:"title"`
+	// Said is when its last message was said.
+	Said   time.Time `json:"said"`
+	Model  string    `json:"model"`
+	Tokens int       `json:"tokens"`
+	// Calls are those whose usage is known. Cost is without UnknownModels.
+	Calls         int      `json:"calls"`
+	Cost          float64  `json:"cost"`
+	UnknownModels []string `json:"unknown_models"`
+}
+
+func rowOf(a *browse.About) conversationRow {
+	return conversationRow{
+		conversationInfo: infoOf(&a.Conversation), Row: a.Row, Title: a.Title, Said: a.Said.UTC(), Model: a.Model, Tokens: a.Tokens,
+		Calls: a.Calls, Cost: a.Cost, UnknownModels: append([]string{}, a.Unpriced...),
+	}
+}
+
+// listFlags are what the command line says.
+type listFlags struct {
+	project, since, search string
+	limit                  int
+	json                   bool
+}
+
 func conversationsCommand() *cobra.Command {
-	var asJSON bool
-	var project string
+	var o listFlags
 	cmd := &cobra.Command{
 		Use:   "conversations",
-		Short: "List the conversations of the history",
-		Long: `List the conversations of the history, by name: how many messages each has up to
-where it stands now, when it was last changed, and its project.`,
+		Short: "List the conversations of the history, newest first",
+		Long: `List the conversations of the history, the one that was used last first: when its
+last message was said, how many messages and tokens (o200k_base) it has, what its calls
+cost, the model that was asked last, the project, and a title. The title is that of the
+agent's own file, or the first words of the person.
+
+Other commands take the number of the row or the beginning of the id. The cost is an
+estimate from the usage that the provider reported, also of imported sessions of Claude
+Code; "+" says that some calls have no price. A narrow terminal shows fewer columns;
+--json has all.
+
+--search lists conversations in which all words occur: in the title, the id, the project,
+or anything that was said. oriel recall finds the passages.`,
 		Example: `  oriel conversations
-  oriel conversations --project /src/shop --json`,
+  oriel conversations --search "port database" --since 30d
+  oriel conversations --project shop --limit 5 --json`,
 		Args: noArguments,
 	}
-	cmd.Flags().StringVar(&project, "project", "", "only those of this `project`")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	f := cmd.Flags()
+	f.StringVar(&o.project, "project", "", "only those of this `project`: its path, or the end of it")
+	f.StringVar(&o.since, "since", "", "only those with a message since "+sinceHelp)
+	f.StringVar(&o.search, "search", "", "only those in which all these `words` occur")
+	f.IntVar(&o.limit, "limit", 0, "at most `n` (default 20, with --json all)")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	data := addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		list := []conversationInfo{}
-		err := data.with(cmd.Context(), func(s timeline.Store) error {
-			all, err := s.Conversations(cmd.Context(), timeline.Local)
-			if err != nil {
-				return &failure{err}
-			}
-			for i := range all {
-				if project == "" || all[i].Project == project {
-					list = append(list, infoOf(&all[i]))
-				}
-			}
-			return nil
+		list, more := []browse.About{}, 0
+		err := data.with(cmd.Context(), func(s timeline.Store) (err error) {
+			list, more, err = o.find(cmd.Context(), s, cmd.Flags().Changed("limit"))
+			return err
 		})
 		if err := tolerateNone(cmd, err); err != nil {
 			return err
 		}
-		if asJSON {
-			return printJSON(cmd.OutOrStdout(), map[string]any{"conversations": list})
+		if o.json {
+			rows := make([]conversationRow, len(list))
+			for i := range list {
+				rows[i] = rowOf(&list[i])
+			}
+			return printJSON(cmd.OutOrStdout(), map[string]any{"conversations": rows})
 		}
-		if len(list) == 0 {
-			return nil
-		}
-		var b bytes.Buffer
-		t := table{left: []bool{true, false, true, true}}
-		t.row("conversation", "messages", "changed", "project")
-		for _, c := range list {
-			t.row(oneLine(c.Name, 60), thousands(int(c.Messages)), moment(c.Updated), oneLine(c.Project, 60))
-		}
-		t.writeTo(&b)
-		_, err = cmd.OutOrStdout().Write(b.Bytes())
-		return err
+		return o.print(cmd, list, more)
 	}
 	return cmd
+}
+
+// defaultRows is how many conversations a person is shown.
+const defaultRows = 20
+
+// find lists what the flags ask for, and counts what the limit leaves out.
+func (o *listFlags) find(ctx context.Context, s timeline.Store, limited bool) (list []browse.About, more int, err error) {
+	from := time.Time{}
+	if o.since != "" {
+		if from, err = since(o.since, time.Now()); err != nil {
+			return nil, 0, fmt.Errorf("--since: %w", err)
+		}
+	}
+	switch {
+	case o.limit < 0 || limited && o.limit == 0:
+		return nil, 0, fmt.Errorf("--limit %d: give a number above 0", o.limit)
+	case !limited && o.json:
+		o.limit = int(^uint(0) >> 1)
+	case !limited:
+		o.limit = defaultRows
+	}
+	all, err := browse.Conversations(ctx, s, timeline.Local)
+	if err != nil {
+		return nil, 0, &failure{err}
+	}
+	chosen := slices.DeleteFunc(slices.Clone(all), func(c browse.Listed) bool {
+		return o.project != "" && !browse.InProject(&c.Conversation, o.project) || c.Said.Before(from)
+	})
+	if o.project != "" && !slices.ContainsFunc(all, func(c browse.Listed) bool { return browse.InProject(&c.Conversation, o.project) }) {
+		return nil, 0, fmt.Errorf("no conversation of project %q: %s", oneLine(o.project, 60), projectsHint(all))
+	}
+	words := strings.Fields(o.search)
+	if len(words) == 0 && len(chosen) > o.limit {
+		more = len(chosen) - o.limit
+		chosen = chosen[:o.limit]
+	}
+	list, err = browse.Abouts(ctx, s, timeline.Local, chosen, token.Builtin(), words...)
+	if err != nil {
+		return nil, 0, &failure{err}
+	}
+	if len(list) > o.limit {
+		more = len(list) - o.limit
+		list = list[:o.limit]
+	}
+	return list, more, nil
+}
+
+// projectsHint names the projects of conversations.
+func projectsHint(all []browse.Listed) string {
+	var names []string
+	for i := range all {
+		if p := all[i].Project; p != "" && !slices.Contains(names, p) {
+			names = append(names, p)
+		}
+	}
+	if len(names) == 0 {
+		return "none of them has a project"
+	}
+	for i := range names {
+		names[i] = oneLine(names[i], 60)
+	}
+	if len(names) > 4 {
+		names = append(names[:4], "…")
+	}
+	return "there are " + strings.Join(names, ", ")
+}
+
+func (o *listFlags) print(cmd *cobra.Command, list []browse.About, more int) error {
+	if len(list) == 0 {
+		if o.search != "" || o.since != "" {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "no conversation found")
+			return err
+		}
+		return nil
+	}
+	out := cmd.OutOrStdout()
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Name
+	}
+	short := browse.Short(names)
+	width := 0 // as wide as it is
+	if isTerminal(out) {
+		width = terminalWidth(out)
+	}
+	t := table{left: []bool{false, true, true, false, false, false, true, true, true}}
+	t.row("", "id", "last", "messages", "tokens", "cost", "model", "project", "title")
+	now := time.Now()
+	for i := range list {
+		a := &list[i]
+		id := oneLine(a.Name, 40)
+		if width > 0 {
+			id = oneLine(short[a.Name], 24)
+		}
+		t.row(strconv.Itoa(a.Row), id, ago(a.Said, now), thousands(int(a.Head.Depth)), roughly(a.Tokens), costOf(a), oneLine(shortModel(a.Model), 20), oneLine(shortProject(a.Project), 20), oneLine(a.Title, 200))
+	}
+	if width > 0 {
+		t.fit(width, leastTitle, 7, 6, 3) // project, model, messages
+	}
+	var b bytes.Buffer
+	t.writeTo(&b)
+	if more > 0 {
+		fmt.Fprintf(&b, "\n%s more: --limit %d lists all, --search, --project and --since choose\n", thousands(more), more+len(list))
+	}
+	_, err := out.Write(b.Bytes())
+	return err
+}
+
+// leastTitle is how many columns a title gets before others are left out.
+const leastTitle = 36
+
+// costOf writes what the calls of a conversation cost.
+func costOf(a *browse.About) string {
+	switch {
+	case a.Calls == 0:
+		return ""
+	case len(a.Unpriced) > 0 && a.Cost == 0:
+		return "?"
+	case len(a.Unpriced) > 0:
+		return fmt.Sprintf("$%.2f+", a.Cost)
+	}
+	return fmt.Sprintf("$%.2f", a.Cost)
+}
+
+// dated is the date at the end of a model's name.
+var dated = regexp.MustCompile(`-?(20\d{6}|20\d\d-\d\d-\d\d)$`)
+
+// shortModel is a model's name without vendor and date.
+func shortModel(name string) string {
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		name = name[i+1:]
+	}
+	return strings.TrimPrefix(dated.ReplaceAllString(name, ""), "claude-")
+}
+
+// shortProject is the last element of a project's path, or the last two if that one is
+// short.
+func shortProject(project string) string {
+	parts := strings.FieldsFunc(project, func(r rune) bool { return r == '/' || r == '\\' })
+	n := 1
+	if len(parts) > 1 && len(parts[len(parts)-1]) < 3 {
+		n = 2
+	}
+	return strings.Join(parts[max(0, len(parts)-n):], "/")
+}
+
+// roughly writes a number with two or three digits: 980, 2.1k, 234k, 1.2M.
+func roughly(n int) string {
+	switch f := float64(n); {
+	case n < 1000:
+		return strconv.Itoa(n)
+	case n < 9950:
+		return fmt.Sprintf("%.1fk", f/1e3)
+	case n < 999_500:
+		return fmt.Sprintf("%.0fk", f/1e3)
+	default:
+		return fmt.Sprintf("%.1fM", f/1e6)
+	}
+}
+
+// ago writes a moment as short as people read it: the time of today, the day of this week,
+// the date of this year, the month of others, in the zone of now.
+func ago(t, now time.Time) string {
+	t = t.In(now.Location())
+	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
+	switch {
+	case t.IsZero():
+		return ""
+	case t.After(now):
+		return t.Format("2006-01-02")
+	case !t.Before(midnight):
+		return t.Format("15:04")
+	case !t.Before(midnight.AddDate(0, 0, -6)):
+		return t.Format("Mon 15:04")
+	case t.Year() == now.Year():
+		return t.Format("2 Jan")
+	}
+	return t.Format("Jan 2006")
 }
 
 // noArguments is for commands that take none.
@@ -96,12 +310,4 @@ func tolerateNone(cmd *cobra.Command, err error) error {
 		return nil
 	}
 	return err
-}
-
-// moment is a time as people read it.
-func moment(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format("2006-01-02 15:04")
 }

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -27,6 +27,20 @@ func isTerminal(out io.Writer) bool {
 	}
 	f, ok := out.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// terminalWidth returns the columns of the terminal behind out, within what tables are
+// drawn for; 80 where there is none.
+func terminalWidth(out io.Writer) int {
+	if s, ok := out.(*sink); ok {
+		out = s.w
+	}
+	if f, ok := out.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			return max(w, 40)
+		}
+	}
+	return 80
 }
 
 func (s style) code(code, text string) string {
@@ -54,19 +68,14 @@ func (t *table) row(cells ...string) {
 }
 
 func (t *table) writeTo(b *bytes.Buffer) {
-	width := make([]int, len(t.left))
-	for _, row := range t.rows {
-		for i, cell := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(cell))
-		}
-	}
+	width := t.widths()
 	for _, row := range t.rows {
 		var line strings.Builder
 		for i, cell := range row {
 			if i > 0 {
 				line.WriteString("  ")
 			}
-			fill := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
+			fill := strings.Repeat(" ", width[i]-cells(cell))
 			if t.left[i] {
 				line.WriteString(cell + fill)
 			} else {
@@ -74,6 +83,53 @@ func (t *table) writeTo(b *bytes.Buffer) {
 			}
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+}
+
+// widths returns the width of each column.
+func (t *table) widths() []int {
+	width := make([]int, len(t.left))
+	for _, row := range t.rows {
+		for i, cell := range row {
+			width[i] = max(width[i], cells(cell))
+		}
+	}
+	return width
+}
+
+// fit makes the rows at most width columns wide: it leaves out whole columns, in the order
+// of drop, while the last column would get less than least, and then clips that one. The
+// columns of drop must be given from the right to the left.
+func (t *table) fit(width, least int, drop ...int) {
+	for {
+		last, others := 0, 0
+		for i, w := range t.widths() {
+			if i == len(t.left)-1 {
+				last = w
+			} else {
+				others += w + len("  ")
+			}
+		}
+		room := width - others
+		if last <= room {
+			return
+		}
+		if room >= least || len(drop) == 0 {
+			for _, row := range t.rows {
+				row[len(row)-1] = clipCells(row[len(row)-1], max(room, 8))
+			}
+			return
+		}
+		t.drop(drop[0])
+		drop = drop[1:]
+	}
+}
+
+// drop removes a column.
+func (t *table) drop(column int) {
+	t.left = slices.Delete(t.left, column, column+1)
+	for i := range t.rows {
+		t.rows[i] = slices.Delete(t.rows[i], column, column+1)
 	}
 }
 

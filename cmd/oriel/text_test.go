@@ -1,0 +1,71 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWrapKeepsToTheWidth(t *testing.T) {
+	for _, c := range []struct {
+		line        string
+		width, hang int
+		want        []string
+	}{
+		{"", 10, 0, []string{""}},
+		{"short", 10, 2, []string{"short"}},
+		{"one two three four", 10, 0, []string{"one two", "three four"}},
+		{"one two three four", 10, 2, []string{"one two", "  three", "  four"}},
+		{"  - one two three", 12, 4, []string{"  - one two", "    three"}},
+		{"abcdefghijklmnop", 8, 0, []string{"abcdefgh", "ijklmnop"}},
+		{"日本語日本語日本語", 8, 0, []string{"日本語日", "本語日本", "語"}},
+		{"        deeply indented", 10, 0, []string{"        de", "eply", "indented"}},
+	} {
+		got := wrap(c.line, c.width, c.hang)
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%q to %d (-want +got):\n%s", c.line, c.width, diff)
+		}
+		for _, line := range got {
+			if cells(line) > c.width {
+				t.Errorf("%q takes %d columns of %d", line, cells(line), c.width)
+			}
+		}
+	}
+}
+
+func TestClippedTextKeepsToTheWidth(t *testing.T) {
+	for text, want := range map[string]string{"short": "short", "longer than that": "longer…", "日本語日本語": "日本語…", "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301": "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301", "12345678": "123456…"} {
+		if got := clipCells(text, 7); got != want || cells(got) > 7 {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestTablesFitTheTerminal(t *testing.T) {
+	tb := func() *table {
+		t := &table{left: []bool{true, false, true}}
+		t.row("id", "messages", "title")
+		t.row("abc", "1,000", strings.Repeat("word ", 10))
+		return t
+	}
+	wide, narrow := tb(), tb()
+	wide.fit(40, 10, 1)
+	narrow.fit(20, 10, 1)
+	for _, c := range []struct {
+		t       *table
+		width   int
+		columns int
+	}{{wide, 40, 3}, {narrow, 20, 2}} {
+		if len(c.t.left) != c.columns {
+			t.Errorf("%d columns at %d, want %d", len(c.t.left), c.width, c.columns)
+		}
+		sum := 2 * (len(c.t.left) - 1)
+		for _, w := range c.t.widths() {
+			sum += w
+		}
+		if sum > c.width {
+			t.Errorf("rows of %d in a terminal of %d", sum, c.width)
+		}
+	}
+}

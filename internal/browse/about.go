@@ -1,0 +1,250 @@
+package browse
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/token"
+)
+
+// About is what a person recognises a conversation by.
+type About struct {
+	Listed
+	// Title is the title that the agent's own file has, or the first words of the person,
+	// on one line; empty if there are none.
+	Title string
+	// Model is the model that was asked last; empty if it is not known.
+	Model string
+	// Tokens counts the messages' own text (o200k_base).
+	Tokens int
+	// Calls are the calls that the history has the usage of, Cost their price in US
+	// dollars, without those of models that have no price. Unpriced lists these models.
+	Calls    int
+	Cost     float64
+	Unpriced []string
+
+	missing bool // a word that was looked for
+}
+
+// Abouts describes conversations, several at a time: those in which every word occurs, in
+// the id, the project, the title or a message, whatever the case of its letters. An error of
+// one is the error of all.
+func Abouts(ctx context.Context, s timeline.Store, tenant string, list []Listed, models *token.Models, words ...string) ([]About, error) {
+	out, errs := make([]About, len(list)), make([]error, len(list))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range min(len(list), runtime.GOMAXPROCS(0)) {
+		workers.Go(func() {
+			for i := range next {
+				out[i], errs[i] = describe(ctx, s, tenant, &list[i], models, words)
+			}
+		})
+	}
+	for i := range list {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	return slices.DeleteFunc(out, func(a About) bool { return a.missing }), errors.Join(errs...)
+}
+
+// describe describes a conversation. It reads all of it.
+func describe(ctx context.Context, s timeline.Store, tenant string, c *Listed, models *token.Models, words []string) (About, error) {
+	d := describing{About: About{Listed: *c}, counter: TextCounter(), said: map[string]*saidUsage{}, refs: map[string]bool{}}
+	for _, w := range words {
+		d.wanted = append(d.wanted, strings.ToLower(w))
+	}
+	if err := s.Messages(ctx, tenant, c.Head, 1, c.Head.Depth, false, d.entry); err != nil && !errors.Is(err, timeline.ErrNoPlace) {
+		return d.About, err
+	}
+	d.Title = cmp.Or(d.given, d.ofThis(), d.words, d.resumed)
+	d.look(c.Name + "\n" + c.Project + "\n" + d.Title)
+	d.missing = len(d.wanted) > 0
+	calls, err := s.Records(ctx, tenant, c.Name, "call", "")
+	if err != nil && !errors.Is(err, timeline.ErrNoConversation) {
+		return d.About, err
+	}
+	d.calls(calls, models)
+	return d.About, nil
+}
+
+// maxTitle is how many characters of a title are kept.
+const maxTitle = 200
+
+// describing collects what makes an About.
+type describing struct {
+	About
+	counter *token.Counter
+
+	given     string      // a title that somebody gave
+	summaries [][2]string // a message, and a summary of the conversation up to it
+	refs      map[string]bool
+	words     string // the person's first words
+	resumed   string // what an agent says when it goes on after a compaction
+
+	wanted []string // words that have not occurred yet, in lower case
+
+	said  map[string]*saidUsage // replies of imported sessions, by id
+	order []string
+}
+
+// saidUsage is what an imported session says of a call.
+type saidUsage struct {
+	model string
+	usage token.Usage
+}
+
+func (d *describing) entry(e *timeline.Entry) error {
+	if e.Ref != "" {
+		d.refs[e.Ref] = true
+	}
+	if e.Format == timeline.FormatClaudeCode {
+		d.line(e)
+	}
+	c, err := e.Chat()
+	if err != nil {
+		return nil // a line that an agent wrote for itself
+	}
+	d.Tokens += Tokens(d.counter, &c)
+	if len(d.wanted) > 0 {
+		d.look(timeline.Words(&c))
+	}
+	if d.words == "" && c.Role == chat.User && !isMeta(e) {
+		text := Line(strings.Join(c.Words(), " "), maxTitle)
+		if strings.HasPrefix(text, resumes) {
+			d.resumed = cmp.Or(d.resumed, text)
+		} else {
+			d.words = text
+		}
+	}
+	return nil
+}
+
+// look strikes out the wanted words that a text has.
+func (d *describing) look(text string) {
+	if len(d.wanted) == 0 {
+		return
+	}
+	text = strings.ToLower(text)
+	d.wanted = slices.DeleteFunc(d.wanted, func(w string) bool { return strings.Contains(text, w) })
+}
+
+// resumes begins the message with which Claude Code goes on after a compaction.
+const resumes = "This session is being continued from a previous conversation"
+
+// isMeta reports whether Claude Code wrote a message of the user that people do not see.
+func isMeta(e *timeline.Entry) bool {
+	if e.Format != timeline.FormatClaudeCode {
+		return false
+	}
+	line, err := rawjson.Parse(e.Raw, rawjson.Limits{})
+	return err == nil && line.Root().Get("isMeta").Bool()
+}
+
+// line reads what Claude Code writes beside the messages: titles, and what a reply cost.
+func (d *describing) line(e *timeline.Entry) {
+	doc, err := rawjson.Parse(e.Raw, rawjson.Limits{})
+	if err != nil {
+		return
+	}
+	line := doc.Root()
+	switch line.Get("type").Str() {
+	case "custom-title":
+		d.given = Line(line.Get("customTitle").Str(), maxTitle)
+	case "ai-title":
+		d.given = cmp.Or(d.given, Line(line.Get("aiTitle").Str(), maxTitle))
+	case "summary":
+		d.summaries = append(d.summaries, [2]string{line.Get("leafUuid").Str(), Line(line.Get("summary").Str(), maxTitle)})
+	case "assistant":
+		m := line.Get("message")
+		id, u := m.Get("id").Str(), m.Get("usage")
+		model := m.Get("model").Str()
+		if id == "" || !u.Exists() || strings.HasPrefix(model, "<") { // "<synthetic>": an error
+			return
+		}
+		s := d.said[id]
+		if s == nil {
+			s = &saidUsage{}
+			d.said[id] = s
+			d.order = append(d.order, id)
+		}
+		// A reply has a line for each part; the last one has all of its tokens.
+		*s = saidUsage{model, usageOf(u)}
+	}
+}
+
+func usageOf(u rawjson.Value) token.Usage {
+	var n struct {
+		Input  int `json:"input_tokens"`
+		Output int `json:"output_tokens"`
+		Read   int `json:"cache_read_input_tokens"`
+		Write  int `json:"cache_creation_input_tokens"`
+		Writes struct {
+			Hour int `json:"ephemeral_1h_input_tokens"`
+		} `json:"cache_creation"`
+	}
+	_ = json.Unmarshal(u.Raw(), &n) // what cannot be read counts as nothing
+	return token.Usage{Input: n.Input, Output: n.Output, CacheRead: n.Read, CacheWrite: n.Write - n.Writes.Hour, CacheWrite1h: n.Writes.Hour}
+}
+
+// ofThis returns the last summary that is of this conversation: a file of Claude Code may
+// have those of others.
+func (d *describing) ofThis() string {
+	for _, s := range slices.Backward(d.summaries) {
+		if d.refs[s[0]] {
+			return s[1]
+		}
+	}
+	return ""
+}
+
+// calls adds up the calls that were recorded, or if there are none those of which an
+// imported session tells.
+func (d *describing) calls(records []timeline.Record, models *token.Models) {
+	for i := range records {
+		if strings.HasPrefix(records[i].Key, importedCall) {
+			continue
+		}
+		var c struct {
+			Model string
+			Usage *token.Usage
+		}
+		if json.Unmarshal(records[i].Data, &c) != nil {
+			continue
+		}
+		d.Model = cmp.Or(c.Model, d.Model)
+		if c.Usage != nil {
+			d.call(c.Model, *c.Usage, models)
+		}
+	}
+	if d.Calls > 0 || d.Model != "" {
+		return
+	}
+	for _, id := range d.order {
+		s := d.said[id]
+		d.Model = cmp.Or(s.model, d.Model)
+		d.call(s.model, s.usage, models)
+	}
+}
+
+// importedCall begins the keys of calls that an import has brought.
+const importedCall = "import "
+
+func (d *describing) call(model string, u token.Usage, models *token.Models) {
+	d.Calls++
+	m := models.Lookup(model)
+	if m.Known && m.Prices.Known() {
+		d.Cost += m.Prices.Cost(u)
+	} else if !slices.Contains(d.Unpriced, model) {
+		d.Unpriced = append(d.Unpriced, model)
+	}
+}
