@@ -57,6 +57,7 @@ var rooms = []string{
 	"internal/view",
 	"",
 	"internal/browse",
+	"internal/usage",
 	"proxy",
 	"internal/settings",
 	"internal/strict",

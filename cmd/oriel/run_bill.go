@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/token"
 )
 
@@ -60,78 +59,41 @@ type bill struct {
 	Unpriced   []string `json:"unpriced,omitempty"`
 }
 
-// makeBill adds calls up, in the order in which they ended.
-//
-// A call that was sent as it came costs what the provider's usage says. Where something
-// was left out, of that call or of one before it in the conversation, the call as it came
-// is this: the prompt with what was left out; what the call before had is read from the
-// cache, if the conversation uses one, and the rest is new.
+// makeBill adds calls up, in the order in which they ended; usage.Ledger says how they
+// are priced.
 func makeBill(calls []oriel.Event, models *token.Models) bill {
 	b := bill{Calls: len(calls)}
 	parts := map[string]int{} // calls of conversations
-	type line struct{ conversation, model string }
-	whole := map[line]int{} // the last prompt as it came
-	cut, cached := map[line]bool{}, map[line]bool{}
+	ledger := usage.NewLedger(models)
 	for i := range calls {
 		e := &calls[i]
 		parts[e.Conversation]++
-		// Who leaves has what it wants: some do at the last event.
-		if e.Error != "" && !strings.HasPrefix(e.Error, proxy.ErrClientLeft.Error()) {
+		call := usage.Call{Conversation: e.Conversation, Model: e.Model, Came: e.TokensBefore, Sent: e.TokensAfter, Error: e.Error}
+		if e.Usage != nil {
+			call.Usage = usage.OfProvider(e.Usage)
+		}
+		if call.Failed() {
 			b.Failed++
 			b.Failure = e.Error
 		}
 		b.Before += e.TokensBefore
 		b.After += e.TokensAfter
-		if e.Usage == nil && e.Error != "" {
-			continue // nobody says what was used, if anything
-		}
-		usage := token.Usage{Input: e.TokensAfter}
-		if u := e.Usage; u != nil {
-			usage = token.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CacheWrite1h: u.Hour, Output: u.Output}
-		} else {
-			b.Unreported++
-		}
-		b.Prompt += usage.Prompt()
-		b.CacheRead += usage.CacheRead
-		b.Output += usage.Output
-
-		at := line{e.Conversation, e.Model}
-		cached[at] = cached[at] || usage.Prompt() > usage.Input
-		before := usage
-		if cut[at] = cut[at] || e.TokensBefore > e.TokensAfter; cut[at] {
-			had := whole[at]
-			if !cached[at] {
-				had = 0
-			}
-			before = asItCame(usage, max(0, e.TokensBefore-e.TokensAfter), had)
-		}
-		whole[at] = before.Prompt()
-		model := models.Lookup(e.Model)
-		if !model.Known || !model.Prices.Known() {
-			if !slices.Contains(b.Unpriced, e.Model) {
-				b.Unpriced = append(b.Unpriced, e.Model)
-			}
+		p := ledger.Price(&call)
+		if !p.Billed {
 			continue
 		}
-		b.Cost += model.Prices.Cost(usage)
-		b.CostBefore += model.Prices.Cost(before)
+		if !p.Reported {
+			b.Unreported++
+		}
+		b.Prompt += p.Usage.Prompt()
+		b.CacheRead += p.Usage.CacheRead
+		b.Output += p.Usage.Output
+		b.Cost += p.Cost
+		b.CostBefore += p.Without
+		if !p.Known && !slices.Contains(b.Unpriced, e.Model) {
+			b.Unpriced = append(b.Unpriced, e.Model)
+		}
 	}
 	b.Conversations = slices.SortedFunc(maps.Keys(parts), func(x, y string) int { return cmp.Or(parts[y]-parts[x], cmp.Compare(x, y)) })
 	return b
-}
-
-// asItCame is the usage of a call from which left tokens were left out, had they not
-// been: had is what of the prompt would have been in the cache.
-func asItCame(sent token.Usage, left, had int) token.Usage {
-	prompt := sent.Prompt() + left
-	u := token.Usage{CacheRead: min(had, prompt), Output: sent.Output}
-	switch fresh := prompt - u.CacheRead; {
-	case sent.CacheWrite1h > sent.CacheWrite:
-		u.CacheWrite1h = fresh
-	case sent.CacheWrite > 0:
-		u.CacheWrite = fresh
-	default:
-		u.Input = fresh
-	}
-	return u
 }

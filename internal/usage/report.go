@@ -1,0 +1,280 @@
+package usage
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/token"
+)
+
+// By is what the rows of a report stand for.
+type By string
+
+const (
+	Day          By = "day"
+	Week         By = "week"
+	Month        By = "month"
+	Model        By = "model"
+	Project      By = "project"
+	Conversation By = "conversation"
+)
+
+// Groupings lists the values of By.
+var Groupings = []By{Day, Week, Month, Model, Project, Conversation}
+
+// dated reports whether the rows are spans of time.
+func (b By) dated() bool { return b == Day || b == Week || b == Month }
+
+// Options say what is added up.
+type Options struct {
+	// By is what the rows stand for. Default: Day.
+	By By
+	// Since leaves out the calls that began before it; zero means none.
+	Since time.Time
+	// Zone is the time zone of days, weeks and months. Default: UTC.
+	Zone *time.Location
+	// Models is the table with the prices. Default: the built-in one.
+	Models *token.Models
+	// Conversation leaves out all other conversations; empty means none.
+	Conversation string
+}
+
+// Row is the sum of some calls. Its JSON form is a line of oriel usage --json.
+type Row struct {
+	// Key is the day (2026-11-15), the week (2026-W46), the month (2026-11), the model,
+	// the project or the conversation. A project or a model may be empty.
+	Key   string `json:"key"`
+	Calls int    `json:"calls"`
+	// Failed are those of Calls to which the provider, or the way to it, gave no whole
+	// answer.
+	Failed int `json:"failed"`
+	// Input is all prompt tokens; CacheRead and CacheWrite are parts of it.
+	Input      int `json:"input"`
+	CacheRead  int `json:"cache_read"`
+	CacheWrite int `json:"cache_write"`
+	Output     int `json:"output"`
+	// LeftOut are the prompt tokens that were not sent, as counted here.
+	LeftOut int `json:"left_out"`
+	// Unreported are the calls of which the provider reported no usage: their prompts
+	// are counted here, their output is unknown.
+	Unreported int `json:"unreported"`
+	// Cost is in US dollars, Without the estimate had everything been sent. Both are
+	// without the calls of UnknownModels.
+	Cost    float64 `json:"cost"`
+	Without float64 `json:"without"`
+	// Summaries is what a model was paid for summaries that it wrote in the background,
+	// which is not in Cost.
+	Summaries float64 `json:"summaries"`
+	// UnknownModels are the models without a price.
+	UnknownModels []string `json:"unknown_models"`
+	// Last is when the newest of the calls began.
+	Last time.Time `json:"last"`
+}
+
+// Report is a sum of calls by rows.
+type Report struct {
+	By By
+	// Rows are in the order of time, or the most expensive first.
+	Rows  []Row
+	Total Row
+	// Oldest and Newest are when the prices that were used were looked up (YYYY-MM-DD);
+	// empty if none were.
+	Oldest, Newest string
+}
+
+// Read adds up the calls of a tenant.
+func Read(ctx context.Context, store timeline.Store, tenant string, o Options) (*Report, error) {
+	if o.By = cmp.Or(o.By, Day); !slices.Contains(Groupings, o.By) {
+		return nil, fmt.Errorf("add up calls by %q: there are %v", o.By, Groupings)
+	}
+	if o.Zone == nil {
+		o.Zone = time.UTC
+	}
+	if o.Models == nil {
+		o.Models = token.Builtin()
+	}
+	all, err := store.Conversations(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	s := &sum{Options: o, ledger: NewLedger(o.Models), rows: map[string]*Row{}}
+	for i := range all {
+		c := &all[i]
+		if o.Conversation != "" && c.Name != o.Conversation || c.Updated.Before(o.Since) {
+			continue // a conversation without newer changes has no newer calls
+		}
+		if err := s.conversation(ctx, store, tenant, c); err != nil {
+			return nil, err
+		}
+	}
+	return s.report(), nil
+}
+
+// sum adds up calls.
+type sum struct {
+	Options
+	ledger         *Ledger
+	rows           map[string]*Row
+	total          Row
+	oldest, newest string
+}
+
+func (s *sum) conversation(ctx context.Context, store timeline.Store, tenant string, c *timeline.Conversation) error {
+	records, err := store.Records(ctx, tenant, c.Name, "call", "")
+	if err != nil {
+		return err
+	}
+	for i := range records {
+		if strings.HasPrefix(records[i].Key, imported) {
+			continue
+		}
+		stored, err := oriel.DecodeCall(&records[i])
+		if err != nil {
+			return fmt.Errorf("conversation %q: %w", c.Name, err)
+		}
+		call := FromStored(c.Name, stored)
+		price := s.ledger.Price(call) // also of the older ones: the newer depend on them
+		if stored.Began.Before(s.Since) {
+			continue
+		}
+		s.add(s.row(c, stored.Model, stored.Began), call, &price)
+	}
+	return s.summaries(ctx, store, tenant, c)
+}
+
+// imported begins the keys of calls that an import brought.
+const imported = "import "
+
+// FromStored returns a recorded call.
+func FromStored(conversation string, c *oriel.StoredCall) *Call {
+	out := &Call{Conversation: conversation, Model: c.Model, Began: c.Began, Came: c.Came, Sent: c.Tokens, Error: c.Error}
+	if u := c.Usage; u != nil {
+		out.Usage = OfProvider(u)
+	}
+	return out
+}
+
+// OfProvider converts what a provider reported.
+func OfProvider(u *oriel.Usage) *token.Usage {
+	return &token.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CacheWrite1h: u.Hour, Output: u.Output}
+}
+
+// summaries adds what a model was paid for summaries that it wrote in the background.
+func (s *sum) summaries(ctx context.Context, store timeline.Store, tenant string, c *timeline.Conversation) error {
+	records, err := store.Records(ctx, tenant, c.Name, "summary", "")
+	if err != nil {
+		return err
+	}
+	for i := range records {
+		var paid struct {
+			Cost  float64 `json:"cost"`
+			Model string  `json:"model"`
+		}
+		if err := json.Unmarshal(records[i].Data, &paid); err != nil {
+			return fmt.Errorf("read summary %s of conversation %q: %w", records[i].Key, c.Name, err)
+		}
+		if paid.Cost <= 0 || records[i].Time.Before(s.Since) {
+			continue
+		}
+		s.row(c, paid.Model, records[i].Time).Summaries += paid.Cost
+		s.total.Summaries += paid.Cost
+	}
+	return nil
+}
+
+// row returns the row of a call.
+func (s *sum) row(c *timeline.Conversation, model string, at time.Time) *Row {
+	key := ""
+	switch local := at.In(s.Zone); s.By {
+	case Day:
+		key = local.Format("2006-01-02")
+	case Week:
+		year, week := local.ISOWeek()
+		key = fmt.Sprintf("%04d-W%02d", year, week)
+	case Month:
+		key = local.Format("2006-01")
+	case Model:
+		key = model
+	case Project:
+		key = c.Project
+	case Conversation:
+		key = c.Name
+	}
+	r := s.rows[key]
+	if r == nil {
+		r = &Row{Key: key}
+		s.rows[key] = r
+	}
+	return r
+}
+
+func (s *sum) add(row *Row, c *Call, p *Price) {
+	for _, r := range []*Row{row, &s.total} {
+		r.Calls++
+		if c.Failed() {
+			r.Failed++
+		}
+		if c.Began.After(r.Last) {
+			r.Last = c.Began.UTC()
+		}
+		if !p.Billed {
+			continue
+		}
+		r.LeftOut += max(0, c.Came-c.Sent)
+		r.Input += p.Usage.Prompt()
+		r.CacheRead += p.Usage.CacheRead
+		r.CacheWrite += p.Usage.CacheWrite + p.Usage.CacheWrite1h
+		r.Output += p.Usage.Output
+		r.Cost += p.Cost
+		r.Without += p.Without
+		if !p.Reported {
+			r.Unreported++
+		}
+		if !p.Known && !slices.Contains(r.UnknownModels, c.Model) {
+			r.UnknownModels = append(r.UnknownModels, c.Model)
+		}
+	}
+	if p.Known {
+		if s.oldest == "" || p.Date < s.oldest {
+			s.oldest = p.Date
+		}
+		s.newest = max(s.newest, p.Date)
+	}
+}
+
+func (s *sum) report() *Report {
+	r := &Report{By: s.By, Rows: []Row{}, Total: s.total, Oldest: s.oldest, Newest: s.newest}
+	r.Total.Key = "total"
+	r.Total.finish()
+	for _, row := range s.rows {
+		row.finish()
+		r.Rows = append(r.Rows, *row)
+	}
+	slices.SortFunc(r.Rows, func(a, b Row) int {
+		if s.By.dated() {
+			return cmp.Compare(a.Key, b.Key)
+		}
+		return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Input, a.Input), cmp.Compare(a.Key, b.Key))
+	})
+	return r
+}
+
+// finish rounds the sums of money to a ten-thousandth of a cent, so that the order of
+// additions does not show.
+func (r *Row) finish() {
+	for _, d := range []*float64{&r.Cost, &r.Without, &r.Summaries} {
+		*d = math.Round(*d*1e6) / 1e6
+	}
+	slices.Sort(r.UnknownModels)
+	if r.UnknownModels == nil {
+		r.UnknownModels = []string{}
+	}
+}

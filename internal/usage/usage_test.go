@@ -1,0 +1,169 @@
+package usage_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/usage"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/memory"
+	"github.com/oriel-context/oriel/token"
+)
+
+const opus = "claude-opus-4-1" // 15, 75, reading 1.5, writing 18.75 dollars for a million
+
+// history is a store with calls.
+type history struct {
+	t     *testing.T
+	store timeline.Store
+	n     int
+}
+
+// call records a call; fields are those of docs/format/calls.md.
+func (h *history) call(conversation, project, began, fields string) {
+	h.t.Helper()
+	h.n++
+	h.put(conversation, project, timeline.Record{Kind: "call", Key: fmt.Sprint(h.n), Data: fmt.Appendf(nil, `{"v":1,"began":%q,%s}`, began, fields)}, began)
+}
+
+func (h *history) put(conversation, project string, r timeline.Record, now string) {
+	h.t.Helper()
+	at, err := time.Parse(time.RFC3339, now)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	r.Time = at
+	if _, err := h.store.Apply(context.Background(), timeline.Local, timeline.Change{Conversation: conversation, Project: project, Stay: true, Put: []timeline.Record{r}, Now: at}); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *history) read(o usage.Options) *usage.Report {
+	h.t.Helper()
+	r, err := usage.Read(context.Background(), h.store, timeline.Local, o)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return r
+}
+
+func begin(t *testing.T) *history {
+	h := &history{t: t, store: memory.New()}
+	h.call("a", "/src/shop", "2026-11-14T23:30:00Z", `"model":"`+opus+`","tokens":1000,"usage":{"input":0,"cache_write":1000,"output":10}`)
+	h.call("a", "/src/shop", "2026-11-15T10:00:00Z", `"model":"`+opus+`","tokens":600,"came":2000,"plan":"p","usage":{"input":0,"cache_read":200,"cache_write":400,"output":10}`)
+	h.call("a", "/src/shop", "2026-11-15T10:01:00Z", `"model":"`+opus+`","tokens":700,"came":2100,"plan":"p","usage":{"input":0,"cache_read":600,"cache_write_1h":100,"output":10}`)
+	h.call("b", "", "2026-11-15T11:00:00Z", `"model":"my-own","tokens":50`)
+	h.call("b", "", "2026-11-16T11:00:00Z", `"model":"gpt-4o","tokens":70,"error":"the provider failed: no such host"`)
+	h.call("b", "", "2026-11-16T11:00:01Z", `"model":"gpt-4o","tokens":70,"error":"the client left: it has enough","usage":{"input":80,"output":5}`)
+	h.put("b", "", timeline.Record{Kind: "call", Key: "import 1:2 abc", Data: []byte(`{}`)}, "2026-11-16T12:00:00Z")
+	h.put("b", "", timeline.Record{Kind: "summary", Key: "p", Data: []byte(`{"text":"t","cost":0.25,"model":"gpt-4o"}`)}, "2026-11-16T12:00:00Z")
+	return h
+}
+
+func TestCallsAreAddedUpByDay(t *testing.T) {
+	h := begin(t)
+	p := token.Builtin().Lookup(opus).Prices
+	r := h.read(usage.Options{})
+	want := []usage.Row{
+		{Key: "2026-11-14", Calls: 1, Input: 1000, CacheWrite: 1000, Output: 10, UnknownModels: []string{},
+			Cost: p.Cost(token.Usage{CacheWrite: 1000, Output: 10}), Without: p.Cost(token.Usage{CacheWrite: 1000, Output: 10})},
+		{Key: "2026-11-15", Calls: 3, Input: 600 + 700 + 50, CacheRead: 800, CacheWrite: 500, Output: 20, LeftOut: 2800, Unreported: 1, UnknownModels: []string{"my-own"},
+			Cost: p.Cost(token.Usage{CacheRead: 200, CacheWrite: 400, Output: 10}) + p.Cost(token.Usage{CacheRead: 600, CacheWrite1h: 100, Output: 10}),
+			// What the call before had is in the cache.
+			Without: p.Cost(token.Usage{CacheRead: 1000, CacheWrite: 1000, Output: 10}) + p.Cost(token.Usage{CacheRead: 2000, CacheWrite1h: 100, Output: 10})},
+		{Key: "2026-11-16", Calls: 2, Failed: 1, Input: 80, Output: 5, Summaries: .25, UnknownModels: []string{},
+			Cost: 80*2.5/1e6 + 5*10/1e6, Without: 80*2.5/1e6 + 5*10/1e6},
+	}
+	same := cmp.Options{cmpopts.EquateApprox(0, 1e-6), cmpopts.IgnoreFields(usage.Row{}, "Last")}
+	if diff := cmp.Diff(want, r.Rows, same); diff != "" {
+		t.Error(diff)
+	}
+	if r.Total.Calls != 6 || r.Total.Input != 2430 || r.Total.Summaries != .25 || r.Oldest != r.Newest || r.Oldest == "" {
+		t.Errorf("%+v", r)
+	}
+	if want := time.Date(2026, 11, 16, 11, 0, 1, 0, time.UTC); !r.Total.Last.Equal(want) {
+		t.Errorf("last %v", r.Total.Last)
+	}
+}
+
+// All groupings have the same calls, under keys that people know.
+func TestEveryGroupingHasEveryCall(t *testing.T) {
+	h := begin(t)
+	for by, keys := range map[usage.By]string{
+		usage.Day: "2026-11-14 2026-11-15 2026-11-16", usage.Week: "2026-W46 2026-W47", usage.Month: "2026-11",
+		usage.Model: opus + " gpt-4o my-own", usage.Project: "/src/shop ", usage.Conversation: "a b",
+	} {
+		r := h.read(usage.Options{By: by})
+		var got []string
+		calls, cost := 0, 0.0
+		for _, row := range r.Rows {
+			got = append(got, row.Key)
+			calls += row.Calls
+			cost += row.Cost
+		}
+		if strings.Join(got, " ") != keys || calls != r.Total.Calls || max(cost-r.Total.Cost, r.Total.Cost-cost) > 1e-6 {
+			t.Errorf("%s: %q, %d calls, %v of %v", by, got, calls, cost, r.Total.Cost)
+		}
+	}
+	if _, err := usage.Read(context.Background(), h.store, timeline.Local, usage.Options{By: "hour"}); err == nil || !strings.Contains(err.Error(), "conversation") {
+		t.Error(err)
+	}
+}
+
+// What would have been sent depends on the calls before, also on those that are left out.
+func TestSinceLeavesOutCallsAndNotWhatTheyLeftBehind(t *testing.T) {
+	h := begin(t)
+	all, some := h.read(usage.Options{}), h.read(usage.Options{Since: time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)})
+	if diff := cmp.Diff(all.Rows[1:], some.Rows); diff != "" {
+		t.Error(diff)
+	}
+	if r := h.read(usage.Options{Conversation: "b"}); r.Total.Calls != 3 {
+		t.Errorf("%+v", r.Total)
+	}
+	if r := h.read(usage.Options{Since: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)}); len(r.Rows) != 0 || r.Total.Calls != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestDaysAreThoseOfTheZone(t *testing.T) {
+	h := begin(t)
+	r := h.read(usage.Options{Zone: time.FixedZone("east", 3600)})
+	if r.Rows[0].Key != "2026-11-15" || r.Rows[0].Calls != 4 {
+		t.Errorf("%+v", r.Rows)
+	}
+}
+
+// Programs of others read these names.
+func TestTheNamesOfARow(t *testing.T) {
+	got, err := json.Marshal(begin(t).read(usage.Options{By: usage.Month}).Rows[0])
+	want := `{"key":"2026-11","calls":6,"failed":1,"input":2430,"cache_read":800,"cache_write":1500,"output":35,"left_out":2800,"unreported":1,` +
+		`"cost":0.03295,"without":0.0475,"summaries":0.25,"unknown_models":["my-own"],"last":"2026-11-16T11:00:01Z"}`
+	if err != nil || string(got) != want {
+		t.Errorf("%s\n%s, %v", got, want, err)
+	}
+}
+
+func TestADamagedCallIsNamed(t *testing.T) {
+	h := begin(t)
+	h.put("b", "", timeline.Record{Kind: "call", Key: "bad", Data: []byte(`{"v":7}`)}, "2026-11-16T12:00:00Z")
+	if _, err := usage.Read(context.Background(), h.store, timeline.Local, usage.Options{}); err == nil || !strings.Contains(err.Error(), `"b"`) || !strings.Contains(err.Error(), "bad") {
+		t.Error(err)
+	}
+}
+
+// A client that left has not failed, whichever door it left by.
+func TestAClientThatLeftHasNotFailed(t *testing.T) {
+	for text, failed := range map[string]bool{"": false, oriel.ErrLeft.Error(): false, "the client left: it has enough": false, "status 500": true} {
+		if c := (usage.Call{Error: text}); c.Failed() != failed {
+			t.Errorf("%q: failed is %v", text, c.Failed())
+		}
+	}
+}
