@@ -26,6 +26,8 @@ import (
 type callParts struct {
 	// Store keeps the history.
 	Store timeline.Store
+	// Project is that of new conversations; empty for none.
+	Project string
 	// Recall finds what views no longer show; nil: nothing is brought back.
 	Recall *recall.Library
 	// Calibration learns from the usage that providers report, Limits from their

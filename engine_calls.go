@@ -82,7 +82,7 @@ const learntFile = "learnt.json"
 // openCalls prepares the engine for requests.
 func (e *Engine) openCalls() {
 	c := &e.config
-	o := callParts{Store: e.store, Recall: e.library, Events: c.Events, Log: c.Log, Now: c.Now, Waits: c.Waits}
+	o := callParts{Store: e.store, Project: c.Project, Recall: e.library, Events: c.Events, Log: c.Log, Now: c.Now, Waits: c.Waits}
 	if c.Dir != "" {
 		learnt, err := token.OpenLearnt(filepath.Join(c.Dir, learntFile))
 		if err != nil {

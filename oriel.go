@@ -133,8 +133,8 @@ type Config struct {
 	// Now is the clock; nothing else is asked for the time. It must be safe for
 	// concurrent use. Default: time.Now.
 	Now func() time.Time
-	// Project is what conversations belong to that have none yet, for recall that
-	// reaches across a project. Default: none.
+	// Project is what new conversations of calls, and conversations of items without a
+	// project, belong to, for recall that reaches across a project. Default: none.
 	Project string
 	// Embed makes the vectors of recall. Default: all-MiniLM-L6-v2 in this program,
 	// begun when it is first needed; none where the program was built with the tag

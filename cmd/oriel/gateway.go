@@ -23,6 +23,8 @@ type gatewayOptions struct {
 	data  *history
 	sync  sqlite.Sync
 	calls oriel.CallOptions
+	// project is that of new conversations; empty for none.
+	project string
 	// embed names the server that makes vectors; the zero value is the model in this
 	// program.
 	embed settings.Embed
@@ -89,7 +91,7 @@ func (g *gateway) openEngine(ctx context.Context, o *gatewayOptions) error {
 	if err != nil {
 		return &failure{err}
 	}
-	config := oriel.Config{Dir: dir, Store: g.history, Calls: o.calls, Events: events, Log: o.proxy.Log}
+	config := oriel.Config{Dir: dir, Store: g.history, Project: o.project, Calls: o.calls, Events: events, Log: o.proxy.Log}
 	// The model is there whatever the profile: a call may name another. One thread
 	// leaves the machine to the agent.
 	if model, closeModel, err := openModel(o.embed, 1); err != nil {

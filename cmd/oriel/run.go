@@ -19,6 +19,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +27,7 @@ import (
 	"github.com/oriel-context/oriel/internal/lines"
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/timeline"
 )
 
 // Exit codes of shells for a program that cannot be started.
@@ -192,6 +194,7 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	var trouble bytes.Buffer // is told at the end: a program that draws would wipe it away
 	var t tally
 	o.data, o.events, o.onEvent, o.errOut = &history{loaded.Data}, loaded.Events, t.event, &trouble
+	o.project = workingFolder()
 	// What still runs when the program has ended is of others, which it left behind.
 	o.proxy.NoSockets, o.proxy.ShutdownTimeout = true, 2*time.Second
 	g, err := openGateway(ctx, o)
@@ -246,6 +249,16 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 		return &exit{code: code}
 	}
 	return nil
+}
+
+// workingFolder is the project of what a program says here: imported sessions have the
+// same name for it. It is empty where it cannot be a name.
+func workingFolder() string {
+	dir, err := os.Getwd()
+	if err != nil || len(dir) > timeline.MaxName || !utf8.ValidString(dir) {
+		return ""
+	}
+	return dir
 }
 
 // dataToShow is the data folder that oriel show has to be told: not one that it finds.
