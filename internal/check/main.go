@@ -22,6 +22,7 @@ import (
 	"github.com/oriel-context/oriel/internal/check/proxy"
 	"github.com/oriel-context/oriel/internal/check/run"
 	"github.com/oriel-context/oriel/internal/check/sdks"
+	"github.com/oriel-context/oriel/internal/check/usage"
 	"github.com/oriel-context/oriel/internal/check/view"
 )
 
@@ -38,6 +39,7 @@ var verbs = []struct {
 	{"agents", "Claude Code and Codex through the proxy", agents.Check},
 	{"run", "Claude Code and Codex under oriel run", run.Check},
 	{"sdks", "the vendors' packages through the proxy", sdks.Check},
+	{"usage", "the sums of oriel usage against those of a provider", usage.Check},
 	{"docs", "every block of the documents, with the vendors' packages", sdks.CheckDocs},
 }
 
