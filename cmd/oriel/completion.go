@@ -90,6 +90,7 @@ func flagValues() map[string][]string {
 		"import format": {"auto", "claude-code", "openai", "anthropic", "responses", "generic", "locomo", "beam"},
 		"recall mode":   {"hybrid", "keyword", "dense"},
 		"recall scope":  {"conversation", "project", "user"},
+		"usage by":      {"day", "week", "month", "model", "project", "conversation"},
 	}
 }
 

@@ -148,6 +148,7 @@ nonsense %[1]s
 		"stats":         {{}},
 		"undo":          {{name}, {name, hostile}, {hostile}},
 		"unpin":         {{name, "1"}, {hostile, "1"}},
+		"usage":         {{}, {"--by", "model"}, {"--by", "conversation", "--json"}, {"--by", hostile}, {"--since", hostile}},
 		"verify":        {{}},
 		"version":       {{hostile}},
 	}
@@ -157,7 +158,7 @@ nonsense %[1]s
 		}
 	}
 	imported := strings.ToValidUTF8(hostile, "")
-	for _, verb := range []string{"import", "conversations", "stats", "show", "recall", "directives", "pin", "unpin", "undo", "release", "export", "verify", "backup", "prune",
+	for _, verb := range []string{"import", "conversations", "stats", "usage", "show", "recall", "directives", "pin", "unpin", "undo", "release", "export", "verify", "backup", "prune",
 		"count", "fit", "models", "config", "run", "serve", "doctor", "demo", "eval", "embed", "man", "completion", "help", "version", "delete"} {
 		t.Run(verb, func(t *testing.T) {
 			for _, args := range rows[verb] {

@@ -171,7 +171,7 @@ o200k_base counts where none is named.`,
 	})
 	root.AddCommand(countCommand(), embedCommand(), fitCommand(), modelsCommand(),
 		importCommand(), conversationsCommand(), showCommand(), exportCommand(), pinCommand(), unpinCommand(), undoCommand(),
-		releaseCommand(), deleteCommand(), pruneCommand(), backupCommand(), verifyCommand(), statsCommand(),
+		releaseCommand(), deleteCommand(), pruneCommand(), backupCommand(), verifyCommand(), statsCommand(), usageCommand(),
 		directivesCommand(), recallCommand(), evalCommand(), serveCommand(), configCommand(), runCommand(), demoCommand(),
 		versionCommand(), completionCommand(), manCommand(), doctorCommand())
 	root.Version = version()

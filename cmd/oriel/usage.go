@@ -1,0 +1,293 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel/internal/usage"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// usageFlags are what the command line says.
+type usageFlags struct {
+	by, since   string
+	json, watch bool
+	table       *string
+	data        *history
+}
+
+func usageCommand() *cobra.Command {
+	var o usageFlags
+	cmd := &cobra.Command{
+		Use:   "usage",
+		Short: "Show what calls used and cost, and what they would have cost without Oriel",
+		Long: `Show the calls that went through Oriel: how many, their prompt tokens, how much of
+these the provider read from its cache, their output, what they cost, and what they
+would have cost had everything been sent. Tokens are those that the provider reported;
+where it reported none, the prompt is counted here.
+
+Money is computed with the prices of the model table (oriel models), whose date is
+shown. Calls of models without a price count, and are left out of the money: the models
+are listed. Days are those of this machine's time zone.
+
+The last column has a bar for each row: full for what was paid, light for what was
+saved.`,
+		Example: `  oriel usage
+  oriel usage --by model --since 30d
+  oriel usage --by conversation --since today
+  oriel usage --watch
+  oriel usage --by month --json`,
+		Args: noArguments,
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.by, "by", "day", "rows: day, week, month, model, project or conversation")
+	f.StringVar(&o.since, "since", "", "only calls since "+sinceHelp)
+	f.BoolVar(&o.watch, "watch", false, "show it again whenever a call has ended, until Ctrl-C")
+	f.BoolVar(&o.json, "json", false, "print one JSON object for each row")
+	o.table, o.data = addModelTable(cmd), addHistory(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
+	return cmd
+}
+
+func (o *usageFlags) run(cmd *cobra.Command) error {
+	by := usage.By(o.by)
+	if !slices.Contains(usage.Groupings, by) {
+		return fmt.Errorf("--by %q: give day, week, month, model, project or conversation", oneLine(o.by, 60))
+	}
+	models, err := modelTable(*o.table)
+	if err != nil {
+		return err
+	}
+	options := func() (usage.Options, error) {
+		u := usage.Options{By: by, Models: models, Zone: time.Local}
+		if o.since != "" {
+			if u.Since, err = since(o.since, time.Now()); err != nil {
+				return u, fmt.Errorf("--since: %w", err)
+			}
+		}
+		return u, nil
+	}
+	if _, err := options(); err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if o.watch {
+		if o.json || !isTerminal(out) {
+			return fmt.Errorf("--watch draws on a terminal: leave it out for --json, a file or a pipe")
+		}
+		return watch(cmd.Context(), o.data, out, func(ctx context.Context, s timeline.Store) ([]byte, error) {
+			u, err := options()
+			if err != nil {
+				return nil, err
+			}
+			r, err := usage.Read(ctx, s, timeline.Local, u)
+			if err != nil {
+				return nil, err
+			}
+			return drawUsage(r, styleFor(out), terminalWidth(out)), nil
+		})
+	}
+	r := &usage.Report{By: by}
+	err = o.data.with(cmd.Context(), func(s timeline.Store) error {
+		u, err := options()
+		if err != nil {
+			return err
+		}
+		if r, err = usage.Read(cmd.Context(), s, timeline.Local, u); err != nil {
+			return &failure{err}
+		}
+		return nil
+	})
+	if err := tolerateNone(cmd, err); err != nil {
+		return err
+	}
+	if !o.json {
+		_, err = out.Write(drawUsage(r, styleFor(out), terminalWidth(out)))
+		return err
+	}
+	for i := range r.Rows {
+		if err := printJSON(out, &r.Rows[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drawUsage shows a report to a person, in lines of at most width columns.
+func drawUsage(r *usage.Report, s style, width int) []byte {
+	var b bytes.Buffer
+	if r.Total.Calls == 0 {
+		b.WriteString("no calls were recorded in this time: oriel run -- COMMAND and oriel serve record them\n")
+		return b.Bytes()
+	}
+	rows := usageRows(r, width)
+	most, largest := 0.0, 0
+	for i := range r.Rows {
+		most, largest = max(most, r.Rows[i].Without, r.Rows[i].Cost), max(largest, r.Rows[i].Input)
+	}
+	columns := widest(rows)
+	room := min(30, width-columns-2)
+	for i, line := range rows {
+		switch {
+		case i == 0 || i == len(rows)-1:
+			line = s.bold(line)
+		case room >= 5 && most > 0:
+			line = pad(line, columns) + "  " + costBar(&r.Rows[i-1], most, room, s)
+		case room >= 5:
+			line = pad(line, columns) + "  " + bar(r.Rows[i-1].Input, largest, room)
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	b.WriteString("\n")
+	usageNotes(&b, r)
+	return b.Bytes()
+}
+
+// usageRows are the head, the rows and the total, without bars: with short figures where
+// whole ones leave too little room for the keys and a bar.
+func usageRows(r *usage.Report, width int) []string {
+	longest := 0
+	for i := range r.Rows {
+		longest = max(longest, cells(keyOf(r.By, &r.Rows[i])))
+	}
+	rows := layUsage(r, longest, thousands)
+	if widest(rows)+leastBar <= width {
+		return rows
+	}
+	others := widest(layUsage(r, 1, compact)) - max(len(r.By), len(r.Total.Key))
+	return layUsage(r, max(12, width-others-leastBar), compact)
+}
+
+// leastBar are the columns of the smallest bar, with the space before it.
+const leastBar = 7
+
+func layUsage(r *usage.Report, room int, figure func(int) string) []string {
+	t := table{left: []bool{true, false, false, false, false, false, false}}
+	t.row(string(r.By), "calls", "input", "cached", "output", "cost", "without")
+	for _, row := range append(slices.Clip(r.Rows), r.Total) {
+		cost, without := money(row.Cost), money(row.Without)
+		if row.Cost == 0 && len(row.UnknownModels) > 0 {
+			cost, without = "?", "?"
+		}
+		t.row(shorten(keyOf(r.By, &row), room, r.By == usage.Project), thousands(row.Calls), figure(row.Input), percent(row.CacheRead, row.Input), figure(row.Output), cost, without)
+	}
+	var b bytes.Buffer
+	t.writeTo(&b)
+	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+}
+
+// keyOf is the key of a row for a person.
+func keyOf(by usage.By, r *usage.Row) string {
+	switch {
+	case r.Key != "":
+		return oneLine(r.Key, 1<<10)
+	case by == usage.Project:
+		return "(no project)"
+	}
+	return "(no name)"
+}
+
+func widest(lines []string) (n int) {
+	for _, line := range lines {
+		n = max(n, cells(line))
+	}
+	return n
+}
+
+// compact writes a number in at most five characters, such as 927k or 63.9M.
+func compact(n int) string {
+	for _, unit := range []struct {
+		of   float64
+		name string
+	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		switch f := float64(n) / unit.of; {
+		case f >= 99.95:
+			return fmt.Sprintf("%.0f%s", f, unit.name)
+		case f >= 1:
+			return fmt.Sprintf("%.1f%s", f, unit.name)
+		}
+	}
+	return strconv.Itoa(n)
+}
+
+// shorten cuts a name to at most room columns: at its end, or of a path at its beginning.
+func shorten(name string, room int, path bool) string {
+	if !path || cells(name) <= room {
+		return clipCells(name, max(1, room))
+	}
+	for cells(name) > max(0, room-1) {
+		_, n := utf8.DecodeRuneInString(name)
+		name = name[n:]
+	}
+	return "…" + name
+}
+
+// costBar is a bar of what a row cost, and behind it, lighter, of what it saved.
+func costBar(r *usage.Row, most float64, width int, s style) string {
+	scaled := func(d float64) int { return int(d/most*float64(width) + .5) }
+	paid, all := scaled(r.Cost), scaled(max(r.Cost, r.Without))
+	if r.Cost > 0 {
+		paid = max(1, paid)
+	}
+	return s.code("36", strings.Repeat("█", paid)) + s.code("2", strings.Repeat("░", max(0, all-paid)))
+}
+
+// usageNotes says what the sums mean.
+func usageNotes(b *bytes.Buffer, r *usage.Report) {
+	t := &r.Total
+	switch saved := t.Without - t.Cost; {
+	case t.Cost == 0 && t.Without == 0:
+	case t.LeftOut == 0:
+		fmt.Fprintln(b, "everything was sent; costs are estimates")
+	case saved < 0:
+		fmt.Fprintf(b, "%s tokens were not sent, which cost about %s more\n", thousands(t.LeftOut), money(-saved))
+	default:
+		fmt.Fprintf(b, "%s tokens were not sent, which saved about %s (%.0f%%)\n", thousands(t.LeftOut), money(saved), 100*saved/t.Without)
+	}
+	if t.Summaries > 0 {
+		fmt.Fprintf(b, "summaries cost %s more\n", money(t.Summaries))
+	}
+	if r.Oldest != "" {
+		when := r.Newest
+		if r.Oldest != r.Newest {
+			when = r.Oldest + " to " + r.Newest
+		}
+		fmt.Fprintf(b, "prices of %s: oriel models lists them\n", when)
+	}
+	if n := len(t.UnknownModels); n > 0 {
+		item(b, "!", "no price is known of "+strings.Join(named3(t.UnknownModels), ", ")+": their calls are in no sum of money; --models adds prices")
+	}
+	if t.Failed > 0 {
+		item(b, "!", things(t.Failed, "call")+" failed")
+	}
+	if t.Unreported > 0 {
+		item(b, "!", "of "+things(t.Unreported, "call")+" the provider reported no usage: their prompts are counted here, their output is unknown")
+	}
+}
+
+// named3 names a few models, and says how many more there are.
+func named3(models []string) (out []string) {
+	for i, m := range models {
+		if i == 3 {
+			return append(out, fmt.Sprintf("and %d more", len(models)-i))
+		}
+		if m == "" {
+			m = "(no name)"
+		}
+		out = append(out, oneLine(m, 60))
+	}
+	return out
+}
+
+// pad fills a line with spaces.
+func pad(line string, width int) string {
+	return line + strings.Repeat(" ", max(0, width-cells(line)))
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"github.com/oriel-context/oriel/internal/usage"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// The table fits the terminal, whatever the figures and the names are.
+func TestUsageFits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		width := rapid.IntRange(80, 200).Draw(t, "width")
+		r := &usage.Report{By: rapid.SampledFrom(usage.Groupings).Draw(t, "by"), Oldest: "2026-11-15", Newest: "2026-11-16"}
+		some, cost := rapid.IntRange(0, 999_999_999), rapid.Float64Range(0, 9999)
+		for range rapid.IntRange(1, 5).Draw(t, "rows") {
+			row := usage.Row{
+				Key: rapid.StringN(0, 80, 200).Draw(t, "key"), Calls: rapid.IntRange(1, 99_999).Draw(t, "calls"), Input: some.Draw(t, "input"), CacheRead: some.Draw(t, "read"),
+				Output: some.Draw(t, "output"), Cost: cost.Draw(t, "cost"), Without: cost.Draw(t, "without"), LeftOut: some.Draw(t, "left out"),
+			}
+			r.Rows = append(r.Rows, row)
+			r.Total.Calls += row.Calls
+			r.Total.Input, r.Total.CacheRead, r.Total.Output, r.Total.Cost, r.Total.Without, r.Total.LeftOut = row.Input, row.CacheRead, row.Output, row.Cost, row.Without, row.LeftOut
+		}
+		r.Total.Key, r.Total.UnknownModels, r.Total.Failed, r.Total.Unreported, r.Total.Summaries = "total", []string{"a", "b", "c", "d", ""}, 3, 1, .1
+		text := string(drawUsage(r, style{}, width))
+		if !utf8.ValidString(text) {
+			t.Fatalf("%q", text)
+		}
+		for line := range strings.Lines(text) {
+			if n := cells(strings.TrimSuffix(line, "\n")); n > width {
+				t.Fatalf("%d columns, want at most %d:\n%s", n, width, text)
+			}
+		}
+	})
+}
+
+func TestSince(t *testing.T) {
+	zone := time.FixedZone("east", 3600)
+	now := time.Date(2026, 11, 16, 3, 30, 0, 0, zone)
+	for text, want := range map[string]time.Time{
+		"today": time.Date(2026, 11, 16, 0, 0, 0, 0, zone), "Yesterday": time.Date(2026, 11, 15, 0, 0, 0, 0, zone),
+		"12h": now.Add(-12 * time.Hour), "7d": now.AddDate(0, 0, -7), "2026-11-01": time.Date(2026, 11, 1, 0, 0, 0, 0, zone),
+		"2026-11": time.Date(2026, 11, 1, 0, 0, 0, 0, zone), "2026-11-01T10:00:00Z": time.Date(2026, 11, 1, 10, 0, 0, 0, time.UTC),
+	} {
+		if got, err := since(text, now); err != nil || !got.Equal(want) {
+			t.Errorf("%s: %v, want %v, %v", text, got, want, err)
+		}
+	}
+	for _, text := range []string{"", "soon", "2026-13-01", "-3d", "0d"} {
+		if got, err := since(text, now); err == nil {
+			t.Errorf("%q is %v", text, got)
+		}
+	}
+}
+
+func TestCompact(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1.0k", 99_949: "99.9k", 99_950: "100k", 926_500: "926k", 63_910_081: "63.9M", 12_345_678_901: "12.3G"} {
+		if got := compact(n); got != want {
+			t.Errorf("%d is %s, want %s", n, got, want)
+		}
+	}
+}
+
+// A watch draws when the history changes, waits for one that is not there yet, and ends
+// with its context.
+func TestWatchDrawsWhatChanges(t *testing.T) {
+	parent := t.TempDir()
+	ready, dir, lines := filepath.Join(parent, "ready"), filepath.Join(parent, "data"), filepath.Join(parent, "talk.jsonl")
+	if err := os.WriteFile(lines, []byte(`{"conversation":"c1","text":"where is the key?"}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errOut := command(t, "import", "--data", ready, lines); code != 0 {
+		t.Fatal(errOut)
+	}
+	data := &history{dir}
+	ctx, stop := context.WithCancel(t.Context())
+	var out bytes.Buffer
+	ticks := make(chan time.Time)
+	done := make(chan error, 1)
+	drawn := 0
+	go func() {
+		done <- watchTicks(ctx, data, &out, ticks, func(ctx context.Context, s timeline.Store) ([]byte, error) {
+			drawn++
+			all, err := s.Conversations(ctx, timeline.Local)
+			return fmt.Appendf(nil, "%d conversations\nat most\n", len(all)), err
+		})
+	}()
+	ticks <- time.Time{}
+	ticks <- time.Time{}
+	if err := os.Rename(ready, dir); err != nil {
+		t.Fatal(err)
+	}
+	ticks <- time.Time{}
+	ticks <- time.Time{}
+	ticks <- time.Time{}
+	stop()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	if !strings.HasPrefix(text, "\x1b[?1049h\x1b[Hwaiting for the first call: ") || strings.Count(text, "waiting") != 1 || strings.Count(text, "\x1b[H1 conversations\x1b[K\nat most\x1b[K\n\x1b[J") != 1 || !strings.HasSuffix(text, "\x1b[?1049l1 conversations\nat most\n") {
+		t.Errorf("%q", text)
+	}
+	if drawn != 1 {
+		t.Errorf("drawn %d times", drawn)
+	}
+
+	// What cannot be drawn at all is an error.
+	err := watchTicks(t.Context(), data, &out, nil, func(context.Context, timeline.Store) ([]byte, error) { return nil, errors.New("no room") })
+	if f := new(failure); !errors.As(err, &f) || !strings.Contains(err.Error(), "no room") {
+		t.Error(err)
+	}
+}
