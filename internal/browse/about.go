@@ -10,8 +10,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 )
@@ -26,8 +28,9 @@ type About struct {
 	Model string
 	// Tokens counts the messages' own text (o200k_base).
 	Tokens int
-	// Calls are the calls that the history has the usage of, Cost their price in US
-	// dollars, without those of models that have no price. Unpriced lists these models.
+	// Calls are the calls that were recorded, or of which an imported session has the
+	// usage; Cost is their price in US dollars, without those of models that have no price.
+	// Unpriced lists these models.
 	Calls    int
 	Cost     float64
 	Unpriced []string
@@ -210,21 +213,17 @@ func (d *describing) ofThis() string {
 // calls adds up the calls that were recorded, or if there are none those of which an
 // imported session tells.
 func (d *describing) calls(records []timeline.Record, models *token.Models) {
+	ledger := usage.NewLedger(models)
 	for i := range records {
-		if strings.HasPrefix(records[i].Key, importedCall) {
+		if strings.HasPrefix(records[i].Key, usage.Imported) {
 			continue
 		}
-		var c struct {
-			Model string
-			Usage *token.Usage
-		}
-		if json.Unmarshal(records[i].Data, &c) != nil {
+		c, err := oriel.DecodeCall(&records[i])
+		if err != nil {
 			continue
 		}
 		d.Model = cmp.Or(c.Model, d.Model)
-		if c.Usage != nil {
-			d.call(c.Model, *c.Usage, models)
-		}
+		d.call(ledger, usage.FromStored(d.Name, c))
 	}
 	if d.Calls > 0 || d.Model != "" {
 		return
@@ -232,19 +231,15 @@ func (d *describing) calls(records []timeline.Record, models *token.Models) {
 	for _, id := range d.order {
 		s := d.said[id]
 		d.Model = cmp.Or(s.model, d.Model)
-		d.call(s.model, s.usage, models)
+		d.call(ledger, &usage.Call{Model: s.model, Usage: &s.usage})
 	}
 }
 
-// importedCall begins the keys of calls that an import has brought.
-const importedCall = "import "
-
-func (d *describing) call(model string, u token.Usage, models *token.Models) {
+func (d *describing) call(ledger *usage.Ledger, c *usage.Call) {
 	d.Calls++
-	m := models.Lookup(model)
-	if m.Known && m.Prices.Known() {
-		d.Cost += m.Prices.Cost(u)
-	} else if !slices.Contains(d.Unpriced, model) {
-		d.Unpriced = append(d.Unpriced, model)
+	p := ledger.Price(c)
+	d.Cost += p.Cost
+	if p.Billed && !p.Known && !slices.Contains(d.Unpriced, c.Model) {
+		d.Unpriced = append(d.Unpriced, c.Model)
 	}
 }

@@ -133,7 +133,7 @@ func (s *sum) conversation(ctx context.Context, store timeline.Store, tenant str
 		return err
 	}
 	for i := range records {
-		if strings.HasPrefix(records[i].Key, imported) {
+		if strings.HasPrefix(records[i].Key, Imported) {
 			continue
 		}
 		stored, err := oriel.DecodeCall(&records[i])
@@ -150,8 +150,8 @@ func (s *sum) conversation(ctx context.Context, store timeline.Store, tenant str
 	return s.summaries(ctx, store, tenant, c)
 }
 
-// imported begins the keys of calls that an import brought.
-const imported = "import "
+// Imported begins the keys of calls that an import brought.
+const Imported = "import "
 
 // FromStored returns a recorded call.
 func FromStored(conversation string, c *oriel.StoredCall) *Call {
