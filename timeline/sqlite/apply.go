@@ -50,11 +50,12 @@ type prepared struct {
 }
 
 const (
-	// early is how many of the last messages are compressed before their turn to
-	// be written. Those before them are likely to be known already.
+	// early is how many of the last messages are compressed before the change
+	// gets its turn to write. Messages before them are probably stored
+	// already.
 	early = 16
-	// earlySize is the size from which a content is always compressed early, so
-	// that others need not wait for that.
+	// earlySize is the size from which on a content is always compressed
+	// before its turn, so that others need not wait for it.
 	earlySize = 64 << 10
 )
 
@@ -104,30 +105,31 @@ func (f *form) compress(c *codecs) (err error) {
 	return err
 }
 
-// change is a change in its transaction. All checks come before the first write, so
-// that a refusal needs no rollback.
+// change is a change within its transaction. All checks come before the first
+// write, so that rejecting a change needs no rollback.
 type change struct {
 	*prepared
 	*writer
 	codec *codecs
 
-	tenantID int64 // 0 where the tenant is new
+	tenantID int64 // 0 for a new tenant
 	conv     *conversation
 	isNew    bool // the conversation
 
-	known int // how many messages are there already
-	// last is the place of the last of them, or At, and chain its hash.
+	known int // number of messages that are stored already
+	// last is the place of the last stored message, or At, and chain its hash.
 	last  timeline.Place
 	chain timeline.Hash
-	// extend: what is new goes on last's trunk, not on a new one.
+	// extend reports that new messages continue last's trunk instead of a new
+	// one.
 	extend bool
-	// other are the known messages whose bytes are not the first form, and variants
-	// which one of each they are, new where that is not there.
+	// other lists the known messages whose bytes are not the first form;
+	// variants holds the form of each, new if it is not stored.
 	other    []int
 	variants []variant
 	records  recordPlan
-	made     map[int64]bool // contents that were not there
-	release  []int64        // contents that have one reference less
+	made     map[int64]bool // contents that the change added
+	release  []int64        // contents that lose a reference
 
 	applied timeline.Applied
 }
@@ -178,7 +180,7 @@ func (w *change) carryOut() error {
 	return nil
 }
 
-// load finds the tenant and the conversation.
+// load reads the tenant and the conversation.
 func (w *change) load() error {
 	id, known := w.tenants.get(w.tenant)
 	if !known {
@@ -205,7 +207,7 @@ func (w *change) load() error {
 	return nil
 }
 
-// conversation finds a conversation.
+// conversation returns a conversation of a tenant.
 func (w *writer) conversation(tenant int64, name string) (*conversation, error) {
 	k := conversationKey{tenant, name}
 	if c, ok := w.conversations.get(k); ok {
@@ -266,10 +268,11 @@ func (w *change) writeConversation() error {
 	return nil
 }
 
-// idle reports whether the change has nothing to do with places of messages.
+// idle reports whether the change does not involve places of messages.
 func (w *change) idle() bool { return w.Stay && len(w.Messages) == 0 }
 
-// reached returns the place of the last message, or At, once they are written.
+// reached returns the place of the last message, or At, after the messages are
+// written.
 func (w *change) reached() timeline.Place {
 	if n := len(w.applied.Places); n > 0 {
 		return w.applied.Places[n-1]
@@ -277,8 +280,9 @@ func (w *change) reached() timeline.Place {
 	return w.At
 }
 
-// writeUse notes the trunks on the way to what was reached as used, up to where they
-// are left. Where one has been used before, so have those before it.
+// writeUse marks the trunks on the way to the reached place as used, each up
+// to where the way leaves it. If a trunk was already used that far, so were
+// those before it.
 func (w *change) writeUse() error {
 	for p := w.reached(); !w.idle() && p.Trunk != 0 && w.conv.used[p.Trunk] < p.Depth; {
 		_, used := w.conv.used[p.Trunk]
@@ -298,7 +302,7 @@ func (w *change) writeUse() error {
 	return nil
 }
 
-// origin returns the place under which a trunk of the tenant begins.
+// origin returns the place after which a trunk of the tenant begins.
 func (w *writer) origin(tenant, trunk int64) (timeline.Place, error) {
 	p, known, err := w.trunkOrigin(trunk, tenant)
 	if err == nil && !known {
@@ -307,7 +311,7 @@ func (w *writer) origin(tenant, trunk int64) (timeline.Place, error) {
 	return p, err
 }
 
-// micro returns a time of the change as it is kept.
+// micro returns a time of the change in stored precision.
 func (w *change) micro(t time.Time) int64 {
 	if t.IsZero() {
 		t = w.Now

@@ -7,8 +7,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// planMessages follows the messages that are known, and finds where what is new
-// goes.
+// planMessages follows the known messages and finds the place of the new ones.
 func (w *change) planMessages() error {
 	ended, err := w.begins()
 	if err != nil {
@@ -22,7 +21,7 @@ func (w *change) planMessages() error {
 		}
 		w.extend = w.last.Trunk != 0 && ended
 		if t, ok := w.tips.get(w.last.Trunk); ok && w.extend && t.depth == w.last.Depth {
-			return nil // nothing begins under it
+			return nil // no trunk begins after it
 		}
 		says := &w.Messages[w.known].Identity
 		branch, found, err := w.number("SELECT id FROM trunk WHERE tenant = ? AND origin = ? AND origin_depth = ? AND says = ?",
@@ -41,7 +40,8 @@ func (w *change) planMessages() error {
 	return nil
 }
 
-// begins looks At up. It tells whether At is known to be the end of its trunk.
+// begins looks up At. It reports whether At is known to be the end of its
+// trunk.
 func (w *change) begins() (ended bool, err error) {
 	w.last = w.At
 	if w.At == (timeline.Place{}) {
@@ -60,8 +60,8 @@ func (w *change) begins() (ended bool, err error) {
 	return false, err
 }
 
-// follow compares the messages that are yet to come with those of a trunk below a
-// depth, as far as they say the same. It tells whether the trunk ends there.
+// follow compares the next messages with those of a trunk after a depth, as
+// long as their identities agree. It reports whether the trunk ends there.
 func (w *change) follow(trunk, depth int64) (ended bool, err error) {
 	r, err := w.query(`SELECT m.depth, m.says, m.hash, c.hash FROM message m JOIN content c ON c.id = m.content
 		WHERE m.trunk = ? AND m.depth > ? ORDER BY m.depth`, trunk, depth)
@@ -85,7 +85,7 @@ func (w *change) follow(trunk, depth int64) (ended bool, err error) {
 	return ended, r.close()
 }
 
-// variant is the form of a message that is not its first one.
+// variant is a form of a message other than the first.
 type variant struct {
 	n     int
 	isNew bool
@@ -121,7 +121,8 @@ func (w *change) planForms() error {
 	return nil
 }
 
-// writeForms keeps the bytes of known messages that are in none of their forms.
+// writeForms stores the bytes of known messages that differ from all stored
+// forms.
 func (w *change) writeForms() error {
 	for j, i := range w.other {
 		if !w.variants[j].isNew {
@@ -147,7 +148,7 @@ func (w *change) writeForms() error {
 	return nil
 }
 
-// writeMessages appends what is new.
+// writeMessages appends the new messages.
 func (w *change) writeMessages() error {
 	if w.known == len(w.Messages) {
 		return nil
@@ -197,7 +198,7 @@ func (w *change) refer(f *form) (id int64, err error) {
 		}
 	}
 	if f.data == nil {
-		// It is likely to be known, so that compressing it would be in vain.
+		// It is probably known, so compressing it would be wasted.
 		id, found, err := w.number("UPDATE content SET refs = refs + 1 WHERE tenant = ? AND hash = ? RETURNING id", w.tenantID, f.hash[:])
 		if err != nil || found {
 			if found {
@@ -232,7 +233,7 @@ func (w *change) refer(f *form) (id int64, err error) {
 		var found bool
 		id, found, err = w.number("UPDATE content SET refs = refs + 1 WHERE tenant = ? AND hash = ? RETURNING id", w.tenantID, f.hash[:])
 		if err == nil && !found {
-			err = fmt.Errorf("%w: content %v is in the way of itself", timeline.ErrDamaged, f.hash)
+			err = fmt.Errorf("%w: content %v conflicts with itself", timeline.ErrDamaged, f.hash)
 		}
 		if err != nil {
 			return 0, err

@@ -8,13 +8,13 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// recordPlan is what planRecords found.
+// recordPlan is the result of planRecords.
 type recordPlan struct {
 	wins []bool // which claims are written
 }
 
-// planRecords decides which claims win, and whether everything that records refer
-// to will be there.
+// planRecords decides which claims win and checks that everything records
+// refer to will exist.
 func (w *change) planRecords() error {
 	if len(w.Put)+len(w.Claim)+len(w.Drop) == 0 {
 		return nil
@@ -50,7 +50,7 @@ func (w *change) planRecords() error {
 	return w.supply(written)
 }
 
-// recordID returns the id of a record, 0 where there is none.
+// recordID returns the id of a record, or 0 if there is none.
 func (w *change) recordID(k timeline.Key) (int64, error) {
 	if w.isNew && w.conv.id == 0 {
 		return 0, nil
@@ -59,10 +59,10 @@ func (w *change) recordID(k timeline.Key) (int64, error) {
 	return id, err
 }
 
-// reach makes sure that the conversation will have used, or passed, the places of
-// records.
+// reach checks that the conversation will have used or passed the places of
+// the records.
 func (w *change) reach(written []*timeline.Record) error {
-	var way map[int64][2]int64 // first and last depth by trunk, when the change is done
+	var way map[int64][2]int64 // first and last depth by trunk, after the change
 	for _, r := range written {
 		if r.At == (timeline.Place{}) || r.At == timeline.AtHead() {
 			continue
@@ -93,8 +93,8 @@ func (w *change) reach(written []*timeline.Record) error {
 	return nil
 }
 
-// way returns the part of every trunk that leads to the last message, as far as it is
-// known before anything is written, with what was used of them before.
+// way returns the part of every trunk that leads to the last message, as far
+// as known before anything is written, with the parts that were used before.
 func (w *change) way() (map[int64][2]int64, error) {
 	way := map[int64][2]int64{}
 	if w.idle() {
@@ -106,7 +106,7 @@ func (w *change) way() (map[int64][2]int64, error) {
 		if w.extend {
 			p.Depth += n
 		} else {
-			// The number of a trunk that is yet to begin.
+			// The number that a new trunk will get.
 			next, _, err := w.number("SELECT seq FROM sqlite_sequence WHERE name = 'trunk'")
 			if err != nil {
 				return nil, err
@@ -125,7 +125,7 @@ func (w *change) way() (map[int64][2]int64, error) {
 	return way, nil
 }
 
-// supply makes sure that the contents of records will be there.
+// supply checks that the contents of the records will exist.
 func (w *change) supply(written []*timeline.Record) error {
 	for _, r := range written {
 		for _, h := range r.Contents {
@@ -178,7 +178,7 @@ func (w *change) writeRecords() error {
 			return err
 		}
 		if len(stands) != 1 {
-			return fmt.Errorf("%w: record %s %q is there %d times", timeline.ErrDamaged, r.Kind, r.Key, len(stands))
+			return fmt.Errorf("%w: record %s %q exists %d times", timeline.ErrDamaged, r.Kind, r.Key, len(stands))
 		}
 		w.applied.Claimed = append(w.applied.Claimed, stands[0])
 	}
@@ -230,7 +230,8 @@ func (w *change) writeRecord(r *timeline.Record) error {
 	return nil
 }
 
-// dropContents takes a record's references away, at the end of the change.
+// dropContents drops a record's references to contents, at the end of the
+// change.
 func (w *change) dropContents(record int64) error {
 	err := w.each("SELECT content FROM record_content WHERE record = ?", func(r *rows) {
 		w.release = append(w.release, r.int(0))
@@ -242,7 +243,7 @@ func (w *change) dropContents(record int64) error {
 	return err
 }
 
-// settle lets go of what the change no longer refers to.
+// settle deletes contents without references.
 func (w *change) settle() error {
 	if len(w.release) == 0 {
 		return nil
@@ -266,8 +267,8 @@ func (w *change) settle() error {
 	return nil
 }
 
-// unrefer takes a reference away, and the content with the last one; it tells how
-// many bytes went.
+// unrefer drops a reference to a content, and the content with the last one.
+// It returns the number of bytes deleted.
 func (w *writer) unrefer(tenant, id int64) (last bool, size int64, err error) {
 	refs, found, err := w.number("UPDATE content SET refs = refs - 1 WHERE id = ? AND tenant = ? RETURNING refs", id, tenant)
 	if err == nil && !found {
@@ -283,17 +284,18 @@ func (w *writer) unrefer(tenant, id int64) (last bool, size int64, err error) {
 	return true, size, err
 }
 
-// raiseEpoch has other processes forget the numbers that they remember.
+// raiseEpoch makes other processes forget the numbers that they remember.
 func (w *writer) raiseEpoch() error {
 	epoch, found, err := w.number("UPDATE setting SET value = value + 1 WHERE name = 'epoch' RETURNING value")
 	if err == nil && !found {
-		err = fmt.Errorf("%w: it has no epoch", timeline.ErrDamaged)
+		err = fmt.Errorf("%w: the epoch is missing", timeline.ErrDamaged)
 	}
 	w.epoch = epoch
 	return err
 }
 
-// readRecords reads a conversation's records of a kind; an empty key means all.
+// readRecords returns a conversation's records of a kind; an empty key selects
+// all.
 func (c *conn) readRecords(conversation int64, kind, key string) ([]timeline.Record, error) {
 	which, args := " WHERE r.conversation = ? AND r.kind = ?", []any{conversation, kind}
 	if key != "" {

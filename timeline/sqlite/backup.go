@@ -11,10 +11,10 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// Backup implements timeline.Store. The copy is of one moment and without gaps; it
-// can be put in the place of oriel.db as it is.
+// Backup implements timeline.Store. The copy is a consistent snapshot and can
+// replace oriel.db as it is.
 func (s *Store) Backup(ctx context.Context, path string) error {
-	// A name that is not absolute could be one that SQLite takes for a URI.
+	// SQLite could take a relative name for a URI.
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return explain("back up to", path, err)
@@ -26,7 +26,8 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	return errors.Join(s.backup(ctx, c, path), c.close())
 }
 
-// own opens a connection that is the caller's alone: for work that ctx may cut off.
+// own opens a connection for the caller alone, for work that ctx may
+// interrupt.
 func (s *Store) own(ctx context.Context) (*conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -41,8 +42,8 @@ func (s *Store) own(ctx context.Context) (*conn, error) {
 }
 
 func (s *Store) backup(ctx context.Context, c *conn, path string) (err error) {
-	// SQLite writes into a file that is there and empty; making it first gives it
-	// its mode, and leaves one that somebody else has made alone.
+	// SQLite writes into an existing empty file. Creating it first sets its
+	// mode, and fails if somebody else has created it.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return &Error{"back up to", path, err, "choose another name, or remove the file: a backup is never overwritten"}

@@ -2,8 +2,8 @@ package sqlite
 
 import "sync"
 
-// cache remembers the values that were used last, at least size and at most twice
-// as many.
+// cache remembers the most recently used values: at least size and at most
+// twice as many.
 type cache[K comparable, V any] struct {
 	size       int
 	mu         sync.Mutex // protects all below

@@ -5,33 +5,33 @@ import (
 	"time"
 )
 
-// What is deleted stays in the write-ahead log, and its pages in the file, until the
-// log is written back and emptied, which somebody who reads an older state prevents.
-// Therefore a deletion leaves a mark in the same transaction, the setting
-// "uncleared", which goes when the bytes are gone. Every process that writes looks
-// for it, whoever made it.
+// Deleted bytes stay in the write-ahead log, and their pages in the file,
+// until the log is written back and emptied. A reader of an older state
+// prevents that. Therefore a deletion sets a mark in its transaction, the
+// setting "uncleared", which is removed when the bytes are gone. Every process
+// that writes looks for it, whichever process set it.
 
 const (
-	// clearWait is how long a deletion waits for those who read.
+	// clearWait is how long a deletion waits for readers.
 	clearWait = 2 * time.Second
-	// clearEvery is how often the clearing is tried beside other work.
+	// clearEvery is how often other work tries to clear.
 	clearEvery = time.Second
-	// clearPatience is for how long after a wait in vain nobody waits again, so
-	// that many deletions beside one reader do not take clearWait each.
+	// clearPatience is how long after a failed wait no deletion waits again,
+	// so that many deletions beside one reader do not take clearWait each.
 	clearPatience = 10 * time.Second
 )
 
-// markUncleared leaves the mark, in the transaction of a deletion. Epochs rise, so
-// that one mark is told from another.
+// markUncleared sets the mark within the transaction of a deletion. Epochs
+// rise, so that marks differ.
 func (w *writer) markUncleared() error {
 	_, err := w.exec("INSERT INTO setting (name, value) VALUES ('uncleared', ?) ON CONFLICT DO UPDATE SET value = excluded.value", w.epoch)
 	w.uncleared = w.epoch
 	return err
 }
 
-// clearLog has the log written back and emptied, so that what was deleted is in
-// neither file any more, and takes the mark away. It tells whether the bytes are
-// gone. There must be no transaction.
+// clearLog writes the log back and empties it, so that neither file contains
+// deleted bytes, and removes the mark. It reports whether the bytes are gone.
+// No transaction may be open.
 func (w *writer) clearLog() bool {
 	mark := w.uncleared
 	w.tried = w.clock.now()
@@ -40,13 +40,13 @@ func (w *writer) clearLog() bool {
 		return false
 	}
 	if _, err := w.exec("BEGIN IMMEDIATE"); err != nil {
-		return true // the mark stays, and costs another try
+		return true // the mark stays, and costs another attempt
 	}
 	if err := w.refresh(); err != nil {
 		w.rollback()
 		return true
 	}
-	// Another deletion since then has its own mark.
+	// A later deletion has its own mark.
 	if _, err := w.exec("DELETE FROM setting WHERE name = 'uncleared' AND value <= ?", mark); err != nil {
 		w.rollback()
 		return true
@@ -57,16 +57,16 @@ func (w *writer) clearLog() bool {
 	return true
 }
 
-// clearLater is clearLog where there is something to clear and it has not been tried
-// just now.
+// clearLater calls clearLog if there is something to clear and it was not
+// tried just now.
 func (w *writer) clearLater() {
 	if w.uncleared != 0 && w.clock.now().Sub(w.tried) > clearEvery {
 		w.clearLog()
 	}
 }
 
-// awaitClear tries until the bytes are gone, for as long as a deletion waits; others
-// have their turns at the writer meanwhile. It tells whether the bytes are gone.
+// awaitClear tries to clear for as long as a deletion waits; others get their
+// turns at the writer meanwhile. It reports whether the bytes are gone.
 func (w *writer) awaitClear(ctx context.Context) bool {
 	start, clear, wait := w.clock.now(), false, false
 	for delay := 2 * time.Millisecond; ; delay = min(2*delay, 50*time.Millisecond) {
@@ -88,7 +88,7 @@ func (w *writer) awaitClear(ctx context.Context) bool {
 	}
 }
 
-// clock is the time by which bytes are cleared.
+// clock is the source of time for clearing.
 type clock struct {
 	now   func() time.Time
 	pause func(context.Context, time.Duration) error

@@ -13,30 +13,30 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// How a content is stored: content.codec.
+// Values of content.codec: how a content is stored.
 const (
 	codecRaw  = 0
 	codecZstd = 1
-	codecDict = 2 // zstd against dictionary
+	codecDict = 2 // zstd with the dictionary
 )
 
-// dictionary is made by dictgen and never changes.
+// dictionary is written by dictgen and never changes.
 //
 //go:embed dictionary.zstd
 var dictionary []byte
 
 const (
-	// minCompress is the size below which a content is stored as it is: the
-	// frame's own bytes and the time cost more than is won.
+	// minCompress is the size below which a content is stored uncompressed:
+	// the frame and the time would cost more than is saved.
 	minCompress = 128
-	// maxDict is the size up to which the dictionary is used. It makes messages of
-	// recorded sessions below this size a third smaller than zstd alone; of larger
-	// ones it takes a seventh and less, for twice the time.
+	// maxDict is the size up to which the dictionary is used. Messages of
+	// recorded sessions below this size get a third smaller than with zstd
+	// alone, larger ones at most a seventh, for twice the time.
 	maxDict = 768
 )
 
-// codecs are the compressors. They are made once, on first use, and shared: they
-// hold tables for a few callers at a time. None has goroutines.
+// codecs are the compressors. They are created on first use and shared: they
+// hold tables for a few callers at a time, and no goroutines.
 type codecs struct {
 	plain, dict func() (*zstd.Encoder, error)
 	decode      func() (*zstd.Decoder, error)
@@ -82,7 +82,7 @@ func (c *codecs) compress(raw []byte) (codec int64, data []byte, err error) {
 
 var errContent = errors.New("a content is not what was stored")
 
-// expand undoes compress. It never makes more than size bytes.
+// expand undoes compress. It never returns more than size bytes.
 func (c *codecs) expand(codec, size int64, data, buffer []byte) ([]byte, error) {
 	if size < 0 || size > timeline.MaxContent {
 		return nil, fmt.Errorf("%w: of %d bytes", errContent, size)
@@ -110,7 +110,7 @@ func (c *codecs) expand(codec, size int64, data, buffer []byte) ([]byte, error) 
 	return raw, nil
 }
 
-// close lets go of the decoder's memory.
+// close frees the decoder's memory.
 func (c *codecs) close() {
 	if d, err := c.decode(); err == nil {
 		d.Close()

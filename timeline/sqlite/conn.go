@@ -15,9 +15,10 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// conn is a connection below database/sql, whose locks and conversions would cost
-// as much as SQLite itself does for a small statement. It serves one goroutine at a
-// time. Statements are prepared once, by their text, and one of a text can be open.
+// conn is a connection below database/sql, whose locks and conversions would
+// cost as much as SQLite itself for a small statement. It serves one goroutine
+// at a time. A statement is prepared once per text, and can be open once at a
+// time.
 type conn struct {
 	driver.Conn
 	stmts map[string]*stmt
@@ -31,7 +32,8 @@ type stmt struct {
 	row   []driver.Value
 }
 
-// connect opens path; params are those of a SQLite URI. It never makes a file.
+// connect opens path; params are those of a SQLite URI. It never creates a
+// file.
 func connect(path, params string) (*conn, error) {
 	name := filepath.ToSlash(path)
 	if !strings.HasPrefix(name, "/") {
@@ -68,7 +70,7 @@ func (c *conn) prepare(query string) (*stmt, error) {
 	return s, nil
 }
 
-// bind sets the arguments: int64, string or a []byte that is not nil.
+// bind sets the arguments: int64, string or a non-nil []byte.
 func (s *stmt) bind(args []any) []driver.NamedValue {
 	s.args = s.args[:0]
 	for i, a := range args {
@@ -95,12 +97,12 @@ func (c *conn) insert(query string, args ...any) (int64, error) {
 	return r.LastInsertId()
 }
 
-// query runs a statement for its rows, which the caller closes.
+// query runs a statement and returns its rows, which the caller closes.
 func (c *conn) query(query string, args ...any) (*rows, error) {
 	return c.queryContext(context.Background(), query, args...)
 }
 
-// queryContext is query for a statement that may take long: it ends with ctx.
+// queryContext is query for a long statement: it ends with ctx.
 func (c *conn) queryContext(ctx context.Context, query string, args ...any) (*rows, error) {
 	s, err := c.prepare(query)
 	if err != nil {
@@ -116,8 +118,8 @@ func (c *conn) queryContext(ctx context.Context, query string, args ...any) (*ro
 	return &rows{rows: r, row: s.row}, nil
 }
 
-// one reads the first row of a query, if there is one. What scan takes from it must
-// not be kept but for text and bytes.
+// one scans the first row of a query, if there is one. scan must not keep
+// values other than text and bytes.
 func (c *conn) one(query string, scan func(*rows), args ...any) (found bool, err error) {
 	r, err := c.query(query, args...)
 	if err != nil {
@@ -142,7 +144,7 @@ func (c *conn) each(query string, scan func(*rows), args ...any) error {
 	return r.close()
 }
 
-// number reads a single number.
+// number returns a single number.
 func (c *conn) number(query string, args ...any) (n int64, found bool, err error) {
 	found, err = c.one(query, func(r *rows) { n = r.int(0) }, args...)
 	return n, found, err
@@ -156,7 +158,7 @@ func (c *conn) close() error {
 	return errors.Join(append(errs, c.Close())...)
 }
 
-// rows are the answer to a query.
+// rows is the result of a query.
 type rows struct {
 	rows driver.Rows
 	row  []driver.Value
@@ -171,7 +173,7 @@ func (r *rows) next() bool {
 	return r.err == nil
 }
 
-// failed returns what ended the rows before their end.
+// failed returns the error that ended the rows early.
 func (r *rows) failed() error {
 	if errors.Is(r.err, io.EOF) {
 		return nil
@@ -210,8 +212,9 @@ func (r *rows) bytes(i int) []byte {
 	return b
 }
 
-// hash returns a column that must be a hash. One that is not ends the rows with
-// timeline.ErrDamaged; who goes on before they are closed asks failed.
+// hash returns a column that must be a hash. Anything else ends the rows with
+// timeline.ErrDamaged; callers that continue before closing the rows must
+// check failed.
 func (r *rows) hash(i int) (h timeline.Hash) {
 	b := r.bytes(i)
 	if len(b) != len(h) {
@@ -223,7 +226,7 @@ func (r *rows) hash(i int) (h timeline.Hash) {
 	return timeline.Hash(b)
 }
 
-// run runs a statement that is needed once, such as a pragma.
+// run runs a statement once, such as a pragma.
 func (c *conn) run(query string) error {
 	s, err := c.Prepare(query)
 	if err != nil {
@@ -237,7 +240,8 @@ func (c *conn) run(query string) error {
 	return errors.Join(err, s.Close())
 }
 
-// connector gives database/sql, which the migrations need, connections like ours.
+// connector provides database/sql, which the migrations need, with our
+// connections.
 type connector struct{ path string }
 
 func (k connector) Connect(context.Context) (driver.Conn, error) {

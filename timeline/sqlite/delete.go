@@ -35,12 +35,12 @@ func (s *Store) Delete(ctx context.Context, tenant, conversation string, expect 
 	if err != nil {
 		return timeline.Deleted{}, explain("delete from", s.path, err)
 	}
-	// It is done, whatever becomes of the bytes.
+	// The conversation is deleted, whether or not the bytes can be cleared.
 	d.gone.Pending = !w.awaitClear(ctx)
 	return d.gone, nil
 }
 
-// deletion is the removal of a conversation in its transaction.
+// deletion is the deletion of a conversation within its transaction.
 type deletion struct {
 	*writer
 	tenant int64
@@ -83,7 +83,7 @@ func (d *deletion) run(tenant, name string, expect *int64) error {
 	return d.markUncleared()
 }
 
-// records removes the conversation's records.
+// records deletes the conversation's records.
 func (d *deletion) records() error {
 	err := d.contents("SELECT rc.content FROM record r JOIN record_content rc ON rc.record = r.id WHERE r.conversation = ?", d.conv.id)
 	if err != nil {
@@ -101,8 +101,8 @@ func (d *deletion) records() error {
 	return err
 }
 
-// trunk removes what only this conversation used of a trunk, up to depth. Whoever
-// used a branch has also used what is before it.
+// trunk deletes the part of a trunk that only this conversation used, up to
+// depth. A conversation that used a branch has also used what precedes it.
 func (d *deletion) trunk(trunk, depth int64) error {
 	origin, err := d.origin(d.tenant, trunk)
 	if err != nil {
@@ -139,7 +139,7 @@ func (d *deletion) trunk(trunk, depth int64) error {
 	return err
 }
 
-// contents takes away a reference to each content that a query finds.
+// contents drops a reference to each content that a query returns.
 func (d *deletion) contents(query string, args ...any) error {
 	var ids []int64
 	if err := d.each(query, func(r *rows) { ids = append(ids, r.int(0)) }, args...); err != nil {

@@ -76,7 +76,7 @@ func (s *Store) Derived(ctx context.Context, tenant, kind string, contents []tim
 		return nil
 	})
 	if failed != nil {
-		return failed // the visitor's own, as it is
+		return failed // the visitor's own error, unchanged
 	}
 	return err
 }

@@ -24,14 +24,14 @@ var (
 	// ErrBusy: another process held the lock of the history for more than ten
 	// seconds.
 	ErrBusy = errors.New("another process keeps the history locked")
-	// ErrLogGone: somebody deleted the log of the history while it was open, see
-	// Store.LogGone, and no connection is left to read with.
+	// ErrLogGone: somebody deleted the log of the history while it was open
+	// (see Store.LogGone), and no connection is left to read with.
 	ErrLogGone = errors.New("its log was deleted or replaced")
 )
 
-// Error says what failed, where, and what to do about it.
+// Error is a failure with its place and a hint.
 type Error struct {
-	Op   string // what was tried: "open", "write"
+	Op   string // the operation: "open", "write"
 	Path string // of the database
 	Err  error
 	Hint string // may be empty
@@ -99,8 +99,7 @@ func kind(code int) error {
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_AUTH:
 		return ErrReadOnly
 	case sqlite3.SQLITE_IOERR:
-		// A full disk comes as an I/O error where it is the log's index that
-		// cannot grow.
+		// If the log's index cannot grow, a full disk appears as an I/O error.
 		if code == sqlite3.SQLITE_IOERR_SHMSIZE {
 			return ErrFull
 		}
@@ -125,7 +124,7 @@ func hint(kind error) string {
 	return ""
 }
 
-// isBusy reports whether it is worth trying again.
+// isBusy reports whether trying again may help.
 func isBusy(err error) bool {
 	var se *sqlite.Error
 	return errors.As(err, &se) && kind(se.Code()) == ErrBusy

@@ -14,18 +14,18 @@ import (
 // task is work for the writer.
 type task struct {
 	ctx context.Context
-	// do makes a change within a transaction that others share.
+	// do makes a change within a transaction shared with others.
 	do func() error
-	// alone does anything that needs the connection without a transaction.
+	// alone does work that needs the connection without a transaction.
 	alone func() error
 	err   error
-	// wake is told once: that it is done, or that the connection is now the
-	// task's own to lead with.
+	// wake receives one value: false when the task is done, true when the task
+	// owns the connection and must lead.
 	wake chan bool
 }
 
-// perform has a task done, together with others where there are any. It returns
-// ctx's error only where nothing was done.
+// perform runs a task, together with others if there are any. It returns ctx's
+// error only if nothing was done.
 func (w *writer) perform(t *task) error {
 	if err := t.ctx.Err(); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (w *writer) perform(t *task) error {
 	return t.err
 }
 
-// wait waits for a task to be done (false) or to lead (true).
+// wait waits until a task is done (false) or must lead (true).
 func (w *writer) wait(t *task) (lead bool) {
 	select {
 	case lead = <-t.wake:
@@ -67,14 +67,14 @@ func (w *writer) wait(t *task) (lead bool) {
 		}
 	}
 	w.mu.Unlock()
-	return <-t.wake // it has been taken: its end must be known
+	return <-t.wake // it has been taken, so wait for its result
 }
 
-// maxGroup is how many changes are committed together at most, so that the first
-// of them need not wait for ever.
+// maxGroup limits the changes that are committed together, so that the first
+// of them does not wait forever.
 const maxGroup = 256
 
-// lead does t and what others ask for meanwhile, then hands on.
+// lead runs t and what others ask for meanwhile, then hands the connection on.
 func (w *writer) lead(t *task) {
 	var done []*task
 	if t.alone != nil {
@@ -114,8 +114,8 @@ func (w *writer) take() *task {
 	return t
 }
 
-// transaction makes t and the changes that come meanwhile, and commits them. It
-// returns all that it took, with their errors set.
+// transaction applies t and the changes that arrive meanwhile, and commits
+// them. It returns all tasks that it took, with their errors set.
 func (w *writer) transaction(t *task) []*task {
 	group := []*task{t}
 	if t.err = w.begin(t.ctx); t.err != nil {
@@ -134,7 +134,7 @@ func (w *writer) transaction(t *task) []*task {
 		}
 		next := w.take()
 		for next == nil && len(group) < expected && time.Since(start) < patience {
-			// Those of the last groups are about to come back.
+			// Callers of the last groups are about to come back.
 			runtime.Gosched()
 			next = w.take()
 		}
@@ -156,12 +156,12 @@ func (w *writer) transaction(t *task) []*task {
 	return group
 }
 
-// patience is how long a group waits for those who were in the last ones: less than
-// writing to the disk takes, which they would have to wait for otherwise.
+// patience is how long a group waits for the callers of the last ones. It is
+// less than a write to the disk, which they would otherwise have to wait for.
 const patience = 200 * time.Microsecond
 
-// expected returns how many changes the next group can hope for: callers come in turns,
-// one half while the other's changes are being committed.
+// expected returns how many changes the next group can expect: callers come in
+// turns, one half while the changes of the other are committed.
 func (w *writer) expected() int {
 	if w.last[0] == 1 && w.last[1] == 1 {
 		return 1 // one caller, or callers that never meet
@@ -169,8 +169,8 @@ func (w *writer) expected() int {
 	return w.last[0] + w.last[1]
 }
 
-// make makes one change of a group. It reports false where that failed in a way
-// that leaves the transaction unusable; the transaction is then undone.
+// make applies one change of a group. It reports false if the change failed
+// and left the transaction unusable; the transaction is then rolled back.
 func (w *writer) make(group []*task, i int) bool {
 	t := group[i]
 	if t.err = t.ctx.Err(); t.err != nil {
@@ -183,8 +183,8 @@ func (w *writer) make(group []*task, i int) bool {
 	return false
 }
 
-// again makes the changes of a group whose transaction was undone each in one of
-// its own, so that one that cannot be made takes no other with it.
+// again applies each change of a rolled back group in its own transaction, so
+// that a failing change affects no other.
 func (w *writer) again(group []*task) {
 	if len(group) == 1 && group[0].err != nil {
 		return
@@ -209,8 +209,8 @@ type dirtyError struct{ error }
 
 func (e dirtyError) Unwrap() error { return e.error }
 
-// refused reports whether a change failed before it wrote anything, and not because
-// of SQLite, which may have ended the transaction then.
+// refused reports whether a change failed before it wrote anything, and not
+// because of SQLite, which may have ended the transaction.
 func refused(err error) bool {
 	var d dirtyError
 	var se *sqlite.Error

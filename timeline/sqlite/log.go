@@ -13,25 +13,25 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// The log of the history is oriel.db-wal, with its index oriel.db-shm. Whoever deletes
-// one of them while it is open takes only its name away: those who have it open go on
-// with it, and whoever opens the history next would begin a second log beside it. Pages of
-// two logs do not fit together, so no store begins a log while another process has one
-// open: see awaitLog. A store whose log has lost its name can still write it back:
-// see CloseSaved.
+// The log of the history is oriel.db-wal, with its index oriel.db-shm.
+// Deleting one of them while it is open removes only its name: processes that
+// have it open continue with it, and the next process to open the history
+// would begin a second log beside it. Pages of two logs do not fit together,
+// so no store begins a log while another process has one open; see awaitLog. A
+// store whose log has lost its name can still write it back; see CloseSaved.
 
-// logSuffixes are those of the log's files.
+// logSuffixes are the suffixes of the log's files.
 var logSuffixes = [...]string{"-wal", "-shm"}
 
-// opened are the files of a history as they were found when it was opened.
+// opened holds the files of a history as they were when it was opened.
 type opened struct {
 	file    os.FileInfo
-	logBase string // what the names of the log's files begin with
+	logBase string // prefix of the names of the log's files
 	log     [len(logSuffixes)]os.FileInfo
 }
 
-// logBase returns what the names of the log's files begin with. SQLite keeps them beside
-// the file that a link leads to.
+// logBase returns the prefix of the names of the log's files. SQLite keeps
+// them beside the file that a link points to.
 func logBase(path string) string {
 	if to, err := filepath.EvalSymlinks(path); err == nil {
 		return to
@@ -52,21 +52,21 @@ func findOpened(path string) (o opened, err error) {
 	return o, nil
 }
 
-// gone reports whether the file at path was deleted since info was read, or another one is
-// in its place. A file that cannot be looked at may still be there.
+// gone reports whether the file at path was deleted or replaced since info was
+// read. A file that cannot be examined counts as present.
 func gone(path string, info os.FileInfo) bool {
 	now, err := os.Stat(path)
-	// A folder that somebody replaced by a file is ENOTDIR.
+	// If somebody replaced a folder by a file, the error is ENOTDIR.
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !os.SameFile(now, info)
 }
 
-// FileGone reports whether somebody deleted the history's file while the store has it
-// open, moved it away, or put another one in its place.
+// FileGone reports whether somebody deleted, moved or replaced the history's
+// file while the store has it open.
 func (s *Store) FileGone() bool { return s.opened.file != nil && gone(s.path, s.opened.file) }
 
 // LogGone reports whether somebody deleted or replaced the log of the history,
-// oriel.db-wal or oriel.db-shm, while the store has it open. What the store writes then
-// does not outlive its process, unless CloseSaved saves it.
+// oriel.db-wal or oriel.db-shm, while the store has it open. What the store
+// then writes is lost with its process, unless CloseSaved saves it.
 func (s *Store) LogGone() bool {
 	for i, info := range s.opened.log {
 		if info != nil && gone(s.opened.logBase+logSuffixes[i], info) {
@@ -76,23 +76,25 @@ func (s *Store) LogGone() bool {
 	return false
 }
 
-// logWait is how long opening waits for processes that have a deleted log open: servers
-// notice within seconds.
+// logWait is how long opening waits for processes that have a deleted log
+// open. Servers notice it within seconds.
 const logWait = 30 * time.Second
 
-// awaitLog waits until a log of the history can be opened. Where both of its files are
-// there, it is the log of all processes that have the history open. Where one is missing,
-// either no process has the history open, or it was deleted under one that has. The
-// exclusive lock of the history's file tells: SQLite grants it in the first case only.
+// awaitLog waits until a log of the history can be opened. If both of its
+// files exist, all processes that have the history open use that log. If one
+// is missing, either no process has the history open, or the file was deleted
+// under one that has. The exclusive lock of the history's file decides: SQLite
+// grants it in the first case only.
 func awaitLog(ctx context.Context, path string) error {
 	base := logBase(path)
 	for start := time.Now(); ; {
-		// A history whose making was cut short has a journal and no log yet.
+		// A history whose creation was interrupted has a journal and no log
+		// yet.
 		if exists(base) <= 0 || exists(base+"-journal") >= 0 || exists(base+"-wal") >= 0 && exists(base+"-shm") >= 0 {
 			return nil
 		}
 		if !isBusy(lockAlone(base)) {
-			return nil // what else is wrong with it is found by opening it
+			return nil // opening the file reports any other problem
 		}
 		err := pause(ctx, 5*time.Millisecond)
 		if err == nil && time.Since(start) > logWait {
@@ -104,8 +106,8 @@ func awaitLog(ctx context.Context, path string) error {
 	}
 }
 
-// lockAlone takes the exclusive lock of the file and gives it back. SQLite takes it before
-// it makes a log.
+// lockAlone takes and releases the exclusive lock of the file. SQLite takes it
+// before it creates a log.
 func lockAlone(path string) error {
 	c, err := connect(path, "mode=rw")
 	if err != nil {
@@ -117,12 +119,13 @@ func lockAlone(path string) error {
 	return errors.Join(err, c.close())
 }
 
-// saveWait is how long CloseSaved waits for those who read.
+// saveWait is how long CloseSaved waits for readers.
 const saveWait = 100 * time.Millisecond
 
-// CloseSaved writes all that the log has into the history's file and closes the store. It
-// works for a log that LogGone reports, too. If it cannot, as while somebody reads an
-// older state, it returns an error and the store stays open.
+// CloseSaved writes everything in the log into the history's file and closes
+// the store. It also works for a log that LogGone reports. If it cannot, for
+// instance because somebody reads an older state, it returns an error and the
+// store stays open.
 func (s *Store) CloseSaved(ctx context.Context) error {
 	w := &s.write
 	err := w.perform(&task{ctx: ctx, alone: func() error {
@@ -137,7 +140,8 @@ func (s *Store) CloseSaved(ctx context.Context) error {
 	return s.Close()
 }
 
-// saveLog writes the log back into the file and empties it. There must be no transaction.
+// saveLog writes the log back into the file and empties it. No transaction may
+// be open.
 func (w *writer) saveLog(ctx context.Context) error {
 	start := w.clock.now()
 	for delay := 2 * time.Millisecond; ; delay = min(2*delay, 50*time.Millisecond) {
@@ -150,7 +154,7 @@ func (w *writer) saveLog(ctx context.Context) error {
 			return nil
 		}
 		if w.clock.now().Sub(start) > saveWait {
-			return fmt.Errorf("%w: somebody reads an older state of it", ErrBusy)
+			return fmt.Errorf("%w: another reader uses an older state", ErrBusy)
 		}
 		if err := w.clock.pause(ctx, delay); err != nil {
 			return err

@@ -31,12 +31,13 @@ func (s *Store) Messages(ctx context.Context, tenant string, to timeline.Place, 
 		return nil
 	})
 	if failed != nil {
-		return failed // the visitor's own, as it is
+		return failed // the visitor's own error, unchanged
 	}
 	return err
 }
 
-// way returns the parts of trunks that lead to a place, cut to a range of depths.
+// way returns the parts of trunks that lead to a place, clipped to a range of
+// depths.
 func (c *conn) way(tenant string, to timeline.Place, first, last int64) ([]span, error) {
 	if to == (timeline.Place{}) {
 		return nil, nil
@@ -53,7 +54,7 @@ func (c *conn) way(tenant string, to timeline.Place, first, last int64) ([]span,
 		return nil, err
 	}
 	var way []span
-	for p := to; p.Trunk != 0 && (p == to || p.Depth >= first); { // the tenant is checked at least once
+	for p := to; p.Trunk != 0 && (p == to || p.Depth >= first); { // check the tenant at least once
 		origin, known, err := c.trunkOrigin(p.Trunk, id)
 		if err == nil && !known {
 			err = fmt.Errorf("%w: %v", timeline.ErrNoPlace, p)
@@ -73,9 +74,9 @@ func (c *conn) way(tenant string, to timeline.Place, first, last int64) ([]span,
 	return way, nil
 }
 
-// trunkOrigin returns the place under which a trunk of a tenant begins. Numbers of trunks rise,
-// so that a way whose trunks do not fall towards its beginning has been tampered with,
-// and might never come to it.
+// trunkOrigin returns the place after which a trunk of a tenant begins.
+// Numbers of trunks rise, so a way whose trunk numbers do not fall towards its
+// beginning was tampered with, and might never end.
 func (c *conn) trunkOrigin(trunk, tenant int64) (origin timeline.Place, known bool, err error) {
 	known, err = c.one("SELECT origin, origin_depth FROM trunk WHERE id = ? AND tenant = ?", func(r *rows) {
 		origin = timeline.Place{Trunk: r.int(0), Depth: r.int(1)}
@@ -86,14 +87,14 @@ func (c *conn) trunkOrigin(trunk, tenant int64) (origin timeline.Place, known bo
 	return origin, known, err
 }
 
-// visitor takes the messages of a part to who wants them.
+// visitor passes the messages of a span to the caller.
 type visitor struct {
 	s      *Store
 	ctx    context.Context
 	c      *conn
 	hashes bool
 	visit  func(*timeline.Entry) error
-	failed error // by visit
+	failed error // error of visit
 
 	entry    timeline.Entry
 	buffer   []byte
@@ -101,7 +102,8 @@ type visitor struct {
 }
 
 func (v *visitor) part(p span) (err error) {
-	// Variants are few: they are read beside the messages, in the same order.
+	// Variants are few: they are read in parallel with the messages, in the
+	// same order.
 	forms, err := v.c.query(`SELECT v.depth, c.hash FROM variant v JOIN content c ON c.id = v.content
 		WHERE v.trunk = ? AND v.depth BETWEEN ? AND ? ORDER BY v.depth, v.n`, p.trunk, p.first, p.last)
 	if err != nil {
@@ -156,7 +158,7 @@ func (v *visitor) part(p span) (err error) {
 	return nil
 }
 
-// take makes a row the entry.
+// take reads a row into the entry.
 func (v *visitor) take(trunk int64, r *rows) error {
 	e := &v.entry
 	e.Place = timeline.Place{Trunk: trunk, Depth: r.int(0)}

@@ -15,8 +15,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// versionTable notes which migrations a database has seen. It has the form of
-// github.com/pressly/goose, by which the first histories were made.
+// versionTable records the migrations that were applied to a database. It has
+// the form of github.com/pressly/goose, which created the first histories.
 const versionTable = `CREATE TABLE goose_db_version (
 		id INTEGER PRIMARY KEY AUTOINCREMENT,
 		version_id INTEGER NOT NULL,
@@ -24,7 +24,7 @@ const versionTable = `CREATE TABLE goose_db_version (
 		tstamp TIMESTAMP DEFAULT (datetime('now'))
 	)`
 
-// up runs the migrations that a database has not seen, in one transaction.
+// up applies the missing migrations in one transaction.
 func up(ctx context.Context, db *sql.DB) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -74,11 +74,12 @@ func up(ctx context.Context, db *sql.DB) error {
 	return tx.Commit()
 }
 
-// schemaQuery lists what a database is made of, and how it was made.
+// schemaQuery lists the elements of a database and the statements that created
+// them.
 const schemaQuery = "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema"
 
-// madeSchema is what the migrations make, which takes as long as a small history's
-// whole verification.
+// madeSchema is the schema that the migrations create. Computing it takes as
+// long as verifying a small history.
 var madeSchema = sync.OnceValues(func() (map[string]string, error) {
 	ctx := context.Background()
 	db, err := sql.Open("sqlite", ":memory:")

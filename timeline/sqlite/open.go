@@ -15,24 +15,27 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// applicationID marks a SQLite file as ours: "Orie".
+// applicationID marks a SQLite file as Oriel's: "Orie".
 const applicationID = 0x4f726965
 
-// version is that of the format: the number of the last file in migrations.
+// version is the version of the format: the number of the last file in
+// migrations.
 const version = 1
 
-// busyTimeout is how long one waits for another process.
+// busyTimeout is how long a store waits for another process.
 const busyTimeout = 10 * time.Second
 
-// goneTimeout is how long a lock that others make and remove may fail to open.
+// goneTimeout is how long opening a lock that others create and remove may
+// fail.
 const goneTimeout = time.Second
 
-// making is held by who makes or migrates a file, one at a time in this process.
-// Others wait for its SQLite lock; but a process that opens a locked file once more
-// and closes that loses the lock, so that within it this is what excludes.
+// making serialises the creation and migration of files in this process. Other
+// processes wait for the SQLite lock. Within a process that lock does not
+// suffice: a process that opens a locked file again and closes it loses the
+// lock.
 var making sync.Mutex
 
-// ready makes sure that there is a history of our version at path.
+// ready makes sure that a history of our version exists at path.
 func ready(ctx context.Context, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -46,20 +49,20 @@ func ready(ctx context.Context, path string) error {
 	return migrate(ctx, path)
 }
 
-// inspect returns the version of the file without writing to it: 0 for one that is
-// missing, empty or unfinished. It reads through SQLite alone: see making.
+// inspect returns the version of the file without writing to it, or 0 if it is
+// missing, empty or unfinished. It reads through SQLite alone; see making.
 func inspect(path string) (int64, error) {
 	switch size := exists(path); {
 	case size <= 0 && exists(path+"-wal") > 0:
-		return 0, &Error{"open", path, fmt.Errorf("%w: its log is there, but the file itself is gone or empty", timeline.ErrDamaged), hintDamaged}
+		return 0, &Error{"open", path, fmt.Errorf("%w: its log exists, but the file itself is missing or empty", timeline.ErrDamaged), hintDamaged}
 	case size <= 0:
 		return 0, nil
 	}
-	// A journal is left when the making of the file was cut short; who reads then
-	// must first undo that.
+	// An interrupted creation leaves a journal, which a reader must first roll
+	// back.
 	if exists(path+"-journal") > 0 {
 		if _, err := readVersion(path, settled); errors.Is(err, errForeign) {
-			return 0, err // not ours to undo
+			return 0, err // not ours to roll back
 		}
 		return readVersion(path, "mode=rw")
 	}
@@ -73,14 +76,14 @@ func inspect(path string) (int64, error) {
 	return readVersion(path, "mode=ro")
 }
 
-// isSettled reports whether nobody has the file open and no log is left. SQLite need
-// not make one then in order to read.
+// isSettled reports whether nobody has the file open and no log is left.
+// SQLite can then read it without creating one.
 func isSettled(path string) bool { return exists(path+"-wal") <= 0 && exists(path+"-shm") < 0 }
 
-// settled opens a file that nobody writes to, and makes no other beside it.
+// settled opens a file that nobody writes to, without creating other files.
 const settled = "mode=ro&immutable=1"
 
-var errForeign = errors.New("it is no history of Oriel")
+var errForeign = errors.New("it is not a history of Oriel")
 
 func readVersion(path, mode string) (int64, error) {
 	c, err := connect(path, mode)
@@ -97,7 +100,7 @@ func readVersion(path, mode string) (int64, error) {
 	}
 	switch {
 	case exists(path)%page != 0:
-		// SQLite itself would take the missing bytes for zeros.
+		// SQLite itself would read the missing bytes as zeros.
 		return 0, &Error{"open", path, fmt.Errorf("%w: its end is missing", timeline.ErrDamaged), hintDamaged}
 	case id != applicationID:
 		return 0, &Error{"open", path, fmt.Errorf("%w: %w", timeline.ErrDamaged, errForeign), hintForeign}
@@ -122,7 +125,7 @@ func storedVersion(c *conn) (id, found int64, err error) {
 	return id, found, err
 }
 
-// exists returns the size of a file, -1 where there is none.
+// exists returns the size of a file, or -1 if there is none.
 func exists(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -131,9 +134,10 @@ func exists(path string) int64 {
 	return info.Size()
 }
 
-// migrate makes the file, or brings it to our version. Processes take turns at it:
-// the lock is that of an empty SQLite file beside it, which goes when all is done.
-// Who finds the work done, be it behind a lock that is gone by name, does nothing.
+// migrate creates the file or migrates it to our version. Processes take
+// turns: the lock is an empty SQLite file beside it, which is removed
+// afterwards. A process that finds the work done does nothing, even if the
+// lock that it waited for has been removed.
 func migrate(ctx context.Context, path string) error {
 	unlock, err := lock(ctx, path+"-lock")
 	if err != nil {
@@ -169,12 +173,12 @@ func migrateLocked(ctx context.Context, path string) error {
 	db := sql.OpenDB(connector{path})
 	defer db.Close()
 	if err := up(ctx, db); err != nil {
-		return fmt.Errorf("bring the history to version %d: %w", version, err)
+		return fmt.Errorf("migrate the history to version %d: %w", version, err)
 	}
 	return syncDir(filepath.Dir(path))
 }
 
-// create makes an empty file that only its owner can read, where there is none.
+// create creates an empty file that only its owner can read, if there is none.
 // SQLite gives its log the same mode.
 func create(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -187,7 +191,7 @@ func create(path string) error {
 	return f.Close()
 }
 
-// lock waits for the exclusive lock of a SQLite file, which it makes.
+// lock creates a SQLite file and waits for its exclusive lock.
 func lock(ctx context.Context, path string) (unlock func(remove bool) error, err error) {
 	for start := time.Now(); ; {
 		if err := create(path); err != nil {
@@ -198,15 +202,15 @@ func lock(ctx context.Context, path string) (unlock func(remove bool) error, err
 			if err = c.run("BEGIN EXCLUSIVE"); err == nil {
 				return func(remove bool) error {
 					if remove && runtime.GOOS != "windows" {
-						_ = os.Remove(path) // somebody else may have
+						_ = os.Remove(path) // somebody else may have done so
 					}
 					return c.close()
 				}, nil
 			}
 			err = errors.Join(err, c.close())
 		}
-		// It can be gone between the two steps, when others are done, and be there
-		// anew by now: what SQLite says of that is no one error.
+		// Other processes may remove the file between the two steps and create
+		// it again. SQLite reports that with various errors.
 		patience := busyTimeout
 		if !isBusy(err) {
 			patience = goneTimeout
@@ -229,7 +233,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// syncDir makes the names in a folder durable, where the system can.
+// syncDir makes the names in a folder durable, if the system supports it.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// ownFiles are the names of the files that Oriel makes in a data folder: the history and
-// its backups beside it, what was learnt of providers, logs of runs.
+// ownFiles are the names of the files that Oriel creates in a data folder: the
+// history and backups beside it, learnt limits, logs of runs.
 var ownFiles = []string{fileName + "*", "learnt.json*", "run-*.log", ".oriel-doctor-*"}
 
 func isOwn(name string) bool {
@@ -18,10 +18,10 @@ func isOwn(name string) bool {
 	})
 }
 
-// makePrivate takes the rights of others away from the history's files, and from the folder
-// where all files in it are Oriel's: one that holds something else may be meant for
-// others, and is left as it is. A link to a folder stands for the folder. What belongs to
-// another user is left to that user.
+// makePrivate removes other users' access to the history's files, and to the
+// folder if all files in it are Oriel's. A folder that contains anything else
+// may be shared on purpose and is left unchanged. A link to a folder stands
+// for the folder. Files of other users are left unchanged.
 func makePrivate(path string) {
 	if runtime.GOOS == "windows" {
 		return // no modes: the user's data folder is private
@@ -48,11 +48,12 @@ func makePrivate(path string) {
 	restrict(dir, 0o700)
 }
 
-// restrict gives one's own file or folder a mode, if it has rights beyond that.
+// restrict removes access rights beyond mode from the user's own file or
+// folder.
 func restrict(path string, mode os.FileMode) {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&os.ModeSymlink != 0 || info.Mode().Perm()&^mode == 0 || !ours(info) {
 		return
 	}
-	_ = os.Chmod(path, mode) // a file system without modes is no reason to stop
+	_ = os.Chmod(path, mode) // ignore errors of file systems without modes
 }

@@ -4,5 +4,5 @@ package sqlite
 
 import "os"
 
-// ours reports whether a file is this user's, which has no meaning here.
+// ours always returns false, because files have no owner here.
 func ours(os.FileInfo) bool { return false }

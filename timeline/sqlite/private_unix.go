@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ours reports whether a file is this user's.
+// ours reports whether a file belongs to this user.
 func ours(info os.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(s.Uid) == os.Geteuid()

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Probe returns the version of the format of the history in a data folder, and whether it
-// can be written to now: it takes the lock of those who write, for which it waits no
-// longer than patience (else ErrBusy), and gives it back. It makes no history and
-// changes nothing in one.
+// Probe returns the format version of the history in a data folder and checks
+// that it can be written to now. It takes and releases the lock of writers,
+// for which it waits at most patience and otherwise returns ErrBusy. It
+// creates no history and changes nothing.
 func Probe(dir string, patience time.Duration) (format int64, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return 0, err

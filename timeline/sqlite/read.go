@@ -8,7 +8,8 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// tenantID is 0 for a tenant that nobody has written to: no row has that.
+// tenantID returns the id of a tenant, or 0 for a tenant that was never
+// written to. No row has the id 0.
 func (c *conn) tenantID(name string) (int64, error) {
 	id, _, err := c.number("SELECT id FROM tenant WHERE name = ?", name)
 	return id, err
@@ -57,7 +58,7 @@ func (s *Store) Conversations(ctx context.Context, tenant string) ([]timeline.Co
 	return all, nil
 }
 
-// conversationID finds a conversation and its head.
+// conversationID returns the id of a conversation and its head.
 func (c *conn) conversationID(tenant, name string) (id int64, head timeline.Place, err error) {
 	ok, err := c.one("SELECT c.id, c.trunk, c.depth FROM conversation c JOIN tenant t ON t.id = c.tenant WHERE t.name = ? AND c.name = ?", func(r *rows) {
 		id, head = r.int(0), timeline.Place{Trunk: r.int(1), Depth: r.int(2)}
@@ -156,7 +157,7 @@ func (s *Store) Content(ctx context.Context, tenant string, h timeline.Hash) ([]
 	return raw, err
 }
 
-// expand returns a content as it came.
+// expand returns the original bytes of a content.
 func (s *Store) expand(h timeline.Hash, codec, size int64, data, buffer []byte) ([]byte, error) {
 	raw, err := s.codec.expand(codec, size, data, buffer)
 	if err != nil {

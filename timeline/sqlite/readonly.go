@@ -8,7 +8,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// there makes sure that there is a history to open, of which nothing is made.
+// there returns an error if there is no history to open. It creates nothing.
 func there(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -16,17 +16,17 @@ func there(path string) error {
 		return &Error{"open", path, ErrNone, hintNone}
 	case err != nil:
 		return err
-	case info.Size() > 0, exists(path+"-wal") > 0: // inspect tells of a log alone
+	case info.Size() > 0, exists(path+"-wal") > 0: // inspect reports a log without a file
 		return nil
 	}
 	return &Error{"open", path, fmt.Errorf("%w: the file is empty", ErrNone), hintEmpty}
 }
 
-// openReadOnly opens a history of our version, and writes nothing.
+// openReadOnly opens a history of our version and writes nothing.
 func (s *Store) openReadOnly() error {
-	// A process that reads shares the log with those who write, and is best served
-	// by a connection that could write. Where it may not, a file without a log can
-	// be read by itself.
+	// A reader shares the log with the writers, and a writable connection does
+	// that best. If that is not possible, a file without a log can be read by
+	// itself.
 	err := s.openAs(nil)
 	if !errors.Is(explain("open", s.path, err), ErrReadOnly) {
 		return err
@@ -51,25 +51,25 @@ func (s *Store) openAs(fixed os.FileInfo) error {
 		return err
 	}
 	if found != version {
-		return &Error{"open", s.path, fmt.Errorf("%w: it is of version %d, which must be brought to %d", ErrReadOnly, found, version), hintReadOnly}
+		return &Error{"open", s.path, fmt.Errorf("%w: it has version %d, which must be migrated to %d", ErrReadOnly, found, version), hintReadOnly}
 	}
 	if err := s.openWatcher(); err != nil {
 		return err
 	}
-	// What cannot be read is told now; but who wants to know what is damaged, or to
-	// save the rest, must come to that.
+	// Report an unreadable file now, but not damage: a caller may want to find
+	// the damage, or to save the rest.
 	_, _, err = s.write.number("SELECT value FROM setting WHERE name = 'epoch'")
 	if err != nil && !errors.Is(explain("open", s.path, err), timeline.ErrDamaged) {
 		return errors.Join(err, s.write.close())
 	}
 	if fixed == nil && err == nil {
-		s.opened, _ = findOpened(s.path) // who only reads saves nothing
+		s.opened, _ = findOpened(s.path) // a reader has nothing to save
 	}
 	return nil
 }
 
-// moved reports that somebody writes to a file that is read as one that nobody
-// writes to: what was read may be of two states.
+// moved returns an error if somebody writes to a file that is read as one
+// without writers: what was read may be of two states.
 func (s *Store) moved() error {
 	if s.fixed == nil {
 		return nil

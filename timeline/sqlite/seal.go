@@ -6,11 +6,11 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// Hashes over the rows that no chain covers: docs/format/timeline.md tells of what.
-// Like the chain they prove that a row is what was stored, to whoever has no way to
-// compute them anew.
+// Hashes over the rows that no chain covers; docs/format/timeline.md lists
+// what they cover. Like the chain they prove that a row is what was stored,
+// unless somebody recomputed them.
 
-// seal collects what a hash is of.
+// seal collects the bytes to hash.
 type seal []byte
 
 func (s *seal) text(all ...string) {
@@ -46,7 +46,8 @@ func sealConversation(tenant, name string, c *conversation, updated int64) timel
 	return s.hash()
 }
 
-// sealRecord returns the hash of a record, whose place is at and whose time is micro.
+// sealRecord returns the hash of a record with the place at and the time
+// micro.
 func sealRecord(tenant, conversation, kind, key string, at timeline.Place, micro int64, data []byte, contents []timeline.Hash) timeline.Hash {
 	s := make(seal, 0, 256+len(data))
 	s.text(tenant, conversation, kind, key)
@@ -58,7 +59,7 @@ func sealRecord(tenant, conversation, kind, key string, at timeline.Place, micro
 	return s.hash()
 }
 
-// sealDerived returns the hash of what was made of a content.
+// sealDerived returns the hash of data derived from a content.
 func sealDerived(content timeline.Hash, kind string, data []byte) timeline.Hash {
 	s := make(seal, 0, 64+len(data))
 	s = append(s, content[:]...)

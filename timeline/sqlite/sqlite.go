@@ -12,29 +12,30 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// Sync is what an acknowledged change survives.
+// Sync selects which failures an acknowledged change survives.
 type Sync int
 
 const (
-	// Normal, the default: the death of the process at any moment. The loss of
-	// power may cost the last moments, never the file.
+	// Normal, the default, survives the death of the process at any moment. A
+	// power failure may lose the last moments, but never the file.
 	Normal Sync = iota
-	// Full: the loss of power, too. A commit waits for the disk.
+	// Full also survives a power failure. A commit waits for the disk.
 	Full
 )
 
-// Options of a store; the zero value is good.
+// Options configures a store. The zero value is useful.
 type Options struct {
-	// Sync is what an acknowledged change survives; for Normal by default.
+	// Sync selects which failures an acknowledged change survives. Default:
+	// Normal.
 	Sync Sync
-	// MustExist has Open fail with ErrNone where there is no history yet, and not
-	// make one: for those who want to change what is there.
+	// MustExist makes Open fail with ErrNone if there is no history yet,
+	// instead of creating one.
 	MustExist bool
-	// ReadOnly is MustExist, and has all that changes fail with ErrReadOnly. Open
-	// then makes, migrates and clears nothing, and works where nothing can be
-	// written, too: in a folder that is read-only to this user, as long as nobody
-	// else writes to the history meanwhile (else ErrBusy), and unless a log
-	// without its index was left beside it (ErrReadOnly).
+	// ReadOnly implies MustExist, and makes all changes fail with ErrReadOnly.
+	// Open then creates, migrates and clears nothing. It also works in a
+	// folder that this user cannot write to, as long as nobody else writes to
+	// the history meanwhile (otherwise ErrBusy) and no log without its index
+	// is left beside it (otherwise ErrReadOnly).
 	ReadOnly bool
 }
 
@@ -42,32 +43,32 @@ type Options struct {
 type Store struct {
 	path string // of the database
 	sync Sync
-	// readOnly is Options.ReadOnly. fixed is set, at opening, where the file is
-	// read as one that nobody writes to, because no log can be made beside it.
+	// readOnly is Options.ReadOnly. fixed is set if the file is read as one
+	// without writers, because no log can be created beside it.
 	readOnly bool
 	fixed    os.FileInfo
-	opened   opened // empty where fixed is set
+	opened   opened // empty if fixed is set
 	codec    *codecs
 	write    writer
 
 	mu     sync.Mutex // protects all below
 	closed bool
-	idle   []*conn // for reading
+	idle   []*conn // connections for reading
 }
 
 var _ timeline.Store = (*Store)(nil)
 
-// fileName is the database within the data folder.
+// fileName is the name of the database in the data folder.
 const fileName = "oriel.db"
 
-// Open opens the history in a data folder, and makes both where they are missing.
-// A file that is found to be damaged or somebody else's is timeline.ErrDamaged, one
-// of a newer version timeline.ErrNewer; neither is written to. Opening looks at the
-// head of the file, not at every page: damage in the middle is found by Verify, and by
-// who reads it. A folder that others can look into is made private where it is this
-// user's and holds nothing but files of Oriel's; the history's files are in any case.
-// Open waits, and fails with ErrBusy after half a minute, while another process has the
-// history open with a log that somebody deleted.
+// Open opens the history in a data folder, and creates both if they are
+// missing. It returns timeline.ErrDamaged for a file that is damaged or not
+// Oriel's, and timeline.ErrNewer for one of a newer version; it writes to
+// neither. Open checks the head of the file, not every page: reading and
+// Verify find damage in the middle. Open makes the history's files private,
+// and also a folder that belongs to this user and contains only files of
+// Oriel. While another process has the history open with a log that somebody
+// deleted, Open waits, and fails with ErrBusy after half a minute.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -88,7 +89,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 		if !errors.Is(err, ErrLogGone) || ctx.Err() != nil || time.Since(start) > logWait {
 			return nil, explain("open", path, err)
 		}
-		// Somebody deleted the log while it was opened.
+		// Somebody deleted the log while it was being opened.
 	}
 }
 
@@ -106,16 +107,17 @@ func (s *Store) open(ctx context.Context) error {
 	return s.openWriter()
 }
 
-// refuse returns the error of a change through a store that only reads.
+// refuse returns the error of a change to a read-only store.
 func (s *Store) refuse(op string) error {
 	return &Error{op, s.path, fmt.Errorf("%w: it was opened for reading", ErrReadOnly), ""}
 }
 
-// maxIdle is how many connections for reading are kept; each holds a page cache.
+// maxIdle is how many connections for reading are kept; each holds a page
+// cache.
 const maxIdle = 8
 
-// reader takes a connection for reading. There is no limit to how many are out, so
-// that who reads in a visit never waits for itself.
+// reader returns a connection for reading. Their number is not limited, so
+// that a visit that reads again never waits for itself.
 func (s *Store) reader(ctx context.Context) (*conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -135,8 +137,8 @@ func (s *Store) reader(ctx context.Context) (*conn, error) {
 	return s.openReader()
 }
 
-// openReader opens a connection for reading. It must not begin a log beside one whose name
-// is gone.
+// openReader opens a connection for reading. It must not begin a log beside
+// one that has lost its name.
 func (s *Store) openReader() (*conn, error) {
 	if s.LogGone() {
 		return nil, &Error{"read", s.path, ErrLogGone, hintLogGone}
@@ -182,12 +184,12 @@ func (s *Store) view(ctx context.Context, read func(*conn) error) error {
 	_, end := c.exec("ROLLBACK")
 	err = errors.Join(err, s.release(c, end != nil))
 	if moved := s.moved(); moved != nil {
-		return moved // whatever came of reading it
+		return moved // whether or not reading succeeded
 	}
 	return explain("read", s.path, err)
 }
 
-// Close implements timeline.Store. It waits for changes that are under way.
+// Close implements timeline.Store. It waits for running changes.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {

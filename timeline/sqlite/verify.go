@@ -12,8 +12,8 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// Verify implements timeline.Store. It looks at one state of the file, while others
-// write.
+// Verify implements timeline.Store. It checks a snapshot of the file; others
+// may write meanwhile.
 func (s *Store) Verify(ctx context.Context, report func(timeline.Problem)) error {
 	c, err := s.own(ctx)
 	if err != nil {
@@ -33,7 +33,7 @@ type verifier struct {
 	ctx     context.Context
 	codec   *codecs
 	report  func(timeline.Problem)
-	refs    map[int64]int64 // counted, by content
+	refs    map[int64]int64 // counted references by content
 	tenants map[int64]string
 }
 
@@ -46,8 +46,8 @@ func (v *verifier) run() error {
 		return err
 	}
 	for _, step := range []func() error{v.structure, v.schema, v.settings, v.names, v.trunks, v.variants, v.conversations, v.records, v.contents, v.derived} {
-		// A part that cannot be read is a problem like others, and the rest is
-		// looked at all the same.
+		// Report a part that cannot be read like other problems, and check the
+		// rest.
 		if err := step(); errors.Is(explain("verify", "", err), timeline.ErrDamaged) {
 			v.problem(0, "", timeline.Place{}, "the file is damaged: %v", err)
 		} else if err != nil {
@@ -60,7 +60,7 @@ func (v *verifier) run() error {
 	return nil
 }
 
-// scan is each for a query that may take long.
+// scan is each for a long query.
 func (v *verifier) scan(query string, row func(*rows) error, args ...any) error {
 	r, err := v.queryContext(v.ctx, query, args...)
 	if err != nil {
@@ -74,7 +74,7 @@ func (v *verifier) scan(query string, row func(*rows) error, args ...any) error 
 	return r.close()
 }
 
-// structure asks SQLite about its own.
+// structure lets SQLite check the structure of the file.
 func (v *verifier) structure() error {
 	err := v.scan("PRAGMA integrity_check", func(r *rows) error {
 		if what := r.text(0); what != "ok" {
@@ -91,7 +91,8 @@ func (v *verifier) structure() error {
 	})
 }
 
-// schema compares the tables and indexes with those that the migrations make.
+// schema compares the tables and indexes with those that the migrations
+// create.
 func (v *verifier) schema() error {
 	made, err := madeSchema()
 	if err != nil {
@@ -103,7 +104,7 @@ func (v *verifier) schema() error {
 		made, known := want[name]
 		delete(want, name)
 		switch {
-		case !known && strings.HasPrefix(name, "table sqlite_stat"): // of ANALYZE
+		case !known && strings.HasPrefix(name, "table sqlite_stat"): // created by ANALYZE
 		case !known:
 			v.problem(0, "", timeline.Place{}, "the %s does not belong to it", name)
 		case made != sql:
@@ -139,10 +140,10 @@ type trunk struct {
 	id, tenant int64
 	origin     timeline.Place
 	says       timeline.Hash
-	used       int64 // the deepest that a conversation used
+	used       int64 // the deepest place that a conversation used
 }
 
-// trunks walks every trunk, and with it every chain.
+// trunks walks every trunk and checks every chain.
 func (v *verifier) trunks() error {
 	var all []trunk
 	err := v.scan(`SELECT t.id, t.tenant, t.origin, t.origin_depth, t.says,
@@ -234,7 +235,7 @@ func (v *verifier) variants() error {
 	})
 }
 
-// loose returns a hash that may be anything.
+// loose returns a hash without checking its length.
 func loose(r *rows, i int) (h timeline.Hash) {
 	copy(h[:], r.bytes(i))
 	return h
@@ -311,7 +312,7 @@ func (v *verifier) recordContents() (map[int64][]timeline.Hash, error) {
 	})
 }
 
-// contents expands every content, and compares the counts of references.
+// contents expands every content and compares the reference counts.
 func (v *verifier) contents() error {
 	var buffer []byte
 	return v.scan("SELECT id, tenant, hash, size, codec, refs, data FROM content", func(r *rows) error {
@@ -334,7 +335,7 @@ func (v *verifier) contents() error {
 	})
 }
 
-// derived compares what was made of contents with its hash.
+// derived checks derived data against its hash.
 func (v *verifier) derived() error {
 	return v.scan("SELECT c.tenant, c.hash, d.family, d.kind, d.data, d.hash FROM derived d JOIN content c ON c.id = d.content", func(r *rows) error {
 		h := loose(r, 1)

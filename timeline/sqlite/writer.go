@@ -13,43 +13,45 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// writer is the one connection that writes. Who finds it free takes it and works on
-// the spot; who comes meanwhile waits in a queue, from which the one at work takes
-// everything into its transaction before it commits. Then it hands the connection
-// to the first of those who came too late for that.
+// writer is the only connection that writes. A caller that finds it free takes
+// it and works at once; others wait in a queue, from which the working caller
+// takes all changes into its transaction before it commits. It then hands the
+// connection to the first caller that came too late for that.
 type writer struct {
 	mu     sync.Mutex // protects busy, closed and queue
 	busy   bool
 	closed bool
 	queue  []*task
 
-	// All below belongs to who has the connection.
+	// The fields below belong to the caller that has the connection.
 	*conn
 	file sqlite.FileControl
-	// seen is the pager's number for what is in the caches of this process.
+	// seen is SQLite's change counter for the state that the caches of this
+	// process hold.
 	seen  uint32
 	epoch int64
-	last  [2]int // how many changes the last two transactions had
+	last  [2]int // number of changes in each of the last two transactions
 
 	tenants       *cache[string, int64]
 	contents      *cache[contentKey, int64]
 	tips          *cache[int64, tip]
 	conversations *cache[conversationKey, *conversation]
 
-	// uncleared is the mark of deleted bytes that are still in the files, 0 where
-	// there are none; tried is when it was tried last to clear them, and gaveUp
-	// when a deletion waited for that in vain.
+	// uncleared is the mark of deleted bytes that are still in the files, or
+	// 0; tried is when clearing was last tried, and gaveUp when a deletion
+	// last waited in vain.
 	uncleared     int64
 	tried, gaveUp time.Time
 	clock         clock
 
-	// locked is set while a transaction is open that has looked for the changes
-	// of others: none can come then.
+	// locked is set while a transaction is open that has already seen the
+	// changes of others: none can come then.
 	locked atomic.Bool
-	// foreign counts changes by others and deletions: Changed.
+	// foreign counts changes by others and deletions, for Changed.
 	foreign atomic.Int64
 
-	// fail is called at the points of a transaction where tests end the process.
+	// fail is called at the points of a transaction where tests end the
+	// process.
 	fail func(point string)
 }
 
@@ -63,26 +65,26 @@ type conversationKey struct {
 	name   string
 }
 
-// tip is the last message of a trunk, as the writer remembers it.
+// tip is the last message of a trunk, as cached by the writer.
 type tip struct {
 	tenant int64
 	depth  int64
 	chain  timeline.Hash
 }
 
-// conversation is one as the writer remembers it.
+// conversation is a conversation, as cached by the writer.
 type conversation struct {
 	id                 int64
 	head               timeline.Place
 	revision           int64
 	created            int64
 	project, continues string
-	// used is conversation_trunk: the deepest place of every trunk that it used,
-	// or passed on the way.
+	// used is conversation_trunk: the deepest used or passed place of every
+	// trunk.
 	used map[int64]int64
 }
 
-// openWriter makes the connection for writing ready.
+// openWriter opens the connection for writing.
 func (s *Store) openWriter() error {
 	c, err := connect(s.path, "mode=rw")
 	if err != nil {
@@ -103,11 +105,12 @@ func (s *Store) openWriter() error {
 		"PRAGMA journal_size_limit=67108864",
 		"PRAGMA cache_size=-16000",
 		"PRAGMA temp_store=MEMORY",
-		// A file that cannot be written to is found now, not at the first change.
+		// Fail now, not at the first change, if the file cannot be written to.
 		"BEGIN IMMEDIATE",
 		"UPDATE setting SET value = value",
 		"ROLLBACK",
-		// From here on we wait ourselves, for as long as the caller wants to.
+		// From here on the writer waits itself, for as long as the caller's
+		// context allows.
 		"PRAGMA busy_timeout=0",
 	} {
 		if err := c.run(pragma); err != nil {
@@ -116,10 +119,10 @@ func (s *Store) openWriter() error {
 	}
 	var ok bool
 	if w.file, ok = c.Conn.(sqlite.FileControl); !ok {
-		return errors.Join(fmt.Errorf("the SQLite driver's %T cannot do what it could", c.Conn), c.close())
+		return errors.Join(fmt.Errorf("the SQLite driver's %T lacks a required method", c.Conn), c.close())
 	}
 	w.prepare()
-	// Others may have left something to clear, which need not wait for a change.
+	// Others may have left bytes to clear; do not wait for a change.
 	if _, err := c.exec("BEGIN"); err != nil {
 		return errors.Join(err, c.close())
 	}
@@ -135,7 +138,7 @@ func (s *Store) openWriter() error {
 	return nil
 }
 
-// openWatcher makes a connection ready that only looks for the changes of others.
+// openWatcher opens a connection that only looks for changes of others.
 func (s *Store) openWatcher() error {
 	c, err := s.openReader()
 	if err != nil {
@@ -145,7 +148,7 @@ func (s *Store) openWatcher() error {
 	w.conn = c
 	var ok bool
 	if w.file, ok = c.Conn.(sqlite.FileControl); !ok {
-		return errors.Join(fmt.Errorf("the SQLite driver's %T cannot do what it could", c.Conn), c.close())
+		return errors.Join(fmt.Errorf("the SQLite driver's %T lacks a required method", c.Conn), c.close())
 	}
 	w.prepare()
 	return nil
@@ -159,7 +162,8 @@ func (w *writer) prepare() {
 	w.conversations = newCache[conversationKey, *conversation](1 << 10)
 }
 
-// begin opens a transaction that may write, and forgets what others have changed.
+// begin opens a transaction that may write, and forgets what others have
+// changed.
 func (w *writer) begin(ctx context.Context) error {
 	start := time.Now()
 	for delay := 50 * time.Microsecond; ; delay = min(2*delay, 10*time.Millisecond) {
@@ -182,8 +186,8 @@ func (w *writer) begin(ctx context.Context) error {
 	return nil
 }
 
-// refresh forgets what may have changed since this process wrote last. There must be
-// a transaction, or have been one just now.
+// refresh forgets what may have changed since this process last wrote. A
+// transaction must be open, or must have just ended.
 func (w *writer) refresh() error {
 	now, err := w.file.FileControlDataVersion("main")
 	if err != nil || now == w.seen {
@@ -218,17 +222,17 @@ func (w *writer) commit() error {
 	}
 	var err error
 	if w.seen, err = w.file.FileControlDataVersion("main"); err != nil {
-		w.forget() // it is committed all the same
+		w.forget() // it is committed nevertheless
 	}
 	return nil
 }
 
-// rollback undoes the transaction, of which caches may know.
+// rollback rolls back the transaction, whose changes may be in the caches.
 func (w *writer) rollback() {
 	w.locked.Store(false)
-	_, _ = w.exec("ROLLBACK") // SQLite has often done it already
+	_, _ = w.exec("ROLLBACK") // SQLite has often done so already
 	w.forget()
-	w.seen = 0 // epoch and mark are to be read again
+	w.seen = 0 // makes refresh read epoch and mark again
 }
 
 // forget empties the caches.
@@ -253,7 +257,7 @@ func (s *Store) Changed(ctx context.Context) (int64, error) {
 	w := &s.write
 	w.mu.Lock()
 	if !w.closed && w.busy && w.locked.Load() {
-		// Our own transaction keeps all others out, and has looked.
+		// Our own transaction excludes all others, and has looked.
 		defer w.mu.Unlock()
 		return w.foreign.Load(), nil
 	}
@@ -267,7 +271,8 @@ func (s *Store) Changed(ctx context.Context) (int64, error) {
 	return w.foreign.Load(), explain("read", s.path, err)
 }
 
-// closeWriter waits for its turn and closes the connection, unless CloseSaved has.
+// closeWriter waits for its turn and closes the connection, unless CloseSaved
+// did.
 func (s *Store) closeWriter() error {
 	err := s.write.perform(&task{ctx: context.Background(), alone: s.shutWriter})
 	if errors.Is(err, timeline.ErrClosed) {
@@ -276,7 +281,8 @@ func (s *Store) closeWriter() error {
 	return err
 }
 
-// shutWriter refuses all later changes and closes the connection. The caller has it.
+// shutWriter rejects all later changes and closes the connection, which the
+// caller has.
 func (s *Store) shutWriter() error {
 	w := &s.write
 	w.mu.Lock()
