@@ -20,12 +20,14 @@ type Endpoint struct {
 	model  string
 }
 
-// summaryRetries is how often a summary is asked for again where that may help.
+// summaryRetries is how often a failed request for a summary is repeated if
+// that may help.
 const summaryRetries = 2
 
-// NewEndpoint makes one. The URL is what an SDK takes as its base: a bare host gets /v1. The
-// key may be empty. It is sent to that server only, over plain http only within this
-// machine or a private network, and it is in no error.
+// NewEndpoint returns an Endpoint for a base URL in the form that SDKs take; a
+// bare host gets /v1. The key may be empty. It is sent to that server only,
+// over plain http only within this machine or a private network, and appears
+// in no error.
 func NewEndpoint(base, model, key string) (*Endpoint, error) {
 	if model == "" {
 		return nil, errors.New("the model that writes summaries has no name")
@@ -44,19 +46,19 @@ func (e *Endpoint) Close() { e.client.Close() }
 // maxSummary is the most bytes of an answer.
 const maxSummary = 4 << 20
 
-// Call is a Model.Call. ctx is its only time limit.
+// Call is a value for Model.Call. ctx is its only time limit.
 func (e *Endpoint) Call(ctx context.Context, r Request) (Reply, error) {
 	answer, err := e.post(ctx, r, "max_tokens")
 	var refused *llm.Error
 	if errors.As(err, &refused) && refused.Status == http.StatusBadRequest && strings.Contains(refused.Message, "max_completion_tokens") {
-		answer, err = e.post(ctx, r, "max_completion_tokens") // OpenAI's reasoning models
+		answer, err = e.post(ctx, r, "max_completion_tokens") // for OpenAI's reasoning models
 	}
 	if err != nil {
 		return Reply{}, fmt.Errorf("ask the summarising model: %w", err)
 	}
 	reply, err := wire.ReadReply(wire.Chat, answer)
 	if err != nil || reply.Message == nil {
-		return Reply{}, fmt.Errorf("the summarising model's server answered with no reply: %s", e.client.Clean(string(answer)))
+		return Reply{}, fmt.Errorf("the summarising model's server sent no reply: %s", e.client.Clean(string(answer)))
 	}
 	u := reply.Usage
 	out := Reply{Stop: reply.Stop, Usage: token.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CacheWrite1h: u.CacheWrite1h}}

@@ -23,8 +23,8 @@ type Cache struct {
 	model   Model
 	entries int
 
-	mu     sync.Mutex // guards what follows
-	order  *list.List // of *entry, the latest used in front
+	mu     sync.Mutex // guards the fields below
+	order  *list.List // of *entry, most recently used first
 	byText map[string]*list.Element
 	// flights holds the texts that a caller is asking the model for.
 	flights map[string]*flight
@@ -32,13 +32,13 @@ type Cache struct {
 
 var _ Model = (*Cache)(nil)
 
-// entry is one text that is kept. Its vector is never handed out, only copies.
+// entry is a cached text. Its vector is never handed out, only copies.
 type entry struct {
 	text   string
 	vector []float32
 }
 
-// flight is a text that is being asked for.
+// flight is a text that a caller is asking the model for.
 type flight struct {
 	done chan struct{} // closed when the flight has ended
 	// vector is nil if the flight failed. It is read after done and never changed.
@@ -74,8 +74,8 @@ func (c *Cache) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 			return nil, err
 		}
 	}
-	// Own flights have ended by now, so callers that wait for each other cannot
-	// wait for ever.
+	// The caller's own flights have ended by now, so callers that wait for
+	// each other cannot deadlock.
 	var failed []string
 	for text, f := range others {
 		select {
@@ -106,7 +106,7 @@ func (c *Cache) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	given := make(map[string]bool, len(found))
 	for i, text := range texts {
 		out[i] = found[text]
-		if given[text] { // twice in the same batch: two vectors that share nothing
+		if given[text] { // the text occurs twice in the batch: return two separate vectors
 			out[i] = slices.Clone(out[i])
 		}
 		given[text] = true

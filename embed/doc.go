@@ -2,10 +2,10 @@
 Package embed turns texts into vectors whose distance reflects how close the texts are in
 meaning.
 
-[Model] is what a source of vectors must be able to do; its folders hold the
-sources: in this process (embed/minilm), and any server that speaks OpenAI's
-protocol (embed/remote). [Cache] stands in front of any of them, for queries that come
-again; package recall has one.
+[Model] is the interface of a source of vectors. There are two: embed/minilm computes
+them in this process, and embed/remote requests them from any server that speaks OpenAI's
+protocol. [Cache] can stand in front of either, for queries that repeat; package recall
+uses one.
 
 # What a Model guarantees
 

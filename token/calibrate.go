@@ -12,17 +12,17 @@ import (
 // zero value is ready. It is safe for concurrent use, and its JSON form keeps
 // what it has learnt.
 //
-// The method: for each model the newest pairs (local x, reported y) are kept.
-// Two laws are tried. The ratio law y = a·x takes the median of the newest few
-// ratios. The line y = a·x + b, for a provider that adds a fixed prompt of its
-// own, is fitted as y/x = a + b/x, since errors grow with size: b is the median
-// slope between pairs that lie far enough apart (Theil and Sen), a the median
-// of what is left; it is tried only once the sizes seen differ enough to tell
-// b from a. The law with the smaller error holds. Medians bear up to about a quarter of wild values; pairs that
-// are absurd or tiny never get in; and when the newest few pairs all miss on
-// the same side the older ones are dropped, because then the provider has
-// changed. The error bar is the 90th percentile of the relative errors that
-// the law makes on the pairs it was made from.
+// For each model it keeps the newest pairs (local x, reported y) and tries two
+// laws. The ratio law y = a·x uses the median of the newest few ratios. The
+// line y = a·x + b, for a provider that adds a fixed prompt of its own, is
+// fitted as y/x = a + b/x, because errors grow with size: b is the median
+// slope between pairs that are far enough apart (Theil and Sen), a the median
+// of the remainders. The line is tried only if the sizes differ enough to
+// separate b from a. The law with the smaller error is used. Medians tolerate
+// up to about a quarter of wild values, and absurd or tiny pairs are never
+// kept. If the newest few pairs all miss on the same side, the provider has
+// changed, and the older pairs are dropped. The error bar is the 90th
+// percentile of the relative errors of the law on its own pairs.
 type Calibration struct {
 	mu     sync.Mutex // guards all below
 	models map[string]*track
@@ -173,8 +173,8 @@ func fit(pairs []pair) Scale {
 	best := Scale{Slope: median(ratios), N: n}
 	errs := best.errors(recent)
 	if line, ok := fitLine(pairs); ok {
-		// Over all pairs: a line has to explain small and large requests.
-		// It has one more number to play with, so it must be clearly better.
+		// Over all pairs, because a line must explain small and large
+		// requests. It has one more parameter, so it must be clearly better.
 		if e := line.errors(pairs); bounded(e) < calibrateBetter*bounded(best.errors(pairs)) {
 			best, errs = line, e
 		}
@@ -184,8 +184,8 @@ func fit(pairs []pair) Scale {
 	return best
 }
 
-// bounded returns the mean of the errors, none of which counts for more than a
-// miss: wild values must not choose the law.
+// bounded returns the mean of the errors, each limited to that of a miss, so
+// that wild values do not choose the law.
 func bounded(errs []float64) float64 {
 	sum := 0.0
 	for _, e := range errs {

@@ -55,9 +55,9 @@ func (ms *Models) check(m Model) error {
 	return nil
 }
 
-// notNegative finds the first number below 0 in a rule or model. OpenAI's
-// cookbook has the one that may be: a list of values costs less than its
-// values alone, of which it has at least one.
+// notNegative returns the first negative number in a rule or model. One number
+// may be negative, as in OpenAI's cookbook: a list of values, of which there
+// is at least one, costs less than its values alone.
 func notNegative(rule any) (field string, err error) {
 	s, _ := rule.(Structure)
 	eachNumber(reflect.ValueOf(rule), "", func(path string, n float64) {
@@ -69,7 +69,7 @@ func notNegative(rule any) (field string, err error) {
 	return field, err
 }
 
-// eachNumber visits the numbers in v under the names that JSON has for them.
+// eachNumber visits the numbers in v with their JSON names.
 func eachNumber(v reflect.Value, path string, visit func(path string, n float64)) {
 	switch {
 	case v.CanInt():
@@ -97,8 +97,8 @@ func eachNumber(v reflect.Value, path string, visit func(path string, n float64)
 
 var unknownField = regexp.MustCompile(`unknown field "(.*)"`)
 
-// decode merges JSON into v and refuses fields that v does not have. It returns
-// the faulty field if known.
+// decode merges JSON into v and rejects fields that v does not have. It
+// returns the faulty field if known.
 func decode(data []byte, v any) (field string, err error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return "", errors.New(`is empty: write {"models": []} and add entries, or do without the file`)
@@ -128,7 +128,7 @@ func decode(data []byte, v any) (field string, err error) {
 	return "", err
 }
 
-// typeError words what encoding/json says of a value of the wrong type, or of a
+// typeError rewords encoding/json's error for a value of the wrong type or a
 // number that does not fit.
 func typeError(e *json.UnmarshalTypeError) error {
 	want := e.Type.Kind().String()

@@ -80,7 +80,7 @@ func NewCounter(m Model, o Options) *Counter {
 type raw struct {
 	text  int  // tokens of the encoding
 	fixed int  // tokens in the model's own currency: structure and media
-	rough bool // by a rule that is no more than an estimate
+	rough bool // the rule is only an estimate
 }
 
 func (r *raw) add(o raw) {

@@ -27,22 +27,20 @@ func encoderFor(name string) (e encoder, ok bool) {
 	return enc, true
 }
 
-// byteEncoder takes three bytes for a token, which is more than any common
-// encoding makes of prose or code.
+// byteEncoder counts three bytes as one token, which is more tokens than any
+// common encoding makes of prose or code.
 type byteEncoder struct{}
 
 func (byteEncoder) Count(s string) int      { return (len(s) + 2) / 3 }
 func (byteEncoder) CountBytes(b []byte) int { return (len(b) + 2) / 3 }
 
-// buffers hold decoded text for the time that it is counted. Outsized ones are
-// not kept.
+// buffers hold decoded text while it is counted. Oversized ones are not kept.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 const keptBuffer = 1 << 20
 
-// countString counts what a literal says without making garbage: text without
-// escapes is counted where it lies, other text is decoded into a pooled
-// buffer.
+// countString counts the text of a literal without allocating: text without
+// escapes in place, other text in a pooled buffer.
 func countString(e encoder, s chat.String) int {
 	if s.Empty() {
 		return 0

@@ -6,7 +6,7 @@ import (
 	"github.com/oriel-context/oriel/chat"
 )
 
-// ImageRule is how a vendor turns the size of a picture into tokens.
+// ImageRule is how a vendor computes the tokens of a picture from its size.
 type ImageRule struct {
 	// Kind is "tiles" (OpenAI's 512-pixel tiles), "patches" (squares of Patch
 	// pixels), "area" (pixels a token), "grid" (Gemini's 768-pixel tiles),
@@ -20,23 +20,22 @@ type ImageRule struct {
 	Patch      int     `json:"patch,omitempty"`
 	Multiplier float64 `json:"multiplier,omitempty"`
 	// Budget is the most patches that a picture is shrunk to, High the same
-	// for detail "high" where that differs; 0 for no bound.
+	// for detail "high" if that differs. 0 means no limit.
 	Budget int `json:"budget,omitempty"`
 	High   int `json:"high,omitempty"`
-	// Fit says how a picture over budget is shrunk: "grid" makes whole patches
-	// of it (OpenAI), "edge" finds the largest size within Edge and Budget
-	// (Anthropic).
+	// Fit is how a picture over budget is shrunk: "grid" to whole patches
+	// (OpenAI), "edge" to the largest size within Edge and Budget (Anthropic).
 	Fit string `json:"fit,omitempty"`
 	// Edge is the longest side in pixels.
 	Edge int `json:"edge,omitempty"`
 	// Pixels is the area of a token.
 	Pixels int `json:"pixels,omitempty"`
-	// Default is taken for a picture that cannot be seen.
+	// Default is the count of a picture whose data is not available.
 	Default int `json:"default,omitempty"`
 }
 
-// picture counts an image (SPEC B6): by the published rule where its size can
-// be read, by the length of its data where it cannot.
+// picture counts an image (SPEC B6): by the published rule if its size can be
+// read, otherwise by the length of its data.
 func (c *Counter) picture(m *chat.Media) raw {
 	rule := &c.model.image
 	unseen := raw{fixed: rule.Default, rough: true}
@@ -185,7 +184,7 @@ func within(w, h, edge int) (int, int) {
 	return max(1, int(math.Round(float64(w)*f))), max(1, int(math.Round(float64(h)*f)))
 }
 
-// mostImage bounds what a forged header can claim.
+// mostImage limits the size that a forged header can claim.
 const mostImage = 1_000_000
 
 // capped multiplies without overflow on any size that a header may claim.

@@ -6,9 +6,10 @@ import (
 	"encoding/binary"
 )
 
-// imageSize reads width and height from the head of a picture's base64 text,
-// decoding only the bytes that it looks at. Corrupt, truncated or unknown data
-// gives ok false. The work is bounded, whatever the data claims.
+// imageSize reads width and height from the beginning of a picture's base64
+// text. It decodes only the bytes that it needs, and does bounded work
+// whatever the data claims. ok is false for corrupt, truncated or unknown
+// data.
 func imageSize(data []byte) (w, h int, ok bool) {
 	if n := min(len(data), escapedPrefix); bytes.IndexByte(data[:n], '\\') >= 0 || bytes.IndexByte(data[:n], '\n') >= 0 {
 		data = unescape(data[:n])
@@ -29,7 +30,7 @@ func imageSize(data []byte) (w, h int, ok bool) {
 	return 0, 0, false
 }
 
-// size refuses what no picture has.
+// size rejects sizes that no picture has.
 func size(w, h uint32) (int, int, bool) {
 	const most = 1 << 20
 	if w == 0 || h == 0 || w > most || h > most {
@@ -58,11 +59,11 @@ func webpSize(b []byte) (int, int, bool) {
 	return 0, 0, false
 }
 
-// jpegSegments is the most segments that are stepped over before the frame
-// header; files with a large colour profile have a few dozen.
+// jpegSegments is the most segments to skip before the frame header; files
+// with a large colour profile have a few dozen.
 const jpegSegments = 256
 
-// jpegSize steps from segment to segment to the frame header, without decoding
+// jpegSize skips from segment to segment to the frame header, without decoding
 // what lies between.
 func jpegSize(r b64) (int, int, bool) {
 	off := 2
@@ -100,7 +101,7 @@ func jpegSize(r b64) (int, int, bool) {
 // b64 is base64 text that is read at byte offsets of what it holds.
 type b64 []byte
 
-// at decodes up to len(dst) bytes from offset off and says how many there
+// at decodes up to len(dst) bytes from offset off and returns how many there
 // were.
 func (s b64) at(dst []byte, off int) int {
 	group := off / 3 * 4
@@ -113,12 +114,12 @@ func (s b64) at(dst []byte, off int) int {
 	in = bytes.TrimRight(in, "=")
 	var buf [64]byte
 	for {
-		if len(in)%4 == 1 { // a lone character holds no byte
+		if len(in)%4 == 1 { // a single character encodes no byte
 			in = in[:len(in)-1]
 		}
 		n, err := base64.RawStdEncoding.Decode(buf[:], in)
 		if err != nil {
-			// A stray character ends what can be read; what is before it counts.
+			// A stray character ends the readable part.
 			at, ok := err.(base64.CorruptInputError)
 			if !ok || int(at) >= len(in) || at <= 0 {
 				return 0
@@ -133,12 +134,12 @@ func (s b64) at(dst []byte, off int) int {
 	}
 }
 
-// escapedPrefix is how much of base64 text with JSON escapes or line breaks is
-// cleaned: offsets cannot be computed there, so the head must do.
+// escapedPrefix is how much base64 text with JSON escapes or line breaks is
+// cleaned. Offsets cannot be computed in such text, so the beginning must do.
 const escapedPrefix = 128 << 10
 
-// unescape drops what is not base64: white space, and the backslashes with
-// which some clients write slashes.
+// unescape removes characters that are not base64: white space, and the
+// backslashes that some clients write before slashes.
 func unescape(data []byte) []byte {
 	out := make([]byte, 0, len(data))
 	for i := 0; i < len(data); i++ {

@@ -168,7 +168,7 @@ func (l *Learnt) save() error {
 		}
 		merged := now
 		file, bad := readLearnt(was)
-		if bad == nil || err != nil { // else it is damaged and is overwritten
+		if bad == nil || err != nil { // otherwise it is damaged and is overwritten
 			merged.Limits.Tokens = now.Limits.Tokens.merge(l.base.Limits.Tokens, file.Limits.Tokens)
 			merged.Limits.Binds = now.Limits.Binds.merge(l.base.Limits.Binds, file.Limits.Binds)
 			merged.Calibration = now.Calibration.merge(l.base.Calibration, file.Calibration)

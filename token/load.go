@@ -99,7 +99,7 @@ func (ms *Models) merge(data []byte) (*Models, error) {
 	}
 	for i, raw := range f.Models {
 		var head entryHead
-		// Other faults than a missing id are found, and named, below.
+		// Other faults are found and named below.
 		if _ = json.Unmarshal(raw, &head); head.ID == "" {
 			return nil, &ModelError{Model: fmt.Sprintf("#%d", i+1), Field: "id", Err: errors.New("must be a non-empty string")}
 		}
@@ -124,8 +124,9 @@ func (ms *Models) merge(data []byte) (*Models, error) {
 	return out, out.index()
 }
 
-// entryHead is what has to be known of an entry before it is laid over another
-// one: lists replace lists, but decoding alone would mix their elements.
+// entryHead is the part of an entry that must be known before merging it into
+// another one: lists replace lists, but decoding alone would mix their
+// elements.
 type entryHead struct {
 	ID, Like       string
 	Aliases, Widen json.RawMessage

@@ -51,10 +51,10 @@ func (ms *Models) Lookup(name string) Model {
 	return m
 }
 
-// find takes the longest of the table's names that begins the name spelt, at a
-// dash, with nothing but a snapshot after it, or for a family whatever is not
-// another version. So gpt-4o-mini is never gpt-4, and a version that the table
-// has not heard of is not taken for an older one.
+// find returns the entry with the longest name that begins the given name,
+// followed by a dash and nothing but a snapshot; for a family anything but
+// another version may follow. So gpt-4o-mini never matches gpt-4, and an
+// unknown version never matches an older one.
 func (ms *Models) find(spelt string) Model {
 	key := dashes.Replace(spelt)
 	other := false // it is another version of a model in the table
@@ -101,12 +101,12 @@ func (m Model) clone() Model {
 	return m
 }
 
-// snapshot is what may follow a model's name without making it another model:
-// dates in the forms that vendors use, revisions, and words for "the newest".
+// snapshot matches what may follow a model's name without making it another
+// model: dates in the vendors' forms, revisions, and words for "the newest".
 var snapshot = regexp.MustCompile(`^(-(\d{8}|\d{6}|\d{4}(-\d{2}-\d{2})?|\d{2}-\d{2,4}|\d{3}|v\d+|latest|preview|exp|beta|instruct))+$`)
 
-// version is what makes a name that of another version (qwen3 and qwen3.5),
-// number the same spelt with a dash: a number of its own, not a size such as
+// version matches what makes a name that of another version (qwen3 and
+// qwen3.5), number the same with a dash: a separate number, not a size such as
 // 70b or 1.7b.
 var (
 	version = regexp.MustCompile(`^\.\d`)
@@ -121,9 +121,10 @@ var clouds = []string{
 
 var dashes = strings.NewReplacer(".", "-", "_", "-", " ", "-")
 
-// normalise brings a model's name to the table's spelling: lower case, no
-// vendor path, cloud prefix, tag or fine-tune suffix. Dots are still to be made
-// dashes. wide says that the name asked for the widened window ("…[1m]").
+// normalise converts a model's name to the table's spelling, except that dots
+// are not yet dashes: lower case, without vendor path, cloud prefix, tag or
+// fine-tune suffix. wide reports that the name requests the widened window
+// ("…[1m]").
 func normalise(name string) (key string, wide bool) {
 	key = strings.ToLower(strings.TrimSpace(name))
 	if k, ok := strings.CutSuffix(key, "[1m]"); ok {

@@ -54,10 +54,11 @@ type Model struct {
 	Prices Prices    `json:"prices"`
 	Cache  CacheRule `json:"cache"`
 
-	// Source says where the figures come from, Date when they were looked up
-	// (YYYY-MM-DD), Confidence whether the vendor states window, limits, prices,
-	// cache and image rule ("published") or others do of any of them
-	// ("reported"). Multiplier and structure are never the vendor's unless Exact.
+	// Source is the origin of the figures and Date the day on which they were
+	// looked up (YYYY-MM-DD). Confidence is "published" if the vendor states
+	// window, limits, prices, cache and image rule, and "reported" if any of
+	// them comes from others. Multiplier and structure never come from the
+	// vendor unless Exact.
 	Source     string `json:"source"`
 	Date       string `json:"date"`
 	Confidence string `json:"confidence,omitempty"`
@@ -133,8 +134,8 @@ type Rates struct {
 	CacheWrite1h float64 `json:"cache_write_1h,omitempty"`
 }
 
-// Prices are a model's rates, with other rates for long prompts where the
-// vendor has them.
+// Prices are a model's rates, with other rates for long prompts if the vendor
+// has them.
 type Prices struct {
 	Rates
 	// Tiers are in rising order of Over. A tier replaces all rates for the
@@ -197,13 +198,13 @@ func (p Prices) Cost(u Usage) float64 {
 
 // Structure is what a provider adds to the text, in its own tokens.
 type Structure struct {
-	// Request is added once, Message to every message, Name to one with a
-	// name, System once where a system prompt is kept apart.
+	// Request is added once, Message to every message, Name to a message with
+	// a name, System once if the system prompt is separate.
 	Request int `json:"request,omitempty"`
 	Message int `json:"message,omitempty"`
 	Name    int `json:"name,omitempty"`
 	System  int `json:"system,omitempty"`
-	// Role says that the word of the role is counted too.
+	// Role reports that the name of the role is counted, too.
 	Role bool `json:"role,omitempty"`
 	// Call and Result are added to each tool call and result.
 	Call   int `json:"call,omitempty"`

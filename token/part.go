@@ -15,8 +15,7 @@ func (c *Counter) parts(parts []chat.Part) raw {
 	return r
 }
 
-// part counts one part by its kind (SPEC B6), and what its JSON has beyond
-// that.
+// part counts one part by its kind (SPEC B6), and what else its JSON contains.
 func (c *Counter) part(p *chat.Part) raw {
 	switch p.Kind {
 	case chat.Thinking, chat.Compaction:
@@ -33,7 +32,7 @@ func (c *Counter) part(p *chat.Part) raw {
 	return c.whole(p.Raw)
 }
 
-// fields counts what has been understood of a part.
+// fields counts the fields of a part that this version understands.
 func (c *Counter) fields(p *chat.Part) raw {
 	s := &c.model.structure
 	switch p.Kind {
@@ -59,7 +58,7 @@ func (c *Counter) fields(p *chat.Part) raw {
 	return raw{text: countString(c.enc, p.Text)}
 }
 
-// json counts a value's text; a string literal is taken for what it holds.
+// json counts a value's text; a string literal counts as the text in it.
 func (c *Counter) json(b []byte) int {
 	if len(b) > 0 && b[0] == '"' {
 		return countString(c.enc, chat.String(b))
@@ -67,9 +66,10 @@ func (c *Counter) json(b []byte) int {
 	return c.enc.CountBytes(b)
 }
 
-// opaque counts reasoning. What can be read is counted as text; what is signed
-// or encrypted is judged by its length, since providers return a summary, or
-// nothing, in place of the words that they count. The larger of the two holds.
+// opaque counts reasoning. Readable text is counted as text; signed or
+// encrypted text is estimated by its length, because providers return a
+// summary or nothing instead of the words that they count. The larger of the
+// two is used.
 func (c *Counter) opaque(p *chat.Part) raw {
 	r := c.parts(p.Parts)
 	r.text += countString(c.enc, p.Text)
@@ -81,7 +81,7 @@ func (c *Counter) opaque(p *chat.Part) raw {
 		w.sealed = len(p.Raw) - len(p.Text)
 	}
 	if w.sealed == 0 && r.text == 0 && r.fixed == 0 {
-		w.sealed = len(p.Raw) // no more than an id: the provider has the words
+		w.sealed = len(p.Raw) // only an id: the provider has the words
 	}
 	if sealed := sealedTokens(w.sealed); sealed.fixed > c.local(r) {
 		return sealed
@@ -89,8 +89,8 @@ func (c *Counter) opaque(p *chat.Part) raw {
 	return r
 }
 
-// documentPages is taken for a document that cannot be seen, pdfPage for the
-// bytes of a page of one that can.
+// documentPages is assumed for a document whose data is not available, pdfPage
+// is the number of bytes per page of others.
 const (
 	documentPages = 5
 	pdfPage       = 40_000
@@ -105,7 +105,7 @@ func (c *Counter) document(p *chat.Part) raw {
 		return raw{text: countString(c.enc, m.Text)}
 	}
 	if len(p.Raw) > 0 && len(m.Data) == 0 && m.URL == "" && m.FileID == "" {
-		return raw{rough: true} // made of blocks: its JSON has them
+		return raw{rough: true} // it consists of blocks, which its JSON contains
 	}
 	pages := documentPages
 	switch size := len(m.Data); {
@@ -115,19 +115,19 @@ func (c *Counter) document(p *chat.Part) raw {
 	case size > 0:
 		pages = max(1, ceilDiv(size/4*3, pdfPage))
 	case len(m.URL) > quietURL:
-		// Base64 that lacks the head of a data: URL.
+		// Base64 without the beginning of a data: URL.
 		pages = max(pages, ceilDiv(len(m.URL)/4*3, pdfPage))
 	}
 	return raw{fixed: pages * max(c.model.structure.Page, 1), rough: true}
 }
 
-// Bytes a second: of uncompressed speech at 16 kHz, and of compressed sound at
-// 64 kbit/s, both on the low side so that seconds come out high.
+// Bytes per second of uncompressed speech at 16 kHz and of compressed sound at
+// 64 kbit/s. Both are low, so that seconds come out high.
 const (
 	wavSecond    = 32_000
 	soundSecond  = 8_000
-	audioSeconds = 60 // of a recording that cannot be seen
-	audioTokens  = 32 // a second, where the table does not say
+	audioSeconds = 60 // of a recording whose data is not available
+	audioTokens  = 32 // per second, if the table has no figure
 )
 
 func (c *Counter) audio(m *chat.Media) raw {

@@ -9,31 +9,32 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// A reader understands a part as far as its version goes: a hosted tool's
-// result, a document's title, a field of next year's protocol stand in Raw
-// alone, and the provider counts them. So whatever Raw has beyond what was
-// counted already is counted as the JSON text that it is, which is more than
-// a provider makes of it. Left out are ids, cache marks, and the short words by
-// which a protocol says what something is.
+// This version understands only some of a part. A hosted tool's result, a
+// document's title or a field of a later protocol is in Raw alone, and the
+// provider counts it. So everything in Raw that was not counted already is
+// counted as JSON text, which is more than a provider counts. Ids, cache marks
+// and the short keywords of a protocol are left out.
 const (
-	quietWord = 64    // bytes of the longest literal that passes for such a word
+	quietWord = 64    // bytes of the longest literal that counts as a keyword
 	quietURL  = 2_048 // bytes of the longest address
-	// bareFrame is what surrounds the text of a part that has nothing else,
-	// mediaFrame the same for inline media: their JSON need not be read again.
+	// bareFrame is the length of the JSON around the text of a part that has
+	// nothing else, mediaFrame the same for inline media: such JSON need not
+	// be read again.
 	bareFrame  = 32
 	mediaFrame = 128
-	// claimTries bounds the search for parts that stand out of order.
+	// claimTries limits the search for parts that are out of order.
 	claimTries = 4_096
 )
 
-// remainder adds up what the JSON of a part or message has beyond its parts.
+// remainder sums up what the JSON of a part or message contains beyond its
+// parts.
 type remainder struct {
 	c   *Counter
 	sum raw
 	// sealed is the characters of signed and encrypted text.
 	sealed int
 
-	// What has been counted elsewhere:
+	// What was counted elsewhere:
 	text  chat.String
 	args  []byte
 	name  string
@@ -45,10 +46,10 @@ type remainder struct {
 	picture string
 
 	data []byte
-	from int // start of the text that waits to be counted
+	from int // start of the text that is not counted yet
 }
 
-// rest counts what a part has beyond its fields.
+// rest counts what a part contains beyond its fields.
 func (c *Counter) rest(p *chat.Part) raw {
 	frame := bareFrame
 	known := len(p.Text) + len(p.Args)
@@ -80,7 +81,7 @@ func (c *Counter) remainder(p *chat.Part) remainder {
 	return w
 }
 
-// messageRest counts what a message has beyond its parts.
+// messageRest counts what a message contains beyond its parts.
 func (c *Counter) messageRest(m *chat.Message) raw {
 	w := remainder{c: c, name: m.Name, parts: m.Parts}
 	if len(m.Parts) == 1 && m.Parts[0].Kind == chat.Result && len(m.Parts[0].Raw) == 0 {
@@ -99,8 +100,8 @@ func (c *Counter) messageRest(m *chat.Message) raw {
 	return w.sum
 }
 
-// whole counts JSON that nothing is known about: all of it is text, except for
-// what is encrypted or a picture.
+// whole counts JSON of unknown meaning: all of it is text, except encrypted
+// text and pictures.
 func (c *Counter) whole(data []byte) raw {
 	w := remainder{c: c}
 	if !w.read(data, true) {
@@ -111,20 +112,20 @@ func (c *Counter) whole(data []byte) raw {
 	return w.sum
 }
 
-// sealedTokens judges text that cannot be read by its length: base64 holds 3
-// bytes in 4 characters, and a token is about 4 bytes.
+// sealedTokens estimates unreadable text by its length: base64 holds 3 bytes
+// in 4 characters, and a token is about 4 bytes.
 func sealedTokens(chars int) raw {
 	return raw{fixed: ceilDiv(chars*3, 16), rough: chars > 0}
 }
 
 var docs = sync.Pool{New: func() any { return new(rawjson.Doc) }}
 
-// read adds up all of data or just what is not known in it. It reports whether
+// read sums up all of data, or only what is unknown in it. It reports whether
 // data is JSON.
 func (w *remainder) read(data []byte, all bool) bool {
 	doc := docs.Get().(*rawjson.Doc)
 	defer func() {
-		_ = doc.Reset(nil, rawjson.Limits{}) // let go of data
+		_ = doc.Reset(nil, rawjson.Limits{}) // release data
 		docs.Put(doc)
 	}()
 	if doc.Reset(data, rawjson.Limits{Bytes: len(data)}) != nil {
@@ -140,7 +141,7 @@ func (w *remainder) read(data []byte, all bool) bool {
 	return true
 }
 
-// members counts the members of an object that are not known.
+// members counts the unknown members of an object.
 func (w *remainder) members(object rawjson.Value) {
 	for name := object.First(); name.Exists(); {
 		v := name.Next()
@@ -158,8 +159,8 @@ func (w *remainder) members(object rawjson.Value) {
 	}
 }
 
-// known reports whether a member has been counted, or costs nothing. Elements
-// of a list that no part stands for are counted here.
+// known reports whether a member was counted already or costs nothing. It
+// counts elements of a list that no part represents.
 func (w *remainder) known(key string, v rawjson.Value) bool {
 	lit := v.Raw()
 	switch v.Kind() {
@@ -216,7 +217,7 @@ func (w *remainder) holds(key string, v rawjson.Value) bool {
 	return bytes.Equal(lit, m.Text) || key == "file_data" && v.EqualStr(m.URL)
 }
 
-// claimed reports whether one of the parts stands for the JSON. Parts nearly
+// claimed reports whether one of the parts represents the JSON. Parts nearly
 // always come in order.
 func (w *remainder) claimed(lit []byte) bool {
 	if w.next < len(w.parts) && bytes.Equal(literal(&w.parts[w.next]), lit) {
@@ -235,7 +236,7 @@ func (w *remainder) claimed(lit []byte) bool {
 	return false
 }
 
-// literal returns the JSON that a part stands for.
+// literal returns the JSON that a part represents.
 func literal(p *chat.Part) []byte {
 	if len(p.Raw) > 0 {
 		return p.Raw
@@ -244,7 +245,7 @@ func literal(p *chat.Part) []byte {
 }
 
 // walk finds what must not be counted as plain JSON text in a value; the rest
-// waits in data[from:].
+// is left in data[from:].
 func (w *remainder) walk(v rawjson.Value) {
 	switch v.Kind() {
 	case rawjson.String:
@@ -275,7 +276,7 @@ func (w *remainder) walk(v rawjson.Value) {
 	}
 }
 
-// hole counts what waits up to start as text and goes on at end.
+// hole counts the text before start and continues at end.
 func (w *remainder) hole(start, end int) {
 	if start > w.from {
 		w.sum.add(raw{text: w.c.enc.CountBytes(w.data[w.from:start]), rough: true})
@@ -283,7 +284,8 @@ func (w *remainder) hole(start, end int) {
 	w.from = end
 }
 
-// seals takes a member that is signed or encrypted text.
+// seals handles a member that is signed or encrypted text, and reports whether
+// it is.
 func (w *remainder) seals(object rawjson.Value, key string, v rawjson.Value) bool {
 	if v.Kind() != rawjson.String {
 		return false
@@ -299,7 +301,7 @@ func (w *remainder) seals(object rawjson.Value, key string, v rawjson.Value) boo
 	return sealed
 }
 
-// inlinePicture finds the base64 of a picture by how it starts.
+// inlinePicture recognises the base64 of a picture by its beginning.
 func inlinePicture(s []byte) (data []byte, ok bool) {
 	if rest, ok := bytes.CutPrefix(s, []byte("data:image/")); ok {
 		if _, data, ok := bytes.Cut(rest, []byte(";base64,")); ok {
@@ -314,8 +316,8 @@ func inlinePicture(s []byte) (data []byte, ok bool) {
 	return nil, false
 }
 
-// inside returns a member's name. An escaped one is not decoded: it is none of
-// those that matter, and so its value counts.
+// inside returns a member's name. It does not decode an escaped name: that is
+// not one of the known names, so its value counts.
 func inside(name rawjson.Value) string {
 	lit := name.Raw()
 	return string(lit[1 : len(lit)-1])
@@ -323,7 +325,8 @@ func inside(name rawjson.Value) string {
 
 func isID(key string) bool { return key == "id" || strings.HasSuffix(key, "_id") }
 
-// quietKey names the members whose short values are a protocol's own words.
+// quietKey reports whether the short values of a member are keywords of the
+// protocol.
 func quietKey(key string) bool {
 	switch key {
 	case "type", "role", "status", "phase", "detail", "format", "media_type":
@@ -332,7 +335,7 @@ func quietKey(key string) bool {
 	return false
 }
 
-// frames names the members that only wrap what a part holds.
+// frames reports whether a member only wraps what a part holds.
 func frames(key string) bool {
 	switch key {
 	case "source", "function", "custom", "file", "image_url", "input_audio":

@@ -9,8 +9,8 @@ import (
 	"github.com/oriel-context/oriel/chat"
 )
 
-// tool counts a definition, from the cache where it can: definitions are large
-// and come back with every request.
+// tool counts a definition, using the cache if possible: definitions are large
+// and are sent with every request.
 func (c *Counter) tool(t *chat.ToolDef) raw {
 	if len(t.Raw) == 0 {
 		return raw{text: c.enc.Count(t.Name), fixed: c.model.structure.Tool, rough: true}
@@ -27,7 +27,7 @@ func (c *Counter) tool(t *chat.ToolDef) raw {
 	return r
 }
 
-// toolDef is the union of the forms that the protocols have for a definition.
+// toolDef is the union of the protocols' forms of a definition.
 type toolDef struct {
 	Type        string          `json:"type"`
 	Name        string          `json:"name"`
@@ -38,11 +38,10 @@ type toolDef struct {
 }
 
 // toolDef counts by OpenAI's cookbook ("How to count tokens with tiktoken",
-// section 7): a line "name:description" for the function and one
-// "name:type:description" for each property, full stops at their ends left
-// out, with fixed costs around them. Other vendors' costs go into the same
-// places. The rule covers flat schemas; what goes beyond it makes the count an
-// estimate.
+// section 7): a line "name:description" for the function and
+// "name:type:description" for each property, without full stops at the end,
+// plus fixed costs. Other vendors' costs use the same places. The rule covers
+// flat schemas; anything beyond makes the count an estimate.
 func (c *Counter) toolDef(def []byte) raw {
 	s := &c.model.structure
 	var t toolDef
@@ -75,11 +74,12 @@ func (c *Counter) toolDef(def []byte) raw {
 	return r
 }
 
-// schemaDepth is how deep a schema is walked; below it JSON is just text.
+// schemaDepth is how deep a schema is walked; below it JSON is counted as
+// text.
 const schemaDepth = 16
 
-// quiet are the words of a schema that cost nothing: the cookbook leaves them
-// out, or they are said in another way.
+// quiet are the keywords of a schema that cost nothing: the cookbook omits
+// them, or counts them in another way.
 var quiet = map[string]bool{
 	"type": true, "description": true, "properties": true, "enum": true, "items": true,
 	"required": true, "additionalProperties": true, "$schema": true, "strict": true,
@@ -117,7 +117,7 @@ func (c *Counter) property(name string, def json.RawMessage, depth int) raw {
 	}
 	kind, desc := text(o["type"]), strings.TrimSuffix(text(o["description"]), ".")
 	r := raw{text: c.enc.Count(name + ":" + kind + ":" + desc)}
-	// The cookbook's rule takes a plain type and a description for granted.
+	// The cookbook's rule assumes a plain type and a description.
 	r.rough = o["description"] == nil || !strings.HasPrefix(string(o["type"]), `"`)
 	if e, ok := o["enum"]; ok {
 		r.fixed += s.Enum
@@ -144,7 +144,7 @@ func (c *Counter) property(name string, def json.RawMessage, depth int) raw {
 }
 
 // extras counts what the walk has no rule for (default, minimum, anyOf, $defs)
-// as the JSON text that it is.
+// as JSON text.
 func (c *Counter) extras(o map[string]json.RawMessage) raw {
 	var r raw
 	for key, v := range o {
@@ -155,13 +155,13 @@ func (c *Counter) extras(o map[string]json.RawMessage) raw {
 	return r
 }
 
-// without returns an object's properties alone: the rest has been counted.
+// without returns only an object's properties, because the rest was counted.
 func without(o map[string]json.RawMessage) json.RawMessage {
 	b := append([]byte(`{"properties":`), o["properties"]...)
 	return append(b, '}')
 }
 
-// text returns a JSON string's value; other JSON is given as it stands.
+// text returns a JSON string's value, and other JSON unchanged.
 func text(v json.RawMessage) string {
 	if len(v) > 0 && v[0] == '"' {
 		return chat.String(v).String()

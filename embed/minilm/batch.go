@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 )
 
-// slabTexts is how many texts are cut into pieces and sorted by length at a time:
-// it bounds what a call needs beyond its result.
+// slabTexts is how many texts are tokenized and sorted by length at a time. It
+// bounds the memory of a call beyond its result.
 const slabTexts = 512
 
-// leastRows is the least that is worth a second thread.
+// leastRows is the least work that is worth a second thread.
 const leastRows = 32
 
 // span is a text's pieces within a job's ids.
@@ -31,11 +31,11 @@ type job struct {
 	helpers sync.WaitGroup
 }
 
-// EmbedInto writes the vector of each text to dst, one after the other. It
-// allocates nothing once it has run.
+// EmbedInto writes the vector of each text to dst, one after the other. After
+// the first call it allocates nothing.
 func (m *Model) EmbedInto(ctx context.Context, dst []float32, texts []string) error {
 	if len(dst) != len(texts)*width {
-		return fmt.Errorf("minilm: room for %d values, %d texts need %d", len(dst), len(texts), len(texts)*width)
+		return fmt.Errorf("minilm: dst has room for %d values, %d texts need %d", len(dst), len(texts), len(texts)*width)
 	}
 	var j *job
 	select {
@@ -64,8 +64,8 @@ func (m *Model) slab(ctx context.Context, j *job, dst []float32, texts []string)
 	j.ctx, j.dst = ctx, dst
 	m.cut(j, texts)
 	j.next.Store(0)
-	// Only a worker that is parked this moment takes a job: nobody waits for
-	// one that is busy with another call's.
+	// Only a worker that is parked at this moment takes a job: the caller does
+	// not wait for one that is busy with another call.
 	for range min(m.threads, len(j.chunks)) - 1 {
 		j.helpers.Add(1)
 		select {
@@ -82,7 +82,7 @@ func (m *Model) slab(ctx context.Context, j *job, dst []float32, texts []string)
 	return err
 }
 
-// cut turns texts into pieces, and these into chunks of texts of like lengths.
+// cut tokenizes texts and groups texts of similar length into chunks.
 func (m *Model) cut(j *job, texts []string) {
 	j.ids, j.spans, j.chunks = j.ids[:0], j.spans[:0], j.chunks[:0]
 	for i, text := range texts {
@@ -91,7 +91,7 @@ func (m *Model) cut(j *job, texts []string) {
 		j.spans = append(j.spans, span{text: i, start: start, end: len(j.ids)})
 	}
 	slices.SortFunc(j.spans, func(a, b span) int { return cmp.Compare(b.end-b.start, a.end-a.start) })
-	// Something for every thread, unless that would be next to nothing.
+	// Give every thread a chunk, unless the chunks would be tiny.
 	most := min(maxRows, max(leastRows, (len(j.ids)+m.threads-1)/m.threads))
 	rows := 0
 	for i, s := range j.spans {
@@ -119,8 +119,8 @@ func (m *Model) work() {
 	}
 }
 
-// help computes chunks of j until none is left. Between two of them the scratch is
-// given back, so that a query never waits for the end of a batch.
+// help computes chunks of j until none is left. It returns the scratch between
+// two of them, so that a query never waits for the end of a batch.
 func (m *Model) help(j *job) error {
 	for {
 		i := int(j.next.Add(1)) - 1

@@ -10,10 +10,10 @@ import (
 	"unsafe"
 )
 
-// ErrFile is what every error about a weight file wraps.
+// ErrFile is wrapped by every error about a weight file.
 var ErrFile = errors.New("not a usable MiniLM weight file")
 
-// The layout is told in docs/format/minilm.md.
+// docs/format/minilm.md describes the layout.
 const (
 	magic      = "ORIELMLM"
 	version    = 1
@@ -27,7 +27,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// header is what stands before the notice, after the magic.
+// header stands between the magic and the notice.
 type header struct {
 	Version, Kind                                  uint32
 	Layers, Width, Heads, Inner, Pieces, Positions uint32
@@ -39,7 +39,7 @@ func newHeader(kind uint32) header {
 	return header{Version: version, Kind: kind, Layers: layers, Width: width, Heads: heads, Inner: inner, Positions: positions}
 }
 
-// size is how long the file is that begins with h.
+// size returns the length of the file that begins with h.
 func (h *header) size() int64 {
 	pieces := int64(h.Pieces)
 	total := headerSize + int64(h.NoticeSize) + int64(h.VocabularySize)
@@ -65,11 +65,10 @@ func checksum(file string) uint32 {
 	return crc32.Update(sum, castagnoli, bytesOf(file[headerSize:]))
 }
 
-// bytesOf is s without a copy; nobody may write to it.
+// bytesOf returns the bytes of s without copying; nobody may write to them.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
-// readWeights reads a file. What it returns holds on to file, which must not
-// change.
+// readWeights parses a file. The result refers to file, which must not change.
 func readWeights(file string) (*weights, error) {
 	if len(file) < headerSize || file[:len(magic)] != magic {
 		return nil, fmt.Errorf("%w: it does not begin with %q and a header of %d bytes", ErrFile, magic, headerSize)
@@ -79,7 +78,7 @@ func readWeights(file string) (*weights, error) {
 		return nil, fmt.Errorf("%w: header: %w", ErrFile, err)
 	}
 	if h.Version != version {
-		return nil, fmt.Errorf("%w: it is of version %d, this program reads version %d", ErrFile, h.Version, version)
+		return nil, fmt.Errorf("%w: it has version %d, this program reads version %d", ErrFile, h.Version, version)
 	}
 	if h.Kind != kindInt8 && h.Kind != kindFloat32 {
 		return nil, fmt.Errorf("%w: kind %d is neither int8 (%d) nor float32 (%d)", ErrFile, h.Kind, kindInt8, kindFloat32)
@@ -94,20 +93,20 @@ func readWeights(file string) (*weights, error) {
 		return nil, fmt.Errorf("%w: %d pieces, not between 1 and %d", ErrFile, h.Pieces, maxPieces)
 	}
 	if int64(len(file)) != h.size() {
-		return nil, fmt.Errorf("%w: %d bytes long, %d were written; is it cut off?", ErrFile, len(file), h.size())
+		return nil, fmt.Errorf("%w: it has %d bytes, its header says %d; is it truncated?", ErrFile, len(file), h.size())
 	}
 	if sum := checksum(file); sum != h.Checksum {
-		return nil, fmt.Errorf("%w: checksum %08x, %08x was written; some bytes have changed", ErrFile, sum, h.Checksum)
+		return nil, fmt.Errorf("%w: its checksum is %08x, its header says %08x; some bytes have changed", ErrFile, sum, h.Checksum)
 	}
 	w := decode(reader{file[headerSize:]}, h)
-	// A last line without its end would be a piece that has no embedding.
+	// A last line without a line end would be a piece without an embedding.
 	if lines := bytes.Count(w.vocabulary, []byte("\n")); lines != int(h.Pieces) || !bytes.HasSuffix(w.vocabulary, []byte("\n")) {
 		return nil, fmt.Errorf("%w: the vocabulary has %d lines for %d pieces", ErrFile, lines, h.Pieces)
 	}
 	return w, nil
 }
 
-// decode takes the sections of a file whose size is known to be right.
+// decode reads the sections of a file whose size was checked.
 func decode(r reader, h header) *weights {
 	w := &weights{float: h.Kind == kindFloat32}
 	w.notice = r.take(int(h.NoticeSize))
@@ -135,7 +134,7 @@ func decode(r reader, h header) *weights {
 	return w
 }
 
-// reader takes sections off the front of what is left of a file.
+// reader removes sections from the front of the rest of a file.
 type reader struct{ rest string }
 
 func (r *reader) take(n int) string {
@@ -179,7 +178,7 @@ func (r *reader) dense(k, n int, float bool) dense {
 	return d
 }
 
-// file writes w as a file.
+// file encodes w as a file.
 func (w *weights) file() []byte {
 	h := newHeader(kindInt8)
 	if w.float {

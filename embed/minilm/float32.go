@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Float32File makes a float32 weight file of a model's tensors, which tensor
-// returns by the names that BERT's checkpoints give them, linear layers as
+// Float32File makes a float32 weight file from a model's tensors. tensor
+// returns a tensor by its name in BERT's checkpoints, linear layers as
 // [output][input].
 func Float32File(tensor func(name string) ([]float32, error), vocabulary []byte, notice string) ([]byte, error) {
 	w := &weights{float: true, notice: notice, vocabulary: vocabulary}
@@ -61,7 +61,7 @@ func (t *taker) norm(name string) norm {
 	return norm{gamma: t.take(name+".weight", width), beta: t.take(name+".bias", width)}
 }
 
-// dense puts linear layers of k inputs and n outputs side by side.
+// dense joins linear layers of k inputs and n outputs side by side.
 func (t *taker) dense(k, n int, names ...string) dense {
 	var d dense
 	d.K, d.N = k, n*len(names)

@@ -12,16 +12,16 @@ const (
 	maxRows = positions
 	// blockRows is how many of them pass through the wide inner layer at once.
 	blockRows = 48
-	// spareRows may be read or written beyond the last piece, where a kernel
-	// takes rows in tiles and lanes.
+	// spareRows is how many rows beyond the last piece a kernel may read or
+	// write, because it works in tiles and lanes.
 	spareRows = mat.Lane
 )
 
-// scratch is what one thread computes in.
+// scratch is the working memory of one thread.
 type scratch struct {
 	x      []float32 // [rows][width]: the pieces' states
 	qkv    []float32 // [rows][3·width]: query, key, value
-	mixed  []float32 // [rows][width]: what attention gathered
+	mixed  []float32 // [rows][width]: the result of attention
 	hidden []float32 // [blockRows][inner]
 	keys   []float32 // [headWidth][rows]: one head's keys, transposed
 	scores []float32 // [rows][rows]: one head's
@@ -47,9 +47,9 @@ func newScratch() *scratch {
 
 func roundUp(n, multiple int) int { return (n + multiple - 1) / multiple * multiple }
 
-// forward computes the vectors of texts that have maxRows pieces at most
-// together. Rows beyond the last piece hold whatever was there: they are
-// computed along and never looked at.
+// forward computes the vectors of texts that have at most maxRows pieces
+// together. Rows beyond the last piece hold arbitrary values, which are
+// computed along and never used.
 func (m *Model) forward(s *scratch, texts []span, ids []int32, dst []float32) {
 	rows := 0
 	for _, t := range texts {
@@ -110,7 +110,7 @@ func (m *Model) normalise(x []float32, n *norm) {
 	}
 }
 
-// apply sets y to d of x, or adds it, for a number of rows.
+// apply sets y to d applied to x, or adds it, for a number of rows.
 func (m *Model) apply(s *scratch, d *dense, y, x []float32, rows int, add bool) {
 	x = x[:rows*d.K]
 	if m.probe != nil {
@@ -145,11 +145,11 @@ func (m *Model) applyFloat(s *scratch, d *dense, y, x []float32, rows int, add b
 	}
 }
 
-// attend mixes the values of one text, whose n pieces begin at row start. Rows up
-// to the next tile are computed along; they belong to the next text, which
-// comes later and overwrites them.
+// attend computes the attention of one text, whose n pieces begin at row
+// start. Rows up to the next tile are computed along; they belong to the next
+// text, which overwrites them.
 func (m *Model) attend(s *scratch, start, n int) {
-	// The root of the head's width, as the model was trained.
+	// The square root of the head's width, as in training.
 	scale := float32(1 / math.Sqrt(headWidth))
 	rows, columns := roundUp(n, mat.Tile), roundUp(n, mat.Lane)
 	for h := range heads {
@@ -164,7 +164,7 @@ func (m *Model) attend(s *scratch, start, n int) {
 	}
 }
 
-// pool sets v to the mean of the rows of x, at length one.
+// pool sets v to the mean of the rows of x, normalised to length 1.
 func pool(v, x []float32) {
 	clear(v)
 	for i := 0; i < len(x); i += width {

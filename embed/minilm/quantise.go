@@ -67,7 +67,7 @@ func quantisePieces(x []float32) (q []int8, scale []float32) {
 	return q, scale
 }
 
-// step is v in whole steps of scale.
+// step returns v in whole steps of scale.
 func step(v, scale float32) int8 {
 	if scale == 0 {
 		return 0
@@ -75,10 +75,10 @@ func step(v, scale float32) int8 {
 	return int8(max(-127, min(127, math.RoundToEven(float64(v/scale)))))
 }
 
-// quantiseDense halves, on a logarithmic scale, how much an input channel
-// differs from the others: it multiplies the activations by the root of the
-// ratio of the channel's largest weight to its largest activation, and divides
-// the weights by it.
+// quantiseDense halves, on a logarithmic scale, the difference between an
+// input channel and the others. It multiplies the activations by the square
+// root of the ratio of the channel's largest weight to its largest activation,
+// and divides the weights by it.
 func quantiseDense(d *dense, largest []float32) dense {
 	out := dense{by: make([]float32, d.K)}
 	out.K, out.N, out.Bias = d.K, d.N, d.Bias

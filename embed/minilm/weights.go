@@ -8,7 +8,7 @@ const (
 	width     = 384
 	heads     = 12
 	inner     = 1536
-	positions = 256 // the longest text in pieces, as sentence-transformers has it
+	positions = 256 // the longest text in pieces, as in sentence-transformers
 
 	headWidth = width / heads
 )
@@ -16,7 +16,7 @@ const (
 // Dimensions is the length of a vector.
 const Dimensions = width
 
-// weights are a file's contents. The int8 slices are views of the file.
+// weights are the contents of a file. The int8 slices refer to the file.
 type weights struct {
 	float      bool // matrices and pieces are float32
 	notice     string
@@ -24,7 +24,7 @@ type weights struct {
 
 	pieces     []int8    // [pieces][width]
 	pieceScale []float32 // by piece
-	piecesF32  []float32 // instead of both, where float is set
+	piecesF32  []float32 // instead of both, if float is set
 	positions  []float32 // [positions][width]
 	norm       norm
 	layers     [layers]layer
@@ -42,7 +42,7 @@ type norm struct{ gamma, beta []float32 }
 // dense is a linear layer.
 type dense struct {
 	mat.Matrix           // Weights, Scale and Sum are nil in a float32 model
-	by         []float32 // what input channels are multiplied by before they are quantised
+	by         []float32 // factors of the input channels before they are quantised
 	f32        []float32 // [K][N], in a float32 model
 }
 

@@ -14,13 +14,14 @@ import (
 // errSaid: the answer is an error although its status is 200.
 var errSaid = errors.New("the server reports an error")
 
-// answer is the body of an answer, as far as it matters.
+// answer is the part of an answer's body that matters.
 type answer struct {
 	Data  list            `json:"data"`
 	Error json.RawMessage `json:"error"`
 }
 
-// list reads at most max entries: a server cannot make it larger.
+// list is a list of entries that rejects more than max, so that a server
+// cannot make it larger.
 type list struct {
 	max     int
 	entries []entry
@@ -34,7 +35,8 @@ type entry struct {
 // vector is an array of numbers, or a base64 string of little-endian float32.
 type vector []float32
 
-// parse reads an answer for n texts: normalised vectors in the order of the texts.
+// parse parses an answer for n texts: normalised vectors in the order of the
+// texts.
 func parse(body []byte, n int) ([][]float32, error) {
 	a := answer{Data: list{max: n}}
 	if err := json.Unmarshal(body, &a); err != nil {
@@ -53,7 +55,7 @@ func parse(body []byte, n int) ([][]float32, error) {
 		switch {
 		case e.Index != nil:
 			i = *e.Index
-		case n > 1: // one vector can only be the one text's
+		case n > 1: // one vector can only belong to the one text
 			return nil, fmt.Errorf("the vector at place %d has no index", at)
 		}
 		if i < 0 || i >= n {
@@ -82,8 +84,8 @@ var (
 	errZero      = errors.New("has only zeros")
 )
 
-// normalise makes the length of a vector 1. The sum in float64 neither overflows nor
-// vanishes, whatever the float32 are.
+// normalise scales a vector to length 1. A sum of float32 squares in float64
+// neither overflows nor vanishes.
 func normalise(v []float32) error {
 	var sum float64
 	for _, x := range v {
@@ -102,7 +104,7 @@ func normalise(v []float32) error {
 	return nil
 }
 
-// UnmarshalJSON reads the entries and stops at one too many.
+// UnmarshalJSON parses the entries and stops at one too many.
 func (l *list) UnmarshalJSON(raw []byte) error {
 	l.entries = nil
 	if string(raw) == "null" {
@@ -128,8 +130,8 @@ func (l *list) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// UnmarshalJSON reads either form. encoding/json would take null for 0, and null is
-// how some servers write a number that is none.
+// UnmarshalJSON parses either form. encoding/json would read null as 0, but
+// some servers write null for NaN.
 func (v *vector) UnmarshalJSON(raw []byte) error {
 	*v = nil
 	switch {
@@ -151,7 +153,7 @@ func (v *vector) UnmarshalJSON(raw []byte) error {
 		number = bytes.TrimSpace(number)
 		// The text is valid JSON, so what begins like a number is one.
 		if len(number) == 0 || number[0] != '-' && (number[0] < '0' || number[0] > '9') {
-			return errNotNumber // and not what it is: it may be anything, the key too
+			return errNotNumber // the value itself is not quoted: it may be anything, even the key
 		}
 		x, err := strconv.ParseFloat(string(number), 32)
 		if err != nil { // out of range
@@ -163,7 +165,7 @@ func (v *vector) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// decode reads base64.
+// decode parses base64.
 func (v *vector) decode(raw []byte) error {
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil {

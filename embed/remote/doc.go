@@ -1,5 +1,5 @@
 /*
-Package remote asks a server for vectors: OpenAI, or any that speaks its
+Package remote requests vectors from a server: OpenAI, or any that speaks its
 /v1/embeddings protocol (Ollama, vLLM, LM Studio, llama.cpp and others).
 
 	model, err := remote.New(remote.Options{
@@ -9,16 +9,16 @@ Package remote asks a server for vectors: OpenAI, or any that speaks its
 
 # What it guarantees
 
-  - Vectors stand in the texts' order by the index that the server gives, not by
-    the order in which they come. A count that differs, an index that is missing or
-    comes twice, vectors of different lengths, numbers that are none and vectors of
-    zeros are errors ([ErrAnswer]), never vectors.
-  - Every vector has length 1, whatever the server sends. Floats and base64 are
-    both read, since some servers send what they like and not what was asked for.
-  - Broken connections, time-outs, and the answers 408, 409, 429 and 5xx are tried
-    again, with growing waits or those that the server names. Other failures are
-    returned at once, with the server's own words.
-  - A cancelled context ends the call at once, a wait too.
+  - Vectors are put in the order of the texts by the index that the server gives, not
+    by the order in which they arrive. A wrong count, a missing or repeated index,
+    vectors of different lengths, invalid numbers and zero vectors are errors
+    ([ErrAnswer]), never vectors.
+  - Every vector has length 1, whatever the server sends. Floats and base64 are both
+    accepted, because some servers ignore which one was requested.
+  - Broken connections, time-outs, and the statuses 408, 409, 429 and 5xx are tried
+    again, after growing waits or those that the server asks for. Other failures are
+    returned at once, with the server's message.
+  - A cancelled context ends the call at once, even during a wait.
   - The key is in no error, log or printed value, even if the server repeats it. It
     goes to the configured server only: no redirect is followed, and plain http
     carries it only to this machine or a private network.
@@ -28,23 +28,22 @@ Every error is an [*Error]: which server, which texts, why, and what to do.
 
 # Empty texts
 
-OpenAI refuses a whole request for one empty text, and other servers give null for
-blank ones. A text without content is therefore sent as a full stop: it gets a vector that
-means nothing, and its neighbours get theirs. Bytes that are not UTF-8 are sent as
-U+FFFD.
+OpenAI rejects a whole request because of one empty text, and other servers return null
+for blank ones. A text without content is therefore sent as a full stop: its vector is
+meaningless, and the other texts get theirs. Invalid UTF-8 is sent as U+FFFD.
 
 # The name of a model
 
-Vectors that are kept may be compared only with vectors of the same model, and two
-servers seldom run the same one under the same name: quantisation, pooling and
-versions differ. [Model.Name] has the server's address in it for that reason: a
-wrong name costs embedding anew, a wrong comparison costs every answer and shows
-nowhere. A server that moves keeps its name if [Options.Server] gives it one.
+Stored vectors may be compared only with vectors of the same model, and two servers
+seldom run the same one under the same name: quantisation, pooling and versions differ.
+Therefore [Model.Name] includes the server's address. A needlessly different name costs
+embedding again; a wrong comparison spoils every answer unnoticed. A server that moves
+keeps its name if [Options.Server] gives it one.
 
 # Caveats
 
 Texts leave this machine if the server is another one. A text that is longer than
-the model reads is refused by some servers ([ErrTooLong]) and silently cut by
-others. Models that want a prefix ("search_query: ") get what the caller gives.
+the model reads is rejected by some servers ([ErrTooLong]) and silently truncated by
+others. The caller must add the prefix that some models need ("search_query: ").
 */
 package remote

@@ -13,56 +13,57 @@ import (
 
 // Defaults of Options.
 const (
-	// DefaultBatch is how many texts a request has at most.
+	// DefaultBatch is the most texts per request.
 	DefaultBatch = 64
-	// DefaultBatchBytes is how many bytes of text a request has at most. No token is
-	// shorter than a byte, so this stays below the 300,000 tokens that OpenAI allows.
+	// DefaultBatchBytes is the most bytes of text per request. No token is
+	// shorter than a byte, so this stays below the 300,000 tokens that OpenAI
+	// allows.
 	DefaultBatchBytes = 256 << 10
-	// DefaultTimeout is how long a single try may take.
+	// DefaultTimeout is how long a single attempt may take.
 	DefaultTimeout = 30 * time.Second
 	// DefaultRetries is how often a request is tried again.
 	DefaultRetries = 3
 
-	// maxBatch is the most texts that OpenAI takes.
+	// maxBatch is the most texts that OpenAI accepts.
 	maxBatch = 2048
 )
 
-// Options say which server to ask, for what, and how patiently. BaseURL and Model
-// must be set.
+// Options configures a Model. BaseURL and Model are required.
 type Options struct {
 	// BaseURL is the address before "/embeddings": "https://api.openai.com/v1",
 	// "http://127.0.0.1:11434/v1". A bare host gets /v1. It has no user or
 	// fragment.
 	BaseURL string
-	// Model is the server's name of the model.
+	// Model is the model's name at the server.
 	Model string
-	// Server replaces host and path of BaseURL in the model's Name. Set it if one
-	// server has several addresses, or has moved; vectors that were kept stay usable.
+	// Server replaces host and path of BaseURL in the model's Name. Set it if
+	// a server has several addresses or has moved, so that stored vectors stay
+	// usable.
 	Server string
 	// Key is sent as a bearer token; empty means that none is sent. Plain http carries it
 	// only to this machine or a private network.
 	Key string
-	// Dimensions is the length of the vectors: asked for and checked. 0 means the
-	// model's own; not all models can give another.
+	// Dimensions is the length of the vectors, which is requested and checked.
+	// 0 means the model's own; not all models support others.
 	Dimensions int
-	// Batch is how many texts a request has at most, up to 2048; 0 means
-	// DefaultBatch. Some servers take fewer.
+	// Batch is the most texts per request, up to 2048. 0 means DefaultBatch.
+	// Some servers accept fewer.
 	Batch int
-	// BatchBytes is how many bytes of text a request has at most; 0 means
-	// DefaultBatchBytes. A single text that is larger is sent alone.
+	// BatchBytes is the most bytes of text per request. 0 means
+	// DefaultBatchBytes. A larger text is sent alone.
 	BatchBytes int
-	// Timeout is how long a single try may take; 0 means DefaultTimeout. The context
-	// of Embed bounds all of them.
+	// Timeout is how long a single attempt may take. 0 means DefaultTimeout.
+	// The context of Embed bounds all attempts together.
 	Timeout time.Duration
-	// Retries is how often a request is tried again; 0 means DefaultRetries, below 0
-	// never.
+	// Retries is how often a request is tried again. 0 means DefaultRetries; a
+	// negative number means never.
 	Retries int
-	// Client sends the requests; nil means one with the default transport. It is
-	// copied, and the copy follows no redirects.
+	// Client sends the requests. nil means a client with the default
+	// transport. It is copied, and the copy follows no redirects.
 	Client *http.Client
 }
 
-// withDefaults fills in what is not set.
+// withDefaults fills in the fields that are not set.
 func (o Options) withDefaults() Options {
 	if o.Batch == 0 {
 		o.Batch = DefaultBatch
@@ -79,7 +80,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// New checks the options. It sends nothing. Its error is an *Error with ErrConfig or ErrKey.
+// New returns a Model. It checks the options and sends nothing. Its error is
+// an *Error with ErrConfig or ErrKey.
 func New(o Options) (*Model, error) {
 	o = o.withDefaults()
 	for _, wrong := range []struct {
@@ -108,9 +110,10 @@ func New(o Options) (*Model, error) {
 	return &Model{opts: o, client: client, name: nameOf(o, client.Base())}, nil
 }
 
-// nameOf makes the model's Name. The last "@" parts model and server, since a server's name
-// has none, so that no two different choices share a name. Whether a server is asked by
-// http or https does not change the vectors and is not part of it.
+// nameOf returns the model's Name. The last "@" separates model and server,
+// because a server's name contains none, so different choices never share a
+// name. The name does not include http or https, because that does not change
+// the vectors.
 func nameOf(o Options, u *url.URL) string {
 	server := o.Server
 	if server == "" {

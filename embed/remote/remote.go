@@ -12,25 +12,26 @@ import (
 	"github.com/oriel-context/oriel/internal/llm"
 )
 
-// Model asks one server for the vectors of one model. It is safe for concurrent use.
-// Requests of a call are sent one after the other.
+// Model requests the vectors of one model from one server. It is safe for
+// concurrent use. The requests of a call are sent one after the other.
 type Model struct {
 	opts   Options // without the key
 	client *llm.Client
 	name   string
-	// dims is the length of the vectors: that of the options, or of the first answer;
-	// 0 before it.
+	// dims is the length of the vectors, from the options or the first answer;
+	// 0 before that.
 	dims atomic.Int64
 }
 
 var _ embed.Model = (*Model)(nil)
 
-// Name is "remote/", the model's name, "@", the server, and "#" with the dimensions
-// if they were chosen: "remote/text-embedding-3-small@api.openai.com/v1#256". The
-// package comment says why the server is in it.
+// Name returns "remote/", the model's name, "@", the server, and "#" with the
+// dimensions if they were chosen:
+// "remote/text-embedding-3-small@api.openai.com/v1#256". The package comment
+// explains why it includes the server.
 func (m *Model) Name() string { return m.name }
 
-// String is the Name: a model may be printed and logged.
+// String returns the Name, so that a model can be printed and logged.
 func (m *Model) String() string { return m.name }
 
 // Close closes idle connections.
@@ -53,7 +54,7 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	return vectors, nil
 }
 
-// lastOf gives the last text of the request that begins with first.
+// lastOf returns the last text of the request that begins with first.
 func (m *Model) lastOf(texts []string, first int) int {
 	size := len(texts[first])
 	last := first
@@ -64,8 +65,8 @@ func (m *Model) lastOf(texts []string, first int) int {
 	return last
 }
 
-// Bounds of an answer in bytes. A vector of 16,384 numbers written in full needs less than
-// maxVector.
+// Limits of an answer in bytes. A vector of 16,384 numbers with all digits
+// needs less than maxVector.
 const (
 	maxVector = 512 << 10
 	maxRest   = 1 << 20
@@ -92,7 +93,7 @@ func (m *Model) ask(ctx context.Context, texts []string) (vectors [][]float32, f
 // blank is sent for a text without content.
 const blank = "."
 
-// request is the body of a request for the texts.
+// request returns the body of a request for texts.
 func (m *Model) request(texts []string) []byte {
 	input := make([]string, len(texts))
 	for i, text := range texts {
@@ -103,7 +104,7 @@ func (m *Model) request(texts []string) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	// Strings and a number: this cannot fail.
+	// Encoding strings and a number cannot fail.
 	_ = e.Encode(struct {
 		Model      string   `json:"model"`
 		Input      []string `json:"input"`
@@ -113,8 +114,8 @@ func (m *Model) request(texts []string) []byte {
 	return b.Bytes()
 }
 
-// sized checks that all vectors of this model have one length. The server may have
-// been given another model under the same name.
+// sized checks that all vectors of this model have one length. The server may
+// have loaded another model under the same name.
 func (m *Model) sized(vectors [][]float32) *Error {
 	fail := func(hint, format string, args ...any) *Error {
 		err := fmt.Errorf("%w: "+format, append([]any{ErrAnswer}, args...)...)
@@ -125,7 +126,7 @@ func (m *Model) sized(vectors [][]float32) *Error {
 		return fail("this model or server does not shorten vectors: leave Dimensions at 0, or give what it has", "vectors have %d dimensions, not %d", got, want)
 	}
 	if !m.dims.CompareAndSwap(0, got) && m.dims.Load() != got {
-		return fail("the server's model has changed: restart, and embed again what was kept", "vectors have %d dimensions, those before had %d", got, m.dims.Load())
+		return fail("the server's model has changed: restart, and embed everything again", "vectors have %d dimensions, those before had %d", got, m.dims.Load())
 	}
 	return nil
 }

@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// maxChars is how many characters a word may have, once it is normalized;
-	// a longer one is [UNK].
+	// maxChars is the most characters of a normalized word; a longer one is
+	// [UNK].
 	maxChars = 100
 	maxWord  = maxChars * utf8.UTFMax
 )
 
-// A byte of text is looked up in ascii: what is above isOther is the byte that
-// stands in its place, part of a word.
+// ascii maps each byte of text to one of these classes or, above isOther, to
+// the byte of the word that replaces it.
 const (
 	isDrop byte = iota
 	isSpace
@@ -64,13 +64,13 @@ type walk struct {
 
 	word  [maxWord]byte // the word so far, normalized
 	n     int           // its length in bytes
-	chars int           // and in characters; above maxChars, its [UNK] is in dst already
+	chars int           // and in characters; if above maxChars, its [UNK] is in dst already
 }
 
 func (w *walk) full() bool { return len(w.dst) >= w.limit }
 
-// text reads until dst is full or the text ends, where the last word is left
-// for flush.
+// text reads until dst is full or the text ends. It leaves the last word to
+// flush.
 func (w *walk) text(text string) {
 	for i := 0; i < len(text) && !w.full(); {
 		switch c := ascii[text[i]]; c {
@@ -92,7 +92,7 @@ func (w *walk) text(text string) {
 	}
 }
 
-// letters reads a run of ASCII letters and digits, and answers with its length.
+// letters reads a run of ASCII letters and digits and returns its length.
 func (w *walk) letters(text string) int {
 	room := min(len(text), maxChars-w.chars)
 	if room <= 0 {
@@ -112,7 +112,8 @@ func (w *walk) letters(text string) int {
 	return i
 }
 
-// excess passes over letters of a word that is too long with the first of them.
+// excess skips the letters after the first maxChars of a word that is too
+// long, and returns their number.
 func (w *walk) excess(text string) int {
 	w.letter(rune(text[0]))
 	if w.full() {
@@ -126,8 +127,8 @@ func (w *walk) excess(text string) int {
 	return len(text)
 }
 
-// punct reads a character of punctuation or a special piece, and answers with
-// its length. The word before it has been flushed.
+// punct reads a punctuation character or a special piece and returns its
+// length. The word before it has been flushed.
 func (w *walk) punct(text string) int {
 	if w.full() {
 		return 1
@@ -144,8 +145,8 @@ func (w *walk) punct(text string) int {
 	return 1
 }
 
-// rune reads a character that is not ASCII. Bad UTF-8 comes as U+FFFD, which
-// is dropped.
+// rune reads a character that is not ASCII. Invalid UTF-8 arrives as U+FFFD,
+// which is dropped.
 func (w *walk) rune(r rune) {
 	if r >= hangulFirst && r <= hangulLast {
 		lead, vowel, tail := hangul(r)
@@ -187,8 +188,9 @@ func (w *walk) letter(r rune) {
 	}
 }
 
-// flush ends the word: it appends its pieces, as many as there is room for, or
-// [UNK]. The word is cut to its end even so, as only that tells which of the two.
+// flush ends the word: it appends its pieces, as many as fit, or [UNK]. It
+// splits the word to its end in any case, because only then it is known which
+// of the two applies.
 func (w *walk) flush() {
 	if w.chars == 0 {
 		return

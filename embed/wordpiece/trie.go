@@ -7,16 +7,16 @@ import (
 )
 
 // A trie holds the pieces as a double array: a node's child by byte c is the
-// cell at base^c, if that cell is labelled c. No two nodes share a base, so the
-// label alone tells whose child a cell is, and a step costs one load.
+// cell at base^c, if that cell is labelled c. No two nodes share a base, so
+// the label alone identifies the parent of a cell, and a step costs one load.
 type trie struct {
 	cells       []cell
-	start, rest uint32 // bases of the roots: pieces that start a word, and that continue one
+	start, rest uint32 // bases of the two roots: pieces that start a word, and pieces that continue one
 }
 
-// A cell is, from its lowest bit: 8 bits label (0 when the cell is free), 24
-// bits base (0 when there are no children), 32 bits id of the piece that ends
-// here, plus one (0 when none does).
+// A cell consists of 8 bits label (0 if the cell is free), 24 bits base (0 if
+// there are no children) and 32 bits id of the piece that ends here, plus one
+// (0 if none does), from the lowest bit up.
 type cell uint64
 
 const (
@@ -24,8 +24,9 @@ const (
 	block    = 256 // base^c never leaves the block of base
 )
 
-// longest finds the longest piece that word starts with, from the root with
-// the given base. n is its length, 0 when there is none. No byte of word may be 0.
+// longest returns the longest piece that word starts with, from the root with
+// the given base. n is its length, 0 if there is none. No byte of word may be
+// 0.
 func (t *trie) longest(base uint32, word []byte) (id int32, n int) {
 	for i, c := range word {
 		at := t.cells[base^uint32(c)]
@@ -40,19 +41,19 @@ func (t *trie) longest(base uint32, word []byte) (id int32, n int) {
 	return id, n
 }
 
-// A builder places nodes in cells, first fit.
+// A builder places nodes in cells by first fit.
 type builder struct {
 	vocab   []byte
 	cells   []cell
-	free    []uint64 // a bit a cell
-	bases   []uint64 // a bit a base that is taken
-	first   int      // no cell is free in the words of free before this one
+	free    []uint64 // one bit per cell
+	bases   []uint64 // one bit per base that is taken
+	first   int      // the words of free before this one have no free cell
 	scratch []piece
 }
 
-// A node's children get a block of their own when they fit at none of so many
-// free cells, and cells further back than the window are left free: it trades
-// a few cells for a build that stays linear.
+// A node's children get a block of their own if they do not fit at any of this
+// many free cells, and cells before the window are left free. This wastes a
+// few cells and keeps the build linear.
 const (
 	tries  = 64
 	window = 4 * block / 64 // words of builder.free
@@ -78,8 +79,8 @@ func buildTrie(vocab []byte, starts, rests []piece) (trie, error) {
 	return trie{cells: b.cells, start: start, rest: rest}, nil
 }
 
-// node places what follows the first depth bytes of pieces, which share them
-// and are longer, and answers with the base of the children.
+// node places what follows the first depth bytes of pieces, which share these
+// bytes and are longer. It returns the base of the children.
 func (b *builder) node(pieces []piece, depth uint32) (uint32, error) {
 	if len(pieces) == 0 {
 		return 0, nil
@@ -101,7 +102,7 @@ func (b *builder) node(pieces []piece, depth uint32) (uint32, error) {
 			to++
 		}
 		child := cell(c)
-		// Of the pieces of a group, those that end with this byte come first.
+		// Within a group, pieces that end with this byte come first.
 		longer := from
 		for longer < to && pieces[longer].to == pieces[longer].from+depth+1 {
 			longer++
@@ -124,8 +125,8 @@ func (b *builder) node(pieces []piece, depth uint32) (uint32, error) {
 	return base, nil
 }
 
-// sort orders pieces by the byte at depth and, of one byte, those that end
-// with it first.
+// sort sorts pieces by the byte at depth; for equal bytes, pieces that end
+// there come first.
 func (b *builder) sort(pieces []piece, depth uint32) {
 	key := func(p piece) int {
 		k := 2 * int(b.vocab[p.from+depth])

@@ -9,29 +9,29 @@ import (
 	"unicode/utf8"
 )
 
-// unicodeText is what the reference makes of every code point: a line for
-// each run of code points of one fact, hexadecimal as in "00C8-00CB 0065".
-// The facts are
+// unicodeText is the reference's treatment of every code point: a line for
+// each run of code points with the same fact, hexadecimal as in "00C8-00CB
+// 0065". The facts are
 //
-//	drop         the character goes, and what stands around it joins
+//	drop         the character is removed, and its neighbours join
 //	space        it ends a word
 //	punct        it is a word of its own
-//	+32, -131    it turns into the character at that distance (decimal)
-//	0061         it turns into this character
-//	09C7 09BE    it turns into these characters
-//	mark         it stands for itself, but its place among other marks is not
-//	             settled; such a code point has no other fact
+//	+32, -131    it becomes the character at that distance (decimal)
+//	0061         it becomes this character
+//	09C7 09BE    it becomes these characters
+//	mark         it stays, but its order among other marks is undefined;
+//	             such a code point has no other fact
 //
-// What a character turns into is never mapped again; it is a word of its own if
-// the outcome is. A code point of no run stands for itself, as part of a word.
-// Ideographs and Hangul syllables are in code below: the first are a word of
-// their own, the second are not in the file. Ideographs that are in the file
-// turn into ideographs.
+// A replacement is never mapped again; it is a word of its own if its own fact
+// says so. A code point without a line stays as it is, as part of a word. The
+// code below handles ideographs, which are words of their own, and Hangul
+// syllables, which are not in the file. Ideographs in the file become other
+// ideographs.
 //
 //go:embed unicode.txt
 var unicodeText string
 
-// A kind says what a character does to the word before it.
+// A kind is the effect of a character on the word before it.
 type kind uint32
 
 const (
@@ -42,8 +42,8 @@ const (
 	many               // turns into several letters
 )
 
-// A fact is a kind in its lowest 3 bits and above it the character that stands
-// in the code point's place, 0 for itself; of many, an index of table.many.
+// A fact is a kind in its lowest 3 bits and, above it, the replacement of the
+// code point: 0 for itself, or for the kind many an index of table.many.
 type fact uint32
 
 func (f fact) kind() kind  { return kind(f & 7) }
@@ -58,8 +58,8 @@ const (
 
 type page [pageSize]fact
 
-// A table answers for every code point by page. Pages that are all alike, most
-// of them, are shared.
+// A table maps every code point to its fact, by page. Most pages are uniform
+// and shared.
 type table struct {
 	page  [pages]*page
 	many  [][]rune
@@ -94,10 +94,10 @@ func hangul(r rune) (lead, vowel, tail rune) {
 	return lead, vowel, tail
 }
 
-// fact answers for any r up to utf8.MaxRune; Hangul syllables excepted.
+// fact returns the fact of any r up to utf8.MaxRune except Hangul syllables.
 func (t *table) fact(r rune) fact { return t.page[r/pageSize][r%pageSize] }
 
-// holdsMark reports whether a piece has a mark whose order is not settled.
+// holdsMark reports whether a piece contains a mark whose order is undefined.
 func (t *table) holdsMark(piece []byte) bool {
 	for len(piece) > 0 {
 		if piece[0] < utf8.RuneSelf {
@@ -129,7 +129,7 @@ func parseTable(text string) (*table, error) {
 		span
 		to, by rune
 	}
-	var mapped []mapping // after the rest: their kind is that of the outcome
+	var mapped []mapping // after the rest, because their kind is that of the replacement
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
 		if line == "" || line[0] == '#' {
@@ -197,13 +197,12 @@ func parseSpan(s string) (span, error) {
 		}
 	}
 	if a > b || b > utf8.MaxRune {
-		return span{}, fmt.Errorf("%s is no range of code points", s)
+		return span{}, fmt.Errorf("%s is not a range of code points", s)
 	}
 	return span{rune(a), rune(b)}, nil
 }
 
-// A setter writes facts to a table, and splits pages from the shared ones when
-// it must.
+// A setter writes facts to a table, and splits shared pages if it must.
 type setter struct {
 	t      *table
 	whole  map[fact]*page // pages of one fact

@@ -1,35 +1,35 @@
-// Package wordpiece cuts text into the word pieces of an uncased BERT model,
-// such as the sentence encoder all-MiniLM-L6-v2, and gives their ids.
+// Package wordpiece splits text into the word pieces of an uncased BERT model,
+// such as the sentence encoder all-MiniLM-L6-v2, and returns their ids.
 //
 // # What it guarantees
 //
-// The ids are those of the reference, the tokenizers library with the
-// settings of that model: control characters go, white space splits,
+// The ids are those of the reference, the tokenizers library with the settings
+// of that model: control characters are removed, white space splits,
 // ideographs and punctuation stand alone, accents are stripped, letters are
-// lowered, and each word is cut greedily into the longest pieces known. A word
-// with a part that is no piece, or of more than 100 characters, is [UNK] as a
-// whole. The literals [CLS], [SEP], [UNK], [PAD] and [MASK], in exactly this
-// spelling, stand for their ids wherever they occur, inside words too: the
-// reference does so, and a text can thereby hold them.
+// lowered, and each word is split greedily into the longest known pieces. A
+// word is [UNK] as a whole if a part of it is not a piece or if it has more
+// than 100 characters. The literals [CLS], [SEP], [UNK], [PAD] and [MASK], in
+// exactly this spelling, stand for their ids wherever they occur, even inside
+// words, as in the reference.
 //
-// The equality is over every code point and is kept by tests. It does not
-// depend on the Unicode version of the Go release: the reference mixes
-// several, so the package carries its own table, taken from the reference.
-// Bytes that are no UTF-8 are dropped, like the U+FFFD the reference would be
-// given in their place.
+// Tests compare every code point with the reference. The result does not
+// depend on the Unicode version of the Go release: the reference mixes several
+// versions, so the package carries its own table, taken from the reference.
+// Invalid UTF-8 is dropped, like the U+FFFD that the reference would receive
+// instead.
 //
 // # What it costs
 //
-// Encode reads no further than it must to know its last id, needs some
-// 450 bytes of stack and allocates nothing when dst has room. A Tokenizer of
-// 30,522 pieces takes 0.7 MB. The table, 0.14 MB, is read once, by the first New.
+// Encode reads no further than it must to know its last id, needs about 450
+// bytes of stack and allocates nothing if dst has room. A Tokenizer of 30,522
+// pieces takes 0.7 MB. The first New reads the table of 0.14 MB.
 //
 // # Caveats
 //
-// There are no pairs of texts, no padding, no offsets and no way back from ids
-// to text. Vocabularies with a piece that holds one of the 83 combining marks
-// which the reference keeps, and would put in canonical order, are refused;
-// without such a piece their order cannot matter.
+// There are no pairs of texts, no padding, no offsets and no decoding. New
+// rejects vocabularies with a piece that contains one of the 83 combining
+// marks that the reference keeps and puts in canonical order; without such a
+// piece their order cannot matter.
 package wordpiece
 
 import (
@@ -39,8 +39,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Tokenizer turns text into ids. It never changes after New, so any number
-// of goroutines may use it.
+// A Tokenizer turns text into ids. It is immutable and safe for concurrent
+// use.
 type Tokenizer struct {
 	trie     trie
 	table    *table
@@ -50,14 +50,14 @@ type Tokenizer struct {
 	unk, cls, sep int32
 }
 
-// A special is a piece that is found in the text as it stands, before it is
-// normalized. All of them start with '['.
+// A special is a piece that is matched in the text before it is normalized.
+// All of them start with '['.
 type special struct {
 	text string
 	id   int32
 }
 
-// specialTexts are the special pieces; those that New can do without come last.
+// specialTexts are the special pieces; the optional ones come last.
 var specialTexts = []string{"[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"}
 
 const neededSpecials = 3
@@ -65,10 +65,11 @@ const neededSpecials = 3
 // continuation starts a piece that does not start a word.
 const continuation = "##"
 
-// New reads a vocabulary: one piece a line, its line number, from 0, its id.
-// It keeps no reference to vocab. A vocabulary is refused when [UNK], [CLS] or
-// [SEP] is missing, a piece is there twice, a line is empty or over 400 bytes,
-// it is not UTF-8, or it holds a piece the package cannot be exact about (see the caveats).
+// New parses a vocabulary: one piece per line, whose id is its line number,
+// from 0. It keeps no reference to vocab. It rejects a vocabulary that is not
+// UTF-8, in which [UNK], [CLS] or [SEP] is missing, a piece occurs twice, or a
+// line is empty or longer than 400 bytes, and one with a piece for which the
+// package cannot be exact (see the caveats).
 func New(vocab []byte) (*Tokenizer, error) {
 	if !utf8.Valid(vocab) {
 		return nil, errors.New("wordpiece: the vocabulary is not UTF-8 text: is it a vocab.txt?")
@@ -103,14 +104,14 @@ func New(vocab []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
-// A piece is where a line of the vocabulary stands in it, without the mark of
-// a continuation, and the line's number.
+// A piece is the position of a line in the vocabulary, without the mark of a
+// continuation, and the number of the line.
 type piece struct {
 	from, to uint32
 	id       int32
 }
 
-// split finds the pieces that start a word and those that continue one.
+// split returns the pieces that start a word and those that continue one.
 func split(vocab []byte, table *table) (starts, rests []piece, err error) {
 	if len(vocab) > 1<<30 {
 		return nil, nil, errors.New("wordpiece: the vocabulary is over 1 GB")

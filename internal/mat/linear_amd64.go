@@ -4,8 +4,8 @@ package mat
 
 import "sync"
 
-// tileHeight returns how many of the rows that are left to compute together. Tiles of
-// 12 use all registers; 16 rows are better halved than split into 12 and 4.
+// tileHeight returns how many of the remaining rows to compute together. Tiles
+// of 12 use all registers; 16 rows are better halved than split into 12 and 4.
 func tileHeight(left int) int {
 	switch {
 	case left == 16 || left == 8:
@@ -17,8 +17,9 @@ func tileHeight(left int) int {
 	}
 }
 
-// linearVNNI goes through the weights once, panel by panel: a panel meets all
-// rows while it is in the cache. The last of them fetch the next panel.
+// linearVNNI reads the weights once, panel by panel, and multiplies each panel
+// with all rows while it is in the cache. The last rows prefetch the next
+// panel.
 func linearVNNI(c []float32, ldc int, a []uint8, rows []Row, w *Matrix, add bool) {
 	if odd(c, ldc, a, rows, w) {
 		linear(c, ldc, a, rows, w, add)
@@ -72,8 +73,8 @@ func linearWide(c []float32, ldc int, a []uint8, rows []Row, w *Matrix, add bool
 		for n := 0; n < w.N; n += 8 {
 			weights := &w.Weights[n/Panel*Panel*w.K+n%Panel*Step]
 			scale, sum, bias := &w.Scale[n], &w.Sum[n], &w.Bias[n]
-			// Of the two cache lines of a group of four, what comes next is
-			// the second one, or the first one of the next panel.
+			// Prefetch the second cache line of a group of four, or the first
+			// one of the next panel.
 			ahead := Panel * Step / 2
 			if n%Panel >= Panel/2 {
 				ahead = w.K*Panel - Panel*Step/2

@@ -21,18 +21,18 @@ import (
 )
 
 const (
-	// Tile is what row counts are a multiple of: callers pad their buffers.
+	// Row counts must be multiples of Tile: callers pad their buffers.
 	Tile = 4
-	// Lane is what the columns of a float32 product are a multiple of.
+	// The columns of a float32 product must be a multiple of Lane.
 	Lane = 16
 	// Panel is how many columns of an int8 matrix are packed together.
 	Panel = 32
-	// Step is how many rows of an int8 matrix are packed together, and what
-	// its row count is a multiple of.
+	// Step is how many rows of an int8 matrix are packed together. Its row
+	// count must be a multiple of it.
 	Step = 4
 )
 
-// Row tells how a row of activations was quantised: x ≈ Scale·(q − Zero).
+// Row holds how a row of activations was quantised: x ≈ Scale·(q − Zero).
 type Row struct {
 	Scale float32
 	Zero  int32
@@ -43,10 +43,11 @@ type Row struct {
 type Matrix struct {
 	K, N int
 	// Weights are packed as [N/Panel][K/Step][Panel][Step]: the four weights
-	// of a column that meet four neighbouring activations lie together.
+	// of a column that are multiplied with four adjacent activations are
+	// adjacent.
 	Weights []int8
 	Scale   []float32 // by column
-	Sum     []int32   // by column, of its weights: what a zero point of one adds
+	Sum     []int32   // by column, of its weights: the effect of a zero point of 1
 	Bias    []float32 // by column
 }
 
@@ -84,13 +85,14 @@ type Kernels struct {
 	// adds beta. len(x) is a multiple of Lane.
 	Norm func(x, gamma, beta []float32)
 
-	// GELU replaces x by x·Φ(x), with the true normal distribution and not its
-	// tanh look-alike. len(x) is a multiple of Lane.
+	// GELU replaces x by x·Φ(x), with the exact normal distribution and not
+	// its tanh approximation. len(x) is a multiple of Lane.
 	GELU func(x []float32)
 
-	// Softmax replaces the first n values of x by exp(scale·(x−max)) and the
-	// rest by zero, and returns one over their sum, by which the caller
-	// multiplies where it costs least. len(x) is a multiple of Lane, n ≥ 1.
+	// Softmax replaces the first n values of x by exp(scale·(x−max)) and
+	// the rest by zero. It returns the inverse of their sum, by which the
+	// caller multiplies where that is cheapest. len(x) is a multiple of Lane,
+	// n ≥ 1.
 	Softmax func(x []float32, n int, scale float32) float32
 }
 
@@ -101,7 +103,7 @@ func All() []Kernels { return append(slices.Clone(native), plain) }
 // switches some off.
 const Variable = "ORIEL_KERNEL"
 
-// known are the names of all sets, whatever this machine has.
+// known are the names of all sets, on any machine.
 var known = []string{"avx512vnni", "avx2", "neondot", "neon", "go"}
 
 // Choose returns the kernels called name. If name is "", the environment variable

@@ -10,7 +10,8 @@ import (
 
 var native = neonKernels()
 
-// neonKernels are those that this CPU has, the best first. Speed not measured.
+// neonKernels returns the kernels that this CPU can run, the best first. Their
+// speed has not been measured.
 func neonKernels() []Kernels {
 	neon := Kernels{
 		Name:      "neon",
@@ -150,14 +151,15 @@ func neonGELU(x []float32) {
 	geluRow(&x[0], len(x))
 }
 
-// neonSoftmax sums in an order that n alone decides, whatever x was padded to.
+// neonSoftmax sums in an order that depends on n alone, not on the padding of
+// x.
 func neonSoftmax(x []float32, n int, scale float32) float32 {
 	if len(x)%Lane != 0 {
 		return softmax(x, n, scale)
 	}
 	_ = x[n-1]
 	end := (n + Lane - 1) / Lane * Lane
-	for i := range x[n:end] { // what must not be greater than the greatest
+	for i := range x[n:end] { // keep the padding below the maximum
 		x[n+i] = x[0]
 	}
 	expRow(&x[0], end, scale)

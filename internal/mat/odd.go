@@ -2,8 +2,9 @@
 
 package mat
 
-// odd reports whether a product has a shape that only the plain kernel can do.
-// Else it checks that everything is long enough, which assembly does not.
+// odd reports whether only the plain kernel supports the shape of a product.
+// Otherwise it checks that all slices are long enough, which the assembly does
+// not.
 func odd(c []float32, ldc int, a []uint8, rows []Row, w *Matrix) bool {
 	m := len(rows)
 	if m == 0 || m%Tile != 0 || w.K <= 0 || w.K%Step != 0 || w.N <= 0 || w.N%Panel != 0 || ldc < w.N {
@@ -16,8 +17,8 @@ func odd(c []float32, ldc int, a []uint8, rows []Row, w *Matrix) bool {
 	return false
 }
 
-// oddMul reports whether a product has a shape that only the plain kernel can do.
-// Else it checks that everything is long enough.
+// oddMul reports whether only the plain kernel supports the shape of a
+// product. Otherwise it checks that all slices are long enough.
 func oddMul(c []float32, ldc int, a []float32, lda int, b []float32, ldb int, m, n, k int, scale []float32) bool {
 	if m <= 0 || m%Tile != 0 || n <= 0 || n%Lane != 0 || k <= 0 || min(ldc, ldb) < n || lda < k {
 		return true

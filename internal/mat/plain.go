@@ -2,8 +2,7 @@ package mat
 
 import "math"
 
-// plain is the definition of every kernel, and what runs where there is no
-// assembly.
+// plain defines every kernel, and runs if there is no assembly.
 var plain = Kernels{
 	Name:      "go",
 	Linear:    linear,
@@ -83,9 +82,8 @@ func quantise(q []uint8, x, by []float32) Row {
 	return row
 }
 
-// rowOf spreads 256 steps over the range from low to high, which holds zero. A
-// range so small that a float32 cannot hold the inverse of a step counts as
-// nothing.
+// rowOf maps 256 steps to the range from low to high, which contains zero. It
+// treats a range as empty if the inverse of a step does not fit a float32.
 func rowOf(low, high float32) (row Row, inverse float32) {
 	if high-low < 1e-36 {
 		return Row{}, 0

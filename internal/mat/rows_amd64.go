@@ -4,8 +4,8 @@ package mat
 
 import "math"
 
-// quantiseRow leaves the arithmetic on the range to the function that defines
-// it, between two passes over the row.
+// quantiseRow computes the range with the function that defines it, between
+// two passes over the row.
 func quantiseRow(q []uint8, x, by []float32) Row {
 	n := len(x)
 	if n == 0 || n%Panel != 0 {
@@ -39,9 +39,9 @@ func geluWith(run func(x *float32, n int)) func(x []float32) {
 	}
 }
 
-// softmaxWith passes the kernels a factor for powers of two in two parts,
-// because the remainder of rounding matters where the powers are small. A scale
-// so small that nothing can vanish has no such factor.
+// softmaxWith passes the kernels the factor for powers of two in two parts,
+// because the rounding error matters for small powers. If scale is so small
+// that no value can vanish, it passes no such factor.
 func softmaxWith(run func(x *float32, size, n int, scale, rest, least float32) float32) func(x []float32, n int, scale float32) float32 {
 	return func(x []float32, n int, scale float32) float32 {
 		if len(x) == 0 || len(x)%Lane != 0 || n < 1 || !(scale > 1e-30) {

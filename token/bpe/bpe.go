@@ -63,8 +63,9 @@ func Get(name string) (*Encoding, error) {
 	return nil, fmt.Errorf("%w %q: known are %s", ErrUnknown, name, strings.Join(Names(), ", "))
 }
 
-// Count returns the number of tokens of s in o200k_base, the encoding of every figure
-// that names no model. Where that table is damaged it takes three bytes for a token.
+// Count returns the number of tokens of s in o200k_base, the encoding of every
+// figure that names no model. If that table is damaged it counts three bytes
+// as one token.
 func Count(s string) int {
 	e, err := Get("o200k_base")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// A class says all that the split patterns ask about a character. The values
-// are those of classes.bin.
+// A class is what the split patterns need to know about a character. The
+// values are those of classes.bin.
 type class = uint8
 
 const (
