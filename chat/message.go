@@ -61,7 +61,7 @@ type Message struct {
 	// message built by a program.
 	Raw   []byte
 	Parts []Part
-	// Sum is that of Raw, so that the bytes need not be hashed again; 0 where it was
+	// Sum is Sum(Raw), so that the bytes need not be hashed again; 0 if it was
 	// not computed.
 	Sum uint64
 }

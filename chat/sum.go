@@ -8,14 +8,15 @@ import (
 
 var seed = maphash.MakeSeed()
 
-// Sum is a fast hash of some bytes, by which this process knows them again. It is never
-// 0, and another one in every process.
+// Sum returns a fast hash of raw by which this process recognises bytes that
+// it has seen. It is never 0, and differs between processes.
 func Sum(raw []byte) uint64 {
 	tally.Add(tally.Sums, len(raw))
 	return max(1, maphash.Bytes(seed, raw))
 }
 
-// Summed is the message's Sum, which is computed where it was not. It changes nothing.
+// Summed returns the message's Sum, computing it if necessary. It does not
+// modify the message.
 func (m *Message) Summed() uint64 {
 	if m.Sum != 0 {
 		return m.Sum
