@@ -14,23 +14,24 @@ import (
 	"github.com/oriel-context/oriel/internal/secret"
 )
 
-// Options are those of a client. URL must be set.
+// Options configures a client. URL is required.
 type Options struct {
 	// URL is the address that SDKs take as their base: "https://api.openai.com/v1",
 	// "http://127.0.0.1:11434/v1". A bare host gets /v1. It has no user or fragment.
 	URL string
-	// Key is sent as a bearer token; empty: none is sent.
+	// Key is sent as a bearer token. If it is empty, none is sent.
 	Key string
-	// KeyName is how people set the key, for hints: "$OPENAI_API_KEY".
+	// KeyName is the setting that holds the key, for hints: "$OPENAI_API_KEY".
 	KeyName string
-	// Timeout is how long one try may take; 0: the context is the only limit.
+	// Timeout is how long one attempt may take. 0 means that the context is
+	// the only limit.
 	Timeout time.Duration
 	// Retries is how often a request is tried again.
 	Retries int
-	// Client sends the requests; nil: one with a transport of its own. It is copied, and
-	// the copy follows no redirects.
+	// Client sends the requests. nil means a client with a transport of its
+	// own. It is copied, and the copy follows no redirects.
 	Client *http.Client
-	// Sleep waits between tries; nil: a timer. Tests replace it.
+	// Sleep waits between attempts. nil means a timer. Tests replace it.
 	Sleep func(context.Context, time.Duration) error
 }
 
@@ -41,19 +42,20 @@ type Client struct {
 	own  bool // the transport is the client's own
 
 	host string
-	// private returns what may hold keys. It is a function, so that printing the client
-	// shows none of it.
+	// private returns the fields that may contain keys. It is a function, so
+	// that printing the client does not show them.
 	private func() *private
 }
 
-// private is what a client does not show.
+// private holds the fields that printing a client must not show.
 type private struct {
 	url  *url.URL // the base
 	key  string
-	keys secret.Keys // key, and those in the query of url
+	keys secret.Keys // the key, and keys in the query of url
 }
 
-// New checks the options and sends nothing. Its error is an *Error with ErrURL or ErrKey.
+// New returns a client. It checks the options and sends nothing. Its error is
+// an *Error with ErrURL or ErrKey.
 func New(o Options) (*Client, error) {
 	u, err := ParseURL(o.URL)
 	if err != nil {
@@ -76,8 +78,9 @@ func New(o Options) (*Client, error) {
 			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 2, IdleConnTimeout: 90 * time.Second, ForceAttemptHTTP2: true,
 		}}
 	}
-	// The body and the key go nowhere else. (Go itself would send the key on to another
-	// port and to plain http of the same host.)
+	// Follow no redirects, so that body and key reach no other server. (Go
+	// itself would send the key on to another port and to plain http of the
+	// same host.)
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	if c.o.Sleep == nil {
 		c.o.Sleep = sleep
@@ -85,7 +88,7 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Base returns the base URL as it is used.
+// Base returns the base URL in use.
 func (c *Client) Base() *url.URL {
 	u := *c.private().url
 	return &u
@@ -106,13 +109,14 @@ type Request struct {
 	Body []byte
 	// MaxAnswer is the most bytes of the answer.
 	MaxAnswer int64
-	// Check, if it is not nil, reads the answer. An error that it returns fails the try;
-	// one made by Later has it tried again.
+	// Check, if not nil, validates the answer. An error fails the attempt; an
+	// error made by Later makes Post try again.
 	Check func(answer []byte) error
 }
 
-// Post sends a request, again where that may help, and returns the body of the answer 200.
-// Its error is an *Error. If ctx ends, that error wraps the context's.
+// Post sends a request, retries if that may help, and returns the body of a
+// 200 answer. Its error is an *Error, which wraps the context's error if ctx
+// ended.
 func (c *Client) Post(ctx context.Context, r Request) ([]byte, error) {
 	for try := 1; ; try++ {
 		if err := ctx.Err(); err != nil {
@@ -123,7 +127,7 @@ func (c *Client) Post(ctx context.Context, r Request) ([]byte, error) {
 			return answer, nil
 		}
 		fault.Tries = try
-		if err := ctx.Err(); err != nil { // whatever failed, it failed because of this
+		if err := ctx.Err(); err != nil { // the context is the cause of any failure now
 			fault.Err, fault.Hint = err, ""
 			return nil, fault
 		}
@@ -176,9 +180,9 @@ func (c *Client) try(ctx context.Context, q *Request) ([]byte, *Error) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		// What was read before the connection broke is all that there is to report.
+		// Report what was read before the connection broke.
 		said, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
-		if len(said) == maxErrorBody { // half a key at the end would not be found
+		if len(said) == maxErrorBody { // half a key at the end would not be recognised
 			said = said[:max(0, len(said)-8*max(len(p.key), len(p.url.RawQuery)))]
 		}
 		return nil, c.refused(resp, said)
@@ -198,6 +202,6 @@ func (c *Client) try(ctx context.Context, q *Request) ([]byte, *Error) {
 	return answer, nil
 }
 
-// Clean returns a server's words as they may be shown: without the key, on one line, and
-// short.
+// Clean returns a server's message in the form in which it may be shown:
+// without the key, on one line, and shortened.
 func (c *Client) Clean(text string) string { return tidy(text, c.private().keys) }

@@ -72,7 +72,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Details is the error without server and hint.
+// Details returns the text of the error without server and hint.
 func (e *Error) Details() string {
 	var b strings.Builder
 	b.WriteString(e.Err.Error())
@@ -103,8 +103,8 @@ func (c *Client) fail(err error, hint string) *Error {
 	return &Error{Server: c.host, Err: err, Hint: hint}
 }
 
-// unusable is an answer that its reader refuses. If the answer holds the server's report of
-// an error, that is the message.
+// unusable returns the error for an answer that its reader rejects. If the
+// answer contains the server's report of an error, that is the message.
 func (c *Client) unusable(err error, answer []byte) *Error {
 	fault := c.fail(fmt.Errorf("%w: %w", ErrAnswer, c.scrubError(err)), "")
 	var again later
@@ -117,10 +117,11 @@ func (c *Client) unusable(err error, answer []byte) *Error {
 	return fault
 }
 
-// broken is a connection that failed before the answer was complete.
+// broken returns the error for a connection that failed before the answer was
+// complete.
 func (c *Client) broken(within context.Context, err error) *Error {
 	if within.Err() != nil {
-		// Not wrapped: the caller's own time may not be over.
+		// Not wrapped, because the caller's own deadline may not have passed.
 		fault := c.fail(fmt.Errorf("%w: no answer within %v", ErrUnavailable, c.o.Timeout), "the server is slow: send less at a time, or allow more time")
 		fault.again = true
 		return fault
@@ -128,7 +129,7 @@ func (c *Client) broken(within context.Context, err error) *Error {
 	err = c.scrubError(err)
 	var late net.Error
 	if errors.As(err, &late) && late.Timeout() {
-		err = errors.New(err.Error()) // the http.Client's time, not the caller's
+		err = errors.New(err.Error()) // the http.Client's timeout, not the caller's
 	}
 	fault := c.fail(fmt.Errorf("%w: %w", ErrUnavailable, err), "")
 	fault.again = true
@@ -144,7 +145,7 @@ func (c *Client) broken(within context.Context, err error) *Error {
 	return fault
 }
 
-// refused is an answer with a status other than 200.
+// refused returns the error for a status other than 200.
 func (c *Client) refused(resp *http.Response, said []byte) *Error {
 	text, code := message(said)
 	fault := c.fail(ErrRefused, "")
@@ -177,16 +178,17 @@ func (c *Client) refused(resp *http.Response, said []byte) *Error {
 	return fault
 }
 
-// lengthWords are how servers say that a text is too long: OpenAI and vLLM ("maximum
-// context length", "maximum input length"), Ollama ("exceeds the context length"),
-// llama.cpp ("too large to process", "max context size"), text-embeddings-inference
-// ("must have less than … tokens").
+// lengthWords are the words with which servers report that a text is too long:
+// OpenAI and vLLM ("maximum context length", "maximum input length"), Ollama
+// ("exceeds the context length"), llama.cpp ("too large to process", "max
+// context size"), text-embeddings-inference ("must have less than …
+// tokens").
 var lengthWords = []string{
 	"context length", "maximum input length", "input length exceeds", "too large to process", "max context size",
 	"available context size", "n_ctx", "inputs` must have less than",
 }
 
-// tooLong recognises a text that is too long by the server's words.
+// tooLong reports whether a server's message means that a text is too long.
 func tooLong(status int, lower, code string) bool {
 	switch status {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError:
@@ -204,9 +206,10 @@ func tooLong(status int, lower, code string) bool {
 	return false
 }
 
-// message returns the server's own words from the body of an error, and its code. It knows
-// the forms of OpenAI and vLLM ({"error":{"message":…}}, {"message":…}), of Ollama
-// ({"error":"…"}) and of FastAPI ({"detail":…}); any other body is the text itself.
+// message returns the server's own message in the body of an error, and its
+// code. It knows the forms of OpenAI and vLLM ({"error":{"message":…}},
+// {"message":…}), of Ollama ({"error":"…"}) and of FastAPI
+// ({"detail":…}); it returns any other body as text.
 func message(body []byte) (text, code string) {
 	var form struct {
 		Error   json.RawMessage `json:"error"`
@@ -248,8 +251,8 @@ func plain(raw json.RawMessage) (s string) {
 // maxMessage is the most bytes of a server's words in an error.
 const maxMessage = 300
 
-// tidy makes a server's words fit for an error. The key goes first: cut in two it would not
-// be found.
+// tidy makes a server's message fit for an error. It removes the key before
+// shortening, because half a key would not be recognised.
 func tidy(text string, keys secret.Keys) string {
 	text = keys.Clean(text)
 	text = strings.ToValidUTF8(text, "\ufffd")
@@ -265,8 +268,8 @@ func tidy(text string, keys secret.Keys) string {
 	return text[:cut] + "…"
 }
 
-// scrubError returns an error whose text does not have the key. One that has it is
-// replaced, so that unwrapping does not find it either.
+// scrubError returns an error whose text does not contain the key. It replaces
+// an error that does, so that unwrapping does not reveal it either.
 func (c *Client) scrubError(err error) error {
 	if text := err.Error(); c.private().keys.Clean(text) != text {
 		return errors.New(c.Clean(text))

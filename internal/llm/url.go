@@ -9,8 +9,8 @@ import (
 	"github.com/oriel-context/oriel/internal/secret"
 )
 
-// ParseURL reads a base URL. A bare host gets /v1. Its error does not repeat the URL, which
-// may have a password in it.
+// ParseURL parses a base URL. A bare host gets /v1. Its error does not repeat
+// the URL, which may contain a password.
 func ParseURL(base string) (*url.URL, error) {
 	wrong := func(hint string) error { return &Error{Err: ErrURL, Hint: hint} }
 	u, err := url.Parse(strings.TrimSpace(base))
@@ -50,12 +50,12 @@ func checkKey(u *url.URL, key, name string) error {
 	return nil
 }
 
-// localNames end the names that public DNS does not have: those of mDNS and those that are
-// reserved for private networks.
+// localNames are the suffixes of names that do not exist in public DNS: those
+// of mDNS and those reserved for private networks.
 var localNames = []string{".localhost", ".local", ".internal", ".home.arpa"}
 
-// local reports whether a host is this machine or in a private network, by its address
-// or by a name that has no meaning outside of one.
+// local reports whether a host is this machine or in a private network, by its
+// address or by a name that exists only within one.
 func local(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
 		a = a.Unmap()

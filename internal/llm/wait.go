@@ -9,17 +9,18 @@ import (
 	"time"
 )
 
-// Waits between tries.
+// Waits between attempts.
 const (
 	firstWait   = 500 * time.Millisecond
 	longestWait = 8 * time.Second
-	// maxRetryAfter is the longest that a server may ask for. A call that would wait
-	// longer fails and says so.
+	// maxRetryAfter is the longest wait that a server may ask for. A call that
+	// would wait longer fails and says so.
 	maxRetryAfter = time.Minute
 )
 
-// backoff returns the wait after a failed try, counted from 1. It doubles, and half of it
-// is random, so that many callers do not come back at the same moment.
+// backoff returns the wait after the given attempt, counted from 1. It doubles
+// each time, and half of it is random, so that many callers do not come back
+// at the same moment.
 func backoff(try int) time.Duration {
 	wait := longestWait
 	if shift := try - 1; shift < 8 {
@@ -28,8 +29,8 @@ func backoff(try int) time.Duration {
 	return wait/2 + rand.N(wait/2+1)
 }
 
-// retryAfter returns how long the server asks to wait, 0 if it does not. A date is measured
-// by the server's own clock if the answer has it.
+// retryAfter returns how long the server asks to wait, or 0. A date is
+// relative to the server's own clock if the answer contains it.
 func retryAfter(h http.Header) time.Duration {
 	if d, ok := parseUnits(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return d
@@ -49,7 +50,7 @@ func retryAfter(h http.Header) time.Duration {
 	return max(at.Sub(now), 0)
 }
 
-// parseUnits reads a number of units, at most a day.
+// parseUnits parses a number of units, at most a day.
 func parseUnits(value string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
 	if err != nil || !(n >= 0) { // nor NaN

@@ -12,8 +12,9 @@ import (
 
 // field is one setting.
 type field struct {
-	// key is its name in the file, prefixed with its section; env is its environment
-	// variable, flag its flag of oriel serve, "" if there is none.
+	// key is its name in the file, prefixed with its section; env is its
+	// environment variable, flag its flag of oriel serve, or "" if there is
+	// none.
 	key, env, flag            string
 	secret, restart, protects bool
 	// owner and name are the struct and its field, whose comment is the documentation.

@@ -21,8 +21,8 @@ func (u *unknownKey) Error() string {
 
 func newUnknown(key toml.Key) error { return &unknownKey{key, nearest(key)} }
 
-// nearest returns the key that was probably meant: the same key keys in other sections,
-// or else the one with the smallest edit distance.
+// nearest returns the key that was probably meant: a key of the same name in
+// another section, or else the one with the smallest edit distance.
 func nearest(key toml.Key) string {
 	if fields := named(key[0]); fields != nil && len(key) > 2 {
 		names := make([]string, 0, len(fields))

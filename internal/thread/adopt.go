@@ -1,8 +1,9 @@
 package thread
 
-// adopt takes a conversation into the session that is named like it, if the request
-// goes on from it: its client sends back the name that it was told. It returns how far
-// the request is known then; p is how far it was.
+// adopt moves a conversation into the session with the same name if the
+// request continues it: its client sends back the conversation name that Oriel
+// reported. p is how far the request was known before; adopt returns how far
+// it is known then.
 func (t *tenant) adopt(n *namespace, r *Request, p place) place {
 	k := t.nameless(n, r)
 	if k == nil {
@@ -23,8 +24,8 @@ func (t *tenant) adopt(n *namespace, r *Request, p place) place {
 	return p
 }
 
-// nameless is the conversation whose name a request has as its session's, and that is in
-// no session.
+// nameless returns the conversation that has the name of the request's session
+// and belongs to no session.
 func (t *tenant) nameless(n *namespace, r *Request) *conversation {
 	k := t.conversations[r.Hints.Session]
 	if r.Hints.Session == "" || k == nil || k.space == n || k.session != "" || k.calls > 0 {
@@ -33,7 +34,7 @@ func (t *tenant) nameless(n *namespace, r *Request) *conversation {
 	return k
 }
 
-// meet is the last place that the ways to two places have in common.
+// meet returns the last place that the paths to two places have in common.
 func meet(a, b place) place {
 	for a.trunk != b.trunk {
 		if b.trunk == nil || a.trunk != nil && a.trunk.at > b.trunk.at {
@@ -85,7 +86,7 @@ func (t *tenant) transplant(k *conversation, to *namespace) {
 	t.account(k)
 }
 
-// path are the messages up to a place.
+// path returns the messages up to a place.
 func (p place) path() []step {
 	out := make([]step, p.depth)
 	for ; p.depth > 0; p = p.before() {

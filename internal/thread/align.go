@@ -6,30 +6,30 @@ import (
 	"github.com/oriel-context/oriel/chat"
 )
 
-// alignment is a stretch of a branch that stands in a request: messages k up to k+n are
-// those that lead to end.
+// alignment is a stretch of a branch that a request contains: messages k to
+// k+n of the request lead to end.
 type alignment struct {
 	branch *branch
 	end    place
 	k, n   int
 }
 
-// Bounds of the search for the conversation of a request whose client has left something
-// out.
+// Limits of the search for the conversation of a request from which messages
+// are missing.
 const (
-	maxGap     = 4 // messages that a client may put in the place of what it forgot
-	maxSimilar = 8 // branches that are looked at whose last message stands in a request
-	// alignWork and alignPerMessage bound the comparisons: equal messages could be
-	// compared for ever.
+	maxGap     = 4 // messages that a client may put in place of those that it dropped
+	maxSimilar = 8 // branches that are compared because their last message is in the request
+	// alignWork and alignPerMessage limit the comparisons, which equal
+	// messages could multiply.
 	alignWork       = 256
 	alignPerMessage = 4
 )
 
-// trimmed finds the conversation of a request whose client has left messages out. The first
-// messages of the request lead to p. All other messages of it that are known must follow one
-// another without a gap, up to where the conversation ended. A request without a session must
-// have left out nothing but the beginning, and must have three messages in common with the
-// conversation.
+// trimmed finds the conversation of a request whose client has dropped
+// messages. The first messages of the request lead to p. All its other known
+// messages must be consecutive and lead up to the end of the conversation. If
+// the request has no session, only the beginning may be missing, and at least
+// three messages must match.
 func (t *tenant) trimmed(n *namespace, r *Request, p place) *alignment {
 	named := r.Hints.Session != ""
 	first := p.depth
@@ -60,7 +60,7 @@ func (t *tenant) trimmed(n *namespace, r *Request, p place) *alignment {
 			before := end.depth - m // messages that the history has before it
 			switch {
 			case a.k > first+maxGap, exact < 2, best != nil && m <= best.n, !replies:
-			case before < a.k, before == a.k && (first > 0 || !named): // nothing is left out
+			case before < a.k, before == a.k && (first > 0 || !named): // nothing is missing
 			case !named && (exact < 3 || a.k > first && !own(r.Messages[first:a.k])):
 			default:
 				best = a
@@ -70,9 +70,9 @@ func (t *tenant) trimmed(n *namespace, r *Request, p place) *alignment {
 	return best
 }
 
-// stretch counts the messages up to j, and not before first, that lead to end, and of
-// those the ones that are as they were: the others have been replaced by Oriel. It
-// reports whether there is a reply among them.
+// stretch counts the messages up to j, but not before first, that lead to end.
+// exact counts those that are unchanged; Oriel has replaced the others.
+// replies reports whether a reply is among them.
 func (t *tenant) stretch(r *Request, end place, j, first int, work *int) (m, exact int, replies bool) {
 	for at := end; m <= j-first && at.depth > 0 && *work > 0; m++ {
 		*work--
@@ -89,7 +89,7 @@ func (t *tenant) stretch(r *Request, end place, j, first int, work *int) (m, exa
 	return m, exact, replies
 }
 
-// own reports whether messages are nothing but Oriel's.
+// own reports whether messages consist only of what Oriel inserted.
 func own(messages []chat.Message) bool {
 	for i := range messages {
 		if len(messages[i].Parts) == 0 || slices.ContainsFunc(messages[i].Parts, func(p chat.Part) bool { return !p.Inserted() }) {
@@ -99,7 +99,7 @@ func own(messages []chat.Message) bool {
 	return true
 }
 
-// leads reports whether the way through p leads to a tip.
+// leads reports whether the path to tip passes p.
 func (t *tenant) leads(p, tip place, work *int) bool {
 	for ; tip.trunk != nil && tip.trunk.at >= p.depth && *work > 0; tip.trunk = tip.trunk.from {
 		*work--
@@ -108,8 +108,8 @@ func (t *tenant) leads(p, tip place, work *int) bool {
 	return tip.trunk == p.trunk && tip.depth >= p.depth
 }
 
-// align puts a request where its alignment says. Its first head messages are those of the
-// history, too.
+// align places a request according to its alignment. Its first head messages
+// are also the first of the history.
 func (t *tenant) align(r *Request, head int, a *alignment) *Thread {
 	before := a.end.depth - a.n
 	note(a.end, r.hashes[a.k:a.k+a.n])

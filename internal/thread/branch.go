@@ -8,26 +8,27 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// conversation is what a Index remembers of one.
+// conversation is what an Index remembers of a conversation.
 type conversation struct {
 	name   string
 	space  *namespace
 	sketch PromptSketch // of the conversation itself
-	// branches are the ways on which it goes on, the latest first.
+	// branches are the paths on which it continues, the latest first.
 	branches []*branch
 	plans    []*plan // in the order in which they were made
 	replies  []string
 	used     time.Time
 	calls    int // in flight
 	held     int // calls that are not written yet
-	size     int // as accounted, beside messages
+	size     int // as accounted, without messages
 	idle     *list.Element
-	dropped  bool // it was forgotten
-	assumed  bool // more of it may be stored: see Request.Offline
-	// session is the one that it is named after; empty for none.
+	dropped  bool // it has been forgotten
+	assumed  bool // more of it may be stored; see Request.Offline
+	// session is the session that it is named after, or "".
 	session string
-	// continues is the conversation that it was compacted from, continued that
-	// another one was from it. stored: both, and who talks, are written.
+	// continues is the conversation from which it was compacted. continued
+	// reports that another one was compacted from it. stored reports that
+	// both, and the record that identifies it, are written.
 	continues         string
 	continued, stored bool
 }
@@ -35,26 +36,26 @@ type conversation struct {
 // maxBranches is how many branches of a conversation are remembered.
 const maxBranches = 8
 
-// branch is a way through a conversation, from its beginning on.
+// branch is a path through a conversation from its beginning.
 type branch struct {
 	of     *conversation
 	sketch PromptSketch
 	side   bool // the conversation's head is elsewhere and stays there
-	// asked is where its last request ended, tip where the reply to it did.
+	// asked is where its last request ended, tip where the reply to it ended.
 	asked, tip place
-	// reply is what the model said last, until the client sends it back, and takes is
-	// how many bytes it takes.
+	// reply is the model's last reply, until the client sends it back, and
+	// takes its size in bytes.
 	reply []chat.Message
 	takes int
 }
 
-// endsAt reports whether a branch ends at a place: its last request did, the reply to it,
-// or a part of that.
+// endsAt reports whether a branch ends at a place: with its last request, with
+// the reply to it, or within that reply.
 func (b *branch) endsAt(p place) bool {
 	return p.depth >= b.asked.depth && p.depth <= b.tip.depth && b.tip.passes(p)
 }
 
-// move makes a branch end at other places.
+// move changes the places where a branch ends.
 func (t *tenant) move(b *branch, asked, tip place, reply []chat.Message) {
 	n := b.of.space
 	n.unregister(b.tip, b)
@@ -71,7 +72,7 @@ func (t *tenant) move(b *branch, asked, tip place, reply []chat.Message) {
 	}
 }
 
-// parts counts parts, and those within them.
+// parts counts parts, including nested ones.
 func parts(list []chat.Part) int {
 	n := len(list)
 	for i := range list {
@@ -90,10 +91,10 @@ func (t *tenant) add(k *conversation, b *branch) {
 	}
 }
 
-// copy is another branch of the same conversation.
+// clone returns another branch of the same conversation.
 func (b *branch) clone() *branch { return &branch{of: b.of, sketch: b.sketch, side: b.side} }
 
-// longest is the number of messages of its longest branch.
+// longest returns the number of messages of the longest branch.
 func (k *conversation) longest() int {
 	n := 0
 	for _, b := range k.branches {
@@ -102,5 +103,5 @@ func (k *conversation) longest() int {
 	return n
 }
 
-// busy reports whether a conversation must be remembered.
+// busy reports whether a conversation must stay in memory.
 func (k *conversation) busy() bool { return k.calls+k.held > 0 }

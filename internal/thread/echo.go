@@ -9,9 +9,10 @@ import (
 	"github.com/oriel-context/oriel/internal/elide"
 )
 
-// hear looks for the call whose reply a request goes on from though its client has
-// changed the reply: cut, annotated or wrapped it, or kept no more of it than its calls of
-// tools. Nobody else has these. It returns how far the request is known.
+// hear looks for the call whose reply a request continues from although its
+// client has changed the reply: truncated, annotated or wrapped it, or kept
+// only its tool calls. No other conversation has them. It returns how far the
+// request is known.
 func (t *tenant) hear(n *namespace, r *Request, p place) place {
 	r.heard = nil
 	for r.Hints.Session == "" && p.depth > 0 && p.depth < len(r.Messages) && !p.answered() {
@@ -28,8 +29,8 @@ func (t *tenant) hear(n *namespace, r *Request, p place) place {
 	return p
 }
 
-// unheard is a reply that has to be compared with a message, or the branch whose reply is
-// known to be the one.
+// unheard returns a reply that must be compared with a message, or the branch
+// whose reply is known to match.
 func (t *tenant) unheard(n *namespace, r *Request, p place) (e echo, heard *branch) {
 	looked := 0
 	for _, b := range slices.Backward(n.ends[p]) {
@@ -54,11 +55,11 @@ func (t *tenant) unheard(n *namespace, r *Request, p place) (e echo, heard *bran
 	return echo{}, nil
 }
 
-// leastCommon is how many bytes of a text are no accident.
+// leastCommon is how many common bytes of a text are not a coincidence.
 const leastCommon = 24
 
-// related reports whether a message has something of a reply that no other has: the id of
-// a call, or most of a text.
+// related reports whether a message contains something that only this reply
+// has: the id of a call, or most of a text.
 func related(reply, m *chat.Message) bool {
 	if m.Role != reply.Role {
 		return false
@@ -108,8 +109,8 @@ func (r *Request) wasReplaced(i int) bool {
 	return was
 }
 
-// replaced reports whether Oriel has put something in the place of a part of a message,
-// or of its middle.
+// replaced reports whether Oriel has replaced a part of a message, or the
+// middle of one.
 func replaced(m *chat.Message) bool {
 	return bytes.Contains(m.Raw, []byte(chat.Mark)) && slices.ContainsFunc(m.Parts, func(p chat.Part) bool {
 		switch p.Kind {

@@ -9,7 +9,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// fetching is a load that is under way.
+// fetching is a load in progress.
 type fetching struct {
 	done chan struct{}
 	err  error
@@ -23,8 +23,9 @@ type fetchKey struct {
 // fetchTime is the longest that a load may take.
 const fetchTime = time.Minute
 
-// fetch reads the stored conversations that a request may belong to. The lock is held
-// before and after it, not meanwhile. A request that cannot wait leaves it to go on.
+// fetch reads the stored conversations that a request may belong to. The lock
+// is held before and after the read, not during it. If the request cannot
+// wait, the read continues without it.
 func (t *tenant) fetch(ctx context.Context, n *namespace, r *Request) error {
 	key := fetchKey{n.key, r.identities[0]}
 	whole := r.Hints.Session != "" && !n.read // all of a session
@@ -49,7 +50,7 @@ func (t *tenant) fetch(ctx context.Context, n *namespace, r *Request) error {
 	}
 }
 
-// load reads what a request asks for, and takes it in.
+// load reads the conversations for a request and adds them to the tenant.
 func (t *tenant) load(f *fetching, key fetchKey, ask *Request, whole bool) {
 	defer t.index.loads.Done()
 	ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
@@ -70,8 +71,8 @@ func (t *tenant) load(f *fetching, key fetchKey, ask *Request, whole bool) {
 	close(f.done)
 }
 
-// guardedLoad is the reading of load, whose panics are errors: it runs where nobody else
-// would catch them.
+// guardedLoad does the reading of load and returns panics as errors, because
+// nobody else would recover them there.
 func (b *Index) guardedLoad(ctx context.Context, r *Request, whole bool) (found []*storedConversation, names map[string]bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -85,5 +86,5 @@ func (b *Index) guardedLoad(ctx context.Context, r *Request, whole bool) (found 
 	return found, nil, err
 }
 
-// Wait waits for what is being read of the store.
+// Wait waits for all reads of the store in progress.
 func (b *Index) Wait() { b.loads.Wait() }

@@ -15,8 +15,8 @@ func randomSuffix() string {
 	return hex.EncodeToString(b[:])
 }
 
-// knows reports whether what is in memory is enough to find a request's conversation; p
-// is how far the request is known.
+// knows reports whether memory suffices to find a request's conversation; p is
+// how far the request is known.
 func (t *tenant) knows(n *namespace, r *Request, p place) bool {
 	switch {
 	case r.Hints.Session != "" && !n.read:
@@ -34,8 +34,9 @@ func (t *tenant) knows(n *namespace, r *Request, p place) bool {
 	return b != nil && goesOn(r, b, p)
 }
 
-// nearest is the branch that a request may go on with whose first messages lead to p. Of
-// several it is one that ends there, then one with such a system prompt, then the latest.
+// nearest returns the branch that a request whose first messages lead to p may
+// continue. Of several it prefers one that ends there, then one with a similar
+// system prompt, then the latest.
 func (t *tenant) nearest(n *namespace, r *Request, p place) (best *branch) {
 	if p.depth == 0 {
 		return nil
@@ -74,14 +75,14 @@ func (t *tenant) nearest(n *namespace, r *Request, p place) (best *branch) {
 	return best
 }
 
-// longOpener is the least size of texts, in bytes, that open one conversation and hardly
-// another by chance.
+// longOpener is the least size, in bytes, of a first message that hardly opens
+// two conversations by chance.
 const longOpener = 64
 
-// goesOn reports whether a request goes on from the last request of a branch, whatever
-// its client made of the reply to it: it begins with all messages of that one, and these
-// are more than what many conversations begin with; or what stands in the reply's place
-// has something of the reply.
+// goesOn reports whether a request continues from the last request of a
+// branch, whatever its client made of the reply. Either it begins with all
+// messages of that request, and these are more than many conversations have in
+// common; or what stands in place of the reply contains something of it.
 func goesOn(r *Request, b *branch, p place) bool {
 	switch {
 	case p != b.asked || p.depth == len(r.Messages):
@@ -107,8 +108,8 @@ func goesOn(r *Request, b *branch, p place) bool {
 	return size >= longOpener
 }
 
-// find decides. It always finds something, if only a new conversation. p is how far the
-// request is known.
+// find returns the thread of a request, which may be a new conversation. p is
+// how far the request is known.
 func (t *tenant) find(n *namespace, r *Request, p place) *Thread {
 	if th := t.answering(n, r); th != nil {
 		return th
@@ -138,8 +139,8 @@ func (t *tenant) find(n *namespace, r *Request, p place) *Thread {
 	return t.begin(n, r, p, "")
 }
 
-// answering is a request that sends only what comes after a reply which its provider
-// holds, or after all that was said in the session.
+// answering returns the thread of a request that sends only what follows a
+// reply held by its provider, or what follows everything said in the session.
 func (t *tenant) answering(n *namespace, r *Request) *Thread {
 	if a := t.replies[r.Previous]; r.Previous != "" && a != nil && a.branch.of.space == n {
 		return t.align(r, 0, &alignment{branch: a.branch, end: a.at})
@@ -153,12 +154,13 @@ func (t *tenant) answering(n *namespace, r *Request) *Thread {
 	return nil
 }
 
-// follow is a request of which a branch has the beginning: all that there is of it, all
-// that the client has sent of it, or at least a reply. It is nil for an opener that
-// opens another conversation.
+// follow places a request whose beginning is on a known branch: the whole
+// branch, all of it that the client ever sent, or at least up to one reply. It
+// returns nil for a first message that opens another conversation.
 func (t *tenant) follow(n *namespace, r *Request, b *branch, p place) *Thread {
-	// Who gives no session and has only an opener in common with a conversation may
-	// go on from it as long as that is all there is of it.
+	// A request without a session that has only a first message in common with
+	// a conversation may continue it only if the conversation consists of
+	// nothing else.
 	stranger := r.Hints.Session == "" && !p.answered()
 	whole, ends := p.depth == len(r.Messages), b.endsAt(p)
 	switch {
@@ -170,8 +172,9 @@ func (t *tenant) follow(n *namespace, r *Request, b *branch, p place) *Thread {
 		if stranger {
 			return nil
 		}
-		// The prompt of an agent may change wholly, with the documents that are in it:
-		// what goes on from the very end is the agent itself.
+		// The prompt of an agent may change completely, with the documents in
+		// it. A request that continues from the very end comes from the same
+		// agent.
 		if !whole && p == b.tip && b.of.calls == 0 {
 			b.sketch = r.Sketch
 			return t.join(r, b, p, Continued)
@@ -187,17 +190,17 @@ func (t *tenant) follow(n *namespace, r *Request, b *branch, p place) *Thread {
 			return t.align(r, p.depth, a)
 		}
 		return t.join(r, b, p, Branched)
-	case ends: // the very request that came last
+	case ends: // the last request again
 		return t.join(r, b, p, Retried)
 	}
 	return t.join(r, b, p, Branched)
 }
 
-// join puts a request on a branch, or on another one that leaves it at p.
+// join puts a request on a branch, or on a new one that leaves it at p.
 func (t *tenant) join(r *Request, b *branch, p place, kind Kind) *Thread {
 	note(p, r.hashes[:p.depth])
 	if kind == Side {
-		b = b.clone() // whatever the others go on with
+		b = b.clone() // the other requests continue on their own
 		b.side, b.sketch = true, r.Sketch
 	}
 	var echoes []int
@@ -212,8 +215,9 @@ func (t *tenant) join(r *Request, b *branch, p place, kind Kind) *Thread {
 	return th
 }
 
-// goOn makes a branch end with the messages of a request from i on, which stand under p:
-// b itself where nothing of it is left behind but a reply that nobody sent back.
+// goOn makes a branch end with the messages of a request from i on, which
+// follow p. It reuses b if that leaves behind nothing but a reply that nobody
+// sent back.
 func (t *tenant) goOn(b *branch, p place, r *Request, i int, echoes []int) *branch {
 	n := b.of.space
 	if b.tip.trunk == nil || !b.endsAt(p) {
@@ -232,8 +236,8 @@ func (t *tenant) goOn(b *branch, p place, r *Request, i int, echoes []int) *bran
 	return b
 }
 
-// leaveReply takes what is behind p off a branch, and off the tree where nobody else has
-// it.
+// leaveReply removes what follows p from a branch, and from the tree if no
+// other branch has it.
 func (t *tenant) leaveReply(b *branch, p place) {
 	old := b.tip
 	t.move(b, p, p, nil)
@@ -250,7 +254,7 @@ func (t *tenant) leaveReply(b *branch, p place) {
 	t.grow(p.depth - old.depth)
 }
 
-// note keeps the form in which the messages up to p came.
+// note records the form in which the messages up to p arrived.
 func note(p place, hashes []uint64) {
 	for i := len(hashes) - 1; i >= 0; i-- {
 		p.last().bytes = hashes[i]
@@ -258,7 +262,7 @@ func note(p place, hashes []uint64) {
 	}
 }
 
-// thread is that of a request that a branch ends with.
+// thread returns the thread of a request that ends the branch.
 func (b *branch) thread(r *Request, kind Kind) *Thread {
 	k := b.of
 	return &Thread{
@@ -267,15 +271,15 @@ func (b *branch) thread(r *Request, kind Kind) *Thread {
 	}
 }
 
-// nearConversations is how many conversations are looked at for one that a request
-// could be a summary of.
+// nearConversations is how many conversations are considered as the one that a
+// request summarises.
 const nearConversations = 32
 
-// long is how many messages a conversation has at least that is worth a summary.
+// long is the least number of messages of a conversation worth a summary.
 const long = 6
 
-// compacted is the conversation that a request begins with a summary of; p is how far
-// both begin alike: a client may keep its first messages.
+// compacted returns the conversation that a request begins with a summary of,
+// or nil. p is how far both begin alike: a client may keep its first messages.
 func (t *tenant) compacted(n *namespace, r *Request, p place) *conversation {
 	if r.Hints.Session == "" || !summarises(r.Messages[p.depth:]) {
 		return nil
@@ -284,7 +288,7 @@ func (t *tenant) compacted(n *namespace, r *Request, p place) *conversation {
 	for _, k := range slices.Backward(n.recent[max(0, len(n.recent)-nearConversations):]) {
 		t.work++
 		size := k.longest()
-		// Of several the agent itself has said most; its helpers less.
+		// The agent itself has said more than its helpers.
 		if size >= long && (p.depth == 0 || size > len(r.Messages) && p.depth*2 < size) && !k.continued && !k.sketch.Differs(&r.Sketch) && (best == nil || size > best.longest()) {
 			best = k
 		}
@@ -292,8 +296,8 @@ func (t *tenant) compacted(n *namespace, r *Request, p place) *conversation {
 	return best
 }
 
-// summarises reports whether one of the first messages is a summary, and none before
-// it a reply.
+// summarises reports whether one of the first messages is a summary, with no
+// reply before it.
 func summarises(messages []chat.Message) bool {
 	for i := range messages {
 		m := &messages[i]
@@ -315,8 +319,8 @@ const leastSummary = 120
 
 var summary = regexp.MustCompile(`(?i)continued from a previous conversation|conversation (?:that ran out|so far|history|summary)|summary of (?:the|our|your|this|what|all|previous|earlier)|here(?:'s| is) (?:a|the) summary|summari[sz]ed|summary:|<summary>|compacted|another language model (?:started|has)|handoff|hand-off`)
 
-// begin makes a new conversation of a request, whose first messages lead to p; continues
-// is the one that it was compacted from.
+// begin makes a new conversation of a request whose first messages lead to p.
+// continues is the conversation that it was compacted from.
 func (t *tenant) begin(n *namespace, r *Request, p place, continues string) *Thread {
 	k := &conversation{name: t.newName(r), session: r.Hints.Session, space: n, sketch: r.Sketch, continues: continues}
 	b := &branch{of: k, sketch: r.Sketch}

@@ -18,8 +18,8 @@ import (
 type Index struct {
 	store timeline.Store
 	limit int
-	wait  time.Duration // for the end of the call that a request goes on from
-	// suffix makes names of conversations that have none different from others'.
+	wait  time.Duration // for the end of the call that a request continues from
+	// suffix makes the names of unnamed conversations unique.
 	suffix func() string
 	plans  PlanReader
 
@@ -30,20 +30,22 @@ type Index struct {
 	tenants map[string]*tenant
 }
 
-// Options are those of NewIndex.
+// Options configures an Index.
 type Options struct {
-	// Messages is how many messages to remember, of all conversations together, those
-	// used least recently going first; a reply that nobody has sent back counts by its
-	// bytes and parts, and a conversation as some messages. 0 means 524,288, which take about
-	// 30 MB.
+	// Messages is how many messages to remember, of all conversations
+	// together; the least recently used are forgotten first. A reply that
+	// nobody has sent back counts by its bytes and parts, and a conversation
+	// counts as some messages. 0 means 524,288, which take about 30 MB.
 	Messages int
-	// Plans reads the stored plans of a conversation. Default: none are read.
+	// Plans reads the stored plans of a conversation. nil means that none are
+	// read.
 	Plans PlanReader
-	// Wait is the longest that a request waits for the end of the call that it goes on
-	// from. 0 means 50 ms.
+	// Wait is the longest that a request waits for the end of the call that it
+	// continues from. 0 means 50 ms.
 	Wait time.Duration
-	// Suffix ends the names of conversations whose client gives none. It must be
-	// different for every process. Default: random.
+	// Suffix returns the end of the name of a conversation that its client
+	// does not name. It must differ between processes. nil means a random
+	// suffix.
 	Suffix func() string
 }
 
@@ -56,7 +58,7 @@ func NewIndex(store timeline.Store, o Options) *Index {
 	return b
 }
 
-// tenant finds what is remembered of a tenant.
+// tenant returns what is remembered of a tenant.
 func (b *Index) tenant(name string) *tenant {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,7 +70,7 @@ func (b *Index) tenant(name string) *tenant {
 	return t
 }
 
-// Kind is how a request stands to what was known.
+// Kind is how a request relates to what was known.
 type Kind string
 
 // The kinds.
@@ -89,27 +91,27 @@ type Thread struct {
 	Kind         Kind
 	// Continues is the conversation that this new one was compacted from.
 	Continues string
-	// Stay: the conversation's head stays where it is.
+	// Stay reports that the conversation's head stays where it is.
 	Stay bool
-	// Known is how many of the request's messages were known, Answered that a model's
-	// reply is among them.
+	// Known is how many of the request's messages were known; Answered reports
+	// whether a model's reply is among them.
 	Known    int
 	Answered bool
-	// From is the first message of the request that stands in the history in one
-	// row with all that follow, Before what the history has before it. Of the
-	// messages up to From, the first Head are the history's first ones too, and
-	// the others are the client's own, in the place of what it left out.
+	// From is the first message of the request from which on all follow one
+	// another in the history; Before is what the history has before it. Of the
+	// messages before From, the first Head are also the first of the history;
+	// the client put the others in place of what it dropped.
 	From, Head int
 	Before     []timeline.Hash
-	// Identities are those of the messages from From on.
+	// Identities are the identities of the messages from From on.
 	Identities []timeline.Hash
-	// Echoes are the messages, by their indices, that stand where the model's last
-	// reply did, in the client's words.
+	// Echoes are the indices of the messages that replace the model's last
+	// reply in the client's words.
 	Echoes []int
 	// Audience names the model and format whose plans apply. Plans of other audiences on
 	// the same history are separate.
 	Audience string
-	// space, sketch and stored are those of the conversation: see Record.
+	// space, sketch and stored belong to the conversation; see Record.
 	space  space
 	sketch PromptSketch
 	stored bool
@@ -119,20 +121,21 @@ type Thread struct {
 	replied int   // messages of the reply
 }
 
-// Depth is how many messages the history has up to the end of the request.
+// Depth returns how many messages the history has up to the end of the
+// request.
 func (t *Thread) Depth() int { return t.at.depth }
 
-// MaxMessages is how many messages a request may have for its conversation to be
-// found.
+// MaxMessages is the most messages of a request whose conversation is looked
+// for.
 const MaxMessages = 1 << 16
 
 // ErrTooMany: a request has more than MaxMessages.
 var ErrTooMany = fmt.Errorf("the request has more than %d messages", MaxMessages)
 
-// Find returns the conversation that a request belongs to, and remembers that the request
-// came. Done must be called when the call has ended, and Stored when it is written or
-// never will be. What the store has to be asked for comes to stay, even where it takes
-// longer than this call can wait.
+// Find returns the conversation that a request belongs to, and remembers the
+// request. The caller must call Done when the call has ended, and Stored when
+// it is written or never will be. What Find reads from the store is
+// remembered, even if it takes longer than this call can wait.
 func (b *Index) Find(ctx context.Context, r *Request) (*Thread, error) {
 	if len(r.Messages) == 0 {
 		return nil, errors.New("find the conversation of a request: it has no messages")
@@ -150,7 +153,7 @@ func (b *Index) Find(ctx context.Context, r *Request) (*Thread, error) {
 	return th, nil
 }
 
-// locate does what Find does under the tenant's lock.
+// locate is the part of Find under the tenant's lock.
 func (t *tenant) locate(ctx context.Context, r *Request) (*Thread, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -179,9 +182,9 @@ func (t *tenant) locate(ctx context.Context, r *Request) (*Thread, error) {
 	return th, nil
 }
 
-// await finds how far a request is known. Where it goes on from a call that has not
-// ended, await waits for that: a client has the end of a reply a moment before it is
-// known here.
+// await returns how far a request is known. If the request continues from a
+// call that has not ended, await waits for its end: a client has the end of a
+// reply a moment before the Index does.
 func (t *tenant) await(ctx context.Context, n *namespace, r *Request) place {
 	p := t.walk(n, r)
 	if !t.early(n, r, p) {
@@ -202,7 +205,8 @@ func (t *tenant) await(ctx context.Context, n *namespace, r *Request) place {
 	return p
 }
 
-// early reports whether a request goes on from a reply that is not known yet.
+// early reports whether a request continues from a reply that is not known
+// yet.
 func (t *tenant) early(n *namespace, r *Request, p place) bool {
 	if r.Previous != "" {
 		if t.replies[r.Previous] != nil {
@@ -226,10 +230,10 @@ func (t *tenant) early(n *namespace, r *Request, p place) bool {
 	return false
 }
 
-// Done ends a call. reply is what the model said, where it came to its end: the
-// messages that a client would send back; id is the provider's,
-// where a request may go on from it without sending what was before. The identities of
-// the messages are returned.
+// Done ends a call. reply is the model's complete reply, as the messages that
+// a client would send back. id is the provider's id of the reply, for requests
+// that continue from it without sending what came before. Done returns the
+// identities of the messages.
 func (b *Index) Done(th *Thread, reply []chat.Message, id string) (identities []timeline.Hash) {
 	steps := make([]step, len(reply))
 	for i := range reply {
@@ -252,7 +256,7 @@ func (b *Index) Done(th *Thread, reply []chat.Message, id string) (identities []
 	return identities
 }
 
-// answer puts a reply under the request that it answers.
+// answer adds a reply after the request that it answers.
 func (t *tenant) answer(th *Thread, reply []chat.Message, steps []step, id string) {
 	k := th.branch.of
 	th.replied = len(steps)
@@ -263,8 +267,8 @@ func (t *tenant) answer(th *Thread, reply []chat.Message, steps []step, id strin
 	case b.tip == th.at:
 		t.move(b, th.at, tip, reply)
 		t.add(k, b)
-	case b.tip.passes(tip): // the client itself has gone on, with this very reply
-	default: // others went on meanwhile
+	case b.tip.passes(tip): // the client has already continued with this reply
+	default: // others have continued meanwhile
 		b = b.clone()
 		th.branch = b
 		t.move(b, th.at, tip, reply)
@@ -276,8 +280,8 @@ func (t *tenant) answer(th *Thread, reply []chat.Message, steps []step, id strin
 	}
 }
 
-// Stored reports that a call is written, so that its conversation can be read again from
-// the store; or, with false, that it never will be.
+// Stored reports that a call is written, so that its conversation can be read
+// from the store again or, with ok false, that it never will be.
 func (b *Index) Stored(th *Thread, ok bool) {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
@@ -288,8 +292,8 @@ func (b *Index) Stored(th *Thread, ok bool) {
 	t.busy(k)
 }
 
-// Passed reports whether a later request has gone on from where this call ended: that
-// request moves the conversation's head.
+// Passed reports whether a later request has continued from the end of this
+// call. That request then moves the conversation's head.
 func (b *Index) Passed(th *Thread) bool {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()

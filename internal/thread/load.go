@@ -15,7 +15,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// The record by which a conversation is recognised after a restart.
+// The record that identifies a conversation after a restart.
 const (
 	recordKind = "thread"
 	recordKey  = "who"
@@ -28,8 +28,8 @@ type who struct {
 	Least []uint32 `json:"least,omitempty"`
 }
 
-// Record is what a conversation is recognised by after a restart; false where it is
-// stored already.
+// Record returns the record that identifies the conversation after a restart,
+// and false if it is stored already.
 func (t *Thread) Record() (timeline.Record, bool) {
 	w := who{Pairs: t.sketch.Pairs}
 	if t.space != (space{}) {
@@ -40,27 +40,27 @@ func (t *Thread) Record() (timeline.Record, bool) {
 	}
 	data, err := json.Marshal(w)
 	if err != nil {
-		panic(err) // numbers and hex
+		panic(err) // numbers and hex always encode
 	}
 	return timeline.Record{Kind: recordKind, Key: recordKey, Data: data}, !t.stored
 }
 
 // storedConversation is a conversation as it was read.
 type storedConversation struct {
-	conversation // without branches and marks
+	conversation // without branches and plans
 	space        space
 	paths        []*storedPath
 	marks        []StoredPlan
 }
 
-// storedPath is a way through a stored conversation.
+// storedPath is a path through a stored conversation.
 type storedPath struct {
 	steps  []step
 	places []timeline.Place
 	forms  map[int][]timeline.Hash // by depth
 }
 
-// take takes a conversation in, unless it is there.
+// take adds a conversation that was read, unless it is in memory.
 func (t *tenant) take(s *storedConversation) {
 	k := t.conversations[s.name]
 	if k != nil && (!k.assumed || k.space.key != s.space) || len(s.paths) == 0 {
@@ -97,7 +97,8 @@ func (t *tenant) take(s *storedConversation) {
 	}
 }
 
-// asked is where the last request ended of a way that ends with the model's reply.
+// asked returns where the last request ended on a path that ends with the
+// model's reply.
 func asked(tip place) place {
 	p := tip
 	for p.depth > 1 && p.last().model {
@@ -106,11 +107,12 @@ func asked(tip place) place {
 	return p
 }
 
-// maxChains is how many histories of one session are read: its own and the latest of
-// its helpers'.
+// maxChains is how many histories of one session are read: its own and the
+// latest of its sub-agents.
 const maxChains = 32
 
-// loadSession reads what has the session's name, and the names that are taken.
+// loadSession reads the conversations of the request's session, and the names
+// in use.
 func (b *Index) loadSession(ctx context.Context, r *Request) (found []*storedConversation, names map[string]bool, err error) {
 	all, _, err := b.tenant(r.Tenant).list(ctx, true)
 	if err != nil {
@@ -131,7 +133,7 @@ func (b *Index) loadSession(ctx context.Context, r *Request) (found []*storedCon
 			return found, nil, err
 		}
 		if s.session = r.Hints.Session; !s.stored {
-			s.space = r.Hints.space() // one that was made by other means
+			s.space = r.Hints.space() // it was created by other means
 		}
 		found = append(found, s)
 	}
@@ -141,11 +143,12 @@ func (b *Index) loadSession(ctx context.Context, r *Request) (found []*storedCon
 // Limits of the search for conversations that begin like a request.
 const (
 	maxWalk   = 4096 // messages by which they are looked for
-	maxLooked = 64   // conversations that are looked at
-	maxRoots  = 16   // of those, that are read
+	maxLooked = 64   // conversations that are considered
+	maxRoots  = 16   // how many of those are read
 )
 
-// loadRoot reads the latest conversations that begin like a request for longest.
+// loadRoot reads the latest conversations that have the longest beginning in
+// common with a request.
 func (b *Index) loadRoot(ctx context.Context, r *Request) (found []*storedConversation, err error) {
 	way, err := b.way(ctx, r)
 	if err != nil || len(way) == 0 {
@@ -165,9 +168,9 @@ func (b *Index) loadRoot(ctx context.Context, r *Request) (found []*storedConver
 	return nil, nil
 }
 
-// passing reads those of conversations that begin like a request, whose first messages
-// have these places; ends reports whether one of them ends where the request leaves what
-// is stored.
+// passing reads the conversations that begin like a request, whose first
+// messages have the places in way. ends reports whether one of them ends where
+// the request leaves what is stored.
 func (b *Index) passing(ctx context.Context, r *Request, all []timeline.Conversation, way []timeline.Place) (found []*storedConversation, ends bool, err error) {
 	last := way[len(way)-1]
 	for _, c := range nearest(all, last) {
@@ -192,8 +195,8 @@ func (b *Index) passing(ctx context.Context, r *Request, all []timeline.Conversa
 	return found, ends, nil
 }
 
-// nearest are the conversations that are looked at for one that passes a place: those
-// that end on its trunk, and then the latest.
+// nearest returns the conversations to consider for one that passes a place:
+// those that end on its trunk, and then the latest.
 func nearest(all []timeline.Conversation, at timeline.Place) []timeline.Conversation {
 	order := func(a, c timeline.Conversation) int {
 		return cmp.Or(cmp.Compare(near(&c, at), near(&a, at)), c.Updated.Compare(a.Updated))
@@ -210,14 +213,14 @@ func nearest(all []timeline.Conversation, at timeline.Place) []timeline.Conversa
 	return best
 }
 
-// listAge is how old a list of conversations may be. It is read for histories that are
-// not in memory, which after a restart are all; those that came since then are, until
-// one of them is forgotten.
+// listAge is how old a list of conversations may be. The list is read for
+// histories that are not in memory, which after a restart are all of them.
+// Newer conversations are in memory until they are forgotten.
 const listAge = 2 * time.Second
 
-// list returns the conversations of a tenant, and whether it has all of them: one that
-// began since it was read, and was forgotten since then, is missing where it need not be
-// fresh. What it returns must not be changed.
+// list returns the conversations of a tenant, and whether the list is
+// complete: unless fresh is set, one that began and was forgotten since the
+// list was read may be missing. The result must not be modified.
 func (t *tenant) list(ctx context.Context, fresh bool) (all []timeline.Conversation, whole bool, err error) {
 	changed, err := t.index.store.Changed(ctx)
 	if err != nil {
@@ -237,15 +240,15 @@ func (t *tenant) list(ctx context.Context, fresh bool) (all []timeline.Conversat
 	return all, true, nil
 }
 
-// conversationList is what Conversations gave, and when.
+// conversationList is a list of conversations and when it was read.
 type conversationList struct {
 	all []timeline.Conversation
-	// changed and drops tell whether it still holds.
+	// changed and drops show whether it is still valid.
 	changed, drops int64
 	read           time.Time
 }
 
-// near is 1 for a conversation that ends on the trunk of a place.
+// near returns 1 for a conversation that ends on the trunk of a place, else 0.
 func near(c *timeline.Conversation, at timeline.Place) int {
 	if c.Head.Trunk == at.Trunk {
 		return 1
@@ -253,7 +256,8 @@ func near(c *timeline.Conversation, at timeline.Place) int {
 	return 0
 }
 
-// way finds the places of a request's first messages, as far as they are stored.
+// way returns the places of a request's first messages, as far as they are
+// stored.
 func (b *Index) way(ctx context.Context, r *Request) (way []timeline.Place, err error) {
 	at := timeline.Place{}
 	for i := range r.identities {
@@ -283,7 +287,7 @@ func (b *Index) read(ctx context.Context, tenant string, c *timeline.Conversatio
 	}
 	for i := range records {
 		if err := s.recognise(records[i].Data); err != nil {
-			return nil, fmt.Errorf("read who talks in conversation %q: %w", c.Name, err)
+			return nil, fmt.Errorf("read the record of conversation %q: %w", c.Name, err)
 		}
 	}
 	heads, err := b.store.Heads(ctx, tenant, c.Name)
@@ -310,7 +314,7 @@ func (b *Index) read(ctx context.Context, tenant string, c *timeline.Conversatio
 // maxHeads is how many branches of a conversation are read.
 const maxHeads = 4
 
-// readPath reads the way to a place.
+// readPath reads the path to a place.
 func (b *Index) readPath(ctx context.Context, tenant string, to timeline.Place) (*storedPath, error) {
 	p := &storedPath{}
 	err := b.store.Messages(ctx, tenant, to, 1, math.MaxInt64, true, func(e *timeline.Entry) error {
@@ -327,7 +331,7 @@ func (b *Index) readPath(ctx context.Context, tenant string, to timeline.Place) 
 	return p, err
 }
 
-// recognise reads the record of a conversation.
+// recognise decodes the record of a conversation.
 func (k *storedConversation) recognise(data []byte) error {
 	var w who
 	if err := json.Unmarshal(data, &w); err != nil {

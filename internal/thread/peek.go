@@ -2,11 +2,13 @@ package thread
 
 import "context"
 
-// Peek tells where a request would go on from, and remembers nothing of it: for requests
-// that are no calls. What is not in memory is read, for as long as ctx allows. It is nil where no
-// conversation begins like it. Depth is how much of the request is known. Clients that
-// only count often leave out who they are: then the latest histories of the tenant that
-// begin like it are looked at, and the one that the request has most of is taken.
+// Peek returns where a request would continue from, without remembering it,
+// for requests that are not calls. It reads what is not in memory for as long
+// as ctx allows. It returns nil if no conversation begins like the request.
+// Depth is how much of the request is known. Clients that only count tokens
+// often do not identify themselves: Peek then considers the tenant's latest
+// histories that begin like the request and takes the one that it shares most
+// with.
 func (b *Index) Peek(ctx context.Context, r *Request) *Thread {
 	if len(r.Messages) == 0 || len(r.Messages) > MaxMessages {
 		return nil

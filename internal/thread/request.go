@@ -15,31 +15,32 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// Request is what is known of a call when it comes.
+// Request is what is known about a call when it arrives.
 type Request struct {
 	Tenant string
 	Hints  Hints
 	Sketch PromptSketch
-	// Previous is the provider's id of the reply that the request goes on from,
-	// where the provider holds what was before it. Held: the provider holds what
-	// was said in the session before.
+	// Previous is the provider's id of the reply that the request continues
+	// from, if the provider holds what came before it. Held reports that the
+	// provider holds what was said in the session before.
 	Previous string
 	Held     bool
-	// Retry: the client says that it sends this again.
+	// Retry reports that the client says that it sends this again.
 	Retry bool
-	// Offline: the store is not asked, and what memory does not have is not known.
+	// Offline means that the store is not read: only what is in memory is
+	// known.
 	Offline bool
-	// Messages are those of the history, with their bytes: see Chain.
+	// Messages are the messages of the history, with their bytes; see Chain.
 	Messages []chat.Message
 	Now      time.Time
 
-	anybody bool // whoever's: for those who only look
+	anybody bool // search all namespaces, for Peek
 
-	// What was computed of the messages, always without a lock: hashes of their bytes,
-	// their identities (zero until they are needed), and of some those of earlier
-	// versions and hashes by which a store knows their forms; whether they are replies
-	// in other words, of which replies they have something, and whether Oriel has
-	// replaced something in them.
+	// Results computed from the messages, always without a lock: hashes of
+	// their bytes, their identities (zero until needed) and, for some,
+	// identities of earlier versions and hashes of stored forms; whether they
+	// are replies in other words, which replies they share something with, and
+	// whether Oriel has replaced something in them.
 	hashes     []uint64
 	identities []timeline.Hash
 	apart      map[int]timeline.Hash
@@ -47,7 +48,7 @@ type Request struct {
 	same       map[echo]bool
 	related    map[echo]bool
 	replaced   map[int]bool
-	// heard is the branch whose last reply the client has changed: see hear.
+	// heard is the branch whose last reply the client has changed; see hear.
 	heard *branch
 }
 
@@ -57,8 +58,8 @@ type echo struct {
 	i     int
 }
 
-// prepare hashes the bytes of all messages: of what is known of a history nothing else
-// is computed. Only this process has these hashes.
+// prepare hashes the bytes of all messages. For the known part of a history
+// nothing else is computed. The hashes are valid in this process only.
 func (r *Request) prepare() {
 	if r.hashes != nil {
 		return
@@ -73,7 +74,7 @@ func (r *Request) prepare() {
 	r.identify(0, 1)
 }
 
-// say computes the identities of messages i up to to.
+// identify computes the identities of messages i to to.
 func (r *Request) identify(i, to int) {
 	for ; i < min(to, len(r.Messages)); i++ {
 		if r.identities[i] == (timeline.Hash{}) {
@@ -82,8 +83,8 @@ func (r *Request) identify(i, to int) {
 	}
 }
 
-// unidentified is the first message from i on whose identity is not computed; the number of
-// messages for none.
+// unidentified returns the first message from i on whose identity is not
+// computed, or the number of messages.
 func (r *Request) unidentified(i int) int {
 	for i < len(r.identities) && r.identities[i] != (timeline.Hash{}) {
 		i++
@@ -91,12 +92,12 @@ func (r *Request) unidentified(i int) int {
 	return i
 }
 
-// step is message i as a tree keeps it.
+// step returns message i in the form of the tree.
 func (r *Request) step(i int) step {
 	return step{bytes: r.hashes[i], identity: r.identities[i], assistant: r.Messages[i].Role == chat.Assistant}
 }
 
-// steps are the messages from i on.
+// steps returns the messages from i on in the form of the tree.
 func (r *Request) steps(i int) []step {
 	out := make([]step, 0, len(r.Messages)-i)
 	for ; i < len(r.Messages); i++ {
@@ -105,7 +106,7 @@ func (r *Request) steps(i int) []step {
 	return out
 }
 
-// answered reports whether the request has a reply among its messages.
+// answered reports whether a reply is among the request's messages.
 func (r *Request) answered() bool {
 	for i := range r.Messages {
 		if r.Messages[i].Role == chat.Assistant {
@@ -115,8 +116,9 @@ func (r *Request) answered() bool {
 	return false
 }
 
-// Chain tells the leading system messages of a request, which are no part of its
-// history, from the rest. Where there is nothing else they are the history.
+// Chain separates the leading system messages of a request, which are not part
+// of its history, from the rest. If there is nothing else, they are the
+// history.
 func Chain(messages []chat.Message) (system, history []chat.Message) {
 	for i := range messages {
 		if role := messages[i].Role; role != chat.System && role != chat.Developer {
@@ -126,7 +128,8 @@ func Chain(messages []chat.Message) (system, history []chat.Message) {
 	return nil, messages
 }
 
-// Prompt is the system prompt of a request, wherever its protocol keeps it.
+// Prompt returns the system prompt of a request, wherever its protocol puts
+// it.
 func Prompt(r *chat.Request) []chat.Part {
 	system, _ := Chain(r.Messages)
 	if len(system) == 0 {
@@ -139,20 +142,20 @@ func Prompt(r *chat.Request) []chat.Part {
 	return all
 }
 
-// Hints are what a client tells of who it is, beside its history.
+// Hints are what a client says about itself besides its history.
 type Hints struct {
-	// Session names one session of an agent, or one chat; empty where the client
-	// does not say. It becomes the name of the conversation.
+	// Session names one session of an agent, or one chat; it is empty if the
+	// client does not name one. It becomes the name of the conversation.
 	Session string
-	// User names somebody who may have many of them, Group what several users may
-	// have in common.
+	// User names a user who may have many sessions, Group something that
+	// several users may have in common.
 	User, Group string
 }
 
 // HeaderConversation is the request header by which a client names a conversation.
 const HeaderConversation = "X-Oriel-Conversation"
 
-// HintsOf reads the hints of a call.
+// HintsOf returns the hints of a call.
 func HintsOf(h http.Header, f wire.Hints) Hints {
 	out := Hints{User: short(f.User)}
 	session, user := sessionOf(f.UserID)
@@ -160,19 +163,19 @@ func HintsOf(h http.Header, f wire.Hints) Hints {
 		out.User = short(user)
 	}
 	key := f.CacheKey
-	if !uuid.MatchString(key) { // one for many users, as its vendor means it
+	if !uuid.MatchString(key) { // shared by many users, as its vendor intends
 		out.Group, key = short(key), ""
 	}
 	for _, name := range []string{h.Get(HeaderConversation), session, f.Conversation, key} {
 		if usable(name) {
-			out.Session = strings.Clone(name) // what it was a part of may be long
+			out.Session = strings.Clone(name) // clone, because it may be part of a long text
 			break
 		}
 	}
 	return out
 }
 
-// short returns a name, or in the place of a long one its hash.
+// short returns a name, or its hash if it is long.
 func short(name string) string {
 	if len(name) <= clip.Name {
 		return name
@@ -180,11 +183,12 @@ func short(name string) string {
 	return timeline.HashOf([]byte(name)).String()
 }
 
-// uuid is how agents name their sessions.
+// uuid matches the form in which agents name their sessions.
 var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// sessionOf reads Anthropic's metadata.user_id, in which Claude Code writes its
-// session: a JSON object, or in earlier versions a text that ends with it.
+// sessionOf parses Anthropic's metadata.user_id, in which Claude Code sends
+// its session: a JSON object or, in earlier versions, a text that ends with
+// it.
 func sessionOf(id string) (session, user string) {
 	var fields struct {
 		Session string `json:"session_id"`
@@ -200,7 +204,8 @@ func sessionOf(id string) (session, user string) {
 
 var oldSession = regexp.MustCompile(`_session_([0-9a-f-]{36})$`)
 
-// usable reports whether a name can be that of a conversation, and be typed.
+// usable reports whether a name can be the name of a conversation and can be
+// typed.
 func usable(name string) bool {
 	if name == "" || len(name) > 200 {
 		return false
@@ -213,7 +218,8 @@ func usable(name string) bool {
 	return true
 }
 
-// space is the namespace of a request: nothing of it can be read back.
+// space is the namespace of a request: a hash, from which nothing can be read
+// back.
 type space timeline.Hash
 
 func (h *Hints) space() space {

@@ -2,16 +2,18 @@ package thread
 
 import "github.com/oriel-context/oriel/chat"
 
-// firstReply is the least size of a reply's text, in bytes, that no other conversation
-// begins with by chance: greetings are shorter. Behind messages in common leastCommon is
-// enough.
+// firstReply is the least size, in bytes, of a first reply that no other
+// conversation has by chance; greetings are shorter. After common messages
+// leastCommon suffices.
 const firstReply = 256
 
-// reworded finds the branch whose newest question a request has in other words, followed by
-// the model's reply to it: front-ends wrap the newest question in documents and send it bare
-// from the next call on. It also returns the place before the question. p is how far the
-// request is known: to there, or to the question where another conversation has it, too. A
-// reply that several conversations have at this place belongs to none of them.
+// reworded finds the branch whose newest question a request has in other
+// words, followed by the model's reply to it: front-ends wrap the newest
+// question in documents and send it without them from the next call on. It
+// also returns the place before the question. p is how far the request is
+// known: up to the question, or including it if another conversation has it
+// too. A reply that several conversations have at this place identifies none
+// of them.
 func (t *tenant) reworded(n *namespace, r *Request, p place) (*branch, place) {
 	if b := t.rewordedAfter(n, r, p); b != nil || p.depth == 0 {
 		return b, p
@@ -45,8 +47,8 @@ func (t *tenant) rewordedAfter(n *namespace, r *Request, p place) (found *branch
 	return found
 }
 
-// rejoin makes a request another branch of the conversation of b. They have the messages up
-// to p in common, and then the question in different words.
+// rejoin makes a request another branch of b's conversation. They share the
+// messages up to p, and then have the question in different words.
 func (t *tenant) rejoin(r *Request, b *branch, p place) *Thread {
 	note(p, r.hashes[:p.depth])
 	b = t.goOn(b, p, r, p.depth, []int{p.depth + 1})

@@ -42,7 +42,7 @@ const (
 	prime = 16777619
 )
 
-// add takes the words of a literal, escapes as they stand.
+// add adds the words of a literal, without decoding escapes.
 func (l *PromptSketch) add(literal []byte, before uint32) uint32 {
 	word := uint32(basis)
 	for _, c := range literal {
@@ -73,7 +73,7 @@ func (l *PromptSketch) pair(a, b uint32) {
 	}
 }
 
-// Prompts with fewer than fewPairs pairs are never told apart. Two prompts that share
+// Prompts with fewer than fewPairs pairs never differ. Two prompts that share
 // less than common of their buckets differ.
 const (
 	fewPairs = 12

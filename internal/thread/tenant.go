@@ -9,42 +9,43 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// tenant is what is remembered of a tenant. No lock is held over several tenants.
+// tenant is what is remembered of a tenant. No lock spans several tenants.
 type tenant struct {
 	index *Index
 	name  string
 	size  atomic.Int64
-	drops atomic.Int64 // conversations that were forgotten
+	drops atomic.Int64 // number of conversations that were forgotten
 
 	listing sync.Mutex // protects listed
 	listed  *conversationList
 
-	mu sync.Mutex // protects what follows
+	mu sync.Mutex // protects the fields below
 
 	conversations map[string]*conversation
 	spaces        map[space]*namespace
-	// begins are the namespaces by what the first message of a history says, the
+	// begins maps the identity of a history's first message to namespaces, the
 	// latest last.
 	begins map[timeline.Hash][]*namespace
-	// sessions are, by their names, those whose stored conversations were read.
+	// sessions maps names to the sessions whose stored conversations were
+	// read.
 	sessions map[string]*session
 	replies  map[string]*replied // by the provider's ids
-	// idle are the conversations that may be forgotten, the latest last.
+	// idle lists the conversations that may be forgotten, the latest last.
 	idle    list.List
 	fetches map[fetchKey]*fetching
 	ended   chan struct{} // closed when the next call ends
-	seq     int64         // of plans
-	// removals counts what was taken out of trees: places may be gone since then.
+	seq     int64         // last sequence number of a plan
+	// removals counts removals from trees: places found before may be gone.
 	removals int
 	// work counts comparisons, for tests.
 	work int
 }
 
-// session is what is known of the names of a session's conversations.
+// session holds the names of a session's conversations.
 type session struct {
-	taken map[string]bool // that are stored
+	taken map[string]bool // names that are stored
 	next  int             // the first number that may be free
-	count int             // conversations that are remembered
+	count int             // number of remembered conversations
 }
 
 // replied is where a reply ended.
@@ -75,7 +76,7 @@ func (t *tenant) unpin(n *namespace) {
 	t.tidy(n)
 }
 
-// tidy forgets a namespace that has nothing.
+// tidy forgets an empty namespace.
 func (t *tenant) tidy(n *namespace) {
 	if n.count == 0 && n.pins == 0 {
 		delete(t.spaces, n.key)
@@ -91,10 +92,10 @@ func (t *tenant) session(name string) *session {
 	return s
 }
 
-// maxBegins is how many namespaces are remembered by one first message.
+// maxBegins is how many namespaces are remembered per first message.
 const maxBegins = 8
 
-// enter takes in a conversation whose branches are in its namespace.
+// enter adds a conversation whose branches are in its namespace.
 func (t *tenant) enter(k *conversation) {
 	t.conversations[k.name] = k
 	k.space.count++
@@ -108,7 +109,7 @@ func (t *tenant) enter(k *conversation) {
 	t.account(k)
 }
 
-// busy notes whether a conversation may be forgotten.
+// busy updates whether a conversation may be forgotten.
 func (t *tenant) busy(k *conversation) {
 	switch {
 	case k.busy() && k.idle != nil:
@@ -122,10 +123,10 @@ func (t *tenant) busy(k *conversation) {
 // maxIDs is how many ids of replies are remembered.
 const maxIDs = 1 << 16
 
-// remember keeps the provider's id of a reply.
+// remember stores the provider's id of a reply.
 func (t *tenant) remember(id string, b *branch, at place) {
 	if len(t.replies) >= maxIDs {
-		for old := range t.replies { // any
+		for old := range t.replies { // any one will do
 			t.unremember(old)
 			break
 		}
@@ -143,7 +144,7 @@ func (t *tenant) unremember(id string) {
 	}
 }
 
-// grow accounts for messages.
+// grow adds to the number of remembered messages.
 func (t *tenant) grow(messages int) {
 	if messages < 0 {
 		t.removals++
@@ -152,15 +153,15 @@ func (t *tenant) grow(messages int) {
 	t.index.size.Add(int64(messages))
 }
 
-// The sizes of what a Index keeps of a conversation beside its messages. The unit is what
-// one message takes, which is stepBytes.
+// The sizes of what an Index keeps of a conversation besides its messages. The
+// unit is the size of a message, stepBytes.
 const (
 	stepBytes         = 48
 	conversationSteps = 12
 	branchSteps       = 8
 )
 
-// account counts what a conversation takes beside its messages.
+// account updates the size of a conversation besides its messages.
 func (t *tenant) account(k *conversation) {
 	size := conversationSteps + branchSteps*len(k.branches) + 2*len(k.plans) + 2*len(k.replies)
 	for _, b := range k.branches {
@@ -171,9 +172,9 @@ func (t *tenant) account(k *conversation) {
 	k.size = size
 }
 
-// shrink forgets conversations until what is remembered is within the limit, or all that
-// are left are in use. It takes the tenant that has most, and of that one the conversation
-// that was used least recently.
+// shrink forgets conversations until the size is within the limit or all
+// others are in use. It forgets the least recently used conversation of the
+// largest tenant first.
 func (b *Index) shrink() {
 	for b.size.Load() > int64(b.limit) {
 		if t := b.largest(); t == nil || !t.forget() {
@@ -193,7 +194,7 @@ func (b *Index) largest() (largest *tenant) {
 	return largest
 }
 
-// forget forgets one conversation; false where all are in use.
+// forget forgets one conversation, or returns false if all are in use.
 func (t *tenant) forget() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -248,8 +249,9 @@ func (t *tenant) removeBranches(k *conversation) {
 	k.plans, k.replies, k.branches = nil, nil, nil
 }
 
-// newName makes the name of a new conversation. Where the client gives none it is when
-// the conversation began, so that people find it, and what makes it the only one.
+// newName returns the name of a new conversation. If the client gives none, it
+// consists of the time at which the conversation began, so that people find
+// it, and a unique suffix.
 func (t *tenant) newName(r *Request) string {
 	if r.Hints.Session == "" {
 		for {
@@ -268,7 +270,7 @@ func (t *tenant) newName(r *Request) string {
 	}
 }
 
-// chainName is the name of the nth conversation of a session.
+// chainName returns the name of the nth conversation of a session.
 func chainName(session string, n int) string {
 	if n == 1 {
 		return session

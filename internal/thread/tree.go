@@ -6,31 +6,32 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// A namespace holds the histories of one namespace of a tenant as a tree: histories that
-// begin alike share their beginning. Looking for a request takes one comparison a
-// message, however many branches and conversations there are.
+// A namespace holds the histories of one namespace of a tenant as a tree:
+// histories that begin alike share their beginning. Finding a request takes
+// one comparison per message, however many branches and conversations there
+// are.
 type namespace struct {
 	key space
-	// forks are the trunks by where they leave another one, or, with a nil trunk, by
-	// the message that begins a history.
+	// forks maps the place where a trunk leaves another to the trunk or, with
+	// a nil trunk, the first message of a history.
 	forks map[fork]*trunk
-	// ends are the branches by where they end, and by where their last request ended;
-	// tails the same by what the message there says. The latest stand last, and of
-	// each there are at most maxEnds.
+	// ends maps places to the branches that end there or whose last request
+	// did; tails does the same by the identity of the message there. The
+	// latest come last, and each list has at most maxEnds.
 	ends  map[place][]*branch
 	tails map[timeline.Hash][]*branch
 	// recent are the latest conversations, the latest last.
 	recent []*conversation
-	count  int // conversations
-	pins   int // requests that are looked for in it
-	formed int // trunks that have forms
-	// read: what is stored of the session was read. forgot: some of it was forgotten
-	// since then.
+	count  int // number of conversations
+	pins   int // number of requests that use it now
+	formed int // number of trunks with forms
+	// read reports that the stored conversations of the session were read;
+	// forgot that some of them were forgotten since.
 	read, forgot bool
 }
 
-// Bounds of what is kept at one place. What is beyond them is still found by the
-// messages that follow there.
+// Limits of what is kept at one place. What exceeds them can still be found by
+// later messages.
 const (
 	maxEnds   = 64
 	maxRecent = 64
@@ -40,28 +41,28 @@ func newNamespace(key space) *namespace {
 	return &namespace{key: key, forks: map[fork]*trunk{}, ends: map[place][]*branch{}, tails: map[timeline.Hash][]*branch{}}
 }
 
-// trunk is a run of messages that follow one another.
+// trunk is a run of consecutive messages.
 type trunk struct {
-	from  *trunk // that it leaves; nil for one that begins a history
-	at    int    // messages before its first
+	from  *trunk // the trunk that it leaves; nil if it begins a history
+	at    int    // number of messages before its first
 	steps []step
-	// forms are the hashes of all stored forms of messages that came in several, by
-	// depth.
+	// forms holds, by depth, the hashes of all stored forms of messages that
+	// arrived in several.
 	forms map[int][]timeline.Hash
 	plans []*plan
-	// used is the conversation that used it last. own is the one that made it, and
-	// shared how far others went on it, as a depth.
+	// used is the conversation that used it last. own is the one that created
+	// it, and shared the depth that others reached on it.
 	used, own *conversation
 	shared    int
-	holders   int // branches, marks and ids of replies that end in it, and its forks
+	holders   int // branches, plans and ids of replies that end in it, and its forks
 }
 
 // step is a message of a trunk.
 type step struct {
-	bytes     uint64 // a hash of those in which it came last; 0 for unknown
+	bytes     uint64 // hash of the bytes in which it last arrived; 0 if unknown
 	identity  timeline.Hash
 	assistant bool
-	model     bool // a model's reply, as it came or as its client sent it back
+	model     bool // a model's reply, as received or as its client sent it back
 }
 
 // fork is where a trunk leaves another.
@@ -71,23 +72,24 @@ type fork struct {
 	identity timeline.Hash
 }
 
-// place is a message of the tree together with all before it; the zero place is where
-// histories begin.
+// place is a message of the tree together with all before it. The zero place
+// is where histories begin.
 type place struct {
 	trunk *trunk
 	depth int
 }
 
-// end is the depth of the last message.
+// end returns the depth of the last message.
 func (t *trunk) end() int { return t.at + len(t.steps) }
 
-// step is the message at a depth, from 1 on, which must be one of the trunk's own.
+// step returns the message at a depth, counted from 1, which must be one of
+// the trunk's own.
 func (t *trunk) step(depth int) *step { return &t.steps[depth-t.at-1] }
 
-// last is the message at a place, which is not the zero one.
+// last returns the message at a place other than the zero place.
 func (p place) last() *step { return p.trunk.step(p.depth) }
 
-// before is the place of the message before.
+// before returns the place of the previous message.
 func (p place) before() place {
 	if p.depth--; p.depth == p.trunk.at {
 		p.trunk = p.trunk.from
@@ -95,7 +97,7 @@ func (p place) before() place {
 	return p
 }
 
-// up is the place at a smaller depth on the way to p.
+// up returns the place at a smaller depth on the path to p.
 func (p place) up(depth int) place {
 	for p.trunk != nil && p.trunk.at >= depth {
 		p.trunk = p.trunk.from
@@ -103,14 +105,15 @@ func (p place) up(depth int) place {
 	return place{p.trunk, depth}
 }
 
-// passes reports whether the way to p leads through q.
+// passes reports whether the path to p passes q.
 func (p place) passes(q place) bool { return q.depth <= p.depth && p.up(q.depth) == q }
 
-// answered reports whether a model has spoken on the way to p. What a client puts into
-// its mouth, as examples or as a greeting, many conversations have in common.
+// answered reports whether a model has replied on the path to p. Replies that
+// clients invent, as examples or as a greeting, are common to many
+// conversations and do not count.
 func (p place) answered() bool {
 	for t := p.trunk; t != nil; t, p.depth = t.from, t.at {
-		for i := p.depth - t.at - 1; i >= 0; i-- { // the end is where they are
+		for i := p.depth - t.at - 1; i >= 0; i-- { // from the end, where they usually are
 			if t.steps[i].model {
 				return true
 			}
@@ -119,7 +122,8 @@ func (p place) answered() bool {
 	return false
 }
 
-// says are the identities of the messages up to p, from behind the first from on.
+// identities returns the identities of the messages up to p, after the first
+// from.
 func (p place) identities(from int) []timeline.Hash {
 	out := make([]timeline.Hash, p.depth-from)
 	for p.depth > from {
@@ -131,7 +135,8 @@ func (p place) identities(from int) []timeline.Hash {
 	return out
 }
 
-// next is the place of a message under p; false where there is none that says this.
+// next returns the place of the message with this identity after p, or false
+// if there is none.
 func (n *namespace) next(p place, identity timeline.Hash) (place, bool) {
 	if p.trunk != nil && p.depth < p.trunk.end() && p.trunk.step(p.depth+1).identity == identity {
 		return place{p.trunk, p.depth + 1}, true
@@ -140,9 +145,9 @@ func (n *namespace) next(p place, identity timeline.Hash) (place, bool) {
 	return place{t, p.depth + 1}, t != nil
 }
 
-// extend puts messages under a place, and returns that of the last of them. Those that
-// are there already are not written again; what is known of them now is. It counts the
-// messages that are new.
+// extend adds messages after a place and returns the place of the last one. It
+// does not add messages that exist, but updates what is known of them. added
+// counts the new ones.
 func (n *namespace) extend(p place, steps []step) (to place, added int) {
 	for i := range steps {
 		s := &steps[i]
@@ -170,7 +175,7 @@ func (n *namespace) extend(p place, steps []step) (to place, added int) {
 	return p, 0
 }
 
-// form notes the stored forms of the message at a place.
+// form records the stored forms of the message at a place.
 func (n *namespace) form(p place, forms []timeline.Hash) {
 	t := p.trunk
 	if t.forms == nil {
@@ -192,7 +197,8 @@ func (p place) hold() {
 	}
 }
 
-// release lets go of a place, and returns how many messages are forgotten with it.
+// release releases a place and returns how many messages are forgotten with
+// it.
 func (n *namespace) release(p place) (removed int) {
 	for t := p.trunk; t != nil; t = t.from {
 		if t.holders--; t.holders > 0 {
@@ -212,7 +218,7 @@ func (n *namespace) release(p place) (removed int) {
 	return removed
 }
 
-// use notes that a conversation goes on at a place.
+// use records that a conversation continues at a place.
 func (p place) use(k *conversation) {
 	for t := p.trunk; t != nil; t, p.depth = t.from, t.at {
 		switch {
@@ -228,7 +234,7 @@ func (p place) use(k *conversation) {
 // shared reports whether several conversations have the message at a place.
 func (p place) shared() bool { return p.trunk != nil && p.trunk.shared >= p.depth }
 
-// register enters a branch at a place where it ends.
+// register adds a branch to the place where it ends.
 func (n *namespace) register(p place, b *branch) {
 	if p.trunk == nil {
 		return
@@ -238,7 +244,7 @@ func (n *namespace) register(p place, b *branch) {
 	n.tails[says] = latest(n.tails[says], b, maxEnds)
 }
 
-// unregister takes a branch away from a place.
+// unregister removes a branch from a place.
 func (n *namespace) unregister(p place, b *branch) {
 	if p.trunk == nil {
 		return
@@ -252,7 +258,8 @@ func (n *namespace) unregister(p place, b *branch) {
 	}
 }
 
-// latest makes one the last of all, of which there are at most so many.
+// latest moves one to the end of all, or appends it, and keeps at most most
+// elements.
 func latest[T comparable](all []T, one T, most int) []T {
 	all = append(without(all, one), one)
 	if len(all) > most {

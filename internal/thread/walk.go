@@ -8,8 +8,9 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// walk finds how far a request is known in a namespace. The tenant's lock is held
-// before and after it; what has to be computed of messages is computed without it.
+// walk returns how far a request is known in a namespace. The tenant's lock is
+// held before and after; what must be computed of messages is computed without
+// it.
 func (t *tenant) walk(n *namespace, r *Request) (p place) {
 	version := t.removals
 	ahead := 4
@@ -19,7 +20,7 @@ func (t *tenant) walk(n *namespace, r *Request) (p place) {
 		}
 		var need func()
 		if p, need = t.descend(n, r, p, ahead); need == nil {
-			// What is not known is going to be written.
+			// What is unknown will be written, so its identities are needed.
 			from := r.unidentified(p.depth)
 			if from == len(r.Messages) {
 				return p
@@ -33,8 +34,9 @@ func (t *tenant) walk(n *namespace, r *Request) (p place) {
 	}
 }
 
-// descend follows a request from a place on, for as long as nothing has to be computed:
-// need is what does. ahead is how many identities are computed at a time.
+// descend follows a request from a place for as long as nothing has to be
+// computed, and returns in need what does. ahead is how many identities are
+// computed at a time.
 func (t *tenant) descend(n *namespace, r *Request, from place, ahead int) (p place, need func()) {
 	p = from
 	for i := p.depth; i < len(r.Messages); i++ {
@@ -60,9 +62,10 @@ func (t *tenant) descend(n *namespace, r *Request, from place, ahead int) (p pla
 	return p, nil
 }
 
-// alike finds the place of message i under p where the message is known in other words:
-// by the identity that earlier versions gave it, by a form that is stored, as the reply
-// of a call that its client sends back, or by what Oriel put in its place.
+// alike returns the place of message i after p if the message is known in
+// another form: by the identity of an earlier version, by a stored form, as
+// the reply of a call that its client sends back, or by what Oriel put in its
+// place.
 func (n *namespace) alike(p place, r *Request, i int) (next place, ok bool, need func()) {
 	if texts(&r.Messages[i]) > 1 {
 		apart, known := r.apart[i]
@@ -112,14 +115,15 @@ func texts(m *chat.Message) (n int) {
 	return n
 }
 
-// Bounds of the search for a reply that comes back in other words: messages of the
-// reply before it, and replies to the same request.
+// Limits of the search for a reply that comes back in other words: messages of
+// the reply before it, and replies to the same request.
 const (
 	maxItems   = 8
 	maxReplies = 4
 )
 
-// replies are the branches of which a message of an open reply stands under p.
+// replies returns the branches with an open reply of which a message is
+// directly after p.
 func (n *namespace) replies(p place) []*branch {
 	var out []*branch
 	for d := p.depth; d > 0 && d > p.depth-maxItems; d-- {
