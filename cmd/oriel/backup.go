@@ -60,23 +60,24 @@ the data folder as oriel.db.`,
 	return cmd
 }
 
-// newFile is the path of a file that does not exist, in a folder that does.
+// newFile returns the path of a file that does not exist, in a folder that
+// does.
 func newFile(path string) (string, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, "oriel.db")
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return "", fmt.Errorf("%s exists: a backup never writes over anything, name a new file", path)
+		return "", fmt.Errorf("%s exists: a backup never overwrites a file, name a new one", path)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("%s is no folder: make it first", filepath.Dir(path))
+		return "", fmt.Errorf("%s is not a folder: create it first", filepath.Dir(path))
 	}
 	return path, nil
 }
 
-// fileSize is 0 for a file that cannot be looked at.
+// fileSize returns the size of a file, or 0 if it cannot be examined.
 func fileSize(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {

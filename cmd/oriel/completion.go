@@ -18,7 +18,7 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-// shells are those that a completion can be written for.
+// shells are the shells that completions can be written for.
 var shells = []string{"bash", "zsh", "fish", "powershell"}
 
 func completionCommand() *cobra.Command {
@@ -71,8 +71,9 @@ func printCompletion(root *cobra.Command, out io.Writer, shell string) error {
 	return root.GenPowerShellCompletionWithDesc(out)
 }
 
-// flagValues are the flags that take one of some values, by command and flag, "any" for
-// all commands that have it; the help of each names them.
+// flagValues returns the values of flags that accept only some, by command and
+// flag; "any" stands for all commands with the flag. The help of each flag
+// names the values.
 func flagValues() map[string][]string {
 	bodies := []string{"auto", "anthropic", "openai", "responses", "trajectory"}
 	return map[string][]string{
@@ -94,10 +95,12 @@ func flagValues() map[string][]string {
 	}
 }
 
-// takeConversation are the commands whose first argument is a conversation's name.
+// takeConversation lists the commands whose first argument is a conversation's
+// name.
 var takeConversation = []string{"show", "export", "pin", "unpin", "undo", "release", "delete", "directives"}
 
-// addCompletions tells the shell what arguments and flags can be, for all commands.
+// addCompletions registers the completions of arguments and flags for all
+// commands.
 func addCompletions(root *cobra.Command) {
 	values := flagValues()
 	for _, cmd := range root.Commands() {
@@ -117,8 +120,8 @@ func addCompletions(root *cobra.Command) {
 	}
 }
 
-// completionOf is what completes a flag's value; nil leaves it to the shell, which
-// offers files.
+// completionOf returns the function that completes a flag's value. nil leaves
+// it to the shell, which offers files.
 func completionOf(cmd *cobra.Command, f *pflag.Flag, values map[string][]string) cobra.CompletionFunc {
 	for _, whose := range []string{cmd.Name(), "any"} {
 		if list, ok := values[whose+" "+f.Name]; ok {
@@ -130,17 +133,17 @@ func completionOf(cmd *cobra.Command, f *pflag.Flag, values map[string][]string)
 		return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		}
-	case f.Name == "conversation" && cmd.Name() != "import": // there it is a new one
+	case f.Name == "conversation" && cmd.Name() != "import": // there it is a new name
 		return completeConversation
 	case f.Name == "model":
 		return completeModel
-	case f.Value.Type() != "string" && f.Value.Type() != "stringArray": // numbers and times are no files
+	case f.Value.Type() != "string" && f.Value.Type() != "stringArray": // numbers and times are not files
 		return cobra.NoFileCompletions
 	}
 	return nil
 }
 
-// completeValues completes one value, or a list of them with commas between.
+// completeValues completes one value, or a comma-separated list of them.
 func completeValues(values []string, list bool) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		before := ""
@@ -161,7 +164,7 @@ func completeValues(values []string, list bool) cobra.CompletionFunc {
 	}
 }
 
-// completeFirst completes the first argument alone.
+// completeFirst completes only the first argument.
 func completeFirst(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -171,8 +174,8 @@ func completeFirst(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// completeConversation completes a conversation's name, newest first. Where there is no
-// history, or it cannot be read, there is nothing to complete.
+// completeConversation completes a conversation's name, newest first. It
+// offers nothing if there is no history or it cannot be read.
 func completeConversation(cmd *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var data history
 	if f := cmd.Flag("data"); f != nil {
@@ -194,9 +197,10 @@ func completeConversation(cmd *cobra.Command, _ []string, begun string) ([]cobra
 	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// harmless reports whether a name may be put on a command line as it is: shells insert what
-// several names have in common unquoted, and run what is in it at the next completion. Names
-// come from clients and from files of others.
+// harmless reports whether a name may appear unquoted on a command line:
+// shells insert the common part of several names unquoted, and run what is in
+// it at the next completion. Names come from clients and from other people's
+// files.
 func harmless(name string) bool {
 	return !strings.ContainsAny(name, "$`\\\"'!;&|<>(){}[]*?#~") && !strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.In(r, unicode.Cf) })
 }

@@ -53,7 +53,7 @@ Tokens and keys are never printed.`,
 			return err
 		}
 		if path && sources.File == "" {
-			return errors.New("there is no place for a file of settings, for want of $HOME: name one with --config or $ORIEL_CONFIG")
+			return errors.New("there is no place for a settings file, because $HOME is not set: name one with --config or $ORIEL_CONFIG")
 		}
 		if path {
 			fmt.Fprintln(cmd.OutOrStdout(), sources.File)
@@ -83,7 +83,7 @@ Tokens and keys are never printed.`,
 	return cmd
 }
 
-// settingsFlags are the flags of settings.
+// settingsFlags are the flags that set settings.
 type settingsFlags struct {
 	set        *pflag.FlagSet
 	file       string
@@ -91,7 +91,7 @@ type settingsFlags struct {
 	data       *history
 }
 
-// addSettings adds the flags that settings have.
+// addSettings adds the flags that set settings.
 func addSettings(cmd *cobra.Command) *settingsFlags {
 	s := &settingsFlags{set: cmd.Flags()}
 	f := s.set
@@ -116,7 +116,7 @@ func addSettings(cmd *cobra.Command) *settingsFlags {
 	return s
 }
 
-// sources are where the settings of a command come from.
+// sources returns the sources of a command's settings.
 func (s *settingsFlags) sources() (settings.Sources, error) {
 	out := configSources(s.file)
 	out.Env = os.Getenv
@@ -149,7 +149,8 @@ func loadSettings(s settings.Sources) (*settings.Loaded, error) {
 	return l, err
 }
 
-// configSources has the file of settings; name is that of the command line.
+// configSources returns sources with the settings file; name is the one on the
+// command line.
 func configSources(name string) settings.Sources {
 	s := settings.Sources{File: cmp.Or(name, os.Getenv("ORIEL_CONFIG")), Flags: map[string]string{}}
 	if s.File == "" {
@@ -158,7 +159,7 @@ func configSources(name string) settings.Sources {
 	return s
 }
 
-// envOf reads the variables that are wanted, and no others.
+// envOf returns a function that reads only the wanted environment variables.
 func envOf(wanted func(name string) bool) func(string) string {
 	return func(name string) string {
 		if !wanted(name) {
@@ -168,17 +169,17 @@ func envOf(wanted func(name string) bool) func(string) string {
 	}
 }
 
-// parseThreshold reads a percent for all profiles, or for one as NAME=PERCENT.
+// parseThreshold parses a percent for all profiles, or NAME=PERCENT for one.
 func parseThreshold(text string) (key, percent string, err error) {
 	name, number, one := strings.Cut(text, "=")
 	if !one {
 		name, number = "all", text
 	} else if p, err := window.LookupProfile(name); name == "" || err == nil && p.Off {
-		return "", "", fmt.Errorf("the profile %q has none: it cuts nothing", name)
-	} // others may be in the settings' file
+		return "", "", fmt.Errorf("the profile %q has no threshold: it cuts nothing", name)
+	} // others may be in the settings file
 	number = strings.TrimSuffix(number, "%")
 	if _, err := strconv.ParseFloat(number, 64); err != nil {
-		return "", "", fmt.Errorf("%q is no number: give a percent such as 80, or chat=60", number)
+		return "", "", fmt.Errorf("%q is not a number: give a percent such as 80, or chat=60", number)
 	}
 	return "thresholds." + name, number, nil
 }

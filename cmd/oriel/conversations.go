@@ -18,7 +18,7 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// conversationInfo is what a program is told of a conversation.
+// conversationInfo is the JSON form of a conversation.
 type conversationInfo struct {
 	Name      string    `json:"name"`
 	Messages  int64     `json:"messages"`
@@ -294,7 +294,7 @@ func ago(t, now time.Time) string {
 	return t.Format("Jan 2006")
 }
 
-// noArguments is for commands that take none.
+// noArguments is for commands that take no arguments.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("%q: %s takes no arguments; see %s --help", args[0], cmd.CommandPath(), cmd.CommandPath())
@@ -302,8 +302,8 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// tolerateNone says on standard error that there is no history, which is no error
-// for commands that list or count.
+// tolerateNone reports a missing history on standard error and returns nil:
+// commands that list or count do not fail because of it.
 func tolerateNone(cmd *cobra.Command, err error) error {
 	if errors.Is(err, errNoHistory) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "oriel: %s\n", oneLine(err.Error(), maxError))

@@ -112,25 +112,25 @@ func countText(out io.Writer, models *token.Models, data []byte, model, encoding
 	return err
 }
 
-// countReport is what count prints. Total is system, tools, messages and what the
-// provider adds around them (overhead).
+// countReport is the output of count. Total is the sum of system, tools,
+// messages and what the provider adds around them (overhead).
 type countReport struct {
 	Format   string         `json:"format"`
 	Model    string         `json:"model"`
 	Known    bool           `json:"known"`
 	Encoding string         `json:"encoding"`
 	Accuracy token.Accuracy `json:"accuracy"`
-	// Error is the relative error to expect of a calibrated figure.
+	// Error is the expected relative error of a calibrated figure.
 	Error    float64        `json:"error,omitempty"`
 	Total    int            `json:"total"`
 	System   int            `json:"system"`
 	Tools    int            `json:"tools"`
 	Overhead int            `json:"overhead"`
 	Messages []messageCount `json:"messages"`
-	// Window is the model's; 0 when no model is named.
+	// Window is the model's window, or 0 if no model is named.
 	Window int `json:"window,omitempty"`
 
-	says []string // what each message is, for people
+	says []string // a description of each message, for people
 }
 
 type messageCount struct {

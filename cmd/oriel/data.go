@@ -21,7 +21,7 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// history is the data folder that a command works on.
+// history is the data folder that a command uses.
 type history struct{ dir string }
 
 // addHistory adds the flag that names the data folder.
@@ -31,7 +31,7 @@ func addHistory(cmd *cobra.Command) *history {
 	return h
 }
 
-// folder is the data folder, which need not exist.
+// folder returns the data folder, which need not exist.
 func (h *history) folder() (string, error) {
 	if dir := cmp.Or(h.dir, os.Getenv("ORIEL_DATA")); dir != "" {
 		return dir, nil
@@ -44,7 +44,7 @@ func (h *history) folder() (string, error) {
 	return userFolder()
 }
 
-// userFolder is the data folder where nothing else is said.
+// userFolder returns the default data folder.
 func userFolder() (string, error) {
 	dir, err := userData(runtime.GOOS, os.Getenv, os.UserHomeDir)
 	if err != nil {
@@ -53,7 +53,8 @@ func userFolder() (string, error) {
 	return dir, nil
 }
 
-// userData is where programs of a system keep a user's data.
+// userData returns the folder in which programs of a system keep a user's
+// data.
 func userData(system string, env func(string) string, home func() (string, error)) (string, error) {
 	switch system {
 	case "windows":
@@ -75,8 +76,8 @@ func userData(system string, env func(string) string, home func() (string, error
 // errNoHistory: nothing has been stored in the data folder.
 var errNoHistory = errors.New("no history yet")
 
-// file is the database of a history that exists, else errNoHistory. Commands that
-// only read never make one.
+// file returns the database file of an existing history, else errNoHistory.
+// Commands that only read never create one.
 func (h *history) file() (string, error) {
 	dir, err := h.folder()
 	if err != nil {
@@ -91,7 +92,7 @@ func (h *history) file() (string, error) {
 	return path, nil
 }
 
-// open opens a history that exists.
+// open opens an existing history.
 func (h *history) open(ctx context.Context, o sqlite.Options) (timeline.Store, error) {
 	path, err := h.file()
 	if err != nil {
@@ -104,19 +105,19 @@ func (h *history) open(ctx context.Context, o sqlite.Options) (timeline.Store, e
 	return store, nil
 }
 
-// with runs do on a history that exists, for reading: it makes and changes nothing,
-// and works where this user may not write.
+// with runs do on an existing history for reading. It creates and changes
+// nothing, and works if this user may not write.
 func (h *history) with(ctx context.Context, do func(timeline.Store) error) error {
 	return h.use(ctx, sqlite.Options{ReadOnly: true}, do)
 }
 
-// change runs do on a history that exists, for changing it.
+// change runs do on an existing history for changing it.
 func (h *history) change(ctx context.Context, do func(timeline.Store) error) error {
 	return h.use(ctx, sqlite.Options{MustExist: true}, do)
 }
 
-// keep runs do on a history that exists, for reading it and keeping what was made of
-// it, where this user may write.
+// keep runs do on an existing history for reading it and for storing derived
+// data, if this user may write.
 func (h *history) keep(ctx context.Context, do func(timeline.Store) error) error {
 	store, err := h.open(ctx, sqlite.Options{MustExist: true})
 	if errors.Is(err, sqlite.ErrReadOnly) {
@@ -130,7 +131,7 @@ func (h *history) use(ctx context.Context, o sqlite.Options, do func(timeline.St
 	return finish(store, err, do)
 }
 
-// finish runs do on a store that was opened, and closes it.
+// finish runs do on an opened store and closes it.
 func finish(store timeline.Store, err error, do func(timeline.Store) error) error {
 	if err != nil {
 		return err
@@ -144,8 +145,8 @@ func finish(store timeline.Store, err error, do func(timeline.Store) error) erro
 	return nil
 }
 
-// calibration reads what calls through Oriel taught about how models count. It is never
-// nil; where nothing was kept it is empty.
+// calibration returns what calls through Oriel taught about how models count.
+// It is never nil, and empty if nothing is stored.
 func (h *history) calibration() (*token.Calibration, error) {
 	dir, err := h.folder()
 	if err != nil {
@@ -155,10 +156,10 @@ func (h *history) calibration() (*token.Calibration, error) {
 	return learnt.Calibration, err
 }
 
-// learntFile is the file of the data folder that keeps what providers taught.
+// learntFile is the file in the data folder with what providers taught.
 const learntFile = "learnt.json"
 
-// withConversation runs do on a conversation that exists, through the engine.
+// withConversation runs do on an existing conversation, through the engine.
 func (h *history) withConversation(ctx context.Context, name string, do func(*oriel.Conversation) error) error {
 	if err := h.with(ctx, func(s timeline.Store) error {
 		found, err := findConversation(ctx, s, name)
@@ -188,7 +189,7 @@ func (h *history) withConversation(ctx context.Context, name string, do func(*or
 	return nil
 }
 
-// byCause makes errors of the engine that are not about what a person asked for
+// byCause turns errors of the engine that the user did not cause into
 // failures.
 func byCause(err error) error {
 	for _, theirs := range []error{oriel.ErrNoItem, oriel.ErrNoPlan, oriel.ErrCannotFit, oriel.ErrNoConversation} {
@@ -199,7 +200,7 @@ func byCause(err error) error {
 	return &failure{err}
 }
 
-// findConversation finds the conversation that a person means: see browse.Find.
+// findConversation returns the conversation that a person means; see browse.Find.
 func findConversation(ctx context.Context, s timeline.Store, name string) (timeline.Conversation, error) {
 	c, err := browse.Find(ctx, s, timeline.Local, name)
 	if err != nil && !errors.Is(err, timeline.ErrNoConversation) {
@@ -208,11 +209,11 @@ func findConversation(ctx context.Context, s timeline.Store, name string) (timel
 	return c, err
 }
 
-// meaning says in help texts what a CONVERSATION can be.
+// meaning explains in help texts what a CONVERSATION can be.
 const meaning = `CONVERSATION is an id or any unique beginning of one, "last" or "-" for the one
 that was used last, or the number of its row in oriel conversations.`
 
-// nearNames are at most three names that somebody who wrote name may have meant, quoted.
+// nearNames returns at most three names that name may have meant, quoted.
 func nearNames(name string, names []string) []string {
 	found := near.Names(name, names)
 	var out []string
@@ -222,8 +223,8 @@ func nearNames(name string, names []string) []string {
 	return out
 }
 
-// oneConversation is for commands that take a conversation and at most more
-// arguments, which names call.
+// oneConversation is for commands that take a conversation and further
+// arguments, most arguments in all. names describes them in errors.
 func oneConversation(least, most int, names string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {

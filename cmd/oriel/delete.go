@@ -14,7 +14,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// deletedInfo is what a program is told of a deletion.
+// deletedInfo is the JSON form of a deletion.
 type deletedInfo struct {
 	Conversation string `json:"conversation"`
 	Messages     int    `json:"messages"`
@@ -24,7 +24,7 @@ type deletedInfo struct {
 	Pending      bool   `json:"pending,omitempty"`
 }
 
-// pendingNote tells that the bytes of what was deleted are still on the disk.
+// pendingNote says that the deleted bytes are still on the disk.
 const pendingNote = "its bytes are still in the files, because another process is reading: they go with the next command that writes"
 
 func deleteCommand() *cobra.Command {
@@ -80,8 +80,8 @@ func asks(cmd *cobra.Command) bool {
 	return ok && term.IsTerminal(int(in.Fd()))
 }
 
-// confirmed asks a person. A program that reads from elsewhere has meant what it
-// said.
+// confirmed asks a person to confirm. A program whose input is not a terminal
+// needs no confirmation.
 func confirmed(cmd *cobra.Command, question string) bool {
 	if !asks(cmd) {
 		return true

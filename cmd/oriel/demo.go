@@ -24,12 +24,12 @@ import (
 	"github.com/oriel-context/oriel/proxy"
 )
 
-// demoBudget is the window of the demonstration, in tokens: small, so that a session of
-// a minute slides it often enough to see how.
+// demoBudget is the window of the demonstration in tokens. It is small, so
+// that a session of a minute is cut often enough to show how.
 const demoBudget = 20_000
 
-// demoRecall is how long a call waits for recall: nobody is in a hurry here, and the
-// machine may have just compiled all this.
+// demoRecall is how long a call waits for recall. It is long, because the
+// machine may be busy compiling this program.
 const demoRecall = time.Minute
 
 func demoCommand() *cobra.Command {
@@ -65,14 +65,15 @@ the server then stays up until it is interrupted, for you to look around.`,
 		s.done = ctx.Done()
 		err := runDemo(ctx, s, listen, dir, watched && !exit)
 		if ctx.Err() != nil {
-			return nil // interrupted: that is how it ends
+			return nil // interrupted, which is the normal end
 		}
 		return err
 	}
 	return cmd
 }
 
-// runDemo shows the session. With stay it leaves the server up until ctx ends.
+// runDemo shows the session. With stay it keeps the server running until ctx
+// ends.
 func runDemo(ctx context.Context, s *demoScreen, listen, dir string, stay bool) (err error) {
 	data, remove, err := demoFolder(dir)
 	if err != nil {
@@ -118,8 +119,8 @@ func runDemo(ctx context.Context, s *demoScreen, listen, dir string, stay bool) 
 	return errors.Join(err, <-served)
 }
 
-// serveModel has the built-in model listen on a port of its own: the proxy reaches it as
-// it reaches any other.
+// serveModel serves the built-in model on a port of its own: the proxy reaches
+// it like any other.
 func serveModel(m *demo.Model) (url string, end func(), err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -137,8 +138,8 @@ func serveModel(m *demo.Model) (url string, end func(), err error) {
 	}, nil
 }
 
-// demoFolder is where the history goes: a folder that has none, which stays, or one that
-// is removed.
+// demoFolder returns the folder of the history: a given one that has no
+// history yet, or a temporary one that is removed.
 func demoFolder(dir string) (*history, func() error, error) {
 	if dir == "" {
 		dir, err := os.MkdirTemp("", "oriel-demo-")
@@ -160,8 +161,8 @@ func demoFolder(dir string) (*history, func() error, error) {
 	return &history{dir}, func() error { return nil }, nil
 }
 
-// ourName is how this program is run, for people to copy: by its name where a shell
-// finds it.
+// ourName returns how to run this program, for people to copy: its name if a
+// shell finds it.
 func ourName() string {
 	self, err := os.Executable()
 	if err != nil {
@@ -170,14 +171,14 @@ func ourName() string {
 	if found, err := exec.LookPath("oriel"); err == nil && found == self {
 		return "oriel"
 	}
-	cache := os.Getenv("GOCACHE") // go run may have the program there
+	cache := os.Getenv("GOCACHE") // go run may have put the program there
 	if strings.Contains(filepath.ToSlash(self), "/go-build") || cache != "" && strings.HasPrefix(self, cache) {
 		return "go run ./cmd/oriel"
 	}
 	return self
 }
 
-// demoNotes are the events of the proxy, for who waits for them.
+// demoNotes receives the events of the proxy.
 type demoNotes struct {
 	events chan oriel.Event
 }
@@ -187,11 +188,11 @@ func newDemoNotes() *demoNotes { return &demoNotes{make(chan oriel.Event, 1024)}
 func (n *demoNotes) add(e oriel.Event) {
 	select {
 	case n.events <- e:
-	default: // nobody has looked for a long time: the session is over
+	default: // nobody has read for a long time: the session is over
 	}
 }
 
-// call waits until a call is written, and gives the events up to that.
+// call waits until a call is written, and returns the events up to then.
 func (n *demoNotes) call(ctx context.Context) (all []oriel.Event, err error) {
 	for {
 		select {

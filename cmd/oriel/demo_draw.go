@@ -15,26 +15,26 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// demoScreen draws the session: a line for each call.
+// demoScreen draws the session, one line per call.
 type demoScreen struct {
 	out   io.Writer
 	style style
 	width int
 	last  int // tokens of the last request
-	// next is when the next line may be shown, unless done is closed; zero where nobody
-	// watches.
+	// next is when the next line may be shown, unless done is closed; zero if
+	// nobody watches.
 	next time.Time
 	done <-chan struct{}
 }
 
-// How long people are given to look: at a call, at what the user says, at a scene.
+// How long people get to look at a call, at the user's words, at a scene.
 const (
 	pauseCall  = 60 * time.Millisecond
 	pauseUser  = 350 * time.Millisecond
 	pauseScene = 1300 * time.Millisecond
 )
 
-// demoScale is the end of the scale: the session is not quite that long.
+// demoScale is the end of the scale, just above the length of the session.
 const demoScale = 3.3 * demoBudget
 
 func newDemoScreen(out io.Writer, paced bool) *demoScreen {
@@ -50,7 +50,7 @@ func newDemoScreen(out io.Writer, paced bool) *demoScreen {
 	return s
 }
 
-// terminalOf is the terminal that is written to.
+// terminalOf returns the terminal behind out, if it is one.
 func terminalOf(out io.Writer) (*os.File, bool) {
 	if !isTerminal(out) {
 		return nil, false
@@ -62,7 +62,7 @@ func terminalOf(out io.Writer) (*os.File, bool) {
 	return f, ok
 }
 
-// pause gives people time to look. What the calls take is part of it.
+// pause gives people time to look. The time that calls take is part of it.
 func (s *demoScreen) pause(d time.Duration) {
 	if s.next.IsZero() {
 		return
@@ -81,7 +81,8 @@ func (s *demoScreen) line(format string, args ...any) {
 	fmt.Fprintln(s.out, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 }
 
-// Parts of a bar: their colours, and what they are drawn with where there are none.
+// demoInk is how a part of a bar is drawn: its colour, and its character
+// without colours.
 type demoInk struct {
 	colour string
 	sign   rune
@@ -129,10 +130,11 @@ func (s *demoScreen) begin() {
 	s.pause(pauseScene / 2)
 }
 
-// demoLine is the line of a call: its number, the bar, tokens sent and got, a label.
+// demoLine is the line of a call: its number, the bar, tokens received and
+// sent, a label.
 const demoLine = "%3v %s %6s → %5s %s"
 
-// columns are the widths of the bar and of the label.
+// columns returns the widths of the bar and of the label.
 func (s *demoScreen) columns() (bar, label int) {
 	label = 11
 	if s.width >= 100 {
@@ -141,7 +143,7 @@ func (s *demoScreen) columns() (bar, label int) {
 	return s.width - utf8.RuneCountInString(fmt.Sprintf(demoLine, 1, "", "", "", "")) - label, label
 }
 
-// user shows what the user says, and of it what will matter.
+// user shows the user's words and the fact in them that will matter.
 func (s *demoScreen) user(text, fact string) {
 	words := strings.Join(strings.Fields(text), " ")
 	s.line("%s", s.style.code("1;36", oneLine("you ▸ "+words, s.width-1)))
@@ -151,7 +153,7 @@ func (s *demoScreen) user(text, fact string) {
 	s.pause(pauseUser)
 }
 
-// demoMark is what is remarkable in a call.
+// demoMark marks what is notable about a call.
 type demoMark struct{ cut, recall, undo bool }
 
 // call draws a call.
@@ -168,7 +170,7 @@ func (s *demoScreen) call(c *demo.Call, m demoMark) {
 		sum += part.tokens
 		to := cells(sum)
 		if part.tokens > 0 && to == at && part.demoInk == inkRecalled {
-			to++ // it is what people look for
+			to++ // people look for it
 		}
 		to = max(at, to)
 		bar.WriteString(s.ink(part.demoInk, to-at))
@@ -190,7 +192,8 @@ func (s *demoScreen) call(c *demo.Call, m demoMark) {
 	}
 }
 
-// label is what is said beside a bar: what is remarkable, else what the model does next.
+// label returns the text beside a bar: what is notable, else what the model
+// does next.
 func (s *demoScreen) label(c *demo.Call, m demoMark, room int) string {
 	var marks []string
 	switch {
@@ -213,7 +216,7 @@ func (s *demoScreen) label(c *demo.Call, m demoMark, room int) string {
 	return s.style.code(dim, oneLine(strings.Join(c.Does, ", "), room))
 }
 
-// kilo is a number of tokens in thousands.
+// kilo formats a number of tokens in thousands.
 func kilo(n int) string { return fmt.Sprintf("%.1fk", float64(n)/1000) }
 
 // scene draws lines in a frame that is open to the right.
@@ -226,7 +229,7 @@ func (s *demoScreen) scene(colour, title string, lines ...string) {
 	s.pause(pauseScene)
 }
 
-// wrapped breaks a text into lines below each other, behind a word.
+// wrapped breaks a text into lines that are indented after a word.
 func (s *demoScreen) wrapped(word, text string) []string {
 	const indent = 10
 	out := fill(text, min(s.width, 100)-indent-3)
@@ -239,7 +242,7 @@ func (s *demoScreen) wrapped(word, text string) []string {
 	return out
 }
 
-// fill breaks a text into lines of at most so many letters; words stay whole.
+// fill breaks a text into lines of at most width letters; words stay whole.
 func fill(text string, width int) []string {
 	var out []string
 	line := ""
@@ -269,21 +272,21 @@ func (s *demoScreen) recalled(d *demoStory, c *demo.Call, bare string) {
 	s.scene("35", "recall: the same request, without and with what was brought back", lines...)
 }
 
-// undoing shows that a plan is taken back.
+// undoing shows that a plan is undone.
 func (s *demoScreen) undoing(u *demoUndo) {
 	lines := s.wrapped("plan", fmt.Sprintf("%s took %s out of view; the largest, of %s tokens:", u.plan, plural(u.hidden, "message", "messages"), thousands(demo.Tokens(u.text))))
 	lines = append(lines, s.style.code(dim, "          "+oneLine(u.message, s.width-14)))
 	s.scene("33", "oriel undo "+demo.Conversation, lines...)
 }
 
-// undone shows that what was taken out is back.
+// undone shows that what was removed is back.
 func (s *demoScreen) undone(u *demoUndo, c *demo.Call) {
 	lines := s.wrapped("before", thousands(u.before)+" tokens, without it")
 	lines = append(lines, s.wrapped("after", thousands(c.After)+" tokens, with it; it is held until oriel release")...)
 	s.scene("33", "undone: the next call has it again, word for word", lines...)
 }
 
-// bill shows what it all cost.
+// bill shows the cost of the session.
 func (s *demoScreen) bill(b *demoBill) {
 	var out bytes.Buffer
 	less := func(with, without float64) string { return fmt.Sprintf("%+.0f%%", 100*(with-without)/without) }
@@ -310,7 +313,7 @@ func (s *demoScreen) bill(b *demoBill) {
 	}
 }
 
-// invite tells what to try while the server is up.
+// invite shows what to try while the server runs.
 func (s *demoScreen) invite(url, dir, oriel string) {
 	s.line("")
 	s.line("%s %s", s.style.bold("The server is still up at"), s.style.code("1;36", url))

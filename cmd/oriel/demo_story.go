@@ -17,7 +17,7 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-// demoStory runs the session and tells of it.
+// demoStory runs the session and narrates it.
 type demoStory struct {
 	screen *demoScreen
 	data   *history
@@ -29,13 +29,13 @@ type demoStory struct {
 	bill  demoBill
 	fact  string // what the model will need
 	told  int    // the call with which the user said it
-	gone  int    // the first call whose request had it no more
-	saved bool   // it came back when it was needed
+	gone  int    // the first call whose request no longer had it
+	saved bool   // it was recalled when it was needed
 	undo  *demoUndo
 	cuts  int
 }
 
-// demoBill is what the calls used, with Oriel and as the agent sent them.
+// demoBill is the usage of the calls, with Oriel and as the agent sent them.
 type demoBill struct {
 	calls           int
 	with, without   token.Usage
@@ -54,16 +54,16 @@ func (b *demoBill) add(c *demo.Call) {
 	b.cost, b.costWhole = b.cost+demo.Cost(c.Used), b.costWhole+demo.Cost(c.Whole)
 }
 
-// demoUndo is a plan that was taken back.
+// demoUndo is a plan that was undone.
 type demoUndo struct {
 	plan    string
-	message string // the largest that it had taken out, for people
-	text    string // and what it says; "" once that is back
+	message string // the largest message that it had removed, for people
+	text    string // and its text; "" once it is back
 	hidden  int
 	before  int // tokens of the last request without it
 }
 
-// tell runs the whole session; an error says what is not as it should be.
+// tell runs the whole session. Its error says what went wrong.
 func (d *demoStory) tell(ctx context.Context) error {
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
@@ -88,7 +88,7 @@ func (d *demoStory) tell(ctx context.Context) error {
 	return nil
 }
 
-// check is what must have happened for the story to be true.
+// check returns an error unless everything happened that the story shows.
 func (d *demoStory) check() error {
 	switch {
 	case d.cuts == 0:
@@ -96,7 +96,7 @@ func (d *demoStory) check() error {
 	case d.bill.most > demoBudget:
 		return fmt.Errorf("a request of %d tokens went out, above the budget of %d", d.bill.most, demoBudget)
 	case !d.saved:
-		return errors.New("recall did not bring back what the agent needed")
+		return errors.New("recall did not return what the agent needed")
 	case d.undo == nil || d.undo.text != "":
 		return errors.New("undo did not bring back what was cut")
 	case d.bill.cost >= d.bill.costWhole:
@@ -162,7 +162,7 @@ func (d *demoStory) saves(ctx context.Context, c *demo.Call) error {
 	}
 	switch {
 	case !c.Knows:
-		return fmt.Errorf("recall did not bring back %q with call %d", strings.Join(strings.Fields(d.fact), " "), c.N)
+		return fmt.Errorf("recall did not return %q with call %d", strings.Join(strings.Fields(d.fact), " "), c.N)
 	case d.agent.Fact(demo.Text(d.model.Last().Messages)) != "":
 		return fmt.Errorf("call %d has %q without recall", c.N, d.fact)
 	}
@@ -171,8 +171,8 @@ func (d *demoStory) saves(ctx context.Context, c *demo.Call) error {
 	return nil
 }
 
-// takeBack undoes the newest plan, by what oriel undo does, and remembers what of it must
-// be in the next request.
+// takeBack undoes the newest plan like oriel undo, and remembers what the next
+// request must contain.
 func (d *demoStory) takeBack(ctx context.Context) error {
 	before := demo.Text(d.model.Last().Messages)
 	u := &demoUndo{}
@@ -227,7 +227,7 @@ func (d *demoStory) takeBack(ctx context.Context) error {
 	return nil
 }
 
-// invite tells what can be looked at while the server is up.
+// invite shows what can be looked at while the server runs.
 func (d *demoStory) invite() {
 	d.screen.invite(d.url, d.data.dir, ourName())
 }

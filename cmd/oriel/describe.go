@@ -7,8 +7,8 @@ import (
 	"github.com/oriel-context/oriel/chat"
 )
 
-// describe says in a few words what each message is: the tools it calls, whose
-// results it has, or how its text begins.
+// describe describes each message in a few words: the tools that it calls, the
+// tools whose results it has, or the beginning of its text.
 func describe(msgs []chat.Message) []string {
 	out := make([]string, len(msgs))
 	tools := map[string]string{} // call id → tool
@@ -52,10 +52,11 @@ func describe(msgs []chat.Message) []string {
 	return out
 }
 
-// printable returns a text of others, such as a name or an error, for a terminal: control
-// characters, by which a text could write over others, ring or change the title, and
-// invisible ones, by which it could turn its direction, are spaces. Newlines and tabs stay.
-// Everything that is printed for people and not Oriel's own goes through here.
+// printable makes a foreign text, such as a name or an error, safe for a
+// terminal. It replaces control characters, with which a text could overwrite
+// others, ring or change the title, and invisible characters, with which it
+// could change its direction, by spaces. Newlines and tabs stay. Everything
+// printed for people that is not Oriel's own passes through printable.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -68,7 +69,8 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// oneLine is the beginning of a text on one line, without control characters.
+// oneLine returns the beginning of a text on one line, without control
+// characters.
 func oneLine(s string, width int) string {
 	if len(s) > 8*width { // more than any width needs
 		s = strings.ToValidUTF8(s[:8*width], "")

@@ -33,7 +33,7 @@ everything else works offline. Nothing is changed, and no key is printed. It exi
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	flags := addSettings(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		home, _ := os.UserHomeDir() // "" has no agents' files
+		home, _ := os.UserHomeDir() // if it is empty, there are no agents' files
 		here, _ := os.Getwd()
 		d := doctor{env: os.Environ(), home: home, here: here, now: time.Now, build: thisBuild()}
 		sources, err := flags.sources()
@@ -56,16 +56,16 @@ const (
 	failed  status = "failed"
 )
 
-// finding is what a check has found.
+// finding is the result of a check.
 type finding struct {
 	Check  string `json:"check"`
 	Status status `json:"status"`
 	Found  string `json:"found"`
-	// Advice is what to do.
+	// Advice says what to do.
 	Advice string `json:"advice,omitempty"`
 }
 
-// doctor has what the checks look at.
+// doctor holds what the checks examine.
 type doctor struct {
 	setup
 	env        environment
@@ -74,7 +74,8 @@ type doctor struct {
 	build      buildInfo
 }
 
-// examine runs all checks; those that ask others run beside the rest.
+// examine runs all checks; those that use the network run in parallel with the
+// rest.
 func (d *doctor) examine(ctx context.Context) []finding {
 	upstreams := []struct{ name, url string }{{"OpenAI", d.proxy.OpenAI}, {"Anthropic", d.proxy.Anthropic}}
 	if d.condense != "" {
@@ -98,7 +99,8 @@ func (d *doctor) examine(ctx context.Context) []finding {
 	return append(findings, d.checkAgents()...)
 }
 
-// tellFindings prints what was found; it is a failure if a check has failed.
+// tellFindings prints the findings, and returns a failure if a check has
+// failed.
 func tellFindings(cmd *cobra.Command, findings []finding, asJSON bool) error {
 	bad := 0
 	for i := range findings {

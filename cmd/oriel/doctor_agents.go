@@ -15,8 +15,9 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// checkAgents: where programs of this environment, Claude Code and Codex send their
-// calls. Files are only read, and of what they say no more than the host is told.
+// checkAgents reports where programs of this environment, Claude Code and
+// Codex send their calls. It only reads files, and reports nothing of them but
+// the host.
 func (d *doctor) checkAgents() []finding {
 	var findings []finding
 	for _, v := range []struct{ name, vendor string }{{"ANTHROPIC_BASE_URL", "Anthropic"}, {"OPENAI_BASE_URL", "OpenAI"}} {
@@ -34,7 +35,7 @@ func (d *doctor) checkVariable(name, vendor string) finding {
 	return d.judgeBase(name, base, "set", d.baseFor(vendor))
 }
 
-// judgeBase tells whether a base URL leads to the proxy.
+// judgeBase reports whether a base URL leads to the proxy.
 func (d *doctor) judgeBase(check, base, where, want string) finding {
 	u, err := url.Parse(base)
 	switch {
@@ -46,7 +47,7 @@ func (d *doctor) judgeBase(check, base, where, want string) finding {
 	return finding{check, fine, fmt.Sprintf("%s to the proxy at %s", where, u.Host), ""}
 }
 
-// baseFor is the base URL that leads a vendor's clients to the proxy.
+// baseFor returns the base URL that leads a vendor's clients to the proxy.
 func (d *doctor) baseFor(vendor string) string {
 	host, port, err := net.SplitHostPort(d.proxy.Listen)
 	if err != nil {
@@ -81,7 +82,7 @@ func (d *doctor) leadsHere(u *url.URL) bool {
 	}
 }
 
-// readSmall reads a file of settings; one that is not there is empty.
+// readSmall reads a settings file; a missing one is empty.
 func readSmall(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,8 +96,9 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// checkClaude looks at Claude Code's settings, which go before the environment, those of
-// the project before the user's. Nothing is said where it is not installed.
+// checkClaude checks Claude Code's settings, which override the environment,
+// those of the project before the user's. It reports nothing if Claude Code is
+// not installed.
 func (d *doctor) checkClaude() []finding {
 	const name = "Claude Code"
 	user := cmp.Or(d.env.get("CLAUDE_CONFIG_DIR"), filepath.Join(d.home, ".claude"))
@@ -143,7 +145,8 @@ func (d *doctor) checkClaude() []finding {
 	return []finding{d.judgeBase(name, base, where+" sends its calls", want)}
 }
 
-// checkCodex looks at Codex's settings. Nothing is said where it is not installed.
+// checkCodex checks Codex's settings. It reports nothing if Codex is not
+// installed.
 func (d *doctor) checkCodex() []finding {
 	const name = "Codex"
 	home := cmp.Or(d.env.get("CODEX_HOME"), filepath.Join(d.home, ".codex"))
@@ -157,7 +160,7 @@ func (d *doctor) checkCodex() []finding {
 	}
 	if err := toml.Unmarshal(data, &struct{}{}); err != nil {
 		line := ""
-		if at := (toml.ParseError{}); errors.As(err, &at) { // its words may quote a key
+		if at := (toml.ParseError{}); errors.As(err, &at) { // the error's text may quote a key
 			line = fmt.Sprintf(":%d", at.Position.Line)
 		}
 		return []finding{{name, warning, path + line + " is no TOML", "mend it"}}

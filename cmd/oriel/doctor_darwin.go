@@ -2,7 +2,8 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// availableMemory is what the machine has: what of it is free says little here.
+// availableMemory returns the memory of the machine: the free part of it means
+// little here.
 func availableMemory() (uint64, error) { return unix.SysctlUint64("hw.memsize") }
 
 func freeDisk(dir string) (uint64, error) {

@@ -15,8 +15,8 @@ import (
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
-// checkFolder: the data folder is there or can be made, can be written to, and is
-// nobody else's business.
+// checkFolder checks that the data folder exists or can be created, can be
+// written to, and is private.
 func (d *doctor) checkFolder() []finding {
 	const name = "data folder"
 	const other = "make it writable for this user, or choose another with --data or $ORIEL_DATA"
@@ -40,7 +40,8 @@ func (d *doctor) checkFolder() []finding {
 	return []finding{{name, fine, found + ", private", ""}}
 }
 
-// nearestFolder is dir or, where that is missing, the nearest folder above it.
+// nearestFolder returns dir or, if that is missing, the nearest existing
+// folder above it.
 func nearestFolder(dir string) (there string, missing bool, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", false, err
@@ -51,7 +52,7 @@ func nearestFolder(dir string) (there string, missing bool, err error) {
 		case err == nil && info.IsDir():
 			return dir, missing, nil
 		case err == nil:
-			return "", false, fmt.Errorf("%s is no folder", dir)
+			return "", false, fmt.Errorf("%s is not a folder", dir)
 		case !errors.Is(err, fs.ErrNotExist) || filepath.Dir(dir) == dir:
 			return "", false, err
 		}
@@ -59,7 +60,8 @@ func nearestFolder(dir string) (there string, missing bool, err error) {
 	}
 }
 
-// writable tries it, since rights do not tell of disks that are full or read-only.
+// writable writes a file, because access rights do not reveal full or
+// read-only disks.
 func writable(dir string) error {
 	f, err := os.CreateTemp(dir, ".oriel-doctor-*")
 	if err == nil {
@@ -83,8 +85,8 @@ func folderSize(dir string) (n int64) {
 	return n
 }
 
-// openToOthers names what other users can read: the history's file in a folder that
-// they can enter; "" for nothing.
+// openToOthers returns what other users can read: the history's file in a
+// folder that they can enter, or "".
 func openToOthers(dir string) string {
 	info, err := os.Stat(dir)
 	if runtime.GOOS == "windows" || err != nil || info.Mode().Perm()&0o077 == 0 {
@@ -102,10 +104,11 @@ func openToOthers(dir string) string {
 	return ""
 }
 
-// lockPatience is how long a writer may hold the history before that is told.
+// lockPatience is how long a writer may hold the history before checkStore
+// reports it.
 const lockPatience = 2 * time.Second
 
-// checkStore: the history opens, has our format, and is not held by anybody.
+// checkStore checks that the history opens, has our format, and is not locked.
 func (d *doctor) checkStore(ctx context.Context) finding {
 	const name = "history"
 	path, err := d.data.file()
@@ -133,7 +136,7 @@ func (d *doctor) checkStore(ctx context.Context) finding {
 		plural(int(n.Conversations), "conversation", "conversations")), ""}
 }
 
-// Free bytes of a disk below which there is something to say.
+// Free bytes of a disk below which checkFolder warns or fails.
 const (
 	littleDisk = 1 << 30
 	noDisk     = 50 << 20

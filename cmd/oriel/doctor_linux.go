@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// availableMemory is what the system would give, and this container may take.
+// availableMemory returns the memory that the system could give and this
+// container may take.
 func availableMemory() (uint64, error) {
 	f, err := os.Open("/proc/meminfo")
 	if err != nil {
@@ -29,8 +30,8 @@ func availableMemory() (uint64, error) {
 	return 0, fmt.Errorf("/proc/meminfo has no MemAvailable")
 }
 
-// leftToContainer is what the control group may still take; as much as there is where
-// it has no limit.
+// leftToContainer returns what the control group may still take, or the
+// largest number if it has no limit.
 func leftToContainer() uint64 {
 	read := func(name string) (uint64, bool) {
 		raw, err := os.ReadFile("/sys/fs/cgroup/" + name)

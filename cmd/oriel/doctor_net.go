@@ -18,7 +18,7 @@ import (
 	"github.com/oriel-context/oriel/internal/settings"
 )
 
-// checkPort: the address is free, or has an oriel.
+// checkPort checks that the address is free or that oriel listens there.
 func (d *doctor) checkPort(ctx context.Context) finding {
 	const name = "port"
 	at := d.proxy.Listen
@@ -29,7 +29,7 @@ func (d *doctor) checkPort(ctx context.Context) finding {
 	if port == "0" {
 		return finding{name, fine, "a free one is taken at the start", ""}
 	}
-	// Asked first, because some systems let two programs listen.
+	// Check first, because some systems let two programs listen.
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
@@ -49,7 +49,7 @@ func (d *doctor) checkPort(ctx context.Context) finding {
 	return finding{name, fine, at + " is free: oriel serve listens there", ""}
 }
 
-// checkServer tells what answers at an address.
+// checkServer reports what answers at an address.
 func (d *doctor) checkServer(ctx context.Context, at string) finding {
 	const name = "port"
 	f := finding{name, failed, "another program listens at " + at, "end it, or choose another address with --listen"}
@@ -57,7 +57,7 @@ func (d *doctor) checkServer(ctx context.Context, at string) finding {
 	if err != nil {
 		return f
 	}
-	transport := &http.Transport{DisableKeepAlives: true} // no proxy: it is this machine
+	transport := &http.Transport{DisableKeepAlives: true} // no proxy, because it is this machine
 	answer, err := transport.RoundTrip(r)
 	if err != nil {
 		return f
@@ -77,21 +77,21 @@ func (d *doctor) checkServer(ctx context.Context, at string) finding {
 	return f
 }
 
-// reach is how a provider was reached.
+// reach is the result of connecting to a provider.
 type reach struct {
 	finding
-	// clock is how far this machine's is ahead of the provider's; known says whether it
-	// is known.
+	// clock is how far this machine's clock is ahead of the provider's; known
+	// reports whether that is known.
 	clock time.Duration
 	known bool
 	host  string
 }
 
-// portTimeout and reachTimeout are how long this machine, and a provider, may take to
-// answer. Tests wait longer.
+// portTimeout and reachTimeout are how long this machine and a provider may
+// take to answer. Tests wait longer.
 var portTimeout, reachTimeout = 2 * time.Second, 3 * time.Second
 
-// reach asks a provider for anything. It takes the way that the proxy takes.
+// reach sends a request to a provider, in the same way as the proxy.
 func (d *doctor) reach(ctx context.Context, name, base string) (r reach) {
 	r.finding = finding{Check: name, Status: warning}
 	u, err := url.Parse(base)
@@ -131,10 +131,10 @@ func (d *doctor) reach(ctx context.Context, name, base string) (r reach) {
 	return r
 }
 
-// place is a URL without what may be secret.
+// place returns a URL without its possibly secret parts.
 func place(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
-// steps are those of a request, as it takes them.
+// steps records the steps of a request.
 type steps struct {
 	mu      sync.Mutex // several addresses may be tried at once
 	now     string
@@ -174,7 +174,7 @@ func (s *steps) done() string {
 	return strings.Join(append(s.took, "HTTP "), ", ")
 }
 
-// failure tells at which step a request failed, and what to do.
+// failure returns the step at which a request failed, and what to do.
 func (s *steps) failure(where string, u *url.URL, err error) (found, advice string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,7 +201,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// checkVariables: variables of ours that have no meaning, where another may have been meant.
+// checkVariables reports ORIEL_ variables without a meaning for which another
+// may have been meant.
 func (d *doctor) checkVariables() finding {
 	var found []string
 	for _, v := range d.env {
@@ -216,8 +217,8 @@ func (d *doctor) checkVariables() finding {
 	return finding{"variables", fine, "no ORIEL_ variable is misspelt", ""}
 }
 
-// checkProxyVariables: which way to the providers the environment names, and whether
-// programs would take it to Oriel, too.
+// checkProxyVariables reports which HTTP proxy the environment names, and
+// whether programs would use it to reach Oriel.
 func (d *doctor) checkProxyVariables() finding {
 	const name = "proxy variables"
 	get := func(name string) string { return d.env.first(name, strings.ToLower(name)) }
@@ -261,7 +262,8 @@ func coversLoopback(noProxy string) bool {
 // maxSkew is how wrong a clock may be.
 const maxSkew = time.Minute
 
-// checkClock: times are kept with what is said, and signatures of clouds depend on them.
+// checkClock checks the clock: messages are stored with their times, and
+// signatures of clouds depend on it.
 func (d *doctor) checkClock(reached []reach) finding {
 	const name = "clock"
 	now := d.now().UTC()

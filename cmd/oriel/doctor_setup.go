@@ -9,11 +9,11 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// setup is what a server would run with.
+// setup is the configuration that a server would use.
 type setup struct {
 	proxy    proxy.Options
-	condense string // base URL of the server that writes summaries, "" for none
-	embed    string // base URL of the server that makes vectors, "" for none
+	condense string // base URL of the server that writes summaries, or ""
+	embed    string // base URL of the server that makes vectors, or ""
 	data     *history
 }
 
@@ -25,8 +25,8 @@ func newSetup(s settings.Settings) setup {
 	return setup{o, s.Condense.URL, s.Embed.URL, &history{dir: s.Data}}
 }
 
-// examineSettings loads settings; where they cannot be used, what is left of them without
-// the file, so that the other checks have something to look at.
+// examineSettings loads the settings. If they are unusable it returns those
+// without the file, so that the other checks can run.
 func examineSettings(sources settings.Sources) (setup, finding) {
 	const name = "settings"
 	loaded, err := loadSettings(sources)

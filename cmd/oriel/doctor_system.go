@@ -10,15 +10,16 @@ import (
 	"github.com/oriel-context/oriel/internal/mat"
 )
 
-// fastest are the best kernels that there are for an architecture.
+// fastest names the best kernels for each architecture.
 var fastest = map[string]string{"amd64": "avx512vnni", "arm64": "neondot"}
 
-// checkKernels: embeddings and vectors run on the best that this CPU has.
+// checkKernels checks that embeddings and vectors use the best kernels of this
+// CPU.
 func (d *doctor) checkKernels() finding {
 	return judgeKernels(runtime.GOARCH, d.env.get(mat.Variable), d.build.Kernels, mat.All()[0].Name)
 }
 
-// judgeKernels judges those in use, where best is what the CPU has.
+// judgeKernels judges the kernels in use; best is the CPU's best.
 func judgeKernels(arch, wish string, in kernels, best string) finding {
 	f := finding{"kernels", fine, in.String(), ""}
 	switch {
@@ -40,7 +41,8 @@ func judgeKernels(arch, wish string, in kernels, best string) finding {
 	return f
 }
 
-// checkMemory: there is as much as a server with recall stays within.
+// checkMemory checks that there is as much memory as a server with recall
+// stays within.
 func checkMemory() finding {
 	available, err := availableMemory()
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
@@ -49,7 +51,8 @@ func checkMemory() finding {
 	return judgeMemory(available, err == nil, debug.SetMemoryLimit(-1))
 }
 
-// judgeMemory takes limit as Go does: the greatest number is none.
+// judgeMemory judges the available memory. limit is Go's memory limit; the
+// largest number means none.
 func judgeMemory(available uint64, known bool, limit int64) finding {
 	f := finding{"memory", fine, "not known on " + runtime.GOOS, ""}
 	if known {
@@ -69,8 +72,8 @@ func judgeMemory(available uint64, known bool, limit int64) finding {
 	return f
 }
 
-// fewFiles is a limit of open files that many agents at once can reach: each call takes
-// two connections.
+// fewFiles is a limit of open files that many agents at once can reach: each
+// call takes two connections.
 const fewFiles = 1024
 
 func checkFiles() finding {

@@ -4,7 +4,7 @@ package main
 
 import "syscall"
 
-// fileLimit is how many files this process may open.
+// fileLimit returns how many files this process may open.
 func fileLimit() (uint64, error) {
 	var l syscall.Rlimit
 	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l)

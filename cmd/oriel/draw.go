@@ -10,8 +10,8 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-// drawPlan shows a plan to a person: a bar for each message, coloured by what
-// became of it, and the sizes before and after.
+// drawPlan draws a plan for people: a bar for each message, coloured by its
+// verdict, and the sizes before and after.
 func drawPlan(out io.Writer, p *window.Plan, s style) error {
 	var b bytes.Buffer
 	largest := 1
@@ -53,8 +53,8 @@ func drawPlan(out io.Writer, p *window.Plan, s style) error {
 	return err
 }
 
-// verdictLook is how each verdict is drawn: an ANSI colour and a sign that is
-// there without colours too.
+// verdictLook is how each verdict is drawn: an ANSI colour, and a sign that
+// also works without colours.
 var verdictLook = map[window.Verdict]struct{ colour, sign string }{
 	window.Keep:  {"32", "●"},
 	window.Trim:  {"33", "◐"},

@@ -32,7 +32,8 @@ go), or with a minus sign switches it off (-avx512vnni).`,
   oriel embed questions.txt > vectors.jsonl`,
 		Args: oneFile,
 	}
-	// The form of the output is the same; programs that always say --json may.
+	// The output is the same; the flag is for programs that always pass
+	// --json.
 	cmd.Flags().Bool("json", false, "print one JSON array a line, as without it")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		in, err := openInput(cmd, args)
@@ -53,14 +54,14 @@ go), or with a minus sign switches it off (-avx512vnni).`,
 	return cmd
 }
 
-// Lines are embedded together, where they have arrived: as many as these.
+// Lines that have arrived are embedded together, up to these limits.
 const (
 	embedTexts = 256
 	embedBytes = 8 << 20
 )
 
-// embedLines writes a vector for each line. It never waits for more lines while one
-// is unanswered.
+// embedLines writes a vector for each line. It never waits for more lines
+// while one is unanswered.
 func embedLines(ctx context.Context, model *minilm.Model, in io.Reader, out io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -96,8 +97,8 @@ func embedLines(ctx context.Context, model *minilm.Model, in io.Reader, out io.W
 	}
 }
 
-// readLines sends the lines of in without their ends: all that have arrived, up to
-// a bound.
+// readLines sends the lines of in without line ends, in batches of those that
+// have arrived.
 func readLines(ctx context.Context, in io.Reader, batches chan<- []string) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	var batch []string
@@ -129,7 +130,8 @@ func readLines(ctx context.Context, in io.Reader, batches chan<- []string) error
 	}
 }
 
-// readLine reads a line without its end; io.EOF only where there is none.
+// readLine returns a line without its line end, and io.EOF only if there is
+// none.
 func readLine(r *bufio.Reader) (string, error) {
 	var line []byte
 	for {

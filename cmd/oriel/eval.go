@@ -18,14 +18,14 @@ import (
 	"github.com/oriel-context/oriel/recall"
 )
 
-// evalFlags are what the command line says.
+// evalFlags holds the flags of eval.
 type evalFlags struct {
 	format, details  string
 	budgets          []int
 	policies, remove []string
 	json             bool
 
-	server, model              string // that answer
+	server, model              string // of the model that answers
 	limit, concurrency, window int
 	table                      *string
 }
@@ -116,7 +116,7 @@ length, directives, spread, router.`,
 	return cmd
 }
 
-// run gives a *eval.Report, or with --answer a *eval.AnswerReport.
+// run returns an *eval.Report or, with --answer, an *eval.AnswerReport.
 func (o *evalFlags) run(cmd *cobra.Command, paths []string) (report any, err error) {
 	if o.format == "" {
 		return nil, fmt.Errorf("%w: give --format: locomo, beam, generic or claude-code", eval.ErrOption)
@@ -168,10 +168,10 @@ func (o *evalFlags) run(cmd *cobra.Command, paths []string) (report any, err err
 	return eval.Run(cmd.Context(), set, options)
 }
 
-// replyRoom is how many tokens of a window are kept free for the reply.
+// replyRoom is how many tokens of a window are reserved for the reply.
 const replyRoom = 1024
 
-// answers are the settings of the model that answers; nil for none.
+// answers returns the options of the model that answers, or nil.
 func (o *evalFlags) answers(cmd *cobra.Command) (*eval.AnswerOptions, error) {
 	if o.server == "" {
 		for _, name := range []string{"model", "answer-limit", "concurrency", "window"} {
@@ -206,7 +206,7 @@ func (o *evalFlags) answers(cmd *cobra.Command) (*eval.AnswerOptions, error) {
 	return &eval.AnswerOptions{Server: server, Limit: o.limit, Concurrency: o.concurrency, Window: window}, nil
 }
 
-// printAnswers prints a table: policies and budgets down.
+// printAnswers prints a table with one row per policy and budget.
 func printAnswers(cmd *cobra.Command, r *eval.AnswerReport) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s: %s, %s with an answer, %s without one to give", r.Model, plural(r.Conversations, "conversation", "conversations"),
@@ -241,7 +241,8 @@ func printAnswers(cmd *cobra.Command, r *eval.AnswerReport) error {
 	return err
 }
 
-// printEval prints a table: policies and kinds down, budgets across.
+// printEval prints a table with one row per policy and kind and one column per
+// budget.
 func printEval(cmd *cobra.Command, r *eval.Report, o *evalFlags) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s, %s", plural(r.Conversations, "conversation", "conversations"), plural(r.Questions, "question", "questions"))
@@ -280,7 +281,7 @@ func printEval(cmd *cobra.Command, r *eval.Report, o *evalFlags) error {
 	return err
 }
 
-// kindsOf are the kinds of questions of a report, in its order.
+// kindsOf returns the kinds of questions of a report, in its order.
 func kindsOf(r *eval.Report, policy string) []string {
 	var out []string
 	for _, row := range r.Rows {

@@ -14,13 +14,14 @@ import (
 	"github.com/oriel-context/oriel/internal/lines"
 )
 
-// eventLog writes events to a file or a pipe, a line of JSON each. When a file is full,
-// it becomes NAME.1, in the place of the last one of that name, and a new one begins: both
-// together are bounded. It is safe for concurrent use.
+// eventLog writes events to a file or a pipe, one line of JSON each. A full
+// file is renamed to NAME.1, replacing the previous one of that name, and a
+// new one begins, so that both together are bounded. It is safe for concurrent
+// use.
 //
-// Events wait in a bounded queue, so that no call waits for a disk or for the reader of a
-// pipe. Those that find it full are dropped and counted; an event of kind oriel.EventDropped has
-// their number.
+// Events wait in a bounded queue, so that no call waits for a disk or for the
+// reader of a pipe. Events that find it full are dropped and counted; an event
+// of kind oriel.EventDropped reports their number.
 type eventLog struct {
 	file  *rotatingFile
 	queue *lines.Writer
@@ -29,9 +30,10 @@ type eventLog struct {
 // maxEvents is the most bytes of a file of events.
 const maxEvents = 64 << 20
 
-// openEventLog opens the file, or makes it. Since events name conversations, the file is for
-// its owner alone: one that others may read is made private, or refused where that cannot
-// be. Lines are added to what is there. most is how many bytes it may have, 0 for 64 MB.
+// openEventLog opens or creates the file. Because events name conversations,
+// only its owner may read it: a file that others may read is made private, or
+// rejected if that fails. Lines are appended. most is the size limit in bytes;
+// 0 means 64 MB.
 func openEventLog(path string, most int64) (*eventLog, error) {
 	if most == 0 {
 		most = maxEvents
@@ -43,7 +45,7 @@ func openEventLog(path string, most int64) (*eventLog, error) {
 	return &eventLog{file, lines.New(file, lines.Options{Note: droppedEvents})}, nil
 }
 
-// droppedEvents is the event that reports how many are missing.
+// droppedEvents returns the event that reports how many are missing.
 func droppedEvents(n int64) []byte {
 	line, _ := json.Marshal(oriel.Event{Time: time.Now(), Kind: oriel.EventDropped, Items: int(n)})
 	return append(line, '\n')
@@ -52,7 +54,7 @@ func droppedEvents(n int64) []byte {
 // Write queues an event. It never waits.
 func (f *eventLog) Write(e oriel.Event) {
 	line, err := json.Marshal(e)
-	if err != nil { // a cost that is no number
+	if err != nil { // a cost that is not a number
 		line, _ = json.Marshal(oriel.Event{Time: e.Time, Kind: e.Kind, Call: e.Call, Error: err.Error()})
 	}
 	f.queue.Write(append(line, '\n'))
@@ -61,20 +63,21 @@ func (f *eventLog) Write(e oriel.Event) {
 // Dropped returns how many events were dropped.
 func (f *eventLog) Dropped() int64 { return f.queue.Dropped() }
 
-// Close waits at most that long for the last events to be written, and returns an error
-// where some were dropped. It may be called twice.
+// Close waits at most wait for the last events to be written, and returns an
+// error if some were dropped. It may be called twice.
 func (f *eventLog) Close(wait time.Duration) error {
 	return errors.Join(f.queue.Close(wait), f.file.Close())
 }
 
-// rotatingFile is the file behind the queue, whose goroutine alone writes to it. That may be
-// at work still when Close has returned: nothing is opened, made or renamed from then on.
+// rotatingFile is the file behind the queue. Only the queue's goroutine writes
+// to it. That goroutine may still run when Close has returned; it opens,
+// creates or renames nothing from then on.
 type rotatingFile struct {
 	path string
 	most int64
 	size int64
 
-	mu     sync.Mutex // protects what follows: Close may meet a write that is stuck
+	mu     sync.Mutex // protects the fields below: Close may run during a write that is stuck
 	file   *os.File
 	closed bool
 }
@@ -87,7 +90,7 @@ func (f *rotatingFile) open() error {
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() && info.Mode()&fs.ModeNamedPipe == 0 && info.Mode()&fs.ModeDevice == 0 {
-		err = fmt.Errorf("open the file of events: %s is no file", f.path)
+		err = fmt.Errorf("open the file of events: %s is not a file", f.path)
 	}
 	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
 		if err = file.Chmod(0o600); err != nil {
@@ -104,8 +107,8 @@ func (f *rotatingFile) open() error {
 	return nil
 }
 
-// openToAppend opens a path for adding to it. A named pipe that nobody reads yet is opened
-// all the same: who reads it later finds what fits into it.
+// openToAppend opens a path for appending. It also opens a named pipe that
+// nobody reads yet: a later reader finds what fits into it.
 func openToAppend(path string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
 		file, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
@@ -128,7 +131,8 @@ func (f *rotatingFile) Write(line []byte) (int, error) {
 	return n, err
 }
 
-// ready returns the file that has room for so many bytes, or an error once it is closed.
+// ready returns a file with room for the given number of bytes, or an error
+// once it is closed.
 func (f *rotatingFile) ready(bytes int64) (*os.File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -148,7 +152,7 @@ func (f *rotatingFile) ready(bytes int64) (*os.File, error) {
 	return f.file, nil
 }
 
-// turn puts the file aside; the next line begins a new one. The caller holds mu.
+// turn renames the file; the next line begins a new one. The caller holds mu.
 func (f *rotatingFile) turn() error {
 	err := f.file.Close()
 	f.file, f.size = nil, 0

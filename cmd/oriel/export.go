@@ -38,7 +38,7 @@ stands between values, where JSON allows it, so the message says the same. With
 	f := cmd.Flags()
 	f.IntVar(&branch, "branch", 0, "`number` of the branch (default 0, where the conversation stands)")
 	f.BoolVar(&null, "null", false, "end messages with NUL and change nothing in them")
-	// The messages are JSON; programs that always say --json may.
+	// The messages are JSON; the flag is for programs that always pass --json.
 	f.BoolVar(&asJSON, "json", false, "print one JSON message a line, as without it")
 	data := addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -80,8 +80,8 @@ stands between values, where JSON allows it, so the message says the same. With
 	return cmd
 }
 
-// exportMessages gives the bytes of each message on the way to a place, in the form
-// that is the conversation's own where it has one.
+// exportMessages passes the bytes of each message on the way to a place to
+// write, in the conversation's own form if it has one.
 func exportMessages(ctx context.Context, s timeline.Store, head timeline.Place, forms map[timeline.Place]timeline.Hash, write func([]byte) error) error {
 	plain := func(first, last int64) error {
 		return s.Messages(ctx, timeline.Local, head, first, last, false, func(e *timeline.Entry) error { return write(e.Raw) })
@@ -91,7 +91,7 @@ func exportMessages(ctx context.Context, s timeline.Store, head timeline.Place, 
 	}
 	written := int64(0)
 	for first := int64(1); first <= head.Depth; first += exportPage {
-		var own []timeline.Place // those of the page that have a form of their own
+		var own []timeline.Place // the messages of the page with a form of their own
 		if err := s.Messages(ctx, timeline.Local, head, first, first+exportPage-1, true, func(e *timeline.Entry) error {
 			if _, ok := forms[e.Place]; ok {
 				own = append(own, e.Place)
@@ -117,10 +117,12 @@ func exportMessages(ctx context.Context, s timeline.Store, head timeline.Place, 
 	return plain(written+1, head.Depth)
 }
 
-// exportPage is how many messages are looked at for forms of their own at a time.
+// exportPage is how many messages are checked for forms of their own at a
+// time.
 const exportPage = 512
 
-// branchHead is where a branch of a conversation ends: 0 is where it stands.
+// branchHead returns where a branch of a conversation ends; branch 0 is the
+// current one.
 func branchHead(heads []timeline.Place, branch int) (timeline.Place, error) {
 	if branch < 0 || branch >= max(1, len(heads)) {
 		return timeline.Place{}, fmt.Errorf("--branch %d: the conversation has branches 0 to %d, oriel show lists them", branch, max(1, len(heads))-1)
@@ -131,8 +133,8 @@ func branchHead(heads []timeline.Place, branch int) (timeline.Place, error) {
 	return heads[branch], nil
 }
 
-// onOneLine takes the line feeds out of a JSON text, each with the white space
-// around it. Within strings there are none.
+// onOneLine removes the line feeds from a JSON text, with the white space
+// around them. Strings contain none.
 func onOneLine(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\n') < 0 {
 		return raw

@@ -18,7 +18,7 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// fitFlags are what the command line says.
+// fitFlags holds the flags of fit.
 type fitFlags struct {
 	format, mode, pins, now, planFile, preset string
 	wouldManage                               bool
@@ -101,7 +101,7 @@ trajectory for --format trajectory.`,
 			return err
 		}
 		if o.Policy == "relevance" && o.Query != "" {
-			if model, closeModel, err := openModel(o.embed, 0); err == nil { // else words are compared
+			if model, closeModel, err := openModel(o.embed, 0); err == nil { // otherwise words are compared
 				defer closeModel()
 				o.Embed = model.Embed
 			}
@@ -136,7 +136,7 @@ func (o *fitFlags) readSettings(cmd *cobra.Command) error {
 	return nil
 }
 
-// parse reads the flags that are more than a number or a word.
+// parse parses the flags that are more than a number or a word.
 func (o *fitFlags) parse(cmd *cobra.Command) error {
 	var err error
 	if o.Format, err = wire.ParseFormat(o.format); err != nil {
@@ -150,7 +150,7 @@ func (o *fitFlags) parse(cmd *cobra.Command) error {
 		for _, s := range strings.Split(o.pins, ",") {
 			i, err := strconv.Atoi(strings.TrimSpace(s))
 			if err != nil {
-				return fmt.Errorf("--pin %s: %q is no index: give indices such as 0,4", o.pins, s)
+				return fmt.Errorf("--pin %s: %q is not an index: give indices such as 0,4", o.pins, s)
 			}
 			o.Pins = append(o.Pins, i)
 		}
@@ -161,7 +161,7 @@ func (o *fitFlags) parse(cmd *cobra.Command) error {
 			return fmt.Errorf("--now %s: give a time such as 2026-11-15T10:00:00Z", o.now)
 		}
 	}
-	if cmd.Flags().Changed("threshold") && o.threshold != -1 { // which inherits
+	if cmd.Flags().Changed("threshold") && o.threshold != -1 { // -1 inherits
 		if number.Within(o.threshold, 5, 100) {
 			o.Thresholds.Global = o.threshold
 		} else {
@@ -242,8 +242,8 @@ func showPlan(out io.Writer, plan *window.Plan) error {
 	return printJSON(out, plan)
 }
 
-// fitTrajectory cuts a trajectory by its own rules: interactions and characters,
-// not tokens.
+// fitTrajectory cuts a trajectory by its own rules: interactions and
+// characters, not tokens.
 func (o *fitFlags) fitTrajectory(cmd *cobra.Command, data []byte) ([]byte, *window.Plan, error) {
 	if o.Policy != "" && o.Policy != "trajectory" {
 		return nil, nil, fmt.Errorf("policy %q is for requests: a trajectory has --policy trajectory, with --preset, --max-interactions, --result-limit, --preserve-first, --keep-results", o.Policy)

@@ -18,7 +18,8 @@ import (
 
 // gatewayOptions are the options of openGateway.
 type gatewayOptions struct {
-	// proxy has addresses, upstreams, tokens and the log; the engine is added.
+	// proxy holds addresses, upstreams, tokens and the log; the engine is
+	// added.
 	proxy proxy.Options
 	data  *history
 	sync  sqlite.Sync
@@ -28,12 +29,12 @@ type gatewayOptions struct {
 	// embed names the server that makes vectors; the zero value is the model in this
 	// program.
 	embed settings.Embed
-	// events is the file of events, "" for none; onEvent receives them, too.
+	// events is the file of events, or ""; onEvent also receives them.
 	events  string
 	onEvent func(oriel.Event)
 	errOut  io.Writer
-	// logDropped returns how many lines of the log were dropped, settingsHeld why changed
-	// settings are not in use; nil: not known.
+	// logDropped returns how many log lines were dropped, settingsHeld why
+	// changed settings are not in use. Either may be nil.
 	logDropped   func() int64
 	settingsHeld func() string
 }
@@ -47,9 +48,9 @@ type gateway struct {
 	closers []func()
 }
 
-// openGateway opens the engine and the proxy. A history that cannot be opened is reported;
-// calls then go through unrecorded, within what their models accept as far as that is
-// known without it.
+// openGateway opens the engine and the proxy. It reports a history that cannot
+// be opened; calls then go through unrecorded, within what their models accept
+// as far as that is known.
 func openGateway(ctx context.Context, o gatewayOptions) (_ *gateway, err error) {
 	g := new(gateway)
 	defer func() {
@@ -73,7 +74,7 @@ func openGateway(ctx context.Context, o gatewayOptions) (_ *gateway, err error) 
 	return g, err
 }
 
-// openEngine opens the engine on a history that may come later.
+// openEngine opens the engine on a history that may become available later.
 func (g *gateway) openEngine(ctx context.Context, o *gatewayOptions) error {
 	dir, err := o.data.folder()
 	if err != nil {
@@ -113,7 +114,7 @@ func (g *gateway) openEngine(ctx context.Context, o *gatewayOptions) error {
 	return nil
 }
 
-// openEvents returns what receives events; nil for nobody.
+// openEvents returns the function that receives events, or nil.
 func (g *gateway) openEvents(o *gatewayOptions) (func(oriel.Event), error) {
 	if o.events == "" {
 		return o.onEvent, nil
@@ -136,7 +137,7 @@ func (g *gateway) openEvents(o *gatewayOptions) (func(oriel.Event), error) {
 	}, nil
 }
 
-// health returns what the proxy does not know of itself.
+// health returns what the proxy does not know itself.
 func (g *gateway) health(o *gatewayOptions) (h proxy.Health) {
 	if o.logDropped != nil {
 		h.DroppedLogLines = o.logDropped()
@@ -150,8 +151,8 @@ func (g *gateway) health(o *gatewayOptions) (h proxy.Health) {
 	return h
 }
 
-// change applies other options to calls that begin from now on: those that the proxy and
-// the engine can change. After an error nothing is changed.
+// change applies new options to calls that begin from now on, as far as the
+// proxy and the engine can change. After an error nothing is changed.
 func (g *gateway) change(o gatewayOptions) error {
 	o.proxy.BeginTimeout, o.proxy.ReplyTimeout = g.engine.BeginWait(o.calls), observeWait
 	if err := g.server.Change(o.proxy); err != nil {
@@ -162,7 +163,8 @@ func (g *gateway) change(o gatewayOptions) error {
 
 func (g *gateway) onClose(f func()) { g.closers = append(g.closers, f) }
 
-// close ends what was opened, the last first: calls are written before the store closes.
+// close closes everything in reverse order, so that calls are written before
+// the store closes.
 func (g *gateway) close() {
 	for len(g.closers) > 0 {
 		last := len(g.closers) - 1
@@ -171,30 +173,30 @@ func (g *gateway) close() {
 	}
 }
 
-// observeWait is the longest that an answer waits until the engine has recorded a part of
-// it. Tests wait longer.
+// observeWait is the longest that an answer waits until the engine has recorded a part
+// of it. Tests wait longer.
 var observeWait = 2 * time.Second
 
-// Memory that the process should stay within, so that bodies which came and went do not
-// pile up between two collections: for calls, and with the library, which has a limit of
-// its own. What is not used is not taken.
+// Memory limits of the process, so that the bodies of past calls do not pile
+// up between two collections: for calls alone, and with the recall library,
+// which has a limit of its own. Unused memory is not taken.
 const (
 	serverMemory  = 128 << 20
 	libraryMemory = serverMemory + recall.DefaultMemory + recall.DefaultMemory/2
 )
 
-// boundMemory makes the collector work for it, unless the user has said something else.
+// boundMemory sets the collector's memory limit, unless the user has set one.
 func boundMemory() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(libraryMemory)
 	}
 }
 
-// outputWait is how long the last lines of the log, and the last events, may take to be
-// written when the server ends. A reader that does not read holds nothing longer.
+// outputWait is how long the last log lines and events may take to be written
+// when the server ends, even if nobody reads them.
 const outputWait = 2 * time.Second
 
-// serve opens the history to record into, and makes it where there is none.
+// serve opens the history for recording, and creates it if there is none.
 func (h *history) serve(ctx context.Context, level sqlite.Sync) (*sqlite.Store, error) {
 	dir, err := h.folder()
 	if err != nil {

@@ -77,7 +77,7 @@ the first one is, nothing on standard output, and exits with 2. With --verbose, 
 		if err != nil {
 			return err
 		}
-		if err := importer.Check(args, o); err != nil { // before a folder is made
+		if err := importer.Check(args, o); err != nil { // before a folder is created
 			return err
 		}
 		store, err := sqlite.Open(cmd.Context(), dir, sqlite.Options{Sync: level})
@@ -104,8 +104,8 @@ func syncLevel(name string) (sqlite.Sync, error) {
 	return 0, fmt.Errorf("--sync %s: use normal or full", name)
 }
 
-// finishImport prints what was imported. Where some of it was not, that is an error of
-// one line, with the details before it if they were asked for.
+// finishImport prints what was imported. If something could not be imported,
+// it returns a one-line error and, with verbose, prints the details before.
 func finishImport(cmd *cobra.Command, r *importer.Report, err error, asJSON, verbose bool) error {
 	errOut := cmd.ErrOrStderr()
 	if err != nil {
@@ -115,7 +115,7 @@ func finishImport(cmd *cobra.Command, r *importer.Report, err error, asJSON, ver
 		if errors.Is(err, importer.ErrInput) || errors.Is(err, timeline.ErrInvalid) {
 			return err
 		}
-		return &failure{fmt.Errorf("%w: what was imported before stays, and importing again goes on from there", err)}
+		return &failure{fmt.Errorf("%w: what was imported before stays, and importing again continues from there", err)}
 	}
 	print := printImport
 	if asJSON {
@@ -153,10 +153,10 @@ func were(n int) string {
 	return "were"
 }
 
-// maxNotes is how many files that were left out are told one by one.
+// maxNotes is how many skipped files are listed.
 const maxNotes = 20
 
-// printSkipped names the files of a folder that were left out.
+// printSkipped lists the skipped files of a folder.
 func printSkipped(out io.Writer, r *importer.Report) {
 	for i, path := range r.Skipped {
 		if i == maxNotes {
@@ -167,7 +167,7 @@ func printSkipped(out io.Writer, r *importer.Report) {
 	}
 }
 
-// printProblems names the lines that could not be read.
+// printProblems lists the lines that could not be read.
 func printProblems(out io.Writer, r *importer.Report) {
 	for _, p := range r.Problems {
 		fmt.Fprintf(out, "oriel: %s\n", oneLine(p.String(), maxError))
@@ -177,7 +177,7 @@ func printProblems(out io.Writer, r *importer.Report) {
 	}
 }
 
-// maxImported is how many conversations are told one by one.
+// maxImported is how many conversations are listed.
 const maxImported = 20
 
 func printImport(out io.Writer, r *importer.Report) error {

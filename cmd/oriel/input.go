@@ -12,7 +12,7 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// maxInput is the largest body or text that a command reads.
+// maxInput is the size limit of a body or text that a command reads.
 const maxInput = 64 << 20
 
 // openInput opens the file that the arguments name, or standard input.
@@ -51,7 +51,7 @@ func readInput(cmd *cobra.Command, args []string) ([]byte, error) {
 	return data, nil
 }
 
-// inputName is what an error calls the input.
+// inputName returns the name of the input in errors.
 func inputName(args []string) string {
 	if len(args) > 0 && args[0] != "-" {
 		return args[0]
@@ -59,8 +59,8 @@ func inputName(args []string) string {
 	return "standard input"
 }
 
-// addModelTable adds the flag that lays a user's model file over the built-in
-// table.
+// addModelTable adds the flag for a file that is merged into the built-in
+// model table.
 func addModelTable(cmd *cobra.Command) *string {
 	return cmd.Flags().String("models", os.Getenv("ORIEL_MODELS"), "JSON `file` of models over the built-in table (default $ORIEL_MODELS)")
 }

@@ -20,13 +20,13 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is the whole program: 0 on success, 2 on bad input or usage, 1 on other
-// failures, and what a program that was run has ended with. An error is one line that
-// says what, where and what to do.
+// run is the whole program. It returns 0 on success, 2 on bad input or usage,
+// 1 on other failures, and for oriel run the exit code of the program. It
+// prints an error as one line that says what, where and what to do.
 func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	// A command that does not mind the first interrupt ends by the second.
+	// A command that ignores the first interrupt ends at the second.
 	context.AfterFunc(ctx, stop)
 	sink := &sink{w: out}
 	root := rootCommand()
@@ -60,8 +60,8 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	return 2
 }
 
-// checkHelp makes --help after a command that does not exist an error, which cobra has
-// no way to return from a help function.
+// checkHelp makes --help after an unknown command an error. Cobra's help
+// function cannot return one.
 func checkHelp(root *cobra.Command) *error {
 	var err error
 	help := root.HelpFunc()
@@ -75,7 +75,8 @@ func checkHelp(root *cobra.Command) *error {
 	return &err
 }
 
-// unknownCommand is the error for a name that no command below parent has.
+// unknownCommand returns the error for a name that no command below parent
+// has.
 func unknownCommand(parent *cobra.Command, name string) error {
 	var names []string
 	for _, c := range parent.Commands() {
@@ -93,7 +94,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 // maxError is the most characters of an error that are printed.
 const maxError = 4000
 
-// sink remembers that a write failed, so that no command has to.
+// sink remembers whether a write failed, so that commands need not.
 type sink struct {
 	w io.Writer
 
@@ -125,8 +126,8 @@ func oneFile(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// failure is an error that is not the user's: a disk, a network, a bug. All
-// other errors are about input or usage.
+// failure is an error that the user did not cause: a disk, a network, a bug.
+// All other errors are about input or usage.
 type failure struct{ error }
 
 func (f *failure) Unwrap() error { return f.error }

@@ -56,7 +56,7 @@ func manError(path string, err error) error {
 	return &failure{fmt.Errorf("write the manual page to %s: %w: give a folder that you may write to", path, err)}
 }
 
-// variables are what the program reads of the environment.
+// variables are the environment variables that the program reads.
 var variables = [][2]string{
 	{"ORIEL_DATA", "folder of the history, where --data is not given"},
 	{"ORIEL_MODELS", "JSON file of models over the built-in table"},
@@ -68,7 +68,7 @@ var variables = [][2]string{
 	{"NO_COLOR", "no colour on terminals, whatever its value"},
 }
 
-// manPage is the manual in roff, made from the same texts as --help.
+// manPage returns the manual in roff, made from the same texts as --help.
 func manPage(root *cobra.Command, b buildInfo) []byte {
 	p := &page{}
 	date, _, _ := strings.Cut(b.Date, "T")
@@ -94,7 +94,7 @@ func manPage(root *cobra.Command, b buildInfo) []byte {
 	return p.Bytes()
 }
 
-// page is roff that grows.
+// page is a growing roff text.
 type page struct{ bytes.Buffer }
 
 func (p *page) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
@@ -129,15 +129,15 @@ func (p *page) flag(f *pflag.Flag) {
 	case "", "0", "0s", "false", "[]":
 	default:
 		if strings.Contains(usage, "(default") {
-			break // in words; the value may come from this user's environment
+			break // in words, because the value may come from this user's environment
 		}
 		usage += " (default " + f.DefValue + ")"
 	}
 	p.line(".TP\n%s\n%s", name, roff(usage))
 }
 
-// text sets paragraphs. One that has an indented line is a table or a listing, and
-// stays as it is.
+// text writes paragraphs. A paragraph with an indented line is a table or a
+// listing and stays as it is.
 func (p *page) text(text string) {
 	for _, paragraph := range strings.Split(text, "\n\n") {
 		lines := strings.Split(strings.Trim(paragraph, "\n"), "\n")
@@ -160,8 +160,8 @@ func (p *page) verbatim(lines []string) {
 	p.line(".fi")
 }
 
-// roff writes a text so that nothing in it is a request, an escape, or a character
-// that a plain terminal's man would not know.
+// roff escapes a text so that it contains no request, no escape, and no
+// character that a plain terminal's man does not know.
 func roff(text string) string {
 	var b strings.Builder
 	for i, r := range text {

@@ -9,8 +9,8 @@ import (
 	"github.com/oriel-context/oriel/internal/settings"
 )
 
-// openModel opens what makes vectors: the server that settings name, else the model in this
-// program, on so many threads; 0 is as many as there are.
+// openModel opens the source of vectors: the server in the settings, else the
+// built-in model with the given number of threads; 0 means all.
 func openModel(e settings.Embed, threads int) (embed.Model, func(), error) {
 	if e.URL != "" {
 		m, err := remote.New(remote.Options{BaseURL: e.URL, Model: e.Model, Key: e.Key})
@@ -26,8 +26,8 @@ func openModel(e settings.Embed, threads int) (embed.Model, func(), error) {
 	return m, func() { m.Close() }, nil
 }
 
-// embedSettings are those of [embed], for commands other than servers: they are not kept
-// from working by a variable that is a server's.
+// embedSettings returns the settings [embed] for commands other than servers.
+// Environment variables of servers do not make these commands fail.
 func embedSettings() (settings.Embed, error) {
 	sources := configSources("")
 	sources.Env = envOf(func(name string) bool { return strings.HasPrefix(name, "ORIEL_EMBED_") })

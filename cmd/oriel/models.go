@@ -66,7 +66,7 @@ A proxy that runs on the same data folder takes that up with its next calls.`,
 		list := models.All()
 		if len(args) > 0 {
 			if list = named(models, list, args[0]); len(list) == 0 {
-				return fmt.Errorf("no model is called %q: oriel models lists them, --models adds your own", args[0])
+				return fmt.Errorf("there is no model %q: oriel models lists them, --models adds your own", args[0])
 			}
 		}
 		if asJSON {

@@ -13,7 +13,8 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// learnt opens what was learnt of providers; a server may be running on the same folder.
+// learnt opens what was learnt of providers. A server may run on the same
+// folder.
 func (h *history) learnt() (*token.Learnt, error) {
 	dir, err := h.folder()
 	if err != nil {
@@ -26,7 +27,7 @@ func (h *history) learnt() (*token.Learnt, error) {
 	return l, nil
 }
 
-// showLearnt prints what was learnt of the models whose name contains a text.
+// showLearnt prints what was learnt of the models whose name contains name.
 func showLearnt(cmd *cobra.Command, data *history, name string, asJSON bool) error {
 	l, err := data.learnt()
 	if err != nil {

@@ -9,24 +9,24 @@ import (
 	"github.com/oriel-context/oriel/internal/lines"
 )
 
-// logLines returns a writer of log lines to w that never makes a call wait: lines that
-// nobody reads are dropped and counted.
+// logLines returns a writer of log lines to w that never blocks a call: lines
+// that nobody reads are dropped and counted.
 func logLines(w io.Writer) *lines.Writer {
 	return lines.New(w, lines.Options{Note: missingLines})
 }
 
-// missingLines is the line of a log that reports how many are missing.
+// missingLines returns the log line that reports how many are missing.
 func missingLines(n int64) []byte {
 	var b bytes.Buffer
 	slog.New(slog.NewTextHandler(&b, nil)).Warn("lines of this log are missing: nobody read them, or they could not be written", "lines", n)
 	return b.Bytes()
 }
 
-// tellWait is how long the last words of a program may take to be written.
+// tellWait is how long a program's last output may take to be written.
 const tellWait = 5 * time.Second
 
-// tell writes the last words of a program to a person. A terminal that is stopped, or a
-// pipe that nobody reads, does not keep the program from ending.
+// tell writes a program's last output to a person. A stopped terminal or a
+// pipe that nobody reads does not keep the program from ending.
 func tell(w io.Writer, text []byte) {
 	if len(text) == 0 {
 		return

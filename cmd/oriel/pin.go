@@ -43,7 +43,7 @@ func pinning(cmd *cobra.Command, done string, do func(*oriel.Conversation, conte
 		name := ""
 		id, err := strconv.ParseInt(args[1], 10, 64)
 		if err != nil {
-			return fmt.Errorf("%q is no id: give the number that oriel show %s prints", oneLine(args[1], 40), args[0])
+			return fmt.Errorf("%q is not an id: give the number that oriel show %s prints", oneLine(args[1], 40), args[0])
 		}
 		if err := data.withConversation(cmd.Context(), args[0], func(c *oriel.Conversation) error {
 			name = c.ID()

@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// progress shows on a terminal how far a long command is. Its methods do nothing
-// elsewhere.
+// progress shows on a terminal how far a long command is. Its methods do
+// nothing elsewhere.
 type progress struct {
-	out   io.Writer // nil where nobody looks
+	out   io.Writer // nil if nobody watches
 	what  string
 	start time.Time
-	// things are counted, and not bytes
+	// things reports that things are counted and not bytes.
 	things bool
 
 	mu    sync.Mutex // protects all below
@@ -26,13 +26,14 @@ type progress struct {
 }
 
 const (
-	// drawEvery keeps a terminal from doing nothing else.
+	// drawEvery limits how often the bar is drawn.
 	drawEvery = 100 * time.Millisecond
-	// quiet commands need no bar.
+	// Commands that end within quiet show no bar.
 	quiet = 300 * time.Millisecond
 )
 
-// newProgress draws on the command's standard error if that is a terminal.
+// newProgress returns a progress that draws on the command's standard error if
+// that is a terminal.
 func newProgress(cmd *cobra.Command, what string) *progress {
 	p := &progress{what: what, start: time.Now()}
 	if out := cmd.ErrOrStderr(); isTerminal(out) {
@@ -41,8 +42,8 @@ func newProgress(cmd *cobra.Command, what string) *progress {
 	return p
 }
 
-// update says how many bytes of how many are done; total 0 means that nobody
-// knows.
+// update sets how many bytes of the total are done; a total of 0 means
+// unknown.
 func (p *progress) update(done, total int64) {
 	if p.out == nil {
 		return
@@ -57,7 +58,7 @@ func (p *progress) update(done, total int64) {
 	fmt.Fprintf(p.out, "\r\x1b[K%s", p.line(done, total, now.Sub(p.start)))
 }
 
-// line is the picture of a moment.
+// line returns the bar for one moment.
 func (p *progress) line(done, total int64, took time.Duration) string {
 	if total <= 0 {
 		return fmt.Sprintf("%s … %.0f s", p.what, took.Seconds())
@@ -74,7 +75,7 @@ func (p *progress) line(done, total int64, took time.Duration) string {
 		size(done), size(total), size(rate))
 }
 
-// watch asks again and again how far it is, until end.
+// watch calls ask for the progress repeatedly, until end.
 func (p *progress) watch(ask func() (done, total int64)) {
 	if p.out == nil {
 		return
@@ -94,7 +95,7 @@ func (p *progress) watch(ask func() (done, total int64)) {
 	})
 }
 
-// end takes the bar away.
+// end removes the bar.
 func (p *progress) end() {
 	if p.out == nil {
 		return
@@ -109,7 +110,7 @@ func (p *progress) end() {
 	}
 }
 
-// size writes a number of bytes as people read it.
+// size formats a number of bytes for people.
 func size(n int64) string {
 	units := []string{"B", "kB", "MB", "GB", "TB"}
 	f := float64(n)

@@ -17,14 +17,14 @@ import (
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
-// prunedInfo is what a program is told of a pruning.
+// prunedInfo is the JSON form of a pruning.
 type prunedInfo struct {
 	Deleted []string `json:"deleted"`
-	// Messages and Bytes are by how much less the history has.
+	// Messages and Bytes are how much the history has shrunk.
 	Messages int64 `json:"messages"`
 	Bytes    int64 `json:"bytes"`
 	DryRun   bool  `json:"dry_run"`
-	// Pending: the bytes are still in the files.
+	// Pending reports that the deleted bytes are still in the files.
 	Pending bool `json:"pending,omitempty"`
 }
 
@@ -103,7 +103,7 @@ func prunePolicy(olderThan, maxSize string) (p timeline.Policy, err error) {
 	return p, nil
 }
 
-// prune deletes, and counts by how much less there is.
+// prune deletes and counts what is gone.
 func (r *prunedInfo) prune(ctx context.Context, s timeline.Store, p timeline.Policy) error {
 	before, err := s.Stats(ctx, timeline.Local)
 	if err != nil {
@@ -144,7 +144,7 @@ func (r *prunedInfo) words() []byte {
 	return b.Bytes()
 }
 
-// onCopy runs do on a copy of the history, which goes when it is done.
+// onCopy runs do on a temporary copy of the history.
 func onCopy(ctx context.Context, s timeline.Store, do func(timeline.Store) error) (err error) {
 	dir, err := os.MkdirTemp("", "oriel-prune-")
 	if err != nil {
@@ -161,7 +161,7 @@ func onCopy(ctx context.Context, s timeline.Store, do func(timeline.Store) error
 	return errors.Join(do(copied), copied.Close())
 }
 
-// age reads how old something is, as people write it: 90d, 12h, 2w, 1y.
+// age parses an age: 90d, 12h, 2w, 1y.
 func age(s string) (time.Duration, error) {
 	units := map[string]time.Duration{
 		"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour, "y": 365 * 24 * time.Hour,
@@ -174,10 +174,10 @@ func age(s string) (time.Duration, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("%q is no age: give one such as 12h, 90d, 8w or 2y", s)
+	return 0, fmt.Errorf("%q is not an age: give one such as 12h, 90d, 8w or 2y", s)
 }
 
-// byteCount reads a size as people write it: 500MB, 2GB, 1GiB.
+// byteCount parses a size: 500MB, 2GB, 1GiB.
 func byteCount(s string) (int64, error) {
 	units := []struct {
 		name string
@@ -196,5 +196,5 @@ func byteCount(s string) (int64, error) {
 			break
 		}
 	}
-	return 0, fmt.Errorf("%q is no size: give one such as 500MB or 2GB", s)
+	return 0, fmt.Errorf("%q is not a size: give one such as 500MB or 2GB", s)
 }

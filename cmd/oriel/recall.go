@@ -15,7 +15,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// recallFlags are what the command line says.
+// recallFlags holds the flags of recall.
 type recallFlags struct {
 	conversation, scope, mode string
 	budget, top               int
@@ -104,15 +104,15 @@ func (o *recallFlags) check() error {
 	return nil
 }
 
-// found is what recall prints.
+// found is the output of recall.
 type found struct {
 	*recall.Result
-	// Embedded is how many passages had to be embedded for it: those of a history
-	// that was asked before have their vectors.
+	// Embedded is how many passages had to be embedded for it. Passages of a
+	// history that was searched before have their vectors.
 	Embedded int64 `json:"embedded"`
 }
 
-// find has a library build the scope of the history, and asks it.
+// find builds the scope of the history in a library and searches it.
 func (o *recallFlags) find(cmd *cobra.Command, s timeline.Store, query string) (found, error) {
 	ctx := cmd.Context()
 	c, err := findConversation(ctx, s, o.conversation)
@@ -149,8 +149,8 @@ func (o *recallFlags) find(cmd *cobra.Command, s timeline.Store, query string) (
 	return found{r, library.Stats().Made}, nil
 }
 
-// embedAll waits until all that is looked at has its vectors, which a search alone does
-// not.
+// embedAll waits until everything in scope has its vectors, for which a search
+// alone does not wait.
 func embedAll(cmd *cobra.Command, library *recall.Library, where recall.Where) error {
 	p := newProgress(cmd, "embedding")
 	p.things = true

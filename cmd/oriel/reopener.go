@@ -13,15 +13,16 @@ import (
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
-// reopenEvery is how often a server looks whether its history is still there, or can be
-// opened now.
+// reopenEvery is how often a server checks whether its history still exists,
+// or can be opened now.
 var reopenEvery = 2 * time.Second
 
-// reopener is the history of a running server. When somebody has deleted or replaced its
-// file, the next change opens the file that is there then, or a new one. When only its log
-// was deleted, the server saves what that had and opens the history again. A history that
-// cannot be opened is tried again and again; meanwhile it is empty and takes no changes,
-// and views are made of what is in memory.
+// reopener is the history of a running server. If somebody deletes or replaces
+// its file, the next change opens the file that exists then, or a new one. If
+// only its log was deleted, the server saves the log's contents and opens the
+// history again. It keeps trying to open a history that cannot be opened;
+// meanwhile the history is empty and accepts no changes, and views are made
+// from memory.
 type reopener struct {
 	path string // of the file
 	open func(context.Context) (*sqlite.Store, error)
@@ -30,37 +31,38 @@ type reopener struct {
 	stop    context.CancelFunc
 	stopped chan struct{}
 
-	opening sync.Mutex // held while the history is opened
+	opening sync.Mutex // held while the history is being opened
 
-	mu     sync.Mutex // protects what follows
+	mu     sync.Mutex // protects the fields below
 	now    *opened
 	broken error     // why the history is not open
 	lost   int       // how often the file was deleted or replaced
 	saved  int       // how often only the log was
-	begun  time.Time // when the present file took the place of one that was lost
+	begun  time.Time // when the current file replaced a lost one
 }
 
-// opened is a history that was opened at some time. It is closed when it was replaced and
-// nobody uses it any more.
+// opened is a history that was opened at some time. It is closed once it is
+// replaced and no longer used.
 type opened struct {
 	store  timeline.Store
-	file   *sqlite.Store // store, or nil for one that stands in for a history that is not open
+	file   *sqlite.Store // store, or nil for a stand-in
 	number int64
-	// Who holds opening has what follows: whether it was reported that its file or log is
-	// gone, and that the log cannot be saved yet; and whether it was saved.
+	// The holder of opening owns the fields below: whether it was reported
+	// that the file or log is gone and that the log cannot be saved yet, and
+	// whether the log was saved.
 	told, toldUnsaved, saved bool
 
 	users   int
 	retired bool
 }
 
-// state is what became of the files of a history.
+// state is the state of the files of a history.
 type state int
 
 const (
 	whole    state = iota
-	fileGone       // the file was deleted, or another one is in its place
-	logGone        // the file is there, but not its log
+	fileGone       // the file was deleted or replaced
+	logGone        // the file exists, but its log does not
 )
 
 func (o *opened) state() state {
@@ -77,7 +79,7 @@ func (o *opened) state() state {
 
 var _ timeline.Store = (*reopener)(nil)
 
-// newReopener opens the history; whether that worked is told by err.
+// newReopener opens the history. err reports whether that worked.
 func newReopener(ctx context.Context, path string, open func(context.Context) (*sqlite.Store, error), log *slog.Logger, ticks <-chan time.Time) *reopener {
 	r := &reopener{path: path, open: open, log: log, stopped: make(chan struct{})}
 	r.now = r.try(ctx, 0)
@@ -97,7 +99,7 @@ func newReopener(ctx context.Context, path string, open func(context.Context) (*
 	return r
 }
 
-// try opens the history, or makes what stands in for it, and sets broken.
+// try opens the history or creates its stand-in, and sets broken.
 func (r *reopener) try(ctx context.Context, number int64) *opened {
 	store, err := r.open(ctx)
 	r.setBroken(err)
@@ -113,14 +115,14 @@ func (r *reopener) setBroken(err error) {
 	r.broken = err
 }
 
-// err tells why the history is not open; nil where it is.
+// err returns why the history is not open, or nil.
 func (r *reopener) err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.broken
 }
 
-// health tells what is wrong with the history now; nil for nothing.
+// health returns what is wrong with the history now, or nil.
 func (r *reopener) health(ctx context.Context) error {
 	if err := r.err(); err != nil {
 		return err
@@ -139,8 +141,8 @@ func (r *reopener) health(ctx context.Context) error {
 	return nil
 }
 
-// look reports once that the file is gone, saves what a deleted log had, and tries to open
-// a history that is not open.
+// look reports once that the file is gone, saves the contents of a deleted
+// log, and tries to open a history that is not open.
 func (r *reopener) look(ctx context.Context) {
 	r.opening.Lock()
 	defer r.opening.Unlock()
@@ -150,7 +152,7 @@ func (r *reopener) look(ctx context.Context) {
 	case fileGone:
 		r.tellGone(o)
 	case logGone:
-		r.save(ctx, o) // it logs what fails
+		r.save(ctx, o) // save logs its failures
 	}
 	if o.file != nil || o.retired {
 		return
@@ -168,12 +170,14 @@ func (r *reopener) tellGone(o *opened) {
 	}
 }
 
-// save saves what the deleted log of a history had and opens the history again. It reports
-// whether it could save it. The caller holds opening and uses o, which is not retired.
+// save saves the contents of the deleted log of a history and opens the
+// history again. It reports whether it could save them. The caller holds
+// opening and uses o, which is not retired.
 //
-// Every process that has the history open must leave the old log before one of them begins
-// a new one: pages of both do not fit together. So the store is closed first, and opening
-// it waits until the others have closed theirs. Reads fail meanwhile.
+// Every process that has the history open must leave the old log before one of
+// them begins a new one, because pages of both do not fit together. So save
+// closes the store first, and opening it waits until the others have closed
+// theirs. Reads fail meanwhile.
 func (r *reopener) save(ctx context.Context, o *opened) bool {
 	if !o.told {
 		o.told = true
@@ -200,15 +204,15 @@ func (r *reopener) save(ctx context.Context, o *opened) bool {
 	return true
 }
 
-// restore opens the history again if its file or its log is gone. The caller uses o, and
-// err is what came of that. saved reports that the log was gone and the changes that were
-// made are in the file.
+// restore opens the history again if its file or its log is gone. The caller
+// uses o; err is the result of that use. saved reports that the log was gone
+// and that the changes made are in the file.
 func (r *reopener) restore(ctx context.Context, o *opened, err error) (was state, saved bool) {
 	if o.file == nil {
 		return whole, false
 	}
-	// A history that was saved is closed. Its files tell nothing then: new ones may have
-	// got the numbers of the old ones.
+	// A saved history is closed. Its files prove nothing then, because new
+	// files may have the numbers of the old ones.
 	if was = o.state(); was == whole && !errors.Is(err, timeline.ErrClosed) {
 		return was, false
 	}
@@ -216,7 +220,7 @@ func (r *reopener) restore(ctx context.Context, o *opened, err error) (was state
 	defer r.opening.Unlock()
 	switch {
 	case o.saved:
-		return logGone, true // somebody did it meanwhile
+		return logGone, true // another caller did it meanwhile
 	case o.retired, was == whole:
 		return was, false
 	case was == logGone:
@@ -235,15 +239,15 @@ func (r *reopener) restore(ctx context.Context, o *opened, err error) (was state
 	return was, false
 }
 
-// replace makes another history the present one.
+// replace makes another history the current one.
 func (r *reopener) replace(next *opened) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.now.retired = true // whoever uses it last closes it
+	r.now.retired = true // its last user closes it
 	r.now = next
 }
 
-// use takes the present history, until done.
+// use returns the current history, until done.
 func (r *reopener) use() *opened {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -257,13 +261,13 @@ func (r *reopener) done(o *opened) {
 	unused := o.users == 0 && o.retired
 	r.mu.Unlock()
 	if unused {
-		o.store.Close() // what it says of files that are gone helps nobody
+		o.store.Close() // errors about deleted files help nobody
 	}
 }
 
-// Apply implements timeline.Store. A change that went into a file that was deleted, or
-// could not be made in it, fails with timeline.ErrChanged: made again, it goes into the
-// new one.
+// Apply implements timeline.Store. A change that went to a deleted file, or
+// that failed because of it, returns timeline.ErrChanged: repeated, it goes
+// into the new file.
 func (r *reopener) Apply(ctx context.Context, tenant string, c timeline.Change) (applied timeline.Applied, err error) {
 	err = r.change(ctx, func(s timeline.Store) (err error) {
 		applied, err = s.Apply(ctx, tenant, c)
@@ -275,9 +279,9 @@ func (r *reopener) Apply(ctx context.Context, tenant string, c timeline.Change) 
 	return applied, nil
 }
 
-// change makes a change. The files are looked at once, afterwards: a change is not
-// acknowledged before it is in files that have their names, or it was reported that they
-// have not.
+// change makes a change. It checks the files once, afterwards: a change is
+// acknowledged only if its files still have their names, or after their loss
+// was reported.
 func (r *reopener) change(ctx context.Context, do func(timeline.Store) error) error {
 	for {
 		o := r.use()
@@ -293,12 +297,12 @@ func (r *reopener) change(ctx context.Context, do func(timeline.Store) error) er
 		if err == nil || !saved {
 			return err
 		}
-		// The history was closed in order to be saved. It is open again, or what
-		// stands in for it reports why not.
+		// The history was closed in order to be saved. It is open again, or
+		// its stand-in reports why not.
 	}
 }
 
-// Changed implements timeline.Store: another file is another history.
+// Changed implements timeline.Store. Another file counts as another history.
 func (r *reopener) Changed(ctx context.Context) (number int64, err error) {
 	err = r.read(ctx, func(o *opened) error {
 		n, err := o.store.Changed(ctx)
@@ -331,7 +335,8 @@ func (r *reopener) Close() error {
 	return o.store.Close()
 }
 
-// saveLast saves what the deleted log of a history had at the end.
+// saveLast saves the contents of the deleted log of a history when the server
+// ends.
 func (r *reopener) saveLast(o *opened) {
 	if err := o.file.CloseSaved(context.Background()); err != nil {
 		r.log.Error("the log of the history was deleted or replaced while it was in use, and what it had could not be saved", "file", r.path, "error", err)
@@ -342,7 +347,7 @@ func (r *reopener) saveLast(o *opened) {
 	r.saved++
 }
 
-// trouble tells what is to be known of the history at the end; "" for nothing.
+// trouble returns what the user must know about the history at the end, or "".
 func (r *reopener) trouble() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -359,7 +364,8 @@ func (r *reopener) trouble() string {
 	return ""
 }
 
-// unrecorded stands in for a history that is not open: it is empty and takes nothing.
+// unrecorded is the stand-in for a history that is not open: it is empty and
+// accepts nothing.
 type unrecorded struct {
 	timeline.Store
 	why error

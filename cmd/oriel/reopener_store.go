@@ -8,11 +8,11 @@ import (
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
-// The methods of timeline.Store that the present history answers.
+// The methods of timeline.Store that the current history answers.
 
-// read reads from the present history. A history whose log was deleted may be closed, in
-// order to be saved, or have no connection left that can read: neither begins to read, so
-// it is read again once it is saved.
+// read reads from the current history. A history whose log was deleted may
+// have been closed in order to be saved, or have no connection left to read
+// with. Neither begins to read, so read tries again once the history is saved.
 func (r *reopener) read(ctx context.Context, do func(*opened) error) error {
 	for {
 		o := r.use()

@@ -36,7 +36,8 @@ const (
 	exitNotFound  = 127
 )
 
-// exit ends this program with a code of its own; where the error is nil, without a word.
+// exit ends this program with a code of its own and, if the error is nil,
+// without output.
 type exit struct {
 	code int
 	error
@@ -44,7 +45,7 @@ type exit struct {
 
 func (e *exit) Unwrap() error { return e.error }
 
-// runFlags are what the command line says of a run.
+// runFlags holds the flags of run.
 type runFlags struct {
 	settings    *settingsFlags
 	summary     string
@@ -82,31 +83,31 @@ Several may run at the same time on one history.`,
 	}
 	r.settings = addSettings(cmd)
 	f := cmd.Flags()
-	f.SetInterspersed(false) // the program's flags are its own, also where -- is forgotten
+	f.SetInterspersed(false) // the program's flags are its own, even if -- is missing
 	for _, name := range []string{"listen", "token", "origin"} {
-		f.MarkHidden(name) // they are for a proxy that others use, too
+		f.MarkHidden(name) // they are for a proxy with several users
 	}
 	f.StringVar(&r.summary, "summary", "", "`file` for the summary as one JSON object, for its owner alone")
 	f.BoolVarP(&r.quiet, "quiet", "q", false, "print no first line and no summary on standard error")
 	f.BoolVar(&r.show, "show", false, "print what would be run, and with which variables, and run nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		// The first interrupt is the program's affair, not the end of this one.
+		// The first interrupt is for the program, not for this one.
 		return r.run(context.WithoutCancel(cmd.Context()), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
 	return cmd
 }
 
-// launch is a program that is to be run, and where its calls go.
+// launch is a program to run, and where its calls go.
 type launch struct {
 	path              string // of the program
 	args              []string
 	env               environment
 	openAI, anthropic string // upstreams
-	codex             *codex // where the program is Codex
+	codex             *codex // set if the program is Codex
 }
 
-// plan finds the program, and where its calls go: where settings name no upstream, to
-// where the program would have sent them.
+// plan finds the program and where its calls go: if the settings name no
+// upstream, to where the program would have sent them.
 func plan(args []string, env environment, s *settings.Loaded) (*launch, error) {
 	l := &launch{args: args, env: env, openAI: s.Upstream.OpenAI, anthropic: s.Upstream.Anthropic}
 	var err error
@@ -128,7 +129,7 @@ func plan(args []string, env environment, s *settings.Loaded) (*launch, error) {
 	return l, nil
 }
 
-// name is the program's, without folder and ending.
+// name returns the program's name without folder and extension.
 func (l *launch) name() string {
 	name := filepath.Base(l.args[0])
 	for _, ending := range []string{".exe", ".cmd", ".js"} {
@@ -137,7 +138,8 @@ func (l *launch) name() string {
 	return name
 }
 
-// command is the program with what it needs to call the proxy at base.
+// command returns the program's arguments and the variables that make it call
+// the proxy at base.
 func (l *launch) command(base string) (args, changed []string) {
 	args = l.args
 	if l.codex != nil {
@@ -152,7 +154,7 @@ func lookProgram(name string) (string, error) {
 	switch {
 	case name == "":
 		return "", &exit{exitNotFound, errors.New("the program's name is empty: is a variable not set?")}
-	case err == nil, errors.Is(err, exec.ErrDot): // whoever has . in $PATH means it
+	case err == nil, errors.Is(err, exec.ErrDot): // a user with . in $PATH intends it
 		return path, nil
 	case errors.Is(err, fs.ErrPermission):
 		return "", &exit{exitCannotRun, fmt.Errorf("%s cannot be run: it is not executable: chmod +x makes it so", name)}
@@ -189,9 +191,9 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 		return nil
 	}
 	log.open(loaded.Data)
-	slog.SetDefault(slog.New(log)) // standard error is the program's: net/http writes to the standard log
+	slog.SetDefault(slog.New(log)) // standard error belongs to the program, but net/http writes to the standard log
 	live.warn(loaded)
-	var trouble bytes.Buffer // is told at the end: a program that draws would wipe it away
+	var trouble bytes.Buffer // printed at the end, because a program that draws would erase it
 	var t tally
 	o.data, o.events, o.onEvent, o.errOut = &history{loaded.Data}, loaded.Events, t.event, &trouble
 	o.project = workingFolder()
@@ -219,11 +221,11 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 		Program: l.name(), Exit: code, Seconds: time.Since(began).Seconds(), Profile: loaded.Profile,
 		launch: l, base: served.base, data: r.dataToShow(loaded), trouble: strings.TrimSpace(trouble.String()),
 	}
-	// A reader of the summary that has gone must not take the exit code with it.
+	// A closed reader of the summary must not change the exit code.
 	signal.Ignore(syscall.SIGPIPE)
 	served.end()
 	s.requests(g.server.Counters())
-	g.close() // after it all calls are written, and told
+	g.close() // after it all calls are written and reported
 	if what := g.history.trouble(); what != "" && s.trouble == "" {
 		s.trouble = "oriel: " + what
 	}
@@ -269,8 +271,9 @@ func (r *runFlags) dataToShow(l *settings.Loaded) string {
 	return r.settings.data.dir
 }
 
-// holdSignals keeps signals from ending this program before the last calls are written
-// and the summary is told, which takes seconds. What is ignored stays so.
+// holdSignals keeps signals from ending this program before the last calls are
+// written and the summary is printed, which takes seconds. Ignored signals
+// stay ignored.
 func holdSignals() (release func()) {
 	held := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
@@ -281,7 +284,7 @@ func holdSignals() (release func()) {
 	return func() { signal.Stop(held) }
 }
 
-// hintOf says what to do about a program that the system does not start.
+// hintOf returns what to do about a program that the system does not start.
 func hintOf(err error) string {
 	if strings.Contains(err.Error(), "exec format error") {
 		return ": a script needs a first line such as #!/bin/sh"
@@ -289,7 +292,7 @@ func hintOf(err error) string {
 	return ""
 }
 
-// printLaunch shows what would be run.
+// printLaunch prints what would be run.
 func printLaunch(w io.Writer, l *launch) {
 	args, changed := l.command("http://127.0.0.1:PORT")
 	fmt.Fprintf(w, "OpenAI     %s\nAnthropic  %s\n\n", settings.WithoutKeys(l.openAI), settings.WithoutKeys(l.anthropic))
@@ -299,15 +302,15 @@ func printLaunch(w io.Writer, l *launch) {
 	fmt.Fprintln(w, printable(shellLine(args)))
 }
 
-// servedProxy is a proxy that runs.
+// servedProxy is a running proxy.
 type servedProxy struct {
 	base string
 	stop context.CancelFunc
 	done chan error
 }
 
-// startServer serves on a free port, none that is an upstream's: a base URL of an earlier
-// run may still be set.
+// startServer serves on a free port that is not an upstream's: a base URL of
+// an earlier run may still be set.
 func startServer(ctx context.Context, server *proxy.Server, l *launch) (*servedProxy, error) {
 	var listener net.Listener
 	for listener == nil {
@@ -316,7 +319,7 @@ func startServer(ctx context.Context, server *proxy.Server, l *launch) (*servedP
 			return nil, fmt.Errorf("no port is free on this machine: %w", err)
 		}
 		if port := fmt.Sprint(next.Addr().(*net.TCPAddr).Port); port == portOf(l.openAI) || port == portOf(l.anthropic) {
-			defer next.Close() // kept until there is another
+			defer next.Close() // keep it occupied until another port is found
 			continue
 		}
 		listener = next
@@ -327,14 +330,14 @@ func startServer(ctx context.Context, server *proxy.Server, l *launch) (*servedP
 	return s, nil
 }
 
-// end lets what runs come to its end for a moment.
+// end gives running calls a moment to finish.
 func (s *servedProxy) end() {
 	s.stop()
-	<-s.done // answers that were cut off are in the log
+	<-s.done // the log contains interrupted answers
 }
 
-// runLog is the log of a run: a file in the data folder, which is left only if there is
-// something in it to look at.
+// runLog is the log of a run: a file in the data folder that is kept only if
+// it contains something worth reading.
 type runLog struct {
 	slog.Handler
 	file  *os.File
@@ -342,7 +345,7 @@ type runLog struct {
 	worst *atomic.Int64 // level
 }
 
-// open begins the file; where that cannot be, nothing is written.
+// open creates the file. If that fails, nothing is written.
 func (l *runLog) open(dir string) {
 	if os.MkdirAll(dir, 0o700) != nil {
 		return
@@ -358,8 +361,8 @@ func (l *runLog) open(dir string) {
 func (l *runLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
 
 func (l *runLog) Handle(ctx context.Context, r slog.Record) error {
-	// Of requests that are no calls, such as Claude Code's look whether the network is
-	// there, nobody minds the failure.
+	// Failures of requests that are not calls, such as Claude Code's network
+	// check, do not matter.
 	for r.Message != "passed" {
 		worst := l.worst.Load()
 		if int64(r.Level) <= worst || l.worst.CompareAndSwap(worst, int64(r.Level)) {
@@ -377,7 +380,7 @@ func (l *runLog) WithGroup(name string) slog.Handler {
 	return &runLog{l.Handler.WithGroup(name), l.file, l.queue, l.worst}
 }
 
-// close closes it and tells where it is, "" where nothing went wrong.
+// finish closes the log and returns its path, or "" if nothing went wrong.
 func (l *runLog) finish() string {
 	if l.file == nil {
 		return ""

@@ -16,10 +16,10 @@ type tally struct {
 	mu     sync.Mutex // protects what follows
 	calls  []oriel.Event
 	counts map[string]int
-	cost   float64 // beside the calls
+	cost   float64 // besides the calls
 }
 
-// event is told of everything.
+// event counts an event.
 func (t *tally) event(e oriel.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -33,27 +33,27 @@ func (t *tally) event(e oriel.Event) {
 	}
 }
 
-// bill is what calls were, and what they would have been as they came.
+// bill is what the calls cost, and what they would have cost as they came.
 type bill struct {
 	Calls int `json:"calls"`
-	// Failed are those to which the provider, or the way to it, gave no whole answer;
-	// Failure is why, of the last.
+	// Failed counts calls to which the provider, or the way to it, gave no
+	// complete answer; Failure is the reason of the last one.
 	Failed        int      `json:"failed"`
 	Failure       string   `json:"failure,omitempty"`
 	Conversations []string `json:"conversations"` // the one with the most calls first
-	// Before and After are the prompts as they came and as they were sent, as counted
-	// here.
+	// Before and After are the prompts as they came and as they were sent, in
+	// tokens counted by Oriel.
 	Before int `json:"tokens_before"`
 	After  int `json:"tokens_after"`
-	// Prompt, CacheRead and Output are the provider's figures, ours for calls of which
-	// it reported none.
+	// Prompt, CacheRead and Output are the provider's figures, or Oriel's for
+	// calls without any.
 	Prompt     int `json:"prompt"`
 	CacheRead  int `json:"cache_read"`
 	Output     int `json:"output"`
 	Unreported int `json:"unreported"`
-	// Cost and CostBefore are estimates in US dollars of what was sent, and of the same
-	// calls as they came; Unpriced are models without prices, whose calls are in
-	// neither.
+	// Cost and CostBefore are estimates in US dollars of what was sent, and of
+	// the same calls as they came. Unpriced lists models without prices, whose
+	// calls are in neither.
 	Cost       float64  `json:"cost"`
 	CostBefore float64  `json:"cost_before"`
 	Unpriced   []string `json:"unpriced,omitempty"`

@@ -11,20 +11,22 @@ import (
 	"golang.org/x/term"
 )
 
-// interruptIgnored is read before this program asks for interrupts: shells start
-// background jobs of scripts with them ignored, and what is ignored, a child inherits.
+// interruptIgnored is set before this program asks for interrupts. Shells
+// start background jobs of scripts with interrupts ignored, and a child
+// inherits that.
 var interruptIgnored = signal.Ignored(os.Interrupt)
 
-// runChild runs a program on this one's terminal, in its process group and on its very
-// files, until it ends; code is that of a shell: 128+n where signal n killed it.
+// runChild runs a program on this one's terminal, in its process group and on
+// its files, until it ends. code is a shell's exit code: 128+n if signal n
+// killed it.
 //
-// What a terminal sends, it sends to the whole group: Ctrl-C reaches the child without
-// our help, and Ctrl-Z stops both. Signals that are for this process alone are passed
-// on. err is why the program could not be started.
+// A terminal sends signals to the whole group: Ctrl-C reaches the child
+// directly, and Ctrl-Z stops both. runChild passes on signals that are sent to
+// this process alone. err is why the program could not be started.
 func runChild(path string, args, env []string) (code int, err error) {
 	tty := openTerminal()
 	defer tty.release()
-	ended := make(chan os.Signal, 1) // one is enough: it says only that there may be news
+	ended := make(chan os.Signal, 1) // one suffices: it only says that there may be news
 	signal.Notify(ended, syscall.SIGCHLD)
 	defer signal.Stop(ended)
 	signals := make(chan os.Signal, 32)
@@ -41,15 +43,15 @@ func runChild(path string, args, env []string) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	// One goroutine passes on and asks for the end, so no signal goes to a process that
-	// has taken the place of the child's.
+	// One goroutine passes signals on and waits for the end, so that no signal
+	// reaches a process that has reused the child's id.
 	for {
 		select {
 		case s := <-signals:
 			if fromKeys(s) && tty.foreground() {
-				continue // the child has it from the terminal
+				continue // the child got it from the terminal
 			}
-			syscall.Kill(pid, s.(syscall.Signal)) // one that has just ended needs none
+			syscall.Kill(pid, s.(syscall.Signal)) // a child that has just ended needs none
 		case <-ended:
 			status, news, err := look(pid)
 			switch {
@@ -62,18 +64,19 @@ func runChild(path string, args, env []string) (code int, err error) {
 				tty.restore()
 				return 128 + int(status.Signal()), nil
 			case tty.foreground():
-				// A program that stops itself alone leaves the terminal to nobody:
-				// stop too, and the shell has it back. Its fg continues both.
+				// A program that stops only itself leaves the terminal to
+				// nobody. Stop too, so that the shell gets it back; its fg
+				// continues both.
 				syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
 			}
 		}
 	}
 }
 
-// fromKeys reports whether the signal is one that keys of a terminal send.
+// fromKeys reports whether the keys of a terminal send the signal.
 func fromKeys(s os.Signal) bool { return s == syscall.SIGINT || s == syscall.SIGQUIT }
 
-// look asks whether a child has ended or stopped.
+// look reports whether a child has ended or stopped.
 func look(pid int) (status syscall.WaitStatus, news bool, err error) {
 	for {
 		got, err := syscall.Wait4(pid, &status, syscall.WNOHANG|syscall.WUNTRACED, nil)
@@ -87,7 +90,7 @@ func look(pid int) (status syscall.WaitStatus, news bool, err error) {
 	}
 }
 
-// terminal is that of this process, if it has one.
+// terminal is the terminal of this process, if it has one.
 type terminal struct {
 	file  *os.File
 	state *term.State
@@ -105,7 +108,8 @@ func openTerminal() terminal {
 	return terminal{f, state}
 }
 
-// foreground reports whether keys of the terminal are for this process's group.
+// foreground reports whether the keys of the terminal go to this process's
+// group.
 func (t terminal) foreground() bool {
 	if t.file == nil {
 		return false
@@ -114,8 +118,8 @@ func (t terminal) foreground() bool {
 	return err == nil && group == syscall.Getpgrp()
 }
 
-// restore puts the terminal back as it was before a program that was killed: shells do so
-// for their own children, and this one's they do not see.
+// restore resets the terminal after a program was killed. Shells do so for
+// their own children, but they do not see this one.
 func (t terminal) restore() {
 	if t.state != nil && t.foreground() {
 		term.Restore(int(t.file.Fd()), t.state)

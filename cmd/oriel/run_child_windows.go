@@ -7,9 +7,9 @@ import (
 	"os/signal"
 )
 
-// runChild runs a program on this one's console until it ends. Ctrl-C and Ctrl-Break go
-// to every program of a console, so the child has them without our help. err is why the
-// program could not be started.
+// runChild runs a program on this one's console until it ends. Ctrl-C and
+// Ctrl-Break go to every program of a console, so the child receives them
+// directly. err is why the program could not be started.
 func runChild(path string, args, env []string) (code int, err error) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt)

@@ -12,18 +12,18 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// codex is what the settings of Codex say about its calls. It takes its base URL from
-// there and from its command line, and from no variable.
+// codex is what Codex's settings say about its calls. Codex takes its base URL
+// from them and from its command line, but not from a variable.
 type codex struct {
-	// provider is that of its settings whose calls are made, "" for OpenAI's own, and
-	// base the URL that they name, "" for none.
+	// provider is the provider in its settings that is called, "" for OpenAI;
+	// base is the URL that they name, or "".
 	provider, base string
-	// aside is why its calls cannot come here, "" where they can.
+	// aside is why its calls cannot come here, or "".
 	aside string
 }
 
-// readCodex reads them as Codex does for these arguments. What cannot be read is left to
-// Codex itself to complain of.
+// readCodex reads Codex's settings as Codex would for these arguments. It
+// ignores what it cannot read: Codex itself reports that.
 func readCodex(args []string, env environment) codex {
 	home := env.get("CODEX_HOME")
 	if home == "" {
@@ -66,8 +66,8 @@ func readCodex(args []string, env environment) codex {
 	return c
 }
 
-// chatGPTLogin reports whether Codex is logged in with ChatGPT. Keys and tokens are not
-// read, only whether there are any.
+// chatGPTLogin reports whether Codex is logged in with ChatGPT. It does not
+// read keys and tokens, only whether there are any.
 func chatGPTLogin(path string) bool {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -88,8 +88,8 @@ func chatGPTLogin(path string) bool {
 	return none(auth.Key) && !none(auth.Tokens)
 }
 
-// arguments are those that have Codex call the proxy at base. They stand first, so
-// that the user's own go before them.
+// arguments returns the arguments that make Codex call the proxy at base. They
+// come first, so that the user's own override them.
 func (c codex) arguments(base string) []string {
 	if c.aside != "" {
 		return nil

@@ -9,18 +9,18 @@ import (
 	"github.com/oriel-context/oriel/proxy"
 )
 
-// The variables by which programs find their provider. SDKs read the first of each; the
-// second is that of LiteLLM, which aider uses, and of LangChain.
+// The variables by which programs find their provider. SDKs read the first of
+// each; LiteLLM, which aider uses, and LangChain read the second.
 var (
 	openAIVariables    = []string{"OPENAI_BASE_URL", "OPENAI_API_BASE"}
 	anthropicVariables = []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"}
 )
 
-// environment is a list of NAME=VALUE of which a later one holds.
+// environment is a list of NAME=VALUE; the last one with a name counts.
 type environment []string
 
-// with is the environment with some variables changed, none of which is in it twice:
-// programs differ in which of two they take.
+// with returns the environment with some variables changed and no name twice:
+// programs differ in which of two they use.
 func (e environment) with(changed []string) []string {
 	out := slices.DeleteFunc(slices.Clone(e), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
@@ -29,8 +29,8 @@ func (e environment) with(changed []string) []string {
 	return append(out, changed...)
 }
 
-// withoutSecrets returns the environment without tokens and keys of Oriel's own: a program
-// that Oriel runs needs none of them.
+// withoutSecrets returns the environment without Oriel's own tokens and keys,
+// which a program that Oriel runs does not need.
 func (e environment) withoutSecrets() environment {
 	return slices.DeleteFunc(slices.Clone(e), func(v string) bool {
 		name, value, _ := strings.Cut(v, "=")
@@ -47,7 +47,7 @@ func (e environment) get(name string) string {
 	return ""
 }
 
-// first is the value of the first of the variables that has one.
+// first returns the first non-empty value of the named variables.
 func (e environment) first(names ...string) string {
 	for _, n := range names {
 		if v := e.get(n); v != "" {
@@ -57,8 +57,8 @@ func (e environment) first(names ...string) string {
 	return ""
 }
 
-// childEnvironment is what a child needs beside its own variables to call the proxy at
-// base: changed are those that are set, in order.
+// childEnvironment returns the variables that a child needs besides its own to
+// call the proxy at base, in order.
 func childEnvironment(env environment, base, anthropicUpstream string) (changed []string) {
 	for _, name := range openAIVariables {
 		changed = append(changed, name+"="+base+"/v1")
@@ -66,15 +66,16 @@ func childEnvironment(env environment, base, anthropicUpstream string) (changed 
 	for _, name := range anthropicVariables {
 		changed = append(changed, name+"="+base)
 	}
-	// Claude Code does without the search for tools, and sends all of them, where the
-	// host is not Anthropic's: through this proxy it is.
+	// Claude Code does not search for tools but sends all of them if the host
+	// is not Anthropic's. Through this proxy it is.
 	if env.get("ENABLE_TOOL_SEARCH") == "" && strings.TrimRight(anthropicUpstream, "/") == proxy.DefaultAnthropic {
 		changed = append(changed, "ENABLE_TOOL_SEARCH=true")
 	}
 	return append(changed, withoutProxy(env)...)
 }
 
-// withoutProxy keeps calls to this machine off an HTTP proxy, if there is one.
+// withoutProxy keeps calls to this machine away from an HTTP proxy, if there
+// is one.
 func withoutProxy(env environment) (changed []string) {
 	if env.first("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy") == "" {
 		return nil
@@ -92,7 +93,7 @@ func withoutProxy(env environment) (changed []string) {
 	return changed
 }
 
-// portOf is the port of a URL on this machine, "" for any other.
+// portOf returns the port of a URL on this machine, or "" for any other.
 func portOf(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || !slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname()) {

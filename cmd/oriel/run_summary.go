@@ -17,9 +17,10 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// summary is what a run was: docs/run.md.
+// summary describes a run; see docs/run.md.
 type summary struct {
-	// Program is its name. Its arguments are not here: they may have prompts and keys.
+	// Program is its name. Its arguments are left out, because they may
+	// contain prompts and keys.
 	Program string  `json:"program"`
 	Exit    int     `json:"exit"`
 	Seconds float64 `json:"seconds"`
@@ -29,32 +30,32 @@ type summary struct {
 	Recalls        int     `json:"recalls"`
 	Condensations  int     `json:"condensations"`
 	CondensingCost float64 `json:"condensing_cost"`
-	// Calls that are not among those above: Unread had bodies that could not be read,
-	// Refused keys that the provider did not take, Unrecorded failed to be written or
-	// were passed on without a look.
+	// Calls that are not counted above: Unread had bodies that could not be
+	// read, Refused keys that the provider rejected, and Unrecorded could not
+	// be written or were passed on unread.
 	Unread     int64 `json:"unread"`
 	Refused    int64 `json:"refused"`
 	Unrecorded int64 `json:"unrecorded"`
-	// Others are requests that are no calls: models, files.
+	// Others counts requests that are not calls: models, files.
 	Others int64 `json:"others"`
-	// Log is a file that tells what went wrong, "" where nothing did.
+	// Log is the log file if something went wrong, else "".
 	Log string `json:"log,omitempty"`
 
 	launch   *launch
 	base     string
-	data     string // as it was given
+	data     string // as given
 	trouble  string // why there is no history
-	came     int64  // calls, all of them
+	came     int64  // number of all calls
 	sockets  int64
 	overflow int
 }
 
-// requests adds what the proxy has counted.
+// requests adds the proxy's counters.
 func (s *summary) requests(c proxy.Counters) {
 	s.came, s.Others, s.sockets = c.Calls, c.Passed, c.Upgraded
 }
 
-// add adds what the engine reported; r is nil where there is none.
+// add adds what the engine reported; r is nil if there is none.
 func (s *summary) add(t *tally, r *oriel.CallCounters, models *token.Models) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -67,7 +68,8 @@ func (s *summary) add(t *tally, r *oriel.CallCounters, models *token.Models) {
 	s.Unrecorded = max(0, s.came-int64(s.Calls)-s.Unread-s.Refused)
 }
 
-// write writes it to a file, if there is one, for its owner alone: it names conversations.
+// write writes the summary to a file, if one is named. Only its owner may read
+// it, because it names conversations.
 func (s *summary) write(path string) error {
 	if path == "" {
 		return nil
@@ -82,7 +84,8 @@ func (s *summary) write(path string) error {
 	return nil
 }
 
-// writePrivate writes a file that only its owner may read, also where it was there before.
+// writePrivate writes a file that only its owner may read, even if it existed
+// before.
 func writePrivate(path string, data []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -98,7 +101,7 @@ func writePrivate(path string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// print shows it to a person.
+// writeTo writes the summary for people.
 func (s *summary) writeTo(b *bytes.Buffer, p style) {
 	switch {
 	case s.came == 0:
@@ -111,7 +114,7 @@ func (s *summary) writeTo(b *bytes.Buffer, p style) {
 	s.printTrouble(b)
 }
 
-// field is a line of the summary.
+// field writes one line of the summary.
 func field(b *bytes.Buffer, name, format string, args ...any) {
 	fmt.Fprintf(b, "  %-7s %s\n", name, oneLine(fmt.Sprintf(format, args...), maxError))
 }
@@ -147,7 +150,8 @@ func (s *summary) printCalls(b *bytes.Buffer, p style) {
 	field(b, "profile", "%s; %s", s.Profile, otherProfiles(s.Profile))
 }
 
-// look is the command that shows the conversation with the most calls, for a shell.
+// look returns the shell command that shows the conversation with the most
+// calls.
 func (s *summary) look() string {
 	name, words := s.Conversations[0], []string{"oriel", "show"}
 	dashed := strings.HasPrefix(name, "-")
@@ -166,7 +170,7 @@ func (s *summary) look() string {
 	return shellLine(words)
 }
 
-// shellLine is a command as one writes it in a shell: clients choose names of
+// shellLine quotes a command for a shell: clients choose the names of
 // conversations, and people copy the line.
 func shellLine(words []string) string {
 	plain := func(r rune) bool {
@@ -203,8 +207,8 @@ func (s *summary) printCost(b *bytes.Buffer) {
 	}
 }
 
-// item prints a text behind a mark, in lines of at most 80 columns; words that are longer
-// stay whole.
+// item writes a text after a mark, in lines of at most 80 columns; longer
+// words stay whole.
 func item(b *bytes.Buffer, mark, text string) {
 	line := "  " + mark
 	for _, word := range strings.Fields(printable(text)) {
@@ -217,7 +221,7 @@ func item(b *bytes.Buffer, mark, text string) {
 	fmt.Fprintln(b, line)
 }
 
-// printTrouble says what did not go as it should.
+// printTrouble writes what went wrong.
 func (s *summary) printTrouble(b *bytes.Buffer) {
 	say := func(n int64, what string) {
 		if n > 0 {
@@ -239,7 +243,7 @@ func (s *summary) printTrouble(b *bytes.Buffer) {
 	}
 }
 
-// printNone says loudly that nothing was seen, and what may be the cause.
+// printNone says clearly that no call was seen, and lists possible causes.
 func (s *summary) printNone(b *bytes.Buffer, p style) {
 	name := s.launch.name()
 	fmt.Fprintln(b, p.bold("oriel: NO CALL CAME THROUGH: nothing was recorded, and nothing was cut"))
@@ -253,7 +257,7 @@ func (s *summary) printNone(b *bytes.Buffer, p style) {
 	}
 }
 
-// hints are what may keep a program's calls away, the likeliest first.
+// hints returns what may keep a program's calls away, the most likely first.
 func (s *summary) hints(name string) (hints []string) {
 	say := func(h string) { hints = append(hints, h) }
 	if s.sockets > 0 {
@@ -288,7 +292,7 @@ func (s *summary) hints(name string) (hints []string) {
 	return hints
 }
 
-// things is a number of things.
+// things returns a number with its noun.
 func things(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -300,7 +304,7 @@ func percent(part, whole int) string {
 	return fmt.Sprintf("%.0f%%", 100*float64(part)/float64(max(1, whole)))
 }
 
-// money writes a price as precisely as it means something.
+// money formats a price with as many digits as matter.
 func money(d float64) string {
 	if d > 0 && d < 0.01 {
 		return fmt.Sprintf("$%.4f", d)

@@ -63,15 +63,15 @@ counted, and calls go on.`,
 	return cmd
 }
 
-// serveSettings serves by settings, and by what becomes of them.
+// serveSettings serves by the settings and follows their changes.
 func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *settings.Loaded) error {
-	// Who reads what is printed here, and stops or dies, stops nothing else.
+	// A reader of this output that stops or dies must not stop the server.
 	signal.Ignore(syscall.SIGPIPE)
 	errOut, out := logLines(cmd.ErrOrStderr()), lines.New(cmd.OutOrStdout(), lines.Options{})
 	defer errOut.Close(outputWait)
 	defer out.Close(outputWait)
 	log := slog.New(slog.NewTextHandler(errOut, nil))
-	slog.SetDefault(log) // net/http writes to the standard log, too
+	slog.SetDefault(log) // net/http writes to the standard log
 	live := &liveSettings{log: log}
 	defer live.close()
 	o, err := live.begin(loaded)
@@ -102,8 +102,8 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 	return nil
 }
 
-// serveUntil serves; the first signal lets running answers end, the second ends at
-// once.
+// serveUntil serves. The first signal lets running answers end, the second
+// ends at once.
 func serveUntil(ctx context.Context, signals <-chan os.Signal, server *proxy.Server, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -122,7 +122,7 @@ func serveUntil(ctx context.Context, signals <-chan os.Signal, server *proxy.Ser
 	return server.Serve(ctx, l)
 }
 
-// printAddresses tells where the proxy is and what a program needs to use it.
+// printAddresses prints where the proxy listens and how a program uses it.
 func printAddresses(w io.Writer, a *net.TCPAddr, o proxy.Options, profile string) {
 	host, prefix := a.IP.String(), ""
 	if a.IP.IsUnspecified() {

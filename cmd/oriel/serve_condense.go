@@ -6,7 +6,8 @@ import (
 	"github.com/oriel-context/oriel/internal/settings"
 )
 
-// openCondensing makes what asks the model that settings name; nil where none is asked.
+// openCondensing opens the client of the summarising model in the settings, or
+// returns nil if there is none.
 func openCondensing(l *settings.Loaded) (o *oriel.CondenseOptions, done func(), err error) {
 	c := l.Condense
 	if c.URL == "" {

@@ -15,23 +15,23 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// watchEvery is how often the files of settings are looked at.
+// watchEvery is how often the settings files are checked.
 var watchEvery = time.Second
 
-// liveSettings keeps a gateway at what its settings say.
+// liveSettings applies changed settings to a running gateway.
 type liveSettings struct {
 	log     *slog.Logger
 	gateway *gateway
 	now     *settings.Loaded
-	held    atomic.Pointer[string] // why changed settings are not in use; nil: they are
+	held    atomic.Pointer[string] // why changed settings are not in use; nil if they are
 
-	// condensing is made of condensed, and let go by done.
+	// condensing was made from condensed; done releases it.
 	condensing *oriel.CondenseOptions
 	condensed  *settings.Loaded
 	done       func()
 }
 
-// options are those of a gateway by settings.
+// options returns the gateway's options for settings.
 func (s *liveSettings) options(l *settings.Loaded) (gatewayOptions, error) {
 	o := gatewayOptions{
 		proxy: proxy.Options{Listen: l.Listen, OpenAI: l.Upstream.OpenAI, Anthropic: l.Upstream.Anthropic, Origins: l.Origins, Version: version(), Log: s.log},
@@ -44,7 +44,7 @@ func (s *liveSettings) options(l *settings.Loaded) (gatewayOptions, error) {
 	if l.Token != "" {
 		o.proxy.Tokens = map[string]string{l.Token: timeline.Local}
 	}
-	// Summaries that are being written are given up only for a reason.
+	// Do not give up summaries in progress without a reason.
 	if old := s.condensed; old == nil || old.Condense != l.Condense || old.Instructions != l.Instructions ||
 		!reflect.DeepEqual(old.Table.Lookup(l.Condense.Model), l.Table.Lookup(l.Condense.Model)) {
 		condensing, done, err := openCondensing(l)
@@ -58,8 +58,8 @@ func (s *liveSettings) options(l *settings.Loaded) (gatewayOptions, error) {
 	return o, nil
 }
 
-// begin is options for a gateway that is yet to be opened: what is wrong with them is told
-// before anything is opened or made.
+// begin returns the options of a gateway that is not open yet. It reports
+// errors before anything is opened or created.
 func (s *liveSettings) begin(l *settings.Loaded) (gatewayOptions, error) {
 	o, err := s.options(l)
 	if err == nil {
@@ -83,7 +83,7 @@ func (s *liveSettings) warn(l *settings.Loaded) {
 	}
 }
 
-// watch takes changes until end is called.
+// watch applies changes until end is called.
 func (s *liveSettings) watch(sources settings.Sources) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ticker, ended := time.NewTicker(watchEvery), make(chan struct{})
@@ -98,8 +98,8 @@ func (s *liveSettings) watch(sources settings.Sources) (end func()) {
 	}
 }
 
-// holdBack returns an error for settings that have lost what protects, as from a file that
-// was emptied or cut off: they need a restart.
+// holdBack returns an error for settings that have lost protected keys, as
+// from a file that was emptied or truncated: they need a restart.
 func (s *liveSettings) holdBack(l *settings.Loaded) error {
 	lost := settings.Lost(s.now, l)
 	if len(lost) == 0 {
@@ -108,7 +108,7 @@ func (s *liveSettings) holdBack(l *settings.Loaded) error {
 	return fmt.Errorf("%s: no longer set: %s: put back what is missing, or restart oriel serve if that is what you want", s.now.File, strings.Join(lost, ", "))
 }
 
-// settingsHeld says why changed settings are not in use; "" where they are.
+// settingsHeld returns why changed settings are not in use, or "".
 func (s *liveSettings) settingsHeld() string {
 	if why := s.held.Load(); why != nil {
 		return *why
@@ -116,8 +116,8 @@ func (s *liveSettings) settingsHeld() string {
 	return ""
 }
 
-// apply takes settings that have changed, as far as a running server can; where they
-// cannot be used, those that hold stay.
+// apply applies changed settings, as far as a running server can. Unusable
+// settings change nothing.
 func (s *liveSettings) apply(l *settings.Loaded, err error) {
 	var o gatewayOptions
 	if err == nil {
@@ -137,7 +137,7 @@ func (s *liveSettings) apply(l *settings.Loaded, err error) {
 	if err != nil {
 		why := err.Error()
 		s.held.Store(&why)
-		s.log.Error("the settings cannot be used as they are now, those of before hold", "error", err)
+		s.log.Error("the settings cannot be used as they are now, the earlier ones stay in effect", "error", err)
 		return
 	}
 	s.held.Store(nil)
@@ -145,7 +145,7 @@ func (s *liveSettings) apply(l *settings.Loaded, err error) {
 	keys, restart := settings.Changed(s.now, l)
 	if len(keys) > 0 {
 		s.log.Info("settings changed", "keys", strings.Join(keys, ", "))
-	} else { // put back as they were, or only a file that they name has changed
+	} else { // restored, or only a file that they name has changed
 		s.log.Info("settings read again")
 	}
 	if len(restart) > 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// showFlags are what the command line says.
+// showFlags holds the flags of show.
 type showFlags struct {
 	from, to, last int64
 	branch         int
@@ -76,7 +76,7 @@ be taken back by oriel undo.`,
 	return cmd
 }
 
-// shownMessage is what a program is told of a message.
+// shownMessage is the JSON form of a message.
 type shownMessage struct {
 	ID     int64     `json:"id"`
 	Time   time.Time `json:"time"`
@@ -85,17 +85,17 @@ type shownMessage struct {
 	Pinned bool      `json:"pinned"`
 	Format string    `json:"format"`
 	Ref    string    `json:"ref,omitempty"`
-	// Variants is in how many further forms the message came.
+	// Variants is the number of further forms in which the message arrived.
 	Variants int    `json:"variants,omitempty"`
 	Text     string `json:"text"`
 }
 
-// shownBranch is where a branch ends and how much it shares with where the
-// conversation stands.
+// shownBranch is where a branch ends and how much it shares with the current
+// branch.
 type shownBranch struct {
 	Branch int   `json:"branch"`
 	Last   int64 `json:"last"`
-	// Shared is the last id that it has in common with branch 0.
+	// Shared is the last id that it shares with branch 0.
 	Shared int64 `json:"shared"`
 }
 
@@ -144,7 +144,7 @@ func showMessages(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation
 	return nil
 }
 
-// rangeOf is the ids to show of so many.
+// rangeOf returns the range of ids to show, of n messages.
 func (o *showFlags) rangeOf(n int64) (first, last int64) {
 	first, last = max(1, o.from), n
 	if o.to > 0 {
@@ -156,17 +156,17 @@ func (o *showFlags) rangeOf(n int64) (first, last int64) {
 	return first, last
 }
 
-// maxBranches is how many branches are listed: the newest.
+// maxBranches is how many branches are listed, the newest first.
 const maxBranches = 20
 
-// branchesOf lists the newest branches, and tells how many older ones there are.
+// branchesOf returns the newest branches, and how many older ones there are.
 func branchesOf(cmd *cobra.Command, s timeline.Store, heads []timeline.Place) (branches []shownBranch, older int, err error) {
 	branches = []shownBranch{}
 	if len(heads) < 2 {
 		return branches, 0, nil
 	}
-	// The way to where the conversation stands, as the last place of each trunk: a
-	// place is on it if its trunk is left no earlier.
+	// The way to the current head, as the last place of each trunk. A place is
+	// on the way if the way leaves its trunk no earlier.
 	leaves := map[int64]int64{}
 	err = s.Messages(cmd.Context(), timeline.Local, heads[0], 1, heads[0].Depth, true, func(e *timeline.Entry) error {
 		leaves[e.Place.Trunk] = e.Place.Depth
@@ -186,14 +186,15 @@ func branchesOf(cmd *cobra.Command, s timeline.Store, heads []timeline.Place) (b
 	return branches, older, nil
 }
 
-// sharedDepth is how many messages a branch has in common with a way. It looks from
-// the branch's end back, for longer and longer stretches: what is near costs little.
+// sharedDepth returns how many messages a branch shares with a way. It
+// searches back from the branch's end in growing steps, so that a late
+// branching point is cheap.
 func sharedDepth(cmd *cobra.Command, s timeline.Store, leaves map[int64]int64, end timeline.Place) (int64, error) {
 	shares := func(depth int64) (bool, error) {
 		at, err := placeAt(cmd, s, end, depth)
 		return at.Depth <= leaves[at.Trunk], err
 	}
-	low, high := int64(0), end.Depth // they share low, and at most high
+	low, high := int64(0), end.Depth // they share at least low and at most high
 	for step := int64(1); low < high; step *= 2 {
 		at := max(1, high-step+1)
 		on, err := shares(at)
@@ -229,8 +230,8 @@ func placeAt(cmd *cobra.Command, s timeline.Store, head timeline.Place, depth in
 	return at, err
 }
 
-// shownPins are the pins of a conversation: by their places, and of those that
-// another program has set for where the conversation stands, by their ids.
+// shownPins are the pins of a conversation, by place and, for pins without a
+// place that another program set, by id.
 type shownPins struct {
 	places map[timeline.Place]bool
 	ids    map[int64]bool
@@ -254,7 +255,7 @@ func pinsOf(cmd *cobra.Command, s timeline.Store, name string) (pins shownPins, 
 	return pins, nil
 }
 
-// messageList prints messages as they come.
+// messageList prints messages as they arrive.
 type messageList struct {
 	out   *bufio.Writer
 	json  bool
@@ -284,7 +285,8 @@ func (l *messageList) add(m *shownMessage) error {
 		_, err := l.out.Write(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 		return err
 	}
-	// The columns are of fixed widths: a long history is not held for them.
+	// The columns have fixed widths, so that a long history need not be held
+	// in memory.
 	day, clock := m.Time.Format("2006-01-02"), m.Time.Format("15:04:05")
 	if day != l.last {
 		l.last = day
@@ -305,7 +307,7 @@ func (l *messageList) add(m *shownMessage) error {
 	return err
 }
 
-// end prints the branches; older ones are only counted.
+// end prints the branches, and the number of older ones.
 func (l *messageList) end(branches []shownBranch, older int) error {
 	if l.json {
 		list, err := json.Marshal(branches)

@@ -12,15 +12,16 @@ import (
 	"golang.org/x/term"
 )
 
-// style marks words for a terminal; its zero value leaves them plain.
+// style formats words for a terminal; the zero value leaves them plain.
 type style struct{ on bool }
 
-// styleFor is plain unless out is a terminal that wants colour.
+// styleFor returns a plain style unless out is a terminal that supports
+// colour.
 func styleFor(out io.Writer) style {
 	return style{on: isTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }
 
-// isTerminal reports whether somebody looks at what is written.
+// isTerminal reports whether out is a terminal.
 func isTerminal(out io.Writer) bool {
 	if s, ok := out.(*sink); ok {
 		out = s.w
@@ -52,14 +53,14 @@ func (s style) code(code, text string) string {
 
 func (s style) bold(text string) string { return s.code("1", text) }
 
-// table is rows of cells that print prints in columns.
+// table is rows of cells that print aligns in columns.
 type table struct {
 	rows [][]string
-	// left says of each column that it stands to the left; numbers do not.
+	// left reports which columns are aligned to the left; numbers are not.
 	left []bool
 }
 
-// row adds a row; cells may have words of others.
+// row adds a row. Cells may contain foreign text.
 func (t *table) row(cells ...string) {
 	for i := range cells {
 		cells[i] = strings.NewReplacer("\n", " ", "\t", " ").Replace(printable(cells[i]))
@@ -133,7 +134,7 @@ func (t *table) drop(column int) {
 	}
 }
 
-// thousands writes a number as people read it.
+// thousands formats a number for people.
 func thousands(n int) string {
 	s := strconv.Itoa(n)
 	sign := ""
@@ -146,7 +147,8 @@ func thousands(n int) string {
 	return sign + s
 }
 
-// bar is part of whole as a bar of at most width cells, in eighths of a cell.
+// bar draws part of whole as a bar of at most width cells, in eighths of a
+// cell.
 func bar(part, whole, width int) string {
 	if whole <= 0 || part <= 0 {
 		return ""

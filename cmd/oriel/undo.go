@@ -12,7 +12,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// undoing is what oriel undo does. Its ids are those of messages.
+// undoing is the JSON form of an undo. Its ids are those of messages.
 type undoing struct {
 	Conversation string  `json:"conversation"`
 	Undone       string  `json:"undone"`

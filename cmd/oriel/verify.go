@@ -12,7 +12,7 @@ import (
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
-// maxShown is how many problems are told one by one.
+// maxShown is how many problems are listed.
 const maxShown = 100
 
 func verifyCommand() *cobra.Command {
@@ -66,7 +66,7 @@ with 1 if anything is wrong.`,
 	return cmd
 }
 
-// verified is what verify found.
+// verified is the JSON form of the result.
 type verified struct {
 	OK       bool           `json:"ok"`
 	Found    int            `json:"found"`
@@ -85,7 +85,7 @@ type foundProblem struct {
 	What         string `json:"what"`
 }
 
-// tellVerified prints what was found, also where err ended the checking.
+// tellVerified prints the result, even if err ended the check.
 func tellVerified(out io.Writer, result *verified, err error, asJSON bool) error {
 	if err = withinVerify(err); err != nil {
 		result.Error = err.Error()
@@ -122,7 +122,7 @@ func tellVerified(out io.Writer, result *verified, err error, asJSON bool) error
 	return nil
 }
 
-// withinVerify takes the advice to verify out of an error.
+// withinVerify removes the advice to run verify from an error.
 func withinVerify(err error) error {
 	var of *sqlite.Error
 	if !errors.As(err, &of) || !strings.Contains(of.Hint, "oriel verify") {

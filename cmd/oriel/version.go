@@ -16,13 +16,13 @@ import (
 // release is the version that scripts/release builds (-ldflags "-X main.release=…").
 var release string
 
-// buildInfo is what a program is told of this one.
+// buildInfo is the JSON form of the version.
 type buildInfo struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
-	// Date is the commit's, as RFC 3339.
+	// Date is the date of the commit in RFC 3339.
 	Date string `json:"date,omitempty"`
-	// Dirty says that files had been changed since the commit.
+	// Dirty reports that files were changed since the commit.
 	Dirty    bool    `json:"dirty"`
 	Go       string  `json:"go"`
 	Platform string  `json:"platform"`
@@ -77,7 +77,8 @@ JSON. $ORIEL_KERNEL chooses the first two. oriel --version prints the version al
 	return cmd
 }
 
-// version is that of the release, else that of the module this program was built from.
+// version returns the version of the release or, without one, of the module
+// that the program was built from.
 func version() string { return thisBuild().Version }
 
 func thisBuild() buildInfo {
