@@ -146,11 +146,11 @@ func (d *doctor) checkDisk() finding {
 	const name = "disk"
 	dir, err := d.data.folder()
 	if err != nil {
-		return finding{name, warning, "not looked at, for want of a data folder", ""}
+		return finding{name, warning, "not checked, because there is no data folder", ""}
 	}
 	there, _, err := nearestFolder(dir)
 	if err != nil {
-		return finding{name, warning, "not looked at, for want of a data folder", ""}
+		return finding{name, warning, "not checked, because there is no data folder", ""}
 	}
 	free, err := freeDisk(there)
 	switch {

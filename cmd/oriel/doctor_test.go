@@ -84,7 +84,7 @@ func TestDoctorKnowsTheDataFolder(t *testing.T) {
 
 	d.write(t, "data", "a file")
 	d.data.dir = filepath.Join(d.home, "data")
-	expect(t, d.checkFolder()[0], failed, "is no folder", "--data")
+	expect(t, d.checkFolder()[0], failed, "is not a folder", "--data")
 	d.write(t, "damaged/oriel.db", strings.Repeat("no database ", 1000))
 	d.data.dir = filepath.Join(d.home, "damaged")
 	expect(t, d.checkStore(ctx), failed, "open")

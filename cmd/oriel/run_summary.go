@@ -278,7 +278,7 @@ func (s *summary) hints(name string) (hints []string) {
 	}
 	if name == "claude" {
 		say(`ANTHROPIC_BASE_URL under "env" in ~/.claude/settings.json, or in the .claude folder of the project, goes before the variable: take it out, and give it to oriel run as --upstream-anthropic`)
-		say("it may have ended before it asked, for want of a login or by --help")
+		say("it may have ended before it asked, because of a missing login or --help")
 		return hints
 	}
 	if s.Others > 0 {

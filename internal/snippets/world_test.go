@@ -39,7 +39,7 @@ type world struct {
 	blocks []block
 }
 
-// lacking skips a block for want of something that scripts/check docs installs.
+// lacking skips a block because something is missing that scripts/check docs installs.
 func (w *world) lacking(t *testing.T, what string) {
 	t.Helper()
 	if w.sdks != "" {

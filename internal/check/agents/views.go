@@ -58,7 +58,7 @@ func choose(agents []string, limits, profiles, models string) ([]run, error) {
 		for _, l := range list(limits, "64000,100000,200000,0") {
 			n, err := strconv.Atoi(l)
 			if err != nil {
-				return nil, fmt.Errorf("-limits: %q is no number of tokens", l)
+				return nil, fmt.Errorf("-limits: %q is not a number of tokens", l)
 			}
 			for _, p := range list(profiles, "thrifty,balanced,full") {
 				for _, m := range list(models, "known") {

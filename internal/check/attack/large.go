@@ -139,7 +139,7 @@ func keptOrTold(t *trial, events string, calls int, h health) error {
 	case lost != told:
 		return fmt.Errorf("%d answers were lost, %d events tell of it", lost, told)
 	case lost > 0 && h.Status != "degraded":
-		return fmt.Errorf("%d answers were lost for want of memory, and the health is %s", lost, h.Status)
+		return fmt.Errorf("%d answers were lost for lack of memory, and the health is %s", lost, h.Status)
 	}
 	return nil
 }

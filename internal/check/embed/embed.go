@@ -98,7 +98,7 @@ func references(in *inputs, dir string) error {
 		command("go", "test", "-count=1", "-run", "Float32VectorsAreThoseOfTheReference", "./embed/minilm"),
 	}
 	if skipped {
-		fmt.Println("!! SKIPPED: ONNX Runtime, for want of mvn")
+		fmt.Println("!! SKIPPED: ONNX Runtime, because mvn is missing")
 	} else {
 		in.reference, in.usual = filepath.Join(dir, "reference"), filepath.Join(dir, "usual")
 		for model, vectors := range map[string]string{"f32": in.reference, "int8": in.usual} {
