@@ -1,11 +1,12 @@
-// Command check runs checks that take long, or need what the tests do without: recorded
-// sessions, Oriel as a process, agents and packages of others.
+// Command check runs checks that take long or need what the tests do without:
+// recorded sessions, Oriel as a process, agents and packages of others.
 //
 //	./scripts/check VERB ARGUMENT…
 //	./scripts/check VERB -h
 //
-// The verbs are packages beside this file. Those that talk to Oriel do so on loopback and
-// in temporary folders. The exit code is 1 if a check failed, 2 if it could not be made.
+// The verbs are packages beside this file. Those that use Oriel do so on
+// loopback and in temporary folders. The exit code is 1 if a check failed, 2
+// if it could not be made.
 package main
 
 import (
@@ -67,7 +68,7 @@ func code(verb string, err error) int {
 		fmt.Fprintf(os.Stderr, "check %s: %v\n", verb, err)
 		return 2
 	}
-	if err != kit.ErrFailed { // bare, it was explained
+	if err != kit.ErrFailed { // a bare ErrFailed was explained already
 		fmt.Fprintf(os.Stderr, "check %s: %v\n", verb, err)
 	}
 	return 1

@@ -1,27 +1,30 @@
-// Package agents runs real agent programs, Claude Code and Codex, headless through
-// the proxy against a scripted model that keeps them busy.
+// Package agents runs real agent programs, Claude Code and Codex, headless
+// through the proxy against a scripted model that keeps them busy.
 //
 //	./scripts/check agents [-oriel FILE] [-only record|views] [-calls N] [-limits 64000,0] [-profiles thrifty,full@12] [-models known,wide,unknown] [-install DIR] [claude codex]
 //
-// First without views: the provider must get the bytes that the agent sent. Then, with
-// the program that -oriel names or one that is built, with views and a model that refuses what is over its
-// limit as its vendor does. The agent must end well; no body may break its vendor's
-// rules; a limit is refused once at most, and not at all where the budget is below it;
-// no prompt is over the budget; a prompt begins with the whole of the last one, or is a
-// cut that leaves three quarters of the messages' bytes at most. In both, a run must be
-// one conversation, with every call and result stored.
+// The first runs are without views: the provider must get the bytes that the
+// agent sent. The next ones, with the program that -oriel names or one that is
+// built, are with views and a model that refuses what exceeds its limit, as
+// its vendor does. The agent must succeed. No body may break its vendor's
+// rules. A limit is refused at most once, and never if the budget is below it.
+// No prompt exceeds the budget. A prompt begins with the whole previous one,
+// or is a cut that leaves at most three quarters of the messages' bytes. In
+// both, a run must be one conversation, with every call and result stored.
 //
-// A token is four bytes of the body here, which shares nothing with how Oriel counts. A
-// prompt is tools, system and messages in this order, without cache marks and Claude
-// Code's billing line.
+// A token is four bytes of the body here, which shares nothing with how Oriel
+// counts. A prompt is tools, system and messages in this order, without cache
+// marks and Claude Code's billing line.
 //
-// Without -limits, -profiles and -models every limit is met by a budget below and one
-// above it, also with models whose window the table has too large or not at all; with any
-// of them, all combinations run. full@12 is the profile with a threshold of 12%.
+// Without -limits, -profiles and -models every limit is tried with a budget
+// below and one above it, also with models whose window is too large in the
+// table or missing. With any of these flags, all combinations run. full@12 is
+// the profile with a threshold of 12%.
 //
-// The agents come from npm by name, once, into a folder that -install names. They run in
-// an empty home with a key that is none, and do not compact on their own; but Codex does,
-// at some 244,000 tokens, whatever it is told.
+// The agents are installed from npm by name, once, into the folder that
+// -install names. They run in an empty home with an invalid key, and do not
+// compact on their own; but Codex does so at about 244,000 tokens, whatever
+// its settings.
 package agents
 
 import (
@@ -82,11 +85,11 @@ func Check(args []string) error {
 	return kit.Failed(failed)
 }
 
-// ctx ends when the program is told to; agents and proxies end with it.
+// ctx ends when the program is told to end; agents and proxies end with it.
 var ctx = context.Background()
 
-// agent runs one in a home of its own, in which work is its working folder. An empty
-// model is the agent's own choice.
+// agent runs an agent in a home of its own; work is its working folder. An
+// empty model means the agent's default.
 func agent(name, model, install, dir, work, base string) ([]byte, error) {
 	const prompt = "Read all parts one after another, then say that you are done."
 	home := filepath.Join(dir, "home")

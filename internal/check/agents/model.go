@@ -16,9 +16,9 @@ import (
 // script is a model that asks for n commands and then ends.
 type script struct {
 	n       int
-	command func(k int) string // the k-th, from 1 on
+	command func(k int) string // returns the k-th command, counted from 1
 
-	mu    sync.Mutex // protects what follows
+	mu    sync.Mutex // protects the fields below
 	step  int
 	calls int
 }
@@ -53,23 +53,23 @@ func (s *script) answer(r *fakemodel.Request) fakemodel.Answer {
 
 func callID(k int) string { return fmt.Sprintf("toolu_%06d", k) }
 
-// tokens of a body, as the model counts.
+// tokens returns the tokens of a body, as the model counts them.
 func tokens(body []byte) int { return len(body) / 4 }
 
-// provider has a limit before a model, and looks at what comes.
+// provider puts a limit before a model and checks what arrives.
 type provider struct {
-	limit int // tokens; 0: none
+	limit int // in tokens; 0 means none
 	next  http.Handler
 
-	mu       sync.Mutex // protects what follows
+	mu       sync.Mutex // protects the fields below
 	before   []byte     // the body that the agent sent
-	last     []byte     // the last prompt that was taken
+	last     []byte     // the last prompt that was accepted
 	spoken   int        // bytes of its messages
 	taken    int
-	largest  int // tokens of the bodies that were taken
+	largest  int // tokens of the largest accepted body
 	refused  []int
 	breaks   int
-	least    float64 // share of a prompt that the next one began with, breaks aside
+	least    float64 // least share of a prompt that the next one began with, without breaks
 	problems []string
 }
 
@@ -77,7 +77,8 @@ func (p *provider) problem(format string, args ...any) {
 	p.problems = append(p.problems, fmt.Sprintf(format, args...))
 }
 
-// front is the agent's way to the proxy, and keeps what it sent.
+// front is the handler between the agent and the proxy. It records what the
+// agent sent.
 func (p *provider) front(proxy http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -94,7 +95,8 @@ func (p *provider) front(proxy http.Handler) http.Handler {
 	})
 }
 
-// isTurn reports whether a request is one of the agent's loop, and no side call.
+// isTurn reports whether a request is a turn of the agent's loop and not a
+// side call.
 func isTurn(r *http.Request, body []byte) bool {
 	var b struct {
 		Tools []struct{ Name string } `json:"tools"`
@@ -123,7 +125,8 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.next.ServeHTTP(w, r)
 }
 
-// breakAt is the share of a prompt that the next one begins with, unless it is cut.
+// breakAt is the share of a prompt that the next one must begin with unless it
+// is cut.
 const breakAt = .999
 
 // take judges a body and reports whether it is within the limit.
@@ -164,8 +167,8 @@ func (p *provider) take(path string, body []byte) bool {
 	return true
 }
 
-// refuse says that a body is too long, as the vendors do: OpenAI within a stream that
-// has begun.
+// refuse answers that a body is too long, as the vendors do: OpenAI within a
+// stream that has begun.
 func (p *provider) refuse(w http.ResponseWriter, r *http.Request, n int) {
 	w.Header().Set("Content-Type", "application/json")
 	if strings.HasSuffix(r.URL.Path, "/messages") {

@@ -5,12 +5,12 @@ import (
 	"regexp"
 )
 
-// volatile is what changes from call to call and is no part of a prompt: cache marks, and
-// the line by which Claude Code's vendor bills.
+// volatile matches what changes from call to call and is not part of a prompt:
+// cache marks, and Claude Code's billing line.
 var volatile = regexp.MustCompile(`,?"cache_control":\{[^{}]*\}|x-anthropic-billing-header:[^"]*`)
 
-// prompt is what a provider's cache sees of a body: tools, system, and messages, which
-// are so many bytes of it.
+// prompt returns what a provider's cache sees of a body: tools, system and
+// messages, and how many bytes of it are messages.
 func prompt(body []byte) (all []byte, messages int) {
 	var b struct {
 		Tools, System, Instructions json.RawMessage
@@ -31,7 +31,7 @@ func prompt(body []byte) (all []byte, messages int) {
 	return all, len(all) - fixed
 }
 
-// shared is how many bytes two prompts begin with alike.
+// shared returns the length of the common beginning of two prompts.
 func shared(a, b []byte) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {

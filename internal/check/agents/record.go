@@ -27,7 +27,7 @@ import (
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
-// tee notes the hash of every body that passes.
+// tee records the hash of every body that passes.
 type tee struct {
 	mu     sync.Mutex
 	bodies [][32]byte
@@ -134,7 +134,7 @@ func checkRecord(name, install string, calls int) (problems []string, err error)
 	return problems, err
 }
 
-// look says what is wrong with what is stored.
+// look returns what is wrong with the stored history.
 func look(store timeline.Store, calls int) (problems []string, err error) {
 	all, err := store.Conversations(ctx, timeline.Local)
 	if err != nil {

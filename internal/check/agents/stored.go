@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// checkStored says what the history in a data folder lacks, as the program's own commands
-// tell of it.
+// checkStored returns what is missing in the history of a data folder,
+// according to the program's own commands.
 func checkStored(oriel, data string, f *folder) (problems []string) {
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	command := func(args ...string) []byte {
@@ -53,7 +53,7 @@ func checkStored(oriel, data string, f *folder) (problems []string) {
 	return problems
 }
 
-// collect notes the calls and results of a message of either vendor.
+// collect records the calls and results of a message of either vendor.
 func collect(line []byte, asked map[string]bool, results map[string]string) {
 	type block struct {
 		Type, ID string
@@ -84,7 +84,7 @@ func collect(line []byte, asked map[string]bool, results map[string]string) {
 	}
 }
 
-// text is that of a string, or of a list of parts.
+// text returns the text of a string or of a list of parts.
 func text(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

@@ -27,19 +27,20 @@ import (
 // run is one agent with one model behind one profile.
 type run struct {
 	agent   string
-	limit   int    // of the model, in tokens; 0: none
+	limit   int    // of the model, in tokens; 0 means none
 	profile string // NAME or NAME@PERCENT
 	model   string // a key of modelNames
 }
 
-// modelNames are what agents ask for, by what the table knows of them: the window, a
-// far larger one than any limit here, nothing.
+// modelNames are the models that agents ask for, by what the table has of
+// them: the right window, one far larger than any limit here, nothing.
 var modelNames = map[string]map[string]string{
 	"claude": {"known": "claude-sonnet-4-5", "wide": "claude-opus-4-6", "unknown": "house-model-7"},
 	"codex":  {"known": "gpt-5", "wide": "gpt-5.4", "unknown": "house-model-7"},
 }
 
-// choose makes the runs: all combinations of what is asked for, or those that tell most.
+// choose returns the runs: all combinations of what is asked for, or the most
+// informative ones.
 func choose(agents []string, limits, profiles, models string) ([]run, error) {
 	var runs []run
 	for _, a := range agents {
@@ -80,7 +81,8 @@ func list(given, all string) []string {
 	return strings.Split(given, ",")
 }
 
-// checkViews runs them all, prints a line for each and returns how many failed.
+// checkViews runs all runs, prints a line for each and returns how many
+// failed.
 func checkViews(runs []run, oriel, install string, calls int) (failed int, err error) {
 	dir, err := os.MkdirTemp("", "check-agents")
 	if err != nil {
@@ -120,7 +122,7 @@ func checkViews(runs []run, oriel, install string, calls int) (failed int, err e
 	return failed, nil
 }
 
-// check is one run; done are its tool calls.
+// check makes one run; done counts its tool calls.
 func (r *run) check(oriel, install, dir string, f *folder) (p *provider, done, cuts int, problems []string) {
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	s := &script{n: len(f.commands), command: func(k int) string { return f.commands[k-1] }}
@@ -172,7 +174,8 @@ func (r *run) check(oriel, install, dir string, f *folder) (p *provider, done, c
 	return p, done, cuts, append(problems, checkStored(oriel, data, f)...)
 }
 
-// budget is the most that the settings allow, 0 where the table's window alone does.
+// budget returns the most tokens that the settings allow, or 0 if only the
+// table's window limits them.
 func (r *run) budget() int {
 	name, percent, limited := strings.Cut(r.profile, "@")
 	if limited {
@@ -217,7 +220,7 @@ func (r *run) serve(oriel, upstream, data, events string) (base *url.URL, stop f
 	return nil, nil, fmt.Errorf("oriel serve does not listen: %v: %s", err, text)
 }
 
-// readEvents counts the cuts and tells what failed.
+// readEvents counts the cuts and returns what failed.
 func readEvents(path string) (cuts int, problems []string) {
 	raw, err := os.ReadFile(path)
 	if err != nil {

@@ -16,9 +16,9 @@ type folder struct {
 	outputs  []string
 }
 
-// newFolder copies sources of Go's standard library and thinks of n commands: to read a
-// piece of a file, to search, to list, and to read again what was read before. Most print
-// 700 to 1,500 tokens.
+// newFolder copies sources of Go's standard library and invents n commands: to
+// read a piece of a file, to search, to list, and to read again what was read
+// before. Most print 700 to 1,500 tokens.
 func newFolder(dir string, n int) (*folder, error) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -78,7 +78,7 @@ func newFolder(dir string, n int) (*folder, error) {
 	return f, nil
 }
 
-// mean is how many tokens a command prints.
+// mean returns how many tokens a command prints on average.
 func (f *folder) mean() int {
 	n := 0
 	for _, out := range f.outputs {

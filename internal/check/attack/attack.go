@@ -17,15 +17,15 @@ import (
 	"github.com/oriel-context/oriel/internal/check/kit"
 )
 
-// An attack tries to make a server fail. It returns nil if the server held, else what
-// gave way.
+// An attack tries to make a server fail. It returns nil if the server held,
+// otherwise what failed.
 type attack struct {
 	name  string
 	tries string // what is attempted, in a few words
 	run   func(*trial) error
 }
 
-// attacks are in the order in which docs/security.md has them.
+// attacks are in the order of docs/security.md.
 var attacks = []attack{
 	{"bombs", "answers of some hundred bytes that unpack to 250 MB, 40 at once in br, gzip, zstd and deflate", bombs},
 	{"large-answers", "20 plain answers of 60 MB at once", largeAnswers},
@@ -51,13 +51,13 @@ type trial struct {
 // say prints a figure or a step of the attack.
 func (t *trial) say(format string, args ...any) { fmt.Printf("  "+format+"\n", args...) }
 
-// size is how much an attack does of what it does: --size, or so much.
+// size returns the size of an attack: --size, or own.
 func (t *trial) size(own int) int { return cmp.Or(t.wanted, own) }
 
-// atEnd calls f when the trial is over; the last one first.
+// atEnd calls f when the trial ends; the last one registered is called first.
 func (t *trial) atEnd(f func()) { t.cleanup = append(t.cleanup, f) }
 
-// Check makes the attacks that the arguments name.
+// Check runs the attacks that the arguments name.
 func Check(args []string) error {
 	flags := kit.Flags("attack")
 	oriel := flags.String("oriel", "", "program to attack; default: built from the module")
@@ -95,7 +95,8 @@ func Check(args []string) error {
 	return kit.Failed(failed)
 }
 
-// choose returns the attacks that are named; none for "list", which it prints.
+// choose returns the named attacks; it prints the list and returns none for
+// "list".
 func choose(names []string) ([]attack, error) {
 	if len(names) == 0 {
 		return nil, errors.New("name attacks, or all, or list")
@@ -121,12 +122,13 @@ func choose(names []string) ([]attack, error) {
 	return chosen, nil
 }
 
-// errSetup: the attack could not be made.
+// errSetup reports that an attack could not be made.
 var errSetup = errors.New("could not be made")
 
 func setup(what string, err error) error { return fmt.Errorf("%w: %s: %w", errSetup, what, err) }
 
-// runAttack returns what gave way, and why the attack could not be made.
+// runAttack returns what failed under the attack, and why the attack could not
+// be made.
 func runAttack(a *attack, oriel string, size int) (bad, err error) {
 	dir, err := os.MkdirTemp("", "oriel-"+strings.ReplaceAll(a.name, "/", "-"))
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxResident is the most memory that a server may have under any attack.
+// maxResident is the most memory that a server may use under any attack.
 const maxResident = 1 << 30
 
-// bombs sends 40 calls at once for each encoding, whose answers of some bytes unpack to
-// 250 MB each.
+// bombs sends 40 calls at once for each encoding. Each answer of a few bytes
+// unpacks to 250 MB.
 func bombs(t *trial) error {
 	const calls, size = 40, 250 << 20
 	bombs := map[string][]byte{}
@@ -53,7 +53,8 @@ func bombs(t *trial) error {
 	return s.stayedSmall()
 }
 
-// sameAnswers sends so many calls at once, all of which must get the answer as it is.
+// sameAnswers sends a number of calls at once, all of which must get the
+// answer unchanged.
 func (s *server) sameAnswers(calls int, want []byte, header ...string) error {
 	errs := make([]error, calls)
 	var wg sync.WaitGroup
@@ -78,8 +79,8 @@ func (s *server) sameAnswers(calls int, want []byte, header ...string) error {
 	return nil
 }
 
-// atOnce does so many calls at the same time. It returns the first error, or one of the
-// server's memory after them.
+// atOnce runs do for a number of calls at the same time. It returns the first
+// error, or an error about the server's memory afterwards.
 func (s *server) atOnce(name string, calls int, do func(i int) error) error {
 	errs := make([]error, calls)
 	var wg sync.WaitGroup
@@ -98,7 +99,7 @@ func (s *server) atOnce(name string, calls int, do func(i int) error) error {
 	return nil
 }
 
-// answered sends a chat completion, whose answer must be one.
+// answered sends a chat completion request and checks the answer.
 func (s *server) answered(body string, header ...string) error {
 	a, err := s.post("/v1/chat/completions", body, header...)
 	if err == nil && a.status != http.StatusOK {
@@ -107,8 +108,7 @@ func (s *server) answered(body string, header ...string) error {
 	return err
 }
 
-// stayedSmall waits for what the server does behind its answers, and looks at the most
-// memory that it had.
+// stayedSmall waits until the server is idle and checks its peak memory.
 func (s *server) stayedSmall() error {
 	if err := s.settle(); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (s *server) stayedSmall() error {
 	return nil
 }
 
-// chatBomb packs a chat completion whose text has so many bytes.
+// chatBomb compresses a chat completion with a text of size bytes.
 func chatBomb(encoding string, size int64) ([]byte, error) {
 	var out bytes.Buffer
 	var w io.WriteCloser
@@ -145,8 +145,8 @@ func chatBomb(encoding string, size int64) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// writeCompletion writes a chat completion whose text has so many bytes, pieces of which
-// are alike.
+// writeCompletion writes a chat completion whose text has size bytes and
+// repeats piece.
 func writeCompletion(w io.Writer, size int64, piece string) error {
 	if _, err := io.WriteString(w, `{"id":"c","object":"chat.completion","model":"gpt-4o","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"`); err != nil {
 		return err

@@ -23,19 +23,20 @@ import (
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
-// noted is a provider that says the same to everything.
+// noted is a provider that gives the same answer to everything.
 func noted() http.Handler {
 	return &fakemodel.Server{Unchecked: true, Answer: func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Noted."} }}
 }
 
-// chatTalk is a conversation of OpenAI's chat format whose client resends everything.
+// chatTalk is a conversation in OpenAI's chat format whose client resends
+// everything.
 type chatTalk struct {
 	messages []map[string]string
 	header   []string
-	reply    string // that the provider gives; default: that of noted
+	reply    string // the provider's reply; default: that of noted
 }
 
-// say adds a message of the user's, sends all, and adds the reply.
+// say adds a user's message, sends everything, and adds the reply.
 func (c *chatTalk) say(s *server, text string) (*answer, error) {
 	c.messages = append(c.messages, map[string]string{"role": "user", "content": text})
 	body, err := json.Marshal(map[string]any{"model": "gpt-4o", "messages": c.messages})
@@ -50,8 +51,9 @@ func (c *chatTalk) say(s *server, text string) (*answer, error) {
 	return a, err
 }
 
-// stall sends a small compressed request of very many messages that could belong to
-// hundreds of branches, and one of as many as are looked for, while others talk.
+// stall sends a small compressed request with very many messages that could
+// belong to hundreds of branches, and one with the most messages that are
+// looked for, while other clients make calls.
 func stall(t *trial) error {
 	s, err := t.serve(serveOptions{upstream: t.upstream(noted())})
 	if err != nil {
@@ -100,8 +102,8 @@ func stall(t *trial) error {
 	return s.alive()
 }
 
-// others has four clients talk for a while, and returns how long their calls took. A call
-// that is not recorded is an error.
+// others has four clients make calls for a while, and returns how long the
+// calls took. A call that is not recorded is an error.
 func (s *server) others(d time.Duration) ([]time.Duration, error) {
 	var mu sync.Mutex
 	var all []time.Duration
@@ -137,7 +139,7 @@ func (s *server) others(d time.Duration) ([]time.Duration, error) {
 	return all, failed
 }
 
-// p95 is the time that 95 of 100 calls do not exceed.
+// p95 returns the 95th percentile.
 func p95(all []time.Duration) time.Duration {
 	if len(all) == 0 {
 		return 0
@@ -146,10 +148,11 @@ func p95(all []time.Duration) time.Duration {
 	return all[len(all)*95/100].Round(100 * time.Microsecond)
 }
 
-// resumed is how many conversations go on after a restart.
+// resumed is how many conversations continue after a restart.
 const resumed = 100
 
-// lastBodies is a provider that keeps the last body of each of some conversations.
+// lastBodies is a provider that keeps the last body of each of some
+// conversations.
 type lastBodies struct {
 	mu   sync.Mutex
 	last [resumed][]byte
@@ -167,7 +170,7 @@ func (l *lastBodies) answer(r *fakemodel.Request) fakemodel.Answer {
 	return fakemodel.Answer{Text: longReply}
 }
 
-// longReply is what is cut: what people say stays where it can.
+// longReply is what gets cut: users' messages stay if possible.
 var longReply = strings.Repeat("and so it goes on and on with many words of no meaning. ", 8)
 
 func (l *lastBodies) of(i int) []byte {
@@ -176,8 +179,8 @@ func (l *lastBodies) of(i int) []byte {
 	return l.last[i]
 }
 
-// resume fills a folder with conversations, restarts the server, and resumes a hundred
-// that had been cut, on a busy machine.
+// resume fills a folder with conversations, restarts the server, and continues
+// a hundred that had been cut, on a busy machine.
 func resume(t *trial) error {
 	size := t.size(5000)
 	var bodies lastBodies
@@ -225,7 +228,7 @@ func resume(t *trial) error {
 	}
 	busy, stop := context.WithCancel(context.Background())
 	defer stop()
-	for range 4 { // they do nothing, and keep the machine busy
+	for range 4 { // they only keep the machine busy
 		go func() {
 			for busy.Err() == nil {
 			}
@@ -255,8 +258,8 @@ func resume(t *trial) error {
 	return nil
 }
 
-// twins has two servers on one folder take calls of many conversations, some with the
-// same opener, and counts what is recorded.
+// twins has two servers on one folder take calls of many conversations, some
+// with the same first message, and counts what is recorded.
 func twins(t *trial) error {
 	size := t.size(4000)
 	up := t.upstream(noted())
@@ -327,7 +330,7 @@ func countCalls(dir string) (n int, err error) {
 	return n, nil
 }
 
-// parallel does n things, eight at a time, until one fails.
+// parallel runs n tasks, eight at a time, until one fails.
 func parallel(n int, do func(i int) error) error {
 	var next atomic.Int64
 	failed := make(chan error, 8)

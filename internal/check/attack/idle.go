@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// idle opens 513 connections that announce a megabyte each and send a byte of it, then
-// some that send nearly all of a large body and stall.
+// idle opens 513 connections that announce a megabyte each and send one byte
+// of it, then some that send nearly all of a large body and stall.
 func idle(t *trial) error {
 	const connections, stalled, size = 513, 8, 60 << 20
 	up := t.upstream(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -49,8 +49,8 @@ func idle(t *trial) error {
 	if err := s.isSeen("a small call", 10); err != nil {
 		return err
 	}
-	// They lose their places after ten seconds and one for each megabyte; a call looks
-	// for them.
+	// They lose their places after ten seconds plus one for each megabyte; a
+	// call then takes them.
 	began := time.Now()
 	for s.isSeen("a call of 5 MB", 5<<20) != nil {
 		if time.Since(began) > 90*time.Second {
@@ -62,7 +62,8 @@ func idle(t *trial) error {
 	return nil
 }
 
-// begin opens a connection that announces a body of so many bytes, and sends some.
+// begin opens a connection that announces a body of announced bytes and sends
+// sent of them.
 func (s *server) begin(t *trial, announced, sent int) (net.Conn, error) {
 	c, err := s.dial()
 	if err != nil {
@@ -74,7 +75,7 @@ func (s *server) begin(t *trial, announced, sent int) (net.Conn, error) {
 	return c, err
 }
 
-// isSeen sends a call with so many bytes, which must be recorded.
+// isSeen sends a call of size bytes, which must be recorded.
 func (s *server) isSeen(what string, size int) error {
 	a, err := s.chatCall(strings.Repeat("a", size))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 )
 
-// largeText is a text of 60 MB that hardly compresses.
+// largeText returns a text of 60 MB that hardly compresses.
 func largeText() string {
 	raw := make([]byte, 45<<20)
 	rand.NewChaCha8([32]byte{}).Read(raw)
@@ -40,8 +40,8 @@ func largeEvents(t *trial) error {
 	return large(t, "text/event-stream", body.Bytes())
 }
 
-// large has the provider answer 20 calls at once with a large body. All of them are
-// under way before the first of them ends.
+// large has the provider answer 20 calls at once with a large body. All of
+// them have begun before the first one ends.
 func large(t *trial, kind string, body []byte) error {
 	const calls, last = 20, 1024
 	var begun atomic.Int32
@@ -78,7 +78,7 @@ func large(t *trial, kind string, body []byte) error {
 	return keptOrTold(t, events, calls, h)
 }
 
-// cutEvents has 20 streams with one event of 60 MB break off at once.
+// cutEvents interrupts 20 streams at once, each with one event of 60 MB.
 func cutEvents(t *trial) error {
 	const calls = 20
 	event := []byte(`data: {"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":"` + largeText() + "\"}}]}\n\n")
@@ -103,7 +103,7 @@ func cutEvents(t *trial) error {
 	}
 	var wg sync.WaitGroup
 	for i := range calls {
-		wg.Go(func() { s.chatCall(fmt.Sprintf("call %d", i), "Authorization", "Bearer sk-0123456789abcdef0123456789") }) // which must fail
+		wg.Go(func() { s.chatCall(fmt.Sprintf("call %d", i), "Authorization", "Bearer sk-0123456789abcdef0123456789") }) // it must fail
 	}
 	wg.Wait()
 	if err := s.stayedSmall(); err != nil {
@@ -113,8 +113,8 @@ func cutEvents(t *trial) error {
 	return nil
 }
 
-// keptOrTold looks for calls that were not recorded, and for answers that were not kept
-// without a word about it.
+// keptOrTold checks that all calls were recorded and that every answer that
+// was not kept was reported.
 func keptOrTold(t *trial, events string, calls int, h health) error {
 	all, err := readEvents(events)
 	if err != nil {

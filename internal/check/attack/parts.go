@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// mostValues is about how many values Oriel reads of a body, and mostParts how many
-	// parts.
+	// mostValues is about how many values of a body Oriel reads, and mostParts
+	// how many parts.
 	mostValues = 2_090_000
 	mostParts  = 1 << 16
 )
 
-// manyParts is head, so many parts of 2 bytes, and tail.
+// manyParts returns head, the given number of parts of 2 bytes, and tail.
 func manyParts(head string, parts int, tail string) string {
 	return head + strings.Repeat("{},", parts-1) + "{}" + tail
 }
@@ -30,7 +30,8 @@ func zipped(body string) string {
 	return out.String()
 }
 
-// requestsOfParts sends requests of very many parts of 2 bytes, and of as many as are read.
+// requestsOfParts sends requests with very many parts of 2 bytes, and with as
+// many as are read.
 func requestsOfParts(t *trial) error {
 	up := t.upstream(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
@@ -67,7 +68,7 @@ func requestsOfParts(t *trial) error {
 	return told(events, "unknown-body", "unseen", refused)
 }
 
-// told looks for so many events of two kinds at the least.
+// told checks that there are at least least events of two kinds.
 func told(events, kind, other string, least int) error {
 	all, err := readEvents(events)
 	if err != nil {
@@ -85,8 +86,8 @@ func told(events, kind, other string, least int) error {
 	return nil
 }
 
-// answersOfParts sends calls whose answers are of very many parts of 2 bytes, and of as
-// many as are kept.
+// answersOfParts sends calls whose answers have very many parts of 2 bytes,
+// and as many as are kept.
 func answersOfParts(t *trial) error {
 	const head, tail = `{"id":"m","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[`, `],"stop_reason":"end_turn"}`
 	kinds := []struct {

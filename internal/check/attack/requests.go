@@ -43,7 +43,7 @@ func largeRequests(t *trial) error {
 	return nil
 }
 
-// largeBody is a request of many messages that has about so many bytes.
+// largeBody returns a request of n messages with about size bytes.
 func largeBody(n, size int, packed bool) string {
 	var out bytes.Buffer
 	var w io.Writer = &out

@@ -26,8 +26,8 @@ func (t *trial) upstream(h http.Handler) string {
 	return s.URL
 }
 
-// serveOptions say how a server is started. The zero value is a server with the default
-// settings whose standard error goes to a file.
+// serveOptions configures a server. The zero value is a server with the
+// default settings whose standard error goes to a file.
 type serveOptions struct {
 	upstream string   // URL of the provider
 	args     []string // further arguments of oriel serve
@@ -48,10 +48,10 @@ type server struct {
 	greedy atomic.Bool
 }
 
-// killedAt is the memory at which a server is killed, for the machine's sake.
+// killedAt is the memory at which a server is killed, to protect the machine.
 const killedAt = 3 << 30
 
-// watch kills the process if it takes too much memory.
+// watch kills the process if it uses too much memory.
 func (s *server) watch() {
 	for {
 		select {
@@ -137,8 +137,8 @@ func (s *server) alive() error {
 	}
 }
 
-// memory returns a line of /proc/PID/status in bytes: VmRSS, what is resident, or
-// VmHWM, the most that was. It is 0 where there is no such file.
+// memory returns a line of /proc/PID/status in bytes: VmRSS, the resident
+// memory, or VmHWM, its peak. It returns 0 if there is no such file.
 func (s *server) memory(line string) int64 {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	for l := range strings.Lines(string(data)) {
@@ -150,7 +150,7 @@ func (s *server) memory(line string) int64 {
 	return 0
 }
 
-// health is the answer of /oriel/healthz, as far as checks look at it.
+// health is the part of the answer of /oriel/healthz that checks use.
 type health struct {
 	Status, Store, Error string
 }
@@ -164,14 +164,15 @@ func (s *server) health() (h health, err error) {
 	return h, json.NewDecoder(res.Body).Decode(&h)
 }
 
-// answer is what a client got.
+// answer is the response that a client got.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// clients has no limit on connections, and none is kept from one trial to the next.
+// clients has no limit on connections, and keeps none from one trial to the
+// next.
 var clients = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}, Timeout: 2 * time.Minute}
 
 // post sends a call and reads all of its answer.
@@ -203,7 +204,7 @@ func (s *server) chatCall(text string, header ...string) (*answer, error) {
 	return s.post("/v1/chat/completions", string(body), header...)
 }
 
-// dial opens a connection to the server for what no HTTP client sends.
+// dial opens a connection to the server, to send what no HTTP client sends.
 func (s *server) dial() (net.Conn, error) {
 	return net.DialTimeout("tcp", strings.TrimPrefix(s.url, "http://"), 10*time.Second)
 }
@@ -226,8 +227,8 @@ func (s *server) settle() error {
 	return errors.New("the server is still at work after two minutes")
 }
 
-// ticks is the processor time that the server has used, in hundredths of a second; 0
-// where there is no /proc.
+// ticks returns the processor time that the server has used, in hundredths of
+// a second, or 0 without /proc.
 func (s *server) ticks() (int64, error) {
 	if err := s.alive(); err != nil {
 		return 0, err
@@ -242,7 +243,7 @@ func (s *server) ticks() (int64, error) {
 	return user + system, nil
 }
 
-// event is a line of the file of events, as far as checks look at it.
+// event is the part of a line of the file of events that checks use.
 type event struct {
 	Kind, Call, Conversation, Error string
 }

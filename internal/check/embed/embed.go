@@ -67,13 +67,13 @@ func Check(args []string) error {
 		return err
 	}
 	if missed > 0 {
-		return fmt.Errorf("%w: %d bars missed", kit.ErrFailed, missed)
+		return fmt.Errorf("%w: %d limits missed", kit.ErrFailed, missed)
 	}
 	return nil
 }
 
-// references makes what the model is compared with: the float32 weights, whose golden
-// vectors are tested with every kernel, and ONNX Runtime's vectors.
+// references makes what the model is compared with: the float32 weights, whose
+// golden vectors are tested with every kernel, and ONNX Runtime's vectors.
 func references(in *inputs, dir string) error {
 	source, err := filepath.Abs(kit.Source())
 	if err != nil {

@@ -25,7 +25,7 @@ const (
 	worstKernel = 0.999   // of a kernel to plain Go
 
 	kernelTexts = 200
-	floatTexts  = 300 // of those that are tried in batches with float32
+	floatTexts  = 300 // texts that are tried in batches with float32
 )
 
 type inputs struct {
@@ -83,7 +83,7 @@ func judge(in inputs, w io.Writer) (missed int, err error) {
 	return j.missed, j.kernels(file)
 }
 
-// accuracy compares the vectors of our two models and of ONNX Runtime's.
+// accuracy compares the vectors of our two models with those of ONNX Runtime.
 func (j *judgement) accuracy(f32, int8s [][]float32) error {
 	var usual [][]float32
 	fmt.Fprintln(j.w, "| vectors | texts | mean | p5 | worst | bar |\n|---|--:|--:|--:|--:|---|")
@@ -151,7 +151,8 @@ func (j *judgement) row(name string, c []float64, bar string) {
 	fmt.Fprintf(j.w, "| %s | %d | %.6f | %.6f | %.6f | %s |\n", name, len(s), mean(s), s[len(s)/20], s[0], bar)
 }
 
-// parts shows int8 by kind and by length, with the usual int8 beside it.
+// parts prints the result of int8 by kind and by length, beside the usual
+// int8.
 func (j *judgement) parts(c []float64, usual, f32 [][]float32) {
 	fmt.Fprintln(j.w, "\n| int8 to float32 | texts | mean | p5 | worst | usual int8: mean | worst |\n|---|--:|--:|--:|--:|--:|--:|")
 	var theirs []float64
@@ -198,7 +199,7 @@ func (j *judgement) parts(c []float64, usual, f32 [][]float32) {
 	show("256 tokens, most of them cut", func(i int) bool { return j.tokens[i] == 256 })
 }
 
-// worst shows the ten texts that int8 does worst on.
+// worst prints the ten texts with the worst int8 vectors.
 func (j *judgement) worst(c []float64) {
 	order := make([]int, len(c))
 	for i := range order {
@@ -238,8 +239,8 @@ func excerpt(s string) string {
 	return s
 }
 
-// overlap is the share of the ten turns nearest to a text of the kind, by b,
-// among the ten nearest by a, within its conversation.
+// overlap returns how many of the ten nearest turns by a are also among the
+// ten nearest by b, as a share, for texts of a kind within their conversation.
 func (j *judgement) overlap(kind string, a, b [][]float32) (share float64, queries int) {
 	const ten = 10
 	turns := map[int][]int{}
@@ -292,7 +293,7 @@ func nearest(vectors [][]float32, query int, among []int, n int) []int {
 }
 
 // batches embeds n of the texts in random order and in batches of random size;
-// want are the vectors of the texts alone.
+// want holds the vectors of the texts alone.
 func (j *judgement) batches(m *minilm.Model, name string, want [][]float32, n int) error {
 	random := rand.New(rand.NewPCG(j.seed, 1))
 	order := random.Perm(len(j.texts))

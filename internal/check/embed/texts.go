@@ -20,8 +20,8 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// longest is the most bytes of a text. The model sees 256 tokens; what is
-// beyond costs tokenisation only.
+// longest is the most bytes of a text. The model reads 256 tokens; the rest
+// only costs tokenisation.
 const longest = 16 << 10
 
 // A text is something to embed. Turns and questions of one LoCoMo conversation
@@ -38,7 +38,7 @@ const (
 	question = "question"
 )
 
-// collect reads the texts of all paths; no text is there twice.
+// collect reads the texts of all paths, without duplicates.
 func collect(paths []string, n int, seed uint64) ([]text, error) {
 	c := collection{seen: map[string]bool{}}
 	for _, path := range paths {
@@ -131,7 +131,7 @@ func (c *collection) turn(s, kind string) {
 	}
 }
 
-// session takes the texts of the last request of every history.
+// session adds the texts of the last request of every history.
 func (c *collection) session(s *transcript.Session) error {
 	var last []byte
 	history := 0
@@ -198,8 +198,8 @@ func (c *collection) add(s, kind string) {
 	}
 }
 
-// sample draws n texts: from every pair of kind and length, doubling, as many
-// as from any other, or all where there are fewer.
+// sample draws n texts: the same number from every kind and length class, or
+// all if there are fewer.
 func sample(texts []text, n int, seed uint64) []text {
 	type cell struct {
 		kind   string

@@ -1,13 +1,13 @@
 // Package fit fits the requests of recorded agent sessions to several budgets
-// with every policy and judges what comes out: valid by the provider's rules,
-// within the budget, every kept message byte for byte as it came, and nothing
+// with every policy and judges the results: valid by the provider's rules,
+// within the budget, every kept message unchanged byte for byte, and not
 // changed by a second fit.
 //
 //	./scripts/check fit [-budgets 2000,8000] [-every 25] PATH…
 //
 // A path is a file or a folder of Claude Code sessions (*.jsonl) or tau-bench
-// results (*.json). Of every history the last request is checked, and one in so
-// many of the others.
+// results (*.json). The last request of every history is checked, and one in
+// -every of the others.
 package fit
 
 import (
@@ -133,7 +133,7 @@ func (c *checker) fit(s *transcript.Session, data []byte, o window.Options) {
 	}
 }
 
-// bytes checks that what the plan keeps is there as it came.
+// bytes checks that what the plan keeps is unchanged.
 func (c *checker) bytes(s *transcript.Session, o window.Options, data, out []byte, plan *window.Plan) {
 	b, err := wire.Read(data, o.Format, wire.Limits{})
 	if err != nil {

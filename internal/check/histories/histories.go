@@ -1,16 +1,17 @@
 // Package histories proves two things on recorded agent sessions: a request
 // that is read and written back without a change has the same bytes, and every
-// cut that the legal cuts allow makes a request that its provider takes.
+// cut that the legal cuts allow makes a request that its provider accepts.
 //
-// For the request of every assistant turn it checks the bytes, one suffix and a
-// few random sets of exchanges; for the last request of every history also each
-// exchange left out alone and every suffix. The judge is package strict, which
-// shares no code with what it judges.
+// For the request of every assistant turn it checks the bytes, one suffix and
+// a few random sets of exchanges; for the last request of every history also
+// every suffix, and each exchange left out alone. The judge is package strict,
+// which shares no code with what it judges.
 //
 //	./scripts/check histories [-sets 4] [-seed 1] PATH…
 //
 // A path is a file or a folder of Claude Code sessions (*.jsonl) or tau-bench
-// results (*.json). Chat histories are checked a second time as Responses items.
+// results (*.json). Chat histories are checked a second time as Responses
+// items.
 package histories
 
 import (
@@ -109,7 +110,7 @@ func (c *checker) request(data []byte) {
 	}
 }
 
-// thorough leaves each exchange out alone and tries every suffix.
+// thorough leaves out each exchange alone and tries every suffix.
 func (c *checker) thorough(data []byte) {
 	if data == nil {
 		return
@@ -143,7 +144,7 @@ func (c *checker) read(data []byte) (*wire.Body, *chat.Cuts) {
 	return b, cuts
 }
 
-// cut writes the legal set nearest to what is wanted and has it judged.
+// cut writes the legal set nearest to want and judges it.
 func (c *checker) cut(b *wire.Body, cuts *chat.Cuts, want []bool) {
 	c.cuts++
 	keep := cuts.Keep(want)

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// AgentsFolder is where the agents from npm are, unless a flag says otherwise.
+// AgentsFolder returns the default folder of the agents from npm.
 func AgentsFolder() string {
 	cache, _ := os.UserCacheDir()
 	return filepath.Join(cache, "oriel-agents")
 }
 
-// Agents are the agents that were asked for, or all.
+// Agents returns the named agents, or all.
 func Agents(names []string) []string {
 	if len(names) == 0 {
 		return []string{"claude", "codex"}
@@ -23,7 +23,8 @@ func Agents(names []string) []string {
 	return names
 }
 
-// InstallAgents gets the agents from npm into a folder, if they are not there.
+// InstallAgents installs the agents from npm into a folder, if they are
+// missing.
 func InstallAgents(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "node_modules", ".bin", "claude")); err == nil {
 		return nil
@@ -40,15 +41,15 @@ func InstallAgents(dir string) error {
 // SDKs is a folder with the vendors' packages for Python and Node.
 type SDKs struct{ Dir string }
 
-// Python is the interpreter that has the packages.
+// Python returns the interpreter that has the packages.
 func (s SDKs) Python() string { return filepath.Join(s.Dir, "venv", "bin", "python") }
 
-// Node is the folder of the packages for Node.
+// Node returns the folder of the packages for Node.
 func (s SDKs) Node() string { return filepath.Join(s.Dir, "node") }
 
-// InstallSDKs gets packages of Python, and those of the vendors for Node, into the
-// folder $SDKS_DIR or one under the temporary folder, if they are not there, and prints
-// their versions.
+// InstallSDKs installs packages of Python, and those of the vendors for Node,
+// into the folder $SDKS_DIR or one under the temporary folder, if they are
+// missing, and prints their versions.
 func InstallSDKs(name string, packages ...string) (SDKs, error) {
 	dir := os.Getenv("SDKS_DIR")
 	if dir == "" {
@@ -99,7 +100,7 @@ func InstallSDKs(name string, packages ...string) (SDKs, error) {
 	return s, nil
 }
 
-// command runs a program; its output is part of the error.
+// command runs a program; its error includes the output.
 func command(name string, args ...string) error {
 	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, out)

@@ -1,4 +1,4 @@
-// Package kit is what the checks of command check share: flags, the walk over recorded
+// Package kit holds what the checks share: flags, the walk over recorded
 // sessions, the judges, and how programs are built and installed.
 package kit
 
@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// ErrFailed says that something did not hold. Every other error of a check says that it
-// could not be made.
+// ErrFailed reports that something did not hold. Any other error of a check
+// means that it could not be made.
 var ErrFailed = errors.New("failed")
 
-// Failed returns ErrFailed if anything failed. The check has said what.
+// Failed returns ErrFailed if n is not 0. The check has printed what failed.
 func Failed(n int) error {
 	if n > 0 {
 		return ErrFailed
@@ -24,10 +24,12 @@ func Failed(n int) error {
 	return nil
 }
 
-// Flags returns the flags of a check. Wrong ones end the program with 2.
+// Flags returns the flag set of a check. Invalid flags end the program with
+// code 2.
 func Flags(verb string) *flag.FlagSet { return flag.NewFlagSet("check "+verb, flag.ExitOnError) }
 
-// Parse reads the flags, which may stand between the other arguments, and returns those.
+// Parse parses the flags, which may stand between the other arguments, and
+// returns the other arguments.
 func Parse(flags *flag.FlagSet, args []string) []string {
 	var rest []string
 	for {
@@ -39,7 +41,7 @@ func Parse(flags *flag.FlagSet, args []string) []string {
 	}
 }
 
-// Source is the folder of Oriel's module, which scripts/check names.
+// Source returns the folder of Oriel's module, which scripts/check names.
 func Source() string {
 	if dir := os.Getenv("ORIEL_SOURCE"); dir != "" {
 		return dir

@@ -46,13 +46,13 @@ func Translated(paths []string, visit func(*transcript.Session)) error {
 	})
 }
 
-// Formats are the wire formats of recordings.
+// Formats maps formats of recordings to wire formats.
 var Formats = map[transcript.Format]wire.Format{
 	transcript.Anthropic: wire.Anthropic, transcript.Chat: wire.Chat, transcript.Responses: wire.Responses,
 }
 
-// Judge returns how a body breaks its provider's rules. Signatures of thinking may be
-// blank, as published recordings have them.
+// Judge returns how a body breaks its provider's rules. Signatures of thinking
+// may be blank, as in published recordings.
 func Judge(f wire.Format, body []byte) []strict.Problem {
 	if f == wire.Anthropic {
 		return strict.Options{BlankSignatures: true}.Anthropic(body)
@@ -64,9 +64,9 @@ var judges = map[wire.Format]func([]byte) []strict.Problem{
 	wire.Anthropic: strict.Anthropic, wire.Chat: strict.Chat, wire.Responses: strict.Responses,
 }
 
-// JudgeView returns how a view breaks the provider's rules in ways in which the body that
-// it was made of does not. cameBroken is true if there are problems and the body has some
-// of its own.
+// JudgeView returns how a view breaks the provider's rules in ways in which
+// its original body does not. cameBroken is true if there are problems and the
+// original body has some of its own.
 func JudgeView(f wire.Format, came, sent []byte) (problems []strict.Problem, cameBroken bool) {
 	problems = judges[f](sent)
 	if !bytes.Equal(came, sent) {

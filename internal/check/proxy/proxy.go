@@ -1,17 +1,18 @@
-// Package proxy sends recorded agent sessions through the proxy, call by call, the
-// way that awkward clients do: a fresh nonce in the system prompt of every call, a
-// cache mark on the newest message, and all replies encoded anew. It proves that each
-// session is one conversation (its compactions join it by their edges), that the
-// provider gets the bytes that were sent, and that the stored history is whole.
+// Package proxy sends recorded agent sessions through the proxy, call by call,
+// as awkward clients do: with a fresh nonce in the system prompt of every
+// call, a cache mark on the newest message, and all replies encoded anew. It
+// proves that each session is one conversation (its compactions are linked to
+// it), that the provider gets the bytes that were sent, and that the stored
+// history is complete.
 //
 //	./scripts/check proxy [-every 1] [-data DIR] [-budget 64000] PATH…
 //
-// With a budget the provider gets views, with recall by words: they have to be as valid
-// as what came, within the budget, and begin as the last one did unless there is a new
-// plan.
+// With a budget the provider gets views, with recall by words: they must be as
+// valid as the original, within the budget, and begin like the previous one
+// unless there is a new plan.
 //
-// A path is a file or a folder of Claude Code sessions (*.jsonl) or tau-bench results
-// (*.json).
+// A path is a file or a folder of Claude Code sessions (*.jsonl) or tau-bench
+// results (*.json).
 package proxy
 
 import (
@@ -89,7 +90,7 @@ type checker struct {
 	sent                 int64
 }
 
-// upstream answers with what the recording has, and looks at the bytes.
+// upstream answers with the recorded reply, and checks the bytes.
 type upstream struct {
 	mu          sync.Mutex
 	want, reply []byte
@@ -269,8 +270,8 @@ func (c *checker) session(s *transcript.Session) error {
 	return nil
 }
 
-// whole reports whether a conversation has all messages of its last call, in order,
-// and continues the one before it if it is not the first.
+// whole reports whether a conversation has all messages of its last call, in
+// order, and continues the one before it unless it is the first.
 func (c *checker) whole(name string, history int, body []byte) (bool, error) {
 	conversation, err := c.store.Conversation(ctx, timeline.Local, name)
 	if err != nil {
@@ -293,8 +294,9 @@ func (c *checker) whole(name string, history int, body []byte) (bool, error) {
 	return same && i == len(messages) && (history == 0) == (conversation.Continues == ""), err
 }
 
-// awkward makes a body as a client does that keeps nothing stable: replies are encoded
-// anew, the newest message has a cache mark, the system prompt a nonce.
+// awkward returns a body as a client sends it that keeps nothing stable:
+// replies are encoded anew, the newest message has a cache mark, the system
+// prompt a nonce.
 func awkward(body []byte, session string, n int) ([]byte, error) {
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(body, &top); err != nil {

@@ -11,16 +11,17 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// views are what the provider got of one session.
+// views are the views of one session that the provider got.
 type views struct {
 	budget, plans int
 
-	last         []timeline.Hash // what the messages say
+	last         []timeline.Hash // identities of the messages
 	plan         string
 	conversation string
 }
 
-// judge holds the next view against the provider's rules, the budget and the last view.
+// judge checks the next view against the provider's rules, the budget and the
+// last view.
 func (v *views) judge(came, got []byte, h http.Header) (problems []string, err error) {
 	b, err := wire.Read(got, wire.Auto, wire.Limits{})
 	if err != nil {

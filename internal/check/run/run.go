@@ -1,11 +1,11 @@
-// Package run runs real agent programs, Claude Code and Codex, under oriel run as a
-// person would, against a scripted model, and proves that their output and exit code are
-// those that they have alone, and that the summary has every call.
+// Package run runs real agent programs, Claude Code and Codex, under oriel run
+// as a person would, against a scripted model. It proves that their output and
+// exit code are the same as without it, and that the summary has every call.
 //
 //	./scripts/check run [-calls 40] [-install DIR] [claude codex]
 //
-// The agents come from npm by name, once, into a folder that -install names. They run in
-// an empty home with a key that is none.
+// The agents are installed from npm by name, once, into the folder that
+// -install names. They run in an empty home with an invalid key.
 package run
 
 import (
@@ -60,13 +60,13 @@ func Check(args []string) error {
 	return nil
 }
 
-// agent is a program that is run once alone and once under oriel run.
+// agent is a program that runs once alone and once under oriel run.
 type agent struct {
 	name, bin, oriel string
 	calls            int
 }
 
-// result is what a run leaves to see.
+// result is what can be observed of a run.
 type result struct {
 	out, errors string
 	code, calls int

@@ -10,8 +10,8 @@ import (
 	"github.com/oriel-context/oriel/internal/check/kit"
 )
 
-// CheckDocs runs every block of README.md and docs, those in Python and JavaScript too,
-// with the vendors' packages and LangChain's.
+// CheckDocs runs every block of README.md and docs, including those in Python
+// and JavaScript, with the vendors' packages and LangChain's.
 func CheckDocs(args []string) error {
 	if rest := kit.Parse(kit.Flags("docs"), args); len(rest) > 0 {
 		return fmt.Errorf("%q: docs takes no arguments", rest[0])

@@ -1,17 +1,20 @@
-// Package sdks runs programs that use the vendors' own packages, for Python and for Node,
-// once straight to a model (package fakemodel) and once through oriel serve. They must get
-// the same, and the history must have one conversation for each of their chats.
+// Package sdks runs programs that use the vendors' own packages, for Python
+// and for Node, once directly against a model (package fakemodel) and once
+// through oriel serve. They must get the same, and the history must have one
+// conversation for each of their chats.
 //
 //	./scripts/check sdks [PROGRAM…]
 //
-// A program is a command line in one argument; without any, those in scripts/sdks run. It
-// is told the model's address as its last argument and writes lines of JSON:
+// A program is a command line in one argument; without any, those in
+// scripts/sdks run. Its last argument is the model's address, and it writes
+// lines of JSON:
 //
 //	{"check":"py openai: chat","result":…}     what it got
-//	{"chat":"py openai chat","messages":4}     a chat, and how long its history is, 0: not kept
+//	{"chat":"py openai chat","messages":4}     a chat and the length of its history; 0: not stored
 //
-// A chat's name stands in its first message, in brackets. A check may have several lines.
-// What is installed stays in $SDKS_DIR (default: a folder under the temporary one).
+// A chat's name is in its first message, in brackets. A check may have several
+// lines. Packages are installed in $SDKS_DIR (default: a folder under the
+// temporary one) and stay there.
 package sdks
 
 import (
@@ -71,7 +74,7 @@ func Check(args []string) error {
 	return kit.Failed(bad)
 }
 
-// line is what a program writes.
+// line is one line of a program's output.
 type line struct {
 	Check    string          `json:"check"`
 	Result   json.RawMessage `json:"result"`
@@ -141,7 +144,8 @@ func run(oriel string, programs []string) (bad int, err error) {
 	return bad, history(dir, chats, table)
 }
 
-// answer is what the model says: as the last message asks, or else by what came.
+// answer returns the model's answer: what the last message asks for, or else a
+// summary of the request.
 func answer(r *fakemodel.Request) fakemodel.Answer {
 	a := fakemodel.Answer{ID: fmt.Sprintf("reply_%d", len(r.Messages)), Input: 100, CacheRead: 20, Output: 30}
 	body, tools := "", false
@@ -178,7 +182,7 @@ func answer(r *fakemodel.Request) fakemodel.Answer {
 	return a
 }
 
-// lines runs a program.
+// lines runs a program and returns its output.
 func lines(program, base string) ([]line, error) {
 	words := append(strings.Fields(program), base)
 	var out, errs bytes.Buffer
@@ -200,7 +204,7 @@ func lines(program, base string) ([]line, error) {
 	return all, in.Err()
 }
 
-// serve starts oriel and waits until it listens. stop ends it in good order.
+// serve starts oriel and waits until it listens. stop ends it gracefully.
 func serve(oriel, dir, upstream string) (base string, stop func() error, err error) {
 	cmd := exec.Command(oriel, "serve", "--listen", "127.0.0.1:0", "--data", dir, "--upstream-openai", upstream+"/v1", "--upstream-anthropic", upstream)
 	log, err := os.Create(filepath.Join(dir, "log"))
@@ -252,7 +256,8 @@ func serve(oriel, dir, upstream string) (base string, stop func() error, err err
 	}
 }
 
-// history looks for one conversation for each chat, as long as the chat is.
+// history checks that there is one conversation of the right length for each
+// chat.
 func history(dir string, chats map[string]int64, table func(what, result string)) error {
 	ctx := context.Background()
 	store, err := sqlite.Open(ctx, dir, sqlite.Options{})

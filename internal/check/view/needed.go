@@ -9,16 +9,16 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// needs counts what an agent needs that it had before, and whether its view held it.
+// needs counts what an agent needs again, and whether its view contained it.
 type needs struct {
-	// Needed: an edit of a file that was read before, or a read of a file that was
-	// read before and not changed since. missing are those whose newest read was not
-	// in view; given back those of them of which another text in the view has what
-	// was needed.
+	// needed counts edits of files that were read before, and reads of files
+	// that were read before and not changed since. missing counts those whose
+	// newest read was not in view, and back those of the missing ones for
+	// which another text in the view has what was needed.
 	needed, missing, back int
-	// again: reads of files that were read before and runs of commands that were run
-	// before, after a cut. held are those whose newest result was in view as it came,
-	// or back by other means.
+	// again counts reads of files that were read before and runs of commands
+	// that were run before, after a cut. held counts those whose newest result
+	// was in view unchanged or in another form.
 	again, held int
 }
 
@@ -27,7 +27,7 @@ func (n *needs) add(o needs) {
 	n.again, n.held = n.again+o.again, n.held+o.held
 }
 
-// touch is a call of a tool and what came of it.
+// touch is a tool call with its result.
 type touch struct {
 	does   string // "read", "change", "run"
 	about  string // file or command
@@ -85,8 +85,8 @@ func touches(messages []chat.Message) []touch {
 	return all
 }
 
-// look judges the reply to a call: what it needs of the history, and whether the view
-// had it.
+// look judges the reply to a call: what it needs of the history, and whether
+// the view contained it.
 func look(body *wire.Body, view []byte, reply chat.Message, cut bool) (n needs, err error) {
 	var before []touch
 	var v *sight
@@ -130,8 +130,9 @@ func look(body *wire.Body, view []byte, reply chat.Message, cut bool) (n needs, 
 	return n, nil
 }
 
-// newest finds the last result that has what a call is about: of a file, the last
-// read; of a command, the last run. changed says that the file was changed since.
+// newest returns the last result that a call refers to: the last read of a
+// file, or the last run of a command. changed reports that the file was
+// changed since.
 func newest(before []touch, t touch) (last *touch, changed bool) {
 	for i := range before {
 		b := &before[i]
@@ -169,14 +170,14 @@ func newSight(view []byte, f wire.Format) (*sight, error) {
 	return s, nil
 }
 
-// shows reports whether a result is there as it came.
+// shows reports whether a result is in view unchanged.
 func (s *sight) shows(t *touch) bool {
 	got, ok := s.results[t.result.ID]
 	return ok && got == text(t.result)
 }
 
-// says reports whether the view has elsewhere what a call needs: of an edit, the lines
-// that it replaces; else nine in ten lines of the result.
+// says reports whether the view has elsewhere what a call needs: for an edit
+// the lines that it replaces, otherwise nine in ten lines of the result.
 func (s *sight) says(t touch, last *touch) bool {
 	if s.lines == nil {
 		s.lines = map[string]bool{}
@@ -216,10 +217,12 @@ func (s *sight) says(t touch, last *touch) bool {
 	return len(want) > 0 && float64(has) >= share*float64(len(want))
 }
 
-// numbered is what Claude Code puts before each line of a file.
+// numbered matches the line number that Claude Code puts before each line of a
+// file.
 var numbered = regexp.MustCompile(`^\s*\d+(→|\t)`)
 
-// lines are those of a text that say something, bare of numbers and margins.
+// lines returns the meaningful lines of a text, without numbers and
+// indentation.
 func lines(text string) []string {
 	var out []string
 	for l := range strings.SplitSeq(text, "\n") {

@@ -9,15 +9,15 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// The prices and the lifetime are those of Anthropic's cache of five minutes, in units
-// of one input token that is not cached.
+// Prices and lifetime of Anthropic's five-minute cache, in units of one
+// uncached input token.
 const (
 	readPrice  = 0.1
 	writePrice = 1.25
 	lifetime   = 5 * time.Minute
 )
 
-// leastCached is the shortest beginning that is cached.
+// leastCached returns the shortest prefix that is cached.
 func leastCached(model string) int {
 	for _, name := range []string{"haiku-4-5", "opus-4-5", "opus-4-6"} {
 		if strings.Contains(model, name) {
@@ -27,7 +27,7 @@ func leastCached(model string) int {
 	return 1024
 }
 
-// prompt is what a call sends, as a cache sees it: system prompt and tools, then one
+// prompt is a call as a cache sees it: system prompt and tools, then one
 // message after the other.
 type prompt struct {
 	model    string
@@ -61,7 +61,8 @@ func (p *prompt) total() int {
 	return n
 }
 
-// inCommon is how many messages a call begins with that the last one began with.
+// inCommon returns how many messages two consecutive calls have in common at
+// the beginning.
 func (p *prompt) inCommon(last *prompt) int {
 	n := 0
 	for last != nil && n < len(p.messages) && n < len(last.messages) && bytes.Equal(p.messages[n], last.messages[n]) {
@@ -75,20 +76,21 @@ func (p *prompt) alive(last *prompt) bool {
 	return last != nil && p.model == last.model && p.at.Sub(last.at) < lifetime
 }
 
-// bill is what calls cost.
+// bill is the cost of calls.
 type bill struct {
 	cost float64
-	// shallow is the cost where a call whose beginning changed finds nothing but
-	// system prompt and tools in the cache: the client's marks are far from there.
+	// shallow is the cost if a call whose beginning changed finds only system
+	// prompt and tools in the cache, because the client's marks are far from
+	// the change.
 	shallow float64
-	// expired is the part of cost for what was written again because time ran out;
-	// rewritten that for what was sent before, and changed or stood behind a change.
+	// expired is the part of cost for rewriting what had expired; rewritten
+	// the part for what was sent before and changed or followed a change.
 	expired, rewritten float64
 }
 
-// add bills a call: what it has in common with the last one, to the end of the last
-// message that is the same, is read, the rest is written. fresh are the tokens that no
-// call had before.
+// add bills a call: what it shares with the last one, up to the last equal
+// message, is read, the rest is written. fresh counts the tokens that no call
+// had before.
 func (b *bill) add(p, last *prompt, fresh int) {
 	total, k := p.total(), p.inCommon(last)
 	read := p.base
@@ -120,7 +122,8 @@ func price(p *prompt, total, read int) float64 {
 	return readPrice*float64(read) + writePrice*float64(total-read)
 }
 
-// free bills a call as if cuts cost nothing: all that is not new is read.
+// free bills a call as if cuts cost nothing: everything that is not new is
+// read.
 func (b *bill) free(p, last *prompt, fresh int) {
 	total := p.total()
 	read := max(0, total-fresh)

@@ -6,5 +6,6 @@ import "time"
 
 var start = time.Now()
 
-// processorTime is the clock's where the system does not tell.
+// processorTime returns the elapsed time, because the system does not report
+// processor time.
 func processorTime() time.Duration { return time.Since(start) }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// processorTime is what this process has used: the clock tells nothing on a machine that
-// others use too.
+// processorTime returns the processor time of this process: elapsed time means
+// nothing on a shared machine.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

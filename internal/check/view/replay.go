@@ -21,16 +21,17 @@ import (
 
 // replay sends sessions through views of one size.
 type replay struct {
-	// unnamed: no session is named. rewrites: the client keeps other words than the
-	// model's.
+	// unnamed means that no session is named, rewrites that the client keeps
+	// other words than the model's.
 	unnamed, rewrites bool
 
 	window, prefix int
 	profile        string
-	recall         *recall.LibraryOptions // nil: nothing is brought back
+	recall         *recall.LibraryOptions // nil means no recall
 }
 
-// prepare gives a session what the recording left out, and the format asked for.
+// prepare adds to a session what the recording lacks, and converts it to the
+// format asked for.
 func (r *replay) prepare(s *transcript.Session, as string) (*transcript.Session, error) {
 	if s.Format == transcript.Anthropic {
 		signed, err := s.Signed()
@@ -56,14 +57,15 @@ func (r *replay) prepare(s *transcript.Session, as string) (*transcript.Session,
 	return nil, fmt.Errorf("format %q: want chat or responses", as)
 }
 
-// systemPrompt is a text of so many tokens, as models of Anthropic's count.
+// systemPrompt returns a text of the given number of tokens, as Anthropic's
+// models count.
 func systemPrompt(tokens int) string {
 	c := token.NewCounter(token.Builtin().Lookup("claude-opus-4-5"), token.Options{})
 	const rule = "Do what the task asks, and say what you did. "
 	return strings.Repeat(rule, tokens*100/c.Text(strings.Repeat(rule, 100)).Tokens)
 }
 
-// replayed is one session on its way.
+// replayed is one session being replayed.
 type replayed struct {
 	*replay
 	tally   *tally
@@ -179,7 +181,7 @@ func (p *replayed) call(s *transcript.Session, r transcript.Request) error {
 	return err
 }
 
-// cold reports whether the provider has forgotten the last call.
+// cold reports whether the provider's cache has lost the last call.
 func (p *replayed) cold(b *wire.Body, now time.Time) bool {
 	return p.last != nil && (now.Sub(p.last.at) >= lifetime || b.Model != p.last.model)
 }
@@ -200,8 +202,8 @@ func (p *replayed) remember(b *wire.Body, th *thread.Thread, now time.Time) erro
 	return p.library.Wait(ctx)
 }
 
-// judge holds a view against the provider's rules. A body that breaks them as it came
-// may break them in the same way, and not in others.
+// judge checks a view against the provider's rules. If the original body
+// breaks them, the view may break them in the same way but in no other.
 func (p *replayed) judge(s *transcript.Session, came, sent []byte) {
 	problems, cameBroken := kit.JudgeView(p.format, came, sent)
 	if cameBroken {
@@ -213,7 +215,7 @@ func (p *replayed) judge(s *transcript.Session, came, sent []byte) {
 	}
 }
 
-// bill adds what a call and its view cost.
+// bill adds the cost of a call and of its view.
 func (p *replayed) bill(b *wire.Body, res *view.Result, at time.Time, cut bool) error {
 	t := p.tally
 	counter := token.NewCounter(token.Builtin().Lookup(b.Model), token.Options{Cache: p.cache})
@@ -249,8 +251,8 @@ func (p *replayed) bill(b *wire.Body, res *view.Result, at time.Time, cut bool) 
 	return nil
 }
 
-// common is the share of a body that the next one begins with, what follows the last
-// message aside.
+// common returns the share of a body that the next one begins with, ignoring
+// what follows the last message.
 func common(before, after []byte) float64 {
 	n := 0
 	for n < len(before) && n < len(after) && before[n] == after[n] {

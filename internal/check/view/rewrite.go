@@ -10,8 +10,9 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// rewrite is a request of a client that keeps other words than the model's: the texts of
-// all replies are written anew, and those that only call tools get one.
+// rewrite returns a request of a client that keeps other words than the
+// model's: it rewrites the texts of all replies, and adds one to replies that
+// only call tools.
 func (p *replayed) rewrite(b *wire.Body) (*wire.Body, error) {
 	view := b.Whole()
 	for i := range b.Messages {
@@ -36,7 +37,8 @@ func (p *replayed) rewrite(b *wire.Body) (*wire.Body, error) {
 	return wire.Read(body, b.Format, wire.Limits{})
 }
 
-// rewriteReply writes the texts of a message of Anthropic's or of OpenAI's chat anew.
+// rewriteReply rewrites the texts of a message in Anthropic's or OpenAI's chat
+// format.
 func rewriteReply(raw []byte) ([]byte, error) {
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &m); err != nil {
@@ -57,7 +59,7 @@ func rewriteReply(raw []byte) ([]byte, error) {
 				last = i
 			}
 		}
-		if last >= -1 { // no text: one behind the thinking
+		if last >= -1 { // without a text, add one after the thinking
 			parts = slices.Insert(parts, last+1, textPart(otherWords("")))
 		}
 		m["content"], _ = json.Marshal(parts)
@@ -69,7 +71,7 @@ func rewriteReply(raw []byte) ([]byte, error) {
 	return bytes.TrimSpace(out.Bytes()), err
 }
 
-// otherWords says the same in another order.
+// otherWords returns the same words in another order.
 func otherWords(text string) string {
 	words := strings.Fields(text)
 	slices.Reverse(words)

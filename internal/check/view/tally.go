@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// tally is what was measured of some sessions.
+// tally holds the measurements of some sessions.
 type tally struct {
 	calls, cuts, recalls, invalid, over int
-	histories, conversations            int // that there were, and that were found
-	came                                int // bodies that were broken as they came
+	histories, conversations            int // actual histories, and conversations that were found
+	came                                int // bodies that were broken as received
 	view, floor, plain                  bill
 	shown, whole                        int
 	kept, after                         int // at cuts: tokens before the first change, and of the view
@@ -45,7 +45,7 @@ func (t *tally) String() string {
 		share(t.needs.missing, t.needs.needed), t.needs.needed)
 }
 
-// details are what only a whole run tells.
+// details prints the figures that only a whole run has.
 func (t *tally) details() {
 	slices.Sort(t.times)
 	below, sum := 0, 0.0

@@ -1,16 +1,17 @@
-// Package view replays recorded agent sessions through the sticky view, call by
-// call, and measures what each call would have been: valid, within the budget, with a
-// beginning that stays, at what price from the provider's cache, and whether the view
-// held what the agent needed next.
+// Package view replays recorded agent sessions through the sticky view, call
+// by call, and measures each call: whether it is valid and within the budget,
+// how much of its beginning stays, its price with the provider's cache, and
+// whether the view contained what the agent needed next.
 //
 //	./scripts/check view [-window 32000,64000,100000] [-prefix 18000] [-as chat] [-recall words] [-unnamed] [-rewrite-replies] PATH…
 //
-// The window is the budget of the whole request. Blanked signatures of thinking are
-// made up. Cost is in units of one uncached input token: of what the last call of the
-// session began with, system prompt and tools first, to the last message that is the
-// same, a token costs 0.1; the others 1.25, and all of them where the last call is
-// more than five minutes ago by the recording's clock, or of another model. A session
-// goes on after its agent's own compaction; append-only is what the agent sent.
+// The window is the budget of the whole request. Blanked signatures of
+// thinking are replaced by invented ones. Cost is in units of one uncached
+// input token. A token of the prefix shared with the session's last call, up
+// to the last equal message, costs 0.1; other tokens cost 1.25, and so do all
+// tokens if the last call was more than five minutes ago by the recording's
+// clock, or used another model. A session continues after its agent's own
+// compaction; append-only is what the agent sent.
 package view
 
 import (
@@ -84,7 +85,8 @@ func Check(args []string) error {
 	return kit.Failed(failed)
 }
 
-// all replays the sessions at one window and returns how many calls were wrong.
+// all replays the sessions at one window size and returns how many calls were
+// wrong.
 func (r *replay) all(sessions []*transcript.Session, each bool) (int, error) {
 	var total tally
 	tallies := make([]*tally, 0, len(sessions))
