@@ -78,6 +78,8 @@ type Options struct {
 	// cannot be written; it is nil if there is no history.
 	Version string
 	Store   func(context.Context) error
+	// StoreTimeout limits how long Store may take. Default: 1 s.
+	StoreTimeout time.Duration
 	// Health, if set, adds to what /oriel/healthz reports to authorised clients. It must
 	// return quickly.
 	Health func() Health
@@ -98,6 +100,7 @@ type Server struct {
 	forwardedFor, noSockets                bool
 	bodyLimit                              int64
 	header, bodyWait, write, idle, closing time.Duration
+	settling, storeWait                    time.Duration
 
 	engine  engine // nil: calls are only relayed
 	console http.Handler
@@ -148,6 +151,8 @@ func New(o Options) (*Server, error) {
 		write:        cmp.Or(o.WriteTimeout, 5*time.Minute),
 		idle:         cmp.Or(o.IdleTimeout, 5*time.Minute),
 		closing:      cmp.Or(o.ShutdownTimeout, time.Minute),
+		settling:     time.Second,
+		storeWait:    cmp.Or(o.StoreTimeout, time.Second),
 		console:      o.Console,
 		version:      o.Version,
 		store:        o.Store,
@@ -230,7 +235,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 // settle waits until closed requests have noticed it.
 func (s *Server) settle() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), s.settling)
 	defer cancel()
 	return s.active.wait(ctx)
 }
@@ -418,7 +423,7 @@ func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request, known bool)
 	// The status is always 200, because requests are still forwarded.
 	var bad error
 	if s.store != nil {
-		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(r.Context(), s.storeWait)
 		defer cancel()
 		answer.Store = "ok"
 		if bad = s.store(ctx); bad != nil {

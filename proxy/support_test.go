@@ -15,10 +15,12 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/oriel-context/oriel/internal/send"
 	"github.com/oriel-context/oriel/proxy"
 )
 
 func TestMain(m *testing.M) {
+	send.HeadWait = time.Minute // a busy machine is no silent model
 	// net/http waits half a second before it closes a connection that it gave up.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
 }

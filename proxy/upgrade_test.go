@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/oriel-context/oriel/proxy"
 )
@@ -69,6 +70,7 @@ func TestWebSocketsGoThrough(t *testing.T) {
 // The end of the server ends them, after its limit. An idle one is no failure.
 func TestWebSocketsEndWithTheServer(t *testing.T) {
 	s := start(t, proxy.Options{ShutdownTimeout: 1}, echo(t, "websocket"))
+	proxy.SettleForTest(s.server, time.Minute)
 	c := s.raw(handshake)
 	b := bufio.NewReader(c)
 	if _, err := http.ReadResponse(b, nil); err != nil {

@@ -106,7 +106,7 @@ func openToOthers(dir string) string {
 
 // lockPatience is how long a writer may hold the history before checkStore
 // reports it.
-const lockPatience = 2 * time.Second
+var lockPatience = 2 * time.Second
 
 // checkStore checks that the history opens, has our format, and is not locked.
 func (d *doctor) checkStore(ctx context.Context) finding {

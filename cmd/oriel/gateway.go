@@ -62,6 +62,7 @@ func openGateway(ctx context.Context, o gatewayOptions) (_ *gateway, err error) 
 		return nil, err
 	}
 	o.proxy.Engine, o.proxy.BeginTimeout, o.proxy.ReplyTimeout = g.engine, g.engine.BeginWait(o.calls), observeWait
+	o.proxy.StoreTimeout = healthWait
 	o.proxy.Store = func(ctx context.Context) error {
 		if err := g.history.health(ctx); err != nil {
 			return err
@@ -192,9 +193,16 @@ func boundMemory() {
 	}
 }
 
+// healthWait is how long the history may take to answer a health check.
+var healthWait = time.Second
+
+// leftWait is how long calls may go on after the program of a run has ended:
+// other programs make them, which it left behind.
+var leftWait = 2 * time.Second
+
 // outputWait is how long the last log lines and events may take to be written
 // when the server ends, even if nobody reads them.
-const outputWait = 2 * time.Second
+var outputWait = 2 * time.Second
 
 // serve opens the history for recording, and creates it if there is none.
 func (h *history) serve(ctx context.Context, level sqlite.Sync) (*sqlite.Store, error) {

@@ -23,7 +23,7 @@ func missingLines(n int64) []byte {
 }
 
 // tellWait is how long a program's last output may take to be written.
-const tellWait = 5 * time.Second
+var tellWait = 5 * time.Second
 
 // tell writes a program's last output to a person. A stopped terminal or a
 // pipe that nobody reads does not keep the program from ending.

@@ -197,8 +197,7 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	var t tally
 	o.data, o.events, o.onEvent, o.errOut = &history{loaded.Data}, loaded.Events, t.event, &trouble
 	o.project = workingFolder()
-	// What still runs when the program has ended is of others, which it left behind.
-	o.proxy.NoSockets, o.proxy.ShutdownTimeout = true, 2*time.Second
+	o.proxy.NoSockets, o.proxy.ShutdownTimeout = true, leftWait
 	g, err := openGateway(ctx, o)
 	if err != nil {
 		log.finish()

@@ -117,6 +117,7 @@ func awaitHealth(t *testing.T, address string) string {
 // Nothing that reads what the server prints can stop it: calls go on, and SIGTERM ends
 // it.
 func TestNoReaderOfItsOutputStopsTheServer(t *testing.T) {
+	t.Setenv(nobodyReads, "1")
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
@@ -189,6 +190,7 @@ func TestNoReaderOfItsOutputStopsTheServer(t *testing.T) {
 // The summary of a run, for a terminal that is stopped or gone, does not keep the run from
 // ending with the program's code.
 func TestNoReaderOfItsOutputStopsARun(t *testing.T) {
+	t.Setenv(nobodyReads, "1")
 	model := startModel(t)
 	for name, end := range map[string]func(*testing.T) *os.File{"stuck": stuckPipe, "gone": brokenPipe} {
 		t.Run(name, func(t *testing.T) {
@@ -204,6 +206,7 @@ func TestNoReaderOfItsOutputStopsARun(t *testing.T) {
 
 // An error of any command, too.
 func TestAnErrorThatNobodyReadsEndsTheProgram(t *testing.T) {
+	t.Setenv(nobodyReads, "1")
 	cmd := startOriel(t, nil, stuckPipe(t), "count", "--no-such-flag")
 	cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != 2 {

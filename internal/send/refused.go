@@ -21,7 +21,7 @@ func refusal(res *http.Response) []byte {
 		if text := wholeRefusal(res); text != nil {
 			return text
 		}
-		return streamRefusal(res, headWait)
+		return streamRefusal(res, HeadWait)
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
 		return textOf(res)
 	}

@@ -13,9 +13,10 @@ import (
 // first events of Responses repeat instructions and tools, twice.
 const maxHead = 1 << 20
 
-// headWait is the longest that the beginning of a stream is held back: a model may be
-// silent for long once it has begun.
-const headWait = 2 * time.Second
+// HeadWait is the longest that the beginning of a stream is held back: a model may be
+// silent for long once it has begun. Tests set it before anything is read: on a busy
+// machine an error may come later.
+var HeadWait = 2 * time.Second
 
 // streamRefusal returns the error that a stream begins with, or nil if it begins with
 // anything else. Of an ordinary stream no more is read than its first line.
