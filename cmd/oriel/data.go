@@ -86,6 +86,8 @@ func (h *history) file() (string, error) {
 	path := filepath.Join(dir, "oriel.db")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%w in %s: oriel import brings one in, --data names another folder", errNoHistory, dir)
+	} else if errors.Is(err, fs.ErrPermission) {
+		return "", &failure{fmt.Errorf("%s cannot be read: permission denied: it is another user's; --data names another folder", dir)}
 	} else if err != nil {
 		return "", &failure{err}
 	}

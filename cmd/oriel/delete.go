@@ -4,11 +4,9 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/timeline"
@@ -34,8 +32,8 @@ func deleteCommand() *cobra.Command {
 		Short: "Remove a conversation for good",
 		Long: `Remove a conversation, all its branches, and every content that no other
 conversation has too. It cannot be taken back: oriel export or oriel backup keep a
-copy before. On a terminal it asks first, unless --yes is given; then the row of a list
-or "last" is not enough.
+copy before. It asks first; a script, which cannot be asked, has to give --yes. With
+--yes the row of a list or "last" is not enough.
 
 ` + meaning,
 		Example: "  oriel delete 7f3c2a10-session --yes",
@@ -50,10 +48,13 @@ or "last" is not enough.
 			if err != nil {
 				return err
 			}
-			if _, row := browse.Row(args[0]); row && c.Name != args[0] && (yes || !asks(cmd)) {
+			if _, row := browse.Row(args[0]); row && c.Name != args[0] && (yes || !typedAt(cmd.InOrStdin())) {
 				return fmt.Errorf("nothing was deleted: %s may be another conversation in a moment: give the id %s", args[0], oneLine(c.Name, 60))
 			}
 			question := fmt.Sprintf("Delete %q with %s for good?", oneLine(c.Name, 60), plural(int(c.Head.Depth), "message", "messages"))
+			if !yes && !typedAt(cmd.InOrStdin()) {
+				return fmt.Errorf("nothing was deleted: nobody can be asked here, give --yes")
+			}
 			if !yes && !confirmed(cmd, question) {
 				return fmt.Errorf("nothing was deleted: answer y, or give --yes")
 			}
@@ -74,21 +75,17 @@ or "last" is not enough.
 	return cmd
 }
 
-// asks reports whether a person can be asked: standard input is a terminal.
-func asks(cmd *cobra.Command) bool {
-	in, ok := cmd.InOrStdin().(*os.File)
-	return ok && term.IsTerminal(int(in.Fd()))
-}
-
-// confirmed asks a person to confirm. A program whose input is not a terminal
-// needs no confirmation.
+// confirmed asks a person to confirm. An interrupt is a no. A program whose input is not
+// a terminal needs no confirmation.
 func confirmed(cmd *cobra.Command, question string) bool {
-	if !asks(cmd) {
+	in := cmd.InOrStdin()
+	if !typedAt(in) {
 		return true
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s [y/N] ", question)
-	answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
+	answer, err := interruptible(cmd.Context(), func() (string, error) { return bufio.NewReader(in).ReadString('\n') })
 	if err != nil && err != io.EOF {
+		fmt.Fprintln(cmd.ErrOrStderr())
 		return false
 	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {

@@ -11,9 +11,12 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/internal/settings"
 )
@@ -204,17 +207,34 @@ func isLoopback(host string) bool {
 // checkVariables reports ORIEL_ variables without a meaning for which another
 // may have been meant.
 func (d *doctor) checkVariables() finding {
-	var found []string
-	for _, v := range d.env {
-		name, _, _ := strings.Cut(v, "=")
-		if near := settings.NearVariable(name); near != "" && strings.HasPrefix(name, "ORIEL_") {
-			found = append(found, fmt.Sprintf("%s is set and means nothing: did you mean %s?", name, near))
-		}
-	}
-	if len(found) > 0 {
+	if found := misspelt(d.env); len(found) > 0 {
 		return finding{"variables", warning, strings.Join(found, "; "), ""}
 	}
 	return finding{"variables", fine, "no ORIEL_ variable is misspelt", ""}
+}
+
+// misspelt returns a sentence for each variable that is nearly one of Oriel's.
+func misspelt(env []string) (found []string) {
+	for _, v := range env {
+		name, value, _ := strings.Cut(v, "=")
+		if value == "" {
+			continue
+		}
+		if near := settings.NearVariable(name); near != "" && strings.HasPrefix(name, "ORIEL_") {
+			found = append(found, fmt.Sprintf("%s is set and means nothing: did you mean %s?", oneLine(name, 60), near))
+		}
+	}
+	return found
+}
+
+// warnOfVariables warns of misspelt variables. oriel doctor reports them itself, and what
+// shells evaluate stays as it is.
+func warnOfVariables(cmd *cobra.Command) {
+	switch cmd.Name() {
+	case "doctor", "completion", "man", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+		return
+	}
+	warn(cmd, misspelt(os.Environ()))
 }
 
 // checkProxyVariables reports which HTTP proxy the environment names, and

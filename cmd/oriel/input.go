@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,7 +9,9 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
+	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/token"
 )
 
@@ -38,7 +41,13 @@ func readInput(cmd *cobra.Command, args []string) ([]byte, error) {
 	}
 	defer in.Close()
 	name := inputName(args)
-	data, err := io.ReadAll(io.LimitReader(in, maxInput+1))
+	if name == standardInput && typedAt(cmd.InOrStdin()) {
+		fmt.Fprintln(cmd.ErrOrStderr(), "oriel: reading standard input: Ctrl-D ends it, Ctrl-C stops")
+	}
+	data, err := interruptible(cmd.Context(), func() ([]byte, error) { return io.ReadAll(io.LimitReader(in, maxInput+1)) })
+	if errors.Is(err, context.Canceled) {
+		return nil, &exit{code: exitInterrupted}
+	}
 	if err != nil {
 		if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
 			err = pathErr.Err
@@ -56,7 +65,40 @@ func inputName(args []string) string {
 	if len(args) > 0 && args[0] != "-" {
 		return args[0]
 	}
-	return "standard input"
+	return standardInput
+}
+
+// standardInput is the name of the input that no argument names.
+const standardInput = "standard input"
+
+// exitInterrupted is the exit code of shells for a program that SIGINT ended.
+const exitInterrupted = 130
+
+// interruptible returns what read returns, or ctx's error as soon as ctx ends. A read that
+// still waits then is left behind.
+func interruptible[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := read()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
+
+// typedAt reports whether a person types what in reads.
+func typedAt(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // addModelTable adds the flag for a file that is merged into the built-in
@@ -65,9 +107,16 @@ func addModelTable(cmd *cobra.Command) *string {
 	return cmd.Flags().String("models", os.Getenv("ORIEL_MODELS"), "JSON `file` of models over the built-in table (default $ORIEL_MODELS)")
 }
 
+// modelTable returns the built-in table with the models of the settings in it, and with
+// those of the file that --models names.
 func modelTable(path string) (*token.Models, error) {
-	if path == "" {
-		return token.Builtin(), nil
+	sources := configSources("")
+	if path != "" {
+		sources.Flags["models_file"] = path
 	}
-	return token.LoadModels(path)
+	l, err := settings.Load(sources)
+	if err != nil {
+		return nil, err
+	}
+	return l.Table, nil
 }

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -39,7 +40,9 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	if err == nil {
 		err = *helpErr
 	}
-	if failed := sink.failed(); failed != nil {
+	if failed := sink.failed(); errors.Is(failed, syscall.EPIPE) {
+		return exitBrokenPipe // whoever read the output has seen enough
+	} else if failed != nil {
 		err = &failure{fmt.Errorf("write the output: %w", failed)}
 	}
 	if err == nil {
@@ -59,6 +62,9 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	}
 	return 2
 }
+
+// exitBrokenPipe is the exit code of shells for a program that SIGPIPE ended.
+const exitBrokenPipe = 141
 
 // checkHelp makes --help after an unknown command an error. Cobra's help
 // function cannot return one.
@@ -154,7 +160,8 @@ o200k_base counts where none is named.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) { warnOfVariables(cmd) },
 	}
 	root.SetHelpCommand(&cobra.Command{
 		Use:   "help [COMMAND]",
@@ -168,7 +175,7 @@ o200k_base counts where none is named.`,
 		},
 	})
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w: see %s --help", err, cmd.CommandPath())
+		return fmt.Errorf("%w: see %s --help", plainFlagError(cmd, err), cmd.CommandPath())
 	})
 	root.AddCommand(countCommand(), embedCommand(), fitCommand(), modelsCommand(),
 		importCommand(), conversationsCommand(), showCommand(), exportCommand(), pinCommand(), unpinCommand(), undoCommand(),

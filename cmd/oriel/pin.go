@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/timeline"
 )
 
 func pinCommand() *cobra.Command {
@@ -26,8 +28,8 @@ data folder honours it from its next call on. What cannot fit is refused.
 func unpinCommand() *cobra.Command {
 	return pinning(&cobra.Command{
 		Use:   "unpin CONVERSATION ID",
-		Short: "Let a pinned message leave in its turn",
-		Long: `Let a pinned message leave in its turn. ID is the number that oriel show prints.
+		Short: "Stop keeping a pinned message in view",
+		Long: `Stop keeping a pinned message in view. ID is the number that oriel show prints.
 
 ` + meaning,
 		Example: "  oriel unpin 7f3c2a10-session 17",
@@ -45,6 +47,14 @@ func pinning(cmd *cobra.Command, done string, do func(*oriel.Conversation, conte
 		if err != nil {
 			return fmt.Errorf("%q is not an id: give the number that oriel show %s prints", oneLine(args[1], 40), args[0])
 		}
+		said := fmt.Sprintf("%s %d", done, id)
+		if done == "unpinned" {
+			if was, err := data.pinned(cmd.Context(), args[0], id); err != nil {
+				return err
+			} else if !was {
+				said = fmt.Sprintf("%d was not pinned", id)
+			}
+		}
 		if err := data.withConversation(cmd.Context(), args[0], func(c *oriel.Conversation) error {
 			name = c.ID()
 			return do(c, cmd.Context(), id)
@@ -54,8 +64,22 @@ func pinning(cmd *cobra.Command, done string, do func(*oriel.Conversation, conte
 		if asJSON {
 			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": name, "id": id, "pinned": done == "pinned"})
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %d\n", done, id)
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), said)
 		return err
 	}
 	return cmd
+}
+
+// pinned reports whether a message is pinned.
+func (h *history) pinned(ctx context.Context, conversation string, id int64) (yes bool, err error) {
+	err = h.with(ctx, func(s timeline.Store) error {
+		c, err := findConversation(ctx, s, conversation)
+		if err != nil {
+			return err
+		}
+		pins, err := timeline.Notes{Store: s, Tenant: timeline.Local, Conversation: c.Name}.Pins(ctx)
+		yes = slices.ContainsFunc(pins, func(p timeline.Pin) bool { return p.ID == id })
+		return err
+	})
+	return yes, err
 }

@@ -173,6 +173,9 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	if err != nil {
 		return err
 	}
+	if err := canWrite(r.summary); err != nil {
+		return fmt.Errorf("--summary: %w", err)
+	}
 	l, err := plan(args, os.Environ(), loaded)
 	if err != nil {
 		return err

@@ -17,6 +17,10 @@ type tally struct {
 	calls  []oriel.Event
 	counts map[string]int
 	cost   float64 // besides the calls
+	// failedSummaries are summaries that were not written; summaryError is why, of the
+	// last.
+	failedSummaries int
+	summaryError    string
 }
 
 // event counts an event.
@@ -26,8 +30,13 @@ func (t *tally) event(e oriel.Event) {
 	if t.counts == nil {
 		t.counts = map[string]int{}
 	}
-	t.counts[e.Kind]++
 	t.cost += e.Cost
+	if e.Kind == oriel.EventCondensation && e.Error != "" {
+		t.failedSummaries++
+		t.summaryError = e.Error
+		return
+	}
+	t.counts[e.Kind]++
 	if e.Kind == oriel.EventCall {
 		t.calls = append(t.calls, e)
 	}

@@ -48,6 +48,9 @@ type summary struct {
 	came     int64  // number of all calls
 	sockets  int64
 	overflow int
+	// unwritten are summaries that failed, the last of them by unwrittenBy.
+	unwritten   int
+	unwrittenBy string
 }
 
 // requests adds the proxy's counters.
@@ -61,6 +64,7 @@ func (s *summary) add(t *tally, r *oriel.CallCounters, models *token.Models) {
 	defer t.mu.Unlock()
 	s.bill = makeBill(t.calls, models)
 	s.Cuts, s.Recalls, s.Condensations = t.counts[oriel.EventCut], t.counts[oriel.EventRecall], t.counts[oriel.EventCondensation]
+	s.unwritten, s.unwrittenBy = t.failedSummaries, t.summaryError
 	s.CondensingCost, s.overflow = t.cost, t.counts[oriel.EventOverflow]
 	if r != nil {
 		s.Unread, s.Refused = r.Unknown.Load(), r.Refused.Load()
@@ -82,6 +86,22 @@ func (s *summary) write(path string) error {
 		return fmt.Errorf("write the summary: %w", err)
 	}
 	return nil
+}
+
+// canWrite returns an error if writePrivate could not write a file at path. It makes the
+// file if there is none.
+func canWrite(path string) error {
+	if path == "" {
+		return nil
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return nil // to open a pipe would wait for its reader
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // writePrivate writes a file that only its owner may read, even if it existed
@@ -238,6 +258,9 @@ func (s *summary) printTrouble(b *bytes.Buffer) {
 		say(s.Unrecorded, "went through unrecorded")
 	}
 	say(int64(s.overflow), "too large for the provider, and sent again smaller")
+	if s.unwritten > 0 {
+		item(b, "!", fmt.Sprintf("%s failed, the last by this: %s", plural(s.unwritten, "summary", "summaries"), oneLine(s.unwrittenBy, 300)))
+	}
 	if s.Log != "" {
 		item(b, "!", "something went wrong: "+s.Log)
 	}

@@ -92,14 +92,14 @@ func onTerminal(t *testing.T, args ...string) (keys *os.File, cmd *exec.Cmd, unc
 	}
 	hangUp := func() {
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		tty.Close() // keys are at their end then
+		tty.Close()
+		keys.Close() // a job that was left behind may still have the terminal
 	}
 	late := time.AfterFunc(tooLong, hangUp)
 	t.Cleanup(func() {
 		late.Stop()
 		hangUp()
 		cmd.Wait() // twice is no harm
-		keys.Close()
 	})
 	return keys, cmd, func() bool { return state() == before }
 }

@@ -248,3 +248,18 @@ func TestRunTellsOfCuts(t *testing.T) {
 		t.Errorf("%d %q %s %v", code, out.String(), data, err)
 	}
 }
+
+// Summaries that fail are not counted as made, and the summary of the run says why they
+// failed.
+func TestRunTellsOfFailedSummaries(t *testing.T) {
+	t.Setenv("OPENAI_BASE_URL", startModel(t)+"/v1")
+	var out, errs syncBuffer
+	words := strings.Repeat("lies east of the pier and ", 80)
+	run([]string{
+		"run", "--data", t.TempDir(), "--profile", "chat", "--condense", "inline", "--condense-url", "http://" + freeAddress(t) + "/v1", "--condense-model", "m",
+		"--", "child", "ask", "chat", "25", words,
+	}, strings.NewReader(""), &out, &errs)
+	if got := errs.String(); !regexp.MustCompile(`(?m)^  ! (1 summary|[0-9]+ summaries) failed, the last by this: `).MatchString(got) || strings.Contains(got, "; summaries") {
+		t.Error(got)
+	}
+}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -89,6 +91,9 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 	live.warn(loaded)
 	l, err := net.Listen("tcp", loaded.Listen)
 	if err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			return &failure{fmt.Errorf("%w: ports below 1024 are for root: choose a higher one with --listen", err)}
+		}
 		return &failure{fmt.Errorf("%w: is another one running there? --listen 127.0.0.1:0 takes a free port", err)}
 	}
 	signals := make(chan os.Signal, 2)

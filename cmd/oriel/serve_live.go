@@ -79,7 +79,7 @@ func (s *liveSettings) close() {
 
 func (s *liveSettings) warn(l *settings.Loaded) {
 	for _, w := range l.Warnings {
-		s.log.Warn("a setting is not used as given", "warning", w)
+		s.log.Warn("check the settings", "warning", w)
 	}
 }
 

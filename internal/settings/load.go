@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +38,7 @@ type Loaded struct {
 	Settings
 	// File is the file that was read, "" if none.
 	File string
-	// Warnings describes values that are not used.
+	// Warnings describes values that are not used, and secrets that others can read.
 	Warnings []string
 	// Table is the table of models, with ModelsFile and Models merged into it.
 	Table *token.Models
@@ -100,7 +101,25 @@ func load(s Sources) (*Loaded, error) {
 	if err := l.check(); err != nil {
 		return l, err
 	}
+	l.warnOfReaders()
 	return l, l.readOthers()
+}
+
+// warnOfReaders warns of a file with secrets that other users can read.
+func (l *Loaded) warnOfReaders() {
+	if l.File == "" || runtime.GOOS == "windows" {
+		return
+	}
+	info, err := os.Stat(l.File)
+	if err != nil || info.Mode().Perm()&0o077 == 0 {
+		return
+	}
+	for _, f := range fields() {
+		if f.secret && l.from[f.key].Kind == "file" {
+			l.Warnings = append(l.Warnings, fmt.Sprintf("%s has %s, and other users can read it: chmod 600 %[1]s", l.File, f.key))
+			return
+		}
+	}
 }
 
 // readThresholds reads thresholds of the user's own profiles from flags, whose keys look
