@@ -44,7 +44,7 @@ type entry struct {
 	Partial string `json:"partial,omitempty"` // content: what came of a reply that was cut off
 	Tokens  int    `json:"tokens,omitempty"`
 	// Came are the tokens of the request as it came, where fewer were sent. Plan is the
-	// id of the plan by which it was sent.
+	// key of the plan by which it was sent: see timeline.PlanKey.
 	Came int    `json:"came,omitempty"`
 	Plan string `json:"plan,omitempty"`
 	// Profile, Wish and Hard are what its view was made by: see view.Room. They are not
@@ -69,7 +69,7 @@ func (c *Call) entry(reply *wire.Reply, err error) *entry {
 			e.Came = s.Before
 		}
 		if s.Cut != nil {
-			e.Plan = s.Cut.ID
+			e.Plan = c.planKey(s.Cut)
 		}
 	}
 	if !c.first.IsZero() {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 )
 
@@ -105,5 +107,65 @@ func TestAViewThatComesBackContinuesTheConversation(t *testing.T) {
 	must(r.Close(ctx))
 	if n, k := calls(t, store); n != c.n || k != 1 {
 		t.Errorf("%d calls of %d in %d conversations", n, c.n, k)
+	}
+}
+
+// Plans have short ids within their conversation, in the order in which they were first
+// used there. A conversation that inherits a plan gives it a number of its own; what was sent
+// stays known by it, also after a restart.
+func TestPlansAreNumberedWithinTheirConversation(t *testing.T) {
+	store := memory.New()
+	r := restart(store)
+	var examples []json.RawMessage
+	for i := range 30 {
+		examples = append(examples, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, words(1000+i))), json.RawMessage(`{"role":"assistant","content":"Yes."}`))
+	}
+	// use returns the plans of 30 calls, in the order of their first use.
+	use := func(c *caller) (plans []string) {
+		for i := range 30 {
+			if c.say(r, "thrifty"); c.plan != "" && !slices.Contains(plans, c.plan) {
+				plans = append(plans, c.plan)
+			}
+			if i == 15 {
+				must(r.Close(ctx))
+				r = restart(store)
+			}
+		}
+		return plans
+	}
+	one := &caller{t: t, n: 1, list: slices.Clone(examples)}
+	first := use(one)
+	other := &caller{t: t, n: 101, list: slices.Clone(examples)}
+	second := use(other)
+	must(r.Close(ctx))
+	for _, plans := range [][]string{first, second} {
+		if len(plans) < 2 || plans[0] != "p1" {
+			t.Errorf("plans %q", plans)
+		}
+	}
+	all, err := store.Conversations(ctx, timeline.Local)
+	must(err)
+	sent := 0
+	for _, c := range all {
+		plans, err := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: c.Name}.Plans(ctx)
+		must(err)
+		ids := map[string]bool{}
+		for i, p := range plans {
+			if ids[p.ID] = true; p.ID != timeline.PlanID(int64(i+1)) {
+				t.Errorf("plan %d of %s is %s", i+1, c.Name, p.ID)
+			}
+		}
+		records, err := store.Records(ctx, timeline.Local, c.Name, "call", "")
+		must(err)
+		for i := range records {
+			call, _, err := oriel.ReadSent(ctx, store, timeline.Local, c.Name, &records[i], oriel.SentOptions{})
+			if err != nil || call.Plan != "" && !ids[call.Plan] {
+				t.Errorf("a call by plan %s of %s: %v", call.Plan, c.Name, err)
+			}
+			sent++
+		}
+	}
+	if len(all) != 2 || sent != 60 {
+		t.Errorf("%d conversations, %d calls", len(all), sent)
 	}
 }

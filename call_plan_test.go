@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -19,11 +20,22 @@ import (
 // stored reports whether a plan of the talk can be found by a person.
 func (b *bench) stored(plan string) bool {
 	b.t.Helper()
-	all, err := b.store.Records(ctx, timeline.Local, "talk", "plan", plan)
+	_, ok := planOf(b.t, b.store, plan)
+	return ok
+}
+
+// planOf reads a plan of the talk by its id.
+func planOf(t testing.TB, store timeline.Store, id string) (timeline.Plan, bool) {
+	t.Helper()
+	plans, err := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}.Plans(ctx)
 	if err != nil {
-		b.t.Fatal(err)
+		t.Fatal(err)
 	}
-	return len(all) == 1
+	i := slices.IndexFunc(plans, func(p timeline.Plan) bool { return p.ID == id })
+	if i < 0 {
+		return timeline.Plan{}, false
+	}
+	return plans[i], true
 }
 
 // A plan that is in use is stored, though the call that made it was not, or somebody has

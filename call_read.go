@@ -69,10 +69,11 @@ func decodeEntry(r *timeline.Record) (*entry, error) {
 }
 
 func (e *entry) call() *StoredCall {
+	plan, name := timeline.ParsePlanKey(e.Plan)
 	return &StoredCall{
 		Format: e.Format, Path: e.Path, Model: e.Model, Thread: e.Thread, Began: e.Began, FirstMS: e.FirstMS, MS: e.MS,
 		Status: e.Status, Error: e.Error, Stop: e.Stop, Tokens: e.Tokens, Came: cmp.Or(e.Came, e.Tokens), Usage: e.Usage,
-		Plan: e.Plan, Profile: e.Profile, Wish: e.Wish, Hard: e.Hard,
+		Plan: cmp.Or(plan, name), Profile: e.Profile, Wish: e.Wish, Hard: e.Hard,
 	}
 }
 

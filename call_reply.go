@@ -41,7 +41,7 @@ func (c *Call) Header(h http.Header) {
 		h.Set("X-Oriel-Tokens-Before", strconv.Itoa(s.Before))
 		h.Set("X-Oriel-Tokens-After", strconv.Itoa(s.After))
 		if s.Cut != nil {
-			h.Set("X-Oriel-Plan", s.Cut.ID)
+			h.Set("X-Oriel-Plan", c.planID(s.Cut))
 		}
 		if s.Grown != nil {
 			h.Set("X-Oriel-Budget-Grown", fmt.Sprintf("%d to %d for %s", s.Grown.Wish, s.Budget, s.Grown.For))

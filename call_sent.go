@@ -36,7 +36,8 @@ func ReadSent(ctx context.Context, store timeline.Store, tenant, conversation st
 	if err != nil || c.Plan == "" {
 		return c, bodyOf(c), err
 	}
-	cut, err := cutOf(ctx, store, tenant, conversation, c.Plan)
+	_, name := timeline.ParsePlanKey(e.Plan)
+	cut, err := cutOf(ctx, store, tenant, conversation, name)
 	if err != nil {
 		return c, nil, fmt.Errorf("read call %s: %w", r.Key, err)
 	}
@@ -79,7 +80,7 @@ func (e *entry) input(c *StoredCall) (*view.Input, error) {
 	return in, nil
 }
 
-// cutOf reads one cut of a conversation.
+// cutOf reads the cut of a conversation that has this name.
 func cutOf(ctx context.Context, store timeline.Store, tenant, conversation, plan string) (*view.Cut, error) {
 	plans, err := view.ReadPlans(ctx, store, tenant, conversation, func(name string) bool { return name != plan })
 	if err != nil {

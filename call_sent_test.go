@@ -53,7 +53,11 @@ func TestARecordedCallShowsWhatWasSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "talk", Stay: true, Now: c.Began, Drop: []timeline.Key{{Kind: timeline.KindPlan, Key: c.Plan}}}); err != nil {
+	plan, ok := planOf(t, b.store, c.Plan)
+	if !ok {
+		t.Fatalf("plan %s is not stored", c.Plan)
+	}
+	if _, err := b.store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "talk", Stay: true, Now: c.Began, Drop: []timeline.Key{{Kind: timeline.KindPlan, Key: plan.Record().Key}}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := oriel.ReadSent(ctx, b.store, timeline.Local, "talk", last, oriel.SentOptions{}); !errors.Is(err, oriel.ErrPlanGone) {

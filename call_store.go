@@ -42,7 +42,7 @@ func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, says [
 	if s := c.shown; s != nil {
 		told.TokensBefore, told.Budget, told.Grown = s.Before, s.Budget, s.Grown
 		if s.Cut != nil {
-			told.Plan = s.Cut.ID
+			told.Plan = c.planID(s.Cut)
 		}
 	}
 	c.calls.event(told)
@@ -164,7 +164,7 @@ func (c *Call) unstored(at *timeline.Appended) []*view.Cut {
 // plans are their records.
 func (c *Call) plans(cuts []*view.Cut, at *timeline.Appended) (records []timeline.Record, contents [][]byte, err error) {
 	for _, cut := range cuts {
-		r, more, err := cut.Record(at.Place(int64(cut.Covers)))
+		r, more, err := cut.Record(at.Place(int64(cut.Covers)), c.planID(cut))
 		if err != nil {
 			return nil, nil, err
 		}

@@ -95,7 +95,7 @@ func (c *Call) adapt(ctx context.Context) int {
 func (c *Call) tell(shown *view.Result, pins []int, news []string) {
 	e := Event{Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model, TokensBefore: shown.Before, TokensAfter: shown.After, Budget: shown.Budget, Grown: shown.Grown}
 	if shown.Cut != nil {
-		e.Plan = shown.Cut.ID
+		e.Plan = c.planID(shown.Cut)
 	}
 	say := func(kind string, items int, cost float64, err string) {
 		e.Kind, e.Items, e.Cost, e.Error = kind, items, cost, err
@@ -117,7 +117,7 @@ func (c *Call) tell(shown *view.Result, pins []int, news []string) {
 		return
 	}
 	if shown.Folded {
-		e.Plan = shown.Made[0].ID
+		e.Plan = c.planID(shown.Made[0])
 		plan := &shown.Made[0].Plan
 		say(EventCut, len(plan.Blocks), 0, "")
 		// What was written behind the scenes has been told.
@@ -128,9 +128,26 @@ func (c *Call) tell(shown *view.Result, pins []int, news []string) {
 		}
 	}
 	if shown.Recalled > 0 {
-		e.Plan = shown.Cut.ID
+		e.Plan = c.planID(shown.Cut)
 		say(EventRecall, 0, 0, "")
 	}
+}
+
+// planID is the id of a plan in the conversation of the call; its name where that
+// conversation is not known.
+func (c *Call) planID(cut *view.Cut) string {
+	if n := c.calls.index.PlanNumber(c.thread, cut.ID); n > 0 {
+		return timeline.PlanID(n)
+	}
+	return cut.ID
+}
+
+// planKey is the key of a plan in the conversation of the call.
+func (c *Call) planKey(cut *view.Cut) string {
+	if id := c.planID(cut); id != cut.ID {
+		return timeline.PlanKey(id, cut.ID)
+	}
+	return cut.ID
 }
 
 // condensed are the tokens of the messages that a cut leaves out, and of the summary that

@@ -512,12 +512,12 @@ func TestProfilesOfOnesOwn(t *testing.T) {
 			if unknown := k.told(oriel.EventProfile); len(unknown) > 0 {
 				t.Errorf("%+v", unknown)
 			}
-			records, err := store.Records(ctx, timeline.Local, "talk", "plan", plan)
-			if err != nil || len(records) != 1 {
-				t.Fatal(records, err)
+			stored, ok := planOf(t, store, plan)
+			if !ok {
+				t.Fatalf("plan %s is not stored", plan)
 			}
 			var got window.Plan
-			if err := json.Unmarshal(records[0].Data, &got); err != nil {
+			if err := json.Unmarshal(stored.Data, &got); err != nil {
 				t.Fatal(err)
 			}
 			if got.Policy != policy || got.TokensAfter > got.Budget || got.TokensAfter >= got.TokensBefore {

@@ -305,7 +305,7 @@ func (r *calls) report(call, conversation string, err error) {
 // summarised is told of a summary that was written behind the scenes, and stores it.
 func (r *calls) summarised(s view.Summary) {
 	e := Event{
-		Kind: EventCondensation, Conversation: s.Conversation, Model: s.Model, TokensBefore: s.Before, TokensAfter: s.After, Cost: s.Cost, Plan: s.Plan, Items: s.Messages,
+		Kind: EventCondensation, Conversation: s.Conversation, Model: s.Model, TokensBefore: s.Before, TokensAfter: s.After, Cost: s.Cost, Plan: s.PlanID, Items: s.Messages,
 	}
 	if s.Err != nil {
 		e.Error = s.Err.Error()

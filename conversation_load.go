@@ -200,6 +200,7 @@ func (p *present) state(ctx context.Context) (s *savedState, upto int64, err err
 	if s.Version > stateVersion {
 		return nil, -1, fmt.Errorf("%w: its state has version %d, this program knows %d", timeline.ErrNewer, s.Version, stateVersion)
 	}
+	p.version = s.Version
 	at := records[0].At
 	on, err := p.passes(ctx, at)
 	if err != nil || !on {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
@@ -15,9 +16,7 @@ import (
 // keptPlan is a plan that left something out, as it is stored: as much as Undo and
 // Plans need, however large the window was. Its blocks are what left.
 type keptPlan struct {
-	Plan
-	// Before is the number of the plan that was stored before it; 0 for the first.
-	Before int64 `json:"before,omitempty"`
+	view.PlanData
 	// here: it was made on the way to where the conversation stands.
 	here bool
 }
@@ -58,7 +57,7 @@ func (p *present) book(plan Plan) (id string, err error) {
 		return id, nil
 	}
 	plan.Action, plan.Undo = string(window.Evict), id
-	data, err := json.Marshal(keptPlan{Plan: plan, Before: p.lastKept})
+	data, err := json.Marshal(view.PlanData{Plan: plan, Before: p.lastKept})
 	if err != nil {
 		return "", fmt.Errorf("write plan %s: %w", id, err)
 	}
@@ -115,16 +114,16 @@ func (p *present) readPlan(ctx context.Context, id string) (plan keptPlan, ok bo
 	if p.stored.Revision == 0 {
 		return plan, false, nil
 	}
-	plans, err := p.notes().Plans(ctx, id)
-	if err != nil || len(plans) == 0 {
+	stored, ok, err := p.notes().Plan(ctx, id)
+	if err != nil || !ok {
 		return plan, false, err
 	}
-	plan, err = p.parsePlan(ctx, &plans[0])
+	plan, err = p.parsePlan(ctx, &stored)
 	return plan, err == nil, err
 }
 
 func (p *present) parsePlan(ctx context.Context, r *timeline.Plan) (plan keptPlan, err error) {
-	if err := json.Unmarshal(r.Data, &plan); err != nil {
+	if err := json.Unmarshal(r.Data, &plan.PlanData); err != nil {
 		return plan, fmt.Errorf("%w: plan %q: %w", timeline.ErrDamaged, r.ID, err)
 	}
 	plan.here, err = p.passes(ctx, r.At)
@@ -159,7 +158,7 @@ func (p *present) plans(ctx context.Context, limit int) ([]Plan, error) {
 		return plans, nil
 	}
 	if limit <= 0 {
-		stored, err := p.notes().Plans(ctx, "")
+		stored, err := p.notes().Plans(ctx)
 		for i := range stored {
 			plan, err := p.parsePlan(ctx, &stored[i])
 			if err != nil {

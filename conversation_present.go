@@ -66,6 +66,8 @@ type present struct {
 	// upto is the newest item that the stored state knows of, -1 where there is no
 	// state. Items after it have come without anything else happening.
 	upto int64
+	// version is that of the stored state; 0 where there is none.
+	version int
 
 	// What the operation wants to have stored, and told once it is.
 	change timeline.Change

@@ -130,19 +130,19 @@ func (c *recorded) wouldUndo(ctx context.Context, id string) (u Undoing, err err
 		return u, err
 	}
 	for i, p := range slices.Backward(plans) {
-		if id != "" && p.cut.ID != id {
+		if id != "" && !p.named(id) {
 			continue
 		}
 		left := leftBy(plans, i)
-		held := slices.ContainsFunc(w.holds, func(h hold) bool { return h.plan == p.cut.ID })
+		held := slices.ContainsFunc(w.holds, func(h hold) bool { return p.named(h.plan) })
 		switch {
 		case id != "" && (len(left) == 0 || held):
-			return Undoing{Plan: id}, nil // undoing twice, or nothing, is no error
+			return Undoing{Plan: p.id}, nil // undoing twice, or nothing, is no error
 		case len(left) == 0 || held:
 			continue
 		}
 		leaves, err := c.fits(ctx, left)
-		return Undoing{Plan: p.cut.ID, Back: numbers(left), Leaves: numbers(leaves)}, err
+		return Undoing{Plan: p.id, Back: numbers(left), Leaves: numbers(leaves)}, err
 	}
 	if id == "" {
 		return u, fmt.Errorf("%w: everything that has left the view is held, or nothing has left it", ErrNoPlan)
@@ -200,16 +200,20 @@ func (c *recorded) plansUpTo(ctx context.Context, limit int) ([]Plan, error) {
 	}
 	out := make([]Plan, len(plans))
 	for i := range plans {
-		out[i] = plans[i].cut.Plan
+		out[i] = plans[i].cut.Plan // whose Undo is the id
 	}
 	return out, nil
 }
 
 // madePlan is a plan that holds where the conversation stands.
 type madePlan struct {
+	id    string
 	whose string
 	cut   *view.Cut
 }
+
+// named reports whether a plan has this id or name. Version 1 used names only.
+func (p *madePlan) named(id string) bool { return id == p.id || id == p.cut.ID }
 
 func (c *recorded) plans(ctx context.Context) ([]madePlan, error) {
 	marks, err := view.ReadPlans(ctx, c.store, c.tenant, c.stored.Name, nil)
@@ -227,7 +231,7 @@ func (c *recorded) plans(ctx context.Context) ([]madePlan, error) {
 			return nil, err
 		}
 		if here {
-			out = append(out, madePlan{m.Audience, cut})
+			out = append(out, madePlan{timeline.PlanID(m.Number), m.Audience, cut})
 		}
 	}
 	return out, nil

@@ -80,6 +80,7 @@ func (p *present) commit(ctx context.Context) error {
 	p.stored.Head, p.stored.Revision, p.stored.Project = applied.Head, applied.Revision, cmp.Or(p.stored.Project, c.Project)
 	if p.dirty {
 		p.upto = p.last()
+		p.reportUpgrade()
 	}
 	events := p.events
 	p.change, p.dirty, p.events = timeline.Change{}, false, nil
@@ -87,6 +88,17 @@ func (p *present) commit(ctx context.Context) error {
 		p.engine.config.Events(e)
 	}
 	return nil
+}
+
+// reportUpgrade logs, once for an engine, that a stored conversation has a newer version
+// than before: there is no way back.
+func (p *present) reportUpgrade() {
+	if was := p.version; was > 0 && was < stateVersion {
+		p.engine.upgraded.Do(func() {
+			p.engine.config.Log.Warn("conversations are upgraded as they change; earlier versions of Oriel refuse to open those that are", "conversation", p.id, "from", was, "to", stateVersion)
+		})
+	}
+	p.version = stateVersion
 }
 
 // save puts the state, the holds and the cuts among what is to be stored.

@@ -46,6 +46,8 @@ type Engine struct {
 	// keep is how many conversations are kept in memory though nobody may have
 	// them any more.
 	keep int
+	// upgraded is done once a conversation of an earlier version was stored.
+	upgraded sync.Once
 
 	mu sync.Mutex // protects what follows
 	// conversations are all that anybody has, so that the same id gives the same

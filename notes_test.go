@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,10 +57,11 @@ func notesOf(t *testing.T, dir string) (pins []timeline.Pin, holds []timeline.Ho
 	return pins, holds
 }
 
-// inTalk opens a folder and its conversation.
-func inTalk(t *testing.T, dir string, do func(*oriel.Conversation)) {
+// inTalk opens a folder and its conversation, and returns what was logged.
+func inTalk(t *testing.T, dir string, do func(*oriel.Conversation)) string {
 	t.Helper()
-	e, err := oriel.Open(ctx, oriel.Config{Dir: dir, MaxTokens: 200})
+	var log strings.Builder
+	e, err := oriel.Open(ctx, oriel.Config{Dir: dir, MaxTokens: 200, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,6 +71,7 @@ func inTalk(t *testing.T, dir string, do func(*oriel.Conversation)) {
 		t.Fatal(err)
 	}
 	do(c)
+	return log.String()
 }
 
 // A folder of items that version 1 wrote keeps its pins, holds, plans and undo.
@@ -85,7 +88,7 @@ func TestNotesOfVersion1ItemsAreRead(t *testing.T) {
 		}
 		return ids
 	}
-	inTalk(t, dir, func(c *oriel.Conversation) {
+	log := inTalk(t, dir, func(c *oriel.Conversation) {
 		if got := shown(c); !slices.Equal(got, []int64{1, 2, 10, 11, 12}) {
 			t.Errorf("items %v are shown", got)
 		}
@@ -100,6 +103,9 @@ func TestNotesOfVersion1ItemsAreRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+	if n := strings.Count(log, "conversations are upgraded"); n != 1 || !strings.Contains(log, "conversation=talk from=1 to=2") {
+		t.Errorf("the upgrade is logged %d times: %s", n, log)
+	}
 	pins, holds := notesOf(t, dir)
 	if len(pins) != 1 || pins[0].ID != 2 || !pins[0].Settled {
 		t.Errorf("pins %+v", pins)
@@ -107,7 +113,7 @@ func TestNotesOfVersion1ItemsAreRead(t *testing.T) {
 	if len(holds) != 2 || holds[0].Plan != "p3" || holds[0].Held.String() != "3" || holds[1].Plan != timeline.HeldBefore || holds[1].Held.String() != "1" {
 		t.Errorf("holds %+v", holds)
 	}
-	inTalk(t, dir, func(c *oriel.Conversation) {
+	log = inTalk(t, dir, func(c *oriel.Conversation) {
 		if s, err := c.Status(ctx); err != nil || s.Held != 2 {
 			t.Errorf("%+v, %v", s, err)
 		}
@@ -126,23 +132,28 @@ func TestNotesOfVersion1ItemsAreRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+	if strings.Contains(log, "upgraded") {
+		t.Errorf("nothing is left to upgrade: %s", log)
+	}
 	if pins, holds := notesOf(t, dir); len(pins)+len(holds) != 0 {
 		t.Errorf("pins %+v and holds %+v are left", pins, holds)
 	}
 }
 
-// A folder that version 1 of the proxy wrote keeps its pins, holds, plans and undo; the long
-// ids of its plans stay valid.
+// A folder that version 1 of the proxy wrote keeps its pins, holds, plans and undo. Its plans
+// have short ids now; the long ones stay valid.
 func TestNotesOfVersion1CallsAreRead(t *testing.T) {
-	const first, last = "p-HXSD3MSRBUI2HUU4-0", "p-LJGQNQZOJ5RGNV7C-0r"
+	const first = "p-HXSD3MSRBUI2HUU4-0"
 	dir := fixture(t, "calls")
 	inTalk(t, dir, func(c *oriel.Conversation) {
 		plans, err := c.Plans(ctx, 0)
-		if err != nil || len(plans) != 7 || plans[0].Undo != first || plans[6].Undo != last {
+		if err != nil || len(plans) != 7 || plans[0].Undo != "p1" || plans[6].Undo != "p7" {
 			t.Fatalf("%d plans, %v", len(plans), err)
 		}
-		if u, err := c.WouldUndo(ctx, first); err != nil || len(u.Back) != 0 { // it is undone
-			t.Errorf("%+v, %v", u, err)
+		for _, id := range []string{"p1", first} { // it is undone
+			if u, err := c.WouldUndo(ctx, id); err != nil || len(u.Back) != 0 || u.Plan != "p1" {
+				t.Errorf("%s: %+v, %v", id, u, err)
+			}
 		}
 		if err := c.Release(ctx); err != nil {
 			t.Fatal(err)
@@ -159,11 +170,13 @@ func TestNotesOfVersion1CallsAreRead(t *testing.T) {
 		if err := c.Undo(ctx, first); err != nil && !errors.Is(err, oriel.ErrCannotFit) {
 			t.Fatal(err)
 		}
-		if err := c.Undo(ctx, "p1"); !errors.Is(err, oriel.ErrNoPlan) {
-			t.Errorf("p1: %v", err)
+		for _, id := range []string{"p0", "p8", "p-HXSD3MSRBUI2HUU4-1"} {
+			if err := c.Undo(ctx, id); !errors.Is(err, oriel.ErrNoPlan) {
+				t.Errorf("%s: %v", id, err)
+			}
 		}
 	})
-	if _, holds := notesOf(t, dir); len(holds) != 1 || holds[0].Plan != first || holds[0].Held.String() != "2-25" {
+	if _, holds := notesOf(t, dir); len(holds) != 1 || holds[0].Plan != "p1" || holds[0].Held.String() != "2-25" {
 		t.Errorf("holds %+v", holds)
 	}
 }

@@ -163,7 +163,8 @@ type Config struct {
 	// resize, pin, unpin, undo and recall, every call. It may be called while a
 	// conversation is locked: it must not call back, and must be quick.
 	Events func(Event)
-	// Log receives what goes wrong with calls. Default: nobody.
+	// Log receives what goes wrong with calls and in the background, and what is upgraded.
+	// Default: nobody.
 	Log *slog.Logger
 }
 

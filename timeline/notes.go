@@ -130,41 +130,6 @@ func (h Hold) Record() (Record, error) {
 	return Record{Kind: KindHold, Key: h.Plan, At: h.At, Data: data}, err
 }
 
-// Plan is a stored plan. Data is JSON: what oriel show --plan prints, and what
-// else the door that made the plan needs.
-type Plan struct {
-	ID       string
-	At       Place
-	Data     json.RawMessage
-	Contents []Hash
-}
-
-// Plans returns the plans of all branches, oldest first; an empty id selects all.
-func (n Notes) Plans(ctx context.Context, id string) ([]Plan, error) {
-	records, err := n.records(ctx, KindPlan, id)
-	plans := make([]Plan, len(records))
-	for i := range records {
-		plans[i] = Plan{ID: records[i].Key, At: records[i].At, Data: records[i].Data, Contents: records[i].Contents}
-	}
-	return plans, err
-}
-
-// Record returns the record of a plan.
-func (p Plan) Record() Record {
-	return Record{Kind: KindPlan, Key: p.ID, At: p.At, Data: p.Data, Contents: p.Contents}
-}
-
-// PlanID returns the id of a plan by its number within the conversation: "p3".
-func PlanID(number int64) string { return "p" + strconv.FormatInt(number, 10) }
-
-// PlanNumber returns the number of a plan, or false if the id is not one that PlanID
-// returns.
-func PlanNumber(id string) (number int64, ok bool) {
-	digits, ok := strings.CutPrefix(id, "p")
-	number, err := strconv.ParseInt(digits, 10, 64)
-	return number, ok && err == nil && number > 0 && PlanID(number) == id
-}
-
 // Size is the state of the adaptive size of a conversation that came by calls.
 type Size struct {
 	// Size is the size of the window after Seen messages.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -174,7 +175,7 @@ func (h *history) withConversation(ctx context.Context, name string, do func(*or
 	if err != nil {
 		return err
 	}
-	engine, err := oriel.Open(ctx, oriel.Config{Dir: dir, NoEmbed: true})
+	engine, err := oriel.Open(ctx, oriel.Config{Dir: dir, NoEmbed: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err != nil {
 		return &failure{err}
 	}

@@ -79,7 +79,7 @@ func TestCommandsActOnARunningProxy(t *testing.T) {
 		t.Fatal("thing 3 did not leave")
 	}
 	for { // calls are written behind the scenes
-		if out, _ := oriel("show", "talk", "--plan", "--json"); strings.Contains(out, `"undo":"p-`) {
+		if out, _ := oriel("show", "talk", "--plan", "--json"); strings.Contains(out, `"undo":"p1"`) {
 			break
 		}
 	}
@@ -99,13 +99,13 @@ func TestCommandsActOnARunningProxy(t *testing.T) {
 	if out, code := oriel("undo", "talk", "p-none"); code != 2 || !strings.Contains(out, "oriel show --plan lists the plans") {
 		t.Error(code, out)
 	}
-	if out, code := oriel("undo", "talk"); code != 0 || !strings.HasPrefix(out, "undone p-") {
+	if out, code := oriel("undo", "talk"); code != 0 || !strings.HasPrefix(out, "undone p1: ") {
 		t.Error(code, out)
 	}
 	if out, code := oriel("release", "talk"); code != 0 || out != "released\n" {
 		t.Error(code, out)
 	}
-	if out, code := oriel("show", "talk", "--plan"); code != 0 || !strings.Contains(out, "p-") || !strings.Contains(out, "fold") {
+	if out, code := oriel("show", "talk", "--plan"); code != 0 || !strings.HasPrefix(out, "p1\n") || !strings.Contains(out, "fold") {
 		t.Error(code, out)
 	}
 	say()

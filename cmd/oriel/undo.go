@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -75,8 +76,12 @@ folder obeys from its next call on.
 	return cmd
 }
 
-// findPlan returns the id of the plan that a person means: see browse.PlanOf.
+// findPlan returns the id of the plan that a person means: see browse.PlanOf. Conversation
+// knows the long ids of version 1.
 func findPlan(ctx context.Context, c *oriel.Conversation, name string) (string, error) {
+	if strings.HasPrefix(name, "p-") {
+		return name, nil
+	}
 	plans, err := c.Plans(ctx, 0)
 	if err != nil {
 		return "", err

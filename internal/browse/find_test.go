@@ -112,15 +112,13 @@ func TestConversationsAreListedByTheirLastMessage(t *testing.T) {
 }
 
 func TestPlanOfKnowsWhatPeopleMean(t *testing.T) {
-	long := []string{"p-54Y7-0", "p-54Y7-1", "p-6ABC-0"}
 	numbered := []string{"p2", "p3", "p12"}
 	for _, c := range []struct {
 		ids  []string
 		name string
 		want int // -1 for none
 	}{
-		{long, "", 2}, {long, "last", 2}, {long, "-", 2}, {long, "p1", 0}, {long, "p3", 2}, {long, "p4", -1}, {long, "p-54Y7-1", 1}, {long, "p-6", 2}, {long, "p-54", -1},
-		{numbered, "p3", 1}, {numbered, "p1", -1}, {numbered, "p12", 2}, {numbered, "p4", -1}, {numbered, "", 2}, {nil, "", -1},
+		{numbered, "last", 2}, {numbered, "-", 2}, {numbered, "p", -1}, {numbered, "p3", 1}, {numbered, "p1", -1}, {numbered, "p12", 2}, {numbered, "p4", -1}, {numbered, "", 2}, {nil, "", -1},
 	} {
 		got, err := browse.PlanOf(c.ids, c.name)
 		if c.want < 0 && err == nil || c.want >= 0 && (got != c.want || err != nil) {

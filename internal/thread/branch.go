@@ -16,14 +16,18 @@ type conversation struct {
 	// branches are the paths on which it continues, the latest first.
 	branches []*branch
 	plans    []*plan // in the order in which they were made
-	replies  []string
-	used     time.Time
-	calls    int // in flight
-	held     int // calls that are not written yet
-	size     int // as accounted, without messages
-	idle     *list.Element
-	dropped  bool // it has been forgotten
-	assumed  bool // more of it may be stored; see Request.Offline
+	// lastPlan is the largest number of a plan, inherited are the numbers of plans of other
+	// conversations, by name.
+	lastPlan  int64
+	inherited map[string]int64
+	replies   []string
+	used      time.Time
+	calls     int // in flight
+	held      int // calls that are not written yet
+	size      int // as accounted, without messages
+	idle      *list.Element
+	dropped   bool // it has been forgotten
+	assumed   bool // more of it may be stored; see Request.Offline
 	// session is the session that it is named after, or "".
 	session string
 	// continues is the conversation from which it was compacted. continued

@@ -86,11 +86,12 @@ func (t *tenant) take(s *storedConversation) {
 		}
 	}
 	for _, m := range s.marks {
+		k.lastPlan = max(k.lastPlan, m.Number)
 		for i, path := range s.paths {
-			if d := m.At.Depth; d > 0 && d <= int64(len(path.places)) && path.places[d-1] == m.At {
+			if d := m.At.Depth; m.Value != nil && d > 0 && d <= int64(len(path.places)) && path.places[d-1] == m.At {
 				t.seq++
 				at := k.branches[len(k.branches)-len(s.paths)+i].tip.up(int(d))
-				t.keepPlan(k, &plan{name: m.Name, at: at, audience: m.Audience, value: m.Value, seq: t.seq})
+				t.keepPlan(k, &plan{name: m.Name, number: m.Number, at: at, audience: m.Audience, value: m.Value, seq: t.seq})
 				break
 			}
 		}

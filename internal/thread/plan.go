@@ -13,6 +13,7 @@ import (
 // from there, on any branch and in any conversation.
 type plan struct {
 	name     string
+	number   int64 // within the conversation
 	at       place
 	audience string
 	value    any
@@ -25,10 +26,11 @@ const maxPlans = 256
 
 // StoredPlan is a plan that was read from a record.
 type StoredPlan struct {
-	Name     string // unique in its conversation
+	Name     string // the same in every conversation
+	Number   int64  // unique in its conversation
 	At       timeline.Place
 	Audience string
-	Value    any
+	Value    any // nil for a plan that is not for calls
 }
 
 // PlanReader reads the plans of a conversation, in the order in which they were made. For
@@ -66,8 +68,9 @@ func (b *Index) PlansAt(th *Thread) []any {
 	return t.plansAt(th.at, th.Audience)
 }
 
-// AddPlan adds a plan with a name after the first depth messages of a request. It returns
-// false if the plans of the request are no longer those in before.
+// AddPlan adds a plan with a name after the first depth messages of a request, and gives it
+// the next number of the conversation. It returns false if the plans of the request are no
+// longer those in before.
 func (b *Index) AddPlan(th *Thread, depth int, name string, before []any, value any) bool {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
@@ -76,8 +79,36 @@ func (b *Index) AddPlan(th *Thread, depth int, name string, before []any, value 
 		return false
 	}
 	t.seq++
-	t.keepPlan(th.branch.of, &plan{name: name, at: th.at.up(depth), audience: th.Audience, value: value, seq: t.seq})
+	k := th.branch.of
+	k.lastPlan++
+	t.keepPlan(k, &plan{name: name, number: k.lastPlan, at: th.at.up(depth), audience: th.Audience, value: value, seq: t.seq})
 	return true
+}
+
+// PlanNumber returns the number of a plan within the conversation of a request. A plan of
+// another conversation that begins with the same messages gets the next one. It returns 0 if
+// the conversation of the request is not known.
+func (b *Index) PlanNumber(th *Thread, name string) int64 {
+	if th.branch == nil {
+		return 0
+	}
+	t := b.tenant(th.Tenant)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := th.branch.of
+	for _, m := range slices.Backward(k.plans) {
+		if m.name == name {
+			return m.number
+		}
+	}
+	if k.inherited[name] == 0 {
+		if k.inherited == nil || len(k.inherited) >= maxPlans {
+			k.inherited = map[string]int64{}
+		}
+		k.lastPlan++
+		k.inherited[name] = k.lastPlan
+	}
+	return k.inherited[name]
 }
 
 // keepPlan adds a plan of a conversation at its place.
@@ -145,7 +176,7 @@ func (b *Index) Refresh(ctx context.Context, th *Thread) error {
 	read := map[string]*storedPath{}
 	for i := range stored {
 		s := &stored[i]
-		if known[s.Name] {
+		if known[s.Name] || s.Value == nil {
 			continue
 		}
 		p, err := b.readPath(ctx, th.Tenant, s.At)
@@ -180,13 +211,14 @@ func (t *tenant) orderPlans(k *conversation, stored []StoredPlan, read map[strin
 		s := &stored[i]
 		m := have[s.Name]
 		t.seq++
+		k.lastPlan = max(k.lastPlan, s.Number)
 		switch path := read[s.Name]; {
 		case m != nil:
 			delete(have, s.Name)
-			m.seq = t.seq
+			m.seq, m.number = t.seq, s.Number
 			k.plans = append(k.plans, m)
 		case path != nil && len(path.steps) > 0:
-			t.addPlan(k, &plan{name: s.Name, audience: s.Audience, value: s.Value, seq: t.seq}, path.steps)
+			t.addPlan(k, &plan{name: s.Name, number: s.Number, audience: s.Audience, value: s.Value, seq: t.seq}, path.steps)
 		}
 	}
 	for _, m := range old {

@@ -55,10 +55,11 @@ type Summary struct {
 	Tenant       string `json:"-"`
 	Conversation string `json:"-"`
 	Model        string `json:"model,omitempty"` // of the conversation
-	// Plan is the cut's.
-	Plan string  `json:"-"`
-	Text string  `json:"text"`
-	Cost float64 `json:"cost"`
+	// Plan is the cut's name, PlanID its id in the conversation.
+	Plan   string  `json:"-"`
+	PlanID string  `json:"-"`
+	Text   string  `json:"text"`
+	Cost   float64 `json:"cost"`
 	// Messages is how many it was made of, Before and After are the tokens of these
 	// and of the text.
 	Messages int   `json:"messages"`
@@ -210,7 +211,7 @@ func (c *Condensing) follow(s *request, before, fresh *Cut) {
 		return
 	}
 	f := fresh.fold
-	sum := Summary{Tenant: s.Thread.Tenant, Conversation: s.Thread.Conversation, Plan: fresh.ID, Model: s.Body.Model, Messages: len(in)}
+	sum := Summary{Tenant: s.Thread.Tenant, Conversation: s.Thread.Conversation, Plan: fresh.ID, PlanID: timeline.PlanID(s.v.o.Index.PlanNumber(s.Thread, fresh.ID)), Model: s.Body.Model, Messages: len(in)}
 	count := func(text string) int { return s.counter.Text(text).Tokens }
 	for i := range in {
 		sum.Before += s.counter.Message(&in[i]).Tokens

@@ -15,7 +15,7 @@ import (
 // Cut is what is done to the first messages of a history. It is not changed once it
 // is made.
 type Cut struct {
-	// ID is that of the plan.
+	// ID is the name of the plan, the same in every conversation: see timeline.Plan.
 	ID string
 	// For is the model that it holds for. Another one has other limits, counts in
 	// another way and has none of it in its cache: it gets a cut of its own, and a
@@ -64,10 +64,15 @@ func (c *Cut) within() int {
 	return c.Plan.Budget // one of an earlier version
 }
 
-// stored is the data of a record. Its contents are the bytes of Instead, in order.
-type stored struct {
+// PlanData is the data of the record of a plan, whichever door made it. The contents of the
+// record are the bytes of View.Instead, in order.
+type PlanData struct {
 	window.Plan
-	View *storedView `json:"view"`
+	// Before is, of a plan of items, the number of the plan that was stored before it; 0
+	// for the first.
+	Before int64 `json:"before,omitempty"`
+	// View is what is done to later calls; nil for a plan of items.
+	View *storedView `json:"view,omitempty"`
 }
 
 type storedView struct {
@@ -86,9 +91,9 @@ type storedView struct {
 }
 
 // Record is what is to be stored of a cut, with its contents. It belongs to the place
-// of the message that the cut covers last.
-func (c *Cut) Record(at timeline.Place) (timeline.Record, [][]byte, error) {
-	s := stored{Plan: c.Plan, View: &storedView{V: 1, For: c.For, Open: c.ExceptNewest, Bare: c.ThinkingStripped, Budget: c.Budget, Covers: c.Covers, Gone: c.Dropped.String(), Recalled: c.Recalled}}
+// of the message that the cut covers last; id is that of the plan in the conversation.
+func (c *Cut) Record(at timeline.Place, id string) (timeline.Record, [][]byte, error) {
+	s := PlanData{Plan: c.Plan, View: &storedView{V: 1, For: c.For, Open: c.ExceptNewest, Bare: c.ThinkingStripped, Budget: c.Budget, Covers: c.Covers, Gone: c.Dropped.String(), Recalled: c.Recalled}}
 	for depth := range c.Replaced {
 		s.View.Instead = append(s.View.Instead, depth)
 	}
@@ -105,7 +110,8 @@ func (c *Cut) Record(at timeline.Place) (timeline.Record, [][]byte, error) {
 	if c.fold != nil {
 		s.View.Fold = c.fold.plan
 	}
-	r := timeline.Plan{ID: c.ID, At: at}
+	s.Undo = id
+	r := timeline.Plan{ID: id, Name: c.ID, At: at}
 	var contents [][]byte
 	for _, depth := range s.View.Instead {
 		contents = append(contents, c.Replaced[depth])
@@ -126,7 +132,7 @@ func (c *Cut) Record(at timeline.Place) (timeline.Record, [][]byte, error) {
 
 // ReadPlans reads the cuts of a conversation, for package thread.
 func ReadPlans(ctx context.Context, store timeline.Store, tenant, conversation string, known func(name string) bool) ([]thread.StoredPlan, error) {
-	plans, err := timeline.Notes{Store: store, Tenant: tenant, Conversation: conversation}.Plans(ctx, "")
+	plans, err := timeline.Notes{Store: store, Tenant: tenant, Conversation: conversation}.Plans(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -138,18 +144,20 @@ func ReadPlans(ctx context.Context, store timeline.Store, tenant, conversation s
 	made := map[string]*fold{}
 	for i := range plans {
 		r := &plans[i]
-		if known != nil && known(r.ID) {
-			out = append(out, thread.StoredPlan{Name: r.ID})
+		number, _ := timeline.PlanNumber(r.ID)
+		if r.Name == "" || known != nil && known(r.Name) { // one of items, or known
+			out = append(out, thread.StoredPlan{Name: r.Name, Number: number})
 			continue
 		}
-		var s stored
+		var s PlanData
 		if err := json.Unmarshal(r.Data, &s); err != nil {
 			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.ID, conversation, err)
 		}
 		if s.View == nil {
-			continue // one of the library's
+			continue // not a cut
 		}
-		c := &Cut{ID: r.ID, For: s.View.For, ExceptNewest: s.View.Open, ThinkingStripped: s.View.Bare, Budget: s.View.Budget, Covers: s.View.Covers, Recalled: s.View.Recalled, Plan: s.Plan, Replaced: map[int][]byte{}}
+		s.Undo = r.ID
+		c := &Cut{ID: r.Name, For: s.View.For, ExceptNewest: s.View.Open, ThinkingStripped: s.View.Bare, Budget: s.View.Budget, Covers: s.View.Covers, Recalled: s.View.Recalled, Plan: s.Plan, Replaced: map[int][]byte{}}
 		if c.Dropped, err = timeline.ParseRanges(s.View.Gone); err != nil || s.View.V != 1 || len(s.View.Instead)+len(s.View.Own) != len(r.Contents) {
 			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.ID, conversation, timeline.ErrDamaged)
 		}
@@ -171,7 +179,7 @@ func ReadPlans(ctx context.Context, store timeline.Store, tenant, conversation s
 			}
 		}
 		c.MarkStored()
-		out = append(out, thread.StoredPlan{Name: c.ID, At: r.At, Audience: c.For, Value: c})
+		out = append(out, thread.StoredPlan{Name: c.ID, Number: number, At: r.At, Audience: c.For, Value: c})
 	}
 	return out, nil
 }

@@ -290,7 +290,7 @@ func (e *draft) finish(total int) *Cut {
 			plan.Blocks = append(plan.Blocks, e.blocks[d])
 		}
 	}
-	plan.TokensBefore, plan.TokensAfter, plan.Undo = e.request.before.Total, total, c.ID
+	plan.TokensBefore, plan.TokensAfter = e.request.before.Total, total
 	c.Plan = plan
 	c.fold = foldOf(e.before, c)
 	return c

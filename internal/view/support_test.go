@@ -178,7 +178,7 @@ func (s *stage) end(c *call, reply ...[]byte) {
 	}
 	change = timeline.Change{Now: s.now, Stay: c.thread.Stay}
 	for _, cut := range c.made {
-		r, contents, err := cut.Record(at.Place(int64(cut.Covers)))
+		r, contents, err := cut.Record(at.Place(int64(cut.Covers)), timeline.PlanID(s.book.PlanNumber(c.thread, cut.ID)))
 		if err != nil {
 			s.t.Fatal(err)
 		}
