@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/claudecode"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/importer"
@@ -113,18 +115,13 @@ func codingSessions(ctx context.Context, file string) ([]codingSession, error) {
 		reader := recall.Reader{Conversation: found.Name}
 		compacts := false
 		err = store.Messages(ctx, timeline.Local, c.Head, 1, c.Head.Depth, false, func(e *timeline.Entry) error {
-			var line struct {
-				Subtype string
-				Summary bool   `json:"isCompactSummary"`
-				Folder  string `json:"cwd"`
-				Message struct{ ID string }
+			line, err := claudecode.Parse(e.Raw)
+			if err != nil {
+				return err
 			}
-			_ = json.Unmarshal(e.Raw, &line) // valid, because the importer has read it
-			if s.folder == "" {
-				s.folder = line.Folder
-			}
+			s.folder = cmp.Or(s.folder, line.Folder)
 			if e.Role == timeline.RoleMeta {
-				compacts = compacts || line.Subtype == "compact_boundary"
+				compacts = compacts || line.Compacts()
 				return nil
 			}
 			m, ok := reader.Read(e)
@@ -132,7 +129,7 @@ func codingSessions(ctx context.Context, file string) ([]codingSession, error) {
 				return nil
 			}
 			m.Block = strconv.FormatInt(e.Place.Depth, 10)
-			st := step{said: m, reply: line.Message.ID, compacts: compacts || line.Summary, summary: line.Summary}
+			st := step{said: m, reply: line.Message.ID, compacts: compacts || line.CompactSummary, summary: line.CompactSummary}
 			compacts = false
 			said, err := e.Chat()
 			if err != nil {

@@ -7,8 +7,8 @@ import (
 	"regexp"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/lenient"
 	"github.com/oriel-context/oriel/internal/rawjson"
-	"github.com/oriel-context/oriel/timeline/internal/lenient"
 	"github.com/oriel-context/oriel/wire"
 )
 

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/lenient"
 	"github.com/oriel-context/oriel/internal/rawjson"
-	"github.com/oriel-context/oriel/timeline/internal/lenient"
 )
 
 // Text renders the message for people: its texts, "→ Bash(…)" for a call, "← …"

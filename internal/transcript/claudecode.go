@@ -9,33 +9,9 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/oriel-context/oriel/internal/claudecode"
 )
-
-// line is one event of a Claude Code recording, as far as it matters.
-type line struct {
-	Type      string  `json:"type"`
-	Subtype   string  `json:"subtype"`
-	UUID      string  `json:"uuid"`
-	Parent    string  `json:"parentUuid"`
-	Sidechain bool    `json:"isSidechain"`
-	APIError  bool    `json:"isApiErrorMessage"`
-	Message   message `json:"message"`
-	// Timestamp is text, so that an invalid time does not make a recording unreadable.
-	Timestamp string `json:"timestamp"`
-}
-
-type message struct {
-	ID      string          `json:"id"`
-	Model   string          `json:"model"`
-	Content json.RawMessage `json:"content"`
-	Usage   struct {
-		Input      int `json:"input_tokens"`
-		CacheRead  int `json:"cache_read_input_tokens"`
-		CacheWrite int `json:"cache_creation_input_tokens"`
-		Output     int `json:"output_tokens"`
-	} `json:"usage"`
-}
 
 // block is one content block; raw is how the recording has it.
 type block struct {
@@ -69,8 +45,8 @@ func ClaudeCode(name string, r io.Reader) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read session %s: %w", name, err)
 	}
-	for _, l := range lines {
-		c.take(l)
+	for i := range lines {
+		c.take(&lines[i])
 	}
 	c.closeTurn()
 	if len(c.session.steps) == 0 {
@@ -104,8 +80,8 @@ type state struct {
 }
 
 // read parses the lines and puts the pieces of replies together.
-func (c *claudeCode) read(r io.Reader) ([]line, error) {
-	var lines []line
+func (c *claudeCode) read(r io.Reader) ([]claudecode.Line, error) {
+	var lines []claudecode.Line
 	in := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {
 		text, readErr := in.ReadBytes('\n')
@@ -113,15 +89,15 @@ func (c *claudeCode) read(r io.Reader) ([]line, error) {
 			return nil, readErr
 		}
 		if len(bytes.TrimSpace(text)) > 0 {
-			var l line
-			if err := json.Unmarshal(text, &l); err != nil {
+			l, err := claudecode.Parse(text)
+			if err != nil {
 				// The last line may still be in the process of being written.
 				if readErr == io.EOF && len(lines) > 0 {
 					return lines, nil
 				}
 				return nil, fmt.Errorf("line %d: %w", n, err)
 			}
-			if keep, err := c.piece(l); err != nil {
+			if keep, err := c.piece(&l); err != nil {
 				return nil, fmt.Errorf("line %d: %w", n, err)
 			} else if keep {
 				lines = append(lines, l)
@@ -135,16 +111,12 @@ func (c *claudeCode) read(r io.Reader) ([]line, error) {
 
 // piece adds a line to its reply; keep is false for lines outside the conversation, and
 // for every piece but the first.
-func (c *claudeCode) piece(l line) (keep bool, err error) {
-	switch {
-	case l.Sidechain:
-		return false, nil
-	case l.Type == "system":
-		return l.Subtype == "compact_boundary", nil
-	case l.Type == "user":
-		return true, nil
-	case l.Type != "assistant" || l.APIError:
-		return false, nil
+func (c *claudeCode) piece(l *claudecode.Line) (keep bool, err error) {
+	if l.Compacts() {
+		return !l.Sidechain, nil
+	}
+	if !l.Said(false) || l.Type == claudecode.User {
+		return l.Said(false), nil
 	}
 	blocks, err := splitBlocks(l.Message.Content)
 	if err != nil {
@@ -152,9 +124,9 @@ func (c *claudeCode) piece(l line) (keep bool, err error) {
 	}
 	known, ok := c.replies[l.Message.ID]
 	if !ok {
-		known = &reply{made: l.Message.Model != "<synthetic>"}
+		known = &reply{made: l.Message.Model != claudecode.Synthetic}
 		known.call.ID, known.call.Model = l.Message.ID, l.Message.Model
-		known.call.At, _ = time.Parse(time.RFC3339, l.Timestamp)
+		known.call.At = l.Time
 		c.replies[l.Message.ID] = known
 	}
 	known.blocks = append(known.blocks, blocks...)
@@ -165,21 +137,21 @@ func (c *claudeCode) piece(l line) (keep bool, err error) {
 	}
 	// Only the last piece has the complete output count.
 	u := l.Message.Usage
-	known.call.Usage = Usage{u.Input, u.CacheRead, u.CacheWrite, max(u.Output, known.call.Usage.Output)}
+	known.call.Usage = Usage{u.Input, u.CacheRead, u.CacheWrite + u.CacheWrite1h, max(u.Output, known.call.Usage.Output)}
 	return !ok, nil
 }
 
 // take adds one line to the history.
-func (c *claudeCode) take(l line) {
+func (c *claudeCode) take(l *claudecode.Line) {
 	switch l.Type {
-	case "system":
+	case claudecode.System:
 		c.turn, c.told = userTurn{}, nil
 		clear(c.at)
 		c.add(step{kind: resets})
-	case "user":
+	case claudecode.User:
 		c.rewind(l)
 		c.user(l)
-	case "assistant":
+	case claudecode.Assistant:
 		c.reply(c.replies[l.Message.ID])
 	}
 	c.last = l.UUID
@@ -193,7 +165,7 @@ func (c *claudeCode) add(s step) { c.session.steps = append(c.session.steps, s) 
 // rewind returns to an earlier history if the person went back: the new prompt then
 // refers to an older line than the newest. Results of parallel calls refer to older lines
 // too, but rewind nothing.
-func (c *claudeCode) rewind(l line) {
+func (c *claudeCode) rewind(l *claudecode.Line) {
 	back, ok := c.at[l.Parent]
 	if !ok || l.Parent == c.last || back.place == len(c.session.steps) {
 		return
@@ -207,7 +179,7 @@ func (c *claudeCode) rewind(l line) {
 
 // user adds a user line to the open turn. The agent sends all user lines between
 // two replies as one message, results first.
-func (c *claudeCode) user(l line) {
+func (c *claudeCode) user(l *claudecode.Line) {
 	blocks, err := splitBlocks(l.Message.Content)
 	if err != nil || len(blocks) == 0 {
 		return

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/oriel-context/oriel/internal/lenient"
 	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/timeline/internal/lenient"
 	"github.com/oriel-context/oriel/wire"
 )
 

@@ -1,15 +1,15 @@
 package importer
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
 	"path"
-	"time"
 
+	"github.com/oriel-context/oriel/internal/claudecode"
 	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/timeline/internal/lenient"
 )
 
 // readClaudeCode reads a session. Each line becomes an entry. Lines of the
@@ -27,16 +27,16 @@ func readClaudeCode(ctx context.Context, s *source, r io.Reader, to taker) error
 	}
 	when := s.modified
 	return eachLine(ctx, r, to, func(line []byte, root rawjson.Value) error {
-		if t, err := time.Parse(time.RFC3339, root.Get("timestamp").Str()); err == nil {
-			when = t
+		event := claudecode.Read(root)
+		if !event.Time.IsZero() {
+			when = event.Time
 		}
 		m := timeline.Message{Raw: line, Format: timeline.FormatClaudeCode, Role: timeline.RoleMeta, Time: when}
-		if ref := root.Get("uuid").Str(); fits(ref, timeline.MaxRef) {
-			m.Ref = ref
+		if fits(event.UUID, timeline.MaxRef) {
+			m.Ref = event.UUID
 		}
-		if role := root.Get("type").Str(); (role == "user" || role == "assistant") &&
-			root.Get("isSidechain").Bool() == about.sidechain && !root.Get("isApiErrorMessage").Bool() {
-			m.Role = role
+		if event.Said(about.sidechain) {
+			m.Role = event.Type
 		}
 		if c, err := m.Chat(); err == nil {
 			m.Identity = identity(timeline.Identity(&c), m.Ref)
@@ -73,19 +73,13 @@ func (s *source) aboutSession() (session, error) {
 		if err != nil {
 			return about, err
 		}
-		root, err := lenient.Parse(line, timeline.MaxContent)
+		event, err := claudecode.Parse(line)
 		if err != nil {
 			continue
 		}
-		if about.id == "" {
-			about.id = root.Get("sessionId").Str()
-		}
-		if about.cwd == "" {
-			about.cwd = root.Get("cwd").Str()
-		}
-		if role := root.Get("type").Str(); role == "user" || role == "assistant" {
-			about.sidechain = root.Get("isSidechain").Bool()
-			about.agent = root.Get("agentId").Str()
+		about.id, about.cwd = cmp.Or(about.id, event.Session), cmp.Or(about.cwd, event.Folder)
+		if event.Type == claudecode.User || event.Type == claudecode.Assistant {
+			about.sidechain, about.agent = event.Sidechain, event.Agent
 			return about, nil
 		}
 	}

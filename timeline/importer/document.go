@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/oriel-context/oriel/internal/lenient"
 	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/timeline/internal/lenient"
 )
 
 // document is a JSON text with access to the original bytes of its parts.

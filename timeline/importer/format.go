@@ -10,9 +10,9 @@ import (
 	"os"
 	"strings"
 
+	"github.com/oriel-context/oriel/internal/lenient"
 	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/timeline/internal/lenient"
 	"github.com/oriel-context/oriel/wire"
 )
 

@@ -8,9 +8,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/oriel-context/oriel/internal/lenient"
 	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/timeline/internal/lenient"
 )
 
 // errLong: a line is longer than any store accepts. The next line can be read.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/oriel-context/oriel/timeline/internal/lenient"
+	"github.com/oriel-context/oriel/internal/lenient"
 )
 
 func TestMendChangesOnlyWhatHasNoMeaning(t *testing.T) {
