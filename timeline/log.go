@@ -98,8 +98,8 @@ func (l *Log) AppendAfter(ctx context.Context, tenant, conversation string, befo
 // messages and goes with extra, which must not have a record AtHead; the reply goes with
 // the change that then returns when it is given the places and forms of the request. Both
 // are one change: the places given to then are valid in records of that change only. If
-// the store has messages of the request in forms that the log does not know, AppendThen
-// makes two changes, one after the other. then may be called more than once.
+// other writers keep adding forms of the request's messages, AppendThen makes two changes,
+// one after the other. then may be called more than once.
 func (l *Log) AppendThen(ctx context.Context, tenant, conversation string, before []Hash, messages []Resent, first int, identity func(i int) Hash, extra Change, then func(*Appended) (Change, error)) (Appended, error) {
 	a := appending{log: l, before: before, messages: messages, identity: identity, extra: extra}
 	result, err := a.run(ctx, sessionKey{tenant, conversation}, func(ctx context.Context) (Appended, error) { return a.tryTogether(ctx, first, then) })
@@ -243,24 +243,40 @@ func (a *appending) try(ctx context.Context) (Appended, error) {
 	return a.apply(ctx, p, known, a.extra)
 }
 
-// tryTogether is try for AppendThen.
+// tryTogether is try for AppendThen. Where the store has messages in forms that the log
+// does not know, it tries once more with those.
 func (a *appending) tryTogether(ctx context.Context, first int, then func(*Appended) (Change, error)) (Appended, error) {
-	p, known, err := a.find(ctx)
-	if err != nil {
-		return Appended{}, err
+	for again := false; ; again = true {
+		p, known, err := a.find(ctx)
+		if err != nil {
+			return Appended{}, err
+		}
+		c, err := a.together(p, known, len(a.before)+first, then)
+		if err != nil {
+			return Appended{}, err
+		}
+		r, err := a.apply(ctx, p, known, c)
+		var other *FormsError
+		if again || !errors.As(err, &other) {
+			return r, err
+		}
+		a.meet(p, known, other)
 	}
-	end := len(a.before) + first
+}
+
+// together returns the change for the request, which ends at end, and its reply.
+func (a *appending) together(p *path, known, end int, then func(*Appended) (Change, error)) (Change, error) {
 	at := a.foresee(p, known, end)
 	c, err := then(&at)
 	if err != nil {
-		return Appended{}, err
+		return Change{}, err
 	}
 	c.Began, c.Stay = a.extra.Now, c.Stay || a.extra.Stay
 	c.Project, c.Continues = cmp.Or(c.Project, a.extra.Project), cmp.Or(c.Continues, a.extra.Continues)
 	c.Contents = slices.Concat(a.extra.Contents, c.Contents)
 	c.Put, c.Claim, c.Drop = slices.Concat(a.extra.Put, c.Put), slices.Concat(a.extra.Claim, c.Claim), slices.Concat(a.extra.Drop, c.Drop)
 	c.Forms = p.expect(known, a.total())
-	return a.apply(ctx, p, known, c)
+	return c, nil
 }
 
 // foresee returns the places and forms that the messages up to end will have. The places
@@ -296,11 +312,8 @@ func (a *appending) find(ctx context.Context) (*path, int, error) {
 // apply applies a change together with the messages that are not known; the first known
 // ones are on p.
 func (a *appending) apply(ctx context.Context, p *path, known int, c Change) (Appended, error) {
-	from := known // the first message that the store is shown
+	from := p.shown(known)
 	c.Conversation, c.Expect, c.Stay = a.key.conversation, &a.revision, c.Stay || len(a.messages) == 0
-	if i := p.firstNew(); i >= 0 {
-		from = i
-	}
 	c.At, c.Messages = p.place(int64(from)), nil
 	if n := a.total() - from; n > 0 {
 		c.Messages = make([]Message, n)

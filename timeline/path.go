@@ -173,12 +173,13 @@ func (p *path) match(a *appending) (known int, ok bool) {
 	return n, true
 }
 
-// firstNew returns the index of the first message with a new form, or -1.
-func (p *path) firstNew() int {
-	if len(p.varied) == 0 {
-		return -1
+// shown returns the first message that the store is shown: the first one with a new form,
+// or the first one that is not known.
+func (p *path) shown(known int) int {
+	if len(p.varied) > 0 {
+		return p.varied[0]
 	}
-	return p.varied[0]
+	return known
 }
 
 // nextForm returns the form that new bytes of message i become.
@@ -187,10 +188,7 @@ func (p *path) nextForm(i int) int { return max(1, len(p.forms[i])) }
 // expect returns the forms of the messages given to the store: those from the first new
 // form on, or from known.
 func (p *path) expect(known, end int) []int {
-	from := known
-	if i := p.firstNew(); i >= 0 {
-		from = i
-	}
+	from := p.shown(known)
 	forms := make([]int, end-from)
 	for i := from; i < known; i++ {
 		forms[i-from] = int(p.steps[i].form)
@@ -265,19 +263,55 @@ func (a *appending) extend(p *path, known int, messages []Message, applied *Appl
 	if known == a.total() {
 		return p
 	}
-	if known < len(p.steps) || !slices.Contains(a.paths, p) {
-		p = p.cut(known)
-		a.paths = slices.Insert(a.paths, 0, p)
-	}
-	if len(a.paths) > maxPaths {
-		a.paths = slices.Delete(a.paths, maxPaths, len(a.paths))
-	}
+	p = a.upTo(p, known)
 	for i := known; i < a.total(); i++ {
 		// The messages given to the store are the last ones.
 		j := i - a.total() + len(messages)
 		p.add(step{sum: a.sum(i), hash: a.hash(i), identity: messages[j].Identity}, applied.Places[j])
 	}
 	return p
+}
+
+// upTo returns p if it ends after its first n steps, and otherwise a new path of those.
+func (a *appending) upTo(p *path, n int) *path {
+	if n == len(p.steps) && slices.Contains(a.paths, p) {
+		return p
+	}
+	p = p.cut(n)
+	a.paths = slices.Insert(a.paths, 0, p)
+	if len(a.paths) > maxPaths {
+		a.paths = slices.Delete(a.paths, maxPaths, len(a.paths))
+	}
+	return p
+}
+
+// meet remembers what the store has of the messages that it was shown: p, of which the
+// first known steps are those of the history, did not tell.
+func (a *appending) meet(p *path, known int, e *FormsError) {
+	from := p.shown(known)
+	p = a.upTo(p, known)
+	for j, forms := range e.Forms {
+		i := from + j
+		s := step{sum: a.sum(i), hash: a.hash(i)}
+		if forms != nil {
+			if p.forms == nil {
+				p.forms = map[int][]Hash{}
+			}
+			p.forms[i] = forms
+			if form := slices.Index(forms, s.hash); form >= 0 {
+				s.form = int32(form)
+			} else { // it becomes a new form
+				s = step{hash: forms[0]}
+			}
+		}
+		if i < known {
+			s.identity = p.steps[i].identity
+			p.steps[i] = s
+		} else {
+			s.identity = a.identity(i - len(a.before))
+			p.add(s, e.Places[j])
+		}
+	}
 }
 
 // learn reads the stored forms of the messages from index from up to to, which a

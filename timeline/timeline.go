@@ -34,6 +34,21 @@ var (
 	ErrClosed = errors.New("the store is closed")
 )
 
+// FormsError is the ErrForms of a change, with what the store has of its messages.
+type FormsError struct {
+	// Message is the index of the first message that is in another form.
+	Message int
+	// Places are the places of the messages that are stored; they are the first ones.
+	Places []Place
+	// Forms are, for each of them, the hashes of its forms by their number. They are nil
+	// for a message in its first form.
+	Forms [][]Hash
+}
+
+func (e *FormsError) Error() string { return fmt.Sprintf("%v: message %d", ErrForms, e.Message+1) }
+
+func (e *FormsError) Unwrap() error { return ErrForms }
+
 // Limits of what a store accepts.
 const (
 	// MaxContent is the largest content, in bytes.
@@ -155,7 +170,7 @@ type Change struct {
 	Messages []Message
 	// Forms, if not nil, are the forms that Messages must have after the change: 0 for
 	// the first form of a message, which a new message has, n for its nth variant. If a
-	// message has another form, Apply fails with ErrForms.
+	// message has another form, Apply fails with ErrForms, as a *FormsError.
 	Forms []int
 	// Project and Continues are set if not empty.
 	Project, Continues string

@@ -109,7 +109,7 @@ func (w *change) planMessages(number int64) error {
 	}
 	for i, want := range w.Forms {
 		if i < w.known && w.t.at(w.applied.Places[i]).formOf(w.hashes[i]) != want || i >= w.known && want != 0 {
-			return fmt.Errorf("%w: message %d of %d", timeline.ErrForms, i+1, len(w.Messages))
+			return w.formsError(i)
 		}
 	}
 	reached := w.last
@@ -245,6 +245,17 @@ func (m *message) formOf(h timeline.Hash) int {
 		return i + 1
 	}
 	return len(m.variants) + 1
+}
+
+// formsError refuses the form of message i.
+func (w *change) formsError(i int) error {
+	e := &timeline.FormsError{Message: i, Places: w.applied.Places, Forms: make([][]timeline.Hash, w.known)}
+	for j := range e.Forms {
+		if m := w.t.at(e.Places[j]); m.content != w.hashes[j] {
+			e.Forms[j] = append([]timeline.Hash{m.content}, m.variants...)
+		}
+	}
+	return e
 }
 
 // writeForm stores the bytes of message i as a variant of m if they are new.

@@ -122,14 +122,11 @@ type change struct {
 	chain timeline.Hash
 	// extend reports that new messages continue last's trunk instead of a new
 	// one.
-	extend bool
-	// other lists the known messages whose bytes are not the first form;
-	// variants holds the form of each, new if it is not stored.
-	other    []int
-	variants []variant
-	records  recordPlan
-	made     map[int64]bool // contents that the change added
-	release  []int64        // contents that lose a reference
+	extend  bool
+	other   []otherForm
+	records recordPlan
+	made    map[int64]bool // contents that the change added
+	release []int64        // contents that lose a reference
 
 	applied timeline.Applied
 }

@@ -76,8 +76,8 @@ func (w *change) follow(trunk, depth int64) (ended bool, err error) {
 		}
 		w.last = timeline.Place{Trunk: trunk, Depth: r.int(0)}
 		w.chain = r.hash(2)
-		if r.hash(3) != w.forms[w.known].hash {
-			w.other = append(w.other, w.known)
+		if first := r.hash(3); first != w.forms[w.known].hash {
+			w.other = append(w.other, otherForm{message: w.known, hashes: []timeline.Hash{first}})
 		}
 		w.applied.Places = append(w.applied.Places, w.last)
 		w.known++
@@ -85,50 +85,66 @@ func (w *change) follow(trunk, depth int64) (ended bool, err error) {
 	return ended, r.close()
 }
 
-// variant is a form of a message other than the first.
-type variant struct {
-	n     int
-	isNew bool
+// otherForm is a known message whose bytes are not its first form.
+type otherForm struct {
+	message int
+	hashes  []timeline.Hash // of its forms
+	form    int             // the number of the form that the bytes are
 }
+
+// isNew reports whether the bytes are in none of the forms.
+func (o *otherForm) isNew() bool { return o.form == len(o.hashes) }
 
 // planForms finds the forms of the known messages.
 func (w *change) planForms() error {
-	var forms []timeline.Hash
-	other := 0
-	for i := range w.Messages {
-		form := 0
-		if other < len(w.other) && w.other[other] == i {
-			other++
-			forms = forms[:0]
-			p := w.applied.Places[i]
-			err := w.each(`SELECT c.hash FROM variant v JOIN content c ON c.id = v.content
+	for j := range w.other {
+		o := &w.other[j]
+		p := w.applied.Places[o.message]
+		err := w.each(`SELECT c.hash FROM variant v JOIN content c ON c.id = v.content
 				WHERE v.trunk = ? AND v.depth = ? ORDER BY v.n`, func(r *rows) {
-				forms = append(forms, r.hash(0))
-			}, p.Trunk, p.Depth)
-			if err != nil {
-				return err
-			}
-			at := slices.Index(forms, w.forms[i].hash)
-			if form = at + 1; at < 0 {
-				form = len(forms) + 1
-			}
-			w.variants = append(w.variants, variant{form, at < 0})
+			o.hashes = append(o.hashes, r.hash(0))
+		}, p.Trunk, p.Depth)
+		if err != nil {
+			return err
 		}
-		if w.Forms != nil && w.Forms[i] != form {
-			return fmt.Errorf("%w: message %d of %d", timeline.ErrForms, i+1, len(w.Messages))
+		if o.form = slices.Index(o.hashes, w.forms[o.message].hash); o.form < 0 {
+			o.form = len(o.hashes)
+		}
+	}
+	if w.Forms == nil {
+		return nil
+	}
+	other := w.other
+	for i, want := range w.Forms {
+		form := 0
+		if len(other) > 0 && other[0].message == i {
+			form, other = other[0].form, other[1:]
+		}
+		if form != want {
+			return w.formsError(i)
 		}
 	}
 	return nil
 }
 
+// formsError refuses the form of message i.
+func (w *change) formsError(i int) error {
+	e := &timeline.FormsError{Message: i, Places: w.applied.Places, Forms: make([][]timeline.Hash, len(w.applied.Places))}
+	for j := range w.other {
+		e.Forms[w.other[j].message] = w.other[j].hashes
+	}
+	return e
+}
+
 // writeForms stores the bytes of known messages that differ from all stored
 // forms.
 func (w *change) writeForms() error {
-	for j, i := range w.other {
-		if !w.variants[j].isNew {
+	for j := range w.other {
+		o := &w.other[j]
+		if !o.isNew() {
 			continue
 		}
-		p := w.applied.Places[i]
+		i, p := o.message, w.applied.Places[o.message]
 		id, err := w.refer(&w.forms[i])
 		if err != nil {
 			return err
@@ -137,7 +153,7 @@ func (w *change) writeForms() error {
 		if _, err := w.one("SELECT hash FROM message WHERE trunk = ? AND depth = ?", func(r *rows) { chain = r.hash(0) }, p.Trunk, p.Depth); err != nil {
 			return err
 		}
-		n := int64(w.variants[j].n)
+		n := int64(o.form)
 		hash := sealVariant(chain, n, w.forms[i].hash)
 		if _, err := w.exec("INSERT INTO variant (trunk, depth, n, content, hash) VALUES (?, ?, ?, ?, ?)",
 			p.Trunk, p.Depth, n, id, hash[:]); err != nil {

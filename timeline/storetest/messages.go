@@ -119,11 +119,20 @@ var messageCases = []testCase{
 				f.Errorf("forms %v: %v", forms, err)
 			}
 		}
+		refused := func(raw string, forms ...int) (e *timeline.FormsError) {
+			if err := send(raw, forms...); !errors.As(err, &e) {
+				f.Fatalf("forms %v: %v", forms, err)
+			}
+			return e
+		}
+		x0, x1 := timeline.HashOf([]byte("x0")), timeline.HashOf([]byte("x1"))
+		f.equal("what is stored", *refused("x1", 1, 0, 1), timeline.FormsError{Message: 2, Places: a.Places, Forms: [][]timeline.Hash{{x0}, nil}})
 		f.equal("after refusals", f.conversation("c").Head, a.Head)
 		f.equal("variants after refusals", f.stats().Variants, int64(0))
 		f.equal("a new form", send("x1", 1, 0), nil)
 		f.equal("the first form", send("x0", 0, 0), nil)
 		f.equal("a known form, and a new message", send("x1", 1, 0, 0), nil)
+		f.equal("a form that is stored", refused("x1", 2).Forms, [][]timeline.Hash{{x0, x1}})
 		f.equal("another", send("x2", 2, 0, 0), nil)
 		_, err := f.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Messages: saidAll("z"), Forms: []int{0, 0}, Now: noon})
 		if !errors.Is(err, timeline.ErrInvalid) {
