@@ -47,9 +47,15 @@ func (w *change) begins() (ended bool, err error) {
 	if w.At == (timeline.Place{}) {
 		return false, nil
 	}
-	if t, ok := w.tips.get(w.At.Trunk); ok && t.depth == w.At.Depth && t.tenant == w.tenantID {
-		w.chain = t.chain
-		return true, nil
+	if t, ok := w.tips.get(w.At.Trunk); ok && t.tenant == w.tenantID {
+		switch {
+		case w.At.Depth == t.depth:
+			w.chain = t.chain
+			return true, nil
+		case w.At.Depth == t.depth-1 && t.follows:
+			w.chain = t.before
+			return false, nil
+		}
 	}
 	found, err := w.one("SELECT m.hash FROM trunk t JOIN message m ON m.trunk = t.id WHERE t.id = ? AND t.tenant = ? AND m.depth = ?", func(r *rows) {
 		w.chain = r.hash(0)
@@ -63,31 +69,43 @@ func (w *change) begins() (ended bool, err error) {
 // follow compares the next messages with those of a trunk after a depth, as
 // long as their identities agree. It reports whether the trunk ends there.
 func (w *change) follow(trunk, depth int64) (ended bool, err error) {
+	if t, ok := w.tips.get(trunk); ok && t.depth == depth+1 {
+		return w.follows(trunk, &t, true), nil
+	}
 	r, err := w.query(`SELECT m.depth, m.says, m.hash, c.hash FROM message m JOIN content c ON c.id = m.content
 		WHERE m.trunk = ? AND m.depth > ? ORDER BY m.depth`, trunk, depth)
 	if err != nil {
 		return false, err
 	}
 	ended = true
-	for r.next() {
-		if w.known == len(w.Messages) || r.hash(1) != w.Messages[w.known].Identity {
-			ended = false
-			break
-		}
-		w.last = timeline.Place{Trunk: trunk, Depth: r.int(0)}
-		w.chain = r.hash(2)
-		if first := r.hash(3); first != w.forms[w.known].hash {
-			w.other = append(w.other, otherForm{message: w.known, hashes: []timeline.Hash{first}})
-		}
-		w.applied.Places = append(w.applied.Places, w.last)
-		w.known++
+	for ended && r.next() {
+		m := tip{depth: r.int(0), says: r.hash(1), chain: r.hash(2), forms: []timeline.Hash{r.hash(3)}}
+		ended = w.follows(trunk, &m, false)
 	}
 	return ended, r.close()
+}
+
+// follows reports whether the next message says what m says, and takes it for m then. m has
+// its first form, or with all every one.
+func (w *change) follows(trunk int64, m *tip, all bool) bool {
+	if w.known == len(w.Messages) || m.says != w.Messages[w.known].Identity {
+		return false
+	}
+	w.last = timeline.Place{Trunk: trunk, Depth: m.depth}
+	w.chain = m.chain
+	if m.forms[0] != w.forms[w.known].hash {
+		w.other = append(w.other, otherForm{message: w.known, chain: m.chain, read: all, hashes: m.forms})
+	}
+	w.applied.Places = append(w.applied.Places, w.last)
+	w.known++
+	return true
 }
 
 // otherForm is a known message whose bytes are not its first form.
 type otherForm struct {
 	message int
+	chain   timeline.Hash
+	read    bool            // hashes are complete
 	hashes  []timeline.Hash // of its forms
 	form    int             // the number of the form that the bytes are
 }
@@ -99,12 +117,7 @@ func (o *otherForm) isNew() bool { return o.form == len(o.hashes) }
 func (w *change) planForms() error {
 	for j := range w.other {
 		o := &w.other[j]
-		p := w.applied.Places[o.message]
-		err := w.each(`SELECT c.hash FROM variant v JOIN content c ON c.id = v.content
-				WHERE v.trunk = ? AND v.depth = ? ORDER BY v.n`, func(r *rows) {
-			o.hashes = append(o.hashes, r.hash(0))
-		}, p.Trunk, p.Depth)
-		if err != nil {
+		if err := w.readForms(o); err != nil {
 			return err
 		}
 		if o.form = slices.Index(o.hashes, w.forms[o.message].hash); o.form < 0 {
@@ -125,6 +138,18 @@ func (w *change) planForms() error {
 		}
 	}
 	return nil
+}
+
+// readForms reads the forms of a message behind its first one, where they are not known.
+func (w *change) readForms(o *otherForm) error {
+	if o.read {
+		return nil
+	}
+	p := w.applied.Places[o.message]
+	return w.each(`SELECT c.hash FROM variant v JOIN content c ON c.id = v.content
+		WHERE v.trunk = ? AND v.depth = ? ORDER BY v.n`, func(r *rows) {
+		o.hashes = append(o.hashes, r.hash(0))
+	}, p.Trunk, p.Depth)
 }
 
 // formsError refuses the form of message i.
@@ -149,15 +174,15 @@ func (w *change) writeForms() error {
 		if err != nil {
 			return err
 		}
-		var chain timeline.Hash
-		if _, err := w.one("SELECT hash FROM message WHERE trunk = ? AND depth = ?", func(r *rows) { chain = r.hash(0) }, p.Trunk, p.Depth); err != nil {
-			return err
-		}
 		n := int64(o.form)
-		hash := sealVariant(chain, n, w.forms[i].hash)
+		hash := sealVariant(o.chain, n, w.forms[i].hash)
 		if _, err := w.exec("INSERT INTO variant (trunk, depth, n, content, hash) VALUES (?, ?, ?, ?, ?)",
 			p.Trunk, p.Depth, n, id, hash[:]); err != nil {
 			return err
+		}
+		if t, ok := w.tips.get(p.Trunk); ok && t.depth == p.Depth {
+			t.forms = append(slices.Clip(t.forms), w.forms[i].hash)
+			w.tips.put(p.Trunk, t)
 		}
 		w.applied.New.Variants++
 	}
@@ -178,6 +203,7 @@ func (w *change) writeMessages() error {
 		}
 		at.Trunk = id
 	}
+	var before timeline.Hash
 	for i := w.known; i < len(w.Messages); i++ {
 		m := w.Messages[i]
 		content, err := w.refer(&w.forms[i])
@@ -188,6 +214,7 @@ func (w *change) writeMessages() error {
 			m.Time = w.Now
 		}
 		at.Depth++
+		before = w.chain
 		w.chain = timeline.Chain(w.chain, &m, w.forms[i].hash)
 		if _, err := w.exec("INSERT INTO message (trunk, depth, hash, says, content, format, role, time, ref) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			at.Trunk, at.Depth, w.chain[:], m.Identity[:], content, m.Format, m.Role, m.Time.UnixMicro(), m.Ref); err != nil {
@@ -197,7 +224,11 @@ func (w *change) writeMessages() error {
 		w.applied.New.Messages++
 		w.point("between statements")
 	}
-	w.tips.put(at.Trunk, tip{w.tenantID, at.Depth, w.chain})
+	last := len(w.Messages) - 1
+	w.tips.put(at.Trunk, tip{
+		tenant: w.tenantID, depth: at.Depth, before: before, follows: w.extend || w.known < last,
+		chain: w.chain, says: w.Messages[last].Identity, forms: []timeline.Hash{w.forms[last].hash},
+	})
 	return nil
 }
 

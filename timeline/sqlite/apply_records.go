@@ -185,11 +185,9 @@ func (w *change) writeRecords() error {
 	return nil
 }
 
+// writeRecord writes a record. Most are new, so it looks for one with the same key only
+// where the new one finds it in its way.
 func (w *change) writeRecord(r *timeline.Record) error {
-	id, err := w.recordID(timeline.Key{Kind: r.Kind, Key: r.Key})
-	if err != nil {
-		return err
-	}
 	at, data := r.At, r.Data
 	if i, ok := w.Appends(at); ok {
 		at = w.applied.Places[i]
@@ -201,19 +199,35 @@ func (w *change) writeRecord(r *timeline.Record) error {
 	}
 	micro := w.micro(r.Time)
 	hash := sealRecord(w.tenant, w.Conversation, r.Kind, r.Key, at, micro, data, r.Contents)
-	if id != 0 {
-		if err := w.dropContents(id); err != nil {
-			return err
-		}
-		_, err = w.exec("UPDATE record SET trunk = ?, depth = ?, time = ?, data = ?, hash = ? WHERE id = ?",
-			at.Trunk, at.Depth, micro, data, hash[:], id)
-	} else {
-		id, err = w.insert("INSERT INTO record (tenant, conversation, kind, key, trunk, depth, time, data, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			w.tenantID, w.conv.id, r.Kind, r.Key, at.Trunk, at.Depth, micro, data, hash[:])
-	}
+	done, err := w.exec("INSERT INTO record (tenant, conversation, kind, key, trunk, depth, time, data, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		w.tenantID, w.conv.id, r.Kind, r.Key, at.Trunk, at.Depth, micro, data, hash[:])
 	if err != nil {
 		return err
 	}
+	var id int64
+	if n, err := done.RowsAffected(); err != nil {
+		return err
+	} else if n == 1 {
+		if id, err = done.LastInsertId(); err != nil {
+			return err
+		}
+	} else {
+		if id, err = w.recordID(timeline.Key{Kind: r.Kind, Key: r.Key}); err != nil {
+			return err
+		}
+		if err := w.dropContents(id); err != nil {
+			return err
+		}
+		if _, err := w.exec("UPDATE record SET trunk = ?, depth = ?, time = ?, data = ?, hash = ? WHERE id = ?",
+			at.Trunk, at.Depth, micro, data, hash[:], id); err != nil {
+			return err
+		}
+	}
+	return w.writeContents(id, r)
+}
+
+// writeContents writes what a record refers to.
+func (w *change) writeContents(id int64, r *timeline.Record) error {
 	for n, h := range r.Contents {
 		f := &form{hash: h}
 		if i := slices.IndexFunc(w.extra, func(f form) bool { return f.hash == h }); i >= 0 {

@@ -69,7 +69,12 @@ type conversationKey struct {
 type tip struct {
 	tenant int64
 	depth  int64
-	chain  timeline.Hash
+	// before is the chain of the message before it. follows: that one is on the trunk, too.
+	before  timeline.Hash
+	follows bool
+	chain   timeline.Hash
+	says    timeline.Hash
+	forms   []timeline.Hash // hashes of all of its forms
 }
 
 // conversation is a conversation, as cached by the writer.
