@@ -19,6 +19,7 @@ type Call struct {
 	tuning  *tuning
 	request *Request
 	body    *wire.Body
+	model   token.Model    // that body names
 	system  []chat.Message // leading system messages
 	chain   []chat.Message // the others: the history
 	hints   thread.Hints

@@ -22,8 +22,7 @@ func (c *Call) countBeside() {
 
 // count counts the prompt as it came.
 func (c *Call) count() {
-	model := c.tuning.o.Models.Lookup(c.body.Model)
-	c.tokens = token.NewCounter(model, token.Options{Cache: c.calls.cache, Scale: c.calls.o.Calibration.Scale(token.LearntKey(c.request.Tenant, c.body.Model))}).Request(&c.body.Request)
+	c.tokens = token.NewCounter(c.model, token.Options{Cache: c.calls.cache, Scale: c.calls.o.Calibration.Scale(token.LearntKey(c.request.Tenant, c.body.Model))}).Request(&c.body.Request)
 }
 
 // find finds the conversation of a call.

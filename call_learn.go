@@ -73,7 +73,7 @@ func (c *Call) learn(reply *wire.Reply) {
 
 // window is that of the model as it is asked.
 func (c *Call) window() int {
-	return c.tuning.o.Models.Lookup(c.body.Model).WindowFor(betas(c.request.Header)...)
+	return c.model.WindowFor(betas(c.request.Header)...)
 }
 
 // asked names the model as this call asks it.
@@ -93,7 +93,7 @@ const (
 func (c *Call) learnLimit(tokens int, named bool) int {
 	if !named {
 		tokens = max(tokens, leastLimit)
-		if c.tuning.o.Models.Lookup(c.body.Model).Known {
+		if c.model.Known {
 			tokens = max(tokens, min(c.window()/4, leastKnown))
 		}
 	}

@@ -40,7 +40,7 @@ func (c *Call) show(ctx context.Context) error {
 		c.calls.report(c.request.ID, c.thread.Conversation, fmt.Errorf("what was pinned, undone or planned elsewhere could not be read, what is known of it holds: %w", err))
 	}
 	in.Pins = pins
-	in.Cold = c.calls.cold(ctx, c.thread, c.tuning.o.Models.Lookup(c.body.Model), c.body, c.began)
+	in.Cold = c.calls.cold(ctx, c.thread, c.model, c.body, c.began)
 	if in.Profile == "chat" && in.Budget == 0 {
 		in.Size = c.adapt(ctx)
 	}
@@ -73,8 +73,7 @@ func (c *Call) prepare() {
 // adapt is the adaptive size of the conversation.
 func (c *Call) adapt(ctx context.Context) int {
 	allowed := 0
-	m := c.tuning.o.Models.Lookup(c.body.Model)
-	if b, err := window.BudgetOf(window.Bounds{Model: m, Betas: betas(c.request.Header), Output: max(c.body.MaxOutput, c.body.ThinkingBudget), Margin: c.tuning.o.Margin}); err == nil {
+	if b, err := window.BudgetOf(window.Bounds{Model: c.model, Betas: betas(c.request.Header), Output: max(c.body.MaxOutput, c.body.ThinkingBudget), Margin: c.tuning.o.Margin}); err == nil {
 		allowed = b.Allowed
 	}
 	size, was, stored, err := c.calls.adapt(ctx, c.thread, c.chain, allowed)

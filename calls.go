@@ -196,7 +196,7 @@ func (r *calls) unseen(ctx context.Context, c *Request, body *wire.Body, cur *tu
 	if cur.profile(c) == "off" || len(chain) == 0 {
 		return nil
 	}
-	rec := &Call{calls: r, tuning: cur, request: c, body: body, chain: chain, began: r.o.Now()}
+	rec := &Call{calls: r, tuning: cur, request: c, body: body, model: cur.o.Models.Lookup(body.Model), chain: chain, began: r.o.Now()}
 	rec.fallbackUnknown(ctx)
 	return rec.Body()
 }
@@ -232,7 +232,7 @@ func askedBudget(h http.Header) (int, error) {
 
 func (r *calls) begin(ctx context.Context, c *Request, body *wire.Body, cur *tuning) (*Call, error) {
 	system, chain := chainOf(body)
-	rec := &Call{calls: r, tuning: cur, request: c, body: body, system: system, chain: chain, began: r.o.Now()}
+	rec := &Call{calls: r, tuning: cur, request: c, body: body, model: cur.o.Models.Lookup(body.Model), system: system, chain: chain, began: r.o.Now()}
 	if len(chain) == 0 {
 		return nil, errors.New("the request has no messages: what its provider holds of it is not seen here")
 	}
