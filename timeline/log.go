@@ -301,7 +301,8 @@ func (a *appending) foresee(p *path, known, end int) Appended {
 	return r
 }
 
-// find refreshes what is remembered and finds how much of the history is known.
+// find reads the conversation where it is not remembered, and finds how much of the
+// history is known.
 func (a *appending) find(ctx context.Context) (*path, int, error) {
 	if err := a.refresh(ctx, a.log.store); err != nil {
 		return nil, 0, err
@@ -313,7 +314,7 @@ func (a *appending) find(ctx context.Context) (*path, int, error) {
 // ones are on p.
 func (a *appending) apply(ctx context.Context, p *path, known int, c Change) (Appended, error) {
 	from := p.shown(known)
-	c.Conversation, c.Expect, c.Stay = a.key.conversation, &a.revision, c.Stay || len(a.messages) == 0
+	c.Conversation, c.Expect, c.ExpectCreated, c.Stay = a.key.conversation, &a.revision, a.created, c.Stay || len(a.messages) == 0
 	c.At, c.Messages = p.place(int64(from)), nil
 	if n := a.total() - from; n > 0 {
 		c.Messages = make([]Message, n)
@@ -373,7 +374,7 @@ func (a *appending) unchanged(ctx context.Context, p *path, known int) (Appended
 	if errors.Is(err, ErrNoConversation) && a.revision == 0 {
 		return Appended{}, nil
 	}
-	if errors.Is(err, ErrNoConversation) || err == nil && now.Revision != a.revision {
+	if errors.Is(err, ErrNoConversation) || err == nil && (now.Revision != a.revision || !now.Created.Equal(a.created)) {
 		return Appended{}, ErrChanged
 	}
 	if err != nil {

@@ -24,8 +24,7 @@ type session struct {
 	size int // as accounted; protected by Log.mu
 
 	mu       sync.Mutex // protects all below; held during a call
-	fresh    bool       // head and revision are valid as of changed
-	changed  int64      // Store.Changed at that time
+	fresh    bool       // what follows was read; a change tells whether it still holds
 	head     Place
 	revision int64 // 0 if the conversation does not exist
 	created  time.Time
@@ -55,20 +54,16 @@ func (s *session) forget() {
 	s.fresh, s.head, s.revision, s.created, s.paths = false, Place{}, 0, time.Time{}, nil
 }
 
-// refresh makes head and revision current, as far as the store reports changes, and
-// loads a path if the conversation has one.
+// refresh reads head and revision, where they are not remembered, and loads a path if the
+// conversation has one.
 func (s *session) refresh(ctx context.Context, store Store) error {
-	changed, err := store.Changed(ctx)
-	if err != nil {
-		return err
-	}
-	if s.fresh && changed == s.changed {
+	if s.fresh {
 		return nil
 	}
 	now, err := store.Conversation(ctx, s.key.tenant, s.key.conversation)
 	if errors.Is(err, ErrNoConversation) {
 		s.forget()
-		s.fresh, s.changed = true, changed
+		s.fresh = true
 		return nil
 	}
 	if err != nil {
@@ -86,7 +81,7 @@ func (s *session) refresh(ctx context.Context, store Store) error {
 		}
 		s.paths = []*path{p}
 	}
-	s.fresh, s.changed = true, changed
+	s.fresh = true
 	return nil
 }
 

@@ -154,6 +154,10 @@ type Change struct {
 	// Expect, if not nil, is the revision that the conversation must have, 0 if it
 	// must not exist. Otherwise Apply fails with ErrChanged.
 	Expect *int64
+	// ExpectCreated, if not zero, is the time at which the conversation must have been
+	// created: one that was deleted and begun again may have the expected revision.
+	// Otherwise Apply fails with ErrChanged.
+	ExpectCreated time.Time
 	// At is the place after which Messages are appended. It can be any place of the
 	// tenant; if it does not exist, Apply fails with ErrNoPlace. The last message
 	// becomes the conversation's head or, without messages, At itself: a rewind. Stay

@@ -83,6 +83,9 @@ func (w *change) plan(number int64) error {
 	if w.Expect != nil && *w.Expect != w.conv.Revision {
 		return fmt.Errorf("%w: %q is at revision %d, not %d", timeline.ErrChanged, w.Conversation, w.conv.Revision, *w.Expect)
 	}
+	if !w.ExpectCreated.IsZero() && (w.isNew || !timeline.Micro(w.ExpectCreated).Equal(w.conv.Created)) {
+		return fmt.Errorf("%w: %q was begun again", timeline.ErrChanged, w.Conversation)
+	}
 	if err := w.planMessages(number); err != nil {
 		return err
 	}

@@ -148,6 +148,9 @@ func (w *change) plan() error {
 	if w.Expect != nil && *w.Expect != w.conv.revision {
 		return fmt.Errorf("%w: %q is at revision %d, not %d", timeline.ErrChanged, w.Conversation, w.conv.revision, *w.Expect)
 	}
+	if !w.ExpectCreated.IsZero() && w.ExpectCreated.UnixMicro() != w.conv.created {
+		return fmt.Errorf("%w: %q was begun again", timeline.ErrChanged, w.Conversation)
+	}
 	if !w.idle() {
 		if err := w.planMessages(); err != nil {
 			return err

@@ -96,6 +96,28 @@ var conversationCases = []testCase{
 		f.equal("error", err, nil)
 		f.equal("heads", heads, []timeline.Place{d.Head})
 	}},
+	{"change only if they are those that are expected, not begun again", func(f *fixture) {
+		try := func(created time.Time) error {
+			_, err := f.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Expect: ptr(int64(1)), ExpectCreated: created, Messages: saidAll("1"), Now: noon})
+			return err
+		}
+		if err := try(noon); !errors.Is(err, timeline.ErrChanged) {
+			f.Errorf("one that is not there: %v", err)
+		}
+		if _, err := f.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", ExpectCreated: noon, Messages: saidAll("1"), Now: noon}); !errors.Is(err, timeline.ErrChanged) {
+			f.Errorf("one that is not there, at any revision: %v", err)
+		}
+		f.apply(timeline.Change{Conversation: "c", Messages: saidAll("1"), Now: noon})
+		if _, err := f.Delete(ctx, timeline.Local, "c", nil); err != nil {
+			f.Fatal(err)
+		}
+		later := noon.Add(time.Minute + time.Nanosecond)
+		f.apply(timeline.Change{Conversation: "c", Messages: saidAll("1"), Now: later})
+		if err := try(noon); !errors.Is(err, timeline.ErrChanged) {
+			f.Errorf("one that was begun again: %v", err)
+		}
+		f.equal("the one that is there", try(later), nil)
+	}},
 	{"change only at the revision that is expected", func(f *fixture) {
 		try := func(expect int64) error {
 			_, err := f.Apply(ctx, timeline.Local, timeline.Change{
