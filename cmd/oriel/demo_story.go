@@ -98,7 +98,7 @@ func (d *demoStory) check() error {
 	case !d.saved:
 		return errors.New("recall did not return what the agent needed")
 	case d.undo == nil || d.undo.text != "":
-		return errors.New("undo did not bring back what was cut")
+		return errors.New("undo did not restore what was cut")
 	case d.bill.cost >= d.bill.costWhole:
 		return fmt.Errorf("the session cost $%.3f, and $%.3f without Oriel", d.bill.cost, d.bill.costWhole)
 	}

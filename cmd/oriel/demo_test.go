@@ -183,12 +183,12 @@ func TestDemoFailsLoudly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, spoil := range map[string]func(*demoStory){
-		"nothing was cut":       func(d *demoStory) { d.cuts = 0 },
-		"above the budget":      func(d *demoStory) { d.bill.most++ },
-		"recall did not bring":  func(d *demoStory) { d.saved = false },
-		"undo did not bring":    func(d *demoStory) { d.undo.text = "what is not back" },
-		"without Oriel":         func(d *demoStory) { d.bill.cost = 3 },
-		"undo did not bring ba": func(d *demoStory) { d.undo = nil },
+		"nothing was cut":        func(d *demoStory) { d.cuts = 0 },
+		"above the budget":       func(d *demoStory) { d.bill.most++ },
+		"recall did not return":  func(d *demoStory) { d.saved = false },
+		"undo did not restore":   func(d *demoStory) { d.undo.text = "what is not back" },
+		"without Oriel":          func(d *demoStory) { d.bill.cost = 3 },
+		"undo did not restore w": func(d *demoStory) { d.undo = nil },
 	} {
 		d := good()
 		if spoil(d); d.check() == nil || !strings.Contains(d.check().Error(), want) {
