@@ -115,7 +115,8 @@ func measure(name, file, encoding, chunkSize, repeats string) error {
 	return nil
 }
 
-// chunks cuts the text every size bytes, earlier if that is inside a character.
+// chunks splits the text every size bytes, earlier if that is inside a
+// character.
 func chunks(s string, size int) []string {
 	if size == 0 {
 		return []string{s}
@@ -132,7 +133,8 @@ func chunks(s string, size int) []string {
 	return append(parts, s)
 }
 
-// cpu is the CPU time of the process so far, garbage collection included.
+// cpu returns the CPU time of the process so far, including garbage
+// collection.
 func cpu() (int64, error) {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {

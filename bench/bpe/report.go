@@ -11,7 +11,7 @@ import (
 
 type key struct{ encoding, chunk string }
 
-// A result is what one counter did under one key.
+// A result is the measurement of one counter under one key.
 type result struct {
 	name   string
 	tokens int

@@ -29,7 +29,7 @@ type function struct {
 }
 
 // writeConversations writes request bodies in OpenAI's Chat format: a system
-// message and then so many messages, about 1 kB each.
+// message and then the given number of messages, about 1 kB each.
 func writeConversations(folder string, sizes []int) error {
 	source, err := mixtext.Build(2 << 20)
 	if err != nil {
@@ -48,9 +48,9 @@ func writeConversations(folder string, sizes []int) error {
 }
 
 // conversation repeats nine messages: a prompt, two calls at once with their
-// results, two calls one after the other with theirs, an answer. A size of 9n+1
-// ends on a prompt. Texts are cut from prose, source, JSON and logs at random
-// places; the same source and size give the same conversation.
+// results, two calls one after the other with theirs, an answer. A size of
+// 9n+1 ends with a prompt. Texts are taken from prose, source, JSON and logs
+// at random positions; the same source and size give the same conversation.
 func conversation(source []byte, size int) []message {
 	r := rand.New(rand.NewPCG(7, uint64(size)))
 	text := func(least, most int) string {

@@ -60,7 +60,7 @@ func numbers(args []string) ([]int, error) {
 	return out, nil
 }
 
-// inputFile is where the conversation of a size stands.
+// inputFile returns the file of the conversation of a size.
 func inputFile(folder string, size int) string {
 	return filepath.Join(folder, fmt.Sprintf("in-%d.json", size))
 }

@@ -20,23 +20,24 @@ import (
 // line is one measurement.
 type line struct {
 	Name string `json:"name"`
-	// Kind is what is done: slide, trim, summary or ladder. Rivals name the kind of ours
-	// that they are to be compared with.
+	// Kind is the operation: slide, trim, summary or ladder. Rivals name the
+	// kind of ours to compare them with.
 	Kind string `json:"kind"`
-	// Counts says how tokens are counted.
+	// Counts is how tokens are counted.
 	Counts string `json:"counts"`
-	// Role is ours for a row of ours that is compared with, plain for others.
+	// Role is "ours" for a row of ours that rivals are compared with, "plain"
+	// for others.
 	Role     string    `json:"role"`
 	Messages int       `json:"messages"`
 	Out      string    `json:"out"`
 	MS       []float64 `json:"ms"`
 }
 
-// least is the processor time that one sample takes at the least, so that the
-// clock's step and a single collection do not show.
+// least is the least processor time of one sample, so that the step of the
+// clock and a single collection do not matter.
 const least = 30e6
 
-// measureAll measures Oriel's ways on one conversation, by turns.
+// measureAll measures Oriel's policies on one conversation, in turn.
 func measureAll(folder string, size, budget, repeats int) error {
 	data, err := os.ReadFile(inputFile(folder, size))
 	if err != nil {
@@ -55,7 +56,7 @@ func measureAll(folder string, size, budget, repeats int) error {
 		{"slide", window.Options{Policy: "slide", MaxItems: window.DefaultSlide, Budget: math.MaxInt32}},
 		{"trim", window.Options{Policy: "fifo", MaxItems: size, Budget: budget}},
 		{"ladder", window.Options{Policy: "ladder", Budget: budget}},
-		// Like the rivals' summaries, by a model that answers at once.
+		// Like the rivals' summaries, with a model that answers at once.
 		{"summary", window.Options{Policy: "condense", Budget: budget, KeepRecent: 20, Condenser: condense.Func(
 			func(context.Context, condense.Input) (condense.Output, error) {
 				return condense.Output{Text: "They worked on it."}, nil
@@ -118,7 +119,7 @@ func measureAll(folder string, size, budget, repeats int) error {
 	return nil
 }
 
-// enough is how many calls take least, as it is after as many calls.
+// enough returns how many calls take at least least.
 func enough(fit func() ([]byte, *window.Plan, error)) (int, error) {
 	for calls := 1; ; calls *= 2 {
 		t, err := spend(fit, calls)
@@ -131,7 +132,8 @@ func enough(fit func() ([]byte, *window.Plan, error)) (int, error) {
 	}
 }
 
-// spend is the processor time of a call in nanoseconds, collection included.
+// spend returns the processor time of a call in nanoseconds, including
+// collection.
 func spend(fit func() ([]byte, *window.Plan, error), calls int) (float64, error) {
 	before, err := cpu()
 	if err != nil {
@@ -146,7 +148,7 @@ func spend(fit func() ([]byte, *window.Plan, error), calls int) (float64, error)
 	return float64(after-before) / float64(calls), err
 }
 
-// cpu is the processor time of the process so far.
+// cpu returns the processor time of the process so far.
 func cpu() (int64, error) {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {

@@ -1,4 +1,5 @@
-// Package harness is what the benchmarks share: how figures of rounds become one.
+// Package harness holds what the benchmarks share: how the figures of rounds
+// become one.
 package harness
 
 import (
@@ -6,7 +7,8 @@ import (
 	"slices"
 )
 
-// Quantile is the value below which the share q of the values are; zero if there are none.
+// Quantile returns the value below which the share q of the values lies, or
+// zero if there are none.
 func Quantile[T cmp.Ordered](values []T, q float64) (v T) {
 	if len(values) == 0 {
 		return v
@@ -15,5 +17,5 @@ func Quantile[T cmp.Ordered](values []T, q float64) (v T) {
 	return s[min(len(s)-1, int(q*float64(len(s))))]
 }
 
-// Median is the value in the middle, the upper one of two.
+// Median returns the middle value, the upper one of two.
 func Median[T cmp.Ordered](values []T) T { return Quantile(values, 0.5) }

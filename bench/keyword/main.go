@@ -14,11 +14,11 @@ import (
 	"github.com/oriel-context/oriel/recall/keyword"
 )
 
-// A sample is what one process of one contender measured.
+// A sample is the measurement of one process of one contender.
 type sample struct {
 	Name       string    `json:"name"`
 	DocsPerSec float64   `json:"docs_per_second"`
-	Millis     []float64 `json:"ms"` // one figure a query: the best of its repetitions
+	Millis     []float64 `json:"ms"` // one figure per query: the best of its repetitions
 	Bytes      int       `json:"bytes,omitempty"`
 	Postings   []int     `json:"postings,omitempty"`
 	// Top are the numbers of the ten best documents of every query.

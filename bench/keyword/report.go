@@ -10,7 +10,7 @@ import (
 )
 
 // report reads samples and prints a Markdown table. A contender's speed is the
-// median over its processes of what each measured.
+// median over its processes.
 func report(in io.Reader, out io.Writer) error {
 	var names []string
 	by := map[string][]sample{}
@@ -58,7 +58,7 @@ func report(in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// overlap is the share of the documents in a that are also in b.
+// overlap returns the share of the documents in a that are also in b.
 func overlap(a, b [][]int) float64 {
 	same, all := 0, 0
 	for i := range min(len(a), len(b)) {

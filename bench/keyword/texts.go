@@ -25,14 +25,15 @@ var stop = strings.Fields("a an the of to in on at for and or is are was were be
 	"i you he she it we they my your his her its our their this that these those with as by from " +
 	"what when where who which how why s t")
 
-// words draws words as often as the comments of Go's standard library have them.
+// words draws words with their frequencies in the comments of Go's standard
+// library.
 type words struct {
 	list []string
 	sums []int
 }
 
-// source counts the words of those comments. It leaves out the words that a
-// stemmer changes, so that every contender has the same terms.
+// source counts the words of those comments. It leaves out words that a
+// stemmer changes, so that all contenders have the same terms.
 func source(goroot string) (plain, stops words, share float64, err error) {
 	root := filepath.Join(goroot, "src")
 	word := regexp.MustCompile(`[A-Za-z]+`)
@@ -81,7 +82,7 @@ func (s *words) draw(r *rand.Rand) string {
 }
 
 // makeTexts writes n documents of about 60 words and queries of 8 words that
-// are not stop words, one a line, as JSON strings.
+// are not stop words, one per line, as JSON strings.
 func makeTexts(goroot string, n, queries int, docsFile, queriesFile string) error {
 	plain, stops, share, err := source(goroot)
 	if err != nil {

@@ -20,12 +20,12 @@ import (
 
 const (
 	batch = "batch" // the case of many texts at once
-	// ORT's ways to do a batch; the better one counts.
+	// Two ways in which ORT runs a batch; the better one counts.
 	batchSorted = "batch-sorted"
 	batchEach   = "batch-each"
 
-	least = 20 * time.Millisecond // a sample, in as many calls as that takes
-	slow  = time.Second           // a sample that is taken fewTimes only
+	least = 20 * time.Millisecond // least time of a sample, in as many calls as needed
+	slow  = time.Second           // a sample above this is taken only fewTimes
 )
 
 const fewTimes = 7
@@ -45,24 +45,24 @@ type comparison struct {
 	others []float64
 }
 
-// A process is a contender and what was measured of it.
+// A process is a contender and its measurements.
 type process struct {
 	name    string
 	threads int
 	command []string
 	rival   bool
-	noBatch bool  // it would take minutes
+	noBatch bool  // skipped, because it would take minutes
 	file    int64 // bytes of its weights
 
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Reader
 
-	used        float64              // ns of CPU time in samples
-	ms          map[string][]float64 // of a call, by case
-	loaded, up  []float64            // ms until the first vector: from loading on, from the start of the process
+	used        float64              // CPU time in samples, in ns
+	ms          map[string][]float64 // per call, by case
+	loaded, up  []float64            // ms until the first vector: since loading, and since the start of the process
 	resident    int64
-	allocations map[string][2]float64 // number and bytes a call
+	allocations map[string][2]float64 // number and bytes per call
 }
 
 func (c *comparison) run(w io.Writer) error {
@@ -113,7 +113,7 @@ func (c *comparison) run(w io.Writer) error {
 	return nil
 }
 
-// enlist lists who is measured.
+// enlist lists the contenders.
 func (c *comparison) enlist() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -144,7 +144,7 @@ func (c *comparison) enlist() error {
 	for i, k := range kernels {
 		p, e := ours("Oriel int8, "+k.Name, "built-in", k.Name, c.int8, 1)
 		if e == nil {
-			p.noBatch = i > 0 && i == len(kernels)-1 // plain Go, where there is better
+			p.noBatch = i > 0 && i == len(kernels)-1 // plain Go, if there is something better
 		}
 		add(&c.contenders, p, e)
 	}
@@ -164,7 +164,7 @@ func (c *comparison) enlist() error {
 	return err
 }
 
-// measure takes the samples of a case, one of every contender in turn.
+// measure takes the samples of a case, one of each contender in turn.
 func (c *comparison) measure(all []*process, name string) error {
 	if name == batch {
 		all = slices.DeleteFunc(slices.Clone(all), func(p *process) bool { return p.noBatch })
@@ -173,7 +173,7 @@ func (c *comparison) measure(all []*process, name string) error {
 	for _, p := range all {
 		calls[p] = map[string]int{}
 		for _, way := range p.ways(name) {
-			if _, err := p.sample(way, 0, 1); err != nil { // warms up
+			if _, err := p.sample(way, 0, 1); err != nil { // warm up
 				return err
 			}
 			ms, err := p.sample(way, 1, 1)
@@ -209,7 +209,7 @@ func (c *comparison) measure(all []*process, name string) error {
 	return nil
 }
 
-// ways are how a contender does a case.
+// ways returns how a contender can run a case.
 func (p *process) ways(name string) []string {
 	if p.rival && name == batch {
 		return []string{batchSorted, batchEach}
@@ -254,7 +254,7 @@ func (p *process) start() error {
 func (p *process) stop() {
 	if p.cmd != nil {
 		p.in.Close()
-		_ = p.cmd.Wait() // it has said all that it had to
+		_ = p.cmd.Wait() // it has printed everything
 		p.cmd = nil
 	}
 }
@@ -284,8 +284,8 @@ func (p *process) ask(format string, args ...any) ([]float64, error) {
 	return out, nil
 }
 
-// sample is the milliseconds of a call: CPU time with one thread, which what
-// else runs on the machine disturbs less, and wall time with more.
+// sample returns the milliseconds of a call: CPU time with one thread, which
+// other programs disturb less, and wall time with more.
 func (p *process) sample(way string, from, calls int) (float64, error) {
 	t, err := p.ask("time %s %d %d", way, from, calls)
 	if err != nil {
@@ -302,7 +302,7 @@ func (p *process) sample(way string, from, calls int) (float64, error) {
 	return ns / 1e6 / float64(calls), nil
 }
 
-// rest asks for what is not a matter of time.
+// rest requests the figures that are not times.
 func (p *process) rest() error {
 	m, err := p.ask("memory")
 	if err != nil {
@@ -325,7 +325,7 @@ func (p *process) rest() error {
 	return nil
 }
 
-// busy is the CPU time of the whole machine so far, 0 where there is no /proc.
+// busy returns the CPU time of the whole machine so far, or 0 without /proc.
 func busy() time.Duration {
 	data, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -335,7 +335,7 @@ func busy() time.Duration {
 	var ticks int64
 	for i, f := range strings.Fields(line) {
 		n, err := strconv.ParseInt(f, 10, 64)
-		if idle := i == 4 || i == 5; err == nil && !idle && i < 9 { // guests are counted as users already
+		if idle := i == 4 || i == 5; err == nil && !idle && i < 9 { // guests are already counted as users
 			ticks += n
 		}
 	}

@@ -10,14 +10,14 @@ import (
 	"github.com/oriel-context/oriel/bench/harness"
 )
 
-// quiet is how many processors other programs may use before wall times say
-// nothing.
+// quiet is how many processors other programs may use before wall times are
+// meaningless.
 const quiet = 0.1
 
-// batchTexts is how many texts the batch has.
+// batchTexts is the number of texts in the batch.
 const batchTexts = 256
 
-// find is the contender of a name with so many threads.
+// find returns the contender with a name and number of threads.
 func (c *comparison) find(name string, threads int) *process {
 	for _, p := range slices.Concat(c.contenders, c.twoThreads) {
 		if p.name == name && p.threads == threads {
@@ -27,7 +27,8 @@ func (c *comparison) find(name string, threads int) *process {
 	return nil
 }
 
-// perText is the median milliseconds of a text, 0 where that was not measured.
+// perText returns the median milliseconds per text, or 0 if it was not
+// measured.
 func (p *process) perText(name string) float64 {
 	if p == nil || len(p.ms[name]) == 0 {
 		return 0

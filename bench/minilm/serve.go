@@ -22,7 +22,7 @@ const width = 384
 // first is the text of the first vector.
 const first = "Where did I leave the keys?"
 
-// A contender is our model and what it is asked to embed.
+// A contender is our model and the texts to embed.
 type contender struct {
 	model *minilm.Model
 	cases map[string][]string
@@ -86,7 +86,7 @@ func (c *contender) embed(texts []string) error {
 	return c.model.EmbedInto(context.Background(), c.dst[:width*len(texts)], texts)
 }
 
-// call is the i-th call of a case: of a batch, all texts of it; of other cases
+// call makes the i-th call of a case: all texts of a batch, or for other cases
 // one text, a different one each time.
 func (c *contender) call(name string, i int) error {
 	texts := c.cases[name]
@@ -144,7 +144,8 @@ func (c *contender) allocations(w io.Writer, name string) error {
 	return err
 }
 
-// cpu is the CPU time of the process so far, garbage collection included.
+// cpu returns the CPU time of the process so far, including garbage
+// collection.
 func cpu() (int64, error) {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {
@@ -153,7 +154,7 @@ func cpu() (int64, error) {
 	return t.Nano(), nil
 }
 
-// resident is the memory of the process in bytes, 0 where there is no /proc.
+// resident returns the memory of the process in bytes, or 0 without /proc.
 func resident() int64 {
 	data, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

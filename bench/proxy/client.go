@@ -17,7 +17,7 @@ import (
 type client struct {
 	http   http.Client
 	base   string
-	prefix map[bool]string // before /v1, for Anthropic's API and for OpenAI's
+	prefix map[bool]string // path before /v1, for Anthropic's API and for OpenAI's
 	bypass bool
 }
 
@@ -25,10 +25,10 @@ func newClient(base string) *client {
 	return &client{base: base, http: http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 1000}}}
 }
 
-// times are those of one call, from sending it on.
+// times are the times of one call since it was sent.
 type times struct{ first, all time.Duration }
 
-// call sends a body and fails unless the answer has what it must have.
+// call sends a body and fails unless the answer is the expected one.
 func (c *client) call(ctx context.Context, anthropic bool, body []byte, want string) (t times, err error) {
 	path := "/v1/chat/completions"
 	if anthropic {
@@ -72,8 +72,8 @@ func (c *client) call(ctx context.Context, anthropic bool, body []byte, want str
 	return t, judge(answer, want)
 }
 
-// judge reads an answer, in one piece or streamed, and looks whether it is the right
-// one and came to its end.
+// judge parses an answer, whole or streamed, and checks that it is the right
+// one and complete.
 func judge(answer []byte, want string) error {
 	var text strings.Builder
 	ended := false

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// cell is what one contender did with one kind of body.
+// cell holds the measurements of one contender with one kind of body.
 type cell struct {
-	// CPU ms a call, one for each round: calls back to back, all work included, and
-	// of calls with time between them what was done after the answer's end.
+	// CPU ms per call, one for each round: of calls back to back, including
+	// all work, and of spaced calls the work after the answer's end.
 	busy, after []float64
-	// ms, one for each call: back to back until the first byte and the last, and of
-	// calls apart until the last.
+	// ms, one for each call: of calls back to back until the first and the
+	// last byte, of spaced calls until the last.
 	first, all, apart []float64
 	bad               error
 }
@@ -25,7 +25,7 @@ type key struct {
 	contender string
 }
 
-// slow is how long a contender may go on with one kind of body in one round.
+// slow is how long a contender may spend on one kind of body in one round.
 const slow = 2 * time.Second
 
 func compare(folder string, rounds, calls int) error {
@@ -52,7 +52,7 @@ func compare(folder string, rounds, calls int) error {
 	return nil
 }
 
-// against compares Oriel with an earlier one, in the processor time of a call.
+// against compares Oriel with an earlier version, in processor time per call.
 func against(folder string, rounds int) error {
 	all := versions(folder)
 	cells, err := measure(folder, all, rounds, false, func(string, string) {})
@@ -63,8 +63,8 @@ func against(folder string, rounds int) error {
 	return nil
 }
 
-// measure starts the contenders, lets them take turns, calls then, and ends them. With
-// apart there are also calls with time between them.
+// measure starts the contenders, lets them take turns, calls then, and ends
+// them. With apart it also makes spaced calls.
 func measure(folder string, all []*contender, rounds int, apart bool, then func(upstream, work string)) (map[key]*cell, error) {
 	upstream, stop, err := startUpstream(0, 0)
 	if err != nil {
@@ -105,8 +105,9 @@ func measure(folder string, all []*contender, rounds int, apart bool, then func(
 	return cells, nil
 }
 
-// spaced sends the same conversations through all contenders, call by call in turn.
-// Each has done what there is to do before the next call is made, as with an agent.
+// spaced sends the same conversations through all contenders, call by call in
+// turn. Each has finished its work before the next call is made, as with an
+// agent.
 func spaced(all []*contender, k kind, stream bool, round int, cells map[key]*cell) {
 	spent := map[*contender]time.Duration{}
 	after := map[*contender][]float64{}
@@ -134,7 +135,7 @@ func spaced(all []*contender, k kind, stream bool, round int, cells map[key]*cel
 					}
 				}
 				spent[c] += time.Since(began)
-				if call > 0 { // of an agent's calls, few are the first
+				if call > 0 { // few of an agent's calls are the first of a conversation
 					out.apart = append(out.apart, ms(took.all))
 				}
 			}
@@ -145,7 +146,8 @@ func spaced(all []*contender, k kind, stream bool, round int, cells map[key]*cel
 	}
 }
 
-// busy sends conversations through one contender after the other, calls back to back.
+// busy sends conversations through one contender after the other, with calls
+// back to back.
 func busy(all []*contender, k kind, stream bool, round int, cells map[key]*cell) {
 	talks := newTalks(k, fmt.Sprintf("busy.%d.%t", round, stream))
 	for i := range all {
@@ -218,13 +220,13 @@ func (out *cell) fail(c *contender, k kind, stream bool, err error) {
 type growth struct {
 	starts    []float64 // seconds to the first answer
 	begin     float64   // MB
-	samples   []float64 // MB, after every hundredth of the calls
+	samples   []float64 // MB, after each hundredth of the calls
 	calls     int
 	unwilling error
 }
 
-// grow runs a new process of the contender through many calls: conversations of 50
-// calls each whose bodies grow from 20 kB to 120 kB.
+// grow runs a new process of the contender through many calls: conversations
+// of 50 calls each whose bodies grow from 20 kB to 120 kB.
 func grow(c *contender, upstream, work string, calls int) *growth {
 	g := &growth{starts: []float64{c.start.Seconds()}}
 	starts := 7

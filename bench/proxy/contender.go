@@ -10,7 +10,8 @@ import (
 // contender is a way from the client to the model.
 type contender struct {
 	name string
-	// command gives the program, to listen at a port; nil for no program.
+	// command returns the program that listens at a port, or is nil if there
+	// is none.
 	command func(port int, upstream, data string) (env, args []string, err error)
 	prefix  map[bool]string
 	bypass  bool
@@ -36,12 +37,12 @@ func contenders(folder string) []*contender {
 	}
 }
 
-// reverseProxy is the command of the least that a proxy in Go does.
+// reverseProxy returns the command of the simplest proxy in Go.
 func reverseProxy(port int, upstream, _ string) ([]string, []string, error) {
 	return nil, []string{os.Args[0], "floor", fmt.Sprintf("127.0.0.1:%d", port), upstream}, nil
 }
 
-// served is the command of an oriel in the folder.
+// served returns the command of an oriel in the folder.
 func served(folder, name, profile string) func(int, string, string) ([]string, []string, error) {
 	return func(port int, upstream, data string) ([]string, []string, error) {
 		args := serve(filepath.Join(folder, name), port, upstream, data)
@@ -49,7 +50,8 @@ func served(folder, name, profile string) func(int, string, string) ([]string, [
 	}
 }
 
-// versions are Oriel and an earlier one, with the profiles off and full, and ReverseProxy.
+// versions returns Oriel and an earlier version, with the profiles off and
+// full, and ReverseProxy.
 func versions(folder string) []*contender {
 	return []*contender{
 		{name: "off, before", command: served(folder, "oriel-before", "off")},
@@ -90,7 +92,8 @@ func litellm(folder string) func(int, string, string) ([]string, []string, error
 	}
 }
 
-// headroom passes 60 calls a minute unless it is told otherwise.
+// headroom returns the command of headroom, which passes 60 calls a minute by
+// default.
 func headroom(folder string, more ...string) func(int, string, string) ([]string, []string, error) {
 	return func(port int, upstream, data string) ([]string, []string, error) {
 		program := filepath.Join(folder, "headroom/bin/headroom")
@@ -99,7 +102,8 @@ func headroom(folder string, more ...string) func(int, string, string) ([]string
 	}
 }
 
-// bifrost comes as a script that fetches the program when it is first started.
+// bifrost returns the command of bifrost, a script that fetches the program on
+// first start.
 func bifrost(folder string) func(int, string, string) ([]string, []string, error) {
 	return func(port int, upstream, data string) ([]string, []string, error) {
 		program := filepath.Join(folder, "bifrost/node_modules/.bin/bifrost")
@@ -113,7 +117,7 @@ func bifrost(folder string) func(int, string, string) ([]string, []string, error
 	}
 }
 
-// launch starts the program with a new folder for its data.
+// launch starts the program with a new data folder.
 func (c *contender) launch(upstream, folder string) error {
 	if c.command == nil {
 		c.client = newClient(upstream)

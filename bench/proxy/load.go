@@ -19,8 +19,9 @@ import (
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
-// load runs the proxy under many streams at once: for a while, under the race detector,
-// through a restart, and through a kill. It fails if anything is lost, broken or leaked.
+// load runs the proxy under many streams at once: for a while, under the race
+// detector, through a restart, and through a kill. It fails if anything is
+// lost, broken or leaked.
 func load(folder string, seconds, streams int) error {
 	work, err := os.MkdirTemp(folder, "load-")
 	if err != nil {
@@ -67,8 +68,8 @@ func (s *site) within(run func(*site) (string, error)) (string, error) {
 	if err := os.Mkdir(s.data, 0o755); err != nil {
 		return "", err
 	}
-	// 20 pieces: a stream takes about a second. Idle connections go soon, so that
-	// what is left of them is seen.
+	// 20 pieces: a stream takes about a second. Idle connections close soon,
+	// so that leaks are visible.
 	upstream, stop, err := startUpstream(50*time.Millisecond, 2*time.Second)
 	if err != nil {
 		return "", err
@@ -107,10 +108,10 @@ func (s *site) end(sig syscall.Signal) error {
 
 var goroutine = regexp.MustCompile(`(?m)^goroutine \d+ .*\[`)
 
-// rest counts the goroutines, and the files but for those of the history, that there
-// are when nobody calls. It ends the process, which lists them.
+// rest counts the goroutines, and the open files other than those of the
+// history, while nobody calls. It ends the process, which lists them.
 func (s *site) rest() (files, goroutines int, err error) {
-	time.Sleep(4 * time.Second) // connections to the model go
+	time.Sleep(4 * time.Second) // wait until connections to the model are closed
 	s.process.settle()
 	files = s.process.files(s.data)
 	before, err := os.ReadFile(s.process.log)
@@ -122,8 +123,8 @@ func (s *site) rest() (files, goroutines int, err error) {
 	return files, len(goroutine.FindAll(after[len(before):], -1)), err
 }
 
-// steady has all streams run for a while, and looks for what is left of them beyond
-// what a few seconds of them leave.
+// steady runs all streams for a while, and compares what is left with what a
+// few seconds of them leave.
 func (s *site) steady() (string, error) {
 	s.crowd.begin(s.streams)
 	time.Sleep(5 * time.Second)
@@ -154,13 +155,13 @@ func (s *site) steady() (string, error) {
 		err = fmt.Errorf("%s: %w", result, s.crowd.first)
 	case left > least || open > files:
 		err = fmt.Errorf("a leak: %s", result)
-	case last > third*1.2 && s.name != "race": // the detector's own memory grows with what it has seen
+	case last > third*1.2 && s.name != "race": // the race detector's own memory grows
 		err = fmt.Errorf("memory grows: %s", result)
 	}
 	return result, errors.Join(err, s.judge(time.Now()))
 }
 
-// restart has the proxy end in good order while streams run, and start again.
+// restart ends the proxy gracefully while streams run, and starts it again.
 func (s *site) restart() (string, error) {
 	s.crowd.begin(s.streams)
 	time.Sleep(s.span)
@@ -186,7 +187,7 @@ func (s *site) restart() (string, error) {
 		s.streams, s.crowd.cut, took.Seconds()), s.judge(began)
 }
 
-// kill takes the proxy away in the middle.
+// kill kills the proxy while streams run.
 func (s *site) kill() (string, error) {
 	s.crowd.begin(s.streams)
 	time.Sleep(s.span)
@@ -210,7 +211,7 @@ func (s *site) kill() (string, error) {
 	}
 	lost := 0
 	for mark, at := range s.crowd.ended {
-		// What ended in the last second before the kill may be gone.
+		// What ended in the last second before the kill may be lost.
 		if at.Before(killed) && killed.Sub(at) < time.Second {
 			delete(s.crowd.ended, mark)
 			lost++
@@ -229,8 +230,9 @@ func (s *site) verify() error {
 
 var turn = regexp.MustCompile(`(turn|reply)-\d+-[\w.]+-\d+:`)
 
-// judge looks for every call that was read to its end in the history: the call itself
-// with its whole request, and the reply. signal is when the first process was ended.
+// judge checks that every call that was read to its end is in the history: the
+// call with its whole request, and the reply. signal is when the first process
+// was ended.
 func (s *site) judge(signal time.Time) error {
 	log, err := os.ReadFile(filepath.Join(s.data, "log"))
 	if err != nil {
@@ -309,10 +311,10 @@ type crowd struct {
 	streams int
 	wg      sync.WaitGroup
 
-	mu     sync.Mutex           // protects what follows
-	ended  map[string]time.Time // marks of answers that were read to their end
+	mu     sync.Mutex           // protects the fields below
+	ended  map[string]time.Time // when answers were read to their end, by mark
 	failed int
-	first  error // of what failed
+	first  error // the first failure
 	down   bool  // failures are expected
 	cut    int   // streams that broke off meanwhile
 }
@@ -328,10 +330,10 @@ func (c *crowd) begin(streams int) {
 	}
 }
 
-// one goes through conversation after conversation until it is stopped; the call that
-// runs then still comes to its end.
+// one runs conversation after conversation until it is stopped; it finishes
+// the current call.
 func (c *crowd) one(ctx context.Context, client int) {
-	time.Sleep(time.Duration(client) * time.Second / time.Duration(c.streams)) // nobody calls in step with others
+	time.Sleep(time.Duration(client) * time.Second / time.Duration(c.streams)) // clients do not call in step with each other
 	for n := 0; ; n++ {
 		t := newTalk(kind{anthropic: n%2 == 0, messages: 3, size: 400, calls: 19}, fmt.Sprintf("%s.%d.%d.%d", c.name, c.runs, client, n))
 		for call := 0; call <= t.calls; call++ {
@@ -350,7 +352,7 @@ func (c *crowd) one(ctx context.Context, client int) {
 	}
 }
 
-// note reports whether a call is done.
+// note records a call and reports whether it succeeded.
 func (c *crowd) note(mark string, took times, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -376,7 +378,7 @@ func (c *crowd) goesDown() {
 	c.down = true
 }
 
-// upAgain: calls that were made before may still fail for a moment.
+// upAgain marks the proxy as up. Earlier calls may still fail for a moment.
 func (c *crowd) upAgain() {
 	time.Sleep(2 * time.Second)
 	c.mu.Lock()

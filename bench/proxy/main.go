@@ -66,7 +66,7 @@ func numbers(args []string) ([]int, error) {
 	return out, nil
 }
 
-// floor is a proxy that looks at nothing.
+// floor is a proxy that examines nothing.
 func floor(listen, upstream string) error {
 	u, err := url.Parse(upstream)
 	if err != nil {
@@ -78,7 +78,8 @@ func floor(listen, upstream string) error {
 		Transport:     &http.Transport{DisableCompression: true},
 	}
 	return http.ListenAndServe(listen, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// Else an answer that begins before the request's end was seen breaks off.
+		// Otherwise an answer that begins before the request has ended is
+		// interrupted.
 		http.NewResponseController(w).EnableFullDuplex()
 		p.ServeHTTP(w, r)
 	}))

@@ -17,11 +17,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process is a program that runs, with all that it started.
+// process is a running program with all processes that it started.
 type process struct {
 	cmd  *exec.Cmd
 	done chan error
-	log  string // the file of what it says
+	log  string // the file with its output
 	pids []int
 }
 
@@ -70,8 +70,9 @@ func (p *process) family() {
 	}
 }
 
-// cpu is the processor time, user and system, that was used so far. It is the clock of
-// the process, exact to the nanosecond where /proc/PID/stat counts in hundredths.
+// cpu returns the processor time used so far, user and system. It reads the
+// clock of the process, which is exact to the nanosecond; /proc/PID/stat
+// counts in hundredths of a second.
 func (p *process) cpu() time.Duration {
 	var sum time.Duration
 	for _, pid := range p.pids {
@@ -83,7 +84,7 @@ func (p *process) cpu() time.Duration {
 	return sum
 }
 
-// settle waits until the program has nothing more to do, or for a second.
+// settle waits until the program is idle, at most a second.
 func (p *process) settle() {
 	last, quiet := p.cpu(), 0
 	for end := time.Now().Add(time.Second); quiet < 3 && time.Now().Before(end); {
@@ -96,7 +97,7 @@ func (p *process) settle() {
 	}
 }
 
-// resident is its memory in MB.
+// resident returns its memory in MB.
 func (p *process) resident() float64 {
 	sum := 0.0
 	for _, pid := range p.pids {
@@ -109,7 +110,7 @@ func (p *process) resident() float64 {
 	return sum
 }
 
-// files counts the open ones that are not in a folder.
+// files counts the open files outside a folder.
 func (p *process) files(but string) (n int) {
 	open, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", p.cmd.Process.Pid))
 	for _, name := range open {
@@ -133,7 +134,7 @@ func (p *process) end(sig syscall.Signal) error {
 	}
 }
 
-// lastWords are the end of its log.
+// lastWords returns the end of its log.
 func (p *process) lastWords() string {
 	data, _ := os.ReadFile(p.log)
 	return string(bytes.Join(bytes.Fields(data[max(0, len(data)-400):]), []byte(" ")))
@@ -148,7 +149,7 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// ready waits for the first call that is answered.
+// ready waits until a call is answered.
 func (p *process) ready(c *client, patience time.Duration) error {
 	k := kinds[3]
 	body, want := newTalk(k, "ready").body(0, false)

@@ -91,7 +91,7 @@ func report(w io.Writer, all []*contender, cells map[key]*cell, memory map[strin
 	}
 }
 
-// reportAgainst compares each profile with what it was.
+// reportAgainst compares each profile with the earlier version.
 func reportAgainst(w io.Writer, all []*contender, cells map[key]*cell) {
 	for _, stream := range []bool{false, true} {
 		fmt.Fprintf(w, "\nCPU ms a call, all work, streamed %t\n\n| |", stream)
@@ -104,12 +104,13 @@ func reportAgainst(w io.Writer, all []*contender, cells map[key]*cell) {
 			for _, k := range kinds {
 				own := cells[key{k.name, stream, c.name}]
 				switch {
-				case own == nil || own.bad != nil: // with full, what is over the window is cut
+				case own == nil || own.bad != nil: // with full, a body over the window is cut
 					fmt.Fprint(w, " – |")
 				case i%2 == 0:
 					fmt.Fprintf(w, " %.3g |", harness.Median(own.busy))
 				default:
-					// Round by round, as the machine is not the same in each.
+					// Round by round, because the machine changes between
+					// rounds.
 					var ratios []float64
 					for j, before := range cells[key{k.name, stream, all[i-1].name}].busy {
 						ratios = append(ratios, own.busy[j]/before)

@@ -12,17 +12,17 @@ import (
 	"github.com/oriel-context/oriel/internal/bpegen/mixtext"
 )
 
-// kind is a sort of body that is measured.
+// kind is a kind of body that is measured.
 type kind struct {
 	name      string
 	anthropic bool
-	messages  int // of the history at the beginning
-	size      int // of each, in bytes
+	messages  int // messages of the history at the beginning
+	size      int // bytes of each message
 	talks     int // conversations at once
-	calls     int // of each: the body grows by two messages with every one
+	calls     int // calls of each; every call adds two messages
 }
 
-// kinds are about as large as their names say in the middle of their calls.
+// kinds have about the size in their names in the middle of their calls.
 var kinds = []kind{
 	{"Messages 2 kB", true, 5, 200, 20, 3},
 	{"Messages 200 kB", true, 171, 1000, 4, 12},
@@ -33,7 +33,7 @@ var kinds = []kind{
 	{"Chat 10,000 messages", false, 9951, 100, 1, 16},
 }
 
-// texts are what messages are cut from.
+// texts is the source of the messages' texts.
 var texts = func() []byte {
 	b, err := mixtext.Build(4 << 20)
 	if err != nil {
@@ -42,7 +42,8 @@ var texts = func() []byte {
 	return b
 }()
 
-// text is about size bytes that begin with the mark; the same for the same mark.
+// text returns about size bytes that begin with the mark, the same for the
+// same mark.
 func text(mark string, size int) string {
 	h := fnv.New64a()
 	h.Write([]byte(mark))
@@ -50,13 +51,15 @@ func text(mark string, size int) string {
 	return strings.ToValidUTF8(mark+": "+string(texts[at:at+max(0, size-len(mark)-40)]), "")
 }
 
-// A turn's mark says how long the answer is to be; the answer's mark is made of it.
+// turnMark returns the mark of a turn, which contains the length of the
+// answer. The answer's mark is derived from it.
 func turnMark(size int, talk string, n int) string {
 	return fmt.Sprintf("turn-%d-%s-%d", size, talk, n)
 }
 func replyMark(turn string) string { return "reply" + strings.TrimPrefix(turn, "turn") }
 
-// answerTo is what the model says to a body, or "" if there is no turn in it.
+// answerTo returns the model's answer to a body, or "" if there is no turn in
+// it.
 func answerTo(body []byte) string {
 	at := bytes.LastIndex(body, []byte("turn-"))
 	if at < 0 {
@@ -106,8 +109,8 @@ func quote(s string) []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// body is the request of a call, and the mark of its answer. Call 0 opens the
-// conversation.
+// body returns the request of a call, and the mark of its answer. Call 0 opens
+// the conversation.
 func (t *talk) body(call int, stream bool) (body []byte, want string) {
 	n := t.messages + 2*call
 	const system = "You are a careful agent that works on a program. Answer in short sentences."

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// startUpstream runs a model that answers at once, or event by event with a pause.
+// startUpstream runs a model that answers at once, or event by event with a
+// pause.
 func startUpstream(pause, idle time.Duration) (url string, stop func(), err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -32,7 +33,7 @@ func answer(w http.ResponseWriter, r *http.Request, pause time.Duration) {
 		http.NotFound(w, r)
 		return
 	}
-	// What SDKs and proxies write differs in white space.
+	// SDKs and proxies differ in white space.
 	head := body[:min(len(body), 2000)]
 	tail := body[max(0, len(body)-2000):]
 	stream := false
@@ -85,7 +86,7 @@ func answer(w http.ResponseWriter, r *http.Request, pause time.Duration) {
 	}
 }
 
-// pieces cuts a text into n of about the same length.
+// pieces splits a text into n pieces of about the same length.
 func pieces(s string, n int) []string {
 	r := []rune(s)
 	var out []string

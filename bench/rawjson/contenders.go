@@ -18,7 +18,7 @@ import (
 // contender is one way to read a body.
 type contender struct {
 	name, does string
-	finds      bool // run's number is the messages whose bytes it found
+	finds      bool // run returns the number of messages whose bytes it found
 	run        func(body []byte) (int, error)
 }
 
@@ -27,7 +27,7 @@ const (
 	valid = "validates only"
 )
 
-// faults make a body invalid when they stand inside a string.
+// faults make a body invalid if they are inside a string.
 var faults = []string{
 	"\x00", "\n", // raw control characters
 	`\x`, `\u12g4`, // unknown escapes
@@ -39,7 +39,7 @@ var faults = []string{
 
 var errInvalid = errors.New("not valid")
 
-// onlyValid makes a contender of a validator.
+// onlyValid returns a contender for a validator.
 func onlyValid(name string, ok func([]byte) bool) contender {
 	return contender{name, valid, false, func(body []byte) (int, error) {
 		if !ok(body) {
@@ -135,7 +135,7 @@ func findSonic(body []byte) (int, error) {
 	return n, err
 }
 
-// stepQuotes is the floor: it only finds where strings end.
+// stepQuotes is the lower bound: it only finds where strings end.
 func stepQuotes(body []byte) (int, error) {
 	n := 0
 	for i := 0; ; n++ {

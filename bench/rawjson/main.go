@@ -72,7 +72,7 @@ func main() {
 	}
 }
 
-// refused is how many of the faulty bodies a contender refuses.
+// refused returns how many of the faulty bodies a contender rejects.
 func refused(c contender) string {
 	if c.does != finds && c.does != valid {
 		return "-"
@@ -89,7 +89,7 @@ func refused(c contender) string {
 	return strconv.Itoa(n)
 }
 
-// measure is the median time of a call within about d.
+// measure returns the median time of a call within about d.
 func measure(c contender, body []byte, d time.Duration) time.Duration {
 	var times []time.Duration
 	for begin := time.Now(); len(times) < 5 || time.Since(begin) < d; {

@@ -21,19 +21,19 @@ import (
 
 // Files of a corpus.
 const (
-	messagesFile = "messages.jsonl" // what Oriel is given
-	textsFile    = "texts.jsonl"    // what it makes vectors of: what the others are given
+	messagesFile = "messages.jsonl" // the input of Oriel
+	textsFile    = "texts.jsonl"    // the texts that Oriel embeds, which are the others' input
 	vectorsFile  = "vectors.f32"    // of the texts
 	queriesFile  = "queries.jsonl"
 	askedFile    = "queries.f32"
 )
 
-// real is how many texts get a vector of their own: from the model, or, where texts
-// are made up, at random. The others get one of these with noise, which takes the same
-// time to search and much less to make.
+// real is how many texts get a vector of their own: from the model or, for
+// invented texts, at random. The others get one of these with noise, which
+// takes the same time to search and much less to make.
 const real = 5000
 
-// makeCorpus writes a corpus of so many texts.
+// makeCorpus writes a corpus of count texts.
 func makeCorpus(ctx context.Context, folder string, count, queries int, data []string) (err error) {
 	next, err := source(ctx, data)
 	if err != nil {
@@ -67,7 +67,7 @@ func makeCorpus(ctx context.Context, folder string, count, queries int, data []s
 	}
 	const batch = 256
 	for m.written < count {
-		// A scope of its own cuts the messages as any scope would.
+		// A separate scope splits the messages as any scope would.
 		s := recall.NewScope(recall.Options{Model: m, Count: func(text string) int { return len(text) / 4 }})
 		part := make([]recall.Message, 0, batch)
 		for range batch {
@@ -101,7 +101,7 @@ func makeCorpus(ctx context.Context, folder string, count, queries int, data []s
 	return nil
 }
 
-// writer is a model that writes down what it is asked.
+// writer is a model that records the texts it is asked to embed.
 type writer struct {
 	model          *minilm.Model // nil for vectors at random
 	texts, vectors *lines
@@ -146,12 +146,12 @@ func (m *writer) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	return out, nil
 }
 
-// noisy is a vector of length 1 near v.
+// noisy returns a vector of length 1 near v.
 func noisy(r *rand.Rand, v []float32) []float32 {
 	out := make([]float32, len(v))
 	var sum float64
 	for i := range v {
-		// The sum of four is near enough to Gaussian.
+		// The sum of four is close enough to Gaussian.
 		bits := r.Uint64()
 		noise := float32(bits&0xffff+bits>>16&0xffff+bits>>32&0xffff+bits>>48)/0x1p16 - 2
 		out[i] = v[i] + .05*noise
@@ -163,7 +163,8 @@ func noisy(r *rand.Rand, v []float32) []float32 {
 	return out
 }
 
-// question asks for some words of a text; it is empty where the text has too few.
+// question returns a query for some words of a text, or "" if the text has too
+// few.
 func question(r *rand.Rand, text string) string {
 	words := strings.FieldsFunc(text, func(c rune) bool { return !('a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9') })
 	words = slices.DeleteFunc(words, func(w string) bool { return len(w) < 4 || len(w) > 20 })
@@ -174,7 +175,7 @@ func question(r *rand.Rand, text string) string {
 	return fmt.Sprintf("What about %s?", strings.Join(words[:min(6, len(words))], " "))
 }
 
-// lines is a file that is written.
+// lines is a file being written.
 type lines struct {
 	file *os.File
 	w    *bufio.Writer

@@ -18,8 +18,8 @@ import (
 	"github.com/oriel-context/oriel/recall"
 )
 
-// reader is a model that has all vectors: those of the passages in their order, those
-// of queries by their text, unless it is told to make these.
+// reader is a model that has all vectors: those of the passages in order, and
+// those of queries by their text, unless it must make these.
 type reader struct {
 	vectors []float32
 	next    int
@@ -45,7 +45,7 @@ func (m *reader) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	return out, nil
 }
 
-// load makes the scope of a corpus.
+// load builds the scope of a corpus.
 func load(ctx context.Context, folder string) (s *recall.Scope, m *reader, err error) {
 	m = &reader{}
 	if m.vectors, err = mapped(filepath.Join(folder, vectorsFile)); err != nil {
@@ -125,7 +125,7 @@ func serve(ctx context.Context, folder string, in io.Reader, out io.Writer) erro
 	return lines.Err()
 }
 
-// weigh tells what a passage takes, all in.
+// weigh prints the memory per passage, all included.
 func weigh(ctx context.Context, folder string, out io.Writer) error {
 	heap := func() uint64 {
 		runtime.GC()
@@ -134,7 +134,7 @@ func weigh(ctx context.Context, folder string, out io.Writer) error {
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
-	// The tables of the counter are there once, however many scopes there are.
+	// The tables of the counter exist once for all scopes.
 	if err := recall.NewScope(recall.Options{}).Add(ctx, []recall.Message{{Text: "a"}}); err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func weigh(ctx context.Context, folder string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// The first query makes what the index of words keeps for queries.
+	// The first query allocates what the index of words keeps for queries.
 	if _, err := s.Recall(ctx, "", recall.RecallOptions{Mode: recall.Keyword}); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func weigh(ctx context.Context, folder string, out io.Writer) error {
 	return err
 }
 
-// cpu is the time that this process has run, in nanoseconds.
+// cpu returns the CPU time of this process in nanoseconds.
 func cpu() (int64, error) {
 	var t unix.Timespec
 	err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t)
@@ -166,7 +166,7 @@ func cpu() (int64, error) {
 
 func at(vectors []float32, i int) []float32 { return vectors[i*dimensions : (i+1)*dimensions] }
 
-// each reads a file of JSON, one value a line.
+// each reads a file of JSON, one value per line.
 func each[T any](path string, f func(T) error) (err error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/oriel-context/oriel/timeline/memory"
 )
 
-// source gives messages without end: those of the data over and over, in other
-// conversations each time, or made up.
+// source returns an endless sequence of messages: those of the data over and
+// over, in other conversations each time, or invented ones.
 func source(ctx context.Context, data []string) (next func() recall.Message, err error) {
 	if len(data) == 0 {
 		return madeUp(), nil
@@ -61,8 +61,8 @@ func source(ctx context.Context, data []string) (next func() recall.Message, err
 	}, nil
 }
 
-// madeUp gives chats of a user, of some 25 words a message, with an assistant, of some
-// 150. Words are as frequent as those of languages are, by Zipf's law.
+// madeUp returns chats of a user, about 25 words per message, with an
+// assistant, about 150. Word frequencies follow Zipf's law, as in languages.
 func madeUp() func() recall.Message {
 	r := rand.New(rand.NewPCG(3, 4))
 	zipf := rand.NewZipf(r, 1.1, 4, 60_000)
@@ -88,7 +88,7 @@ func madeUp() func() recall.Message {
 	}
 }
 
-// word spells a number as syllables, the frequent ones shortest.
+// word spells a number in syllables; frequent words are the shortest.
 func word(n uint64) string {
 	const consonants, vowels = "bdfgklmnprstvz", "aeiou"
 	var b []byte

@@ -15,7 +15,7 @@ import (
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
-// ours appends messages one by one to as many conversations at once.
+// ours appends messages one by one to at conversations at once.
 func (b *bench) ours(messages []timeline.Message, level sqlite.Sync, at int) float64 {
 	dir := b.fresh()
 	defer os.RemoveAll(dir)
@@ -44,7 +44,7 @@ func (b *bench) ours(messages []timeline.Message, level sqlite.Sync, at int) flo
 	return perSecond(len(messages), time.Since(start))
 }
 
-// raw inserts what ours inserts with one conversation.
+// raw inserts the rows that ours inserts for one conversation.
 func (b *bench) raw(messages []timeline.Message, level string) float64 {
 	dir := b.fresh()
 	defer os.RemoveAll(dir)

@@ -12,7 +12,7 @@ import (
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
-// large writes a long history and measures what it takes and how it is read.
+// large writes a long history and measures its size and the speed of reading.
 func (b *bench) large(n int, texts string) {
 	dir := b.fresh()
 	defer os.RemoveAll(dir)
@@ -113,7 +113,7 @@ func size64(path string) int64 {
 	return info.Size()
 }
 
-// timed is the median time of do; after comes after each.
+// timed returns the median time of do; after is called after each.
 func timed(n int, do, after func()) time.Duration {
 	var all []float64
 	for range n {

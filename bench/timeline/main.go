@@ -71,7 +71,7 @@ func main() {
 	b.large(*large, *texts)
 }
 
-// bench is where it happens and what is written.
+// bench holds the folder and the texts of the benchmark.
 type bench struct {
 	dir    string
 	source []byte

@@ -15,15 +15,15 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// readSource is Go's own source text: what a coding agent reads, and nothing that
-// the store's dictionary was made of.
+// readSource returns Go's own source text: what a coding agent reads, and
+// nothing that the store's dictionary was made of.
 func readSource() ([]byte, error) {
 	var b bytes.Buffer
 	err := filepath.WalkDir(filepath.Join(build.Default.GOROOT, "src"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		// Generated tables are no text.
+		// Generated tables are not text.
 		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.Contains(path, "zerrors") || strings.Contains(path, "tables") || strings.Contains(path, "Gen.go") {
 			return nil
 		}
@@ -37,7 +37,7 @@ func readSource() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// next is the next message of about size bytes, the result of a tool.
+// next returns the next message of about size bytes, the result of a tool.
 func (b *bench) next(size int) []byte {
 	if b.used+size > len(b.source) {
 		b.used = 0
@@ -50,7 +50,7 @@ func (b *bench) next(size int) []byte {
 	return raw
 }
 
-// kilobytes are n messages of 1 kB.
+// kilobytes returns n messages of 1 kB.
 func (b *bench) kilobytes(n int) []timeline.Message {
 	all := make([]timeline.Message, n)
 	for i := range all {
@@ -63,8 +63,8 @@ func message(raw []byte) timeline.Message {
 	return timeline.Message{Identity: timeline.HashOf(raw), Raw: raw, Format: "anthropic", Role: "user"}
 }
 
-// size draws the size of a text as recorded sessions of a coding agent have them:
-// half below 260 bytes, a tenth above 2,600, the mean about 1,200.
+// size draws the size of a text with the distribution of recorded coding
+// sessions: half below 260 bytes, a tenth above 2,600, the mean about 1,200.
 func size(r *rand.Rand) int {
 	return min(64<<10, max(40, int(260*math.Exp(1.75*r.NormFloat64()))))
 }

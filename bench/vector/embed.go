@@ -56,7 +56,7 @@ func embed(root, file string, count int) (err error) {
 	return w.Flush()
 }
 
-// paragraphs are what the comments say, each once.
+// paragraphs returns the paragraphs of the comments, without duplicates.
 func paragraphs(root string) (texts []string, err error) {
 	const shortest, longest = 40, 400
 	seen := map[string]bool{}
@@ -66,7 +66,7 @@ func paragraphs(root string) (texts []string, err error) {
 		}
 		parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
-			return nil // a file that is meant not to parse
+			return nil // a file that does not parse on purpose
 		}
 		for _, group := range parsed.Comments {
 			for text := range strings.SplitSeq(group.Text(), "\n\n") {

@@ -35,7 +35,7 @@ func serve(base, queries string, in io.Reader, out io.Writer) error {
 		}
 	}
 	runtime.GC()
-	runtime.LockOSThread() // its clock is what we read
+	runtime.LockOSThread() // cpu reads the clock of this thread
 	w := bufio.NewWriter(out)
 	fmt.Fprintln(w, "ready", index.Bytes())
 	if err := w.Flush(); err != nil {
@@ -78,7 +78,7 @@ func serve(base, queries string, in io.Reader, out io.Writer) error {
 	return lines.Err()
 }
 
-// cpu is the time that this thread has run, in nanoseconds.
+// cpu returns the time that this thread has run, in nanoseconds.
 func cpu() (int64, error) {
 	var t unix.Timespec
 	err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t)

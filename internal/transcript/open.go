@@ -55,7 +55,7 @@ func Open(path string) ([]*Session, error) {
 	return sessions, nil
 }
 
-// sniff is how much of a file is looked at to tell its kind.
+// sniff is how much of a file is examined to determine its kind.
 const sniff = 4096
 
 func openFile(path string) ([]*Session, error) {

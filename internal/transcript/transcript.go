@@ -1,15 +1,17 @@
-// Package transcript reads recorded agent sessions and reconstructs the request
-// bodies that the agent must have sent, call by call, for checks and replays.
+// Package transcript reads recorded agent sessions and reconstructs the
+// request bodies that the agent must have sent, call by call, for checks and
+// replays.
 //
-// A recording holds the messages, not the requests, so each body is built from it:
-// the history before the reply, as the agent sends it, with stubs for what the
-// recording lacks (system prompt, tool schemas). The contents of messages are the
-// recording's bytes, never re-encoded. Between two calls of one history the
-// earlier body's messages are a prefix of the later one's, byte for byte.
+// A recording holds the messages, not the requests, so each body is built from
+// it: the history before the reply, as the agent sends it, with stubs for what
+// the recording lacks (system prompt, tool schemas). The contents of messages
+// are the recording's bytes, never re-encoded, except that what is not valid
+// UTF-8 becomes U+FFFD. Between two calls of one history the earlier body's
+// messages are a prefix of the later one's, byte for byte.
 //
-// Nothing is repaired: if a recording is broken, for example by an interrupted
-// call without an answer, so is the body. What the agent omits or moves on the
-// wire is omitted and moved here too.
+// Nothing else is repaired: if a recording is broken, for example by an
+// interrupted call without an answer, so is the body. What the agent omits or
+// moves on the wire is omitted and moved here too.
 package transcript
 
 import (

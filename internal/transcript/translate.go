@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// translate returns the session with other messages: each returns the messages that
-// replace one message. fresh reports that the message is a reply that is not yet in
-// the history; it comes again as a message right after.
+// translate returns the session with other messages: each returns the messages
+// that replace one message. fresh reports that the message is a reply that is
+// not yet in the history; it is passed again as a message right after.
 func (s *Session) translate(to Format, each func(raw []byte, fresh bool) ([][]byte, error)) (*Session, error) {
 	out := &Session{Name: s.Name, Format: to, Tools: s.Tools, System: s.System}
 	for i, st := range s.steps {
@@ -100,7 +100,8 @@ func sign(raw []byte) ([]byte, error) {
 	return json.Marshal(b)
 }
 
-// signature is about as long as a real one of a short thought.
+// signature returns a signature of about the length of a real one for a short
+// thought.
 func signature(said []byte) string {
 	var sum []byte
 	for i := range 8 {
@@ -239,8 +240,8 @@ func chatTurn(blocks []anthropicBlock) ([][]byte, error) {
 	return out, nil
 }
 
-// chatPart writes a block of a user's message; of what Chat Completions does not
-// have, its kind.
+// chatPart writes a block of a user's message, or the name of its kind if Chat
+// Completions does not have it.
 func (b *anthropicBlock) chatPart() json.RawMessage {
 	switch {
 	case b.Type == "text":
@@ -264,7 +265,7 @@ func (s *Session) AsResponses() (*Session, error) {
 	return s.translate(Responses, wireIDs{times: make(map[string]int)}.items)
 }
 
-// wireIDs gives ids that come again a number.
+// wireIDs numbers ids that are used again.
 type wireIDs struct{ times map[string]int }
 
 // items writes the items of one chat message.
@@ -331,12 +332,12 @@ func (w wireIDs) id(raw json.RawMessage) json.RawMessage {
 	return fmt.Appendf(nil, "%s_%d\"", raw[:len(raw)-1], n)
 }
 
-// reasoning writes the item that stands for what was thought before a reply.
+// reasoning writes the item that represents the thinking before a reply.
 func reasoning(reply []byte, said string) []byte {
 	return slices.Concat([]byte(`{"type":"reasoning","id":"`+itemID("rs_", reply)+`","summary":[],"encrypted_content":`), quote(signature([]byte(said))), []byte(`}`))
 }
 
-// itemID returns an id that only this item has.
+// itemID returns an id that is unique to the item.
 func itemID(kind string, of []byte) string {
 	h := sha256.Sum256(of)
 	return kind + hex.EncodeToString(h[:16])

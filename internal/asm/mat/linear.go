@@ -9,7 +9,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// panelBytes is what the four weights of each column of a panel take.
+// panelBytes is the size of four weights of each column of a panel.
 const panelBytes = 128
 
 const linearSignature = "func(c *float32, ldc int, a *uint8, rows *byte, k int, w *int8, scale *float32, sum *int32, bias *float32, ahead int, add bool)"

@@ -1,5 +1,5 @@
-// Command mat writes the amd64 kernels of package mat. The module internal/asm is apart so
-// that avo is no dependency of Oriel.
+// Command mat writes the amd64 kernels of package mat. The module internal/asm
+// is separate so that Oriel does not depend on avo.
 //
 //	go -C internal/mat generate
 package main

@@ -21,9 +21,9 @@ type power struct {
 	coeffs []operand.Op
 }
 
-// bias is a number so large that adding it rounds to an integer, which then
-// stands in the low bits, plus the bias of an exponent: shifted by 23 bits they
-// are that power of two, and zero for -127.
+// bias is so large that adding it rounds to an integer in the low bits, plus
+// the bias of an exponent: shifted by 23 bits these are that power of two, and
+// zero for -127.
 const bias = 0x1.8p23 + 127
 
 // 2^x for |x| ≤ ½, with a relative error below 2e-9: the polynomial of degree six
@@ -41,7 +41,7 @@ func newPower(v vector) power {
 	return p
 }
 
-// finish is 2^n·2^fraction for each of some registers, given magic+n in sums,
+// finish returns 2^n·2^fraction for each register, given magic+n in sums,
 // which it overwrites.
 func (p power) finish(sums, fractions []reg.VecVirtual) (powers []reg.VecVirtual) {
 	powers = p.polynomial(p.coeffs, fractions)
@@ -52,8 +52,8 @@ func (p power) finish(sums, fractions []reg.VecVirtual) (powers []reg.VecVirtual
 	return powers
 }
 
-// log2 of 1-Φ(t) for t from 0 to 6, so close that 1-Φ(t) is right within 8e-9.
-// Beyond, it falls without bounds, as it should.
+// The base-2 logarithm of 1-Φ(t) for t from 0 to 6, so close that 1-Φ(t) is
+// right within 8e-9. Beyond, it falls without bounds, as it should.
 var tailCoeffs = []float32{
 	-0.9999999782409645, -1.1511057437928331, -0.4592046708081522, -0.05250592952671794, 0.007077035539549946,
 	-0.00014726817206969447, -0.0001818844249235005, 3.846292918834572e-05, -2.7572880833684406e-06,
@@ -200,8 +200,8 @@ func emitSoftmax(v vector, name string) {
 	RET()
 }
 
-// emitNorm writes a layer norm. The mean is rounded; what the values differ
-// from it in the mean corrects that, in the variance too.
+// emitNorm writes a layer norm. The mean is rounded; the mean difference of
+// the values from it corrects the mean and the variance.
 func emitNorm(v vector, name string) {
 	TEXT(name, NOSPLIT, "func(x, gamma, beta *float32, n int)")
 	Pragma("noescape")

@@ -25,7 +25,7 @@ func (v vector) reg() reg.VecVirtual {
 	return YMM()
 }
 
-// lanes is how many numbers a register holds.
+// lanes returns how many numbers a register holds.
 func (v vector) lanes() int { return int(v) / 4 }
 
 func (v vector) zero() reg.VecVirtual {
@@ -42,15 +42,15 @@ func (v vector) clear(r reg.VecVirtual) {
 	VXORPS(r, r, r)
 }
 
-// spread is a register that holds f in every lane.
+// spread returns a register that holds f in every lane.
 func (v vector) spread(f float32) reg.VecVirtual {
 	r := v.reg()
 	VBROADCASTSS(constant(f), r)
 	return r
 }
 
-// operand is f in every lane: in a register where there are many of them, and
-// else in memory.
+// operand returns f in every lane: in a register if there are many, otherwise
+// in memory.
 func (v vector) operand(f float32) operand.Op {
 	if v == zmm {
 		return v.spread(f)
@@ -69,8 +69,8 @@ func (v vector) param(name string) reg.VecVirtual {
 	return r
 }
 
-// block is registers for 16 numbers, which is what lengths are a multiple of.
-// Working on both of two narrow ones in turn hides latency.
+// block returns registers for 16 numbers; lengths are a multiple of that.
+// Alternating between two narrow ones hides latency.
 func (v vector) block() (regs []reg.VecVirtual) {
 	for range 16 / v.lanes() {
 		regs = append(regs, v.reg())
@@ -78,7 +78,8 @@ func (v vector) block() (regs []reg.VecVirtual) {
 	return regs
 }
 
-// polynomial evaluates one in each of some registers; coeffs[i] goes with x^i.
+// polynomial evaluates a polynomial in each register; coeffs[i] belongs to
+// x^i.
 func (v vector) polynomial(coeffs []operand.Op, x []reg.VecVirtual) []reg.VecVirtual {
 	y := v.block()
 	for i := len(coeffs) - 1; i >= 0; i-- {
@@ -93,7 +94,7 @@ func (v vector) polynomial(coeffs []operand.Op, x []reg.VecVirtual) []reg.VecVir
 	return y
 }
 
-// fold combines the lanes of r by op, and leaves the result in the first.
+// fold combines the lanes of r by op, and leaves the result in the first lane.
 func (v vector) fold(op func(ops ...operand.Op), r reg.VecVirtual) reg.VecVirtual {
 	if v == zmm {
 		high := YMM()
@@ -113,7 +114,7 @@ func (v vector) fold(op func(ops ...operand.Op), r reg.VecVirtual) reg.VecVirtua
 
 var constants = map[uint32]operand.Mem{}
 
-// constant is f eight times.
+// constant returns f eight times.
 func constant(f float32) operand.Mem {
 	bits := math.Float32bits(f)
 	if m, ok := constants[bits]; ok {
@@ -127,7 +128,7 @@ func constant(f float32) operand.Mem {
 	return m
 }
 
-// at is the address of row i of a matrix, given every third row's.
+// at returns the address of row i of a matrix, given that of every third row.
 func at(bases []reg.GPVirtual, stride reg.Register, i, disp int) operand.Mem {
 	m := operand.Mem{Base: bases[i/3], Disp: disp}
 	if i%3 > 0 {
@@ -136,7 +137,7 @@ func at(bases []reg.GPVirtual, stride reg.Register, i, disp int) operand.Mem {
 	return m
 }
 
-// thirds are the addresses of every third of the rows from first.
+// thirds returns the addresses of every third row from first.
 func thirds(first reg.Register, stride reg.Register, rows int) []reg.GPVirtual {
 	base := GP64()
 	MOVQ(first, base)

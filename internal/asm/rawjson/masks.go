@@ -31,14 +31,14 @@ type vectors interface {
 	constants(x reg.Register)
 	load(p reg.Register)
 	equal(mask reg.GPVirtual, c byte)
-	// letters are the bytes / \ f n r t, that stand alone behind a backslash.
+	// letters are the bytes / \ f n r t, which may follow a backslash.
 	letters(mask reg.GPVirtual)
 	nonASCII(mask reg.GPVirtual)
 	// anyControl leaves the zero flag clear if there is a byte below 0x20.
 	anyControl()
 	control(mask reg.GPVirtual)
 	// operators are [ ] { } : , and also the bytes 0x0c and 0x1a, which the
-	// builder refuses.
+	// builder rejects.
 	operators(mask reg.GPVirtual)
 	spaces(mask reg.GPVirtual)
 	// utf8 checks the block and the end of the one before it. It leaves the

@@ -14,8 +14,9 @@ var (
 	operatorTable = set(':', '{', ',', '}')
 )
 
-// set is the table of the given bytes. Entry 0 must be filled, or byte 0 is in
-// the set: give it a byte that ends in another half, such as 1, if need be.
+// set returns the table of the given bytes. Entry 0 must be filled, or byte 0
+// is in the set; if necessary, give it a byte with another low half, such as
+// 1.
 func set(cs ...byte) (t [16]byte) {
 	for _, c := range cs {
 		if c == 1 {
@@ -79,7 +80,7 @@ var (
 
 var globals = map[string]operand.Mem{}
 
-// global is a read-only datum of 16 bytes.
+// global declares a read-only datum of 16 bytes.
 func global(name string, data [16]byte) operand.Mem {
 	if m, ok := globals[name]; ok {
 		return m
@@ -92,7 +93,7 @@ func global(name string, data [16]byte) operand.Mem {
 	return m
 }
 
-// bytes16 is c sixteen times.
+// bytes16 returns c sixteen times.
 func bytes16(c byte) (t [16]byte) {
 	for i := range t {
 		t[i] = c

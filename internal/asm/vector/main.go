@@ -1,5 +1,5 @@
-// Command vector writes the amd64 kernels of package vector. The module internal/asm is apart so
-// that avo is no dependency of Oriel.
+// Command vector writes the amd64 kernels of package vector. The module
+// internal/asm is separate so that Oriel does not depend on avo.
 //
 //	go -C recall/vector generate
 package main
@@ -24,7 +24,7 @@ func main() {
 	Generate()
 }
 
-// frame is what both kernels have: arguments, and what they add up.
+// frame is what both kernels have: arguments, and the sums.
 type frame struct {
 	out, scales, values, stride, stride3, left reg.Register
 	query, totals                              reg.Register
@@ -73,7 +73,7 @@ func argument(name string) operand.Mem {
 	return arg.Addr
 }
 
-// vector is where, given the first of a group, the i-th is.
+// vector returns the address of the i-th vector, given the first of a group.
 func (f frame) vector(base reg.Register, i, disp int) operand.Mem {
 	m := operand.Mem{Base: base, Disp: disp}
 	switch i {
@@ -85,9 +85,8 @@ func (f frame) vector(base reg.Register, i, disp int) operand.Mem {
 	return m
 }
 
-// fetch asks for the lines that are needed some steps later, in the order of
-// their addresses and not in that of their use: this is what memory is fastest
-// at, by half.
+// fetch prefetches the lines that are needed some steps later, in the order of
+// their addresses and not of their use: memory is faster that way, by half.
 func fetch(prefetch func(m operand.Op), place reg.Register, ahead, lines int) {
 	for i := range lines {
 		prefetch(operand.Mem{Base: place, Disp: ahead + 64*i})
@@ -95,7 +94,7 @@ func fetch(prefetch func(m operand.Op), place reg.Register, ahead, lines int) {
 	ADDQ(operand.U32(64*lines), place)
 }
 
-// fold adds up the lanes of each of four registers: one lane for each.
+// fold sums the lanes of each of four registers, into one lane each.
 func fold(a [group]reg.VecVirtual) reg.VecVirtual {
 	VPHADDD(a[1], a[0], a[0])
 	VPHADDD(a[3], a[2], a[2])
@@ -106,8 +105,8 @@ func fold(a [group]reg.VecVirtual) reg.VecVirtual {
 	return dots
 }
 
-// score writes the scores that belong to the products of a group, counts them
-// in, and moves on to the next group, if there is one.
+// score writes the scores for the products of a group, adds them to the
+// totals, and continues with the next group, if there is one.
 func (f frame) score(dots reg.VecVirtual, next string) {
 	VCVTDQ2PS(dots, dots)
 	VMULPS(operand.Mem{Base: f.scales}, dots, dots)
