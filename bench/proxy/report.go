@@ -8,12 +8,12 @@ import (
 	"github.com/oriel-context/oriel/bench/harness"
 )
 
-// bars are what we aim for, by the end of the body's name: CPU ms without what is
+// targets holds, by the end of the body's name, the CPU ms without what is
 // done after the answer, and ms that the median call takes longer than a direct one.
-var bars = map[string][2]float64{" 2 kB": {0.25, 0.3}, " 200 kB": {0.8, 1}, " 1 MB": {3, 4}}
+var targets = map[string][2]float64{" 2 kB": {0.25, 0.3}, " 200 kB": {0.8, 1}, " 1 MB": {3, 4}}
 
-func bar(k kind, i int) string {
-	for end, v := range bars {
+func target(k kind, i int) string {
+	for end, v := range targets {
 		if strings.HasSuffix(k.name, end) {
 			return fmt.Sprintf("≤ %.3g", v[i])
 		}
@@ -22,7 +22,7 @@ func bar(k kind, i int) string {
 }
 
 func report(w io.Writer, all []*contender, cells map[key]*cell, memory map[string]*growth) {
-	table := func(title string, stream bool, bar func(k kind) string, show func(c *contender, own, direct *cell) string) {
+	table := func(title string, stream bool, target func(k kind) string, show func(c *contender, own, direct *cell) string) {
 		fmt.Fprintf(w, "\n%s\n\n| |", title)
 		for _, k := range kinds {
 			fmt.Fprintf(w, " %s |", k.name)
@@ -44,9 +44,9 @@ func report(w io.Writer, all []*contender, cells map[key]*cell, memory map[strin
 				fmt.Fprint(w, row)
 			}
 		}
-		fmt.Fprint(w, "\n| bar |")
+		fmt.Fprint(w, "\n| target |")
 		for _, k := range kinds {
-			fmt.Fprintf(w, " %s |", bar(k))
+			fmt.Fprintf(w, " %s |", target(k))
 		}
 		fmt.Fprintln(w)
 	}
@@ -56,13 +56,13 @@ func report(w io.Writer, all []*contender, cells map[key]*cell, memory map[strin
 		}
 		return fmt.Sprintf("%.3g (%.2g)", harness.Median(own.busy), harness.Median(own.after))
 	}
-	cpuBar := func(k kind) string { return bar(k, 0) }
-	addedBar := func(k kind) string { return bar(k, 1) }
-	table("CPU ms a call, all work (of it after the answer's end)", false, cpuBar, cpu)
-	table("CPU ms a call, all work (of it after the answer's end), streamed", true, cpuBar, cpu)
-	table("added ms, p50 / p95 (direct: absolute)", false, addedBar, func(c *contender, own, direct *cell) string { return added(c, own.all, direct.all) })
-	table("added ms, p50 / p95 (direct: absolute), calls apart", false, addedBar, func(c *contender, own, direct *cell) string { return added(c, own.apart, direct.apart) })
-	table("added ms until the first byte of a stream, p50 / p95 (direct: absolute)", true, addedBar, func(c *contender, own, direct *cell) string { return added(c, own.first, direct.first) })
+	cpuTarget := func(k kind) string { return target(k, 0) }
+	addedTarget := func(k kind) string { return target(k, 1) }
+	table("CPU ms a call, all work (of it after the answer's end)", false, cpuTarget, cpu)
+	table("CPU ms a call, all work (of it after the answer's end), streamed", true, cpuTarget, cpu)
+	table("added ms, p50 / p95 (direct: absolute)", false, addedTarget, func(c *contender, own, direct *cell) string { return added(c, own.all, direct.all) })
+	table("added ms, p50 / p95 (direct: absolute), calls apart", false, addedTarget, func(c *contender, own, direct *cell) string { return added(c, own.apart, direct.apart) })
+	table("added ms until the first byte of a stream, p50 / p95 (direct: absolute)", true, addedTarget, func(c *contender, own, direct *cell) string { return added(c, own.first, direct.first) })
 	fmt.Fprintf(w, "\nstart and memory\n\n| | start to first answer, s | MB at first | MB at half of the calls | highest of the second half | MB at the end | calls |\n|---|--:|--:|--:|--:|--:|--:|\n")
 	for _, c := range all {
 		g := memory[c.name]
@@ -75,7 +75,7 @@ func report(w io.Writer, all []*contender, cells map[key]*cell, memory map[strin
 			fmt.Fprintf(w, "| %s | %.3f | %.0f | %.0f | %.0f | %.0f | %d |\n", c.name, harness.Median(g.starts), g.begin, half[0], harness.Quantile(half, 1), half[len(half)-1], g.calls)
 		}
 	}
-	fmt.Fprintln(w, "| bar | ≤ 0.3 | | | | ≤ 150, flat | |")
+	fmt.Fprintln(w, "| target | ≤ 0.3 | | | | ≤ 150, flat | |")
 	fmt.Fprintln(w)
 	for _, c := range all {
 		if c.down != "" {
