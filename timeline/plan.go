@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Plan is a stored plan. Data is JSON: what oriel show --plan prints, and what else the
@@ -15,8 +16,10 @@ type Plan struct {
 	// Name tells the plan of a call from those of all other calls: "p-CALL-0". It stays the
 	// same in every conversation that the plan applies to, whatever its id there is. A plan
 	// of items has none.
-	Name     string
-	At       Place
+	Name string
+	At   Place
+	// Time is when it was made.
+	Time     time.Time
 	Data     json.RawMessage
 	Contents []Hash
 }
@@ -64,14 +67,14 @@ func (n Notes) Plan(ctx context.Context, id string) (Plan, bool, error) {
 
 // planOf reads a record. The plan has no id if its key has no number.
 func planOf(r *Record) Plan {
-	p := Plan{At: r.At, Data: r.Data, Contents: r.Contents}
+	p := Plan{At: r.At, Time: r.Time, Data: r.Data, Contents: r.Contents}
 	p.ID, p.Name = ParsePlanKey(r.Key)
 	return p
 }
 
 // Record returns the record of a plan.
 func (p Plan) Record() Record {
-	return Record{Kind: KindPlan, Key: PlanKey(p.ID, p.Name), At: p.At, Data: p.Data, Contents: p.Contents}
+	return Record{Kind: KindPlan, Key: PlanKey(p.ID, p.Name), At: p.At, Time: p.Time, Data: p.Data, Contents: p.Contents}
 }
 
 // PlanKey returns the key of a plan's record: its id, and its name behind that, so that

@@ -19,7 +19,7 @@ func TestCommandsKeepTheirFlags(t *testing.T) {
 		"embed":         "json",
 		"import":        "format conversation project data json",
 		"conversations": "data json project since search limit",
-		"show":          "plan data json",
+		"show":          "plan sent diff calls branches full data json",
 		"export":        "data json",
 		"pin":           "data json",
 		"unpin":         "data json",

@@ -202,7 +202,7 @@ func printImport(out io.Writer, r *importer.Report) error {
 	b.WriteString("\n")
 	for _, c := range r.Conversations {
 		if c.Branch {
-			fmt.Fprintf(&b, "%s: somebody else went on with it meanwhile and it stays there; what was imported is a branch, which oriel show lists\n", oneLine(c.Name, 60))
+			fmt.Fprintf(&b, "%s: somebody else went on with it meanwhile and it stays there; what was imported is a branch, which oriel show --branches lists\n", oneLine(c.Name, 60))
 		}
 	}
 	_, err := out.Write(b.Bytes())

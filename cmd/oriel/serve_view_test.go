@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/oriel-context/oriel/internal/fakemodel"
 )
 
@@ -23,10 +25,12 @@ import (
 func TestCommandsActOnARunningProxy(t *testing.T) {
 	var mu sync.Mutex
 	var last []byte
+	var bodies [][]byte // all that were sent
 	up := httptest.NewServer(&fakemodel.Server{Answer: func(r *fakemodel.Request) fakemodel.Answer {
 		mu.Lock()
 		defer mu.Unlock()
 		last = bytes.Clone(r.Data())
+		bodies = append(bodies, last)
 		return fakemodel.Answer{Text: "Noted.", Input: 10, Output: 2}
 	}})
 	defer up.Close()
@@ -105,12 +109,31 @@ func TestCommandsActOnARunningProxy(t *testing.T) {
 	if out, code := oriel("release", "talk"); code != 0 || out != "released\n" {
 		t.Error(code, out)
 	}
-	if out, code := oriel("show", "talk", "--plan"); code != 0 || !strings.HasPrefix(out, "p1\n") || !strings.Contains(out, "fold") {
+	if out, code := oriel("show", "talk", "--plan"); code != 0 || !strings.Contains(out, "\np1 ") || !strings.Contains(out, "in the digest") {
 		t.Error(code, out)
 	}
 	say()
 	s.end(t)
 	http.DefaultClient.CloseIdleConnections()
+	for i, body := range bodies {
+		out, code := oriel("show", "talk", "--sent", fmt.Sprint(i+1))
+		if code != 0 || !sameJSON(t, []byte(out), body) {
+			t.Errorf("call %d sent %s, and is shown as %d %s", i+1, body, code, out)
+		}
+	}
+	if out, code := oriel("show", "talk", "--calls", "--json"); code != 0 || !strings.HasPrefix(out, `{"calls":[{"call":1,"id":"`) || !strings.Contains(out, `,"last":1,"time":"20`) ||
+		strings.Count(out, `"came":`) != said || !strings.Contains(out, `"plan":"p`) || !strings.Contains(out, `"usage":{"input":10,"output":2}`) {
+		t.Error(code, out)
+	}
+	if out, code := oriel("show", "talk", "--calls"); code != 0 || strings.Count(out, "\n") != said+1 {
+		t.Error(code, out)
+	}
+	if out, code := oriel("show", "talk", "--diff", "1", "last", "--json"); code != 0 || !strings.HasPrefix(out, `{"changes":[{"op":"`) || !strings.Contains(out, `"from":{"call":1,"id":"`) {
+		t.Error(code, out)
+	}
+	if out, code := oriel("show", "talk", "--diff", "1", "2"); code != 0 || !strings.Contains(out, "- call 1, ") || !strings.Contains(out, "+ 3 ") || !strings.Contains(out, "thing-2 lies") {
+		t.Error(code, out)
+	}
 	log := s.errors.String()
 	for _, want := range []string{"learnt.json is damaged", "outside 5…100", "kind=truncation", "kind=pin"} {
 		if !strings.Contains(log, want) {
@@ -135,4 +158,14 @@ func TestCommandsActOnARunningProxy(t *testing.T) {
 	if learnt, err := os.ReadFile(filepath.Join(dir, "learnt.json")); err != nil || !json.Valid(learnt) {
 		t.Errorf("%s, %v", learnt, err)
 	}
+}
+
+// sameJSON reports whether two bodies have the same fields and values.
+func sameJSON(t *testing.T, a, b []byte) bool {
+	t.Helper()
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	return cmp.Equal(x, y)
 }

@@ -1,74 +1,98 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/token"
 )
 
 // showFlags holds the flags of show.
 type showFlags struct {
 	from, to, last int64
 	branch         int
-	plan, json     bool
+	plan, sent     string // newest, unless one is named
+	diff, calls    bool
+	branches, full bool
+	json           bool
+
+	whole bool // the messages from to to, whole
 }
+
+// newest is the plan or call that is meant where none is named.
+const newest = browse.Last
 
 func showCommand() *cobra.Command {
 	var o showFlags
 	cmd := &cobra.Command{
-		Use:   "show CONVERSATION",
-		Short: "Show the messages of a conversation, or its plans",
-		Long: `Show the messages of a conversation: id, time, who speaks, tokens (o200k_base), and
-how it begins. "*" marks what is pinned. Lines that an agent wrote for itself are
-"meta" and have no tokens. Where the conversation has branches the newest 20 are listed
-below, and --branch shows one.
+		Use:   "show CONVERSATION [ID | FIRST..LAST | PLAN | CALL…]",
+		Short: "Show the messages of a conversation, its plans, or what was sent",
+		Long: `Show the messages of a conversation: id, time, who speaks, tokens of its own text
+(o200k_base), and how it begins. "*" marks what is pinned. Lines that an agent wrote for
+itself are "meta" and have no tokens. --branches lists the newest branches, --branch shows
+one.
 
---plan shows instead what left the view, when and why, newest last: each plan can
-be taken back by oriel undo.`,
-		Example: `  oriel show 7f3c2a10-session --last 20
-  oriel show 7f3c2a10-session --from 100 --to 120
-  oriel show 7f3c2a10-session --plan --json`,
-		Args: oneConversation(1, 1, "one conversation"),
+With an ID or a range of them, messages are shown whole. On a terminal only the first and
+last lines of tool results and of thinking are, unless --full is given.
+
+--plan   one row for each plan: when it was made, the tokens of the request as it came and
+         as it was sent, how many messages left with it, and why; then what the newest
+         plan, or the one that is named, holds back, and the digest that stands for it.
+         oriel undo takes a plan back
+--calls  the calls that were recorded, with their numbers
+--sent   the body that was sent at the newest call, or at the one that is named by its
+         number or id: the messages byte for byte, the other fields in one form and
+         without credentials. On a terminal it is indented
+--diff   what changed between the bodies of two calls, message by message
+
+On a terminal long output goes through $PAGER, or through less.
+
+` + meaning,
+		Example: `  oriel show last --last 20
+  oriel show 7f3c2a10 17
+  oriel show 7f3c2a10 17..21 --full
+  oriel show 7f3c2a10 --plan p3
+  oriel show 7f3c2a10 --sent 12 > body.json
+  oriel show 7f3c2a10 --diff 12 13`,
+		Args: oneConversation(1, 3, "a conversation and, if not all of it, what to show"),
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.plan, "plan", false, "show the plans that took something out of view")
+	f.StringVar(&o.plan, "plan", "", "show the `plans` that took something out of view, and one of them")
+	f.BoolVar(&o.calls, "calls", false, "list the calls that were recorded")
+	f.StringVar(&o.sent, "sent", "", "show the body that was sent at a `call`")
+	f.Lookup("plan").NoOptDefVal, f.Lookup("sent").NoOptDefVal = newest, newest
+	f.BoolVar(&o.diff, "diff", false, "show what changed between the bodies of two calls")
 	f.Int64Var(&o.from, "from", 0, "first `id` (default 1)")
 	f.Int64Var(&o.to, "to", 0, "last `id` (default: the newest)")
 	f.Int64Var(&o.last, "last", 0, "only the newest `n`")
+	f.BoolVar(&o.branches, "branches", false, "list the branches below the messages")
 	f.IntVar(&o.branch, "branch", 0, "`number` of the branch (default 0, where the conversation stands)")
+	f.BoolVar(&o.full, "full", false, "show tool results and thinking whole")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	data := addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		switch {
-		case o.from < 0 || o.to < 0 || o.last < 0:
-			return fmt.Errorf("--from, --to and --last are numbers above 0")
-		case o.last > 0 && o.from > 0:
-			return fmt.Errorf("--last and --from exclude each other")
-		}
-		if o.plan {
-			return data.withConversation(cmd.Context(), args[0], func(c *oriel.Conversation) error {
-				plans, err := c.Plans(cmd.Context(), int(o.last))
-				if err != nil {
-					return err
-				}
-				return showPlans(cmd, c.ID(), plans, &o)
-			})
+		if err := o.check(args); err != nil {
+			return err
 		}
 		return data.with(cmd.Context(), func(s timeline.Store) error {
 			c, err := findConversation(cmd.Context(), s, args[0])
 			if err != nil {
 				return err
+			}
+			switch {
+			case o.plan != "":
+				return showPlans(cmd, s, &c, &o)
+			case o.calls:
+				return showCalls(cmd, s, &c, &o)
+			case o.sent != "":
+				return showSent(cmd, s, &c, &o)
+			case o.diff:
+				return showDiff(cmd, s, &c, args[1:], &o)
 			}
 			return showMessages(cmd, s, &c, &o)
 		})
@@ -76,71 +100,57 @@ be taken back by oriel undo.`,
 	return cmd
 }
 
-// shownMessage is the JSON form of a message.
-type shownMessage struct {
-	ID     int64     `json:"id"`
-	Time   time.Time `json:"time"`
-	Role   string    `json:"role"`
-	Tokens int       `json:"tokens"`
-	Pinned bool      `json:"pinned"`
-	Format string    `json:"format"`
-	Ref    string    `json:"ref,omitempty"`
-	// Variants is the number of further forms in which the message arrived.
-	Variants int    `json:"variants,omitempty"`
-	Text     string `json:"text"`
+// check reads the arguments after the conversation.
+func (o *showFlags) check(args []string) error {
+	asked := 0
+	for _, is := range []bool{o.plan != "", o.calls, o.sent != "", o.diff} {
+		if is {
+			asked++
+		}
+	}
+	rest := args[1:]
+	switch {
+	case o.from < 0 || o.to < 0 || o.last < 0:
+		return fmt.Errorf("--from, --to and --last are numbers above 0")
+	case o.last > 0 && o.from > 0:
+		return fmt.Errorf("--last and --from exclude each other")
+	case asked > 1:
+		return fmt.Errorf("--plan, --calls, --sent and --diff exclude each other")
+	case o.diff && len(rest) != 2:
+		return fmt.Errorf("--diff wants two calls, such as --diff 12 13: oriel show %s --calls lists them", args[0])
+	case o.diff:
+		return nil
+	case len(rest) > 1 || o.calls && len(rest) > 0:
+		return fmt.Errorf("%d arguments: give a conversation and what to show of it; see oriel show --help", len(args))
+	case len(rest) == 0:
+		return nil
+	case o.plan != "":
+		return nameOnce(&o.plan, rest[0], "--plan")
+	case o.sent != "":
+		return nameOnce(&o.sent, rest[0], "--sent")
+	case o.from > 0 || o.to > 0 || o.last > 0:
+		return fmt.Errorf("%s: give an id, or --from, --to or --last", oneLine(rest[0], 40))
+	}
+	first, last, two := strings.Cut(rest[0], "..")
+	if !two {
+		last = first
+	}
+	var err [2]error
+	o.from, err[0] = strconv.ParseInt(first, 10, 64)
+	o.to, err[1] = strconv.ParseInt(last, 10, 64)
+	if err[0] != nil || err[1] != nil || o.from < 1 || o.to < o.from {
+		return fmt.Errorf("%q is no id: give the number of a message, such as 17, or 17..21", oneLine(rest[0], 40))
+	}
+	o.whole = true
+	return nil
 }
 
-// shownBranch is where a branch ends and how much it shares with the current
-// branch.
-type shownBranch struct {
-	Branch int   `json:"branch"`
-	Last   int64 `json:"last"`
-	// Shared is the last id that it shares with branch 0.
-	Shared int64 `json:"shared"`
-}
-
-func showMessages(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation, o *showFlags) error {
-	heads, err := s.Heads(cmd.Context(), timeline.Local, c.Name)
-	if err != nil {
-		return &failure{err}
+// nameOnce puts the argument that stands behind a flag in its place.
+func nameOnce(value *string, arg, flag string) error {
+	if *value != newest {
+		return fmt.Errorf("%s names %s and %s: give one", flag, oneLine(*value, 40), oneLine(arg, 40))
 	}
-	head, err := branchHead(heads, o.branch)
-	if err != nil {
-		return err
-	}
-	branches, older, err := branchesOf(cmd, s, heads)
-	if err != nil {
-		return err
-	}
-	pins, err := pinsOf(cmd, s, c.Name)
-	if err != nil {
-		return err
-	}
-	first, last := o.rangeOf(head.Depth)
-	out := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
-	list := newMessageList(out, c, o.json, styleFor(cmd.OutOrStdout()))
-	if first <= last {
-		counter := token.NewCounter(token.Model{Encoding: "o200k_base", Exact: true}, token.Options{})
-		err = s.Messages(cmd.Context(), timeline.Local, head, first, last, false, func(e *timeline.Entry) error {
-			m := shownMessage{
-				ID: e.Place.Depth, Time: e.Time.UTC(), Role: e.Role, Pinned: pins.places[e.Place] || o.branch == 0 && pins.ids[e.Place.Depth], Format: e.Format, Ref: e.Ref,
-				Variants: len(e.Variants), Text: e.Text(),
-			}
-			if c, err := e.Chat(); err == nil {
-				m.Tokens = counter.Message(&c).Tokens
-			}
-			return list.add(&m)
-		})
-	}
-	if err == nil {
-		err = list.end(branches, older)
-	}
-	if err == nil {
-		err = out.Flush()
-	}
-	if err != nil {
-		return &failure{err}
-	}
+	*value = arg
 	return nil
 }
 
@@ -156,201 +166,44 @@ func (o *showFlags) rangeOf(n int64) (first, last int64) {
 	return first, last
 }
 
-// maxBranches is how many branches are listed, the newest first.
-const maxBranches = 20
-
-// branchesOf returns the newest branches, and how many older ones there are.
-func branchesOf(cmd *cobra.Command, s timeline.Store, heads []timeline.Place) (branches []shownBranch, older int, err error) {
-	branches = []shownBranch{}
-	if len(heads) < 2 {
-		return branches, 0, nil
-	}
-	// The way to the current head, as the last place of each trunk. A place is
-	// on the way if the way leaves its trunk no earlier.
-	leaves := map[int64]int64{}
-	err = s.Messages(cmd.Context(), timeline.Local, heads[0], 1, heads[0].Depth, true, func(e *timeline.Entry) error {
-		leaves[e.Place.Trunk] = e.Place.Depth
-		return nil
-	})
+func showMessages(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation, o *showFlags) error {
+	heads, err := s.Heads(cmd.Context(), timeline.Local, c.Name)
 	if err != nil {
-		return nil, 0, &failure{err}
+		return &failure{err}
 	}
-	older = max(0, len(heads)-1-maxBranches)
-	for i := 1 + older; i < len(heads); i++ {
-		shared, err := sharedDepth(cmd, s, leaves, heads[i])
-		if err != nil {
-			return nil, 0, &failure{err}
-		}
-		branches = append(branches, shownBranch{Branch: i, Last: heads[i].Depth, Shared: shared})
-	}
-	return branches, older, nil
-}
-
-// sharedDepth returns how many messages a branch shares with a way. It
-// searches back from the branch's end in growing steps, so that a late
-// branching point is cheap.
-func sharedDepth(cmd *cobra.Command, s timeline.Store, leaves map[int64]int64, end timeline.Place) (int64, error) {
-	shares := func(depth int64) (bool, error) {
-		at, err := placeAt(cmd, s, end, depth)
-		return at.Depth <= leaves[at.Trunk], err
-	}
-	low, high := int64(0), end.Depth // they share at least low and at most high
-	for step := int64(1); low < high; step *= 2 {
-		at := max(1, high-step+1)
-		on, err := shares(at)
-		if err != nil {
-			return 0, err
-		}
-		if on {
-			low = at
-			break
-		}
-		high = at - 1
-	}
-	for low < high {
-		middle := (low + high + 1) / 2
-		on, err := shares(middle)
-		if err != nil {
-			return 0, err
-		}
-		if on {
-			low = middle
-		} else {
-			high = middle - 1
-		}
-	}
-	return low, nil
-}
-
-func placeAt(cmd *cobra.Command, s timeline.Store, head timeline.Place, depth int64) (at timeline.Place, err error) {
-	err = s.Messages(cmd.Context(), timeline.Local, head, depth, depth, true, func(e *timeline.Entry) error {
-		at = e.Place
-		return nil
-	})
-	return at, err
-}
-
-// shownPins are the pins of a conversation, by place and, for pins without a
-// place that another program set, by id.
-type shownPins struct {
-	places map[timeline.Place]bool
-	ids    map[int64]bool
-}
-
-func pinsOf(cmd *cobra.Command, s timeline.Store, name string) (pins shownPins, err error) {
-	records, err := s.Records(cmd.Context(), timeline.Local, name, "pin", "")
+	head, err := branchHead(heads, o.branch)
 	if err != nil {
-		return pins, &failure{err}
-	}
-	pins = shownPins{map[timeline.Place]bool{}, map[int64]bool{}}
-	for i := range records {
-		number, _, _ := strings.Cut(records[i].Key, "@")
-		id, err := strconv.ParseInt(number, 10, 64)
-		if at := records[i].At; at != (timeline.Place{}) {
-			pins.places[at] = true
-		} else if err == nil {
-			pins.ids[id] = true
-		}
-	}
-	return pins, nil
-}
-
-// messageList prints messages as they arrive.
-type messageList struct {
-	out   *bufio.Writer
-	json  bool
-	style style
-	n     int
-	last  string // the day that was printed
-}
-
-func newMessageList(out *bufio.Writer, c *timeline.Conversation, asJSON bool, s style) *messageList {
-	l := &messageList{out: out, json: asJSON, style: s}
-	if asJSON {
-		info, _ := json.Marshal(infoOf(c)) // cannot fail
-		fmt.Fprintf(out, `{"conversation":%s,"messages":[`, info)
-	}
-	return l
-}
-
-func (l *messageList) add(m *shownMessage) error {
-	if l.json {
-		if l.n++; l.n > 1 {
-			l.out.WriteByte(',')
-		}
-		var b bytes.Buffer
-		if err := printJSON(&b, m); err != nil {
-			return err
-		}
-		_, err := l.out.Write(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 		return err
 	}
-	// The columns have fixed widths, so that a long history need not be held
-	// in memory.
-	day, clock := m.Time.Format("2006-01-02"), m.Time.Format("15:04:05")
-	if day != l.last {
-		l.last = day
-		fmt.Fprintf(l.out, "%s\n", l.style.bold(day))
+	if o.whole && o.from > head.Depth {
+		return fmt.Errorf("no message %d: %s has messages 1 to %d", o.from, oneLine(c.Name, 60), head.Depth)
 	}
-	pin, tokens := " ", thousands(m.Tokens)
-	if m.Pinned {
-		pin = "*"
-	}
-	if m.Role == timeline.RoleMeta {
-		tokens = ""
-	}
-	line := fmt.Sprintf("%6d%s %s  %-9s %7s  %s", m.ID, pin, clock, oneLine(m.Role, 9), tokens, oneLine(m.Text, 72))
-	if m.Role == timeline.RoleMeta {
-		line = l.style.code("2", line)
-	}
-	_, err := fmt.Fprintln(l.out, line)
-	return err
-}
-
-// end prints the branches, and the number of older ones.
-func (l *messageList) end(branches []shownBranch, older int) error {
-	if l.json {
-		list, err := json.Marshal(branches)
-		if err != nil {
+	var branches []shownBranch
+	older := 0
+	if o.json || o.branches {
+		if branches, older, err = branchesOf(cmd, s, heads); err != nil {
 			return err
 		}
-		fmt.Fprintf(l.out, "],\"branches\":%s", list)
-		if older > 0 {
-			fmt.Fprintf(l.out, ",\"older_branches\":%d", older)
-		}
-		_, err = l.out.WriteString("}\n")
-		return err
 	}
-	for i, b := range branches {
-		if i == 0 {
-			fmt.Fprintln(l.out)
-			if older > 0 {
-				fmt.Fprintf(l.out, "%s, not listed (--branch 1 to %d)\n", plural(older, "older branch", "older branches"), older)
-			}
-		}
-		fmt.Fprintf(l.out, "branch %d: leaves after message %d and ends at %d (--branch %d)\n", b.Branch, b.Shared, b.Last, b.Branch)
+	reader, err := browse.NewReader(cmd.Context(), s, timeline.Local, c, head)
+	if err != nil {
+		return &failure{err}
 	}
-	return nil
-}
-
-// showPlans prints the plans of a conversation, oldest first.
-func showPlans(cmd *cobra.Command, name string, plans []oriel.Plan, o *showFlags) error {
-	out := cmd.OutOrStdout()
+	first, last := o.rangeOf(head.Depth)
+	draw := func(out io.Writer, sc screen) error {
+		list := newMessageList(out, c, o, sc)
+		if err := reader.Read(cmd.Context(), first, last, list.add); err != nil {
+			return err
+		}
+		return list.end(branches, older)
+	}
 	if o.json {
-		if plans == nil {
-			plans = []oriel.Plan{}
-		}
-		return printJSON(out, map[string]any{"conversation": name, "plans": plans})
+		err = draw(cmd.OutOrStdout(), screen{})
+	} else {
+		err = paged(cmd.OutOrStdout(), draw)
 	}
-	if len(plans) == 0 {
-		_, err := io.WriteString(out, "no plans: nothing has left the view\n")
-		return err
-	}
-	for i := range plans {
-		fmt.Fprintf(out, "%s\n", styleFor(out).bold(plans[i].Undo))
-		if err := drawPlan(out, &plans[i], styleFor(out)); err != nil {
-			return err
-		}
+	if err != nil {
+		return &failure{err}
 	}
 	return nil
 }

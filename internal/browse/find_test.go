@@ -112,17 +112,14 @@ func TestConversationsAreListedByTheirLastMessage(t *testing.T) {
 }
 
 func TestPlanOfKnowsWhatPeopleMean(t *testing.T) {
-	numbered := []string{"p2", "p3", "p12"}
-	for _, c := range []struct {
-		ids  []string
-		name string
-		want int // -1 for none
-	}{
-		{numbered, "last", 2}, {numbered, "-", 2}, {numbered, "p", -1}, {numbered, "p3", 1}, {numbered, "p1", -1}, {numbered, "p12", 2}, {numbered, "p4", -1}, {numbered, "", 2}, {nil, "", -1},
-	} {
-		got, err := browse.PlanOf(c.ids, c.name)
-		if c.want < 0 && err == nil || c.want >= 0 && (got != c.want || err != nil) {
-			t.Errorf("%q of %q: %d, %v, want %d", c.name, c.ids, got, err, c.want)
+	ids := []string{"p2", "p3", "p12"}
+	for name, want := range map[string]int{"": 2, "last": 2, "-": 2, "p2": 0, "p12": 2, "p1": -1, "p": -1, "2": -1} {
+		got, err := browse.PlanOf(ids, name)
+		if want < 0 && err == nil || want >= 0 && (got != want || err != nil) {
+			t.Errorf("%q: %d, %v, want %d", name, got, err, want)
 		}
+	}
+	if _, err := browse.PlanOf(nil, ""); err == nil {
+		t.Error("there is a plan where there is none")
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // PlanOf returns the index of the plan that a person means among the ids of a conversation's
-// plans, oldest first: the newest by "", Last or Dash, or by its id.
+// plans, oldest first: by its id, or the newest by "", Last or Dash.
 func PlanOf(ids []string, name string) (int, error) {
 	if len(ids) == 0 {
 		return 0, fmt.Errorf("there is no plan: nothing has left the view")

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// screen is what a command draws for.
+type screen struct {
+	style style
+	// width is the columns of the terminal; 0 where there is none, and lines are as long
+	// as they are.
+	width int
+}
+
+// screenOf returns the screen behind out.
+func screenOf(out io.Writer) screen {
+	if !isTerminal(out) {
+		return screen{}
+	}
+	return screen{styleFor(out), terminalWidth(out)}
+}
+
+// paged draws on out. On a terminal, what has more lines than the terminal goes through
+// $PAGER, or through less where that is not set.
+func paged(out io.Writer, draw func(io.Writer, screen) error) error {
+	if !isTerminal(out) {
+		return draw(out, screen{})
+	}
+	var b bytes.Buffer
+	if err := draw(&b, screenOf(out)); err != nil {
+		return err
+	}
+	if pager := pagerFor(out, bytes.Count(b.Bytes(), []byte("\n"))); pager != nil {
+		pager.Stdin, pager.Stdout, pager.Stderr = &b, terminalFile(out), os.Stderr
+		if pager.Run() == nil || b.Len() == 0 {
+			return nil // also where somebody left it before the end
+		}
+	}
+	_, err := out.Write(b.Bytes())
+	return err
+}
+
+// pagerFor returns the program that shows so many lines; nil if they fit on the terminal, or
+// if there is none.
+func pagerFor(out io.Writer, lines int) *exec.Cmd {
+	if _, height, err := term.GetSize(int(terminalFile(out).Fd())); err != nil || lines < height {
+		return nil
+	}
+	words := strings.Fields(os.Getenv("PAGER"))
+	if _, set := os.LookupEnv("PAGER"); !set {
+		words = []string{"less", "-FRX"}
+	}
+	if len(words) == 0 || words[0] == "cat" {
+		return nil
+	}
+	path, err := exec.LookPath(words[0])
+	if err != nil {
+		return nil
+	}
+	cmd := exec.Command(path, words[1:]...)
+	cmd.Env = os.Environ()
+	if os.Getenv("LESS") == "" {
+		cmd.Env = append(cmd.Env, "LESS=FRX")
+	}
+	return cmd
+}
+
+// terminalFile returns the file behind out, which is a terminal.
+func terminalFile(out io.Writer) *os.File {
+	if s, ok := out.(*sink); ok {
+		out = s.w
+	}
+	f, _ := out.(*os.File)
+	return f
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// messageList prints messages as they come.
+type messageList struct {
+	out    *bufio.Writer
+	flags  *showFlags
+	screen screen
+	n      int
+	last   string // the day that was printed
+}
+
+func newMessageList(out io.Writer, c *timeline.Conversation, o *showFlags, sc screen) *messageList {
+	l := &messageList{out: bufio.NewWriterSize(out, 1<<16), flags: o, screen: sc}
+	if o.json {
+		info, _ := json.Marshal(infoOf(c)) // cannot fail
+		fmt.Fprintf(l.out, `{"conversation":%s,"messages":[`, info)
+	}
+	return l
+}
+
+func (l *messageList) add(m *browse.Message) error {
+	if l.flags.json {
+		if l.n++; l.n > 1 {
+			l.out.WriteByte(',')
+		}
+		var b bytes.Buffer
+		if err := printJSON(&b, m); err != nil {
+			return err
+		}
+		_, err := l.out.Write(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+		return err
+	}
+	if l.flags.whole {
+		return wholeMessage(l.out, m, l.screen, l.flags.full)
+	}
+	return l.row(m)
+}
+
+// row prints a message on one line. The columns are of fixed widths: a long history is not
+// held for them.
+func (l *messageList) row(m *browse.Message) error {
+	at := m.Time.Local()
+	if day := at.Format("2006-01-02"); day != l.last {
+		l.last = day
+		fmt.Fprintf(l.out, "%s\n", l.screen.style.bold(day))
+	}
+	pin, tokens := " ", thousands(m.Tokens)
+	if m.Pinned {
+		pin = "*"
+	}
+	if m.Role == timeline.RoleMeta {
+		tokens = ""
+	}
+	line := fmt.Sprintf("%6d%s %s  %-9s %7s  ", m.ID, pin, at.Format("15:04:05"), oneLine(m.By(), 9), tokens)
+	if l.screen.width > 0 {
+		line = fmt.Sprintf("%5d%s %s %-9s %6s  ", m.ID, pin, at.Format("15:04"), oneLine(m.By(), 9), tokens)
+		line += clipCells(oneLine(m.Text, l.screen.width), l.screen.width-cells(line))
+	} else {
+		line += oneLine(m.Text, 120)
+	}
+	if m.Role == timeline.RoleMeta {
+		line = l.screen.style.code("2", line)
+	}
+	_, err := fmt.Fprintln(l.out, line)
+	return err
+}
+
+// end prints the branches; older ones are only counted.
+func (l *messageList) end(branches []shownBranch, older int) error {
+	if l.flags.json {
+		list, err := json.Marshal(branches)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(l.out, "],\"branches\":%s", list)
+		if older > 0 {
+			fmt.Fprintf(l.out, ",\"older_branches\":%d", older)
+		}
+		l.out.WriteString("}\n")
+		return l.out.Flush()
+	}
+	if l.flags.branches && len(branches) == 0 {
+		fmt.Fprintln(l.out, "\nno other branches")
+	}
+	for i, b := range branches {
+		if i == 0 {
+			fmt.Fprintln(l.out)
+			if older > 0 {
+				fmt.Fprintf(l.out, "%s, not listed (--branch 1 to %d)\n", plural(older, "older branch", "older branches"), older)
+			}
+		}
+		fmt.Fprintf(l.out, "branch %d: leaves after message %d and ends at %d (--branch %d)\n", b.Branch, b.Shared, b.Last, b.Branch)
+	}
+	return l.out.Flush()
+}

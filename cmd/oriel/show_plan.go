@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/window"
+)
+
+// showPlans prints the plans of a conversation, oldest first, and what one of them holds
+// back.
+func showPlans(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation, o *showFlags) error {
+	plans, err := browse.Plans(cmd.Context(), s, timeline.Local, c)
+	if err != nil {
+		return &failure{err}
+	}
+	if len(plans) == 0 && o.plan == newest {
+		if o.json {
+			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "plans": []browse.Plan{}})
+		}
+		_, err := io.WriteString(cmd.OutOrStdout(), "no plans: nothing has left the view\n")
+		return err
+	}
+	ids := make([]string, len(plans))
+	for i := range plans {
+		if ids[i] = plans[i].ID; plans[i].Name == o.plan {
+			o.plan = ids[i] // by the long id that logs have
+		}
+	}
+	i, err := browse.PlanOf(ids, o.plan)
+	if err != nil {
+		return err
+	}
+	spans, err := browse.Spans(cmd.Context(), s, timeline.Local, c, &plans[i])
+	if err != nil {
+		return &failure{err}
+	}
+	rows := plans
+	if o.plan != newest {
+		rows = plans[i : i+1]
+	} else if o.last > 0 {
+		rows = plans[max(0, len(plans)-int(o.last)):]
+	}
+	if o.json {
+		return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "plans": rows, "spans": spans})
+	}
+	return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {
+		var b bytes.Buffer
+		planRows(&b, rows, sc)
+		b.WriteString("\n")
+		planDetails(&b, &plans[i], spans, sc)
+		_, err := out.Write(b.Bytes())
+		return err
+	})
+}
+
+// planRows draws a row for each plan.
+func planRows(b *bytes.Buffer, plans []browse.Plan, sc screen) {
+	t := table{left: []bool{true, true, false, false, false, true}}
+	t.row("plan", "made", "came", "sent", "left", "why")
+	for i := range plans {
+		p := &plans[i]
+		left := ""
+		if n := p.Left.Len(); n > 0 {
+			left = fmt.Sprintf("%d (%s)", n, roughly(p.LeftTokens))
+		}
+		t.row(p.ID, p.Time.Local().Format("2 Jan 15:04"), thousands(p.TokensBefore), thousands(p.TokensAfter), left, p.Why)
+	}
+	if sc.width > 0 {
+		t.fit(sc.width, 24)
+	}
+	t.writeTo(b)
+}
+
+// planDetails draws what a plan holds back, and what stands for it.
+func planDetails(b *bytes.Buffer, p *browse.Plan, spans []browse.Span, sc screen) {
+	paragraph(b, sc, "%s, made %s for %s by policy %s: %s", p.ID, p.Time.Local().Format("2 Jan 2006 15:04:05"), oneLine(p.Model, 60), p.Policy, p.Why)
+	share := 0.0
+	if p.TokensBefore > 0 {
+		share = 100 * float64(p.TokensAfter) / float64(p.TokensBefore)
+	}
+	paragraph(b, sc, "%s of %s tokens are sent (%.0f%%); %s with %s are not sent as they came:\n", thousands(p.TokensAfter), thousands(p.TokensBefore), share,
+		plural(p.Hidden, "message", "messages"), plural(p.HiddenTokens, "token", "tokens"))
+	t := table{left: []bool{true, true, false, true, true}}
+	t.row("messages", "what became of them", "tokens", "who", "how they begin")
+	for i := range spans {
+		n := &spans[i]
+		ids := fmt.Sprint(n.First)
+		if n.Last > n.First {
+			ids = fmt.Sprintf("%d–%d", n.First, n.Last)
+		}
+		what := verdictWords[n.Verdict]
+		if n.Messages > 1 {
+			what = fmt.Sprintf("%d %s", n.Messages, strings.Replace(what, "result ", "results ", 1))
+		}
+		t.row(ids, verdictLook[n.Verdict].sign+" "+what, roughly(n.Tokens), oneLine(n.Role, 9), oneLine(n.Words, 120))
+	}
+	if sc.width > 0 {
+		t.fit(sc.width, 30, 3)
+	}
+	t.writeTo(b)
+	for _, in := range p.Inserted {
+		if in.Kind == "recall" {
+			b.WriteString("\n")
+			paragraph(b, sc, "recalled %s of messages %s, put into message %d", plural(in.Tokens, "token", "tokens"), recalledIDs(in.Block), in.Into)
+			continue
+		}
+		fmt.Fprintf(b, "\n%s\n", sc.style.bold(fmt.Sprintf("%s in message %d, %s", in.Kind, in.Into, plural(in.Tokens, "token", "tokens"))))
+		for _, line := range markdown(in.Text, sc) {
+			fmt.Fprintln(b, line)
+		}
+	}
+	for _, w := range p.Warnings {
+		fmt.Fprintf(b, "! %s\n", oneLine(w, 400))
+	}
+	if p.Summary.Error != "" {
+		fmt.Fprintf(b, "! %s\n", oneLine(p.Summary.Error, 400))
+	}
+	fmt.Fprintf(b, "\noriel undo CONVERSATION %s brings them back\n", p.ID)
+}
+
+// paragraph writes a text, wrapped to the screen.
+func paragraph(b *bytes.Buffer, sc screen, format string, args ...any) {
+	for line := range strings.SplitSeq(printable(fmt.Sprintf(format, args...)), "\n") {
+		if sc.width == 0 {
+			fmt.Fprintln(b, line)
+			continue
+		}
+		for _, l := range wrap(line, sc.width, 0) {
+			fmt.Fprintln(b, l)
+		}
+	}
+}
+
+// recalledIDs writes the ids of recalled messages, each once.
+func recalledIDs(blocks string) string {
+	var out []string
+	for _, b := range strings.Fields(blocks) {
+		if len(out) == 0 || out[len(out)-1] != b {
+			out = append(out, b)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// verdictWords are what became of messages, in words.
+var verdictWords = map[window.Verdict]string{
+	window.Keep:  "sent",
+	window.Trim:  "shortened",
+	window.Mask:  "result cleared",
+	window.Fold:  "in the digest",
+	window.Evict: "left out",
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// showCalls lists the calls of a conversation.
+func showCalls(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation, o *showFlags) error {
+	calls, err := browse.Calls(cmd.Context(), s, timeline.Local, c)
+	if err != nil {
+		return &failure{err}
+	}
+	if o.last > 0 {
+		calls = calls[max(0, len(calls)-int(o.last)):]
+	}
+	if o.json {
+		return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "calls": calls})
+	}
+	if len(calls) == 0 {
+		_, err := io.WriteString(cmd.OutOrStdout(), "no calls were recorded: oriel run and oriel serve record them\n")
+		return err
+	}
+	return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {
+		t := table{left: []bool{false, true, false, false, false, true, true, true}}
+		t.row("call", "time", "last id", "came", "sent", "plan", "model", "")
+		for i := range calls {
+			k := &calls[i]
+			t.row(strconv.Itoa(k.Number), k.Began.Local().Format("2 Jan 15:04:05"), strconv.FormatInt(k.Last, 10), thousands(k.Came), thousands(k.Sent), k.Plan, oneLine(shortModel(k.Model), 24), oneLine(k.Error, 100))
+		}
+		if sc.width > 0 {
+			t.fit(sc.width, 10)
+		}
+		var b bytes.Buffer
+		t.writeTo(&b)
+		_, err := out.Write(b.Bytes())
+		return err
+	})
+}
+
+// sentAt reads the body that was sent at the call that a person means.
+func sentAt(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation, calls []browse.Call, name string) (*browse.Call, []byte, error) {
+	i, err := browse.CallOf(calls, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	body, err := browse.Sent(cmd.Context(), s, timeline.Local, c.Name, &calls[i])
+	if errors.Is(err, oriel.ErrPlanGone) {
+		return nil, nil, err
+	} else if err != nil {
+		return nil, nil, &failure{err}
+	}
+	return &calls[i], body, nil
+}
+
+// showSent prints the body that was sent at a call.
+func showSent(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation, o *showFlags) error {
+	calls, err := browse.Calls(cmd.Context(), s, timeline.Local, c)
+	if err != nil {
+		return &failure{err}
+	}
+	_, body, err := sentAt(cmd, s, c, calls, o.sent)
+	if err != nil {
+		return err
+	}
+	if !isTerminal(cmd.OutOrStdout()) || o.json {
+		_, err := cmd.OutOrStdout().Write(append(body, '\n'))
+		return err
+	}
+	return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {
+		var b bytes.Buffer
+		if err := json.Indent(&b, body, "", "  "); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(out, printable(b.String()))
+		return err
+	})
+}
+
+// sentCall is one of the two calls of a comparison.
+type sentCall struct {
+	Call   int    `json:"call"`
+	ID     string `json:"id"`
+	Tokens int    `json:"tokens"`
+	Plan   string `json:"plan,omitempty"`
+}
+
+// showDiff prints what changed between the bodies of two calls.
+func showDiff(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation, names []string, o *showFlags) error {
+	calls, err := browse.Calls(cmd.Context(), s, timeline.Local, c)
+	if err != nil {
+		return &failure{err}
+	}
+	var ends [2]sentCall
+	var bodies [2][]byte
+	for i, name := range names {
+		k, body, err := sentAt(cmd, s, c, calls, name)
+		if err != nil {
+			return err
+		}
+		ends[i], bodies[i] = sentCall{k.Number, k.ID, k.Sent, k.Plan}, body
+	}
+	changes, err := browse.Diff(bodies[0], bodies[1])
+	if err != nil {
+		return &failure{err}
+	}
+	if o.json {
+		return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "from": ends[0], "to": ends[1], "changes": changes})
+	}
+	return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {
+		_, err := out.Write(drawDiff(ends, changes, sc))
+		return err
+	})
+}
+
+func drawDiff(ends [2]sentCall, changes []browse.Change, sc screen) []byte {
+	var b bytes.Buffer
+	for i, sign := range []string{"-", "+"} {
+		plan := "as it came"
+		if ends[i].Plan != "" {
+			plan = "by plan " + ends[i].Plan
+		}
+		fmt.Fprintf(&b, "%s call %d, %s tokens, %s\n", sign, ends[i].Call, thousands(ends[i].Tokens), plan)
+	}
+	b.WriteString("\n")
+	for _, k := range changes {
+		at := fmt.Sprint(k.First)
+		if k.Last > k.First {
+			at = fmt.Sprintf("%d–%d", k.First, k.Last)
+		}
+		line, colour := fmt.Sprintf("  %-9s %-9s %7s  the same", at, "", thousands(k.Tokens)), "2"
+		if k.Op != "same" {
+			line, colour = fmt.Sprintf("- %-9s %-9s %7s  %s", at, oneLine(k.Role, 9), thousands(k.Tokens), oneLine(k.Text, 200)), "31"
+		}
+		if k.Op == "added" {
+			line, colour = "+"+line[1:], "32"
+		}
+		if sc.width > 0 {
+			line = clipCells(line, sc.width)
+		}
+		fmt.Fprintln(&b, sc.style.code(colour, line))
+	}
+	return b.Bytes()
+}

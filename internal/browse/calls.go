@@ -1,0 +1,252 @@
+package browse
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/usage"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// Call is a call that was recorded. Its JSON form is that of oriel show --calls --json.
+type Call struct {
+	// Number is its place among the calls of the conversation, from 1 on; ID is what
+	// logs have.
+	Number int    `json:"call"`
+	ID     string `json:"id"`
+	// Last is the id of the last message of the request.
+	Last  int64     `json:"last"`
+	Began time.Time `json:"time"`
+	Model string    `json:"model"`
+	// Came and Sent are the tokens of the prompt as it came and as it was sent.
+	Came   int          `json:"came"`
+	Sent   int          `json:"sent"`
+	Plan   string       `json:"plan,omitempty"`
+	Status int          `json:"status,omitempty"`
+	Error  string       `json:"error,omitempty"`
+	Usage  *oriel.Usage `json:"usage,omitempty"`
+
+	record timeline.Record
+}
+
+// Calls returns the recorded calls of a conversation, oldest first.
+func Calls(ctx context.Context, s timeline.Store, tenant string, c *timeline.Conversation) ([]Call, error) {
+	records, err := s.Records(ctx, tenant, c.Name, "call", "")
+	if err != nil {
+		return nil, err
+	}
+	plans, err := planIDs(ctx, s, tenant, c.Name)
+	if err != nil {
+		return nil, err
+	}
+	calls := []Call{}
+	for i := range records {
+		if strings.HasPrefix(records[i].Key, usage.Imported) {
+			continue
+		}
+		r, err := oriel.DecodeCall(&records[i])
+		if err != nil {
+			return nil, err
+		}
+		calls = append(calls, Call{
+			Number: len(calls) + 1, ID: records[i].Key, Last: records[i].At.Depth, Began: r.Began.UTC(), Model: r.Model, Came: r.Came, Sent: r.Tokens,
+			Plan: plans[r.Plan], Status: r.Status, Error: r.Error, Usage: r.Usage, record: records[i],
+		})
+	}
+	return calls, nil
+}
+
+// planIDs returns the ids of plans by their names and ids: calls of version 1 have names.
+func planIDs(ctx context.Context, s timeline.Store, tenant, conversation string) (map[string]string, error) {
+	plans, err := timeline.Notes{Store: s, Tenant: tenant, Conversation: conversation}.Plans(ctx)
+	ids := map[string]string{}
+	for i := range plans {
+		ids[plans[i].Name], ids[plans[i].ID] = plans[i].ID, plans[i].ID
+	}
+	return ids, err
+}
+
+// CallOf returns the index of the call that a person means: the newest by "", Last or Dash;
+// by its number; by its id; or by the beginning of its id, if no other begins so.
+func CallOf(calls []Call, name string) (int, error) {
+	if len(calls) == 0 {
+		return 0, fmt.Errorf("no call was recorded: oriel run and oriel serve record them")
+	}
+	if name == "" || name == Last || name == Dash {
+		return len(calls) - 1, nil
+	}
+	ids := make([]string, len(calls))
+	for i := range calls {
+		if ids[i] = calls[i].ID; ids[i] == name {
+			return i, nil
+		}
+	}
+	if n, err := strconv.Atoi(name); err == nil && 0 < n && n <= len(calls) {
+		return n - 1, nil
+	}
+	if found := begin(name, ids); len(found) == 1 {
+		return slices.Index(ids, found[0]), nil
+	}
+	return 0, fmt.Errorf("no call is called %s: there are calls 1 to %d, oriel show --calls lists them", strconv.Quote(clip.To(name, 40)), len(calls))
+}
+
+// Sent returns the body that was sent at a call: the messages byte for byte, the other
+// fields in one form, without credentials.
+func Sent(ctx context.Context, s timeline.Store, tenant, conversation string, c *Call) ([]byte, error) {
+	_, body, err := oriel.ReadSent(ctx, s, tenant, conversation, &c.record, oriel.SentOptions{})
+	return body, err
+}
+
+// Change is a stretch of messages of two bodies: in both, or in one of them.
+type Change struct {
+	// Op is "same", "removed" or "added".
+	Op string `json:"op"`
+	// First and Last are positions in the body that has the messages, from 1 on; for
+	// "same" in the second one.
+	First  int    `json:"first"`
+	Last   int    `json:"last"`
+	Tokens int    `json:"tokens"`
+	Role   string `json:"role"`
+	// Text is what the first of the messages says.
+	Text string `json:"text"`
+}
+
+// Diff compares the messages of two bodies. Cache marks make no difference. The system
+// prompt and the tools are changes of the roles "system" and "tools" at position 0.
+func Diff(before, after []byte) ([]Change, error) {
+	a, err := readBody(before)
+	if err != nil {
+		return nil, err
+	}
+	b, err := readBody(after)
+	if err != nil {
+		return nil, err
+	}
+	var out []Change
+	for _, top := range []string{"system", "tools"} {
+		switch {
+		case a.top[top] == b.top[top]:
+			continue
+		case b.top[top] == "":
+			out = append(out, Change{Op: "removed", Role: top, Text: Line(a.top[top], maxWords)})
+		default:
+			out = append(out, Change{Op: "added", Role: top, Text: Line(b.top[top], maxWords)})
+		}
+	}
+	counter := TextCounter()
+	for _, e := range edits(a.sums, b.sums) {
+		from := b
+		if e.op == "removed" {
+			from = a
+		}
+		m := &from.messages[e.at]
+		c := Change{Op: e.op, First: e.at + 1, Last: e.at + 1, Tokens: Tokens(counter, m), Role: (&Message{Role: string(m.Role), Chat: m}).By(), Text: timeline.Words(m)}
+		if n := len(out) - 1; n >= 0 && e.op == "same" && out[n].Op == "same" && out[n].Last == e.at {
+			out[n].Last++
+			out[n].Tokens += c.Tokens
+			continue
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// sentBody is a body as Diff compares it.
+type sentBody struct {
+	messages []chat.Message
+	sums     []timeline.Hash
+	top      map[string]string
+}
+
+func readBody(body []byte) (*sentBody, error) {
+	read, err := wire.Read(body, wire.Auto, wire.Limits{})
+	if err != nil {
+		return nil, fmt.Errorf("read a body that was sent: %w", err)
+	}
+	c := &sentBody{messages: read.Messages, top: map[string]string{}}
+	for i := range read.Messages {
+		raw := read.Messages[i].Raw
+		if bare, _, err := wire.StripCacheMarks(read.Format, raw); err == nil {
+			raw = bare
+		}
+		c.sums = append(c.sums, timeline.HashOf(raw))
+	}
+	var system []string
+	for i := range read.System {
+		system = append(system, read.System[i].Text.String())
+	}
+	c.top["system"] = strings.Join(system, "\n")
+	var tools []string
+	for i := range read.Tools {
+		tools = append(tools, read.Tools[i].Name)
+	}
+	c.top["tools"] = strings.Join(tools, " ")
+	return c, nil
+}
+
+type edit struct {
+	op string
+	at int // in the body that has the message
+}
+
+// maxEdits is how many messages of the differing middle of two bodies are compared with one
+// another; if there are more, the whole middle counts as replaced.
+const maxEdits = 3000
+
+// edits returns the fewest removals and additions that make b of a.
+func edits(a, b []timeline.Hash) (out []edit) {
+	head := 0
+	for head < len(a) && head < len(b) && a[head] == b[head] {
+		head++
+	}
+	tail := 0
+	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	x, y := a[head:len(a)-tail], b[head:len(b)-tail]
+	for i := range head {
+		out = append(out, edit{"same", i})
+	}
+	// common[i][j] is the length of the longest sequence that x[i:] and y[j:] share.
+	common := make([][]int32, len(x)+1)
+	if len(x)*len(y) <= maxEdits*maxEdits {
+		for i := range common {
+			common[i] = make([]int32, len(y)+1)
+		}
+		for i := len(x) - 1; i >= 0; i-- {
+			for j := len(y) - 1; j >= 0; j-- {
+				if x[i] == y[j] {
+					common[i][j] = common[i+1][j+1] + 1
+				} else {
+					common[i][j] = max(common[i+1][j], common[i][j+1])
+				}
+			}
+		}
+	}
+	i, j := 0, 0
+	for i < len(x) || j < len(y) {
+		switch {
+		case i < len(x) && j < len(y) && common[0] != nil && x[i] == y[j]:
+			out = append(out, edit{"same", head + j})
+			i, j = i+1, j+1
+		case i < len(x) && (j == len(y) || common[0] == nil || common[i+1][j] >= common[i][j+1]):
+			out = append(out, edit{"removed", head + i})
+			i++
+		default:
+			out = append(out, edit{"added", head + j})
+			j++
+		}
+	}
+	for i := range tail {
+		out = append(out, edit{"same", len(b) - tail + i})
+	}
+	return out
+}
