@@ -13,7 +13,6 @@ import (
 
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/window"
 )
 
 // Conversation is a history of items and a window on it. Ids of items are sequence
@@ -178,7 +177,7 @@ func (c *Conversation) Resize(ctx context.Context, tokens int) (evicted []Item, 
 		was, _ := p.window.Limits()
 		size := p.nextSize()
 		if size != was {
-			p.tell(window.EventResize, was, size, 0)
+			p.tell(EventResize, was, size, 0)
 		}
 		if out := p.window.SetLimits(size, 0); len(out) > 0 {
 			evicted, err = p.left(out, before, p.victims(fmt.Sprintf("the window was resized to %d tokens", size)))

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/window"
 )
 
 const (
@@ -119,7 +118,7 @@ func (p *present) settle(ctx context.Context, unsettled []int64) error {
 			return err
 		}
 		p.touch()
-		p.tell(window.EventPin, p.window.Tokens(), p.window.Tokens(), 1)
+		p.tell(EventPin, p.window.Tokens(), p.window.Tokens(), 1)
 	}
 	return nil
 }

@@ -268,7 +268,7 @@ func (s *sketch) explain(p *Plan, d *draft) {
 
 // tell tells those who listen what was recalled, and what failed.
 func (s *sketch) tell(p *present, plan *Plan) {
-	e := Event{Kind: window.EventRecall, TokensBefore: plan.TokensAfter, TokensAfter: plan.TokensAfter}
+	e := Event{Kind: EventRecall, TokensBefore: plan.TokensAfter, TokensAfter: plan.TokensAfter}
 	for _, in := range plan.Inserted {
 		if in.Kind == "recall" {
 			e.TokensBefore -= in.Tokens

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/window"
 )
 
 // Pin keeps an item in view as long as anything else can leave. An item that has
@@ -35,7 +34,7 @@ func (c *Conversation) Pin(ctx context.Context, id int64) error {
 			return err
 		}
 		if !was {
-			p.tell(window.EventPin, p.window.Tokens(), p.window.Tokens(), 1)
+			p.tell(EventPin, p.window.Tokens(), p.window.Tokens(), 1)
 		}
 		return nil
 	})
@@ -63,7 +62,7 @@ func (c *Conversation) Unpin(ctx context.Context, id int64) error {
 			p.drop(timeline.KindPin, pins[i].Key)
 		}
 		delete(p.pinned, id)
-		p.tell(window.EventPin, p.window.Tokens(), p.window.Tokens(), 1)
+		p.tell(EventPin, p.window.Tokens(), p.window.Tokens(), 1)
 		if _, shown := p.window.Get(id); !shown || p.held[id] {
 			return nil
 		}
@@ -150,7 +149,7 @@ func (c *Conversation) Undo(ctx context.Context, planID string) error {
 			return err
 		}
 		p.touch()
-		p.tell(window.EventUndo, before, p.window.Tokens(), len(ids))
+		p.tell(EventUndo, before, p.window.Tokens(), len(ids))
 		for _, id := range ids {
 			p.held[id] = true
 		}

@@ -63,7 +63,7 @@ func (p *present) book(plan Plan) (id string, err error) {
 	}
 	p.put(timeline.Plan{ID: id, At: timeline.AtHead(), Data: data}.Record())
 	p.lastKept = p.lastPlan
-	p.tell(window.EventTruncation, plan.TokensBefore, plan.TokensAfter, len(plan.Blocks))
+	p.tell(EventCut, plan.TokensBefore, plan.TokensAfter, len(plan.Blocks))
 	return id, nil
 }
 
@@ -187,12 +187,9 @@ func (p *present) plans(ctx context.Context, limit int) ([]Plan, error) {
 	return plans, nil
 }
 
-// newPlan is an empty plan.
+// newPlan returns a plan that does nothing yet.
 func (e *Engine) newPlan(policy string, budget int) Plan {
-	return Plan{
-		Policy: policy, Mode: window.Hard, Model: e.config.Model, Budget: budget, Low: budget, Action: "none",
-		Blocks: []window.Block{}, Inserted: []window.Insertion{},
-	}
+	return *window.NewPlan(policy, e.config.Model, budget, budget)
 }
 
 // roleOf is the role in which a model is shown an item.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/window"
 )
 
 // Kinds of the records that a conversation of items has beside its notes, and their keys
@@ -140,7 +139,7 @@ func (p *present) take(it Item) (out []Item, err error) {
 	}
 	shown, _ := p.window.Get(it.ID)
 	if size != was {
-		p.tell(window.EventResize, was, size, 0)
+		p.tell(EventResize, was, size, 0)
 	}
 	if size != was || shown.Full != "" {
 		p.touch()

@@ -12,7 +12,6 @@ import (
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/window"
 )
 
 // RecallOptions say what is wanted of the history. The zero value is right for most.
@@ -111,7 +110,7 @@ func (c *Conversation) Recall(ctx context.Context, query string, o RecallOptions
 	if c.engine.config.Events != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.engine.config.Events(Event{Kind: window.EventRecall, Conversation: c.id, TokensAfter: hits.Tokens, Items: len(hits.Passages)})
+		c.engine.config.Events(Event{Kind: EventRecall, Conversation: c.id, TokensAfter: hits.Tokens, Items: len(hits.Passages)})
 	}
 	return hits, nil
 }

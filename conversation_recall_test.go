@@ -14,7 +14,6 @@ import (
 
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/recall"
-	"github.com/oriel-context/oriel/window"
 )
 
 // chatter fills a window with what has nothing to do with anything asked.
@@ -59,7 +58,7 @@ func TestContextRecallsWhatLeftTheWindow(t *testing.T) {
 	if !slices.Contains(blocks(v.Plan), "2") || v.Plan.Action != "recall" || !slices.IsSorted(ids(v.Relevant)) {
 		t.Errorf("plan %+v, relevant %v", v.Plan, ids(v.Relevant))
 	}
-	if len(events) != 1 || events[0].Kind != window.EventRecall || events[0].Items != len(v.Relevant) ||
+	if len(events) != 1 || events[0].Kind != EventRecall || events[0].Items != len(v.Relevant) ||
 		events[0].TokensAfter != v.Tokens || events[0].TokensBefore >= v.Tokens || events[0].TokensBefore <= 0 {
 		t.Errorf("events %+v", events)
 	}
@@ -325,7 +324,7 @@ func TestViewsComeWithoutRecallWhereItFails(t *testing.T) {
 		if len(v.Relevant) != 0 || len(v.Plan.Warnings) != 1 || !strings.Contains(v.Plan.Warnings[0], "without it") {
 			t.Errorf("%+v", v.Plan)
 		}
-		if len(events) != 1 || events[0].Kind != window.EventRecall || events[0].Error == "" {
+		if len(events) != 1 || events[0].Kind != EventRecall || events[0].Error == "" {
 			t.Errorf("events %+v", events)
 		}
 		if _, err := c.Recall(t.Context(), portAsked, RecallOptions{}); err == nil {

@@ -57,15 +57,15 @@ const (
 	// summary; EventResize: the adaptive size of a conversation has moved;
 	// EventRecall: something was brought back on its own; EventOverflow: a provider
 	// refused a request as too large.
-	EventCut          = window.EventTruncation
-	EventCondensation = window.EventCondensation
-	EventResize       = window.EventResize
-	EventRecall       = window.EventRecall
-	EventOverflow     = window.EventOverflow
+	EventCut          = "truncation"
+	EventCondensation = "condensation"
+	EventResize       = "resize"
+	EventRecall       = "recall"
+	EventOverflow     = "overflow"
 	// EventPin, EventUndo, EventRelease: a call applied a pin, an undo or a release that
 	// a person made; Error is set if there was no room for it.
-	EventPin     = window.EventPin
-	EventUndo    = window.EventUndo
+	EventPin     = "pin"
+	EventUndo    = "undo"
 	EventRelease = "release"
 	// EventOpen: a part of Oriel failed, and the call continued without it.
 	EventOpen = "fail-open"

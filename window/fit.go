@@ -97,10 +97,6 @@ type Options struct {
 	Weights items.Weights
 	// Now is the clock; nothing else is asked for the time.
 	Now time.Time
-	// Events, where it is set, is told of every cut, condensation and overflow;
-	// Conversation names whose they are.
-	Events       func(Event)
-	Conversation string
 }
 
 // Fit fits a request body: it gives back a body that is valid and within the
@@ -163,7 +159,7 @@ func FitView(ctx context.Context, r *Request, o Options) (*View, error) {
 		d, err = decide(ctx, f.history, f.policy, f.settings)
 	}
 	if err != nil {
-		return nil, f.refused(o, err)
+		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -174,22 +170,7 @@ func FitView(ctx context.Context, r *Request, o Options) (*View, error) {
 			v, err = w, nil
 		}
 	}
-	if err != nil {
-		return nil, f.refused(o, err)
-	}
-	if e, ok := v.Plan.Event(o.Conversation); ok && o.Events != nil {
-		o.Events(e)
-	}
-	return v, nil
-}
-
-// refused tells of a request that cannot be made to fit.
-func (f *fitting) refused(o Options, err error) error {
-	if o.Events != nil && errors.Is(err, ErrCannotFit) {
-		n := f.history.Total()
-		o.Events(Event{Kind: EventOverflow, Conversation: o.Conversation, Policy: f.policy, TokensBefore: n, TokensAfter: n, Error: err.Error()})
-	}
-	return err
+	return v, err
 }
 
 // roundingRoom is kept free where something must be cut.

@@ -59,6 +59,12 @@ type Plan struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
+// NewPlan returns a plan that does nothing yet. Every plan begins here, whatever it is
+// about: a request, the items of a conversation or a trajectory.
+func NewPlan(policy, model string, budget, low int) *Plan {
+	return &Plan{Policy: policy, Mode: Hard, Model: model, Budget: budget, Low: low, Action: "none", Blocks: []Block{}, Inserted: []Insertion{}}
+}
+
 // TrajectoryReport counts the changes to a trajectory (SPEC C4).
 type TrajectoryReport struct {
 	// Removed is the number of interactions that this call removed.

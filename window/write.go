@@ -122,11 +122,10 @@ func (f *fitting) edited(d *draft, i int) ([]byte, error) {
 
 // plan writes down what a draft decided.
 func (d *draft) plan(policy, model string, s *settings, tokens int, warnings []string) *Plan {
-	p := &Plan{
-		Policy: policy, Mode: s.Mode, Model: model, Budget: s.Budget, Low: s.Low,
-		TokensBefore: d.h.Total(), TokensAfter: tokens, Action: d.action(), Summary: d.summary, Warnings: slices.Concat(warnings, d.warnings),
-		Blocks: make([]Block, len(d.h.Messages)), Inserted: []Insertion{},
-	}
+	p := NewPlan(policy, model, s.Budget, s.Low)
+	p.Mode, p.TokensBefore, p.TokensAfter = s.Mode, d.h.Total(), tokens
+	p.Action, p.Summary, p.Warnings = d.action(), d.summary, slices.Concat(warnings, d.warnings)
+	p.Blocks = make([]Block, len(d.h.Messages))
 	for e, x := range d.h.Cuts.Exchanges {
 		for i := x.Start; i < x.End; i++ {
 			b := &p.Blocks[i]

@@ -278,11 +278,11 @@ func (e *draft) finish(total int) *Cut {
 		c.Covers = max(c.Covers, len(e.Thread.Before))
 	}
 	c.ExceptNewest = c.Covers <= settled
-	plan := window.Plan{Policy: "ladder", Mode: window.Hard, Model: e.Body.Model, Budget: e.budget, Low: e.low(), Action: "none", Blocks: []window.Block{}, Inserted: e.inserted}
+	plan := *window.NewPlan("ladder", e.Body.Model, e.budget, e.low())
 	if e.before != nil {
 		plan = e.before.Plan
-		plan.Inserted = e.inserted
 	}
+	plan.Inserted = e.inserted
 	if e.plan != nil {
 		plan = *e.plan
 		plan.Inserted, plan.Blocks = e.inserted, nil

@@ -91,8 +91,8 @@ func Fit(t *wire.Trajectory, o Options) (out []byte, report window.TrajectoryRep
 		f.first = 0
 	}
 	came := asCame(t)
-	f.plan = &window.Plan{Policy: "trajectory", Mode: window.Hard, Action: "none", Blocks: make([]window.Block, len(f.steps)), Inserted: []window.Insertion{}}
-	f.plan.TokensBefore = f.count(string(came))
+	f.plan = window.NewPlan("trajectory", "", 0, 0)
+	f.plan.Blocks, f.plan.TokensBefore = make([]window.Block, len(f.steps)), f.count(string(came))
 	for i := range f.steps {
 		f.judge(i, o.KeepResults)
 	}

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/check/kit"
 	"github.com/oriel-context/oriel/internal/fakemodel"
 	"github.com/oriel-context/oriel/token"
@@ -231,9 +232,9 @@ func readEvents(path string) (cuts int, problems []string) {
 		switch err := json.Unmarshal(line, &e); {
 		case err != nil:
 			problems = append(problems, err.Error())
-		case e.Kind == window.EventTruncation:
+		case e.Kind == oriel.EventCut:
 			cuts++
-		case !slices.Contains([]string{"call", window.EventRecall, window.EventOverflow}, e.Kind):
+		case !slices.Contains([]string{"call", oriel.EventRecall, oriel.EventOverflow}, e.Kind):
 			problems = append(problems, e.Kind+": "+e.Error)
 		}
 	}
