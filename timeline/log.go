@@ -301,8 +301,8 @@ func (a *appending) foresee(p *path, known, end int) Appended {
 	return r
 }
 
-// find reads the conversation where it is not remembered, and finds how much of the
-// history is known.
+// find reads the conversation if it is not remembered, and finds how much of
+// the history is known.
 func (a *appending) find(ctx context.Context) (*path, int, error) {
 	if err := a.refresh(ctx, a.log.store); err != nil {
 		return nil, 0, err

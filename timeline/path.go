@@ -24,7 +24,7 @@ type session struct {
 	size int // as accounted; protected by Log.mu
 
 	mu       sync.Mutex // protects all below; held during a call
-	fresh    bool       // what follows was read; a change tells whether it still holds
+	fresh    bool       // the fields below were read; a change may make them stale
 	head     Place
 	revision int64 // 0 if the conversation does not exist
 	created  time.Time
@@ -54,8 +54,8 @@ func (s *session) forget() {
 	s.fresh, s.head, s.revision, s.created, s.paths = false, Place{}, 0, time.Time{}, nil
 }
 
-// refresh reads head and revision, where they are not remembered, and loads a path if the
-// conversation has one.
+// refresh reads head and revision if they are not remembered, and loads a path
+// if the conversation has one.
 func (s *session) refresh(ctx context.Context, store Store) error {
 	if s.fresh {
 		return nil
@@ -280,8 +280,8 @@ func (a *appending) upTo(p *path, n int) *path {
 	return p
 }
 
-// meet remembers what the store has of the messages that it was shown: p, of which the
-// first known steps are those of the history, did not tell.
+// meet remembers what the store has of the messages it was given, which p does
+// not contain beyond its first known steps.
 func (a *appending) meet(p *path, known int, e *FormsError) {
 	from := p.shown(known)
 	p = a.upTo(p, known)

@@ -24,9 +24,9 @@ type Plan struct {
 	Contents []Hash
 }
 
-// Plans returns the plans of all branches, oldest first. Where two have the same number,
-// because two processes made them at once, and where a plan has none, as in version 1, its
-// number is the lowest that is free.
+// Plans returns the plans of all branches, oldest first. If two have the same
+// number, because two processes made them at once, or a plan has none, as in
+// version 1, it gets the lowest free number.
 func (n Notes) Plans(ctx context.Context) ([]Plan, error) {
 	records, err := n.records(ctx, KindPlan, "")
 	if err != nil {

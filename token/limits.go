@@ -170,8 +170,8 @@ func (l *Limits) Binds(a Asked) bool {
 	return ok && (by == "" || by == a.Conversation)
 }
 
-// Within returns budget, or less if the model is known to accept less beside a reply of
-// so many tokens.
+// Within returns budget, or less if the model is known to accept less together
+// with a reply of reply tokens.
 func (l *Limits) Within(a Asked, budget, reply int, now time.Time) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

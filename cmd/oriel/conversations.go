@@ -42,11 +42,12 @@ type conversationRow struct {
 	// Row is its place in the list of all conversations, the newest first.
 	Row   int    `json:"row"`
 	Title string `json:"title"`
-	// Said is when its last message was said.
+	// Said is the time of its last message.
 	Said   time.Time `json:"said"`
 	Model  string    `json:"model"`
 	Tokens int       `json:"tokens"`
-	// Calls are those whose usage is known. Cost is without UnknownModels.
+	// Calls counts the calls whose usage is known. Cost excludes
+	// UnknownModels.
 	Calls         int      `json:"calls"`
 	Cost          float64  `json:"cost"`
 	UnknownModels []string `json:"unknown_models"`
@@ -59,7 +60,7 @@ func rowOf(a *browse.About) conversationRow {
 	}
 }
 
-// listFlags are what the command line says.
+// listFlags holds the flags of conversations.
 type listFlags struct {
 	project, since, search string
 	limit                  int
@@ -116,7 +117,7 @@ or anything that was said. oriel recall finds the passages.`,
 	return cmd
 }
 
-// defaultRows is how many conversations a person is shown.
+// defaultRows is how many conversations are listed by default.
 const defaultRows = 20
 
 // find lists what the flags ask for, and counts what the limit leaves out.

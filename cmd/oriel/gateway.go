@@ -24,7 +24,7 @@ type gatewayOptions struct {
 	data  *history
 	sync  sqlite.Sync
 	calls oriel.CallOptions
-	// project is that of new conversations; empty for none.
+	// project is the project of new conversations, or "".
 	project string
 	// embed names the server that makes vectors; the zero value is the model in this
 	// program.
@@ -196,8 +196,8 @@ func boundMemory() {
 // healthWait is how long the history may take to answer a health check.
 var healthWait = time.Second
 
-// leftWait is how long calls may go on after the program of a run has ended:
-// other programs make them, which it left behind.
+// leftWait is how long calls may continue after the program of a run has
+// ended: processes that it left behind make them.
 var leftWait = 2 * time.Second
 
 // outputWait is how long the last log lines and events may take to be written

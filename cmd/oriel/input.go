@@ -74,8 +74,8 @@ const standardInput = "standard input"
 // exitInterrupted is the exit code of shells for a program that SIGINT ended.
 const exitInterrupted = 130
 
-// interruptible returns what read returns, or ctx's error as soon as ctx ends. A read that
-// still waits then is left behind.
+// interruptible returns what read returns, or ctx's error as soon as ctx ends.
+// It abandons a read that still waits.
 func interruptible[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	type result struct {
 		value T

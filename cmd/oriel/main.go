@@ -41,7 +41,7 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 		err = *helpErr
 	}
 	if failed := sink.failed(); errors.Is(failed, syscall.EPIPE) {
-		return exitBrokenPipe // whoever read the output has seen enough
+		return exitBrokenPipe // the reader of the output has seen enough
 	} else if failed != nil {
 		err = &failure{fmt.Errorf("write the output: %w", failed)}
 	}

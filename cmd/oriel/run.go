@@ -255,8 +255,8 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	return nil
 }
 
-// workingFolder is the project of what a program says here: imported sessions have the
-// same name for it. It is empty where it cannot be a name.
+// workingFolder returns the project of calls made here, the same name that
+// imported sessions have, or "" if it cannot be a name.
 func workingFolder() string {
 	dir, err := os.Getwd()
 	if err != nil || len(dir) > timeline.MaxName || !utf8.ValidString(dir) {
@@ -265,7 +265,8 @@ func workingFolder() string {
 	return dir
 }
 
-// dataToShow is the data folder that oriel show has to be told: not one that it finds.
+// dataToShow returns the data folder to pass to oriel show, or "" if it finds
+// the folder itself.
 func (r *runFlags) dataToShow(l *settings.Loaded) string {
 	if r.settings.file != "" && l.SourceOf("data").Kind == "file" {
 		return l.Data // oriel show has no --config

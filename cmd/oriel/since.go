@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// sinceHelp is what the help of --since says of its value.
+// sinceHelp describes the value of --since.
 const sinceHelp = "`when`: today, yesterday, 12h, 7d, 2w, 2026-11-01, 2026-11 or RFC 3339"
 
 // since reads a moment as people write it; days are those of now's time zone. An age such

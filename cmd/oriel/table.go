@@ -30,8 +30,8 @@ func isTerminal(out io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// terminalWidth returns the columns of the terminal behind out, within what tables are
-// drawn for; 80 where there is none.
+// terminalWidth returns the columns of the terminal behind out, within the
+// limits of tables, or 80 if it is not a terminal.
 func terminalWidth(out io.Writer) int {
 	if s, ok := out.(*sink); ok {
 		out = s.w

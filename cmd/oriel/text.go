@@ -43,8 +43,9 @@ func clipCells(s string, width int) string {
 	return s
 }
 
-// wrap breaks a line between words, and longer words where they end, into lines of at most
-// width columns. It keeps the spaces at the beginning, and indents the other lines by hang.
+// wrap breaks a line between words, and words that are too long anywhere, into
+// lines of at most width columns. It keeps the spaces at the beginning, and
+// indents the other lines by hang.
 func wrap(line string, width, hang int) []string {
 	width = max(width, 8)
 	if cells(line) <= width {

@@ -16,7 +16,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// usageFlags are what the command line says.
+// usageFlags holds the flags of usage.
 type usageFlags struct {
 	by, since   string
 	json, watch bool
@@ -230,7 +230,8 @@ func shorten(name string, room int, path bool) string {
 	return "…" + name
 }
 
-// costBar is a bar of what a row cost, and behind it, lighter, of what it saved.
+// costBar draws a bar of a row's cost followed, lighter, by a bar of what it
+// saved.
 func costBar(r *usage.Row, most float64, width int, s style) string {
 	scaled := func(d float64) int { return int(d/most*float64(width) + .5) }
 	paid, all := scaled(r.Cost), scaled(max(r.Cost, r.Without))

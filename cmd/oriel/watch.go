@@ -13,7 +13,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// lookEvery is how often watch looks whether the history has changed.
+// lookEvery is how often watch checks whether the history has changed.
 const lookEvery = time.Second
 
 // watch draws on a terminal, now and whenever the history has changed, until ctx ends. A

@@ -18,7 +18,7 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// About is what a person recognises a conversation by.
+// About is a description by which a person recognises a conversation.
 type About struct {
 	Listed
 	// Title is the title that the agent's own file has, or the first words of the person,
@@ -92,7 +92,7 @@ type describing struct {
 	summaries [][2]string // a message, and a summary of the conversation up to it
 	refs      map[string]bool
 	words     string // the person's first words
-	resumed   string // what an agent says when it goes on after a compaction
+	resumed   string // the message with which an agent continues after a compaction
 
 	wanted []string // words that have not occurred yet, in lower case
 
@@ -100,7 +100,7 @@ type describing struct {
 	order []string
 }
 
-// saidUsage is what an imported session says of a call.
+// saidUsage is the usage of a call according to an imported session.
 type saidUsage struct {
 	model string
 	usage token.Usage
@@ -141,7 +141,8 @@ func (d *describing) look(text string) {
 	d.wanted = slices.DeleteFunc(d.wanted, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// resumes begins the message with which Claude Code goes on after a compaction.
+// resumes begins the message with which Claude Code continues after a
+// compaction.
 const resumes = "This session is being continued from a previous conversation"
 
 // isMeta reports whether Claude Code wrote a message of the user that people do not see.
@@ -210,8 +211,8 @@ func (d *describing) ofThis() string {
 	return ""
 }
 
-// calls adds up the calls that were recorded, or if there are none those of which an
-// imported session tells.
+// calls adds up the recorded calls or, if there are none, those in an imported
+// session.
 func (d *describing) calls(records []timeline.Record, models *token.Models) {
 	ledger := usage.NewLedger(models)
 	for i := range records {

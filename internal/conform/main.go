@@ -126,8 +126,8 @@ func matches(want, got map[string]any) bool {
 	return true
 }
 
-// refused is what an operation answers under "error" where the engine does not accept
-// an argument; the engine's own sentence is under "detail".
+// refused is the answer under "error" of an operation whose argument the
+// engine does not accept; the engine's own message is under "detail".
 const refused = "invalid"
 
 // refusal reports whether a relative's error means that an argument was not accepted.

@@ -33,7 +33,7 @@ type block struct {
 	Input   json.RawMessage `json:"input"`
 }
 
-// chatMessages brings neutral messages into our model.
+// chatMessages converts neutral messages to chat messages.
 func chatMessages(in []message) []chat.Message {
 	out := make([]chat.Message, len(in))
 	for i, m := range in {
@@ -68,7 +68,7 @@ func chatMessages(in []message) []chat.Message {
 	return out
 }
 
-// ids are those of the messages that are, or are not, shown.
+// ids returns the ids of the messages whose shown flag equals want.
 func ids(in []message, shown []bool, want bool) []string {
 	out := []string{}
 	for i, m := range in {

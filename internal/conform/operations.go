@@ -31,7 +31,7 @@ var operations = map[string]func(json.RawMessage) (map[string]any, error){
 
 const plenty = 1 << 40
 
-// rules are those of the relatives' providers.
+// rules are the rules of the providers that the cases assume.
 var rules = chat.Rules{ResultsFollow: true, RunsMerge: true}
 
 func counted(in []message, each int) *window.History {
@@ -78,9 +78,9 @@ func truncate(raw json.RawMessage) (map[string]any, error) {
 	return got, nil
 }
 
-// markerTime returns where a marker stands among messages that are ordered by their
-// times: right before the first message that is shown after the gap. Our marker is a
-// part of a user's message next to the gap and has no time of its own.
+// markerTime returns the time of a marker among messages ordered by time: just
+// before the first message that is shown after the gap. Our marker is a part
+// of a user's message next to the gap and has no time of its own.
 func markerTime(in []message, shown []bool) any {
 	gap := slices.Index(shown, false)
 	after := gap + slices.Index(shown[gap:], true)

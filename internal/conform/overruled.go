@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// overruled returns the reason why our answer stands although the relative's differs,
-// or "" where there is none and the case has failed.
+// overruled returns the reason why our answer is right although the expected
+// one differs, or "" if there is none and the case has failed.
 func overruled(c testCase, op string, want, got map[string]any) string {
 	var in struct {
 		Messages []message

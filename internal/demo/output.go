@@ -88,7 +88,7 @@ func nights() string {
 	return p.String()
 }
 
-// soak returns the log of a night that failed after so many runs.
+// soak returns the log of a night that failed after the given number of runs.
 func soak(after int) string {
 	r, p := dice(uint64(after)), new(paper)
 	at := time.Date(2026, 11, 6, 2, 0, 11, 0, time.UTC)
@@ -282,7 +282,7 @@ func hours() string {
 	return p.String()
 }
 
-// cores is how often the test fails with so many cores.
+// cores returns how often the test fails by number of cores.
 func cores() string {
 	r, p := dice(41), new(paper)
 	for _, n := range []int{1, 2, 4, 8} {

@@ -8,9 +8,9 @@ import (
 	"net"
 )
 
-// Find returns a port of the loopback address that nobody listens at. It is below those
-// that systems give to whoever asks for any port, so that no other program gets it before
-// the one that it is for.
+// Find returns a free port of the loopback address. It is below the range from
+// which systems assign arbitrary ports, so that no other program takes it
+// first.
 func Find() (int, error) {
 	for range 1000 {
 		port := 10_000 + rand.N(20_000)

@@ -11,7 +11,8 @@ type anthropicGen struct {
 	*gen
 	messages *list
 	manual   bool // manual thinking: tool loops must begin with thinking
-	// waiting are results of server tools that the next assistant message brings.
+	// waiting are results of server tools that the next assistant message
+	// contains.
 	waiting []any
 	// cacheable are the places for cache breakpoints.
 	cacheable map[*object]bool

@@ -7,9 +7,9 @@ import (
 )
 
 // damage breaks the history in one to four ways: results without calls, calls
-// without results in the middle and at the end, half answered batches, ids that
-// come again, results twice, out of order or far away, and a second history under
-// the same key.
+// without results in the middle and at the end, half answered batches,
+// repeated ids, results twice, out of order or far away, and a second history
+// under the same key.
 func (g *gen) damage(body *object, history *list) {
 	for range rapid.IntRange(1, 4).Draw(g.t, "damages") {
 		switch g.pick("damage", "cut the end", "drop", "drop", "double", "move", "same ids", "rename", "second history") {

@@ -48,8 +48,8 @@ func Distance(a, b string) int {
 	return row[len(b)]
 }
 
-// Names returns the names that somebody who wrote written may mean, the nearest first: those
-// that contain it, and those with a small edit distance from it.
+// Names returns the names that written may mean, the nearest first: those that
+// contain it, and those within a small edit distance.
 func Names(written string, names []string) []string {
 	type candidate struct {
 		name     string

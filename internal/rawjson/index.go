@@ -16,9 +16,9 @@ const (
 	stride = 8192
 )
 
-// index is what a kernel and the builder of the tape tell each other. A kernel
-// reads blocks until pos or odds is full; the builder then empties them.
-// The generator in internal/asm knows the offsets of the fields.
+// index is the data that a kernel and the builder of the tape exchange. A
+// kernel reads blocks until pos or odds is full; the builder then empties
+// them. The generator in internal/asm knows the offsets of the fields.
 type index struct {
 	n     uint64 // offsets in pos
 	nodds uint64 // entries in odds
@@ -54,13 +54,14 @@ type oddBlock struct {
 type kernel struct {
 	name string
 	// run reads whole blocks from p, the text's bytes from base on, until
-	// there is no more room or something is bad. It says how many it read.
+	// there is no more room or something is invalid. It returns how many
+	// blocks it read.
 	run func(x *index, p *byte, blocks, base int) (used int)
 }
 
 // parseIndexed validates d.data and writes the tape with the help of k. False
-// means that the text is not valid; why and where is for the scalar parser to
-// tell.
+// means that the text is not valid; the scalar parser then finds out why and
+// where.
 func (d *Doc) parseIndexed(lim Limits, k *kernel) bool {
 	if d.idx == nil {
 		d.idx = new(index)

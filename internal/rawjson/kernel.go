@@ -5,8 +5,7 @@ import "slices"
 // scalarName is the name of the parser without a kernel.
 const scalarName = "scalar"
 
-// fastest is the kernel of a Doc that was told nothing else; nil is the scalar
-// parser.
+// fastest is the default kernel of a Doc; nil is the scalar parser.
 var fastest = func() *kernel {
 	if len(available) == 0 {
 		return nil

@@ -18,7 +18,7 @@ func parseInt(s []byte) (int64, bool) {
 		s = s[1:]
 	}
 	// The number is the digits held so far times ten to the power exp. Zeros
-	// wait in pending until a digit behind them shows that they are needed.
+	// wait in pending until a digit after them shows that they are needed.
 	var mant uint64
 	var pending, exp int64
 	frac := false
@@ -83,8 +83,8 @@ func shift10(m uint64, n int64) (uint64, bool) {
 	return m, true
 }
 
-// exponent reads a valid exponent, sign included. Far ones stay far: a text is
-// shorter than 2 GiB, so no mantissa can bring them back.
+// exponent parses a valid exponent with its sign. Very large ones stay large:
+// a text is shorter than 2 GiB, so no mantissa can compensate for them.
 func exponent(s []byte) int64 {
 	neg := false
 	if s[0] == '-' || s[0] == '+' {

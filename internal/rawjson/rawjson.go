@@ -56,9 +56,9 @@ func (e *Error) Error() string {
 }
 
 // entry is the tape's record of one value: its byte range and the index of the
-// first entry behind it and all that it holds. The entries of a container's
-// children follow its own; the children of an object alternate name, value.
-// While a container is open, next is the index of the container around it.
+// first entry after it and its children. The entries of a container's children
+// follow its own; the children of an object alternate name, value. While a
+// container is open, next is the index of the container around it.
 type entry struct {
 	start, end, next uint32
 }

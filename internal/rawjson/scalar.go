@@ -172,9 +172,9 @@ const (
 func scanString(data []byte, i int) (end int, err *Error) {
 	i++
 	for {
-		// Eight bytes at a time: the high bit of each byte of m tells of a
-		// quote, a backslash, a control character or a byte that is not ASCII.
-		// A borrow can only spoil bytes above the first one told.
+		// Eight bytes at a time: the high bit of each byte of m marks a quote,
+		// a backslash, a control character or a byte that is not ASCII. A
+		// borrow can only spoil bytes above the first one marked.
 		for i+8 <= len(data) {
 			x := binary.LittleEndian.Uint64(data[i:])
 			m := (x | (x - 0x20*ones) | ((x ^ '"'*ones) - ones) | ((x ^ '\\'*ones) - ones)) & highs

@@ -41,9 +41,9 @@ func (v Value) inner() (s []byte, ok bool) {
 	return v.doc.data[e.start+1 : e.end-1], true
 }
 
-// AppendLiteral decodes a string literal, quotes and all, onto dst: for literals
-// that were cut out of a text and are decoded later. What is no literal adds
-// nothing.
+// AppendLiteral appends the decoded text of a string literal, given with its
+// quotes, to dst: for literals that were cut out of a text and are decoded
+// later. It appends nothing if literal is not one.
 func AppendLiteral(dst, literal []byte) []byte {
 	if len(literal) < 2 || literal[0] != '"' {
 		return dst
@@ -145,6 +145,6 @@ func hex4(s []byte) rune {
 	if len(s) < 4 {
 		return -1
 	}
-	// A byte that is no digit makes the sum negative.
+	// A byte that is not a digit makes the sum negative.
 	return hexValue[s[0]]<<12 | hexValue[s[1]]<<8 | hexValue[s[2]]<<4 | hexValue[s[3]]
 }

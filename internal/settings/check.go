@@ -59,7 +59,7 @@ func (l *Loaded) check() error {
 	return l.checkCondense()
 }
 
-// remoteRecallWait is the default of recall.wait where a server embeds the query.
+// remoteRecallWait is the default of recall.wait if a server embeds the query.
 const remoteRecallWait = time.Second
 
 // checkEmbed finds settings of [embed] that do not go together.

@@ -16,11 +16,12 @@ import (
 // Request is a shape of requests.
 type Request struct {
 	Name string
-	// Format is Anthropic where it is not set.
+	// Format defaults to Anthropic.
 	Format wire.Format
 	// Bodies returns requests of size n that are sent one after another.
 	Bodies func(n int) []string
-	// Pinned, where it is set, reports which messages are pinned, by depth from 1 on.
+	// Pinned, if not nil, reports which messages are pinned, by depth from 1
+	// on.
 	Pinned func(depth int) bool
 	// Whole says that the request cannot be cut.
 	Whole bool
@@ -32,7 +33,7 @@ func (r *Request) Uncut(n int) bool { return r.Whole || n > usual }
 // usual is the size at which all but the whole ones fit.
 const usual = 40
 
-// Budget is what the requests are to be cut to.
+// Budget is the size in tokens to which the requests are cut.
 const Budget = 2000
 
 func join(n int, each func(i int) string) string {
@@ -268,8 +269,8 @@ var Requests = []Request{
 	}},
 }
 
-// Size is how large the shapes are that a test sends: a few for their own sake, more
-// where the growth of the work is measured.
+// Size returns how large the shapes of a test are: small by default, larger if
+// the growth of the work is measured.
 func Size() int {
 	if n, err := strconv.Atoi(os.Getenv("ORIEL_SHAPE_SIZE")); err == nil {
 		return n

@@ -162,7 +162,7 @@ func (a *anthropic) order() {
 	a.systemPlaces()
 }
 
-// directive tells whether m is a system message without words: "the
+// directive reports whether m is a system message without words: "the
 // directive-only form (content: [] with output_config) is accepted at any
 // position".
 func (m message) directive() bool {
@@ -319,7 +319,7 @@ func (a *anthropic) merge() {
 	}
 }
 
-// hasTools tells whether the request defines any tool.
+// hasTools reports whether the request defines any tool.
 func (a *anthropic) hasTools() bool {
 	for _, key := range []string{"tools", "mcp_servers"} {
 		if list, ok := asArray(a.body[key]); ok && len(list) > 0 {
@@ -329,7 +329,7 @@ func (a *anthropic) hasTools() bool {
 	return false
 }
 
-// ttl gives the lifetime of a cache breakpoint, "" if raw is none.
+// ttl returns the lifetime of a cache breakpoint, "" if raw is none.
 func ttl(raw json.RawMessage) string {
 	c := asObject(raw)
 	switch {

@@ -1,6 +1,6 @@
 package strict
 
-// isThinking tells whether kind is a block of thinking.
+// isThinking reports whether kind is a block of thinking.
 func isThinking(kind string) bool {
 	return kind == "thinking" || kind == "redacted_thinking"
 }

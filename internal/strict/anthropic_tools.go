@@ -87,7 +87,7 @@ func (a *anthropic) answers(calls []block, t turn, last bool) {
 	}
 }
 
-// serverResult tells whether kind is the result of a tool that the vendor runs:
+// serverResult reports whether kind is the result of a tool that the vendor runs:
 // web_search_tool_result, code_execution_tool_result, mcp_tool_result and so on.
 func serverResult(kind string) bool {
 	return strings.HasSuffix(kind, "_tool_result")

@@ -114,7 +114,7 @@ func spoken(m object) []json.RawMessage {
 	})
 }
 
-// equalJSON tells whether two values say the same, cache_control aside.
+// equalJSON reports whether two values are equal, ignoring cache_control.
 func equalJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(canonical(a), canonical(b))
 }
@@ -171,7 +171,7 @@ func KeptReasoning(before, after []byte) []Problem {
 	return p.list
 }
 
-// leading gives, for the id of each item right behind reasoning, the id of that
+// leading maps the id of each item directly after reasoning to the id of that
 // reasoning.
 func leading(body []byte) map[string]string {
 	by := make(map[string]string)

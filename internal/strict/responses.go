@@ -190,7 +190,7 @@ func (r *responses) ids() {
 	}
 }
 
-// callID gives the id by which a call and its output find each other.
+// callID returns the id that pairs a call with its output.
 func (it item) callID() string {
 	switch it.kind {
 	case "mcp_approval_request":
@@ -249,7 +249,7 @@ func (r *responses) pairs() {
 	}
 }
 
-// said tells whether the model, not the client, wrote the item.
+// said reports whether the model, not the client, wrote the item.
 func (it item) said() bool {
 	if it.kind == "message" {
 		return it.role == "assistant"
@@ -258,8 +258,8 @@ func (it item) said() bool {
 	return !output
 }
 
-// openAfter tells whether after the reply that holds item i nothing follows but
-// outputs, so that the call may still be running.
+// openAfter reports whether only outputs follow the reply that holds item i,
+// so that the call may still be running.
 func (r *responses) openAfter(i int) bool {
 	for i < len(r.items) && r.items[i].said() {
 		i++

@@ -74,7 +74,7 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s at %d: %s", p.Code, p.Index, p.Msg)
 }
 
-// Codes gives the distinct codes of problems, sorted.
+// Codes returns the distinct codes of problems, sorted.
 func Codes(problems []Problem) []string {
 	var codes []string
 	for _, p := range problems {
@@ -134,23 +134,23 @@ func asString(raw json.RawMessage) (s string, ok bool) {
 	return s, true
 }
 
-// isKind tells whether the value raw begins with the given byte.
+// isKind reports whether the value raw begins with the given byte.
 func isKind(raw json.RawMessage, first byte) bool {
 	raw = bytes.TrimLeft(raw, " \t\r\n")
 	return len(raw) > 0 && raw[0] == first
 }
 
-// has tells whether key is there with a value other than null.
+// has reports whether key is there with a value other than null.
 func (o object) has(key string) bool {
 	raw, ok := o[key]
 	return ok && !isKind(raw, 'n')
 }
 
-// text gives the string at key, "" if there is none.
+// text returns the string at key, "" if there is none.
 func (o object) text(key string) string {
 	s, _ := asString(o[key])
 	return s
 }
 
-// blank tells whether s holds nothing but white space.
+// blank reports whether s holds nothing but white space.
 func blank(s string) bool { return strings.TrimSpace(s) == "" }

@@ -2,7 +2,7 @@
 // go test -tags oriel_tally. Without the tag nothing is counted, and Add costs nothing.
 package tally
 
-// Kind is what is counted.
+// Kind is a kind of work that is counted.
 type Kind int
 
 // What is counted: in bytes, but for Counts.

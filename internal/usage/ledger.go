@@ -7,16 +7,16 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// Call is what is known of one call.
+// Call is what is known about one call.
 type Call struct {
 	Conversation, Model string
 	Began               time.Time
 	// Came and Sent are the tokens of the prompt as it came and as it was sent, as
 	// counted here.
 	Came, Sent int
-	// Usage is what the provider reported; nil where it did not.
+	// Usage is what the provider reported, or nil.
 	Usage *token.Usage
-	// Error is why there is no whole answer; empty if there is.
+	// Error is why the answer is incomplete; empty if it is not.
 	Error string
 }
 
@@ -112,8 +112,9 @@ func (l *Ledger) model(name string) token.Model {
 	return m
 }
 
-// asItCame returns the usage of a call from which left tokens were left out, had they not
-// been: had is what of the prompt would have been in the cache.
+// asItCame returns the usage of a call as it would have been if left tokens
+// had not been left out; had is how much of the prompt would have been in the
+// cache.
 func asItCame(sent token.Usage, left, had int) token.Usage {
 	prompt := sent.Prompt() + left
 	u := token.Usage{CacheRead: min(had, prompt), Output: sent.Output}

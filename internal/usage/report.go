@@ -15,7 +15,7 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// By is what the rows of a report stand for.
+// By selects what a row of a report covers.
 type By string
 
 const (
@@ -35,7 +35,7 @@ func (b By) dated() bool { return b == Day || b == Week || b == Month }
 
 // Options say what is added up.
 type Options struct {
-	// By is what the rows stand for. Default: Day.
+	// By selects what a row covers. Default: Day.
 	By By
 	// Since leaves out the calls that began before it; zero means none.
 	Since time.Time
@@ -53,8 +53,8 @@ type Row struct {
 	// the project or the conversation. A project or a model may be empty.
 	Key   string `json:"key"`
 	Calls int    `json:"calls"`
-	// Failed are those of Calls to which the provider, or the way to it, gave no whole
-	// answer.
+	// Failed counts those of Calls to which the provider, or the way to it,
+	// gave no complete answer.
 	Failed int `json:"failed"`
 	// Input is all prompt tokens; CacheRead and CacheWrite are parts of it.
 	Input      int `json:"input"`
@@ -70,8 +70,8 @@ type Row struct {
 	// without the calls of UnknownModels.
 	Cost    float64 `json:"cost"`
 	Without float64 `json:"without"`
-	// Summaries is what a model was paid for summaries that it wrote in the background,
-	// which is not in Cost.
+	// Summaries is the cost of summaries that a model wrote in the background;
+	// Cost excludes it.
 	Summaries float64 `json:"summaries"`
 	// UnknownModels are the models without a price.
 	UnknownModels []string `json:"unknown_models"`
@@ -150,7 +150,7 @@ func (s *sum) conversation(ctx context.Context, store timeline.Store, tenant str
 	return s.summaries(ctx, store, tenant, c)
 }
 
-// Imported begins the keys of calls that an import brought.
+// Imported begins the keys of calls that were imported.
 const Imported = "import "
 
 // FromStored returns a recorded call.

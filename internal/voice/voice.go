@@ -9,7 +9,7 @@ import "github.com/oriel-context/oriel/chat"
 // Note begins every note and every stub.
 const Note = chat.Mark + ": "
 
-// What stands for messages that are not shown.
+// Texts in place of messages that are not shown.
 const (
 	// Missing takes the number of messages and that of their tokens. MissingShort says
 	// it where there is little room; both begin with MissingRead.
@@ -33,7 +33,7 @@ const (
 	CondensedMany = " earlier messages]"
 )
 
-// What stands for a part of a message.
+// Texts in place of a part of a message.
 const (
 	// Stub takes the name of a tool, what it was asked, the number of tokens and why
 	// its result is left out.
@@ -44,7 +44,7 @@ const (
 	Unchanged = Note + "nothing changed since the earlier result, but its %d tokens are no longer shown, to fit the context window. Ask for a part of it.]"
 )
 
-// What stands around quoted passages: see package quote.
+// Texts around quoted passages; see package quote.
 const (
 	// Recalled begins RecalledTitle.
 	Recalled      = Note + "earlier parts of this conversation that are no longer shown and may matter now"

@@ -7,10 +7,10 @@ import (
 )
 
 // hugePages asks the system to back memory of the Go heap with huge pages when
-// it is first touched: a scan of much memory in small pages takes half as long
-// again. It asks for whole huge pages, also where s has only a part of one. The
-// rest is more of the same heap, which grows in steps of 4 MB or more that begin
-// at a multiple of their size. It is advice, so errors do not matter.
+// it is first touched: scanning much memory in small pages takes half as long
+// again. It asks for whole huge pages, even if s covers only part of one. The
+// rest belongs to the same heap, which grows in aligned steps of 4 MB or more.
+// Errors do not matter, because it is only advice.
 func hugePages(s []int8) {
 	const huge = 2 << 20
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(s)))

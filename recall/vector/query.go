@@ -16,7 +16,7 @@ type query struct {
 	factor float32 // one over the length of values
 }
 
-// plane is how many values of a plane stand together.
+// plane is how many values of a plane are adjacent.
 const plane = 64
 
 // scratch is the working memory of a search.

@@ -140,7 +140,7 @@ func (w *change) planForms() error {
 	return nil
 }
 
-// readForms reads the forms of a message behind its first one, where they are not known.
+// readForms reads the other forms of a message if they are not known.
 func (w *change) readForms(o *otherForm) error {
 	if o.read {
 		return nil

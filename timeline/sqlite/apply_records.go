@@ -186,7 +186,7 @@ func (w *change) writeRecords() error {
 }
 
 // writeRecord writes a record. Most are new, so it looks for one with the same key only
-// where the new one finds it in its way.
+// if inserting fails because of it.
 func (w *change) writeRecord(r *timeline.Record) error {
 	at, data := r.At, r.Data
 	if i, ok := w.Appends(at); ok {

@@ -60,7 +60,7 @@ func (v *verifier) run() error {
 	return nil
 }
 
-// scan is each for a long query.
+// scan calls row for every row of a query that may take long.
 func (v *verifier) scan(query string, row func(*rows) error, args ...any) error {
 	r, err := v.queryContext(v.ctx, query, args...)
 	if err != nil {

@@ -78,10 +78,10 @@ type check struct {
 	prices      map[string]prices
 }
 
-// call is what a client and a provider know of a call.
+// call is what a client and a provider know about a call.
 type call struct {
 	conversation, model string
-	before, after       int // tokens, as the response headers tell them
+	before, after       int // tokens, according to the response headers
 	used                used
 }
 
@@ -177,7 +177,7 @@ func (c *check) session(base string, s *transcript.Session) error {
 	return nil
 }
 
-// prices are US dollars for a million tokens; known is false where there are none.
+// prices are US dollars per million tokens; known is false if there are none.
 type prices struct {
 	known                      bool
 	input, output, read, write float64
@@ -242,7 +242,7 @@ func (c *check) pricesOf(model string) (prices, error) {
 	return p, nil
 }
 
-// sums are what oriel usage prints of a row.
+// sums are the figures of one row of oriel usage.
 type sums struct {
 	Key        string
 	Calls      int

@@ -26,9 +26,9 @@ var (
 	}
 )
 
-// Request is a made-up request of an agent to a Messages API, of about size
-// bytes: long strings with many escapes, some text that is not ASCII, tool
-// calls and their results. The same size always gives the same bytes.
+// Request returns an invented request of an agent to a Messages API, of about
+// size bytes: long strings with many escapes, some text that is not ASCII,
+// tool calls and their results. The same size always returns the same bytes.
 func Request(size int) []byte {
 	rng := rand.New(rand.NewPCG(1, uint64(size)))
 	pick := func(from []string) string { return from[rng.IntN(len(from))] }
