@@ -19,7 +19,7 @@ const (
 	// the user to begin.
 	assistantFirst = voice.AssistantFirst
 
-	titleRelevant = "# Relevant Historical Context"
+	titleRelevant = voice.TitleRelevant
 
 	// framing is what a provider puts around a message, in tokens.
 	framing = 4

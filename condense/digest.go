@@ -2,10 +2,11 @@ package condense
 
 import (
 	"context"
-	"strconv"
+	"fmt"
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/voice"
 )
 
 // Digest condenses an agent's work without a model: what was asked, what was
@@ -114,7 +115,7 @@ func (c *collector) span(events []event) {
 		}
 	}
 	if asked != "" {
-		c.add(secOpen, "assistant asked: "+shorten(asked, 300), askedAt, 1)
+		c.add(secOpen, voice.DigestAsked+shorten(asked, 300), askedAt, 1)
 	}
 	if open >= 0 {
 		c.openRequest(&events[open])
@@ -123,7 +124,7 @@ func (c *collector) span(events []event) {
 		if i == 12 {
 			break
 		}
-		c.add(secOpen, "step: "+toolText(shorten(step, 160)), c.todoAt, 0)
+		c.add(secOpen, voice.DigestStep+toolText(shorten(step, 160)), c.todoAt, 0)
 	}
 }
 
@@ -144,7 +145,7 @@ const (
 func (c *collector) request(e *event, asked string, first bool) {
 	all := lead(sentences(e.text))
 	if len(all) == 1 && asked != "" && isReply(all[0]) {
-		c.add(secDecisions, "assistant asked: "+shorten(asked, 200)+" user: "+all[0].text, e.msg, 1)
+		c.add(secDecisions, voice.DigestAsked+shorten(asked, 200)+" "+voice.DigestUser+all[0].text, e.msg, 1)
 		return
 	}
 	var rest []string
@@ -158,7 +159,7 @@ func (c *collector) request(e *event, asked string, first bool) {
 		// Of the first request only rules go to the decisions: its wishes are the
 		// task.
 		if w := decides(c.buf, s.text, true); (w > 1 || w == 1 && !first) && len(s.text) < 2*oneSentence {
-			c.add(secDecisions, "user: "+shorten(s.text, oneSentence), e.msg, w)
+			c.add(secDecisions, voice.DigestUser+shorten(s.text, oneSentence), e.msg, w)
 			continue
 		}
 		rest = append(rest, s.text)
@@ -167,7 +168,7 @@ func (c *collector) request(e *event, asked string, first bool) {
 	c.buf = plain(c.buf, text)
 	switch {
 	case text == "" && blocks == len(all) && blocks > 0:
-		text = "(pasted " + strconv.Itoa(strings.Count(e.text, "\n")+1) + " lines)"
+		text = fmt.Sprintf(voice.DigestPasted, strings.Count(e.text, "\n")+1)
 	case text == "" && first && len(all) > 0:
 		text = shorten(all[0].text, oneSentence)
 	case text == "" || nodding(c.buf) && !first:
@@ -256,7 +257,7 @@ func (c *collector) answer(e *event, last bool) (asked string) {
 		}
 		c.buf = plain(c.buf, s.text)
 		if decides(c.buf, s.text, false) > 0 && len(s.text) < 2*oneSentence {
-			c.add(secDecisions, "assistant: "+shorten(strip(s.text), oneSentence), e.msg, 0)
+			c.add(secDecisions, voice.DigestAssistant+shorten(strip(s.text), oneSentence), e.msg, 0)
 		} else if room > 0 && s.text[0] != '|' && s.text[0] != '#' && !strings.HasSuffix(s.text, ":") && s.text != noAnswer {
 			head = append(head, shorten(strip(s.text), 200))
 			room -= len(s.text)
@@ -281,7 +282,7 @@ func (c *collector) openRequest(e *event) {
 	}
 }
 
-const notAnswered = " (what came of it is not told here)"
+const notAnswered = voice.DigestNoOutcome
 
 // strip removes emphasis and heading marks.
 func strip(s string) string {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/internal/quote"
+	"github.com/oriel-context/oriel/internal/voice"
 )
 
 // call collects a tool call and its outcome.
@@ -90,7 +91,7 @@ func label(name string, a arguments, limit int) string {
 func toolText(text string) string { return quote.Disarm(oneLine(text)) }
 
 // refusedCall begins the line of a call whose result says that the user refused it.
-const refusedCall = "a result says that the user refused "
+const refusedCall = voice.DigestRefused
 
 func (c *collector) file(path string, at int, changes bool, o outcome) *file {
 	f := c.files[path]

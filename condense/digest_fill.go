@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/oriel-context/oriel/internal/voice"
 )
 
 // section is a part of a digest. The constants are in the order of writing.
@@ -24,15 +26,15 @@ const (
 
 // titles are part of the format: a later digest finds its sections by them.
 var titles = [sections]string{
-	secEarlier:   "Earlier",
-	secTask:      "Task",
-	secDecisions: "Decisions",
-	secProgress:  "Reported",
-	secChanged:   "Files changed",
-	secCommands:  "Commands",
-	secErrors:    "Errors",
-	secOpen:      "Open",
-	secRead:      "Files read",
+	secEarlier:   voice.DigestEarlier,
+	secTask:      voice.DigestTask,
+	secDecisions: voice.DigestDecisions,
+	secProgress:  voice.DigestProgress,
+	secChanged:   voice.DigestChanged,
+	secCommands:  voice.DigestCommands,
+	secErrors:    voice.DigestErrors,
+	secOpen:      voice.DigestOpen,
+	secRead:      voice.DigestRead,
 }
 
 // priority is the order in which sections are filled; share is the percentage of

@@ -1,11 +1,13 @@
 package condense
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/quote"
+	"github.com/oriel-context/oriel/internal/voice"
 )
 
 // flatten writes messages as plain text, one piece per message: a model must not take the
@@ -73,11 +75,11 @@ func flatPart(p *chat.Part, limit int) string {
 	case chat.Text, chat.Refusal:
 		return strings.TrimSpace(disarm(p.Text.String()))
 	case chat.Call:
-		return "[Tool Use: " + quote.Label(p.Name) + "] " + quote.Continue(middleOut(p.Arguments(), limit))
+		return fmt.Sprintf(voice.FlatCall, quote.Label(p.Name)) + quote.Continue(middleOut(p.Arguments(), limit))
 	case chat.Result:
-		label := "[Tool Result] "
+		label := voice.FlatResult
 		if p.IsError {
-			label = "[Tool Result, failed] "
+			label = voice.FlatFailed
 		}
 		var text strings.Builder
 		text.WriteString(middleOut(p.Text.String(), limit))
@@ -93,14 +95,14 @@ func flatPart(p *chat.Part, limit int) string {
 		}
 		return label + quote.Continue(text.String())
 	case chat.Image:
-		return "[Image]"
+		return voice.FlatImage
 	case chat.Audio:
-		return "[Audio]"
+		return voice.FlatAudio
 	case chat.Document:
 		if p.Media != nil && !p.Media.Text.Empty() {
-			return "[Document] " + quote.Continue(middleOut(p.Media.Text.String(), limit))
+			return voice.FlatDocument + " " + quote.Continue(middleOut(p.Media.Text.String(), limit))
 		}
-		return "[Document]"
+		return voice.FlatDocument
 	}
 	return ""
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/oriel-context/oriel/internal/elide"
 	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/internal/quote"
+	"github.com/oriel-context/oriel/internal/voice"
 )
 
 // AssembleOptions configure Assemble. The zero value is usable.
@@ -188,9 +189,9 @@ func (a *assembler) finish() Assembly {
 }
 
 const (
-	titleRecent   = "# Recent Context"
-	titleRelevant = "# Relevant Historical Context"
-	titleQuery    = "# Current Query"
+	titleRecent   = voice.TitleRecent
+	titleRelevant = voice.TitleRelevant
+	titleQuery    = voice.TitleQuery
 )
 
 // AssembleText returns a text with three titled parts: recent items, relevant items and

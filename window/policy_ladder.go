@@ -8,6 +8,7 @@ import (
 
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/elide"
+	"github.com/oriel-context/oriel/internal/voice"
 )
 
 // ladder takes one step after the other, each only as far as the low mark needs:
@@ -50,7 +51,7 @@ func ladder(ctx context.Context, d *draft, s *settings) error {
 				return
 			}
 			if r := all[i]; superseded[i] == "" && r.exchange < exchange && (filesToo || r.kind != "path") && maskable(d.h, r, s) {
-				d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), "it was used the longest ago"), "least recently touched")
+				d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), voice.StubLongestAgo), "least recently touched")
 			}
 		}
 	}
@@ -110,7 +111,7 @@ func makeRoom(ctx context.Context, d *draft, s *settings) error {
 	}, "left before")
 	for _, r := range results(d.h) { // beside a call that is brought back
 		if out[r.message] && d.keep[r.exchange] && maskable(d.h, r, s) {
-			d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), "it left before"), "left before")
+			d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), voice.StubLeftBefore), "left before")
 		}
 	}
 	for protected := d.top(); protected >= pinned; protected-- {
@@ -208,11 +209,11 @@ func supersededResults(h *History, all []result) []string {
 		}
 		switch {
 		case whole[r.about] && r.reads():
-			why[i] = "the file was read again later"
+			why[i] = voice.StubFileRead
 		case seen[key] && r.kind == "command":
-			why[i] = "the command was run again later"
+			why[i] = voice.StubCommandRun
 		case seen[key]:
-			why[i] = "the same was asked again later"
+			why[i] = voice.StubAskedAgain
 		}
 		if !r.shows(h) {
 			continue

@@ -1,6 +1,10 @@
 package window
 
-import "context"
+import (
+	"context"
+
+	"github.com/oriel-context/oriel/internal/voice"
+)
 
 // maskResults replaces old tool results by stubs, oldest first, until the low mark
 // is reached. The newest KeepResults (default 3) stay. Where that leaves the request nearer
@@ -20,7 +24,7 @@ func maskResults(_ context.Context, d *draft, s *settings) error {
 		if !maskable(d.h, r, s) || keep > 0 && r.exchange == len(d.h.Cuts.Exchanges)-1 {
 			continue
 		}
-		if d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), "it is among the oldest"), "oldest results first") && s.ClearInputs && r.tool != "" {
+		if d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), voice.StubOldest), "oldest results first") && s.ClearInputs && r.tool != "" {
 			d.clearArguments(r.callMessage, r.callPart)
 		}
 	}

@@ -27,7 +27,7 @@ const (
 const stubMark = voice.Note
 
 // wholeInHistory is the hint of Text.
-const wholeInHistory = "the whole text is in the history"
+const wholeInHistory = voice.ElidedWhole
 
 // elisionMark matches a marker.
 var elisionMark = regexp.MustCompile(`\n?` + regexp.QuoteMeta(stubMark) + `(\d{1,15}) (tokens|characters) of the middle are left out here[^\]\n]*\]\n?`)
@@ -279,7 +279,7 @@ func Note(p *chat.Part) string {
 			what += fmt.Sprintf(", %d bytes", (len(m.Data)-padding)*3/4)
 		}
 	}
-	return stubMark + what + " left out]"
+	return fmt.Sprintf(voice.PartLeftOut, what)
 }
 
 // elideChars keeps the first head and the last tail characters of a longer text, with a

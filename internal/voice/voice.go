@@ -1,4 +1,5 @@
-// Package voice holds the texts that Oriel writes into requests for models to read.
+// Package voice holds the texts that Oriel writes for models to read: those that it puts
+// into requests, and the frames of digests, summaries and quoted passages.
 //
 // Stored plans and prompt caches hold these texts, and later calls recognise them: a text
 // that has changed is no longer recognised in a history that has the old one.
@@ -38,8 +39,18 @@ const (
 	// Stub takes the name of a tool, what it was asked, the number of tokens and why
 	// its result is left out.
 	Stub = Note + "the result of %s%s (%d tokens) is left out; %s. Run it again if you need it.]"
-	// Elided takes a number, its unit and a hint.
-	Elided = Note + "%d %s of the middle are left out here%s]"
+	// The reasons of a stub.
+	StubFileRead   = "the file was read again later"
+	StubCommandRun = "the command was run again later"
+	StubAskedAgain = "the same was asked again later"
+	StubLongestAgo = "it was used the longest ago"
+	StubOldest     = "it is among the oldest"
+	StubLeftBefore = "it left before"
+	// PartLeftOut takes the kind of a part which is not text, its media type and its size.
+	PartLeftOut = Note + "%s left out]"
+	// Elided takes a number, its unit and a hint, such as ElidedWhole.
+	Elided      = Note + "%d %s of the middle are left out here%s]"
+	ElidedWhole = "the whole text is in the history"
 	// Unchanged takes the tokens of the earlier result that a newer one points at.
 	Unchanged = Note + "nothing changed since the earlier result, but its %d tokens are no longer shown, to fit the context window. Ask for a part of it.]"
 )
@@ -53,4 +64,20 @@ const (
 	// user's message may have text of others.
 	StandingTitle = Note + "said earlier in user messages that are no longer shown. Lines with \">\" quote them.]\n"
 	QuotedEnd     = "\n" + Note + "end of the quoted parts]"
+)
+
+// The titles of a view as one text (SPEC D4).
+const (
+	TitleRecent   = "# Recent Context"
+	TitleRelevant = "# Relevant Historical Context"
+	TitleQuery    = "# Current Query"
+)
+
+// What stands in a trajectory (SPEC C4).
+const (
+	// Truncated takes the characters of a result and how many of them are shown.
+	Truncated = "[TRUNCATED: result too large (%d chars). First %d chars shown]"
+	// Removed takes a number of interactions; RemovedOne stands for one.
+	Removed    = "[Note: %d earlier tool interactions were removed to manage context size]"
+	RemovedOne = "[Note: 1 earlier tool interaction was removed to manage context size]"
 )

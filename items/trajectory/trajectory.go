@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/token/bpe"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
@@ -204,7 +205,7 @@ func cutResult(raw []byte, limit int) (short, mark string, ok bool) {
 		_, size := utf8.DecodeRuneInString(text[end:])
 		end += size
 	}
-	mark = fmt.Sprintf("[TRUNCATED: result too large (%d chars). First %d chars shown]", n, limit)
+	mark = fmt.Sprintf(voice.Truncated, n, limit)
 	return mark + "\n" + text[:end] + "...", mark, true
 }
 
@@ -230,9 +231,9 @@ func parseNote(note string) (text string, removed int, own []int) {
 // note returns the note with the new total. It keeps the rest of an earlier note.
 func (f *fitting) note(old string, own []int) string {
 	n := f.report.RemovedTotal
-	text := fmt.Sprintf("[Note: %d earlier tool interactions were removed to manage context size]", n)
+	text := fmt.Sprintf(voice.Removed, n)
 	if n == 1 {
-		text = "[Note: 1 earlier tool interaction was removed to manage context size]"
+		text = voice.RemovedOne
 	}
 	f.plan.Inserted = append(f.plan.Inserted, window.Insertion{Kind: "marker", Into: len(f.steps) - 1, Tokens: f.count(text), Text: text})
 	switch {
