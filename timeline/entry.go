@@ -65,6 +65,8 @@ func (m *Message) chat() (chat.Message, error) {
 		return readWire(wire.Responses, m.Raw)
 	case FormatItem:
 		return m.item(), nil
+	case FormatAider:
+		return aiderMessage(m.Role, m.Raw)
 	}
 	root, err := lenient.Parse(m.Raw, MaxContent)
 	if err != nil {
@@ -76,6 +78,16 @@ func (m *Message) chat() (chat.Message, error) {
 			return chat.Message{}, ErrNoMessage
 		}
 		return readWire(wire.Anthropic, root.Get("message").Raw())
+	case FormatCodex:
+		return codexMessage(root)
+	case FormatChatGPT:
+		return chatGPTMessage(m.Role, root)
+	case FormatClaudeAI:
+		return claudeAIMessage(m.Role, root)
+	case FormatGeminiCLI:
+		return geminiMessage(m.Role, root)
+	case FormatOpenCode:
+		return openCodeMessage(m.Role, root)
 	case FormatGeneric:
 		return said(m.Role, root.Get("name").Str(), root.Get("text").Raw()), nil
 	case FormatLocomo:

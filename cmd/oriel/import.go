@@ -16,14 +16,20 @@ import (
 
 func importCommand() *cobra.Command {
 	var format, conversation, project, sync string
-	var asJSON, verbose bool
+	var asJSON, verbose, mine bool
 	cmd := &cobra.Command{
-		Use:   "import PATH…",
+		Use:   "import PATH… | --mine",
 		Short: "Bring recorded conversations into the history",
 		Long: `Bring recorded conversations into the history: files, or folders with everything
 below them. The content of a file tells its form:
 
   claude-code                    sessions of Claude Code (~/.claude/projects)
+  codex                          rollouts of Codex (~/.codex/sessions)
+  gemini-cli                     sessions of Gemini CLI (~/.gemini/tmp)
+  opencode                       what opencode export prints, or its storage
+  cline                          tasks of Cline and Roo Code
+  aider                          .aider.chat.history.md
+  chatgpt, claude-ai             conversations.json of an export from these sites
   openai, anthropic, responses   request bodies: one a file, or a list or lines of
                                  them, which are the successive calls of a
                                  conversation
@@ -32,31 +38,39 @@ below them. The content of a file tells its form:
                                  "name":"Ann","text":"…"}; only text is needed
   locomo, beam                   the data sets of these names
 
+With --mine it looks where these agents keep their conversations, prints what it
+found, and imports it.
+
 Everything is kept as it stands: oriel export gives a session back byte for byte.
 Importing again adds nothing; a file that has grown adds what is new; one that was
 edited becomes a branch.
 
-A conversation is called after the session (claude-code), its own name in the file
-(generic, locomo), or the file (bodies) or folder (beam), with the folders below the
-one that was given.
+A conversation is called after the session (agents, exports), its own name in the file
+(generic, locomo), or the file (bodies) or folder (beam, cline, aider), with the folders
+below the one that was given.
 
-In folders, hidden files are passed over, and files of no known form are left out with
+In folders, hidden files are skipped, and files of no known form are left out with
 a note. Lines that cannot be read are left out and everything else is imported; the
 command then prints one line on standard error that says how many there are and where
 the first one is, nothing on standard output, and exits with 2. With --verbose, up to
 20 of them and what was imported come before that line.`,
-		Example: `  oriel import ~/.claude/projects
+		Example: `  oriel import --mine
+  oriel import ~/.claude/projects
   oriel import --format generic --conversation support chat.jsonl
   oriel import --project /src/shop requests.jsonl --json`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return fmt.Errorf("no files: give files or folders to import; see oriel import --help")
+			if len(args) == 0 && !mine {
+				return fmt.Errorf("no files: give files or folders to import, or --mine; see oriel import --help")
+			}
+			if len(args) > 0 && mine {
+				return fmt.Errorf("--mine looks for files by itself: leave out %q", oneLine(args[0], 60))
 			}
 			return nil
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&format, "format", "auto", "`form` of the files: auto, claude-code, openai, anthropic, responses, generic, locomo, beam")
+	f.StringVar(&format, "format", "auto", "`form` of the files: auto, "+formatNames())
+	f.BoolVar(&mine, "mine", false, "import what agents keep in their usual places")
 	f.StringVar(&conversation, "conversation", "", "`name` of the conversation, where the input has only one")
 	f.StringVar(&project, "project", "", "`project` of the conversations (default: the folder that a session ran in)")
 	f.StringVar(&sync, "sync", "normal", "what survives the loss of power: normal (all but the last moments) or full (everything)")
@@ -77,6 +91,11 @@ the first one is, nothing on standard output, and exits with 2. With --verbose, 
 		if err != nil {
 			return err
 		}
+		if mine {
+			if args, err = findMine(cmd.ErrOrStderr(), o); err != nil {
+				return err
+			}
+		}
 		if err := importer.Check(args, o); err != nil { // before a folder is created
 			return err
 		}
@@ -92,6 +111,14 @@ the first one is, nothing on standard output, and exits with 2. With --verbose, 
 		return finishImport(cmd, report, err, asJSON, verbose)
 	}
 	return cmd
+}
+
+func formatNames() string {
+	var names []string
+	for _, f := range importer.Formats() {
+		names = append(names, string(f))
+	}
+	return strings.Join(names, ", ")
 }
 
 func syncLevel(name string) (sqlite.Sync, error) {

@@ -82,7 +82,7 @@ func (im *importing) folder(root string) ([]*source, error) {
 			im.problem(Problem{File: path, What: cause(err)})
 			return nil
 		}
-		if path != root && strings.HasPrefix(entry.Name(), ".") {
+		if path != root && strings.HasPrefix(entry.Name(), ".") && entry.Name() != aiderFile {
 			if entry.IsDir() {
 				return filepath.SkipDir
 			}
@@ -138,7 +138,7 @@ func label(all []*source) []*source {
 		seen[full] = true
 		s.label = strings.ToValidUTF8(s.below(), "\ufffd")
 		out = append(out, s)
-		if s.kind.format.isBody() || s.kind.format == Beam {
+		if s.kind.format.isBody() || s.kind.format.isNamedByFolder() {
 			groups[s.label] = append(groups[s.label], s)
 		}
 	}
@@ -157,10 +157,10 @@ func label(all []*source) []*source {
 }
 
 // labelled returns the path whose end becomes the label: the file's without its
-// extension, or its folder's for BEAM, whose files all have the same name.
+// extension, or its folder's if all files of the format have the same name.
 func (s *source) labelled() string {
 	full := absolute(s.path)
-	if s.kind.format == Beam {
+	if s.kind.format.isNamedByFolder() {
 		return filepath.Dir(full)
 	}
 	return strings.TrimSuffix(full, filepath.Ext(full))

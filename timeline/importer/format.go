@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/oriel-context/oriel/internal/lenient"
@@ -30,6 +31,17 @@ const (
 	Responses Format = "responses"
 	// Generic is one object per line: conversation, ref, time, role, name, text.
 	Generic Format = "generic"
+	// Codex is a rollout of Codex, GeminiCLI a session of Gemini CLI, OpenCode one of
+	// opencode, Cline the history of a task of Cline or Roo Code, Aider the chat
+	// history of aider.
+	Codex     Format = "codex"
+	GeminiCLI Format = "gemini-cli"
+	OpenCode  Format = "opencode"
+	Cline     Format = "cline"
+	Aider     Format = "aider"
+	// ChatGPT and ClaudeAI are the conversations.json of an export from these sites.
+	ChatGPT  Format = "chatgpt"
+	ClaudeAI Format = "claude-ai"
 	// Locomo is a LoCoMo file: a list of samples or a single one.
 	Locomo Format = "locomo"
 	// Beam is the chat.json of a BEAM chat.
@@ -38,7 +50,7 @@ const (
 
 // Formats returns all formats except Auto.
 func Formats() []Format {
-	return []Format{ClaudeCode, OpenAI, Anthropic, Responses, Generic, Locomo, Beam}
+	return []Format{ClaudeCode, Codex, GeminiCLI, OpenCode, Cline, Aider, ChatGPT, ClaudeAI, OpenAI, Anthropic, Responses, Generic, Locomo, Beam}
 }
 
 func formatList() string {
@@ -64,10 +76,27 @@ func ParseFormat(name string) (Format, error) {
 
 func (f Format) isBody() bool { return f == OpenAI || f == Anthropic || f == Responses }
 
+// isNamedByFolder reports whether all files of a format have the same name.
+func (f Format) isNamedByFolder() bool { return f == Beam || f == Cline || f == Aider }
+
 func (f Format) reader() func(context.Context, *source, io.Reader, taker) error {
 	switch f {
 	case ClaudeCode:
 		return readClaudeCode
+	case Codex:
+		return readCodex
+	case GeminiCLI:
+		return readGeminiCLI
+	case OpenCode:
+		return readOpenCode
+	case Cline:
+		return readCline
+	case Aider:
+		return readAider
+	case ChatGPT:
+		return readChatGPT
+	case ClaudeAI:
+		return readClaudeAI
 	case Generic:
 		return readGeneric
 	case Locomo:
@@ -107,6 +136,9 @@ func (s *source) sniff(want Format) (kind, error) {
 	if err != nil {
 		return kind{}, fmt.Errorf("%w: %w", ErrInput, err)
 	}
+	if k.format == Auto && k.shape == list && filepath.Base(s.path) == "api_conversation_history.json" {
+		k.format = Cline
+	}
 	if want != Auto {
 		k.format = want
 	}
@@ -115,6 +147,9 @@ func (s *source) sniff(want Format) (kind, error) {
 
 func sniff(f io.ReadSeeker) (kind, error) {
 	first, err := firstByte(f)
+	if err == nil && first == '#' {
+		return sniffMarkdown(f)
+	}
 	if err != nil || first != '[' && first != '{' {
 		return kind{}, err
 	}
@@ -140,6 +175,18 @@ func sniff(f io.ReadSeeker) (kind, error) {
 		k.format = formatOf(root)
 	}
 	return k, nil
+}
+
+// sniffMarkdown recognises aider's history.
+func sniffMarkdown(f io.ReadSeeker) (kind, error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return kind{}, err
+	}
+	line, err := newLines(f).next()
+	if err == nil && bytes.HasPrefix(line, []byte(aiderStart)) {
+		return kind{format: Aider, shape: lines}, nil
+	}
+	return kind{}, nil
 }
 
 // firstByte returns the first byte that is not white space, or 0 for an empty
@@ -216,6 +263,16 @@ func formatOf(root rawjson.Value) Format {
 		return Auto
 	case root.Get("conversation").Kind() == rawjson.Object:
 		return Locomo
+	case isRollout(root):
+		return Codex
+	case root.Get("mapping").Kind() == rawjson.Object && root.Has("current_node"):
+		return ChatGPT
+	case root.Get("chat_messages").Kind() == rawjson.Array:
+		return ClaudeAI
+	case root.Has("sessionId") && root.Get("messages").Kind() == rawjson.Array:
+		return GeminiCLI
+	case isOpenCode(root):
+		return OpenCode
 	case root.Has("messages") || root.Has("input"):
 		f, err := wire.Detect(root.Raw(), wire.Limits{Bytes: timeline.MaxContent})
 		if err != nil {

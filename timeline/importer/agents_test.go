@@ -1,0 +1,143 @@
+package importer_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/importer"
+)
+
+// words lists the messages of a conversation: role, time and words, without the entries
+// that are no messages.
+func (h *history) words(conversation string) (all []string) {
+	h.t.Helper()
+	for _, e := range h.entries(conversation) {
+		c, err := e.Chat()
+		if err != nil {
+			continue
+		}
+		line := strings.ReplaceAll(timeline.Words(&c), "\n", "/")
+		if len(line) > 60 {
+			line = line[:60] + "…"
+		}
+		all = append(all, e.Role+" "+e.Time.UTC().Format("2006-01-02T15:04:05")+" "+line)
+	}
+	return all
+}
+
+// Files of other agents, and providers' exports, are recognised by their content, are
+// imported once however often they are read, and keep the bytes of each message.
+func TestFilesOfOtherAgentsAreImported(t *testing.T) {
+	for _, test := range []struct {
+		file, format, conversation, project string
+		want                                []string
+	}{
+		{"codex.jsonl", "codex", "01a1e272-b207-70f2-bbfb-1802aed9cc8b", "/home/ann/work", []string{
+			"developer 2026-11-16T03:42:10 Work carefully.",
+			"user 2026-11-16T03:42:10 <environment_context>/  <cwd>/home/ann/work</cwd>/  <shell>b…",
+			"user 2026-11-16T03:42:10 Read the parts, then stop.",
+			"reasoning 2026-11-16T03:42:10 (thinking)",
+			"function_call 2026-11-16T03:42:10 → exec_command(echo part 1; for i in $(seq 1 120); do echo…",
+			"function_call_output 2026-11-16T03:42:10 ← Chunk ID: 924390/Wall time: 0.0000 seconds/Process exite…",
+			"reasoning 2026-11-16T03:42:10 (thinking)",
+			"function_call 2026-11-16T03:42:10 → exec_command(echo part 2; for i in $(seq 1 120); do echo…",
+			"function_call_output 2026-11-16T03:42:10 ← Chunk ID: 1879b1/Wall time: 0.0000 seconds/Process exite…",
+			"reasoning 2026-11-16T03:42:10 (thinking)",
+			"function_call 2026-11-16T03:42:10 → exec_command(echo part 3; for i in $(seq 1 120); do echo…",
+			"function_call_output 2026-11-16T03:42:10 ← Chunk ID: 7bd7ed/Wall time: 0.0000 seconds/Process exite…",
+			"assistant 2026-11-16T03:42:11 All 3 parts were read.",
+		}},
+		{"chatgpt.json", "chatgpt", "6631f8a0-0000-4000-8000-000000000001", "", []string{
+			"user 2024-05-01T08:00:01 (image_asset_pointer)/A name for this boat?",
+			"assistant 2024-05-01T08:00:09 Kittiwake.",
+			"assistant 2024-05-01T08:00:12 print(2)",
+			"tool 2024-05-01T08:00:13 2",
+		}},
+		{"claude-ai.json", "claude-ai", "0b9b6a52-0000-4000-8000-000000000001", "", []string{
+			"user 2024-09-01T08:00:00 When is high water?/(tides.txt)/HW 14:32",
+			"assistant 2024-09-01T08:00:09 → clock(UTC)/← 08:01/At 14:32.",
+		}},
+		{"gemini-cli.json", "gemini-cli", "f86f5318-0000-4000-8000-000000000001", "", []string{
+			"user 2025-10-18T14:57:28 List the files",
+			"assistant 2025-10-18T14:57:31 → list_directory(.)/← go.mod/main.go",
+			"assistant 2025-10-18T14:57:35 There are two files.",
+		}},
+		{"task-1714550400000/api_conversation_history.json", "cline", "task-1714550400000", "", []string{
+			"user 2024-05-01T08:00:00 <task>/Fix the test/</task>",
+			"assistant 2024-05-01T08:00:05 <read_file>/<path>main_test.go</path>/</read_file>",
+			"user 2024-05-01T08:00:06 [read_file for 'main_test.go'] Result:/package main",
+		}},
+		{"opencode.json", "opencode", "ses_5f1a", "/home/ann/shop", []string{
+			"user 2026-01-01T00:00:01 Why is the price wrong?",
+			"assistant 2026-01-01T00:00:02 → read(price.go)/← return cents / 100/It divides whole c…",
+		}},
+	} {
+		t.Run(test.format, func(t *testing.T) {
+			h := newHistory(t)
+			path := filepath.Join("testdata", filepath.FromSlash(test.file))
+			r := h.importing(importer.Options{}, path)
+			h.same([]string{test.conversation}, h.names())
+			h.same(test.want, h.words(test.conversation))
+			h.same([]string{test.format, test.project}, []string{string(r.Conversations[0].Format), r.Conversations[0].Project})
+			h.same(0, r.Broken)
+			h.same(0, h.importing(importer.Options{}, path).New)
+			file, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range h.entries(test.conversation) {
+				if !strings.Contains(string(file), string(e.Raw)) {
+					t.Errorf("not the bytes of the file: %s", e.Raw)
+				}
+			}
+		})
+	}
+}
+
+// A reply of ChatGPT that was made again is a branch.
+func TestRepliesThatWereMadeAgainAreBranches(t *testing.T) {
+	h := newHistory(t)
+	h.importing(importer.Options{}, "testdata/chatgpt.json")
+	stats, err := h.store.Stats(context.Background(), timeline.Local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.same([]int64{1, 6}, []int64{stats.Branches, stats.Messages})
+}
+
+// Each chat in aider's history is a conversation, and what aider itself says is no message.
+func TestChatsOfAiderAreConversations(t *testing.T) {
+	h := newHistory(t)
+	path := filepath.Join("testdata", ".aider.chat.history.md")
+	h.importing(importer.Options{}, path)
+	h.same([]string{"testdata 2024-05-01 10:00:00", "testdata 2024-05-02 11:30:00"}, h.names())
+	h.same(0, h.importing(importer.Options{}, "testdata").Broken) // in a folder, too, though it is hidden
+	var said []string
+	for _, e := range h.entries("testdata 2024-05-01 10:00:00") {
+		if c, err := e.Chat(); err == nil {
+			said = append(said, e.Role+": "+timeline.Words(&c))
+		}
+	}
+	h.same([]string{"user: add a test\nfor the parser", "assistant: Here is the test:\n\n```go\nfunc TestParse(t *testing.T) {}\n```"}, said)
+}
+
+// opencode keeps messages and parts in files of their own.
+func TestTheStorageOfOpenCodeIsImported(t *testing.T) {
+	h := newHistory(t)
+	session := h.file("storage/session/global/ses_1.json", `{"id":"ses_1","projectID":"global","directory":"/src","title":"x","time":{"created":1767225600000}}`)
+	h.file("storage/message/ses_1/msg_1.json", `{"id":"msg_1","sessionID":"ses_1","role":"user","time":{"created":1767225601000}}`)
+	h.file("storage/message/ses_1/msg_2.json", `{"id":"msg_2","sessionID":"ses_1","role":"assistant","time":{"created":1767225602000}}`)
+	h.file("storage/part/msg_1/prt_1.json", `{"id":"prt_1","messageID":"msg_1","type":"text","text":"hello"}`)
+	h.file("storage/part/msg_2/prt_1.json", `{"id":"prt_2","messageID":"msg_2","type":"text","text":"good"}`)
+	h.file("storage/part/msg_2/prt_2.json", `{"id":"prt_3","messageID":"msg_2","type":"text","text":"day"}`)
+	h.importing(importer.Options{}, session)
+	h.same([]string{"user 2026-01-01T00:00:01 hello", "assistant 2026-01-01T00:00:02 good/day"}, h.words("ses_1"))
+	h.importing(importer.Options{}, filepath.Join(h.dir, "storage"))
+	h.same([]string{"ses_1"}, h.names())
+	evil := h.file("x/session/global/ses_2.json", `{"id":"ses_/../../storage/message/ses_1","directory":"/"}`)
+	h.same(1, h.importing(importer.Options{}, evil).Broken)
+}

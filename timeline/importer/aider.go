@@ -1,0 +1,127 @@
+package importer
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// aiderFile is the name of aider's chat history.
+const aiderFile = ".aider.chat.history.md"
+
+// aiderStart begins the line with which aider begins a chat in its history.
+const aiderStart = "# aider chat started at "
+
+// readAider reads aider's chat history, .aider.chat.history.md. Each chat in it is a
+// conversation of its own. Lines that begin with #### are the person's, lines that begin
+// with > aider's own, and all others the model's.
+func readAider(ctx context.Context, s *source, r io.Reader, to taker) error {
+	a := &aiderReader{ctx: ctx, to: to, label: s.label, name: s.label, when: s.modified}
+	in := &aiderLines{l: newLines(r)}
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		line, err := in.next()
+		if err == io.EOF {
+			return a.end()
+		}
+		if err == errLong {
+			to.broken(in.l.n, err.Error())
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := a.line(line); err != nil {
+			return err
+		}
+	}
+}
+
+// aiderLines reads lines, including blank ones, which separate paragraphs.
+type aiderLines struct {
+	l      *lineReader
+	held   []byte
+	blanks int
+}
+
+func (a *aiderLines) next() ([]byte, error) {
+	if a.held == nil {
+		before := a.l.n
+		line, err := a.l.next()
+		if err != nil {
+			return nil, err
+		}
+		a.held, a.blanks = bytes.Clone(line), a.l.n-before-1
+	}
+	if a.blanks > 0 {
+		a.blanks--
+		return nil, nil
+	}
+	line := a.held
+	a.held = nil
+	return line, nil
+}
+
+// aiderReader collects the lines of one author.
+type aiderReader struct {
+	ctx         context.Context
+	to          taker
+	label, name string
+	when        time.Time
+	role        string
+	raw         []byte
+	blanks      int // since the last line
+}
+
+func (a *aiderReader) line(line []byte) error {
+	text := string(bytes.TrimRight(line, "\r"))
+	if text == "" {
+		a.blanks++
+		return nil
+	}
+	if at, ok := strings.CutPrefix(text, aiderStart); ok {
+		if err := a.end(); err != nil {
+			return err
+		}
+		at = strings.TrimSpace(at)
+		a.name, a.role = a.label+" "+at, ""
+		if t, err := time.ParseInLocation(time.DateTime, at, time.Local); err == nil {
+			a.when = t
+		}
+		return a.to.begin(a.ctx, a.name, "")
+	}
+	role := "assistant"
+	switch {
+	case strings.HasPrefix(text, "####"):
+		role = "user"
+	case strings.HasPrefix(text, ">"):
+		role = timeline.RoleMeta
+	}
+	if role != a.role {
+		if err := a.end(); err != nil {
+			return err
+		}
+		a.role = role
+	}
+	if len(a.raw) > 0 {
+		a.raw = append(a.raw, bytes.Repeat([]byte{'\n'}, 1+a.blanks)...)
+	}
+	a.raw, a.blanks = append(a.raw, line...), 0
+	return nil
+}
+
+// end stores the collected lines.
+func (a *aiderReader) end() error {
+	raw := a.raw
+	a.raw, a.blanks = nil, 0
+	if len(raw) == 0 {
+		return nil
+	}
+	return a.to.take(a.ctx, a.name, asMessage(timeline.Message{Raw: raw, Format: timeline.FormatAider, Role: a.role, Time: a.when}))
+}
