@@ -102,6 +102,9 @@ func answering(t *testing.T, limit int64) (b *bench, ask func(size int, stream b
 // A compressed answer is kept up to the size up to which a plain one is, whatever its
 // encoding; the client gets all of it, and what was not kept is told.
 func TestCompressedAnswersStopAtThePlainLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	b, ask := answering(t, 0)
 	for _, encoding := range []string{"", "br", "gzip", "deflate", "zstd"} {
 		for _, stream := range []bool{false, true} {

@@ -29,6 +29,9 @@ var manyMessages = 100_000
 // messages, all of them can be read, and what one of them said at the beginning is in
 // the view of a query that needs it.
 func TestBoundedOverAHundredThousandMessages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	messages := manyMessages
 	now := noon
 	e, err := Open(t.Context(), Config{Now: func() time.Time { return now }, NoEmbed: true})

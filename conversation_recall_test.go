@@ -384,6 +384,9 @@ func TestWhatIsSaidAgainIsShownOnce(t *testing.T) {
 
 // SPEC D5: strictly, nothing else is shown, however much the history has of it.
 func TestStrictStateHoldsInALongHistory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	c := open(t, Config{MaxItems: 12, Policy: "fifo", NoEmbed: true})
 	for i := range 350 {
 		add(t, c, Item{Source: "user", Content: fmt.Sprintf("The weather of day %d was fine in the quiet town.", i)})

@@ -85,6 +85,9 @@ func (s *tape) Records(ctx context.Context, tenant, conversation, kind, key stri
 // SPEC D8: a turn asks as much of the store at any length of the history; and what
 // is kept in memory, and written of it, is bounded by the window.
 func TestATurnCostsTheSameAtAnyLength(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	for _, policy := range []string{"relevance", "fifo"} {
 		store := &tape{Store: memory.New()}
 		now := noon
@@ -120,6 +123,9 @@ func TestATurnCostsTheSameAtAnyLength(t *testing.T) {
 
 // As long as the window has room, an addition writes its item and nothing else.
 func TestAdditionsWriteTheStateRarely(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	store := &tape{Store: memory.New()}
 	c := conversation(t, over(t, store, Config{MaxItems: 1000}), "c")
 	const n = 640

@@ -137,6 +137,9 @@ func longPrompt() []byte {
 // The same request and history have the same budget and lose the same messages, whichever
 // way they go (SPEC B1, E2).
 func TestEveryDoorHasTheSameBudgetAndVerdicts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	models, err := token.Builtin().Merge([]byte(`{"models":[{"id":"claude-x","like":"claude-sonnet-4-5","window":60000},{"id":"gpt-x","like":"gpt-4o","window":60000}]}`))
 	if err != nil {
 		t.Fatal(err)

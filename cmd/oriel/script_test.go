@@ -35,6 +35,7 @@ type withoutSettings struct{ *testing.M }
 
 func (t withoutSettings) Run() int {
 	os.Setenv("ORIEL_CONFIG", os.DevNull)
+	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each command takes a second
 	return t.M.Run()
 }
 
@@ -54,15 +55,22 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	model := startModel(t)
-	testscript.Run(t, testscript.Params{
+	params := testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("MODEL", model)
-			env.Setenv("GORACE", "atexit_sleep_ms=0") // else each command takes a second
+			env.Setenv("GORACE", os.Getenv("GORACE"))
 			if err := os.WriteFile(env.WorkDir+"/long-talk.jsonl", longTalk(), 0o644); err != nil {
 				return err
 			}
 			return os.WriteFile(env.WorkDir+"/long-agent-run.json", example, 0o644)
 		},
-	})
+	}
+	if testing.Short() { // those whose commands do several things at once
+		params.Dir = ""
+		for _, name := range []string{"demo", "doctor", "eval_answer", "import", "recall", "run", "run_calls", "serve", "surprises", "usage"} {
+			params.Files = append(params.Files, "testdata/script/"+name+".txt")
+		}
+	}
+	testscript.Run(t, params)
 }

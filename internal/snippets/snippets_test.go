@@ -37,6 +37,9 @@ var runners = map[string]func(*testing.T, *world, block){
 }
 
 func TestSnippets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and runs what the documents show")
+	}
 	w := newWorld(t)
 	ran := 0
 	for _, page := range pages(t) {

@@ -94,6 +94,9 @@ func TestWhatContinuesNothingGoesWhole(t *testing.T) {
 //
 // SPEC E2, E3
 func TestABudgetGrowsForWhatPeopleSay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	contract := strings.Repeat("clause ", 70_000)
 	for _, c := range []struct {
 		profile string
@@ -217,6 +220,9 @@ func TestAWaveringBudgetDoesNotFlap(t *testing.T) {
 //
 // SPEC E3
 func TestATalkIsCutRarely(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	for _, c := range []struct {
 		model         string
 		budget        int
@@ -280,6 +286,9 @@ func TestATalkIsCutRarely(t *testing.T) {
 //
 // SPEC E2, E3
 func TestLongRepliesLeaveBeforeWhatPeopleSay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	for _, format := range []wire.Format{wire.Anthropic, wire.Chat} {
 		s := newStage(t, Options{})
 		a := ask{format: format, session: "s", Input: Input{Profile: "balanced"}}

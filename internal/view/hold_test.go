@@ -120,6 +120,9 @@ func shownDepths(t *testing.T, c *call) (out []int) {
 //
 // SPEC E5
 func TestTheNewestWorkDoesNotPayForWhatIsHeld(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	const budget = 12_000
 	s := newStage(t, Options{})
 	s.library()
