@@ -32,6 +32,11 @@ type StoredCall struct {
 	// Body is the request: its messages as they came, byte for byte, and the other
 	// fields in one form.
 	Body []byte
+	// SentIDs are the ids of the messages of the body that ReadSent returns; 0 for a
+	// message that is not part of the history.
+	SentIDs []int64
+	// Tools is the hash of the content that holds the tools; empty if there were none.
+	Tools string
 	// Partial is what came of a reply that was cut off.
 	Partial []byte
 }
@@ -73,7 +78,7 @@ func (e *entry) call() *StoredCall {
 	return &StoredCall{
 		Format: e.Format, Path: e.Path, Model: e.Model, Thread: e.Thread, Began: e.Began, FirstMS: e.FirstMS, MS: e.MS,
 		Status: e.Status, Error: e.Error, Stop: e.Stop, Tokens: e.Tokens, Came: cmp.Or(e.Came, e.Tokens), Usage: e.Usage,
-		Plan: cmp.Or(plan, name), Profile: e.Profile, Wish: e.Wish, Hard: e.Hard,
+		Tools: e.Tools, Plan: cmp.Or(plan, name), Profile: e.Profile, Wish: e.Wish, Hard: e.Hard,
 	}
 }
 

@@ -26,20 +26,22 @@ type SentOptions struct {
 
 // ReadSent reads a record of kind "call" and returns the call and the body that was sent
 // for it: the messages byte for byte, the other fields in one form, as in
-// [StoredCall.Body].
+// [StoredCall.Body]. It sets SentIDs.
 func ReadSent(ctx context.Context, store timeline.Store, tenant, conversation string, r *timeline.Record, o SentOptions) (*StoredCall, []byte, error) {
 	e, err := decodeEntry(r)
 	if err != nil {
 		return nil, nil, err
 	}
 	c, err := ReadCall(ctx, store, tenant, r)
-	if err != nil || c.Plan == "" {
-		return c, bodyOf(c), err
-	}
-	_, name := timeline.ParsePlanKey(e.Plan)
-	cut, err := cutOf(ctx, store, tenant, conversation, name)
 	if err != nil {
-		return c, nil, fmt.Errorf("read call %s: %w", r.Key, err)
+		return nil, nil, err
+	}
+	var cut *view.Cut
+	if c.Plan != "" {
+		_, name := timeline.ParsePlanKey(e.Plan)
+		if cut, err = cutOf(ctx, store, tenant, conversation, name); err != nil {
+			return c, nil, fmt.Errorf("read call %s: %w", r.Key, err)
+		}
 	}
 	in, err := e.input(c)
 	if err != nil {
@@ -49,18 +51,14 @@ func ReadSent(ctx context.Context, store timeline.Store, tenant, conversation st
 	if _, err := o.Profiles.Lookup(in.Profile); err != nil {
 		in.Profile = "" // it is no longer in the settings; in.Room says what it allowed
 	}
-	shown, err := view.New(view.Options{Models: o.Models, Profiles: o.Profiles}).ApplyCut(in, cut)
+	shown, depths, err := view.New(view.Options{Models: o.Models, Profiles: o.Profiles}).ApplyCut(in, cut)
 	if err != nil {
 		return c, nil, fmt.Errorf("read call %s: %w", r.Key, err)
 	}
-	return c, shown.Body, nil
-}
-
-func bodyOf(c *StoredCall) []byte {
-	if c == nil {
-		return nil
+	for _, d := range depths {
+		c.SentIDs = append(c.SentIDs, int64(d))
 	}
-	return c.Body
+	return c, shown.Body, nil
 }
 
 // input returns the call as a viewer takes it.

@@ -1,6 +1,7 @@
 package oriel_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -35,6 +36,14 @@ func TestARecordedCallShowsWhatWasSent(t *testing.T) {
 		if !sameMessages(t, sent, k.last) {
 			t.Errorf("sent\n%s\nread\n%s", k.last, sent)
 		}
+		for i, m := range messagesOf(t, sent) {
+			if id := c.SentIDs[i]; id < 1 || id > int64(len(k.list)) || c.Plan == "" && !bytes.Equal(m, k.list[id-1]) {
+				t.Fatalf("message %d has the id %d", i, id)
+			}
+		}
+		if last := c.SentIDs[len(c.SentIDs)-1]; last != int64(len(k.list)-1) {
+			t.Errorf("the newest message has the id %d", last)
+		}
 		if light, err := oriel.DecodeCall(r); err != nil || light.Came != c.Came || light.Plan != c.Plan || light.Body != nil {
 			t.Errorf("%+v, %v", light, err)
 		}
@@ -67,15 +76,17 @@ func TestARecordedCallShowsWhatWasSent(t *testing.T) {
 
 func sameMessages(t *testing.T, a, b []byte) bool {
 	t.Helper()
-	var lists [2][]json.RawMessage
-	for i, data := range [][]byte{a, b} {
-		body, err := wire.Read(data, wire.Auto, wire.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range body.Messages {
-			lists[i] = append(lists[i], m.Raw)
-		}
+	return jsonOf(messagesOf(t, a)) == jsonOf(messagesOf(t, b))
+}
+
+func messagesOf(t *testing.T, data []byte) (list []json.RawMessage) {
+	t.Helper()
+	body, err := wire.Read(data, wire.Auto, wire.Limits{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return jsonOf(lists[0]) == jsonOf(lists[1])
+	for _, m := range body.Messages {
+		list = append(list, m.Raw)
+	}
+	return list
 }

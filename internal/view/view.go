@@ -213,13 +213,22 @@ func (v *Viewer) Apply(in *Input) (*Result, error) {
 }
 
 // ApplyCut shows a request by a cut that was made for it, as the call that was sent by it.
-// It decides nothing and needs no index.
-func (v *Viewer) ApplyCut(in *Input, cut *Cut) (*Result, error) {
+// It decides nothing and needs no index. A nil cut leaves everything in. depths are the
+// places of the messages of the body in the history, from 1 on, 0 for those that have none.
+func (v *Viewer) ApplyCut(in *Input, cut *Cut) (r *Result, depths []int, err error) {
 	s, err := v.newRequest(in)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return s.again(cut)
+	pieces, err := s.apply(cut)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range pieces {
+		depths = append(depths, s.depth(p.Index))
+	}
+	r, err = s.again(cut)
+	return r, depths, err
 }
 
 // usable is the first of the cuts that were found for a request by which it can be
