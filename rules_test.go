@@ -58,6 +58,7 @@ var rooms = []string{
 	"internal/view",
 	"",
 	"internal/usage",
+	"internal/composition",
 	"internal/browse",
 	"proxy",
 	"internal/settings",

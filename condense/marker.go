@@ -2,6 +2,7 @@ package condense
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -131,6 +132,12 @@ var foreign = []string{
 	"Another language model started to solve this problem and produced a summary",
 	"Here is a summary of the conversation to date",
 	"Here is a summary of our conversation so far",
+}
+
+// IsForeign reports whether a text begins as the summaries that agent programs write
+// themselves do.
+func IsForeign(text string) bool {
+	return slices.ContainsFunc(foreign, func(f string) bool { return strings.HasPrefix(text, f) })
 }
 
 // foreignSummary returns the summary that another program wrote, without the

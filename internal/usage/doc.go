@@ -3,6 +3,7 @@
 //
 // A Ledger prices calls one after another; it is the only place where calls are priced.
 // Read adds up the calls of a store, by day, week, month, model, project or conversation.
+// ReadStatus is for status bars.
 //
 // Prices are those of the model table. The calls of a model without a price count, but
 // have no cost: the model is listed instead. What a call would have cost is an estimate:

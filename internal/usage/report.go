@@ -47,6 +47,13 @@ type Options struct {
 	Conversation string
 }
 
+func (o *Options) models() *token.Models {
+	if o.Models == nil {
+		return token.Builtin()
+	}
+	return o.Models
+}
+
 // Row is the sum of some calls. Its JSON form is a line of oriel usage --json.
 type Row struct {
 	// Key is the day (2026-11-15), the week (2026-W46), the month (2026-11), the model,
@@ -98,9 +105,7 @@ func Read(ctx context.Context, store timeline.Store, tenant string, o Options) (
 	if o.Zone == nil {
 		o.Zone = time.UTC
 	}
-	if o.Models == nil {
-		o.Models = token.Builtin()
-	}
+	o.Models = o.models()
 	all, err := store.Conversations(ctx, tenant)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,55 @@
+package usage_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/oriel-context/oriel/internal/usage"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/memory"
+)
+
+func (h *history) status(session string, day int) string {
+	h.t.Helper()
+	s, err := usage.ReadStatus(context.Background(), h.store, timeline.Local, usage.StatusOptions{Session: session, Since: time.Date(2026, 11, day, 0, 0, 0, 0, time.UTC)})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	out, err := json.Marshal(s)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return string(out)
+}
+
+// A status is about the newest call of the session, or of all, and about all calls of the
+// day.
+func TestStatus(t *testing.T) {
+	h := &history{t: t, store: memory.New()}
+	if got, want := h.status("", 15), `{"tokens":0,"left_out":0,"limit":0,"cost":0,"without":0,"unknown_models":[]}`; got != want {
+		t.Errorf("%s\n%s", got, want)
+	}
+	h.call("s", "", "2026-11-14T10:00:00Z", `"model":"`+opus+`","tokens":1000,"usage":{"input":1000000,"output":0}`)
+	h.call("s", "", "2026-11-15T10:00:00Z", `"model":"`+opus+`","tokens":600,"came":2000,"wish":64000,"hard":150000,"usage":{"input":700,"output":0}`)
+	h.call("s", "", "2026-11-15T10:00:01Z", `"model":"gpt-4o-mini","thread":"side","tokens":20,"usage":{"input":0,"output":0}`)
+	h.call("s~2", "", "2026-11-15T10:01:00Z", `"model":"`+opus+`","tokens":50,"wish":200000,"hard":150000,"usage":{"input":50,"output":0}`)
+	h.call("other", "", "2026-11-15T11:00:00Z", `"model":"gpt-4o","tokens":70`)
+	h.put("newer", "", timeline.Record{Kind: "call", Key: "import 1:2 abc", Data: []byte(`{}`)}, "2026-11-15T12:00:00Z")
+	sums := `"cost":0.011425,"without":0.032425,"unknown_models":[]}`
+	for session, want := range map[string]string{
+		"":      `{"conversation":"other","model":"gpt-4o","tokens":70,"left_out":0,"limit":128000,` + sums,
+		"s":     `{"conversation":"s","model":"` + opus + `","tokens":700,"left_out":1400,"limit":64000,` + sums,
+		"s~2":   `{"conversation":"s~2","model":"` + opus + `","tokens":50,"left_out":0,"limit":150000,` + sums,
+		"newer": `{"tokens":0,"left_out":0,"limit":0,` + sums,
+		"?":     `{"tokens":0,"left_out":0,"limit":0,` + sums,
+	} {
+		if got := h.status(session, 15); got != want {
+			t.Errorf("session %q:\n%s\n%s", session, got, want)
+		}
+	}
+	if got, want := h.status("?", 16), `{"tokens":0,"left_out":0,"limit":0,"cost":0,"without":0,"unknown_models":[]}`; got != want {
+		t.Errorf("%s\n%s", got, want)
+	}
+}
