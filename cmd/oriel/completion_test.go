@@ -44,7 +44,7 @@ func TestCompletedValuesAreThoseOfTheHelp(t *testing.T) {
 // A command whose argument is a conversation completes it.
 func TestEveryConversationIsCompleted(t *testing.T) {
 	for _, cmd := range rootCommand().Commands() {
-		if strings.Contains(cmd.Use, " CONVERSATION") != slices.Contains(takeConversation, cmd.Name()) {
+		if strings.Contains(cmd.Use, "CONVERSATION") != slices.Contains(takeConversation, cmd.Name()) {
 			t.Errorf("%s: takeConversation has it not, or wrongly", cmd.Use)
 		}
 	}

@@ -29,6 +29,7 @@ func TestCommandsKeepTheirFlags(t *testing.T) {
 		"backup":        "data json",
 		"verify":        "data json",
 		"stats":         "data json",
+		"context":       "json data",
 		"usage":         "by since json watch data",
 		"recall":        "conversation scope budget top floor mode json data",
 		"eval":          "format budget policy details json",

@@ -124,6 +124,7 @@ nonsense %[1]s
 		"backup":        {{filepath.Join(in, "backup.db")}, {filepath.Join(in, "no", "backup.db")}},
 		"completion":    {{hostile}},
 		"config":        {{"--config", config}, {"--config", badConfig}, {"--config", in}, {"--profile", hostile}, {"--upstream-openai", hostile}},
+		"context":       {{}, {name}, {name, "1"}, {name, "1", "--json"}, {name, hostile}, {hostile}},
 		"conversations": {{}, {"--json"}},
 		"count":         {{request}, {"--model", hostile, request}, {talk}, {in}},
 		"delete":        {{hostile, "--yes"}, {hostile}},
@@ -158,7 +159,7 @@ nonsense %[1]s
 		}
 	}
 	imported := strings.ToValidUTF8(hostile, "")
-	for _, verb := range []string{"import", "conversations", "stats", "usage", "show", "recall", "directives", "pin", "unpin", "undo", "release", "export", "verify", "backup", "prune",
+	for _, verb := range []string{"import", "conversations", "stats", "usage", "context", "show", "recall", "directives", "pin", "unpin", "undo", "release", "export", "verify", "backup", "prune",
 		"count", "fit", "models", "config", "run", "serve", "doctor", "demo", "eval", "embed", "man", "completion", "help", "version", "delete"} {
 		t.Run(verb, func(t *testing.T) {
 			for _, args := range rows[verb] {

@@ -1,0 +1,298 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/composition"
+	"github.com/oriel-context/oriel/internal/usage"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+func contextCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "context [CONVERSATION] [CALL]",
+		Short: "Show what fills the window of a call",
+		Long: `Show what the model was sent at a call: the system prompt, tools by MCP server, memory
+files, people's words, the model's words, thinking, results by tool, digests, what was
+recalled, and how much of the model's window is free. Below that are the ten largest
+single things, and the tools that were sent with every call and never used.
+
+` + meaning + `
+Without it, it is the one with the newest call. CALL is the number of a call, from 1 on,
+its id, or "last", the default: oriel show CONVERSATION --calls lists them.`,
+		Example: `  oriel context
+  oriel context last 12
+  oriel context 3c546d67 --json`,
+		Args: oneConversation(0, 2, "a conversation and a call, or none for the newest"),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	table, data := addModelTable(cmd), addHistory(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		models, err := modelTable(*table)
+		if err != nil {
+			return err
+		}
+		learnt, err := data.calibration()
+		if err != nil {
+			return err
+		}
+		return data.with(cmd.Context(), func(s timeline.Store) error {
+			conversation, call, err := whichCall(cmd.Context(), s, args)
+			if err != nil {
+				return err
+			}
+			w, err := composition.Read(cmd.Context(), s, timeline.Local, conversation, call, composition.Options{Models: models, Calibration: learnt})
+			if errors.Is(err, oriel.ErrPlanGone) {
+				return err
+			} else if err != nil {
+				return &failure{err}
+			}
+			out := cmd.OutOrStdout()
+			if asJSON {
+				return printJSON(out, w)
+			}
+			_, err = out.Write(drawContext(w, styleFor(out), terminalWidth(out)))
+			return err
+		})
+	}
+	return cmd
+}
+
+// whichCall finds the call that a person means.
+func whichCall(ctx context.Context, s timeline.Store, args []string) (conversation, call string, err error) {
+	if len(args) == 0 {
+		return newestCall(ctx, s)
+	}
+	c, err := findConversation(ctx, s, args[0])
+	if err != nil {
+		return "", "", err
+	}
+	if len(args) == 1 {
+		if call, err = usage.Latest(ctx, s, timeline.Local, c.Name); err != nil {
+			return "", "", &failure{err}
+		}
+		if call == "" {
+			return "", "", fmt.Errorf("%q has no recorded calls: oriel run and oriel serve record them", oneLine(c.Name, 80))
+		}
+		return c.Name, call, nil
+	}
+	calls, err := browse.Calls(ctx, s, timeline.Local, &c)
+	if err != nil {
+		return "", "", &failure{err}
+	}
+	i, err := browse.CallOf(calls, args[1])
+	if err != nil {
+		return "", "", err
+	}
+	return c.Name, calls[i].ID, nil
+}
+
+// newestCall finds the newest call of all.
+func newestCall(ctx context.Context, s timeline.Store) (conversation, call string, err error) {
+	list, err := browse.Conversations(ctx, s, timeline.Local)
+	if err != nil {
+		return "", "", &failure{err}
+	}
+	for i := range list {
+		if call, err = usage.Latest(ctx, s, timeline.Local, list[i].Name); err != nil {
+			return "", "", &failure{err}
+		}
+		if call != "" {
+			return list[i].Name, call, nil
+		}
+	}
+	return "", "", fmt.Errorf("no call was recorded: oriel run and oriel serve record them")
+}
+
+// kindLook is how a kind is called and coloured.
+var kindLook = map[composition.Kind]struct{ name, colour string }{
+	composition.System:   {"system prompt", "34"},
+	composition.Tools:    {"tools", "36"},
+	composition.Memory:   {"memory files", "35"},
+	composition.Agent:    {"the agent's notes", "90"},
+	composition.People:   {"people's words", "32"},
+	composition.Model:    {"the model's words", "33"},
+	composition.Thinking: {"thinking", "93"},
+	composition.Calls:    {"tool calls", "94"},
+	composition.Results:  {"results", "31"},
+	composition.Media:    {"images and files", "95"},
+	composition.Digest:   {"digest", "96"},
+	composition.Recalled: {"recalled", "92"},
+	composition.Notes:    {"notes of Oriel", "90"},
+	composition.Other:    {"other", "90"},
+	composition.Overhead: {"structure", "90"},
+	composition.Free:     {"free", "2"},
+}
+
+// maxNames is how many names of a kind are listed.
+const maxNames = 5
+
+// drawContext shows a window to a person, in lines of at most width columns.
+func drawContext(w *composition.Window, s style, width int) []byte {
+	var b bytes.Buffer
+	line := func(format string, args ...any) {
+		fmt.Fprintln(&b, clipCells(oneLine(fmt.Sprintf(format, args...), 1<<10), width))
+	}
+	b.WriteString(s.bold(clipCells(oneLine(fmt.Sprintf("%s · call %d · %s · %s", w.Conversation, w.Number, w.Time.Local().Format("2 Jan 15:04"), w.Model), 1<<10), width)) + "\n")
+	head := fmt.Sprintf("%s of %s tokens (%s)", thousands(w.Tokens), thousands(w.Window), percent(w.Tokens, w.Window))
+	if w.Reported > 0 {
+		head += fmt.Sprintf("; the provider counted %s", thousands(w.Reported))
+	}
+	line("%s", head)
+	switch {
+	case w.LeftOut > 0:
+		line("%s tokens more came, and were left out: oriel show --plan says which", thousands(w.LeftOut))
+	case w.Profile != "":
+		line("everything that came was sent")
+	}
+	if w.Budget > 0 && w.Budget < w.Limit {
+		line("profile %s cuts above %s tokens", w.Profile, thousands(w.Budget))
+	}
+	b.WriteString("\n" + stacked(w, s, width) + "\n\n")
+	kindRows(&b, w, s, width)
+	largestRows(&b, w, s, width)
+	unusedRows(&b, w, s, width)
+	return b.Bytes()
+}
+
+// stacked is the window as one bar.
+func stacked(w *composition.Window, s style, width int) string {
+	var out strings.Builder
+	signs := []string{"█", "▓", "▒"}
+	run, done, k := 0, 0, 0
+	for i, kind := range w.Kinds {
+		run += kind.Tokens
+		upTo := int(float64(run)/float64(max(1, w.Window))*float64(width) + .5)
+		upTo = min(upTo, width)
+		sign := "·"
+		if kind.Kind != composition.Free {
+			if i > 0 && w.Kinds[i-1].Kind != kind.Kind {
+				k++
+			}
+			sign = signs[k%len(signs)]
+		}
+		out.WriteString(s.code(kindLook[kind.Kind].colour, strings.Repeat(sign, max(0, upTo-done))))
+		done = max(done, upTo)
+	}
+	return out.String()
+}
+
+// kindRows lists the kinds, and the names of each.
+func kindRows(b *bytes.Buffer, w *composition.Window, s style, width int) {
+	type group struct {
+		composition.Share
+		names []composition.Share
+	}
+	var groups []group
+	most := 0
+	for _, k := range w.Kinds {
+		if n := len(groups); n == 0 || groups[n-1].Kind != k.Kind {
+			groups = append(groups, group{Share: composition.Share{Kind: k.Kind}})
+		}
+		g := &groups[len(groups)-1]
+		g.Tokens, g.Share.Share, g.Count = g.Tokens+k.Tokens, g.Share.Share+k.Share, g.Count+k.Count
+		if k.Name != "" || k.Kind == composition.Tools || k.Kind == composition.Results {
+			g.names = append(g.names, k)
+		}
+		if k.Kind != composition.Free {
+			most = max(most, g.Tokens)
+		}
+	}
+	room := max(16, min(36, width-36))
+	row := func(name string, tokens int, share float64) string {
+		return fmt.Sprintf("%s %9s %6s", pad(clipCells(name, room), room), thousands(tokens), fmt.Sprintf("%.1f%%", 100*share))
+	}
+	for _, g := range groups {
+		look := kindLook[g.Kind]
+		text := row(look.name, g.Tokens, g.Share.Share)
+		if g.Kind == composition.Free {
+			fmt.Fprintln(b, text)
+			continue
+		}
+		fmt.Fprintf(b, "%s  %s\n", text, s.code(look.colour, bar(g.Tokens, most, max(0, width-cells(text)-2))))
+		for i, k := range g.names {
+			if i == maxNames && len(g.names) > maxNames+1 {
+				rest := composition.Share{}
+				for _, k := range g.names[i:] {
+					rest.Tokens, rest.Share = rest.Tokens+k.Tokens, rest.Share+k.Share
+				}
+				fmt.Fprintln(b, s.code("2", row(fmt.Sprintf("  and %d more", len(g.names)-i), rest.Tokens, rest.Share)))
+				break
+			}
+			fmt.Fprintln(b, s.code("2", row(shareName(&k, room), k.Tokens, k.Share)))
+		}
+	}
+}
+
+// shareName is the name of a row below a kind.
+func shareName(k *composition.Share, room int) string {
+	name := oneLine(k.Name, 1<<10)
+	switch {
+	case name == "" && k.Kind == composition.Tools:
+		name = "the agent's own"
+	case name == "":
+		name = "(no name)"
+	}
+	if k.Kind == composition.Memory {
+		return "  " + shorten(name, room-2, true)
+	}
+	count := fmt.Sprintf(" (%s)", thousands(k.Count))
+	return "  " + clipCells(name, room-2-len(count)) + count
+}
+
+// nameRoom are the columns of what a thing is.
+const nameRoom = 24
+
+// largestRows lists the largest single things.
+func largestRows(b *bytes.Buffer, w *composition.Window, s style, width int) {
+	fmt.Fprintf(b, "\n%s\n", s.bold("largest"))
+	for _, t := range w.Largest {
+		what := strings.TrimSuffix(kindLook[t.Kind].name, "s")
+		switch t.Kind {
+		case composition.Results:
+			what = "result"
+		case composition.People, composition.Model:
+			what = kindLook[t.Kind].name
+		}
+		if t.Name != "" {
+			what += " " + oneLine(t.Name, 40)
+		}
+		id := ""
+		if t.ID > 0 {
+			id = fmt.Sprintf("#%d", t.ID)
+		}
+		text := fmt.Sprintf("%9s %6s %6s  %s", thousands(t.Tokens), fmt.Sprintf("%.1f%%", 100*t.Share), id, pad(clipCells(what, nameRoom), nameRoom))
+		words := clipCells("  "+oneLine(t.Text, 400), max(1, width-cells(text)))
+		fmt.Fprintln(b, strings.TrimRight(text+s.code("2", words), " "))
+	}
+}
+
+// unusedRows lists the tools that nobody used.
+func unusedRows(b *bytes.Buffer, w *composition.Window, s style, width int) {
+	if len(w.Unused) == 0 {
+		return
+	}
+	tokens := 0
+	var names []string
+	for _, t := range w.Unused {
+		tokens += t.Tokens
+		names = append(names, fmt.Sprintf("%s %s", oneLine(t.Name, 60), thousands(t.Tokens)))
+	}
+	fmt.Fprintf(b, "\n%s\n", s.bold("never used"))
+	for _, l := range wrap(fmt.Sprintf("%s, sent with %s: %s tokens each time, %s in all", plural(len(w.Unused), "tool", "tools"),
+		map[bool]string{true: "the only call", false: "all " + thousands(w.UnusedCalls) + " calls"}[w.UnusedCalls == 1], thousands(tokens), thousands(tokens*w.UnusedCalls)), width, 0) {
+		fmt.Fprintln(b, l)
+	}
+	for _, l := range wrap("  "+strings.Join(names, ", "), width, 2) {
+		fmt.Fprintln(b, s.code("2", l))
+	}
+}
