@@ -30,6 +30,7 @@ func TestCommandsKeepTheirFlags(t *testing.T) {
 		"verify":        "data json",
 		"stats":         "data json",
 		"context":       "json data",
+		"statusline":    "json data",
 		"usage":         "by since json watch data",
 		"recall":        "conversation scope budget top floor mode json data",
 		"eval":          "format budget policy details json",

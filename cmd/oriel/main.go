@@ -179,7 +179,7 @@ o200k_base counts where none is named.`,
 	})
 	root.AddCommand(countCommand(), embedCommand(), fitCommand(), modelsCommand(),
 		importCommand(), conversationsCommand(), showCommand(), exportCommand(), pinCommand(), unpinCommand(), undoCommand(),
-		releaseCommand(), deleteCommand(), pruneCommand(), backupCommand(), verifyCommand(), statsCommand(), usageCommand(), contextCommand(),
+		releaseCommand(), deleteCommand(), pruneCommand(), backupCommand(), verifyCommand(), statsCommand(), usageCommand(), contextCommand(), statuslineCommand(),
 		directivesCommand(), recallCommand(), evalCommand(), serveCommand(), configCommand(), runCommand(), demoCommand(),
 		versionCommand(), completionCommand(), manCommand(), doctorCommand())
 	root.Version = version()

@@ -123,3 +123,16 @@ func TestWatchDrawsWhatChanges(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestStatusLine(t *testing.T) {
+	for want, s := range map[string]*usage.Status{
+		"oriel: no calls yet": {},
+		"oriel 54.6k of 64.0k (85%) · 34.1k left out · $0.66 today · $0.31 saved (32%)": {Conversation: "c", Tokens: 54_648, Limit: 64_000, LeftOut: 34_145, Cost: .66, Without: .97},
+		"oriel 900 of 128k (1%) · no price known":                                       {Conversation: "c", Tokens: 900, Limit: 128_000, UnknownModels: []string{"my-own"}},
+		"oriel 900 of 128k (1%) · $0.50 today":                                          {Conversation: "c", Tokens: 900, Limit: 128_000, Cost: .5, Without: .45},
+	} {
+		if got := statusLine(s, false); got != want {
+			t.Errorf("%s\n%s", got, want)
+		}
+	}
+}
