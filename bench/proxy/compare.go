@@ -192,7 +192,7 @@ func busy(all []*contender, k kind, stream bool, round int, cells map[key]*cell)
 
 func newTalks(k kind, name string) (talks []*talk) {
 	for i := range k.talks {
-		talks = append(talks, newTalk(k, fmt.Sprintf("%s.%d", name, i)))
+		talks = append(talks, newTalk(k, fmt.Sprintf("%s.%s.%d", k.words, name, i)))
 	}
 	return talks
 }
