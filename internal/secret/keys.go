@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // NotKept replaces what was removed.
@@ -128,13 +129,21 @@ func credentialHeader(name string) bool {
 
 // plainName returns a name in lower case without separators.
 func plainName(name string) string {
-	return strings.ToLower(strings.Map(func(r rune) rune {
-		if r == '-' || r == '_' || r == ' ' || r == '.' {
-			return -1
+	plain := make([]byte, 0, 64)
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c >= utf8.RuneSelf:
+			return strings.ToLower(separators.Replace(name))
+		case 'A' <= c && c <= 'Z':
+			plain = append(plain, c-'A'+'a')
+		case c != '-' && c != '_' && c != ' ' && c != '.':
+			plain = append(plain, c)
 		}
-		return r
-	}, name))
+	}
+	return string(plain)
 }
+
+var separators = strings.NewReplacer("-", "", "_", "", " ", "", ".", "")
 
 // Clean returns a text without the keys and without any [part] bytes of one.
 func (k Keys) Clean(text string) string {
