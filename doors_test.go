@@ -145,7 +145,8 @@ func TestEveryDoorHasTheSameBudgetAndVerdicts(t *testing.T) {
 		t.Fatal(err)
 	}
 	profiles, err := window.NewProfiles(window.Profile{Name: "small", Budget: 12_000}, window.Profile{Name: "thin", Budget: 16_000, Policy: "mask", Threshold: 30},
-		window.Profile{Name: "early", Threshold: 40}, window.Profile{Name: "halves", Policy: "halve", Budget: 16_000})
+		window.Profile{Name: "early", Threshold: 40}, window.Profile{Name: "halves", Policy: "halve", Budget: 16_000},
+		window.Profile{Name: "slides", Policy: "slide", Budget: 16_000}, window.Profile{Name: "queue", Policy: "fifo", Budget: 16_000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +183,7 @@ func TestEveryDoorHasTheSameBudgetAndVerdicts(t *testing.T) {
 			if profile != "" {
 				header = append(header, "X-Oriel-Profile", profile)
 			}
-			if profile == "" || profile == "chat" { // where chat is not told, its size follows the conversation
+			if profile == "" || profile == "chat" { // adapts: see TestProxyAndTransportAdaptAlike
 				o.Budget = 20_000
 				header = append(header, "X-Oriel-Budget", strconv.Itoa(o.Budget))
 			}
@@ -222,6 +223,56 @@ func TestEveryDoorHasTheSameBudgetAndVerdicts(t *testing.T) {
 	for _, profile := range append(profiles.Names(), "") {
 		if profile != "off" && cuts[profile] == 0 {
 			t.Errorf("nothing was cut under %q", profile)
+		}
+	}
+}
+
+// Without a budget, the size of profile chat follows the conversation, which Fit does not
+// know: the proxy and Transport adapt alike (SPEC D6).
+func TestProxyAndTransportAdaptAlike(t *testing.T) {
+	var list []string
+	doors := [2]*door{openDoor(t, oriel.Config{}, false), openDoor(t, oriel.Config{}, true)}
+	for i := range 40 {
+		list = append(list, fmt.Sprintf(`{"role":"user","content":%q}`, fmt.Sprintf("Question %d: ", i)+strings.Repeat(fmt.Sprintf("how does part %d of the harbour work? ", i), 60)))
+		body := fmt.Appendf(nil, `{"model":"gpt-4o","messages":[%s]}`, strings.Join(list, ","))
+		var calls [2]oriel.Event
+		var plans [2]string
+		for k, d := range doors {
+			calls[k] = d.send(t, "/v1/chat/completions", body, "X-Oriel-Profile", "chat", "X-Oriel-Conversation", "talk")
+			if p := d.plan(t, "talk"); p != nil {
+				plans[k] = p.Undo + " " + verdicts(p, 1)
+			}
+		}
+		if calls[0].Budget != calls[1].Budget || calls[0].Plan != calls[1].Plan || calls[0].TokensAfter != calls[1].TokensAfter || plans[0] != plans[1] || !bytes.Equal(doors[0].sent, doors[1].sent) {
+			t.Fatalf("call %d: %+v by %s\nand %+v by %s", i, calls[0], plans[0], calls[1], plans[1])
+		}
+		if i == 39 && plans[0] == "" {
+			t.Error("nothing was cut")
+		}
+		list = append(list, `{"role":"assistant","content":"It works well."}`)
+	}
+}
+
+// A conversation of items whose size is the model's has the budget that Fit gives a request
+// without a system prompt to the same model (SPEC B1).
+func TestAConversationHasTheBudgetOfARequest(t *testing.T) {
+	for _, model := range []string{"claude-sonnet-4-5", "gpt-4o", "gpt-4.1-mini", "gemini-2.5-pro"} {
+		e, err := oriel.Open(t.Context(), oriel.Config{Model: model, MaxTokens: 1 << 30, NoEmbed: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { e.Close() })
+		c, err := e.Conversation(t.Context(), "c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, err := c.Status(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, plan, err := oriel.Fit(t.Context(), fmt.Appendf(nil, `{"model":%q,"messages":[{"role":"user","content":"hi"}]}`, model), oriel.FitOptions{})
+		if err != nil || status.MaxTokens != plan.Budget {
+			t.Errorf("%s: %d tokens by a conversation, %d by Fit (%v)", model, status.MaxTokens, plan.Budget, err)
 		}
 	}
 }

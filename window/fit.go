@@ -66,7 +66,8 @@ type Options struct {
 	Out []int
 
 	// MaxItems is the number of messages that fifo (default 50) and slide (default 40)
-	// keep, without the leading system messages.
+	// keep, without the leading system messages. More of them are reason enough to cut,
+	// unless only a profile names the policy: that cuts by its budget and threshold.
 	MaxItems int
 	// Fraction is the share of messages that halve removes. Default 0.5.
 	Fraction float64
@@ -252,7 +253,7 @@ func newFitting(r *Request, o Options) (*fitting, error) {
 		f.warnings = append(f.warnings, warning)
 	}
 	f.settings.Trigger = WouldManage(f.history.Total(), budget, threshold, f.policy == "condense")
-	if items, most := f.history.items(), itemLimit(f.policy, o.MaxItems); most > 0 && items > most {
+	if items, most := f.history.items(), itemLimit(f.policy, o.MaxItems); most > 0 && items > most && (o.Policy != "" || o.MaxItems > 0) {
 		f.settings.Trigger.Over = true
 		f.settings.Trigger.Reason = fmt.Sprintf("%d messages are over the %d allowed", items, most)
 	}
