@@ -35,6 +35,7 @@ func (c *Call) fallbackUnknown(ctx context.Context) {
 // fitted returns a view without earlier plans, if need be with the profile "full"; nil if
 // none can be made.
 func (t *tuning) fitted(ctx context.Context, in *view.Input) *view.Result {
+	ctx = context.WithoutCancel(ctx) // whoever gave up, what is sent has to fit
 	shown := t.stateless(ctx, in)
 	if shown == nil && in.Budget == 0 && in.Profile != "full" {
 		in.Profile = "full" // what the profile allows is too little; the model takes more

@@ -3,7 +3,6 @@ package oriel
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/token"
@@ -26,14 +25,12 @@ func (c *Call) count() {
 }
 
 // find finds the conversation of a call.
-func (c *Call) find(ctx context.Context, request *thread.Request, wait time.Duration) (err error) {
+func (c *Call) find(ctx context.Context, request *thread.Request) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("a panic: %v", p)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
 	th, err := c.calls.index.Find(ctx, request)
 	if err == nil {
 		c.thread = th
@@ -45,11 +42,13 @@ func (c *Call) find(ctx context.Context, request *thread.Request, wait time.Dura
 // tell it in any time, it is what memory knows.
 func (c *Call) findLate(request *thread.Request) {
 	defer close(c.found)
-	if c.find(context.Background(), request, c.calls.o.Waits.Late) == nil {
+	ctx, cancel := context.WithTimeout(context.Background(), c.calls.o.Waits.Late)
+	defer cancel()
+	if c.find(ctx, request) == nil {
 		return
 	}
 	request.Offline = true
-	if err := c.find(context.Background(), request, c.calls.o.Waits.Late); err != nil {
+	if err := c.find(context.Background(), request); err != nil { // it waits for nothing
 		c.calls.failOpen(c.request.ID, "", err)
 	}
 }

@@ -1,7 +1,6 @@
 package oriel
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 
@@ -16,11 +15,9 @@ func (c *Call) Again() bool { return !c.unrecorded && c.shown != nil && c.found 
 func (c *Call) unbind() []byte {
 	c.calls.o.Limits.LearnBinding(c.asked())
 	c.keepLearnt()
-	ctx, cancel := context.WithTimeout(context.Background(), c.calls.o.Waits.Store)
-	defer cancel()
 	had := c.shown.Cut
 	c.unbound = true
-	if err := c.guardedShow(ctx); err != nil || c.shown.Cut == had {
+	if err := c.showAgain(); err != nil || c.shown.Cut == had {
 		return nil
 	}
 	return c.shown.Body

@@ -48,10 +48,16 @@ func (c *Call) Refused(status int, body []byte) []byte {
 		c.teaches = c.most
 	}
 	c.calls.event(Event{Kind: EventOverflow, Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model, TokensAfter: sent, Error: fmt.Sprintf("the provider refused %d tokens; at most %d are sent now", sent, c.most)})
-	ctx, cancel := context.WithTimeout(context.Background(), c.calls.o.Waits.Store)
-	defer cancel()
-	if err := c.guardedShow(ctx); err != nil || c.shown.After >= sent {
+	if err := c.showAgain(); err != nil || c.shown.After >= sent {
 		return nil
 	}
 	return c.shown.Body
+}
+
+// showAgain makes another view after a refusal.
+func (c *Call) showAgain() error {
+	ctx := context.Background()
+	reads, cancel := context.WithTimeout(ctx, c.calls.storeWait())
+	defer cancel()
+	return c.guardedShow(ctx, reads)
 }

@@ -69,11 +69,21 @@ func (c *Call) Write(p []byte) {
 	}
 }
 
-// End hands the call over to be written.
+// End ends the call: with nil after a complete reply, or with the reason why there is none.
+// The call is recorded in the background.
 func (c *Call) End(err error) {
 	if c.unrecorded {
 		return
 	}
+	if c.found != nil { // nobody waits until it is known where the call belongs
+		c.calls.queue.goBeside(func() { c.end(err) })
+		return
+	}
+	c.end(err)
+}
+
+// end hands the call over to be written.
+func (c *Call) end(err error) {
 	handed := false
 	defer func() {
 		if !handed {

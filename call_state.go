@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/bound"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/items"
@@ -72,29 +73,56 @@ func (t *callStates) changed(tenant, conversation string) {
 // the kinds of events that tell what is new about it. The records are read when another
 // process has changed anything. What cannot be read is as it was.
 func (r *calls) wanted(ctx context.Context, t *thread.Thread) (pins []int, news []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, r.storeWait())
-	defer cancel()
 	k := r.states.of(t.Tenant, t.Conversation)
-	changed, err := r.o.Store.Changed(ctx)
+	k.mu.Lock()
+	read, was := k.read, k.changed
+	k.mu.Unlock()
+	now, err := bound.Do(ctx, &r.reads, func(ctx context.Context) (*wantsNow, error) {
+		return r.readWantsNow(ctx, t, read, was)
+	})
 	r.noteStore(err)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if err == nil && (!k.read || k.changed != changed) {
-		var now wants
-		if t.Kind != thread.New || k.read {
-			now, err = readWants(ctx, r.o.Store, t.Tenant, t.Conversation)
+	// If another call has read them meanwhile, its reading holds; if they were changed
+	// here meanwhile, the next call reads them again.
+	if err == nil && now.fresh && (k.changed == was || k.changed < 0) {
+		if k.read {
+			news = now.wants.differ(&k.wants)
 		}
-		if err == nil {
-			if k.read {
-				news = now.differ(&k.wants)
-				err = r.index.Refresh(ctx, t) // another server may have made a plan
-			}
-			if k.wants, k.read = now, true; err == nil {
-				k.changed = changed
-			}
+		if k.changed == was && now.failed == nil {
+			k.changed = now.changed
 		}
+		k.wants, k.read, err = now.wants, true, now.failed
 	}
 	return k.wants.on(t), news, err
+}
+
+// wantsNow is what wanted reads.
+type wantsNow struct {
+	changed int64
+	fresh   bool // wants was read
+	wants   wants
+	failed  error // of reading the plans of others
+}
+
+// readWantsNow reads the notes of a conversation unless read is set and nothing has changed
+// since was.
+func (r *calls) readWantsNow(ctx context.Context, t *thread.Thread, read bool, was int64) (*wantsNow, error) {
+	changed, err := r.o.Store.Changed(ctx)
+	now := &wantsNow{changed: changed}
+	if err != nil || read && was == changed {
+		return now, err
+	}
+	if t.Kind != thread.New || read {
+		if now.wants, err = readWants(ctx, r.o.Store, t.Tenant, t.Conversation); err != nil {
+			return nil, err
+		}
+	}
+	if read {
+		now.failed = r.index.Refresh(ctx, t) // another server may have made a plan
+	}
+	now.fresh = true
+	return now, nil
 }
 
 // worthTelling reports whether it is time to tell again that the store is slow: once a
@@ -110,17 +138,22 @@ func (r *calls) worthTelling(now time.Time) bool {
 func (r *calls) cold(ctx context.Context, t *thread.Thread, model token.Model, b *wire.Body, now time.Time) bool {
 	k := r.states.of(t.Tenant, t.Conversation)
 	k.mu.Lock()
+	first := k.asked == nil
+	k.mu.Unlock()
+	var before time.Time
+	if first && t.Kind != thread.New {
+		c, err := bound.Do(ctx, &r.reads, func(ctx context.Context) (timeline.Conversation, error) {
+			return r.o.Store.Conversation(ctx, t.Tenant, t.Conversation)
+		})
+		if err == nil {
+			before = c.Updated
+		}
+	}
+	k.mu.Lock()
 	defer k.mu.Unlock()
 	last, known := k.asked[model.ID]
 	if k.asked == nil {
-		k.asked = map[string]time.Time{}
-		if t.Kind != thread.New {
-			ctx, cancel := context.WithTimeout(ctx, r.storeWait())
-			defer cancel()
-			if c, err := r.o.Store.Conversation(ctx, t.Tenant, t.Conversation); err == nil {
-				k.before = c.Updated
-			}
-		}
+		k.asked, k.before = map[string]time.Time{}, before
 	}
 	if !known && len(k.asked) >= maxModels {
 		return false // it is not followed when it was asked
@@ -146,11 +179,19 @@ const maxModels = 16
 func (r *calls) adapt(ctx context.Context, t *thread.Thread, chain []chat.Message, allowed int) (size, was int, stored *timeline.Record, err error) {
 	k := r.states.of(t.Tenant, t.Conversation)
 	k.mu.Lock()
+	sized := k.sized
+	k.mu.Unlock()
+	var kept *timeline.Size
+	if !sized && t.Kind != thread.New {
+		kept, err = bound.Do(ctx, &r.reads, func(ctx context.Context) (*timeline.Size, error) { return r.readSize(ctx, t) })
+	}
+	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.sized {
-		if err = r.readSize(ctx, k, t); err != nil {
+		if err != nil {
 			return k.sizer.Size(), k.sizer.Size(), nil, err
 		}
+		k.resume(kept)
 		k.sized = true
 	}
 	was = k.sizer.Size()
@@ -174,23 +215,23 @@ func (r *calls) adapt(ctx context.Context, t *thread.Thread, chain []chat.Messag
 	return size, was, &record, err
 }
 
-func (r *calls) readSize(ctx context.Context, k *callState, t *thread.Thread) error {
-	if t.Kind == thread.New {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, r.storeWait())
-	defer cancel()
+// readSize reads the adaptive size of a conversation; nil if it has none.
+func (r *calls) readSize(ctx context.Context, t *thread.Thread) (*timeline.Size, error) {
 	s, ok, err := timeline.Notes{Store: r.o.Store, Tenant: t.Tenant, Conversation: t.Conversation}.Size(ctx)
 	if err != nil || !ok {
-		return err
+		return nil, err
 	}
+	return &s, nil
+}
+
+// resume continues with a stored size, unless it is nil or damaged. The caller holds mu.
+func (k *callState) resume(s *timeline.Size) {
 	var tracked items.Tracked
-	if json.Unmarshal(s.Tracker, &tracked) == nil { // what is damaged is made anew
+	if s != nil && json.Unmarshal(s.Tracker, &tracked) == nil {
 		k.sizer.Resume(s.Size)
 		k.tracker.Resume(tracked)
 		k.seen = s.Seen
 	}
-	return nil
 }
 
 // said is what somebody said in a message.

@@ -23,26 +23,27 @@ func (c *Call) input() *view.Input {
 }
 
 // guardedShow is show, whose panics are errors.
-func (c *Call) guardedShow(ctx context.Context) (err error) {
+func (c *Call) guardedShow(ctx, reads context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("a panic: %v", p)
 		}
 	}()
-	return c.show(ctx)
+	return c.show(ctx, reads)
 }
 
-// show decides what is sent.
-func (c *Call) show(ctx context.Context) error {
+// show decides what is sent. The store is read until reads ends; the plan ends with ctx
+// alone, which has no deadline.
+func (c *Call) show(ctx, reads context.Context) error {
 	in := c.input()
-	pins, news, err := c.calls.wanted(ctx, c.thread)
+	pins, news, err := c.calls.wanted(reads, c.thread)
 	if err != nil && c.calls.worthTelling(c.began) {
 		c.calls.report(c.request.ID, c.thread.Conversation, fmt.Errorf("what was pinned, undone or planned elsewhere could not be read, what is known of it holds: %w", err))
 	}
 	in.Pins = pins
-	in.Cold = c.calls.cold(ctx, c.thread, c.model, c.body, c.began)
+	in.Cold = c.calls.cold(reads, c.thread, c.model, c.body, c.began)
 	if in.Profile == "chat" && in.Budget == 0 {
-		in.Size = c.adapt(ctx)
+		in.Size = c.adapt(reads)
 	}
 	shown, err := c.tuning.view.Show(ctx, in)
 	if err != nil {

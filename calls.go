@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/bound"
 	"github.com/oriel-context/oriel/internal/secret"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/view"
@@ -71,6 +72,7 @@ type calls struct {
 
 	refreshed atomic.Int64 // when Refresh was called last, in seconds
 
+	reads bound.Work   // what calls wait for of the store
 	stuck atomic.Bool  // the store did not answer the last time
 	slow  atomic.Int64 // when it was told last that the store is slow, in seconds
 
@@ -137,7 +139,14 @@ func (r *calls) Close(ctx context.Context) error {
 	if err := r.queue.drain(ctx); err != nil {
 		return fmt.Errorf("write the last calls: %w", err)
 	}
-	r.index.Wait()
+	loaded := make(chan struct{})
+	go func() {
+		defer close(loaded)
+		r.index.Wait()
+	}()
+	if err := waitFor(ctx, loaded); err != nil {
+		return fmt.Errorf("wait for what is read of the store: %w", err)
+	}
 	if unkept {
 		r.keep()
 	}
@@ -247,7 +256,9 @@ func (r *calls) begin(ctx context.Context, c *Request, body *wire.Body, cur *tun
 	if off {
 		wait = r.o.Waits.Brief // nothing is left out, so nobody has to wait
 	}
-	err := rec.find(ctx, request, wait)
+	reads, cancel := context.WithTimeout(ctx, wait) // all reads of the store
+	defer cancel()
+	err := rec.find(reads, request)
 	if err != nil {
 		if !off {
 			r.noteStore(err)
@@ -266,7 +277,7 @@ func (r *calls) begin(ctx context.Context, c *Request, body *wire.Body, cur *tun
 	defer close(rec.counted)
 	if err != nil {
 		rec.fallbackUnknown(ctx)
-	} else if err := rec.guardedShow(ctx); err != nil {
+	} else if err := rec.guardedShow(ctx, reads); err != nil {
 		r.report(c.ID, rec.thread.Conversation, err)
 		rec.fallback(ctx)
 	}

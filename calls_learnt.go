@@ -1,15 +1,23 @@
 package oriel
 
-import "time"
+import (
+	"context"
+	"errors"
+	"time"
 
-// keepLearnt has what this call taught kept.
+	"github.com/oriel-context/oriel/internal/bound"
+)
+
+// keepLearnt stores what this call taught, in the background.
 func (c *Call) keepLearnt() {
 	if c.calls.o.Learnt == nil {
 		return
 	}
-	if err := c.calls.o.Learnt(); err != nil {
-		c.calls.report(c.request.ID, c.thread.Conversation, err)
-	}
+	c.calls.queue.goBeside(func() {
+		if err := c.calls.o.Learnt(); err != nil {
+			c.calls.report(c.request.ID, c.thread.Conversation, err)
+		}
+	})
 }
 
 // keepWait is how long something that was learnt may be known here alone.
@@ -45,7 +53,10 @@ func (r *calls) refresh() {
 	if now == last || !r.refreshed.CompareAndSwap(last, now) {
 		return
 	}
-	if err := r.o.Refresh(); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), r.o.Waits.Brief)
+	defer cancel()
+	_, err := bound.Do(ctx, &r.reads, func(context.Context) (struct{}, error) { return struct{}{}, r.o.Refresh() })
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) { // what takes longer is there for a later call
 		r.report("", "", err)
 	}
 }

@@ -123,7 +123,8 @@ func (e *Engine) closeCalls() {
 // decides what is sent of it. Then, in this order: Call.Body is what to send, Call.Refused
 // is asked when the provider refuses it, Call.Response and Call.Write are given the
 // reply, and Call.End records the call. Begin never fails: whatever goes wrong is an
-// Event, and the best that is left is sent.
+// Event, and the best that is left is sent. Config.Waits bounds how long Begin waits; ctx
+// is for callers that no longer want the result.
 func (e *Engine) Begin(ctx context.Context, r *Request) *Call {
 	return e.calls.Begin(ctx, e.own(r))
 }

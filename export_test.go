@@ -1,6 +1,9 @@
 package oriel
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // CallsOptions are the options of NewCalls.
 type CallsOptions struct {
@@ -23,6 +26,7 @@ func NewCalls(o CallsOptions) *Calls {
 
 func (c *Calls) Change(o CallOptions)            { c.calls.change(o) }
 func (c *Calls) Close(ctx context.Context) error { return c.calls.Close(ctx) }
+func (c *Calls) WorstWait() time.Duration        { return c.calls.worstWait() }
 func (c *Calls) Counters() *CallCounters         { return c.CallCounters() }
 
 var DefaultStoreWait = Waits{}.withDefaults().Store

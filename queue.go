@@ -21,6 +21,8 @@ type queue struct {
 	closed  bool
 	busy    int           // workers
 	idle    chan struct{} // closed while there are none
+	beside  int           // goroutines of goBeside
+	alone   chan struct{} // closed while there are none
 }
 
 type job struct {
@@ -31,7 +33,7 @@ type job struct {
 var errBacklog = errors.New("too much is waiting to be stored")
 
 func newQueue(workers int, limit int64, failed func(any)) *queue {
-	return &queue{limit: limit, failed: failed, waiting: map[string][]job{}, free: workers, idle: closedChannel()}
+	return &queue{limit: limit, failed: failed, waiting: map[string][]job{}, free: workers, idle: closedChannel(), alone: closedChannel()}
 }
 
 // add queues a job that holds so many bytes, or refuses it. One job is always taken.
@@ -95,20 +97,49 @@ func (q *queue) do(j job) {
 	j.run()
 }
 
-// drain stops accepting jobs and waits for those in the queue.
+// goBeside runs what may have to wait before it can add its job, in a goroutine of its
+// own.
+func (q *queue) goBeside(run func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.beside++; q.beside == 1 {
+		q.alone = make(chan struct{})
+	}
+	go func() {
+		q.do(job{run: run})
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if q.beside--; q.beside == 0 {
+			close(q.alone)
+		}
+	}()
+}
+
+// drain waits until nothing is left to do, and accepts no more jobs.
 func (q *queue) drain(ctx context.Context) error {
+	err := q.waitBeside(ctx)
 	q.mu.Lock()
 	q.closed = true
 	q.mu.Unlock()
-	return q.wait(ctx)
+	return errors.Join(err, q.wait(ctx))
 }
 
 // wait waits until nothing is left to do.
 func (q *queue) wait(ctx context.Context) error {
+	if err := q.waitBeside(ctx); err != nil {
+		return err
+	}
 	q.mu.Lock()
 	idle := q.idle
 	q.mu.Unlock()
 	return waitFor(ctx, idle)
+}
+
+func (q *queue) waitBeside(ctx context.Context) error {
+	q.mu.Lock()
+	alone := q.alone
+	q.mu.Unlock()
+	return waitFor(ctx, alone)
 }
 
 // waitKey waits until the jobs of a key that are in the queue now are done.

@@ -20,6 +20,7 @@ const module = "github.com/oriel-context/oriel"
 // last: they may import anything, and no room imports them.
 var rooms = []string{
 	"internal/tally",
+	"internal/bound",
 	"internal/clip",
 	"internal/rawjson",
 	"internal/lenient",

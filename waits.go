@@ -5,50 +5,57 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/oriel-context/oriel/internal/view"
 )
 
 // Waits bounds what a call may wait for inside the engine. CallOptions.RecallWait and, for
-// inline summaries, CondenseOptions.Wait are set there. When a wait is over the call goes
-// on with the best that is at hand. The plan itself has no deadline: View bounds nothing in
-// the engine and is only part of BeginWait, after which the proxy sends a call as it came.
-// Zero values are the defaults.
+// inline summaries, CondenseOptions.Wait are set there. When a wait is over, the call
+// continues with the best that is at hand, and the work that it waited for is abandoned, even
+// if it ignores its context. The plan has no deadline. Zero values are the defaults.
 //
-//	wait     default   times     what for
-//	Store    10 s      2         the store: the conversation, then its notes and plans
-//	Brief    50 ms     1         a store that did not answer the last time, a conversation
-//	                             that is sent whole anyway, the token count of a header
-//	recall   50 ms     1         CallOptions.RecallWait
-//	summary  20 s      1         CondenseOptions.Wait, only if Inline
-//	View     30 s      1         what BeginWait allows for making a view
-//	worst    50 s                plus the summary; see Engine.BeginWait
-//	Late     1 min     after     the conversation of a call that has already gone out
-//	Write    30 s      after     storing one call, which is tried three times
-//	Close    30 s      at end    storing the last calls
+//	wait     default   for
+//	Store    10 s      the store: all that one call reads of it, the conversation and
+//	                   its notes, plans and size
+//	Brief    50 ms     the store, from its first timeout until it answers again, and for
+//	                   a call that is sent whole; the reply that a call continues; what
+//	                   other processes learnt; the token count of a header
+//	recall   50 ms     recall and its embedding: CallOptions.RecallWait
+//	summary  20 s      an inline summary: CondenseOptions.Wait
+//	worst    10.1 s    Begin, and Call.Refused of each refusal; 30.1 s with an inline
+//	                   summary; in addition, the time of the plan
+//	Stuck    5 min     beyond the worst case: whoever waits may take the engine for
+//	                   stuck by a fault; see Engine.BeginWait
+//	Late     1 min     after the call: finding its conversation
+//	Write    30 s      after the call: storing it, which is tried three times
+//	Close    30 s      Engine.Close: storing the last calls
 type Waits struct {
-	Store, Brief, View, Late, Write, Close time.Duration
+	Store, Brief, Stuck, Late, Write, Close time.Duration
 }
 
 // withDefaults fills in what is zero.
 func (w Waits) withDefaults() Waits {
 	return Waits{
-		Store: cmp.Or(w.Store, 10*time.Second), Brief: cmp.Or(w.Brief, 50*time.Millisecond), View: cmp.Or(w.View, 30*time.Second),
+		Store: cmp.Or(w.Store, 10*time.Second), Brief: cmp.Or(w.Brief, 50*time.Millisecond), Stuck: cmp.Or(w.Stuck, 5*time.Minute),
 		Late: cmp.Or(w.Late, time.Minute), Write: cmp.Or(w.Write, 30*time.Second), Close: cmp.Or(w.Close, 30*time.Second),
 	}
 }
 
-// BeginWait returns how long Begin and Call.Refused may take with these options before a
-// caller should take them for stuck.
-func (e *Engine) BeginWait(o CallOptions) time.Duration {
-	w := e.calls.o.Waits
-	wait := 2*w.Store + w.View
+// BeginWait returns how long Begin, Count and Call.Refused may take before a caller may take
+// them for stuck by a fault of the engine: the worst case of all waits, and Waits.Stuck. It
+// is not a deadline of the plan: a caller that gives up earlier sends a request that may be
+// too large.
+func (e *Engine) BeginWait() time.Duration { return e.calls.worstWait() + e.calls.o.Waits.Stuck }
+
+// worstWait returns the longest that a call waits for optional work before it is sent.
+func (r *calls) worstWait() time.Duration {
+	o := &r.tuning.Load().o
+	wait := r.o.Waits.Brief + r.o.Waits.Store + cmp.Or(o.RecallWait, view.DefaultRecallWait)
 	if c := o.Condense; c != nil && c.Inline {
-		wait += cmp.Or(c.Wait, inlineWait)
+		wait += cmp.Or(c.Wait, view.DefaultInlineWait)
 	}
 	return wait
 }
-
-// inlineWait is the default of CondenseOptions.Wait for inline summaries.
-const inlineWait = 20 * time.Second
 
 // storeWait returns how long a call waits for the store now.
 func (r *calls) storeWait() time.Duration {

@@ -4,24 +4,19 @@ import (
 	"cmp"
 	"fmt"
 	"net"
-	"time"
 )
 
-// routing holds the settings that may change while requests run: where requests go, who
-// may send them, and how long they wait for the engine. Running requests keep their
-// upstream.
+// routing holds the settings that may change while requests run: where requests go and who
+// may send them. Running requests keep their upstream.
 type routing struct {
 	upstreams [2]*upstream // by vendor
 	tokens    tokens
 	tenants   int // number of tenants of the tokens
 	origins   []string
-	// replyTimeout and beginTimeout are as in Options.
-	replyTimeout, beginTimeout time.Duration
 }
 
 func newRouting(o Options) (*routing, error) {
-	r := &routing{origins: o.Origins, replyTimeout: cmp.Or(o.ReplyTimeout, 100*time.Millisecond)}
-	r.beginTimeout = cmp.Or(o.BeginTimeout, r.replyTimeout)
+	r := &routing{origins: o.Origins}
 	var err error
 	if r.upstreams[openAI], err = parseUpstream(openAI, "OpenAI", cmp.Or(o.OpenAI, DefaultOpenAI)); err != nil {
 		return nil, err
@@ -40,8 +35,8 @@ func newRouting(o Options) (*routing, error) {
 	return r, CheckOrigins(o.Origins)
 }
 
-// Change applies the upstreams, tokens, origins and engine timeouts of o to later
-// requests; it ignores the rest of o. Running requests continue unchanged. On error
+// Change applies the upstreams, tokens and origins of o to later requests; it ignores the
+// rest of o. Running requests continue unchanged. On error
 // nothing changes.
 func (s *Server) Change(o Options) error {
 	r, err := newRouting(o)

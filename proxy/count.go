@@ -35,7 +35,7 @@ func (s *Server) count(r *oriel.Request, m *Memory) []byte {
 		s.counters.engineSlow.Add(1)
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), s.routing.Load().beginTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), s.engine.BeginWait())
 	done := make(chan []byte, 1)
 	var left atomic.Bool // set by whichever ends first
 	s.active.add()

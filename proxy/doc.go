@@ -10,8 +10,8 @@
 // in either direction.
 //
 // No fault of Oriel breaks a call. A body that is too large or unreadable passes through
-// unseen. A call for which the engine panics or is slow continues without it, after at most
-// Options.BeginTimeout or ReplyTimeout.
+// unseen. A call for which the engine panics or is stuck continues without it, after at most
+// Engine.BeginWait before it is sent and Options.ReplyTimeout after that.
 //
 // Nothing is sent twice, because a model that was asked may be at work.
 //

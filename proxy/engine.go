@@ -3,14 +3,17 @@ package proxy
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/oriel-context/oriel"
 )
 
 // engine is the part of *oriel.Engine that the proxy uses; tests replace it. The proxy
-// recovers from its panics, and abandons a method that takes longer than
-// Options.BeginTimeout or ReplyTimeout; the call continues.
+// recovers from its panics, and abandons a method that takes longer than BeginWait or
+// Options.ReplyTimeout; the call continues.
 type engine interface {
+	// BeginWait returns the limit for Begin, Count and call.Refused.
+	BeginWait() time.Duration
 	// Begin is called before a call goes upstream. ctx ends when Begin's time is up and
 	// when Begin returns.
 	Begin(ctx context.Context, r *oriel.Request) call

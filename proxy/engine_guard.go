@@ -79,9 +79,9 @@ func (s *Server) begin(r *oriel.Request, m *Memory) (g *guard, passed string, fa
 		return nil, "", true
 	}
 	// Not the request's context: a client that leaves must not interrupt the engine.
-	cur := s.routing.Load()
-	ctx, cancel := context.WithTimeout(context.Background(), cur.beginTimeout)
-	g = &guard{s: s, id: r.ID, begin: cur.beginTimeout, limit: cur.replyTimeout, jobs: make(chan job, 2), done: make(chan struct{}, 1), busy: true}
+	limit := s.engine.BeginWait()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	g = &guard{s: s, id: r.ID, begin: limit, limit: s.reply, jobs: make(chan job, 2), done: make(chan struct{}, 1), busy: true}
 	s.active.add()
 	m.Hold()
 	go g.run(ctx, cancel, r, m)

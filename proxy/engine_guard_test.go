@@ -22,6 +22,7 @@ import (
 type nothing struct{}
 
 func (nothing) Begin(context.Context, *oriel.Request) proxy.Call { return nothing{} }
+func (nothing) BeginWait() time.Duration                         { return time.Minute }
 func (nothing) Count(context.Context, *oriel.Request) []byte     { return nil }
 func (nothing) Unseen(string, string)                            {}
 func (nothing) Body() []byte                                     { return nil }
@@ -109,8 +110,11 @@ type fault struct {
 	nothing
 	in    string
 	do    func()
+	wait  time.Duration // see BeginWait
 	ended chan error
 }
+
+func (f *fault) BeginWait() time.Duration { return f.wait }
 
 func (f *fault) at(method string) {
 	if f.in == method {
@@ -133,7 +137,7 @@ func TestCallsSurviveTheEngine(t *testing.T) {
 		for _, kind := range []string{"panics", "blocks", "is slow"} {
 			run := func(t *testing.T) {
 				release := make(chan struct{})
-				f := &fault{in: method, ended: make(chan error, 1)}
+				f := &fault{in: method, wait: 5 * time.Millisecond, ended: make(chan error, 1)}
 				o := proxy.Options{ReplyTimeout: 5 * time.Millisecond}
 				switch kind {
 				case "panics":
@@ -141,7 +145,7 @@ func TestCallsSurviveTheEngine(t *testing.T) {
 				case "blocks":
 					f.do = func() { <-release }
 				case "is slow":
-					o.ReplyTimeout = time.Minute
+					o.ReplyTimeout, f.wait = time.Minute, time.Minute
 					f.do = func() {
 						for range 1000 {
 							runtime.Gosched()
@@ -193,8 +197,8 @@ func (c counting) Count(context.Context, *oriel.Request) []byte { c.at("Begin");
 func TestMemoryIsBoundedWhereTheEngineIsStuck(t *testing.T) {
 	for _, path := range []string{"/v1/messages", "/v1/messages/count_tokens"} {
 		release := make(chan struct{})
-		f := &fault{in: "Begin", do: func() { <-release }, ended: make(chan error, 5)}
-		s := startWith(t, counting{f}, proxy.Options{ReplyTimeout: time.Millisecond, BufferLimit: 250_000}, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
+		f := &fault{in: "Begin", do: func() { <-release }, wait: time.Millisecond, ended: make(chan error, 5)}
+		s := startWith(t, counting{f}, proxy.Options{BufferLimit: 250_000}, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
 		body := strings.Repeat("x", 100_000)
 		for i := range 5 {
 			res, _ := s.post(path, body)
@@ -220,8 +224,8 @@ func TestAbandonedCallsAreBounded(t *testing.T) {
 	for _, path := range []string{"/v1/messages", "/v1/messages/count_tokens"} {
 		release := make(chan struct{})
 		var asked atomic.Int64
-		f := &fault{in: "Begin", do: func() { asked.Add(1); <-release }, ended: make(chan error, 100)}
-		s := startWith(t, counting{f}, proxy.Options{ReplyTimeout: time.Millisecond}, func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
+		f := &fault{in: "Begin", do: func() { asked.Add(1); <-release }, wait: time.Millisecond, ended: make(chan error, 100)}
+		s := startWith(t, counting{f}, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
 		for range proxy.MaxBehind + 20 {
 			if res, body := s.post(path, "{}"); res.StatusCode != 200 || body != "{}" {
 				t.Fatal(path, res.Status, body)

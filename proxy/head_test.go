@@ -218,11 +218,13 @@ type slow struct {
 	release chan struct{}
 }
 
+func (s slow) BeginWait() time.Duration { return time.Millisecond }
+
 func (s slow) Count(ctx context.Context, _ *oriel.Request) []byte { <-s.release; return []byte("late") }
 
 func TestASlowCounterIsLeftBehind(t *testing.T) {
 	release := make(chan struct{})
-	s := startWith(t, slow{release: release}, proxy.Options{ReplyTimeout: time.Millisecond}, func(w http.ResponseWriter, r *http.Request) {
+	s := startWith(t, slow{release: release}, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(w, r.Body)
 	})
 	if _, body := s.post("/v1/messages/count_tokens", "mine"); body != "mine" {

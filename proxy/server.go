@@ -65,12 +65,10 @@ type Options struct {
 	// Engine decides what is sent of each call and records it. Nil: calls are only
 	// relayed.
 	Engine *oriel.Engine
-	// ReplyTimeout limits how long the engine delays an answer that it is given to
-	// record. Default: 100 ms.
+	// ReplyTimeout limits how long the engine may delay a part of an answer, which it
+	// records. After that the rest is not recorded. Default: 2 s. Before a call is sent,
+	// Engine.BeginWait is the limit.
 	ReplyTimeout time.Duration
-	// BeginTimeout limits how long the engine may take to decide what is sent. Default:
-	// ReplyTimeout.
-	BeginTimeout time.Duration
 	// Console serves the paths under /oriel/ except /oriel/healthz. If there are tokens,
 	// it needs one. Nil means no console.
 	Console http.Handler
@@ -100,7 +98,7 @@ type Server struct {
 	forwardedFor, noSockets                bool
 	bodyLimit                              int64
 	header, bodyWait, write, idle, closing time.Duration
-	settling, storeWait                    time.Duration
+	reply, settling, storeWait             time.Duration
 
 	engine  engine // nil: calls are only relayed
 	console http.Handler
@@ -151,6 +149,7 @@ func New(o Options) (*Server, error) {
 		write:        cmp.Or(o.WriteTimeout, 5*time.Minute),
 		idle:         cmp.Or(o.IdleTimeout, 5*time.Minute),
 		closing:      cmp.Or(o.ShutdownTimeout, time.Minute),
+		reply:        cmp.Or(o.ReplyTimeout, 2*time.Second),
 		settling:     time.Second,
 		storeWait:    cmp.Or(o.StoreTimeout, time.Second),
 		console:      o.Console,

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/oriel-context/oriel/internal/bound"
 )
 
 // fewProse is the least number of words of prose for which the code beside
@@ -37,10 +39,8 @@ func (s *Scope) queryVector(ctx context.Context, query string) ([]float32, error
 		inner, cancel = context.WithDeadline(ctx, deadline.Add(-time.Until(deadline)/4))
 		defer cancel()
 	}
-	var v [][]float32
-	err := recovered(func() (err error) {
-		v, err = s.queries.Embed(inner, []string{embedText("", query)})
-		return err
+	v, err := bound.Do(inner, &s.asking, func(ctx context.Context) ([][]float32, error) {
+		return s.queries.Embed(ctx, []string{embedText("", query)})
 	})
 	switch {
 	case err == nil && len(v) != 1:

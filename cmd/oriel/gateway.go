@@ -61,7 +61,7 @@ func openGateway(ctx context.Context, o gatewayOptions) (_ *gateway, err error) 
 	if err := g.openEngine(ctx, &o); err != nil {
 		return nil, err
 	}
-	o.proxy.Engine, o.proxy.BeginTimeout, o.proxy.ReplyTimeout = g.engine, g.engine.BeginWait(o.calls), observeWait
+	o.proxy.Engine, o.proxy.ReplyTimeout = g.engine, replyTimeout
 	o.proxy.StoreTimeout = healthWait
 	o.proxy.Store = func(ctx context.Context) error {
 		if err := g.history.health(ctx); err != nil {
@@ -155,7 +155,6 @@ func (g *gateway) health(o *gatewayOptions) (h proxy.Health) {
 // change applies new options to calls that begin from now on, as far as the
 // proxy and the engine can change. After an error nothing is changed.
 func (g *gateway) change(o gatewayOptions) error {
-	o.proxy.BeginTimeout, o.proxy.ReplyTimeout = g.engine.BeginWait(o.calls), observeWait
 	if err := g.server.Change(o.proxy); err != nil {
 		return err
 	}
@@ -174,9 +173,8 @@ func (g *gateway) close() {
 	}
 }
 
-// observeWait is the longest that an answer waits until the engine has recorded a part
-// of it. Tests wait longer.
-var observeWait = 2 * time.Second
+// replyTimeout is proxy.Options.ReplyTimeout: the default. Tests wait longer.
+var replyTimeout time.Duration
 
 // Memory limits of the process, so that the bodies of past calls do not pile
 // up between two collections: for calls alone, and with the recall library,

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) {
 	// A busy machine is no failure.
-	waits := []*time.Duration{&observeWait, &portTimeout, &reachTimeout, &lockPatience, &healthWait, &leftWait, &send.HeadWait}
+	waits := []*time.Duration{&replyTimeout, &portTimeout, &reachTimeout, &lockPatience, &healthWait, &leftWait, &send.HeadWait}
 	if os.Getenv(nobodyReads) == "" {
 		waits = append(waits, &outputWait, &tellWait)
 	} else {

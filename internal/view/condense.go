@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
+	"github.com/oriel-context/oriel/internal/bound"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
@@ -27,6 +27,7 @@ type Condensing struct {
 	ctx   context.Context
 	stop  context.CancelFunc
 	turns chan struct{} // one for each summary that may be written at a time
+	asks  bound.Work    // the condenser's
 
 	mu      sync.Mutex // protects what follows
 	running map[string]bool
@@ -71,12 +72,15 @@ type Summary struct {
 // atOnce is how many summaries are written at the same time, of all conversations.
 const atOnce = 4
 
+// DefaultInlineWait is the default of CondenseOptions.Wait for inline summaries.
+const DefaultInlineWait = 20 * time.Second
+
 // NewCondensing makes one. Close it to end what runs.
 func NewCondensing(o CondenseOptions) *Condensing {
 	if o.Wait == 0 {
 		o.Wait = 2 * time.Minute
 		if o.Inline {
-			o.Wait = 20 * time.Second
+			o.Wait = DefaultInlineWait
 		}
 	}
 	o.Max = cmp.Or(o.Max, 1024)
@@ -112,30 +116,18 @@ func foldOf(before, c *Cut) *fold {
 }
 
 // use has a cut condensed by the model, or on top of what it wrote before.
-func (c *Condensing) use(o *window.Options, earlier *Summary) {
+func (c *Condensing) use(o *window.Options, earlier *Summary, left *bound.Budget) {
 	switch {
 	case c == nil:
 	case c.o.Inline:
 		o.SummaryMax = min(c.o.Max, max(o.Low/4, 64))
 		o.Condenser = condense.Func(func(ctx context.Context, in condense.Input) (condense.Output, error) {
-			ctx, cancel := context.WithTimeout(ctx, c.o.Wait)
-			defer cancel()
-			return guarded(ctx, c.o.Condenser, in)
+			return bound.Spend(ctx, &c.asks, left, func(ctx context.Context) (condense.Output, error) { return c.o.Condenser.Condense(ctx, in) })
 		})
 	case earlier != nil:
 		o.SummaryMax = min(2*c.o.Max, max(o.Low/4, 64))
 		o.Condenser = condense.Func(extend)
 	}
-}
-
-// guarded is Condense, whose panics are errors.
-func guarded(ctx context.Context, c condense.Condenser, in condense.Input) (out condense.Output, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("a panic: %v", p)
-		}
-	}()
-	return c.Condense(ctx, in)
 }
 
 // sinceThen stands between a summary and the digest of what left after it.
@@ -221,7 +213,7 @@ func (c *Condensing) follow(s *request, before, fresh *Cut) {
 		ctx, cancel := context.WithTimeout(c.ctx, c.o.Wait)
 		defer cancel()
 		out, err := condense.Run(ctx, condense.Func(func(ctx context.Context, in condense.Input) (condense.Output, error) {
-			return guarded(ctx, c.o.Condenser, in)
+			return bound.Do(ctx, &c.asks, func(ctx context.Context) (condense.Output, error) { return c.o.Condenser.Condense(ctx, in) })
 		}), condense.Input{Messages: in, Previous: base, Max: c.o.Max, Count: count})
 		sum.Text, sum.Cost, sum.Err = out.Text, out.Cost, err
 		if err != nil {

@@ -94,7 +94,7 @@ func (e *draft) cut(ctx context.Context, low int, mode window.Mode) error {
 	if o.Out = e.out; o.Out != nil {
 		o.Low = o.Budget
 	}
-	e.v.o.Condense.use(&o, summary)
+	e.v.o.Condense.use(&o, summary, &e.request.summaryTime)
 	for k, p := range e.pieces {
 		if e.pinned(p.Index) {
 			o.Pins = append(o.Pins, k)

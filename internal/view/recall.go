@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/bound"
 	"github.com/oriel-context/oriel/internal/quote"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/voice"
@@ -240,13 +241,6 @@ func (e *draft) find(ctx context.Context, query string, room int) (text string, 
 	if e.v.o.Recall == nil || room < leastRecall || !recall.Asks(query) || e.Thread.Stay {
 		return "", nil // the main line is not what a call beside it goes on from
 	}
-	defer func() { // a view never fails because recall does
-		if p := recover(); p != nil {
-			text, blocks, e.failed = "", nil, fmt.Errorf("recall: a panic: %v", p)
-		}
-	}()
-	wait, cancel := context.WithTimeout(ctx, e.v.o.RecallWait)
-	defer cancel()
 	known := map[string]bool{}
 	for _, b := range e.passages {
 		known[b] = true
@@ -262,7 +256,8 @@ func (e *draft) find(ctx context.Context, query string, room int) (text string, 
 		depth = len(e.Thread.Before) + e.Thread.Known - e.Thread.From + 1
 	}
 	framed := e.counter.Text(recallTitle + recallEnd).Tokens
-	found, err := e.v.o.Recall.Recall(wait, recall.Where{Tenant: e.Thread.Tenant, Conversation: e.Thread.Conversation}, query, recall.RecallOptions{
+	where := recall.Where{Tenant: e.Thread.Tenant, Conversation: e.Thread.Conversation}
+	o := recall.RecallOptions{
 		Budget: (room - framed - 8) * asRecall().Text(recallTitle+recallEnd).Tokens / framed, Now: e.Now,
 		Exclude: func(block string) bool {
 			if shown[block] || known[block] {
@@ -271,6 +266,10 @@ func (e *draft) find(ctx context.Context, query string, room int) (text string, 
 			n, err := strconv.Atoi(block) // one of this conversation
 			return err == nil && n >= depth
 		},
+	}
+	// A view never fails because recall does.
+	found, err := bound.Spend(ctx, &e.v.recalls, &e.request.recallTime, func(ctx context.Context) (*recall.Result, error) {
+		return e.v.o.Recall.Recall(ctx, where, query, o)
 	})
 	if err != nil {
 		if !expected(err) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/bound"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
@@ -52,12 +53,18 @@ type Options struct {
 }
 
 // Viewer makes views. It is safe for concurrent use.
-type Viewer struct{ o Options }
+type Viewer struct {
+	o       Options
+	recalls bound.Work
+}
+
+// DefaultRecallWait is the default of Options.RecallWait.
+const DefaultRecallWait = 50 * time.Millisecond
 
 // New makes a viewer.
 func New(o Options) *Viewer {
 	o.RecallTokens = cmp.Or(o.RecallTokens, recall.DefaultBudget)
-	o.RecallWait = cmp.Or(o.RecallWait, 50*time.Millisecond)
+	o.RecallWait = cmp.Or(o.RecallWait, DefaultRecallWait)
 	o.Low = cmp.Or(o.Low, .5)
 	if o.Models == nil {
 		o.Models = token.Builtin()
@@ -68,7 +75,7 @@ func New(o Options) *Viewer {
 	if o.Limits == nil {
 		o.Limits = new(token.Limits)
 	}
-	return &Viewer{o}
+	return &Viewer{o: o}
 }
 
 // Input is a request whose conversation is known.
@@ -318,6 +325,8 @@ type request struct {
 	// recalled is what this call has brought back so far, in tokens.
 	recalled int
 	failed   error // what recall failed with
+	// recallTime and summaryTime are what is left of the time that this call may wait.
+	recallTime, summaryTime bound.Budget
 }
 
 // scale is how the provider was found to count for the tenant.
@@ -331,7 +340,10 @@ func (in *Input) asked(window int) token.Asked {
 }
 
 func (v *Viewer) newRequest(in *Input) (*request, error) {
-	s := &request{Input: in, v: v, parsed: map[*byte]*readMessage{}}
+	s := &request{Input: in, v: v, parsed: map[*byte]*readMessage{}, recallTime: bound.Budget{Left: v.o.RecallWait}}
+	if v.o.Condense != nil {
+		s.summaryTime.Left = v.o.Condense.o.Wait
+	}
 	var err error
 	if s.profile, err = v.o.Profiles.Lookup(in.Profile); err != nil {
 		return nil, err
