@@ -72,6 +72,9 @@ func (o *opened) state() state {
 	case o.file.FileGone():
 		return fileGone
 	case o.file.LogGone():
+		if o.file.FileGone() { // it was deleted between the two looks
+			return fileGone
+		}
 		return logGone
 	}
 	return whole
