@@ -20,11 +20,11 @@ func (c *Call) fallbackUnknown(ctx context.Context) {
 		if n > len(c.chain) {
 			return nil
 		}
-		says := make([]timeline.Hash, n)
-		for i := range says {
-			says[i] = timeline.Identity(&c.chain[i])
+		identities := make([]timeline.Hash, n)
+		for i := range identities {
+			identities[i] = timeline.Identity(&c.chain[i])
 		}
-		return says
+		return identities
 	}))
 	if shown == nil {
 		shown = c.tuning.fitted(ctx, in)
@@ -143,9 +143,9 @@ func (l *recentPlans) forget(cut *view.Cut) {
 	l.all = slices.DeleteFunc(l.all, func(k *recentPlan) bool { return k.cut == cut })
 }
 
-// find returns the latest plan that covers the beginning of a request; nil for none. says
-// returns the identities of the first n messages, nil if the request has fewer.
-func (l *recentPlans) find(tenant string, says func(n int) []timeline.Hash) *view.Cut {
+// find returns the latest plan that covers the beginning of a request; nil for none.
+// identities returns those of the first n messages, nil if the request has fewer.
+func (l *recentPlans) find(tenant string, identities func(n int) []timeline.Hash) *view.Cut {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var known []timeline.Hash
@@ -156,7 +156,7 @@ func (l *recentPlans) find(tenant string, says func(n int) []timeline.Hash) *vie
 			continue
 		}
 		if len(known) < n {
-			if known = says(n); known == nil {
+			if known = identities(n); known == nil {
 				continue
 			}
 		}

@@ -108,7 +108,7 @@ func (c *Call) end(err error) {
 	if c.body.Format != wire.Responses || len(id) > clip.Name {
 		id = ""
 	}
-	says := c.calls.index.Done(c.thread, messages, id)
+	identities := c.calls.index.Done(c.thread, messages, id)
 	if c.status == http.StatusUnauthorized || c.status == http.StatusForbidden {
 		// Who has no key, such as a page in the user's browser, leaves nothing.
 		c.calls.index.Stored(c.thread, false)
@@ -127,7 +127,7 @@ func (c *Call) end(err error) {
 	for i := range messages {
 		size += int64(len(messages[i].Raw))
 	}
-	bad := c.calls.queue.add(queueKey(c.request.Tenant, c.thread.Conversation), size, func() { c.store(e, reply.Usage, messages, says) })
+	bad := c.calls.queue.add(queueKey(c.request.Tenant, c.thread.Conversation), size, func() { c.store(e, reply.Usage, messages, identities) })
 	if handed = bad == nil; !handed {
 		c.request.Memory.LetGo()
 		c.calls.index.Stored(c.thread, false)

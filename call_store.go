@@ -18,7 +18,7 @@ import (
 
 // store writes a call and emits its event. It counts the call last: whoever sees the count finds
 // the rest done.
-func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, says []timeline.Hash) {
+func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, identities []timeline.Hash) {
 	count, stored := &c.calls.counters.Failed, false
 	defer func() {
 		if p := recover(); p != nil {
@@ -29,7 +29,7 @@ func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, says [
 	defer c.request.Memory.LetGo()
 	defer c.answer.leave()
 	defer func() { c.calls.index.Stored(c.thread, stored) }()
-	if err := c.writeWithRetry(e, messages, says); err != nil {
+	if err := c.writeWithRetry(e, messages, identities); err != nil {
 		c.calls.report(c.request.ID, c.thread.Conversation, err)
 		return
 	}
@@ -53,11 +53,11 @@ var pauses = []time.Duration{100 * time.Millisecond, time.Second, 0}
 
 // writeWithRetry writes a call and retries after a failure: a store may be locked or full
 // for a while.
-func (c *Call) writeWithRetry(e *entry, reply []chat.Message, says []timeline.Hash) error {
+func (c *Call) writeWithRetry(e *entry, reply []chat.Message, identities []timeline.Hash) error {
 	for _, pause := range pauses {
 		ctx, cancel := context.WithTimeout(context.Background(), c.calls.o.Waits.Write)
 		own := *e
-		err := c.write(ctx, &own, reply, says)
+		err := c.write(ctx, &own, reply, identities)
 		cancel()
 		if err == nil {
 			c.calls.lastError.Store(nil)
@@ -73,7 +73,7 @@ func (c *Call) writeWithRetry(e *entry, reply []chat.Message, says []timeline.Ha
 }
 
 // write stores the call: what is new of its history, the reply, and the record.
-func (c *Call) write(ctx context.Context, e *entry, reply []chat.Message, says []timeline.Hash) error {
+func (c *Call) write(ctx context.Context, e *entry, reply []chat.Message, identities []timeline.Hash) error {
 	top := &contents{}
 	c.keepTop(e, top)
 	for i := range c.thread.From {
@@ -104,7 +104,7 @@ func (c *Call) write(ctx context.Context, e *entry, reply []chat.Message, says [
 		if i < asked {
 			return c.thread.Identities[i]
 		}
-		return says[i-asked]
+		return identities[i-asked]
 	}
 	var cuts []*view.Cut
 	then := func(at *timeline.Appended) (change timeline.Change, err error) {

@@ -83,12 +83,11 @@ type calls struct {
 // CallCounters counts what became of calls.
 type CallCounters struct {
 	Calls atomic.Int64
-	// Unknown were bodies that could not be read, Refused calls whose key the
-	// provider did not take, which are not kept, Failed those that could not be
-	// kept.
+	// Unknown counts bodies that could not be read, Refused calls whose key the provider
+	// refused, which are not stored, Failed calls that could not be stored.
 	Unknown, Refused, Failed, Written atomic.Int64
-	// Unseen were calls that the proxy could not show, Unkept those whose answer was not
-	// kept, for want of memory or for its size.
+	// Unseen counts calls that went through without Begin, Unkept those whose answer was
+	// not stored, because it was too large or memory was short.
 	Unseen, Unkept atomic.Int64
 }
 
@@ -99,7 +98,7 @@ func queueKey(tenant, conversation string) string { return tenant + "\x00" + con
 // their changes.
 const workers = 8
 
-// newCalls returns calls that are ready. Close waits for what is not yet written.
+// newCalls returns calls that are ready. Close waits until all calls are stored.
 func newCalls(o callParts, options CallOptions) *calls {
 	if o.Calibration == nil {
 		o.Calibration = new(token.Calibration)
@@ -125,8 +124,8 @@ func newCalls(o callParts, options CallOptions) *calls {
 // Counters returns the counters of all calls so far.
 func (r *calls) Counters() *CallCounters { return &r.counters }
 
-// Close takes no more calls and waits until all that there were are written. Summaries
-// that are not ready are given up.
+// Close waits until all calls are stored, and accepts no more. Unfinished summaries are
+// abandoned.
 func (r *calls) Close(ctx context.Context) error {
 	r.changing.Lock()
 	r.closed = true
@@ -153,7 +152,7 @@ func (r *calls) Close(ctx context.Context) error {
 	return nil
 }
 
-// Err is why the last call could not be written; nil where it could.
+// Err returns why the last call could not be stored, or nil.
 func (r *calls) Err() error {
 	if err := r.lastError.Load(); err != nil {
 		return *err
@@ -194,7 +193,7 @@ func (r *calls) Begin(ctx context.Context, c *Request) *Call {
 	return &Call{calls: r, unrecorded: true, other: r.unseen(ctx, c, body, cur)}
 }
 
-// unseen is what is sent of a call that is not recorded; nil for what came.
+// unseen returns the body to send for a call that is not recorded; nil for the client's.
 func (r *calls) unseen(ctx context.Context, c *Request, body *wire.Body, cur *tuning) (sent []byte) {
 	defer func() {
 		if recover() != nil {
@@ -226,7 +225,7 @@ func budgetOf(h http.Header) int {
 	return n
 }
 
-// askedBudget is budgetOf with an error that says why a header is ignored.
+// askedBudget is budgetOf with the reason why a header is ignored.
 func askedBudget(h http.Header) (int, error) {
 	text := h.Get("X-Oriel-Budget")
 	if text == "" {
@@ -284,25 +283,25 @@ func (r *calls) begin(ctx context.Context, c *Request, body *wire.Body, cur *tun
 	return rec, nil
 }
 
-// retries reports whether a vendor's SDK says that it sends a request again.
+// retries reports whether a vendor's SDK sends a request again, by its header.
 func retries(h http.Header) bool {
 	n := h.Get("X-Stainless-Retry-Count")
 	return n != "" && n != "0"
 }
 
-// failOpen tells of a call that is not kept, and counts it.
+// failOpen reports and counts a call that is not stored.
 func (r *calls) failOpen(call, conversation string, err error) {
 	r.report(call, conversation, err)
 	r.counters.Failed.Add(1)
 }
 
-// Unseen is told of a call that went through unseen.
+// Unseen reports and counts a call that went through without Begin.
 func (r *calls) Unseen(call, reason string) {
 	r.counters.Unseen.Add(1)
 	r.event(Event{Kind: EventUnseen, Call: call, Error: reason})
 }
 
-// unkept tells of an answer that was not kept.
+// unkept reports and counts an answer that is not stored.
 func (r *calls) unkept(call, conversation string, err error) {
 	r.counters.Unkept.Add(1)
 	r.event(Event{Kind: EventUnkept, Call: call, Conversation: conversation, Error: err.Error()})
@@ -313,7 +312,7 @@ func (r *calls) report(call, conversation string, err error) {
 	r.event(Event{Kind: EventOpen, Call: call, Conversation: conversation, Error: err.Error()})
 }
 
-// summarised is told of a summary that was written behind the scenes, and stores it.
+// summarised reports and stores a summary that was written in the background.
 func (r *calls) summarised(s view.Summary) {
 	e := Event{
 		Kind: EventCondensation, Conversation: s.Conversation, Model: s.Model, TokensBefore: s.Before, TokensAfter: s.After, Cost: s.Cost, Plan: s.PlanID, Items: s.Messages,

@@ -22,44 +22,43 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// Engine has conversations. It is safe for concurrent use.
+// Engine stores conversations, composes views of them, and takes calls. It is safe for
+// concurrent use.
 type Engine struct {
 	config Config
-	// given is what the caller wants for every window; 0 and "" where each
-	// conversation goes on with what it had.
+	// given holds the sizes and the policy that Config sets for every window; 0 and ""
+	// if each conversation keeps its own.
 	given struct {
 		tokens, items int
 		policy        string
 	}
-	// allowed is the most tokens that the model takes; 0 when none is named.
+	// allowed is the most tokens that the model accepts; 0 if Config names none.
 	allowed int
 	store   timeline.Store
 	library *recall.Library
-	// calls takes requests; learnt is what they taught about providers, nil without
-	// Config.Dir.
+	// calls takes requests; learnt holds what they taught about providers, and is nil
+	// without Config.Dir.
 	calls  *calls
 	learnt *token.Learnt
-	// model is our own, and nil where the caller has one or wants none.
+	// model is the built-in one; nil if Config has another or none.
 	model *builtinModel
 	// meanings are the vectors of items, for relevance.
 	meanings meanings
-	// keep is how many conversations are kept in memory though nobody may have
-	// them any more.
+	// keep is how many conversations stay in memory even if no caller has them.
 	keep int
 	// upgraded is done once a conversation of an earlier version was stored.
 	upgraded sync.Once
 
 	mu sync.Mutex // protects what follows
-	// conversations are all that anybody has, so that the same id gives the same
-	// conversation. Those of recent were used last, the latest first.
+	// conversations are those that a caller has, so that the same id returns the same
+	// conversation. recent lists those used last, the latest first.
 	conversations map[string]weak.Pointer[Conversation]
 	recent        *list.List
 	closed        bool
 }
 
-// keepConversations is how many conversations that were used last stay in memory,
-// each with as much as its window shows. All others are read again when they are
-// next used.
+// keepConversations is how many conversations stay in memory, those used last, each with
+// as much as its window shows. Others are read again at their next use.
 const keepConversations = 256
 
 func newEngine(config Config) *Engine {
@@ -68,7 +67,7 @@ func newEngine(config Config) *Engine {
 	return e
 }
 
-// openStore opens the history and deletes what it need not keep.
+// openStore opens the history and applies Config.Retention.
 func (e *Engine) openStore(ctx context.Context) error {
 	c := &e.config
 	switch {
@@ -94,7 +93,7 @@ func (e *Engine) openStore(ctx context.Context) error {
 	return nil
 }
 
-// prune deletes what need not be kept.
+// prune deletes the conversations that Config.Retention does not keep.
 func (e *Engine) prune(ctx context.Context) error {
 	c := &e.config
 	if c.Retention == (Retention{}) {
@@ -106,8 +105,7 @@ func (e *Engine) prune(ctx context.Context) error {
 	return nil
 }
 
-// openLibrary gets recall ready; nothing is read, and no model begun, before the
-// first need.
+// openLibrary prepares recall. It reads nothing and loads no model before they are needed.
 func (e *Engine) openLibrary() {
 	o := recall.LibraryOptions{Model: e.config.Embed, Memory: e.config.RecallMemory, Count: e.config.Count, Report: func(err error) {
 		e.config.Log.Warn("recall failed in the background; it is tried again with a later call", "error", err)
@@ -125,9 +123,8 @@ func (e *Engine) openLibrary() {
 	}
 }
 
-// Conversation gives the conversation with an id; it begins when it is first asked
-// for. The same id gives the same conversation. It is stored with the first thing
-// that happens to it.
+// Conversation returns the conversation with an id, a new one if there is none. The same
+// id returns the same conversation. A new one is stored with its first change.
 func (e *Engine) Conversation(ctx context.Context, id string) (*Conversation, error) {
 	const op = "open conversation"
 	if err := e.enter(ctx, nil); err != nil {
@@ -148,7 +145,7 @@ func (e *Engine) Conversation(ctx context.Context, id string) (*Conversation, er
 	return c, nil
 }
 
-// checkID refuses a name that no store takes.
+// checkID returns an error for an id that a store does not accept.
 func checkID(id string) error {
 	switch {
 	case id == "":
@@ -156,12 +153,12 @@ func checkID(id string) error {
 	case len(id) > timeline.MaxName:
 		return fmt.Errorf("%w: an id of %d bytes, at most %d are stored", ErrConfig, len(id), timeline.MaxName)
 	case !utf8.ValidString(id) || strings.IndexByte(id, 0) >= 0:
-		return fmt.Errorf("%w: an id that is no text", ErrConfig)
+		return fmt.Errorf("%w: an id that is not valid text", ErrConfig)
 	}
 	return nil
 }
 
-// forget is called when nobody has a conversation any more.
+// forget is called when no caller has a conversation any more.
 func (e *Engine) forget(id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -170,9 +167,9 @@ func (e *Engine) forget(id string) {
 	}
 }
 
-// touch makes a conversation the one that was used last, with the lock held. Of too
-// many the one that was used before all others is let go: who has it may go on
-// using it.
+// touch makes a conversation the one that was used last, and unloads the one that was not
+// used for the longest time if there are too many. Callers may still use that one. The
+// caller holds mu.
 func (e *Engine) touch(c *Conversation) {
 	if c.place != nil {
 		e.recent.MoveToFront(c.place)
@@ -186,7 +183,7 @@ func (e *Engine) touch(c *Conversation) {
 	}
 }
 
-// Conversations are the ids of all conversations, sorted.
+// Conversations returns the ids of all conversations, sorted.
 func (e *Engine) Conversations(ctx context.Context) ([]string, error) {
 	const op = "list conversations"
 	if err := e.enter(ctx, nil); err != nil {
@@ -210,9 +207,9 @@ func (e *Engine) Conversations(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(all)), nil
 }
 
-// Delete removes a conversation with everything that is known of it, and whatever
-// of its contents no other conversation has. Whoever has it may go on using it: it
-// then begins anew.
+// Delete removes a conversation with its notes, and the contents that no other
+// conversation shares. A caller that still has the conversation may use it: it is then
+// empty.
 func (e *Engine) Delete(ctx context.Context, id string) error {
 	const op = "delete"
 	if err := e.enter(ctx, nil); err != nil {
@@ -237,9 +234,9 @@ func (e *Engine) Delete(ctx context.Context, id string) error {
 	return nil
 }
 
-// Wait waits until the calls that have ended are stored, and everything that recall and
-// relevance have looked at has its vectors. Programs that want the same views from the same
-// calls, to the last score, wait before each.
+// Wait waits until the calls that have ended are stored, and until everything that recall
+// and relevance have read has its vectors. A program that needs reproducible scores waits
+// before each call.
 func (e *Engine) Wait(ctx context.Context) error {
 	const op = "wait for calls and vectors"
 	if err := e.enter(ctx, nil); err != nil {
@@ -251,8 +248,8 @@ func (e *Engine) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the engine: calls that come after it fail with ErrClosed. A history
-// in memory ends with it.
+// Close stores the calls that have ended and closes the engine. Later calls fail with
+// ErrClosed. A history in memory is gone.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	e.closed = true
@@ -272,7 +269,8 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// enter is asked before anything is done; c is the conversation that it is done to.
+// enter returns an error if ctx has ended or the engine is closed. It marks c, if not nil,
+// as used.
 func (e *Engine) enter(ctx context.Context, c *Conversation) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -288,7 +286,7 @@ func (e *Engine) enter(ctx context.Context, c *Conversation) error {
 	return nil
 }
 
-// storeError says what failed in words that help.
+// storeError wraps an error of the store with a hint.
 func (e *Engine) storeError(ctx context.Context, op, conversation string, err error) error {
 	var known *Error
 	if errors.As(err, &known) {
@@ -311,7 +309,7 @@ func (e *Engine) storeError(ctx context.Context, op, conversation string, err er
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		out.Hint = "give this user the right to write to the folder"
 	default:
-		out.Hint = "nothing was changed: see whether the folder of the history can be written to and its disk has room, then try again"
+		out.Hint = "nothing was changed: check that the folder of the history can be written to and that its disk has room, then try again"
 	}
 	return out
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-// CallOptions says what is sent of the requests that go through Begin or Transport. The
+// CallOptions controls what is sent of the requests that go through Begin or Transport. The
 // zero value sends what the profile "balanced" allows.
 type CallOptions struct {
 	// Profile names the profile of calls that name none. Default "balanced"; "off"
@@ -37,15 +37,15 @@ type CallOptions struct {
 	RecallTokens int
 	// RecallWait is the longest that a call waits for recall. Default 50 ms.
 	RecallWait time.Duration
-	// PlainCache: the upstream caches plain prefixes, as vLLM and local servers do.
-	// Then the part of Claude Code's billing line that differs with every call is
+	// PlainCache is for upstreams that cache plain prefixes, as vLLM and local servers do:
+	// the part of Claude Code's billing line that differs with every call is
 	// sent as zeros.
 	PlainCache bool
 	// Condense has a model summarise what is left out. Nil: digests are made by rules.
 	Condense *CondenseOptions
 }
 
-// CondenseOptions says how a model summarises what is left out of a view.
+// CondenseOptions controls how a model summarises what a view leaves out.
 type CondenseOptions struct {
 	// Condenser asks the model.
 	Condenser condense.Condenser
@@ -59,7 +59,7 @@ type CondenseOptions struct {
 	Max int
 }
 
-// check reports what cannot be used.
+// check returns an error for a value that cannot be used.
 func (o *CallOptions) check() error {
 	if _, err := o.Profiles.Lookup(o.Profile); err != nil {
 		return fmt.Errorf("Calls.Profile: %w", err)
@@ -76,10 +76,10 @@ func (o *CallOptions) check() error {
 	return nil
 }
 
-// learntFile is the file of Config.Dir that keeps what providers taught.
+// learntFile is the file in Config.Dir that holds what was learnt about providers.
 const learntFile = "learnt.json"
 
-// openCalls prepares the engine for requests.
+// openCalls prepares the engine to take requests.
 func (e *Engine) openCalls() {
 	c := &e.config
 	o := callParts{Store: e.store, Project: c.Project, Recall: e.library, Events: c.Events, Log: c.Log, Now: c.Now, Waits: c.Waits}
@@ -119,24 +119,23 @@ func (e *Engine) closeCalls() {
 	}
 }
 
-// Begin takes up a request: it finds the conversation that the request continues and
-// decides what is sent of it. Then, in this order: Call.Body is what to send, Call.Refused
-// is asked when the provider refuses it, Call.Response and Call.Write are given the
-// reply, and Call.End records the call. Begin never fails: whatever goes wrong is an
-// Event, and the best that is left is sent. Config.Waits bounds how long Begin waits; ctx
+// Begin finds the conversation that a request continues and decides what is sent. The
+// caller then sends Call.Body, asks Call.Refused if the provider refuses it, gives the reply
+// to Call.Response and Call.Write, and ends with Call.End, which records the call. Begin
+// never fails: an Event reports what goes wrong, and the best that is left is sent. Config.Waits bounds how long Begin waits; ctx
 // is for callers that no longer want the result.
 func (e *Engine) Begin(ctx context.Context, r *Request) *Call {
 	return e.calls.Begin(ctx, e.own(r))
 }
 
-// Count returns the body that would be sent of a request whose conversation is known, so
-// that a client's own meter shows what is really sent; nil for the client's own. It
+// Count returns the body that Begin would send for a request whose conversation is known,
+// or nil for the client's own, so that a client that counts tokens counts what is sent. It
 // decides and records nothing.
 func (e *Engine) Count(ctx context.Context, r *Request) []byte {
 	return e.calls.Count(ctx, e.own(r))
 }
 
-// own returns the request with the engine's defaults.
+// own returns the request with the engine's tenant if it has none.
 func (e *Engine) own(r *Request) *Request {
 	if r.Tenant != "" {
 		return r
@@ -149,8 +148,8 @@ func (e *Engine) own(r *Request) *Request {
 // Unseen reports a call that went through without Begin, and why.
 func (e *Engine) Unseen(call, reason string) { e.calls.Unseen(call, reason) }
 
-// SetCallOptions changes what is sent of the calls that begin from now on. Where
-// o.Condense is another pointer, summaries that are being written are given up.
+// SetCallOptions changes the options of calls that begin from now on. If o.Condense is
+// another pointer, summaries in progress are abandoned.
 func (e *Engine) SetCallOptions(o CallOptions) error {
 	if err := o.check(); err != nil {
 		return &Error{Op: "change the options of calls", Err: fmt.Errorf("%w: %w", ErrConfig, err)}
@@ -159,10 +158,10 @@ func (e *Engine) SetCallOptions(o CallOptions) error {
 	return nil
 }
 
-// CallCounters returns how many calls the engine has seen, and what became of them.
+// CallCounters returns the number of calls by outcome.
 func (e *Engine) CallCounters() *CallCounters { return e.calls.Counters() }
 
-// CallError returns why the last call could not be stored; nil if it was.
+// CallError returns why the last call could not be stored, or nil.
 func (e *Engine) CallError() error { return e.calls.Err() }
 
 // condensing converts the options.

@@ -15,11 +15,11 @@ type wants struct {
 	holds []hold
 }
 
-// pin is a message that stays. says is what it must say: on another branch another one
+// pin is a message that stays. identity is its own: on another branch another message
 // has its place; zero for whatever stands there.
 type pin struct {
-	depth int
-	says  timeline.Hash
+	depth    int
+	identity timeline.Hash
 }
 
 // hold is what an undone plan left out, up to a message.
@@ -39,7 +39,7 @@ func readWants(ctx context.Context, store timeline.Store, tenant, conversation s
 	}
 	for i := range pins {
 		p := pin{depth: int(pins[i].ID)}
-		if p.says, err = saysAt(ctx, store, tenant, pins[i].At); err != nil {
+		if p.identity, err = identityAt(ctx, store, tenant, pins[i].At); err != nil {
 			return w, err
 		}
 		w.pins = append(w.pins, p)
@@ -50,7 +50,7 @@ func readWants(ctx context.Context, store timeline.Store, tenant, conversation s
 	}
 	for i := range holds {
 		h := hold{plan: holds[i].Plan, held: holds[i].Held, last: pin{depth: int(holds[i].At.Depth)}}
-		if h.last.says, err = saysAt(ctx, store, tenant, holds[i].At); err != nil {
+		if h.last.identity, err = identityAt(ctx, store, tenant, holds[i].At); err != nil {
 			return w, err
 		}
 		w.holds = append(w.holds, h)
@@ -58,19 +58,19 @@ func readWants(ctx context.Context, store timeline.Store, tenant, conversation s
 	return w, nil
 }
 
-// saysAt is the identity of the message at a place; zero for none.
-func saysAt(ctx context.Context, store timeline.Store, tenant string, at timeline.Place) (says timeline.Hash, err error) {
+// identityAt returns the identity of the message at a place; zero for none.
+func identityAt(ctx context.Context, store timeline.Store, tenant string, at timeline.Place) (identity timeline.Hash, err error) {
 	if at.Depth == 0 {
-		return says, nil
+		return identity, nil
 	}
 	err = store.Messages(ctx, tenant, at, at.Depth, at.Depth, true, func(e *timeline.Entry) error {
-		says = e.Identity
+		identity = e.Identity
 		return nil
 	})
 	if errors.Is(err, timeline.ErrNoPlace) {
-		return says, nil
+		return identity, nil
 	}
-	return says, err
+	return identity, err
 }
 
 // on are the messages of a request's history that are wanted, by depth, in order.
@@ -105,15 +105,15 @@ func (p *pin) on(t *thread.Thread) bool {
 	if p.depth < 1 || p.depth > t.Depth() {
 		return false
 	}
-	if p.says == (timeline.Hash{}) {
+	if p.identity == (timeline.Hash{}) {
 		return true
 	}
 	i := p.depth - 1
 	if i < len(t.Before) {
-		return t.Before[i] == p.says
+		return t.Before[i] == p.identity
 	}
 	i -= len(t.Before)
-	return i < len(t.Identities) && t.Identities[i] == p.says
+	return i < len(t.Identities) && t.Identities[i] == p.identity
 }
 
 // union is both, in order, each once.

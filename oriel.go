@@ -29,25 +29,21 @@ type (
 	FitOptions = window.Options
 )
 
-// Errors of Open.
+// Causes of an *Error.
 var (
-	// ErrConfig: a setting that cannot be used.
+	// ErrConfig: a setting cannot be used.
 	ErrConfig = errors.New("not a valid setting")
-)
-
-// Errors of a conversation. They come wrapped in an *Error.
-var (
 	// ErrClosed: the engine has been closed.
 	ErrClosed = errors.New("the engine is closed")
 	// ErrNoConversation: a conversation needs an id.
 	ErrNoConversation = errors.New("no conversation has an empty id")
-	// ErrItem: an item that cannot be added.
+	// ErrItem: an item cannot be added.
 	ErrItem = items.ErrItem
 	// ErrNoItem: the conversation never had an item with this id.
 	ErrNoItem = errors.New("no such item")
 	// ErrNoPlan: the conversation never had a plan with this id.
 	ErrNoPlan = errors.New("no such plan")
-	// ErrCannotFit: what must be shown is larger than what may be. Fit has it too.
+	// ErrCannotFit: what must be shown is larger than the budget. Fit returns it, too.
 	ErrCannotFit = window.ErrCannotFit
 )
 
