@@ -136,8 +136,10 @@ func (c *Call) tell(shown *view.Result, pins []int, news []string) {
 // planID is the id of a plan in the conversation of the call; its name where that
 // conversation is not known.
 func (c *Call) planID(cut *view.Cut) string {
-	if n := c.calls.index.PlanNumber(c.thread, cut.ID); n > 0 {
-		return timeline.PlanID(n)
+	if c.known() {
+		if n := c.calls.index.PlanNumber(c.thread, cut.ID); n > 0 {
+			return timeline.PlanID(n)
+		}
 	}
 	return cut.ID
 }
