@@ -13,7 +13,8 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// Call is one call.
+// Call is one request on its way to a model, with its reply: see Engine.Begin. Its methods
+// are for one goroutine at a time.
 type Call struct {
 	calls   *calls
 	tuning  *tuning

@@ -8,7 +8,7 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// Again: what is too large can be made smaller.
+// Again reports whether Refused may return another body.
 func (c *Call) Again() bool { return !c.unrecorded && c.shown != nil && c.found == nil }
 
 // unbind sends a refused request without the thinking that no longer has its place.

@@ -8,7 +8,8 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// Refused learns from a refusal what the model takes, and sends less.
+// Refused returns another body for one that the provider refused with this status and
+// answer, or nil. It learns from the refusal what the model accepts.
 func (c *Call) Refused(status int, body []byte) []byte {
 	if c.unrecorded || c.found != nil {
 		return nil // its plan is not known

@@ -16,6 +16,7 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
+// Response receives the status and the header of the answer when it begins.
 func (c *Call) Response(status int, h http.Header) {
 	if c.unrecorded {
 		return
@@ -24,7 +25,7 @@ func (c *Call) Response(status int, h http.Header) {
 	c.answer = newAnswer(c.body.Format, h, c.request.Memory, c.calls.turns)
 }
 
-// Header tells the client what became of its call.
+// Header sets the X-Oriel headers of the answer.
 func (c *Call) Header(h http.Header) {
 	if c.unrecorded {
 		h.Set("X-Oriel-Action", "error")
@@ -63,6 +64,7 @@ func (c *Call) Header(h http.Header) {
 	}
 }
 
+// Write receives the next bytes of the answer as they came, still encoded.
 func (c *Call) Write(p []byte) {
 	if c.answer != nil {
 		c.answer.write(p)

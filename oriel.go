@@ -18,8 +18,8 @@ import (
 )
 
 type (
-	// Item is one thing that a conversation holds: a message, a tool's result, a
-	// file. Content and Source are enough; the rest has useful zero values.
+	// Item is one element of a conversation: a message, a tool's result, a file. It
+	// needs Content and Source; the other fields have useful zero values.
 	Item = items.Item
 	// Plan is the record of one decision. In the plans of a conversation a
 	// Block's Index is the id of an item, and Undo is the id to give to
@@ -47,11 +47,11 @@ var (
 	ErrCannotFit = window.ErrCannotFit
 )
 
-// Error says what failed, where, why and what to do about it.
+// Error reports what failed, where, why, and what to do about it.
 type Error struct {
-	// Op is what was to be done, with the id of what it was to be done to.
+	// Op is the operation, with the id of what it was applied to.
 	Op string
-	// Conversation is the id of the conversation; empty where there is none.
+	// Conversation is the id of the conversation; empty if there is none.
 	Conversation string
 	// Err is the cause: one of the errors above, or that of a context or store.
 	Err error
@@ -73,44 +73,44 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Config says how an engine keeps its conversations. The zero value keeps them in
-// memory, each with a window of 8,000 tokens and 100 items. Engines of different
-// settings may share a history: each shows it through windows of its own sizes.
+// Config configures an engine. The zero value stores conversations in memory, each with a
+// window of 8,000 tokens and 100 items. Engines with different settings may share a
+// history: each has windows of its own sizes.
 type Config struct {
-	// Dir is the folder of the history; it is made if it is not there. Several
+	// Dir is the folder of the history, which Open creates if it is missing. Several
 	// processes may share it. Empty keeps the history in memory.
 	Dir string
-	// Store, if it is not nil, keeps the history instead of a database in Dir; Dir then
-	// keeps only what was learnt about providers. The caller closes its own.
+	// Store, if not nil, stores the history instead of a database in Dir; Dir then holds
+	// only what was learnt about providers. The caller closes Store.
 	Store timeline.Store
-	// Sync says what is durable when a call returns: with "normal" (the default)
-	// it survives the death of the process, with "full" the loss of power, too.
+	// Sync is what a stored call survives: with "normal" (the default) a crash of the
+	// process, with "full" also a loss of power.
 	Sync string
-	// Tenant is whose history it is; no call reaches another's. Default: the
-	// machine's own user.
+	// Tenant is the owner of the history; no call reaches another tenant's. Default: the
+	// user of this machine.
 	Tenant string
-	// Retention says which conversations are deleted when the engine is opened.
+	// Retention selects conversations that Open deletes.
 	// Default: none.
 	Retention Retention
-	// MaxTokens is the size of a window. Default: what the conversation had when
-	// it was last used, 8,000 for a new one. With Adaptive it is the size to start
-	// from. Never more than Model takes is used.
+	// MaxTokens is the size of a window, bounded by what Model accepts. With Adaptive it
+	// is the initial size. Default: the conversation's last size, 8,000 for a new one.
 	MaxTokens int
-	// MaxItems is the most items of a window. Default: what the conversation had,
-	// 100 for a new one, for "fifo" 50.
+	// MaxItems is the most items of a window. Default: the conversation's last number,
+	// 100 for a new one, 50 with "fifo".
 	MaxItems int
-	// Policy says which item leaves a full window: the least relevant,
-	// "relevance", or the oldest, "fifo". Default: what the conversation had,
-	// "relevance" for a new one.
+	// Policy selects the item that leaves a full window: "relevance" the least relevant,
+	// "fifo" the oldest. Default: the conversation's last policy, "relevance" for a new
+	// one.
 	Policy string
-	// Adaptive lets the size of a window follow what its conversation is busy
-	// with and how complex that is, between half of MaxTokens and four times it,
-	// a quarter of it at a step. Conversation.Resize overrides it.
+	// Adaptive lets the size of a window follow the state and the complexity of its
+	// conversation, between half of MaxTokens and four times it, in steps of a quarter.
+	// Conversation.Resize overrides it.
 	Adaptive bool
-	// Model names the model that is shown the windows. It bounds every size (its
-	// context window less Margin and Reserve) and counts. Default: none, no bound.
+	// Model names the model that gets the windows. It bounds every size, by its context
+	// window less Margin and Reserve, and selects how tokens are counted. Default: none,
+	// without a bound.
 	Model string
-	// Reserve is what Model's window keeps for the reply. Default 8,192.
+	// Reserve is the part of Model's window for the reply. Default 8,192.
 	Reserve int
 	// Margin is the share of Model's window that is left free: 0 means a tenth,
 	// window.NoMargin nothing (SPEC B1).
@@ -120,52 +120,50 @@ type Config struct {
 	// Weights are those of relevance. Default: recency 0.3 with a half-life of 24
 	// hours, cosine 0.4, and those of flags and sources.
 	Weights items.Weights
-	// NoAutoFlags leaves an item's flags to the caller; otherwise errors, code,
-	// questions and solutions are found and flagged as they come.
+	// NoAutoFlags leaves an item's flags to the caller. Otherwise Add detects and flags
+	// errors, code, questions and solutions.
 	NoAutoFlags bool
 	// Count counts the tokens of a text. It must be safe for concurrent use.
 	// Default: as Model counts, o200k_base where none is named.
 	Count func(string) int
-	// Now is the clock; nothing else is asked for the time. It must be safe for
-	// concurrent use. Default: time.Now.
+	// Now is the only clock. It must be safe for concurrent use. Default: time.Now.
 	Now func() time.Time
 	// Project is what new conversations of calls, and conversations of items without a
 	// project, belong to, for recall that reaches across a project. Default: none.
 	Project string
-	// Embed makes the vectors of recall. Default: all-MiniLM-L6-v2 in this program,
-	// begun when it is first needed; none where the program was built with the tag
-	// oriel_nomodel. The caller closes its own.
+	// Embed computes the vectors of recall. Default: all-MiniLM-L6-v2 in this process,
+	// loaded when it is first needed; none in a program built with the tag
+	// oriel_nomodel. The caller closes Embed.
 	Embed embed.Model
-	// NoEmbed recalls by words alone, and relevance knows no meaning but by vectors
-	// that the caller gives.
+	// NoEmbed makes recall search by words alone, and relevance use no vectors except the
+	// caller's.
 	NoEmbed bool
-	// NoEmbedItems leaves meaning out of relevance, unless the caller gives vectors:
-	// otherwise items and the newest query of Context are embedded by Embed, items in
-	// the background. An eviction uses what is there and never waits.
+	// NoEmbedItems makes relevance use no vectors except the caller's. Otherwise Embed
+	// embeds the newest query of Context and, in the background, items. An eviction uses
+	// the vectors that are there and never waits.
 	NoEmbedItems bool
-	// RecallMemory is the most bytes that recall keeps of all conversations
-	// together; what was not used for the longest time is read again when it is
-	// needed. Default: recall.DefaultMemory.
+	// RecallMemory bounds the bytes that recall keeps of all conversations together. It
+	// drops what was not used for the longest time, and reads it again when needed.
+	// Default: recall.DefaultMemory.
 	RecallMemory int64
-	// DirectiveTokens is how many tokens of standing instructions and preferences
-	// a view shows. Default: a sixteenth of the view's budget; a negative number
-	// shows none.
+	// DirectiveTokens is the most tokens of standing instructions and preferences in a
+	// view. Default: a sixteenth of the view's budget; a negative number shows none.
 	DirectiveTokens int
-	// Calls says what is sent of requests: see Engine.Begin and Engine.Transport.
+	// Calls controls what is sent of requests: see Engine.Begin and Engine.Transport.
 	Calls CallOptions
 	// Waits bounds what a call may wait for.
 	Waits Waits
-	// Events, if set, receives everything that happens: what leaves a window, every
-	// resize, pin, unpin, undo and recall, every call. It may be called while a
-	// conversation is locked: it must not call back, and must be quick.
+	// Events, if set, receives every event: what leaves a window, every resize, pin,
+	// unpin, undo, recall and call. It may run while a conversation is locked: it must
+	// return quickly and not call the engine.
 	Events func(Event)
 	// Log receives what goes wrong with calls and in the background, and what is upgraded.
 	// Default: nobody.
 	Log *slog.Logger
 }
 
-// Retention says how long and how much history is kept. It deletes conversations
-// wholly, those first whose last message is the oldest.
+// Retention limits the age and the size of a history. It deletes whole conversations,
+// those first whose last message is the oldest.
 type Retention struct {
 	// OlderThan deletes conversations whose last message is older than this; 0 keeps
 	// them for ever.
@@ -175,7 +173,7 @@ type Retention struct {
 	MaxBytes int64
 }
 
-// Open makes an engine. Close it when it is no longer needed.
+// Open returns an engine. Close it when it is no longer needed.
 func Open(ctx context.Context, config Config) (*Engine, error) {
 	const op = "open"
 	if ctx.Err() != nil {
@@ -265,7 +263,7 @@ func (e *Engine) complete() error {
 	return nil
 }
 
-// bounded is a size that the model takes.
+// bounded returns a size that the model accepts.
 func (e *Engine) bounded(tokens int) int {
 	if e.allowed > 0 {
 		return min(tokens, e.allowed)
@@ -273,13 +271,11 @@ func (e *Engine) bounded(tokens int) int {
 	return tokens
 }
 
-// Fit fits one request body to its model, without any state: it gives back a body
-// that is valid and within the budget, and the plan that says why each message
-// stayed or left.
+// Fit fits one request body to its model, without any state. It returns a valid body
+// within the budget, and the plan with the reason why each message stayed or left.
 //
-// Fit never changes the bytes that it is given. So undoing a plan of Fit is to drop
-// it and to send the body that was given. Where nothing has to change, the body
-// that comes back is that body itself, not a copy.
+// Fit does not modify body, so that undoing its plan means sending body. If nothing has to
+// change, Fit returns body itself, not a copy.
 func Fit(ctx context.Context, body []byte, o FitOptions) ([]byte, *Plan, error) {
 	if ctx.Err() != nil {
 		return nil, nil, &Error{Op: "fit", Err: context.Cause(ctx)}

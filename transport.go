@@ -15,11 +15,11 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// MaxBody is the size of the largest body, decoded, that Transport looks at. Larger ones
-// are sent as they are, unseen.
+// MaxBody is the size of the largest decoded body that Transport inspects. Larger bodies
+// are sent unchanged.
 const MaxBody = 64 << 20
 
-// ErrLeft is why a call ended whose reply was closed before its end.
+// ErrLeft ends a call whose reply was closed before its end.
 var ErrLeft = errors.New("the client left before the end of the reply")
 
 // Transport returns a RoundTripper that does in process what Oriel's proxy does: it sends
@@ -83,7 +83,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		})
 		return t.next.RoundTrip(out)
 	}
-	// A client that leaves does not undo what is begun.
+	// A client that leaves does not interrupt the engine.
 	x.guard(func() {
 		call := t.engine.Begin(context.WithoutCancel(r.Context()), request)
 		if body := call.Body(); body != nil {
@@ -99,7 +99,7 @@ type roundTrip struct {
 	*transport
 	in, out *http.Request
 	id      string
-	call    *Call // nil where Begin failed
+	call    *Call // nil if Begin panicked
 }
 
 // guard runs do and reports a panic of the engine as an event: the call goes on.
@@ -170,7 +170,7 @@ func (x *roundTrip) send() (*http.Response, error) {
 	}
 	for name := range res.Header {
 		if strings.HasPrefix(name, "X-Oriel-") {
-			delete(res.Header, name) // they are Oriel's own word
+			delete(res.Header, name) // only Oriel sets them
 		}
 	}
 	if x.call == nil {

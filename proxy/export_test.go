@@ -32,7 +32,7 @@ func HoldGuessesForTest(s *Server, d time.Duration) { s.guesses.delay = d }
 // SettleForTest sets how long requests that were cut off may take to notice it.
 func SettleForTest(s *Server, d time.Duration) { s.settling = d }
 
-// RouteForTest tells where a request goes.
+// RouteForTest returns where a request goes.
 func RouteForTest(openAIBase, anthropicBase string, r *http.Request) (uri, format, token, profile string, own bool, err error) {
 	s, err := New(Options{OpenAI: openAIBase, Anthropic: anthropicBase})
 	if err != nil {
