@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -56,12 +58,13 @@ its id, or "last", the default: oriel show CONVERSATION --calls lists them.`,
 			} else if err != nil {
 				return &failure{err}
 			}
-			out := cmd.OutOrStdout()
 			if asJSON {
-				return printJSON(out, w)
+				return printJSON(cmd.OutOrStdout(), w)
 			}
-			_, err = out.Write(drawContext(w, styleFor(out), terminalWidth(out)))
-			return err
+			return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {
+				_, err := out.Write(drawContext(w, sc.style, cmp.Or(sc.width, 80)))
+				return err
+			})
 		})
 	}
 	return cmd
@@ -150,7 +153,7 @@ func drawContext(w *composition.Window, s style, width int) []byte {
 	line("%s", head)
 	switch {
 	case w.LeftOut > 0:
-		line("%s tokens more came, and were left out: oriel show --plan says which", thousands(w.LeftOut))
+		fmt.Fprintf(&b, "%s left out: %s\n", thousands(w.LeftOut), oneLine(shellLine([]string{"oriel", "show", w.Conversation, "--plan"}), 1<<10))
 	case w.Profile != "":
 		line("everything that came was sent")
 	}

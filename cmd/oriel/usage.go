@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,8 +112,10 @@ func (o *usageFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	if !o.json {
-		_, err = out.Write(drawUsage(r, styleFor(out), terminalWidth(out)))
-		return err
+		return paged(out, func(out io.Writer, sc screen) error {
+			_, err := out.Write(drawUsage(r, sc.style, cmp.Or(sc.width, 80)))
+			return err
+		})
 	}
 	for i := range r.Rows {
 		if err := printJSON(out, &r.Rows[i]); err != nil {

@@ -1,6 +1,7 @@
 package composition
 
 import (
+	"cmp"
 	"math"
 	"strings"
 
@@ -110,7 +111,8 @@ func message(m *chat.Message, c *token.Counter, called map[string]string) (out [
 			out = append(out, piece{kind: Digest, tokens: n, text: p.Text.String()})
 		case chat.Call:
 			called[p.ID] = p.Name
-			out = append(out, piece{kind: Calls, group: p.Name, name: p.Name, tokens: n, text: p.Arguments()})
+			_, about := condense.MainArgument(p.Name, p.Arguments())
+			out = append(out, piece{kind: Calls, group: p.Name, name: p.Name, tokens: n, text: cmp.Or(about, p.Arguments())})
 		case chat.Result:
 			tool := p.Name
 			if tool == "" {
