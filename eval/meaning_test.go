@@ -15,6 +15,9 @@ import (
 //
 // SPEC D2
 func TestMeaningIsFoundInOtherWords(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	model, err := minilm.Open(minilm.Options{})
 	if err != nil {
 		t.Skip(err) // built without the model

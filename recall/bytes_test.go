@@ -19,6 +19,9 @@ func heap() int64 {
 }
 
 func TestBytesAreThoseOfTheHeap(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	var talks []string
 	for i := range 400 {
 		talks = append(talks, fmt.Sprintf("number %d of the %dth letter to Lisbon, with the %dth dog\n", i, i*7919%1009, i*104729%997))

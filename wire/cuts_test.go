@@ -184,6 +184,9 @@ func TestDetectGoesByTheMessages(t *testing.T) {
 
 // Batches and ids of any number are paired in time that follows their length.
 func TestHugeBatchesArePaired(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	const n = 100_000
 	msgs := []chat.Message{{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote("q")}}}, {Role: chat.Assistant}, {Role: chat.User}}
 	for i := range n {

@@ -262,6 +262,9 @@ func TestLegalCutsAreValid(t *testing.T) {
 // is broken that was not. The histories are the same in every run: there is no
 // end to the ways in which one can be damaged. SPEC E1.
 func TestCutsOfBrokenHistories(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	for _, p := range protocols {
 		t.Run(p.format.String(), func(t *testing.T) {
 			damaged := rapid.Custom(func(t *rapid.T) cut { return drawCut(t, p, false) })

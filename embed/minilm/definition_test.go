@@ -42,6 +42,7 @@ func float(t *testing.T, kernel string) *Model {
 
 // The same computation, written down as the papers have it.
 func TestFloat32PathIsTheTextbookEncoder(t *testing.T) {
+	computes(t)
 	texts := []string{"", "The cat sat.", "fmt.Println(\"hi\")", "図書館 où?"}
 	var want [][]float32
 	for _, k := range mat.All() {
@@ -58,6 +59,7 @@ func TestFloat32PathIsTheTextbookEncoder(t *testing.T) {
 }
 
 func TestInt8VectorsAreNearTheFloat32OnesOfTheSameWeights(t *testing.T) {
+	computes(t)
 	texts, _ := golden(t)
 	texts = first(80, texts)
 	f := vectorsOf(t, float(t, ""), texts)

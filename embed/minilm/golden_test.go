@@ -77,6 +77,7 @@ func cosine(a, b []float32) float64 {
 
 // SPEC D2
 func TestVectorsAreThoseOfTheReference(t *testing.T) {
+	computes(t)
 	texts, want := golden(t)
 	got := vectorsOf(t, open(t, Options{}), texts)
 	sum, worst, at := 0.0, 1.0, 0
@@ -97,6 +98,7 @@ func TestVectorsAreThoseOfTheReference(t *testing.T) {
 // The float32 weights are 90 MB and not shipped: scripts/check embed makes the
 // file and runs this test on it.
 func TestFloat32VectorsAreThoseOfTheReference(t *testing.T) {
+	computes(t)
 	path := os.Getenv("ORIEL_MINILM_F32")
 	if path == "" {
 		t.Skip("ORIEL_MINILM_F32 names no float32 weight file: scripts/check embed makes one")

@@ -22,7 +22,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// computes skips a test of what vectors are, which takes minutes under the race detector
+// and tells it nothing.
+func computes(t *testing.T) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("computes for long: run it without -race")
+	}
+}
+
 func TestVectorIsTheSameBitByBitInAnyBatch(t *testing.T) {
+	computes(t)
 	texts, _ := golden(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, k := range mat.All() {
@@ -53,6 +63,7 @@ func TestVectorIsTheSameBitByBitInAnyBatch(t *testing.T) {
 }
 
 func TestKernelsAgreeWithinRounding(t *testing.T) {
+	computes(t)
 	texts, _ := golden(t)
 	texts = first(10, texts)
 	want := vectorsOf(t, open(t, Options{Kernel: "go"}), texts)
@@ -69,6 +80,7 @@ func TestKernelsAgreeWithinRounding(t *testing.T) {
 }
 
 func TestAnyStringHasAVectorOfLengthOne(t *testing.T) {
+	computes(t)
 	m := open(t, Options{})
 	texts := []string{
 		"", " ", "\n\t \u00a0\u3000", "\x00", "\xff\xfe", "caf\xc3", "a", "…", "👩‍👩‍👧‍👦", "[CLS]", "[PAD] [MASK]",
@@ -102,6 +114,7 @@ func TestNoTextsNeedNoVectors(t *testing.T) {
 }
 
 func TestMeaningIsNearerThanWords(t *testing.T) {
+	computes(t)
 	v := vectorsOf(t, open(t, Options{}), []string{
 		"How do I get my money back?",
 		"What is the refund policy?",
