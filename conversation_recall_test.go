@@ -148,6 +148,26 @@ func TestTheMiddleOfAnElidedItemIsRecalled(t *testing.T) {
 	}
 }
 
+// SPEC D2, D3: of a long item that does not fit the beginning is recalled, and an ellipsis
+// tells that it goes on. In view it is not repeated.
+func TestTheBeginningOfALongItemIsRecalled(t *testing.T) {
+	said := portSaid
+	for i := range 60 {
+		said += fmt.Sprintf(" Rule %d of the staging server lets another address through.", i)
+	}
+	c := open(t, Config{MaxItems: 6, Policy: "fifo"})
+	add(t, c, Item{Source: "user", Content: said})
+	chatter(t, c, 20)
+	o := ContextOptions{Recall: RecallOptions{Budget: 150}}
+	v := contextOf(t, c, portAsked, o)
+	if len(v.Relevant) == 0 || !strings.HasPrefix(v.Relevant[0].Content, portSaid) || !strings.HasSuffix(v.Relevant[0].Content, "\n…") || len(v.Relevant[0].Content) > 600 {
+		t.Errorf("relevant %+v", v.Relevant)
+	}
+	if add(t, c, Item{Source: "user", Content: said}); strings.Count(contextOf(t, c, portAsked, o).Text, portSaid) != 1 {
+		t.Error("what the window shows is recalled")
+	}
+}
+
 // SPEC D2: recall tells what it found, where and why.
 func TestRecallTellsWhereAndWhy(t *testing.T) {
 	c := open(t, Config{MaxItems: 2})

@@ -87,15 +87,22 @@ func (c *Conversation) find(ctx context.Context, s *sketch, shown map[int64]*Ite
 	})
 	var found []recalled
 	var last recall.Passage
+	end := func() {
+		if last.Cut {
+			m := &found[len(found)-1]
+			m.Content = strings.TrimRight(m.Content, "\n") + strings.TrimRight(gap, "\n")
+		}
+	}
 	for _, p := range s.fitting(passages, room) {
 		if n := len(found); n > 0 && found[n-1].block == p.Block && found[n-1].Source == items.Source(p.Role) {
 			m := &found[n-1]
-			if p.Part != last.Part+1 || p.Tool {
+			if p.Part != last.Part+1 || p.Tool || last.Cut {
 				m.Content = strings.TrimRight(m.Content, "\n") + gap
 			}
 			m.Content += p.Text
 			m.score = max(m.score, p.Score)
 		} else {
+			end()
 			visible, _ := own(p.Block)
 			// What a tool said in a message is an entry of its own, and only one
 			// entry has the item's id.
@@ -108,6 +115,7 @@ func (c *Conversation) find(ctx context.Context, s *sketch, shown map[int64]*Ite
 		}
 		last = p
 	}
+	end()
 	for i := range found {
 		found[i].Content = strings.TrimSpace(found[i].Content)
 		found[i].Tokens = s.count(found[i].Content)
@@ -125,7 +133,7 @@ func (s *sketch) repeats(shown map[int64]*Item) func(*recall.Passage) bool {
 	}
 	return func(p *recall.Passage) bool {
 		said := strings.TrimSpace(p.Text)
-		if p.Parts == 1 || texts[said] {
+		if p.Parts == 1 && !p.Cut || texts[said] {
 			return texts[said]
 		}
 		for text := range texts {
@@ -137,7 +145,8 @@ func (s *sketch) repeats(shown map[int64]*Item) func(*recall.Passage) bool {
 	}
 }
 
-// gap stands between two passages of an item that do not touch.
+// gap stands between two passages of an item that do not touch, and behind the beginning
+// of one.
 const gap = "\n…\n"
 
 func timeOf(p *recall.Passage) time.Time {
@@ -160,6 +169,9 @@ func (s *sketch) fitting(passages []recall.Passage, room int) []recall.Passage {
 	for _, i := range order {
 		p := &passages[i]
 		n := s.count(p.Text)
+		if p.Cut {
+			n += s.count(gap)
+		}
 		if begun[p.Block] {
 			n += s.count(gap)
 		} else {

@@ -43,7 +43,8 @@ func roleOf(role string, flags uint8) string {
 	return role
 }
 
-// gap separates two passages of a message that are not adjacent.
+// gap separates two passages of a message that are not adjacent, and ends one that is
+// cut.
 const gap = "…\n"
 
 // quoted formats a text as the words of label, up to the end of its last line.
@@ -61,30 +62,62 @@ type packing struct {
 	sessions map[int32]bool
 	chosen   []int32         // in the order of choice
 	taken    map[uint64]bool // by hash of label and text
+	begun    map[int32]begun // those of chosen that are cut
+	tight    bool            // a beginning did not fit
+}
+
+// begun is the beginning of a passage, and its cost in tokens with a gap after it.
+type begun struct {
+	text string
+	cost int32
 }
 
 func (s *Scope) packing(budget, top int) *packing {
-	return &packing{s: s, budget: budget, top: top, sessions: map[int32]bool{}, taken: map[uint64]bool{}}
+	return &packing{s: s, budget: budget, top: top, sessions: map[int32]bool{}, taken: map[uint64]bool{}, begun: map[int32]begun{}}
 }
 
-// add takes a passage if it fits and no taken passage says the same.
+// add takes a passage if it fits and no taken passage says the same. Of a long passage
+// that does not fit it takes the beginning.
 func (p *packing) add(i int32) bool {
 	if p.full() || p.taken[p.same(i)] {
 		return false
 	}
 	session := p.s.messages[p.s.messageOf[i]].session
-	cost := int(p.s.cost[i])
+	left := p.budget - p.used
 	if !p.sessions[session] {
-		cost += int(p.s.sessions[session].cost)
+		left -= int(p.s.sessions[session].cost)
 	}
-	if p.used+cost > p.budget {
-		return false
+	cost := int(p.s.cost[i])
+	if cost > left {
+		b, ok := p.begin(i, left)
+		if !ok {
+			return false
+		}
+		p.begun[i] = b
+		cost = int(b.cost)
 	}
-	p.used += cost
+	p.used = p.budget - left + cost
 	p.sessions[session] = true
 	p.taken[p.same(i)] = true
 	p.chosen = append(p.chosen, i)
 	return true
+}
+
+// begin returns the beginning of a long passage if it fits into left tokens. It tries no
+// other passage after one that does not fit.
+func (p *packing) begin(i int32, left int) (begun, bool) {
+	if p.tight || p.s.cost[i] <= beginTokens {
+		return begun{}, false
+	}
+	text := p.s.texts.at(i)
+	b := begun{text: beginning(text)}
+	if len(b.text) == len(text) {
+		return begun{}, false
+	}
+	m := p.s.messageOf[i]
+	b.cost = int32(p.s.count(quoted(p.s.label(p.s.messages[m].speaker, p.s.origins[m].role, p.s.flags[i]), b.text) + gap))
+	p.tight = int(b.cost) > left
+	return b, !p.tight
 }
 
 // same returns a key that is equal for passages of which only one is taken.
@@ -109,9 +142,13 @@ func (p *packing) finish() (text string, tokens int, order []int32, texts []stri
 		texts = texts[:0]
 		reader := p.s.texts.reader()
 		for _, i := range order {
-			texts = append(texts, reader.at(i))
+			if b, ok := p.begun[i]; ok {
+				texts = append(texts, b.text)
+			} else {
+				texts = append(texts, reader.at(i))
+			}
 		}
-		text = p.s.write(order, texts)
+		text = p.write(order, texts)
 		tokens = p.s.count(text)
 		if tokens <= p.budget || len(p.chosen) == 0 {
 			return text, tokens, order, texts
@@ -141,15 +178,16 @@ func (s *Scope) later(a, b int32) bool {
 	return cmp.Or(s.when(s.messageOf[a]).Compare(s.when(s.messageOf[b])), cmp.Compare(a, b)) > 0
 }
 
-// write formats the text for the model: quotations under the days on which
-// they were said. Adjacent passages are joined again.
-func (s *Scope) write(order []int32, texts []string) string {
+// write formats the text for the model: quotations under the days on which they were
+// said. Adjacent passages are joined again.
+func (p *packing) write(order []int32, texts []string) string {
 	var b strings.Builder
-	day, author := "", ""
+	s := p.s
+	day, author, cut := "", "", false
 	for k := 0; k < len(order); {
 		i, text := order[k], texts[k]
 		m, before := s.messageOf[i], k-1
-		for k++; k < len(order) && s.goesOn(order[k-1], order[k]); k++ {
+		for k++; k < len(order) && p.goesOn(order[k-1], order[k]); k++ {
 			text += texts[k]
 		}
 		header := s.sessions[s.messages[m].session].header()
@@ -157,10 +195,15 @@ func (s *Scope) write(order []int32, texts []string) string {
 		if before < 0 || header != day {
 			b.WriteString(header)
 		} else if s.messageOf[order[before]] == m && label == author {
-			b.WriteString(gap)
+			if !cut {
+				b.WriteString(gap)
+			}
 			label = ""
 		}
 		b.WriteString(quoted(label, text))
+		if _, cut = p.begun[order[k-1]]; cut {
+			b.WriteString(gap)
+		}
 		if day = header; label != "" {
 			author = label
 		}
@@ -168,7 +211,8 @@ func (s *Scope) write(order []int32, texts []string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// goesOn reports whether passage b begins where passage a ends.
-func (s *Scope) goesOn(a, b int32) bool {
-	return b == a+1 && s.messageOf[a] == s.messageOf[b] && s.flags[b]&flagTool == 0
+// goesOn reports whether passage b begins where the shown text of passage a ends.
+func (p *packing) goesOn(a, b int32) bool {
+	_, cut := p.begun[a]
+	return b == a+1 && p.s.messageOf[a] == p.s.messageOf[b] && p.s.flags[b]&flagTool == 0 && !cut
 }

@@ -44,6 +44,7 @@ const (
 	passageTarget = 4 * 128 // of assistants' and tools' text
 	longTarget    = 4 * 256 // of users' text
 	longText      = 4 * 1000
+	beginTokens   = 64 // of the beginning of a passage that does not fit
 	minIndexed    = 10 // in characters; shorter texts are not indexed (SPEC D2)
 )
 
@@ -70,6 +71,17 @@ func (m *Message) passages() []string {
 // indexed reports whether a piece is long enough to be indexed.
 func indexed(piece string) bool {
 	return utf8.RuneCountInString(strings.TrimSpace(piece)) > minIndexed
+}
+
+// beginning returns the first lines or sentences of a text, about beginTokens long.
+func beginning(text string) string {
+	n := 0
+	for _, piece := range split(text, 4*beginTokens) {
+		if n += len(piece); n >= 4*beginTokens*3/4 {
+			break
+		}
+	}
+	return text[:n]
 }
 
 // split cuts a text into pieces of about target bytes: at line ends, long

@@ -98,6 +98,9 @@ type Passage struct {
 	Prior   float64 `json:"prior"`
 	Tokens  int     `json:"tokens"`
 	Text    string  `json:"text"`
+	// Cut reports that Text is only the beginning of the passage, because the
+	// rest did not fit.
+	Cut bool `json:"cut,omitempty"`
 	// Part numbers the passages of a message from 0; Parts is how many there
 	// are.
 	Part  int `json:"-"`
@@ -232,6 +235,9 @@ func (r *Ranking) Pack(o RecallOptions) *Result {
 	out := &Result{Query: r.query, Mode: r.mode, Tokens: tokens, Text: text, Passages: make([]Passage, len(order))}
 	for k, i := range order {
 		out.Passages[k] = r.passage(i, texts[k])
+		if b, cut := p.begun[i]; cut {
+			out.Passages[k].Cut, out.Passages[k].Tokens = true, int(b.cost)
+		}
 	}
 	return out
 }
