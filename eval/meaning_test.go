@@ -26,14 +26,17 @@ func TestMeaningIsFoundInOtherWords(t *testing.T) {
 	type part struct {
 		name string
 		each int // queries of each kind
+		// asked is how many questions must find their remark: 80 % unless docs/retrieval.md
+		// says why not.
+		asked int
 		// foreign and long are how many unrelated questions may bring something, and
 		// how many unrelated statements more than 512 tokens.
 		foreign, long int
 	}
 	for folder, parts := range map[string][]part{
-		"meaning": {{"tune", 32, 3, 0}, {"held", 32, 3, 0}},
-		// docs/retrieval.md says what the one statement is.
-		"third": {{"third", 48, 5, 1}},
+		"meaning": {{"tune", 32, 26, 3, 0}, {"held", 32, 26, 3, 0}},
+		"third":   {{"third", 48, 39, 5, 0}},
+		"fourth":  {{"fourth", 48, 33, 4, 0}},
 	} {
 		set, err := Load(t.Context(), "generic", []string{"testdata/" + folder})
 		if err != nil {
@@ -66,7 +69,7 @@ func TestMeaningIsFoundInOtherWords(t *testing.T) {
 					t.Fatalf("%d queries of the kind %q", n, kind(name))
 				}
 			}
-			if n := counted[kind("question")]; 100*n < 80*p.each {
+			if n := counted[kind("question")]; n < p.asked {
 				t.Errorf("%s: %d of %d questions find their remark in 512 tokens", p.name, n, p.each)
 			}
 			if n := counted[kind("statement")]; 100*n < 45*p.each {

@@ -27,7 +27,7 @@ var (
 	asked = scale{none: .37, some: .40, more: .40, all: .44, sure: .61}
 	// Statements usually refer to something said earlier, but their vectors
 	// are seldom near it.
-	stated = scale{none: .18, some: .33, more: .50, all: .53, sure: .53}
+	stated = scale{none: .18, some: .33, more: .52, all: .54, sure: .53}
 )
 
 const (
