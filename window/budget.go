@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// DefaultMargin is the share of the context window that is left free, since counts
-	// of other vendors' models are estimates (SPEC B1).
+	// DefaultMargin is the share of the context window that is left free,
+	// because counts for other vendors' models are estimates (SPEC B1).
 	DefaultMargin = 0.10
 	// NoMargin leaves nothing free.
 	NoMargin = -1
-	// DefaultReserve is what is kept for the reply when the request does not
-	// say how long it may be (SPEC B1).
+	// DefaultReserve is reserved for the reply if the request does not limit
+	// its length (SPEC B1).
 	DefaultReserve = 8192
 )
 
@@ -28,49 +28,52 @@ type Budget struct {
 	Reserved int
 	// Allowed is the most tokens that the whole request may have.
 	Allowed int
-	// Wish is what the profile, the threshold and the adaptive size ask for, at most
-	// Allowed. The budget exceeds it for what must not be cut: see History.Grow.
+	// Wish is what the profile, the threshold and the adaptive size ask for,
+	// at most Allowed. The budget exceeds it for what must not be cut; see
+	// History.Grow.
 	Wish int
 }
 
-// Bounds are all that decides how large a request may be. Every door of Oriel finds the
-// budget of a request by them. Only Model is needed.
+// Bounds holds everything that decides how large a request may be. Every door
+// of Oriel computes the budget of a request from it. Only Model is required.
 type Bounds struct {
 	Model token.Model
 	// Betas are the values of the anthropic-beta header: some widen the window.
 	Betas []string
-	// Window, where it is not 0, goes before the model's.
+	// Window, if not 0, overrides the model's.
 	Window int
-	// Output is the length of reply that the request asks for, thinking included; 0
-	// where it does not say. Reserve, where it is not 0, goes before it.
+	// Output is the length of reply that the request asks for, including
+	// thinking, or 0. Reserve, if not 0, overrides it.
 	Output, Reserve int
-	// Margin is that of NewBudget.
+	// Margin is the margin of NewBudget.
 	Margin float64
-	// Budget, where it is not 0, is the most tokens that somebody asks for by a number.
-	// It is hard: Profile, Thresholds and Size do not count then. It may not be more
-	// than what the model takes, as far as that is known.
+	// Budget, if not 0, is the most tokens that the caller asks for by a
+	// number. It is a hard limit: Profile, Thresholds and Size are then
+	// ignored. It must not exceed what the model accepts, as far as that is
+	// known.
 	Budget int
-	// Profile, Thresholds and Size are wishes. Size is the most tokens of the messages:
-	// the adaptive size of a conversation (SPEC D6).
+	// Profile, Thresholds and Size are wishes. Size is the most tokens of the
+	// messages: the adaptive size of a conversation (SPEC D6).
 	Profile    Profile
 	Thresholds Thresholds
 	Size       int
-	// Fixed are the tokens of the system prompt and the tools: see Fixed.
+	// Fixed is the number of tokens of the system prompt and the tools; see
+	// the function Fixed.
 	Fixed int
-	// Learnt, where it is not nil, returns what the provider was found to take with a
-	// window where Oriel believes allowed.
+	// Learnt, if not nil, returns how much the provider was found to accept
+	// with a window for which Oriel assumes allowed.
 	Learnt func(window, allowed int) int
 }
 
-// BudgetOf finds the budget of a request. One that asks for a longer reply than the window
-// has room for gets a quarter of the window for it; where Window or Reserve is given, it is
-// refused.
+// BudgetOf returns the budget of a request. A request that asks for a longer
+// reply than the window has room for gets a quarter of the window for it or,
+// if Window or Reserve is given, an error.
 func BudgetOf(o Bounds) (Budget, error) {
 	size, most := o.Window, 0
 	if size == 0 {
 		size, most = o.Model.WindowFor(o.Betas...), o.Model.MaxInput
 		if size > o.Model.Window {
-			most = 0 // it is that of the smaller window
+			most = 0 // it belongs to the smaller window
 		}
 	}
 	b, err := NewBudget(size, cmp.Or(o.Reserve, o.Output), most, o.Margin)
@@ -78,7 +81,7 @@ func BudgetOf(o Bounds) (Budget, error) {
 		b, err = NewBudget(size, max(size/4, 1), most, o.Margin)
 	}
 	switch {
-	case o.Budget > 0 && (err != nil || o.Window > 0 || !o.Model.Known): // who asks knows the window better
+	case o.Budget > 0 && (err != nil || o.Window > 0 || !o.Model.Known): // the caller knows the window better
 		b.Allowed = o.Budget
 	case err != nil:
 		return b, err
@@ -88,7 +91,7 @@ func BudgetOf(o Bounds) (Budget, error) {
 	b.Wish = b.Allowed
 	if o.Budget == 0 {
 		if o.Profile.Budget > 0 {
-			// Beside a long system prompt there is room for something of the history.
+			// Leave room for some history beside a long system prompt.
 			b.Wish = min(b.Wish, max(o.Profile.Budget, o.Fixed+o.Profile.Budget/2))
 		}
 		if o.Size > 0 {
@@ -105,8 +108,8 @@ func BudgetOf(o Bounds) (Budget, error) {
 	return b, nil
 }
 
-// Fixed are the tokens of a counted request that never leave: those of the system prompt,
-// also where it stands as leading messages, and of the tools.
+// Fixed returns the tokens of a counted request that never leave: those of the
+// system prompt, even if it consists of leading messages, and of the tools.
 func Fixed(messages []chat.Message, n token.Breakdown) int {
 	fixed, lead := n.System+n.Tools, 0
 	for i := range messages {
@@ -115,12 +118,13 @@ func Fixed(messages []chat.Message, n token.Breakdown) int {
 		}
 		lead += n.Messages[i]
 	}
-	return fixed // all are messages of a history
+	return fixed // all messages belong to the history
 }
 
-// NewBudget computes allowed = window·(1−margin) − reserved. margin is a share below
-// 1, 0 for DefaultMargin, or NoMargin. maxOutput is the reply's limit, 0 for the default.
-// maxInput bounds the result where a model takes less than its window; 0 where it does not.
+// NewBudget computes allowed = window·(1−margin) − reserved. margin is a
+// share below 1, 0 for DefaultMargin, or NoMargin. maxOutput is the reply's
+// limit, 0 for the default. maxInput, if not 0, limits the result for models
+// that accept less than their window.
 func NewBudget(window, maxOutput, maxInput int, margin float64) (Budget, error) {
 	if err := CheckMargin(margin); err != nil {
 		return Budget{}, err
@@ -145,7 +149,7 @@ func NewBudget(window, maxOutput, maxInput int, margin float64) (Budget, error) 
 	return b, nil
 }
 
-// CheckMargin refuses what cannot be the margin of NewBudget.
+// CheckMargin returns an error if margin is not valid for NewBudget.
 func CheckMargin(margin float64) error {
 	if margin != NoMargin && (!number.Within(margin, 0, 1) || margin == 1) {
 		return fmt.Errorf("a margin of %g: it must be a share of the window from 0 up to, and less than, 1", margin)
@@ -155,17 +159,18 @@ func CheckMargin(margin float64) error {
 
 // Thresholds are the percents of the window at which condensing starts (SPEC B4).
 type Thresholds struct {
-	// Global holds where a profile has none of its own; 0 means 100.
+	// Global applies to profiles without a threshold of their own; 0 means
+	// 100.
 	Global float64
 	// Profiles override it by name; −1 inherits.
 	Profiles map[string]float64
-	// Min and Max bound what is valid; 0 means 5 and 100.
+	// Min and Max are the bounds of valid percents; 0 means 5 and 100.
 	Min, Max float64
 }
 
-// For returns the percent for a profile, and a warning where a number was not
-// usable and the global one, or 100, is used instead. What Profiles says of a profile
-// goes before the profile's own.
+// For returns the percent for a profile, and a warning if a number was
+// unusable and the global one, or 100, is used instead. Profiles overrides the
+// profile's own threshold.
 func (t Thresholds) For(p Profile) (percent float64, warning string) {
 	low, high := t.Min, t.Max
 	if low == 0 || !number.Finite(low) {
@@ -195,15 +200,15 @@ func (t Thresholds) For(p Profile) (percent float64, warning string) {
 	return own, warning
 }
 
-// Trigger says whether and why a conversation would be managed.
+// Trigger is whether and why a conversation would be managed.
 type Trigger struct {
-	// Over says that the request has more tokens than it may.
+	// Over reports that the request has more tokens than allowed.
 	Over bool
-	// Condense says that condensing is due.
+	// Condense reports that condensing is due.
 	Condense bool
 	// Percent is the share of the window that is used.
 	Percent float64
-	// Threshold is the percent that holds.
+	// Threshold is the percent in effect.
 	Threshold float64
 	Reason    string
 }
@@ -211,8 +216,8 @@ type Trigger struct {
 // Manages reports whether anything would be done.
 func (t Trigger) Manages() bool { return t.Over || t.Condense }
 
-// WouldManage tells in advance whether the next call would manage the context
-// (SPEC B3, B8). condenses says that condensing is on.
+// WouldManage reports in advance whether the next call would manage the
+// context (SPEC B3, B8). condenses reports that condensing is on.
 func WouldManage(tokens int, b Budget, threshold float64, condenses bool) Trigger {
 	t := Trigger{Threshold: threshold, Over: tokens > b.Allowed}
 	if b.Window > 0 {

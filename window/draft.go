@@ -6,25 +6,25 @@ import (
 	"github.com/oriel-context/oriel/chat"
 )
 
-// draft is a plan in the making: what stays, what is said in the place of what
-// does not, and how large the result is.
+// draft is a plan in the making: what stays, what replaces the rest, and the
+// size of the result.
 type draft struct {
 	h *History
-	// keep has one flag an exchange; only legal sets are put into it.
+	// keep has one flag per exchange; it is always a legal set.
 	keep []bool
-	// words are the exchanges that stay for what people wrote in them; nil where that
-	// is not asked for.
+	// words marks the exchanges that stay because of what people wrote in
+	// them; nil if that is not asked for.
 	words []bool
-	// newestOnly: the policy keeps the newest messages without gaps, so that nothing
-	// older comes back.
+	// newestOnly reports that the policy keeps the newest messages without
+	// gaps, so that nothing older comes back.
 	newestOnly bool
-	// reason says of an exchange why it left.
+	// reason is why an exchange left.
 	reason []string
-	// masked and trimmed are the new texts of parts: message, part → text.
+	// masked and trimmed are the new texts of parts, by message and part.
 	masked, trimmed edits
 	// cleared are the calls whose arguments are emptied.
 	cleared map[int]map[int]bool
-	// inserts are texts that go into kept messages.
+	// inserts are texts to add to kept messages.
 	inserts []insert
 	// updated are insertions of an earlier pass that got a new text.
 	updated []insert
@@ -32,9 +32,10 @@ type draft struct {
 	folded  bool
 	// byModel reports that a model wrote the summary, not the rules.
 	byModel bool
-	// warnings are what the plan has to say beside its verdicts.
+	// warnings go into the plan besides its verdicts.
 	warnings []string
-	// saved is what masking and trimming save, gone what left.
+	// saved is the number of tokens saved by masking and trimming, gone that
+	// of what left.
 	saved, gone int
 }
 
@@ -45,10 +46,10 @@ type edit struct {
 	saves  int
 }
 
-// partAt names a part of a message.
+// partAt identifies a part of a message.
 type partAt struct{ message, part int }
 
-// edits are the parts that get another text.
+// edits maps parts to their new texts.
 type edits map[partAt]edit
 
 // of lists the edited parts of a message, in order.
@@ -68,8 +69,8 @@ func (e edits) of(m *chat.Message, message int) []int {
 type insert struct {
 	kind string
 	text string
-	// into is the message that takes it, after is whether it stands behind the
-	// message's own words.
+	// into is the message that receives the text; after reports that the text
+	// follows the message's own words.
 	into   int
 	after  bool
 	tokens int
@@ -83,7 +84,7 @@ func newDraft(h *History) *draft {
 	}
 }
 
-// tokens is the size of the request as it would be sent.
+// tokens returns the size of the request as it would be sent.
 func (d *draft) tokens() int {
 	n := d.h.Total() - d.gone - d.saved
 	for _, in := range d.inserts {
@@ -92,13 +93,13 @@ func (d *draft) tokens() int {
 	return n
 }
 
-// drop makes the legal set nearest to leaving the given exchanges out.
+// drop sets the legal set nearest to leaving out the given exchanges.
 func (d *draft) drop(gone func(e int) bool, reason string) {
 	d.settle(func(e int) bool { return d.keep[e] && !gone(e) }, reason)
 }
 
-// settle makes the legal set nearest to keeping the given exchanges; reason says why
-// others leave.
+// settle sets the legal set nearest to keeping the given exchanges; reason is
+// why others leave.
 func (d *draft) settle(stays func(e int) bool, reason string) {
 	want := make([]bool, len(d.keep))
 	for e := range want {
@@ -124,8 +125,8 @@ func (d *draft) settle(stays func(e int) bool, reason string) {
 	d.keep = keep
 }
 
-// forget takes back the edits of an exchange that left: what it saved is gone
-// with it.
+// forget removes the edits of an exchange that left, because their savings
+// left with it.
 func (d *draft) forget(e int) {
 	for i := d.h.Cuts.Exchanges[e].Start; i < d.h.Cuts.Exchanges[e].End; i++ {
 		for _, all := range []edits{d.masked, d.trimmed} {
@@ -158,10 +159,10 @@ func (d *draft) edit(into edits, message, part int, text, reason string) bool {
 	return true
 }
 
-// insert puts a text where the first gap is: behind the words of the nearest
-// prompt before it, or before those of the first prompt after it. Never right
-// after results of tools, never as a message of its own, which could make two
-// of one role in a row.
+// insert adds a text at the first gap: after the words of the nearest prompt
+// before it, or before those of the first prompt after it. It never puts it
+// directly after tool results, nor in a message of its own, which could make
+// two messages of one role adjacent.
 func (d *draft) insert(kind, text string) {
 	gap := slices.Index(d.keep, false)
 	if gap < 0 {
@@ -181,10 +182,10 @@ func (d *draft) insert(kind, text string) {
 	d.inserts = append(d.inserts, in)
 }
 
-// insertOverhead is what a further text part costs beyond its text.
+// insertOverhead is what a further text part costs besides its text.
 const insertOverhead = 4
 
-// prompt is a message of a kept exchange that can take a text, or -1.
+// prompt returns a message of a kept exchange that can take a text, or -1.
 func (d *draft) prompt(e int) int {
 	x := d.h.Cuts.Exchanges[e]
 	if !d.keep[e] || x.First != chat.Question {
@@ -198,7 +199,7 @@ func (d *draft) prompt(e int) int {
 	return -1
 }
 
-// removed counts the messages that left and what they had.
+// removed returns the number of messages that left, and their tokens.
 func (d *draft) removed() (messages, tokens int) {
 	for e, k := range d.keep {
 		if !k {

@@ -17,52 +17,54 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// Options say how a request is fitted. The zero value fits it to its own model
-// with the ladder.
+// Options configures the fitting of a request. The zero value fits it to its
+// own model with the ladder.
 type Options struct {
-	// Format is the body's; Auto looks at it.
+	// Format is the format of the body; Auto detects it.
 	Format wire.Format
 	Limits wire.Limits
-	// Model counts and bounds; empty means the one that the body names, and
-	// plain o200k_base counts where it names none.
+	// Model is the model that counts and limits. Empty means the one that the
+	// body names, or plain o200k_base counts if it names none.
 	Model string
 	// Models is the model table; nil means the built-in one.
 	Models *token.Models
-	// Cache keeps counts from one call to the next; nil for none.
+	// Cache keeps counts between calls; nil means none.
 	Cache *token.Cache
 	// Scale corrects estimates by what the provider reported.
 	Scale token.Scale
 	// Window is the context window; 0 means the model's.
 	Window int
-	// Reserve is kept for the reply; 0 means the request's own limit, or 8,192.
+	// Reserve is reserved for the reply; 0 means the request's own limit, or
+	// 8,192.
 	Reserve int
 	// Margin is the share of the window that is left free: 0 means DefaultMargin,
 	// NoMargin nothing.
 	Margin float64
-	// Budget is the most tokens that the whole request may have; 0 means SPEC B1. Where the
-	// model is known and Window is 0, it is never more than the model takes.
+	// Budget is the most tokens that the whole request may have; 0 means SPEC
+	// B1. If the model is known and Window is 0, it never exceeds what the
+	// model accepts.
 	Budget int
-	// Low is what a cut goes down to; 0 means the budget.
+	// Low is the size that a cut goes down to; 0 means the budget.
 	Low int
 	// Policy is one of Policies; empty means ladder.
 	Policy string
-	// Mode is Hard when empty.
+	// Mode defaults to Hard.
 	Mode Mode
-	// Thresholds say when condensing starts (SPEC B3, B4).
+	// Thresholds decide when condensing starts (SPEC B3, B4).
 	Thresholds Thresholds
-	// Profile is the name of a profile: one of Profiles, a built-in one, or one that
-	// only Thresholds name, which is like full.
+	// Profile is the name of a profile: one of Profiles, a built-in one, or
+	// one that only Thresholds names, which is like full.
 	Profile string
-	// Profiles are the caller's own; nil for none.
+	// Profiles are the caller's own; nil means none.
 	Profiles *ProfileTable
-	// Words is the most tokens of what people wrote that stay under a profile that keeps
-	// it; 0 means the budget, or Low where they would fill it.
+	// Words is the most tokens of what people wrote that stay under a profile
+	// that keeps it; 0 means the budget, or Low if they would fill the budget.
 	Words int
 	// Pins are indices of messages that stay.
 	Pins []int
-	// Out, if it is not nil, are the indices of messages that are out already. The ladder
-	// then only makes room for what comes back: it removes as little of the rest as it
-	// can, the oldest first, and masks nothing.
+	// Out, if not nil, lists the messages that are out already. The ladder
+	// then only makes room for what comes back: it removes as little of the
+	// rest as it can, the oldest first, and masks nothing.
 	Out []int
 
 	// MaxItems is the number of messages that fifo (default 50) and slide (default 40)
@@ -83,7 +85,7 @@ type Options struct {
 	KeepTools []string
 	// ClearInputs makes mask empty the arguments of masked calls too.
 	ClearInputs bool
-	// Query is what the conversation is about now, for relevance.
+	// Query is the current subject of the conversation, for relevance.
 	Query string
 	// Embed returns the vectors by which relevance compares messages with Query. If it is
 	// nil or fails, relevance compares words.
@@ -96,13 +98,13 @@ type Options struct {
 	SummaryMax int
 	// Weights are the terms of relevance.
 	Weights items.Weights
-	// Now is the clock; nothing else is asked for the time.
+	// Now is the current time. No other clock is used.
 	Now time.Time
 }
 
-// Fit fits a request body: it gives back a body that is valid and within the
-// budget, and the plan that says why each message stayed or left. Where nothing has
-// to change the very bytes that came are given back.
+// Fit returns a body that is valid and within the budget, and the plan that
+// explains why each message stayed or left. If nothing has to change it
+// returns data itself.
 func Fit(ctx context.Context, data []byte, o Options) ([]byte, *Plan, error) {
 	b, err := wire.Read(data, o.Format, o.Limits)
 	if err != nil {
@@ -111,7 +113,7 @@ func Fit(ctx context.Context, data []byte, o Options) ([]byte, *Plan, error) {
 	return FitBody(ctx, b, o)
 }
 
-// FitBody fits a body that has been read.
+// FitBody fits a body that was parsed already.
 func FitBody(ctx context.Context, b *wire.Body, o Options) ([]byte, *Plan, error) {
 	v, err := FitView(ctx, o.request(b), o)
 	if err != nil {
@@ -124,8 +126,8 @@ func FitBody(ctx context.Context, b *wire.Body, o Options) ([]byte, *Plan, error
 	return out, v.Plan, nil
 }
 
-// Request is a request that has been read and counted. The counter is one for the model
-// of the options.
+// Request is a request that was parsed and counted. The counter must belong to
+// the model of the options.
 type Request struct {
 	chat.Request
 	Format  wire.Format
@@ -136,8 +138,8 @@ type Request struct {
 
 // View is what is sent of a request.
 type View struct {
-	// Shown are its messages. The Index of each is that of the message that it was
-	// made of, also where it has other bytes.
+	// Shown are its messages. The Index of each names the message that it was
+	// made from, even if it has other bytes.
 	Shown []wire.Piece
 	Plan  *Plan
 }
@@ -174,16 +176,16 @@ func FitView(ctx context.Context, r *Request, o Options) (*View, error) {
 	return v, err
 }
 
-// roundingRoom is kept free where something must be cut.
+// roundingRoom is left free if something must be cut.
 const roundingRoom = 32
 
-// careful is the budget without room for rounding: a draft adds up counts of parts, which
-// differ a little from the count of the whole.
+// careful returns the budget without the room for rounding: a draft sums up
+// counts of parts, which differ a little from the count of the whole.
 func (f *fitting) careful() int {
 	return f.settings.Budget - min(roundingRoom, f.settings.Budget/32)
 }
 
-// WouldFit tells whether Fit would do anything, and why (SPEC B8).
+// WouldFit reports whether Fit would do anything, and why (SPEC B8).
 func WouldFit(b *wire.Body, o Options) (Trigger, error) {
 	f, err := newFitting(o.request(b), o)
 	if err != nil {
@@ -198,13 +200,13 @@ func (o *Options) request(b *wire.Body) *Request {
 	return &Request{b.Request, b.Format, b.Rules(), c, c.Sizes(&b.Request)}
 }
 
-// fitting is one request on its way through a policy.
+// fitting is one request being fitted.
 type fitting struct {
 	request  *Request
 	history  *History
 	policy   string
 	settings settings
-	grown    *Growth // of the budget; nil where it did not grow
+	grown    *Growth // growth of the budget; nil if it did not grow
 	warnings []string
 }
 
@@ -268,7 +270,7 @@ func newFitting(r *Request, o Options) (*fitting, error) {
 	return f, nil
 }
 
-// profile finds the profile.
+// profile returns the profile of the options.
 func (o *Options) profile() (Profile, error) {
 	p, err := o.Profiles.Lookup(o.Profile)
 	if _, named := o.Thresholds.Profiles[o.Profile]; err != nil && named {
@@ -278,10 +280,10 @@ func (o *Options) profile() (Profile, error) {
 	return p, err
 }
 
-// model is the name of the model that counts and bounds a request.
+// model returns the name of the model that counts and limits a request.
 func (o *Options) model(r *chat.Request) string { return cmp.Or(o.Model, r.Model) }
 
-// lookup finds the model; plain o200k_base where none is named.
+// lookup returns that model, or plain o200k_base if none is named.
 func (o *Options) lookup(r *chat.Request) token.Model {
 	models := o.Models
 	if models == nil {
@@ -295,7 +297,8 @@ func (o *Options) lookup(r *chat.Request) token.Model {
 	return m
 }
 
-// itemLimit is the most messages that a policy keeps; 0 where it counts none.
+// itemLimit returns the most messages that a policy keeps, or 0 if it does not
+// count them.
 func itemLimit(policy string, asked int) int {
 	usual := map[string]int{"fifo": DefaultFIFO, "slide": DefaultSlide}[policy]
 	if usual > 0 && asked > 0 {
@@ -304,7 +307,7 @@ func itemLimit(policy string, asked int) int {
 	return usual
 }
 
-// items counts messages, the leading system run aside.
+// items counts messages, without the leading system messages.
 func (h *History) items() int {
 	n := len(h.Messages)
 	if x := h.Cuts.Exchanges; len(x) > 0 && x[0].First == chat.Preamble {
@@ -313,7 +316,7 @@ func (h *History) items() int {
 	return n
 }
 
-// check refuses options that make no sense, with what to do instead.
+// check rejects invalid options with advice.
 func (o *Options) check(messages int) error {
 	for _, v := range []struct {
 		name string

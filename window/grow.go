@@ -7,15 +7,16 @@ import (
 	"github.com/oriel-context/oriel/chat"
 )
 
-// A budget that nobody asked for by a number, such as that of a profile, is a wish about
-// history. It grows up to what the model takes for what must not be cut: the newest turn,
-// what people pinned, and under some profiles all that people wrote (SPEC E2).
+// A budget that nobody asked for by a number, such as that of a profile, is a
+// wish about history. It grows up to what the model accepts for what must not
+// be cut: the newest turn, what people pinned and, under some profiles,
+// everything that people wrote (SPEC E2).
 
 // Growth is why a budget grew.
 type Growth struct {
-	// Wish is the budget as it was wished for.
+	// Wish is the budget before it grew.
 	Wish int `json:"wish"`
-	// For says what it grew for.
+	// For is what it grew for.
 	For string `json:"for"`
 }
 
@@ -27,8 +28,8 @@ const (
 	ForFirst  = "a request that continues nothing"
 )
 
-// historyShare is the part of a wish that is left to the rest of the history where the
-// budget has to grow.
+// historyShare is the part of a wish that is left for the rest of the history
+// if the budget has to grow.
 const historyShare = 4
 
 // Grow returns a budget between wish and hard that is large enough for what must stay and,
@@ -113,27 +114,27 @@ func (h *History) floor(replies bool, stays func(e int) bool) int {
 }
 
 const (
-	// stubRoom is about what a stub takes.
+	// stubRoom is about the size of a stub.
 	stubRoom = 40
 	// replyRoom is what is left of an elided reply.
 	replyRoom = 64
 )
 
-// reply reports whether a part is a text of the model's that may be elided.
+// reply reports whether a part is a model's text that may be elided.
 func (h *History) reply(message, part int) bool {
 	m := &h.Messages[message]
 	return m.Role == chat.Assistant && m.Parts[part].Kind == chat.Text && !h.Pinned[message] && elidable(&m.Parts[part])
 }
 
-// LowMark returns the size that a cut goes down to: a share of the budget, or, where that is
-// larger, the floor and half of that share of the room beside it. The other half stays free,
-// so that the next calls need no cut.
+// LowMark returns the size that a cut goes down to: a share of the budget or,
+// if that is larger, the floor plus half of that share of the room above it.
+// The other half stays free, so that the next calls need no cut.
 func LowMark(budget int, share float64, floor int) int {
 	return max(int(float64(budget)*share), floor+int(float64(budget-floor)*share/2))
 }
 
-// words marks the exchanges with what people wrote: all of them where a request with them
-// has at most most tokens, else the newest that fit into few.
+// words marks the exchanges with what people wrote: all of them if a request
+// with them has at most most tokens, otherwise the newest that fit into few.
 func (h *History) words(most, few int) []bool {
 	var all []int
 	for e := range h.Cuts.Exchanges {
@@ -161,5 +162,5 @@ func (h *History) words(most, few int) []bool {
 	return out
 }
 
-// String is what people read.
+// String returns the growth in words.
 func (g *Growth) String() string { return fmt.Sprintf("grew from %d for %s", g.Wish, g.For) }

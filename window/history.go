@@ -7,27 +7,26 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// History is a conversation as a policy sees it. A policy reads it and changes
-// nothing.
+// History is a conversation as a policy sees it. Policies do not change it.
 type History struct {
 	Messages []chat.Message
 	Cuts     *chat.Cuts
-	// Tokens are those of each message with what the provider adds to it.
+	// Tokens holds the size of each message, including what the provider adds.
 	Tokens []int
-	// Base is what is sent whatever is cut: system prompt, tools, the frame.
+	// Base is what is always sent: system prompt, tools, the frame.
 	Base int
-	// Pinned are the messages that a person or program wants to stay.
+	// Pinned marks the messages that a person or program wants to stay.
 	Pinned []bool
 
 	counter *token.Counter
 	count   func(string) int
-	// exchanges are the sizes of exchanges, counted when first asked for.
+	// exchanges holds the sizes of exchanges, counted on first use.
 	exchanges []int
 	total     int
-	// over is what the provider adds to each message.
+	// over holds what the provider adds to each message.
 	over []int
-	// first is one more than the first prompt, -1 where there is none, 0 where
-	// nobody has asked yet.
+	// first is the index of the first prompt plus one, -1 if there is none, 0
+	// if not computed yet.
 	first int
 }
 
@@ -55,7 +54,7 @@ func HistoryOf(r *chat.Request, rules chat.Rules, c *token.Counter, n token.Brea
 	return h
 }
 
-// Counted is a history whose sizes somebody else has counted: tokens of each
+// Counted returns a history whose sizes the caller has counted: tokens of each
 // message, base for all the rest, and a counter for texts that are inserted.
 func Counted(msgs []chat.Message, rules chat.Rules, tokens []int, base int, count func(string) int) *History {
 	return &History{
@@ -64,7 +63,7 @@ func Counted(msgs []chat.Message, rules chat.Rules, tokens []int, base int, coun
 	}
 }
 
-// Total is the size of the request.
+// Total returns the size of the request.
 func (h *History) Total() int {
 	if h.total == 0 {
 		h.total = h.Base
@@ -83,7 +82,7 @@ func (h *History) Count(text string) int {
 	return h.counter.Text(text).Tokens
 }
 
-// partTokens is the size of one part of a message.
+// partTokens returns the size of one part of a message.
 func (h *History) partTokens(message, part int) int {
 	m := &h.Messages[message]
 	if h.counter == nil {
@@ -97,7 +96,7 @@ func (h *History) partTokens(message, part int) int {
 	return h.counter.Message(&chat.Message{Role: m.Role, Raw: p.Raw, Parts: m.Parts[part : part+1]}).Tokens
 }
 
-// withText is the size that a part would have with another text.
+// withText returns the size that a part would have with another text.
 func (h *History) withText(message, part int, text string) int {
 	if h.counter == nil {
 		return h.Count(text)
@@ -106,7 +105,7 @@ func (h *History) withText(message, part int, text string) int {
 	return h.counter.Part(&chat.Part{Kind: p.Kind, Type: p.Type, ID: p.ID, Name: p.Name, IsError: p.IsError, Text: chat.Quote(text)}).Tokens
 }
 
-// exchangeTokens is the size of a whole exchange.
+// exchangeTokens returns the size of a whole exchange.
 func (h *History) exchangeTokens(e int) int {
 	if h.exchanges == nil {
 		h.exchanges = make([]int, len(h.Cuts.Exchanges))
@@ -119,7 +118,7 @@ func (h *History) exchangeTokens(e int) int {
 	return h.exchanges[e]
 }
 
-// firstPrompt is the first message in which a user says something, or -1.
+// firstPrompt returns the first message in which a user says something, or -1.
 func (h *History) firstPrompt() int {
 	if h.first == 0 {
 		h.first = -1

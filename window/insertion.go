@@ -10,28 +10,28 @@ import (
 	"github.com/oriel-context/oriel/internal/voice"
 )
 
-// markerForm is the marker's wording: the first number is that of the messages, the
-// second that of their tokens.
+// markerForm is the marker's wording: the first number counts the messages,
+// the second their tokens.
 const (
 	markerForm  = voice.Missing
 	markerShort = voice.MissingShort
 )
 
-// parseMarker reads the numbers of a marker that an earlier pass left.
+// parseMarker parses the numbers of a marker that an earlier pass left.
 func parseMarker(text string) (messages, tokens int, ok bool) {
 	n, err := fmt.Sscanf(text, voice.MissingRead, &messages, &tokens)
 	return messages, tokens, n == 2 && err == nil
 }
 
-// mark tells the model what is missing, at the first gap: in few words where
-// there is no room for more. A marker that an earlier pass left is counted on, so
-// that there is never more than one.
+// mark adds a marker at the first gap that tells the model what is missing, a
+// short one if there is no room for more. It updates a marker that an earlier
+// pass left, so that there is never more than one.
 func (d *draft) mark(budget int) {
 	if !slices.Contains(d.keep, false) {
 		return
 	}
 	n, tokens := d.removed()
-	for _, m := range d.left() { // what they told is missing too
+	for _, m := range d.left() { // what they reported is missing, too
 		for i := range m.Parts {
 			if before, had, ok := marked(&m.Parts[i]); ok {
 				n, tokens = n+before, tokens+had
@@ -51,12 +51,13 @@ func (d *draft) mark(budget int) {
 	d.replace(i, j, "marker", fmt.Sprintf(form, n+before, tokens+had))
 }
 
-// earlier is the summary or digest that an earlier pass left in a kept message.
+// earlier returns the summary or digest that an earlier pass left in a kept
+// message.
 func (d *draft) earlier() (message, part int, text string) {
 	return d.find(condense.IsSummary)
 }
 
-// find looks for a text part of a kept message.
+// find returns a text part of a kept message for which is returns true.
 func (d *draft) find(is func(string) bool) (message, part int, text string) {
 	for e, k := range d.keep {
 		if !k {
@@ -80,7 +81,7 @@ func (d *draft) find(is func(string) bool) (message, part int, text string) {
 	return -1, -1, ""
 }
 
-// replace gives an insertion of an earlier pass its new text.
+// replace gives an insertion of an earlier pass a new text.
 func (d *draft) replace(message, part int, kind, text string) {
 	saves := d.h.partTokens(message, part) - d.h.withText(message, part, text)
 	at := partAt{message, part}
@@ -89,7 +90,7 @@ func (d *draft) replace(message, part int, kind, text string) {
 	d.updated = append(d.updated, insert{kind: kind, text: text, into: message, tokens: d.h.Count(text)})
 }
 
-// marked reads the marker that a part is, if it is one.
+// marked parses the marker that a part is, if it is one.
 func marked(p *chat.Part) (messages, tokens int, ok bool) {
 	if p.Kind != chat.Text || !strings.HasPrefix(string(p.Text), `"`+stubMark) {
 		return 0, 0, false
@@ -97,7 +98,7 @@ func marked(p *chat.Part) (messages, tokens int, ok bool) {
 	return parseMarker(p.Text.String())
 }
 
-// left are the messages that left, oldest first.
+// left returns the messages that left, oldest first.
 func (d *draft) left() []chat.Message {
 	var span []chat.Message
 	for e, k := range d.keep {
@@ -108,8 +109,8 @@ func (d *draft) left() []chat.Message {
 	return span
 }
 
-// leaving are the messages that left, without what was inserted into them: what is
-// condensed is what was said.
+// leaving returns the messages that left, without what was inserted into them:
+// only what was said is condensed.
 func (d *draft) leaving() []chat.Message {
 	span := d.left()
 	for i, m := range span {

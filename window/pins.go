@@ -8,7 +8,8 @@ import (
 	"github.com/oriel-context/oriel/chat"
 )
 
-// lostPins reports whether a pinned exchange has left that is not broken as it came.
+// lostPins reports whether a pinned exchange has left that was not broken as
+// received.
 func (d *draft) lostPins() bool {
 	for e, k := range d.keep {
 		if !k && d.h.Cuts.Exchanges[e].Broken == "" && d.h.pinnedExchange(e) {
@@ -18,7 +19,7 @@ func (d *draft) lostPins() bool {
 	return false
 }
 
-// wholePins reports whether all pinned messages are there as they came.
+// wholePins reports whether all pinned messages are shown unchanged.
 func (d *draft) wholePins() bool {
 	for _, all := range []edits{d.masked, d.trimmed} {
 		for at := range all {
@@ -30,9 +31,10 @@ func (d *draft) wholePins() bool {
 	return !d.lostPins()
 }
 
-// writeWithPins writes a view that keeps all pins whole, in the place of a draft that has
-// lost some; nil where there is none. Where they do not fit with whole messages beside
-// them, the ladder masks and elides those, whatever the policy.
+// writeWithPins writes a view that keeps all pins whole, in place of a draft
+// that has lost some, or returns nil if there is none. If they do not fit
+// beside whole messages, the ladder masks and elides those, whatever the
+// policy.
 func (f *fitting) writeWithPins(ctx context.Context, d *draft) *View {
 	whole := func(p *draft) *View {
 		if v, err := f.write(p); err == nil && p.wholePins() {
@@ -62,9 +64,10 @@ func (f *fitting) writeWithPins(ctx context.Context, d *draft) *View {
 	return nil
 }
 
-// pinsAlone returns a draft that keeps the pinned exchanges, what must stay, and the least
-// that the order of roles needs beside them; nil where that is over the budget with its
-// marker, which it does not have yet. What the policy decided about the rest is not asked.
+// pinsAlone returns a draft that keeps the pinned exchanges, what must stay,
+// and the least that the order of roles needs besides. It returns nil if that
+// and its marker, which the draft does not have yet, exceed the budget. It
+// ignores what the policy decided about the rest.
 func (d *draft) pinsAlone(budget int) *draft {
 	p := newDraft(d.h)
 	keep := d.h.smallestWithPins()
@@ -78,8 +81,8 @@ func (d *draft) pinsAlone(budget int) *draft {
 	return p
 }
 
-// smallestWithPins returns the smallest legal set that has the pinned exchanges and what
-// must stay.
+// smallestWithPins returns the smallest legal set with the pinned exchanges
+// and what must stay.
 func (h *History) smallestWithPins() []bool {
 	x := h.Cuts.Exchanges
 	keep := make([]bool, len(x))
@@ -105,12 +108,14 @@ func (h *History) smallestWithPins() []bool {
 	return keep
 }
 
-// near is how many exchanges at either end of a gap are looked at for what the order of
-// roles needs in it: it is nearly always in the first or the last turn.
+// near is how many exchanges at either end of a gap are searched for what the
+// order of roles needs in it: it is nearly always in the first or the last
+// turn.
 const near = 100
 
-// smallestBetween returns the exchanges that make a legal order between two, the first of
-// which may be -1, with the fewest tokens; none where the two may follow each other.
+// smallestBetween returns the exchanges with the fewest tokens that make a
+// legal order between two, the first of which may be -1. It returns none if
+// the two may be adjacent.
 func (h *History) smallestBetween(before, e int) []int {
 	if h.Cuts.Follows(before, e) {
 		return nil
@@ -122,7 +127,8 @@ func (h *History) smallestBetween(before, e int) []int {
 		}
 	}
 	at = append(at, e)
-	// cost[i] is what it takes to get from before to at[i], by way of at[from[i]].
+	// cost[i] is the cost of the way from before to at[i], which comes from
+	// at[from[i]].
 	cost, from := make([]int, len(at)), make([]int, len(at))
 	for i := 1; i < len(at); i++ {
 		cost[i] = math.MaxInt

@@ -6,28 +6,29 @@ import "github.com/oriel-context/oriel/chat"
 type Verdict string
 
 const (
-	// Keep: the message is sent as it came.
+	// Keep means that the message is sent unchanged.
 	Keep Verdict = "keep"
-	// Trim: the middle of a text too large for the window is left out.
+	// Trim means that the middle of a text too large for the window is left
+	// out.
 	Trim Verdict = "trim"
-	// Mask: results of tools are replaced by a stub.
+	// Mask means that results of tools are replaced by stubs.
 	Mask Verdict = "mask"
-	// Fold: the message left; a summary or digest stands for it.
+	// Fold means that the message left and a summary or digest represents it.
 	Fold Verdict = "fold"
-	// Evict: the message left.
+	// Evict means that the message left.
 	Evict Verdict = "evict"
 )
 
-// Mode says how hard a policy must try (SPEC E4).
+// Mode is how hard a policy must try (SPEC E4).
 type Mode string
 
 const (
-	// Soft may decline: a cut that would save less than a tenth is not made.
+	// Soft may decline a cut that would save less than a tenth.
 	Soft Mode = "soft"
 	// Hard must reach the target.
 	Hard Mode = "hard"
-	// Recovery follows a provider's refusal: deterministic, forced, smaller by a
-	// tenth at least.
+	// Recovery follows a provider's refusal: it is deterministic and must save
+	// at least a tenth.
 	Recovery Mode = "recovery"
 )
 
@@ -41,21 +42,21 @@ type Plan struct {
 	Low          int    `json:"low"`
 	TokensBefore int    `json:"tokens_before"`
 	TokensAfter  int    `json:"tokens_after"`
-	// Action is the strongest thing that was done: none, trim, mask, evict, digest
-	// (rules wrote what stands for the messages that left) or condense (a model did).
+	// Action is the strongest action taken: none, trim, mask, evict, digest
+	// (rules wrote what represents the messages that left) or condense (a
+	// model did).
 	Action   string      `json:"action"`
 	Blocks   []Block     `json:"blocks"`
 	Inserted []Insertion `json:"inserted"`
 	Summary  Summary     `json:"summary"`
-	// Undo is the plan's id where there is a store.
+	// Undo is the plan's id if there is a store.
 	Undo string `json:"undo"`
-	// Trajectory counts what was removed and truncated, where the plan is a
-	// trajectory's (SPEC C4).
+	// Trajectory counts what was removed and truncated, for the plan of a
+	// trajectory (SPEC C4).
 	Trajectory *TrajectoryReport `json:"trajectory,omitempty"`
-	// Grown says why the budget is larger than that of the profile; nil where it is
-	// not.
+	// Grown is why the budget exceeds that of the profile; nil if it does not.
 	Grown *Growth `json:"grown,omitempty"`
-	// Warnings are settings that were not used as given, and why.
+	// Warnings list settings that were not used as given, and why.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -79,7 +80,7 @@ type TrajectoryReport struct {
 type Block struct {
 	Index int       `json:"index"`
 	Role  chat.Role `json:"role"`
-	// Tokens is what the message had before the plan.
+	// Tokens is the size of the message before the plan.
 	Tokens  int     `json:"tokens"`
 	Verdict Verdict `json:"verdict"`
 	Reason  string  `json:"reason"`
@@ -94,12 +95,12 @@ type Insertion struct {
 	Into   int    `json:"into"`
 	Tokens int    `json:"tokens"`
 	Text   string `json:"text"`
-	// Block is the id of the item that a recall is from; of another conversation,
-	// with its name before it: "support#17".
+	// Block is the id of the item that a recall comes from, prefixed with the
+	// conversation if it is another one: "support#17".
 	Block string `json:"block,omitempty"`
 }
 
-// Summary is what condensing gave (SPEC B5).
+// Summary is the result of condensing (SPEC B5).
 type Summary struct {
 	Text  string  `json:"text"`
 	Cost  float64 `json:"cost"`

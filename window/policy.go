@@ -13,16 +13,17 @@ import (
 	"github.com/oriel-context/oriel/internal/elide"
 )
 
-// settings are the options of one decision with their defaults filled in: Budget, Low and
-// Mode are set, and Words is 0 where people's words leave as all others do.
+// settings are the options of one decision with their defaults filled in:
+// Budget, Low and Mode are set, and Words is 0 if people's words are not
+// protected.
 type settings struct {
 	Options
 	// Trigger is why the policy runs.
 	Trigger Trigger
 }
 
-// recovering are the settings after a refusal: whatever the count says, the request
-// gets smaller, and no model is asked.
+// recovering returns the settings after a refusal: whatever the count, the
+// request gets smaller, and no model is called.
 func (s settings) recovering(tokens int) settings {
 	s.Budget = min(s.Budget, tokens-max(1, tokens/10))
 	s.Low = min(s.Low, s.Budget)
@@ -37,11 +38,11 @@ func (s *settings) summaryMax() int {
 	return max(64, min(1024, s.Budget/10))
 }
 
-// policy decides what leaves. It is pure: the same history and settings give the
-// same draft.
+// policy decides what leaves. It is pure: the same history and settings give
+// the same draft.
 type policy func(ctx context.Context, d *draft, s *settings) error
 
-// policies by the name that people write.
+// policies maps names to policies.
 var policies = map[string]policy{
 	"fifo":      fifo,
 	"slide":     slide,
@@ -52,7 +53,7 @@ var policies = map[string]policy{
 	"ladder":    ladder,
 }
 
-// Policies are the names of the policies for requests.
+// Policies returns the names of the policies for requests.
 func Policies() []string {
 	var names []string
 	for n := range policies {
@@ -62,13 +63,13 @@ func Policies() []string {
 	return names
 }
 
-// ErrCannotFit says that what must stay is larger than the budget.
+// ErrCannotFit reports that what must stay is larger than the budget.
 var ErrCannotFit = errors.New("cannot fit")
 
-// Decision is what a policy decided on a history.
+// Decision is the decision of a policy on a history.
 type Decision struct {
 	Plan *Plan
-	// Shown has a flag for each message: it is sent, if perhaps edited.
+	// Shown has a flag for each message: whether it is sent, perhaps edited.
 	Shown []bool
 	// Masked are the messages whose results were replaced by stubs, ClearedInputs
 	// the ids of calls whose arguments were emptied.
@@ -76,8 +77,9 @@ type Decision struct {
 	ClearedInputs []string
 }
 
-// Decide runs the policy that o names on a history whose sizes are known, for the reason
-// t. It is what Fit does before it writes bytes. Budget, Low and Mode have no defaults here.
+// Decide runs the policy that o names on a history whose sizes are known, for
+// the reason t. Fit does the same before it writes bytes. Budget, Low and Mode
+// have no defaults here.
 func Decide(ctx context.Context, h *History, o Options, t Trigger) (*Decision, error) {
 	s := settings{o, t}
 	d, err := decide(ctx, h, o.Policy, s)
@@ -98,7 +100,7 @@ func Decide(ctx context.Context, h *History, o Options, t Trigger) (*Decision, e
 	return out, nil
 }
 
-// decide runs a policy and then sees to it that the result is within bounds.
+// decide runs a policy and then brings the result within bounds.
 func decide(ctx context.Context, h *History, name string, s settings) (*draft, error) {
 	if s.MaxItems < 0 {
 		return nil, fmt.Errorf("a limit of %d messages: it must be 0, for the default, or more", s.MaxItems)
@@ -122,7 +124,8 @@ func decide(ctx context.Context, h *History, name string, s settings) (*draft, e
 	}
 	if s.Words > 0 {
 		most := min(s.Words, s.Budget)
-		// Half of what a cut leaves to the messages is for the newest replies.
+		// Half of what a cut leaves for the messages is for the newest
+		// replies.
 		d.words = h.words(most-markerRoom, h.Base+(min(s.Low-s.summaryMax(), most*3/4)-h.Base)/2)
 	}
 	if err := run(ctx, d, &s); err != nil {
@@ -143,26 +146,26 @@ func decide(ctx context.Context, h *History, name string, s settings) (*draft, e
 // policy that counts messages and not tokens has its own measure.
 func (s *settings) forcedSoft(d *draft) bool { return s.MaxItems > 0 && d.changed() }
 
-// fitWithin brings a draft that is still over the budget within it: the digest and the
-// oldest exchanges leave, then pinned ones, and last the middles of what must stay are
-// elided (SPEC A4, E4).
+// fitWithin brings a draft that is still over the budget within it: the digest
+// and the oldest exchanges leave, then pinned ones, and finally the middles of
+// what must stay are elided (SPEC A4, E4).
 func fitWithin(d *draft, s *settings) error {
 	if d.tokens() <= s.Budget {
 		return nil
 	}
-	// A digest is worth less than what it would push out.
+	// A digest is worth less than what it would displace.
 	d.inserts, d.folded, d.summary.Text = nil, false, ""
 	large := d.core() > s.Budget
 	if large {
-		// What must stay is too large by itself. Leave a quarter of the room to
-		// the rest, unless the newest words would not be whole then.
+		// What must stay is too large by itself. Leave a quarter of the room
+		// for the rest, unless the newest words could then not stay whole.
 		d.elideBeside(func(d *draft) int { return d.core() - s.Budget*3/4 }, func(d *draft) bool { return d.core()+d.leastMarker() <= s.Budget })
 	}
 	for protected := d.top(); protected >= pinned; protected-- {
 		evictTo(d, s.Budget-markerRoom, protected)
 	}
 	d.evictPins(s.Budget)
-	if large { // what it pushed out has a quarter
+	if large { // what it displaced gets a quarter
 		d.readmit(s.Budget - markerRoom)
 	} else {
 		d.readmitLost(s.Budget - markerRoom)
@@ -178,8 +181,8 @@ func fitWithin(d *draft, s *settings) error {
 	return nil
 }
 
-// evictPins lets pinned exchanges go where no set that has them all fits: oldest first,
-// no more than needed.
+// evictPins drops pinned exchanges if no set with all of them fits: oldest
+// first, no more than needed.
 func (d *draft) evictPins(budget int) {
 	if d.tokens() <= budget-markerRoom {
 		return
@@ -197,7 +200,7 @@ func (d *draft) evictPins(budget int) {
 	evictTo(d, budget-markerRoom, nothing)
 }
 
-// cannotFit says with numbers what does not fit.
+// cannotFit returns an error with the numbers of what does not fit.
 func (d *draft) cannotFit(tokens, budget int) error {
 	frame := d.h.Base
 	if x := d.h.Cuts.Exchanges; len(x) > 0 && x[0].First == chat.Preamble {
@@ -207,10 +210,11 @@ func (d *draft) cannotFit(tokens, budget int) error {
 		ErrCannotFit, frame, tokens-frame, tokens-budget, budget)
 }
 
-// markerRoom is kept free for the marker.
+// markerRoom is left free for the marker.
 const markerRoom = 64
 
-// leastMarker is what the shortest marker takes where everything leaves that may.
+// leastMarker returns the size of the shortest marker if everything leaves
+// that may.
 func (d *draft) leastMarker() int {
 	messages, tokens := 0, 0
 	for e, x := range d.h.Cuts.Exchanges {
@@ -224,7 +228,7 @@ func (d *draft) leastMarker() int {
 	return d.h.Count(fmt.Sprintf(markerShort, messages, tokens)) + insertOverhead
 }
 
-// core is the size of what must stay.
+// core returns the size of what must stay.
 func (d *draft) core() int {
 	n := d.h.Base - d.saved
 	for e, x := range d.h.Cuts.Exchanges {
@@ -235,7 +239,7 @@ func (d *draft) core() int {
 	return n
 }
 
-// What evictTo leaves alone.
+// What evictTo protects.
 const (
 	nothing = iota
 	pinned
@@ -243,7 +247,7 @@ const (
 	wordsToo
 )
 
-// top is what is protected as long as it can be.
+// top returns the highest protection that can be kept.
 func (d *draft) top() int {
 	if d.words != nil {
 		return wordsToo
@@ -251,9 +255,9 @@ func (d *draft) top() int {
 	return firstAndPinned
 }
 
-// evictTo lets the oldest exchanges leave until the draft is within the target,
-// no more of them than needed. What people wrote, the first prompt and pinned ones stay
-// as far as they are protected.
+// evictTo drops the oldest exchanges until the draft is within the target, no
+// more than needed. protected selects what stays: what people wrote, the first
+// prompt, pinned exchanges.
 func evictTo(d *draft, target, protected int) {
 	if d.tokens() <= target {
 		return
@@ -276,14 +280,14 @@ func evictTo(d *draft, target, protected int) {
 }
 
 // evictInOrder drops as few of the exchanges as bring the draft within the
-// target, from the first of the order on.
+// target, in the given order.
 func evictInOrder(d *draft, order []int, target int, reason string) {
 	evictUntil(d, order, func(d *draft) bool { return d.tokens() <= target }, reason)
 }
 
-// evictUntil drops as few of the exchanges as make the draft enough, or all of
-// them where none are. Size only falls as more leave, so the number is searched
-// for by halving.
+// evictUntil drops the fewest of the exchanges for which enough holds, or all
+// of them if it never does. The size only falls as more leave, so the number
+// is found by bisection.
 func evictUntil(d *draft, order []int, enough func(*draft) bool, reason string) {
 	if len(order) == 0 || enough(d) {
 		return
@@ -297,7 +301,7 @@ func evictUntil(d *draft, order []int, enough func(*draft) bool, reason string) 
 		try.drop(func(e int) bool { i, ok := rank[e]; return ok && i < n }, reason)
 		return try
 	}
-	low, high := 1, len(order) // the smallest n that is enough lies here
+	low, high := 1, len(order) // the smallest sufficient n is in this range
 	for low < high {
 		if mid := (low + high) / 2; enough(without(mid)) {
 			high = mid
@@ -318,8 +322,8 @@ func (d *draft) clone() *draft {
 	return &c
 }
 
-// elideBeside shortens texts by so much that over is 0, the newest words of the user last:
-// where enough holds with these whole, they stay so.
+// elideBeside shortens texts until over is 0, the newest words of the user
+// last: if enough holds with these whole, they stay whole.
 func (d *draft) elideBeside(over func(*draft) int, enough func(*draft) bool) {
 	spare := d.clone()
 	spare.elide(over(spare), d.h.newestWords())
@@ -330,7 +334,8 @@ func (d *draft) elideBeside(over func(*draft) int, enough func(*draft) bool) {
 	*d = *spare
 }
 
-// newestWords is the newest message in which the user says something, or -1.
+// newestWords returns the newest message in which the user says something, or
+// -1.
 func (h *History) newestWords() int {
 	for i := len(h.Messages) - 1; i >= 0; i-- {
 		if h.Messages[i].Prompts() {
@@ -341,7 +346,7 @@ func (h *History) newestWords() int {
 }
 
 // elide shortens the largest texts of what stays until enough is saved, or
-// nothing is left that can be shortened. The texts of message spared stay whole.
+// nothing can be shortened further. The texts of message spared stay whole.
 func (d *draft) elide(enough, spared int) {
 	type piece struct{ message, part, tokens int }
 	var pieces []piece
@@ -385,8 +390,9 @@ const (
 	elidedReply = "a reply between what people wrote: the middle is elided"
 )
 
-// relax gives texts that were elided for a reason back what there turned out to be room for:
-// the newest words of the user first, then the texts that lost the most.
+// relax restores texts that were elided for a reason, as far as there turned
+// out to be room: the newest words of the user first, then the texts that lost
+// most.
 func (d *draft) relax(room int, reason string) {
 	newest := d.h.newestWords()
 	var at []partAt
@@ -426,7 +432,8 @@ func (d *draft) relax(room int, reason string) {
 const (
 	// elideFloor is the least that is left of a text.
 	elideFloor = 16
-	// elideSlack makes up for what a count of a whole and of its parts differ.
+	// elideSlack compensates for the difference between the count of a whole
+	// and of its parts.
 	elideSlack = 16
 )
 
@@ -436,7 +443,7 @@ func elidable(p *chat.Part) bool {
 		p.Kind == chat.Result && replaceable(p) && !slices.ContainsFunc(p.Parts, func(q chat.Part) bool { return q.Kind == chat.Catalog })
 }
 
-// partText is what a text or a result says in words.
+// partText returns the words of a text or a result.
 func partText(p *chat.Part) string {
 	if p.Kind == chat.Text || p.Parts == nil {
 		return p.Text.String()

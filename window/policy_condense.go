@@ -10,18 +10,19 @@ import (
 	"github.com/oriel-context/oriel/condense"
 )
 
-// What condense does with the first message.
+// Rules for the first message in condense.
 const (
 	FirstKeep       = "keep"
 	FirstDirectives = "directives"
 	FirstSummarise  = "summarise"
 )
 
-// condenseMiddle replaces the middle by a summary: the first message and the newest
-// KeepRecent (default 3) stay. The summary is added to the first message that
-// stays, marked as one. Where condensing fails, or its result is still over, it
-// halves if the request is over what is allowed; otherwise it leaves the history as
-// it is and reports the error (SPEC B3).
+// condenseMiddle replaces the middle by a summary: the first message and the
+// newest KeepRecent (default 3) stay. The summary is added to the first
+// message that stays, with a marker. If condensing fails, or its result is
+// still over budget, it halves the history if the request exceeds what is
+// allowed; otherwise it leaves the history unchanged and reports the error
+// (SPEC B3).
 func condenseMiddle(ctx context.Context, d *draft, s *settings) error {
 	try := d.clone()
 	err := try.summarise(ctx, s)
@@ -90,8 +91,8 @@ func (d *draft) summarise(ctx context.Context, s *settings) error {
 	return nil
 }
 
-// directives are the lines of a message that tell how to work rather than what
-// to do.
+// directives returns the lines of a message that say how to work rather than
+// what to do.
 func directives(m *chat.Message) string {
 	var b strings.Builder
 	for i := range m.Parts {

@@ -27,7 +27,8 @@ func fifo(_ context.Context, d *draft, s *settings) error {
 	return nil
 }
 
-// items counts the messages that are shown, the leading system run aside.
+// items counts the messages that are shown, without the leading system
+// messages.
 func (d *draft) items() int {
 	n := 0
 	for e, k := range d.keep {

@@ -7,9 +7,9 @@ import (
 	"github.com/oriel-context/oriel/chat"
 )
 
-// halve keeps the first message and removes floor((n−1)·fraction) messages, rounded
-// down to an even number, right after it (SPEC B2). An exchange of which only a
-// part would leave stays. Where once is not enough it halves again.
+// halve keeps the first message and removes floor((n−1)·fraction) messages,
+// rounded down to an even number, right after it (SPEC B2). An exchange of
+// which only a part would leave stays. It halves again if once is not enough.
 func halve(_ context.Context, d *draft, s *settings) error {
 	fraction := s.Fraction
 	if fraction <= 0 || fraction > 1 {
@@ -18,7 +18,7 @@ func halve(_ context.Context, d *draft, s *settings) error {
 	for {
 		try := d.clone()
 		halveOnce(try, fraction)
-		if try.items() >= d.items() { // a legal set may need back what had left
+		if try.items() >= d.items() { // a legal set may need what had left
 			break
 		}
 		if *d = *try; d.tokens() <= s.Budget-markerRoom {

@@ -79,11 +79,11 @@ func ladder(ctx context.Context, d *draft, s *settings) error {
 	}
 	if d.words == nil || d.tokens() > s.Budget-markerRoom { // not even people's words fit
 		evictTo(d, s.Low-room, firstAndPinned)
-		// The first prompt leaves only where the digest can tell the task.
+		// The first prompt leaves only if the digest can state the task.
 		evictTo(d, s.Low-room, pinned)
 	}
 	d.readmitLost(s.Low - room)
-	// What is left over is better spent on the digest than on nothing.
+	// Spend what is left over on the digest.
 	if left := s.Low - d.tokens(); s.SummaryMax == 0 && left > room {
 		room = min(left, 1024)
 	}
@@ -94,8 +94,9 @@ func ladder(ctx context.Context, d *draft, s *settings) error {
 	return nil
 }
 
-// makeRoom leaves out what was out already, results in exchanges that come back included,
-// and of the rest as few exchanges as must leave, oldest first.
+// makeRoom leaves out what was out already, including results in exchanges
+// that come back, and as few of the other exchanges as necessary, oldest
+// first.
 func makeRoom(ctx context.Context, d *draft, s *settings) error {
 	out := make(map[int]bool, len(s.Out))
 	for _, i := range s.Out {
@@ -109,7 +110,7 @@ func makeRoom(ctx context.Context, d *draft, s *settings) error {
 		}
 		return true
 	}, "left before")
-	for _, r := range results(d.h) { // beside a call that is brought back
+	for _, r := range results(d.h) { // results of calls that come back
 		if out[r.message] && d.keep[r.exchange] && maskable(d.h, r, s) {
 			d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), voice.StubLeftBefore), "left before")
 		}
@@ -120,10 +121,11 @@ func makeRoom(ctx context.Context, d *draft, s *settings) error {
 	return d.fold(ctx, s, s.summaryMax())
 }
 
-// leastDigest is the room that what leaves for others has to leave to its digest.
+// leastDigest is the room that a digest gets for exchanges that leave to make
+// room for others.
 const leastDigest = 256
 
-// dropOldWords lets everything leave that is older than the words that stay.
+// dropOldWords drops everything older than the words that stay.
 func (d *draft) dropOldWords() {
 	stays, first := slices.Index(d.words, true), d.h.firstPrompt()
 	d.drop(func(e int) bool {
@@ -132,8 +134,8 @@ func (d *draft) dropOldWords() {
 	}, "oldest")
 }
 
-// elideReplies leaves out the middles of the model's words before an exchange, oldest
-// first, until the target is reached.
+// elideReplies elides the middles of the model's words before an exchange,
+// oldest first, until the target is reached.
 func (d *draft) elideReplies(before, target int) {
 	for e := 0; e < min(before, len(d.keep)-1); e++ {
 		for i := d.h.Cuts.Exchanges[e].Start; d.keep[e] && i < d.h.Cuts.Exchanges[e].End; i++ {
@@ -150,21 +152,22 @@ func (d *draft) elideReplies(before, target int) {
 	}
 }
 
-// recentReplies is the part of the messages' room in which the newest exchanges keep
-// their replies whole.
+// recentReplies is the share of the messages' room in which the newest
+// exchanges keep their replies whole.
 const recentReplies = .1
 
-// recentReads is the part of the messages' room in which the newest exchanges keep
-// their results, recentRuns that in which they keep those of commands and searches.
-// Without them every result is masked before the oldest words leave, and in recorded
-// sessions of coding agents twice as many edits miss the file that they change
-// (docs/policies.md).
+// recentReads is the share of the messages' room in which the newest exchanges
+// keep their results, recentRuns the share in which they keep those of
+// commands and searches. Without them every result is masked before the oldest
+// words leave, and in recorded sessions of coding agents twice as many edits
+// miss the file that they change (docs/policies.md).
 const (
 	recentReads = .85
 	recentRuns  = .2
 )
 
-// newestExchanges is the first of the newest exchanges that fit into the room whole.
+// newestExchanges returns the first of the newest exchanges that fit into the
+// room whole.
 func newestExchanges(h *History, room int) int {
 	e := len(h.Cuts.Exchanges)
 	for e > 0 && room >= h.exchangeTokens(e-1) {
@@ -174,8 +177,8 @@ func newestExchanges(h *History, room int) int {
 	return e
 }
 
-// unmask gives the newest results back for which there is room after all: whole
-// exchanges leave in large steps.
+// unmask restores the newest results for which there is room after all,
+// because whole exchanges leave in large steps.
 func (d *draft) unmask(target int) {
 	for e := len(d.keep) - 1; e >= 0; e-- {
 		x := d.h.Cuts.Exchanges[e]
@@ -191,8 +194,8 @@ func (d *draft) unmask(target int) {
 	}
 }
 
-// supersededResults says of each result why a newer one makes it needless; "" where
-// none does. Only a result that shows something supersedes.
+// supersededResults returns for each result why a newer one makes it
+// unnecessary, or "". Only a result that shows something supersedes others.
 func supersededResults(h *History, all []result) []string {
 	why := make([]string, len(all))
 	type call struct{ tool, args string }
@@ -205,7 +208,7 @@ func supersededResults(h *History, all []result) []string {
 		}
 		key := call{r.tool, r.whole}
 		if r.kind == "command" {
-			key.args = r.about // a description beside it says nothing
+			key.args = r.about // a description beside it is ignored
 		}
 		switch {
 		case whole[r.about] && r.reads():
@@ -226,8 +229,8 @@ func supersededResults(h *History, all []result) []string {
 	return why
 }
 
-// leastRecentlyTouched orders results by when their file, command or query was last
-// the subject of any call.
+// leastRecentlyTouched sorts results by when their file, command or query was
+// last the subject of any call.
 func leastRecentlyTouched(all []result) []int {
 	type subject struct{ kind, about string }
 	touched := make(map[subject]int, len(all))
@@ -246,8 +249,8 @@ func leastRecentlyTouched(all []result) []int {
 	return order
 }
 
-// fold puts a digest or summary of at most room tokens in the place of what was evicted.
-// Where that fails, a marker says what is missing.
+// fold puts a digest or summary of at most room tokens in place of what was
+// evicted. If that fails, a marker reports what is missing.
 func (d *draft) fold(ctx context.Context, s *settings, room int) error {
 	if !slices.Contains(d.keep, false) {
 		return nil
@@ -255,7 +258,7 @@ func (d *draft) fold(ctx context.Context, s *settings, room int) error {
 	message, part, previous := d.earlier()
 	left := s.Budget - d.tokens()
 	if message >= 0 {
-		left += d.h.partTokens(message, part) // the new one takes its place
+		left += d.h.partTokens(message, part) // the new one replaces it
 	}
 	if room = min(room, left); room < digestFloor {
 		d.mark(s.Budget)
@@ -287,17 +290,17 @@ func (d *draft) fold(ctx context.Context, s *settings, room int) error {
 	return nil
 }
 
-// writtenByModel reports whether a model wrote what a condenser returned. Digest and
-// Extractive work by rules.
+// writtenByModel reports whether a model wrote a condenser's result. Digest
+// and Extractive use rules.
 func writtenByModel(c condense.Condenser, out condense.Output) bool {
 	_, extractive := c.(condense.Extractive)
 	return !extractive && out.Kind == condense.KindSummary
 }
 
-// digestFloor is the least room in which a digest says anything.
+// digestFloor is the least room in which a digest is useful.
 const digestFloor = 96
 
-// pay adds what condensing cost, whether it succeeded or not (SPEC B5).
+// pay adds the cost of condensing, whether it succeeded or not (SPEC B5).
 func (d *draft) pay(out condense.Output, err error) {
 	d.summary.Cost += out.Cost
 	var failed *condense.Error

@@ -6,10 +6,10 @@ import (
 	"github.com/oriel-context/oriel/internal/voice"
 )
 
-// maskResults replaces old tool results by stubs, oldest first, until the low mark
-// is reached. The newest KeepResults (default 3) stay. Where that leaves the request nearer
-// to the budget than to the low mark, the oldest exchanges leave, down to the low mark, so
-// that the next calls need no cut.
+// maskResults replaces old tool results by stubs, oldest first, until the low
+// mark is reached. The newest KeepResults (default 3) stay. If that leaves the
+// request nearer to the budget than to the low mark, the oldest exchanges
+// leave, down to the low mark, so that the next calls need no cut.
 func maskResults(_ context.Context, d *draft, s *settings) error {
 	keep := s.KeepResults
 	if keep == 0 {
@@ -20,7 +20,8 @@ func maskResults(_ context.Context, d *draft, s *settings) error {
 		if d.tokens() <= s.Low || i >= len(all)-max(keep, 0) {
 			break
 		}
-		// The agent has not seen the newest yet; only who keeps none masks it.
+		// The agent has not seen the newest yet; it is masked only if none are
+		// kept.
 		if !maskable(d.h, r, s) || keep > 0 && r.exchange == len(d.h.Cuts.Exchanges)-1 {
 			continue
 		}

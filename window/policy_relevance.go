@@ -48,14 +48,15 @@ func relevance(ctx context.Context, d *draft, s *settings) error {
 	return nil
 }
 
-// Bounds of what is embedded for one fit: the newest messages, the beginning of each.
+// Limits of what is embedded for one fit: the newest messages, the beginning
+// of each.
 const (
 	embedMessages = 512
 	embedBytes    = 2048
 )
 
-// nearness returns how near each item is to the query: by meaning where there is a model,
-// by words for what it was not asked for and where it fails.
+// nearness returns how near each item is to the query: by meaning if there is
+// a model, by words for items that were not embedded or if the model fails.
 func nearness(ctx context.Context, all []items.Item, s *settings) []float64 {
 	near := make([]float64, len(all))
 	if strings.TrimSpace(s.Query) == "" {
@@ -84,7 +85,7 @@ func nearness(ctx context.Context, all []items.Item, s *settings) []float64 {
 	return near
 }
 
-// itemOf is a message as an item: what it says, who says it, its flags.
+// itemOf converts a message to an item: its text, source and flags.
 func itemOf(m *chat.Message) items.Item {
 	it := items.Item{Source: sourceOf(m)}
 	failed := false

@@ -8,11 +8,11 @@ import (
 	"github.com/oriel-context/oriel/chat"
 )
 
-// slide keeps the newest MaxItems messages (default 40), beginning with a user's
-// message: where the window would open on anything else it opens later. Nothing is
-// done as long as there are no more messages than that. The first message has
-// no protection. Sliding on every call changes the prefix on every call, which
-// costs the provider's prompt cache.
+// slide keeps the newest MaxItems messages (default 40), beginning with a
+// user's message: if the window would begin with anything else, it begins
+// later. It does nothing as long as there are no more messages than that. The
+// first message is not protected. Sliding on every call changes the prefix on
+// every call, which defeats the provider's prompt cache.
 func slide(_ context.Context, d *draft, s *settings) error {
 	limit := s.MaxItems
 	if limit <= 0 {
@@ -29,7 +29,7 @@ func slide(_ context.Context, d *draft, s *settings) error {
 				open = e
 			}
 		}
-		if open == len(h.Cuts.Exchanges) { // no question in the window: a whole tool exchange
+		if open == len(h.Cuts.Exchanges) { // no question in the window: begin with a whole tool exchange
 			for e, x := range h.Cuts.Exchanges {
 				if x.Start >= start && x.First == chat.Turn {
 					open = e
@@ -39,7 +39,8 @@ func slide(_ context.Context, d *draft, s *settings) error {
 		}
 		reason := fmt.Sprintf("before the newest %d messages", limit)
 		d.drop(func(e int) bool { return e < open && !h.pinnedExchange(e) }, reason)
-		// What must go along with the kept may be too many again: open later.
+		// What must stay with the kept messages may be too many again: begin
+		// later.
 		for e := open + 1; e < len(h.Cuts.Exchanges) && d.items() > limit; e++ {
 			if h.Cuts.Exchanges[e].First == h.Cuts.Exchanges[open].First {
 				d.drop(func(o int) bool { return o < e && !h.pinnedExchange(o) }, reason)
@@ -62,18 +63,19 @@ func slide(_ context.Context, d *draft, s *settings) error {
 	return nil
 }
 
-// brokenEnd reports whether what must stay is broken as it came. No window opens on
-// anything that a provider accepts then, so that nothing leaves to make fewer messages.
+// brokenEnd reports whether what must stay is broken as received. No provider
+// would accept any window then, so nothing is dropped to reduce the number of
+// messages.
 func (d *draft) brokenEnd() bool {
 	return slices.ContainsFunc(d.h.Cuts.Exchanges, func(x chat.Exchange) bool { return x.Fixed != "" && x.Broken != "" })
 }
 
-// slideStart is the first message of a window that, with what must stay before it,
-// has no more than limit messages.
+// slideStart returns the first message of a window that, with what must stay
+// before it, has at most limit messages.
 func (d *draft) slideStart(limit int) int {
 	h := d.h
 	kept, start := 0, len(h.Messages)
-	fixed := 0 // messages before start that stay whatever comes
+	fixed := 0 // messages before start that always stay
 	for e, x := range h.Cuts.Exchanges {
 		if x.First != chat.Preamble && (x.Fixed != "" || h.pinnedExchange(e)) {
 			fixed += x.End - x.Start

@@ -3,28 +3,29 @@ package window
 // Profile is a named bundle of settings.
 type Profile struct {
 	Name string
-	// Budget caps what the model would allow; 0 does not. It is a wish about history:
-	// see History.Grow.
+	// Budget limits what the model would allow; 0 does not. It is a wish about
+	// history; see History.Grow.
 	Budget int
-	// Words keeps what people wrote as long as the model takes it.
+	// Words keeps what people wrote as long as the model accepts it.
 	Words bool
-	// Off says that nothing is cut.
+	// Off means that nothing is cut.
 	Off bool
 	// Policy is the profile's own; empty means ladder.
 	Policy string
 	About  string
-	// Low is the share of the budget that a cut goes down to; 0 leaves it to the rest
-	// of the settings.
+	// Low is the share of the budget that a cut goes down to; 0 uses the
+	// general setting.
 	Low float64
-	// Threshold is the percent of the window at which something leaves; 0 and -1 leave
-	// it to Thresholds.
+	// Threshold is the percent of the window at which something leaves; 0 and
+	// -1 use Thresholds.
 	Threshold float64
-	// Recall is the most tokens that are brought back at a time; 0 leaves it to the
-	// rest of the settings, a negative number brings back nothing.
+	// Recall is the most tokens that are recalled at a time; 0 uses the
+	// general setting, a negative number disables recall.
 	Recall int
 }
 
-// profiles, from the one that keeps most to the one that does nothing.
+// profiles lists the profiles from the one that keeps most to the one that
+// does nothing.
 var profiles = []Profile{
 	{Name: "full", Words: true, About: "as much as the model accepts"},
 	{Name: "balanced", Budget: 100_000, Words: true, About: "100,000 tokens, and all that people wrote"},
@@ -33,7 +34,7 @@ var profiles = []Profile{
 	{Name: "off", Off: true, About: "nothing is cut"},
 }
 
-// Profiles are the names of the profiles.
+// Profiles returns the names of the profiles.
 func Profiles() []string {
 	names := make([]string, len(profiles))
 	for i, p := range profiles {
@@ -42,5 +43,5 @@ func Profiles() []string {
 	return names
 }
 
-// LookupProfile finds a built-in profile; the empty name is full.
+// LookupProfile returns a built-in profile; the empty name means full.
 func LookupProfile(name string) (Profile, error) { return (*ProfileTable)(nil).Lookup(name) }

@@ -10,13 +10,13 @@ import (
 	"github.com/oriel-context/oriel/internal/number"
 )
 
-// ProfileTable has the built-in profiles and a caller's own (SPEC B4). A nil table has
-// the built-in ones alone. It is safe for concurrent use.
+// ProfileTable holds the built-in profiles and a caller's own (SPEC B4). A nil
+// table holds only the built-in ones. It is safe for concurrent use.
 type ProfileTable struct{ own []Profile }
 
-// NewProfiles returns a table with profiles of one's own, each under a name that no
-// built-in one has. Those whose policy is the ladder keep what people wrote as long as the
-// model takes it, as full and balanced do.
+// NewProfiles returns a table with the caller's own profiles. Their names must
+// differ from the built-in ones. Those whose policy is the ladder keep what
+// people wrote as long as the model accepts it, as full and balanced do.
 func NewProfiles(own ...Profile) (*ProfileTable, error) {
 	t := &ProfileTable{own: slices.Clone(own)}
 	for i, p := range t.own {
@@ -29,16 +29,17 @@ func NewProfiles(own ...Profile) (*ProfileTable, error) {
 		if t.own[i].Policy == "" {
 			t.own[i].Policy = "ladder"
 		}
-		t.own[i].Words = t.own[i].Policy == "ladder" // as the built-in ones that use it
+		t.own[i].Words = t.own[i].Policy == "ladder" // like the built-in ones that use it
 	}
 	return t, nil
 }
 
-// profileName is what stands in headers, in /p/NAME/ and on command lines.
+// profileName matches names that work in headers, in /p/NAME/ and on command
+// lines.
 var profileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`)
 
-// check refuses a profile of one's own that cannot be used. A threshold that is a number
-// outside the bounds is reported where it is used.
+// check rejects an unusable profile. A threshold outside the bounds is
+// reported when it is used.
 func (p *Profile) check() error {
 	switch {
 	case !profileName.MatchString(p.Name):
@@ -59,7 +60,7 @@ func (p *Profile) check() error {
 	return nil
 }
 
-// Names returns the names of all profiles, one's own first.
+// Names returns the names of all profiles, the caller's own first.
 func (t *ProfileTable) Names() []string {
 	var names []string
 	if t != nil {
@@ -70,7 +71,7 @@ func (t *ProfileTable) Names() []string {
 	return append(names, Profiles()...)
 }
 
-// Lookup finds a profile; the empty name is full.
+// Lookup returns a profile; the empty name means full.
 func (t *ProfileTable) Lookup(name string) (Profile, error) {
 	if name == "" {
 		return profiles[0], nil

@@ -2,12 +2,13 @@ package window
 
 import "sort"
 
-// readmitRuns bounds how many runs of exchanges readmit tries.
+// readmitRuns limits how many runs of exchanges readmit tries.
 const readmitRuns = 16
 
-// readmit puts exchanges back that left in vain: they left before a newer one that was too
-// large to stay, and there is room for them without it. It goes from the newest to the
-// oldest, takes as long runs as fit into the target, and skips what does not fit.
+// readmit restores exchanges that left in vain: they left before a newer one
+// that was too large to stay, and without it there is room for them. It goes
+// from the newest to the oldest, restores runs as long as fit into the target,
+// and skips what does not fit.
 func (d *draft) readmit(target int) {
 	if d.newestOnly || d.tokens() >= target {
 		return
@@ -28,7 +29,7 @@ func (d *draft) readmit(target int) {
 			try.admit(e-n+1, e)
 			return try
 		}
-		// The first length that is too much.
+		// The first length that is too long.
 		n := sort.Search(e+2, func(n int) bool { return n > 0 && with(n).tokens() > target }) - 1
 		if n > 0 {
 			*d = *with(n)
@@ -45,10 +46,10 @@ func (d *draft) readmit(target int) {
 	}
 }
 
-// readmitLost is readmit for a draft that fills less than an eighth of the target's room for
-// messages; where that is not enough, elided replies get back what there is room for. Usual
-// cuts end nearer to the target and have one gap: small exchanges from before it do not come
-// back.
+// readmitLost is readmit for a draft that fills less than an eighth of the
+// target's room for messages. If that is not enough, it restores elided
+// replies as far as there is room. Usual cuts end nearer to the target and
+// have one gap: small exchanges from before it do not come back.
 func (d *draft) readmitLost(target int) {
 	nearlyEmpty := func() bool { return d.tokens()-d.h.Base < (target-d.h.Base)/8 }
 	if nearlyEmpty() {
@@ -59,7 +60,8 @@ func (d *draft) readmitLost(target int) {
 	}
 }
 
-// admit makes the legal set nearest to keeping the exchanges from first to last too.
+// admit sets the legal set nearest to also keeping the exchanges from first to
+// last.
 func (d *draft) admit(first, last int) {
 	d.settle(func(e int) bool { return d.keep[e] || e >= first && e <= last && d.h.Cuts.Exchanges[e].Broken == "" }, "")
 }

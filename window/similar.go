@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// termVector counts the words of a text. It stands in for an embedding where there
-// is none: a request on its own has no vectors.
+// termVector counts the words of a text. It replaces an embedding, because a
+// request on its own has no vectors.
 func termVector(text string) map[string]float64 {
 	v := map[string]float64{}
 	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
@@ -20,8 +20,8 @@ func termVector(text string) map[string]float64 {
 	return v
 }
 
-// similarity is the cosine of a query's words and a text's; 0 where there is no
-// query.
+// similarity returns the cosine of a query's words and a text's, or 0 without
+// a query.
 func similarity(query map[string]float64, text string) float64 {
 	if len(query) == 0 {
 		return 0

@@ -14,14 +14,15 @@ import (
 	"github.com/oriel-context/oriel/internal/voice"
 )
 
-// result is one tool result of a history and what is known of its call.
+// result is one tool result of a history with what is known of its call.
 type result struct {
 	message, part, exchange int
 	callMessage, callPart   int
 	tool                    string
 	// kind and about are the call's main argument: "path" and "src/a.go".
 	kind, about string
-	// whole tells calls with the same main argument apart: all arguments.
+	// whole is all arguments, which distinguishes calls with the same main
+	// argument.
 	whole string
 }
 
@@ -58,8 +59,8 @@ func results(h *History) []result {
 	return out
 }
 
-// reads reports whether a tool shows a file and changes nothing, by the words of
-// its name.
+// reads reports, from the words of its name, whether a tool shows a file and
+// changes nothing.
 func (r *result) reads() bool {
 	if r.kind != "path" {
 		return false
@@ -76,8 +77,8 @@ func (r *result) reads() bool {
 	return shows
 }
 
-// nameWords are the words of a tool's name: read_file, ReadFile and fs.read have
-// "read" among theirs, thread has not.
+// nameWords returns the words of a tool's name: read_file, ReadFile and
+// fs.read contain "read", thread does not.
 func nameWords(name string) []string {
 	var words []string
 	var word []rune
@@ -101,7 +102,7 @@ func nameWords(name string) []string {
 	return words
 }
 
-// wholeFile reports whether a read was of all of its file: it names the file and
+// wholeFile reports whether a call read its whole file: it names the file and
 // nothing that could be a range.
 func (r *result) wholeFile() bool {
 	var args map[string]json.RawMessage
@@ -118,8 +119,8 @@ func (r *result) wholeFile() bool {
 	return true
 }
 
-// shows reports whether a result has what it was asked for: not an error, not a
-// stub, not a note that points at an earlier result.
+// shows reports whether a result contains what was asked for, and is not an
+// error, a stub or a note that refers to an earlier result.
 func (r *result) shows(h *History) bool {
 	p := &h.Messages[r.message].Parts[r.part]
 	if p.IsError || isStub(p) {
@@ -137,10 +138,11 @@ func (r *result) shows(h *History) bool {
 	return true
 }
 
-// stubMark opens every stub, so that a second pass knows one.
+// stubMark begins every stub, so that a second pass recognises it.
 const stubMark = voice.Note
 
-// stub says what a masked result was and that the tool can be run again.
+// stub returns a text that describes a masked result and says that the tool
+// can be run again.
 func (r *result) stub(tokens int, why string) string {
 	name := quote.Disarm(quote.Label(clip.To(r.tool, clip.Name)))
 	if name == "" {
@@ -157,7 +159,7 @@ func (r *result) stub(tokens int, why string) string {
 	return fmt.Sprintf(voice.Stub, name, about, tokens, why)
 }
 
-// isStub reports whether a result has been masked before.
+// isStub reports whether a result was masked before.
 func isStub(p *chat.Part) bool {
 	return strings.HasPrefix(string(p.Text), `"`+stubMark)
 }
@@ -177,8 +179,8 @@ func maskable(h *History, r result, s *settings) bool {
 	return true
 }
 
-// replaceable reports whether a result can say something else: the protocols want
-// some of the provider's own in a shape that no text has.
+// replaceable reports whether a result can be replaced by text: some results
+// of the provider's own tools need a form that text does not have.
 func replaceable(p *chat.Part) bool {
 	switch p.Type {
 	case "", "tool_result", "tool", "function", "function_call_output", "custom_tool_call_output":

@@ -9,9 +9,9 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// write makes the messages of a draft and its plan. The sizes in a draft are sums of
-// parts; what is written is counted anew, and where that is over the budget by
-// the difference a little more is elided.
+// write makes the messages of a draft and its plan. The sizes in a draft are
+// sums of parts; write counts the result again, and elides a little more if
+// that exceeds the budget.
 func (f *fitting) write(d *draft) (*View, error) {
 	if !d.changed() {
 		whole := make([]wire.Piece, len(d.h.Messages))
@@ -38,7 +38,7 @@ func (f *fitting) write(d *draft) (*View, error) {
 	}
 }
 
-// plan writes down what a draft of a request decided.
+// plan returns the plan of a draft of a request.
 func (f *fitting) plan(d *draft, tokens int) *Plan {
 	p := d.plan(f.policy, f.settings.model(&f.request.Request), &f.settings, tokens, f.warnings)
 	p.Grown = f.grown
@@ -73,7 +73,8 @@ func (f *fitting) view(d *draft) ([]wire.Piece, int, error) {
 	return view, f.request.Counter.Sum(sent).Total, nil
 }
 
-// edited is a message with its masks, trims and insertions; nil where it has none.
+// edited returns a message with its masks, trims and insertions, or nil if it
+// has none.
 func (f *fitting) edited(d *draft, i int) ([]byte, error) {
 	var results, texts map[int]string
 	for _, all := range []edits{d.masked, d.trimmed} {
@@ -120,7 +121,7 @@ func (f *fitting) edited(d *draft, i int) ([]byte, error) {
 	return raw, nil
 }
 
-// plan writes down what a draft decided.
+// plan returns the plan of a draft.
 func (d *draft) plan(policy, model string, s *settings, tokens int, warnings []string) *Plan {
 	p := NewPlan(policy, model, s.Budget, s.Low)
 	p.Mode, p.TokensBefore, p.TokensAfter = s.Mode, d.h.Total(), tokens
@@ -139,7 +140,7 @@ func (d *draft) plan(policy, model string, s *settings, tokens int, warnings []s
 	return p
 }
 
-// verdict says what became of a message, and why.
+// verdict returns the verdict on a message, and the reason.
 func (d *draft) verdict(e, i int) (Verdict, string) {
 	x := &d.h.Cuts.Exchanges[e]
 	masked, trimmed := d.masked.of(&d.h.Messages[i], i), d.trimmed.of(&d.h.Messages[i], i)
@@ -162,8 +163,8 @@ func (d *draft) verdict(e, i int) (Verdict, string) {
 	return Keep, "fits"
 }
 
-// onlyUpdated reports whether nothing of a message changed but an insertion of
-// an earlier pass.
+// onlyUpdated reports whether nothing of a message changed except an insertion
+// of an earlier pass.
 func (d *draft) onlyUpdated(i, edited int) bool {
 	for _, in := range d.updated {
 		if in.into == i {
@@ -173,7 +174,7 @@ func (d *draft) onlyUpdated(i, edited int) bool {
 	return false
 }
 
-// action is the strongest thing that was done.
+// action returns the strongest action taken.
 func (d *draft) action() string {
 	switch {
 	case d.folded && d.byModel:
