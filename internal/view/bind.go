@@ -7,11 +7,11 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// unbind takes the thinking out of the pieces from the first one on at which the view is
-// another than it was. Newer models take a block of thinking only while nothing before
-// it has changed, and refuse the whole request otherwise; what they would drop instead,
-// if told to, is the same. Thinking that comes after the cut is bound to the view as it
-// is from then on, and stays.
+// unbind strips thinking from the pieces after the first one at which the view
+// changed. Newer models accept a thinking block only while nothing before it
+// has changed, and otherwise refuse the whole request or, if told to, drop the
+// same blocks. Thinking after the cut is bound to the view from then on, and
+// stays.
 func (e *draft) unbind(first int) {
 	if e.Body.Format != wire.Anthropic || !e.binds() {
 		return
@@ -31,9 +31,9 @@ func (e *draft) unbind(first int) {
 	}
 }
 
-// rebind does so for a cut that was made when nobody knew that the model binds, and where
-// the provider says that something is left: a reply to a request that was sent whole is
-// bound to that.
+// rebind strips thinking from an older cut that was made before it was known
+// that the model binds its thinking, or after the provider has refused such a
+// block: a reply to a request that was sent whole is bound to that request.
 func (e *draft) rebind() {
 	if e.before == nil || e.before.ThinkingStripped && !e.Unbind || !e.binds() {
 		return
@@ -48,10 +48,10 @@ func (e *draft) rebind() {
 	e.unbind(first)
 }
 
-// sameBytes reports whether two slices are the very same.
+// sameBytes reports whether two slices share their memory.
 func sameBytes(a, b []byte) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// binds reports whether the model binds its thinking to what stands before it.
+// binds reports whether the model binds its thinking to what precedes it.
 func (s *request) binds() bool { return s.model.Binds || s.v.o.Limits.Binds(s.asked(0)) }

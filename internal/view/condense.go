@@ -16,12 +16,13 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// Condensing has a model tell what cuts leave out (SPEC B3, B5). Behind the scenes, the
-// default, nobody waits for it: a cut has its digest, and the model's summary takes the
-// digest's place at the next cut, never between two. Inline, a cut waits for it, and has
-// the digest where it does not come in time.
+// Condensing has a model summarise what cuts leave out (SPEC B3, B5). By
+// default it works in the background and nobody waits: a cut has its digest,
+// and the model's summary replaces the digest at the next cut, never between
+// two. Inline, a cut waits for the summary, and uses the digest if it does not
+// come in time.
 //
-// It is made by NewCondensing, and safe for concurrent use.
+// NewCondensing makes one. It is safe for concurrent use.
 type Condensing struct {
 	o     CondenseOptions
 	ctx   context.Context
@@ -36,22 +37,22 @@ type Condensing struct {
 	jobs    sync.WaitGroup
 }
 
-// CondenseOptions are those of NewCondensing.
+// CondenseOptions configures NewCondensing.
 type CondenseOptions struct {
-	// Condenser asks the model.
+	// Condenser calls the model.
 	Condenser condense.Condenser
-	// Inline has cuts wait.
+	// Inline makes cuts wait.
 	Inline bool
 	// Wait is the longest that a summary may take. Default: two minutes, inline 20
 	// seconds.
 	Wait time.Duration
 	// Max is the most tokens of a summary. Default 1,024.
 	Max int
-	// Done is told of every summary that was tried behind the scenes.
+	// Done is called with every summary that was tried in the background.
 	Done func(Summary)
 }
 
-// Summary is what a model made of what a cut left out.
+// Summary is a model's summary of what a cut left out.
 type Summary struct {
 	Tenant       string `json:"-"`
 	Conversation string `json:"-"`
@@ -61,21 +62,22 @@ type Summary struct {
 	PlanID string  `json:"-"`
 	Text   string  `json:"text"`
 	Cost   float64 `json:"cost"`
-	// Messages is how many it was made of, Before and After are the tokens of these
-	// and of the text.
+	// Messages is how many messages it covers; Before and After are the tokens
+	// of these and of the text.
 	Messages int   `json:"messages"`
 	Before   int   `json:"tokens_before"`
 	After    int   `json:"tokens_after"`
 	Err      error `json:"-"`
 }
 
-// atOnce is how many summaries are written at the same time, of all conversations.
+// atOnce is how many summaries are written at the same time, over all
+// conversations.
 const atOnce = 4
 
 // DefaultInlineWait is the default of CondenseOptions.Wait for inline summaries.
 const DefaultInlineWait = 20 * time.Second
 
-// NewCondensing makes one. Close it to end what runs.
+// NewCondensing returns a Condensing. Close ends its work.
 func NewCondensing(o CondenseOptions) *Condensing {
 	if o.Wait == 0 {
 		o.Wait = 2 * time.Minute
@@ -100,11 +102,12 @@ func (c *Condensing) Close() {
 
 // fold is what a cut left out; later cuts that leave out the same share it.
 type fold struct {
-	plan    string // of the cut that left it out
+	plan    string // name of the cut that left it out
 	summary atomic.Pointer[Summary]
 }
 
-// foldOf is that of a cut that follows another one; nil where nothing is left out.
+// foldOf returns the fold of a cut c that follows the cut before, or nil if
+// nothing is left out.
 func foldOf(before, c *Cut) *fold {
 	switch {
 	case c.Dropped.Len() == 0:
@@ -115,7 +118,7 @@ func foldOf(before, c *Cut) *fold {
 	return &fold{plan: c.ID}
 }
 
-// use has a cut condensed by the model, or on top of what it wrote before.
+// use makes a cut use the model's condenser, or extends what the model wrote before.
 func (c *Condensing) use(o *window.Options, earlier *Summary, left *bound.Budget) {
 	switch {
 	case c == nil:
@@ -130,10 +133,11 @@ func (c *Condensing) use(o *window.Options, earlier *Summary, left *bound.Budget
 	}
 }
 
-// sinceThen stands between a summary and the digest of what left after it.
+// sinceThen separates a summary from the digest of what left after it.
 const sinceThen = "\n\nSince then:\n"
 
-// extend leaves a model's summary as it is and adds a digest of what left since.
+// extend keeps a model's summary unchanged and adds a digest of what left
+// since.
 func extend(ctx context.Context, in condense.Input) (condense.Output, error) {
 	rest := in
 	rest.Previous, rest.Max = "", in.Max-in.Count(in.Previous+sinceThen)
@@ -147,8 +151,8 @@ func extend(ctx context.Context, in condense.Input) (condense.Output, error) {
 	return out, err
 }
 
-// summarised puts the model's summary in the place of the digest that stands for the
-// same messages, and tells what it cost; nil where there is none.
+// summarised replaces the digest by the model's summary of the same messages
+// and returns its cost, or nil if there is none.
 func (e *draft) summarised() (s *Summary, cost float64) {
 	if e.before == nil || e.before.fold == nil {
 		return nil, 0
@@ -164,7 +168,7 @@ func (e *draft) summarised() (s *Summary, cost float64) {
 				continue
 			}
 			if p.Text.String() == s.Text {
-				return s, 0 // it was there before
+				return s, 0 // it was used before
 			}
 			raw, err := wire.ReplaceTexts(e.Body.Format, m.Raw, map[int]string{j: s.Text})
 			if err == nil {
@@ -186,14 +190,14 @@ func (e *draft) summarised() (s *Summary, cost float64) {
 	return nil, 0
 }
 
-// sameInsertion reports whether one text takes the place of another.
+// sameInsertion reports whether one text replaces another.
 func sameInsertion(a, b window.Insertion) bool {
 	tells := func(kind string) bool { return kind == condense.KindDigest || kind == condense.KindSummary }
 	return a.Into == b.Into && (a.Kind == b.Kind || tells(a.Kind) && tells(b.Kind))
 }
 
-// follow has a summary written of what a new cut left out, behind the scenes: of one
-// conversation one at a time, and of what waits for that only the latest.
+// follow has a summary of a new cut written in the background: one at a time
+// per conversation, and of those that wait only the latest.
 func (c *Condensing) follow(s *request, before, fresh *Cut) {
 	if c == nil || c.o.Inline || fresh.fold == nil || fresh.fold.plan != fresh.ID {
 		return
@@ -229,7 +233,7 @@ func (c *Condensing) follow(s *request, before, fresh *Cut) {
 	c.run(key, job)
 }
 
-// run does jobs one after another for each key.
+// run runs jobs one after another for each key.
 func (c *Condensing) run(key string, job func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -262,8 +266,8 @@ func (c *Condensing) run(key string, job func()) {
 	}()
 }
 
-// span is what a summary of a cut is made of: all messages that are left out, or those
-// that left since the last summary, and that.
+// span returns what a summary of a cut is made from: all messages that are
+// left out, or the last summary and the messages that left since.
 func (s *request) span(before, fresh *Cut) (messages []chat.Message, base string) {
 	var known timeline.Ranges
 	if before != nil && before.fold != nil {
@@ -279,7 +283,7 @@ func (s *request) span(before, fresh *Cut) (messages []chat.Message, base string
 	return messages, base
 }
 
-// costOf is what a failed summary was charged.
+// costOf returns what a failed summary was charged.
 func costOf(err error) float64 {
 	if failed, ok := err.(*condense.Error); ok { // Run returns no other
 		return failed.Cost
@@ -290,7 +294,8 @@ func costOf(err error) float64 {
 // The kind of a summary's record; its key is the plan's id.
 const summaryKind = "summary"
 
-// Record is what is to be stored of a summary, at the conversation as a whole.
+// Record returns the record of a summary, which belongs to the conversation as
+// a whole.
 func (s *Summary) Record() (timeline.Record, error) {
 	data, err := json.Marshal(s)
 	return timeline.Record{Kind: summaryKind, Key: s.Plan, Data: data}, err

@@ -12,64 +12,69 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-// Cut is what is done to the first messages of a history. It is not changed once it
-// is made.
+// Cut is what is done to the first messages of a history. It is immutable.
 type Cut struct {
-	// ID is the name of the plan, the same in every conversation: see timeline.Plan.
+	// ID is the name of the plan, the same in every conversation; see
+	// timeline.Plan.
 	ID string
-	// For is the model that it holds for. Another one has other limits, counts in
-	// another way and has none of it in its cache: it gets a cut of its own, and a
-	// side call to a small model leaves the large one's view alone.
+	// For is the model that it applies to. Another model has other limits,
+	// counts differently and has nothing of it in its cache, so it gets a cut
+	// of its own, and a side call to a small model leaves the large one's view
+	// unchanged.
 	For string
-	// Covers is how many messages it is about.
+	// Covers is how many messages it decides about.
 	Covers int
-	// Gone are the messages that are left out, by their depth, from 1 on.
+	// Dropped are the messages that are left out, by depth from 1 on.
 	Dropped timeline.Ranges
-	// Instead are the bytes that are sent in the place of messages, by depth. They
-	// have no cache marks.
+	// Replaced are the bytes that are sent in place of messages, by depth.
+	// They have no cache marks.
 	Replaced map[int][]byte
-	// Own are the client's own messages in the place of what it left out itself, which
-	// have no place in the history, by what they say: the bytes that are sent instead,
-	// nil for none.
+	// ClientOwn maps the identities of messages that the client put in place
+	// of what it dropped, which have no place in the history, to the bytes
+	// that are sent instead; nil means none.
 	ClientOwn map[timeline.Hash][]byte
-	// Budget is what the call that made it had for its view, before a refusal.
+	// Budget is the budget of the view for which it was made, before a
+	// refusal.
 	Budget int
-	// Open: the newest turn of the request that it was made for is not among them.
+	// ExceptNewest reports that it does not cover the newest turn of the
+	// request for which it was made.
 	ExceptNewest bool
-	// Bare: no thinking is left behind its first change.
+	// ThinkingStripped reports that no thinking is left after its first
+	// change.
 	ThinkingStripped bool
 	// Recalled are the blocks of the history that an insertion shows.
 	Recalled []string
-	// Plan says why. Its blocks are those of the messages that are not sent as
-	// they came, by depth.
+	// Plan explains it. Its blocks are those of the messages that are not sent
+	// unchanged, by depth.
 	Plan window.Plan
 
-	// noRoom are the pins that were found not to fit: it is not tried again.
+	// noRoom are pins that were found not to fit, so that they are not tried
+	// again.
 	noRoom atomic.Pointer[[]int]
-	// fold is what is left out, for a model to tell; nil for nothing.
+	// fold is what is left out, for a model to summarise; nil if nothing.
 	fold *fold
-	// kept: it is stored.
+	// kept reports that it is stored.
 	kept atomic.Bool
 }
 
-// Stored reports whether a cut is known to be stored; Keep says that it is.
+// Stored reports whether a cut is known to be stored; MarkStored sets it.
 func (c *Cut) Stored() bool { return c.kept.Load() }
 func (c *Cut) MarkStored()  { c.kept.Store(true) }
 
-// within is the budget that a cut was made for.
+// within returns the budget that a cut was made for.
 func (c *Cut) within() int {
 	if c.Budget > 0 {
 		return c.Budget
 	}
-	return c.Plan.Budget // one of an earlier version
+	return c.Plan.Budget // of an earlier version
 }
 
-// PlanData is the data of the record of a plan, whichever door made it. The contents of the
-// record are the bytes of View.Instead, in order.
+// PlanData is the data of the record of a plan, whichever door made it. The
+// contents of the record are the bytes of View.Instead, in order.
 type PlanData struct {
 	window.Plan
-	// Before is, of a plan of items, the number of the plan that was stored before it; 0
-	// for the first.
+	// Before is the number of the plan that was stored before this plan of
+	// items, or 0 for the first.
 	Before int64 `json:"before,omitempty"`
 	// View is what is done to later calls; nil for a plan of items.
 	View *storedView `json:"view,omitempty"`
@@ -90,8 +95,9 @@ type storedView struct {
 	Recalled []string `json:"recalled,omitempty"`
 }
 
-// Record is what is to be stored of a cut, with its contents. It belongs to the place
-// of the message that the cut covers last; id is that of the plan in the conversation.
+// Record returns the record of a cut, with its contents. It belongs to the
+// place of the last message that the cut covers; id is the plan's id in the
+// conversation.
 func (c *Cut) Record(at timeline.Place, id string) (timeline.Record, [][]byte, error) {
 	s := PlanData{Plan: c.Plan, View: &storedView{V: 1, For: c.For, Open: c.ExceptNewest, Bare: c.ThinkingStripped, Budget: c.Budget, Covers: c.Covers, Gone: c.Dropped.String(), Recalled: c.Recalled}}
 	for depth := range c.Replaced {

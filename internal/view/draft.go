@@ -17,19 +17,19 @@ type draft struct {
 	*request
 	before *Cut
 	pieces []wire.Piece
-	// changed: there is something that a cut must remember.
+	// changed reports that there is something that a cut must remember.
 	changed bool
-	plan    *window.Plan // of a new cut; nil for none
-	// hidden are the messages of which something is not shown, by index.
+	plan    *window.Plan // of a new cut; nil if there is none
+	// hidden marks the messages of which something is not shown, by index.
 	hidden map[int]bool
 	// blocks are the verdicts, by depth.
 	blocks   map[int]window.Block
 	inserted []window.Insertion
-	passages []string // blocks that were recalled, also earlier
-	out      []int    // pieces that were out before, where others are brought back
-	again    bool     // a second step is to follow
+	passages []string // blocks that were recalled, now or earlier
+	out      []int    // pieces that were out before, if others are restored
+	again    bool     // a second step follows
 	first    int      // the first piece that a new cut changes
-	least    int      // what a cut that this one takes the place of covers
+	least    int      // how many messages the replaced cut covers
 }
 
 func (s *request) newDraft(cut *Cut, pieces []wire.Piece) *draft {
@@ -76,7 +76,8 @@ func (e *draft) cut(ctx context.Context, low int, mode window.Mode) error {
 	if err != nil {
 		return err
 	}
-	// Who asks for a cut of what is within the budget wants it smaller all the same.
+	// A caller that asks for a cut within the budget wants the view smaller
+	// nevertheless.
 	budget := min(e.budget, total-1)
 	o := window.Options{
 		Model: e.Body.Model, Models: e.v.o.Models,
@@ -85,7 +86,7 @@ func (e *draft) cut(ctx context.Context, low int, mode window.Mode) error {
 	if o.Policy == "relevance" {
 		o.Query = e.latest()
 	}
-	if summary != nil || dropped { // all may fit now: a cut is deep all the same
+	if summary != nil || dropped { // everything may fit now, but a cut is still deep
 		o.Budget = max(o.Low, min(o.Budget, e.count(e.pieces).Total-1))
 	}
 	if o.Words = o.Budget; e.crowded {
@@ -108,7 +109,7 @@ func (e *draft) cut(ctx context.Context, low int, mode window.Mode) error {
 		if !dropped {
 			return nil
 		}
-		*v.Plan = e.before.Plan // what was brought back leaves, and that is enough
+		*v.Plan = e.before.Plan // dropping recalled passages is enough
 		v.Plan.Blocks, v.Plan.Inserted = nil, nil
 	}
 	was := e.pieces
@@ -146,9 +147,9 @@ func (e *draft) cut(ctx context.Context, low int, mode window.Mode) error {
 	return e.fill(ctx, e.lead, e.budget-e.count(e.pieces).Total)
 }
 
-// dropRecalled takes out the passages that earlier calls brought back, but for the newest,
-// and reports whether there were any. Nobody wrote them here, and they would pile up until
-// there is room for nothing else.
+// dropRecalled removes the passages that earlier calls recalled, except the
+// newest, and reports whether there were any. Otherwise they would pile up
+// until there is room for nothing else.
 func (e *draft) dropRecalled() (bool, error) {
 	at := e.byDepth()
 	dropped, newest := false, -1
@@ -182,8 +183,8 @@ func (e *draft) dropRecalled() (bool, error) {
 	return dropped, nil
 }
 
-// forget drops from the list what was inserted before and has left, alone or with its
-// message: it may be needed again.
+// forget removes from the list what was inserted before and has left, alone or
+// with its message: it may be needed again.
 func (e *draft) forget() {
 	at := e.byDepth()
 	e.passages = nil
@@ -212,12 +213,12 @@ func (e *draft) byDepth() map[int]int {
 	return at
 }
 
-// piece is where message i is sent.
+// piece returns the piece that sends message i.
 func (e *draft) piece(i int) (k int, ok bool) {
 	return slices.BinarySearchFunc(e.pieces, i, func(p wire.Piece, i int) int { return p.Index - i })
 }
 
-// bare are the bytes of a piece without cache marks.
+// bare returns the bytes of a piece without cache marks.
 func (e *draft) bare(k int) ([]byte, error) {
 	if raw := e.pieces[k].Raw; raw != nil {
 		return raw, nil
@@ -226,7 +227,7 @@ func (e *draft) bare(k int) ([]byte, error) {
 	return raw, err
 }
 
-// finish makes the cut that does all this again.
+// finish returns the cut that repeats all of this.
 func (e *draft) finish(total int) *Cut {
 	id := "p-" + e.ID
 	if e.steps > 0 {
@@ -236,8 +237,8 @@ func (e *draft) finish(total int) *Cut {
 	if c.ClientOwn = map[timeline.Hash][]byte{}; e.before != nil {
 		maps.Copy(c.ClientOwn, e.before.ClientOwn)
 	}
-	known := 0 // the depth up to which c is made
-	// What is not in this request is as it was before.
+	known := 0 // the depth up to which c is complete
+	// What is not in this request stays as it was.
 	carry := func(to int) {
 		for known++; e.before != nil && known < min(to, e.before.Covers+1); known++ {
 			if e.before.Dropped.Has(known) {
@@ -274,7 +275,7 @@ func (e *draft) finish(total int) *Cut {
 	}
 	settled := e.settled()
 	c.Covers = max(c.Covers, settled, e.least)
-	if len(c.ClientOwn) > 0 { // it holds wherever the client's own message stands
+	if len(c.ClientOwn) > 0 { // it applies wherever the client's own message is
 		c.Covers = max(c.Covers, len(e.Thread.Before))
 	}
 	c.ExceptNewest = c.Covers <= settled
@@ -296,7 +297,8 @@ func (e *draft) finish(total int) *Cut {
 	return c
 }
 
-// settled is the depth up to the newest exchange: what parallel calls have in common.
+// settled returns the depth of the newest exchange: what parallel calls have
+// in common ends there.
 func (e *draft) settled() int {
 	cuts := chat.NewCuts(e.Body.Messages, e.Body.Rules())
 	if n := len(cuts.Exchanges); n > 0 {

@@ -14,11 +14,12 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// fill gives back what a result only points at: some agents answer a repeated read of
-// an unchanged file with a note that the earlier result still holds, which is not there
-// any more where that was masked or left. first is the first message, by index, that
-// may still be changed, room the most tokens that this may take: where there is none
-// the note says so, for the agent would ask for ever and get the same note.
+// fill restores what a result only refers to. Some agents answer a repeated
+// read of an unchanged file with a note that the earlier result is still
+// valid; if that was masked or left, it is no longer in view. first is the
+// first message that may still be changed, room the most tokens for this. If
+// there is no room the note says so, because otherwise the agent would repeat
+// the read forever and get the same note.
 func (e *draft) fill(ctx context.Context, first, room int) error {
 	if len(e.hidden) == 0 {
 		return nil
@@ -31,7 +32,7 @@ func (e *draft) fill(ctx context.Context, first, room int) error {
 		return err
 	}
 	texts := map[int]map[int]string{}          // by piece and part
-	for _, n := range slices.Backward(notes) { // what the newest say matters most
+	for _, n := range slices.Backward(notes) { // the newest notes matter most
 		if n.text == "" {
 			continue
 		}
@@ -52,16 +53,16 @@ func (e *draft) fill(ctx context.Context, first, room int) error {
 	return nil
 }
 
-// note is a result that points at an earlier one. text is what that says, if the view does
-// not show it.
+// note is a result that refers to an earlier one. text is the text of that
+// one, if the view does not show it.
 type note struct {
 	message, piece, part int
-	key                  string // of what was asked
+	key                  string // what was asked
 	text                 string
 }
 
-// notes lists them, from message first on. asked are the questions, where there are
-// any notes.
+// notes returns the notes from message first on, and the questions of calls if
+// there are any notes.
 func (e *draft) notes(first int) (notes []note, asked map[string]string) {
 	k, _ := e.piece(first)
 	for ; k < len(e.pieces); k++ {
@@ -82,7 +83,7 @@ func (e *draft) notes(first int) (notes []note, asked map[string]string) {
 	return notes, asked
 }
 
-// fillRoom is what stands around a text.
+// fillRoom is the size of what surrounds a text.
 const fillRoom = 16
 
 // replace gives results of a message other content.
@@ -96,19 +97,20 @@ func (e *draft) replace(k int, texts map[int]string) {
 	}
 }
 
-// maxNote is the most bytes of a result that only points at another.
+// maxNote is the most bytes of a result that only refers to another.
 const maxNote = 1200
 
-// backNote is how agents say it: not the words of a command that left something as it is.
+// backNote matches the words of agents for that, but not those of a command
+// that left something unchanged.
 var backNote = regexp.MustCompile(`\b(unchanged|not changed|no changes) since\b.{0,40}\b(last|previous|earlier)\b`)
 
-// pointsBack reports whether a result says that an earlier one still holds.
+// pointsBack reports whether a result says that an earlier one is still valid.
 func pointsBack(p *chat.Part) bool {
 	text := strings.ToLower(resultText(p))
 	return !strings.HasPrefix(text, "[oriel") && backNote.MatchString(text)
 }
 
-// resultText is what a result says in words.
+// resultText returns the text of a result.
 func resultText(p *chat.Part) string {
 	if len(p.Parts) == 0 {
 		return p.Text.String()
@@ -123,8 +125,9 @@ func resultText(p *chat.Part) string {
 	return text.String()
 }
 
-// questions returns for each call's id what it asks for: the same for two calls only if they
-// name the same tool and have the same arguments. Calls about nothing are left out.
+// questions returns for each call's id what it asks for: equal for two calls
+// only if they name the same tool and have the same arguments. It leaves out
+// calls without a subject.
 func (e *draft) questions() map[string]string {
 	all := map[string]string{}
 	for i := range e.Body.Messages {
@@ -142,7 +145,7 @@ func (e *draft) questions() map[string]string {
 	return all
 }
 
-// canonical is the same for JSON texts of the same value.
+// canonical returns the same text for JSON texts of the same value.
 func canonical(text string) string {
 	var v any
 	if json.Unmarshal([]byte(text), &v) != nil {
@@ -155,9 +158,9 @@ func canonical(text string) string {
 	return string(out)
 }
 
-// pointedAt finds for each note the newest result before its message that answers the
-// same question, and sets its text if the view does not show that. It reads the request
-// once.
+// pointedAt finds for each note the newest result before its message that
+// answers the same question, and sets the note's text if the view does not
+// show that result. It reads the request once.
 func (e *draft) pointedAt(ctx context.Context, notes []note, asked map[string]string) error {
 	type answer struct {
 		text    string
@@ -165,7 +168,7 @@ func (e *draft) pointedAt(ctx context.Context, notes []note, asked map[string]st
 	}
 	known := map[string]answer{}
 	for _, n := range notes {
-		known[n.key] = answer{visible: true} // nothing to point at
+		known[n.key] = answer{visible: true} // nothing to refer to
 	}
 	next := 0
 	for i := e.lead; i < len(e.Body.Messages) && next < len(notes); i++ {
@@ -201,8 +204,8 @@ func (e *draft) pointedAt(ctx context.Context, notes []note, asked map[string]st
 	return nil
 }
 
-// shown returns what the view has of the results of message i, by their ids; of several
-// with one id the first.
+// shown returns the results of message i in the view, by id; for several with
+// one id the first.
 func (e *draft) shown(i int) map[string]string {
 	all := map[string]string{}
 	k, ok := e.piece(i)

@@ -9,7 +9,7 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-// pinned reports whether somebody pinned or holds message i of the body.
+// pinned reports whether message i of the body is pinned or held.
 func (s *request) pinned(i int) bool {
 	if s.pins == nil {
 		s.pins = make(map[int]bool, len(s.Pins))
@@ -21,8 +21,8 @@ func (s *request) pinned(i int) bool {
 	return d > 0 && s.pins[d]
 }
 
-// missing lists the messages of the request that somebody pinned or holds and that a cut
-// hides all the same, by depth.
+// missing returns the pinned or held messages of the request that a cut hides,
+// by depth.
 func (s *request) missing(cut *Cut) []int {
 	if cut == nil || len(s.Pins) == 0 {
 		return nil
@@ -51,9 +51,9 @@ func (c *Cut) refuses(pins []int) bool {
 	return known != nil && slices.Equal(*known, pins)
 }
 
-// bringBack makes a draft that shows the pins which a cut hides, and reports which, and
-// what leaves for them; it is e itself where there are none, or no room for them, which is
-// tried once.
+// bringBack returns a draft that shows the pins which a cut hides, with their
+// depths and what leaves for them. It returns e itself if there are none, or
+// no room for them, which is tried once.
 func (s *request) bringBack(ctx context.Context, cut *Cut, e *draft) (with *draft, back, left []int, refused error) {
 	missing := s.missing(cut)
 	if len(missing) == 0 || cut.refuses(s.Pins) {
@@ -68,9 +68,9 @@ func (s *request) bringBack(ctx context.Context, cut *Cut, e *draft) (with *draf
 	return with, missing, left, nil
 }
 
-// restore makes a view that shows what a cut shows, and all pins whole. Where that is
-// larger than the budget as few others leave as must, the oldest first; left are those, by
-// depth (SPEC E5).
+// restore returns a view that shows what a cut shows, and all pins whole. If
+// that exceeds the budget, as few others leave as necessary, the oldest first;
+// left are those, by depth (SPEC E5).
 func (s *request) restore(ctx context.Context, cut *Cut, missing []int) (e *draft, left []int, err error) {
 	back := map[int]bool{}
 	for _, d := range missing {
@@ -105,7 +105,7 @@ func (s *request) restore(ctx context.Context, cut *Cut, missing []int) (e *draf
 			return nil, nil, err
 		}
 	}
-	for d, b := range blocks { // what was decided before, and holds
+	for d, b := range blocks { // earlier decisions that still apply
 		if _, again := e.blocks[d]; !again && (b.Verdict == window.Mask || b.Verdict == window.Trim) && !back[d] || cut.Dropped.Has(d) && e.blocks[d].Verdict != "" {
 			e.blocks[d] = b
 		}
@@ -125,7 +125,7 @@ func (s *request) restore(ctx context.Context, cut *Cut, missing []int) (e *draf
 	return e, left, nil
 }
 
-// noRoom says with numbers what cannot be shown.
+// noRoom returns an error with the numbers of what cannot be shown.
 func (s *request) noRoom(missing []int) error {
 	var which timeline.Ranges
 	size, pinned := 0, 0
@@ -149,7 +149,8 @@ func (s *request) noRoom(missing []int) error {
 		window.ErrCannotFit, which, size, pinned, s.budget)
 }
 
-// Hidden are the messages that a cut leaves out, or some of what they say, by depth.
+// Hidden returns the messages that a cut leaves out completely or in part, by
+// depth.
 func (c *Cut) Hidden() []int {
 	out := slices.Collect(c.Dropped.All())
 	for _, b := range c.Plan.Blocks {
@@ -161,8 +162,9 @@ func (c *Cut) Hidden() []int {
 	return out
 }
 
-// Restoring reports what would leave for the pins of a request that a cut hides, by depth;
-// the error says with numbers why they cannot be shown. It changes nothing.
+// Restoring returns what would leave for the pins of a request that a cut
+// hides, by depth. The error explains with numbers why they cannot be shown.
+// It changes nothing.
 func (v *Viewer) Restoring(ctx context.Context, in *Input, cut *Cut) (left []int, err error) {
 	s, err := v.newRequest(in)
 	if err != nil {
@@ -176,9 +178,10 @@ func (v *Viewer) Restoring(ctx context.Context, in *Input, cut *Cut) (left []int
 	return left, err
 }
 
-// cutAnew cuts the whole history where a cut on top of an earlier one leaves next to nothing
-// of it: a large message has left for which the earlier cut took out all others. It returns
-// nil where total, the size of that view, is enough, or no larger view fits.
+// cutAnew cuts the whole history again if a cut on top of an earlier one
+// leaves almost nothing of it, because a large message has left for which the
+// earlier cut removed all others. It returns nil if total, the size of that
+// view, suffices, or if no larger view fits.
 func (s *request) cutAnew(ctx context.Context, cut *Cut, total int) *draft {
 	if cut == nil || s.Thread.From > 0 || total-s.fixed() >= (s.low()-s.fixed())/nearlyEmpty {
 		return nil
@@ -191,5 +194,6 @@ func (s *request) cutAnew(ctx context.Context, cut *Cut, total int) *draft {
 	return e
 }
 
-// nearlyEmpty is the part of the room for messages below which a view is nearly empty.
+// nearlyEmpty is the inverse of the share of the room for messages below which
+// a view is nearly empty.
 const nearlyEmpty = 8

@@ -6,8 +6,8 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-// Again shows a request by a cut that was made of an earlier one, for when its place in
-// the history cannot be told. The caller knows that both begin with the same messages.
+// Again shows a request by a cut of an earlier one, if its place in the
+// history is unknown. The caller knows that both begin with the same messages.
 func (v *Viewer) Again(in *Input, cut *Cut) (*Result, error) {
 	s, err := v.newRequest(in)
 	if err != nil {
@@ -19,8 +19,8 @@ func (v *Viewer) Again(in *Input, cut *Cut) (*Result, error) {
 	return s.again(cut)
 }
 
-// Fit shows a request that nothing is known of: what is too large is cut anew, and
-// nothing is remembered.
+// Fit shows a request about which nothing is known: it cuts what is too large,
+// and remembers nothing.
 func (v *Viewer) Fit(ctx context.Context, in *Input) (*Result, error) {
 	s, err := v.newRequest(in)
 	if err != nil {

@@ -21,9 +21,9 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// recall brings back what the view does not show, where there is a place for it: in
-// the newest message if a user isPlainPrompt there, at a cut beside what says that something
-// is missing. total is the size of the view; recall reports whether it added anything.
+// recall adds what the view does not show, if there is a place for it: in the
+// newest message if that is a plain prompt, and at a cut beside the marker.
+// total is the size of the view; recall reports whether it added anything.
 func (e *draft) recall(ctx context.Context, total int) (bool, error) {
 	if len(e.hidden) == 0 {
 		return false, nil
@@ -48,15 +48,16 @@ func (e *draft) recall(ctx context.Context, total int) (bool, error) {
 		}
 	}
 	if e.plan != nil && spoken >= 0 && marker >= 0 && spoken != marker {
-		// The cut is everybody's who has this history; what is brought back for
-		// the newest words belongs to them alone, and is the next step.
+		// The cut is shared by all requests with this history. What is
+		// recalled for the newest words belongs to them alone, and is the next
+		// step.
 		e.again = true
 		return e.bring(marker, texts, nil, total, room)
 	}
 	query := e.latest()
 	if into == spoken {
 		query = promptText(e.message(e.pieces[into]))
-	} else { // nobody has asked: no more than a tenth of what a cut leaves to the messages
+	} else { // nobody has asked: at most a tenth of what a cut leaves for the messages
 		room = min(room, (e.low()-e.fixed())/10)
 	}
 	left := room - e.tokensOf(texts)
@@ -68,13 +69,15 @@ func (e *draft) recall(ctx context.Context, total int) (bool, error) {
 		if ok, err := e.bring(into, append(texts[:len(texts):len(texts)], text), blocks, total, room); ok || err != nil {
 			return ok, err
 		}
-		// It has more tokens than recall thought: ask for less by as much, and a little.
+		// It has more tokens than recall counted: ask for that much less, and
+		// a little.
 		search = search*left/max(e.tokensOf([]string{text}), left) - recallSlack
 	}
 	return e.bring(into, texts, nil, total, room)
 }
 
-// recallTokens is the most that one call brings back: the profile's own, or that of all.
+// recallTokens returns the most tokens that one call recalls: the profile's
+// own limit, or the general one.
 func (s *request) recallTokens() int {
 	if s.profile.Recall != 0 {
 		return max(s.profile.Recall, 0)
@@ -82,16 +85,16 @@ func (s *request) recallTokens() int {
 	return s.v.o.RecallTokens
 }
 
-// Recall counts passages in tokens of its own, the view the whole in the model's: where
-// what was found is larger than the room, a view searches recallTries times in all, each
-// time for a little less than would fit.
+// Recall counts passages in its own tokens, the view counts the whole in the
+// model's. If what was found exceeds the room, a view searches recallTries
+// times in all, each time for a little less than would fit.
 const (
 	recallTries = 3
 	recallSlack = 16
 )
 
-// bring adds texts to a piece if that takes no more than room tokens, and reports whether
-// it did. blocks are what the last of the texts shows.
+// bring adds texts to a piece if they take at most room tokens, and reports
+// whether it did. blocks are what the last of the texts shows.
 func (e *draft) bring(into int, texts, blocks []string, total, room int) (bool, error) {
 	if len(texts) == 0 {
 		return false, nil
@@ -177,7 +180,7 @@ func promptText(m *chat.Message) string {
 // message.
 var injectedPrefixes = []string{"<system-reminder>", "<local-command-", "<command-", chat.Mark}
 
-// latest is the newest prompt and what the agent said last.
+// latest returns the newest prompt and what the agent said last.
 func (e *draft) latest() string {
 	prompt, said := "", ""
 	for i := len(e.Body.Messages) - 1; i >= e.lead && (prompt == "" || said == ""); i-- {
@@ -199,8 +202,9 @@ func clip(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "")
 }
 
-// marker is the piece in which this cut says that something is missing, or -1: one that
-// an earlier cut left as it is stays in the provider's cache.
+// marker returns the piece in which this cut reports that something is
+// missing, or -1. A marker that an earlier cut left unchanged stays in the
+// provider's cache and does not count.
 func (e *draft) marker() int {
 	at := e.byDepth()
 	for _, in := range e.inserted {
@@ -211,21 +215,23 @@ func (e *draft) marker() int {
 	return -1
 }
 
-// asRecall counts as recall does; a model may have more tokens for the same text.
+// asRecall counts as recall does; a model may count more tokens for the same
+// text.
 var asRecall = sync.OnceValue(func() *token.Counter {
 	return token.NewCounter(token.Model{Encoding: "o200k_base", Exact: true}, token.Options{})
 })
 
-// recallOpens begins every text that brings something back; recallTitle and recallEnd
-// stand around it. What they enclose is quoted: see package quote.
+// recallOpens begins every recalled text; recallTitle and recallEnd surround
+// it. What they enclose is quoted; see package quote.
 const (
 	recallOpens = voice.Recalled
 	recallTitle = voice.RecalledTitle
 	recallEnd   = voice.QuotedEnd
 )
 
-// expected reports whether a failure of recall is part of normal work: its time is over,
-// the conversation is not stored yet or was deleted meanwhile, the program ends.
+// expected reports whether a failure of recall is part of normal operation:
+// its time is over, the conversation is not stored yet or was deleted
+// meanwhile, or the program ends.
 func expected(err error) bool {
 	for _, e := range []error{context.DeadlineExceeded, context.Canceled, timeline.ErrNoConversation, timeline.ErrNoPlace, recall.ErrClosed} {
 		if errors.Is(err, e) {
@@ -235,11 +241,11 @@ func expected(err error) bool {
 	return false
 }
 
-// find searches the history for what bears on a query, in at most room tokens of the
-// model.
+// find searches the history for what is relevant to a query, in at most room
+// of the model's tokens.
 func (e *draft) find(ctx context.Context, query string, room int) (text string, blocks []string) {
 	if e.v.o.Recall == nil || room < leastRecall || !recall.Asks(query) || e.Thread.Stay {
-		return "", nil // the main line is not what a call beside it goes on from
+		return "", nil // a side call does not continue the main branch
 	}
 	known := map[string]bool{}
 	for _, b := range e.passages {
@@ -251,7 +257,7 @@ func (e *draft) find(ctx context.Context, query string, room int) (text string, 
 			shown[strconv.Itoa(d)] = true
 		}
 	}
-	depth := e.Thread.Depth() // of what comes before, and is the conversation's
+	depth := e.Thread.Depth() // messages before this request that belong to the conversation
 	if e.Thread.Kind == thread.Branched {
 		depth = len(e.Thread.Before) + e.Thread.Known - e.Thread.From + 1
 	}
@@ -286,14 +292,14 @@ func (e *draft) find(ctx context.Context, query string, room int) (text string, 
 	return recallTitle + found.Text + recallEnd, blocks
 }
 
-// leastRecall is the least room in which anything is brought back.
+// leastRecall is the least room in which anything is recalled.
 const leastRecall = 96
 
-// mostStanding is the most tokens of standing instructions that are brought back.
+// mostStanding is the most tokens of standing instructions that are recalled.
 const mostStanding = 256
 
-// standing quotes the instructions of people in messages that left, in at most so many
-// tokens. The newest are taken first.
+// standing quotes the instructions of people in messages that left, in at most
+// most tokens, the newest first.
 func (e *draft) standing(most int) string {
 	var all []string
 	used := e.counter.Text(standingTitle+recallEnd).Tokens + 8
@@ -319,8 +325,8 @@ func (e *draft) standing(most int) string {
 	return standingTitle + strings.Join(all, "\n") + recallEnd
 }
 
-// standingTitle stands before quoted instructions. It does not say that they hold: a
-// user's message may have text of others.
+// standingTitle precedes quoted instructions. It does not claim that they
+// hold, because a user's message may contain text of others.
 const standingTitle = voice.StandingTitle
 
 // alreadyInserted reports whether an earlier recall inserted this text.

@@ -18,37 +18,39 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// Options are those of New.
+// Options configures New.
 type Options struct {
 	// Index holds the plans of conversations. Show needs it, Fit does not.
 	Index *thread.Index
-	// Models, Calibration and Cache count. Default: the built-in models, no calibration,
-	// no cache.
+	// Models, Calibration and Cache are used to count. Default: the built-in
+	// models, no calibration, no cache.
 	Models      *token.Models
 	Calibration *token.Calibration
 	Cache       *token.Cache
-	// Recall finds what the view no longer shows; nil: nothing is brought back.
+	// Recall finds what the view no longer shows; nil disables recall.
 	Recall *recall.Library
-	// RecallTokens is the most tokens, as the model counts them, that one call brings
-	// back: 2,048, and never more than a tenth of the budget.
+	// RecallTokens is the most tokens, as the model counts them, that one call
+	// recalls, and never more than a tenth of the budget. Default 2,048.
 	RecallTokens int
-	// RecallWait is the longest that a call waits for it: 50 ms.
+	// RecallWait is the longest that a call waits for recall. Default 50 ms.
 	RecallWait time.Duration
-	// Low is the share of the budget that a cut goes down to: one half.
+	// Low is the share of the budget that a cut goes down to. Default one
+	// half.
 	Low float64
-	// KeepTools are the names of tools whose results stay as long as the exchange does:
-	// see window.Options.
+	// KeepTools are the names of tools whose results stay as long as their
+	// exchange; see window.Options.
 	KeepTools []string
-	// Limits are what providers were found to take.
+	// Limits are the limits learnt from providers.
 	Limits *token.Limits
-	// Thresholds are the percents of the model's window at which a cut is made, where
-	// that is before the budget (SPEC B4).
+	// Thresholds are the percents of the model's window at which a cut is
+	// made, if that is before the budget (SPEC B4).
 	Thresholds window.Thresholds
-	// Profiles are those that calls may name; nil: the built-in ones.
+	// Profiles are the profiles that calls may name; nil means the built-in
+	// ones.
 	Profiles *window.ProfileTable
-	// Margin is that of window.Options.
+	// Margin is the margin of window.Options.
 	Margin float64
-	// Condense has a model tell what was left out; nil: a digest does.
+	// Condense has a model summarise what was left out; nil means a digest.
 	Condense *Condensing
 }
 
@@ -61,7 +63,7 @@ type Viewer struct {
 // DefaultRecallWait is the default of Options.RecallWait.
 const DefaultRecallWait = 50 * time.Millisecond
 
-// New makes a viewer.
+// New returns a Viewer.
 func New(o Options) *Viewer {
 	o.RecallTokens = cmp.Or(o.RecallTokens, recall.DefaultBudget)
 	o.RecallWait = cmp.Or(o.RecallWait, DefaultRecallWait)
@@ -80,83 +82,85 @@ func New(o Options) *Viewer {
 
 // Input is a request whose conversation is known.
 type Input struct {
-	// ID is that of the call; a plan that it makes has it, too.
+	// ID is the id of the call; a plan that it makes contains it, too.
 	ID     string
 	Body   *wire.Body
 	Thread *thread.Thread
-	// Profile is a name; Asked says that the call itself names it, and not only the
-	// settings. Budget, where it is not 0, is the most tokens of the view.
+	// Profile is a name; Asked reports that the call itself names it, not only
+	// the settings. Budget, if not 0, is the most tokens of the view.
 	Profile string
 	Asked   bool
 	Budget  int
-	// Size, where it is not 0, is the most tokens of the messages: the adaptive size of
-	// a conversation (SPEC D6). Budget goes before it.
+	// Size, if not 0, is the most tokens of the messages: the adaptive size of
+	// a conversation (SPEC D6). Budget overrides it.
 	Size int
-	// Room, where it is set, is what an earlier call had for its view: for callers that
-	// try that call again. It goes before all that is said here of budgets.
+	// Room, if not nil, is the room that an earlier call had for its view, for
+	// callers that try that call again. It overrides all budgets here.
 	Room *Room
-	// Most, where it is not 0, is what this call was found to be allowed: its provider
+	// Most, if not 0, is what this call was found to be allowed: its provider
 	// has refused more.
 	Most int
-	// Unbind says that the provider has refused the view for thinking that stands
-	// behind something changed: none is left there, whatever was believed before.
+	// Unbind reports that the provider has refused the view because of
+	// thinking after a change: none is left there, whatever was assumed
+	// before.
 	Unbind bool
-	// Cold says that the provider has nothing of the conversation in its cache any
-	// more: see Lifetime. All that is sent is written anew then, so that a cut costs
-	// nothing: who wants less than the model can take goes down to the low mark.
+	// Cold reports that the provider's cache has nothing of the conversation
+	// any more; see Lifetime. Everything that is sent is then written to the
+	// cache again, so that a cut costs nothing, and profiles that want less
+	// than the model accepts go down to the low mark.
 	Cold bool
 	// Betas are the provider's features that the request asks for.
 	Betas []string
-	// PlainCache says that the upstream caches plain prefixes, as vLLM and local
-	// servers do: then the part of Claude Code's billing line that is another with
-	// every call is sent as zeros. It means nothing to them.
+	// PlainCache reports that the upstream caches plain prefixes, as vLLM and
+	// local servers do. The part of Claude Code's billing line that changes
+	// with every call, which means nothing to them, is then sent as zeros.
 	PlainCache bool
-	// Pins are the messages that stay, by depth.
+	// Pins are the depths of the messages that stay.
 	Pins []int
 	Now  time.Time
 }
 
 // Result is a view.
 type Result struct {
-	// Body is what is sent: the very slice of the request where nothing is changed,
-	// as Changed says.
+	// Body is what is sent: the request's own slice if nothing is changed,
+	// which Changed reports.
 	Body    []byte
 	Changed bool
-	// Before and After are the tokens of the request and of the view; Local is After
-	// before calibration: see token.Breakdown.
+	// Before and After are the tokens of the request and of the view; Local is
+	// After before calibration; see token.Breakdown.
 	Before, After, Local int
-	// Action is what this call did, or what an earlier cut still does: none, trim,
-	// mask, evict, digest (by rules), condense (by a model), with +recall where
-	// something was brought back.
+	// Action is what this call did, or what an earlier cut still does: none,
+	// trim, mask, evict, digest (by rules), condense (by a model), with
+	// +recall if something was recalled.
 	Action string
-	// Cut is what holds, nil for nothing; New says that this call made it. Made are
-	// all cuts of this call, to be stored: one for the history, and where something
-	// is brought back for the newest words alone, one more.
+	// Cut is the cut in effect, or nil; New reports that this call made it.
+	// Made are all cuts of this call, to be stored: one for the history and,
+	// if something was recalled for the newest words alone, one more.
 	Cut  *Cut
 	New  bool
 	Made []*Cut
-	// Folded says that this call left something out; otherwise its cuts only remember
-	// what was put in.
+	// Folded reports that this call left something out; otherwise its cuts
+	// only remember what was inserted.
 	Folded bool
-	// Recalled is what was brought back with this call, in tokens.
+	// Recalled is the number of tokens recalled by this call.
 	Recalled int
-	// Room is what the call had for its view.
+	// Room is the room that the call had for its view.
 	Room Room
-	// Budget is what the view had to fit in; Grown says why that is more than the
-	// profile wishes, nil where it is not.
+	// Budget is what the view had to fit in; Grown is why that exceeds what
+	// the profile wants, or nil.
 	Budget int
 	Grown  *window.Growth
-	// Why says why a request is left alone that its provider manages itself.
+	// Why is why a request that its provider manages itself is left unchanged.
 	Why string
-	// Restored are the pinned messages that were left out and are shown again, Left
-	// those that left for them, both by depth; Refused says with numbers why pinned
-	// ones are not shown.
+	// Restored are the pinned messages that were left out and are shown again,
+	// Left those that left for them, both by depth. Refused explains with
+	// numbers why pinned messages are not shown.
 	Restored, Left []int
 	Refused        error
-	// Failed is what failed in recall, without which the view was made.
+	// Failed is the failure of recall, without which the view was made.
 	Failed error
 
-	again bool // a second step is to follow
+	again bool // a second step follows
 }
 
 // Show decides what is sent.
@@ -206,8 +210,8 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 	return nil, ctx.Err()
 }
 
-// Apply shows a request as the last call was shown, and decides nothing: for those who
-// only count.
+// Apply shows a request as the last call was shown, and decides nothing, for
+// callers that only count.
 func (v *Viewer) Apply(in *Input) (*Result, error) {
 	s, err := v.newRequest(in)
 	if err != nil {
@@ -219,9 +223,9 @@ func (v *Viewer) Apply(in *Input) (*Result, error) {
 	return s.again(s.usable(v.o.Index.PlansAt(in.Thread)))
 }
 
-// ApplyCut shows a request by a cut that was made for it, as the call that was sent by it.
-// It decides nothing and needs no index. A nil cut leaves everything in. depths are the
-// places of the messages of the body in the history, from 1 on, 0 for those that have none.
+// ApplyCut shows a request by the cut that was made for it, as the call was sent. It
+// decides nothing and needs no index. A nil cut changes nothing. depths are the depths of
+// the body's messages in the history, from 1 on, or 0 for those that have none.
 func (v *Viewer) ApplyCut(in *Input, cut *Cut) (r *Result, depths []int, err error) {
 	s, err := v.newRequest(in)
 	if err != nil {
@@ -238,10 +242,10 @@ func (v *Viewer) ApplyCut(in *Input, cut *Cut) (r *Result, depths []int, err err
 	return r, depths, err
 }
 
-// usable is the first of the cuts that were found for a request by which it can be
-// shown; nil for none. A cut may have been made for less than there is now; a client that
-// trims its history may send too little of what a cut keeps, and one that goes back has
-// as its newest turn what was left out as an old one.
+// usable returns the first of the cuts found for a request by which it can be
+// shown, or nil. A cut may have been made for a smaller budget; a client that
+// trims its history may send too little of what a cut keeps; and the newest
+// turn of a client that goes back may be what a cut dropped as old.
 func (s *request) usable(found []any) *Cut {
 	if len(found) == 0 {
 		return nil
@@ -264,8 +268,9 @@ func (s *request) shows(came *chat.Cuts, cut *Cut) bool {
 	return err == nil && s.sound(came, pieces)
 }
 
-// sound reports whether what is left of a request is no more broken than it came: no
-// exchange that has lost a part of it, and nothing before the first question.
+// sound reports whether what is left of a request is no more broken than the
+// request: no exchange has lost a part, and nothing comes before the first
+// question.
 func (s *request) sound(came *chat.Cuts, pieces []wire.Piece) bool {
 	shown := make([]chat.Message, len(pieces))
 	for i, p := range pieces {
@@ -285,7 +290,7 @@ func broken(c *chat.Cuts) int {
 	return n
 }
 
-// opens is who isPlainPrompt first.
+// opens returns the side that speaks first.
 func opens(c *chat.Cuts) chat.Side {
 	for _, x := range c.Exchanges {
 		if x.First != chat.Preamble {
@@ -322,19 +327,19 @@ type request struct {
 	parsed map[*byte]*readMessage
 	pins   map[int]bool // see pinned
 	steps  int          // cuts that this call made
-	// recalled is what this call has brought back so far, in tokens.
+	// recalled is the number of tokens that this call has recalled so far.
 	recalled int
 	failed   error // what recall failed with
 	// recallTime and summaryTime are what is left of the time that this call may wait.
 	recallTime, summaryTime bound.Budget
 }
 
-// scale is how the provider was found to count for the tenant.
+// scale returns how the provider was found to count for the tenant.
 func (v *Viewer) scale(in *Input) token.Scale {
 	return v.o.Calibration.Scale(token.LearntKey(in.Thread.Tenant, in.Body.Model))
 }
 
-// asked names the model as it is asked with a window.
+// asked returns the model with a window, as the key for learnt limits.
 func (in *Input) asked(window int) token.Asked {
 	return token.Asked{Tenant: in.Thread.Tenant, Conversation: in.Thread.Conversation, Model: in.Body.Model, Window: window}
 }
@@ -365,8 +370,8 @@ func (v *Viewer) newRequest(in *Input) (*request, error) {
 // in one format.
 func audience(model string, f wire.Format) string { return model + " " + f.String() }
 
-// managed reports whether the provider manages the window itself, and the call does not
-// ask for a budget.
+// managed reports whether the provider manages the window itself, and the call
+// does not ask for a budget.
 func (s *request) managed() bool {
 	return s.Body.Managed != "" && s.Budget == 0 && !s.Asked
 }
@@ -380,8 +385,8 @@ func (s *request) leave() *Result {
 	return r
 }
 
-// depth is the place of message i of the body in the history, from 1 on; 0 for what is
-// no part of it.
+// depth returns the depth of message i of the body in the history, from 1 on,
+// or 0 if it is not part of it.
 func (s *request) depth(i int) int {
 	t := s.Thread
 	switch i -= s.lead; {
@@ -395,11 +400,11 @@ func (s *request) depth(i int) int {
 	return 0
 }
 
-// identity is what message i says.
+// identity returns the identity of message i.
 func (s *request) identity(i int) timeline.Hash { return timeline.Identity(&s.Body.Messages[i]) }
 
-// show makes the view that goes on from a cut; fresh is the cut that it made, nil for
-// none. The first of two steps has no body.
+// show makes the view that continues from a cut; fresh is the cut that it
+// made, or nil. The first of two steps has no body.
 func (s *request) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, err error) {
 	pieces, err := s.apply(cut)
 	if err != nil {
@@ -429,7 +434,7 @@ func (s *request) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, er
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	if len(back) == 0 { // what people bring back goes first
+	if len(back) == 0 { // what people restore comes first
 		if ok, err := e.recall(ctx, total.Total); err != nil {
 			return nil, nil, err
 		} else if ok {
@@ -461,8 +466,8 @@ func (s *request) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, er
 	return r, fresh, err
 }
 
-// unsent is the first message that no model has seen: what comes after the last reply.
-// Whatever stands before it is in the provider's cache.
+// unsent returns the first message that no model has seen: what follows the
+// last reply. Everything before it is in the provider's cache.
 func (s *request) unsent() int {
 	for i := len(s.Body.Messages) - 1; i >= s.lead; i-- {
 		switch m := &s.Body.Messages[i]; {
@@ -527,7 +532,7 @@ type readMessage struct {
 	size token.Size
 }
 
-// message is that of a piece.
+// message returns the message of a piece.
 func (s *request) message(p wire.Piece) *chat.Message {
 	if p.Raw == nil {
 		return &s.Body.Messages[p.Index]
@@ -535,7 +540,7 @@ func (s *request) message(p wire.Piece) *chat.Message {
 	return &s.read(p).Message
 }
 
-// read reads and counts the bytes of a piece that has its own.
+// read parses and counts the bytes of a piece that has its own.
 func (s *request) read(p wire.Piece) *readMessage {
 	m := s.parsed[&p.Raw[0]]
 	if m == nil {
@@ -557,7 +562,7 @@ func (s *request) count(pieces []wire.Piece) token.Breakdown {
 	return s.counter.Sum(s.sizesOf(pieces))
 }
 
-// sizesOf are the sizes of the request with these messages.
+// sizesOf returns the sizes of the request with these messages.
 func (s *request) sizesOf(pieces []wire.Piece) token.Sizes {
 	out := s.sizes
 	out.Messages = make([]token.Size, len(pieces))
@@ -571,7 +576,7 @@ func (s *request) sizesOf(pieces []wire.Piece) token.Sizes {
 	return out
 }
 
-// counted is the request with these messages, for package window.
+// counted returns the request with these messages, for package window.
 func (s *request) counted(pieces []wire.Piece) *window.Request {
 	r := &window.Request{Request: s.Body.Request, Format: s.Body.Format, Rules: s.Body.Rules(), Counter: s.counter, Sizes: s.sizesOf(pieces)}
 	r.Messages = make([]chat.Message, len(pieces))
@@ -581,5 +586,6 @@ func (s *request) counted(pieces []wire.Piece) *window.Request {
 	return r
 }
 
-// fixed are the tokens of what never leaves: the system prompt and the tools.
+// fixed returns the tokens of what never leaves: the system prompt and the
+// tools.
 func (s *request) fixed() int { return window.Fixed(s.Body.Messages, s.before) }

@@ -8,8 +8,8 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// write makes the body that is sent. total is what the pieces have without cache marks:
-// in parts that nobody knows those count.
+// write makes the body that is sent. total is the size of the pieces without
+// cache marks, which count in parts of unknown kind.
 func (s *request) write(pieces []wire.Piece, total token.Breakdown) ([]byte, token.Breakdown, error) {
 	marked, changed, err := s.remark(pieces)
 	if err != nil {
@@ -24,7 +24,7 @@ func (s *request) write(pieces []wire.Piece, total token.Breakdown) ([]byte, tok
 	return s.steady(body), total, err
 }
 
-// steady is a body without what changes with every call.
+// steady returns a body without what changes with every call.
 func (s *request) steady(body []byte) []byte {
 	if !s.PlainCache {
 		return body
@@ -32,18 +32,18 @@ func (s *request) steady(body []byte) []byte {
 	return s.Body.ZeroBillingNonce(body)
 }
 
-// changed reports whether a body is not what came.
+// changed reports whether a body differs from the original.
 func (s *request) changed(body []byte) bool { return !sameBytes(body, s.Body.Data()) }
 
-// remark puts the cache marks that the client set where they belong now: on what is
-// sent in the place of a message, and from one that is left out on the nearest before
-// it that is sent.
+// remark moves the client's cache marks to where they belong now: to what
+// replaces a message, and from a message that is left out to the nearest one
+// before it that is sent.
 func (s *request) remark(pieces []wire.Piece) (out []wire.Piece, changed bool, err error) {
 	if s.Body.Format == wire.Responses {
 		return pieces, false, nil
 	}
 	out = slices.Clone(pieces)
-	full := -1 // the last piece that has a mark, or takes none
+	full := -1 // the last piece that has a mark, or accepts none
 	k := 0
 	for i := range s.Body.Messages {
 		shown := k < len(out) && out[k].Index == i
