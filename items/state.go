@@ -158,7 +158,7 @@ func (t *Tracker) next() State {
 		}
 	}
 	now := t.State()
-	if t.complex(votes, now == StateComplexAnalysis) {
+	if t.isComplex(votes, now == StateComplexAnalysis) {
 		return StateComplexAnalysis
 	}
 	own := 0 // votes for the current state
@@ -183,9 +183,9 @@ func (t *Tracker) next() State {
 	return now
 }
 
-// complex reports whether there are signs of all states or the texts are very complex. It
+// isComplex reports whether there are signs of all states or the texts are very complex. It
 // needs less of both if complex analysis is the current state.
-func (t *Tracker) complex(votes [len(signStates)]int, begun bool) bool {
+func (t *Tracker) isComplex(votes [len(signStates)]int, begun bool) bool {
 	need, above := complexSigns, complexAbove
 	if begun {
 		need, above = complexSigns-1, complexUntil

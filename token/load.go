@@ -108,7 +108,7 @@ func (ms *Models) merge(data []byte) (*Models, error) {
 		if err != nil {
 			return nil, err
 		}
-		head.clear(&m)
+		head.clearLists(&m)
 		if field, err := decode(raw, &m); err != nil {
 			return nil, &ModelError{Model: head.ID, Field: field, Err: err}
 		}
@@ -134,7 +134,7 @@ type entryHead struct {
 	Cache          struct{ TTL json.RawMessage }
 }
 
-func (h *entryHead) clear(m *Model) {
+func (h *entryHead) clearLists(m *Model) {
 	if h.Aliases != nil {
 		m.Aliases = nil
 	}

@@ -52,7 +52,7 @@ func makeCorpus(ctx context.Context, folder string, count, queries int, data []s
 	messages, texts, vectors, asked, askedVectors := create(messagesFile), create(textsFile), create(vectorsFile), create(queriesFile), create(askedFile)
 	defer func() {
 		for _, l := range open {
-			err = errors.Join(err, l.close())
+			err = errors.Join(err, l.finish())
 		}
 	}()
 	if err != nil {
@@ -193,7 +193,7 @@ func newLines(path string) (*lines, error) {
 	return l, nil
 }
 
-func (l *lines) close() error {
+func (l *lines) finish() error {
 	if l == nil {
 		return nil
 	}

@@ -102,7 +102,7 @@ func runDemo(ctx context.Context, s *demoScreen, listen, dir string, stay bool) 
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	defer g.close()
+	defer g.shutdown()
 	if g.history.err() != nil {
 		return errors.Join(&failure{fmt.Errorf("the history cannot be opened in %s: give another folder with --data", data.dir)}, l.Close())
 	}

@@ -55,7 +55,7 @@ func openGateway(ctx context.Context, o gatewayOptions) (_ *gateway, err error) 
 	g := new(gateway)
 	defer func() {
 		if err != nil {
-			g.close()
+			g.shutdown()
 		}
 	}()
 	if err := g.openEngine(ctx, &o); err != nil {
@@ -163,9 +163,9 @@ func (g *gateway) change(o gatewayOptions) error {
 
 func (g *gateway) onClose(f func()) { g.closers = append(g.closers, f) }
 
-// close closes everything in reverse order, so that calls are written before
+// shutdown closes everything in reverse order, so that calls are written before
 // the store closes.
-func (g *gateway) close() {
+func (g *gateway) shutdown() {
 	for len(g.closers) > 0 {
 		last := len(g.closers) - 1
 		g.closers[last]()

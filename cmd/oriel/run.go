@@ -184,7 +184,7 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	loaded.Upstream.OpenAI, loaded.Upstream.Anthropic = l.openAI, l.anthropic
 	log := &runLog{Handler: slog.DiscardHandler, worst: new(atomic.Int64)}
 	live := &liveSettings{log: slog.New(log)}
-	defer live.close()
+	defer live.stop()
 	o, err := live.begin(loaded)
 	if err != nil {
 		return err
@@ -209,7 +209,7 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	began := time.Now()
 	served, err := startServer(ctx, g.server, l)
 	if err != nil {
-		g.close()
+		g.shutdown()
 		log.finish()
 		return &failure{err}
 	}
@@ -227,7 +227,7 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	signal.Ignore(syscall.SIGPIPE)
 	served.end()
 	s.requests(g.server.Counters())
-	g.close() // after it all calls are written and reported
+	g.shutdown() // after it all calls are written and reported
 	if what := g.history.trouble(); what != "" && s.trouble == "" {
 		s.trouble = "oriel: " + what
 	}

@@ -75,7 +75,7 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 	log := slog.New(slog.NewTextHandler(errOut, nil))
 	slog.SetDefault(log) // net/http writes to the standard log
 	live := &liveSettings{log: log}
-	defer live.close()
+	defer live.stop()
 	o, err := live.begin(loaded)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 	if err != nil {
 		return err
 	}
-	defer g.close()
+	defer g.shutdown()
 	live.gateway, live.now = g, loaded
 	live.warn(loaded)
 	l, err := net.Listen("tcp", loaded.Listen)

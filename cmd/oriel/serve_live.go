@@ -51,7 +51,7 @@ func (s *liveSettings) options(l *settings.Loaded) (gatewayOptions, error) {
 		if err != nil {
 			return o, err
 		}
-		s.close()
+		s.stop()
 		s.condensing, s.condensed, s.done = condensing, l, done
 	}
 	o.calls.Condense = s.condensing
@@ -71,7 +71,7 @@ func (s *liveSettings) begin(l *settings.Loaded) (gatewayOptions, error) {
 	return o, err
 }
 
-func (s *liveSettings) close() {
+func (s *liveSettings) stop() {
 	if s.done != nil {
 		s.done()
 	}

@@ -84,7 +84,7 @@ func (w *walk) text(text string) {
 			i += w.punct(text[i:])
 		case isOther:
 			r, size := utf8.DecodeRuneInString(text[i:])
-			w.rune(r)
+			w.other(r)
 			i += size
 		default:
 			i += w.letters(text[i:])
@@ -145,9 +145,9 @@ func (w *walk) punct(text string) int {
 	return 1
 }
 
-// rune reads a character that is not ASCII. Invalid UTF-8 arrives as U+FFFD,
+// other reads a character that is not ASCII. Invalid UTF-8 arrives as U+FFFD,
 // which is dropped.
-func (w *walk) rune(r rune) {
+func (w *walk) other(r rune) {
 	if r >= hangulFirst && r <= hangulLast {
 		lead, vowel, tail := hangul(r)
 		w.letter(lead)

@@ -215,8 +215,8 @@ func (w *writer) conversation(tenant int64, name string) (*conversation, error) 
 	}
 	c := &conversation{used: map[int64]int64{}}
 	found, err := w.one("SELECT id, trunk, depth, revision, created, project, continues FROM conversation WHERE tenant = ? AND name = ?", func(r *rows) {
-		c.id, c.head, c.revision = r.int(0), timeline.Place{Trunk: r.int(1), Depth: r.int(2)}, r.int(3)
-		c.created, c.project, c.continues = r.int(4), r.text(5), r.text(6)
+		c.id, c.head, c.revision = r.integer(0), timeline.Place{Trunk: r.integer(1), Depth: r.integer(2)}, r.integer(3)
+		c.created, c.project, c.continues = r.integer(4), r.text(5), r.text(6)
 	}, tenant, name)
 	if err != nil {
 		return nil, err
@@ -225,7 +225,7 @@ func (w *writer) conversation(tenant int64, name string) (*conversation, error) 
 		return nil, fmt.Errorf("%w: %q", timeline.ErrNoConversation, name)
 	}
 	err = w.each("SELECT trunk, depth FROM conversation_trunk WHERE conversation = ?", func(r *rows) {
-		c.used[r.int(0)] = r.int(1)
+		c.used[r.integer(0)] = r.integer(1)
 	}, c.id)
 	if err != nil {
 		return nil, err

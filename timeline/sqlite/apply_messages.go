@@ -79,10 +79,10 @@ func (w *change) follow(trunk, depth int64) (ended bool, err error) {
 	}
 	ended = true
 	for ended && r.next() {
-		m := tip{depth: r.int(0), says: r.hash(1), chain: r.hash(2), forms: []timeline.Hash{r.hash(3)}}
+		m := tip{depth: r.integer(0), says: r.hash(1), chain: r.hash(2), forms: []timeline.Hash{r.hash(3)}}
 		ended = w.follows(trunk, &m, false)
 	}
-	return ended, r.close()
+	return ended, r.shut()
 }
 
 // follows reports whether the next message says what m says, and takes it for m then. m has

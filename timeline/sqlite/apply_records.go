@@ -248,7 +248,7 @@ func (w *change) writeContents(id int64, r *timeline.Record) error {
 // change.
 func (w *change) dropContents(record int64) error {
 	err := w.each("SELECT content FROM record_content WHERE record = ?", func(r *rows) {
-		w.release = append(w.release, r.int(0))
+		w.release = append(w.release, r.integer(0))
 	}, record)
 	if err != nil {
 		return err
@@ -293,7 +293,7 @@ func (w *writer) unrefer(tenant, id int64) (last bool, size int64, err error) {
 	}
 	_, err = w.one("DELETE FROM content WHERE id = ? RETURNING hash, size", func(r *rows) {
 		w.contents.drop(contentKey{tenant, r.hash(0)})
-		size = r.int(1)
+		size = r.integer(1)
 	}, id)
 	return true, size, err
 }
@@ -318,10 +318,10 @@ func (c *conn) readRecords(conversation int64, kind, key string) ([]timeline.Rec
 	records := []timeline.Record{}
 	index := map[int64]int{} // by id
 	err := c.each("SELECT r.id, r.key, r.trunk, r.depth, r.time, r.data FROM record r"+which+" ORDER BY r.id", func(r *rows) {
-		index[r.int(0)] = len(records)
+		index[r.integer(0)] = len(records)
 		records = append(records, timeline.Record{
-			Kind: kind, Key: r.text(1), At: timeline.Place{Trunk: r.int(2), Depth: r.int(3)},
-			Time: time.UnixMicro(r.int(4)).UTC(), Data: r.bytes(5),
+			Kind: kind, Key: r.text(1), At: timeline.Place{Trunk: r.integer(2), Depth: r.integer(3)},
+			Time: time.UnixMicro(r.integer(4)).UTC(), Data: r.bytes(5),
 		})
 	}, args...)
 	if err != nil {
@@ -329,7 +329,7 @@ func (c *conn) readRecords(conversation int64, kind, key string) ([]timeline.Rec
 	}
 	return records, c.each(`SELECT r.id, c.hash FROM record r JOIN record_content rc ON rc.record = r.id JOIN content c ON c.id = rc.content`+
 		which+" ORDER BY r.id, rc.n", func(r *rows) {
-		if i, ok := index[r.int(0)]; ok {
+		if i, ok := index[r.integer(0)]; ok {
 			records[i].Contents = append(records[i].Contents, r.hash(1))
 		}
 	}, args...)

@@ -23,7 +23,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	if err != nil {
 		return explain("back up", s.path, err)
 	}
-	return errors.Join(s.backup(ctx, c, path), c.close())
+	return errors.Join(s.backup(ctx, c, path), c.shut())
 }
 
 // own opens a connection for the caller alone, for work that ctx may

@@ -46,7 +46,7 @@ func (c *cache[K, V]) drop(k K) {
 	delete(c.old, k)
 }
 
-func (c *cache[K, V]) clear() {
+func (c *cache[K, V]) reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.young)

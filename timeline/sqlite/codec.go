@@ -110,8 +110,8 @@ func (c *codecs) expand(codec, size int64, data, buffer []byte) ([]byte, error) 
 	return raw, nil
 }
 
-// close frees the decoder's memory.
-func (c *codecs) close() {
+// free frees the decoder's memory.
+func (c *codecs) free() {
 	if d, err := c.decode(); err == nil {
 		d.Close()
 	}

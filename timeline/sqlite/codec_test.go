@@ -12,7 +12,7 @@ import (
 
 func TestContentsComeBackWhateverTheirSize(t *testing.T) {
 	c := newCodecs()
-	defer c.close()
+	defer c.free()
 	sample := bytes.Repeat([]byte(`{"role":"user","content":[{"type":"text","text":"The tide is in. "}]}`), 100)
 	seen := map[int64]bool{}
 	for size := range 2000 {
@@ -37,7 +37,7 @@ func TestContentsComeBackWhateverTheirSize(t *testing.T) {
 
 func TestExpandMakesNoMoreThanWasStored(t *testing.T) {
 	c := newCodecs()
-	defer c.close()
+	defer c.free()
 	e, err := zstd.NewWriter(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestCachesKeepWhatIsUsed(t *testing.T) {
 	if _, ok := c.get(0); ok {
 		t.Error("0 was not dropped")
 	}
-	c.clear()
+	c.reset()
 	if _, ok := c.get(999); ok {
 		t.Error("999 was not forgotten")
 	}

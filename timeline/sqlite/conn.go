@@ -129,7 +129,7 @@ func (c *conn) one(query string, scan func(*rows), args ...any) (found bool, err
 		found = true
 		scan(r)
 	}
-	return found, r.close()
+	return found, r.shut()
 }
 
 // each calls scan for every row of a query.
@@ -141,16 +141,16 @@ func (c *conn) each(query string, scan func(*rows), args ...any) error {
 	for r.next() {
 		scan(r)
 	}
-	return r.close()
+	return r.shut()
 }
 
 // number returns a single number.
 func (c *conn) number(query string, args ...any) (n int64, found bool, err error) {
-	found, err = c.one(query, func(r *rows) { n = r.int(0) }, args...)
+	found, err = c.one(query, func(r *rows) { n = r.integer(0) }, args...)
 	return n, found, err
 }
 
-func (c *conn) close() error {
+func (c *conn) shut() error {
 	var errs []error
 	for _, s := range c.stmts {
 		errs = append(errs, s.close())
@@ -181,7 +181,7 @@ func (r *rows) failed() error {
 	return r.err
 }
 
-func (r *rows) close() error {
+func (r *rows) shut() error {
 	err := r.rows.Close()
 	if failed := r.failed(); failed != nil {
 		return failed
@@ -191,12 +191,12 @@ func (r *rows) close() error {
 
 // end closes the rows and stores the first error in err.
 func (r *rows) end(err *error) {
-	if failed := r.close(); *err == nil {
+	if failed := r.shut(); *err == nil {
 		*err = failed
 	}
 }
 
-func (r *rows) int(i int) int64 {
+func (r *rows) integer(i int) int64 {
 	n, _ := r.row[i].(int64)
 	return n
 }
@@ -251,7 +251,7 @@ func (k connector) Connect(context.Context) (driver.Conn, error) {
 	}
 	for _, pragma := range []string{"PRAGMA busy_timeout=10000", "PRAGMA foreign_keys=1", "PRAGMA secure_delete=1", "PRAGMA synchronous=NORMAL"} {
 		if err := c.run(pragma); err != nil {
-			return nil, errors.Join(err, c.close())
+			return nil, errors.Join(err, c.shut())
 		}
 	}
 	return c.Conn, nil

@@ -142,7 +142,7 @@ func (d *deletion) trunk(trunk, depth int64) error {
 // contents drops a reference to each content that a query returns.
 func (d *deletion) contents(query string, args ...any) error {
 	var ids []int64
-	if err := d.each(query, func(r *rows) { ids = append(ids, r.int(0)) }, args...); err != nil {
+	if err := d.each(query, func(r *rows) { ids = append(ids, r.integer(0)) }, args...); err != nil {
 		return err
 	}
 	for _, id := range ids {

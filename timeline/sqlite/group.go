@@ -124,7 +124,7 @@ func (w *writer) transaction(t *task) []*task {
 	expected, start := w.expected(), time.Now()
 	for i := 0; ; {
 		for ; i < len(group); i++ {
-			if !w.make(group, i) {
+			if !w.applyOne(group, i) {
 				w.again(group)
 				return group
 			}
@@ -169,9 +169,9 @@ func (w *writer) expected() int {
 	return w.last[0] + w.last[1]
 }
 
-// make applies one change of a group. It reports false if the change failed
+// applyOne applies one change of a group. It reports false if the change failed
 // and left the transaction unusable; the transaction is then rolled back.
-func (w *writer) make(group []*task, i int) bool {
+func (w *writer) applyOne(group []*task, i int) bool {
 	t := group[i]
 	if t.err = t.ctx.Err(); t.err != nil {
 		return true

@@ -116,7 +116,7 @@ func lockAlone(path string) error {
 	if err = c.run("PRAGMA locking_mode=EXCLUSIVE"); err == nil {
 		_, _, err = c.number("SELECT count(*) FROM sqlite_schema")
 	}
-	return errors.Join(err, c.close())
+	return errors.Join(err, c.shut())
 }
 
 // saveWait is how long CloseSaved waits for readers.
@@ -146,7 +146,7 @@ func (w *writer) saveLog(ctx context.Context) error {
 	start := w.clock.now()
 	for delay := 2 * time.Millisecond; ; delay = min(2*delay, 50*time.Millisecond) {
 		var busy, frames, saved int64
-		if _, err := w.one("PRAGMA wal_checkpoint(TRUNCATE)", func(r *rows) { busy, frames, saved = r.int(0), r.int(1), r.int(2) }); err != nil {
+		if _, err := w.one("PRAGMA wal_checkpoint(TRUNCATE)", func(r *rows) { busy, frames, saved = r.integer(0), r.integer(1), r.integer(2) }); err != nil {
 			return err
 		}
 		// The counts are -1 while another process writes the log back.

@@ -79,7 +79,7 @@ func (c *conn) way(tenant string, to timeline.Place, first, last int64) ([]span,
 // beginning was tampered with, and might never end.
 func (c *conn) trunkOrigin(trunk, tenant int64) (origin timeline.Place, known bool, err error) {
 	known, err = c.one("SELECT origin, origin_depth FROM trunk WHERE id = ? AND tenant = ?", func(r *rows) {
-		origin = timeline.Place{Trunk: r.int(0), Depth: r.int(1)}
+		origin = timeline.Place{Trunk: r.integer(0), Depth: r.integer(1)}
 	}, trunk, tenant)
 	if err == nil && known && (origin.Trunk >= trunk || origin.Trunk < 0 || origin.Depth < 0 || (origin.Trunk == 0) != (origin.Depth == 0)) {
 		err = fmt.Errorf("%w: trunk %d begins under %v", timeline.ErrDamaged, trunk, origin)
@@ -132,8 +132,8 @@ func (v *visitor) part(p span) (err error) {
 			return err
 		}
 		v.variants = v.variants[:0]
-		for more && forms.int(0) <= v.entry.Place.Depth {
-			if forms.int(0) == v.entry.Place.Depth {
+		for more && forms.integer(0) <= v.entry.Place.Depth {
+			if forms.integer(0) == v.entry.Place.Depth {
 				v.variants = append(v.variants, forms.hash(1))
 			}
 			more = forms.next()
@@ -161,16 +161,16 @@ func (v *visitor) part(p span) (err error) {
 // take reads a row into the entry.
 func (v *visitor) take(trunk int64, r *rows) error {
 	e := &v.entry
-	e.Place = timeline.Place{Trunk: trunk, Depth: r.int(0)}
+	e.Place = timeline.Place{Trunk: trunk, Depth: r.integer(0)}
 	e.Identity = r.hash(1)
 	e.Format, e.Role, e.Ref = r.text(2), r.text(3), r.text(5)
-	e.Time = time.UnixMicro(r.int(4)).UTC()
+	e.Time = time.UnixMicro(r.integer(4)).UTC()
 	e.Content = r.hash(6)
 	if err := r.failed(); err != nil || v.hashes {
 		return err
 	}
-	codec := r.int(7)
-	raw, err := v.s.expand(e.Content, codec, r.int(8), r.bytes(9), v.buffer)
+	codec := r.integer(7)
+	raw, err := v.s.expand(e.Content, codec, r.integer(8), r.bytes(9), v.buffer)
 	if err != nil {
 		return err
 	}

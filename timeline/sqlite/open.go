@@ -95,7 +95,7 @@ func readVersion(path, mode string) (int64, error) {
 	if err == nil && mode == settled {
 		page, _, err = c.number("PRAGMA page_size")
 	}
-	if err := errors.Join(err, c.close()); err != nil {
+	if err := errors.Join(err, c.shut()); err != nil {
 		return 0, err
 	}
 	switch {
@@ -159,7 +159,7 @@ func migrateLocked(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	defer c.close()
+	defer c.shut()
 	for _, pragma := range []string{
 		"PRAGMA busy_timeout=10000",
 		"PRAGMA synchronous=NORMAL",
@@ -204,10 +204,10 @@ func lock(ctx context.Context, path string) (unlock func(remove bool) error, err
 					if remove && runtime.GOOS != "windows" {
 						_ = os.Remove(path) // somebody else may have done so
 					}
-					return c.close()
+					return c.shut()
 				}, nil
 			}
-			err = errors.Join(err, c.close())
+			err = errors.Join(err, c.shut())
 		}
 		// Other processes may remove the file between the two steps and create
 		// it again. SQLite reports that with various errors.

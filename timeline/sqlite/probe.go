@@ -38,5 +38,5 @@ func Probe(dir string, patience time.Duration) (format int64, err error) {
 			break
 		}
 	}
-	return format, explain("lock", path, errors.Join(err, c.close()))
+	return format, explain("lock", path, errors.Join(err, c.shut()))
 }

@@ -20,10 +20,10 @@ const conversationColumns = "SELECT c.name, c.trunk, c.depth, c.revision, c.crea
 func scanConversation(r *rows) timeline.Conversation {
 	return timeline.Conversation{
 		Name:      r.text(0),
-		Head:      timeline.Place{Trunk: r.int(1), Depth: r.int(2)},
-		Revision:  r.int(3),
-		Created:   time.UnixMicro(r.int(4)).UTC(),
-		Updated:   time.UnixMicro(r.int(5)).UTC(),
+		Head:      timeline.Place{Trunk: r.integer(1), Depth: r.integer(2)},
+		Revision:  r.integer(3),
+		Created:   time.UnixMicro(r.integer(4)).UTC(),
+		Updated:   time.UnixMicro(r.integer(5)).UTC(),
 		Project:   r.text(6),
 		Continues: r.text(7),
 	}
@@ -61,7 +61,7 @@ func (s *Store) Conversations(ctx context.Context, tenant string) ([]timeline.Co
 // conversationID returns the id of a conversation and its head.
 func (c *conn) conversationID(tenant, name string) (id int64, head timeline.Place, err error) {
 	ok, err := c.one("SELECT c.id, c.trunk, c.depth FROM conversation c JOIN tenant t ON t.id = c.tenant WHERE t.name = ? AND c.name = ?", func(r *rows) {
-		id, head = r.int(0), timeline.Place{Trunk: r.int(1), Depth: r.int(2)}
+		id, head = r.integer(0), timeline.Place{Trunk: r.integer(1), Depth: r.integer(2)}
 	}, tenant, name)
 	if err == nil && !ok {
 		err = fmt.Errorf("%w: %q", timeline.ErrNoConversation, name)
@@ -82,8 +82,8 @@ func (s *Store) Heads(ctx context.Context, tenant, name string) ([]timeline.Plac
 		left := map[timeline.Place]bool{} // by another of its trunks
 		err = c.each(`SELECT u.trunk, u.depth, t.origin, t.origin_depth FROM conversation_trunk u JOIN trunk t ON t.id = u.trunk
 			WHERE u.conversation = ? ORDER BY u.trunk`, func(r *rows) {
-			used = append(used, timeline.Place{Trunk: r.int(0), Depth: r.int(1)})
-			left[timeline.Place{Trunk: r.int(2), Depth: r.int(3)}] = true
+			used = append(used, timeline.Place{Trunk: r.integer(0), Depth: r.integer(1)})
+			left[timeline.Place{Trunk: r.integer(2), Depth: r.integer(3)}] = true
 		}, id)
 		for _, p := range used {
 			if p != head && !left[p] {
@@ -110,7 +110,7 @@ func (s *Store) Under(ctx context.Context, tenant string, at timeline.Place, say
 		if at != (timeline.Place{}) {
 			there := false
 			err := c.each("SELECT m.depth, m.says FROM trunk t JOIN message m ON m.trunk = t.id WHERE t.id = ?1 AND t.tenant = ?2 AND m.depth BETWEEN ?3 AND ?3 + 1", func(r *rows) {
-				if r.int(0) == at.Depth {
+				if r.integer(0) == at.Depth {
 					there = true
 				} else if r.hash(1) == says {
 					found = true
@@ -143,7 +143,7 @@ func (s *Store) Content(ctx context.Context, tenant string, h timeline.Hash) ([]
 		var codec, size int64
 		var data []byte
 		found, err := c.one("SELECT c.codec, c.size, c.data FROM content c JOIN tenant t ON t.id = c.tenant WHERE t.name = ? AND c.hash = ?", func(r *rows) {
-			codec, size, data = r.int(0), r.int(1), r.bytes(2)
+			codec, size, data = r.integer(0), r.integer(1), r.bytes(2)
 		}, tenant, h[:])
 		if err == nil && !found {
 			err = fmt.Errorf("%w: %v", timeline.ErrNoContent, h)

@@ -60,7 +60,7 @@ func (s *Store) openAs(fixed os.FileInfo) error {
 	// the damage, or to save the rest.
 	_, _, err = s.write.number("SELECT value FROM setting WHERE name = 'epoch'")
 	if err != nil && !errors.Is(explain("open", s.path, err), timeline.ErrDamaged) {
-		return errors.Join(err, s.write.close())
+		return errors.Join(err, s.write.shut())
 	}
 	if fixed == nil && err == nil {
 		s.opened, _ = findOpened(s.path) // a reader has nothing to save

@@ -153,7 +153,7 @@ func (s *Store) openReader() (*conn, error) {
 	}
 	for _, pragma := range []string{"PRAGMA busy_timeout=10000", "PRAGMA query_only=1", "PRAGMA cache_size=-4000"} {
 		if err := c.run(pragma); err != nil {
-			return nil, errors.Join(err, c.close())
+			return nil, errors.Join(err, c.shut())
 		}
 	}
 	return c, nil
@@ -168,7 +168,7 @@ func (s *Store) release(c *conn, failed bool) error {
 		return nil
 	}
 	s.mu.Unlock()
-	return c.close()
+	return c.shut()
 }
 
 // view runs read on a snapshot of the history.
@@ -202,9 +202,9 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	var errs []error
 	for _, c := range idle {
-		errs = append(errs, c.close())
+		errs = append(errs, c.shut())
 	}
 	errs = append(errs, s.closeWriter())
-	s.codec.close()
+	s.codec.free()
 	return explain("close", s.path, errors.Join(errs...))
 }

@@ -20,7 +20,7 @@ func (s *Store) Verify(ctx context.Context, report func(timeline.Problem)) error
 		return explain("verify", s.path, err)
 	}
 	v := verifier{conn: c, ctx: ctx, codec: s.codec, report: report, refs: map[int64]int64{}, tenants: map[int64]string{}}
-	err = errors.Join(v.run(), c.close())
+	err = errors.Join(v.run(), c.shut())
 	if moved := s.moved(); moved != nil {
 		return moved
 	}
@@ -68,10 +68,10 @@ func (v *verifier) scan(query string, row func(*rows) error, args ...any) error 
 	}
 	for r.next() {
 		if err := errors.Join(v.ctx.Err(), row(r)); err != nil {
-			return errors.Join(err, r.close())
+			return errors.Join(err, r.shut())
 		}
 	}
-	return r.close()
+	return r.shut()
 }
 
 // structure lets SQLite check the structure of the file.
@@ -130,7 +130,7 @@ func (v *verifier) settings() error {
 
 func (v *verifier) names() error {
 	return v.scan("SELECT id, name FROM tenant", func(r *rows) error {
-		v.tenants[r.int(0)] = r.text(1)
+		v.tenants[r.integer(0)] = r.text(1)
 		return nil
 	})
 }
@@ -148,7 +148,7 @@ func (v *verifier) trunks() error {
 	var all []trunk
 	err := v.scan(`SELECT t.id, t.tenant, t.origin, t.origin_depth, t.says,
 		(SELECT coalesce(max(depth), 0) FROM conversation_trunk WHERE trunk = t.id) FROM trunk t ORDER BY t.id`, func(r *rows) error {
-		t := trunk{id: r.int(0), tenant: r.int(1), origin: timeline.Place{Trunk: r.int(2), Depth: r.int(3)}, used: r.int(5)}
+		t := trunk{id: r.integer(0), tenant: r.integer(1), origin: timeline.Place{Trunk: r.integer(2), Depth: r.integer(3)}, used: r.integer(5)}
 		copy(t.says[:], r.bytes(4))
 		all = append(all, t)
 		return nil
@@ -181,20 +181,20 @@ func (v *verifier) trunk(t *trunk) error {
 	err := v.scan(`SELECT m.depth, m.hash, m.says, m.content, m.format, m.role, m.time, m.ref, c.hash, c.tenant
 		FROM message m LEFT JOIN content c ON c.id = m.content WHERE m.trunk = ? ORDER BY m.depth`, func(r *rows) error {
 		at.Depth++
-		if r.int(0) != at.Depth {
-			v.problem(t.tenant, "", at, "messages up to %d are missing", r.int(0)-1)
-			at.Depth = r.int(0)
+		if r.integer(0) != at.Depth {
+			v.problem(t.tenant, "", at, "messages up to %d are missing", r.integer(0)-1)
+			at.Depth = r.integer(0)
 		}
-		v.refs[r.int(3)]++
+		v.refs[r.integer(3)]++
 		var content, chain timeline.Hash
 		copy(content[:], r.bytes(8))
 		copy(chain[:], r.bytes(1))
-		m := timeline.Message{Format: r.text(4), Role: r.text(5), Time: time.UnixMicro(r.int(6)), Ref: r.text(7)}
+		m := timeline.Message{Format: r.text(4), Role: r.text(5), Time: time.UnixMicro(r.integer(6)), Ref: r.text(7)}
 		copy(m.Identity[:], r.bytes(2))
 		switch {
 		case r.bytes(8) == nil:
 			v.problem(t.tenant, "", at, "its content is missing")
-		case r.int(9) != t.tenant:
+		case r.integer(9) != t.tenant:
 			v.problem(t.tenant, "", at, "its content belongs to another tenant")
 		case timeline.Chain(before, &m, content) != chain:
 			v.problem(t.tenant, "", at, "the chain is broken: the message, or one before it, is not what was stored")
@@ -216,21 +216,21 @@ func (v *verifier) variants() error {
 	return v.scan(`SELECT v.trunk, v.depth, v.n, v.content, t.tenant, c.tenant, m.hash, c.hash, v.hash FROM variant v
 		LEFT JOIN trunk t ON t.id = v.trunk LEFT JOIN message m ON m.trunk = v.trunk AND m.depth = v.depth
 		LEFT JOIN content c ON c.id = v.content ORDER BY v.trunk, v.depth, v.n`, func(r *rows) error {
-		at := timeline.Place{Trunk: r.int(0), Depth: r.int(1)}
+		at := timeline.Place{Trunk: r.integer(0), Depth: r.integer(1)}
 		if at != last {
 			last, n = at, 0
 		}
-		if n++; r.int(2) != n {
-			v.problem(r.int(4), "", at, "form %d is missing", n)
-			n = r.int(2)
+		if n++; r.integer(2) != n {
+			v.problem(r.integer(4), "", at, "form %d is missing", n)
+			n = r.integer(2)
 		}
 		switch {
-		case r.int(4) != r.int(5):
-			v.problem(r.int(4), "", at, "the content of form %d is missing", n)
+		case r.integer(4) != r.integer(5):
+			v.problem(r.integer(4), "", at, "the content of form %d is missing", n)
 		case sealVariant(loose(r, 6), n, loose(r, 7)) != loose(r, 8):
-			v.problem(r.int(4), "", at, "form %d is not what was stored", n)
+			v.problem(r.integer(4), "", at, "form %d is not what was stored", n)
 		}
-		v.refs[r.int(3)]++
+		v.refs[r.integer(3)]++
 		return nil
 	})
 }
@@ -245,16 +245,16 @@ func (v *verifier) conversations() error {
 	err := v.scan(`SELECT c.tenant, c.name, c.trunk, c.depth, c.revision, coalesce(u.depth, 0), coalesce(t.origin_depth, 0),
 		c.created, c.updated, c.project, c.continues, c.hash
 		FROM conversation c LEFT JOIN conversation_trunk u ON u.conversation = c.id AND u.trunk = c.trunk LEFT JOIN trunk t ON t.id = c.trunk`, func(r *rows) error {
-		c := conversation{head: timeline.Place{Trunk: r.int(2), Depth: r.int(3)}, revision: r.int(4),
-			created: r.int(7), project: r.text(9), continues: r.text(10)}
-		if c.head != (timeline.Place{}) && (c.head.Depth <= r.int(6) || c.head.Depth > r.int(5)) {
-			v.problem(r.int(0), r.text(1), c.head, "the head is not among what the conversation used")
+		c := conversation{head: timeline.Place{Trunk: r.integer(2), Depth: r.integer(3)}, revision: r.integer(4),
+			created: r.integer(7), project: r.text(9), continues: r.text(10)}
+		if c.head != (timeline.Place{}) && (c.head.Depth <= r.integer(6) || c.head.Depth > r.integer(5)) {
+			v.problem(r.integer(0), r.text(1), c.head, "the head is not among what the conversation used")
 		}
 		if c.revision < 1 {
-			v.problem(r.int(0), r.text(1), c.head, "its revision is %d", c.revision)
+			v.problem(r.integer(0), r.text(1), c.head, "its revision is %d", c.revision)
 		}
-		if sealConversation(v.tenants[r.int(0)], r.text(1), &c, r.int(8)) != loose(r, 11) {
-			v.problem(r.int(0), r.text(1), c.head, "the conversation's head, name, times or labels are not what was stored")
+		if sealConversation(v.tenants[r.integer(0)], r.text(1), &c, r.integer(8)) != loose(r, 11) {
+			v.problem(r.integer(0), r.text(1), c.head, "the conversation's head, name, times or labels are not what was stored")
 		}
 		return nil
 	})
@@ -265,11 +265,11 @@ func (v *verifier) conversations() error {
 		FROM conversation_trunk u JOIN conversation c ON c.id = u.conversation LEFT JOIN trunk t ON t.id = u.trunk
 		LEFT JOIN message m ON m.trunk = u.trunk AND m.depth = u.depth
 		LEFT JOIN conversation_trunk b ON b.conversation = u.conversation AND b.trunk = t.origin`, func(r *rows) error {
-		at := timeline.Place{Trunk: r.int(2), Depth: r.int(3)}
-		if r.int(0) != r.int(5) || r.row[4] == nil {
-			v.problem(r.int(0), r.text(1), at, "the conversation used a place that is not there")
-		} else if r.int(6) != 0 && r.int(8) < r.int(7) {
-			v.problem(r.int(0), r.text(1), at, "the way to what the conversation used is not held")
+		at := timeline.Place{Trunk: r.integer(2), Depth: r.integer(3)}
+		if r.integer(0) != r.integer(5) || r.row[4] == nil {
+			v.problem(r.integer(0), r.text(1), at, "the conversation used a place that is not there")
+		} else if r.integer(6) != 0 && r.integer(8) < r.integer(7) {
+			v.problem(r.integer(0), r.text(1), at, "the way to what the conversation used is not held")
 		}
 		return nil
 	})
@@ -284,15 +284,15 @@ func (v *verifier) records() error {
 		r.id, r.time, r.data, r.hash
 		FROM record r LEFT JOIN conversation c ON c.id = r.conversation
 		LEFT JOIN conversation_trunk u ON u.conversation = c.id AND u.trunk = r.trunk LEFT JOIN trunk t ON t.id = r.trunk`, func(r *rows) error {
-		at := timeline.Place{Trunk: r.int(4), Depth: r.int(5)}
-		if at != (timeline.Place{}) && (at.Depth > r.int(6) || at.Depth <= r.int(7)) {
-			v.problem(r.int(0), r.text(1), at, "record %s %q belongs to a place that the conversation has not used", r.text(2), r.text(3))
+		at := timeline.Place{Trunk: r.integer(4), Depth: r.integer(5)}
+		if at != (timeline.Place{}) && (at.Depth > r.integer(6) || at.Depth <= r.integer(7)) {
+			v.problem(r.integer(0), r.text(1), at, "record %s %q belongs to a place that the conversation has not used", r.text(2), r.text(3))
 		}
-		if r.int(0) != r.int(8) {
-			v.problem(r.int(0), r.text(1), at, "record %s %q belongs to another tenant", r.text(2), r.text(3))
+		if r.integer(0) != r.integer(8) {
+			v.problem(r.integer(0), r.text(1), at, "record %s %q belongs to another tenant", r.text(2), r.text(3))
 		}
-		if sealRecord(v.tenants[r.int(0)], r.text(1), r.text(2), r.text(3), at, r.int(10), r.bytes(11), contents[r.int(9)]) != loose(r, 12) {
-			v.problem(r.int(0), r.text(1), at, "record %s %q is not what was stored", r.text(2), r.text(3))
+		if sealRecord(v.tenants[r.integer(0)], r.text(1), r.text(2), r.text(3), at, r.integer(10), r.bytes(11), contents[r.integer(9)]) != loose(r, 12) {
+			v.problem(r.integer(0), r.text(1), at, "record %s %q is not what was stored", r.text(2), r.text(3))
 		}
 		return nil
 	})
@@ -303,11 +303,11 @@ func (v *verifier) recordContents() (map[int64][]timeline.Hash, error) {
 	all := map[int64][]timeline.Hash{}
 	return all, v.scan(`SELECT x.content, r.tenant, r.kind, r.key, c.tenant, x.record, c.hash FROM record_content x
 		LEFT JOIN record r ON r.id = x.record LEFT JOIN content c ON c.id = x.content ORDER BY x.record, x.n`, func(r *rows) error {
-		v.refs[r.int(0)]++
-		if r.int(1) != r.int(4) {
-			v.problem(r.int(1), "", timeline.Place{}, "a content of record %s %q is missing", r.text(2), r.text(3))
+		v.refs[r.integer(0)]++
+		if r.integer(1) != r.integer(4) {
+			v.problem(r.integer(1), "", timeline.Place{}, "a content of record %s %q is missing", r.text(2), r.text(3))
 		}
-		all[r.int(5)] = append(all[r.int(5)], loose(r, 6))
+		all[r.integer(5)] = append(all[r.integer(5)], loose(r, 6))
 		return nil
 	})
 }
@@ -318,17 +318,17 @@ func (v *verifier) contents() error {
 	return v.scan("SELECT id, tenant, hash, size, codec, refs, data FROM content", func(r *rows) error {
 		var h timeline.Hash
 		copy(h[:], r.bytes(2))
-		raw, err := v.codec.expand(r.int(4), r.int(3), r.bytes(6), buffer)
+		raw, err := v.codec.expand(r.integer(4), r.integer(3), r.bytes(6), buffer)
 		switch {
 		case err != nil:
-			v.problem(r.int(1), "", timeline.Place{}, "content %v: %v", h, err)
+			v.problem(r.integer(1), "", timeline.Place{}, "content %v: %v", h, err)
 		case timeline.HashOf(raw) != h:
-			v.problem(r.int(1), "", timeline.Place{}, "content %v has other bytes", h)
+			v.problem(r.integer(1), "", timeline.Place{}, "content %v has other bytes", h)
 		}
-		if n := v.refs[r.int(0)]; n != r.int(5) {
-			v.problem(r.int(1), "", timeline.Place{}, "content %v counts %d references and has %d", h, r.int(5), n)
+		if n := v.refs[r.integer(0)]; n != r.integer(5) {
+			v.problem(r.integer(1), "", timeline.Place{}, "content %v counts %d references and has %d", h, r.integer(5), n)
 		}
-		if r.int(4) != codecRaw && err == nil {
+		if r.integer(4) != codecRaw && err == nil {
 			buffer = raw
 		}
 		return nil
@@ -340,7 +340,7 @@ func (v *verifier) derived() error {
 	return v.scan("SELECT c.tenant, c.hash, d.family, d.kind, d.data, d.hash FROM derived d JOIN content c ON c.id = d.content", func(r *rows) error {
 		h := loose(r, 1)
 		if timeline.Family(r.text(3)) != r.text(2) || sealDerived(h, r.text(3), r.bytes(4)) != loose(r, 5) {
-			v.problem(r.int(0), "", timeline.Place{}, "%s of content %v is not what was stored", r.text(3), h)
+			v.problem(r.integer(0), "", timeline.Place{}, "%s of content %v is not what was stored", r.text(3), h)
 		}
 		return nil
 	})

@@ -119,26 +119,26 @@ func (s *Store) openWriter() error {
 		"PRAGMA busy_timeout=0",
 	} {
 		if err := c.run(pragma); err != nil {
-			return errors.Join(err, c.close())
+			return errors.Join(err, c.shut())
 		}
 	}
 	var ok bool
 	if w.file, ok = c.Conn.(sqlite.FileControl); !ok {
-		return errors.Join(fmt.Errorf("the SQLite driver's %T lacks a required method", c.Conn), c.close())
+		return errors.Join(fmt.Errorf("the SQLite driver's %T lacks a required method", c.Conn), c.shut())
 	}
 	w.prepare()
 	// Others may have left bytes to clear; do not wait for a change.
 	if _, err := c.exec("BEGIN"); err != nil {
-		return errors.Join(err, c.close())
+		return errors.Join(err, c.shut())
 	}
 	err = w.refresh()
 	_, end := c.exec("ROLLBACK")
 	if err := errors.Join(err, end); err != nil {
-		return errors.Join(err, c.close())
+		return errors.Join(err, c.shut())
 	}
 	w.clearLater()
 	if s.opened, err = findOpened(s.path); err != nil {
-		return errors.Join(fmt.Errorf("%w: %w", ErrLogGone, err), c.close())
+		return errors.Join(fmt.Errorf("%w: %w", ErrLogGone, err), c.shut())
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func (s *Store) openWatcher() error {
 	w.conn = c
 	var ok bool
 	if w.file, ok = c.Conn.(sqlite.FileControl); !ok {
-		return errors.Join(fmt.Errorf("the SQLite driver's %T lacks a required method", c.Conn), c.close())
+		return errors.Join(fmt.Errorf("the SQLite driver's %T lacks a required method", c.Conn), c.shut())
 	}
 	w.prepare()
 	return nil
@@ -202,17 +202,17 @@ func (w *writer) refresh() error {
 	if err := w.each("SELECT name, value FROM setting", func(r *rows) {
 		switch r.text(0) {
 		case "epoch":
-			epoch = r.int(1)
+			epoch = r.integer(1)
 		case "uncleared":
-			uncleared = r.int(1)
+			uncleared = r.integer(1)
 		}
 	}); err != nil {
 		return err
 	}
-	w.conversations.clear()
-	w.tips.clear()
+	w.conversations.reset()
+	w.tips.reset()
 	if epoch != w.epoch {
-		w.contents.clear()
+		w.contents.reset()
 	}
 	w.epoch, w.uncleared, w.seen = epoch, uncleared, now
 	w.foreign.Add(1)
@@ -242,10 +242,10 @@ func (w *writer) rollback() {
 
 // forget empties the caches.
 func (w *writer) forget() {
-	w.tenants.clear()
-	w.contents.clear()
-	w.tips.clear()
-	w.conversations.clear()
+	w.tenants.reset()
+	w.contents.reset()
+	w.tips.reset()
+	w.conversations.reset()
 }
 
 func (w *writer) point(name string) {
@@ -302,5 +302,5 @@ func (s *Store) shutWriter() error {
 	if w.uncleared != 0 && !s.readOnly {
 		w.clearLog()
 	}
-	return w.close()
+	return w.shut()
 }

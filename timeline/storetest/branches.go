@@ -55,7 +55,7 @@ var branchCases = []testCase{
 		f.equal("branches", st.Branches, int64(1))
 		f.reads(a.Head, one...)
 		f.reads(b.Head, two...)
-		f.equal("deleted messages", f.delete("one").Messages, 30)
+		f.equal("deleted messages", f.remove("one").Messages, 30)
 		f.reads(b.Head, two...)
 	}},
 	{"that are written while the head stays are the conversation's", func(f *fixture) {
@@ -78,9 +78,9 @@ var branchCases = []testCase{
 
 		first := f.apply(timeline.Change{Conversation: "d", Stay: true, Messages: saidAll("1", "2")})
 		f.equal("head of a conversation that begins so", first.Head, timeline.Place{})
-		f.equal("deleted messages", f.delete("c").Messages, 4) // "d" has used the others
+		f.equal("deleted messages", f.remove("c").Messages, 4) // "d" has used the others
 		f.reads(first.Places[1], "1", "2")
-		f.equal("deleted messages", f.delete("d").Messages, 2)
+		f.equal("deleted messages", f.remove("d").Messages, 2)
 	}},
 	{"by an edit of the first message keep the contents", func(f *fixture) {
 		texts := numbered("m", 100)

@@ -6,7 +6,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-func (f *fixture) delete(name string) timeline.Deleted {
+func (f *fixture) remove(name string) timeline.Deleted {
 	f.Helper()
 	gone, err := f.Delete(ctx, timeline.Local, name, nil)
 	if err != nil {
@@ -20,7 +20,7 @@ var deletionCases = []testCase{
 		f.apply(timeline.Change{Conversation: "c", Messages: []timeline.Message{form("1", "aa"), form("2", "bbb")},
 			Contents: [][]byte{[]byte("cccc")}, Put: []timeline.Record{rec("k", "1", "", timeline.HashOf([]byte("cccc"))), rec("k", "2", "")}})
 		f.apply(timeline.Change{Conversation: "c", Messages: []timeline.Message{form("1", "AA"), form("2b", "BBB")}})
-		f.equal("deleted", f.delete("c"), timeline.Deleted{Messages: 3, Contents: 5, Records: 2, Bytes: 2 + 3 + 4 + 2 + 3})
+		f.equal("deleted", f.remove("c"), timeline.Deleted{Messages: 3, Contents: 5, Records: 2, Bytes: 2 + 3 + 4 + 2 + 3})
 		f.equal("stats", f.stats(), timeline.Stats{})
 		if _, err := f.Conversation(ctx, timeline.Local, "c"); !errors.Is(err, timeline.ErrNoConversation) {
 			f.Errorf("it is still there: %v", err)
@@ -37,7 +37,7 @@ var deletionCases = []testCase{
 		a := f.say("a", timeline.Place{}, numbered("a", 6)...)
 		b := f.say("b", a.Places[3], numbered("b", 2)...) // passes a1 to a4
 		f.say("a", b.Places[0], "a again")                // a branch of b's branch
-		f.equal("deleted", f.delete("a"), timeline.Deleted{Messages: 3, Contents: 3, Bytes: int64(2*len(said("a5").Raw) + len(said("a again").Raw))})
+		f.equal("deleted", f.remove("a"), timeline.Deleted{Messages: 3, Contents: 3, Bytes: int64(2*len(said("a5").Raw) + len(said("a again").Raw))})
 		f.reads(b.Head, "a1", "a2", "a3", "a4", "b1", "b2")
 		if _, err := entries(f.Store, timeline.Local, a.Places[4], 1, 9, true); !errors.Is(err, timeline.ErrNoPlace) {
 			f.Errorf("a5 is still there: %v", err)
@@ -53,13 +53,13 @@ var deletionCases = []testCase{
 		f.apply(timeline.Change{Conversation: "a", Messages: []timeline.Message{form("1", "same"), form("2", "own")}})
 		f.apply(timeline.Change{Conversation: "b", Messages: []timeline.Message{form("other", "same")}})
 		f.apply(timeline.Change{Conversation: "c", Put: []timeline.Record{rec("k", "1", "", timeline.HashOf([]byte("own")))}})
-		f.equal("deleted", f.delete("a"), timeline.Deleted{Messages: 2})
+		f.equal("deleted", f.remove("a"), timeline.Deleted{Messages: 2})
 		for _, raw := range []string{"same", "own"} {
 			if got, err := f.Content(ctx, timeline.Local, timeline.HashOf([]byte(raw))); err != nil || string(got) != raw {
 				f.Errorf("content %q: %q, %v", raw, got, err)
 			}
 		}
-		f.equal("deleted", f.delete("c"), timeline.Deleted{Records: 1, Contents: 1, Bytes: 3})
+		f.equal("deleted", f.remove("c"), timeline.Deleted{Records: 1, Contents: 1, Bytes: 3})
 	}},
 	{"of all conversations leaves nothing, in whatever order", func(f *fixture) {
 		for _, order := range [][]string{{"a", "b", "c"}, {"c", "b", "a"}, {"b", "c", "a"}} {
@@ -68,7 +68,7 @@ var deletionCases = []testCase{
 			f.say("c", b.Places[1], numbered("c", 4)...)
 			f.say("a", b.Places[2], "from b")
 			for _, name := range order {
-				f.delete(name)
+				f.remove(name)
 				f.verify()
 			}
 			f.equal("stats", f.stats(), timeline.Stats{})
@@ -77,7 +77,7 @@ var deletionCases = []testCase{
 	{"does not touch other tenants", func(f *fixture) {
 		f.say("c", timeline.Place{}, "1", "2")
 		b := f.applyAs("other", timeline.Change{Conversation: "c", Messages: saidAll("1", "2")})
-		f.delete("c")
+		f.remove("c")
 		all, err := entries(f.Store, "other", b.Head, 1, 9, false)
 		if err != nil || len(all) != 2 || string(all[1].Raw) != string(said("2").Raw) {
 			f.Errorf("the other reads %d messages: %v", len(all), err)
@@ -106,7 +106,7 @@ var deletionCases = []testCase{
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.delete("c")
+		f.remove("c")
 		after, err := f.Changed(ctx)
 		if err != nil || after == before {
 			f.Errorf("%d after %d, %v", after, before, err)

@@ -67,7 +67,7 @@ var derivedCases = []testCase{
 		f.equal("derived", f.stats().Derived, int64(3))
 		f.apply(timeline.Change{Conversation: "a", Stay: true, Drop: []timeline.Key{{Kind: "k", Key: "1"}}})
 		f.derives(timeline.Local, "v", "noted", "")
-		f.delete("a")
+		f.remove("a")
 		f.derives(timeline.Local, "v", "same", "of same")
 		f.derives(timeline.Local, "v", "own", "")
 		f.equal("derived", f.stats().Derived, int64(1))

@@ -68,7 +68,7 @@ func testLog(t *testing.T, open func(t *testing.T) timeline.Store) {
 			"return":     m.returnTo,
 			"edit":       m.edit,
 			"again":      func(r *rapid.T) { m.send(r, conversationName(r)) },
-			"delete":     m.delete,
+			"delete":     m.remove,
 			"look back":  m.lookBack,
 			"":           func(*rapid.T) {},
 		})
@@ -214,7 +214,7 @@ func (m *clients) ask(r *rapid.T, log *timeline.Log, name string, h sent, extra 
 	})
 }
 
-func (m *clients) delete(r *rapid.T) {
+func (m *clients) remove(r *rapid.T) {
 	name := conversationName(r)
 	if rapid.IntRange(0, 3).Draw(r, "really") < 3 || len(m.calls[name]) == 0 {
 		return

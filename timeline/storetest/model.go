@@ -28,7 +28,7 @@ func testModel(t *testing.T, open func(t *testing.T) timeline.Store) {
 			"change again": m.change, // twice as often as the others
 			"go on":        m.goOn,
 			"resend":       m.resend,
-			"delete":       m.delete,
+			"delete":       m.remove,
 			"read":         m.read,
 			"look under":   m.under,
 			"content":      m.content,
@@ -276,7 +276,7 @@ func (m *machine) records(of []timeline.Record) []timeline.Record {
 	return all
 }
 
-func (m *machine) delete(r *rapid.T) {
+func (m *machine) remove(r *rapid.T) {
 	if rapid.IntRange(0, 2).Draw(r, "really") > 0 {
 		return
 	}

@@ -125,7 +125,7 @@ func (f frame) score(dots reg.VecVirtual, next string) {
 	JNZ(operand.LabelRef(next))
 }
 
-func (f frame) close() {
+func (f frame) finish() {
 	VMOVUPD(f.sum, operand.Mem{Base: f.totals})
 	VMOVUPD(f.squares, operand.Mem{Base: f.totals, Disp: 32})
 	VMOVUPS(f.top, operand.Mem{Base: f.totals, Disp: 64})

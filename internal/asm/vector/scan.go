@@ -79,7 +79,7 @@ func emitVNNI() {
 	dots := fold(sums)
 	VPSUBD(excess, dots, dots)
 	f.score(dots, "group")
-	f.close()
+	f.finish()
 }
 
 // emitAVX2 writes the scan with 16 bit values.
@@ -115,7 +115,7 @@ func emitAVX2() {
 	SUBQ(operand.U8(32), count)
 	JNZ(operand.LabelRef("step"))
 	f.score(fold(sums), "group")
-	f.close()
+	f.finish()
 }
 
 // vpdpbusd adds to each lane of sums the products of four unsigned bytes of x
