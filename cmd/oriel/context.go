@@ -167,7 +167,7 @@ func drawContext(w *composition.Window, s style, width int) []byte {
 	return b.Bytes()
 }
 
-// stacked is the window as one bar.
+// stacked draws the window as one bar.
 func stacked(w *composition.Window, s style, width int) string {
 	var out strings.Builder
 	signs := []string{"█", "▓", "▒"}
@@ -236,7 +236,7 @@ func kindRows(b *bytes.Buffer, w *composition.Window, s style, width int) {
 	}
 }
 
-// shareName is the name of a row below a kind.
+// shareName returns the name of a row below a kind.
 func shareName(k *composition.Share, room int) string {
 	name := oneLine(k.Name, 1<<10)
 	switch {

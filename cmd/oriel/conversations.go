@@ -242,7 +242,7 @@ func costOf(a *browse.About) string {
 // dated is the date at the end of a model's name.
 var dated = regexp.MustCompile(`-?(20\d{6}|20\d\d-\d\d-\d\d)$`)
 
-// shortModel is a model's name without vendor and date.
+// shortModel returns a model's name without vendor and date.
 func shortModel(name string) string {
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
 		name = name[i+1:]
@@ -250,7 +250,7 @@ func shortModel(name string) string {
 	return strings.TrimPrefix(dated.ReplaceAllString(name, ""), "claude-")
 }
 
-// shortProject is the last element of a project's path, or the last two if that one is
+// shortProject returns the last element of a project's path, or the last two if that one is
 // short.
 func shortProject(project string) string {
 	parts := strings.FieldsFunc(project, func(r rune) bool { return r == '/' || r == '\\' })

@@ -95,7 +95,7 @@ func interruptible[T any](ctx context.Context, read func() (T, error)) (T, error
 	}
 }
 
-// typedAt reports whether a person types what in reads.
+// typedAt reports whether in is a terminal at which a person types.
 func typedAt(in io.Reader) bool {
 	f, ok := in.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

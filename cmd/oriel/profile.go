@@ -11,7 +11,7 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-// profileLine says which profile is used and how to have another, for people.
+// profileLine tells people which profile is used and how to choose another.
 func profileLine(name string, own *window.ProfileTable) string {
 	p, err := own.Lookup(name)
 	if err != nil {

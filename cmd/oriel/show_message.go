@@ -42,7 +42,7 @@ func wholeMessage(out io.Writer, m *browse.Message, sc screen, full bool) error 
 	return err
 }
 
-// byColour is the colour of who speaks.
+// byColour returns the colour of a speaker.
 func byColour(who string) string {
 	switch who {
 	case "user":

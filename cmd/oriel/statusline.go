@@ -95,7 +95,7 @@ func readSession(in io.Reader) (string, error) {
 	return told.Session, nil
 }
 
-// statusLine is a status for a person. own says that it is of a session that an agent named.
+// statusLine formats a status for people. own reports that an agent named the session.
 func statusLine(s *usage.Status, own bool) string {
 	parts := []string{"oriel"}
 	switch {

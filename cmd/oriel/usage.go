@@ -155,7 +155,7 @@ func drawUsage(r *usage.Report, s style, width int) []byte {
 	return b.Bytes()
 }
 
-// usageRows are the head, the rows and the total, without bars: with short figures where
+// usageRows returns the head, the rows and the total, without bars: with short figures where
 // whole ones leave too little room for the keys and a bar.
 func usageRows(r *usage.Report, width int) []string {
 	longest := 0
@@ -188,7 +188,7 @@ func layUsage(r *usage.Report, room int, figure func(int) string) []string {
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 }
 
-// keyOf is the key of a row for a person.
+// keyOf returns the key of a row for people.
 func keyOf(by usage.By, r *usage.Row) string {
 	switch {
 	case r.Key != "":
@@ -245,7 +245,7 @@ func costBar(r *usage.Row, most float64, width int, s style) string {
 	return s.code("36", strings.Repeat("█", paid)) + s.code("2", strings.Repeat("░", max(0, all-paid)))
 }
 
-// usageNotes says what the sums mean.
+// usageNotes explains what the sums mean.
 func usageNotes(b *bytes.Buffer, r *usage.Report) {
 	t := &r.Total
 	switch saved := t.Without - t.Cost; {

@@ -212,7 +212,7 @@ func (a *anthropicGen) answer(last bool) {
 	a.pieces(blocks)
 }
 
-// pieces says blocks in one assistant message or in several.
+// pieces puts blocks into one assistant message or several.
 func (a *anthropicGen) pieces(blocks []any) {
 	for len(blocks) > 1 && a.one(5, "pieces") {
 		a.say("assistant", a.list(blocks[0]))

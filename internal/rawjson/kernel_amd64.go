@@ -79,5 +79,5 @@ func indexAVX512(x, p *byte, blocks, base int) (used int)
 // cpuid asks the CPU what it is; leaf and sub are its inputs in eax and ecx.
 func cpuid(leaf, sub uint32) (eax, ebx, ecx, edx uint32)
 
-// xgetbv is the low half of xcr0: the registers that the system saves.
+// xgetbv returns the low half of xcr0: the registers that the system saves.
 func xgetbv() (eax uint32)

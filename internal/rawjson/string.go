@@ -19,7 +19,7 @@ func (v Value) Str() string {
 	return string(appendDecoded(make([]byte, 0, len(s)), s))
 }
 
-// AppendStr is Str appended to dst.
+// AppendStr appends what Str returns to dst.
 func (v Value) AppendStr(dst []byte) []byte {
 	s, _ := v.inner()
 	return appendDecoded(dst, s)

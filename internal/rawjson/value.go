@@ -188,7 +188,7 @@ func (v Value) lookup(key string) (last Value, count int) {
 	return last, count
 }
 
-// Bool is true for a true; false for a false and for all else.
+// Bool reports whether the value is true.
 func (v Value) Bool() bool {
 	e, ok := v.entry()
 	return ok && v.doc.data[e.start] == 't'

@@ -86,7 +86,7 @@ func (a *anthropic) fields() {
 	}
 }
 
-// read takes messages apart; false if that is not possible.
+// read parses the messages; it returns false if that is not possible.
 func (a *anthropic) read() bool {
 	if !a.body.has("messages") {
 		return false

@@ -27,7 +27,7 @@ type chat struct {
 	messages []object
 }
 
-// read takes messages apart; false if that is not possible.
+// read parses the messages; it returns false if that is not possible.
 func (c *chat) read() bool {
 	if !c.body.has("messages") {
 		// "Missing required parameter: 'messages'."

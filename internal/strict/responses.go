@@ -90,7 +90,7 @@ func Responses(body []byte) []Problem {
 	return r.list
 }
 
-// read takes input apart; false if there is nothing more to check.
+// read parses the input; it returns false if there is nothing more to check.
 func (r *responses) read() bool {
 	stored := r.body.has("previous_response_id") || r.body.has("conversation")
 	r.elsewhere = stored

@@ -257,7 +257,7 @@ func isString(raw []byte) bool {
 	return len(raw) > 0 && raw[0] == '"'
 }
 
-// splitBlocks takes a content apart; a string is one text block, and none if it
+// splitBlocks splits a content into blocks; a string is one text block, or none if it
 // is empty.
 func splitBlocks(content json.RawMessage) ([]block, error) {
 	if isString(content) {

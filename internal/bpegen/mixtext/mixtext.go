@@ -90,7 +90,7 @@ func (g *generator) path() string {
 	return fmt.Sprintf("/srv/app/%s/%s/%s_%d.go", dirs[g.IntN(8)], dirs[g.IntN(8)], dirs[g.IntN(8)], g.IntN(40))
 }
 
-// json gives tool calls and results, half of them indented.
+// json returns tool calls and results, half of them indented.
 func (g *generator) json() []byte {
 	var out []byte
 	for len(out) < stretch {
@@ -110,7 +110,7 @@ func (g *generator) json() []byte {
 	return out
 }
 
-// log gives the lines of a server's log.
+// log returns the lines of a server's log.
 func (g *generator) log() []byte {
 	levels := []string{"INFO", "INFO", "INFO", "DEBUG", "WARN", "ERROR"}
 	var out []byte
