@@ -80,6 +80,14 @@ func (s *Scope) embedSome(ctx context.Context, from *vectorStore) (made int, mor
 	if len(batch) == 0 {
 		return 0, false, nil
 	}
+	return s.embedThese(ctx, batch, from, true)
+}
+
+// embedThese adds vectors for the first passages of batch: stored ones, and at most
+// embedBatch new ones. inOrder says that no passage before them lacks a vector. It returns
+// how many were made, and whether vectors are in the index, also with an error if they could
+// not be stored. The caller holds embedding.
+func (s *Scope) embedThese(ctx context.Context, batch []pending, from *vectorStore, inOrder bool) (made int, added bool, err error) {
 	var known map[timeline.Hash]kept
 	if from != nil {
 		if known, err = from.read(ctx, contentsOf(batch)); err != nil {
@@ -124,7 +132,7 @@ func (s *Scope) embedSome(ctx context.Context, from *vectorStore) (made int, mor
 			batch[i].vector, dimensions = v, len(v)
 		}
 	}
-	data, err := s.keep(batch, known)
+	data, err := s.keep(batch, known, inOrder)
 	if err != nil {
 		return 0, false, err
 	}
@@ -221,7 +229,7 @@ func (s *Scope) pending(limit int) (batch []pending) {
 
 // keep adds the vectors of a batch to the index. It returns the data to store
 // for the messages that are now complete.
-func (s *Scope) keep(batch []pending, known map[timeline.Hash]kept) (data []timeline.Derived, err error) {
+func (s *Scope) keep(batch []pending, known map[timeline.Hash]kept, inOrder bool) (data []timeline.Derived, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for k := range batch {
@@ -231,7 +239,9 @@ func (s *Scope) keep(batch []pending, known map[timeline.Hash]kept) (data []time
 				return nil, err
 			}
 		}
-		s.embedded = int(p.id) + 1
+		if inOrder {
+			s.embedded = int(p.id) + 1
+		}
 		if p.content == (timeline.Hash{}) {
 			continue
 		}

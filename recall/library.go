@@ -27,6 +27,11 @@ type LibraryOptions struct {
 	// Memory is the most bytes that all scopes may take together. 0 means
 	// DefaultMemory. One scope is kept however large it is.
 	Memory int64
+	// OnDemand, if it is not 0, has no vectors made in the background. Each search makes
+	// those that it needs most, a few at least, until this long after it began, and
+	// stores them: of the messages whose words match the query best, and then of others.
+	// It suits a program that ends after one search.
+	OnDemand time.Duration
 	// Count counts the tokens of a text, as Options.Count does.
 	Count func(string) int
 	// Report, if not nil, is called with failures of background work: a model
@@ -147,7 +152,7 @@ func (l *Library) Recall(ctx context.Context, w Where, query string, o RecallOpt
 	if a.holds == nil {
 		return &Result{Query: query, Mode: Keyword, Passages: []Passage{}}, nil
 	}
-	if o.Mode != Keyword {
+	if o.Mode != Keyword && l.o.OnDemand == 0 {
 		l.awaitVectors(ctx, a.holds)
 	}
 	scope, v, exclude, dismissed := a.holds.scope, a.view, o.Exclude, o.Dismissed
@@ -164,6 +169,11 @@ func (l *Library) Recall(ctx context.Context, w Where, query string, o RecallOpt
 	}
 	l.searching.Add(1)
 	defer l.searching.Add(-1)
+	if o.Mode != Keyword && l.o.OnDemand > 0 && l.o.Model != nil {
+		if err := l.embedFor(ctx, a.holds, query, &o, began.Add(l.o.OnDemand)); err != nil && ctx.Err() == nil {
+			l.report(err)
+		}
+	}
 	found, err := scope.Recall(ctx, query, o)
 	if err != nil && ctx.Err() == nil {
 		if !l.remake(a.holds, err) {
@@ -230,6 +240,9 @@ func (l *Library) Stats() LibraryStats {
 	l.mu.Unlock()
 	for _, s := range scopes {
 		passages, embedded := s.Len()
+		if l.o.OnDemand > 0 { // not in their order
+			embedded = passages - s.unembedded()
+		}
 		st.Passages, st.Embedded = st.Passages+passages, st.Embedded+embedded
 	}
 	return st

@@ -456,7 +456,7 @@ func (m *member) follows(p timeline.Place, depth int64) bool { return p.Depth ==
 // embedLater queues a cached scope to have its missing vectors made. The
 // caller holds mu.
 func (l *Library) embedLater(s *cachedScope) {
-	if l.o.Model == nil || s.toEmbed {
+	if l.o.Model == nil || l.o.OnDemand > 0 || s.toEmbed {
 		return
 	}
 	if passages, embedded := s.scope.Len(); embedded < passages {
@@ -508,6 +508,18 @@ func (l *Library) embed(s *cachedScope) {
 		close(s.embedded)
 		s.embedded = nil
 	}
+}
+
+// embedFor makes the vectors that a search needs most; see LibraryOptions.OnDemand.
+func (l *Library) embedFor(ctx context.Context, s *cachedScope, query string, o *RecallOptions, until time.Time) error {
+	l.mu.Lock()
+	dimensions := l.dimensions
+	l.mu.Unlock()
+	return recovered(func() error {
+		made, err := s.scope.onDemand(ctx, query, o, &vectorStore{l.store, s.key.tenant, vectorFamily + l.o.Model.Name(), dimensions}, until)
+		l.made.Add(int64(made))
+		return err
+	})
 }
 
 // awaitVectors waits until the vectors of a cached scope are made, once for

@@ -32,7 +32,7 @@ func TestCommandsKeepTheirFlags(t *testing.T) {
 		"context":       "json data",
 		"statusline":    "json data",
 		"usage":         "by since json watch data",
-		"recall":        "conversation scope budget top floor mode json data",
+		"recall":        "conversation all project context complete scope budget top floor mode json data",
 		"eval":          "format budget policy details json",
 		"serve":         "listen upstream-openai upstream-anthropic profile config data",
 		"run":           "upstream-openai upstream-anthropic profile config data",
@@ -131,7 +131,7 @@ backup
 verify extra
 stats extra
 recall
-recall key
+recall key --all --conversation c1
 recall key --conversation nonsense
 recall key --conversation c1 --mode nonsense
 recall key --conversation c1 --scope nonsense

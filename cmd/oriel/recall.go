@@ -1,15 +1,16 @@
 package main
 
 import (
-	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
@@ -17,41 +18,45 @@ import (
 
 // recallFlags holds the flags of recall.
 type recallFlags struct {
-	conversation, scope, mode string
-	budget, top               int
-	floor                     float64
-	json                      bool
+	conversation, scope, mode, project string
+	all, complete, json                bool
+	budget, top, around                int
+	floor                              float64
 }
 
 func recallCommand() *cobra.Command {
 	var o recallFlags
 	cmd := &cobra.Command{
-		Use:   "recall QUERY --conversation ID",
+		Use:   "recall QUERY",
 		Short: "Find what a query needs in the history",
-		Long: `Find what a query needs in the history of a conversation, by word and by meaning,
-under a budget of tokens (o200k_base) of the whole text that a model would be shown.
-What is found is in the order of time.
+		Long: `Find what a query needs in the history, by word and by meaning: in one conversation,
+in those of a project, or in all of them, which is the default.
 
-Each passage has a score from 0 to 1: how sure it is that the history has anything
-to say about the query, and where the passage stands between the worst and the best
-(the geometric mean of both). What is below --floor is left out, so that an unrelated
-query brings nothing. "keyword" is the BM25 of the passage's own words as a share of
-the most that the query's words could come to; "dense" is the cosine of the two.
+The best is shown first, by conversation and day, whole passages, with the words of the
+query marked. -C 2 also shows two messages before and after each. What is much less near
+than the best is left out; --floor and --top change that.
+
+Meaning needs vectors, which take time to make. A search makes those that it needs most,
+for about a second, and keeps them, so that every search finds more. --complete makes all
+of them first, however long it takes, and so does --json unless --complete=false is given.
+Where the history cannot be written to, nothing is kept. The model in this program makes
+them, or the server of the setting embed.url: then texts and query are sent there.
+
+--json prints what a model would be shown under a budget of tokens (o200k_base), in the
+order of time. Each passage has a score from 0 to 1: how sure it is that the history has
+anything to say about the query, and where the passage stands between the worst and the
+best (the geometric mean of both). "keyword" is the BM25 of the passage's own words as a
+share of the most that the query's words could come to; "dense" is the cosine of the two.
 
 --mode hybrid   words, meaning, neighbours, speaker, role, dates
        keyword  the same without meaning: no model runs
        dense    cosine alone; 10 passages and a floor of 0.3 unless told otherwise
 
-The first search embeds what the history says, and keeps the vectors with it; later
-ones embed only what is new ("embedded" of --json counts). Where the history cannot be
-written to, every search embeds. The model in this program embeds, or the server of the
-setting embed.url: then texts and query are sent there.
-
---scope project takes all conversations of the same project, user all there are. Their
-ids are then the name of the conversation, "#" and the id.`,
-		Example: `  oriel recall "what did we decide about the database?" --conversation support
-  oriel recall "TLS certificate" --conversation support --mode keyword --budget 1000
-  oriel recall "which port?" --conversation support --scope project --json`,
+--conversation ID --scope project searches all conversations of its project, --scope user
+all there are.`,
+		Example: `  oriel recall "what did we decide about the database?"
+  oriel recall "TLS certificate" --conversation last --mode keyword -C 2
+  oriel recall "which port?" --project shop --json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return fmt.Errorf("%d arguments: give one query, in quotes; see oriel recall --help", len(args))
@@ -60,17 +65,24 @@ ids are then the name of the conversation, "#" and the id.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.conversation, "conversation", "", "`name` of the conversation")
-	f.StringVar(&o.scope, "scope", "conversation", "where to look: conversation, project or user")
+	f.StringVar(&o.conversation, "conversation", "", "`id` of the conversation, the beginning of it, last, or its row")
+	f.BoolVar(&o.all, "all", false, "search all conversations (the default unless one or a project is named)")
+	f.StringVar(&o.project, "project", "", "search the conversations of this `project`: its path, or the end of it")
+	f.StringVar(&o.scope, "scope", "conversation", "where to look from --conversation: conversation, project or user")
+	f.IntVarP(&o.around, "context", "C", 0, "also show `n` messages before and after each")
 	f.IntVar(&o.budget, "budget", recall.DefaultBudget, "most `tokens` of the text")
 	f.IntVar(&o.top, "top", 0, "most `passages` (default: as many as fit; 10 for dense)")
-	f.Float64Var(&o.floor, "floor", 0, "lowest `score` that is shown (default 0.15; 0.3 for dense; below 0 for none)")
+	f.Float64Var(&o.floor, "floor", 0, "lowest `score` that is shown (default 0.15, 0.3 for dense; below 0 for none)")
 	f.StringVar(&o.mode, "mode", "hybrid", "hybrid, keyword or dense")
+	f.BoolVar(&o.complete, "complete", false, "make all vectors first (default with --json)")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	data := addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := o.check(); err != nil {
 			return err
+		}
+		if o.json && !cmd.Flags().Changed("complete") {
+			o.complete = true
 		}
 		return data.keep(cmd.Context(), func(s timeline.Store) error {
 			r, err := o.find(cmd, s, args[0])
@@ -80,16 +92,24 @@ ids are then the name of the conversation, "#" and the id.`,
 			if o.json {
 				return printJSON(cmd.OutOrStdout(), r)
 			}
-			return printRecall(cmd, &r)
+			return o.print(cmd, s, &r)
 		})
 	}
 	return cmd
 }
 
 func (o *recallFlags) check() error {
+	named := 0
+	for _, is := range []bool{o.conversation != "", o.project != "", o.all} {
+		if is {
+			named++
+		}
+	}
 	switch {
-	case o.conversation == "":
-		return errors.New("no conversation: give --conversation; oriel conversations lists them")
+	case named > 1:
+		return errors.New("--conversation, --project and --all exclude each other")
+	case o.conversation == "" && o.scope != "conversation" && o.scope != "user":
+		return errors.New("no conversation: --scope wants --conversation; --project searches a project")
 	case !slices.Contains([]string{"conversation", "project", "user"}, o.scope):
 		return fmt.Errorf("--scope %s: use conversation, project or user", o.scope)
 	case !slices.Contains([]recall.Mode{recall.Hybrid, recall.Keyword, recall.Dense}, recall.Mode(o.mode)):
@@ -98,26 +118,95 @@ func (o *recallFlags) check() error {
 		return fmt.Errorf("--budget %d: want a number of tokens above 0", o.budget)
 	case o.top < 0:
 		return fmt.Errorf("--top %d: want a number of passages above 0", o.top)
+	case o.around < 0:
+		return fmt.Errorf("-C %d: want a number of messages", o.around)
 	case o.floor > 1 || !number.Finite(o.floor):
 		return fmt.Errorf("--floor %g: scores are 0 to 1", o.floor)
 	}
 	return nil
 }
 
-// found is the output of recall.
-type found struct {
-	*recall.Result
-	// Embedded is how many passages had to be embedded for it. Passages of a
-	// history that was searched before have their vectors.
-	Embedded int64 `json:"embedded"`
+// where finds out which conversations are searched, and from which one.
+func (o *recallFlags) where(ctx context.Context, s timeline.Store) (recall.Where, error) {
+	w := recall.Where{Tenant: timeline.Local, Reach: recall.Reach(o.scope)}
+	if o.conversation != "" {
+		c, err := findConversation(ctx, s, o.conversation)
+		w.Conversation = c.Name
+		return w, err
+	}
+	list, err := browse.Conversations(ctx, s, timeline.Local)
+	if err != nil {
+		return w, &failure{err}
+	}
+	w.Reach = recall.ReachUser
+	project := ""
+	for i := range list {
+		if o.project == "" {
+			w.Conversation = list[0].Name
+			break
+		}
+		c := &list[i].Conversation
+		switch {
+		case !browse.InProject(c, o.project):
+		case project != "" && c.Project != project:
+			return w, fmt.Errorf("--project %s: it is %s or %s: give more of the path", oneLine(o.project, 60), oneLine(project, 60), oneLine(c.Project, 60))
+		case project == "":
+			project, w.Conversation, w.Reach = c.Project, c.Name, recall.ReachProject
+		}
+	}
+	if o.project != "" && project == "" {
+		return w, fmt.Errorf("no conversation of project %q: %s", oneLine(o.project, 60), projectsHint(list))
+	}
+	return w, nil
 }
 
-// find builds the scope of the history in a library and searches it.
+// found is the JSON form of a result.
+type found struct {
+	Query    string         `json:"query"`
+	Mode     recall.Mode    `json:"mode"`
+	TookMS   float64        `json:"took_ms"`
+	Tokens   int            `json:"tokens"`
+	Passages []foundPassage `json:"passages"`
+	Text     string         `json:"text"`
+	// Embedded is the number of passages that had to be embedded for the query;
+	// passages of a history that was searched before have vectors. Unembedded is the
+	// number of those that still have none.
+	Embedded   int64 `json:"embedded"`
+	Unembedded int   `json:"unembedded"`
+
+	result *recall.Result
+	own    string // the conversation that the search began in
+}
+
+// foundPassage is a passage with where it stands.
+type foundPassage struct {
+	recall.Passage
+	// Conversation and ID name the message; Block is both, under its older name.
+	Conversation string `json:"conversation"`
+	ID           int64  `json:"id"`
+}
+
+const (
+	// embedFor is how long after its beginning a search for people makes vectors.
+	embedFor = 1300 * time.Millisecond
+	// peopleBudget is how many tokens of passages are looked at for people.
+	peopleBudget = 40_000
+	// People are not shown what is less near than this, which words alone cannot tell, or
+	// than this share of the best, nor more than so many messages.
+	peopleFloor = .2
+	peopleShare = .5
+	peopleTop   = 16
+)
+
+// find builds an index over the history that o names and searches it.
 func (o *recallFlags) find(cmd *cobra.Command, s timeline.Store, query string) (found, error) {
 	ctx := cmd.Context()
-	c, err := findConversation(ctx, s, o.conversation)
+	where, err := o.where(ctx, s)
 	if err != nil {
 		return found{}, err
+	}
+	if where.Conversation == "" {
+		return newFound(&recall.Result{Query: query, Mode: recall.Mode(o.mode)}, ""), nil
 	}
 	options := recall.LibraryOptions{}
 	if recall.Mode(o.mode) != recall.Keyword {
@@ -131,26 +220,46 @@ func (o *recallFlags) find(cmd *cobra.Command, s timeline.Store, query string) (
 		}
 		defer closeModel()
 		options.Model = model
+		if !o.complete {
+			options.OnDemand = embedFor
+		}
 	}
 	library := recall.NewLibrary(s, options)
 	defer library.Close()
-	where := recall.Where{Tenant: timeline.Local, Conversation: c.Name, Reach: recall.Reach(o.scope)}
-	if options.Model != nil {
+	if options.Model != nil && o.complete {
 		if err := embedAll(cmd, library, where); err != nil {
 			return found{}, &failure{err}
 		}
 	}
-	r, err := library.Recall(ctx, where, query, recall.RecallOptions{
-		Budget: o.budget, Top: o.top, Floor: o.floor, Mode: recall.Mode(o.mode), Directives: -1, Now: time.Now(),
-	})
+	ask := recall.RecallOptions{Budget: o.budget, Top: o.top, Floor: o.floor, Mode: recall.Mode(o.mode), Directives: -1, Now: time.Now()}
+	if !o.json && !cmd.Flags().Changed("budget") {
+		ask.Budget = peopleBudget
+	}
+	r, err := library.Recall(ctx, where, query, ask)
 	if err != nil {
 		return found{}, &failure{err}
 	}
-	return found{r, library.Stats().Made}, nil
+	st := library.Stats()
+	out := newFound(r, where.Conversation)
+	out.Embedded = st.Made
+	if options.Model != nil {
+		out.Unembedded = st.Passages - st.Embedded
+	}
+	return out, nil
 }
 
-// embedAll waits until everything in scope has its vectors, for which a search
-// alone does not wait.
+// newFound returns the JSON form of a result of a search that began in own.
+func newFound(r *recall.Result, own string) found {
+	f := found{Query: r.Query, Mode: r.Mode, TookMS: r.TookMS, Tokens: r.Tokens, Passages: make([]foundPassage, len(r.Passages)), Text: r.Text, result: r, own: own}
+	for i, p := range r.Passages {
+		name, id := browse.Origin(p.Block, own)
+		f.Passages[i] = foundPassage{p, name, id}
+	}
+	return f
+}
+
+// embedAll waits until all that is searched has vectors, which a search alone
+// does not.
 func embedAll(cmd *cobra.Command, library *recall.Library, where recall.Where) error {
 	p := newProgress(cmd, "embedding")
 	p.things = true
@@ -163,7 +272,13 @@ func embedAll(cmd *cobra.Command, library *recall.Library, where recall.Where) e
 		return err
 	}
 	err := library.Wait(cmd.Context())
-	if n := library.Stats(); err != nil && cmd.Context().Err() == nil && n.Embedded == n.Passages {
+	n := library.Stats()
+	switch {
+	case err == nil:
+	case cmd.Context().Err() != nil:
+		p.end()
+		return fmt.Errorf("stopped; %s of %s passages have vectors: run it again to continue", thousands(n.Embedded), thousands(n.Passages))
+	case n.Embedded == n.Passages:
 		p.end()
 		fmt.Fprintf(cmd.ErrOrStderr(), "oriel: the vectors are not kept: %s\n", oneLine(err.Error(), maxError))
 		return nil
@@ -171,32 +286,31 @@ func embedAll(cmd *cobra.Command, library *recall.Library, where recall.Where) e
 	return err
 }
 
-func printRecall(cmd *cobra.Command, r *found) error {
-	var b bytes.Buffer
-	if len(r.Passages) == 0 {
-		b.WriteString("nothing found\n")
-	} else {
-		t := table{left: []bool{true, true, true, false, false, false, false, true}}
-		t.row("id", "time", "who", "score", "keyword", "dense", "tokens", "text")
-		for _, p := range r.Passages {
-			when := ""
-			if p.Time != nil {
-				when = p.Time.Format("2006-01-02 15:04")
-			}
-			who := p.Name
-			if who == "" {
-				who = p.Role
-			}
-			t.row(oneLine(p.Block, 40), when, oneLine(who, 20), two(p.Score), two(p.Keyword), two(p.Dense), thousands(p.Tokens), oneLine(p.Text, 80))
+// people returns what people are shown of what was found, the best first.
+func (o *recallFlags) people(r *found) []browse.Hit {
+	hits := browse.Hits(r.result, r.own)
+	if len(hits) > 0 && o.floor == 0 {
+		least := hits[0].Near * peopleShare
+		if r.Mode != recall.Keyword {
+			least = max(least, peopleFloor)
 		}
-		t.writeTo(&b)
-		fmt.Fprintf(&b, "\n%s, %s of text, %s, %.1f ms\n", plural(len(r.Passages), "passage", "passages"), plural(r.Tokens, "token", "tokens"), r.Mode, r.TookMS)
+		hits = slices.DeleteFunc(hits, func(h browse.Hit) bool { return h.Near < least })
 	}
-	if r.Embedded > 0 {
-		fmt.Fprintf(&b, "%s embedded\n", plural(int(r.Embedded), "passage", "passages"))
+	if o.top == 0 && len(hits) > peopleTop {
+		hits = hits[:peopleTop]
 	}
-	_, err := cmd.OutOrStdout().Write(b.Bytes())
-	return err
+	return hits
 }
 
-func two(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
+// howFound says how a result was found.
+func (r *found) howFound() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %.0f ms", r.Mode, r.TookMS)
+	if r.Embedded > 0 {
+		fmt.Fprintf(&b, ", %s embedded", plural(int(r.Embedded), "passage", "passages"))
+	}
+	if r.Unembedded > 0 {
+		fmt.Fprintf(&b, "; %s found by their words alone so far (--complete embeds them)", plural(r.Unembedded, "passage is", "passages are"))
+	}
+	return b.String()
+}

@@ -69,7 +69,7 @@ func describe(ctx context.Context, s timeline.Store, tenant string, c *Listed, m
 	if err := s.Messages(ctx, tenant, c.Head, 1, c.Head.Depth, false, d.entry); err != nil && !errors.Is(err, timeline.ErrNoPlace) {
 		return d.About, err
 	}
-	d.Title = cmp.Or(d.given, d.ofThis(), d.words, d.resumed)
+	d.Title = d.title()
 	d.look(c.Name + "\n" + c.Project + "\n" + d.Title)
 	d.missing = len(d.wanted) > 0
 	calls, err := s.Records(ctx, tenant, c.Name, "call", "")
@@ -78,6 +78,26 @@ func describe(ctx context.Context, s timeline.Store, tenant string, c *Listed, m
 	}
 	d.calls(calls, models)
 	return d.About, nil
+}
+
+// Title returns the title of a conversation: that of About, from its first messages.
+func Title(ctx context.Context, s timeline.Store, tenant string, c *timeline.Conversation) (string, error) {
+	d := describing{counter: TextCounter(), said: map[string]*saidUsage{}, refs: map[string]bool{}}
+	const page = 16
+	for first := int64(1); first <= min(c.Head.Depth, 16*page) && cmp.Or(d.given, d.words) == ""; first += page {
+		if err := s.Messages(ctx, tenant, c.Head, first, first+page-1, false, d.entry); err != nil {
+			return "", err
+		}
+	}
+	if len(d.summaries) > 0 {
+		if err := s.Messages(ctx, tenant, c.Head, 1, c.Head.Depth, true, func(e *timeline.Entry) error {
+			d.refs[e.Ref] = true
+			return nil
+		}); err != nil {
+			return "", err
+		}
+	}
+	return d.title(), nil
 }
 
 // maxTitle is how many characters of a title are kept.
@@ -199,6 +219,8 @@ func usageOf(u rawjson.Value) token.Usage {
 	_ = json.Unmarshal(u.Raw(), &n) // what cannot be read counts as nothing
 	return token.Usage{Input: n.Input, Output: n.Output, CacheRead: n.Read, CacheWrite: n.Write - n.Writes.Hour, CacheWrite1h: n.Writes.Hour}
 }
+
+func (d *describing) title() string { return cmp.Or(d.given, d.ofThis(), d.words, d.resumed) }
 
 // ofThis returns the last summary that is of this conversation: a file of Claude Code may
 // have those of others.

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// print draws what was found for people.
+func (o *recallFlags) print(cmd *cobra.Command, s timeline.Store, r *found) error {
+	hits := o.people(r)
+	if len(hits) == 0 {
+		text := "nothing found"
+		if r.Tokens == 0 && cmd.Flags().Changed("budget") && o.budget < 200 {
+			text = fmt.Sprintf("nothing found that fits in %d tokens", o.budget)
+		}
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s\n", text, r.howFound())
+		return err
+	}
+	groups := browse.Groups(hits, time.Local)
+	titles, err := titlesOf(cmd.Context(), s, groups)
+	if err != nil {
+		return &failure{err}
+	}
+	return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {
+		d := hitDrawing{screen: sc, words: browse.NewMatcher(r.Query), titles: titles}
+		for i := range groups {
+			if err := d.group(cmd.Context(), s, &groups[i], o.around); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(&d.b, "%s, %s\n", plural(len(hits), "message", "messages"), r.howFound())
+		_, err := out.Write(d.b.Bytes())
+		return err
+	})
+}
+
+// titlesOf returns the titles of the conversations of groups.
+func titlesOf(ctx context.Context, s timeline.Store, groups []browse.HitGroup) (map[string]string, error) {
+	titles := map[string]string{}
+	for _, g := range groups {
+		if _, known := titles[g.Conversation]; known {
+			continue
+		}
+		c, err := s.Conversation(ctx, timeline.Local, g.Conversation)
+		if err != nil {
+			return nil, err
+		}
+		if titles[g.Conversation], err = browse.Title(ctx, s, timeline.Local, &c); err != nil {
+			return nil, err
+		}
+	}
+	return titles, nil
+}
+
+// hitDrawing draws hits.
+type hitDrawing struct {
+	b      bytes.Buffer
+	screen screen
+	words  *browse.Matcher
+	titles map[string]string
+}
+
+// margin is what stands before the lines of a hit.
+const margin = "  "
+
+func (d *hitDrawing) group(ctx context.Context, s timeline.Store, g *browse.HitGroup, around int) error {
+	head := oneLine(g.Conversation, 60)
+	if d.screen.width > 0 {
+		head = shortID(g.Conversation)
+	}
+	if !g.Day.IsZero() {
+		head = g.Day.Format("2 January 2006") + "  " + head
+	}
+	if title := d.titles[g.Conversation]; title != "" {
+		head += "  " + title
+	}
+	if d.screen.width > 0 {
+		head = clipCells(head, d.screen.width)
+	}
+	fmt.Fprintln(&d.b, d.screen.style.bold(head))
+	for i := range g.Hits {
+		if err := d.hit(ctx, s, &g.Hits[i], around); err != nil {
+			return err
+		}
+	}
+	if g.More > 0 {
+		fmt.Fprintln(&d.b, d.screen.style.code("2", fmt.Sprintf("%s… %s: --conversation %s", margin, plural(g.More, "more message", "more messages"), shortID(g.Conversation))))
+	}
+	d.b.WriteString("\n")
+	return nil
+}
+
+// hit draws a message, with the messages around it.
+func (d *hitDrawing) hit(ctx context.Context, s timeline.Store, h *browse.Hit, around int) error {
+	var reader *browse.Reader
+	if around > 0 {
+		c, err := s.Conversation(ctx, timeline.Local, h.Conversation)
+		if err != nil {
+			return err
+		}
+		if reader, err = browse.NewReader(ctx, s, timeline.Local, &c, c.Head); err != nil {
+			return err
+		}
+		if err := reader.Read(ctx, max(1, h.ID-int64(around)), h.ID-1, d.neighbour); err != nil {
+			return err
+		}
+	}
+	clock := ""
+	if !h.Time.IsZero() {
+		clock = h.Time.Local().Format("15:04") + "  "
+	}
+	fmt.Fprintf(&d.b, "%s%s  %s%s\n", margin, d.screen.style.code("36", strconv.FormatInt(h.ID, 10)), clock, d.screen.style.code(byColour(h.Role), oneLine(h.Role, 20)))
+	d.text(h)
+	if reader != nil {
+		return reader.Read(ctx, h.ID+1, h.ID+int64(around), d.neighbour)
+	}
+	return nil
+}
+
+// Lines of a hit that a terminal is shown.
+const (
+	hitLines     = 8
+	toolHitLines = 4 // of what a tool was told or returned
+)
+
+// text draws the text of a hit, with the words of the query marked. A terminal is shown a
+// long one up to its best part.
+func (d *hitDrawing) text(h *browse.Hit) {
+	var lines []string
+	for line := range strings.SplitSeq(strings.TrimSpace(strings.ReplaceAll(printable(h.Text), "\t", "    ")), "\n") {
+		switch {
+		case strings.TrimSpace(line) == "": // passages stand close
+		case d.screen.width == 0:
+			lines = append(lines, line)
+		default:
+			lines = append(lines, wrap(line, d.screen.width-2*len(margin), 0)...)
+		}
+	}
+	most := hitLines
+	if h.Tool {
+		most = toolHitLines
+	}
+	more := 0
+	if d.screen.width > 0 && len(lines) > most+1 {
+		first := d.bestLines(lines, most)
+		more = len(lines) - most
+		lines = lines[first : first+most]
+	}
+	for _, l := range lines {
+		fmt.Fprintf(&d.b, "%s%s%s\n", margin, margin, d.marked(l))
+	}
+	if more > 0 {
+		fmt.Fprintln(&d.b, d.screen.style.code("2", fmt.Sprintf("%s%s… %s: oriel show %s %d", margin, margin, plural(more, "line more", "lines more"), shortID(h.Conversation), h.ID)))
+	}
+}
+
+// bestLines returns where the most lines of a text begin that have the most words of the
+// query.
+func (d *hitDrawing) bestLines(lines []string, most int) int {
+	sums := make([]int, len(lines)+1)
+	for i, l := range lines {
+		sums[i+1] = sums[i] + len(d.words.Find(l))
+	}
+	best := 0
+	for i := range len(lines) - most + 1 {
+		if sums[i+most]-sums[i] > sums[best+most]-sums[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// shortID returns the first part of a UUID, and other names as they are.
+func shortID(name string) string {
+	if len(name) == 36 && strings.Count(name, "-") == 4 {
+		return name[:8]
+	}
+	return oneLine(name, 60)
+}
+
+// marked marks the words of the query.
+func (d *hitDrawing) marked(line string) string {
+	if !d.screen.style.on {
+		return line
+	}
+	var b strings.Builder
+	at := 0
+	for _, w := range d.words.Find(line) {
+		b.WriteString(line[at:w[0]] + "\x1b[1;33m" + line[w[0]:w[1]] + "\x1b[0m")
+		at = w[1]
+	}
+	return b.String() + line[at:]
+}
+
+// neighbour draws how a message begins that stands beside a hit.
+func (d *hitDrawing) neighbour(m *browse.Message) error {
+	if m.Chat == nil {
+		return nil // a line that an agent wrote for itself
+	}
+	width := d.screen.width
+	if width == 0 {
+		width = 200
+	}
+	line := fmt.Sprintf("%s%d  %s  %s", margin, m.ID, oneLine(m.By(), 20), oneLine(m.Text, width))
+	fmt.Fprintln(&d.b, d.screen.style.code("2", clipCells(line, width)))
+	return nil
+}
+
+func two(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }

@@ -1,0 +1,205 @@
+package browse
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/oriel-context/oriel/recall"
+	"github.com/oriel-context/oriel/recall/keyword"
+)
+
+// Hit is a message, or a part of one, that a search found.
+type Hit struct {
+	Conversation string
+	ID           int64
+	Time         time.Time
+	Role         string
+	Tool         bool // what a tool was told or returned
+	// Near is how near its best passage is to the query, by its own words and meaning, less
+	// a little for people's words and for what tools were told or returned, among which
+	// answers are rare. It orders hits, and has no meaning across searches.
+	Near float64
+	// Text is its passages in their order, with an ellipsis for what is between them.
+	Text string
+
+	parts []recall.Passage
+}
+
+// What words and meaning count in the nearness of a passage, and what is taken from it for
+// people's words, and for what tools were told or returned.
+const (
+	forWords      = 1.5
+	forMeaning    = .7
+	lessForPeople = .15
+	lessForTools  = .2
+)
+
+// nearness returns how near a passage is. unknown is what counts for the meaning of a passage
+// that has no vector yet.
+func nearness(p *recall.Passage, unknown float64) float64 {
+	dense := p.Dense
+	if dense == 0 {
+		dense = unknown
+	}
+	n := forWords*p.Keyword + forMeaning*dense
+	switch {
+	case p.Tool:
+		return n - lessForTools
+	case p.Role == "user":
+		return n - lessForPeople
+	}
+	return n
+}
+
+// unknownShare is the share of the mean cosine of what was found that a passage without a
+// vector gets: those with one were chosen because they are near.
+const unknownShare = .8
+
+// meanDense returns the mean cosine of the passages that have one.
+func meanDense(passages []recall.Passage) float64 {
+	sum, n := 0.0, 0
+	for i := range passages {
+		if d := passages[i].Dense; d != 0 {
+			sum, n = sum+d, n+1
+		}
+	}
+	return sum / float64(max(n, 1))
+}
+
+// Hits returns what a search found, the best first. own is the conversation that the search
+// began in, whose blocks have no name before them. Passages of one message are one hit.
+func Hits(r *recall.Result, own string) []Hit {
+	var hits []Hit
+	at := map[[2]string]int{}
+	unknown := unknownShare * meanDense(r.Passages)
+	for _, p := range r.Passages {
+		name, id := Origin(p.Block, own)
+		key := [2]string{name, p.Block}
+		i, known := at[key]
+		if !known {
+			i = len(hits)
+			at[key] = i
+			h := Hit{Conversation: name, ID: id, Role: cmp.Or(p.Name, p.Role), Tool: p.Tool}
+			if p.Time != nil {
+				h.Time = *p.Time
+			}
+			hits = append(hits, h)
+		}
+		hits[i].Near = max(hits[i].Near, nearness(&p, unknown))
+		hits[i].parts = append(hits[i].parts, p)
+	}
+	for i := range hits {
+		hits[i].join()
+	}
+	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Near, a.Near) })
+	return hits
+}
+
+// Origin returns the conversation and the message's id that a block stands for.
+func Origin(block, own string) (conversation string, id int64) {
+	conversation = own
+	if i := strings.LastIndexByte(block, '#'); i >= 0 {
+		conversation, block = block[:i], block[i+1:]
+	}
+	id, _ = strconv.ParseInt(block, 10, 64) // a block of an index has a number
+	return conversation, id
+}
+
+// join puts the passages of a message together again.
+func (h *Hit) join() {
+	slices.SortStableFunc(h.parts, func(a, b recall.Passage) int { return a.Part - b.Part })
+	var b strings.Builder
+	for i, p := range h.parts {
+		switch {
+		case i > 0 && (p.Part != h.parts[i-1].Part+1 || p.Tool || h.parts[i-1].Tool):
+			b.WriteString("\n…\n")
+		case i == 0 && p.Part > 0 && !p.Tool:
+			b.WriteString("… ")
+		}
+		b.WriteString(p.Text)
+	}
+	if last := h.parts[len(h.parts)-1]; last.Part+1 < last.Parts && !last.Tool {
+		b.WriteString(" …")
+	}
+	h.Text = b.String()
+}
+
+// HitGroup is the hits of one conversation on one day, the best first.
+type HitGroup struct {
+	Conversation string
+	Day          time.Time // its first hit
+	Hits         []Hit
+	More         int // hits that are left out
+}
+
+// groupHits is how many hits a group has at most where there are several groups: a person
+// reads the best of each first.
+const groupHits = 4
+
+// Groups groups hits by conversation and day, the group with the best hit first. A group
+// counts the hits that it leaves out.
+func Groups(hits []Hit, zone *time.Location) []HitGroup {
+	type key struct{ conversation, day string }
+	var groups []HitGroup
+	at := map[key]int{}
+	for _, h := range hits {
+		k := key{h.Conversation, h.Time.In(zone).Format(time.DateOnly)}
+		i, known := at[k]
+		if !known {
+			i = len(groups)
+			at[k] = i
+			groups = append(groups, HitGroup{Conversation: h.Conversation, Day: h.Time.In(zone)})
+		}
+		groups[i].Hits = append(groups[i].Hits, h)
+	}
+	for i := range groups {
+		if g := &groups[i]; len(groups) > 1 && len(g.Hits) > groupHits {
+			g.More = len(g.Hits) - groupHits
+			g.Hits = g.Hits[:groupHits]
+		}
+	}
+	return groups
+}
+
+// Matcher finds the words of a query in texts, as the search by words does: whatever their
+// endings, and the parts of identifiers.
+type Matcher struct{ terms map[keyword.Term]bool }
+
+// NewMatcher returns a matcher for a query.
+func NewMatcher(query string) *Matcher {
+	terms, _ := new(keyword.Analyser).Terms(nil, query)
+	m := &Matcher{terms: make(map[keyword.Term]bool, len(terms))}
+	for _, t := range terms {
+		m.terms[t] = true
+	}
+	return m
+}
+
+// Find returns where words of the query begin and end in a text, in order.
+func (m *Matcher) Find(text string) (spans [][2]int) {
+	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
+	var analyser keyword.Analyser
+	var terms []keyword.Term
+	for begin := 0; begin < len(text); {
+		i := strings.IndexFunc(text[begin:], inWord)
+		if i < 0 {
+			break
+		}
+		begin += i
+		end := strings.IndexFunc(text[begin:], func(r rune) bool { return !inWord(r) })
+		if end < 0 {
+			end = len(text) - begin
+		}
+		end += begin
+		terms, _ = analyser.Terms(terms[:0], text[begin:end])
+		if slices.ContainsFunc(terms, func(t keyword.Term) bool { return m.terms[t] }) {
+			spans = append(spans, [2]int{begin, end})
+		}
+		begin = end
+	}
+	return spans
+}
