@@ -85,7 +85,7 @@ func (c *Call) write(ctx context.Context, e *entry, reply []chat.Message, identi
 	stay := c.thread.Stay || c.calls.index.Passed(c.thread)
 	change := timeline.Change{Now: c.began, Stay: stay, Continues: c.thread.Continues}
 	if c.thread.Kind == thread.New {
-		change.Project = c.calls.o.Project
+		change.Project = c.project()
 	}
 	if w, ok := c.thread.Record(); ok {
 		change.Put = append(change.Put, w)

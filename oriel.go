@@ -129,7 +129,8 @@ type Config struct {
 	// Now is the only clock. It must be safe for concurrent use. Default: time.Now.
 	Now func() time.Time
 	// Project is what new conversations of calls, and conversations of items without a
-	// project, belong to, for recall that reaches across a project. Default: none.
+	// project, belong to, for recall that reaches across a project. Default: for calls the
+	// folder that an agent tells its model, if it does; for items none.
 	Project string
 	// Embed computes the vectors of recall. Default: all-MiniLM-L6-v2 in this process,
 	// loaded when it is first needed; none in a program built with the tag

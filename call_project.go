@@ -1,0 +1,51 @@
+package oriel
+
+import (
+	"cmp"
+	"regexp"
+	"strings"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// toldFolder matches the line by which an agent tells its model where it works: Claude Code
+// in its system prompt, Codex in a message of its own.
+var toldFolder = regexp.MustCompile(`(?m)^[ \t]*(?:<cwd>|-?[ \t]*(?:Primary )?[Ww]orking directory: )((?:/|[A-Za-z]:[\\/])[^\r\n<]*)`)
+
+// maxFolderMessages is how many of the first messages are read for the folder.
+const maxFolderMessages = 4
+
+// project returns the project of a new conversation: that of the engine, or else the folder
+// that the agent tells its model; empty if there is neither. Words of people are not read.
+func (c *Call) project() string {
+	project := c.calls.o.Project
+	for i := 0; project == "" && i < len(c.body.System); i++ {
+		project = folderIn(&c.body.System[i])
+	}
+	for i := 0; project == "" && i < min(maxFolderMessages, len(c.body.Messages)); i++ {
+		m := &c.body.Messages[i]
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			own := m.Role == chat.System || m.Role == chat.Developer || m.Role == chat.User && strings.HasPrefix(p.Text.String(), "<environment_context>")
+			if own {
+				project = cmp.Or(project, folderIn(p))
+			}
+		}
+	}
+	return project
+}
+
+func folderIn(p *chat.Part) string {
+	if p.Kind != chat.Text {
+		return ""
+	}
+	m := toldFolder.FindStringSubmatch(p.Text.String())
+	if m == nil {
+		return ""
+	}
+	if folder := strings.TrimSpace(m[1]); len(folder) <= timeline.MaxName && checkID(folder) == nil {
+		return folder
+	}
+	return ""
+}
