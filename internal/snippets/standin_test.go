@@ -80,7 +80,7 @@ func call(source, base, path string, body any) error {
 		return err
 	}
 	var resp *http.Response
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		req, err := http.NewRequest("POST", base+path, bytes.NewReader(data))
 		if err != nil {
 			return err
