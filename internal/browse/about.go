@@ -3,7 +3,6 @@ package browse
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"runtime"
 	"slices"
@@ -12,7 +11,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/internal/claudecode"
 	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
@@ -170,29 +169,26 @@ func isMeta(e *timeline.Entry) bool {
 	if e.Format != timeline.FormatClaudeCode {
 		return false
 	}
-	line, err := rawjson.Parse(e.Raw, rawjson.Limits{})
-	return err == nil && line.Root().Get("isMeta").Bool()
+	line, err := claudecode.Parse(e.Raw)
+	return err == nil && line.Meta
 }
 
 // line reads what Claude Code writes beside the messages: titles, and what a reply cost.
 func (d *describing) line(e *timeline.Entry) {
-	doc, err := rawjson.Parse(e.Raw, rawjson.Limits{})
+	line, err := claudecode.Parse(e.Raw)
 	if err != nil {
 		return
 	}
-	line := doc.Root()
-	switch line.Get("type").Str() {
-	case "custom-title":
-		d.given = Line(line.Get("customTitle").Str(), maxTitle)
-	case "ai-title":
-		d.given = cmp.Or(d.given, Line(line.Get("aiTitle").Str(), maxTitle))
-	case "summary":
-		d.summaries = append(d.summaries, [2]string{line.Get("leafUuid").Str(), Line(line.Get("summary").Str(), maxTitle)})
-	case "assistant":
-		m := line.Get("message")
-		id, u := m.Get("id").Str(), m.Get("usage")
-		model := m.Get("model").Str()
-		if id == "" || !u.Exists() || strings.HasPrefix(model, "<") { // "<synthetic>": an error
+	switch line.Type {
+	case claudecode.CustomTitle:
+		d.given = Line(line.Title, maxTitle)
+	case claudecode.AITitle:
+		d.given = cmp.Or(d.given, Line(line.Title, maxTitle))
+	case claudecode.Summary:
+		d.summaries = append(d.summaries, [2]string{line.Leaf, Line(line.Title, maxTitle)})
+	case claudecode.Assistant:
+		id, model, u := line.Message.ID, line.Message.Model, line.Message.Usage
+		if id == "" || !u.Known || strings.HasPrefix(model, "<") { // "<synthetic>": an error
 			return
 		}
 		s := d.said[id]
@@ -202,22 +198,8 @@ func (d *describing) line(e *timeline.Entry) {
 			d.order = append(d.order, id)
 		}
 		// A reply has a line for each part; the last one has all of its tokens.
-		*s = saidUsage{model, usageOf(u)}
+		*s = saidUsage{model, token.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CacheWrite1h: u.CacheWrite1h}}
 	}
-}
-
-func usageOf(u rawjson.Value) token.Usage {
-	var n struct {
-		Input  int `json:"input_tokens"`
-		Output int `json:"output_tokens"`
-		Read   int `json:"cache_read_input_tokens"`
-		Write  int `json:"cache_creation_input_tokens"`
-		Writes struct {
-			Hour int `json:"ephemeral_1h_input_tokens"`
-		} `json:"cache_creation"`
-	}
-	_ = json.Unmarshal(u.Raw(), &n) // what cannot be read counts as nothing
-	return token.Usage{Input: n.Input, Output: n.Output, CacheRead: n.Read, CacheWrite: n.Write - n.Writes.Hour, CacheWrite1h: n.Writes.Hour}
 }
 
 func (d *describing) title() string { return cmp.Or(d.given, d.ofThis(), d.words, d.resumed) }
