@@ -66,6 +66,7 @@ var rooms = []string{
 	"internal/strict",
 	"internal/fakemodel",
 	"internal/freeport",
+	"internal/picture",
 	"internal/demo",
 	"cmd/oriel",
 	"internal/histories",

@@ -34,6 +34,11 @@ func Prune(ctx context.Context, s Store, tenant string, p Policy, now time.Time)
 		if said[all[i].Name], err = Said(ctx, s, tenant, &all[i]); err != nil {
 			return nil, err
 		}
+		// Words that another conversation said before are stored once, with their first
+		// time.
+		if said[all[i].Name].Before(all[i].Created) {
+			said[all[i].Name] = all[i].Updated
+		}
 	}
 	slices.SortStableFunc(all, func(a, b Conversation) int { return said[a.Name].Compare(said[b.Name]) })
 	st, err := s.Stats(ctx, tenant)

@@ -121,7 +121,7 @@ func TestPruneGoesByTheLastMessage(t *testing.T) {
 	s := memory.New()
 	for name, said := range map[string]time.Time{"old": noon.AddDate(0, -9, 0), "young": noon.AddDate(0, 0, -1), "no time": {}, "tomorrow": noon.AddDate(0, 0, 1)} {
 		raw := []byte(name)
-		_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, Now: noon,
+		_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, Now: noon, Began: said,
 			Messages: []timeline.Message{{Identity: timeline.HashOf(raw), Raw: raw, Format: "item", Time: said}}})
 		if err != nil {
 			t.Fatal(err)
@@ -133,6 +133,22 @@ func TestPruneGoesByTheLastMessage(t *testing.T) {
 	}
 	got, err = timeline.Prune(ctx, s, timeline.Local, timeline.Policy{MaxBytes: 16}, noon)
 	if diff := cmp.Diff([]string{"young"}, got); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+// A conversation that says today what another said long ago is of today.
+func TestPruneKeepsWordsThatAreSaidAgain(t *testing.T) {
+	s := memory.New()
+	for i, when := range []time.Time{noon.AddDate(0, -9, 0), noon} {
+		raw := []byte("good morning")
+		if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: []string{"then", "today"}[i], Now: when,
+			Messages: []timeline.Message{{Identity: timeline.HashOf(raw), Raw: raw, Format: "item", Time: when}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := timeline.Prune(ctx, s, timeline.Local, timeline.Policy{OlderThan: 90 * 24 * time.Hour}, noon)
+	if diff := cmp.Diff([]string{"then"}, got); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
 	}
 }

@@ -133,7 +133,7 @@ func lookAround(t *testing.T, told, dir string) {
 	}
 	for _, c := range []struct{ command, want string }{
 		{"show demo --last 20", "That is all for today."},
-		{"show demo --plan --last 1", "budget 20,000"},
+		{"show demo --plan --last 1", " tokens are sent ("},
 		{"recall staging --conversation demo", "6543"},
 		{"release demo", "released"},
 	} {

@@ -161,6 +161,12 @@ func (k *walk) flush(ctx context.Context) error {
 // the conversation; otherwise settle moves it in the end, if at all.
 func (k *walk) write(ctx context.Context) (timeline.Applied, error) {
 	c := timeline.Change{At: k.at, Messages: k.batch, Stay: !k.moves || !k.left || k.head != k.base}
+	c.Began = k.w.im.options.Now()
+	for i := range k.batch {
+		if t := k.batch[i].Time; t.Before(c.Began) {
+			c.Began = t
+		}
+	}
 	a, err := k.apply(ctx, c)
 	if errors.Is(err, timeline.ErrChanged) {
 		k.moves, c.Stay = false, true
