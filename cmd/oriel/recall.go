@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -194,7 +195,7 @@ const (
 	// People are not shown what is less near than this, which words alone cannot tell, or
 	// than this share of the best, nor more than so many messages.
 	peopleFloor = .2
-	peopleShare = .5
+	peopleShare = .35
 	peopleTop   = 16
 )
 
@@ -208,7 +209,8 @@ func (o *recallFlags) find(cmd *cobra.Command, s timeline.Store, query string) (
 	if where.Conversation == "" {
 		return newFound(&recall.Result{Query: query, Mode: recall.Mode(o.mode)}, ""), nil
 	}
-	options := recall.LibraryOptions{}
+	var failed atomic.Pointer[error]
+	options := recall.LibraryOptions{Report: func(err error) { failed.CompareAndSwap(nil, &err) }}
 	if recall.Mode(o.mode) != recall.Keyword {
 		e, err := embedSettings()
 		if err != nil {
@@ -235,11 +237,20 @@ func (o *recallFlags) find(cmd *cobra.Command, s timeline.Store, query string) (
 	if !o.json && !cmd.Flags().Changed("budget") {
 		ask.Budget = peopleBudget
 	}
+	p := newProgress(cmd, "searching")
+	p.watch(func() (done, total int64) { return 0, 0 }) // it ends by itself
 	r, err := library.Recall(ctx, where, query, ask)
+	p.end()
+	st := library.Stats()
+	if why := failed.Load(); err == nil && why != nil && !o.complete {
+		if st.Made == 0 {
+			return found{}, &failure{*why} // none can be made: --mode keyword needs none
+		}
+		notKept(cmd, *why)
+	}
 	if err != nil {
 		return found{}, &failure{err}
 	}
-	st := library.Stats()
 	out := newFound(r, where.Conversation)
 	out.Embedded = st.Made
 	if options.Model != nil {
@@ -280,10 +291,15 @@ func embedAll(cmd *cobra.Command, library *recall.Library, where recall.Where) e
 		return fmt.Errorf("stopped; %s of %s passages have vectors: run it again to continue", thousands(n.Embedded), thousands(n.Passages))
 	case n.Embedded == n.Passages:
 		p.end()
-		fmt.Fprintf(cmd.ErrOrStderr(), "oriel: the vectors are not kept: %s\n", oneLine(err.Error(), maxError))
+		notKept(cmd, err)
 		return nil
 	}
 	return err
+}
+
+// notKept notes on standard error that vectors were made and could not be stored.
+func notKept(cmd *cobra.Command, why error) {
+	fmt.Fprintf(cmd.ErrOrStderr(), "oriel: the vectors are not kept: %s\n", oneLine(why.Error(), maxError))
 }
 
 // people returns what people are shown of what was found, the best first.

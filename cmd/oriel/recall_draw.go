@@ -134,25 +134,18 @@ const (
 )
 
 // text draws the text of a hit, with the words of the query marked. A terminal is shown a
-// long one up to its best part.
+// long one from its best passage on.
 func (d *hitDrawing) text(h *browse.Hit) {
-	var lines []string
-	for line := range strings.SplitSeq(strings.TrimSpace(strings.ReplaceAll(printable(h.Text), "\t", "    ")), "\n") {
-		switch {
-		case strings.TrimSpace(line) == "": // passages stand close
-		case d.screen.width == 0:
-			lines = append(lines, line)
-		default:
-			lines = append(lines, wrap(line, d.screen.width-2*len(margin), 0)...)
-		}
-	}
+	lines := d.lines(h.Text[:h.Best])
+	first := len(lines)
+	lines = append(lines, d.lines(h.Text[h.Best:])...)
 	most := hitLines
 	if h.Tool {
 		most = toolHitLines
 	}
 	more := 0
 	if d.screen.width > 0 && len(lines) > most+1 {
-		first := d.bestLines(lines, most)
+		first = min(first, len(lines)-most)
 		more = len(lines) - most
 		lines = lines[first : first+most]
 	}
@@ -164,20 +157,19 @@ func (d *hitDrawing) text(h *browse.Hit) {
 	}
 }
 
-// bestLines returns where the most lines of a text begin that have the most words of the
-// query.
-func (d *hitDrawing) bestLines(lines []string, most int) int {
-	sums := make([]int, len(lines)+1)
-	for i, l := range lines {
-		sums[i+1] = sums[i] + len(d.words.Find(l))
-	}
-	best := 0
-	for i := range len(lines) - most + 1 {
-		if sums[i+most]-sums[i] > sums[best+most]-sums[best] {
-			best = i
+// lines returns the lines of a text as they are drawn, without empty ones: passages stand
+// close.
+func (d *hitDrawing) lines(text string) (lines []string) {
+	for line := range strings.SplitSeq(strings.ReplaceAll(printable(text), "\t", "    "), "\n") {
+		switch line = strings.TrimRight(line, " "); {
+		case line == "":
+		case d.screen.width == 0:
+			lines = append(lines, line)
+		default:
+			lines = append(lines, wrap(line, d.screen.width-2*len(margin), 0)...)
 		}
 	}
-	return best
+	return lines
 }
 
 // shortID returns the first part of a UUID, and other names as they are.

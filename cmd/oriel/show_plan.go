@@ -85,7 +85,7 @@ func planDetails(b *bytes.Buffer, p *browse.Plan, spans []browse.Span, sc screen
 	if p.TokensBefore > 0 {
 		share = 100 * float64(p.TokensAfter) / float64(p.TokensBefore)
 	}
-	paragraph(b, sc, "%s of %s tokens are sent (%.0f%%); %s with %s are not sent as they came:\n", thousands(p.TokensAfter), thousands(p.TokensBefore), share,
+	paragraph(b, sc, "%s of %s tokens are sent (%.0f%%), budget %s; %s with %s are not sent as they came:\n", thousands(p.TokensAfter), thousands(p.TokensBefore), share, thousands(p.Budget),
 		plural(p.Hidden, "message", "messages"), plural(p.HiddenTokens, "token", "tokens"))
 	t := table{left: []bool{true, true, false, true, true}}
 	t.row("messages", "what became of them", "tokens", "who", "how they begin")

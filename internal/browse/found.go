@@ -23,8 +23,10 @@ type Hit struct {
 	// a little for people's words and for what tools were told or returned, among which
 	// answers are rare. It orders hits, and has no meaning across searches.
 	Near float64
-	// Text is its passages in their order, with an ellipsis for what is between them.
+	// Text is its passages in their order, with an ellipsis for what is between them. Best
+	// is where its best passage begins.
 	Text string
+	Best int
 
 	parts []recall.Passage
 }
@@ -93,7 +95,7 @@ func Hits(r *recall.Result, own string) []Hit {
 		hits[i].parts = append(hits[i].parts, p)
 	}
 	for i := range hits {
-		hits[i].join()
+		hits[i].join(unknown)
 	}
 	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Near, a.Near) })
 	return hits
@@ -110,7 +112,7 @@ func Origin(block, own string) (conversation string, id int64) {
 }
 
 // join puts the passages of a message together again.
-func (h *Hit) join() {
+func (h *Hit) join(unknown float64) {
 	slices.SortStableFunc(h.parts, func(a, b recall.Passage) int { return a.Part - b.Part })
 	var b strings.Builder
 	for i, p := range h.parts {
@@ -119,6 +121,9 @@ func (h *Hit) join() {
 			b.WriteString("\n…\n")
 		case i == 0 && p.Part > 0 && !p.Tool:
 			b.WriteString("… ")
+		}
+		if nearness(&p, unknown) == h.Near {
+			h.Best = b.Len()
 		}
 		b.WriteString(p.Text)
 	}
