@@ -64,6 +64,12 @@ func (c *counters) passedFor(reason string) *atomic.Int64 {
 	return &c.passedEncoding
 }
 
+// loggedHeaders are the headers of an answer that are logged, in this order.
+var loggedHeaders = []struct{ name, header string }{
+	{"action", "X-Oriel-Action"}, {"before", "X-Oriel-Tokens-Before"}, {"after", "X-Oriel-Tokens-After"},
+	{"plan", "X-Oriel-Plan"}, {"conversation", "X-Oriel-Conversation"},
+}
+
 // logEnd logs one line for the request, without bodies, headers, queries and tokens.
 func (x *exchange) logEnd() {
 	level := slog.LevelInfo
@@ -74,7 +80,7 @@ func (x *exchange) logEnd() {
 		return
 	}
 	keys := secret.Of(x.r.Header, x.r.URL.RawQuery)
-	attrs := make([]slog.Attr, 0, 12)
+	attrs := make([]slog.Attr, 0, 16)
 	attrs = append(attrs,
 		slog.String("id", x.id),
 		slog.String("method", clip.To(x.r.Method, clip.Line)),
@@ -83,8 +89,10 @@ func (x *exchange) logEnd() {
 		slog.Int64("in", x.body.read.Load()),
 		slog.Int64("out", x.out),
 		slog.Duration("took", x.s.now().Sub(x.began)))
-	if c := x.w.Header().Get("X-Oriel-Conversation"); c != "" {
-		attrs = append(attrs, slog.String("conversation", clip.To(c, clip.Line)))
+	for _, own := range loggedHeaders {
+		if v := x.w.Header().Get(own.header); v != "" {
+			attrs = append(attrs, slog.String(own.name, clip.To(v, clip.Line)))
+		}
 	}
 	if x.passed != "" {
 		attrs = append(attrs, slog.String("unseen", x.passed))

@@ -43,7 +43,7 @@ drops no connection; the log tells which settings need a restart.
 
 A history that cannot be opened is reported, and the calls go through all the same.
 The first interrupt lets running answers end, the second ends at once. There is a line
-on standard error for each request; where nobody reads them, lines are dropped and
+on standard error for each request, and one more when a call is recorded, with its cost; where nobody reads them, lines are dropped and
 counted, and calls go on.`,
 		Example: `  oriel serve
   oriel serve --listen 127.0.0.1:9000 --upstream-openai http://localhost:11434/v1
@@ -81,6 +81,7 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 		return err
 	}
 	o.data, o.events, o.errOut = &history{loaded.Data}, loaded.Events, errOut
+	o.onEvent = logRecorded(log, loaded.Table)
 	o.logDropped, o.settingsHeld = errOut.Dropped, live.settingsHeld
 	g, err := openGateway(cmd.Context(), o)
 	if err != nil {

@@ -157,7 +157,7 @@ func TestServe(t *testing.T) {
 	<-ended
 	http.DefaultClient.CloseIdleConnections()
 
-	if log := s.errors.String(); strings.Contains(log, "canary") || strings.Count(log, "msg=call") != 3 {
+	if log := s.errors.String(); strings.Contains(log, "canary") || strings.Count(log, "msg=call") != 3 || !strings.Contains(log, "msg=recorded") || !strings.Contains(log, " action=none ") {
 		t.Errorf("the log: %s", log)
 	}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
