@@ -76,14 +76,19 @@ func (s *Scope) bestMessages(ctx context.Context, query string, o *RecallOptions
 	return out, nil
 }
 
-// pendingOf returns passages without a vector, at most limit or the rest of a message that
-// has more: those of the given messages, or with nil those of all messages, the last first.
+// pendingOf returns passages without a vector, of whole messages, about limit of them or
+// those of one message that has more: of the given messages, or with nil of all messages, the
+// last first. Parts of a message would not be stored.
 func (s *Scope) pendingOf(messages []int32, limit int) (batch []pending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.texts.reader()
 	take := func(m int32) bool {
-		batch = s.appendPending(batch, &r, m)
+		had := len(batch)
+		if batch = s.appendPending(batch, &r, m); had > 0 && len(batch) > 2*limit {
+			batch = batch[:had]
+			return false
+		}
 		return len(batch) < limit
 	}
 	if messages != nil {

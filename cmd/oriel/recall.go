@@ -189,7 +189,7 @@ type foundPassage struct {
 
 const (
 	// embedFor is how long after its beginning a search for people makes vectors.
-	embedFor = 1300 * time.Millisecond
+	embedFor = time.Second
 	// peopleBudget is how many tokens of passages are looked at for people.
 	peopleBudget = 40_000
 	// People are not shown what is less near than this, which words alone cannot tell, or

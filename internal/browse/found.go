@@ -20,8 +20,8 @@ type Hit struct {
 	Role         string
 	Tool         bool // what a tool was told or returned
 	// Near is how near its best passage is to the query, by its own words and meaning, less
-	// a little for people's words and for what tools were told or returned, among which
-	// answers are rare. It orders hits, and has no meaning across searches.
+	// for people's questions and for what tools were told or returned, among which answers
+	// are rare. It orders hits, and has no meaning across searches.
 	Near float64
 	// Text is its passages in their order, with an ellipsis for what is between them. Best
 	// is where its best passage begins.
@@ -31,13 +31,13 @@ type Hit struct {
 	parts []recall.Passage
 }
 
-// What words and meaning count in the nearness of a passage, and what is taken from it for
-// people's words, and for what tools were told or returned.
+// What words and meaning count in the nearness of a passage, what is taken from it for a
+// question of a person, and the share of it that what a tool was told or returned has.
 const (
-	forWords      = 1.5
-	forMeaning    = .7
-	lessForPeople = .15
-	lessForTools  = .2
+	forWords        = 1.5
+	forMeaning      = .7
+	lessForQuestion = .2
+	shareOfTools    = .6
 )
 
 // nearness returns how near a passage is. unknown is what counts for the meaning of a passage
@@ -50,9 +50,9 @@ func nearness(p *recall.Passage, unknown float64) float64 {
 	n := forWords*p.Keyword + forMeaning*dense
 	switch {
 	case p.Tool:
-		return n - lessForTools
-	case p.Role == "user":
-		return n - lessForPeople
+		return n * shareOfTools
+	case p.Role == "user" && strings.HasSuffix(strings.TrimSpace(p.Text), "?"):
+		return n - lessForQuestion
 	}
 	return n
 }
