@@ -37,9 +37,7 @@ func markdown(text string, sc screen) []string {
 		if m := bullet.FindString(line); m != "" {
 			hang = cells(m)
 		} else if strings.HasPrefix(trimmed, "|") || strings.HasPrefix(line, "    ") { // a table, or code
-			for _, l := range wrap(line, sc.width, 4) {
-				out = append(out, l)
-			}
+			out = append(out, wrap(line, sc.width, 4)...)
 			continue
 		}
 		heading := strings.HasPrefix(trimmed, "#") && strings.HasPrefix(strings.TrimLeft(trimmed, "#"), " ")

@@ -30,6 +30,9 @@ func (l *less) Refused(status int, _ []byte) []byte {
 	return []byte(next)
 }
 
+// lowerKey is the name of a header as a client of HTTP/2 may write it.
+var lowerKey = "idempotency-key"
+
 // A refused body is replaced at most twice. Each body is sent as a request of its own: with
 // its length, without the encoding and the digests of the client's body, and with another
 // idempotency key, however that is spelt.
@@ -62,7 +65,7 @@ func TestRefusedBodiesAreReplacedTwice(t *testing.T) {
 				if n := len(sent); n > 0 && (r.ContentLength != int64(len(body)) || r.Header["Content-Encoding"] != nil || r.Header["Digest"] != nil || r.Header.Get("Accept") != "x") {
 					t.Errorf("sent %d bytes with %v", r.ContentLength, r.Header)
 				}
-				keys = append(keys, r.Header["idempotency-key"][0], r.Header["X-Idempotency-Key"][0])
+				keys = append(keys, r.Header[lowerKey][0], r.Header["X-Idempotency-Key"][0])
 				sent = append(sent, string(body))
 				return &http.Response{StatusCode: tc.status[len(sent)-1], Body: io.NopCloser(bytes.NewReader([]byte("answer")))}, nil
 			})
@@ -80,7 +83,7 @@ func TestRefusedBodiesAreReplacedTwice(t *testing.T) {
 			if n := len(slices.Compact(keys)); n != 2*len(sent)-1 {
 				t.Errorf("the keys of %d requests: %q", len(sent), keys)
 			}
-			if r.Header["idempotency-key"][0] != "mine" {
+			if r.Header[lowerKey][0] != "mine" {
 				t.Error("the first request was changed while it may be in use")
 			}
 		})
