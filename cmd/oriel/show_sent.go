@@ -55,7 +55,7 @@ func sentAt(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation, call
 		return nil, nil, err
 	}
 	body, err := browse.Sent(cmd.Context(), s, timeline.Local, c.Name, &calls[i])
-	if errors.Is(err, oriel.ErrPlanGone) {
+	if errors.Is(err, oriel.ErrPlanGone) || errors.Is(err, browse.ErrNotKept) {
 		return nil, nil, err
 	} else if err != nil {
 		return nil, nil, &failure{err}

@@ -1,7 +1,9 @@
 package browse
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -58,7 +60,7 @@ func Calls(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 		}
 		calls = append(calls, Call{
 			Number: len(calls) + 1, ID: records[i].Key, Last: records[i].At.Depth, Began: r.Began.UTC(), Model: r.Model, Came: r.Came, Sent: r.Tokens,
-			Plan: plans[r.Plan], Status: r.Status, Error: r.Error, Usage: r.Usage, record: records[i],
+			Plan: cmp.Or(plans[r.Plan], r.Plan), Status: r.Status, Error: r.Error, Usage: r.Usage, record: records[i],
 		})
 	}
 	return calls, nil
@@ -98,9 +100,17 @@ func CallOf(calls []Call, name string) (int, error) {
 	return 0, fmt.Errorf("no call is called %s: there are calls 1 to %d, oriel show --calls lists them", strconv.Quote(clip.To(name, 40)), len(calls))
 }
 
+// ErrNotKept: a call was sent by a view that was not stored, because its plan could not be
+// made in time or failed.
+var ErrNotKept = errors.New("the call was fitted without a plan, and its body is not stored")
+
 // Sent returns the body that was sent at a call: the messages byte for byte, the other
-// fields in one form, without credentials.
+// fields in one form, without credentials. It returns ErrNotKept or oriel.ErrPlanGone if the
+// body is not known.
 func Sent(ctx context.Context, s timeline.Store, tenant, conversation string, c *Call) ([]byte, error) {
+	if c.Plan == "" && c.Sent != c.Came {
+		return nil, fmt.Errorf("call %d: %w", c.Number, ErrNotKept)
+	}
 	_, body, err := oriel.ReadSent(ctx, s, tenant, conversation, &c.record, oriel.SentOptions{})
 	return body, err
 }

@@ -1,6 +1,7 @@
 package browse_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -112,6 +113,14 @@ func TestDiffTellsWhichMessagesChanged(t *testing.T) {
 	want := []string{"added 0-0 system t", "same 1-2 user u1", "removed 3-3 user u3", "added 3-3 user u3 short", "same 4-5 assistant a4", "added 6-6 assistant a6", "added 7-7 user u7"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A body that is not known is not made up.
+func TestSentRefusesWhatIsNotKept(t *testing.T) {
+	_, err := browse.Sent(ctx, memory.New(), timeline.Local, "c", &browse.Call{Number: 3, Came: 200, Sent: 100})
+	if !errors.Is(err, browse.ErrNotKept) {
+		t.Errorf("%v, want ErrNotKept", err)
 	}
 }
 
