@@ -32,7 +32,7 @@ func (s *spy) Apply(ctx context.Context, tenant string, c timeline.Change) (time
 	for _, raw := range c.Contents {
 		s.kept = append(append(s.kept, raw...), '\n')
 	}
-	for _, r := range append(c.Put, c.Claim...) {
+	for _, r := range c.Put {
 		s.kept = append(append(append(s.kept, r.Key...), ' '), r.Data...)
 	}
 	s.kept = append(s.kept, c.Conversation...)

@@ -55,11 +55,6 @@ func (c *Change) checkRecords() error {
 			put[k] = true
 		}
 	}
-	for i := range c.Claim {
-		if err := c.Claim[i].check(); err != nil {
-			return err
-		}
-	}
 	for _, k := range c.Drop {
 		if err := k.check(); err != nil {
 			return err

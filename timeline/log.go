@@ -67,8 +67,6 @@ type Appended struct {
 	Known, Varied, New int
 	// Forms are the forms in which the messages arrived.
 	Forms Forms
-	// Claimed are the records now stored under the keys of the change's Claim.
-	Claimed []Record
 }
 
 // Place returns the place of the message at a depth; the first has depth 1.
@@ -274,7 +272,7 @@ func (a *appending) together(p *path, known, end int, then func(*Appended) (Chan
 	c.Began, c.Stay = a.extra.Now, c.Stay || a.extra.Stay
 	c.Project, c.Continues = cmp.Or(c.Project, a.extra.Project), cmp.Or(c.Continues, a.extra.Continues)
 	c.Contents = slices.Concat(a.extra.Contents, c.Contents)
-	c.Put, c.Claim, c.Drop = slices.Concat(a.extra.Put, c.Put), slices.Concat(a.extra.Claim, c.Claim), slices.Concat(a.extra.Drop, c.Drop)
+	c.Put, c.Drop = slices.Concat(a.extra.Put, c.Put), slices.Concat(a.extra.Drop, c.Drop)
 	c.Forms = p.expect(known, a.total())
 	return c, nil
 }
@@ -358,13 +356,12 @@ func (a *appending) apply(ctx context.Context, p *path, known int, c Change) (Ap
 	r := a.result(p)
 	r.New, r.Varied = applied.New.Messages, applied.New.Variants
 	r.Known = a.total() - r.New - r.Varied
-	r.Claimed = applied.Claimed
 	return r, nil
 }
 
 // does reports whether a change does anything besides appending messages.
 func does(c *Change) bool {
-	return c.Project != "" || c.Continues != "" || len(c.Put)+len(c.Claim)+len(c.Drop) > 0
+	return c.Project != "" || c.Continues != "" || len(c.Put)+len(c.Drop) > 0
 }
 
 // unchanged returns the result for a history that is known completely. No change

@@ -185,14 +185,11 @@ type Change struct {
 	// end of the change, so that an overwritten record can keep its contents.
 	Contents [][]byte
 	// Drop removes records by kind and key; missing ones are ignored. Drop is applied
-	// first, then Put, then Claim.
+	// first, then Put.
 	Drop []Key
 	// Put writes records. A record with the kind and key of an existing one replaces
 	// it in its position; a new one comes last.
 	Put []Record
-	// Claim writes a record only if none with its kind and key exists, and does not
-	// check it otherwise. Applied.Claimed holds the stored records.
-	Claim []Record
 	// Now is the time of the change. It is required. Began is the time at which a new
 	// conversation began; zero means Now.
 	Now, Began time.Time
@@ -210,8 +207,6 @@ type Applied struct {
 	Places []Place
 	// New counts the messages, variants and contents that the change added.
 	New struct{ Messages, Variants, Contents int }
-	// Claimed are the records now stored under the keys of Claim, in order.
-	Claimed []Record
 }
 
 // Deleted counts what was deleted with a conversation.

@@ -27,8 +27,6 @@ type change struct {
 	head  timeline.Place // of the conversation after the change
 	raise []timeline.Place
 
-	wins []bool // which claims are written
-
 	applied timeline.Applied
 	made    []timeline.Hash // contents that were not there
 	release []timeline.Hash // contents that lose a reference
@@ -139,38 +137,16 @@ func (w *change) planMessages(number int64) error {
 	return nil
 }
 
-// planRecords decides which claims win and checks that everything records refer to
-// will exist.
+// planRecords checks that everything records refer to will exist.
 func (w *change) planRecords() error {
-	there := map[timeline.Key]bool{}
-	for _, k := range w.Drop {
-		there[k] = false
-	}
 	for i := range w.Put {
-		there[timeline.Key{Kind: w.Put[i].Kind, Key: w.Put[i].Key}] = true
-	}
-	written := make([]*timeline.Record, 0, len(w.Put)+len(w.Claim))
-	for i := range w.Put {
-		written = append(written, &w.Put[i])
-	}
-	w.wins = make([]bool, len(w.Claim))
-	for i := range w.Claim {
-		k := timeline.Key{Kind: w.Claim[i].Kind, Key: w.Claim[i].Key}
-		is, said := there[k]
-		if !said {
-			is = w.conv.record(k) != nil
-		}
-		if w.wins[i] = !is; !is {
-			there[k] = true
-			written = append(written, &w.Claim[i])
-		}
-	}
-	for _, r := range written {
+		r := &w.Put[i]
 		if !w.reaches(r.At) {
 			return fmt.Errorf("%w: %v, of record %s %q", timeline.ErrNoPlace, r.At, r.Kind, r.Key)
 		}
 	}
-	for _, r := range written {
+	for i := range w.Put {
+		r := &w.Put[i]
 		for _, h := range r.Contents {
 			if _, given := w.contents[h]; !given && w.t.contents[h] == nil && !slices.Contains(w.hashes, h) {
 				return fmt.Errorf("%w: %v, of record %s %q", timeline.ErrNoContent, h, r.Kind, r.Key)
@@ -299,14 +275,6 @@ func (w *change) writeRecords() {
 	}
 	for i := range w.Put {
 		w.writeRecord(&w.Put[i])
-	}
-	for i := range w.Claim {
-		r := &w.Claim[i]
-		if w.wins[i] {
-			w.writeRecord(r)
-		}
-		stands := w.conv.record(timeline.Key{Kind: r.Kind, Key: r.Key})
-		w.applied.Claimed = append(w.applied.Claimed, copied(&stands.Record))
 	}
 }
 

@@ -124,7 +124,6 @@ type change struct {
 	// one.
 	extend  bool
 	other   []otherForm
-	records recordPlan
 	made    map[int64]bool // contents that the change added
 	release []int64        // contents that lose a reference
 

@@ -8,46 +8,12 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// recordPlan is the result of planRecords.
-type recordPlan struct {
-	wins []bool // which claims are written
-}
-
-// planRecords decides which claims win and checks that everything records
-// refer to will exist.
+// planRecords checks that everything records refer to will exist.
 func (w *change) planRecords() error {
-	if len(w.Put)+len(w.Claim)+len(w.Drop) == 0 {
-		return nil
-	}
-	there := map[timeline.Key]bool{}
-	for _, k := range w.Drop {
-		there[k] = false
-	}
-	var written []*timeline.Record
-	for i := range w.Put {
-		there[timeline.Key{Kind: w.Put[i].Kind, Key: w.Put[i].Key}] = true
-		written = append(written, &w.Put[i])
-	}
-	w.records.wins = make([]bool, len(w.Claim))
-	for i := range w.Claim {
-		k := timeline.Key{Kind: w.Claim[i].Kind, Key: w.Claim[i].Key}
-		is, said := there[k]
-		if !said {
-			id, err := w.recordID(k)
-			if err != nil {
-				return err
-			}
-			is = id != 0
-		}
-		if w.records.wins[i] = !is; !is {
-			there[k] = true
-			written = append(written, &w.Claim[i])
-		}
-	}
-	if err := w.reach(written); err != nil {
+	if err := w.reach(); err != nil {
 		return err
 	}
-	return w.supply(written)
+	return w.supply()
 }
 
 // recordID returns the id of a record, or 0 if there is none.
@@ -61,9 +27,10 @@ func (w *change) recordID(k timeline.Key) (int64, error) {
 
 // reach checks that the conversation will have used or passed the places of
 // the records.
-func (w *change) reach(written []*timeline.Record) error {
+func (w *change) reach() error {
 	var way map[int64][2]int64 // first and last depth by trunk, after the change
-	for _, r := range written {
+	for i := range w.Put {
+		r := &w.Put[i]
 		if r.At == (timeline.Place{}) || r.At == timeline.AtHead() {
 			continue
 		}
@@ -126,8 +93,9 @@ func (w *change) way() (map[int64][2]int64, error) {
 }
 
 // supply checks that the contents of the records will exist.
-func (w *change) supply(written []*timeline.Record) error {
-	for _, r := range written {
+func (w *change) supply() error {
+	for i := range w.Put {
+		r := &w.Put[i]
 		for _, h := range r.Contents {
 			given := func(f form) bool { return f.hash == h }
 			if slices.ContainsFunc(w.extra, given) || slices.ContainsFunc(w.forms, given) {
@@ -165,22 +133,6 @@ func (w *change) writeRecords() error {
 		if err := w.writeRecord(&w.Put[i]); err != nil {
 			return err
 		}
-	}
-	for i := range w.Claim {
-		r := &w.Claim[i]
-		if w.records.wins[i] {
-			if err := w.writeRecord(r); err != nil {
-				return err
-			}
-		}
-		stands, err := w.readRecords(w.conv.id, r.Kind, r.Key)
-		if err != nil {
-			return err
-		}
-		if len(stands) != 1 {
-			return fmt.Errorf("%w: record %s %q exists %d times", timeline.ErrDamaged, r.Kind, r.Key, len(stands))
-		}
-		w.applied.Claimed = append(w.applied.Claimed, stands[0])
 	}
 	return nil
 }

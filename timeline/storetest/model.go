@@ -206,9 +206,6 @@ func (m *machine) change(r *rapid.T) {
 		for range rapid.IntRange(0, 2).Draw(r, "puts") {
 			c.Put = append(c.Put, m.record(r, tenant))
 		}
-		for range rapid.IntRange(0, 2).Draw(r, "claims") {
-			c.Claim = append(c.Claim, m.record(r, tenant))
-		}
 		for range rapid.IntRange(0, 2).Draw(r, "drops") {
 			n := m.record(r, tenant)
 			c.Drop = append(c.Drop, timeline.Key{Kind: n.Kind, Key: n.Key})
@@ -247,7 +244,7 @@ func (m *machine) apply(r *rapid.T, tenant string, c timeline.Change) {
 	m.last.tenant, m.last.conversation = tenant, c.Conversation
 	other := c
 	other.At = m.there(c.At)
-	other.Put, other.Claim = m.records(c.Put), m.records(c.Claim)
+	other.Put = m.records(c.Put)
 	want, err := m.model.Apply(ctx, tenant, c)
 	got, err2 := m.store.Apply(ctx, tenant, other)
 	if m.failed(r, "apply", err, err2) {
@@ -263,7 +260,6 @@ func (m *machine) apply(r *rapid.T, tenant string, c timeline.Change) {
 		k.hashes = append(k.hashes, timeline.HashOf(c.Messages[i].Raw))
 	}
 	m.same(r, "head", want.Head, got.Head)
-	m.sameRecords(r, want.Claimed, got.Claimed)
 }
 
 // records translates records of the model to the store.

@@ -84,9 +84,10 @@ var recordCases = []testCase{
 		r.At = timeline.AtHead()
 		a := f.apply(timeline.Change{Conversation: "c", Messages: saidAll("1", "2"), Put: []timeline.Record{r}})
 		f.equal("place", f.records("c", "call", "1")[0].At, a.Head)
-		b := f.apply(timeline.Change{Conversation: "c", At: a.Places[0], Claim: []timeline.Record{{Kind: "call", Key: "2", At: timeline.AtHead()}}})
-		f.equal("place after a rewind", b.Claimed[0].At, a.Places[0])
-		f.equal("time not given", b.Claimed[0].Time, noon)
+		f.apply(timeline.Change{Conversation: "c", At: a.Places[0], Put: []timeline.Record{{Kind: "call", Key: "2", At: timeline.AtHead()}}})
+		rewound := f.records("c", "call", "2")[0]
+		f.equal("place after a rewind", rewound.At, a.Places[0])
+		f.equal("time not given", rewound.Time, noon)
 		f.apply(timeline.Change{Conversation: "new", Put: []timeline.Record{r}})
 		f.equal("place in an empty one", f.records("new", "call", "1")[0].At, timeline.Place{})
 	}},
@@ -98,8 +99,8 @@ var recordCases = []testCase{
 		f.equal("place on a new trunk", f.records("c", "call", "1")[0].At, a.Places[1])
 		b := f.apply(timeline.Change{Conversation: "c", At: a.Head, Messages: saidAll("4"), Put: at(4)})
 		f.equal("place on a trunk that goes on", f.records("c", "call", "1")[0].At, b.Places[0])
-		c := f.apply(timeline.Change{Conversation: "c", At: a.Places[0], Messages: saidAll("2", "3b"), Stay: true, Claim: []timeline.Record{{Kind: "call", Key: "2", At: timeline.AtDepth(2)}}})
-		f.equal("place of one that was there", c.Claimed[0].At, a.Places[1])
+		f.apply(timeline.Change{Conversation: "c", At: a.Places[0], Messages: saidAll("2", "3b"), Stay: true, Put: at(2)})
+		f.equal("place of one that was there", f.records("c", "call", "1")[0].At, a.Places[1])
 		for _, depth := range []int64{-1, 1, 4} { // before the messages, and behind them
 			_, err := f.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", At: a.Places[0], Messages: saidAll("2", "3"), Put: at(depth), Now: noon})
 			if !errors.Is(err, timeline.ErrNoPlace) {
@@ -128,29 +129,13 @@ var recordCases = []testCase{
 			return err
 		}(), nil)
 	}},
-	{"are claimed by the first", func(f *fixture) {
-		h := timeline.HashOf([]byte("loser's"))
-		a := f.apply(timeline.Change{Conversation: "c", Claim: []timeline.Record{rec("plan", "1", "first"), rec("plan", "2", "free")}})
-		f.equal("claimed", keys(a.Claimed), []string{"1=first", "2=free"})
-		b := f.apply(timeline.Change{Conversation: "c", Stay: true, Contents: [][]byte{[]byte("loser's")}, Claim: []timeline.Record{
-			rec("plan", "3", "mine"), rec("plan", "1", "second", h), rec("plan", "3", "mine again"),
-			{Kind: "plan", Key: "2", At: timeline.Place{Trunk: 1 << 40, Depth: 1}, Contents: []timeline.Hash{{1}}},
-		}})
-		f.equal("claimed", keys(b.Claimed), []string{"3=mine", "1=first", "3=mine", "2=free"})
-		f.equal("new contents", b.New.Contents, 0)
-		if _, err := f.Content(ctx, timeline.Local, h); !errors.Is(err, timeline.ErrNoContent) {
-			f.Errorf("content of a claim that lost: %v", err)
-		}
-	}},
-	{"are dropped, then put, then claimed", func(f *fixture) {
+	{"are dropped, then put", func(f *fixture) {
 		f.apply(timeline.Change{Conversation: "c", Put: []timeline.Record{rec("k", "a", "old"), rec("k", "b", "old"), rec("k", "c", "old")}})
-		a := f.apply(timeline.Change{Conversation: "c", Stay: true,
-			Drop:  []timeline.Key{{Kind: "k", Key: "a"}, {Kind: "k", Key: "b"}},
-			Put:   []timeline.Record{rec("k", "a", "put")},
-			Claim: []timeline.Record{rec("k", "a", "claimed"), rec("k", "b", "claimed"), rec("k", "c", "claimed")},
+		f.apply(timeline.Change{Conversation: "c", Stay: true,
+			Drop: []timeline.Key{{Kind: "k", Key: "a"}, {Kind: "k", Key: "b"}},
+			Put:  []timeline.Record{rec("k", "a", "put")},
 		})
-		f.equal("claimed", keys(a.Claimed), []string{"a=put", "b=claimed", "c=old"})
-		f.equal("records", keys(f.records("c", "k", "")), []string{"c=old", "a=put", "b=claimed"})
+		f.equal("records", keys(f.records("c", "k", "")), []string{"c=old", "a=put"})
 	}},
 	{"keep contents that the tenant has, and let go of them at the end", func(f *fixture) {
 		x, y := []byte("x"), []byte("y")
@@ -187,9 +172,8 @@ var recordCases = []testCase{
 	}},
 	{"belong to whom they are given", func(f *fixture) {
 		r := rec("k", "1", "data", timeline.HashOf([]byte("x")))
-		a := f.apply(timeline.Change{Conversation: "c", Contents: [][]byte{[]byte("x")}, Claim: []timeline.Record{r}})
+		f.apply(timeline.Change{Conversation: "c", Contents: [][]byte{[]byte("x")}, Put: []timeline.Record{r}})
 		copy(r.Data, "DATA")
-		copy(a.Claimed[0].Data, "DATA")
 		got := f.records("c", "k", "1")
 		copy(got[0].Data, "DATA")
 		got[0].Contents[0] = timeline.Hash{}

@@ -32,7 +32,6 @@ var refusalCases = []testCase{
 			"oversize record":           func(c *timeline.Change) { c.Put[0].Data = make([]byte, timeline.MaxContent+1) },
 			"no kind":                   func(c *timeline.Change) { c.Put[0].Kind = "" },
 			"no key":                    func(c *timeline.Change) { c.Put[0].Key = "" },
-			"no key to claim":           func(c *timeline.Change) { c.Claim = []timeline.Record{{Kind: "k"}} },
 			"no kind to drop":           func(c *timeline.Change) { c.Drop = []timeline.Key{{Key: "1"}} },
 			"a record twice":            func(c *timeline.Change) { c.Put = append(c.Put, c.Put[0]) },
 			"invalid before unexpected": func(c *timeline.Change) { c.Put[0].Key, c.Expect = "", ptr(int64(9)) },
