@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -126,6 +127,33 @@ func TestAFigureIsBelieved(t *testing.T) {
 	}
 	if !strings.Contains(jsonOf(limits), `"tokens":3686`) {
 		t.Errorf("learnt %s", jsonOf(limits))
+	}
+}
+
+// SPEC E4; a limit that the prompt alone exceeds, as its provider counts, is one for the
+// prompt, even if Oriel counted fewer tokens than that: later prompts need not be smaller by
+// the reply that they ask for.
+func TestALimitOfThePromptAloneIsNotReducedByTheReply(t *testing.T) {
+	const limit = 10_000
+	limits := new(token.Limits)
+	u := before(t, limits, func(n int, w http.ResponseWriter) {
+		if n == 1 {
+			refuse(w, 400, fmt.Sprintf("prompt is too long: %d tokens > %d maximum", limit+12, limit))
+			return
+		}
+		message(w, "end_turn", limit*3/4, 10)
+	})
+	const reply = `,"max_tokens":32000`
+	for i, newest := range []string{"go on", "and now?"} {
+		res, _ := u.send("/v1/messages", history("claude-sonnet-4-5", 26, newest, reply), "X-Oriel-Conversation", "c")
+		u.settle(i + 1)
+		after, err := strconv.Atoi(res.Header.Get("X-Oriel-Tokens-After"))
+		if before := res.Header.Get("X-Oriel-Tokens-Before"); err != nil || len(before) != 4 || after < limit/4 {
+			t.Errorf("call %d: %s of %s tokens were sent, of which the model takes %d: %v", i+1, res.Header.Get("X-Oriel-Tokens-After"), before, limit, err)
+		}
+	}
+	if all := limits.All(time.Now()); len(all) != 1 || all[0].Reply || all[0].Tokens != limit*9/10 {
+		t.Errorf("learnt %+v", all)
 	}
 }
 

@@ -40,7 +40,7 @@ func (c *Call) Refused(status int, body []byte) []byte {
 		c.firm = len(c.fresh)
 	}
 	c.most, c.named, c.teaches = limit*9/10, told, 0
-	c.replied = told && n >= sent && c.body.MaxOutput > 0
+	c.replied = told && !o.Prompt && n >= sent && c.body.MaxOutput > 0
 	switch {
 	case !o.Known || !agrees: // it may quote what somebody said
 	case told:
