@@ -89,8 +89,11 @@ func (a *aiderReader) line(line []byte) error {
 		if err := a.end(); err != nil {
 			return err
 		}
-		at = strings.TrimSpace(at)
+		at = strings.ToValidUTF8(strings.TrimSpace(at), "\ufffd")
 		a.name, a.role = a.label+" "+at, ""
+		if !fits(a.name, timeline.MaxName) {
+			a.name = a.label
+		}
 		if t, err := time.ParseInLocation(time.DateTime, at, time.Local); err == nil {
 			a.when = t
 		}
@@ -103,7 +106,7 @@ func (a *aiderReader) line(line []byte) error {
 	case strings.HasPrefix(text, ">"):
 		role = timeline.RoleMeta
 	}
-	if role != a.role {
+	if role != a.role || len(a.raw)+1+a.blanks+len(line) > maxLine { // no store accepts more
 		if err := a.end(); err != nil {
 			return err
 		}

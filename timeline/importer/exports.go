@@ -13,9 +13,12 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// maxBranchMessages bounds the messages that are visited for the branches of one
-// conversation of a ChatGPT export.
-const maxBranchMessages = 100_000
+// What is visited for the branches of one conversation of a ChatGPT export. The branches
+// beyond are left out: each repeats its path from the root.
+const (
+	maxBranchNodes = 100_000
+	maxBranchBytes = 1 << 30
+)
 
 // readChatGPT reads conversations.json of a ChatGPT export. A conversation is a tree:
 // replies that were made again and prompts that were edited become branches, and its head
@@ -28,7 +31,11 @@ func readChatGPT(ctx context.Context, s *source, r io.Reader, to taker) error {
 		}
 		name := firstName(s.label, d.root.Get("conversation_id"), d.root.Get("id"))
 		began := seconds(d.root.Get("create_time"), s.modified)
-		for _, path := range chatGPTPaths(mapping, d.root.Get("current_node").Str()) {
+		paths, left := chatGPTPaths(mapping, d.root.Get("current_node").Str())
+		if left > 0 {
+			to.broken(0, strconv.Itoa(left)+" branches of "+strconv.Quote(name)+": together too long to follow")
+		}
+		for _, path := range paths {
 			if err := to.begin(ctx, name, ""); err != nil {
 				return err
 			}
@@ -52,48 +59,57 @@ func readChatGPT(ctx context.Context, s *source, r io.Reader, to taker) error {
 }
 
 // chatGPTPaths returns the paths from the root of a tree of messages to its leaves, the
-// one to the current node last.
-func chatGPTPaths(mapping rawjson.Value, current string) [][]rawjson.Value {
-	nodes := map[string]rawjson.Value{}
-	var leaves []string
+// one to the current node last, and how many are left out because all together are too
+// long. A path ends where it meets itself.
+func chatGPTPaths(mapping rawjson.Value, current string) (paths [][]rawjson.Value, left int) {
+	nodes, parents := map[string]rawjson.Value{}, map[string]bool{}
 	for key, node := range mapping.Members() {
 		nodes[key.Str()] = node
-		if isEmpty(node.Get("children")) && key.Str() != current {
-			leaves = append(leaves, key.Str())
+		if parent := node.Get("parent"); parent.Kind() == rawjson.String {
+			parents[parent.Str()] = true
+		}
+	}
+	var leaves []string
+	for key := range mapping.Members() {
+		if _, ok := nodes[current]; !ok {
+			current = key.Str() // any will do
+		}
+		if id := key.Str(); !parents[id] && id != current {
+			leaves = append(leaves, id)
 		}
 	}
 	if _, ok := nodes[current]; ok {
 		leaves = append(leaves, current)
 	}
-	var paths [][]rawjson.Value
-	visited := 0
+	visited, bytes := 0, 0
 	for i := len(leaves) - 1; i >= 0; i-- { // the current one first, whatever its length
+		if visited > maxBranchNodes || bytes > maxBranchBytes {
+			left = i + 1
+			break
+		}
 		var path []rawjson.Value
-		for at, steps := leaves[i], 0; steps <= len(nodes); steps++ {
+		met := map[string]bool{}
+		for at := leaves[i]; !met[at]; {
 			node, ok := nodes[at]
 			if !ok {
 				break
 			}
+			met[at] = true
 			if message := node.Get("message"); message.Kind() == rawjson.Object {
 				path = append(path, message)
+				bytes += len(message.Raw())
+			}
+			if node.Get("parent").Kind() != rawjson.String {
+				break
 			}
 			at = node.Get("parent").Str()
 		}
+		visited += len(met)
 		slices.Reverse(path)
-		if visited += len(path); visited > maxBranchMessages && len(paths) > 0 {
-			break
-		}
 		paths = append(paths, path)
 	}
 	slices.Reverse(paths)
-	return paths
-}
-
-func isEmpty(list rawjson.Value) bool {
-	for range list.Elems() {
-		return false
-	}
-	return true
+	return paths, left
 }
 
 // readClaudeAI reads conversations.json of a Claude export.

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/oriel-context/oriel/timeline"
 )
 
 // source is a file to import.
@@ -151,6 +153,11 @@ func label(all []*source) []*source {
 			if parent := path.Base(path.Clean(above)); parent != "." && parent != "/" {
 				s.label = parent + "/" + s.label
 			}
+		}
+	}
+	for _, s := range out {
+		if n := len(s.label) - timeline.MaxName; n > 0 {
+			s.label = strings.ToValidUTF8(s.label[n:], "")
 		}
 	}
 	return out

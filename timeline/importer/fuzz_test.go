@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/oriel-context/oriel/timeline"
@@ -17,17 +18,28 @@ import (
 // and the store is whole. Of lines every good one is there, in order, as it was.
 func FuzzImport(f *testing.F) {
 	formats := append(importer.Formats(), importer.Auto)
-	for i, seed := range []string{
-		session,
-		`{"messages":[{"role":"user","content":"a"}]}`,
-		`{"system":"x","messages":[{"role":"user","content":[{"type":"text","text":"a"}]}]}`,
-		`{"input":[{"type":"function_call","call_id":"c","name":"n","arguments":"{}"}]}`,
-		`{"conversation":"a","ref":"1","time":"2024-05-01T10:00:00Z","role":"user","text":"x\ud800"}` + "\r\n\n{}\n[]\n" + `{"text":"y"}`,
-		`[{"sample_id":"s","conversation":{"speaker_a":"A","session_1":[{"speaker":"A","dia_id":"D1:1","text":"t"}]}}]`,
-		`[{"turns":[[{"role":"user","id":0,"content":"c ->-> 1,1"}]]}]`,
-		"\ufeff{\"text\":\"\xff\"}\n",
+	for _, seed := range []struct {
+		format importer.Format
+		text   string
+	}{
+		{importer.ClaudeCode, session},
+		{importer.OpenAI, `{"messages":[{"role":"user","content":"a"}]}`},
+		{importer.Anthropic, `{"system":"x","messages":[{"role":"user","content":[{"type":"text","text":"a"}]}]}`},
+		{importer.Responses, `{"input":[{"type":"function_call","call_id":"c","name":"n","arguments":"{}"}]}`},
+		{importer.Generic, `{"conversation":"a","ref":"1","time":"2024-05-01T10:00:00Z","role":"user","text":"x\ud800"}` + "\r\n\n{}\n[]\n" + `{"text":"y"}`},
+		{importer.Locomo, `[{"sample_id":"s","conversation":{"speaker_a":"A","session_1":[{"speaker":"A","dia_id":"D1:1","text":"t"}]}}]`},
+		{importer.Beam, `[{"turns":[[{"role":"user","id":0,"content":"c ->-> 1,1"}]]}]`},
+		{importer.Auto, "\ufeff{\"text\":\"\xff\"}\n"},
+		{importer.Codex, `{"timestamp":"0001-01-01T00:00:00Z","type":"session_meta","payload":{"id":"c","cwd":"/x"}}` + "\n" + `{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}}` + "\n" + `{"ty`},
+		{importer.ChatGPT, `[{"conversation_id":"c","current_node":"a","create_time":1e9,"mapping":{"a":{"parent":"b","children":["b"],"message":{"id":"1","author":{"role":"user"},"content":{"content_type":"text","parts":["x",{"text":"y"}]}}},"b":{"parent":"a"},"c":{"parent":"b","message":{"content":{"text":"z"}}}}}]`},
+		{importer.ClaudeAI, `[{"uuid":"c","chat_messages":[{"uuid":"1","sender":"human","content":[{"type":"tool_use","input":{}},{"type":"tool_result","content":[{"text":"t"}]}],"attachments":[{"file_name":"f"}]}]}]`},
+		{importer.GeminiCLI, `{"sessionId":"g","messages":[{"id":"1","type":"gemini","content":[{"text":"t"}],"thoughts":[{"subject":"s"}],"toolCalls":[{"id":"c","args":{},"result":[{"functionResponse":{"response":{"output":"o"}}}]}]}]}`},
+		{importer.OpenCode, `{"info":{"id":"ses_1","directory":"/x"},"messages":[{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"t"},{"type":"tool","state":{"input":{},"output":"o"}}]}]}`},
+		{importer.OpenCode, `{"id":"ses_..","directory":"/x"}`},
+		{importer.Cline, `[{"role":"user","content":"a","ts":1}]`},
+		{importer.Aider, "# aider chat started at 2024-05-01 10:00:00\n\n#### hi\n\n> tokens\n\nhello\n\n\n# aider chat started at \x00\xff\n####\nx"},
 	} {
-		f.Add([]byte(seed), uint8(i))
+		f.Add([]byte(seed.text), uint8(slices.Index(formats, seed.format)))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, n uint8) {
 		if len(data) > 1<<16 {

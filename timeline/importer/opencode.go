@@ -1,12 +1,14 @@
 package importer
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/oriel-context/oriel/internal/rawjson"
@@ -46,68 +48,93 @@ func (s *source) openCodeMessage(raw []byte, info rawjson.Value) timeline.Messag
 }
 
 // readStorage reads the messages of a session from opencode's storage, in the order of
-// their ids, which begin with the time.
+// their ids, which begin with the time. It reports and skips files that it cannot read, and
+// reads none outside the storage.
 func (s *source) readStorage(ctx context.Context, session string, to taker) error {
-	if filepath.Base(session) != session {
-		return brokenLine("id: want the name of a folder")
-	}
-	storage := filepath.Dir(filepath.Dir(filepath.Dir(s.path)))
-	messages, err := jsonFiles(filepath.Join(storage, "message", session))
+	root, err := os.OpenRoot(filepath.Dir(filepath.Dir(filepath.Dir(s.path))))
 	if err != nil {
 		return err
 	}
-	for _, path := range messages {
-		info, err := os.ReadFile(path)
-		if err != nil {
+	defer root.Close()
+	st := storage{root, to}
+	for _, path := range st.files("message", session) {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
-		d, err := parseDocument(info)
-		if err != nil {
-			to.broken(0, filepath.Base(path)+": "+err.Error())
+		info, ok := st.read(path)
+		if !ok {
 			continue
 		}
-		parts, err := jsonFiles(filepath.Join(storage, "part", strings.TrimSuffix(filepath.Base(path), ".json")))
-		if err != nil {
-			return err
-		}
-		raw := append([]byte(`{"info":`), d.raw(d.root)...)
+		raw := append([]byte(`{"info":`), info.raw(info.root)...)
 		raw = append(raw, `,"parts":[`...)
 		comma := ""
-		for _, part := range parts {
-			text, err := os.ReadFile(part)
-			if err != nil {
-				return err
-			}
-			p, err := parseDocument(text)
-			if err != nil {
-				to.broken(0, filepath.Base(part)+": "+err.Error())
+		for _, path := range st.files("part", strings.TrimSuffix(filepath.Base(path), ".json")) {
+			part, ok := st.read(path)
+			if !ok {
 				continue
 			}
-			raw = append(append(raw, comma...), p.raw(p.root)...)
+			if len(raw)+len(part.data)+len(",]}") > maxLine {
+				to.broken(0, path+": the message is too long with it")
+				continue
+			}
+			raw = append(append(raw, comma...), part.raw(part.root)...)
 			comma = ","
 		}
-		if err := to.take(ctx, session, s.openCodeMessage(append(raw, "]}"...), d.root)); err != nil {
+		if err := to.take(ctx, session, s.openCodeMessage(append(raw, "]}"...), info.root)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// jsonFiles lists the JSON files of a folder by name. A folder that does not exist has
-// none.
-func jsonFiles(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if os.IsNotExist(err) {
-		return nil, nil
+// storage is opencode's folder of sessions, messages and parts.
+type storage struct {
+	root *os.Root
+	to   taker
+}
+
+// files lists the JSON files of a folder by name. A folder that does not exist has none.
+func (st storage) files(kind, name string) (paths []string) {
+	if name == "." || name == ".." || filepath.Base(name) != name {
+		st.to.broken(0, strconv.Quote(name)+": want the name of a folder")
+		return nil
 	}
-	var out []string
+	dir := filepath.Join(kind, name)
+	var entries []fs.DirEntry
+	f, err := st.root.Open(dir)
+	if err == nil {
+		entries, err = f.ReadDir(-1)
+		f.Close()
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		st.to.broken(0, dir+": "+cause(err))
+	}
 	for _, e := range entries {
 		if e.Type().IsRegular() && filepath.Ext(e.Name()) == ".json" {
-			out = append(out, filepath.Join(dir, e.Name()))
+			paths = append(paths, filepath.Join(dir, e.Name()))
 		}
 	}
-	slices.SortFunc(out, cmp.Compare)
-	return out, err
+	slices.Sort(paths)
+	return paths
+}
+
+// read parses a file.
+func (st storage) read(path string) (d document, ok bool) {
+	f, err := st.root.Open(path)
+	if err != nil {
+		st.to.broken(0, path+": "+cause(err))
+		return document{}, false
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, int64(maxLine)+1))
+	if err == nil {
+		d, err = parseDocument(text)
+	}
+	if err != nil {
+		st.to.broken(0, path+": "+cause(err))
+		return document{}, false
+	}
+	return d, true
 }
 
 // isOpenCode reports whether an object is a session of opencode.
