@@ -321,12 +321,12 @@ func (o *recallFlags) people(r *found) []browse.Hit {
 // howFound says how a result was found.
 func (r *found) howFound() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %.0f ms", r.Mode, r.TookMS)
+	fmt.Fprintf(&b, "%s, %.1f s", r.Mode, r.TookMS/1000)
 	if r.Embedded > 0 {
 		fmt.Fprintf(&b, ", %s embedded", plural(int(r.Embedded), "passage", "passages"))
 	}
 	if r.Unembedded > 0 {
-		fmt.Fprintf(&b, "; %s found by their words alone so far (--complete embeds them)", plural(r.Unembedded, "passage is", "passages are"))
+		fmt.Fprintf(&b, "; %s found by words alone so far (--complete)", plural(r.Unembedded, "passage", "passages"))
 	}
 	return b.String()
 }

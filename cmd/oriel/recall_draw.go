@@ -23,7 +23,9 @@ func (o *recallFlags) print(cmd *cobra.Command, s timeline.Store, r *found) erro
 		if r.Tokens == 0 && cmd.Flags().Changed("budget") && o.budget < 200 {
 			text = fmt.Sprintf("nothing found that fits in %d tokens", o.budget)
 		}
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s\n", text, r.howFound())
+		var b bytes.Buffer
+		paragraph(&b, screenOf(cmd.OutOrStdout()), "%s\n%s", text, r.howFound())
+		_, err := cmd.OutOrStdout().Write(b.Bytes())
 		return err
 	}
 	groups := browse.Groups(hits, time.Local)
@@ -38,7 +40,7 @@ func (o *recallFlags) print(cmd *cobra.Command, s timeline.Store, r *found) erro
 				return err
 			}
 		}
-		fmt.Fprintf(&d.b, "%s, %s\n", plural(len(hits), "message", "messages"), r.howFound())
+		paragraph(&d.b, sc, "%s, %s", plural(len(hits), "message", "messages"), r.howFound())
 		_, err := out.Write(d.b.Bytes())
 		return err
 	})
