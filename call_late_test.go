@@ -1,6 +1,7 @@
 package oriel_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,6 +27,7 @@ type caller struct {
 	plan  string
 	took  time.Duration // of Begin
 	named bool
+	name  string // of the conversation if it is named; empty means talk
 }
 
 // say has the engine decide what is sent, and ends the call with a reply; the record is
@@ -42,7 +44,7 @@ func (c *caller) say(r *oriel.Calls, profile string) (action string) {
 		h.Del("X-Oriel-Budget")
 	}
 	if c.named {
-		h.Set("X-Oriel-Conversation", "talk")
+		h.Set("X-Oriel-Conversation", cmp.Or(c.name, "talk"))
 	}
 	began := time.Now()
 	rec := r.Begin(ctx, &oriel.Request{ID: fmt.Sprintf("call-%03d", c.n), Tenant: timeline.Local, Profile: profile, Format: wire.Chat, Path: "/v1/chat/completions", Header: h, Body: body, Began: began})

@@ -10,8 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/oriel-context/oriel"
@@ -78,7 +80,6 @@ func TestLargeHistoriesGoOnWithoutTheStore(t *testing.T) {
 	always := func(err error) func(context.Context, string) error {
 		return func(context.Context, string) error { return err }
 	}
-	enough := make(chan struct{}) // ends what is slow
 	faults := map[string]func(context.Context, string) error{
 		"locked":  always(sqlite.ErrBusy),
 		"damaged": always(timeline.ErrDamaged),
@@ -87,17 +88,6 @@ func TestLargeHistoriesGoOnWithoutTheStore(t *testing.T) {
 				return sqlite.ErrFull
 			}
 			return nil
-		},
-		"slow": func(ctx context.Context, op string) error {
-			if op == "apply" {
-				return sqlite.ErrBusy
-			}
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-enough:
-				return sqlite.ErrBusy
-			}
 		},
 		"panic": func(_ context.Context, op string) error {
 			panic("the disk is on fire")
@@ -108,22 +98,13 @@ func TestLargeHistoriesGoOnWithoutTheStore(t *testing.T) {
 		for _, known := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/known=%v", name, known), func(t *testing.T) {
 				store := &faulty{Store: memory.New()}
-				brief := func(o *oriel.CallsOptions) {
-					if name == "slow" { // it does not answer while the call waits
-						o.Waits.Store = time.Second
-					}
-				}
-				k := newTalker(start(t, store, replying, thrifty, brief), "X-Oriel-Budget", fmt.Sprint(budget))
+				k := newTalker(start(t, store, replying, thrifty), "X-Oriel-Budget", fmt.Sprint(budget))
 				plan := k.untilCut()
 				for range 3 {
 					plan = k.say().Header.Get("X-Oriel-Plan")
 				}
 				before := k.last
 				store.fail.Store(&fault)
-				if name == "slow" {
-					enough = make(chan struct{})
-					defer close(enough)
-				}
 				defer store.fail.Store(nil)
 				if !known { // of another session, that is only in the store
 					k.header[1] = "another"
@@ -150,6 +131,62 @@ func TestLargeHistoriesGoOnWithoutTheStore(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// The same for a store that does not answer: the call waits for it no longer than it may.
+func TestLargeHistoriesGoOnWhileTheStoreDoesNotAnswer(t *testing.T) {
+	for _, known := range []bool{true, false} {
+		t.Run(fmt.Sprintf("known=%v", known), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &faulty{Store: memory.New()}
+				var mu sync.Mutex
+				var opened []oriel.Event
+				r := oriel.NewCalls(oriel.CallsOptions{CallParts: oriel.CallParts{Store: store, Events: func(e oriel.Event) {
+					mu.Lock()
+					defer mu.Unlock()
+					if e.Kind == oriel.EventOpen {
+						opened = append(opened, e)
+					}
+				}}, CallOptions: oriel.CallOptions{Profile: "thrifty"}})
+				c := &caller{t: t, named: true}
+				c.untilCut(r)
+				synctest.Wait()
+				plan, before := c.plan, string(c.sent)
+				enough := make(chan struct{})
+				fault := func(ctx context.Context, op string) error {
+					if op == "apply" {
+						return sqlite.ErrBusy
+					}
+					select {
+					case <-ctx.Done():
+						return ctx.Err()
+					case <-enough:
+						return sqlite.ErrBusy
+					}
+				}
+				store.fail.Store(&fault)
+				if !known { // of another session, that is only in the store
+					c.name = "another"
+				}
+				c.say(r, "thrifty")
+				if n := tokensOf(c.sent); n > 3000 || c.took > oriel.DefaultStoreWait+time.Second {
+					t.Errorf("%d tokens were sent after %v", n, c.took)
+				}
+				if end := strings.LastIndex(before, "}]"); !strings.HasPrefix(string(c.sent), before[:end]) {
+					t.Error("the last plan was in memory, and another view was sent")
+				}
+				if known && c.plan != plan {
+					t.Errorf("plan %q, was %q", c.plan, plan)
+				}
+				close(enough)
+				store.fail.Store(nil)
+				must(r.Close(ctx))
+				if len(opened) == 0 || opened[0].Error == "" {
+					t.Errorf("reported %+v", opened)
+				}
+			})
+		})
 	}
 }
 
@@ -180,7 +217,7 @@ func TestRecallThatPanics(t *testing.T) {
 	store := memory.New()
 	library := recall.NewLibrary(store, recall.LibraryOptions{Count: func(string) int { panic("no numbers") }})
 	defer library.Close()
-	k := newTalker(start(t, store, replying, thrifty, func(o *oriel.CallsOptions) { o.Recall, o.RecallWait = library, time.Second }), "X-Oriel-Budget", "3000")
+	k := newTalker(start(t, store, replying, thrifty, func(o *oriel.CallsOptions) { o.Recall = library }), "X-Oriel-Budget", "3000")
 	k.untilCut()
 	for range 2 {
 		if r := k.say(); r.Header.Get("X-Oriel-Plan") == "" || r.Header.Get("X-Oriel-Action") == "error" || tokensOf(k.last) > 3000 {
