@@ -21,8 +21,9 @@ var interruptIgnored = signal.Ignored(os.Interrupt)
 // killed it.
 //
 // A terminal sends signals to the whole group: Ctrl-C reaches the child
-// directly, and Ctrl-Z stops both. runChild passes on signals that are sent to
-// this process alone. err is why the program could not be started.
+// directly, and Ctrl-Z stops both. A shell's fg continues the whole group.
+// runChild passes on signals that are sent to this process alone. err is why
+// the program could not be started.
 func runChild(path string, args, env []string) (code int, err error) {
 	tty := openTerminal()
 	defer tty.release()
@@ -48,8 +49,8 @@ func runChild(path string, args, env []string) (code int, err error) {
 	for {
 		select {
 		case s := <-signals:
-			if fromKeys(s) && tty.foreground() {
-				continue // the child got it from the terminal
+			if toGroup(s) && tty.foreground() {
+				continue // the child got it too
 			}
 			syscall.Kill(pid, s.(syscall.Signal)) // a child that has just ended needs none
 		case <-ended:
@@ -73,8 +74,13 @@ func runChild(path string, args, env []string) (code int, err error) {
 	}
 }
 
-// fromKeys reports whether the keys of a terminal send the signal.
-func fromKeys(s os.Signal) bool { return s == syscall.SIGINT || s == syscall.SIGQUIT }
+// toGroup reports whether the signal comes to a whole group in the foreground:
+// by the keys of its terminal, or by a shell's fg. A second SIGCONT, passed on
+// late, would continue a child that has stopped itself again before its stop is
+// noticed.
+func toGroup(s os.Signal) bool {
+	return s == syscall.SIGINT || s == syscall.SIGQUIT || s == syscall.SIGCONT
+}
 
 // look reports whether a child has ended or stopped.
 func look(pid int) (status syscall.WaitStatus, news bool, err error) {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -130,7 +131,10 @@ func TestRunLeavesTheTerminalToTheChild(t *testing.T) {
 	await("child: continued")
 	press("exit 5\n")
 	await("NO CALL CAME THROUGH")
-	await("shell: exit 5")
+	shown := strings.Join(await("shell: exit 5"), "\n")
+	if stopped, continued := strings.Count(shown, "shell: stopped"), strings.Count(shown, "child: continued"); continued > stopped {
+		t.Errorf("the shell continued the child %d times, and the child was continued %d times", stopped, continued)
+	}
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
