@@ -1,7 +1,7 @@
 // Package agents runs real agent programs, Claude Code and Codex, headless
 // through the proxy against a scripted model that keeps them busy.
 //
-//	./scripts/check agents [-oriel FILE] [-only record|views] [-calls N] [-limits 64000,0] [-profiles thrifty,full@12] [-models known,wide,unknown] [-install DIR] [claude codex]
+//	./scripts/check agents [-oriel FILE] [-only record|views|default] [-calls N] [-limits 64000,0] [-profiles thrifty,full@12] [-models known,wide,unknown] [-install DIR] [claude codex]
 //
 // The first runs are without views: the provider must get the bytes that the
 // agent sent. The next ones, with the program that -oriel names or one that is
@@ -16,15 +16,22 @@
 // counts. A prompt is tools, system and messages in this order, without cache
 // marks and Claude Code's billing line.
 //
+// The last runs, -only default, are those of a person: oriel run without a
+// profile, agents that compact on their own, models with the limits of their
+// vendors. The agent must never be refused and never ask for a summary of its
+// conversation, which the same run with profile off must make it do. Calls,
+// tokens and money must be the same in the file of --summary and in oriel
+// usage --json, calls and tokens also as the model reported them.
+//
 // Without -limits, -profiles and -models every limit is tried with a budget
 // below and one above it, also with models whose window is too large in the
 // table or missing. With any of these flags, all combinations run. full@12 is
 // the profile with a threshold of 12%.
 //
 // The agents are installed from npm by name, once, into the folder that
-// -install names. They run in an empty home with an invalid key, and do not
-// compact on their own; but Codex does so at about 244,000 tokens, whatever
-// its settings.
+// -install names. They run in an empty home with an invalid key, and in runs
+// with views do not compact on their own; but Codex does so at about 244,000
+// tokens, whatever its settings.
 package agents
 
 import (
@@ -35,6 +42,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -47,9 +55,9 @@ func Check(args []string) error {
 	ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	flags := kit.Flags("agents")
-	calls := flags.Int("calls", 0, "tool calls of each run (default 200 without views, 300 with)")
+	calls := flags.Int("calls", 0, "tool calls of each run (default 200 without views, 300 with, 150 under oriel run)")
 	install := flags.String("install", kit.AgentsFolder(), "folder for the agents from npm")
-	only := flags.String("only", "", "record or views (default both)")
+	only := flags.String("only", "", "record, views or default (default all)")
 	oriel := flags.String("oriel", "", "the program, for runs with views; default: built from the module")
 	limits := flags.String("limits", "", "tokens that the model takes, 0 for any number")
 	profiles := flags.String("profiles", "", "profiles of the proxy, NAME or NAME@PERCENT")
@@ -58,8 +66,11 @@ func Check(args []string) error {
 	if err := kit.InstallAgents(*install); err != nil {
 		return err
 	}
+	if !slices.Contains([]string{"", "record", "views", "default"}, *only) {
+		return fmt.Errorf("-only %q: use record, views, default", *only)
+	}
 	failed := 0
-	if *only != "views" {
+	if *only == "" || *only == "record" {
 		for _, name := range names {
 			problems, err := checkRecord(name, *install, cmp.Or(*calls, 200))
 			if err != nil {
@@ -71,7 +82,7 @@ func Check(args []string) error {
 			}
 		}
 	}
-	if *only != "record" {
+	if *only == "" || *only == "views" {
 		cases, err := choose(names, *limits, *profiles, *models)
 		if err != nil {
 			return err
@@ -82,7 +93,26 @@ func Check(args []string) error {
 		}
 		failed += wrong
 	}
+	if *only == "" || *only == "default" {
+		wrong, err := checkDefault(names, *oriel, *install, cmp.Or(*calls, 150))
+		if err != nil {
+			return err
+		}
+		failed += wrong
+	}
 	return kit.Failed(failed)
+}
+
+// workspace makes a temporary folder. It returns the program that is given, or
+// builds one there.
+func workspace(oriel string) (dir, program string, err error) {
+	if dir, err = os.MkdirTemp("", "check-agents"); err != nil || oriel != "" {
+		return dir, oriel, err
+	}
+	if program, err = kit.BuildOriel(dir); err != nil {
+		os.RemoveAll(dir)
+	}
+	return dir, program, err
 }
 
 // ctx ends when the program is told to end; agents and proxies end with it.

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/check/kit"
 	"github.com/oriel-context/oriel/internal/fakemodel"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
@@ -85,16 +84,11 @@ func list(given, all string) []string {
 // checkViews runs all runs, prints a line for each and returns how many
 // failed.
 func checkViews(runs []run, oriel, install string, calls int) (failed int, err error) {
-	dir, err := os.MkdirTemp("", "check-agents")
+	dir, oriel, err := workspace(oriel)
 	if err != nil {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	if oriel == "" {
-		if oriel, err = kit.BuildOriel(dir); err != nil {
-			return 0, err
-		}
-	}
 	f, err := newFolder(filepath.Join(dir, "work"), calls)
 	if err != nil {
 		return 0, err
