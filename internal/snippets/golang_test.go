@@ -9,6 +9,7 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -33,8 +34,7 @@ var from = map[string]string{
 
 // runGo runs a program; a part of one is compiled as the body of a function.
 func runGo(t *testing.T, w *world, b block) {
-	dir, err := w.golang()
-	if err != nil {
+	if err := w.golang(); err != nil {
 		t.Fatal(err)
 	}
 	if !program(b.text) {
@@ -44,7 +44,7 @@ func runGo(t *testing.T, w *world, b block) {
 	if strings.Contains(b.text, ":8780") {
 		h.serve(t)
 	}
-	h.run(t, filepath.Join(dir, folder(b)))
+	h.run(t, filepath.Join(w.programs, folder(b)))
 }
 
 func program(text string) bool {
@@ -57,9 +57,8 @@ func folder(b block) string {
 }
 
 // buildGo builds all blocks of Go at once, as packages of this module that are in none of
-// its folders, and returns where their programs are.
-func buildGo(t *testing.T, w *world) (string, error) {
-	dir := t.TempDir()
+// its folders. Their programs are in dir.
+func buildGo(dir string, w *world) error {
 	replace := map[string]string{}
 	var programs, parts []string
 	for _, b := range w.blocks {
@@ -71,28 +70,32 @@ func buildGo(t *testing.T, w *world) (string, error) {
 			kind = &parts
 			var err error
 			if text, err = whole(b); err != nil {
-				return "", fmt.Errorf("%s:%d: %w", b.page, b.line, err)
+				return fmt.Errorf("%s:%d: %w", b.page, b.line, err)
 			}
 		}
 		file := filepath.Join(dir, folder(b)+".txt")
-		write(t, file, text, 0o644)
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			return err
+		}
 		replace[filepath.Join(w.repo, "internal/snippets", folder(b), "main.go")] = file
 		*kind = append(*kind, "./internal/snippets/"+folder(b))
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
-		return "", err
+		return err
 	}
-	write(t, filepath.Join(dir, "overlay.json"), string(overlay), 0o644)
+	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o644); err != nil {
+		return err
+	}
 	// With a folder for its output go build leaves out what is no program.
 	for _, args := range [][]string{parts, append([]string{"-o", dir + "/"}, programs...)} {
 		cmd := exec.Command("go", append([]string{"build", "-overlay", filepath.Join(dir, "overlay.json")}, args...)...)
 		cmd.Dir, cmd.Env = w.repo, append(cmd.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("%w\n%s", err, out)
+			return fmt.Errorf("%w\n%s", err, out)
 		}
 	}
-	return dir, nil
+	return nil
 }
 
 // whole is a program around a part of one: a function whose parameters are what the part

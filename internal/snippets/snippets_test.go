@@ -169,6 +169,7 @@ func (h *home) run(t *testing.T, name string, args ...string) {
 	defer r.Close()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = h.work, h.environ(), w, w
+	cmd.ExtraFiles = []*os.File{w} // of a process whose output is redirected too
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	if err := cmd.Start(); err != nil {
@@ -176,7 +177,7 @@ func (h *home) run(t *testing.T, name string, args ...string) {
 		t.Fatal(err)
 	}
 	w.Close()
-	// The pipe is at its end when the last of them is gone.
+	// The pipe is at its end when the last of them is gone. Their folders are removed then.
 	var out bytes.Buffer
 	read := make(chan struct{})
 	go func() {
@@ -195,6 +196,17 @@ func (h *home) run(t *testing.T, name string, args ...string) {
 	t.Logf("%s", out.String())
 	if failed != nil {
 		t.Error(failed)
+	}
+}
+
+// A process in the background is gone before its folders are removed, even if its output
+// goes elsewhere.
+func TestABlockEndsWithTheLastOfItsProcesses(t *testing.T) {
+	h := &home{world: &world{}, dir: t.TempDir(), work: t.TempDir()}
+	h.run(t, "sh", "-c", `(trap 'sleep 0.1; echo > ended; exit' TERM; echo > ready; while :; do sleep 0.01; done) >/dev/null 2>&1 &
+		while [ ! -e ready ]; do sleep 0.01; done`)
+	if _, err := os.Stat(filepath.Join(h.work, "ended")); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -34,9 +34,11 @@ type world struct {
 	before string // a home in which Oriel has been used
 	sdks   string // folder of scripts/check docs; empty: what the machine has
 	python func() string
-	golang func() (dir string, err error) // builds all blocks of Go
-	caches []string                       // where the go command has what it needs
+	golang func() error // builds all blocks of Go into programs
+	caches []string     // where the go command has what it needs
 	blocks []block
+
+	programs string // a folder
 }
 
 // lacking skips a block because something is missing that scripts/check docs installs.
@@ -54,7 +56,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{repo: repo, bin: t.TempDir(), sdks: os.Getenv("ORIEL_DOCS_SDKS")}
+	w := &world{repo: repo, bin: t.TempDir(), programs: t.TempDir(), sdks: os.Getenv("ORIEL_DOCS_SDKS")}
 	cmd := exec.Command("go", "build", "-o", filepath.Join(w.bin, "oriel"), "./cmd/oriel")
 	cmd.Dir, cmd.Env = repo, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -87,7 +89,8 @@ func newWorld(t *testing.T) *world {
 		}
 		return strings.TrimSpace(string(out))
 	})
-	w.golang = sync.OnceValues(func() (string, error) { return buildGo(t, w) })
+	// A block calls it. It must not fail this test: that removes what other blocks use.
+	w.golang = sync.OnceValue(func() error { return buildGo(w.programs, w) })
 	w.before = used(t, w)
 	return w
 }
