@@ -121,13 +121,20 @@ func (c *recorded) unpin(ctx context.Context, id int64) error {
 // wouldUndo reports what undo would do. What is known not to fit is refused with the
 // numbers. The empty id means the newest plan that hides something that is not held.
 func (c *recorded) wouldUndo(ctx context.Context, id string) (u Undoing, err error) {
+	u, _, err = c.undoing(ctx, id)
+	return u, err
+}
+
+// undoing is wouldUndo with the name of the plan: its number may change if another process
+// makes plans at the same time.
+func (c *recorded) undoing(ctx context.Context, id string) (u Undoing, name string, err error) {
 	plans, err := c.plans(ctx)
 	if err != nil {
-		return u, err
+		return u, "", err
 	}
 	w, err := readWants(ctx, c.store, c.tenant, c.stored.Name)
 	if err != nil {
-		return u, err
+		return u, "", err
 	}
 	for i, p := range slices.Backward(plans) {
 		if id != "" && !p.named(id) {
@@ -137,17 +144,17 @@ func (c *recorded) wouldUndo(ctx context.Context, id string) (u Undoing, err err
 		held := slices.ContainsFunc(w.holds, func(h hold) bool { return p.named(h.plan) })
 		switch {
 		case id != "" && (len(left) == 0 || held):
-			return Undoing{Plan: p.id}, nil // undoing twice, or nothing, is no error
+			return Undoing{Plan: p.id}, p.cut.ID, nil // undoing twice, or nothing, is no error
 		case len(left) == 0 || held:
 			continue
 		}
 		leaves, err := c.fits(ctx, left)
-		return Undoing{Plan: p.id, Back: numbers(left), Leaves: numbers(leaves)}, err
+		return Undoing{Plan: p.id, Back: numbers(left), Leaves: numbers(leaves)}, p.cut.ID, err
 	}
 	if id == "" {
-		return u, fmt.Errorf("%w: everything that has left the view is held, or nothing has left it", ErrNoPlan)
+		return u, "", fmt.Errorf("%w: everything that has left the view is held, or nothing has left it", ErrNoPlan)
 	}
-	return u, fmt.Errorf("%w: oriel show --plan lists the plans", ErrNoPlan)
+	return u, "", fmt.Errorf("%w: oriel show --plan lists the plans", ErrNoPlan)
 }
 
 func numbers(depths []int) []int64 {
@@ -160,7 +167,7 @@ func numbers(depths []int) []int64 {
 
 // undo holds in view, from the next call on, what a plan left out or shortened.
 func (c *recorded) undo(ctx context.Context, id string) error {
-	u, err := c.wouldUndo(ctx, id)
+	u, name, err := c.undoing(ctx, id)
 	if err != nil || len(u.Back) == 0 {
 		return err
 	}
@@ -168,7 +175,7 @@ func (c *recorded) undo(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	hold, err := timeline.Hold{Plan: u.Plan, Held: timeline.RangesOf(u.Back), At: at}.Record()
+	hold, err := timeline.Hold{Plan: name, Held: timeline.RangesOf(u.Back), At: at}.Record()
 	if err != nil {
 		return err
 	}

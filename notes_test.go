@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/timeline"
@@ -176,7 +177,28 @@ func TestNotesOfVersion1CallsAreRead(t *testing.T) {
 			}
 		}
 	})
-	if _, holds := notesOf(t, dir); len(holds) != 1 || holds[0].Plan != "p1" || holds[0].Held.String() != "2-25" {
+	if _, holds := notesOf(t, dir); len(holds) != 1 || holds[0].Plan != first || holds[0].Held.String() != "2-25" {
 		t.Errorf("holds %+v", holds)
 	}
+
+	// Another process makes a plan that is called p1 as well. What is held is the same.
+	store, err := sqlite.Open(ctx, dir, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plans, err := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}.Plans(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := plans[len(plans)-1]
+	other.ID, other.Name = "p1", "p-AAAAAAAAAAAAAAAA-0"
+	_, err = store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "talk", Stay: true, Put: []timeline.Record{other.Record()}, Now: time.Now()})
+	if err := errors.Join(err, store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	inTalk(t, dir, func(c *oriel.Conversation) {
+		if u, err := c.WouldUndo(ctx, first); err != nil || u.Plan == "p1" || len(u.Back) > 0 {
+			t.Errorf("%+v, %v", u, err)
+		}
+	})
 }

@@ -88,8 +88,8 @@ func (p Pin) DismissedRecord() Record { return Record{Kind: KindDismissed, Key: 
 
 // Hold keeps in view what an undone plan had left out.
 type Hold struct {
-	// Plan is the plan that was undone. It is HeldBefore for what an earlier version
-	// held without naming the plan.
+	// Plan is the name of the plan that was undone, or its id. It is HeldBefore for what
+	// an earlier version held without naming the plan.
 	Plan string
 	Held Ranges
 	// At is the place of the last message held: the hold is valid wherever the way to
