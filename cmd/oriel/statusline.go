@@ -90,6 +90,9 @@ func readSession(in io.Reader) (string, error) {
 		Session string `json:"session_id"`
 	}
 	if err := json.Unmarshal(text, &told); err != nil {
+		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) { // its text is Go's
+			err = errors.New("got " + strings.TrimSpace(wrong.Value+" "+wrong.Field))
+		}
 		return "", fmt.Errorf("standard input is not the JSON object of a status line (%w): give that, or </dev/null for the newest call", err)
 	}
 	return told.Session, nil
