@@ -66,7 +66,10 @@ func (r *calls) storeWait() time.Duration {
 }
 
 // noteStore notes how the store has answered: it counts as stuck from its first timeout
-// until it answers again.
+// until it answers again. A client that has gone says nothing about the store.
 func (r *calls) noteStore(err error) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
 	r.stuck.Store(errors.Is(err, context.DeadlineExceeded))
 }
