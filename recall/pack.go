@@ -59,6 +59,7 @@ type packing struct {
 	used     int
 	top      int  // the most passages; no limit if 0 or less
 	repeats  bool // take passages that repeat others, too
+	whole    bool // take no beginnings
 	sessions map[int32]bool
 	chosen   []int32         // in the order of choice
 	taken    map[uint64]bool // by hash of label and text
@@ -106,7 +107,7 @@ func (p *packing) add(i int32) bool {
 // begin returns the beginning of a long passage if it fits into left tokens. It tries no
 // other passage after one that does not fit.
 func (p *packing) begin(i int32, left int) (begun, bool) {
-	if p.tight || p.s.cost[i] <= beginTokens {
+	if p.whole || p.tight || p.s.cost[i] <= beginTokens {
 		return begun{}, false
 	}
 	text := p.s.texts.at(i)

@@ -64,6 +64,9 @@ type RecallOptions struct {
 	// passage. The score considers neighbours already; adding more of them
 	// costs more than it gains.
 	Neighbours int
+	// Whole leaves out a long passage that does not fit, instead of showing its
+	// beginning.
+	Whole bool
 	// Now is the time that "yesterday" is relative to. With the zero time,
 	// relative dates are ignored.
 	Now time.Time
@@ -210,7 +213,7 @@ func (r *Ranking) Pack(o RecallOptions) *Result {
 		budget = r.scores.allowance(budget)
 	}
 	p := s.packing(budget, top)
-	p.repeats = r.byTime
+	p.repeats, p.whole = r.byTime, o.Whole
 	allowed := r.allowed(&o)
 	candidates := slices.DeleteFunc(slices.Clone(r.chosen), func(i int32) bool { return !allowed(i) })
 	if !r.boosted {

@@ -265,6 +265,7 @@ func (e *draft) find(ctx context.Context, query string, room int) (text string, 
 	where := recall.Where{Tenant: e.Thread.Tenant, Conversation: e.Thread.Conversation}
 	o := recall.RecallOptions{
 		Budget: (room - framed - 8) * asRecall().Text(recallTitle+recallEnd).Tokens / framed, Now: e.Now,
+		Whole: true, // what was recalled is not recalled again, so a beginning would keep out the rest
 		Exclude: func(block string) bool {
 			if shown[block] || known[block] {
 				return true
