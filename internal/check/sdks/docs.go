@@ -11,12 +11,14 @@ import (
 )
 
 // CheckDocs runs every block of README.md and docs, including those in Python
-// and JavaScript, with the vendors' packages and LangChain's.
+// and JavaScript, with the packages of the vendors and of the frameworks that
+// the recipes run.
 func CheckDocs(args []string) error {
 	if rest := kit.Parse(kit.Flags("docs"), args); len(rest) > 0 {
 		return fmt.Errorf("%q: docs takes no arguments", rest[0])
 	}
-	s, err := kit.InstallSDKs("oriel-check-docs", "openai", "anthropic", "langchain-openai", "langchain-anthropic")
+	s, err := kit.InstallSDKs("oriel-check-docs", "openai", "anthropic", "langchain-openai", "langchain-anthropic",
+		"langchain", "openai-agents", "pydantic-ai-slim")
 	if err != nil {
 		return err
 	}
