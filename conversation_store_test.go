@@ -602,17 +602,18 @@ func TestIdleConversationsAreReadAgain(t *testing.T) {
 		}
 	}
 	all = nil
+	n := 0
 	for range 10_000 {
 		runtime.GC()
 		e.mu.Lock()
-		n := len(e.conversations)
+		n = len(e.conversations)
 		e.mu.Unlock()
 		if n <= 3 { // "c" of open may be among them
 			break
 		}
 		time.Sleep(time.Millisecond)
 	}
-	if n := len(e.conversations); n > 3 {
+	if n > 3 {
 		t.Errorf("%d conversations are remembered that nobody has", n)
 	}
 	if names, err := e.Conversations(ctx); err != nil || len(names) < 6 {
