@@ -124,9 +124,8 @@ func TestNothingThatHangsHoldsACallOrItsPlan(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := &hang{release: make(chan struct{})}
 				parts := tc.make(h)
-				var events []oriel.Event
 				open := func() *oriel.Calls {
-					o := oriel.CallsOptions{CallParts: oriel.CallParts{Store: parts.store, Recall: parts.library, Events: func(e oriel.Event) { events = append(events, e) }}, CallOptions: oriel.CallOptions{Profile: "thrifty"}}
+					o := oriel.CallsOptions{CallParts: oriel.CallParts{Store: parts.store, Recall: parts.library}, CallOptions: oriel.CallOptions{Profile: "thrifty"}}
 					if parts.condenser != nil {
 						o.Condense = &oriel.CondenseOptions{Condenser: parts.condenser, Inline: true}
 					}
