@@ -96,6 +96,9 @@ func TestWhatDoesNotFitIsShownByItsBeginning(t *testing.T) {
 		{Block: "1", Role: "user", Time: monday, Text: long},
 		{Block: "2", Role: "user", Time: monday.Add(time.Hour), Text: "The zebra eats grass."},
 	})
+	if r := find(t, s, "zebra stripes", RecallOptions{Budget: 140, Floor: -1, Directives: -1, Whole: true}); len(r.Passages) != 1 || r.Passages[0].Block != "2" {
+		t.Errorf("with Whole: %+v", r.Passages)
+	}
 	for _, budget := range []int{40, 140, 2048} {
 		r := find(t, s, "zebra stripes", RecallOptions{Budget: budget, Floor: -1, Directives: -1})
 		var first *Passage

@@ -38,12 +38,7 @@ func readClaudeCode(ctx context.Context, s *source, r io.Reader, to taker) error
 		if event.Said(about.sidechain) {
 			m.Role = event.Type
 		}
-		if c, err := m.Chat(); err == nil {
-			m.Identity = identity(timeline.Identity(&c), m.Ref)
-		} else {
-			m.Role, m.Identity = timeline.RoleMeta, timeline.HashOf(line)
-		}
-		return to.take(ctx, name, m)
+		return to.take(ctx, name, asMessage(m))
 	})
 }
 
