@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -40,7 +41,8 @@ func (r *Reader) Read(e *timeline.Entry) (Message, bool) {
 // Chat returns the words of a message. For a tool call these are the tool, its
 // main argument and the other arguments; for a result also its first and last
 // lines, lines that report errors, and lines that name a part of a file.
-// Images, recordings and encoded data have no words.
+// Images, recordings and encoded data have no words, nor have calls of Oriel's own
+// tools and their results.
 func (r *Reader) Chat(c *chat.Message) Message {
 	m := Message{Conversation: r.Conversation, Role: string(c.Role), Name: c.Name}
 	var said []string
@@ -57,10 +59,14 @@ func (r *Reader) Chat(c *chat.Message) Message {
 				m.Given = append(m.Given, p.Media.Text.String())
 			}
 		case chat.Call:
-			what, all := callWords(p)
 			if r.calls == nil {
 				r.calls = map[string]string{}
 			}
+			if voice.OwnTool(p.Name) != "" {
+				r.calls[p.ID] = ownCall
+				continue
+			}
+			what, all := callWords(p)
 			r.calls[p.ID] = what
 			m.Tools = append(m.Tools, all)
 		case chat.Result:
@@ -109,7 +115,15 @@ func callWords(p *chat.Part) (what, all string) {
 	return what, b.String()
 }
 
+// ownCall stands for a call of Oriel's own tools. It and its result repeat what was said
+// elsewhere, or ask for it.
+const ownCall = "\x00"
+
 func (r *Reader) resultWords(p *chat.Part) string {
+	if r.calls[p.ID] == ownCall || voice.OwnTool(p.Name) != "" {
+		delete(r.calls, p.ID)
+		return ""
+	}
 	text := p.Text.String()
 	for i := range p.Parts {
 		if q := &p.Parts[i]; q.Kind == chat.Text {

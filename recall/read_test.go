@@ -112,3 +112,23 @@ func TestRemindersAndDataHaveNoWords(t *testing.T) {
 		t.Error("encoded")
 	}
 }
+
+// What Oriel's own tools were asked and what they showed is said elsewhere in the history.
+func TestOwnToolsHaveNoWords(t *testing.T) {
+	var r Reader
+	m := r.Chat(&chat.Message{Role: chat.Assistant, Parts: []chat.Part{
+		{Kind: chat.Text, Text: chat.Quote("I look it up.")},
+		{Kind: chat.Call, ID: "t1", Name: "mcp__oriel__recall", Args: []byte(`{"query":"staging port"}`)},
+		{Kind: chat.Call, ID: "t2", Name: "mcp__other__recall", Args: []byte(`{"query":"staging port"}`)},
+	}})
+	if m.Text != "I look it up." || len(m.Tools) != 1 {
+		t.Errorf("%+v", m)
+	}
+	m = r.Chat(&chat.Message{Role: chat.User, Parts: []chat.Part{
+		{Kind: chat.Result, ID: "t1", Text: chat.Quote("> the port is 8443")},
+		{Kind: chat.Result, ID: "t2", Text: chat.Quote("8443")},
+	}})
+	if len(m.Given) != 1 || !strings.Contains(m.Given[0], "other") {
+		t.Errorf("%+v", m)
+	}
+}

@@ -47,6 +47,9 @@ type RecallOptions struct {
 	// Exclude, if not nil, reports whether a block must not be shown, because
 	// the window shows it already (SPEC D3).
 	Exclude func(block string) bool
+	// Since and Until, unless they are zero, leave out what was said before Since or at
+	// Until and later, and what has no time.
+	Since, Until time.Time
 	// Dismissed, if not nil, reports whether the directives of a block no
 	// longer hold. Its passages are still found like all others.
 	Dismissed func(block string) bool
@@ -188,8 +191,16 @@ func (s *Scope) Rank(ctx context.Context, query string, o RecallOptions) (*Ranki
 func (r *Ranking) allowed(o *RecallOptions) func(i int32) bool {
 	s := r.s
 	return func(i int32) bool {
-		return int(i) < r.n && s.flags[i]&flagRemoved == 0 && (o.Exclude == nil || !o.Exclude(s.origins[s.messageOf[i]].block))
+		return int(i) < r.n && s.flags[i]&flagRemoved == 0 && !o.excludes(&s.origins[s.messageOf[i]])
 	}
+}
+
+// excludes reports whether messages of an origin must not be shown.
+func (o *RecallOptions) excludes(from *origin) bool {
+	if !o.Since.IsZero() && from.time.Before(o.Since) || !o.Until.IsZero() && (from.time.IsZero() || !from.time.Before(o.Until)) {
+		return true
+	}
+	return o.Exclude != nil && o.Exclude(from.block)
 }
 
 // value returns a passage's score on the scale of the floor.

@@ -341,3 +341,34 @@ func TestSpeakersAreNamedByWholeWords(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyWhatWasSaidInARangeOfTimeIsFound(t *testing.T) {
+	s := scopeOf(t, Options{Model: &bags{}}, append(talk(holiday), Message{Conversation: "c", Block: "undated", Role: "user", Text: "The dogs of Norway have no date."}))
+	const query = "Where did Ann go with the dogs?"
+	all := find(t, s, query, RecallOptions{Floor: -1})
+	times := map[string]time.Time{}
+	for _, p := range all.Passages {
+		if p.Time != nil {
+			times[p.Block] = *p.Time
+		}
+	}
+	if len(times) < 3 || len(times) == len(all.Passages) {
+		t.Fatalf("%d of %d passages have a time", len(times), len(all.Passages))
+	}
+	middle := times[all.Passages[len(all.Passages)/2].Block]
+	for _, o := range []RecallOptions{{Since: middle}, {Until: middle}, {Since: middle, Until: middle.Add(time.Microsecond)}} {
+		o.Floor = -1
+		found := map[string]bool{}
+		for _, p := range find(t, s, query, o).Passages {
+			found[p.Block] = true
+		}
+		for block, at := range times {
+			if want := !at.Before(o.Since) && (o.Until.IsZero() || at.Before(o.Until)); found[block] != want {
+				t.Errorf("since %v until %v: message %s of %v is found: %v", o.Since, o.Until, block, at, found[block])
+			}
+		}
+		if found["undated"] {
+			t.Errorf("since %v until %v: a message without a time is found", o.Since, o.Until)
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package oriel
+
+import (
+	"context"
+
+	"github.com/oriel-context/oriel/recall"
+)
+
+// Recall searches the part of the history that w names, of the engine's tenant if w names
+// none. It searches as Conversation.Recall does, and reads the history only: what a
+// conversation is busy with does not count.
+func (e *Engine) Recall(ctx context.Context, w recall.Where, query string, o recall.RecallOptions) (*recall.Result, error) {
+	const op = "recall"
+	if err := e.enter(ctx, nil); err != nil {
+		return nil, &Error{Op: op, Conversation: w.Conversation, Err: err}
+	}
+	if w.Tenant == "" {
+		w.Tenant = e.config.Tenant
+	}
+	if o.Now.IsZero() {
+		o.Now = e.config.Now()
+	}
+	found, err := e.library.Recall(ctx, w, query, o)
+	if err != nil {
+		return nil, e.storeError(ctx, op, w.Conversation, err)
+	}
+	return found, nil
+}
