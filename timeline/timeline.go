@@ -30,6 +30,8 @@ var (
 	ErrNewer = errors.New("the history is of a newer version")
 	// ErrReadOnly: the store is read-only.
 	ErrReadOnly = errors.New("the history cannot be written to")
+	// ErrNoToken: there is no token with this hash.
+	ErrNoToken = errors.New("no such token")
 	// ErrClosed: the store has been closed.
 	ErrClosed = errors.New("the store is closed")
 )
@@ -294,6 +296,17 @@ type Store interface {
 	// more. If expect is not nil and the conversation is at another revision, Delete
 	// returns ErrChanged.
 	Delete(ctx context.Context, tenant, conversation string, expect *int64) (Deleted, error)
+
+	// AddToken adds a token. A token with the same hash is ErrInvalid.
+	AddToken(ctx context.Context, t Token) error
+	// Token returns the token with a hash, valid or not, or ErrNoToken.
+	Token(ctx context.Context, hash TokenHash) (Token, error)
+	// Tokens returns the tokens of all tenants, valid or not, in the order of their
+	// creation and their hashes.
+	Tokens(ctx context.Context) ([]Token, error)
+	// RevokeToken revokes a token from a time on, or returns ErrNoToken. The time of an
+	// earlier revocation stays.
+	RevokeToken(ctx context.Context, hash TokenHash, at time.Time) error
 
 	// Changed returns a number that differs from the previous one if another writer,
 	// perhaps in another process, may have changed something, or if anything was

@@ -377,3 +377,13 @@ type unrecorded struct {
 func (u unrecorded) Apply(context.Context, string, timeline.Change) (timeline.Applied, error) {
 	return timeline.Applied{}, fmt.Errorf("%w: %w", timeline.ErrClosed, u.why)
 }
+
+// Token implements timeline.Store. Nobody can say which tokens there are.
+func (u unrecorded) Token(context.Context, timeline.TokenHash) (timeline.Token, error) {
+	return timeline.Token{}, fmt.Errorf("%w: %w", timeline.ErrClosed, u.why)
+}
+
+// Tokens implements timeline.Store like Token.
+func (u unrecorded) Tokens(context.Context) ([]timeline.Token, error) {
+	return nil, fmt.Errorf("%w: %w", timeline.ErrClosed, u.why)
+}

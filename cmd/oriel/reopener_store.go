@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -120,6 +121,30 @@ func (r *reopener) Delete(ctx context.Context, tenant, conversation string, expe
 		return err
 	})
 	return deleted, err
+}
+
+func (r *reopener) AddToken(ctx context.Context, t timeline.Token) error {
+	return r.change(ctx, func(s timeline.Store) error { return s.AddToken(ctx, t) })
+}
+
+func (r *reopener) RevokeToken(ctx context.Context, hash timeline.TokenHash, at time.Time) error {
+	return r.change(ctx, func(s timeline.Store) error { return s.RevokeToken(ctx, hash, at) })
+}
+
+func (r *reopener) Token(ctx context.Context, hash timeline.TokenHash) (found timeline.Token, err error) {
+	err = r.read(ctx, func(o *opened) (err error) {
+		found, err = o.store.Token(ctx, hash)
+		return err
+	})
+	return found, err
+}
+
+func (r *reopener) Tokens(ctx context.Context) (found []timeline.Token, err error) {
+	err = r.read(ctx, func(o *opened) (err error) {
+		found, err = o.store.Tokens(ctx)
+		return err
+	})
+	return found, err
 }
 
 func (r *reopener) Verify(ctx context.Context, report func(timeline.Problem)) error {

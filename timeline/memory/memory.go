@@ -27,6 +27,7 @@ type Store struct {
 	mu      sync.RWMutex // protects all below
 	closed  bool
 	tenants map[string]*tenant
+	tokens  map[timeline.TokenHash]timeline.Token
 	trunks  int64 // the last number assigned
 	deletes int64
 }
@@ -85,7 +86,9 @@ type record struct {
 }
 
 // New returns an empty store.
-func New() *Store { return &Store{tenants: map[string]*tenant{}} }
+func New() *Store {
+	return &Store{tenants: map[string]*tenant{}, tokens: map[timeline.TokenHash]timeline.Token{}}
+}
 
 func newTenant() *tenant {
 	return &tenant{
@@ -336,6 +339,6 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed, s.tenants = true, nil
+	s.closed, s.tenants, s.tokens = true, nil, nil
 	return nil
 }

@@ -67,3 +67,12 @@ func sealDerived(content timeline.Hash, kind string, data []byte) timeline.Hash 
 	s = append(s, data...)
 	return s.hash()
 }
+
+// sealToken returns the hash of a token.
+func sealToken(t *timeline.Token) timeline.Hash {
+	s := make(seal, 0, 128)
+	s = append(s, t.Hash[:]...)
+	s.text(t.Tenant, t.Role)
+	s.number(micros(t.Created), micros(t.Expires), micros(t.Revoked))
+	return s.hash()
+}

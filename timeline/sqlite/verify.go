@@ -45,7 +45,7 @@ func (v *verifier) run() error {
 	if _, err := v.exec("BEGIN"); err != nil {
 		return err
 	}
-	for _, step := range []func() error{v.structure, v.schema, v.settings, v.names, v.trunks, v.variants, v.conversations, v.records, v.contents, v.derived} {
+	for _, step := range []func() error{v.structure, v.schema, v.settings, v.names, v.trunks, v.variants, v.conversations, v.records, v.contents, v.derived, v.tokens} {
 		// Report a part that cannot be read like other problems, and check the
 		// rest.
 		if err := step(); errors.Is(explain("verify", "", err), timeline.ErrDamaged) {
@@ -341,6 +341,16 @@ func (v *verifier) derived() error {
 		h := loose(r, 1)
 		if timeline.Family(r.text(3)) != r.text(2) || sealDerived(h, r.text(3), r.bytes(4)) != loose(r, 5) {
 			v.problem(r.integer(0), "", timeline.Place{}, "%s of content %v is not what was stored", r.text(3), h)
+		}
+		return nil
+	})
+}
+
+// tokens checks tokens against their hashes.
+func (v *verifier) tokens() error {
+	return v.scan(tokenColumns, func(r *rows) error {
+		if t := scanToken(r); sealToken(&t) != loose(r, 6) {
+			v.report(timeline.Problem{Tenant: t.Tenant, What: fmt.Sprintf("token %s is not what was stored", t.Hash.ID())})
 		}
 		return nil
 	})

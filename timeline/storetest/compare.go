@@ -152,6 +152,7 @@ func (m *machine) everything(r *rapid.T) {
 			m.sameDerived(r, tenant, kind, m.tenants[tenant].hashes)
 		}
 	}
+	m.sameTokens(r)
 	for name, s := range map[string]timeline.Store{"model": m.model, "store": m.store} {
 		if err := s.Verify(ctx, func(p timeline.Problem) { r.Errorf("%s: %+v", name, p) }); err != nil {
 			r.Fatalf("verify the %s: %v", name, err)

@@ -34,6 +34,7 @@ func testModel(t *testing.T, open func(t *testing.T) timeline.Store) {
 			"content":      m.content,
 			"keep derived": m.keepDerived,
 			"derived":      m.derived,
+			"token":        m.token,
 			"everything":   m.everything,
 			"":             m.touched,
 		})
@@ -87,7 +88,7 @@ func (m *machine) same(r *rapid.T, what string, model, store timeline.Place) {
 	}
 }
 
-var sentinels = []error{timeline.ErrNoConversation, timeline.ErrNoPlace, timeline.ErrNoContent, timeline.ErrChanged, timeline.ErrForms, timeline.ErrInvalid}
+var sentinels = []error{timeline.ErrNoConversation, timeline.ErrNoPlace, timeline.ErrNoContent, timeline.ErrChanged, timeline.ErrForms, timeline.ErrInvalid, timeline.ErrNoToken}
 
 // failed fails unless both errors are of the same kind, and reports whether
 // there is one.

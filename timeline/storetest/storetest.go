@@ -37,6 +37,7 @@ func Run(t *testing.T, open func(t *testing.T) timeline.Store) {
 		{"derived", derivedCases},
 		{"deletion", deletionCases},
 		{"branches", branchCases},
+		{"tokens", tokenCases},
 	} {
 		for _, c := range group.cases {
 			t.Run(group.name+"/"+c.name, func(t *testing.T) {

@@ -1,0 +1,104 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+const tokenColumns = "SELECT hash, tenant, role, created, expires, revoked, seal FROM token "
+
+func scanToken(r *rows) timeline.Token {
+	t := timeline.Token{Tenant: r.text(1), Role: r.text(2), Created: moment(r.integer(3)), Expires: moment(r.integer(4)), Revoked: moment(r.integer(5))}
+	copy(t.Hash[:], r.bytes(0))
+	return t
+}
+
+// micros and moment convert a time that may be zero.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+func moment(micros int64) time.Time {
+	if micros == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(micros).UTC()
+}
+
+// AddToken implements timeline.Store.
+func (s *Store) AddToken(ctx context.Context, t timeline.Token) error {
+	if err := t.Check(); err != nil {
+		return err
+	}
+	return s.changeTokens(ctx, func(w *writer) error {
+		_, found, err := w.number("SELECT 1 FROM token WHERE hash = ?", t.Hash[:])
+		if err != nil {
+			return err
+		}
+		if found {
+			return fmt.Errorf("%w: token %s exists", timeline.ErrInvalid, t.Hash.ID())
+		}
+		return w.putToken(t)
+	})
+}
+
+// RevokeToken implements timeline.Store.
+func (s *Store) RevokeToken(ctx context.Context, hash timeline.TokenHash, at time.Time) error {
+	return s.changeTokens(ctx, func(w *writer) error {
+		t, err := w.token(hash)
+		if err != nil || !t.Revoked.IsZero() {
+			return err
+		}
+		t.Revoked = at
+		return w.putToken(t)
+	})
+}
+
+func (s *Store) changeTokens(ctx context.Context, change func(*writer) error) error {
+	if s.readOnly {
+		return s.refuse("write")
+	}
+	w := &s.write
+	return explain("write", s.path, w.perform(&task{ctx: ctx, do: func() error { return change(w) }}))
+}
+
+func (w *writer) putToken(t timeline.Token) error {
+	seal := sealToken(&t)
+	if _, err := w.exec(`INSERT INTO token (hash, tenant, role, created, expires, revoked, seal) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET revoked = excluded.revoked, seal = excluded.seal`,
+		t.Hash[:], t.Tenant, t.Role, micros(t.Created), micros(t.Expires), micros(t.Revoked), seal[:]); err != nil {
+		return dirtyError{err}
+	}
+	return nil
+}
+
+// Token implements timeline.Store.
+func (s *Store) Token(ctx context.Context, hash timeline.TokenHash) (found timeline.Token, err error) {
+	err = s.view(ctx, func(c *conn) (err error) {
+		found, err = c.token(hash)
+		return err
+	})
+	return found, err
+}
+
+func (c *conn) token(hash timeline.TokenHash) (t timeline.Token, err error) {
+	found, err := c.one(tokenColumns+"WHERE hash = ?", func(r *rows) { t = scanToken(r) }, hash[:])
+	if err == nil && !found {
+		err = fmt.Errorf("%w: %s", timeline.ErrNoToken, hash.ID())
+	}
+	return t, err
+}
+
+// Tokens implements timeline.Store.
+func (s *Store) Tokens(ctx context.Context) (all []timeline.Token, err error) {
+	err = s.view(ctx, func(c *conn) error {
+		return c.each(tokenColumns+"ORDER BY created, hash", func(r *rows) { all = append(all, scanToken(r)) })
+	})
+	return all, err
+}

@@ -1,0 +1,126 @@
+package storetest
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oriel-context/oriel/timeline"
+	"pgregory.net/rapid"
+)
+
+// tokenFor returns a token of a tenant that was created at noon.
+func tokenFor(tenant, secret string) timeline.Token {
+	return timeline.Token{Hash: timeline.HashToken(secret), Tenant: tenant, Role: timeline.RoleCall, Created: noon}
+}
+
+func (f *fixture) addToken(t timeline.Token) {
+	f.Helper()
+	if err := f.AddToken(ctx, t); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *fixture) token(secret string) timeline.Token {
+	f.Helper()
+	t, err := f.Token(ctx, timeline.HashToken(secret))
+	if err != nil {
+		f.Fatal(err)
+	}
+	return t
+}
+
+var tokenCases = []testCase{
+	{"are found by their hash as they were added", func(f *fixture) {
+		a, b := tokenFor("a", "one"), tokenFor("b", "two")
+		a.Created = noon.Add(time.Second + 1234567*time.Nanosecond)
+		b.Role, b.Expires = timeline.RoleRead, noon.Add(90*24*time.Hour)
+		f.addToken(a)
+		f.addToken(b)
+		f.equal("a", f.token("one"), a.Micro())
+		f.equal("b", f.token("two"), b)
+		if _, err := f.Token(ctx, timeline.HashToken("three")); !errors.Is(err, timeline.ErrNoToken) {
+			f.Error(err)
+		}
+		all, err := f.Tokens(ctx)
+		if err != nil {
+			f.Error(err)
+		}
+		f.equal("all, by time", all, []timeline.Token{b, a.Micro()})
+	}},
+	{"are revoked once and stay listed", func(f *fixture) {
+		f.addToken(tokenFor("a", "one"))
+		f.addToken(tokenFor("a", "two"))
+		for i := range 2 {
+			if err := f.RevokeToken(ctx, timeline.HashToken("one"), noon.Add(time.Duration(i+1)*time.Hour)); err != nil {
+				f.Error(err)
+			}
+		}
+		f.equal("revoked", f.token("one").Revoked, noon.Add(time.Hour))
+		f.equal("the other", f.token("two"), tokenFor("a", "two"))
+		if err := f.RevokeToken(ctx, timeline.HashToken("three"), noon); !errors.Is(err, timeline.ErrNoToken) {
+			f.Error(err)
+		}
+		all, _ := f.Tokens(ctx)
+		f.equal("listed", len(all), 2)
+	}},
+	{"are refused if they are not whole, or there already", func(f *fixture) {
+		f.addToken(tokenFor("a", "one"))
+		for name, spoil := range map[string]func(*timeline.Token){
+			"there already": func(t *timeline.Token) { t.Hash = timeline.HashToken("one") },
+			"no hash":       func(t *timeline.Token) { t.Hash = timeline.TokenHash{} },
+			"no tenant":     func(t *timeline.Token) { t.Tenant = "" },
+			"long tenant":   func(t *timeline.Token) { t.Tenant = strings.Repeat("x", timeline.MaxName+1) },
+			"no role":       func(t *timeline.Token) { t.Role = "" },
+			"unknown role":  func(t *timeline.Token) { t.Role = "admin" },
+			"no time":       func(t *timeline.Token) { t.Created = time.Time{} },
+		} {
+			t := tokenFor("b", "two")
+			spoil(&t)
+			if err := f.AddToken(ctx, t); !errors.Is(err, timeline.ErrInvalid) {
+				f.Errorf("%s: %v", name, err)
+			}
+		}
+		f.equal("the first", f.token("one"), tokenFor("a", "one"))
+		if all, err := f.Tokens(ctx); err != nil || len(all) != 1 {
+			f.Error(all, err)
+		}
+	}},
+	{"are no history", func(f *fixture) {
+		f.addToken(tokenFor(timeline.Local, "one"))
+		f.equal("stats", f.stats(), timeline.Stats{})
+	}},
+}
+
+// token adds, reads or revokes one of few tokens.
+func (m *machine) token(r *rapid.T) {
+	secret := rapid.SampledFrom([]string{"one", "two", "three"}).Draw(r, "token")
+	hash := timeline.HashToken(secret)
+	switch rapid.IntRange(0, 2).Draw(r, "how") {
+	case 0:
+		t := tokenFor(tenantName(r), secret)
+		t.Created, t.Role = m.now(), rapid.SampledFrom([]string{timeline.RoleCall, timeline.RoleRead, "other"}).Draw(r, "role")
+		if rapid.Bool().Draw(r, "expires") {
+			t.Expires = t.Created.Add(time.Minute)
+		}
+		m.failed(r, "add a token", m.model.AddToken(ctx, t), m.store.AddToken(ctx, t))
+	case 1:
+		now := m.now()
+		m.failed(r, "revoke a token", m.model.RevokeToken(ctx, hash, now), m.store.RevokeToken(ctx, hash, now))
+	}
+	want, err := m.model.Token(ctx, hash)
+	got, err2 := m.store.Token(ctx, hash)
+	if !m.failed(r, "token", err, err2) {
+		m.equal(r, "token", want, got)
+	}
+}
+
+func (m *machine) sameTokens(r *rapid.T) {
+	r.Helper()
+	want, err := m.model.Tokens(ctx)
+	got, err2 := m.store.Tokens(ctx)
+	if !m.failed(r, "tokens", err, err2) && !slices.Equal(want, got) {
+		m.equal(r, "tokens", want, got)
+	}
+}
