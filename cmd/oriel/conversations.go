@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -124,7 +123,7 @@ const defaultRows = 20
 func (o *listFlags) find(ctx context.Context, s timeline.Store, limited bool) (list []browse.About, more int, err error) {
 	from := time.Time{}
 	if o.since != "" {
-		if from, err = since(o.since, time.Now()); err != nil {
+		if from, err = browse.Since(o.since, time.Now()); err != nil {
 			return nil, 0, fmt.Errorf("--since: %w", err)
 		}
 	}
@@ -140,11 +139,9 @@ func (o *listFlags) find(ctx context.Context, s timeline.Store, limited bool) (l
 	if err != nil {
 		return nil, 0, &failure{err}
 	}
-	chosen := slices.DeleteFunc(slices.Clone(all), func(c browse.Listed) bool {
-		return o.project != "" && !browse.InProject(&c.Conversation, o.project) || c.Said.Before(from)
-	})
-	if o.project != "" && !slices.ContainsFunc(all, func(c browse.Listed) bool { return browse.InProject(&c.Conversation, o.project) }) {
-		return nil, 0, fmt.Errorf("no conversation of project %q: %s", oneLine(o.project, 60), projectsHint(all))
+	chosen, err := browse.Choose(all, o.project, from)
+	if err != nil {
+		return nil, 0, err
 	}
 	words := strings.Fields(o.search)
 	if len(words) == 0 && len(chosen) > o.limit {
@@ -160,26 +157,6 @@ func (o *listFlags) find(ctx context.Context, s timeline.Store, limited bool) (l
 		list = list[:o.limit]
 	}
 	return list, more, nil
-}
-
-// projectsHint names the projects of conversations.
-func projectsHint(all []browse.Listed) string {
-	var names []string
-	for i := range all {
-		if p := all[i].Project; p != "" && !slices.Contains(names, p) {
-			names = append(names, p)
-		}
-	}
-	if len(names) == 0 {
-		return "none of them has a project"
-	}
-	for i := range names {
-		names[i] = oneLine(names[i], 60)
-	}
-	if len(names) > 4 {
-		names = append(names[:4], "…")
-	}
-	return "there are " + strings.Join(names, ", ")
 }
 
 func (o *listFlags) print(cmd *cobra.Command, list []browse.About, more int) error {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
@@ -91,7 +92,7 @@ func prunePolicy(olderThan, maxSize string) (p timeline.Policy, err error) {
 		return p, fmt.Errorf("no limit: give --older-than, --max-size or both; see oriel prune --help")
 	}
 	if olderThan != "" {
-		if p.OlderThan, err = age(olderThan); err != nil {
+		if p.OlderThan, err = browse.Age(olderThan); err != nil {
 			return p, fmt.Errorf("--older-than: %w", err)
 		}
 	}
@@ -159,22 +160,6 @@ func onCopy(ctx context.Context, s timeline.Store, do func(timeline.Store) error
 		return &failure{err}
 	}
 	return errors.Join(do(copied), copied.Close())
-}
-
-// age parses an age: 90d, 12h, 2w, 1y.
-func age(s string) (time.Duration, error) {
-	units := map[string]time.Duration{
-		"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour, "y": 365 * 24 * time.Hour,
-	}
-	for unit, length := range units {
-		if digits, ok := strings.CutSuffix(strings.ToLower(s), unit); ok {
-			n, err := strconv.ParseFloat(digits, 64)
-			if err == nil && n > 0 && n*float64(length) < float64(1<<62) {
-				return time.Duration(n * float64(length)), nil
-			}
-		}
-	}
-	return 0, fmt.Errorf("%q is not an age: give one such as 12h, 90d, 8w or 2y", s)
 }
 
 // byteCount parses a size: 500MB, 2GB, 1GiB.

@@ -129,36 +129,12 @@ func (o *recallFlags) check() error {
 
 // where finds out which conversations are searched, and from which one.
 func (o *recallFlags) where(ctx context.Context, s timeline.Store) (recall.Where, error) {
-	w := recall.Where{Tenant: timeline.Local, Reach: recall.Reach(o.scope)}
-	if o.conversation != "" {
-		c, err := findConversation(ctx, s, o.conversation)
-		w.Conversation = c.Name
-		return w, err
-	}
-	list, err := browse.Conversations(ctx, s, timeline.Local)
-	if err != nil {
+	w, err := browse.Where(ctx, s, timeline.Local, browse.Place{Conversation: o.conversation, Project: o.project, Reach: recall.Reach(o.scope)})
+	var unknown *browse.UnknownProject
+	if err != nil && !errors.Is(err, timeline.ErrNoConversation) && !errors.As(err, &unknown) {
 		return w, &failure{err}
 	}
-	w.Reach = recall.ReachUser
-	project := ""
-	for i := range list {
-		if o.project == "" {
-			w.Conversation = list[0].Name
-			break
-		}
-		c := &list[i].Conversation
-		switch {
-		case !browse.InProject(c, o.project):
-		case project != "" && c.Project != project:
-			return w, fmt.Errorf("--project %s: it is %s or %s: give more of the path", oneLine(o.project, 60), oneLine(project, 60), oneLine(c.Project, 60))
-		case project == "":
-			project, w.Conversation, w.Reach = c.Project, c.Name, recall.ReachProject
-		}
-	}
-	if o.project != "" && project == "" {
-		return w, fmt.Errorf("no conversation of project %q: %s", oneLine(o.project, 60), projectsHint(list))
-	}
-	return w, nil
+	return w, err
 }
 
 // found is the JSON form of a result.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -47,7 +48,7 @@ Without such input the line is about the newest call, for tmux and shell prompts
 		if err != nil {
 			return err
 		}
-		midnight, err := since("today", time.Now())
+		midnight, err := browse.Since("today", time.Now())
 		if err != nil {
 			return err
 		}

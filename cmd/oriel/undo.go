@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +47,7 @@ folder obeys from its next call on.
 		if err := data.withConversation(cmd.Context(), args[0], func(c *oriel.Conversation) error {
 			u.Conversation = c.ID()
 			if u.Undone != "" {
-				plan, err := findPlan(cmd.Context(), c, u.Undone)
+				plan, err := browse.FindPlan(cmd.Context(), c, u.Undone)
 				if err != nil {
 					return err
 				}
@@ -74,27 +72,6 @@ folder obeys from its next call on.
 		return err
 	}
 	return cmd
-}
-
-// findPlan returns the id of the plan that a person means: see browse.PlanOf. Conversation
-// knows the long ids of version 1.
-func findPlan(ctx context.Context, c *oriel.Conversation, name string) (string, error) {
-	if strings.HasPrefix(name, "p-") {
-		return name, nil
-	}
-	plans, err := c.Plans(ctx, 0)
-	if err != nil {
-		return "", err
-	}
-	ids := make([]string, len(plans))
-	for i := range plans {
-		ids[i] = plans[i].Undo
-	}
-	i, err := browse.PlanOf(ids, name)
-	if err != nil {
-		return "", fmt.Errorf("%w: %w", oriel.ErrNoPlan, err)
-	}
-	return ids[i], nil
 }
 
 var errNotAgreed = errors.New("nothing was undone: answer y, or give --yes")

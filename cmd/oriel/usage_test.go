@@ -46,25 +46,6 @@ func TestUsageFits(t *testing.T) {
 	})
 }
 
-func TestSince(t *testing.T) {
-	zone := time.FixedZone("east", 3600)
-	now := time.Date(2026, 11, 16, 3, 30, 0, 0, zone)
-	for text, want := range map[string]time.Time{
-		"today": time.Date(2026, 11, 16, 0, 0, 0, 0, zone), "Yesterday": time.Date(2026, 11, 15, 0, 0, 0, 0, zone),
-		"12h": now.Add(-12 * time.Hour), "7d": now.AddDate(0, 0, -7), "2026-11-01": time.Date(2026, 11, 1, 0, 0, 0, 0, zone),
-		"2026-11": time.Date(2026, 11, 1, 0, 0, 0, 0, zone), "2026-11-01T10:00:00Z": time.Date(2026, 11, 1, 10, 0, 0, 0, time.UTC),
-	} {
-		if got, err := since(text, now); err != nil || !got.Equal(want) {
-			t.Errorf("%s: %v, want %v, %v", text, got, want, err)
-		}
-	}
-	for _, text := range []string{"", "soon", "2026-13-01", "-3d", "0d"} {
-		if got, err := since(text, now); err == nil {
-			t.Errorf("%q is %v", text, got)
-		}
-	}
-}
-
 func TestCompact(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1.0k", 99_949: "99.9k", 99_950: "100k", 926_500: "926k", 63_910_081: "63.9M", 12_345_678_901: "12.3G"} {
 		if got := compact(n); got != want {

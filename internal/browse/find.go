@@ -175,10 +175,3 @@ func shared(a, b string) int {
 	}
 	return n
 }
-
-// InProject reports whether a conversation is of a project: by the project's path, or by
-// its last elements, as in "shop" for "/home/ann/src/shop".
-func InProject(c *timeline.Conversation, project string) bool {
-	project = strings.TrimRight(project, "/")
-	return project != "" && (c.Project == project || strings.HasSuffix(c.Project, "/"+project))
-}

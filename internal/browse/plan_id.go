@@ -1,11 +1,13 @@
 package browse
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/clip"
 )
 
@@ -30,4 +32,25 @@ func few(names []string) []string {
 		return names
 	}
 	return []string{names[0], names[1], "…", names[len(names)-1]}
+}
+
+// FindPlan returns the id of the plan of a conversation that a person means; see PlanOf. The
+// error is oriel.ErrNoPlan if there is none. Conversations know the long ids of version 1.
+func FindPlan(ctx context.Context, c *oriel.Conversation, name string) (string, error) {
+	if strings.HasPrefix(name, "p-") {
+		return name, nil
+	}
+	plans, err := c.Plans(ctx, 0)
+	if err != nil {
+		return "", err
+	}
+	ids := make([]string, len(plans))
+	for i := range plans {
+		ids[i] = plans[i].Undo
+	}
+	i, err := PlanOf(ids, name)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", oriel.ErrNoPlan, err)
+	}
+	return ids[i], nil
 }
