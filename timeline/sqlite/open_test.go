@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -74,13 +75,33 @@ func refuses(t *testing.T, path string, want error, words ...string) {
 
 func TestANewerVersionIsRefusedUntouched(t *testing.T) {
 	path := sample(t)
-	alter(t, path, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, 1)")
+	alter(t, path, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (3, 1)")
 	refuses(t, path, timeline.ErrNewer, "use the version of Oriel")
 	// Also where what is newer is still in the log, and the journal is another.
 	alter(t, path, "PRAGMA journal_mode=DELETE")
 	refuses(t, path, timeline.ErrNewer)
 	if head, err := os.ReadFile(path); err != nil || head[18] != 1 {
 		t.Errorf("the file was made a WAL one (%v)", err)
+	}
+}
+
+func TestAHistoryOfVersion1IsUpgraded(t *testing.T) {
+	path := sample(t)
+	alter(t, path, "DROP TABLE token", "DELETE FROM goose_db_version WHERE version_id > 1")
+	s, err := sqlite.Open(t.Context(), filepath.Dir(path), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	token := timeline.Token{Hash: timeline.HashToken("secret"), Tenant: "a", Role: timeline.RoleCall, Created: time.Unix(1, 0).UTC()}
+	if err := s.AddToken(t.Context(), token); err != nil {
+		t.Error(err)
+	}
+	if got, err := s.Token(t.Context(), token.Hash); err != nil || got != token {
+		t.Errorf("token %v, %v", got, err)
+	}
+	if err := s.Verify(t.Context(), func(p timeline.Problem) { t.Error(p) }); err != nil {
+		t.Error(err)
 	}
 }
 
