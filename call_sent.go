@@ -2,7 +2,6 @@ package oriel
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/oriel-context/oriel/internal/thread"
@@ -12,9 +11,6 @@ import (
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )
-
-// ErrPlanGone: the plan by which a call was sent is no longer stored.
-var ErrPlanGone = errors.New("the plan by which the call was sent is no longer stored")
 
 // SentOptions are the options of ReadSent.
 type SentOptions struct {

@@ -222,7 +222,7 @@ func TestUndoHoldsUntilReleased(t *testing.T) {
 			gone = append(gone, n)
 		}
 	}
-	var plans []window.Plan
+	var plans []oriel.Plan
 	if err := k.person(dir, func(c *oriel.Conversation) (err error) {
 		plans, err = c.Plans(ctx, 0)
 		return err

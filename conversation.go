@@ -120,7 +120,7 @@ func (c *Conversation) Add(ctx context.Context, it Item) (id int64, evicted []It
 		return 0, nil, c.fail(op, err, "")
 	}
 	// All that takes long comes before anybody has to wait for it.
-	given := clone(it)
+	given := clone(items.Item(it))
 	if given.Tokens == 0 {
 		given.Tokens = c.engine.config.Count(given.Content)
 	}
@@ -192,29 +192,30 @@ func (c *Conversation) Resize(ctx context.Context, tokens int) (evicted []Item, 
 
 // Items are the newest items of the window, at most limit of them, in the order in
 // which they came; limit 0 means all.
-func (c *Conversation) Items(ctx context.Context, limit int) (items []Item, err error) {
+func (c *Conversation) Items(ctx context.Context, limit int) (list []Item, err error) {
 	err = c.run(ctx, "list items", func(p *present) error {
-		items = p.handOut(p.window.Items(limit))
+		list = itemsOut(p.handOut(p.window.Items(limit)))
 		return nil
 	})
-	return items, err
+	return list, err
 }
 
 // Item reads any item of the history, in view or not: whole, as it was added, with
 // its id, time, tokens and flags.
 func (c *Conversation) Item(ctx context.Context, id int64) (it Item, err error) {
 	op := fmt.Sprintf("read item %d", id)
-	err = c.run(ctx, op, func(p *present) (err error) {
+	err = c.run(ctx, op, func(p *present) error {
 		if err := p.known(op, id); err != nil {
 			return err
 		}
-		it, err = p.item(ctx, id)
+		found, err := p.item(ctx, id)
+		it = Item(clone(found))
 		return err
 	})
 	if err != nil {
 		return Item{}, err
 	}
-	return clone(it), nil
+	return it, nil
 }
 
 // Clear takes every item out of view, pinned ones too, and starts afresh: holds

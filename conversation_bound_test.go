@@ -115,7 +115,7 @@ func grow(b *testing.B, c *Conversation, history int) {
 	for i := 0; i < history; {
 		change := timeline.Change{Conversation: "c", At: at, Now: noon}
 		for range min(5000, history-i) {
-			it := talk(i)
+			it := items.Item(talk(i))
 			it.Time, it.Tokens = noon, countFields(it.Content)
 			m, err := message(&it)
 			if err != nil {

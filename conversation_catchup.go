@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -31,16 +32,16 @@ func (p *present) catchUp(ctx context.Context, pins map[int64]bool) error {
 	if first > p.last() {
 		return nil
 	}
-	items, err := p.read(ctx, first, p.last())
+	read, err := p.read(ctx, first, p.last())
 	if err != nil {
 		return err
 	}
-	if int64(len(items)) != p.last()-first+1 {
-		return fmt.Errorf("%w: of items %d to %d only %d are there", timeline.ErrDamaged, first, p.last(), len(items))
+	if int64(len(read)) != p.last()-first+1 {
+		return fmt.Errorf("%w: of items %d to %d only %d are there", timeline.ErrDamaged, first, p.last(), len(read))
 	}
-	var left []Item
+	var left []items.Item
 	before := p.window.Tokens()
-	for _, r := range items {
+	for _, r := range read {
 		if !r.shown {
 			continue
 		}
@@ -68,7 +69,7 @@ func (p *present) catchUp(ctx context.Context, pins map[int64]bool) error {
 // left.
 func (p *present) newest(ctx context.Context, pins map[int64]bool) error {
 	maxTokens, maxItems := p.window.Limits()
-	var items []Item // newest first
+	var shown []items.Item // newest first
 	tokens, full := 0, false
 	// What nobody said takes no room, so the reading needs a bound of its own.
 	least := p.last() - 8*int64(min(maxItems, 1<<30)) - 8*readChunk
@@ -82,22 +83,22 @@ func (p *present) newest(ctx context.Context, pins map[int64]bool) error {
 				continue
 			}
 			it := p.sized(r.Item, maxTokens)
-			if full = len(items) == maxItems || tokens+it.Tokens > maxTokens; full {
+			if full = len(shown) == maxItems || tokens+it.Tokens > maxTokens; full {
 				break
 			}
 			if pins[it.ID] {
 				p.pinned[it.ID] = true
 			}
 			it.Flags = starred(it.Flags, pins[it.ID] || p.held[it.ID])
-			items = append(items, it)
+			shown = append(shown, it)
 			tokens += it.Tokens
 		}
 	}
-	slices.Reverse(items)
-	for i := range items {
-		p.tracker.Observe(items[i].Whole())
+	slices.Reverse(shown)
+	for i := range shown {
+		p.tracker.Observe(shown[i].Whole())
 	}
-	_, err := p.fill(items, maxTokens, maxItems)
+	_, err := p.fill(shown, maxTokens, maxItems)
 	return err
 }
 

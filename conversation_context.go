@@ -107,10 +107,10 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 		return View{}, c.fail(op, err, "give a larger budget or a shorter query")
 	}
 	plan := c.engine.newPlan(s.policy, s.budget)
-	s.explain(&plan, draft)
+	s.explain(plan, draft)
 	v := View{
-		Messages: draft.messages, Text: draft.text, Tokens: draft.tokens, Relevant: draft.relevant,
-		Recent: slices.DeleteFunc(draft.recent, isMarker), Plan: &plan, State: s.state,
+		Messages: draft.messages, Text: draft.text, Tokens: draft.tokens, Relevant: itemsOut(draft.relevant),
+		Recent: itemsOut(slices.DeleteFunc(draft.recent, isMarker)), Plan: (*Plan)(plan), State: s.state,
 	}
 	cut := c.engine.newPlan(s.policy, s.budget)
 	cut.TokensBefore, cut.TokensAfter = plan.TokensBefore, plan.TokensAfter
@@ -128,7 +128,7 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 		p.query = meaning
 		p.window.SetQuery(p.query)
 		plan.Undo, err = p.book(cut)
-		s.tell(p, &plan)
+		s.tell(p, plan)
 		return err
 	})
 	if err != nil {
@@ -139,13 +139,13 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 
 // sketch is all that a view is made from.
 type sketch struct {
-	items    []Item // of the window
+	items    []items.Item // of the window
 	held     map[int64]bool
 	policy   string
 	at       timeline.Place // where the conversation stands
 	state    items.State
 	hidden   bool // some items since the last Clear are not in the window
-	relevant []Item
+	relevant []items.Item
 	query    string
 	asked    int // the item that is the query, or -1
 	budget   int
@@ -167,7 +167,7 @@ func (p *present) sketch(query string, o ContextOptions) *sketch {
 		s.budget = most
 	}
 	for _, it := range o.Relevant {
-		s.relevant = append(s.relevant, clone(it))
+		s.relevant = append(s.relevant, clone(items.Item(it)))
 	}
 	since := int64(0)
 	for i := range s.items {
@@ -198,11 +198,11 @@ func remember(count func(string) int) func(string) int {
 }
 
 // keeps reports whether an item has precedence.
-func (s *sketch) keeps(it *Item) bool { return it.Pinned() || s.held[it.ID] }
+func (s *sketch) keeps(it *items.Item) bool { return it.Pinned() || s.held[it.ID] }
 
 // explain writes down what became of every item.
-func (s *sketch) explain(p *Plan, d *draft) {
-	shown := map[int64]*Item{}
+func (s *sketch) explain(p *window.Plan, d *draft) {
+	shown := map[int64]*items.Item{}
 	for i := range d.recent {
 		shown[d.recent[i].ID] = &d.recent[i]
 	}
@@ -267,7 +267,7 @@ func (s *sketch) explain(p *Plan, d *draft) {
 }
 
 // tell tells those who listen what was recalled, and what failed.
-func (s *sketch) tell(p *present, plan *Plan) {
+func (s *sketch) tell(p *present, plan *window.Plan) {
 	e := Event{Kind: EventRecall, TokensBefore: plan.TokensAfter, TokensAfter: plan.TokensAfter}
 	for _, in := range plan.Inserted {
 		if in.Kind == "recall" {

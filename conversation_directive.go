@@ -128,7 +128,7 @@ func (p *present) readDismissed(ctx context.Context, gone map[int64]bool) error 
 // standing are the newest directives that fit and are not shown, newest first. What
 // was said before them and contradicts them stands beside them with its time, or has
 // left before them. One that is too long for the room is passed over.
-func (c *Conversation) standing(s *sketch, all []Directive, shown map[int64]*Item, room int) []recalled {
+func (c *Conversation) standing(s *sketch, all []Directive, shown map[int64]*items.Item, room int) []recalled {
 	var out []recalled
 	known := map[string]bool{} // by text
 	for _, d := range slices.Backward(all) {
@@ -163,7 +163,7 @@ func (c *Conversation) standing(s *sketch, all []Directive, shown map[int64]*Ite
 }
 
 // shows reports whether a directive is in view, or is the query itself.
-func (s *sketch) shows(d *Directive, c *Conversation, shown map[int64]*Item) bool {
+func (s *sketch) shows(d *Directive, c *Conversation, shown map[int64]*items.Item) bool {
 	if d.Conversation != c.id {
 		return false
 	}

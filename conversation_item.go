@@ -36,7 +36,7 @@ type storedItem struct {
 
 // normal is an item as it is read back later: times in microseconds, nothing empty
 // that might be missing, the star behind all other flags.
-func (e *Engine) normal(it Item) Item {
+func (e *Engine) normal(it items.Item) items.Item {
 	pinned := it.Pinned()
 	it.Flags = starred(it.Flags, false)
 	if !e.config.NoAutoFlags {
@@ -72,7 +72,7 @@ func starred(flags []items.Flag, on bool) []items.Flag {
 // message is an item as a message of the history. Two items are the same message
 // only if they are the same in everything: what is read back is never another
 // conversation's that began with the same words.
-func message(it *Item) (timeline.Message, error) {
+func message(it *items.Item) (timeline.Message, error) {
 	s := storedItem{
 		Source: it.Source, Content: it.Content, Full: it.Full, Time: it.Time.UnixMicro(), Tokens: it.Tokens, Flags: it.Flags,
 		Failed: it.Failed, Meta: it.Meta, Embedding: vectorBytes(it.Embedding),
@@ -131,7 +131,7 @@ func (s *storedItem) each(change func(string) string) {
 
 // itemOf reads a message of the history, whatever its format, as an item without
 // its star. shown is false for what nobody said: it is never in a window by itself.
-func (e *Engine) itemOf(entry *timeline.Entry) (it Item, shown bool) {
+func (e *Engine) itemOf(entry *timeline.Entry) (it items.Item, shown bool) {
 	it, known := readItem(&entry.Message)
 	shown = true
 	if !known {
@@ -146,7 +146,7 @@ func (e *Engine) itemOf(entry *timeline.Entry) (it Item, shown bool) {
 }
 
 // readItem reads what message wrote.
-func readItem(m *timeline.Message) (it Item, ok bool) {
+func readItem(m *timeline.Message) (it items.Item, ok bool) {
 	if m.Format != timeline.FormatItem {
 		return it, false
 	}
@@ -163,16 +163,16 @@ func readItem(m *timeline.Message) (it Item, ok bool) {
 			return string(narrow)
 		})
 	}
-	return Item{
+	return items.Item{
 		Content: s.Content, Full: s.Full, Source: s.Source, Tokens: s.Tokens, Flags: s.Flags, Failed: s.Failed, Meta: s.Meta,
 		Embedding: bytesVector(s.Embedding),
 	}, true
 }
 
 // readMessage reads a message that came another way.
-func (e *Engine) readMessage(m *timeline.Message) (it Item, shown bool) {
+func (e *Engine) readMessage(m *timeline.Message) (it items.Item, shown bool) {
 	said, err := m.Chat()
-	it = Item{Content: m.Text(), Source: items.Source(m.Role)}
+	it = items.Item{Content: m.Text(), Source: items.Source(m.Role)}
 	if err == nil {
 		it.Content, it.Source = timeline.Words(&said), sourceOf(&said)
 		it.Failed = slices.ContainsFunc(said.Parts, func(p chat.Part) bool { return p.Kind == chat.Result && p.IsError })
@@ -209,7 +209,7 @@ func bytesVector(b []byte) []float32 {
 	return out
 }
 
-func clone(it Item) Item {
+func clone(it items.Item) items.Item {
 	it.Flags = slices.Clone(it.Flags)
 	it.Embedding = slices.Clone(it.Embedding)
 	it.Meta = maps.Clone(it.Meta)

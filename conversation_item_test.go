@@ -19,7 +19,7 @@ func TestStoredItemsComeBack(t *testing.T) {
 	e := open(t, Config{}).engine
 	text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))
 	rapid.Check(t, func(t *rapid.T) {
-		it := e.normal(Item{
+		it := e.normal(items.Item{
 			ID: 3, Content: text.Draw(t, "content"), Full: text.Draw(t, "full"), Source: items.Source(text.Draw(t, "source")),
 			Tokens: rapid.IntRange(1, 1<<40).Draw(t, "tokens"), Failed: rapid.Bool().Draw(t, "failed"),
 			Time:      time.Unix(rapid.Int64Range(-1<<36, 1<<36).Draw(t, "seconds"), rapid.Int64Range(0, 999999999).Draw(t, "nanos")),
@@ -54,17 +54,17 @@ func TestMessagesOfOtherFormatsAreItems(t *testing.T) {
 	e := open(t, Config{}).engine
 	for _, tt := range []struct {
 		format, role, raw string
-		want              Item
+		want              items.Item
 		hidden            bool
 	}{
-		{"anthropic", "user", `{"role":"user","content":[{"type":"text","text":"Why?"}]}`, Item{Content: "Why?", Source: "user", Tokens: 1, Flags: []items.Flag{"question"}}, false},
+		{"anthropic", "user", `{"role":"user","content":[{"type":"text","text":"Why?"}]}`, items.Item{Content: "Why?", Source: "user", Tokens: 1, Flags: []items.Flag{"question"}}, false},
 		{"anthropic", "user", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","is_error":true,"content":"no"}]}`,
-			Item{Content: "← (error) no", Source: "tool", Failed: true, Tokens: 3, Flags: []items.Flag{"error"}}, false},
-		{"openai", "assistant", `{"role":"assistant","content":"Well."}`, Item{Content: "Well.", Source: "assistant", Tokens: 1}, false},
-		{"generic", "user", `{"role":"user","name":"Ann","text":"one two"}`, Item{Content: "one two", Source: "user", Tokens: 2}, false},
-		{"item", "user", `just text`, Item{Content: "just text", Source: "user", Tokens: 2}, false},
-		{"claude-code", "meta", `{"type":"summary","summary":"It went well"}`, Item{Content: "(summary) It went well", Source: "meta", Tokens: 4}, true},
-		{"runes", "user", `{`, Item{Content: "{", Source: "user", Tokens: 1}, false},
+			items.Item{Content: "← (error) no", Source: "tool", Failed: true, Tokens: 3, Flags: []items.Flag{"error"}}, false},
+		{"openai", "assistant", `{"role":"assistant","content":"Well."}`, items.Item{Content: "Well.", Source: "assistant", Tokens: 1}, false},
+		{"generic", "user", `{"role":"user","name":"Ann","text":"one two"}`, items.Item{Content: "one two", Source: "user", Tokens: 2}, false},
+		{"item", "user", `just text`, items.Item{Content: "just text", Source: "user", Tokens: 2}, false},
+		{"claude-code", "meta", `{"type":"summary","summary":"It went well"}`, items.Item{Content: "(summary) It went well", Source: "meta", Tokens: 4}, true},
+		{"runes", "user", `{`, items.Item{Content: "{", Source: "user", Tokens: 1}, false},
 	} {
 		got, shown := e.itemOf(&timeline.Entry{
 			Place: timeline.Place{Trunk: 1, Depth: 7}, Message: timeline.Message{Format: tt.format, Role: tt.role, Raw: []byte(tt.raw), Time: noon},

@@ -320,13 +320,13 @@ func (p *present) readCuts(ctx context.Context) (map[int64]savedCut, error) {
 }
 
 // collect gives items of the history by their rising ids.
-func (p *present) collect(ctx context.Context, ids []int64, old *present) ([]Item, error) {
+func (p *present) collect(ctx context.Context, ids []int64, old *present) ([]items.Item, error) {
 	// Up to the old head the way to the new one is the same, if it is a trunk's.
 	trusted := int64(0)
 	if old != nil && old.stored.Created.Equal(p.stored.Created) && old.stored.Head.Trunk == p.stored.Head.Trunk {
 		trusted = min(old.last(), p.last())
 	}
-	items := make([]Item, 0, len(ids))
+	items := make([]items.Item, 0, len(ids))
 	missing := make([]int64, 0, len(ids))
 	for _, id := range ids {
 		if id <= trusted {

@@ -100,7 +100,7 @@ func (p *pair) state(t *rapid.T) []Item {
 }
 
 // needs is what items would take together with what has precedence and the newest.
-func (p *pair) needs(t *rapid.T, want []int64) (tokens, items int) {
+func (p *pair) needs(t *rapid.T, want []int64) (tokens, count int) {
 	s, _ := p.a.Status(t.Context())
 	all := map[int64]int{}
 	newest := int64(0)
@@ -115,16 +115,16 @@ func (p *pair) needs(t *rapid.T, want []int64) (tokens, items int) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all[id] = p.a.present.sized(it, s.MaxTokens).Tokens
+			all[id] = p.a.present.sized(items.Item(it), s.MaxTokens).Tokens
 		}
 	}
 	for id, n := range all {
 		if slices.Contains(want, id) || p.pinned[id] || p.held[id] || id == newest {
 			tokens += n
-			items++
+			count++
 		}
 	}
-	return tokens, items
+	return tokens, count
 }
 
 // moved compares the window before and after: what left is in the newest plan, and

@@ -31,13 +31,13 @@ func (p *present) victims(when string) string {
 
 // left books that items left the window and makes them ready for the caller. It is
 // the one way out: nothing leaves without a plan.
-func (p *present) left(items []Item, before int, reason string) ([]Item, error) {
+func (p *present) left(out []items.Item, before int, reason string) ([]Item, error) {
 	limit, _ := p.window.Limits()
 	plan := p.engine.newPlan(p.policy, limit)
 	plan.TokensBefore, plan.TokensAfter = before, p.window.Tokens()
-	items = p.handOut(items)
-	for i := range items {
-		it := &items[i]
+	out = p.handOut(out)
+	for i := range out {
+		it := &out[i]
 		delete(p.held, it.ID)
 		delete(p.pinned, it.ID)
 		plan.Blocks = append(plan.Blocks, window.Block{
@@ -45,11 +45,11 @@ func (p *present) left(items []Item, before int, reason string) ([]Item, error) 
 		})
 	}
 	_, err := p.book(plan)
-	return items, err
+	return itemsOut(out), err
 }
 
 // book gives a plan its number. One that left nothing out needs no record.
-func (p *present) book(plan Plan) (id string, err error) {
+func (p *present) book(plan *window.Plan) (id string, err error) {
 	p.touch()
 	p.lastPlan++
 	id = timeline.PlanID(p.lastPlan)
@@ -57,7 +57,7 @@ func (p *present) book(plan Plan) (id string, err error) {
 		return id, nil
 	}
 	plan.Action, plan.Undo = string(window.Evict), id
-	data, err := json.Marshal(view.PlanData{Plan: plan, Before: p.lastKept})
+	data, err := json.Marshal(view.PlanData{Plan: *plan, Before: p.lastKept})
 	if err != nil {
 		return "", fmt.Errorf("write plan %s: %w", id, err)
 	}
@@ -165,7 +165,7 @@ func (p *present) plans(ctx context.Context, limit int) ([]Plan, error) {
 				return nil, err
 			}
 			if plan.here {
-				plans = append(plans, plan.Plan)
+				plans = append(plans, Plan(plan.Plan))
 			}
 		}
 		return plans, err
@@ -179,7 +179,7 @@ func (p *present) plans(ctx context.Context, limit int) ([]Plan, error) {
 			return nil, fmt.Errorf("%w: plan %s is missing", timeline.ErrDamaged, timeline.PlanID(n))
 		}
 		if plan.here {
-			plans = append(plans, plan.Plan)
+			plans = append(plans, Plan(plan.Plan))
 		}
 		n = plan.Before
 	}
@@ -188,8 +188,8 @@ func (p *present) plans(ctx context.Context, limit int) ([]Plan, error) {
 }
 
 // newPlan returns a plan that does nothing yet.
-func (e *Engine) newPlan(policy string, budget int) Plan {
-	return *window.NewPlan(policy, e.config.Model, budget, budget)
+func (e *Engine) newPlan(policy string, budget int) *window.Plan {
+	return window.NewPlan(policy, e.config.Model, budget, budget)
 }
 
 // roleOf is the role in which a model is shown an item.

@@ -108,14 +108,14 @@ func (p *present) emptyWindow(maxTokens, maxItems int) *items.Window {
 	w := items.New(items.Options{
 		Policy: items.Policy(p.policy), MaxTokens: maxTokens, MaxItems: maxItems, Weights: o.Weights,
 		NoAutoFlags: true, Count: o.Count, Now: o.Now, // items have their flags when they come
-		Embedding: func(it *Item) []float32 { return p.engine.meanings.get(it.Whole()) },
+		Embedding: func(it *items.Item) []float32 { return p.engine.meanings.get(it.Whole()) },
 	})
 	w.SetQuery(p.query)
 	return w
 }
 
 // take puts the next item into the window and gives what left for it.
-func (p *present) take(it Item) (out []Item, err error) {
+func (p *present) take(it items.Item) (out []items.Item, err error) {
 	p.tracker.Observe(it.Whole())
 	if it.Embedding == nil && p.policy == string(items.ByRelevance) {
 		p.engine.meanings.get(it.Whole())
@@ -147,7 +147,7 @@ func (p *present) take(it Item) (out []Item, err error) {
 	return out, nil
 }
 
-func byID(a, b Item) int { return cmp.Compare(a.ID, b.ID) }
+func byID(a, b items.Item) int { return cmp.Compare(a.ID, b.ID) }
 
 // nextSize is the size of the window from now on.
 func (p *present) nextSize() int {
@@ -170,17 +170,17 @@ func (p *present) known(op string, id int64) error {
 }
 
 // item reads an item of the history, whole, with its star if it is pinned.
-func (p *present) item(ctx context.Context, id int64) (Item, error) {
+func (p *present) item(ctx context.Context, id int64) (items.Item, error) {
 	it, shown := p.window.Get(id)
 	if !shown || it.Full != "" {
-		items, err := p.read(ctx, id, id)
+		read, err := p.read(ctx, id, id)
 		switch {
 		case err != nil:
-			return Item{}, err
-		case len(items) == 0:
-			return Item{}, fmt.Errorf("%w: item %d is missing", timeline.ErrDamaged, id)
+			return it, err
+		case len(read) == 0:
+			return it, fmt.Errorf("%w: item %d is missing", timeline.ErrDamaged, id)
 		}
-		it = items[0].Item
+		it = read[0].Item
 	}
 	pinned, err := p.isPinned(ctx, id)
 	it.Flags = starred(it.Flags, pinned)
@@ -189,7 +189,7 @@ func (p *present) item(ctx context.Context, id int64) (Item, error) {
 
 // storedEntry is an item as it was read; shown is that of itemOf.
 type storedEntry struct {
-	Item
+	items.Item
 	shown bool
 }
 
@@ -205,7 +205,7 @@ func (p *present) read(ctx context.Context, first, last int64) (items []storedEn
 
 // handOut makes items of the window ready for callers: a hold is not a pin, and
 // nothing that a caller does to them reaches the window.
-func (p *present) handOut(items []Item) []Item {
+func (p *present) handOut(items []items.Item) []items.Item {
 	for i := range items {
 		items[i] = clone(items[i])
 		items[i].Flags = starred(items[i].Flags, p.pinned[items[i].ID])
@@ -218,7 +218,7 @@ type swap struct {
 	wanted map[int64]bool
 	came   map[int64]bool // those that were not in view, and whether they are pinned
 	// in are the items of the window as it becomes, out those that leave for them.
-	in, out []Item
+	in, out []items.Item
 	total   int // tokens of both
 }
 
@@ -318,7 +318,7 @@ func (p *present) show(ctx context.Context, op string, ids []int64, undo bool, w
 
 // fill makes the window anew, for it takes items in the order of their ids only,
 // and lets it settle once everything is in it.
-func (p *present) fill(items []Item, maxTokens, maxItems int) (out []Item, err error) {
+func (p *present) fill(items []items.Item, maxTokens, maxItems int) (out []items.Item, err error) {
 	fresh := p.emptyWindow(math.MaxInt, max(1, len(items)))
 	for _, it := range items {
 		if _, _, err := fresh.Add(it); err != nil {
@@ -331,7 +331,7 @@ func (p *present) fill(items []Item, maxTokens, maxItems int) (out []Item, err e
 
 // sized is an item of the history as a window shows it: without its middle if it
 // is larger than the window.
-func (p *present) sized(it Item, maxTokens int) Item {
+func (p *present) sized(it items.Item, maxTokens int) items.Item {
 	if it.Tokens <= maxTokens {
 		return it
 	}

@@ -207,7 +207,7 @@ func (c *recorded) plansUpTo(ctx context.Context, limit int) ([]Plan, error) {
 	}
 	out := make([]Plan, len(plans))
 	for i := range plans {
-		out[i] = plans[i].cut.Plan // whose Undo is the id
+		out[i] = Plan(plans[i].cut.Plan) // whose Undo is the id
 	}
 	return out, nil
 }

@@ -20,7 +20,7 @@ const MetaBlock = "oriel.block"
 type recalled struct {
 	block string
 	score float64 // of its best passage
-	Item
+	items.Item
 }
 
 // remember puts into a sketch what the user wants at all times and what the history
@@ -58,7 +58,7 @@ func (c *Conversation) remember(ctx context.Context, s *sketch, o *ContextOption
 }
 
 // find searches the history for what is not shown, best first.
-func (c *Conversation) find(ctx context.Context, s *sketch, shown map[int64]*Item, dismissed map[string]bool, room int, o RecallOptions) ([]recalled, error) {
+func (c *Conversation) find(ctx context.Context, s *sketch, shown map[int64]*items.Item, dismissed map[string]bool, room int, o RecallOptions) ([]recalled, error) {
 	room -= s.count(titleRelevant) + s.count("\n\n")
 	if room <= 0 || strings.TrimSpace(s.query) == "" {
 		return nil, nil
@@ -66,7 +66,7 @@ func (c *Conversation) find(ctx context.Context, s *sketch, shown map[int64]*Ite
 	if o.Budget == 0 || o.Budget > room {
 		o.Budget = room
 	}
-	own := func(block string) (*Item, bool) {
+	own := func(block string) (*items.Item, bool) {
 		name, id := c.origin(block)
 		if name != c.id {
 			return nil, false
@@ -126,7 +126,7 @@ func (c *Conversation) find(ctx context.Context, s *sketch, shown map[int64]*Ite
 
 // repeats tells what says the same as something that is shown, or as the query, and
 // was said another time (SPEC D3).
-func (s *sketch) repeats(shown map[int64]*Item) func(*recall.Passage) bool {
+func (s *sketch) repeats(shown map[int64]*items.Item) func(*recall.Passage) bool {
 	texts := map[string]bool{strings.TrimSpace(s.query): true}
 	for _, it := range shown {
 		texts[strings.TrimSpace(it.Content)] = true
@@ -175,7 +175,7 @@ func (s *sketch) fitting(passages []recall.Passage, room int) []recall.Passage {
 		if begun[p.Block] {
 			n += s.count(gap)
 		} else {
-			n += s.relevantCost(&Item{Source: items.Source(p.Role), Time: timeOf(p), Content: p.Name + ": "})
+			n += s.relevantCost(&items.Item{Source: items.Source(p.Role), Time: timeOf(p), Content: p.Name + ": "})
 		}
 		if n <= room {
 			room -= n
@@ -204,7 +204,7 @@ func (c *Conversation) recalled(block string, inView bool) recalled {
 }
 
 // blockOf names the item that an item of the relevant part comes from.
-func blockOf(it *Item) string {
+func blockOf(it *items.Item) string {
 	if it.ID != 0 {
 		return itemKey(it.ID)
 	}

@@ -27,14 +27,14 @@ const (
 
 // marker is the mark as an item: it has no id, no source, and comes before all
 // times.
-func marker() Item { return Item{Content: hiddenMark} }
+func marker() items.Item { return items.Item{Content: hiddenMark} }
 
-func isMarker(it Item) bool { return it.ID == 0 && it.Content == hiddenMark }
+func isMarker(it items.Item) bool { return it.ID == 0 && it.Content == hiddenMark }
 
 // draft is a view on its way.
 type draft struct {
-	recent, relevant []Item // in the order of time; the marker is the first of recent
-	query            string // without its middle if it is too large
+	recent, relevant []items.Item // in the order of time; the marker is the first of recent
+	query            string       // without its middle if it is too large
 	text             string
 	tokens           int
 	messages         []chat.Message
@@ -62,7 +62,7 @@ func (s *sketch) leavesOut(d *draft) bool {
 // part tells what takes its room before all else from the rest: the marker, if there
 // is to be one, and what has precedence. The newest item can count on its own size or
 // half of the room. used is what kept takes.
-func (s *sketch) part(marked bool) (kept, rest []Item, used int) {
+func (s *sketch) part(marked bool) (kept, rest []items.Item, used int) {
 	all := s.items
 	if s.asked >= 0 {
 		all = all[:s.asked]
@@ -75,7 +75,7 @@ func (s *sketch) part(marked bool) (kept, rest []Item, used int) {
 	if room > 0 && len(all) > 0 {
 		newest := len(all) - 1
 		spare := room - min(s.cost(&all[newest]), room/2)
-		rest = []Item{all[newest]}
+		rest = []items.Item{all[newest]}
 		for i := newest - 1; i >= 0; i-- {
 			if it := &all[i]; !s.keeps(it) {
 				rest = append(rest, *it)
@@ -94,9 +94,9 @@ func (s *sketch) part(marked bool) (kept, rest []Item, used int) {
 
 // reserve finds what the view will show in any case, and how much room that leaves
 // for what is relevant: its share, and what recent items do not use.
-func (s *sketch) reserve() (shown map[int64]*Item, room int) {
+func (s *sketch) reserve() (shown map[int64]*items.Item, room int) {
 	kept, rest, used := s.part(s.hidden)
-	shown = map[int64]*Item{}
+	shown = map[int64]*items.Item{}
 	for i := range kept {
 		if !isMarker(kept[i]) {
 			shown[kept[i].ID] = &kept[i]
@@ -124,8 +124,8 @@ func (s *sketch) reserve() (shown map[int64]*Item, room int) {
 // attempt makes the view with or without the marker.
 func (s *sketch) attempt(marked bool) (*draft, error) {
 	kept, rest, used := s.part(marked)
-	relevant := slices.DeleteFunc(slices.Clone(s.relevant), func(it Item) bool {
-		return it.ID != 0 && slices.ContainsFunc(kept, func(k Item) bool { return k.ID == it.ID }) ||
+	relevant := slices.DeleteFunc(slices.Clone(s.relevant), func(it items.Item) bool {
+		return it.ID != 0 && slices.ContainsFunc(kept, func(k items.Item) bool { return k.ID == it.ID }) ||
 			s.asked >= 0 && it.ID == s.items[s.asked].ID
 	})
 	a := items.Assemble(rest, relevant, s.query, items.AssembleOptions{
@@ -136,17 +136,17 @@ func (s *sketch) attempt(marked bool) (*draft, error) {
 		// The query is what stands behind everything else.
 		query: a.Text[len(items.AssembleText(a.Recent, a.Relevant, "")):],
 	}
-	slices.SortStableFunc(d.recent, func(a, b Item) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID)) })
+	slices.SortStableFunc(d.recent, func(a, b items.Item) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID)) })
 	return d, s.settle(d)
 }
 
 // cost is what an item adds to the text.
-func (s *sketch) cost(it *Item) int {
+func (s *sketch) cost(it *items.Item) int {
 	return s.count(items.RecentEntry(it)) + s.count("\n\n")
 }
 
 // relevantCost is what an item adds to the relevant part.
-func (s *sketch) relevantCost(it *Item) int {
+func (s *sketch) relevantCost(it *items.Item) int {
 	return s.count(items.RelevantEntry(it)) + s.count("\n\n")
 }
 
@@ -178,8 +178,8 @@ func (s *sketch) drop(d *draft) bool {
 	for i := range d.recent {
 		newest = max(newest, d.recent[i].ID)
 	}
-	plain := slices.IndexFunc(d.recent, func(it Item) bool { return it.ID != newest && !isMarker(it) && !s.keeps(&it) })
-	kept := slices.IndexFunc(d.recent, func(it Item) bool { return it.ID != newest && !isMarker(it) })
+	plain := slices.IndexFunc(d.recent, func(it items.Item) bool { return it.ID != newest && !isMarker(it) && !s.keeps(&it) })
+	kept := slices.IndexFunc(d.recent, func(it items.Item) bool { return it.ID != newest && !isMarker(it) })
 	switch {
 	case plain >= 0:
 		d.recent = slices.Delete(d.recent, plain, plain+1)

@@ -17,19 +17,7 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-type (
-	// Item is one element of a conversation: a message, a tool's result, a file. It
-	// needs Content and Source; the other fields have useful zero values.
-	Item = items.Item
-	// Plan is the record of one decision. In the plans of a conversation a
-	// Block's Index is the id of an item, and Undo is the id to give to
-	// Conversation.Undo.
-	Plan = window.Plan
-	// FitOptions are the settings of Fit.
-	FitOptions = window.Options
-)
-
-// Causes of an *Error.
+// Causes of an *Error, and what other functions return.
 var (
 	// ErrConfig: a setting cannot be used.
 	ErrConfig = errors.New("not a valid setting")
@@ -45,6 +33,12 @@ var (
 	ErrNoPlan = errors.New("no such plan")
 	// ErrCannotFit: what must be shown is larger than the budget. Fit returns it, too.
 	ErrCannotFit = window.ErrCannotFit
+
+	// ErrLeft is given to Call.End by Transport if the reply was closed before its end.
+	ErrLeft = errors.New("the client left before the end of the reply")
+	// ErrPlanGone is returned by ReadSent if the plan by which a call was sent is no
+	// longer stored.
+	ErrPlanGone = errors.New("the plan by which the call was sent is no longer stored")
 )
 
 // Error reports what failed, where, why, and what to do about it.
@@ -270,16 +264,4 @@ func (e *Engine) bounded(tokens int) int {
 		return min(tokens, e.allowed)
 	}
 	return tokens
-}
-
-// Fit fits one request body to its model, without any state. It returns a valid body
-// within the budget, and the plan with the reason why each message stayed or left.
-//
-// Fit does not modify body, so that undoing its plan means sending body. If nothing has to
-// change, Fit returns body itself, not a copy.
-func Fit(ctx context.Context, body []byte, o FitOptions) ([]byte, *Plan, error) {
-	if ctx.Err() != nil {
-		return nil, nil, &Error{Op: "fit", Err: context.Cause(ctx)}
-	}
-	return window.Fit(ctx, body, o)
 }

@@ -40,6 +40,7 @@ var rooms = []string{
 	"condense",
 	"internal/elide",
 	"items",
+	"internal/dryrun",
 	"window",
 	"items/trajectory",
 	"internal/mat",

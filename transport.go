@@ -19,9 +19,6 @@ import (
 // are sent unchanged.
 const MaxBody = 64 << 20
 
-// ErrLeft ends a call whose reply was closed before its end.
-var ErrLeft = errors.New("the client left before the end of the reply")
-
 // Transport returns a RoundTripper that does in process what Oriel's proxy does: it sends
 // a view of each call that fits, records the call with its reply, learns from refusals, and
 // brings back what became relevant. next sends the requests; nil means

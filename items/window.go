@@ -231,9 +231,6 @@ func (w *Window) Tokens() int { return w.tokens }
 // Limits returns the token limit and the item limit.
 func (w *Window) Limits() (maxTokens, maxItems int) { return w.opts.MaxTokens, w.opts.MaxItems }
 
-// LastID returns the highest id that an item has had.
-func (w *Window) LastID() int64 { return w.lastID }
-
 func (w *Window) find(id int64) (int, bool) {
 	i, ok := slices.BinarySearchFunc(w.slots[w.head:], id, func(s slot, id int64) int { return cmp.Compare(s.item.ID, id) })
 	i += w.head

@@ -111,14 +111,14 @@ func TestOnlyWholeReadsSupersede(t *testing.T) {
 	} {
 		msgs := append([]chat.Message{{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote("go")}}}}, read("1", "Read", `{"file_path":"a.go"}`, long, false)...)
 		msgs = append(msgs, read("2", c.tool, c.later, c.text, c.failed)...)
-		h := Counted(msgs, chat.Rules{}, make([]int, len(msgs)), 0, wordCount)
+		h := counted(msgs, chat.Rules{}, make([]int, len(msgs)), 0, wordCount)
 		if got := supersededResults(h, results(h)); got[0] != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got[0], c.want)
 		}
 	}
 	// The same command with another description is the same command.
 	msgs := append(read("1", "Bash", `{"command":"go test","description":"run"}`, long, false), read("2", "Bash", `{"command":"go test","description":"again"}`, long, false)...)
-	h := Counted(msgs, chat.Rules{}, make([]int, len(msgs)), 0, wordCount)
+	h := counted(msgs, chat.Rules{}, make([]int, len(msgs)), 0, wordCount)
 	if got := supersededResults(h, results(h)); got[0] == "" || got[1] != "" {
 		t.Errorf("%q", got)
 	}

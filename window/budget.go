@@ -45,7 +45,8 @@ type Bounds struct {
 	// Output is the length of reply that the request asks for, including
 	// thinking, or 0. Reserve, if not 0, overrides it.
 	Output, Reserve int
-	// Margin is the margin of NewBudget.
+	// Margin is the share of the window that is left free: 0 means DefaultMargin,
+	// NoMargin nothing.
 	Margin float64
 	// Budget, if not 0, is the most tokens that the caller asks for by a
 	// number. It is a hard limit: Profile, Thresholds and Size are then
@@ -76,9 +77,9 @@ func BudgetOf(o Bounds) (Budget, error) {
 			most = 0 // it belongs to the smaller window
 		}
 	}
-	b, err := NewBudget(size, cmp.Or(o.Reserve, o.Output), most, o.Margin)
+	b, err := newBudget(size, cmp.Or(o.Reserve, o.Output), most, o.Margin)
 	if err != nil && o.Reserve == 0 && o.Window == 0 {
-		b, err = NewBudget(size, max(size/4, 1), most, o.Margin)
+		b, err = newBudget(size, max(size/4, 1), most, o.Margin)
 	}
 	switch {
 	case o.Budget > 0 && (err != nil || o.Window > 0 || !o.Model.Known): // the caller knows the window better
@@ -121,11 +122,11 @@ func Fixed(messages []chat.Message, n token.Breakdown) int {
 	return fixed // all messages belong to the history
 }
 
-// NewBudget computes allowed = window·(1−margin) − reserved. margin is a
+// newBudget computes allowed = window·(1−margin) − reserved. margin is a
 // share below 1, 0 for DefaultMargin, or NoMargin. maxOutput is the reply's
 // limit, 0 for the default. maxInput, if not 0, limits the result for models
 // that accept less than their window.
-func NewBudget(window, maxOutput, maxInput int, margin float64) (Budget, error) {
+func newBudget(window, maxOutput, maxInput int, margin float64) (Budget, error) {
 	if err := CheckMargin(margin); err != nil {
 		return Budget{}, err
 	}
@@ -149,7 +150,7 @@ func NewBudget(window, maxOutput, maxInput int, margin float64) (Budget, error) 
 	return b, nil
 }
 
-// CheckMargin returns an error if margin is not valid for NewBudget.
+// CheckMargin returns an error if margin is not a share of the window that can be left free.
 func CheckMargin(margin float64) error {
 	if margin != NoMargin && (!number.Within(margin, 0, 1) || margin == 1) {
 		return fmt.Errorf("a margin of %g: it must be a share of the window from 0 up to, and less than, 1", margin)

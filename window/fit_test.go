@@ -22,12 +22,12 @@ func TestBudgetIsWindowLessMarginLessReserve(t *testing.T) {
 		{100_000, 30_000, 0, 60_000}, {100_000, 0, 0, 81_808}, {200_000, 64_000, 0, 116_000},
 		{400_000, 10_000, 272_000, 272_000}, {128_000, 4_096, 0, 111_104},
 	} {
-		b, err := NewBudget(c.window, c.output, c.input, 0)
+		b, err := newBudget(c.window, c.output, c.input, 0)
 		if err != nil || b.Allowed != c.want {
 			t.Errorf("%+v: %d, %v", c, b.Allowed, err)
 		}
 	}
-	if _, err := NewBudget(8000, 8000, 0, 0); err == nil || !strings.Contains(err.Error(), "leaves nothing") {
+	if _, err := newBudget(8000, 8000, 0, 0); err == nil || !strings.Contains(err.Error(), "leaves nothing") {
 		t.Errorf("%v", err)
 	}
 }
@@ -283,7 +283,7 @@ func TestActionNamesWhoWroteTheSummary(t *testing.T) {
 }
 
 func TestANegativeLimitOfMessagesIsRefused(t *testing.T) {
-	if _, err := Decide(context.Background(), Counted(nil, chat.Rules{}, nil, 0, nil), Options{Policy: "slide", MaxItems: -1}, Trigger{}); err == nil || !strings.Contains(err.Error(), "-1") {
+	if _, err := decideCounted(context.Background(), counted(nil, chat.Rules{}, nil, 0, nil), Options{Policy: "slide", MaxItems: -1}, Trigger{}); err == nil || !strings.Contains(err.Error(), "-1") {
 		t.Error(err)
 	}
 }
@@ -295,9 +295,9 @@ func TestSlideLeavesAHistoryThatEndsBroken(t *testing.T) {
 		{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: "1"}}},
 		{Role: chat.User, Parts: []chat.Part{{Kind: chat.Result, ID: "2"}}},
 	}
-	d, err := Decide(context.Background(), Counted(history, chat.Rules{ResultsFollow: true, RunsMerge: true}, []int{9, 9}, 0, nil),
+	d, err := decideCounted(context.Background(), counted(history, chat.Rules{ResultsFollow: true, RunsMerge: true}, []int{9, 9}, 0, nil),
 		Options{Policy: "slide", Budget: 1000, Low: 1000, Mode: Hard, MaxItems: 1}, Trigger{Over: true})
-	if err != nil || !d.Shown[0] || !d.Shown[1] {
+	if err != nil || !d.shown[0] || !d.shown[1] {
 		t.Errorf("%+v, %v", d, err)
 	}
 }

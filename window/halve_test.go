@@ -24,13 +24,13 @@ func TestHalveRemovesAnEvenNumberAfterTheFirst(t *testing.T) {
 			}
 			msgs = append(msgs, chat.Message{Role: role, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote("words")}}})
 		}
-		h := Counted(msgs, chat.Rules{}, make([]int, c.n), 0, wordCount)
-		d, err := Decide(context.Background(), h, Options{Policy: "halve", Budget: 1 << 30, Low: 1 << 30, Mode: Hard, Fraction: c.fraction}, Trigger{Over: true})
+		h := counted(msgs, chat.Rules{}, make([]int, c.n), 0, wordCount)
+		d, err := decideCounted(context.Background(), h, Options{Policy: "halve", Budget: 1 << 30, Low: 1 << 30, Mode: Hard, Fraction: c.fraction}, Trigger{Over: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var gone []int
-		for i, shown := range d.Shown {
+		for i, shown := range d.shown {
 			if !shown {
 				gone = append(gone, i)
 			}

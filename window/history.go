@@ -30,12 +30,7 @@ type History struct {
 	first int
 }
 
-// NewHistory counts a request.
-func NewHistory(r *chat.Request, rules chat.Rules, c *token.Counter) *History {
-	return HistoryOf(r, rules, c, c.Request(r))
-}
-
-// HistoryOf is NewHistory for a request that c has counted.
+// HistoryOf returns the history of a request that c has counted.
 func HistoryOf(r *chat.Request, rules chat.Rules, c *token.Counter, n token.Breakdown) *History {
 	h := &History{
 		Messages: r.Messages,
@@ -52,15 +47,6 @@ func HistoryOf(r *chat.Request, rules chat.Rules, c *token.Counter, n token.Brea
 		h.Base -= h.over[i]
 	}
 	return h
-}
-
-// Counted returns a history whose sizes the caller has counted: tokens of each
-// message, base for all the rest, and a counter for texts that are inserted.
-func Counted(msgs []chat.Message, rules chat.Rules, tokens []int, base int, count func(string) int) *History {
-	return &History{
-		Messages: msgs, Cuts: chat.NewCuts(msgs, rules), Tokens: tokens, Base: base,
-		Pinned: make([]bool, len(msgs)), count: count,
-	}
 }
 
 // Total returns the size of the request.

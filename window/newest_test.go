@@ -20,7 +20,7 @@ func TestNothingOlderComesBackUnderSlide(t *testing.T) {
 		msgs = append(msgs, chat.Message{Role: role, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote(strings.Repeat("word ", n))}}})
 		tokens = append(tokens, n)
 	}
-	d := newDraft(Counted(msgs, chat.Rules{RunsMerge: true}, tokens, 0, wordCount))
+	d := newDraft(counted(msgs, chat.Rules{RunsMerge: true}, tokens, 0, wordCount))
 	d.newestOnly = true
 	p := d.pinsAlone(500)
 	if p == nil {

@@ -52,7 +52,8 @@ func readTalk(t *rapid.T, data []byte) (*wire.Body, *History) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b, NewHistory(&b.Request, b.Rules(), token.NewCounter(token.Builtin().Lookup(b.Model), token.Options{}))
+	c := token.NewCounter(token.Builtin().Lookup(b.Model), token.Options{})
+	return b, HistoryOf(&b.Request, b.Rules(), c, c.Request(&b.Request))
 }
 
 // smallest is the size of the smallest legal set with all pins and what must stay, with
@@ -110,17 +111,17 @@ func TestPinsThatFitStayUnderEveryPolicy(t *testing.T) {
 			for _, low := range []int{budget, budget / 2} {
 				for _, mode := range []Mode{Hard, Soft} {
 					o := Options{Policy: policy, Budget: budget, Low: max(1, low), Mode: mode}
-					d, err := Decide(context.Background(), h, o, Trigger{Over: true})
+					d, err := decideCounted(context.Background(), h, o, Trigger{Over: true})
 					if err != nil {
 						t.Fatalf("%s, %d of %d (smallest %d): %v\n%s", policy, budget, h.Total(), need, err, data)
 					}
 					for _, i := range pins {
-						if !d.Shown[i] {
-							t.Fatalf("%s %s, budget %d, low %d, smallest set %d: pin %d of %v left: %+v\n%s", policy, mode, budget, low, need, i, pins, d.Plan.Blocks, data)
+						if !d.shown[i] {
+							t.Fatalf("%s %s, budget %d, low %d, smallest set %d: pin %d of %v left: %+v\n%s", policy, mode, budget, low, need, i, pins, d.plan.Blocks, data)
 						}
 					}
-					if mode == Hard && d.Plan.TokensAfter > budget {
-						t.Fatalf("%s: %d over %d", policy, d.Plan.TokensAfter, budget)
+					if mode == Hard && d.plan.TokensAfter > budget {
+						t.Fatalf("%s: %d over %d", policy, d.plan.TokensAfter, budget)
 					}
 				}
 			}

@@ -66,40 +66,6 @@ func Policies() []string {
 // ErrCannotFit reports that what must stay is larger than the budget.
 var ErrCannotFit = errors.New("cannot fit")
 
-// Decision is the decision of a policy on a history.
-type Decision struct {
-	Plan *Plan
-	// Shown has a flag for each message: whether it is sent, perhaps edited.
-	Shown []bool
-	// Masked are the messages whose results were replaced by stubs, ClearedInputs
-	// the ids of calls whose arguments were emptied.
-	Masked        []int
-	ClearedInputs []string
-}
-
-// Decide runs the policy that o names on a history whose sizes are known, for
-// the reason t. Fit does the same before it writes bytes. Budget, Low and Mode
-// have no defaults here.
-func Decide(ctx context.Context, h *History, o Options, t Trigger) (*Decision, error) {
-	s := settings{o, t}
-	d, err := decide(ctx, h, o.Policy, s)
-	if err != nil {
-		return nil, err
-	}
-	out := &Decision{Plan: d.plan(o.Policy, "", &s, d.tokens(), nil), Shown: h.Cuts.Messages(d.keep)}
-	for i := range h.Messages {
-		if len(d.masked.of(&h.Messages[i], i)) > 0 {
-			out.Masked = append(out.Masked, i)
-		}
-		for j := range h.Messages[i].Parts {
-			if d.cleared[i][j] {
-				out.ClearedInputs = append(out.ClearedInputs, h.Messages[i].Parts[j].ID)
-			}
-		}
-	}
-	return out, nil
-}
-
 // decide runs a policy and then brings the result within bounds.
 func decide(ctx context.Context, h *History, name string, s settings) (*draft, error) {
 	if s.MaxItems < 0 {

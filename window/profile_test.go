@@ -15,13 +15,13 @@ func TestTheMarginIsASetting(t *testing.T) {
 		margin float64
 		want   int
 	}{{0, 200_000 - 20_000 - 8192}, {0.10, 200_000 - 20_000 - 8192}, {0.25, 200_000 - 50_000 - 8192}, {NoMargin, 200_000 - 8192}} {
-		b, err := NewBudget(200_000, 0, 0, c.margin)
+		b, err := newBudget(200_000, 0, 0, c.margin)
 		if err != nil || b.Allowed != c.want {
 			t.Errorf("%g: %d, not %d: %v", c.margin, b.Allowed, c.want, err)
 		}
 	}
 	for _, bad := range []float64{1, 1.5, -0.1, -2, math.NaN(), math.Inf(1), math.Inf(-1)} {
-		if _, err := NewBudget(200_000, 0, 0, bad); err == nil || !strings.Contains(err.Error(), "a margin of") {
+		if _, err := newBudget(200_000, 0, 0, bad); err == nil || !strings.Contains(err.Error(), "a margin of") {
 			t.Errorf("%g: %v", bad, err)
 		}
 		if _, _, err := Fit(context.Background(), example(t), Options{Margin: bad}); err == nil {

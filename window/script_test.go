@@ -121,7 +121,7 @@ func (c *fitCase) ask(w []string) {
 }
 
 func (c *fitCase) run() string {
-	h := Counted(c.msgs, chat.Rules{ResultsFollow: true}, c.tokens, 0, wordCount)
+	h := counted(c.msgs, chat.Rules{ResultsFollow: true}, c.tokens, 0, wordCount)
 	for _, i := range c.pinned {
 		h.Pinned[i] = true
 	}
@@ -133,11 +133,11 @@ func (c *fitCase) run() string {
 	if s.MaxItems > 0 && h.items() > s.MaxItems {
 		due.Over = true
 	}
-	d, err := Decide(context.Background(), h, s, due)
+	d, err := decideCounted(context.Background(), h, s, due)
 	if err != nil {
 		return "error: " + err.Error()
 	}
-	p := d.Plan
+	p := d.plan
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d → %d\n", p.Action, p.TokensBefore, p.TokensAfter)
 	for _, k := range p.Blocks {

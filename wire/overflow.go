@@ -65,13 +65,6 @@ func ReadOverflow(status int, body []byte) (o Overflow, ok bool) {
 	return o, o.Known || sounds
 }
 
-// IsOverflow reports whether a response means that the request was too long; see
-// ReadOverflow.
-func IsOverflow(status int, body []byte) bool {
-	_, ok := ReadOverflow(status, body)
-	return ok
-}
-
 // Agrees reports whether the figures are plausible for a request of sent tokens and a
 // reply of reply tokens, as counted by Oriel. Counts for unknown models may be off by
 // half.

@@ -53,7 +53,7 @@ type ReplyError struct {
 	// Type and Code are the provider's ("overloaded_error", "context_length_exceeded",
 	// "400"); each may be empty.
 	Type, Code, Message string
-	// Raw is the error in the form that IsOverflow accepts.
+	// Raw is the error in the form that ReadOverflow accepts.
 	Raw []byte
 }
 

@@ -83,7 +83,7 @@ func showReply(t testing.TB, r *wire.Reply) string {
 			u.Input, u.CacheRead, u.CacheWrite, u.CacheWrite1h, u.TotalInput(), u.Output, u.Reasoning)
 	}
 	if e := r.Error; e != nil {
-		fmt.Fprintf(&out, "%v (overflow: %t)\n", e, wire.IsOverflow(200, e.Raw))
+		fmt.Fprintf(&out, "%v (overflow: %t)\n", e, isOverflow(200, e.Raw))
 		if !json.Valid(e.Raw) {
 			t.Errorf("not JSON: %s", e.Raw)
 		}

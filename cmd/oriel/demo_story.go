@@ -192,7 +192,7 @@ func (d *demoStory) takeBack(ctx context.Context) error {
 		return err
 	}
 	err = d.data.with(ctx, func(s timeline.Store) error {
-		at := slices.IndexFunc(plans, func(p window.Plan) bool { return p.Undo == u.plan })
+		at := slices.IndexFunc(plans, func(p oriel.Plan) bool { return p.Undo == u.plan })
 		conversation, err := s.Conversation(ctx, timeline.Local, demo.Conversation)
 		if err != nil {
 			return err

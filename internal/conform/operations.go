@@ -10,6 +10,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
+	"github.com/oriel-context/oriel/internal/dryrun"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -34,25 +35,30 @@ const plenty = 1 << 40
 // rules are the rules of the providers that the cases assume.
 var rules = chat.Rules{ResultsFollow: true, RunsMerge: true}
 
-func counted(in []message, each int) *window.History {
-	msgs := chatMessages(in)
-	tokens := make([]int, len(in))
+// decide runs a policy on messages. A message whose size the case does not give has each
+// tokens.
+func decide(o dryrun.Input, in []message, each int) (dryrun.Output, error) {
+	o.Messages, o.Rules, o.Tokens, o.Count = chatMessages(in), rules, sizes(in, each), words
+	return dryrun.Policy(context.Background(), o)
+}
+
+func sizes(in []message, each int) []int {
+	out := make([]int, len(in))
 	for i := range in {
-		tokens[i] = each
+		out[i] = each
 		if in[i].Tokens > 0 {
-			tokens[i] = in[i].Tokens
+			out[i] = in[i].Tokens
 		}
 	}
-	return window.Counted(msgs, rules, tokens, 0, words)
+	return out
 }
 
 // halve runs the policy once, whatever the size.
-func halve(in []message, fraction float64) (*window.Decision, error) {
+func halve(in []message, fraction float64) (dryrun.Output, error) {
 	if fraction == 0 {
 		fraction = math.SmallestNonzeroFloat64 // 0 means the default to us
 	}
-	o := window.Options{Policy: "halve", Budget: plenty, Low: plenty, Mode: window.Hard, Fraction: fraction}
-	return window.Decide(context.Background(), counted(in, 1), o, window.Trigger{Over: true})
+	return decide(dryrun.Input{Policy: "halve", Budget: plenty, Low: plenty, Mode: string(window.Hard), Fraction: fraction, Over: true}, in, 1)
 }
 
 func truncate(raw json.RawMessage) (map[string]any, error) {
@@ -69,11 +75,9 @@ func truncate(raw json.RawMessage) (map[string]any, error) {
 	}
 	hidden := ids(in.Messages, d.Shown, false)
 	got := map[string]any{"removed": len(hidden), "hidden_ids": hidden, "marker_role": nil, "marker_ts": nil}
-	for _, ins := range d.Plan.Inserted {
-		if ins.Kind == "marker" {
-			got["marker_role"] = in.Messages[ins.Into].Role
-			got["marker_ts"] = markerTime(in.Messages, d.Shown)
-		}
+	for _, into := range d.Markers {
+		got["marker_role"] = in.Messages[into].Role
+		got["marker_ts"] = markerTime(in.Messages, d.Shown)
 	}
 	return got, nil
 }
@@ -145,7 +149,7 @@ func (m *managed) trigger() (t window.Trigger, budget window.Budget, warning str
 	if m.MaxTokens != nil {
 		reserve = *m.MaxTokens
 	}
-	budget, err = window.NewBudget(m.ContextWindow, reserve, 0, 0)
+	budget, err = window.BudgetOf(window.Bounds{Window: m.ContextWindow, Output: reserve})
 	threshold, warning := window.Thresholds{Global: m.ThresholdPercent, Profiles: m.ProfileThresholds}.For(window.Profile{Name: m.Profile})
 	return window.WouldManage(m.TotalTokens+m.LastMessageTokens, budget, threshold, m.AutoCondense), budget, warning, err
 }
@@ -180,7 +184,7 @@ func manage(raw json.RawMessage) (map[string]any, error) {
 			in.Messages[i].Tokens += total % len(in.Messages)
 		}
 	}
-	o := window.Options{Policy: "halve", Budget: budget.Allowed, Low: budget.Allowed, Mode: window.Hard}
+	o := dryrun.Input{Policy: "halve", Budget: budget.Allowed, Low: budget.Allowed, Mode: string(window.Hard), Over: t.Over, Condense: t.Condense}
 	asked := false
 	if in.AutoCondense {
 		o.Policy = "condense"
@@ -196,19 +200,19 @@ func manage(raw json.RawMessage) (map[string]any, error) {
 			return out, nil
 		})
 	}
-	d, err := window.Decide(context.Background(), counted(in.Messages, each), o, t)
+	d, err := decide(o, in.Messages, each)
 	if err != nil {
 		return nil, err
 	}
 	got := map[string]any{
-		"action": map[string]string{"evict": "truncate", "trim": "truncate"}[d.Plan.Action], "prev_context_tokens": total,
-		"removed": len(ids(in.Messages, d.Shown, false)), "cost": d.Plan.Summary.Cost, "summary": d.Plan.Summary.Text,
+		"action": map[string]string{"evict": "truncate", "trim": "truncate"}[d.Action], "prev_context_tokens": total,
+		"removed": len(ids(in.Messages, d.Shown, false)), "cost": d.Cost, "summary": d.Summary,
 		"effective_threshold": t.Threshold, "model_called": asked, "warning": warning != "", "warning_text": warning, "error": nil,
 	}
 	if got["action"] == "" {
-		got["action"] = d.Plan.Action
+		got["action"] = d.Action
 	}
-	if e := d.Plan.Summary.Error; e != "" {
+	if e := d.Failure; e != "" {
 		got["error"] = strings.TrimPrefix(e, "condense: ")
 	}
 	return got, nil
@@ -219,7 +223,8 @@ func isOverflow(raw json.RawMessage) (map[string]any, error) {
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return nil, err
 	}
-	return map[string]any{"result": wire.IsOverflow(0, in.Error)}, nil
+	_, overflow := wire.ReadOverflow(0, in.Error)
+	return map[string]any{"result": overflow}, nil
 }
 
 func legalIndices(raw json.RawMessage) (map[string]any, error) {
@@ -262,17 +267,20 @@ func clearResults(raw json.RawMessage) (map[string]any, error) {
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return nil, err
 	}
-	h := counted(in.Messages, 1)
-	o := window.Options{Policy: "mask", Budget: plenty, Mode: window.Soft, KeepResults: 3, ClearInputs: in.Params.ClearInputs, KeepTools: in.Params.ExcludeTools}
+	total := 0
+	for _, n := range sizes(in.Messages, 1) {
+		total += n
+	}
+	o := dryrun.Input{Policy: "mask", Budget: plenty, Mode: string(window.Soft), Over: total > in.Params.Trigger, KeepResults: 3, ClearInputs: in.Params.ClearInputs, KeepTools: in.Params.ExcludeTools}
 	if in.Params.Keep != nil {
 		if o.KeepResults = *in.Params.Keep; o.KeepResults == 0 {
 			o.KeepResults = -1
 		}
 	}
 	if in.Params.ClearAtLeast > 0 {
-		o.Low = h.Total() - in.Params.ClearAtLeast
+		o.Low = total - in.Params.ClearAtLeast
 	}
-	d, err := window.Decide(context.Background(), h, o, window.Trigger{Over: h.Total() > in.Params.Trigger})
+	d, err := decide(o, in.Messages, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -9,12 +8,19 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/dryrun"
 	"github.com/oriel-context/oriel/internal/elide"
 	"github.com/oriel-context/oriel/window"
 )
 
 // each is the size of a message of which a case says nothing: far larger than a marker.
 const each = 1000
+
+// slide returns the settings of a sliding window that nothing but its number of messages
+// limits.
+func slide(limit int) dryrun.Input {
+	return dryrun.Input{Policy: "slide", Budget: plenty, Low: plenty, Mode: string(window.Hard), MaxItems: limit}
+}
 
 func slidingApply(raw json.RawMessage) (map[string]any, error) {
 	var in struct {
@@ -29,13 +35,13 @@ func slidingApply(raw json.RawMessage) (map[string]any, error) {
 	if limit == 0 {
 		limit = 1 // to us 0 means the default; no view is smaller than one message
 	}
-	o := window.Options{Policy: "slide", Budget: plenty, Low: plenty, Mode: window.Hard, MaxItems: limit}
-	due := window.Trigger{Over: len(in.Messages) > in.WindowSize}
+	o := slide(limit)
+	o.Over = len(in.Messages) > in.WindowSize
 	if in.OverflowError {
-		o.Mode, due.Over = window.Recovery, true
+		o.Mode, o.Over = string(window.Recovery), true
 	}
 	all := ids(in.Messages, slices.Repeat([]bool{true}, len(in.Messages)), true)
-	d, err := window.Decide(context.Background(), counted(in.Messages, each), o, due)
+	d, err := decide(o, in.Messages, each)
 	if errors.Is(err, window.ErrCannotFit) {
 		return map[string]any{"error": "overflow", "ids": all, "removed": 0}, nil
 	}
@@ -60,8 +66,7 @@ func slidingNew(raw json.RawMessage) (map[string]any, error) {
 	got := map[string]any{"window_size": window.DefaultSlide, "truncate_results": true, "per_turn": false, "compression_threshold": nil, "error": nil}
 	if in.WindowSize != nil {
 		got["window_size"] = *in.WindowSize
-		o := window.Options{Policy: "slide", Budget: plenty, Low: plenty, Mode: window.Hard, MaxItems: *in.WindowSize}
-		if _, err := window.Decide(context.Background(), counted(nil, each), o, window.Trigger{}); err != nil {
+		if _, err := decide(slide(*in.WindowSize), nil, each); err != nil {
 			return map[string]any{"error": refused, "detail": err.Error()}, nil
 		}
 	}
