@@ -32,6 +32,9 @@ func (s *Server) authorise(cur *routing, r *http.Request, t *route) (string, *re
 	if len(cur.tokens) == 0 {
 		return cur.authorise(r, t)
 	}
+	if tenant, ok := s.session(cur, r, t); ok {
+		return tenant, nil
+	}
 	from := addressOf(r)
 	if s.guesses.tooMany(from) {
 		return "", tooManyGuesses

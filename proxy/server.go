@@ -3,6 +3,7 @@ package proxy
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log"
@@ -70,7 +71,7 @@ type Options struct {
 	// Engine.BeginWait is the limit.
 	ReplyTimeout time.Duration
 	// Console serves the paths under /oriel/ except /oriel/healthz. If there are tokens,
-	// it needs one. Nil means no console.
+	// it needs one; TenantOf returns whose it is. Nil means no console.
 	Console http.Handler
 	// Version and Store are reported by /oriel/healthz. Store returns why the history
 	// cannot be written; it is nil if there is no history.
@@ -114,6 +115,11 @@ type Server struct {
 	active   tally        // running requests and the engine's calls, which may outlast them
 	behind   atomic.Int64 // abandoned calls and counts that still run
 	upgrades upgrades
+
+	// sessionKey makes the cookies of browsers; ending ends when the server shuts down.
+	sessionKey []byte
+	ending     context.Context
+	endOwn     context.CancelFunc
 
 	mu      sync.Mutex // protects what follows
 	server  *http.Server
@@ -159,7 +165,9 @@ func New(o Options) (*Server, error) {
 		log:          o.Log,
 		now:          o.Now,
 		guesses:      guesses{delay: time.Second},
+		sessionKey:   []byte(rand.Text()),
 	}
+	s.ending, s.endOwn = context.WithCancel(context.Background())
 	if o.Engine != nil {
 		s.engine = realEngine{o.Engine}
 	}
@@ -206,6 +214,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		MaxHeaderBytes:    128 << 10,
 		ErrorLog:          log.New(serverLogWriter{s.log}, "", 0),
 	}
+	srv.RegisterOnShutdown(s.endOwn) // streams of events would never end
 	s.mu.Lock()
 	if s.server != nil || s.closed {
 		s.mu.Unlock()
@@ -301,6 +310,7 @@ func (s *Server) Close() error {
 	srv := s.server
 	s.closed = true
 	s.mu.Unlock()
+	s.endOwn()
 	var err error
 	if srv != nil {
 		err = srv.Close()
@@ -372,36 +382,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else {
 		x.forward()
 	}
-}
-
-// serveOwn serves Oriel's own paths.
-func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
-	s.counters.own.Add(1)
-	f := s.checkHost(r)
-	if f == nil {
-		f = checkOrigin(r)
-	}
-	known := true
-	if f == nil {
-		_, f = s.authorise(s.routing.Load(), r, t)
-		known = f == nil
-	}
-	if t.path == "/oriel/healthz" && (f == nil || !known) {
-		s.serveHealth(w, r, known)
-		return
-	}
-	if f == nil && s.console == nil {
-		f = &refusal{http.StatusNotFound, "not_found", "there is nothing here: /oriel/healthz reports the proxy's state"}
-	}
-	if f != nil {
-		refuse(w, openAI, f)
-		return
-	}
-	// The console sees its own paths without the prefixes of the base URL.
-	inner := r.Clone(r.Context())
-	setPath(inner.URL, t.path)
-	inner.URL.Opaque = ""
-	s.console.ServeHTTP(w, inner)
 }
 
 // serveHealth reports that the proxy runs; authorised clients also learn why the history

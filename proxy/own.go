@@ -1,0 +1,83 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+type tenantKey struct{}
+
+// TenantOf returns the tenant of a request that Options.Console serves.
+func TenantOf(ctx context.Context) string {
+	if tenant, ok := ctx.Value(tenantKey{}).(string); ok {
+		return tenant
+	}
+	return timeline.Local
+}
+
+// serveOwn serves Oriel's own paths.
+func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
+	s.counters.own.Add(1)
+	f := s.checkHost(r)
+	if f == nil {
+		f = checkOrigin(r)
+	}
+	if f == nil && t.path == consolePath && r.Method == http.MethodGet && r.URL.Query().Has(loginParameter) {
+		s.login(w, r)
+		return
+	}
+	known, tenant := true, ""
+	if f == nil {
+		tenant, f = s.authorise(s.routing.Load(), r, t)
+		known = f == nil
+	}
+	if t.path == "/oriel/healthz" && (f == nil || !known) {
+		s.serveHealth(w, r, known)
+		return
+	}
+	if clean := path.Clean(t.path); f == nil && (s.console == nil || clean != t.path && clean+"/" != t.path) {
+		f = &refusal{http.StatusNotFound, "not_found", "there is nothing here: /oriel/healthz reports the proxy's state"}
+	}
+	if f != nil {
+		if strings.HasPrefix(t.path, "/oriel/api/") {
+			refuseProblem(w, f)
+		} else {
+			refuse(w, openAI, f)
+		}
+		return
+	}
+	// The console sees its own paths without the prefixes of the base URL. Its streams end
+	// when the server shuts down.
+	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), tenantKey{}, tenant))
+	defer cancel()
+	defer context.AfterFunc(s.ending, cancel)()
+	inner := r.Clone(ctx)
+	setPath(inner.URL, t.path)
+	inner.URL.Opaque = ""
+	s.console.ServeHTTP(w, inner)
+}
+
+// refuseProblem writes a refusal as RFC 9457 describes it, with what to do as the hint.
+func refuseProblem(w http.ResponseWriter, f *refusal) {
+	detail, hint, _ := strings.Cut(f.message, ": ")
+	if f.status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
+	body, _ := json.Marshal(struct {
+		Title  string `json:"title"`
+		Status int    `json:"status"`
+		Detail string `json:"detail"`
+		Hint   string `json:"hint"`
+	}{http.StatusText(f.status), f.status, detail, hint})
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(f.status)
+	w.Write(append(body, '\n'))
+}
