@@ -64,6 +64,7 @@ var rooms = []string{
 	"internal/browse",
 	"proxy",
 	"internal/settings",
+	"internal/api",
 	"internal/strict",
 	"internal/fakemodel",
 	"internal/freeport",

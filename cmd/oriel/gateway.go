@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/api"
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/recall"
@@ -37,6 +38,8 @@ type gatewayOptions struct {
 	// changed settings are not in use. Either may be nil.
 	logDropped   func() int64
 	settingsHeld func() string
+	// settings returns the settings in effect. It may be nil.
+	settings func() *settings.Loaded
 }
 
 // gateway is a proxy with its engine.
@@ -45,6 +48,7 @@ type gateway struct {
 	engine  *oriel.Engine
 	history *reopener
 	events  *eventLog
+	hub     *api.Hub
 	closers []func()
 }
 
@@ -52,7 +56,7 @@ type gateway struct {
 // be opened; calls then go through unrecorded, within what their models accept
 // as far as that is known.
 func openGateway(ctx context.Context, o gatewayOptions) (_ *gateway, err error) {
-	g := new(gateway)
+	g := &gateway{hub: api.NewHub()}
 	defer func() {
 		if err != nil {
 			g.shutdown()
@@ -70,6 +74,7 @@ func openGateway(ctx context.Context, o gatewayOptions) (_ *gateway, err error) 
 		return g.engine.CallError()
 	}
 	o.proxy.Health = func() proxy.Health { return g.health(&o) }
+	o.proxy.Console = g.console(&o)
 	boundMemory()
 	g.server, err = proxy.New(o.proxy)
 	return g, err
@@ -115,25 +120,28 @@ func (g *gateway) openEngine(ctx context.Context, o *gatewayOptions) error {
 	return nil
 }
 
-// openEvents returns the function that receives events, or nil.
+// openEvents returns the function that receives events.
 func (g *gateway) openEvents(o *gatewayOptions) (func(oriel.Event), error) {
-	if o.events == "" {
-		return o.onEvent, nil
+	receivers := []func(oriel.Event){g.hub.Publish}
+	if o.onEvent != nil {
+		receivers = append(receivers, o.onEvent)
 	}
-	file, err := openEventLog(o.events, 0)
-	if err != nil {
-		return nil, err
-	}
-	g.events = file
-	g.onClose(func() {
-		if err := file.Close(outputWait); err != nil {
-			o.proxy.Log.Error("events were lost", "error", err)
+	if o.events != "" {
+		file, err := openEventLog(o.events, 0)
+		if err != nil {
+			return nil, err
 		}
-	})
+		g.events = file
+		g.onClose(func() {
+			if err := file.Close(outputWait); err != nil {
+				o.proxy.Log.Error("events were lost", "error", err)
+			}
+		})
+		receivers = append(receivers, file.Write)
+	}
 	return func(e oriel.Event) {
-		file.Write(e)
-		if o.onEvent != nil {
-			o.onEvent(e)
+		for _, receive := range receivers {
+			receive(e)
 		}
 	}, nil
 }

@@ -199,6 +199,7 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	var trouble bytes.Buffer // printed at the end, because a program that draws would erase it
 	var t tally
 	o.data, o.events, o.onEvent, o.errOut = &history{loaded.Data}, loaded.Events, t.event, &trouble
+	o.settings = func() *settings.Loaded { return loaded }
 	o.project = workingFolder()
 	o.proxy.NoSockets, o.proxy.ShutdownTimeout = true, leftWait
 	g, err := openGateway(ctx, o)

@@ -82,13 +82,14 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 	}
 	o.data, o.events, o.errOut = &history{loaded.Data}, loaded.Events, errOut
 	o.onEvent = logRecorded(log, loaded.Table)
-	o.logDropped, o.settingsHeld = errOut.Dropped, live.settingsHeld
+	o.logDropped, o.settingsHeld, o.settings = errOut.Dropped, live.settingsHeld, live.current
 	g, err := openGateway(cmd.Context(), o)
 	if err != nil {
 		return err
 	}
 	defer g.shutdown()
-	live.gateway, live.now = g, loaded
+	live.gateway = g
+	live.now.Store(loaded)
 	live.warn(loaded)
 	l, err := net.Listen("tcp", loaded.Listen)
 	if err != nil {

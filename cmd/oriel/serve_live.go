@@ -22,7 +22,7 @@ var watchEvery = time.Second
 type liveSettings struct {
 	log     *slog.Logger
 	gateway *gateway
-	now     *settings.Loaded
+	now     atomic.Pointer[settings.Loaded]
 	held    atomic.Pointer[string] // why changed settings are not in use; nil if they are
 
 	// condensing was made from condensed; done releases it.
@@ -89,7 +89,7 @@ func (s *liveSettings) watch(sources settings.Sources) (end func()) {
 	ticker, ended := time.NewTicker(watchEvery), make(chan struct{})
 	go func() {
 		defer close(ended)
-		settings.Watch(ctx, sources, s.now, ticker.C, s.apply)
+		settings.Watch(ctx, sources, s.now.Load(), ticker.C, s.apply)
 	}()
 	return func() {
 		cancel()
@@ -101,12 +101,15 @@ func (s *liveSettings) watch(sources settings.Sources) (end func()) {
 // holdBack returns an error for settings that have lost protected keys, as
 // from a file that was emptied or truncated: they need a restart.
 func (s *liveSettings) holdBack(l *settings.Loaded) error {
-	lost := settings.Lost(s.now, l)
+	lost := settings.Lost(s.current(), l)
 	if len(lost) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: no longer set: %s: put back what is missing, or restart oriel serve if that is what you want", s.now.File, strings.Join(lost, ", "))
+	return fmt.Errorf("%s: no longer set: %s: put back what is missing, or restart oriel serve if that is what you want", s.current().File, strings.Join(lost, ", "))
 }
+
+// current returns the settings in effect.
+func (s *liveSettings) current() *settings.Loaded { return s.now.Load() }
 
 // settingsHeld returns why changed settings are not in use, or "".
 func (s *liveSettings) settingsHeld() string {
@@ -142,7 +145,7 @@ func (s *liveSettings) apply(l *settings.Loaded, err error) {
 	}
 	s.held.Store(nil)
 	s.warn(l)
-	keys, restart := settings.Changed(s.now, l)
+	keys, restart := settings.Changed(s.current(), l)
 	if len(keys) > 0 {
 		s.log.Info("settings changed", "keys", strings.Join(keys, ", "))
 	} else { // restored, or only a file that they name has changed
@@ -151,5 +154,5 @@ func (s *liveSettings) apply(l *settings.Loaded, err error) {
 	if len(restart) > 0 {
 		s.log.Warn("settings changed that need a restart", "keys", strings.Join(restart, ", "))
 	}
-	s.now = l
+	s.now.Store(l)
 }

@@ -1,0 +1,281 @@
+package api
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// route is one operation of the API.
+type route struct {
+	method, path string
+	// query lists the parameters that the operation has.
+	query []string
+	// body is the most bytes of its body; 0 if it has none.
+	body int64
+	// stream marks a route that writes its answer itself.
+	stream bool
+	serve  func(*request) (any, error)
+}
+
+// The most bytes of bodies: of orders, and of a body to fit.
+const (
+	smallBody = 64 << 10
+	fitBody   = 64 << 20
+)
+
+// routes are all operations. openapi.json describes them.
+var routes = []route{
+	{method: "GET", path: "openapi.json", serve: (*request).openAPI},
+	{method: "GET", path: "health", serve: (*request).health},
+	{method: "GET", path: "settings", serve: (*request).settings},
+	{method: "GET", path: "models", serve: (*request).modelTable},
+	{method: "GET", path: "events", query: []string{"conversation", "after"}, stream: true, serve: (*request).events},
+}
+
+// request is one request to the API.
+type request struct {
+	*Handler
+	*http.Request
+	w      http.ResponseWriter
+	tenant string
+	body   []byte
+}
+
+// raw is an answer that is not encoded.
+type raw struct {
+	kind string
+	data []byte
+}
+
+// mount adds a route to the handler's.
+func (h *Handler) mount(t *route) {
+	h.mux.HandleFunc(t.method+" "+Prefix+t.path, func(w http.ResponseWriter, r *http.Request) {
+		answer, err := h.serve(t, w, r)
+		switch {
+		case err != nil:
+			h.writeProblem(w, r, err)
+		case answer != nil:
+			h.write(w, r, answer)
+		}
+	})
+}
+
+// requestTime is how long a request may take and its answer may be read; a stream of events
+// may last any time.
+const requestTime = time.Minute
+
+// ServeHTTP serves one request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	SecurityHeaders(w.Header())
+	defer func() {
+		if p := recover(); p != nil {
+			if p == http.ErrAbortHandler {
+				panic(p)
+			}
+			h.writeProblem(w, r, fmt.Errorf("a panic: %v", p))
+		}
+	}()
+	handler, pattern := h.mux.Handler(r)
+	if escaped := r.URL.EscapedPath(); pattern == "" || path.Clean(escaped) != escaped {
+		h.unknown(w, r, handler)
+		return
+	}
+	h.mux.ServeHTTP(w, r)
+}
+
+// unknown answers a request that no route has: with 405 if the path has other methods.
+func (h *Handler) unknown(w http.ResponseWriter, r *http.Request, handler http.Handler) {
+	found := &statusOnly{header: http.Header{}}
+	handler.ServeHTTP(found, r)
+	if found.status == http.StatusMethodNotAllowed {
+		allow := found.header.Get("Allow")
+		w.Header().Set("Allow", allow)
+		h.writeProblem(w, r, newProblem(http.StatusMethodNotAllowed, "use "+allow, "%s is not possible here", r.Method))
+		return
+	}
+	h.writeProblem(w, r, notFound("GET "+Prefix+"openapi.json lists all paths", "there is nothing at this path"))
+}
+
+// statusOnly is a response of which only the status and the header are kept.
+type statusOnly struct {
+	header http.Header
+	status int
+}
+
+func (s *statusOnly) Header() http.Header         { return s.header }
+func (s *statusOnly) WriteHeader(status int)      { s.status = status }
+func (s *statusOnly) Write(b []byte) (int, error) { return len(b), nil }
+
+// serve checks a request and serves it.
+func (h *Handler) serve(t *route, w http.ResponseWriter, r *http.Request) (any, error) {
+	control := http.NewResponseController(w)
+	if !t.stream {
+		control.SetReadDeadline(time.Now().Add(requestTime))
+		control.SetWriteDeadline(time.Now().Add(2 * requestTime))
+	}
+	if err := checkIntent(r); err != nil {
+		return nil, err
+	}
+	if err := checkQuery(r, t.query); err != nil {
+		return nil, err
+	}
+	q := &request{Handler: h, Request: r, w: w, tenant: h.Tenant(r.Context())}
+	if err := q.read(t); err != nil {
+		return nil, err
+	}
+	if t.stream {
+		return t.serve(q)
+	}
+	select {
+	case h.slots <- struct{}{}:
+		defer func() { <-h.slots }()
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+	return t.serve(q)
+}
+
+// checkIntent refuses what a web page of another origin could send without being asked:
+// browsers send neither this header nor this content type across origins unasked.
+func checkIntent(r *http.Request) error {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return nil
+	}
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err == nil && kind == "application/json" || r.Header.Get("X-Oriel-Console") == "1" {
+		return nil
+	}
+	return newProblem(http.StatusForbidden, "send the header Content-Type: application/json, or X-Oriel-Console: 1", "the request lacks a header that shows that no other web page sent it")
+}
+
+// checkQuery refuses parameters that a route does not have, and those given twice.
+func checkQuery(r *http.Request, known []string) error {
+	for pair := range strings.SplitSeq(r.URL.RawQuery, ";") {
+		if len(pair) != len(r.URL.RawQuery) {
+			return badRequest("separate parameters by &", "the query has a semicolon")
+		}
+	}
+	for name, values := range r.URL.Query() {
+		switch {
+		case !slices.Contains(known, name):
+			hint := "leave it out"
+			if len(known) > 0 {
+				hint = "this path has " + strings.Join(known, ", ")
+			}
+			return badRequest(hint, "unknown parameter %.60q", name)
+		case len(values) > 1:
+			return badRequest("give it once", "parameter %q is given %d times", name, len(values))
+		}
+	}
+	return nil
+}
+
+// read reads the body.
+func (q *request) read(t *route) error {
+	if t.body == 0 {
+		return nil
+	}
+	var err error
+	q.body, err = io.ReadAll(http.MaxBytesReader(q.w, q.Body, t.body))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return newProblem(http.StatusRequestEntityTooLarge, "send less", "the body has more than %d bytes", t.body)
+	case err != nil:
+		return badRequest("send the whole body", "the body could not be read")
+	}
+	return nil
+}
+
+// decode decodes the body into v, whose members are all that it may have.
+func (q *request) decode(v any) error {
+	if len(bytes.TrimSpace(q.body)) == 0 {
+		q.body = []byte("{}")
+	}
+	d := json.NewDecoder(bytes.NewReader(q.body))
+	d.DisallowUnknownFields()
+	err := d.Decode(v)
+	if err == nil {
+		if _, more := d.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("something follows the object")
+		}
+	}
+	var kind *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &kind) && kind.Field != "":
+		return badRequest("GET "+Prefix+"openapi.json describes the body", "member %q of the body cannot be a %s: give a %s", kind.Field, kind.Value, jsonName(kind.Type.Kind().String()))
+	case strings.HasPrefix(err.Error(), "json: unknown field "):
+		return badRequest("GET "+Prefix+"openapi.json describes the body", "the body has an unknown member %s", strings.TrimPrefix(err.Error(), "json: unknown field "))
+	}
+	return badRequest("send one JSON object", "the body cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// jsonName returns what JSON calls a kind of Go's.
+func jsonName(kind string) string {
+	switch {
+	case strings.HasPrefix(kind, "int"):
+		return "whole number"
+	case strings.HasPrefix(kind, "float"):
+		return "number"
+	case kind == "bool":
+		return "boolean"
+	case kind == "slice":
+		return "list"
+	case kind == "struct" || kind == "map":
+		return "object"
+	}
+	return kind
+}
+
+// leastGzip is the size in bytes from which answers are compressed.
+const leastGzip = 1 << 10
+
+// write encodes an answer.
+func (h *Handler) write(w http.ResponseWriter, r *http.Request, answer any) {
+	out, ok := answer.(*raw)
+	if !ok {
+		data, err := json.Marshal(answer)
+		if err != nil {
+			h.writeProblem(w, r, err)
+			return
+		}
+		out = &raw{"application/json", append(data, '\n')}
+	}
+	header := w.Header()
+	header.Set("Content-Type", out.kind)
+	header.Add("Vary", "Accept-Encoding")
+	if len(out.data) < leastGzip || !acceptsGzip(r.Header.Get("Accept-Encoding")) {
+		w.Write(out.data)
+		return
+	}
+	header.Set("Content-Encoding", "gzip")
+	z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	z.Write(out.data)
+	z.Close()
+}
+
+// acceptsGzip reports whether a client accepts gzip.
+func acceptsGzip(accept string) bool {
+	for part := range strings.SplitSeq(accept, ",") {
+		name, weight, _ := strings.Cut(strings.TrimSpace(part), ";")
+		if strings.TrimSpace(name) == "gzip" {
+			weight = strings.ReplaceAll(weight, " ", "")
+			return weight != "q=0" && weight != "q=0.0" && weight != "q=0.00" && weight != "q=0.000"
+		}
+	}
+	return false
+}
+
+func (q *request) openAPI() (any, error) { return &raw{"application/json", openAPI}, nil }
