@@ -101,6 +101,9 @@ func detect(text string) (out []saidAt) {
 					continue
 				}
 				said := text[at+s.begin : at+s.end]
+				if !mayDirect(said) {
+					continue
+				}
 				if kind := kindOf(strings.ReplaceAll(said, "\u2019", "'")); kind != "" {
 					out = append(out, saidAt{Said{kind, said}, at + s.begin})
 				}
@@ -150,8 +153,8 @@ func imperative(s string) bool {
 	return !third && !slices.Contains(noVerbs, verb)
 }
 
-// mayDirect is a cheap test that most texts fail: each of the expressions
-// below needs one of these words.
+// mayDirect is a cheap test that most texts and sentences fail: each of the
+// expressions below needs one of these words.
 func mayDirect(text string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc(hints, func(w string) bool { return strings.Contains(text, w) })

@@ -9,12 +9,14 @@ import (
 const (
 	// bestPassages is how many passages a search on demand embeds that match its words.
 	bestPassages = 96
-	// demandBatch is how many it embeds between two looks at the time.
+	// demandBatch is how many it embeds between two looks at the time, and lateBatch how
+	// many if its time was over before the first look.
 	demandBatch = 8
+	lateBatch   = 2
 )
 
 // onDemand adds vectors for a search: all that are stored, then those of the messages whose
-// words match the query best, then others, while there is time; at least one batch. It
+// words match the query best, then others, while there is time; at least one small batch. It
 // returns how many were made. What it makes is stored, so that every search leaves less to
 // do.
 func (s *Scope) onDemand(ctx context.Context, query string, o *RecallOptions, from *vectorStore, until time.Time) (made int, err error) {
@@ -33,6 +35,9 @@ func (s *Scope) onDemand(ctx context.Context, query string, o *RecallOptions, fr
 		if limit <= 0 {
 			limit = demandBatch
 			best = nil // now the others, in their order
+		}
+		if first && !time.Now().Before(until) {
+			limit = lateBatch
 		}
 		batch := s.pendingOf(best, limit)
 		if len(batch) == 0 {

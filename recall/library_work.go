@@ -425,7 +425,7 @@ func (l *Library) nextPart(s *cachedScope) (gone []string, m *member, part stret
 }
 
 // index reads a part of a member's history and adds it to the scope.
-func (l *Library) index(s *cachedScope, m *member, part stretch) error {
+func (l *Library) index(s *cachedScope, m *member, part stretch) (err error) {
 	r := s.readers[m.name]
 	first := part.first
 	if before := (timeline.Place{Trunk: part.trunk, Depth: part.first - 1}); r == nil || r.at != before && !m.follows(r.at, part.first) {
@@ -433,20 +433,34 @@ func (l *Library) index(s *cachedScope, m *member, part stretch) error {
 		s.readers[m.name] = r
 		first = max(1, part.first-leadIn)
 	}
-	batch := make([]Message, 0, part.last-part.first+1)
-	err := l.store.Messages(l.ctx, s.key.tenant, timeline.Place{Trunk: part.trunk, Depth: part.last}, first, part.last, false, func(e *timeline.Entry) error {
+	// One goroutine reads and another adds: each is about half of the work.
+	batch := make(chan Message, part.last-part.first+1)
+	added := make(chan error, 1)
+	go func() {
+		added <- recovered(func() error {
+			for m := range batch {
+				if err := s.scope.Add(l.ctx, []Message{m}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}()
+	defer func() { // also if the store panics
+		close(batch)
+		if failed := <-added; err == nil {
+			err = failed
+		}
+	}()
+	return l.store.Messages(l.ctx, s.key.tenant, timeline.Place{Trunk: part.trunk, Depth: part.last}, first, part.last, false, func(e *timeline.Entry) error {
 		said, ok := r.Read(e)
 		if ok && e.Place.Depth >= part.first {
 			said.Block, said.Content = blockAt(e.Place.Trunk, e.Place.Depth), e.Content
-			batch = append(batch, said)
+			batch <- said // it has room for all
 		}
 		r.at = e.Place
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return s.scope.Add(l.ctx, batch)
 }
 
 // follows reports whether p is the place just before the given depth on the

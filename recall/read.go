@@ -3,7 +3,6 @@ package recall
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -176,7 +175,7 @@ func excerpt(text string) string {
 			case errors < errorLines && tellsError(line):
 				kept = append(kept, line)
 				errors++
-			case titles < titleLines && title.MatchString(line):
+			case titles < titleLines && isTitle(line):
 				kept = append(kept, line)
 				titles++
 			}
@@ -195,16 +194,50 @@ func excerpt(text string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// title matches an unindented line that names a part of a file, such as a
-// function, because queries use these names. Agents show files with numbered
-// lines.
-var title = regexp.MustCompile(`^(?:\s*\d+[→\t])?(?:func|type|class|def|fn|pub|impl|interface|struct|enum|export|const|var|let|function|async|public|private|protected|static|module|package|trait|#+) \S`)
+// titleWords begin a line that names a part of a file.
+var titleWords = map[string]bool{
+	"func": true, "type": true, "class": true, "def": true, "fn": true, "pub": true, "impl": true, "interface": true, "struct": true, "enum": true, "export": true,
+	"const": true, "var": true, "let": true, "function": true, "async": true, "public": true, "private": true, "protected": true, "static": true, "module": true,
+	"package": true, "trait": true,
+}
 
+// isTitle reports whether an unindented line names a part of a file, such as a
+// function, because queries use these names. Agents show files with numbered
+// lines. Every line of a long result is tested, so there is no regular
+// expression.
+func isTitle(line string) bool {
+	number := strings.TrimLeft(line, "\t\f\r ")
+	if code := strings.TrimLeft(number, "0123456789"); len(code) < len(number) {
+		if rest, ok := strings.CutPrefix(code, "→"); ok {
+			line = rest
+		} else if rest, ok := strings.CutPrefix(code, "\t"); ok {
+			line = rest
+		}
+	}
+	word, name, _ := strings.Cut(line, " ")
+	if name == "" || strings.IndexByte("\t\n\f\r ", name[0]) >= 0 {
+		return false
+	}
+	return titleWords[word] || word != "" && strings.Trim(word, "#") == ""
+}
+
+// errorWords are the words of lines that report errors, by their first letter.
+var errorWords = [26][]string{
+	'd' - 'a': {"denied"}, 'e' - 'a': {"error", "exception"}, 'f' - 'a': {"fail", "fatal"}, 'n' - 'a': {"not found"}, 'p' - 'a': {"panic"}, 't' - 'a': {"traceback"},
+	'u' - 'a': {"undefined"},
+}
+
+// tellsError reports whether a line contains one of errorWords, in any case.
 func tellsError(line string) bool {
-	low := strings.ToLower(line)
-	for _, word := range []string{"error", "fail", "panic", "exception", "fatal", "denied", "not found", "undefined", "traceback"} {
-		if strings.Contains(low, word) {
-			return true
+	for i := range len(line) {
+		letter := line[i] | 0x20
+		if letter < 'a' || letter > 'z' {
+			continue
+		}
+		for _, word := range errorWords[letter-'a'] {
+			if len(line)-i >= len(word) && strings.EqualFold(line[i:i+len(word)], word) {
+				return true
+			}
 		}
 	}
 	return false

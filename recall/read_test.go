@@ -2,6 +2,7 @@ package recall
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -131,4 +132,29 @@ func TestOwnToolsHaveNoWords(t *testing.T) {
 	if len(m.Given) != 1 || !strings.Contains(m.Given[0], "other") {
 		t.Errorf("%+v", m)
 	}
+}
+
+// The definitions of isTitle and tellsError.
+var (
+	titleLine = regexp.MustCompile(`^(?:\s*\d+[→\t])?(?:func|type|class|def|fn|pub|impl|interface|struct|enum|export|const|var|let|function|async|public|private|protected|static|module|package|trait|#+) \S`)
+	errorLine = regexp.MustCompile(`(?i)error|fail|panic|exception|fatal|denied|not found|undefined|traceback`)
+)
+
+func FuzzLinesOfResultsAreKeptByTheirDefinition(f *testing.F) {
+	for _, line := range []string{
+		"", " ", "func", "func ", "func a", "func  a", " func a", "12→func a", "  12\tfunc a", "12func a", "12\t\tfunc a", "→func a", "# Title", "### Title", "#Title", "#  x", " # x", "function f() {",
+		"trait \xff", "class A", "12→", "const\ta", "\fvar x", "func \va",
+		"Error: x", "it FAILED", "an excepTion", "not found", "Not  found", "fai", "err or", "traceback (most recent", "panics", "undefine", "\u017fatal",
+	} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		if line, _, _ = strings.Cut(line, "\n"); isTitle(line) != titleLine.MatchString(line) {
+			t.Errorf("%q is a title: %v", line, isTitle(line))
+		}
+		// ASCII alone, because \u212a matches k here.
+		if ascii := strings.Map(func(r rune) rune { return min(r, 0x7f) }, line); tellsError(ascii) != errorLine.MatchString(ascii) {
+			t.Errorf("%q is about an error: %v", ascii, tellsError(ascii))
+		}
+	})
 }

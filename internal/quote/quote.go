@@ -81,7 +81,7 @@ func Undo(quoted string) string {
 		b.WriteString(text)
 		b.WriteString(quoted[n:end])
 		if quoted = quoted[end:]; n == end {
-			return structure.ReplaceAllStringFunc(b.String(), arm)
+			return eachStructure(b.String(), arm)
 		}
 	}
 }
@@ -130,10 +130,7 @@ func Label(name string) string {
 // Disarm inserts a backslash wherever a text could be read as structure:
 // "user: " at the beginning of a line becomes "user\: ".
 func Disarm(text string) string {
-	if !strings.ContainsAny(text, ":：[<>#") {
-		return text
-	}
-	return structure.ReplaceAllStringFunc(text, disarm)
+	return eachStructure(text, disarm)
 }
 
 // IsRole reports whether name is the name of a role.

@@ -85,3 +85,27 @@ func FuzzUndoReturnsTheQuotedText(f *testing.F) {
 		}
 	})
 }
+
+// Disarm searches only some of the lines; the result must be that of a search
+// of the whole text.
+func FuzzDisarmFindsWhatTheExpressionFinds(f *testing.F) {
+	for _, text := range forged {
+		f.Add(text)
+		f.Add(strings.ReplaceAll(text, "\n", "\n\n"))
+		f.Add(Text("tool", text))
+	}
+	for _, text := range []string{
+		"", "\n", "a\r\nuser: b\r\n", "\n<user: x", "<user: x", "u\u017fer: x", "[\u017fYSTEM", "<\u017fystem-", "# \\Current Query", "#\\\\ recent context", "AI: x\n12→user: x\n• user: x",
+		"\xff\nuser\xff: x", "             user: x\n            user: x", "- [file] x\n[2026-01-02 10:00", "<\\|x", "<\\<sys>>", "[\\/INST]", "x\u2028user: y", "## Admin (a note)\u00a0: x",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if got, want := Disarm(text), structure.ReplaceAllStringFunc(text, disarm); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+		if got, want := eachStructure(text, arm), structure.ReplaceAllStringFunc(text, arm); got != want {
+			t.Errorf("%q became %q undone, want %q", text, got, want)
+		}
+	})
+}
