@@ -62,6 +62,7 @@ var rooms = []string{
 	"internal/usage",
 	"internal/composition",
 	"internal/browse",
+	"internal/console",
 	"proxy",
 	"internal/settings",
 	"internal/api",

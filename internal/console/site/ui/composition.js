@@ -1,0 +1,61 @@
+// What fills a window: kinds, the largest things, tools that nobody used.
+
+import { count, el, foreign, link, money, percent, plural, short } from './dom.js';
+
+const about = {
+  system: 'system prompt', tools: 'tools', memory: 'memory file', people: "people's words", agent: 'put in by the agent',
+  model: "model's words", calls: 'calls of tools', thinking: 'thinking', results: 'results', media: 'images and files',
+  digest: 'digest', recalled: 'recalled', notes: "Oriel's notes", other: 'other', overhead: "provider's frame", free: 'free',
+};
+const ours = new Set(['digest', 'recalled', 'notes']);
+
+// label names a kind: "results of Bash".
+export function label(kind, name) {
+  const what = about[kind] ?? kind;
+  if (!name) return kind === 'tools' ? 'tools of the agent' : what;
+  if (kind === 'tools' || kind === 'results' || kind === 'calls') return [what + ' of ', foreign(name)];
+  return [what + ' ', foreign(name)];
+}
+
+// kinds draws a bar for each kind, as long as its share of the largest.
+export function kinds(list, { most = 18, cost = false } = {}) {
+  const shown = [...list].sort((a, b) => (a.kind === 'free') - (b.kind === 'free') || b.tokens - a.tokens);
+  const free = shown.filter((k) => k.kind === 'free');
+  const used = shown.filter((k) => k.kind !== 'free');
+  const rest = used.slice(most);
+  const rows = [...used.slice(0, most), ...free];
+  const top = Math.max(...used.map((k) => k.tokens), 1);
+  return el('ul', { class: 'kinds' },
+    rows.map((k) => el('li', { class: k.kind === 'free' ? 'free' : ours.has(k.kind) ? 'ours' : null, title: `${count(k.tokens)} tokens` + (k.count ? `, ${plural(k.count, 'piece')}` : '') },
+      el('span', { class: 'cut' }, label(k.kind, k.name)),
+      el('span', { class: 'bar', style: { width: Math.min(100, (k.tokens / top) * 100) + '%' } }),
+      el('span', { class: 'n' }, short(k.tokens)),
+      el('span', { class: 'n soft' }, cost && k.cost !== undefined ? money(k.cost) : percent(k.share)))),
+    rest.length ? el('li', {}, el('span', { class: 'soft' }, plural(rest.length, 'more kind')), el('span', {}), el('span', { class: 'n soft' }, short(rest.reduce((s, k) => s + k.tokens, 0))), el('span', {})) : null);
+}
+
+// largest is a table of the largest single things. conversation is that of the window, for
+// things that do not name one.
+export function largest(list, conversation, { over = false } = {}) {
+  if (!list?.length) return null;
+  return el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'The largest things' }, el('table', { class: 'table' },
+    el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, 'What'), el('th', { scope: 'col' }, 'How it begins'), el('th', { scope: 'col', class: 'n' }, 'Tokens'), over ? [el('th', { scope: 'col', class: 'n' }, 'Sent'), el('th', { scope: 'col', class: 'n' }, 'Cost')] : el('th', { scope: 'col', class: 'n' }, 'Share'))),
+    el('tbody', {}, list.map((t) => {
+      const c = t.conversation ?? conversation;
+      const what = label(t.kind, t.name);
+      return el('tr', {},
+        el('td', {}, c && t.id ? link(`#/conversation/${encodeURIComponent(c)}?message=${t.id}`, { title: `message ${t.id}` }, what) : what),
+        el('td', {}, foreign((t.text ?? '').slice(0, 140), 'span', { class: 'soft small' })),
+        el('td', { class: 'n' }, short(t.tokens)),
+        over ? [el('td', { class: 'n', title: `${count(t.total ?? 0)} tokens in all` }, `${count(t.calls ?? 1)} ×`), el('td', { class: 'n' }, money(t.cost ?? 0))] : el('td', { class: 'n' }, percent(t.share)));
+    }))));
+}
+
+// unused names the tools that were sent with every call and that nobody used.
+export function unused(list, calls) {
+  if (!list?.length) return null;
+  const sum = list.reduce((s, t) => s + t.tokens, 0);
+  return [el('p', {}, `${plural(list.length, 'tool')} ${list.length === 1 ? 'was' : 'were'} sent with every call`, calls ? ` (${count(calls)})` : '', ` and never used: ${count(sum)} tokens of each prompt.`),
+    el('ul', { class: 'actions small' }, list.slice(0, 40).map((t) => el('li', { class: 'tag', title: plural(t.tokens, 'token') + (t.cost ? `, ${money(t.cost)} today` : '') }, foreign(t.name), ` ${short(t.tokens)}`)),
+      list.length > 40 ? el('li', { class: 'tag' }, `${count(list.length - 40)} more`) : null)];
+}

@@ -1,0 +1,307 @@
+// One conversation: the strip, the slider over its calls, its messages, and a desk on which
+// a message, the plans, what the model saw, a difference or the window is looked at.
+
+import { get, later, of, remove, send } from './api.js';
+import { count, el, foreign, link, loading, money, percent, plural, problem, replace, short, tokens, when } from './dom.js';
+import { VirtualList } from './list.js';
+import { legend, names, Strip } from './strip.js';
+import { messageTab } from './message.js';
+import { plansTab } from './plans.js';
+import { diffTab, sentTab } from './sent.js';
+import { windowOf } from './window.js';
+
+const tabs = { message: 'Message', plans: 'Plans', sent: 'What the model saw', diff: 'Difference', window: 'Window' };
+const chunk = 40; // messages that are fetched together
+
+export default function conversation({ args, params, go, title, toast }) {
+  const name = args[0] ?? 'last';
+  const state = { name, info: null, call: 0, calls: 0, strip: null, message: 0, tab: '' };
+  const seen = new Map(); // strips by call
+  const words = new Map(); // beginnings of messages by id
+  const controllers = {};
+
+  // one returns a signal for a request of a kind, and ends the one before it.
+  function one(kind) {
+    controllers[kind]?.abort();
+    controllers[kind] = new AbortController();
+    return controllers[kind].signal;
+  }
+
+  const head = el('div', { class: 'head' }, el('h1', {}, 'Conversation'));
+  const facts = el('div', {});
+  const strip = new Strip({ onchoose: (id) => go({ message: id, tab: state.tab === 'message' || !state.tab ? null : 'message' }, { replace: true }) });
+  const slider = el('input', { type: 'range', class: 'slide', min: '1', max: '1', value: '1', 'aria-label': 'Call', oninput: () => go({ call: slider.value }, { replace: true }) });
+  const at = el('span', { class: 'at', role: 'status' });
+  const earlier = el('button', { type: 'button', 'aria-label': 'Call before', title: 'call before  [', onclick: () => step(-1) }, '◀');
+  const after = el('button', { type: 'button', 'aria-label': 'Call after', title: 'call after  ]', onclick: () => step(1) }, '▶');
+  const newest = el('button', { type: 'button', class: 'quiet wide', onclick: () => go({ call: null }) }, 'newest');
+  const bar = el('div', { class: 'call-bar' }, earlier, at, slider, after, newest);
+  const callFacts = el('div', {});
+  const stripCard = el('section', { class: 'card', 'aria-label': 'The window at a call' }, bar, callFacts, strip.node, legend());
+  const list = new VirtualList({ rowHeight: 50, label: 'Messages', draw: row, onopen: (i) => go({ message: i + 1, tab: null }, { replace: true }), onmove: (i) => go({ message: i + 1, tab: null }, { replace: true }) });
+  list.onshow = (first, last) => fetchWords(first + 1, last + 1);
+  const listHead = el('span', { class: 'soft small' });
+  const listCard = el('section', { class: 'card messages', 'aria-labelledby': 'messages' }, el('div', { class: 'card-head' }, el('h2', { id: 'messages' }, 'Messages'), listHead), list.node);
+  const tabButtons = Object.entries(tabs).map(([id, text]) => el('button', { type: 'button', role: 'tab', id: 'tab-' + id, 'aria-controls': 'desk', onclick: () => go({ tab: id === 'message' ? null : id }) }, text));
+  const tabBar = el('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Look at', onkeydown: moveTab }, tabButtons);
+  const desk = el('div', { id: 'desk', role: 'tabpanel', tabindex: '0' });
+  const inspector = el('section', { class: 'card inspector', 'aria-label': 'Details' }, tabBar, desk);
+  const node = el('div', { class: 'stack' }, head, facts, stripCard, el('div', { class: 'desk' }, listCard, inspector));
+
+  function moveTab(e) {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+    if (!by) return;
+    e.preventDefault();
+    e.stopPropagation();
+    const i = (tabButtons.indexOf(e.target) + by + tabButtons.length) % tabButtons.length;
+    tabButtons[i].focus();
+    tabButtons[i].click();
+  }
+
+  async function start() {
+    try {
+      const [info, s] = await Promise.all([get(of(name), {}, one('info')), get(of(name, 'strip'), { call: params.call }, one('strip'))]);
+      state.info = info;
+      strip.conversation = info.id;
+      title(info.title || info.id);
+      drawHead();
+      setStrip(s, true);
+      update(params);
+      requestAnimationFrame(() => strip.end());
+      node.dataset.drawn = 'true';
+    } catch (err) {
+      if (err.name !== 'AbortError') replace(node, head, problem(err, () => location.reload()));
+    }
+  }
+
+  function drawHead() {
+    const c = state.info;
+    const saved = c.without > 0 ? 1 - c.cost / c.without : 0;
+    replace(head, el('div', {}, foreign(c.title || c.id, 'h1'),
+      el('p', { class: 'sub figure' }, [c.model ? foreign(c.model) : null, plural(c.messages, 'message'), plural(c.calls, 'call'), c.calls ? money(c.cost) + (saved > 0.005 ? ` (−${percent(saved)})` : '') : null, c.project ? foreign(c.project) : null].filter(Boolean).flatMap((p, i) => (i ? [' · ', p] : [p])))),
+    el('div', { class: 'actions' },
+      c.holds?.length ? el('button', { type: 'button', onclick: release, title: 'let what was undone leave again in its turn' }, `Release ${plural(c.holds.length, 'undo', 'undos')}`) : null,
+      link(`#/recall?conversation=${encodeURIComponent(c.id)}`, { class: 'small' }, 'Search in it')));
+  }
+
+  // setStrip takes what became of messages at a call; fresh has the messages, too.
+  function setStrip(s, fresh) {
+    state.strip = s;
+    state.call = s.call;
+    state.calls = s.calls;
+    if (fresh) {
+      strip.setMessages(s.kinds, s.tokens);
+      list.set(s.count);
+    }
+    strip.setCall(s);
+    list.clear();
+    slider.max = String(Math.max(1, s.calls));
+    slider.value = String(s.call || 1);
+    slider.setAttribute('aria-valuetext', `call ${s.call} of ${s.calls}`);
+    bar.hidden = s.calls === 0;
+    earlier.disabled = s.call <= 1;
+    after.disabled = newest.disabled = s.call >= s.calls;
+    at.textContent = s.calls ? `Call ${count(s.call)} of ${count(s.calls)}` : '';
+    listHead.textContent = s.count ? `${plural(s.count, 'message')}, ${short(s.tokens?.reduce((a, b) => a + b, 0) ?? strip.tokens.reduce((a, b) => a + b, 0))} tokens` : '';
+    drawCall(s);
+  }
+
+  function drawCall(s) {
+    if (!s.calls) {
+      replace(callFacts, el('p', { class: 'empty' }, 'No call of it was recorded here: it was imported, or came before Oriel did.'));
+      return;
+    }
+    const most = Math.max(s.came, s.budget || 0, s.sent) || 1;
+    const width = (n) => ({ width: (n / most) * 100 + '%' });
+    replace(callFacts,
+      el('div', { class: 'gauge', role: 'img', 'aria-label': `${short(s.sent)} of ${short(s.came)} tokens sent` },
+        el('span', { class: 'came', style: width(s.came) }), el('span', { class: 'sent', style: width(s.sent) }),
+        s.budget && s.budget < most ? el('span', { class: 'mark', style: width(s.budget) }) : null),
+      el('p', { class: 'call-facts figure' },
+        el('span', {}, 'came ', el('b', {}, tokens(s.came, { unit: false }))),
+        el('span', {}, 'sent ', el('b', {}, tokens(s.sent, { unit: false }))),
+        s.budget ? el('span', {}, 'budget ', el('b', {}, tokens(s.budget, { unit: false }))) : null,
+        el('span', {}, foreign(s.model)), el('span', {}, when(s.time)),
+        s.plan ? el('button', { type: 'button', class: 'quiet', onclick: () => go({ tab: 'plans', plan: s.plan }) }, `plan ${s.plan}`) : el('span', {}, 'nothing left out'),
+        s.branch ? el('span', { class: 'tag', title: 'the messages of this call are not those of the newest' }, 'another branch') : null,
+        s.exact === false ? el('span', { class: 'tag' }, '~ sizes are estimates') : null));
+  }
+
+  async function showCall(call) {
+    const key = String(call ?? '');
+    if (seen.has(key)) return setStrip(seen.get(key), false);
+    try {
+      const s = await get(of(name, 'strip'), { call, only: 'verdicts' }, one('strip'));
+      if (s.count !== strip.count || s.branch !== state.strip.branch) {
+        const whole = await get(of(name, 'strip'), { call }, one('strip'));
+        seen.clear();
+        setStrip(whole, true);
+        return;
+      }
+      if (seen.size > 300) seen.clear();
+      if (call) seen.set(key, s);
+      setStrip(s, false);
+    } catch (err) {
+      if (err.name !== 'AbortError') replace(callFacts, problem(err, () => showCall(call)));
+    }
+  }
+
+  // row draws a message of the list.
+  function row(i) {
+    const id = i + 1;
+    const verdict = strip.verdict(id);
+    const w = words.get(id);
+    return [
+      el('span', { class: 'id' }, strip.pinned?.has(id) ? '★ ' : '', count(id)),
+      el('span', { class: 'what cut' }, el('span', { class: 'by' }, strip.by(id)), el('br'), w === undefined ? el('span', { class: 'words soft' }, '…') : foreign(w || '(no text)', 'span', { class: 'words soft' })),
+      el('span', { class: 'n' }, el('span', {}, short(strip.tokens[i])), verdict === 'keep' ? null : el('span', { class: 'tag' }, names[verdict])),
+    ];
+  }
+
+  let asked = '';
+  async function fetchWords(first, last) {
+    const from = Math.floor((first - 1) / chunk) * chunk + 1;
+    for (let a = from; a <= Math.min(last, strip.count); a += chunk) {
+      if (words.has(a) || asked === String(a)) continue;
+      asked = String(a);
+      try {
+        const r = await get(of(name, 'messages'), { from: a, to: a + chunk - 1, limit: chunk, words: 160 }, one('words'));
+        for (let id = a; id < a + chunk; id++) words.set(id, '');
+        for (const m of r.items) words.set(m.id, firstWords(m));
+        list.clear();
+      } catch {
+        // The list shows ids and sizes without them.
+      }
+      asked = '';
+      return;
+    }
+  }
+
+  function firstWords(m) {
+    const call = m.parts?.find((p) => p.kind === 'call');
+    const text = (m.text || (call ? `${call.name} ${call.text}` : '')).slice(0, 400);
+    return text.replace(/\s+/g, ' ').trim().slice(0, 160);
+  }
+
+  const context = {
+    state, go, toast, of: (rest) => of(name, rest), signal: () => one('desk'),
+    strip,
+    async pin(id, on) {
+      try {
+        if (on) await send(of(name, 'pins'), { id });
+        else await remove(of(name, `pins/${id}`));
+        toast(on ? `Message ${id} is pinned: the next call keeps it.` : `Message ${id} is not pinned any more.`);
+        await reload();
+      } catch (err) {
+        toast(`${err.detail ?? err.message} ${err.hint ?? ''}`.trim());
+      }
+    },
+    reload,
+  };
+
+  async function release() {
+    try {
+      await send(of(name, 'release'), {});
+      toast('Released: from the next call on, it leaves again in its turn.');
+      await reload();
+    } catch (err) {
+      toast(`${err.detail ?? err.message}`);
+    }
+  }
+
+  // reload reads everything that may have changed.
+  async function reload() {
+    seen.clear();
+    try {
+      const [info] = await Promise.all([get(of(name), {}, one('info')), showCall(params.call)]);
+      state.info = info;
+      drawHead();
+      drawDesk();
+    } catch (err) {
+      if (err.name !== 'AbortError') toast(err.message);
+    }
+  }
+
+  function drawDesk() {
+    const tab = tabs[params.tab] ? params.tab : 'message';
+    state.tab = tab;
+    for (const b of tabButtons) {
+      const on = b.id === 'tab-' + tab;
+      b.setAttribute('aria-selected', String(on));
+      b.tabIndex = on ? 0 : -1;
+    }
+    desk.setAttribute('aria-labelledby', 'tab-' + tab);
+    strip.show();
+    const draw = { message: messageTab, plans: plansTab, sent: sentTab, diff: diffTab, window: callWindow }[tab];
+    draw(desk, context, params);
+  }
+
+  async function callWindow(box) {
+    if (!state.call) return replace(box, el('p', { class: 'empty' }, 'No call of this conversation was recorded.'));
+    replace(box, loading());
+    try {
+      const w = await get(of(name, `calls/${state.call}/composition`), {}, one('desk'));
+      replace(box, el('div', { class: 'stack' }, windowOf(w)));
+    } catch (err) {
+      if (err.name !== 'AbortError') replace(box, problem(err));
+    }
+  }
+
+  function step(by) {
+    const to = Math.min(Math.max(state.call + by, 1), state.calls);
+    if (to !== state.call) go({ call: to }, { replace: true });
+  }
+
+  let drawn = '';
+  async function update(p) {
+    const old = params;
+    params = p;
+    const message = Math.min(Number(p.message) || 0, strip.count);
+    if (message !== state.message) {
+      state.message = message;
+      strip.choose(message);
+      list.choose(message - 1);
+    }
+    if (old.call !== p.call) await showCall(p.call);
+    const want = JSON.stringify([p.tab, p.message, p.plan, p.with, p.raw, state.call]);
+    if (want !== drawn) {
+      drawn = want;
+      drawDesk();
+    }
+  }
+
+  const soon = later(1500, async () => {
+    seen.delete('');
+    await reload();
+  });
+  start();
+  return {
+    node,
+    title: 'Conversation',
+    update,
+    event(e) {
+      if (state.info && e.conversation === state.info.id && ['call', 'pin', 'undo', 'release'].includes(e.kind)) soon();
+    },
+    key(e) {
+      const id = state.message;
+      const inside = e.target.closest('.virtual, [role=tablist], input');
+      switch (e.key) {
+        case 'ArrowRight': case 'ArrowLeft':
+          if (inside || !strip.count) return false;
+          go({ message: Math.min(Math.max(id + (e.key === 'ArrowRight' ? 1 : -1), 1), strip.count), tab: null }, { replace: true });
+          return true;
+        case '[': step(-1); return true;
+        case ']': step(1); return true;
+        case 'p': if (id) context.pin(id, !strip.pinned.has(id)); return true;
+        case 'u': go({ tab: 'plans', plan: state.strip?.plan, preview: '1' }); return true;
+        default: return false;
+      }
+    },
+    stop() {
+      for (const c of Object.values(controllers)) c.abort();
+      strip.stop();
+      list.stop();
+      soon.stop();
+    },
+  };
+}

@@ -1,0 +1,109 @@
+// Conversations: all of them, the one used last first.
+
+import { get, later } from './api.js';
+import { count, el, foreign, money, percent, plural, problem, replace, tokens, when } from './dom.js';
+import { VirtualList } from './list.js';
+
+const page = 100;
+
+export default function conversations({ params, go }) {
+  let items = [];
+  let next = '';
+  let total = 0;
+  let asking = null;
+  const about = el('p', { class: 'sub', role: 'status' });
+  const trouble = el('div', {});
+  const search = el('input', { type: 'search', placeholder: 'Words that occur in a conversation', 'aria-label': 'Search conversations', value: params.search ?? '', oninput: () => typed() });
+  const list = new VirtualList({ rowHeight: 58, label: 'Conversations', draw: row, onopen: (i) => { if (items[i]) location.hash = `#/conversation/${encodeURIComponent(items[i].id)}`; } });
+  list.onshow = (_, last) => { if (last >= items.length - 20 && next) more(); };
+  const body = el('section', { class: 'card conversations', 'aria-label': 'List' },
+    el('div', { class: 'columns-head', 'aria-hidden': 'true' }, ['Conversation', 'Model'].map((t) => el('span', {}, t)), ['Calls', 'Tokens', 'Cost', 'Last'].map((t) => el('span', { class: 'n' }, t))),
+    list.node);
+  const node = el('div', { class: 'stack' },
+    el('div', { class: 'head' }, el('div', {}, el('h1', {}, 'Conversations'), about)),
+    el('form', { class: 'search', role: 'search', onsubmit: (e) => { e.preventDefault(); typed(0); } }, search,
+      el('a', { class: 'small', href: '#/recall', title: 'search by meaning, with scores' }, 'Search by meaning')),
+    trouble, body);
+
+  let wait;
+  function typed(ms = 250) {
+    clearTimeout(wait);
+    wait = setTimeout(() => go({ search: search.value.trim() || null }, { replace: true }), ms);
+  }
+
+  async function load() {
+    asking?.abort();
+    asking = new AbortController();
+    const { signal } = asking;
+    about.textContent = 'Looking…';
+    try {
+      const r = await get('conversations', { limit: page, search: params.search }, signal);
+      items = r.items;
+      next = r.next;
+      total = r.total;
+      replace(trouble);
+      body.hidden = items.length === 0;
+      about.textContent = words();
+      list.set(Math.max(total ?? 0, items.length));
+    } catch (err) {
+      if (err.name !== 'AbortError') {
+        about.textContent = '';
+        replace(trouble, problem(err, load));
+      }
+    }
+  }
+
+  function words() {
+    if (items.length === 0) return params.search ? 'No conversation has all of these words.' : 'None yet: they appear with the first call.';
+    return params.search ? `${plural(total, 'conversation')} with all of these words` : `${plural(total, 'conversation')}, the one used last first`;
+  }
+
+  let loading = false;
+  async function more() {
+    if (loading || !next) return;
+    loading = true;
+    try {
+      const r = await get('conversations', { limit: page, cursor: next, search: params.search }, asking.signal);
+      items.push(...r.items);
+      next = r.next;
+      list.set(Math.max(total ?? 0, items.length));
+    } catch (err) {
+      if (err.name !== 'AbortError') replace(trouble, problem(err, more));
+    }
+    loading = false;
+  }
+
+  function row(i) {
+    const c = items[i];
+    if (!c) return el('span', { class: 'soft' }, '…');
+    const saved = c.without > 0 ? 1 - c.cost / c.without : 0;
+    return [
+      el('span', { class: 'what' }, foreign(c.title || c.id, 'span', { class: 'title cut' }),
+        el('span', { class: 'soft cut' }, foreign(c.project || c.id), ' · ', plural(c.messages, 'message'), c.hidden ? ` · ${count(c.hidden)} left out` : '', c.plans ? ` · ${plural(c.plans, 'plan')}` : '')),
+      foreign(c.model || '–', 'span', { class: 'cut soft small' }),
+      el('span', { class: 'n' }, count(c.calls)),
+      el('span', { class: 'n' }, tokens(c.tokens, { unit: false })),
+      el('span', { class: 'n money', title: saved > 0.005 ? `~${money(c.without)} had everything been sent` : null }, c.calls ? money(c.cost) : '–', saved > 0.005 ? el('span', { class: 'soft small' }, ' −' + percent(saved)) : null),
+      el('span', { class: 'n last soft' }, when(c.last)),
+    ];
+  }
+
+  const soon = later(5000, () => { if (!params.search && list.node.scrollTop < 200) load(); });
+  load();
+  return {
+    node,
+    title: 'Conversations',
+    update(p) {
+      if (p.search === params.search) return;
+      params = p;
+      if (document.activeElement !== search) search.value = p.search ?? '';
+      load();
+    },
+    event: (e) => { if (e.kind === 'call') soon(); },
+    stop() {
+      asking?.abort();
+      list.stop();
+      soon.stop();
+    },
+  };
+}

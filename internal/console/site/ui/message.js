@@ -1,0 +1,79 @@
+// A message, whole.
+
+import { get } from './api.js';
+import { bytes, count, el, foreign, loading, marked, plural, problem, replace, when } from './dom.js';
+import { names } from './strip.js';
+
+const first = 20_000; // characters of a text that are shown at once
+
+// messageTab shows the chosen message.
+export async function messageTab(box, context) {
+  const { state, strip } = context;
+  const id = state.message;
+  if (!id) {
+    replace(box, el('p', { class: 'empty' }, 'Click a cell of the strip or a message of the list to read it whole. ', el('kbd', {}, '←'), ' ', el('kbd', {}, '→'), ' move from message to message, ', el('kbd', {}, 'p'), ' pins.'));
+    return;
+  }
+  if (box.dataset.message !== String(id)) replace(box, loading());
+  try {
+    const m = await get(context.of(`messages/${id}`), { call: state.call || undefined }, context.signal());
+    box.dataset.message = String(id);
+    replace(box, draw(m, context, strip));
+  } catch (err) {
+    if (err.name !== 'AbortError') replace(box, problem(err));
+  }
+}
+
+function draw(m, context, strip) {
+  const verdict = strip.verdict(m.id);
+  const hidden = m.verdict && m.verdict !== 'keep';
+  const recalled = (context.state.strip.recalled ?? []).filter((r) => r.into === m.id || (r.id === m.id && (!r.conversation || r.conversation === context.state.info.id)));
+  return el('article', { class: 'message' },
+    el('div', { class: 'plan-head' }, el('h2', {}, `Message ${count(m.id)}`), el('span', { class: 'soft' }, strip.by(m.id)), el('span', { class: 'soft figure' }, plural(m.tokens, 'token')), m.pinned ? el('span', { class: 'tag on' }, '★ pinned') : null,
+      el('span', { class: 'push actions' },
+        el('button', { type: 'button', id: 'pin', onclick: () => context.pin(m.id, !m.pinned) }, m.pinned ? 'Unpin' : 'Pin'),
+        hidden && m.plan ? el('button', { type: 'button', onclick: () => context.go({ tab: 'plans', plan: m.plan, preview: '1' }) }, 'Show again…') : null)),
+    el('dl', { class: 'facts' },
+      el('dt', {}, 'At this call'), el('dd', {}, names[verdict], hidden ? [` by ${m.plan}`, m.reason ? ': ' : '', foreign(m.reason ?? '')] : null),
+      el('dt', {}, 'Time'), el('dd', {}, when(m.time)),
+      m.history?.length ? [el('dt', {}, 'Before'), el('dd', {}, el('ul', {}, m.history.map((h) => el('li', {}, `${h.plan}: ${names[h.verdict] ?? h.verdict}`, h.reason ? [', ', foreign(h.reason)] : null, ' ', when(h.time)))))] : null,
+      recalled.length ? [el('dt', {}, 'Recalled'), el('dd', {}, recalled.map((r) => el('div', {}, r.into === m.id ? ['a passage of ', source(r, context), ` stands in it, ${plural(r.tokens, 'token')}`] : ['a passage of it stands in ', jump(r.into, context)])))] : null,
+      m.variants ? [el('dt', {}, 'Forms'), el('dd', {}, `it came in ${plural(m.variants, 'further form')}`)] : null),
+    m.parts?.length ? m.parts.map(part) : whole(m.text || '(no text)'));
+}
+
+const jump = (id, context) => el('button', { type: 'button', class: 'quiet', onclick: () => context.go({ message: id, tab: null }) }, `message ${count(id)}`);
+
+function source(r, context) {
+  if (!r.conversation || r.conversation === context.state.info.id) return jump(r.id, context);
+  return el('a', { href: `#/conversation/${encodeURIComponent(r.conversation)}?message=${r.id}` }, `message ${count(r.id)} of another conversation`);
+}
+
+const partNames = { text: '', thinking: 'thinking', call: 'calls', result: 'result', image: 'image', document: 'document', audio: 'audio', other: 'other' };
+
+// part shows a part of a message. Images and files are named, never shown as text.
+function part(p) {
+  const head = [partNames[p.kind] ?? p.kind, p.name ? foreign(p.name, 'b') : null, p.media ? `${p.media}${p.bytes ? ', ' + bytes(p.bytes) : ''}` : null].filter(Boolean);
+  return el('div', { class: 'part' },
+    head.length ? el('h3', {}, head) : null,
+    p.text ? whole(p.text) : p.media ? null : el('p', { class: 'soft small' }, '(empty)'));
+}
+
+// whole shows a text, the beginning of a very long one first.
+export function whole(text) {
+  const box = el('pre', { class: 'text', dir: 'auto', tabindex: '0' });
+  if (text.length <= first) return marked(box, text);
+  marked(box, text.slice(0, first));
+  const more = el('button', { type: 'button', onclick: () => {
+    let at = first;
+    more.remove();
+    // In pieces, so that the page stays responsive.
+    const next = () => {
+      marked(box, text.slice(at, at + 500_000));
+      at += 500_000;
+      if (at < text.length && box.isConnected) requestAnimationFrame(next);
+    };
+    next();
+  } }, `Show all ${count(text.length)} characters`);
+  return el('div', {}, box, el('p', {}, more));
+}

@@ -1,0 +1,153 @@
+// Overview: what today cost and saved, what happens now, whether all is well.
+
+import { get, later, zone } from './api.js';
+import { bars } from './chart.js';
+import { bytes, clock, count, day, el, foreign, link, loading, money, percent, plural, problem, replace, short, when } from './dom.js';
+
+const day24 = 24 * 3600e3;
+
+export default function overview() {
+  const figures = el('div', { class: 'stack' }, loading());
+  const hours = el('section', { class: 'card', 'aria-label': 'Tokens by hour' }, loading());
+  const days = el('section', { class: 'card', 'aria-label': 'Money by day' }, loading());
+  const feed = el('ul', { class: 'feed' });
+  const feedCard = el('section', { class: 'card', 'aria-labelledby': 'now' },
+    el('div', { class: 'card-head' }, el('h2', { id: 'now' }, 'Calls'), el('span', { class: 'soft small' }, 'newest first, as they end')), feed);
+  const health = el('section', { class: 'card', 'aria-labelledby': 'health' }, el('h2', { id: 'health' }, 'Health'));
+  const node = el('div', { class: 'stack' }, el('h1', { class: 'unseen' }, 'Overview'), figures,
+    el('div', { class: 'columns' }, el('div', { class: 'stack' }, hours, days), el('div', { class: 'stack' }, feedCard, health)));
+  let rows = [];
+
+  async function refresh() {
+    try {
+      const o = await get('overview', { zone });
+      const none = o.store.messages === 0 && o.live.length === 0;
+      for (const part of [hours, days, feedCard]) part.hidden = none;
+      replace(figures, none ? lesson() : [stats(o), minor(o)]);
+      rows = o.live;
+      drawFeed();
+      replace(health, el('h2', { id: 'health' }, 'Health'), healthOf(o));
+    } catch (err) {
+      replace(figures, problem(err, refresh));
+    }
+  }
+
+  function drawFeed() {
+    replace(feed, rows.length ? rows.slice(0, 12).map(call) : el('li', {}, el('span', { class: 'soft' }, 'None today.')));
+  }
+
+  async function charts() {
+    try {
+      const [byHour, byDay] = await Promise.all([get('usage', { by: 'hour', since: '24h', zone }), get('usage', { by: 'day', since: '30d', zone })]);
+      replace(hours, bars(lastHours(byHour.rows), { title: 'Tokens, last 24 hours', names: ['sent', 'left out'], write: short }));
+      replace(days, bars(lastDays(byDay.rows), { title: 'Money, last 30 days', names: ['paid', 'saved (estimate)'], write: money }));
+    } catch (err) {
+      replace(hours, problem(err, charts));
+      replace(days);
+    }
+  }
+
+  const soon = later(4000, refresh);
+  const redraw = later(20000, charts);
+  refresh();
+  charts();
+  return {
+    node,
+    title: 'Overview',
+    event(e) {
+      if (e.kind === 'call') {
+        rows = [{ time: e.time, conversation: e.conversation, call: e.call, model: e.model, came: e.tokens_before ?? 0, sent: e.tokens_after ?? 0, plan: e.plan, error: e.error }, ...rows.filter((r) => r.call !== e.call)].slice(0, 20);
+        drawFeed();
+      }
+      soon();
+      redraw();
+    },
+    stop() {
+      soon.stop();
+      redraw.stop();
+    },
+  };
+}
+
+function stat(name, value, note, title) {
+  return el('div', { class: 'stat', title }, el('dt', {}, name), el('dd', {}, el('b', {}, value), note ? el('span', { class: 'note' }, note) : null));
+}
+
+function stats(o) {
+  const t = o.today;
+  const would = t.tokens.sent + t.tokens.left_out;
+  const saved = t.money.without - t.money.cost;
+  return el('dl', { class: 'stats' },
+    stat('Calls today', count(t.calls), t.failed ? `${count(t.failed)} not answered` : 'all answered', 'calls to providers since midnight'),
+    stat('Tokens sent', short(t.tokens.sent), t.tokens.left_out > 0 ? `of ~${short(would)}: ${percent(t.tokens.left_out / would)} left out` : 'everything that came', `${count(t.tokens.sent)} prompt tokens went to providers; ${count(t.tokens.left_out)} were left out`),
+    stat('Paid', money(t.money.cost), saved > 0.00005 ? `~${money(t.money.without)} had everything been sent` : 'with the cache of providers', 'by the price table, with cache reads and writes at their prices'),
+    stat('Read from cache', t.tokens.sent ? percent(t.tokens.cache_read / t.tokens.sent) : '–', `${short(t.tokens.cache_read)} read, ${short(t.tokens.cache_write)} written`, 'prompt tokens that providers had in their caches'));
+}
+
+function minor(o) {
+  const t = o.today;
+  return el('dl', { class: 'stats minor' },
+    stat('Cuts', count(t.cuts), 'views made smaller', 'a cut stays for the following calls, so that caches stay warm'),
+    stat('Recalls', count(t.recalls), 'brought back by themselves', 'passages that had left and that a call needed'),
+    stat('Conversations', count(o.conversations.count), plural(o.conversations.active, 'active today', 'active today')),
+    stat('History', bytes(o.store.disk || o.store.stored), plural(o.store.messages, 'message'), 'what the data folder takes on the disk'));
+}
+
+function healthOf(o) {
+  const fails = o.fail_open;
+  const c = o.calibration;
+  return [el('dl', { class: 'facts' },
+    el('dt', {}, 'Store'), el('dd', { class: o.store.status === 'failed' ? 'wrong' : null }, o.store.status === 'failed' ? o.store.error || 'cannot be written' : o.store.status),
+    el('dt', {}, 'Queue'), el('dd', {}, o.queue.calls ? `${plural(o.queue.calls, 'call')} to be written, ${bytes(o.queue.bytes)}` : 'empty'),
+    el('dt', {}, 'Failed open'), el('dd', {}, fails.total ? `${plural(fails.total, 'call')} went on without a part of Oriel` : 'never since the start'),
+    el('dt', {}, 'Counting error'), el('dd', {}, c.calls ? `${(c.error * 100).toFixed(1)}% on average, over ${plural(c.calls, 'call')}` : 'not known: no provider has reported a count')),
+  fails.reasons?.length ? el('ul', { class: 'small' }, fails.reasons.slice(0, 5).map((r) => el('li', {}, `${count(r.count)} × `, foreign(r.reason || r.kind), ' ', el('span', { class: 'soft' }, when(r.last))))) : null,
+  el('p', { class: 'soft small' }, `Version ${o.version}, up since `, when(o.started))];
+}
+
+function call(c) {
+  const cut = c.sent < c.came;
+  return el('li', {},
+    when(c.time),
+    el('span', { class: 'line' }, c.conversation ? link(`#/conversation/${encodeURIComponent(c.conversation)}?call=${encodeURIComponent(c.call)}`, {}, foreign(c.title || c.conversation)) : 'a call'),
+    el('span', { class: 'figure' }, c.cost ? money(c.cost) : ''),
+    el('span', { class: 'under figure' }, foreign(c.model || 'unknown model'), el('span', {}, cut ? `${short(c.came)} → ${short(c.sent)} tokens` : `${short(c.sent)} tokens`),
+      cut && c.plan ? el('span', { class: 'tag on' }, `✂ ${c.plan}`) : null, c.error ? foreign(c.error, 'span', { class: 'wrong' }) : null));
+}
+
+// lastHours has a row for each of the last 24 hours, whether it had calls or not.
+function lastHours(rows) {
+  const by = new Map(rows.map((r) => [r.key, r]));
+  return Array.from({ length: 24 }, (_, i) => {
+    const t = new Date(Date.now() - (23 - i) * 3600e3);
+    const r = by.get(`${isoDay(t)}T${String(t.getHours()).padStart(2, '0')}`);
+    const label = `${clock(t).slice(0, 2)}:00`;
+    return { label, tick: label, a: r?.input ?? 0, b: r?.left_out ?? 0 };
+  });
+}
+
+function lastDays(rows) {
+  const by = new Map(rows.map((r) => [r.key, r]));
+  return Array.from({ length: 30 }, (_, i) => {
+    const t = new Date(Date.now() - (29 - i) * day24);
+    const r = by.get(isoDay(t));
+    return { label: day(t), tick: day(t), a: r?.cost ?? 0, b: Math.max(0, (r?.without ?? 0) - (r?.cost ?? 0)) };
+  });
+}
+
+const isoDay = (t) => `${t.getFullYear()}-${String(t.getMonth() + 1).padStart(2, '0')}-${String(t.getDate()).padStart(2, '0')}`;
+
+// lesson is shown before the first call.
+function lesson() {
+  const here = location.origin;
+  return el('section', { class: 'card lesson' },
+    el('h2', {}, 'No call has come through yet'),
+    el('p', { class: 'soft' }, 'Oriel stands between your agent and its provider. Three ways to send the first call; it appears here as soon as it ends.'),
+    el('ol', {},
+      step('Start an agent under Oriel: nothing else to set.', 'oriel run -- claude'),
+      step('Or point a program that runs already at this server.', `export ANTHROPIC_BASE_URL=${here}\nexport OPENAI_BASE_URL=${here}/v1`),
+      step('Or watch a whole session without a key and without a network.', 'oriel demo')),
+    el('p', { class: 'soft small' }, 'Sessions that you have already: ', el('code', {}, 'oriel import ~/.claude/projects'), ' makes them searchable here.'));
+}
+
+const step = (text, command) => el('li', {}, el('span', {}, text), el('pre', { class: 'shell', tabindex: '0' }, command));

@@ -1,0 +1,98 @@
+// Plans: what left, when, why, and how to have it back.
+
+import { get, send } from './api.js';
+import { count, el, foreign, loading, plural, problem, replace, short, when } from './dom.js';
+import { names } from './strip.js';
+
+// plansTab lists the plans, newest first. The plan that is named by the parameters is open;
+// with preview, so is what its undo would do.
+export async function plansTab(box, context, params) {
+  const at = context.state.strip?.plan;
+  if (!box.querySelector('.plan')) replace(box, loading());
+  try {
+    const { items, next } = await get(context.of('plans'), { limit: 100 }, context.signal());
+    if (!items.length) {
+      replace(box, el('p', { class: 'empty' }, 'Nothing has left the window of this conversation: every message was sent as it came. A plan appears here when a call is over its budget.'));
+      return;
+    }
+    const rows = items.map((p) => plan(p, context, p.id === at));
+    replace(box, rows.map((r) => r.node), next ? el('p', { class: 'soft small' }, 'Older plans: oriel show --plan lists all.') : null);
+    const open = rows.find((r) => r.id === params.plan);
+    if (open) {
+      open.details.open = true;
+      open.node.scrollIntoView({ block: 'nearest' });
+      if (params.preview) {
+        context.go({ preview: null }, { replace: true });
+        open.preview();
+      }
+    }
+  } catch (err) {
+    if (err.name !== 'AbortError') replace(box, problem(err));
+  }
+}
+
+function plan(p, context, current) {
+  const offer = el('div', {});
+  const inside = el('div', {});
+  const details = el('details', { ontoggle: () => { if (details.open && !inside.hasChildNodes()) spans(inside, p, context); } }, el('summary', {}, 'What, and why'), inside);
+  const preview = () => undo(offer, p, context);
+  const node = el('article', { class: 'plan' + (current ? ' at' : ''), id: 'plan-' + p.id },
+    el('div', { class: 'plan-head' }, el('b', {}, p.id), when(p.time), el('span', { class: 'soft figure' }, `${short(p.tokens_before)} → ${short(p.tokens_after)} tokens`),
+      current ? el('span', { class: 'tag on' }, 'of this call') : null, p.held ? el('span', { class: 'tag' }, 'undone') : null,
+      el('span', { class: 'push' }, p.left && !p.held ? el('button', { type: 'button', class: 'undo', onclick: preview }, 'Undo…') : null)),
+    el('p', {}, foreign(p.why, 'span')),
+    el('p', { class: 'soft small' }, [p.left ? `messages ${p.left} left, ${short(p.left_tokens)} tokens` : '', p.back ? `messages ${p.back} came back` : '', `policy ${p.policy}`, `budget ${short(p.budget)}`].filter(Boolean).join(' · ')),
+    p.warnings?.map((w) => foreign(w, 'p', { class: 'small' })),
+    offer, details);
+  return { id: p.id, node, details, preview };
+}
+
+// spans shows what a plan did, stretch by stretch, and the texts that it put in.
+async function spans(box, p, context) {
+  replace(box, loading());
+  try {
+    const whole = await get(context.of(`plans/${p.id}`));
+    replace(box,
+      el('ul', { class: 'spans' }, whole.spans.slice(0, 200).map((s) => el('li', {},
+        el('button', { type: 'button', class: 'quiet', onclick: () => context.go({ message: s.first, tab: null }) }, s.first === s.last ? count(s.first) : `${count(s.first)}–${count(s.last)}`),
+        el('span', { class: 'soft' }, short(s.tokens)),
+        el('span', { class: 'words' }, names[s.verdict] ?? s.verdict, s.reason ? [': ', foreign(s.reason)] : null, el('br'), foreign(s.words, 'span', { class: 'soft' }))))),
+      whole.inserted?.map((i) => el('details', {}, el('summary', {}, `${i.kind} put into message ${count(i.into)}, ${plural(i.tokens, 'token')}`), foreign(i.text, 'pre', { class: 'text' }))));
+  } catch (err) {
+    replace(box, problem(err));
+  }
+}
+
+// undo shows what an undo would do, and does it when a person agrees.
+async function undo(box, p, context) {
+  replace(box, loading('Looking what must leave for it'));
+  try {
+    const u = await send(context.of('undo'), { plan: p.id, preview: true });
+    context.strip.show(u.back_ids ?? [], u.leaves_ids ?? []);
+    const close = () => {
+      context.strip.show();
+      replace(box);
+    };
+    const yes = el('button', { type: 'button', class: 'primary', id: 'do-undo', onclick: async () => {
+      yes.disabled = true;
+      try {
+        await send(context.of('undo'), { plan: p.id });
+        context.toast(`${p.id} is undone: the next call shows ${plural(u.back_ids.length, 'message')} again.`);
+        close();
+        await context.reload();
+      } catch (err) {
+        replace(box, problem(err));
+      }
+    } }, `Undo ${p.id}`);
+    const none = !u.back;
+    replace(box, el('div', { class: 'preview', role: 'group', 'aria-label': `Undo of ${p.id}` },
+      none ? el('p', {}, 'There is nothing to bring back: it is held already, or was shown all along.') : [
+        el('p', {}, el('b', {}, 'Comes back: '), `${plural(u.back_ids.length, 'message')} (${u.back}), ${short(u.back_tokens)} tokens.`),
+        el('p', {}, el('b', {}, 'Must leave for it: '), u.leaves ? `${plural(u.leaves_ids.length, 'message')} (${u.leaves}), ${short(u.leaves_tokens)} tokens${u.newer ? ', some of them newer' : ''}.` : 'nothing, as the newest call shows it.'),
+        el('p', { class: 'soft small' }, 'On the strip: framed is what comes back, dashed what would leave. It takes effect with the next call, and the provider reads the changed part anew.')],
+      el('div', { class: 'actions' }, none ? null : yes, el('button', { type: 'button', onclick: close }, none ? 'Close' : 'Cancel'))));
+    if (!none) yes.focus();
+  } catch (err) {
+    replace(box, problem(err));
+  }
+}

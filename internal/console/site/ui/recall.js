@@ -1,0 +1,115 @@
+// Recall playground: what a query finds, with every score, and what missed and why.
+
+import { get, send } from './api.js';
+import { count, el, foreign, link, loading, marked, plural, problem, replace, when } from './dom.js';
+
+const scopes = { user: 'everything', project: 'its project', conversation: 'this conversation' };
+const modes = { hybrid: 'words and meaning', keyword: 'words', dense: 'meaning' };
+
+export default function recall({ params, go }) {
+  const query = el('input', { type: 'search', placeholder: 'Which port does the staging server use?', 'aria-label': 'Query', value: params.q ?? '', maxlength: '4000' });
+  const where = el('select', {}, el('option', { value: '' }, 'all conversations'));
+  const scope = el('select', {}, Object.entries(scopes).map(([k, v]) => el('option', { value: k }, v)));
+  const mode = el('select', {}, Object.entries(modes).map(([k, v]) => el('option', { value: k }, v)));
+  const budget = el('input', { type: 'number', min: '1', max: '100000', step: '1' });
+  const floor = el('input', { type: 'number', min: '0', max: '1', step: '0.01', placeholder: '0.15' });
+  const out = el('div', { class: 'stack' });
+  const field = (name, control) => el('label', { class: 'field' }, name, control);
+  const node = el('div', { class: 'stack' },
+    el('div', { class: 'head' }, el('div', {}, el('h1', {}, 'Recall'), el('p', { class: 'sub' }, 'What would be found in what has left the window, and why.'))),
+    el('form', { class: 'card recall-form', role: 'search', onsubmit: submit },
+      el('div', { class: 'row-1' }, query, el('button', { class: 'primary' }, 'Find')),
+      el('div', { class: 'row-2' }, field('Begin in', where), field('Look in', scope), field('By', mode), field('Tokens', budget), field('Floor', floor))),
+    out);
+  let asking = null;
+
+  function submit(e) {
+    e.preventDefault();
+    const next = { q: query.value.trim() || null, conversation: where.value || null, scope: scope.value === 'user' ? null : scope.value, mode: mode.value === 'hybrid' ? null : mode.value, budget: budget.value === '2048' ? null : budget.value, floor: floor.value || null };
+    const same = JSON.stringify({ ...params, ...next }, Object.keys({ ...params, ...next }).filter((k) => ({ ...params, ...next })[k]).sort()) === JSON.stringify(params, Object.keys(params).sort());
+    if (same) find();
+    else go(next);
+  }
+
+  function fields() {
+    query.value = params.q ?? '';
+    const want = params.conversation ?? '';
+    if (![...where.options].some((o) => o.value === want)) where.append(el('option', { value: want }, want));
+    where.value = want;
+    scope.value = params.scope ?? (want ? 'conversation' : 'user');
+    mode.value = params.mode ?? 'hybrid';
+    budget.value = params.budget ?? '2048';
+    floor.value = params.floor ?? '';
+  }
+
+  async function find() {
+    asking?.abort();
+    if (!params.q) {
+      replace(out, lesson());
+      return;
+    }
+    asking = new AbortController();
+    replace(out, loading('Searching'));
+    const body = { query: params.q, budget: Number(params.budget ?? 2048), mode: params.mode ?? 'hybrid', explain: true };
+    if (params.conversation) Object.assign(body, { conversation: params.conversation, scope: params.scope ?? 'conversation' });
+    if (params.floor) body.floor = Number(params.floor);
+    try {
+      replace(out, result(await send('recall', body, asking.signal)));
+    } catch (err) {
+      if (err.name !== 'AbortError') replace(out, problem(err, find));
+    }
+  }
+
+  get('conversations', { limit: 50 }).then((r) => {
+    for (const c of r.items) {
+      const known = [...where.options].find((o) => o.value === c.id);
+      const text = (c.title || c.id).slice(0, 60);
+      if (known) known.textContent = text;
+      else where.append(el('option', { value: c.id }, text));
+    }
+  }, () => {});
+  fields();
+  find();
+  return {
+    node,
+    title: 'Recall',
+    update(p) {
+      params = p;
+      fields();
+      find();
+    },
+    stop: () => asking?.abort(),
+  };
+}
+
+function result(r) {
+  const x = r.explain ?? {};
+  const best = [...r.passages].sort((a, b) => b.score - a.score);
+  return [
+    el('section', { class: 'card' },
+      el('div', { class: 'card-head' }, el('h2', {}, r.passages.length ? `${plural(r.passages.length, 'passage')} would be shown` : 'Nothing would be shown'),
+        el('span', { class: 'soft small figure' }, [`${plural(r.tokens, 'token')}`, `${r.took_ms < 10 ? r.took_ms.toFixed(1) : Math.round(r.took_ms)} ms`, x.considered ? `${plural(x.considered, 'passage')} looked at` : null, x.certainty !== undefined ? `certainty ${x.certainty.toFixed(2)}` : null, x.unembedded ? `${plural(x.unembedded, 'passage')} known by words alone so far` : null].filter(Boolean).join(' · '))),
+      best.length ? best.map((p) => passage(p)) : el('p', { class: 'empty' }, 'Nothing in the history is near enough to the query. Below is what came nearest, and by how much it missed.')),
+    x.missed?.length ? el('section', { class: 'card' }, el('h2', {}, 'Missed, and why'), x.missed.slice(0, 20).map((p) => passage(p, p.why))) : null,
+    r.text ? el('section', { class: 'card' }, el('h2', {}, 'What a model would be shown'), el('pre', { class: 'text', dir: 'auto', tabindex: '0' })) : null,
+  ].map((s) => {
+    const pre = s?.querySelector(':scope > pre.text');
+    if (pre) marked(pre, r.text);
+    return s;
+  });
+}
+
+function passage(p, why) {
+  return el('article', { class: 'passage' },
+    el('div', { class: 'plan-head' },
+      link(`#/conversation/${encodeURIComponent(p.conversation)}?message=${p.id}`, {}, `message ${count(p.id)}`), el('span', { class: 'soft' }, foreign(p.role), p.name ? [' ', foreign(p.name)] : null), p.time ? when(p.time) : null, el('span', { class: 'soft figure' }, plural(p.tokens, 'token')), why ? el('span', { class: 'tag' }, why) : null),
+    el('div', { class: 'scores figure' }, score('fused', p.score, 'from 0 to 1: how sure it is that the history knows, and where the passage stands'), score('keyword', p.keyword, "the words of the query that it has, as a share of the most that is possible (BM25)"), score('dense', p.dense, 'the cosine of its meaning and that of the query'), score('prior', p.prior, 'what speaker, role, date and standing instructions added')),
+    foreign(p.text ?? '', 'pre', { class: 'text', tabindex: '0' }));
+}
+
+function score(name, value, about) {
+  const v = Math.max(0, Math.min(1, value ?? 0));
+  return el('div', { title: about }, el('span', {}, name + ' '), el('b', {}, (value ?? 0).toFixed(2)), el('div', { class: 'score-bar' }, el('i', { style: { width: v * 100 + '%' } })));
+}
+
+const lesson = () => el('section', { class: 'card' }, el('p', { class: 'empty' }, 'Ask as an agent would: a question, a name, an error message. Each passage comes with how near its words are, how near its meaning is, and what both came to; below are those that missed, with the reason.'));

@@ -1,0 +1,91 @@
+// What fills the window: of everything that was sent in a day, or of one call.
+
+import { get, of, zone } from './api.js';
+import { kinds, largest, unused } from './composition.js';
+import { count, el, foreign, link, loading, money, plural, problem, replace, short, when } from './dom.js';
+
+const spans = { '24h': 'the last 24 hours', '7d': 'the last 7 days', '30d': 'the last 30 days' };
+
+export default function filling({ params, go }) {
+  const body = el('div', { class: 'stack' }, loading());
+  const span = el('select', { 'aria-label': 'Span', onchange: () => go({ since: span.value, conversation: null, call: null }) }, Object.entries(spans).map(([k, v]) => el('option', { value: k }, v)));
+  const one = el('select', { 'aria-label': 'Conversation', onchange: () => go({ conversation: one.value || null, call: null }) }, el('option', { value: '' }, 'all conversations'));
+  const node = el('div', { class: 'stack' },
+    el('div', { class: 'head' }, el('div', {}, el('h1', {}, 'What fills the window'), el('p', { class: 'sub' }, 'Tokens that models were sent, by what they are.')),
+      el('div', { class: 'actions' }, span, one)), body);
+  let asking = null;
+
+  async function load() {
+    asking?.abort();
+    asking = new AbortController();
+    span.value = params.since ?? '24h';
+    choose();
+    replace(body, loading());
+    try {
+      replace(body, params.conversation ? await ofCall(asking.signal) : await ofSpan(asking.signal));
+    } catch (err) {
+      if (err.name !== 'AbortError') replace(body, problem(err, load));
+    }
+  }
+
+  // choose shows the conversation that is meant, also if it is not among the newest.
+  function choose() {
+    const want = params.conversation ?? '';
+    if (![...one.options].some((o) => o.value === want)) one.append(el('option', { value: want }, want));
+    one.value = want;
+  }
+
+  async function ofSpan(signal) {
+    const c = await get('composition', { since: params.since ?? '24h', zone }, signal);
+    if (!c.calls) return el('section', { class: 'card' }, el('p', { class: 'empty' }, `No call in ${spans[params.since ?? '24h']}. What fills a window appears here with the first one.`));
+    return [
+      el('section', { class: 'card' }, el('div', { class: 'card-head' }, el('h2', {}, `${plural(c.calls, 'call')}, ${short(c.tokens)} tokens, ${money(c.cost)}`), c.sampled ? el('span', { class: 'tag', title: 'a part of the calls was read' }, '~ sampled') : null),
+        kinds(c.kinds, { cost: true })),
+      el('section', { class: 'card' }, el('h2', {}, 'The ten largest things, and what each cost'), largest(c.largest.slice(0, 10), null, { over: true })),
+      el('section', { class: 'card' }, el('h2', {}, 'Tools never used'), unused(c.unused) ?? el('p', { class: 'empty' }, 'Every tool that was sent was used.')),
+    ];
+  }
+
+  async function ofCall(signal) {
+    const path = of(params.conversation, `calls/${encodeURIComponent(params.call ?? 'last')}/composition`);
+    return windowOf(await get(path, {}, signal));
+  }
+
+  get('conversations', { limit: 50 }).then((r) => {
+    for (const c of r.items.filter((i) => i.calls > 0)) {
+      const known = [...one.options].find((o) => o.value === c.id);
+      const text = (c.title || c.id).slice(0, 60);
+      if (known) known.textContent = text;
+      else one.append(el('option', { value: c.id }, text));
+    }
+  }, () => {});
+  load();
+  return {
+    node,
+    title: 'What fills the window',
+    update(p) {
+      params = p;
+      load();
+    },
+    stop: () => asking?.abort(),
+  };
+}
+
+// windowOf draws the composition of one call.
+export function windowOf(w) {
+  const used = w.window ? Math.min(1, w.tokens / w.window) : 0;
+  const mark = w.limit || w.budget;
+  return [
+    el('section', { class: 'card' },
+      el('div', { class: 'card-head' },
+        el('h2', {}, link(`#/conversation/${encodeURIComponent(w.conversation)}?call=${w.number}`, {}, `Call ${count(w.number)}`), ' · ', foreign(w.model), ' · ', when(w.time)),
+        el('span', { class: 'soft small' }, w.accuracy === 'exact' ? 'exact counts' : 'counts are ' + (w.accuracy === 'estimate' ? 'estimates' : 'calibrated'))),
+      el('p', { class: 'figure' }, el('b', {}, short(w.tokens) + ' tokens'), w.window ? ` of a window of ${short(w.window)}` : '', w.left_out > 0 ? `; ${short(w.left_out)} left out` : '', w.budget ? `; budget ${short(w.budget)}` : ''),
+      w.window ? el('div', { class: 'gauge', role: 'img', 'aria-label': `${Math.round(used * 100)}% of the window` },
+        el('span', { class: 'sent', style: { width: used * 100 + '%' } }),
+        mark && mark < w.window ? el('span', { class: 'mark', style: { width: (mark / w.window) * 100 + '%' } }) : null) : null,
+      kinds(w.kinds)),
+    el('section', { class: 'card' }, el('h2', {}, 'The ten largest things'), largest(w.largest, w.conversation) ?? el('p', { class: 'empty' }, 'Nothing was sent.')),
+    el('section', { class: 'card' }, el('h2', {}, 'Tools never used'), unused(w.unused, w.unused_calls) ?? el('p', { class: 'empty' }, 'Every tool that was sent was used, or none was sent.')),
+  ];
+}
