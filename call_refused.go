@@ -14,6 +14,8 @@ func (c *Call) Refused(status int, body []byte) []byte {
 	if c.unrecorded || c.found != nil {
 		return nil // its plan is not known
 	}
+	began := c.calls.stageBegins()
+	defer c.calls.stageEnds(c.request.ID, StageAgain, began)
 	if c.shown != nil && wire.IsUnbound(status, body) {
 		return c.unbind()
 	}

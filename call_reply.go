@@ -99,7 +99,9 @@ func (c *Call) end(err error) {
 	if c.thread == nil {
 		return // and it was told why
 	}
+	reading := c.calls.stageBegins()
 	reply, messages := c.reply()
+	c.calls.stageEnds(c.request.ID, StageReply, reading)
 	if reply.Complete && errors.Is(err, ErrLeft) {
 		err = nil // the client left when it had all
 	}
@@ -133,7 +135,7 @@ func (c *Call) end(err error) {
 	if handed = bad == nil; !handed {
 		c.request.Memory.LetGo()
 		c.calls.index.Stored(c.thread, false)
-		c.calls.failOpen(c.request.ID, c.thread.Conversation, bad)
+		c.calls.failOpen(OpenStore, c.request.ID, c.thread.Conversation, bad)
 	}
 }
 
@@ -156,7 +158,7 @@ func (c *Call) reply() (*wire.Reply, []chat.Message) {
 	}
 	messages, bad := c.answer.messages(reply)
 	if bad != nil {
-		c.calls.report(c.request.ID, c.thread.Conversation, errors.New(c.clean("read the reply: "+bad.Error(), clip.Text)))
+		c.calls.report(OpenReply, c.request.ID, c.thread.Conversation, errors.New(c.clean("read the reply: "+bad.Error(), clip.Text)))
 		return reply, nil
 	}
 	return reply, messages

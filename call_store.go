@@ -22,15 +22,18 @@ func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, identi
 	count, stored := &c.calls.counters.Failed, false
 	defer func() {
 		if p := recover(); p != nil {
-			c.calls.report(c.request.ID, c.thread.Conversation, fmt.Errorf("a panic while writing: %v", p))
+			c.calls.report(OpenStore, c.request.ID, c.thread.Conversation, fmt.Errorf("a panic while writing: %v", p))
 		}
 		count.Add(1)
 	}()
 	defer c.request.Memory.LetGo()
 	defer c.answer.leave()
 	defer func() { c.calls.index.Stored(c.thread, stored) }()
-	if err := c.writeWithRetry(e, messages, identities); err != nil {
-		c.calls.report(c.request.ID, c.thread.Conversation, err)
+	writing := c.calls.stageBegins()
+	err := c.writeWithRetry(e, messages, identities)
+	c.calls.stageEnds(c.request.ID, StageStore, writing)
+	if err != nil {
+		c.calls.report(OpenStore, c.request.ID, c.thread.Conversation, err)
 		return
 	}
 	count, stored = &c.calls.counters.Written, true

@@ -35,10 +35,12 @@ func (c *Call) guardedShow(ctx, reads context.Context) (err error) {
 // show decides what is sent. The store is read until reads ends; the plan ends with ctx
 // alone, which has no deadline.
 func (c *Call) show(ctx, reads context.Context) error {
+	planning := c.calls.stageBegins()
+	defer c.calls.stageEnds(c.request.ID, StagePlan, planning)
 	in := c.input()
 	pins, news, err := c.calls.wanted(reads, c.thread)
 	if err != nil && c.calls.worthTelling(c.began) {
-		c.calls.report(c.request.ID, c.thread.Conversation, fmt.Errorf("what was pinned, undone or planned elsewhere could not be read, what is known of it holds: %w", err))
+		c.calls.report(OpenNotes, c.request.ID, c.thread.Conversation, fmt.Errorf("what was pinned, undone or planned elsewhere could not be read, what is known of it holds: %w", err))
 	}
 	in.Pins = pins
 	in.Cold = c.calls.cold(reads, c.thread, c.model, c.body, c.began)
@@ -50,6 +52,9 @@ func (c *Call) show(ctx, reads context.Context) error {
 		return err
 	}
 	c.shown, c.fellBack = shown, false
+	if s := c.calls.o.Stages; s != nil && shown.RecallTook > 0 {
+		s(Stage{Call: c.request.ID, Name: StageRecall, Began: shown.RecallBegan, Took: shown.RecallTook})
+	}
 	c.tokens = token.Breakdown{Total: shown.After, Local: shown.Local}
 	c.fresh = append(c.fresh, shown.Made...)
 	c.prepare() // as far as it is stored, while the provider is at work
@@ -58,7 +63,7 @@ func (c *Call) show(ctx, reads context.Context) error {
 	}
 	c.tell(shown, pins, news)
 	if shown.Failed != nil {
-		c.calls.report(c.request.ID, c.thread.Conversation, shown.Failed)
+		c.calls.report(OpenRecall, c.request.ID, c.thread.Conversation, shown.Failed)
 	}
 	return nil
 }
@@ -79,7 +84,7 @@ func (c *Call) adapt(ctx context.Context) int {
 	}
 	size, was, stored, err := c.calls.adapt(ctx, c.thread, c.chain, allowed)
 	if err != nil {
-		c.calls.report(c.request.ID, c.thread.Conversation, fmt.Errorf("the size of the conversation's window could not be read or kept: %w", err))
+		c.calls.report(OpenNotes, c.request.ID, c.thread.Conversation, fmt.Errorf("the size of the conversation's window could not be read or kept: %w", err))
 		return size
 	}
 	if stored != nil {
@@ -119,7 +124,9 @@ func (c *Call) tell(shown *view.Result, pins []int, news []string) {
 	if shown.Folded {
 		e.Plan = c.planID(shown.Made[0])
 		plan := &shown.Made[0].Plan
+		e.Action = plan.Action
 		say(EventCut, len(plan.Blocks), 0, "")
+		e.Action = ""
 		// What was written behind the scenes has been told.
 		if c.tuning.o.Condense != nil && c.tuning.o.Condense.Inline || plan.Summary.Error != "" {
 			e.TokensBefore, e.TokensAfter = condensed(shown.Made[0])
@@ -129,6 +136,7 @@ func (c *Call) tell(shown *view.Result, pins []int, news []string) {
 	}
 	if shown.Recalled > 0 {
 		e.Plan = c.planID(shown.Cut)
+		e.Recalled = shown.Recalled
 		say(EventRecall, 0, 0, "")
 	}
 }

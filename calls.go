@@ -43,6 +43,8 @@ type callParts struct {
 	Waits   Waits
 	// Events, if set, receives everything that happens. It must be quick.
 	Events func(Event)
+	// Stages, if set, receives how long the parts of calls took. It must be quick.
+	Stages func(Stage)
 	// Log receives what went wrong. Default: nobody.
 	Log *slog.Logger
 	// Now is the clock. Default: time.Now.
@@ -115,7 +117,7 @@ func newCalls(o callParts, options CallOptions) *calls {
 	o.Backlog, o.Waits = cmp.Or(o.Backlog, 256<<20), o.Waits.withDefaults()
 	r := &calls{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), index: thread.NewIndex(o.Store, thread.Options{Wait: o.Waits.Brief, Suffix: o.Suffix, Plans: view.ReadPlans}), cache: token.NewCache(0), turns: newTurns()}
 	r.queue = newQueue(workers, o.Backlog, func(p any) {
-		r.report("", "", fmt.Errorf("a panic while writing: %v", p))
+		r.report(OpenStore, "", "", fmt.Errorf("a panic while writing: %v", p))
 	})
 	r.change(options)
 	return r
@@ -162,6 +164,8 @@ func (r *calls) Err() error {
 
 // Begin finds the conversation of a call, and what is to be sent of it.
 func (r *calls) Begin(ctx context.Context, c *Request) *Call {
+	began := r.stageBegins()
+	defer r.stageEnds(c.ID, StageBegin, began)
 	r.counters.Calls.Add(1)
 	r.refresh()
 	if c.Memory == nil {
@@ -169,8 +173,9 @@ func (r *calls) Begin(ctx context.Context, c *Request) *Call {
 		own.Memory = unlimited{}
 		c = &own
 	}
-	cur := r.tuning.Load()
+	cur, reading := r.tuning.Load(), r.stageBegins()
 	body, err := readBody(c.Body, c.Format)
+	r.stageEnds(c.ID, StageRead, reading)
 	if err != nil {
 		r.event(Event{Kind: EventUnknown, Call: c.ID, Error: "the request is passed on as it came and not recorded: " + err.Error()})
 		r.counters.Unknown.Add(1)
@@ -189,7 +194,7 @@ func (r *calls) Begin(ctx context.Context, c *Request) *Call {
 	if err == nil {
 		return rec
 	}
-	r.failOpen(c.ID, "", err)
+	r.failOpen(OpenPlan, c.ID, "", err)
 	return &Call{calls: r, unrecorded: true, other: r.unseen(ctx, c, body, cur)}
 }
 
@@ -257,14 +262,16 @@ func (r *calls) begin(ctx context.Context, c *Request, body *wire.Body, cur *tun
 	}
 	reads, cancel := context.WithTimeout(ctx, wait) // all reads of the store
 	defer cancel()
+	looked := r.stageBegins()
 	err := rec.find(reads, request)
+	r.stageEnds(c.ID, StageFind, looked)
 	if err != nil {
 		if !off {
 			r.noteStore(err)
 		}
 		rec.found = make(chan struct{})
 		if !off || !errors.Is(err, context.DeadlineExceeded) {
-			r.report(c.ID, "", fmt.Errorf("%w; it is looked for while the call goes on", err))
+			r.report(OpenFind, c.ID, "", fmt.Errorf("%w; it is looked for while the call goes on", err))
 			rec.fellBack = true
 		}
 		defer func() { go rec.findLate(request) }()
@@ -277,7 +284,7 @@ func (r *calls) begin(ctx context.Context, c *Request, body *wire.Body, cur *tun
 	if err != nil {
 		rec.fallbackUnknown(ctx)
 	} else if err := rec.guardedShow(ctx, reads); err != nil {
-		r.report(c.ID, rec.thread.Conversation, err)
+		r.report(OpenPlan, c.ID, rec.thread.Conversation, err)
 		rec.fallback(ctx)
 	}
 	return rec, nil
@@ -290,8 +297,8 @@ func retries(h http.Header) bool {
 }
 
 // failOpen reports and counts a call that is not stored.
-func (r *calls) failOpen(call, conversation string, err error) {
-	r.report(call, conversation, err)
+func (r *calls) failOpen(reason, call, conversation string, err error) {
+	r.report(reason, call, conversation, err)
 	r.counters.Failed.Add(1)
 }
 
@@ -307,9 +314,9 @@ func (r *calls) unkept(call, conversation string, err error) {
 	r.event(Event{Kind: EventUnkept, Call: call, Conversation: conversation, Error: err.Error()})
 }
 
-// report emits an event for a failure of Oriel itself.
-func (r *calls) report(call, conversation string, err error) {
-	r.event(Event{Kind: EventOpen, Call: call, Conversation: conversation, Error: err.Error()})
+// report emits an event for a failure of a part of Oriel, which reason names.
+func (r *calls) report(reason, call, conversation string, err error) {
+	r.event(Event{Kind: EventOpen, Reason: reason, Call: call, Conversation: conversation, Error: err.Error()})
 }
 
 // summarised reports and stores a summary that was written in the background.
@@ -331,11 +338,11 @@ func (r *calls) summarised(s view.Summary) {
 			_, err = r.o.Store.Apply(ctx, s.Tenant, timeline.Change{Conversation: s.Conversation, Stay: true, Put: []timeline.Record{record}, Now: r.o.Now()})
 		}
 		if err != nil {
-			r.report("", s.Conversation, fmt.Errorf("store a summary: %w", err))
+			r.report(OpenStore, "", s.Conversation, fmt.Errorf("store a summary: %w", err))
 		}
 	})
 	if bad != nil {
-		r.report("", s.Conversation, fmt.Errorf("store a summary: %w", bad))
+		r.report(OpenStore, "", s.Conversation, fmt.Errorf("store a summary: %w", bad))
 	}
 }
 

@@ -15,7 +15,7 @@ func (c *Call) keepLearnt() {
 	}
 	c.calls.queue.goBeside(func() {
 		if err := c.calls.o.Learnt(); err != nil {
-			c.calls.report(c.request.ID, c.thread.Conversation, err)
+			c.calls.report(OpenLearnt, c.request.ID, c.thread.Conversation, err)
 		}
 	})
 }
@@ -40,7 +40,7 @@ func (r *calls) keep() {
 	r.keeping = nil
 	r.changing.Unlock()
 	if err := r.o.Learnt(); err != nil {
-		r.report("", "", err)
+		r.report(OpenLearnt, "", "", err)
 	}
 }
 
@@ -57,6 +57,6 @@ func (r *calls) refresh() {
 	defer cancel()
 	_, err := bound.Do(ctx, &r.reads, func(context.Context) (struct{}, error) { return struct{}{}, r.o.Refresh() })
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) { // what takes longer is there for a later call
-		r.report("", "", err)
+		r.report(OpenLearnt, "", "", err)
 	}
 }

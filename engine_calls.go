@@ -82,7 +82,7 @@ const learntFile = "learnt.json"
 // openCalls prepares the engine to take requests.
 func (e *Engine) openCalls() {
 	c := &e.config
-	o := callParts{Store: e.store, Project: c.Project, Recall: e.library, Events: c.Events, Log: c.Log, Now: c.Now, Waits: c.Waits}
+	o := callParts{Store: e.store, Project: c.Project, Recall: e.library, Events: c.Events, Stages: c.Stages, Log: c.Log, Now: c.Now, Waits: c.Waits}
 	if c.Dir != "" {
 		learnt, err := token.OpenLearnt(filepath.Join(c.Dir, learntFile))
 		if err != nil {
@@ -160,6 +160,10 @@ func (e *Engine) SetCallOptions(o CallOptions) error {
 
 // CallCounters returns the number of calls by outcome.
 func (e *Engine) CallCounters() *CallCounters { return e.calls.Counters() }
+
+// CallBacklog returns how many calls wait to be written or are being written, and the bytes
+// that they hold.
+func (e *Engine) CallBacklog() (calls int, bytes int64) { return e.calls.queue.depth() }
 
 // CallError returns why the last call could not be stored, or nil.
 func (e *Engine) CallError() error { return e.calls.Err() }

@@ -45,6 +45,12 @@ type Event struct {
 	// and those that left for them, such as "24-37,40".
 	Back string `json:"back,omitempty"`
 	Left string `json:"left,omitempty"`
+	// Action is what a cut did: trim, mask, evict, digest or condense. Recalled are the
+	// tokens that a recall brought back. Reason is the part of Oriel that failed: see
+	// EventOpen.
+	Action   string `json:"action,omitempty"`
+	Recalled int    `json:"recalled,omitempty"`
+	Reason   string `json:"reason,omitempty"`
 	// Error says what went wrong, where something did.
 	Error string `json:"error,omitempty"`
 }
@@ -86,6 +92,18 @@ const (
 	// EventDropped: events are missing from the file, because nobody read it or it could
 	// not be written. Items is their number.
 	EventDropped = "dropped"
+)
+
+// Reasons of EventOpen: what failed.
+const (
+	OpenFind   = "find"   // finding the conversation of a call
+	OpenNotes  = "notes"  // reading pins, holds, plans or the size of a conversation
+	OpenPlan   = "plan"   // deciding what is sent
+	OpenRecall = "recall" // searching what was left out
+	OpenCount  = "count"  // counting tokens
+	OpenReply  = "reply"  // reading the answer
+	OpenStore  = "store"  // writing a call or a summary
+	OpenLearnt = "learnt" // keeping what was learnt about providers
 )
 
 // event logs an event and passes it to Config.Events. Calls are logged at debug level,

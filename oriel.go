@@ -152,6 +152,9 @@ type Config struct {
 	// unpin, undo, recall and call. It may run while a conversation is locked: it must
 	// return quickly and not call the engine.
 	Events func(Event)
+	// Stages, if set, receives how long the engine worked on each part of a call, as soon
+	// as that part has ended. It must return quickly and not call the engine.
+	Stages func(Stage)
 	// Log receives what goes wrong with calls and in the background, and what is upgraded.
 	// Default: nobody.
 	Log *slog.Logger

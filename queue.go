@@ -115,6 +115,16 @@ func (q *queue) goBeside(run func()) {
 	}()
 }
 
+// depth returns how many jobs have not ended, and the bytes that they hold.
+func (q *queue) depth() (jobs int, bytes int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, waiting := range q.waiting {
+		jobs += len(waiting)
+	}
+	return jobs, q.bytes
+}
+
 // drain waits until nothing is left to do, and accepts no more jobs.
 func (q *queue) drain(ctx context.Context) error {
 	err := q.waitBeside(ctx)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/bound"
@@ -273,6 +274,9 @@ func (e *draft) find(ctx context.Context, query string, room int) (text string, 
 			n, err := strconv.Atoi(block) // one of this conversation
 			return err == nil && n >= depth
 		},
+	}
+	if e.request.recallBegan.IsZero() {
+		e.request.recallBegan = time.Now()
 	}
 	// A view never fails because recall does.
 	found, err := bound.Spend(ctx, &e.v.recalls, &e.request.recallTime, func(ctx context.Context) (*recall.Result, error) {

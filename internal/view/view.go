@@ -142,8 +142,11 @@ type Result struct {
 	// Folded reports that this call left something out; otherwise its cuts
 	// only remember what was inserted.
 	Folded bool
-	// Recalled is the number of tokens recalled by this call.
-	Recalled int
+	// Recalled is the number of tokens recalled by this call. RecallTook is the time
+	// that searching took, from RecallBegan on; 0 if nothing was searched.
+	Recalled    int
+	RecallBegan time.Time
+	RecallTook  time.Duration
 	// Room is the room that the call had for its view.
 	Room Room
 	// Budget is what the view had to fit in; Grown is why that exceeds what
@@ -204,6 +207,9 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 		first = r
 		if fresh == nil || !r.again || len(made) > 1 {
 			r.New, r.Made = len(made) > 0, made
+			if r.RecallBegan = s.recallBegan; !r.RecallBegan.IsZero() {
+				r.RecallTook = v.o.RecallWait - s.recallTime.Left
+			}
 			return r, nil
 		}
 	}
@@ -332,6 +338,7 @@ type request struct {
 	failed   error // what recall failed with
 	// recallTime and summaryTime are what is left of the time that this call may wait.
 	recallTime, summaryTime bound.Budget
+	recallBegan             time.Time // the first search; zero if there was none
 }
 
 // scale returns how the provider was found to count for the tenant.
