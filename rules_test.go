@@ -64,6 +64,7 @@ var rooms = []string{
 	"internal/browse",
 	"internal/console",
 	"proxy",
+	"internal/metrics",
 	"internal/settings",
 	"internal/api",
 	"internal/strict",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/api"
+	"github.com/oriel-context/oriel/internal/metrics"
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/recall"
@@ -49,6 +50,7 @@ type gateway struct {
 	history *reopener
 	events  *eventLog
 	hub     *api.Hub
+	metrics *metrics.Metrics
 	closers []func()
 }
 
@@ -62,6 +64,7 @@ func openGateway(ctx context.Context, o gatewayOptions) (_ *gateway, err error) 
 			g.shutdown()
 		}
 	}()
+	g.metrics = metrics.New(version(), o.calls.Models)
 	if err := g.openEngine(ctx, &o); err != nil {
 		return nil, err
 	}
@@ -76,8 +79,11 @@ func openGateway(ctx context.Context, o gatewayOptions) (_ *gateway, err error) 
 	o.proxy.Health = func() proxy.Health { return g.health(&o) }
 	o.proxy.Console = g.console(&o)
 	boundMemory()
-	g.server, err = proxy.New(o.proxy)
-	return g, err
+	if g.server, err = proxy.New(o.proxy); err != nil {
+		return g, err
+	}
+	g.watch(&o)
+	return g, nil
 }
 
 // openEngine opens the engine on a history that may become available later.
@@ -98,7 +104,7 @@ func (g *gateway) openEngine(ctx context.Context, o *gatewayOptions) error {
 	if err != nil {
 		return &failure{err}
 	}
-	config := oriel.Config{Dir: dir, Store: g.history, Project: o.project, Calls: o.calls, Events: events, Log: o.proxy.Log}
+	config := oriel.Config{Dir: dir, Store: g.history, Project: o.project, Calls: o.calls, Events: events, Stages: g.metrics.Stage, Log: o.proxy.Log}
 	// The model is there whatever the profile: a call may name another. One thread
 	// leaves the machine to the agent.
 	if model, closeModel, err := openModel(o.embed, 1); err != nil {
@@ -122,7 +128,7 @@ func (g *gateway) openEngine(ctx context.Context, o *gatewayOptions) error {
 
 // openEvents returns the function that receives events.
 func (g *gateway) openEvents(o *gatewayOptions) (func(oriel.Event), error) {
-	receivers := []func(oriel.Event){g.hub.Publish}
+	receivers := []func(oriel.Event){g.hub.Publish, g.metrics.Event}
 	if o.onEvent != nil {
 		receivers = append(receivers, o.onEvent)
 	}
@@ -166,6 +172,7 @@ func (g *gateway) change(o gatewayOptions) error {
 	if err := g.server.Change(o.proxy); err != nil {
 		return err
 	}
+	g.metrics.SetModels(o.calls.Models)
 	return g.engine.SetCallOptions(o.calls)
 }
 

@@ -13,6 +13,7 @@ import (
 func (g *gateway) console(o *gatewayOptions) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(api.Prefix, g.api(o))
+	mux.Handle("GET /oriel/metrics", g.metrics.Handler())
 	return mux
 }
 

@@ -1,0 +1,82 @@
+//go:build unix
+
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/oriel-context/oriel/internal/fakemodel"
+)
+
+// A server has metrics of its calls behind the same token as its other paths.
+func TestServeHasMetrics(t *testing.T) {
+	provider := httptest.NewServer(&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer {
+		return fakemodel.Answer{Text: "Well.", Input: 10, Output: 5}
+	}})
+	defer provider.Close()
+	const secret = "a-token-of-our-own"
+	t.Setenv("ORIEL_TOKEN", secret)
+	s := serve(t, "--data", t.TempDir(), "--upstream-openai", provider.URL)
+	defer s.end(t)
+	base := strings.TrimSuffix(s.anthropic, "/k/$ORIEL_TOKEN")
+	get := func(method, token string) (int, string) {
+		r, err := http.NewRequestWithContext(t.Context(), method, base+"/oriel/metrics", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.StatusCode, string(text)
+	}
+	if code, _ := get(http.MethodGet, ""); code != http.StatusUnauthorized {
+		t.Errorf("without a token: %d", code)
+	}
+	if code, _ := get(http.MethodPost, secret); code != http.StatusMethodNotAllowed {
+		t.Errorf("POST: %d", code)
+	}
+	call, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/chat/completions", strings.NewReader(`{"model":"gpt-4o","messages":[{"role":"user","content":"Hello."}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	call.Header.Set("X-Oriel-Token", secret)
+	res, err := http.DefaultClient.Do(call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.Copy(io.Discard, res.Body)
+	res.Body.Close()
+	for {
+		code, text := get(http.MethodGet, secret)
+		if code != http.StatusOK {
+			t.Fatalf("%d: %s", code, text)
+		}
+		if strings.Contains(text, `oriel_calls_total{model="gpt-4o",result="ok"} 1`) {
+			for _, name := range []string{"oriel_store_bytes ", "oriel_queue_calls 0", `oriel_requests_total{kind="call"} 1`, `oriel_build_info{go_version="go1.`, "process_cpu_seconds_total"} {
+				if !strings.Contains(text, name) {
+					t.Errorf("%s is missing", name)
+				}
+			}
+			if strings.Contains(text, secret) || strings.Contains(text, "oriel_store_bytes 0\n") {
+				t.Error("a secret, or a history without a size")
+			}
+			return
+		}
+		if t.Context().Err() != nil {
+			t.Fatal(t.Context().Err())
+		}
+	}
+}
