@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/oriel-context/oriel/internal/api"
+	"github.com/oriel-context/oriel/internal/console"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/token"
 )
@@ -14,6 +15,9 @@ func (g *gateway) console(o *gatewayOptions) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(api.Prefix, g.api(o))
 	mux.Handle("GET /oriel/metrics", g.metrics.Handler())
+	page := console.Handler()
+	mux.Handle("/oriel", page)
+	mux.Handle("/oriel/", page)
 	return mux
 }
 

@@ -41,9 +41,9 @@ func otherProfiles(name string) string {
 
 // tellStart prints what oriel run says before the program starts. A reader that has gone
 // stops nothing, and the program inherits no ignored signal.
-func tellStart(w io.Writer, l *settings.Loaded) {
+func tellStart(w io.Writer, l *settings.Loaded, base string) {
 	gone := make(chan os.Signal, 1)
 	signal.Notify(gone, syscall.SIGPIPE)
 	defer signal.Stop(gone)
-	tell(w, fmt.Appendf(nil, "oriel: profile %s\n", profileLine(l.Profile, l.ProfileTable)))
+	tell(w, fmt.Appendf(nil, "oriel: profile %s\noriel: console %s/oriel/\n", profileLine(l.Profile, l.ProfileTable), base))
 }

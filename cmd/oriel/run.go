@@ -180,6 +180,7 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	if err != nil {
 		return err
 	}
+	serveAt := loaded.Listen
 	loaded.Listen, loaded.Token, loaded.Origins = "127.0.0.1:0", "", nil
 	loaded.Upstream.OpenAI, loaded.Upstream.Anthropic = l.openAI, l.anthropic
 	log := &runLog{Handler: slog.DiscardHandler, worst: new(atomic.Int64)}
@@ -215,14 +216,14 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 		return &failure{err}
 	}
 	if !r.quiet {
-		tellStart(errOut, loaded)
+		tellStart(errOut, loaded, served.base)
 	}
 	command, changed := l.command(served.base)
 	defer holdSignals()()
 	code, failed := runChild(l.path, command, l.env.withoutSecrets().with(changed))
 	s := &summary{
 		Program: l.name(), Exit: code, Seconds: time.Since(began).Seconds(), Profile: loaded.Profile,
-		launch: l, base: served.base, data: r.dataToShow(loaded), trouble: strings.TrimSpace(trouble.String()),
+		launch: l, base: served.base, listen: serveAt, data: r.dataToShow(loaded), trouble: strings.TrimSpace(trouble.String()),
 	}
 	// A closed reader of the summary must not change the exit code.
 	signal.Ignore(syscall.SIGPIPE)

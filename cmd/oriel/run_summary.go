@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -43,6 +44,7 @@ type summary struct {
 
 	launch   *launch
 	base     string
+	listen   string // where oriel serve listens
 	data     string // as given
 	trouble  string // why there is no history
 	came     int64  // number of all calls
@@ -167,6 +169,7 @@ func (s *summary) printCalls(b *bytes.Buffer, p style) {
 	}
 	s.printCost(b)
 	field(b, "look", "%s", s.look())
+	field(b, "console", "%s", s.console())
 	field(b, "profile", "%s; %s", s.Profile, otherProfiles(s.Profile))
 }
 
@@ -188,6 +191,16 @@ func (s *summary) look() string {
 		words = append(words, "--", name)
 	}
 	return shellLine(words)
+}
+
+// console returns the command that serves the console, and the address of the conversation
+// with the most calls there: the server of this run has ended.
+func (s *summary) console() string {
+	words := []string{"oriel", "serve"}
+	if s.data != "" {
+		words = append(words, "--data", s.data)
+	}
+	return shellLine(words) + ", then http://" + s.listen + "/oriel/#/conversation/" + url.PathEscape(s.Conversations[0])
 }
 
 // shellLine quotes a command for a shell: clients choose the names of

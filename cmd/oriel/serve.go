@@ -131,7 +131,7 @@ func serveUntil(ctx context.Context, signals <-chan os.Signal, server *proxy.Ser
 
 // printAddresses prints where the proxy listens and how a program uses it.
 func printAddresses(w io.Writer, a *net.TCPAddr, o proxy.Options, profile string) {
-	host, prefix := a.IP.String(), ""
+	host, prefix, login := a.IP.String(), "", ""
 	if a.IP.IsUnspecified() {
 		host = "127.0.0.1"
 		if name, err := os.Hostname(); err == nil {
@@ -139,15 +139,17 @@ func printAddresses(w io.Writer, a *net.TCPAddr, o proxy.Options, profile string
 		}
 	}
 	if len(o.Tokens) > 0 {
-		prefix = "/k/$ORIEL_TOKEN"
+		prefix, login = "/k/$ORIEL_TOKEN", "?token=$ORIEL_TOKEN"
 	}
-	base := "http://" + net.JoinHostPort(host, fmt.Sprint(a.Port)) + prefix
+	at := "http://" + net.JoinHostPort(host, fmt.Sprint(a.Port))
+	base := at + prefix
 	fmt.Fprintf(w, `oriel listens at %s
   OpenAI     %s
   Anthropic  %s
   profile    %s
+  console    %s
 
 export OPENAI_BASE_URL=%s/v1
 export ANTHROPIC_BASE_URL=%s
-`, a, settings.WithoutKeys(o.OpenAI), settings.WithoutKeys(o.Anthropic), profile, base, base)
+`, a, settings.WithoutKeys(o.OpenAI), settings.WithoutKeys(o.Anthropic), profile, at+"/oriel/"+login, base, base)
 }
