@@ -65,6 +65,7 @@ var rooms = []string{
 	"internal/console",
 	"proxy",
 	"internal/metrics",
+	"internal/mcp",
 	"internal/settings",
 	"internal/api",
 	"internal/strict",

@@ -36,6 +36,7 @@ func TestCommandsKeepTheirFlags(t *testing.T) {
 		"eval":          "format budget policy details json",
 		"serve":         "listen upstream-openai upstream-anthropic profile config data",
 		"run":           "upstream-openai upstream-anthropic profile config data",
+		"mcp":           "conversation read-only data",
 		"demo":          "",
 		"doctor":        "data json",
 		"config":        "data json",

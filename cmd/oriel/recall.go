@@ -168,11 +168,8 @@ const (
 	embedFor = time.Second
 	// peopleBudget is how many tokens of passages are looked at for people.
 	peopleBudget = 40_000
-	// People are not shown what is less near than this, which words alone cannot tell, or
-	// than this share of the best, nor more than so many messages.
-	peopleFloor = .2
-	peopleShare = .35
-	peopleTop   = 16
+	// peopleTop is how many messages people are shown.
+	peopleTop = 16
 )
 
 // find builds an index over the history that o names and searches it.
@@ -281,12 +278,8 @@ func notKept(cmd *cobra.Command, why error) {
 // people returns what people are shown of what was found, the best first.
 func (o *recallFlags) people(r *found) []browse.Hit {
 	hits := browse.Hits(r.result, r.own)
-	if len(hits) > 0 && o.floor == 0 {
-		least := hits[0].Near * peopleShare
-		if r.Mode != recall.Keyword {
-			least = max(least, peopleFloor)
-		}
-		hits = slices.DeleteFunc(hits, func(h browse.Hit) bool { return h.Near < least })
+	if o.floor == 0 {
+		hits = browse.Nearest(hits, r.Mode)
 	}
 	if o.top == 0 && len(hits) > peopleTop {
 		hits = hits[:peopleTop]

@@ -101,6 +101,25 @@ func Hits(r *recall.Result, own string) []Hit {
 	return hits
 }
 
+// Hits that are less near than leastNear, which words alone cannot tell, or than
+// shareOfBest of the best are left out by Nearest.
+const (
+	leastNear   = .2
+	shareOfBest = .35
+)
+
+// Nearest returns the hits of a search that are near enough to be of use, in their order.
+func Nearest(hits []Hit, mode recall.Mode) []Hit {
+	if len(hits) == 0 {
+		return hits
+	}
+	least := hits[0].Near * shareOfBest
+	if mode != recall.Keyword {
+		least = max(least, leastNear)
+	}
+	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Near < least })
+}
+
 // Origin returns the conversation and the message's id that a block stands for.
 func Origin(block, own string) (conversation string, id int64) {
 	conversation = own

@@ -1,0 +1,222 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/quote"
+	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/recall"
+)
+
+type recallInput struct {
+	Query        string `json:"query" jsonschema:"what to look for, in plain words: a question, or the names and terms that the answer would have"`
+	Scope        string `json:"scope,omitempty" jsonschema:"where to look: conversation (this one, and what it continues), project (all conversations of this project) or user (all there are)"`
+	Conversation string `json:"conversation,omitempty" jsonschema:"id of the conversation to look in or from; left out, it is your own"`
+	Since        string `json:"since,omitempty" jsonschema:"only what was said at this time or later: 2026-11-01, 2026-11-01T15:04:05Z, today, yesterday, 12h or 7d"`
+	Until        string `json:"until,omitempty" jsonschema:"only what was said before this time, written as since is"`
+	Budget       int    `json:"budget,omitempty" jsonschema:"most tokens of the answer; left out, it is 2048"`
+}
+
+type recallOutput struct {
+	Note     string    `json:"note" jsonschema:"what the answer has, whether it is complete, and how to read more"`
+	Passages []passage `json:"passages" jsonschema:"what was found, oldest first"`
+}
+
+type passage struct {
+	Conversation string `json:"conversation"`
+	ID           int64  `json:"id" jsonschema:"id of the message"`
+	Time         string `json:"time,omitempty" jsonschema:"when it was said"`
+	Role         string `json:"role" jsonschema:"who said it; tool for what a tool returned"`
+	Quote        string `json:"quote" jsonschema:"the passage; an ellipsis stands for what is left out of the message"`
+}
+
+// source names where a passage is from.
+func (p *passage) source() string {
+	return strings.TrimSuffix(fmt.Sprintf("conversation %s, message %d, %s", quote.Label(p.Conversation), p.ID, p.Time), ", ")
+}
+
+func (p *passage) text() string {
+	return p.source() + "\n" + p.Role + p.Quote
+}
+
+func (o *recallOutput) text() string {
+	texts := []string{o.Note}
+	for i := range o.Passages {
+		texts = append(texts, o.Passages[i].text())
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// moment reads a time that an argument has.
+func moment(name, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	t, err := browse.Since(text, now)
+	if err != nil {
+		return t, fmt.Errorf("%s: %w", name, err)
+	}
+	return t, nil
+}
+
+// place returns the part of the history that the arguments name.
+func (t *tools) place(r *request, in *recallInput) (browse.Place, error) {
+	p := browse.Place{Conversation: cmp.Or(in.Conversation, r.own), Reach: recall.Reach(cmp.Or(in.Scope, "conversation"))}
+	switch {
+	case p.Conversation != "":
+		return p, nil
+	case in.Scope == "conversation":
+		return p, errors.New("conversation is missing: your own is not known here; give the id of one, as list_conversations shows it, or leave scope out to look in all")
+	case in.Scope == "project" && t.o.Project == "":
+		return p, errors.New("conversation is missing: your project is not known here; give the id of a conversation of that project, as list_conversations shows it, or leave scope out to look in all")
+	case in.Scope == "project":
+		p.Project = t.o.Project
+	}
+	return p, nil
+}
+
+func (t *tools) recall(ctx context.Context, r *request, in *recallInput) (*recallOutput, error) {
+	if strings.TrimSpace(in.Query) == "" {
+		return nil, errors.New("query is empty: say what to look for")
+	}
+	now := t.o.Now()
+	o := recall.RecallOptions{Directives: -1, Now: now}
+	var err error
+	if o.Since, err = moment("since", in.Since, now); err != nil {
+		return nil, err
+	}
+	if o.Until, err = moment("until", in.Until, now); err != nil {
+		return nil, err
+	}
+	place, err := t.place(r, in)
+	if err != nil {
+		return nil, err
+	}
+	w, err := browse.Where(ctx, r.Store, t.o.Tenant, place)
+	if err != nil {
+		return nil, err
+	}
+	if w.Conversation == "" {
+		return &recallOutput{Note: "The history is empty: nothing was recorded yet.", Passages: []passage{}}, nil
+	}
+	s := search{request: r, where: w, options: o, query: in.Query, budget: cmp.Or(in.Budget, recall.DefaultBudget)}
+	return s.run(ctx)
+}
+
+// search is one search and what is shown of it.
+type search struct {
+	*request
+	where   recall.Where
+	options recall.RecallOptions
+	query   string
+	budget  int
+}
+
+// hits returns what is found within a number of tokens and near enough, the best first, and
+// how many tokens were found.
+func (s *search) hits(ctx context.Context, budget int) (hits []browse.Hit, tokens int, err error) {
+	s.options.Budget = budget
+	found, err := s.Recall(ctx, s.where, s.query, s.options)
+	if err != nil {
+		return nil, 0, err
+	}
+	return browse.Nearest(browse.Hits(found, s.where.Conversation), found.Mode), found.Tokens, nil
+}
+
+func (s *search) run(ctx context.Context) (*recallOutput, error) {
+	hits, tokens, err := s.hits(ctx, s.budget)
+	if err != nil {
+		return nil, err
+	}
+	total := len(hits)
+	if tokens > s.budget/2 && s.budget < maxBudget { // is there more?
+		all, _, err := s.hits(ctx, maxBudget)
+		if err != nil {
+			return nil, err
+		}
+		total = max(total, len(all))
+	}
+	out := &recallOutput{Passages: []passage{}}
+	counter, left := browse.TextCounter(), s.budget-noteTokens
+	for i := range hits {
+		p := newPassage(&hits[i])
+		n := counter.Text(p.text()).Tokens + 2
+		if n > left && len(out.Passages) > 0 {
+			continue
+		}
+		left -= n
+		out.Passages = append(out.Passages, p)
+	}
+	slices.SortStableFunc(out.Passages, func(a, b passage) int {
+		return cmp.Or(strings.Compare(a.Time, b.Time), strings.Compare(a.Conversation, b.Conversation), cmp.Compare(a.ID, b.ID))
+	})
+	out.Note = s.note(out.Passages, total)
+	return out, nil
+}
+
+// noteTokens is what is left of a budget for the note.
+const noteTokens = 110
+
+func newPassage(h *browse.Hit) passage {
+	p := passage{Conversation: h.Conversation, ID: h.ID, Role: quote.Label(h.Role), Quote: quote.Text("", h.Text)}
+	if h.Tool {
+		p.Role = "tool"
+	}
+	if !h.Time.IsZero() {
+		p.Time = h.Time.UTC().Format(time.RFC3339)
+	}
+	return p
+}
+
+// inWords names what was searched.
+func (s *search) inWords() string {
+	switch s.where.Reach {
+	case recall.ReachProject:
+		return "the conversations of this project"
+	case recall.ReachUser:
+		return "all conversations"
+	}
+	if s.where.Conversation == s.own {
+		return "this conversation"
+	}
+	return "conversation " + quote.Label(s.where.Conversation)
+}
+
+// note says whether the answer is complete, and how to read more.
+func (s *search) note(shown []passage, total int) string {
+	if len(shown) == 0 {
+		return fmt.Sprintf("0 passages: nothing in %s is about this. The search was complete; the same words again find nothing. %s", s.inWords(), s.elsewhere())
+	}
+	first := &shown[0]
+	how := fmt.Sprintf("%s {\"conversation\":%q,\"from\":%d} shows message %d whole.", voice.ToolRead, first.Conversation, first.ID, first.ID)
+	many := "passages"
+	if total == 1 {
+		many = "passage"
+	}
+	more := ""
+	if len(shown) < total {
+		more = fmt.Sprintf(" The others are less near; a budget above %d shows them.", s.budget)
+		if s.budget >= maxBudget {
+			more = " The others are less near; narrow the query, or give since or until, to see them."
+		}
+	}
+	return fmt.Sprintf("%d of %d %s of %s, oldest first. %s%s %s", len(shown), total, many, s.inWords(), how, more, voice.QuotedRecord)
+}
+
+// elsewhere says where else to look.
+func (s *search) elsewhere() string {
+	switch s.where.Reach {
+	case recall.ReachUser:
+		return "Try other words for it, or go on without it."
+	case recall.ReachProject:
+		return `scope "user" looks in all conversations.`
+	}
+	return `scope "project" looks in the other conversations of this project, "user" in all.`
+}
