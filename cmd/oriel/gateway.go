@@ -4,17 +4,20 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"time"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/embed"
 	"github.com/oriel-context/oriel/internal/api"
 	"github.com/oriel-context/oriel/internal/metrics"
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/recall"
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
@@ -31,6 +34,8 @@ type gatewayOptions struct {
 	// embed names the server that makes vectors; the zero value is the model in this
 	// program.
 	embed settings.Embed
+	// fill has the model in this program embed the whole history in the background.
+	fill bool
 	// events is the file of events, or ""; onEvent also receives them.
 	events  string
 	onEvent func(oriel.Event)
@@ -113,6 +118,9 @@ func (g *gateway) openEngine(ctx context.Context, o *gatewayOptions) error {
 	} else {
 		config.Embed = model
 		g.onClose(closeModel)
+		if o.fill && o.embed.URL == "" { // a server of vectors may cost money: it gets what searches need
+			g.fill(ctx, model, o.proxy.Log)
+		}
 	}
 	g.engine, err = oriel.Open(ctx, config)
 	if err != nil {
@@ -125,6 +133,26 @@ func (g *gateway) openEngine(ctx context.Context, o *gatewayOptions) error {
 	})
 	return nil
 }
+
+// fill makes the vectors that the history lacks, such as those of imported conversations,
+// until the gateway shuts down.
+func (g *gateway) fill(ctx context.Context, model embed.Model, log *slog.Logger) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		recall.Fill(ctx, g.history, recall.FillOptions{Model: model, Tenant: timeline.Local, Every: fillEvery, Settle: fillSettle, Report: func(err error) {
+			log.Warn("some of the history has no vectors", "error", oneLine(err.Error(), maxError))
+		}})
+	}()
+	g.onClose(func() {
+		cancel()
+		<-done
+	})
+}
+
+// The waits of recall.Fill: its defaults. Tests do not wait.
+var fillEvery, fillSettle time.Duration
 
 // openEvents returns the function that receives events.
 func (g *gateway) openEvents(o *gatewayOptions) (func(oriel.Event), error) {

@@ -38,8 +38,8 @@ query marked. -C 2 also shows two messages before and after each. What is much l
 than the best is left out; --floor and --top change that.
 
 Meaning needs vectors, which take time to make. A search makes those that it needs most,
-for about a second, and keeps them, so that every search finds more. --complete makes all
-of them first, however long it takes, and so does --json unless --complete=false is given.
+for about a second, and keeps them, so that every search finds more; a running oriel serve
+makes the others in the background. --complete makes all of them first, however long it takes, and so does --json unless --complete=false is given.
 Where the history cannot be written to, nothing is kept. The model in this program makes
 them, or the server of the setting embed.url: then texts and query are sent there.
 

@@ -80,7 +80,7 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 	if err != nil {
 		return err
 	}
-	o.data, o.events, o.errOut = &history{loaded.Data}, loaded.Events, errOut
+	o.data, o.events, o.errOut, o.fill = &history{loaded.Data}, loaded.Events, errOut, true
 	o.onEvent = logRecorded(log, loaded.Table)
 	o.logDropped, o.settingsHeld, o.settings = errOut.Dropped, live.settingsHeld, live.current
 	g, err := openGateway(cmd.Context(), o)

@@ -1,0 +1,171 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/oriel-context/oriel/embed"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// FillOptions configures Fill.
+type FillOptions struct {
+	// Model makes the vectors.
+	Model embed.Model
+	// Tenant is whose conversations are embedded.
+	Tenant string
+	// Every is how often Fill looks for conversations that have changed. 0 means
+	// 30 seconds.
+	Every time.Duration
+	// Settle is how long a conversation must not have changed: one that is in use gets its
+	// vectors when calls need them. 0 means a minute, a negative value no time.
+	Settle time.Duration
+	// Report, if not nil, is called with failures, once with the same one in a row. Fill
+	// goes on with the next conversation, and tries this one again when it next looks.
+	Report func(error)
+}
+
+const (
+	// fillMessages is how many messages Fill reads at once, fillPassages how many
+	// passages it embeds at once.
+	fillMessages = 32
+	fillPassages = 8
+	// fillRest is how many times as long as it has worked Fill rests.
+	fillRest = 3
+)
+
+// Fill makes and stores the vectors that the conversations of a tenant lack, so that
+// searches by meaning find what was imported. It embeds one conversation at a time, the one
+// that changed last first, holds a few messages of it in memory, and rests three quarters of
+// the time. It returns when ctx ends.
+func Fill(ctx context.Context, store timeline.Store, o FillOptions) {
+	f := &filler{store: store, o: o, filled: map[string]filled{}}
+	if o.Every == 0 {
+		f.o.Every = 30 * time.Second
+	}
+	if o.Settle == 0 {
+		f.o.Settle = time.Minute
+	}
+	reported := ""
+	for rest(ctx, f.o.Every) == nil {
+		err := recovered(func() error { return f.look(ctx) })
+		switch {
+		case err == nil:
+			reported = ""
+		case ctx.Err() == nil && o.Report != nil && err.Error() != reported:
+			reported = err.Error()
+			o.Report(err)
+		}
+	}
+}
+
+// filler is the state of Fill.
+type filler struct {
+	store  timeline.Store
+	o      FillOptions
+	filled map[string]filled // by conversation
+}
+
+// filled is how far a conversation has its vectors.
+type filled struct {
+	created time.Time
+	to      timeline.Place
+}
+
+// look embeds what has changed since the last look. It returns all failures.
+func (f *filler) look(ctx context.Context) error {
+	all, err := f.store.Conversations(ctx, f.o.Tenant)
+	if err != nil {
+		return err
+	}
+	known := make(map[string]filled, len(all)) // without those that were deleted
+	for i := range all {
+		if had, ok := f.filled[all[i].Name]; ok && had.created.Equal(all[i].Created) {
+			known[all[i].Name] = had
+		}
+	}
+	f.filled = known
+	slices.SortStableFunc(all, func(a, b timeline.Conversation) int { return b.Updated.Compare(a.Updated) })
+	var failed error
+	for i := range all {
+		c := &all[i]
+		if f.filled[c.Name].to == c.Head || time.Since(c.Updated) < f.o.Settle {
+			continue
+		}
+		err := f.fill(ctx, c)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !errors.Is(err, timeline.ErrNoConversation) && !errors.Is(err, timeline.ErrNoPlace) { // deleted meanwhile
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
+}
+
+// fill embeds what a conversation has had since it was last filled.
+func (f *filler) fill(ctx context.Context, c *timeline.Conversation) error {
+	first := int64(1)
+	if had := f.filled[c.Name].to; had != (timeline.Place{}) {
+		at, ok, err := timeline.PlaceOf(ctx, f.store, f.o.Tenant, c.Head, had.Depth)
+		if err != nil {
+			return err
+		}
+		if ok && at == had {
+			first = had.Depth + 1
+		}
+	}
+	reader := Reader{Conversation: c.Name}
+	for from := max(1, first-leadIn); from <= c.Head.Depth; from += fillMessages {
+		last := timeline.Place{}
+		scope := NewScope(Options{Model: f.o.Model, Count: func(string) int { return 0 }})
+		err := f.store.Messages(ctx, f.o.Tenant, c.Head, from, min(from+fillMessages-1, c.Head.Depth), false, func(e *timeline.Entry) error {
+			said, ok := reader.Read(e)
+			if last = e.Place; !ok || last.Depth < first {
+				return nil
+			}
+			said.Block, said.Content = blockAt(e.Place.Trunk, e.Place.Depth), e.Content
+			return scope.Add(ctx, []Message{said})
+		})
+		if err != nil {
+			return err
+		}
+		if err := f.embed(ctx, scope); err != nil {
+			return err
+		}
+		f.filled[c.Name] = filled{c.Created, last}
+	}
+	return nil
+}
+
+// embed embeds the passages of a scope and stores the vectors.
+func (f *filler) embed(ctx context.Context, scope *Scope) error {
+	vectors := &vectorStore{store: f.store, tenant: f.o.Tenant, kind: vectorFamily + f.o.Model.Name()}
+	for {
+		began := time.Now()
+		batch := scope.pending(fillPassages)
+		if len(batch) == 0 {
+			return nil
+		}
+		if _, _, err := scope.embedThese(ctx, batch, vectors, true); err != nil {
+			return err
+		}
+		if err := rest(ctx, fillRest*time.Since(began)); err != nil {
+			return err
+		}
+	}
+}
+
+// rest waits for a time. It returns the context's error if that ends before.
+func rest(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
