@@ -52,6 +52,7 @@ var rooms = []string{
 	"timeline/memory",
 	"timeline/sqlite",
 	"timeline/importer",
+	"internal/access",
 	"recall/keyword",
 	"recall/vector",
 	"recall",

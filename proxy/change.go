@@ -13,10 +13,11 @@ type routing struct {
 	tokens    tokens
 	tenants   int // number of tenants of the tokens
 	origins   []string
+	calls     map[string]int // per minute, by tenant
 }
 
 func newRouting(o Options) (*routing, error) {
-	r := &routing{origins: o.Origins}
+	r := &routing{origins: o.Origins, calls: o.CallsPerMinute}
 	var err error
 	if r.upstreams[openAI], err = parseUpstream(openAI, "OpenAI", cmp.Or(o.OpenAI, DefaultOpenAI)); err != nil {
 		return nil, err
@@ -35,7 +36,7 @@ func newRouting(o Options) (*routing, error) {
 	return r, CheckOrigins(o.Origins)
 }
 
-// Change applies the upstreams, tokens and origins of o to later requests; it ignores the
+// Change applies the upstreams, tokens, limits and origins of o to later requests; it ignores the
 // rest of o. Running requests continue unchanged. On error
 // nothing changes.
 func (s *Server) Change(o Options) error {
@@ -43,7 +44,7 @@ func (s *Server) Change(o Options) error {
 	if err != nil {
 		return err
 	}
-	if !s.loopback && len(r.tokens) == 0 {
+	if !s.loopback && len(r.tokens) == 0 && s.stored == nil {
 		return fmt.Errorf("%w as long as others can reach this proxy: give one with --token or $ORIEL_TOKEN", ErrToken)
 	}
 	if !s.loopback {

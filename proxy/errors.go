@@ -37,7 +37,7 @@ func refuse(w http.ResponseWriter, v vendor, f *refusal) {
 		}{"oriel: " + f.message, "oriel_error", nil, f.kind}}
 	}
 	h := w.Header()
-	if f.status == http.StatusTooManyRequests {
+	if f.status == http.StatusTooManyRequests && h.Get("Retry-After") == "" {
 		h.Set("Retry-After", "1")
 	}
 	h.Set("X-Oriel-Action", joinAction(h.Get("X-Oriel-Action"), "error"))

@@ -65,3 +65,10 @@ func DialForTest(s *Server, dial func(ctx context.Context, network, address stri
 // WaitForLeaveForTest sets how long a provider may take to ask for a body before it gets
 // it unasked.
 func WaitForLeaveForTest(s *Server, d time.Duration) { s.transport.ExpectContinueTimeout = d }
+
+// Rates counts calls.
+type Rates struct{ rates }
+
+func (r *Rates) Take(tenant string, perMinute int, now time.Time) (time.Duration, bool) {
+	return r.take(tenant, perMinute, now)
+}

@@ -86,7 +86,7 @@ type exchange struct {
 func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, t route, cur *routing) *exchange {
 	x := &exchange{s: s, w: w, rc: http.NewResponseController(w), r: r, route: t, up: cur.upstreams[t.vendor], id: newID(), began: s.now()}
 	x.memory = s.budget.newMemory(&x.body)
-	x.memory.shared = cur.tenants > 1
+	x.memory.shared = cur.tenants > 1 || s.stored != nil && s.needsToken(cur)
 	dropOwn(r.Trailer) // announced trailers
 	x.body.body, x.body.trailer, x.body.rc, x.body.limit, x.body.ended = r.Body, &r.Trailer, x.rc, s.bodyWait, r.ContentLength == 0
 	if r.ProtoAtLeast(1, 1) && r.ContentLength != 0 && hasToken(r.Header["Expect"], "100-continue") {

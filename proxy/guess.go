@@ -27,25 +27,6 @@ const (
 	maxAllHeld = 1024
 )
 
-// authorise returns the tenant of a request.
-func (s *Server) authorise(cur *routing, r *http.Request, t *route) (string, *refusal) {
-	if len(cur.tokens) == 0 {
-		return cur.authorise(r, t)
-	}
-	if tenant, ok := s.session(cur, r, t); ok {
-		return tenant, nil
-	}
-	from := addressOf(r)
-	if s.guesses.tooMany(from) {
-		return "", tooManyGuesses
-	}
-	tenant, f := cur.authorise(r, t)
-	if f != nil && f.kind == tokenUnknown && !s.guesses.hold(r.Context(), from) {
-		return "", tooManyGuesses
-	}
-	return tenant, f
-}
-
 var tooManyGuesses = &refusal{http.StatusTooManyRequests, "too_many_wrong_tokens",
 	"too many requests from this address have a token that this proxy does not know: wait a second, and check X-Oriel-Token or /k/TOKEN"}
 

@@ -21,6 +21,8 @@ type Counters struct {
 	// part. ClientLeft counts clients that did not wait for the end, Refused Oriel's
 	// own refusals.
 	Answered, Errors, Unreachable, Broken, ClientLeft, Refused int64
+	// Limited counts the refusals of calls beyond a tenant's limit, which are among Refused.
+	Limited int64
 	// Upgraded requests switched to another protocol, such as WebSocket.
 	Upgraded int64
 	// Calls that passed through unseen, by reason.
@@ -36,7 +38,7 @@ type counters struct {
 	calls, passed, own                                                  atomic.Int64
 	answered, errors, unreachable, broken, clientLeft, refused, upgrade atomic.Int64
 	passedBypass, passedSize, passedMemory, passedEncoding              atomic.Int64
-	enginePanics, engineSlow                                            atomic.Int64
+	enginePanics, engineSlow, limited                                   atomic.Int64
 }
 
 // Counters returns the current counts.
@@ -47,7 +49,7 @@ func (s *Server) Counters() Counters {
 		Answered: c.answered.Load(), Errors: c.errors.Load(), Unreachable: c.unreachable.Load(), Broken: c.broken.Load(),
 		ClientLeft: c.clientLeft.Load(), Refused: c.refused.Load(), Upgraded: c.upgrade.Load(),
 		PassedBypass: c.passedBypass.Load(), PassedSize: c.passedSize.Load(), PassedMemory: c.passedMemory.Load(), PassedEncoding: c.passedEncoding.Load(),
-		EnginePanics: c.enginePanics.Load(), EngineSlow: c.engineSlow.Load(),
+		Limited: c.limited.Load(), EnginePanics: c.enginePanics.Load(), EngineSlow: c.engineSlow.Load(),
 		BufferedBytes: s.budget.heldBytes(),
 	}
 }

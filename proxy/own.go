@@ -6,19 +6,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
-
-	"github.com/oriel-context/oriel/timeline"
 )
-
-type tenantKey struct{}
-
-// TenantOf returns the tenant of a request that Options.Console serves.
-func TenantOf(ctx context.Context) string {
-	if tenant, ok := ctx.Value(tenantKey{}).(string); ok {
-		return tenant
-	}
-	return timeline.Local
-}
 
 // serveOwn serves Oriel's own paths.
 func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
@@ -31,10 +19,13 @@ func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
 		s.login(w, r)
 		return
 	}
-	known, tenant := true, ""
+	known, a := true, Access{}
 	if f == nil {
-		tenant, f = s.authorise(s.routing.Load(), r, t)
+		a, f = s.authorise(s.routing.Load(), r, t)
 		known = f == nil
+	}
+	if f == nil {
+		f = a.checkOwn(r.Method, t.path)
 	}
 	if t.path == "/oriel/healthz" && (f == nil || !known) {
 		s.serveHealth(w, r, known)
@@ -53,7 +44,7 @@ func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
 	}
 	// The console sees its own paths without the prefixes of the base URL. Its streams end
 	// when the server shuts down.
-	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), tenantKey{}, tenant))
+	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), accessKey{}, a))
 	defer cancel()
 	defer context.AfterFunc(s.ending, cancel)()
 	inner := r.Clone(ctx)

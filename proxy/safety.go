@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/internal/access"
 )
 
 // ownPrefix is the prefix of Oriel's own headers, which are never forwarded.
@@ -104,13 +104,9 @@ func checkOrigin(r *http.Request) *refusal {
 	return foreign
 }
 
-// checkPage keeps foreign web pages from sending requests through a proxy without
-// tokens: a local provider may need no key, and a page may send requests whose answers
-// it cannot read.
+// checkPage keeps foreign web pages from sending requests without a token: a local
+// provider may need no key, and a page may send requests whose answers it cannot read.
 func (cur *routing) checkPage(r *http.Request) *refusal {
-	if len(cur.tokens) > 0 {
-		return nil // pages do not have a token unless they were given one
-	}
 	origins := r.Header["Origin"]
 	for _, origin := range origins {
 		if !cur.allowsOrigin(origin, r.Host) {
@@ -181,14 +177,12 @@ func (t tokens) tenant(token string) (string, bool) {
 	return t[found].tenant, true
 }
 
-// inPath reports whether a path contains a token, however often it is escaped.
+// inPath reports whether a path contains a token, or a text in the form of a stored one,
+// however often it is escaped.
 func (t tokens) inPath(path string) bool {
-	if len(t) == 0 {
-		return false
-	}
 	for segment := range strings.SplitSeq(path, "/") {
 		for range maxEscapes {
-			if _, ok := t.tenant(segment); ok {
+			if _, ok := t.tenant(segment); ok || access.InText(segment) != "" {
 				return true
 			}
 			plain, err := url.PathUnescape(segment)
@@ -201,9 +195,6 @@ func (t tokens) inPath(path string) bool {
 	return false
 }
 
-// tokenUnknown is the kind of refusal for a wrong token.
-const tokenUnknown = "token_unknown"
-
 // maxEscapes is how often a token may be escaped and still be found.
 const maxEscapes = 5
 
@@ -211,11 +202,11 @@ const maxEscapes = 5
 // a shorter one may be an ordinary word.
 const shortest = 6
 
-// within reports whether a text contains a token, however often escaped, or
-// base64-encoded as in Basic authentication.
+// within reports whether a text contains a token, or a text in the form of a stored one,
+// however often escaped, or base64-encoded as in Basic authentication.
 func (t tokens) within(text string) bool {
 	for range maxEscapes {
-		if slices.ContainsFunc(t, func(known ownToken) bool { return len(known.text) >= shortest && strings.Contains(text, known.text) }) {
+		if access.InText(text) != "" || slices.ContainsFunc(t, func(known ownToken) bool { return len(known.text) >= shortest && strings.Contains(text, known.text) }) {
 			return true
 		}
 		plain, err := url.QueryUnescape(strings.ReplaceAll(text, "+", "%2B"))
@@ -233,8 +224,8 @@ func (t tokens) within(text string) bool {
 }
 
 // checkForwarded refuses a request that would reveal Oriel's token to the provider.
-func (cur *routing) checkForwarded(r *http.Request) *refusal {
-	if len(cur.tokens) == 0 {
+func (s *Server) checkForwarded(cur *routing, r *http.Request) *refusal {
+	if !s.hasTokens(cur) {
 		return nil
 	}
 	for pair := range strings.SplitSeq(r.URL.RawQuery, "&") {
@@ -252,29 +243,4 @@ func (cur *routing) checkForwarded(r *http.Request) *refusal {
 		}
 	}
 	return nil
-}
-
-// authorise returns the tenant of a request.
-func (cur *routing) authorise(r *http.Request, t *route) (string, *refusal) {
-	if len(cur.tokens) == 0 {
-		return timeline.Local, nil
-	}
-	token := r.Header.Get("X-Oriel-Token")
-	if token == "" {
-		token = t.token
-	}
-	if token == "" && t.own {
-		// Only for Oriel's own paths: elsewhere the bearer is the provider's key.
-		token, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	}
-	switch tenant, ok := cur.tokens.tenant(token); {
-	case ok:
-		return tenant, nil
-	case token == "":
-		return "", &refusal{http.StatusUnauthorized, "token_missing",
-			"this proxy wants a token of its own, beside the provider's key: send it as the header X-Oriel-Token, or put /k/TOKEN before the path in the base URL"}
-	default:
-		return "", &refusal{http.StatusUnauthorized, tokenUnknown,
-			"this proxy does not know the token in X-Oriel-Token or /k/TOKEN: use one that it was started with"}
-	}
 }

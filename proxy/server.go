@@ -3,7 +3,7 @@ package proxy
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
+	"crypto/cipher"
 	"errors"
 	"fmt"
 	"log"
@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/access"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -28,9 +29,20 @@ type Options struct {
 	OpenAI, Anthropic string
 	// Listen is the listen address, HOST:PORT; empty means loopback.
 	Listen string
-	// Tokens maps Oriel's own tokens to tenants. Beyond loopback at least one is
-	// required; if there are any, every request needs one.
+	// Tokens maps Oriel's own tokens to tenants, with the role timeline.RoleCall. If there
+	// are any, every request needs a token.
 	Tokens map[string]string
+	// Stored has further tokens, which can be added and revoked while the server runs; see
+	// package internal/access. Beyond loopback every request needs a token, and Tokens or
+	// Stored is required. On loopback, a request without one is the local user's unless
+	// there are Tokens.
+	Stored TokenStore
+	// CallsPerMinute limits the calls of tenants; further ones are refused with 429. The
+	// limit of a tenant that is not listed is that of "*", if there is one. A server counts
+	// the calls that it gets itself.
+	CallsPerMinute map[string]int
+	// OnLimit, if set, is called for each call that is refused for CallsPerMinute.
+	OnLimit func(tenant, call string)
 	// Origins lists the origins of web pages, such as https://chat.example, that may send
 	// requests without a token, in addition to pages of this machine.
 	Origins []string
@@ -71,7 +83,7 @@ type Options struct {
 	// Engine.BeginWait is the limit.
 	ReplyTimeout time.Duration
 	// Console serves the paths under /oriel/ except /oriel/healthz. If there are tokens,
-	// it needs one; TenantOf returns whose it is. Nil means no console.
+	// it needs one; AccessOf returns what the request may do. Nil means no console.
 	Console http.Handler
 	// Version and Store are reported by /oriel/healthz. Store returns why the history
 	// cannot be written; it is nil if there is no history.
@@ -101,15 +113,18 @@ type Server struct {
 	header, bodyWait, write, idle, closing time.Duration
 	reply, settling, storeWait             time.Duration
 
-	engine  engine // nil: calls are only relayed
+	stored  *access.Tokens // nil: there are only the tokens of the routing
+	engine  engine         // nil: calls are only relayed
 	console http.Handler
 	version string
 	store   func(context.Context) error
 	health  func() Health
 	log     *slog.Logger
 	now     func() time.Time
+	onLimit func(tenant, call string)
 
 	guesses  guesses
+	rates    rates
 	counters counters
 	budget   *budget
 	active   tally        // running requests and the engine's calls, which may outlast them
@@ -117,7 +132,7 @@ type Server struct {
 	upgrades upgrades
 
 	// sessionKey makes the cookies of browsers; ending ends when the server shuts down.
-	sessionKey []byte
+	sessionKey cipher.AEAD
 	ending     context.Context
 	endOwn     context.CancelFunc
 
@@ -164,8 +179,9 @@ func New(o Options) (*Server, error) {
 		health:       o.Health,
 		log:          o.Log,
 		now:          o.Now,
+		onLimit:      o.OnLimit,
 		guesses:      guesses{delay: time.Second},
-		sessionKey:   []byte(rand.Text()),
+		sessionKey:   newSessionKey(),
 	}
 	s.ending, s.endOwn = context.WithCancel(context.Background())
 	if o.Engine != nil {
@@ -186,7 +202,10 @@ func New(o Options) (*Server, error) {
 	if s.loopback, err = isLoopback(address); err != nil {
 		return nil, err
 	}
-	if !s.loopback && len(r.tokens) == 0 {
+	if o.Stored != nil {
+		s.stored = access.New(o.Stored, s.now)
+	}
+	if !s.loopback && len(r.tokens) == 0 && s.stored == nil {
 		return nil, fmt.Errorf("%w to listen at %s, where others can reach it: give one with --token or $ORIEL_TOKEN, or listen at 127.0.0.1", ErrToken, address)
 	}
 	if !s.loopback {
@@ -198,6 +217,9 @@ func New(o Options) (*Server, error) {
 	s.transport = newTransport()
 	return s, nil
 }
+
+// Loopback reports whether only programs of this machine are served.
+func (s *Server) Loopback() bool { return s.loopback }
 
 // Serve serves the connections of l until ctx ends. Running answers then have
 // Options.ShutdownTimeout to finish; Serve returns nil if all did. Connections of another
@@ -358,22 +380,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	cur := s.routing.Load()
-	misplaced := cur.tokens.inPath(t.path)
+	misplaced := s.hasTokens(cur) && cur.tokens.inPath(t.path)
 	if misplaced {
 		t.path = "/" // keep the token out of the log
 	}
 	x := s.newExchange(w, r, t, cur)
 	defer x.end()
-	if f := s.checkHost(r); f != nil {
+	a, f := Access{}, s.checkHost(r)
+	if f == nil {
+		a, f = s.authorise(cur, r, &t)
+	}
+	x.tenant = a.Tenant
+	if f != nil {
 		x.refuse(f)
-	} else if f = cur.checkPage(r); f != nil {
-		x.refuse(f)
-	} else if x.tenant, f = s.authorise(cur, r, &t); f != nil {
+	} else if f = a.checkCall(); f != nil {
 		x.refuse(f)
 	} else if misplaced { // only after a valid token, so that nobody can probe for one
 		x.refuse(&refusal{http.StatusBadRequest, "token_in_path",
 			"the path has a token of this proxy's in a place where the provider would see it: write /k/TOKEN once, at the beginning of the path in the base URL"})
-	} else if f = cur.checkForwarded(r); f != nil {
+	} else if f = s.checkForwarded(cur, r); f != nil {
+		x.refuse(f)
+	} else if f = x.checkLimit(cur); f != nil {
 		x.refuse(f)
 	} else if r.Method == http.MethodConnect {
 		x.refuse(&refusal{http.StatusMethodNotAllowed, "method_not_allowed", "this is not a forward proxy: use it as the base URL, not as HTTP_PROXY"})

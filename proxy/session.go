@@ -1,12 +1,15 @@
 package proxy
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
 	"encoding/base64"
 	"net"
 	"net/http"
 	"net/url"
+
+	"github.com/oriel-context/oriel/timeline"
 )
 
 // A browser cannot send a header with the first request for a page. It opens
@@ -14,8 +17,8 @@ import (
 // token, so that the token stays in no history and no Referer.
 //
 // The cookie does not contain the token, because browsers send a cookie to all ports of a
-// host. It is derived from the token with a key of this process: it admits to Oriel's own
-// paths only, ends with the token, and is worthless after a restart.
+// host. It is the token's hash, encrypted with a key of this process: it admits to Oriel's
+// own paths only, ends with the token, and is worthless after a restart.
 const (
 	consolePath    = "/oriel/"
 	loginParameter = "token"
@@ -30,32 +33,41 @@ func cookieName(r *http.Request) string {
 	return "oriel_" + port
 }
 
-// sessionOf returns the cookie's value for a token, by the token's hash.
-func (s *Server) sessionOf(hash [sha256.Size]byte) string {
-	mac := hmac.New(sha256.New, s.sessionKey)
-	mac.Write(hash[:])
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+// newSessionKey returns the key of this process's cookies.
+func newSessionKey() cipher.AEAD {
+	key := make([]byte, 32)
+	rand.Read(key) // it never fails
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		panic(err) // impossible for this size
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		panic(err)
+	}
+	return aead
 }
 
-// session returns the tenant of a browser that has logged in.
-func (s *Server) session(cur *routing, r *http.Request, t *route) (string, bool) {
+// sessionOf returns the cookie's value for a token.
+func (s *Server) sessionOf(hash timeline.TokenHash) string {
+	return base64.RawURLEncoding.EncodeToString(s.sessionKey.Seal(nil, nil, hash[:], nil))
+}
+
+// session returns the hash of the token with which a browser has logged in.
+func (s *Server) session(r *http.Request, t *route) (hash timeline.TokenHash, ok bool) {
 	if !t.own {
-		return "", false
+		return hash, false
 	}
 	cookie, err := r.Cookie(cookieName(r))
-	if err != nil || r.Header.Get("X-Oriel-Token") != "" || t.token != "" || r.Header.Get("Authorization") != "" {
-		return "", false
+	if err != nil {
+		return hash, false
 	}
-	found := -1
-	for i := range cur.tokens {
-		if hmac.Equal([]byte(cookie.Value), []byte(s.sessionOf(cur.tokens[i].hash))) {
-			found = i
-		}
+	sealed, err := base64.RawURLEncoding.DecodeString(cookie.Value)
+	if err != nil {
+		return hash, false
 	}
-	if found < 0 {
-		return "", false
-	}
-	return cur.tokens[found].tenant, true
+	plain, err := s.sessionKey.Open(nil, nil, sealed, nil)
+	return hash, err == nil && copy(hash[:], plain) == len(hash)
 }
 
 // login answers /oriel/?token=TOKEN.
@@ -64,16 +76,16 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	token := query.Get(loginParameter)
 	query.Del(loginParameter)
 	to := url.URL{Path: consolePath, RawQuery: query.Encode()}
-	cur := s.routing.Load()
-	if len(cur.tokens) > 0 {
-		asked := r.Clone(r.Context())
-		asked.Header.Set("X-Oriel-Token", token)
-		if _, f := s.authorise(cur, asked, &route{own: true}); f != nil {
-			refuse(w, openAI, f)
-			return
-		}
+	asked := r.Clone(r.Context())
+	asked.Header.Set("X-Oriel-Token", token)
+	own := &route{own: true}
+	if _, f := s.authorise(s.routing.Load(), asked, own); f != nil {
+		refuse(w, openAI, f)
+		return
+	}
+	if s.usesToken(s.routing.Load(), token) {
 		http.SetCookie(w, &http.Cookie{
-			Name: cookieName(r), Value: s.sessionOf(sha256.Sum256([]byte(token))), Path: consolePath,
+			Name: cookieName(r), Value: s.sessionOf(timeline.HashToken(token)), Path: consolePath,
 			HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
 		})
 	}

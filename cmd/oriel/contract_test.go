@@ -40,9 +40,12 @@ func TestCommandsKeepTheirFlags(t *testing.T) {
 		"demo":          "",
 		"doctor":        "data json",
 		"config":        "data json",
+		"token add":     "tenant role expires data json",
+		"token list":    "tenant data json",
+		"token revoke":  "data",
 	} {
-		cmd, rest, err := rootCommand().Find([]string{command})
-		if err != nil || len(rest) > 0 || cmd.Name() != command {
+		cmd, rest, err := rootCommand().Find(strings.Fields(command))
+		if err != nil || len(rest) > 0 || cmd.CommandPath() != "oriel "+command {
 			t.Errorf("oriel %s: %v", command, err)
 			continue
 		}

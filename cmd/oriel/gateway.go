@@ -27,6 +27,8 @@ type gatewayOptions struct {
 	// added.
 	proxy proxy.Options
 	data  *history
+	// team admits the holders of stored tokens.
+	team  bool
 	sync  sqlite.Sync
 	calls oriel.CallOptions
 	// project is the project of new conversations, or "".
@@ -75,6 +77,9 @@ func openGateway(ctx context.Context, o gatewayOptions) (_ *gateway, err error) 
 	}
 	o.proxy.Engine, o.proxy.ReplyTimeout = g.engine, replyTimeout
 	o.proxy.StoreTimeout = healthWait
+	if o.team {
+		o.proxy.Stored = g.history
+	}
 	o.proxy.Store = func(ctx context.Context) error {
 		if err := g.history.health(ctx); err != nil {
 			return err

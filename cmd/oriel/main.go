@@ -180,7 +180,7 @@ o200k_base counts where none is named.`,
 	root.AddCommand(countCommand(), embedCommand(), fitCommand(), modelsCommand(),
 		importCommand(), conversationsCommand(), showCommand(), exportCommand(), pinCommand(), unpinCommand(), undoCommand(),
 		releaseCommand(), deleteCommand(), pruneCommand(), backupCommand(), verifyCommand(), statsCommand(), usageCommand(), contextCommand(), statuslineCommand(),
-		directivesCommand(), recallCommand(), evalCommand(), serveCommand(), configCommand(), runCommand(), mcpCommand(), demoCommand(),
+		directivesCommand(), recallCommand(), evalCommand(), serveCommand(), tokenCommand(), configCommand(), runCommand(), mcpCommand(), demoCommand(),
 		versionCommand(), completionCommand(), manCommand(), doctorCommand())
 	root.Version = version()
 	root.SetVersionTemplate("oriel {{.Version}}\n")

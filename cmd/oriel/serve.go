@@ -10,13 +10,16 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/internal/lines"
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/timeline"
 )
 
 func serveCommand() *cobra.Command {
@@ -34,9 +37,10 @@ Upstream URLs are those that the vendors' SDKs take as base URL; any server that
 speaks their API will do. The provider's key is passed on, and neither kept nor logged.
 
 On loopback, the default, only programs of this machine are served. To listen
-elsewhere, give a token of your own, of at least 16 characters: clients send it as the
-header X-Oriel-Token, or have /k/TOKEN before the path in their base URL. Other users
-of this machine can see --token; $ORIEL_TOKEN is not seen.
+elsewhere, make tokens with oriel token add, or give one token of your own for all, of
+at least 16 characters: clients send it as the header X-Oriel-Token, or have /k/TOKEN
+before the path in their base URL. Other users of this machine can see --token;
+$ORIEL_TOKEN is not seen.
 
 Settings are those of oriel config. A change of the file is taken within seconds, and
 drops no connection; the log tells which settings need a restart.
@@ -83,6 +87,11 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 	o.data, o.events, o.errOut, o.fill = &history{loaded.Data}, loaded.Events, errOut, true
 	o.onEvent = logRecorded(log, loaded.Table)
 	o.logDropped, o.settingsHeld, o.settings = errOut.Dropped, live.settingsHeld, live.current
+	if live.open && loaded.Token == "" {
+		if err := o.data.checkTokens(cmd.Context(), loaded, log); err != nil {
+			return err
+		}
+	}
 	g, err := openGateway(cmd.Context(), o)
 	if err != nil {
 		return err
@@ -105,6 +114,20 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 	printAddresses(out, l.Addr().(*net.TCPAddr), o.proxy, profileLine(loaded.Profile, loaded.ProfileTable))
 	if err := serveUntil(cmd.Context(), signals, g.server, l); err != nil {
 		return &failure{err}
+	}
+	return nil
+}
+
+// checkTokens refuses to serve others if nobody has a token. A history that cannot be read
+// does not keep a server from starting: clients are refused until it can.
+func (h *history) checkTokens(ctx context.Context, l *settings.Loaded, log *slog.Logger) error {
+	all, err := h.tokens(ctx)
+	if err != nil && !errors.Is(err, errNoHistory) {
+		log.Error("the tokens of clients cannot be read: everybody is refused until they can", "error", err)
+		return nil
+	}
+	if !slices.ContainsFunc(all, func(t timeline.Token) bool { return t.Valid(time.Now()) }) {
+		return fmt.Errorf("%w to listen at %s, where others can reach it: make one with oriel token add --tenant NAME, give one with --token or $ORIEL_TOKEN, or listen at 127.0.0.1", proxy.ErrToken, l.Listen)
 	}
 	return nil
 }
@@ -138,7 +161,7 @@ func printAddresses(w io.Writer, a *net.TCPAddr, o proxy.Options, profile string
 			host = name
 		}
 	}
-	if len(o.Tokens) > 0 {
+	if len(o.Tokens) > 0 || !a.IP.IsLoopback() {
 		prefix, login = "/k/$ORIEL_TOKEN", "?token=$ORIEL_TOKEN"
 	}
 	at := "http://" + net.JoinHostPort(host, fmt.Sprint(a.Port))

@@ -13,6 +13,7 @@ import (
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/memory"
 )
 
 // watchEvery is how often the settings files are checked.
@@ -20,6 +21,8 @@ var watchEvery = time.Second
 
 // liveSettings applies changed settings to a running gateway.
 type liveSettings struct {
+	// open is set if others than programs of this machine are served.
+	open    bool
 	log     *slog.Logger
 	gateway *gateway
 	now     atomic.Pointer[settings.Loaded]
@@ -62,8 +65,14 @@ func (s *liveSettings) options(l *settings.Loaded) (gatewayOptions, error) {
 // errors before anything is opened or created.
 func (s *liveSettings) begin(l *settings.Loaded) (gatewayOptions, error) {
 	o, err := s.options(l)
+	o.team = true
 	if err == nil {
-		_, err = proxy.New(o.proxy)
+		check := o.proxy
+		check.Stored = memory.New() // the history is not open yet
+		var server *proxy.Server
+		if server, err = proxy.New(check); err == nil {
+			s.open = !server.Loopback()
+		}
 	}
 	if err == nil {
 		o.sync, err = syncLevel(l.Sync)

@@ -1,0 +1,171 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/oriel-context/oriel/internal/access"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// TokenStore has tokens by their hashes. timeline.Store is one.
+type TokenStore interface {
+	Token(ctx context.Context, hash timeline.TokenHash) (timeline.Token, error)
+}
+
+// Access is what a request may do.
+type Access struct {
+	// Tenant is whose history the request works on.
+	Tenant string
+	// Role is timeline.RoleCall or timeline.RoleRead.
+	Role string
+}
+
+type accessKey struct{}
+
+// AccessOf returns the access of a request that Options.Console serves. The local user has
+// that of requests that came another way.
+func AccessOf(ctx context.Context) Access {
+	if a, ok := ctx.Value(accessKey{}).(Access); ok {
+		return a
+	}
+	return local
+}
+
+// TenantOf returns the tenant of a request that Options.Console serves.
+func TenantOf(ctx context.Context) string { return AccessOf(ctx).Tenant }
+
+// local is the access of the machine's own user.
+var local = Access{timeline.Local, timeline.RoleCall}
+
+// tokenUnknown is the kind of refusal for a wrong token.
+const tokenUnknown = "token_unknown"
+
+// needsToken reports whether a request without a token is refused.
+func (s *Server) needsToken(cur *routing) bool { return !s.loopback || len(cur.tokens) > 0 }
+
+// hasTokens reports whether requests may have a token of Oriel's.
+func (s *Server) hasTokens(cur *routing) bool { return s.stored != nil || len(cur.tokens) > 0 }
+
+// tokenOf returns the token of a request, or "".
+func tokenOf(r *http.Request, t *route) string {
+	token := r.Header.Get("X-Oriel-Token")
+	if token == "" {
+		token = t.token
+	}
+	if token == "" && t.own {
+		// Only for Oriel's own paths: elsewhere the bearer is the provider's key.
+		token, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	}
+	return token
+}
+
+// usesToken reports whether a token decides about the access of a request. On loopback, a
+// token that cannot be a stored one is ignored where none is needed: a client may still
+// have that of another server.
+func (s *Server) usesToken(cur *routing, token string) bool {
+	return s.needsToken(cur) || s.stored != nil && isStored(token)
+}
+
+// isStored reports whether a token has the form of a stored one.
+func isStored(token string) bool { return token != "" && access.InText(token) == token }
+
+// authorise returns the access of a request.
+func (s *Server) authorise(cur *routing, r *http.Request, t *route) (Access, *refusal) {
+	token := tokenOf(r, t)
+	if token == "" {
+		if hash, ok := s.session(r, t); ok {
+			if a, err := s.find(r.Context(), cur, hash); err == nil {
+				return a, nil
+			}
+		}
+	}
+	switch {
+	case s.usesToken(cur, token):
+	case t.own:
+		return local, nil // checkOrigin has looked
+	default:
+		return local, cur.checkPage(r)
+	}
+	if token == "" {
+		return Access{}, &refusal{http.StatusUnauthorized, "token_missing",
+			"this proxy wants a token of its own, beside the provider's key: send it as the header X-Oriel-Token, or put /k/TOKEN before the path in the base URL"}
+	}
+	from := addressOf(r)
+	if s.guesses.tooMany(from) {
+		return Access{}, tooManyGuesses
+	}
+	a, err := Access{}, access.ErrUnknown
+	if tenant, ok := cur.tokens.tenant(token); ok {
+		return Access{tenant, timeline.RoleCall}, nil
+	} else if isStored(token) {
+		a, err = s.find(r.Context(), cur, timeline.HashToken(token))
+	}
+	if err == nil {
+		return a, nil
+	}
+	f := refusedToken(err)
+	if f.kind == tokenUnknown && !s.guesses.hold(r.Context(), from) {
+		return Access{}, tooManyGuesses
+	}
+	return Access{}, f
+}
+
+// find returns the access of the holder of a token.
+func (s *Server) find(ctx context.Context, cur *routing, hash timeline.TokenHash) (Access, error) {
+	for i := range cur.tokens {
+		if cur.tokens[i].hash == hash {
+			return Access{cur.tokens[i].tenant, timeline.RoleCall}, nil
+		}
+	}
+	if s.stored == nil {
+		return Access{}, access.ErrUnknown
+	}
+	found, err := s.stored.Find(ctx, hash)
+	return Access{found.Tenant, found.Role}, err
+}
+
+// refusedToken returns the refusal of a token that admits nobody.
+func refusedToken(err error) *refusal {
+	switch {
+	case errors.Is(err, access.ErrExpired):
+		return &refusal{http.StatusUnauthorized, "token_expired", "the token in X-Oriel-Token or /k/TOKEN has expired: ask for a new one, which oriel token add makes"}
+	case errors.Is(err, access.ErrRevoked):
+		return &refusal{http.StatusUnauthorized, "token_revoked", "the token in X-Oriel-Token or /k/TOKEN was revoked: ask for a new one, which oriel token add makes"}
+	case errors.Is(err, access.ErrUnavailable):
+		return &refusal{http.StatusServiceUnavailable, "token_unchecked",
+			"this proxy cannot check the token in X-Oriel-Token or /k/TOKEN, because its store does not answer: try again; tokens that were used here before go on working"}
+	}
+	return &refusal{http.StatusUnauthorized, tokenUnknown,
+		"this proxy does not know the token in X-Oriel-Token or /k/TOKEN: use one that oriel token add printed, or the one that it was started with"}
+}
+
+// checkCall refuses to forward requests of those who may only read.
+func (a Access) checkCall() *refusal {
+	if a.Role == timeline.RoleCall {
+		return nil
+	}
+	return &refusal{http.StatusForbidden, "role_not_allowed",
+		"this token may read the history and make no calls: use one that was made with oriel token add --role call"}
+}
+
+// readingPosts lists the paths that read by POST, and /oriel/mcp, whose handler looks at
+// the role of a request itself.
+var readingPosts = []string{"/oriel/api/recall", "/oriel/api/fit", mcpPath}
+
+const mcpPath = "/oriel/mcp"
+
+// checkOwn refuses changes by those who may only read.
+func (a Access) checkOwn(method, path string) *refusal {
+	switch {
+	case a.Role == timeline.RoleCall, method == http.MethodGet, method == http.MethodHead, method == http.MethodOptions:
+		return nil
+	case slices.Contains(readingPosts, path) && method == http.MethodPost, path == mcpPath:
+		return nil
+	}
+	return &refusal{http.StatusForbidden, "role_not_allowed",
+		"this token may read the history and change nothing: use one that was made with oriel token add --role call"}
+}

@@ -1,0 +1,85 @@
+package proxy
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// rates counts the calls of tenants that have a limit. A tenant may make the calls of a
+// minute at once, and then one whenever its share of a minute has passed.
+type rates struct {
+	mu      sync.Mutex // protects what follows
+	tenants map[string]*rate
+}
+
+// rate is what a tenant may still do.
+type rate struct {
+	left float64 // calls
+	at   time.Time
+}
+
+// maxRates is how many tenants are counted before those are forgotten that made no call for
+// a minute: they may make all calls of a minute again.
+const maxRates = 10000
+
+// take counts a call of a tenant. If there is none left, it returns after which time there
+// is one again.
+func (r *rates) take(tenant string, perMinute int, now time.Time) (wait time.Duration, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.tenants[tenant]
+	if t == nil {
+		if r.tenants == nil || len(r.tenants) >= maxRates {
+			r.forget(now)
+		}
+		t = &rate{left: float64(perMinute), at: now}
+		r.tenants[tenant] = t
+	}
+	each := time.Minute / time.Duration(perMinute)
+	t.left = min(float64(perMinute), t.left+max(0, now.Sub(t.at).Seconds())/60*float64(perMinute))
+	t.at = now
+	if t.left < 1 {
+		return time.Duration((1 - t.left) * float64(each)), false
+	}
+	t.left--
+	return 0, true
+}
+
+// forget removes tenants that have made no call for a minute.
+func (r *rates) forget(now time.Time) {
+	if r.tenants == nil {
+		r.tenants = map[string]*rate{}
+	}
+	for name, t := range r.tenants {
+		if now.Sub(t.at) >= time.Minute {
+			delete(r.tenants, name)
+		}
+	}
+}
+
+// checkLimit refuses a call beyond the limit of its tenant.
+func (x *exchange) checkLimit(cur *routing) *refusal {
+	limit, ok := cur.calls[x.tenant]
+	if !ok {
+		limit = cur.calls["*"]
+	}
+	if limit <= 0 || !x.isCall() {
+		return nil
+	}
+	wait, ok := x.s.rates.take(x.tenant, limit, x.began)
+	if ok {
+		return nil
+	}
+	x.s.counters.limited.Add(1)
+	if x.s.onLimit != nil {
+		x.s.onLimit(x.tenant, x.id)
+	}
+	seconds := max(1, int(math.Ceil(wait.Seconds())))
+	x.w.Header().Set("Retry-After", strconv.Itoa(seconds))
+	return &refusal{http.StatusTooManyRequests, "calls_per_minute", fmt.Sprintf(
+		"the limit of %d calls a minute for the tenant %.100q is reached: try again in %d s, or ask the operator for more (calls_per_minute)", limit, x.tenant, seconds)}
+}
