@@ -39,7 +39,8 @@ type Call struct {
 	record timeline.Record
 }
 
-// Calls returns the recorded calls of a conversation, oldest first.
+// Calls returns the recorded calls of a conversation in the order in which they began. A
+// call is written when it ends, or later.
 func Calls(ctx context.Context, s timeline.Store, tenant string, c *timeline.Conversation) ([]Call, error) {
 	records, err := s.Records(ctx, tenant, c.Name, "call", "")
 	if err != nil {
@@ -59,9 +60,13 @@ func Calls(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 			return nil, err
 		}
 		calls = append(calls, Call{
-			Number: len(calls) + 1, ID: records[i].Key, Last: records[i].At.Depth, Began: r.Began.UTC(), Model: r.Model, Came: r.Came, Sent: r.Tokens,
+			ID: records[i].Key, Last: records[i].At.Depth, Began: r.Began.UTC(), Model: r.Model, Came: r.Came, Sent: r.Tokens,
 			Plan: cmp.Or(plans[r.Plan], r.Plan), Status: r.Status, Error: r.Error, Usage: r.Usage, record: records[i],
 		})
+	}
+	slices.SortStableFunc(calls, func(a, b Call) int { return a.Began.Compare(b.Began) })
+	for i := range calls {
+		calls[i].Number = i + 1
 	}
 	return calls, nil
 }
