@@ -109,13 +109,22 @@ func startProgram(t *testing.T, cmd *exec.Cmd) {
 // tooLong is how long a program may leave a test waiting.
 const tooLong = 3 * time.Minute
 
+// ignoredAtStart are the signals that whoever started the tests ignores. signal.Ignored
+// forgets them once a test has waited for them.
+var ignoredAtStart = func() (list []os.Signal) {
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2} {
+		if signal.Ignored(s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}()
+
 // mindSignals lets programs that are started mind all signals: those that this process was
 // started with ignored, as by nohup or in the background of a script, they would ignore.
 func mindSignals() {
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2} {
-		if signal.Ignored(s) {
-			signal.Notify(make(chan os.Signal, 1), s) // as good as ignored, but not inherited
-		}
+	if len(ignoredAtStart) > 0 {
+		signal.Notify(make(chan os.Signal, 1), ignoredAtStart...) // as good as ignored, but not inherited
 	}
 }
 
