@@ -20,6 +20,7 @@ import (
 // Clear. It is safe for concurrent use, and several processes may use the same one.
 type Conversation struct {
 	id     string
+	tenant string
 	engine *Engine
 	// begun: the store has it, or had it once.
 	begun atomic.Bool

@@ -103,9 +103,9 @@ func (c *Conversation) directives(ctx context.Context, at timeline.Place, reach 
 func (c *Conversation) dismissed(ctx context.Context, name string) (map[int64]bool, error) {
 	gone := map[int64]bool{}
 	if name != c.id {
-		other := present{id: name, engine: c.engine}
+		other := present{id: name, tenant: c.tenant, engine: c.engine}
 		var err error
-		if other.stored, err = c.engine.store.Conversation(ctx, c.engine.config.Tenant, name); err == nil {
+		if other.stored, err = c.engine.store.Conversation(ctx, c.tenant, name); err == nil {
 			err = other.readDismissed(ctx, gone)
 		}
 		if errors.Is(err, timeline.ErrNoConversation) { // deleted meanwhile

@@ -169,7 +169,7 @@ func (c *Conversation) Release(ctx context.Context) error {
 		if p.stored.Revision == 0 {
 			return nil
 		}
-		holds, err := p.engine.store.RecordKeys(ctx, p.engine.config.Tenant, p.id, timeline.KindHold)
+		holds, err := p.engine.store.RecordKeys(ctx, p.tenant, p.id, timeline.KindHold)
 		if err != nil || len(holds)+len(p.held) == 0 {
 			return err
 		}

@@ -45,7 +45,7 @@ func (c *Conversation) current(ctx context.Context) (*present, error) {
 
 // stored is the conversation as the store has it; the zero value if it has not.
 func (c *Conversation) stored(ctx context.Context) (timeline.Conversation, error) {
-	now, err := c.engine.store.Conversation(ctx, c.engine.config.Tenant, c.id)
+	now, err := c.engine.store.Conversation(ctx, c.tenant, c.id)
 	if errors.Is(err, timeline.ErrNoConversation) {
 		return timeline.Conversation{}, nil
 	}
@@ -80,7 +80,7 @@ func (c *Conversation) load(ctx context.Context) (*present, error) {
 // build reads everything; ErrChanged where somebody changed it meanwhile.
 func (c *Conversation) build(ctx context.Context, old *present) (p *present, err error) {
 	e := c.engine
-	p = &present{id: c.id, engine: e, held: map[int64]bool{}, pinned: map[int64]bool{}, cuts: map[int64]string{}, upto: -1}
+	p = &present{id: c.id, tenant: c.tenant, engine: e, held: map[int64]bool{}, pinned: map[int64]bool{}, cuts: map[int64]string{}, upto: -1}
 	if p.seen, err = e.store.Changed(ctx); err != nil {
 		return nil, err
 	}
@@ -183,13 +183,13 @@ func (p *present) pins(ctx context.Context) (pins map[int64]bool, unsettled []in
 }
 
 func (p *present) records(ctx context.Context, kind string) ([]timeline.Record, error) {
-	return p.engine.store.Records(ctx, p.engine.config.Tenant, p.id, kind, "")
+	return p.engine.store.Records(ctx, p.tenant, p.id, kind, "")
 }
 
 // state reads the state; nil where there is none. upto is the newest item that it
 // knows of, -1 where that is not on the way to the head any more.
 func (p *present) state(ctx context.Context) (s *savedState, upto int64, err error) {
-	records, err := p.engine.store.Records(ctx, p.engine.config.Tenant, p.id, kindState, stateKey)
+	records, err := p.engine.store.Records(ctx, p.tenant, p.id, kindState, stateKey)
 	if err != nil || len(records) == 0 {
 		return nil, -1, err
 	}
@@ -264,7 +264,7 @@ func (p *present) readHolds(ctx context.Context) error {
 	if err != nil || len(holds) == 0 {
 		return err
 	}
-	if _, calls, err := openRecorded(ctx, p.engine.store, p.engine.config.Tenant, p.id); calls || err != nil {
+	if _, calls, err := openRecorded(ctx, p.engine.store, p.tenant, p.id); calls || err != nil {
 		return err // they are about the views of its calls
 	}
 	for _, h := range holds {

@@ -9,7 +9,7 @@ import (
 
 // notes reads the notes of the conversation.
 func (p *present) notes() timeline.Notes {
-	return timeline.Notes{Store: p.engine.store, Tenant: p.engine.config.Tenant, Conversation: p.id}
+	return timeline.Notes{Store: p.engine.store, Tenant: p.tenant, Conversation: p.id}
 }
 
 // here returns those pins that hold where the conversation stands, in their order. only,
@@ -83,7 +83,7 @@ func (p *present) newPin(ctx context.Context, kind string, id int64) (pin timeli
 	}
 	taken := false
 	if p.stored.Revision > 0 {
-		old, err := p.engine.store.Records(ctx, p.engine.config.Tenant, p.id, kind, itemKey(id))
+		old, err := p.engine.store.Records(ctx, p.tenant, p.id, kind, itemKey(id))
 		if err != nil {
 			return pin, err
 		}
@@ -101,7 +101,7 @@ func (p *present) newPin(ctx context.Context, kind string, id int64) (pin timeli
 
 // placeOf returns the place of an item.
 func (p *present) placeOf(ctx context.Context, id int64) (timeline.Place, error) {
-	at, ok, err := timeline.PlaceOf(ctx, p.engine.store, p.engine.config.Tenant, p.stored.Head, id)
+	at, ok, err := timeline.PlaceOf(ctx, p.engine.store, p.tenant, p.stored.Head, id)
 	if err == nil && !ok {
 		err = fmt.Errorf("%w: item %d is missing", timeline.ErrDamaged, id)
 	}
@@ -119,5 +119,5 @@ func (p *present) isPinned(ctx context.Context, id int64) (bool, error) {
 
 // passes reports whether a place is on the way to the head.
 func (p *present) passes(ctx context.Context, at timeline.Place) (bool, error) {
-	return timeline.Passes(ctx, p.engine.store, p.engine.config.Tenant, p.stored.Head, at)
+	return timeline.Passes(ctx, p.engine.store, p.tenant, p.stored.Head, at)
 }

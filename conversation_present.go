@@ -28,6 +28,7 @@ const (
 // stored; commit stores it. Where that fails, the present is thrown away.
 type present struct {
 	id     string
+	tenant string
 	engine *Engine
 
 	// stored is the conversation as the store has it; seen is what Changed said
@@ -195,7 +196,7 @@ type storedEntry struct {
 
 // read reads items of the history.
 func (p *present) read(ctx context.Context, first, last int64) (items []storedEntry, err error) {
-	err = p.engine.store.Messages(ctx, p.engine.config.Tenant, p.stored.Head, first, last, false, func(e *timeline.Entry) error {
+	err = p.engine.store.Messages(ctx, p.tenant, p.stored.Head, first, last, false, func(e *timeline.Entry) error {
 		it, shown := p.engine.itemOf(e)
 		items = append(items, storedEntry{it, shown})
 		return nil

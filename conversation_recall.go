@@ -148,7 +148,7 @@ func (c *Conversation) search(ctx context.Context, at timeline.Place, query stri
 }
 
 func (c *Conversation) where(at timeline.Place, reach recall.Reach) recall.Where {
-	return recall.Where{Tenant: c.engine.config.Tenant, Conversation: c.id, At: at, Reach: reach}
+	return recall.Where{Tenant: c.tenant, Conversation: c.id, At: at, Reach: reach}
 }
 
 // origin is the item of a block: that of another conversation has its name before it.

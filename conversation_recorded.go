@@ -33,10 +33,10 @@ func (c *Conversation) byCalls(ctx context.Context, op string, do func(*recorded
 	if err := e.enter(ctx, c); err != nil {
 		return true, c.fail(op, err, "")
 	}
-	if err := e.calls.queue.waitKey(ctx, queueKey(e.config.Tenant, c.id)); err != nil {
+	if err := e.calls.queue.waitKey(ctx, queueKey(c.tenant, c.id)); err != nil {
 		return true, e.storeError(ctx, op, c.id, err)
 	}
-	r, ok, err := openRecorded(ctx, e.store, e.config.Tenant, c.id)
+	r, ok, err := openRecorded(ctx, e.store, c.tenant, c.id)
 	switch {
 	case errors.Is(err, timeline.ErrNoConversation) || err == nil && !ok:
 		return false, nil

@@ -70,7 +70,7 @@ func (p *present) commit(ctx context.Context) error {
 	if p.stored.Project == "" {
 		c.Project = p.engine.config.Project
 	}
-	applied, err := p.engine.store.Apply(ctx, p.engine.config.Tenant, c)
+	applied, err := p.engine.store.Apply(ctx, p.tenant, c)
 	if err != nil {
 		return err
 	}

@@ -52,17 +52,20 @@ type Engine struct {
 	mu sync.Mutex // protects what follows
 	// conversations are those that a caller has, so that the same id returns the same
 	// conversation. recent lists those used last, the latest first.
-	conversations map[string]weak.Pointer[Conversation]
+	conversations map[conversationKey]weak.Pointer[Conversation]
 	recent        *list.List
 	closed        bool
 }
+
+// conversationKey names a conversation of any tenant.
+type conversationKey struct{ tenant, id string }
 
 // keepConversations is how many conversations stay in memory, those used last, each with
 // as much as its window shows. Others are read again at their next use.
 const keepConversations = 256
 
 func newEngine(config Config) *Engine {
-	e := &Engine{config: config, keep: keepConversations, conversations: map[string]weak.Pointer[Conversation]{}, recent: list.New()}
+	e := &Engine{config: config, keep: keepConversations, conversations: map[conversationKey]weak.Pointer[Conversation]{}, recent: list.New()}
 	e.given.tokens, e.given.items, e.given.policy = config.MaxTokens, config.MaxItems, config.Policy
 	return e
 }
@@ -126,6 +129,12 @@ func (e *Engine) openLibrary() {
 // Conversation returns the conversation with an id, a new one if there is none. The same
 // id returns the same conversation. A new one is stored with its first change.
 func (e *Engine) Conversation(ctx context.Context, id string) (*Conversation, error) {
+	return e.ConversationOf(ctx, e.config.Tenant, id)
+}
+
+// ConversationOf is Conversation for a tenant other than the engine's own: calls have theirs
+// in Request.Tenant.
+func (e *Engine) ConversationOf(ctx context.Context, tenant, id string) (*Conversation, error) {
 	const op = "open conversation"
 	if err := e.enter(ctx, nil); err != nil {
 		return nil, &Error{Op: op, Conversation: id, Err: err}
@@ -135,11 +144,12 @@ func (e *Engine) Conversation(ctx context.Context, id string) (*Conversation, er
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	c := e.conversations[id].Value()
+	key := conversationKey{tenant, id}
+	c := e.conversations[key].Value()
 	if c == nil {
-		c = &Conversation{id: id, engine: e}
-		e.conversations[id] = weak.Make(c)
-		runtime.AddCleanup(c, e.forget, id)
+		c = &Conversation{id: id, tenant: tenant, engine: e}
+		e.conversations[key] = weak.Make(c)
+		runtime.AddCleanup(c, e.forget, key)
 	}
 	e.touch(c)
 	return c, nil
@@ -159,11 +169,11 @@ func checkID(id string) error {
 }
 
 // forget is called when no caller has a conversation any more.
-func (e *Engine) forget(id string) {
+func (e *Engine) forget(key conversationKey) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.conversations[id].Value() == nil {
-		delete(e.conversations, id)
+	if e.conversations[key].Value() == nil {
+		delete(e.conversations, key)
 	}
 }
 
@@ -200,7 +210,7 @@ func (e *Engine) Conversations(ctx context.Context) ([]string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for el := e.recent.Front(); el != nil; el = el.Next() {
-		if c := el.Value.(*Conversation); !c.begun.Load() {
+		if c := el.Value.(*Conversation); !c.begun.Load() && c.tenant == e.config.Tenant {
 			all[c.id] = true
 		}
 	}
@@ -216,7 +226,7 @@ func (e *Engine) Delete(ctx context.Context, id string) error {
 		return &Error{Op: op, Conversation: id, Err: err}
 	}
 	e.mu.Lock()
-	c := e.conversations[id].Value()
+	c := e.conversations[conversationKey{e.config.Tenant, id}].Value()
 	if c != nil && c.place != nil {
 		e.recent.Remove(c.place)
 		c.place = nil
