@@ -68,9 +68,6 @@ func (c *Call) entry(reply *wire.Reply, err error) *entry {
 		if s.Before != c.tokens.Total {
 			e.Came = s.Before
 		}
-		if s.Cut != nil {
-			e.Plan = c.planKey(s.Cut)
-		}
 	}
 	if !c.first.IsZero() {
 		e.FirstMS = ms(c.first.Sub(c.began))

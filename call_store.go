@@ -110,10 +110,17 @@ func (c *Call) write(ctx context.Context, e *entry, reply []chat.Message, identi
 		return identities[i-asked]
 	}
 	var cuts []*view.Cut
+	var ids map[*view.Cut]string
 	then := func(at *timeline.Appended) (change timeline.Change, err error) {
 		change = timeline.Change{Now: c.calls.o.Now(), Stay: stay}
 		cuts = c.unstored(at)
-		change.Put, change.Contents, err = c.records(e, at, top, cuts)
+		if ids, err = c.numbered(ctx, cuts); err != nil {
+			return change, err
+		}
+		for cut, id := range ids {
+			change.Drop = append(change.Drop, timeline.Plan{ID: id, Name: cut.ID}.Reservation())
+		}
+		change.Put, change.Contents, err = c.records(e, at, top, cuts, ids)
 		return change, err
 	}
 	_, err := c.calls.log.AppendThen(ctx, c.request.Tenant, c.thread.Conversation, c.thread.Before, all, asked, identity, change, then)
@@ -127,19 +134,26 @@ func (c *Call) write(ctx context.Context, e *entry, reply []chat.Message, identi
 	}
 	for _, cut := range cuts {
 		cut.MarkStored()
+		c.setNumber(cut, ids[cut])
 	}
 	return nil
 }
 
 // records are those of a call whose request ends at a place, and of its cuts, with their
 // contents.
-func (c *Call) records(e *entry, at *timeline.Appended, top *contents, cuts []*view.Cut) (records []timeline.Record, raw [][]byte, err error) {
+func (c *Call) records(e *entry, at *timeline.Appended, top *contents, cuts []*view.Cut, ids map[*view.Cut]string) (records []timeline.Record, raw [][]byte, err error) {
 	e.Forms = at.Forms.String()
+	if s := c.shown; s != nil && s.Cut != nil {
+		e.Plan = c.planKey(s.Cut)
+		if id, stored := ids[s.Cut]; stored {
+			e.Plan = timeline.PlanKey(id, s.Cut.ID)
+		}
+	}
 	record := timeline.Record{Kind: "call", Key: c.request.ID, At: at.Place(int64(at.Forms.Len())), Time: c.began, Contents: top.hashes}
 	if record.Data, err = json.Marshal(e); err != nil {
 		return nil, nil, err
 	}
-	plans, more, err := c.plans(cuts, at)
+	plans, more, err := c.plans(cuts, ids, at)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -164,10 +178,10 @@ func (c *Call) unstored(at *timeline.Appended) []*view.Cut {
 	return append(c.fresh[:len(c.fresh):len(c.fresh)], c.shown.Cut)
 }
 
-// plans are their records.
-func (c *Call) plans(cuts []*view.Cut, at *timeline.Appended) (records []timeline.Record, contents [][]byte, err error) {
+// plans returns the records of cuts.
+func (c *Call) plans(cuts []*view.Cut, ids map[*view.Cut]string, at *timeline.Appended) (records []timeline.Record, contents [][]byte, err error) {
 	for _, cut := range cuts {
-		r, more, err := cut.Record(at.Place(int64(cut.Covers)), c.planID(cut))
+		r, more, err := cut.Record(at.Place(int64(cut.Covers)), ids[cut])
 		if err != nil {
 			return nil, nil, err
 		}

@@ -60,6 +60,10 @@ func (c *Call) show(ctx, reads context.Context) error {
 	c.prepare() // as far as it is stored, while the provider is at work
 	if shown.Cut != nil {
 		c.calls.recentPlans.keep(c.request.Tenant, c.thread, shown.Cut)
+		for _, cut := range shown.Made {
+			c.number(reads, cut)
+		}
+		c.number(reads, shown.Cut)
 	}
 	c.tell(shown, pins, news)
 	if shown.Failed != nil {
@@ -139,25 +143,6 @@ func (c *Call) tell(shown *view.Result, pins []int, news []string) {
 		e.Recalled = shown.Recalled
 		say(EventRecall, 0, 0, "")
 	}
-}
-
-// planID is the id of a plan in the conversation of the call; its name where that
-// conversation is not known.
-func (c *Call) planID(cut *view.Cut) string {
-	if c.known() {
-		if n := c.calls.index.PlanNumber(c.thread, cut.ID); n > 0 {
-			return timeline.PlanID(n)
-		}
-	}
-	return cut.ID
-}
-
-// planKey is the key of a plan in the conversation of the call.
-func (c *Call) planKey(cut *view.Cut) string {
-	if id := c.planID(cut); id != cut.ID {
-		return timeline.PlanKey(id, cut.ID)
-	}
-	return cut.ID
 }
 
 // condensed are the tokens of the messages that a cut leaves out, and of the summary that

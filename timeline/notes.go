@@ -17,6 +17,8 @@ const (
 	KindHold      = "hold"
 	KindPlan      = "plan"
 	KindSize      = "size"
+	// KindNumber reserves the id of a plan that is not stored yet.
+	KindNumber = "number"
 )
 
 // Notes reads the notes of a conversation. A conversation that does not exist has none.

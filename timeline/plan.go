@@ -3,6 +3,7 @@ package timeline
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -24,37 +25,132 @@ type Plan struct {
 	Contents []Hash
 }
 
-// Plans returns the plans of all branches, oldest first. If two have the same
-// number, because two processes made them at once, or a plan has none, as in
-// version 1, it gets the lowest free number.
+// Plans returns the plans of all branches, oldest first. A plan without a number, as in
+// version 1, or with one that another plan has, gets the lowest free number.
 func (n Notes) Plans(ctx context.Context) ([]Plan, error) {
 	records, err := n.records(ctx, KindPlan, "")
 	if err != nil {
 		return nil, err
 	}
-	plans := make([]Plan, 0, len(records))
-	used, named := map[string]bool{}, map[string]bool{}
+	keys := make([]string, len(records))
 	for i := range records {
-		p := planOf(&records[i])
-		if named[p.Name] {
+		keys[i] = records[i].Key
+	}
+	plans := make([]Plan, 0, len(records))
+	for i, id := range planIDs(keys) {
+		if id == "" {
 			continue // the same plan, stored again
 		}
-		if used[p.ID] {
-			p.ID = ""
-		}
-		used[p.ID], named[p.Name] = true, p.Name != ""
+		p := planOf(&records[i])
+		p.ID = id
 		plans = append(plans, p)
-	}
-	free := int64(1)
-	for i := range plans {
-		for ; plans[i].ID == ""; free++ {
-			if id := PlanID(free); !used[id] {
-				plans[i].ID = id
-			}
-		}
 	}
 	return plans, nil
 }
+
+// planIDs returns the ids of the plans with these keys; empty for a plan that an earlier
+// key names already.
+func planIDs(keys []string) []string {
+	ids := make([]string, len(keys))
+	used, named := map[string]bool{}, map[string]bool{}
+	var unnumbered []int
+	for i, key := range keys {
+		id, name := ParsePlanKey(key)
+		if named[name] {
+			continue
+		}
+		named[name] = name != ""
+		if id == "" || used[id] {
+			unnumbered = append(unnumbered, i)
+			continue
+		}
+		ids[i], used[id] = id, true
+	}
+	free := int64(1)
+	for _, i := range unnumbered {
+		for ; ids[i] == ""; free++ {
+			if id := PlanID(free); !used[id] {
+				ids[i] = id
+			}
+		}
+	}
+	return ids
+}
+
+// PlanIDs returns the ids that are taken, with the names of their plans: the ids of stored
+// plans, and those that are reserved.
+func (n Notes) PlanIDs(ctx context.Context) (map[string]string, error) {
+	taken := map[string]string{}
+	for _, kind := range []string{KindPlan, KindNumber} {
+		keys, err := n.Store.RecordKeys(ctx, n.Tenant, n.Conversation, kind)
+		if err != nil && !errors.Is(err, ErrNoConversation) {
+			return nil, err
+		}
+		for i, id := range planIDs(keys) {
+			if _, stored := taken[id]; id != "" && !stored {
+				_, taken[id] = ParsePlanKey(keys[i])
+			}
+		}
+	}
+	return taken, nil
+}
+
+// ReservePlan gives the plan of a call with this name an id that no other plan has or gets,
+// whichever process stores plans at the same time: wish if it is free, otherwise the next
+// one after all others. It is the id of the plan if it has one already, and wish if the
+// conversation does not exist yet. The change that stores the plan should drop the
+// reservation: see Plan.Reservation.
+func (n Notes) ReservePlan(ctx context.Context, name string, wish int64, now time.Time) (id string, err error) {
+	for {
+		c, err := n.Store.Conversation(ctx, n.Tenant, n.Conversation)
+		if errors.Is(err, ErrNoConversation) {
+			return PlanID(wish), nil
+		}
+		if err != nil {
+			return "", err
+		}
+		taken, err := n.PlanIDs(ctx)
+		if err != nil {
+			return "", err
+		}
+		id, own := FreePlanID(taken, name, wish)
+		if own {
+			return id, nil
+		}
+		_, err = n.Store.Apply(ctx, n.Tenant, Change{
+			Conversation: n.Conversation, Expect: &c.Revision, ExpectCreated: c.Created, Stay: true, Now: now,
+			Put: []Record{{Kind: KindNumber, Key: PlanKey(id, name)}},
+		})
+		if !errors.Is(err, ErrChanged) {
+			return id, err
+		}
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+	}
+}
+
+// FreePlanID returns the id that a plan with this name gets, and whether it has it already.
+func FreePlanID(taken map[string]string, name string, wish int64) (id string, own bool) {
+	last := int64(0)
+	for id, other := range taken {
+		if other == name {
+			return id, true
+		}
+		number, _ := PlanNumber(id)
+		last = max(last, number)
+	}
+	if id = PlanID(wish); wish < 1 {
+		return PlanID(last + 1), false
+	}
+	if _, other := taken[id]; other {
+		id = PlanID(last + 1)
+	}
+	return id, false
+}
+
+// Reservation returns the key of the record that reserves the id of a plan.
+func (p Plan) Reservation() Key { return Key{KindNumber, PlanKey(p.ID, p.Name)} }
 
 // Plan returns the plan of items with this id, or false if there is none.
 func (n Notes) Plan(ctx context.Context, id string) (Plan, bool, error) {

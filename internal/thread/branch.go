@@ -19,7 +19,7 @@ type conversation struct {
 	// lastPlan is the largest number of a plan, inherited are the numbers of plans of other
 	// conversations, by name.
 	lastPlan  int64
-	inherited map[string]int64
+	inherited map[string]planNumber
 	replies   []string
 	used      time.Time
 	calls     int // in flight

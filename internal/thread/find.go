@@ -267,7 +267,7 @@ func (b *branch) thread(r *Request, kind Kind) *Thread {
 	k := b.of
 	return &Thread{
 		Tenant: r.Tenant, Conversation: k.name, Kind: kind, Stay: b.side, Continues: k.continues,
-		space: k.space.key, sketch: k.sketch, stored: k.stored, branch: b, at: b.tip,
+		space: k.space.key, sketch: k.sketch, stored: k.stored, of: k, branch: b, at: b.tip,
 	}
 }
 

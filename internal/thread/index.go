@@ -116,9 +116,10 @@ type Thread struct {
 	sketch PromptSketch
 	stored bool
 
-	branch  *branch
-	at      place // of the last message of the request
-	replied int   // messages of the reply
+	of      *conversation // never changes; nil if it is not known
+	at      place         // of the last message of the request
+	branch  *branch       // the tenant's mutex protects it and replied
+	replied int           // messages of the reply
 }
 
 // Depth returns how many messages the history has up to the end of the
@@ -169,7 +170,7 @@ func (t *tenant) locate(ctx context.Context, r *Request) (*Thread, error) {
 	}
 	p = t.adopt(n, r, p)
 	th := t.find(n, r, p)
-	k := th.branch.of
+	k := th.of
 	k.assumed = k.assumed || r.Offline && th.Kind == New
 	k.calls++
 	k.held++
@@ -243,7 +244,7 @@ func (b *Index) Done(th *Thread, reply []chat.Message, id string) (identities []
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := th.branch.of
+	k := th.of
 	k.calls--
 	if len(reply) > 0 {
 		t.answer(th, reply, steps, id)
@@ -258,7 +259,7 @@ func (b *Index) Done(th *Thread, reply []chat.Message, id string) (identities []
 
 // answer adds a reply after the request that it answers.
 func (t *tenant) answer(th *Thread, reply []chat.Message, steps []step, id string) {
-	k := th.branch.of
+	k := th.of
 	th.replied = len(steps)
 	tip, added := k.space.extend(th.at, steps)
 	t.grow(added)
@@ -286,7 +287,7 @@ func (b *Index) Stored(th *Thread, ok bool) {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := th.branch.of
+	k := th.of
 	k.held--
 	k.stored = k.stored || ok
 	t.busy(k)

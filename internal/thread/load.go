@@ -91,7 +91,7 @@ func (t *tenant) take(s *storedConversation) {
 			if d := m.At.Depth; m.Value != nil && d > 0 && d <= int64(len(path.places)) && path.places[d-1] == m.At {
 				t.seq++
 				at := k.branches[len(k.branches)-len(s.paths)+i].tip.up(int(d))
-				t.keepPlan(k, &plan{name: m.Name, number: m.Number, at: at, audience: m.Audience, value: m.Value, seq: t.seq})
+				t.keepPlan(k, &plan{name: m.Name, number: planNumber{m.Number, true}, at: at, audience: m.Audience, value: m.Value, seq: t.seq})
 				break
 			}
 		}

@@ -13,12 +13,19 @@ import (
 // from there, on any branch and in any conversation.
 type plan struct {
 	name     string
-	number   int64 // within the conversation
+	number   planNumber
 	at       place
 	audience string
 	value    any
 	of       *conversation
 	seq      int64 // the latest has the largest
+}
+
+// planNumber is the number of a plan within a conversation. It is final if the store has it
+// for this plan; until then other processes may give it to another plan.
+type planNumber struct {
+	n     int64
+	final bool
 }
 
 // maxPlans bounds the plans that a conversation keeps in memory; the oldest leave first.
@@ -68,8 +75,8 @@ func (b *Index) PlansAt(th *Thread) []any {
 	return t.plansAt(th.at, th.Audience)
 }
 
-// AddPlan adds a plan with a name after the first depth messages of a request, and gives it
-// the next number of the conversation. It returns false if the plans of the request are no
+// AddPlan adds a plan with a name after the first depth messages of a request, and proposes
+// the next number of the conversation for it. It returns false if the plans of the request are no
 // longer those in before.
 func (b *Index) AddPlan(th *Thread, depth int, name string, before []any, value any) bool {
 	t := b.tenant(th.Tenant)
@@ -79,36 +86,60 @@ func (b *Index) AddPlan(th *Thread, depth int, name string, before []any, value 
 		return false
 	}
 	t.seq++
-	k := th.branch.of
+	k := th.of
 	k.lastPlan++
-	t.keepPlan(k, &plan{name: name, number: k.lastPlan, at: th.at.up(depth), audience: th.Audience, value: value, seq: t.seq})
+	t.keepPlan(k, &plan{name: name, number: planNumber{n: k.lastPlan}, at: th.at.up(depth), audience: th.Audience, value: value, seq: t.seq})
 	return true
 }
 
-// PlanNumber returns the number of a plan within the conversation of a request. A plan of
-// another conversation that begins with the same messages gets the next one. It returns 0 if
-// the conversation of the request is not known.
-func (b *Index) PlanNumber(th *Thread, name string) int64 {
-	if th.branch == nil {
-		return 0
+// PlanNumber returns the number of a plan within the conversation of a request, and whether
+// it is final. For a plan of another conversation that begins with the same messages it
+// proposes the next one. It returns 0 if the conversation of the request is not known.
+func (b *Index) PlanNumber(th *Thread, name string) (number int64, final bool) {
+	if th.of == nil {
+		return 0, false
 	}
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := th.branch.of
+	k := th.of
 	for _, m := range slices.Backward(k.plans) {
 		if m.name == name {
-			return m.number
+			return m.number.n, m.number.final
 		}
 	}
-	if k.inherited[name] == 0 {
-		if k.inherited == nil || len(k.inherited) >= maxPlans {
-			k.inherited = map[string]int64{}
-		}
+	if k.inherited[name].n == 0 {
 		k.lastPlan++
-		k.inherited[name] = k.lastPlan
+		k.inherit(name, planNumber{n: k.lastPlan})
 	}
-	return k.inherited[name]
+	return k.inherited[name].n, k.inherited[name].final
+}
+
+// SetPlanNumber sets the final number of a plan within the conversation of a request.
+func (b *Index) SetPlanNumber(th *Thread, name string, number int64) {
+	if th.of == nil {
+		return
+	}
+	t := b.tenant(th.Tenant)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := th.of
+	k.lastPlan = max(k.lastPlan, number)
+	for _, m := range slices.Backward(k.plans) {
+		if m.name == name {
+			m.number = planNumber{number, true}
+			return
+		}
+	}
+	k.inherit(name, planNumber{number, true})
+}
+
+// inherit sets the number of a plan of another conversation.
+func (k *conversation) inherit(name string, n planNumber) {
+	if k.inherited == nil || len(k.inherited) >= maxPlans {
+		k.inherited = map[string]planNumber{}
+	}
+	k.inherited[name] = n
 }
 
 // keepPlan adds a plan of a conversation at its place.
@@ -142,7 +173,7 @@ func (b *Index) RemovePlan(th *Thread, name string) {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := th.branch.of
+	k := th.of
 	for _, m := range k.plans {
 		if m.name == name {
 			t.removePlan(m)
@@ -158,7 +189,7 @@ func (b *Index) Refresh(ctx context.Context, th *Thread) error {
 		return nil
 	}
 	t := b.tenant(th.Tenant)
-	k := th.branch.of
+	k := th.of
 	known := map[string]bool{}
 	t.mu.Lock()
 	for _, m := range k.plans {
@@ -215,10 +246,10 @@ func (t *tenant) orderPlans(k *conversation, stored []StoredPlan, read map[strin
 		switch path := read[s.Name]; {
 		case m != nil:
 			delete(have, s.Name)
-			m.seq, m.number = t.seq, s.Number
+			m.seq, m.number = t.seq, planNumber{s.Number, true}
 			k.plans = append(k.plans, m)
 		case path != nil && len(path.steps) > 0:
-			t.addPlan(k, &plan{name: s.Name, number: s.Number, audience: s.Audience, value: s.Value, seq: t.seq}, path.steps)
+			t.addPlan(k, &plan{name: s.Name, number: planNumber{s.Number, true}, audience: s.Audience, value: s.Value, seq: t.seq}, path.steps)
 		}
 	}
 	for _, m := range old {

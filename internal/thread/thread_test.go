@@ -276,3 +276,30 @@ func TestEqualMessagesAreNotComparedForEver(t *testing.T) {
 		s.do("fail B")
 	}
 }
+
+// Reading the plans of other processes may be abandoned and go on while the call ends on a
+// branch of its own, because another call has continued from it in other words. The race
+// detector must find nothing.
+func TestRefreshMayOutliveItsCall(t *testing.T) {
+	none := func(context.Context, timeline.Store, string, string, func(string) bool) ([]StoredPlan, error) {
+		return nil, nil
+	}
+	for range 50 {
+		s := newPlay(t)
+		s.book = NewIndex(s.store, Options{Wait: time.Nanosecond, Plans: none})
+		s.do("call A session=s : u1")
+		s.do("call B session=s : u1 a1 u2")
+		a := s.calls["A"].Thread
+		ended := make(chan error)
+		go func() { ended <- s.book.Refresh(ctx, a) }()
+		branch := a.branch
+		s.do("reply A a2")
+		if a.branch == branch {
+			t.Fatal("the reply is not on a branch of its own")
+		}
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		s.do("fail B")
+	}
+}

@@ -57,7 +57,8 @@ type Summary struct {
 	Tenant       string `json:"-"`
 	Conversation string `json:"-"`
 	Model        string `json:"model,omitempty"` // of the conversation
-	// Plan is the cut's name, PlanID its id in the conversation.
+	// Plan is the cut's name, PlanID its id in the conversation, or its name
+	// while that is not final.
 	Plan   string  `json:"-"`
 	PlanID string  `json:"-"`
 	Text   string  `json:"text"`
@@ -207,7 +208,7 @@ func (c *Condensing) follow(s *request, before, fresh *Cut) {
 		return
 	}
 	f := fresh.fold
-	sum := Summary{Tenant: s.Thread.Tenant, Conversation: s.Thread.Conversation, Plan: fresh.ID, PlanID: timeline.PlanID(s.v.o.Index.PlanNumber(s.Thread, fresh.ID)), Model: s.Body.Model, Messages: len(in)}
+	sum := Summary{Tenant: s.Thread.Tenant, Conversation: s.Thread.Conversation, Plan: fresh.ID, PlanID: fresh.ID, Model: s.Body.Model, Messages: len(in)}
 	count := func(text string) int { return s.counter.Text(text).Tokens }
 	for i := range in {
 		sum.Before += s.counter.Message(&in[i]).Tokens
@@ -220,6 +221,9 @@ func (c *Condensing) follow(s *request, before, fresh *Cut) {
 			return bound.Do(ctx, &c.asks, func(ctx context.Context) (condense.Output, error) { return c.o.Condenser.Condense(ctx, in) })
 		}), condense.Input{Messages: in, Previous: base, Max: c.o.Max, Count: count})
 		sum.Text, sum.Cost, sum.Err = out.Text, out.Cost, err
+		if n, final := s.v.o.Index.PlanNumber(s.Thread, fresh.ID); final {
+			sum.PlanID = timeline.PlanID(n)
+		}
 		if err != nil {
 			sum.Text, sum.Cost = "", costOf(err)
 		} else {

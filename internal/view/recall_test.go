@@ -164,3 +164,50 @@ func TestInstructionsOfPagesDoNotComeBack(t *testing.T) {
 		}
 	}
 }
+
+// A passage that is larger than the room for recall does not come back by its beginning:
+// what was recalled is not recalled again, so that a beginning would keep out the rest.
+//
+// SPEC D3
+func TestPassagesComeBackWholeOrNotAtAll(t *testing.T) {
+	const begins, short = "The zebra repository holds the stripes of all animals.", "The zebra stripes are sorted by the name of the animal."
+	long := begins
+	for i := range 40 {
+		long += fmt.Sprintf(" Stripe %d of the zebra runs from the neck to the tail without a break.", i)
+	}
+	s := newStage(t, Options{})
+	s.library()
+	defer s.close()
+	a := ask{format: wire.Chat, session: "s", Input: Input{Budget: 3000, Asked: true}}
+	var talk []string
+	inserted := ""
+	for i := range 20 {
+		said := strings.Repeat(fmt.Sprintf("Line %d of a report about the weather. ", i), 24)
+		switch i {
+		case 1:
+			said = long
+		case 2:
+			said = short
+		case 19:
+			said = "What do we know of the zebra stripes?"
+		}
+		talk = append(talk, fmt.Sprintf(`{"role":"user","content":%q}`, said))
+		c := s.find(fmt.Appendf(nil, `{"model":"m","messages":[%s]}`, strings.Join(talk, ",")), a)
+		if err := s.show(c, a); err != nil {
+			t.Fatal(err)
+		}
+		for _, cut := range c.Made {
+			for _, in := range cut.Plan.Inserted {
+				if in.Kind == "recall" {
+					inserted += in.Text + "\n"
+				}
+			}
+		}
+		reply := fmt.Sprintf(`{"role":"assistant","content":"Report %d is filed."}`, i)
+		talk = append(talk, reply)
+		s.end(c, []byte(reply))
+	}
+	if !strings.Contains(inserted, short) || strings.Contains(inserted, begins) {
+		t.Errorf("brought back:\n%s", inserted)
+	}
+}

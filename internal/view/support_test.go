@@ -178,7 +178,8 @@ func (s *stage) end(c *call, reply ...[]byte) {
 	}
 	change = timeline.Change{Now: s.now, Stay: c.thread.Stay}
 	for _, cut := range c.made {
-		r, contents, err := cut.Record(at.Place(int64(cut.Covers)), timeline.PlanID(s.book.PlanNumber(c.thread, cut.ID)))
+		number, _ := s.book.PlanNumber(c.thread, cut.ID)
+		r, contents, err := cut.Record(at.Place(int64(cut.Covers)), timeline.PlanID(number))
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -1,0 +1,83 @@
+package oriel
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/oriel-context/oriel/internal/bound"
+	"github.com/oriel-context/oriel/internal/view"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// numberWait bounds how long a call waits for the number of a plan; see Waits.
+const numberWait = time.Second
+
+// number has the store give a plan its number in the conversation of the call, so that no
+// other process gives it to another plan. If that fails, the plan is called by its name
+// until it is stored.
+func (c *Call) number(ctx context.Context, cut *view.Cut) {
+	wish, final := c.calls.index.PlanNumber(c.thread, cut.ID)
+	if final || wish == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, numberWait)
+	defer cancel()
+	notes, name, now := c.notes(), cut.ID, c.calls.o.Now()
+	id, err := bound.Do(ctx, &c.calls.reads, func(ctx context.Context) (string, error) { return notes.ReservePlan(ctx, name, wish, now) })
+	if err != nil {
+		if c.calls.worthTelling(c.began) {
+			c.calls.report(OpenStore, c.request.ID, c.thread.Conversation, fmt.Errorf("number plan %s: %w; it is called by its name until it is stored", name, err))
+		}
+		return
+	}
+	c.setNumber(cut, id)
+}
+
+func (c *Call) setNumber(cut *view.Cut, id string) {
+	if n, ok := timeline.PlanNumber(id); ok {
+		c.calls.index.SetPlanNumber(c.thread, cut.ID, n)
+	}
+}
+
+func (c *Call) notes() timeline.Notes {
+	return timeline.Notes{Store: c.calls.o.Store, Tenant: c.request.Tenant, Conversation: c.thread.Conversation}
+}
+
+// planID returns the id of a plan in the conversation of the call, or its name as long as
+// the number is not final or the conversation is not known.
+func (c *Call) planID(cut *view.Cut) string {
+	if c.known() {
+		if n, final := c.calls.index.PlanNumber(c.thread, cut.ID); final {
+			return timeline.PlanID(n)
+		}
+	}
+	return cut.ID
+}
+
+// planKey returns the key of a plan in the conversation of the call.
+func (c *Call) planKey(cut *view.Cut) string {
+	if id := c.planID(cut); id != cut.ID {
+		return timeline.PlanKey(id, cut.ID)
+	}
+	return cut.ID
+}
+
+// numbered returns the ids by which plans are stored. The change that stores them expects
+// the revision that was read before, so that the ids are still free then.
+func (c *Call) numbered(ctx context.Context, cuts []*view.Cut) (map[*view.Cut]string, error) {
+	if len(cuts) == 0 {
+		return nil, nil
+	}
+	taken, err := c.notes().PlanIDs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids := make(map[*view.Cut]string, len(cuts))
+	for _, cut := range cuts {
+		wish, _ := c.calls.index.PlanNumber(c.thread, cut.ID)
+		ids[cut], _ = timeline.FreePlanID(taken, cut.ID, wish)
+		taken[ids[cut]] = cut.ID
+	}
+	return ids, nil
+}
