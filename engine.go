@@ -44,6 +44,9 @@ type Engine struct {
 	model *builtinModel
 	// meanings are the vectors of items, for relevance.
 	meanings meanings
+	// parent is the engine that this one shares its store, library and calls with; nil if
+	// they are its own.
+	parent *Engine
 	// keep is how many conversations stay in memory even if no caller has them.
 	keep int
 	// upgraded is done once a conversation of an earlier version was stored.
@@ -54,6 +57,7 @@ type Engine struct {
 	// conversation. recent lists those used last, the latest first.
 	conversations map[conversationKey]weak.Pointer[Conversation]
 	recent        *list.List
+	tenants       map[string]*Engine
 	closed        bool
 }
 
@@ -263,7 +267,15 @@ func (e *Engine) Wait(ctx context.Context) error {
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	e.closed = true
+	tenants := slices.Collect(maps.Values(e.tenants))
 	e.mu.Unlock()
+	if e.parent != nil {
+		e.meanings.shutDown()
+		return nil
+	}
+	for _, t := range tenants {
+		t.Close()
+	}
 	e.closeCalls()
 	e.meanings.shutDown()
 	err := e.library.Close()
@@ -284,6 +296,11 @@ func (e *Engine) Close() error {
 func (e *Engine) enter(ctx context.Context, c *Conversation) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if e.parent != nil {
+		if err := e.parent.enter(ctx, nil); err != nil {
+			return err
+		}
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
