@@ -51,7 +51,7 @@ saved.`,
 		Args: noArguments,
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.by, "by", "day", "rows: day, week, month, model, project or conversation")
+	f.StringVar(&o.by, "by", "day", "rows: hour, day, week, month, model, project or conversation")
 	f.StringVar(&o.since, "since", "", "only calls since "+sinceHelp)
 	f.BoolVar(&o.watch, "watch", false, "show it again whenever a call has ended, until Ctrl-C")
 	f.BoolVar(&o.json, "json", false, "print one JSON object for each row")
@@ -63,7 +63,7 @@ saved.`,
 func (o *usageFlags) run(cmd *cobra.Command) error {
 	by := usage.By(o.by)
 	if !slices.Contains(usage.Groupings, by) {
-		return fmt.Errorf("--by %q: give day, week, month, model, project or conversation", oneLine(o.by, 60))
+		return fmt.Errorf("--by %q: give hour, day, week, month, model, project or conversation", oneLine(o.by, 60))
 	}
 	models, err := modelTable(*o.table)
 	if err != nil {

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 )
@@ -51,6 +53,12 @@ type Handler struct {
 	mux     *http.ServeMux
 	slots   chan struct{}
 	started time.Time
+	ledger  *usage.Reader
+	titles  cache[string]
+	calls   cache[[]browse.Call]
+	plans   cache[[]browse.Plan]
+	made    cache[[]madePlan]
+	strips  cache[*browse.Outline]
 }
 
 // maxWork is how many requests are worked on at a time.
@@ -79,7 +87,8 @@ func New(o Options) *Handler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	h := &Handler{Options: o, mux: http.NewServeMux(), slots: make(chan struct{}, maxWork), started: o.Now()}
+	h := &Handler{Options: o, mux: http.NewServeMux(), slots: make(chan struct{}, maxWork), started: o.Now(), ledger: usage.NewReader(o.Store)}
+	h.titles.most, h.made.most, h.calls.most, h.plans.most, h.strips.most = 4096, 4096, 32, 16, 16
 	for i := range routes {
 		h.mount(&routes[i])
 	}

@@ -37,8 +37,10 @@ type published struct {
 func NewHub() *Hub { return &Hub{next: 1, counts: map[string]*failures{}} }
 
 // Publish passes an event to the streams of its tenant.
-func (h *Hub) Publish(e oriel.Event) {
-	tenant := tenantOf(&e)
+func (h *Hub) Publish(e oriel.Event) { h.PublishTo(tenantOf(&e), e) }
+
+// PublishTo passes an event to the streams of a tenant.
+func (h *Hub) PublishTo(tenant string, e oriel.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ring[h.next%ringSize] = published{h.next, tenant, e}

@@ -29,7 +29,7 @@ type route struct {
 
 // The most bytes of bodies: of orders, and of a body to fit.
 const (
-	smallBody = 64 << 10
+	smallBody = 256 << 10
 	fitBody   = 64 << 20
 )
 
@@ -37,10 +37,34 @@ const (
 var routes = []route{
 	{method: "GET", path: "openapi.json", serve: (*request).openAPI},
 	{method: "GET", path: "health", serve: (*request).health},
+	{method: "GET", path: "overview", query: []string{"zone"}, serve: (*request).overview},
+	{method: "GET", path: "usage", query: []string{"by", "since", "conversation", "zone"}, serve: (*request).usage},
+	{method: "GET", path: "composition", query: []string{"since", "zone"}, serve: (*request).dayComposition},
 	{method: "GET", path: "settings", serve: (*request).settings},
 	{method: "GET", path: "models", serve: (*request).modelTable},
+	{method: "GET", path: "conversations", query: []string{"limit", "cursor", "project", "search"}, serve: (*request).conversations},
+	{method: "GET", path: one, serve: (*request).conversation},
+	{method: "GET", path: one + "/strip", query: []string{"call", "only"}, serve: (*request).strip},
+	{method: "GET", path: one + "/messages", query: []string{"from", "to", "limit", "cursor", "call"}, serve: (*request).messages},
+	{method: "GET", path: one + "/messages/{message}", query: []string{"call"}, serve: (*request).message},
+	{method: "GET", path: one + "/plans", query: []string{"limit", "cursor"}, serve: (*request).planList},
+	{method: "GET", path: one + "/plans/{plan}", serve: (*request).plan},
+	{method: "GET", path: one + "/calls", query: []string{"limit", "cursor", "order"}, serve: (*request).callList},
+	{method: "GET", path: one + "/calls/{call}", serve: (*request).call},
+	{method: "GET", path: one + "/calls/{call}/sent", query: []string{"body"}, serve: (*request).sent},
+	{method: "GET", path: one + "/calls/{call}/composition", serve: (*request).composition},
+	{method: "GET", path: one + "/calls/{call}/diff", query: []string{"with"}, serve: (*request).diff},
+	{method: "POST", path: one + "/pins", body: smallBody, serve: (*request).pin},
+	{method: "DELETE", path: one + "/pins/{message}", serve: (*request).unpin},
+	{method: "POST", path: one + "/undo", body: smallBody, serve: (*request).undo},
+	{method: "POST", path: one + "/release", body: smallBody, serve: (*request).release},
+	{method: "POST", path: "recall", body: smallBody, serve: (*request).recall},
+	{method: "POST", path: "fit", body: fitBody, serve: (*request).fit},
 	{method: "GET", path: "events", query: []string{"conversation", "after"}, stream: true, serve: (*request).events},
 }
+
+// one is the path of a conversation.
+const one = "conversations/{conversation}"
 
 // request is one request to the API.
 type request struct {

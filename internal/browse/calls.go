@@ -36,8 +36,18 @@ type Call struct {
 	Error  string       `json:"error,omitempty"`
 	Usage  *oriel.Usage `json:"usage,omitempty"`
 
+	// Profile, Budget and Limit are its profile, the size that this wants, and what the
+	// model accepts or the call asks for. FirstMS and MS are how long the first byte of
+	// the answer and all of it took.
+	Profile       string  `json:"-"`
+	Budget, Limit int     `json:"-"`
+	FirstMS, MS   float64 `json:"-"`
+
 	record timeline.Record
 }
+
+// At returns the place of the last message of the request.
+func (c *Call) At() timeline.Place { return c.record.At }
 
 // Calls returns the recorded calls of a conversation in the order in which they began. A
 // call is written when it ends, or later.
@@ -46,7 +56,7 @@ func Calls(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 	if err != nil {
 		return nil, err
 	}
-	plans, err := planIDs(ctx, s, tenant, c.Name)
+	plans, err := PlanIDs(ctx, s, tenant, c.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +72,7 @@ func Calls(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 		calls = append(calls, Call{
 			ID: records[i].Key, Last: records[i].At.Depth, Began: r.Began.UTC(), Model: r.Model, Came: r.Came, Sent: r.Tokens,
 			Plan: cmp.Or(plans[r.Plan], r.Plan), Status: r.Status, Error: r.Error, Usage: r.Usage, record: records[i],
+			Profile: r.Profile, Budget: r.Wish, Limit: r.Hard, FirstMS: r.FirstMS, MS: r.MS,
 		})
 	}
 	slices.SortStableFunc(calls, func(a, b Call) int { return a.Began.Compare(b.Began) })
@@ -71,8 +82,8 @@ func Calls(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 	return calls, nil
 }
 
-// planIDs returns the ids of plans by their names and ids: calls of version 1 have names.
-func planIDs(ctx context.Context, s timeline.Store, tenant, conversation string) (map[string]string, error) {
+// PlanIDs returns the ids of plans by their names and ids: calls of version 1 have names.
+func PlanIDs(ctx context.Context, s timeline.Store, tenant, conversation string) (map[string]string, error) {
 	plans, err := timeline.Notes{Store: s, Tenant: tenant, Conversation: conversation}.Plans(ctx)
 	ids := map[string]string{}
 	for i := range plans {
@@ -118,6 +129,16 @@ func Sent(ctx context.Context, s timeline.Store, tenant, conversation string, c 
 	}
 	_, body, err := oriel.ReadSent(ctx, s, tenant, conversation, &c.record, oriel.SentOptions{})
 	return body, err
+}
+
+// Came returns the body of a call as it came: the messages byte for byte, the other fields
+// in one form, without credentials.
+func Came(ctx context.Context, s timeline.Store, tenant string, c *Call) ([]byte, error) {
+	stored, err := oriel.ReadCall(ctx, s, tenant, &c.record)
+	if err != nil {
+		return nil, err
+	}
+	return stored.Body, nil
 }
 
 // Change is a stretch of messages of two bodies: in both, or in one of them.

@@ -3,11 +3,9 @@ package usage
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/oriel-context/oriel"
@@ -19,6 +17,7 @@ import (
 type By string
 
 const (
+	Hour         By = "hour"
 	Day          By = "day"
 	Week         By = "week"
 	Month        By = "month"
@@ -28,10 +27,10 @@ const (
 )
 
 // Groupings lists the values of By.
-var Groupings = []By{Day, Week, Month, Model, Project, Conversation}
+var Groupings = []By{Hour, Day, Week, Month, Model, Project, Conversation}
 
 // dated reports whether the rows are spans of time.
-func (b By) dated() bool { return b == Day || b == Week || b == Month }
+func (b By) dated() bool { return b == Hour || b == Day || b == Week || b == Month }
 
 // Options say what is added up.
 type Options struct {
@@ -39,7 +38,7 @@ type Options struct {
 	By By
 	// Since leaves out the calls that began before it; zero means none.
 	Since time.Time
-	// Zone is the time zone of days, weeks and months. Default: UTC.
+	// Zone is the time zone of hours, days, weeks and months. Default: UTC.
 	Zone *time.Location
 	// Models is the table with the prices. Default: the built-in one.
 	Models *token.Models
@@ -56,8 +55,8 @@ func (o *Options) models() *token.Models {
 
 // Row is the sum of some calls. Its JSON form is a line of oriel usage --json.
 type Row struct {
-	// Key is the day (2026-11-15), the week (2026-W46), the month (2026-11), the model,
-	// the project or the conversation. A project or a model may be empty.
+	// Key is the hour (2026-11-15T13), the day (2026-11-15), the week (2026-W46), the month
+	// (2026-11), the model, the project or the conversation. A project or a model may be empty.
 	Key   string `json:"key"`
 	Calls int    `json:"calls"`
 	// Failed counts those of Calls to which the provider, or the way to it,
@@ -99,26 +98,30 @@ type Report struct {
 
 // Read adds up the calls of a tenant.
 func Read(ctx context.Context, store timeline.Store, tenant string, o Options) (*Report, error) {
+	return NewReader(store).Read(ctx, tenant, o)
+}
+
+// Read adds up the calls of a tenant.
+func (r *Reader) Read(ctx context.Context, tenant string, o Options) (*Report, error) {
 	if o.By = cmp.Or(o.By, Day); !slices.Contains(Groupings, o.By) {
 		return nil, fmt.Errorf("add up calls by %q: there are %v", o.By, Groupings)
 	}
 	if o.Zone == nil {
 		o.Zone = time.UTC
 	}
-	o.Models = o.models()
-	all, err := store.Conversations(ctx, tenant)
+	s := &sum{Options: o, rows: map[string]*Row{}}
+	err := r.Visit(ctx, tenant, o, func(c *timeline.Conversation, calls []Priced, paid []Paid) error {
+		for i := range calls {
+			s.add(s.row(c, calls[i].Model, calls[i].Began), &calls[i].Call, &calls[i].Price)
+		}
+		for _, p := range paid {
+			s.row(c, p.Model, p.Time).Summaries += p.Cost
+			s.total.Summaries += p.Cost
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
-	}
-	s := &sum{Options: o, ledger: NewLedger(o.Models), rows: map[string]*Row{}}
-	for i := range all {
-		c := &all[i]
-		if o.Conversation != "" && c.Name != o.Conversation || c.Updated.Before(o.Since) {
-			continue // a conversation without newer changes has no newer calls
-		}
-		if err := s.conversation(ctx, store, tenant, c); err != nil {
-			return nil, err
-		}
 	}
 	return s.report(), nil
 }
@@ -126,33 +129,9 @@ func Read(ctx context.Context, store timeline.Store, tenant string, o Options) (
 // sum adds up calls.
 type sum struct {
 	Options
-	ledger         *Ledger
 	rows           map[string]*Row
 	total          Row
 	oldest, newest string
-}
-
-func (s *sum) conversation(ctx context.Context, store timeline.Store, tenant string, c *timeline.Conversation) error {
-	records, err := store.Records(ctx, tenant, c.Name, "call", "")
-	if err != nil {
-		return err
-	}
-	for i := range records {
-		if strings.HasPrefix(records[i].Key, Imported) {
-			continue
-		}
-		stored, err := oriel.DecodeCall(&records[i])
-		if err != nil {
-			return fmt.Errorf("conversation %q: %w", c.Name, err)
-		}
-		call := FromStored(c.Name, stored)
-		price := s.ledger.Price(call) // also of the older ones: the newer depend on them
-		if stored.Began.Before(s.Since) {
-			continue
-		}
-		s.add(s.row(c, stored.Model, stored.Began), call, &price)
-	}
-	return s.summaries(ctx, store, tenant, c)
 }
 
 // Imported begins the keys of calls that were imported.
@@ -172,33 +151,12 @@ func OfProvider(u *oriel.Usage) *token.Usage {
 	return &token.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CacheWrite1h: u.Hour, Output: u.Output}
 }
 
-// summaries adds what a model was paid for summaries that it wrote in the background.
-func (s *sum) summaries(ctx context.Context, store timeline.Store, tenant string, c *timeline.Conversation) error {
-	records, err := store.Records(ctx, tenant, c.Name, "summary", "")
-	if err != nil {
-		return err
-	}
-	for i := range records {
-		var paid struct {
-			Cost  float64 `json:"cost"`
-			Model string  `json:"model"`
-		}
-		if err := json.Unmarshal(records[i].Data, &paid); err != nil {
-			return fmt.Errorf("read summary %s of conversation %q: %w", records[i].Key, c.Name, err)
-		}
-		if paid.Cost <= 0 || records[i].Time.Before(s.Since) {
-			continue
-		}
-		s.row(c, paid.Model, records[i].Time).Summaries += paid.Cost
-		s.total.Summaries += paid.Cost
-	}
-	return nil
-}
-
 // row returns the row of a call.
 func (s *sum) row(c *timeline.Conversation, model string, at time.Time) *Row {
 	key := ""
 	switch local := at.In(s.Zone); s.By {
+	case Hour:
+		key = local.Format("2006-01-02T15")
 	case Day:
 		key = local.Format("2006-01-02")
 	case Week:

@@ -113,7 +113,7 @@ func TestEveryGroupingHasEveryCall(t *testing.T) {
 			t.Errorf("%s: %q, %d calls, %v of %v", by, got, calls, cost, r.Total.Cost)
 		}
 	}
-	if _, err := usage.Read(context.Background(), h.store, timeline.Local, usage.Options{By: "hour"}); err == nil || !strings.Contains(err.Error(), "conversation") {
+	if _, err := usage.Read(context.Background(), h.store, timeline.Local, usage.Options{By: "minute"}); err == nil || !strings.Contains(err.Error(), "conversation") {
 		t.Error(err)
 	}
 }

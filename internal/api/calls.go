@@ -1,0 +1,214 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/composition"
+	"github.com/oriel-context/oriel/internal/usage"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/token"
+)
+
+// call is a recorded call with its price.
+type call struct {
+	browse.Call
+	Plan    string  `json:"plan"`
+	Status  int     `json:"status"`
+	Error   string  `json:"error"`
+	MS      float64 `json:"ms"`
+	FirstMS float64 `json:"first_ms"`
+	Profile string  `json:"profile"`
+	Budget  int     `json:"budget"`
+	Limit   int     `json:"limit"`
+	Cost    float64 `json:"cost"`
+	Without float64 `json:"without"`
+}
+
+// newCall returns a call as it is answered.
+func newCall(c *browse.Call, priced []usage.Priced) call {
+	out := call{
+		Call: *c, Plan: c.Plan, Status: c.Status, Error: c.Error, MS: c.MS, FirstMS: c.FirstMS, Profile: c.Profile, Budget: c.Budget, Limit: c.Limit,
+	}
+	// Most calls end in the order in which they began.
+	i := c.Number - 1
+	if i >= len(priced) || priced[i].ID != c.ID {
+		i = slices.IndexFunc(priced, func(p usage.Priced) bool { return p.ID == c.ID })
+	}
+	if i >= 0 {
+		out.Cost, out.Without = priced[i].Cost, priced[i].Without
+	}
+	return out
+}
+
+// allCalls returns the calls of a conversation, oldest first.
+func (q *request) allCalls(ctx context.Context, c *timeline.Conversation) ([]browse.Call, error) {
+	return q.Handler.calls.get(q.tenant, c, func() ([]browse.Call, error) { return browse.Calls(ctx, q.Store, q.tenant, c) })
+}
+
+func (q *request) callList() (any, error) {
+	ctx := q.Context()
+	p, err := q.page("calls")
+	if err != nil {
+		return nil, err
+	}
+	order, err := q.choice("order", "desc", "asc")
+	if err != nil {
+		return nil, err
+	}
+	c, err := q.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	calls, err := q.allCalls(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	// A cursor is the number of the last call of the page before.
+	step, first := int64(1), int64(0)
+	if order == "desc" {
+		step, first = -1, int64(len(calls))+1
+	}
+	at, err := p.number(first)
+	if err != nil {
+		return nil, err
+	}
+	out := &list[call]{Items: []call{}, Total: int64(len(calls))}
+	err = q.ledger.Calls(ctx, q.tenant, c, q.models(), func(priced []usage.Priced) {
+		for at += step; 1 <= at && at <= int64(len(calls)); at += step {
+			if len(out.Items) == p.limit {
+				out.Next = next("calls", strconv.FormatInt(at-step, 10))
+				break
+			}
+			out.Items = append(out.Items, newCall(&calls[at-1], priced))
+		}
+	})
+	return out, err
+}
+
+// findCall returns the conversation that the path names, its calls, and the call that a
+// person means by a name.
+func (q *request) findCall(ctx context.Context, name string) (*timeline.Conversation, []browse.Call, *browse.Call, error) {
+	c, err := q.find(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	calls, err := q.allCalls(ctx, c)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	at, err := callOf(calls, name)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return c, calls, at, nil
+}
+
+// callOf returns the call that a person means by a name.
+func callOf(calls []browse.Call, name string) (*browse.Call, error) {
+	i, err := browse.CallOf(calls, name)
+	if err != nil {
+		return nil, notFound("GET …/calls lists the calls", "no such call: %s", short(name))
+	}
+	return &calls[i], nil
+}
+
+func (q *request) call() (any, error) {
+	c, _, at, err := q.findCall(q.Context(), q.PathValue("call"))
+	if err != nil {
+		return nil, err
+	}
+	var out call
+	err = q.ledger.Calls(q.Context(), q.tenant, c, q.models(), func(priced []usage.Priced) { out = newCall(at, priced) })
+	return out, err
+}
+
+func (q *request) sent() (any, error) {
+	which, err := q.choice("body", "sent", "came")
+	if err != nil {
+		return nil, err
+	}
+	c, _, at, err := q.findCall(q.Context(), q.PathValue("call"))
+	if err != nil {
+		return nil, err
+	}
+	body, err := q.bodyOf(c, at, which)
+	return &raw{"application/json", body}, err
+}
+
+// bodyOf returns the body of a call as it was sent or as it came.
+func (q *request) bodyOf(c *timeline.Conversation, at *browse.Call, which string) ([]byte, error) {
+	if which == "came" {
+		return browse.Came(q.Context(), q.Store, q.tenant, at)
+	}
+	return browse.Sent(q.Context(), q.Store, q.tenant, c.Name, at)
+}
+
+// difference is what differs between the bodies of two calls.
+type difference struct {
+	Call    int             `json:"call"`
+	With    string          `json:"with"`
+	Changes []browse.Change `json:"changes"`
+}
+
+func (q *request) diff() (any, error) {
+	c, calls, at, err := q.findCall(q.Context(), q.PathValue("call"))
+	if err != nil {
+		return nil, err
+	}
+	with := q.URL.Query().Get("with")
+	out := &difference{Call: at.Number, With: "came", Changes: []browse.Change{}}
+	var before []byte
+	switch {
+	case with == "came" || with == "" && at.Number == 1:
+		before, err = q.bodyOf(c, at, "came")
+	default:
+		other := &calls[max(0, at.Number-2)]
+		if with != "" {
+			if other, err = callOf(calls, with); err != nil {
+				return nil, err
+			}
+		}
+		out.With = strconv.Itoa(other.Number)
+		before, err = q.bodyOf(c, other, "sent")
+	}
+	if err != nil {
+		return nil, err
+	}
+	after, err := q.bodyOf(c, at, "sent")
+	if err != nil {
+		return nil, err
+	}
+	changes, err := browse.Diff(before, after)
+	for i := range changes {
+		changes[i].Text, _ = withoutBase64(changes[i].Text)
+	}
+	out.Changes = append(out.Changes, changes...)
+	return out, err
+}
+
+func (q *request) composition() (any, error) {
+	c, _, at, err := q.findCall(q.Context(), q.PathValue("call"))
+	if err != nil {
+		return nil, err
+	}
+	scale, err := q.calibration()
+	if err != nil {
+		return nil, err
+	}
+	if at.Plan == "" && at.Sent != at.Came {
+		return nil, browse.ErrNotKept
+	}
+	return composition.Read(q.Context(), q.Store, q.tenant, c.Name, at.ID, composition.Options{Models: q.models(), Calibration: scale})
+}
+
+// calibration returns what was learnt about how providers count.
+func (q *request) calibration() (*token.Calibration, error) {
+	learnt, err := q.Learnt()
+	if err != nil || learnt == nil {
+		return nil, err
+	}
+	return learnt.Calibration, nil
+}

@@ -1,0 +1,191 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// pinned is a message and whether it is pinned.
+type pinnedMessage struct {
+	Conversation string `json:"conversation"`
+	ID           int64  `json:"id"`
+	Pinned       bool   `json:"pinned"`
+}
+
+// open returns the conversation that the path names, to change it.
+func (q *request) open(ctx context.Context) (*oriel.Conversation, *timeline.Conversation, error) {
+	c, err := q.find(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	opened, err := q.Engine.ForTenant(q.tenant).Conversation(ctx, c.Name)
+	return opened, c, err
+}
+
+func (q *request) pin() (any, error) {
+	var order struct {
+		ID *int64 `json:"id"`
+	}
+	if err := q.decode(&order); err != nil {
+		return nil, err
+	}
+	if order.ID == nil {
+		return nil, badRequest(`send {"id":17}`, "the body has no %q", "id")
+	}
+	return q.setPin(*order.ID, true)
+}
+
+func (q *request) unpin() (any, error) {
+	id, err := strconv.ParseInt(q.PathValue("message"), 10, 64)
+	if err != nil {
+		return nil, notFound("a message's id is its number in the conversation", "no such message: %s", short(q.PathValue("message")))
+	}
+	return q.setPin(id, false)
+}
+
+func (q *request) setPin(id int64, on bool) (any, error) {
+	ctx := q.Context()
+	c, stored, err := q.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if id < 1 || id > stored.Head.Depth {
+		return nil, notFound("messages are numbered from 1 to "+strconv.FormatInt(stored.Head.Depth, 10), "no such message: %d", id)
+	}
+	if on {
+		err = c.Pin(ctx, id)
+	} else {
+		err = c.Unpin(ctx, id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	q.tell(oriel.Event{Kind: oriel.EventPin, Conversation: c.ID(), Items: 1})
+	return &pinnedMessage{c.ID(), id, on}, nil
+}
+
+// tell tells the streams at once that a person has changed something: the next call tells
+// what came of it.
+func (q *request) tell(e oriel.Event) {
+	e.Time = q.Now()
+	q.Hub.PublishTo(q.tenant, e)
+}
+
+// undone is what an undo does, or would do.
+type undone struct {
+	Conversation string  `json:"conversation"`
+	Plan         string  `json:"plan"`
+	Preview      bool    `json:"preview"`
+	Done         bool    `json:"done"`
+	Back         string  `json:"back"`
+	BackIDs      []int64 `json:"back_ids"`
+	BackTokens   int     `json:"back_tokens"`
+	Leaves       string  `json:"leaves"`
+	LeavesIDs    []int64 `json:"leaves_ids"`
+	LeavesTokens int     `json:"leaves_tokens"`
+	Newer        bool    `json:"newer"`
+}
+
+func (q *request) undo() (any, error) {
+	ctx := q.Context()
+	var order struct {
+		Plan    string `json:"plan"`
+		Preview bool   `json:"preview"`
+	}
+	if err := q.decode(&order); err != nil {
+		return nil, err
+	}
+	c, stored, err := q.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if order.Plan == browse.Last || order.Plan == browse.Dash {
+		order.Plan = ""
+	}
+	if order.Plan != "" {
+		plans, err := q.allPlans(ctx, stored)
+		if err != nil {
+			return nil, err
+		}
+		p, err := planOf(plans, order.Plan)
+		if err != nil {
+			return nil, err
+		}
+		order.Plan = p.ID
+	}
+	would, err := c.WouldUndo(ctx, order.Plan)
+	if err != nil {
+		return nil, err
+	}
+	if would.Plan == "" {
+		return nil, newProblem(http.StatusConflict, "GET …/plans shows which plans left something out", "there is no plan that hides anything")
+	}
+	out := &undone{
+		Conversation: c.ID(), Plan: would.Plan, Preview: order.Preview, Newer: would.Newer(),
+		BackIDs: append([]int64{}, would.Back...), LeavesIDs: append([]int64{}, would.Leaves...),
+		Back: timeline.RangesOf(would.Back).String(), Leaves: timeline.RangesOf(would.Leaves).String(),
+	}
+	if out.BackTokens, err = q.tokensOf(ctx, stored, would.Back); err != nil {
+		return nil, err
+	}
+	if out.LeavesTokens, err = q.tokensOf(ctx, stored, would.Leaves); err != nil {
+		return nil, err
+	}
+	if order.Preview {
+		return out, nil
+	}
+	if err := c.Undo(ctx, would.Plan); err != nil {
+		return nil, err
+	}
+	out.Done = true
+	q.tell(oriel.Event{Kind: oriel.EventUndo, Conversation: c.ID(), Plan: would.Plan, Items: len(would.Back), Back: out.Back, Left: out.Leaves})
+	return out, nil
+}
+
+// tokensOf counts the own text of messages.
+func (q *request) tokensOf(ctx context.Context, c *timeline.Conversation, ids []int64) (int, error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	wanted := make(map[int64]bool, len(ids))
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	counter, sum := browse.TextCounter(), 0
+	err := q.Store.Messages(ctx, q.tenant, c.Head, ids[0], ids[len(ids)-1], false, func(e *timeline.Entry) error {
+		if wanted[e.Place.Depth] {
+			if m, err := e.Chat(); err == nil {
+				sum += browse.Tokens(counter, &m)
+			}
+		}
+		return nil
+	})
+	return sum, err
+}
+
+// released is a conversation without holds.
+type released struct {
+	Conversation string `json:"conversation"`
+	Released     bool   `json:"released"`
+}
+
+func (q *request) release() (any, error) {
+	var order struct{}
+	if err := q.decode(&order); err != nil {
+		return nil, err
+	}
+	c, _, err := q.open(q.Context())
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Release(q.Context()); err != nil {
+		return nil, err
+	}
+	q.tell(oriel.Event{Kind: oriel.EventRelease, Conversation: c.ID()})
+	return &released{c.ID(), true}, nil
+}

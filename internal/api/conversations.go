@@ -1,0 +1,232 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/usage"
+	"github.com/oriel-context/oriel/recall"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// conversation is a conversation as a list shows it.
+type conversation struct {
+	ID       string    `json:"id"`
+	Title    string    `json:"title"`
+	Project  string    `json:"project"`
+	Created  time.Time `json:"created"`
+	Last     time.Time `json:"last"`
+	Messages int64     `json:"messages"`
+	// Tokens are those of the newest request as it came, Model is whom it asked.
+	Tokens        int      `json:"tokens"`
+	Calls         int      `json:"calls"`
+	Model         string   `json:"model"`
+	Cost          float64  `json:"cost"`
+	Without       float64  `json:"without"`
+	UnknownModels []string `json:"unknown_models"`
+	Plans         int      `json:"plans"`
+	Continues     string   `json:"continues"`
+}
+
+// conversationDetail is a conversation with its notes.
+type conversationDetail struct {
+	conversation
+	Pins     []int64 `json:"pins"`
+	Holds    []hold  `json:"holds"`
+	Branches int     `json:"branches"`
+}
+
+// hold is what an undone plan holds in view.
+type hold struct {
+	Plan string `json:"plan"`
+	IDs  string `json:"ids"`
+}
+
+func (q *request) conversations() (any, error) {
+	query := q.URL.Query()
+	p, err := q.page("conversations")
+	if err != nil {
+		return nil, err
+	}
+	all, err := browse.Conversations(q.Context(), q.Store, q.tenant)
+	if err != nil {
+		return nil, err
+	}
+	if project := query.Get("project"); project != "" {
+		all = slices.DeleteFunc(all, func(c browse.Listed) bool { return !browse.InProject(&c.Conversation, project) })
+	}
+	if words := strings.Fields(query.Get("search")); len(words) > 0 {
+		if all, err = q.search(all, words); err != nil {
+			return nil, err
+		}
+	}
+	out := &list[conversation]{Items: []conversation{}, Total: int64(len(all))}
+	if p.after != "" {
+		i := slices.IndexFunc(all, func(c browse.Listed) bool { return c.Name == p.after })
+		all = all[i+1:] // all of them if it is gone
+	}
+	for i := range all {
+		if len(out.Items) == p.limit {
+			out.Next = next("conversations", all[i-1].Name)
+			break
+		}
+		c, err := q.describe(&all[i])
+		if err != nil {
+			return nil, err
+		}
+		out.Items = append(out.Items, *c)
+	}
+	return out, nil
+}
+
+// search returns the conversations that words lead to: first those that recall finds, by
+// word and by meaning, the best first, then those whose id, title or project has all words.
+func (q *request) search(all []browse.Listed, words []string) ([]browse.Listed, error) {
+	if len(all) == 0 {
+		return all, nil
+	}
+	found, err := q.Engine.ForTenant(q.tenant).Search(q.Context(), recall.Where{Conversation: all[0].Name, Reach: recall.ReachUser},
+		strings.Join(words, " "), recall.RecallOptions{Budget: searchBudget, Directives: -1})
+	if err != nil {
+		return nil, err
+	}
+	var out []browse.Listed
+	taken := map[string]bool{}
+	take := func(c *browse.Listed) {
+		if !taken[c.Name] {
+			taken[c.Name] = true
+			out = append(out, *c)
+		}
+	}
+	for _, h := range browse.Hits(found, all[0].Name) {
+		if i := slices.IndexFunc(all, func(c browse.Listed) bool { return c.Name == h.Conversation }); i >= 0 {
+			take(&all[i])
+		}
+	}
+	for i := range all {
+		title, err := q.title(&all[i].Conversation)
+		if err != nil {
+			return nil, err
+		}
+		text := strings.ToLower(all[i].Name + "\n" + all[i].Project + "\n" + title)
+		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, strings.ToLower(w)) }) {
+			take(&all[i])
+		}
+	}
+	return out, nil
+}
+
+// searchBudget is how many tokens of passages a search over conversations looks at.
+const searchBudget = 20_000
+
+// title returns the title of a conversation.
+func (q *request) title(c *timeline.Conversation) (string, error) {
+	return q.titles.get(q.tenant, c, func() (string, error) {
+		title, err := browse.Title(q.Context(), q.Store, q.tenant, c)
+		if errors.Is(err, timeline.ErrNoPlace) {
+			err = nil // it was deleted meanwhile
+		}
+		return title, err
+	})
+}
+
+func (q *request) describe(l *browse.Listed) (*conversation, error) {
+	c := &conversation{
+		ID: l.Name, Project: l.Project, Created: l.Created.UTC(), Last: l.Said.UTC(), Messages: l.Head.Depth,
+		UnknownModels: []string{}, Continues: l.Continues,
+	}
+	var err error
+	if c.Title, err = q.title(&l.Conversation); err != nil {
+		return nil, err
+	}
+	plans, err := q.Store.RecordKeys(q.Context(), q.tenant, l.Name, timeline.KindPlan)
+	if err != nil && !errors.Is(err, timeline.ErrNoConversation) {
+		return nil, err
+	}
+	c.Plans = len(plans)
+	err = q.ledger.Calls(q.Context(), q.tenant, &l.Conversation, q.models(), func(calls []usage.Priced) {
+		c.Calls = len(calls)
+		for i := range calls {
+			p := &calls[i]
+			c.Cost, c.Without = c.Cost+p.Cost, c.Without+p.Without
+			if p.Billed && !p.Known && !slices.Contains(c.UnknownModels, p.Model) {
+				c.UnknownModels = append(c.UnknownModels, p.Model)
+			}
+			c.Model, c.Tokens = cmp.Or(p.Model, c.Model), cmp.Or(p.Came, c.Tokens)
+		}
+	})
+	return c, err
+}
+
+// find returns the conversation that the path names.
+func (q *request) find(ctx context.Context) (*timeline.Conversation, error) {
+	return q.findNamed(ctx, q.PathValue("conversation"))
+}
+
+func (q *request) findNamed(ctx context.Context, name string) (*timeline.Conversation, error) {
+	if name == "" || len(name) > timeline.MaxName {
+		return nil, notFound(hintList, "no such conversation")
+	}
+	c, err := browse.Find(ctx, q.Store, q.tenant, name)
+	return &c, err
+}
+
+func (q *request) conversation() (any, error) {
+	ctx := q.Context()
+	c, err := q.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	said, err := timeline.Said(ctx, q.Store, q.tenant, c)
+	if err != nil {
+		return nil, err
+	}
+	d, err := q.describe(&browse.Listed{Conversation: *c, Said: said})
+	if err != nil {
+		return nil, err
+	}
+	out := &conversationDetail{conversation: *d, Pins: []int64{}, Holds: []hold{}}
+	notes := timeline.Notes{Store: q.Store, Tenant: q.tenant, Conversation: c.Name}
+	if out.Pins, err = q.pinned(ctx, c); err != nil {
+		return nil, err
+	}
+	plans, err := browse.PlanIDs(ctx, q.Store, q.tenant, c.Name)
+	if err != nil {
+		return nil, err
+	}
+	holds, err := notes.Holds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range holds {
+		out.Holds = append(out.Holds, hold{cmp.Or(plans[h.Plan], h.Plan), h.Held.String()})
+	}
+	heads, err := q.Store.Heads(ctx, q.tenant, c.Name)
+	out.Branches = len(heads)
+	return out, err
+}
+
+// pinned returns the pinned messages on the way to where a conversation stands.
+func (q *request) pinned(ctx context.Context, c *timeline.Conversation) ([]int64, error) {
+	pins, err := timeline.Notes{Store: q.Store, Tenant: q.tenant, Conversation: c.Name}.Pins(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := []int64{}
+	for i := range pins {
+		here, err := timeline.Passes(ctx, q.Store, q.tenant, c.Head, pins[i].At)
+		if err != nil {
+			return nil, err
+		}
+		if here && pins[i].ID <= c.Head.Depth {
+			out = append(out, pins[i].ID)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}

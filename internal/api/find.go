@@ -1,0 +1,259 @@
+package api
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/number"
+	"github.com/oriel-context/oriel/recall"
+	"github.com/oriel-context/oriel/window"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// recallOrder is the body of a search.
+type recallOrder struct {
+	Query        string       `json:"query"`
+	Conversation string       `json:"conversation"`
+	Scope        recall.Reach `json:"scope"`
+	Budget       *int         `json:"budget"`
+	Mode         recall.Mode  `json:"mode"`
+	Top          int          `json:"top"`
+	Floor        float64      `json:"floor"`
+	Explain      bool         `json:"explain"`
+}
+
+// Limits of a search.
+const (
+	maxQuery        = 20_000
+	maxRecallBudget = 100_000
+	maxTop          = 1000
+)
+
+func (o *recallOrder) check() error {
+	switch {
+	case strings.TrimSpace(o.Query) == "":
+		return badRequest(`send {"query":"…"}`, "the body has no %q", "query")
+	case utf8.RuneCountInString(o.Query) > maxQuery:
+		return badRequest("ask something shorter", "member %q has more than %d characters", "query", maxQuery)
+	case o.Scope != "" && !slices.Contains([]recall.Reach{recall.ReachConversation, recall.ReachProject, recall.ReachUser}, o.Scope):
+		return badRequest("give conversation, project or user", "member %q is %.40q", "scope", string(o.Scope))
+	case o.Conversation == "" && o.Scope != "" && o.Scope != recall.ReachUser:
+		return badRequest(`give "conversation", or the scope user`, "member %q is %.40q, and no conversation is named", "scope", string(o.Scope))
+	case o.Mode != "" && !slices.Contains([]recall.Mode{recall.Hybrid, recall.Keyword, recall.Dense}, o.Mode):
+		return badRequest("give hybrid, keyword or dense", "member %q is %.40q", "mode", string(o.Mode))
+	case o.Budget != nil && (*o.Budget < 1 || *o.Budget > maxRecallBudget):
+		return badRequest(fmt.Sprintf("give 1 to %d tokens", maxRecallBudget), "member %q is %d", "budget", *o.Budget)
+	case o.Top < 0 || o.Top > maxTop:
+		return badRequest(fmt.Sprintf("give 0 to %d passages", maxTop), "member %q is %d", "top", o.Top)
+	case o.Floor > 1 || !number.Finite(o.Floor):
+		return badRequest("scores are 0 to 1", "member %q is %g", "floor", o.Floor)
+	}
+	return nil
+}
+
+// found is what a search found.
+type found struct {
+	Query    string      `json:"query"`
+	Mode     recall.Mode `json:"mode"`
+	TookMS   float64     `json:"took_ms"`
+	Tokens   int         `json:"tokens"`
+	Passages []passage   `json:"passages"`
+	Text     string      `json:"text"`
+	Explain  *explain    `json:"explain,omitempty"`
+}
+
+// passage is a passage with where it stands, and why it was not shown, if it was not.
+type passage struct {
+	recall.Passage
+	Conversation string `json:"conversation"`
+	ID           int64  `json:"id"`
+	Why          string `json:"why,omitempty"`
+}
+
+// explain is why passages were found or not.
+type explain struct {
+	Floor     float64   `json:"floor"`
+	Certainty float64   `json:"certainty"`
+	Missed    []passage `json:"missed"`
+}
+
+func (q *request) recall() (any, error) {
+	var o recallOrder
+	if err := q.decode(&o); err != nil {
+		return nil, err
+	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	where := recall.Where{Reach: cmp.Or(o.Scope, recall.ReachConversation)}
+	if o.Conversation == "" {
+		all, err := browse.Conversations(q.Context(), q.Store, q.tenant)
+		if err != nil {
+			return nil, err
+		}
+		if len(all) == 0 {
+			return newFound(&recall.Result{Query: o.Query, Mode: cmp.Or(o.Mode, recall.Hybrid)}, ""), nil
+		}
+		where.Conversation, where.Reach = all[0].Name, recall.ReachUser
+	} else {
+		c, err := q.findNamed(q.Context(), o.Conversation)
+		if err != nil {
+			return nil, err
+		}
+		where.Conversation = c.Name
+	}
+	options := recall.RecallOptions{Top: o.Top, Floor: o.Floor, Mode: o.Mode, Directives: -1, Budget: recall.DefaultBudget}
+	if o.Budget != nil {
+		options.Budget = *o.Budget
+	}
+	engine := q.Engine.ForTenant(q.tenant)
+	r, err := engine.Search(q.Context(), where, o.Query, options)
+	if err != nil {
+		return nil, err
+	}
+	out := newFound(r, where.Conversation)
+	if !o.Explain {
+		return out, nil
+	}
+	// The same search without a floor and with a large budget shows what is near and was
+	// not shown.
+	wide := options
+	wide.Floor, wide.Top, wide.Budget = -1, explainTop, max(explainBudget, 2*options.Budget)
+	all, err := engine.Search(q.Context(), where, o.Query, wide)
+	if err != nil {
+		return nil, err
+	}
+	out.Explain = explained(r, all, &options, where.Conversation)
+	return out, nil
+}
+
+// What an explanation looks at, and how many missed passages it lists.
+const (
+	explainTop    = 200
+	explainBudget = 20_000
+	maxMissed     = 30
+)
+
+func newFound(r *recall.Result, own string) *found {
+	f := &found{Query: r.Query, Mode: r.Mode, TookMS: r.TookMS, Tokens: r.Tokens, Passages: []passage{}, Text: r.Text}
+	for _, p := range r.Passages {
+		name, id := browse.Origin(p.Block, own)
+		f.Passages = append(f.Passages, passage{Passage: p, Conversation: name, ID: id})
+	}
+	return f
+}
+
+// explained compares what a search showed with what it could have.
+func explained(shown, all *recall.Result, o *recall.RecallOptions, own string) *explain {
+	type key struct {
+		block string
+		part  int
+	}
+	e := &explain{Floor: o.Floor, Missed: []passage{}}
+	if o.Floor == 0 {
+		e.Floor = recall.DefaultFloor
+		if all.Mode == recall.Dense {
+			e.Floor = recall.DefaultDenseFloor
+		}
+	}
+	seen, best, least := map[key]bool{}, 0.0, math.Inf(1)
+	for _, p := range shown.Passages {
+		seen[key{p.Block, p.Part}] = true
+		least = min(least, p.Score)
+	}
+	for _, p := range all.Passages {
+		best = max(best, p.Score)
+		if seen[key{p.Block, p.Part}] {
+			continue
+		}
+		name, id := browse.Origin(p.Block, own)
+		m := passage{Passage: p, Conversation: name, ID: id}
+		switch {
+		case p.Score < e.Floor:
+			m.Why = fmt.Sprintf("its score %.2f is below the floor of %.2f", p.Score, e.Floor)
+		case o.Top > 0 && len(shown.Passages) >= o.Top:
+			m.Why = fmt.Sprintf("%d passages were wanted, and others are nearer", o.Top)
+		default:
+			m.Why = fmt.Sprintf("no room: %d of %d tokens are used, and it has %d", shown.Tokens, o.Budget, p.Tokens)
+		}
+		e.Missed = append(e.Missed, m)
+	}
+	// The best passage has the position 1, so that its score is the root of the certainty.
+	if e.Certainty = best * best; all.Mode == recall.Dense {
+		e.Certainty = best
+	}
+	slices.SortStableFunc(e.Missed, func(a, b passage) int { return cmp.Compare(b.Score, a.Score) })
+	e.Missed = e.Missed[:min(len(e.Missed), maxMissed)]
+	return e
+}
+
+// fitOrder is the body of a request to fit another.
+type fitOrder struct {
+	Body    json.RawMessage `json:"body"`
+	Format  string          `json:"format"`
+	Model   string          `json:"model"`
+	Window  int             `json:"window"`
+	Reserve int             `json:"reserve"`
+	Budget  int             `json:"budget"`
+	Low     int             `json:"low"`
+	Policy  string          `json:"policy"`
+	Mode    window.Mode     `json:"mode"`
+	Profile string          `json:"profile"`
+	Query   string          `json:"query"`
+	Pins    []int           `json:"pins"`
+}
+
+// fitted is a body that fits, and how it came to be.
+type fitted struct {
+	Body json.RawMessage `json:"body"`
+	Plan *window.Plan    `json:"plan"`
+}
+
+func (q *request) fit() (any, error) {
+	o := fitOrder{Format: "auto", Mode: window.Hard}
+	if err := q.decode(&o); err != nil {
+		return nil, err
+	}
+	if len(o.Body) == 0 || o.Body[0] != '{' {
+		return nil, badRequest(`send {"body":{…},"budget":8000}`, "the body has no %q that is an object", "body")
+	}
+	for _, n := range []struct {
+		name  string
+		value int
+	}{{"window", o.Window}, {"reserve", o.Reserve}, {"budget", o.Budget}, {"low", o.Low}} {
+		if n.value < 0 {
+			return nil, badRequest("give a number of tokens above 0, or leave it out", "member %q is %d", n.name, n.value)
+		}
+	}
+	format, err := wire.ParseFormat(cmp.Or(o.Format, "auto"))
+	if err != nil || format == wire.Trajectories {
+		return nil, badRequest("give auto, anthropic, openai or responses", "member %q is %.40q", "format", o.Format)
+	}
+	options := oriel.FitOptions{
+		Format: format, Model: o.Model, Window: o.Window, Reserve: o.Reserve, Budget: o.Budget, Low: o.Low, Policy: o.Policy, Mode: o.Mode,
+		Profile: o.Profile, Query: o.Query, Pins: o.Pins, Models: q.models(), Now: q.Now(),
+	}
+	if l := q.Settings(); l != nil {
+		options.Profiles, options.Margin = l.ProfileTable, l.WindowMargin()
+	}
+	body, p, err := oriel.Fit(q.Context(), o.Body, options)
+	switch {
+	case errors.Is(err, oriel.ErrCannotFit):
+		return nil, newProblem(http.StatusUnprocessableEntity, "choose a larger budget, or send less", "%s", clip.To(err.Error(), clip.Text))
+	case q.Context().Err() != nil:
+		return nil, q.Context().Err()
+	case err != nil: // of what was sent
+		return nil, badRequest("GET "+Prefix+"openapi.json describes the body", "%s", clip.To(err.Error(), clip.Text))
+	}
+	return &fitted{body, p}, nil
+}

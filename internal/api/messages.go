@@ -1,0 +1,173 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/window"
+)
+
+// message is a message whole, and what became of it at a call.
+type message struct {
+	ID       int64     `json:"id"`
+	Time     time.Time `json:"time"`
+	Role     string    `json:"role"`
+	By       string    `json:"by"`
+	Tokens   int       `json:"tokens"`
+	Pinned   bool      `json:"pinned"`
+	Format   string    `json:"format"`
+	Ref      string    `json:"ref,omitempty"`
+	Variants int       `json:"variants,omitempty"`
+	Parts    []part    `json:"parts"`
+	// Cut reports that texts are cut.
+	Cut     bool           `json:"cut,omitempty"`
+	Verdict window.Verdict `json:"verdict,omitempty"`
+	Reason  string         `json:"reason,omitempty"`
+	Plan    string         `json:"plan,omitempty"`
+}
+
+// messageDetail is a message with what each plan did to it.
+type messageDetail struct {
+	message
+	History []judged `json:"history"`
+}
+
+// judged is what a plan did to a message.
+type judged struct {
+	Plan    string         `json:"plan"`
+	Time    time.Time      `json:"time"`
+	Verdict window.Verdict `json:"verdict"`
+	Reason  string         `json:"reason"`
+}
+
+// Limits of a page of messages in bytes of text: of the page, and of a part.
+const (
+	maxPageText = 2 << 20
+	maxPartText = 256 << 10
+)
+
+// errPageFull ends a page.
+var errPageFull = errors.New("the page is full")
+
+func (q *request) messages() (any, error) {
+	ctx := q.Context()
+	p, err := q.page("messages")
+	if err != nil {
+		return nil, err
+	}
+	const most = 1 << 40
+	first, err := q.integer("from", 1, most, 1)
+	if err != nil {
+		return nil, err
+	}
+	last, err := q.integer("to", 1, most, most)
+	if err != nil {
+		return nil, err
+	}
+	v, err := q.viewAt(ctx)
+	if err != nil {
+		return nil, err
+	}
+	after, err := p.number(first - 1)
+	if err != nil {
+		return nil, err
+	}
+	last = min(last, v.head.Depth)
+	out := &list[message]{Items: []message{}, Total: max(0, last-first+1)}
+	size := 0
+	err = q.readMessages(ctx, v, max(first, after+1), last, maxPartText, func(m message) error {
+		if len(out.Items) == p.limit || size > maxPageText {
+			out.Next = next("messages", strconv.FormatInt(m.ID-1, 10))
+			return errPageFull
+		}
+		for i := range m.Parts {
+			size += len(m.Parts[i].Text)
+		}
+		out.Items = append(out.Items, m)
+		return nil
+	})
+	if errors.Is(err, errPageFull) {
+		err = nil
+	}
+	return out, err
+}
+
+func (q *request) message() (any, error) {
+	ctx := q.Context()
+	v, err := q.viewAt(ctx)
+	if err != nil {
+		return nil, err
+	}
+	missing := notFound("messages are numbered from 1 to "+strconv.FormatInt(v.head.Depth, 10), "no such message: %s", short(q.PathValue("message")))
+	id, err := strconv.ParseInt(q.PathValue("message"), 10, 64)
+	if err != nil || id < 1 || id > v.head.Depth {
+		return nil, missing
+	}
+	out := &messageDetail{History: []judged{}}
+	if err := q.readMessages(ctx, v, id, id, 0, func(m message) error {
+		out.message = m
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	if out.ID == 0 {
+		return nil, missing
+	}
+	plans, err := q.allPlans(ctx, v.conversation)
+	if err != nil {
+		return nil, err
+	}
+	was := window.Keep
+	for i := range plans {
+		now := judged{Plan: plans[i].ID, Time: plans[i].Time, Verdict: window.Keep}
+		if b := blockOf(&plans[i], id); b != nil {
+			now.Verdict, now.Reason = b.Verdict, b.Reason
+		}
+		if now.Verdict != was {
+			out.History = append(out.History, now)
+		}
+		was = now.Verdict
+	}
+	return out, nil
+}
+
+// blockOf returns what a plan did to a message, or nil if it is sent as it came. The blocks
+// of a plan are in order.
+func blockOf(p *browse.Plan, id int64) *browse.Block {
+	for i := range p.Blocks {
+		if p.Blocks[i].ID == id {
+			return &p.Blocks[i]
+		}
+	}
+	return nil
+}
+
+// readMessages visits messages of a view. Texts are cut after most bytes; 0 means that they
+// are whole.
+func (q *request) readMessages(ctx context.Context, v *view, first, last int64, most int, visit func(message) error) error {
+	r, err := browse.NewReader(ctx, q.Store, q.tenant, v.conversation, v.head)
+	if err != nil {
+		return err
+	}
+	verdicts := map[int64]*browse.Block{}
+	if v.plan != nil {
+		for i := range v.plan.Blocks {
+			if b := &v.plan.Blocks[i]; first <= b.ID && b.ID <= last {
+				verdicts[b.ID] = b
+			}
+		}
+	}
+	return r.Read(ctx, first, last, func(m *browse.Message) error {
+		out := message{
+			ID: m.ID, Time: m.Time, Role: m.Role, By: m.By(), Tokens: m.Tokens, Pinned: m.Pinned, Format: m.Format, Ref: m.Ref, Variants: m.Variants,
+		}
+		out.Parts, out.Cut = partsOf(m, most)
+		if b := verdicts[m.ID]; b != nil && (v.call == nil || m.ID <= v.call.Last) {
+			out.Verdict, out.Reason, out.Plan = b.Verdict, b.Reason, v.plan.ID
+		}
+		return visit(out)
+	})
+}

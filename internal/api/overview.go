@@ -1,0 +1,356 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/usage"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/token"
+)
+
+// overview is the day so far.
+type overview struct {
+	Version       string        `json:"version"`
+	Profile       string        `json:"profile"`
+	Since         time.Time     `json:"since"`
+	Started       time.Time     `json:"started"`
+	Today         today         `json:"today"`
+	Conversations conversations `json:"conversations"`
+	FailOpen      failOpen      `json:"fail_open"`
+	Calibration   calibration   `json:"calibration"`
+	Store         storeSize     `json:"store"`
+	Queue         queue         `json:"queue"`
+	Live          []liveCall    `json:"live"`
+}
+
+type today struct {
+	Calls   int       `json:"calls"`
+	Failed  int       `json:"failed"`
+	Tokens  dayTokens `json:"tokens"`
+	Money   dayMoney  `json:"money"`
+	Cuts    int       `json:"cuts"`
+	Recalls int       `json:"recalls"`
+}
+
+type dayTokens struct {
+	Sent       int `json:"sent"`
+	Without    int `json:"without"`
+	LeftOut    int `json:"left_out"`
+	CacheRead  int `json:"cache_read"`
+	CacheWrite int `json:"cache_write"`
+	Output     int `json:"output"`
+}
+
+type dayMoney struct {
+	Cost          float64  `json:"cost"`
+	Without       float64  `json:"without"`
+	Saved         float64  `json:"saved"`
+	Summaries     float64  `json:"summaries"`
+	UnknownModels []string `json:"unknown_models"`
+}
+
+type conversations struct {
+	Count  int `json:"count"`
+	Active int `json:"active"`
+}
+
+type failOpen struct {
+	Total   int64     `json:"total"`
+	Reasons []failure `json:"reasons"`
+}
+
+// calibration is how far counts were from what providers reported.
+type calibration struct {
+	Error  float64      `json:"error"`
+	Calls  int          `json:"calls"`
+	Models []modelError `json:"models"`
+}
+
+type modelError struct {
+	Model string  `json:"model"`
+	Error float64 `json:"error"`
+	Calls int     `json:"calls"`
+	Scale float64 `json:"scale"`
+}
+
+type storeSize struct {
+	Status        string `json:"status"`
+	Error         string `json:"error"`
+	Disk          int64  `json:"disk"`
+	Bytes         int64  `json:"bytes"`
+	Stored        int64  `json:"stored"`
+	Conversations int64  `json:"conversations"`
+	Messages      int64  `json:"messages"`
+}
+
+// queue is what waits to be written.
+type queue struct {
+	Calls int   `json:"calls"`
+	Bytes int64 `json:"bytes"`
+}
+
+// liveCall is one of the newest calls.
+type liveCall struct {
+	Time         time.Time `json:"time"`
+	Conversation string    `json:"conversation"`
+	Title        string    `json:"title"`
+	Call         int       `json:"call"`
+	ID           string    `json:"id"`
+	Model        string    `json:"model"`
+	Came         int       `json:"came"`
+	Sent         int       `json:"sent"`
+	Plan         string    `json:"plan"`
+	MS           float64   `json:"ms"`
+	Cost         float64   `json:"cost"`
+	Error        string    `json:"error"`
+
+	of timeline.Conversation
+}
+
+// maxLive is how many of the newest calls an overview has.
+const maxLive = 20
+
+func (q *request) overview() (any, error) {
+	ctx := q.Context()
+	now, err := q.now()
+	if err != nil {
+		return nil, err
+	}
+	o := &overview{
+		Version: q.Version, Since: time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location()), Started: q.started.UTC(),
+		Live: []liveCall{},
+	}
+	if l := q.Settings(); l != nil {
+		o.Profile = l.Profile
+	}
+	o.FailOpen.Total, o.FailOpen.Reasons = q.Hub.failed(q.tenant)
+	o.Queue.Calls, o.Queue.Bytes = q.Engine.CallBacklog()
+	if err := q.storeSize(ctx, &o.Store); err != nil {
+		return nil, err
+	}
+	o.Conversations.Count = int(o.Store.Conversations)
+	options := usage.Options{By: usage.Day, Since: o.Since, Zone: now.Location(), Models: q.models()}
+	report, err := q.ledger.Read(ctx, q.tenant, options)
+	if err != nil {
+		return nil, err
+	}
+	o.Today.add(&report.Total)
+	if err := q.dayCalls(ctx, options, o); err != nil {
+		return nil, err
+	}
+	return o, q.nameLive(ctx, o)
+}
+
+// add adds what calls used and cost.
+func (t *today) add(r *usage.Row) {
+	t.Calls, t.Failed = r.Calls, r.Failed
+	t.Tokens = dayTokens{r.Input, r.Input + r.LeftOut, r.LeftOut, r.CacheRead, r.CacheWrite, r.Output}
+	t.Money = dayMoney{r.Cost, r.Without, math.Round((r.Without-r.Cost-r.Summaries)*1e6) / 1e6, r.Summaries, r.UnknownModels}
+}
+
+func (q *request) storeSize(ctx context.Context, s *storeSize) error {
+	n, err := q.Store.Stats(ctx, q.tenant)
+	if err != nil {
+		return err
+	}
+	*s = storeSize{"ok", "", n.Disk, n.Bytes, n.Stored, n.Conversations, n.Messages}
+	if err := q.Health(ctx); err != nil {
+		s.Status, s.Error = "failed", clip.To(err.Error(), clip.Text)
+	}
+	return nil
+}
+
+// dayCalls reads what sums of the day do not have: the newest calls, how far counts were
+// from what was reported, cuts and recalls.
+func (q *request) dayCalls(ctx context.Context, options usage.Options, o *overview) error {
+	errs := map[string]*modelError{}
+	total := 0.0
+	err := q.ledger.Visit(ctx, q.tenant, options, func(c *timeline.Conversation, calls []usage.Priced, _ []usage.Paid) error {
+		o.Conversations.Active++
+		for i := range calls {
+			p := &calls[i]
+			if p.Reported && p.Sent > 0 && p.Usage.Prompt() > 0 {
+				m := errs[p.Model]
+				if m == nil {
+					m = &modelError{Model: p.Model, Scale: 1}
+					errs[p.Model] = m
+				}
+				off := math.Abs(float64(p.Sent-p.Usage.Prompt())) / float64(p.Usage.Prompt())
+				m.Error, m.Calls = m.Error+off, m.Calls+1
+				total, o.Calibration.Calls = total+off, o.Calibration.Calls+1
+			}
+			if i >= len(calls)-maxLive {
+				o.Live = append(o.Live, liveCall{
+					Time: p.Began.UTC(), Conversation: c.Name, Call: p.Number, ID: p.ID, Model: p.Model, Came: p.Came, Sent: p.Call.Sent,
+					Plan: p.Plan, MS: p.MS, Cost: p.Cost, Error: p.Call.Error, of: *c,
+				})
+			}
+		}
+		cuts, recalls, err := q.dayPlans(ctx, c, options.Since)
+		o.Today.Cuts, o.Today.Recalls = o.Today.Cuts+cuts, o.Today.Recalls+recalls
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	scale, err := q.calibration()
+	if err != nil {
+		return err
+	}
+	o.Calibration.Error = total / float64(max(1, o.Calibration.Calls))
+	o.Calibration.Models = []modelError{}
+	for _, m := range errs {
+		m.Error /= float64(m.Calls)
+		if scale != nil {
+			if s := scale.Scale(token.LearntKey(q.tenant, m.Model)).Slope; s > 0 {
+				m.Scale = s
+			}
+		}
+		o.Calibration.Models = append(o.Calibration.Models, *m)
+	}
+	slices.SortFunc(o.Calibration.Models, func(a, b modelError) int {
+		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Model, b.Model))
+	})
+	return nil
+}
+
+// madePlan is when a plan was made, and whether it took something out or brought it back:
+// it leaves out more than the plan before, or has other recalled passages.
+type madePlan struct {
+	at             time.Time
+	hidden, passed int // messages, and recalled passages
+	cut, recall    bool
+}
+
+// dayPlans counts the plans of a conversation since a time that took something out of view,
+// and those that brought passages back.
+func (q *request) dayPlans(ctx context.Context, c *timeline.Conversation, since time.Time) (cuts, recalls int, err error) {
+	made, err := q.made.get(q.tenant, c, func() ([]madePlan, error) { return q.readMade(ctx, c) })
+	if errors.Is(err, timeline.ErrNoConversation) {
+		err = nil
+	}
+	for _, p := range made {
+		if p.at.Before(since) {
+			continue
+		}
+		if p.cut {
+			cuts++
+		}
+		if p.recall {
+			recalls++
+		}
+	}
+	return cuts, recalls, err
+}
+
+// readMade reads the plans of a conversation that are not known yet.
+func (q *request) readMade(ctx context.Context, c *timeline.Conversation) ([]madePlan, error) {
+	keys, err := q.Store.RecordKeys(ctx, q.tenant, c.Name, timeline.KindPlan)
+	if err != nil {
+		return nil, err
+	}
+	made := slices.Clone(q.made.last(q.tenant, c.Name))
+	if len(made) > len(keys) { // it was begun again
+		made = nil
+	}
+	for _, key := range keys[len(made):] {
+		records, err := q.Store.Records(ctx, q.tenant, c.Name, timeline.KindPlan, key)
+		if err != nil {
+			return nil, err
+		}
+		p := madePlan{}
+		for i := range records {
+			var data struct {
+				Blocks   []struct{}
+				Inserted []struct{ Kind string }
+			}
+			if json.Unmarshal(records[i].Data, &data) != nil {
+				continue
+			}
+			p.at, p.hidden = records[i].Time, len(data.Blocks)
+			for _, in := range data.Inserted {
+				if in.Kind == "recall" {
+					p.passed++
+				}
+			}
+		}
+		before := madePlan{}
+		if n := len(made); n > 0 {
+			before = made[n-1]
+		}
+		p.cut = p.hidden > before.hidden
+		p.recall = p.passed > before.passed || p.passed > 0 && !p.cut
+		made = append(made, p)
+	}
+	return made, nil
+}
+
+// nameLive keeps the newest calls and gives them titles and the ids of plans.
+func (q *request) nameLive(ctx context.Context, o *overview) error {
+	slices.SortStableFunc(o.Live, func(a, b liveCall) int { return b.Time.Compare(a.Time) })
+	o.Live = o.Live[:min(len(o.Live), maxLive)]
+	for i := range o.Live {
+		l := &o.Live[i]
+		var err error
+		if l.Title, err = q.title(&l.of); err != nil {
+			return err
+		}
+		if id, name := timeline.ParsePlanKey(l.Plan); id != "" && name != "" {
+			l.Plan = id
+		}
+	}
+	return nil
+}
+
+// usageReport is sums of calls.
+type usageReport struct {
+	By     usage.By    `json:"by"`
+	Since  *time.Time  `json:"since,omitempty"`
+	Rows   []usage.Row `json:"rows"`
+	Total  usage.Row   `json:"total"`
+	Prices priceDates  `json:"prices"`
+}
+
+type priceDates struct {
+	Oldest string `json:"oldest"`
+	Newest string `json:"newest"`
+}
+
+func (q *request) usage() (any, error) {
+	now, err := q.now()
+	if err != nil {
+		return nil, err
+	}
+	by, err := q.choice("by", "day", "hour", "week", "month", "model", "project", "conversation")
+	if err != nil {
+		return nil, err
+	}
+	o := usage.Options{By: usage.By(by), Zone: now.Location(), Models: q.models()}
+	if o.Since, err = q.since(now); err != nil {
+		return nil, err
+	}
+	if name := q.URL.Query().Get("conversation"); name != "" {
+		c, err := q.findNamed(q.Context(), name)
+		if err != nil {
+			return nil, err
+		}
+		o.Conversation = c.Name
+	}
+	r, err := q.ledger.Read(q.Context(), q.tenant, o)
+	if err != nil {
+		return nil, err
+	}
+	out := &usageReport{By: r.By, Rows: r.Rows, Total: r.Total, Prices: priceDates{r.Oldest, r.Newest}}
+	if !o.Since.IsZero() {
+		since := o.Since.UTC()
+		out.Since = &since
+	}
+	return out, nil
+}

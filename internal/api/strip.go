@@ -1,0 +1,204 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/window"
+)
+
+// strip is all messages of a conversation in short, and what became of them at a call.
+type strip struct {
+	Conversation string `json:"conversation"`
+	// Call is the number of the call, 0 if none was recorded.
+	Call  int   `json:"call"`
+	Calls int   `json:"calls"`
+	Count int64 `json:"count"`
+	// Upto is the last message of the call's request.
+	Upto   int64      `json:"upto"`
+	Branch bool       `json:"branch"`
+	Came   int        `json:"came"`
+	Sent   int        `json:"sent"`
+	Budget int        `json:"budget"`
+	Limit  int        `json:"limit"`
+	Plan   string     `json:"plan"`
+	Model  string     `json:"model"`
+	Time   *time.Time `json:"time,omitempty"`
+
+	Verdicts []verdicts `json:"verdicts"`
+	Pinned   []int64    `json:"pinned"`
+	Held     [][2]int64 `json:"held"`
+	Recalled []recalled `json:"recalled"`
+	Kinds    string     `json:"kinds,omitempty"`
+	Tokens   []int32    `json:"tokens,omitempty"`
+}
+
+// verdicts is what became of messages first to last: [first, last, verdict].
+type verdicts [3]any
+
+// recalled is a passage that was brought back.
+type recalled struct {
+	Into         int64  `json:"into"`
+	Conversation string `json:"conversation"`
+	ID           int64  `json:"id"`
+	Tokens       int    `json:"tokens"`
+}
+
+func (q *request) strip() (any, error) {
+	ctx := q.Context()
+	only, err := q.choice("only", "all", "verdicts")
+	if err != nil {
+		return nil, err
+	}
+	v, err := q.viewAt(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &strip{
+		Conversation: v.conversation.Name, Calls: len(v.calls), Count: v.head.Depth, Upto: v.head.Depth, Branch: v.branch,
+		Verdicts: []verdicts{}, Held: [][2]int64{}, Recalled: []recalled{},
+	}
+	if c := v.call; c != nil {
+		out.Call, out.Upto, out.Came, out.Sent, out.Plan, out.Model, out.Time = c.Number, c.Last, c.Came, c.Sent, c.Plan, c.Model, &c.Began
+		out.Budget, out.Limit = c.Budget, c.Limit
+	}
+	if v.plan != nil {
+		out.Verdicts, out.Recalled = verdictsOf(v.plan, out.Upto), recalledBy(v.plan, v.conversation.Name)
+	}
+	if out.Pinned, err = q.pinned(ctx, v.conversation); err != nil {
+		return nil, err
+	}
+	_, holds, err := q.held(ctx, v.conversation)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range holds {
+		for _, r := range h.Held {
+			out.Held = append(out.Held, [2]int64{int64(r[0]), int64(r[1])})
+		}
+	}
+	if only == "all" {
+		o, err := q.outline(ctx, v)
+		if err != nil {
+			return nil, err
+		}
+		out.Kinds, out.Tokens = string(o.Kinds), o.Tokens
+	}
+	return out, nil
+}
+
+// view is a conversation as one of its calls showed it.
+type view struct {
+	conversation *timeline.Conversation
+	calls        []browse.Call
+	call         *browse.Call // nil if none was recorded
+	// head is where the branch ends that has the call; branch reports that the
+	// conversation has left it.
+	head   timeline.Place
+	branch bool
+	plan   *browse.Plan // nil if everything was sent as it came
+}
+
+// viewAt returns the view that the request means: that of the parameter call, or of the
+// newest call.
+func (q *request) viewAt(ctx context.Context) (*view, error) {
+	c, err := q.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v := &view{conversation: c, head: c.Head}
+	if v.calls, err = q.allCalls(ctx, c); err != nil {
+		return nil, err
+	}
+	name := q.URL.Query().Get("call")
+	if len(v.calls) == 0 && (name == "" || name == browse.Last) {
+		plans, err := q.allPlans(ctx, c)
+		if len(plans) > 0 { // of a conversation of items
+			v.plan = &plans[len(plans)-1]
+		}
+		return v, err
+	}
+	if v.call, err = callOf(v.calls, name); err != nil {
+		return nil, err
+	}
+	here, err := timeline.Passes(ctx, q.Store, q.tenant, c.Head, v.call.At())
+	if err != nil {
+		return nil, err
+	}
+	plans, err := q.allPlans(ctx, c)
+	if !here {
+		v.head, v.branch = v.call.At(), true
+		then := *c
+		then.Head = v.head
+		plans, err = browse.Plans(ctx, q.Store, q.tenant, &then)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(plans, func(p browse.Plan) bool { return v.call.Plan != "" && p.ID == v.call.Plan }); i >= 0 {
+		v.plan = &plans[i]
+	}
+	return v, nil
+}
+
+// outline returns the messages of a view in short. What is known of the conversation's
+// branch is continued.
+func (q *request) outline(ctx context.Context, v *view) (*browse.Outline, error) {
+	known := q.strips.last(q.tenant, v.conversation.Name)
+	if v.branch {
+		return browse.ReadOutline(ctx, q.Store, q.tenant, v.head, known)
+	}
+	return q.strips.get(q.tenant, v.conversation, func() (*browse.Outline, error) {
+		return browse.ReadOutline(ctx, q.Store, q.tenant, v.head, known)
+	})
+}
+
+// verdictsOf returns what a plan did to messages up to one, in order.
+func verdictsOf(p *browse.Plan, upto int64) []verdicts {
+	out := []verdicts{}
+	var first, last int64
+	var was window.Verdict
+	end := func() {
+		if was != "" {
+			out = append(out, verdicts{first, last, was})
+		}
+	}
+	for i := range p.Blocks {
+		b := &p.Blocks[i]
+		switch {
+		case b.ID > upto:
+			continue
+		case b.Verdict != was || b.ID != last+1:
+			end()
+			first, was = b.ID, b.Verdict
+		}
+		last = b.ID
+	}
+	end()
+	return out
+}
+
+// recalledBy returns the passages that a plan brought back.
+func recalledBy(p *browse.Plan, own string) []recalled {
+	out := []recalled{}
+	for _, in := range p.Inserted {
+		if in.Kind != "recall" {
+			continue
+		}
+		blocks := strings.Fields(in.Block)
+		for _, b := range blocks {
+			name, id := browse.Origin(b, own)
+			out = append(out, recalled{int64(in.Into), name, id, in.Tokens / len(blocks)})
+		}
+		if len(blocks) == 0 {
+			out = append(out, recalled{Into: int64(in.Into), Tokens: in.Tokens})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b recalled) int { return cmp.Compare(a.Into, b.Into) })
+	return out
+}
