@@ -201,7 +201,30 @@ func (q *request) composition() (any, error) {
 	if at.Plan == "" && at.Sent != at.Came {
 		return nil, browse.ErrNotKept
 	}
-	return composition.Read(q.Context(), q.Store, q.tenant, c.Name, at.ID, composition.Options{Models: q.models(), Calibration: scale})
+	w, err := composition.Read(q.Context(), q.Store, q.tenant, c.Name, at.ID, composition.Options{Models: q.models(), Calibration: scale})
+	if err == nil {
+		w.Number = at.Number
+	}
+	return w, err
+}
+
+func (q *request) dayComposition() (any, error) {
+	now, err := q.now()
+	if err != nil {
+		return nil, err
+	}
+	since, err := q.since(now)
+	if err != nil {
+		return nil, err
+	}
+	if since.IsZero() {
+		since = midnight(now)
+	}
+	scale, err := q.calibration()
+	if err != nil {
+		return nil, err
+	}
+	return composition.ReadTotal(q.Context(), q.Store, q.ledger, q.tenant, since, composition.Options{Models: q.models(), Calibration: scale})
 }
 
 // calibration returns what was learnt about how providers count.

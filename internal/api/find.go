@@ -216,7 +216,7 @@ type fitOrder struct {
 // fitted is a body that fits, and how it came to be.
 type fitted struct {
 	Body json.RawMessage `json:"body"`
-	Plan *window.Plan    `json:"plan"`
+	Plan *oriel.Plan     `json:"plan"`
 }
 
 func (q *request) fit() (any, error) {

@@ -124,7 +124,7 @@ func (q *request) overview() (any, error) {
 		return nil, err
 	}
 	o := &overview{
-		Version: q.Version, Since: time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location()), Started: q.started.UTC(),
+		Version: q.Version, Since: midnight(now), Started: q.started.UTC(),
 		Live: []liveCall{},
 	}
 	if l := q.Settings(); l != nil {
@@ -146,6 +146,11 @@ func (q *request) overview() (any, error) {
 		return nil, err
 	}
 	return o, q.nameLive(ctx, o)
+}
+
+// midnight returns when the day of a time began.
+func midnight(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location())
 }
 
 // add adds what calls used and cost.
@@ -176,13 +181,13 @@ func (q *request) dayCalls(ctx context.Context, options usage.Options, o *overvi
 		o.Conversations.Active++
 		for i := range calls {
 			p := &calls[i]
-			if p.Reported && p.Sent > 0 && p.Usage.Prompt() > 0 {
+			if p.Reported && p.Sent > 0 && p.Price.Usage.Prompt() > 0 {
 				m := errs[p.Model]
 				if m == nil {
 					m = &modelError{Model: p.Model, Scale: 1}
 					errs[p.Model] = m
 				}
-				off := math.Abs(float64(p.Sent-p.Usage.Prompt())) / float64(p.Usage.Prompt())
+				off := math.Abs(float64(p.Sent-p.Price.Usage.Prompt())) / float64(p.Price.Usage.Prompt())
 				m.Error, m.Calls = m.Error+off, m.Calls+1
 				total, o.Calibration.Calls = total+off, o.Calibration.Calls+1
 			}

@@ -90,8 +90,7 @@ type Tool struct {
 	Tokens int    `json:"tokens"`
 }
 
-// Read reads a recorded call by its id.
-func Read(ctx context.Context, store timeline.Store, tenant, conversation, call string, o Options) (*Window, error) {
+func (o *Options) complete() {
 	if o.Models == nil {
 		o.Models = token.Builtin()
 	}
@@ -99,6 +98,11 @@ func Read(ctx context.Context, store timeline.Store, tenant, conversation, call 
 		o.Calibration = new(token.Calibration)
 	}
 	o.Largest = cmp.Or(o.Largest, 10)
+}
+
+// Read reads a recorded call by its id.
+func Read(ctx context.Context, store timeline.Store, tenant, conversation, call string, o Options) (*Window, error) {
+	o.complete()
 	records, err := store.Records(ctx, tenant, conversation, "call", "")
 	if err != nil {
 		return nil, err
@@ -108,17 +112,11 @@ func Read(ctx context.Context, store timeline.Store, tenant, conversation, call 
 	if at < 0 {
 		return nil, fmt.Errorf("conversation %q has no call %q", conversation, call)
 	}
-	stored, sent, err := oriel.ReadSent(ctx, store, tenant, conversation, &records[at], oriel.SentOptions{Models: o.Models})
-	if err != nil {
-		return nil, err
-	}
-	body, err := wire.Read(sent, wire.Auto, wire.Limits{})
+	stored, b, pieces, err := readPieces(ctx, store, tenant, conversation, &records[at], &o)
 	if err != nil {
 		return nil, err
 	}
 	model := o.Models.Lookup(stored.Model)
-	counter := token.NewCounter(model, token.Options{Scale: o.Calibration.Scale(token.LearntKey(tenant, stored.Model))})
-	b := counter.Request(&body.Request)
 	w := &Window{
 		Conversation: conversation, Call: call, Number: at + 1, Time: stored.Began.UTC(), Model: stored.Model, Profile: stored.Profile,
 		Window: windowOf(&model, max(stored.Hard, b.Total)), Limit: stored.Hard, Budget: stored.Wish, Tokens: b.Total, Accuracy: b.Accuracy,
@@ -127,10 +125,25 @@ func Read(ctx context.Context, store timeline.Store, tenant, conversation, call 
 	if u := stored.Usage; u != nil {
 		w.Reported = usage.OfProvider(u).Prompt()
 	}
-	pieces := decompose(&body.Request, counter, b, stored.SentIDs)
 	w.share(pieces)
 	w.largest(pieces, o.Largest)
 	return w, w.unused(ctx, store, tenant, records[:at+1], stored, pieces)
+}
+
+// readPieces reads the record of a call and takes what was sent to pieces, whose tokens add
+// up to the total of the breakdown.
+func readPieces(ctx context.Context, store timeline.Store, tenant, conversation string, record *timeline.Record, o *Options) (*oriel.StoredCall, token.Breakdown, []piece, error) {
+	stored, sent, err := oriel.ReadSent(ctx, store, tenant, conversation, record, oriel.SentOptions{Models: o.Models})
+	if err != nil {
+		return nil, token.Breakdown{}, nil, err
+	}
+	body, err := wire.Read(sent, wire.Auto, wire.Limits{})
+	if err != nil {
+		return nil, token.Breakdown{}, nil, err
+	}
+	counter := token.NewCounter(o.Models.Lookup(stored.Model), token.Options{Scale: o.Calibration.Scale(token.LearntKey(tenant, stored.Model))})
+	b := counter.Request(&body.Request)
+	return stored, b, decompose(&body.Request, counter, b, stored.SentIDs), nil
 }
 
 // windowOf returns the window of a model that accepted so many tokens: headers, which are
@@ -204,13 +217,7 @@ func (w *Window) unused(ctx context.Context, store timeline.Store, tenant string
 		return err
 	}
 	used := map[string]bool{}
-	for i := range came.Messages {
-		for j := range came.Messages[i].Parts {
-			if p := &came.Messages[i].Parts[j]; p.Kind == chat.Call {
-				used[p.Name] = true
-			}
-		}
-	}
+	usedTools(came.Messages, used)
 	always, err := w.always(ctx, store, tenant, records)
 	if err != nil {
 		return err
@@ -223,6 +230,17 @@ func (w *Window) unused(ctx context.Context, store timeline.Store, tenant string
 	}
 	slices.SortStableFunc(w.Unused, func(a, b Tool) int { return cmp.Compare(b.Tokens, a.Tokens) })
 	return nil
+}
+
+// usedTools adds the names of the tools that messages call.
+func usedTools(messages []chat.Message, used map[string]bool) {
+	for i := range messages {
+		for j := range messages[i].Parts {
+			if p := &messages[i].Parts[j]; p.Kind == chat.Call {
+				used[p.Name] = true
+			}
+		}
+	}
 }
 
 // always returns the names of the tools that all calls have that have any.
