@@ -67,6 +67,7 @@ var rooms = []string{
 	"proxy",
 	"internal/metrics",
 	"internal/mcp",
+	"internal/tracing",
 	"internal/settings",
 	"internal/api",
 	"internal/strict",

@@ -81,6 +81,7 @@ type exchange struct {
 	outcome *atomic.Int64
 	err     error
 	abort   bool
+	trace   Trace // nil: nobody follows the call
 }
 
 func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, t route, cur *routing) *exchange {
@@ -109,6 +110,7 @@ func newID() string { return rand.Text()[:16] }
 // forward sends the request upstream and relays the answer.
 func (x *exchange) forward() {
 	x.memory.tenant = x.tenant
+	x.beginTrace()
 	out := &http.Request{
 		Method:        x.r.Method,
 		URL:           x.up.target(x.route.path, x.r.URL.RawQuery, x.r.URL.ForceQuery),
@@ -319,6 +321,7 @@ func (x *exchange) roundTrip(out *http.Request) (*http.Response, error) {
 			return nil
 		},
 	}
+	x.traceSend(out.Header)
 	res, err := x.s.transport.RoundTrip(out.WithContext(httptrace.WithClientTrace(x.r.Context(), trace)))
 	x.early.Lock()
 	defer x.early.Unlock()
@@ -332,6 +335,7 @@ func (x *exchange) roundTrip(out *http.Request) (*http.Response, error) {
 	// Only Oriel may set Oriel's headers.
 	dropOwn(res.Header)
 	dropOwn(res.Trailer)
+	x.traceAnswer(res)
 	return res, nil
 }
 
@@ -430,6 +434,7 @@ func (x *exchange) end() {
 		x.outcome, x.err = &x.s.counters.broken, errOurs
 	}
 	x.outcome.Add(1)
+	x.traceEnd()
 	if x.guard != nil {
 		x.guard.finish(x.err, x.handed)
 	}

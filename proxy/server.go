@@ -82,6 +82,8 @@ type Options struct {
 	// records. After that the rest is not recorded. Default: 2 s. Before a call is sent,
 	// Engine.BeginWait is the limit.
 	ReplyTimeout time.Duration
+	// Tracer follows calls. Nil: nobody does.
+	Tracer Tracer
 	// Console serves the paths under /oriel/ except /oriel/healthz. If there are tokens,
 	// it needs one; AccessOf returns what the request may do. Nil means no console.
 	Console http.Handler
@@ -115,6 +117,7 @@ type Server struct {
 
 	stored  *access.Tokens // nil: there are only the tokens of the routing
 	engine  engine         // nil: calls are only relayed
+	tracer  Tracer         // nil: calls are not followed
 	console http.Handler
 	version string
 	store   func(context.Context) error
@@ -173,6 +176,7 @@ func New(o Options) (*Server, error) {
 		reply:        cmp.Or(o.ReplyTimeout, 2*time.Second),
 		settling:     time.Second,
 		storeWait:    cmp.Or(o.StoreTimeout, time.Second),
+		tracer:       o.Tracer,
 		console:      o.Console,
 		version:      o.Version,
 		store:        o.Store,

@@ -15,6 +15,7 @@ import (
 	"github.com/oriel-context/oriel/internal/api"
 	"github.com/oriel-context/oriel/internal/metrics"
 	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/internal/tracing"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
@@ -58,6 +59,7 @@ type gateway struct {
 	events  *eventLog
 	hub     *api.Hub
 	metrics *metrics.Metrics
+	tracer  *tracing.Tracer // nil: calls are not traced
 	closers []func()
 }
 
@@ -72,6 +74,7 @@ func openGateway(ctx context.Context, o gatewayOptions) (_ *gateway, err error) 
 		}
 	}()
 	g.metrics = metrics.New(version(), o.calls.Models)
+	g.openTracer(&o)
 	if err := g.openEngine(ctx, &o); err != nil {
 		return nil, err
 	}
@@ -114,7 +117,7 @@ func (g *gateway) openEngine(ctx context.Context, o *gatewayOptions) error {
 	if err != nil {
 		return &failure{err}
 	}
-	config := oriel.Config{Dir: dir, Store: g.history, Project: o.project, Calls: o.calls, Events: events, Stages: g.metrics.Stage, Log: o.proxy.Log}
+	config := oriel.Config{Dir: dir, Store: g.history, Project: o.project, Calls: o.calls, Events: events, Stages: g.stages(), Log: o.proxy.Log}
 	// The model is there whatever the profile: a call may name another. One thread
 	// leaves the machine to the agent.
 	if model, closeModel, err := openModel(o.embed, 1); err != nil {
@@ -164,6 +167,9 @@ func (g *gateway) openEvents(o *gatewayOptions) (func(oriel.Event), error) {
 	receivers := []func(oriel.Event){g.hub.Publish, g.metrics.Event}
 	if o.onEvent != nil {
 		receivers = append(receivers, o.onEvent)
+	}
+	if g.tracer != nil {
+		receivers = append(receivers, g.tracer.Event)
 	}
 	if o.events != "" {
 		file, err := openEventLog(o.events, 0)

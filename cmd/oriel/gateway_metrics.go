@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"os"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/metrics"
+	"github.com/oriel-context/oriel/internal/tracing"
 	"github.com/oriel-context/oriel/proxy"
 )
 
@@ -27,4 +30,35 @@ func fileBytes(path string) (size int64) {
 		}
 	}
 	return size
+}
+
+// openTracer has calls traced if the standard variables of OpenTelemetry ask for it. They
+// may be meant for another program, so that a mistake in them is reported and no more.
+func (g *gateway) openTracer(o *gatewayOptions) {
+	tracer, err := tracing.FromEnv(version(), o.proxy.Log)
+	if err != nil {
+		o.proxy.Log.Warn("calls are not traced", "error", err)
+	}
+	if tracer == nil {
+		return
+	}
+	g.tracer, o.proxy.Tracer = tracer, tracer
+	g.onClose(func() { // after the engine, whose last calls have spans
+		ctx, cancel := context.WithTimeout(context.Background(), outputWait)
+		defer cancel()
+		if err := tracer.Shutdown(ctx); err != nil {
+			o.proxy.Log.Warn("the last spans are lost", "error", err)
+		}
+	})
+}
+
+// stages returns the function that receives the stages of calls.
+func (g *gateway) stages() func(oriel.Stage) {
+	if g.tracer == nil {
+		return g.metrics.Stage
+	}
+	return func(s oriel.Stage) {
+		g.metrics.Stage(s)
+		g.tracer.Stage(s)
+	}
 }

@@ -3,10 +3,12 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/oriel-context/oriel/internal/fakemodel"
@@ -78,5 +80,41 @@ func TestServeHasMetrics(t *testing.T) {
 		if t.Context().Err() != nil {
 			t.Fatal(t.Context().Err())
 		}
+	}
+}
+
+// A server exports traces if the standard variables ask for it, and the last spans before
+// it ends.
+func TestServeExportsTraces(t *testing.T) {
+	var spans atomic.Int64
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		spans.Add(int64(bytes.Count(body, []byte("oriel.stage"))))
+	}))
+	defer collector.Close()
+	provider := httptest.NewServer(&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Well.", Input: 10} }})
+	defer provider.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+	s := serve(t, "--data", t.TempDir(), "--upstream-openai", provider.URL)
+	res, err := http.Post(s.openAI+"/chat/completions", "application/json", strings.NewReader(`{"model":"gpt-4o","messages":[{"role":"user","content":"Hello."}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.Copy(io.Discard, res.Body)
+	res.Body.Close()
+	s.end(t)
+	if n := spans.Load(); n < 5 {
+		t.Errorf("%d spans of stages", n)
+	}
+}
+
+// Variables that are meant for another program, or wrong, stop nothing.
+func TestServeGoesOnWithoutTraces(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317")
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+	s := serve(t, "--data", t.TempDir())
+	s.end(t)
+	if text := s.errors.String(); !strings.Contains(text, "calls are not traced") || !strings.Contains(text, "OTEL_EXPORTER_OTLP_PROTOCOL") {
+		t.Error(text)
 	}
 }
