@@ -189,7 +189,12 @@ func (o *listFlags) print(cmd *cobra.Command, list []browse.About, more int) err
 		t.row(strconv.Itoa(a.Row), id, ago(a.Said, now), thousands(int(a.Head.Depth)), roughly(a.Tokens), costOf(a), oneLine(shortModel(a.Model), 20), oneLine(shortProject(a.Project), 20), oneLine(a.Title, 200))
 	}
 	if width > 0 {
-		t.fit(width, leastTitle, 7, 6, 3) // project, model, messages
+		if width < 60 {
+			t.narrow(0, 5, 4) // cost, tokens
+			t.fit(width, leastTitle, 5, 4, 3)
+		} else {
+			t.fit(width, leastTitle, 7, 6, 3) // project, model, messages
+		}
 	}
 	var b bytes.Buffer
 	t.writeTo(&b)

@@ -128,7 +128,11 @@ func tellFindings(cmd *cobra.Command, findings []finding, asJSON bool) error {
 			}
 			t.row(map[status]string{fine: "ok", warning: "warning", failed: "FAILED"}[f.Status], f.Check, text)
 		}
-		t.writeTo(&b)
+		if sc := screenOf(out); sc.width > 0 {
+			t.writeWrapped(&b, sc.width)
+		} else {
+			t.writeTo(&b)
+		}
 		if _, err := out.Write(b.Bytes()); err != nil {
 			return err
 		}

@@ -103,6 +103,9 @@ func printModels(cmd *cobra.Command, list []token.Model) error {
 			dollars(m.Prices.Input), dollars(m.Prices.Output), dollars(m.Prices.CacheRead), dollars(m.Prices.CacheWrite),
 			count(m.Cache.Min), m.Date)
 	}
+	if sc := screenOf(cmd.OutOrStdout()); sc.width > 0 {
+		t.narrow(sc.width, 9, 8, 2, 7, 6, 3, 1) // the date, the cache, limits
+	}
 	t.writeTo(&b)
 	_, err := cmd.OutOrStdout().Write(b.Bytes())
 	return err

@@ -54,7 +54,7 @@ func showPlans(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation, o
 		var b bytes.Buffer
 		planRows(&b, rows, sc)
 		b.WriteString("\n")
-		planDetails(&b, &plans[i], spans, sc)
+		planDetails(&b, c.Name, &plans[i], spans, sc)
 		_, err := out.Write(b.Bytes())
 		return err
 	})
@@ -73,13 +73,13 @@ func planRows(b *bytes.Buffer, plans []browse.Plan, sc screen) {
 		t.row(p.ID, p.Time.Local().Format("2 Jan 15:04"), thousands(p.TokensBefore), thousands(p.TokensAfter), left, p.Why)
 	}
 	if sc.width > 0 {
-		t.fit(sc.width, 24)
+		t.fit(sc.width, 24, 2, 1) // came, made
 	}
 	t.writeTo(b)
 }
 
 // planDetails draws what a plan holds back, and what stands for it.
-func planDetails(b *bytes.Buffer, p *browse.Plan, spans []browse.Span, sc screen) {
+func planDetails(b *bytes.Buffer, conversation string, p *browse.Plan, spans []browse.Span, sc screen) {
 	paragraph(b, sc, "%s, made %s for %s by policy %s: %s", p.ID, p.Time.Local().Format("2 Jan 2006 15:04:05"), oneLine(p.Model, 60), p.Policy, p.Why)
 	share := 0.0
 	if p.TokensBefore > 0 {
@@ -102,7 +102,7 @@ func planDetails(b *bytes.Buffer, p *browse.Plan, spans []browse.Span, sc screen
 		t.row(ids, verdictLook[n.Verdict].sign+" "+what, roughly(n.Tokens), oneLine(n.Role, 9), oneLine(n.Words, 120))
 	}
 	if sc.width > 0 {
-		t.fit(sc.width, 30, 3)
+		t.fit(sc.width, 30, 3, 2) // who, tokens
 	}
 	t.writeTo(b)
 	for _, in := range p.Inserted {
@@ -122,7 +122,8 @@ func planDetails(b *bytes.Buffer, p *browse.Plan, spans []browse.Span, sc screen
 	if p.Summary.Error != "" {
 		fmt.Fprintf(b, "! %s\n", oneLine(p.Summary.Error, 400))
 	}
-	fmt.Fprintf(b, "\noriel undo CONVERSATION %s brings them back\n", p.ID)
+	b.WriteString("\n")
+	paragraph(b, sc, "oriel undo %s %s brings them back", shortID(conversation), p.ID)
 }
 
 // paragraph writes a text, wrapped to the screen.

@@ -39,6 +39,7 @@ func showCalls(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation, o
 			t.row(strconv.Itoa(k.Number), k.Began.Local().Format("2 Jan 15:04:05"), strconv.FormatInt(k.Last, 10), thousands(k.Came), thousands(k.Sent), k.Plan, oneLine(shortModel(k.Model), 24), oneLine(k.Error, 100))
 		}
 		if sc.width > 0 {
+			t.narrow(sc.width, 2, 6, 1) // id, model, time
 			t.fit(sc.width, 10)
 		}
 		var b bytes.Buffer

@@ -51,20 +51,24 @@ what was made of them (vectors for recall), and the size of the files.`,
 			}{n.Conversations, n.Messages, n.Variants, n.Branches, n.Records, n.Contents, n.Bytes, n.Stored, n.Derived, n.DerivedBytes, n.Disk})
 		}
 		var b bytes.Buffer
-		t := table{left: []bool{true, false}}
+		t := table{left: []bool{true, false, true}}
 		for _, row := range []struct {
 			what string
 			n    int64
+			says string
 		}{
-			{"conversations", n.Conversations}, {"messages", n.Messages}, {"variants", n.Variants},
-			{"branches", n.Branches}, {"records", n.Records}, {"contents", n.Contents},
+			{"conversations", n.Conversations, ""}, {"messages", n.Messages, ""}, {"variants", n.Variants, "messages that came again in other bytes"},
+			{"branches", n.Branches, "beside the main line of a conversation"}, {"records", n.Records, "calls, plans, pins and other notes"}, {"contents", n.Contents, "different texts, each stored once"},
 		} {
-			t.row(row.what, thousands(int(row.n)))
+			t.row(row.what, thousands(int(row.n)), row.says)
 		}
-		t.row("bytes", size(n.Bytes))
-		t.row("stored", size(n.Stored)+share(n.Stored, n.Bytes))
-		t.row("derived", size(n.DerivedBytes)+share(n.DerivedBytes, n.Bytes))
-		t.row("on disk", size(n.Disk)+share(n.Disk, n.Bytes))
+		t.row("bytes", size(n.Bytes), "of all contents")
+		t.row("stored", size(n.Stored)+share(n.Stored, n.Bytes), "of them after compression")
+		t.row("derived", size(n.DerivedBytes)+share(n.DerivedBytes, n.Bytes), "vectors for searches by meaning")
+		t.row("on disk", size(n.Disk)+share(n.Disk, n.Bytes), "the whole file, with indexes and free space")
+		if sc := screenOf(cmd.OutOrStdout()); sc.width > 0 {
+			t.narrow(sc.width, 2)
+		}
 		t.writeTo(&b)
 		_, err = cmd.OutOrStdout().Write(b.Bytes())
 		return err

@@ -126,6 +126,62 @@ func (t *table) fit(width, least int, drop ...int) {
 	}
 }
 
+// narrow leaves out whole columns, in the order of drop, while the rows are wider than width.
+// The columns of drop are numbered as they were at first.
+func (t *table) narrow(width int, drop ...int) {
+	for k, column := range drop {
+		if t.width() <= width {
+			return
+		}
+		at := column
+		for _, before := range drop[:k] {
+			if before < column {
+				at--
+			}
+		}
+		t.drop(at)
+	}
+}
+
+// width returns the columns of the widest row.
+func (t *table) width() int {
+	sum := len("  ") * (len(t.left) - 1)
+	for _, w := range t.widths() {
+		sum += w
+	}
+	return sum
+}
+
+// writeWrapped writes the rows with their last cells wrapped to width, under each other, or
+// indented under the row where they would have little room.
+func (t *table) writeWrapped(b *bytes.Buffer, width int) {
+	last := len(t.left) - 1
+	head := table{left: t.left[:last]}
+	for _, row := range t.rows {
+		head.rows = append(head.rows, row[:last])
+	}
+	indent, below := head.width()+len("  "), false
+	if width-indent < leastWrapped {
+		indent, below = 4, true
+	}
+	var heads bytes.Buffer
+	head.writeTo(&heads)
+	for i, line := range strings.Split(strings.TrimSuffix(heads.String(), "\n"), "\n") {
+		for k, text := range wrap(t.rows[i][last], width-indent, 0) {
+			if k == 0 && below {
+				b.WriteString(line + "\n")
+			}
+			if k > 0 || below {
+				line = ""
+			}
+			b.WriteString(strings.TrimRight(pad(line, indent)+text, " ") + "\n")
+		}
+	}
+}
+
+// leastWrapped is how many columns wrapped cells need to stand beside the others.
+const leastWrapped = 30
+
 // drop removes a column.
 func (t *table) drop(column int) {
 	t.left = slices.Delete(t.left, column, column+1)

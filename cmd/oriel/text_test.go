@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -66,6 +67,37 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		}
 		if sum > c.width {
 			t.Errorf("rows of %d in a terminal of %d", sum, c.width)
+		}
+	}
+}
+
+func TestNarrowTablesDropColumnsAndWrapTheLast(t *testing.T) {
+	tb := table{left: []bool{true, false, false, true}}
+	tb.row("model", "window", "output", "date")
+	tb.row("a", "1,000", "200", "2026-11-15")
+	tb.narrow(100, 3, 1)
+	if len(tb.left) != 4 {
+		t.Errorf("%d columns where all fit", len(tb.left))
+	}
+	tb.narrow(20, 3, 1)
+	var b bytes.Buffer
+	if tb.writeTo(&b); b.String() != "model  window  output\na       1,000     200\n" && b.String() != "model  output\na         200\n" {
+		t.Errorf("%q", &b)
+	}
+	if tb.width() > 20 {
+		t.Errorf("%d columns of 20", tb.width())
+	}
+
+	tb = table{left: []bool{true, true}}
+	tb.row("ok", "the settings are read from a file that is private")
+	tb.row("warning", "short")
+	for width, want := range map[int]string{
+		48: "ok       the settings are read from a file that\n         is private\nwarning  short\n",
+		30: "ok\n    the settings are read from\n    a file that is private\nwarning\n    short\n",
+	} {
+		b.Reset()
+		if tb.writeWrapped(&b, width); b.String() != want {
+			t.Errorf("%d columns: %q, want %q", width, &b, want)
 		}
 	}
 }

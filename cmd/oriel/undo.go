@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -77,7 +78,7 @@ folder obeys from its next call on.
 var errNotAgreed = errors.New("nothing was undone: answer y, or give --yes")
 
 func (u *undoing) question() string {
-	return fmt.Sprintf("Messages %s come back, and %s have to leave, newer ones among them. Go on?", timeline.RangesOf(u.Back), timeline.RangesOf(u.Leaves))
+	return fmt.Sprintf("M%s will come back and %s will leave, newer ones among them. Go on?", messagesOf(u.Back)[1:], messagesOf(u.Leaves))
 }
 
 func (u *undoing) String() string {
@@ -85,9 +86,21 @@ func (u *undoing) String() string {
 	case len(u.Back) == 0:
 		return fmt.Sprintf("undone %s: all that it took out is in view, and held until oriel release", u.Undone)
 	case len(u.Leaves) == 0:
-		return fmt.Sprintf("undone %s: messages %s are held in view until oriel release; nothing leaves for them", u.Undone, timeline.RangesOf(u.Back))
+		return fmt.Sprintf("undone %s: %s will be held in view until oriel release; nothing leaves for them", u.Undone, messagesOf(u.Back))
 	}
-	return fmt.Sprintf("undone %s: messages %s are held in view until oriel release; messages %s leave for them", u.Undone, timeline.RangesOf(u.Back), timeline.RangesOf(u.Leaves))
+	return fmt.Sprintf("undone %s: %s will be held in view until oriel release; %s will leave for them", u.Undone, messagesOf(u.Back), messagesOf(u.Leaves))
+}
+
+// messagesOf names messages by their ranges, or by their number and bounds if there are many
+// ranges.
+func messagesOf(ids []int64) string {
+	if len(ids) == 1 {
+		return fmt.Sprintf("message %d", ids[0])
+	}
+	if ranges := fmt.Sprint(timeline.RangesOf(ids)); len(ranges) <= 40 {
+		return "messages " + ranges
+	}
+	return fmt.Sprintf("messages %d to %d (%d of them)", slices.Min(ids), slices.Max(ids), len(ids))
 }
 
 func releaseCommand() *cobra.Command {

@@ -152,7 +152,9 @@ func drawUsage(r *usage.Report, s style, width int) []byte {
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	b.WriteString("\n")
-	usageNotes(&b, r)
+	var notes bytes.Buffer
+	usageNotes(&notes, r)
+	paragraph(&b, screen{width: width}, "%s", strings.TrimSuffix(notes.String(), "\n"))
 	return b.Bytes()
 }
 
@@ -168,13 +170,21 @@ func usageRows(r *usage.Report, width int) []string {
 		return rows
 	}
 	others := widest(layUsage(r, 1, compact)) - max(len(r.By), len(r.Total.Key))
-	return layUsage(r, max(12, width-others-leastBar), compact)
+	rows = layUsage(r, max(12, width-others-leastBar), compact)
+	for drop := 1; widest(rows) > width && drop <= len(usageSpare); drop++ {
+		rows = layUsage(r, 12, compact, usageSpare[:drop]...)
+	}
+	return rows
 }
+
+// usageSpare are the columns that a narrow terminal does without, in this order: output,
+// cached, calls.
+var usageSpare = []int{4, 3, 1}
 
 // leastBar are the columns of the smallest bar, with the space before it.
 const leastBar = 7
 
-func layUsage(r *usage.Report, room int, figure func(int) string) []string {
+func layUsage(r *usage.Report, room int, figure func(int) string, drop ...int) []string {
 	t := table{left: []bool{true, false, false, false, false, false, false}}
 	t.row(string(r.By), "calls", "input", "cached", "output", "cost", "without")
 	for _, row := range append(slices.Clip(r.Rows), r.Total) {
@@ -184,6 +194,7 @@ func layUsage(r *usage.Report, room int, figure func(int) string) []string {
 		}
 		t.row(shorten(keyOf(r.By, &row), room, r.By == usage.Project), thousands(row.Calls), figure(row.Input), percent(row.CacheRead, row.Input), figure(row.Output), cost, without)
 	}
+	t.narrow(0, drop...)
 	var b bytes.Buffer
 	t.writeTo(&b)
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")

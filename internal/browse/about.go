@@ -141,7 +141,7 @@ func (d *describing) entry(e *timeline.Entry) error {
 		d.look(timeline.Words(&c))
 	}
 	if d.words == "" && c.Role == chat.User && !isMeta(e) {
-		text := Line(strings.Join(c.Words(), " "), maxTitle)
+		text := Line(personal(&c), maxTitle)
 		if strings.HasPrefix(text, resumes) {
 			d.resumed = cmp.Or(d.resumed, text)
 		} else {
@@ -150,6 +150,30 @@ func (d *describing) entry(e *timeline.Entry) error {
 	}
 	return nil
 }
+
+// personal returns the person's words in a message, without what agents put before them in
+// forms that read like words.
+func personal(c *chat.Message) string {
+	var own []string
+	for i, words := range c.Words() {
+		words = strings.TrimSpace(words)
+		raw := strings.TrimSpace(c.Parts[i].Text.String())
+		if slices.ContainsFunc(wrappers, func(w string) bool { return strings.HasPrefix(raw, w) || strings.HasPrefix(words, w) }) {
+			continue
+		}
+		if _, request, ok := strings.Cut(words, requestHead); ok {
+			words = request
+		}
+		own = append(own, words)
+	}
+	return strings.Join(own, " ")
+}
+
+// wrappers begin the messages in which Codex tells the model about the project and the
+// machine; requestHead stands in its editors between the open files and the request.
+var wrappers = []string{"<environment_context>", "<user_instructions>", "<INSTRUCTIONS>", "<permissions", "<collaboration_mode>", "<turn_aborted>", "# AGENTS.md instructions"}
+
+const requestHead = "## My request for Codex:"
 
 // look strikes out the wanted words that a text has.
 func (d *describing) look(text string) {

@@ -1,6 +1,7 @@
 package browse_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,6 +44,15 @@ func TestTitlesAreWhatPeopleSaidFirst(t *testing.T) {
 	add(t, s, "named", code,
 		[2]string{"user", `{"type":"user","message":{"role":"user","content":"first"}}`},
 		[2]string{timeline.RoleMeta, `{"type":"custom-title","customTitle":"My own name"}`})
+	codex := func(text string) [2]string {
+		raw, _ := json.Marshal(map[string]any{"type": "message", "role": "user", "content": []any{map[string]string{"type": "input_text", "text": text}}})
+		return [2]string{"user", string(raw)}
+	}
+	add(t, s, "codex", timeline.FormatResponses,
+		codex("<user_instructions>\n\nAlways run the tests.\n\n</user_instructions>"),
+		codex("# AGENTS.md instructions for /src/shop\n\n<INSTRUCTIONS>\nAlways run the tests.\n</INSTRUCTIONS>"),
+		codex("<environment_context>\n  <cwd>/src/shop</cwd>"), // cut off
+		codex("# Context from my IDE setup:\n\n## Open tabs:\n- a.go\n\n## My request for Codex:\nrename the button\n"))
 	add(t, s, "silent", timeline.FormatOpenAI, [2]string{"assistant", `{"role":"assistant","content":"Hello?"}`})
 	list, err := browse.Conversations(ctx, s, timeline.Local)
 	if err != nil {
@@ -53,7 +63,7 @@ func TestTitlesAreWhatPeopleSaidFirst(t *testing.T) {
 	for _, a := range all {
 		got[a.Name] = a.Title
 	}
-	want := map[string]string{"plain": "What is the port?", "tagged": "fix it [31mnow", "compacted": "go on with the port", "named": "My own name", "silent": ""}
+	want := map[string]string{"plain": "What is the port?", "tagged": "fix it [31mnow", "compacted": "go on with the port", "named": "My own name", "silent": "", "codex": "rename the button"}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
