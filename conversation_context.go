@@ -117,7 +117,7 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 	for _, b := range plan.Blocks {
 		if b.Verdict == window.Evict {
 			b.Reason = fmt.Sprintf("no room in a view of %d tokens", s.budget)
-			cut.Blocks = append(cut.Blocks, b)
+			cut.Judge(b)
 		}
 	}
 	meaning := slices.Clone(o.QueryEmbedding)
@@ -207,12 +207,6 @@ func (s *sketch) explain(p *window.Plan, d *draft) {
 		shown[d.recent[i].ID] = &d.recent[i]
 	}
 	p.TokensAfter, p.TokensBefore = d.tokens, d.tokens
-	rank := map[string]int{"none": 0, "recall": 1, "trim": 2, "evict": 3}
-	act := func(action string) {
-		if rank[action] > rank[p.Action] {
-			p.Action = action
-		}
-	}
 	for i := range s.items {
 		it := &s.items[i]
 		b := window.Block{Index: int(it.ID), Role: roleOf(it.Source), Tokens: it.Tokens, Verdict: window.Keep, Pinned: it.Pinned()}
@@ -230,16 +224,13 @@ func (s *sketch) explain(p *window.Plan, d *draft) {
 				b.Reason = fmt.Sprintf("the query leaves no room for it in %d tokens", s.budget)
 			}
 			p.TokensBefore += it.Tokens
-			act("evict")
 		case now.Content != it.Content:
 			b.Verdict = window.Trim
 			b.Reason = fmt.Sprintf("the newest item: only without its middle it fits in %d tokens", s.budget)
 			p.TokensBefore += max(0, it.Tokens-now.Tokens)
-			act("trim")
 		case it.Full != "":
 			b.Verdict = window.Trim
 			b.Reason = "larger than the window: its middle is left out"
-			act("trim")
 		case it.Pinned():
 			b.Reason = "pinned"
 		case s.held[it.ID]:
@@ -249,20 +240,19 @@ func (s *sketch) explain(p *window.Plan, d *draft) {
 		default:
 			b.Reason = "recent"
 		}
-		p.Blocks = append(p.Blocks, b)
+		p.Judge(b)
 	}
 	for _, it := range d.relevant {
 		text := items.RelevantEntry(&it)
-		p.Inserted = append(p.Inserted, window.Insertion{Kind: "recall", Into: len(d.messages) - 1, Tokens: s.count(text), Text: text, Block: blockOf(&it)})
-		act("recall")
+		p.Insert(window.Insertion{Kind: "recall", Into: len(d.messages) - 1, Tokens: s.count(text), Text: text, Block: blockOf(&it)})
 	}
 	if d.opening != "" {
-		p.Inserted = append(p.Inserted, window.Insertion{Kind: "marker", Into: 0, Tokens: s.count(d.opening), Text: d.opening})
+		p.Insert(window.Insertion{Kind: "marker", Into: 0, Tokens: s.count(d.opening), Text: d.opening})
 	}
 	p.Warnings = s.warnings
 	if d.query != s.query {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("the query has %d tokens: its middle is left out to fit in %d", s.count(s.query), s.budget))
-		act("trim")
+		p.Raise("trim")
 	}
 }
 

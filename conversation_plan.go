@@ -40,7 +40,7 @@ func (p *present) left(out []items.Item, before int, reason string) ([]Item, err
 		it := &out[i]
 		delete(p.held, it.ID)
 		delete(p.pinned, it.ID)
-		plan.Blocks = append(plan.Blocks, window.Block{
+		plan.Judge(window.Block{
 			Index: int(it.ID), Role: roleOf(it.Source), Tokens: it.Tokens, Verdict: window.Evict, Reason: reason, Pinned: it.Pinned(),
 		})
 	}
@@ -56,7 +56,7 @@ func (p *present) book(plan *window.Plan) (id string, err error) {
 	if len(plan.Blocks) == 0 {
 		return id, nil
 	}
-	plan.Action, plan.Undo = string(window.Evict), id
+	plan.Undo = id
 	data, err := json.Marshal(view.PlanData{Plan: *plan, Before: p.lastKept})
 	if err != nil {
 		return "", fmt.Errorf("write plan %s: %w", id, err)

@@ -13,9 +13,9 @@ type Plan struct {
 	Low          int         `json:"low"`
 	TokensBefore int         `json:"tokens_before"`
 	TokensAfter  int         `json:"tokens_after"`
-	// Action is the strongest action taken: none, trim, mask, evict, digest
-	// (rules wrote what represents the messages that left) or condense (a
-	// model did).
+	// Action is the strongest action taken: none, recall, trim, mask, evict,
+	// digest (rules wrote what represents the messages that left) or condense
+	// (a model did).
 	Action   string             `json:"action"`
 	Blocks   []window.Block     `json:"blocks"`
 	Inserted []window.Insertion `json:"inserted"`

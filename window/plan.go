@@ -1,6 +1,10 @@
 package window
 
-import "github.com/oriel-context/oriel/chat"
+import (
+	"slices"
+
+	"github.com/oriel-context/oriel/chat"
+)
 
 // Verdict is what became of one message.
 type Verdict string
@@ -42,9 +46,9 @@ type Plan struct {
 	Low          int    `json:"low"`
 	TokensBefore int    `json:"tokens_before"`
 	TokensAfter  int    `json:"tokens_after"`
-	// Action is the strongest action taken: none, trim, mask, evict, digest
-	// (rules wrote what represents the messages that left) or condense (a
-	// model did).
+	// Action is the strongest action taken: none, recall, trim, mask, evict,
+	// digest (rules wrote what represents the messages that left) or condense
+	// (a model did).
 	Action   string      `json:"action"`
 	Blocks   []Block     `json:"blocks"`
 	Inserted []Insertion `json:"inserted"`
@@ -60,10 +64,40 @@ type Plan struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// NewPlan returns a plan that does nothing yet. Every plan begins here, whatever it is
-// about: a request, the items of a conversation or a trajectory.
+// NewPlan returns a plan that does nothing yet. Every plan is built by NewPlan, Judge,
+// Insert and Raise, whatever it is about: a request, the items of a conversation or a
+// trajectory.
 func NewPlan(policy, model string, budget, low int) *Plan {
 	return &Plan{Policy: policy, Mode: Hard, Model: model, Budget: budget, Low: low, Action: "none", Blocks: []Block{}, Inserted: []Insertion{}}
+}
+
+// Judge adds the verdict on a message and raises Action to what it stands for.
+func (p *Plan) Judge(b Block) {
+	p.Blocks = append(p.Blocks, b)
+	switch b.Verdict {
+	case Fold:
+		p.Raise("digest")
+	case Trim, Mask, Evict:
+		p.Raise(string(b.Verdict))
+	}
+}
+
+// Insert adds a text that was inserted. A recalled passage raises Action.
+func (p *Plan) Insert(in Insertion) {
+	p.Inserted = append(p.Inserted, in)
+	if in.Kind == "recall" {
+		p.Raise("recall")
+	}
+}
+
+// actions lists the values of Action from the weakest to the strongest.
+var actions = []string{"none", "recall", "trim", "mask", "evict", "digest", "condense"}
+
+// Raise sets Action to the given action if that is stronger.
+func (p *Plan) Raise(action string) {
+	if slices.Index(actions, action) > slices.Index(actions, p.Action) {
+		p.Action = action
+	}
 }
 
 // TrajectoryReport counts the changes to a trajectory (SPEC C4).

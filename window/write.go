@@ -125,17 +125,22 @@ func (f *fitting) edited(d *draft, i int) ([]byte, error) {
 func (d *draft) plan(policy, model string, s *settings, tokens int, warnings []string) *Plan {
 	p := NewPlan(policy, model, s.Budget, s.Low)
 	p.Mode, p.TokensBefore, p.TokensAfter = s.Mode, d.h.Total(), tokens
-	p.Action, p.Summary, p.Warnings = d.action(), d.summary, slices.Concat(warnings, d.warnings)
-	p.Blocks = make([]Block, len(d.h.Messages))
+	p.Summary, p.Warnings = d.summary, slices.Concat(warnings, d.warnings)
 	for e, x := range d.h.Cuts.Exchanges {
 		for i := x.Start; i < x.End; i++ {
-			b := &p.Blocks[i]
-			*b = Block{Index: i, Role: d.h.Messages[i].Role, Tokens: d.h.Tokens[i], Pinned: d.h.Pinned[i]}
+			b := Block{Index: i, Role: d.h.Messages[i].Role, Tokens: d.h.Tokens[i], Pinned: d.h.Pinned[i]}
 			b.Verdict, b.Reason = d.verdict(e, i)
+			p.Judge(b)
 		}
 	}
+	if len(d.trimmed) > 0 { // perhaps only an insertion of an earlier pass
+		p.Raise("trim")
+	}
+	if d.folded && d.byModel {
+		p.Raise("condense")
+	}
 	for _, in := range slices.Concat(d.inserts, d.updated) {
-		p.Inserted = append(p.Inserted, Insertion{Kind: in.kind, Into: in.into, Tokens: in.tokens, Text: in.text})
+		p.Insert(Insertion{Kind: in.kind, Into: in.into, Tokens: in.tokens, Text: in.text})
 	}
 	return p
 }
@@ -172,21 +177,4 @@ func (d *draft) onlyUpdated(i, edited int) bool {
 		}
 	}
 	return false
-}
-
-// action returns the strongest action taken.
-func (d *draft) action() string {
-	switch {
-	case d.folded && d.byModel:
-		return "condense"
-	case d.folded:
-		return "digest"
-	case slices.Contains(d.keep, false):
-		return "evict"
-	case len(d.masked) > 0:
-		return "mask"
-	case len(d.trimmed) > 0:
-		return "trim"
-	}
-	return "none"
 }

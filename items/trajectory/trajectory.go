@@ -93,7 +93,7 @@ func Fit(t *wire.Trajectory, o Options) (out []byte, report window.TrajectoryRep
 	}
 	came := asCame(t)
 	f.plan = window.NewPlan("trajectory", "", 0, 0)
-	f.plan.Blocks, f.plan.TokensBefore = make([]window.Block, len(f.steps)), f.count(string(came))
+	f.plan.TokensBefore = f.count(string(came))
 	for i := range f.steps {
 		f.judge(i, o.KeepResults)
 	}
@@ -134,8 +134,8 @@ type fitting struct {
 // judge decides whether interaction i is kept, cut or removed.
 func (f *fitting) judge(i int, keepResult bool) {
 	s := &f.steps[i]
-	b := &f.plan.Blocks[i]
-	*b = window.Block{Index: i, Role: chat.Assistant, Tokens: f.tokens(s), Verdict: window.Keep, Reason: "within the limits"}
+	b := window.Block{Index: i, Role: chat.Assistant, Tokens: f.tokens(s), Verdict: window.Keep, Reason: "within the limits"}
+	defer func() { f.plan.Judge(b) }()
 	if n := len(f.steps); n > f.most {
 		newest := f.most - f.first
 		switch {
@@ -146,7 +146,6 @@ func (f *fitting) judge(i int, keepResult bool) {
 		default:
 			b.Verdict, b.Reason = window.Evict, fmt.Sprintf("over the limit of interactions (%d)", f.most)
 			f.report.Removed++
-			f.plan.Action = "evict"
 			return
 		}
 	}
@@ -154,10 +153,7 @@ func (f *fitting) judge(i int, keepResult bool) {
 		b.Verdict, b.Reason = window.Trim, fmt.Sprintf("the result has more than %d characters", f.limit)
 		s.SetResult(chat.Quote(short))
 		f.report.Truncated++
-		f.plan.Inserted = append(f.plan.Inserted, window.Insertion{Kind: "marker", Into: i, Tokens: f.count(mark), Text: mark})
-		if f.plan.Action == "none" {
-			f.plan.Action = "trim"
-		}
+		f.plan.Insert(window.Insertion{Kind: "marker", Into: i, Tokens: f.count(mark), Text: mark})
 	}
 	f.kept = append(f.kept, *s)
 }
