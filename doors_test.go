@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/histories"
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
@@ -273,6 +275,70 @@ func TestAConversationHasTheBudgetOfARequest(t *testing.T) {
 		_, plan, err := oriel.Fit(t.Context(), fmt.Appendf(nil, `{"model":%q,"messages":[{"role":"user","content":"hi"}]}`, model), oriel.FitOptions{})
 		if err != nil || status.MaxTokens != plan.Budget {
 			t.Errorf("%s: %d tokens by a conversation, %d by Fit (%v)", model, status.MaxTokens, plan.Budget, err)
+		}
+	}
+}
+
+// A conversation of items loses the same messages as the request that resends them, under
+// the policy that both have: by number and by tokens, with pins and without (SPEC A2, A4).
+// All limits are odd, because what a request keeps begins and ends with a user's message.
+func TestAConversationLosesTheMessagesOfARequest(t *testing.T) {
+	const messages, words = 30, 200
+	said := func(i int) string { return strings.TrimSpace(strings.Repeat(" word", words-1)) + fmt.Sprintf(" %d", i) }
+	size := token.NewCounter(token.Model{Encoding: "o200k_base"}, token.Options{}).Text(said(0)).Tokens
+	roles := []string{"user", "assistant"}
+	var list []string
+	for i := range messages + 1 { // the newest is the user's
+		list = append(list, fmt.Sprintf(`{"role":%q,"content":%q}`, roles[i%2], said(i)))
+	}
+	body := fmt.Appendf(nil, `{"messages":[%s]}`, strings.Join(list, ","))
+	for _, tt := range []struct {
+		name   string
+		tokens int // 0 for enough
+		items  int // 0 for enough
+		pins   []int
+	}{
+		{"all", 0, 0, nil},
+		{"by number", 0, 7, nil},
+		{"by a larger number", 0, 21, nil},
+		{"by tokens", 9*size + size/2, 0, nil},
+		{"by both", 9*size + size/2, 5, nil},
+		{"pinned, by number", 0, 7, []int{4}},
+		{"pinned, by tokens", 9*size + size/2, 0, []int{10}},
+	} {
+		o := oriel.FitOptions{Policy: "fifo", Budget: cmp.Or(tt.tokens, 1<<20), Window: 1 << 21, MaxItems: cmp.Or(tt.items, 1000), Pins: tt.pins}
+		_, plan, err := oriel.Fit(t.Context(), body, o)
+		if err != nil {
+			t.Fatal(tt.name, err)
+		}
+		e, err := oriel.Open(t.Context(), oriel.Config{Policy: "fifo", MaxTokens: o.Budget, MaxItems: o.MaxItems, NoEmbed: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		c, err := e.Conversation(t.Context(), "c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range messages + 1 {
+			it := oriel.Item{Source: items.Source(roles[i%2]), Content: said(i)}
+			if slices.Contains(tt.pins, i) {
+				it.Flags = []items.Flag{items.FlagStarred}
+			}
+			if _, _, err := c.Add(t.Context(), it); err != nil {
+				t.Fatal(err)
+			}
+		}
+		plans, err := c.Plans(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := oriel.Plan{Action: "none"} // what all of them did
+		for _, p := range plans {
+			all.Action, all.Blocks = p.Action, append(all.Blocks, p.Blocks...)
+		}
+		if a, b := verdicts(plan, 0), verdicts(&all, 1); a != b || plan.Action != all.Action {
+			t.Errorf("%s: by Fit %s, %s\nby a conversation %s, %s", tt.name, plan.Action, a, all.Action, b)
 		}
 	}
 }
