@@ -102,6 +102,7 @@ func (c *Call) end(err error) {
 	reading := c.calls.stageBegins()
 	reply, messages := c.reply()
 	c.calls.stageEnds(c.request.ID, StageReply, reading)
+	c.calls.asked.reply(c.request.Tenant, c.thread.Conversation, messages)
 	if reply.Complete && errors.Is(err, ErrLeft) {
 		err = nil // the client left when it had all
 	}

@@ -66,6 +66,7 @@ type calls struct {
 	states      callStates
 	recentPlans recentPlans
 	turns       *turns
+	asked       asked
 	tuning      atomic.Pointer[tuning]
 
 	changing sync.Mutex // protects changes of tuning, and what follows
@@ -275,6 +276,8 @@ func (r *calls) begin(ctx context.Context, c *Request, body *wire.Body, cur *tun
 			rec.fellBack = true
 		}
 		defer func() { go rec.findLate(request) }()
+	} else {
+		r.asked.request(c.Tenant, rec.thread.Conversation, body.Tools)
 	}
 	if off {
 		go rec.countBeside()

@@ -32,8 +32,10 @@ type gatewayOptions struct {
 	team  bool
 	sync  sqlite.Sync
 	calls oriel.CallOptions
-	// project is the project of new conversations, or "".
+	// project is the project of new conversations, or ""; alone is set if one agent uses
+	// the proxy.
 	project string
+	alone   bool
 	// embed names the server that makes vectors; the zero value is the model in this
 	// program.
 	embed settings.Embed

@@ -6,6 +6,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/api"
 	"github.com/oriel-context/oriel/internal/console"
+	"github.com/oriel-context/oriel/internal/mcp"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/token"
 )
@@ -15,6 +16,7 @@ func (g *gateway) console(o *gatewayOptions) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(api.Prefix, g.api(o))
 	mux.Handle("GET /oriel/metrics", g.metrics.Handler())
+	mux.Handle(mcp.Path, g.mcp(o))
 	page := console.Handler()
 	mux.Handle("/oriel", page)
 	mux.Handle("/oriel/", page)

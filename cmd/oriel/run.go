@@ -201,7 +201,7 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	var t tally
 	o.data, o.events, o.onEvent, o.errOut = &history{loaded.Data}, loaded.Events, t.event, &trouble
 	o.settings = func() *settings.Loaded { return loaded }
-	o.project = workingFolder()
+	o.project, o.alone = workingFolder(), true
 	o.proxy.NoSockets, o.proxy.ShutdownTimeout = true, leftWait
 	g, err := openGateway(ctx, o)
 	if err != nil {

@@ -23,6 +23,9 @@ type Hit struct {
 	// for people's questions and for what tools were told or returned, among which answers
 	// are rare. It orders hits, and has no meaning across searches.
 	Near float64
+	// Match is Near without what people's questions and tools have less: an agent looks
+	// for what its tools returned as for anything else.
+	Match float64
 	// Text is its passages in their order, with an ellipsis for what is between them. Best
 	// is where its best passage begins.
 	Text string
@@ -43,11 +46,7 @@ const (
 // nearness returns how near a passage is. unknown is what counts for the meaning of a passage
 // that has no vector yet.
 func nearness(p *recall.Passage, unknown float64) float64 {
-	dense := p.Dense
-	if dense == 0 {
-		dense = unknown
-	}
-	n := forWords*p.Keyword + forMeaning*dense
+	n := match(p, unknown)
 	switch {
 	case p.Tool:
 		return n * shareOfTools
@@ -55,6 +54,11 @@ func nearness(p *recall.Passage, unknown float64) float64 {
 		return n - lessForQuestion
 	}
 	return n
+}
+
+// match returns how near a passage is by its own words and meaning.
+func match(p *recall.Passage, unknown float64) float64 {
+	return forWords*p.Keyword + forMeaning*cmp.Or(p.Dense, unknown)
 }
 
 // unknownShare is the share of the mean cosine of what was found that a passage without a
@@ -92,6 +96,7 @@ func Hits(r *recall.Result, own string) []Hit {
 			hits = append(hits, h)
 		}
 		hits[i].Near = max(hits[i].Near, nearness(&p, unknown))
+		hits[i].Match = max(hits[i].Match, match(&p, unknown))
 		hits[i].parts = append(hits[i].parts, p)
 	}
 	for i := range hits {
@@ -108,16 +113,28 @@ const (
 	shareOfBest = .35
 )
 
-// Nearest returns the hits of a search that are near enough to be of use, in their order.
+// Nearest returns the hits of a search that are near enough to be of use to people, in their
+// order.
 func Nearest(hits []Hit, mode recall.Mode) []Hit {
+	return nearest(hits, mode, func(h *Hit) float64 { return h.Near })
+}
+
+// BestMatches returns the hits of a search that are near enough to be of use to an agent, the
+// best first.
+func BestMatches(hits []Hit, mode recall.Mode) []Hit {
+	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Match, a.Match) })
+	return nearest(hits, mode, func(h *Hit) float64 { return h.Match })
+}
+
+func nearest(hits []Hit, mode recall.Mode, near func(*Hit) float64) []Hit {
 	if len(hits) == 0 {
 		return hits
 	}
-	least := hits[0].Near * shareOfBest
+	least := near(&hits[0]) * shareOfBest
 	if mode != recall.Keyword {
 		least = max(least, leastNear)
 	}
-	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Near < least })
+	return slices.DeleteFunc(hits, func(h Hit) bool { return near(&h) < least })
 }
 
 // Origin returns the conversation and the message's id that a block stands for.

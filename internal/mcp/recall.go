@@ -127,7 +127,7 @@ func (s *search) hits(ctx context.Context, budget int) (hits []browse.Hit, token
 	if err != nil {
 		return nil, 0, err
 	}
-	return browse.Nearest(browse.Hits(found, s.where.Conversation), found.Mode), found.Tokens, nil
+	return browse.BestMatches(browse.Hits(found, s.where.Conversation), found.Mode), found.Tokens, nil
 }
 
 func (s *search) run(ctx context.Context) (*recallOutput, error) {

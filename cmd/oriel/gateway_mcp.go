@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/oriel-context/oriel/internal/mcp"
+	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// mcp returns the handler of /oriel/mcp. Each client has the history of its tenant; a token
+// that may only read has the tools that only read.
+func (g *gateway) mcp(o *gatewayOptions) http.Handler {
+	history := &mcp.History{Store: g.history, Recall: g.engine.Recall, Conversation: g.engine.ConversationOf}
+	return mcp.Handler(func(r *http.Request) mcp.Options {
+		a := proxy.AccessOf(r.Context())
+		return mcp.Options{
+			Open:     func(context.Context) (*mcp.History, error) { return history, nil },
+			Tenant:   a.Tenant,
+			Project:  o.project,
+			ReadOnly: a.Role != timeline.RoleCall,
+			Version:  o.proxy.Version,
+			Asking: func(ctx context.Context, tool string, arguments []byte) string {
+				conversation, sure := g.engine.ToolCaller(ctx, a.Tenant, tool, arguments)
+				if !sure && !o.alone {
+					return "" // it may be another agent's
+				}
+				return conversation
+			},
+		}
+	})
+}
