@@ -1,0 +1,49 @@
+package main
+
+import (
+	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/proxy"
+)
+
+// openEvents returns the function that receives events.
+func (g *gateway) openEvents(o *gatewayOptions) (func(oriel.Event), error) {
+	receivers := []func(oriel.Event){g.hub.Publish, g.metrics.Event}
+	if o.onEvent != nil {
+		receivers = append(receivers, o.onEvent)
+	}
+	if g.tracer != nil {
+		receivers = append(receivers, g.tracer.Event)
+	}
+	if o.events != "" {
+		file, err := openEventLog(o.events, 0)
+		if err != nil {
+			return nil, err
+		}
+		g.events = file
+		g.onClose(func() {
+			if err := file.Close(outputWait); err != nil {
+				o.proxy.Log.Error("events were lost", "error", err)
+			}
+		})
+		receivers = append(receivers, file.Write)
+	}
+	return func(e oriel.Event) {
+		for _, receive := range receivers {
+			receive(e)
+		}
+	}, nil
+}
+
+// health returns what the proxy does not know itself.
+func (g *gateway) health(o *gatewayOptions) (h proxy.Health) {
+	if o.logDropped != nil {
+		h.DroppedLogLines = o.logDropped()
+	}
+	if o.settingsHeld != nil {
+		h.SettingsHeld = o.settingsHeld()
+	}
+	if g.events != nil {
+		h.DroppedEvents = g.events.Dropped()
+	}
+	return h
+}

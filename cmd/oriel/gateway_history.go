@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/oriel-context/oriel/timeline/sqlite"
+)
+
+// openHistory opens the history of the engine. One that cannot be opened is reported, and
+// tried again until it can.
+func (g *gateway) openHistory(ctx context.Context, o *gatewayOptions, dir string) {
+	ticker := time.NewTicker(reopenEvery)
+	g.onClose(ticker.Stop)
+	open := func(ctx context.Context) (*sqlite.Store, error) { return o.data.serve(ctx, o.sync) }
+	g.history = newReopener(ctx, filepath.Join(dir, "oriel.db"), open, o.proxy.Log, ticker.C)
+	g.onClose(func() { g.history.Close() })
+	if broken := g.history.err(); broken != nil {
+		fmt.Fprintf(o.errOut, "oriel: THE HISTORY CANNOT BE OPENED, calls go through unrecorded until it can: %s\n", oneLine(broken.Error(), maxError))
+	}
+}
+
+// serve opens the history for recording, and creates it if there is none.
+func (h *history) serve(ctx context.Context, level sqlite.Sync) (*sqlite.Store, error) {
+	dir, err := h.folder()
+	if err != nil {
+		return nil, err
+	}
+	store, err := sqlite.Open(ctx, dir, sqlite.Options{Sync: level})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Clean(dir), err)
+	}
+	return store, nil
+}

@@ -1,0 +1,19 @@
+package main
+
+import (
+	"time"
+)
+
+// replyTimeout is proxy.Options.ReplyTimeout: the default. Tests wait longer.
+var replyTimeout time.Duration
+
+// healthWait is how long the history may take to answer a health check.
+var healthWait = time.Second
+
+// leftWait is how long calls may continue after the program of a run has
+// ended: processes that it left behind make them.
+var leftWait = 2 * time.Second
+
+// outputWait is how long the last log lines and events may take to be written
+// when the server ends, even if nobody reads them.
+var outputWait = 2 * time.Second
