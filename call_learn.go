@@ -8,6 +8,14 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
+// Model returns the model that the request names, or "" if it could not be read.
+func (c *Call) Model() string {
+	if c.body == nil {
+		return ""
+	}
+	return c.body.Model
+}
+
 // Again reports whether Refused may return another body.
 func (c *Call) Again() bool { return !c.unrecorded && c.shown != nil && c.found == nil }
 

@@ -29,6 +29,8 @@ type engine interface {
 // goroutine at a time, in this order. The client gets a part of the answer before Write
 // does, and may send its next call while End runs.
 type call interface {
+	// Model returns the model that the request names, or "".
+	Model() string
 	// Body returns the body to send upstream, or nil for the client's own.
 	Body() []byte
 	// Again reports whether Refused may return another body. If so, the client gets

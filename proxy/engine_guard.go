@@ -35,6 +35,7 @@ type guard struct {
 	// These belong to the guard's goroutine. The request's goroutine may read them once
 	// it has the token of the last job.
 	call   call
+	model  string // that the request names
 	passed string // why the engine could not see the call
 	failed bool
 
@@ -112,6 +113,7 @@ func (g *guard) run(ctx context.Context, cancel context.CancelFunc, r *oriel.Req
 	g.try("Begin", func() {
 		if g.passed = m.prepare(r, g.s.bodyLimit); g.passed == "" {
 			g.call = g.s.engine.Begin(ctx, r)
+			g.model = g.call.Model()
 		}
 	})
 	g.done <- struct{}{}

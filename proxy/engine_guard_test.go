@@ -26,6 +26,7 @@ func (nothing) BeginWait() time.Duration                         { return time.M
 func (nothing) Count(context.Context, *oriel.Request) []byte     { return nil }
 func (nothing) Unseen(string, string)                            {}
 func (nothing) Body() []byte                                     { return nil }
+func (nothing) Model() string                                    { return "model-1" }
 func (nothing) Again() bool                                      { return false }
 func (nothing) Refused(int, []byte) []byte                       { return nil }
 func (nothing) Response(int, http.Header)                        {}
@@ -100,7 +101,7 @@ func TestEngineGetsCalls(t *testing.T) {
 	if len(k.calls) != 1 {
 		t.Error("embeddings are no call")
 	}
-	if log := s.log.String(); !strings.Contains(log, "msg=call") || !strings.Contains(log, "path=/v1/messages status=200") || !strings.Contains(log, "conversation=conv-1") || strings.Contains(log, "beta") {
+	if log := s.log.String(); !strings.Contains(log, "msg=call") || !strings.Contains(log, "path=/v1/messages status=200") || !strings.Contains(log, " model=model-1 ") || !strings.Contains(log, "conversation=conv-1") || strings.Contains(log, "beta") {
 		t.Error(log)
 	}
 }

@@ -25,6 +25,7 @@ type sender struct {
 
 func (s *sender) Begin(context.Context, *oriel.Request) proxy.Call { return s }
 func (s *sender) Body() []byte                                     { return []byte("sent") }
+func (s *sender) Model() string                                    { return "" }
 func (s *sender) Again() bool                                      { return true }
 func (s *sender) Refused(status int, body []byte) []byte {
 	s.mu.Lock()

@@ -91,6 +91,9 @@ func (x *exchange) logEnd() {
 		slog.Int64("in", x.body.read.Load()),
 		slog.Int64("out", x.out),
 		slog.Duration("took", x.s.now().Sub(x.began)))
+	if g := x.guard; g != nil && g.model != "" {
+		attrs = append(attrs, slog.String("model", clip.To(keys.Clean(clip.To(g.model, 8*clip.Text)), clip.Line)))
+	}
 	for _, own := range loggedHeaders {
 		if v := x.w.Header().Get(own.header); v != "" {
 			attrs = append(attrs, slog.String(own.name, clip.To(v, clip.Line)))
