@@ -35,7 +35,7 @@ func TestCommandsKeepTheirFlags(t *testing.T) {
 		"recall":        "conversation all project context complete scope budget top floor mode json data",
 		"eval":          "format budget policy details json",
 		"serve":         "listen upstream-openai upstream-anthropic profile config data",
-		"run":           "upstream-openai upstream-anthropic profile config data",
+		"run":           "upstream-openai upstream-anthropic profile config data no-mcp",
 		"mcp":           "conversation read-only data",
 		"demo":          "",
 		"doctor":        "data json",

@@ -50,6 +50,7 @@ type runFlags struct {
 	settings    *settingsFlags
 	summary     string
 	quiet, show bool
+	noMCP       bool
 }
 
 func runCommand() *cobra.Command {
@@ -67,6 +68,11 @@ The program has this terminal, its signals and its files as if it ran alone, and
 nothing is printed while it runs. At the end there is a summary on standard error, and the
 exit code is the program's: 128+N if signal N killed it, 127 if it was not found, 126
 if it could not be run.
+
+Claude Code, Codex, Gemini CLI and opencode are also told of an MCP server of this proxy, by
+an argument or a variable, so that they can search and read what is no longer in their
+window; see oriel mcp. --no-mcp leaves that out, and so do --strict-mcp-config among the
+arguments of Claude Code and variables of opencode's and Gemini's that are set already.
 
 The program does not inherit $ORIEL_TOKEN and other secrets of Oriel's own.
 
@@ -89,6 +95,7 @@ Several may run at the same time on one history.`,
 	}
 	f.StringVar(&r.summary, "summary", "", "`file` for the summary as one JSON object, for its owner alone")
 	f.BoolVarP(&r.quiet, "quiet", "q", false, "print no first line and no summary on standard error")
+	f.BoolVar(&r.noMCP, "no-mcp", false, "do not tell the agent of an MCP server")
 	f.BoolVar(&r.show, "show", false, "print what would be run, and with which variables, and run nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		// The first interrupt is for the program, not for this one.
@@ -104,6 +111,7 @@ type launch struct {
 	env               environment
 	openAI, anthropic string // upstreams
 	codex             *codex // set if the program is Codex
+	noMCP             bool
 }
 
 // plan finds the program and where its calls go: if the settings name no
@@ -139,13 +147,19 @@ func (l *launch) name() string {
 }
 
 // command returns the program's arguments and the variables that make it call
-// the proxy at base.
-func (l *launch) command(base string) (args, changed []string) {
-	args = l.args
+// the proxy at base, and how it is told of the MCP server there, which may be nil.
+func (l *launch) command(base string) (args, changed []string, told *registration) {
+	var first []string
 	if l.codex != nil {
-		args = slices.Concat(args[:1], l.codex.arguments(base), args[1:])
+		first = l.codex.arguments(base)
 	}
-	return args, childEnvironment(l.env, base, l.anthropic)
+	if !l.noMCP {
+		told = register(l.name(), l.args[1:], l.env, base)
+	}
+	if told != nil {
+		first = append(first, told.args...)
+	}
+	return slices.Concat(l.args[:1], first, l.args[1:]), childEnvironment(l.env, base, l.anthropic), told
 }
 
 // lookProgram finds a program as a shell does.
@@ -180,6 +194,7 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	if err != nil {
 		return err
 	}
+	l.noMCP = r.noMCP
 	serveAt := loaded.Listen
 	loaded.Listen, loaded.Token, loaded.Origins = "127.0.0.1:0", "", nil
 	loaded.Upstream.OpenAI, loaded.Upstream.Anthropic = l.openAI, l.anthropic
@@ -218,7 +233,15 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	if !r.quiet {
 		tellStart(errOut, loaded, served.base)
 	}
-	command, changed := l.command(served.base)
+	command, changed, told := l.command(served.base)
+	if told != nil {
+		remove, err := told.write()
+		defer remove()
+		if err != nil {
+			live.log.Warn("the agent is not told of the MCP server", "error", err)
+		}
+		changed = append(changed, told.changed...)
+	}
 	defer holdSignals()()
 	code, failed := runChild(l.path, command, l.env.withoutSecrets().with(changed))
 	s := &summary{
@@ -299,7 +322,10 @@ func hintOf(err error) string {
 
 // printLaunch prints what would be run.
 func printLaunch(w io.Writer, l *launch) {
-	args, changed := l.command("http://127.0.0.1:PORT")
+	args, changed, told := l.command("http://127.0.0.1:PORT")
+	if told != nil {
+		changed = append(changed, told.shown()...)
+	}
 	fmt.Fprintf(w, "OpenAI     %s\nAnthropic  %s\n\n", settings.WithoutKeys(l.openAI), settings.WithoutKeys(l.anthropic))
 	for _, v := range changed {
 		fmt.Fprintln(w, printable(v))

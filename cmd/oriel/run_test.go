@@ -108,7 +108,8 @@ func TestPlanFindsUpstreams(t *testing.T) {
 			if c.codex != "" {
 				want = slices.Concat(args[:1], []string{"-c", c.codex}, args[1:])
 			}
-			if got, _ := l.command("http://o"); !slices.Equal(got, want) {
+			l.noMCP = true
+			if got, _, told := l.command("http://o"); told != nil || !slices.Equal(got, want) {
 				t.Errorf("%q, want %q", got, want)
 			}
 		})
