@@ -50,6 +50,10 @@ var rooms = []string{
 	"embed/remote",
 	"timeline",
 	"timeline/memory",
+	"timeline/internal/cache",
+	"timeline/internal/codec",
+	"timeline/internal/migrate",
+	"timeline/internal/seal",
 	"timeline/sqlite",
 	"timeline/importer",
 	"internal/access",
@@ -87,7 +91,7 @@ var rooms = []string{
 	"internal/check",
 	"internal/conform",
 	"internal/snippets",
-	"timeline/sqlite/dictgen",
+	"timeline/internal/codec/dictgen",
 	"timeline/storetest",
 }
 

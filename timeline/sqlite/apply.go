@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/internal/codec"
+	"github.com/oriel-context/oriel/timeline/internal/seal"
 )
 
 // form is a content to be stored.
@@ -62,12 +64,12 @@ const (
 // prepare hashes the contents of messages and Change.Contents. It compresses
 // Change.Contents, the last messages and large ones, which are likely to be new.
 func (s *Store) prepare(p *prepared) error {
-	id, known := s.write.tenants.get(p.tenant)
+	id, known := s.write.tenants.Get(p.tenant)
 	stored := func(h timeline.Hash) bool {
 		if !known {
 			return false
 		}
-		_, stored := s.write.contents.get(contentKey{id, h})
+		_, stored := s.write.contents.Get(contentKey{id, h})
 		return stored
 	}
 	for i := range p.Messages {
@@ -96,9 +98,9 @@ func (s *Store) prepare(p *prepared) error {
 	return nil
 }
 
-func (f *form) compress(c *codecs) (err error) {
+func (f *form) compress(c *codec.Codecs) (err error) {
 	if f.data == nil {
-		if f.codec, f.data, err = c.compress(f.raw); f.data == nil {
+		if f.codec, f.data, err = c.Compress(f.raw); f.data == nil {
 			f.data = []byte{}
 		}
 	}
@@ -110,7 +112,7 @@ func (f *form) compress(c *codecs) (err error) {
 type change struct {
 	*prepared
 	*writer
-	codec *codecs
+	codec *codec.Codecs
 
 	tenantID int64 // 0 for a new tenant
 	conv     *conversation
@@ -168,7 +170,7 @@ func (w *change) carryOut() error {
 			return err
 		}
 		w.tenantID = id
-		w.tenants.put(w.tenant, id)
+		w.tenants.Put(w.tenant, id)
 	}
 	for _, step := range []func() error{w.writeForms, w.writeMessages, w.writeConversation, w.writeUse, w.writeRecords, w.settle} {
 		if err := step(); err != nil {
@@ -181,14 +183,14 @@ func (w *change) carryOut() error {
 
 // load reads the tenant and the conversation.
 func (w *change) load() error {
-	id, known := w.tenants.get(w.tenant)
+	id, known := w.tenants.Get(w.tenant)
 	if !known {
 		var err error
 		if id, known, err = w.number("SELECT id FROM tenant WHERE name = ?", w.tenant); err != nil {
 			return err
 		}
 		if known {
-			w.tenants.put(w.tenant, id)
+			w.tenants.Put(w.tenant, id)
 		}
 	}
 	w.tenantID = id
@@ -209,7 +211,7 @@ func (w *change) load() error {
 // conversation returns a conversation of a tenant.
 func (w *writer) conversation(tenant int64, name string) (*conversation, error) {
 	k := conversationKey{tenant, name}
-	if c, ok := w.conversations.get(k); ok {
+	if c, ok := w.conversations.Get(k); ok {
 		return c, nil
 	}
 	c := &conversation{used: map[int64]int64{}}
@@ -229,7 +231,7 @@ func (w *writer) conversation(tenant int64, name string) (*conversation, error) 
 	if err != nil {
 		return nil, err
 	}
-	w.conversations.put(k, c)
+	w.conversations.Put(k, c)
 	return c, nil
 }
 
@@ -261,10 +263,18 @@ func (w *change) writeConversation() error {
 		return err // and the caches are emptied
 	}
 	if w.isNew {
-		w.conversations.put(conversationKey{w.tenantID, w.Conversation}, c)
+		w.conversations.Put(conversationKey{w.tenantID, w.Conversation}, c)
 	}
 	w.applied.Head, w.applied.Revision = c.head, c.revision
 	return nil
+}
+
+// sealConversation returns the hash of a conversation.
+func sealConversation(tenant, name string, c *conversation, updated int64) timeline.Hash {
+	return seal.Conversation(tenant, &timeline.Conversation{
+		Name: name, Head: c.head, Revision: c.revision, Project: c.project, Continues: c.continues,
+		Created: time.UnixMicro(c.created), Updated: time.UnixMicro(updated),
+	})
 }
 
 // idle reports whether the change does not involve places of messages.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/internal/seal"
 )
 
 // planMessages follows the known messages and finds the place of the new ones.
@@ -20,7 +21,7 @@ func (w *change) planMessages() error {
 			}
 		}
 		w.extend = w.last.Trunk != 0 && ended
-		if t, ok := w.tips.get(w.last.Trunk); ok && w.extend && t.depth == w.last.Depth {
+		if t, ok := w.tips.Get(w.last.Trunk); ok && w.extend && t.depth == w.last.Depth {
 			return nil // no trunk begins after it
 		}
 		says := &w.Messages[w.known].Identity
@@ -47,7 +48,7 @@ func (w *change) begins() (ended bool, err error) {
 	if w.At == (timeline.Place{}) {
 		return false, nil
 	}
-	if t, ok := w.tips.get(w.At.Trunk); ok && t.tenant == w.tenantID {
+	if t, ok := w.tips.Get(w.At.Trunk); ok && t.tenant == w.tenantID {
 		switch {
 		case w.At.Depth == t.depth:
 			w.chain = t.chain
@@ -69,7 +70,7 @@ func (w *change) begins() (ended bool, err error) {
 // follow compares the next messages with those of a trunk after a depth, as
 // long as their identities agree. It reports whether the trunk ends there.
 func (w *change) follow(trunk, depth int64) (ended bool, err error) {
-	if t, ok := w.tips.get(trunk); ok && t.depth == depth+1 {
+	if t, ok := w.tips.Get(trunk); ok && t.depth == depth+1 {
 		return w.follows(trunk, &t, true), nil
 	}
 	r, err := w.query(`SELECT m.depth, m.says, m.hash, c.hash FROM message m JOIN content c ON c.id = m.content
@@ -175,14 +176,14 @@ func (w *change) writeForms() error {
 			return err
 		}
 		n := int64(o.form)
-		hash := sealVariant(o.chain, n, w.forms[i].hash)
+		hash := seal.Variant(o.chain, n, w.forms[i].hash)
 		if _, err := w.exec("INSERT INTO variant (trunk, depth, n, content, hash) VALUES (?, ?, ?, ?, ?)",
 			p.Trunk, p.Depth, n, id, hash[:]); err != nil {
 			return err
 		}
-		if t, ok := w.tips.get(p.Trunk); ok && t.depth == p.Depth {
+		if t, ok := w.tips.Get(p.Trunk); ok && t.depth == p.Depth {
 			t.forms = append(slices.Clip(t.forms), w.forms[i].hash)
-			w.tips.put(p.Trunk, t)
+			w.tips.Put(p.Trunk, t)
 		}
 		w.applied.New.Variants++
 	}
@@ -225,7 +226,7 @@ func (w *change) writeMessages() error {
 		w.point("between statements")
 	}
 	last := len(w.Messages) - 1
-	w.tips.put(at.Trunk, tip{
+	w.tips.Put(at.Trunk, tip{
 		tenant: w.tenantID, depth: at.Depth, before: before, follows: w.extend || w.known < last,
 		chain: w.chain, says: w.Messages[last].Identity, forms: []timeline.Hash{w.forms[last].hash},
 	})
@@ -235,7 +236,7 @@ func (w *change) writeMessages() error {
 // refer adds a reference to a content, which it stores if it is new.
 func (w *change) refer(f *form) (id int64, err error) {
 	k := contentKey{w.tenantID, f.hash}
-	if id, ok := w.contents.get(k); ok {
+	if id, ok := w.contents.Get(k); ok {
 		r, err := w.exec("UPDATE content SET refs = refs + 1 WHERE id = ?", id)
 		if err != nil {
 			return 0, err
@@ -249,7 +250,7 @@ func (w *change) refer(f *form) (id int64, err error) {
 		id, found, err := w.number("UPDATE content SET refs = refs + 1 WHERE tenant = ? AND hash = ? RETURNING id", w.tenantID, f.hash[:])
 		if err != nil || found {
 			if found {
-				w.contents.put(k, id)
+				w.contents.Put(k, id)
 			}
 			return id, err
 		}
@@ -286,6 +287,6 @@ func (w *change) refer(f *form) (id int64, err error) {
 			return 0, err
 		}
 	}
-	w.contents.put(k, id)
+	w.contents.Put(k, id)
 	return id, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/internal/seal"
 )
 
 // planRecords checks that everything records refer to will exist.
@@ -150,7 +151,7 @@ func (w *change) writeRecord(r *timeline.Record) error {
 		data = []byte{}
 	}
 	micro := w.micro(r.Time)
-	hash := sealRecord(w.tenant, w.Conversation, r.Kind, r.Key, at, micro, data, r.Contents)
+	hash := seal.Record(w.tenant, w.Conversation, r.Kind, r.Key, at, micro, data, r.Contents)
 	done, err := w.exec("INSERT INTO record (tenant, conversation, kind, key, trunk, depth, time, data, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		w.tenantID, w.conv.id, r.Kind, r.Key, at.Trunk, at.Depth, micro, data, hash[:])
 	if err != nil {
@@ -244,7 +245,7 @@ func (w *writer) unrefer(tenant, id int64) (last bool, size int64, err error) {
 		return false, 0, err
 	}
 	_, err = w.one("DELETE FROM content WHERE id = ? RETURNING hash, size", func(r *rows) {
-		w.contents.drop(contentKey{tenant, r.hash(0)})
+		w.contents.Drop(contentKey{tenant, r.hash(0)})
 		size = r.integer(1)
 	}, id)
 	return true, size, err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/internal/seal"
 )
 
 // KeepDerived implements timeline.Store.
@@ -16,7 +17,7 @@ func (s *Store) KeepDerived(ctx context.Context, tenant, kind string, data []tim
 	}
 	hashes := make([]timeline.Hash, len(data))
 	for i, d := range data {
-		hashes[i] = sealDerived(d.Content, kind, d.Data)
+		hashes[i] = seal.Derived(d.Content, kind, d.Data)
 	}
 	w := &s.write
 	err := w.perform(&task{ctx: ctx, do: func() error {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/internal/codec"
 )
 
 // span is a part of a trunk: the messages of depth first to last.
@@ -169,12 +170,12 @@ func (v *visitor) take(trunk int64, r *rows) error {
 	if err := r.failed(); err != nil || v.hashes {
 		return err
 	}
-	codec := r.integer(7)
-	raw, err := v.s.expand(e.Content, codec, r.integer(8), r.bytes(9), v.buffer)
+	how := r.integer(7)
+	raw, err := v.s.expand(e.Content, how, r.integer(8), r.bytes(9), v.buffer)
 	if err != nil {
 		return err
 	}
-	if codec != codecRaw {
+	if how != codec.Raw {
 		v.buffer = raw
 	}
 	e.Raw = raw

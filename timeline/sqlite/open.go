@@ -46,7 +46,7 @@ func ready(ctx context.Context, path string) error {
 	}
 	making.Lock()
 	defer making.Unlock()
-	return migrate(ctx, path)
+	return upgrade(ctx, path)
 }
 
 // inspect returns the version of the file without writing to it, or 0 if it is
@@ -134,20 +134,20 @@ func exists(path string) int64 {
 	return info.Size()
 }
 
-// migrate creates the file or migrates it to our version. Processes take
+// upgrade creates the file or migrates it to our version. Processes take
 // turns: the lock is an empty SQLite file beside it, which is removed
 // afterwards. A process that finds the work done does nothing, even if the
 // lock that it waited for has been removed.
-func migrate(ctx context.Context, path string) error {
+func upgrade(ctx context.Context, path string) error {
 	unlock, err := lock(ctx, path+"-lock")
 	if err != nil {
 		return err
 	}
-	err = migrateLocked(ctx, path)
+	err = upgradeLocked(ctx, path)
 	return errors.Join(err, unlock(err == nil))
 }
 
-func migrateLocked(ctx context.Context, path string) error {
+func upgradeLocked(ctx context.Context, path string) error {
 	found, err := inspect(path)
 	if err != nil || found == version {
 		return err

@@ -159,7 +159,7 @@ func (s *Store) Content(ctx context.Context, tenant string, h timeline.Hash) ([]
 
 // expand returns the original bytes of a content.
 func (s *Store) expand(h timeline.Hash, codec, size int64, data, buffer []byte) ([]byte, error) {
-	raw, err := s.codec.expand(codec, size, data, buffer)
+	raw, err := s.codec.Expand(codec, size, data, buffer)
 	if err != nil {
 		return nil, &Error{"read", s.path, fmt.Errorf("%w: %w: %v", timeline.ErrDamaged, err, h), hintDamaged}
 	}

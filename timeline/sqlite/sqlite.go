@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/internal/codec"
 )
 
 // Sync selects which failures an acknowledged change survives.
@@ -48,7 +49,7 @@ type Store struct {
 	readOnly bool
 	fixed    os.FileInfo
 	opened   opened // empty if fixed is set
-	codec    *codecs
+	codec    *codec.Codecs
 	write    writer
 
 	mu     sync.Mutex // protects all below
@@ -75,7 +76,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	path := filepath.Join(dir, fileName)
-	s := &Store{path: path, sync: o.Sync, readOnly: o.ReadOnly, codec: newCodecs()}
+	s := &Store{path: path, sync: o.Sync, readOnly: o.ReadOnly, codec: codec.New()}
 	if o.ReadOnly || o.MustExist {
 		if err := there(path); err != nil {
 			return nil, explain("open", path, err)
@@ -205,6 +206,6 @@ func (s *Store) Close() error {
 		errs = append(errs, c.shut())
 	}
 	errs = append(errs, s.closeWriter())
-	s.codec.free()
+	s.codec.Free()
 	return explain("close", s.path, errors.Join(errs...))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/internal/seal"
 )
 
 const tokenColumns = "SELECT hash, tenant, role, created, expires, revoked, seal FROM token "
@@ -69,10 +70,10 @@ func (s *Store) changeTokens(ctx context.Context, change func(*writer) error) er
 }
 
 func (w *writer) putToken(t timeline.Token) error {
-	seal := sealToken(&t)
+	hash := seal.Token(&t)
 	if _, err := w.exec(`INSERT INTO token (hash, tenant, role, created, expires, revoked, seal) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET revoked = excluded.revoked, seal = excluded.seal`,
-		t.Hash[:], t.Tenant, t.Role, micros(t.Created), micros(t.Expires), micros(t.Revoked), seal[:]); err != nil {
+		t.Hash[:], t.Tenant, t.Role, micros(t.Created), micros(t.Expires), micros(t.Revoked), hash[:]); err != nil {
 		return dirtyError{err}
 	}
 	return nil

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/internal/codec"
+	"github.com/oriel-context/oriel/timeline/internal/seal"
 )
 
 // Verify implements timeline.Store. It checks a snapshot of the file; others
@@ -31,7 +33,7 @@ func (s *Store) Verify(ctx context.Context, report func(timeline.Problem)) error
 type verifier struct {
 	*conn
 	ctx     context.Context
-	codec   *codecs
+	codec   *codec.Codecs
 	report  func(timeline.Problem)
 	refs    map[int64]int64 // counted references by content
 	tenants map[int64]string
@@ -227,7 +229,7 @@ func (v *verifier) variants() error {
 		switch {
 		case r.integer(4) != r.integer(5):
 			v.problem(r.integer(4), "", at, "the content of form %d is missing", n)
-		case sealVariant(loose(r, 6), n, loose(r, 7)) != loose(r, 8):
+		case seal.Variant(loose(r, 6), n, loose(r, 7)) != loose(r, 8):
 			v.problem(r.integer(4), "", at, "form %d is not what was stored", n)
 		}
 		v.refs[r.integer(3)]++
@@ -291,7 +293,7 @@ func (v *verifier) records() error {
 		if r.integer(0) != r.integer(8) {
 			v.problem(r.integer(0), r.text(1), at, "record %s %q belongs to another tenant", r.text(2), r.text(3))
 		}
-		if sealRecord(v.tenants[r.integer(0)], r.text(1), r.text(2), r.text(3), at, r.integer(10), r.bytes(11), contents[r.integer(9)]) != loose(r, 12) {
+		if seal.Record(v.tenants[r.integer(0)], r.text(1), r.text(2), r.text(3), at, r.integer(10), r.bytes(11), contents[r.integer(9)]) != loose(r, 12) {
 			v.problem(r.integer(0), r.text(1), at, "record %s %q is not what was stored", r.text(2), r.text(3))
 		}
 		return nil
@@ -318,7 +320,7 @@ func (v *verifier) contents() error {
 	return v.scan("SELECT id, tenant, hash, size, codec, refs, data FROM content", func(r *rows) error {
 		var h timeline.Hash
 		copy(h[:], r.bytes(2))
-		raw, err := v.codec.expand(r.integer(4), r.integer(3), r.bytes(6), buffer)
+		raw, err := v.codec.Expand(r.integer(4), r.integer(3), r.bytes(6), buffer)
 		switch {
 		case err != nil:
 			v.problem(r.integer(1), "", timeline.Place{}, "content %v: %v", h, err)
@@ -328,7 +330,7 @@ func (v *verifier) contents() error {
 		if n := v.refs[r.integer(0)]; n != r.integer(5) {
 			v.problem(r.integer(1), "", timeline.Place{}, "content %v counts %d references and has %d", h, r.integer(5), n)
 		}
-		if r.integer(4) != codecRaw && err == nil {
+		if r.integer(4) != codec.Raw && err == nil {
 			buffer = raw
 		}
 		return nil
@@ -339,7 +341,7 @@ func (v *verifier) contents() error {
 func (v *verifier) derived() error {
 	return v.scan("SELECT c.tenant, c.hash, d.family, d.kind, d.data, d.hash FROM derived d JOIN content c ON c.id = d.content", func(r *rows) error {
 		h := loose(r, 1)
-		if timeline.Family(r.text(3)) != r.text(2) || sealDerived(h, r.text(3), r.bytes(4)) != loose(r, 5) {
+		if timeline.Family(r.text(3)) != r.text(2) || seal.Derived(h, r.text(3), r.bytes(4)) != loose(r, 5) {
 			v.problem(r.integer(0), "", timeline.Place{}, "%s of content %v is not what was stored", r.text(3), h)
 		}
 		return nil
@@ -349,7 +351,7 @@ func (v *verifier) derived() error {
 // tokens checks tokens against their hashes.
 func (v *verifier) tokens() error {
 	return v.scan(tokenColumns, func(r *rows) error {
-		if t := scanToken(r); sealToken(&t) != loose(r, 6) {
+		if t := scanToken(r); seal.Token(&t) != loose(r, 6) {
 			v.report(timeline.Problem{Tenant: t.Tenant, What: fmt.Sprintf("token %s is not what was stored", t.Hash.ID())})
 		}
 		return nil

@@ -11,6 +11,7 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/internal/cache"
 )
 
 // writer is the only connection that writes. A caller that finds it free takes
@@ -32,10 +33,10 @@ type writer struct {
 	epoch int64
 	last  [2]int // number of changes in each of the last two transactions
 
-	tenants       *cache[string, int64]
-	contents      *cache[contentKey, int64]
-	tips          *cache[int64, tip]
-	conversations *cache[conversationKey, *conversation]
+	tenants       *cache.Cache[string, int64]
+	contents      *cache.Cache[contentKey, int64]
+	tips          *cache.Cache[int64, tip]
+	conversations *cache.Cache[conversationKey, *conversation]
 
 	// uncleared is the mark of deleted bytes that are still in the files, or
 	// 0; tried is when clearing was last tried, and gaveUp when a deletion
@@ -161,10 +162,10 @@ func (s *Store) openWatcher() error {
 
 func (w *writer) prepare() {
 	w.clock = clock{time.Now, pause}
-	w.tenants = newCache[string, int64](1 << 10)
-	w.contents = newCache[contentKey, int64](1 << 14)
-	w.tips = newCache[int64, tip](1 << 12)
-	w.conversations = newCache[conversationKey, *conversation](1 << 10)
+	w.tenants = cache.New[string, int64](1 << 10)
+	w.contents = cache.New[contentKey, int64](1 << 14)
+	w.tips = cache.New[int64, tip](1 << 12)
+	w.conversations = cache.New[conversationKey, *conversation](1 << 10)
 }
 
 // begin opens a transaction that may write, and forgets what others have
@@ -209,10 +210,10 @@ func (w *writer) refresh() error {
 	}); err != nil {
 		return err
 	}
-	w.conversations.reset()
-	w.tips.reset()
+	w.conversations.Reset()
+	w.tips.Reset()
 	if epoch != w.epoch {
-		w.contents.reset()
+		w.contents.Reset()
 	}
 	w.epoch, w.uncleared, w.seen = epoch, uncleared, now
 	w.foreign.Add(1)
@@ -242,10 +243,10 @@ func (w *writer) rollback() {
 
 // forget empties the caches.
 func (w *writer) forget() {
-	w.tenants.reset()
-	w.contents.reset()
-	w.tips.reset()
-	w.conversations.reset()
+	w.tenants.Reset()
+	w.contents.Reset()
+	w.tips.Reset()
+	w.conversations.Reset()
 }
 
 func (w *writer) point(name string) {

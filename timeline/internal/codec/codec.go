@@ -1,4 +1,11 @@
-package sqlite
+/*
+Package codec compresses the contents that stores in databases keep.
+
+A content is stored as it is, compressed by zstd, or by zstd with a dictionary that
+is part of the program and never changes; Compress chooses. Expand returns the bytes
+that Compress was given, or an error, and never more of them than were stored.
+*/
+package codec
 
 import (
 	_ "embed"
@@ -15,9 +22,9 @@ import (
 
 // Values of content.codec: how a content is stored.
 const (
-	codecRaw  = 0
-	codecZstd = 1
-	codecDict = 2 // zstd with the dictionary
+	Raw  = 0
+	Zstd = 1
+	Dict = 2 // zstd with the dictionary
 )
 
 // dictionary is written by dictgen and never changes.
@@ -35,14 +42,15 @@ const (
 	maxDict = 768
 )
 
-// codecs are the compressors. They are created on first use and shared: they
+// Codecs compress and expand contents. They are created on first use and shared: they
 // hold tables for a few callers at a time, and no goroutines.
-type codecs struct {
+type Codecs struct {
 	plain, dict func() (*zstd.Encoder, error)
 	decode      func() (*zstd.Decoder, error)
 }
 
-func newCodecs() *codecs {
+// New returns compressors, which the caller frees.
+func New() *Codecs {
 	encoder := func(o ...zstd.EOption) func() (*zstd.Encoder, error) {
 		return sync.OnceValues(func() (*zstd.Encoder, error) {
 			return zstd.NewWriter(nil, append(o,
@@ -50,7 +58,7 @@ func newCodecs() *codecs {
 				zstd.WithEncoderCRC(false), zstd.WithSingleSegment(true))...)
 		})
 	}
-	return &codecs{
+	return &Codecs{
 		plain: encoder(),
 		dict:  encoder(zstd.WithEncoderDict(dictionary)),
 		decode: sync.OnceValues(func() (*zstd.Decoder, error) {
@@ -60,14 +68,14 @@ func newCodecs() *codecs {
 	}
 }
 
-// compress returns the smallest form of a content. The result may be raw itself.
-func (c *codecs) compress(raw []byte) (codec int64, data []byte, err error) {
+// Compress returns the smallest form of a content. The result may be raw itself.
+func (c *Codecs) Compress(raw []byte) (codec int64, data []byte, err error) {
 	if len(raw) < minCompress {
-		return codecRaw, raw, nil
+		return Raw, raw, nil
 	}
-	get, codec := c.plain, int64(codecZstd)
+	get, codec := c.plain, int64(Zstd)
 	if len(raw) <= maxDict {
-		get, codec = c.dict, codecDict
+		get, codec = c.dict, Dict
 	}
 	e, err := get()
 	if err != nil {
@@ -77,20 +85,21 @@ func (c *codecs) compress(raw []byte) (codec int64, data []byte, err error) {
 	if data = e.EncodeAll(raw, make([]byte, 0, len(raw)/2)); len(data) < len(raw) {
 		return codec, data, nil
 	}
-	return codecRaw, raw, nil
+	return Raw, raw, nil
 }
 
-var errContent = errors.New("a content is not what was stored")
+// ErrContent: the stored form of a content cannot be expanded.
+var ErrContent = errors.New("a content is not what was stored")
 
-// expand undoes compress. It never returns more than size bytes.
-func (c *codecs) expand(codec, size int64, data, buffer []byte) ([]byte, error) {
+// Expand undoes Compress. It never returns more than size bytes.
+func (c *Codecs) Expand(codec, size int64, data, buffer []byte) ([]byte, error) {
 	if size < 0 || size > timeline.MaxContent {
-		return nil, fmt.Errorf("%w: of %d bytes", errContent, size)
+		return nil, fmt.Errorf("%w: of %d bytes", ErrContent, size)
 	}
 	raw := data
 	switch codec {
-	case codecRaw:
-	case codecZstd, codecDict:
+	case Raw:
+	case Zstd, Dict:
 		d, err := c.decode()
 		if err != nil {
 			return nil, err
@@ -99,19 +108,19 @@ func (c *codecs) expand(codec, size int64, data, buffer []byte) ([]byte, error) 
 			buffer = make([]byte, 0, size)
 		}
 		if raw, err = d.DecodeAll(data, buffer[:0:size]); err != nil {
-			return nil, fmt.Errorf("%w: %w", errContent, err)
+			return nil, fmt.Errorf("%w: %w", ErrContent, err)
 		}
 	default:
-		return nil, fmt.Errorf("%w: codec %d is unknown", errContent, codec)
+		return nil, fmt.Errorf("%w: codec %d is unknown", ErrContent, codec)
 	}
 	if int64(len(raw)) != size {
-		return nil, fmt.Errorf("%w: %d bytes instead of %d", errContent, len(raw), size)
+		return nil, fmt.Errorf("%w: %d bytes instead of %d", ErrContent, len(raw), size)
 	}
 	return raw, nil
 }
 
-// free frees the decoder's memory.
-func (c *codecs) free() {
+// Free frees the decoder's memory.
+func (c *Codecs) Free() {
 	if d, err := c.decode(); err == nil {
 		d.Close()
 	}

@@ -2,7 +2,7 @@
 // against, from texts of this repository: the messages of an example run, the
 // documents, and the skeletons of messages as agents write them.
 //
-//	go run ./timeline/sqlite/dictgen -o timeline/sqlite/dictionary.zstd
+//	go run ./timeline/internal/codec/dictgen -o timeline/internal/codec/dictionary.zstd
 //
 // The file is part of format version 1 and never changes once a version that
 // knows it is out: what was compressed against it can be read with nothing else.
