@@ -32,9 +32,33 @@ var (
 	ErrReadOnly = errors.New("the history cannot be written to")
 	// ErrNoToken: there is no token with this hash.
 	ErrNoToken = errors.New("no such token")
+	// ErrFull: the disk or the quota of the store is full.
+	ErrFull = errors.New("no space left for the history")
+	// ErrNone: there is no history to open.
+	ErrNone = errors.New("there is no history")
+	// ErrBusy: others kept the history locked for too long.
+	ErrBusy = errors.New("another process keeps the history locked")
 	// ErrClosed: the store has been closed.
 	ErrClosed = errors.New("the store is closed")
 )
+
+// StoreError is a failure of a store with its place and a hint.
+type StoreError struct {
+	Op   string // the operation: "open", "write"
+	Path string // of the file, or the database's URL without its password
+	Err  error
+	Hint string // may be empty
+}
+
+func (e *StoreError) Error() string {
+	s := fmt.Sprintf("%s %s: %v", e.Op, e.Path, e.Err)
+	if e.Hint != "" {
+		s += " (" + e.Hint + ")"
+	}
+	return s
+}
+
+func (e *StoreError) Unwrap() error { return e.Err }
 
 // FormsError is the ErrForms of a change, with what the store has of its messages.
 type FormsError struct {

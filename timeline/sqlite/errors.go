@@ -16,36 +16,21 @@ import (
 // Errors caused by the file's environment.
 var (
 	// ErrFull: the disk or the quota is full.
-	ErrFull = errors.New("no space left for the history")
+	ErrFull = timeline.ErrFull
 	// ErrNone: there is no history to open.
-	ErrNone = errors.New("there is no history")
+	ErrNone = timeline.ErrNone
 	// ErrReadOnly: the folder or the file is read-only.
 	ErrReadOnly = timeline.ErrReadOnly
 	// ErrBusy: another process held the lock of the history for more than ten
 	// seconds.
-	ErrBusy = errors.New("another process keeps the history locked")
+	ErrBusy = timeline.ErrBusy
 	// ErrLogGone: somebody deleted the log of the history while it was open
 	// (see Store.LogGone), and no connection is left to read with.
 	ErrLogGone = errors.New("its log was deleted or replaced")
 )
 
-// Error is a failure with its place and a hint.
-type Error struct {
-	Op   string // the operation: "open", "write"
-	Path string // of the database
-	Err  error
-	Hint string // may be empty
-}
-
-func (e *Error) Error() string {
-	s := fmt.Sprintf("%s %s: %v", e.Op, e.Path, e.Err)
-	if e.Hint != "" {
-		s += " (" + e.Hint + ")"
-	}
-	return s
-}
-
-func (e *Error) Unwrap() error { return e.Err }
+// Error is a failure with its place and a hint; Path is that of the database.
+type Error = timeline.StoreError
 
 const (
 	hintDamaged  = "see what is whole with `oriel verify`, or put a backup in its place; the file was left as it is"
@@ -72,13 +57,13 @@ func explain(op, path string, err error) error {
 	case err == nil, errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.As(err, &se):
-		return &Error{op, path, fmt.Errorf("%w: %w", kind(se.Code()), err), hint(kind(se.Code()))}
+		return &Error{Op: op, Path: path, Err: fmt.Errorf("%w: %w", kind(se.Code()), err), Hint: hint(kind(se.Code()))}
 	case errors.Is(err, timeline.ErrDamaged):
-		return &Error{op, path, err, hintDamaged}
+		return &Error{Op: op, Path: path, Err: err, Hint: hintDamaged}
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return &Error{op, path, fmt.Errorf("%w: %w", ErrReadOnly, err), hintReadOnly}
+		return &Error{Op: op, Path: path, Err: fmt.Errorf("%w: %w", ErrReadOnly, err), Hint: hintReadOnly}
 	case errors.Is(err, syscall.ENOSPC):
-		return &Error{op, path, fmt.Errorf("%w: %w", ErrFull, err), hintFull}
+		return &Error{Op: op, Path: path, Err: fmt.Errorf("%w: %w", ErrFull, err), Hint: hintFull}
 	}
 	return err
 }

@@ -101,7 +101,7 @@ func awaitLog(ctx context.Context, path string) error {
 			err = context.DeadlineExceeded
 		}
 		if err != nil {
-			return &Error{"open", path, fmt.Errorf("%w: its log was deleted while that process had it open: %w", ErrBusy, err), hintLogGone}
+			return &Error{Op: "open", Path: path, Err: fmt.Errorf("%w: its log was deleted while that process had it open: %w", ErrBusy, err), Hint: hintLogGone}
 		}
 	}
 }

@@ -161,7 +161,7 @@ func (s *Store) Content(ctx context.Context, tenant string, h timeline.Hash) ([]
 func (s *Store) expand(h timeline.Hash, codec, size int64, data, buffer []byte) ([]byte, error) {
 	raw, err := s.codec.Expand(codec, size, data, buffer)
 	if err != nil {
-		return nil, &Error{"read", s.path, fmt.Errorf("%w: %w: %v", timeline.ErrDamaged, err, h), hintDamaged}
+		return nil, &Error{Op: "read", Path: s.path, Err: fmt.Errorf("%w: %w: %v", timeline.ErrDamaged, err, h), Hint: hintDamaged}
 	}
 	if raw == nil {
 		raw = []byte{}

@@ -13,13 +13,13 @@ func there(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return &Error{"open", path, ErrNone, hintNone}
+		return &Error{Op: "open", Path: path, Err: ErrNone, Hint: hintNone}
 	case err != nil:
 		return err
 	case info.Size() > 0, exists(path+"-wal") > 0: // inspect reports a log without a file
 		return nil
 	}
-	return &Error{"open", path, fmt.Errorf("%w: the file is empty", ErrNone), hintEmpty}
+	return &Error{Op: "open", Path: path, Err: fmt.Errorf("%w: the file is empty", ErrNone), Hint: hintEmpty}
 }
 
 // openReadOnly opens a history of our version and writes nothing.
@@ -32,7 +32,7 @@ func (s *Store) openReadOnly() error {
 		return err
 	}
 	if !isSettled(s.path) {
-		return &Error{"open", s.path, fmt.Errorf("%w: %w", ErrReadOnly, err), hintLog}
+		return &Error{Op: "open", Path: s.path, Err: fmt.Errorf("%w: %w", ErrReadOnly, err), Hint: hintLog}
 	}
 	info, statErr := os.Stat(s.path)
 	if statErr != nil {
@@ -51,7 +51,7 @@ func (s *Store) openAs(fixed os.FileInfo) error {
 		return err
 	}
 	if found != version {
-		return &Error{"open", s.path, fmt.Errorf("%w: it has version %d, which must be migrated to %d", ErrReadOnly, found, version), hintReadOnly}
+		return &Error{Op: "open", Path: s.path, Err: fmt.Errorf("%w: it has version %d, which must be migrated to %d", ErrReadOnly, found, version), Hint: hintReadOnly}
 	}
 	if err := s.openWatcher(); err != nil {
 		return err
@@ -78,5 +78,5 @@ func (s *Store) moved() error {
 	if err == nil && isSettled(s.path) && now.Size() == s.fixed.Size() && now.ModTime().Equal(s.fixed.ModTime()) && os.SameFile(now, s.fixed) {
 		return nil
 	}
-	return &Error{"read", s.path, fmt.Errorf("%w: it was changed while it was read", ErrBusy), hintMoved}
+	return &Error{Op: "read", Path: s.path, Err: fmt.Errorf("%w: it was changed while it was read", ErrBusy), Hint: hintMoved}
 }

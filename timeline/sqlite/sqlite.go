@@ -110,7 +110,7 @@ func (s *Store) open(ctx context.Context) error {
 
 // refuse returns the error of a change to a read-only store.
 func (s *Store) refuse(op string) error {
-	return &Error{op, s.path, fmt.Errorf("%w: it was opened for reading", ErrReadOnly), ""}
+	return &Error{Op: op, Path: s.path, Err: fmt.Errorf("%w: it was opened for reading", ErrReadOnly)}
 }
 
 // maxIdle is how many connections for reading are kept; each holds a page
@@ -142,7 +142,7 @@ func (s *Store) reader(ctx context.Context) (*conn, error) {
 // one that has lost its name.
 func (s *Store) openReader() (*conn, error) {
 	if s.LogGone() {
-		return nil, &Error{"read", s.path, ErrLogGone, hintLogGone}
+		return nil, &Error{Op: "read", Path: s.path, Err: ErrLogGone, Hint: hintLogGone}
 	}
 	mode := "mode=rw"
 	if s.fixed != nil {
