@@ -124,7 +124,10 @@ func (m *machine) keepDerived(r *rapid.T) {
 			Data:    []byte(rapid.SampledFrom([]string{"", "d", "dd"}).Draw(r, "data")),
 		})
 	}
-	m.failed(r, "keep derived", m.model.KeepDerived(ctx, tenant, kind, data), m.store.KeepDerived(ctx, tenant, kind, data))
+	err := m.model.KeepDerived(ctx, tenant, kind, data)
+	for _, s := range m.peers {
+		m.failed(r, "keep derived", err, s.store.KeepDerived(ctx, tenant, kind, data))
+	}
 	m.sameStats(r, tenant)
 }
 
@@ -136,8 +139,10 @@ func (m *machine) derived(r *rapid.T) {
 func (m *machine) sameDerived(r *rapid.T, tenant, kind string, contents []timeline.Hash) {
 	r.Helper()
 	want, err := derivedOf(m.model, tenant, kind, contents...)
-	got, err2 := derivedOf(m.store, tenant, kind, contents...)
-	if !m.failed(r, "derived", err, err2) {
-		m.equal(r, "derived", want, got)
+	for _, s := range m.peers {
+		got, err2 := derivedOf(s.store, tenant, kind, contents...)
+		if !m.failed(r, "derived", err, err2) {
+			m.equal(r, "derived", want, got)
+		}
 	}
 }

@@ -13,13 +13,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// testModel applies the same generated changes to the model and to a store,
-// and compares every result.
-func testModel(t *testing.T, open func(t *testing.T) timeline.Store) {
+// Agree applies the same generated changes to timeline/memory, the model, and to other
+// stores, and compares every result. Each open returns a new empty store.
+func Agree(t *testing.T, open ...func(t *testing.T) timeline.Store) {
 	rapid.Check(t, func(r *rapid.T) {
-		s := open(t)
-		defer s.Close()
-		m := &machine{model: memory.New(), store: s, trunks: map[int64]int64{}, tenants: map[string]*known{}}
+		m := &machine{model: memory.New(), tenants: map[string]*known{}}
+		for _, open := range open {
+			s := open(t)
+			defer s.Close()
+			m.peers = append(m.peers, &peer{store: s, trunks: map[int64]int64{}})
+		}
 		for _, name := range []string{"local", "other"} {
 			m.tenants[name] = &known{places: []timeline.Place{{}, {Trunk: nowhere, Depth: 1}}}
 		}
@@ -45,13 +48,19 @@ func testModel(t *testing.T, open func(t *testing.T) timeline.Store) {
 // nowhere is the number of a trunk that no store has.
 const nowhere = 1 << 40
 
-// machine is the two stores and what is known about them.
+// machine is the model, the stores and what is known about them.
 type machine struct {
-	model, store timeline.Store
-	trunks       map[int64]int64 // the model's numbers to the store's
-	tenants      map[string]*known
-	clock        int
-	last         struct{ tenant, conversation string }
+	model   timeline.Store
+	peers   []*peer
+	tenants map[string]*known
+	clock   int
+	last    struct{ tenant, conversation string }
+}
+
+// peer is a store that must agree with the model.
+type peer struct {
+	store  timeline.Store
+	trunks map[int64]int64 // the model's numbers to the store's
 }
 
 // known is what operations on a tenant may refer to.
@@ -66,8 +75,8 @@ func (m *machine) now() time.Time {
 }
 
 // there returns the store's place for a place of the model.
-func (m *machine) there(p timeline.Place) timeline.Place {
-	if number, ok := m.trunks[p.Trunk]; ok {
+func (s *peer) there(p timeline.Place) timeline.Place {
+	if number, ok := s.trunks[p.Trunk]; ok {
 		p.Trunk = number
 	}
 	return p
@@ -75,16 +84,16 @@ func (m *machine) there(p timeline.Place) timeline.Place {
 
 // same fails unless the store's place corresponds to the model's. It learns
 // the number of a trunk that it sees for the first time.
-func (m *machine) same(r *rapid.T, what string, model, store timeline.Place) {
+func (s *peer) same(r *rapid.T, what string, model, store timeline.Place) {
 	r.Helper()
-	if _, known := m.trunks[model.Trunk]; !known && model.Trunk > 0 {
+	if _, known := s.trunks[model.Trunk]; !known && model.Trunk > 0 {
 		if store.Trunk <= 0 {
 			r.Fatalf("%s: place %v where the model has a new trunk", what, store)
 		}
-		m.trunks[model.Trunk] = store.Trunk
+		s.trunks[model.Trunk] = store.Trunk
 	}
-	if m.there(model) != store {
-		r.Fatalf("%s: place %v, want %v (the model's %v)", what, store, m.there(model), model)
+	if s.there(model) != store {
+		r.Fatalf("%s: place %v, want %v (the model's %v)", what, store, s.there(model), model)
 	}
 }
 
@@ -243,31 +252,38 @@ func (m *machine) resend(r *rapid.T) {
 
 func (m *machine) apply(r *rapid.T, tenant string, c timeline.Change) {
 	m.last.tenant, m.last.conversation = tenant, c.Conversation
-	other := c
-	other.At = m.there(c.At)
-	other.Put = m.records(c.Put)
 	want, err := m.model.Apply(ctx, tenant, c)
-	got, err2 := m.store.Apply(ctx, tenant, other)
-	if m.failed(r, "apply", err, err2) {
+	for _, s := range m.peers {
+		other := c
+		other.At = s.there(c.At)
+		other.Put = s.records(c.Put)
+		got, err2 := s.store.Apply(ctx, tenant, other)
+		if m.failed(r, "apply", err, err2) {
+			continue
+		}
+		m.equal(r, "new", want.New, got.New)
+		m.equal(r, "revision", want.Revision, got.Revision)
+		m.equal(r, "number of places", len(want.Places), len(got.Places))
+		for i, p := range want.Places {
+			s.same(r, fmt.Sprintf("place %d", i), p, got.Places[i])
+		}
+		s.same(r, "head", want.Head, got.Head)
+	}
+	if err != nil {
 		return
 	}
-	m.equal(r, "new", want.New, got.New)
-	m.equal(r, "revision", want.Revision, got.Revision)
-	m.equal(r, "number of places", len(want.Places), len(got.Places))
 	k := m.tenants[tenant]
 	for i, p := range want.Places {
-		m.same(r, fmt.Sprintf("place %d", i), p, got.Places[i])
 		k.places = append(k.places, p)
 		k.hashes = append(k.hashes, timeline.HashOf(c.Messages[i].Raw))
 	}
-	m.same(r, "head", want.Head, got.Head)
 }
 
 // records translates records of the model to the store.
-func (m *machine) records(of []timeline.Record) []timeline.Record {
+func (s *peer) records(of []timeline.Record) []timeline.Record {
 	var all []timeline.Record
 	for _, n := range of {
-		n.At = m.there(n.At)
+		n.At = s.there(n.At)
 		all = append(all, n)
 	}
 	return all
@@ -280,9 +296,13 @@ func (m *machine) remove(r *rapid.T) {
 	tenant, name := tenantName(r), conversationName(r)
 	m.last.tenant, m.last.conversation = tenant, name
 	want, err := m.model.Delete(ctx, tenant, name, nil)
-	got, err2 := m.store.Delete(ctx, tenant, name, nil)
-	if !m.failed(r, "delete", err, err2) {
-		m.equal(r, "deleted", want, got)
+	for _, s := range m.peers {
+		got, err2 := s.store.Delete(ctx, tenant, name, nil)
+		if !m.failed(r, "delete", err, err2) {
+			m.equal(r, "deleted", want, got)
+		}
+	}
+	if err == nil {
 		m.forget()
 	}
 }
@@ -309,6 +329,8 @@ func (m *machine) forget() {
 		k.places = left
 	}
 	for trunk := range gone {
-		delete(m.trunks, trunk)
+		for _, s := range m.peers {
+			delete(s.trunks, trunk)
+		}
 	}
 }

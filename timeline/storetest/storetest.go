@@ -49,7 +49,7 @@ func Run(t *testing.T, open func(t *testing.T) timeline.Store) {
 			})
 		}
 	}
-	t.Run("agrees with the model", func(t *testing.T) { testModel(t, open) })
+	t.Run("agrees with the model", func(t *testing.T) { Agree(t, open) })
 	t.Run("many at once", func(t *testing.T) { testParallel(t, open) })
 	t.Run("log", func(t *testing.T) { testLog(t, open) })
 	t.Run("log of many at once", func(t *testing.T) { testLogParallel(t, open) })

@@ -104,23 +104,33 @@ func (m *machine) token(r *rapid.T) {
 		if rapid.Bool().Draw(r, "expires") {
 			t.Expires = t.Created.Add(time.Minute)
 		}
-		m.failed(r, "add a token", m.model.AddToken(ctx, t), m.store.AddToken(ctx, t))
+		err := m.model.AddToken(ctx, t)
+		for _, s := range m.peers {
+			m.failed(r, "add a token", err, s.store.AddToken(ctx, t))
+		}
 	case 1:
 		now := m.now()
-		m.failed(r, "revoke a token", m.model.RevokeToken(ctx, hash, now), m.store.RevokeToken(ctx, hash, now))
+		err := m.model.RevokeToken(ctx, hash, now)
+		for _, s := range m.peers {
+			m.failed(r, "revoke a token", err, s.store.RevokeToken(ctx, hash, now))
+		}
 	}
 	want, err := m.model.Token(ctx, hash)
-	got, err2 := m.store.Token(ctx, hash)
-	if !m.failed(r, "token", err, err2) {
-		m.equal(r, "token", want, got)
+	for _, s := range m.peers {
+		got, err2 := s.store.Token(ctx, hash)
+		if !m.failed(r, "token", err, err2) {
+			m.equal(r, "token", want, got)
+		}
 	}
 }
 
 func (m *machine) sameTokens(r *rapid.T) {
 	r.Helper()
 	want, err := m.model.Tokens(ctx)
-	got, err2 := m.store.Tokens(ctx)
-	if !m.failed(r, "tokens", err, err2) && !slices.Equal(want, got) {
-		m.equal(r, "tokens", want, got)
+	for _, s := range m.peers {
+		got, err2 := s.store.Tokens(ctx)
+		if !m.failed(r, "tokens", err, err2) && !slices.Equal(want, got) {
+			m.equal(r, "tokens", want, got)
+		}
 	}
 }
