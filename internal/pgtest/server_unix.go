@@ -1,0 +1,196 @@
+//go:build unix
+
+package pgtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Server is a PostgreSQL server of this process. It does not wait for the disk, which no
+// test needs: what it has committed survives its own end, not that of the machine.
+type Server struct {
+	bin, dir string
+	user     *syscall.Credential // nil for the user of this process
+	settings []string
+	cmd      *exec.Cmd
+	alive    io.WriteCloser // if it is closed without a word, the server ends
+	ended    chan struct{}  // is closed when the server has ended
+}
+
+// New creates a database and starts a server for it. Settings have the form name=value.
+func New(settings ...string) (*Server, error) {
+	bin, err := programs()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{bin: bin, settings: settings}
+	if os.Getuid() == 0 {
+		if s.user, err = otherUser(); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.makeDir(); err != nil {
+		return nil, err
+	}
+	initdb := exec.Command(filepath.Join(bin, "initdb"), "-N", "-D", filepath.Join(s.dir, "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C")
+	initdb.SysProcAttr, initdb.Dir = &syscall.SysProcAttr{Credential: s.user}, s.dir
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return nil, errors.Join(fmt.Errorf("initdb: %w: %s", err, bytes.TrimSpace(out)), os.RemoveAll(s.dir))
+	}
+	if err := s.Start(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(s.dir))
+	}
+	c, err := pgx.Connect(context.Background(), s.Admin())
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close(context.Background())
+	for _, statement := range []string{"CREATE ROLE oriel LOGIN NOSUPERUSER", "CREATE DATABASE oriel OWNER oriel"} {
+		if _, err := c.Exec(context.Background(), statement); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// makeDir makes a folder that the server's user can use. The name of a socket is short.
+func (s *Server) makeDir() (err error) {
+	for _, parent := range []string{os.TempDir(), "/tmp"} {
+		if s.dir, err = os.MkdirTemp(parent, "oriel-pg-"); err != nil || len(s.dir) > 80 {
+			continue
+		}
+		if s.user == nil {
+			return nil
+		}
+		if err = os.Chown(s.dir, int(s.user.Uid), int(s.user.Gid)); err != nil {
+			return err
+		}
+		look := exec.Command("/bin/sh", "-c", `cd "$0" && touch x && rm x`, s.dir)
+		look.SysProcAttr = &syscall.SysProcAttr{Credential: s.user}
+		look.Dir = "/"
+		if err = look.Run(); err == nil {
+			return nil
+		}
+		_ = os.Remove(s.dir)
+	}
+	return fmt.Errorf("a folder for the server: %w", err)
+}
+
+// otherUser returns a user for the server, which refuses to run as root.
+func otherUser() (*syscall.Credential, error) {
+	for _, name := range []string{"postgres", "nobody"} {
+		if u, err := user.Lookup(name); err == nil {
+			uid, _ := strconv.ParseUint(u.Uid, 10, 32)
+			gid, _ := strconv.ParseUint(u.Gid, 10, 32)
+			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+		}
+	}
+	return nil, errors.New("there is no user postgres or nobody to run the server as")
+}
+
+// script runs the server. If its standard input ends without a word, the test binary was
+// killed: then it stops the server and removes its folder.
+const script = `exec 3<&0
+(read -r word <&3 || { kill -QUIT $$; while kill -0 $$; do sleep 0.1; done; cd /; rm -rf -- "$0"; }) >/dev/null 2>&1 &
+exec "$@" >log 2>&1 3<&- </dev/null
+`
+
+// Start starts the server, again after Kill.
+func (s *Server) Start() error {
+	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		err := s.launch()
+		if err == nil {
+			return nil
+		}
+		// Processes of a killed server may still hold its memory.
+		if time.Since(start) > time.Minute {
+			log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+			return fmt.Errorf("the server does not answer: %w: %s", err, bytes.TrimSpace(log))
+		}
+	}
+}
+
+// launch starts the server and waits until it answers or ends.
+func (s *Server) launch() error {
+	args := []string{"-c", script, s.dir, filepath.Join(s.bin, "postgres"), "-D", filepath.Join(s.dir, "data"), "-k", s.dir, "-c", "listen_addresses="}
+	for _, setting := range append([]string{"fsync=off", "full_page_writes=off", "shared_buffers=64MB", "max_connections=100", "jit=off", "max_wal_size=2GB"}, s.settings...) {
+		args = append(args, "-c", setting)
+	}
+	s.cmd = exec.Command("/bin/sh", args...)
+	s.cmd.Dir = s.dir
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.user, Setpgid: true}
+	in, out, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	s.cmd.Stdin, s.alive = in, out
+	err = s.cmd.Start()
+	_ = in.Close()
+	if err != nil {
+		return errors.Join(err, out.Close())
+	}
+	cmd, ended := s.cmd, make(chan struct{})
+	s.ended = ended
+	go func() { _ = cmd.Wait(); close(ended) }()
+	for {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		c, err := pgx.Connect(ctx, s.Admin())
+		if err == nil {
+			err = c.Close(ctx)
+			cancel()
+			return err
+		}
+		cancel()
+		select {
+		case <-ended:
+			s.end(syscall.SIGKILL)
+			return err
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// Kill kills the server at once; its other processes end when they notice.
+func (s *Server) Kill() {
+	s.end(syscall.SIGKILL)
+	_ = os.Remove(filepath.Join(s.dir, "data", "postmaster.pid"))
+}
+
+// end ends the server with a signal.
+func (s *Server) end(signal syscall.Signal) {
+	_, _ = io.WriteString(s.alive, "ended\n")
+	_ = s.cmd.Process.Signal(signal)
+	<-s.ended
+	_ = s.alive.Close()
+}
+
+// Stop stops the server and removes its folder.
+func (s *Server) Stop() {
+	s.end(syscall.SIGQUIT)
+	_ = os.RemoveAll(s.dir)
+}
+
+// URL returns the URL of the database as its owner, who is no superuser.
+func (s *Server) URL() string { return s.url("oriel", "oriel") }
+
+// Admin returns the URL of the superuser.
+func (s *Server) Admin() string { return s.url("postgres", "postgres") }
+
+func (s *Server) url(user, database string) string {
+	u := url.URL{Scheme: "postgres", User: url.User(user), Path: "/" + database, RawQuery: url.Values{"host": {s.dir}}.Encode()}
+	return u.String()
+}
