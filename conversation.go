@@ -30,7 +30,7 @@ type Conversation struct {
 
 	mu sync.Mutex // protects what follows
 	// present is nil while nobody needs it.
-	present *present
+	loaded *loaded
 }
 
 // ID is the conversation's id.
@@ -44,7 +44,7 @@ func (c *Conversation) fail(op string, err error, hint string) error {
 // run is one operation. do looks at the conversation as it stands, whoever changed
 // it last, and changes it; then that is stored, wholly or not at all. Where somebody
 // else was faster, do is done anew: it must set its results, not add to them.
-func (c *Conversation) run(ctx context.Context, op string, do func(*present) error) error {
+func (c *Conversation) run(ctx context.Context, op string, do func(*loaded) error) error {
 	if err := c.engine.enter(ctx, c); err != nil {
 		return c.fail(op, err, "")
 	}
@@ -76,7 +76,7 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // attempt does an operation once.
-func (c *Conversation) attempt(ctx context.Context, do func(*present) error) error {
+func (c *Conversation) attempt(ctx context.Context, do func(*loaded) error) error {
 	p, err := c.current(ctx)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (c *Conversation) attempt(ctx context.Context, do func(*present) error) err
 // unload lets go of what can be read again, if nobody is at work.
 func (c *Conversation) unload() {
 	if c.mu.TryLock() {
-		c.present = nil
+		c.loaded = nil
 		c.mu.Unlock()
 	}
 }
@@ -127,7 +127,7 @@ func (c *Conversation) Add(ctx context.Context, it Item) (id int64, evicted []It
 	}
 	now := given.Time.IsZero()
 	given = c.engine.normal(given)
-	err = c.run(ctx, op, func(p *present) error {
+	err = c.run(ctx, op, func(p *loaded) error {
 		it := given
 		it.ID = p.last() + 1
 		if now {
@@ -170,7 +170,7 @@ func (c *Conversation) Resize(ctx context.Context, tokens int) (evicted []Item, 
 	if tokens < 0 {
 		return nil, c.fail(op, fmt.Errorf("%w: %d tokens", ErrConfig, tokens), "give a number above 0, or 0 to end an earlier one")
 	}
-	err = c.run(ctx, op, func(p *present) (err error) {
+	err = c.run(ctx, op, func(p *loaded) (err error) {
 		evicted = nil
 		p.touch()
 		p.override = tokens
@@ -194,7 +194,7 @@ func (c *Conversation) Resize(ctx context.Context, tokens int) (evicted []Item, 
 // Items are the newest items of the window, at most limit of them, in the order in
 // which they came; limit 0 means all.
 func (c *Conversation) Items(ctx context.Context, limit int) (list []Item, err error) {
-	err = c.run(ctx, "list items", func(p *present) error {
+	err = c.run(ctx, "list items", func(p *loaded) error {
 		list = itemsOut(p.handOut(p.window.Items(limit)))
 		return nil
 	})
@@ -205,7 +205,7 @@ func (c *Conversation) Items(ctx context.Context, limit int) (list []Item, err e
 // its id, time, tokens and flags.
 func (c *Conversation) Item(ctx context.Context, id int64) (it Item, err error) {
 	op := fmt.Sprintf("read item %d", id)
-	err = c.run(ctx, op, func(p *present) error {
+	err = c.run(ctx, op, func(p *loaded) error {
 		if err := p.known(op, id); err != nil {
 			return err
 		}
@@ -224,7 +224,7 @@ func (c *Conversation) Item(ctx context.Context, id int64) (it Item, err error) 
 // ids, pins and the size that Resize set stay, and Undo of the plan that Clear
 // leaves brings everything back.
 func (c *Conversation) Clear(ctx context.Context) error {
-	return c.run(ctx, "clear", func(p *present) error {
+	return c.run(ctx, "clear", func(p *loaded) error {
 		p.touch()
 		before := p.window.Tokens()
 		if out := p.window.Clear(); len(out) > 0 {
@@ -259,7 +259,7 @@ type Status struct {
 
 // Status says how full the window is.
 func (c *Conversation) Status(ctx context.Context) (s Status, err error) {
-	err = c.run(ctx, "read status", func(p *present) error {
+	err = c.run(ctx, "read status", func(p *loaded) error {
 		s = Status{
 			Items: p.window.Len(), Tokens: p.window.Tokens(), History: int(p.last()), Held: len(p.held),
 			State: p.tracker.State(), Complexity: p.tracker.Complexity(),

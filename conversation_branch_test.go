@@ -166,7 +166,7 @@ func TestPlansOfABranchThatWasLeftAreNotListed(t *testing.T) {
 func TestAConversationThatBeganAnewIsReadAnew(t *testing.T) {
 	b := newBranching(t, Config{})
 	add(t, b.c, Item{Content: "old"})
-	revision := b.c.present.stored.Revision
+	revision := b.c.loaded.stored.Revision
 	if _, err := b.other.Delete(t.Context(), timeline.Local, "c", nil); err != nil {
 		t.Fatal(err)
 	}

@@ -23,9 +23,9 @@ const (
 // catchUp takes the items that came after the state was stored into the window, one
 // by one as they came. Those that this package added changed nothing else, or the
 // state would have been stored with them; what others added may drive items out.
-func (p *present) catchUp(ctx context.Context, pins map[int64]bool) error {
-	first := p.upto + 1
-	if p.last()-p.upto > maxCatchUp {
+func (p *loaded) catchUp(ctx context.Context, pins map[int64]bool) error {
+	first := p.savedUpTo + 1
+	if p.last()-p.savedUpTo > maxCatchUp {
 		first = p.last() - maxCatchUp + 1
 		p.touch()
 	}
@@ -67,7 +67,7 @@ func (p *present) catchUp(ctx context.Context, pins map[int64]bool) error {
 // newest begins a window on a history that has none with its newest items that fit.
 // It reads about as much as the window has room for; older items count as having
 // left.
-func (p *present) newest(ctx context.Context, pins map[int64]bool) error {
+func (p *loaded) newest(ctx context.Context, pins map[int64]bool) error {
 	maxTokens, maxItems := p.window.Limits()
 	var shown []items.Item // newest first
 	tokens, full := 0, false
@@ -105,7 +105,7 @@ func (p *present) newest(ctx context.Context, pins map[int64]bool) error {
 // settle lets pins take effect that other programs have set: what is not in view is
 // brought there, as Pin does. What cannot fit stays pinned out of view and is tried
 // again when the conversation is next loaded.
-func (p *present) settle(ctx context.Context, unsettled []int64) error {
+func (p *loaded) settle(ctx context.Context, unsettled []int64) error {
 	for _, id := range unsettled[:min(len(unsettled), maxSettle)] {
 		err := p.show(ctx, "pin", []int64{id}, false, fmt.Sprintf("item %d was pinned", id))
 		if errors.Is(err, ErrCannotFit) {

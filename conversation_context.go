@@ -90,9 +90,9 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 	if err := o.Recall.check(); err != nil {
 		return View{}, c.fail(op, err, "")
 	}
-	var s *sketch
-	err := c.run(ctx, op, func(p *present) error {
-		s = p.sketch(query, o)
+	var s *viewInput
+	err := c.run(ctx, op, func(p *loaded) error {
+		s = p.viewInput(query, o)
 		return nil
 	})
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 		c.remember(ctx, s, &o)
 	}
 	// Counting takes its time, and nobody has to wait for it.
-	draft, err := s.draw()
+	draft, err := s.compose()
 	if err != nil {
 		return View{}, c.fail(op, err, "give a larger budget or a shorter query")
 	}
@@ -124,7 +124,7 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 	if meaning == nil && s.policy == string(items.ByRelevance) {
 		meaning = c.engine.meanings.queryMeaning(ctx, query)
 	}
-	err = c.run(ctx, op, func(p *present) (err error) {
+	err = c.run(ctx, op, func(p *loaded) (err error) {
 		p.query = meaning
 		p.window.SetQuery(p.query)
 		plan.Undo, err = p.book(cut)
@@ -137,8 +137,8 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 	return v, nil
 }
 
-// sketch is all that a view is made from.
-type sketch struct {
+// viewInput is all that a view is made from.
+type viewInput struct {
 	items    []items.Item // of the window
 	held     map[int64]bool
 	policy   string
@@ -155,10 +155,10 @@ type sketch struct {
 	count    func(string) int
 }
 
-// sketch takes down what a view needs.
-func (p *present) sketch(query string, o ContextOptions) *sketch {
+// viewInput takes down what a view needs.
+func (p *loaded) viewInput(query string, o ContextOptions) *viewInput {
 	limit, _ := p.window.Limits()
-	s := &sketch{
+	s := &viewInput{
 		items: p.handOut(p.window.Items(0)), held: maps.Clone(p.held), policy: p.policy, query: query, asked: -1,
 		at: p.stored.Head, state: p.tracker.State(), budget: cmp.Or(o.Budget, limit), share: o.RecentShare, count: remember(p.engine.config.Count),
 	}
@@ -198,10 +198,10 @@ func remember(count func(string) int) func(string) int {
 }
 
 // keeps reports whether an item has precedence.
-func (s *sketch) keeps(it *items.Item) bool { return it.Pinned() || s.held[it.ID] }
+func (s *viewInput) keeps(it *items.Item) bool { return it.Pinned() || s.held[it.ID] }
 
 // explain writes down what became of every item.
-func (s *sketch) explain(p *window.Plan, d *draft) {
+func (s *viewInput) explain(p *window.Plan, d *draft) {
 	shown := map[int64]*items.Item{}
 	for i := range d.recent {
 		shown[d.recent[i].ID] = &d.recent[i]
@@ -257,7 +257,7 @@ func (s *sketch) explain(p *window.Plan, d *draft) {
 }
 
 // tell tells those who listen what was recalled, and what failed.
-func (s *sketch) tell(p *present, plan *window.Plan) {
+func (s *viewInput) tell(p *loaded, plan *window.Plan) {
 	e := Event{Kind: EventRecall, TokensBefore: plan.TokensAfter, TokensAfter: plan.TokensAfter}
 	for _, in := range plan.Inserted {
 		if in.Kind == "recall" {

@@ -35,7 +35,7 @@ type Directive struct {
 func (c *Conversation) Directives(ctx context.Context) ([]Directive, error) {
 	const op = "list directives"
 	var at timeline.Place
-	if err := c.run(ctx, op, func(p *present) error {
+	if err := c.run(ctx, op, func(p *loaded) error {
 		at = p.stored.Head
 		return nil
 	}); err != nil {
@@ -52,7 +52,7 @@ func (c *Conversation) Directives(ctx context.Context) ([]Directive, error) {
 // and is recalled like any other. Dismissing twice is no error.
 func (c *Conversation) Dismiss(ctx context.Context, id int64) error {
 	op := fmt.Sprintf("dismiss the directives of item %d", id)
-	return c.run(ctx, op, func(p *present) error {
+	return c.run(ctx, op, func(p *loaded) error {
 		if err := p.known(op, id); err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (c *Conversation) directives(ctx context.Context, at timeline.Place, reach 
 func (c *Conversation) dismissed(ctx context.Context, name string) (map[int64]bool, error) {
 	gone := map[int64]bool{}
 	if name != c.id {
-		other := present{id: name, tenant: c.tenant, engine: c.engine}
+		other := loaded{id: name, tenant: c.tenant, engine: c.engine}
 		var err error
 		if other.stored, err = c.engine.store.Conversation(ctx, c.tenant, name); err == nil {
 			err = other.readDismissed(ctx, gone)
@@ -113,11 +113,11 @@ func (c *Conversation) dismissed(ctx context.Context, name string) (map[int64]bo
 		}
 		return gone, err
 	}
-	err := c.run(ctx, "read directives", func(p *present) error { return p.readDismissed(ctx, gone) })
+	err := c.run(ctx, "read directives", func(p *loaded) error { return p.readDismissed(ctx, gone) })
 	return gone, err
 }
 
-func (p *present) readDismissed(ctx context.Context, gone map[int64]bool) error {
+func (p *loaded) readDismissed(ctx context.Context, gone map[int64]bool) error {
 	notes, err := p.dismissedHere(ctx, 0)
 	for i := range notes {
 		gone[notes[i].ID] = true
@@ -128,7 +128,7 @@ func (p *present) readDismissed(ctx context.Context, gone map[int64]bool) error 
 // standing are the newest directives that fit and are not shown, newest first. What
 // was said before them and contradicts them stands beside them with its time, or has
 // left before them. One that is too long for the room is passed over.
-func (c *Conversation) standing(s *sketch, all []Directive, shown map[int64]*items.Item, room int) []recalled {
+func (c *Conversation) standing(s *viewInput, all []Directive, shown map[int64]*items.Item, room int) []recalled {
 	var out []recalled
 	known := map[string]bool{} // by text
 	for _, d := range slices.Backward(all) {
@@ -163,7 +163,7 @@ func (c *Conversation) standing(s *sketch, all []Directive, shown map[int64]*ite
 }
 
 // shows reports whether a directive is in view, or is the query itself.
-func (s *sketch) shows(d *Directive, c *Conversation, shown map[int64]*items.Item) bool {
+func (s *viewInput) shows(d *Directive, c *Conversation, shown map[int64]*items.Item) bool {
 	if d.Conversation != c.id {
 		return false
 	}

@@ -17,7 +17,7 @@ func (c *Conversation) Pin(ctx context.Context, id int64) error {
 	if came, err := c.byCalls(ctx, op, func(r *recorded) error { return r.pin(ctx, id) }); came {
 		return err
 	}
-	return c.run(ctx, op, func(p *present) error {
+	return c.run(ctx, op, func(p *loaded) error {
 		if err := p.known(op, id); err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (c *Conversation) Unpin(ctx context.Context, id int64) error {
 	if came, err := c.byCalls(ctx, op, func(r *recorded) error { return r.unpin(ctx, id) }); came {
 		return err
 	}
-	return c.run(ctx, op, func(p *present) error {
+	return c.run(ctx, op, func(p *loaded) error {
 		if err := p.known(op, id); err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (c *Conversation) WouldUndo(ctx context.Context, planID string) (u Undoing,
 	}); came {
 		return u, err
 	}
-	err = c.run(ctx, op, func(p *present) error {
+	err = c.run(ctx, op, func(p *loaded) error {
 		id, items, err := p.findPlan(ctx, op, planID)
 		u = Undoing{Plan: id}
 		if err != nil || len(items) == 0 {
@@ -139,7 +139,7 @@ func (c *Conversation) Undo(ctx context.Context, planID string) error {
 	if came, err := c.byCalls(ctx, op, func(r *recorded) error { return r.undo(ctx, planID) }); came {
 		return err
 	}
-	return c.run(ctx, op, func(p *present) error {
+	return c.run(ctx, op, func(p *loaded) error {
 		planID, ids, err := p.findPlan(ctx, op, planID)
 		if err != nil || len(ids) == 0 {
 			return err
@@ -165,7 +165,7 @@ func (c *Conversation) Release(ctx context.Context) error {
 	if came, err := c.byCalls(ctx, "release", func(r *recorded) error { return r.release(ctx) }); came {
 		return err
 	}
-	return c.run(ctx, "release", func(p *present) error {
+	return c.run(ctx, "release", func(p *loaded) error {
 		if p.stored.Revision == 0 {
 			return nil
 		}

@@ -23,8 +23,8 @@ const (
 
 // current is the conversation as it stands in the store now: what is in memory, if
 // nobody else changed it.
-func (c *Conversation) current(ctx context.Context) (*present, error) {
-	p := c.present
+func (c *Conversation) current(ctx context.Context) (*loaded, error) {
+	p := c.loaded
 	if p == nil || p.spoiled {
 		return c.load(ctx)
 	}
@@ -54,9 +54,9 @@ func (c *Conversation) stored(ctx context.Context) (timeline.Conversation, error
 
 // load reads the conversation from the store. What others did since it was last
 // used takes effect, and is stored if that takes something out of view.
-func (c *Conversation) load(ctx context.Context) (*present, error) {
-	old := c.present
-	c.present = nil
+func (c *Conversation) load(ctx context.Context) (*loaded, error) {
+	old := c.loaded
+	c.loaded = nil
 	for range maxTries {
 		p, err := c.build(ctx, old)
 		if err == nil && p.touched() {
@@ -68,7 +68,7 @@ func (c *Conversation) load(ctx context.Context) (*present, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.present = p
+		c.loaded = p
 		if p.stored.Revision > 0 {
 			c.begun.Store(true)
 		}
@@ -78,9 +78,9 @@ func (c *Conversation) load(ctx context.Context) (*present, error) {
 }
 
 // build reads everything; ErrChanged where somebody changed it meanwhile.
-func (c *Conversation) build(ctx context.Context, old *present) (p *present, err error) {
+func (c *Conversation) build(ctx context.Context, old *loaded) (p *loaded, err error) {
 	e := c.engine
-	p = &present{id: c.id, tenant: c.tenant, engine: e, held: map[int64]bool{}, pinned: map[int64]bool{}, cuts: map[int64]string{}, upto: -1}
+	p = &loaded{id: c.id, tenant: c.tenant, engine: e, held: map[int64]bool{}, pinned: map[int64]bool{}, cuts: map[int64]string{}, savedUpTo: -1}
 	if p.seen, err = e.store.Changed(ctx); err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (c *Conversation) build(ctx context.Context, old *present) (p *present, err
 }
 
 // begin makes an empty window, of the sizes that it had.
-func (p *present) begin(s *savedState) {
+func (p *loaded) begin(s *savedState) {
 	e := p.engine
 	if s == nil {
 		s = &savedState{}
@@ -130,12 +130,12 @@ func (p *present) begin(s *savedState) {
 }
 
 // restore reads the state, and what has happened since it was stored.
-func (p *present) restore(ctx context.Context, old *present) error {
+func (p *loaded) restore(ctx context.Context, old *loaded) error {
 	pins, unsettled, err := p.pins(ctx)
 	if err != nil {
 		return err
 	}
-	s, upto, err := p.state(ctx)
+	s, savedUpTo, err := p.state(ctx)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (p *present) restore(ctx context.Context, old *present) error {
 	if err := p.readHolds(ctx); err != nil {
 		return err
 	}
-	if s == nil || upto < 0 {
+	if s == nil || savedUpTo < 0 {
 		p.cleared = min(p.cleared, p.last())
 		cuts, err := p.readCuts(ctx)
 		if err != nil {
@@ -157,7 +157,7 @@ func (p *present) restore(ctx context.Context, old *present) error {
 		}
 		p.heldInView()
 	} else {
-		p.upto = upto
+		p.savedUpTo = savedUpTo
 		if err := p.reopen(ctx, s, pins, old); err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func (p *present) restore(ctx context.Context, old *present) error {
 
 // pins reads all pins that hold here; unsettled are those that other programs have set, oldest
 // first.
-func (p *present) pins(ctx context.Context) (pins map[int64]bool, unsettled []int64, err error) {
+func (p *loaded) pins(ctx context.Context) (pins map[int64]bool, unsettled []int64, err error) {
 	here, err := p.pinsHere(ctx, 0)
 	pins = make(map[int64]bool, len(here))
 	for i := range here {
@@ -182,13 +182,13 @@ func (p *present) pins(ctx context.Context) (pins map[int64]bool, unsettled []in
 	return pins, unsettled, err
 }
 
-func (p *present) records(ctx context.Context, kind string) ([]timeline.Record, error) {
+func (p *loaded) records(ctx context.Context, kind string) ([]timeline.Record, error) {
 	return p.engine.store.Records(ctx, p.tenant, p.id, kind, "")
 }
 
 // state reads the state; nil where there is none. upto is the newest item that it
 // knows of, -1 where that is not on the way to the head any more.
-func (p *present) state(ctx context.Context) (s *savedState, upto int64, err error) {
+func (p *loaded) state(ctx context.Context) (s *savedState, savedUpTo int64, err error) {
 	records, err := p.engine.store.Records(ctx, p.tenant, p.id, kindState, stateKey)
 	if err != nil || len(records) == 0 {
 		return nil, -1, err
@@ -211,7 +211,7 @@ func (p *present) state(ctx context.Context) (s *savedState, upto int64, err err
 
 // reopen shows what was shown when the state was stored. Items that old has need
 // not be read.
-func (p *present) reopen(ctx context.Context, s *savedState, pins map[int64]bool, old *present) error {
+func (p *loaded) reopen(ctx context.Context, s *savedState, pins map[int64]bool, old *loaded) error {
 	shown, err := parseIDs(s.Shown)
 	if err != nil {
 		return fmt.Errorf("%w: state: shown: %w", timeline.ErrDamaged, err)
@@ -259,7 +259,7 @@ func (p *present) reopen(ctx context.Context, s *savedState, pins map[int64]bool
 }
 
 // readHolds reads the holds that are valid where the conversation stands.
-func (p *present) readHolds(ctx context.Context) error {
+func (p *loaded) readHolds(ctx context.Context) error {
 	holds, err := p.notes().Holds(ctx)
 	if err != nil || len(holds) == 0 {
 		return err
@@ -284,7 +284,7 @@ func (p *present) readHolds(ctx context.Context) error {
 }
 
 // heldInView ends the holds of items that are not in view.
-func (p *present) heldInView() {
+func (p *loaded) heldInView() {
 	for id := range p.held {
 		if _, ok := p.window.Get(id); !ok {
 			delete(p.held, id)
@@ -302,7 +302,7 @@ func parseIDs(text string) ([]int64, error) {
 	return ids, err
 }
 
-func (p *present) readCuts(ctx context.Context) (map[int64]savedCut, error) {
+func (p *loaded) readCuts(ctx context.Context) (map[int64]savedCut, error) {
 	records, err := p.records(ctx, kindCut)
 	cuts := make(map[int64]savedCut, len(records))
 	for i := range records {
@@ -320,7 +320,7 @@ func (p *present) readCuts(ctx context.Context) (map[int64]savedCut, error) {
 }
 
 // collect gives items of the history by their rising ids.
-func (p *present) collect(ctx context.Context, ids []int64, old *present) ([]items.Item, error) {
+func (p *loaded) collect(ctx context.Context, ids []int64, old *loaded) ([]items.Item, error) {
 	// Up to the old head the way to the new one is the same, if it is a trunk's.
 	trusted := int64(0)
 	if old != nil && old.stored.Created.Equal(p.stored.Created) && old.stored.Head.Trunk == p.stored.Head.Trunk {

@@ -115,7 +115,7 @@ func (p *pair) needs(t *rapid.T, want []int64) (tokens, count int) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all[id] = p.a.present.sized(items.Item(it), s.MaxTokens).Tokens
+			all[id] = p.a.loaded.sized(items.Item(it), s.MaxTokens).Tokens
 		}
 	}
 	for id, n := range all {
@@ -270,13 +270,13 @@ func drive(t *rapid.T, p *pair) {
 			p.moved(t, "unpin", before, nil)
 		},
 		"undo": func(t *rapid.T) {
-			id := timeline.PlanID(rapid.Int64Range(1, p.a.present.lastPlan+1).Draw(t, "plan"))
+			id := timeline.PlanID(rapid.Int64Range(1, p.a.loaded.lastPlan+1).Draw(t, "plan"))
 			took, before := p.plans[id], p.state(t)
 			tokens, items := p.needs(t, took)
 			if len(took) == 0 {
 				tokens, items = 0, 0
 			}
-			exists := id != timeline.PlanID(p.a.present.lastPlan+1)
+			exists := id != timeline.PlanID(p.a.loaded.lastPlan+1)
 			err := p.do(t, "undo", func(ctx context.Context, c *Conversation) error { return c.Undo(ctx, id) })
 			if err == nil {
 				for _, id := range took {

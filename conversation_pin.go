@@ -8,13 +8,13 @@ import (
 )
 
 // notes reads the notes of the conversation.
-func (p *present) notes() timeline.Notes {
+func (p *loaded) notes() timeline.Notes {
 	return timeline.Notes{Store: p.engine.store, Tenant: p.tenant, Conversation: p.id}
 }
 
 // here returns those pins that hold where the conversation stands, in their order. only,
 // if it is not 0, is the one id to look for.
-func (p *present) here(ctx context.Context, pins []timeline.Pin, only int64) ([]timeline.Pin, error) {
+func (p *loaded) here(ctx context.Context, pins []timeline.Pin, only int64) ([]timeline.Pin, error) {
 	var here []timeline.Pin
 	reach := map[int64]int64{} // trunk → a depth of it that is on the way
 	for _, r := range pins {
@@ -37,7 +37,7 @@ func (p *present) here(ctx context.Context, pins []timeline.Pin, only int64) ([]
 }
 
 // pinsHere returns the pins that hold where the conversation stands.
-func (p *present) pinsHere(ctx context.Context, only int64) ([]timeline.Pin, error) {
+func (p *loaded) pinsHere(ctx context.Context, only int64) ([]timeline.Pin, error) {
 	if p.stored.Revision == 0 {
 		return nil, nil
 	}
@@ -50,7 +50,7 @@ func (p *present) pinsHere(ctx context.Context, only int64) ([]timeline.Pin, err
 
 // dismissedHere returns the items whose directives are dismissed where the conversation
 // stands.
-func (p *present) dismissedHere(ctx context.Context, only int64) ([]timeline.Pin, error) {
+func (p *loaded) dismissedHere(ctx context.Context, only int64) ([]timeline.Pin, error) {
 	if p.stored.Revision == 0 {
 		return nil, nil
 	}
@@ -62,7 +62,7 @@ func (p *present) dismissedHere(ctx context.Context, only int64) ([]timeline.Pin
 }
 
 // putPin has a pin stored that took effect.
-func (p *present) putPin(ctx context.Context, id int64) error {
+func (p *loaded) putPin(ctx context.Context, id int64) error {
 	pin, err := p.newPin(ctx, timeline.KindPin, id)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (p *present) putPin(ctx context.Context, id int64) error {
 
 // newPin makes a note about an item. It belongs to the item's place, not to its id: on
 // another branch another item has that id.
-func (p *present) newPin(ctx context.Context, kind string, id int64) (pin timeline.Pin, err error) {
+func (p *loaded) newPin(ctx context.Context, kind string, id int64) (pin timeline.Pin, err error) {
 	pin = timeline.Pin{ID: id, At: timeline.AtHead()}
 	if id <= p.last() {
 		if pin.At, err = p.placeOf(ctx, id); err != nil {
@@ -100,7 +100,7 @@ func (p *present) newPin(ctx context.Context, kind string, id int64) (pin timeli
 }
 
 // placeOf returns the place of an item.
-func (p *present) placeOf(ctx context.Context, id int64) (timeline.Place, error) {
+func (p *loaded) placeOf(ctx context.Context, id int64) (timeline.Place, error) {
 	at, ok, err := timeline.PlaceOf(ctx, p.engine.store, p.tenant, p.stored.Head, id)
 	if err == nil && !ok {
 		err = fmt.Errorf("%w: item %d is missing", timeline.ErrDamaged, id)
@@ -109,7 +109,7 @@ func (p *present) placeOf(ctx context.Context, id int64) (timeline.Place, error)
 }
 
 // isPinned reports whether an item is pinned, in view or not.
-func (p *present) isPinned(ctx context.Context, id int64) (bool, error) {
+func (p *loaded) isPinned(ctx context.Context, id int64) (bool, error) {
 	if _, shown := p.window.Get(id); shown {
 		return p.pinned[id], nil
 	}
@@ -118,6 +118,6 @@ func (p *present) isPinned(ctx context.Context, id int64) (bool, error) {
 }
 
 // passes reports whether a place is on the way to the head.
-func (p *present) passes(ctx context.Context, at timeline.Place) (bool, error) {
+func (p *loaded) passes(ctx context.Context, at timeline.Place) (bool, error) {
 	return timeline.Passes(ctx, p.engine.store, p.tenant, p.stored.Head, at)
 }

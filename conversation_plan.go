@@ -22,7 +22,7 @@ type keptPlan struct {
 }
 
 // victims is the reason why the policy chose what left.
-func (p *present) victims(when string) string {
+func (p *loaded) victims(when string) string {
 	if items.Policy(p.policy) == items.ByAge {
 		return "the oldest when " + when
 	}
@@ -31,7 +31,7 @@ func (p *present) victims(when string) string {
 
 // left books that items left the window and makes them ready for the caller. It is
 // the one way out: nothing leaves without a plan.
-func (p *present) left(out []items.Item, before int, reason string) ([]Item, error) {
+func (p *loaded) left(out []items.Item, before int, reason string) ([]Item, error) {
 	limit, _ := p.window.Limits()
 	plan := p.engine.newPlan(p.policy, limit)
 	plan.TokensBefore, plan.TokensAfter = before, p.window.Tokens()
@@ -49,7 +49,7 @@ func (p *present) left(out []items.Item, before int, reason string) ([]Item, err
 }
 
 // book gives a plan its number. One that left nothing out needs no record.
-func (p *present) book(plan *window.Plan) (id string, err error) {
+func (p *loaded) book(plan *window.Plan) (id string, err error) {
 	p.touch()
 	p.lastPlan++
 	id = timeline.PlanID(p.lastPlan)
@@ -69,7 +69,7 @@ func (p *present) book(plan *window.Plan) (id string, err error) {
 
 // findPlan returns the items that a plan left out; none if it left nothing out. The empty
 // id means the newest plan that left something out; number is the id of the plan found.
-func (p *present) findPlan(ctx context.Context, op, id string) (number string, items []int64, err error) {
+func (p *loaded) findPlan(ctx context.Context, op, id string) (number string, items []int64, err error) {
 	if id == "" {
 		newest, err := p.plans(ctx, 1)
 		if err != nil {
@@ -84,7 +84,7 @@ func (p *present) findPlan(ctx context.Context, op, id string) (number string, i
 	return id, items, err
 }
 
-func (p *present) itemsOfPlan(ctx context.Context, op, id string) ([]int64, error) {
+func (p *loaded) itemsOfPlan(ctx context.Context, op, id string) ([]int64, error) {
 	if n, ok := timeline.PlanNumber(id); !ok || n > p.lastPlan {
 		hint := "there are no plans yet"
 		if p.lastPlan > 0 {
@@ -110,7 +110,7 @@ func (p *present) itemsOfPlan(ctx context.Context, op, id string) ([]int64, erro
 }
 
 // readPlan reads a plan; false where it left nothing out.
-func (p *present) readPlan(ctx context.Context, id string) (plan keptPlan, ok bool, err error) {
+func (p *loaded) readPlan(ctx context.Context, id string) (plan keptPlan, ok bool, err error) {
 	if p.stored.Revision == 0 {
 		return plan, false, nil
 	}
@@ -122,7 +122,7 @@ func (p *present) readPlan(ctx context.Context, id string) (plan keptPlan, ok bo
 	return plan, err == nil, err
 }
 
-func (p *present) parsePlan(ctx context.Context, r *timeline.Plan) (plan keptPlan, err error) {
+func (p *loaded) parsePlan(ctx context.Context, r *timeline.Plan) (plan keptPlan, err error) {
 	if err := json.Unmarshal(r.Data, &plan.PlanData); err != nil {
 		return plan, fmt.Errorf("%w: plan %q: %w", timeline.ErrDamaged, r.ID, err)
 	}
@@ -145,14 +145,14 @@ func (c *Conversation) Plans(ctx context.Context, limit int) (plans []Plan, err 
 	}); came {
 		return plans, err
 	}
-	err = c.run(ctx, "list plans", func(p *present) (err error) {
+	err = c.run(ctx, "list plans", func(p *loaded) (err error) {
 		plans, err = p.plans(ctx, limit)
 		return err
 	})
 	return plans, err
 }
 
-func (p *present) plans(ctx context.Context, limit int) ([]Plan, error) {
+func (p *loaded) plans(ctx context.Context, limit int) ([]Plan, error) {
 	plans := []Plan{}
 	if p.lastKept == 0 {
 		return plans, nil

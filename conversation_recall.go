@@ -87,7 +87,7 @@ func (c *Conversation) Recall(ctx context.Context, query string, o RecallOptions
 	}
 	var at timeline.Place
 	var state items.State
-	err := c.run(ctx, op, func(p *present) error {
+	err := c.run(ctx, op, func(p *loaded) error {
 		at, state = p.stored.Head, p.tracker.State()
 		return nil
 	})

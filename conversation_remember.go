@@ -23,10 +23,10 @@ type recalled struct {
 	items.Item
 }
 
-// remember puts into a sketch what the user wants at all times and what the history
+// remember puts into a viewInput what the user wants at all times and what the history
 // has to say about the query (SPEC D3), in half of the time that there is. Where that
 // fails, the view comes without it and its plan says so.
-func (c *Conversation) remember(ctx context.Context, s *sketch, o *ContextOptions) {
+func (c *Conversation) remember(ctx context.Context, s *viewInput, o *ContextOptions) {
 	if end, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/2)
@@ -58,7 +58,7 @@ func (c *Conversation) remember(ctx context.Context, s *sketch, o *ContextOption
 }
 
 // find searches the history for what is not shown, best first.
-func (c *Conversation) find(ctx context.Context, s *sketch, shown map[int64]*items.Item, dismissed map[string]bool, room int, o RecallOptions) ([]recalled, error) {
+func (c *Conversation) find(ctx context.Context, s *viewInput, shown map[int64]*items.Item, dismissed map[string]bool, room int, o RecallOptions) ([]recalled, error) {
 	room -= s.count(titleRelevant) + s.count("\n\n")
 	if room <= 0 || strings.TrimSpace(s.query) == "" {
 		return nil, nil
@@ -126,7 +126,7 @@ func (c *Conversation) find(ctx context.Context, s *sketch, shown map[int64]*ite
 
 // repeats tells what says the same as something that is shown, or as the query, and
 // was said another time (SPEC D3).
-func (s *sketch) repeats(shown map[int64]*items.Item) func(*recall.Passage) bool {
+func (s *viewInput) repeats(shown map[int64]*items.Item) func(*recall.Passage) bool {
 	texts := map[string]bool{strings.TrimSpace(s.query): true}
 	for _, it := range shown {
 		texts[strings.TrimSpace(it.Content)] = true
@@ -158,7 +158,7 @@ func timeOf(p *recall.Passage) time.Time {
 
 // fitting are the best passages that have room, in the order in which they came: an
 // item is shown whole or not at all, so none may become larger than there is room.
-func (s *sketch) fitting(passages []recall.Passage, room int) []recall.Passage {
+func (s *viewInput) fitting(passages []recall.Passage, room int) []recall.Passage {
 	order := make([]int, len(passages))
 	for i := range order {
 		order[i] = i

@@ -52,8 +52,8 @@ type savedCut struct {
 
 // commit stores what an operation changed, all of it or nothing, and tells those
 // who listen. After an error the present is not to be used any more.
-func (p *present) commit(ctx context.Context) error {
-	if p.upto < 0 || p.last()+int64(len(p.change.Messages))-p.upto >= maxReplay {
+func (p *loaded) commit(ctx context.Context) error {
+	if p.savedUpTo < 0 || p.last()+int64(len(p.change.Messages))-p.savedUpTo >= maxReplay {
 		p.touch()
 	}
 	if p.dirty {
@@ -79,7 +79,7 @@ func (p *present) commit(ctx context.Context) error {
 	}
 	p.stored.Head, p.stored.Revision, p.stored.Project = applied.Head, applied.Revision, cmp.Or(p.stored.Project, c.Project)
 	if p.dirty {
-		p.upto = p.last()
+		p.savedUpTo = p.last()
 		p.reportUpgrade()
 	}
 	events := p.events
@@ -92,7 +92,7 @@ func (p *present) commit(ctx context.Context) error {
 
 // reportUpgrade logs, once for an engine, that a stored conversation has a newer version
 // than before: there is no way back.
-func (p *present) reportUpgrade() {
+func (p *loaded) reportUpgrade() {
 	if was := p.version; was > 0 && was < stateVersion {
 		p.engine.upgraded.Do(func() {
 			p.engine.config.Log.Warn("conversations are upgraded as they change; earlier versions of Oriel refuse to open those that are", "conversation", p.id, "from", was, "to", stateVersion)
@@ -102,7 +102,7 @@ func (p *present) reportUpgrade() {
 }
 
 // save puts the state, the holds and the cuts among what is to be stored.
-func (p *present) save(ctx context.Context) error {
+func (p *loaded) save(ctx context.Context) error {
 	if err := p.saveHolds(ctx); err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (p *present) save(ctx context.Context) error {
 
 // saveHolds puts the holds that have changed among what is to be stored. What has left
 // the window is not held any more.
-func (p *present) saveHolds(ctx context.Context) error {
+func (p *loaded) saveHolds(ctx context.Context) error {
 	unnamed := maps.Clone(p.held) // by a state of version 1
 	kept := p.holds[:0]
 	for _, h := range p.holds {
@@ -172,7 +172,7 @@ func (p *present) saveHolds(ctx context.Context) error {
 }
 
 // putHold has a hold stored with what it holds now.
-func (p *present) putHold(ctx context.Context, h *timeline.Hold, held timeline.Ranges) (err error) {
+func (p *loaded) putHold(ctx context.Context, h *timeline.Hold, held timeline.Ranges) (err error) {
 	h.Held = held
 	if h.At, err = p.placeOf(ctx, int64(held[len(held)-1][1])); err != nil {
 		return err
@@ -182,7 +182,7 @@ func (p *present) putHold(ctx context.Context, h *timeline.Hold, held timeline.R
 	return err
 }
 
-func (p *present) putJSON(kind, key string, v any) error {
+func (p *loaded) putJSON(kind, key string, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("write %s %s: %w", kind, key, err)

@@ -223,7 +223,7 @@ func TestEverythingSurvivesARestart(t *testing.T) {
 	if diff := cmp.Diff(before, see(c)); diff != "" {
 		t.Errorf("with no sizes given (-want +got)\n%s", diff)
 	}
-	if p := c.present; p.policy != "fifo" {
+	if p := c.loaded; p.policy != "fifo" {
 		t.Errorf("the policy became %q", p.policy)
 	}
 	if err := c.engine.Close(); err != nil {
@@ -493,7 +493,7 @@ func TestImportedHistoryOpensWithItsNewestItems(t *testing.T) {
 		t.Errorf("in view: %v, %d plans after %d", got, len(more), len(plans))
 	}
 	check(t, c)
-	imported(t, store, c.present.stored.Head, 40_000, 5000)
+	imported(t, store, c.loaded.stored.Head, 40_000, 5000)
 	c.unload()
 	if got := inView(t, c); got[len(got)-1] != 25_011 || got[0] != 3 {
 		t.Errorf("in view: %v", got)
@@ -589,7 +589,7 @@ func TestIdleConversationsAreReadAgain(t *testing.T) {
 		add(t, c, Item{Content: fmt.Sprint("first of ", i)}, Item{Content: "second"})
 		all = append(all, c)
 	}
-	if e.recent.Len() != 2 || all[0].present != nil || all[5].present == nil {
+	if e.recent.Len() != 2 || all[0].loaded != nil || all[5].loaded == nil {
 		t.Errorf("%d conversations are in memory", e.recent.Len())
 	}
 	for i, c := range all {

@@ -46,8 +46,8 @@ func TestItemsAreReadBackAsTheyCame(t *testing.T) {
 		t.Fatal(err)
 	}
 	same("cleared")
-	if left := add(t, c, Item{Content: "next"}); len(left) != 0 || c.present.last() != 3 {
-		t.Errorf("after clear: %v left, %d items", left, c.present.last())
+	if left := add(t, c, Item{Content: "next"}); len(left) != 0 || c.loaded.last() != 3 {
+		t.Errorf("after clear: %v left, %d items", left, c.loaded.last())
 	}
 }
 
@@ -350,7 +350,7 @@ func useConcurrently(t *testing.T, config Config, rounds int) {
 	}
 	wg.Wait()
 	check(t, c)
-	if n := c.present.last(); n != int64(workers*rounds) {
+	if n := c.loaded.last(); n != int64(workers*rounds) {
 		t.Errorf("%d items, want %d", n, workers*rounds)
 	}
 }

@@ -42,7 +42,7 @@ type draft struct {
 }
 
 // draw makes the view.
-func (s *sketch) draw() (*draft, error) {
+func (s *viewInput) compose() (*draft, error) {
 	d, err := s.attempt(s.hidden)
 	if err == nil && !s.hidden && s.leavesOut(d) {
 		return s.attempt(true)
@@ -51,7 +51,7 @@ func (s *sketch) draw() (*draft, error) {
 }
 
 // leavesOut reports whether an item of the window is not shown.
-func (s *sketch) leavesOut(d *draft) bool {
+func (s *viewInput) leavesOut(d *draft) bool {
 	n := len(s.items)
 	if s.asked >= 0 {
 		n--
@@ -62,7 +62,7 @@ func (s *sketch) leavesOut(d *draft) bool {
 // part tells what takes its room before all else from the rest: the marker, if there
 // is to be one, and what has precedence. The newest item can count on its own size or
 // half of the room. used is what kept takes.
-func (s *sketch) part(marked bool) (kept, rest []items.Item, used int) {
+func (s *viewInput) part(marked bool) (kept, rest []items.Item, used int) {
 	all := s.items
 	if s.asked >= 0 {
 		all = all[:s.asked]
@@ -94,7 +94,7 @@ func (s *sketch) part(marked bool) (kept, rest []items.Item, used int) {
 
 // reserve finds what the view will show in any case, and how much room that leaves
 // for what is relevant: its share, and what recent items do not use.
-func (s *sketch) reserve() (shown map[int64]*items.Item, room int) {
+func (s *viewInput) reserve() (shown map[int64]*items.Item, room int) {
 	kept, rest, used := s.part(s.hidden)
 	shown = map[int64]*items.Item{}
 	for i := range kept {
@@ -122,7 +122,7 @@ func (s *sketch) reserve() (shown map[int64]*items.Item, room int) {
 }
 
 // attempt makes the view with or without the marker.
-func (s *sketch) attempt(marked bool) (*draft, error) {
+func (s *viewInput) attempt(marked bool) (*draft, error) {
 	kept, rest, used := s.part(marked)
 	relevant := slices.DeleteFunc(slices.Clone(s.relevant), func(it items.Item) bool {
 		return it.ID != 0 && slices.ContainsFunc(kept, func(k items.Item) bool { return k.ID == it.ID }) ||
@@ -141,20 +141,20 @@ func (s *sketch) attempt(marked bool) (*draft, error) {
 }
 
 // cost is what an item adds to the text.
-func (s *sketch) cost(it *items.Item) int {
+func (s *viewInput) cost(it *items.Item) int {
 	return s.count(items.RecentEntry(it)) + s.count("\n\n")
 }
 
 // relevantCost is what an item adds to the relevant part.
-func (s *sketch) relevantCost(it *items.Item) int {
+func (s *viewInput) relevantCost(it *items.Item) int {
 	return s.count(items.RelevantEntry(it)) + s.count("\n\n")
 }
 
 // settle lets items leave until text and messages are within the budget: the whole
 // may have a few tokens more than its parts, and messages more than the text.
-func (s *sketch) settle(d *draft) error {
+func (s *viewInput) settle(d *draft) error {
 	for {
-		size := s.compose(d)
+		size := s.writeMessages(d)
 		if size <= s.budget {
 			d.text = items.AssembleText(d.recent, d.relevant, d.query)
 			d.tokens = s.count(d.text)
@@ -173,7 +173,7 @@ func (s *sketch) settle(d *draft) error {
 
 // drop takes out what matters least: the oldest item without precedence, then what
 // is relevant, then what has precedence, the marker, the newest item.
-func (s *sketch) drop(d *draft) bool {
+func (s *viewInput) drop(d *draft) bool {
 	newest := int64(0)
 	for i := range d.recent {
 		newest = max(newest, d.recent[i].ID)
@@ -196,7 +196,7 @@ func (s *sketch) drop(d *draft) bool {
 }
 
 // compose writes the messages and gives their size.
-func (s *sketch) compose(d *draft) int {
+func (s *viewInput) writeMessages(d *draft) int {
 	d.messages, d.opening = nil, ""
 	size := 0
 	say := func(role chat.Role, text string) {

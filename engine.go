@@ -239,7 +239,7 @@ func (e *Engine) Delete(ctx context.Context, id string) error {
 	if c != nil { // nobody uses it meanwhile
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.present = nil
+		c.loaded = nil
 	}
 	if _, err := e.store.Delete(ctx, e.config.Tenant, id, nil); err != nil {
 		return e.storeError(ctx, op, id, err)

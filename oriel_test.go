@@ -101,16 +101,16 @@ func check(t fatal, c *Conversation) {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.present == nil {
+	if c.loaded == nil {
 		return
 	}
-	if err := c.present.window.Check(); err != nil {
+	if err := c.loaded.window.Check(); err != nil {
 		t.Fatalf("window: %v", err)
 	}
-	if limit, _ := c.present.window.Limits(); c.engine.allowed > 0 && limit > c.engine.allowed {
+	if limit, _ := c.loaded.window.Limits(); c.engine.allowed > 0 && limit > c.engine.allowed {
 		t.Fatalf("a window of %d tokens for a model that takes %d", limit, c.engine.allowed)
 	}
-	p := c.present
+	p := c.loaded
 	for _, it := range p.window.Items(0) {
 		whole, err := p.read(context.Background(), it.ID, it.ID)
 		if err != nil || len(whole) != 1 {
@@ -152,7 +152,7 @@ func check(t fatal, c *Conversation) {
 	if last != p.lastKept {
 		t.Fatalf("the last plan is %d, not %d", last, p.lastKept)
 	}
-	if p.touched() || len(p.events) > 0 || p.spoiled || p.upto >= 0 && p.last()-p.upto >= maxReplay {
+	if p.touched() || len(p.events) > 0 || p.spoiled || p.savedUpTo >= 0 && p.last()-p.savedUpTo >= maxReplay {
 		t.Fatalf("left over: %+v", p)
 	}
 }

@@ -26,7 +26,7 @@ const (
 //
 // An operation changes it and says by put, drop, add and touch what is to be
 // stored; commit stores it. Where that fails, the present is thrown away.
-type present struct {
+type loaded struct {
 	id     string
 	tenant string
 	engine *Engine
@@ -65,7 +65,7 @@ type present struct {
 
 	// upto is the newest item that the stored state knows of, -1 where there is no
 	// state. Items after it have come without anything else happening.
-	upto int64
+	savedUpTo int64
 	// version is that of the stored state; 0 where there is none.
 	version int
 
@@ -76,35 +76,35 @@ type present struct {
 }
 
 // last is the id of the newest item.
-func (p *present) last() int64 { return p.stored.Head.Depth }
+func (p *loaded) last() int64 { return p.stored.Head.Depth }
 
 // touch says that the state has changed.
-func (p *present) touch() { p.dirty = true }
+func (p *loaded) touch() { p.dirty = true }
 
 // touched reports whether there is anything to be stored.
-func (p *present) touched() bool {
+func (p *loaded) touched() bool {
 	return p.dirty || len(p.change.Messages)+len(p.change.Put)+len(p.change.Drop) > 0
 }
 
 // put has a record stored.
-func (p *present) put(r timeline.Record) {
+func (p *loaded) put(r timeline.Record) {
 	p.change.Put = slices.DeleteFunc(p.change.Put, func(o timeline.Record) bool { return o.Kind == r.Kind && o.Key == r.Key })
 	p.change.Put = append(p.change.Put, r)
 }
 
 // drop has a record removed.
-func (p *present) drop(kind, key string) {
+func (p *loaded) drop(kind, key string) {
 	p.change.Drop = append(p.change.Drop, timeline.Key{Kind: kind, Key: key})
 }
 
 func itemKey(id int64) string { return strconv.FormatInt(id, 10) }
 
 // fail is the error of an operation.
-func (p *present) fail(op string, err error, hint string) error {
+func (p *loaded) fail(op string, err error, hint string) error {
 	return &Error{Op: op, Conversation: p.id, Err: err, Hint: hint}
 }
 
-func (p *present) emptyWindow(maxTokens, maxItems int) *items.Window {
+func (p *loaded) emptyWindow(maxTokens, maxItems int) *items.Window {
 	o := &p.engine.config
 	w := items.New(items.Options{
 		Policy: items.Policy(p.policy), MaxTokens: maxTokens, MaxItems: maxItems, Weights: o.Weights,
@@ -116,7 +116,7 @@ func (p *present) emptyWindow(maxTokens, maxItems int) *items.Window {
 }
 
 // take puts the next item into the window and gives what left for it.
-func (p *present) take(it items.Item) (out []items.Item, err error) {
+func (p *loaded) take(it items.Item) (out []items.Item, err error) {
 	p.tracker.Observe(it.Whole())
 	if it.Embedding == nil && p.policy == string(items.ByRelevance) {
 		p.engine.meanings.get(it.Whole())
@@ -151,7 +151,7 @@ func (p *present) take(it items.Item) (out []items.Item, err error) {
 func byID(a, b items.Item) int { return cmp.Compare(a.ID, b.ID) }
 
 // nextSize is the size of the window from now on.
-func (p *present) nextSize() int {
+func (p *loaded) nextSize() int {
 	if p.engine.config.Adaptive {
 		return p.sizer.Next(p.tracker.Complexity(), p.tracker.State(), p.engine.allowed, p.override)
 	}
@@ -159,7 +159,7 @@ func (p *present) nextSize() int {
 }
 
 // known refuses the id of an item that never was.
-func (p *present) known(op string, id int64) error {
+func (p *loaded) known(op string, id int64) error {
 	switch n := p.last(); {
 	case id >= 1 && id <= n:
 		return nil
@@ -171,7 +171,7 @@ func (p *present) known(op string, id int64) error {
 }
 
 // item reads an item of the history, whole, with its star if it is pinned.
-func (p *present) item(ctx context.Context, id int64) (items.Item, error) {
+func (p *loaded) item(ctx context.Context, id int64) (items.Item, error) {
 	it, shown := p.window.Get(id)
 	if !shown || it.Full != "" {
 		read, err := p.read(ctx, id, id)
@@ -195,7 +195,7 @@ type storedEntry struct {
 }
 
 // read reads items of the history.
-func (p *present) read(ctx context.Context, first, last int64) (items []storedEntry, err error) {
+func (p *loaded) read(ctx context.Context, first, last int64) (items []storedEntry, err error) {
 	err = p.engine.store.Messages(ctx, p.tenant, p.stored.Head, first, last, false, func(e *timeline.Entry) error {
 		it, shown := p.engine.itemOf(e)
 		items = append(items, storedEntry{it, shown})
@@ -206,7 +206,7 @@ func (p *present) read(ctx context.Context, first, last int64) (items []storedEn
 
 // handOut makes items of the window ready for callers: a hold is not a pin, and
 // nothing that a caller does to them reaches the window.
-func (p *present) handOut(items []items.Item) []items.Item {
+func (p *loaded) handOut(items []items.Item) []items.Item {
 	for i := range items {
 		items[i] = clone(items[i])
 		items[i].Flags = starred(items[i].Flags, p.pinned[items[i].ID])
@@ -226,7 +226,7 @@ type swap struct {
 // swap finds what has to leave for items that an undo brings back: as few as must, the
 // oldest first (SPEC E5). Without undo the window chooses by itself, and out is empty. The
 // error has the numbers where the items cannot all be shown.
-func (p *present) swap(ctx context.Context, op string, ids []int64, undo bool) (*swap, error) {
+func (p *loaded) swap(ctx context.Context, op string, ids []int64, undo bool) (*swap, error) {
 	s := &swap{wanted: map[int64]bool{}, came: map[int64]bool{}}
 	items := p.window.Items(0)
 	there := map[int64]bool{}
@@ -276,7 +276,7 @@ func (p *present) swap(ctx context.Context, op string, ids []int64, undo bool) (
 
 // show brings items into view and stars them there. All of them fit, or an error
 // has the numbers and nothing is changed. It costs O(window).
-func (p *present) show(ctx context.Context, op string, ids []int64, undo bool, when string) error {
+func (p *loaded) show(ctx context.Context, op string, ids []int64, undo bool, when string) error {
 	s, err := p.swap(ctx, op, ids, undo)
 	if err != nil {
 		return err
@@ -319,7 +319,7 @@ func (p *present) show(ctx context.Context, op string, ids []int64, undo bool, w
 
 // fill makes the window anew, for it takes items in the order of their ids only,
 // and lets it settle once everything is in it.
-func (p *present) fill(items []items.Item, maxTokens, maxItems int) (out []items.Item, err error) {
+func (p *loaded) fill(items []items.Item, maxTokens, maxItems int) (out []items.Item, err error) {
 	fresh := p.emptyWindow(math.MaxInt, max(1, len(items)))
 	for _, it := range items {
 		if _, _, err := fresh.Add(it); err != nil {
@@ -332,7 +332,7 @@ func (p *present) fill(items []items.Item, maxTokens, maxItems int) (out []items
 
 // sized is an item of the history as a window shows it: without its middle if it
 // is larger than the window.
-func (p *present) sized(it items.Item, maxTokens int) items.Item {
+func (p *loaded) sized(it items.Item, maxTokens int) items.Item {
 	if it.Tokens <= maxTokens {
 		return it
 	}
@@ -346,11 +346,11 @@ func (p *present) sized(it items.Item, maxTokens int) items.Item {
 
 // tell remembers what happened, for those who listen (SPEC B7): they are told when
 // it is stored.
-func (p *present) tell(kind string, before, after, items int) {
+func (p *loaded) tell(kind string, before, after, items int) {
 	p.tellEvent(Event{Kind: kind, TokensBefore: before, TokensAfter: after, Items: items})
 }
 
-func (p *present) tellEvent(e Event) {
+func (p *loaded) tellEvent(e Event) {
 	if p.engine.config.Events != nil {
 		e.Conversation, e.Policy = p.id, p.policy
 		p.events = append(p.events, e)
