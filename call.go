@@ -13,8 +13,8 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// Call is one request on its way to a model, with its reply: see Engine.Begin. Its methods
-// are for one goroutine at a time.
+// Call is one request on its way to a model, with its reply; see Engine.Begin. Its
+// methods must not be called concurrently.
 type Call struct {
 	calls   *calls
 	tuning  *tuning
@@ -25,8 +25,8 @@ type Call struct {
 	chain   []chat.Message // the others: the history
 	hints   thread.Hints
 	thread  *thread.Thread
-	// found, where it is not nil, is closed when thread is there, nil if it could not
-	// be found.
+	// found, if not nil, is closed when thread is set, or when the conversation could not
+	// be found and thread stays nil.
 	found chan struct{}
 	began time.Time
 
@@ -34,8 +34,8 @@ type Call struct {
 	fresh    []*view.Cut      // cuts that this call made
 	fellBack bool             // no view could be made, and shown is what is left
 	size     *timeline.Record // the adaptive size, to be stored
-	// most is what is sent after a refusal, teaches what is learnt if the provider takes
-	// that; 0 for nothing.
+	// most is the size that is sent after a refusal; teaches is the limit that is learnt
+	// if the provider accepts that. Both may be 0.
 	most, teaches int
 	gaveUp        bool // the cuts made after a refusal are forgotten
 	named         bool // the provider told the figure
@@ -50,8 +50,8 @@ type Call struct {
 	first  time.Time // when the answer began
 	answer *answer
 
-	// unrecorded: the request could not be read or shown, and nothing is kept of it.
-	// other is the body that is sent; nil for what came.
+	// unrecorded reports that the request could not be read or shown, so that nothing is
+	// stored. other is the body to send then; nil means the client's.
 	unrecorded bool
 	other      []byte
 

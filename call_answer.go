@@ -13,8 +13,7 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// answer is the copy of what the provider answers. It takes its memory from that of the
-// call.
+// answer is a copy of the provider's answer. Its memory counts as the call's.
 type answer struct {
 	format   wire.Format
 	encoding string // "" for none
@@ -31,11 +30,11 @@ type answer struct {
 }
 
 const (
-	// maxAnswer is the most of an answer that is kept, decoded where it is compressed.
+	// maxAnswer is the size of the largest answer that is kept, decoded.
 	maxAnswer = wire.DefaultStreamLimit
 	// largeAnswer is the size from which answers are read and stored one at a time.
 	largeAnswer = 1 << 20
-	// largeWork is the memory that reading and storing a large answer takes beside its
+	// largeWork is the memory for reading and storing a large answer, in addition to its
 	// copy, as a multiple of its size.
 	largeWork = 3
 )
@@ -46,8 +45,8 @@ var (
 	errAnswerMemory = errors.New("the answer was not kept: there was no memory for it")
 )
 
-// turns bound how many answers are decoded, and how many large ones are read and stored,
-// at a time.
+// turns limits how many answers are decoded at once, and how many large ones are read and
+// stored.
 type turns struct{ decode, large chan struct{} }
 
 func newTurns() *turns {
@@ -67,11 +66,11 @@ func newAnswer(f wire.Format, h http.Header, m Memory, t *turns) *answer {
 	return a
 }
 
-// newStream makes a reader of events that keeps so many bytes at most, and has as many for
-// the event that it reads.
-func (a *answer) newStream(most int) *wire.StreamReader {
+// newStream returns a reader of events that keeps at most limit bytes, and as many again
+// for the event that it reads.
+func (a *answer) newStream(limit int) *wire.StreamReader {
 	s := wire.NewStreamReader(a.format)
-	s.Limit = most
+	s.Limit = limit
 	s.Take = func(n int) bool {
 		switch {
 		case n < 0:
@@ -97,7 +96,7 @@ func (a *answer) write(p []byte) {
 		}
 		n := len(a.parts)
 		if n == 0 || len(a.parts[n-1]) == cap(a.parts[n-1]) {
-			// Parts, as one buffer that grows would be there twice.
+			// Keep parts: growing one buffer would need twice the memory.
 			size := max(len(p), min(max(a.size, 4<<10), 1<<20))
 			if !a.memory.Take(int64(size)) {
 				a.drop(errAnswerMemory)
@@ -115,15 +114,15 @@ func (a *answer) write(p []byte) {
 	}
 }
 
-// drop gives up the copy.
+// drop discards the copy.
 func (a *answer) drop(why error) {
 	a.lost, a.parts = why, nil
 	a.memory.Give(a.taken)
 	a.taken = 0
 }
 
-// reply reads what there is. An answer that is neither JSON nor events is no reply. A
-// large one waits for its turn, which ends with leave.
+// reply parses the answer. An answer that is neither JSON nor events is not a reply. A
+// large answer waits for its turn, which ends with leave.
 func (a *answer) reply() *wire.Reply {
 	if a.read == nil {
 		if a.read = a.decode(); a.read == nil {
@@ -150,8 +149,9 @@ func (a *answer) leave() {
 	}
 }
 
-// decode reads the copy. A compressed one is decoded up to largeAnswer in a short turn, as
-// most have less; what has more is begun anew in the turn of large ones.
+// decode parses the copy. A compressed answer is first decoded up to largeAnswer in a
+// short turn, because limit are smaller; a larger one is decoded again in the turn of
+// large answers.
 func (a *answer) decode() *wire.Reply {
 	switch {
 	case a.stream != nil:
@@ -174,9 +174,9 @@ func (a *answer) decode() *wire.Reply {
 	return a.readBody(a.joined())
 }
 
-// decodeUpTo reads a compressed answer of at most so many bytes; of a stream those that
-// are kept.
-func (a *answer) decodeUpTo(most int) *wire.Reply {
+// decodeUpTo parses a compressed answer of at most limit bytes; of a stream, at most
+// limit bytes that are kept.
+func (a *answer) decodeUpTo(limit int) *wire.Reply {
 	parts := make([]io.Reader, len(a.parts))
 	for i := range a.parts {
 		parts[i] = bytes.NewReader(a.parts[i])
@@ -186,9 +186,9 @@ func (a *answer) decodeUpTo(most int) *wire.Reply {
 		return nil
 	}
 	if !a.events {
-		return a.readBody(a.readAll(in, most))
+		return a.readBody(a.readAll(in, limit))
 	}
-	s := a.newStream(most)
+	s := a.newStream(limit)
 	buffer := make([]byte, 32<<10)
 	for decoded := 0; !s.Over(); {
 		n, err := in.Read(buffer)
@@ -196,19 +196,19 @@ func (a *answer) decodeUpTo(most int) *wire.Reply {
 		if err != nil {
 			return a.streamed(s) // what could be read of it
 		}
-		if decoded += n; most < maxAnswer && decoded > 16*most {
+		if decoded += n; limit < maxAnswer && decoded > 16*limit {
 			a.lost = errAnswerSize
 			return nil
 		}
 	}
-	if most < maxAnswer && a.lost == nil {
+	if limit < maxAnswer && a.lost == nil {
 		a.lost = errAnswerSize
 		return nil
 	}
 	return a.streamed(s)
 }
 
-// streamed is the reply of a stream.
+// streamed returns the reply of a stream.
 func (a *answer) streamed(s *wire.StreamReader) *wire.Reply {
 	if s.Over() && a.lost == nil {
 		a.lost = errAnswerSize
@@ -223,7 +223,7 @@ func (a *answer) streamed(s *wire.StreamReader) *wire.Reply {
 	return s.Reply()
 }
 
-// readBody is the reply of a body; nil where it is none.
+// readBody returns the reply in a body, or nil if there is none.
 func (a *answer) readBody(body []byte) *wire.Reply {
 	if len(body) > largeAnswer && !a.memory.Take(largeWork*int64(len(body))) {
 		a.lost = errAnswerMemory
@@ -247,14 +247,15 @@ func tooMany(err error) bool {
 	return errors.As(err, &e) && e.TooMany
 }
 
-// messages are those of a reply; none where there is no memory for its parts, or they are
-// too many.
+// messages returns the messages of a reply; none if there is no memory for its parts, or
+// too many of them.
 func (a *answer) messages(r *wire.Reply) ([]chat.Message, error) {
 	size, parts := len(r.Message), bytes.Count(r.Message, []byte("{"))
 	for _, item := range r.Items {
 		size, parts = size+len(item), parts+bytes.Count(item, []byte("{"))
 	}
-	// As many bytes as the reply has are nothing beside what it took before.
+	// The messages take about as many bytes as the reply, which is little beside what
+	// parsing it took.
 	if need := wire.PartBytes * min(parts, wire.MaxParts); need > size && !a.memory.Take(int64(need)) {
 		a.lost = errAnswerMemory
 	} else {
@@ -268,7 +269,7 @@ func (a *answer) messages(r *wire.Reply) ([]chat.Message, error) {
 	return nil, nil
 }
 
-// joined is the copy in one piece; nil where there is no memory for that.
+// joined returns the copy in one piece, or nil if there is no memory for that.
 func (a *answer) joined() []byte {
 	if len(a.parts) == 1 {
 		return a.parts[0]
@@ -284,12 +285,13 @@ func (a *answer) joined() []byte {
 	return body
 }
 
-// readAll reads up to so many bytes; nil where there are more or no memory is left.
-func (a *answer) readAll(in io.Reader, most int) []byte {
+// readAll reads at most limit bytes. It returns nil if there are more, or no memory is
+// left.
+func (a *answer) readAll(in io.Reader, limit int) []byte {
 	body := make([]byte, 0, 512)
 	for {
 		if len(body) == cap(body) {
-			size := min(2*cap(body), most+1)
+			size := min(2*cap(body), limit+1)
 			if !a.memory.Take(int64(size - cap(body))) {
 				a.lost = errAnswerMemory
 				break
@@ -298,7 +300,7 @@ func (a *answer) readAll(in io.Reader, most int) []byte {
 		}
 		n, err := in.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
-		if len(body) > most {
+		if len(body) > limit {
 			a.lost = errAnswerSize
 			break
 		}

@@ -20,8 +20,8 @@ func (c *contents) add(raw []byte, h timeline.Hash) string {
 	return h.String()
 }
 
-// keepStripped keeps a JSON text without credentials. Texts that have none are remembered
-// in bare, so that tools, which come with every call, are read once.
+// keepStripped keeps a JSON text without its credentials. It remembers texts without any
+// in bare, so that tools, which every call repeats, are read once.
 func (c *contents) keepStripped(raw []byte, bare *hashSet) string {
 	h := timeline.HashOf(raw)
 	if !bare.has(h) {
@@ -33,13 +33,13 @@ func (c *contents) keepStripped(raw []byte, bare *hashSet) string {
 	return c.add(raw, h)
 }
 
-// hashSet remembers the hashes of some contents. It is safe for concurrent use.
+// hashSet is a bounded set of hashes of contents. It is safe for concurrent use.
 type hashSet struct {
 	mu  sync.Mutex // protects all
 	all map[timeline.Hash]struct{}
 }
 
-// maxHashes is how many hashes a hashSet remembers before it begins anew.
+// maxHashes is the number of hashes at which a hashSet is emptied.
 const maxHashes = 1024
 
 func (s *hashSet) has(h timeline.Hash) bool {
@@ -58,8 +58,8 @@ func (s *hashSet) add(h timeline.Hash) {
 	s.all[h] = struct{}{}
 }
 
-// keepTop keeps what stands beside the history: the system prompt block by block, for
-// one of them may be new with every call, the tools, and the other fields.
+// keepTop keeps the parts of a request beside its history: the system prompt block by
+// block, because one block may be new with every call, the tools, and the other fields.
 func (c *Call) keepTop(e *entry, top *contents) {
 	for i := range c.body.System {
 		if raw := c.body.System[i].Raw; raw != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // Count returns the body that would be sent for a request whose conversation is known, so
-// that a client's own meter counts what is really sent; nil for the client's body. Count
-// decides and remembers nothing.
+// that a client that counts tokens counts what is sent. It returns nil for the client's
+// own body. Count decides and remembers nothing.
 func (r *calls) Count(ctx context.Context, c *Request) []byte {
 	cur := r.tuning.Load()
 	profile := cur.profile(c)

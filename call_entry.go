@@ -10,22 +10,23 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// entry is the record of a call: docs/format/calls.md.
+// entry is the record of a call; see docs/format/calls.md.
 type entry struct {
 	V      int         `json:"v"`
 	Format string      `json:"format"`
 	Path   string      `json:"path"`
 	Model  string      `json:"model,omitempty"`
 	Thread thread.Kind `json:"thread"`
-	// Messages is how many of the history the request had, from its first one on;
-	// with Before it had those behind so many, and before them Own, by their bytes, of
-	// which Head are the history's first.
+	// Messages is the number of messages of the history in the request, beginning with
+	// the first, or behind the first Before ones. In the latter case, Own are the
+	// contents of the messages in front of them, of which the first Head are also the
+	// history's first.
 	Messages int    `json:"messages"`
 	Before   int    `json:"before,omitempty"`
 	Head     int    `json:"head,omitempty"`
 	Forms    string `json:"forms,omitempty"`
-	// System is the system prompt, part by part: so many of it stood Apart from the
-	// messages, as one Plain text or as a list, the others before them.
+	// System is the system prompt, part by part. The first Apart parts were not among the
+	// messages; Plain reports that they were one text and not a list.
 	System []string        `json:"system,omitempty"`
 	Apart  int             `json:"apart,omitempty"`
 	Plain  bool            `json:"plain,omitempty"`
@@ -43,12 +44,12 @@ type entry struct {
 	Stop    string `json:"stop,omitempty"`
 	Partial string `json:"partial,omitempty"` // content: what came of a reply that was cut off
 	Tokens  int    `json:"tokens,omitempty"`
-	// Came are the tokens of the request as it came, where fewer were sent. Plan is the
-	// key of the plan by which it was sent: see timeline.PlanKey.
+	// Came is the size of the request in tokens if less was sent. Plan is the key of the
+	// plan by which it was sent; see timeline.PlanKey.
 	Came int    `json:"came,omitempty"`
 	Plan string `json:"plan,omitempty"`
-	// Profile, Wish and Hard are what its view was made by: see view.Room. They are not
-	// there where no view was made.
+	// Profile, Wish and Hard are the settings of its view, see view.Room; zero if no view
+	// was made.
 	Profile string `json:"profile,omitempty"`
 	Wish    int    `json:"wish,omitempty"`
 	Hard    int    `json:"hard,omitempty"`

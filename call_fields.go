@@ -10,10 +10,9 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// fields stores the fields of a request beside its messages, system prompt and tools:
+// fields stores the fields of a request other than messages, system prompt and tools:
 // field "rest" of docs/format/calls.md. Large fields become contents, which the store
-// compresses and keeps once; small ones stay in the record. The order of the fields is
-// kept.
+// compresses and keeps once; small ones stay in the record. Their order is kept.
 type fields struct {
 	keep   func([]byte) string
 	pieces []json.RawMessage // objects, and hashes of contents that are objects
@@ -21,11 +20,12 @@ type fields struct {
 }
 
 const (
-	// ownContent is the size in bytes from which a field is a content of its own.
+	// ownContent is the size in bytes from which a field becomes a content.
 	ownContent = 512
-	// maxInline is the size in bytes above which a run of smaller fields is a content.
+	// maxInline is the size in bytes above which a run of smaller fields becomes a
+	// content.
 	maxInline = 1024
-	// maxPieces bounds the pieces of one call: the fields behind them are one content.
+	// maxPieces bounds the pieces of one call: all further fields become one content.
 	maxPieces = 64
 )
 
@@ -44,8 +44,8 @@ func (f *fields) add(name string, raw []byte) {
 	f.run = append(append(f.run[:len(f.run)-1], ','), member[1:]...)
 }
 
-// clipField returns the value of a field without what is too long to be meant: a number,
-// or the name of something, becomes a string of at most clip.Name bytes and a note.
+// clipField returns the value of a field; an overlong number or name becomes a string of
+// at most clip.Name bytes with a note.
 func clipField(name string, raw []byte) []byte {
 	if len(raw) <= clip.Name {
 		return raw
@@ -84,7 +84,7 @@ func clipValue(v rawjson.Value, name bool) []byte {
 	return short
 }
 
-// maxName is how many bytes a name may have before it is clipped: more than any provider
+// maxName is the size in bytes above which a name is clipped: more than any provider
 // accepts.
 const maxName = 4 << 10
 
@@ -109,7 +109,7 @@ func (f *fields) content(object []byte) {
 	f.pieces = append(f.pieces, fmt.Appendf(nil, "%q", f.keep(object)))
 }
 
-// json returns what the record has of the fields; nil where there are none.
+// json returns the JSON of the fields for the record; nil if there are none.
 func (f *fields) json() json.RawMessage {
 	f.flush()
 	switch {
@@ -121,8 +121,8 @@ func (f *fields) json() json.RawMessage {
 	return array(f.pieces)
 }
 
-// rest returns the fields beside messages and tools as one object's members, without its
-// braces.
+// rest returns the fields other than messages and tools as members of an object, without
+// its braces.
 func (r *reader) rest(raw json.RawMessage) []byte {
 	if r.err != nil || len(raw) == 0 {
 		return nil

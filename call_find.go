@@ -8,7 +8,7 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// countBeside counts the prompt while the provider is at work.
+// countBeside counts the prompt while the provider works.
 func (c *Call) countBeside() {
 	defer close(c.counted)
 	defer func() {
@@ -38,8 +38,8 @@ func (c *Call) find(ctx context.Context, request *thread.Request) (err error) {
 	return err
 }
 
-// findLate finds the conversation of a call that is under way. Where the store cannot
-// tell it in any time, it is what memory knows.
+// findLate finds the conversation of a call in progress. If the store does not answer in
+// time, it uses what is in memory.
 func (c *Call) findLate(request *thread.Request) {
 	defer close(c.found)
 	ctx, cancel := context.WithTimeout(context.Background(), c.calls.o.Waits.Late)

@@ -19,7 +19,7 @@ func (c *Call) Model() string {
 // Again reports whether Refused may return another body.
 func (c *Call) Again() bool { return !c.unrecorded && c.shown != nil && c.found == nil }
 
-// unbind sends a refused request without the thinking that no longer has its place.
+// unbind returns a refused request without the thinking that has lost its place.
 func (c *Call) unbind() []byte {
 	c.calls.o.Limits.LearnBinding(c.asked())
 	c.keepLearnt()
@@ -31,8 +31,8 @@ func (c *Call) unbind() []byte {
 	return c.shown.Body
 }
 
-// giveUp forgets the cuts that were made for a provider that refused them as well: they
-// are smaller than the next call needs.
+// giveUp forgets the cuts that were made for a provider that refused them, too: they are
+// smaller than the next call needs.
 func (c *Call) giveUp() {
 	for _, cut := range c.fresh[c.firm:] {
 		c.calls.index.RemovePlan(c.thread, cut.ID)
@@ -41,13 +41,13 @@ func (c *Call) giveUp() {
 	c.fresh, c.gaveUp = c.fresh[:c.firm], true
 }
 
-// overran is the stop reason of a reply that ran into the end of the window.
+// overran is the stop reason of a reply that reached the end of the window.
 const overran = "model_context_window_exceeded"
 
-// learn learns what a model takes from its reply: to a request that was made smaller
-// after a refusal, or more than it was thought to take; from one that ran into the end of
-// the window, or a stream that ended with the refusal. The client has it by then, so it
-// is not tried again.
+// learn updates what is known of a model's limit: by the reply to a request that was made
+// smaller after a refusal or was larger than the limit, by a reply that reached the end
+// of the window, and by a stream that ended with a refusal. The client has that answer
+// already, so the call is not sent again.
 func (c *Call) learn(reply *wire.Reply) {
 	if c.status != http.StatusOK || c.tokens.Total == 0 {
 		return
@@ -76,25 +76,25 @@ func (c *Call) learn(reply *wire.Reply) {
 	c.calls.event(Event{Kind: EventOverflow, Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model, TokensAfter: c.tokens.Total, Error: fmt.Sprintf("the reply ran into the end of the window; at most %d tokens are sent from now on", limit)})
 }
 
-// window is that of the model as it is asked.
+// window returns the model's window for this call.
 func (c *Call) window() int {
 	return c.model.WindowFor(betas(c.request.Header)...)
 }
 
-// asked names the model as this call asks it.
+// asked returns the name under which limits of this call's model are learnt.
 func (c *Call) asked() token.Asked {
 	return token.Asked{Tenant: c.request.Tenant, Conversation: c.thread.Conversation, Model: c.body.Model, Window: c.window()}
 }
 
-// leastLimit is the least that is learnt without a figure of the provider's, of a model
-// that nobody knows, leastKnown of another one. Providers refuse for other reasons, too,
-// but no table is right for all of them.
+// leastLimit is the least limit that is learnt without a figure from the provider for a
+// model that is not in the table, leastKnown that for a model in it. Providers also
+// refuse for other reasons, but the table is not right for every provider.
 const (
 	leastLimit = 1000
 	leastKnown = 8000
 )
 
-// learnLimit remembers what the model takes, and has it kept.
+// learnLimit remembers and stores what the model accepts.
 func (c *Call) learnLimit(tokens int, named bool) int {
 	if !named {
 		tokens = max(tokens, leastLimit)

@@ -9,15 +9,15 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// toldFolder matches the line by which an agent tells its model where it works: Claude Code
-// in its system prompt, Codex in a message of its own.
+// toldFolder matches the line in which an agent names its working folder: Claude Code in
+// its system prompt, Codex in a message of its own.
 var toldFolder = regexp.MustCompile(`(?m)^[ \t]*(?:<cwd>|-?[ \t]*(?:Primary )?[Ww]orking directory: )((?:/|[A-Za-z]:[\\/])[^\r\n<]*)`)
 
-// maxFolderMessages is how many of the first messages are read for the folder.
+// maxFolderMessages is the number of first messages that are searched for the folder.
 const maxFolderMessages = 4
 
-// project returns the project of a new conversation: that of the engine, or else the folder
-// that the agent tells its model; empty if there is neither. Words of people are not read.
+// project returns the project of a new conversation: that of the engine, or the folder
+// that the agent names, or "". It does not read what people wrote.
 func (c *Call) project() string {
 	project := c.calls.o.Project
 	for i := 0; project == "" && i < len(c.body.System); i++ {

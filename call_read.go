@@ -12,7 +12,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// StoredCall is a call that was recorded.
+// StoredCall is a recorded call.
 type StoredCall struct {
 	Format, Path, Model string
 	Thread              thread.Kind
@@ -20,29 +20,29 @@ type StoredCall struct {
 	FirstMS, MS         float64
 	Status              int
 	Error, Stop         string
-	// Tokens are those of the prompt as it was sent, Came as it came, as counted here.
+	// Tokens is the size of the prompt as it was sent, Came as the client sent it, as
+	// Oriel counts them.
 	Tokens, Came int
 	Usage        *Usage
-	// Plan is the id of the plan by which it was sent; empty if it was sent as it came.
+	// Plan is the id of the plan by which it was sent; empty if it was sent unchanged.
 	Plan string
-	// Profile is that of the call, Wish the size that the profile wants, Hard what the
-	// model accepts or the call asks for; zero where no view was made.
+	// Profile is the profile of the call, Wish the size that it asks for, Hard what the
+	// model accepts or the client asked for; zero if no view was made.
 	Profile    string
 	Wish, Hard int
-	// Body is the request: its messages as they came, byte for byte, and the other
-	// fields in one form.
+	// Body is the request: its messages byte for byte, the other fields re-encoded.
 	Body []byte
 	// SentIDs are the ids of the messages of the body that ReadSent returns; 0 for a
-	// message that is not part of the history.
+	// message that is not in the history.
 	SentIDs []int64
 	// Tools is the hash of the content that holds the tools; empty if there were none.
 	Tools string
-	// Partial is what came of a reply that was cut off.
+	// Partial is the received part of a reply that was cut off.
 	Partial []byte
 }
 
-// Usage is what the provider reported. Input is what was neither read from nor written
-// to the cache.
+// Usage is what the provider reported. Input excludes what was read from the cache or
+// written to it.
 type Usage struct {
 	Input      int `json:"input"`
 	Output     int `json:"output"`
@@ -120,7 +120,7 @@ func (r *reader) content(hash string) []byte {
 	return raw
 }
 
-// body puts a request together again.
+// body restores a request.
 func (r *reader) body(e *entry, at timeline.Place) []byte {
 	var list [][]byte
 	system := "system"
@@ -183,7 +183,8 @@ func array[E ~[]byte](elements []E) []byte {
 	return append(out, ']')
 }
 
-// messages are those of the history up to the call, each in the form in which it came.
+// messages returns the messages of the history up to the call, each in the form in which
+// it came.
 func (r *reader) messages(e *entry, at timeline.Place) [][]byte {
 	if r.err != nil {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// Response receives the status and the header of the answer when it begins.
+// Response receives the status and the header of the answer.
 func (c *Call) Response(status int, h http.Header) {
 	if c.unrecorded {
 		return
@@ -64,15 +64,16 @@ func (c *Call) Header(h http.Header) {
 	}
 }
 
-// Write receives the next bytes of the answer as they came, still encoded.
+// Write receives the next bytes of the answer as the provider sent them, still
+// compressed.
 func (c *Call) Write(p []byte) {
 	if c.answer != nil {
 		c.answer.write(p)
 	}
 }
 
-// End ends the call: with nil after a complete reply, or with the reason why there is none.
-// The call is recorded in the background.
+// End ends the call: with nil after a complete reply, or with the reason why there is
+// none. The call is recorded in the background.
 func (c *Call) End(err error) {
 	if c.unrecorded {
 		return
@@ -84,7 +85,7 @@ func (c *Call) End(err error) {
 	c.end(err)
 }
 
-// end hands the call over to be written.
+// end queues the call to be written.
 func (c *Call) end(err error) {
 	handed := false
 	defer func() {
@@ -115,7 +116,7 @@ func (c *Call) end(err error) {
 	}
 	identities := c.calls.index.Done(c.thread, messages, id)
 	if c.status == http.StatusUnauthorized || c.status == http.StatusForbidden {
-		// Who has no key, such as a page in the user's browser, leaves nothing.
+		// A client without a key, such as a page in the user's browser, leaves no record.
 		c.calls.index.Stored(c.thread, false)
 		c.calls.counters.Refused.Add(1)
 		return
@@ -140,8 +141,8 @@ func (c *Call) end(err error) {
 	}
 }
 
-// reply is what the model said, as far as it came. messages are those that belong to
-// the history: none of a reply that was cut off.
+// reply returns the model's reply as far as it came. messages are those that belong to
+// the history: none if the reply was cut off.
 func (c *Call) reply() (*wire.Reply, []chat.Message) {
 	reply := &wire.Reply{Format: c.body.Format}
 	if c.answer == nil {
@@ -165,12 +166,13 @@ func (c *Call) reply() (*wire.Reply, []chat.Message) {
 	return reply, messages
 }
 
-// held reports whether the provider has more of the prompt than the request.
+// held reports whether the provider stores a part of the prompt that is not in the
+// request.
 func (c *Call) held() bool {
 	return c.body.Rules().Held || slices.ContainsFunc(c.body.Members(), func(m wire.Member) bool { return m.Name == "prompt" })
 }
 
-// partial is what came of a reply that is no part of the history.
+// partial returns the received part of a reply that is not in the history.
 func (c *Call) partial(reply []chat.Message) []byte {
 	if c.answer == nil || reply != nil {
 		return nil

@@ -13,11 +13,12 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// withoutSecrets returns a JSON text without credentials for the servers of tools; the
-// same slice where there are none.
+// withoutSecrets returns a JSON text without credentials for tool servers; the same slice
+// if it has none.
 func withoutSecrets(raw []byte) []byte { return secret.Strip(raw) }
 
-// readBody reads the body of a call, which has at most wire.MaxParts parts. Of a model's name no more is kept than clip.Name.
+// readBody parses the body of a call, which may have at most wire.MaxParts parts. It
+// clips the model's name to clip.Name.
 func readBody(raw []byte, f wire.Format) (*wire.Body, error) {
 	body, err := wire.Read(raw, f, wire.Limits{Parts: wire.MaxParts})
 	if err != nil {
@@ -31,8 +32,8 @@ func readBody(raw []byte, f wire.Format) (*wire.Body, error) {
 	return body, nil
 }
 
-// chainOf returns the leading system messages and the history of a request, as both are
-// kept: items that name servers of tools are without credentials.
+// chainOf returns the leading system messages and the history of a request as they are
+// stored: items that name tool servers have no credentials.
 func chainOf(body *wire.Body) (system, chain []chat.Message) {
 	system, chain = thread.Chain(body.Messages)
 	if body.Format != wire.Responses {
@@ -68,14 +69,14 @@ var plainItems = map[string]bool{
 	"file_search_call": true, "code_interpreter_call": true, "image_generation_call": true, "compaction": true,
 }
 
-// clean returns a text of the provider's, or of the way to it, as it is kept: without the
+// clean returns a text of the provider, or of the way to it, as it is stored: without the
 // keys of the call, and not longer than n bytes.
 func (c *Call) clean(text string, n int) string {
 	if text == "" {
 		return ""
 	}
-	// The text is cut to longest before it is cleaned, and to n, which is less, after that:
-	// what is left of a key at the first cut is removed by the second.
+	// Clip to longest, clean, then clip to n, which is less: the second cut removes what
+	// the first has left of a key.
 	const longest = 8 << 10
 	text = clip.To(text, longest)
 	return clip.To(c.secrets().Clean(text), n)
@@ -87,8 +88,9 @@ func (c *Call) secrets() secret.Keys {
 	return c.keys
 }
 
-// hintsOf reads the hints of a call. One that has a key of the call in it becomes its hash:
-// it still tells conversations apart, and hints are kept, logged and sent back.
+// hintsOf returns the hints of a call. A hint that contains a key of the call is replaced
+// by its hash, which still tells conversations apart, because hints are stored, logged
+// and sent back.
 func hintsOf(h http.Header, f wire.Hints, keys func() secret.Keys) thread.Hints {
 	hints := thread.HintsOf(h, f)
 	for _, hint := range []*string{&hints.Session, &hints.User, &hints.Group} {
@@ -99,8 +101,8 @@ func hintsOf(h http.Header, f wire.Hints, keys func() secret.Keys) thread.Hints 
 	return hints
 }
 
-// cleanPartial returns what came of a reply that did not become part of the history,
-// without the keys of the call.
+// cleanPartial returns the received part of a reply that is not in the history, without
+// the keys of the call.
 func (c *Call) cleanPartial(raw []byte) []byte {
 	if raw == nil {
 		return nil

@@ -20,9 +20,9 @@ type SentOptions struct {
 	Profiles *window.ProfileTable
 }
 
-// ReadSent reads a record of kind "call" and returns the call and the body that was sent
-// for it: the messages byte for byte, the other fields in one form, as in
-// [StoredCall.Body]. It sets SentIDs.
+// ReadSent reads a record of kind "call". It returns the call with SentIDs set, and the
+// body that was sent: the messages byte for byte, the other fields re-encoded as in
+// [StoredCall.Body].
 func ReadSent(ctx context.Context, store timeline.Store, tenant, conversation string, r *timeline.Record, o SentOptions) (*StoredCall, []byte, error) {
 	e, err := decodeEntry(r)
 	if err != nil {
@@ -57,7 +57,7 @@ func ReadSent(ctx context.Context, store timeline.Store, tenant, conversation st
 	return c, shown.Body, nil
 }
 
-// input returns the call as a viewer takes it.
+// input returns the call as the input of a viewer.
 func (e *entry) input(c *StoredCall) (*view.Input, error) {
 	body, err := wire.Read(c.Body, wire.Auto, wire.Limits{})
 	if err != nil {
@@ -74,7 +74,7 @@ func (e *entry) input(c *StoredCall) (*view.Input, error) {
 	return in, nil
 }
 
-// cutOf reads the cut of a conversation that has this name.
+// cutOf returns the cut of a conversation with this name.
 func cutOf(ctx context.Context, store timeline.Store, tenant, conversation, plan string) (*view.Cut, error) {
 	plans, err := view.ReadPlans(ctx, store, tenant, conversation, func(name string) bool { return name != plan })
 	if err != nil {

@@ -18,15 +18,15 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// callState is what is known of a conversation beside its history.
+// callState is the state of a conversation beside its history.
 type callState struct {
 	mu      sync.Mutex // protects what follows
 	changed int64      // Store.Changed when it was read
 	read    bool
 	wants   wants
 
-	// asked is when each model was asked last, before when the conversation was last
-	// written to by another process: both say what may be in providers' caches.
+	// asked is when each model was last asked; before is when another process last wrote
+	// to the conversation. Both tell what a provider's cache may hold.
 	asked  map[string]time.Time
 	before time.Time
 
@@ -36,13 +36,13 @@ type callState struct {
 	seen    int // messages that the tracker has seen
 }
 
-// states are those of the conversations that were used last.
+// callStates holds the states of recently used conversations.
 type callStates struct {
 	mu    sync.Mutex
 	known map[string]*callState
 }
 
-// maxStates is how many.
+// maxStates is the number of states at which callStates is emptied.
 const maxStates = 4096
 
 func (t *callStates) of(tenant, conversation string) *callState {
@@ -60,8 +60,8 @@ func (t *callStates) of(tenant, conversation string) *callState {
 	return k
 }
 
-// changed makes the next call of a conversation read its notes anew: they were changed by
-// this process, which Store.Changed does not report.
+// changed makes the next call of a conversation read its notes again, because this
+// process has changed them, which Store.Changed does not report.
 func (t *callStates) changed(tenant, conversation string) {
 	k := t.of(tenant, conversation)
 	k.mu.Lock()
@@ -69,9 +69,9 @@ func (t *callStates) changed(tenant, conversation string) {
 	k.changed = -1
 }
 
-// wanted are the messages that people want to see in the views of a call, by depth, and
-// the kinds of events that tell what is new about it. The records are read when another
-// process has changed anything. What cannot be read is as it was.
+// wanted returns the pinned and held messages for the view of a call, by depth, and the
+// kinds of events that report what is new among them. It reads the records if another
+// process has changed anything. If they cannot be read, the last known ones apply.
 func (r *calls) wanted(ctx context.Context, t *thread.Thread) (pins []int, news []string, err error) {
 	k := r.states.of(t.Tenant, t.Conversation)
 	k.mu.Lock()
@@ -83,8 +83,8 @@ func (r *calls) wanted(ctx context.Context, t *thread.Thread) (pins []int, news 
 	r.noteStore(err)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	// If another call has read them meanwhile, its reading holds; if they were changed
-	// here meanwhile, the next call reads them again.
+	// If another call has read them meanwhile, its result counts; if this process has
+	// changed them meanwhile, the next call reads them again.
 	if err == nil && now.fresh && (k.changed == was || k.changed < 0) {
 		if k.read {
 			news = now.wants.differ(&k.wants)
@@ -97,7 +97,7 @@ func (r *calls) wanted(ctx context.Context, t *thread.Thread) (pins []int, news 
 	return k.wants.on(t), news, err
 }
 
-// wantsNow is what wanted reads.
+// wantsNow is the result of readWantsNow.
 type wantsNow struct {
 	changed int64
 	fresh   bool // wants was read
@@ -105,8 +105,9 @@ type wantsNow struct {
 	failed  error // of reading the plans of others
 }
 
-// readWantsNow reads the notes of a conversation unless read is set and nothing has changed
-// since was.
+// readWantsNow reads the notes of a conversation, unless read is set and nothing has
+// changed since was. It may outlive its call: it uses only those fields of t that never
+// change.
 func (r *calls) readWantsNow(ctx context.Context, t *thread.Thread, read bool, was int64) (*wantsNow, error) {
 	changed, err := r.o.Store.Changed(ctx)
 	now := &wantsNow{changed: changed}
@@ -125,16 +126,16 @@ func (r *calls) readWantsNow(ctx context.Context, t *thread.Thread, read bool, w
 	return now, nil
 }
 
-// worthTelling reports whether it is time to tell again that the store is slow: once a
-// minute, however many calls there are.
+// worthTelling reports whether a problem of the store should be reported again: at most
+// once a minute, however many calls there are.
 func (r *calls) worthTelling(now time.Time) bool {
 	last := r.slow.Load()
 	return (last == 0 || now.Unix()-last >= 60) && r.slow.CompareAndSwap(last, now.Unix())
 }
 
-// cold reports whether the model's provider has nothing of a conversation in its cache
-// any more: it was not asked within the cache's lifetime, or only other models were. It
-// remembers that the model is asked now.
+// cold reports whether the provider's cache has nothing left of a conversation: the model
+// was not asked within the cache's lifetime, or only other models were. It notes that the
+// model is asked now.
 func (r *calls) cold(ctx context.Context, t *thread.Thread, model token.Model, b *wire.Body, now time.Time) bool {
 	k := r.states.of(t.Tenant, t.Conversation)
 	k.mu.Lock()
@@ -158,7 +159,7 @@ func (r *calls) cold(ctx context.Context, t *thread.Thread, model token.Model, b
 	if !known && len(k.asked) >= maxModels {
 		return false // it is not followed when it was asked
 	}
-	// What another process asked may have been this model.
+	// The other process may have asked this model.
 	switched := !known && len(k.asked) > 0 && k.before.IsZero()
 	k.asked[model.ID] = now
 	lifetime := view.Lifetime(model, b)
@@ -171,11 +172,11 @@ func (r *calls) cold(ctx context.Context, t *thread.Thread, model token.Model, b
 	return switched || now.Sub(last) >= lifetime
 }
 
-// maxModels is of how many models of a conversation it is known when they were asked.
+// maxModels is the most models of a conversation whose times are kept.
 const maxModels = 16
 
-// adapt is the size of a conversation's window for a call (SPEC D6): it follows what is
-// said. was is the one before; the record is to be stored, nil where nothing is new.
+// adapt returns the adaptive size of a conversation's window for a call (SPEC D6), the
+// size before it, and the record to store, or nil if nothing is new.
 func (r *calls) adapt(ctx context.Context, t *thread.Thread, chain []chat.Message, allowed int) (size, was int, stored *timeline.Record, err error) {
 	k := r.states.of(t.Tenant, t.Conversation)
 	k.mu.Lock()
@@ -215,7 +216,7 @@ func (r *calls) adapt(ctx context.Context, t *thread.Thread, chain []chat.Messag
 	return size, was, &record, err
 }
 
-// readSize reads the adaptive size of a conversation; nil if it has none.
+// readSize returns the stored adaptive size of a conversation, or nil.
 func (r *calls) readSize(ctx context.Context, t *thread.Thread) (*timeline.Size, error) {
 	s, ok, err := timeline.Notes{Store: r.o.Store, Tenant: t.Tenant, Conversation: t.Conversation}.Size(ctx)
 	if err != nil || !ok {
@@ -224,7 +225,7 @@ func (r *calls) readSize(ctx context.Context, t *thread.Thread) (*timeline.Size,
 	return &s, nil
 }
 
-// resume continues with a stored size, unless it is nil or damaged. The caller holds mu.
+// resume restores a stored size, unless it is nil or damaged. The caller holds mu.
 func (k *callState) resume(s *timeline.Size) {
 	var tracked items.Tracked
 	if s != nil && json.Unmarshal(s.Tracker, &tracked) == nil {
@@ -234,7 +235,7 @@ func (k *callState) resume(s *timeline.Size) {
 	}
 }
 
-// said is what somebody said in a message.
+// said returns the text of a message.
 func said(m *chat.Message) string {
 	var out []string
 	for i := range m.Parts {

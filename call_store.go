@@ -16,8 +16,8 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// store writes a call and emits its event. It counts the call last: whoever sees the count finds
-// the rest done.
+// store writes a call and emits its event. It updates the counters last, so that whoever
+// sees them finds the rest done.
 func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, identities []timeline.Hash) {
 	count, stored := &c.calls.counters.Failed, false
 	defer func() {
@@ -51,11 +51,11 @@ func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, identi
 	c.calls.event(told)
 }
 
-// Pauses before a call that could not be written is tried again.
+// Pauses before a failed write is tried again.
 var pauses = []time.Duration{100 * time.Millisecond, time.Second, 0}
 
-// writeWithRetry writes a call and retries after a failure: a store may be locked or full
-// for a while.
+// writeWithRetry writes a call and retries after a failure, because a store may be locked
+// or full for a while.
 func (c *Call) writeWithRetry(e *entry, reply []chat.Message, identities []timeline.Hash) error {
 	for _, pause := range pauses {
 		ctx, cancel := context.WithTimeout(context.Background(), c.calls.o.Waits.Write)
@@ -75,7 +75,7 @@ func (c *Call) writeWithRetry(e *entry, reply []chat.Message, identities []timel
 	return nil
 }
 
-// write stores the call: what is new of its history, the reply, and the record.
+// write stores a call: the new messages of its history, the reply, and the record.
 func (c *Call) write(ctx context.Context, e *entry, reply []chat.Message, identities []timeline.Hash) error {
 	top := &contents{}
 	c.keepTop(e, top)
@@ -139,8 +139,8 @@ func (c *Call) write(ctx context.Context, e *entry, reply []chat.Message, identi
 	return nil
 }
 
-// records are those of a call whose request ends at a place, and of its cuts, with their
-// contents.
+// records returns the records of a call whose request ends at a place, and of its cuts,
+// with their contents.
 func (c *Call) records(e *entry, at *timeline.Appended, top *contents, cuts []*view.Cut, ids map[*view.Cut]string) (records []timeline.Record, raw [][]byte, err error) {
 	e.Forms = at.Forms.String()
 	if s := c.shown; s != nil && s.Cut != nil {
@@ -164,10 +164,10 @@ func (c *Call) records(e *entry, at *timeline.Appended, top *contents, cuts []*v
 	return records, slices.Concat(top.raw, more), nil
 }
 
-// unstored are the cuts that are to be stored with this call: those that it made, and the
-// one by which it is shown, if the call that made it could not be written, somebody has
-// deleted it with what it covers, or it is that of another conversation that begins like
-// this one.
+// unstored returns the cuts to store with this call: those that it made, and the one by
+// which it is shown, if that is not stored in this conversation. This is so if the call
+// that made it could not be written, if the cut was deleted with what it covers, or if it
+// belongs to another conversation that begins like this one.
 func (c *Call) unstored(at *timeline.Appended) []*view.Cut {
 	if c.shown == nil || c.shown.Cut == nil || c.gaveUp || slices.Contains(c.fresh, c.shown.Cut) {
 		return c.fresh
@@ -191,7 +191,7 @@ func (c *Call) plans(cuts []*view.Cut, ids map[*view.Cut]string, at *timeline.Ap
 	return records, contents, nil
 }
 
-// resent are the messages of a request and of its reply, as a log takes them.
+// resent returns the messages of a request and its reply for the log.
 func (c *Call) resent(request, reply []chat.Message) []timeline.Resent {
 	out := make([]timeline.Resent, 0, len(request)+len(reply))
 	format := c.body.Format.String()

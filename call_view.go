@@ -14,7 +14,7 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-// input is what a view is made of.
+// input returns the input of the viewer.
 func (c *Call) input() *view.Input {
 	return &view.Input{
 		ID: fmt.Sprintf("%s-%d", c.request.ID, len(c.fresh)), Body: c.body, Thread: c.thread, Profile: c.tuning.profile(c.request), Asked: c.request.Profile != "", Budget: budgetOf(c.request.Header),
@@ -22,7 +22,7 @@ func (c *Call) input() *view.Input {
 	}
 }
 
-// guardedShow is show, whose panics are errors.
+// guardedShow is show with panics returned as errors.
 func (c *Call) guardedShow(ctx, reads context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -32,8 +32,8 @@ func (c *Call) guardedShow(ctx, reads context.Context) (err error) {
 	return c.show(ctx, reads)
 }
 
-// show decides what is sent. The store is read until reads ends; the plan ends with ctx
-// alone, which has no deadline.
+// show decides what is sent. It reads the store until reads ends; the plan is bounded by
+// ctx alone, which has no deadline.
 func (c *Call) show(ctx, reads context.Context) error {
 	planning := c.calls.stageBegins()
 	defer c.calls.stageEnds(c.request.ID, StagePlan, planning)
@@ -72,15 +72,15 @@ func (c *Call) show(ctx, reads context.Context) error {
 	return nil
 }
 
-// prepare has recall read and embed, in the background, a conversation that has a plan, so
-// that the next question finds what the plan leaves out.
+// prepare makes recall read and embed, in the background, a conversation that has a plan,
+// so that the next question finds what the plan left out.
 func (c *Call) prepare() {
 	if c.calls.o.Recall != nil && c.shown != nil && c.shown.Cut != nil && !c.thread.Stay {
 		c.calls.o.Recall.Prepare(recall.Where{Tenant: c.thread.Tenant, Conversation: c.thread.Conversation})
 	}
 }
 
-// adapt is the adaptive size of the conversation.
+// adapt returns the adaptive size of the conversation.
 func (c *Call) adapt(ctx context.Context) int {
 	allowed := 0
 	if b, err := window.BudgetOf(window.Bounds{Model: c.model, Betas: betas(c.request.Header), Output: max(c.body.MaxOutput, c.body.ThinkingBudget), Margin: c.tuning.o.Margin}); err == nil {
@@ -100,7 +100,7 @@ func (c *Call) adapt(ctx context.Context) int {
 	return size
 }
 
-// tell tells what a view does that the last one did not.
+// tell emits events for what a view does differently from the last one.
 func (c *Call) tell(shown *view.Result, pins []int, news []string) {
 	e := Event{Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model, TokensBefore: shown.Before, TokensAfter: shown.After, Budget: shown.Budget, Grown: shown.Grown}
 	if shown.Cut != nil {
@@ -131,7 +131,7 @@ func (c *Call) tell(shown *view.Result, pins []int, news []string) {
 		e.Action = plan.Action
 		say(EventCut, len(plan.Blocks), 0, "")
 		e.Action = ""
-		// What was written behind the scenes has been told.
+		// Summaries that are written in the background have events of their own.
 		if c.tuning.o.Condense != nil && c.tuning.o.Condense.Inline || plan.Summary.Error != "" {
 			e.TokensBefore, e.TokensAfter = condensed(shown.Made[0])
 			say(EventCondensation, shown.Made[0].Dropped.Len(), plan.Summary.Cost, plan.Summary.Error)
@@ -145,8 +145,8 @@ func (c *Call) tell(shown *view.Result, pins []int, news []string) {
 	}
 }
 
-// condensed are the tokens of the messages that a cut leaves out, and of the summary that
-// stands for them.
+// condensed returns the tokens of the messages that a cut leaves out, and of the summary
+// that represents them.
 func condensed(cut *view.Cut) (messages, summary int) {
 	for _, b := range cut.Plan.Blocks {
 		if cut.Dropped.Has(b.Index) {
@@ -161,7 +161,7 @@ func condensed(cut *view.Cut) (messages, summary int) {
 	return messages, summary
 }
 
-// betas are the provider's features that a request asks for.
+// betas returns the beta features that a request asks for.
 func betas(h http.Header) []string {
 	var out []string
 	for _, v := range h.Values("Anthropic-Beta") {
@@ -172,7 +172,7 @@ func betas(h http.Header) []string {
 	return out
 }
 
-// Body returns the body to send; nil for the client's own.
+// Body returns the body to send, or nil for the client's own.
 func (c *Call) Body() []byte {
 	if c.unrecorded {
 		return c.other

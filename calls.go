@@ -23,29 +23,30 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// callParts is what an engine gives to its calls.
+// callParts are the parts of an engine that its calls use.
 type callParts struct {
-	// Store keeps the history.
+	// Store holds the history.
 	Store timeline.Store
-	// Project is that of new conversations; empty for none.
+	// Project is the project of new conversations; it may be empty.
 	Project string
-	// Recall finds what views no longer show; nil: nothing is brought back.
+	// Recall searches what views no longer show; nil turns recall off.
 	Recall *recall.Library
 	// Calibration learns from the usage that providers report, Limits from their
 	// refusals. Default: new ones.
 	Calibration *token.Calibration
 	Limits      *token.Limits
-	// Learnt, if set, is called when a limit was learnt, and within a minute of
-	// anything else; Refresh before a call, at most once a second: see token.Learnt.
+	// Learnt, if set, is called at once when a limit was learnt, and within a minute
+	// after anything else. Refresh is called before calls, at most once a second. See
+	// token.Learnt.
 	Learnt, Refresh func() error
 	// Backlog bounds the bytes of calls that wait to be written. Default 256 MB.
 	Backlog int64
 	Waits   Waits
-	// Events, if set, receives everything that happens. It must be quick.
+	// Events, if set, receives all events. It must return quickly.
 	Events func(Event)
 	// Stages, if set, receives how long the parts of calls took. It must be quick.
 	Stages func(Stage)
-	// Log receives what went wrong. Default: nobody.
+	// Log receives failures. Default: none.
 	Log *slog.Logger
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
@@ -53,7 +54,7 @@ type callParts struct {
 	Suffix func() string
 }
 
-// calls is the part of an Engine that takes requests: it finds their conversations,
+// calls is the part of an Engine that handles requests: it finds their conversations,
 // decides what is sent, and records them. It is safe for concurrent use.
 type calls struct {
 	o           callParts
@@ -83,25 +84,25 @@ type calls struct {
 	lastError atomic.Pointer[error] // of writing
 }
 
-// CallCounters counts what became of calls.
+// CallCounters counts calls by outcome.
 type CallCounters struct {
 	Calls atomic.Int64
-	// Unknown counts bodies that could not be read, Refused calls whose key the provider
-	// refused, which are not stored, Failed calls that could not be stored.
+	// Unknown counts bodies that could not be parsed, Refused calls whose key the
+	// provider refused, which are not stored, Failed calls that could not be stored.
 	Unknown, Refused, Failed, Written atomic.Int64
-	// Unseen counts calls that went through without Begin, Unkept those whose answer was
-	// not stored, because it was too large or memory was short.
+	// Unseen counts calls that were sent without Begin, Unkept those whose answer was not
+	// stored, because it was too large or memory was short.
 	Unseen, Unkept atomic.Int64
 }
 
-// queueKey names a conversation in the queue.
+// queueKey returns the key of a conversation in the queue.
 func queueKey(tenant, conversation string) string { return tenant + "\x00" + conversation }
 
-// workers is how many conversations are written at the same time: the store groups
-// their changes.
+// workers is the number of conversations that are written at the same time. The store
+// groups their changes.
 const workers = 8
 
-// newCalls returns calls that are ready. Close waits until all calls are stored.
+// newCalls returns calls for the given parts. The caller must Close them.
 func newCalls(o callParts, options CallOptions) *calls {
 	if o.Calibration == nil {
 		o.Calibration = new(token.Calibration)
@@ -124,11 +125,11 @@ func newCalls(o callParts, options CallOptions) *calls {
 	return r
 }
 
-// Counters returns the counters of all calls so far.
+// Counters returns the counters of all calls.
 func (r *calls) Counters() *CallCounters { return &r.counters }
 
-// Close waits until all calls are stored, and accepts no more. Unfinished summaries are
-// abandoned.
+// Close waits until all calls are stored, and accepts no more. It abandons unfinished
+// summaries.
 func (r *calls) Close(ctx context.Context) error {
 	r.changing.Lock()
 	r.closed = true
@@ -163,7 +164,7 @@ func (r *calls) Err() error {
 	return nil
 }
 
-// Begin finds the conversation of a call, and what is to be sent of it.
+// Begin finds the conversation of a call and decides what is sent.
 func (r *calls) Begin(ctx context.Context, c *Request) *Call {
 	began := r.stageBegins()
 	defer r.stageEnds(c.ID, StageBegin, began)
@@ -215,7 +216,7 @@ func (r *calls) unseen(ctx context.Context, c *Request, body *wire.Body, cur *tu
 	return rec.Body()
 }
 
-// guarded is begin, whose panics are errors.
+// guarded is begin with panics returned as errors.
 func (r *calls) guarded(ctx context.Context, c *Request, body *wire.Body, cur *tuning) (rec *Call, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -225,13 +226,13 @@ func (r *calls) guarded(ctx context.Context, c *Request, body *wire.Body, cur *t
 	return r.begin(ctx, c, body, cur)
 }
 
-// budgetOf returns the budget that a client asks for by a header; 0 for none.
+// budgetOf returns the budget that a client asks for in a header, or 0.
 func budgetOf(h http.Header) int {
 	n, _ := askedBudget(h)
 	return n
 }
 
-// askedBudget is budgetOf with the reason why a header is ignored.
+// askedBudget is budgetOf, with an error if the header is ignored.
 func askedBudget(h http.Header) (int, error) {
 	text := h.Get("X-Oriel-Budget")
 	if text == "" {
@@ -293,7 +294,7 @@ func (r *calls) begin(ctx context.Context, c *Request, body *wire.Body, cur *tun
 	return rec, nil
 }
 
-// retries reports whether a vendor's SDK sends a request again, by its header.
+// retries reports whether a header says that a vendor's SDK repeats a request.
 func retries(h http.Header) bool {
 	n := h.Get("X-Stainless-Retry-Count")
 	return n != "" && n != "0"
@@ -305,7 +306,7 @@ func (r *calls) failOpen(reason, call, conversation string, err error) {
 	r.counters.Failed.Add(1)
 }
 
-// Unseen reports and counts a call that went through without Begin.
+// Unseen reports and counts a call that was sent without Begin.
 func (r *calls) Unseen(call, reason string) {
 	r.counters.Unseen.Add(1)
 	r.event(Event{Kind: EventUnseen, Call: call, Error: reason})
@@ -317,7 +318,7 @@ func (r *calls) unkept(call, conversation string, err error) {
 	r.event(Event{Kind: EventUnkept, Call: call, Conversation: conversation, Error: err.Error()})
 }
 
-// report emits an event for a failure of a part of Oriel, which reason names.
+// report emits an event for a failure of the part of Oriel that reason names.
 func (r *calls) report(reason, call, conversation string, err error) {
 	r.event(Event{Kind: EventOpen, Reason: reason, Call: call, Conversation: conversation, Error: err.Error()})
 }
@@ -382,7 +383,7 @@ func (l *sketches) lookUp(system []chat.Part) thread.PromptSketch {
 	return sketch
 }
 
-// unlimited is the memory of a call that has no limit.
+// unlimited is the Memory of a call without a limit.
 type unlimited struct{}
 
 func (unlimited) Take(int64) bool { return true }

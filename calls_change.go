@@ -7,16 +7,16 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// tuning is what may change while calls run. A call keeps the one that it began with.
+// tuning is what may change while calls run. A call keeps the tuning that it began with.
 type tuning struct {
 	o    CallOptions
 	view *view.Viewer
-	// condensing writes summaries; nil where none are written.
+	// condensing writes summaries; nil if none are written.
 	condensing *view.Condensing
 }
 
-// change applies o to calls that begin from now on; calls that run go on as they began.
-// Where o.Condense is another pointer, summaries that are being written are given up.
+// change applies o to calls that begin from now on. If o.Condense is another pointer,
+// summaries in progress are abandoned.
 func (r *calls) change(o CallOptions) {
 	r.changing.Lock()
 	defer r.changing.Unlock()
@@ -42,7 +42,7 @@ func (r *calls) change(o CallOptions) {
 	}
 }
 
-// profile is that of a call.
+// profile returns the profile of a call.
 func (t *tuning) profile(c *Request) string {
 	name := cmp.Or(c.Profile, t.o.Profile)
 	if name == "off" && budgetOf(c.Header) > 0 {

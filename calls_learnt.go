@@ -20,10 +20,11 @@ func (c *Call) keepLearnt() {
 	})
 }
 
-// keepWait is how long something that was learnt may be known here alone.
+// keepWait is how long something learnt may stay in memory only.
 const keepWait = time.Minute
 
-// keepSoon has what was learnt kept, with all that comes until then.
+// keepSoon stores what was learnt after keepWait, together with what is learnt until
+// then.
 func (r *calls) keepSoon() {
 	if r.o.Learnt == nil {
 		return
@@ -44,7 +45,7 @@ func (r *calls) keep() {
 	}
 }
 
-// refresh takes up what other processes have learnt or forgotten, at most once a second.
+// refresh reads what other processes have learnt or forgotten, at most once a second.
 func (r *calls) refresh() {
 	if r.o.Refresh == nil {
 		return

@@ -15,35 +15,35 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// Conversation is a history of items and a window on it. Ids of items are sequence
-// numbers: the first is 1, each is one higher than the one before, also after
-// Clear. It is safe for concurrent use, and several processes may use the same one.
+// Conversation is a history of items with a window on it. The ids of items are sequence
+// numbers: the first is 1, and each is one higher than the one before, also after Clear.
+// A Conversation is safe for concurrent use, and several processes may use the same one.
 type Conversation struct {
 	id     string
 	tenant string
 	engine *Engine
-	// begun: the store has it, or had it once.
+	// begun reports that the store has the conversation, or had it once.
 	begun atomic.Bool
-	// place is where it stands among the engine's conversations that were used
-	// last; the engine's mutex protects it.
+	// place is its place in the engine's list of recently used conversations; the
+	// engine's mutex protects it.
 	place *list.Element
 
 	mu sync.Mutex // protects what follows
-	// present is nil while nobody needs it.
+	// loaded is nil while no caller needs it.
 	loaded *loaded
 }
 
-// ID is the conversation's id.
+// ID returns the conversation's id.
 func (c *Conversation) ID() string { return c.id }
 
-// fail is the error of an operation on the conversation.
+// fail returns the error of an operation on the conversation.
 func (c *Conversation) fail(op string, err error, hint string) error {
 	return &Error{Op: op, Conversation: c.id, Err: err, Hint: hint}
 }
 
-// run is one operation. do looks at the conversation as it stands, whoever changed
-// it last, and changes it; then that is stored, wholly or not at all. Where somebody
-// else was faster, do is done anew: it must set its results, not add to them.
+// run runs one operation. do reads the current conversation, whoever changed it last, and
+// changes it; run then stores the change as a whole. If another writer was faster, run
+// calls do again, so do must set its results, not add to them.
 func (c *Conversation) run(ctx context.Context, op string, do func(*loaded) error) error {
 	if err := c.engine.enter(ctx, c); err != nil {
 		return c.fail(op, err, "")
@@ -75,7 +75,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// attempt does an operation once.
+// attempt runs an operation once.
 func (c *Conversation) attempt(ctx context.Context, do func(*loaded) error) error {
 	p, err := c.current(ctx)
 	if err != nil {
@@ -93,7 +93,7 @@ func (c *Conversation) attempt(ctx context.Context, do func(*loaded) error) erro
 	return err
 }
 
-// unload lets go of what can be read again, if nobody is at work.
+// unload drops what can be read again, unless an operation is running.
 func (c *Conversation) unload() {
 	if c.mu.TryLock() {
 		c.loaded = nil
@@ -101,14 +101,13 @@ func (c *Conversation) unload() {
 	}
 }
 
-// Add puts an item at the end of the history and into the window. It gives the
-// item's id and everything that left the window for it, oldest first; what left is
-// under a plan, the newest of Plans, so that Undo can bring it back. When Add
-// returns, all of that is stored.
+// Add appends an item to the history and puts it into the window. It returns the item's
+// id and the items that left the window for it, oldest first. They are in the newest plan
+// of Plans, so that Undo can bring them back. All of that is stored when Add returns.
 //
-// The item's ID must be 0. Its time is kept in microseconds. An item larger than the
-// whole window is shown without its middle; the history has all of it. An item that
-// is flagged "starred" is pinned.
+// The item's ID must be 0. Its time is stored in microseconds. An item larger than the
+// whole window is shown without its middle; the history has all of it. An item with the
+// flag "starred" is pinned.
 func (c *Conversation) Add(ctx context.Context, it Item) (id int64, evicted []Item, err error) {
 	const op = "add item"
 	switch {
@@ -120,7 +119,7 @@ func (c *Conversation) Add(ctx context.Context, it Item) (id int64, evicted []It
 	if err := c.engine.enter(ctx, nil); err != nil {
 		return 0, nil, c.fail(op, err, "")
 	}
-	// All that takes long comes before anybody has to wait for it.
+	// Count before locking, so that other callers do not wait for it.
 	given := clone(items.Item(it))
 	if given.Tokens == 0 {
 		given.Tokens = c.engine.config.Count(given.Content)
@@ -162,9 +161,9 @@ func (c *Conversation) Add(ctx context.Context, it Item) (id int64, evicted []It
 	return id, evicted, nil
 }
 
-// Resize gives the window a size of the user's own, which beats Config.Adaptive;
-// 0 gives it back its own size, by steps where it is adaptive. It is never more
-// than Config.Model takes. What no longer fits leaves and is returned, oldest first.
+// Resize sets the size of the window, which overrides Config.Adaptive; 0 restores the
+// window's own size, step by step if it is adaptive. The size never exceeds what
+// Config.Model accepts. Resize returns the items that no longer fit, oldest first.
 func (c *Conversation) Resize(ctx context.Context, tokens int) (evicted []Item, err error) {
 	const op = "resize"
 	if tokens < 0 {
@@ -191,8 +190,8 @@ func (c *Conversation) Resize(ctx context.Context, tokens int) (evicted []Item, 
 	return evicted, nil
 }
 
-// Items are the newest items of the window, at most limit of them, in the order in
-// which they came; limit 0 means all.
+// Items returns the newest items of the window in the order in which they were added, at
+// most limit of them; limit 0 means all.
 func (c *Conversation) Items(ctx context.Context, limit int) (list []Item, err error) {
 	err = c.run(ctx, "list items", func(p *loaded) error {
 		list = itemsOut(p.handOut(p.window.Items(limit)))
@@ -201,8 +200,8 @@ func (c *Conversation) Items(ctx context.Context, limit int) (list []Item, err e
 	return list, err
 }
 
-// Item reads any item of the history, in view or not: whole, as it was added, with
-// its id, time, tokens and flags.
+// Item returns any item of the history, in view or not: whole, as it was added, with its
+// id, time, tokens and flags.
 func (c *Conversation) Item(ctx context.Context, id int64) (it Item, err error) {
 	op := fmt.Sprintf("read item %d", id)
 	err = c.run(ctx, op, func(p *loaded) error {
@@ -219,10 +218,9 @@ func (c *Conversation) Item(ctx context.Context, id int64) (it Item, err error) 
 	return it, nil
 }
 
-// Clear takes every item out of view, pinned ones too, and starts afresh: holds
-// end, the state of the conversation and the adaptive size begin anew. History,
-// ids, pins and the size that Resize set stay, and Undo of the plan that Clear
-// leaves brings everything back.
+// Clear removes every item from view, including pinned ones. It ends all holds and resets
+// the state of the conversation and the adaptive size. History, ids, pins and the size
+// set by Resize stay. Undo of the plan that Clear makes brings everything back.
 func (c *Conversation) Clear(ctx context.Context) error {
 	return c.run(ctx, "clear", func(p *loaded) error {
 		p.touch()
@@ -243,21 +241,20 @@ func (c *Conversation) Clear(ctx context.Context) error {
 	})
 }
 
-// Status is a conversation in numbers.
+// Status describes a conversation in numbers.
 type Status struct {
-	// Items and Tokens are what the window holds, MaxItems and MaxTokens the most
-	// that it may hold now.
+	// Items and Tokens are the contents of the window, MaxItems and MaxTokens its current
+	// limits.
 	Items, Tokens, MaxItems, MaxTokens int
-	// History is the number of items that were ever added, Held how many an Undo
-	// holds in view.
+	// History is the number of items ever added, Held the number that Undo holds in view.
 	History, Held int
-	// State is what the conversation is busy with, Complexity how demanding its
-	// newest ten items are, from 0 to 1.
+	// State is the activity that the newest items suggest, such as debugging. Complexity
+	// rates the newest ten items from 0 to 1.
 	State      items.State
 	Complexity float64
 }
 
-// Status says how full the window is.
+// Status returns the state of the window.
 func (c *Conversation) Status(ctx context.Context) (s Status, err error) {
 	err = c.run(ctx, "read status", func(p *loaded) error {
 		s = Status{

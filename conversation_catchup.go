@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// maxCatchUp is how many items that others added are taken into the window
-	// one by one. Of more only the newest are: all others count as having left.
+	// maxCatchUp is the most items added by others that enter the window one by one. Of
+	// more than that only the newest enter; all others count as having left.
 	maxCatchUp = 256
-	// maxSettle is how many pins of other programs are tried at once.
+	// maxSettle is the most pins of other programs that are applied at once.
 	maxSettle = 64
-	// readChunk is how many items are read at once to find those that fit.
+	// readChunk is the number of items that are read at once to find those that fit.
 	readChunk = 128
 )
 
-// catchUp takes the items that came after the state was stored into the window, one
-// by one as they came. Those that this package added changed nothing else, or the
-// state would have been stored with them; what others added may drive items out.
+// catchUp adds to the window, in order, the items that were appended after the state was
+// stored. Items that this package appended changed nothing else, or the state would have
+// been stored with them; items of other programs may make others leave.
 func (p *loaded) catchUp(ctx context.Context, pins map[int64]bool) error {
 	first := p.savedUpTo + 1
 	if p.last()-p.savedUpTo > maxCatchUp {
@@ -64,14 +64,14 @@ func (p *loaded) catchUp(ctx context.Context, pins map[int64]bool) error {
 	return nil
 }
 
-// newest begins a window on a history that has none with its newest items that fit.
-// It reads about as much as the window has room for; older items count as having
-// left.
+// newest fills the window of a history that has none with the newest items that fit. It
+// reads about as much as the window has room for; older items count as having left.
 func (p *loaded) newest(ctx context.Context, pins map[int64]bool) error {
 	maxTokens, maxItems := p.window.Limits()
 	var shown []items.Item // newest first
 	tokens, full := 0, false
-	// What nobody said takes no room, so the reading needs a bound of its own.
+	// Entries that are not shown take no room, so that the number of reads needs a bound
+	// of its own.
 	least := p.last() - 8*int64(min(maxItems, 1<<30)) - 8*readChunk
 	for last := p.last(); last > max(0, least) && !full; last -= readChunk {
 		read, err := p.read(ctx, max(1, last-readChunk+1), last)
@@ -102,9 +102,9 @@ func (p *loaded) newest(ctx context.Context, pins map[int64]bool) error {
 	return err
 }
 
-// settle lets pins take effect that other programs have set: what is not in view is
-// brought there, as Pin does. What cannot fit stays pinned out of view and is tried
-// again when the conversation is next loaded.
+// settle applies the pins that other programs have set: it brings items that are not in
+// view into it, as Pin does. An item that does not fit stays pinned out of view and is
+// tried again when the conversation is loaded next.
 func (p *loaded) settle(ctx context.Context, unsettled []int64) error {
 	for _, id := range unsettled[:min(len(unsettled), maxSettle)] {
 		err := p.show(ctx, "pin", []int64{id}, false, fmt.Sprintf("item %d was pinned", id))

@@ -14,71 +14,72 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-// ContextOptions are the settings of one view. The zero value shows as much of the
-// window as its size allows.
+// ContextOptions are the settings of one view. The zero value shows as much of the window
+// as its size allows.
 type ContextOptions struct {
-	// Budget is the most tokens that the view may have. Default: the present size
-	// of the window. Never more than Config.Model takes is used.
+	// Budget is the most tokens that the view may have. Default: the current size of the
+	// window. It is limited to what Config.Model accepts.
 	Budget int
-	// Relevant are items from elsewhere that bear on the query, best first. They
-	// go before what is recalled. What the view shows already is not repeated.
+	// Relevant are items from elsewhere that are relevant to the query, best first. They
+	// precede what is recalled. Items that the view shows already are not repeated.
 	Relevant []Item
-	// Recall says what is wanted of the history.
+	// Recall configures the search of the history.
 	Recall RecallOptions
-	// NoRecall shows nothing of the history beyond the window, and no directives.
+	// NoRecall turns recall and directives off.
 	NoRecall bool
-	// RecentShare is the part of the room that recent items may claim, above 0
-	// and at most 1. Default 0.5. What either side does not use the other may.
+	// RecentShare is the share of the room for recent items, above 0 and at most 1.
+	// Default 0.5. Room that recent items do not use goes to relevant ones, and the other
+	// way round.
 	RecentShare float64
-	// QueryEmbedding is the query's vector; without it the query is embedded, unless
-	// Config.NoEmbedItems or NoEmbed is set. Until the next call of Context,
-	// relevance counts nearness to it where items have embeddings. Default: none.
+	// QueryEmbedding is the query's vector. Default: the query is embedded, unless
+	// Config.NoEmbedItems or NoEmbed is set. Until the next call of Context, relevance
+	// compares the embeddings of items with it.
 	QueryEmbedding []float32
 }
 
-// View is what a model is shown. Text and Messages say the same; either is within
+// View is what a model is shown. Text and Messages have the same contents; each is within
 // the budget.
 type View struct {
-	// Messages are chat messages, for wire.Encode: roles user and assistant take
-	// turns, the first is the user's, the query is the last part of the last. An
-	// item is a part; items of other sources than user and assistant are the
-	// user's, behind a label such as "[file] ". Four tokens are reckoned for what
-	// a provider puts around a message.
+	// Messages are chat messages, for wire.Encode. The roles user and assistant
+	// alternate, the first message is the user's, and the query is the last part of the
+	// last message. An item is a part; items of other sources than user and assistant
+	// belong to the user, with a label such as "[file] ". Each message counts four tokens
+	// for what a provider adds to it.
 	Messages []chat.Message
 	// Text is the view as one text with the titles "# Recent Context", "# Relevant
 	// Historical Context" (if there is any) and "# Current Query".
 	Text string
 	// Tokens is the size of Text.
 	Tokens int
-	// Recent and Relevant are the items that are shown, in the order of time. The
-	// content of a recalled item is what is shown of it. It has its ID, unless it
-	// is another conversation's or is in view without its middle: then its Meta
-	// has its block under MetaBlock.
+	// Recent and Relevant are the items that are shown, by time. The content of a
+	// recalled item is the part of it that is shown. A recalled item has its ID, unless
+	// it belongs to another conversation or is in view without its middle: then its Meta
+	// names its block under MetaBlock.
 	Recent, Relevant []Item
-	// Plan has a verdict with a reason for every item of the window. Undo of its
-	// id brings back what it left out.
+	// Plan has a verdict with a reason for every item of the window. Undo with its id
+	// brings back what it left out.
 	Plan *Plan
-	// State is what the conversation is busy with.
+	// State is that of Status.
 	State items.State
 }
 
-// Context gives the view for a query: what is pinned or held, the newest items, what
-// is relevant, and the query, within the budget. If anything of the conversation
-// since the last Clear is not shown, a marker at the beginning tells the model so.
+// Context returns the view for a query: pinned and held items, the newest items, what is
+// relevant, and the query, within the budget. If anything since the last Clear is not
+// shown, a marker at the beginning tells the model so.
 //
-// Relevant is what the caller gives, what the user wants at all times (Directives),
-// and what the history has to say about the query (Recall), all without what is in
-// view. Of an item that is in view without its middle, the middle can be recalled.
-// Recall has half of the time that ctx has, and goes by what it knows by then; if it
-// fails, the view comes without it and a warning in the plan says so.
+// Relevant are the items that the caller gives, standing instructions of the user
+// (Directives), and what the history has about the query (Recall), without what is in
+// view. If an item is in view without its middle, the middle can be recalled. Recall gets
+// half of the time until the deadline of ctx and uses what it has by then. If it fails,
+// the view is made without it and the plan has a warning.
 //
-// The query need not be added before. If the newest item is the query itself, it is
-// not repeated. A blank query leaves messages that end with the newest item. A query
-// that is over the budget loses its middle and a warning in the plan says so; a
-// budget in which no query fits is refused with the numbers.
+// The query need not be added before. If the newest item is the query itself, it is not
+// repeated. With a blank query, the messages end with the newest item. A query over the
+// budget loses its middle, and the plan has a warning; if no part of it fits, Context
+// fails with the numbers.
 //
-// Context adds nothing to the history and takes nothing out of the window. Where it
-// fails it changes nothing at all.
+// Context adds nothing to the history and removes nothing from the window. If it fails,
+// it changes nothing.
 func (c *Conversation) Context(ctx context.Context, query string, o ContextOptions) (View, error) {
 	const op = "make context"
 	switch {
@@ -101,7 +102,7 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 	if !o.NoRecall {
 		c.remember(ctx, s, &o)
 	}
-	// Counting takes its time, and nobody has to wait for it.
+	// Counting takes time, so it happens without the lock.
 	draft, err := s.compose()
 	if err != nil {
 		return View{}, c.fail(op, err, "give a larger budget or a shorter query")
@@ -137,7 +138,7 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 	return v, nil
 }
 
-// viewInput is all that a view is made from.
+// viewInput is everything that a view is made from.
 type viewInput struct {
 	items    []items.Item // of the window
 	held     map[int64]bool
@@ -155,7 +156,7 @@ type viewInput struct {
 	count    func(string) int
 }
 
-// viewInput takes down what a view needs.
+// viewInput copies what a view needs, so that it can be composed without the lock.
 func (p *loaded) viewInput(query string, o ContextOptions) *viewInput {
 	limit, _ := p.window.Limits()
 	s := &viewInput{
@@ -184,7 +185,7 @@ func (p *loaded) viewInput(query string, o ContextOptions) *viewInput {
 	return s
 }
 
-// remember counts a text once.
+// remember returns a counter that counts each text once.
 func remember(count func(string) int) func(string) int {
 	known := map[string]int{}
 	return func(s string) int {
@@ -197,10 +198,10 @@ func remember(count func(string) int) func(string) int {
 	}
 }
 
-// keeps reports whether an item has precedence.
+// keeps reports whether an item is pinned or held, and so takes precedence.
 func (s *viewInput) keeps(it *items.Item) bool { return it.Pinned() || s.held[it.ID] }
 
-// explain writes down what became of every item.
+// explain adds the verdicts on all items, and what was inserted, to a plan.
 func (s *viewInput) explain(p *window.Plan, d *draft) {
 	shown := map[int64]*items.Item{}
 	for i := range d.recent {
@@ -256,7 +257,7 @@ func (s *viewInput) explain(p *window.Plan, d *draft) {
 	}
 }
 
-// tell tells those who listen what was recalled, and what failed.
+// tell queues the event that reports what was recalled, and what failed.
 func (s *viewInput) tell(p *loaded, plan *window.Plan) {
 	e := Event{Kind: EventRecall, TokensBefore: plan.TokensAfter, TokensAfter: plan.TokensAfter}
 	for _, in := range plan.Inserted {

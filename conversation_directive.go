@@ -13,14 +13,14 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// Directive is something that the user wants from now on, or prefers: "always …",
-// "call me …", "I prefer …". It is found in what the user said, so that it is as
-// durable as the history, imported or not.
+// Directive is a standing instruction or preference of the user: "always …", "call me …",
+// "I prefer …". Directives are detected in the user's own items, so that they last as
+// long as the history, imported or not.
 type Directive struct {
-	// ID is that of the item that says it.
+	// ID is the id of the item that contains it.
 	ID int64 `json:"id"`
-	// Conversation is the item's: the one that was asked, or one that it
-	// continues, in which alone it can be dismissed.
+	// Conversation is the item's conversation: the one that was asked, or one that it
+	// continues. Only that one can dismiss it.
 	Conversation string      `json:"conversation"`
 	Kind         recall.Kind `json:"kind"`
 	Time         time.Time   `json:"time"`
@@ -29,9 +29,9 @@ type Directive struct {
 	block string
 }
 
-// Directives are all standing instructions and preferences of the conversation that
+// Directives returns the standing instructions and preferences of the conversation that
 // are not dismissed, oldest first. Views show the newest of them, with their times,
-// as far as Config.DirectiveTokens goes.
+// within Config.DirectiveTokens.
 func (c *Conversation) Directives(ctx context.Context) ([]Directive, error) {
 	const op = "list directives"
 	var at timeline.Place
@@ -48,8 +48,8 @@ func (c *Conversation) Directives(ctx context.Context) ([]Directive, error) {
 	return all, nil
 }
 
-// Dismiss ends the directives of an item, for good. The item stays in the history
-// and is recalled like any other. Dismissing twice is no error.
+// Dismiss ends the directives of an item for good. The item stays in the history and can
+// be recalled. Dismissing an item twice is not an error.
 func (c *Conversation) Dismiss(ctx context.Context, id int64) error {
 	op := fmt.Sprintf("dismiss the directives of item %d", id)
 	return c.run(ctx, op, func(p *loaded) error {
@@ -68,8 +68,8 @@ func (c *Conversation) Dismiss(ctx context.Context, id int64) error {
 	})
 }
 
-// directives are those that hold, oldest first, and the blocks of those that are
-// dismissed.
+// directives returns the directives in effect, oldest first, and the blocks of dismissed
+// ones.
 func (c *Conversation) directives(ctx context.Context, at timeline.Place, reach recall.Reach) (hold []Directive, gone map[string]bool, err error) {
 	said, err := c.engine.library.Directives(ctx, c.where(at, reach))
 	if errors.Is(err, timeline.ErrNoConversation) { // it begins with its first item
@@ -98,8 +98,8 @@ func (c *Conversation) directives(ctx context.Context, at timeline.Place, reach 
 	return hold, gone, nil
 }
 
-// dismissed are the items of a conversation whose directives hold no more. Another
-// one than c is only looked at, not opened: that may change it.
+// dismissed returns the items of a conversation whose directives are dismissed. A
+// conversation other than c is read without being opened, because opening may change it.
 func (c *Conversation) dismissed(ctx context.Context, name string) (map[int64]bool, error) {
 	gone := map[int64]bool{}
 	if name != c.id {
@@ -125,9 +125,9 @@ func (p *loaded) readDismissed(ctx context.Context, gone map[int64]bool) error {
 	return err
 }
 
-// standing are the newest directives that fit and are not shown, newest first. What
-// was said before them and contradicts them stands beside them with its time, or has
-// left before them. One that is too long for the room is passed over.
+// standing returns the newest directives that fit and are not shown, newest first. An
+// older directive that contradicts a newer one is shown beside it, with its time, or left
+// out before it. A directive that is too long for the room is skipped.
 func (c *Conversation) standing(s *viewInput, all []Directive, shown map[int64]*items.Item, room int) []recalled {
 	var out []recalled
 	known := map[string]bool{} // by text
@@ -174,7 +174,7 @@ func (s *viewInput) shows(d *Directive, c *Conversation, shown map[int64]*items.
 	return it != nil && (it.Full == "" || strings.Contains(it.Content, d.Text))
 }
 
-// directiveTokens is the most that directives take of a view.
+// directiveTokens returns the most tokens that directives may have in a view.
 func (e *Engine) directiveTokens(budget int) int {
 	if n := e.config.DirectiveTokens; n != 0 {
 		return n

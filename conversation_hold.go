@@ -8,10 +8,10 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// Pin keeps an item in view as long as anything else can leave. An item that has
-// left the window comes back, and others leave for it under a plan of their own; if
-// it cannot fit beside what is pinned, held and newest, Pin refuses with the
-// numbers and nothing changes.
+// Pin keeps an item in view as long as anything else can leave. If the item has left the
+// window, it comes back, and others leave for it under a plan of their own. If it does
+// not fit beside the pinned, the held and the newest items, Pin fails with the numbers
+// and changes nothing.
 func (c *Conversation) Pin(ctx context.Context, id int64) error {
 	op := fmt.Sprintf("pin item %d", id)
 	if came, err := c.byCalls(ctx, op, func(r *recorded) error { return r.pin(ctx, id) }); came {
@@ -40,8 +40,8 @@ func (c *Conversation) Pin(ctx context.Context, id int64) error {
 	})
 }
 
-// Unpin lets an item leave in its turn. An item that is not in view, or not pinned,
-// may be unpinned too; one that an Undo holds stays until Release.
+// Unpin lets an item leave in its turn. Items that are not in view or not pinned may be
+// unpinned, too. An item that Undo holds stays until Release.
 func (c *Conversation) Unpin(ctx context.Context, id int64) error {
 	op := fmt.Sprintf("unpin item %d", id)
 	if came, err := c.byCalls(ctx, op, func(r *recorded) error { return r.unpin(ctx, id) }); came {
@@ -70,13 +70,13 @@ func (c *Conversation) Unpin(ctx context.Context, id int64) error {
 	})
 }
 
-// Undoing is what an undo does.
+// Undoing describes what an undo does.
 type Undoing struct {
-	// Plan is the plan that is taken back.
+	// Plan is the id of the undone plan.
 	Plan string
-	// Back are the items or messages that come back and are held, Leaves those that
-	// are shown now and leave for them; of a conversation that came by calls, as its
-	// latest call shows them: the next one may need more room.
+	// Back are the items or messages that come back and are held; Leaves are those in
+	// view that leave for them. In a conversation of calls both refer to the view of its
+	// latest call; the next call may need more room.
 	Back, Leaves []int64
 }
 
@@ -125,15 +125,15 @@ func (c *Conversation) WouldUndo(ctx context.Context, planID string) (u Undoing,
 	return u, err
 }
 
-// Undo takes a plan back, the newest if planID is empty: everything that it left out comes
-// back and is held in view, as if pinned, until Release; in a conversation that came by
-// calls from its next call on. Only what must leave for it leaves, the oldest
-// first, under a plan of its own; WouldUndo says which. What is held has precedence in
-// views, too, as far as their budget goes.
+// Undo reverses a plan, the newest if planID is empty. Everything that the plan left out
+// comes back and is held in view, like pinned items, until Release; in a conversation of
+// calls from its next call on. As few items as possible leave for it, the oldest first,
+// under a plan of their own; WouldUndo lists them. Held items also take precedence in
+// views, within their budget.
 //
-// If all of it cannot fit beside what is pinned, held and newest, Undo refuses with
-// the numbers and nothing changes: Pin then brings back single items. A plan that
-// left nothing out has nothing to undo, and undoing a plan twice is no error.
+// If not all of it fits beside the pinned, the held and the newest items, Undo fails with
+// the numbers and changes nothing; Pin then brings back single items. Undoing a plan that
+// left nothing out, or undoing a plan twice, is not an error.
 func (c *Conversation) Undo(ctx context.Context, planID string) error {
 	op := undoOp(planID)
 	if came, err := c.byCalls(ctx, op, func(r *recorded) error { return r.undo(ctx, planID) }); came {
@@ -159,8 +159,8 @@ func (c *Conversation) Undo(ctx context.Context, planID string) error {
 	})
 }
 
-// Release ends all holds: what Undo brought back may leave in its turn, except what
-// is pinned. Nothing leaves at once.
+// Release ends all holds: what Undo brought back may leave in its turn, unless it is
+// pinned. Nothing leaves at once.
 func (c *Conversation) Release(ctx context.Context) error {
 	if came, err := c.byCalls(ctx, "release", func(r *recorded) error { return r.release(ctx) }); came {
 		return err

@@ -17,8 +17,8 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// storedItem is an item as the history keeps it (docs/format/conversation.md). Its
-// id is its depth in the history.
+// storedItem is an item as it is stored (docs/format/conversation.md). Its id is its
+// depth in the history.
 type storedItem struct {
 	Source    items.Source      `json:"source"`
 	Content   string            `json:"content"`
@@ -29,13 +29,13 @@ type storedItem struct {
 	Failed    bool              `json:"failed,omitempty"`
 	Meta      map[string]string `json:"meta,omitempty"`
 	Embedding []byte            `json:"embedding,omitempty"` // float32, little-endian
-	// Bytes says that some string was not UTF-8: a character of any string here
-	// stands for the byte of its number.
+	// Bytes reports that some string was not valid UTF-8. Each character of a string here
+	// then stands for one byte.
 	Bytes bool `json:"bytes,omitempty"`
 }
 
-// normal is an item as it is read back later: times in microseconds, nothing empty
-// that might be missing, the star behind all other flags.
+// normal returns an item as it will be read back: its time in microseconds, empty maps
+// and vectors as nil, the star as its last flag.
 func (e *Engine) normal(it items.Item) items.Item {
 	pinned := it.Pinned()
 	it.Flags = starred(it.Flags, false)
@@ -57,7 +57,7 @@ func (e *Engine) normal(it items.Item) items.Item {
 	return it
 }
 
-// starred is a copy of flags with the star as their last, or without it.
+// starred returns a copy of flags with the star as the last one, or without it.
 func starred(flags []items.Flag, on bool) []items.Flag {
 	out := slices.DeleteFunc(slices.Clone(flags), func(f items.Flag) bool { return f == items.FlagStarred })
 	if on {
@@ -69,9 +69,9 @@ func starred(flags []items.Flag, on bool) []items.Flag {
 	return out
 }
 
-// message is an item as a message of the history. Two items are the same message
-// only if they are the same in everything: what is read back is never another
-// conversation's that began with the same words.
+// message returns an item as a message of the history. Its identity covers all fields, so
+// that an item never gets the stored bytes of another conversation that began with the
+// same words.
 func message(it *items.Item) (timeline.Message, error) {
 	s := storedItem{
 		Source: it.Source, Content: it.Content, Full: it.Full, Time: it.Time.UnixMicro(), Tokens: it.Tokens, Flags: it.Flags,
@@ -114,7 +114,7 @@ func (s *storedItem) valid() bool {
 	return ok
 }
 
-// each changes every string.
+// each applies change to every string.
 func (s *storedItem) each(change func(string) string) {
 	s.Source, s.Content, s.Full = items.Source(change(string(s.Source))), change(s.Content), change(s.Full)
 	s.Flags = slices.Clone(s.Flags)
@@ -129,8 +129,8 @@ func (s *storedItem) each(change func(string) string) {
 	s.Meta = meta
 }
 
-// itemOf reads a message of the history, whatever its format, as an item without
-// its star. shown is false for what nobody said: it is never in a window by itself.
+// itemOf returns a message of the history, in any format, as an item without its star.
+// shown is false for entries that nobody wrote; they never enter a window by themselves.
 func (e *Engine) itemOf(entry *timeline.Entry) (it items.Item, shown bool) {
 	it, known := readItem(&entry.Message)
 	shown = true
@@ -169,7 +169,7 @@ func readItem(m *timeline.Message) (it items.Item, ok bool) {
 	}, true
 }
 
-// readMessage reads a message that came another way.
+// readMessage returns a message that was not added as an item.
 func (e *Engine) readMessage(m *timeline.Message) (it items.Item, shown bool) {
 	said, err := m.Chat()
 	it = items.Item{Content: m.Text(), Source: items.Source(m.Role)}
@@ -180,8 +180,8 @@ func (e *Engine) readMessage(m *timeline.Message) (it items.Item, shown bool) {
 	return e.normal(it), !errors.Is(err, timeline.ErrNoMessage)
 }
 
-// sourceOf says where a message comes from: results are a tool's, whoever sends
-// them.
+// sourceOf returns the source of a message. Results of tools are the tool's, whatever the
+// role of their message.
 func sourceOf(m *chat.Message) items.Source {
 	isResult := func(p chat.Part) bool { return p.Kind == chat.Result }
 	switch {

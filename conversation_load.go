@@ -14,15 +14,14 @@ import (
 )
 
 const (
-	// maxTries is how often an operation is begun anew when others are faster.
+	// maxTries is how often an operation is tried if other writers are faster.
 	maxTries = 60
-	// readAcross is how many items that are not wanted are read where that saves
-	// a question.
+	// readAcross is the most unneeded items that are read to save a query.
 	readAcross = 8
 )
 
-// current is the conversation as it stands in the store now: what is in memory, if
-// nobody else changed it.
+// current returns the conversation as the store has it: the one in memory if nobody else
+// has changed it.
 func (c *Conversation) current(ctx context.Context) (*loaded, error) {
 	p := c.loaded
 	if p == nil || p.spoiled {
@@ -43,7 +42,7 @@ func (c *Conversation) current(ctx context.Context) (*loaded, error) {
 	return p, nil
 }
 
-// stored is the conversation as the store has it; the zero value if it has not.
+// stored returns the store's conversation, or the zero value if there is none.
 func (c *Conversation) stored(ctx context.Context) (timeline.Conversation, error) {
 	now, err := c.engine.store.Conversation(ctx, c.tenant, c.id)
 	if errors.Is(err, timeline.ErrNoConversation) {
@@ -52,8 +51,8 @@ func (c *Conversation) stored(ctx context.Context) (timeline.Conversation, error
 	return now, err
 }
 
-// load reads the conversation from the store. What others did since it was last
-// used takes effect, and is stored if that takes something out of view.
+// load reads the conversation from the store. It applies what others did since the
+// conversation was last used, and stores the result if something leaves the view.
 func (c *Conversation) load(ctx context.Context) (*loaded, error) {
 	old := c.loaded
 	c.loaded = nil
@@ -77,7 +76,7 @@ func (c *Conversation) load(ctx context.Context) (*loaded, error) {
 	return nil, timeline.ErrChanged
 }
 
-// build reads everything; ErrChanged where somebody changed it meanwhile.
+// build reads everything. It returns ErrChanged if another writer interfered.
 func (c *Conversation) build(ctx context.Context, old *loaded) (p *loaded, err error) {
 	e := c.engine
 	p = &loaded{id: c.id, tenant: c.tenant, engine: e, held: map[int64]bool{}, pinned: map[int64]bool{}, cuts: map[int64]string{}, savedUpTo: -1}
@@ -107,7 +106,7 @@ func (c *Conversation) build(ctx context.Context, old *loaded) (p *loaded, err e
 	return nil, err
 }
 
-// begin makes an empty window, of the sizes that it had.
+// begin makes an empty window of the stored sizes.
 func (p *loaded) begin(s *savedState) {
 	e := p.engine
 	if s == nil {
@@ -129,7 +128,7 @@ func (p *loaded) begin(s *savedState) {
 	p.window = p.emptyWindow(e.bounded(tokens), cmp.Or(e.given.items, s.Items))
 }
 
-// restore reads the state, and what has happened since it was stored.
+// restore reads the state, and applies what has happened since it was stored.
 func (p *loaded) restore(ctx context.Context, old *loaded) error {
 	pins, unsettled, err := p.pins(ctx)
 	if err != nil {
@@ -168,8 +167,8 @@ func (p *loaded) restore(ctx context.Context, old *loaded) error {
 	return p.settle(ctx, unsettled)
 }
 
-// pins reads all pins that hold here; unsettled are those that other programs have set, oldest
-// first.
+// pins returns the pins on the way to the head. unsettled are those that other programs
+// have set, oldest first.
 func (p *loaded) pins(ctx context.Context) (pins map[int64]bool, unsettled []int64, err error) {
 	here, err := p.pinsHere(ctx, 0)
 	pins = make(map[int64]bool, len(here))
@@ -186,8 +185,8 @@ func (p *loaded) records(ctx context.Context, kind string) ([]timeline.Record, e
 	return p.engine.store.Records(ctx, p.tenant, p.id, kind, "")
 }
 
-// state reads the state; nil where there is none. upto is the newest item that it
-// knows of, -1 where that is not on the way to the head any more.
+// state returns the stored state, or nil. savedUpTo is the newest item that the state
+// covers, or -1 if that item is no longer on the way to the head.
 func (p *loaded) state(ctx context.Context) (s *savedState, savedUpTo int64, err error) {
 	records, err := p.engine.store.Records(ctx, p.tenant, p.id, kindState, stateKey)
 	if err != nil || len(records) == 0 {
@@ -209,8 +208,8 @@ func (p *loaded) state(ctx context.Context) (s *savedState, savedUpTo int64, err
 	return s, at.Depth, nil
 }
 
-// reopen shows what was shown when the state was stored. Items that old has need
-// not be read.
+// reopen fills the window with the items that it held when the state was stored. It does
+// not read items that old has.
 func (p *loaded) reopen(ctx context.Context, s *savedState, pins map[int64]bool, old *loaded) error {
 	shown, err := parseIDs(s.Shown)
 	if err != nil {
@@ -258,7 +257,7 @@ func (p *loaded) reopen(ctx context.Context, s *savedState, pins map[int64]bool,
 	return nil
 }
 
-// readHolds reads the holds that are valid where the conversation stands.
+// readHolds reads the holds that are valid on the way to the head.
 func (p *loaded) readHolds(ctx context.Context) error {
 	holds, err := p.notes().Holds(ctx)
 	if err != nil || len(holds) == 0 {
@@ -292,7 +291,7 @@ func (p *loaded) heldInView() {
 	}
 }
 
-// parseIDs reads ids that were stored as ranges.
+// parseIDs parses ids that were stored as ranges.
 func parseIDs(text string) ([]int64, error) {
 	r, err := timeline.ParseRanges(text)
 	ids := make([]int64, 0, r.Len())
@@ -319,9 +318,10 @@ func (p *loaded) readCuts(ctx context.Context) (map[int64]savedCut, error) {
 	return cuts, err
 }
 
-// collect gives items of the history by their rising ids.
+// collect returns items of the history by their rising ids.
 func (p *loaded) collect(ctx context.Context, ids []int64, old *loaded) ([]items.Item, error) {
-	// Up to the old head the way to the new one is the same, if it is a trunk's.
+	// Both heads are on the same trunk, so that the ways to them are the same up to the
+	// old head.
 	trusted := int64(0)
 	if old != nil && old.stored.Created.Equal(p.stored.Created) && old.stored.Head.Trunk == p.stored.Head.Trunk {
 		trusted = min(old.last(), p.last())

@@ -12,7 +12,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// Kinds of the records that a conversation of items has beside its notes, and their keys
+// Kinds of the records that a conversation of items has beside its notes, with their keys
 // (docs/format/conversation.md).
 const (
 	kindCut   = "cut"   // the id of an item that is shown without its middle
@@ -21,32 +21,32 @@ const (
 	stateKey = "window"
 )
 
-// present is a conversation as it stands: as much as its window is large, however
-// long its history is (SPEC D8). All of it can be read anew from the store.
+// loaded is a conversation in memory. Its size follows the window, not the history (SPEC
+// D8), and all of it can be read again from the store.
 //
-// An operation changes it and says by put, drop, add and touch what is to be
-// stored; commit stores it. Where that fails, the present is thrown away.
+// An operation changes it and collects with put, drop and touch what must be stored;
+// commit stores that. If commit fails, the loaded conversation is discarded.
 type loaded struct {
 	id     string
 	tenant string
 	engine *Engine
 
-	// stored is the conversation as the store has it; seen is what Changed said
-	// just before it was read.
+	// stored is the store's conversation; seen is what Changed returned just before it
+	// was read.
 	stored timeline.Conversation
 	seen   int64
-	// spoiled: an operation failed half-way, so that only what is stored counts.
+	// spoiled reports that an operation failed half-way, so that the conversation must be
+	// read again.
 	spoiled bool
 
-	// window shows some items. What is held is starred in it, too; the star of an
-	// item that is handed out is that of pinned.
+	// window holds the items in view. Held items are starred in it, too; items that
+	// callers get are starred only if they are pinned.
 	window       *items.Window
 	held, pinned map[int64]bool
-	// holds are the holds of the way to the head, as they are stored. What they hold is
-	// in held as long as it is in view.
+	// holds are the stored holds on the way to the head. held has their items as long as
+	// those are in view.
 	holds []timeline.Hold
-	// cuts are the contents, as they are stored, of the items that are shown
-	// without their middle.
+	// cuts are the stored contents of the items that are shown without their middle.
 	cuts map[int64]string
 	// query is the vector of the newest query, for relevance.
 	query []float32
@@ -54,52 +54,51 @@ type loaded struct {
 	tracker items.Tracker
 	sizer   items.Sizer
 	policy  string
-	// base is the size to start from, override the one that the user wants; 0 for
-	// none.
+	// base is the initial size, override the size set by Resize, or 0.
 	base, override int
-	// cleared is the newest item that Clear took out of view.
+	// cleared is the newest item that Clear removed from view.
 	cleared int64
-	// lastPlan is the number of the newest plan, lastKept of the newest that left
-	// something out and so has a record.
+	// lastPlan is the number of the newest plan, lastKept that of the newest plan with a
+	// record: one that left something out.
 	lastPlan, lastKept int64
 
-	// upto is the newest item that the stored state knows of, -1 where there is no
-	// state. Items after it have come without anything else happening.
+	// savedUpTo is the newest item that the stored state covers, or -1 if there is no
+	// state. Later items changed nothing but the window.
 	savedUpTo int64
-	// version is that of the stored state; 0 where there is none.
+	// version is that of the stored state, or 0.
 	version int
 
-	// What the operation wants to have stored, and told once it is.
+	// What the operation stores, and the events to emit once it is stored.
 	change timeline.Change
 	dirty  bool // the state is to be stored
 	events []Event
 }
 
-// last is the id of the newest item.
+// last returns the id of the newest item.
 func (p *loaded) last() int64 { return p.stored.Head.Depth }
 
-// touch says that the state has changed.
+// touch marks the state as changed.
 func (p *loaded) touch() { p.dirty = true }
 
-// touched reports whether there is anything to be stored.
+// touched reports whether anything must be stored.
 func (p *loaded) touched() bool {
 	return p.dirty || len(p.change.Messages)+len(p.change.Put)+len(p.change.Drop) > 0
 }
 
-// put has a record stored.
+// put adds a record to the change.
 func (p *loaded) put(r timeline.Record) {
 	p.change.Put = slices.DeleteFunc(p.change.Put, func(o timeline.Record) bool { return o.Kind == r.Kind && o.Key == r.Key })
 	p.change.Put = append(p.change.Put, r)
 }
 
-// drop has a record removed.
+// drop removes a record with the change.
 func (p *loaded) drop(kind, key string) {
 	p.change.Drop = append(p.change.Drop, timeline.Key{Kind: kind, Key: key})
 }
 
 func itemKey(id int64) string { return strconv.FormatInt(id, 10) }
 
-// fail is the error of an operation.
+// fail returns the error of an operation.
 func (p *loaded) fail(op string, err error, hint string) error {
 	return &Error{Op: op, Conversation: p.id, Err: err, Hint: hint}
 }
@@ -115,7 +114,7 @@ func (p *loaded) emptyWindow(maxTokens, maxItems int) *items.Window {
 	return w
 }
 
-// take puts the next item into the window and gives what left for it.
+// take adds the next item to the window and returns what left for it.
 func (p *loaded) take(it items.Item) (out []items.Item, err error) {
 	p.tracker.Observe(it.Whole())
 	if it.Embedding == nil && p.policy == string(items.ByRelevance) {
@@ -123,8 +122,8 @@ func (p *loaded) take(it items.Item) (out []items.Item, err error) {
 	}
 	was, _ := p.window.Limits()
 	size := p.nextSize()
-	// A window that grows does so first, one that shrinks does so last: what
-	// leaves then leaves for the item, and the item itself never does.
+	// A window grows before it gets the item and shrinks after it, so that others leave
+	// for the item and never the item itself.
 	if size > was {
 		p.window.SetLimits(size, 0)
 	}
@@ -150,7 +149,7 @@ func (p *loaded) take(it items.Item) (out []items.Item, err error) {
 
 func byID(a, b items.Item) int { return cmp.Compare(a.ID, b.ID) }
 
-// nextSize is the size of the window from now on.
+// nextSize returns the size that the window has from now on.
 func (p *loaded) nextSize() int {
 	if p.engine.config.Adaptive {
 		return p.sizer.Next(p.tracker.Complexity(), p.tracker.State(), p.engine.allowed, p.override)
@@ -158,7 +157,7 @@ func (p *loaded) nextSize() int {
 	return p.engine.bounded(cmp.Or(p.override, p.base))
 }
 
-// known refuses the id of an item that never was.
+// known returns an error for the id of an item that never existed.
 func (p *loaded) known(op string, id int64) error {
 	switch n := p.last(); {
 	case id >= 1 && id <= n:
@@ -170,7 +169,7 @@ func (p *loaded) known(op string, id int64) error {
 	}
 }
 
-// item reads an item of the history, whole, with its star if it is pinned.
+// item returns an item of the history, whole, with its star if it is pinned.
 func (p *loaded) item(ctx context.Context, id int64) (items.Item, error) {
 	it, shown := p.window.Get(id)
 	if !shown || it.Full != "" {
@@ -188,13 +187,13 @@ func (p *loaded) item(ctx context.Context, id int64) (items.Item, error) {
 	return it, err
 }
 
-// storedEntry is an item as it was read; shown is that of itemOf.
+// storedEntry is an item that was read; shown is that of itemOf.
 type storedEntry struct {
 	items.Item
 	shown bool
 }
 
-// read reads items of the history.
+// read returns items of the history.
 func (p *loaded) read(ctx context.Context, first, last int64) (items []storedEntry, err error) {
 	err = p.engine.store.Messages(ctx, p.tenant, p.stored.Head, first, last, false, func(e *timeline.Entry) error {
 		it, shown := p.engine.itemOf(e)
@@ -204,8 +203,8 @@ func (p *loaded) read(ctx context.Context, first, last int64) (items []storedEnt
 	return items, err
 }
 
-// handOut makes items of the window ready for callers: a hold is not a pin, and
-// nothing that a caller does to them reaches the window.
+// handOut prepares items of the window for callers: held items lose their star, and
+// changes that callers make do not reach the window.
 func (p *loaded) handOut(items []items.Item) []items.Item {
 	for i := range items {
 		items[i] = clone(items[i])
@@ -214,18 +213,18 @@ func (p *loaded) handOut(items []items.Item) []items.Item {
 	return items
 }
 
-// swap is what brings items into view.
+// swap is a change of the window that brings items into view.
 type swap struct {
 	wanted map[int64]bool
 	came   map[int64]bool // those that were not in view, and whether they are pinned
-	// in are the items of the window as it becomes, out those that leave for them.
+	// in are the items of the new window, out those that leave.
 	in, out []items.Item
 	total   int // tokens of both
 }
 
-// swap finds what has to leave for items that an undo brings back: as few as must, the
-// oldest first (SPEC E5). Without undo the window chooses by itself, and out is empty. The
-// error has the numbers where the items cannot all be shown.
+// swap determines what leaves for items that an undo brings back: as few as possible, the
+// oldest first (SPEC E5). Without undo the window's policy chooses, and out is empty. If
+// the items cannot all be shown, the error has the numbers.
 func (p *loaded) swap(ctx context.Context, op string, ids []int64, undo bool) (*swap, error) {
 	s := &swap{wanted: map[int64]bool{}, came: map[int64]bool{}}
 	items := p.window.Items(0)
@@ -274,8 +273,8 @@ func (p *loaded) swap(ctx context.Context, op string, ids []int64, undo bool) (*
 	return s, nil
 }
 
-// show brings items into view and stars them there. All of them fit, or an error
-// has the numbers and nothing is changed. It costs O(window).
+// show brings items into view and stars them there. If they do not all fit, it returns an
+// error with the numbers and changes nothing. It takes O(window).
 func (p *loaded) show(ctx context.Context, op string, ids []int64, undo bool, when string) error {
 	s, err := p.swap(ctx, op, ids, undo)
 	if err != nil {
@@ -317,8 +316,8 @@ func (p *loaded) show(ctx context.Context, op string, ids []int64, undo bool, wh
 	return nil
 }
 
-// fill makes the window anew, for it takes items in the order of their ids only,
-// and lets it settle once everything is in it.
+// fill replaces the window by a new one with these items, because a window accepts items
+// by rising id only, and then applies the limits.
 func (p *loaded) fill(items []items.Item, maxTokens, maxItems int) (out []items.Item, err error) {
 	fresh := p.emptyWindow(math.MaxInt, max(1, len(items)))
 	for _, it := range items {
@@ -330,8 +329,8 @@ func (p *loaded) fill(items []items.Item, maxTokens, maxItems int) (out []items.
 	return fresh.SetLimits(maxTokens, maxItems), nil
 }
 
-// sized is an item of the history as a window shows it: without its middle if it
-// is larger than the window.
+// sized returns an item of the history as a window shows it: without its middle if it is
+// larger than the window.
 func (p *loaded) sized(it items.Item, maxTokens int) items.Item {
 	if it.Tokens <= maxTokens {
 		return it
@@ -344,8 +343,7 @@ func (p *loaded) sized(it items.Item, maxTokens int) items.Item {
 	return it
 }
 
-// tell remembers what happened, for those who listen (SPEC B7): they are told when
-// it is stored.
+// tell queues an event, which commit emits (SPEC B7).
 func (p *loaded) tell(kind string, before, after, items int) {
 	p.tellEvent(Event{Kind: kind, TokensBefore: before, TokensAfter: after, Items: items})
 }

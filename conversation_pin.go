@@ -7,13 +7,13 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// notes reads the notes of the conversation.
+// notes returns the reader of the conversation's notes.
 func (p *loaded) notes() timeline.Notes {
 	return timeline.Notes{Store: p.engine.store, Tenant: p.tenant, Conversation: p.id}
 }
 
-// here returns those pins that hold where the conversation stands, in their order. only,
-// if it is not 0, is the one id to look for.
+// here returns the pins on the way to the head, in their order. only, if not 0, selects
+// one id.
 func (p *loaded) here(ctx context.Context, pins []timeline.Pin, only int64) ([]timeline.Pin, error) {
 	var here []timeline.Pin
 	reach := map[int64]int64{} // trunk → a depth of it that is on the way
@@ -36,7 +36,7 @@ func (p *loaded) here(ctx context.Context, pins []timeline.Pin, only int64) ([]t
 	return here, nil
 }
 
-// pinsHere returns the pins that hold where the conversation stands.
+// pinsHere returns the pins on the way to the head.
 func (p *loaded) pinsHere(ctx context.Context, only int64) ([]timeline.Pin, error) {
 	if p.stored.Revision == 0 {
 		return nil, nil
@@ -48,8 +48,7 @@ func (p *loaded) pinsHere(ctx context.Context, only int64) ([]timeline.Pin, erro
 	return p.here(ctx, all, only)
 }
 
-// dismissedHere returns the items whose directives are dismissed where the conversation
-// stands.
+// dismissedHere returns the items on the way to the head whose directives are dismissed.
 func (p *loaded) dismissedHere(ctx context.Context, only int64) ([]timeline.Pin, error) {
 	if p.stored.Revision == 0 {
 		return nil, nil
@@ -61,7 +60,7 @@ func (p *loaded) dismissedHere(ctx context.Context, only int64) ([]timeline.Pin,
 	return p.here(ctx, all, only)
 }
 
-// putPin has a pin stored that took effect.
+// putPin adds the record of a settled pin to the change.
 func (p *loaded) putPin(ctx context.Context, id int64) error {
 	pin, err := p.newPin(ctx, timeline.KindPin, id)
 	if err != nil {
@@ -72,8 +71,8 @@ func (p *loaded) putPin(ctx context.Context, id int64) error {
 	return nil
 }
 
-// newPin makes a note about an item. It belongs to the item's place, not to its id: on
-// another branch another item has that id.
+// newPin returns a note about an item. The note belongs to the item's place, not to its
+// id, because on another branch another item has that id.
 func (p *loaded) newPin(ctx context.Context, kind string, id int64) (pin timeline.Pin, err error) {
 	pin = timeline.Pin{ID: id, At: timeline.AtHead()}
 	if id <= p.last() {

@@ -13,15 +13,15 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-// keptPlan is a plan that left something out, as it is stored: as much as Undo and
-// Plans need, however large the window was. Its blocks are what left.
+// keptPlan is a stored plan that left something out. It has what Undo and Plans need,
+// however large the window was; its blocks are the items that left.
 type keptPlan struct {
 	view.PlanData
-	// here: it was made on the way to where the conversation stands.
+	// here reports that it was made on the way to the head.
 	here bool
 }
 
-// victims is the reason why the policy chose what left.
+// victims returns the reason why the policy chose the items that left.
 func (p *loaded) victims(when string) string {
 	if items.Policy(p.policy) == items.ByAge {
 		return "the oldest when " + when
@@ -29,8 +29,8 @@ func (p *loaded) victims(when string) string {
 	return "the least relevant when " + when
 }
 
-// left books that items left the window and makes them ready for the caller. It is
-// the one way out: nothing leaves without a plan.
+// left records under a plan that items left the window, and returns copies for the
+// caller. No item leaves in another way.
 func (p *loaded) left(out []items.Item, before int, reason string) ([]Item, error) {
 	limit, _ := p.window.Limits()
 	plan := p.engine.newPlan(p.policy, limit)
@@ -48,7 +48,7 @@ func (p *loaded) left(out []items.Item, before int, reason string) ([]Item, erro
 	return itemsOut(out), err
 }
 
-// book gives a plan its number. One that left nothing out needs no record.
+// book gives a plan its number and stores it, unless it left nothing out.
 func (p *loaded) book(plan *window.Plan) (id string, err error) {
 	p.touch()
 	p.lastPlan++
@@ -67,8 +67,8 @@ func (p *loaded) book(plan *window.Plan) (id string, err error) {
 	return id, nil
 }
 
-// findPlan returns the items that a plan left out; none if it left nothing out. The empty
-// id means the newest plan that left something out; number is the id of the plan found.
+// findPlan returns the items that a plan left out, and the plan's id. The empty id means
+// the newest plan that left something out.
 func (p *loaded) findPlan(ctx context.Context, op, id string) (number string, items []int64, err error) {
 	if id == "" {
 		newest, err := p.plans(ctx, 1)
@@ -109,7 +109,7 @@ func (p *loaded) itemsOfPlan(ctx context.Context, op, id string) ([]int64, error
 	return ids, nil
 }
 
-// readPlan reads a plan; false where it left nothing out.
+// readPlan reads a plan, or returns false if it left nothing out.
 func (p *loaded) readPlan(ctx context.Context, id string) (plan keptPlan, ok bool, err error) {
 	if p.stored.Revision == 0 {
 		return plan, false, nil
@@ -130,14 +130,13 @@ func (p *loaded) parsePlan(ctx context.Context, r *timeline.Plan) (plan keptPlan
 	return plan, err
 }
 
-// Plans are the newest plans that took something out of view, at most limit of
-// them, oldest first; limit 0 means all. Those that were made on a branch that the
-// conversation has left are not among them. Their Undo is what Undo takes. Blocks are
-// the items that left or were left out, with the reason; what stayed is in
-// View.Plan alone.
+// Plans returns the newest plans that removed something from view, at most limit of them,
+// oldest first; limit 0 means all. It omits plans of branches that the conversation has
+// left. The Undo field of a plan is the id for Conversation.Undo. Its blocks are the
+// items that left or were left out, with the reason; View.Plan also lists what stayed.
 //
-// Add, Pin, Undo, Resize and Clear make a plan when items leave the window, Context
-// when it has no room for items of the window.
+// Add, Pin, Undo, Resize and Clear make a plan if items leave the window, Context if it
+// has no room for items of the window.
 func (c *Conversation) Plans(ctx context.Context, limit int) (plans []Plan, err error) {
 	if came, err := c.byCalls(ctx, "list plans", func(r *recorded) (err error) {
 		plans, err = r.plansUpTo(ctx, limit)
@@ -192,7 +191,7 @@ func (e *Engine) newPlan(policy string, budget int) *window.Plan {
 	return window.NewPlan(policy, e.config.Model, budget, budget)
 }
 
-// roleOf is the role in which a model is shown an item.
+// roleOf returns the role of an item for a model.
 func roleOf(s items.Source) chat.Role {
 	if s == items.SourceAssistant {
 		return chat.Assistant

@@ -14,24 +14,23 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// RecallOptions say what is wanted of the history. The zero value is right for most.
+// RecallOptions configures a search of the history. The zero value suits most programs.
 type RecallOptions struct {
-	// Budget is the most tokens of what is found. Default: 2,048; for Context what
-	// the view has room for.
+	// Budget is the most tokens of the result. Default: 2,048, for Context the room in
+	// the view.
 	Budget int
 	// Top is the most passages. Default: as many as fit, 10 for recall.Dense.
 	Top int
-	// Floor is the score, up to 1, below which nothing is shown. Default: 0.15, 0.3
-	// for recall.Dense; a negative number is no floor.
+	// Floor is the least score of a passage, up to 1. Default: 0.15, 0.3 for
+	// recall.Dense. A negative number means no floor.
 	Floor float64
-	// Mode is what the search goes by. Default: recall.Hybrid, words and meaning.
+	// Mode selects how passages are found. Default: recall.Hybrid, by words and meaning.
 	Mode recall.Mode
-	// Reach is where to look. Default: in the conversation alone.
-	// recall.ReachProject looks in all conversations of its project, too,
-	// recall.ReachUser in all of the tenant.
+	// Reach selects the conversations to search. Default: this one. recall.ReachProject
+	// adds all conversations of its project, recall.ReachUser all of the tenant.
 	Reach recall.Reach
-	// StrictState leaves out what has no sign of what the conversation is busy with
-	// (see Status.State). Otherwise what has one comes before its equals.
+	// StrictState omits passages that do not fit Status.State. Otherwise passages that
+	// fit it rank before others of the same score.
 	StrictState bool
 }
 
@@ -57,29 +56,29 @@ func (o *RecallOptions) check() error {
 	return nil
 }
 
-// Hits are what Recall found.
+// Hits is the result of Recall.
 type Hits struct {
-	// Text is what a model may be shown, Tokens its size.
+	// Text is the result as a text for a model, Tokens its size.
 	Text   string
 	Tokens int
-	// Mode is what the search went by: recall.Keyword where there are no vectors.
+	// Mode is how passages were found: recall.Keyword if there were no vectors.
 	Mode recall.Mode
-	// Passages are in the order of time.
+	// Passages are sorted by time.
 	Passages []Hit
 }
 
-// Hit is a passage of an item. Its Keyword, Dense and Prior say why it was found.
+// Hit is a passage of an item. Its Keyword, Dense and Prior explain its score.
 type Hit struct {
 	recall.Passage
-	// Conversation and Item are where it stands: Conversation.Item reads all of it.
+	// Conversation and Item identify the item; Conversation.Item returns all of it.
 	Conversation string
 	Item         int64
 }
 
-// Recall finds what a query needs in the history, in view or not, by word and by
-// meaning, under a budget. What was added before is found by its words at once; its
-// vectors are made in the background and used when they are there (Engine.Wait).
-// Nothing is found for a query that the history has nothing to say about.
+// Recall returns what the history has about a query, in view or not, found by words and
+// by meaning, within a budget. Items can be found by their words as soon as they are
+// added. Their vectors are made in the background and used from then on; see Engine.Wait.
+// If the history has nothing about the query, the result is empty.
 func (c *Conversation) Recall(ctx context.Context, query string, o RecallOptions) (*Hits, error) {
 	const op = "recall"
 	if err := o.check(); err != nil {
@@ -115,12 +114,12 @@ func (c *Conversation) Recall(ctx context.Context, query string, o RecallOptions
 	return hits, nil
 }
 
-// stateBoost is what a passage gains that fits the state: a tenth of what all words
-// of a question are worth. It settles what is nearly equal (SPEC D5).
+// stateBoost is added to the score of a passage that fits the state: a tenth of what all
+// words of a question score. It decides between nearly equal passages (SPEC D5).
 const stateBoost = .5
 
-// search asks the library. Standing instructions are no part of it: a view shows
-// them whatever the query is.
+// search searches the library, without standing instructions: views show those for every
+// query.
 func (c *Conversation) search(ctx context.Context, at timeline.Place, query string, state items.State, o RecallOptions, dismissed map[string]bool, exclude func(block string) bool) (*recall.Result, error) {
 	options := recall.RecallOptions{
 		Budget: o.Budget, Top: o.Top, Floor: o.Floor, Mode: o.Mode, Exclude: exclude, Directives: -1, Now: c.engine.config.Now(),
@@ -151,7 +150,8 @@ func (c *Conversation) where(at timeline.Place, reach recall.Reach) recall.Where
 	return recall.Where{Tenant: c.tenant, Conversation: c.id, At: at, Reach: reach}
 }
 
-// origin is the item of a block: that of another conversation has its name before it.
+// origin returns the conversation and the item of a block. The name of another
+// conversation precedes the item's id.
 func (c *Conversation) origin(block string) (conversation string, id int64) {
 	conversation = c.id
 	if i := strings.LastIndexByte(block, '#'); i >= 0 {

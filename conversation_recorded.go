@@ -14,20 +14,20 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// recorded is a conversation that came by calls. What is pinned or undone here takes
-// effect with its next call, in whichever process that is.
+// recorded is a conversation of calls. Pins and undos take effect at its next call, in
+// whichever process that is.
 type recorded struct {
 	store  timeline.Store
 	tenant string
 	calls  *calls
 	now    func() time.Time
-	// options are those that the engine shows calls by now.
+	// options are the engine's current options of calls.
 	options CallOptions
 	stored  timeline.Conversation
 }
 
-// byCalls runs do if the conversation came by calls, and reports whether it did, or
-// whether that cannot be known because of the error.
+// byCalls runs do if the conversation consists of calls, and reports whether it does. It
+// also reports true if an error prevents it from knowing.
 func (c *Conversation) byCalls(ctx context.Context, op string, do func(*recorded) error) (came bool, err error) {
 	e := c.engine
 	if err := e.enter(ctx, c); err != nil {
@@ -56,7 +56,7 @@ func (c *Conversation) byCalls(ctx context.Context, op string, do func(*recorded
 	return true, nil
 }
 
-// openRecorded finds a conversation; ok is false for one that did not come by calls.
+// openRecorded opens a conversation; ok is false if it does not consist of calls.
 func openRecorded(ctx context.Context, store timeline.Store, tenant, name string) (c *recorded, ok bool, err error) {
 	c = &recorded{store: store, tenant: tenant}
 	if c.stored, err = store.Conversation(ctx, tenant, name); err != nil {
@@ -71,15 +71,15 @@ func openRecorded(ctx context.Context, store timeline.Store, tenant, name string
 	return c, len(calls) > 0, err
 }
 
-// proxyCalls returns the keys of the calls that a proxy has recorded, oldest first. Those
-// of an import are not among them.
+// proxyCalls returns the keys of the recorded calls, oldest first, without those of an
+// import.
 func proxyCalls(ctx context.Context, store timeline.Store, tenant, name string) ([]string, error) {
 	keys, err := store.RecordKeys(ctx, tenant, name, "call")
 	return slices.DeleteFunc(keys, func(key string) bool { return strings.HasPrefix(key, "import ") }), err
 }
 
-// pin keeps a message in view, and brings it back if it has left. What is known not to
-// fit is refused with the numbers.
+// pin keeps a message in view, and brings it back if it has left. It refuses, with the
+// numbers, what is known not to fit.
 func (c *recorded) pin(ctx context.Context, id int64) error {
 	at, err := c.placeOf(ctx, id)
 	if err != nil {
@@ -118,15 +118,14 @@ func (c *recorded) unpin(ctx context.Context, id int64) error {
 	return c.change(ctx, timeline.Change{Drop: drop})
 }
 
-// wouldUndo reports what undo would do. What is known not to fit is refused with the
-// numbers. The empty id means the newest plan that hides something that is not held.
+// wouldUndo reports what undo would do. It refuses, with the numbers, what is known not
+// to fit. The empty id means the newest plan that hides something that is not held.
 func (c *recorded) wouldUndo(ctx context.Context, id string) (u Undoing, err error) {
 	u, _, err = c.undoing(ctx, id)
 	return u, err
 }
 
-// undoing is wouldUndo with the name of the plan: its number may change if another process
-// makes plans at the same time.
+// undoing is wouldUndo, and also returns the name of the plan.
 func (c *recorded) undoing(ctx context.Context, id string) (u Undoing, name string, err error) {
 	plans, err := c.plans(ctx)
 	if err != nil {
@@ -195,8 +194,8 @@ func (c *recorded) release(ctx context.Context) error {
 	return c.change(ctx, timeline.Change{Drop: drop})
 }
 
-// plansUpTo returns the newest plans on the way to the head, at most limit of them, oldest
-// first; limit 0 means all.
+// plansUpTo returns the newest plans on the way to the head, at most limit of them,
+// oldest first; limit 0 means all.
 func (c *recorded) plansUpTo(ctx context.Context, limit int) ([]Plan, error) {
 	plans, err := c.plans(ctx)
 	if err != nil {
@@ -212,7 +211,7 @@ func (c *recorded) plansUpTo(ctx context.Context, limit int) ([]Plan, error) {
 	return out, nil
 }
 
-// madePlan is a plan that holds where the conversation stands.
+// madePlan is a plan on the way to the head.
 type madePlan struct {
 	id    string
 	whose string
@@ -244,7 +243,7 @@ func (c *recorded) plans(ctx context.Context) ([]madePlan, error) {
 	return out, nil
 }
 
-// leftBy is what plan i hides and the one before it does not.
+// leftBy returns the messages that plan i hides and the plan before it does not.
 func leftBy(plans []madePlan, i int) []int {
 	hidden := plans[i].cut.Hidden()
 	for _, p := range slices.Backward(plans[:i]) {
@@ -259,9 +258,10 @@ func leftBy(plans []madePlan, i int) []int {
 	return hidden
 }
 
-// fits reports what would leave if the latest call were shown with these messages beside
-// all that is pinned or held; the error says with numbers why they cannot be shown. What
-// cannot be known, the proxy will say.
+// fits returns what would leave if the latest call were shown with these messages in
+// addition to all pinned and held ones. If they cannot be shown, the error has the
+// numbers. If the latest call cannot be read, fits returns nothing, and the next call
+// decides.
 func (c *recorded) fits(ctx context.Context, more []int) (leaves []int, err error) {
 	plans, err := c.plans(ctx)
 	if err != nil || len(plans) == 0 {
@@ -312,7 +312,7 @@ func (c *recorded) pins(ctx context.Context, id int64) ([]timeline.Pin, error) {
 	return slices.DeleteFunc(all, func(p timeline.Pin) bool { return p.ID != id }), err
 }
 
-// placeOf returns the place of a message on the way to where the conversation stands.
+// placeOf returns the place of a message on the way to the head.
 func (c *recorded) placeOf(ctx context.Context, id int64) (timeline.Place, error) {
 	at, ok, err := timeline.PlaceOf(ctx, c.store, c.tenant, c.stored.Head, id)
 	if err == nil && !ok {

@@ -12,20 +12,20 @@ import (
 	"github.com/oriel-context/oriel/recall"
 )
 
-// MetaBlock is the key under which the Meta of a recalled item without an ID names
-// its origin, as Plan.Inserted does.
+// MetaBlock is the key under which the Meta of a recalled item without an ID names its
+// block, as Plan.Inserted does.
 const MetaBlock = "oriel.block"
 
-// recalled is what a view recalls of one item.
+// recalled is the part of an item that a view recalls.
 type recalled struct {
 	block string
 	score float64 // of its best passage
 	items.Item
 }
 
-// remember puts into a viewInput what the user wants at all times and what the history
-// has to say about the query (SPEC D3), in half of the time that there is. Where that
-// fails, the view comes without it and its plan says so.
+// remember adds to a view directives and what the history has about the query (SPEC D3),
+// within half of the time that is left. If that fails, the view is made without it and
+// its plan has a warning.
 func (c *Conversation) remember(ctx context.Context, s *viewInput, o *ContextOptions) {
 	if end, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
@@ -104,7 +104,7 @@ func (c *Conversation) find(ctx context.Context, s *viewInput, shown map[int64]*
 		} else {
 			end()
 			visible, _ := own(p.Block)
-			// What a tool said in a message is an entry of its own, and only one
+			// The output of a tool within a message is an entry of its own; only one
 			// entry has the item's id.
 			m := c.recalled(p.Block, visible != nil || len(found) > 0 && found[len(found)-1].block == p.Block)
 			m.score, m.Content, m.Source, m.Time = p.Score, p.Text, items.Source(p.Role), timeOf(&p)
@@ -124,8 +124,8 @@ func (c *Conversation) find(ctx context.Context, s *viewInput, shown map[int64]*
 	return found, nil
 }
 
-// repeats tells what says the same as something that is shown, or as the query, and
-// was said another time (SPEC D3).
+// repeats returns a function that reports whether a passage has the same text as
+// something that is shown, or as the query (SPEC D3).
 func (s *viewInput) repeats(shown map[int64]*items.Item) func(*recall.Passage) bool {
 	texts := map[string]bool{strings.TrimSpace(s.query): true}
 	for _, it := range shown {
@@ -145,8 +145,8 @@ func (s *viewInput) repeats(shown map[int64]*items.Item) func(*recall.Passage) b
 	}
 }
 
-// gap stands between two passages of an item that do not touch, and behind the beginning
-// of one.
+// gap separates two passages of an item that are not adjacent, and follows a passage of
+// which only the beginning is shown.
 const gap = "\n…\n"
 
 func timeOf(p *recall.Passage) time.Time {
@@ -156,8 +156,8 @@ func timeOf(p *recall.Passage) time.Time {
 	return *p.Time
 }
 
-// fitting are the best passages that have room, in the order in which they came: an
-// item is shown whole or not at all, so none may become larger than there is room.
+// fitting returns the best passages that fit the room, in their order. An item is shown
+// as a whole or not at all, so the passages of one item together must fit.
 func (s *viewInput) fitting(passages []recall.Passage, room int) []recall.Passage {
 	order := make([]int, len(passages))
 	for i := range order {
@@ -191,8 +191,9 @@ func (s *viewInput) fitting(passages []recall.Passage, room int) []recall.Passag
 	return out
 }
 
-// recalled begins what is recalled of an item. Only an item of this conversation that
-// is not in view has its id: another one with the same would count as a repetition.
+// recalled returns an empty entry for an item. Only an item of this conversation that is
+// not in view gets its id, because a second entry with the same id would count as a
+// repetition.
 func (c *Conversation) recalled(block string, inView bool) recalled {
 	m := recalled{block: block}
 	if name, id := c.origin(block); name == c.id && !inView {
@@ -203,7 +204,7 @@ func (c *Conversation) recalled(block string, inView bool) recalled {
 	return m
 }
 
-// blockOf names the item that an item of the relevant part comes from.
+// blockOf returns the block that an item of the relevant part comes from.
 func blockOf(it *items.Item) string {
 	if it.ID != 0 {
 		return itemKey(it.ID)
@@ -211,7 +212,7 @@ func blockOf(it *items.Item) string {
 	return it.Meta[MetaBlock]
 }
 
-// unite puts what is standing before what was found. What is both is there once.
+// unite returns the directives followed by what was found, without duplicates.
 func unite(standing, found []recalled) []recalled {
 	for i := range standing {
 		d := &standing[i]

@@ -12,26 +12,26 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// stateVersion is that of the state as it is stored.
+// stateVersion is the version of the stored state.
 const stateVersion = 2
 
-// maxReplay is after how many items the state is stored at the latest, though
-// nothing else happened: so many are replayed when the conversation is loaded.
+// maxReplay is the most items after which the state is stored again, even if nothing else
+// has changed. Loading a conversation replays that many.
 const maxReplay = 64
 
-// savedState is what a conversation's window is made from
-// (docs/format/conversation.md). It holds for the place of its record.
+// savedState is the stored state of a window (docs/format/conversation.md). It is valid
+// at the place of its record.
 type savedState struct {
 	Version int `json:"v"`
-	// Shown are ids of items, as ranges: "1-3,7". Held is version 1's: since then there
-	// are records of holds.
+	// Shown are ids of items as ranges: "1-3,7". Held is used by version 1 only; later
+	// versions have records of holds.
 	Shown    string `json:"shown,omitempty"`
 	Held     string `json:"held,omitempty"`
 	Cleared  int64  `json:"cleared,omitempty"`
 	Policy   string `json:"policy"`
 	Override int    `json:"override,omitempty"`
-	// Base is the size that the window started from, Tokens and Items are its
-	// limits, Size is where the adaptive size stands.
+	// Base is the initial size of the window, Tokens and Items are its limits, Size is
+	// the current adaptive size.
 	Base    int           `json:"base"`
 	Tokens  int           `json:"tokens"`
 	Items   int           `json:"items"`
@@ -39,19 +39,19 @@ type savedState struct {
 	Tracker items.Tracked `json:"tracker"`
 	// Query is the vector of the newest query: float32, little-endian.
 	Query []byte `json:"query,omitempty"`
-	// Plan is the number of the newest plan, Kept of the newest that has a record.
+	// Plan is the number of the newest plan, Kept that of the newest plan with a record.
 	Plan int64 `json:"plan,omitempty"`
 	Kept int64 `json:"kept,omitempty"`
 }
 
-// savedCut is how an item is shown whose middle is left out.
+// savedCut is an item as it is shown without its middle.
 type savedCut struct {
 	Content string `json:"content"`
 	Tokens  int    `json:"tokens"`
 }
 
-// commit stores what an operation changed, all of it or nothing, and tells those
-// who listen. After an error the present is not to be used any more.
+// commit stores what an operation changed, as a whole, and then emits the events. After
+// an error the loaded conversation must not be used.
 func (p *loaded) commit(ctx context.Context) error {
 	if p.savedUpTo < 0 || p.last()+int64(len(p.change.Messages))-p.savedUpTo >= maxReplay {
 		p.touch()
@@ -90,8 +90,8 @@ func (p *loaded) commit(ctx context.Context) error {
 	return nil
 }
 
-// reportUpgrade logs, once for an engine, that a stored conversation has a newer version
-// than before: there is no way back.
+// reportUpgrade logs, once for an engine, that a stored conversation was upgraded, which
+// cannot be reversed.
 func (p *loaded) reportUpgrade() {
 	if was := p.version; was > 0 && was < stateVersion {
 		p.engine.upgraded.Do(func() {
@@ -101,7 +101,7 @@ func (p *loaded) reportUpgrade() {
 	p.version = stateVersion
 }
 
-// save puts the state, the holds and the cuts among what is to be stored.
+// save adds the state, the holds and the cuts to the change.
 func (p *loaded) save(ctx context.Context) error {
 	if err := p.saveHolds(ctx); err != nil {
 		return err
@@ -136,8 +136,8 @@ func (p *loaded) save(ctx context.Context) error {
 	return p.putJSON(kindState, stateKey, s)
 }
 
-// saveHolds puts the holds that have changed among what is to be stored. What has left
-// the window is not held any more.
+// saveHolds adds the holds that have changed to the change. Items that left the window
+// are no longer held.
 func (p *loaded) saveHolds(ctx context.Context) error {
 	unnamed := maps.Clone(p.held) // by a state of version 1
 	kept := p.holds[:0]
@@ -171,7 +171,7 @@ func (p *loaded) saveHolds(ctx context.Context) error {
 	return err
 }
 
-// putHold has a hold stored with what it holds now.
+// putHold adds a hold with its current items to the change.
 func (p *loaded) putHold(ctx context.Context, h *timeline.Hold, held timeline.Ranges) (err error) {
 	h.Held = held
 	if h.At, err = p.placeOf(ctx, int64(held[len(held)-1][1])); err != nil {

@@ -12,26 +12,26 @@ import (
 )
 
 const (
-	// hiddenMark tells the model that it does not see everything. It never
-	// changes, so that prompt caches can keep it.
+	// hiddenMark tells the model that it does not see everything. It never changes, so
+	// that prompt caches can keep it.
 	hiddenMark = voice.Hidden
-	// assistantFirst stands before an assistant who speaks first: providers want
-	// the user to begin.
+	// assistantFirst precedes an assistant's message at the beginning, because providers
+	// require that the user begins.
 	assistantFirst = voice.AssistantFirst
 
 	titleRelevant = voice.TitleRelevant
 
-	// framing is what a provider puts around a message, in tokens.
+	// framing is the number of tokens that a provider adds to a message.
 	framing = 4
 )
 
-// marker is the mark as an item: it has no id, no source, and comes before all
-// times.
+// marker returns the mark as an item: it has no id and no source, and sorts before all
+// others.
 func marker() items.Item { return items.Item{Content: hiddenMark} }
 
 func isMarker(it items.Item) bool { return it.ID == 0 && it.Content == hiddenMark }
 
-// draft is a view on its way.
+// draft is a view that is being composed.
 type draft struct {
 	recent, relevant []items.Item // in the order of time; the marker is the first of recent
 	query            string       // without its middle if it is too large
@@ -41,7 +41,7 @@ type draft struct {
 	opening          string // the marker that the messages begin with, if any
 }
 
-// draw makes the view.
+// compose makes the view.
 func (s *viewInput) compose() (*draft, error) {
 	d, err := s.attempt(s.hidden)
 	if err == nil && !s.hidden && s.leavesOut(d) {
@@ -59,9 +59,9 @@ func (s *viewInput) leavesOut(d *draft) bool {
 	return len(d.recent) < n
 }
 
-// part tells what takes its room before all else from the rest: the marker, if there
-// is to be one, and what has precedence. The newest item can count on its own size or
-// half of the room. used is what kept takes.
+// part splits the items into kept, which get their room first, and the rest. Kept are the
+// marker, if marked, and pinned and held items. The newest item is sure of its own size
+// or half of the room. used is the size of kept.
 func (s *viewInput) part(marked bool) (kept, rest []items.Item, used int) {
 	all := s.items
 	if s.asked >= 0 {
@@ -92,8 +92,8 @@ func (s *viewInput) part(marked bool) (kept, rest []items.Item, used int) {
 	return kept, rest, used
 }
 
-// reserve finds what the view will show in any case, and how much room that leaves
-// for what is relevant: its share, and what recent items do not use.
+// reserve returns the items that the view will show in any case, and the room that is
+// left for relevant ones: their share, and what recent items do not use.
 func (s *viewInput) reserve() (shown map[int64]*items.Item, room int) {
 	kept, rest, used := s.part(s.hidden)
 	shown = map[int64]*items.Item{}
@@ -133,25 +133,25 @@ func (s *viewInput) attempt(marked bool) (*draft, error) {
 	})
 	d := &draft{
 		recent: append(kept, a.Recent...), relevant: a.Relevant,
-		// The query is what stands behind everything else.
+		// The query follows everything else.
 		query: a.Text[len(items.AssembleText(a.Recent, a.Relevant, "")):],
 	}
 	slices.SortStableFunc(d.recent, func(a, b items.Item) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID)) })
 	return d, s.settle(d)
 }
 
-// cost is what an item adds to the text.
+// cost returns the tokens that an item adds to the text.
 func (s *viewInput) cost(it *items.Item) int {
 	return s.count(items.RecentEntry(it)) + s.count("\n\n")
 }
 
-// relevantCost is what an item adds to the relevant part.
+// relevantCost returns the tokens that an item adds to the relevant part.
 func (s *viewInput) relevantCost(it *items.Item) int {
 	return s.count(items.RelevantEntry(it)) + s.count("\n\n")
 }
 
-// settle lets items leave until text and messages are within the budget: the whole
-// may have a few tokens more than its parts, and messages more than the text.
+// settle drops items until text and messages are within the budget: the whole may have a
+// few tokens more than its parts, and the messages more than the text.
 func (s *viewInput) settle(d *draft) error {
 	for {
 		size := s.writeMessages(d)
@@ -171,8 +171,8 @@ func (s *viewInput) settle(d *draft) error {
 	}
 }
 
-// drop takes out what matters least: the oldest item without precedence, then what
-// is relevant, then what has precedence, the marker, the newest item.
+// drop removes what matters least: the oldest item that is neither pinned nor held, then
+// relevant items, then pinned and held ones, the marker, and the newest item.
 func (s *viewInput) drop(d *draft) bool {
 	newest := int64(0)
 	for i := range d.recent {
@@ -195,7 +195,7 @@ func (s *viewInput) drop(d *draft) bool {
 	return true
 }
 
-// compose writes the messages and gives their size.
+// writeMessages writes the messages and returns their size.
 func (s *viewInput) writeMessages(d *draft) int {
 	d.messages, d.opening = nil, ""
 	size := 0

@@ -22,7 +22,7 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// Engine stores conversations, composes views of them, and takes calls. It is safe for
+// Engine stores conversations, composes views of them, and handles calls. It is safe for
 // concurrent use.
 type Engine struct {
 	config Config
@@ -36,11 +36,11 @@ type Engine struct {
 	allowed int
 	store   timeline.Store
 	library *recall.Library
-	// calls takes requests; learnt holds what they taught about providers, and is nil
+	// calls handles requests; learnt holds what they taught about providers, and is nil
 	// without Config.Dir.
 	calls  *calls
 	learnt *token.Learnt
-	// model is the built-in one; nil if Config has another or none.
+	// model is the built-in model; nil if Config has another one or none.
 	model *builtinModel
 	// meanings are the vectors of items, for relevance.
 	meanings meanings
@@ -49,12 +49,12 @@ type Engine struct {
 	parent *Engine
 	// keep is how many conversations stay in memory even if no caller has them.
 	keep int
-	// upgraded is done once a conversation of an earlier version was stored.
+	// upgraded runs once, when a conversation of an earlier version was stored.
 	upgraded sync.Once
 
 	mu sync.Mutex // protects what follows
 	// conversations are those that a caller has, so that the same id returns the same
-	// conversation. recent lists those used last, the latest first.
+	// conversation. recent lists recently used ones, the latest first.
 	conversations map[conversationKey]weak.Pointer[Conversation]
 	recent        *list.List
 	tenants       map[string]*Engine
@@ -64,8 +64,8 @@ type Engine struct {
 // conversationKey names a conversation of any tenant.
 type conversationKey struct{ tenant, id string }
 
-// keepConversations is how many conversations stay in memory, those used last, each with
-// as much as its window shows. Others are read again at their next use.
+// keepConversations is the number of recently used conversations that stay in memory,
+// each with the items in view. Others are read again at their next use.
 const keepConversations = 256
 
 func newEngine(config Config) *Engine {
@@ -181,9 +181,9 @@ func (e *Engine) forget(key conversationKey) {
 	}
 }
 
-// touch makes a conversation the one that was used last, and unloads the one that was not
-// used for the longest time if there are too many. Callers may still use that one. The
-// caller holds mu.
+// touch marks a conversation as the latest used, and unloads the one that was not used
+// for the longest time if there are too many. Callers may still use that one. The caller
+// holds mu.
 func (e *Engine) touch(c *Conversation) {
 	if c.place != nil {
 		e.recent.MoveToFront(c.place)
@@ -222,8 +222,8 @@ func (e *Engine) Conversations(ctx context.Context) ([]string, error) {
 }
 
 // Delete removes a conversation with its notes, and the contents that no other
-// conversation shares. A caller that still has the conversation may use it: it is then
-// empty.
+// conversation shares. A caller that still has the conversation may use it; it is empty
+// then.
 func (e *Engine) Delete(ctx context.Context, id string) error {
 	const op = "delete"
 	if err := e.enter(ctx, nil); err != nil {

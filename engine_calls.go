@@ -13,8 +13,8 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-// CallOptions controls what is sent of the requests that go through Begin or Transport. The
-// zero value sends what the profile "balanced" allows.
+// CallOptions controls what is sent of the requests that go through Begin or Transport.
+// The zero value sends what the profile "balanced" allows.
 type CallOptions struct {
 	// Profile names the profile of calls that name none. Default "balanced"; "off"
 	// records calls and sends them as they came.
@@ -41,7 +41,8 @@ type CallOptions struct {
 	// the part of Claude Code's billing line that differs with every call is
 	// sent as zeros.
 	PlainCache bool
-	// Condense has a model summarise what is left out. Nil: digests are made by rules.
+	// Condense makes a model summarise what is left out. If nil, digests are made by
+	// rules.
 	Condense *CondenseOptions
 }
 
@@ -79,7 +80,7 @@ func (o *CallOptions) check() error {
 // learntFile is the file in Config.Dir that holds what was learnt about providers.
 const learntFile = "learnt.json"
 
-// openCalls prepares the engine to take requests.
+// openCalls prepares the engine for requests.
 func (e *Engine) openCalls() {
 	c := &e.config
 	o := callParts{Store: e.store, Project: c.Project, Recall: e.library, Events: c.Events, Stages: c.Stages, Log: c.Log, Now: c.Now, Waits: c.Waits}
@@ -120,10 +121,11 @@ func (e *Engine) closeCalls() {
 }
 
 // Begin finds the conversation that a request continues and decides what is sent. The
-// caller then sends Call.Body, asks Call.Refused if the provider refuses it, gives the reply
-// to Call.Response and Call.Write, and ends with Call.End, which records the call. Begin
-// never fails: an Event reports what goes wrong, and the best that is left is sent. Config.Waits bounds how long Begin waits; ctx
-// is for callers that no longer want the result.
+// caller then sends Call.Body, asks Call.Refused if the provider refuses it, passes the
+// reply to Call.Response and Call.Write, and calls Call.End, which records the call.
+// Begin never fails: an Event reports what goes wrong, and the best remaining body is
+// sent. Config.Waits bounds how long Begin waits; ctx is for callers that no longer want
+// the result.
 func (e *Engine) Begin(ctx context.Context, r *Request) *Call {
 	return e.calls.Begin(ctx, e.own(r))
 }
@@ -145,7 +147,7 @@ func (e *Engine) own(r *Request) *Request {
 	return &own
 }
 
-// Unseen reports a call that went through without Begin, and why.
+// Unseen reports a call that was sent without Begin, and why.
 func (e *Engine) Unseen(call, reason string) { e.calls.Unseen(call, reason) }
 
 // SetCallOptions changes the options of calls that begin from now on. If o.Condense is

@@ -17,8 +17,8 @@ const (
 	meaningBatch  = 16
 )
 
-// meanings embeds items in the background, for relevance (SPEC A3). Whoever asks gets
-// what is there and never waits. The zero value embeds nothing.
+// meanings embeds items in the background, for relevance (SPEC A3). Callers get the
+// vectors that exist and never wait. The zero value embeds nothing.
 type meanings struct {
 	model embed.Model // nil for none
 
@@ -32,7 +32,7 @@ type meanings struct {
 	closed  bool
 }
 
-// meaningOf is what is embedded of a text: white space is folded, and a model reads
+// meaningOf returns what is embedded of a text: white space is folded, and a model reads
 // only the beginning.
 func meaningOf(text string) string {
 	const most = 4096
@@ -42,7 +42,8 @@ func meaningOf(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// get returns the vector of a text, or nil and has it made.
+// get returns the vector of a text. If there is none, get returns nil and queues the
+// text.
 func (m *meanings) get(text string) []float32 {
 	if text = meaningOf(text); text == "" || m.model == nil {
 		return nil
@@ -102,7 +103,7 @@ func (m *meanings) work(ctx context.Context) {
 	}
 }
 
-// wait waits until nothing is under way.
+// wait waits until nothing is being embedded.
 func (m *meanings) wait(ctx context.Context) error {
 	m.mu.Lock()
 	idle := m.idle
@@ -132,8 +133,8 @@ func (m *meanings) shutDown() {
 	}
 }
 
-// queryMeaning embeds a query, in a quarter of the time that there is; nil where that
-// fails or is not wanted.
+// queryMeaning embeds a query within a quarter of the time until the deadline. It returns
+// nil if that fails or is turned off.
 func (m *meanings) queryMeaning(ctx context.Context, query string) []float32 {
 	if query = meaningOf(query); query == "" || m.model == nil {
 		return nil

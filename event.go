@@ -14,35 +14,37 @@ import (
 type Event struct {
 	Time time.Time `json:"time"`
 	Kind string    `json:"kind"`
-	// Call is the id that logs have; empty where no call did it.
+	// Call is the id of the call, as in logs; empty if no call caused the event.
 	Call         string `json:"call,omitempty"`
 	Conversation string `json:"conversation,omitempty"`
-	// Thread is how the call relates to the conversation, such as "continued" or "branched".
+	// Thread is how the call relates to the conversation, such as "continued" or
+	// "branched".
 	Thread string `json:"thread,omitempty"`
 	Model  string `json:"model,omitempty"`
-	// Policy is that of the window, for a conversation of items.
+	// Policy is the policy of the window, for a conversation of items.
 	Policy string `json:"policy,omitempty"`
-	// TokensBefore and TokensAfter are those of the request and of what was sent of it, as
-	// counted here; of a condensation those of the messages and of the summary, of a
-	// resize the sizes. Reported is what the provider counted.
+	// TokensBefore and TokensAfter are the sizes of the request and of what was sent of
+	// it, as Oriel counts them; for a condensation those of the messages and of the
+	// summary, for a resize those of the window. Reported is the provider's count of the
+	// prompt, Output that of the reply.
 	TokensBefore int `json:"tokens_before,omitempty"`
 	TokensAfter  int `json:"tokens_after,omitempty"`
 	Reported     int `json:"reported,omitempty"`
 	Output       int `json:"output,omitempty"`
-	// Budget is what the view of a call or a cut had to fit in; Grown says why that is
-	// more than the profile wishes, nil where it is not.
+	// Budget is the budget of the view. Grown is why it exceeds that of the profile; nil
+	// if it does not.
 	Budget int            `json:"budget,omitempty"`
 	Grown  *window.Growth `json:"grown,omitempty"`
-	// Usage is what the provider reported of a call; nil where it did not.
+	// Usage is what the provider reported; nil if it reported nothing.
 	Usage *Usage `json:"usage,omitempty"`
-	// Cost is what it cost beside the call itself, in US dollars.
+	// Cost is the cost of the event beside the call itself, in US dollars.
 	Cost float64 `json:"cost"`
 	// Plan is the id of the plan by which something was left out, brought back or
-	// condensed; Items are how many messages that is about.
+	// condensed; Items is the number of its messages.
 	Plan  string `json:"plan,omitempty"`
 	Items int    `json:"items,omitempty"`
-	// Back and Left are, where pins and undone plans act, the messages that came back
-	// and those that left for them, such as "24-37,40".
+	// Back and Left are set for pins and undone plans: the messages that came back and
+	// those that left for them, such as "24-37,40".
 	Back string `json:"back,omitempty"`
 	Left string `json:"left,omitempty"`
 	// Action is what a cut did: trim, mask, evict, digest or condense. Recalled are the
@@ -51,7 +53,7 @@ type Event struct {
 	Action   string `json:"action,omitempty"`
 	Recalled int    `json:"recalled,omitempty"`
 	Reason   string `json:"reason,omitempty"`
-	// Error says what went wrong, where something did.
+	// Error is what went wrong, if anything did.
 	Error string `json:"error,omitempty"`
 }
 
@@ -60,8 +62,8 @@ const (
 	// EventCall: a call has ended and is written.
 	EventCall = "call"
 	// EventCut: a view was made smaller; EventCondensation: a model was asked for a
-	// summary; EventResize: the adaptive size of a conversation has moved;
-	// EventRecall: something was brought back on its own; EventOverflow: a provider
+	// summary; EventResize: the adaptive size of a conversation has changed; EventRecall:
+	// messages were brought back because the query needs them; EventOverflow: a provider
 	// refused a request as too large.
 	EventCut          = "truncation"
 	EventCondensation = "condensation"

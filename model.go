@@ -8,8 +8,8 @@ import (
 	"github.com/oriel-context/oriel/embed/minilm"
 )
 
-// builtinModel is all-MiniLM-L6-v2, begun when it is first used: an engine that never
-// recalls does not pay for it.
+// builtinModel is all-MiniLM-L6-v2. It is loaded at its first use, so that an engine
+// without recall does not pay for it.
 type builtinModel struct {
 	mu     sync.Mutex // protects what follows
 	model  *minilm.Model

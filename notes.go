@@ -9,14 +9,14 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// wants are what people want to see of a conversation.
+// wants are the pins and holds of a conversation.
 type wants struct {
 	pins  []pin
 	holds []hold
 }
 
-// pin is a message that stays. identity is its own: on another branch another message
-// has its place; zero for whatever stands there.
+// pin is a message that stays in view. identity is that of the message, because another
+// branch has another message at its place; zero means any message.
 type pin struct {
 	depth    int
 	identity timeline.Hash
@@ -29,8 +29,8 @@ type hold struct {
 	last pin
 }
 
-// readWants reads them. A pin or hold whose place no longer exists is left out of account
-// for branches that do not have it.
+// readWants reads the pins and holds of a conversation. A pin or hold whose place no
+// longer exists applies to no branch that lacks it.
 func readWants(ctx context.Context, store timeline.Store, tenant, conversation string) (w wants, err error) {
 	notes := timeline.Notes{Store: store, Tenant: tenant, Conversation: conversation}
 	pins, err := notes.Pins(ctx)
@@ -58,7 +58,7 @@ func readWants(ctx context.Context, store timeline.Store, tenant, conversation s
 	return w, nil
 }
 
-// identityAt returns the identity of the message at a place; zero for none.
+// identityAt returns the identity of the message at a place, or zero if there is none.
 func identityAt(ctx context.Context, store timeline.Store, tenant string, at timeline.Place) (identity timeline.Hash, err error) {
 	if at.Depth == 0 {
 		return identity, nil
@@ -73,7 +73,7 @@ func identityAt(ctx context.Context, store timeline.Store, tenant string, at tim
 	return identity, err
 }
 
-// on are the messages of a request's history that are wanted, by depth, in order.
+// on returns the pinned and held messages of a request's history, by depth, in order.
 func (w *wants) on(t *thread.Thread) []int {
 	var out []int
 	for _, p := range w.pins {
@@ -89,7 +89,7 @@ func (w *wants) on(t *thread.Thread) []int {
 	return union(out, nil)
 }
 
-// all are those of any branch.
+// all returns the pinned and held messages of all branches.
 func (w *wants) all() []int {
 	var out []int
 	for _, p := range w.pins {
@@ -116,14 +116,14 @@ func (p *pin) on(t *thread.Thread) bool {
 	return i < len(t.Identities) && t.Identities[i] == p.identity
 }
 
-// union is both, in order, each once.
+// union returns the elements of both, sorted and without duplicates.
 func union(a, b []int) []int {
 	out := slices.Concat(a, b)
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// differ tells by which kinds of events two differ.
+// differ returns the kinds of events that explain the difference between two.
 func (w *wants) differ(old *wants) (kinds []string) {
 	if !slices.Equal(w.pins, old.pins) {
 		kinds = append(kinds, EventPin)

@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// queue does jobs in the background: those of one key one after the other in the order
-// in which they came, others beside them. What waits is bounded by its bytes.
+// queue runs jobs in the background: jobs of the same key one after the other in their
+// order, others concurrently. The bytes of waiting jobs are bounded.
 type queue struct {
 	limit int64
-	// failed is told of what a job panicked.
+	// failed is called with the panic of a job.
 	failed func(any)
 
 	mu      sync.Mutex // protects what follows
@@ -36,7 +36,8 @@ func newQueue(workers int, limit int64, failed func(any)) *queue {
 	return &queue{limit: limit, failed: failed, waiting: map[string][]job{}, free: workers, idle: closedChannel(), alone: closedChannel()}
 }
 
-// add queues a job that holds so many bytes, or refuses it. One job is always taken.
+// add queues a job that holds so many bytes, or refuses it. An empty queue accepts any
+// job.
 func (q *queue) add(key string, bytes int64, run func()) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -63,7 +64,7 @@ func (q *queue) add(key string, bytes int64, run func()) error {
 	return nil
 }
 
-// work does what is ready until nothing is.
+// work runs jobs until none is ready.
 func (q *queue) work() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -97,8 +98,8 @@ func (q *queue) do(j job) {
 	j.run()
 }
 
-// goBeside runs what may have to wait before it can add its job, in a goroutine of its
-// own.
+// goBeside runs, in a goroutine of its own, what may have to wait before it can add its
+// job.
 func (q *queue) goBeside(run func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -125,7 +126,7 @@ func (q *queue) depth() (jobs int, bytes int64) {
 	return jobs, q.bytes
 }
 
-// drain waits until nothing is left to do, and accepts no more jobs.
+// drain waits until all jobs have ended, and accepts no more.
 func (q *queue) drain(ctx context.Context) error {
 	err := q.waitBeside(ctx)
 	q.mu.Lock()
@@ -134,7 +135,7 @@ func (q *queue) drain(ctx context.Context) error {
 	return errors.Join(err, q.wait(ctx))
 }
 
-// wait waits until nothing is left to do.
+// wait waits until all jobs have ended.
 func (q *queue) wait(ctx context.Context) error {
 	if err := q.waitBeside(ctx); err != nil {
 		return err
@@ -152,7 +153,7 @@ func (q *queue) waitBeside(ctx context.Context) error {
 	return waitFor(ctx, alone)
 }
 
-// waitKey waits until the jobs of a key that are in the queue now are done.
+// waitKey waits until the jobs of a key that are in the queue now have ended.
 func (q *queue) waitKey(ctx context.Context, key string) error {
 	q.mu.Lock()
 	_, any := q.waiting[key]

@@ -33,7 +33,7 @@ const (
 	StageStore = "store"
 )
 
-// stageBegins returns the time if anybody wants to know how long stages take.
+// stageBegins returns the time, or zero if nobody receives stages.
 func (r *calls) stageBegins() (now time.Time) {
 	if r.o.Stages != nil {
 		now = time.Now()
