@@ -13,7 +13,7 @@ import (
 )
 
 func doctorCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, health bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the set-up, and say what to do",
@@ -24,13 +24,19 @@ found, and what to do about it. Flags are those of oriel serve.
 
 Each provider is asked once, without a key. One that cannot be reached is a warning:
 everything else works offline. Nothing is changed, and no key is printed. It exits with
-1 if a check has FAILED.`,
+1 if a check has FAILED.
+
+--health checks only that a server answers at the address of --listen, as containers and
+service managers ask again and again. A server whose history fails is a warning, because
+its calls go through.`,
 		Example: `  oriel doctor
   oriel doctor --json
+  oriel doctor --health --listen 127.0.0.1:9000
   oriel doctor --listen 127.0.0.1:9000 --upstream-openai http://localhost:11434/v1`,
 		Args: noArguments,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&health, "health", false, "only check that a server is running")
 	flags := addSettings(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		home, _ := os.UserHomeDir() // if it is empty, there are no agents' files
@@ -39,6 +45,14 @@ everything else works offline. Nothing is changed, and no key is printed. It exi
 		sources, err := flags.sources()
 		if err != nil {
 			return err
+		}
+		if health {
+			loaded, err := loadSettings(sources)
+			if err != nil {
+				return err
+			}
+			d.setup = newSetup(loaded.Settings)
+			return tellFindings(cmd, []finding{d.checkHealth(cmd.Context())}, asJSON)
 		}
 		var settings finding
 		d.setup, settings = examineSettings(sources)

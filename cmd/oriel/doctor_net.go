@@ -33,15 +33,10 @@ func (d *doctor) checkPort(ctx context.Context) finding {
 		return finding{name, fine, "a free one is taken at the start", ""}
 	}
 	// Check first, because some systems let two programs listen.
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
 	ctx, cancel := context.WithTimeout(ctx, portTimeout)
 	defer cancel()
-	there := net.JoinHostPort(host, port)
-	conn, err := (&net.Dialer{Timeout: portTimeout / 2}).DialContext(ctx, "tcp", there)
-	if err == nil {
-		conn.Close()
+	there := reachable(host, port)
+	if listens(ctx, there) {
 		return d.checkServer(ctx, there)
 	}
 	l, err := net.Listen("tcp", at)
@@ -50,6 +45,42 @@ func (d *doctor) checkPort(ctx context.Context) finding {
 	}
 	l.Close()
 	return finding{name, fine, at + " is free: oriel serve listens there", ""}
+}
+
+// checkHealth checks that oriel listens at the address.
+func (d *doctor) checkHealth(ctx context.Context) finding {
+	const name = "health"
+	host, port, err := net.SplitHostPort(d.proxy.Listen)
+	if err != nil || port == "0" {
+		return finding{name, failed, fmt.Sprintf("%q is not the address of a server", d.proxy.Listen), "give the one that oriel serve printed with --listen"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, portTimeout)
+	defer cancel()
+	there := reachable(host, port)
+	if !listens(ctx, there) {
+		return finding{name, failed, "nothing answers at " + there, "start oriel serve, or give its address with --listen"}
+	}
+	f := d.checkServer(ctx, there)
+	f.Check = name
+	return f
+}
+
+// reachable returns the address by which this machine reaches what listens at host and port.
+func reachable(host, port string) string {
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// listens reports whether something listens at an address.
+func listens(ctx context.Context, at string) bool {
+	conn, err := (&net.Dialer{Timeout: portTimeout / 2}).DialContext(ctx, "tcp", at)
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
 }
 
 // checkServer reports what answers at an address.
