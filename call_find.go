@@ -13,7 +13,7 @@ func (c *Call) countBeside() {
 	defer close(c.counted)
 	defer func() {
 		if p := recover(); p != nil {
-			c.calls.report(OpenCount, c.request.ID, "", fmt.Errorf("a panic while counting: %v", p))
+			c.calls.report(OpenCount, c.request, "", fmt.Errorf("a panic while counting: %v", p))
 		}
 	}()
 	c.count()
@@ -49,7 +49,7 @@ func (c *Call) findLate(request *thread.Request) {
 	}
 	request.Offline = true
 	if err := c.find(context.Background(), request); err != nil { // it waits for nothing
-		c.calls.failOpen(OpenFind, c.request.ID, "", err)
+		c.calls.failOpen(OpenFind, c.request, "", err)
 	}
 }
 

@@ -27,7 +27,7 @@ func (c *Call) number(ctx context.Context, cut *view.Cut) {
 	id, err := bound.Do(ctx, &c.calls.reads, func(ctx context.Context) (string, error) { return notes.ReservePlan(ctx, name, wish, now) })
 	if err != nil {
 		if c.calls.worthTelling(c.began) {
-			c.calls.report(OpenStore, c.request.ID, c.thread.Conversation, fmt.Errorf("number plan %s: %w; it is called by its name until it is stored", name, err))
+			c.calls.report(OpenStore, c.request, c.thread.Conversation, fmt.Errorf("number plan %s: %w; it is called by its name until it is stored", name, err))
 		}
 		return
 	}

@@ -50,7 +50,7 @@ func (c *Call) Refused(status int, body []byte) []byte {
 	case status != http.StatusRequestEntityTooLarge: // which is about bytes
 		c.teaches = c.most
 	}
-	c.calls.event(Event{Kind: EventOverflow, Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model, TokensAfter: sent, Error: fmt.Sprintf("the provider refused %d tokens; at most %d are sent now", sent, c.most)})
+	c.event(Event{Kind: EventOverflow, Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model, TokensAfter: sent, Error: fmt.Sprintf("the provider refused %d tokens; at most %d are sent now", sent, c.most)})
 	if err := c.showAgain(); err != nil || c.shown.After >= sent {
 		return nil
 	}

@@ -123,7 +123,7 @@ func (c *Call) end(err error) {
 	}
 	e := c.entry(reply, err)
 	if c.answer != nil && c.answer.lost != nil {
-		c.calls.unkept(c.request.ID, c.thread.Conversation, c.answer.lost)
+		c.calls.unkept(c.request, c.thread.Conversation, c.answer.lost)
 		if e.Error == "" {
 			e.Error = c.answer.lost.Error()
 		}
@@ -137,7 +137,7 @@ func (c *Call) end(err error) {
 	if handed = bad == nil; !handed {
 		c.request.Memory.LetGo()
 		c.calls.index.Stored(c.thread, false)
-		c.calls.failOpen(OpenStore, c.request.ID, c.thread.Conversation, bad)
+		c.calls.failOpen(OpenStore, c.request, c.thread.Conversation, bad)
 	}
 }
 
@@ -160,7 +160,7 @@ func (c *Call) reply() (*wire.Reply, []chat.Message) {
 	}
 	messages, bad := c.answer.messages(reply)
 	if bad != nil {
-		c.calls.report(OpenReply, c.request.ID, c.thread.Conversation, errors.New(c.clean("read the reply: "+bad.Error(), clip.Text)))
+		c.calls.report(OpenReply, c.request, c.thread.Conversation, errors.New(c.clean("read the reply: "+bad.Error(), clip.Text)))
 		return reply, nil
 	}
 	return reply, messages

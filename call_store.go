@@ -22,7 +22,7 @@ func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, identi
 	count, stored := &c.calls.counters.Failed, false
 	defer func() {
 		if p := recover(); p != nil {
-			c.calls.report(OpenStore, c.request.ID, c.thread.Conversation, fmt.Errorf("a panic while writing: %v", p))
+			c.calls.report(OpenStore, c.request, c.thread.Conversation, fmt.Errorf("a panic while writing: %v", p))
 		}
 		count.Add(1)
 	}()
@@ -33,7 +33,7 @@ func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, identi
 	err := c.writeWithRetry(e, messages, identities)
 	c.calls.stageEnds(c.request.ID, StageStore, writing)
 	if err != nil {
-		c.calls.report(OpenStore, c.request.ID, c.thread.Conversation, err)
+		c.calls.report(OpenStore, c.request, c.thread.Conversation, err)
 		return
 	}
 	count, stored = &c.calls.counters.Written, true
@@ -48,7 +48,7 @@ func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, identi
 			told.Plan = c.planID(s.Cut)
 		}
 	}
-	c.calls.event(told)
+	c.event(told)
 }
 
 // Pauses before a failed write is tried again.

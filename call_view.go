@@ -40,7 +40,7 @@ func (c *Call) show(ctx, reads context.Context) error {
 	in := c.input()
 	pins, news, err := c.calls.wanted(reads, c.thread)
 	if err != nil && c.calls.worthTelling(c.began) {
-		c.calls.report(OpenNotes, c.request.ID, c.thread.Conversation, fmt.Errorf("what was pinned, undone or planned elsewhere could not be read, what is known of it holds: %w", err))
+		c.calls.report(OpenNotes, c.request, c.thread.Conversation, fmt.Errorf("what was pinned, undone or planned elsewhere could not be read, what is known of it holds: %w", err))
 	}
 	in.Pins = pins
 	in.Cold = c.calls.cold(reads, c.thread, c.model, c.body, c.began)
@@ -67,7 +67,7 @@ func (c *Call) show(ctx, reads context.Context) error {
 	}
 	c.tell(shown, pins, news)
 	if shown.Failed != nil {
-		c.calls.report(OpenRecall, c.request.ID, c.thread.Conversation, shown.Failed)
+		c.calls.report(OpenRecall, c.request, c.thread.Conversation, shown.Failed)
 	}
 	return nil
 }
@@ -88,14 +88,14 @@ func (c *Call) adapt(ctx context.Context) int {
 	}
 	size, was, stored, err := c.calls.adapt(ctx, c.thread, c.chain, allowed)
 	if err != nil {
-		c.calls.report(OpenNotes, c.request.ID, c.thread.Conversation, fmt.Errorf("the size of the conversation's window could not be read or kept: %w", err))
+		c.calls.report(OpenNotes, c.request, c.thread.Conversation, fmt.Errorf("the size of the conversation's window could not be read or kept: %w", err))
 		return size
 	}
 	if stored != nil {
 		c.size = stored
 	}
 	if size != was {
-		c.calls.event(Event{Kind: EventResize, Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model, TokensBefore: was, TokensAfter: size})
+		c.event(Event{Kind: EventResize, Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model, TokensBefore: was, TokensAfter: size})
 	}
 	return size
 }
@@ -108,7 +108,7 @@ func (c *Call) tell(shown *view.Result, pins []int, news []string) {
 	}
 	say := func(kind string, items int, cost float64, err string) {
 		e.Kind, e.Items, e.Cost, e.Error = kind, items, cost, err
-		c.calls.event(e)
+		c.event(e)
 	}
 	refused := ""
 	if shown.Refused != nil {

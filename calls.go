@@ -119,7 +119,7 @@ func newCalls(o callParts, options CallOptions) *calls {
 	o.Backlog, o.Waits = cmp.Or(o.Backlog, 256<<20), o.Waits.withDefaults()
 	r := &calls{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), index: thread.NewIndex(o.Store, thread.Options{Wait: o.Waits.Brief, Suffix: o.Suffix, Plans: view.ReadPlans}), cache: token.NewCache(0), turns: newTurns()}
 	r.queue = newQueue(workers, o.Backlog, func(p any) {
-		r.report(OpenStore, "", "", fmt.Errorf("a panic while writing: %v", p))
+		r.report(OpenStore, nil, "", fmt.Errorf("a panic while writing: %v", p))
 	})
 	r.change(options)
 	return r
@@ -179,24 +179,24 @@ func (r *calls) Begin(ctx context.Context, c *Request) *Call {
 	body, err := readBody(c.Body, c.Format)
 	r.stageEnds(c.ID, StageRead, reading)
 	if err != nil {
-		r.event(Event{Kind: EventUnknown, Call: c.ID, Error: "the request is passed on as it came and not recorded: " + err.Error()})
+		r.event(Event{Kind: EventUnknown, Tenant: c.Tenant, Call: c.ID, Error: "the request is passed on as it came and not recorded: " + err.Error()})
 		r.counters.Unknown.Add(1)
 		return &Call{calls: r, unrecorded: true}
 	}
 	if _, err := cur.o.Profiles.Lookup(c.Profile); err != nil {
-		r.event(Event{Kind: EventProfile, Call: c.ID, Model: body.Model, Error: fmt.Sprintf("%s; %s is used", secret.Of(c.Header, c.Query).Clean(err.Error()), cur.o.Profile)})
+		r.event(Event{Kind: EventProfile, Tenant: c.Tenant, Call: c.ID, Model: body.Model, Error: fmt.Sprintf("%s; %s is used", secret.Of(c.Header, c.Query).Clean(err.Error()), cur.o.Profile)})
 		other := *c
 		other.Profile = ""
 		c = &other
 	}
 	if _, err := askedBudget(c.Header); err != nil {
-		r.event(Event{Kind: EventBudget, Call: c.ID, Model: body.Model, Error: secret.Of(c.Header, c.Query).Clean(err.Error())})
+		r.event(Event{Kind: EventBudget, Tenant: c.Tenant, Call: c.ID, Model: body.Model, Error: secret.Of(c.Header, c.Query).Clean(err.Error())})
 	}
 	rec, err := r.guarded(ctx, c, body, cur)
 	if err == nil {
 		return rec
 	}
-	r.failOpen(OpenPlan, c.ID, "", err)
+	r.failOpen(OpenPlan, c, "", err)
 	return &Call{calls: r, unrecorded: true, other: r.unseen(ctx, c, body, cur)}
 }
 
@@ -273,7 +273,7 @@ func (r *calls) begin(ctx context.Context, c *Request, body *wire.Body, cur *tun
 		}
 		rec.found = make(chan struct{})
 		if !off || !errors.Is(err, context.DeadlineExceeded) {
-			r.report(OpenFind, c.ID, "", fmt.Errorf("%w; it is looked for while the call goes on", err))
+			r.report(OpenFind, c, "", fmt.Errorf("%w; it is looked for while the call goes on", err))
 			rec.fellBack = true
 		}
 		defer func() { go rec.findLate(request) }()
@@ -288,7 +288,7 @@ func (r *calls) begin(ctx context.Context, c *Request, body *wire.Body, cur *tun
 	if err != nil {
 		rec.fallbackUnknown(ctx)
 	} else if err := rec.guardedShow(ctx, reads); err != nil {
-		r.report(OpenPlan, c.ID, rec.thread.Conversation, err)
+		r.report(OpenPlan, c, rec.thread.Conversation, err)
 		rec.fallback(ctx)
 	}
 	return rec, nil
@@ -301,32 +301,37 @@ func retries(h http.Header) bool {
 }
 
 // failOpen reports and counts a call that is not stored.
-func (r *calls) failOpen(reason, call, conversation string, err error) {
-	r.report(reason, call, conversation, err)
+func (r *calls) failOpen(reason string, c *Request, conversation string, err error) {
+	r.report(reason, c, conversation, err)
 	r.counters.Failed.Add(1)
 }
 
 // Unseen reports and counts a call that was sent without Begin.
-func (r *calls) Unseen(call, reason string) {
+func (r *calls) Unseen(tenant, call, reason string) {
 	r.counters.Unseen.Add(1)
-	r.event(Event{Kind: EventUnseen, Call: call, Error: reason})
+	r.event(Event{Kind: EventUnseen, Tenant: tenant, Call: call, Error: reason})
 }
 
 // unkept reports and counts an answer that is not stored.
-func (r *calls) unkept(call, conversation string, err error) {
+func (r *calls) unkept(c *Request, conversation string, err error) {
 	r.counters.Unkept.Add(1)
-	r.event(Event{Kind: EventUnkept, Call: call, Conversation: conversation, Error: err.Error()})
+	r.event(Event{Kind: EventUnkept, Tenant: c.Tenant, Call: c.ID, Conversation: conversation, Error: err.Error()})
 }
 
-// report emits an event for a failure of the part of Oriel that reason names.
-func (r *calls) report(reason, call, conversation string, err error) {
-	r.event(Event{Kind: EventOpen, Reason: reason, Call: call, Conversation: conversation, Error: err.Error()})
+// report emits an event for a failure of the part of Oriel that reason names. c is nil where
+// no call is concerned.
+func (r *calls) report(reason string, c *Request, conversation string, err error) {
+	e := Event{Kind: EventOpen, Reason: reason, Conversation: conversation, Error: err.Error()}
+	if c != nil {
+		e.Tenant, e.Call = c.Tenant, c.ID
+	}
+	r.event(e)
 }
 
 // summarised reports and stores a summary that was written in the background.
 func (r *calls) summarised(s view.Summary) {
 	e := Event{
-		Kind: EventCondensation, Conversation: s.Conversation, Model: s.Model, TokensBefore: s.Before, TokensAfter: s.After, Cost: s.Cost, Plan: s.PlanID, Items: s.Messages,
+		Kind: EventCondensation, Tenant: s.Tenant, Conversation: s.Conversation, Model: s.Model, TokensBefore: s.Before, TokensAfter: s.After, Cost: s.Cost, Plan: s.PlanID, Items: s.Messages,
 	}
 	if s.Err != nil {
 		e.Error = s.Err.Error()
@@ -342,11 +347,11 @@ func (r *calls) summarised(s view.Summary) {
 			_, err = r.o.Store.Apply(ctx, s.Tenant, timeline.Change{Conversation: s.Conversation, Stay: true, Put: []timeline.Record{record}, Now: r.o.Now()})
 		}
 		if err != nil {
-			r.report(OpenStore, "", s.Conversation, fmt.Errorf("store a summary: %w", err))
+			r.report(OpenStore, &Request{Tenant: s.Tenant}, s.Conversation, fmt.Errorf("store a summary: %w", err))
 		}
 	})
 	if bad != nil {
-		r.report(OpenStore, "", s.Conversation, fmt.Errorf("store a summary: %w", bad))
+		r.report(OpenStore, &Request{Tenant: s.Tenant}, s.Conversation, fmt.Errorf("store a summary: %w", bad))
 	}
 }
 

@@ -15,7 +15,7 @@ func (c *Call) keepLearnt() {
 	}
 	c.calls.queue.goBeside(func() {
 		if err := c.calls.o.Learnt(); err != nil {
-			c.calls.report(OpenLearnt, c.request.ID, c.thread.Conversation, err)
+			c.calls.report(OpenLearnt, c.request, c.thread.Conversation, err)
 		}
 	})
 }
@@ -41,7 +41,7 @@ func (r *calls) keep() {
 	r.keeping = nil
 	r.changing.Unlock()
 	if err := r.o.Learnt(); err != nil {
-		r.report(OpenLearnt, "", "", err)
+		r.report(OpenLearnt, nil, "", err)
 	}
 }
 
@@ -58,6 +58,6 @@ func (r *calls) refresh() {
 	defer cancel()
 	_, err := bound.Do(ctx, &r.reads, func(context.Context) (struct{}, error) { return struct{}{}, r.o.Refresh() })
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) { // what takes longer is there for a later call
-		r.report(OpenLearnt, "", "", err)
+		r.report(OpenLearnt, nil, "", err)
 	}
 }

@@ -350,7 +350,7 @@ func (p *loaded) tell(kind string, before, after, items int) {
 
 func (p *loaded) tellEvent(e Event) {
 	if p.engine.config.Events != nil {
-		e.Conversation, e.Policy = p.id, p.policy
+		e.Tenant, e.Conversation, e.Policy = p.engine.eventTenant(), p.id, p.policy
 		p.events = append(p.events, e)
 	}
 }

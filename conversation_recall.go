@@ -109,7 +109,7 @@ func (c *Conversation) Recall(ctx context.Context, query string, o RecallOptions
 	if c.engine.config.Events != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.engine.config.Events(Event{Kind: EventRecall, Conversation: c.id, TokensAfter: hits.Tokens, Items: len(hits.Passages)})
+		c.engine.config.Events(Event{Kind: EventRecall, Tenant: c.engine.eventTenant(), Conversation: c.id, TokensAfter: hits.Tokens, Items: len(hits.Passages)})
 	}
 	return hits, nil
 }

@@ -148,7 +148,7 @@ func (e *Engine) own(r *Request) *Request {
 }
 
 // Unseen reports a call that was sent without Begin, and why.
-func (e *Engine) Unseen(call, reason string) { e.calls.Unseen(call, reason) }
+func (e *Engine) Unseen(call, reason string) { e.calls.Unseen(e.config.Tenant, call, reason) }
 
 // SetCallOptions changes the options of calls that begin from now on. If o.Condense is
 // another pointer, summaries in progress are abandoned.

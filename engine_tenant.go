@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/oriel-context/oriel/recall"
+	"github.com/oriel-context/oriel/timeline"
 )
 
 // ForTenant returns an engine for the history of another tenant. It shares the store, the
@@ -32,6 +33,14 @@ func (e *Engine) ForTenant(tenant string) *Engine {
 		e.tenants[tenant] = t
 	}
 	return t
+}
+
+// eventTenant returns the tenant as events have it.
+func (e *Engine) eventTenant() string {
+	if e.config.Tenant == timeline.Local {
+		return ""
+	}
+	return e.config.Tenant
 }
 
 // Search finds what a query needs in the history of a conversation, or as far as

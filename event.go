@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
 
@@ -14,6 +15,8 @@ import (
 type Event struct {
 	Time time.Time `json:"time"`
 	Kind string    `json:"kind"`
+	// Tenant is the owner of the history; empty for the user of this machine.
+	Tenant string `json:"tenant,omitempty"`
 	// Call is the id of the call, as in logs; empty if no call caused the event.
 	Call         string `json:"call,omitempty"`
 	Conversation string `json:"conversation,omitempty"`
@@ -108,10 +111,19 @@ const (
 	OpenLearnt = "learnt" // keeping what was learnt about providers
 )
 
+// event emits an event of a call.
+func (c *Call) event(e Event) {
+	e.Tenant = c.request.Tenant
+	c.calls.event(e)
+}
+
 // event logs an event and passes it to Config.Events. Calls are logged at debug level,
 // because the proxy logs each call itself.
 func (r *calls) event(e Event) {
 	e.Time = r.o.Now()
+	if e.Tenant == timeline.Local {
+		e.Tenant = ""
+	}
 	e.Model, e.Conversation, e.Plan, e.Error = clip.To(e.Model, clip.Name), clip.To(e.Conversation, clip.Line), clip.To(e.Plan, clip.Name), clip.To(e.Error, clip.Text)
 	level, what := slog.LevelInfo, e.Kind
 	switch e.Kind {

@@ -103,7 +103,7 @@ type roundTrip struct {
 func (x *roundTrip) guard(do func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			x.engine.calls.failOpen(OpenPlan, x.id, "", fmt.Errorf("a panic: %v", p))
+			x.engine.calls.failOpen(OpenPlan, x.engine.own(&Request{ID: x.id}), "", fmt.Errorf("a panic: %v", p))
 		}
 	}()
 	do()
