@@ -42,6 +42,9 @@ func (h *Hub) count(tenant string, e *oriel.Event) {
 	}
 	f.total++
 	reason := reasonOf(e.Error)
+	if e.Reason != "" {
+		reason = e.Reason + ": " + reason
+	}
 	key := e.Kind + "\x00" + reason
 	if f.reason[key] == nil && len(f.reason) >= maxReasons {
 		key, reason = "", "other reasons"

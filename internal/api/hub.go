@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"sync"
 
@@ -53,7 +54,7 @@ func (h *Hub) PublishTo(tenant string, e oriel.Event) {
 }
 
 // tenantOf returns the tenant whom an event is about.
-func tenantOf(*oriel.Event) string { return timeline.Local }
+func tenantOf(e *oriel.Event) string { return cmp.Or(e.Tenant, timeline.Local) }
 
 // Last returns the id of the newest event, 0 if there is none.
 func (h *Hub) Last() int64 {

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"time"
 
@@ -58,7 +57,7 @@ func newPlan(p *browse.Plan, held map[string]bool) plan {
 	return plan{
 		ID: p.ID, Time: p.Time, Policy: p.Policy, Mode: p.Mode, Model: p.Model, Budget: p.Budget, Low: p.Low,
 		TokensBefore: p.TokensBefore, TokensAfter: p.TokensAfter, Action: p.Action, Why: p.Why, Left: p.LeftIDs, LeftTokens: p.LeftTokens,
-		Back: p.BackIDs, Hidden: p.Hidden, HiddenTokens: p.HiddenTokens, Held: held[p.ID] || held[p.Name], Warnings: slices.Concat([]string{}, p.Warnings),
+		Back: p.BackIDs, Hidden: p.Hidden, HiddenTokens: p.HiddenTokens, Held: held[p.ID] || held[p.Name], Warnings: append([]string{}, p.Warnings...),
 	}
 }
 
@@ -133,7 +132,7 @@ func (q *request) plan() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &planDetail{plan: newPlan(p, held), Blocks: []block{}, Inserted: slices.Concat([]window.Insertion{}, p.Inserted), Spans: spans, Summary: p.Summary}
+	out := &planDetail{plan: newPlan(p, held), Blocks: []block{}, Inserted: append([]window.Insertion{}, p.Inserted...), Spans: spans, Summary: p.Summary}
 	for _, b := range p.Blocks {
 		out.Blocks = append(out.Blocks, block{b.ID, b.Role, b.Tokens, b.Verdict, b.Reason, b.Pinned})
 	}

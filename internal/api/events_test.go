@@ -1,0 +1,146 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/api"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// event is what a stream sent.
+type event struct {
+	id, kind, data string
+}
+
+// listen opens a stream of a tenant. next waits for its next event.
+func (w *world) listen(tenant, query string, header ...string) (next func() event) {
+	w.t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		w.handler.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), asTenant{}, tenant)))
+	}))
+	w.t.Cleanup(server.Close)
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	w.t.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, "GET", server.URL+api.Prefix+"events"+query, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { resp.Body.Close() })
+	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || !strings.HasPrefix(kind, "text/event-stream") {
+		w.t.Fatalf("%d %s", resp.StatusCode, kind)
+	}
+	lines := bufio.NewScanner(resp.Body)
+	return func() (e event) {
+		w.t.Helper()
+		for lines.Scan() {
+			name, value, _ := strings.Cut(lines.Text(), ": ")
+			switch name {
+			case "id":
+				e.id = value
+			case "event":
+				e.kind = value
+			case "data":
+				e.data = value
+			case "":
+				if e.kind != "" {
+					return e
+				}
+			}
+		}
+		w.t.Fatalf("the stream ended: %v", lines.Err())
+		return e
+	}
+}
+
+// SPEC B7
+func TestEventsAreStreamed(t *testing.T) {
+	w := newWorld(t, nil)
+	ann, ben := w.listen("ann", ""), w.listen("ben", "")
+	for _, next := range []func() event{ann, ben} {
+		if e := next(); e.kind != "hello" || !strings.Contains(e.data, `"version":"v9"`) {
+			t.Fatalf("the first event is %+v", e)
+		}
+	}
+	w.talk("ann", "settle", 13, nil)
+	w.talk("ben", "other", 1, nil)
+	var first event
+	kinds := map[string]int{}
+	for kinds["call"] < 13 {
+		e := ann()
+		var data oriel.Event
+		if err := json.Unmarshal([]byte(e.data), &data); err != nil || data.Kind != e.kind || data.Conversation != "settle" {
+			t.Fatalf("ann got %+v: %v", e, err)
+		}
+		if first.id == "" {
+			first = e
+		}
+		kinds[e.kind]++
+	}
+	if kinds["truncation"] == 0 {
+		t.Errorf("no cut among %v", kinds)
+	}
+	if e := ben(); e.kind != "call" || !strings.Contains(e.data, `"conversation":"other"`) {
+		t.Errorf("ben got %+v", e)
+	}
+	// Who comes back gets what was missed, and the changes of people come at once.
+	again := w.listen("ann", "?conversation=settle", "Last-Event-ID", first.id)
+	again()
+	if e := again(); e.id <= first.id && len(e.id) <= len(first.id) {
+		t.Errorf("after %s comes %+v", first.id, e)
+	}
+	w.tenant = "ann"
+	w.want(200, "POST", "conversations/settle/pins", `{"id":1}`, nil)
+	for e := again(); e.kind != "pin"; e = again() {
+	}
+}
+
+// Publishing never waits for a stream: one that is behind loses events, and is told.
+func TestSlowStreamsLoseEventsAndAreTold(t *testing.T) {
+	w := newWorld(t, nil)
+	for i := range 1000 {
+		w.hub.Publish(oriel.Event{Kind: oriel.EventCall, Call: fmt.Sprint(i)})
+	}
+	next := w.listen(timeline.Local, "?after=0")
+	if e := next(); e.kind != "hello" {
+		t.Fatal(e)
+	}
+	e := next()
+	var lost struct{ Dropped int }
+	if err := json.Unmarshal([]byte(e.data), &lost); err != nil || e.kind != "dropped" || lost.Dropped == 0 {
+		t.Fatalf("%+v %v", e, err)
+	}
+	for i := lost.Dropped; i < 1000; i++ {
+		var data oriel.Event
+		if e := next(); json.Unmarshal([]byte(e.data), &data) != nil || data.Call != fmt.Sprint(i) {
+			t.Fatalf("event %d is %+v", i, e)
+		}
+	}
+	if got := w.hub.Dropped(); got != int64(lost.Dropped) {
+		t.Errorf("%d are counted, %d were lost", got, lost.Dropped)
+	}
+}
+
+// An event costs the same whoever listens: it is copied into the ring and nothing else.
+func TestPublishingAllocatesNothing(t *testing.T) {
+	hub := api.NewHub()
+	e := oriel.Event{Kind: oriel.EventCall, Conversation: "settle"}
+	if n := testing.AllocsPerRun(1000, func() { hub.Publish(e) }); n > 0 {
+		t.Errorf("an event allocates %v times", n)
+	}
+}
