@@ -31,6 +31,6 @@ Broken lines are reported and skipped; everything else is imported.
 
 A file of lines is read line by line and written in batches of 500 messages or 4 MiB. A
 line may have up to 256 MiB. For other files one body, LoCoMo sample or BEAM batch is held
-in memory at a time.
+in memory at a time, of up to 256 MiB too.
 */
 package importer

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -330,8 +331,9 @@ func hasTurns(v rawjson.Value, depth int) bool {
 	return false
 }
 
-// elements reads the elements of a JSON array, or one object, as raw bytes.
+// elements reads the elements of a JSON array, or one object, as raw bytes of up to maxLine.
 type elements struct {
+	in    *boundedReader
 	dec   *json.Decoder
 	shape shape
 	n     int
@@ -342,11 +344,36 @@ func elementsOf(r io.Reader, s shape) *elements {
 	if mark, _ := in.Peek(3); bytes.Equal(mark, []byte("\ufeff")) {
 		_, _ = in.Discard(3)
 	}
-	return &elements{dec: json.NewDecoder(in), shape: s}
+	bounded := &boundedReader{r: in}
+	return &elements{in: bounded, dec: json.NewDecoder(bounded), shape: s}
 }
+
+// boundedReader reads up to an offset, and then fails: the decoder holds an element in
+// memory before anybody can see how long it is.
+type boundedReader struct {
+	r        io.Reader
+	read, to int64
+}
+
+func (b *boundedReader) Read(p []byte) (int, error) {
+	if b.read >= b.to {
+		return 0, errLongElement
+	}
+	n, err := b.r.Read(p[:min(int64(len(p)), b.to-b.read)])
+	b.read += int64(n)
+	return n, err
+}
+
+// errLongElement: an element is longer than any store accepts. What follows it cannot be
+// read.
+var errLongElement = errors.New("an element of more than 256 MiB: split the file")
+
+// between is more than what stands between two elements of a list.
+const between = 1 << 16
 
 // next returns the next element, or io.EOF.
 func (e *elements) next() ([]byte, error) {
+	e.in.to = e.dec.InputOffset() + int64(maxLine) + between
 	if e.shape == list {
 		if e.n == 0 {
 			if t, err := e.dec.Token(); err != nil {
