@@ -62,22 +62,3 @@ func (c *Call) planKey(cut *view.Cut) string {
 	}
 	return cut.ID
 }
-
-// numbered returns the ids by which plans are stored. The change that stores them expects
-// the revision that was read before, so that the ids are still free then.
-func (c *Call) numbered(ctx context.Context, cuts []*view.Cut) (map[*view.Cut]string, error) {
-	if len(cuts) == 0 {
-		return nil, nil
-	}
-	taken, err := c.notes().PlanIDs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ids := make(map[*view.Cut]string, len(cuts))
-	for _, cut := range cuts {
-		wish, _ := c.calls.index.PlanNumber(c.thread, cut.ID)
-		ids[cut], _ = timeline.FreePlanID(taken, cut.ID, wish)
-		taken[ids[cut]] = cut.ID
-	}
-	return ids, nil
-}

@@ -80,6 +80,9 @@ type calls struct {
 	stuck atomic.Bool  // the store did not answer the last time
 	slow  atomic.Int64 // when it was told last that the store is slow, in seconds
 
+	spool *callSpool   // nil: what the store does not accept is lost
+	lost  atomic.Int64 // calls that neither the store nor the spool accepted
+
 	counters  CallCounters
 	lastError atomic.Pointer[error] // of writing
 }
@@ -89,7 +92,9 @@ type CallCounters struct {
 	Calls atomic.Int64
 	// Unknown counts bodies that could not be parsed, Refused calls whose key the
 	// provider refused, which are not stored, Failed calls that could not be stored.
-	Unknown, Refused, Failed, Written atomic.Int64
+	// Spooled counts calls that wait, or waited, on disk for the store; those are Written
+	// later.
+	Unknown, Refused, Failed, Written, Spooled atomic.Int64
 	// Unseen counts calls that were sent without Begin, Unkept those whose answer was not
 	// stored, because it was too large or memory was short.
 	Unseen, Unkept atomic.Int64
@@ -142,6 +147,11 @@ func (r *calls) Close(ctx context.Context) error {
 	if err := r.queue.drain(ctx); err != nil {
 		return fmt.Errorf("write the last calls: %w", err)
 	}
+	if r.spool != nil {
+		if err := r.spool.shutDown(ctx); err != nil {
+			return fmt.Errorf("write the calls that waited: %w", err)
+		}
+	}
 	loaded := make(chan struct{})
 	go func() {
 		defer close(loaded)
@@ -158,6 +168,9 @@ func (r *calls) Close(ctx context.Context) error {
 
 // Err returns why the last call could not be stored, or nil.
 func (r *calls) Err() error {
+	if err := r.waiting(); err != nil {
+		return err
+	}
 	if err := r.lastError.Load(); err != nil {
 		return *err
 	}

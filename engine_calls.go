@@ -8,6 +8,7 @@ import (
 
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/number"
+	"github.com/oriel-context/oriel/internal/spool"
 	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
@@ -81,7 +82,7 @@ func (o *CallOptions) check() error {
 const learntFile = "learnt.json"
 
 // openCalls prepares the engine for requests.
-func (e *Engine) openCalls() {
+func (e *Engine) openCalls(ctx context.Context) {
 	c := &e.config
 	o := callParts{Store: e.store, Project: c.Project, Recall: e.library, Events: c.Events, Stages: c.Stages, Log: c.Log, Now: c.Now, Waits: c.Waits}
 	if c.Dir != "" {
@@ -93,6 +94,10 @@ func (e *Engine) openCalls() {
 		o.Limits, o.Calibration, o.Learnt, o.Refresh = learnt.Limits, learnt.Calibration, learnt.Save, learnt.Refresh
 	}
 	e.calls = newCalls(o, e.callOptions(c.Calls))
+	if c.Spool != "" {
+		e.calls.openSpool(c.Spool, spool.Options{Sync: c.Sync == "full"})
+		e.calls.awaitSpool(ctx)
+	}
 }
 
 // callOptions returns o with the values of Config where o has none.
@@ -166,6 +171,9 @@ func (e *Engine) CallCounters() *CallCounters { return e.calls.Counters() }
 // CallBacklog returns how many calls wait to be written or are being written, and the bytes
 // that they hold.
 func (e *Engine) CallBacklog() (calls int, bytes int64) { return e.calls.queue.depth() }
+
+// Spool returns the state of Config.Spool.
+func (e *Engine) Spool() SpoolState { return e.calls.spoolState() }
 
 // CallError returns why the last call could not be stored, or nil.
 func (e *Engine) CallError() error { return e.calls.Err() }

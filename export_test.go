@@ -3,6 +3,9 @@ package oriel
 import (
 	"context"
 	"time"
+
+	"github.com/oriel-context/oriel/internal/spool"
+	"github.com/oriel-context/oriel/timeline"
 )
 
 // CallsOptions are the options of NewCalls.
@@ -30,3 +33,22 @@ func (c *Calls) WorstWait() time.Duration        { return c.calls.worstWait() }
 func (c *Calls) Counters() *CallCounters         { return c.CallCounters() }
 
 var DefaultStoreWait = Waits{}.withDefaults().Store
+
+// CrashSpoolForTest leaves the spool of an engine as the death of its process does.
+func CrashSpoolForTest(e *Engine) {
+	e.calls.spool.cancel()
+	e.calls.spool.Close() // what was written since is not taken out
+	<-e.calls.spool.ended
+}
+
+// WriteSpooledForTest writes an entry of a spool to a store.
+func WriteSpooledForTest(e spool.Entry, store timeline.Store) error {
+	w, err := readSpooled(e, store)
+	if err != nil {
+		return err
+	}
+	return w.writeTo(context.Background(), timeline.NewLog(store, timeline.LogOptions{}))
+}
+
+// WaitForTest waits until all calls that have ended are in the store or the spool.
+func WaitForTest(e *Engine) error { return e.calls.queue.wait(context.Background()) }

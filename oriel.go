@@ -80,6 +80,12 @@ type Config struct {
 	// Sync is what a stored call survives: with "normal" (the default) a crash of the
 	// process, with "full" also a loss of power.
 	Sync string
+	// Spool is a folder on this machine's disk for calls that the store does not accept:
+	// they are written when it does, in their order, by this engine or by the next one
+	// that has this folder. It is made when it is needed, and bounded to 1 GiB. Several
+	// processes may share it if they have the same store. Empty: what the store does not
+	// accept after some attempts is lost.
+	Spool string
 	// Tenant is the owner of the history; no call reaches another tenant's. Default: the
 	// user of this machine.
 	Tenant string
@@ -218,7 +224,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		return nil, e.storeError(ctx, strings.TrimSpace(op+" "+config.Dir), "", err)
 	}
 	e.openLibrary()
-	e.openCalls()
+	e.openCalls(ctx)
 	return e, nil
 }
 

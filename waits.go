@@ -29,16 +29,17 @@ import (
 //	                   stuck by a fault; see Engine.BeginWait
 //	Late     1 min     after the call: finding its conversation
 //	Write    30 s      after the call: storing it, which is tried three times
+//	Spool    2 s       after the call: storing it, where there is a spool for it
 //	Close    30 s      Engine.Close: storing the last calls
 type Waits struct {
-	Store, Brief, Stuck, Late, Write, Close time.Duration
+	Store, Brief, Stuck, Late, Write, Spool, Close time.Duration
 }
 
 // withDefaults fills in what is zero.
 func (w Waits) withDefaults() Waits {
 	return Waits{
 		Store: cmp.Or(w.Store, 10*time.Second), Brief: cmp.Or(w.Brief, 50*time.Millisecond), Stuck: cmp.Or(w.Stuck, 5*time.Minute),
-		Late: cmp.Or(w.Late, time.Minute), Write: cmp.Or(w.Write, 30*time.Second), Close: cmp.Or(w.Close, 30*time.Second),
+		Late: cmp.Or(w.Late, time.Minute), Write: cmp.Or(w.Write, 30*time.Second), Spool: cmp.Or(w.Spool, 2*time.Second), Close: cmp.Or(w.Close, 30*time.Second),
 	}
 }
 

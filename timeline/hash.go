@@ -25,6 +25,15 @@ func ParseHash(s string) (Hash, error) {
 	return Hash{}, fmt.Errorf("invalid hash %q: want %d hex digits", s, 2*len(h))
 }
 
+// MarshalText returns the text of String.
+func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText is ParseHash.
+func (h *Hash) UnmarshalText(text []byte) (err error) {
+	*h, err = ParseHash(string(text))
+	return err
+}
+
 // HashOf returns the hash of data.
 func HashOf(data []byte) Hash {
 	tally.Add(tally.SHA256, len(data))

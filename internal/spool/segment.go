@@ -29,9 +29,9 @@ type file interface {
 	Close() error
 }
 
-// append writes an entry and returns how many bytes that took. After an error the file is
+// add writes an entry and returns how many bytes that took. After an error the file is
 // as before.
-func (s *segment) append(e Entry, sync bool) (int64, error) {
+func (s *segment) add(e Entry, sync bool) (int64, error) {
 	before, blobs := s.size, len(s.blobs)
 	err := s.write(e)
 	if err == nil && sync {

@@ -72,8 +72,9 @@ type Spool struct {
 const suffix, damagedSuffix = ".spool", ".damaged"
 
 // Open returns the spool in a folder, which need not exist: the first entry creates it.
-// Open takes over what processes that are gone have left there.
-func Open(dir string, o Options) (*Spool, error) {
+// Open takes over what processes that are gone have left there. A folder that cannot be
+// read is reported to Options.Problem.
+func Open(dir string, o Options) *Spool {
 	o.MaxBytes, o.SegmentBytes = cmp.Or(o.MaxBytes, 1<<30), cmp.Or(o.SegmentBytes, 16<<20)
 	if o.Problem == nil {
 		o.Problem = func(error) {}
@@ -82,11 +83,8 @@ func Open(dir string, o Options) (*Spool, error) {
 	// Names sort by the time at which their process began.
 	s.name = fmt.Sprintf("%016x-%s", time.Now().UnixNano(), strings.ToLower(rand.Text()[:8]))
 	names, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return s, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the spool: %w", err)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		o.Problem(fmt.Errorf("read the spool: %w", err))
 	}
 	for _, name := range names { // sorted
 		if strings.HasSuffix(name.Name(), suffix) && name.Type().IsRegular() {
@@ -95,7 +93,7 @@ func Open(dir string, o Options) (*Spool, error) {
 			}
 		}
 	}
-	return s, nil
+	return s
 }
 
 // takeOver adds a file that another process has left.
@@ -151,7 +149,7 @@ func (s *Spool) Append(e Entry) error {
 	if s.closed {
 		return ErrClosed
 	}
-	if err := s.append(e); err != nil {
+	if err := s.add(e); err != nil {
 		s.stats.Dropped++
 		return err
 	}
@@ -161,7 +159,7 @@ func (s *Spool) Append(e Entry) error {
 	return nil
 }
 
-func (s *Spool) append(e Entry) error {
+func (s *Spool) add(e Entry) error {
 	w := s.writing
 	fresh := w == nil || w.full || w.size >= s.o.SegmentBytes
 	size := int64(len(e.Meta)+6*(1+len(e.Blobs))) + frameHead
@@ -181,7 +179,7 @@ func (s *Spool) append(e Entry) error {
 			return err
 		}
 	}
-	n, err := s.writing.append(e, s.o.Sync)
+	n, err := s.writing.add(e, s.o.Sync)
 	s.stats.Bytes += n
 	if err != nil {
 		if s.writing.left() == 0 {
@@ -234,33 +232,75 @@ var openFile = func(path string) (file, error) {
 	return f, nil
 }
 
-// First returns the oldest entry and waits until there is one. The entry stays until Done.
-// An entry that cannot be read is skipped, and reported to Options.Problem.
-func (s *Spool) First(ctx context.Context) (Entry, error) {
+// First returns the oldest entries, at most so many, and waits until there is one. Of
+// several it returns about 8 MiB at most. They stay until Done. An entry that cannot be read
+// is lost and reported to Options.Problem.
+func (s *Spool) First(ctx context.Context, most int) ([]Entry, error) {
 	for {
 		s.mu.Lock()
 		if s.closed {
 			s.mu.Unlock()
-			return Entry{}, ErrClosed
+			return nil, ErrClosed
 		}
-		for s.stats.Entries > 0 {
-			g := s.oldest()
-			e, err := g.entry(g.entries[g.done])
-			if err == nil {
-				s.mu.Unlock()
-				return e, nil
-			}
-			s.o.Problem(fmt.Errorf("%s: an entry is lost: %w", g.path, err))
-			s.stats.Dropped++
-			s.forget(g)
-		}
-		more := s.more
+		found, more := s.first(most), s.more
 		s.mu.Unlock()
+		if len(found) > 0 {
+			return found, nil
+		}
 		select {
 		case <-more:
 		case <-ctx.Done():
-			return Entry{}, ctx.Err()
+			return nil, ctx.Err()
 		}
+	}
+}
+
+// maxFirst is about how many bytes First returns.
+const maxFirst = 8 << 20
+
+func (s *Spool) first(most int) (found []Entry) {
+	size := 0
+	for i := 0; i < len(s.segments); {
+		g := s.segments[i]
+		for n := g.done; n < len(g.entries); {
+			if len(found) == most || size > maxFirst {
+				return found
+			}
+			e, err := g.entry(g.entries[n])
+			if err == nil {
+				found = append(found, e)
+				size += e.size()
+				n++
+				continue
+			}
+			s.o.Problem(fmt.Errorf("%s: an entry is lost: %w", g.path, err))
+			s.stats.Dropped++
+			s.stats.Entries--
+			g.entries = slices.Delete(g.entries, n, n+1)
+		}
+		if g.left() == 0 && g != s.writing {
+			s.discard(g)
+			continue
+		}
+		i++
+	}
+	return found
+}
+
+func (e *Entry) size() int {
+	n := len(e.Meta)
+	for _, b := range e.Blobs {
+		n += len(b)
+	}
+	return n
+}
+
+// Done removes the oldest entries, so many that First returned.
+func (s *Spool) Done(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for ; n > 0 && !s.closed && s.stats.Entries > 0; n-- {
+		s.forget(s.oldest())
 	}
 }
 
@@ -268,15 +308,6 @@ func (s *Spool) First(ctx context.Context) (Entry, error) {
 func (s *Spool) oldest() *segment {
 	i := slices.IndexFunc(s.segments, func(g *segment) bool { return g.left() > 0 })
 	return s.segments[i]
-}
-
-// Done removes the entry that First returned.
-func (s *Spool) Done() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed && s.stats.Entries > 0 {
-		s.forget(s.oldest())
-	}
 }
 
 // forget removes the oldest entry of a segment, and the segment with the last one.

@@ -33,10 +33,7 @@ func open(t testing.TB, dir string, o spool.Options) *spool.Spool {
 	if o.Problem == nil {
 		o.Problem = func(err error) { t.Error(err) }
 	}
-	s, err := spool.Open(dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := spool.Open(dir, o)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -54,12 +51,12 @@ func add(t testing.TB, s *spool.Spool, all ...spool.Entry) {
 func take(t testing.TB, s *spool.Spool) (all []spool.Entry) {
 	t.Helper()
 	for s.Stats().Entries > 0 {
-		e, err := s.First(context.Background())
+		found, err := s.First(context.Background(), 2)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, e)
-		s.Done()
+		all = append(all, found...)
+		s.Done(len(found))
 	}
 	return all
 }
@@ -107,21 +104,21 @@ func TestFirstWaitsForAnEntry(t *testing.T) {
 	s := open(t, t.TempDir(), spool.Options{})
 	got := make(chan spool.Entry)
 	go func() {
-		e, _ := s.First(context.Background())
-		got <- e
+		found, _ := s.First(context.Background(), 9)
+		got <- found[0]
 	}()
 	add(t, s, entry("1"))
 	if e := <-got; string(e.Meta) != "1" {
 		t.Error(e)
 	}
-	s.Done()
+	s.Done(1)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.First(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := s.First(ctx, 1); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	s.Close()
-	if _, err := s.First(t.Context()); !errors.Is(err, spool.ErrClosed) {
+	if _, err := s.First(t.Context(), 1); !errors.Is(err, spool.ErrClosed) {
 		t.Error(err)
 	}
 	if err := s.Append(entry("2")); !errors.Is(err, spool.ErrClosed) {
@@ -283,19 +280,11 @@ func TestNothingAcceptedIsLostOrReordered(t *testing.T) {
 			SegmentBytes: int64(rapid.IntRange(1, 300).Draw(r, "segment")), MaxBytes: int64(rapid.IntRange(100, 3000).Draw(r, "max")),
 			Sync: rapid.Bool().Draw(r, "sync"), Problem: func(err error) { r.Error(err) },
 		}
-		s, err := spool.Open(dir, o)
-		if err != nil {
-			r.Fatal(err)
-		}
+		s := spool.Open(dir, o)
 		defer func() { s.Close() }()
 		var accepted []spool.Entry // all of them
 		done := 0
 		n := 0
-		check := func(r *rapid.T, e spool.Entry) {
-			if !same(e, accepted[done]) {
-				r.Fatalf("%q came, want %q", e, accepted[done])
-			}
-		}
 		r.Repeat(map[string]func(*rapid.T){
 			"append": func(r *rapid.T) {
 				n++
@@ -308,15 +297,17 @@ func TestNothingAcceptedIsLostOrReordered(t *testing.T) {
 				if done == len(accepted) {
 					return
 				}
-				e, err := s.First(context.Background())
+				most := rapid.IntRange(1, 4).Draw(r, "most")
+				found, err := s.First(context.Background(), most)
 				if err != nil {
 					r.Fatal(err)
 				}
-				check(r, e)
-				if rapid.Bool().Draw(r, "done") {
-					s.Done()
-					done++
+				if want := accepted[done:min(len(accepted), done+most)]; !slices.EqualFunc(found, want, same) {
+					r.Fatalf("%q came, want %q", found, want)
 				}
+				n := rapid.IntRange(0, len(found)).Draw(r, "done")
+				s.Done(n)
+				done += n
 			},
 			"disk": func(r *rapid.T) {
 				room = rapid.SampledFrom([]int{0, 7, 30, 1 << 30}).Draw(r, "room")
@@ -327,9 +318,7 @@ func TestNothingAcceptedIsLostOrReordered(t *testing.T) {
 				} else {
 					spool.CrashForTest(s)
 				}
-				if s, err = spool.Open(dir, o); err != nil {
-					r.Fatal(err)
-				}
+				s = spool.Open(dir, o)
 				// Those that were done and come again.
 				again := s.Stats().Entries - (len(accepted) - done)
 				if again < 0 || again > done {
@@ -344,13 +333,8 @@ func TestNothingAcceptedIsLostOrReordered(t *testing.T) {
 			},
 		})
 		room = 1 << 30
-		for ; done < len(accepted); done++ {
-			e, err := s.First(context.Background())
-			if err != nil {
-				r.Fatal(err)
-			}
-			check(r, e)
-			s.Done()
+		if rest := take(t, s); !slices.EqualFunc(rest, accepted[done:], same) {
+			r.Fatalf("%q came, want %q", rest, accepted[done:])
 		}
 		if left := files(t, dir); left != nil {
 			r.Fatal(left)

@@ -1,0 +1,322 @@
+package oriel_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/spool"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/memory"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// agents makes calls of several conversations through engines that follow one another, each
+// on the same store and spool.
+type agents struct {
+	t      testing.TB
+	store  *flaky
+	dir    string // of the spool
+	engine *oriel.Engine
+	said   map[string][]json.RawMessage // by the name of an agent
+	sent   map[string][]byte            // the bodies, by the id of the call
+	order  []string                     // the ids
+}
+
+// flaky is a store that fails in several ways.
+type flaky struct {
+	timeline.Store
+	mode atomic.Value // a string
+}
+
+var errGone = errors.New("the store is gone")
+
+func (s *flaky) fails(op string) error {
+	switch mode := s.mode.Load().(string); {
+	case mode == "gone", mode == op:
+		return errGone
+	}
+	return nil
+}
+
+func (s *flaky) Apply(ctx context.Context, tenant string, c timeline.Change) (timeline.Applied, error) {
+	if err := s.fails("full"); err != nil {
+		return timeline.Applied{}, err
+	}
+	if s.mode.Load() == "slow" {
+		<-ctx.Done()
+		return timeline.Applied{}, ctx.Err()
+	}
+	applied, err := s.Store.Apply(ctx, tenant, c)
+	if err == nil && s.mode.Load() == "silent" { // it is written, and nobody hears of it
+		return timeline.Applied{}, errGone
+	}
+	return applied, err
+}
+
+func (s *flaky) Conversation(ctx context.Context, tenant, name string) (timeline.Conversation, error) {
+	if err := s.fails("gone"); err != nil {
+		return timeline.Conversation{}, err
+	}
+	return s.Store.Conversation(ctx, tenant, name)
+}
+
+func (s *flaky) Conversations(ctx context.Context, tenant string) ([]timeline.Conversation, error) {
+	if err := s.fails("gone"); err != nil {
+		return nil, err
+	}
+	return s.Store.Conversations(ctx, tenant)
+}
+
+func (s *flaky) Records(ctx context.Context, tenant, conversation, kind, key string) ([]timeline.Record, error) {
+	if err := s.fails("gone"); err != nil {
+		return nil, err
+	}
+	return s.Store.Records(ctx, tenant, conversation, kind, key)
+}
+
+func newAgents(t testing.TB, store timeline.Store, dir string) *agents {
+	a := &agents{t: t, store: &flaky{Store: store}, dir: dir, said: map[string][]json.RawMessage{}, sent: map[string][]byte{}}
+	a.store.mode.Store("")
+	a.open()
+	return a
+}
+
+// open begins the next process.
+func (a *agents) open() {
+	a.t.Helper()
+	var err error
+	a.engine, err = oriel.Open(context.Background(), oriel.Config{
+		Store: a.store, Spool: a.dir, NoEmbed: true, Calls: oriel.CallOptions{Profile: "thrifty"},
+		Waits: oriel.Waits{Spool: 20 * time.Millisecond, Write: 20 * time.Millisecond, Brief: time.Second, Late: time.Millisecond},
+	})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// call has an agent say something, and returns when the call is in the store or the spool.
+func (a *agents) call(name string) {
+	a.t.Helper()
+	id := fmt.Sprintf("call-%03d", len(a.order))
+	a.said[name] = append(a.said[name], json.RawMessage(fmt.Sprintf(`{"role":"user","content":"%s asks %s: %s"}`, name, id, strings.Repeat("why? ", 50))))
+	list, err := json.Marshal(a.said[name])
+	must(err)
+	body := fmt.Appendf(nil, `{"model":"gpt-4o","messages":%s}`, list)
+	h := http.Header{"X-Oriel-Conversation": {name}, "X-Oriel-Budget": {"1000"}}
+	call := a.engine.Begin(context.Background(), &oriel.Request{ID: id, Tenant: "team", Format: wire.Chat, Path: "/v1/chat/completions", Header: h, Body: body, Began: time.Now()})
+	if sent := call.Body(); len(sent) > len(body)+2000 {
+		a.t.Errorf("%d bytes are sent of %d", len(sent), len(body))
+	}
+	call.Response(200, http.Header{"Content-Type": {"application/json"}})
+	call.Write([]byte(`{"id":"r","object":"chat.completion","model":"gpt-4o","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"Because."}}],"usage":{"prompt_tokens":10,"completion_tokens":2}}`))
+	call.End(nil)
+	a.said[name] = append(a.said[name], json.RawMessage(`{"role":"assistant","content":"Because."}`))
+	a.sent[id], a.order = body, append(a.order, id)
+	must(oriel.WaitForTest(a.engine))
+	if n := a.engine.CallCounters().Failed.Load(); n > 0 {
+		a.t.Errorf("%d calls failed", n)
+	}
+}
+
+// await waits for something, a minute at most.
+func await(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for began := time.Now(); !ok(); time.Sleep(time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			t.Fatal("waited a minute for ", what)
+		}
+	}
+}
+
+// crash ends the process as kill -9 does, and begins the next one.
+func (a *agents) crash() {
+	old := a.engine
+	oriel.CrashSpoolForTest(old)
+	a.open()
+	a.t.Cleanup(func() { old.Close() })
+}
+
+// settle has the store answer again, and waits until nothing is left to write.
+func (a *agents) settle() {
+	a.store.mode.Store("")
+	await(a.t, "the spool to be empty", func() bool { return a.engine.Spool().Calls == 0 })
+	if err := a.engine.CallError(); err != nil {
+		a.t.Error(err)
+	}
+}
+
+// check fails unless the store has each call once, as it came, and those of a conversation
+// in their order.
+func (a *agents) check() {
+	a.t.Helper()
+	ctx := context.Background()
+	times := map[string]int{}
+	all, err := a.store.Store.Conversations(ctx, "team")
+	must(err)
+	for _, c := range all {
+		records, err := a.store.Store.Records(ctx, "team", c.Name, "call", "")
+		must(err)
+		last := ""
+		for i := range records {
+			id := records[i].Key
+			if times[id]++; id < last {
+				a.t.Errorf("%s of %s is written after %s", id, c.Name, last)
+			}
+			last = id
+			call, err := oriel.ReadCall(ctx, a.store.Store, "team", &records[i])
+			if err != nil {
+				a.t.Errorf("%s: %v", id, err)
+			} else if !bytes.Equal(call.Body, a.sent[id]) {
+				a.t.Errorf("%s: %s, sent %s", id, call.Body, a.sent[id])
+			}
+		}
+	}
+	for _, id := range a.order {
+		if times[id] != 1 {
+			a.t.Errorf("%s is there %d times", id, times[id])
+		}
+	}
+	must(a.store.Store.Verify(ctx, func(p timeline.Problem) { a.t.Errorf("%+v", p) }))
+	if left, err := os.ReadDir(a.dir); err == nil && len(left) > 0 {
+		a.t.Errorf("%v is left", left)
+	}
+}
+
+// Whatever is wrong with the store, calls go on, wait on disk, and are stored once and in
+// order when it is back: by the same process or by the next one.
+func TestCallsWaitForTheStore(t *testing.T) {
+	for _, mode := range []string{"full", "gone", "slow", "silent"} {
+		for _, killed := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/killed=%v", mode, killed), func(t *testing.T) {
+				a := newAgents(t, openStore(t, t.TempDir()), t.TempDir())
+				for range 2 {
+					a.call("ann")
+					a.call("bob")
+				}
+				a.store.mode.Store(mode)
+				for range 8 { // more than the window has
+					a.call("ann")
+					a.call("bob")
+				}
+				if err := a.engine.CallError(); err == nil || !strings.Contains(err.Error(), "calls wait on this machine's disk") {
+					t.Error(err)
+				}
+				if killed {
+					a.crash()
+				}
+				a.call("cid")
+				a.settle()
+				a.call("bob")
+				all, err := a.store.Store.Conversations(ctx, "team")
+				if err != nil || !killed && len(all) != 3 {
+					t.Error(all, err)
+				}
+				for _, c := range all {
+					if want := int64(len(a.said[c.Name])); !killed && c.Head.Depth != want {
+						t.Errorf("the head of %s is at %d, want %d", c.Name, c.Head.Depth, want)
+					}
+				}
+				must(a.engine.Close())
+				a.check()
+			})
+		}
+	}
+}
+
+// Random calls, faults and crashes.
+func TestNoCallIsLostOrStoredTwice(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		dir, err := os.MkdirTemp(t.TempDir(), "")
+		must(err)
+		a := newAgents(t, memory.New(), dir)
+		for range rapid.IntRange(1, 15).Draw(r, "steps") {
+			switch rapid.IntRange(0, 7).Draw(r, "step") {
+			case 0:
+				a.crash()
+			case 1:
+				must(a.engine.Close())
+				a.open()
+			case 2:
+				a.store.mode.Store("")
+			case 3:
+				a.store.mode.Store(rapid.SampledFrom([]string{"full", "gone", "silent"}).Draw(r, "fault"))
+			default:
+				a.call(rapid.SampledFrom([]string{"ann", "bob"}).Draw(r, "agent"))
+			}
+		}
+		a.settle()
+		must(a.engine.Close())
+		a.check()
+		if t.Failed() {
+			r.Fatal("see above")
+		}
+	})
+}
+
+// A conversation that went on elsewhere meanwhile keeps its head.
+func TestASpooledCallLeavesALaterHead(t *testing.T) {
+	store := memory.New()
+	a := newAgents(t, store, t.TempDir())
+	a.call("ann")
+	a.store.mode.Store("full")
+	a.call("ann")
+	other := newAgents(t, store, t.TempDir()) // another machine, which reaches the store
+	other.said["ann"], other.order = append([]json.RawMessage(nil), a.said["ann"]...), append([]string(nil), a.order...)
+	other.call("ann")
+	other.settle()
+	before, err := store.Conversation(ctx, "team", "ann")
+	must(err)
+	a.settle()
+	after, err := store.Conversation(ctx, "team", "ann")
+	must(err)
+	if before.Head != after.Head || after.Revision != before.Revision+1 {
+		t.Errorf("%+v, then %+v", before, after)
+	}
+	must(other.engine.Close())
+	must(a.engine.Close())
+	for id, body := range other.sent {
+		a.sent[id] = body
+	}
+	a.order = other.order
+	records, err := store.Records(ctx, "team", "ann", "call", "")
+	if err != nil || len(records) != 3 {
+		t.Error(len(records), err)
+	}
+}
+
+// A spool that is full or cannot be made loses calls, counts them, and fails none.
+func TestCallsBeyondTheSpoolAreCounted(t *testing.T) {
+	file := t.TempDir() + "/file"
+	must(os.WriteFile(file, nil, 0o600))
+	a := newAgents(t, memory.New(), file+"/spool")
+	a.store.mode.Store("full")
+	body := []byte(`{"model":"gpt-4o","messages":[{"role":"user","content":"hello"}]}`)
+	call := a.engine.Begin(ctx, &oriel.Request{ID: "x", Format: wire.Chat, Path: "/v1/chat/completions", Header: http.Header{}, Body: body, Began: time.Now()})
+	call.End(nil)
+	await(t, "a call to be lost", func() bool { return a.engine.Spool().Lost == 1 })
+	must(a.engine.Close())
+}
+
+// What a spool has comes back as it was written, whatever else is in it.
+func FuzzSpooledCalls(f *testing.F) {
+	f.Add([]byte(`{"v":1,"id":"x","tenant":"t","conversation":"c","messages":[{"i":"00000000000000000000000000000000","f":"chat"}],"asked":1,"entry":{},"contents":1,"plans":[{"covers":1,"contents":1}]}`), []byte("a"))
+	f.Fuzz(func(t *testing.T, meta, blob []byte) {
+		store := memory.New()
+		oriel.WriteSpooledForTest(spool.Entry{Meta: meta, Blobs: [][]byte{blob, blob}}, store)
+		if err := store.Verify(t.Context(), func(p timeline.Problem) { t.Errorf("%+v", p) }); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,212 @@
+package oriel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/oriel-context/oriel/internal/spool"
+)
+
+// callSpool keeps calls that the store does not accept, and writes them when it does. As
+// long as one waits, further calls go behind it, so that the calls of a conversation are
+// written in their order.
+type callSpool struct {
+	*spool.Spool
+	calls *calls
+	dir   string
+
+	ctx     context.Context // ends when the engine closes
+	cancel  context.CancelFunc
+	ended   chan struct{}
+	settled chan struct{} // closed when nothing waits, or the store has refused something
+	once    sync.Once     // closes settled
+}
+
+// SpoolState describes the calls that wait on disk for the store.
+type SpoolState struct {
+	// Calls wait, and their files take Bytes.
+	Calls int
+	Bytes int64
+	// Lost counts calls that fitted neither into the store nor into the spool, and those
+	// of the spool that could not be read or written.
+	Lost int64
+}
+
+// openSpool begins to write what waits in a folder.
+func (r *calls) openSpool(dir string, o spool.Options) {
+	o.Problem = func(err error) { r.report(OpenStore, nil, "", fmt.Errorf("the spool in %s: %w", dir, err)) }
+	found := spool.Open(dir, o)
+	s := &callSpool{Spool: found, calls: r, dir: dir, ended: make(chan struct{}), settled: make(chan struct{})}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	r.spool = s
+	if n := found.Stats().Entries; n > 0 {
+		r.o.Log.Warn("calls that the store did not accept earlier are written now", "calls", n, "folder", dir)
+	} else {
+		s.settle()
+	}
+	go s.drain()
+}
+
+func (s *callSpool) settle() { s.once.Do(func() { close(s.settled) }) }
+
+// awaitSpool waits until what an earlier process left is written, so that the first calls
+// find their conversations in the store. It gives up when the store refuses something, and
+// after Waits.Store.
+func (r *calls) awaitSpool(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, r.o.Waits.Store)
+	defer cancel()
+	_ = waitFor(ctx, r.spool.settled)
+}
+
+// save writes a call to the store, or puts it behind those that wait.
+func (s *callSpool) save(w *callWrite) (spooled bool, err error) {
+	if s.Stats().Entries == 0 {
+		if err = s.calls.try(w, s.calls.o.Waits.Spool); err == nil || isFinal(err) {
+			return false, err
+		}
+		s.calls.report(OpenStore, &Request{ID: w.id, Tenant: w.tenant}, w.conversation, fmt.Errorf("%w; the call waits on this machine's disk until the store accepts it", err))
+	}
+	e, bad := w.spooled()
+	if bad == nil {
+		bad = s.Append(e)
+	}
+	if bad != nil {
+		return false, fmt.Errorf("the call is lost: %w", errors.Join(err, bad))
+	}
+	return true, nil
+}
+
+const (
+	// maxDrained is how many calls are written together, and drainers at how many
+	// conversations at a time.
+	maxDrained, drainers = 32, 8
+	// minDrainPause and maxDrainPause are how long a store that accepts nothing is left
+	// alone.
+	minDrainPause, maxDrainPause = 50 * time.Millisecond, 2 * time.Second
+)
+
+// drain writes what waits until the engine closes. A store that accepts nothing is asked
+// again after a while.
+func (s *callSpool) drain() {
+	defer close(s.ended)
+	pause := minDrainPause
+	for {
+		found, err := s.First(s.ctx, maxDrained)
+		if err != nil {
+			return // the engine closes, and nothing waits
+		}
+		n := s.write(found)
+		s.Done(n)
+		if s.Stats().Entries == 0 {
+			s.settle()
+		}
+		if n > 0 {
+			pause = minDrainPause
+			continue
+		}
+		s.settle()
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, maxDrainPause)
+	}
+}
+
+// write writes calls, those of one conversation in their order, and returns how many of the
+// first need not wait any more.
+func (s *callSpool) write(found []spool.Entry) (n int) {
+	settled := make([]bool, len(found))
+	groups := map[string][]int{}
+	var order []string
+	writes := make([]*callWrite, len(found))
+	for i, e := range found {
+		w, err := readSpooled(e, s.calls.o.Store)
+		if err != nil {
+			s.lose(&callWrite{}, err)
+			settled[i] = true
+			continue
+		}
+		writes[i] = w
+		key := queueKey(w.tenant, w.conversation)
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], i)
+	}
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, drainers)
+	for _, key := range order {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			for _, i := range groups[key] {
+				if settled[i] = s.writeOne(writes[i]); !settled[i] {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for n < len(settled) && settled[n] {
+		n++
+	}
+	return n
+}
+
+// writeOne writes a call and reports whether it need not wait any more.
+func (s *callSpool) writeOne(w *callWrite) bool {
+	err := s.calls.try(w, s.calls.o.Waits.Write)
+	switch {
+	case err == nil:
+		s.calls.counters.Written.Add(1)
+	case isFinal(err):
+		s.lose(w, err)
+	default:
+		return false
+	}
+	return true
+}
+
+// lose reports and counts a call that no store accepts.
+func (s *callSpool) lose(w *callWrite, err error) {
+	s.calls.lost.Add(1)
+	s.calls.failOpen(OpenStore, &Request{ID: w.id, Tenant: w.tenant}, w.conversation, fmt.Errorf("a call of the spool is lost: %w", err))
+}
+
+// shutDown writes what waits, if the store accepts it, and gives up the spool.
+func (s *callSpool) shutDown(ctx context.Context) error {
+	s.cancel()
+	err := waitFor(ctx, s.ended)
+	if n := s.Stats().Entries; n > 0 {
+		s.calls.o.Log.Error("calls wait on disk for the store: the next process writes them", "calls", n, "folder", s.dir)
+	}
+	return errors.Join(err, s.Close())
+}
+
+// state returns the state of the spool.
+func (r *calls) spoolState() SpoolState {
+	state := SpoolState{Lost: r.lost.Load()}
+	if r.spool != nil {
+		found := r.spool.Stats()
+		state.Calls, state.Bytes = found.Entries, found.Bytes
+	}
+	return state
+}
+
+// waiting returns the error of a store for which calls wait, or nil.
+func (r *calls) waiting() error {
+	state := r.spoolState()
+	if state.Calls == 0 {
+		return nil
+	}
+	err := fmt.Errorf("%d calls wait on this machine's disk (%d bytes in %s) until the store accepts them", state.Calls, state.Bytes, r.spool.dir)
+	if last := r.lastError.Load(); last != nil {
+		err = fmt.Errorf("%w: %w", err, *last)
+	}
+	return err
+}
