@@ -150,7 +150,7 @@ func (a *answer) leave() {
 }
 
 // decode parses the copy. A compressed answer is first decoded up to largeAnswer in a
-// short turn, because limit are smaller; a larger one is decoded again in the turn of
+// short turn, because most are smaller; a larger one is decoded again in the turn of
 // large answers.
 func (a *answer) decode() *wire.Reply {
 	switch {
