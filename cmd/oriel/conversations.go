@@ -111,7 +111,7 @@ or anything that was said. oriel recall finds the passages.`,
 			}
 			return printJSON(cmd.OutOrStdout(), map[string]any{"conversations": rows})
 		}
-		return o.print(cmd, list, more)
+		return o.printList(cmd, list, more)
 	}
 	return cmd
 }
@@ -159,7 +159,7 @@ func (o *listFlags) find(ctx context.Context, s timeline.Store, limited bool) (l
 	return list, more, nil
 }
 
-func (o *listFlags) print(cmd *cobra.Command, list []browse.About, more int) error {
+func (o *listFlags) printList(cmd *cobra.Command, list []browse.About, more int) error {
 	if len(list) == 0 {
 		if o.search != "" || o.since != "" {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), "no conversation found")

@@ -49,7 +49,7 @@ A proxy serves the same at /oriel/mcp over streamable HTTP.`,
 	data := addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		h := &mcpHistory{data: data, readOnly: readOnly}
-		defer h.close()
+		defer h.shutDown()
 		server := mcp.New(mcp.Options{
 			Open: h.open, Conversation: conversation, Project: workingFolder(), ReadOnly: readOnly, Version: version(),
 		})
@@ -133,8 +133,8 @@ func (h *mcpHistory) conversation(store timeline.Store) func(context.Context, st
 	}
 }
 
-// close closes everything in reverse order.
-func (h *mcpHistory) close() {
+// shutDown closes everything in reverse order.
+func (h *mcpHistory) shutDown() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for len(h.closers) > 0 {

@@ -93,7 +93,7 @@ all there are.`,
 			if o.json {
 				return printJSON(cmd.OutOrStdout(), r)
 			}
-			return o.print(cmd, s, &r)
+			return o.printFound(cmd, s, &r)
 		})
 	}
 	return cmd

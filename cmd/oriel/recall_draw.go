@@ -15,8 +15,8 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// print draws what was found for people.
-func (o *recallFlags) print(cmd *cobra.Command, s timeline.Store, r *found) error {
+// printFound draws what was found for people.
+func (o *recallFlags) printFound(cmd *cobra.Command, s timeline.Store, r *found) error {
 	hits := o.people(r)
 	if len(hits) == 0 {
 		text := "nothing found"

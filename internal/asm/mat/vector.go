@@ -30,11 +30,11 @@ func (v vector) lanes() int { return int(v) / 4 }
 
 func (v vector) zero() reg.VecVirtual {
 	r := v.reg()
-	v.clear(r)
+	v.setZero(r)
 	return r
 }
 
-func (v vector) clear(r reg.VecVirtual) {
+func (v vector) setZero(r reg.VecVirtual) {
 	if v == zmm {
 		VPXORD(r, r, r)
 		return
