@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"strings"
 	"sync"
 	"time"
 
@@ -44,17 +43,15 @@ const (
 
 // request notes that a request of a conversation has the tools.
 func (a *asked) request(tenant, conversation string, tools []chat.ToolDef) {
-	for i := range tools {
-		if name := tools[i].Name; strings.Contains(name, voice.ToolServer) && voice.OwnTool(name) != "" {
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			if a.newest == nil || len(a.newest) >= maxNewest && a.newest[tenant] == "" {
-				a.newest = map[string]string{}
-			}
-			a.newest[tenant] = conversation
-			return
-		}
+	if voice.FindTool(tools, voice.ToolRecall) == "" {
+		return
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.newest == nil || len(a.newest) >= maxNewest && a.newest[tenant] == "" {
+		a.newest = map[string]string{}
+	}
+	a.newest[tenant] = conversation
 }
 
 // reply notes the calls of a reply.
@@ -65,7 +62,7 @@ func (a *asked) reply(tenant, conversation string, messages []chat.Message) {
 			if p.Kind != chat.Call {
 				continue
 			}
-			if tool := voice.OwnTool(p.Name); tool != "" && len(p.Args) <= maxArguments {
+			if tool := voice.OwnCall(p); tool != "" && len(p.Args) <= maxArguments {
 				a.add(askedCall{tenant, conversation, tool, oneForm([]byte(p.Arguments()))})
 			}
 		}

@@ -61,7 +61,7 @@ func (r *Reader) Chat(c *chat.Message) Message {
 			if r.calls == nil {
 				r.calls = map[string]string{}
 			}
-			if voice.OwnTool(p.Name) != "" {
+			if voice.OwnCall(p) != "" {
 				r.calls[p.ID] = ownCall
 				continue
 			}

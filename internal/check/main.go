@@ -20,6 +20,7 @@ import (
 	"github.com/oriel-context/oriel/internal/check/fit"
 	"github.com/oriel-context/oriel/internal/check/histories"
 	"github.com/oriel-context/oriel/internal/check/kit"
+	"github.com/oriel-context/oriel/internal/check/mcp"
 	"github.com/oriel-context/oriel/internal/check/proxy"
 	"github.com/oriel-context/oriel/internal/check/run"
 	"github.com/oriel-context/oriel/internal/check/sdks"
@@ -39,6 +40,7 @@ var verbs = []struct {
 	{"embed", "the built-in embedding model against ONNX Runtime", embed.Check},
 	{"agents", "Claude Code and Codex through the proxy", agents.Check},
 	{"run", "Claude Code and Codex under oriel run", run.Check},
+	{"mcp", "the MCP server with the MCP inspector, Claude Code and Codex", mcp.Check},
 	{"sdks", "the vendors' packages through the proxy", sdks.Check},
 	{"usage", "the sums of oriel usage against those of a provider", usage.Check},
 	{"docs", "every block of the documents, with the vendors' packages", sdks.CheckDocs},

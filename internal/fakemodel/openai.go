@@ -111,7 +111,13 @@ func responses(b *wire.Body, a *Answer) reply {
 	for k, c := range a.Calls {
 		own := fmt.Sprintf("fc_%s_%d", id, k)
 		call := func(status, arguments string) object {
-			return object{"type": "function_call", "id": own, "call_id": c.ID, "name": c.Name, "arguments": arguments, "status": status}
+			o := object{"type": "function_call", "id": own, "call_id": c.ID, "name": c.Name, "arguments": arguments, "status": status}
+			for _, t := range b.Tools { // a tool of a namespace has its own name
+				if rest, ok := strings.CutPrefix(c.Name, t.Name+"."); ok {
+					o["name"], o["namespace"] = rest, t.Name
+				}
+			}
+			return o
 		}
 		item(call("in_progress", ""), call("completed", c.Arguments), func(i int) {
 			for _, h := range halves(c.Arguments) {

@@ -154,10 +154,10 @@ func (s *search) run(ctx context.Context) (*recallOutput, error) {
 		left -= n
 		out.Passages = append(out.Passages, p)
 	}
+	out.Note = s.note(out.Passages, total)
 	slices.SortStableFunc(out.Passages, func(a, b passage) int {
 		return cmp.Or(strings.Compare(a.Time, b.Time), strings.Compare(a.Conversation, b.Conversation), cmp.Compare(a.ID, b.ID))
 	})
-	out.Note = s.note(out.Passages, total)
 	return out, nil
 }
 
@@ -189,13 +189,13 @@ func (s *search) inWords() string {
 	return "conversation " + quote.Label(s.where.Conversation)
 }
 
-// note says whether the answer is complete, and how to read more.
+// note says whether the answer is complete, and how to read more. shown has the best first.
 func (s *search) note(shown []passage, total int) string {
 	if len(shown) == 0 {
 		return fmt.Sprintf("0 passages: nothing in %s is about this. The search was complete; the same words again find nothing. %s", s.inWords(), s.elsewhere())
 	}
-	first := &shown[0]
-	how := fmt.Sprintf("%s {\"conversation\":%q,\"from\":%d} shows message %d whole.", voice.ToolRead, first.Conversation, first.ID, first.ID)
+	best := &shown[0]
+	how := fmt.Sprintf("The nearest is message %d: %s {\"conversation\":%q,\"from\":%d} shows it whole.", best.ID, voice.ToolRead, best.Conversation, best.ID)
 	many := "passages"
 	if total == 1 {
 		many = "passage"

@@ -1,6 +1,14 @@
 package voice
 
-import "regexp"
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/oriel-context/oriel/chat"
+)
 
 // The tools of Oriel's MCP server.
 const (
@@ -25,4 +33,45 @@ func OwnTool(name string) string {
 		return m[1]
 	}
 	return ""
+}
+
+// OwnCall returns which of Oriel's tools a call is of; "" for the tools of others. Codex
+// writes the server's name beside that of the tool.
+func OwnCall(p *chat.Part) string {
+	if own := OwnTool(p.Name); own != "" {
+		return own
+	}
+	if OwnTool(ToolServer+"_"+p.Name) == "" || !bytes.Contains(p.Raw, []byte(`"namespace"`)) {
+		return ""
+	}
+	var call struct{ Namespace string }
+	if json.Unmarshal(p.Raw, &call) != nil {
+		return ""
+	}
+	return OwnTool(strings.TrimRight(call.Namespace, "_") + "_" + p.Name)
+}
+
+// FindTool returns the name by which a request's model knows one of Oriel's tools; "" if it is
+// not among the request's tools.
+func FindTool(tools []chat.ToolDef, tool string) string {
+	for i := range tools {
+		name := tools[i].Name
+		switch {
+		case !strings.Contains(name, ToolServer):
+		case OwnTool(name) == tool:
+			return name
+		case OwnTool(strings.TrimRight(name, "_")+"_"+tool) == tool && within(tools[i].Raw, tool):
+			return name + "." + tool
+		}
+	}
+	return ""
+}
+
+// within reports whether a namespace of tools has one of that name.
+func within(namespace []byte, tool string) bool {
+	var n struct {
+		Type  string
+		Tools []struct{ Name string }
+	}
+	return json.Unmarshal(namespace, &n) == nil && n.Type == "namespace" && slices.ContainsFunc(n.Tools, func(t struct{ Name string }) bool { return t.Name == tool })
 }

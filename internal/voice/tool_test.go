@@ -3,6 +3,7 @@ package voice_test
 import (
 	"testing"
 
+	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/voice"
 )
 
@@ -13,6 +14,39 @@ func TestOwnToolsAreKnownByTheServersName(t *testing.T) {
 	} {
 		if got := voice.OwnTool(name); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestOwnToolsAreKnownByTheirNamespace(t *testing.T) {
+	namespace := chat.ToolDef{Name: "mcp__oriel", Raw: []byte(`{"type":"namespace","name":"mcp__oriel","tools":[{"type":"function","name":"recall"}]}`)}
+	plain := chat.ToolDef{Name: "mcp__oriel__recall", Raw: []byte(`{"name":"mcp__oriel__recall"}`)}
+	other := chat.ToolDef{Name: "recall", Raw: []byte(`{"name":"recall"}`)}
+	for _, tc := range []struct {
+		tools []chat.ToolDef
+		tool  string
+		want  string
+	}{
+		{[]chat.ToolDef{other, plain}, "recall", "mcp__oriel__recall"},
+		{[]chat.ToolDef{other, plain}, "read", ""},
+		{[]chat.ToolDef{other, namespace}, "recall", "mcp__oriel.recall"},
+		{[]chat.ToolDef{namespace}, "read", ""},
+		{[]chat.ToolDef{other}, "recall", ""},
+		{nil, "recall", ""},
+	} {
+		if got := voice.FindTool(tc.tools, tc.tool); got != tc.want {
+			t.Errorf("%v %s: %q, want %q", tc.tools, tc.tool, got, tc.want)
+		}
+	}
+	for raw, want := range map[string]string{
+		`{"type":"function_call","name":"recall","namespace":"mcp__oriel"}`:   "recall",
+		`{"type":"function_call","name":"recall","namespace":"mcp__oriel__"}`: "recall",
+		`{"type":"function_call","name":"recall","namespace":"mcp__other"}`:   "",
+		`{"type":"function_call","name":"recall"}`:                            "",
+		`{"namespace`: "",
+	} {
+		if got := voice.OwnCall(&chat.Part{Kind: chat.Call, Name: "recall", Raw: []byte(raw)}); got != want {
+			t.Errorf("%s: %q, want %q", raw, got, want)
 		}
 	}
 }
