@@ -63,17 +63,39 @@ export const zone = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC';
 
 const kinds = ['call', 'truncation', 'condensation', 'resize', 'recall', 'pin', 'undo', 'release', 'overflow', 'fail-open', 'unknown-body', 'unseen', 'unkept-answer', 'unknown-profile', 'invalid-budget', 'dropped'];
 
-// listen follows the server's events: onevent gets each, onstate whether the line is up.
-// It returns a function that ends it.
+// listen follows the server's events: onevent gets each, onstate whether the line is up. A
+// page that nobody sees has no line, because a browser has only six for a server, in all of
+// its tabs; when it is seen again, onevent gets an event "seen", as others may be missed.
 export function listen(onevent, onstate) {
-  const source = new EventSource(address('events'));
-  for (const kind of kinds) {
-    source.addEventListener(kind, (e) => onevent({ kind, ...JSON.parse(e.data) }));
-  }
-  source.addEventListener('hello', () => onstate(true));
-  source.addEventListener('open', () => onstate(true));
-  source.addEventListener('error', () => onstate(false));
-  return () => source.close();
+  let source = null;
+  const close = () => {
+    source?.close();
+    source = null;
+  };
+  const open = () => {
+    if (source || document.hidden) return;
+    source = new EventSource(address('events'));
+    for (const kind of kinds) {
+      source.addEventListener(kind, (e) => onevent({ kind, ...JSON.parse(e.data) }));
+    }
+    source.addEventListener('open', () => onstate(true));
+    source.addEventListener('error', () => {
+      onstate(false);
+      // The browser tries again by itself, unless the answer was no stream.
+      if (source?.readyState === EventSource.CLOSED) {
+        close();
+        setTimeout(open, 5000);
+      }
+    });
+  };
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) return close();
+    open();
+    onevent({ kind: 'seen' });
+  });
+  addEventListener('pagehide', close);
+  addEventListener('pageshow', open);
+  open();
 }
 
 // later calls f at most once in every ms, and once after the last call; it does nothing

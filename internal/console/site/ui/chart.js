@@ -57,10 +57,10 @@ export function bars(rows, { names, write, title, height = 150 }) {
 
 // table is the chart for those who cannot see it.
 function table(rows, names, write, title) {
-  return el('table', { class: 'unseen' },
+  return el('div', { class: 'unseen' }, el('table', {},
     el('caption', {}, title),
     el('thead', {}, el('tr', {}, ['', ...names].map((n) => el('th', { scope: 'col' }, n)))),
-    el('tbody', {}, rows.map((r) => el('tr', {}, el('th', { scope: 'row' }, r.label), el('td', {}, write(r.a)), el('td', {}, write(r.b))))));
+    el('tbody', {}, rows.map((r) => el('tr', {}, el('th', { scope: 'row' }, r.label), el('td', {}, write(r.a)), el('td', {}, write(r.b)))))));
 }
 
 // niceTop is the least 1, 2, 2.5 or 5 times a power of ten that is not below n.

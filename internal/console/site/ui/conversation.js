@@ -77,8 +77,8 @@ export default function conversation({ args, params, go, title, toast }) {
   function drawHead() {
     const c = state.info;
     const saved = c.without > 0 ? 1 - c.cost / c.without : 0;
-    replace(head, el('div', {}, foreign(c.title || c.id, 'h1'),
-      el('p', { class: 'sub figure' }, [c.model ? foreign(c.model) : null, plural(c.messages, 'message'), plural(c.calls, 'call'), c.calls ? money(c.cost) + (saved > 0.005 ? ` (−${percent(saved)})` : '') : null, c.project ? foreign(c.project) : null].filter(Boolean).flatMap((p, i) => (i ? [' · ', p] : [p])))),
+    replace(head, el('div', { class: 'what' }, foreign(c.title || c.id, 'h1', { class: 'clamp', title: c.title }),
+      el('p', { class: 'sub figure' }, [c.model ? foreign(c.model) : null, plural(c.messages, 'message'), plural(c.calls, 'call'), c.calls ? money(c.cost) + (saved >= 0.01 ? ` (−${percent(saved)})` : '') : null, c.project ? foreign(c.project) : null].filter(Boolean).flatMap((p, i) => (i ? [' · ', p] : [p])))),
     el('div', { class: 'actions' },
       c.holds?.length ? el('button', { type: 'button', onclick: release, title: 'let what was undone leave again in its turn' }, `Release ${plural(c.holds.length, 'undo', 'undos')}`) : null,
       link(`#/recall?conversation=${encodeURIComponent(c.id)}`, { class: 'small' }, 'Search in it')));
@@ -165,7 +165,7 @@ export default function conversation({ args, params, go, title, toast }) {
       if (words.has(a) || asked === String(a)) continue;
       asked = String(a);
       try {
-        const r = await get(of(name, 'messages'), { from: a, to: a + chunk - 1, limit: chunk, words: 160 }, one('words'));
+        const r = await get(of(name, 'messages'), { from: a, to: a + chunk - 1, limit: chunk }, one('words'));
         for (let id = a; id < a + chunk; id++) words.set(id, '');
         for (const m of r.items) words.set(m.id, firstWords(m));
         list.clear();
@@ -178,9 +178,8 @@ export default function conversation({ args, params, go, title, toast }) {
   }
 
   function firstWords(m) {
-    const call = m.parts?.find((p) => p.kind === 'call');
-    const text = (m.text || (call ? `${call.name} ${call.text}` : '')).slice(0, 400);
-    return text.replace(/\s+/g, ' ').trim().slice(0, 160);
+    const text = (m.parts ?? []).map((p) => (p.kind === 'call' ? `${p.name} ${p.text ?? ''}` : p.text || p.media || '').slice(0, 400)).join(' ');
+    return (text || m.text || '').slice(0, 800).replace(/\s+/g, ' ').trim().slice(0, 160);
   }
 
   const context = {
@@ -280,7 +279,7 @@ export default function conversation({ args, params, go, title, toast }) {
     title: 'Conversation',
     update,
     event(e) {
-      if (state.info && e.conversation === state.info.id && ['call', 'pin', 'undo', 'release'].includes(e.kind)) soon();
+      if (e.kind === 'seen' || (state.info && e.conversation === state.info.id && ['call', 'pin', 'undo', 'release'].includes(e.kind))) soon();
     },
     key(e) {
       const id = state.message;

@@ -83,7 +83,7 @@ export default function conversations({ params, go }) {
       foreign(c.model || '–', 'span', { class: 'cut soft small' }),
       el('span', { class: 'n' }, count(c.calls)),
       el('span', { class: 'n' }, tokens(c.tokens, { unit: false })),
-      el('span', { class: 'n money', title: saved > 0.005 ? `~${money(c.without)} had everything been sent` : null }, c.calls ? money(c.cost) : '–', saved > 0.005 ? el('span', { class: 'soft small' }, ' −' + percent(saved)) : null),
+      el('span', { class: 'n money', title: saved >= 0.01 ? `~${money(c.without)} had everything been sent` : null }, c.calls ? money(c.cost) : '–', saved >= 0.01 ? el('span', { class: 'soft small' }, ' −' + percent(saved)) : null),
       el('span', { class: 'n last soft' }, when(c.last)),
     ];
   }
@@ -99,7 +99,7 @@ export default function conversations({ params, go }) {
       if (document.activeElement !== search) search.value = p.search ?? '';
       load();
     },
-    event: (e) => { if (e.kind === 'call') soon(); },
+    event: (e) => { if (e.kind === 'call' || e.kind === 'seen') soon(); },
     stop() {
       asking?.abort();
       list.stop();

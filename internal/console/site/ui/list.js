@@ -28,8 +28,7 @@ export class VirtualList {
 
   // clear draws all rows that are seen anew.
   clear() {
-    for (const row of this.rows.values()) row.remove();
-    this.rows.clear();
+    this.stale = true;
     this.ask();
   }
 
@@ -54,11 +53,12 @@ export class VirtualList {
     const first = Math.max(0, Math.floor(top / this.rowHeight) - this.before);
     const last = Math.min(this.length - 1, Math.ceil((top + this.node.clientHeight) / this.rowHeight) + this.before);
     for (const [i, row] of this.rows) {
-      if (i < first || i > last) {
+      if (this.stale || i < first || i > last) {
         row.remove();
         this.rows.delete(i);
       }
     }
+    this.stale = false;
     const shift = this.node.scrollTop - top;
     for (let i = first; i <= last; i++) {
       let row = this.rows.get(i);

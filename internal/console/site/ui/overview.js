@@ -15,7 +15,7 @@ export default function overview() {
     el('div', { class: 'card-head' }, el('h2', { id: 'now' }, 'Calls'), el('span', { class: 'soft small' }, 'newest first, as they end')), feed);
   const health = el('section', { class: 'card', 'aria-labelledby': 'health' }, el('h2', { id: 'health' }, 'Health'));
   const node = el('div', { class: 'stack' }, el('h1', { class: 'unseen' }, 'Overview'), figures,
-    el('div', { class: 'columns' }, el('div', { class: 'stack' }, hours, days), el('div', { class: 'stack' }, feedCard, health)));
+    el('div', { class: 'columns' }, el('div', { class: 'stack' }, hours, days, health), el('div', { class: 'stack' }, feedCard)));
   let rows = [];
 
   async function refresh() {
@@ -33,7 +33,7 @@ export default function overview() {
   }
 
   function drawFeed() {
-    replace(feed, rows.length ? rows.slice(0, 12).map(call) : el('li', {}, el('span', { class: 'soft' }, 'None today.')));
+    replace(feed, rows.length ? rows.slice(0, 14).map(call) : el('li', {}, el('span', { class: 'soft' }, 'None today.')));
   }
 
   async function charts() {

@@ -20,7 +20,8 @@ export async function plansTab(box, context, params) {
     const open = rows.find((r) => r.id === params.plan);
     if (open) {
       open.details.open = true;
-      open.node.scrollIntoView({ block: 'nearest' });
+      const pane = box.closest('.inspector');
+      if (pane.scrollHeight > pane.clientHeight) pane.scrollTop = open.node.offsetTop - 16;
       if (params.preview) {
         context.go({ preview: null }, { replace: true });
         open.preview();
@@ -41,10 +42,24 @@ function plan(p, context, current) {
       current ? el('span', { class: 'tag on' }, 'of this call') : null, p.held ? el('span', { class: 'tag' }, 'undone') : null,
       el('span', { class: 'push' }, p.left && !p.held ? el('button', { type: 'button', class: 'undo', onclick: preview }, 'Undo…') : null)),
     el('p', {}, foreign(p.why, 'span')),
-    el('p', { class: 'soft small' }, [p.left ? `messages ${p.left} left, ${short(p.left_tokens)} tokens` : '', p.back ? `messages ${p.back} came back` : '', `policy ${p.policy}`, `budget ${short(p.budget)}`].filter(Boolean).join(' · ')),
+    el('p', { class: 'soft small' }, [p.left ? `${plural(size(p.left), 'message')} changed, ${short(p.left_tokens)} tokens` : '', p.back ? `${plural(size(p.back), 'message')} came back` : '', `policy ${p.policy}`, `budget ${short(p.budget)}`].filter(Boolean).join(' · ')),
     p.warnings?.map((w) => foreign(w, 'p', { class: 'small' })),
     offer, details);
   return { id: p.id, node, details, preview };
+}
+
+// few shortens a long list of ranges.
+const few = (ranges) => {
+  const all = ranges.split(',');
+  return all.length > 12 ? all.slice(0, 10).join(', ') + ' …' : all.join(', ');
+};
+
+// size counts the messages of ranges: "3-9,12" has 8.
+function size(ranges) {
+  return ranges.split(',').reduce((n, r) => {
+    const [first, last = first] = r.split('-').map(Number);
+    return n + last - first + 1;
+  }, 0);
 }
 
 // spans shows what a plan did, stretch by stretch, and the texts that it put in.
@@ -87,12 +102,16 @@ async function undo(box, p, context) {
     const none = !u.back;
     replace(box, el('div', { class: 'preview', role: 'group', 'aria-label': `Undo of ${p.id}` },
       none ? el('p', {}, 'There is nothing to bring back: it is held already, or was shown all along.') : [
-        el('p', {}, el('b', {}, 'Comes back: '), `${plural(u.back_ids.length, 'message')} (${u.back}), ${short(u.back_tokens)} tokens.`),
-        el('p', {}, el('b', {}, 'Must leave for it: '), u.leaves ? `${plural(u.leaves_ids.length, 'message')} (${u.leaves}), ${short(u.leaves_tokens)} tokens${u.newer ? ', some of them newer' : ''}.` : 'nothing, as the newest call shows it.'),
+        el('p', {}, el('b', {}, 'Comes back: '), `${plural(u.back_ids.length, 'message')} (${few(u.back)}), ${short(u.back_tokens)} tokens.`),
+        el('p', {}, el('b', {}, 'Must leave for it: '), u.leaves ? `${plural(u.leaves_ids.length, 'message')} (${few(u.leaves)}), ${short(u.leaves_tokens)} tokens${u.newer ? ', some of them newer' : ''}.` : 'nothing, as the newest call shows it.'),
         el('p', { class: 'soft small' }, 'On the strip: framed is what comes back, dashed what would leave. It takes effect with the next call, and the provider reads the changed part anew.')],
       el('div', { class: 'actions' }, none ? null : yes, el('button', { type: 'button', onclick: close }, none ? 'Close' : 'Cancel'))));
-    if (!none) yes.focus();
+    if (!none) yes.focus({ preventScroll: true });
   } catch (err) {
-    replace(box, problem(err));
+    replace(box, err.status === 409 ? cannot(err, box) : problem(err));
   }
 }
+
+// cannot says why an undo does not fit: that is no fault.
+const cannot = (err, box) => el('div', { class: 'preview', role: 'status' }, el('b', {}, 'There is no room for it'), foreign(err.detail, 'p'), err.hint ? foreign(err.hint, 'p', { class: 'soft small' }) : null,
+  el('div', { class: 'actions' }, el('button', { type: 'button', onclick: () => replace(box) }, 'Close')));

@@ -86,7 +86,7 @@ const signs = { same: '', added: '+', removed: '−' };
 function change(c) {
   const n = c.last - c.first + 1;
   return el('li', { class: c.op },
-    el('span', { 'aria-label': c.op }, signs[c.op]),
+    el('span', {}, el('span', { 'aria-hidden': 'true' }, signs[c.op]), el('span', { class: 'unseen' }, c.op)),
     el('span', { class: 'who figure' }, c.first === 0 ? c.role : n > 1 ? `${count(c.first)}–${count(c.last)}` : [`${count(c.first)} `, foreign(c.role)]),
     c.op === 'same' ? el('span', {}, n > 1 ? `${plural(n, 'message')} the same` : 'the same') : foreign((c.text ?? '').slice(0, 300), 'span', { class: 'words' }),
     el('span', { class: 'figure soft' }, short(c.tokens)));

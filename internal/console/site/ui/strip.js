@@ -136,9 +136,10 @@ export class Strip {
       if (this.leaving.has(id)) outline(g, c.ink, x, w, [3, 2]);
     }
     for (const [a, b] of this.held ?? []) {
+      if (a > this.upto) continue;
       const from = this.x[a - 1] - left;
       g.fillStyle = c.ink;
-      g.fillRect(from, top - 4, this.x[Math.min(b, this.count)] - gap - left - from, 1.5);
+      g.fillRect(from, top - 4, this.x[Math.min(b, this.upto)] - gap - left - from, 1.5);
     }
     for (const r of this.recalled ?? []) this.arc(g, c, r, left);
     if (this.chosen >= 1 && this.chosen <= this.count) {
@@ -162,12 +163,15 @@ export class Strip {
   arc(g, c, r, left) {
     const into = this.mid(Math.min(r.into, this.count)) - left;
     const from = r.own ? this.mid(Math.min(r.id, this.count)) - left : -10;
+    const many = this.recalled.length > 8;
     g.strokeStyle = c.accentText;
-    g.lineWidth = 1.5;
+    g.lineWidth = many ? 1 : 1.5;
+    g.globalAlpha = many ? 0.45 : 1;
     g.beginPath();
     g.moveTo(from, top - 2);
     g.bezierCurveTo(from, 0, into, 0, into, top - 11);
     g.stroke();
+    g.globalAlpha = 1;
     g.fillStyle = c.accentText;
     g.beginPath();
     g.moveTo(into, top - 13);
@@ -379,5 +383,5 @@ export function legend() {
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { if (canvas.isConnected) paint(); });
     return el('span', {}, canvas, names[verdict]);
   };
-  return el('p', { class: 'verdicts' }, verdictOf.map(draw), el('span', {}, '★ pinned'), el('span', {}, '◆ recalled, with a line from its source'), el('span', {}, '● a person speaks'));
+  return el('p', { class: 'verdicts' }, verdictOf.map(draw), el('span', {}, '★ pinned'), el('span', {}, '◆ recalled, with a line from its source'), el('span', {}, '● a person speaks'), el('span', {}, '▔ held by an undo'));
 }
