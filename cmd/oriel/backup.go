@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/postgres"
 )
 
 func backupCommand() *cobra.Command {
@@ -28,6 +29,13 @@ the data folder as oriel.db.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	data := addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		url, err := data.database()
+		if err != nil {
+			return err
+		}
+		if url != "" {
+			return fmt.Errorf("a history in PostgreSQL is backed up by its own programs: pg_dump --format=custom --file %s, with the URL of %s; or copy it to a folder with oriel copy --from URL --to FOLDER", args[0], postgres.Redact(url))
+		}
 		from, err := data.file()
 		if err != nil {
 			return err

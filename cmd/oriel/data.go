@@ -18,18 +18,67 @@ import (
 	"github.com/oriel-context/oriel/internal/near"
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/postgres"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 	"github.com/oriel-context/oriel/token"
 )
 
-// history is the data folder that a command uses.
-type history struct{ dir string }
+// history is the data folder that a command uses, and the database with the history if
+// that is not in the folder.
+type history struct {
+	dir string
+	url string
+	// given reports that url is known, even if it is empty: else it is $ORIEL_STORE or that
+	// of the settings.
+	given bool
+}
 
-// addHistory adds the flag that names the data folder.
+// addHistory adds the flags that name the data folder and the database.
 func addHistory(cmd *cobra.Command) *history {
 	h := &history{}
 	cmd.Flags().StringVar(&h.dir, "data", "", "`folder` of the history (default $ORIEL_DATA, else that of the settings, else the user's data folder)")
+	cmd.Flags().Var(storeFlag{h}, "store", "`URL` of a PostgreSQL database with the history, postgres://… (default $ORIEL_STORE, else that of the settings, else it is in the folder)")
 	return h
+}
+
+// storeFlag is the flag --store. It does not show its value, which may have a password.
+type storeFlag struct{ h *history }
+
+func (f storeFlag) String() string {
+	if f.h == nil {
+		return ""
+	}
+	return f.h.url
+}
+
+func (f storeFlag) Type() string { return "string" }
+
+func (f storeFlag) Set(text string) error {
+	f.h.url, f.h.given = text, true
+	return checkStore(text)
+}
+
+// checkStore refuses what is not the URL of a database. Its error does not quote it.
+func checkStore(text string) error {
+	if text != "" && !postgres.IsURL(text) {
+		return errors.New("a store is the URL of a PostgreSQL database, postgres://user:password@host:5432/database; a folder is given by --data")
+	}
+	return nil
+}
+
+// database returns the URL of the database with the history, or "" if it is in the folder.
+func (h *history) database() (string, error) {
+	if h.given {
+		return h.url, nil
+	}
+	if url := os.Getenv("ORIEL_STORE"); url != "" {
+		return url, checkStore(url)
+	}
+	l, err := settings.Load(configSources(""))
+	if err != nil {
+		return "", err
+	}
+	return l.Store, checkStore(l.Store)
 }
 
 // folder returns the data folder, which need not exist.
@@ -43,6 +92,22 @@ func (h *history) folder() (string, error) {
 		return l.Data, nil
 	}
 	return userFolder()
+}
+
+// ownFolder returns the data folder of a program that keeps more in it than the history. It
+// makes the folder if the history, which else would, is in a database.
+func (h *history) ownFolder() (string, error) {
+	dir, err := h.folder()
+	if err != nil {
+		return "", err
+	}
+	if url, err := h.database(); err != nil || url == "" {
+		return dir, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", &failure{err}
+	}
+	return dir, nil
 }
 
 // userFolder returns the default data folder.
@@ -97,6 +162,20 @@ func (h *history) file() (string, error) {
 
 // open opens an existing history.
 func (h *history) open(ctx context.Context, o sqlite.Options) (timeline.Store, error) {
+	url, err := h.database()
+	if err != nil {
+		return nil, err
+	}
+	if url != "" {
+		store, err := postgres.Open(ctx, url, postgres.Options{MustExist: o.MustExist, ReadOnly: o.ReadOnly})
+		if errors.Is(err, timeline.ErrNone) {
+			return nil, fmt.Errorf("%w in %s: oriel import or oriel copy brings one in", errNoHistory, postgres.Redact(url))
+		}
+		if err != nil {
+			return nil, &failure{err}
+		}
+		return store, nil
+	}
 	path, err := h.file()
 	if err != nil {
 		return nil, err
@@ -171,11 +250,16 @@ func (h *history) withConversation(ctx context.Context, name string, do func(*or
 	}); err != nil {
 		return err
 	}
-	dir, err := h.folder()
+	dir, err := h.ownFolder()
 	if err != nil {
 		return err
 	}
-	engine, err := oriel.Open(ctx, oriel.Config{Dir: dir, NoEmbed: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	store, err := h.open(ctx, sqlite.Options{MustExist: true})
+	return finish(store, err, func(s timeline.Store) error { return h.withEngine(ctx, dir, s, name, do) })
+}
+
+func (h *history) withEngine(ctx context.Context, dir string, store timeline.Store, name string, do func(*oriel.Conversation) error) error {
+	engine, err := oriel.Open(ctx, oriel.Config{Dir: dir, Store: store, NoEmbed: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err != nil {
 		return &failure{err}
 	}

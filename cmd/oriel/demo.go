@@ -146,7 +146,7 @@ func demoFolder(dir string) (*history, func() error, error) {
 		if err != nil {
 			return nil, nil, &failure{err}
 		}
-		return &history{dir}, func() error { return os.RemoveAll(dir) }, nil
+		return &history{dir: dir, given: true}, func() error { return os.RemoveAll(dir) }, nil
 	}
 	dir, err := filepath.Abs(dir) // for people to copy
 	if err == nil {
@@ -158,7 +158,7 @@ func demoFolder(dir string) (*history, func() error, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, nil, &failure{err}
 	}
-	return &history{dir}, func() error { return nil }, nil
+	return &history{dir: dir, given: true}, func() error { return nil }, nil
 }
 
 // ourName returns how to run this program, for people to copy: its name if a

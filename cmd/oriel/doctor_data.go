@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/postgres"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
@@ -111,6 +112,13 @@ var lockPatience = 2 * time.Second
 // checkStore checks that the history opens, has our format, and is not locked.
 func (d *doctor) checkStore(ctx context.Context) finding {
 	const name = "history"
+	url, err := d.data.database()
+	if err != nil {
+		return finding{name, failed, err.Error(), ""}
+	}
+	if url != "" {
+		return d.checkDatabase(ctx, url)
+	}
 	path, err := d.data.file()
 	switch {
 	case errors.Is(err, errNoHistory):
@@ -134,6 +142,48 @@ func (d *doctor) checkStore(ctx context.Context) finding {
 	}
 	return finding{name, fine, fmt.Sprintf("opens, format %d, %s in %s, not locked", format, plural(int(n.Messages), "message", "messages"),
 		plural(int(n.Conversations), "conversation", "conversations")), ""}
+}
+
+// databasePatience is how long doctor waits for a database.
+const databasePatience = 10 * time.Second
+
+// checkDatabase checks that the database with the history answers, has our tables, and can
+// be written to.
+func (d *doctor) checkDatabase(ctx context.Context, url string) finding {
+	const name = "history"
+	ctx, cancel := context.WithTimeout(ctx, databasePatience)
+	defer cancel()
+	where := postgres.Redact(url)
+	s, err := postgres.Open(ctx, url, postgres.Options{MustExist: true})
+	var of *timeline.StoreError
+	switch {
+	case errors.Is(err, timeline.ErrNone):
+		return finding{name, fine, "none yet in " + where, "oriel import or the first call makes it"}
+	case errors.As(err, &of):
+		return finding{name, failed, fmt.Sprintf("%s: %v", of.Path, of.Err), of.Hint}
+	case err != nil:
+		return finding{name, failed, fmt.Sprintf("%s: %v", where, err), ""}
+	}
+	defer s.Close()
+	p, err := s.Probe(ctx)
+	if err != nil {
+		return finding{name, failed, err.Error(), "oriel verify tells what is whole"}
+	}
+	n, err := s.Stats(ctx, timeline.Local)
+	if err != nil {
+		return finding{name, failed, err.Error(), "oriel verify tells what is whole"}
+	}
+	f := finding{name, fine, fmt.Sprintf("%s answers in %v, PostgreSQL %s, format %d, %s in %s", where, p.RoundTrip.Round(10*time.Microsecond), p.Server, p.Format,
+		plural(int(n.Messages), "message", "messages"), plural(int(n.Conversations), "conversation", "conversations")), ""}
+	switch {
+	case !p.Writable:
+		f.Status, f.Found, f.Advice = failed, f.Found+", but it cannot be written to", "give the URL of the primary, or several hosts with target_session_attrs=read-write"
+	case p.Bypasses:
+		f.Status, f.Found, f.Advice = warning, f.Found+", but this user sees the rows of every tenant whatever the statement", "connect as a user that is no superuser and has no BYPASSRLS"
+	case !p.Encrypted:
+		f.Status, f.Found, f.Advice = warning, f.Found+", but the connection is not encrypted", "add sslmode=verify-full to the URL, or leave it where nobody else is on that network"
+	}
+	return f
 }
 
 // Free bytes of a disk below which checkFolder warns or fails.

@@ -22,7 +22,7 @@ func newSetup(s settings.Settings) setup {
 	if s.Token != "" {
 		o.Tokens = map[string]string{s.Token: timeline.Local}
 	}
-	return setup{o, s.Condense.URL, s.Embed.URL, &history{dir: s.Data}}
+	return setup{o, s.Condense.URL, s.Embed.URL, &history{dir: s.Data, url: s.Store, given: true}}
 }
 
 // examineSettings loads the settings. If they are unusable it returns those

@@ -94,7 +94,7 @@ func openGateway(ctx context.Context, o gatewayOptions) (_ *gateway, err error) 
 
 // openEngine opens the engine on a history that may become available later.
 func (g *gateway) openEngine(ctx context.Context, o *gatewayOptions) error {
-	dir, err := o.data.folder()
+	dir, err := o.data.ownFolder()
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/postgres"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
@@ -14,8 +16,12 @@ import (
 func (g *gateway) openHistory(ctx context.Context, o *gatewayOptions, dir string) {
 	ticker := time.NewTicker(reopenEvery)
 	g.onClose(ticker.Stop)
-	open := func(ctx context.Context) (*sqlite.Store, error) { return o.data.serve(ctx, o.sync) }
-	g.history = newReopener(ctx, filepath.Join(dir, "oriel.db"), open, o.proxy.Log, ticker.C)
+	open := func(ctx context.Context) (timeline.Store, error) { return o.data.serve(ctx, o.sync) }
+	place := filepath.Join(dir, "oriel.db")
+	if url, err := o.data.database(); err == nil && url != "" {
+		place = postgres.Redact(url)
+	}
+	g.history = newReopener(ctx, place, open, o.proxy.Log, ticker.C)
 	g.onClose(func() { g.history.Close() })
 	if broken := g.history.err(); broken != nil {
 		fmt.Fprintf(o.errOut, "oriel: THE HISTORY CANNOT BE OPENED, calls go through unrecorded until it can: %s\n", oneLine(broken.Error(), maxError))
@@ -23,7 +29,18 @@ func (g *gateway) openHistory(ctx context.Context, o *gatewayOptions, dir string
 }
 
 // serve opens the history for recording, and creates it if there is none.
-func (h *history) serve(ctx context.Context, level sqlite.Sync) (*sqlite.Store, error) {
+func (h *history) serve(ctx context.Context, level sqlite.Sync) (timeline.Store, error) {
+	url, err := h.database()
+	if err != nil {
+		return nil, err
+	}
+	if url != "" {
+		store, err := postgres.Open(ctx, url, postgres.Options{})
+		if err != nil {
+			return nil, err // not a store that is nil
+		}
+		return store, nil
+	}
 	dir, err := h.folder()
 	if err != nil {
 		return nil, err

@@ -87,10 +87,6 @@ the first one is, nothing on standard output, and exits with 2. With --verbose, 
 		if err != nil {
 			return err
 		}
-		dir, err := data.folder()
-		if err != nil {
-			return err
-		}
 		if mine {
 			if args, err = findMine(cmd.ErrOrStderr(), o); err != nil {
 				return err
@@ -99,7 +95,7 @@ the first one is, nothing on standard output, and exits with 2. With --verbose, 
 		if err := importer.Check(args, o); err != nil { // before a folder is created
 			return err
 		}
-		store, err := sqlite.Open(cmd.Context(), dir, sqlite.Options{Sync: level})
+		store, err := data.serve(cmd.Context(), level)
 		if err != nil {
 			return &failure{err}
 		}

@@ -25,7 +25,7 @@ var reopenEvery = 2 * time.Second
 // from memory.
 type reopener struct {
 	path string // of the file
-	open func(context.Context) (*sqlite.Store, error)
+	open func(context.Context) (timeline.Store, error)
 	log  *slog.Logger
 
 	stop    context.CancelFunc
@@ -45,7 +45,8 @@ type reopener struct {
 // replaced and no longer used.
 type opened struct {
 	store  timeline.Store
-	file   *sqlite.Store // store, or nil for a stand-in
+	real   bool  // store is not a stand-in
+	file   files // store, or nil for one that has none
 	number int64
 	// The holder of opening owns the fields below: whether it was reported
 	// that the file or log is gone and that the log cannot be saved yet, and
@@ -55,6 +56,15 @@ type opened struct {
 	users   int
 	retired bool
 }
+
+// files is a history in files, which somebody may delete. A database has none.
+type files interface {
+	FileGone() bool
+	LogGone() bool
+	CloseSaved(ctx context.Context) error
+}
+
+var _ files = (*sqlite.Store)(nil)
 
 // state is the state of the files of a history.
 type state int
@@ -83,7 +93,7 @@ func (o *opened) state() state {
 var _ timeline.Store = (*reopener)(nil)
 
 // newReopener opens the history. err reports whether that worked.
-func newReopener(ctx context.Context, path string, open func(context.Context) (*sqlite.Store, error), log *slog.Logger, ticks <-chan time.Time) *reopener {
+func newReopener(ctx context.Context, path string, open func(context.Context) (timeline.Store, error), log *slog.Logger, ticks <-chan time.Time) *reopener {
 	r := &reopener{path: path, open: open, log: log, stopped: make(chan struct{})}
 	r.now = r.try(ctx, 0)
 	watching, stop := context.WithCancel(context.Background())
@@ -109,7 +119,8 @@ func (r *reopener) try(ctx context.Context, number int64) *opened {
 	if err != nil {
 		return &opened{store: unrecorded{memory.New(), err}, number: number}
 	}
-	return &opened{store: store, file: store, number: number}
+	file, _ := store.(files)
+	return &opened{store: store, real: true, file: file, number: number}
 }
 
 func (r *reopener) setBroken(err error) {
@@ -157,10 +168,10 @@ func (r *reopener) look(ctx context.Context) {
 	case logGone:
 		r.save(ctx, o) // save logs its failures
 	}
-	if o.file != nil || o.retired {
+	if o.real || o.retired {
 		return
 	}
-	if next := r.try(ctx, o.number+1); next.file != nil {
+	if next := r.try(ctx, o.number+1); next.real {
 		r.replace(next)
 		r.log.Warn("the history can be opened now: calls are recorded from here on", "file", r.path)
 	}
@@ -199,7 +210,7 @@ func (r *reopener) save(ctx context.Context, o *opened) bool {
 	r.saved++
 	r.mu.Unlock()
 	r.replace(next)
-	if next.file == nil {
+	if !next.real {
 		r.log.Error("what the deleted log of the history had is saved, but the history cannot be opened again: calls go through unrecorded until it can", "file", r.path, "error", r.err())
 	} else {
 		r.log.Warn("what the deleted log of the history had is saved, and a new log was begun", "file", r.path)
@@ -236,7 +247,7 @@ func (r *reopener) restore(ctx context.Context, o *opened, err error) (was state
 	r.begun = time.Now()
 	r.mu.Unlock()
 	r.replace(next)
-	if next.file == nil {
+	if !next.real {
 		r.log.Error("the history cannot be opened again: calls go through unrecorded until it can", "file", r.path, "error", r.err())
 	}
 	return was, false

@@ -163,7 +163,7 @@ func TestTwoServersSaveADeletedLog(t *testing.T) {
 // watched opens a history that looks after its files with a call, and when ticks says so.
 func watched(t *testing.T, dir string, log *syncBuffer, ticks <-chan time.Time) *reopener {
 	t.Helper()
-	r := newReopener(t.Context(), filepath.Join(dir, "oriel.db"), func(ctx context.Context) (*sqlite.Store, error) {
+	r := newReopener(t.Context(), filepath.Join(dir, "oriel.db"), func(ctx context.Context) (timeline.Store, error) {
 		return sqlite.Open(ctx, dir, sqlite.Options{})
 	}, slog.New(slog.NewTextHandler(log, nil)), ticks)
 	t.Cleanup(func() { r.Close() })
@@ -254,7 +254,7 @@ func TestADeletedLogThatOthersUseIsReported(t *testing.T) {
 	dir := t.TempDir()
 	ticks := make(chan time.Time)
 	var used atomic.Bool
-	r := newReopener(t.Context(), filepath.Join(dir, "oriel.db"), func(ctx context.Context) (*sqlite.Store, error) {
+	r := newReopener(t.Context(), filepath.Join(dir, "oriel.db"), func(ctx context.Context) (timeline.Store, error) {
 		if used.Load() { // nothing is worth waiting for
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, time.Millisecond)

@@ -156,7 +156,7 @@ func TestADeletedHistoryThatCannotBeMadeAgainIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	var full atomic.Bool
 	ticks := make(chan time.Time)
-	r := newReopener(t.Context(), filepath.Join(dir, "oriel.db"), func(ctx context.Context) (*sqlite.Store, error) {
+	r := newReopener(t.Context(), filepath.Join(dir, "oriel.db"), func(ctx context.Context) (timeline.Store, error) {
 		if full.Load() {
 			return nil, fmt.Errorf("make it: %w", syscall.ENOSPC)
 		}

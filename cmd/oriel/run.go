@@ -214,7 +214,7 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	live.warn(loaded)
 	var trouble bytes.Buffer // printed at the end, because a program that draws would erase it
 	var t tally
-	o.data, o.events, o.onEvent, o.errOut = &history{loaded.Data}, loaded.Events, t.event, &trouble
+	o.data, o.events, o.onEvent, o.errOut = &history{dir: loaded.Data, url: loaded.Store, given: true}, loaded.Events, t.event, &trouble
 	o.settings = func() *settings.Loaded { return loaded }
 	o.project, o.alone = workingFolder(), true
 	o.proxy.NoSockets, o.proxy.ShutdownTimeout = true, leftWait

@@ -84,7 +84,7 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 	if err != nil {
 		return err
 	}
-	o.data, o.events, o.errOut, o.fill = &history{loaded.Data}, loaded.Events, errOut, true
+	o.data, o.events, o.errOut, o.fill = &history{dir: loaded.Data, url: loaded.Store, given: true}, loaded.Events, errOut, true
 	o.onEvent = logRecorded(log, loaded.Table)
 	o.logDropped, o.settingsHeld, o.settings = errOut.Dropped, live.settingsHeld, live.current
 	if live.open && loaded.Token == "" {

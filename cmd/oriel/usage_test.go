@@ -65,7 +65,7 @@ func TestWatchDrawsWhatChanges(t *testing.T) {
 	if code, _, errOut := command(t, "import", "--data", ready, lines); code != 0 {
 		t.Fatal(errOut)
 	}
-	data := &history{dir}
+	data := &history{dir: dir}
 	ctx, stop := context.WithCancel(t.Context())
 	var out bytes.Buffer
 	ticks := make(chan time.Time)

@@ -62,6 +62,9 @@ func watchTicks(ctx context.Context, data *history, out io.Writer, ticks <-chan 
 
 // stamp differs from the last one if the history may have changed, or the day has.
 func (h *history) stamp() string {
+	if url, err := h.database(); err == nil && url != "" {
+		return time.Now().String() // it is not known without asking
+	}
 	dir, err := h.folder()
 	if err != nil {
 		return ""

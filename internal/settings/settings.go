@@ -26,6 +26,10 @@ type Settings struct {
 	Origins []string `toml:"origins" flag:"origin"`
 	// Folder of the history. Empty: the user's data folder.
 	Data string `toml:"data" flag:"data" restart:"yes"`
+	// URL of a PostgreSQL database for the history, which several servers can share:
+	// "postgres://user:password@host:5432/database". Its parameters set TLS, the pool and
+	// time limits; see docs/postgres.md. Empty: the history is in the folder.
+	Store string `toml:"store" flag:"store" secret:"yes" restart:"yes"`
 	// How much of the history survives a power failure: "normal" (all but the last
 	// moments) or "full" (everything).
 	Sync string `toml:"sync" flag:"sync" restart:"yes"`

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -45,6 +46,9 @@ func Redact(text string) string {
 // maxConns is the size of the pool unless the URL has pool_max_conns.
 const maxConns = 16
 
+// connectWait limits connecting unless the URL has connect_timeout.
+const connectWait = 5 * time.Second
+
 func configure(text string, o Options) (*pgxpool.Config, error) {
 	bad := func(err error) error {
 		return &timeline.StoreError{Op: "open", Path: Redact(text), Err: err, Hint: hintURL}
@@ -62,6 +66,9 @@ func configure(text string, o Options) (*pgxpool.Config, error) {
 	}
 	if !u.Query().Has("pool_max_conns") {
 		config.MaxConns = maxConns
+	}
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = connectWait
 	}
 	parameters := config.ConnConfig.RuntimeParams
 	if parameters["application_name"] == "" {
