@@ -1,0 +1,371 @@
+package main
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/oriel-context/oriel/window"
+)
+
+// view returns the lines of the screen: height lines of at most width columns.
+func (m *topModel) view() []string {
+	if m.width < 56 || m.height < 10 {
+		return []string{clipCells("make the window larger: 56 columns, 10 rows", m.width)}
+	}
+	if m.help {
+		return m.fill(m.helpLines(), m.keysLine())
+	}
+	pane := max(8, m.height*2/5)
+	lines := m.head()
+	lines = append(lines, m.callLines(m.height-1-pane-len(lines))...)
+	lines = append(lines, m.paneLines(pane)...)
+	return m.fill(lines, m.keysLine())
+}
+
+// fill makes lines those of the whole screen, with the last one at the bottom.
+func (m *topModel) fill(lines []string, last string) []string {
+	for len(lines) < m.height-1 {
+		lines = append(lines, "")
+	}
+	return append(lines[:m.height-1], last)
+}
+
+// head returns the first lines: where, and today in numbers.
+func (m *topModel) head() []string {
+	o := m.overview
+	if o == nil {
+		return []string{m.style.bold("oriel top") + "  " + clipCells(m.address, m.width-11), clipCells(oneLine(m.gone, m.width), m.width), ""}
+	}
+	where := fmt.Sprintf("%s  profile %s  %s", m.address, oneLine(o.Profile, 20), oneLine(o.Version, 20))
+	first := m.style.bold("oriel top") + "  " + clipCells(where, m.width-11)
+	t := &o.Today
+	parts := []string{plural(t.Calls, "call", "calls") + " today", compact(t.Tokens.Sent) + " of " + compact(t.Tokens.Without) + " tokens sent", money(t.Money.Cost)}
+	if t.Money.Saved >= 0.005 {
+		parts = append(parts, money(t.Money.Saved)+" saved")
+	}
+	if t.Failed > 0 {
+		parts = append(parts, plural(t.Failed, "failed", "failed"))
+	}
+	parts = append(parts, plural(t.Cuts, "cut", "cuts"), plural(t.Recalls, "recall", "recalls"))
+	if o.FailOpen.Total > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed open", o.FailOpen.Total))
+	}
+	if o.Calibration.Calls > 0 {
+		parts = append(parts, fmt.Sprintf("counts ±%.1f%%", 100*o.Calibration.Error))
+	}
+	parts = append(parts, "history "+size(o.Store.Disk))
+	if o.Queue.Calls > 0 {
+		parts = append(parts, plural(o.Queue.Calls, "call", "calls")+" to write")
+	}
+	return []string{first, m.joined(parts, m.width), ""}
+}
+
+// joined joins as many parts as there is room for.
+func (m *topModel) joined(parts []string, room int) string {
+	line := parts[0]
+	for _, p := range parts[1:] {
+		if cells(line)+3+cells(p) > room {
+			break
+		}
+		line += " · " + p
+	}
+	return clipCells(line, room)
+}
+
+// callLines returns the list of calls in so many lines.
+func (m *topModel) callLines(room int) []string {
+	title := m.width - 10 - 17 - 7 - 7 - 6 - 8 - 9 // what the other columns leave
+	wide := title >= 24
+	row := func(time, what, model, came, sent, plan, took, cost string) string {
+		if !wide {
+			return column(time, 8) + column(what, m.width-8-14-7-7-9) + column(model, 14) + right(came, 7) + right(sent, 7) + right(cost, 9)
+		}
+		return column(time, 10) + column(what, title) + column(model, 17) + right(came, 7) + right(sent, 7) + " " + column(plan, 5) + right(took, 7) + right(cost, 9)
+	}
+	lines := []string{m.style.code("2", row(" time", "conversation", "model", "came", "sent", "plan", "took", "cost"))}
+	if len(m.calls) == 0 {
+		what := "no calls yet"
+		if m.filter != "" {
+			what = fmt.Sprintf("no call has %q", m.filter)
+		}
+		return append(append(lines, clipCells("  "+what, m.width)), make([]string, max(0, room-2))...)
+	}
+	first := 0
+	for i := range m.calls { // the chosen one is on the screen
+		if m.calls[i].ID == m.selected && i >= room-1 {
+			first = i - room + 2
+		}
+	}
+	form := "15:04"
+	if wide {
+		form = "15:04:05"
+	}
+	for i := first; i < len(m.calls) && len(lines) < room; i++ {
+		c := &m.calls[i]
+		what := c.Title
+		if c.Error != "" {
+			what = "! " + c.Error
+		}
+		cost := ""
+		if c.Cost > 0 {
+			cost = money(c.Cost)
+		}
+		marker := " "
+		if c.ID == m.selected {
+			marker = "▸"
+		}
+		line := row(marker+c.Time.In(m.now().Location()).Format(form), oneLine(what, m.width), oneLine(shortModel(c.Model), m.width), compact(c.Came), compact(c.Sent), oneLine(c.Plan, 5), seconds(c.MS), cost)
+		switch {
+		case c.ID == m.selected:
+			line = m.style.code("7", line)
+		case c.Error != "":
+			line = m.style.code("31", line)
+		}
+		lines = append(lines, line)
+	}
+	return append(lines, make([]string, max(0, room-len(lines)))...)
+}
+
+// stripLook is how a message of a strip is drawn.
+type stripLook struct {
+	verdict          string
+	pinned, recalled bool
+}
+
+// looks returns what became of each message; index 0 is not used.
+func (s *topStrip) looks() []stripLook {
+	all := make([]stripLook, s.Count+1)
+	for _, v := range s.Verdicts {
+		for i := max(v.first, 1); i <= min(v.last, s.Count); i++ {
+			all[i].verdict = v.verdict
+		}
+	}
+	for _, i := range s.Pinned {
+		if i >= 1 && i <= s.Count {
+			all[i].pinned = true
+		}
+	}
+	for _, r := range s.Recalled {
+		if r.ID >= 1 && r.ID <= s.Count {
+			all[r.ID].recalled = true
+		}
+	}
+	return all
+}
+
+// paneLines returns the lower part of the screen: the strip and the chosen message.
+func (m *topModel) paneLines(room int) []string {
+	s := m.strip
+	if s == nil {
+		return []string{m.rule("")}
+	}
+	title := ""
+	if c := m.chosen(); c != nil {
+		title = oneLine(c.Title, m.width)
+	}
+	parts := []string{clipCells(title, m.width*2/5)}
+	if s.Call > 0 {
+		parts = append(parts, fmt.Sprintf("call %d of %d", s.Call, s.Calls), fmt.Sprintf("%s of %s sent", compact(s.Sent), compact(s.Came)))
+	}
+	if s.Budget > 0 {
+		parts = append(parts, "budget "+compact(s.Budget))
+	}
+	if s.Plan != "" {
+		parts = append(parts, s.Plan)
+	}
+	lines := append([]string{m.rule(m.joined(parts, m.width-6))}, m.stripLines((room-4)/2)...)
+	return append(lines, m.messageLines(room-len(lines))...)
+}
+
+// rule returns a line across the screen with a text in it.
+func (m *topModel) rule(text string) string {
+	if text == "" {
+		return m.style.code("2", strings.Repeat("─", m.width))
+	}
+	text = clipCells(text, m.width-6)
+	return m.style.code("2", "── ") + text + m.style.code("2", " "+strings.Repeat("─", max(0, m.width-4-cells(text))))
+}
+
+// heights are the sizes of messages, doubling from 16 tokens on.
+var heights = []rune("▁▂▃▄▅▆▇█")
+
+// stripLines draws the messages around the chosen one in so many rows: for each message a
+// bar by its tokens, coloured by its verdict, and a sign below it.
+func (m *topModel) stripLines(rows int) (lines []string) {
+	s := m.strip
+	if s.Count == 0 {
+		return []string{"  no messages"}
+	}
+	all := s.looks()
+	page := m.width * max(rows, 1)
+	first := (m.cursor-1)/page*page + 1
+	for row := 0; row < rows && first <= s.Count; row++ {
+		last := min(first+m.width-1, s.Count)
+		var bars, signs strings.Builder
+		for i := first; i <= last; i++ {
+			bar, colour, sign := m.cell(i, all[i])
+			bars.WriteString(m.style.code(colour, bar))
+			signs.WriteString(m.style.code(colour, sign))
+		}
+		lines = append(lines, bars.String(), signs.String())
+		first = last + 1
+	}
+	return lines
+}
+
+// cell returns the bar, the colour and the sign of a message.
+func (m *topModel) cell(i int, l stripLook) (bar, colour, sign string) {
+	s := m.strip
+	tokens := 0
+	if i <= len(s.Tokens) {
+		tokens = s.Tokens[i-1]
+	}
+	bar = string(heights[min(bits.Len(uint(tokens)>>4), len(heights)-1)])
+	drawn := verdictLook[window.Keep]
+	sign = " "
+	if l.verdict != "" {
+		drawn = verdictLook[window.Verdict(l.verdict)]
+		sign = drawn.sign
+	} else if i <= len(s.Kinds) && s.Kinds[i-1] == 'u' {
+		sign = "u"
+	}
+	colour = drawn.colour
+	if i > s.Upto {
+		colour = "2"
+	}
+	if l.recalled {
+		sign = "+"
+	}
+	if l.pinned {
+		sign = "*"
+	}
+	if i == m.cursor {
+		sign, colour = "▲", colour+";1"
+	}
+	return bar, colour, sign
+}
+
+// messageLines describes the chosen message in so many lines.
+func (m *topModel) messageLines(room int) []string {
+	if m.message == nil || room < 1 {
+		return nil
+	}
+	msg := m.message
+	by := msg.By
+	if by == "" {
+		by = msg.Role
+	}
+	about := fmt.Sprintf("message %d · %s · %s", msg.ID, oneLine(by, 20), plural(msg.Tokens, "token", "tokens"))
+	switch {
+	case msg.Verdict != "":
+		about += " · " + msg.Verdict + ": " + oneLine(msg.Reason, m.width)
+	case msg.ID > m.strip.Upto:
+		about += " · came later"
+	default:
+		about += " · sent as it came"
+	}
+	if msg.Pinned {
+		about += " · pinned"
+	}
+	lines := []string{m.style.bold(clipCells(about, m.width))}
+	for line := range strings.Lines(printable(msg.text())) {
+		for _, part := range wrap(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    "), m.width-2, 0) {
+			if len(lines) == room {
+				return lines
+			}
+			lines = append(lines, "  "+part)
+		}
+	}
+	return lines
+}
+
+// text returns what a message says.
+func (msg *topMessage) text() string {
+	var b strings.Builder
+	for _, p := range msg.Parts {
+		switch {
+		case p.Name != "":
+			fmt.Fprintf(&b, "[%s %s] %s\n", p.Kind, p.Name, p.Text)
+		case p.Kind != "text":
+			fmt.Fprintf(&b, "[%s] %s\n", strings.TrimSpace(p.Kind+" "+p.Media), p.Text)
+		default:
+			b.WriteString(p.Text + "\n")
+		}
+	}
+	return b.String()
+}
+
+// seconds writes a duration in milliseconds.
+func seconds(ms float64) string {
+	if ms < 1000 {
+		return fmt.Sprintf("%.0fms", ms)
+	}
+	return fmt.Sprintf("%.1fs", ms/1000)
+}
+
+// keysLine returns the last line: a question, a note, or the keys.
+func (m *topModel) keysLine() string {
+	switch {
+	case m.filtering:
+		return clipCells("/"+m.filter+"▏  enter keeps the filter, esc clears it", m.width)
+	case m.asking != nil:
+		u := m.asking
+		question := fmt.Sprintf("Undo %s? Messages %s come back (%s tokens)", u.Plan, u.Back, compact(u.BackTokens))
+		if u.Leaves != "" {
+			question += fmt.Sprintf(", %s leave for them (%s)", u.Leaves, compact(u.LeavesTokens))
+		}
+		return m.style.code("33;1", clipCells(oneLine(question+". y or n", m.width), m.width))
+	case m.gone != "" && m.overview != nil:
+		return m.style.code("31", clipCells(oneLine(m.gone+"; asking again", m.width), m.width))
+	case m.note != "":
+		return clipCells(oneLine(m.note, m.width), m.width)
+	}
+	keys := "↑↓ call · ←→ message · [] left out · p pin · u undo · / filter · ? help · q quit"
+	if m.filter != "" {
+		keys = "filter " + m.filter + " · " + keys
+	}
+	return m.style.code("2", clipCells(oneLine(keys, 2*m.width), m.width))
+}
+
+// helpLines explain the screen.
+func (m *topModel) helpLines() []string {
+	sign := func(v window.Verdict) string {
+		if m.width < 80 { // the line may have to be clipped
+			return verdictLook[v].sign
+		}
+		return m.style.code(verdictLook[v].colour, verdictLook[v].sign)
+	}
+	lines := []string{
+		m.style.bold("oriel top"), "",
+		"The list has the newest calls: tokens of the request as it came and as it was sent.",
+		"Below it are the messages of the chosen call's conversation, one column each. A bar",
+		"is as high as the message is long: each step doubles it, from 16 tokens on.", "",
+		"  u words of a person    * pinned    + brought back",
+		"  " + sign(window.Trim) + " shortened    " + sign(window.Mask) + " result cleared    " + sign(window.Fold) + " stands in the digest    " + sign(window.Evict) + " left", "",
+		"  ↑ ↓     another call               ← →        another message",
+		"  [ ]     message that was left out  pgup pgdn  a row further",
+		"  p       pin or unpin the message   u          undo the newest plan, after a question",
+		"  /       filter the list            r          ask again",
+		"  q       quit", "",
+		"Any key returns.",
+	}
+	for i, line := range lines {
+		if !strings.Contains(line, "\x1b") {
+			lines[i] = clipCells(line, m.width)
+		}
+	}
+	return lines
+}
+
+// column returns a text in so many columns, one of them free.
+func column(s string, width int) string {
+	s = clipCells(s, max(1, width-1))
+	return s + strings.Repeat(" ", max(0, width-cells(s)))
+}
+
+// right returns a text at the right end of so many columns.
+func right(s string, width int) string {
+	return strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s))) + s
+}
