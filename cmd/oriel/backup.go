@@ -18,10 +18,9 @@ func backupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a copy of the whole history to a new file",
-		Long: `Write a copy of the whole history to a new file, while others may write to the
-history. Where FILE is a folder the copy is oriel.db in it: then --data with that
-folder works on the copy, and oriel verify checks it. To restore, put the copy into
-the data folder as oriel.db.`,
+		Long: `Write a copy of the whole history to a new file. Other programs may write to the history
+meanwhile. If FILE is a folder, the copy is oriel.db in it, so that commands with --data
+FILE work on the copy. To restore, put the copy into the data folder as oriel.db.`,
 		Example: `  oriel backup history-2026-11-15.db
   mkdir copy && oriel backup copy && oriel verify --data copy`,
 		Args: oneConversation(1, 1, "one file"),

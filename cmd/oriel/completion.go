@@ -24,7 +24,7 @@ var shells = []string{"bash", "zsh", "fish", "powershell"}
 func completionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
-		Short: "Print what makes a shell complete commands, flags and names",
+		Short: "Print a completion script for a shell",
 		Long: `Print a script that makes a shell complete commands, flags, the values of flags, and
 the names of your conversations, with --data also those of another folder.
 

@@ -21,15 +21,16 @@ func configCommand() *cobra.Command {
 	var asJSON, example, path bool
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Show the settings that hold, and where each comes from",
-		Long: `Show the settings of oriel serve that hold, and where each comes from: the default,
-the file, the environment or a flag. A flag goes before a variable of the environment,
-and this before the file.
+		Short: "Show the settings in effect, and where each comes from",
+		Long: `Show the settings that oriel serve would use, and where each comes from: a flag, the
+environment, the file or the default. A flag takes precedence over an environment
+variable, and a variable over the file.
 
 The file is that of --config, else of $ORIEL_CONFIG, else oriel/config.toml in the
-user's folder for settings, if it exists: --path tells where. --init prints a file
-with every setting, its meaning and its default. A server that runs takes changes of
-its file within seconds, and drops no connection; oriel config shows what it would.
+user's configuration folder, if it exists; --path prints which one. --init prints a file
+with every setting, its meaning and its default. A running server applies changes of its
+file within seconds and drops no connection. oriel config reads the file itself and does
+not ask a server.
 
 Tokens and keys are never printed.`,
 		Example: `  oriel config
@@ -102,15 +103,15 @@ func addSettings(cmd *cobra.Command) *settingsFlags {
 	f.String("upstream-anthropic", "", "base `URL` for Anthropic's API (default "+proxy.DefaultAnthropic+")")
 	f.String("token", "", "`token` that clients must send (default $ORIEL_TOKEN, else none, which is for loopback only)")
 	f.StringArray("origin", nil, "`origin` of web pages that may send requests without a token, such as https://chat.example, beside pages of this machine")
-	f.String("sync", d.Sync, "what survives the loss of power: normal (all but the last moments) or full (everything)")
-	f.String("profile", d.Profile, "how much of a request is sent: one of "+strings.Join(window.Profiles(), ", ")+" (off: all of it), or one of [profiles] of the settings; X-Oriel-Profile and /p/NAME/ in the base URL choose another")
-	f.StringArrayVar(&s.thresholds, "threshold", nil, "`percent` of the model's window at which something leaves, 5 to 100, for all profiles or, as NAME=percent, for one; -1 means that for all (default 100)")
-	f.String("events", "", "`file` to add a line of JSON to for everything that happens")
+	f.String("sync", d.Sync, "what a power failure may lose: the last moments (normal) or nothing (full)")
+	f.String("profile", d.Profile, "how much of a request is sent: "+strings.Join(window.Profiles(), ", ")+" (off: all of it), or one of [profiles] of the settings; X-Oriel-Profile and /p/NAME/ in the base URL choose another")
+	f.StringArrayVar(&s.thresholds, "threshold", nil, "start cutting at this `percent` of the model's window, 5 to 100; NAME=PERCENT sets it for one profile, where -1 means the value for all (default 100)")
+	f.String("events", "", "append a line of JSON to this `file` for every event")
 	f.String("models", "", "JSON `file` of models over the built-in table (default $ORIEL_MODELS)")
 	f.String("condense-url", "", "base `URL` of a server that speaks OpenAI's chat format, to summarise what leaves; its key is $ORIEL_CONDENSE_KEY (default: none is asked)")
-	f.String("condense-model", "", "`model` that is asked there")
+	f.String("condense-model", "", "`model` of that server")
 	f.String("condense-prompt", "", "`file` with instructions of your own; {tokens} stands for the limit")
-	f.String("condense", d.Condense.When, "when: behind (calls never wait, the summary is used by the next cut) or inline (the call that cuts waits)")
+	f.String("condense", d.Condense.When, "when summaries are made: behind (in the background, for the next cut) or inline (the call that cuts waits)")
 	f.String("condense-wait", "", "the longest `time` that a summary may take (default 2m, inline 20s)")
 	s.data = addHistory(cmd)
 	return s

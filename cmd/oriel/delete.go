@@ -29,11 +29,11 @@ func deleteCommand() *cobra.Command {
 	var yes, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "delete CONVERSATION",
-		Short: "Remove a conversation for good",
-		Long: `Remove a conversation, all its branches, and every content that no other
-conversation has too. It cannot be taken back: oriel export or oriel backup keep a
-copy before. It asks first; a script, which cannot be asked, has to give --yes. With
---yes the row of a list or "last" is not enough.
+		Short: "Delete a conversation permanently",
+		Long: `Delete a conversation, all its branches, and all content that no other conversation
+uses. This cannot be undone; oriel export and oriel backup make copies. The command asks
+first. Without a terminal it needs --yes, and with --yes it needs the id: the row of a
+list or "last" is not enough.
 
 ` + meaning,
 		Example: "  oriel delete 7f3c2a10-session --yes",

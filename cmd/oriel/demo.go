@@ -42,13 +42,13 @@ func demoCommand() *cobra.Command {
 session, its code base and the model are built in; the agent, the proxy and the
 history are real. No key is needed and nothing leaves this machine.
 
-There is a line for each call: what the model gets, as a bar, and behind it, dashed,
-what the agent sends. On the way one fact that has left the window is brought back
-when the agent needs it, and one cut is undone. At the end is the bill, with and
-without Oriel. All figures are those of the run.
+Each call is a line. Its bar shows what the model gets, and behind it, dashed, what the
+agent sent. During the session one fact that was cut is recalled when the agent needs it,
+and one cut is undone. The bill at the end compares the session with and without Oriel.
+All figures are measured in this run.
 
-The history is in a folder for the time being, unless --data names one. On a terminal
-the server then stays up until it is interrupted, for you to look around.`,
+The history is in a temporary folder unless --data names one. On a terminal the server
+keeps running afterwards until you interrupt it, so that you can look around.`,
 		Example: "  oriel demo\n  oriel demo --fast --exit\n  oriel demo --data demo-history",
 		Args:    noArguments,
 	}

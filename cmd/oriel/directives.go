@@ -15,15 +15,14 @@ func directivesCommand() *cobra.Command {
 	var dismiss int64
 	cmd := &cobra.Command{
 		Use:   "directives CONVERSATION",
-		Short: "List what the user wants from now on",
+		Short: "List the user's standing instructions",
 		Long: `List the standing instructions and preferences of a conversation, oldest first: what
 its user said with "always", "never", "from now on", "I prefer", "call me" and the
 like. The library shows the newest of them in every view.
 
---dismiss ends those of a message for good. ID is the number that is listed, which is
-that of oriel show. The message itself stays in the history. What is listed with a
-name and "#" before its number was said in a conversation that this one continues: it
-is dismissed there.
+--dismiss ends the directives of a message permanently. ID is the number in the list,
+which is also that of oriel show. The message itself stays in the history. A number after
+a name and "#" belongs to a conversation that this one continues: dismiss it there.
 
 ` + meaning,
 		Example: `  oriel directives 7f3c2a10-session

@@ -16,15 +16,15 @@ func doctorCommand() *cobra.Command {
 	var asJSON, health bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the set-up, and say what to do",
-		Long: `Check what Oriel needs and what agents are set to: settings, data folder, history, disk,
-port, providers, proxy variables, clock, kernels, memory, open files, base URLs, Claude
-Code and Codex. There is a line for each check with ok, warning or FAILED, what was
-found, and what to do about it. Flags are those of oriel serve.
+		Short: "Check the installation",
+		Long: `Check what Oriel needs and how agents are configured: settings, data folder, history,
+disk, port, providers, proxy variables, clock, kernels, memory, open files, base URLs,
+Claude Code and Codex. Each check prints a line with ok, warning or FAILED, what was
+found, and what to do about it. The flags are those of oriel serve.
 
-Each provider is asked once, without a key. One that cannot be reached is a warning:
-everything else works offline. Nothing is changed, and no key is printed. It exits with
-1 if a check has FAILED.
+Each provider gets one request without a key. A provider that cannot be reached is a
+warning, because everything else works offline. doctor changes nothing and prints no key.
+It exits with 1 if a check has FAILED.
 
 --health checks only that a server answers at the address of --listen, as containers and
 service managers ask again and again. A server whose history fails is a warning, because

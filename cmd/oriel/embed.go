@@ -17,14 +17,14 @@ import (
 func embedCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "embed [FILE]",
-		Short: "Turn texts into vectors, one a line",
-		Long: `Read one text a line, from FILE or standard input, and write for each the vector
-of its meaning: one JSON array of 384 numbers a line, of length 1, so that the
-sum of the products of two is their cosine.
+		Short: "Turn texts into vectors, one per line",
+		Long: `Read one text per line from FILE or standard input, and write the vector of its meaning:
+one JSON array of 384 numbers per line. Vectors have length 1, so the dot product of two
+is their cosine.
 
 The model is all-MiniLM-L6-v2, which is part of this program: no network is used.
-It reads the first 256 word pieces of a text. An empty line is a text, too.
-Vectors are written as texts come, so that a program may keep the command open.
+It reads the first 256 word pieces of a text. An empty line is a text, too. Each vector
+is written as soon as its text was read, so that a program can keep the command open.
 
 $ORIEL_KERNEL forces the code for one kind of CPU (avx512vnni, avx2, neondot, neon,
 go), or with a minus sign switches it off (-avx512vnni).`,

@@ -18,15 +18,14 @@ func exportCommand() *cobra.Command {
 	var null, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "export CONVERSATION",
-		Short: "Write a conversation's messages as they came",
-		Long: `Write the raw messages of a conversation, verbatim, one a line. What was imported
-from lines (claude-code, generic) comes back byte for byte, except for blank and
-broken lines; the last line always ends with a line feed.
+		Short: "Write a conversation's messages unchanged",
+		Long: `Write the raw messages of a conversation, one per line. Imported files of lines
+(claude-code, generic) are written byte for byte, except for blank and broken lines; the
+last line always ends with a line feed.
 
-A message that has line feeds itself, as in a pretty-printed request body, is
-written on one line: each line feed goes, with the white space around it. It
-stands between values, where JSON allows it, so the message says the same. With
---null nothing is changed, and each message ends with a NUL instead.
+A message that contains line feeds, as in a pretty-printed request body, is written on
+one line without them and without the white space around them, which does not change its
+JSON value. With --null nothing is changed, and each message ends with a NUL instead.
 
 --branch writes another branch, as oriel show --branches numbers them.
 
@@ -39,7 +38,7 @@ stands between values, where JSON allows it, so the message says the same. With
 	f.IntVar(&branch, "branch", 0, "`number` of the branch (default 0, where the conversation stands)")
 	f.BoolVar(&null, "null", false, "end messages with NUL and change nothing in them")
 	// The messages are JSON; the flag is for programs that always pass --json.
-	f.BoolVar(&asJSON, "json", false, "print one JSON message a line, as without it")
+	f.BoolVar(&asJSON, "json", false, "print one JSON message per line, which is the default")
 	data := addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if null && asJSON {

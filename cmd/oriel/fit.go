@@ -35,18 +35,17 @@ func fitCommand() *cobra.Command {
 		Use:   "fit [FILE]",
 		Short: "Make a request fit its model's context window",
 		Long: `Read one request body (FILE or standard input) and write a valid one that fits.
-Where nothing has to change the output is the input, byte for byte; what stays is
-never re-encoded.
+If nothing has to change, the output is the input, byte for byte. What stays is never
+re-encoded.
 
-The budget is the most tokens that the whole request may have. By default it is
-the model's window less --margin and less what is reserved for the reply. A cut goes
-down to --low (default: the budget, so that as much stays as fits).
+The budget is the most tokens that the whole request may have. By default it is the
+model's window less --margin and less what is reserved for the reply. A cut goes down to
+--low (default: the budget, so that as much stays as fits).
 
-Profiles of your own, and the margin, are those of the settings' file: see oriel
-config.
+Your own profiles and the margin are read from the file of settings: see oriel config.
 
---plan FILE writes why each message stayed or left, as JSON; --plan - writes it to
-standard error, as a picture where that is a terminal.
+--plan FILE writes as JSON why each message was kept or removed. --plan - writes it to
+standard error, as a drawing if that is a terminal.
 
 Policies: ladder (default: mask stale tool results, then evict whole exchanges,
 then fold them into a digest), mask, fifo, slide, halve, condense, relevance;
@@ -63,7 +62,7 @@ trajectory for --format trajectory.`,
 	f.StringVar(&o.Model, "model", "", "`model` to fit to (default: the one that the body names)")
 	f.IntVar(&o.Window, "window", 0, "the model's context window in `tokens` (default: from the model table)")
 	f.IntVar(&o.Reserve, "reserve", 0, "`tokens` kept for the reply (default: the request's own limit, or 8192)")
-	f.IntVar(&o.Budget, "budget", 0, "most `tokens` that the whole request may have (default: window less the margin and the reserve)")
+	f.IntVar(&o.Budget, "budget", 0, "most `tokens` of the whole request (default: the window less margin and reserve)")
 	f.Float64Var(&o.Margin, "margin", 0, "`share` of the window that is left free, from 0 up to, and less than, 1 (default: that of the settings, 0.1)")
 	f.IntVar(&o.Low, "low", 0, "`tokens` that a cut goes down to (default: the budget)")
 	f.StringVar(&o.Policy, "policy", "", "what leaves: "+strings.Join(window.Policies(), ", ")+", trajectory (default ladder)")

@@ -19,9 +19,9 @@ func importCommand() *cobra.Command {
 	var asJSON, verbose, mine bool
 	cmd := &cobra.Command{
 		Use:   "import PATH… | --mine",
-		Short: "Bring recorded conversations into the history",
-		Long: `Bring recorded conversations into the history: files, or folders with everything
-below them. The content of a file tells its form:
+		Short: "Import conversations of other programs",
+		Long: `Import conversations that other programs recorded: files, or folders with everything
+below them. The form of a file is detected from its content:
 
   claude-code                    sessions of Claude Code (~/.claude/projects)
   codex                          rollouts of Codex (~/.codex/sessions)
@@ -41,19 +41,19 @@ below them. The content of a file tells its form:
 With --mine it looks where these agents keep their conversations, prints what it
 found, and imports it.
 
-Everything is kept as it stands: oriel export gives a session back byte for byte.
-Importing again adds nothing; a file that has grown adds what is new; one that was
-edited becomes a branch.
+Messages are stored unchanged: oriel export writes a session byte for byte. Importing a
+file again adds nothing; if it has grown, only what is new is added; if it was edited, it
+becomes a branch.
 
-A conversation is called after the session (agents, exports), its own name in the file
-(generic, locomo), or the file (bodies) or folder (beam, cline, aider), with the folders
-below the one that was given.
+A conversation is named after the session (agents, exports), after the name in the file
+(generic, locomo), or after the file (bodies) or folder (beam, cline, aider), including
+the folders below PATH.
 
-In folders, hidden files are skipped, and files of no known form are left out with
-a note. Lines that cannot be read are left out and everything else is imported; the
-command then prints one line on standard error that says how many there are and where
-the first one is, nothing on standard output, and exits with 2. With --verbose, up to
-20 of them and what was imported come before that line.`,
+In folders, hidden files are skipped, and files of an unknown form are skipped with a
+note. Lines that cannot be read are skipped and everything else is imported. The command
+then prints their number and the place of the first one on standard error, prints nothing
+on standard output, and exits with 2. --verbose also lists up to 20 of them and what was
+imported.`,
 		Example: `  oriel import --mine
   oriel import ~/.claude/projects
   oriel import --format generic --conversation support chat.jsonl
@@ -73,7 +73,7 @@ the first one is, nothing on standard output, and exits with 2. With --verbose, 
 	f.BoolVar(&mine, "mine", false, "import what agents keep in their usual places")
 	f.StringVar(&conversation, "conversation", "", "`name` of the conversation, where the input has only one")
 	f.StringVar(&project, "project", "", "`project` of the conversations (default: the folder that a session ran in)")
-	f.StringVar(&sync, "sync", "normal", "what survives the loss of power: normal (all but the last moments) or full (everything)")
+	f.StringVar(&sync, "sync", "normal", "what a power failure may lose: the last moments (normal) or nothing (full)")
 	f.BoolVar(&asJSON, "json", false, "print one JSON object")
 	f.BoolVar(&verbose, "verbose", false, "name the lines that cannot be read and list what was imported beside them, on standard error")
 	data := addHistory(cmd)

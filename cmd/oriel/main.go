@@ -149,8 +149,8 @@ func rootCommand() *cobra.Command {
 		Short: "Keep an agent's context bounded without losing its history",
 		Long: `Oriel keeps a language-model agent's context bounded without losing its history.
 
-Token figures are those of the model that --model or the request names, and
-o200k_base counts where none is named.`,
+Tokens are counted for the model that --model or the request names, or with o200k_base
+if neither names one.`,
 		Example:       "  oriel count request.json\n  oriel fit --budget 8000 request.json > fitted.json\n  oriel models claude",
 		SilenceUsage:  true,
 		SilenceErrors: true,

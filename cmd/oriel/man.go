@@ -17,8 +17,8 @@ func manCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "man [DIR]",
 		Short: "Print the manual page, or write it to a folder",
-		Long: `Print the manual page, with all commands, in the form that man reads; or write it to a
-folder as oriel.1, where it replaces an older one.`,
+		Long: `Print the manual page of all commands for man, or write it to a folder as oriel.1, where
+it replaces an older one.`,
 		Example: `  oriel man > oriel.1 && man ./oriel.1
   oriel man ~/.local/share/man/man1 && man oriel`,
 		Args: func(_ *cobra.Command, args []string) error {

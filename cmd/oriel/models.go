@@ -16,23 +16,23 @@ func modelsCommand() *cobra.Command {
 	var forget string
 	cmd := &cobra.Command{
 		Use:   "models [NAME]",
-		Short: "Show what is known of each model: window, output, prices, cache rules",
+		Short: "Show the model table: windows, limits, prices, cache rules",
 		Long: `Show the model table: context window, largest input and output, prices in US
 dollars for a million tokens, the shortest prefix that is cached, and the day on
-which the figures were looked up. "~" marks figures that others than the vendor
-report.
+which the figures were looked up. "~" marks figures that somebody other than the vendor
+reports. A narrow terminal shows fewer columns; --json has all.
 
-NAME shows the models whose name contains it; a full name in any of its spellings
-(dated, with a cloud's prefix) shows the entry that is used for it.
+NAME lists the models whose names contain it. A full name in any spelling (with a date,
+with a cloud's prefix) shows the entry that is used for it.
 
-A file given by --models or $ORIEL_MODELS is laid over the table, field by field.
+A file given by --models or $ORIEL_MODELS overrides the table, field by field.
 
---learnt shows what the proxy has learnt of models from their providers' answers: how
-many tokens they take where that is less than the table says, and how they count. A
-limit that one refusal taught holds for the conversation that was refused, and for
-all once another one was refused for it, too; after a week it is forgotten.
---forget forgets what was learnt of a model, named as --learnt names it, or of all.
-A proxy that runs on the same data folder takes that up with its next calls.`,
+--learnt shows what the proxy has learnt from the answers of providers: limits below
+those of the table, and how models count tokens. A limit from one refusal applies to the
+conversation that was refused; once a second conversation was refused for the same limit,
+it applies to all. It is forgotten after a week. --forget removes what was learnt about a
+model, named as --learnt names it, or about all models. A proxy on the same data folder
+notices this with its next calls.`,
 		Example: `  oriel models
   oriel models claude
   oriel models gpt-4o-2024-08-06 --json

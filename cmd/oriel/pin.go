@@ -15,10 +15,10 @@ import (
 func pinCommand() *cobra.Command {
 	return pinning(&cobra.Command{
 		Use:   "pin CONVERSATION ID",
-		Short: "Keep a message in view",
-		Long: `Keep a message in view as long as anything else can leave, and bring it back if it
-has left. ID is the number that oriel show prints. A server that runs on the same
-data folder honours it from its next call on. What cannot fit is refused.
+		Short: "Keep a message in the window",
+		Long: `Keep a message in the window as long as anything else can be left out, and restore it if
+it was left out. ID is the number that oriel show prints. A running server on the same
+data folder honours the pin from its next call on. A message that cannot fit is refused.
 
 ` + meaning,
 		Example: "  oriel pin 7f3c2a10-session 17",
@@ -28,8 +28,8 @@ data folder honours it from its next call on. What cannot fit is refused.
 func unpinCommand() *cobra.Command {
 	return pinning(&cobra.Command{
 		Use:   "unpin CONVERSATION ID",
-		Short: "Stop keeping a pinned message in view",
-		Long: `Stop keeping a pinned message in view. ID is the number that oriel show prints.
+		Short: "Stop keeping a pinned message in the window",
+		Long: `Stop keeping a pinned message in the window. ID is the number that oriel show prints.
 
 ` + meaning,
 		Example: "  oriel unpin 7f3c2a10-session 17",

@@ -34,15 +34,15 @@ func pruneCommand() *cobra.Command {
 	var dryRun, yes, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "prune",
-		Short: "Remove conversations that are old, or the oldest while there is too much",
-		Long: `Remove for good the conversations whose last message is older than --older-than, and
-then, while all contents together have more than --max-size bytes (uncompressed, as
-oriel stats counts them), the one whose last message is the oldest. The time of a message
-is when it was said: importing it does not make it younger. What another conversation
-has too stays. On a terminal it asks first, unless --yes is given.
+		Short: "Delete old conversations, or the oldest above a size",
+		Long: `Delete the conversations whose last message is older than --older-than. Then, while all
+contents together have more than --max-size bytes (uncompressed, as oriel stats counts
+them), delete the one whose last message is the oldest. The time of a message is when it
+was said, not when it was imported. Content that another conversation uses stays. On a
+terminal prune asks first, unless --yes is given.
 
---dry-run tells what would go and removes nothing; to find that out it works on a copy
-in the system's folder for temporary files.`,
+--dry-run prints what would be deleted and deletes nothing. To find out, it works on a
+copy in the folder for temporary files.`,
 		Example: `  oriel prune --older-than 90d --dry-run
   oriel prune --older-than 1y --max-size 2GB --yes`,
 		Args: noArguments,
@@ -50,7 +50,7 @@ in the system's folder for temporary files.`,
 	f := cmd.Flags()
 	f.StringVar(&olderThan, "older-than", "", "`age` of the last message: 12h, 90d, 8w, 2y")
 	f.StringVar(&maxSize, "max-size", "", "`size` of all contents: 500MB, 2GB")
-	f.BoolVar(&dryRun, "dry-run", false, "tell what would go and remove nothing")
+	f.BoolVar(&dryRun, "dry-run", false, "print what would be deleted, and delete nothing")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&asJSON, "json", false, "print one JSON object")
 	data := addHistory(cmd)

@@ -29,32 +29,33 @@ func recallCommand() *cobra.Command {
 	var o recallFlags
 	cmd := &cobra.Command{
 		Use:   "recall QUERY",
-		Short: "Find what a query needs in the history",
-		Long: `Find what a query needs in the history, by word and by meaning: in one conversation,
-in those of a project, or in all of them, which is the default.
+		Short: "Search the history by words and meaning",
+		Long: `Search the history by words and by meaning: one conversation, those of a project, or all
+of them, which is the default.
 
-The best is shown first, by conversation and day, whole passages, with the words of the
-query marked. -C 2 also shows two messages before and after each. What is much less near
-than the best is left out; --floor and --top change that.
+The best passages are shown first, whole, grouped by conversation and day, with the words
+of the query marked. -C 2 also shows two messages before and after each. Passages that
+match much less well than the best are left out; --floor and --top change that.
 
-Meaning needs vectors, which take time to make. A search makes those that it needs most,
-for about a second, and keeps them, so that every search finds more; a running oriel serve
-makes the others in the background. --complete makes all of them first, however long it takes, and so does --json unless --complete=false is given.
-Where the history cannot be written to, nothing is kept. The model in this program makes
-them, or the server of the setting embed.url: then texts and query are sent there.
+A search by meaning needs vectors, which take time to make. A search makes those that it
+needs most, for about a second, and stores them, so that later searches find more. A
+running oriel serve makes the others in the background. --complete makes all of them
+first, however long it takes, and so does --json unless --complete=false is given. The
+model in this program makes the vectors, or the server of the setting embed.url, which is
+then sent the texts and the query.
 
---json prints what a model would be shown under a budget of tokens (o200k_base), in the
-order of time. Each passage has a score from 0 to 1: how sure it is that the history has
-anything to say about the query, and where the passage stands between the worst and the
-best (the geometric mean of both). "keyword" is the BM25 of the passage's own words as a
-share of the most that the query's words could come to; "dense" is the cosine of the two.
+--json prints what a model would be shown within a budget of tokens (o200k_base), in
+chronological order. The score of a passage, from 0 to 1, is the geometric mean of two
+figures: how certain it is that the history says anything about the query, and the rank
+of the passage between the worst and the best. "keyword" is the BM25 of the passage's own
+words, as a share of the most that the query could score; "dense" is the cosine.
 
 --mode hybrid   words, meaning, neighbours, speaker, role, dates
        keyword  the same without meaning: no model runs
-       dense    cosine alone; 10 passages and a floor of 0.3 unless told otherwise
+       dense    cosine alone; by default 10 passages and a floor of 0.3
 
 --conversation ID --scope project searches all conversations of its project, --scope user
-all there are.`,
+all conversations.`,
 		Example: `  oriel recall "what did we decide about the database?"
   oriel recall "TLS certificate" --conversation last --mode keyword -C 2
   oriel recall "which port?" --project shop --json`,

@@ -58,16 +58,16 @@ func runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGUMENT…]",
 		Short: "Run a program whose calls go through Oriel",
-		Long: `Run a program, such as an agent, with a proxy of its own before its model: on a
-free port, for as long as the program runs. Its base-URL variables are set
+		Long: `Run a program, such as an agent, whose calls to models go through a proxy of its own, on
+a free port, for as long as the program runs. Its base-URL variables are set
 (OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL, ANTHROPIC_API_BASE); Codex,
-which reads none of them, gets -c openai_base_url=… in front of its arguments. Base
-URLs that are set already are where the calls go on to.
+which reads none of them, gets -c openai_base_url=… in front of its arguments. If base
+URLs are set already, the proxy forwards the calls to them.
 
-The program has this terminal, its signals and its files as if it ran alone, and
-nothing is printed while it runs. At the end there is a summary on standard error, and the
-exit code is the program's: 128+N if signal N killed it, 127 if it was not found, 126
-if it could not be run.
+The program has this terminal, its signals and its files as if it ran alone, and Oriel
+prints nothing while it runs. At the end Oriel prints a summary on standard error and
+exits with the program's exit code: 128+N if signal N killed it, 127 if it was not found,
+126 if it could not be run.
 
 Claude Code, Codex, Gemini CLI and opencode are also told of an MCP server of this proxy, by
 an argument or a variable, so that they can search and read what is no longer in their
@@ -76,7 +76,7 @@ arguments of Claude Code and variables of opencode's and Gemini's that are set a
 
 The program does not inherit $ORIEL_TOKEN and other secrets of Oriel's own.
 
-Several may run at the same time on one history.`,
+Several programs may run at the same time on one history.`,
 		Example: `  oriel run -- claude
   oriel run --profile full -- codex exec 'fix the tests'
   oriel run --upstream-openai http://localhost:11434/v1 -- python agent.py`,

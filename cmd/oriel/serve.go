@@ -33,8 +33,8 @@ call. The profile sets the budget: balanced (the default) allows 100,000 tokens 
 everything that people wrote, full as much as the model accepts, and off cuts nothing.
 Answers are streamed back as they arrive.
 
-Upstream URLs are those that the vendors' SDKs take as base URL; any server that
-speaks their API will do. The provider's key is passed on, and neither kept nor logged.
+Upstream URLs have the form of the base URLs of the vendors' SDKs; any server that
+speaks their API will do. The provider's key is passed on, and neither stored nor logged.
 
 On loopback, the default, only programs of this machine are served. To listen
 elsewhere, make tokens with oriel token add, or give one token of your own for all, of
@@ -42,13 +42,13 @@ at least 16 characters: clients send it as the header X-Oriel-Token, or have /k/
 before the path in their base URL. Other users of this machine can see --token;
 $ORIEL_TOKEN is not seen.
 
-Settings are those of oriel config. A change of the file is taken within seconds, and
-drops no connection; the log tells which settings need a restart.
+oriel config shows the settings. Changes of the file are applied within seconds without
+dropping a connection; the log names settings that need a restart.
 
-A history that cannot be opened is reported, and the calls go through all the same.
-The first interrupt lets running answers end, the second ends at once. There is a line
-on standard error for each request, and one more when a call is recorded, with its cost; where nobody reads them, lines are dropped and
-counted, and calls go on.`,
+If the history cannot be opened, calls go through unrecorded and the log says so. The
+first interrupt lets running answers finish, the second one ends them. The log on
+standard error has a line for each request, and one more with the cost when a call is
+recorded. If nobody reads the log, lines are dropped and counted, and calls go on.`,
 		Example: `  oriel serve
   oriel serve --listen 127.0.0.1:9000 --upstream-openai http://localhost:11434/v1
   ORIEL_TOKEN=$(openssl rand -hex 16) oriel serve --listen 0.0.0.0:8780`,

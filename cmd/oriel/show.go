@@ -32,13 +32,12 @@ func showCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show CONVERSATION [ID | FIRST..LAST | PLAN | CALL…]",
 		Short: "Show the messages of a conversation, its plans, or what was sent",
-		Long: `Show the messages of a conversation: id, time, who speaks, tokens of its own text
-(o200k_base), and how it begins. "*" marks what is pinned. Lines that an agent wrote for
-itself are "meta" and have no tokens. --branches lists the newest branches, --branch shows
-one.
+		Long: `Show the messages of a conversation: id, time, role, tokens of the text (o200k_base), and
+its first words. "*" marks pinned messages. Lines that an agent wrote for itself are
+"meta" and have no tokens. --branches lists the newest branches, --branch shows one.
 
-With an ID or a range of them, messages are shown whole. On a terminal only the first and
-last lines of tool results and of thinking are, unless --full is given.
+With an ID or a range, messages are shown whole. On a terminal long tool results and
+thinking are shortened to their first and last lines, unless --full is given.
 
 --plan   one row for each plan: when it was made, the tokens of the request as it came and
          as it was sent, how many messages left with it, and why; then what the newest

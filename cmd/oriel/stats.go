@@ -14,9 +14,9 @@ func statsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stats",
 		Short: "Show how large the history is",
-		Long: `Show how many conversations, messages, further forms of messages, branches, records
-and contents the history has; the bytes of all contents, what they take compressed,
-what was made of them (vectors for recall), and the size of the files.`,
+		Long: `Show how many conversations, messages, variants, branches, records and contents the
+history has, the size of all contents before and after compression, the size of the
+vectors for recall, and the size of the files.`,
 		Example: `  oriel stats
   oriel stats --json`,
 		Args: noArguments,

@@ -24,13 +24,13 @@ func undoCommand() *cobra.Command {
 	var yes, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "undo CONVERSATION [PLAN]",
-		Short: "Bring back what a plan took out of view",
-		Long: `Bring back everything that a plan took out of view, and hold it there until oriel
-release. PLAN is the newest one unless it is named; oriel show --plan lists them. Only
-what must leave for it leaves, the oldest unpinned messages first; on a terminal oriel
-undo asks before newer ones do, unless --yes is given. If not all of it fits, nothing
-changes: oriel pin brings back single messages. A server that runs on the same data
-folder obeys from its next call on.
+		Short: "Restore what a plan left out",
+		Long: `Restore everything that a plan left out of the window, and hold it there until oriel
+release. PLAN is the newest plan by default; oriel show --plan lists them. To make room,
+the oldest unpinned messages are left out, and no more than necessary; on a terminal undo
+asks before it leaves out messages that are newer than the restored ones, unless --yes is
+given. If not everything fits, nothing changes; oriel pin restores single messages. A
+running server on the same data folder applies the undo from its next call on.
 
 ` + meaning,
 		Example: `  oriel undo 7f3c2a10-session
@@ -107,9 +107,9 @@ func releaseCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "release CONVERSATION",
-		Short: "Let what undo brought back leave in its turn",
-		Long: `End all holds: what oriel undo brought back may leave in its turn, except what is
-pinned. Nothing leaves at once.
+		Short: "Stop holding messages that undo restored",
+		Long: `End all holds: messages that oriel undo restored may be left out again, unless they are
+pinned. Nothing changes before the next cut.
 
 ` + meaning,
 		Example: "  oriel release 7f3c2a10-session",

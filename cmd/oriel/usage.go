@@ -34,12 +34,12 @@ func usageCommand() *cobra.Command {
 		Short: "Show what calls used and cost, and what they would have cost without Oriel",
 		Long: `Show the calls that went through Oriel: how many, their prompt tokens, how much of
 these the provider read from its cache, their output, what they cost, and what they
-would have cost had everything been sent. Tokens are those that the provider reported;
-where it reported none, the prompt is counted here.
+would have cost if everything had been sent. Token counts are the provider's; if it
+reported none, Oriel counts the prompt.
 
-Money is computed with the prices of the model table (oriel models), whose date is
-shown. Calls of models without a price count, and are left out of the money: the models
-are listed. Days are those of this machine's time zone.
+Costs are computed with the prices of the model table (oriel models), whose date is
+shown. Models without a price are listed; their calls are counted but not priced. Days
+are those of this machine's time zone.
 
 The last column has a bar for each row: full for what was paid, light for what was
 saved.`,

@@ -19,7 +19,7 @@ func verifyCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "verify",
-		Short: "Check that the history is whole",
+		Short: "Check the history for damage",
 		Long: `Check everything: the structure of the file, every content against its hash, the
 chain of every history, and every reference and count. It changes nothing, and exits
 with 1 if anything is wrong.`,

@@ -42,7 +42,7 @@ func versionCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Show which program this is, and which kernels it uses",
+		Short: "Show the version, the build and the CPU kernels",
 		Long: `Show the version, the commit that it was built from, the version of Go, the platform,
 and which kernels are in use on this CPU: for embeddings, for the search in vectors, for
 JSON. $ORIEL_KERNEL chooses the first two. oriel --version prints the version alone.`,
