@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/token"
 )
 
@@ -17,6 +18,9 @@ type History struct {
 	Base int
 	// Pinned marks the messages that a person or program wants to stay.
 	Pinned []bool
+
+	// recallTool is the name of Oriel's recall tool; "" if the request does not have it.
+	recallTool string
 
 	counter *token.Counter
 	count   func(string) int
@@ -38,7 +42,10 @@ func HistoryOf(r *chat.Request, rules chat.Rules, c *token.Counter, n token.Brea
 		Tokens:   slices.Clone(n.Messages),
 		Base:     n.System + n.Tools + n.Overhead,
 		Pinned:   make([]bool, len(r.Messages)),
-		counter:  c,
+
+		recallTool: voice.FindTool(r.Tools, voice.ToolRecall),
+
+		counter: c,
 	}
 	h.over = make([]int, len(r.Messages))
 	for i := range r.Messages {

@@ -10,12 +10,17 @@ import (
 	"github.com/oriel-context/oriel/internal/voice"
 )
 
-// markerForm is the marker's wording: the first number counts the messages,
-// the second their tokens.
-const (
-	markerForm  = voice.Missing
-	markerShort = voice.MissingShort
-)
+// marker returns the text that tells a model what is missing, the short one if there is no
+// room for more.
+func (h *History) marker(messages, tokens int, short bool) string {
+	switch {
+	case short:
+		return fmt.Sprintf(voice.MissingShort, messages, tokens)
+	case h.recallTool != "":
+		return fmt.Sprintf(voice.MissingTool, messages, tokens, h.recallTool)
+	}
+	return fmt.Sprintf(voice.Missing, messages, tokens)
+}
 
 // parseMarker parses the numbers of a marker that an earlier pass left.
 func parseMarker(text string) (messages, tokens int, ok bool) {
@@ -38,17 +43,14 @@ func (d *draft) mark(budget int) {
 			}
 		}
 	}
-	form := markerForm
-	if d.tokens()+markerRoom > budget {
-		form = markerShort
-	}
+	short := d.tokens()+markerRoom > budget
 	i, j, old := d.find(func(text string) bool { _, _, ok := parseMarker(text); return ok })
 	if i < 0 {
-		d.insert("marker", fmt.Sprintf(form, n, tokens))
+		d.insert("marker", d.h.marker(n, tokens, short))
 		return
 	}
 	before, had, _ := parseMarker(old)
-	d.replace(i, j, "marker", fmt.Sprintf(form, n+before, tokens+had))
+	d.replace(i, j, "marker", d.h.marker(n+before, tokens+had, short))
 }
 
 // earlier returns the summary or digest that an earlier pass left in a kept

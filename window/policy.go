@@ -11,6 +11,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/elide"
+	"github.com/oriel-context/oriel/internal/voice"
 )
 
 // settings are the options of one decision with their defaults filled in:
@@ -191,7 +192,7 @@ func (d *draft) leastMarker() int {
 	if messages == 0 {
 		return 0
 	}
-	return d.h.Count(fmt.Sprintf(markerShort, messages, tokens)) + insertOverhead
+	return d.h.Count(fmt.Sprintf(voice.MissingShort, messages, tokens)) + insertOverhead
 }
 
 // core returns the size of what must stay.

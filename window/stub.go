@@ -24,6 +24,8 @@ type result struct {
 	// whole is all arguments, which distinguishes calls with the same main
 	// argument.
 	whole string
+	// recallTool is that of the history.
+	recallTool string
 }
 
 // results lists the tool results of a history, oldest first.
@@ -46,7 +48,7 @@ func results(h *History) []result {
 						continue // the provider's own, in the assistant's turn
 					}
 					c := calls[p.ID]
-					r := result{message: i, part: j, exchange: e, tool: c.name, whole: c.args, callMessage: c.message, callPart: c.part}
+					r := result{message: i, part: j, exchange: e, tool: c.name, whole: c.args, callMessage: c.message, callPart: c.part, recallTool: h.recallTool}
 					if r.tool == "" {
 						r.tool = p.Name
 					}
@@ -155,6 +157,9 @@ func (r *result) stub(tokens int, why string) string {
 	about = quote.Disarm(strings.Join(strings.Fields(about), " "))
 	if about != "" {
 		about = " " + about
+	}
+	if r.recallTool != "" {
+		return fmt.Sprintf(voice.StubTool, name, about, tokens, why, r.recallTool)
 	}
 	return fmt.Sprintf(voice.Stub, name, about, tokens, why)
 }

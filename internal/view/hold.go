@@ -91,7 +91,7 @@ func (s *request) restore(ctx context.Context, cut *Cut, missing []int) (e *draf
 		if cut.Dropped.Has(d) {
 			out = append(out, k)
 		} else if v := blocks[d].Verdict; v == window.Mask || v == window.Trim {
-			pieces[k].Raw = cut.Replaced[d]
+			pieces[k].Raw = s.named(cut.Replaced[d])
 		}
 	}
 	e = s.newDraft(nil, pieces)

@@ -11,6 +11,7 @@ import (
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/bound"
 	"github.com/oriel-context/oriel/internal/thread"
+	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
@@ -327,12 +328,13 @@ type request struct {
 	model   token.Model
 	counter *token.Counter
 	limits
-	lead   int             // leading system messages
-	sizes  token.Sizes     // of the request
-	before token.Breakdown // of the request
-	parsed map[*byte]*readMessage
-	pins   map[int]bool // see pinned
-	steps  int          // cuts that this call made
+	recalls bool            // it has Oriel's recall tool
+	lead    int             // leading system messages
+	sizes   token.Sizes     // of the request
+	before  token.Breakdown // of the request
+	parsed  map[*byte]*readMessage
+	pins    map[int]bool // see pinned
+	steps   int          // cuts that this call made
 	// recalled is the number of tokens that this call has recalled so far.
 	recalled int
 	failed   error // what recall failed with
@@ -361,6 +363,7 @@ func (v *Viewer) newRequest(in *Input) (*request, error) {
 		return nil, err
 	}
 	s.model = v.o.Models.Lookup(in.Body.Model)
+	s.recalls = voice.FindTool(in.Body.Tools, voice.ToolRecall) != ""
 	s.counter = token.NewCounter(s.model, token.Options{Cache: v.o.Cache, Scale: v.scale(in)})
 	in.Thread.Audience = audience(s.model.ID, in.Body.Format)
 	system, _ := thread.Chain(in.Body.Messages)
@@ -517,13 +520,13 @@ func (s *request) apply(cut *Cut) ([]wire.Piece, error) {
 			if cut.Dropped.Has(d) {
 				continue
 			}
-			p.Raw = cut.Replaced[d]
+			p.Raw = s.named(cut.Replaced[d])
 		} else if d == 0 && p.Index >= s.lead && len(cut.ClientOwn) > 0 {
 			raw, ok := cut.ClientOwn[s.identity(p.Index)]
 			if ok && raw == nil {
 				continue
 			}
-			p.Raw = raw
+			p.Raw = s.named(raw)
 		}
 		out = append(out, p)
 	}
@@ -531,6 +534,15 @@ func (s *request) apply(cut *Cut) ([]wire.Piece, error) {
 		return nil, errors.New("a cut leaves nothing of the request")
 	}
 	return out, nil
+}
+
+// named returns what is sent in place of a message. Its stubs and markers name Oriel's recall
+// tool only if the request has it, also if the cut was made for one that had.
+func (s *request) named(raw []byte) []byte {
+	if raw == nil || s.recalls {
+		return raw
+	}
+	return voice.WithoutTool(raw)
 }
 
 // readMessage is a message that was made here, with its size.

@@ -23,8 +23,9 @@ const (
 // ToolServer is the name under which agents know the MCP server.
 const ToolServer = "oriel"
 
-// ownTool matches a tool's name as agents send it: with the server's name before it.
-var ownTool = regexp.MustCompile(`(?:^|[^a-z0-9])` + ToolServer + `(?:_+|[./:-])(recall|read|list_conversations|pin|unpin|undo)$`)
+// ownTool matches a tool's name as agents send it: with the server's name before it, and a
+// short prefix before that. Such a name is short and plain, so that it can stand in a text.
+var ownTool = regexp.MustCompile(`^(?:[\w./:-]{0,31}[^A-Za-z0-9])?` + ToolServer + `(?:_+|[./:-])(recall|read|list_conversations|pin|unpin|undo)$`)
 
 // OwnTool returns which of Oriel's tools a name stands for, as in "mcp__oriel__recall" or
 // "oriel_recall"; "" for the tools of others.
@@ -74,4 +75,22 @@ func within(namespace []byte, tool string) bool {
 		Tools []struct{ Name string }
 	}
 	return json.Unmarshal(namespace, &n) == nil && n.Type == "namespace" && slices.ContainsFunc(n.Tools, func(t struct{ Name string }) bool { return t.Name == tool })
+}
+
+// namedStub and namedMissing match the parts of a stub and a marker that name a tool.
+var (
+	namedStub    = regexp.MustCompile(regexp.QuoteMeta(stubRun+stubLook) + `[\w./:-]+ if you need it\.\]`)
+	namedMissing = regexp.MustCompile(regexp.QuoteMeta(missingLook) + `[\w./:-]+, or run a tool again, for what you need of them\.\]`)
+)
+
+// WithoutTool returns the JSON of a message without the name of Oriel's tool in its stubs and
+// markers: for a request that does not have the tool. It returns raw itself if none is named.
+func WithoutTool(raw []byte) []byte {
+	if bytes.Contains(raw, []byte(stubLook)) {
+		raw = namedStub.ReplaceAllLiteral(raw, []byte(stubRun+" if you need it.]"))
+	}
+	if bytes.Contains(raw, []byte(missingLook)) {
+		raw = namedMissing.ReplaceAllLiteral(raw, []byte(missingAsk+", or run a tool again, for what you need of them.]"))
+	}
+	return raw
 }

@@ -1,6 +1,7 @@
 package voice_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/oriel-context/oriel/chat"
@@ -48,5 +49,19 @@ func TestOwnToolsAreKnownByTheirNamespace(t *testing.T) {
 		if got := voice.OwnCall(&chat.Part{Kind: chat.Call, Name: "recall", Raw: []byte(raw)}); got != want {
 			t.Errorf("%s: %q, want %q", raw, got, want)
 		}
+	}
+}
+
+func TestStubsAndMarkersLoseTheNameOfATool(t *testing.T) {
+	for _, tool := range []string{"mcp__oriel__recall", "mcp__oriel.recall", "oriel_recall"} {
+		with := fmt.Sprintf(voice.StubTool, "Bash", " ls", 12, voice.StubOldest, tool) + fmt.Sprintf(voice.MissingTool, 3, 40, tool)
+		want := fmt.Sprintf(voice.Stub, "Bash", " ls", 12, voice.StubOldest) + fmt.Sprintf(voice.Missing, 3, 40)
+		if got := string(voice.WithoutTool([]byte(with))); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+	const other = "a person says: look them up with care, or look it up with me"
+	if got := string(voice.WithoutTool([]byte(other))); got != other {
+		t.Error(got)
 	}
 }

@@ -14,7 +14,9 @@ const Note = chat.Mark + ": "
 const (
 	// Missing takes the number of messages and that of their tokens. MissingShort says
 	// it where there is little room; both begin with MissingRead.
-	Missing      = MissingRead + " here, to fit the context window. They are kept in the history; ask, or run a tool again, for what you need of them.]"
+	// MissingTool also takes the name of the tool that looks them up.
+	Missing      = MissingRead + " here, to fit the context window. They are kept in the history; " + missingAsk + ", or run a tool again, for what you need of them.]"
+	MissingTool  = MissingRead + " here, to fit the context window. They are kept in the history; " + missingLook + "%s, or run a tool again, for what you need of them.]"
 	MissingShort = MissingRead + "]"
 	MissingRead  = Note + "%d earlier messages (%d tokens) are not shown"
 	// Hidden says the same in a conversation of items. It never changes, so that prompt
@@ -23,6 +25,15 @@ const (
 	// AssistantFirst stands before an assistant who speaks first: providers want the
 	// user to begin.
 	AssistantFirst = Note + "the conversation begins with the assistant]"
+)
+
+// The parts of stubs and markers that name a tool of Oriel's, and what stands in their place
+// in those that do not.
+const (
+	missingAsk  = "ask"
+	missingLook = "look them up with "
+	stubRun     = "Run it again"
+	stubLook    = ", or look it up with "
 )
 
 // The line before a summary or a digest is Condensed, a kind, CondensedOf, a number of
@@ -38,7 +49,9 @@ const (
 const (
 	// Stub takes the name of a tool, what it was asked, the number of tokens and why
 	// its result is left out.
-	Stub = Note + "the result of %s%s (%d tokens) is left out; %s. Run it again if you need it.]"
+	Stub = Note + "the result of %s%s (%d tokens) is left out; %s. " + stubRun + " if you need it.]"
+	// StubTool also takes the name of the tool that looks the result up.
+	StubTool = Note + "the result of %s%s (%d tokens) is left out; %s. " + stubRun + stubLook + "%s if you need it.]"
 	// The reasons of a stub.
 	StubFileRead   = "the file was read again later"
 	StubCommandRun = "the command was run again later"
