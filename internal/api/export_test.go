@@ -15,3 +15,6 @@ func RoutesForTest() []string {
 	slices.Sort(out)
 	return out
 }
+
+// MaxWorkForTest is how many requests are worked on at a time.
+const MaxWorkForTest = maxWork
