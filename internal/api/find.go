@@ -210,7 +210,7 @@ type fitOrder struct {
 	Mode    window.Mode     `json:"mode"`
 	Profile string          `json:"profile"`
 	Query   string          `json:"query"`
-	Pins    []int           `json:"pins"`
+	Pins    []*int          `json:"pins"`
 }
 
 // fitted is a body that fits, and how it came to be.
@@ -235,13 +235,20 @@ func (q *request) fit() (any, error) {
 			return nil, badRequest("give a number of tokens above 0, or leave it out", "member %q is %d", n.name, n.value)
 		}
 	}
+	var pins []int
+	for _, p := range o.Pins {
+		if p == nil || *p < 0 {
+			return nil, badRequest("give indices of messages, from 0 on", "member %q has something that is not an index", "pins")
+		}
+		pins = append(pins, *p)
+	}
 	format, err := wire.ParseFormat(cmp.Or(o.Format, "auto"))
 	if err != nil || format == wire.Trajectories {
 		return nil, badRequest("give auto, anthropic, openai or responses", "member %q is %.40q", "format", o.Format)
 	}
 	options := oriel.FitOptions{
 		Format: format, Model: o.Model, Window: o.Window, Reserve: o.Reserve, Budget: o.Budget, Low: o.Low, Policy: o.Policy, Mode: o.Mode,
-		Profile: o.Profile, Query: o.Query, Pins: o.Pins, Models: q.models(), Now: q.Now(),
+		Profile: o.Profile, Query: o.Query, Pins: pins, Models: q.models(), Now: q.Now(),
 	}
 	if l := q.Settings(); l != nil {
 		options.Profiles, options.Margin = l.ProfileTable, l.WindowMargin()

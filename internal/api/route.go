@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -226,8 +228,10 @@ func (q *request) decode(v any) error {
 	if len(bytes.TrimSpace(q.body)) == 0 {
 		q.body = []byte("{}")
 	}
+	if err := checkMembers(q.body, v); err != nil {
+		return err
+	}
 	d := json.NewDecoder(bytes.NewReader(q.body))
-	d.DisallowUnknownFields()
 	err := d.Decode(v)
 	if err == nil {
 		if _, more := d.Token(); !errors.Is(more, io.EOF) {
@@ -240,10 +244,34 @@ func (q *request) decode(v any) error {
 		return nil
 	case errors.As(err, &kind) && kind.Field != "":
 		return badRequest("GET "+Prefix+"openapi.json describes the body", "member %q of the body cannot be a %s: give a %s", kind.Field, kind.Value, jsonName(kind.Type.Kind().String()))
-	case strings.HasPrefix(err.Error(), "json: unknown field "):
-		return badRequest("GET "+Prefix+"openapi.json describes the body", "the body has an unknown member %s", strings.TrimPrefix(err.Error(), "json: unknown field "))
 	}
 	return badRequest("send one JSON object", "the body cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// checkMembers refuses what encoding/json would accept for v, a pointer to a struct: members
+// that it does not have, or in other letters, and members that are null.
+func checkMembers(body []byte, v any) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(body, &members); err != nil || members == nil {
+		return badRequest("send one JSON object", "the body is not a JSON object")
+	}
+	var known []string
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(v).Elem()) {
+		known = append(known, f.Tag.Get("json"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		switch {
+		case !slices.Contains(known, name):
+			hint := "leave it out"
+			if len(known) > 0 {
+				hint = "the body may have " + strings.Join(known, ", ")
+			}
+			return badRequest(hint, "the body has an unknown member %.60q", name)
+		case string(members[name]) == "null":
+			return badRequest("leave it out, or give it a value", "member %q of the body is null", name)
+		}
+	}
+	return nil
 }
 
 // jsonName returns what JSON calls a kind of Go's.

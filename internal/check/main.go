@@ -15,6 +15,7 @@ import (
 	"os"
 
 	"github.com/oriel-context/oriel/internal/check/agents"
+	"github.com/oriel-context/oriel/internal/check/api"
 	"github.com/oriel-context/oriel/internal/check/attack"
 	"github.com/oriel-context/oriel/internal/check/embed"
 	"github.com/oriel-context/oriel/internal/check/fit"
@@ -32,6 +33,7 @@ var verbs = []struct {
 	name, about string
 	check       func(args []string) error
 }{
+	{"api", "the JSON API against its description, with schemathesis", api.Check},
 	{"attack", "attacks on a server: attack list prints them", attack.Check},
 	{"histories", "byte identity and legal cuts of recorded sessions", histories.Check},
 	{"fit", "recorded sessions fitted to several budgets with every policy", fit.Check},

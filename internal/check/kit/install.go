@@ -63,16 +63,8 @@ func InstallSDKs(name string, packages ...string) (SDKs, error) {
 	if err := os.MkdirAll(s.Node(), 0o755); err != nil {
 		return s, err
 	}
-	if _, err := os.Stat(s.Python()); err != nil {
-		if err := command("python3", "-m", "venv", filepath.Join(dir, "venv")); err != nil {
-			return s, err
-		}
-	}
-	imports := "import " + strings.ReplaceAll(strings.Join(packages, ", "), "-", "_")
-	if exec.Command(s.Python(), "-c", imports).Run() != nil {
-		if err := command(s.Python(), append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check"}, packages...)...); err != nil {
-			return s, err
-		}
+	if err := InstallPython(filepath.Join(dir, "venv"), packages...); err != nil {
+		return s, err
 	}
 	_, first := os.Stat(filepath.Join(s.Node(), "node_modules", "openai"))
 	_, second := os.Stat(filepath.Join(s.Node(), "node_modules", "@anthropic-ai", "sdk"))
@@ -98,6 +90,22 @@ func InstallSDKs(name string, packages ...string) (SDKs, error) {
 		}
 	}
 	return s, nil
+}
+
+// InstallPython installs packages of Python into an environment of their own, if they are
+// missing.
+func InstallPython(venv string, packages ...string) error {
+	python := filepath.Join(venv, "bin", "python")
+	if _, err := os.Stat(python); err != nil {
+		if err := command("python3", "-m", "venv", venv); err != nil {
+			return err
+		}
+	}
+	imports := "import " + strings.ReplaceAll(strings.Join(packages, ", "), "-", "_")
+	if exec.Command(python, "-c", imports).Run() == nil {
+		return nil
+	}
+	return command(python, append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check"}, packages...)...)
 }
 
 // command runs a program; its error includes the output.

@@ -9,7 +9,6 @@
 package usage
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -23,8 +22,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
-	"syscall"
 
 	"github.com/oriel-context/oriel/internal/check/kit"
 	"github.com/oriel-context/oriel/internal/transcript"
@@ -54,7 +51,7 @@ func Check(args []string) error {
 	}
 	up := httptest.NewServer(&c.provider)
 	defer up.Close()
-	base, stop, err := c.serve(up.URL, *profile)
+	base, stop, err := kit.Serve(c.oriel, "--data", c.data, "--profile", *profile, "--upstream-anthropic", up.URL)
 	if err != nil {
 		return err
 	}
@@ -115,29 +112,6 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	fmt.Fprintf(w, `{"id":"msg","type":"message","role":"assistant","model":"m","content":%s,"stop_reason":"end_turn","usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"cache_creation_input_tokens":%d,"output_tokens":%d}}`,
 		m.Content, p.used.fresh, p.used.read, p.used.write, p.used.output)
-}
-
-// serve starts the program. stop ends it when all calls are written.
-func (c *check) serve(upstream, profile string) (base string, stop func() error, err error) {
-	cmd := exec.Command(c.oriel, "serve", "--listen", "127.0.0.1:0", "--data", c.data, "--profile", profile, "--upstream-anthropic", upstream)
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		return "", nil, err
-	}
-	stop = func() error {
-		cmd.Process.Signal(syscall.SIGTERM)
-		return cmd.Wait()
-	}
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		if address, ok := strings.CutPrefix(lines.Text(), "oriel listens at "); ok {
-			return "http://" + address, stop, nil
-		}
-	}
-	return "", nil, errors.Join(errors.New("oriel serve does not listen"), stop())
 }
 
 // session sends the calls of a session that have a reply.
