@@ -166,7 +166,7 @@ type foundPassage struct {
 
 const (
 	// embedFor is how long after its beginning a search for people makes vectors.
-	embedFor = time.Second
+	embedFor = 800 * time.Millisecond
 	// peopleBudget is how many tokens of passages are looked at for people.
 	peopleBudget = 40_000
 	// peopleTop is how many messages people are shown.
