@@ -25,6 +25,11 @@ func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, identi
 	defer c.request.Memory.LetGo()
 	defer c.answer.leave()
 	defer func() { c.calls.index.Stored(c.thread, stored) }()
+	if c.calls.overLimit(c.request.Tenant) {
+		count = &c.calls.counters.Limited
+		c.event(Event{Kind: EventLimit, Reason: LimitBytes, Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model})
+		return
+	}
 	writing := c.calls.stageBegins()
 	w := c.toWrite(e, messages, identities)
 	spooled, err := c.calls.save(w)

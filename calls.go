@@ -80,6 +80,7 @@ type calls struct {
 	stuck atomic.Bool  // the store did not answer the last time
 	slow  atomic.Int64 // when it was told last that the store is slow, in seconds
 
+	sizes storedSizes  // of tenants with a limit
 	spool *callSpool   // nil: what the store does not accept is lost
 	lost  atomic.Int64 // calls that neither the store nor the spool accepted
 
@@ -98,6 +99,8 @@ type CallCounters struct {
 	// Unseen counts calls that were sent without Begin, Unkept those whose answer was not
 	// stored, because it was too large or memory was short.
 	Unseen, Unkept atomic.Int64
+	// Limited counts calls that were not stored because of CallOptions.StoredBytes.
+	Limited atomic.Int64
 }
 
 // queueKey returns the key of a conversation in the queue.

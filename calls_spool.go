@@ -92,13 +92,13 @@ const (
 // again after a while.
 func (s *callSpool) drain() {
 	defer close(s.ended)
-	pause := minDrainPause
+	pause, wait := minDrainPause, s.calls.o.Waits.Spool
 	for {
 		found, err := s.First(s.ctx, maxDrained)
 		if err != nil {
 			return // the engine closes, and nothing waits
 		}
-		n := s.write(found)
+		n := s.write(found, wait)
 		s.Done(n)
 		if s.Stats().Entries == 0 {
 			s.settle()
@@ -107,6 +107,7 @@ func (s *callSpool) drain() {
 			pause = minDrainPause
 			continue
 		}
+		wait = min(2*wait, s.calls.o.Waits.Write) // the store may be slow
 		s.settle()
 		select {
 		case <-s.ctx.Done():
@@ -117,9 +118,9 @@ func (s *callSpool) drain() {
 	}
 }
 
-// write writes calls, those of one conversation in their order, and returns how many of the
-// first need not wait any more.
-func (s *callSpool) write(found []spool.Entry) (n int) {
+// write writes calls, those of one conversation in their order, each within wait, and
+// returns how many of the first need not wait any more.
+func (s *callSpool) write(found []spool.Entry, wait time.Duration) (n int) {
 	settled := make([]bool, len(found))
 	groups := map[string][]int{}
 	var order []string
@@ -145,7 +146,7 @@ func (s *callSpool) write(found []spool.Entry) (n int) {
 		wg.Go(func() {
 			defer func() { <-slots }()
 			for _, i := range groups[key] {
-				if settled[i] = s.writeOne(writes[i]); !settled[i] {
+				if settled[i] = s.writeOne(writes[i], wait); !settled[i] {
 					return
 				}
 			}
@@ -159,8 +160,8 @@ func (s *callSpool) write(found []spool.Entry) (n int) {
 }
 
 // writeOne writes a call and reports whether it need not wait any more.
-func (s *callSpool) writeOne(w *callWrite) bool {
-	err := s.calls.try(w, s.calls.o.Waits.Write)
+func (s *callSpool) writeOne(w *callWrite, wait time.Duration) bool {
+	err := s.calls.try(w, wait)
 	switch {
 	case err == nil:
 		s.calls.counters.Written.Add(1)

@@ -42,6 +42,11 @@ type CallOptions struct {
 	// the part of Claude Code's billing line that differs with every call is
 	// sent as zeros.
 	PlainCache bool
+	// StoredBytes limits what the histories of tenants take in the store, as
+	// timeline.Stats.Stored counts it; "*" is for tenants that are not listed, and 0 is no
+	// limit. Calls beyond it are sent and not recorded. The sizes are measured in the
+	// background, so that a history may grow beyond its limit for a minute.
+	StoredBytes map[string]int64
 	// Condense makes a model summarise what is left out. If nil, digests are made by
 	// rules.
 	Condense *CondenseOptions
@@ -154,6 +159,12 @@ func (e *Engine) own(r *Request) *Request {
 
 // Unseen reports a call that was sent without Begin, and why.
 func (e *Engine) Unseen(call, reason string) { e.calls.Unseen(e.config.Tenant, call, reason) }
+
+// Limited reports a call that was refused without Begin, because its tenant has reached a
+// limit, such as LimitCalls.
+func (e *Engine) Limited(tenant, call, limit string) {
+	e.calls.event(Event{Kind: EventLimit, Tenant: tenant, Call: call, Reason: limit})
+}
 
 // SetCallOptions changes the options of calls that begin from now on. If o.Condense is
 // another pointer, summaries in progress are abandoned.

@@ -94,9 +94,18 @@ const (
 	// EventBudget: a call asked for a budget that is not a number of tokens; it was
 	// ignored.
 	EventBudget = "invalid-budget"
+	// EventLimit: a call was refused or not recorded, because its tenant has reached a
+	// limit. Reason is LimitCalls or LimitBytes.
+	EventLimit = "limit"
 	// EventDropped: events are missing from the file, because nobody read it or it could
 	// not be written. Items is their number.
 	EventDropped = "dropped"
+)
+
+// Reasons of EventLimit: the limit.
+const (
+	LimitCalls = "calls" // calls in a minute: the call was refused
+	LimitBytes = "bytes" // bytes stored: the call was sent and not recorded
 )
 
 // Reasons of EventOpen: what failed.

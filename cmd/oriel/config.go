@@ -103,6 +103,7 @@ func addSettings(cmd *cobra.Command) *settingsFlags {
 	f.String("upstream-anthropic", "", "base `URL` for Anthropic's API (default "+proxy.DefaultAnthropic+")")
 	f.String("token", "", "`token` that clients must send (default $ORIEL_TOKEN, else none, which is for loopback only)")
 	f.StringArray("origin", nil, "`origin` of web pages that may send requests without a token, such as https://chat.example, beside pages of this machine")
+	f.String("spool", "", "keep calls that the history does not accept in this `folder` until it does (default a folder of the user's state)")
 	f.String("sync", d.Sync, "what a power failure may lose: the last moments (normal) or nothing (full)")
 	f.String("profile", d.Profile, "how much of a request is sent: "+strings.Join(window.Profiles(), ", ")+" (off: all of it), or one of [profiles] of the settings; X-Oriel-Profile and /p/NAME/ in the base URL choose another")
 	f.StringArrayVar(&s.thresholds, "threshold", nil, "start cutting at this `percent` of the model's window, 5 to 100; NAME=PERCENT sets it for one profile, where -1 means the value for all (default 100)")

@@ -22,6 +22,7 @@ type gatewayOptions struct {
 	// team admits the holders of stored tokens.
 	team  bool
 	sync  sqlite.Sync
+	spool string // that of the settings; see spoolFolder
 	calls oriel.CallOptions
 	// project is the project of new conversations, or ""; alone is set if one agent uses
 	// the proxy.
@@ -76,6 +77,7 @@ func openGateway(ctx context.Context, o gatewayOptions) (_ *gateway, err error) 
 	if o.team {
 		o.proxy.Stored = g.history
 	}
+	o.proxy.OnLimit = func(tenant, call string) { g.engine.Limited(tenant, call, oriel.LimitCalls) }
 	o.proxy.Store = func(ctx context.Context) error {
 		if err := g.history.health(ctx); err != nil {
 			return err
@@ -104,6 +106,12 @@ func (g *gateway) openEngine(ctx context.Context, o *gatewayOptions) error {
 		return &failure{err}
 	}
 	config := oriel.Config{Dir: dir, Store: g.history, Project: o.project, Calls: o.calls, Events: events, Stages: g.stages(), Log: o.proxy.Log}
+	if config.Spool, err = o.data.spoolFolder(o.spool); err != nil {
+		o.proxy.Log.Warn("calls that the history does not accept are lost", "error", err)
+	}
+	if o.sync == sqlite.Full {
+		config.Sync = "full"
+	}
 	g.openModel(ctx, o, &config)
 	g.engine, err = oriel.Open(ctx, config)
 	if err != nil {

@@ -19,6 +19,10 @@ func (g *gateway) watch(o *gatewayOptions) {
 		Queue:      g.engine.CallBacklog,
 		StoreBytes: func() int64 { return fileBytes(g.history.path) },
 		StoreError: g.engine.CallError,
+		Spool: func() (int, int64, int64) {
+			s := g.engine.Spool()
+			return s.Calls, s.Bytes, s.Lost
+		},
 	})
 }
 

@@ -173,7 +173,7 @@ func (r *reopener) look(ctx context.Context) {
 	}
 	if next := r.try(ctx, o.number+1); next.real {
 		r.replace(next)
-		r.log.Warn("the history can be opened now: calls are recorded from here on", "file", r.path)
+		r.log.Warn("the history can be opened now: calls are recorded, and those that waited", "file", r.path)
 	}
 }
 
@@ -211,7 +211,7 @@ func (r *reopener) save(ctx context.Context, o *opened) bool {
 	r.mu.Unlock()
 	r.replace(next)
 	if !next.real {
-		r.log.Error("what the deleted log of the history had is saved, but the history cannot be opened again: calls go through unrecorded until it can", "file", r.path, "error", r.err())
+		r.log.Error("what the deleted log of the history had is saved, but the history cannot be opened again: calls wait on disk until it can", "file", r.path, "error", r.err())
 	} else {
 		r.log.Warn("what the deleted log of the history had is saved, and a new log was begun", "file", r.path)
 	}
@@ -248,7 +248,7 @@ func (r *reopener) restore(ctx context.Context, o *opened, err error) (was state
 	r.mu.Unlock()
 	r.replace(next)
 	if !next.real {
-		r.log.Error("the history cannot be opened again: calls go through unrecorded until it can", "file", r.path, "error", r.err())
+		r.log.Error("the history cannot be opened again: calls wait on disk until it can", "file", r.path, "error", r.err())
 	}
 	return was, false
 }
@@ -367,7 +367,7 @@ func (r *reopener) trouble() string {
 	defer r.mu.Unlock()
 	switch {
 	case r.broken != nil:
-		return fmt.Sprintf("calls went unrecorded to the end: the history could not be opened: %v", r.broken)
+		return fmt.Sprintf("the history could not be opened to the end: its calls wait on disk for the next server: %v", r.broken)
 	case r.now.state() == fileGone:
 		return "the file of the history was deleted while it was in use, and no call came since: there is no history"
 	case r.lost > 0:

@@ -285,7 +285,7 @@ func TestADeletedLogThatOthersUseIsReported(t *testing.T) {
 	if err := say(t.Context(), r, "three"); err == nil {
 		t.Error("a change was acknowledged that nobody has")
 	}
-	if !strings.Contains(log.String(), "calls go through unrecorded until it can") {
+	if !strings.Contains(log.String(), "calls wait on disk until it can") {
 		t.Errorf("not reported: %s", &log)
 	}
 	if err := other.CloseSaved(t.Context()); err != nil {

@@ -199,7 +199,7 @@ func TestADeletedHistoryThatCannotBeMadeAgainIsRefused(t *testing.T) {
 	if after, err := r.Changed(t.Context()); err != nil || after == before {
 		t.Errorf("another file, and the number is %d as before: %v", after, err)
 	}
-	for _, once := range []string{"deleted or replaced while", "cannot be opened again: calls go through unrecorded until it can", "can be opened now"} {
+	for _, once := range []string{"deleted or replaced while", "cannot be opened again: calls wait on disk until it can", "can be opened now"} {
 		if strings.Count(log.String(), once) != 1 {
 			t.Errorf("%q is not told once: %s", once, &log)
 		}

@@ -36,6 +36,12 @@ type withoutSettings struct{ *testing.M }
 func (t withoutSettings) Run() int {
 	os.Setenv("ORIEL_CONFIG", os.DevNull)
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each command takes a second
+	state, err := os.MkdirTemp("", "oriel-state")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(state)
+	os.Setenv("XDG_STATE_HOME", state)
 	return t.M.Run()
 }
 
@@ -59,6 +65,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("MODEL", model)
+			env.Setenv("XDG_STATE_HOME", env.WorkDir+"/state")
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			if err := os.WriteFile(env.WorkDir+"/long-talk.jsonl", longTalk(), 0o644); err != nil {
 				return err

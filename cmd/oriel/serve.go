@@ -84,6 +84,7 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 	if err != nil {
 		return err
 	}
+	o.team = true
 	o.data, o.events, o.errOut, o.fill = &history{dir: loaded.Data, url: loaded.Store, given: true}, loaded.Events, errOut, true
 	o.onEvent = logRecorded(log, loaded.Table)
 	o.logDropped, o.settingsHeld, o.settings = errOut.Dropped, live.settingsHeld, live.current

@@ -44,6 +44,8 @@ func (s *liveSettings) options(l *settings.Loaded) (gatewayOptions, error) {
 		},
 		embed: l.Embed,
 	}
+	o.spool = l.Spool
+	o.proxy.CallsPerMinute, o.calls.StoredBytes = limitsOf(l.Tenants)
 	if l.Token != "" {
 		o.proxy.Tokens = map[string]string{l.Token: timeline.Local}
 	}
@@ -65,7 +67,6 @@ func (s *liveSettings) options(l *settings.Loaded) (gatewayOptions, error) {
 // errors before anything is opened or created.
 func (s *liveSettings) begin(l *settings.Loaded) (gatewayOptions, error) {
 	o, err := s.options(l)
-	o.team = true
 	if err == nil {
 		check := o.proxy
 		check.Stored = memory.New() // the history is not open yet

@@ -227,7 +227,7 @@ func TestServeGoesOnWithoutAHistory(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	s.end(t)
-	if !strings.Contains(s.errors.String(), "oriel: THE HISTORY CANNOT BE OPENED, calls go through unrecorded until it can: ") {
+	if !strings.Contains(s.errors.String(), "oriel: THE HISTORY CANNOT BE OPENED, calls wait on disk until it can: ") {
 		t.Error(s.errors)
 	}
 }

@@ -139,7 +139,7 @@ func TestSourcesAreReadAtEveryScrape(t *testing.T) {
 		Records:    func() *oriel.CallCounters { var c oriel.CallCounters; c.Written.Add(5); return &c },
 		Health:     func() proxy.Health { return proxy.Health{DroppedEvents: 2} },
 		Queue:      func() (int, int64) { return 4, 1000 },
-		Spool:      func() (int, int64) { return 6, 2000 },
+		Spool:      func() (int, int64, int64) { return 6, 2000, 3 },
 		StoreBytes: func() int64 { return 12345 },
 		StoreError: func() error { return bad },
 	})
@@ -147,7 +147,7 @@ func TestSourcesAreReadAtEveryScrape(t *testing.T) {
 	bad = errors.New("the disk is full")
 	expect(t, m, map[string]float64{
 		`oriel_requests_total{kind="call"}`: 2, `oriel_engine_failures_total{reason="slow"}`: 3, `oriel_buffered_bytes`: 7,
-		`oriel_records_total{outcome="written"}`: 5, `oriel_dropped_lines_total{kind="event"}`: 2, `oriel_queue_calls`: 4, `oriel_queue_bytes`: 1000,
+		`oriel_records_total{outcome="written"}`: 5, `oriel_dropped_lines_total{kind="event"}`: 2, `oriel_queue_calls`: 4, `oriel_spool_lost_total`: 3, `oriel_queue_bytes`: 1000,
 		`oriel_spool_calls`: 6, `oriel_spool_bytes`: 2000, `oriel_store_bytes`: 12345, `oriel_store_up`: 0,
 	})
 }
@@ -176,7 +176,7 @@ func all() *metrics.Metrics {
 	m := metrics.New("v1", nil)
 	m.Watch(metrics.Sources{
 		Requests: func() proxy.Counters { return proxy.Counters{} }, Records: func() *oriel.CallCounters { return new(oriel.CallCounters) }, Health: func() proxy.Health { return proxy.Health{} },
-		Queue: func() (int, int64) { return 0, 0 }, Spool: func() (int, int64) { return 0, 0 }, StoreBytes: func() int64 { return 0 }, StoreError: func() error { return nil },
+		Queue: func() (int, int64) { return 0, 0 }, Spool: func() (int, int64, int64) { return 0, 0, 0 }, StoreBytes: func() int64 { return 0 }, StoreError: func() error { return nil },
 	})
 	m.Event(oriel.Event{Kind: oriel.EventCall, Model: "gpt-4o", TokensBefore: 1, TokensAfter: 1, Reported: 1, Usage: &oriel.Usage{Input: 1, CacheRead: 1, CacheWrite: 1, Output: 1}})
 	m.Event(oriel.Event{Kind: oriel.EventOverflow})

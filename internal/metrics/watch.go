@@ -20,8 +20,9 @@ type Sources struct {
 	// be written.
 	StoreBytes func() int64
 	StoreError func() error
-	// Spool returns the calls that wait on disk for a store, and their bytes.
-	Spool func() (calls int, bytes int64)
+	// Spool returns the calls that wait on disk for a store, their bytes, and how many were
+	// lost.
+	Spool func() (calls int, bytes, lost int64)
 }
 
 // Watch adds the metrics of the sources. It is called once.
@@ -37,7 +38,7 @@ var (
 	unseen    = describe("oriel_unseen_calls_total", "Calls that passed through without being recorded or cut, by reason: bypass (the client asked for it), size, memory or encoding.", "reason")
 	failures  = describe("oriel_engine_failures_total", "Calls, or parts of calls, that continued without the engine, by reason: panic or slow.", "reason")
 	buffered  = describe("oriel_buffered_bytes", "Memory that bodies of calls hold.")
-	records   = describe("oriel_records_total", "Calls by what became of their record: written, failed (it could not be stored), unknown (the body could not be read), key_refused (the provider refused the key, so nothing is kept) or unseen.", "outcome")
+	records   = describe("oriel_records_total", "Calls by what became of their record: written, spooled (it waits, or waited, on disk; it is written later), failed (it could not be stored), unknown (the body could not be read), key_refused (the provider refused the key, so nothing is kept) or unseen.", "outcome")
 	unkept    = describe("oriel_unkept_answers_total", "Answers that were not stored because they are too large or memory was short.")
 	dropped   = describe("oriel_dropped_lines_total", "Lines that nobody read or that could not be written, by kind: log or event.", "kind")
 	queued    = describe("oriel_queue_calls", "Calls that wait to be written to the history, or are being written.")
@@ -46,6 +47,8 @@ var (
 	storeUp   = describe("oriel_store_up", "1 if the last call could be written to the history, 0 if not.")
 	spooled   = describe("oriel_spool_calls", "Calls that wait in the spool for the history to come back.")
 	spooledIn = describe("oriel_spool_bytes", "Size of the spool on disk.")
+	lost      = describe("oriel_spool_lost_total", "Calls that neither the history nor the spool accepted.")
+	limited   = describe("oriel_limited_calls_total", "Calls of tenants that have reached a limit, by limit: calls (in a minute: the call was refused) or bytes (stored: it was sent and not recorded).", "limit")
 )
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
@@ -67,7 +70,8 @@ func (w *watcher) Describe(ch chan<- *prometheus.Desc) {
 	describeIf(w.s.Queue != nil, queued, queuedIn)
 	describeIf(w.s.StoreBytes != nil, storeSize)
 	describeIf(w.s.StoreError != nil, storeUp)
-	describeIf(w.s.Spool != nil, spooled, spooledIn)
+	describeIf(w.s.Spool != nil, spooled, spooledIn, lost)
+	describeIf(w.s.Requests != nil || w.s.Records != nil, limited)
 }
 
 // Collect implements prometheus.Collector.
@@ -96,16 +100,19 @@ func (w *watcher) Collect(ch chan<- prometheus.Metric) {
 		count(unseen, c.PassedEncoding, "encoding")
 		count(failures, c.EnginePanics, "panic")
 		count(failures, c.EngineSlow, "slow")
+		count(limited, c.Limited, "calls")
 		gauge(buffered, c.BufferedBytes)
 	}
 	if w.s.Records != nil {
 		c := w.s.Records()
 		count(records, c.Written.Load(), "written")
+		count(records, c.Spooled.Load(), "spooled")
 		count(records, c.Failed.Load(), "failed")
 		count(records, c.Unknown.Load(), "unknown")
 		count(records, c.Refused.Load(), "key_refused")
 		count(records, c.Unseen.Load(), "unseen")
 		count(unkept, c.Unkept.Load())
+		count(limited, c.Limited.Load(), "bytes")
 	}
 	if w.s.Health != nil {
 		h := w.s.Health()
@@ -120,7 +127,12 @@ func (w *watcher) Collect(ch chan<- prometheus.Metric) {
 		}
 	}
 	pair(w.s.Queue, queued, queuedIn)
-	pair(w.s.Spool, spooled, spooledIn)
+	if w.s.Spool != nil {
+		n, bytes, gone := w.s.Spool()
+		gauge(spooled, int64(n))
+		gauge(spooledIn, bytes)
+		count(lost, gone)
+	}
 	if w.s.StoreBytes != nil {
 		gauge(storeSize, w.s.StoreBytes())
 	}

@@ -49,6 +49,13 @@ func (l *Loaded) check() error {
 	if err := l.checkProfiles(); err != nil {
 		return err
 	}
+	for _, name := range slices.Sorted(maps.Keys(l.Tenants)) {
+		for _, f := range tenantFields() {
+			if n := reflect.ValueOf(l.Tenants[name]).FieldByIndex(f.index).Int(); n < 0 {
+				return l.bad(toml.Key{"tenants", name, f.key}.String(), atLeast(n, 0))
+			}
+		}
+	}
 	if err := l.checkThresholds(); err != nil {
 		return err
 	}

@@ -51,21 +51,24 @@ var fields = sync.OnceValue(func() []field {
 	return out
 })
 
-// modelFields and profileFields are the fields of a model and of a profile; their keys
-// do not contain its name.
+// modelFields, profileFields and tenantFields are the fields of a model, a profile and a
+// tenant; their keys do not contain its name.
 var (
+	tenantFields  = sync.OnceValue(func() []field { return leaves(reflect.TypeFor[Tenant](), "", nil) })
 	modelFields   = sync.OnceValue(func() []field { return leaves(reflect.TypeFor[Model](), "", nil) })
 	profileFields = sync.OnceValue(func() []field { return leaves(reflect.TypeFor[Profile](), "", nil) })
 )
 
-// named returns the fields of the tables that a person names, [models.NAME] and
-// [profiles.NAME], or nil for other sections.
+// named returns the fields of the tables that a person names, [models.NAME],
+// [profiles.NAME] and [tenants.NAME], or nil for other sections.
 func named(section string) []field {
 	switch section {
 	case "models":
 		return modelFields()
 	case "profiles":
 		return profileFields()
+	case "tenants":
+		return tenantFields()
 	}
 	return nil
 }

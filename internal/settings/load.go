@@ -362,7 +362,7 @@ func (l *Loaded) setProfile(name string, p Profile) {
 	l.Profiles[name] = p
 }
 
-// setNamed sets a value of a model or a profile.
+// setNamed sets a value of a model, a profile or a tenant.
 func (d *decoder) setNamed(key toml.Key, value any) error {
 	for _, f := range named(key[0]) {
 		if f.key != key[2] {
@@ -374,6 +374,17 @@ func (d *decoder) setNamed(key toml.Key, value any) error {
 				return err
 			}
 			d.l.setProfile(key[1], p)
+			return nil
+		}
+		if key[0] == "tenants" {
+			t := d.l.Tenants[key[1]]
+			if err := assign(reflect.ValueOf(&t).Elem().FieldByIndex(f.index), value); err != nil {
+				return err
+			}
+			if d.l.Tenants == nil {
+				d.l.Tenants = map[string]Tenant{}
+			}
+			d.l.Tenants[key[1]] = t
 			return nil
 		}
 		m := d.l.Models[key[1]]

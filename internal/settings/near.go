@@ -32,7 +32,7 @@ func nearest(key toml.Key) string {
 		return append(key[:2:2], closest(key[2], names)).String()
 	}
 	last := strings.ToLower(key[len(key)-1])
-	names := []string{"models", "profiles"}
+	names := []string{"models", "profiles", "tenants"}
 	for _, s := range sections() {
 		if s.name != "" {
 			names = append(names, s.name)

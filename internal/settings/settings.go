@@ -30,6 +30,10 @@ type Settings struct {
 	// "postgres://user:password@host:5432/database". Its parameters set TLS, the pool and
 	// time limits; see docs/postgres.md. Empty: the history is in the folder.
 	Store string `toml:"store" flag:"store" secret:"yes" restart:"yes"`
+	// Folder for calls that the history does not accept, until it does: because its disk is
+	// full or read-only, or its server is gone. At most 1 GiB. Empty: a folder of the user's
+	// state.
+	Spool string `toml:"spool" flag:"spool" restart:"yes"`
 	// How much of the history survives a power failure: "normal" (all but the last
 	// moments) or "full" (everything).
 	Sync string `toml:"sync" flag:"sync" restart:"yes"`
@@ -72,6 +76,9 @@ type Settings struct {
 	// Figures of models that the table lacks or has wrong, each under its name. 0 leaves
 	// a figure unchanged. They can be set in the file only.
 	Models map[string]Model `toml:"models"`
+	// Limits of tenants, whom tokens name, each under the tenant's name; "*" is for all
+	// that are not listed. They can be set in the file only.
+	Tenants map[string]Tenant `toml:"tenants"`
 }
 
 // Upstream is where calls are sent.
@@ -182,6 +189,16 @@ type Model struct {
 	CacheWrite float64 `toml:"cache_write"`
 	// The same, if it is kept for an hour.
 	CacheWrite1h float64 `toml:"cache_write_1h"`
+}
+
+// Tenant holds the limits of a tenant.
+type Tenant struct {
+	// The most calls in a minute; further ones are refused with 429. Each server counts its
+	// own. 0: any number.
+	CallsPerMinute int `toml:"calls_per_minute"`
+	// The most bytes that the tenant's history takes, compressed. Beyond it calls go on
+	// and are not recorded. 0: any number.
+	StoredBytes int `toml:"stored_bytes"`
 }
 
 // Default returns the default settings.

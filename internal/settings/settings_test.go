@@ -225,11 +225,12 @@ func TestTheExampleIsTheDefaults(t *testing.T) {
 			t.Errorf("%v", l.Profiles)
 		}
 		delete(l.Profiles, "NAME") // which is like full
+		delete(l.Tenants, "NAME")  // which has no limits
 		if diff := cmp.Diff(Default(), l.Settings, cmpopts.EquateEmpty()); diff != "" {
 			t.Error(diff)
 		}
 	}
-	for _, f := range slices.Concat(fields(), profileFields(), modelFields()) {
+	for _, f := range slices.Concat(fields(), profileFields(), modelFields(), tenantFields()) {
 		if !strings.Contains(text, "\n#"+f.last()+" = ") || !strings.Contains(text, strings.Split(f.doc(), "\n")[0]) {
 			t.Errorf("%s is not in the example", f.key)
 		}
@@ -383,5 +384,25 @@ threshold = 150
 	}
 	if keys, _ := Changed(l, other); !slices.Contains(keys, "profiles") {
 		t.Error(keys)
+	}
+}
+
+func TestTenants(t *testing.T) {
+	l, err := Load(Sources{File: file(t, "[tenants.\"*\"]\ncalls_per_minute = 60\n[tenants.ann]\ncalls_per_minute = 0\nstored_bytes = 2_000_000_000\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]Tenant{"*": {CallsPerMinute: 60}, "ann": {StoredBytes: 2e9}}
+	if diff := cmp.Diff(want, l.Tenants); diff != "" {
+		t.Error(diff)
+	}
+	for text, want := range map[string]string{
+		"[tenants.ann]\ncalls_per_minute = -1\n":  ":2: tenants.ann.calls_per_minute: -1 is too small: give 0 or more",
+		"[tenants.ann]\ncalls = 1\n":              "did you mean tenants.ann.calls_per_minute?",
+		"[tenants.ann]\nstored_bytes = \"2GB\"\n": "it must be a whole number",
+	} {
+		if _, err := Load(Sources{File: file(t, text)}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }

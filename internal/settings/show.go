@@ -28,8 +28,8 @@ type Value struct {
 	Text string `json:"-"`
 }
 
-// Values returns all settings in the order of the file, including the user's own profiles
-// and, for models, the figures that are set.
+// Values returns all settings in the order of the file, including the user's own profiles,
+// for models the figures that are set, and the limits of tenants.
 func (l *Loaded) Values() []Value {
 	var out []Value
 	add := func(f *field, key string, v reflect.Value) {
@@ -61,6 +61,11 @@ func (l *Loaded) Values() []Value {
 			if _, ok := l.from[key]; ok {
 				add(&f, key, reflect.ValueOf(l.Models[name]).FieldByIndex(f.index))
 			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Tenants)) {
+		for _, f := range tenantFields() {
+			add(&f, toml.Key{"tenants", name, f.key}.String(), reflect.ValueOf(l.Tenants[name]).FieldByIndex(f.index))
 		}
 	}
 	return out
@@ -126,6 +131,9 @@ func Changed(old, next *Loaded) (keys, restart []string) {
 	if !maps.Equal(old.Models, next.Models) {
 		keys = append(keys, "models")
 	}
+	if !maps.Equal(old.Tenants, next.Tenants) {
+		keys = append(keys, "tenants")
+	}
 	return keys, restart
 }
 
@@ -162,6 +170,9 @@ func (l *Loaded) fileKeys() (keys []string) {
 	if len(l.Models) > 0 {
 		keys = append(keys, "models")
 	}
+	if len(l.Tenants) > 0 {
+		keys = append(keys, "tenants")
+	}
 	return keys
 }
 
@@ -190,6 +201,7 @@ func Example() string {
 	}
 	example("profiles.NAME", "Profiles", profileFields(), reflect.ValueOf(Profile{}))
 	example(`models."NAME"`, "Models", modelFields(), reflect.ValueOf(Model{}))
+	example(`tenants."NAME"`, "Tenants", tenantFields(), reflect.ValueOf(Tenant{}))
 	return b.String()
 }
 
