@@ -26,8 +26,8 @@ type Access struct {
 
 type accessKey struct{}
 
-// AccessOf returns the access of a request that Options.Console serves. The local user has
-// that of requests that came another way.
+// AccessOf returns the access of a request that Options.Console serves. For any other
+// request it returns the local user's access.
 func AccessOf(ctx context.Context) Access {
 	if a, ok := ctx.Value(accessKey{}).(Access); ok {
 		return a

@@ -172,8 +172,8 @@ const (
 	growth    = 4
 )
 
-// stages are pools of buffers of firstRead, growth times that, and so on, for bodies that
-// grow.
+// stages are pools of buffers for bodies that grow: of firstRead bytes, growth times
+// that, and so on.
 var stages [4]sync.Pool
 
 // stage returns an empty buffer of n bytes.

@@ -75,7 +75,8 @@ func judge(a aim, word, cos float32, vectors, statement, personal bool) certaint
 	return c
 }
 
-// allowance returns how much of a budget is spent.
+// allowance returns how much of a budget may be used: the more evidence, the
+// more.
 func (c *certainty) allowance(budget int) int {
 	if c.scale == nil {
 		return budget

@@ -17,7 +17,7 @@ func sizeOf(w *Weights, cost int32) size {
 // makes, unless names are very long.
 const tabled = 1 << 12
 
-// notice makes the table long enough for a cost.
+// notice extends the table of sizes up to a cost.
 func (s *Scope) notice(cost int32) {
 	for n := int32(len(s.sizes)); n <= min(cost, tabled-1); n++ {
 		s.sizes = append(s.sizes, sizeOf(&s.weights, n))

@@ -44,8 +44,8 @@ func codexMessage(line rawjson.Value) (chat.Message, error) {
 	return readWire(wire.Responses, item.Raw())
 }
 
-// chatGPTMessage parses a message of a ChatGPT export. Pictures and other files are not in
-// the export; their places are.
+// chatGPTMessage parses a message of a ChatGPT export. The export lacks pictures and
+// other files, but shows where they were.
 func chatGPTMessage(role string, message rawjson.Value) (chat.Message, error) {
 	out := chat.Message{Role: chat.Role(role), Name: message.Get("author").Get("name").Str()}
 	content := message.Get("content")

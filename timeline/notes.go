@@ -66,9 +66,9 @@ func (n Notes) pins(ctx context.Context, kind string) ([]Pin, error) {
 	return pins, err
 }
 
-// PinKey returns the key for a note about a message. A key that a note of another branch
-// has is not available: that branch keeps its own, and the key gets the revision that the
-// conversation is about to have.
+// PinKey returns the key for a note about a message: its id. If a note of another branch
+// has that key, which taken reports, the key also contains revision, the next revision of
+// the conversation.
 func PinKey(id int64, taken bool, revision int64) string {
 	if taken {
 		return fmt.Sprintf("%d@%d", id, revision)

@@ -95,11 +95,11 @@ func (n Notes) PlanIDs(ctx context.Context) (map[string]string, error) {
 	return taken, nil
 }
 
-// ReservePlan gives the plan of a call with this name an id that no other plan has or gets,
-// whichever process stores plans at the same time: wish if it is free, otherwise the next
-// one after all others. It is the id of the plan if it has one already, and wish if the
-// conversation does not exist yet. The change that stores the plan should drop the
-// reservation: see Plan.Reservation.
+// ReservePlan reserves an id for the plan of a call with this name, so that no other
+// process gives the id to another plan: wish if it is free, otherwise the number after
+// the largest. If the plan has an id already, ReservePlan returns it. If the conversation
+// does not exist yet, it returns wish and reserves nothing. The change that stores the
+// plan should drop the reservation; see Plan.Reservation.
 func (n Notes) ReservePlan(ctx context.Context, name string, wish int64, now time.Time) (id string, err error) {
 	for {
 		c, err := n.Store.Conversation(ctx, n.Tenant, n.Conversation)

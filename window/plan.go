@@ -71,7 +71,7 @@ func NewPlan(policy, model string, budget, low int) *Plan {
 	return &Plan{Policy: policy, Mode: Hard, Model: model, Budget: budget, Low: low, Action: "none", Blocks: []Block{}, Inserted: []Insertion{}}
 }
 
-// Judge adds the verdict on a message and raises Action to what it stands for.
+// Judge adds the verdict on a message and raises Action accordingly.
 func (p *Plan) Judge(b Block) {
 	p.Blocks = append(p.Blocks, b)
 	switch b.Verdict {

@@ -11,7 +11,8 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// openModel gives the engine its model for vectors. Without one, recall goes by words.
+// openModel sets the engine's model for vectors. Without one, recall searches by words
+// only.
 func (g *gateway) openModel(ctx context.Context, o *gatewayOptions, config *oriel.Config) {
 	// The model is there whatever the profile: a call may name another. One thread
 	// leaves the machine to the agent.

@@ -72,7 +72,7 @@ type hitDrawing struct {
 	titles map[string]string
 }
 
-// margin is what stands before the lines of a hit.
+// margin precedes the lines of a hit.
 const margin = "  "
 
 func (d *hitDrawing) group(ctx context.Context, s timeline.Store, g *browse.HitGroup, around int) error {
@@ -196,7 +196,7 @@ func (d *hitDrawing) marked(line string) string {
 	return b.String() + line[at:]
 }
 
-// neighbour draws how a message begins that stands beside a hit.
+// neighbour draws the beginning of a message next to a hit.
 func (d *hitDrawing) neighbour(m *browse.Message) error {
 	if m.Chat == nil {
 		return nil // a line that an agent wrote for itself

@@ -144,7 +144,8 @@ func (o *showFlags) check(args []string) error {
 	return nil
 }
 
-// nameOnce puts the argument that stands behind a flag in its place.
+// nameOnce sets the value of a flag to the argument that follows it, unless it
+// has a value.
 func nameOnce(value *string, arg, flag string) error {
 	if *value != newest {
 		return fmt.Errorf("%s names %s and %s: give one", flag, oneLine(*value, 40), oneLine(arg, 40))

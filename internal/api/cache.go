@@ -7,9 +7,10 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// cache remembers something about conversations as they are. It is safe for concurrent use.
+// cache holds a value for each conversation, valid until the conversation changes. It is
+// safe for concurrent use.
 type cache[T any] struct {
-	// most is how many conversations are remembered. Beyond it, all are forgotten.
+	// most is the number of conversations at which the cache is emptied.
 	most int
 
 	mu    sync.Mutex // protects what follows

@@ -69,8 +69,8 @@ func (q *request) setPin(id int64, on bool) (any, error) {
 	return &pinnedMessage{c.ID(), id, on}, nil
 }
 
-// tell tells the streams at once that a person has changed something: the next call tells
-// what came of it.
+// tell sends an event to the streams as soon as a person has changed something. The event
+// of the next call reports the effect.
 func (q *request) tell(e oriel.Event) {
 	e.Time = q.Now()
 	q.Hub.PublishTo(q.tenant, e)

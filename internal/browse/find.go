@@ -121,8 +121,9 @@ func Find(ctx context.Context, s timeline.Store, tenant, name string) (timeline.
 	return c, missing
 }
 
-// Row returns the row of the list of conversations that a name stands for, which the next
-// message in any conversation may change, and whether it stands for one.
+// Row returns the row of the list of conversations that a name such as "last" or "3"
+// means, and whether it means a row. The next message in any conversation may change the
+// rows.
 func Row(name string) (row int, ok bool) {
 	if name == Last || name == Dash {
 		return 1, true

@@ -19,23 +19,23 @@ type Hit struct {
 	Time         time.Time
 	Role         string
 	Tool         bool // what a tool was told or returned
-	// Near is how near its best passage is to the query, by its own words and meaning, less
-	// for people's questions and for what tools were told or returned, among which answers
-	// are rare. It orders hits, and has no meaning across searches.
+	// Near scores how well its best passage matches the query, by words and meaning.
+	// Questions of people and what tools were asked or returned score less, because they
+	// rarely contain the answer. Scores of different searches cannot be compared.
 	Near float64
-	// Match is Near without what people's questions and tools have less: an agent looks
-	// for what its tools returned as for anything else.
+	// Match is Near without these deductions, for agents, which also look for what their
+	// tools returned.
 	Match float64
-	// Text is its passages in their order, with an ellipsis for what is between them. Best
-	// is where its best passage begins.
+	// Text holds its passages in their order, with an ellipsis between them. Best is
+	// where the best one begins.
 	Text string
 	Best int
 
 	parts []recall.Passage
 }
 
-// What words and meaning count in the nearness of a passage, what is taken from it for a
-// question of a person, and the share of it that what a tool was told or returned has.
+// The weights of words and of meaning in Near, the deduction for a question of a person,
+// and the share that remains for what a tool was asked or returned.
 const (
 	forWords        = 1.5
 	forMeaning      = .7

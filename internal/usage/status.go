@@ -12,14 +12,14 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// Status is how a conversation and a day stand, for a status bar. Its JSON form is that of
-// oriel statusline --json.
+// Status describes a conversation and the usage of a day, for a status bar. Its JSON form
+// is that of oriel statusline --json.
 type Status struct {
-	// Conversation is empty if no call was recorded, of the session if one was named.
+	// Conversation is empty if no call was recorded, or none of the named session.
 	Conversation string `json:"conversation,omitempty"`
 	Model        string `json:"model,omitempty"`
-	// Tokens are those of the newest prompt, as the provider counted it or else as counted
-	// here; LeftOut those that were not sent of it.
+	// Tokens is the size of the newest prompt, as counted by the provider or, if it did
+	// not report it, by Oriel. LeftOut is the size of what was not sent.
 	Tokens  int `json:"tokens"`
 	LeftOut int `json:"left_out"`
 	// Limit is the size above which something is left out: the profile's, or what the

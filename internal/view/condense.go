@@ -92,7 +92,7 @@ func NewCondensing(o CondenseOptions) *Condensing {
 	return c
 }
 
-// Close ends what runs and waits for it.
+// Close cancels running summaries and waits for them.
 func (c *Condensing) Close() {
 	c.mu.Lock()
 	c.closed = true

@@ -22,8 +22,8 @@ const (
 	// Hidden says the same in a conversation of items. It never changes, so that prompt
 	// caches can keep it.
 	Hidden = Note + "earlier parts of this conversation are left out here; its history keeps them]"
-	// AssistantFirst stands before an assistant who speaks first: providers want the
-	// user to begin.
+	// AssistantFirst precedes an assistant's message at the beginning, because providers
+	// require that the user begins.
 	AssistantFirst = Note + "the conversation begins with the assistant]"
 )
 

@@ -25,8 +25,8 @@ const version = 2
 // busyTimeout is how long a store waits for another process.
 const busyTimeout = 10 * time.Second
 
-// goneTimeout is how long opening a lock that others create and remove may
-// fail.
+// goneTimeout is how long Open retries if a lock file, which other processes
+// create and remove, cannot be opened.
 const goneTimeout = time.Second
 
 // making serialises the creation and migration of files in this process. Other
