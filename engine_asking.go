@@ -32,7 +32,8 @@ type askedCall struct {
 }
 
 const (
-	// maxAsked is how many calls of tools are remembered, maxNewest of how many tenants.
+	// maxAsked is the number of remembered tool calls, maxNewest that of remembered
+	// tenants.
 	maxAsked, maxNewest = 256, 1024
 	// maxArguments is the size in bytes of the longest arguments that are remembered.
 	maxArguments = 16 << 10

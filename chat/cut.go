@@ -107,7 +107,8 @@ func (c *Cuts) missing(before, i int) int {
 	return add
 }
 
-// reply returns the exchange before i that closed the turn of exchange before, or -1.
+// reply returns the last unbroken assistant turn after exchange before, up to
+// the next question or exchange i, or -1.
 func (c *Cuts) reply(before, i int) int {
 	found := -1
 	for j := before + 1; j < i && c.Exchanges[j].First != Question; j++ {

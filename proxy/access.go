@@ -63,9 +63,9 @@ func tokenOf(r *http.Request, t *route) string {
 	return token
 }
 
-// usesToken reports whether a token decides about the access of a request. On loopback, a
-// token that cannot be a stored one is ignored where none is needed: a client may still
-// have that of another server.
+// usesToken reports whether a token decides about the access of a request. On loopback,
+// where a request needs none, a token that does not have the form of a stored one is
+// ignored: the client may have it for another server.
 func (s *Server) usesToken(cur *routing, token string) bool {
 	return s.needsToken(cur) || s.stored != nil && isStored(token)
 }

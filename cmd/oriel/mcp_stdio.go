@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// answeredInput is standard input as a protocol reads it, which ends only when every request
-// that came was answered: printf … | oriel mcp prints all answers. Standard output goes
-// through it, too.
+// answeredInput is the standard input of the protocol. At the end of the input it waits
+// until every request was answered, so that printf … | oriel mcp prints all answers;
+// standard output passes through it for that.
 type answeredInput struct {
 	ctx  context.Context
 	in   *bufio.Reader

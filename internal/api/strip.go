@@ -146,8 +146,8 @@ func (q *request) viewAt(ctx context.Context) (*view, error) {
 	return v, nil
 }
 
-// outline returns the messages of a view in short. What is known of the conversation's
-// branch is continued.
+// outline returns the messages of a view in short. It extends the last outline of the
+// conversation.
 func (q *request) outline(ctx context.Context, v *view) (*browse.Outline, error) {
 	known := q.strips.last(q.tenant, v.conversation.Name)
 	if v.branch {

@@ -265,7 +265,7 @@ func (s *Session) AsResponses() (*Session, error) {
 	return s.translate(Responses, wireIDs{times: make(map[string]int)}.items)
 }
 
-// wireIDs numbers ids that are used again.
+// wireIDs makes repeated ids unique by a number.
 type wireIDs struct{ times map[string]int }
 
 // items writes the items of one chat message.

@@ -227,7 +227,7 @@ func (e *draft) bare(k int) ([]byte, error) {
 	return raw, err
 }
 
-// finish returns the cut that repeats all of this.
+// finish returns the cut that repeats the draft's changes on later calls.
 func (e *draft) finish(total int) *Cut {
 	id := "p-" + e.ID
 	if e.steps > 0 {

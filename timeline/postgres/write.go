@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Limits of trying a change again that met another one.
+// Limits of the retries of a change that conflicted with another one.
 const (
 	maxTries    = 50
 	maxTryDelay = 50 * time.Millisecond
