@@ -58,6 +58,7 @@ var rooms = []string{
 	"timeline/sqlite",
 	"timeline/postgres",
 	"timeline/importer",
+	"timeline/copier",
 	"internal/access",
 	"recall/keyword",
 	"recall/vector",

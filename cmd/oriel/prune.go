@@ -15,6 +15,8 @@ import (
 
 	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/copier"
+	"github.com/oriel-context/oriel/timeline/postgres"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
@@ -152,12 +154,20 @@ func onCopy(ctx context.Context, s timeline.Store, do func(timeline.Store) error
 		return &failure{err}
 	}
 	defer os.RemoveAll(dir)
-	if err := s.Backup(ctx, filepath.Join(dir, "oriel.db")); err != nil {
-		return &failure{err}
+	database, isDatabase := s.(*postgres.Store)
+	if !isDatabase {
+		if err := s.Backup(ctx, filepath.Join(dir, "oriel.db")); err != nil {
+			return &failure{err}
+		}
 	}
 	copied, err := sqlite.Open(ctx, dir, sqlite.Options{})
 	if err != nil {
 		return &failure{err}
+	}
+	if isDatabase {
+		if _, err := copier.Copy(ctx, database, copied, copier.Options{}); err != nil {
+			return errors.Join(&failure{err}, copied.Close())
+		}
 	}
 	return errors.Join(do(copied), copied.Close())
 }

@@ -195,9 +195,21 @@ func (s *Store) RecordKeys(ctx context.Context, tenant, conversation, kind strin
 
 // Records implements timeline.Store.
 func (s *Store) Records(ctx context.Context, tenant, conversation, kind, key string) ([]timeline.Record, error) {
+	if kind == "" { // no record has an empty kind
+		_, err := s.Conversation(ctx, tenant, conversation)
+		return []timeline.Record{}, err
+	}
+	return s.readRecords(ctx, tenant, conversation, kind, key)
+}
+
+// readRecords returns a conversation's records of a kind; an empty kind or key selects all.
+func (s *Store) readRecords(ctx context.Context, tenant, conversation, kind, key string) ([]timeline.Record, error) {
 	records := []timeline.Record{}
-	query, args := `SELECT r.key, r.trunk, r.depth, r.time, r.data, r.contents FROM conversation c JOIN record r ON r.tenant = c.tenant AND r.conversation = c.id
-		WHERE c.tenant = $1 AND c.name = $2 AND r.kind = $3`, []any{nil, conversation, kind}
+	query, args := `SELECT r.kind, r.key, r.trunk, r.depth, r.time, r.data, r.contents FROM conversation c JOIN record r ON r.tenant = c.tenant AND r.conversation = c.id
+		WHERE c.tenant = $1 AND c.name = $2`, []any{nil, conversation}
+	if kind != "" {
+		query, args = query+" AND r.kind = $3", append(args, kind)
+	}
 	if key != "" {
 		query, args = query+" AND r.key = $4", append(args, key)
 	}
@@ -206,10 +218,10 @@ func (s *Store) Records(ctx context.Context, tenant, conversation, kind, key str
 		args[0] = id
 		b.Queue(query+" ORDER BY r.n", args...).Query(func(rows pgx.Rows) error {
 			for rows.Next() {
-				r := timeline.Record{Kind: kind}
+				var r timeline.Record
 				var micro int64
 				var contents [][16]byte
-				if err := rows.Scan(&r.Key, &r.At.Trunk, &r.At.Depth, &micro, &r.Data, &contents); err != nil {
+				if err := rows.Scan(&r.Kind, &r.Key, &r.At.Trunk, &r.At.Depth, &micro, &r.Data, &contents); err != nil {
 					return err
 				}
 				r.Time = time.UnixMicro(micro).UTC()

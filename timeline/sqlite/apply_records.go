@@ -261,19 +261,22 @@ func (w *writer) raiseEpoch() error {
 	return err
 }
 
-// readRecords returns a conversation's records of a kind; an empty key selects
+// readRecords returns a conversation's records of a kind; an empty kind or key selects
 // all.
 func (c *conn) readRecords(conversation int64, kind, key string) ([]timeline.Record, error) {
-	which, args := " WHERE r.conversation = ? AND r.kind = ?", []any{conversation, kind}
+	which, args := " WHERE r.conversation = ?", []any{conversation}
+	if kind != "" {
+		which, args = which+" AND r.kind = ?", append(args, kind)
+	}
 	if key != "" {
 		which, args = which+" AND r.key = ?", append(args, key)
 	}
 	records := []timeline.Record{}
 	index := map[int64]int{} // by id
-	err := c.each("SELECT r.id, r.key, r.trunk, r.depth, r.time, r.data FROM record r"+which+" ORDER BY r.id", func(r *rows) {
+	err := c.each("SELECT r.id, r.key, r.trunk, r.depth, r.time, r.data, r.kind FROM record r"+which+" ORDER BY r.id", func(r *rows) {
 		index[r.integer(0)] = len(records)
 		records = append(records, timeline.Record{
-			Kind: kind, Key: r.text(1), At: timeline.Place{Trunk: r.integer(2), Depth: r.integer(3)},
+			Kind: r.text(6), Key: r.text(1), At: timeline.Place{Trunk: r.integer(2), Depth: r.integer(3)},
 			Time: time.UnixMicro(r.integer(4)).UTC(), Data: r.bytes(5),
 		})
 	}, args...)

@@ -186,10 +186,10 @@ func (s *Store) RecordKeys(ctx context.Context, tenant, conversation, kind strin
 
 // Records implements timeline.Store.
 func (s *Store) Records(ctx context.Context, tenant, conversation, kind, key string) ([]timeline.Record, error) {
-	var records []timeline.Record
+	records := []timeline.Record{}
 	err := s.view(ctx, func(c *conn) error {
 		id, _, err := c.conversationID(tenant, conversation)
-		if err != nil {
+		if err != nil || kind == "" { // no record has an empty kind
 			return err
 		}
 		records, err = c.readRecords(id, kind, key)

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/copier"
+	"github.com/oriel-context/oriel/timeline/postgres"
+	"github.com/oriel-context/oriel/timeline/sqlite"
+)
+
+// copiedInfo is the JSON form of a copy.
+type copiedInfo struct {
+	Conversations int  `json:"conversations"`
+	Skipped       int  `json:"skipped"`
+	Messages      int  `json:"messages"`
+	Records       int  `json:"records"`
+	Derived       int  `json:"derived"`
+	Tokens        int  `json:"tokens"`
+	Same          bool `json:"same"`
+}
+
+func copyCommand() *cobra.Command {
+	var from, to string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "copy --from FOLDER|URL --to URL|FOLDER",
+		Short: "Copy the whole history to another folder or database",
+		Long: `Copy the whole history, with all tenants, from a data folder to a PostgreSQL database
+or back, and compare both byte for byte at the end. It can be interrupted: the next
+run goes on where it was, and copies what has changed since. What the target has
+beside stays; a conversation that has gone on in the target is not overwritten.
+
+Servers may write to the source meanwhile; run it once more after they have ended.
+The target is created if it is not there.`,
+		Example: `  oriel copy --from ~/.local/share/oriel --to postgres://oriel@db.internal/oriel
+  oriel copy --from "$ORIEL_STORE" --to backup`,
+		Args: noArguments,
+	}
+	cmd.Flags().StringVar(&from, "from", "", "`folder` or URL of the history that is copied")
+	cmd.Flags().StringVar(&to, "to", "", "`folder` or URL to copy it to")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if from == "" || to == "" {
+			return errors.New("give --from and --to, each a folder or a URL postgres://…; see oriel copy --help")
+		}
+		if samePlace(from, to) {
+			return errors.New("--from and --to are the same history")
+		}
+		source, err := openPlace(cmd.Context(), from, true)
+		if err != nil {
+			return err
+		}
+		defer source.Close()
+		target, err := openPlace(cmd.Context(), to, false)
+		if err != nil {
+			return err
+		}
+		return finish(target, nil, func(timeline.Store) error { return copyHistory(cmd, source, target, asJSON) })
+	}
+	return cmd
+}
+
+func samePlace(a, b string) bool {
+	if postgres.IsURL(a) || postgres.IsURL(b) {
+		return a == b
+	}
+	x, err := filepath.Abs(a)
+	y, err2 := filepath.Abs(b)
+	return err == nil && err2 == nil && x == y
+}
+
+// openPlace opens the history in a folder or database. One to read must exist.
+func openPlace(ctx context.Context, place string, read bool) (timeline.Whole, error) {
+	var s timeline.Whole
+	var err error
+	if postgres.IsURL(place) {
+		s, err = postgres.Open(ctx, place, postgres.Options{ReadOnly: read})
+	} else {
+		s, err = sqlite.Open(ctx, place, sqlite.Options{ReadOnly: read})
+	}
+	if err != nil {
+		return nil, &failure{err}
+	}
+	return s, nil
+}
+
+func copyHistory(cmd *cobra.Command, from, to timeline.Whole, asJSON bool) error {
+	p := newProgress(cmd, "copying")
+	done, err := copier.Copy(cmd.Context(), from, to, copier.Options{Progress: p.update})
+	p.end()
+	if err != nil {
+		return &failure{fmt.Errorf("%w: %s were copied before; the next run goes on there", err, plural(done.Messages, "message", "messages"))}
+	}
+	p = newProgress(cmd, "comparing")
+	found := 0
+	err = copier.Compare(cmd.Context(), from, to, p.update, func(difference string) {
+		if found++; found <= maxShown {
+			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: %s\n", oneLine(difference, maxError))
+		}
+	})
+	p.end()
+	if err != nil {
+		return &failure{err}
+	}
+	info := copiedInfo{done.Conversations, done.Skipped, done.Messages, done.Records, done.Derived, done.Tokens, found == 0}
+	if asJSON {
+		err = printJSON(cmd.OutOrStdout(), info)
+	} else {
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s, %s copied, %s were there\n", plural(info.Conversations, "conversation", "conversations"), plural(info.Messages, "message", "messages"),
+			plural(info.Skipped, "conversation", "conversations"))
+	}
+	if err != nil || found == 0 {
+		if err == nil && !asJSON {
+			fmt.Fprintln(cmd.OutOrStdout(), "the same, byte for byte")
+		}
+		return err
+	}
+	return &failure{fmt.Errorf("%s: if the source was written to meanwhile, run it again", plural(found, "difference", "differences"))}
+}
