@@ -68,6 +68,7 @@ var rooms = []string{
 	"internal/view",
 	"",
 	"internal/usage",
+	"internal/quality",
 	"internal/composition",
 	"internal/browse",
 	"internal/console",

@@ -7,7 +7,9 @@ import (
 
 // openEvents returns the function that receives events.
 func (g *gateway) openEvents(o *gatewayOptions) (func(oriel.Event), error) {
-	receivers := []func(oriel.Event){g.hub.Publish, g.metrics.Event}
+	meter, stop := startQuality(g.history, g.metrics)
+	g.onClose(stop)
+	receivers := []func(oriel.Event){g.hub.Publish, g.metrics.Event, meter.event}
 	if o.onEvent != nil {
 		receivers = append(receivers, o.onEvent)
 	}

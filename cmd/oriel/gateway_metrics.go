@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"strings"
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/metrics"
@@ -12,18 +13,21 @@ import (
 
 // watch has the metrics read the state of the gateway at every scrape.
 func (g *gateway) watch(o *gatewayOptions) {
-	g.metrics.Watch(metrics.Sources{
+	s := metrics.Sources{
 		Requests:   g.server.Counters,
 		Records:    g.engine.CallCounters,
 		Health:     func() proxy.Health { return g.health(o) },
 		Queue:      g.engine.CallBacklog,
-		StoreBytes: func() int64 { return fileBytes(g.history.path) },
 		StoreError: g.engine.CallError,
 		Spool: func() (int, int64, int64) {
 			s := g.engine.Spool()
 			return s.Calls, s.Bytes, s.Lost
 		},
-	})
+	}
+	if !strings.Contains(g.history.path, "://") { // a server of its own has its own metrics
+		s.StoreBytes = func() int64 { return fileBytes(g.history.path) }
+	}
+	g.metrics.Watch(s)
 }
 
 // fileBytes returns the size of a database with its log.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/oriel-context/oriel/internal/fakemodel"
 )
@@ -116,5 +117,30 @@ func TestServeGoesOnWithoutTraces(t *testing.T) {
 	s.end(t)
 	if text := s.errors.String(); !strings.Contains(text, "calls are not traced") || !strings.Contains(text, "OTEL_EXPORTER_OTLP_PROTOCOL") {
 		t.Error(text)
+	}
+}
+
+// A running server measures the windows of calls with something left out.
+func TestServeMeasuresQuality(t *testing.T) {
+	s, client := serveCut(t)
+	defer s.end(t)
+	for {
+		res, err := http.Get(client.base + "/oriel/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "oriel_measured_calls_total 0\n") && !strings.Contains(string(text), "oriel_window_bytes_total 0\n") {
+			return
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-t.Context().Done():
+			t.Fatal(t.Context().Err())
+		}
 	}
 }

@@ -23,6 +23,7 @@ import (
 type usageFlags struct {
 	by, since   string
 	json, watch bool
+	quality     bool
 	table       *string
 	data        *history
 }
@@ -47,16 +48,23 @@ saved.`,
   oriel usage --by model --since 30d
   oriel usage --by conversation --since today
   oriel usage --watch
-  oriel usage --by month --json`,
+  oriel usage --by month --json
+  oriel usage --quality --since 7d`,
 		Args: noArguments,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.by, "by", "day", "rows: hour, day, week, month, model, project or conversation")
 	f.StringVar(&o.since, "since", "", "only calls since "+sinceHelp)
 	f.BoolVar(&o.watch, "watch", false, "show it again whenever a call has ended, until Ctrl-C")
+	f.BoolVar(&o.quality, "quality", false, "show how good the windows were instead: what left and was needed again, what was recalled and used, what is repeated or out of date")
 	f.BoolVar(&o.json, "json", false, "print one JSON object for each row")
 	o.table, o.data = addModelTable(cmd), addHistory(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if o.quality {
+			return o.showQuality(cmd)
+		}
+		return o.run(cmd)
+	}
 	return cmd
 }
 

@@ -32,6 +32,7 @@ type Metrics struct {
 	resizes, ignored                     prometheus.Counter
 	stages                               map[string]prometheus.Observer
 	calibration                          prometheus.Histogram
+	quality                              []qualityCounter
 }
 
 // other is the label of everything that is not in a list.
@@ -67,6 +68,7 @@ func New(version string, models *token.Models) *Metrics {
 	})
 	m.registry.MustRegister(m.calibration)
 	m.registerStages()
+	m.registerQuality()
 	m.zero()
 	return m
 }

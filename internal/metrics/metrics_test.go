@@ -16,6 +16,7 @@ import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/fakemodel"
 	"github.com/oriel-context/oriel/internal/metrics"
+	"github.com/oriel-context/oriel/internal/quality"
 	"github.com/oriel-context/oriel/proxy"
 )
 
@@ -49,6 +50,16 @@ func expect(t *testing.T, m *metrics.Metrics, want map[string]float64) {
 			t.Errorf("%s is %v (there: %v), want %v", name, g, ok, v)
 		}
 	}
+}
+
+// SPEC D10
+func TestQualityIsCounted(t *testing.T) {
+	m := metrics.New("v1", nil)
+	m.Quality(&quality.Measures{Calls: 1, Needed: 5, Missing: 3, Back: 1, Again: 4, Held: 1, Passages: 8, Used: 2, Text: 1000, Repeated: 10, Stale: 20})
+	expect(t, m, map[string]float64{
+		"oriel_measured_calls_total": 1, "oriel_needed_total": 5, "oriel_needed_missing_total": 2, "oriel_repeated_work_total": 3, "oriel_recalled_passages_total": 8,
+		"oriel_recalled_passages_used_total": 2, "oriel_window_bytes_total": 1000, "oriel_window_repeated_bytes_total": 10, "oriel_window_stale_bytes_total": 20,
+	})
 }
 
 // SPEC B7

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/check/kit"
+	"github.com/oriel-context/oriel/internal/quality"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/transcript"
 	"github.com/oriel-context/oriel/internal/view"
@@ -176,9 +177,13 @@ func (p *replayed) call(s *transcript.Session, r transcript.Request) error {
 	if reply == nil {
 		return nil
 	}
-	n, err := look(b, res.Body, reply[0], res.Cut != nil)
-	t.needs.add(n)
-	return err
+	sent, err := wire.Read(res.Body, p.format, wire.Limits{})
+	if err != nil {
+		return err
+	}
+	n := quality.Look(b, sent, reply, res.Cut != nil)
+	t.quality.Add(&n)
+	return nil
 }
 
 // cold reports whether the provider's cache has lost the last call.

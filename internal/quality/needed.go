@@ -1,6 +1,7 @@
-package view
+package quality
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -9,51 +10,42 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// needs counts what an agent needs again, and whether its view contained it.
-type needs struct {
-	// needed counts edits of files that were read before, and reads of files
-	// that were read before and not changed since. missing counts those whose
-	// newest read was not in view, and back those of the missing ones for
-	// which another text in the view has what was needed.
-	needed, missing, back int
-	// again counts reads of files that were read before and runs of commands
-	// that were run before, after a cut. held counts those whose newest result
-	// was in view unchanged or in another form.
-	again, held int
-}
-
-func (n *needs) add(o needs) {
-	n.needed, n.missing, n.back = n.needed+o.needed, n.missing+o.missing, n.back+o.back
-	n.again, n.held = n.again+o.again, n.held+o.held
-}
-
 // touch is a tool call with its result.
 type touch struct {
 	does   string // "read", "change", "run"
 	about  string // file or command
 	result *chat.Part
 	failed bool
+	whole  bool // a change that replaces the file and needs nothing of it
 	args   string
 }
 
-func touchOf(p *chat.Part) (touch, bool) {
+// verbs are what tools of common agents do, by their names in lower case.
+var verbs = map[string]string{
+	"read": "read", "read_file": "read", "view": "read", "open_file": "read",
+	"edit": "change", "multiedit": "change", "notebookedit": "change", "write": "change", "write_file": "change", "edit_file": "change", "str_replace": "change", "replace_in_file": "change",
+	"bash": "run", "shell": "run", "exec_command": "run", "run_command": "run", "execute_command": "run", "run_shell_command": "run",
+}
+
+// touchOf reads a call of a tool; ok is false for tools that neither read, change nor run
+// something that can be named.
+func touchOf(p *chat.Part) (t touch, ok bool) {
 	var a struct {
-		Path     string `json:"file_path"`
-		Notebook string `json:"notebook_path"`
-		Command  string `json:"command"`
+		Path     string          `json:"file_path"`
+		Short    string          `json:"path"`
+		Camel    string          `json:"filePath"`
+		Notebook string          `json:"notebook_path"`
+		Command  json.RawMessage `json:"command"`
+		Cmd      json.RawMessage `json:"cmd"`
 	}
 	args := p.Arguments()
 	if json.Unmarshal([]byte(args), &a) != nil {
 		return touch{}, false
 	}
-	t := touch{about: a.Path + a.Notebook, args: args}
-	switch p.Name {
-	case "Read":
-		t.does = "read"
-	case "Edit", "MultiEdit", "NotebookEdit", "Write":
-		t.does = "change"
-	case "Bash":
-		t.does, t.about = "run", a.Command
+	name := strings.ToLower(p.Name)
+	t = touch{does: verbs[name], about: cmp.Or(a.Path, a.Short, a.Camel, a.Notebook), args: args, whole: strings.HasPrefix(name, "write")}
+	if t.does == "run" {
+		t.about = string(a.Command) + string(a.Cmd)
 	}
 	return t, t.does != "" && t.about != ""
 }
@@ -85,49 +77,46 @@ func touches(messages []chat.Message) []touch {
 	return all
 }
 
-// look judges the reply to a call: what it needs of the history, and whether
-// the view contained it.
-func look(body *wire.Body, view []byte, reply chat.Message, cut bool) (n needs, err error) {
+// needed adds what a reply needs of the history, and whether the window contained it.
+func (m *Measures) needed(came, sent *wire.Body, reply []chat.Message, cut bool) {
 	var before []touch
 	var v *sight
-	for j := range reply.Parts {
-		p := &reply.Parts[j]
-		if p.Kind != chat.Call {
-			continue
-		}
-		t, ok := touchOf(p)
-		if !ok {
-			continue
-		}
-		if before == nil {
-			before = touches(body.Messages)
-			if v, err = newSight(view, body.Format); err != nil {
-				return n, err
+	for i := range reply {
+		for j := range reply[i].Parts {
+			p := &reply[i].Parts[j]
+			if p.Kind != chat.Call {
+				continue
 			}
-		}
-		last, changed := newest(before, t)
-		if last == nil {
-			continue
-		}
-		shown := v.shows(last)
-		back := !shown && v.says(t, last)
-		if t.does == "change" && p.Name != "Write" || t.does == "read" && !changed {
-			n.needed++
-			if !shown {
-				n.missing++
+			t, ok := touchOf(p)
+			if !ok {
+				continue
 			}
-			if back {
-				n.back++
+			if v == nil {
+				before, v = touches(came.Messages), newSight(sent)
 			}
-		}
-		if cut && t.does != "change" {
-			n.again++
-			if shown || back {
-				n.held++
+			last, changed := newest(before, t)
+			if last == nil {
+				continue
+			}
+			shown := v.shows(last)
+			back := !shown && v.says(t, last)
+			if t.does == "change" && !t.whole || t.does == "read" && !changed {
+				m.Needed++
+				if !shown {
+					m.Missing++
+				}
+				if back {
+					m.Back++
+				}
+			}
+			if cut && t.does != "change" {
+				m.Again++
+				if shown || back {
+					m.Held++
+				}
 			}
 		}
 	}
-	return n, nil
 }
 
 // newest returns the last result that a call refers to: the last read of a
@@ -154,11 +143,7 @@ type sight struct {
 	body    *wire.Body
 }
 
-func newSight(view []byte, f wire.Format) (*sight, error) {
-	b, err := wire.Read(view, f, wire.Limits{})
-	if err != nil {
-		return nil, err
-	}
+func newSight(b *wire.Body) *sight {
 	s := &sight{results: map[string]string{}, body: b}
 	for i := range b.Messages {
 		for j := range b.Messages[i].Parts {
@@ -167,7 +152,7 @@ func newSight(view []byte, f wire.Format) (*sight, error) {
 			}
 		}
 	}
-	return s, nil
+	return s
 }
 
 // shows reports whether a result is in view unchanged.
