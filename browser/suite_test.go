@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -290,7 +291,11 @@ func stripAt(t testing.TB, conversation string, calls int) *strip {
 	}
 }
 
+// sessions counts sessions, so that a test that runs again has conversations of its own.
+var sessions atomic.Int32
+
 // newSession returns a session of an agent through the server.
 func newSession(t *testing.T, budget int) *sample.Session {
-	return &sample.Session{Client: http.DefaultClient, Base: server.URL, Model: model, Name: "claude-sonnet-4-5", ID: strings.ToLower(t.Name()), Budget: budget, Folder: "/home/ann/src/" + t.Name()}
+	name := fmt.Sprintf("%s-%d", strings.ToLower(t.Name()), sessions.Add(1))
+	return &sample.Session{Client: http.DefaultClient, Base: server.URL, Model: model, Name: "claude-sonnet-4-5", ID: name, Budget: budget, Folder: "/home/ann/src/" + name}
 }

@@ -87,6 +87,9 @@ func run(ctx context.Context, out, data, program, only string, webp bool) error 
 		return err
 	}
 	defer end()
+	if err := warm(ctx, server); err != nil {
+		return err
+	}
 	flaky, err := find(server, "flaky")
 	if err != nil {
 		return err
@@ -95,7 +98,7 @@ func run(ctx context.Context, out, data, program, only string, webp bool) error 
 		{"overview", server.Console},
 		{"conversations", server.Console + "#/conversations"},
 		{"conversation", server.Console + "#/conversation/demo?call=30&message=12"},
-		{"plans", server.Console + "#/conversation/demo?tab=plans&plan=p3&preview=1"},
+		{"plans", server.Console + "#/conversation/" + flaky + "?tab=plans&plan=p1&preview=1"},
 		{"sent", server.Console + "#/conversation/demo?tab=sent&call=30"},
 		{"difference", server.Console + "#/conversation/demo?tab=diff&call=30&with=came"},
 		{"call-window", server.Console + "#/conversation/" + flaky + "?tab=window"},
@@ -119,6 +122,31 @@ func run(ctx context.Context, out, data, program, only string, webp bool) error 
 		}
 	}
 	return nil
+}
+
+// warm asks until recall goes by meaning, too: the vectors are made behind the first question.
+func warm(ctx context.Context, s *drive.Server) error {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Second) {
+		r, err := http.NewRequestWithContext(ctx, "POST", s.URL+"/oriel/api/recall", strings.NewReader(`{"query":"Which port does the staging database have?","explain":true}`))
+		if err != nil {
+			return err
+		}
+		r.Header.Set("Content-Type", "application/json")
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return err
+		}
+		var answer struct {
+			Mode    string
+			Explain struct{ Unembedded int }
+		}
+		err = json.NewDecoder(res.Body).Decode(&answer)
+		res.Body.Close()
+		if err != nil || answer.Mode == "hybrid" && answer.Explain.Unembedded == 0 {
+			return err
+		}
+	}
+	return nil // the pictures then show how it is
 }
 
 // find returns the id of the newest conversation whose title has a word.

@@ -44,7 +44,7 @@ export function bars(rows, { names, write, title, height = 150 }) {
     g.addEventListener('pointerleave', rest);
   });
   rest();
-  const every = Math.ceil(rows.length / 8);
+  const every = Math.ceil(rows.length / 6);
   return el('figure', { class: 'chart' },
     el('figcaption', {}, el('span', { class: 'chart-title' }, title), about),
     el('div', { class: 'chart-body' },
@@ -63,9 +63,9 @@ function table(rows, names, write, title) {
     el('tbody', {}, rows.map((r) => el('tr', {}, el('th', { scope: 'row' }, r.label), el('td', {}, write(r.a)), el('td', {}, write(r.b)))))));
 }
 
-// niceTop is the least 1, 2, 2.5 or 5 times a power of ten that is not below n.
+// niceTop is the least round number that is not below n.
 function niceTop(n) {
   if (n <= 0) return 0;
   const p = 10 ** Math.floor(Math.log10(n));
-  return [1, 2, 2.5, 5, 10].map((m) => m * p).find((m) => m >= n);
+  return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((m) => m * p).find((m) => m >= n);
 }

@@ -13,7 +13,8 @@ const ours = new Set(['digest', 'recalled', 'notes']);
 export function label(kind, name) {
   const what = about[kind] ?? kind;
   if (!name) return kind === 'tools' ? 'tools of the agent' : what;
-  if (kind === 'tools' || kind === 'results' || kind === 'calls') return [what + ' of ', foreign(name)];
+  if (kind === 'calls') return ['calls of ', foreign(name)];
+  if (kind === 'tools' || kind === 'results') return [what + ' of ', foreign(name)];
   return [what + ' ', foreign(name)];
 }
 
@@ -25,12 +26,13 @@ export function kinds(list, { most = 18, cost = false } = {}) {
   const rest = used.slice(most);
   const rows = [...used.slice(0, most), ...free];
   const top = Math.max(...used.map((k) => k.tokens), 1);
+  const sum = used.reduce((n, k) => n + k.tokens, 0) || 1;
   return el('ul', { class: 'kinds' },
     rows.map((k) => el('li', { class: k.kind === 'free' ? 'free' : ours.has(k.kind) ? 'ours' : null, title: `${count(k.tokens)} tokens` + (k.count ? `, ${plural(k.count, 'piece')}` : '') },
       el('span', { class: 'cut' }, label(k.kind, k.name)),
       el('span', { class: 'bar', style: { width: Math.min(100, (k.tokens / top) * 100) + '%' } }),
       el('span', { class: 'n' }, short(k.tokens)),
-      el('span', { class: 'n soft' }, cost && k.cost !== undefined ? money(k.cost) : percent(k.share)))),
+      el('span', { class: 'n soft' }, cost && k.cost !== undefined ? money(k.cost) : k.kind === 'free' ? '' : percent(k.tokens / sum)))),
     rest.length ? el('li', {}, el('span', { class: 'soft' }, plural(rest.length, 'more kind')), el('span', {}), el('span', { class: 'n soft' }, short(rest.reduce((s, k) => s + k.tokens, 0))), el('span', {})) : null);
 }
 
@@ -39,13 +41,13 @@ export function kinds(list, { most = 18, cost = false } = {}) {
 export function largest(list, conversation, { over = false } = {}) {
   if (!list?.length) return null;
   return el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'The largest things' }, el('table', { class: 'table' },
-    el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, 'What'), el('th', { scope: 'col' }, 'How it begins'), el('th', { scope: 'col', class: 'n' }, 'Tokens'), over ? [el('th', { scope: 'col', class: 'n' }, 'Sent'), el('th', { scope: 'col', class: 'n' }, 'Cost')] : el('th', { scope: 'col', class: 'n' }, 'Share'))),
+    el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, 'What, and how it begins'), el('th', { scope: 'col', class: 'n' }, 'Tokens'), over ? [el('th', { scope: 'col', class: 'n' }, 'Sent'), el('th', { scope: 'col', class: 'n' }, 'Cost')] : el('th', { scope: 'col', class: 'n' }, 'Share'))),
     el('tbody', {}, list.map((t) => {
       const c = t.conversation ?? conversation;
-      const what = label(t.kind, t.name);
+      const what = t.kind === 'tools' ? ['tool ', foreign(t.name)] : label(t.kind, t.name);
       return el('tr', {},
-        el('td', {}, c && t.id ? link(`#/conversation/${encodeURIComponent(c)}?message=${t.id}`, { title: `message ${t.id}` }, what) : what),
-        el('td', {}, foreign((t.text ?? '').slice(0, 140), 'span', { class: 'soft small' })),
+        el('td', {}, c && t.id ? link(`#/conversation/${encodeURIComponent(c)}?message=${t.id}`, { title: `message ${t.id}` }, what) : what,
+          t.text ? foreign(t.text.slice(0, 140), 'div', { class: 'soft small' }) : null),
         el('td', { class: 'n' }, short(t.tokens)),
         over ? [el('td', { class: 'n', title: `${count(t.total ?? 0)} tokens in all` }, `${count(t.calls ?? 1)} ×`), el('td', { class: 'n' }, money(t.cost ?? 0))] : el('td', { class: 'n' }, percent(t.share)));
     }))));

@@ -28,7 +28,6 @@ export default function conversation({ args, params, go, title, toast }) {
   }
 
   const head = el('div', { class: 'head' }, el('h1', {}, 'Conversation'));
-  const facts = el('div', {});
   const strip = new Strip({ onchoose: (id) => go({ message: id, tab: state.tab === 'message' || !state.tab ? null : 'message' }, { replace: true }) });
   const slider = el('input', { type: 'range', class: 'slide', min: '1', max: '1', value: '1', 'aria-label': 'Call', oninput: () => go({ call: slider.value }, { replace: true }) });
   const at = el('span', { class: 'at', role: 'status' });
@@ -38,7 +37,10 @@ export default function conversation({ args, params, go, title, toast }) {
   const bar = el('div', { class: 'call-bar' }, earlier, at, slider, after, newest);
   const callFacts = el('div', {});
   const stripCard = el('section', { class: 'card', 'aria-label': 'The window at a call' }, bar, callFacts, strip.node, legend());
-  const list = new VirtualList({ rowHeight: 50, label: 'Messages', draw: row, onopen: (i) => go({ message: i + 1, tab: null }, { replace: true }), onmove: (i) => go({ message: i + 1, tab: null }, { replace: true }) });
+  const list = new VirtualList({ rowHeight: 50, label: 'Messages', draw: row, onopen: (i) => {
+    go({ message: i + 1, tab: null }, { replace: true });
+    if (matchMedia('(max-width: 900px)').matches) inspector.scrollIntoView(); // it is below the list
+  }, onmove: (i) => go({ message: i + 1, tab: null }, { replace: true }) });
   list.onshow = (first, last) => fetchWords(first + 1, last + 1);
   const listHead = el('span', { class: 'soft small' });
   const listCard = el('section', { class: 'card messages', 'aria-labelledby': 'messages' }, el('div', { class: 'card-head' }, el('h2', { id: 'messages' }, 'Messages'), listHead), list.node);
@@ -46,7 +48,7 @@ export default function conversation({ args, params, go, title, toast }) {
   const tabBar = el('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Look at', onkeydown: moveTab }, tabButtons);
   const desk = el('div', { id: 'desk', role: 'tabpanel', tabindex: '0' });
   const inspector = el('section', { class: 'card inspector', 'aria-label': 'Details' }, tabBar, desk);
-  const node = el('div', { class: 'stack' }, head, facts, stripCard, el('div', { class: 'desk' }, listCard, inspector));
+  const node = el('div', { class: 'stack' }, head, stripCard, el('div', { class: 'desk' }, listCard, inspector));
 
   function moveTab(e) {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
@@ -58,15 +60,21 @@ export default function conversation({ args, params, go, title, toast }) {
     tabButtons[i].click();
   }
 
+  let missed = false; // something happened before the first drawing
+
   async function start() {
+    const asked = params.call;
     try {
-      const [info, s] = await Promise.all([get(of(name), {}, one('info')), get(of(name, 'strip'), { call: params.call }, one('strip'))]);
+      const [info, s] = await Promise.all([get(of(name), {}, one('info')), get(of(name, 'strip'), { call: asked }, one('strip'))]);
       state.info = info;
       strip.conversation = info.id;
       title(info.title || info.id);
       drawHead();
       setStrip(s, true);
-      update(params);
+      const wanted = params;
+      params = { ...wanted, call: asked };
+      update(wanted);
+      if (missed) soon();
       requestAnimationFrame(() => strip.end());
       node.dataset.drawn = 'true';
     } catch (err) {
@@ -255,6 +263,7 @@ export default function conversation({ args, params, go, title, toast }) {
   async function update(p) {
     const old = params;
     params = p;
+    if (!state.strip) return; // start draws it
     const message = Math.min(Number(p.message) || 0, strip.count);
     if (message !== state.message) {
       state.message = message;
@@ -279,7 +288,8 @@ export default function conversation({ args, params, go, title, toast }) {
     title: 'Conversation',
     update,
     event(e) {
-      if (e.kind === 'seen' || (state.info && e.conversation === state.info.id && ['call', 'pin', 'undo', 'release'].includes(e.kind))) soon();
+      if (!state.strip) missed = true;
+      else if (e.kind === 'seen' || (e.conversation === state.info.id && ['call', 'pin', 'undo', 'release'].includes(e.kind))) soon();
     },
     key(e) {
       const id = state.message;

@@ -1,7 +1,7 @@
 // Conversations: all of them, the one used last first.
 
-import { get, later } from './api.js';
-import { count, el, foreign, money, percent, plural, problem, replace, tokens, when } from './dom.js';
+import { get, later, send } from './api.js';
+import { count, el, foreign, link, money, percent, plural, problem, replace, tokens, when } from './dom.js';
 import { VirtualList } from './list.js';
 
 const page = 100;
@@ -13,6 +13,7 @@ export default function conversations({ params, go }) {
   let asking = null;
   const about = el('p', { class: 'sub', role: 'status' });
   const trouble = el('div', {});
+  const near = el('div', {});
   const search = el('input', { type: 'search', placeholder: 'Words that occur in a conversation', 'aria-label': 'Search conversations', value: params.search ?? '', oninput: () => typed() });
   const list = new VirtualList({ rowHeight: 58, label: 'Conversations', draw: row, onopen: (i) => { if (items[i]) location.hash = `#/conversation/${encodeURIComponent(items[i].id)}`; } });
   list.onshow = (_, last) => { if (last >= items.length - 20 && next) more(); };
@@ -21,9 +22,8 @@ export default function conversations({ params, go }) {
     list.node);
   const node = el('div', { class: 'stack' },
     el('div', { class: 'head' }, el('div', {}, el('h1', {}, 'Conversations'), about)),
-    el('form', { class: 'search', role: 'search', onsubmit: (e) => { e.preventDefault(); typed(0); } }, search,
-      el('a', { class: 'small', href: '#/recall', title: 'search by meaning, with scores' }, 'Search by meaning')),
-    trouble, body);
+    el('form', { class: 'search', role: 'search', onsubmit: (e) => { e.preventDefault(); typed(0); } }, search),
+    trouble, near, body);
 
   let wait;
   function typed(ms = 250) {
@@ -36,6 +36,7 @@ export default function conversations({ params, go }) {
     asking = new AbortController();
     const { signal } = asking;
     about.textContent = 'Looking…';
+    passages(signal);
     try {
       const r = await get('conversations', { limit: page, search: params.search }, signal);
       items = r.items;
@@ -50,6 +51,23 @@ export default function conversations({ params, go }) {
         about.textContent = '';
         replace(trouble, problem(err, load));
       }
+    }
+  }
+
+  // passages shows what is near to the words of a search in all conversations, by word and
+  // by meaning.
+  async function passages(signal) {
+    if (!params.search) return replace(near);
+    try {
+      const r = await send('recall', { query: params.search, budget: 1500 }, signal);
+      const best = [...r.passages].sort((a, b) => b.score - a.score).slice(0, 5);
+      replace(near, best.length ? el('section', { class: 'card' },
+        el('div', { class: 'card-head' }, el('h2', {}, 'Passages near to it'), link(`#/recall?q=${encodeURIComponent(params.search)}`, { class: 'small' }, 'all, with scores')),
+        el('ul', { class: 'feed' }, best.map((p) => el('li', {}, p.time ? when(p.time) : el('span', {}),
+          el('span', { class: 'line' }, link(`#/conversation/${encodeURIComponent(p.conversation)}?message=${p.id}`, {}, foreign(p.text.replace(/\s+/g, ' ').slice(0, 200)))),
+          el('span', { class: 'soft figure' }, p.score.toFixed(2)))))) : null);
+    } catch (err) {
+      if (err.name !== 'AbortError') replace(near); // the list below is the answer
     }
   }
 

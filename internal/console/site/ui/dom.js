@@ -77,7 +77,7 @@ export function money(d) {
   const sign = d < 0 ? '−' : '';
   const a = Math.abs(d);
   if (a < 0.0001) return sign + '<$0.0001';
-  return sign + '$' + (a < 0.1 ? a.toFixed(4) : a < 1000 ? a.toFixed(2) : whole.format(Math.round(a)));
+  return sign + '$' + (a < 0.01 ? a.toFixed(4) : a < 0.1 ? a.toFixed(3) : a < 1000 ? a.toFixed(2) : whole.format(Math.round(a)));
 }
 
 // percent writes a share.

@@ -22,7 +22,7 @@ export default function overview() {
     try {
       const o = await get('overview', { zone });
       const none = o.store.messages === 0 && o.live.length === 0;
-      for (const part of [hours, days, feedCard]) part.hidden = none;
+      for (const part of [hours, days, feedCard, health]) part.hidden = none;
       replace(figures, none ? lesson() : [stats(o), minor(o)]);
       rows = o.live;
       drawFeed();
@@ -56,7 +56,7 @@ export default function overview() {
     title: 'Overview',
     event(e) {
       if (e.kind === 'call') {
-        rows = [{ time: e.time, conversation: e.conversation, call: e.call, model: e.model, came: e.tokens_before ?? 0, sent: e.tokens_after ?? 0, plan: e.plan, error: e.error }, ...rows.filter((r) => r.call !== e.call)].slice(0, 20);
+        rows = [{ time: e.time, conversation: e.conversation, call: e.call, model: e.model, title: rows.find((r) => r.conversation === e.conversation)?.title, came: e.tokens_before ?? 0, sent: e.tokens_after ?? 0, plan: e.plan, error: e.error }, ...rows.filter((r) => r.call !== e.call)].slice(0, 20);
         drawFeed();
       }
       soon();

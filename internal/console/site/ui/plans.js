@@ -106,6 +106,8 @@ async function undo(box, p, context) {
         el('p', {}, el('b', {}, 'Must leave for it: '), u.leaves ? `${plural(u.leaves_ids.length, 'message')} (${few(u.leaves)}), ${short(u.leaves_tokens)} tokens${u.newer ? ', some of them newer' : ''}.` : 'nothing, as the newest call shows it.'),
         el('p', { class: 'soft small' }, 'On the strip: framed is what comes back, dashed what would leave. It takes effect with the next call, and the provider reads the changed part anew.')],
       el('div', { class: 'actions' }, none ? null : yes, el('button', { type: 'button', onclick: close }, none ? 'Close' : 'Cancel'))));
+    const pane = box.closest('.inspector').getBoundingClientRect();
+    box.closest('.inspector').scrollTop += Math.max(0, box.getBoundingClientRect().bottom + 16 - pane.bottom);
     if (!none) yes.focus({ preventScroll: true });
   } catch (err) {
     replace(box, err.status === 409 ? cannot(err, box) : problem(err));

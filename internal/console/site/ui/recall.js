@@ -54,7 +54,7 @@ export default function recall({ params, go }) {
     if (params.conversation) Object.assign(body, { conversation: params.conversation, scope: params.scope ?? 'conversation' });
     if (params.floor) body.floor = Number(params.floor);
     try {
-      replace(out, result(await send('recall', body, asking.signal)));
+      replace(out, result(await send('recall', body, asking.signal), body));
     } catch (err) {
       if (err.name !== 'AbortError') replace(out, problem(err, find));
     }
@@ -82,13 +82,14 @@ export default function recall({ params, go }) {
   };
 }
 
-function result(r) {
+function result(r, asked) {
   const x = r.explain ?? {};
   const best = [...r.passages].sort((a, b) => b.score - a.score);
   return [
     el('section', { class: 'card' },
       el('div', { class: 'card-head' }, el('h2', {}, r.passages.length ? `${plural(r.passages.length, 'passage')} would be shown` : 'Nothing would be shown'),
         el('span', { class: 'soft small figure' }, [`${plural(r.tokens, 'token')}`, `${r.took_ms < 10 ? r.took_ms.toFixed(1) : Math.round(r.took_ms)} ms`, x.considered ? `${plural(x.considered, 'passage')} looked at` : null, x.certainty !== undefined ? `certainty ${x.certainty.toFixed(2)}` : null, x.unembedded ? `${plural(x.unembedded, 'passage')} known by words alone so far` : null].filter(Boolean).join(' · '))),
+      r.mode !== asked.mode ? el('p', { class: 'soft small' }, `By ${modes[r.mode]} alone: the vectors are not ready yet. Ask again in a moment.`) : null,
       best.length ? best.map((p) => passage(p)) : el('p', { class: 'empty' }, 'Nothing in the history is near enough to the query. Below is what came nearest, and by how much it missed.')),
     x.missed?.length ? el('section', { class: 'card' }, el('h2', {}, 'Missed, and why'), x.missed.slice(0, 20).map((p) => passage(p, p.why))) : null,
     r.text ? el('section', { class: 'card' }, el('h2', {}, 'What a model would be shown'), el('pre', { class: 'text', dir: 'auto', tabindex: '0' })) : null,
@@ -102,8 +103,8 @@ function result(r) {
 function passage(p, why) {
   return el('article', { class: 'passage' },
     el('div', { class: 'plan-head' },
-      link(`#/conversation/${encodeURIComponent(p.conversation)}?message=${p.id}`, {}, `message ${count(p.id)}`), el('span', { class: 'soft' }, foreign(p.role), p.name ? [' ', foreign(p.name)] : null), p.time ? when(p.time) : null, el('span', { class: 'soft figure' }, plural(p.tokens, 'token')), why ? el('span', { class: 'tag' }, why) : null),
-    el('div', { class: 'scores figure' }, score('fused', p.score, 'from 0 to 1: how sure it is that the history knows, and where the passage stands'), score('keyword', p.keyword, "the words of the query that it has, as a share of the most that is possible (BM25)"), score('dense', p.dense, 'the cosine of its meaning and that of the query'), score('prior', p.prior, 'what speaker, role, date and standing instructions added')),
+      link(`#/conversation/${encodeURIComponent(p.conversation)}?message=${p.id}`, {}, `message ${count(p.id)}`), foreign(p.conversation, 'span', { class: 'soft small' }), el('span', { class: 'soft' }, foreign(p.role), p.name ? [' ', foreign(p.name)] : null), p.time ? when(p.time) : null, el('span', { class: 'soft figure' }, plural(p.tokens, 'token')), why ? el('span', { class: 'tag' }, why) : null),
+    el('div', { class: 'scores figure' }, score('fused', p.score, 'from 0 to 1: how sure it is that the history knows, and where the passage stands'), score('keyword', p.keyword, "the words of the query that it has, as a share of the most that is possible (BM25)"), score('dense', p.dense, 'the cosine of its meaning and that of the query'), !p.prior ? null : el('div', { title: 'what speaker, role, date and standing instructions added' }, 'prior ', el('b', {}, `+${(p.prior ?? 0).toFixed(1)}`))),
     foreign(p.text ?? '', 'pre', { class: 'text', tabindex: '0' }));
 }
 

@@ -28,6 +28,8 @@ export default function settings() {
     try {
       const m = await get('models');
       const learnt = m.calibration ?? [];
+      const used = new Set(learnt.map((c) => c.model));
+      m.models.sort((a, b) => used.has(b.id) - used.has(a.id)); // those in use first
       const filter = el('input', { type: 'search', placeholder: 'Name of a model', 'aria-label': 'Find a model', oninput: () => rows() });
       const body = el('tbody', {});
       const rows = () => {
@@ -41,7 +43,7 @@ export default function settings() {
         learnt.length ? scrolled('Calibration', el('table', { class: 'table' }, header('Model', ['Reported / counted', 'Error to expect', 'Calls']), el('tbody', {}, learnt.map((c) => el('tr', {}, el('td', {}, foreign(c.model, 'code')), el('td', { class: 'n' }, `× ${c.slope.toFixed(3)}${Math.abs(c.offset) >= 1 ? (c.offset > 0 ? ' + ' : ' − ') + count(Math.abs(c.offset)) : ''}`), el('td', { class: 'n' }, percent(c.error)), el('td', { class: 'n' }, count(c.n))))))) : el('p', { class: 'empty' }, 'No provider has reported a count yet: counts are those of the tokenizer.'),
         m.limits?.length ? scrolled('Limits', el('table', { class: 'table' }, header('Limit learnt from a refusal', ['Tokens']), el('tbody', {}, m.limits.map((l) => el('tr', {}, el('td', {}, foreign(l.model, 'code')), el('td', { class: 'n' }, short(l.tokens))))))) : null,
         el('div', { class: 'card-head' }, el('h2', {}, `Models (${count(m.models.length)})`), filter),
-        scrolled('Models', el('table', { class: 'table' }, header('Model', ['Window', 'Output', 'Input $/M', 'Cached $/M', 'Output $/M']), body)));
+        scrolled('Models', el('table', { class: 'table models' }, header('Model', ['Window', 'Output', 'Input $/M', 'Cached $/M', 'Output $/M']), body)));
     } catch (err) {
       replace(models, el('h2', {}, 'Models'), problem(err, loadModels));
     }
@@ -71,7 +73,7 @@ function value(v) {
 }
 
 function model(x) {
-  const price = (v) => (v === undefined || v === null ? '–' : '$' + Number(v.toFixed(4)));
+  const price = (v) => (v === undefined || v === null ? '–' : '$' + (v >= 0.1 || v === 0 ? v.toFixed(2) : String(Number(v.toFixed(4)))));
   return el('tr', {}, el('td', {}, foreign(x.id, 'code')),
     el('td', { class: 'n' }, x.window ? short(x.window) : '–'), el('td', { class: 'n' }, x.max_output ? short(x.max_output) : '–'),
     el('td', { class: 'n' }, price(x.prices?.input)), el('td', { class: 'n' }, price(x.prices?.cache_read)), el('td', { class: 'n' }, price(x.prices?.output)));
