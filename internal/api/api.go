@@ -88,11 +88,26 @@ func New(o Options) *Handler {
 		o.Now = time.Now
 	}
 	h := &Handler{Options: o, mux: http.NewServeMux(), slots: make(chan struct{}, maxWork), started: o.Now(), ledger: usage.NewReader(o.Store)}
-	h.titles.most, h.made.most, h.calls.most, h.plans.most, h.strips.most = 4096, 4096, 32, 16, 16
+	h.remember()
 	for i := range routes {
 		h.mount(&routes[i])
 	}
 	return h
+}
+
+// remember limits what is remembered: titles, and calls, verdicts on messages, plans and
+// messages, each of about 1 KB, 200, 50 and 5 bytes.
+func (h *Handler) remember() {
+	h.titles.most = 4096
+	h.calls.most, h.calls.weigh = 20_000, func(calls []browse.Call) int { return len(calls) }
+	h.made.most, h.made.weigh = 200_000, func(plans []madePlan) int { return len(plans) }
+	h.strips.most, h.strips.weigh = 2_000_000, func(o *browse.Outline) int { return len(o.Kinds) }
+	h.plans.most, h.plans.weigh = 200_000, func(plans []browse.Plan) (n int) {
+		for i := range plans {
+			n += 10 + len(plans[i].Blocks)
+		}
+		return n
+	}
 }
 
 // SecurityHeaders sets the headers that keep a browser from running, framing, guessing or

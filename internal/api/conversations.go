@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -60,19 +61,20 @@ func (q *request) conversations() (any, error) {
 	if project := query.Get("project"); project != "" {
 		all = slices.DeleteFunc(all, func(c browse.Listed) bool { return !browse.InProject(&c.Conversation, project) })
 	}
-	if words := strings.Fields(query.Get("search")); len(words) > 0 {
+	words := strings.Fields(query.Get("search"))
+	if len(words) > 0 {
 		if all, err = q.search(all, words); err != nil {
 			return nil, err
 		}
 	}
 	out := &list[conversation]{Items: []conversation{}, Total: int64(len(all))}
-	if p.after != "" {
-		i := slices.IndexFunc(all, func(c browse.Listed) bool { return c.Name == p.after })
-		all = all[i+1:] // all of them if it is gone
+	first, err := after(all, &p, len(words) > 0)
+	if err != nil {
+		return nil, err
 	}
-	for i := range all {
+	for i := first; i < len(all); i++ {
 		if len(out.Items) == p.limit {
-			out.Next = next("conversations", all[i-1].Name)
+			out.Next = next("conversations", place(all, i-1, len(words) > 0))
 			break
 		}
 		c, err := q.describe(&all[i])
@@ -82,6 +84,39 @@ func (q *request) conversations() (any, error) {
 		out.Items = append(out.Items, *c)
 	}
 	return out, nil
+}
+
+// place returns what the cursor after a conversation holds: the time of its last message
+// and its name, so that a list that changes between two pages loses none that stays where
+// it is; or its position among what a search found.
+func place(all []browse.Listed, i int, found bool) string {
+	if found {
+		return strconv.Itoa(i + 1)
+	}
+	return strconv.FormatInt(all[i].Said.UnixMicro(), 10) + " " + all[i].Name
+}
+
+// after returns the position of the first conversation of a page.
+func after(all []browse.Listed, p *page, found bool) (int, error) {
+	if p.after == "" {
+		return 0, nil
+	}
+	text, name, named := strings.Cut(p.after, " ")
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || named == found || found && n < 0 {
+		return 0, badCursor()
+	}
+	if found {
+		return int(min(n, int64(len(all)))), nil
+	}
+	said := time.UnixMicro(n)
+	i := slices.IndexFunc(all, func(c browse.Listed) bool {
+		return c.Said.Before(said) || c.Said.Equal(said) && c.Name > name
+	})
+	if i < 0 {
+		i = len(all)
+	}
+	return i, nil
 }
 
 // search returns the conversations that words lead to: first those that recall finds, by

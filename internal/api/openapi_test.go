@@ -25,6 +25,7 @@ type description struct {
 		Responses  map[string]struct{ Content map[string]media }
 		Schemas    map[string]json.RawMessage
 	}
+	validators map[string]*jsonschema.Resolved
 }
 
 type operation struct {
@@ -68,6 +69,9 @@ func (w *world) description() *description {
 // validator returns the schema with all others beside it.
 func (d *description) validator(t *testing.T, schema json.RawMessage) *jsonschema.Resolved {
 	t.Helper()
+	if r := d.validators[string(schema)]; r != nil {
+		return r
+	}
 	all, err := json.Marshal(d.Components.Schemas)
 	if err != nil {
 		t.Fatal(err)
@@ -81,6 +85,10 @@ func (d *description) validator(t *testing.T, schema json.RawMessage) *jsonschem
 	if err != nil {
 		t.Fatal(err)
 	}
+	if d.validators == nil {
+		d.validators = map[string]*jsonschema.Resolved{}
+	}
+	d.validators[string(schema)] = r
 	return r
 }
 

@@ -96,7 +96,7 @@ func (q *request) page(of string) (p page, err error) {
 	var c cursor
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || json.Unmarshal(raw, &c) != nil || c.Of != of || c.After == "" {
-		return p, badRequest(`give the "next" of the page before, or leave it out`, "parameter %q is %.40q, not a cursor of this list", "cursor", text)
+		return p, badCursor()
 	}
 	p.after = c.After
 	return p, nil
@@ -109,9 +109,13 @@ func (p *page) number(fallback int64) (int64, error) {
 	}
 	n, err := strconv.ParseInt(p.after, 10, 64)
 	if err != nil || n < 0 {
-		return 0, badRequest(`give the "next" of the page before, or leave it out`, "parameter %q is not a cursor of this list", "cursor")
+		return 0, badCursor()
 	}
 	return n, nil
+}
+
+func badCursor() error {
+	return badRequest(`give the "next" of the page before, or leave it out`, "parameter %q is not a cursor of this list", "cursor")
 }
 
 // next returns the cursor after an item.

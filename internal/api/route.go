@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -162,11 +163,14 @@ func (h *Handler) serve(t *route, w http.ResponseWriter, r *http.Request) (any, 
 	if t.stream {
 		return t.serve(q)
 	}
+	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
+	defer cancel()
+	q.Request = r.WithContext(ctx)
 	select {
 	case h.slots <- struct{}{}:
 		defer func() { <-h.slots }()
-	case <-r.Context().Done():
-		return nil, r.Context().Err()
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 	return t.serve(q)
 }

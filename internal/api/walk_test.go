@@ -125,6 +125,17 @@ func TestPagesTogetherAreTheWhole(t *testing.T) {
 			}
 		}
 	}
+	// A conversation that moves to the front between two pages takes none with it.
+	var one, two struct {
+		Items []struct{ ID string }
+		Next  string
+	}
+	w.get("conversations?limit=3", &one)
+	w.talk(timeline.Local, one.Items[2].ID, 1, nil)
+	w.get("conversations?limit=500&cursor="+one.Next, &two)
+	if len(one.Items)+len(two.Items) < 7 {
+		t.Errorf("pages %v and %v", one.Items, two.Items)
+	}
 	// A cursor belongs to its list.
 	var p struct{ Next string }
 	w.get("conversations/settle/calls?limit=1", &p)
