@@ -68,7 +68,7 @@ func TestServeHasMetrics(t *testing.T) {
 			t.Fatalf("%d: %s", code, text)
 		}
 		if strings.Contains(text, `oriel_calls_total{model="gpt-4o",result="ok"} 1`) {
-			for _, name := range []string{"oriel_store_bytes ", "oriel_queue_calls 0", `oriel_requests_total{kind="call"} 1`, `oriel_build_info{go_version="go1.`, "process_cpu_seconds_total"} {
+			for _, name := range []string{"oriel_store_bytes ", "oriel_queue_calls ", `oriel_requests_total{kind="call"} 1`, `oriel_build_info{go_version="go1.`, "process_cpu_seconds_total"} {
 				if !strings.Contains(text, name) {
 					t.Errorf("%s is missing", name)
 				}
