@@ -216,7 +216,7 @@ func judgeDisk(dir string, free uint64) finding {
 	f := finding{"disk", fine, fmt.Sprintf("%s free at %s", size(int64(min(free, 1<<62))), strings.TrimSuffix(dir, "/")+"/"), ""}
 	switch {
 	case free < noDisk:
-		f.Status, f.Advice = failed, "make room, or calls go through unrecorded; oriel prune removes old conversations"
+		f.Status, f.Advice = failed, "make room, or calls wait in the spool; oriel prune removes old conversations"
 	case free < littleDisk:
 		f.Status, f.Advice = warning, "make room soon; oriel prune removes old conversations"
 	}

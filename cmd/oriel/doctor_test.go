@@ -118,7 +118,7 @@ func TestDoctorKnowsThePort(t *testing.T) {
 	answer = `{"status":"ok","version":"v0","store":"ok"}`
 	expect(t, d.checkPort(ctx), warning, "oriel v0", "this program is v1")
 	answer = `{"status":"degraded","version":"v1","store":"failed"}`
-	expect(t, d.checkPort(ctx), warning, "unrecorded")
+	expect(t, d.checkPort(ctx), warning, "wait in its spool")
 }
 
 func TestDoctorReachesProviders(t *testing.T) {

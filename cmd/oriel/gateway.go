@@ -58,7 +58,7 @@ type gateway struct {
 }
 
 // openGateway opens the engine and the proxy. It reports a history that cannot
-// be opened; calls then go through unrecorded, within what their models accept
+// be opened; calls then wait on disk, and are sent within what their models accept
 // as far as that is known.
 func openGateway(ctx context.Context, o gatewayOptions) (_ *gateway, err error) {
 	g := &gateway{hub: api.NewHub()}

@@ -147,7 +147,7 @@ func TestTwoServersSaveADeletedLog(t *testing.T) {
 			t.Error(err)
 		}
 		_ = servers[i].Wait()
-		if got := output[i].String(); strings.Count(got, toldLog) != len(logSuffixes) || strings.Contains(got, "unrecorded") || strings.Contains(got, "cannot be saved") {
+		if got := output[i].String(); strings.Count(got, toldLog) != len(logSuffixes) || strings.Contains(got, "wait on disk") || strings.Contains(got, "cannot be saved") {
 			t.Errorf("server %d: %s", i, got)
 		}
 	}
@@ -248,7 +248,7 @@ func TestACallAfterItsLogWasDeletedIsSaved(t *testing.T) {
 }
 
 // While another program has the history open with the deleted log, the server has saved
-// what it had, reports that calls go unrecorded, and records again when the program ends.
+// what it had, reports that calls wait on disk, and records again when the program ends.
 func TestADeletedLogThatOthersUseIsReported(t *testing.T) {
 	var log syncBuffer
 	dir := t.TempDir()

@@ -45,7 +45,7 @@ $ORIEL_TOKEN is not seen.
 oriel config shows the settings. Changes of the file are applied within seconds without
 dropping a connection; the log names settings that need a restart.
 
-If the history cannot be opened, calls go through unrecorded and the log says so. The
+If the history cannot be opened or written, calls wait on disk until it can. The
 first interrupt lets running answers finish, the second one ends them. The log on
 standard error has a line for each request, and one more with the cost when a call is
 recorded. If nobody reads the log, lines are dropped and counted, and calls go on.`,
