@@ -35,23 +35,23 @@ func evalCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval PATH… --format FORM",
 		Short: "Measure recall on conversations with questions",
-		Long: `Measure how much of what a question needs stands in the context that a model would be
-given, for several policies and token budgets (o200k_base, of the whole context).
+		Long: `Measure how much of what a question needs is in the context that a model would be given,
+for several policies and token budgets (o200k_base, of the whole context).
 
-  locomo    files of LoCoMo's schema. Adversarial questions are listed and are no
-            part of "all"
-  beam      chat folders of BEAM, or a folder of them: chat.json and
-            probing_questions.json
-  generic   files or a folder of the generic import format, with questions.jsonl
-            beside them: {"conversation","id","kind","question","evidence":["u17"],
-            "answer":"…"}, or "unanswerable":true for the last
-  claude-code  sessions, or a folder of them: files that are read again within 30
-            calls after a compaction and were read before it; apart from them, after
-            a window of 64,000 tokens is cut to half. Asked with the newest words of
-            user or assistant; "ahead": with those before the turn that reads. Rows
-            tell in how many cases the path of the file stands in the context, or a
-            passage of what it showed before, and what share of the lines that it
-            shows now; "all" is path or passage after compactions
+  locomo       files of LoCoMo's schema. Adversarial questions are listed and are not
+               part of "all"
+  beam         chat folders of BEAM, or a folder of them: chat.json and
+               probing_questions.json
+  generic      files or a folder of the generic import format, with questions.jsonl
+               beside them: {"conversation","id","kind","question","evidence":["u17"],
+               "answer":"…"}, or "unanswerable":true for the last
+  claude-code  sessions, or a folder of them. The cases are files that were read before a
+               compaction and are read again within 30 calls after it, and, apart from
+               them, the same after a window of 64,000 tokens is cut to half. The query is
+               the newest words of user or assistant; for "ahead" those before the turn
+               that reads. Rows show in how many cases the context has the path of the
+               file or a passage of what it showed before, and what share of the lines
+               that it shows now; "all" is path or passage after compactions
 
   recent    the newest messages
   bm25      plain BM25 with the message before and after; in chats of user and
@@ -60,19 +60,20 @@ given, for several policies and token budgets (o200k_base, of the whole context)
   dense     cosine alone
   hybrid    recall
 
-A figure is the mean over questions of the share of their evidence, in per cent: of
-messages of which a passage of 200 characters or more stands in the context, and in
-brackets, where that is not the same, of those that stand there as a whole.
+A figure is the mean over questions of the share of their evidence, in per cent: messages
+of which the context has a passage of 200 characters or more, and in brackets, if that is
+not the same, messages that it has as a whole.
 
 --answer puts the questions to a model on an OpenAI-compatible server, with the context
 of each policy and budget, with the newest messages (recent) and with the whole history,
 and compares its answers with the gold ones: exact match and F1 of words, in per cent,
 both without case, articles and punctuation. Questions that the conversation does not
-answer count apart: refused is the per cent where the reply says so ("no information",
-"not mentioned", "unknown" …). Those without a gold answer are not asked. Calls that
-failed are counted and are in no other figure. The key is taken from $OPENAI_API_KEY.
+answer are counted separately: "refused" is the percentage of replies that say so ("no
+information", "not mentioned", "unknown" …). Questions without a gold answer are not
+asked. Failed calls are counted and are not part of any other figure. The key is that of
+$OPENAI_API_KEY.
 
---without takes stages out of keyword and hybrid: neighbours, speaker, date, role,
+--without removes stages from keyword and hybrid: neighbours, speaker, date, role,
 length, directives, spread, router.`,
 		Example: `  oriel eval locomo10.json --format locomo --policy bm25,hybrid
   oriel eval beam/100K --format beam --budget 4096,8192 --details details.jsonl

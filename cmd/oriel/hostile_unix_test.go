@@ -149,6 +149,9 @@ nonsense %[1]s
 		"stats":         {{}},
 		"statusline":    {{}, {"--json"}, {hostile}},
 		"token":         {{"add", "--tenant", hostile}, {"add", "--tenant", "ann", "--role", hostile}, {"add", "--tenant", "ann", "--expires", hostile}, {"list", "--tenant", hostile}, {"revoke", hostile}, {hostile}},
+		"top":           {{"--url", hostile}, {hostile}},
+		"mcp":           {{"--conversation", hostile}, {hostile}},
+		"copy":          {{"--from", hostile, "--to", hostile}, {"--from", "postgres://" + hostile, "--to", in}, {hostile}},
 		"undo":          {{name}, {name, hostile}, {hostile}},
 		"unpin":         {{name, "1"}, {hostile, "1"}},
 		"usage":         {{}, {"--by", "model"}, {"--by", "conversation", "--json"}, {"--by", hostile}, {"--since", hostile}},
@@ -162,7 +165,7 @@ nonsense %[1]s
 	}
 	imported := strings.ToValidUTF8(hostile, "")
 	for _, verb := range []string{"import", "token", "conversations", "stats", "usage", "context", "statusline", "show", "recall", "directives", "pin", "unpin", "undo", "release", "export", "verify", "backup", "prune",
-		"count", "fit", "models", "config", "run", "serve", "doctor", "demo", "eval", "embed", "man", "completion", "help", "version", "delete"} {
+		"count", "fit", "models", "copy", "mcp", "top", "config", "run", "serve", "doctor", "demo", "eval", "embed", "man", "completion", "help", "version", "delete"} {
 		t.Run(verb, func(t *testing.T) {
 			for _, args := range rows[verb] {
 				args = append([]string{verb}, args...)

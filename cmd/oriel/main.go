@@ -151,7 +151,10 @@ func rootCommand() *cobra.Command {
 
 Tokens are counted for the model that --model or the request names, or with o200k_base
 if neither names one.`,
-		Example:       "  oriel count request.json\n  oriel fit --budget 8000 request.json > fitted.json\n  oriel models claude",
+		Example: `  oriel run -- claude
+  oriel conversations
+  oriel recall "which port does the proxy use?"
+  oriel usage --by model`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -185,5 +188,7 @@ if neither names one.`,
 	root.Version = version()
 	root.SetVersionTemplate("oriel {{.Version}}\n")
 	addCompletions(root)
+	group(root)
+	wrapHelp(root)
 	return root
 }

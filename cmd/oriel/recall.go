@@ -61,7 +61,7 @@ all conversations.`,
   oriel recall "which port?" --project shop --json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return fmt.Errorf("%d arguments: give one query, in quotes; see oriel recall --help", len(args))
+				return fmt.Errorf("%s: give one query, in quotes; see oriel recall --help", plural(len(args), "argument", "arguments"))
 			}
 			return nil
 		},
