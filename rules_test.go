@@ -77,6 +77,7 @@ var rooms = []string{
 	"internal/mcp",
 	"internal/tracing",
 	"internal/settings",
+	"internal/setup",
 	"internal/api",
 	"internal/strict",
 	"internal/fakemodel",

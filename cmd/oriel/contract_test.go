@@ -37,6 +37,7 @@ func TestCommandsKeepTheirFlags(t *testing.T) {
 		"serve":         "listen upstream-openai upstream-anthropic profile config data",
 		"run":           "upstream-openai upstream-anthropic profile config data no-mcp",
 		"mcp":           "conversation read-only data",
+		"setup":         "write undo url json data",
 		"demo":          "",
 		"doctor":        "data json",
 		"config":        "data json",

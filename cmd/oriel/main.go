@@ -183,7 +183,7 @@ if neither names one.`,
 	root.AddCommand(countCommand(), embedCommand(), fitCommand(), modelsCommand(),
 		importCommand(), conversationsCommand(), showCommand(), exportCommand(), pinCommand(), unpinCommand(), undoCommand(),
 		releaseCommand(), deleteCommand(), pruneCommand(), backupCommand(), copyCommand(), verifyCommand(), statsCommand(), usageCommand(), contextCommand(), statuslineCommand(), topCommand(),
-		directivesCommand(), recallCommand(), evalCommand(), serveCommand(), tokenCommand(), configCommand(), runCommand(), mcpCommand(), demoCommand(),
+		directivesCommand(), recallCommand(), evalCommand(), serveCommand(), tokenCommand(), configCommand(), runCommand(), mcpCommand(), setupCommand(), demoCommand(),
 		versionCommand(), completionCommand(), manCommand(), doctorCommand())
 	root.Version = version()
 	root.SetVersionTemplate("oriel {{.Version}}\n")

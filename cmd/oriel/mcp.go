@@ -112,7 +112,7 @@ func (h *mcpHistory) open(ctx context.Context) (*mcp.History, error) {
 // opened with the first.
 func (h *mcpHistory) conversation(store timeline.Store) func(context.Context, string, string) (*oriel.Conversation, error) {
 	open := sync.OnceValues(func() (*oriel.Engine, error) {
-		dir, err := h.data.folder()
+		dir, err := h.data.ownFolder()
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,142 @@
+package setup
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// Place is where an agent's configuration is looked for.
+type Place struct {
+	// Home is the person's home folder.
+	Home string
+	// Getenv reads a variable.
+	Getenv func(string) string
+}
+
+// Agents returns the names of the agents that can be set up.
+func Agents() []string { return []string{"aider", "claude-code", "codex", "gemini-cli", "opencode"} }
+
+// ByHand are agents whose configuration is not a file, or is in a form that is not changed
+// here, with what to do.
+var ByHand = map[string]string{
+	"cline":    "Cline keeps its provider in the editor: set Base URL there to %s/v1 (OpenAI Compatible) or %[1]s (Anthropic), and under MCP Servers, Remote Servers, add oriel with %[1]s/oriel/mcp",
+	"continue": "Continue has a base URL for each model: in ~/.continue/config.yaml set apiBase of your models to %s/v1, and add to mcpServers: name oriel, type streamable-http, url %[1]s/oriel/mcp",
+}
+
+// New returns the change that makes an agent use the proxy at base, and what else the person
+// should know. A plan without changes means that all is set up.
+func New(agent, base string, at Place) (*Plan, []string, error) {
+	base = strings.TrimRight(base, "/")
+	text := func(s string) string { // the same in JSON, TOML and YAML
+		out, _ := json.Marshal(s)
+		return string(out)
+	}
+	url, v1, mcp := text(base), text(base+"/v1"), text(base+"/oriel/mcp")
+	type file struct {
+		name  string
+		edits []Edit
+	}
+	var files []file
+	var notes []string
+	switch agent {
+	case "claude-code":
+		folder, state := at.Getenv("CLAUDE_CONFIG_DIR"), ""
+		if folder != "" {
+			state = filepath.Join(folder, ".claude.json")
+		} else {
+			folder, state = filepath.Join(at.Home, ".claude"), filepath.Join(at.Home, ".claude.json")
+		}
+		files = []file{
+			{filepath.Join(folder, "settings.json"), []Edit{{Path: []string{"env", "ANTHROPIC_BASE_URL"}, Value: url}}},
+			{state, []Edit{{Path: []string{"mcpServers", "oriel"}, Value: `{ "type": "http", "url": ` + mcp + ` }`}}},
+		}
+		notes = append(notes, "close Claude Code before --write: it writes "+state+" itself")
+	case "codex":
+		folder := at.Getenv("CODEX_HOME")
+		if folder == "" {
+			folder = filepath.Join(at.Home, ".codex")
+		}
+		name := filepath.Join(folder, "config.toml")
+		edits, note := codexEdits(name, v1)
+		files = []file{{name, append(edits, Edit{Path: []string{"mcp_servers", "oriel", "url"}, Value: mcp})}}
+		notes = append(notes, note...)
+	case "gemini-cli":
+		files = []file{{filepath.Join(at.Home, ".gemini", "settings.json"), []Edit{{Path: []string{"mcpServers", "oriel"}, Value: `{ "httpUrl": ` + mcp + ` }`}}}}
+		notes = append(notes, "Gemini CLI can search the history of other agents; its own calls do not go through Oriel")
+	case "opencode":
+		files = []file{{openCodeFile(at), []Edit{
+			{Path: []string{"provider", "anthropic", "options", "baseURL"}, Value: v1},
+			{Path: []string{"provider", "openai", "options", "baseURL"}, Value: v1},
+			{Path: []string{"mcp", "oriel"}, Value: `{ "type": "remote", "url": ` + mcp + `, "enabled": true }`},
+		}}}
+	case "aider":
+		files = []file{{filepath.Join(at.Home, ".aider.conf.yml"), []Edit{
+			{Path: []string{"openai-api-base"}, Value: v1},
+			{Path: []string{"set-env"}, Value: "[" + text("ANTHROPIC_API_BASE="+base) + "]"},
+		}}}
+		notes = append(notes, "aider takes no MCP server")
+	default:
+		return nil, nil, fmt.Errorf("no agent is called %q: there are %s", agent, strings.Join(Agents(), ", "))
+	}
+	p := &Plan{Agent: agent}
+	for _, f := range files {
+		c, err := newChange(f.name, f.edits)
+		if err != nil {
+			return nil, nil, err
+		}
+		if c == nil {
+			continue
+		}
+		for _, e := range c.Edits {
+			if old := strings.Trim(e.Old, `"'`); e.Had && strings.HasPrefix(old, "http") && !strings.Contains(strings.Join(e.Path, " "), "oriel") {
+				notes = append(notes, fmt.Sprintf("%s was %s: start oriel serve with that as --upstream-openai or --upstream-anthropic", strings.Join(e.Path, "."), old))
+			}
+			if slices.Equal(e.Path, []string{"set-env"}) && e.Had {
+				return nil, nil, fmt.Errorf("%s has a set-env already: add ANTHROPIC_API_BASE=%s to it by hand", c.File, base)
+			}
+		}
+		p.Changes = append(p.Changes, *c)
+	}
+	return p, notes, nil
+}
+
+// codexEdits returns the edit of the base URL of the provider that Codex calls.
+func codexEdits(file, v1 string) ([]Edit, []string) {
+	var settings struct {
+		Provider  string `toml:"model_provider"`
+		Providers map[string]struct {
+			Base string `toml:"base_url"`
+		} `toml:"model_providers"`
+	}
+	if data, err := os.ReadFile(file); err == nil {
+		_, _ = toml.Decode(string(data), &settings) // newChange reports what is wrong
+	}
+	if name := settings.Provider; name != "" && name != "openai" {
+		if settings.Providers[name].Base == "" {
+			return nil, []string{fmt.Sprintf("Codex calls its provider %q, which has no base_url: its calls do not go through Oriel", name)}
+		}
+		return []Edit{{Path: []string{"model_providers", name, "base_url"}, Value: v1}}, nil
+	}
+	return []Edit{{Path: []string{"openai_base_url"}, Value: v1}}, []string{"Codex with a ChatGPT login does not go through Oriel: log in with a key"}
+}
+
+// openCodeFile returns the file with opencode's settings of the person.
+func openCodeFile(at Place) string {
+	folder := at.Getenv("XDG_CONFIG_HOME")
+	if folder == "" {
+		folder = filepath.Join(at.Home, ".config")
+	}
+	folder = filepath.Join(folder, "opencode")
+	for _, name := range []string{"opencode.jsonc", "opencode.json", "config.json"} {
+		if _, err := os.Stat(filepath.Join(folder, name)); err == nil {
+			return filepath.Join(folder, name)
+		}
+	}
+	return filepath.Join(folder, "opencode.json")
+}
