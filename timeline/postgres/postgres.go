@@ -139,7 +139,12 @@ func (s *Store) makeTenant(ctx context.Context, name string) (int64, error) {
 	if err != nil || id != 0 {
 		return id, err
 	}
-	if _, err := s.pool.Exec(ctx, "INSERT INTO tenant (name) VALUES ($1) ON CONFLICT DO NOTHING", name); err != nil {
+	// Two that create the tenant at once conflict in spite of the clause.
+	err = s.again(ctx, func() error {
+		_, err := s.pool.Exec(ctx, "INSERT INTO tenant (name) VALUES ($1) ON CONFLICT DO NOTHING", name)
+		return err
+	})
+	if err != nil {
 		return 0, err
 	}
 	return s.tenantID(ctx, name)

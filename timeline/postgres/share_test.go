@@ -131,3 +131,20 @@ func TestServersThatStartAtOnceMakeOneHistory(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// TestWritersThatCreateATenantAtOnceAllWrite: a new tenant's first changes may come together.
+func TestWritersThatCreateATenantAtOnceAllWrite(t *testing.T) {
+	url := pgtest.URL(t)
+	stores := []*postgres.Store{open(t, url), open(t, url)}
+	for round := range 10 {
+		var group sync.WaitGroup
+		for i := range 16 {
+			group.Go(func() {
+				if _, err := stores[i%2].Apply(ctx, fmt.Sprint("tenant ", round), timeline.Change{Conversation: fmt.Sprint(i), Messages: texts("1"), Now: now}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+	}
+}
