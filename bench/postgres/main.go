@@ -1,0 +1,132 @@
+//go:build linux
+
+// Command postgres measures timeline/postgres: calls beside timeline/sqlite, messages a
+// second beside plain pgx that inserts the same rows, and changes to a small and a large
+// history, all against one server that it starts, by turns.
+//
+//	bench/postgres/run
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/oriel-context/oriel/internal/pgtest"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/postgres"
+	"github.com/oriel-context/oriel/timeline/sqlite"
+)
+
+var ctx = context.Background()
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func main() {
+	log.SetFlags(0)
+	count := flag.Int("messages", 2000, "messages of 1 kB in a round")
+	rounds := flag.Int("rounds", 3, "rounds for each contender")
+	calls := flag.Int("calls", 200, "calls in a round")
+	large := flag.Int("large", 1_000_000, "messages of the large history")
+	set := flag.String("set", "jit=off", "a further setting of the server")
+	flag.Parse()
+	server, err := pgtest.New("fsync=on", "full_page_writes=on", "shared_buffers=256MB", *set)
+	check(err)
+	defer server.Stop()
+	b := &bench{server: server}
+	b.findServer()
+	b.calls(*calls, *rounds)
+	b.writers(*count, *rounds)
+	b.large(*large)
+}
+
+type bench struct {
+	server  *pgtest.Server
+	process int // of the server
+	schemas int
+}
+
+// schema returns the URL of a new schema.
+func (b *bench) schema(base string) string {
+	b.schemas++
+	name := fmt.Sprint("bench", b.schemas)
+	c, err := pgx.Connect(ctx, base)
+	check(err)
+	defer c.Close(ctx)
+	_, err = c.Exec(ctx, "CREATE SCHEMA "+name)
+	check(err)
+	return pgtest.With(base, "search_path", name)
+}
+
+func (b *bench) open(url string) *postgres.Store {
+	s, err := postgres.Open(ctx, url, postgres.Options{})
+	check(err)
+	return s
+}
+
+func (b *bench) file() (timeline.Store, func()) {
+	dir, err := os.MkdirTemp("", "oriel-bench-")
+	check(err)
+	s, err := sqlite.Open(ctx, dir, sqlite.Options{Sync: sqlite.Full})
+	check(err)
+	return s, func() { check(s.Close()); check(os.RemoveAll(dir)) }
+}
+
+// findServer finds the process of the server: the parent of its sessions.
+func (b *bench) findServer() {
+	c, err := pgx.Connect(ctx, b.server.Admin())
+	check(err)
+	defer c.Close(ctx)
+	b.process, _ = strconv.Atoi(stat(int(c.PgConn().PID()))[1])
+}
+
+// stat returns the fields of /proc/N/stat after the name.
+func stat(process int) []string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", process))
+	if err != nil {
+		return make([]string, 50)
+	}
+	return strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+}
+
+const tick = time.Second / 100
+
+// databaseTime returns the processor time of the server and all of its sessions, also those
+// that have ended.
+func (b *bench) databaseTime() (sum time.Duration) {
+	add := func(fields []string, from, to int) {
+		for _, f := range fields[from:to] {
+			n, _ := strconv.Atoi(f)
+			sum += time.Duration(n) * tick
+		}
+	}
+	add(stat(b.process), 11, 15)
+	all, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range all {
+		n, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if f := stat(n); f[1] == strconv.Itoa(b.process) {
+			add(f, 11, 13)
+		}
+	}
+	return sum
+}
+
+// ownTime returns the processor time of this process.
+func ownTime() time.Duration {
+	var u syscall.Rusage
+	check(syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

@@ -1,0 +1,183 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+func kilobyte(i int) timeline.Message {
+	raw := fmt.Appendf(nil, `{"role":"user","content":"%d %s"}`, i, strings.Repeat(fmt.Sprintf("%x the tide ", i*7919), 60))
+	return timeline.Message{Identity: timeline.HashOf(raw), Raw: raw, Format: "anthropic", Role: "user"}
+}
+
+// writers measures messages a second, each acknowledged, beside plain pgx.
+func (b *bench) writers(count, rounds int) {
+	fmt.Printf("\n%d messages of 1 kB, each acknowledged, %d rounds\n\n", count, rounds)
+	fmt.Println("| writers | plain pgx, messages/s | ours | ours / plain (worst to best round) | ours without row-level security |")
+	fmt.Println("|---|--:|--:|--:|--:|")
+	for _, at := range []int{1, 4, 16} {
+		var plain, ours, free, ratios []float64
+		for range rounds {
+			plain = append(plain, b.plain(count, at))
+			ours = append(ours, b.ours(b.schema(b.server.URL()), count, at))
+			// A superuser is not held by it.
+			free = append(free, b.ours(b.schema(b.server.Admin()), count, at))
+			ratios = append(ratios, ours[len(ours)-1]/plain[len(plain)-1])
+		}
+		slices.Sort(plain)
+		slices.Sort(ours)
+		slices.Sort(free)
+		slices.Sort(ratios)
+		fmt.Printf("| %d | %.0f | %.0f | %.2f (%.2f–%.2f) | %.0f |\n", at, plain[len(plain)/2], ours[len(ours)/2], ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1], free[len(free)/2])
+	}
+}
+
+// each runs do for every number in at goroutines, and returns how many it does a second.
+func each(count, at int, do func(writer, i int)) float64 {
+	var group sync.WaitGroup
+	start := time.Now()
+	for w := range at {
+		group.Go(func() {
+			for i := w; i < count; i += at {
+				do(w, i)
+			}
+		})
+	}
+	group.Wait()
+	return float64(count) / time.Since(start).Seconds()
+}
+
+func (b *bench) ours(url string, count, at int) float64 {
+	s := b.open(url)
+	defer s.Close()
+	heads := make([]timeline.Place, at)
+	write := func(w, i int) {
+		a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: fmt.Sprint(w), At: heads[w], Now: time.Now(), Messages: []timeline.Message{kilobyte(i)}})
+		check(err)
+		heads[w] = a.Head
+	}
+	each(10*at, at, func(w, i int) { write(w, -1-i) })
+	return each(count, at, write)
+}
+
+// plain inserts the rows that ours inserts, with values made before: one transaction a
+// message in one round trip, prepared, as a superuser.
+func (b *bench) plain(count, at int) float64 {
+	url := b.schema(b.server.Admin())
+	s := b.open(url)
+	for w := range at {
+		_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: fmt.Sprint(w), Now: time.Now(), Messages: []timeline.Message{kilobyte(-1 - w)}})
+		check(err)
+	}
+	check(s.Close())
+	pool, err := pgxpool.New(ctx, pgtestPool(url))
+	check(err)
+	defer pool.Close()
+	messages := make([]timeline.Message, count)
+	hashes := make([][16]byte, count)
+	for i := range messages {
+		messages[i] = kilobyte(i)
+		hashes[i] = timeline.HashOf(messages[i].Raw)
+	}
+	conversations := make([]struct{ id, trunk, depth int64 }, at)
+	for w := range conversations {
+		c := &conversations[w]
+		check(pool.QueryRow(ctx, "SELECT id, trunk, depth FROM conversation WHERE tenant = 1 AND name = $1", fmt.Sprint(w)).Scan(&c.id, &c.trunk, &c.depth))
+	}
+	write := func(w, i int) {
+		c := &conversations[w]
+		c.depth++
+		m, h := &messages[i], hashes[i]
+		batch := &pgx.Batch{}
+		batch.Queue("begin")
+		batch.Queue("INSERT INTO message (tenant, trunk, depth, time, hash, says, content, format, role, ref) VALUES (1, $1, $2, $3, $4, $5, $6, $7, $8, '')", c.trunk, c.depth, int64(i), h, [16]byte(m.Identity), h, m.Format, m.Role)
+		batch.Queue("UPDATE conversation SET trunk = $2, depth = $3, revision = revision + 1, updated = $4, hash = $5 WHERE tenant = 1 AND id = $1", c.id, c.trunk, c.depth, int64(i), h)
+		batch.Queue("INSERT INTO conversation_trunk (tenant, conversation, trunk, depth) VALUES (1, $1, $2, $3) ON CONFLICT (tenant, conversation, trunk) DO UPDATE SET depth = excluded.depth", c.id, c.trunk, c.depth)
+		batch.Queue("INSERT INTO content (tenant, hash, size, codec, refs, data) VALUES (1, $1, $2, 0, 1, $3)", h, int64(len(m.Raw)), m.Raw)
+		batch.Queue("commit")
+		check(pool.SendBatch(ctx, batch).Close())
+	}
+	return each(count, at, write)
+}
+
+func pgtestPool(url string) string { return url + "&pool_max_conns=16" }
+
+// large measures changes and reads of a small history and of a large one.
+func (b *bench) large(n int) {
+	url := b.schema(b.server.Admin())
+	s := b.open(url)
+	defer s.Close()
+	_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "first", Now: time.Now(), Messages: []timeline.Message{kilobyte(-1)}})
+	check(err)
+	fmt.Println("\n| stored messages | a change of one message, median (99 %) | processor time, Oriel | database | 20 messages read | MB on disk |")
+	fmt.Println("|---|--:|--:|--:|--:|--:|")
+	stored := 0
+	for _, size := range []int{100, n / 100, n} {
+		b.fill(url, stored, size)
+		stored = size
+		b.measure(s, size)
+	}
+}
+
+// fill adds messages of 500 bytes, in conversations of 1000.
+func (b *bench) fill(url string, from, to int) {
+	c, err := pgx.Connect(ctx, url)
+	check(err)
+	defer c.Close(ctx)
+	for _, statement := range []string{
+		`INSERT INTO content (tenant, hash, size, codec, refs, data) SELECT 1, md5('c' || i)::uuid, 512, 0, 1, decode(repeat(md5('x' || i), 32), 'hex') FROM generate_series($1::bigint, $2) i`,
+		`INSERT INTO trunk (tenant, id, origin, origin_depth, says) SELECT 1, 1000000 + i, 0, 0, md5('t' || i)::uuid FROM generate_series($1::bigint / 1000 + 1, $2 / 1000 + 1) i ON CONFLICT DO NOTHING`,
+		`INSERT INTO message (tenant, trunk, depth, time, hash, says, content, format, role, ref)
+			SELECT 1, 1000000 + i / 1000 + 1, i % 1000 + 1, i, md5('h' || i)::uuid, md5('s' || i)::uuid, md5('c' || i)::uuid, 'anthropic', 'user', '' FROM generate_series($1::bigint, $2) i`,
+	} {
+		_, err := c.Exec(ctx, statement, from, to-1)
+		check(err)
+	}
+	_, err = c.Exec(ctx, "ANALYZE")
+	check(err)
+}
+
+func (b *bench) measure(s timeline.Store, size int) {
+	const changes = 500
+	var at timeline.Place
+	name := fmt.Sprint("at ", size)
+	write := func(i int) {
+		a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, At: at, Now: time.Now(), Messages: []timeline.Message{kilobyte(size*7 + i)}})
+		check(err)
+		at = a.Head
+	}
+	for i := range 20 {
+		write(-i - 1)
+	}
+	var took []time.Duration
+	own, database := ownTime(), b.databaseTime()
+	for i := range changes {
+		start := time.Now()
+		write(i)
+		took = append(took, time.Since(start))
+	}
+	own, database = (ownTime()-own)/changes, (b.databaseTime()-database)/changes
+	var reads []time.Duration
+	for i := range 200 {
+		start := time.Now()
+		depth := int64(i%3)*20 + 20
+		check(s.Messages(ctx, timeline.Local, at, depth, depth+19, false, func(*timeline.Entry) error { return nil }))
+		reads = append(reads, time.Since(start))
+	}
+	slices.Sort(took)
+	slices.Sort(reads)
+	st, err := s.Stats(ctx, timeline.Local)
+	check(err)
+	fmt.Printf("| %d | %v (%v) | %v | %v | %v | %d |\n", st.Messages, took[changes/2].Round(time.Microsecond), took[changes*99/100].Round(time.Microsecond),
+		own.Round(time.Microsecond), database.Round(time.Microsecond), reads[len(reads)/2].Round(time.Microsecond), st.Disk>>20)
+}
