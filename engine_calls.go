@@ -10,6 +10,7 @@ import (
 	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/internal/spool"
 	"github.com/oriel-context/oriel/internal/view"
+	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
 )
@@ -38,6 +39,10 @@ type CallOptions struct {
 	RecallTokens int
 	// RecallWait is the longest that a call waits for recall. Default 50 ms.
 	RecallWait time.Duration
+	// RecallReach is how far recall looks at the first call of a conversation:
+	// recall.ReachConversation, or recall.ReachProject for what earlier conversations of
+	// its project say. Default recall.ReachConversation.
+	RecallReach recall.Reach
 	// PlainCache is for upstreams that cache plain prefixes, as vLLM and local servers do:
 	// the part of Claude Code's billing line that differs with every call is
 	// sent as zeros.
@@ -79,6 +84,8 @@ func (o *CallOptions) check() error {
 		return fmt.Errorf("Calls.LowMark %g: give a share of the budget between 0 and 1", o.LowMark)
 	case o.RecallTokens < 0 || o.RecallWait < 0:
 		return fmt.Errorf("Calls.RecallTokens %d, Calls.RecallWait %v: give numbers above 0, or 0 for the default", o.RecallTokens, o.RecallWait)
+	case o.RecallReach != "" && o.RecallReach != recall.ReachConversation && o.RecallReach != recall.ReachProject:
+		return fmt.Errorf("Calls.RecallReach %q: give %q or %q", o.RecallReach, recall.ReachConversation, recall.ReachProject)
 	}
 	return nil
 }

@@ -84,6 +84,8 @@ type Library struct {
 	unswept    bool  // deleted conversations must be searched for again
 	// crowded records when scopes were last discarded for lack of memory.
 	crowded map[scopeKey]time.Time
+	// privacy holds which conversations are private.
+	privacy map[lifeKey]privacy
 	// reported holds the failures that Report was called with.
 	reported map[string]bool
 }
@@ -95,15 +97,19 @@ type Reach string
 const (
 	// ReachConversation covers the conversation and what it continues.
 	ReachConversation Reach = "conversation"
-	// ReachProject also covers all conversations of the same project.
+	// ReachProject also covers all conversations of the same project that are not
+	// private.
 	ReachProject Reach = "project"
-	// ReachUser covers all conversations of the tenant.
+	// ReachUser covers all conversations of the tenant that are not private.
 	ReachUser Reach = "user"
 )
 
 // Where names the part of the history that a search covers.
 type Where struct {
 	Tenant, Conversation string
+	// Project is the project that ReachProject covers if Conversation is empty, as for a
+	// conversation that is not stored yet.
+	Project string
 	// At is the place up to which the conversation is searched. The zero value
 	// means its head.
 	At timeline.Place
@@ -125,7 +131,7 @@ func NewLibrary(store timeline.Store, o LibraryOptions) *Library {
 	if o.Memory == 0 {
 		o.Memory = DefaultMemory
 	}
-	l := &Library{store: store, o: o, room: make(chan struct{}, maxQueries), cached: map[scopeKey][]*cachedScope{}, crowded: map[scopeKey]time.Time{}, reported: map[string]bool{}}
+	l := &Library{store: store, o: o, room: make(chan struct{}, maxQueries), cached: map[scopeKey][]*cachedScope{}, crowded: map[scopeKey]time.Time{}, privacy: map[lifeKey]privacy{}, reported: map[string]bool{}}
 	if o.Model != nil {
 		l.queries = embed.NewCache(o.Model, keptQueries)
 	}

@@ -261,7 +261,7 @@ func (l *Library) sweep() {
 		created, looked := tenants[s.key.tenant]
 		if looked && slices.ContainsFunc(s.view.members, func(m member) bool {
 			when, there := created[m.name]
-			return !there || !when.Equal(m.created)
+			return m.name != "" && (!there || !when.Equal(m.created))
 		}) {
 			l.drop(s)
 			l.release(s, timeline.ErrNoPlace)
@@ -281,9 +281,11 @@ func (l *Library) resolve(w Where) (key scopeKey, v *view, err error) {
 
 func (l *Library) readWhere(w Where) (key scopeKey, v *view, err error) {
 	key = scopeKey{tenant: w.Tenant, reach: w.Reach}
-	own, err := l.store.Conversation(l.ctx, w.Tenant, w.Conversation)
-	if err != nil {
-		return key, nil, err
+	own := timeline.Conversation{Project: w.Project} // has no messages
+	if w.Conversation != "" || w.Project == "" || w.Reach != ReachProject {
+		if own, err = l.store.Conversation(l.ctx, w.Tenant, w.Conversation); err != nil {
+			return key, nil, err
+		}
 	}
 	all := []timeline.Conversation{own}
 	if w.At != (timeline.Place{}) {
@@ -314,7 +316,14 @@ func (l *Library) readWhere(w Where) (key scopeKey, v *view, err error) {
 			return key, nil, err
 		}
 		for _, c := range others {
-			if !taken[c.Name] && (w.Reach == ReachUser || c.Project == own.Project) {
+			if taken[c.Name] || w.Reach == ReachProject && c.Project != own.Project {
+				continue
+			}
+			private, err := l.private(w.Tenant, &c)
+			if err != nil {
+				return key, nil, err
+			}
+			if !private {
 				all = append(all, c)
 			}
 		}
@@ -325,6 +334,44 @@ func (l *Library) readWhere(w Where) (key scopeKey, v *view, err error) {
 	}
 	return key, newView(members), nil
 }
+
+// private reports whether a conversation is private. It reads the store once for each
+// revision of a conversation.
+func (l *Library) private(tenant string, c *timeline.Conversation) (bool, error) {
+	k := lifeKey{tenant, c.Name, c.Created.UnixNano()}
+	l.mu.Lock()
+	known, ok := l.privacy[k]
+	l.mu.Unlock()
+	if ok && known.revision == c.Revision {
+		return known.private, nil
+	}
+	private, err := timeline.Notes{Store: l.store, Tenant: tenant, Conversation: c.Name}.Private(l.ctx)
+	if err != nil {
+		return false, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.privacy) >= maxPrivacy {
+		clear(l.privacy)
+	}
+	l.privacy[k] = privacy{c.Revision, private}
+	return private, nil
+}
+
+// lifeKey identifies a conversation until it is deleted.
+type lifeKey struct {
+	tenant, name string
+	created      int64
+}
+
+// privacy is whether a conversation was private at a revision.
+type privacy struct {
+	revision int64
+	private  bool
+}
+
+// maxPrivacy is of how many conversations a library remembers whether they are private.
+const maxPrivacy = 1 << 16
 
 // members returns the paths of conversations, using those that cached scopes
 // know already.

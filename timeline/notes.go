@@ -17,6 +17,8 @@ const (
 	KindHold      = "hold"
 	KindPlan      = "plan"
 	KindSize      = "size"
+	// KindPrivate marks a conversation that only its own searches cover.
+	KindPrivate = "private"
 	// KindNumber reserves the id of a plan that is not stored yet.
 	KindNumber = "number"
 )
@@ -84,6 +86,16 @@ func (p Pin) Record() Record {
 	}
 	return r
 }
+
+// Private reports whether the conversation is private: searches from other conversations do
+// not cover it.
+func (n Notes) Private(ctx context.Context) (bool, error) {
+	records, err := n.records(ctx, KindPrivate, PrivateKey)
+	return len(records) > 0, err
+}
+
+// PrivateKey is the key of the record that makes a conversation private.
+const PrivateKey = "private"
 
 // DismissedRecord returns the record of a note that dismisses standing instructions.
 func (p Pin) DismissedRecord() Record { return Record{Kind: KindDismissed, Key: p.Key, At: p.At} }

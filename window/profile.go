@@ -22,6 +22,9 @@ type Profile struct {
 	// Recall is the most tokens that are recalled at a time; 0 uses the
 	// general setting, a negative number disables recall.
 	Recall int
+	// Scope is how far recall looks at the first call of a conversation:
+	// "conversation" or "project"; empty uses the general setting.
+	Scope string
 }
 
 // profiles lists the profiles from the one that keeps most to the one that

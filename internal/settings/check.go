@@ -38,6 +38,7 @@ func (l *Loaded) check() error {
 		{"upstream.anthropic", proxy.CheckUpstream("Anthropic", l.Upstream.Anthropic)},
 		{"recall.tokens", atLeast(l.Recall.Tokens, 1)},
 		{"recall.wait", atLeast(l.Recall.Wait, 1)},
+		{"recall.scope", oneOf(l.Recall.Scope, "conversation", "project")},
 		{l.boundKey(), checkBounds(l.Thresholds)},
 		{"condense.when", oneOf(l.Condense.When, "behind", "inline")},
 		{"condense.wait", atLeast(l.Condense.Wait, 0)},
@@ -129,7 +130,7 @@ func (l *Loaded) profiles() *window.ProfileTable {
 
 // in converts the profile to package window's form.
 func (p Profile) in(name string) window.Profile {
-	return window.Profile{Name: name, Budget: p.Budget, Low: p.LowMark, Policy: p.Policy, Threshold: p.Threshold, Recall: p.Recall}
+	return window.Profile{Name: name, Budget: p.Budget, Low: p.LowMark, Policy: p.Policy, Threshold: p.Threshold, Recall: p.Recall, Scope: p.Scope}
 }
 
 func checkListen(address string) error {

@@ -119,6 +119,10 @@ type Recall struct {
 	// The longest that a call waits for recall. With embed.url the default is 1s, because
 	// that server embeds the query.
 	Wait time.Duration `toml:"wait"`
+	// How far recall looks: "conversation", or "project", where the first call of a new
+	// conversation also brings what earlier conversations in the same folder say about
+	// its words. Conversations that are private (oriel private) are left out.
+	Scope string `toml:"scope"`
 }
 
 // Embed configures the server that makes vectors.
@@ -167,6 +171,8 @@ type Profile struct {
 	Threshold float64 `toml:"threshold"`
 	// The most tokens that are recalled at a time. 0: recall.tokens; -1: no recall.
 	Recall int `toml:"recall"`
+	// How far recall looks: "conversation" or "project". Empty: recall.scope.
+	Scope string `toml:"scope"`
 }
 
 // Model holds figures of a model that override the table's.

@@ -98,8 +98,11 @@ const outgrown = 1.25
 
 // void reports whether a cut no longer applies: it was made for a smaller
 // budget, and now the whole request fits (SPEC E3), or the request continues
-// nothing.
+// nothing. A cut that leaves nothing out applies as long as it fits.
 func (s *request) void(cut *Cut) bool {
+	if cut.onlyAdds() {
+		return false
+	}
 	if s.wish < s.hard && !s.goesOn(cut) {
 		return s.before.Total <= s.hard
 	}

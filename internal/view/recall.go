@@ -27,7 +27,7 @@ import (
 // total is the size of the view; recall reports whether it added anything.
 func (e *draft) recall(ctx context.Context, total int) (bool, error) {
 	if len(e.hidden) == 0 {
-		return false, nil
+		return e.recallEarlier(ctx, total)
 	}
 	spoken, marker := e.newPrompt(), -1
 	if e.plan != nil {
@@ -275,10 +275,19 @@ func (e *draft) find(ctx context.Context, query string, room int) (text string, 
 			return err == nil && n >= depth
 		},
 	}
+	found := e.search(ctx, where, query, o)
+	if found == nil || found.Text == "" {
+		return "", nil
+	}
+	return recallTitle + found.Text + recallEnd, blocksOf(found)
+}
+
+// search searches the history, as long as this call may wait. It returns nil if that fails:
+// a view never fails because recall does.
+func (e *draft) search(ctx context.Context, where recall.Where, query string, o recall.RecallOptions) *recall.Result {
 	if e.request.recallBegan.IsZero() {
 		e.request.recallBegan = time.Now()
 	}
-	// A view never fails because recall does.
 	found, err := bound.Spend(ctx, &e.v.recalls, &e.request.recallTime, func(ctx context.Context) (*recall.Result, error) {
 		return e.v.o.Recall.Recall(ctx, where, query, o)
 	})
@@ -286,15 +295,18 @@ func (e *draft) find(ctx context.Context, query string, room int) (text string, 
 		if !expected(err) {
 			e.failed = fmt.Errorf("recall: %w", err)
 		}
-		return "", nil
+		return nil
 	}
-	if found.Text == "" {
-		return "", nil
+	return found
+}
+
+// blocksOf returns the blocks of what was found.
+func blocksOf(found *recall.Result) []string {
+	blocks := make([]string, len(found.Passages))
+	for i := range found.Passages {
+		blocks[i] = found.Passages[i].Block
 	}
-	for _, p := range found.Passages {
-		blocks = append(blocks, p.Block)
-	}
-	return recallTitle + found.Text + recallEnd, blocks
+	return blocks
 }
 
 // leastRecall is the least room in which anything is recalled.

@@ -35,6 +35,10 @@ type Options struct {
 	RecallTokens int
 	// RecallWait is the longest that a call waits for recall. Default 50 ms.
 	RecallWait time.Duration
+	// RecallReach is recall.ReachProject if the first call of a conversation
+	// recalls from other conversations of its project. A profile may say
+	// otherwise.
+	RecallReach recall.Reach
 	// Low is the share of the budget that a cut goes down to. Default one
 	// half.
 	Low float64
@@ -118,7 +122,9 @@ type Input struct {
 	PlainCache bool
 	// Pins are the depths of the messages that stay.
 	Pins []int
-	Now  time.Time
+	// Project returns the project of a new conversation, or "". It may be nil.
+	Project func() string
+	Now     time.Time
 }
 
 // Result is a view.

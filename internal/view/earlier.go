@@ -1,0 +1,110 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/oriel-context/oriel/internal/quote"
+	"github.com/oriel-context/oriel/internal/thread"
+	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/recall"
+)
+
+const (
+	// earlierFloor is the score that a passage of another conversation needs. It is higher
+	// than within a conversation, because most openings have nothing to do with what was
+	// said before.
+	earlierFloor = .65
+	// earlierWait is the least that the first call of a conversation waits for what
+	// earlier ones say: it happens once, and their words may have to be indexed first.
+	earlierWait = 500 * time.Millisecond
+)
+
+// recallEarlier adds to the first prompt of a new conversation what earlier conversations of
+// its project say about it, if that is wanted. total is the size of the view; recallEarlier
+// reports whether it added anything.
+func (e *draft) recallEarlier(ctx context.Context, total int) (bool, error) {
+	if !e.begins() {
+		return false, nil
+	}
+	into := e.newPrompt()
+	if into < 0 {
+		return false, nil
+	}
+	project := e.Project()
+	if project == "" {
+		return false, nil
+	}
+	e.request.recallTime.Left = max(e.request.recallTime.Left, earlierWait)
+	query := promptText(e.message(e.pieces[into]))
+	room := min(e.recallTokens(), e.budget/10, e.budget-total) - e.request.recalled
+	for search, try := room, 0; try < recallTries; try++ {
+		text, blocks := e.findEarlier(ctx, project, query, search)
+		if text == "" {
+			return false, nil
+		}
+		if ok, err := e.bring(into, []string{text}, blocks, total, room); ok || err != nil {
+			return ok, err
+		}
+		search = search*room/max(e.tokensOf([]string{text}), room) - recallSlack
+	}
+	return false, nil
+}
+
+// begins reports whether this is the first call of a new conversation that recalls from its
+// project.
+func (e *draft) begins() bool {
+	reach := e.v.o.RecallReach
+	if e.profile.Scope != "" {
+		reach = recall.Reach(e.profile.Scope)
+	}
+	return reach == recall.ReachProject && e.v.o.Recall != nil && e.Project != nil && e.before == nil &&
+		e.Thread.Kind == thread.New && !e.Thread.Stay && e.unsent() == e.lead
+}
+
+// findEarlier searches the conversations of a project, in at most room of the model's tokens.
+func (e *draft) findEarlier(ctx context.Context, project, query string, room int) (text string, blocks []string) {
+	if room < leastRecall || !recall.Asks(query) {
+		return "", nil
+	}
+	frame := voice.EarlierTitle + recallEnd
+	framed := e.counter.Text(frame).Tokens
+	found := e.search(ctx, recall.Where{Tenant: e.Thread.Tenant, Project: project, Reach: recall.ReachProject}, query, recall.RecallOptions{
+		Budget: (room - framed - 8) * asRecall().Text(frame).Tokens / framed, Floor: earlierFloor, Now: e.Now, Whole: true, Directives: -1,
+	})
+	if found == nil || len(found.Passages) == 0 {
+		return "", nil
+	}
+	return voice.EarlierTitle + earlierText(found.Passages) + recallEnd, blocksOf(found)
+}
+
+// earlierText quotes passages under their dates and conversations.
+func earlierText(passages []recall.Passage) string {
+	var b strings.Builder
+	last := ""
+	for i := range passages {
+		p := &passages[i]
+		conversation := p.Block[:max(strings.LastIndexByte(p.Block, '#'), 0)]
+		day := "at an unknown time"
+		if p.Time != nil {
+			day = p.Time.Format("2 January 2006")
+		}
+		if place := fmt.Sprintf(voice.EarlierPlace, day, quote.Label(conversation)); place != last {
+			b.WriteString(place)
+			last = place
+		}
+		label := quote.Label(p.Role)
+		if p.Tool {
+			label = "tool"
+		}
+		b.WriteString(quote.Text(label, strings.TrimSuffix(p.Text, "\n")) + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// onlyAdds reports whether a cut leaves nothing out.
+func (c *Cut) onlyAdds() bool {
+	return len(c.Dropped) == 0 && len(c.Plan.Blocks) == 0 && len(c.Recalled) > 0
+}
