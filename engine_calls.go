@@ -106,6 +106,9 @@ func (e *Engine) openCalls(ctx context.Context) {
 		o.Limits, o.Calibration, o.Learnt, o.Refresh = learnt.Limits, learnt.Calibration, learnt.Save, learnt.Refresh
 	}
 	e.calls = newCalls(o, e.callOptions(c.Calls))
+	if c.Calls.RecallReach == recall.ReachProject {
+		e.library.Prepare(recall.Where{Tenant: c.Tenant, Project: c.Project, Reach: recall.ReachProject})
+	}
 	if c.Spool != "" {
 		e.calls.openSpool(c.Spool, spool.Options{Sync: c.Sync == "full"})
 		e.calls.awaitSpool(ctx)

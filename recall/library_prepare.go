@@ -3,6 +3,8 @@ package recall
 import (
 	"slices"
 	"time"
+
+	"github.com/oriel-context/oriel/timeline"
 )
 
 const (
@@ -21,7 +23,8 @@ const (
 // the next Recall finds its words and vectors. It returns at once; failures go
 // to LibraryOptions.Report. It does nothing while too many others wait to be
 // prepared, and for ten minutes after the scope was discarded for lack of
-// memory.
+// memory. With ReachProject, and neither a conversation nor a project, it prepares
+// the projects that were used last.
 func (l *Library) Prepare(w Where) {
 	if w.Reach == "" {
 		w.Reach = ReachConversation
@@ -36,8 +39,35 @@ func (l *Library) Prepare(w Where) {
 	l.wake.Broadcast()
 }
 
+// newestProjects is how many projects Prepare chooses itself.
+const newestProjects = 3
+
+// prepareProjects prepares the projects that a tenant used last.
+func (l *Library) prepareProjects(tenant string) {
+	var all []timeline.Conversation
+	if err := recovered(func() (err error) {
+		all, err = l.store.Conversations(l.ctx, tenant)
+		return err
+	}); err != nil {
+		l.report(err)
+		return
+	}
+	slices.SortFunc(all, func(a, b timeline.Conversation) int { return b.Updated.Compare(a.Updated) })
+	var chosen []string
+	for i := range all {
+		if p := all[i].Project; p != "" && !slices.Contains(chosen, p) && len(chosen) < newestProjects {
+			chosen = append(chosen, p)
+			l.Prepare(Where{Tenant: tenant, Project: p, Reach: ReachProject})
+		}
+	}
+}
+
 // prepare resolves a place and has its scope built.
 func (l *Library) prepare(w Where) {
+	if w.Reach == ReachProject && w.Conversation == "" && w.Project == "" {
+		l.prepareProjects(w.Tenant)
+		return
+	}
 	key, v, err := l.resolve(w)
 	if err != nil {
 		l.report(err)

@@ -50,6 +50,8 @@ func (p *Profile) check() error {
 		return fmt.Errorf("a budget of %d: it must be 0 or more", p.Budget)
 	case p.Low != 0 && (!number.Within(p.Low, 0, 1) || p.Low == 1):
 		return fmt.Errorf("a low mark of %g: it must be a share of the budget between 0 and 1, such as 0.5", p.Low)
+	case p.Scope != "" && p.Scope != "conversation" && p.Scope != "project":
+		return fmt.Errorf("a scope of %.40q: it must be conversation or project", p.Scope)
 	case !number.Finite(p.Threshold):
 		return fmt.Errorf("a threshold of %g: it must be a percent of the window, such as 80, or -1 for that of all profiles", p.Threshold)
 	case p.Recall < -1:

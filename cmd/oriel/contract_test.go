@@ -23,6 +23,7 @@ func TestCommandsKeepTheirFlags(t *testing.T) {
 		"export":        "data json",
 		"pin":           "data json",
 		"unpin":         "data json",
+		"private":       "data json off",
 		"undo":          "data json",
 		"release":       "data json",
 		"delete":        "data json",

@@ -154,6 +154,7 @@ nonsense %[1]s
 		"copy":          {{"--from", hostile, "--to", hostile}, {"--from", "postgres://" + hostile, "--to", in}, {hostile}},
 		"undo":          {{name}, {name, hostile}, {hostile}},
 		"unpin":         {{name, "1"}, {hostile, "1"}},
+		"private":       {{name}, {hostile}},
 		"usage":         {{}, {"--by", "model"}, {"--by", "conversation", "--json"}, {"--by", hostile}, {"--since", hostile}},
 		"verify":        {{}},
 		"version":       {{hostile}},

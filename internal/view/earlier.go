@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,10 +14,10 @@ import (
 )
 
 const (
-	// earlierFloor is the score that a passage of another conversation needs. It is higher
-	// than within a conversation, because most openings have nothing to do with what was
-	// said before.
-	earlierFloor = .65
+	// earlierBest is the score that the best passage of earlier conversations needs, and
+	// earlierFloor that of the others. They are higher than within a conversation, because
+	// many openings have nothing to do with what was said before.
+	earlierBest, earlierFloor = .65, .4
 	// earlierWait is the least that the first call of a conversation waits for what
 	// earlier ones say: it happens once, and their words may have to be indexed first.
 	earlierWait = 500 * time.Millisecond
@@ -74,7 +75,7 @@ func (e *draft) findEarlier(ctx context.Context, project, query string, room int
 	found := e.search(ctx, recall.Where{Tenant: e.Thread.Tenant, Project: project, Reach: recall.ReachProject}, query, recall.RecallOptions{
 		Budget: (room - framed - 8) * asRecall().Text(frame).Tokens / framed, Floor: earlierFloor, Now: e.Now, Whole: true, Directives: -1,
 	})
-	if found == nil || len(found.Passages) == 0 {
+	if found == nil || !slices.ContainsFunc(found.Passages, func(p recall.Passage) bool { return p.Score >= earlierBest }) {
 		return "", nil
 	}
 	return voice.EarlierTitle + earlierText(found.Passages) + recallEnd, blocksOf(found)
