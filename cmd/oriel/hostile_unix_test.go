@@ -165,7 +165,7 @@ nonsense %[1]s
 		}
 	}
 	imported := strings.ToValidUTF8(hostile, "")
-	for _, verb := range []string{"import", "token", "conversations", "stats", "usage", "context", "statusline", "show", "recall", "directives", "pin", "unpin", "undo", "release", "export", "verify", "backup", "prune",
+	for _, verb := range []string{"import", "token", "conversations", "stats", "usage", "context", "statusline", "show", "recall", "directives", "pin", "unpin", "private", "undo", "release", "export", "verify", "backup", "prune",
 		"count", "fit", "models", "copy", "mcp", "top", "config", "run", "serve", "doctor", "demo", "eval", "embed", "man", "completion", "help", "version", "delete"} {
 		t.Run(verb, func(t *testing.T) {
 			for _, args := range rows[verb] {
