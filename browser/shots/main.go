@@ -181,10 +181,10 @@ func shot(tab context.Context, path, at, theme string, width int64, webp bool) e
 	if err != nil {
 		return err
 	}
-	yes, quality := true, int64(72)
+	yes, quality := true, int64(36)
 	format, ext, most := page.CaptureScreenshotFormat("png"), ".png", 2600.0
 	if webp {
-		format, ext, most = "webp", ".webp", 860
+		format, ext, most = "webp", ".webp", 800
 	}
 	picture, err := chromedp.Run(ctx, func(ctx context.Context, t *chromedp.Target) ([]byte, error) {
 		r, err := cdp.Call(ctx, t, page.CaptureScreenshot, page.CaptureScreenshotParams{

@@ -68,6 +68,7 @@ const kinds = ['call', 'truncation', 'condensation', 'resize', 'recall', 'pin', 
 // its tabs; when it is seen again, onevent gets an event "seen", as others may be missed.
 export function listen(onevent, onstate) {
   let source = null;
+  let down = false; // the line was lost
   const close = () => {
     source?.close();
     source = null;
@@ -78,8 +79,13 @@ export function listen(onevent, onstate) {
     for (const kind of kinds) {
       source.addEventListener(kind, (e) => onevent({ kind, ...JSON.parse(e.data) }));
     }
-    source.addEventListener('open', () => onstate(true));
+    source.addEventListener('open', () => {
+      onstate(true);
+      if (down) onevent({ kind: 'seen' });
+      down = false;
+    });
     source.addEventListener('error', () => {
+      down = true;
       onstate(false);
       // The browser tries again by itself, unless the answer was no stream.
       if (source?.readyState === EventSource.CLOSED) {
