@@ -97,8 +97,14 @@ const learntFile = "learnt.json"
 func (e *Engine) openCalls(ctx context.Context) {
 	c := &e.config
 	o := callParts{Store: e.store, Project: c.Project, Recall: e.library, Events: c.Events, Stages: c.Stages, Log: c.Log, Now: c.Now, Waits: c.Waits}
-	if c.Dir != "" {
-		learnt, err := token.OpenLearnt(filepath.Join(c.Dir, learntFile))
+	if c.Dir != "" || c.Learnt != nil {
+		var learnt *token.Learnt
+		var err error
+		if c.Learnt != nil {
+			learnt, err = token.OpenLearntAt(c.Learnt)
+		} else {
+			learnt, err = token.OpenLearnt(filepath.Join(c.Dir, learntFile))
+		}
 		if err != nil {
 			c.Log.Warn("what was learnt about providers is lost", "error", err)
 		}

@@ -86,6 +86,9 @@ type Config struct {
 	// processes may share it if they have the same store. Empty: what the store does not
 	// accept after some attempts is lost.
 	Spool string
+	// Learnt is where limits and counts that providers taught are kept, for servers that
+	// share them. Nil: the file learnt.json in Dir.
+	Learnt token.LearntPlace
 	// Tenant is the owner of the history; no call reaches another tenant's. Default: the
 	// user of this machine.
 	Tenant string

@@ -9,8 +9,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/oriel-context/oriel/chat"
 	"pgregory.net/rapid"
+
+	"github.com/oriel-context/oriel/chat"
 )
 
 // provider reports slope·x + offset with noise of one percent.

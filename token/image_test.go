@@ -13,8 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oriel-context/oriel/chat"
 	"pgregory.net/rapid"
+
+	"github.com/oriel-context/oriel/chat"
 )
 
 // SPEC B6: the provider's published rule where the size is known.

@@ -22,10 +22,22 @@ type Learnt struct {
 	Limits      *Limits
 	Calibration *Calibration
 
-	mu   sync.Mutex // one Save at a time; protects what follows
-	path string
-	base learntFile // what was here when the file was last read or written
-	seen fileStamp  // the file then
+	mu    sync.Mutex // one Save at a time; protects what follows
+	place LearntPlace
+	base  learntFile // what was here when the file was last read or written
+	seen  string     // its stamp then
+}
+
+// LearntPlace is where Learnt is kept: a file, or a place that several machines share.
+type LearntPlace interface {
+	// String names the place in errors.
+	String() string
+	// Stamp identifies the state of the place, without waiting for anything.
+	Stamp() string
+	// Read returns the content, or nil if there is none.
+	Read() ([]byte, error)
+	// Replace writes data unless the content is no longer was, and reports whether it did.
+	Replace(was, data []byte) (bool, error)
 }
 
 // learntFile is the content of the file; docs/format/calls.md describes it.
@@ -67,16 +79,20 @@ func (p parts) merge(base, file parts) parts {
 	return out
 }
 
-// OpenLearnt reads the file. A file that is missing or cannot be read counts as empty;
-// in the latter case OpenLearnt also returns an error, for a log, and the next Save
-// overwrites the file.
-func OpenLearnt(path string) (*Learnt, error) {
-	l := &Learnt{Limits: new(Limits), Calibration: new(Calibration), path: path}
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+// OpenLearnt reads the file; see OpenLearntAt.
+func OpenLearnt(path string) (*Learnt, error) { return OpenLearntAt(learntPath(path)) }
+
+// OpenLearntAt reads a place. One that is missing or cannot be read counts as empty;
+// in the latter case OpenLearntAt also returns an error, for a log, and the next Save
+// overwrites what is damaged.
+func OpenLearntAt(path LearntPlace) (*Learnt, error) {
+	l := &Learnt{Limits: new(Limits), Calibration: new(Calibration), place: path}
+	seen := path.Stamp()
+	data, err := path.Read()
+	if err == nil && data == nil {
 		return l, nil
 	}
-	l.seen = stamp(path)
+	l.seen = seen
 	var f learntFile
 	if err == nil {
 		f, err = readLearnt(data)
@@ -162,25 +178,32 @@ func (l *Learnt) save() error {
 		return err
 	}
 	for range saveTries {
-		was, err := os.ReadFile(l.path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		was, err := l.place.Read()
+		if err != nil {
 			return err
 		}
 		merged := now
 		file, bad := readLearnt(was)
-		if bad == nil || err != nil { // otherwise it is damaged and is overwritten
+		if bad == nil || was == nil { // otherwise it is damaged and is overwritten
 			merged.Limits.Tokens = now.Limits.Tokens.merge(l.base.Limits.Tokens, file.Limits.Tokens)
 			merged.Limits.Binds = now.Limits.Binds.merge(l.base.Limits.Binds, file.Limits.Binds)
 			merged.Calibration = now.Calibration.merge(l.base.Calibration, file.Calibration)
 		}
-		done, err := l.replace(was, merged)
+		data, err := json.Marshal(merged)
 		if err != nil {
 			return err
+		}
+		data = append(data, '\n')
+		done := bytes.Equal(data, was)
+		if !done {
+			if done, err = l.place.Replace(was, data); err != nil {
+				return err
+			}
 		}
 		if !done {
 			continue
 		}
-		l.seen = stamp(l.path)
+		l.seen = l.place.Stamp()
 		if err := l.load(merged); err != nil {
 			return err
 		}
@@ -194,7 +217,7 @@ func (l *Learnt) save() error {
 func (l *Learnt) Refresh() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	is := stamp(l.path)
+	is := l.place.Stamp()
 	if is == l.seen {
 		return nil
 	}
@@ -204,16 +227,6 @@ func (l *Learnt) Refresh() error {
 	}
 	return nil
 }
-
-// stamp identifies a state of a file; it is zero if there is no file.
-func stamp(path string) (s fileStamp) {
-	if info, err := os.Stat(path); err == nil {
-		s = fileStamp{info.Size(), info.ModTime().UnixNano()}
-	}
-	return s
-}
-
-type fileStamp struct{ size, modified int64 }
 
 // Forget removes what was learnt of a model, or of all models for "all", and returns the
 // number of removed limits, bindings and calibrations.
@@ -275,20 +288,38 @@ func (l *Learnt) Scales() []LearntScale {
 // saveTries bounds how often another process may be faster.
 const saveTries = 3
 
-// replace writes the file unless its content is no longer was.
-func (l *Learnt) replace(was []byte, merged learntFile) (bool, error) {
-	data, err := json.Marshal(merged)
+// learntPath is a file that keeps Learnt.
+type learntPath string
+
+func (p learntPath) String() string { return string(p) }
+
+// Stamp returns the size and the time of the file; it is empty if there is no file.
+func (p learntPath) Stamp() string {
+	info, err := os.Stat(string(p))
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(info.Size(), " ", info.ModTime().UnixNano())
+}
+
+func (p learntPath) Read() ([]byte, error) {
+	data, err := os.ReadFile(string(p))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && data == nil {
+		data = []byte{}
+	}
+	return data, err
+}
+
+// Replace writes the file whole, or not at all.
+func (p learntPath) Replace(was, data []byte) (bool, error) {
+	f, err := os.CreateTemp(filepath.Dir(string(p)), filepath.Base(string(p))+".*") // for its owner alone
 	if err != nil {
 		return false, err
 	}
-	if bytes.Equal(append(data, '\n'), was) {
-		return true, nil
-	}
-	f, err := os.CreateTemp(filepath.Dir(l.path), filepath.Base(l.path)+".*") // for its owner alone
-	if err != nil {
-		return false, err
-	}
-	_, err = f.Write(append(data, '\n'))
+	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()
 	}
@@ -296,10 +327,10 @@ func (l *Learnt) replace(was []byte, merged learntFile) (bool, error) {
 	if err != nil {
 		return false, errors.Join(err, os.Remove(f.Name()))
 	}
-	if is, bad := os.ReadFile(l.path); bad == nil && !bytes.Equal(is, was) {
+	if is, bad := os.ReadFile(string(p)); bad == nil && !bytes.Equal(is, was) {
 		return false, os.Remove(f.Name())
 	}
-	if err := os.Rename(f.Name(), l.path); err != nil {
+	if err := os.Rename(f.Name(), string(p)); err != nil {
 		return false, errors.Join(err, os.Remove(f.Name()))
 	}
 	return true, nil

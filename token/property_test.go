@@ -5,8 +5,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/oriel-context/oriel/chat"
 	"pgregory.net/rapid"
+
+	"github.com/oriel-context/oriel/chat"
 )
 
 var drawPart = rapid.Custom(func(t *rapid.T) chat.Part {

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/wire"
-	"pgregory.net/rapid"
 )
 
 // body puts one message or item into a request.

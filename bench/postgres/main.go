@@ -43,7 +43,7 @@ func main() {
 	large := flag.Int("large", 1_000_000, "messages of the large history")
 	set := flag.String("set", "jit=off", "a further setting of the server")
 	flag.Parse()
-	server, err := pgtest.New("fsync=on", "full_page_writes=on", "shared_buffers=256MB", *set)
+	server, err := pgtest.New("fsync=on", "full_page_writes=on", "shared_buffers=256MB", "max_wal_size=256MB", *set)
 	check(err)
 	defer server.Stop()
 	b := &bench{server: server}

@@ -230,11 +230,11 @@ func finish(store timeline.Store, err error, do func(timeline.Store) error) erro
 // calibration returns what calls through Oriel taught about how models count.
 // It is never nil, and empty if nothing is stored.
 func (h *history) calibration() (*token.Calibration, error) {
-	dir, err := h.folder()
-	if err != nil {
+	learnt, end, err := h.learnt()
+	defer end()
+	if learnt == nil {
 		return new(token.Calibration), err
 	}
-	learnt, err := token.OpenLearnt(filepath.Join(dir, learntFile))
 	return learnt.Calibration, err
 }
 
@@ -259,7 +259,7 @@ func (h *history) withConversation(ctx context.Context, name string, do func(*or
 }
 
 func (h *history) withEngine(ctx context.Context, dir string, store timeline.Store, name string, do func(*oriel.Conversation) error) error {
-	engine, err := oriel.Open(ctx, oriel.Config{Dir: dir, Store: store, NoEmbed: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	engine, err := oriel.Open(ctx, oriel.Config{Dir: dir, Store: store, Learnt: learntOf(store, "the database"), NoEmbed: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err != nil {
 		return &failure{err}
 	}

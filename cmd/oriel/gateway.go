@@ -10,6 +10,7 @@ import (
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/internal/tracing"
 	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/timeline/postgres"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
@@ -111,6 +112,9 @@ func (g *gateway) openEngine(ctx context.Context, o *gatewayOptions) error {
 	}
 	if o.sync == sqlite.Full {
 		config.Sync = "full"
+	}
+	if url, err := o.data.database(); err == nil && url != "" {
+		config.Learnt = sharedLearnt{postgres.Redact(url), g.history.documents}
 	}
 	g.openModel(ctx, o, &config)
 	g.engine, err = oriel.Open(ctx, config)

@@ -8,6 +8,7 @@ import (
 	"github.com/oriel-context/oriel/internal/console"
 	"github.com/oriel-context/oriel/internal/mcp"
 	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/timeline/postgres"
 	"github.com/oriel-context/oriel/token"
 )
 
@@ -29,7 +30,12 @@ func (g *gateway) api(o *gatewayOptions) *api.Handler {
 	return api.New(api.Options{
 		Engine: g.engine, Store: g.history, Hub: g.hub, Tenant: proxy.TenantOf,
 		Settings: o.settings, Held: o.settingsHeld, Version: o.proxy.Version, Log: o.proxy.Log,
-		Learnt: func() (*token.Learnt, error) { return token.OpenLearnt(filepath.Join(dir, learntFile)) },
+		Learnt: func() (*token.Learnt, error) {
+			if url, err := o.data.database(); err == nil && url != "" {
+				return token.OpenLearntAt(sharedLearnt{postgres.Redact(url), g.history.documents})
+			}
+			return token.OpenLearnt(filepath.Join(dir, learntFile))
+		},
 		Health: o.proxy.Store,
 	})
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -13,25 +12,12 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// learnt opens what was learnt of providers. A server may run on the same
-// folder.
-func (h *history) learnt() (*token.Learnt, error) {
-	dir, err := h.folder()
-	if err != nil {
-		return nil, err
-	}
-	l, err := token.OpenLearnt(filepath.Join(dir, learntFile))
-	if err != nil {
-		return nil, &failure{err}
-	}
-	return l, nil
-}
-
 // showLearnt prints what was learnt of the models whose name contains name.
 func showLearnt(cmd *cobra.Command, data *history, name string, asJSON bool) error {
-	l, err := data.learnt()
+	l, end, err := data.learnt()
+	defer end()
 	if err != nil {
-		return err
+		return &failure{err}
 	}
 	now := time.Now()
 	limits, scales := []token.FoundLimit{}, []token.LearntScale{}
@@ -83,9 +69,10 @@ func ofTenant(tenant, model string) string {
 
 // forgetLearnt forgets what was learnt of a model, or of all.
 func forgetLearnt(cmd *cobra.Command, data *history, model string) error {
-	l, err := data.learnt()
+	l, end, err := data.learnt()
+	defer end()
 	if err != nil {
-		return err
+		return &failure{err}
 	}
 	n, err := l.Forget(model)
 	switch {

@@ -9,8 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/oriel-context/oriel/internal/pgtest"
+	"github.com/oriel-context/oriel/timeline/postgres"
+	"github.com/oriel-context/oriel/token"
 )
 
 // storePassword is the password of the URL of tests. The server of tests does not ask for
@@ -125,8 +128,10 @@ func TestServeRecordsInPostgreSQL(t *testing.T) {
 	if code, _, errOut := command(t, "verify", "--store", url); code != 0 {
 		t.Error(errOut)
 	}
-	if found, _ := filepath.Glob(filepath.Join(dir, "oriel.db*")); len(found) > 0 {
-		t.Errorf("a history was made in the folder, too: %v", found)
+	for _, name := range []string{"oriel.db*", learntFile} {
+		if found, _ := filepath.Glob(filepath.Join(dir, name)); len(found) > 0 {
+			t.Errorf("it is in the folder, too: %v", found)
+		}
 	}
 }
 
@@ -146,5 +151,39 @@ func TestServeGoesOnWithoutItsDatabase(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 	if log := s.errors.String(); strings.Contains(log, storePassword) || !strings.Contains(log, "THE HISTORY CANNOT BE OPENED") {
 		t.Error(log)
+	}
+}
+
+// TestServersShareWhatTheyLearnt: what one server learns about a provider, another knows as
+// soon as it hears of it.
+func TestServersShareWhatTheyLearnt(t *testing.T) {
+	url := storeURL(t)
+	var all []*token.Learnt
+	for range 2 {
+		s, err := postgres.Open(t.Context(), url, postgres.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		l, err := token.OpenLearntAt(learntOf(s, "here"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, l)
+	}
+	for i := range 40 {
+		all[0].Calibration.Observe("local\tgpt-4o", 1000+i, 1300+i)
+	}
+	if err := all[0].Save(); err != nil {
+		t.Fatal(err)
+	}
+	for start := time.Now(); len(all[1].Scales()) == 0; time.Sleep(time.Millisecond) {
+		if err := all[1].Refresh(); err != nil || time.Since(start) > time.Minute {
+			t.Fatal("it was not heard of", err)
+		}
+	}
+	code, out, errOut := command(t, "models", "--learnt", "--json", "--store", url)
+	if code != 0 || !strings.Contains(out, "gpt-4o") || strings.Contains(out+errOut, storePassword) {
+		t.Errorf("exit %d: %s%s", code, out, errOut)
 	}
 }

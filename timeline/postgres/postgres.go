@@ -40,8 +40,10 @@ type Store struct {
 	// changes is what Changed returns. deaf is set while nobody listens.
 	changes atomic.Int64
 	deaf    atomic.Bool
-	stop    context.CancelFunc
-	stopped sync.WaitGroup
+	// documents counts the changes of documents by others.
+	documents atomic.Int64
+	stop      context.CancelFunc
+	stopped   sync.WaitGroup
 
 	mu     sync.Mutex // protects closed
 	closed bool

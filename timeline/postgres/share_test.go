@@ -148,3 +148,32 @@ func TestWritersThatCreateATenantAtOnceAllWrite(t *testing.T) {
 		group.Wait()
 	}
 }
+
+func TestDocumentsAreReplacedByCompareAndSet(t *testing.T) {
+	url := pgtest.URL(t)
+	a, b := open(t, url), open(t, url)
+	await(t, "listening", func() bool { return !a.Deaf() && !b.Deaf() })
+	if data, err := a.Document(ctx, "learnt"); data != nil || err != nil {
+		t.Fatal(data, err)
+	}
+	own, seen := a.DocumentsChanged(), b.DocumentsChanged()
+	for _, c := range []struct {
+		was, data string
+		done      bool
+	}{{"", "one", true}, {"", "two", false}, {"two", "three", false}, {"one", "four", true}} {
+		var was []byte
+		if c.was != "" {
+			was = []byte(c.was)
+		}
+		if done, err := a.ReplaceDocument(ctx, "learnt", was, []byte(c.data)); done != c.done || err != nil {
+			t.Errorf("%+v: %v, %v", c, done, err)
+		}
+	}
+	await(t, "the notifications", func() bool { return b.DocumentsChanged() == seen+2 })
+	if data, err := b.Document(ctx, "learnt"); string(data) != "four" || err != nil {
+		t.Errorf("%q, %v", data, err)
+	}
+	if n := a.DocumentsChanged(); n != own {
+		t.Errorf("%d own changes were counted", n-own)
+	}
+}

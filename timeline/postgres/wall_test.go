@@ -47,7 +47,7 @@ func TestTheDatabaseHidesOtherTenants(t *testing.T) {
 	if ids, err = pgx.CollectRows(rows, pgx.RowTo[int64]); err != nil || len(ids) != 2 {
 		t.Fatal(ids, err)
 	}
-	rows, _ = c.Query(ctx, "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename NOT IN ('tenant', 'token', 'setting', 'goose_db_version')")
+	rows, _ = c.Query(ctx, "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename NOT IN ('tenant', 'token', 'document', 'setting', 'goose_db_version')")
 	all, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil || len(all) != len(tables)*9 {
 		t.Fatalf("%d tables, %v", len(all), err)

@@ -12,6 +12,9 @@ import (
 // A store notifies others of every change after it is committed. Notifying within the
 // transaction would be simpler, but PostgreSQL commits such transactions one by one.
 
+// noTenant stands for the tenant in notifications of documents.
+const noTenant = 0
+
 // notify queues the notification of a change to a conversation.
 func (s *Store) notify(b *pgx.Batch, tenant int64, conversation string) {
 	b.Queue("SELECT pg_notify($1, $2)", s.channel, s.name+" "+strconv.FormatInt(tenant, 10)+" "+conversation)
@@ -56,13 +59,20 @@ func (s *Store) listenOnce(ctx context.Context) bool {
 		return false
 	}
 	s.changes.Add(1)
+	s.documents.Add(1)
 	s.deaf.Store(false)
 	for {
 		n, err := c.WaitForNotification(ctx)
 		if err != nil {
 			return true
 		}
-		if from, _, _ := strings.Cut(n.Payload, " "); from != s.name {
+		from, rest, _ := strings.Cut(n.Payload, " ")
+		tenant, _, _ := strings.Cut(rest, " ")
+		switch {
+		case from == s.name:
+		case tenant == strconv.Itoa(noTenant):
+			s.documents.Add(1)
+		default:
 			s.changes.Add(1)
 		}
 	}

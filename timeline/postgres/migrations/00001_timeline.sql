@@ -124,6 +124,12 @@ CREATE TABLE token (
   seal    uuid   NOT NULL
 );
 
+-- What all servers share and no tenant owns: limits and counts that providers taught.
+CREATE TABLE document (
+  name text  NOT NULL PRIMARY KEY,
+  data bytea NOT NULL
+);
+
 -- The row "oldest" is the oldest version of the program that can use these tables.
 CREATE TABLE setting (
   name  text PRIMARY KEY,
