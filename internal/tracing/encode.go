@@ -84,7 +84,7 @@ func anyValue(v attribute.Value) []byte {
 	case attribute.FLOAT64:
 		return protowire.AppendFixed64(protowire.AppendTag(nil, 4, protowire.Fixed64Type), math.Float64bits(v.AsFloat64()))
 	}
-	return protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), valid(v.Emit()))
+	return protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), valid(v.String()))
 }
 
 func appendMessage(b []byte, field protowire.Number, message []byte) []byte {
