@@ -16,7 +16,7 @@ var groups = []struct {
 }{
 	{"use", "Use it:", []string{"run", "serve", "demo", "mcp", "setup"}},
 	{"look", "Look:", []string{"conversations", "show", "recall", "usage", "context", "top", "statusline", "directives"}},
-	{"steer", "Steer:", []string{"pin", "unpin", "undo", "release"}},
+	{"steer", "Steer:", []string{"pin", "unpin", "undo", "release", "private"}},
 	{"keep", "Keep the history:", []string{"import", "export", "backup", "copy", "verify", "stats", "prune", "delete"}},
 	{"body", "Request bodies, models and texts:", []string{"count", "fit", "models", "embed", "eval"}},
 	{"set", "Set up:", []string{"config", "doctor", "token", "completion", "man", "version", "help"}},

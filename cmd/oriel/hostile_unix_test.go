@@ -152,6 +152,7 @@ nonsense %[1]s
 		"top":           {{"--url", hostile}, {hostile}},
 		"mcp":           {{"--conversation", hostile}, {hostile}},
 		"copy":          {{"--from", hostile, "--to", hostile}, {"--from", "postgres://" + hostile, "--to", in}, {hostile}},
+		"setup":         {{hostile}, {"--url", hostile, hostile}},
 		"undo":          {{name}, {name, hostile}, {hostile}},
 		"unpin":         {{name, "1"}, {hostile, "1"}},
 		"private":       {{name}, {hostile}},
@@ -166,7 +167,7 @@ nonsense %[1]s
 	}
 	imported := strings.ToValidUTF8(hostile, "")
 	for _, verb := range []string{"import", "token", "conversations", "stats", "usage", "context", "statusline", "show", "recall", "directives", "pin", "unpin", "private", "undo", "release", "export", "verify", "backup", "prune",
-		"count", "fit", "models", "copy", "mcp", "top", "config", "run", "serve", "doctor", "demo", "eval", "embed", "man", "completion", "help", "version", "delete"} {
+		"count", "fit", "models", "setup", "copy", "mcp", "top", "config", "run", "serve", "doctor", "demo", "eval", "embed", "man", "completion", "help", "version", "delete"} {
 		t.Run(verb, func(t *testing.T) {
 			for _, args := range rows[verb] {
 				args = append([]string{verb}, args...)
