@@ -28,7 +28,11 @@ func TestMain(m *testing.M) {
 	set := false
 	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "rapid.checks" })
 	if !set { // a round trip takes what many operations in a file take
-		_ = flag.Set("rapid.checks", "25")
+		checks := "25"
+		if testing.Short() {
+			checks = "8"
+		}
+		_ = flag.Set("rapid.checks", checks)
 	}
 	code := m.Run()
 	pgtest.Stop()
