@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/oriel-context/oriel/internal/access"
 	"github.com/oriel-context/oriel/timeline"
@@ -112,6 +113,28 @@ func (s *Server) authorise(cur *routing, r *http.Request, t *route) (Access, *re
 		return Access{}, tooManyGuesses
 	}
 	return Access{}, f
+}
+
+// watchAccess cancels a request that lasts longer than the access of its sender. It returns
+// when the request ends.
+func (s *Server) watchAccess(ctx context.Context, cancel context.CancelFunc, r *http.Request, t *route, a Access) {
+	again := time.NewTicker(access.Lifetime)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-again.C:
+		}
+		now, f := s.authorise(s.routing.Load(), r, t)
+		if f == tooManyGuesses {
+			continue // of others at the same address
+		}
+		if f != nil || now != a {
+			cancel()
+			return
+		}
+	}
 }
 
 // find returns the access of the holder of a token.

@@ -269,3 +269,45 @@ func TestRatesHoldOverAnyTime(t *testing.T) {
 		}
 	})
 }
+
+// A stream of events lasts no longer than the token of its reader.
+func TestAStreamEndsWithItsToken(t *testing.T) {
+	for _, way := range []string{"revoked", "expired", "valid"} {
+		t.Run(way, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &team{Store: memory.New()}
+				expires := time.Time{}
+				if way == "expired" {
+					expires = time.Now().Add(time.Minute)
+				}
+				token := store.add(t, "ann", timeline.RoleRead, expires)
+				ended := make(chan time.Duration, 1)
+				stream := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					w.WriteHeader(http.StatusOK)
+					http.NewResponseController(w).Flush()
+					began := time.Now()
+					<-r.Context().Done()
+					ended <- time.Since(began)
+				})
+				s := startOn(t, nil, proxy.Options{Listen: "0.0.0.0:0", Stored: store, Console: stream}, nil, newNetwork())
+				ctx, leave := context.WithTimeout(t.Context(), time.Hour)
+				defer leave()
+				res, err := s.client.Do(s.request("GET", "/oriel/api/events", "", "X-Oriel-Token", token).WithContext(ctx))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer res.Body.Close()
+				time.Sleep(time.Minute)
+				if way == "revoked" {
+					if err := store.RevokeToken(t.Context(), timeline.HashToken(token), time.Now()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				lasted := <-ended
+				if valid := lasted > 59*time.Minute; valid != (way == "valid") || !valid && (lasted < time.Minute || lasted > time.Minute+5*time.Second) {
+					t.Errorf("it lasted %v", lasted)
+				}
+			})
+		})
+	}
+}

@@ -43,10 +43,11 @@ func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
 		return
 	}
 	// The console sees its own paths without the prefixes of the base URL. Its streams end
-	// when the server shuts down.
+	// when the server shuts down, and with the token of their reader.
 	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), accessKey{}, a))
 	defer cancel()
 	defer context.AfterFunc(s.ending, cancel)()
+	go s.watchAccess(ctx, cancel, r, t, a)
 	inner := r.Clone(ctx)
 	setPath(inner.URL, t.path)
 	inner.URL.Opaque = ""
