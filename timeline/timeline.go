@@ -28,6 +28,9 @@ var (
 	ErrDamaged = errors.New("the history is damaged")
 	// ErrNewer: the history was written by a newer version of this program.
 	ErrNewer = errors.New("the history is of a newer version")
+	// ErrOlder: the history was written by an older version of this program, and is open
+	// for reading only. Opening it for writing upgrades it.
+	ErrOlder = errors.New("the history is of an older version")
 	// ErrReadOnly: the store is read-only.
 	ErrReadOnly = errors.New("the history cannot be written to")
 	// ErrNoToken: there is no token with this hash.

@@ -82,7 +82,7 @@ func openPlace(ctx context.Context, place string, read bool) (timeline.Whole, er
 	if postgres.IsURL(place) {
 		s, err = postgres.Open(ctx, place, postgres.Options{ReadOnly: read})
 	} else {
-		s, err = sqlite.Open(ctx, place, sqlite.Options{ReadOnly: read})
+		s, err = openFolder(ctx, place, sqlite.Options{ReadOnly: read})
 	}
 	if err != nil {
 		return nil, &failure{err}

@@ -180,15 +180,32 @@ func (h *history) open(ctx context.Context, o sqlite.Options) (timeline.Store, e
 	if err != nil {
 		return nil, err
 	}
-	store, err := sqlite.Open(ctx, filepath.Dir(path), o)
+	store, err := openFolder(ctx, filepath.Dir(path), o)
 	if err != nil {
 		return nil, &failure{err}
 	}
 	return store, nil
 }
 
+// openFolder opens the history in a folder. One of an older version is upgraded first, also
+// for a command that only reads, if this user may write.
+func openFolder(ctx context.Context, dir string, o sqlite.Options) (*sqlite.Store, error) {
+	store, err := sqlite.Open(ctx, dir, o)
+	if !errors.Is(err, timeline.ErrOlder) {
+		return store, err
+	}
+	writer, failed := sqlite.Open(ctx, dir, sqlite.Options{MustExist: true})
+	if failed != nil {
+		return nil, err // which tells more
+	}
+	if err := writer.Close(); err != nil {
+		return nil, err
+	}
+	return sqlite.Open(ctx, dir, o)
+}
+
 // with runs do on an existing history for reading. It creates and changes
-// nothing, and works if this user may not write.
+// nothing except to upgrade it, and works if this user may not write.
 func (h *history) with(ctx context.Context, do func(timeline.Store) error) error {
 	return h.use(ctx, sqlite.Options{ReadOnly: true}, do)
 }

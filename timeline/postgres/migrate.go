@@ -56,7 +56,7 @@ func ready(ctx context.Context, c *pgx.Conn, o Options) error {
 		return &timeline.StoreError{Op: "open", Path: Redact(c.Config().ConnString()), Err: timeline.ErrNone, Hint: hintNone}
 	case o.ReadOnly:
 		return &timeline.StoreError{Op: "open", Path: Redact(c.Config().ConnString()), Hint: "start `oriel serve` of this version with it, which migrates it",
-			Err: fmt.Errorf("%w: it has version %d, which must be migrated to %d", timeline.ErrReadOnly, found, version)}
+			Err: fmt.Errorf("%w: %d, which must be upgraded to %d: %w", timeline.ErrOlder, found, version, timeline.ErrReadOnly)}
 	}
 	return upgrade(ctx, c)
 }

@@ -51,7 +51,7 @@ func (s *Store) openAs(fixed os.FileInfo) error {
 		return err
 	}
 	if found != version {
-		return &Error{Op: "open", Path: s.path, Err: fmt.Errorf("%w: it has version %d, which must be migrated to %d", ErrReadOnly, found, version), Hint: hintReadOnly}
+		return &Error{Op: "open", Path: s.path, Err: fmt.Errorf("%w: %d, which must be upgraded to %d: %w", timeline.ErrOlder, found, version, ErrReadOnly), Hint: hintReadOnly}
 	}
 	if err := s.openWatcher(); err != nil {
 		return err
