@@ -17,6 +17,9 @@ func plainFlagError(cmd *cobra.Command, err error) error {
 		return err
 	}
 	f := bad.GetFlag()
+	if _, secret := f.Value.(storeFlag); secret { // which may have a password
+		return fmt.Errorf("--%s: %w", f.Name, bad.Unwrap())
+	}
 	takes := map[string]string{
 		"int": "a whole number", "int64": "a whole number", "uint": "a whole number",
 		"float64": "a number", "bool": "true or false", "duration": "a duration such as 30s or 5m",

@@ -214,17 +214,23 @@ func (c *Change) restore() error {
 	if err != nil {
 		return err
 	}
-	data, err := os.ReadFile(c.Backup)
+	data, err := c.copied()
 	if err != nil {
 		return err
 	}
-	if hash(string(data)) != c.Before {
-		return fmt.Errorf("%s is not the copy that was made: compare it with %s by hand", c.Backup, c.File)
-	}
-	if err := replace(c.File, string(data), info.Mode().Perm()); err != nil {
+	if err := replace(c.File, data, info.Mode().Perm()); err != nil {
 		return err
 	}
 	return os.Remove(c.Backup)
+}
+
+// copied returns the bytes from before the change.
+func (c *Change) copied() (string, error) {
+	data, err := os.ReadFile(c.Backup)
+	if err == nil && hash(string(data)) != c.Before {
+		err = fmt.Errorf("%s is not the copy that was made: compare it with %s by hand", c.Backup, c.File)
+	}
+	return string(data), err
 }
 
 // replace writes a file by a rename, so that it has the old bytes or the new ones.
@@ -266,6 +272,8 @@ func Undo(record string) (done []string, err error) {
 
 func (c *Change) undo() (string, error) {
 	_, text, existed, err := read(c.File)
+	_, lost := c.copied()
+	why := "was changed since"
 	switch {
 	case err != nil:
 		return "", err
@@ -273,6 +281,8 @@ func (c *Change) undo() (string, error) {
 		return c.File + " is gone: there is nothing to take back", nil
 	case hash(text) == c.Before && c.Existed:
 		return c.File + " is as it was before already", nil
+	case hash(text) == c.After && c.Existed && lost != nil:
+		why = "has no copy from before any more"
 	case hash(text) == c.After:
 		if err := c.restore(); err != nil {
 			return "", err
@@ -295,8 +305,8 @@ func (c *Change) undo() (string, error) {
 	if err := replace(c.File, next, info.Mode().Perm()); err != nil {
 		return "", err
 	}
-	done := c.File + " was changed since: only what oriel setup put in is taken out"
-	if c.Backup != "" {
+	done := c.File + " " + why + ": only what oriel setup put in is taken out"
+	if lost == nil {
 		done += "; the copy from before is " + c.Backup
 	}
 	return done, nil

@@ -184,6 +184,40 @@ func TestUndoTakesOutOnlyItsOwnPart(t *testing.T) {
 	}
 }
 
+// Somebody may have deleted or changed the copy; the settings are taken out all the same.
+func TestUndoWithoutItsCopy(t *testing.T) {
+	for _, agent := range Agents() {
+		for _, change := range []func(string) error{os.Remove, func(name string) error { return os.WriteFile(name, []byte("{}"), 0o600) }} {
+			before := map[string]string{
+				".codex/config.toml": "model = \"a\"\n", ".claude/settings.json": "{ \"a\": 1 }\n", ".claude.json": "{\n  \"a\": 1\n}\n",
+				".gemini/settings.json": "{ \"a\": 1 }\n", ".config/opencode/opencode.json": "{ \"a\": 1 }\n", ".aider.conf.yml": "a: 1\n",
+			}
+			at := newHome(t, before)
+			record := filepath.Join(t.TempDir(), agent+".json")
+			p, _, err := New(agent, base, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Write(record); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range p.Changes {
+				if err := change(c.Backup); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := Undo(record); err != nil {
+				t.Errorf("%s: %v", agent, err)
+			}
+			for name, want := range before {
+				if got := text(t, at, name); got != want {
+					t.Errorf("%s: %s is %q, want %q", agent, name, got, want)
+				}
+			}
+		}
+	}
+}
+
 func write(t *testing.T, at Place, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(at.Home, name), []byte(text), 0o600); err != nil {
