@@ -34,7 +34,7 @@ func TestCommandsKeepTheirFlags(t *testing.T) {
 		"statusline":    "json data",
 		"usage":         "by since json watch data",
 		"recall":        "conversation all project context complete scope budget top floor mode json data",
-		"eval":          "format budget policy details json",
+		"eval":          "format budget policy details json scope",
 		"serve":         "listen upstream-openai upstream-anthropic profile config data",
 		"run":           "upstream-openai upstream-anthropic profile config data no-mcp",
 		"mcp":           "conversation read-only data",

@@ -21,6 +21,7 @@ import (
 // evalFlags holds the flags of eval.
 type evalFlags struct {
 	format, details  string
+	scope            string
 	budgets          []int
 	policies, remove []string
 	json             bool
@@ -73,10 +74,14 @@ information", "not mentioned", "unknown" …). Questions without a gold answer a
 asked. Failed calls are counted and are not part of any other figure. The key is that of
 $OPENAI_API_KEY.
 
+--scope user asks each question of all conversations of the set together, as a search
+of everything does: what is in another conversation than the question's is in its way.
+
 --without removes stages from keyword and hybrid: neighbours, speaker, date, role,
 length, directives, spread, router.`,
 		Example: `  oriel eval locomo10.json --format locomo --policy bm25,hybrid
   oriel eval beam/100K --format beam --budget 4096,8192 --details details.jsonl
+  oriel eval locomo10.json --format locomo --scope user --policy hybrid
   oriel eval my-set --format generic --policy hybrid --without date,speaker --json
   oriel eval locomo10.json --format locomo --budget 2048 --answer http://127.0.0.1:8080/v1 --model qwen3-8b`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -91,6 +96,7 @@ length, directives, spread, router.`,
 	f.IntSliceVar(&o.budgets, "budget", []int{512, 1024, 2048, 4096, 8192}, "`tokens` of context")
 	f.StringSliceVar(&o.policies, "policy", eval.Policies(), "`policies` to compare")
 	f.StringSliceVar(&o.remove, "without", nil, "`stages` to leave out")
+	f.StringVar(&o.scope, "scope", string(recall.ReachConversation), "`part` that a question is asked of: conversation, its own, or user, all of the set as one")
 	f.StringVar(&o.details, "details", "", "`file` for one line of JSON for each question, budget and policy")
 	f.StringVar(&o.server, "answer", "", "`address` of a server that answers the questions, up to /v1")
 	f.StringVar(&o.model, "model", "", "`name` of the model that answers")
@@ -138,9 +144,17 @@ func (o *evalFlags) run(cmd *cobra.Command, paths []string) (report any, err err
 		return nil, err
 	}
 	options := eval.Options{Budgets: o.budgets, Policies: o.policies, Weights: &weights}
+	if !slices.Contains(eval.Reaches(), recall.Reach(o.scope)) {
+		return nil, fmt.Errorf("%w: --scope %q: use %s or %s", eval.ErrOption, oneLine(o.scope, 40), recall.ReachConversation, recall.ReachUser)
+	}
 	set, err := eval.Load(cmd.Context(), o.format, paths)
 	if err != nil {
 		return nil, err
+	}
+	if o.scope == string(recall.ReachUser) {
+		if set, err = set.Together(); err != nil {
+			return nil, err
+		}
 	}
 	if slices.Contains(o.policies, "dense") || slices.Contains(o.policies, "hybrid") {
 		model, err := minilm.Open(minilm.Options{})
