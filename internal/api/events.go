@@ -14,8 +14,9 @@ const (
 	streamWait = 10 * time.Second
 )
 
-// maxStreams is how many streams may be open at a time.
-const maxStreams = 64
+// maxStreams and maxAllStreams are how many streams of a tenant and of all may be open at a
+// time.
+const maxStreams, maxAllStreams = 64, 512
 
 // events serves a stream of events until the client leaves.
 func (q *request) events() (any, error) {
@@ -23,10 +24,10 @@ func (q *request) events() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !q.Hub.enter() {
-		return nil, newProblem(http.StatusServiceUnavailable, "close other pages", "%d streams of events are open", maxStreams)
+	if !q.Hub.enter(q.tenant) {
+		return nil, newProblem(http.StatusServiceUnavailable, "close other pages", "too many streams of events are open")
 	}
-	defer q.Hub.leave()
+	defer q.Hub.leave(q.tenant)
 	header := q.w.Header()
 	header.Set("Content-Type", "text/event-stream; charset=utf-8")
 	header.Set("X-Accel-Buffering", "no")

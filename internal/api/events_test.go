@@ -144,3 +144,39 @@ func TestPublishingAllocatesNothing(t *testing.T) {
 		t.Errorf("an event allocates %v times", n)
 	}
 }
+
+// One tenant's streams leave room for those of others.
+func TestATenantCannotTakeAllStreams(t *testing.T) {
+	w := newWorld(t, nil)
+	open := func(tenant string) int {
+		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), asTenant{}, tenant))
+		t.Cleanup(cancel)
+		out := &flushed{ResponseRecorder: httptest.NewRecorder(), begun: make(chan int, 2)}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			w.handler.ServeHTTP(out, httptest.NewRequestWithContext(ctx, "GET", api.Prefix+"events", nil))
+		}()
+		t.Cleanup(func() { cancel(); <-done })
+		return <-out.begun
+	}
+	for n := range 64 {
+		if code := open("ann"); code != http.StatusOK {
+			t.Fatalf("stream %d: %d", n+1, code)
+		}
+	}
+	if a, b := open("ann"), open("ben"); a != http.StatusServiceUnavailable || b != http.StatusOK {
+		t.Errorf("ann got %d, ben %d", a, b)
+	}
+}
+
+// flushed is a response that tells its status.
+type flushed struct {
+	*httptest.ResponseRecorder
+	begun chan int
+}
+
+func (f *flushed) WriteHeader(status int) {
+	f.ResponseRecorder.WriteHeader(status)
+	f.begun <- status
+}

@@ -21,7 +21,8 @@ type Hub struct {
 	wake    chan struct{} // closed when something is published; nil if nobody waits
 	dropped int64
 	counts  map[string]*failures
-	streams int
+	streams map[string]int // by tenant; those without any are not in it
+	open    int            // of all tenants
 }
 
 // ringSize is how many events are kept for streams that are behind or come back.
@@ -35,7 +36,7 @@ type published struct {
 }
 
 // NewHub returns a hub without events.
-func NewHub() *Hub { return &Hub{next: 1, counts: map[string]*failures{}} }
+func NewHub() *Hub { return &Hub{next: 1, counts: map[string]*failures{}, streams: map[string]int{}} }
 
 // Publish passes an event to the streams of its tenant.
 func (h *Hub) Publish(e oriel.Event) { h.PublishTo(tenantOf(&e), e) }
@@ -91,21 +92,25 @@ func (h *Hub) after(tenant string, id int64) (found []published, last, lost int6
 	return found, h.next - 1, lost, h.wake
 }
 
-// enter reports whether one more stream may be opened; leave closes it.
-func (h *Hub) enter() bool {
+// enter reports whether a tenant may open one more stream; leave closes it.
+func (h *Hub) enter(tenant string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.streams >= maxStreams {
+	if h.streams[tenant] >= maxStreams || h.open >= maxAllStreams {
 		return false
 	}
-	h.streams++
+	h.streams[tenant]++
+	h.open++
 	return true
 }
 
-func (h *Hub) leave() {
+func (h *Hub) leave(tenant string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.streams--
+	h.open--
+	if h.streams[tenant]--; h.streams[tenant] == 0 {
+		delete(h.streams, tenant)
+	}
 }
 
 // encode returns an event as it is streamed. A cost that is not a number is left out.
