@@ -108,3 +108,54 @@ func TestTheFirstCallOfAConversationRecallsFromItsProject(t *testing.T) {
 		t.Errorf("a deleted conversation is recalled: %s", first)
 	}
 }
+
+func TestStandingInstructionsHoldInTheProject(t *testing.T) {
+	store := memory.New()
+	earlierHistory(t, store, timeline.Local, "uploads", "/src/shop", retryDecision)
+	now := time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
+	raw := []byte(`{"role":"user","content":"From now on, always run make lint before you commit."}`)
+	_, err := store.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: "rules", Project: "/src/shop", Now: now, Messages: []timeline.Message{
+		{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatAnthropic, Role: "user", Time: now},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, url, _, got, _ := through(t, oriel.Config{Store: store, Calls: oriel.CallOptions{RecallReach: recall.ReachProject, RecallWait: time.Minute}}, reply)
+	say := func(folder, words string) string {
+		t.Helper()
+		post(t, client, url+"/v1/messages", claudeCall(folder, words))
+		all := got()
+		return all[len(all)-1].body
+	}
+	const rule, title = "always run make lint before you commit", "said by the user in earlier conversations in this project"
+	if first := say("/src/shop", "Translate this poem about the sea into Portuguese."); !strings.Contains(first, rule) || !strings.Contains(first, title) || strings.Contains(first, "backoff") {
+		t.Errorf("the instruction is not offered alone: %s", first)
+	}
+	if first := say("/src/other", "Translate this poem about the sea into Spanish."); strings.Contains(first, rule) {
+		t.Errorf("another project has it: %s", first)
+	}
+	dismissed := timeline.Pin{Key: "1", ID: 1}.DismissedRecord()
+	if _, err := store.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: "rules", Stay: true, Now: now, Put: []timeline.Record{dismissed}}); err != nil {
+		t.Fatal(err)
+	}
+	if first := say("/src/shop", "Translate this poem about the sea into French."); strings.Contains(first, title) {
+		t.Errorf("it was dismissed: %s", first)
+	}
+}
+
+// A request for a title has no tools and names no folder.
+func TestRequestsBesideTheWorkRecallNothing(t *testing.T) {
+	store := memory.New()
+	earlierHistory(t, store, timeline.Local, "uploads", "/src/shop", retryDecision)
+	client, url, _, got, _ := through(t, oriel.Config{Store: store, Project: "/src/shop", Calls: oriel.CallOptions{RecallReach: recall.ReachProject, RecallWait: time.Minute}}, reply)
+	for _, c := range []struct {
+		tools, words string
+		want         bool
+	}{{``, retryAsked, false}, {`,"tools":[{"name":"Read","input_schema":{"type":"object"}}]`, "Please tell me: " + retryAsked, true}} {
+		post(t, client, url+"/v1/messages", fmt.Sprintf(`{"model":"claude-opus-4-1","max_tokens":9%s,"messages":[{"role":"user","content":%q}]}`, c.tools, c.words))
+		all := got()
+		if body := all[len(all)-1].body; strings.Contains(body, "parts of earlier conversations") != c.want {
+			t.Errorf("tools %q: %s", c.tools, body)
+		}
+	}
+}

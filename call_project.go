@@ -36,6 +36,15 @@ func (c *Call) project() string {
 	return project
 }
 
+// recallProject returns the project that the first call of a conversation recalls from. A
+// request without tools that names no folder, such as that for a title, has none.
+func (c *Call) recallProject() string {
+	if project := c.project(); len(c.body.Tools) > 0 || project != c.calls.o.Project {
+		return project
+	}
+	return ""
+}
+
 func folderIn(p *chat.Part) string {
 	if p.Kind != chat.Text {
 		return ""

@@ -18,7 +18,7 @@ import (
 func (c *Call) input() *view.Input {
 	return &view.Input{
 		ID: fmt.Sprintf("%s-%d", c.request.ID, len(c.fresh)), Body: c.body, Thread: c.thread, Profile: c.tuning.profile(c.request), Asked: c.request.Profile != "", Budget: budgetOf(c.request.Header),
-		Betas: betas(c.request.Header), PlainCache: c.tuning.o.PlainCache, Now: c.began, Most: c.most, Unbind: c.unbound, Project: c.project,
+		Betas: betas(c.request.Header), PlainCache: c.tuning.o.PlainCache, Now: c.began, Most: c.most, Unbind: c.unbound, Project: c.recallProject,
 	}
 }
 

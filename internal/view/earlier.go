@@ -7,10 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/bound"
 	"github.com/oriel-context/oriel/internal/quote"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/recall"
+	"github.com/oriel-context/oriel/window"
 )
 
 const (
@@ -41,17 +44,55 @@ func (e *draft) recallEarlier(ctx context.Context, total int) (bool, error) {
 	e.request.recallTime.Left = max(e.request.recallTime.Left, earlierWait)
 	query := promptText(e.message(e.pieces[into]))
 	room := min(e.recallTokens(), e.budget/10, e.budget-total) - e.request.recalled
-	for search, try := room, 0; try < recallTries; try++ {
+	var texts []string
+	if standing := e.earlierStanding(ctx, project, min(room, mostStanding)); standing != "" {
+		texts = append(texts, standing)
+	}
+	left := room - e.tokensOf(texts)
+	for search, try := left, 0; try < recallTries; try++ {
 		text, blocks := e.findEarlier(ctx, project, query, search)
 		if text == "" {
-			return false, nil
+			break
 		}
-		if ok, err := e.bring(into, []string{text}, blocks, total, room); ok || err != nil {
+		if ok, err := e.bring(into, append(texts[:len(texts):len(texts)], text), blocks, total, room); ok || err != nil {
 			return ok, err
 		}
-		search = search*room/max(e.tokensOf([]string{text}), room) - recallSlack
+		search = search*left/max(e.tokensOf([]string{text}), left) - recallSlack
 	}
-	return false, nil
+	return e.bring(into, texts, nil, total, room)
+}
+
+// earlierStanding quotes the standing instructions of earlier conversations in at most most
+// tokens, the newest first.
+func (e *draft) earlierStanding(ctx context.Context, project string, most int) string {
+	if e.v.o.Standing == nil || most < leastRecall {
+		return ""
+	}
+	said, err := bound.Spend(ctx, &e.v.recalls, &e.request.recallTime, func(ctx context.Context) ([]recall.Directive, error) {
+		return e.v.o.Standing(ctx, e.Thread.Tenant, project)
+	})
+	if err != nil {
+		if !expected(err) {
+			e.failed = fmt.Errorf("recall: %w", err)
+		}
+		return ""
+	}
+	used := e.counter.Text(voice.EarlierStandingTitle+recallEnd).Tokens + 8
+	var all []string
+	for _, d := range slices.Backward(said) {
+		text := quote.Text(string(chat.User), strings.Join(strings.Fields(d.Text), " "))
+		n := e.counter.Text(text).Tokens + 2
+		if d.Kind != recall.Instruction || used+n > most || slices.Contains(all, text) {
+			continue
+		}
+		used += n
+		all = append(all, text)
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	slices.Reverse(all)
+	return voice.EarlierStandingTitle + strings.Join(all, "\n") + recallEnd
 }
 
 // begins reports whether this is the first call of a new conversation that recalls from its
@@ -107,5 +148,5 @@ func earlierText(passages []recall.Passage) string {
 
 // onlyAdds reports whether a cut leaves nothing out.
 func (c *Cut) onlyAdds() bool {
-	return len(c.Dropped) == 0 && len(c.Plan.Blocks) == 0 && len(c.Recalled) > 0
+	return len(c.Dropped) == 0 && len(c.Plan.Blocks) == 0 && slices.ContainsFunc(c.Plan.Inserted, func(in window.Insertion) bool { return in.Kind == "recall" })
 }

@@ -39,6 +39,9 @@ type Options struct {
 	// recalls from other conversations of its project. A profile may say
 	// otherwise.
 	RecallReach recall.Reach
+	// Standing returns the instructions of users in the conversations of a
+	// project that are not dismissed, oldest first; nil means none.
+	Standing func(ctx context.Context, tenant, project string) ([]recall.Directive, error)
 	// Low is the share of the budget that a cut goes down to. Default one
 	// half.
 	Low float64

@@ -75,6 +75,9 @@ const (
 	RecalledTitle = Recalled + ". " + QuotedRecord + "]\n"
 	// EarlierTitle stands before passages of earlier conversations.
 	EarlierTitle = Note + "parts of earlier conversations in this project that may matter now, each under its date and its conversation. " + QuotedRecord + "]\n"
+	// EarlierStandingTitle stands before instructions of earlier conversations. Like
+	// StandingTitle, it does not say that they hold.
+	EarlierStandingTitle = Note + "said by the user in earlier conversations in this project. Lines with \">\" quote them.]\n"
 	// EarlierPlace takes a date and the name of a conversation.
 	EarlierPlace = "%s, conversation %s:\n"
 	// QuotedRecord says what quoted lines are.
