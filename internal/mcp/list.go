@@ -9,6 +9,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/quote"
+	"github.com/oriel-context/oriel/timeline"
 )
 
 type listInput struct {
@@ -76,7 +77,8 @@ func (t *tools) list(ctx context.Context, r *request, in *listInput) (*listOutpu
 	return out, nil
 }
 
-// conversations returns the newest conversations, and how many there are.
+// conversations returns the newest conversations, and how many there are. Private ones of
+// others are left out.
 func (t *tools) conversations(ctx context.Context, r *request, project string, since time.Time, limit int) (list []listed, total int, err error) {
 	all, err := browse.Conversations(ctx, r.Store, t.o.Tenant)
 	if err != nil {
@@ -88,8 +90,20 @@ func (t *tools) conversations(ctx context.Context, r *request, project string, s
 		}
 	}
 	list = []listed{}
-	for i := range all[:min(limit, len(all))] {
+	hidden := 0
+	for i := range all {
+		if len(list) == limit {
+			break
+		}
 		c := &all[i]
+		private, err := timeline.Notes{Store: r.Store, Tenant: t.o.Tenant, Conversation: c.Name}.Private(ctx)
+		if err != nil {
+			return nil, 0, err
+		}
+		if private && c.Name != r.own {
+			hidden++
+			continue
+		}
 		title, err := browse.Title(ctx, r.Store, t.o.Tenant, &c.Conversation)
 		if err != nil {
 			return nil, 0, err
@@ -99,5 +113,5 @@ func (t *tools) conversations(ctx context.Context, r *request, project string, s
 			Last: c.Said.UTC().Format(time.RFC3339), Own: c.Name == r.own,
 		})
 	}
-	return list, len(all), nil
+	return list, len(all) - hidden, nil
 }

@@ -452,3 +452,29 @@ func TestConversationsAreResources(t *testing.T) {
 		}
 	}
 }
+
+// A private conversation is listed to its own model only.
+func TestPrivateConversationsAreNotListed(t *testing.T) {
+	w := newWorld(t)
+	w.say(t, "secret", fact)
+	w.say(t, "other", "Hello.")
+	private, err := w.store.Conversation(t.Context(), timeline.Local, "secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.store.Apply(t.Context(), timeline.Local, timeline.Change{
+		Conversation: "secret", ExpectCreated: private.Created, Stay: true, Now: noon, Put: []timeline.Record{{Kind: timeline.KindPrivate, Key: timeline.PrivateKey}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for own, want := range map[string]int{"": 1, "other": 1, "secret": 2} {
+		c := client(t, mcp.Options{Open: w.open, Conversation: own})
+		text, got, _ := call(t, c, "list_conversations", nil)
+		if strings.Contains(text, "8443") != (want == 2) || !strings.Contains(text, fmt.Sprintf("%d of %d", want, want)) || len(got["conversations"].([]any)) != want {
+			t.Errorf("%q: %s", own, text)
+		}
+		if list, err := c.ListResources(t.Context(), nil); err != nil || len(list.Resources) != want {
+			t.Errorf("%q: %+v, %v", own, list, err)
+		}
+	}
+}
