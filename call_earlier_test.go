@@ -145,16 +145,15 @@ func TestStandingInstructionsHoldInTheProject(t *testing.T) {
 
 // A request for a title has no tools and names no folder.
 func TestRequestsBesideTheWorkRecallNothing(t *testing.T) {
-	store := memory.New()
-	earlierHistory(t, store, timeline.Local, "uploads", "/src/shop", retryDecision)
-	client, url, _, got, _ := through(t, oriel.Config{Store: store, Project: "/src/shop", Calls: oriel.CallOptions{RecallReach: recall.ReachProject, RecallWait: time.Minute}}, reply)
 	for _, c := range []struct {
-		tools, words string
-		want         bool
-	}{{``, retryAsked, false}, {`,"tools":[{"name":"Read","input_schema":{"type":"object"}}]`, "Please tell me: " + retryAsked, true}} {
-		post(t, client, url+"/v1/messages", fmt.Sprintf(`{"model":"claude-opus-4-1","max_tokens":9%s,"messages":[{"role":"user","content":%q}]}`, c.tools, c.words))
-		all := got()
-		if body := all[len(all)-1].body; strings.Contains(body, "parts of earlier conversations") != c.want {
+		tools string
+		want  bool
+	}{{``, false}, {`,"tools":[{"name":"Read","input_schema":{"type":"object"}}]`, true}} {
+		store := memory.New()
+		earlierHistory(t, store, timeline.Local, "uploads", "/src/shop", retryDecision)
+		client, url, _, got, _ := through(t, oriel.Config{Store: store, Project: "/src/shop", Calls: oriel.CallOptions{RecallReach: recall.ReachProject, RecallWait: time.Minute}}, reply)
+		post(t, client, url+"/v1/messages", fmt.Sprintf(`{"model":"claude-opus-4-1","max_tokens":9%s,"messages":[{"role":"user","content":%q}]}`, c.tools, retryAsked))
+		if body := got()[0].body; strings.Contains(body, "backoff") != c.want {
 			t.Errorf("tools %q: %s", c.tools, body)
 		}
 	}
