@@ -23,6 +23,7 @@ import (
 	"github.com/oriel-context/oriel/internal/check/kit"
 	"github.com/oriel-context/oriel/internal/check/mcp"
 	"github.com/oriel-context/oriel/internal/check/proxy"
+	"github.com/oriel-context/oriel/internal/check/replicas"
 	"github.com/oriel-context/oriel/internal/check/run"
 	"github.com/oriel-context/oriel/internal/check/sdks"
 	"github.com/oriel-context/oriel/internal/check/usage"
@@ -41,6 +42,7 @@ var verbs = []struct {
 	{"proxy", "recorded sessions through the proxy", proxy.Check},
 	{"embed", "the built-in embedding model against ONNX Runtime", embed.Check},
 	{"agents", "Claude Code and Codex through the proxy", agents.Check},
+	{"replicas", "several servers on one PostgreSQL against one server, and faults", replicas.Check},
 	{"run", "Claude Code and Codex under oriel run", run.Check},
 	{"mcp", "the MCP server with the MCP inspector, Claude Code and Codex", mcp.Check},
 	{"sdks", "the vendors' packages through the proxy", sdks.Check},

@@ -14,6 +14,7 @@ func New(...string) (*Server, error) {
 
 func (s *Server) Start() error  { return nil }
 func (s *Server) Kill()         {}
+func (s *Server) Crash()        {}
 func (s *Server) Stop()         {}
 func (s *Server) URL() string   { return "" }
 func (s *Server) Admin() string { return "" }

@@ -170,6 +170,9 @@ func (s *Server) Kill() {
 	_ = os.Remove(filepath.Join(s.dir, "data", "postmaster.pid"))
 }
 
+// Crash stops the server at once without a checkpoint, as pg_ctl stop -m immediate does.
+func (s *Server) Crash() { s.end(syscall.SIGQUIT) }
+
 // end ends the server with a signal.
 func (s *Server) end(signal syscall.Signal) {
 	_, _ = io.WriteString(s.alive, "ended\n")

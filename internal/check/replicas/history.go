@@ -1,0 +1,101 @@
+package replicas
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/postgres"
+	"github.com/oriel-context/oriel/timeline/sqlite"
+)
+
+// histories checks what is stored in the end.
+func (t *trial) histories() error {
+	many, err := postgres.Open(ctx, t.database.URL(), postgres.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer many.Close()
+	found, err := many.Conversations(ctx, timeline.Local)
+	if err != nil {
+		return err
+	}
+	if len(found) != t.conversations {
+		t.problem("the database has %d conversations of %d clients", len(found), t.conversations)
+	}
+	if t.kills+t.stops > 0 {
+		return t.acknowledged(many, found)
+	}
+	one, err := sqlite.Open(ctx, t.one.folder(), sqlite.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer one.Close()
+	for number, names := range t.names {
+		a, err := messages(one, names[0])
+		if err != nil {
+			return err
+		}
+		b, err := messages(many, names[1])
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(a, b) {
+			t.problem("conversation %d: the history differs: %d bytes and %d", number, len(a), len(b))
+		}
+		calls := [2]int{}
+		for i, s := range []timeline.Store{one, many} {
+			records, err := s.Records(ctx, timeline.Local, names[i], "call", "")
+			if err != nil {
+				return err
+			}
+			calls[i] = len(records)
+		}
+		if calls[0] != t.calls || calls[1] != t.calls {
+			t.problem("conversation %d: %d and %d calls are stored", number, calls[0], calls[1])
+		}
+	}
+	return nil
+}
+
+// messages returns the messages of a conversation as oriel export writes them.
+func messages(s timeline.Store, name string) ([]byte, error) {
+	c, err := s.Conversation(ctx, timeline.Local, name)
+	if err != nil {
+		return nil, fmt.Errorf("conversation %q: %w", name, err)
+	}
+	var out []byte
+	err = s.Messages(ctx, timeline.Local, c.Head, 1, math.MaxInt64, false, func(e *timeline.Entry) error {
+		out = append(append(out, e.Raw...), '\n')
+		return nil
+	})
+	return out, err
+}
+
+// acknowledged checks that every call that was answered is in the history, once.
+func (t *trial) acknowledged(s timeline.Store, found []timeline.Conversation) error {
+	var all strings.Builder
+	for i := range found {
+		text, err := messages(s, found[i].Name)
+		if err != nil {
+			return err
+		}
+		all.Write(text)
+	}
+	text := all.String()
+	missing := 0
+	for number := range t.conversations {
+		for turn := 1; turn <= t.calls; turn++ {
+			for _, mark := range []string{mark(number, turn), fmt.Sprintf("reply-%d-%d.", number, turn)} {
+				if n := strings.Count(text, mark); n != 1 {
+					missing++
+					t.problem("%s is in the history %d times", mark, n)
+				}
+			}
+		}
+	}
+	fmt.Printf("%d of %d messages are in the history once\n", 2*t.conversations*t.calls-missing, 2*t.conversations*t.calls)
+	return nil
+}
