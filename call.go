@@ -2,6 +2,7 @@ package oriel
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
@@ -44,6 +45,8 @@ type Call struct {
 	unbound       bool // the provider refused thinking where it stood
 
 	counted chan struct{}   // closed when tokens is there
+	written chan struct{}   // closed when the call is stored, or never will be
+	taught  atomic.Bool     // there is something to store of what was learnt
 	tokens  token.Breakdown // of the prompt
 
 	status int

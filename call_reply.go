@@ -2,6 +2,7 @@ package oriel
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -73,16 +74,22 @@ func (c *Call) Write(p []byte) {
 }
 
 // End ends the call: with nil after a complete reply, or with the reason why there is
-// none. The call is recorded in the background.
+// none. The call is recorded in the background, unless other processes serve calls of the
+// store: then End waits for that, at most Engine.EndWait.
 func (c *Call) End(err error) {
 	if c.unrecorded {
 		return
 	}
 	if c.found != nil { // nobody waits until it is known where the call belongs
 		c.calls.queue.goBeside(func() { c.end(err) })
-		return
+	} else {
+		c.end(err)
 	}
-	c.end(err)
+	if wait := c.calls.endWait(); wait > 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), wait)
+		defer cancel()
+		_ = waitFor(ctx, c.written) // it is stored later
+	}
 }
 
 // end queues the call to be written.
@@ -91,6 +98,7 @@ func (c *Call) end(err error) {
 	defer func() {
 		if !handed {
 			c.answer.leave()
+			close(c.written)
 		}
 	}()
 	<-c.counted
@@ -133,7 +141,11 @@ func (c *Call) end(err error) {
 	for i := range messages {
 		size += int64(len(messages[i].Raw))
 	}
-	bad := c.calls.queue.add(queueKey(c.request.Tenant, c.thread.Conversation), size, func() { c.store(e, reply.Usage, messages, identities) })
+	bad := c.calls.queue.add(queueKey(c.request.Tenant, c.thread.Conversation), size, func() {
+		defer close(c.written)
+		c.store(e, reply.Usage, messages, identities)
+		c.keepShared()
+	})
 	if handed = bad == nil; !handed {
 		c.request.Memory.LetGo()
 		c.calls.index.Stored(c.thread, false)
@@ -150,9 +162,7 @@ func (c *Call) reply() (*wire.Reply, []chat.Message) {
 	}
 	reply = c.answer.reply()
 	if u := reply.Usage; u.HasUsage && c.tokens.Local > 0 && c.status == http.StatusOK && reply.Complete && !c.held() {
-		if c.calls.o.Calibration.Observe(token.LearntKey(c.request.Tenant, c.body.Model), c.tokens.Local, u.TotalInput()) {
-			c.calls.keepSoon()
-		}
+		c.calibrate(u.TotalInput())
 	}
 	c.learn(reply)
 	if !reply.Complete || reply.Error != nil { // a client may leave when it has all
@@ -164,6 +174,21 @@ func (c *Call) reply() (*wire.Reply, []chat.Message) {
 		return reply, nil
 	}
 	return reply, messages
+}
+
+// calibrate learns from the provider's count of the prompt. Other processes get what changes
+// counts by a percent or more before the call ends, the rest later.
+func (c *Call) calibrate(reported int) {
+	key, local, learnt := token.LearntKey(c.request.Tenant, c.body.Model), c.tokens.Local, c.calls.o.Calibration
+	before := learnt.Scale(key).Apply(local)
+	if !learnt.Observe(key, local, reported) {
+		return
+	}
+	c.calls.keepSoon()
+	scale := learnt.Scale(key)
+	if after := scale.Apply(local); !scale.Calibrated() || 100*max(after-before, before-after) >= before {
+		c.taught.Store(true)
+	}
 }
 
 // held reports whether the provider stores a part of the prompt that is not in the

@@ -106,12 +106,13 @@ type wantsNow struct {
 }
 
 // readWantsNow reads the notes of a conversation, unless read is set and nothing has
-// changed since was. It may outlive its call: it uses only those fields of t that never
+// changed since was. A notification may come later than the call that follows the change:
+// what another process has answered is read in any case. It may outlive its call: it uses only those fields of t that never
 // change.
 func (r *calls) readWantsNow(ctx context.Context, t *thread.Thread, read bool, was int64) (*wantsNow, error) {
 	changed, err := r.o.Store.Changed(ctx)
 	now := &wantsNow{changed: changed}
-	if err != nil || read && was == changed {
+	if err != nil || read && was == changed && !t.Elsewhere {
 		return now, err
 	}
 	if t.Kind != thread.New || read {

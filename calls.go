@@ -36,9 +36,13 @@ type callParts struct {
 	Calibration *token.Calibration
 	Limits      *token.Limits
 	// Learnt, if set, is called at once when a limit was learnt, and within a minute
-	// after anything else. Refresh is called before calls, at most once a second. See
+	// after anything else. Refresh is called before calls, at most once a second unless Shared is set. See
 	// token.Learnt.
 	Learnt, Refresh func() error
+	// Reread, if set, is called before calls that continue from those of other processes.
+	Reread func() error
+	// Shared is Config.Shared.
+	Shared bool
 	// Backlog bounds the bytes of calls that wait to be written. Default 256 MB.
 	Backlog int64
 	Waits   Waits
@@ -125,7 +129,7 @@ func newCalls(o callParts, options CallOptions) *calls {
 		o.Limits = new(token.Limits)
 	}
 	o.Backlog, o.Waits = cmp.Or(o.Backlog, 256<<20), o.Waits.withDefaults()
-	r := &calls{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), index: thread.NewIndex(o.Store, thread.Options{Wait: o.Waits.Brief, Suffix: o.Suffix, Plans: view.ReadPlans}), cache: token.NewCache(0), turns: newTurns()}
+	r := &calls{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), index: thread.NewIndex(o.Store, thread.Options{Wait: o.Waits.Brief, Suffix: o.Suffix, Plans: view.ReadPlans, Shared: o.Shared}), cache: token.NewCache(0), turns: newTurns()}
 	r.queue = newQueue(workers, o.Backlog, func(p any) {
 		r.report(OpenStore, nil, "", fmt.Errorf("a panic while writing: %v", p))
 	})
@@ -268,7 +272,7 @@ func (r *calls) begin(ctx context.Context, c *Request, body *wire.Body, cur *tun
 		return nil, errors.New("the request has no messages: what its provider holds of it is not seen here")
 	}
 	rec.hints = hintsOf(c.Header, body.Hints, rec.secrets)
-	rec.counted = make(chan struct{})
+	rec.counted, rec.written = make(chan struct{}), make(chan struct{})
 	request := &thread.Request{
 		Tenant: c.Tenant, Hints: rec.hints, Previous: body.Hints.Previous, Held: body.Hints.Conversation != "", Sketch: r.sketches.lookUp(thread.Prompt(&body.Request)),
 		Retry: retries(c.Header), Messages: chain, Now: rec.began,
@@ -294,6 +298,9 @@ func (r *calls) begin(ctx context.Context, c *Request, body *wire.Body, cur *tun
 		}
 		defer func() { go rec.findLate(request) }()
 	} else {
+		if rec.thread.Elsewhere {
+			r.reread(reads)
+		}
 		r.asked.request(c.Tenant, rec.thread.Conversation, body.Tools)
 	}
 	if off {

@@ -13,11 +13,25 @@ func (c *Call) keepLearnt() {
 	if c.calls.o.Learnt == nil {
 		return
 	}
+	if c.calls.o.Shared {
+		c.taught.Store(true) // and it is stored before the call ends
+		return
+	}
 	c.calls.queue.goBeside(func() {
 		if err := c.calls.o.Learnt(); err != nil {
 			c.calls.report(OpenLearnt, c.request, c.thread.Conversation, err)
 		}
 	})
+}
+
+// keepShared stores what this call taught, for the process that has the next one.
+func (c *Call) keepShared() {
+	if !c.calls.o.Shared || c.calls.o.Learnt == nil || !c.taught.Load() {
+		return
+	}
+	if err := c.calls.o.Learnt(); err != nil {
+		c.calls.report(OpenLearnt, c.request, c.thread.Conversation, err)
+	}
 }
 
 // keepWait is how long something learnt may stay in memory only.
@@ -45,18 +59,34 @@ func (r *calls) keep() {
 	}
 }
 
-// refresh reads what other processes have learnt or forgotten, at most once a second.
+// refresh reads what other processes have learnt or forgotten, at most once a second unless
+// Config.Shared is set.
 func (r *calls) refresh() {
 	if r.o.Refresh == nil {
 		return
 	}
 	now, last := r.o.Now().Unix(), r.refreshed.Load()
-	if now == last || !r.refreshed.CompareAndSwap(last, now) {
+	if !r.o.Shared && now == last || now != last && !r.refreshed.CompareAndSwap(last, now) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), r.o.Waits.Brief)
 	defer cancel()
-	_, err := bound.Do(ctx, &r.reads, func(context.Context) (struct{}, error) { return struct{}{}, r.o.Refresh() })
+	r.readLearnt(ctx, r.o.Refresh)
+}
+
+// reread reads what other processes have learnt by the calls that a request continues from.
+// The notification of it may come later than the request.
+func (r *calls) reread(ctx context.Context) {
+	if r.o.Reread == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.storeWait())
+	defer cancel()
+	r.readLearnt(ctx, r.o.Reread)
+}
+
+func (r *calls) readLearnt(ctx context.Context, read func() error) {
+	_, err := bound.Do(ctx, &r.reads, func(context.Context) (struct{}, error) { return struct{}{}, read() })
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) { // what takes longer is there for a later call
 		r.report(OpenLearnt, nil, "", err)
 	}

@@ -96,7 +96,7 @@ const learntFile = "learnt.json"
 // openCalls prepares the engine for requests.
 func (e *Engine) openCalls(ctx context.Context) {
 	c := &e.config
-	o := callParts{Store: e.store, Project: c.Project, Recall: e.library, Events: c.Events, Stages: c.Stages, Log: c.Log, Now: c.Now, Waits: c.Waits}
+	o := callParts{Store: e.store, Project: c.Project, Recall: e.library, Events: c.Events, Stages: c.Stages, Log: c.Log, Now: c.Now, Waits: c.Waits, Shared: c.Shared}
 	if c.Dir != "" || c.Learnt != nil {
 		var learnt *token.Learnt
 		var err error
@@ -110,6 +110,9 @@ func (e *Engine) openCalls(ctx context.Context) {
 		}
 		e.learnt = learnt
 		o.Limits, o.Calibration, o.Learnt, o.Refresh = learnt.Limits, learnt.Calibration, learnt.Save, learnt.Refresh
+		if c.Shared {
+			o.Reread = learnt.Reread
+		}
 	}
 	e.calls = newCalls(o, e.callOptions(c.Calls))
 	if c.Calls.RecallReach == recall.ReachProject {

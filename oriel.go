@@ -86,6 +86,11 @@ type Config struct {
 	// processes may share it if they have the same store. Empty: what the store does not
 	// accept after some attempts is lost.
 	Spool string
+	// Shared reports that other processes serve calls of the same store. A call then ends
+	// when it is stored (see Waits.Shared), so that whichever process has the next call of
+	// the conversation finds it, and what another process stored is read before a call
+	// that continues from it.
+	Shared bool
 	// Learnt is where limits and counts that providers taught are kept, for servers that
 	// share them. Nil: the file learnt.json in Dir.
 	Learnt token.LearntPlace

@@ -30,16 +30,18 @@ import (
 //	Late     1 min     after the call: finding its conversation
 //	Write    30 s      after the call: storing it, which is tried three times
 //	Spool    2 s       after the call: storing it, where there is a spool for it
+//	Shared   1 s       the end of a reply, where other processes serve calls of the store,
+//	                   until the call is stored; Brief while the store is stuck
 //	Close    30 s      Engine.Close: storing the last calls
 type Waits struct {
-	Store, Brief, Stuck, Late, Write, Spool, Close time.Duration
+	Store, Brief, Stuck, Late, Write, Spool, Shared, Close time.Duration
 }
 
 // withDefaults fills in what is zero.
 func (w Waits) withDefaults() Waits {
 	return Waits{
 		Store: cmp.Or(w.Store, 10*time.Second), Brief: cmp.Or(w.Brief, 50*time.Millisecond), Stuck: cmp.Or(w.Stuck, 5*time.Minute),
-		Late: cmp.Or(w.Late, time.Minute), Write: cmp.Or(w.Write, 30*time.Second), Spool: cmp.Or(w.Spool, 2*time.Second), Close: cmp.Or(w.Close, 30*time.Second),
+		Late: cmp.Or(w.Late, time.Minute), Write: cmp.Or(w.Write, 30*time.Second), Spool: cmp.Or(w.Spool, 2*time.Second), Shared: cmp.Or(w.Shared, time.Second), Close: cmp.Or(w.Close, 30*time.Second),
 	}
 }
 
@@ -48,6 +50,20 @@ func (w Waits) withDefaults() Waits {
 // is not a deadline of the plan: a caller that gives up earlier sends a request that may be
 // too large.
 func (e *Engine) BeginWait() time.Duration { return e.calls.worstWait() + e.calls.o.Waits.Stuck }
+
+// EndWait returns how long Call.End waits until its call is stored; 0 means that it does not
+// wait.
+func (e *Engine) EndWait() time.Duration { return e.calls.endWait() }
+
+func (r *calls) endWait() time.Duration {
+	if !r.o.Shared {
+		return 0
+	}
+	if r.stuck.Load() {
+		return min(r.o.Waits.Brief, r.o.Waits.Shared)
+	}
+	return r.o.Waits.Shared
+}
 
 // worstWait returns the longest that a call waits for optional work before it is sent.
 func (r *calls) worstWait() time.Duration {

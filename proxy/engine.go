@@ -14,6 +14,9 @@ import (
 type engine interface {
 	// BeginWait returns the limit for Begin, Count and call.Refused.
 	BeginWait() time.Duration
+	// EndWait returns how long the end of an answer may wait for call.End; 0 if it does
+	// not wait.
+	EndWait() time.Duration
 	// Begin is called before a call goes upstream. ctx ends when Begin's time is up and
 	// when Begin returns.
 	Begin(ctx context.Context, r *oriel.Request) call
@@ -27,7 +30,8 @@ type engine interface {
 
 // call is the part of *oriel.Call that the proxy uses. Its methods are called by one
 // goroutine at a time, in this order. The client gets a part of the answer before Write
-// does, and may send its next call while End runs.
+// does, and may send its next call while End runs, unless the engine has an EndWait: then
+// it gets the last byte after that.
 type call interface {
 	// Model returns the model that the request names, or "".
 	Model() string

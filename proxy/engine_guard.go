@@ -28,6 +28,7 @@ type guard struct {
 
 	jobs chan job      // capacity for a job and the end
 	done chan struct{} // one token per finished job, except the end
+	over chan struct{} // closed after the end
 	// busy is set while a job runs; left once the call was abandoned or has ended.
 	// Both belong to the request's goroutine.
 	busy, left bool
@@ -82,7 +83,7 @@ func (s *Server) begin(r *oriel.Request, m *Memory) (g *guard, passed string, fa
 	// Not the request's context: a client that leaves must not interrupt the engine.
 	limit := s.engine.BeginWait()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	g = &guard{s: s, id: r.ID, begin: limit, limit: s.reply, jobs: make(chan job, 2), done: make(chan struct{}, 1), busy: true}
+	g = &guard{s: s, id: r.ID, begin: limit, limit: s.reply, jobs: make(chan job, 2), done: make(chan struct{}, 1), over: make(chan struct{}), busy: true}
 	s.active.add()
 	m.Hold()
 	go g.run(ctx, cancel, r, m)
@@ -108,6 +109,7 @@ func (s *Server) begin(r *oriel.Request, m *Memory) (g *guard, passed string, fa
 // run is the goroutine of the guard.
 func (g *guard) run(ctx context.Context, cancel context.CancelFunc, r *oriel.Request, m *Memory) {
 	defer g.s.active.done()
+	defer close(g.over)
 	defer m.LetGo()
 	defer cancel()
 	g.try("Begin", func() {
@@ -241,6 +243,20 @@ func (g *guard) finish(err error, out *buffer) {
 	g.left = true
 	g.jobs <- job{kind: jobEnd, err: err, out: out}
 	close(g.jobs)
+}
+
+// settle ends the call and waits for that, at most limit.
+func (g *guard) settle(out *buffer, limit time.Duration) {
+	if g.left {
+		return
+	}
+	g.finish(nil, out)
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-g.over:
+	case <-timer.C:
+	}
 }
 
 // give waits for the previous job and hands over j.

@@ -23,16 +23,18 @@ type nothing struct{}
 
 func (nothing) Begin(context.Context, *oriel.Request) proxy.Call { return nothing{} }
 func (nothing) BeginWait() time.Duration                         { return time.Minute }
-func (nothing) Count(context.Context, *oriel.Request) []byte     { return nil }
-func (nothing) Unseen(string, string)                            {}
-func (nothing) Body() []byte                                     { return nil }
-func (nothing) Model() string                                    { return "model-1" }
-func (nothing) Again() bool                                      { return false }
-func (nothing) Refused(int, []byte) []byte                       { return nil }
-func (nothing) Response(int, http.Header)                        {}
-func (nothing) Header(http.Header)                               {}
-func (nothing) Write([]byte)                                     {}
-func (nothing) End(error)                                        {}
+
+func (nothing) EndWait() time.Duration                       { return 0 }
+func (nothing) Count(context.Context, *oriel.Request) []byte { return nil }
+func (nothing) Unseen(string, string)                        {}
+func (nothing) Body() []byte                                 { return nil }
+func (nothing) Model() string                                { return "model-1" }
+func (nothing) Again() bool                                  { return false }
+func (nothing) Refused(int, []byte) []byte                   { return nil }
+func (nothing) Response(int, http.Header)                    {}
+func (nothing) Header(http.Header)                           {}
+func (nothing) Write([]byte)                                 {}
+func (nothing) End(error)                                    {}
 
 // keeper keeps all that it is told.
 type keeper struct {
@@ -116,6 +118,8 @@ type fault struct {
 }
 
 func (f *fault) BeginWait() time.Duration { return f.wait }
+
+func (f *fault) EndWait() time.Duration { return 0 }
 
 func (f *fault) at(method string) {
 	if f.in == method {

@@ -74,6 +74,7 @@ type exchange struct {
 	passed string  // why a call passes through unseen
 	guard  *guard  // nil if the engine does not have the call
 	handed *buffer // the buffer last given to the engine
+	last   []byte  // the last byte of the answer, if it waits for the engine
 	action string  // this package's action; the engine may add to it
 
 	status  int

@@ -221,6 +221,8 @@ type slow struct {
 
 func (s slow) BeginWait() time.Duration { return time.Millisecond }
 
+func (s slow) EndWait() time.Duration { return 0 }
+
 func (s slow) Count(ctx context.Context, _ *oriel.Request) []byte { <-s.release; return []byte("late") }
 
 func TestASlowCounterIsLeftBehind(t *testing.T) {

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,9 @@ func (x *exchange) relay(res *http.Response) {
 	defer res.Body.Close()
 	x.relayHeader(res)
 	err := x.relayBody(res)
+	if err == nil {
+		err = x.settle()
+	}
 	switch {
 	case err == nil:
 		x.relayTrailer(res)
@@ -104,12 +108,57 @@ func (x *exchange) relayBody(res *http.Response) error {
 // flushed with the end.
 func (x *exchange) send(p []byte, length int64) error {
 	x.rc.SetWriteDeadline(time.Now().Add(x.s.write))
+	if len(x.last) > 0 { // it was not the last one
+		if _, err := x.w.Write(x.last); err != nil {
+			return err
+		}
+		x.out, x.last = x.out+1, nil
+	}
+	if x.endWait() > 0 && (x.out+int64(len(p)) == length || length < 0 && ends(p)) {
+		x.last = []byte{p[len(p)-1]}
+		p = p[:len(p)-1]
+	}
 	n, err := x.w.Write(p)
 	x.out += int64(n)
 	if err != nil || x.out == length {
 		return err
 	}
 	return x.rc.Flush()
+}
+
+// endWait returns how long the last byte of the answer waits for the engine.
+func (x *exchange) endWait() time.Duration {
+	if x.guard == nil || x.s.engine == nil {
+		return 0
+	}
+	return x.s.engine.EndWait()
+}
+
+// settle ends the engine's call before the client has the last byte of the answer, if the
+// engine wants that: the client's next call may go to another server.
+func (x *exchange) settle() error {
+	wait := x.endWait()
+	if wait == 0 && x.last == nil {
+		return nil
+	}
+	x.guard.settle(x.handed, wait)
+	if len(x.last) > 0 {
+		x.rc.SetWriteDeadline(time.Now().Add(x.s.write))
+		n, err := x.w.Write(x.last)
+		x.out += int64(n)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrClientLeft, err)
+		}
+	}
+	return nil
+}
+
+// lastEvents are in the last event of a stream, by which SDKs know its end.
+var lastEvents = [][]byte{[]byte("message_stop"), []byte("[DONE]"), []byte("response.completed"), []byte("response.incomplete")}
+
+// ends reports whether a part of a stream may be its last one.
+func ends(p []byte) bool {
+	return slices.ContainsFunc(lastEvents, func(e []byte) bool { return bytes.Contains(p, e) })
 }
 
 // relayTrailer sends the trailers.

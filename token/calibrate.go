@@ -1,6 +1,7 @@
 package token
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -252,11 +253,59 @@ func (c *Calibration) MarshalJSON() ([]byte, error) {
 	defer c.mu.Unlock()
 	out := make(map[string][][2]int, len(c.models))
 	for name, t := range c.models {
-		for _, p := range t.pairs {
-			out[name] = append(out[name], [2]int{int(p.x), int(p.y)})
-		}
+		out[name] = t.list()
 	}
 	return json.Marshal(out)
+}
+
+// list returns the pairs as they are stored.
+func (t *track) list() [][2]int {
+	out := make([][2]int, len(t.pairs))
+	for i, p := range t.pairs {
+		out[i] = [2]int{int(p.x), int(p.y)}
+	}
+	return out
+}
+
+// update replaces what is stored as was by what is stored as is, model by model, except for
+// models of which something was learnt since.
+func (c *Calibration) update(was, is parts) error {
+	changed := parts{}
+	for name, part := range is {
+		if !bytes.Equal(part, was[name]) {
+			changed[name] = part
+		}
+	}
+	data, err := json.Marshal(changed)
+	if err != nil {
+		return err
+	}
+	read := new(Calibration)
+	if err := read.UnmarshalJSON(data); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	same := func(name string) bool {
+		t := c.models[name]
+		if t == nil {
+			return len(was[name]) == 0
+		}
+		data, err := json.Marshal(t.list())
+		return err == nil && bytes.Equal(data, was[name])
+	}
+	for name := range was {
+		if _, stays := is[name]; !stays && same(name) {
+			delete(c.models, name)
+		}
+	}
+	for name, t := range read.models {
+		if same(name) {
+			own := c.track(name)
+			own.pairs, own.stale = t.pairs, true
+		}
+	}
+	return nil
 }
 
 // UnmarshalJSON replaces what was learnt. Pairs that Observe would refuse are
@@ -266,13 +315,14 @@ func (c *Calibration) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return fmt.Errorf("read calibration: %w", err)
 	}
-	c.mu.Lock()
-	c.models, c.clock = nil, 0
-	c.mu.Unlock()
+	read := new(Calibration)
 	for name, pairs := range in {
 		for _, p := range pairs {
-			c.Observe(name, p[0], p[1])
+			read.Observe(name, p[0], p[1])
 		}
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.models, c.clock = read.models, read.clock
 	return nil
 }

@@ -25,6 +25,7 @@ type Learnt struct {
 	mu    sync.Mutex // one Save at a time; protects what follows
 	place LearntPlace
 	base  learntFile // what was here when the file was last read or written
+	last  []byte     // the file then
 	seen  string     // its stamp then
 }
 
@@ -144,11 +145,7 @@ func (l *Learnt) current() (f learntFile, err error) {
 
 // load replaces what this process knows by the content of a file.
 func (l *Learnt) load(f learntFile) error {
-	limits, err := json.Marshal(f.Limits)
-	if err == nil {
-		err = json.Unmarshal(limits, l.Limits)
-	}
-	if err != nil {
+	if err := l.loadLimits(f); err != nil {
 		return err
 	}
 	if f.Calibration == nil {
@@ -157,6 +154,14 @@ func (l *Learnt) load(f learntFile) error {
 	calibration, err := json.Marshal(f.Calibration)
 	if err == nil {
 		err = json.Unmarshal(calibration, l.Calibration)
+	}
+	return err
+}
+
+func (l *Learnt) loadLimits(f learntFile) error {
+	limits, err := json.Marshal(f.Limits)
+	if err == nil {
+		err = json.Unmarshal(limits, l.Limits)
 	}
 	return err
 }
@@ -204,13 +209,32 @@ func (l *Learnt) save() error {
 			continue
 		}
 		l.seen = l.place.Stamp()
-		if err := l.load(merged); err != nil {
-			return err
-		}
-		l.base, err = l.current()
-		return err
+		l.last = data
+		return l.adopt(now, merged)
 	}
 	return nil // another process was faster each time; the next Save writes it
+}
+
+// adopt loads what the file has now. What was learnt here since now was read stays, and the
+// next Save writes it.
+func (l *Learnt) adopt(now, merged learntFile) error {
+	l.base = merged
+	if !now.Limits.Tokens.equal(merged.Limits.Tokens) || !now.Limits.Binds.equal(merged.Limits.Binds) {
+		since, err := l.current()
+		if err != nil {
+			return err
+		}
+		since.Limits.Tokens = since.Limits.Tokens.merge(now.Limits.Tokens, merged.Limits.Tokens)
+		since.Limits.Binds = since.Limits.Binds.merge(now.Limits.Binds, merged.Limits.Binds)
+		if err := l.loadLimits(since); err != nil {
+			return err
+		}
+	}
+	return l.Calibration.update(now.Calibration, merged.Calibration)
+}
+
+func (p parts) equal(o parts) bool {
+	return maps.EqualFunc(p, o, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 }
 
 // Refresh merges what other processes have learnt or forgotten if the file has changed.
@@ -223,6 +247,21 @@ func (l *Learnt) Refresh() error {
 	}
 	l.seen = is // also if the file cannot be read: that is reported once
 	if err := l.save(); err != nil {
+		return fmt.Errorf("merge what other processes learnt: %w", err)
+	}
+	return nil
+}
+
+// Reread is Refresh for processes that cannot wait until they are told of a change: it reads
+// the file in any case.
+func (l *Learnt) Reread() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	data, err := l.place.Read()
+	if err == nil && !bytes.Equal(data, l.last) {
+		err = l.save()
+	}
+	if err != nil {
 		return fmt.Errorf("merge what other processes learnt: %w", err)
 	}
 	return nil
@@ -286,7 +325,7 @@ func (l *Learnt) Scales() []LearntScale {
 }
 
 // saveTries bounds how often another process may be faster.
-const saveTries = 3
+const saveTries = 16
 
 // learntPath is a file that keeps Learnt.
 type learntPath string

@@ -114,6 +114,7 @@ func (g *gateway) openEngine(ctx context.Context, o *gatewayOptions) error {
 		config.Sync = "full"
 	}
 	if url, err := o.data.database(); err == nil && url != "" {
+		config.Shared = true
 		config.Learnt = sharedLearnt{postgres.Redact(url), g.history.documents}
 	}
 	g.openModel(ctx, o, &config)

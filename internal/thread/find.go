@@ -21,9 +21,9 @@ func (t *tenant) knows(n *namespace, r *Request, p place) bool {
 	switch {
 	case r.Hints.Session != "" && !n.read:
 		return false
-	case r.Hints.Session != "" && !n.forgot:
+	case r.Hints.Session != "" && !n.forgot && !t.index.shared:
 		return true
-	case r.Hints.Session == "" && !r.answered():
+	case (r.Hints.Session == "" || t.index.shared && !n.forgot) && !r.answered():
 		return true
 	case r.Previous != "" && t.replies[r.Previous] != nil:
 		return true

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ type Index struct {
 	// suffix makes the names of unnamed conversations unique.
 	suffix func() string
 	plans  PlanReader
+	shared bool
 
 	loads sync.WaitGroup
 	size  atomic.Int64 // in messages, of all tenants
@@ -47,11 +49,14 @@ type Options struct {
 	// does not name. It must differ between processes. nil means a random
 	// suffix.
 	Suffix func() string
+	// Shared reports that other processes add to the store all the time. What is not in
+	// memory is then looked for in the store as it is now.
+	Shared bool
 }
 
 // NewIndex returns an index of the conversations in store.
 func NewIndex(store timeline.Store, o Options) *Index {
-	b := &Index{store: store, limit: cmp.Or(o.Messages, 1<<19), wait: cmp.Or(o.Wait, 50*time.Millisecond), suffix: o.Suffix, plans: o.Plans, tenants: map[string]*tenant{}}
+	b := &Index{store: store, limit: cmp.Or(o.Messages, 1<<19), wait: cmp.Or(o.Wait, 50*time.Millisecond), suffix: o.Suffix, plans: o.Plans, shared: o.Shared, tenants: map[string]*tenant{}}
 	if b.suffix == nil {
 		b.suffix = randomSuffix
 	}
@@ -97,6 +102,9 @@ type Thread struct {
 	// whether a model's reply is among them.
 	Known    int
 	Answered bool
+	// Elsewhere reports that the request has replies that the Index does not know, in a
+	// store that is shared: another process had those calls.
+	Elsewhere bool
 	// From is the first message of the request from which on all follow one
 	// another in the history; Before is what the history has before it. Of the
 	// messages before From, the first Head are also the first of the history;
@@ -170,6 +178,7 @@ func (t *tenant) locate(ctx context.Context, r *Request) (*Thread, error) {
 	}
 	p = t.adopt(n, r, p)
 	th := t.find(n, r, p)
+	th.Elsewhere = t.index.shared && slices.ContainsFunc(r.Messages[p.depth:], func(m chat.Message) bool { return m.Role == chat.Assistant })
 	k := th.of
 	k.assumed = k.assumed || r.Offline && th.Kind == New
 	k.calls++

@@ -115,7 +115,7 @@ const maxChains = 32
 // loadSession reads the conversations of the request's session, and the names
 // in use.
 func (b *Index) loadSession(ctx context.Context, r *Request) (found []*storedConversation, names map[string]bool, err error) {
-	all, _, err := b.tenant(r.Tenant).list(ctx, true)
+	all, _, err := b.tenant(r.Tenant).list(ctx, true, time.Now())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -156,8 +156,9 @@ func (b *Index) loadRoot(ctx context.Context, r *Request) (found []*storedConver
 		return nil, err
 	}
 	t := b.tenant(r.Tenant)
+	began := time.Now()
 	for _, fresh := range []bool{false, true} {
-		all, whole, err := t.list(ctx, fresh)
+		all, whole, err := t.list(ctx, fresh, began)
 		if err != nil {
 			return nil, err
 		}
@@ -221,8 +222,10 @@ const listAge = 2 * time.Second
 
 // list returns the conversations of a tenant, and whether the list is
 // complete: unless fresh is set, one that began and was forgotten since the
-// list was read may be missing. The result must not be modified.
-func (t *tenant) list(ctx context.Context, fresh bool) (all []timeline.Conversation, whole bool, err error) {
+// list was read may be missing. In a shared store, so may one that another process
+// began since; a list that was read after began is complete. The result must not be
+// modified.
+func (t *tenant) list(ctx context.Context, fresh bool, began time.Time) (all []timeline.Conversation, whole bool, err error) {
 	changed, err := t.index.store.Changed(ctx)
 	if err != nil {
 		return nil, false, err
@@ -230,14 +233,17 @@ func (t *tenant) list(ctx context.Context, fresh bool) (all []timeline.Conversat
 	t.listing.Lock() // others wait for the same list
 	defer t.listing.Unlock()
 	drops := t.drops.Load()
-	if l := t.listed; l != nil && l.changed == changed && time.Since(l.read) < listAge && (!fresh || l.drops == drops) {
-		return l.all, l.drops == drops, nil
+	if l := t.listed; l != nil && l.changed == changed && time.Since(l.read) < listAge {
+		if whole := l.drops == drops && (!t.index.shared || l.read.After(began)); whole || !fresh {
+			return l.all, whole, nil
+		}
 	}
+	read := time.Now()
 	all, err = t.index.store.Conversations(ctx, t.name)
 	if err != nil {
 		return nil, false, err
 	}
-	t.listed = &conversationList{all: all, changed: changed, drops: drops, read: time.Now()}
+	t.listed = &conversationList{all: all, changed: changed, drops: drops, read: read}
 	return all, true, nil
 }
 
