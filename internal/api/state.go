@@ -6,8 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/BurntSushi/toml"
+
 	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 )
 
@@ -47,9 +50,23 @@ type settingsState struct {
 func (q *request) settings() (any, error) {
 	s := settingsState{Settings: []settings.Value{}, Held: q.Held()}
 	if l := q.Settings(); l != nil {
-		s.File, s.Profile, s.Settings = l.File, l.Profile, l.Values()
+		s.File, s.Profile, s.Settings = l.File, l.Profile, slices.DeleteFunc(l.Values(), q.ofOthers)
 	}
 	return s, nil
+}
+
+// ofOthers reports whether a setting is a limit of another tenant, whose name is not for
+// everybody. The machine's own user sees all.
+func (q *request) ofOthers(v settings.Value) bool {
+	if q.tenant == timeline.Local || !strings.HasPrefix(v.Key, "tenants.") {
+		return false
+	}
+	for _, name := range []string{q.tenant, "*"} {
+		if strings.HasPrefix(v.Key, toml.Key{"tenants", name}.String()+".") {
+			return false
+		}
+	}
+	return true
 }
 
 // modelState is the model table, and what was learnt about providers.
