@@ -26,7 +26,9 @@ type callWrite struct {
 	top      contents        // of the entry
 	size     *timeline.Record
 	began    time.Time
-	now      func() time.Time
+	now      func() time.Time // when the call ended
+	clock    func() time.Time // nil for a call of a spool
+	updated  time.Time        // when the conversation was last changed, if its head stays
 	store    timeline.Store
 	// plans returns the plans to store; at is nil if it is not known what the store has.
 	// shown is the name of that by which the call was sent.
@@ -74,7 +76,15 @@ func (w *callWrite) appendTo(ctx context.Context, log *timeline.Log) error {
 		if err := w.checkNew(ctx); err != nil {
 			return change, err
 		}
+		if w.again || w.late() { // other servers may have gone further meanwhile
+			if err := w.follow(ctx); err != nil {
+				return change, err
+			}
+		}
 		change = timeline.Change{Now: w.now(), Stay: w.change.Stay}
+		if w.change.Stay && w.updated.After(change.Now) {
+			change.Now = w.updated // by this the next one that is late sees how far the head is
+		}
 		plans = w.plans(at)
 		if ids, err = w.numbered(ctx, plans); err != nil {
 			return change, err
@@ -131,6 +141,12 @@ func (w *callWrite) checkNew(ctx context.Context) error {
 	return err
 }
 
+// lateWrite is how long after its end a call is written without a look at what others have
+// written since.
+const lateWrite = 50 * time.Millisecond
+
+func (w *callWrite) late() bool { return w.clock != nil && w.clock().Sub(w.now()) > lateWrite }
+
 // follow leaves the head of a conversation that has gone further since the call where it is.
 func (w *callWrite) follow(ctx context.Context) error {
 	c, err := w.store.Conversation(ctx, w.tenant, w.conversation)
@@ -138,7 +154,7 @@ func (w *callWrite) follow(ctx context.Context) error {
 		return nil
 	}
 	if err == nil && c.Updated.After(w.now()) && c.Head.Depth >= int64(len(w.before)+len(w.messages)) {
-		w.change.Stay = true
+		w.change.Stay, w.updated = true, c.Updated
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package replicas
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
@@ -55,12 +56,40 @@ func (t *trial) underFaults() {
 		}
 	}
 	<-done
+	t.settle()
 	fmt.Printf("%d replicas killed, the database stopped %d times; %d calls answered, %d asked again of another replica\n", kills, stops, answered.Load(), resent.Load())
+}
+
+// settle waits until nothing waits on the disks of the replicas.
+func (t *trial) settle() {
+	for _, r := range t.many {
+		for began := time.Now(); !r.healthy(); time.Sleep(50 * time.Millisecond) {
+			if time.Since(began) > 2*time.Minute {
+				t.problem("%s is not healthy two minutes after the last fault", r.name)
+				return
+			}
+		}
+	}
+}
+
+// healthy reports whether the server says that all is well.
+func (r *replica) healthy() bool {
+	res, err := client.Get(r.base + "/oriel/healthz")
+	if err != nil {
+		return false
+	}
+	defer res.Body.Close()
+	var health struct{ Status string }
+	return json.NewDecoder(res.Body).Decode(&health) == nil && health.Status == "ok"
 }
 
 // insist sends the calls of a conversation, each until it is answered: again to another
 // replica if the connection was lost.
 func (t *trial) insist(c *conversation, random *rand.Rand, answered, resent *atomic.Int64) {
+	c.session = true
+	if c.kind == refused {
+		c.kind = plain
+	}
 	for range t.calls {
 		body := c.next()
 		for try := 0; ; try++ {

@@ -74,28 +74,52 @@ func messages(s timeline.Store, name string) ([]byte, error) {
 	return out, err
 }
 
-// acknowledged checks that every call that was answered is in the history, once.
+// acknowledged checks that every call that was answered is in the history, once, and on the
+// way to the head of its conversation.
 func (t *trial) acknowledged(s timeline.Store, found []timeline.Conversation) error {
-	var all strings.Builder
+	var all, way strings.Builder
 	for i := range found {
+		heads, err := s.Heads(ctx, timeline.Local, found[i].Name)
+		if err != nil {
+			return err
+		}
+		seen := map[timeline.Place]bool{}
+		for _, head := range heads {
+			err := s.Messages(ctx, timeline.Local, head, 1, math.MaxInt64, false, func(e *timeline.Entry) error {
+				if !seen[e.Place] {
+					seen[e.Place] = true
+					all.Write(e.Raw)
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
 		text, err := messages(s, found[i].Name)
 		if err != nil {
 			return err
 		}
-		all.Write(text)
+		way.Write(text)
 	}
-	text := all.String()
-	missing := 0
+	once, on := 0, 0
 	for number := range t.conversations {
 		for turn := 1; turn <= t.calls; turn++ {
 			for _, mark := range []string{mark(number, turn), fmt.Sprintf("reply-%d-%d.", number, turn)} {
-				if n := strings.Count(text, mark); n != 1 {
-					missing++
+				n := strings.Count(all.String(), mark)
+				if n == 1 {
+					once++
+				} else {
 					t.problem("%s is in the history %d times", mark, n)
+				}
+				if strings.Contains(way.String(), mark) {
+					on++
+				} else if n > 0 {
+					t.problem("%s is on a branch beside the head of its conversation", mark)
 				}
 			}
 		}
 	}
-	fmt.Printf("%d of %d messages are in the history once\n", 2*t.conversations*t.calls-missing, 2*t.conversations*t.calls)
+	fmt.Printf("of %d messages %d are in the history once, %d on the way to the head\n", 2*t.conversations*t.calls, once, on)
 	return nil
 }

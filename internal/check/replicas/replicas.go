@@ -13,7 +13,8 @@
 //
 // With faults every call must be answered, if its client asks another replica after a lost
 // connection, as a load balancer does; and every call that was answered must be in the
-// history in the end, once.
+// history in the end, once. The clients then name their conversations, as agents do: while
+// the database is gone, a replica cannot know an unnamed conversation that another one had.
 package replicas
 
 import (
@@ -145,6 +146,7 @@ func (t *trial) start() (err error) {
 		return err
 	}
 	t.model = newModel()
+	t.model.refuses = t.kills+t.stops == 0
 	server := httptest.NewServer(t.model)
 	t.upstream = server.URL
 	config := filepath.Join(t.dir, "config.toml")
