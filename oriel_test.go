@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/oriel-context/oriel/internal/pgtest"
 	"github.com/oriel-context/oriel/internal/send"
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
@@ -25,7 +26,15 @@ import (
 // What engines have begun ends with them.
 func TestMain(m *testing.M) {
 	send.HeadWait = time.Minute // a busy machine is no silent model
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(stopping{m})
+}
+
+// stopping stops the database of the tests before goroutines are counted.
+type stopping struct{ *testing.M }
+
+func (s stopping) Run() int {
+	defer pgtest.Stop()
+	return s.M.Run()
 }
 
 var noon = time.Date(2025, 7, 10, 12, 0, 0, 0, time.UTC)
