@@ -219,6 +219,7 @@ func TestCallsWaitForTheStore(t *testing.T) {
 				a.call("cid")
 				a.settle()
 				a.call("bob")
+				a.settle() // a slow write goes to the spool, too
 				all, err := a.store.Store.Conversations(ctx, "team")
 				if err != nil || !killed && len(all) != 3 {
 					t.Error(all, err)
