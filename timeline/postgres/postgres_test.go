@@ -28,9 +28,9 @@ func TestMain(m *testing.M) {
 	set := false
 	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "rapid.checks" })
 	if !set { // a round trip takes what many operations in a file take
-		checks := "25"
+		checks := "15"
 		if testing.Short() {
-			checks = "8"
+			checks = "5"
 		}
 		_ = flag.Set("rapid.checks", checks)
 	}
