@@ -21,9 +21,10 @@ import (
 //	Brief    50 ms     the store, from its first timeout until it answers again, and for
 //	                   a call that is sent whole; the reply that a call continues; what
 //	                   other processes learnt; the token count of a header
-//	recall   50 ms     recall and its embedding: CallOptions.RecallWait
+//	recall   50 ms     recall and its embedding: CallOptions.RecallWait; 500 ms, if that is
+//	                   more, at the first call of a conversation with scope project
 //	summary  20 s      an inline summary: CondenseOptions.Wait
-//	worst    10.1 s    Begin, and Call.Refused of each refusal; 30.1 s with an inline
+//	worst    10.6 s    Begin, and Call.Refused of each refusal; 30.6 s with an inline
 //	                   summary; in addition, the time of the plan
 //	Stuck    5 min     beyond the worst case: whoever waits may take the engine for
 //	                   stuck by a fault; see Engine.BeginWait
@@ -68,7 +69,7 @@ func (r *calls) endWait() time.Duration {
 // worstWait returns the longest that a call waits for optional work before it is sent.
 func (r *calls) worstWait() time.Duration {
 	o := &r.tuning.Load().o
-	wait := r.o.Waits.Brief + r.o.Waits.Store + cmp.Or(o.RecallWait, view.DefaultRecallWait)
+	wait := r.o.Waits.Brief + r.o.Waits.Store + max(cmp.Or(o.RecallWait, view.DefaultRecallWait), view.EarlierWait)
 	if c := o.Condense; c != nil && c.Inline {
 		wait += cmp.Or(c.Wait, view.DefaultInlineWait)
 	}

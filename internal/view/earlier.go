@@ -21,9 +21,9 @@ const (
 	// earlierFloor that of the others. They are higher than within a conversation, because
 	// many openings have nothing to do with what was said before.
 	earlierBest, earlierFloor = .65, .4
-	// earlierWait is the least that the first call of a conversation waits for what
+	// EarlierWait is the least that the first call of a conversation waits for what
 	// earlier ones say: it happens once, and their words may have to be indexed first.
-	earlierWait = 500 * time.Millisecond
+	EarlierWait = 500 * time.Millisecond
 )
 
 // recallEarlier adds to the first prompt of a new conversation what earlier conversations of
@@ -41,7 +41,10 @@ func (e *draft) recallEarlier(ctx context.Context, total int) (bool, error) {
 	if project == "" {
 		return false, nil
 	}
-	e.request.recallTime.Left = max(e.request.recallTime.Left, earlierWait)
+	if more := EarlierWait - e.request.recallWait; more > 0 {
+		e.request.recallWait += more
+		e.request.recallTime.Left += more
+	}
 	query := promptText(e.message(e.pieces[into]))
 	room := min(e.recallTokens(), e.budget/10, e.budget-total) - e.request.recalled
 	var texts []string

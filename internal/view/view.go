@@ -218,7 +218,7 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 		if fresh == nil || !r.again || len(made) > 1 {
 			r.New, r.Made = len(made) > 0, made
 			if r.RecallBegan = s.recallBegan; !r.RecallBegan.IsZero() {
-				r.RecallTook = v.o.RecallWait - s.recallTime.Left
+				r.RecallTook = s.recallWait - s.recallTime.Left
 			}
 			return r, nil
 		}
@@ -347,6 +347,8 @@ type request struct {
 	// recalled is the number of tokens that this call has recalled so far.
 	recalled int
 	failed   error // what recall failed with
+	// recallWait is the longest that this call waits for recall.
+	recallWait time.Duration
 	// recallTime and summaryTime are what is left of the time that this call may wait.
 	recallTime, summaryTime bound.Budget
 	recallBegan             time.Time // the first search; zero if there was none
@@ -363,7 +365,7 @@ func (in *Input) asked(window int) token.Asked {
 }
 
 func (v *Viewer) newRequest(in *Input) (*request, error) {
-	s := &request{Input: in, v: v, parsed: map[*byte]*readMessage{}, recallTime: bound.Budget{Left: v.o.RecallWait}}
+	s := &request{Input: in, v: v, parsed: map[*byte]*readMessage{}, recallWait: v.o.RecallWait, recallTime: bound.Budget{Left: v.o.RecallWait}}
 	if v.o.Condense != nil {
 		s.summaryTime.Left = v.o.Condense.o.Wait
 	}
