@@ -201,7 +201,7 @@ func TestEveryPackageHasOneComment(t *testing.T) {
 	})
 }
 
-// docs/spec.md names tests: they exist. Tests name lines of it: they are there.
+// docs/spec.md names tests and files: they exist. Tests name lines of it: they are there.
 func TestSpecIsTrue(t *testing.T) {
 	raw, err := os.ReadFile("docs/spec.md")
 	if err != nil {
@@ -243,6 +243,67 @@ func TestSpecIsTrue(t *testing.T) {
 				t.Errorf("a test names SPEC %s, which docs/spec.md does not have", line)
 			}
 		}
+	}
+	// `room` (file.go, …), where the root is called oriel.
+	for _, m := range regexp.MustCompile("`([a-z/]+)` \\(([^)|]*)\\)").FindAllStringSubmatch(spec, -1) {
+		dir := m[1]
+		if dir == "oriel" {
+			dir = "."
+		}
+		for _, file := range regexp.MustCompile(`\w+\.go`).FindAllString(m[2], -1) {
+			if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
+				t.Errorf("docs/spec.md names %s of %s: %v", file, m[1], err)
+			}
+		}
+	}
+}
+
+// The documents name tests by go test -run: each name that they give is one of a test.
+func TestDocumentsNameTestsThatExist(t *testing.T) {
+	tests := map[string]string{} // the source of a folder's tests
+	packages(t, func(dir string, files []string) {
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				raw, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tests[filepath.Clean(dir)] += string(raw)
+			}
+		}
+	})
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, page := range append(pages, "README.md", "CONTRIBUTING.md") {
+		raw, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range regexp.MustCompile("go test [^`;\n]*").FindAllString(string(raw), -1) {
+			m := regexp.MustCompile(`-run '?([^' ]+)`).FindStringSubmatch(command)
+			if m == nil || m[1] == "xxx" || m[1] == "^$" {
+				continue
+			}
+			source := ""
+			for _, arg := range strings.Fields(command) {
+				if arg == "." || strings.HasPrefix(arg, "./") {
+					source += tests[filepath.Clean(arg)]
+				}
+			}
+			for _, name := range strings.Split(strings.ReplaceAll(m[1], `\|`, "|"), "|") {
+				name, _, _ = strings.Cut(name, "/")
+				found++
+				if !regexp.MustCompile(`(?m)^func (Test|Fuzz)\w*` + strings.TrimPrefix(name, "Test")).MatchString(source) {
+					t.Errorf("%s: %s: no test has %s in its name", page, command, name)
+				}
+			}
+		}
+	}
+	if found < 50 {
+		t.Errorf("only %d names of tests were found", found)
 	}
 }
 

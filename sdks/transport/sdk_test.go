@@ -188,7 +188,7 @@ func line(n int) string {
 	return fmt.Sprintf("Line number%03d. ", n) + strings.Repeat("We walked along the harbour and talked. ", 12)
 }
 
-// SPEC C1: a program with a vendor's SDK gets in process what the proxy does: one
+// A program with a vendor's SDK gets in process what the proxy does: one
 // conversation, views within the budget, plans, pins and undo that act on its next call.
 func TestAnSDKTalksThroughTheEngine(t *testing.T) {
 	profiles, err := window.NewProfiles(window.Profile{Name: "small", Budget: 3000, Policy: "fifo", Recall: -1})
