@@ -94,7 +94,7 @@ Several programs may run at the same time on one history.`,
 		f.MarkHidden(name) // they are for a proxy with several users
 	}
 	f.StringVar(&r.summary, "summary", "", "`file` for the summary as one JSON object, for its owner alone")
-	f.BoolVarP(&r.quiet, "quiet", "q", false, "print no first line and no summary on standard error")
+	f.BoolVarP(&r.quiet, "quiet", "q", false, "print neither the first lines nor the summary on standard error")
 	f.BoolVar(&r.noMCP, "no-mcp", false, "do not tell the agent of an MCP server")
 	f.BoolVar(&r.show, "show", false, "print what would be run, and with which variables, and run nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
