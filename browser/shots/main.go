@@ -105,7 +105,10 @@ func run(ctx context.Context, out, data, program, only string, webp bool) error 
 		{"window", server.Console + "#/window?since=7d"},
 		{"recall", server.Console + "#/recall?q=Which+port+does+the+staging+database+have%3F&budget=600"},
 		{"settings", server.Console + "#/settings"},
+		{"search", server.Console + "#/conversations?search=bank+batches"},
+		{"help", server.Console + "#/conversation/demo?call=47"},
 		{"empty", empty.Console},
+		{"empty-conversations", empty.Console + "#/conversations"},
 	}
 	for _, theme := range []string{"light", "dark"} {
 		for _, width := range []int64{1280, 390} {
@@ -177,12 +180,21 @@ func shot(tab context.Context, path, at, theme string, width int64, webp bool) e
 	if err != nil {
 		return err
 	}
+	help := strings.HasPrefix(filepath.Base(path), "help-")
+	if help {
+		if err := chromedp.Do(ctx, chromedp.KeyEvent("?")); err != nil {
+			return err
+		}
+	}
 	height, err := chromedp.Run(ctx, chromedp.Evaluate[float64](`document.documentElement.scrollHeight`))
 	if err != nil {
 		return err
 	}
 	yes, quality := true, int64(36)
 	format, ext, most := page.CaptureScreenshotFormat("png"), ".png", 2600.0
+	if help {
+		most = 860 // what is behind the dialog is dimmed on the screen only
+	}
 	if webp {
 		format, ext, most = "webp", ".webp", 800
 	}

@@ -87,7 +87,7 @@ func (q *request) strip() (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Kinds, out.Tokens = string(o.Kinds), o.Tokens
+		out.Kinds, out.Tokens = string(o.Kinds), o.Sizes(v.plans)
 	}
 	return out, nil
 }
@@ -101,7 +101,10 @@ type view struct {
 	// conversation has left it.
 	head   timeline.Place
 	branch bool
-	plan   *browse.Plan // nil if everything was sent as it came
+	// plans are those of the branch, plan is that of the call, nil if everything was sent
+	// as it came.
+	plans []browse.Plan
+	plan  *browse.Plan
 }
 
 // viewAt returns the view that the request means: that of the parameter call, or of the
@@ -117,9 +120,9 @@ func (q *request) viewAt(ctx context.Context) (*view, error) {
 	}
 	name := q.URL.Query().Get("call")
 	if len(v.calls) == 0 && (name == "" || name == browse.Last) {
-		plans, err := q.allPlans(ctx, c)
-		if len(plans) > 0 { // of a conversation of items
-			v.plan = &plans[len(plans)-1]
+		v.plans, err = q.allPlans(ctx, c)
+		if len(v.plans) > 0 { // of a conversation of items
+			v.plan = &v.plans[len(v.plans)-1]
 		}
 		return v, err
 	}
@@ -130,18 +133,18 @@ func (q *request) viewAt(ctx context.Context) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	plans, err := q.allPlans(ctx, c)
+	v.plans, err = q.allPlans(ctx, c)
 	if !here {
 		v.head, v.branch = v.call.At(), true
 		then := *c
 		then.Head = v.head
-		plans, err = browse.Plans(ctx, q.Store, q.tenant, &then)
+		v.plans, err = browse.Plans(ctx, q.Store, q.tenant, &then)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(plans, func(p browse.Plan) bool { return v.call.Plan != "" && p.ID == v.call.Plan }); i >= 0 {
-		v.plan = &plans[i]
+	if i := slices.IndexFunc(v.plans, func(p browse.Plan) bool { return v.call.Plan != "" && p.ID == v.call.Plan }); i >= 0 {
+		v.plan = &v.plans[i]
 	}
 	return v, nil
 }

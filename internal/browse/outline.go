@@ -2,6 +2,7 @@ package browse
 
 import (
 	"context"
+	"math"
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
@@ -60,6 +61,35 @@ func ReadOutline(ctx context.Context, s timeline.Store, tenant string, head time
 		return nil
 	})
 	return out, err
+}
+
+// Sizes returns the tokens of the messages as a model counts them: those that plans have
+// counted as they did, the others estimated in the same proportion.
+func (o *Outline) Sizes(plans []Plan) []int32 {
+	out := make([]int32, len(o.Tokens))
+	for i := range plans {
+		for j := range plans[i].Blocks {
+			// A later plan finds a message as an earlier one has left it: smaller.
+			if b := &plans[i].Blocks[j]; b.ID >= 1 && b.ID <= int64(len(out)) {
+				out[b.ID-1] = max(out[b.ID-1], int32(min(b.Tokens, math.MaxInt32)))
+			}
+		}
+	}
+	counted, estimated := 0, 0
+	for i, n := range out {
+		if n > 0 {
+			counted, estimated = counted+int(n), estimated+int(o.Tokens[i])
+		}
+	}
+	for i, n := range o.Tokens {
+		if out[i] == 0 {
+			out[i] = n
+			if estimated > 0 {
+				out[i] = int32(min(int(n)*counted/estimated, math.MaxInt32))
+			}
+		}
+	}
+	return out
 }
 
 // bytesPerToken is how many bytes of English or code make a token.

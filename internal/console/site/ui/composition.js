@@ -30,15 +30,16 @@ export function kinds(list, { most = 18, cost = false } = {}) {
   return el('ul', { class: 'kinds' },
     rows.map((k) => el('li', { class: k.kind === 'free' ? 'free' : ours.has(k.kind) ? 'ours' : null, title: `${count(k.tokens)} tokens` + (k.count ? `, ${plural(k.count, 'piece')}` : '') },
       el('span', { class: 'cut' }, label(k.kind, k.name)),
-      el('span', { class: 'bar', style: { width: Math.min(100, (k.tokens / top) * 100) + '%' } }),
+      k.kind === 'free' ? el('span', {}) : el('span', { class: 'bar', style: { width: Math.min(100, (k.tokens / top) * 100) + '%' } }),
       el('span', { class: 'n' }, short(k.tokens)),
       el('span', { class: 'n soft' }, cost && k.cost !== undefined ? money(k.cost) : k.kind === 'free' ? '' : percent(k.tokens / sum)))),
-    rest.length ? el('li', {}, el('span', { class: 'soft' }, plural(rest.length, 'more kind')), el('span', {}), el('span', { class: 'n soft' }, short(rest.reduce((s, k) => s + k.tokens, 0))), el('span', {})) : null);
+    rest.length ? el('li', {}, el('span', { class: 'soft' }, plural(rest.length, 'more kind')), el('span', {}), el('span', { class: 'n soft' }, short(rest.reduce((s, k) => s + k.tokens, 0))),
+      el('span', { class: 'n soft' }, cost ? money(rest.reduce((s, k) => s + (k.cost ?? 0), 0)) : percent(rest.reduce((s, k) => s + k.tokens, 0) / sum))) : null);
 }
 
 // largest is a table of the largest single things. conversation is that of the window, for
-// things that do not name one.
-export function largest(list, conversation, { over = false } = {}) {
+// things that do not name one; sum is what was sent, of which they are shares.
+export function largest(list, { conversation, sum = 0, over = false } = {}) {
   if (!list?.length) return null;
   return el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'The largest things' }, el('table', { class: 'table' },
     el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, 'What, and how it begins'), el('th', { scope: 'col', class: 'n' }, 'Tokens'), over ? [el('th', { scope: 'col', class: 'n' }, 'Sent'), el('th', { scope: 'col', class: 'n' }, 'Cost')] : el('th', { scope: 'col', class: 'n' }, 'Share'))),
@@ -47,11 +48,14 @@ export function largest(list, conversation, { over = false } = {}) {
       const what = t.kind === 'tools' ? ['tool ', foreign(t.name)] : label(t.kind, t.name);
       return el('tr', {},
         el('td', {}, c && t.id ? link(`#/conversation/${encodeURIComponent(c)}?message=${t.id}`, { title: `message ${t.id}` }, what) : what,
-          t.text ? foreign(t.text.slice(0, 140), 'div', { class: 'soft small' }) : null),
+          t.text ? foreign(cut(t.text), 'div', { class: 'soft small' }) : null),
         el('td', { class: 'n' }, short(t.tokens)),
-        over ? [el('td', { class: 'n', title: `${count(t.total ?? 0)} tokens in all` }, `${count(t.calls ?? 1)} ×`), el('td', { class: 'n' }, money(t.cost ?? 0))] : el('td', { class: 'n' }, percent(t.share)));
+        over ? [el('td', { class: 'n', title: `${count(t.total ?? 0)} tokens in all` }, `${count(t.calls ?? 1)} ×`), el('td', { class: 'n' }, money(t.cost ?? 0))] : el('td', { class: 'n' }, percent(t.tokens / (sum || 1))));
     }))));
 }
+
+// cut shortens the beginning of a text, which the API has cut already, at a word.
+const cut = (text) => (text.length < 80 ? text : text.slice(0, 140).replace(/\s\S*$/, '') + ' …');
 
 // unused names the tools that were sent with every call and that nobody used.
 export function unused(list, calls) {

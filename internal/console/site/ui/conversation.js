@@ -44,7 +44,7 @@ export default function conversation({ args, params, go, title, toast }) {
   list.onshow = (first, last) => fetchWords(first + 1, last + 1);
   const listHead = el('span', { class: 'soft small' });
   const listCard = el('section', { class: 'card messages', 'aria-labelledby': 'messages' }, el('div', { class: 'card-head' }, el('h2', { id: 'messages' }, 'Messages'), listHead), list.node);
-  const tabButtons = Object.entries(tabs).map(([id, text]) => el('button', { type: 'button', role: 'tab', id: 'tab-' + id, 'aria-controls': 'desk', onclick: () => go({ tab: id === 'message' ? null : id }) }, text));
+  const tabButtons = Object.entries(tabs).map(([id, text]) => el('button', { type: 'button', role: 'tab', id: 'tab-' + id, 'aria-controls': 'desk', onclick: () => go({ tab: id === 'message' ? null : id }) }, text === tabs.sent ? [el('span', { class: 'wide' }, text), el('span', { class: 'narrow' }, 'Sent')] : text));
   const tabBar = el('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Look at', onkeydown: moveTab }, tabButtons);
   const desk = el('div', { id: 'desk', role: 'tabpanel', tabindex: '0' });
   const inspector = el('section', { class: 'card inspector', 'aria-label': 'Details' }, tabBar, desk);
@@ -110,7 +110,7 @@ export default function conversation({ args, params, go, title, toast }) {
     earlier.disabled = s.call <= 1;
     after.disabled = newest.disabled = s.call >= s.calls;
     at.textContent = s.calls ? `Call ${count(s.call)} of ${count(s.calls)}` : '';
-    listHead.textContent = s.count ? `${plural(s.count, 'message')}, ${short(s.tokens?.reduce((a, b) => a + b, 0) ?? strip.tokens.reduce((a, b) => a + b, 0))} tokens` : '';
+    listHead.textContent = s.count ? `${plural(s.count, 'message')}, ~${short(strip.tokens.reduce((a, b) => a + b, 0))} tokens` : '';
     drawCall(s);
   }
 
@@ -162,7 +162,7 @@ export default function conversation({ args, params, go, title, toast }) {
     return [
       el('span', { class: 'id' }, strip.pinned?.has(id) ? '★ ' : '', count(id)),
       el('span', { class: 'what cut' }, el('span', { class: 'by' }, strip.by(id)), el('br'), w === undefined ? el('span', { class: 'words soft' }, '…') : foreign(w || '(no text)', 'span', { class: 'words soft' })),
-      el('span', { class: 'n' }, el('span', {}, short(strip.tokens[i])), verdict === 'keep' ? null : el('span', { class: 'tag' }, names[verdict])),
+      el('span', { class: 'n' }, el('span', { title: 'tokens, an estimate' }, '~' + short(strip.tokens[i])), verdict === 'keep' ? null : el('span', { class: 'tag' }, names[verdict])),
     ];
   }
 

@@ -14,7 +14,7 @@ export default function conversations({ params, go }) {
   const about = el('p', { class: 'sub', role: 'status' });
   const trouble = el('div', {});
   const near = el('div', {});
-  const search = el('input', { type: 'search', placeholder: 'Words that occur in a conversation', 'aria-label': 'Search conversations', value: params.search ?? '', oninput: () => typed() });
+  const search = el('input', { type: 'search', placeholder: 'Words, a question, a title, a project', 'aria-label': 'Search conversations', value: params.search ?? '', oninput: () => typed() });
   const list = new VirtualList({ rowHeight: 58, label: 'Conversations', draw: row, onopen: (i) => { if (items[i]) location.hash = `#/conversation/${encodeURIComponent(items[i].id)}`; } });
   list.onshow = (_, last) => { if (last >= items.length - 20 && next) more(); };
   const body = el('section', { class: 'card conversations', 'aria-label': 'List' },
@@ -72,8 +72,8 @@ export default function conversations({ params, go }) {
   }
 
   function words() {
-    if (items.length === 0) return params.search ? 'No conversation has all of these words.' : 'None yet: they appear with the first call.';
-    return params.search ? `${plural(total, 'conversation')} with all of these words` : `${plural(total, 'conversation')}, the one used last first`;
+    if (items.length === 0) return params.search ? 'Nothing matches.' : 'None yet: they appear with the first call.';
+    return params.search ? `${plural(total, 'conversation')}, the nearest first` : `${plural(total, 'conversation')}, the one used last first`;
   }
 
   let loading = false;

@@ -29,8 +29,8 @@ function draw(m, context, strip) {
   const hidden = m.verdict && m.verdict !== 'keep';
   const recalled = (context.state.strip.recalled ?? []).filter((r) => r.into === m.id || (r.id === m.id && (!r.conversation || r.conversation === context.state.info.id)));
   return el('article', { class: 'message' },
-    el('div', { class: 'plan-head' }, el('h2', {}, `Message ${count(m.id)}`), el('span', { class: 'soft' }, strip.by(m.id)), el('span', { class: 'soft figure' }, plural(m.tokens, 'token')), m.pinned ? el('span', { class: 'tag on' }, '★ pinned') : null,
-      el('span', { class: 'push actions' },
+    el('div', { class: 'with-button' }, el('div', { class: 'plan-head' }, el('h2', {}, `Message ${count(m.id)}`), el('span', { class: 'soft' }, strip.by(m.id)), el('span', { class: 'soft figure', title: `an estimate of how the model counts it; o200k_base counts ${count(m.tokens)}` }, '~' + plural(strip.tokens[m.id - 1] ?? m.tokens, 'token')), m.pinned ? el('span', { class: 'tag on' }, '★ pinned') : null),
+      el('span', { class: 'actions' },
         el('button', { type: 'button', id: 'pin', onclick: () => context.pin(m.id, !m.pinned) }, m.pinned ? 'Unpin' : 'Pin'),
         hidden && m.plan ? el('button', { type: 'button', onclick: () => context.go({ tab: 'plans', plan: m.plan, preview: '1' }) }, 'Show again…') : null)),
     el('dl', { class: 'facts' },

@@ -87,8 +87,8 @@ function stats(o) {
 function minor(o) {
   const t = o.today;
   return el('dl', { class: 'stats minor' },
-    stat('Cuts', count(t.cuts), 'views made smaller', 'a cut stays for the following calls, so that caches stay warm'),
-    stat('Recalls', count(t.recalls), 'brought back by themselves', 'passages that had left and that a call needed'),
+    stat('Cuts', count(t.cuts), 'windows made smaller', 'a cut stays for the following calls, so that caches stay warm'),
+    stat('Recalls', count(t.recalls), 'passages that Oriel brought back', 'passages that had left and that a call needed'),
     stat('Conversations', count(o.conversations.count), plural(o.conversations.active, 'active today', 'active today')),
     stat('History', bytes(o.store.disk || o.store.stored), plural(o.store.messages, 'message'), 'what the data folder takes on the disk'));
 }

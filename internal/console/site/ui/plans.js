@@ -21,7 +21,7 @@ export async function plansTab(box, context, params) {
     if (open) {
       open.details.open = true;
       const pane = box.closest('.inspector');
-      if (pane.scrollHeight > pane.clientHeight) pane.scrollTop = open.node.offsetTop - 16;
+      if (pane.scrollHeight > pane.clientHeight) pane.scrollTop = open.node.offsetTop - 70;
       if (params.preview) {
         context.go({ preview: null }, { replace: true });
         open.preview();
@@ -38,9 +38,9 @@ function plan(p, context, current) {
   const details = el('details', { ontoggle: () => { if (details.open && !inside.hasChildNodes()) spans(inside, p, context); } }, el('summary', {}, 'What, and why'), inside);
   const preview = () => undo(offer, p, context);
   const node = el('article', { class: 'plan' + (current ? ' at' : ''), id: 'plan-' + p.id },
-    el('div', { class: 'plan-head' }, el('b', {}, p.id), when(p.time), el('span', { class: 'soft figure' }, `${short(p.tokens_before)} → ${short(p.tokens_after)} tokens`),
-      current ? el('span', { class: 'tag on' }, 'of this call') : null, p.held ? el('span', { class: 'tag' }, 'undone') : null,
-      el('span', { class: 'push' }, p.left && !p.held ? el('button', { type: 'button', class: 'undo', onclick: preview }, 'Undo…') : null)),
+    el('div', { class: 'with-button' }, el('div', { class: 'plan-head' }, el('b', {}, p.id), when(p.time), el('span', { class: 'soft figure' }, `${short(p.tokens_before)} → ${short(p.tokens_after)} tokens`),
+      current ? el('span', { class: 'tag on' }, 'of this call') : null, p.held ? el('span', { class: 'tag' }, 'undone') : null),
+      el('span', {}, p.left && !p.held ? el('button', { type: 'button', class: 'undo', onclick: preview }, 'Undo…') : null)),
     el('p', {}, foreign(p.why, 'span')),
     el('p', { class: 'soft small' }, [p.left ? `${plural(size(p.left), 'message')} changed, ${short(p.left_tokens)} tokens` : '', p.back ? `${plural(size(p.back), 'message')} came back` : '', `policy ${p.policy}`, `budget ${short(p.budget)}`].filter(Boolean).join(' · ')),
     p.warnings?.map((w) => foreign(w, 'p', { class: 'small' })),
@@ -87,6 +87,7 @@ async function undo(box, p, context) {
     const close = () => {
       context.strip.show();
       replace(box);
+      box.parentElement?.querySelector('.undo')?.focus({ preventScroll: true });
     };
     const yes = el('button', { type: 'button', class: 'primary', id: 'do-undo', onclick: async () => {
       yes.disabled = true;
@@ -100,7 +101,7 @@ async function undo(box, p, context) {
       }
     } }, `Undo ${p.id}`);
     const none = !u.back;
-    replace(box, el('div', { class: 'preview', role: 'group', 'aria-label': `Undo of ${p.id}` },
+    replace(box, el('div', { class: 'preview', role: 'group', 'aria-label': `Undo of ${p.id}`, onkeydown: (e) => { if (e.key === 'Escape') close(); } },
       none ? el('p', {}, 'There is nothing to bring back: it is held already, or was shown all along.') : [
         el('p', {}, el('b', {}, 'Comes back: '), `${plural(u.back_ids.length, 'message')} (${few(u.back)}), ${short(u.back_tokens)} tokens.`),
         el('p', {}, el('b', {}, 'Must leave for it: '), u.leaves ? `${plural(u.leaves_ids.length, 'message')} (${few(u.leaves)}), ${short(u.leaves_tokens)} tokens${u.newer ? ', some of them newer' : ''}.` : 'nothing, as the newest call shows it.'),

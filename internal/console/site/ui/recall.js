@@ -14,12 +14,13 @@ export default function recall({ params, go }) {
   const budget = el('input', { type: 'number', min: '1', max: '100000', step: '1' });
   const floor = el('input', { type: 'number', min: '0', max: '1', step: '0.01', placeholder: '0.15' });
   const out = el('div', { class: 'stack' });
+  const titles = new Map(); // of conversations, by id
   const field = (name, control) => el('label', { class: 'field' }, name, control);
   const node = el('div', { class: 'stack' },
     el('div', { class: 'head' }, el('div', {}, el('h1', {}, 'Recall'), el('p', { class: 'sub' }, 'What would be found in what has left the window, and why.'))),
     el('form', { class: 'card recall-form', role: 'search', onsubmit: submit },
       el('div', { class: 'row-1' }, query, el('button', { class: 'primary' }, 'Find')),
-      el('div', { class: 'row-2' }, field('Begin in', where), field('Look in', scope), field('By', mode), field('Tokens', budget), field('Floor', floor))),
+      el('div', { class: 'row-2' }, field('Start from', where), field('Search', scope), field('By', mode), field('Tokens', budget), field('Floor', floor))),
     out);
   let asking = null;
 
@@ -54,16 +55,18 @@ export default function recall({ params, go }) {
     if (params.conversation) Object.assign(body, { conversation: params.conversation, scope: params.scope ?? 'conversation' });
     if (params.floor) body.floor = Number(params.floor);
     try {
-      replace(out, result(await send('recall', body, asking.signal), body));
+      const [r] = await Promise.all([send('recall', body, asking.signal), listed]);
+      replace(out, result(r, body, titles));
     } catch (err) {
       if (err.name !== 'AbortError') replace(out, problem(err, find));
     }
   }
 
-  get('conversations', { limit: 50 }).then((r) => {
+  const listed = get('conversations', { limit: 50 }).then((r) => {
     for (const c of r.items) {
       const known = [...where.options].find((o) => o.value === c.id);
       const text = (c.title || c.id).slice(0, 60);
+      titles.set(c.id, c.title);
       if (known) known.textContent = text;
       else where.append(el('option', { value: c.id }, text));
     }
@@ -82,7 +85,7 @@ export default function recall({ params, go }) {
   };
 }
 
-function result(r, asked) {
+function result(r, asked, titles) {
   const x = r.explain ?? {};
   const best = [...r.passages].sort((a, b) => b.score - a.score);
   return [
@@ -90,8 +93,8 @@ function result(r, asked) {
       el('div', { class: 'card-head' }, el('h2', {}, r.passages.length ? `${plural(r.passages.length, 'passage')} would be shown` : 'Nothing would be shown'),
         el('span', { class: 'soft small figure' }, [`${plural(r.tokens, 'token')}`, `${r.took_ms < 10 ? r.took_ms.toFixed(1) : Math.round(r.took_ms)} ms`, x.considered ? `${plural(x.considered, 'passage')} looked at` : null, x.certainty !== undefined ? `certainty ${x.certainty.toFixed(2)}` : null, x.unembedded ? `${plural(x.unembedded, 'passage')} known by words alone so far` : null].filter(Boolean).join(' · '))),
       r.mode !== asked.mode ? el('p', { class: 'soft small' }, `By ${modes[r.mode]} alone: the vectors are not ready yet. Ask again in a moment.`) : null,
-      best.length ? best.map((p) => passage(p)) : el('p', { class: 'empty' }, 'Nothing in the history is near enough to the query. Below is what came nearest, and by how much it missed.')),
-    x.missed?.length ? el('section', { class: 'card' }, el('h2', {}, 'Missed, and why'), x.missed.slice(0, 20).map((p) => passage(p, p.why))) : null,
+      best.length ? best.map((p) => passage(p, titles)) : el('p', { class: 'empty' }, 'Nothing in the history is near enough to the query. Below is what came nearest, and by how much it missed.')),
+    x.missed?.length ? el('section', { class: 'card' }, el('h2', {}, 'Missed, and why'), x.missed.slice(0, 20).map((p) => passage(p, titles, p.why))) : null,
     r.text ? el('section', { class: 'card' }, el('h2', {}, 'What a model would be shown'), el('pre', { class: 'text', dir: 'auto', tabindex: '0' })) : null,
   ].map((s) => {
     const pre = s?.querySelector(':scope > pre.text');
@@ -100,10 +103,10 @@ function result(r, asked) {
   });
 }
 
-function passage(p, why) {
+function passage(p, titles, why) {
   return el('article', { class: 'passage' },
     el('div', { class: 'plan-head' },
-      link(`#/conversation/${encodeURIComponent(p.conversation)}?message=${p.id}`, {}, `message ${count(p.id)}`), foreign(p.conversation, 'span', { class: 'soft small' }), el('span', { class: 'soft' }, foreign(p.role), p.name ? [' ', foreign(p.name)] : null), p.time ? when(p.time) : null, el('span', { class: 'soft figure' }, plural(p.tokens, 'token')), why ? el('span', { class: 'tag' }, why) : null),
+      link(`#/conversation/${encodeURIComponent(p.conversation)}?message=${p.id}`, {}, `message ${count(p.id)}`), el('span', { class: 'of cut', title: p.conversation }, 'of ', foreign(titles.get(p.conversation) || p.conversation)), el('span', { class: 'soft' }, foreign(p.role), p.name ? [' ', foreign(p.name)] : null), p.time ? when(p.time) : null, el('span', { class: 'soft figure' }, plural(p.tokens, 'token')), why ? el('span', { class: 'tag' }, why) : null),
     el('div', { class: 'scores figure' }, score('fused', p.score, 'from 0 to 1: how sure it is that the history knows, and where the passage stands'), score('keyword', p.keyword, "the words of the query that it has, as a share of the most that is possible (BM25)"), score('dense', p.dense, 'the cosine of its meaning and that of the query'), !p.prior ? null : el('div', { title: 'what speaker, role, date and standing instructions added' }, 'prior ', el('b', {}, `+${(p.prior ?? 0).toFixed(1)}`))),
     foreign(p.text ?? '', 'pre', { class: 'text', tabindex: '0' }));
 }

@@ -38,13 +38,13 @@ function messages(t) {
   if (body.tools?.length) rows.push([plural(body.tools.length, 'tool'), body.tools]);
   for (const m of typeof list === 'string' ? [{ role: 'user', content: list }] : list) rows.push([m.role ?? m.type ?? 'message', m.content ?? m.parts ?? m.output ?? m]);
   const shown = rows.length > 400 ? [...rows.slice(0, 200), null, ...rows.slice(-200)] : rows;
-  return shown.map((r) => {
+  return el('div', {}, shown.map((r) => {
     if (!r) return el('p', { class: 'soft' }, `${count(rows.length - 400)} more between; the bytes have all of them.`);
     const words = plain(r[1]);
     const d = el('details', { class: 'sent', ontoggle: () => { if (d.open && d.childElementCount === 1) d.append(whole(words)); } },
       el('summary', { class: 'cut' }, el('b', {}, foreign(r[0])), ' ', foreign(words.slice(0, 120).replace(/\s+/g, ' '), 'span', { class: 'soft' })));
     return d;
-  });
+  }));
 }
 
 // plain makes text of a content: texts as they are, everything else as JSON without base64.

@@ -241,7 +241,7 @@ export class Strip {
   }
 
   about(id) {
-    return `${count(id)} · ${this.by(id)} · ${count(this.tokens[id - 1])} tokens · ${names[this.verdict(id)]}${this.pinned?.has(id) ? ' · pinned' : ''}`;
+    return `${count(id)} · ${this.by(id)} · ~${count(this.tokens[id - 1])} tokens · ${names[this.verdict(id)]}${this.pinned?.has(id) ? ' · pinned' : ''}`;
   }
 
   // choose marks a message and brings it into view.
@@ -336,7 +336,7 @@ function cell(g, c, verdict, x, w, y, h) {
       break;
     case 'evict':
       g.fillStyle = c.gone;
-      g.fillRect(x, y + h - 4, w, 4);
+      g.fillRect(x, y + h - Math.max(1.5, h * 0.06), w, Math.max(1.5, h * 0.06));
       break;
     default:
       g.fillStyle = c.gone;

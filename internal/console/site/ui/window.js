@@ -41,7 +41,7 @@ export default function filling({ params, go }) {
     return [
       el('section', { class: 'card' }, el('div', { class: 'card-head' }, el('h2', {}, `${plural(c.calls, 'call')}, ${short(c.tokens)} tokens, ${money(c.cost)}`), c.sampled ? el('span', { class: 'tag', title: 'a part of the calls was read' }, '~ sampled') : null),
         kinds(c.kinds, { cost: true })),
-      el('section', { class: 'card' }, el('h2', {}, 'The ten largest things, and what each cost'), largest(c.largest.slice(0, 10), null, { over: true })),
+      el('section', { class: 'card' }, el('h2', {}, 'The ten largest things, and what each cost'), largest(c.largest.slice(0, 10), { over: true })),
       el('section', { class: 'card' }, el('h2', {}, 'Tools never used'), unused(c.unused) ?? el('p', { class: 'empty' }, 'Every tool that was sent was used.')),
     ];
   }
@@ -85,7 +85,7 @@ export function windowOf(w) {
         el('span', { class: 'sent', style: { width: used * 100 + '%' } }),
         mark && mark < w.window ? el('span', { class: 'mark', style: { width: (mark / w.window) * 100 + '%' } }) : null) : null,
       kinds(w.kinds)),
-    el('section', { class: 'card' }, el('h2', {}, 'The ten largest things'), largest(w.largest, w.conversation) ?? el('p', { class: 'empty' }, 'Nothing was sent.')),
+    el('section', { class: 'card' }, el('h2', {}, 'The ten largest things'), largest(w.largest, { conversation: w.conversation, sum: w.tokens }) ?? el('p', { class: 'empty' }, 'Nothing was sent.')),
     el('section', { class: 'card' }, el('h2', {}, 'Tools never used'), unused(w.unused, w.unused_calls) ?? el('p', { class: 'empty' }, 'Every tool that was sent was used, or none was sent.')),
   ];
 }
