@@ -91,11 +91,11 @@ func TestAnOlderProgramUsesNewerTablesThatAllowIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close(ctx)
-	if _, err := c.Exec(ctx, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, true)"); err != nil {
+	if _, err := c.Exec(ctx, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (1000, true)"); err != nil {
 		t.Fatal(err)
 	}
 	add(t, open(t, url), timeline.Local, "c", "2")
-	if _, err := c.Exec(ctx, "UPDATE setting SET value = 2 WHERE name = 'oldest'"); err != nil {
+	if _, err := c.Exec(ctx, "UPDATE setting SET value = 1000 WHERE name = 'oldest'"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := postgres.Open(ctx, url, postgres.Options{}); !errors.Is(err, timeline.ErrNewer) {

@@ -16,7 +16,7 @@ import (
 var migrations embed.FS
 
 // version is the version of the tables: the number of the last file in migrations.
-const version = 1
+const version = 2
 
 var dialect = migrate.Dialect{
 	Begun: "SELECT count(*) FROM pg_catalog.pg_tables WHERE schemaname = current_schema() AND tablename = 'goose_db_version'",

@@ -1,7 +1,9 @@
 package postgres_test
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -20,6 +22,9 @@ func TestTheDatabaseHidesOtherTenants(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := s.KeepDerived(ctx, tenant, "vector/x", []timeline.Derived{{Content: timeline.HashOf([]byte("one")), Data: []byte("v")}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Claim(ctx, tenant, "vector/x", "o", []timeline.Hash{timeline.HashOf([]byte("one"))}, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -49,7 +54,7 @@ func TestTheDatabaseHidesOtherTenants(t *testing.T) {
 	}
 	rows, _ = c.Query(ctx, "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename NOT IN ('tenant', 'token', 'document', 'setting', 'goose_db_version')")
 	all, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil || len(all) != len(tables)*9 {
+	if err != nil || len(all) != len(tables)*9+1 { // and claim
 		t.Fatalf("%d tables, %v", len(all), err)
 	}
 	for _, table := range all {
@@ -60,7 +65,7 @@ func TestTheDatabaseHidesOtherTenants(t *testing.T) {
 	if _, err := c.Exec(ctx, "SELECT set_config('oriel.tenant', $1::bigint::text, false)", ids[0]); err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range tables {
+	for _, table := range append(slices.Clone(tables), "claim") {
 		if n := count("SELECT count(*) FROM " + table); n == 0 && table != "variant" {
 			t.Errorf("no row of %s is visible to its tenant", table)
 		}
