@@ -86,8 +86,9 @@ func (s *Scope) embedSome(ctx context.Context, from *vectorStore) (made int, mor
 // embedThese adds vectors for the first passages of batch: stored ones, and at most
 // embedBatch new ones. inOrder says that no passage before them lacks a vector. It returns
 // how many were made, and whether vectors are in the index, also with an error if they could
-// not be stored. The caller holds embedding.
-func (s *Scope) embedThese(ctx context.Context, batch []pending, from *vectorStore, inOrder bool) (made int, added bool, err error) {
+// not be stored. If other processes make the vectors of all of them, it returns errElsewhere.
+// The caller holds embedding.
+func (s *Scope) embedThese(ctx context.Context, batch []*pending, from *vectorStore, inOrder bool) (made int, added bool, err error) {
 	var known map[timeline.Hash]kept
 	if from != nil {
 		if known, err = from.read(ctx, contentsOf(batch)); err != nil {
@@ -98,38 +99,23 @@ func (s *Scope) embedThese(ctx context.Context, batch []pending, from *vectorSto
 	if dimensions == 0 && from != nil {
 		dimensions = from.dimensions
 	}
-	var missing []int
-	var texts []string
-	for i := range batch {
-		p := &batch[i]
-		if k, ok := known[p.content]; ok && (dimensions == 0 || dimensions == k.dimensions) {
-			if p.entry = k.vectors[textHash(p.text)]; p.entry != nil {
-				dimensions = k.dimensions
-			}
-		}
-		if p.entry != nil {
-			continue
-		}
-		if len(missing) == embedBatch {
-			batch = batch[:i]
-			break
-		}
-		missing, texts = append(missing, i), append(texts, p.text)
-	}
-	if len(missing) > 0 {
-		vectors, err := s.o.Model.Embed(ctx, texts)
-		if err != nil {
+	chosen, missing := choose(batch, known, &dimensions, nil, inOrder)
+	var mine map[timeline.Hash]bool
+	if len(missing) > 0 && from != nil {
+		if mine, err = from.claim(ctx, contentsOf(missing), known); err != nil {
 			return 0, false, err
 		}
-		if len(vectors) != len(texts) {
-			return 0, false, fmt.Errorf("recall: %s returned %d vectors for %d texts", s.o.Model.Name(), len(vectors), len(texts))
-		}
-		for k, i := range missing {
-			v := fill(vectors[k])
-			if err := s.checkVector(v, dimensions); err != nil {
-				return 0, false, err
+		if mine != nil {
+			defer func() { from.unclaim(ctx, mine) }()
+			if chosen, missing = choose(batch, known, &dimensions, mine, inOrder); len(chosen) == 0 {
+				return 0, false, errElsewhere
 			}
-			batch[i].vector, dimensions = v, len(v)
+		}
+	}
+	batch = chosen
+	if len(missing) > 0 {
+		if err := s.embedMissing(ctx, missing, &dimensions, from, mine); err != nil {
+			return 0, false, err
 		}
 	}
 	data, err := s.keep(batch, known, inOrder)
@@ -139,7 +125,71 @@ func (s *Scope) embedThese(ctx context.Context, batch []pending, from *vectorSto
 	if from != nil {
 		err = from.write(ctx, data)
 	}
+	if last := batch[len(batch)-1]; err == nil && s.awaits(last.message) {
+		delete(mine, last.content) // the rest of the message comes next
+	}
 	return len(missing), true, err
+}
+
+// choose returns the passages of batch that get their vectors now, and those among them for
+// which none is known. If mine is not nil, passages of other contents are left out, and if
+// the order matters everything after the first such passage.
+func choose(batch []*pending, known map[timeline.Hash]kept, dimensions *int, mine map[timeline.Hash]bool, inOrder bool) (chosen, missing []*pending) {
+	for _, p := range batch {
+		if k, ok := known[p.content]; ok && (*dimensions == 0 || *dimensions == k.dimensions) {
+			if p.entry = k.vectors[textHash(p.text)]; p.entry != nil {
+				*dimensions = k.dimensions
+			}
+		}
+		if p.entry == nil {
+			if mine != nil && !mine[p.content] && p.content != (timeline.Hash{}) {
+				if inOrder {
+					break
+				}
+				continue
+			}
+			if len(missing) == embedBatch {
+				break
+			}
+			missing = append(missing, p)
+		}
+		chosen = append(chosen, p)
+	}
+	return chosen, missing
+}
+
+// embedMissing has the model make the vectors of passages.
+func (s *Scope) embedMissing(ctx context.Context, missing []*pending, dimensions *int, from *vectorStore, mine map[timeline.Hash]bool) error {
+	texts := make([]string, len(missing))
+	for i, p := range missing {
+		texts[i] = p.text
+	}
+	if from != nil {
+		defer from.extend(ctx, mine)()
+	}
+	vectors, err := s.o.Model.Embed(ctx, texts)
+	if err != nil {
+		return err
+	}
+	if len(vectors) != len(texts) {
+		return fmt.Errorf("recall: %s returned %d vectors for %d texts", s.o.Model.Name(), len(vectors), len(texts))
+	}
+	for i, p := range missing {
+		v := fill(vectors[i])
+		if err := s.checkVector(v, *dimensions); err != nil {
+			return err
+		}
+		p.vector, *dimensions = v, len(v)
+	}
+	return nil
+}
+
+// awaits reports whether some passages of a message still lack a vector.
+func (s *Scope) awaits(message int32) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, waits := s.awaiting[message]
+	return waits
 }
 
 // dimensions returns the number of dimensions of the vectors, or 0 if there
@@ -183,7 +233,7 @@ func (s *Scope) checkVector(v []float32, dimensions int) error {
 
 // contentsOf returns the contents of the passages in batch, without
 // duplicates.
-func contentsOf(batch []pending) (contents []timeline.Hash) {
+func contentsOf(batch []*pending) (contents []timeline.Hash) {
 	for i := range batch {
 		if c := batch[i].content; c != (timeline.Hash{}) && (i == 0 || c != batch[i-1].content) {
 			contents = append(contents, c)
@@ -207,7 +257,7 @@ func (s *Scope) embedText(r *textReader, i int32) string {
 }
 
 // pending returns the next passages to embed.
-func (s *Scope) pending(limit int) (batch []pending) {
+func (s *Scope) pending(limit int) (batch []*pending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i, r := int32(s.embedded), s.texts.reader()
@@ -219,7 +269,7 @@ func (s *Scope) pending(limit int) (batch []pending) {
 			continue
 		}
 		m := s.messageOf[i]
-		batch = append(batch, pending{id: i, message: m, content: s.awaiting[m].content, text: s.embedText(&r, i)})
+		batch = append(batch, &pending{id: i, message: m, content: s.awaiting[m].content, text: s.embedText(&r, i)})
 	}
 	if len(batch) == 0 {
 		s.awaiting = nil // the rest is too short to be embedded, or removed
@@ -229,11 +279,10 @@ func (s *Scope) pending(limit int) (batch []pending) {
 
 // keep adds the vectors of a batch to the index. It returns the data to store
 // for the messages that are now complete.
-func (s *Scope) keep(batch []pending, known map[timeline.Hash]kept, inOrder bool) (data []timeline.Derived, err error) {
+func (s *Scope) keep(batch []*pending, known map[timeline.Hash]kept, inOrder bool) (data []timeline.Derived, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for k := range batch {
-		p := &batch[k]
+	for k, p := range batch {
 		if s.flags[p.id]&flagRemoved == 0 {
 			if s.vectorOf[p.id], err = s.keepVector(p); err != nil {
 				return nil, err

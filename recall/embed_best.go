@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 )
@@ -51,6 +52,9 @@ func (s *Scope) onDemand(ctx context.Context, query string, o *RecallOptions, fr
 		}
 		n, _, err := s.embedThese(ctx, batch, from, false)
 		made, most = made+n, most-len(batch)
+		if errors.Is(err, errElsewhere) {
+			return made, nil
+		}
 		if err != nil {
 			return made, err
 		}
@@ -84,7 +88,7 @@ func (s *Scope) bestMessages(ctx context.Context, query string, o *RecallOptions
 // pendingOf returns passages without a vector, of whole messages, about limit of them or
 // those of one message that has more: of the given messages, or with nil of all messages, the
 // last first. Parts of a message would not be stored.
-func (s *Scope) pendingOf(messages []int32, limit int) (batch []pending) {
+func (s *Scope) pendingOf(messages []int32, limit int) (batch []*pending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.texts.reader()
@@ -110,13 +114,13 @@ func (s *Scope) pendingOf(messages []int32, limit int) (batch []pending) {
 }
 
 // appendPending appends the passages of a message that lack a vector. The caller holds mu.
-func (s *Scope) appendPending(batch []pending, r *textReader, m int32) []pending {
+func (s *Scope) appendPending(batch []*pending, r *textReader, m int32) []*pending {
 	if _, waits := s.awaiting[m]; !waits {
 		return batch // it has its vectors, or has no content to store them with
 	}
 	for i := s.messages[m].first; i < s.messages[m].first+s.messages[m].count; i++ {
 		if s.vectorOf[i] < 0 && s.embeds(i) {
-			batch = append(batch, pending{id: i, message: m, content: s.awaiting[m].content, text: s.embedText(r, i)})
+			batch = append(batch, &pending{id: i, message: m, content: s.awaiting[m].content, text: s.embedText(r, i)})
 		}
 	}
 	return batch
@@ -142,7 +146,7 @@ func (s *Scope) loadStored(ctx context.Context, from *vectorStore) error {
 
 func (s *Scope) loadSome(ctx context.Context, messages []int32, from *vectorStore) error {
 	s.mu.RLock()
-	var all []pending
+	var all []*pending
 	r := s.texts.reader()
 	for _, m := range messages {
 		all = s.appendPending(all, &r, m)
@@ -156,7 +160,7 @@ func (s *Scope) loadSome(ctx context.Context, messages []int32, from *vectorStor
 	if dimensions == 0 {
 		dimensions = from.dimensions
 	}
-	var stored []pending // of messages of which all vectors are stored
+	var stored []*pending // of messages of which all vectors are stored
 	for len(all) > 0 {
 		n := 1
 		for n < len(all) && all[n].message == all[0].message {

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"slices"
 	"time"
@@ -14,8 +15,8 @@ import (
 type FillOptions struct {
 	// Model makes the vectors.
 	Model embed.Model
-	// Tenant is whose conversations are embedded.
-	Tenant string
+	// Tenants returns whose conversations are embedded.
+	Tenants func(context.Context) ([]string, error)
 	// Every is how often Fill looks for conversations that have changed. 0 means
 	// 30 seconds.
 	Every time.Duration
@@ -34,14 +35,18 @@ const (
 	fillPassages = 8
 	// fillRest is how many times as long as it has worked Fill rests.
 	fillRest = 3
+	// listRest is how many times as long as it takes to list all conversations Fill waits
+	// before it lists them again.
+	listRest = 100
 )
 
-// Fill makes and stores the vectors that the conversations of a tenant lack, so that
+// Fill makes and stores the vectors that the conversations of tenants lack, so that
 // searches by meaning find what was imported. It embeds one conversation at a time, the one
 // that changed last first, holds a few messages of it in memory, and rests three quarters of
-// the time. It returns when ctx ends.
+// the time. It leaves messages to other processes that embed them already. It returns when
+// ctx ends.
 func Fill(ctx context.Context, store timeline.Store, o FillOptions) {
-	f := &filler{store: store, o: o, filled: map[string]filled{}}
+	f := &filler{store: store, o: o, owner: rand.Text(), filled: map[fillKey]filled{}}
 	if o.Every == 0 {
 		f.o.Every = 30 * time.Second
 	}
@@ -49,7 +54,7 @@ func Fill(ctx context.Context, store timeline.Store, o FillOptions) {
 		f.o.Settle = time.Minute
 	}
 	reported := ""
-	for rest(ctx, f.o.Every) == nil {
+	for rest(ctx, max(f.o.Every, listRest*f.listing)) == nil {
 		err := recovered(func() error { return f.look(ctx) })
 		switch {
 		case err == nil:
@@ -63,10 +68,23 @@ func Fill(ctx context.Context, store timeline.Store, o FillOptions) {
 
 // filler is the state of Fill.
 type filler struct {
-	store  timeline.Store
-	o      FillOptions
-	filled map[string]filled // by conversation
+	store   timeline.Store
+	o       FillOptions
+	owner   string // of claims
+	filled  map[fillKey]filled
+	listing time.Duration // how long listing the conversations took
 }
+
+// fillKey names a conversation.
+type fillKey struct{ tenant, name string }
+
+// conversation is a conversation with its tenant.
+type conversation struct {
+	tenant string
+	timeline.Conversation
+}
+
+func (c *conversation) key() fillKey { return fillKey{c.tenant, c.Name} }
 
 // filled is how far a conversation has its vectors.
 type filled struct {
@@ -76,40 +94,59 @@ type filled struct {
 
 // look embeds what has changed since the last look. It returns all failures.
 func (f *filler) look(ctx context.Context) error {
-	all, err := f.store.Conversations(ctx, f.o.Tenant)
+	all, err := f.list(ctx)
 	if err != nil {
 		return err
 	}
-	known := make(map[string]filled, len(all)) // without those that were deleted
-	for i := range all {
-		if had, ok := f.filled[all[i].Name]; ok && had.created.Equal(all[i].Created) {
-			known[all[i].Name] = had
-		}
-	}
-	f.filled = known
-	slices.SortStableFunc(all, func(a, b timeline.Conversation) int { return b.Updated.Compare(a.Updated) })
 	var failed error
 	for i := range all {
 		c := &all[i]
-		if f.filled[c.Name].to == c.Head || time.Since(c.Updated) < f.o.Settle {
+		if f.filled[c.key()].to == c.Head || time.Since(c.Updated) < f.o.Settle {
 			continue
 		}
 		err := f.fill(ctx, c)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if !errors.Is(err, timeline.ErrNoConversation) && !errors.Is(err, timeline.ErrNoPlace) { // deleted meanwhile
+		if !errors.Is(err, errElsewhere) && !errors.Is(err, timeline.ErrNoConversation) && !errors.Is(err, timeline.ErrNoPlace) { // deleted meanwhile
 			failed = errors.Join(failed, err)
 		}
 	}
 	return failed
 }
 
+// list returns all conversations, the one that changed last first, and forgets those that
+// were deleted.
+func (f *filler) list(ctx context.Context) (all []conversation, err error) {
+	began := time.Now()
+	tenants, err := f.o.Tenants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := map[fillKey]filled{}
+	for _, tenant := range tenants {
+		some, err := f.store.Conversations(ctx, tenant)
+		if err != nil {
+			return nil, err
+		}
+		for i := range some {
+			c := conversation{tenant, some[i]}
+			if had, ok := f.filled[c.key()]; ok && had.created.Equal(c.Created) {
+				known[c.key()] = had
+			}
+			all = append(all, c)
+		}
+	}
+	f.filled, f.listing = known, time.Since(began)
+	slices.SortStableFunc(all, func(a, b conversation) int { return b.Updated.Compare(a.Updated) })
+	return all, nil
+}
+
 // fill embeds what a conversation has had since it was last filled.
-func (f *filler) fill(ctx context.Context, c *timeline.Conversation) error {
+func (f *filler) fill(ctx context.Context, c *conversation) error {
 	first := int64(1)
-	if had := f.filled[c.Name].to; had != (timeline.Place{}) {
-		at, ok, err := timeline.PlaceOf(ctx, f.store, f.o.Tenant, c.Head, had.Depth)
+	if had := f.filled[c.key()].to; had != (timeline.Place{}) {
+		at, ok, err := timeline.PlaceOf(ctx, f.store, c.tenant, c.Head, had.Depth)
 		if err != nil {
 			return err
 		}
@@ -121,7 +158,7 @@ func (f *filler) fill(ctx context.Context, c *timeline.Conversation) error {
 	for from := max(1, first-leadIn); from <= c.Head.Depth; from += fillMessages {
 		last := timeline.Place{}
 		scope := NewScope(Options{Model: f.o.Model, Count: func(string) int { return 0 }})
-		err := f.store.Messages(ctx, f.o.Tenant, c.Head, from, min(from+fillMessages-1, c.Head.Depth), false, func(e *timeline.Entry) error {
+		err := f.store.Messages(ctx, c.tenant, c.Head, from, min(from+fillMessages-1, c.Head.Depth), false, func(e *timeline.Entry) error {
 			said, ok := reader.Read(e)
 			if last = e.Place; !ok || last.Depth < first {
 				return nil
@@ -132,17 +169,17 @@ func (f *filler) fill(ctx context.Context, c *timeline.Conversation) error {
 		if err != nil {
 			return err
 		}
-		if err := f.embed(ctx, scope); err != nil {
+		if err := f.embed(ctx, c.tenant, scope); err != nil {
 			return err
 		}
-		f.filled[c.Name] = filled{c.Created, last}
+		f.filled[c.key()] = filled{c.Created, last}
 	}
 	return nil
 }
 
-// embed embeds the passages of a scope and stores the vectors.
-func (f *filler) embed(ctx context.Context, scope *Scope) error {
-	vectors := &vectorStore{store: f.store, tenant: f.o.Tenant, kind: vectorFamily + f.o.Model.Name()}
+// embed embeds the passages of a scope and stores the vectors of a tenant.
+func (f *filler) embed(ctx context.Context, tenant string, scope *Scope) error {
+	vectors := &vectorStore{store: f.store, tenant: tenant, kind: vectorFamily + f.o.Model.Name(), owner: f.owner}
 	for {
 		began := time.Now()
 		batch := scope.pending(fillPassages)

@@ -3,6 +3,7 @@ package recall
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,11 @@ func remarks(name string, n int) (texts []string) {
 		texts = append(texts, fmt.Sprintf("Remark %d of %s about the weather in the mountains.", i, name))
 	}
 	return texts
+}
+
+// tenants returns a function that returns names.
+func tenants(names ...string) func(context.Context) ([]string, error) {
+	return func(context.Context) ([]string, error) { return names, nil }
 }
 
 // filling runs Fill until what the test does has been embedded.
@@ -50,7 +56,7 @@ func TestFillEmbedsWhatSearchesNeed(t *testing.T) {
 	say(t, store, "old", remarks("old", 70)...)
 	say(t, store, "new", remarks("new", 40)...)
 	model := &counting{name: "a"}
-	filling(t, store, FillOptions{Model: model, Tenant: timeline.Local, Every: time.Millisecond, Settle: -1})
+	filling(t, store, FillOptions{Model: model, Tenants: tenants(timeline.Local), Every: time.Millisecond, Settle: -1})
 	await(t, "all are embedded", func() bool { return model.texts.Load() >= 110 })
 	say(t, store, "old", remarks("later", 5)...) // what is added is embedded, and nothing else again
 	await(t, "what was added is embedded", func() bool { return model.texts.Load() >= 115 })
@@ -73,13 +79,36 @@ func TestFillEmbedsWhatSearchesNeed(t *testing.T) {
 	}
 }
 
+// Conversations of all tenants are embedded, those that changed last first.
+func TestFillEmbedsAllTenants(t *testing.T) {
+	store := memory.New()
+	defer store.Close()
+	apply(t, store, "a", timeline.Change{Conversation: "c", Now: monday}, remarks("a", 5)...)
+	apply(t, store, "b", timeline.Change{Conversation: "c", Now: monday.Add(time.Hour)}, remarks("b", 5)...)
+	model := &noting{counting: counting{name: "a"}}
+	f := &filler{store: store, o: FillOptions{Model: model, Tenants: tenants("a", "b"), Settle: -1}, filled: map[fillKey]filled{}}
+	for range 2 { // the second look finds nothing to do
+		if err := f.look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := slices.Concat(remarks("b", 5), remarks("a", 5)); !slices.Equal(model.texts, want) {
+		t.Errorf("embedded %q, want %q", model.texts, want)
+	}
+	for _, tenant := range []string{"a", "b"} {
+		if st, err := store.Stats(t.Context(), tenant); err != nil || st.Derived != 5 {
+			t.Errorf("%s: %d messages have vectors, %v; want 5", tenant, st.Derived, err)
+		}
+	}
+}
+
 // A conversation that is in use is left alone.
 func TestFillWaitsUntilAConversationSettles(t *testing.T) {
 	store := memory.New()
 	defer store.Close()
 	say(t, store, "c", remarks("c", 3)...)
 	model := &counting{name: "a"}
-	f := &filler{store: store, o: FillOptions{Model: model, Tenant: timeline.Local, Settle: 1<<63 - 1}, filled: map[string]filled{}}
+	f := &filler{store: store, o: FillOptions{Model: model, Tenants: tenants(timeline.Local), Settle: 1<<63 - 1}, filled: map[fillKey]filled{}}
 	if err := f.look(t.Context()); err != nil || model.texts.Load() != 0 {
 		t.Errorf("%v, %d texts were embedded, want none", err, model.texts.Load())
 	}
@@ -98,7 +127,7 @@ func TestFillGoesOnAfterAFailure(t *testing.T) {
 	model := &picky{counting: counting{name: "a"}}
 	var mu sync.Mutex
 	var reported []string
-	filling(t, store, FillOptions{Model: model, Tenant: timeline.Local, Every: time.Millisecond, Settle: -1, Report: func(err error) {
+	filling(t, store, FillOptions{Model: model, Tenants: tenants(timeline.Local), Every: time.Millisecond, Settle: -1, Report: func(err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		reported = append(reported, err.Error())

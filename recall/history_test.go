@@ -22,7 +22,9 @@ func item(text string) timeline.Message {
 // apply makes a change of texts.
 func apply(t testing.TB, store timeline.Store, tenant string, c timeline.Change, texts ...string) timeline.Applied {
 	t.Helper()
-	c.Now = monday
+	if c.Now.IsZero() {
+		c.Now = monday
+	}
 	for _, text := range texts {
 		c.Messages = append(c.Messages, item(text))
 	}

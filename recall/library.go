@@ -77,6 +77,7 @@ type Library struct {
 	growing    []*cachedScope // scopes to bring up to date
 	growers    int            // how many scopes are being brought up to date
 	vectors    []*cachedScope // scopes to embed
+	elsewhere  int            // scopes whose vectors another process makes
 	busy       int            // number of busy workers
 	idle       chan struct{}
 	dimensions int   // of the model's vectors, if vectors of another size were stored under its name

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"container/list"
+	"crypto/rand"
 	"errors"
 	"maps"
 	"slices"
@@ -24,6 +25,7 @@ type scopeKey struct {
 type cachedScope struct {
 	key     scopeKey
 	scope   *Scope
+	owner   string        // of its claims
 	element *list.Element // in Library.order; nil once it is discarded
 	bytes   int64         // as last accounted
 
@@ -224,7 +226,7 @@ func (l *Library) place(k scopeKey, v *view) *cachedScope {
 func (l *Library) newCachedScope(k scopeKey) *cachedScope {
 	scope := NewScope(Options{Model: l.o.Model, Count: l.o.Count})
 	scope.queries = l.queries
-	s := &cachedScope{key: k, scope: scope, held: map[int64]*run{}, readers: map[string]*reading{}, view: newView(nil)}
+	s := &cachedScope{key: k, scope: scope, owner: rand.Text(), held: map[int64]*run{}, readers: map[string]*reading{}, view: newView(nil)}
 	s.element = l.order.PushFront(s)
 	l.cached[k] = append(l.cached[k], s)
 	return s

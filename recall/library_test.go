@@ -18,12 +18,26 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
 
+	"github.com/oriel-context/oriel/internal/pgtest"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if url := os.Getenv(childVar); url != "" {
+		embedUntilKilled(url)
+	}
+	code := m.Run()
+	pgtest.Stop()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
 
 // counting is a model that counts the texts that it is given.
 type counting struct {
@@ -177,7 +191,7 @@ func TestTheSameContentUnderAnotherNameIsEmbeddedAnew(t *testing.T) {
 	text := "We went to the mountains in Norway with the dogs."
 	say(t, store, "c", text)
 	model := &counting{name: "a"}
-	from := &vectorStore{store, timeline.Local, "vector/a", 0}
+	from := &vectorStore{store, timeline.Local, "vector/a", 0, ""}
 	for i, c := range []struct {
 		name string
 		made int

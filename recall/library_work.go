@@ -126,7 +126,7 @@ func (l *Library) tellIdle() {
 }
 
 func (l *Library) nothingToDo() bool {
-	return l.busy == 0 && len(l.waiting) == 0 && len(l.preparing) == 0 && len(l.growing) == 0 && len(l.vectors) == 0 && !l.unswept
+	return l.busy == 0 && len(l.waiting) == 0 && len(l.preparing) == 0 && len(l.growing) == 0 && len(l.vectors) == 0 && l.elsewhere == 0 && !l.unswept
 }
 
 // takeIndexing returns the next work: a query, else a place to prepare, else a
@@ -538,10 +538,14 @@ func (l *Library) embed(s *cachedScope) {
 	var err error
 	if !dropped {
 		err = recovered(func() (err error) {
-			made, more, err = s.scope.embedSome(l.ctx, &vectorStore{l.store, s.key.tenant, vectorFamily + l.o.Model.Name(), dimensions})
+			made, more, err = s.scope.embedSome(l.ctx, l.vectorsOf(s, dimensions))
 			return err
 		})
 		l.made.Add(int64(made))
+	}
+	if errors.Is(err, errElsewhere) {
+		l.embedAfter(s)
+		return
 	}
 	if l.remake(s, err) {
 		return
@@ -571,13 +575,35 @@ func (l *Library) embed(s *cachedScope) {
 	}
 }
 
+// embedAfter looks for the vectors of a cached scope again after a while, because another
+// process makes them.
+func (l *Library) embedAfter(s *cachedScope) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.elsewhere++
+	time.AfterFunc(claimWait, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.elsewhere--
+		if !l.closed {
+			l.vectors = append(l.vectors, s)
+			l.wake.Broadcast()
+		}
+	})
+}
+
+// vectorsOf returns where the vectors of a cached scope are stored.
+func (l *Library) vectorsOf(s *cachedScope, dimensions int) *vectorStore {
+	return &vectorStore{l.store, s.key.tenant, vectorFamily + l.o.Model.Name(), dimensions, s.owner}
+}
+
 // embedFor makes the vectors that a search needs most; see LibraryOptions.OnDemand.
 func (l *Library) embedFor(ctx context.Context, s *cachedScope, query string, o *RecallOptions, until time.Time) error {
 	l.mu.Lock()
 	dimensions := l.dimensions
 	l.mu.Unlock()
 	return recovered(func() error {
-		made, err := s.scope.onDemand(ctx, query, o, &vectorStore{l.store, s.key.tenant, vectorFamily + l.o.Model.Name(), dimensions}, until)
+		made, err := s.scope.onDemand(ctx, query, o, l.vectorsOf(s, dimensions), until)
 		l.made.Add(int64(made))
 		return err
 	})

@@ -17,7 +17,8 @@ const vectorFamily = "vector/"
 type vectorStore struct {
 	store        timeline.Store
 	tenant, kind string
-	dimensions   int // that vectors must have to be read; 0 for any
+	dimensions   int    // that vectors must have to be read; 0 for any
+	owner        string // of claims
 }
 
 // kept holds the vectors of a content by the hash of the text that was

@@ -8,7 +8,6 @@ import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/embed"
 	"github.com/oriel-context/oriel/recall"
-	"github.com/oriel-context/oriel/timeline"
 )
 
 // openModel sets the engine's model for vectors. Without one, recall searches by words
@@ -36,7 +35,7 @@ func (g *gateway) fill(ctx context.Context, model embed.Model, log *slog.Logger)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		recall.Fill(ctx, g.history, recall.FillOptions{Model: model, Tenant: timeline.Local, Every: fillEvery, Settle: fillSettle, Report: func(err error) {
+		recall.Fill(ctx, g.history, recall.FillOptions{Model: model, Tenants: g.history.Tenants, Every: fillEvery, Settle: fillSettle, Report: func(err error) {
 			log.Warn("some of the history has no vectors", "error", oneLine(err.Error(), maxError))
 		}})
 	}()

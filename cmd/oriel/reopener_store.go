@@ -115,6 +115,41 @@ func (r *reopener) Derived(ctx context.Context, tenant, kind string, contents []
 	})
 }
 
+// Claim implements timeline.Claims. A history without claims fails with
+// errors.ErrUnsupported.
+func (r *reopener) Claim(ctx context.Context, tenant, kind, owner string, contents []timeline.Hash, lease time.Duration) (mine []timeline.Hash, err error) {
+	err = r.claims(ctx, func(c timeline.Claims) (err error) {
+		mine, err = c.Claim(ctx, tenant, kind, owner, contents, lease)
+		return err
+	})
+	return mine, err
+}
+
+// Unclaim implements timeline.Claims.
+func (r *reopener) Unclaim(ctx context.Context, tenant, kind, owner string, contents []timeline.Hash) error {
+	return r.claims(ctx, func(c timeline.Claims) error { return c.Unclaim(ctx, tenant, kind, owner, contents) })
+}
+
+func (r *reopener) claims(ctx context.Context, do func(timeline.Claims) error) error {
+	return r.read(ctx, func(o *opened) error {
+		if c, ok := o.store.(timeline.Claims); ok {
+			return do(c)
+		}
+		return errors.ErrUnsupported
+	})
+}
+
+// Tenants returns the names of all tenants. A history that is not open has none.
+func (r *reopener) Tenants(ctx context.Context) (names []string, err error) {
+	err = r.read(ctx, func(o *opened) (err error) {
+		if w, ok := o.store.(timeline.Whole); ok {
+			names, err = w.Tenants(ctx)
+		}
+		return err
+	})
+	return names, err
+}
+
 func (r *reopener) Delete(ctx context.Context, tenant, conversation string, expect *int64) (deleted timeline.Deleted, err error) {
 	err = r.change(ctx, func(s timeline.Store) (err error) {
 		deleted, err = s.Delete(ctx, tenant, conversation, expect)
