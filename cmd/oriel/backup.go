@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/postgres"
 )
 
@@ -44,7 +43,7 @@ FILE work on the copy. To restore, put the copy into the data folder as oriel.db
 			return err
 		}
 		var bytes int64
-		err = data.with(cmd.Context(), func(s timeline.Store) error {
+		err = data.with(cmd.Context(), func(s tenantStore) error {
 			p := newProgress(cmd, "copying")
 			p.watch(func() (int64, int64) { return fileSize(path), fileSize(from) })
 			err := s.Backup(cmd.Context(), path)

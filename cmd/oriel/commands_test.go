@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +42,23 @@ func TestEveryCommandHelpsAndRefuses(t *testing.T) {
 				}
 			}
 		})
+	}
+	walk(rootCommand())
+}
+
+// Commands on the history take the name of a tenant, except those that are about the whole
+// store or the program.
+func TestCommandsOnTheHistoryTakeATenant(t *testing.T) {
+	whole := []string{"backup", "config", "count", "doctor", "fit", "models", "run", "serve", "setup", "token add", "token list", "token revoke", "verify"}
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+		name := strings.TrimPrefix(c.CommandPath(), "oriel ")
+		if c.Flags().Lookup("store") != nil && c.Flags().Lookup("tenant") == nil && !slices.Contains(whole, name) {
+			t.Errorf("oriel %s has --store and no --tenant", name)
+		}
 	}
 	walk(rootCommand())
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/oriel-context/oriel/eval"
 	"github.com/oriel-context/oriel/internal/browse"
-	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/token/bpe"
 	"github.com/oriel-context/oriel/window"
@@ -181,9 +180,13 @@ func completeConversation(cmd *cobra.Command, _ []string, begun string) ([]cobra
 	if f := cmd.Flag("data"); f != nil {
 		data.dir = f.Value.String()
 	}
+	if f := cmd.Flag("tenant"); f != nil {
+		tenant := f.Value.String()
+		data.tenant = &tenant
+	}
 	var found []cobra.Completion
-	err := data.with(cmd.Context(), func(s timeline.Store) error {
-		all, err := browse.Conversations(cmd.Context(), s, timeline.Local)
+	err := data.with(cmd.Context(), func(s tenantStore) error {
+		all, err := browse.Conversations(cmd.Context(), s, s.tenant)
 		for i := range all {
 			if name := all[i].Name; strings.HasPrefix(name, begun) && harmless(name) {
 				found = append(found, cobra.CompletionWithDesc(name, fmt.Sprintf("%s, %s", plural(int(all[i].Head.Depth), "message", "messages"), all[i].Said.UTC().Format("2006-01-02"))))

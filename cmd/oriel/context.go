@@ -15,7 +15,6 @@ import (
 	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/composition"
 	"github.com/oriel-context/oriel/internal/usage"
-	"github.com/oriel-context/oriel/timeline"
 )
 
 func contextCommand() *cobra.Command {
@@ -37,7 +36,7 @@ its id, or "last", the default: oriel show CONVERSATION --calls lists them.`,
 		Args: oneConversation(0, 2, "a conversation and a call, or none for the newest"),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	table, data := addModelTable(cmd), addHistory(cmd)
+	table, data := addModelTable(cmd), addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		models, err := modelTable(*table)
 		if err != nil {
@@ -47,12 +46,12 @@ its id, or "last", the default: oriel show CONVERSATION --calls lists them.`,
 		if err != nil {
 			return err
 		}
-		return data.with(cmd.Context(), func(s timeline.Store) error {
+		return data.with(cmd.Context(), func(s tenantStore) error {
 			conversation, call, err := whichCall(cmd.Context(), s, args)
 			if err != nil {
 				return err
 			}
-			w, err := composition.Read(cmd.Context(), s, timeline.Local, conversation, call, composition.Options{Models: models, Calibration: learnt})
+			w, err := composition.Read(cmd.Context(), s, s.tenant, conversation, call, composition.Options{Models: models, Calibration: learnt})
 			if errors.Is(err, oriel.ErrPlanGone) {
 				return err
 			} else if err != nil {
@@ -71,7 +70,7 @@ its id, or "last", the default: oriel show CONVERSATION --calls lists them.`,
 }
 
 // whichCall finds the call that a person means.
-func whichCall(ctx context.Context, s timeline.Store, args []string) (conversation, call string, err error) {
+func whichCall(ctx context.Context, s tenantStore, args []string) (conversation, call string, err error) {
 	if len(args) == 0 {
 		return newestCall(ctx, s)
 	}
@@ -80,7 +79,7 @@ func whichCall(ctx context.Context, s timeline.Store, args []string) (conversati
 		return "", "", err
 	}
 	if len(args) == 1 {
-		if call, err = usage.Latest(ctx, s, timeline.Local, c.Name); err != nil {
+		if call, err = usage.Latest(ctx, s, s.tenant, c.Name); err != nil {
 			return "", "", &failure{err}
 		}
 		if call == "" {
@@ -88,7 +87,7 @@ func whichCall(ctx context.Context, s timeline.Store, args []string) (conversati
 		}
 		return c.Name, call, nil
 	}
-	calls, err := browse.Calls(ctx, s, timeline.Local, &c)
+	calls, err := browse.Calls(ctx, s, s.tenant, &c)
 	if err != nil {
 		return "", "", &failure{err}
 	}
@@ -100,13 +99,13 @@ func whichCall(ctx context.Context, s timeline.Store, args []string) (conversati
 }
 
 // newestCall finds the newest call of all.
-func newestCall(ctx context.Context, s timeline.Store) (conversation, call string, err error) {
-	list, err := browse.Conversations(ctx, s, timeline.Local)
+func newestCall(ctx context.Context, s tenantStore) (conversation, call string, err error) {
+	list, err := browse.Conversations(ctx, s, s.tenant)
 	if err != nil {
 		return "", "", &failure{err}
 	}
 	for i := range list {
-		if call, err = usage.Latest(ctx, s, timeline.Local, list[i].Name); err != nil {
+		if call, err = usage.Latest(ctx, s, s.tenant, list[i].Name); err != nil {
 			return "", "", &failure{err}
 		}
 		if call != "" {

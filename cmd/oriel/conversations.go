@@ -94,10 +94,10 @@ or anything that was said. oriel recall finds the passages.`,
 	f.StringVar(&o.search, "search", "", "only those in which all these `words` occur")
 	f.IntVar(&o.limit, "limit", 0, "at most `n` (default 20, with --json all)")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
-	data := addHistory(cmd)
+	data := addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		list, more := []browse.About{}, 0
-		err := data.with(cmd.Context(), func(s timeline.Store) (err error) {
+		err := data.with(cmd.Context(), func(s tenantStore) (err error) {
 			list, more, err = o.find(cmd.Context(), s, cmd.Flags().Changed("limit"))
 			return err
 		})
@@ -120,7 +120,7 @@ or anything that was said. oriel recall finds the passages.`,
 const defaultRows = 20
 
 // find lists what the flags ask for, and counts what the limit leaves out.
-func (o *listFlags) find(ctx context.Context, s timeline.Store, limited bool) (list []browse.About, more int, err error) {
+func (o *listFlags) find(ctx context.Context, s tenantStore, limited bool) (list []browse.About, more int, err error) {
 	from := time.Time{}
 	if o.since != "" {
 		if from, err = browse.Since(o.since, time.Now()); err != nil {
@@ -135,7 +135,7 @@ func (o *listFlags) find(ctx context.Context, s timeline.Store, limited bool) (l
 	case !limited:
 		o.limit = defaultRows
 	}
-	all, err := browse.Conversations(ctx, s, timeline.Local)
+	all, err := browse.Conversations(ctx, s, s.tenant)
 	if err != nil {
 		return nil, 0, &failure{err}
 	}
@@ -148,7 +148,7 @@ func (o *listFlags) find(ctx context.Context, s timeline.Store, limited bool) (l
 		more = len(chosen) - o.limit
 		chosen = chosen[:o.limit]
 	}
-	list, err = browse.Abouts(ctx, s, timeline.Local, chosen, token.Builtin(), words...)
+	list, err = browse.Abouts(ctx, s, s.tenant, chosen, token.Builtin(), words...)
 	if err != nil {
 		return nil, 0, &failure{err}
 	}

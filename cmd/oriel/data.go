@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,6 +33,8 @@ type history struct {
 	// given reports that url is known, even if it is empty: else it is $ORIEL_STORE or that
 	// of the settings.
 	given bool
+	// tenant is that of --tenant, for a command that has it: see addTenantHistory.
+	tenant *string
 }
 
 // addHistory adds the flags that name the data folder and the database.
@@ -39,6 +43,60 @@ func addHistory(cmd *cobra.Command) *history {
 	cmd.Flags().StringVar(&h.dir, "data", "", "`folder` of the history (default $ORIEL_DATA, else that of the settings, else the user's data folder)")
 	cmd.Flags().Var(storeFlag{h}, "store", "`URL` of a PostgreSQL database with the history, postgres://… (default $ORIEL_STORE, else that of the settings, else it is in the folder)")
 	return h
+}
+
+// addTenantHistory adds the flags of addHistory and the one that names the tenant whose
+// conversations the command reads or changes.
+func addTenantHistory(cmd *cobra.Command) *history {
+	h := addHistory(cmd)
+	h.tenant = cmd.Flags().String("tenant", "", "`name` of the tenant whose history it is (default $ORIEL_TENANT, else "+timeline.Local+")")
+	return h
+}
+
+// tenantName returns the tenant whose history a command uses.
+func (h *history) tenantName() (string, error) {
+	if h.tenant == nil {
+		return timeline.Local, nil
+	}
+	name := cmp.Or(*h.tenant, os.Getenv("ORIEL_TENANT"), timeline.Local)
+	return name, checkTenant(name)
+}
+
+// tenantStore is a history as a command sees it: that of one tenant.
+type tenantStore struct {
+	timeline.Store
+	tenant string
+}
+
+// of returns the history of the command's tenant, which must exist.
+func (h *history) of(ctx context.Context, s timeline.Store) (tenantStore, error) {
+	name, err := h.tenantName()
+	if err != nil || name == timeline.Local {
+		return tenantStore{s, name}, err
+	}
+	if whole, ok := s.(timeline.Whole); ok {
+		all, err := whole.Tenants(ctx)
+		if err != nil {
+			return tenantStore{}, &failure{err}
+		}
+		if !slices.Contains(all, name) {
+			return tenantStore{}, fmt.Errorf("no history of the tenant %q: %s", name, orTenants(all))
+		}
+	}
+	return tenantStore{s, name}, nil
+}
+
+// orTenants lists tenants in an error.
+func orTenants(all []string) string {
+	const most = 10
+	if len(all) == 0 {
+		return "there is none of any tenant"
+	}
+	text := "there are histories of " + strings.Join(all[:min(most, len(all))], ", ")
+	if n := len(all) - most; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return oneLine(text, maxError)
 }
 
 // storeFlag is the flag --store. It does not show its value, which may have a password.
@@ -206,28 +264,39 @@ func openFolder(ctx context.Context, dir string, o sqlite.Options) (*sqlite.Stor
 
 // with runs do on an existing history for reading. It creates and changes
 // nothing except to upgrade it, and works if this user may not write.
-func (h *history) with(ctx context.Context, do func(timeline.Store) error) error {
+func (h *history) with(ctx context.Context, do func(tenantStore) error) error {
 	return h.use(ctx, sqlite.Options{ReadOnly: true}, do)
 }
 
 // change runs do on an existing history for changing it.
-func (h *history) change(ctx context.Context, do func(timeline.Store) error) error {
+func (h *history) change(ctx context.Context, do func(tenantStore) error) error {
 	return h.use(ctx, sqlite.Options{MustExist: true}, do)
 }
 
 // keep runs do on an existing history for reading it and for storing derived
 // data, if this user may write.
-func (h *history) keep(ctx context.Context, do func(timeline.Store) error) error {
+func (h *history) keep(ctx context.Context, do func(tenantStore) error) error {
 	store, err := h.open(ctx, sqlite.Options{MustExist: true})
 	if errors.Is(err, sqlite.ErrReadOnly) {
 		return h.with(ctx, do)
 	}
-	return finish(store, err, do)
+	return h.finish(ctx, store, err, do)
 }
 
-func (h *history) use(ctx context.Context, o sqlite.Options, do func(timeline.Store) error) error {
+func (h *history) use(ctx context.Context, o sqlite.Options, do func(tenantStore) error) error {
 	store, err := h.open(ctx, o)
-	return finish(store, err, do)
+	return h.finish(ctx, store, err, do)
+}
+
+// finish is finish for the command's tenant.
+func (h *history) finish(ctx context.Context, store timeline.Store, err error, do func(tenantStore) error) error {
+	return finish(store, err, func(timeline.Store) error {
+		s, err := h.of(ctx, store)
+		if err != nil {
+			return err
+		}
+		return do(s)
+	})
 }
 
 // finish runs do on an opened store and closes it.
@@ -260,7 +329,7 @@ const learntFile = "learnt.json"
 
 // withConversation runs do on an existing conversation, through the engine.
 func (h *history) withConversation(ctx context.Context, name string, do func(*oriel.Conversation) error) error {
-	if err := h.with(ctx, func(s timeline.Store) error {
+	if err := h.with(ctx, func(s tenantStore) error {
 		found, err := findConversation(ctx, s, name)
 		name = found.Name
 		return err
@@ -272,11 +341,11 @@ func (h *history) withConversation(ctx context.Context, name string, do func(*or
 		return err
 	}
 	store, err := h.open(ctx, sqlite.Options{MustExist: true})
-	return finish(store, err, func(s timeline.Store) error { return h.withEngine(ctx, dir, s, name, do) })
+	return h.finish(ctx, store, err, func(s tenantStore) error { return h.withEngine(ctx, dir, s, name, do) })
 }
 
-func (h *history) withEngine(ctx context.Context, dir string, store timeline.Store, name string, do func(*oriel.Conversation) error) error {
-	engine, err := oriel.Open(ctx, oriel.Config{Dir: dir, Store: store, Learnt: learntOf(store, "the database"), NoEmbed: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+func (h *history) withEngine(ctx context.Context, dir string, s tenantStore, name string, do func(*oriel.Conversation) error) error {
+	engine, err := oriel.Open(ctx, oriel.Config{Dir: dir, Store: s.Store, Tenant: s.tenant, Learnt: learntOf(s.Store, "the database"), NoEmbed: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err != nil {
 		return &failure{err}
 	}
@@ -305,8 +374,8 @@ func byCause(err error) error {
 }
 
 // findConversation returns the conversation that a person means; see browse.Find.
-func findConversation(ctx context.Context, s timeline.Store, name string) (timeline.Conversation, error) {
-	c, err := browse.Find(ctx, s, timeline.Local, name)
+func findConversation(ctx context.Context, s tenantStore, name string) (timeline.Conversation, error) {
+	c, err := browse.Find(ctx, s, s.tenant, name)
 	if err != nil && !errors.Is(err, timeline.ErrNoConversation) {
 		return c, &failure{err}
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/internal/browse"
-	"github.com/oriel-context/oriel/timeline"
 )
 
 // deletedInfo is the JSON form of a deletion.
@@ -41,9 +40,9 @@ list or "last" is not enough.
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	data := addHistory(cmd)
+	data := addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return data.change(cmd.Context(), func(s timeline.Store) error {
+		return data.change(cmd.Context(), func(s tenantStore) error {
 			c, err := findConversation(cmd.Context(), s, args[0])
 			if err != nil {
 				return err
@@ -58,7 +57,7 @@ list or "last" is not enough.
 			if !yes && !confirmed(cmd, question) {
 				return fmt.Errorf("nothing was deleted: answer y, or give --yes")
 			}
-			gone, err := s.Delete(cmd.Context(), timeline.Local, c.Name, nil)
+			gone, err := s.Delete(cmd.Context(), s.tenant, c.Name, nil)
 			if err != nil {
 				return &failure{err}
 			}

@@ -191,9 +191,9 @@ func (d *demoStory) takeBack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = d.data.with(ctx, func(s timeline.Store) error {
+	err = d.data.with(ctx, func(s tenantStore) error {
 		at := slices.IndexFunc(plans, func(p oriel.Plan) bool { return p.Undo == u.plan })
-		conversation, err := s.Conversation(ctx, timeline.Local, demo.Conversation)
+		conversation, err := s.Conversation(ctx, s.tenant, demo.Conversation)
 		if err != nil {
 			return err
 		}
@@ -202,7 +202,7 @@ func (d *demoStory) takeBack(ctx context.Context) error {
 				continue // an earlier plan did that
 			}
 			u.hidden++
-			err := s.Messages(ctx, timeline.Local, conversation.Head, int64(b.Index), int64(b.Index), false, func(e *timeline.Entry) error {
+			err := s.Messages(ctx, s.tenant, conversation.Head, int64(b.Index), int64(b.Index), false, func(e *timeline.Entry) error {
 				m, err := e.Chat()
 				if text := demo.Text([]chat.Message{m}); err == nil && len(text) > len(u.text) && !strings.Contains(before, text) {
 					u.message, u.text = e.Text(), text

@@ -31,7 +31,7 @@ a name and "#" belongs to a conversation that this one continues: dismiss it the
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.Flags().Int64Var(&dismiss, "dismiss", 0, "`id` of the message whose directives are to end")
-	data := addHistory(cmd)
+	data := addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ending := cmd.Flags().Changed("dismiss")
 		all, name := []oriel.Directive{}, ""

@@ -134,8 +134,8 @@ func (d *doctor) checkStore(ctx context.Context) finding {
 		return finding{name, failed, err.Error(), "oriel verify tells more"}
 	}
 	var n timeline.Stats
-	if err := d.data.with(ctx, func(s timeline.Store) (err error) {
-		n, err = s.Stats(ctx, timeline.Local)
+	if err := d.data.with(ctx, func(s tenantStore) (err error) {
+		n, err = s.Stats(ctx, s.tenant)
 		return err
 	}); err != nil {
 		return finding{name, failed, err.Error(), "oriel verify tells what is whole"}

@@ -39,17 +39,17 @@ JSON value. With --null nothing is changed, and each message ends with a NUL ins
 	f.BoolVar(&null, "null", false, "end messages with NUL and change nothing in them")
 	// The messages are JSON; the flag is for programs that always pass --json.
 	f.BoolVar(&asJSON, "json", false, "print one JSON message per line, which is the default")
-	data := addHistory(cmd)
+	data := addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if null && asJSON {
 			return fmt.Errorf("--null and --json exclude each other")
 		}
-		return data.with(cmd.Context(), func(s timeline.Store) error {
+		return data.with(cmd.Context(), func(s tenantStore) error {
 			c, err := findConversation(cmd.Context(), s, args[0])
 			if err != nil {
 				return err
 			}
-			heads, err := s.Heads(cmd.Context(), timeline.Local, c.Name)
+			heads, err := s.Heads(cmd.Context(), s.tenant, c.Name)
 			if err != nil {
 				return &failure{err}
 			}
@@ -57,7 +57,7 @@ JSON value. With --null nothing is changed, and each message ends with a NUL ins
 			if err != nil {
 				return err
 			}
-			forms, err := importer.OwnForms(cmd.Context(), s, timeline.Local, c.Name)
+			forms, err := importer.OwnForms(cmd.Context(), s, s.tenant, c.Name)
 			if err != nil {
 				return &failure{err}
 			}
@@ -81,9 +81,9 @@ JSON value. With --null nothing is changed, and each message ends with a NUL ins
 
 // exportMessages passes the bytes of each message on the way to a place to
 // write, in the conversation's own form if it has one.
-func exportMessages(ctx context.Context, s timeline.Store, head timeline.Place, forms map[timeline.Place]timeline.Hash, write func([]byte) error) error {
+func exportMessages(ctx context.Context, s tenantStore, head timeline.Place, forms map[timeline.Place]timeline.Hash, write func([]byte) error) error {
 	plain := func(first, last int64) error {
-		return s.Messages(ctx, timeline.Local, head, first, last, false, func(e *timeline.Entry) error { return write(e.Raw) })
+		return s.Messages(ctx, s.tenant, head, first, last, false, func(e *timeline.Entry) error { return write(e.Raw) })
 	}
 	if len(forms) == 0 {
 		return plain(1, head.Depth)
@@ -91,7 +91,7 @@ func exportMessages(ctx context.Context, s timeline.Store, head timeline.Place, 
 	written := int64(0)
 	for first := int64(1); first <= head.Depth; first += exportPage {
 		var own []timeline.Place // the messages of the page with a form of their own
-		if err := s.Messages(ctx, timeline.Local, head, first, first+exportPage-1, true, func(e *timeline.Entry) error {
+		if err := s.Messages(ctx, s.tenant, head, first, first+exportPage-1, true, func(e *timeline.Entry) error {
 			if _, ok := forms[e.Place]; ok {
 				own = append(own, e.Place)
 			}
@@ -103,7 +103,7 @@ func exportMessages(ctx context.Context, s timeline.Store, head timeline.Place, 
 			if err := plain(written+1, p.Depth-1); err != nil {
 				return err
 			}
-			raw, err := s.Content(ctx, timeline.Local, forms[p])
+			raw, err := s.Content(ctx, s.tenant, forms[p])
 			if err != nil {
 				return err
 			}

@@ -76,10 +76,13 @@ imported.`,
 	f.StringVar(&sync, "sync", "normal", "what a power failure may lose: the last moments (normal) or nothing (full)")
 	f.BoolVar(&asJSON, "json", false, "print one JSON object")
 	f.BoolVar(&verbose, "verbose", false, "name the lines that cannot be read and list what was imported beside them, on standard error")
-	data := addHistory(cmd)
+	data := addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o := importer.Options{Conversation: conversation, Project: project}
 		var err error
+		if o.Tenant, err = data.tenantName(); err != nil {
+			return err
+		}
 		if o.Format, err = importer.ParseFormat(format); err != nil {
 			return err
 		}

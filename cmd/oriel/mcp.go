@@ -46,15 +46,19 @@ A proxy serves the same at /oriel/mcp over streamable HTTP.`,
 	f := cmd.Flags()
 	f.StringVar(&conversation, "conversation", "", "`id` of the conversation that the tools use if they name none")
 	f.BoolVar(&readOnly, "read-only", false, "leave out the tools that change anything")
-	data := addHistory(cmd)
+	data := addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		tenant, err := data.tenantName()
+		if err != nil {
+			return err
+		}
 		h := &mcpHistory{data: data, readOnly: readOnly}
 		defer h.shutDown()
 		server := mcp.New(mcp.Options{
-			Open: h.open, Conversation: conversation, Project: workingFolder(), ReadOnly: readOnly, Version: version(),
+			Open: h.open, Tenant: tenant, Conversation: conversation, Project: workingFolder(), ReadOnly: readOnly, Version: version(),
 		})
 		pipe := newAnsweredInput(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
-		err := server.Run(cmd.Context(), &sdk.IOTransport{Reader: pipe, Writer: pipe})
+		err = server.Run(cmd.Context(), &sdk.IOTransport{Reader: pipe, Writer: pipe})
 		if err == nil || errors.Is(err, io.EOF) || cmd.Context().Err() != nil {
 			return nil
 		}
@@ -124,12 +128,12 @@ func (h *mcpHistory) conversation(store timeline.Store) func(context.Context, st
 		}
 		return e, err
 	})
-	return func(ctx context.Context, _, name string) (*oriel.Conversation, error) {
+	return func(ctx context.Context, tenant, name string) (*oriel.Conversation, error) {
 		e, err := open()
 		if err != nil {
 			return nil, err
 		}
-		return e.Conversation(ctx, name)
+		return e.ForTenant(tenant).Conversation(ctx, name)
 	}
 }
 

@@ -40,7 +40,7 @@ func pinning(cmd *cobra.Command, done string, do func(*oriel.Conversation, conte
 	var asJSON bool
 	cmd.Args = oneConversation(2, 2, "a conversation and the id of a message")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	data := addHistory(cmd)
+	data := addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		name := ""
 		id, err := strconv.ParseInt(args[1], 10, 64)
@@ -72,12 +72,12 @@ func pinning(cmd *cobra.Command, done string, do func(*oriel.Conversation, conte
 
 // pinned reports whether a message is pinned.
 func (h *history) pinned(ctx context.Context, conversation string, id int64) (yes bool, err error) {
-	err = h.with(ctx, func(s timeline.Store) error {
+	err = h.with(ctx, func(s tenantStore) error {
 		c, err := findConversation(ctx, s, conversation)
 		if err != nil {
 			return err
 		}
-		pins, err := timeline.Notes{Store: s, Tenant: timeline.Local, Conversation: c.Name}.Pins(ctx)
+		pins, err := timeline.Notes{Store: s, Tenant: s.tenant, Conversation: c.Name}.Pins(ctx)
 		yes = slices.ContainsFunc(pins, func(p timeline.Pin) bool { return p.ID == id })
 		return err
 	})

@@ -24,10 +24,10 @@ recall.scope = "project". Its own calls recall from it as before. --off takes it
 	}
 	cmd.Flags().BoolVar(&off, "off", false, "let other conversations find it again")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	data := addHistory(cmd)
+	data := addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx, name := cmd.Context(), ""
-		err := data.change(ctx, func(s timeline.Store) error {
+		err := data.change(ctx, func(s tenantStore) error {
 			c, err := findConversation(ctx, s, args[0])
 			if err != nil {
 				return err
@@ -39,7 +39,7 @@ recall.scope = "project". Its own calls recall from it as before. --off takes it
 			} else {
 				change.Put = []timeline.Record{{Kind: timeline.KindPrivate, Key: timeline.PrivateKey}}
 			}
-			_, err = s.Apply(ctx, timeline.Local, change)
+			_, err = s.Apply(ctx, s.tenant, change)
 			return err
 		})
 		if err != nil {

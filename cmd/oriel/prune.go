@@ -55,7 +55,7 @@ copy in the folder for temporary files.`,
 	f.BoolVar(&dryRun, "dry-run", false, "print what would be deleted, and delete nothing")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&asJSON, "json", false, "print one JSON object")
-	data := addHistory(cmd)
+	data := addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		policy, err := prunePolicy(olderThan, maxSize)
 		if err != nil {
@@ -66,9 +66,9 @@ copy in the folder for temporary files.`,
 		if dryRun {
 			use = data.with
 		}
-		err = use(cmd.Context(), func(s timeline.Store) error {
+		err = use(cmd.Context(), func(s tenantStore) error {
 			if dryRun {
-				return onCopy(cmd.Context(), s, func(copied timeline.Store) error {
+				return onCopy(cmd.Context(), s, func(copied tenantStore) error {
 					return result.prune(cmd.Context(), copied, policy)
 				})
 			}
@@ -107,16 +107,16 @@ func prunePolicy(olderThan, maxSize string) (p timeline.Policy, err error) {
 }
 
 // prune deletes and counts what is gone.
-func (r *prunedInfo) prune(ctx context.Context, s timeline.Store, p timeline.Policy) error {
-	before, err := s.Stats(ctx, timeline.Local)
+func (r *prunedInfo) prune(ctx context.Context, s tenantStore, p timeline.Policy) error {
+	before, err := s.Stats(ctx, s.tenant)
 	if err != nil {
 		return &failure{err}
 	}
-	gone, err := timeline.Prune(ctx, s, timeline.Local, p, time.Now())
+	gone, err := timeline.Prune(ctx, s, s.tenant, p, time.Now())
 	if err != nil {
 		return &failure{fmt.Errorf("%w: %s went before", err, plural(len(gone), "conversation", "conversations"))}
 	}
-	after, err := s.Stats(ctx, timeline.Local)
+	after, err := s.Stats(ctx, s.tenant)
 	if err != nil {
 		return &failure{err}
 	}
@@ -148,13 +148,13 @@ func (r *prunedInfo) words() []byte {
 }
 
 // onCopy runs do on a temporary copy of the history.
-func onCopy(ctx context.Context, s timeline.Store, do func(timeline.Store) error) (err error) {
+func onCopy(ctx context.Context, s tenantStore, do func(tenantStore) error) (err error) {
 	dir, err := os.MkdirTemp("", "oriel-prune-")
 	if err != nil {
 		return &failure{err}
 	}
 	defer os.RemoveAll(dir)
-	database, isDatabase := s.(*postgres.Store)
+	database, isDatabase := s.Store.(*postgres.Store)
 	if !isDatabase {
 		if err := s.Backup(ctx, filepath.Join(dir, "oriel.db")); err != nil {
 			return &failure{err}
@@ -169,7 +169,7 @@ func onCopy(ctx context.Context, s timeline.Store, do func(timeline.Store) error
 			return errors.Join(&failure{err}, copied.Close())
 		}
 	}
-	return errors.Join(do(copied), copied.Close())
+	return errors.Join(do(tenantStore{copied, s.tenant}), copied.Close())
 }
 
 // byteCount parses a size: 500MB, 2GB, 1GiB.

@@ -78,7 +78,7 @@ all conversations.`,
 	f.StringVar(&o.mode, "mode", "hybrid", "hybrid, keyword or dense")
 	f.BoolVar(&o.complete, "complete", false, "make all vectors first (default with --json)")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
-	data := addHistory(cmd)
+	data := addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := o.check(); err != nil {
 			return err
@@ -86,7 +86,7 @@ all conversations.`,
 		if o.json && !cmd.Flags().Changed("complete") {
 			o.complete = true
 		}
-		return data.keep(cmd.Context(), func(s timeline.Store) error {
+		return data.keep(cmd.Context(), func(s tenantStore) error {
 			r, err := o.find(cmd, s, args[0])
 			if err != nil {
 				return err
@@ -129,8 +129,8 @@ func (o *recallFlags) check() error {
 }
 
 // where finds out which conversations are searched, and from which one.
-func (o *recallFlags) where(ctx context.Context, s timeline.Store) (recall.Where, error) {
-	w, err := browse.Where(ctx, s, timeline.Local, browse.Place{Conversation: o.conversation, Project: o.project, Reach: recall.Reach(o.scope)})
+func (o *recallFlags) where(ctx context.Context, s tenantStore) (recall.Where, error) {
+	w, err := browse.Where(ctx, s, s.tenant, browse.Place{Conversation: o.conversation, Project: o.project, Reach: recall.Reach(o.scope)})
 	var unknown *browse.UnknownProject
 	if err != nil && !errors.Is(err, timeline.ErrNoConversation) && !errors.As(err, &unknown) {
 		return w, &failure{err}
@@ -174,7 +174,7 @@ const (
 )
 
 // find builds an index over the history that o names and searches it.
-func (o *recallFlags) find(cmd *cobra.Command, s timeline.Store, query string) (found, error) {
+func (o *recallFlags) find(cmd *cobra.Command, s tenantStore, query string) (found, error) {
 	ctx := cmd.Context()
 	where, err := o.where(ctx, s)
 	if err != nil {
@@ -200,7 +200,7 @@ func (o *recallFlags) find(cmd *cobra.Command, s timeline.Store, query string) (
 			options.OnDemand = embedFor
 		}
 	}
-	library := recall.NewLibrary(s, options)
+	library := recall.NewLibrary(s.Store, options)
 	defer library.Close()
 	if options.Model != nil && o.complete {
 		if err := embedAll(cmd, library, where); err != nil {

@@ -12,11 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/internal/browse"
-	"github.com/oriel-context/oriel/timeline"
 )
 
 // printFound draws what was found for people.
-func (o *recallFlags) printFound(cmd *cobra.Command, s timeline.Store, r *found) error {
+func (o *recallFlags) printFound(cmd *cobra.Command, s tenantStore, r *found) error {
 	hits := o.people(r)
 	if len(hits) == 0 {
 		text := "nothing found"
@@ -47,17 +46,17 @@ func (o *recallFlags) printFound(cmd *cobra.Command, s timeline.Store, r *found)
 }
 
 // titlesOf returns the titles of the conversations of groups.
-func titlesOf(ctx context.Context, s timeline.Store, groups []browse.HitGroup) (map[string]string, error) {
+func titlesOf(ctx context.Context, s tenantStore, groups []browse.HitGroup) (map[string]string, error) {
 	titles := map[string]string{}
 	for _, g := range groups {
 		if _, known := titles[g.Conversation]; known {
 			continue
 		}
-		c, err := s.Conversation(ctx, timeline.Local, g.Conversation)
+		c, err := s.Conversation(ctx, s.tenant, g.Conversation)
 		if err != nil {
 			return nil, err
 		}
-		if titles[g.Conversation], err = browse.Title(ctx, s, timeline.Local, &c); err != nil {
+		if titles[g.Conversation], err = browse.Title(ctx, s, s.tenant, &c); err != nil {
 			return nil, err
 		}
 	}
@@ -75,7 +74,7 @@ type hitDrawing struct {
 // margin precedes the lines of a hit.
 const margin = "  "
 
-func (d *hitDrawing) group(ctx context.Context, s timeline.Store, g *browse.HitGroup, around int) error {
+func (d *hitDrawing) group(ctx context.Context, s tenantStore, g *browse.HitGroup, around int) error {
 	head := oneLine(g.Conversation, 60)
 	if d.screen.width > 0 {
 		head = shortID(g.Conversation)
@@ -103,14 +102,14 @@ func (d *hitDrawing) group(ctx context.Context, s timeline.Store, g *browse.HitG
 }
 
 // hit draws a message, with the messages around it.
-func (d *hitDrawing) hit(ctx context.Context, s timeline.Store, h *browse.Hit, around int) error {
+func (d *hitDrawing) hit(ctx context.Context, s tenantStore, h *browse.Hit, around int) error {
 	var reader *browse.Reader
 	if around > 0 {
-		c, err := s.Conversation(ctx, timeline.Local, h.Conversation)
+		c, err := s.Conversation(ctx, s.tenant, h.Conversation)
 		if err != nil {
 			return err
 		}
-		if reader, err = browse.NewReader(ctx, s, timeline.Local, &c, c.Head); err != nil {
+		if reader, err = browse.NewReader(ctx, s, s.tenant, &c, c.Head); err != nil {
 			return err
 		}
 		if err := reader.Read(ctx, max(1, h.ID-int64(around)), h.ID-1, d.neighbour); err != nil {

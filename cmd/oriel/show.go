@@ -73,12 +73,12 @@ On a terminal long output goes through $PAGER, or through less.
 	f.IntVar(&o.branch, "branch", 0, "`number` of the branch (default 0, where the conversation stands)")
 	f.BoolVar(&o.full, "full", false, "show tool results and thinking whole")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
-	data := addHistory(cmd)
+	data := addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := o.check(args); err != nil {
 			return err
 		}
-		return data.with(cmd.Context(), func(s timeline.Store) error {
+		return data.with(cmd.Context(), func(s tenantStore) error {
 			c, err := findConversation(cmd.Context(), s, args[0])
 			if err != nil {
 				return err
@@ -166,8 +166,8 @@ func (o *showFlags) rangeOf(n int64) (first, last int64) {
 	return first, last
 }
 
-func showMessages(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation, o *showFlags) error {
-	heads, err := s.Heads(cmd.Context(), timeline.Local, c.Name)
+func showMessages(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *showFlags) error {
+	heads, err := s.Heads(cmd.Context(), s.tenant, c.Name)
 	if err != nil {
 		return &failure{err}
 	}
@@ -185,7 +185,7 @@ func showMessages(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation
 			return err
 		}
 	}
-	reader, err := browse.NewReader(cmd.Context(), s, timeline.Local, c, head)
+	reader, err := browse.NewReader(cmd.Context(), s, s.tenant, c, head)
 	if err != nil {
 		return &failure{err}
 	}

@@ -19,7 +19,7 @@ type shownBranch struct {
 const maxBranches = 20
 
 // branchesOf returns the newest branches, and how many older ones there are.
-func branchesOf(cmd *cobra.Command, s timeline.Store, heads []timeline.Place) (branches []shownBranch, older int, err error) {
+func branchesOf(cmd *cobra.Command, s tenantStore, heads []timeline.Place) (branches []shownBranch, older int, err error) {
 	branches = []shownBranch{}
 	if len(heads) < 2 {
 		return branches, 0, nil
@@ -27,7 +27,7 @@ func branchesOf(cmd *cobra.Command, s timeline.Store, heads []timeline.Place) (b
 	// The way to the current head, as the last place of each trunk. A place is
 	// on the way if the way leaves its trunk no earlier.
 	leaves := map[int64]int64{}
-	err = s.Messages(cmd.Context(), timeline.Local, heads[0], 1, heads[0].Depth, true, func(e *timeline.Entry) error {
+	err = s.Messages(cmd.Context(), s.tenant, heads[0], 1, heads[0].Depth, true, func(e *timeline.Entry) error {
 		leaves[e.Place.Trunk] = e.Place.Depth
 		return nil
 	})
@@ -48,7 +48,7 @@ func branchesOf(cmd *cobra.Command, s timeline.Store, heads []timeline.Place) (b
 // sharedDepth returns how many messages a branch shares with a way. It
 // searches back from the branch's end in growing steps, so that a late
 // branching point is cheap.
-func sharedDepth(cmd *cobra.Command, s timeline.Store, leaves map[int64]int64, end timeline.Place) (int64, error) {
+func sharedDepth(cmd *cobra.Command, s tenantStore, leaves map[int64]int64, end timeline.Place) (int64, error) {
 	shares := func(depth int64) (bool, error) {
 		at, err := placeAt(cmd, s, end, depth)
 		return at.Depth <= leaves[at.Trunk], err
@@ -81,8 +81,8 @@ func sharedDepth(cmd *cobra.Command, s timeline.Store, leaves map[int64]int64, e
 	return low, nil
 }
 
-func placeAt(cmd *cobra.Command, s timeline.Store, head timeline.Place, depth int64) (at timeline.Place, err error) {
-	err = s.Messages(cmd.Context(), timeline.Local, head, depth, depth, true, func(e *timeline.Entry) error {
+func placeAt(cmd *cobra.Command, s tenantStore, head timeline.Place, depth int64) (at timeline.Place, err error) {
+	err = s.Messages(cmd.Context(), s.tenant, head, depth, depth, true, func(e *timeline.Entry) error {
 		at = e.Place
 		return nil
 	})

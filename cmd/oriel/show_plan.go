@@ -15,8 +15,8 @@ import (
 
 // showPlans prints the plans of a conversation, oldest first, and what one of them holds
 // back.
-func showPlans(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation, o *showFlags) error {
-	plans, err := browse.Plans(cmd.Context(), s, timeline.Local, c)
+func showPlans(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *showFlags) error {
+	plans, err := browse.Plans(cmd.Context(), s, s.tenant, c)
 	if err != nil {
 		return &failure{err}
 	}
@@ -37,7 +37,7 @@ func showPlans(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation, o
 	if err != nil {
 		return err
 	}
-	spans, err := browse.Spans(cmd.Context(), s, timeline.Local, c, &plans[i])
+	spans, err := browse.Spans(cmd.Context(), s, s.tenant, c, &plans[i])
 	if err != nil {
 		return &failure{err}
 	}

@@ -16,8 +16,8 @@ import (
 )
 
 // showCalls lists the calls of a conversation.
-func showCalls(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation, o *showFlags) error {
-	calls, err := browse.Calls(cmd.Context(), s, timeline.Local, c)
+func showCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *showFlags) error {
+	calls, err := browse.Calls(cmd.Context(), s, s.tenant, c)
 	if err != nil {
 		return &failure{err}
 	}
@@ -50,12 +50,12 @@ func showCalls(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation, o
 }
 
 // sentAt reads the body that was sent at the call that a person means.
-func sentAt(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation, calls []browse.Call, name string) (*browse.Call, []byte, error) {
+func sentAt(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, calls []browse.Call, name string) (*browse.Call, []byte, error) {
 	i, err := browse.CallOf(calls, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	body, err := browse.Sent(cmd.Context(), s, timeline.Local, c.Name, &calls[i])
+	body, err := browse.Sent(cmd.Context(), s, s.tenant, c.Name, &calls[i])
 	if errors.Is(err, oriel.ErrPlanGone) || errors.Is(err, browse.ErrNotKept) {
 		return nil, nil, err
 	} else if err != nil {
@@ -65,8 +65,8 @@ func sentAt(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation, call
 }
 
 // showSent prints the body that was sent at a call.
-func showSent(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation, o *showFlags) error {
-	calls, err := browse.Calls(cmd.Context(), s, timeline.Local, c)
+func showSent(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *showFlags) error {
+	calls, err := browse.Calls(cmd.Context(), s, s.tenant, c)
 	if err != nil {
 		return &failure{err}
 	}
@@ -97,8 +97,8 @@ type sentCall struct {
 }
 
 // showDiff prints what changed between the bodies of two calls.
-func showDiff(cmd *cobra.Command, s timeline.Store, c *timeline.Conversation, names []string, o *showFlags) error {
-	calls, err := browse.Calls(cmd.Context(), s, timeline.Local, c)
+func showDiff(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, names []string, o *showFlags) error {
+	calls, err := browse.Calls(cmd.Context(), s, s.tenant, c)
 	if err != nil {
 		return &failure{err}
 	}

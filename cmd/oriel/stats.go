@@ -22,12 +22,12 @@ vectors for recall, and the size of the files.`,
 		Args: noArguments,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	data := addHistory(cmd)
+	data := addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var n timeline.Stats
-		err := data.with(cmd.Context(), func(s timeline.Store) error {
+		err := data.with(cmd.Context(), func(s tenantStore) error {
 			var err error
-			if n, err = s.Stats(cmd.Context(), timeline.Local); err != nil {
+			if n, err = s.Stats(cmd.Context(), s.tenant); err != nil {
 				return &failure{err}
 			}
 			return nil

@@ -14,7 +14,6 @@ import (
 
 	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/usage"
-	"github.com/oriel-context/oriel/timeline"
 )
 
 func statuslineCommand() *cobra.Command {
@@ -38,7 +37,7 @@ Without such input the line is about the newest call, for tmux and shell prompts
 		Args: noArguments,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	table, data := addModelTable(cmd), addHistory(cmd)
+	table, data := addModelTable(cmd), addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		session, err := readSession(cmd.InOrStdin())
 		if err != nil {
@@ -53,8 +52,8 @@ Without such input the line is about the newest call, for tmux and shell prompts
 			return err
 		}
 		s := &usage.Status{UnknownModels: []string{}}
-		err = data.with(cmd.Context(), func(store timeline.Store) error {
-			s, err = usage.ReadStatus(cmd.Context(), store, timeline.Local, usage.StatusOptions{Session: session, Since: midnight, Options: usage.Options{Models: models}})
+		err = data.with(cmd.Context(), func(store tenantStore) error {
+			s, err = usage.ReadStatus(cmd.Context(), store, store.tenant, usage.StatusOptions{Session: session, Since: midnight, Options: usage.Options{Models: models}})
 			if err != nil {
 				return &failure{err}
 			}

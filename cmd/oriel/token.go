@@ -219,7 +219,7 @@ when each was made and when it ends. The tokens themselves are nowhere.`,
 
 // tokens returns all tokens of an existing history.
 func (h *history) tokens(ctx context.Context) (all []timeline.Token, err error) {
-	err = h.with(ctx, func(s timeline.Store) (err error) {
+	err = h.with(ctx, func(s tenantStore) (err error) {
 		if all, err = s.Tokens(ctx); err != nil {
 			return &failure{err}
 		}
@@ -253,7 +253,7 @@ answers. The history of its tenant stays.`,
 		if err != nil {
 			return err
 		}
-		if err := data.change(cmd.Context(), func(s timeline.Store) error {
+		if err := data.change(cmd.Context(), func(s tenantStore) error {
 			return s.RevokeToken(cmd.Context(), found.Hash, time.Now())
 		}); err != nil {
 			return &failure{err}

@@ -39,7 +39,7 @@ running server on the same data folder applies the undo from its next call on.
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	data := addHistory(cmd)
+	data := addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		u := undoing{Back: []int64{}, Leaves: []int64{}}
 		if len(args) > 1 {
@@ -116,7 +116,7 @@ pinned. Nothing changes before the next cut.
 		Args:    oneConversation(1, 1, "one conversation"),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	data := addHistory(cmd)
+	data := addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		name := ""
 		if err := data.withConversation(cmd.Context(), args[0], func(c *oriel.Conversation) error {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/usage"
-	"github.com/oriel-context/oriel/timeline"
 )
 
 // usageFlags holds the flags of usage.
@@ -58,7 +57,7 @@ saved.`,
 	f.BoolVar(&o.watch, "watch", false, "show it again whenever a call has ended, until Ctrl-C")
 	f.BoolVar(&o.quality, "quality", false, "show how good the windows were instead: what left and was needed again, what was recalled and used, what is repeated or out of date")
 	f.BoolVar(&o.json, "json", false, "print one JSON object for each row")
-	o.table, o.data = addModelTable(cmd), addHistory(cmd)
+	o.table, o.data = addModelTable(cmd), addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if o.quality {
 			return o.showQuality(cmd)
@@ -94,12 +93,12 @@ func (o *usageFlags) run(cmd *cobra.Command) error {
 		if o.json || !isTerminal(out) {
 			return fmt.Errorf("--watch draws on a terminal: leave it out for --json, a file or a pipe")
 		}
-		return watch(cmd.Context(), o.data, out, func(ctx context.Context, s timeline.Store) ([]byte, error) {
+		return watch(cmd.Context(), o.data, out, func(ctx context.Context, s tenantStore) ([]byte, error) {
 			u, err := options()
 			if err != nil {
 				return nil, err
 			}
-			r, err := usage.Read(ctx, s, timeline.Local, u)
+			r, err := usage.Read(ctx, s, s.tenant, u)
 			if err != nil {
 				return nil, err
 			}
@@ -107,12 +106,12 @@ func (o *usageFlags) run(cmd *cobra.Command) error {
 		})
 	}
 	r := &usage.Report{By: by}
-	err = o.data.with(cmd.Context(), func(s timeline.Store) error {
+	err = o.data.with(cmd.Context(), func(s tenantStore) error {
 		u, err := options()
 		if err != nil {
 			return err
 		}
-		if r, err = usage.Read(cmd.Context(), s, timeline.Local, u); err != nil {
+		if r, err = usage.Read(cmd.Context(), s, s.tenant, u); err != nil {
 			return &failure{err}
 		}
 		return nil

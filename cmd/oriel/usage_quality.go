@@ -10,7 +10,6 @@ import (
 
 	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/quality"
-	"github.com/oriel-context/oriel/timeline"
 )
 
 // showQuality shows how good the windows of calls were.
@@ -29,8 +28,8 @@ func (o *usageFlags) showQuality(cmd *cobra.Command) error {
 		}
 	}
 	r := new(quality.Report)
-	err = o.data.with(cmd.Context(), func(s timeline.Store) error {
-		if r, err = quality.Read(cmd.Context(), s, timeline.Local, options); err != nil {
+	err = o.data.with(cmd.Context(), func(s tenantStore) error {
+		if r, err = quality.Read(cmd.Context(), s, s.tenant, options); err != nil {
 			return &failure{err}
 		}
 		return nil

@@ -72,7 +72,7 @@ func TestWatchDrawsWhatChanges(t *testing.T) {
 	done := make(chan error, 1)
 	drawn := 0
 	go func() {
-		done <- watchTicks(ctx, data, &out, ticks, func(ctx context.Context, s timeline.Store) ([]byte, error) {
+		done <- watchTicks(ctx, data, &out, ticks, func(ctx context.Context, s tenantStore) ([]byte, error) {
 			drawn++
 			all, err := s.Conversations(ctx, timeline.Local)
 			return fmt.Appendf(nil, "%d conversations\nat most\n", len(all)), err
@@ -99,7 +99,7 @@ func TestWatchDrawsWhatChanges(t *testing.T) {
 	}
 
 	// What cannot be drawn at all is an error.
-	err := watchTicks(t.Context(), data, &out, nil, func(context.Context, timeline.Store) ([]byte, error) { return nil, errors.New("no room") })
+	err := watchTicks(t.Context(), data, &out, nil, func(context.Context, tenantStore) ([]byte, error) { return nil, errors.New("no room") })
 	if f := new(failure); !errors.As(err, &f) || !strings.Contains(err.Error(), "no room") {
 		t.Error(err)
 	}

@@ -32,7 +32,7 @@ with 1 if anything is wrong.`,
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		result := verified{Problems: []foundProblem{}}
 		checking := false
-		err := data.with(cmd.Context(), func(s timeline.Store) error {
+		err := data.with(cmd.Context(), func(s tenantStore) error {
 			checking = true
 			p := newProgress(cmd, "verifying")
 			p.watch(func() (int64, int64) { return 0, 0 })
@@ -51,7 +51,7 @@ with 1 if anything is wrong.`,
 			if err != nil {
 				return &failure{err}
 			}
-			stats, err := s.Stats(cmd.Context(), timeline.Local)
+			stats, err := s.Stats(cmd.Context(), s.tenant)
 			if err != nil && result.Found == 0 {
 				return &failure{err}
 			}
