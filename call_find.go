@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/oriel-context/oriel/internal/stack"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/token"
 )
 
 // countBeside counts the prompt while the provider works.
 func (c *Call) countBeside() {
+	stack.Reserve()
 	defer close(c.counted)
 	defer func() {
 		if p := recover(); p != nil {

@@ -21,6 +21,7 @@ const module = "github.com/oriel-context/oriel"
 var rooms = []string{
 	"internal/tally",
 	"internal/bound",
+	"internal/stack",
 	"internal/spool",
 	"internal/clip",
 	"internal/rawjson",

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/stack"
 )
 
 // ErrEngine ends a call for which a method of the engine panicked or took too long.
@@ -108,6 +109,7 @@ func (s *Server) begin(r *oriel.Request, m *Memory) (g *guard, passed string, fa
 
 // run is the goroutine of the guard.
 func (g *guard) run(ctx context.Context, cancel context.CancelFunc, r *oriel.Request, m *Memory) {
+	stack.Reserve()
 	defer g.s.active.done()
 	defer close(g.over)
 	defer m.LetGo()
