@@ -134,7 +134,7 @@ func TestStandingInstructionsHoldInTheProject(t *testing.T) {
 	if first := say("/src/other", "Translate this poem about the sea into Spanish."); strings.Contains(first, rule) {
 		t.Errorf("another project has it: %s", first)
 	}
-	dismissed := timeline.Pin{Key: "1", ID: 1}.DismissedRecord()
+	dismissed := timeline.Record{Kind: timeline.KindDismissed, Key: "1"}
 	if _, err := store.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: "rules", Stay: true, Now: now, Put: []timeline.Record{dismissed}}); err != nil {
 		t.Fatal(err)
 	}

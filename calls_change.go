@@ -33,7 +33,7 @@ func (r *calls) change(o CallOptions) {
 	}
 	cur.view = view.New(view.Options{
 		Index: r.index, Models: o.Models, Calibration: r.o.Calibration, Cache: r.cache, Recall: r.o.Recall, Limits: r.o.Limits,
-		Thresholds: o.Thresholds, Condense: cur.condensing, RecallTokens: o.RecallTokens, RecallWait: o.RecallWait, RecallReach: o.RecallReach, Standing: r.standing, Low: o.LowMark, KeepTools: o.KeepTools,
+		Thresholds: o.Thresholds, Condense: cur.condensing, RecallTokens: o.RecallTokens, RecallWait: o.RecallWait, RecallReach: o.RecallReach, Standing: r.standing, Dismissed: r.dismissed, Low: o.LowMark, KeepTools: o.KeepTools,
 		Profiles: o.Profiles, Margin: o.Margin,
 	})
 	r.tuning.Store(cur)

@@ -2,9 +2,8 @@ package oriel
 
 import (
 	"context"
-	"strconv"
-	"strings"
 
+	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -15,33 +14,23 @@ func (r *calls) standing(ctx context.Context, tenant, project string) ([]recall.
 	if r.o.Recall == nil {
 		return nil, nil
 	}
-	said, err := r.o.Recall.Directives(ctx, recall.Where{Tenant: tenant, Project: project, Reach: recall.ReachProject})
+	said, _, err := r.o.Recall.Directives(ctx, recall.Where{Tenant: tenant, Project: project, Reach: recall.ReachProject})
+	return said, err
+}
+
+// dismissed returns the notes about standing instructions in a conversation.
+func (r *calls) dismissed(ctx context.Context, tenant, conversation string) ([]view.Dismissed, error) {
+	notes, err := timeline.Notes{Store: r.o.Store, Tenant: tenant, Conversation: conversation}.Dismissed(ctx)
 	if err != nil {
 		return nil, err
 	}
-	dismissed := map[string]map[string]bool{} // the ids of messages, by conversation
-	var out []recall.Directive
-	for _, d := range said {
-		at := strings.LastIndexByte(d.Block, '#')
-		if at < 0 {
-			continue
+	var out []view.Dismissed
+	for i := range notes {
+		d := view.Dismissed{Depth: int(notes[i].ID), Text: notes[i].Text}
+		if d.Identity, err = identityAt(ctx, r.o.Store, tenant, notes[i].At); err != nil {
+			return nil, err
 		}
-		name, id := d.Block[:at], d.Block[at+1:]
-		ids, known := dismissed[name]
-		if !known {
-			notes, err := timeline.Notes{Store: r.o.Store, Tenant: tenant, Conversation: name}.Dismissed(ctx)
-			if err != nil {
-				return nil, err
-			}
-			ids = map[string]bool{}
-			for i := range notes {
-				ids[strconv.FormatInt(notes[i].ID, 10)] = true
-			}
-			dismissed[name] = ids
-		}
-		if !ids[id] {
-			out = append(out, d)
-		}
+		out = append(out, d)
 	}
 	return out, nil
 }

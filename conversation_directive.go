@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/recall"
@@ -19,26 +21,25 @@ import (
 type Directive struct {
 	// ID is the id of the item that contains it.
 	ID int64 `json:"id"`
-	// Conversation is the item's conversation: the one that was asked, or one that it
-	// continues. Only that one can dismiss it.
+	// Conversation is the item's conversation: the one that was asked, or another that
+	// the search covered. Only that one can dismiss or edit it.
 	Conversation string      `json:"conversation"`
 	Kind         recall.Kind `json:"kind"`
 	Time         time.Time   `json:"time"`
 	Text         string      `json:"text"`
+	// Original is what the user said, if Text was edited.
+	Original string `json:"original,omitempty"`
 
 	block string
 }
 
 // Directives returns the standing instructions and preferences of the conversation that
 // are not dismissed, oldest first. Views show the newest of them, with their times,
-// within Config.DirectiveTokens.
+// within Config.DirectiveTokens. Engine.Directives returns those of a project or a user.
 func (c *Conversation) Directives(ctx context.Context) ([]Directive, error) {
 	const op = "list directives"
-	var at timeline.Place
-	if err := c.run(ctx, op, func(p *loaded) error {
-		at = p.stored.Head
-		return nil
-	}); err != nil {
+	at, err := c.head(ctx, op)
+	if err != nil {
 		return nil, err
 	}
 	all, _, err := c.directives(ctx, at, recall.ReachConversation)
@@ -48,81 +49,118 @@ func (c *Conversation) Directives(ctx context.Context) ([]Directive, error) {
 	return all, nil
 }
 
-// Dismiss ends the directives of an item for good. The item stays in the history and can
-// be recalled. Dismissing an item twice is not an error.
+// head returns the place of the newest item.
+func (c *Conversation) head(ctx context.Context, op string) (at timeline.Place, err error) {
+	err = c.run(ctx, op, func(p *loaded) error {
+		at = p.stored.Head
+		return nil
+	})
+	return at, err
+}
+
+// Dismiss ends the directives of an item, edited or not. The item stays in the history and
+// can be recalled. Dismissing an item twice is not an error.
 func (c *Conversation) Dismiss(ctx context.Context, id int64) error {
-	op := fmt.Sprintf("dismiss the directives of item %d", id)
+	return c.replaceDirectives(ctx, fmt.Sprintf("dismiss the directives of item %d", id), id, "")
+}
+
+// MaxDirective is the most bytes of an edited directive.
+const MaxDirective = 2000
+
+// EditDirective replaces all directives of an item by one text, also if they were dismissed
+// before. Views and calls are offered the text from then on; the item stays as it was said.
+// It is an error if the item contains no directive.
+func (c *Conversation) EditDirective(ctx context.Context, id int64, text string) error {
+	op := fmt.Sprintf("edit the directives of item %d", id)
+	text = strings.Join(strings.Fields(text), " ")
+	switch {
+	case text == "":
+		return c.fail(op, fmt.Errorf("%w: the text is empty", ErrConfig), "dismiss the directive to end it")
+	case len(text) > MaxDirective || !utf8.ValidString(text):
+		return c.fail(op, fmt.Errorf("%w: the text has %d bytes: give at most %d, in UTF-8", ErrConfig, len(text), MaxDirective), "")
+	}
+	at, err := c.head(ctx, op)
+	if err != nil {
+		return err
+	}
+	all, gone, err := c.directives(ctx, at, recall.ReachConversation)
+	if err != nil {
+		return c.engine.storeError(ctx, op, c.id, err)
+	}
+	if !gone[strconv.FormatInt(id, 10)] && !slices.ContainsFunc(all, func(d Directive) bool { return d.ID == id && d.Conversation == c.id }) {
+		return c.fail(op, ErrNoDirective, "nobody said there that something should always hold")
+	}
+	return c.replaceDirectives(ctx, op, id, text)
+}
+
+// replaceDirectives stores a text in place of the directives of an item.
+func (c *Conversation) replaceDirectives(ctx context.Context, op string, id int64, text string) error {
+	if came, err := c.byCalls(ctx, op, func(r *recorded) error {
+		at, err := r.placeOf(ctx, id)
+		if err != nil {
+			return err
+		}
+		note, err := dismissal(ctx, timeline.Notes{Store: r.store, Tenant: r.tenant, Conversation: r.stored.Name}, at, text, r.stored.Revision+1)
+		if err != nil || note == nil {
+			return err
+		}
+		return r.change(ctx, timeline.Change{Put: []timeline.Record{*note}})
+	}); came {
+		return err
+	}
 	return c.run(ctx, op, func(p *loaded) error {
 		if err := p.known(op, id); err != nil {
 			return err
 		}
-		if was, err := p.dismissedHere(ctx, id); err != nil || len(was) > 0 {
-			return err
-		}
-		note, err := p.newPin(ctx, timeline.KindDismissed, id)
+		at, err := p.placeOf(ctx, id)
 		if err != nil {
 			return err
 		}
-		p.put(note.DismissedRecord())
-		return nil
+		note, err := dismissal(ctx, p.notes(), at, text, p.stored.Revision+1)
+		if err == nil && note != nil {
+			p.put(*note)
+		}
+		return err
 	})
+}
+
+// dismissal returns the record that replaces the directives of the message at a place by
+// text; nil if it is stored already.
+func dismissal(ctx context.Context, n timeline.Notes, at timeline.Place, text string, revision int64) (*timeline.Record, error) {
+	all, err := n.Dismissed(ctx)
+	if err != nil || slices.ContainsFunc(all, func(d timeline.Dismissal) bool { return d.Of(at) && d.Text == text }) {
+		return nil, err
+	}
+	r, err := timeline.Dismiss(all, at, text, revision).Record()
+	return &r, err
 }
 
 // directives returns the directives in effect, oldest first, and the blocks of dismissed
 // ones.
 func (c *Conversation) directives(ctx context.Context, at timeline.Place, reach recall.Reach) (hold []Directive, gone map[string]bool, err error) {
-	said, err := c.engine.library.Directives(ctx, c.where(at, reach))
+	said, dismissed, err := c.engine.library.Directives(ctx, c.where(at, reach))
 	if errors.Is(err, timeline.ErrNoConversation) { // it begins with its first item
 		return nil, nil, nil
 	}
-	if err != nil || len(said) == 0 {
+	if err != nil {
 		return nil, nil, err
 	}
-	dismissed := map[string]map[int64]bool{} // by conversation
 	gone = map[string]bool{}
+	for _, block := range dismissed {
+		gone[block] = true
+	}
+	return directivesOf(said, c.id), gone, nil
+}
+
+// directivesOf returns directives with the items that contain them. own is the conversation
+// that the search began in.
+func directivesOf(said []recall.Directive, own string) (all []Directive) {
 	for i := range said {
-		name, id := c.origin(said[i].Block)
-		ids, ok := dismissed[name]
-		if !ok {
-			if ids, err = c.dismissed(ctx, name); err != nil {
-				return nil, nil, err
-			}
-			dismissed[name] = ids
-		}
-		if ids[id] {
-			gone[said[i].Block] = true
-			continue
-		}
-		hold = append(hold, Directive{ID: id, Conversation: name, Kind: said[i].Kind, Text: said[i].Text, Time: said[i].Time, block: said[i].Block})
+		d := &said[i]
+		name, id := origin(d.Block, own)
+		all = append(all, Directive{ID: id, Conversation: name, Kind: d.Kind, Text: d.Text, Original: d.Original, Time: d.Time, block: d.Block})
 	}
-	return hold, gone, nil
-}
-
-// dismissed returns the items of a conversation whose directives are dismissed. A
-// conversation other than c is read without being opened, because opening may change it.
-func (c *Conversation) dismissed(ctx context.Context, name string) (map[int64]bool, error) {
-	gone := map[int64]bool{}
-	if name != c.id {
-		other := loaded{id: name, tenant: c.tenant, engine: c.engine}
-		var err error
-		if other.stored, err = c.engine.store.Conversation(ctx, c.tenant, name); err == nil {
-			err = other.readDismissed(ctx, gone)
-		}
-		if errors.Is(err, timeline.ErrNoConversation) { // deleted meanwhile
-			return gone, nil
-		}
-		return gone, err
-	}
-	err := c.run(ctx, "read directives", func(p *loaded) error { return p.readDismissed(ctx, gone) })
-	return gone, err
-}
-
-func (p *loaded) readDismissed(ctx context.Context, gone map[int64]bool) error {
-	notes, err := p.dismissedHere(ctx, 0)
-	for i := range notes {
-		gone[notes[i].ID] = true
-	}
-	return err
+	return all
 }
 
 // standing returns the newest directives that fit and are not shown, newest first. An
@@ -167,10 +205,13 @@ func (s *viewInput) shows(d *Directive, c *Conversation, shown map[int64]*items.
 	if d.Conversation != c.id {
 		return false
 	}
+	it := shown[d.ID]
+	if d.Original != "" {
+		return it != nil && strings.Contains(it.Content, d.Text)
+	}
 	if s.asked >= 0 && s.items[s.asked].ID == d.ID {
 		return true
 	}
-	it := shown[d.ID]
 	return it != nil && (it.Full == "" || strings.Contains(it.Content, d.Text))
 }
 

@@ -93,6 +93,53 @@ func TestDirectivesAreInEveryView(t *testing.T) {
 	}
 }
 
+// SPEC D10: an edited directive replaces those of its item in every view, also while the
+// item is in view; the item stays as it was said. Dismissing and editing are each undone by
+// the other.
+func TestEditedDirectivesReplaceThoseOfTheirItem(t *testing.T) {
+	ctx := t.Context()
+	c := open(t, Config{Dir: t.TempDir(), MaxItems: 4, Policy: "fifo"})
+	const said = "From now on answer in French. I prefer short answers."
+	add(t, c, Item{Source: "user", Content: said}, Item{Source: "user", Content: "What time is it?"})
+	for _, text := range []string{"Answer in Italian.", "Answer in Latin."} {
+		if err := c.EditDirective(ctx, 1, text); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"1 instruction: " + text}, texts(t, c)); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+		if v := contextOf(t, c, "", ContextOptions{}); strings.Count(v.Text, text) != 1 || !strings.Contains(v.Text, said) {
+			t.Errorf("text:\n%s", v.Text)
+		}
+	}
+	chatter(t, c, 8)
+	if v := contextOf(t, c, "", ContextOptions{}); !strings.Contains(v.Text, "Answer in Latin.") || strings.Contains(v.Text, "French") {
+		t.Errorf("text:\n%s", v.Text)
+	}
+	if err := c.Dismiss(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(t, c); len(got) > 0 {
+		t.Errorf("dismissed: %v", got)
+	}
+	if err := c.EditDirective(ctx, 1, "Answer in Greek."); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"1 instruction: Answer in Greek."}, texts(t, c)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	for text, want := range map[string]error{"": ErrConfig, " \n": ErrConfig, strings.Repeat("x", MaxDirective+1): ErrConfig, "\xff": ErrConfig} {
+		if err := c.EditDirective(ctx, 1, text); !errors.Is(err, want) {
+			t.Errorf("%.20q: %v", text, err)
+		}
+	}
+	for _, id := range []int64{2, 99} {
+		if err := c.EditDirective(ctx, id, "x"); !errors.Is(err, ErrNoDirective) {
+			t.Errorf("%d: %v", id, err)
+		}
+	}
+}
+
 // SPEC D10: directives have a cap. The oldest leave first, and what was said again
 // counts once, when it was said last.
 func TestOldestDirectivesLeaveFirst(t *testing.T) {

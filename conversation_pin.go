@@ -48,21 +48,9 @@ func (p *loaded) pinsHere(ctx context.Context, only int64) ([]timeline.Pin, erro
 	return p.here(ctx, all, only)
 }
 
-// dismissedHere returns the items on the way to the head whose directives are dismissed.
-func (p *loaded) dismissedHere(ctx context.Context, only int64) ([]timeline.Pin, error) {
-	if p.stored.Revision == 0 {
-		return nil, nil
-	}
-	all, err := p.notes().Dismissed(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return p.here(ctx, all, only)
-}
-
 // putPin adds the record of a settled pin to the change.
 func (p *loaded) putPin(ctx context.Context, id int64) error {
-	pin, err := p.newPin(ctx, timeline.KindPin, id)
+	pin, err := p.newPin(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -73,7 +61,7 @@ func (p *loaded) putPin(ctx context.Context, id int64) error {
 
 // newPin returns a note about an item. The note belongs to the item's place, not to its
 // id, because on another branch another item has that id.
-func (p *loaded) newPin(ctx context.Context, kind string, id int64) (pin timeline.Pin, err error) {
+func (p *loaded) newPin(ctx context.Context, id int64) (pin timeline.Pin, err error) {
 	pin = timeline.Pin{ID: id, At: timeline.AtHead()}
 	if id <= p.last() {
 		if pin.At, err = p.placeOf(ctx, id); err != nil {
@@ -82,7 +70,7 @@ func (p *loaded) newPin(ctx context.Context, kind string, id int64) (pin timelin
 	}
 	taken := false
 	if p.stored.Revision > 0 {
-		old, err := p.engine.store.Records(ctx, p.tenant, p.id, kind, itemKey(id))
+		old, err := p.engine.store.Records(ctx, p.tenant, p.id, timeline.KindPin, itemKey(id))
 		if err != nil {
 			return pin, err
 		}

@@ -150,10 +150,15 @@ func (c *Conversation) where(at timeline.Place, reach recall.Reach) recall.Where
 	return recall.Where{Tenant: c.tenant, Conversation: c.id, At: at, Reach: reach}
 }
 
-// origin returns the conversation and the item of a block. The name of another
-// conversation precedes the item's id.
+// origin returns the conversation and the item of a block.
 func (c *Conversation) origin(block string) (conversation string, id int64) {
-	conversation = c.id
+	return origin(block, c.id)
+}
+
+// origin returns the conversation and the item of a block of a search that began in own. The
+// name of another conversation precedes the item's id.
+func origin(block, own string) (conversation string, id int64) {
+	conversation = own
 	if i := strings.LastIndexByte(block, '#'); i >= 0 {
 		conversation, block = block[:i], block[i+1:]
 	}

@@ -26,3 +26,21 @@ func (e *Engine) Recall(ctx context.Context, w recall.Where, query string, o rec
 	}
 	return found, nil
 }
+
+// Directives returns the standing instructions and preferences in the part of the history
+// that w names, of the engine's tenant if w names none, oldest first. Those that are
+// dismissed are left out. Conversation.EditDirective and Conversation.Dismiss change them.
+func (e *Engine) Directives(ctx context.Context, w recall.Where) ([]Directive, error) {
+	const op = "list directives"
+	if err := e.enter(ctx, nil); err != nil {
+		return nil, &Error{Op: op, Conversation: w.Conversation, Err: err}
+	}
+	if w.Tenant == "" {
+		w.Tenant = e.config.Tenant
+	}
+	said, _, err := e.library.Directives(ctx, w)
+	if err != nil {
+		return nil, e.storeError(ctx, op, w.Conversation, err)
+	}
+	return directivesOf(said, w.Conversation), nil
+}

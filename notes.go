@@ -101,20 +101,7 @@ func (w *wants) all() []int {
 	return out
 }
 
-func (p *pin) on(t *thread.Thread) bool {
-	if p.depth < 1 || p.depth > t.Depth() {
-		return false
-	}
-	if p.identity == (timeline.Hash{}) {
-		return true
-	}
-	i := p.depth - 1
-	if i < len(t.Before) {
-		return t.Before[i] == p.identity
-	}
-	i -= len(t.Before)
-	return i < len(t.Identities) && t.Identities[i] == p.identity
-}
+func (p *pin) on(t *thread.Thread) bool { return t.Has(p.depth, p.identity) }
 
 // union returns the elements of both, sorted and without duplicates.
 func union(a, b []int) []int {

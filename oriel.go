@@ -31,6 +31,8 @@ var (
 	ErrNoItem = errors.New("no such item")
 	// ErrNoPlan: the conversation never had a plan with this id.
 	ErrNoPlan = errors.New("no such plan")
+	// ErrNoDirective: the item contains no standing instruction that could be edited.
+	ErrNoDirective = errors.New("no such directive")
 	// ErrCannotFit: what must be shown is larger than the budget. Fit returns it, too.
 	ErrCannotFit = window.ErrCannotFit
 

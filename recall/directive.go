@@ -16,6 +16,9 @@ type Directive struct {
 	Block string
 	Ref   string
 	Time  time.Time
+	// Original is what the user said, if Text is an edited text that replaces it. A
+	// message whose instructions were edited has one directive.
+	Original string
 }
 
 // saidIn is a directive with the passage that contains it.
@@ -38,7 +41,7 @@ func (s *Scope) Directives() []Directive {
 			continue
 		}
 		from := &s.origins[s.messageOf[d.passage]]
-		out = append(out, Directive{d.Said, from.block, from.ref, from.time})
+		out = append(out, Directive{Said: d.Said, Block: from.block, Ref: from.ref, Time: from.time})
 	}
 	return out
 }

@@ -107,6 +107,8 @@ const (
 
 // Where names the part of the history that a search covers.
 type Where struct {
+	// Conversation is where a search begins. ReachProject and ReachUser need none; then
+	// all private conversations are left out.
 	Tenant, Conversation string
 	// Project is the project that ReachProject covers if Conversation is empty, as for a
 	// conversation that is not stored yet.
@@ -198,29 +200,6 @@ func (l *Library) Recall(ctx context.Context, w Where, query string, o RecallOpt
 	}
 	found.TookMS = float64(time.Since(began).Microseconds()) / 1000
 	return found, nil
-}
-
-// Directives returns the directives of all users, like Scope.Directives. It
-// waits like Recall.
-func (l *Library) Directives(ctx context.Context, w Where) ([]Directive, error) {
-	a, err := l.ready(ctx, w)
-	if err != nil {
-		return nil, err
-	}
-	defer l.finish(a)
-	if a.holds == nil {
-		return nil, nil
-	}
-	l.searching.Add(1)
-	defer l.searching.Add(-1)
-	var out []Directive
-	for _, d := range a.holds.scope.Directives() {
-		if p := placeOf(d.Block); a.view.has(p) {
-			d.Block = a.view.block(p)
-			out = append(out, d)
-		}
-	}
-	return out, nil
 }
 
 // LibraryStats describes a library in numbers.

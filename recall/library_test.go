@@ -632,7 +632,7 @@ func TestALibraryServesManyAtOnce(t *testing.T) {
 					t.Errorf("found %q", got)
 				}
 				shown(t, l, Where{Conversation: "d", Reach: ReachUser})
-				if _, err := l.Directives(t.Context(), w.withTenant()); err != nil {
+				if _, _, err := l.Directives(t.Context(), w.withTenant()); err != nil {
 					t.Error(err)
 				}
 				if i%7 == 0 {
@@ -659,7 +659,7 @@ func TestDirectivesAreThoseOfTheBranch(t *testing.T) {
 	first := say(t, store, "c", "Always answer in metric units.", "Never mention the budget.")
 	apply(t, store, timeline.Local, timeline.Change{Conversation: "c", At: first.Places[0]}, "Always write in British English.")
 	l := library(t, store, LibraryOptions{})
-	got, err := l.Directives(t.Context(), Where{Tenant: timeline.Local, Conversation: "c"})
+	got, _, err := l.Directives(t.Context(), Where{Tenant: timeline.Local, Conversation: "c"})
 	if err != nil || len(got) != 2 || got[0].Block != "1" || got[1].Block != "2" || !strings.Contains(got[1].Text, "British") {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -282,7 +282,7 @@ func (l *Library) resolve(w Where) (key scopeKey, v *view, err error) {
 func (l *Library) readWhere(w Where) (key scopeKey, v *view, err error) {
 	key = scopeKey{tenant: w.Tenant, reach: w.Reach}
 	own := timeline.Conversation{Project: w.Project} // has no messages
-	if w.Conversation != "" || w.Project == "" || w.Reach != ReachProject {
+	if w.Conversation != "" || w.Reach == ReachConversation || w.Reach == ReachProject && w.Project == "" {
 		if own, err = l.store.Conversation(l.ctx, w.Tenant, w.Conversation); err != nil {
 			return key, nil, err
 		}

@@ -30,8 +30,7 @@ type Notes struct {
 	Tenant, Conversation string
 }
 
-// Pin is a note about one message: that it stays in view, or that its standing
-// instructions are dismissed.
+// Pin is a note about one message: that it stays in view.
 type Pin struct {
 	// Key is the key of the record. Its number is ID.
 	Key string
@@ -48,24 +47,26 @@ var settledPin = []byte(`{"settled":true}`)
 
 // Pins returns the pinned messages of all branches, in the order in which they were pinned.
 // Records whose key is not an id are left out.
-func (n Notes) Pins(ctx context.Context) ([]Pin, error) { return n.pins(ctx, KindPin) }
-
-// Dismissed returns the messages of all branches whose standing instructions are dismissed.
-func (n Notes) Dismissed(ctx context.Context) ([]Pin, error) { return n.pins(ctx, KindDismissed) }
-
-func (n Notes) pins(ctx context.Context, kind string) ([]Pin, error) {
-	records, err := n.records(ctx, kind, "")
+func (n Notes) Pins(ctx context.Context) ([]Pin, error) {
+	records, err := n.records(ctx, KindPin, "")
 	var pins []Pin
 	for i := range records {
-		r := &records[i]
-		number, _, _ := strings.Cut(r.Key, "@")
-		id, err := strconv.ParseInt(number, 10, 64)
-		if err != nil || id < 1 || r.At.Depth != 0 && r.At.Depth != id {
-			continue
+		if p, ok := pinOf(&records[i]); ok {
+			p.Settled = len(records[i].Data) > 0
+			pins = append(pins, p)
 		}
-		pins = append(pins, Pin{Key: r.Key, ID: id, At: r.At, Settled: len(r.Data) > 0})
 	}
 	return pins, err
+}
+
+// pinOf returns the message that a record is about, or false if its key is not an id.
+func pinOf(r *Record) (Pin, bool) {
+	number, _, _ := strings.Cut(r.Key, "@")
+	id, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || id < 1 || r.At.Depth != 0 && r.At.Depth != id {
+		return Pin{}, false
+	}
+	return Pin{Key: r.Key, ID: id, At: r.At}, true
 }
 
 // PinKey returns the key for a note about a message: its id. If a note of another branch
@@ -96,9 +97,6 @@ func (n Notes) Private(ctx context.Context) (bool, error) {
 
 // PrivateKey is the key of the record that makes a conversation private.
 const PrivateKey = "private"
-
-// DismissedRecord returns the record of a note that dismisses standing instructions.
-func (p Pin) DismissedRecord() Record { return Record{Kind: KindDismissed, Key: p.Key, At: p.At} }
 
 // Hold keeps in view what an undone plan had left out.
 type Hold struct {

@@ -365,7 +365,7 @@ func (h *history) withEngine(ctx context.Context, dir string, s tenantStore, nam
 // byCause turns errors of the engine that the user did not cause into
 // failures.
 func byCause(err error) error {
-	for _, theirs := range []error{oriel.ErrNoItem, oriel.ErrNoPlan, oriel.ErrCannotFit, oriel.ErrNoConversation} {
+	for _, theirs := range []error{oriel.ErrNoItem, oriel.ErrNoPlan, oriel.ErrNoDirective, oriel.ErrConfig, oriel.ErrCannotFit, oriel.ErrNoConversation} {
 		if errors.Is(err, theirs) {
 			return err
 		}

@@ -2,77 +2,201 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/recall"
 )
 
-func directivesCommand() *cobra.Command {
-	var asJSON bool
-	var dismiss int64
-	cmd := &cobra.Command{
-		Use:   "directives CONVERSATION",
-		Short: "List the user's standing instructions",
-		Long: `List the standing instructions and preferences of a conversation, oldest first: what
-its user said with "always", "never", "from now on", "I prefer", "call me" and the
-like. The library shows the newest of them in every view.
+// directivesFlags holds the arguments of directives.
+type directivesFlags struct {
+	conversation, scope, project string
+	dismiss, edit, text          string
+	json                         bool
+}
 
---dismiss ends the directives of a message permanently. ID is the number in the list,
-which is also that of oriel show. The message itself stays in the history. A number after
-a name and "#" belongs to a conversation that this one continues: dismiss it there.
+func directivesCommand() *cobra.Command {
+	var o directivesFlags
+	cmd := &cobra.Command{
+		Use:   "directives [CONVERSATION]",
+		Short: "List the user's standing instructions",
+		Long: `List the standing instructions and preferences of a conversation, of a project or, which
+is the default, of all conversations, oldest first: what users said with "always", "never",
+"from now on", "I prefer", "call me" and the like. Instructions are offered to the model
+when the message leaves the window and, with recall.scope = "project", at the start of
+other conversations of the project. The library shows the newest in every view. Private
+conversations are listed only by their own name.
+
+--edit ID --text TEXT replaces the instructions of a message by a text, --dismiss ID ends
+them. ID is the number in the list, which is also that of oriel show, or a conversation,
+"#" and the number. The message itself stays in the history as it was said. --edit also
+brings back what was dismissed.
 
 ` + meaning,
 		Example: `  oriel directives 7f3c2a10-session
-  oriel directives 7f3c2a10-session --dismiss 17`,
-		Args: oneConversation(1, 1, "one conversation"),
+  oriel directives --project shop
+  oriel directives 7f3c2a10-session --dismiss 17
+  oriel directives --edit 7f3c2a10#17 --text "Always run make check before a push."`,
+		Args: oneConversation(0, 1, "at most one conversation"),
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	cmd.Flags().Int64Var(&dismiss, "dismiss", 0, "`id` of the message whose directives are to end")
+	f := cmd.Flags()
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.StringVar(&o.scope, "scope", "conversation", "whose, from CONVERSATION on: conversation, project or user")
+	f.StringVar(&o.project, "project", "", "list those of this `project`: its path, or the end of it")
+	f.StringVar(&o.dismiss, "dismiss", "", "`id` of the message whose directives are to end")
+	f.StringVar(&o.edit, "edit", "", "`id` of the message whose directives --text replaces")
+	f.StringVar(&o.text, "text", "", "what is offered instead, with --edit")
 	data := addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		ending := cmd.Flags().Changed("dismiss")
-		all, name := []oriel.Directive{}, ""
-		if err := data.withConversation(cmd.Context(), args[0], func(c *oriel.Conversation) error {
-			name = c.ID()
-			if ending {
-				return c.Dismiss(cmd.Context(), dismiss)
-			}
-			found, err := c.Directives(cmd.Context())
-			all = append(all, found...)
-			return err
-		}); err != nil {
+		if len(args) > 0 {
+			o.conversation = args[0]
+		}
+		if err := o.check(cmd); err != nil {
 			return err
 		}
-		switch {
-		case ending && asJSON:
-			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": name, "dismissed": dismiss})
-		case ending:
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "dismissed %d\n", dismiss)
-			return err
-		case asJSON:
-			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": name, "directives": all})
+		if o.dismiss != "" || o.edit != "" {
+			return o.change(cmd, data)
 		}
-		return printDirectives(cmd, name, all)
+		return data.with(cmd.Context(), func(s tenantStore) error { return o.list(cmd, s) })
 	}
 	return cmd
 }
 
-func printDirectives(cmd *cobra.Command, conversation string, all []oriel.Directive) error {
+func (o *directivesFlags) check(cmd *cobra.Command) error {
+	switch {
+	case !slices.Contains([]string{"conversation", "project", "user"}, o.scope):
+		return fmt.Errorf("--scope %s: use conversation, project or user", o.scope)
+	case o.conversation != "" && o.project != "":
+		return errors.New("a conversation and --project exclude each other")
+	case o.conversation == "" && cmd.Flags().Changed("scope") && o.scope != "user":
+		return errors.New("no conversation: --scope wants one; --project lists a project")
+	case o.dismiss != "" && o.edit != "":
+		return errors.New("--dismiss and --edit exclude each other")
+	case cmd.Flags().Changed("text") != (o.edit != ""):
+		return errors.New("--edit wants --text, and --text wants --edit")
+	}
+	return nil
+}
+
+// message reads the id of a message: a number, or a conversation, "#" and a number.
+func (o *directivesFlags) message(flag, text string) (conversation string, id int64, err error) {
+	conversation = o.conversation
+	number := text
+	if i := strings.LastIndexByte(text, '#'); i >= 0 {
+		conversation, number = text[:i], text[i+1:]
+	}
+	if id, err = strconv.ParseInt(number, 10, 64); err != nil || id < 1 {
+		return "", 0, fmt.Errorf("--%s %s: give the number of a message, or a conversation, # and a number", flag, oneLine(text, 60))
+	}
+	if conversation == "" {
+		return "", 0, fmt.Errorf("--%s %d: of which conversation? Give it before the flag, or write CONVERSATION#%d", flag, id, id)
+	}
+	return conversation, id, nil
+}
+
+// change edits or dismisses the directives of a message.
+func (o *directivesFlags) change(cmd *cobra.Command, data *history) error {
+	flag, done, given := "dismiss", "dismissed", o.dismiss
+	if o.edit != "" {
+		flag, done, given = "edit", "edited", o.edit
+	}
+	name, id, err := o.message(flag, given)
+	if err != nil {
+		return err
+	}
+	if err := data.withConversation(cmd.Context(), name, func(c *oriel.Conversation) error {
+		name = c.ID()
+		if o.edit != "" {
+			return c.EditDirective(cmd.Context(), id, o.text)
+		}
+		return c.Dismiss(cmd.Context(), id)
+	}); err != nil {
+		return err
+	}
+	if o.json {
+		return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": name, done: id})
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %d\n", done, id)
+	return err
+}
+
+// listedDirectives is the JSON form of a list.
+type listedDirectives struct {
+	Conversation string            `json:"conversation,omitempty"`
+	Scope        string            `json:"scope,omitempty"`
+	Project      string            `json:"project,omitempty"`
+	Directives   []oriel.Directive `json:"directives"`
+	short        map[string]string // the names as they are shown
+}
+
+func (o *directivesFlags) list(cmd *cobra.Command, s tenantStore) error {
+	out, err := o.find(cmd.Context(), s)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return printJSON(cmd.OutOrStdout(), out)
+	}
+	return out.print(cmd)
+}
+
+// find reads the directives that are asked for.
+func (o *directivesFlags) find(ctx context.Context, s tenantStore) (*listedDirectives, error) {
+	w, err := placeWhere(ctx, s, browse.Place{Conversation: o.conversation, Project: o.project, Reach: recall.Reach(o.scope)})
+	out := &listedDirectives{Conversation: w.Conversation, Project: w.Project, Directives: []oriel.Directive{}}
+	if errors.Is(err, browse.ErrEmpty) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if w.Reach != recall.ReachConversation {
+		out.Scope = string(w.Reach)
+	}
+	library := recall.NewLibrary(s, recall.LibraryOptions{})
+	defer library.Close()
+	all, err := browse.Directives(ctx, library, w)
+	if err != nil {
+		return nil, &failure{err}
+	}
+	out.Directives = append(out.Directives, all...)
+	list, err := s.Conversations(ctx, s.tenant)
+	if err != nil {
+		return nil, &failure{err}
+	}
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Name
+	}
+	out.short = browse.Short(names)
+	return out, nil
+}
+
+func (l *listedDirectives) print(cmd *cobra.Command) error {
 	var b bytes.Buffer
-	if len(all) == 0 {
+	if len(l.Directives) == 0 {
 		b.WriteString("no directives\n")
 	} else {
 		t := table{left: []bool{false, true, true, true}}
 		t.row("id", "time", "kind", "text")
-		for _, d := range all {
+		for _, d := range l.Directives {
 			id := strconv.FormatInt(d.ID, 10)
-			if d.Conversation != conversation {
-				id = d.Conversation + "#" + id
+			if d.Conversation != l.Conversation {
+				id = oneLine(l.short[d.Conversation], 40) + "#" + id
 			}
-			t.row(oneLine(id, 40), d.Time.Format("2006-01-02 15:04"), string(d.Kind), oneLine(d.Text, 120))
+			kind := string(d.Kind)
+			if d.Original != "" {
+				kind += ", edited"
+			}
+			t.row(id, d.Time.Format("2006-01-02 15:04"), kind, oneLine(d.Text, 120))
 		}
 		t.writeTo(&b)
 	}

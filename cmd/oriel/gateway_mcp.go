@@ -12,7 +12,7 @@ import (
 // mcp returns the handler of /oriel/mcp. Each client has the history of its tenant; a token
 // that may only read has the tools that only read.
 func (g *gateway) mcp(o *gatewayOptions) http.Handler {
-	history := &mcp.History{Store: g.history, Recall: g.engine.Recall, Conversation: g.engine.ConversationOf}
+	history := &mcp.History{Store: g.history, Recall: g.engine.Recall, Directives: g.engine.Directives, Conversation: g.engine.ConversationOf}
 	return mcp.Handler(func(r *http.Request) mcp.Options {
 		a := proxy.AccessOf(r.Context())
 		return mcp.Options{

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/mcp"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
@@ -29,10 +30,11 @@ an agent can search and read what is no longer in its window. Agents start it th
 oriel setup AGENT prints how. oriel run registers one of its own, which knows the agent's
 conversation.
 
-The tools are recall, read, list_conversations, pin, unpin and undo; conversations are also
-resources. --conversation is the default of all tools; without it recall searches all
-conversations, and scope "project" those of the folder that oriel mcp was started in.
---read-only leaves out pin, unpin and undo.
+The tools are recall, read, list_conversations, directives, change_directive, pin, unpin
+and undo; conversations are also resources. --conversation is the default of all tools;
+without it recall searches all conversations, and scope "project" those of the folder that
+oriel mcp was started in. --read-only leaves out change_directive, pin, unpin and undo.
+Private conversations (oriel private) are for their own agent only.
 
 It works beside a server on the same data folder. Nothing but the protocol is written to
 standard output.
@@ -108,7 +110,9 @@ func (h *mcpHistory) open(ctx context.Context) (*mcp.History, error) {
 	}
 	library := recall.NewLibrary(store, o)
 	h.closers = append(h.closers, func() { library.Close() })
-	h.history = &mcp.History{Store: store, Recall: library.Recall, Conversation: h.conversation(store)}
+	h.history = &mcp.History{Store: store, Recall: library.Recall, Conversation: h.conversation(store), Directives: func(ctx context.Context, w recall.Where) ([]oriel.Directive, error) {
+		return browse.Directives(ctx, library, w)
+	}}
 	return h.history, nil
 }
 

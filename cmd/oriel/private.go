@@ -16,7 +16,8 @@ func privateCommand() *cobra.Command {
 		Short: "Keep a conversation out of recall in other conversations",
 		Long: `Keep a conversation out of recall in other conversations: neither a search of its
 project or of everything shows it, nor does the first call of a new conversation with
-recall.scope = "project". Its own calls recall from it as before. --off takes it back.
+recall.scope = "project". Agents that use MCP neither list nor read it, unless it is their
+own. Its own calls recall from it as before. --off takes it back.
 
 ` + meaning,
 		Example: "  oriel private last\n  oriel private 7f3c2a10-session --off",

@@ -130,9 +130,14 @@ func (o *recallFlags) check() error {
 
 // where finds out which conversations are searched, and from which one.
 func (o *recallFlags) where(ctx context.Context, s tenantStore) (recall.Where, error) {
-	w, err := browse.Where(ctx, s, s.tenant, browse.Place{Conversation: o.conversation, Project: o.project, Reach: recall.Reach(o.scope)})
+	return placeWhere(ctx, s, browse.Place{Conversation: o.conversation, Project: o.project, Reach: recall.Reach(o.scope)})
+}
+
+// placeWhere is browse.Where with errors that the user did not cause as failures.
+func placeWhere(ctx context.Context, s tenantStore, p browse.Place) (recall.Where, error) {
+	w, err := browse.Where(ctx, s, s.tenant, p)
 	var unknown *browse.UnknownProject
-	if err != nil && !errors.Is(err, timeline.ErrNoConversation) && !errors.As(err, &unknown) {
+	if err != nil && !errors.Is(err, timeline.ErrNoConversation) && !errors.As(err, &unknown) && !errors.Is(err, browse.ErrEmpty) {
 		return w, &failure{err}
 	}
 	return w, err
@@ -177,11 +182,11 @@ const (
 func (o *recallFlags) find(cmd *cobra.Command, s tenantStore, query string) (found, error) {
 	ctx := cmd.Context()
 	where, err := o.where(ctx, s)
+	if errors.Is(err, browse.ErrEmpty) {
+		return newFound(&recall.Result{Query: query, Mode: recall.Mode(o.mode)}, ""), nil
+	}
 	if err != nil {
 		return found{}, err
-	}
-	if where.Conversation == "" {
-		return newFound(&recall.Result{Query: query, Mode: recall.Mode(o.mode)}, ""), nil
 	}
 	var failed atomic.Pointer[error]
 	options := recall.LibraryOptions{Report: func(err error) { failed.CompareAndSwap(nil, &err) }}
@@ -253,7 +258,7 @@ func embedAll(cmd *cobra.Command, library *recall.Library, where recall.Where) e
 		return int64(n.Embedded), int64(n.Passages)
 	})
 	defer p.end()
-	if _, err := library.Directives(cmd.Context(), where); err != nil {
+	if _, _, err := library.Directives(cmd.Context(), where); err != nil {
 		return err
 	}
 	err := library.Wait(cmd.Context())

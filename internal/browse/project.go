@@ -2,6 +2,7 @@ package browse
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -83,8 +84,12 @@ type Place struct {
 	Reach recall.Reach
 }
 
-// Where returns the part of the history that a person means. Its conversation is empty if
-// there are none at all. Errors are those of Find, or an *UnknownProject.
+// ErrEmpty is returned by Where if there are no conversations at all.
+var ErrEmpty = errors.New("the history is empty: nothing was recorded yet")
+
+// Where returns the part of the history that a person means. A search of a project or of
+// everything begins in no conversation, so that it covers no private one. Errors are those
+// of Find, an *UnknownProject, or ErrEmpty.
 func Where(ctx context.Context, s timeline.Store, tenant string, p Place) (recall.Where, error) {
 	w := recall.Where{Tenant: tenant, Reach: p.Reach}
 	if p.Conversation != "" {
@@ -96,26 +101,25 @@ func Where(ctx context.Context, s timeline.Store, tenant string, p Place) (recal
 	if err != nil {
 		return w, err
 	}
+	if len(list) == 0 {
+		return w, ErrEmpty
+	}
 	if p.Project == "" {
 		w.Reach = recall.ReachUser
-		if len(list) > 0 {
-			w.Conversation = list[0].Name
-		}
 		return w, nil
 	}
 	w.Reach = recall.ReachProject
-	project := ""
 	for i := range list {
 		c := &list[i].Conversation
 		switch {
 		case !InProject(c, p.Project):
-		case project == "":
-			project, w.Conversation = c.Project, c.Name
-		case c.Project != project:
-			return w, &UnknownProject{Name: p.Project, Known: []string{project, c.Project}, Both: true}
+		case w.Project == "":
+			w.Project = c.Project
+		case c.Project != w.Project:
+			return w, &UnknownProject{Name: p.Project, Known: []string{w.Project, c.Project}, Both: true}
 		}
 	}
-	if project == "" {
+	if w.Project == "" {
 		return w, unknownProject(list, p.Project)
 	}
 	return w, nil

@@ -9,7 +9,6 @@ import (
 
 	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/quote"
-	"github.com/oriel-context/oriel/timeline"
 )
 
 type listInput struct {
@@ -68,7 +67,7 @@ func (t *tools) list(ctx context.Context, r *request, in *listInput) (*listOutpu
 	case total == 0 && (in.Project != "" || in.Since != ""):
 		out.Note = "0 conversations were used since then. The list is complete."
 	case total == 0:
-		out.Note = "The history is empty: nothing was recorded yet."
+		out.Note = emptyNote
 	case len(list) < total:
 		out.Note += fmt.Sprintf(" limit (at most %d), project and since choose others.", maxList)
 	default:
@@ -96,11 +95,9 @@ func (t *tools) conversations(ctx context.Context, r *request, project string, s
 			break
 		}
 		c := &all[i]
-		private, err := timeline.Notes{Store: r.Store, Tenant: t.o.Tenant, Conversation: c.Name}.Private(ctx)
-		if err != nil {
+		if hides, err := t.hides(ctx, r, c.Name); err != nil {
 			return nil, 0, err
-		}
-		if private && c.Name != r.own {
+		} else if hides {
 			hidden++
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +43,7 @@ func openWorld(t *testing.T, store timeline.Store, tenant string) *world {
 }
 
 func (w *world) open(context.Context) (*mcp.History, error) {
-	return &mcp.History{Store: w.store, Recall: w.engine.Recall, Conversation: func(ctx context.Context, tenant, name string) (*oriel.Conversation, error) {
+	return &mcp.History{Store: w.store, Recall: w.engine.Recall, Directives: w.engine.Directives, Conversation: func(ctx context.Context, tenant, name string) (*oriel.Conversation, error) {
 		if tenant != w.tenant {
 			return nil, fmt.Errorf("asked for tenant %q", tenant)
 		}
@@ -146,7 +147,7 @@ func TestEveryToolIsDescribed(t *testing.T) {
 		if tool.Title == "" || tool.Description == "" || a == nil || a.Title != tool.Title || a.DestructiveHint == nil || a.OpenWorldHint == nil || *a.OpenWorldHint || !a.IdempotentHint {
 			t.Errorf("%s: %+v, %+v", tool.Name, tool, a)
 		}
-		if changes := tool.Name == "pin" || tool.Name == "unpin" || tool.Name == "undo"; a.ReadOnlyHint == changes {
+		if changes := slices.Contains([]string{"change_directive", "pin", "unpin", "undo"}, tool.Name); a.ReadOnlyHint == changes {
 			t.Errorf("%s: readOnlyHint is %v", tool.Name, a.ReadOnlyHint)
 		}
 		in, out := tool.InputSchema.(map[string]any), tool.OutputSchema.(map[string]any)
@@ -159,14 +160,14 @@ func TestEveryToolIsDescribed(t *testing.T) {
 			t.Errorf("%s: %v", tool.Name, out)
 		}
 	}
-	if got, want := strings.Join(names, " "), "list_conversations pin read recall undo unpin"; got != want {
+	if got, want := strings.Join(names, " "), "change_directive directives list_conversations pin read recall undo unpin"; got != want {
 		t.Errorf("tools %s, want %s", got, want)
 	}
 	if c.InitializeResult().Instructions == "" {
 		t.Errorf("%+v", c.InitializeResult())
 	}
 	only, err := client(t, mcp.Options{Open: w.open, ReadOnly: true}).ListTools(t.Context(), nil)
-	if err != nil || len(only.Tools) != 3 {
+	if err != nil || len(only.Tools) != 4 {
 		t.Errorf("%d tools that read, %v", len(only.Tools), err)
 	}
 }
@@ -298,6 +299,12 @@ func TestMistakesSayWhatToDo(t *testing.T) {
 		{"unpin", map[string]any{"id": 1}, "conversation is missing"},
 		{"unpin", map[string]any{"conversation": "work", "id": -1}, "id: -1 does not fit"},
 		{"undo", map[string]any{"conversation": "work"}, "nothing has left the view"},
+		{"directives", map[string]any{"scope": "world"}, `scope: "world" does not fit: whose`},
+		{"directives", map[string]any{"scope": "project"}, "your project is not known here"},
+		{"change_directive", map[string]any{"conversation": "work", "id": 1, "text": "x"}, "no such directive"},
+		{"change_directive", map[string]any{"conversation": "work", "id": 99}, "there are items 1 to 2"},
+		{"change_directive", map[string]any{"conversation": "work", "id": 1, "text": strings.Repeat("x", 2001)}, "at most 2000 characters"},
+		{"change_directive", map[string]any{"conversation": "work"}, "id is missing: id of the message"},
 		{"undo", map[string]any{"conversation": "work", "plan": "p9"}, "nothing was changed"},
 	} {
 		text, _, failed := call(t, c, tc.tool, tc.arguments)
@@ -407,6 +414,8 @@ func TestTenantsNeverMeet(t *testing.T) {
 		{"list_conversations", map[string]any{}},
 		{"pin", map[string]any{"conversation": "work", "id": 1}},
 		{"unpin", map[string]any{"conversation": "work", "id": 1}},
+		{"directives", map[string]any{"conversation": "work"}},
+		{"change_directive", map[string]any{"conversation": "work", "id": 1}},
 		{"undo", map[string]any{"conversation": "work"}},
 	} {
 		text, _, failed := call(t, c, tc.tool, tc.arguments)
@@ -449,32 +458,6 @@ func TestConversationsAreResources(t *testing.T) {
 	for _, uri := range []string{"oriel://conversations/none", "oriel://conversations/", "oriel://other/x", "file:///etc/passwd"} {
 		if r, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil {
 			t.Errorf("%s: %+v", uri, r)
-		}
-	}
-}
-
-// A private conversation is listed to its own model only.
-func TestPrivateConversationsAreNotListed(t *testing.T) {
-	w := newWorld(t)
-	w.say(t, "secret", fact)
-	w.say(t, "other", "Hello.")
-	private, err := w.store.Conversation(t.Context(), timeline.Local, "secret")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.store.Apply(t.Context(), timeline.Local, timeline.Change{
-		Conversation: "secret", ExpectCreated: private.Created, Stay: true, Now: noon, Put: []timeline.Record{{Kind: timeline.KindPrivate, Key: timeline.PrivateKey}},
-	}); err != nil {
-		t.Fatal(err)
-	}
-	for own, want := range map[string]int{"": 1, "other": 1, "secret": 2} {
-		c := client(t, mcp.Options{Open: w.open, Conversation: own})
-		text, got, _ := call(t, c, "list_conversations", nil)
-		if strings.Contains(text, "8443") != (want == 2) || !strings.Contains(text, fmt.Sprintf("%d of %d", want, want)) || len(got["conversations"].([]any)) != want {
-			t.Errorf("%q: %s", own, text)
-		}
-		if list, err := c.ListResources(t.Context(), nil); err != nil || len(list.Resources) != want {
-			t.Errorf("%q: %+v, %v", own, list, err)
 		}
 	}
 }

@@ -66,20 +66,35 @@ func moment(name, text string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// place returns the part of the history that the arguments name.
-func (t *tools) place(r *request, in *recallInput) (browse.Place, error) {
-	p := browse.Place{Conversation: cmp.Or(in.Conversation, r.own), Reach: recall.Reach(cmp.Or(in.Scope, "conversation"))}
+// emptyNote is the answer of tools that find no history at all.
+const emptyNote = "The history is empty: nothing was recorded yet."
+
+// place returns the part of the history that the arguments conversation and scope name.
+func (t *tools) place(r *request, conversation, scope string) (browse.Place, error) {
+	p := browse.Place{Conversation: cmp.Or(conversation, r.own), Reach: recall.Reach(cmp.Or(scope, "conversation"))}
 	switch {
 	case p.Conversation != "":
 		return p, nil
-	case in.Scope == "conversation":
+	case scope == "conversation":
 		return p, errors.New("conversation is missing: your own is not known here; give the id of one, as list_conversations shows it, or leave scope out to look in all")
-	case in.Scope == "project" && t.o.Project == "":
+	case scope == "project" && t.o.Project == "":
 		return p, errors.New("conversation is missing: your project is not known here; give the id of a conversation of that project, as list_conversations shows it, or leave scope out to look in all")
-	case in.Scope == "project":
+	case scope == "project":
 		p.Project = t.o.Project
 	}
 	return p, nil
+}
+
+// where finds the conversations of a place.
+func (t *tools) where(ctx context.Context, r *request, p browse.Place) (recall.Where, error) {
+	if p.Conversation != "" {
+		c, err := t.find(ctx, r, p.Conversation)
+		if err != nil {
+			return recall.Where{}, err
+		}
+		p.Conversation = c.Name
+	}
+	return browse.Where(ctx, r.Store, t.o.Tenant, p)
 }
 
 func (t *tools) recall(ctx context.Context, r *request, in *recallInput) (*recallOutput, error) {
@@ -95,16 +110,16 @@ func (t *tools) recall(ctx context.Context, r *request, in *recallInput) (*recal
 	if o.Until, err = moment("until", in.Until, now); err != nil {
 		return nil, err
 	}
-	place, err := t.place(r, in)
+	place, err := t.place(r, in.Conversation, in.Scope)
 	if err != nil {
 		return nil, err
 	}
-	w, err := browse.Where(ctx, r.Store, t.o.Tenant, place)
+	w, err := t.where(ctx, r, place)
+	if errors.Is(err, browse.ErrEmpty) {
+		return &recallOutput{Note: emptyNote, Passages: []passage{}}, nil
+	}
 	if err != nil {
 		return nil, err
-	}
-	if w.Conversation == "" {
-		return &recallOutput{Note: "The history is empty: nothing was recorded yet.", Passages: []passage{}}, nil
 	}
 	s := search{request: r, where: w, options: o, query: in.Query, budget: cmp.Or(in.Budget, recall.DefaultBudget)}
 	return s.run(ctx)
@@ -175,24 +190,24 @@ func newPassage(h *browse.Hit) passage {
 	return p
 }
 
-// inWords names what was searched.
-func (s *search) inWords() string {
-	switch s.where.Reach {
+// whereInWords names a part of the history. own is the conversation of the agent.
+func whereInWords(w recall.Where, own string) string {
+	switch w.Reach {
 	case recall.ReachProject:
 		return "the conversations of this project"
 	case recall.ReachUser:
 		return "all conversations"
 	}
-	if s.where.Conversation == s.own {
+	if w.Conversation == own {
 		return "this conversation"
 	}
-	return "conversation " + quote.Label(s.where.Conversation)
+	return "conversation " + quote.Label(w.Conversation)
 }
 
 // note says whether the answer is complete, and how to read more. shown has the best first.
 func (s *search) note(shown []passage, total int) string {
 	if len(shown) == 0 {
-		return fmt.Sprintf("0 passages: nothing in %s is about this. The search was complete; the same words again find nothing. %s", s.inWords(), s.elsewhere())
+		return fmt.Sprintf("0 passages: nothing in %s is about this. The search was complete; the same words again find nothing. %s", whereInWords(s.where, s.own), s.elsewhere())
 	}
 	best := &shown[0]
 	how := fmt.Sprintf("The nearest is message %d: %s {\"conversation\":%q,\"from\":%d} shows it whole.", best.ID, voice.ToolRead, best.Conversation, best.ID)
@@ -207,7 +222,7 @@ func (s *search) note(shown []passage, total int) string {
 			more = " The others are less near; narrow the query, or give since or until, to see them."
 		}
 	}
-	return fmt.Sprintf("%d of %d %s of %s, oldest first. %s%s %s", len(shown), total, many, s.inWords(), how, more, voice.QuotedRecord)
+	return fmt.Sprintf("%d of %d %s of %s, oldest first. %s%s %s", len(shown), total, many, whereInWords(s.where, s.own), how, more, voice.QuotedRecord)
 }
 
 // elsewhere says where else to look.

@@ -80,6 +80,11 @@ func (t *tools) readResource(ctx context.Context, req *sdk.ReadResourceRequest) 
 	if err != nil {
 		return nil, sdk.ResourceNotFoundError(req.Params.URI)
 	}
+	if hides, err := t.hides(ctx, r, c.Name); err != nil {
+		return nil, err
+	} else if hides {
+		return nil, sdk.ResourceNotFoundError(req.Params.URI)
+	}
 	first, err := t.newest(ctx, r, &c)
 	if err != nil {
 		return nil, err

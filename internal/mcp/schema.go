@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/oriel-context/oriel"
 )
 
 // Limits of arguments.
@@ -38,6 +40,8 @@ func schemaOf[T any]() *jsonschema.Schema {
 			p.MinLength, p.MaxLength = new(1), new(maxQuery)
 		case "scope":
 			p.Enum = []any{"conversation", "project", "user"}
+		case "text":
+			p.MaxLength = new(oriel.MaxDirective)
 		case "conversation", "project", "plan", "since", "until":
 			p.MaxLength = new(maxQuery)
 		case "budget":

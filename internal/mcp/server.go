@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -21,6 +22,8 @@ type History struct {
 	Store timeline.Store
 	// Recall searches the store.
 	Recall func(ctx context.Context, w recall.Where, query string, o recall.RecallOptions) (*recall.Result, error)
+	// Directives returns the standing instructions in a part of the store.
+	Directives func(ctx context.Context, w recall.Where) ([]oriel.Directive, error)
 	// Conversation returns an existing conversation of a tenant, to change it.
 	Conversation func(ctx context.Context, tenant, name string) (*oriel.Conversation, error)
 }
@@ -67,7 +70,9 @@ func New(o Options) *sdk.Server {
 	add(s, t, recallTool, t.recall)
 	add(s, t, readTool, t.read)
 	add(s, t, listTool, t.list)
+	add(s, t, directivesTool, t.directives)
 	if !o.ReadOnly {
+		add(s, t, changeDirectiveTool, t.changeDirective)
 		add(s, t, pinTool, t.pin)
 		add(s, t, unpinTool, t.unpin)
 		add(s, t, undoTool, t.undo)
@@ -113,7 +118,47 @@ func (t *tools) find(ctx context.Context, r *request, name string) (timeline.Con
 		return timeline.Conversation{}, errors.New("conversation is missing: give the id of one; list_conversations shows them")
 	}
 	c, err := browse.Find(ctx, r.Store, t.o.Tenant, name)
-	return c, explain(err)
+	var missing *browse.Missing
+	if errors.As(err, &missing) {
+		missing.Near = slices.DeleteFunc(missing.Near, func(name string) bool {
+			hides, err := t.hides(ctx, r, name)
+			return hides || err != nil
+		})
+	}
+	if err != nil {
+		return c, explain(err)
+	}
+	if hides, err := t.hides(ctx, r, c.Name); err != nil {
+		return c, explain(err)
+	} else if hides {
+		return c, fmt.Errorf("conversation %q is private: only its own agent may read and change it", clip.To(c.Name, 80))
+	}
+	return c, nil
+}
+
+// hides reports whether a conversation is private and not that of the agent that calls, nor
+// one that it continues.
+func (t *tools) hides(ctx context.Context, r *request, name string) (bool, error) {
+	private, err := timeline.Notes{Store: r.Store, Tenant: t.o.Tenant, Conversation: name}.Private(ctx)
+	if err != nil || !private {
+		return false, err
+	}
+	seen := map[string]bool{}
+	for own := r.own; own != "" && !seen[own]; {
+		if own == name {
+			return false, nil
+		}
+		seen[own] = true
+		c, err := r.Store.Conversation(ctx, t.o.Tenant, own)
+		if errors.Is(err, timeline.ErrNoConversation) {
+			break
+		}
+		if err != nil {
+			return false, err
+		}
+		own = c.Continues
+	}
+	return true, nil
 }
 
 // explain returns an error in the words of the tools.
@@ -124,7 +169,7 @@ func explain(err error) error {
 		return nil
 	case errors.As(err, &missing) && len(missing.Near) == 0:
 		return fmt.Errorf("no conversation is called %q: list_conversations shows their ids", clip.To(missing.Name, 80))
-	case errors.Is(err, oriel.ErrNoPlan):
+	case errors.Is(err, oriel.ErrNoPlan), errors.Is(err, oriel.ErrNoDirective):
 		return fmt.Errorf("%w: nothing was changed", err)
 	case errors.Is(err, oriel.ErrCannotFit):
 		return fmt.Errorf("%w: nothing was changed; pin single messages instead, or read them", err)

@@ -45,6 +45,16 @@ var (
 		Description: `List the conversations of the history, the one that was used last first, with title, project, number of messages and time.`,
 		Annotations: reads("List conversations"),
 	}
+	directivesTool = &sdk.Tool{
+		Name: voice.ToolDirectives, Title: "List standing instructions",
+		Description: `List what people said should always hold ("always …", "never …", "from now on …", "I prefer …"), oldest first: in this conversation, with scope project in all conversations of this project, with scope user in all there are.`,
+		Annotations: reads("List standing instructions"),
+	}
+	changeDirectiveTool = &sdk.Tool{
+		Name: voice.ToolChangeDirective, Title: "Edit or dismiss a standing instruction",
+		Description: `Replace a standing instruction by text, or dismiss it if text is left out, when the person asks for that: an instruction that no longer holds, or holds in another form. It applies to later conversations too. The message in which it was said stays in the history.`,
+		Annotations: changes("Edit or dismiss a standing instruction", true),
+	}
 	pinTool = &sdk.Tool{
 		Name: voice.ToolPin, Title: "Keep a message in the context window",
 		Description: `Keep a message in the context window for the rest of the conversation, and bring it back if it has left, from the next call on. Use it for what must not be lost; read is enough to see something once.`,

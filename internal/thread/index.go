@@ -134,6 +134,23 @@ type Thread struct {
 // request.
 func (t *Thread) Depth() int { return t.at.depth }
 
+// Has reports whether the message at a depth of the history, from 1 on, has an identity. The
+// zero identity is that of any message.
+func (t *Thread) Has(depth int, identity timeline.Hash) bool {
+	if depth < 1 || depth > t.Depth() {
+		return false
+	}
+	if identity == (timeline.Hash{}) {
+		return true
+	}
+	i := depth - 1
+	if i < len(t.Before) {
+		return t.Before[i] == identity
+	}
+	i -= len(t.Before)
+	return i < len(t.Identities) && t.Identities[i] == identity
+}
+
 // MaxMessages is the most messages of a request whose conversation is looked
 // for.
 const MaxMessages = 1 << 16

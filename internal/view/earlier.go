@@ -80,22 +80,17 @@ func (e *draft) earlierStanding(ctx context.Context, project string, most int) s
 		}
 		return ""
 	}
-	used := e.counter.Text(voice.EarlierStandingTitle+recallEnd).Tokens + 8
-	var all []string
+	list := e.newQuoted(voice.EarlierStandingTitle, most)
 	for _, d := range slices.Backward(said) {
-		text := quote.Text(string(chat.User), strings.Join(strings.Fields(d.Text), " "))
-		n := e.counter.Text(text).Tokens + 2
-		if d.Kind != recall.Instruction || used+n > most || slices.Contains(all, text) {
-			continue
+		label := string(chat.User)
+		if d.Original != "" {
+			label = labelEdited
 		}
-		used += n
-		all = append(all, text)
+		if d.Kind == recall.Instruction {
+			list.add(label, d.Text)
+		}
 	}
-	if len(all) == 0 {
-		return ""
-	}
-	slices.Reverse(all)
-	return voice.EarlierStandingTitle + strings.Join(all, "\n") + recallEnd
+	return list.text()
 }
 
 // begins reports whether this is the first call of a new conversation that recalls from its

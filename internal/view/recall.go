@@ -12,7 +12,6 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/bound"
-	"github.com/oriel-context/oriel/internal/quote"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/recall"
@@ -44,7 +43,7 @@ func (e *draft) recall(ctx context.Context, total int) (bool, error) {
 	room = min(room, e.budget-total)
 	var texts []string
 	if e.plan != nil {
-		if standing := e.standing(min(room, mostStanding)); standing != "" {
+		if standing := e.standing(ctx, min(room, mostStanding)); standing != "" {
 			texts = append(texts, standing)
 		}
 	}
@@ -311,42 +310,3 @@ func blocksOf(found *recall.Result) []string {
 
 // leastRecall is the least room in which anything is recalled.
 const leastRecall = 96
-
-// mostStanding is the most tokens of standing instructions that are recalled.
-const mostStanding = 256
-
-// standing quotes the instructions of people in messages that left, in at most
-// most tokens, the newest first.
-func (e *draft) standing(most int) string {
-	var all []string
-	used := e.counter.Text(standingTitle+recallEnd).Tokens + 8
-	for i := len(e.Body.Messages) - 1; i >= e.lead; i-- {
-		m := &e.Body.Messages[i]
-		if _, shown := e.piece(i); shown || m.Role != chat.User || !m.Prompts() {
-			continue
-		}
-		for _, said := range recall.Detect(strings.Join(m.Words(), "\n")) {
-			text := quote.Text(string(chat.User), strings.Join(strings.Fields(said.Text), " "))
-			n := e.counter.Text(text).Tokens + 2
-			if said.Kind != recall.Instruction || used+n > most || slices.Contains(all, text) || e.alreadyInserted(text) {
-				continue
-			}
-			used += n
-			all = append(all, text)
-		}
-	}
-	if len(all) == 0 {
-		return ""
-	}
-	slices.Reverse(all)
-	return standingTitle + strings.Join(all, "\n") + recallEnd
-}
-
-// standingTitle precedes quoted instructions. It does not claim that they
-// hold, because a user's message may contain text of others.
-const standingTitle = voice.StandingTitle
-
-// alreadyInserted reports whether an earlier recall inserted this text.
-func (e *draft) alreadyInserted(text string) bool {
-	return slices.ContainsFunc(e.inserted, func(in window.Insertion) bool { return in.Kind == "recall" && strings.Contains(in.Text, text) })
-}

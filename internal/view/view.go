@@ -42,6 +42,9 @@ type Options struct {
 	// Standing returns the instructions of users in the conversations of a
 	// project that are not dismissed, oldest first; nil means none.
 	Standing func(ctx context.Context, tenant, project string) ([]recall.Directive, error)
+	// Dismissed returns the notes of people about the instructions in a
+	// conversation; nil means that all are offered as they were said.
+	Dismissed func(ctx context.Context, tenant, conversation string) ([]Dismissed, error)
 	// Low is the share of the budget that a cut goes down to. Default one
 	// half.
 	Low float64

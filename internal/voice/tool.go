@@ -15,6 +15,8 @@ const (
 	ToolRecall            = "recall"
 	ToolRead              = "read"
 	ToolListConversations = "list_conversations"
+	ToolDirectives        = "directives"
+	ToolChangeDirective   = "change_directive"
 	ToolPin               = "pin"
 	ToolUnpin             = "unpin"
 	ToolUndo              = "undo"
@@ -25,7 +27,7 @@ const ToolServer = "oriel"
 
 // ownTool matches a tool's name as agents send it: with the server's name before it, and a
 // short prefix before that. Such a name is short and plain, so that it can stand in a text.
-var ownTool = regexp.MustCompile(`^(?:[\w./:-]{0,31}[^A-Za-z0-9])?` + ToolServer + `(?:_+|[./:-])(recall|read|list_conversations|pin|unpin|undo)$`)
+var ownTool = regexp.MustCompile(`^(?:[\w./:-]{0,31}[^A-Za-z0-9])?` + ToolServer + `(?:_+|[./:-])(recall|read|list_conversations|directives|change_directive|pin|unpin|undo)$`)
 
 // OwnTool returns which of Oriel's tools a name stands for, as in "mcp__oriel__recall" or
 // "oriel_recall"; "" for the tools of others.
