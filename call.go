@@ -30,6 +30,7 @@ type Call struct {
 	// be found and thread stays nil.
 	found chan struct{}
 	began time.Time
+	ended time.Time // when End was called; before its conversation is found, perhaps
 
 	shown    *view.Result     // what is sent; nil: what came, unseen by any view
 	fresh    []*view.Cut      // cuts that this call made

@@ -57,11 +57,10 @@ type entry struct {
 }
 
 func (c *Call) entry(reply *wire.Reply, err error) *entry {
-	now := c.calls.o.Now()
 	e := &entry{
 		V: 1, Format: c.body.Format.String(), Path: c.clean(c.request.Path, clip.Line), Model: c.body.Model, Thread: c.thread.Kind,
 		Messages: len(c.chain) - c.thread.From, Before: len(c.thread.Before), Head: c.thread.Head,
-		Began: timeline.Micro(c.began), MS: ms(now.Sub(c.began)), Status: c.status,
+		Began: timeline.Micro(c.began), MS: ms(c.ended.Sub(c.began)), Status: c.status,
 		Reply: c.clean(reply.ID, clip.Name), Stop: c.clean(reply.Stop, clip.Name), Tokens: c.tokens.Total,
 	}
 	if s := c.shown; s != nil {

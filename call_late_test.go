@@ -218,3 +218,38 @@ func TestAStoreThatIsGoneHoldsOneCall(t *testing.T) {
 		}
 	})
 }
+
+// A call whose conversation is found late does not move the head back behind calls that
+// another process has answered and stored since.
+func TestACallThatIsFoundLateLeavesTheHeadWhereItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := memory.New()
+		slow := &away{Store: shared, lists: true}
+		c := &caller{t: t, named: true}
+		first, other := restart(slow), restart(shared)
+		c.say(other, "thrifty")
+		synctest.Wait()
+		slow.leave(25 * time.Second)
+		c.say(first, "thrifty")
+		took := c.took
+		for range 3 {
+			time.Sleep(time.Millisecond)
+			c.say(other, "thrifty")
+		}
+		synctest.Wait()
+		before, err := shared.Conversation(ctx, timeline.Local, "talk")
+		must(err)
+		must(first.Close(ctx))
+		must(other.Close(ctx))
+		after, err := shared.Conversation(ctx, timeline.Local, "talk")
+		must(err)
+		if after.Revision == before.Revision || after.Head != before.Head {
+			t.Errorf("the head was %v at revision %d, is %v at %d", before.Head, before.Revision, after.Head, after.Revision)
+		}
+		records, err := shared.Records(ctx, timeline.Local, "talk", "call", "call-002")
+		must(err)
+		if len(records) != 1 || !strings.Contains(string(records[0].Data), fmt.Sprintf(`"ms":%d,`, took.Milliseconds())) {
+			t.Errorf("the late call is stored as %v", records)
+		}
+	})
+}

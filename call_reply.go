@@ -80,6 +80,7 @@ func (c *Call) End(err error) {
 	if c.unrecorded {
 		return
 	}
+	c.ended = c.calls.o.Now()
 	if c.found != nil { // nobody waits until it is known where the call belongs
 		c.calls.queue.goBeside(func() { c.end(err) })
 	} else {

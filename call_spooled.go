@@ -53,7 +53,7 @@ func (w *callWrite) spooled() (e spool.Entry, err error) {
 	s := spooledCall{
 		V: 1, ID: w.id, Tenant: w.tenant, Conversation: w.conversation, Before: w.before, Asked: w.asked,
 		Stay: w.change.Stay, Project: w.change.Project, Continues: w.change.Continues, Put: w.change.Put,
-		Size: w.size, Entry: &w.entry, Shown: w.shown, Contents: len(w.top.raw), Began: w.began, Now: w.now(),
+		Size: w.size, Entry: &w.entry, Shown: w.shown, Contents: len(w.top.raw), Began: w.began, Now: w.ended,
 	}
 	for i := range w.messages {
 		m := &w.messages[i]
@@ -92,7 +92,7 @@ func readSpooled(e spool.Entry, store timeline.Store) (*callWrite, error) {
 	w := &callWrite{
 		id: s.ID, tenant: s.Tenant, conversation: s.Conversation, before: s.Before, asked: s.Asked,
 		change: timeline.Change{Now: s.Began, Stay: s.Stay, Project: s.Project, Continues: s.Continues, Put: s.Put},
-		size:   s.Size, began: s.Began, now: func() time.Time { return s.Now }, store: store, again: true, shown: s.Shown,
+		size:   s.Size, began: s.Began, ended: s.Now, store: store, again: true, shown: s.Shown,
 		identity: func(i int) timeline.Hash { return s.Messages[i].Identity },
 	}
 	if s.Entry != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/thread"
@@ -75,9 +74,8 @@ func (c *Call) unstored(at *timeline.Appended) []*view.Cut {
 // toWrite returns what is written of a call: what is new of its history, the reply, and the
 // records.
 func (c *Call) toWrite(e *entry, reply []chat.Message, identities []timeline.Hash) *callWrite {
-	ended := c.calls.o.Now()
 	w := &callWrite{id: c.request.ID, tenant: c.request.Tenant, conversation: c.thread.Conversation, before: c.thread.Before, entry: *e,
-		size: c.size, began: c.began, now: func() time.Time { return ended }, clock: c.calls.o.Now, store: c.calls.o.Store}
+		size: c.size, began: c.began, ended: c.ended, store: c.calls.o.Store}
 	c.keepTop(&w.entry, &w.top)
 	for i := range c.thread.From {
 		w.entry.Own = append(w.entry.Own, w.top.keep(c.chain[i].Raw))

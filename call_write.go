@@ -26,9 +26,7 @@ type callWrite struct {
 	top      contents        // of the entry
 	size     *timeline.Record
 	began    time.Time
-	now      func() time.Time // when the call ended
-	clock    func() time.Time // nil for a call of a spool
-	updated  time.Time        // when the conversation was last changed, if its head stays
+	ended    time.Time // when the call ended
 	store    timeline.Store
 	// plans returns the plans to store; at is nil if it is not known what the store has.
 	// shown is the name of that by which the call was sent.
@@ -53,11 +51,6 @@ var errWritten = errors.New("the call is stored")
 // writeTo writes the call. It may be called again after an error.
 func (w *callWrite) writeTo(ctx context.Context, log *timeline.Log) error {
 	own := *w
-	if w.again {
-		if err := own.follow(ctx); err != nil {
-			return err
-		}
-	}
 	err := own.appendTo(ctx, log)
 	if errors.Is(err, timeline.ErrNoPlace) { // somebody deleted what goes before
 		own.entry.Before, own.entry.Head, own.before = 0, 0, nil
@@ -76,14 +69,9 @@ func (w *callWrite) appendTo(ctx context.Context, log *timeline.Log) error {
 		if err := w.checkNew(ctx); err != nil {
 			return change, err
 		}
-		if w.again || w.late() { // other servers may have gone further meanwhile
-			if err := w.follow(ctx); err != nil {
-				return change, err
-			}
-		}
-		change = timeline.Change{Now: w.now(), Stay: w.change.Stay}
-		if w.change.Stay && w.updated.After(change.Now) {
-			change.Now = w.updated // by this the next one that is late sees how far the head is
+		change = timeline.Change{Now: w.ended, Stay: w.change.Stay || w.passed(at)}
+		if change.Stay && at.Updated.After(change.Now) {
+			change.Now = at.Updated // by this the next one that is late sees how far the head is
 		}
 		plans = w.plans(at)
 		if ids, err = w.numbered(ctx, plans); err != nil {
@@ -141,22 +129,11 @@ func (w *callWrite) checkNew(ctx context.Context) error {
 	return err
 }
 
-// lateWrite is how long after its end a call is written without a look at what others have
-// written since.
-const lateWrite = 50 * time.Millisecond
-
-func (w *callWrite) late() bool { return w.clock != nil && w.clock().Sub(w.now()) > lateWrite }
-
-// follow leaves the head of a conversation that has gone further since the call where it is.
-func (w *callWrite) follow(ctx context.Context) error {
-	c, err := w.store.Conversation(ctx, w.tenant, w.conversation)
-	if errors.Is(err, timeline.ErrNoConversation) {
-		return nil
-	}
-	if err == nil && c.Updated.After(w.now()) && c.Head.Depth >= int64(len(w.before)+len(w.messages)) {
-		w.change.Stay, w.updated = true, c.Updated
-	}
-	return err
+// passed reports whether the conversation, as the change finds it, has gone further since
+// the call ended: then its head stays where it is. Another server may have written later
+// calls while this one waited.
+func (w *callWrite) passed(at *timeline.Appended) bool {
+	return at.Updated.After(w.ended) && at.Head.Depth >= int64(len(w.before)+len(w.messages))
 }
 
 // records are those of a call whose request ends at a place, and of its plans, with their

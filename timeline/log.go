@@ -56,9 +56,10 @@ type Resent struct {
 
 // Appended is the result of Log.Append.
 type Appended struct {
-	// Head and Revision are those of the conversation.
+	// Head, Revision and Updated are those of the conversation.
 	Head     Place
 	Revision int64
+	Updated  time.Time
 	// Way lists the trunks that lead to the head, each by its last place on the way.
 	// See Place.
 	Way []Place
@@ -103,6 +104,9 @@ func (l *Log) AppendThen(ctx context.Context, tenant, conversation string, befor
 	result, err := a.run(ctx, sessionKey{tenant, conversation}, func(ctx context.Context) (Appended, error) { return a.tryTogether(ctx, first, then) })
 	if !errors.Is(err, ErrForms) {
 		return result, err
+	}
+	if a.stayed { // the request must not move the head either
+		extra.Stay, extra.Now = true, a.then
 	}
 	at, err := l.AppendAfter(ctx, tenant, conversation, before, messages[:first], identity, extra)
 	if err != nil {
@@ -215,6 +219,10 @@ type appending struct {
 	hashes   []Hash // of messages, as far as computed; see hash
 	identity func(i int) Hash
 	extra    Change
+	// stayed reports that the last change of AppendThen left the head where it was, and
+	// then is the time of that change.
+	stayed bool
+	then   time.Time
 }
 
 // hash returns the hash of message i.
@@ -269,6 +277,7 @@ func (a *appending) together(p *path, known, end int, then func(*Appended) (Chan
 	if err != nil {
 		return Change{}, err
 	}
+	a.stayed, a.then = c.Stay, c.Now
 	c.Began, c.Stay = a.extra.Now, c.Stay || a.extra.Stay
 	c.Project, c.Continues = cmp.Or(c.Project, a.extra.Project), cmp.Or(c.Continues, a.extra.Continues)
 	c.Contents = slices.Concat(a.extra.Contents, c.Contents)
@@ -281,7 +290,7 @@ func (a *appending) together(p *path, known, end int, then func(*Appended) (Chan
 // of new messages are AtDepth.
 func (a *appending) foresee(p *path, known, end int) Appended {
 	known = min(known, end)
-	r := Appended{Head: a.head, Revision: a.revision, Known: known, New: end - known, Way: wayTo(p.way, int64(known))}
+	r := Appended{Head: a.head, Revision: a.revision, Updated: a.updated, Known: known, New: end - known, Way: wayTo(p.way, int64(known))}
 	if r.New > 0 {
 		r.Way = append(r.Way, AtDepth(int64(end)))
 	}
@@ -337,7 +346,7 @@ func (a *appending) apply(ctx context.Context, p *path, known int, c Change) (Ap
 	if err != nil {
 		return Appended{}, err
 	}
-	a.head, a.revision = applied.Head, applied.Revision
+	a.head, a.revision, a.updated = applied.Head, applied.Revision, Micro(c.Now)
 	if a.created.IsZero() {
 		a.created = Micro(c.Now)
 		if !c.Began.IsZero() {
@@ -384,7 +393,7 @@ func (a *appending) unchanged(ctx context.Context, p *path, known int) (Appended
 
 // result returns the places and forms of all messages; p begins with all of them.
 func (a *appending) result(p *path) Appended {
-	r := Appended{Head: a.head, Revision: a.revision, Way: wayTo(p.way, int64(a.total()))}
+	r := Appended{Head: a.head, Revision: a.revision, Updated: a.updated, Way: wayTo(p.way, int64(a.total()))}
 	for i := range a.total() {
 		r.Forms.Add(int(p.steps[i].form))
 	}

@@ -28,6 +28,7 @@ type session struct {
 	head     Place
 	revision int64 // 0 if the conversation does not exist
 	created  time.Time
+	updated  time.Time
 	paths    []*path // the latest first
 }
 
@@ -51,7 +52,7 @@ type step struct {
 
 // forget drops everything.
 func (s *session) forget() {
-	s.fresh, s.head, s.revision, s.created, s.paths = false, Place{}, 0, time.Time{}, nil
+	s.fresh, s.head, s.revision, s.created, s.updated, s.paths = false, Place{}, 0, time.Time{}, time.Time{}, nil
 }
 
 // refresh reads head and revision if they are not remembered, and loads a path
@@ -73,7 +74,7 @@ func (s *session) refresh(ctx context.Context, store Store) error {
 	if !now.Created.Equal(s.created) || now.Revision < s.revision {
 		s.forget()
 	}
-	s.head, s.revision, s.created = now.Head, now.Revision, now.Created
+	s.head, s.revision, s.created, s.updated = now.Head, now.Revision, now.Created, now.Updated
 	if len(s.paths) == 0 && s.head != (Place{}) {
 		p := &path{}
 		if err := p.load(ctx, store, s.key.tenant, s.head, 1, math.MaxInt64); err != nil {
