@@ -130,6 +130,9 @@ func execute(t testing.TB, url string, statements ...string) {
 // programs returns the folder of initdb and postgres.
 func programs() (string, error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
+		if target, err := filepath.EvalSymlinks(path); err == nil {
+			path = target // some programs may have no link beside it
+		}
 		if _, err := os.Stat(filepath.Join(filepath.Dir(path), "postgres")); err == nil {
 			return filepath.Dir(path), nil
 		}

@@ -29,10 +29,23 @@ type Server struct {
 	cmd      *exec.Cmd
 	alive    io.WriteCloser // if it is closed without a word, the server ends
 	ended    chan struct{}  // is closed when the server has ended
+	mounts   []string       // file systems of its own
 }
 
 // New creates a database and starts a server for it. Settings have the form name=value.
 func New(settings ...string) (*Server, error) {
+	s, err := place(settings)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.initialise(); err != nil {
+		return nil, errors.Join(err, s.remove())
+	}
+	return s, nil
+}
+
+// place returns a server that has a folder and nothing in it.
+func place(settings []string) (*Server, error) {
 	bin, err := programs()
 	if err != nil {
 		return nil, err
@@ -43,29 +56,48 @@ func New(settings ...string) (*Server, error) {
 			return nil, err
 		}
 	}
-	if err := s.makeDir(); err != nil {
-		return nil, err
-	}
-	initdb := exec.Command(filepath.Join(bin, "initdb"), "-N", "-D", filepath.Join(s.dir, "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C")
-	initdb.SysProcAttr, initdb.Dir = &syscall.SysProcAttr{Credential: s.user}, s.dir
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return nil, errors.Join(fmt.Errorf("initdb: %w: %s", err, bytes.TrimSpace(out)), os.RemoveAll(s.dir))
+	return s, s.makeDir()
+}
+
+// initialise creates the database, with further arguments of initdb, and starts the server.
+func (s *Server) initialise(args ...string) error {
+	if err := s.program("initdb", append([]string{"-N", "-D", s.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C"}, args...)...); err != nil {
+		return err
 	}
 	if err := s.Start(); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(s.dir))
+		return err
 	}
-	c, err := pgx.Connect(context.Background(), s.Admin())
+	return s.Execute("CREATE ROLE oriel LOGIN NOSUPERUSER", "CREATE DATABASE oriel OWNER oriel")
+}
+
+// Execute runs statements as the superuser.
+func (s *Server) Execute(statements ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	c, err := pgx.Connect(ctx, s.Admin())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer c.Close(context.Background())
-	for _, statement := range []string{"CREATE ROLE oriel LOGIN NOSUPERUSER", "CREATE DATABASE oriel OWNER oriel"} {
-		if _, err := c.Exec(context.Background(), statement); err != nil {
-			return nil, err
+	defer c.Close(ctx)
+	for _, statement := range statements {
+		if _, err := c.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
 		}
 	}
-	return s, nil
+	return nil
 }
+
+// program runs a program of PostgreSQL as the server's user.
+func (s *Server) program(name string, args ...string) error {
+	cmd := exec.Command(filepath.Join(s.bin, name), args...)
+	cmd.SysProcAttr, cmd.Dir = &syscall.SysProcAttr{Credential: s.user}, s.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", name, err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 // makeDir makes a folder that the server's user can use. The name of a socket is short.
 func (s *Server) makeDir() (err error) {
@@ -126,7 +158,7 @@ func (s *Server) Start() error {
 
 // launch starts the server and waits until it answers or ends.
 func (s *Server) launch() error {
-	args := []string{"-c", script, s.dir, filepath.Join(s.bin, "postgres"), "-D", filepath.Join(s.dir, "data"), "-k", s.dir, "-c", "listen_addresses="}
+	args := []string{"-c", script, s.dir, filepath.Join(s.bin, "postgres"), "-D", s.data(), "-k", s.dir, "-c", "listen_addresses="}
 	for _, setting := range append([]string{"fsync=off", "full_page_writes=off", "shared_buffers=64MB", "max_connections=100", "jit=off", "max_wal_size=2GB"}, s.settings...) {
 		args = append(args, "-c", setting)
 	}
@@ -167,11 +199,24 @@ func (s *Server) launch() error {
 // Kill kills the server at once; its other processes end when they notice.
 func (s *Server) Kill() {
 	s.end(syscall.SIGKILL)
-	_ = os.Remove(filepath.Join(s.dir, "data", "postmaster.pid"))
+	_ = os.Remove(filepath.Join(s.data(), "postmaster.pid"))
 }
 
 // Crash stops the server at once without a checkpoint, as pg_ctl stop -m immediate does.
 func (s *Server) Crash() { s.end(syscall.SIGQUIT) }
+
+// Halt stops the server in order, as pg_ctl stop -m fast does.
+func (s *Server) Halt() { s.end(syscall.SIGINT) }
+
+// Running reports whether the server has not ended.
+func (s *Server) Running() bool {
+	select {
+	case <-s.ended:
+		return false
+	default:
+		return true
+	}
+}
 
 // end ends the server with a signal.
 func (s *Server) end(signal syscall.Signal) {
@@ -184,8 +229,14 @@ func (s *Server) end(signal syscall.Signal) {
 // Stop stops the server and removes its folder.
 func (s *Server) Stop() {
 	s.end(syscall.SIGQUIT)
-	_ = os.RemoveAll(s.dir)
+	_ = s.remove()
 }
+
+// remove removes the folder.
+func (s *Server) remove() error { return errors.Join(s.unmount(), os.RemoveAll(s.dir)) }
+
+// Socket returns the folder of the server's Unix socket, whose port is 5432.
+func (s *Server) Socket() string { return s.dir }
 
 // URL returns the URL of the database as its owner, who is no superuser.
 func (s *Server) URL() string { return s.url("oriel", "oriel") }

@@ -21,10 +21,10 @@ const refuseOver = 14000
 // model is the provider of all servers. It keeps the bodies that it gets.
 type model struct {
 	fake fakemodel.Server
-	// refuses is set if models of the kind refused refuse anything.
-	refuses bool
-	mu      sync.Mutex // protects got
-	got     map[string][][]byte
+	// compared is set if bodies are kept, and models of the kind refused refuse anything.
+	compared bool
+	mu       sync.Mutex // protects got
+	got      map[string][][]byte
 }
 
 func newModel() *model {
@@ -65,10 +65,12 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	key := r.Header.Get(checkHeader)
-	m.mu.Lock()
-	m.got[key] = append(m.got[key], data)
-	m.mu.Unlock()
-	if _, conversation, _ := readCheck(r.Header); m.refuses && limited(conversation) && len(data) > refuseOver {
+	if m.compared {
+		m.mu.Lock()
+		m.got[key] = append(m.got[key], data)
+		m.mu.Unlock()
+	}
+	if _, conversation, _ := readCheck(r.Header); m.compared && limited(conversation) && len(data) > refuseOver {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
 		fmt.Fprintf(w, `{"type":"error","error":{"type":"invalid_request_error","code":"context_length_exceeded","message":"prompt is too long: %d tokens > %d maximum"}}`, len(data)/5, refuseOver/5)

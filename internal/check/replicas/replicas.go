@@ -4,7 +4,11 @@
 //
 //	./scripts/check replicas [-replicas 4] [-conversations 50] [-calls 14] [-parallel 8] [-seed 1]
 //	./scripts/check replicas -kill 10         kill -9 of a replica under load, ten times
-//	./scripts/check replicas -stop 3          pg_ctl stop -m immediate of the database under load
+//	./scripts/check replicas -stop 3          pg_ctl stop -m fast and immediate of the database
+//	./scripts/check replicas -failover 10     kill -9 of the primary, promotion of its standby
+//	./scripts/check replicas -full 4          no space for tables, for the write-ahead log (root)
+//	./scripts/check replicas -slow 3          2 s of latency on the way to the database
+//	./scripts/check replicas -crowd 3         others take all connections of the database
 //
 // Without faults the model must get the same bytes for every call, whoever serves it: cuts,
 // pins, undone plans, learnt limits and calibrated counts are shared before the next call.
@@ -13,7 +17,8 @@
 //
 // With faults every call must be answered, if its client asks another replica after a lost
 // connection, as a load balancer does; and every call that was answered must be in the
-// history in the end, once. The clients then name their conversations, as agents do: while
+// history in the end, once. Calls of further conversations come until all faults have
+// happened. The standby is synchronous unless -asynchronous is given. The clients then name their conversations, as agents do: while
 // the database is gone, a replica cannot know an unnamed conversation that another one had.
 package replicas
 
@@ -44,6 +49,12 @@ func Check(args []string) error {
 	flags.Uint64Var(&t.seed, "seed", 1, "which replica gets which call")
 	flags.IntVar(&t.kills, "kill", 0, "how often a replica is killed under load")
 	flags.IntVar(&t.stops, "stop", 0, "how often the database is stopped under load")
+	flags.IntVar(&t.failovers, "failover", 0, "how often the primary is killed and its standby promoted")
+	flags.BoolVar(&t.asynchronous, "asynchronous", false, "do not let commits wait for the standby")
+	flags.IntVar(&t.fulls, "full", 0, "how often a disk of the database is full")
+	flags.IntVar(&t.slows, "slow", 0, "how often the way to the database becomes slow")
+	flags.IntVar(&t.crowds, "crowd", 0, "how often others take all connections of the database")
+	flags.DurationVar(&t.hold, "hold", 3*time.Second, "how long a fault lasts at least, other than a kill")
 	flags.StringVar(&t.keep, "keep", "", "keep data and logs in this folder")
 	if rest := kit.Parse(flags, args); len(rest) > 0 || t.count < 1 {
 		return errors.New("replicas takes flags only, and at least one replica")
@@ -56,7 +67,10 @@ var ctx = context.Background()
 // trial is one run of the check.
 type trial struct {
 	count, conversations, calls, parallel int
-	kills, stops                          int
+	kills, stops, failovers               int
+	fulls, slows, crowds                  int
+	asynchronous                          bool
+	hold                                  time.Duration
 	seed                                  uint64
 	keep                                  string
 
@@ -64,7 +78,10 @@ type trial struct {
 	oriel    string
 	model    *model
 	upstream string
-	database *pgtest.Server
+	database *pgtest.Server // the primary
+	standby  *pgtest.Server // nil without -failover
+	relays   []*relay       // between replicas and databases, with -slow
+	ends     int            // of the database, for lack of space
 	one      *replica
 	many     []*replica
 
@@ -90,7 +107,7 @@ func (t *trial) run() error {
 		return errors.Join(err, t.stop())
 	}
 	began := time.Now()
-	if t.kills+t.stops > 0 {
+	if t.faulty() {
 		t.underFaults()
 	} else {
 		t.compare()
@@ -101,6 +118,9 @@ func (t *trial) run() error {
 	}
 	err := t.histories()
 	t.database.Stop()
+	if t.standby != nil {
+		t.standby.Stop()
+	}
 	if t.keep == "" {
 		os.RemoveAll(t.dir)
 	}
@@ -116,6 +136,11 @@ func (t *trial) run() error {
 	}
 	fmt.Printf("%d replicas, %d conversations of %d calls in %.1f s, %d plans; %d problems\n", t.count, t.conversations, t.calls, took.Seconds(), t.cuts, len(t.problems))
 	return kit.Failed(len(t.problems))
+}
+
+// faulty reports whether any fault is asked for.
+func (t *trial) faulty() bool {
+	return t.kills+t.stops+t.failovers+t.fulls+t.slows+t.crowds > 0
 }
 
 func (t *trial) problem(format string, args ...any) {
@@ -142,11 +167,15 @@ func (t *trial) start() (err error) {
 	if t.oriel, err = kit.BuildOriel(t.dir); err != nil {
 		return err
 	}
-	if t.database, err = pgtest.New("max_wal_size=256MB"); err != nil {
+	if err := t.startDatabase(); err != nil {
+		return err
+	}
+	store, err := t.address()
+	if err != nil {
 		return err
 	}
 	t.model = newModel()
-	t.model.refuses = t.kills+t.stops == 0
+	t.model.compared = !t.faulty()
 	server := httptest.NewServer(t.model)
 	t.upstream = server.URL
 	config := filepath.Join(t.dir, "config.toml")
@@ -155,7 +184,7 @@ func (t *trial) start() (err error) {
 	}
 	t.one = t.replica("one")
 	for i := range t.count {
-		t.many = append(t.many, t.replica(fmt.Sprintf("replica%d", i+1), "--store", t.database.URL()))
+		t.many = append(t.many, t.replica(fmt.Sprintf("replica%d", i+1), "--store", store))
 	}
 	for _, r := range append([]*replica{t.one}, t.many...) {
 		if err := r.start("127.0.0.1:0"); err != nil {
