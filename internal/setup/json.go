@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -206,7 +207,27 @@ func (d *jsonDocument) find(path []string) (v *jsonValue, rest []string) {
 	return v, nil
 }
 
+// twice returns the first name on a path that its object has more than once. Which of them
+// counts depends on the program that reads the file.
+func (d *jsonDocument) twice(path []string) (name []string, ok bool) {
+	v := d.root
+	for i, name := range path {
+		m := v.member(name)
+		if !v.object || m == nil {
+			return nil, false
+		}
+		if slices.ContainsFunc(v.members, func(n jsonMember) bool { return n.name == name && n.begin != m.begin }) {
+			return path[:i+1], true
+		}
+		v = m.value
+	}
+	return nil, false
+}
+
 func (d *jsonDocument) Get(path []string) (string, bool, error) {
+	if name, ok := d.twice(path); ok {
+		return "", false, fmt.Errorf("%s is there twice: leave one of them", strings.Join(name, "."))
+	}
 	v, rest := d.find(path)
 	switch {
 	case len(rest) == 0:

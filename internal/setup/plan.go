@@ -30,7 +30,7 @@ type Change struct {
 	File    string `json:"file"`
 	Existed bool   `json:"existed"`
 	Edits   []Edit `json:"edits"`
-	// Backup is the copy that was made before the change; "" if there was no file.
+	// Backup is the copy that is made before the change; "" if there was no file.
 	Backup string `json:"backup,omitempty"`
 	// Before and After are the hashes of the file's bytes.
 	Before string `json:"before"`
@@ -150,26 +150,16 @@ func verify(path, text string, e Edit) error {
 // Diff returns the difference that the change makes, as lines with -, + and blanks.
 func (c *Change) Diff() string { return diff(c.before, c.after) }
 
-// Write makes the changes and records them in a file. After an error the files that were
-// changed are as they were.
+// Write makes the changes. It records them in a file first, so that Undo can take them back
+// whenever the program dies. After an error the files are as they were.
 func (p *Plan) Write(record string) (err error) {
 	if _, err := os.Stat(record); err == nil {
 		return fmt.Errorf("%s is set up already: oriel setup %s --undo takes it back first", p.Agent, p.Agent)
 	}
-	var done []*Change
-	defer func() {
-		for _, c := range done {
-			if err != nil {
-				err = errors.Join(err, c.restore())
-			}
-		}
-	}()
 	for i := range p.Changes {
-		c := &p.Changes[i]
-		if err := c.write(); err != nil {
-			return err
+		if c := &p.Changes[i]; c.Existed {
+			c.Backup = c.File + ".oriel-backup"
 		}
-		done = append(done, c)
 	}
 	data, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
@@ -178,7 +168,16 @@ func (p *Plan) Write(record string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(record), 0o700); err != nil {
 		return err
 	}
-	return replace(record, string(data)+"\n", 0o600)
+	if err := replace(record, string(data)+"\n", 0o600); err != nil {
+		return err
+	}
+	for i := range p.Changes {
+		if err := p.Changes[i].write(); err != nil {
+			_, failed := Undo(record)
+			return errors.Join(err, failed)
+		}
+	}
+	return nil
 }
 
 // write makes one change.
@@ -195,7 +194,6 @@ func (c *Change) write() error {
 			return err
 		}
 		mode = info.Mode().Perm()
-		c.Backup = c.File + ".oriel-backup"
 		if err := replace(c.Backup, c.before, mode); err != nil {
 			return err
 		}
@@ -280,7 +278,10 @@ func (c *Change) undo() (string, error) {
 	case !existed:
 		return c.File + " is gone: there is nothing to take back", nil
 	case hash(text) == c.Before && c.Existed:
-		return c.File + " is as it was before already", nil
+		if lost == nil {
+			err = os.Remove(c.Backup)
+		}
+		return c.File + " is as it was before already", err
 	case hash(text) == c.After && c.Existed && lost != nil:
 		why = "has no copy from before any more"
 	case hash(text) == c.After:

@@ -225,6 +225,89 @@ func write(t *testing.T, at Place, name, text string) {
 	}
 }
 
+// Wherever the program dies, the record is there before a file is changed, and undo works.
+func TestADeathBetweenTheWritesIsUndone(t *testing.T) {
+	files := map[string]string{".claude/settings.json": `{"model":"opus"}`, ".claude.json": `{"numStartups":3}`}
+	begin := func(t *testing.T) (at Place, p *Plan, record string) {
+		at = newHome(t, files)
+		p, _, err := New("claude-code", base, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at, p, filepath.Join(at.Home, "oriel", "claude-code.json")
+	}
+	t.Run("the record cannot be written", func(t *testing.T) {
+		at, p, record := begin(t)
+		if err := os.WriteFile(filepath.Dir(record), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		was := map[string]os.FileInfo{}
+		for name := range files {
+			was[name], _ = os.Stat(filepath.Join(at.Home, name))
+		}
+		if err := p.Write(record); err == nil {
+			t.Error("no error")
+		}
+		for name := range files {
+			if now, err := os.Stat(filepath.Join(at.Home, name)); err != nil || !os.SameFile(now, was[name]) {
+				t.Errorf("%s was written before the record", name)
+			}
+		}
+	})
+	for died := range 4 { // after so many of: copy, file, copy, file
+		t.Run(fmt.Sprint("death after ", died), func(t *testing.T) {
+			at, p, record := begin(t)
+			if err := p.Write(record); err != nil {
+				t.Fatal(err)
+			}
+			for i := range p.Changes { // what was not written yet
+				c := &p.Changes[i]
+				if died <= 2*i+1 {
+					if err := os.WriteFile(c.File, []byte(c.before), 0o640); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if died <= 2*i {
+					if err := os.Remove(c.Backup); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if done, err := Undo(record); err != nil || len(done) != 2 {
+				t.Errorf("%q, %v", done, err)
+			}
+			for name, want := range files {
+				if got := text(t, at, name); got != want {
+					t.Errorf("%s: %s", name, got)
+				}
+				if _, err := os.Stat(filepath.Join(at.Home, name+".oriel-backup")); err == nil {
+					t.Errorf("the copy of %s is left", name)
+				}
+			}
+			if _, err := os.Stat(record); err == nil {
+				t.Error("the record is left")
+			}
+		})
+	}
+	t.Run("a file cannot be written", func(t *testing.T) {
+		_, p, record := begin(t)
+		if err := os.WriteFile(p.Changes[1].File, []byte(`{"other":1}`), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Write(record); err == nil || !strings.Contains(err.Error(), "changed by another program") {
+			t.Error(err)
+		}
+		for i, want := range []string{p.Changes[0].before, `{"other":1}`} {
+			if data, err := os.ReadFile(p.Changes[i].File); err != nil || string(data) != want {
+				t.Errorf("%s: %s, %v", p.Changes[i].File, data, err)
+			}
+		}
+		if _, err := os.Stat(record); err == nil {
+			t.Error("the record is left")
+		}
+	})
+}
+
 func TestLinksStayLinks(t *testing.T) {
 	at := newHome(t, map[string]string{"dots/settings.json": "{}"})
 	if err := os.MkdirAll(filepath.Join(at.Home, ".gemini"), 0o700); err != nil {
@@ -262,6 +345,8 @@ func TestWhatCannotBeChangedIsSaid(t *testing.T) {
 		{"gemini-cli", ".gemini/settings.json", "{\"a\":1", "line 1"},
 		{"gemini-cli", ".gemini/settings.json", "[]", "it is not a JSON object"},
 		{"gemini-cli", ".gemini/settings.json", "{\"mcpServers\":[]}", "is not an object"},
+		{"gemini-cli", ".gemini/settings.json", "{\"mcpServers\":{},\"a\":1,\"mcpServers\":{\"x\":{}}}", "mcpServers is there twice: leave one of them"},
+		{"gemini-cli", ".gemini/settings.json", "{\"mcpServers\":{\"oriel\":{},\"oriel\":{\"url\":\"x\"}}}", "mcpServers.oriel is there twice"},
 		{"aider", ".aider.conf.yml", "set-env:\n  - A=1\n", "change it by hand"},
 		{"aider", ".aider.conf.yml", "set-env: [\"A=1\"]\n", "add ANTHROPIC_API_BASE"},
 		{"emacs", "x", "", "there are aider, claude-code, codex"},
