@@ -55,6 +55,7 @@ func (c *Call) learn(reply *wire.Reply) {
 	fine := reply.Complete && reply.Error == nil
 	if fine && c.calls.o.Limits.Took(c.asked(), c.tokens.Total) {
 		c.calls.keepSoon()
+		c.taught.Store(true)
 	}
 	limit, named := 0, false
 	switch u := reply.Usage; {

@@ -177,17 +177,19 @@ func (c *Call) reply() (*wire.Reply, []chat.Message) {
 	return reply, messages
 }
 
-// calibrate learns from the provider's count of the prompt. Other processes get what changes
-// counts by a percent or more before the call ends, the rest later.
+// calibrate learns from the provider's count of the prompt. What changes counts by a percent
+// or more is kept before the call ends, the rest later. Where several processes serve calls,
+// it counts only then, for all of them: see token.Learnt.Hold.
 func (c *Call) calibrate(reported int) {
 	key, local, learnt := token.LearntKey(c.request.Tenant, c.body.Model), c.tokens.Local, c.calls.o.Calibration
-	before := learnt.Scale(key).Apply(local)
+	was := learnt.Scale(key)
+	before := was.Apply(local)
 	if !learnt.Observe(key, local, reported) {
 		return
 	}
 	c.calls.keepSoon()
-	scale := learnt.Scale(key)
-	if after := scale.Apply(local); !scale.Calibrated() || 100*max(after-before, before-after) >= before {
+	next := learnt.Next(key)
+	if after := next.Apply(local); !was.Calibrated() || 100*max(after-before, before-after) >= before {
 		c.taught.Store(true)
 	}
 }

@@ -112,6 +112,7 @@ func (e *Engine) openCalls(ctx context.Context) {
 		o.Limits, o.Calibration, o.Learnt, o.Refresh = learnt.Limits, learnt.Calibration, learnt.Save, learnt.Refresh
 		if c.Shared {
 			o.Reread = learnt.Reread
+			learnt.Hold()
 		}
 	}
 	e.calls = newCalls(o, e.callOptions(c.Calls))

@@ -1,7 +1,6 @@
 package token
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -28,6 +27,16 @@ type Calibration struct {
 	mu     sync.Mutex // guards all below
 	models map[string]*track
 	clock  uint64 // counts observations, to find the track idle for longest
+
+	journal bool // observations are kept for Learnt
+	held    bool // they count only when Learnt has kept them
+	added   []observed
+}
+
+// observed is an observation that Learnt has not kept yet.
+type observed struct {
+	model string
+	pair  pair
 }
 
 const (
@@ -41,7 +50,7 @@ const (
 	calibrateMiss      = 0.10 // relative error of such a miss
 	calibrateSpread    = 1.3  // largest size over smallest, for the line
 	calibrateGap       = 0.15 // of the largest 1/size, between two pairs
-	calibrateModels    = 256  // kept in all
+	calibrateModels    = 1024 // kept in all
 	calibrateBetter    = 0.9  // error of the line over that of the ratio
 	calibrateFloor     = 0.005
 )
@@ -81,17 +90,27 @@ type track struct {
 // the provider's count of its whole input with cache reads and writes ([Usage.Prompt]).
 // model is any key, usually Model.ID. It reports whether the pair was accepted.
 func (c *Calibration) Observe(model string, local, reported int) bool {
-	p := pair{float64(local), float64(reported)}
-	if local < calibrateMinTokens || reported <= 0 {
-		return false
-	}
-	if r := p.y / p.x; r < calibrateMinRatio || r > calibrateMaxRatio {
+	p, ok := readPair(local, reported)
+	if !ok {
 		return false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.track(model).add(p)
+	c.note(observed{model, p})
+	if !c.held {
+		c.track(model).add(p)
+	}
 	return true
+}
+
+// readPair returns the pair of one call, if it teaches anything.
+func readPair(local, reported int) (pair, bool) {
+	p := pair{float64(local), float64(reported)}
+	if local < calibrateMinTokens || reported <= 0 {
+		return p, false
+	}
+	r := p.y / p.x
+	return p, r >= calibrateMinRatio && r <= calibrateMaxRatio
 }
 
 // Scale returns the scale learnt for a model; the zero Scale if there is none.
@@ -267,47 +286,6 @@ func (t *track) list() [][2]int {
 	return out
 }
 
-// update replaces what is stored as was by what is stored as is, model by model, except for
-// models of which something was learnt since.
-func (c *Calibration) update(was, is parts) error {
-	changed := parts{}
-	for name, part := range is {
-		if !bytes.Equal(part, was[name]) {
-			changed[name] = part
-		}
-	}
-	data, err := json.Marshal(changed)
-	if err != nil {
-		return err
-	}
-	read := new(Calibration)
-	if err := read.UnmarshalJSON(data); err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	same := func(name string) bool {
-		t := c.models[name]
-		if t == nil {
-			return len(was[name]) == 0
-		}
-		data, err := json.Marshal(t.list())
-		return err == nil && bytes.Equal(data, was[name])
-	}
-	for name := range was {
-		if _, stays := is[name]; !stays && same(name) {
-			delete(c.models, name)
-		}
-	}
-	for name, t := range read.models {
-		if same(name) {
-			own := c.track(name)
-			own.pairs, own.stale = t.pairs, true
-		}
-	}
-	return nil
-}
-
 // UnmarshalJSON replaces what was learnt. Pairs that Observe would refuse are
 // left out.
 func (c *Calibration) UnmarshalJSON(data []byte) error {
@@ -317,8 +295,15 @@ func (c *Calibration) UnmarshalJSON(data []byte) error {
 	}
 	read := new(Calibration)
 	for name, pairs := range in {
-		for _, p := range pairs {
-			read.Observe(name, p[0], p[1])
+		var kept []pair
+		for _, p := range pairs[max(0, len(pairs)-calibratePairs):] {
+			if p, ok := readPair(p[0], p[1]); ok {
+				kept = append(kept, p)
+			}
+		}
+		if kept != nil {
+			t := read.track(name)
+			t.pairs, t.stale = kept, true
 		}
 	}
 	c.mu.Lock()

@@ -6,27 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Learnt holds what refusals and usage reports taught about providers: the limits of
 // their models and how they count. A file keeps it across restarts. Several processes may
-// share the file; for each model it holds the newest entry. Learnt is safe for concurrent
-// use.
+// share the file: Save applies what was learnt here to what the file has by then, so that
+// nothing that another process learnt is lost. Learnt is safe for concurrent use.
 type Learnt struct {
 	Limits      *Limits
 	Calibration *Calibration
 
 	mu    sync.Mutex // one Save at a time; protects what follows
 	place LearntPlace
-	base  learntFile // what was here when the file was last read or written
-	last  []byte     // the file then
-	seen  string     // its stamp then
+	last  []byte // the file when it was last read or written
+	seen  string // its stamp then
 }
 
 // LearntPlace is where Learnt is kept: a file, or a place that several machines share.
@@ -41,74 +40,32 @@ type LearntPlace interface {
 	Replace(was, data []byte) (bool, error)
 }
 
-// learntFile is the content of the file; docs/format/calls.md describes it.
-type learntFile struct {
-	V      int `json:"v"`
-	Limits struct {
-		Tokens parts `json:"tokens,omitempty"`
-		Binds  parts `json:"binds,omitempty"`
-	} `json:"limits"`
-	Calibration parts `json:"calibration,omitempty"`
-}
-
-type parts map[string]json.RawMessage
-
-// maxParts bounds the entries of each kind: clients choose the names of models.
-const maxParts = 4096
-
-// merge returns the parts to write: those that changed here since base was read, and the
-// file's version of all others. A part that did not change here and is no longer in the
-// file was forgotten by another process, and stays out.
-func (p parts) merge(base, file parts) parts {
-	out := parts{}
-	for name, part := range p {
-		was, had := base[name]
-		in, ok := file[name]
-		switch {
-		case !had || !bytes.Equal(part, was):
-			out[name] = part
-		case ok:
-			out[name] = in
-		}
-	}
-	for name, part := range file {
-		_, had := base[name]
-		if _, has := p[name]; !has && !had && len(out) < maxParts {
-			out[name] = part
-		}
-	}
-	return out
-}
-
 // OpenLearnt reads the file; see OpenLearntAt.
 func OpenLearnt(path string) (*Learnt, error) { return OpenLearntAt(learntPath(path)) }
 
 // OpenLearntAt reads a place. One that is missing or cannot be read counts as empty;
 // in the latter case OpenLearntAt also returns an error, for a log, and the next Save
 // overwrites what is damaged.
-func OpenLearntAt(path LearntPlace) (*Learnt, error) {
-	l := &Learnt{Limits: new(Limits), Calibration: new(Calibration), place: path}
-	seen := path.Stamp()
-	data, err := path.Read()
+func OpenLearntAt(place LearntPlace) (*Learnt, error) {
+	l := &Learnt{Limits: &Limits{journal: true}, Calibration: &Calibration{journal: true}, place: place}
+	seen := place.Stamp()
+	data, err := place.Read()
 	if err == nil && data == nil {
 		return l, nil
 	}
 	l.seen = seen
-	var f learntFile
+	var s state
 	if err == nil {
-		f, err = readLearnt(data)
-	}
-	if err == nil {
-		err = l.load(f)
+		s, err = readLearnt(data)
 	}
 	if errors.Is(err, errOldLearnt) {
-		return l, fmt.Errorf("%s is of an earlier version, whose limits were not checked; it is left out of account, limits and calibration are learnt anew", path)
+		return l, fmt.Errorf("%s is of an earlier version, whose limits were not checked; it is left out of account, limits and calibration are learnt anew", place)
 	}
 	if err != nil {
-		return l, fmt.Errorf("%s is damaged and left out of account, limits and calibration are learnt anew: %w", path, err)
+		return l, fmt.Errorf("%s is damaged and left out of account, limits and calibration are learnt anew: %w", place, err)
 	}
-	l.base, err = l.current()
-	return l, err
+	l.adopt(s, data)
+	return l, nil
 }
 
 // learntVersion is the version of the file. Version 1 held limits that a single refusal had
@@ -117,84 +74,95 @@ const learntVersion = 2
 
 var errOldLearnt = errors.New("version 1")
 
-func readLearnt(data []byte) (f learntFile, err error) {
-	if err = json.Unmarshal(data, &f); err != nil {
-		return f, err
+// state is the content of the file; docs/format/calls.md describes it.
+type state struct {
+	V           int          `json:"v"`
+	Limits      *Limits      `json:"limits"`
+	Calibration *Calibration `json:"calibration,omitempty"`
+}
+
+func emptyState() state { return state{learntVersion, new(Limits), new(Calibration)} }
+
+// readLearnt returns the state that data holds; an empty one if it is nil.
+func readLearnt(data []byte) (state, error) {
+	s := emptyState()
+	if data == nil {
+		return s, nil
 	}
-	switch f.V {
+	var version struct{ V int }
+	if err := json.Unmarshal(data, &version); err != nil {
+		return s, err
+	}
+	switch version.V {
 	case learntVersion:
-		return f, nil
+		if err := json.Unmarshal(data, &s); err != nil {
+			return emptyState(), err
+		}
+		if s.Limits == nil || s.Calibration == nil { // null
+			return emptyState(), nil
+		}
+		return s, nil
 	case 1:
-		return learntFile{}, errOldLearnt
+		return s, errOldLearnt
 	}
-	return learntFile{}, fmt.Errorf("version %d, this program knows %d", f.V, learntVersion)
+	return s, fmt.Errorf("version %d, this program knows %d", version.V, learntVersion)
 }
 
-// current returns what this process knows, in the form of the file.
-func (l *Learnt) current() (f learntFile, err error) {
-	data, err := json.Marshal(struct {
-		V           int          `json:"v"`
-		Limits      *Limits      `json:"limits"`
-		Calibration *Calibration `json:"calibration"`
-	}{learntVersion, l.Limits, l.Calibration})
-	if err != nil {
-		return f, err
-	}
-	return readLearnt(data)
-}
+// Hold makes what Calibration observes count only after Save has kept it: processes that
+// share the place then count alike.
+func (l *Learnt) Hold() { l.Calibration.hold() }
 
-// load replaces what this process knows by the content of a file.
-func (l *Learnt) load(f learntFile) error {
-	if err := l.loadLimits(f); err != nil {
-		return err
-	}
-	if f.Calibration == nil {
-		f.Calibration = parts{}
-	}
-	calibration, err := json.Marshal(f.Calibration)
-	if err == nil {
-		err = json.Unmarshal(calibration, l.Calibration)
-	}
-	return err
-}
-
-func (l *Learnt) loadLimits(f learntFile) error {
-	limits, err := json.Marshal(f.Limits)
-	if err == nil {
-		err = json.Unmarshal(limits, l.Limits)
-	}
-	return err
-}
-
-// Save merges what other processes have learnt or forgotten, and writes the file if
-// anything changed: whole, or not at all.
+// Save applies what was learnt here to what the file has, and writes that: whole, or not
+// at all.
 func (l *Learnt) Save() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.save(); err != nil {
+	return l.save()
+}
+
+func (l *Learnt) save() error {
+	limits, pairs := l.Limits.takeChanges(), l.Calibration.takeAdded()
+	err := l.replace(func(s state) bool {
+		for _, change := range limits {
+			change(s.Limits)
+		}
+		s.Calibration.observeAll(pairs)
+		return len(limits)+len(pairs) > 0
+	})
+	if err != nil {
+		l.Limits.returnChanges(limits)
+		l.Calibration.returnAdded(pairs)
 		return fmt.Errorf("keep what was learnt: %w", err)
 	}
 	return nil
 }
 
-func (l *Learnt) save() error {
-	now, err := l.current()
-	if err != nil {
-		return err
-	}
-	for range saveTries {
+// saveTries bounds how often another process may be faster, saveWait the pause between two
+// tries.
+const (
+	saveTries = 100
+	saveWait  = 10 * time.Millisecond
+)
+
+// replace changes the content of the place, and adopts it. change reports whether it has
+// changed anything; it may be called several times.
+func (l *Learnt) replace(change func(state) bool) error {
+	for try := range saveTries {
 		was, err := l.place.Read()
 		if err != nil {
 			return err
 		}
-		merged := now
-		file, bad := readLearnt(was)
-		if bad == nil || was == nil { // otherwise it is damaged and is overwritten
-			merged.Limits.Tokens = now.Limits.Tokens.merge(l.base.Limits.Tokens, file.Limits.Tokens)
-			merged.Limits.Binds = now.Limits.Binds.merge(l.base.Limits.Binds, file.Limits.Binds)
-			merged.Calibration = now.Calibration.merge(l.base.Calibration, file.Calibration)
+		s, bad := readLearnt(was)
+		if bad != nil { // it is damaged and is overwritten
+			if s, err = l.known(); err != nil {
+				return err
+			}
 		}
-		data, err := json.Marshal(merged)
+		if !change(s) && bad == nil {
+			l.adopt(s, was)
+			return nil
+		}
+		data, err := json.Marshal(s)
 		if err != nil {
 			return err
 		}
@@ -205,39 +173,34 @@ func (l *Learnt) save() error {
 				return err
 			}
 		}
-		if !done {
-			continue
+		if done {
+			l.seen = l.place.Stamp()
+			l.adopt(s, data)
+			return nil
 		}
-		l.seen = l.place.Stamp()
-		l.last = data
-		return l.adopt(now, merged)
+		time.Sleep(rand.N(min(time.Duration(try+1)*time.Millisecond, saveWait)))
 	}
-	return nil // another process was faster each time; the next Save writes it
+	return errors.New("other processes were faster each time")
 }
 
-// adopt loads what the file has now. What was learnt here since now was read stays, and the
-// next Save writes it.
-func (l *Learnt) adopt(now, merged learntFile) error {
-	l.base = merged
-	if !now.Limits.Tokens.equal(merged.Limits.Tokens) || !now.Limits.Binds.equal(merged.Limits.Binds) {
-		since, err := l.current()
-		if err != nil {
-			return err
-		}
-		since.Limits.Tokens = since.Limits.Tokens.merge(now.Limits.Tokens, merged.Limits.Tokens)
-		since.Limits.Binds = since.Limits.Binds.merge(now.Limits.Binds, merged.Limits.Binds)
-		if err := l.loadLimits(since); err != nil {
-			return err
-		}
+// known returns a copy of what this process knows and the place has.
+func (l *Learnt) known() (state, error) {
+	data, err := json.Marshal(state{learntVersion, l.Limits, l.Calibration})
+	if err != nil {
+		return state{}, err
 	}
-	return l.Calibration.update(now.Calibration, merged.Calibration)
+	return readLearnt(data)
 }
 
-func (p parts) equal(o parts) bool {
-	return maps.EqualFunc(p, o, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+// adopt takes over the content of the place. What was learnt here and is not kept yet
+// applies to it.
+func (l *Learnt) adopt(s state, data []byte) {
+	l.last = data
+	l.Limits.adopt(s.Limits)
+	l.Calibration.adopt(s.Calibration)
 }
 
-// Refresh merges what other processes have learnt or forgotten if the file has changed.
+// Refresh adopts what other processes have learnt or forgotten if the file has changed.
 func (l *Learnt) Refresh() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -246,10 +209,7 @@ func (l *Learnt) Refresh() error {
 		return nil
 	}
 	l.seen = is // also if the file cannot be read: that is reported once
-	if err := l.save(); err != nil {
-		return fmt.Errorf("merge what other processes learnt: %w", err)
-	}
-	return nil
+	return l.read()
 }
 
 // Reread is Refresh for processes that cannot wait until they are told of a change: it reads
@@ -257,13 +217,22 @@ func (l *Learnt) Refresh() error {
 func (l *Learnt) Reread() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.read()
+}
+
+func (l *Learnt) read() error {
 	data, err := l.place.Read()
-	if err == nil && !bytes.Equal(data, l.last) {
-		err = l.save()
+	if err == nil && bytes.Equal(data, l.last) {
+		return nil
+	}
+	var s state
+	if err == nil {
+		s, err = readLearnt(data)
 	}
 	if err != nil {
-		return fmt.Errorf("merge what other processes learnt: %w", err)
+		return fmt.Errorf("read what other processes learnt: %w", err)
 	}
+	l.adopt(s, data)
 	return nil
 }
 
@@ -272,32 +241,18 @@ func (l *Learnt) Reread() error {
 func (l *Learnt) Forget(model string) (n int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now, err := l.current()
+	forgotten := func(key string) bool {
+		_, name, _ := strings.Cut(key, "\t")
+		return model == "all" || name == model
+	}
+	err = l.save() // what is to be forgotten may not be kept yet
+	if err == nil {
+		err = l.replace(func(s state) bool {
+			n = s.Limits.forget(forgotten) + s.Calibration.forget(forgotten)
+			return n > 0
+		})
+	}
 	if err != nil {
-		return 0, err
-	}
-	forget := func(all parts, windows bool) {
-		for key := range all {
-			_, name, _ := strings.Cut(key, "\t")
-			if i := strings.LastIndexByte(name, ' '); windows && i >= 0 {
-				name = name[:i]
-			}
-			if model == "all" || name == model {
-				delete(all, key)
-				n++
-			}
-		}
-	}
-	forget(now.Limits.Tokens, true)
-	forget(now.Limits.Binds, false)
-	forget(now.Calibration, false)
-	if n == 0 {
-		return 0, nil
-	}
-	if err := l.load(now); err != nil {
-		return 0, err
-	}
-	if err := l.save(); err != nil {
 		return 0, fmt.Errorf("forget what was learnt: %w", err)
 	}
 	return n, nil
@@ -312,20 +267,13 @@ type LearntScale struct {
 
 // Scales returns all calibrations, sorted by tenant and model.
 func (l *Learnt) Scales() []LearntScale {
-	now, err := l.current()
-	if err != nil {
-		return nil
-	}
 	var out []LearntScale
-	for _, key := range slices.Sorted(maps.Keys(now.Calibration)) {
+	for _, key := range l.Calibration.keys() {
 		tenant, model, _ := strings.Cut(key, "\t")
 		out = append(out, LearntScale{tenant, model, l.Calibration.Scale(key)})
 	}
 	return out
 }
-
-// saveTries bounds how often another process may be faster.
-const saveTries = 16
 
 // learntPath is a file that keeps Learnt.
 type learntPath string

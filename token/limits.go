@@ -21,6 +21,9 @@ type Limits struct {
 	mu    sync.Mutex
 	known map[string]limit
 	bound map[string]string // model → the conversation that claims the binding, "" once confirmed
+
+	journal bool            // changes are kept for Learnt
+	changes []func(*Limits) // since the last Save, oldest first
 }
 
 // limit is what is known about one model.
@@ -69,6 +72,7 @@ func (l *Limits) Learn(a Asked, tokens int, reply bool, now time.Time) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.note(func(l *Limits) { l.Learn(a, tokens, reply, now) })
 	key := a.key()
 	was, _ := l.at(key, now)
 	if was.Tokens > 0 && was.Tokens <= tokens {
@@ -135,9 +139,11 @@ func (l *Limits) Took(a Asked, tokens int) bool {
 	if ok && n.Tokens > 0 && tokens > n.Tokens {
 		n.Tokens, changed = tokens, true
 	}
-	switch {
-	case !changed:
+	if !changed {
 		return false
+	}
+	l.note(func(l *Limits) { l.Took(a, tokens) })
+	switch {
 	case n.Claim == nil && n.Tokens == 0:
 		delete(l.known, key)
 	default:
@@ -150,6 +156,7 @@ func (l *Limits) Took(a Asked, tokens int) bool {
 func (l *Limits) LearnBinding(a Asked) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.note(func(l *Limits) { l.LearnBinding(a) })
 	if l.bound == nil || len(l.bound) >= maxLimits {
 		l.bound = map[string]string{} // they are learnt again
 	}
