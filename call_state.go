@@ -1,7 +1,6 @@
 package oriel
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -143,7 +142,7 @@ func (r *calls) cold(ctx context.Context, t *thread.Thread, model token.Model, b
 	first := k.asked == nil
 	k.mu.Unlock()
 	var before time.Time
-	if first && t.Kind != thread.New {
+	if (first || t.Elsewhere) && t.Kind != thread.New {
 		c, err := bound.Do(ctx, &r.reads, func(ctx context.Context) (timeline.Conversation, error) {
 			return r.o.Store.Conversation(ctx, t.Tenant, t.Conversation)
 		})
@@ -155,7 +154,10 @@ func (r *calls) cold(ctx context.Context, t *thread.Thread, model token.Model, b
 	defer k.mu.Unlock()
 	last, known := k.asked[model.ID]
 	if k.asked == nil {
-		k.asked, k.before = map[string]time.Time{}, before
+		k.asked = map[string]time.Time{}
+	}
+	if !before.IsZero() {
+		k.before = before
 	}
 	if !known && len(k.asked) >= maxModels {
 		return false // it is not followed when it was asked
@@ -167,7 +169,10 @@ func (r *calls) cold(ctx context.Context, t *thread.Thread, model token.Model, b
 	if lifetime == 0 {
 		return false
 	}
-	if last = cmp.Or(last, k.before); last.IsZero() {
+	if k.before.After(last) {
+		last = k.before
+	}
+	if last.IsZero() {
 		return switched
 	}
 	return switched || now.Sub(last) >= lifetime
@@ -184,15 +189,15 @@ func (r *calls) adapt(ctx context.Context, t *thread.Thread, chain []chat.Messag
 	sized := k.sized
 	k.mu.Unlock()
 	var kept *timeline.Size
-	if !sized && t.Kind != thread.New {
+	if (!sized || t.Elsewhere) && t.Kind != thread.New {
 		kept, err = bound.Do(ctx, &r.reads, func(ctx context.Context) (*timeline.Size, error) { return r.readSize(ctx, t) })
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.sized {
-		if err != nil {
-			return k.sizer.Size(), k.sizer.Size(), nil, err
-		}
+	if err != nil && !k.sized {
+		return k.sizer.Size(), k.sizer.Size(), nil, err
+	}
+	if !k.sized || kept != nil && kept.Seen > k.seen { // another process has gone on with it
 		k.resume(kept)
 		k.sized = true
 	}

@@ -102,8 +102,8 @@ type Thread struct {
 	// whether a model's reply is among them.
 	Known    int
 	Answered bool
-	// Elsewhere reports that the request has replies that the Index does not know, in a
-	// store that is shared: another process had those calls.
+	// Elsewhere reports that the request has replies that the Index did not know when it
+	// came, in a store that is shared: another process had those calls.
 	Elsewhere bool
 	// From is the first message of the request from which on all follow one
 	// another in the history; Before is what the history has before it. Of the
@@ -187,6 +187,7 @@ func (t *tenant) locate(ctx context.Context, r *Request) (*Thread, error) {
 	n.pins++
 	defer t.unpin(n)
 	p := t.hear(n, r, t.await(ctx, n, r))
+	heard := p.depth
 	if !r.Offline && !t.knows(n, r, p) {
 		if err := t.fetch(ctx, n, r); err != nil {
 			return nil, err
@@ -195,7 +196,7 @@ func (t *tenant) locate(ctx context.Context, r *Request) (*Thread, error) {
 	}
 	p = t.adopt(n, r, p)
 	th := t.find(n, r, p)
-	th.Elsewhere = t.index.shared && slices.ContainsFunc(r.Messages[p.depth:], func(m chat.Message) bool { return m.Role == chat.Assistant })
+	th.Elsewhere = t.index.shared && slices.ContainsFunc(r.Messages[heard:], func(m chat.Message) bool { return m.Role == chat.Assistant })
 	k := th.of
 	k.assumed = k.assumed || r.Offline && th.Kind == New
 	k.calls++

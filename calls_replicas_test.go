@@ -1,0 +1,165 @@
+package oriel_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/memory"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// deaf is a store, and a place for what was learnt, whose notifications never come.
+type deaf struct {
+	timeline.Store
+	mu   sync.Mutex
+	data []byte
+}
+
+func (*deaf) Changed(context.Context) (int64, error) { return 1, nil }
+func (*deaf) String() string                         { return "a deaf place" }
+func (*deaf) Stamp() string                          { return "always the same" }
+
+func (d *deaf) Read() ([]byte, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.data, nil
+}
+
+func (d *deaf) Replace(was, data []byte) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !bytes.Equal(was, d.data) {
+		return false, nil
+	}
+	d.data = data
+	return true, nil
+}
+
+// member is a conversation that several engines have in turn.
+type member struct {
+	name    string // empty: the client does not name it
+	profile string
+	budget  string
+	model   string
+	factor  float64 // what the provider counts, of what Oriel counts
+	limit   int     // bytes above which the provider refuses; 0: none
+	list    []json.RawMessage
+}
+
+// call makes one call and returns what the provider got.
+func (m *member) call(e *oriel.Calls, id string) (sent [][]byte, header http.Header) {
+	h := http.Header{}
+	if m.budget != "" {
+		h.Set("X-Oriel-Budget", m.budget)
+	}
+	if m.name != "" {
+		h.Set("X-Oriel-Conversation", m.name)
+	}
+	body := fmt.Appendf(nil, `{"model":%q,"messages":%s}`, m.model, jsonOf(m.list))
+	c := e.Begin(ctx, &oriel.Request{ID: id, Tenant: timeline.Local, Profile: m.profile, Format: wire.Chat, Path: "/v1/chat/completions", Header: h, Body: body})
+	got := c.Body()
+	if got == nil {
+		got = body
+	}
+	sent = append(sent, got)
+	for range 2 {
+		if m.limit == 0 || len(got) <= m.limit {
+			break
+		}
+		refusal := fmt.Appendf(nil, `{"error":{"type":"invalid_request_error","code":"context_length_exceeded","message":"This model's maximum context length is %d tokens. However, your messages resulted in %d tokens."}}`, m.limit/4, len(got)/4)
+		if got = c.Refused(http.StatusBadRequest, refusal); got == nil {
+			break
+		}
+		sent = append(sent, got)
+	}
+	c.Response(http.StatusOK, http.Header{"Content-Type": {"application/json"}})
+	header = http.Header{}
+	c.Header(header)
+	read, err := wire.Read(sent[len(sent)-1], wire.Chat, wire.Limits{})
+	must(err)
+	local := token.NewCounter(token.Builtin().Lookup(m.model), token.Options{}).Request(&read.Request).Local
+	c.Write(fmt.Appendf(nil, `{"id":"r","object":"chat.completion","model":%q,"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"Noted."}}],"usage":{"prompt_tokens":%d,"completion_tokens":2}}`,
+		m.model, int(m.factor*float64(local))))
+	c.End(nil)
+	return sent, header
+}
+
+// Calls that are dealt at random to engines on one store get the bytes that one engine
+// would send: cuts, counts, limits, adaptive sizes and pauses depend on nothing that only
+// one engine knows, nor on notifications.
+func TestEnginesOnOneStoreSendTheSameBytes(t *testing.T) {
+	for seed := range uint64(10) {
+		sendTheSameBytes(t, rand.New(rand.NewPCG(seed, 1)))
+	}
+}
+
+func sendTheSameBytes(t *testing.T, random *rand.Rand) {
+	var minutes atomic.Int64
+	open := func(shared bool, d *deaf) *oriel.Calls {
+		learnt, err := token.OpenLearntAt(d)
+		must(err)
+		parts := oriel.CallParts{Store: d, Limits: learnt.Limits, Calibration: learnt.Calibration, Learnt: learnt.Save, Refresh: learnt.Refresh, Shared: shared,
+			Waits: oriel.Waits{Store: time.Minute, Brief: time.Minute, Shared: time.Minute},
+			Now:   func() time.Time { return time.Date(2026, 1, 2, 10, int(minutes.Load()), 0, 0, time.UTC) }}
+		if shared {
+			learnt.Hold()
+			parts.Reread = learnt.Reread
+		}
+		return oriel.NewCalls(oriel.CallsOptions{CallParts: parts})
+	}
+	alone, together := &deaf{Store: memory.New()}, &deaf{Store: memory.New()}
+	one := open(false, alone)
+	defer one.Close(ctx)
+	var many []*oriel.Calls
+	for range 3 {
+		e := open(true, together)
+		defer e.Close(ctx)
+		many = append(many, e)
+	}
+	members := []*member{
+		{name: "counted", profile: "thrifty", budget: "1500", model: "model-1", factor: 2},
+		{profile: "thrifty", model: "model-2", factor: 1, limit: 9000},
+		{name: "adaptive", profile: "chat", model: "model-3", factor: 1},
+		{profile: "thrifty", budget: "1500", model: "gpt-4o", factor: 0.7},
+	}
+	for i := range 60 {
+		m := members[random.IntN(len(members))]
+		text := fmt.Sprintf("Call %d: %s?", i, randomWords(random, 40+random.IntN(200)))
+		m.list = append(m.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, text)))
+		want, told := m.call(one, fmt.Sprint("one", i))
+		which := random.IntN(len(many))
+		got, heard := m.call(many[which], fmt.Sprint("many", i))
+		if len(got) != len(want) || told.Get("X-Oriel-Plan") != heard.Get("X-Oriel-Plan") || told.Get("X-Oriel-Action") != heard.Get("X-Oriel-Action") {
+			t.Fatalf("%s %s: sent %d times instead of %d: %v instead of %v", m.name, m.model, len(got), len(want), heard, told)
+		}
+		for k := range got {
+			if !bytes.Equal(got[k], want[k]) {
+				t.Fatalf("%s %s: engine %d sends %s\ninstead of %s", m.name, m.model, which, got[k], want[k])
+			}
+		}
+		m.list = append(m.list, json.RawMessage(`{"role":"assistant","content":"Noted."}`))
+		minutes.Add([]int64{1, 1, 1, 20, 100}[random.IntN(5)])
+	}
+}
+
+var vocabulary = []string{"adjust", "balance", "cache", "delay", "error", "file", "graph", "handler", "index", "join", "key", "limit", "mutex", "node", "offset", "page", "queue", "record"}
+
+func randomWords(r *rand.Rand, n int) string {
+	var b bytes.Buffer
+	for range n {
+		b.WriteString(vocabulary[r.IntN(len(vocabulary))])
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
