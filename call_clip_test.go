@@ -12,6 +12,9 @@ import (
 // Whatever is long in a request or an answer: lines of the log, events and records of
 // calls are short.
 func TestLongFieldsAreClipped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	const usage = `"usage":{"prompt_tokens":10,"completion_tokens":10}`
 	long := strings.Repeat("long-", 220<<10) // 1.1 MB
 	number := strings.Repeat("9", 1<<20)
@@ -85,6 +88,9 @@ func TestLongFieldsAreClipped(t *testing.T) {
 
 // Long names cost nothing after their calls.
 func TestLongNamesAreNotRemembered(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	w := watch(t, func(rw http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		rw.Header().Set("Content-Type", "application/json")

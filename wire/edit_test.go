@@ -418,6 +418,9 @@ func checkAdded(t *rapid.T, f wire.Format, m *chat.Message, out []byte, first bo
 // and every user's message has a text added, but for those whose turn goes on in
 // the next message with more results. SPEC E1, E5.
 func TestEditedHistoriesAreValid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	each(t, func(t *rapid.T, p protocol) {
 		data := p.draw(t, histories.Options{Valid: true})
 		b := read(t, data, p.format)

@@ -102,6 +102,9 @@ func TestEncodeSaysTheSameInEveryProtocol(t *testing.T) {
 // result, and they are paired as the provider wants them. What one provider
 // allows and another does not (empty texts, no tools, ids used again) stays.
 func TestTranslationsAreValid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	each(t, func(t *rapid.T, from protocol) {
 		data := from.draw(t, histories.Options{Valid: true, Plain: true})
 		b := read(t, data, from.format)

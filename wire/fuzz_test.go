@@ -80,6 +80,9 @@ func FuzzTrajectory(f *testing.F) {
 // Bad input gets an error that names the field or the byte, and costs no more
 // memory than the limits allow.
 func TestBadInputIsRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	body := func(text string) []byte {
 		return []byte(`{"model":"gpt-4o","messages":[{"role":"user","content":"` + text + `"}]}`)
 	}

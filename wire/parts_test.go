@@ -17,6 +17,9 @@ func repeat(head, piece string, n int, tail string) []byte {
 // A body with too many parts, messages, tools or members is refused before memory is
 // spent on them.
 func TestBodiesOfManySmallThingsAreRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	const half = `,{"role":"user","content":[`
 	for name, c := range map[string]struct {
 		format            wire.Format
@@ -77,6 +80,9 @@ func TestSchemasAreNotCounted(t *testing.T) {
 
 // A reply of too many parts is refused, whole or streamed.
 func TestRepliesOfManyPartsAreRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	var e *wire.Error
 	const n = wire.MaxParts + 1
 	for name, c := range map[string]struct {

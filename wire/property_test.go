@@ -244,6 +244,9 @@ var wholeReminder = regexp.MustCompile(`(?s)^\s*<system-reminder>.*</system-remi
 // Any set of exchanges that the legal cuts allow makes a body that the provider
 // takes, whatever was asked for. SPEC E1, E2.
 func TestLegalCutsAreValid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	each(t, func(t *rapid.T, p protocol) {
 		c := drawCut(t, p, true)
 		if len(c.cuts.Problems) > 0 {

@@ -25,6 +25,9 @@ func equal(t *testing.T, got, want []int32) {
 
 // The digests are the reference's: see testdata/unicode.py.
 func TestEveryCodePointIsAsTheReferenceHasIt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	tok := tokenizer(t)
 	f, err := os.Open("testdata/codepoints.txt")
 	if err != nil {
@@ -93,6 +96,9 @@ func TestEncodeAppends(t *testing.T) {
 // A text of 10 MB, whatever it is made of, must not be gathered in memory; and
 // what lies behind the last id must not be read.
 func TestHugeTextsAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	tok := tokenizer(t)
 	const size = 10 << 20
 	long := []int32{tok.cls, tok.unk, tok.sep}

@@ -145,6 +145,9 @@ func (w *world) addImported() {
 }
 
 func TestEveryAnswerIsAsDescribed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	w := newWorld(t, nil)
 	w.addImported()
 	messages := w.talk(timeline.Local, "settle", 14, nil)

@@ -37,6 +37,9 @@ func direct(t *testing.T) (*Agent, *Model) {
 // All tools find what they look for, all bodies are valid (the model judges them), every
 // step of the session is taken, and where nothing is cut both bills are the same.
 func TestTheSessionIsWhole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	a, m := direct(t)
 	calls, undone, facts, knew := 0, 0, 0, 0
 	for {

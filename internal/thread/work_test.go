@@ -92,6 +92,9 @@ func (c *crowd) long(session string, all []string) []chat.Message {
 // The steps of finding a conversation grow with the request and not faster, whatever is
 // in it.
 func TestStepsGrowWithTheRequest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	for name, shape := range map[string]func(c *crowd, n int){
 		"two messages in turn, before many branches that end with them": func(c *crowd, n int) {
 			for k := range 32 {
@@ -168,6 +171,9 @@ func TestStepsGrowWithTheRequest(t *testing.T) {
 
 // The steps of finding a conversation do not grow with what is known.
 func TestStepsDoNotGrowWithTheBook(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	for name, shape := range map[string]func(c *crowd, n int){
 		"conversations that nobody names": func(c *crowd, n int) {
 			for i := range n {
@@ -220,6 +226,9 @@ func TestStepsDoNotGrowWithTheBook(t *testing.T) {
 
 // Forgetting takes as long as remembering: no call pays for many.
 func TestForgettingIsSpread(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	c := newCrowd(t, 20_000)
 	for i := range 6000 {
 		c.call("", talk(fmt.Sprint("question ", i)), "answer")

@@ -195,6 +195,9 @@ func TestReadersAndWritersAtOnce(t *testing.T) {
 
 // The figure is for people: what Bytes says, and what the heap grew by.
 func TestMemoryFigure(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	for _, n := range []int{100, 1000, 20_000} {
 		texts := zipf(6, n, 60)
 		var before, after runtime.MemStats

@@ -61,6 +61,9 @@ func TestLeavesOfAnExportAreFoundByTheirParents(t *testing.T) {
 // Branches that share a long path without messages are left out with a note, not followed
 // one by one: that would be as many steps as the square of the file's size.
 func TestBranchesOfAnExportAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	const many = 10_000
 	mapping := map[string]node{"leaf": {Parent: fmt.Sprint(many - 1), Message: said("last")}}
 	for i := range many {

@@ -40,6 +40,9 @@ func TestBackupIsUnsupported(t *testing.T) {
 
 // SPEC D8: the hundred-thousandth message costs what the first one did.
 func TestAppendsAreConstant(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	s, ctx := memory.New(), context.Background()
 	now := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 	var head timeline.Place

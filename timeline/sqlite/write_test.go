@@ -156,6 +156,9 @@ func TestWaitingForAnotherProcessEndsWithTheContext(t *testing.T) {
 }
 
 func TestLargeContents(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for long, and nothing beside it")
+	}
 	s := open(t, t.TempDir())
 	noise := make([]byte, 50<<20)
 	r := rand.NewChaCha8([32]byte{1})
