@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -175,35 +176,59 @@ func TestConversationOfThirtyThousandMessagesOpensAndScrolls(t *testing.T) {
 
 func TestPagesAreAccessibleAndFitTheScreen(t *testing.T) {
 	a, id := worked(t)
-	source := axe(t)
+	at := "#/conversation/" + a.ID
 	states := map[string]string{
-		"overview": "", "conversations": "#/conversations", "message": fmt.Sprintf("#/conversation/%s?message=%d", a.ID, id), "plans": "#/conversation/" + a.ID + "?tab=plans",
-		"sent": "#/conversation/" + a.ID + "?tab=sent", "diff": "#/conversation/" + a.ID + "?tab=diff", "call window": "#/conversation/" + a.ID + "?tab=window",
-		"window": "#/window?since=24h", "recall": "#/recall?q=phrase+of+the+vault", "settings": "#/settings",
+		"overview": "", "conversations": "#/conversations", "search": "#/conversations?search=vault", "nothing found": "#/conversations?search=zyzzyva",
+		"message": fmt.Sprintf("%s?message=%d", at, id), "plans": at + "?tab=plans", "undo": at + "?tab=plans&plan=p1&preview=1", "no such conversation": "#/conversation/none-of-these",
+		"sent": at + "?tab=sent", "bytes": at + "?tab=sent&raw=bytes", "diff": at + "?tab=diff", "call window": at + "?tab=window",
+		"window": "#/window?since=24h", "recall": "#/recall", "recalled": "#/recall?q=phrase+of+the+vault", "settings": "#/settings", "help": "#/settings?help",
 	}
 	b := open(t, "")
-	for _, width := range []int64{1280, 390} {
-		dark := width == 390
-		b.size(width)
-		b.scheme(dark)
-		for name, state := range states {
-			b.visit(state)
+	b.missing = true
+	for name, state := range states {
+		b.visit(state)
+		switch name {
+		case "undo":
+			b.until(`document.querySelector('.preview')`)
+		case "help":
+			b.do(chromedp.KeyEvent("?"))
+			b.until(`document.querySelector('dialog[open]')`)
+		}
+		for _, width := range []int64{1280, 390} {
+			b.size(width)
+			b.accessible(fmt.Sprintf("%s at %d", name, width))
 			if over := eval[int](b, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
 				t.Errorf("%s at %d: %d pixels do not fit", name, width, over)
-			}
-			if source == "" || dark && name != "overview" && name != "plans" {
-				continue
-			}
-			eval[bool](b, source+"; true")
-			for _, fault := range eval[[]string](b, `axe.run(document, { resultTypes: ['violations'] }).then((r) => r.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.target + ' ' + n.failureSummary).join(' | ')))`) {
-				t.Errorf("%s at %d: %s", name, width, fault)
 			}
 		}
 	}
 }
 
-// axe returns the source of axe-core, which npm installs where it can.
-func axe(t *testing.T) string {
+// accessible fails the test for every serious fault that axe-core finds in the page as it
+// is, light and dark. Between the two only colours differ.
+func (b *tab) accessible(name string) {
+	b.Helper()
+	source := axe()
+	if source == "" {
+		return
+	}
+	if !eval[bool](b, `!!window.axe`) {
+		eval[bool](b, source+"; true")
+	}
+	for _, dark := range []bool{false, true} {
+		only := ""
+		if dark {
+			only = `, runOnly: ['color-contrast', 'link-in-text-block']`
+		}
+		b.scheme(dark)
+		for _, fault := range eval[[]string](b, `Promise.all(document.getAnimations().map((a) => a.finished)).then(() => axe.run(document, { resultTypes: ['violations']`+only+` })).then((r) => r.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.target + ' ' + n.failureSummary).join(' | ')))`) {
+			b.Errorf("%s, dark %v: %s", name, dark, fault)
+		}
+	}
+}
+
+// axe returns the source of axe-core, which npm installs where it can, or "".
+var axe = sync.OnceValue(func() string {
 	dir := filepath.Join(folder, "axe")
 	cmd := exec.Command("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", dir, "axe-core@4")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -212,10 +237,10 @@ func axe(t *testing.T) string {
 	}
 	source, err := os.ReadFile(filepath.Join(dir, "node_modules", "axe-core", "axe.min.js"))
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	return string(source)
-}
+})
 
 func TestCallsAppearWithoutReloading(t *testing.T) {
 	b := open(t, "")
@@ -250,4 +275,44 @@ func TestKeysMoveOverMessagesAndCalls(t *testing.T) {
 	b.until(`location.hash.includes('message=2') && document.querySelector('#desk h2')?.innerText === 'Message 2' && document.querySelector('.pane').ariaValueText.includes('model')`)
 	b.do(chromedp.KeyEvent("?"))
 	b.until(`document.querySelector('dialog[open]')?.innerText.includes('Keys')`)
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.until(`!document.querySelector('dialog')`)
+}
+
+// Everything that a mouse reaches the key Tab reaches, in the order of the page, and it can
+// be seen where it is.
+func TestTabReachesEverythingInOrderAndShowsWhereItIs(t *testing.T) {
+	a, _ := worked(t)
+	b := open(t, "#/conversation/"+a.ID+"?tab=plans")
+	b.until(`document.querySelector('.plan .undo') && document.querySelector('.messages .row .words')`)
+	b.do(chromedp.KeyEvent(kb.Tab))
+	b.until(`document.activeElement.classList.contains('skip') && document.activeElement.getBoundingClientRect().left >= 0`)
+	eval[bool](b, `(() => {
+		window.reached = [];
+		window.unseen = [];
+		document.addEventListener('focusin', (e) => {
+			const name = (n) => n.id || n.className || n.innerText;
+			reached.push(e.target);
+			const s = getComputedStyle(e.target);
+			if (!e.target.matches('main, .skip') && (s.outlineStyle === 'none' || parseFloat(s.outlineWidth) < 2)) unseen.push(name(e.target));
+		});
+		return true;
+	})()`)
+	for range 40 {
+		b.do(chromedp.KeyEvent(kb.Tab))
+	}
+	if missed := eval[[]string](b, `[...document.querySelectorAll('a[href], button, input, select, summary, [tabindex="0"]')].filter((n) => n.checkVisibility() && !n.disabled && n.tabIndex >= 0 && !n.matches('.skip') && !reached.includes(n)).map((n) => n.outerHTML.slice(0, 120))`); len(missed) > 0 {
+		t.Errorf("not reached: %q", missed)
+	}
+	if unseen := eval[[]string](b, `window.unseen`); len(unseen) > 0 {
+		t.Errorf("the focus cannot be seen at %q", unseen)
+	}
+	if back := eval[[]string](b, `(() => { const once = [...new Set(reached)]; return once.filter((n, i) => i > 0 && !(once[i - 1].compareDocumentPosition(n) & Node.DOCUMENT_POSITION_FOLLOWING) && !n.matches('.skip')).map((n) => n.outerHTML.slice(0, 120)); })()`); len(back) > 0 {
+		t.Errorf("out of order: %q", back)
+	}
+	// The preview of an undo has the focus, and Escape gives it back.
+	b.click(".plan .undo")
+	b.until(`document.activeElement.id === 'do-undo'`)
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.until(`!document.querySelector('.preview') && document.activeElement.classList.contains('undo')`)
 }

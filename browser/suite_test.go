@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,6 +30,7 @@ import (
 // What all tests share: a program that serves a history, a provider, a browser.
 var (
 	server  *drive.Server
+	program string
 	model   *sample.Model
 	browser context.Context
 	folder  string // for files of a run
@@ -57,14 +59,12 @@ func run(m *testing.M) int {
 	}
 	defer end()
 	browser = tab
-	program, err := drive.Program(folder)
-	if err != nil {
+	if program, err = drive.Program(folder); err != nil {
 		return fail(err)
 	}
 	model = sample.NewModel()
 	defer model.Close()
-	// Nothing of the user's settings reaches the tests.
-	server, err = drive.Serve(ctx, program, filepath.Join(folder, "data"), model.URL, "HOME="+filepath.Join(folder, "home"), "XDG_CONFIG_HOME="+filepath.Join(folder, "home"), "ORIEL_CONFIG=", "ORIEL_PROFILE=", "ORIEL_TOKEN=")
+	server, err = drive.Serve(ctx, program, filepath.Join(folder, "data"), model.URL, environment()...)
 	if err != nil {
 		return fail(err)
 	}
@@ -72,10 +72,20 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
+// environment keeps the user's settings out of the tests.
+func environment(more ...string) []string {
+	home := filepath.Join(folder, "home")
+	return append([]string{"HOME=" + home, "XDG_CONFIG_HOME=" + home, "ORIEL_CONFIG=", "ORIEL_PROFILE=", "ORIEL_TOKEN="}, more...)
+}
+
 // tab is a tab of the browser that remembers what went wrong in it.
 type tab struct {
 	*testing.T
 	ctx context.Context
+	// server is whose console is open, refuses and missing whether it may answer with 401
+	// and with 404.
+	server           *drive.Server
+	refuses, missing bool
 
 	mu     sync.Mutex // protects what follows
 	faults []string
@@ -88,9 +98,15 @@ const limit = time.Minute
 // policy and requests to other origins fail the test at its end.
 func open(t *testing.T, state string) *tab {
 	t.Helper()
+	return openAt(t, server, state)
+}
+
+// openAt is open for another server, which may refuse requests.
+func openAt(t *testing.T, s *drive.Server, state string) *tab {
+	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
-	b := &tab{T: t, ctx: ctx}
+	b := &tab{T: t, ctx: ctx, server: s, refuses: s != server}
 	b.do(chromedp.Func(b.watch))
 	b.size(1280)
 	b.visit(state)
@@ -128,7 +144,7 @@ func (b *tab) watch(_ context.Context, t *chromedp.Target) error {
 	}()
 	go func() {
 		for e, err := range entries {
-			if err == nil && (e.Entry.Level == "error" || strings.Contains(e.Entry.Text, "Content Security Policy")) {
+			if err == nil && (e.Entry.Level == "error" || strings.Contains(e.Entry.Text, "Content Security Policy")) && !b.expected(e.Entry.Text) {
 				b.fault("the browser's log: %s %s", e.Entry.Text, e.Entry.URL)
 			}
 		}
@@ -142,7 +158,7 @@ func (b *tab) watch(_ context.Context, t *chromedp.Target) error {
 	}()
 	go func() {
 		for e, err := range requests {
-			if err == nil && !strings.HasPrefix(e.Request.URL, server.URL+"/oriel/") {
+			if err == nil && !strings.HasPrefix(e.Request.URL, b.server.URL+"/oriel/") {
 				b.fault("a request left the origin: %s", e.Request.URL)
 			}
 		}
@@ -154,6 +170,11 @@ func (b *tab) watch(_ context.Context, t *chromedp.Target) error {
 		}
 	}
 	return err
+}
+
+// expected reports whether an entry of the browser's log is an answer that may come.
+func (b *tab) expected(entry string) bool {
+	return b.refuses && strings.Contains(entry, "status of 401") || b.missing && strings.Contains(entry, "status of 404")
 }
 
 func describe(args []*runtime.RemoteObject) string {
@@ -196,16 +217,23 @@ func (b *tab) scheme(dark bool) {
 // visit opens a state, anew, and waits until it is drawn.
 func (b *tab) visit(state string) {
 	b.Helper()
-	b.do(chromedp.Navigate("about:blank"), chromedp.Navigate(server.Console+state))
+	b.do(chromedp.Navigate("about:blank"), chromedp.Navigate(b.server.Console+state))
 	b.until(`document.documentElement.dataset.ready && !document.querySelector('.loading')`)
 }
 
-// until waits until an expression is true.
+// left is what the browser says of a question to a page that was left meanwhile.
+var left = []string{"Inspected target navigated or closed", "Cannot find context with specified id", "Execution context was destroyed"}
+
+// until waits until an expression is true, also of the page that comes after this one.
 func (b *tab) until(expression string) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, limit)
 	defer cancel()
-	if err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void]("!!("+expression+")", chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(limit))); err != nil {
+	err := errors.New(left[0])
+	for err != nil && slices.ContainsFunc(left, func(text string) bool { return strings.Contains(err.Error(), text) }) {
+		err = chromedp.Do(ctx, chromedp.Poll[chromedp.Void]("!!("+expression+")", chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(limit)))
+	}
+	if err != nil {
 		text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`location.href + '\n' + document.body.innerText.slice(0, 3000)`))
 		b.Fatalf("waiting for %s: %v\nthe page says:\n%s", expression, err, text)
 	}

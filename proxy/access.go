@@ -12,9 +12,11 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// TokenStore has tokens by their hashes. timeline.Store is one.
+// TokenStore has tokens by their hashes, and the sessions of browsers. timeline.Store is one.
 type TokenStore interface {
 	Token(ctx context.Context, hash timeline.TokenHash) (timeline.Token, error)
+	AddToken(ctx context.Context, t timeline.Token) error
+	RevokeToken(ctx context.Context, hash timeline.TokenHash, at time.Time) error
 }
 
 // Access is what a request may do.
@@ -78,10 +80,8 @@ func isStored(token string) bool { return token != "" && access.InText(token) ==
 func (s *Server) authorise(cur *routing, r *http.Request, t *route) (Access, *refusal) {
 	token := tokenOf(r, t)
 	if token == "" {
-		if hash, ok := s.session(r, t); ok {
-			if a, err := s.find(r.Context(), cur, hash); err == nil {
-				return a, nil
-			}
+		if a, _, ok := s.session(r, t); ok {
+			return a, nil
 		}
 	}
 	switch {
@@ -148,6 +148,9 @@ func (s *Server) find(ctx context.Context, cur *routing, hash timeline.TokenHash
 		return Access{}, access.ErrUnknown
 	}
 	found, err := s.stored.Find(ctx, hash)
+	if err == nil && found.Role == timeline.RoleConsole {
+		err = access.ErrUnknown // a session is no token
+	}
 	return Access{found.Tenant, found.Role}, err
 }
 

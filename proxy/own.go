@@ -15,12 +15,17 @@ func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
 	if f == nil {
 		f = checkOrigin(r)
 	}
-	if f == nil && t.path == consolePath && r.Method == http.MethodGet && r.URL.Query().Has(loginParameter) {
-		s.login(w, r)
+	if f == nil && t.path == sessionPath {
+		s.serveSession(w, r, t)
+		return
+	}
+	page := isPage(r.Method, t.path)
+	if f == nil && page && r.URL.Query().Has(loginParameter) {
+		redirectLogin(w, r)
 		return
 	}
 	known, a := true, Access{}
-	if f == nil {
+	if f == nil && !page {
 		a, f = s.authorise(s.routing.Load(), r, t)
 		known = f == nil
 	}

@@ -238,7 +238,8 @@ func TestOwnPaths(t *testing.T) {
 	}{
 		{"/oriel/healthz", nil, 200, `{"status":"degraded","version":"v9","store":"failed"}`},
 		{"/oriel/healthz", []string{"Authorization", "Bearer own-0123456789abc"}, 200, `{"status":"degraded","version":"v9","store":"failed","error":"disk full"}`},
-		{"/oriel/", nil, 401, `token_unknown`}, // the provider's key is no token
+		{"/oriel/metrics", nil, 401, `token_unknown`}, // the provider's key is no token
+		{"/oriel/", nil, 200, "console /oriel/"},      // it asks for one
 		{"/oriel/api/x", []string{"Authorization", "Bearer own-0123456789abc"}, 200, "console /oriel/api/x"},
 		{"/k/own-0123456789abc/p/x/oriel/api/x", nil, 200, "console /oriel/api/x"},
 		{"/k/own-0123456789abc/oriel/", []string{"Origin", "http://" + host}, 200, "console /oriel/"},

@@ -3,7 +3,6 @@ package proxy
 import (
 	"cmp"
 	"context"
-	"crypto/cipher"
 	"errors"
 	"fmt"
 	"log"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/access"
+	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -134,10 +134,12 @@ type Server struct {
 	behind   atomic.Int64 // abandoned calls and counts that still run
 	upgrades upgrades
 
-	// sessionKey makes the cookies of browsers; ending ends when the server shuts down.
-	sessionKey cipher.AEAD
-	ending     context.Context
-	endOwn     context.CancelFunc
+	// sessions are those of browsers, in sessionStore; ending ends when the server shuts
+	// down.
+	sessions     *access.Tokens
+	sessionStore TokenStore
+	ending       context.Context
+	endOwn       context.CancelFunc
 
 	mu      sync.Mutex // protects what follows
 	server  *http.Server
@@ -185,7 +187,6 @@ func New(o Options) (*Server, error) {
 		now:          o.Now,
 		onLimit:      o.OnLimit,
 		guesses:      guesses{delay: time.Second},
-		sessionKey:   newSessionKey(),
 	}
 	s.ending, s.endOwn = context.WithCancel(context.Background())
 	if o.Engine != nil {
@@ -208,6 +209,10 @@ func New(o Options) (*Server, error) {
 	}
 	if o.Stored != nil {
 		s.stored = access.New(o.Stored, s.now)
+		s.sessions, s.sessionStore = s.stored, o.Stored
+	} else {
+		s.sessionStore = memory.New()
+		s.sessions = access.New(s.sessionStore, s.now)
 	}
 	if !s.loopback && len(r.tokens) == 0 && s.stored == nil {
 		return nil, fmt.Errorf("%w to listen at %s, where others can reach it: give one with --token or $ORIEL_TOKEN, or listen at 127.0.0.1", ErrToken, address)

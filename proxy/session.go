@@ -1,28 +1,53 @@
 package proxy
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
+	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
+	"time"
 
+	"github.com/oriel-context/oriel/internal/access"
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// A browser cannot send a header with the first request for a page. It opens
-// /oriel/?token=TOKEN once, gets a cookie, and is sent to the same address without the
-// token, so that the token stays in no history and no Referer.
+// A browser cannot send a header with the first request for a page. The page, which holds
+// no data, is served to everybody; it posts a token that a person gives it to
+// /oriel/session and gets a cookie. A link may carry the token in its fragment
+// (/oriel/#token=TOKEN), which no server sees; the page asks before it uses one, so that no
+// other site can put a browser into a tenant of its choice.
 //
 // The cookie does not contain the token, because browsers send a cookie to all ports of a
-// host. It is the token's hash, encrypted with a key of this process: it admits to Oriel's
-// own paths only, ends with the token, and is worthless after a restart.
+// host. It is a random text, of which the store has a hash, like that of a token, so that
+// all servers on a store accept it. It admits to Oriel's own paths only, and ends with its
+// token, after sessionTime, or when the person signs out.
 const (
 	consolePath    = "/oriel/"
+	sessionPath    = "/oriel/session"
 	loginParameter = "token"
+	sessionTime    = 30 * 24 * time.Hour
+	// sessionWait limits how long the store may take to keep or end a session.
+	sessionWait = 5 * time.Second
+	// maxLogin limits the body of a login.
+	maxLogin = 4 << 10
 )
+
+// isPage reports whether a path is a file of the console, which has no data.
+func isPage(method, path string) bool {
+	if method != http.MethodGet && method != http.MethodHead {
+		return false
+	}
+	name, ok := strings.CutPrefix(path, "/oriel/ui/")
+	return path == consolePath || path == "/oriel" || ok && !strings.ContainsAny(name, "/%") // as it is written, escapes and all
+}
 
 // cookieName returns the name of the cookie, which differs between servers of one host.
 func cookieName(r *http.Request) string {
@@ -33,64 +58,181 @@ func cookieName(r *http.Request) string {
 	return "oriel_" + port
 }
 
-// newSessionKey returns the key of this process's cookies.
-func newSessionKey() cipher.AEAD {
-	key := make([]byte, 32)
-	rand.Read(key) // it never fails
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		panic(err) // impossible for this size
-	}
-	aead, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		panic(err)
-	}
-	return aead
+// sessionHash returns the hash under which the store has a session: that of the cookie and
+// of the token with which the browser signed in.
+func sessionHash(cookie string, parent timeline.TokenHash) timeline.TokenHash {
+	return sha256.Sum256(append([]byte("oriel session "+cookie+" "), parent[:]...))
 }
 
-// sessionOf returns the cookie's value for a token.
-func (s *Server) sessionOf(hash timeline.TokenHash) string {
-	return base64.RawURLEncoding.EncodeToString(s.sessionKey.Seal(nil, nil, hash[:], nil))
+// newCookie returns the value of a new cookie: random bytes, and for a stored token its
+// hash, which tells nothing about a random token. The hashes of other tokens, which people
+// choose, stay out.
+func newCookie(parent timeline.TokenHash, stored bool) string {
+	value := make([]byte, 32, 64)
+	rand.Read(value) // it never fails
+	if stored {
+		value = append(value, parent[:]...)
+	}
+	return base64.RawURLEncoding.EncodeToString(value)
 }
 
-// session returns the hash of the token with which a browser has logged in.
-func (s *Server) session(r *http.Request, t *route) (hash timeline.TokenHash, ok bool) {
+// session returns the access of a browser that has signed in, and the hash of its session.
+func (s *Server) session(r *http.Request, t *route) (Access, timeline.TokenHash, bool) {
+	none := timeline.TokenHash{}
 	if !t.own {
-		return hash, false
+		return Access{}, none, false
 	}
 	cookie, err := r.Cookie(cookieName(r))
 	if err != nil {
-		return hash, false
+		return Access{}, none, false
 	}
-	sealed, err := base64.RawURLEncoding.DecodeString(cookie.Value)
+	value, err := base64.RawURLEncoding.DecodeString(cookie.Value)
 	if err != nil {
-		return hash, false
+		return Access{}, none, false
 	}
-	plain, err := s.sessionKey.Open(nil, nil, sealed, nil)
-	return hash, err == nil && copy(hash[:], plain) == len(hash)
+	cur := s.routing.Load()
+	var parents []timeline.TokenHash
+	switch len(value) {
+	case 32:
+		for i := range cur.tokens {
+			parents = append(parents, cur.tokens[i].hash)
+		}
+	case 64:
+		parents = []timeline.TokenHash{timeline.TokenHash(value[32:])}
+	}
+	for _, parent := range parents {
+		hash := sessionHash(cookie.Value, parent)
+		found, err := s.sessions.Find(r.Context(), hash)
+		if err != nil || found.Role != timeline.RoleConsole {
+			continue
+		}
+		if a, err := s.find(r.Context(), cur, parent); err == nil && a.Tenant == found.Tenant {
+			return a, hash, true
+		}
+	}
+	return Access{}, none, false
 }
 
-// login answers /oriel/?token=TOKEN.
-func (s *Server) login(w http.ResponseWriter, r *http.Request) {
-	query := r.URL.Query()
-	token := query.Get(loginParameter)
-	query.Del(loginParameter)
-	to := url.URL{Path: consolePath, RawQuery: query.Encode()}
-	asked := r.Clone(r.Context())
-	asked.Header.Set("X-Oriel-Token", token)
-	own := &route{own: true}
-	if _, f := s.authorise(s.routing.Load(), asked, own); f != nil {
-		refuse(w, openAI, f)
-		return
-	}
-	if s.usesToken(s.routing.Load(), token) {
-		http.SetCookie(w, &http.Cookie{
-			Name: cookieName(r), Value: s.sessionOf(timeline.HashToken(token)), Path: consolePath,
-			HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
-		})
-	}
+// redirectLogin answers /oriel/?token=TOKEN, an older form of the link, with the address at
+// which the page asks.
+func redirectLogin(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
-	http.Redirect(w, r, to.String(), http.StatusSeeOther)
+	h.Set("Location", consolePath+"#"+loginParameter+"="+url.PathEscape(r.URL.Query().Get(loginParameter)))
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// serveSession answers /oriel/session: GET returns whose the request is, POST signs a
+// browser in with a token, DELETE signs it out.
+func (s *Server) serveSession(w http.ResponseWriter, r *http.Request, t *route) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	var f *refusal
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		f = s.whoami(w, r, t)
+	case http.MethodPost:
+		f = s.signIn(w, r)
+	case http.MethodDelete:
+		f = s.signOut(w, r, t)
+	default:
+		h.Set("Allow", "GET, HEAD, POST, DELETE")
+		f = &refusal{http.StatusMethodNotAllowed, "method_not_allowed", "a session is read with GET, begun with POST and ended with DELETE: use one of them"}
+	}
+	if f != nil {
+		refuseProblem(w, f)
+	}
+}
+
+// writeSession writes whose a request is. signedIn reports that a cookie says so.
+func writeSession(w http.ResponseWriter, a Access, signedIn bool) {
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(struct {
+		Tenant   string `json:"tenant"`
+		Role     string `json:"role"`
+		SignedIn bool   `json:"signed_in"`
+	}{a.Tenant, a.Role, signedIn})
+}
+
+func (s *Server) whoami(w http.ResponseWriter, r *http.Request, t *route) *refusal {
+	a, f := s.authorise(s.routing.Load(), r, t)
+	if f != nil {
+		return f
+	}
+	signedIn := false
+	if tokenOf(r, t) == "" {
+		_, _, signedIn = s.session(r, t)
+	}
+	writeSession(w, a, signedIn)
+	return nil
+}
+
+var errNotJSON = &refusal{http.StatusUnsupportedMediaType, "not_json",
+	"the request is not one of Oriel's own page: send the header Content-Type: application/json, which no form of another page can send"}
+
+func (s *Server) signIn(w http.ResponseWriter, r *http.Request) *refusal {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return errNotJSON
+	}
+	var order struct {
+		Token string `json:"token"`
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxLogin))
+	if err != nil || json.Unmarshal(body, &order) != nil || order.Token == "" {
+		return &refusal{http.StatusBadRequest, "no_token", "the body has no token: send {\"token\":\"TOKEN\"}"}
+	}
+	cur := s.routing.Load()
+	asked := r.Clone(r.Context())
+	asked.Header.Del("Authorization")
+	asked.Header.Set("X-Oriel-Token", order.Token)
+	a, f := s.authorise(cur, asked, &route{own: true})
+	if f != nil {
+		return f
+	}
+	if !s.usesToken(cur, order.Token) {
+		writeSession(w, a, false) // none is needed here
+		return nil
+	}
+	parent := timeline.HashToken(order.Token)
+	_, configured := cur.tokens.tenant(order.Token)
+	cookie := newCookie(parent, !configured)
+	now := s.now()
+	ctx, cancel := context.WithTimeout(r.Context(), sessionWait)
+	defer cancel()
+	err = s.sessionStore.AddToken(ctx, timeline.Token{
+		Hash: sessionHash(cookie, parent), Tenant: a.Tenant, Role: timeline.RoleConsole, Created: now, Expires: now.Add(sessionTime),
+	})
+	if err != nil {
+		s.log.Error("a session of a browser cannot be kept", "error", err)
+		return refusedToken(access.ErrUnavailable)
+	}
+	setCookie(w, r, cookie, int(sessionTime/time.Second))
+	writeSession(w, a, true)
+	return nil
+}
+
+func (s *Server) signOut(w http.ResponseWriter, r *http.Request, t *route) *refusal {
+	if r.Header.Get("X-Oriel-Console") == "" {
+		return &refusal{http.StatusForbidden, "header_missing", "the request is not one of Oriel's own page: send the header X-Oriel-Console: 1"}
+	}
+	if _, hash, ok := s.session(r, t); ok {
+		ctx, cancel := context.WithTimeout(r.Context(), sessionWait)
+		defer cancel()
+		if err := s.sessionStore.RevokeToken(ctx, hash, s.now()); err != nil && !errors.Is(err, timeline.ErrNoToken) {
+			s.log.Error("a session of a browser cannot be ended", "error", err)
+			return refusedToken(access.ErrUnavailable)
+		}
+	}
+	setCookie(w, r, "", -1)
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func setCookie(w http.ResponseWriter, r *http.Request, value string, age int) {
+	http.SetCookie(w, &http.Cookie{
+		Name: cookieName(r), Value: value, Path: consolePath, MaxAge: age,
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
+	})
 }

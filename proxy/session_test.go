@@ -1,13 +1,21 @@
 package proxy_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/oriel-context/oriel/internal/access"
 	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/memory"
 )
 
 // browse sends a request as a browser would, without following redirects.
@@ -31,42 +39,202 @@ func browse(t *testing.T, s *setup, path string, cookies []*http.Cookie, header 
 	return resp
 }
 
-func TestABrowserLogsInOnceAndKeepsNoToken(t *testing.T) {
-	console := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.WriteString(w, proxy.TenantOf(r.Context()))
-	})
+// signIn posts a token as the console does.
+func signIn(t *testing.T, s *setup, token string, cookies []*http.Cookie, header ...string) *http.Response {
+	t.Helper()
+	r := s.request("POST", "/oriel/session", `{"token":"`+token+`"}`)
+	r.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	for _, c := range cookies {
+		r.AddCookie(c)
+	}
+	resp, err := s.client.Transport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
+
+// read returns the status and the body of an answer.
+func read(t *testing.T, resp *http.Response) string {
+	t.Helper()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%d %s", resp.StatusCode, body)
+}
+
+func TestABrowserSignsInAndKeepsNoToken(t *testing.T) {
 	tokens := map[string]string{"own-0123456789abc": "ann", "own-0123456789xyz": "ben"}
-	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Tokens: tokens, Console: console}, nil)
-	resp := browse(t, s, "/oriel/?token=own-0123456789xyz&page=recall", nil)
+	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Tokens: tokens, Console: whose}, nil)
+	resp := signIn(t, s, "own-0123456789xyz", nil)
 	cookies := resp.Cookies()
-	if resp.StatusCode != http.StatusSeeOther || resp.Header.Get("Location") != "/oriel/?page=recall" || len(cookies) != 1 {
-		t.Fatalf("%d to %q with %d cookies", resp.StatusCode, resp.Header.Get("Location"), len(cookies))
+	if got := read(t, resp); got != `200 {"tenant":"ben","role":"call","signed_in":true}`+"\n" || len(cookies) != 1 {
+		t.Fatalf("%s with %d cookies", got, len(cookies))
 	}
 	c := cookies[0]
-	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/oriel/" || strings.Contains(c.Value, "own-") || resp.Header.Get("Referrer-Policy") != "no-referrer" {
-		t.Errorf("cookie %v, Referrer-Policy %q", c, resp.Header.Get("Referrer-Policy"))
+	hash := timeline.HashToken("own-0123456789xyz")
+	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/oriel/" || strings.Contains(c.Value, "own-") || strings.Contains(c.Value, base64.RawURLEncoding.EncodeToString(hash[:])) {
+		t.Errorf("cookie %v", c)
 	}
-	if body, _ := io.ReadAll(browse(t, s, "/oriel/api/x", cookies).Body); string(body) != "ben" {
-		t.Errorf("the cookie is of tenant %q", body)
+	for path, want := range map[string]string{"/oriel/api/x": "200 ben call", "/oriel/session": `200 {"tenant":"ben","role":"call","signed_in":true}` + "\n"} {
+		if got := read(t, browse(t, s, path, cookies)); got != want {
+			t.Errorf("%s: %s", path, got)
+		}
 	}
 	if resp := browse(t, s, "/oriel/api/x", cookies, "Sec-Fetch-Site", "cross-site"); resp.StatusCode != http.StatusForbidden {
 		t.Errorf("another page got %d", resp.StatusCode)
 	}
-	// The cookie admits to no call, and a forged one to nothing.
+	// The cookie admits to no call, and is no token; a forged one admits to nothing.
 	if resp := browse(t, s, "/v1/models", cookies); resp.StatusCode != http.StatusUnauthorized {
 		t.Errorf("a call with the cookie got %d", resp.StatusCode)
 	}
-	c.Value = strings.Map(func(r rune) rune {
-		if r == 'x' {
-			return 'y'
-		}
-		return 'x'
-	}, c.Value[:1]) + c.Value[1:]
-	if resp := browse(t, s, "/oriel/api/x", cookies); resp.StatusCode != http.StatusUnauthorized || resp.Header.Get("Content-Type") != "application/problem+json" {
-		t.Errorf("a forged cookie got %d, %s", resp.StatusCode, resp.Header.Get("Content-Type"))
+	if resp := browse(t, s, "/oriel/api/x", nil, "X-Oriel-Token", c.Value); resp.StatusCode != http.StatusUnauthorized {
+		t.Errorf("the cookie as a token got %d", resp.StatusCode)
 	}
-	if resp := browse(t, s, "/oriel/?token=wrong-0123456789", nil); resp.StatusCode != http.StatusUnauthorized || len(resp.Cookies()) > 0 {
+	for _, value := range []string{"", "x", newCookieText(31), newCookieText(32), newCookieText(64)} {
+		if resp := browse(t, s, "/oriel/api/x", []*http.Cookie{{Name: c.Name, Value: value}}); resp.StatusCode != http.StatusUnauthorized || resp.Header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("the forged cookie %q got %d, %s", value, resp.StatusCode, resp.Header.Get("Content-Type"))
+		}
+	}
+	if resp := signIn(t, s, "wrong-0123456789", nil); resp.StatusCode != http.StatusUnauthorized || len(resp.Cookies()) > 0 {
 		t.Errorf("a wrong token got %d and %v", resp.StatusCode, resp.Cookies())
+	}
+}
+
+func newCookieText(n int) string { return base64.RawURLEncoding.EncodeToString(make([]byte, n)) }
+
+// Another site must not put a browser into a tenant of its choice: neither by a link nor by
+// a form nor by a script.
+func TestAnotherSiteCannotSignABrowserIn(t *testing.T) {
+	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Tokens: map[string]string{"own-0123456789abc": "mallory"}, Console: whose}, nil)
+	resp := browse(t, s, "/oriel/?token=own-0123456789abc&x=1", nil, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate")
+	if resp.StatusCode != http.StatusSeeOther || len(resp.Cookies()) > 0 || resp.Header.Get("Location") != "/oriel/#token=own-0123456789abc" {
+		t.Errorf("a link: %d to %q with %v", resp.StatusCode, resp.Header.Get("Location"), resp.Cookies())
+	}
+	for name, header := range map[string][]string{
+		"a form": {"Content-Type", "text/plain"}, "a form without a type": {"Content-Type", ""},
+		"a script": {"Origin", "https://evil.example"}, "a script of the same site": {"Sec-Fetch-Site", "same-site"},
+	} {
+		if resp := signIn(t, s, "own-0123456789abc", nil, header...); resp.StatusCode < 400 || len(resp.Cookies()) > 0 {
+			t.Errorf("%s: %d with %v", name, resp.StatusCode, resp.Cookies())
+		}
+	}
+}
+
+// The files of the page have no data: a browser without a token gets them, and asks.
+func TestThePageIsServedToEverybodyAndNothingElseIs(t *testing.T) {
+	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Tokens: map[string]string{"own-0123456789abc": "ann"}, Console: whose}, nil)
+	for path, want := range map[string]int{
+		"/oriel/": 200, "/oriel": 200, "/oriel/ui/main.js": 200, "/oriel/session": 401, "/oriel/api/overview": 401, "/oriel/metrics": 401, "/oriel/mcp": 401,
+		"/oriel/ui/../api/overview": 401, "/oriel/ui/%2e%2e/api/overview": 401, "/oriel/ui/..%2fapi/overview": 401, "/oriel/ui/a/../b": 401, "/oriel/other": 401, "/v1/models": 401,
+	} {
+		if resp := browse(t, s, path, nil); resp.StatusCode != want {
+			t.Errorf("%s: %d", path, resp.StatusCode)
+		}
+	}
+	r := s.request("POST", "/oriel/", "{}")
+	if resp, _ := s.do(r); resp.StatusCode != http.StatusUnauthorized {
+		t.Errorf("POST: %d", resp.StatusCode)
+	}
+}
+
+// Behind a balancer the next request may come to another server of the same store.
+func TestASessionHoldsOnAllServersOfAStoreAndEndsWithItsToken(t *testing.T) {
+	store := &team{Store: memory.New()}
+	var clock atomic.Int64
+	clock.Store(time.Now().UnixNano())
+	now := func() time.Time { return time.Unix(0, clock.Load()) }
+	pass := func(d time.Duration) { clock.Add(int64(d)) }
+	one := start(t, proxy.Options{Listen: "0.0.0.0:0", Stored: store, Tokens: map[string]string{"own-0123456789abc": "ops"}, Console: whose, Now: now}, nil)
+	two := start(t, proxy.Options{Listen: "0.0.0.0:0", Stored: store, Tokens: map[string]string{"own-0123456789abc": "ops", "own-more-0123456": "dev"}, Console: whose, Now: now}, nil)
+	enter := func(token string) []*http.Cookie {
+		t.Helper()
+		resp := signIn(t, one, token, nil)
+		if len(resp.Cookies()) != 1 {
+			t.Fatalf("no cookie: %s", read(t, resp))
+		}
+		return resp.Cookies()
+	}
+	// seen is what a request with a cookie gets from a server, which knows the cookie by
+	// the name that it has behind a balancer.
+	seen := func(s *setup, cookies []*http.Cookie) string {
+		t.Helper()
+		r := s.request("GET", "/oriel/api/x", "")
+		r.Header.Del("Authorization")
+		r.Host = strings.TrimPrefix(one.url, "http://")
+		for _, c := range cookies {
+			r.AddCookie(c)
+		}
+		resp, body := s.do(r)
+		if resp.StatusCode != 200 {
+			return fmt.Sprint(resp.StatusCode)
+		}
+		return body
+	}
+	expect := func(why, want string, cookies []*http.Cookie) {
+		t.Helper()
+		for i, s := range []*setup{one, two} {
+			if got := seen(s, cookies); got != want {
+				t.Errorf("%s: server %d: %s, want %s", why, i+1, got, want)
+			}
+		}
+	}
+	reader, brief := store.add(t, "ann", timeline.RoleRead, time.Time{}), store.add(t, "bob", timeline.RoleCall, now().Add(time.Hour))
+	ann, again, bob, ops := enter(reader), enter(reader), enter(brief), enter("own-0123456789abc")
+	expect("signed in", "ann read", ann)
+	expect("signed in", "bob call", bob)
+	expect("with a token of the settings", "ops call", ops)
+
+	r := two.request("DELETE", "/oriel/session", "")
+	r.Header.Del("Authorization")
+	r.Host = strings.TrimPrefix(one.url, "http://")
+	r.AddCookie(ann[0])
+	if resp, _ := two.do(r); resp.StatusCode != http.StatusForbidden {
+		t.Errorf("a sign-out without the header: %d", resp.StatusCode)
+	}
+	r.Header.Set("X-Oriel-Console", "1")
+	if resp, _ := two.do(r); resp.StatusCode != http.StatusNoContent || len(resp.Cookies()) != 1 || resp.Cookies()[0].MaxAge >= 0 {
+		t.Errorf("a sign-out: %d %v", resp.StatusCode, resp.Cookies())
+	}
+	pass(access.Lifetime)
+	expect("signed out", "401", ann)
+	expect("the other browser", "ann read", again)
+	pass(time.Hour)
+	expect("the token has expired", "401", bob)
+	if err := store.RevokeToken(t.Context(), timeline.HashToken(reader), now()); err != nil {
+		t.Fatal(err)
+	}
+	pass(access.Lifetime)
+	expect("the token was revoked", "401", again)
+	pass(31 * 24 * time.Hour)
+	expect("the session has expired", "401", ops)
+	all, err := store.Tokens(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range all {
+		if found.Role != timeline.RoleConsole {
+			continue
+		}
+		if value, err := base64.RawURLEncoding.DecodeString(again[0].Value); err != nil || bytes.Contains(value, found.Hash[:]) {
+			t.Errorf("the store's hash is in the cookie (%v)", err)
+		}
+	}
+}
+
+// Without a token nobody has to sign in.
+func TestOnLoopbackNobodySignsIn(t *testing.T) {
+	s := start(t, proxy.Options{Console: whose}, nil)
+	if got := read(t, browse(t, s, "/oriel/session", nil)); got != `200 {"tenant":"local","role":"call","signed_in":false}`+"\n" {
+		t.Error(got)
+	}
+	if resp := signIn(t, s, "whatever", nil); resp.StatusCode != 200 || len(resp.Cookies()) > 0 {
+		t.Errorf("%d %v", resp.StatusCode, resp.Cookies())
 	}
 }
 

@@ -13,6 +13,9 @@ const (
 	RoleCall = "call"
 	// RoleRead may read the tenant's history. It makes no calls and changes nothing.
 	RoleRead = "read"
+	// RoleConsole is that of a browser which has signed in with a token: not a token
+	// itself, and nothing that a client can send in the place of one.
+	RoleConsole = "console"
 )
 
 // TokenHash is the SHA-256 of a token.
@@ -30,7 +33,7 @@ func (h TokenHash) ID() string { return hex.EncodeToString(h[:6]) }
 type Token struct {
 	Hash   TokenHash
 	Tenant string
-	// Role is RoleCall or RoleRead.
+	// Role is RoleCall, RoleRead or RoleConsole.
 	Role string
 	// Created is required. Times are stored like those of messages.
 	Created time.Time
@@ -50,7 +53,7 @@ func (t *Token) Check() error {
 	switch {
 	case t.Hash == TokenHash{}:
 		return fmt.Errorf("%w: a token without its hash", ErrInvalid)
-	case t.Role != RoleCall && t.Role != RoleRead:
+	case t.Role != RoleCall && t.Role != RoleRead && t.Role != RoleConsole:
 		return fmt.Errorf("%w: role %.40q of a token: use %s or %s", ErrInvalid, t.Role, RoleCall, RoleRead)
 	case t.Created.IsZero():
 		return fmt.Errorf("%w: a token without the time of its creation", ErrInvalid)

@@ -66,7 +66,7 @@ func Serve(ctx context.Context, program, data, provider string, env ...string) (
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		if at, ok := strings.CutPrefix(strings.TrimSpace(lines.Text()), "console"); ok {
-			s.Console = strings.TrimSpace(at)
+			s.Console, _, _ = strings.Cut(strings.TrimSpace(at), "#") // without what signs in
 			s.URL = strings.TrimSuffix(s.Console, "/oriel/")
 		}
 		if strings.HasPrefix(lines.Text(), "export ANTHROPIC_BASE_URL") {

@@ -157,7 +157,7 @@ func TestRoutesAskForATokenOfTheTenant(t *testing.T) {
 	}
 	hello := &address{method: "POST", path: "/oriel/mcp", body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`}
 	health := &address{method: "GET", path: "/oriel/healthz"}
-	own = append(own, hello, &address{method: "GET", path: "/oriel/"}, &address{method: "GET", path: "/oriel/metrics"}, &address{method: "GET", path: "/oriel/nothing"}, &address{method: "POST", path: "/oriel/nothing", changes: true})
+	own = append(own, hello, &address{method: "GET", path: "/oriel/session"}, &address{method: "GET", path: "/oriel/metrics"}, &address{method: "GET", path: "/oriel/nothing"}, &address{method: "POST", path: "/oriel/nothing", changes: true})
 	proxied := []*address{
 		chat, {method: "POST", path: "/v1/responses", body: `{"model":"gpt-4o","input":"hi"}`}, {method: "POST", path: "/v1/messages", body: `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`},
 		{method: "POST", path: "/v1/messages/count_tokens", body: `{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"hi"}]}`}, {method: "GET", path: "/v1/models"}, {method: "POST", path: "/p/full/v1/embeddings", body: "{}"},
@@ -180,6 +180,9 @@ func TestRoutesAskForATokenOfTheTenant(t *testing.T) {
 		if code, text := v.ask(r.token, health); code != 200 || strings.Contains(text, "error") {
 			t.Errorf("%s: health: %d %s", who, code, text)
 		}
+	}
+	if code, text := v.ask("", &address{method: "GET", path: "/oriel/"}); code != 200 || strings.Contains(text, "lighthouse") { // it asks for a token
+		t.Errorf("the page: %d %s", code, text)
 	}
 	var wg sync.WaitGroup
 	for group := range slices.Chunk(all, len(all)/14+1) { // wrong tokens are answered late

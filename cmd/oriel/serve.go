@@ -127,7 +127,7 @@ func (h *history) checkTokens(ctx context.Context, l *settings.Loaded, log *slog
 		log.Error("the tokens of clients cannot be read: everybody is refused until they can", "error", err)
 		return nil
 	}
-	if !slices.ContainsFunc(all, func(t timeline.Token) bool { return t.Valid(time.Now()) }) {
+	if !slices.ContainsFunc(all, func(t timeline.Token) bool { return t.Valid(time.Now()) && t.Role != timeline.RoleConsole }) {
 		return fmt.Errorf("%w to listen at %s, where others can reach it: make one with oriel token add --tenant NAME, give one with --token or $ORIEL_TOKEN, or listen at 127.0.0.1", proxy.ErrToken, l.Listen)
 	}
 	return nil
@@ -163,7 +163,7 @@ func printAddresses(w io.Writer, a *net.TCPAddr, o proxy.Options, profile string
 		}
 	}
 	if len(o.Tokens) > 0 || !a.IP.IsLoopback() {
-		prefix, login = "/k/$ORIEL_TOKEN", "?token=$ORIEL_TOKEN"
+		prefix, login = "/k/$ORIEL_TOKEN", "#token=$ORIEL_TOKEN"
 	}
 	at := "http://" + net.JoinHostPort(host, fmt.Sprint(a.Port))
 	base := at + prefix

@@ -65,6 +65,9 @@ only now: the store has its hash. A tenant needs no other preparation.`,
 		now := time.Now()
 		t := timeline.Token{Tenant: tenant, Role: role, Created: now}
 		err := checkTenant(tenant)
+		if err == nil && role != timeline.RoleCall && role != timeline.RoleRead {
+			err = fmt.Errorf("%q is not a role: use --role call or --role read", oneLine(role, 40))
+		}
 		if err == nil {
 			t.Expires, err = expiry(expires, now)
 		}
@@ -173,7 +176,9 @@ func tokenListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List the tokens without their texts",
 		Long: `List the tokens of all tenants: id, tenant, role, state (valid, expired or revoked),
-when each was made and when it ends. The tokens themselves are nowhere.`,
+when each was made and when it ends. The tokens themselves are nowhere. The role
+console is that of a browser that has signed in to the console with a token; revoking it
+signs that browser out.`,
 		Example: `  oriel token list
   oriel token list --tenant ann --json`,
 		Args: noArguments,

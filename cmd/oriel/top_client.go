@@ -22,13 +22,13 @@ type topClient struct {
 }
 
 // newTopClient reads the address of a server: its base URL, also with /k/TOKEN, or the
-// address of its console, also with ?token=TOKEN.
+// address of its console, also with #token=TOKEN.
 func newTopClient(address, token string) (*topClient, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("--url %q: give the address that oriel serve prints, such as http://127.0.0.1:8780", oneLine(address, 60))
 	}
-	if t := u.Query().Get("token"); t != "" && token == "" {
+	if t, ok := strings.CutPrefix(u.Fragment, "token="); ok && token == "" {
 		token = t
 	}
 	path, _, _ := strings.Cut(u.Path+"/", "/oriel/")

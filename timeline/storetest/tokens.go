@@ -100,7 +100,7 @@ func (m *machine) token(r *rapid.T) {
 	switch rapid.IntRange(0, 2).Draw(r, "how") {
 	case 0:
 		t := tokenFor(tenantName(r), secret)
-		t.Created, t.Role = m.now(), rapid.SampledFrom([]string{timeline.RoleCall, timeline.RoleRead, "other"}).Draw(r, "role")
+		t.Created, t.Role = m.now(), rapid.SampledFrom([]string{timeline.RoleCall, timeline.RoleRead, timeline.RoleConsole, "other"}).Draw(r, "role")
 		if rapid.Bool().Draw(r, "expires") {
 			t.Expires = t.Created.Add(time.Minute)
 		}

@@ -38,6 +38,7 @@ async function ask(path, params, init) {
   } catch {
     // A proxy in between may answer with a page of its own.
   }
+  if (response.status === 401) dispatchEvent(new Event('signin')); // the frame asks for a token
   throw new Problem(response.status, body);
 }
 
@@ -65,16 +66,18 @@ const kinds = ['call', 'truncation', 'condensation', 'resize', 'recall', 'pin', 
 
 // listen follows the server's events: onevent gets each, onstate whether the line is up. A
 // page that nobody sees has no line, because a browser has only six for a server, in all of
-// its tabs; when it is seen again, onevent gets an event "seen", as others may be missed.
+// its tabs; when it is seen again, onevent gets an event "seen", as others may be missed. The
+// function that is returned ends it.
 export function listen(onevent, onstate) {
   let source = null;
   let down = false; // the line was lost
+  let ended = false;
   const close = () => {
     source?.close();
     source = null;
   };
   const open = () => {
-    if (source || document.hidden) return;
+    if (source || document.hidden || ended) return;
     source = new EventSource(address('events'));
     for (const kind of kinds) {
       source.addEventListener(kind, (e) => onevent({ kind, ...JSON.parse(e.data) }));
@@ -91,6 +94,7 @@ export function listen(onevent, onstate) {
       if (source?.readyState === EventSource.CLOSED) {
         close();
         setTimeout(open, 5000);
+        get('health').catch(() => {}); // if a token is wanted now, the frame asks for it
       }
     });
   };
@@ -102,6 +106,10 @@ export function listen(onevent, onstate) {
   addEventListener('pagehide', close);
   addEventListener('pageshow', open);
   open();
+  return () => {
+    ended = true;
+    close();
+  };
 }
 
 // later calls f at most once in every ms, and once after the last call; it does nothing

@@ -5,7 +5,7 @@
 // title} and, if it has them, update(params), event(e), key(e) and stop().
 
 import { get, listen } from './api.js';
-import { el, replace } from './dom.js';
+import { el, foreign, replace } from './dom.js';
 import overview from './overview.js';
 import conversations from './conversations.js';
 import conversation from './conversation.js';
@@ -13,11 +13,14 @@ import filling from './window.js';
 import recall from './recall.js';
 import settings from './settings.js';
 import { help } from './help.js';
+import { brought, session, signInPage, signOut } from './signin.js';
 
 const pages = { '': overview, conversations, conversation, window: filling, recall, settings };
 const tabs = { '': 'overview', conversation: 'conversations' };
 const main = document.getElementById('main');
 let now = null; // {name, args, page}
+let asking = false; // for a token
+let stopListening = () => {};
 
 // read takes an address apart.
 function read() {
@@ -53,6 +56,7 @@ function go(changes, { replace: quietly = false } = {}) {
 }
 
 function route() {
+  if (asking) return;
   const to = read();
   if (now && now.name === to.name && now.args.join('/') === to.args.join('/')) {
     now.page.update?.(to.params);
@@ -108,14 +112,54 @@ document.querySelector('.skip').addEventListener('click', (e) => {
   main.focus();
 });
 document.getElementById('help').addEventListener('click', help);
-addEventListener('hashchange', route);
-route();
-listen((e) => now?.page.event?.(e), state);
-get('overview').then((o) => {
-  document.getElementById('profile').textContent = o.profile;
-  document.getElementById('profile').title = 'the profile of calls that name none';
-  document.getElementById('place').textContent = o.listen || location.host;
-}, () => {});
+document.getElementById('sign-out').addEventListener('click', async () => {
+  try {
+    await signOut();
+    location.reload();
+  } catch (err) {
+    toast(err.message);
+  }
+});
+
+// askToken shows the page that asks for a token, in the place of any other.
+function askToken(token) {
+  if (asking) return;
+  asking = true;
+  now?.page.stop?.();
+  stopListening();
+  document.body.classList.add('asking');
+  const page = signInPage({ token, done: () => location.reload() });
+  replace(main, page.node);
+  title(page.title);
+}
+
+// begin draws the page that the address means.
+function begin() {
+  route();
+  stopListening = listen((e) => now?.page.event?.(e), state);
+  session().then((s) => {
+    if (!s) return;
+    const who = document.getElementById('who');
+    who.hidden = s.tenant === 'local';
+    replace(who, 'as ', foreign(s.tenant), s.role === 'read' ? ', reading' : '');
+    document.getElementById('sign-out').hidden = !s.signed_in;
+  });
+  get('overview').then((o) => {
+    document.getElementById('profile').textContent = o.profile;
+    document.getElementById('profile').title = 'the profile of calls that name none';
+    document.getElementById('place').textContent = o.listen || location.host;
+  }, () => {});
+}
+
+addEventListener('hashchange', () => {
+  const token = brought();
+  if (token) askToken(token);
+  else route();
+});
+addEventListener('signin', () => askToken(''));
+const token = brought();
+if (token) askToken(token);
+else begin();
 
 // For programs that drive the console: it is drawn.
 document.documentElement.dataset.ready = 'true';
