@@ -296,10 +296,11 @@ func (c *recorded) fits(ctx context.Context, more []int) (leaves []int, err erro
 		if in.Room == nil { // of an earlier version
 			in.Room = &view.Room{Wish: newest.Plan.Budget, Hard: newest.Plan.Budget}
 		}
-		o := view.Options{Models: c.options.Models, Profiles: c.options.Profiles, KeepTools: c.options.KeepTools}
+		o := view.Options{Models: c.options.Models, Calibration: c.calls.o.Calibration, Cache: c.calls.cache, Profiles: c.options.Profiles, KeepTools: c.options.KeepTools}
 		if _, err := o.Profiles.Lookup(in.Profile); err != nil {
 			in.Profile = "" // it is no longer in the settings; in.Room says what it allowed
 		}
+		in.Thread.Tenant = c.tenant // whose calls have taught the calibration
 		in.Pins, in.Now = union(w.all(), more), found[0].Time
 		return view.New(o).Restoring(ctx, in, newest)
 	}

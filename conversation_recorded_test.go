@@ -3,7 +3,12 @@ package oriel_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +16,8 @@ import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/wire"
 )
 
 // callReads is a store that notes which records of calls are read.
@@ -90,5 +97,64 @@ func TestUndoReadsTheLatestCallAlone(t *testing.T) {
 	}
 	if keys := store.read(); !slices.Equal(keys, calls[len(calls)-1:]) {
 		t.Errorf("records read: %q of %q", keys, calls)
+	}
+}
+
+// What an undo brings back is counted as calls are: by what the provider reported.
+func TestUndoCountsAsTheProviderDoes(t *testing.T) {
+	const model = "claude-sonnet-4-5"
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body)
+		body, err := wire.Read(raw, wire.Anthropic, wire.Limits{})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		tokens := token.NewCounter(token.Builtin().Lookup(model), token.Options{}).Request(&body.Request).Total / 2
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"id":"m","type":"message","role":"assistant","model":%q,"content":[{"type":"text","text":"Done."}],"stop_reason":"end_turn","usage":{"input_tokens":%d,"output_tokens":3}}`, model, tokens)
+	}))
+	defer provider.Close()
+	written := make(chan oriel.Event, 100)
+	e, err := oriel.Open(ctx, oriel.Config{NoEmbed: true, Store: memory.New(), Waits: oriel.Waits{Store: time.Minute, Brief: time.Minute}, Events: func(e oriel.Event) {
+		if e.Kind == oriel.EventCall {
+			written <- e
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	client := &http.Client{Transport: e.Transport(&http.Transport{DisableKeepAlives: true})}
+	send := func(conversation, budget string, turns int) oriel.Event {
+		var list []string
+		for i := range turns {
+			list = append(list, fmt.Sprintf(`{"role":"user","content":%q}`, fmt.Sprintf("Question %d of %s: ", i, conversation)+strings.Repeat("how does the harbour work? ", 100)), `{"role":"assistant","content":"Done."}`)
+		}
+		body := fmt.Sprintf(`{"model":%q,"max_tokens":100,"messages":[%s,{"role":"user","content":"go on"}]}`, model, strings.Join(list, ","))
+		res, answer := post(t, client, provider.URL+"/v1/messages", body, "X-Oriel-Conversation", conversation, "X-Oriel-Budget", budget)
+		if res.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s", res.Status, answer)
+		}
+		return <-written
+	}
+	for turns := range 12 {
+		send("before", "100000", turns+1)
+	}
+	for turns := 5; ; turns++ {
+		if call := send("talk", "6000", turns); call.Plan != "" {
+			break
+		}
+	}
+	c, err := e.Conversation(ctx, "talk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := c.WouldUndo(ctx, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Pin(ctx, u.Back[0]); err != nil {
+		t.Error(err)
 	}
 }
