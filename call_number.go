@@ -2,6 +2,7 @@ package oriel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -25,6 +26,12 @@ func (c *Call) number(ctx context.Context, cut *view.Cut) {
 	defer cancel()
 	notes, name, now := c.notes(), cut.ID, c.calls.o.Now()
 	id, err := bound.Do(ctx, &c.calls.reads, func(ctx context.Context) (string, error) { return notes.ReservePlan(ctx, name, wish, now) })
+	if errors.Is(err, timeline.ErrNoConversation) {
+		if c.calls.o.Shared && c.hints.Session != "" {
+			return // another server may begin the conversation of that name at the same time
+		}
+		id, err = timeline.PlanID(wish), nil
+	}
 	if err != nil {
 		if c.calls.worthTelling(c.began) {
 			c.calls.report(OpenStore, c.request, c.thread.Conversation, fmt.Errorf("number plan %s: %w; it is called by its name until it is stored", name, err))

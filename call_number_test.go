@@ -119,6 +119,36 @@ func settle(t *testing.T, s *server, n int64) {
 	(&bench{t: t, engine: s.Calls}).settle(int(n))
 }
 
+// SPEC E5: neither do two servers that begin a conversation of the same name at the same
+// time, each with a plan.
+func TestTwoServersThatBeginAConversationTellNoIDForTwoPlans(t *testing.T) {
+	dir := t.TempDir()
+	told := map[string]string{} // by calls
+	var ends []func()
+	for _, name := range []string{"A", "B"} {
+		c := oriel.NewCalls(oriel.CallsOptions{CallParts: oriel.CallParts{Store: openStore(t, dir), Shared: true}})
+		defer func() { must(c.Close(ctx)) }()
+		call, id, end := (&server{c, name, 0}).begin(branched(2, name))
+		told[call] = id
+		ends = append(ends, func() {
+			end()
+			settle(t, &server{c, name, 0}, 1)
+		})
+	}
+	for _, end := range ends {
+		end()
+	}
+	store := openStore(t, dir)
+	defer store.Close()
+	plans, err := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}.Plans(ctx)
+	must(err)
+	for call, id := range told {
+		if i := slices.IndexFunc(plans, func(p timeline.Plan) bool { return p.ID == id || p.Name == id }); i < 0 || !strings.HasPrefix(plans[i].Name, "p-"+call) {
+			t.Errorf("call %s told plan %q, stored are %v", call, id, names(plans))
+		}
+	}
+}
+
 // If the store cannot give a plan its number, the header tells its name, which stays valid,
 // and the number from the call on that finds the plan stored.
 func TestAPlanWithoutANumberIsToldByItsName(t *testing.T) {

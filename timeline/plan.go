@@ -97,15 +97,12 @@ func (n Notes) PlanIDs(ctx context.Context) (map[string]string, error) {
 
 // ReservePlan reserves an id for the plan of a call with this name, so that no other
 // process gives the id to another plan: wish if it is free, otherwise the number after
-// the largest. If the plan has an id already, ReservePlan returns it. If the conversation
-// does not exist yet, it returns wish and reserves nothing. The change that stores the
-// plan should drop the reservation; see Plan.Reservation.
+// the largest. If the plan has an id already, ReservePlan returns it. It returns
+// ErrNoConversation if there is no such conversation yet. The change that stores the plan
+// should drop the reservation; see Plan.Reservation.
 func (n Notes) ReservePlan(ctx context.Context, name string, wish int64, now time.Time) (id string, err error) {
 	for {
 		c, err := n.Store.Conversation(ctx, n.Tenant, n.Conversation)
-		if errors.Is(err, ErrNoConversation) {
-			return PlanID(wish), nil
-		}
 		if err != nil {
 			return "", err
 		}
