@@ -64,23 +64,6 @@ func Encode(f Format, r *chat.Request) ([]byte, error) {
 	return w.out, nil
 }
 
-// EncodeMessage writes a message built by a program as elements of the
-// protocol's list: one for Anthropic, one or more for the others.
-func EncodeMessage(f Format, m chat.Message) []byte {
-	w := writer{}
-	for _, t := range turns([]chat.Message{m}) {
-		switch f {
-		case Anthropic:
-			w.anthropicMessage(t)
-		case Chat:
-			w.chatMessage(t)
-		default:
-			w.responsesItems(t)
-		}
-	}
-	return w.out
-}
-
 // turn is what one side says before the other answers. Role tool holds only
 // results.
 type turn struct {

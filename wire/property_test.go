@@ -126,7 +126,7 @@ func TestViewIsSplicedByteForByte(t *testing.T) {
 	each(t, func(t *rapid.T, p protocol) {
 		data := p.draw(t, histories.Options{})
 		b := read(t, data, p.format)
-		made := wire.EncodeMessage(p.format, chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote("made \"here\"\n")}}})
+		made := []byte(`{"role":"user","content":"made \"here\"\n"}`)
 		var view []wire.Piece
 		var want [][]byte
 		for i := range b.Messages {

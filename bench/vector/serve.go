@@ -41,12 +41,12 @@ func serve(base, queries string, in io.Reader, out io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	exact := func(id int, dst []float32) bool { copy(dst, at(vectors, id)); return true }
+	exact := func(id int) []float32 { return at(vectors, id) }
 	hits := make([]vector.Hit, 0, 100)
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
-		var from, count, refine int
-		if _, err := fmt.Sscan(lines.Text(), &from, &count, &refine); err != nil {
+		var from, count, refined int
+		if _, err := fmt.Sscan(lines.Text(), &from, &count, &refined); err != nil {
 			return fmt.Errorf("line %q: %w", lines.Text(), err)
 		}
 		for i := from; i < from+count; i++ {
@@ -55,11 +55,11 @@ func serve(base, queries string, in io.Reader, out io.Writer) error {
 			if err != nil {
 				return err
 			}
-			if hits, err = index.Top(q, max(refine, results), hits); err == nil && refine > 0 {
-				err = index.Refine(q, hits, exact)
-			}
-			if err != nil {
+			if hits, err = index.Top(q, max(refined, results), hits); err != nil {
 				return err
+			}
+			if refined > 0 {
+				refine(q, hits, exact)
 			}
 			end, err := cpu()
 			if err != nil {

@@ -26,7 +26,6 @@ type scratch struct {
 	discard totals // of a block with removed vectors
 	live    int
 	scores  [block]float32
-	exact   []float32
 }
 
 func newScratch(dimensions int) *scratch {
@@ -37,7 +36,6 @@ func newScratch(dimensions int) *scratch {
 			values:     make([]int16, dimensions),
 			planes:     make([]int8, 2*whole),
 		},
-		exact: make([]float32, dimensions),
 	}
 }
 

@@ -118,8 +118,7 @@ func TestWhatHasNoDirectionIsRefused(t *testing.T) {
 		_, add := x.Add(c.vector)
 		_, _, scores := x.Scores(c.vector, nil)
 		_, top := x.Top(c.vector, 3, nil)
-		refine := x.Refine(c.vector, nil, nil)
-		for _, err := range []error{add, scores, top, refine} {
+		for _, err := range []error{add, scores, top} {
 			if !errors.Is(err, c.want) {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -216,41 +215,6 @@ func TestWhatWasPersistedScoresTheSame(t *testing.T) {
 	}
 }
 
-func TestRefiningSortsByTheExactVectors(t *testing.T) {
-	const n, d = 3000, 64
-	x, vectors := filled(t, best(), n, d)
-	query := randomVector(newRand(), d)
-	query[1] += 2
-	hits, err := x.Top(query, 50, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	missing := hits[len(hits)-1]
-	missing.Score = -2
-	hits[len(hits)-1] = missing
-	if err := x.Refine(query, hits, func(id int, dst []float32) bool {
-		copy(dst, vectors[id])
-		return id != missing.ID
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if hits[len(hits)-1] != missing {
-		t.Errorf("the one without a vector became %v", hits[len(hits)-1])
-	}
-	ids := make([]int, n)
-	for i := range ids {
-		ids[i] = i
-	}
-	slices.SortFunc(ids, func(a, b int) int {
-		return map[bool]int{true: -1, false: 1}[naiveCosine(query, vectors[a]) > naiveCosine(query, vectors[b])]
-	})
-	for i, h := range hits[:10] {
-		if want := naiveCosine(query, vectors[ids[i]]); h.ID != ids[i] || math.Abs(float64(h.Score)-want) > 1e-6 {
-			t.Errorf("place %d has %v, want %d with %v", i, h, ids[i], want)
-		}
-	}
-}
-
 func TestAVectorTakesAFewBytesMoreThanItsDimensions(t *testing.T) {
 	const d = 384
 	x := newIndex(d, plain)
@@ -329,9 +293,6 @@ func TestSearchingDoesNotAllocate(t *testing.T) {
 	for name, f := range map[string]func(){
 		"Scores": func() { x.Scores(vectors[0], out) },
 		"Top":    func() { hits, _ = x.Top(vectors[0], 50, hits) },
-		"Refine": func() {
-			x.Refine(vectors[0], hits, func(id int, dst []float32) bool { copy(dst, vectors[id]); return true })
-		},
 	} {
 		if got := testing.AllocsPerRun(50, f); got != 0 {
 			t.Errorf("%s allocates %v times", name, got)
