@@ -280,38 +280,57 @@ func TestAConversationHasTheBudgetOfARequest(t *testing.T) {
 }
 
 // A conversation of items loses the same messages as the request that resends them, under
-// the policy that both have: by number and by tokens, with pins and without (SPEC A2, A4).
-// All limits are odd, because what a request keeps begins and ends with a user's message.
+// the policies that both have: by number and by tokens, with pins and without (SPEC A2, A3,
+// A4). Only requests have the other policies and the profiles, which shorten messages and
+// cut further than they must; an item is never shortened and leaves when another comes.
+//
+// By age all limits are odd, because what a request keeps begins and ends with a user's
+// message. By relevance all messages are the user's, because a request keeps an answer with
+// its question, the number of messages is not limited, because a request has no such limit,
+// and there is room for the marker that a request gets.
 func TestAConversationLosesTheMessagesOfARequest(t *testing.T) {
 	const messages, words = 30, 200
-	said := func(i int) string { return strings.TrimSpace(strings.Repeat(" word", words-1)) + fmt.Sprintf(" %d", i) }
-	size := token.NewCounter(token.Model{Encoding: "o200k_base"}, token.Options{}).Text(said(0)).Tokens
-	roles := []string{"user", "assistant"}
-	var list []string
-	for i := range messages + 1 { // the newest is the user's
-		list = append(list, fmt.Sprintf(`{"role":%q,"content":%q}`, roles[i%2], said(i)))
-	}
-	body := fmt.Appendf(nil, `{"messages":[%s]}`, strings.Join(list, ","))
-	for _, tt := range []struct {
-		name   string
-		tokens int // 0 for enough
-		items  int // 0 for enough
-		pins   []int
-	}{
-		{"all", 0, 0, nil},
-		{"by number", 0, 7, nil},
-		{"by a larger number", 0, 21, nil},
-		{"by tokens", 9*size + size/2, 0, nil},
-		{"by both", 9*size + size/2, 5, nil},
-		{"pinned, by number", 0, 7, []int{4}},
-		{"pinned, by tokens", 9*size + size/2, 0, []int{10}},
-	} {
-		o := oriel.FitOptions{Policy: "fifo", Budget: cmp.Or(tt.tokens, 1<<20), Window: 1 << 21, MaxItems: cmp.Or(tt.items, 1000), Pins: tt.pins}
-		_, plan, err := oriel.Fit(t.Context(), body, o)
-		if err != nil {
-			t.Fatal(tt.name, err)
+	said := func(i int) string {
+		text := strings.TrimSpace(strings.Repeat(" word", words-1)) + fmt.Sprintf(" %d", i)
+		if i%7 == 2 {
+			text += "?" // which counts more by relevance
 		}
-		e, err := oriel.Open(t.Context(), oriel.Config{Policy: "fifo", MaxTokens: o.Budget, MaxItems: o.MaxItems, NoEmbed: true})
+		return text
+	}
+	size := token.NewCounter(token.Model{Encoding: "o200k_base"}, token.Options{}).Text(said(0)).Tokens
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, tt := range []struct {
+		name, policy string
+		tokens       int // 0 for enough
+		items        int // 0 for enough
+		pins         []int
+	}{
+		{"all", "fifo", 0, 0, nil},
+		{"by number", "fifo", 0, 7, nil},
+		{"by a larger number", "fifo", 0, 21, nil},
+		{"by tokens", "fifo", 9*size + size/2, 0, nil},
+		{"by both", "fifo", 9*size + size/2, 5, nil},
+		{"pinned, by number", "fifo", 0, 7, []int{4}},
+		{"pinned, by tokens", "fifo", 9*size + size/2, 0, []int{10}},
+		{"all", "relevance", 0, 0, nil},
+		{"by few tokens", "relevance", 6*size + 9*size/10, 0, nil},
+		{"by more tokens", "relevance", 20*size + 9*size/10, 0, nil},
+		{"pinned, by tokens", "relevance", 9*size + 9*size/10, 0, []int{1, 10}},
+	} {
+		roles := []string{"user", "assistant"}
+		if tt.policy == "relevance" {
+			roles[1] = "user"
+		}
+		var list []string
+		for i := range messages + 1 { // the newest is the user's
+			list = append(list, fmt.Sprintf(`{"role":%q,"content":%q}`, roles[i%2], said(i)))
+		}
+		o := oriel.FitOptions{Policy: tt.policy, Budget: cmp.Or(tt.tokens, 1<<20), Window: 1 << 21, MaxItems: cmp.Or(tt.items, 1000), Pins: tt.pins, Now: now}
+		_, plan, err := oriel.Fit(t.Context(), fmt.Appendf(nil, `{"messages":[%s]}`, strings.Join(list, ",")), o)
+		if err != nil {
+			t.Fatal(tt.policy, tt.name, err)
+		}
+		e, err := oriel.Open(t.Context(), oriel.Config{Policy: tt.policy, MaxTokens: o.Budget, MaxItems: o.MaxItems, NoEmbed: true, Now: func() time.Time { return now }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -321,7 +340,7 @@ func TestAConversationLosesTheMessagesOfARequest(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range messages + 1 {
-			it := oriel.Item{Source: items.Source(roles[i%2]), Content: said(i)}
+			it := oriel.Item{Source: items.Source(roles[i%2]), Content: said(i), Time: now.Add(time.Duration(i-messages) * time.Minute)}
 			if slices.Contains(tt.pins, i) {
 				it.Flags = []items.Flag{items.FlagStarred}
 			}
@@ -337,8 +356,9 @@ func TestAConversationLosesTheMessagesOfARequest(t *testing.T) {
 		for _, p := range plans {
 			all.Action, all.Blocks = p.Action, append(all.Blocks, p.Blocks...)
 		}
+		slices.SortFunc(all.Blocks, func(a, b window.Block) int { return a.Index - b.Index })
 		if a, b := verdicts(plan, 0), verdicts(&all, 1); a != b || plan.Action != all.Action {
-			t.Errorf("%s: by Fit %s, %s\nby a conversation %s, %s", tt.name, plan.Action, a, all.Action, b)
+			t.Errorf("%s, %s: by Fit %s, %s\nby a conversation %s, %s", tt.policy, tt.name, plan.Action, a, all.Action, b)
 		}
 	}
 }
