@@ -66,7 +66,8 @@ type Plan struct {
 
 // NewPlan returns a plan that does nothing yet. Every plan is built by NewPlan, Judge,
 // Insert and Raise, whatever it is about: a request, the items of a conversation or a
-// trajectory.
+// trajectory. A plan that continues an earlier one, as views make them, also lists the
+// verdicts of that one; its Action is what it did itself.
 func NewPlan(policy, model string, budget, low int) *Plan {
 	return &Plan{Policy: policy, Mode: Hard, Model: model, Budget: budget, Low: low, Action: "none", Blocks: []Block{}, Inserted: []Insertion{}}
 }

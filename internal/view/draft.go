@@ -287,7 +287,7 @@ func (e *draft) finish(total int) *Cut {
 	if e.plan != nil {
 		plan = *e.plan
 		plan.Inserted, plan.Blocks = e.inserted, nil
-		for _, d := range sortedKeys(e.blocks) {
+		for _, d := range slices.Sorted(maps.Keys(e.blocks)) {
 			plan.Blocks = append(plan.Blocks, e.blocks[d])
 		}
 	}
@@ -307,13 +307,4 @@ func (e *draft) settled() int {
 		}
 	}
 	return 0
-}
-
-func sortedKeys(m map[int]window.Block) []int {
-	out := make([]int, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }
