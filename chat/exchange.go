@@ -90,8 +90,8 @@ type splitter struct {
 	// references reports that the provider may hold calls outside the history.
 	references bool
 
-	// stray lists results without a call, twice second results of a call, late
-	// results in a position that the protocol forbids.
+	// stray lists the results without a call, twice the second results of a
+	// call, and late the results where the protocol forbids them.
 	stray, twice, late []int
 	// same lists calls that share an id within their batch.
 	same     []int

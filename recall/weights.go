@@ -31,8 +31,8 @@ type Weights struct {
 	// about the assistant's words, about a course of events, for summaries,
 	// and for work. It applies only if speakers have no names.
 	User [5]float32
-	// Work weighs meaning for work, where it otherwise weighs 1: for paths and
-	// identifiers the letters matter more.
+	// Work is the weight of meaning in queries about work; in others it is 1.
+	// Letters matter more there, because of paths and identifiers.
 	Work float32
 	// Tool is added for calls and results of tools in work: in queries that
 	// are not questions, if tools are used.

@@ -93,7 +93,8 @@ func (d *draft) tokens() int {
 	return n
 }
 
-// drop sets the legal set nearest to leaving out the given exchanges.
+// drop leaves out the given exchanges, and whatever the rules of providers require
+// in addition.
 func (d *draft) drop(gone func(e int) bool, reason string) {
 	d.settle(func(e int) bool { return d.keep[e] && !gone(e) }, reason)
 }

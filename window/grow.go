@@ -79,10 +79,10 @@ func (h *History) Grow(wish, hard int, words bool) (budget, floor int, crowded b
 	return budget, floor, crowded, growth
 }
 
-// floor is the size of the least legal request that has some exchanges. Results in them
-// may be masked, but for those that are pinned or that no model has seen yet, and where
-// replies is set the model's words may be elided; what Oriel inserted is written anew at
-// every cut.
+// floor returns the size of the smallest legal request with the given exchanges. It
+// counts their results as masked, except pinned ones and those that no model has seen
+// yet, and the model's words as elided if replies is set. It leaves out what Oriel
+// inserted, because every cut writes that anew.
 func (h *History) floor(replies bool, stays func(e int) bool) int {
 	want := make([]bool, len(h.Cuts.Exchanges))
 	for e := range want {

@@ -34,8 +34,8 @@ type topModel struct {
 	quit      bool
 }
 
-// topJob asks the server for something in the background. It returns what to do to the
-// model with the answer.
+// topJob asks the server for something in the background. The function that it returns
+// puts the answer into the model.
 type topJob func(ctx context.Context, c *topClient) func(*topModel) topJob
 
 func newTopModel(address string, width, height int, s style) *topModel {

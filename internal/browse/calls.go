@@ -20,8 +20,8 @@ import (
 
 // Call is a call that was recorded. Its JSON form is that of oriel show --calls --json.
 type Call struct {
-	// Number is its place among the calls of the conversation, from 1 on; ID is what
-	// logs have.
+	// Number is its place among the calls of the conversation, from 1 on; ID identifies
+	// it in logs.
 	Number int    `json:"call"`
 	ID     string `json:"id"`
 	// Last is the id of the last message of the request.

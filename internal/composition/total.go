@@ -22,8 +22,8 @@ import (
 type Total struct {
 	Since time.Time `json:"since"`
 	// Calls is how many calls there were, Read how many of them the figures below cover:
-	// bodies may not be kept, and at most maxRead of them are taken to pieces, those first
-	// that stand for the most tokens.
+	// some bodies are not kept, and of the others only the maxRead with the most tokens are
+	// analysed.
 	Calls int `json:"calls"`
 	Read  int `json:"read"`
 	// Tokens are those of all prompts that are covered, Cost their price in US dollars.

@@ -25,8 +25,8 @@ type namespace struct {
 	count  int // number of conversations
 	pins   int // number of requests that use it now
 	formed int // number of trunks with forms
-	// read reports that the stored conversations of the session were read;
-	// forgot that some of them were forgotten since.
+	// read reports that the stored conversations of the session were read,
+	// forgot that some of those are no longer in memory.
 	read, forgot bool
 }
 

@@ -16,7 +16,7 @@ import (
 
 // Priced is a recorded call with its price.
 type Priced struct {
-	// ID is what logs have, Number its place among the calls of the conversation in the
+	// ID identifies the call in logs; Number is its place among the calls of the conversation in the
 	// order in which they began.
 	ID     string
 	Number int

@@ -100,8 +100,8 @@ func (e *draft) replace(k int, texts map[int]string) {
 // maxNote is the most bytes of a result that only refers to another.
 const maxNote = 1200
 
-// backNote matches the words of agents for that, but not those of a command
-// that left something unchanged.
+// backNote matches a result in which an agent refers to an earlier one. It does
+// not match the output of a command that left something unchanged.
 var backNote = regexp.MustCompile(`\b(unchanged|not changed|no changes) since\b.{0,40}\b(last|previous|earlier)\b`)
 
 // pointsBack reports whether a result says that an earlier one is still valid.

@@ -162,9 +162,9 @@ func (c *Cut) Hidden() []int {
 	return out
 }
 
-// Restoring returns what would leave for the pins of a request that a cut
-// hides, by depth. The error explains with numbers why they cannot be shown.
-// It changes nothing.
+// Restoring returns the depths of the messages that would leave if all pins of a
+// request were shown that a cut hides. If they cannot be shown, the error explains
+// that with numbers. It changes nothing.
 func (v *Viewer) Restoring(ctx context.Context, in *Input, cut *Cut) (left []int, err error) {
 	s, err := v.newRequest(in)
 	if err != nil {

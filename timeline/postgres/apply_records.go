@@ -240,8 +240,8 @@ func countReferences(b *pgx.Batch, tenant int64, contents [][16]byte, deltas []i
 		WHERE c.tenant = $1 AND c.hash = d.hash RETURNING 1`, "$4"), tenant, contents, deltas, len(contents))
 }
 
-// deleteContents queues the statements that delete those of some contents that nothing
-// refers to, with what was derived from them.
+// deleteContents queues the statements that delete, of the given contents, those without
+// references, and what was derived from them.
 func deleteContents(b *pgx.Batch, tenant int64, contents [][16]byte, gone *timeline.Deleted) {
 	b.Queue("DELETE FROM content WHERE tenant = $1 AND hash = ANY ($2) AND refs = 0 RETURNING size", tenant, contents).Query(func(rows pgx.Rows) error {
 		var size int64

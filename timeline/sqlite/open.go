@@ -80,7 +80,8 @@ func inspect(path string) (int64, error) {
 // SQLite can then read it without creating one.
 func isSettled(path string) bool { return exists(path+"-wal") <= 0 && exists(path+"-shm") < 0 }
 
-// settled opens a file that nobody writes to, without creating other files.
+// settled is the mode that opens a file that nobody writes to, without creating
+// other files.
 const settled = "mode=ro&immutable=1"
 
 var errForeign = errors.New("it is not a history of Oriel")

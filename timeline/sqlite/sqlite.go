@@ -138,8 +138,8 @@ func (s *Store) reader(ctx context.Context) (*conn, error) {
 	return s.openReader()
 }
 
-// openReader opens a connection for reading. It must not begin a log beside
-// one that has lost its name.
+// openReader opens a connection for reading. It fails if somebody deleted the
+// log: the connection would begin a new one.
 func (s *Store) openReader() (*conn, error) {
 	if s.LogGone() {
 		return nil, &Error{Op: "read", Path: s.path, Err: ErrLogGone, Hint: hintLogGone}

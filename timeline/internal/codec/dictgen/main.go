@@ -88,8 +88,8 @@ func texts(root string) ([][]byte, error) {
 	return samples, nil
 }
 
-// history is what contents may point back to, the most useful last, where
-// pointing is cheapest.
+// history returns the text of the dictionary. Compressed contents refer to it
+// by distance from its end, so the most useful part comes last.
 func history(samples [][]byte) []byte {
 	var tail []byte
 	for _, s := range skeletons {
