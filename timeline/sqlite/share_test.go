@@ -215,3 +215,43 @@ func TestTenantsKnowNothingOfEachOther(t *testing.T) {
 	}
 	verify(t, s)
 }
+
+// Whoever asks whether something has changed does not wait for another process that writes,
+// and is told that it may have.
+func TestChangedDoesNotWaitForAnotherWriter(t *testing.T) {
+	dir := t.TempDir()
+	a, b := open(t, dir), open(t, dir)
+	add(t, a, "c", "begin")
+	before, err := b.Changed(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	locked, release := make(chan struct{}), make(chan struct{})
+	first := true
+	a.SetFail(func(point string) {
+		if first {
+			first = false
+			close(locked)
+			<-release
+		}
+	})
+	var group sync.WaitGroup
+	group.Go(func() { add(t, a, "c", "slow") })
+	<-locked
+	group.Go(func() { add(t, b, "d", "waits") })
+	for start := time.Now(); ; { // it may look itself before b waits
+		n, err := b.Changed(ctx)
+		if err != nil {
+			t.Error(err)
+		}
+		if n != before || err != nil {
+			break
+		}
+		if time.Since(start) > time.Minute {
+			t.Error("it was not told in a minute")
+			break
+		}
+	}
+	close(release)
+	group.Wait()
+}

@@ -267,15 +267,29 @@ func (s *Store) Changed(ctx context.Context) (int64, error) {
 		defer w.mu.Unlock()
 		return w.foreign.Load(), nil
 	}
+	busy := w.busy
 	w.mu.Unlock()
-	err := w.perform(&task{ctx: ctx, alone: func() error {
+	waiting := ctx
+	if busy {
+		var cancel context.CancelFunc
+		waiting, cancel = context.WithTimeout(ctx, changedWait)
+		defer cancel()
+	}
+	err := w.perform(&task{ctx: waiting, alone: func() error {
 		if _, _, err := w.number("PRAGMA data_version"); err != nil {
 			return err
 		}
 		return w.refresh()
 	}})
+	if waiting.Err() != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		return w.foreign.Add(1), nil // it has waited for another process, which may have changed something
+	}
 	return w.foreign.Load(), explain("read", s.path, err)
 }
+
+// changedWait is the longest that Changed waits for a transaction of this process, which may
+// wait for another process itself.
+const changedWait = 50 * time.Millisecond
 
 // closeWriter waits for its turn and closes the connection, unless CloseSaved
 // did.
