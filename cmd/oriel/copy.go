@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,8 @@ type copiedInfo struct {
 	Tokens        int  `json:"tokens"`
 	Same          bool `json:"same"`
 }
+
+var errSameHistory = errors.New("--from and --to are the same history: name another folder or database to copy it to")
 
 func copyCommand() *cobra.Command {
 	var from, to string
@@ -49,8 +52,8 @@ The target is created if it is not there.`,
 		if from == "" || to == "" {
 			return errors.New("give --from and --to, each a folder or a URL postgres://…; see oriel copy --help")
 		}
-		if samePlace(from, to) {
-			return errors.New("--from and --to are the same history")
+		if sameFolder(from, to) {
+			return errSameHistory
 		}
 		source, err := openPlace(cmd.Context(), from, true)
 		if err != nil {
@@ -61,18 +64,36 @@ The target is created if it is not there.`,
 		if err != nil {
 			return err
 		}
-		return finish(target, nil, func(timeline.Store) error { return copyHistory(cmd, source, target, asJSON) })
+		return finish(target, nil, func(timeline.Store) error {
+			if same, err := sameHistory(cmd.Context(), source, target); err != nil {
+				return &failure{err}
+			} else if same {
+				return errSameHistory
+			}
+			return copyHistory(cmd, source, target, asJSON)
+		})
 	}
 	return cmd
 }
 
-func samePlace(a, b string) bool {
-	if postgres.IsURL(a) || postgres.IsURL(b) {
-		return a == b
+// sameFolder reports whether two folders have the same history, also by links.
+func sameFolder(a, b string) bool {
+	same := func(x, y string) bool {
+		one, err := os.Stat(x)
+		two, err2 := os.Stat(y)
+		return err == nil && err2 == nil && os.SameFile(one, two)
 	}
-	x, err := filepath.Abs(a)
-	y, err2 := filepath.Abs(b)
-	return err == nil && err2 == nil && x == y
+	return same(a, b) || same(filepath.Join(a, "oriel.db"), filepath.Join(b, "oriel.db"))
+}
+
+// sameHistory reports whether two open histories are the same, however they were named.
+func sameHistory(ctx context.Context, from, to timeline.Whole) (bool, error) {
+	a, ok := from.(*postgres.Store)
+	b, ok2 := to.(*postgres.Store)
+	if !ok || !ok2 {
+		return false, nil
+	}
+	return a.Same(ctx, b)
 }
 
 // openPlace opens the history in a folder or database. One to read must exist.

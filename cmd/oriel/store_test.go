@@ -67,6 +67,7 @@ func TestCommandsWorkOnPostgreSQL(t *testing.T) {
 		{"copy --from " + url + " --to " + filepath.Join(dir, "folder"), 0, "the same, byte for byte"},
 		{"copy --from " + filepath.Join(dir, "folder") + " --to " + url, 0, "0 messages copied, 1 conversation were there"},
 		{"copy --from " + url + " --to " + url, 2, "the same history"},
+		{"copy --from " + url + " --to " + pgtest.With(url, "application_name", "other"), 2, "the same history"},
 		{"verify --store= --data " + filepath.Join(dir, "folder"), 0, "all is well: 300 messages"},
 		{"prune --older-than 1d --dry-run", 0, "would delete 1 conversation"},
 		{"stats", 0, "messages +300"},

@@ -66,3 +66,20 @@ func encrypted(c *pgx.Conn) bool {
 func isLocal(host string) bool {
 	return strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") || host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
 }
+
+// Same reports whether two stores are the same history: the same schema of the same database
+// of the same server.
+func (s *Store) Same(ctx context.Context, other *Store) (bool, error) {
+	var names [2]string
+	for i, one := range []*Store{s, other} {
+		if err := one.begin(ctx); err != nil {
+			return false, err
+		}
+		err := one.pool.QueryRow(ctx, `SELECT extract(epoch FROM pg_postmaster_start_time())::text || ' ' || d.oid::text || ' ' || n.oid::text
+			FROM pg_catalog.pg_database d, pg_catalog.pg_namespace n WHERE d.datname = current_database() AND n.nspname = current_schema()`).Scan(&names[i])
+		if err != nil {
+			return false, one.explain("read", err)
+		}
+	}
+	return names[0] == names[1], nil
+}
