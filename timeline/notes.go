@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Kinds of the records that hold notes: what people and policies have decided about the
@@ -93,6 +94,17 @@ func (p Pin) Record() Record {
 func (n Notes) Private(ctx context.Context) (bool, error) {
 	records, err := n.records(ctx, KindPrivate, PrivateKey)
 	return len(records) > 0, err
+}
+
+// PrivateChange returns the change that makes a conversation private, or no longer so.
+func (c *Conversation) PrivateChange(private bool, now time.Time) Change {
+	change := Change{Conversation: c.Name, ExpectCreated: c.Created, Stay: true, Now: now}
+	if private {
+		change.Put = []Record{{Kind: KindPrivate, Key: PrivateKey}}
+	} else {
+		change.Drop = []Key{{Kind: KindPrivate, Key: PrivateKey}}
+	}
+	return change
 }
 
 // PrivateKey is the key of the record that makes a conversation private.

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/oriel-context/oriel/timeline"
 )
 
 func privateCommand() *cobra.Command {
@@ -34,13 +32,7 @@ own. Its own calls recall from it as before. --off takes it back.
 				return err
 			}
 			name = c.Name
-			change := timeline.Change{Conversation: c.Name, ExpectCreated: c.Created, Stay: true, Now: time.Now()}
-			if off {
-				change.Drop = []timeline.Key{{Kind: timeline.KindPrivate, Key: timeline.PrivateKey}}
-			} else {
-				change.Put = []timeline.Record{{Kind: timeline.KindPrivate, Key: timeline.PrivateKey}}
-			}
-			_, err = s.Apply(ctx, s.tenant, change)
+			_, err = s.Apply(ctx, s.tenant, c.PrivateChange(!off, time.Now()))
 			return err
 		})
 		if err != nil {

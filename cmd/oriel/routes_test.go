@@ -218,6 +218,29 @@ func TestRoutesAskForATokenOfTheTenant(t *testing.T) {
 			t.Errorf("tools of the role (changes: %v): %d %.300s", changes, code, text)
 		}
 	}
+	tool := func(name, arguments string) *address {
+		return &address{method: "POST", path: "/oriel/mcp", body: `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"` + name + `","arguments":` + arguments + `}}`}
+	}
+	in := `,"conversation":"` + fill["conversation"] + `"`
+	for _, c := range []struct {
+		who, token string
+		call       *address
+		finds      bool
+	}{
+		{"ann", ann, tool("recall", `{"query":"Where is the lighthouse?","scope":"user"}`), true},
+		{"ann", reader, tool("recall", `{"query":"Where is the lighthouse?"` + in + `}`), true},
+		{"bob", bob, tool("recall", `{"query":"Where is the lighthouse?"` + in + `}`), false},
+		{"bob", bob, tool("read", `{"id":1` + in + `}`), false},
+		{"bob", bob, tool("pin", `{"id":1` + in + `}`), false},
+		{"the reader", reader, tool("pin", `{"id":1` + in + `}`), false},
+	} {
+		if code, text := v.ask(c.token, c.call); strings.Contains(text, "harbour") != c.finds || !c.finds && code == 200 && !strings.Contains(text, "rror") && !strings.Contains(text, `"passages":[]`) {
+			t.Errorf("%s: %s: %d %.600s", c.who, c.call.body, code, text)
+		}
+	}
+	if _, text := v.ask(bob, tool("recall", `{"query":"Where is the lighthouse?","scope":"user"}`)); strings.Contains(text, fill["conversation"]) { // bob has asked the same
+		t.Errorf("bob finds ann's conversation: %.600s", text)
+	}
 	http.DefaultClient.CloseIdleConnections()
 	s.end(t)
 	if text := s.errors.String(); strings.Contains(text, access.Prefix) || strings.Contains(text, shared) {

@@ -59,6 +59,7 @@ var routes = []route{
 	{method: "GET", path: one + "/calls/{call}/diff", query: []string{"with"}, serve: (*request).diff},
 	{method: "POST", path: one + "/pins", body: smallBody, serve: (*request).pin},
 	{method: "DELETE", path: one + "/pins/{message}", serve: (*request).unpin},
+	{method: "POST", path: one + "/private", body: smallBody, serve: (*request).setPrivate},
 	{method: "POST", path: one + "/undo", body: smallBody, serve: (*request).undo},
 	{method: "POST", path: one + "/release", body: smallBody, serve: (*request).release},
 	{method: "POST", path: "recall", body: smallBody, serve: (*request).recall},

@@ -1,0 +1,29 @@
+package api
+
+// privateConversation is a conversation and whether others find it.
+type privateConversation struct {
+	Conversation string `json:"conversation"`
+	Private      bool   `json:"private"`
+}
+
+// setPrivate keeps a conversation out of recall in other conversations, or lets them find
+// it again.
+func (q *request) setPrivate() (any, error) {
+	c, err := q.find(q.Context())
+	if err != nil {
+		return nil, err
+	}
+	var order struct {
+		Private *bool `json:"private"`
+	}
+	if err := q.decode(&order); err != nil {
+		return nil, err
+	}
+	if order.Private == nil {
+		return nil, badRequest(`send {"private":true}`, "the body has no %q", "private")
+	}
+	if _, err := q.Store.Apply(q.Context(), q.tenant, c.PrivateChange(*order.Private, q.Now())); err != nil {
+		return nil, err
+	}
+	return &privateConversation{c.Name, *order.Private}, nil
+}
