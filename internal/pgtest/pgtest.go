@@ -97,6 +97,34 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
+// StartWith returns a server for one test alone whose database has an extension. Where the
+// server that is found has no such extension, the test is skipped.
+func StartWith(t testing.TB, extension string) *Server {
+	t.Helper()
+	bin, err := programs()
+	if err != nil {
+		t.Skip("!! SKIPPED: ", err)
+	}
+	home := filepath.Dir(bin) // with the files of extensions, or /usr/lib/postgresql/15
+	var found []string
+	for _, pattern := range []string{filepath.Join(home, "share", "*", "extension"), filepath.Join(home, "share", "extension"), filepath.Join("/usr/share/postgresql", filepath.Base(home), "extension")} {
+		some, _ := filepath.Glob(filepath.Join(pattern, extension+".control"))
+		found = append(found, some...)
+	}
+	if len(found) == 0 {
+		fmt.Fprintf(os.Stderr, "!! SKIPPED: %s: PostgreSQL in %s has no extension %s\n", t.Name(), bin, extension)
+		t.Skipf("no extension %s", extension)
+	}
+	s := Start(t)
+	admin, err := url.Parse(s.Admin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin.Path = "/oriel"
+	execute(t, admin.String(), "CREATE EXTENSION "+extension)
+	return s
+}
+
 // Stop stops the common server, for tests that look for what is left of them.
 func Stop() {
 	common.Lock()

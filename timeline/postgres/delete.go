@@ -53,7 +53,9 @@ func (d *deletion) run(ctx context.Context, name string, expect *int64) error {
 	var revision int64
 	// What only this conversation used: trunks, and the depths after which it did.
 	var trunks, keep, empty []int64
+	passages := false // there may be some
 	d.begin(d.tenant, exclusive)
+	d.batch.Queue("SELECT to_regclass('passage') IS NOT NULL").QueryRow(func(row pgx.Row) error { return row.Scan(&passages) })
 	d.batch.Queue("SELECT id, revision FROM conversation WHERE tenant = $1 AND name = $2 FOR UPDATE", d.tenant, name).QueryRow(func(row pgx.Row) error {
 		return noRows(row.Scan(&d.id, &revision), timeline.ErrNoConversation, name)
 	})
@@ -97,6 +99,9 @@ func (d *deletion) run(ctx context.Context, name string, expect *int64) error {
 	})
 	d.contents("DELETE FROM variant v USING unnest($2::bigint[], $3::bigint[]) AS o (trunk, keep) WHERE v.tenant = $1 AND v.trunk = o.trunk AND v.depth > o.keep RETURNING v.content", trunks, keep, new(int))
 	d.contents("DELETE FROM message m USING unnest($2::bigint[], $3::bigint[]) AS o (trunk, keep) WHERE m.tenant = $1 AND m.trunk = o.trunk AND m.depth > o.keep RETURNING m.content", trunks, keep, &d.gone.Messages)
+	if passages {
+		dropPassages(b, d.tenant, trunks, keep)
+	}
 	b.Queue("DELETE FROM trunk WHERE tenant = $1 AND id = ANY ($2)", d.tenant, empty)
 	b.Queue("DELETE FROM conversation_trunk WHERE tenant = $1 AND conversation = $2", d.tenant, d.id)
 	b.Queue("DELETE FROM conversation WHERE tenant = $1 AND id = $2", d.tenant, d.id)

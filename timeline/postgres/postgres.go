@@ -42,6 +42,7 @@ type Store struct {
 	deaf    atomic.Bool
 	// documents counts the changes of documents by others.
 	documents atomic.Int64
+	passages  atomic.Pointer[passageState]
 	stop      context.CancelFunc
 	stopped   sync.WaitGroup
 
