@@ -72,7 +72,8 @@ type filler struct {
 	o       FillOptions
 	owner   string // of claims
 	filled  map[fillKey]filled
-	listing time.Duration // how long listing the conversations took
+	kept    map[string]map[int64]int64 // tenant → trunk → depth up to which the store has passages; no tenant whose are not wanted
+	listing time.Duration              // how long listing the conversations took
 }
 
 // fillKey names a conversation.
@@ -101,7 +102,7 @@ func (f *filler) look(ctx context.Context) error {
 	var failed error
 	for i := range all {
 		c := &all[i]
-		if f.filled[c.key()].to == c.Head || time.Since(c.Updated) < f.o.Settle {
+		if f.filled[c.key()].to == c.Head && f.keeps(c.tenant, c.Head) || time.Since(c.Updated) < f.o.Settle {
 			continue
 		}
 		err := f.fill(ctx, c)
@@ -124,7 +125,11 @@ func (f *filler) list(ctx context.Context) (all []conversation, err error) {
 		return nil, err
 	}
 	known := map[fillKey]filled{}
+	f.kept = map[string]map[int64]int64{}
 	for _, tenant := range tenants {
+		if err := f.lookForPassages(ctx, tenant); err != nil {
+			return nil, err
+		}
 		some, err := f.store.Conversations(ctx, tenant)
 		if err != nil {
 			return nil, err
@@ -142,7 +147,50 @@ func (f *filler) list(ctx context.Context) (all []conversation, err error) {
 	return all, nil
 }
 
-// fill embeds what a conversation has had since it was last filled.
+// lookForPassages reads which passages of a tenant the store has.
+func (f *filler) lookForPassages(ctx context.Context, tenant string) error {
+	store, ok := f.store.(timeline.Passages)
+	if !ok {
+		return nil
+	}
+	to, wanted, err := store.PassagesTo(ctx, tenant, vectorFamily+f.o.Model.Name())
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	if wanted {
+		f.kept[tenant] = to
+	}
+	return err
+}
+
+// keeps reports whether the store has the passages of a message, or nobody wants them.
+func (f *filler) keeps(tenant string, p timeline.Place) bool {
+	to, wanted := f.kept[tenant]
+	return !wanted || to[p.Trunk] >= p.Depth
+}
+
+// keepPassages has the store keep the passages of a scope, of messages that it lacks.
+func (f *filler) keepPassages(ctx context.Context, tenant string, scope *Scope, seen []timeline.Place) error {
+	to, wanted := f.kept[tenant]
+	if !wanted {
+		return nil
+	}
+	lacking := slices.DeleteFunc(scope.passages(), func(p timeline.Passage) bool { return f.keeps(tenant, p.Place) })
+	ends := slices.DeleteFunc(seen, func(p timeline.Place) bool { return f.keeps(tenant, p) })
+	if len(ends) == 0 {
+		return nil
+	}
+	if err := f.store.(timeline.Passages).KeepPassages(ctx, tenant, vectorFamily+f.o.Model.Name(), lacking, ends); err != nil {
+		return err
+	}
+	for _, p := range ends {
+		to[p.Trunk] = max(to[p.Trunk], p.Depth)
+	}
+	return nil
+}
+
+// fill embeds what a conversation has had since it was last filled, and keeps its passages
+// if they are wanted.
 func (f *filler) fill(ctx context.Context, c *conversation) error {
 	first := int64(1)
 	if had := f.filled[c.key()].to; had != (timeline.Place{}) {
@@ -150,16 +198,25 @@ func (f *filler) fill(ctx context.Context, c *conversation) error {
 		if err != nil {
 			return err
 		}
-		if ok && at == had {
+		if ok && at == had && f.keeps(c.tenant, had) {
 			first = had.Depth + 1
 		}
+	}
+	if to := f.kept[c.tenant][c.Head.Trunk]; to > 0 { // a path is kept from its beginning on
+		first = max(first, to+1)
 	}
 	reader := Reader{Conversation: c.Name}
 	for from := max(1, first-leadIn); from <= c.Head.Depth; from += fillMessages {
 		last := timeline.Place{}
+		var seen []timeline.Place // the last message of each trunk
 		scope := NewScope(Options{Model: f.o.Model, Count: func(string) int { return 0 }})
 		err := f.store.Messages(ctx, c.tenant, c.Head, from, min(from+fillMessages-1, c.Head.Depth), false, func(e *timeline.Entry) error {
 			said, ok := reader.Read(e)
+			if n := len(seen) - 1; n >= 0 && seen[n].Trunk == e.Place.Trunk {
+				seen[n] = e.Place
+			} else {
+				seen = append(seen, e.Place)
+			}
 			if last = e.Place; !ok || last.Depth < first {
 				return nil
 			}
@@ -170,6 +227,9 @@ func (f *filler) fill(ctx context.Context, c *conversation) error {
 			return err
 		}
 		if err := f.embed(ctx, c.tenant, scope); err != nil {
+			return err
+		}
+		if err := f.keepPassages(ctx, c.tenant, scope, seen); err != nil {
 			return err
 		}
 		f.filled[c.key()] = filled{c.Created, last}

@@ -25,7 +25,9 @@ type LibraryOptions struct {
 	// Model makes the vectors. If it is nil, searches go by words alone.
 	Model embed.Model
 	// Memory is the most bytes that all scopes may take together. 0 means
-	// DefaultMemory. One scope is kept however large it is.
+	// DefaultMemory. A scope that would take more alone is searched in the store, if
+	// that can search and has its passages (timeline.Passages), which Fill keeps;
+	// otherwise one scope is kept however large it is.
 	Memory int64
 	// OnDemand, if it is not 0, has no vectors made in the background. Each search makes
 	// those that it needs most, a few at least, until this long after it began, and
@@ -85,6 +87,8 @@ type Library struct {
 	unswept    bool  // deleted conversations must be searched for again
 	// crowded records when scopes were last discarded for lack of memory.
 	crowded map[scopeKey]time.Time
+	// coverage holds which scopes that are too large for memory the store can search.
+	coverage map[scopeKey]coverage
 	// privacy holds which conversations are private.
 	privacy map[lifeKey]privacy
 	// reported holds the failures that Report was called with.
@@ -134,7 +138,7 @@ func NewLibrary(store timeline.Store, o LibraryOptions) *Library {
 	if o.Memory == 0 {
 		o.Memory = DefaultMemory
 	}
-	l := &Library{store: store, o: o, room: make(chan struct{}, maxQueries), cached: map[scopeKey][]*cachedScope{}, crowded: map[scopeKey]time.Time{}, privacy: map[lifeKey]privacy{}, reported: map[string]bool{}}
+	l := &Library{store: store, o: o, room: make(chan struct{}, maxQueries), cached: map[scopeKey][]*cachedScope{}, crowded: map[scopeKey]time.Time{}, coverage: map[scopeKey]coverage{}, privacy: map[lifeKey]privacy{}, reported: map[string]bool{}}
 	if o.Model != nil {
 		l.queries = embed.NewCache(o.Model, keptQueries)
 	}
@@ -158,13 +162,21 @@ func (l *Library) Recall(ctx context.Context, w Where, query string, o RecallOpt
 		return nil, err
 	}
 	defer l.finish(a)
-	if a.holds == nil {
+	var scope *Scope
+	switch {
+	case a.stored:
+		if scope, err = l.searchStore(ctx, w.Tenant, a.view, query, o.Mode); err != nil {
+			return nil, err
+		}
+	case a.holds == nil:
 		return &Result{Query: query, Mode: Keyword, Passages: []Passage{}}, nil
+	default:
+		scope = a.holds.scope
+		if o.Mode != Keyword && l.o.OnDemand == 0 {
+			l.awaitVectors(ctx, a.holds)
+		}
 	}
-	if o.Mode != Keyword && l.o.OnDemand == 0 {
-		l.awaitVectors(ctx, a.holds)
-	}
-	scope, v, exclude, dismissed := a.holds.scope, a.view, o.Exclude, o.Dismissed
+	v, exclude, dismissed := a.view, o.Exclude, o.Dismissed
 	o.Exclude = func(block string) bool {
 		p := placeOf(block)
 		// The scope may contain more than this view.
@@ -178,14 +190,14 @@ func (l *Library) Recall(ctx context.Context, w Where, query string, o RecallOpt
 	}
 	l.searching.Add(1)
 	defer l.searching.Add(-1)
-	if o.Mode != Keyword && l.o.OnDemand > 0 && l.o.Model != nil {
+	if o.Mode != Keyword && l.o.OnDemand > 0 && l.o.Model != nil && !a.stored {
 		if err := l.embedFor(ctx, a.holds, query, &o, began.Add(l.o.OnDemand)); err != nil && ctx.Err() == nil {
 			l.report(err)
 		}
 	}
 	found, err := scope.Recall(ctx, query, o)
 	if err != nil && ctx.Err() == nil {
-		if !l.remake(a.holds, err) {
+		if a.stored || !l.remake(a.holds, err) {
 			l.report(err)
 		}
 		o.Mode = Keyword

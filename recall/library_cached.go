@@ -78,6 +78,7 @@ type query struct {
 	cached *cachedScope
 	holds  *cachedScope // the scope that counts it among its users
 	view   *view
+	stored bool // the store is searched
 	err    error
 	left   bool // the caller has stopped waiting
 }
@@ -277,6 +278,15 @@ func (l *Library) drop(s *cachedScope) {
 		delete(l.cached, s.key)
 	} else {
 		l.cached[s.key] = rest
+	}
+}
+
+// dropIdle discards the cached scopes of a key that nobody uses. The caller holds mu.
+func (l *Library) dropIdle(k scopeKey) {
+	for _, s := range slices.Clone(l.cached[k]) {
+		if s.users == 0 && len(s.waiters) == 0 {
+			l.drop(s)
+		}
 	}
 }
 

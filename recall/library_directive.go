@@ -15,15 +15,23 @@ func (l *Library) Directives(ctx context.Context, w Where) (said []Directive, di
 		return nil, nil, err
 	}
 	defer l.finish(a)
-	if a.holds == nil {
+	var scope *Scope
+	switch {
+	case a.stored:
+		if scope, err = l.found(ctx, w.Tenant, a.view, timeline.PassageQuery{Words: []string{directiveWord}, Messages: maxDirectives}); err != nil {
+			return nil, nil, err
+		}
+	case a.holds == nil:
 		return nil, nil, nil
+	default:
+		scope = a.holds.scope
 	}
 	l.searching.Add(1)
 	defer l.searching.Add(-1)
 	notes := dismissals{view: a.view, store: l.store, tenant: w.Tenant, read: map[string][]timeline.Dismissal{}}
 	edited := map[timeline.Place]int{} // where the text of a message is in said
 	var last timeline.Place            // of the dismissed
-	for _, d := range a.holds.scope.Directives() {
+	for _, d := range scope.Directives() {
 		p := placeOf(d.Block)
 		if !a.view.has(p) {
 			continue

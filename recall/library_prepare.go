@@ -72,9 +72,14 @@ func (l *Library) prepare(w Where) {
 	if err != nil {
 		l.report(err)
 	}
+	stored := err == nil && l.inStore(key, v)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.unswept = true // also if nobody ever searches
+	if stored {
+		l.dropIdle(key)
+		return
+	}
 	if err != nil || l.closed {
 		return
 	}

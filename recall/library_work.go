@@ -184,6 +184,7 @@ func (l *Library) yield() {
 // answer resolves a query and gives it a cached scope.
 func (l *Library) answer(a *query) {
 	key, v, err := l.resolve(a.where)
+	stored := err == nil && l.inStore(key, v)
 	<-l.room
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -197,6 +198,13 @@ func (l *Library) answer(a *query) {
 		}
 		a.err = err
 		close(a.done)
+		return
+	}
+	if stored {
+		if l.dropIdle(key); !a.left {
+			a.view, a.stored = v, true
+			close(a.done)
+		}
 		return
 	}
 	s := l.place(key, v)

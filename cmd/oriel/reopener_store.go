@@ -139,6 +139,45 @@ func (r *reopener) claims(ctx context.Context, do func(timeline.Claims) error) e
 	})
 }
 
+// WantPassages implements timeline.Passages. A history that cannot search fails with
+// errors.ErrUnsupported.
+func (r *reopener) WantPassages(ctx context.Context, tenant string) error {
+	return r.passages(ctx, func(p timeline.Passages) error { return p.WantPassages(ctx, tenant) })
+}
+
+// PassagesTo implements timeline.Passages.
+func (r *reopener) PassagesTo(ctx context.Context, tenant, kind string) (to map[int64]int64, wanted bool, err error) {
+	err = r.passages(ctx, func(p timeline.Passages) (err error) {
+		to, wanted, err = p.PassagesTo(ctx, tenant, kind)
+		return err
+	})
+	return to, wanted, err
+}
+
+// KeepPassages implements timeline.Passages.
+func (r *reopener) KeepPassages(ctx context.Context, tenant, kind string, passages []timeline.Passage, to []timeline.Place) error {
+	return r.passages(ctx, func(p timeline.Passages) error { return p.KeepPassages(ctx, tenant, kind, passages, to) })
+}
+
+// FindPassages implements timeline.Passages.
+func (r *reopener) FindPassages(ctx context.Context, tenant, kind string, q timeline.PassageQuery, visit func(*timeline.Entry) error) error {
+	o := r.use() // not again: nothing is visited twice
+	defer r.done(o)
+	if p, ok := o.store.(timeline.Passages); ok {
+		return p.FindPassages(ctx, tenant, kind, q, visit)
+	}
+	return errors.ErrUnsupported
+}
+
+func (r *reopener) passages(ctx context.Context, do func(timeline.Passages) error) error {
+	return r.read(ctx, func(o *opened) error {
+		if p, ok := o.store.(timeline.Passages); ok {
+			return do(p)
+		}
+		return errors.ErrUnsupported
+	})
+}
+
 // Tenants returns the names of all tenants. A history that is not open has none.
 func (r *reopener) Tenants(ctx context.Context) (names []string, err error) {
 	err = r.read(ctx, func(o *opened) (err error) {

@@ -23,6 +23,7 @@ import (
 	"github.com/oriel-context/oriel/internal/check/kit"
 	"github.com/oriel-context/oriel/internal/check/mcp"
 	"github.com/oriel-context/oriel/internal/check/proxy"
+	"github.com/oriel-context/oriel/internal/check/recall"
 	"github.com/oriel-context/oriel/internal/check/replicas"
 	"github.com/oriel-context/oriel/internal/check/run"
 	"github.com/oriel-context/oriel/internal/check/sdks"
@@ -42,6 +43,7 @@ var verbs = []struct {
 	{"proxy", "recorded sessions through the proxy", proxy.Check},
 	{"embed", "the built-in embedding model against ONNX Runtime", embed.Check},
 	{"agents", "Claude Code and Codex through the proxy", agents.Check},
+	{"recall", "the search of a large scope in PostgreSQL against that in memory", recall.Check},
 	{"replicas", "several servers on one PostgreSQL against one server, and faults", replicas.Check},
 	{"run", "Claude Code and Codex under oriel run", run.Check},
 	{"mcp", "the MCP server with the MCP inspector, Claude Code and Codex", mcp.Check},
