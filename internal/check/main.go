@@ -17,6 +17,7 @@ import (
 	"github.com/oriel-context/oriel/internal/check/agents"
 	"github.com/oriel-context/oriel/internal/check/api"
 	"github.com/oriel-context/oriel/internal/check/attack"
+	"github.com/oriel-context/oriel/internal/check/earlier"
 	"github.com/oriel-context/oriel/internal/check/embed"
 	"github.com/oriel-context/oriel/internal/check/fit"
 	"github.com/oriel-context/oriel/internal/check/histories"
@@ -41,6 +42,7 @@ var verbs = []struct {
 	{"fit", "recorded sessions fitted to several budgets with every policy", fit.Check},
 	{"view", "price and validity of the sticky view of recorded sessions", view.Check},
 	{"proxy", "recorded sessions through the proxy", proxy.Check},
+	{"earlier", "first calls that recall from earlier conversations of a project", earlier.Check},
 	{"embed", "the built-in embedding model against ONNX Runtime", embed.Check},
 	{"agents", "Claude Code and Codex through the proxy", agents.Check},
 	{"recall", "the search of a large scope in PostgreSQL against that in memory", recall.Check},

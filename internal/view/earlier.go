@@ -19,8 +19,12 @@ import (
 const (
 	// earlierBest is the score that the best passage of earlier conversations needs, and
 	// earlierFloor that of the others. They are higher than within a conversation, because
-	// many openings have nothing to do with what was said before.
-	earlierBest, earlierFloor = .65, .4
+	// many openings have nothing to do with what was said before. earlierNear is the
+	// cosine that the passage nearest in meaning needs: words such as "test" and "build"
+	// are in the history of every project.
+	earlierBest, earlierFloor, earlierNear = .8, .4, .4
+	// earlierWords is earlierBest while there are no vectors.
+	earlierWords = .65
 	// EarlierWait is the least that the first call of a conversation waits for what
 	// earlier ones say: it happens once, and their words may have to be indexed first.
 	EarlierWait = 500 * time.Millisecond
@@ -114,10 +118,23 @@ func (e *draft) findEarlier(ctx context.Context, project, query string, room int
 	found := e.search(ctx, recall.Where{Tenant: e.Thread.Tenant, Project: project, Reach: recall.ReachProject}, query, recall.RecallOptions{
 		Budget: (room - framed - 8) * asRecall().Text(frame).Tokens / framed, Floor: earlierFloor, Now: e.Now, Whole: true, Directives: -1,
 	})
-	if found == nil || !slices.ContainsFunc(found.Passages, func(p recall.Passage) bool { return p.Score >= earlierBest }) {
+	if found == nil || !aboutProject(found.Passages) {
 		return "", nil
 	}
 	return voice.EarlierTitle + earlierText(found.Passages) + recallEnd, blocksOf(found)
+}
+
+// aboutProject reports whether passages show that earlier conversations are about a query.
+// While passages have no vectors, their words decide.
+func aboutProject(passages []recall.Passage) bool {
+	best, near := 0.0, 0.0
+	for i := range passages {
+		best, near = max(best, passages[i].Score), max(near, passages[i].Dense)
+	}
+	if near == 0 {
+		return best >= earlierWords
+	}
+	return best >= earlierBest && near >= earlierNear
 }
 
 // earlierText quotes passages under their dates and conversations.

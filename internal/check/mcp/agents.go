@@ -31,6 +31,9 @@ type agent struct {
 // secret is what the agent reads first, in a long file, and loses from its window.
 const secret = "mint-otter-4417"
 
+// rule is a standing instruction of the person.
+const rule = "Always keep your answers short."
+
 // looking is a model that has an agent read much, look back with every tool of Oriel's, and
 // then end.
 type looking struct {
@@ -48,7 +51,7 @@ type looking struct {
 // shellArgument is the name of a shell tool's argument.
 var shellArgument = map[string]string{"Bash": "command", "exec_command": "cmd", "shell_command": "command"}
 
-var ownTools = []string{voice.ToolListConversations, voice.ToolRecall, voice.ToolRead, voice.ToolPin, voice.ToolUnpin, voice.ToolUndo}
+var ownTools = []string{voice.ToolListConversations, voice.ToolRecall, voice.ToolRead, voice.ToolDirectives, voice.ToolPin, voice.ToolUnpin, voice.ToolUndo}
 
 func (m *looking) answer(r *fakemodel.Request) fakemodel.Answer {
 	m.mu.Lock()
@@ -107,7 +110,7 @@ func (m *looking) answer(r *fakemodel.Request) fakemodel.Answer {
 			return call(m.tools[tool], map[string]any{"query": "What is the code word of the harbour gate?"})
 		case voice.ToolRead:
 			return call(m.tools[tool], map[string]any{"from": max(m.id, 1)})
-		case voice.ToolUndo:
+		case voice.ToolUndo, voice.ToolDirectives:
 			return call(m.tools[tool], map[string]any{})
 		}
 		return call(m.tools[tool], map[string]any{"id": max(m.id, 1)})
@@ -161,7 +164,7 @@ func (a *agent) check() error {
 	}
 	for tool, want := range map[string]string{
 		voice.ToolListConversations: "conversations, the one that was used last first", voice.ToolRecall: secret, voice.ToolRead: secret,
-		voice.ToolPin: "is pinned", voice.ToolUnpin: "is not pinned", voice.ToolUndo: "Cut p",
+		voice.ToolPin: "is pinned", voice.ToolUnpin: "is not pinned", voice.ToolUndo: "Cut p", voice.ToolDirectives: rule,
 	} {
 		if !strings.Contains(m.answers[tool], want) {
 			problems = append(problems, fmt.Errorf("%s (%s) returned no %q: %.800s", tool, m.tools[tool], want, m.answers[tool]))
@@ -186,7 +189,7 @@ func (a *agent) run(upstream string) ([]byte, error) {
 	}
 	args := []string{"run", "--data", filepath.Join(a.dir, "data"), "--profile", "thrifty", "--", a.name}
 	env := []string{"PATH=" + a.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + a.dir, "ORIEL_CONFIG=" + os.DevNull}
-	const prompt = "Read all parts one after another, then say that you are done."
+	const prompt = "Read all parts one after another, then say that you are done. " + rule
 	switch a.name {
 	case "claude":
 		allowed := []string{"Bash"}

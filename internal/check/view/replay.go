@@ -131,7 +131,7 @@ func (p *replayed) call(s *transcript.Session, r transcript.Request) error {
 			return err
 		}
 	}
-	began := processorTime()
+	began := kit.ProcessorTime()
 	_, chain := thread.Chain(b.Messages)
 	var hints thread.Hints
 	if !p.unnamed {
@@ -147,7 +147,7 @@ func (p *replayed) call(s *transcript.Session, r transcript.Request) error {
 	if err != nil {
 		return err
 	}
-	t.times = append(t.times, processorTime()-began)
+	t.times = append(t.times, kit.ProcessorTime()-began)
 	p.conversations[th.Conversation] = true
 	var reply []chat.Message
 	if r.Reply != nil && p.format != wire.Responses {

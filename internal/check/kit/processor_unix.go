@@ -1,15 +1,15 @@
 //go:build unix
 
-package view
+package kit
 
 import (
 	"syscall"
 	"time"
 )
 
-// processorTime returns the processor time of this process: elapsed time means
+// ProcessorTime returns the processor time of this process: elapsed time means
 // nothing on a shared machine.
-func processorTime() time.Duration {
+func ProcessorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0
