@@ -20,16 +20,7 @@ const (
 // wholeMessage draws one message: who, when, and all of what it says. On a terminal only the
 // first and last lines of results and of thinking are drawn, unless full is set.
 func wholeMessage(out io.Writer, m *browse.Message, sc screen, full bool) error {
-	pin := ""
-	if m.Pinned {
-		pin = ", pinned"
-	}
-	tokens := plural(m.Tokens, "token", "tokens")
-	if m.Role == timeline.RoleMeta {
-		tokens = "not a message"
-	}
-	head := fmt.Sprintf("%d  %s  %s  %s%s", m.ID, oneLine(m.By(), 20), m.Time.Local().Format("2 Jan 2006 15:04:05"), tokens, pin)
-	lines := []string{sc.style.code(byColour(m.By()), head)}
+	lines := []string{sc.style.code(byColour(m.By()), messageHead(m, sc.width))}
 	switch {
 	case m.Chat == nil:
 		lines = append(lines, markdown(m.Text, sc)...)
@@ -40,6 +31,30 @@ func wholeMessage(out io.Writer, m *browse.Message, sc screen, full bool) error 
 	}
 	_, err := fmt.Fprintf(out, "%s\n\n", strings.Join(lines, "\n"))
 	return err
+}
+
+// messageHead says in one line whose a message is, when it came and how large it is. A narrow
+// screen is shown less of it; width 0 means that it has no limit.
+func messageHead(m *browse.Message, width int) string {
+	pin := ""
+	if m.Pinned {
+		pin = ", pinned"
+	}
+	tokens := plural(m.Tokens, "token", "tokens")
+	if m.Role == timeline.RoleMeta {
+		tokens = "not a message"
+	}
+	who, at := fmt.Sprintf("%d  %s  ", m.ID, oneLine(m.By(), 20)), m.Time.Local()
+	for _, rest := range []string{
+		at.Format("2 Jan 2006 15:04:05") + "  " + tokens + pin,
+		at.Format("2 Jan 15:04") + "  " + tokens + pin,
+		at.Format("2 Jan 15:04") + pin,
+	} {
+		if width == 0 || cells(who+rest) <= width {
+			return who + rest
+		}
+	}
+	return clipCells(strings.TrimSpace(who)+pin, width)
 }
 
 // byColour returns the colour of a speaker.
@@ -92,7 +107,11 @@ func partLines(p *chat.Part, sc screen, full bool) []string {
 		for i := range lines {
 			lines[i] = "  " + lines[i]
 		}
-		return append([]string{sc.style.code("33", strings.TrimSpace(sign+" "+p.Name))}, lines...)
+		title := strings.TrimSpace(sign + " " + p.Name)
+		if sc.width > 0 {
+			title = clipCells(title, sc.width)
+		}
+		return append([]string{sc.style.code("33", title)}, lines...)
 	}
 	return markdown(timeline.Words(&chat.Message{Parts: []chat.Part{*p}}), sc)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -37,6 +38,23 @@ func TestMarkdownIsDrawnWithinTheWidth(t *testing.T) {
 	}
 	if got := markdown("as **it** stands\nhere", screen{}); got[0] != "as **it** stands" {
 		t.Errorf("without a terminal: %q", got)
+	}
+}
+
+// The head of a message is one line on a terminal of any width.
+func TestTheHeadOfAMessageFitsTheWidth(t *testing.T) {
+	m := &browse.Message{ID: 1234, Role: "assistant", Tokens: 12345, Pinned: true, Time: time.Date(2026, 11, 16, 15, 4, 5, 0, time.Local)}
+	for width, want := range map[int]string{
+		0:  "1234  assistant  16 Nov 2026 15:04:05  12,345 tokens, pinned",
+		80: "1234  assistant  16 Nov 2026 15:04:05  12,345 tokens, pinned",
+		56: "1234  assistant  16 Nov 15:04  12,345 tokens, pinned",
+		40: "1234  assistant  16 Nov 15:04, pinned",
+		30: "1234  assistant, pinned",
+		12: "1234  assis…",
+	} {
+		if got := messageHead(m, width); got != want {
+			t.Errorf("at %d columns: %q, want %q", width, got, want)
+		}
 	}
 }
 
