@@ -69,10 +69,10 @@ prints nothing while it runs. At the end Oriel prints a summary on standard erro
 exits with the program's exit code: 128+N if signal N killed it, 127 if it was not found,
 126 if it could not be run.
 
-Claude Code, Codex, Gemini CLI and opencode are also told of an MCP server of this proxy, by
-an argument or a variable, so that they can search and read what is no longer in their
-window; see oriel mcp. --no-mcp leaves that out, and so do --strict-mcp-config among the
-arguments of Claude Code and variables of opencode's and Gemini's that are set already.
+Claude Code, Codex and opencode also get the address of this proxy's MCP server, by an
+argument or a variable, so that they can search and read what is no longer in their
+window; see oriel mcp. --no-mcp turns that off, and so do --strict-mcp-config among the
+arguments of Claude Code and OPENCODE_CONFIG_CONTENT if it is already set.
 
 The program does not inherit $ORIEL_TOKEN and other secrets of Oriel's own.
 
@@ -235,11 +235,6 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	}
 	command, changed, told := l.command(served.base)
 	if told != nil {
-		remove, err := told.write()
-		defer remove()
-		if err != nil {
-			live.log.Warn("the agent is not told of the MCP server", "error", err)
-		}
 		changed = append(changed, told.changed...)
 	}
 	defer holdSignals()()
@@ -324,7 +319,7 @@ func hintOf(err error) string {
 func printLaunch(w io.Writer, l *launch) {
 	args, changed, told := l.command("http://127.0.0.1:PORT")
 	if told != nil {
-		changed = append(changed, told.shown()...)
+		changed = append(changed, told.changed...)
 	}
 	fmt.Fprintf(w, "OpenAI     %s\nAnthropic  %s\n\n", settings.WithoutKeys(l.openAI), settings.WithoutKeys(l.anthropic))
 	for _, v := range changed {
