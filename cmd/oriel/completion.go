@@ -12,6 +12,7 @@ import (
 
 	"github.com/oriel-context/oriel/eval"
 	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/timeline/importer"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/token/bpe"
 	"github.com/oriel-context/oriel/window"
@@ -74,6 +75,10 @@ func printCompletion(root *cobra.Command, out io.Writer, shell string) error {
 // flag; "any" stands for all commands with the flag. The help of each flag
 // names the values.
 func flagValues() map[string][]string {
+	imports := []string{"auto"}
+	for _, f := range importer.Formats() {
+		imports = append(imports, string(f))
+	}
 	bodies := []string{"auto", "anthropic", "openai", "responses", "trajectory"}
 	return map[string][]string{
 		"any condense":  {"behind", "inline"},
@@ -83,14 +88,15 @@ func flagValues() map[string][]string {
 		"count format":  bodies,
 		"eval format":   {"locomo", "beam", "generic", "claude-code"},
 		"eval policy":   eval.Policies(),
+		"eval scope":    {"conversation", "user"},
 		"fit format":    bodies,
 		"fit mode":      {"soft", "hard", "recovery"},
 		"fit policy":    append(window.Policies(), "trajectory"),
 		"fit preset":    {"demo", "reasoning", "debug", "minimal"},
-		"import format": {"auto", "claude-code", "openai", "anthropic", "responses", "generic", "locomo", "beam"},
+		"import format": imports,
 		"recall mode":   {"hybrid", "keyword", "dense"},
 		"recall scope":  {"conversation", "project", "user"},
-		"usage by":      {"day", "week", "month", "model", "project", "conversation"},
+		"usage by":      {"hour", "day", "week", "month", "model", "project", "conversation"},
 	}
 }
 

@@ -41,6 +41,32 @@ func TestCompletedValuesAreThoseOfTheHelp(t *testing.T) {
 	}
 }
 
+// What the help of a flag lists is offered.
+func TestListedValuesAreCompleted(t *testing.T) {
+	listed := 0
+	for at, values := range flagValues() {
+		name, flag, _ := strings.Cut(at, " ")
+		for _, cmd := range rootCommand().Commands() {
+			f := cmd.Flag(flag)
+			if f == nil || name != "any" && name != cmd.Name() {
+				continue
+			}
+			_, list, _ := strings.Cut(f.Usage, ": ") // a, b or c
+			for _, v := range strings.Split(strings.ReplaceAll(list, " or ", ", "), ", ") {
+				if v = strings.Trim(v, ", "); v == "" || strings.ContainsAny(v, " ()") {
+					continue // an explanation
+				}
+				if listed++; !slices.Contains(values, v) {
+					t.Errorf("%s --%s: %s is not offered", cmd.Name(), flag, v)
+				}
+			}
+		}
+	}
+	if listed < 30 {
+		t.Errorf("only %d values were found in the help", listed)
+	}
+}
+
 // A command whose argument is a conversation completes it.
 func TestEveryConversationIsCompleted(t *testing.T) {
 	for _, cmd := range rootCommand().Commands() {
