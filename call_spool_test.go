@@ -310,6 +310,35 @@ func TestCallsBeyondTheSpoolAreCounted(t *testing.T) {
 	must(a.engine.Close())
 }
 
+// A call that a newer version has put into the spool stays there for it, and health says so.
+func TestTheSpoolKeepsCallsOfANewerVersion(t *testing.T) {
+	dir := t.TempDir()
+	newer := spool.Entry{Meta: []byte(`{"v":2,"id":"call-x","messages":"in another form"}`), Blobs: [][]byte{[]byte("a message")}}
+	left := spool.Open(dir, spool.Options{})
+	must(left.Append(newer))
+	must(left.Close())
+	for range 2 { // processes of this version
+		a := newAgents(t, memory.New(), dir)
+		if s := a.engine.Spool(); s.Calls != 1 || s.Newer != 1 || s.Lost != 0 {
+			t.Fatalf("%+v", s)
+		}
+		if err := a.engine.CallError(); err == nil || !strings.Contains(err.Error(), "newer version") {
+			t.Error(err)
+		}
+		a.call("ann")
+		if n := a.engine.CallCounters().Written.Load(); n != 1 {
+			t.Errorf("%d calls are written", n)
+		}
+		must(a.engine.Close())
+	}
+	next := spool.Open(dir, spool.Options{})
+	defer next.Close()
+	found, err := next.First(t.Context(), 10)
+	if err != nil || len(found) != 1 || !bytes.Equal(found[0].Meta, newer.Meta) || len(found[0].Blobs) != 1 || !bytes.Equal(found[0].Blobs[0], newer.Blobs[0]) {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
 // What a spool has comes back as it was written, whatever else is in it.
 func FuzzSpooledCalls(f *testing.F) {
 	f.Add([]byte(`{"v":1,"id":"x","tenant":"t","conversation":"c","messages":[{"i":"00000000000000000000000000000000","f":"chat"}],"asked":1,"entry":{},"contents":1,"plans":[{"covers":1,"contents":1}]}`), []byte("a"))

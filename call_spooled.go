@@ -2,6 +2,7 @@ package oriel
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,6 +11,9 @@ import (
 	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/timeline"
 )
+
+// spooledVersion is the version of spooledCall.
+const spooledVersion = 1
 
 // spooledCall is a callWrite in a spool: docs/format/spool.md. The blobs are the bytes of
 // its messages, the contents of its entry, and for each plan its data and its contents.
@@ -51,7 +55,7 @@ type spooledPlan struct {
 // spooled returns the entry of a spool for a call.
 func (w *callWrite) spooled() (e spool.Entry, err error) {
 	s := spooledCall{
-		V: 1, ID: w.id, Tenant: w.tenant, Conversation: w.conversation, Before: w.before, Asked: w.asked,
+		V: spooledVersion, ID: w.id, Tenant: w.tenant, Conversation: w.conversation, Before: w.before, Asked: w.asked,
 		Stay: w.change.Stay, Project: w.change.Project, Continues: w.change.Continues, Put: w.change.Put,
 		Size: w.size, Entry: &w.entry, Shown: w.shown, Contents: len(w.top.raw), Began: w.began, Now: w.ended,
 	}
@@ -73,14 +77,21 @@ func (w *callWrite) spooled() (e spool.Entry, err error) {
 	return e, err
 }
 
+// errNewer: a newer program wrote an entry of the spool.
+var errNewer = errors.New("the call was put into the spool by a newer version of Oriel")
+
 // readSpooled returns the call of an entry, to be written to a store that may have it.
 func readSpooled(e spool.Entry, store timeline.Store) (*callWrite, error) {
+	var version struct{ V int }
+	if err := json.Unmarshal(e.Meta, &version); err == nil && version.V > spooledVersion { // the rest may have another form
+		return nil, fmt.Errorf("%w: version %d, this program knows %d", errNewer, version.V, spooledVersion)
+	}
 	var s spooledCall
 	if err := json.Unmarshal(e.Meta, &s); err != nil {
 		return nil, fmt.Errorf("read a call of the spool: %w", err)
 	}
-	if s.V != 1 {
-		return nil, fmt.Errorf("read a call of the spool: version %d, this program knows 1", s.V)
+	if s.V != spooledVersion {
+		return nil, fmt.Errorf("read a call of the spool: version %d, this program knows %d", s.V, spooledVersion)
 	}
 	blobs := e.Blobs
 	next := func(n int) [][]byte {

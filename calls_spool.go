@@ -27,9 +27,10 @@ type callSpool struct {
 
 // SpoolState describes the calls that wait on disk for the store.
 type SpoolState struct {
-	// Calls wait, and their files take Bytes.
-	Calls int
-	Bytes int64
+	// Calls wait, and their files take Bytes. Newer of them were written by a newer version
+	// of Oriel and wait for it.
+	Calls, Newer int
+	Bytes        int64
 	// Lost counts calls that fitted neither into the store nor into the spool, and those
 	// of the spool that could not be read or written.
 	Lost int64
@@ -127,6 +128,12 @@ func (s *callSpool) write(found []spool.Entry, wait time.Duration) (n int) {
 	writes := make([]*callWrite, len(found))
 	for i, e := range found {
 		w, err := readSpooled(e, s.calls.o.Store)
+		if errors.Is(err, errNewer) {
+			if settled[i] = s.keep(e, err); settled[i] {
+				continue
+			}
+			break // it waits, and those behind it
+		}
 		if err != nil {
 			s.lose(&callWrite{}, err)
 			settled[i] = true
@@ -157,6 +164,16 @@ func (s *callSpool) write(found []spool.Entry, wait time.Duration) (n int) {
 		n++
 	}
 	return n
+}
+
+// keep sets aside a call that only a newer version can read, and reports whether it could.
+func (s *callSpool) keep(e spool.Entry, err error) bool {
+	if bad := s.Keep(e); bad != nil {
+		s.calls.report(OpenStore, nil, "", fmt.Errorf("the spool in %s: %w", s.dir, bad))
+		return false
+	}
+	s.calls.report(OpenStore, nil, "", fmt.Errorf("%w; it stays in %s until that version is started", err, s.dir))
+	return true
 }
 
 // writeOne writes a call and reports whether it need not wait any more.
@@ -194,7 +211,7 @@ func (r *calls) spoolState() SpoolState {
 	state := SpoolState{Lost: r.lost.Load()}
 	if r.spool != nil {
 		found := r.spool.Stats()
-		state.Calls, state.Bytes = found.Entries, found.Bytes
+		state.Calls, state.Newer, state.Bytes = found.Entries+found.Kept, found.Kept, found.Bytes
 	}
 	return state
 }
@@ -204,6 +221,9 @@ func (r *calls) waiting() error {
 	state := r.spoolState()
 	if state.Calls == 0 {
 		return nil
+	}
+	if state.Calls == state.Newer {
+		return fmt.Errorf("%d calls in %s wait for the newer version of Oriel that put them there: start it with this folder", state.Newer, r.spool.dir)
 	}
 	err := fmt.Errorf("%d calls wait on this machine's disk (%d bytes in %s) until the store accepts them", state.Calls, state.Bytes, r.spool.dir)
 	if last := r.lastError.Load(); last != nil {

@@ -48,6 +48,8 @@ type Stats struct {
 	// Entries wait, and their files take Bytes.
 	Entries int
 	Bytes   int64
+	// Kept entries wait for the next process; see Keep.
+	Kept int
 	// Dropped counts entries that Append refused since Open.
 	Dropped int64
 }
@@ -62,6 +64,7 @@ type Spool struct {
 	mu       sync.Mutex // protects what follows
 	segments []*segment // oldest first; the last one may be open for writing
 	writing  *segment   // nil if there is none
+	kept     []*segment // of Keep
 	made     int        // segments
 	stats    Stats
 	more     chan struct{} // closed when an entry is added
@@ -175,9 +178,11 @@ func (s *Spool) add(e Entry) error {
 		return fmt.Errorf("%w: %d bytes wait, and %d more would be over the limit of %d", ErrFull, s.stats.Bytes, size, s.o.MaxBytes)
 	}
 	if fresh {
-		if err := s.begin(); err != nil {
+		g, err := s.begin()
+		if err != nil {
 			return err
 		}
+		s.segments, s.writing = append(s.segments, g), g
 	}
 	n, err := s.writing.add(e, s.o.Sync)
 	s.stats.Bytes += n
@@ -190,6 +195,30 @@ func (s *Spool) add(e Entry) error {
 	return nil
 }
 
+// Keep sets an entry aside that this program cannot read, because a newer one wrote it: First
+// does not return it again, and the next process that opens the folder takes it over.
+func (s *Spool) Keep(e Entry) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	if n := len(s.kept); n == 0 || s.kept[n-1].full {
+		g, err := s.begin()
+		if err != nil {
+			return err
+		}
+		s.kept = append(s.kept, g)
+	}
+	n, err := s.kept[len(s.kept)-1].add(e, s.o.Sync)
+	s.stats.Bytes += n
+	if err != nil {
+		return fmt.Errorf("write to the spool: %w", err)
+	}
+	s.stats.Kept++
+	return nil
+}
+
 // has reports whether bytes are among the blobs.
 func (s *segment) has(b []byte) bool {
 	_, ok := s.numbers[sha256.Sum256(b)]
@@ -197,15 +226,15 @@ func (s *segment) has(b []byte) bool {
 }
 
 // begin begins a new file.
-func (s *Spool) begin() error {
+func (s *Spool) begin() (*segment, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return fmt.Errorf("make the spool: %w", err)
+		return nil, fmt.Errorf("make the spool: %w", err)
 	}
 	s.made++
 	path := filepath.Join(s.dir, fmt.Sprintf("%s-%06d%s", s.name, s.made, suffix))
 	f, err := openFile(path)
 	if err != nil {
-		return fmt.Errorf("make the spool: %w", err)
+		return nil, fmt.Errorf("make the spool: %w", err)
 	}
 	g := &segment{path: path, file: f, numbers: map[[sha256.Size]byte]int{}, contents: contents{size: int64(len(magic))}}
 	_, err = f.WriteAt([]byte(magic), 0)
@@ -213,11 +242,10 @@ func (s *Spool) begin() error {
 		err = syncDir(s.dir)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("make the spool: %w", err), g.remove())
+		return nil, errors.Join(fmt.Errorf("make the spool: %w", err), g.remove())
 	}
-	s.segments, s.writing = append(s.segments, g), g
 	s.stats.Bytes += g.size
-	return nil
+	return g, nil
 }
 
 // openFile makes a new file and locks it. Tests have files that fail.
@@ -348,7 +376,7 @@ func (s *Spool) Close() error {
 	s.closed = true
 	close(s.more)
 	var errs []error
-	for _, g := range s.segments {
+	for _, g := range slices.Concat(s.segments, s.kept) {
 		if g.left() == 0 {
 			errs = append(errs, g.remove())
 		} else {
