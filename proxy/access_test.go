@@ -1,10 +1,12 @@
 package proxy_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -306,6 +308,45 @@ func TestAStreamEndsWithItsToken(t *testing.T) {
 				lasted := <-ended
 				if valid := lasted > 59*time.Minute; valid != (way == "valid") || !valid && (lasted < time.Minute || lasted > time.Minute+5*time.Second) {
 					t.Errorf("it lasted %v", lasted)
+				}
+			})
+		})
+	}
+}
+
+// A connection that switched to another protocol lasts no longer than the token of its
+// client.
+func TestAWebSocketEndsWithItsToken(t *testing.T) {
+	for _, way := range []string{"revoked", "valid"} {
+		t.Run(way, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, n := &team{Store: memory.New()}, newNetwork()
+				token := store.add(t, "ann", timeline.RoleCall, time.Time{})
+				startOn(t, nil, proxy.Options{Listen: "0.0.0.0:0", Stored: store}, echo(t, "websocket"), n)
+				c, err := n.proxy.dial(t.Context(), "", "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				go io.WriteString(c, strings.Replace(handshake, "Host: localhost\r\n", "Host: 127.0.0.1\r\nX-Oriel-Token: "+token+"\r\n", 1))
+				b := bufio.NewReader(c)
+				if res, err := http.ReadResponse(b, nil); err != nil || res.StatusCode != http.StatusSwitchingProtocols {
+					t.Fatal(res, err)
+				}
+				if _, err := b.Discard(len("hello")); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				if way == "revoked" {
+					if err := store.RevokeToken(t.Context(), timeline.HashToken(token), time.Now()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				c.SetReadDeadline(time.Now().Add(time.Hour))
+				began := time.Now()
+				_, err = b.ReadByte()
+				if lasted := time.Since(began); (lasted > 59*time.Minute) != (way == "valid") || way == "revoked" && lasted > 5*time.Second {
+					t.Errorf("it lasted %v: %v", lasted, err)
 				}
 			})
 		})

@@ -65,6 +65,7 @@ type exchange struct {
 	up     *upstream
 	id     string
 	tenant string
+	access Access // of the client
 	began  time.Time
 
 	body   clientBody

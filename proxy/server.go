@@ -399,7 +399,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f == nil {
 		a, f = s.authorise(cur, r, &t)
 	}
-	x.tenant = a.Tenant
+	x.tenant, x.access = a.Tenant, a
 	if f != nil {
 		x.refuse(f)
 	} else if f = a.checkCall(); f != nil {

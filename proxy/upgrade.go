@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -56,7 +57,7 @@ func upgradeOf(h http.Header) string {
 }
 
 // upgrade connects client and provider after the provider accepted another
-// protocol.
+// protocol, for as long as the client has access.
 func (x *exchange) upgrade(out *http.Request, res *http.Response) {
 	x.status = res.StatusCode
 	defer res.Body.Close()
@@ -79,6 +80,14 @@ func (x *exchange) upgrade(out *http.Request, res *http.Response) {
 		return
 	}
 	defer x.s.upgrades.remove(ours)
+	// The request's own context ends when the client has sent its last byte.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(x.r.Context()))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { // the token of the client is no longer valid
+		ours.Close()
+		theirs.Close()
+	})()
+	go x.s.watchAccess(ctx, cancel, x.r.WithContext(ctx), &x.route, x.access)
 	ours.SetDeadline(time.Time{})
 
 	res.Body = nil // the header only
