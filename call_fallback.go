@@ -14,8 +14,7 @@ import (
 // view by a recent plan that covers the request, if it fits; otherwise a view without
 // earlier plans; otherwise the client's own body.
 func (c *Call) fallbackUnknown(ctx context.Context) {
-	in := c.input()
-	in.Thread = &thread.Thread{Tenant: c.request.Tenant}
+	in := c.input(&thread.Thread{Tenant: c.request.Tenant})
 	shown := c.tuning.byLastPlan(in, c.calls.recentPlans.find(c.request.Tenant, func(n int) []timeline.Hash {
 		if n > len(c.chain) {
 			return nil
@@ -58,7 +57,7 @@ func (c *Call) sendUnremembered(shown *view.Result) {
 
 // fallback chooses the body of a call whose view failed.
 func (c *Call) fallback(ctx context.Context) {
-	in := c.input()
+	in := c.input(c.thread)
 	shown := c.tuning.byCurrentPlan(in)
 	if shown == nil {
 		shown = c.tuning.fitted(ctx, in)

@@ -17,7 +17,7 @@ func (c *Call) Model() string {
 }
 
 // Again reports whether Refused may return another body.
-func (c *Call) Again() bool { return !c.unrecorded && c.shown != nil && c.found == nil }
+func (c *Call) Again() bool { return !c.unrecorded && c.shown != nil }
 
 // unbind returns a refused request without the thinking that has lost its place.
 func (c *Call) unbind() []byte {

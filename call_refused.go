@@ -11,12 +11,15 @@ import (
 // Refused returns another body for one that the provider refused with this status and
 // answer, or nil. It learns from the refusal what the model accepts.
 func (c *Call) Refused(status int, body []byte) []byte {
-	if c.unrecorded || c.found != nil {
-		return nil // its plan is not known
+	if c.unrecorded {
+		return nil
 	}
 	began := c.calls.stageBegins()
 	defer c.calls.stageEnds(c.request.ID, StageAgain, began)
 	if c.shown != nil && wire.IsUnbound(status, body) {
+		if c.found != nil {
+			return nil // without its conversation it has no plan that moved anything
+		}
 		return c.unbind()
 	}
 	o, ok := wire.ReadOverflow(status, body)
@@ -50,16 +53,25 @@ func (c *Call) Refused(status int, body []byte) []byte {
 	case status != http.StatusRequestEntityTooLarge: // which is about bytes
 		c.teaches = c.most
 	}
-	c.event(Event{Kind: EventOverflow, Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model, TokensAfter: sent, Error: fmt.Sprintf("the provider refused %d tokens; at most %d are sent now", sent, c.most)})
+	conversation := ""
+	if c.known() {
+		conversation = c.thread.Conversation
+	}
+	c.event(Event{Kind: EventOverflow, Call: c.request.ID, Conversation: conversation, Model: c.body.Model, TokensAfter: sent, Error: fmt.Sprintf("the provider refused %d tokens; at most %d are sent now", sent, c.most)})
 	if err := c.showAgain(); err != nil || c.shown.After >= sent {
 		return nil
 	}
 	return c.shown.Body
 }
 
-// showAgain makes another view after a refusal.
+// showAgain makes another view after a refusal: without the history if the conversation was
+// not found before the call was sent.
 func (c *Call) showAgain() error {
 	ctx := context.Background()
+	if c.found != nil {
+		c.fallbackUnknown(ctx)
+		return nil
+	}
 	reads, cancel := context.WithTimeout(ctx, c.calls.storeWait())
 	defer cancel()
 	return c.guardedShow(ctx, reads)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/condense"
+	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
@@ -14,10 +15,10 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-// input returns the input of the viewer.
-func (c *Call) input() *view.Input {
+// input returns the input of the viewer for a request of a conversation.
+func (c *Call) input(t *thread.Thread) *view.Input {
 	return &view.Input{
-		ID: fmt.Sprintf("%s-%d", c.request.ID, len(c.fresh)), Body: c.body, Thread: c.thread, Profile: c.tuning.profile(c.request), Asked: c.request.Profile != "", Budget: budgetOf(c.request.Header),
+		ID: fmt.Sprintf("%s-%d", c.request.ID, len(c.fresh)), Body: c.body, Thread: t, Profile: c.tuning.profile(c.request), Asked: c.request.Profile != "", Budget: budgetOf(c.request.Header),
 		Betas: betas(c.request.Header), PlainCache: c.tuning.o.PlainCache, Now: c.began, Most: c.most, Unbind: c.unbound, Project: c.recallProject,
 	}
 }
@@ -37,7 +38,7 @@ func (c *Call) guardedShow(ctx, reads context.Context) (err error) {
 func (c *Call) show(ctx, reads context.Context) error {
 	planning := c.calls.stageBegins()
 	defer c.calls.stageEnds(c.request.ID, StagePlan, planning)
-	in := c.input()
+	in := c.input(c.thread)
 	pins, news, err := c.calls.wanted(reads, c.thread)
 	if err != nil && c.calls.worthTelling(c.began) {
 		c.calls.report(OpenNotes, c.request, c.thread.Conversation, fmt.Errorf("what was pinned, undone or planned elsewhere could not be read, what is known of it holds: %w", err))

@@ -163,3 +163,31 @@ func randomWords(r *rand.Rand, n int) string {
 	}
 	return b.String()
 }
+
+// A call whose conversation cannot be found, because the store is gone, is sent again with
+// less when the provider refuses it.
+func TestARefusalIsAnsweredWhileTheStoreIsGone(t *testing.T) {
+	store := &flaky{Store: memory.New()}
+	store.mode.Store("gone")
+	e, err := oriel.Open(ctx, oriel.Config{Store: store, Spool: t.TempDir(), Shared: true, NoEmbed: true, Calls: oriel.CallOptions{Profile: "full"},
+		Waits: oriel.Waits{Spool: 20 * time.Millisecond, Write: 20 * time.Millisecond, Late: time.Millisecond}})
+	must(err)
+	defer e.Close()
+	m := &member{name: "talk", model: "model-9", factor: 1, limit: 9000}
+	random := rand.New(rand.NewPCG(1, 1))
+	for range 20 {
+		m.list = append(m.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, randomWords(random, 150))), json.RawMessage(`{"role":"assistant","content":"Noted."}`))
+	}
+	m.list = append(m.list, json.RawMessage(`{"role":"user","content":"And now?"}`))
+	sent, header := m.call(&oriel.Calls{Engine: e}, "call")
+	if action := header.Get("X-Oriel-Action"); action != "error" {
+		t.Errorf("the action is %q: its conversation was found", action)
+	}
+	if len(sent) != 2 || len(sent[0]) <= m.limit || len(sent[1]) > m.limit {
+		t.Errorf("bodies of %d bytes, the last of %d", len(sent), len(sent[len(sent)-1]))
+	}
+	must(oriel.WaitForTest(e))
+	if n := e.Spool().Calls; n != 1 {
+		t.Errorf("%d calls wait in the spool", n)
+	}
+}
