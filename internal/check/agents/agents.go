@@ -1,7 +1,7 @@
 // Package agents runs real agent programs, Claude Code and Codex, headless
 // through the proxy against a scripted model that keeps them busy.
 //
-//	./scripts/check agents [-oriel FILE] [-only record|views|default] [-calls N] [-limits 64000,0] [-profiles thrifty,full@12] [-models known,wide,unknown] [-install DIR] [claude codex]
+//	./scripts/check agents [-oriel FILE] [-only record|views|default|replicas] [-replicas 2] [-calls N] [-limits 64000,0] [-profiles thrifty,full@12] [-models known,wide,unknown] [-install DIR] [claude codex]
 //
 // The first runs are without views: the provider must get the bytes that the
 // agent sent. The next ones, with the program that -oriel names or one that is
@@ -22,6 +22,11 @@
 // conversation, which the same run with profile off must make it do. Calls,
 // tokens and money must be the same in the file of --summary and in oriel
 // usage --json, calls and tokens also as the model reported them.
+//
+// With -only replicas, which does not run otherwise, requests go in turn to several servers
+// on one PostgreSQL, as a balancer without stickiness sends them, and the model refuses more
+// than 80,000 tokens. The same must hold as behind one server: also that the limit is
+// refused once, whichever server learnt it.
 //
 // Without -limits, -profiles and -models every limit is tried with a budget
 // below and one above it, also with models whose window is too large in the
@@ -57,7 +62,8 @@ func Check(args []string) error {
 	flags := kit.Flags("agents")
 	calls := flags.Int("calls", 0, "tool calls of each run (default 200 without views, 300 with, 150 under oriel run)")
 	install := flags.String("install", kit.AgentsFolder(), "folder for the agents from npm")
-	only := flags.String("only", "", "record, views or default (default all)")
+	only := flags.String("only", "", "record, views, default (default: these three) or replicas")
+	replicas := flags.Int("replicas", 2, "servers behind a balancer, with -only replicas")
 	oriel := flags.String("oriel", "", "the program, for runs with views; default: built from the module")
 	limits := flags.String("limits", "", "tokens that the model takes, 0 for any number")
 	profiles := flags.String("profiles", "", "profiles of the proxy, NAME or NAME@PERCENT")
@@ -66,8 +72,8 @@ func Check(args []string) error {
 	if err := kit.InstallAgents(*install); err != nil {
 		return err
 	}
-	if !slices.Contains([]string{"", "record", "views", "default"}, *only) {
-		return fmt.Errorf("-only %q: use record, views, default", *only)
+	if !slices.Contains([]string{"", "record", "views", "default", "replicas"}, *only) || *replicas < 1 {
+		return fmt.Errorf("-only %q -replicas %d: use record, views, default or replicas, and at least one replica", *only, *replicas)
 	}
 	failed := 0
 	if *only == "" || *only == "record" {
@@ -95,6 +101,17 @@ func Check(args []string) error {
 	}
 	if *only == "" || *only == "default" {
 		wrong, err := checkDefault(names, *oriel, *install, cmp.Or(*calls, 150))
+		if err != nil {
+			return err
+		}
+		failed += wrong
+	}
+	if *only == "replicas" {
+		runs, err := behindBalancer(names, *replicas)
+		if err != nil {
+			return err
+		}
+		wrong, err := checkViews(runs, *oriel, *install, cmp.Or(*calls, 150))
 		if err != nil {
 			return err
 		}

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// checkStored returns what is missing in the history of a data folder,
+// checkStored returns what is missing in the history that the flags in store name,
 // according to the program's own commands.
-func checkStored(oriel, data string, f *folder) (problems []string) {
+func checkStored(oriel string, f *folder, store ...string) (problems []string) {
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	command := func(args ...string) []byte {
-		cmd := exec.Command(oriel, append(args, "--data", data)...)
+		cmd := exec.Command(oriel, append(args, store...)...)
 		var bad bytes.Buffer
 		cmd.Stderr = &bad
 		out, err := cmd.Output()

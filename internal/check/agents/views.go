@@ -30,6 +30,8 @@ type run struct {
 	limit   int    // of the model, in tokens; 0 means none
 	profile string // NAME or NAME@PERCENT
 	model   string // a key of modelNames
+	// replicas, if not 0, is the number of servers behind a balancer, on one database.
+	replicas int
 }
 
 // modelNames are the models that agents ask for, by what the table has of
@@ -50,10 +52,10 @@ func choose(agents []string, limits, profiles, models string) ([]run, error) {
 		if limits+profiles+models == "" {
 			below := map[string]string{"claude": "full@24", "codex": "full@12"}[a] // 48,000 tokens
 			runs = append(runs,
-				run{a, 64_000, below, "known"}, run{a, 64_000, "thrifty", "known"}, run{a, 64_000, "full", "wide"}, run{a, 64_000, "full", "unknown"},
-				run{a, 100_000, "thrifty", "known"}, run{a, 100_000, "full", "wide"},
-				run{a, 200_000, "balanced", "known"}, run{a, 200_000, "full", "wide"},
-				run{a, 0, "thrifty", "known"}, run{a, 0, "balanced", "wide"})
+				run{a, 64_000, below, "known", 0}, run{a, 64_000, "thrifty", "known", 0}, run{a, 64_000, "full", "wide", 0}, run{a, 64_000, "full", "unknown", 0},
+				run{a, 100_000, "thrifty", "known", 0}, run{a, 100_000, "full", "wide", 0},
+				run{a, 200_000, "balanced", "known", 0}, run{a, 200_000, "full", "wide", 0},
+				run{a, 0, "thrifty", "known", 0}, run{a, 0, "balanced", "wide", 0})
 			continue
 		}
 		for _, l := range list(limits, "64000,100000,200000,0") {
@@ -66,7 +68,7 @@ func choose(agents []string, limits, profiles, models string) ([]run, error) {
 					if modelNames[a][m] == "" {
 						return nil, fmt.Errorf("-models: %q: use known, wide, unknown", m)
 					}
-					runs = append(runs, run{a, n, p, m})
+					runs = append(runs, run{a, n, p, m, 0})
 				}
 			}
 		}
@@ -129,30 +131,34 @@ func (r *run) check(oriel, install, dir string, f *folder) (p *provider, done, c
 		problem("%v", err)
 		return p, 0, 0, problems
 	}
-	data, events := filepath.Join(dir, "data"), filepath.Join(dir, "events")
-	base, stop, err := r.serve(oriel, upstream.URL, data, events)
+	start := r.serveOne
+	if r.replicas > 0 {
+		start = r.serveReplicas
+	}
+	served, err := start(oriel, upstream.URL, dir)
 	if err != nil {
 		problem("%v", err)
 		return p, 0, 0, problems
 	}
-	proxy := httputil.NewSingleHostReverseProxy(base)
-	proxy.FlushInterval = -1
-	front := httptest.NewServer(p.front(proxy))
+	defer served.end()
+	front := httptest.NewServer(p.front(served.handler))
 	defer front.Close()
 
 	out, err := agent(r.agent, modelNames[r.agent][r.model], install, dir, f.dir, front.URL)
 	if err != nil {
 		problem("the agent: %v: …%s", err, out[max(0, len(out)-400):])
 	}
-	if log, err := stop(); err != nil {
+	if log, err := served.stop(); err != nil {
 		problem("oriel serve: %v: …%s", err, log[max(0, len(log)-400):])
 	}
 	if done = s.step; done != s.n || !bytes.Contains(out, fmt.Appendf(nil, "All %d parts were read.", s.n)) {
 		problem("%d tool calls of %d", done, s.n)
 	}
 	problems = append(append(problems, p.problems...), fake.Problems()...)
-	cuts, bad := readEvents(events)
-	problems = append(problems, bad...)
+	for _, path := range served.events {
+		n, bad := readEvents(path)
+		cuts, problems = cuts+n, append(problems, bad...)
+	}
 	if p.breaks > cuts {
 		problem("%d prompts begin otherwise than the one before, with %d cuts", p.breaks, cuts)
 	}
@@ -166,7 +172,7 @@ func (r *run) check(oriel, install, dir string, f *folder) (p *provider, done, c
 	if budget > 0 && p.largest > budget*21/20 {
 		problem("a body has %d tokens, with a budget of %d", p.largest, budget)
 	}
-	return p, done, cuts, append(problems, checkStored(oriel, data, f)...)
+	return p, done, cuts, append(problems, checkStored(oriel, f, served.store...)...)
 }
 
 // budget returns the most tokens that the settings allow, or 0 if only the
@@ -179,6 +185,18 @@ func (r *run) budget() int {
 	}
 	profile, _ := window.LookupProfile(name)
 	return profile.Budget
+}
+
+// serveOne starts one server.
+func (r *run) serveOne(oriel, upstream, dir string) (*served, error) {
+	data, events := filepath.Join(dir, "data"), filepath.Join(dir, "events")
+	base, stop, err := r.serve(oriel, upstream, data, events)
+	if err != nil {
+		return nil, err
+	}
+	proxy := httputil.NewSingleHostReverseProxy(base)
+	proxy.FlushInterval = -1
+	return &served{handler: proxy, stop: stop, store: []string{"--data", data}, events: []string{events}, end: func() {}}, nil
 }
 
 // serve starts the program.
