@@ -19,7 +19,7 @@ const numberWait = time.Second
 // until it is stored.
 func (c *Call) number(ctx context.Context, cut *view.Cut) {
 	wish, final := c.calls.index.PlanNumber(c.thread, cut.ID)
-	if final || wish == 0 || c.calls.spoolState().Calls > 0 { // a store that accepts no calls gives no number
+	if s := c.calls.spoolState(); final || wish == 0 || s.Calls > s.Newer { // a store that accepts no calls gives no number
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, numberWait)

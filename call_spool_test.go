@@ -325,8 +325,12 @@ func TestTheSpoolKeepsCallsOfANewerVersion(t *testing.T) {
 		if err := a.engine.CallError(); err == nil || !strings.Contains(err.Error(), "newer version") {
 			t.Error(err)
 		}
+		m := &member{profile: "thrifty", budget: "1000", model: "gpt-4o", factor: 1, list: branched(2, "")}
+		if _, header := m.call(&oriel.Calls{Engine: a.engine}, "planned"); header.Get("X-Oriel-Plan") != "p1" {
+			t.Errorf("%v", header)
+		}
 		a.call("ann")
-		if n := a.engine.CallCounters().Written.Load(); n != 1 {
+		if n := a.engine.CallCounters().Written.Load(); n != 2 {
 			t.Errorf("%d calls are written", n)
 		}
 		must(a.engine.Close())

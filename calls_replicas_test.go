@@ -97,7 +97,7 @@ func (m *member) call(e *oriel.Calls, id string) (sent [][]byte, header http.Hea
 
 // Calls that are dealt at random to engines on one store get the bytes that one engine
 // would send: cuts, counts, limits, adaptive sizes and pauses depend on nothing that only
-// one engine knows, nor on notifications.
+// one engine knows, nor on notifications. One that was down goes on where the others are.
 func TestEnginesOnOneStoreSendTheSameBytes(t *testing.T) {
 	for seed := range uint64(10) {
 		sendTheSameBytes(t, rand.New(rand.NewPCG(seed, 1)))
@@ -121,12 +121,17 @@ func sendTheSameBytes(t *testing.T, random *rand.Rand) {
 	alone, together := &deaf{Store: memory.New()}, &deaf{Store: memory.New()}
 	one := open(false, alone)
 	defer one.Close(ctx)
-	var many []*oriel.Calls
-	for range 3 {
-		e := open(true, together)
-		defer e.Close(ctx)
-		many = append(many, e)
+	many := make([]*oriel.Calls, 3) // nil: it is down
+	for i := range many {
+		many[i] = open(true, together)
 	}
+	defer func() {
+		for _, e := range many {
+			if e != nil {
+				e.Close(ctx)
+			}
+		}
+	}()
 	members := []*member{
 		{name: "counted", profile: "thrifty", budget: "1500", model: "model-1", factor: 2},
 		{profile: "thrifty", model: "model-2", factor: 1, limit: 9000},
@@ -138,7 +143,17 @@ func sendTheSameBytes(t *testing.T, random *rand.Rand) {
 		text := fmt.Sprintf("Call %d: %s?", i, randomWords(random, 40+random.IntN(200)))
 		m.list = append(m.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, text)))
 		want, told := m.call(one, fmt.Sprint("one", i))
+		switch i % 20 {
+		case 5: // this one is down for ten calls
+			must(many[i/20].Close(ctx))
+			many[i/20] = nil
+		case 15:
+			many[i/20] = open(true, together)
+		}
 		which := random.IntN(len(many))
+		for many[which] == nil {
+			which = random.IntN(len(many))
+		}
 		got, heard := m.call(many[which], fmt.Sprint("many", i))
 		if len(got) != len(want) || told.Get("X-Oriel-Plan") != heard.Get("X-Oriel-Plan") || told.Get("X-Oriel-Action") != heard.Get("X-Oriel-Action") {
 			t.Fatalf("%s %s: sent %d times instead of %d: %v instead of %v", m.name, m.model, len(got), len(want), heard, told)
