@@ -13,7 +13,8 @@
 // Without faults the model must get the same bytes for every call, whoever serves it: cuts,
 // pins, undone plans, learnt limits and calibrated counts are shared before the next call.
 // Every conversation must be one conversation, with the same messages. Recall is off: what
-// is recalled depends on how far a server has embedded the history.
+// is recalled depends on how far a server has embedded the history. With -recall it is on,
+// and calls with other bytes are counted.
 //
 // With faults every call must be answered, if its client asks another replica after a lost
 // connection, as a load balancer does; and every call that was answered must be in the
@@ -31,6 +32,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -55,6 +57,7 @@ func Check(args []string) error {
 	flags.IntVar(&t.slows, "slow", 0, "how often the way to the database becomes slow")
 	flags.IntVar(&t.crowds, "crowd", 0, "how often others take all connections of the database")
 	flags.DurationVar(&t.hold, "hold", 3*time.Second, "how long a fault lasts at least, other than a kill")
+	flags.BoolVar(&t.recall, "recall", false, "recall is on: count the calls whose bytes differ")
 	flags.StringVar(&t.keep, "keep", "", "keep data and logs in this folder")
 	if rest := kit.Parse(flags, args); len(rest) > 0 || t.count < 1 {
 		return errors.New("replicas takes flags only, and at least one replica")
@@ -72,6 +75,7 @@ type trial struct {
 	asynchronous                          bool
 	hold                                  time.Duration
 	seed                                  uint64
+	recall                                bool
 	keep                                  string
 
 	dir      string
@@ -88,6 +92,7 @@ type trial struct {
 	mu       sync.Mutex // protects what follows
 	problems []string
 	cuts     int
+	differ   int               // calls whose bytes differ, with -recall
 	names    map[int][2]string // of the conversations, on the one server and on the many
 }
 
@@ -134,6 +139,9 @@ func (t *trial) run() error {
 		}
 		fmt.Println(p)
 	}
+	if t.recall {
+		fmt.Printf("of %d calls with recall %d have other bytes\n", t.conversations*t.calls, t.differ)
+	}
 	fmt.Printf("%d replicas, %d conversations of %d calls in %.1f s, %d plans; %d problems\n", t.count, t.conversations, t.calls, took.Seconds(), t.cuts, len(t.problems))
 	return kit.Failed(len(t.problems))
 }
@@ -151,7 +159,7 @@ func (t *trial) problem(format string, args ...any) {
 
 const settings = `profile = "check"
 [profiles.check]
-recall = -1
+recall = %d
 `
 
 // start starts the database, the model and the servers.
@@ -178,8 +186,12 @@ func (t *trial) start() (err error) {
 	t.model.compared = !t.faulty()
 	server := httptest.NewServer(t.model)
 	t.upstream = server.URL
+	recall := -1
+	if t.recall {
+		recall = 0 // as much as without a profile
+	}
 	config := filepath.Join(t.dir, "config.toml")
-	if err := os.WriteFile(config, []byte(settings), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, settings, recall), 0o600); err != nil {
 		return err
 	}
 	t.one = t.replica("one")
@@ -285,7 +297,7 @@ func (t *trial) compare() {
 				t.cuts++
 				t.mu.Unlock()
 			}
-			if plan = one.plan; one.plan != many.plan || one.action != many.action {
+			if plan = one.plan; !t.recall && (one.plan != many.plan || one.action != many.action) {
 				t.problem("conversation %d (kind %d), call %d at %s: plan %q and %q, action %s and %s", c.number, c.kind, c.turn, r.name, one.plan, many.plan, one.action, many.action)
 			}
 			c.answered()
@@ -305,6 +317,14 @@ func (t *trial) compare() {
 // sameBytes compares what the model got for a call by both ways.
 func (t *trial) sameBytes(c *conversation, r *replica) {
 	one, many := t.model.bodies("one", c.number, c.turn), t.model.bodies("many", c.number, c.turn)
+	if t.recall {
+		if !slices.EqualFunc(one, many, bytes.Equal) {
+			t.mu.Lock()
+			t.differ++
+			t.mu.Unlock()
+		}
+		return
+	}
 	if len(one) != len(many) {
 		t.problem("conversation %d (kind %d), call %d at %s was sent %d and %d times", c.number, c.kind, c.turn, r.name, len(one), len(many))
 		return
