@@ -131,7 +131,7 @@ func TestAnAgentFetchesWhatItLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	tools, err := session.ListTools(t.Context(), nil)
-	if err != nil || len(tools.Tools) != 6 {
+	if err != nil || len(tools.Tools) != 8 {
 		t.Errorf("%d tools, %v", len(tools.Tools), err)
 	}
 	a := &scriptedAgent{base: s.anthropic, session: session, list: []string{`{"role":"user","content":"Show all parts, then tell me the name of the release branch."}`}}
