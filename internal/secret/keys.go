@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 )
 
@@ -28,13 +29,10 @@ type Keys struct{ values []string }
 
 // Of returns the credentials among a request's headers and in its raw query.
 func Of(h http.Header, query string) Keys {
-	var k Keys
+	var found []string
 	for name, values := range h {
-		if !credentialHeader(name) {
-			continue
-		}
-		for _, v := range values {
-			k.add(v)
+		if credentialHeader(name) {
+			found = append(found, values...)
 		}
 	}
 	for pair := range strings.SplitSeq(query, "&") {
@@ -45,12 +43,29 @@ func Of(h http.Header, query string) Keys {
 		if !credentialHeader(name) {
 			continue
 		}
-		k.add(value)
+		found = append(found, value)
 		if plain, err := url.QueryUnescape(value); err == nil {
-			k.add(plain)
+			found = append(found, plain)
 		}
 	}
+	if l := latest.Load(); l != nil && slices.Equal(l.found, found) {
+		return l.keys
+	}
+	var k Keys
+	for _, value := range found {
+		k.add(value)
+	}
+	latest.Store(&computed{found, k})
 	return k
+}
+
+// latest is what Of returned last: most calls of a client have the same credentials, and
+// each asks for them more than once.
+var latest atomic.Pointer[computed]
+
+type computed struct {
+	found []string
+	keys  Keys
 }
 
 // Value returns keys that consist of one credential.

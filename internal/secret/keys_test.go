@@ -165,3 +165,21 @@ func TestCleanProperty(t *testing.T) {
 		}
 	})
 }
+
+// What is remembered of one call is never taken for another's.
+func TestKeysAreThoseOfTheCall(t *testing.T) {
+	for range 3 {
+		for _, key := range []string{"sk-ant-of-anna-123456", "sk-ant-of-bert-654321", ""} {
+			h := http.Header{"Accept": {"*/*"}}
+			if key != "" {
+				h.Set("X-Api-Key", key)
+			}
+			k := Of(h, "")
+			for _, other := range []string{"sk-ant-of-anna-123456", "sk-ant-of-bert-654321"} {
+				if hidden := k.Clean(other) != other; hidden != (other == key) {
+					t.Errorf("with %q, %q is hidden: %t", key, other, hidden)
+				}
+			}
+		}
+	}
+}
