@@ -30,6 +30,7 @@ var rooms = []string{
 	"internal/lines",
 	"internal/number",
 	"internal/near",
+	"internal/slots",
 	"internal/quote",
 	"internal/secret",
 	"internal/llm",

@@ -43,6 +43,12 @@ func child(verb string, args []string) error {
 		return ask(args[0], n, strings.Join(args[2:], " "))
 	case "post": // PATH BODY
 		return post(os.Getenv("OPENAI_BASE_URL")+args[0], args[1])
+	case "api": // PATH…: what the API answers, on standard output
+		for _, path := range args {
+			if err := get(strings.TrimSuffix(os.Getenv("OPENAI_BASE_URL"), "/v1") + "/oriel/" + path); err != nil {
+				return err
+			}
+		}
 	case "env": // NAME…
 		for _, name := range args {
 			fmt.Printf("%s=%s\n", name, os.Getenv(name))
@@ -80,6 +86,20 @@ func ask(format string, n int, words string) error {
 		list = append(list, `{"role":"assistant","content":"Noted."}`)
 	}
 	return nil
+}
+
+// get prints an answer.
+func get(url string) error {
+	r, err := http.Get(url)
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	if r.StatusCode != 200 {
+		return fmt.Errorf("%s: %s", url, r.Status)
+	}
+	_, err = io.Copy(os.Stdout, r.Body)
+	return err
 }
 
 func post(url, body string) error {

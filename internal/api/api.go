@@ -10,6 +10,7 @@ import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/internal/slots"
 	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
@@ -51,7 +52,7 @@ type Options struct {
 type Handler struct {
 	Options
 	mux     *http.ServeMux
-	slots   chan struct{}
+	slots   *slots.Slots
 	started time.Time
 	ledger  *usage.Reader
 	titles  cache[string]
@@ -61,8 +62,9 @@ type Handler struct {
 	strips  cache[*browse.Outline]
 }
 
-// maxWork is how many requests are worked on at a time.
-const maxWork = 4
+// maxWork and maxShare are how many requests are worked on at a time: of all, and of one
+// tenant.
+const maxWork, maxShare = 4, 3
 
 // New returns a handler for the paths under Prefix.
 func New(o Options) *Handler {
@@ -87,7 +89,7 @@ func New(o Options) *Handler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	h := &Handler{Options: o, mux: http.NewServeMux(), slots: make(chan struct{}, maxWork), started: o.Now(), ledger: usage.NewReader(o.Store)}
+	h := &Handler{Options: o, mux: http.NewServeMux(), slots: slots.New(maxWork, maxShare), started: o.Now(), ledger: usage.NewReader(o.Store)}
 	h.remember()
 	for i := range routes {
 		h.mount(&routes[i])

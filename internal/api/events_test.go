@@ -9,11 +9,13 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/api"
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/memory"
 )
 
 // event is what a stream sent.
@@ -179,4 +181,28 @@ type flushed struct {
 func (f *flushed) WriteHeader(status int) {
 	f.ResponseRecorder.WriteHeader(status)
 	f.begun <- status
+}
+
+// A quiet stream says something every 15 seconds, so that nothing between takes it for dead.
+func TestAQuietStreamIsKeptAlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := api.New(api.Options{Hub: api.NewHub(), Store: memory.New()})
+		ctx, cancel := context.WithCancel(t.Context())
+		w := httptest.NewRecorder()
+		go h.ServeHTTP(w, httptest.NewRequest("GET", api.Prefix+"events", nil).WithContext(ctx))
+		synctest.Wait()
+		if !w.Flushed || !strings.Contains(w.Body.String(), "event: hello") {
+			t.Errorf("it begins with %q", w.Body)
+		}
+		for i := range 3 {
+			w.Flushed = false
+			time.Sleep(15 * time.Second)
+			synctest.Wait()
+			if n := strings.Count(w.Body.String(), ": \n\n"); n != i+1 || !w.Flushed {
+				t.Errorf("%d comments after %d s, flushed: %v", n, 15*(i+1), w.Flushed)
+			}
+		}
+		cancel()
+		synctest.Wait()
+	})
 }

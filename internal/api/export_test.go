@@ -16,5 +16,5 @@ func RoutesForTest() []string {
 	return out
 }
 
-// MaxWorkForTest is how many requests are worked on at a time.
-const MaxWorkForTest = maxWork
+// MaxShareForTest is how many requests of one tenant are worked on at a time.
+const MaxShareForTest = maxShare

@@ -141,7 +141,7 @@ func TestListsDoNotReadWhatTheyDoNotShow(t *testing.T) {
 	}
 }
 
-func TestNoMoreThanAFewAreServedAtATime(t *testing.T) {
+func TestNoMoreThanAFewOfATenantAreServedAtATime(t *testing.T) {
 	release, begun := make(chan struct{}), make(chan struct{}, 64)
 	store := &blocking{Store: memory.New(), begun: begun, release: release}
 	w := newWorld(t, store)
@@ -149,7 +149,7 @@ func TestNoMoreThanAFewAreServedAtATime(t *testing.T) {
 	for range 12 {
 		go func() { done <- w.do("GET", "conversations", "").status }()
 	}
-	for range api.MaxWorkForTest {
+	for range api.MaxShareForTest {
 		<-begun
 	}
 	select {

@@ -167,12 +167,11 @@ func (h *Handler) serve(t *route, w http.ResponseWriter, r *http.Request) (any, 
 	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
 	defer cancel()
 	q.Request = r.WithContext(ctx)
-	select {
-	case h.slots <- struct{}{}:
-		defer func() { <-h.slots }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	leave, err := h.slots.Enter(ctx, q.tenant)
+	if err != nil {
+		return nil, err
 	}
+	defer leave()
 	return t.serve(q)
 }
 

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/oriel-context/oriel/internal/slots"
 )
 
 // Path is where a proxy serves Handler.
@@ -14,6 +16,7 @@ const Path = "/oriel/mcp"
 const (
 	maxBody     = 256 << 10
 	maxRequests = 8
+	maxShare    = 6 // of one tenant
 	bodyWait    = 30 * time.Second
 )
 
@@ -23,14 +26,13 @@ const (
 func Handler(options func(*http.Request) Options) http.Handler {
 	served := sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server { return New(options(r)) },
 		&sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true, DisableLocalhostProtection: true})
-	slots := make(chan struct{}, maxRequests)
+	requests := slots.New(maxRequests, maxShare)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case slots <- struct{}{}:
-			defer func() { <-slots }()
-		case <-r.Context().Done():
+		leave, err := requests.Enter(r.Context(), options(r).Tenant)
+		if err != nil {
 			return
 		}
+		defer leave()
 		control := http.NewResponseController(w)
 		control.SetReadDeadline(time.Now().Add(bodyWait))
 		control.SetWriteDeadline(time.Now().Add(callWait + bodyWait))

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -281,6 +282,17 @@ window = 50_000
 	_, err = Load(Sources{File: file(t, "[models.house]\nlike=\"gpt-4o\"\nmax_input = 1_000_000_000\n")})
 	if err == nil || !strings.Contains(err.Error(), "config.toml:3: models.house.max_input: ") {
 		t.Error(err)
+	}
+}
+
+func TestAnEmptyListIsShownAsAList(t *testing.T) {
+	l, err := Load(Sources{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(l.Values())
+	if err != nil || strings.Contains(string(text), `"value":null`) {
+		t.Errorf("%s, %v", text, err)
 	}
 }
 

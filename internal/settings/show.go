@@ -40,7 +40,7 @@ func (l *Loaded) Values() []Value {
 		case string:
 			value = shown(f, x)
 		case []string:
-			value = slices.Concat([]string{}, x)
+			value = append([]string{}, x...) // never nil, which is null in JSON
 		}
 		out = append(out, Value{Key: key, Value: value, Source: l.SourceOf(key), Restart: f.restart, About: f.doc(), Text: write(reflect.ValueOf(value))})
 		if last := &out[len(out)-1]; f.secret {
