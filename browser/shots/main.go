@@ -98,7 +98,7 @@ func run(ctx context.Context, out, data, program, only string, webp bool) error 
 		{"overview", server.Console},
 		{"conversations", server.Console + "#/conversations"},
 		{"conversation", server.Console + "#/conversation/demo?call=30&message=12"},
-		{"plans", server.Console + "#/conversation/" + flaky + "?tab=plans&plan=p1&preview=1"},
+		{"plans", server.Console + "#/conversation/" + flaky + "?tab=plans&plan=p4&preview=1"},
 		{"sent", server.Console + "#/conversation/demo?tab=sent&call=30"},
 		{"difference", server.Console + "#/conversation/demo?tab=diff&call=30&with=came"},
 		{"call-window", server.Console + "#/conversation/" + flaky + "?tab=window"},
@@ -173,6 +173,9 @@ func find(s *drive.Server, word string) (string, error) {
 	return "last", nil
 }
 
+// maxPicture is how many bytes a picture of the documents should have at most.
+const maxPicture = 45_000
+
 func shot(tab context.Context, path, at, theme string, width int64, webp bool) error {
 	ctx, cancel := context.WithTimeout(tab, time.Minute)
 	defer cancel()
@@ -198,15 +201,22 @@ func shot(tab context.Context, path, at, theme string, width int64, webp bool) e
 	if webp {
 		format, ext, most = "webp", ".webp", 800
 	}
-	picture, err := chromedp.Run(ctx, func(ctx context.Context, t *chromedp.Target) ([]byte, error) {
-		r, err := cdp.Call(ctx, t, page.CaptureScreenshot, page.CaptureScreenshotParams{
-			Format: format, Quality: &quality,
-			CaptureBeyondViewport: &yes, Clip: &page.Viewport{Width: float64(width), Height: min(height, most), Scale: 1},
+	var picture []byte
+	for { // a busy page is worth fewer details than bytes
+		picture, err = chromedp.Run(ctx, func(ctx context.Context, t *chromedp.Target) ([]byte, error) {
+			r, err := cdp.Call(ctx, t, page.CaptureScreenshot, page.CaptureScreenshotParams{
+				Format: format, Quality: &quality,
+				CaptureBeyondViewport: &yes, Clip: &page.Viewport{Width: float64(width), Height: min(height, most), Scale: 1},
+			})
+			return r.Data, err
 		})
-		return r.Data, err
-	})
-	if err != nil {
-		return err
+		if err != nil {
+			return err
+		}
+		if !webp || len(picture) <= maxPicture || quality <= 10 {
+			break
+		}
+		quality -= 5
 	}
 	return os.WriteFile(path+ext, picture, 0o644)
 }
