@@ -121,7 +121,7 @@ func (s *Store) PassagesTo(ctx context.Context, tenant, kind string) (to map[int
 			var trunk, depth int64
 			_, err := pgx.ForEachRow(rows, []any{&trunk, &depth}, func() error {
 				if trunk == 0 {
-					wanted = true
+					wanted = st.vectors || !st.extension // else somebody wants vectors, too
 				} else {
 					to[trunk] = depth
 				}
