@@ -2,7 +2,10 @@
 
 package pgtest
 
-import "errors"
+import (
+	"errors"
+	"testing"
+)
 
 // Server is a PostgreSQL server of this process; there is none on this system.
 type Server struct{}
@@ -10,6 +13,12 @@ type Server struct{}
 // New returns an error.
 func New(...string) (*Server, error) {
 	return nil, errors.New("a server can be started on Unix only")
+}
+
+// StartTLS skips the test.
+func StartTLS(t testing.TB) (url, roots, others string) {
+	t.Skip("!! SKIPPED: a server can be started on Unix only")
+	return "", "", ""
 }
 
 // NewStandby returns an error.

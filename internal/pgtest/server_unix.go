@@ -14,6 +14,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -245,6 +246,12 @@ func (s *Server) URL() string { return s.url("oriel", "oriel") }
 func (s *Server) Admin() string { return s.url("postgres", "postgres") }
 
 func (s *Server) url(user, database string) string {
-	u := url.URL{Scheme: "postgres", User: url.User(user), Path: "/" + database, RawQuery: url.Values{"host": {s.dir}}.Encode()}
+	q := url.Values{"host": {s.dir}}
+	for _, setting := range s.settings {
+		if port, ok := strings.CutPrefix(setting, "port="); ok {
+			q.Set("port", port)
+		}
+	}
+	u := url.URL{Scheme: "postgres", User: url.User(user), Path: "/" + database, RawQuery: q.Encode()}
 	return u.String()
 }

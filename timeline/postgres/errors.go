@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -23,11 +24,23 @@ const (
 	hintFull     = "make room on the disk of the database server; what was stored is whole, and writing goes on as soon as there is space"
 	hintReadOnly = "the server is a standby or set to read only: give the URL of the primary, or several hosts with target_session_attrs=read-write"
 	hintBusy     = "another session holds a lock or all connections are in use: see pg_stat_activity, or raise pool_max_conns and max_connections"
+	hintTLS      = "check sslmode and sslrootcert of the URL: the file must hold the authority that signed the server's certificate, and verify-full needs a certificate for the host as the URL has it"
 	hintSchema   = "create the schema that search_path names: CREATE SCHEMA …"
 	hintBackup   = "use pg_dump with the same URL (docs/postgres.md)"
 )
 
-var errUnreachable = errors.New("the database cannot be reached")
+var (
+	errUnreachable = errors.New("the database cannot be reached")
+	// errUntrusted: the server does not prove to be what the URL asks for.
+	errUntrusted = errors.New("the connection to the database cannot be trusted")
+)
+
+// isUntrusted reports whether TLS failed: because of the server's certificate, or because
+// the server has no TLS.
+func isUntrusted(err error) bool {
+	var bad *tls.CertificateVerificationError
+	return errors.As(err, &bad) || strings.Contains(err.Error(), "server refused TLS connection")
+}
 
 // explain turns an error of PostgreSQL into one with a hint for people. Errors of timeline
 // and of contexts are returned unchanged.
@@ -49,6 +62,8 @@ func (s *Store) explain(op string, err error) error {
 		return s.explainCode(pe, of)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
+	case isUntrusted(err):
+		return of(errUntrusted, hintTLS)
 	case errors.As(err, &ce), errors.As(err, &ne), pgconn.SafeToRetry(err), strings.Contains(err.Error(), "closed"):
 		return of(errUnreachable, hintDown)
 	case errors.Is(err, timeline.ErrDamaged):
