@@ -80,8 +80,7 @@ func (t *trial) fullDisk() fault {
 		if t.database.Running() && t.database.Execute("SELECT 1") == nil {
 			return nil
 		}
-		t.ends++ // without space for its log PostgreSQL ends
-		t.database.Crash()
+		t.database.Crash() // without space for its log PostgreSQL ends by itself
 		return t.database.Start()
 	}}
 }

@@ -85,7 +85,6 @@ type trial struct {
 	database *pgtest.Server // the primary
 	standby  *pgtest.Server // nil without -failover
 	relays   []*relay       // between replicas and databases, with -slow
-	ends     int            // of the database, for lack of space
 	one      *replica
 	many     []*replica
 
