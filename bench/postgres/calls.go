@@ -31,7 +31,7 @@ func (b *bench) calls(count, rounds int) {
 				store, end = s, func() { check(s.Close()) }
 			}
 			own, database := ownTime(), b.databaseTime()
-			waits := serveCalls(store, count)
+			waits := serveCalls(store, "c", count)
 			f := all[name]
 			f.own = append(f.own, (ownTime()-own)/time.Duration(count))
 			f.database = append(f.database, (b.databaseTime()-database)/time.Duration(count))
@@ -52,8 +52,9 @@ func (b *bench) calls(count, rounds int) {
 	}
 }
 
-// serveCalls makes calls one after the other and returns how long each waited.
-func serveCalls(store timeline.Store, count int) (waits []time.Duration) {
+// serveCalls makes calls one after the other, of new conversations whose texts have a name,
+// and returns how long each waited.
+func serveCalls(store timeline.Store, name string, count int) (waits []time.Duration) {
 	e, err := oriel.Open(ctx, oriel.Config{Store: store, NoEmbed: true})
 	check(err)
 	defer func() { check(e.Close()) }()
@@ -65,11 +66,11 @@ func serveCalls(store timeline.Store, count int) (waits []time.Duration) {
 			if i == 0 && len(*list) > 0 {
 				continue
 			}
-			*list = append(*list, json.RawMessage(fmt.Sprintf(`{"role":%q,"content":"%d of %d %s"}`, role, n, n%conversations, strings.Repeat(fmt.Sprintf("words %d ", n), 100))))
+			*list = append(*list, json.RawMessage(fmt.Sprintf(`{"role":%q,"content":"%s: %d of %d %s"}`, role, name, n, n%conversations, strings.Repeat(fmt.Sprintf("words %d ", n), 100))))
 		}
 		body, err := json.Marshal(map[string]any{"model": "claude-sonnet-4-5", "max_tokens": 100, "system": "You are a harbour master.", "messages": *list})
 		check(err)
-		r := &oriel.Request{ID: fmt.Sprint(n), Tenant: timeline.Local, Format: wire.Anthropic, Path: "/v1/messages", Header: http.Header{}, Body: body}
+		r := &oriel.Request{ID: fmt.Sprint(name, " ", n), Tenant: timeline.Local, Format: wire.Anthropic, Path: "/v1/messages", Header: http.Header{}, Body: body}
 		start := time.Now()
 		c := e.Begin(ctx, r)
 		waits = append(waits, time.Since(start))

@@ -40,7 +40,8 @@ func main() {
 	count := flag.Int("messages", 2000, "messages of 1 kB in a round")
 	rounds := flag.Int("rounds", 3, "rounds for each contender")
 	calls := flag.Int("calls", 200, "calls in a round")
-	large := flag.Int("large", 1_000_000, "messages of the large history")
+	large := flag.Int("large", 1_000_000, "messages of the large history; 10,000,000 take 10 GB")
+	only := flag.String("only", "", "calls, writers or sizes; empty: all")
 	set := flag.String("set", "jit=off", "a further setting of the server")
 	flag.Parse()
 	server, err := pgtest.New("fsync=on", "full_page_writes=on", "shared_buffers=256MB", "max_wal_size=256MB", *set)
@@ -48,9 +49,18 @@ func main() {
 	defer server.Stop()
 	b := &bench{server: server}
 	b.findServer()
-	b.calls(*calls, *rounds)
-	b.writers(*count, *rounds)
-	b.large(*large)
+	for _, part := range []struct {
+		name string
+		run  func()
+	}{
+		{"calls", func() { b.calls(*calls, *rounds) }},
+		{"writers", func() { b.writers(*count, *rounds) }},
+		{"sizes", func() { b.sizes([]int{100, *large / 10, *large}, *calls) }},
+	} {
+		if *only == "" || *only == part.name {
+			part.run()
+		}
+	}
 }
 
 type bench struct {
@@ -119,6 +129,23 @@ func (b *bench) databaseTime() (sum time.Duration) {
 		n, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		if f := stat(n); f[1] == strconv.Itoa(b.process) {
 			add(f, 11, 13)
+		}
+	}
+	return sum
+}
+
+// sessionTime returns the processor time of the sessions of clients that have not ended:
+// without that of checkpoints and of vacuum, which a fill before causes.
+func (b *bench) sessionTime() (sum time.Duration) {
+	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range all {
+		n, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		text, _ := os.ReadFile(path)
+		if f := stat(n); f[1] == strconv.Itoa(b.process) && strings.Contains(string(text), "[local]") {
+			for _, field := range f[11:13] {
+				ticks, _ := strconv.Atoi(field)
+				sum += time.Duration(ticks) * tick
+			}
 		}
 	}
 	return sum
