@@ -158,3 +158,24 @@ func TestRequestsBesideTheWorkRecallNothing(t *testing.T) {
 		}
 	}
 }
+
+// In a short history the answer ranks far below its question, which has the words of the one
+// that is asked.
+func TestAShortHistoryBringsTheAnswerWithItsQuestion(t *testing.T) {
+	store := memory.New()
+	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	change := timeline.Change{Conversation: "uploads", Project: "/src/shop", Now: now}
+	for i, text := range []string{"Which retry policy should the uploader of the shop use? Decide it, and say why.", retryDecision} {
+		role := []string{"user", "assistant"}[i]
+		raw := fmt.Appendf(nil, `{"role":%q,"content":%q}`, role, text)
+		change.Messages = append(change.Messages, timeline.Message{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatAnthropic, Role: role, Time: now})
+	}
+	if _, err := store.Apply(t.Context(), timeline.Local, change); err != nil {
+		t.Fatal(err)
+	}
+	client, url, _, got, _ := through(t, oriel.Config{Store: store, Calls: oriel.CallOptions{RecallReach: recall.ReachProject, RecallWait: time.Minute}}, reply)
+	post(t, client, url+"/v1/messages", claudeCall("/src/shop", retryAsked))
+	if first := got()[0].body; !strings.Contains(first, "exponential backoff") {
+		t.Errorf("the first request has no answer: %s", first)
+	}
+}

@@ -17,12 +17,13 @@ import (
 )
 
 const (
-	// earlierBest is the score that the best passage of earlier conversations needs, and
-	// earlierFloor that of the others. They are higher than within a conversation, because
-	// many openings have nothing to do with what was said before. earlierNear is the
-	// cosine that the passage nearest in meaning needs: words such as "test" and "build"
-	// are in the history of every project.
-	earlierBest, earlierFloor, earlierNear = .8, .4, .4
+	// earlierBest is the score that the best passage of earlier conversations needs. It is
+	// higher than within a conversation, because many openings have nothing to do with
+	// what was said before. earlierNear is the cosine that the passage nearest in meaning
+	// needs: words such as "test" and "build" are in the history of every project. The
+	// other passages need no more than within a conversation: in a short history the
+	// answer ranks far below the question that it answers.
+	earlierBest, earlierNear = .8, .4
 	// earlierWords is earlierBest while there are no vectors.
 	earlierWords = .65
 	// EarlierWait is the least that the first call of a conversation waits for what
@@ -116,7 +117,7 @@ func (e *draft) findEarlier(ctx context.Context, project, query string, room int
 	frame := voice.EarlierTitle + recallEnd
 	framed := e.counter.Text(frame).Tokens
 	found := e.search(ctx, recall.Where{Tenant: e.Thread.Tenant, Project: project, Reach: recall.ReachProject}, query, recall.RecallOptions{
-		Budget: (room - framed - 8) * asRecall().Text(frame).Tokens / framed, Floor: earlierFloor, Now: e.Now, Whole: true, Directives: -1,
+		Budget: (room - framed - 8) * asRecall().Text(frame).Tokens / framed, Now: e.Now, Whole: true, Directives: -1,
 	})
 	if found == nil || !aboutProject(found.Passages) {
 		return "", nil
