@@ -228,11 +228,11 @@ func TestRoutesAskForATokenOfTheTenant(t *testing.T) {
 		finds      bool
 	}{
 		{"ann", ann, tool("recall", `{"query":"Where is the lighthouse?","scope":"user"}`), true},
-		{"ann", reader, tool("recall", `{"query":"Where is the lighthouse?"` + in + `}`), true},
-		{"bob", bob, tool("recall", `{"query":"Where is the lighthouse?"` + in + `}`), false},
-		{"bob", bob, tool("read", `{"id":1` + in + `}`), false},
-		{"bob", bob, tool("pin", `{"id":1` + in + `}`), false},
-		{"the reader", reader, tool("pin", `{"id":1` + in + `}`), false},
+		{"ann", reader, tool("recall", `{"query":"Where is the lighthouse?"`+in+`}`), true},
+		{"bob", bob, tool("recall", `{"query":"Where is the lighthouse?"`+in+`}`), false},
+		{"bob", bob, tool("read", `{"id":1`+in+`}`), false},
+		{"bob", bob, tool("pin", `{"id":1`+in+`}`), false},
+		{"the reader", reader, tool("pin", `{"id":1`+in+`}`), false},
 	} {
 		if code, text := v.ask(c.token, c.call); strings.Contains(text, "harbour") != c.finds || !c.finds && code == 200 && !strings.Contains(text, "rror") && !strings.Contains(text, `"passages":[]`) {
 			t.Errorf("%s: %s: %d %.600s", c.who, c.call.body, code, text)
