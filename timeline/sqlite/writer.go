@@ -267,14 +267,9 @@ func (s *Store) Changed(ctx context.Context) (int64, error) {
 		defer w.mu.Unlock()
 		return w.foreign.Load(), nil
 	}
-	busy := w.busy
 	w.mu.Unlock()
-	waiting := ctx
-	if busy {
-		var cancel context.CancelFunc
-		waiting, cancel = context.WithTimeout(ctx, changedWait)
-		defer cancel()
-	}
+	waiting, cancel := context.WithTimeout(ctx, changedWait)
+	defer cancel()
 	err := w.perform(&task{ctx: waiting, alone: func() error {
 		if _, _, err := w.number("PRAGMA data_version"); err != nil {
 			return err
