@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 func TestATenantLeavesASlotToOthersAndTheOneWithTheFewestIsNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(4, 3)
+		var mu sync.Mutex // protects what follows
 		var order []string
 		leave := map[string][]func(){}
 		enter := func(tenant string) {
@@ -22,29 +24,39 @@ func TestATenantLeavesASlotToOthersAndTheOneWithTheFewestIsNext(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
+				mu.Lock()
+				defer mu.Unlock()
 				order, leave[tenant] = append(order, tenant), append(leave[tenant], f)
 			}()
 			synctest.Wait()
 		}
 		release := func(tenant string) {
-			leave[tenant][0]()
+			mu.Lock()
+			f := leave[tenant][0]
 			leave[tenant] = leave[tenant][1:]
+			mu.Unlock()
+			f()
 			synctest.Wait()
+		}
+		entered := func() []string {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(order)
 		}
 		for range 6 {
 			enter("ann")
 		}
 		enter("bob")
-		if want := []string{"ann", "ann", "ann", "bob"}; !slices.Equal(order, want) {
-			t.Fatalf("%v, want %v", order, want)
+		if want := []string{"ann", "ann", "ann", "bob"}; !slices.Equal(entered(), want) {
+			t.Fatalf("%v, want %v", entered(), want)
 		}
 		enter("bob")
 		enter("cid")
 		for range 3 {
 			release("ann")
 		}
-		if want := []string{"ann", "ann", "ann", "bob", "cid", "ann", "ann"}; !slices.Equal(order, want) {
-			t.Errorf("%v, want %v", order, want)
+		if want := []string{"ann", "ann", "ann", "bob", "cid", "ann", "ann"}; !slices.Equal(entered(), want) {
+			t.Errorf("%v, want %v", entered(), want)
 		}
 		for _, tenant := range []string{"cid", "bob", "ann", "ann", "ann", "bob"} {
 			release(tenant)
