@@ -332,12 +332,16 @@ func (l *Library) ready(ctx context.Context, w Where) (*query, error) {
 			return a, nil
 		}
 		l.finish(a)
-		if errors.Is(err, timeline.ErrNoPlace) && tries < 2 {
+		if errors.Is(err, errDropped) && tries < 100 || errors.Is(err, timeline.ErrNoPlace) && tries < 2 {
 			continue // something was deleted meanwhile
 		}
 		return nil, err
 	}
 }
+
+// errDropped answers queries that wait for a cached scope when that is dropped. What they
+// ask for may be there still.
+var errDropped = fmt.Errorf("%w: it was dropped", timeline.ErrNoPlace)
 
 // wait queues a query and waits for its answer.
 func (l *Library) wait(ctx context.Context, a *query) error {

@@ -298,7 +298,7 @@ func (l *Library) forget(tenant, conversation string) {
 		e = e.Next()
 		if _, ok := s.view.byName[conversation]; ok && s.key.tenant == tenant {
 			l.drop(s)
-			l.release(s, timeline.ErrNoPlace)
+			l.release(s, errDropped)
 		}
 	}
 }

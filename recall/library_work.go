@@ -272,7 +272,7 @@ func (l *Library) sweep() {
 			return m.name != "" && (!there || !when.Equal(m.created))
 		}) {
 			l.drop(s)
-			l.release(s, timeline.ErrNoPlace)
+			l.release(s, errDropped)
 		}
 	}
 }
@@ -442,7 +442,7 @@ func (l *Library) grow(s *cachedScope) {
 	defer l.wake.Broadcast()
 	switch {
 	case s.element == nil: // discarded; waiting queries have been answered
-		l.release(s, timeline.ErrNoPlace)
+		l.release(s, errDropped)
 		return
 	case err != nil:
 		l.drop(s) // its contents are unknown now
