@@ -80,8 +80,8 @@ func isStored(token string) bool { return token != "" && access.InText(token) ==
 func (s *Server) authorise(cur *routing, r *http.Request, t *route) (Access, *refusal) {
 	token := tokenOf(r, t)
 	if token == "" {
-		if a, _, ok := s.session(r, t); ok {
-			return a, nil
+		if a, _, f := s.session(r, t); f != nil || a != (Access{}) {
+			return a, f
 		}
 	}
 	switch {

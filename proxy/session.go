@@ -77,18 +77,20 @@ func newCookie(parent timeline.TokenHash, stored bool) string {
 }
 
 // session returns the access of a browser that has signed in, and the hash of its session.
-func (s *Server) session(r *http.Request, t *route) (Access, timeline.TokenHash, bool) {
+// A browser that has not, or whose session has ended, has an access without a tenant. If the
+// store does not answer, session returns a refusal: nobody knows whether there is a session.
+func (s *Server) session(r *http.Request, t *route) (Access, timeline.TokenHash, *refusal) {
 	none := timeline.TokenHash{}
 	if !t.own {
-		return Access{}, none, false
+		return Access{}, none, nil
 	}
 	cookie, err := r.Cookie(cookieName(r))
 	if err != nil {
-		return Access{}, none, false
+		return Access{}, none, nil
 	}
 	value, err := base64.RawURLEncoding.DecodeString(cookie.Value)
 	if err != nil {
-		return Access{}, none, false
+		return Access{}, none, nil
 	}
 	cur := s.routing.Load()
 	var parents []timeline.TokenHash
@@ -100,17 +102,21 @@ func (s *Server) session(r *http.Request, t *route) (Access, timeline.TokenHash,
 	case 64:
 		parents = []timeline.TokenHash{timeline.TokenHash(value[32:])}
 	}
+	var unchecked *refusal
 	for _, parent := range parents {
 		hash := sessionHash(cookie.Value, parent)
 		found, err := s.sessions.Find(r.Context(), hash)
-		if err != nil || found.Role != timeline.RoleConsole {
-			continue
+		if err == nil && found.Role == timeline.RoleConsole {
+			var a Access
+			if a, err = s.find(r.Context(), cur, parent); err == nil && a.Tenant == found.Tenant {
+				return a, hash, nil
+			}
 		}
-		if a, err := s.find(r.Context(), cur, parent); err == nil && a.Tenant == found.Tenant {
-			return a, hash, true
+		if errors.Is(err, access.ErrUnavailable) {
+			unchecked = refusedToken(err)
 		}
 	}
-	return Access{}, none, false
+	return Access{}, none, unchecked
 }
 
 // redirectLogin answers /oriel/?token=TOKEN, an older form of the link, with the address at
@@ -163,7 +169,8 @@ func (s *Server) whoami(w http.ResponseWriter, r *http.Request, t *route) *refus
 	}
 	signedIn := false
 	if tokenOf(r, t) == "" {
-		_, _, signedIn = s.session(r, t)
+		known, _, _ := s.session(r, t)
+		signedIn = known != Access{}
 	}
 	writeSession(w, a, signedIn)
 	return nil
@@ -217,7 +224,11 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request, t *route) *refu
 	if r.Header.Get("X-Oriel-Console") == "" {
 		return &refusal{http.StatusForbidden, "header_missing", "the request is not one of Oriel's own page: send the header X-Oriel-Console: 1"}
 	}
-	if _, hash, ok := s.session(r, t); ok {
+	a, hash, f := s.session(r, t)
+	if f != nil {
+		return f // with the cookie, so that the person can try again
+	}
+	if a != (Access{}) {
 		ctx, cancel := context.WithTimeout(r.Context(), sessionWait)
 		defer cancel()
 		if err := s.sessionStore.RevokeToken(ctx, hash, s.now()); err != nil && !errors.Is(err, timeline.ErrNoToken) {

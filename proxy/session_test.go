@@ -227,6 +227,44 @@ func TestASessionHoldsOnAllServersOfAStoreAndEndsWithItsToken(t *testing.T) {
 	}
 }
 
+// While the store does not answer, a server that does not know a session must not claim that
+// it has ended, nor end it in the browser alone.
+func TestASessionThatCannotBeCheckedIsNotEnded(t *testing.T) {
+	store := &team{Store: memory.New()}
+	token := store.add(t, "ann", timeline.RoleCall, time.Time{})
+	one := start(t, proxy.Options{Listen: "0.0.0.0:0", Stored: store, Console: whose}, nil)
+	cookies := signIn(t, one, token, nil).Cookies()
+	if len(cookies) != 1 {
+		t.Fatal(cookies)
+	}
+	for _, listen := range []string{"0.0.0.0:0", "127.0.0.1:0"} { // the second admits everybody as local
+		two := start(t, proxy.Options{Listen: listen, Stored: store, Console: whose}, nil)
+		ask := func(method, path string) *http.Response {
+			t.Helper()
+			r := two.request(method, path, "")
+			r.Header.Del("Authorization")
+			r.Header.Set("X-Oriel-Console", "1")
+			_, port, _ := strings.Cut(strings.TrimPrefix(two.url, "http://"), ":")
+			r.AddCookie(&http.Cookie{Name: "oriel_" + port, Value: cookies[0].Value})
+			resp, _ := two.do(r)
+			return resp
+		}
+		store.gone.Store(true)
+		for _, path := range []string{"/oriel/api/x", "/oriel/session"} {
+			if resp := ask("GET", path); resp.StatusCode != http.StatusServiceUnavailable {
+				t.Errorf("%s: GET %s: %d", listen, path, resp.StatusCode)
+			}
+		}
+		if resp := ask("DELETE", "/oriel/session"); resp.StatusCode != http.StatusServiceUnavailable || len(resp.Cookies()) > 0 {
+			t.Errorf("%s: a sign-out: %d %v", listen, resp.StatusCode, resp.Cookies())
+		}
+		store.gone.Store(false)
+		if resp := ask("GET", "/oriel/api/x"); resp.StatusCode != 200 {
+			t.Errorf("%s: the store is back: %d", listen, resp.StatusCode)
+		}
+	}
+}
+
 // Without a token nobody has to sign in.
 func TestOnLoopbackNobodySignsIn(t *testing.T) {
 	s := start(t, proxy.Options{Console: whose}, nil)
