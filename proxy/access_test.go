@@ -23,10 +23,12 @@ import (
 // team is a store with tokens. gone makes it fail.
 type team struct {
 	*memory.Store
-	gone atomic.Bool
+	gone  atomic.Bool
+	asked atomic.Int64
 }
 
 func (s *team) Token(ctx context.Context, hash timeline.TokenHash) (timeline.Token, error) {
+	s.asked.Add(1)
 	if s.gone.Load() {
 		return timeline.Token{}, errors.New("gone")
 	}

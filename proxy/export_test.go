@@ -26,8 +26,8 @@ func NewWith(e Engine, o Options) (*Server, error) {
 // TrustForTest has a server trust a test's certificate.
 func TrustForTest(s *Server, c *tls.Config) { s.transport.TLSClientConfig = c.Clone() }
 
-// HoldGuessesForTest sets how long the answer to a wrong token is held back.
-func HoldGuessesForTest(s *Server, d time.Duration) { s.guesses.delay = d }
+// HoldGuessesForTest sets how long the answer to a wrong token or cookie is held back.
+func HoldGuessesForTest(s *Server, d time.Duration) { s.guesses.delay, s.cookies.delay = d, d }
 
 // SettleForTest sets how long requests that were cut off may take to notice it.
 func SettleForTest(s *Server, d time.Duration) { s.settling = d }

@@ -126,7 +126,8 @@ type Server struct {
 	now     func() time.Time
 	onLimit func(tenant, call string)
 
-	guesses  guesses
+	guesses  guesses // of tokens
+	cookies  guesses // of sessions
 	rates    rates
 	counters counters
 	budget   *budget
@@ -187,6 +188,7 @@ func New(o Options) (*Server, error) {
 		now:          o.Now,
 		onLimit:      o.OnLimit,
 		guesses:      guesses{delay: time.Second},
+		cookies:      guesses{delay: time.Second},
 	}
 	s.ending, s.endOwn = context.WithCancel(context.Background())
 	if o.Engine != nil {
@@ -209,7 +211,9 @@ func New(o Options) (*Server, error) {
 	}
 	if o.Stored != nil {
 		s.stored = access.New(o.Stored, s.now)
-		s.sessions, s.sessionStore = s.stored, o.Stored
+		// Sessions are looked up apart from tokens: cookies of strangers must not take the
+		// place of tokens at the store.
+		s.sessions, s.sessionStore = access.New(o.Stored, s.now), o.Stored
 	} else {
 		s.sessionStore = memory.New()
 		s.sessions = access.New(s.sessionStore, s.now)

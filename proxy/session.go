@@ -79,6 +79,7 @@ func newCookie(parent timeline.TokenHash, stored bool) string {
 // session returns the access of a browser that has signed in, and the hash of its session.
 // A browser that has not, or whose session has ended, has an access without a tenant. If the
 // store does not answer, session returns a refusal: nobody knows whether there is a session.
+// It also refuses an address that sends many cookies which the store does not have.
 func (s *Server) session(r *http.Request, t *route) (Access, timeline.TokenHash, *refusal) {
 	none := timeline.TokenHash{}
 	if !t.own {
@@ -102,10 +103,17 @@ func (s *Server) session(r *http.Request, t *route) (Access, timeline.TokenHash,
 	case 64:
 		parents = []timeline.TokenHash{timeline.TokenHash(value[32:])}
 	}
+	// Whoever has no token can send any cookie, and each is looked up in the store.
+	from, limited := addressOf(r), s.needsToken(cur)
+	if limited && len(parents) > 0 && s.cookies.tooMany(from) {
+		return Access{}, none, tooManyGuesses
+	}
 	var unchecked *refusal
+	unknown := len(parents) > 0
 	for _, parent := range parents {
 		hash := sessionHash(cookie.Value, parent)
 		found, err := s.sessions.Find(r.Context(), hash)
+		unknown = unknown && errors.Is(err, access.ErrUnknown)
 		if err == nil && found.Role == timeline.RoleConsole {
 			var a Access
 			if a, err = s.find(r.Context(), cur, parent); err == nil && a.Tenant == found.Tenant {
@@ -115,6 +123,9 @@ func (s *Server) session(r *http.Request, t *route) (Access, timeline.TokenHash,
 		if errors.Is(err, access.ErrUnavailable) {
 			unchecked = refusedToken(err)
 		}
+	}
+	if unknown && limited && !s.cookies.hold(r.Context(), from) {
+		return Access{}, none, tooManyGuesses
 	}
 	return Access{}, none, unchecked
 }

@@ -1,11 +1,14 @@
 package proxy_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/base64"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -262,6 +265,54 @@ func TestASessionThatCannotBeCheckedIsNotEnded(t *testing.T) {
 		if resp := ask("GET", "/oriel/api/x"); resp.StatusCode != 200 {
 			t.Errorf("%s: the store is back: %d", listen, resp.StatusCode)
 		}
+	}
+}
+
+// A cookie is looked up in the store, and anybody can send one. Only so many unknown ones of an
+// address are looked up at a time, and holders of tokens at that address are served.
+func TestCookiesOfStrangersAreSlowed(t *testing.T) {
+	store := &team{Store: memory.New()}
+	token := store.add(t, "ann", timeline.RoleCall, time.Time{})
+	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Stored: store, Console: whose}, nil)
+	proxy.HoldGuessesForTest(s.server, time.Hour)
+	host := strings.TrimPrefix(s.url, "http://")
+	_, port, _ := strings.Cut(host, ":")
+	send := func(header string) net.Conn {
+		return s.raw("GET /oriel/api/x HTTP/1.1\r\nHost: " + host + "\r\n" + header + "\r\n\r\n")
+	}
+	stranger := func() net.Conn {
+		value := make([]byte, 64)
+		rand.Read(value)
+		return send("Cookie: oriel_" + port + "=" + base64.RawURLEncoding.EncodeToString(value))
+	}
+	status := func(c net.Conn) int {
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			return 0 // the test has ended
+		}
+		return res.StatusCode
+	}
+	answers := make(chan int, 40)
+	for range cap(answers) {
+		c := stranger()
+		go func() { answers <- status(c) }()
+	}
+	for range cap(answers) - 16 { // which are held
+		if code := <-answers; code != http.StatusTooManyRequests {
+			t.Fatalf("a stranger's cookie got %d at once", code)
+		}
+	}
+	before := store.asked.Load()
+	for range 50 {
+		if code := status(stranger()); code != http.StatusTooManyRequests {
+			t.Fatalf("one more got %d", code)
+		}
+	}
+	if n := store.asked.Load() - before; n > 0 {
+		t.Errorf("%d of 50 were looked up", n)
+	}
+	if code := status(send("X-Oriel-Token: " + token)); code != 200 {
+		t.Errorf("a token got %d", code)
 	}
 }
 
