@@ -78,9 +78,14 @@ func isStored(token string) bool { return token != "" && access.InText(token) ==
 
 // authorise returns the access of a request.
 func (s *Server) authorise(cur *routing, r *http.Request, t *route) (Access, *refusal) {
+	return s.check(cur, r, t, true)
+}
+
+// check is authorise; guess is whether the request may be a guess, which is slowed down.
+func (s *Server) check(cur *routing, r *http.Request, t *route, guess bool) (Access, *refusal) {
 	token := tokenOf(r, t)
 	if token == "" {
-		if a, _, f := s.session(r, t); f != nil || a != (Access{}) {
+		if a, _, f := s.session(r, t, guess); f != nil || a != (Access{}) {
 			return a, f
 		}
 	}
@@ -96,7 +101,7 @@ func (s *Server) authorise(cur *routing, r *http.Request, t *route) (Access, *re
 			"this proxy wants a token of its own, beside the provider's key: send it as the header X-Oriel-Token, or put /k/TOKEN before the path in the base URL"}
 	}
 	from := addressOf(r)
-	if s.guesses.tooMany(from) {
+	if guess && s.guesses.tooMany(from) {
 		return Access{}, tooManyGuesses
 	}
 	a, err := Access{}, access.ErrUnknown
@@ -109,7 +114,7 @@ func (s *Server) authorise(cur *routing, r *http.Request, t *route) (Access, *re
 		return a, nil
 	}
 	f := refusedToken(err)
-	if f.kind == tokenUnknown && !s.guesses.hold(r.Context(), from) {
+	if guess && f.kind == tokenUnknown && !s.guesses.hold(r.Context(), from) {
 		return Access{}, tooManyGuesses
 	}
 	return Access{}, f
@@ -126,10 +131,9 @@ func (s *Server) watchAccess(ctx context.Context, cancel context.CancelFunc, r *
 			return
 		case <-again.C:
 		}
-		now, f := s.authorise(s.routing.Load(), r, t)
-		if f == tooManyGuesses {
-			continue // of others at the same address
-		}
+		// What others at the same address guess does not matter: it would keep a revoked
+		// token valid.
+		now, f := s.check(s.routing.Load(), r, t, false)
 		if f != nil || now != a {
 			cancel()
 			return

@@ -319,12 +319,12 @@ func TestAStreamEndsWithItsToken(t *testing.T) {
 // A connection that switched to another protocol lasts no longer than the token of its
 // client.
 func TestAWebSocketEndsWithItsToken(t *testing.T) {
-	for _, way := range []string{"revoked", "valid"} {
+	for _, way := range []string{"revoked", "revoked amid wrong tokens of its address", "valid"} {
 		t.Run(way, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store, n := &team{Store: memory.New()}, newNetwork()
 				token := store.add(t, "ann", timeline.RoleCall, time.Time{})
-				startOn(t, nil, proxy.Options{Listen: "0.0.0.0:0", Stored: store}, echo(t, "websocket"), n)
+				s := startOn(t, nil, proxy.Options{Listen: "0.0.0.0:0", Stored: store}, echo(t, "websocket"), n)
 				c, err := n.proxy.dial(t.Context(), "", "")
 				if err != nil {
 					t.Fatal(err)
@@ -339,7 +339,19 @@ func TestAWebSocketEndsWithItsToken(t *testing.T) {
 					t.Fatal(err)
 				}
 				time.Sleep(time.Minute)
-				if way == "revoked" {
+				if strings.Contains(way, "amid") {
+					proxy.HoldGuessesForTest(s.server, 2*time.Hour)
+					for range 16 {
+						wrong, err := n.proxy.dial(t.Context(), "", "")
+						if err != nil {
+							t.Fatal(err)
+						}
+						defer wrong.Close()
+						go io.WriteString(wrong, "GET /v1/models HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Oriel-Token: wrong\r\n\r\n")
+					}
+					synctest.Wait()
+				}
+				if way != "valid" {
 					if err := store.RevokeToken(t.Context(), timeline.HashToken(token), time.Now()); err != nil {
 						t.Fatal(err)
 					}
@@ -347,7 +359,7 @@ func TestAWebSocketEndsWithItsToken(t *testing.T) {
 				c.SetReadDeadline(time.Now().Add(time.Hour))
 				began := time.Now()
 				_, err = b.ReadByte()
-				if lasted := time.Since(began); (lasted > 59*time.Minute) != (way == "valid") || way == "revoked" && lasted > 5*time.Second {
+				if lasted := time.Since(began); (lasted > 59*time.Minute) != (way == "valid") || way != "valid" && lasted > 5*time.Second {
 					t.Errorf("it lasted %v: %v", lasted, err)
 				}
 			})

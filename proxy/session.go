@@ -80,7 +80,7 @@ func newCookie(parent timeline.TokenHash, stored bool) string {
 // A browser that has not, or whose session has ended, has an access without a tenant. If the
 // store does not answer, session returns a refusal: nobody knows whether there is a session.
 // It also refuses an address that sends many cookies which the store does not have.
-func (s *Server) session(r *http.Request, t *route) (Access, timeline.TokenHash, *refusal) {
+func (s *Server) session(r *http.Request, t *route, guess bool) (Access, timeline.TokenHash, *refusal) {
 	none := timeline.TokenHash{}
 	if !t.own {
 		return Access{}, none, nil
@@ -104,7 +104,7 @@ func (s *Server) session(r *http.Request, t *route) (Access, timeline.TokenHash,
 		parents = []timeline.TokenHash{timeline.TokenHash(value[32:])}
 	}
 	// Whoever has no token can send any cookie, and each is looked up in the store.
-	from, limited := addressOf(r), s.needsToken(cur)
+	from, limited := addressOf(r), guess && s.needsToken(cur)
 	if limited && len(parents) > 0 && s.cookies.tooMany(from) {
 		return Access{}, none, tooManyGuesses
 	}
@@ -180,7 +180,7 @@ func (s *Server) whoami(w http.ResponseWriter, r *http.Request, t *route) *refus
 	}
 	signedIn := false
 	if tokenOf(r, t) == "" {
-		known, _, _ := s.session(r, t)
+		known, _, _ := s.session(r, t, true)
 		signedIn = known != Access{}
 	}
 	writeSession(w, a, signedIn)
@@ -235,7 +235,7 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request, t *route) *refu
 	if r.Header.Get("X-Oriel-Console") == "" {
 		return &refusal{http.StatusForbidden, "header_missing", "the request is not one of Oriel's own page: send the header X-Oriel-Console: 1"}
 	}
-	a, hash, f := s.session(r, t)
+	a, hash, f := s.session(r, t, true)
 	if f != nil {
 		return f // with the cookie, so that the person can try again
 	}
