@@ -31,7 +31,7 @@ type PassageQuery struct {
 
 // Passages is a store that searches histories which are too large to be searched in memory.
 // A kind names the model of the vectors, as in KeepDerived; passages are searched by the
-// kind that they were kept with.
+// kind that they were kept with, and those of several kinds are kept side by side.
 type Passages interface {
 	// WantPassages has passages of a tenant kept from now on: PassagesTo reports that
 	// they are wanted, and somebody keeps them.

@@ -153,7 +153,7 @@ func (s *Store) KeepPassages(ctx context.Context, tenant, kind string, passages 
 	insert := `INSERT INTO passage (tenant, trunk, depth, n, kind, words` + column + `)
 		SELECT m.tenant, m.trunk, m.depth, $4::integer, $5::text, array_to_tsvector($6::text[])` + value + `
 		FROM message m WHERE m.tenant = $1 AND m.trunk = $2 AND m.depth = $3 FOR KEY SHARE
-		ON CONFLICT (tenant, trunk, depth, n) DO UPDATE SET kind = excluded.kind, words = excluded.words` + set
+		ON CONFLICT (tenant, trunk, depth, kind, n) DO UPDATE SET words = excluded.words` + set
 	return s.write(ctx, tenant, func(b *pgx.Batch, id int64) {
 		for i := range passages {
 			p := &passages[i]

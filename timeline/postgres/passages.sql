@@ -8,7 +8,7 @@ CREATE TABLE passage (
   n      integer  NOT NULL,
   kind   text COLLATE "C" NOT NULL,
   words  tsvector NOT NULL,
-  PRIMARY KEY (tenant, trunk, depth, n)
+  PRIMARY KEY (tenant, trunk, depth, kind, n)
 ) PARTITION BY HASH (tenant);
 
 CREATE INDEX passage_words ON passage USING gin (words);

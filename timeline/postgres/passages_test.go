@@ -39,3 +39,30 @@ func TestPassagesGetVectorsWhenPgvectorComes(t *testing.T) {
 		t.Errorf("%d columns, %v", vectors, err)
 	}
 }
+
+// Servers with different models, or one whose model was changed and changed back, find what
+// each has kept: passages of one kind do not replace those of another.
+func TestPassagesOfTwoKindsAreKeptSideBySide(t *testing.T) {
+	s := open(t, pgtest.URL(t))
+	at := add(t, s, timeline.Local, "c", "The lighthouse stands at the harbour.").Head
+	if err := s.WantPassages(ctx, timeline.Local); err != nil {
+		t.Fatal(err)
+	}
+	kinds := []string{"vector/x", "vector/y"}
+	for _, kind := range kinds {
+		if err := s.KeepPassages(ctx, timeline.Local, kind, []timeline.Passage{{Place: at, Words: []string{"lighthouse"}}}, []timeline.Place{at}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, kind := range kinds {
+		to, _, err := s.PassagesTo(ctx, timeline.Local, kind)
+		if err != nil || to[at.Trunk] != at.Depth {
+			t.Fatalf("%s: kept to %v, %v", kind, to, err)
+		}
+		found := 0
+		q := timeline.PassageQuery{Spans: []timeline.Span{{Trunk: at.Trunk, First: 1, Last: at.Depth}}, Words: []string{"lighthouse"}, Messages: 9}
+		if err := s.FindPassages(ctx, timeline.Local, kind, q, func(*timeline.Entry) error { found++; return nil }); err != nil || found != 1 {
+			t.Errorf("%s: found %d messages, %v; want 1", kind, found, err)
+		}
+	}
+}
