@@ -20,7 +20,13 @@ func (s *Store) AddToken(ctx context.Context, t timeline.Token) error {
 		if _, ok := s.tokens[t.Hash]; ok {
 			return fmt.Errorf("%w: token %s exists", timeline.ErrInvalid, t.Hash.ID())
 		}
-		s.tokens[t.Hash] = t.Micro()
+		t = t.Micro()
+		if t.Role == timeline.RoleConsole {
+			maps.DeleteFunc(s.tokens, func(_ timeline.TokenHash, had timeline.Token) bool {
+				return had.Role == t.Role && !had.Expires.IsZero() && !had.Expires.After(t.Created)
+			})
+		}
+		s.tokens[t.Hash] = t
 		return nil
 	})
 }

@@ -49,6 +49,29 @@ var tokenCases = []testCase{
 		}
 		f.equal("all, by time", all, []timeline.Token{b, a.Micro()})
 	}},
+	{"of sessions that have expired are deleted when one is added", func(f *fixture) {
+		session := func(secret string, created, expires time.Time) timeline.Token {
+			t := tokenFor("a", secret)
+			t.Role, t.Created, t.Expires = timeline.RoleConsole, created, expires
+			f.addToken(t)
+			return t
+		}
+		token := tokenFor("a", "token")
+		token.Expires = noon.Add(time.Minute) // a token stays listed
+		f.addToken(token)
+		session("old", noon, noon.Add(time.Hour))
+		session("revoked", noon, noon.Add(time.Hour))
+		if err := f.RevokeToken(ctx, timeline.HashToken("revoked"), noon); err != nil {
+			f.Error(err)
+		}
+		valid := session("valid", noon.Add(time.Minute), noon.Add(2*time.Hour))
+		last := session("new", noon.Add(time.Hour), noon.Add(3*time.Hour))
+		all, err := f.Tokens(ctx)
+		if err != nil {
+			f.Error(err)
+		}
+		f.equal("left", all, []timeline.Token{token, valid, last})
+	}},
 	{"are revoked once and stay listed", func(f *fixture) {
 		f.addToken(tokenFor("a", "one"))
 		f.addToken(tokenFor("a", "two"))
