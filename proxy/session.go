@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -103,12 +104,15 @@ func (s *Server) session(r *http.Request, t *route, guess bool) (Access, timelin
 	case 64:
 		parents = []timeline.TokenHash{timeline.TokenHash(value[32:])}
 	}
+	known := slices.IndexFunc(parents, func(parent timeline.TokenHash) bool { return s.sessions.Known(sessionHash(cookie.Value, parent)) })
+	if known >= 0 {
+		parents = parents[known : known+1] // the store need not be asked for others
+	}
 	// Whoever has no token can send any cookie, and each is looked up in the store.
-	from, limited := addressOf(r), guess && s.needsToken(cur)
+	from, limited := addressOf(r), guess && known < 0 && s.needsToken(cur)
 	if limited && len(parents) > 0 && s.cookies.tooMany(from) {
 		return Access{}, none, tooManyGuesses
 	}
-	var unchecked *refusal
 	unknown := len(parents) > 0
 	for _, parent := range parents {
 		hash := sessionHash(cookie.Value, parent)
@@ -121,13 +125,13 @@ func (s *Server) session(r *http.Request, t *route, guess bool) (Access, timelin
 			}
 		}
 		if errors.Is(err, access.ErrUnavailable) {
-			unchecked = refusedToken(err)
+			return Access{}, none, refusedToken(err) // the others would wait as long
 		}
 	}
 	if unknown && limited && !s.cookies.hold(r.Context(), from) {
 		return Access{}, none, tooManyGuesses
 	}
-	return Access{}, none, unchecked
+	return Access{}, none, nil
 }
 
 // redirectLogin answers /oriel/?token=TOKEN, an older form of the link, with the address at

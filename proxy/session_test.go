@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/oriel-context/oriel/internal/access"
@@ -268,12 +269,66 @@ func TestASessionThatCannotBeCheckedIsNotEnded(t *testing.T) {
 	}
 }
 
+// hung is a store that can stop answering.
+type hung struct {
+	*memory.Store
+	hangs atomic.Bool
+}
+
+func (s *hung) Token(ctx context.Context, hash timeline.TokenHash) (timeline.Token, error) {
+	if s.hangs.Load() {
+		<-ctx.Done()
+		return timeline.Token{}, ctx.Err()
+	}
+	return s.Store.Token(ctx, hash)
+}
+
+// The cookie of a token of the settings does not name the token. A store that hangs is waited
+// for once, not for every token, and a session that is known does not wait for the others.
+func TestASessionWaitsForAHungStoreOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, n, tokens := &hung{Store: memory.New()}, newNetwork(), map[string]string{}
+		for i := range 6 {
+			tokens[fmt.Sprintf("own-0123456789-%d", i)] = fmt.Sprint("tenant", i)
+		}
+		s := startOn(t, nil, proxy.Options{Listen: "0.0.0.0:0", Stored: store, Tokens: tokens, Console: whose}, nil, n)
+		var known [][]*http.Cookie
+		for i := range 6 {
+			cookies := signIn(t, s, fmt.Sprintf("own-0123456789-%d", i), nil).Cookies()
+			if got, want := read(t, browse(t, s, "/oriel/api/x", cookies)), fmt.Sprintf("200 tenant%d call", i); got != want {
+				t.Fatalf("%s, want %s", got, want)
+			}
+			known = append(known, cookies)
+		}
+		other := signIn(t, s, "own-0123456789-3", nil).Cookies() // nobody has used it
+		store.hangs.Store(true)
+		time.Sleep(access.Lifetime)
+		for i, cookies := range known {
+			began := time.Now()
+			got := read(t, browse(t, s, "/oriel/api/x", cookies))
+			if took := time.Since(began); took > time.Second || got != fmt.Sprintf("200 tenant%d call", i) {
+				t.Errorf("session %d: %s after %v", i, got, took)
+			}
+		}
+		began := time.Now()
+		if resp := browse(t, s, "/oriel/api/x", other); resp.StatusCode != http.StatusServiceUnavailable || time.Since(began) > 6*time.Second {
+			t.Errorf("an unknown session: %d after %v", resp.StatusCode, time.Since(began))
+		}
+		time.Sleep(time.Minute) // until the store is asked no more
+	})
+}
+
 // A cookie is looked up in the store, and anybody can send one. Only so many unknown ones of an
-// address are looked up at a time, and holders of tokens at that address are served.
+// address are looked up at a time; holders of tokens and of known sessions at that address
+// are served.
 func TestCookiesOfStrangersAreSlowed(t *testing.T) {
 	store := &team{Store: memory.New()}
 	token := store.add(t, "ann", timeline.RoleCall, time.Time{})
 	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Stored: store, Console: whose}, nil)
+	cookies := signIn(t, s, token, nil).Cookies()
+	if resp := browse(t, s, "/oriel/api/x", cookies); resp.StatusCode != 200 {
+		t.Fatal(resp.StatusCode)
+	}
 	proxy.HoldGuessesForTest(s.server, time.Hour)
 	host := strings.TrimPrefix(s.url, "http://")
 	_, port, _ := strings.Cut(host, ":")
@@ -313,6 +368,9 @@ func TestCookiesOfStrangersAreSlowed(t *testing.T) {
 	}
 	if code := status(send("X-Oriel-Token: " + token)); code != 200 {
 		t.Errorf("a token got %d", code)
+	}
+	if code := status(send("Cookie: " + cookies[0].String())); code != 200 {
+		t.Errorf("a browser that has signed in got %d", code)
 	}
 }
 

@@ -147,6 +147,14 @@ func (t *Tokens) Find(ctx context.Context, hash timeline.TokenHash) (timeline.To
 	return a.token, nil
 }
 
+// Known reports whether the store has confirmed a token, valid or not.
+func (t *Tokens) Known(hash timeline.TokenHash) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, ok := t.known[hash]
+	return ok
+}
+
 // look returns what is remembered of a token and, unless that is fresh, the question to
 // wait for.
 func (t *Tokens) look(hash timeline.TokenHash) (a answer, known bool, q *question) {
