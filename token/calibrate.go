@@ -31,6 +31,7 @@ type Calibration struct {
 	journal bool // observations are kept for Learnt
 	held    bool // they count only when Learnt has kept them
 	added   []observed
+	next    map[string]*track // models with what was added; see Next
 }
 
 // observed is an observation that Learnt has not kept yet.
@@ -99,6 +100,8 @@ func (c *Calibration) Observe(model string, local, reported int) bool {
 	c.note(observed{model, p})
 	if !c.held {
 		c.track(model).add(p)
+	} else if t := c.next[model]; t != nil {
+		t.add(p)
 	}
 	return true
 }
@@ -117,7 +120,11 @@ func readPair(local, reported int) (pair, bool) {
 func (c *Calibration) Scale(model string) Scale {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := c.models[model]
+	return c.models[model].fitted()
+}
+
+// fitted returns the scale of a model; the zero Scale if t is nil.
+func (t *track) fitted() Scale {
 	if t == nil {
 		return Scale{}
 	}

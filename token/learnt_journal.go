@@ -36,7 +36,8 @@ func (l *Limits) takeChanges() []func(*Limits) {
 func (l *Limits) returnChanges(changes []func(*Limits)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.changes = slices.Concat(changes, l.changes)
+	all := slices.Concat(changes, l.changes)
+	l.changes = all[max(0, len(all)-maxJournal):]
 }
 
 // adopt replaces what is known by what from holds, and applies the journal to it.
@@ -82,12 +83,22 @@ func (c *Calibration) hold() {
 	c.held = true
 }
 
-// note keeps an observation for Learnt. The caller holds the lock.
+// note keeps an observation for Learnt: of each model the newest that a track holds, so that
+// a busy model takes no room from others. The caller holds the lock.
 func (c *Calibration) note(o observed) {
 	if !c.journal {
 		return
 	}
-	if len(c.added) >= maxJournal {
+	oldest, n := 0, 0
+	for i, was := range slices.Backward(c.added) {
+		if was.model == o.model {
+			oldest, n = i, n+1
+		}
+	}
+	switch {
+	case n >= calibratePairs:
+		c.added = slices.Delete(c.added, oldest, oldest+1)
+	case len(c.added) >= maxJournal:
 		c.added = slices.Delete(c.added, 0, 1)
 	}
 	c.added = append(c.added, o)
@@ -98,18 +109,26 @@ func (c *Calibration) note(o observed) {
 func (c *Calibration) Next(model string) Scale {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	next := &track{}
-	if t := c.models[model]; t != nil {
-		next.pairs = slices.Clone(t.pairs)
+	if !c.held {
+		return c.models[model].fitted()
 	}
-	if c.held {
+	t := c.next[model]
+	if t == nil {
+		t = &track{stale: true}
+		if kept := c.models[model]; kept != nil {
+			t.pairs = slices.Clone(kept.pairs)
+		}
 		for _, o := range c.added {
 			if o.model == model {
-				next.add(o.pair)
+				t.add(o.pair)
 			}
 		}
+		if c.next == nil || len(c.next) >= calibrateModels {
+			c.next = map[string]*track{}
+		}
+		c.next[model] = t // Observe adds to it
 	}
-	return fit(next.pairs)
+	return t.fitted()
 }
 
 // takeAdded returns the observations since the last Save and removes them from the journal.
@@ -117,7 +136,7 @@ func (c *Calibration) takeAdded() []observed {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := c.added
-	c.added = nil
+	c.added, c.next = nil, nil
 	return out
 }
 
@@ -125,7 +144,11 @@ func (c *Calibration) takeAdded() []observed {
 func (c *Calibration) returnAdded(added []observed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.added = slices.Concat(added, c.added)
+	all := slices.Concat(added, c.added)
+	c.added, c.next = nil, nil
+	for _, o := range all {
+		c.note(o)
+	}
 }
 
 // observeAll learns from observations.
@@ -143,6 +166,7 @@ func (c *Calibration) adopt(from *Calibration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	was := c.models
+	c.next = nil
 	c.models = make(map[string]*track, len(from.models))
 	for name, t := range from.models {
 		own := &track{pairs: slices.Clone(t.pairs), stale: true}

@@ -154,3 +154,61 @@ func TestLearntWaitsForItsPlace(t *testing.T) {
 		}
 	}
 }
+
+// A busy model takes no room from what others are taught before it is kept.
+func TestABusyModelLeavesRoomForOthers(t *testing.T) {
+	l := openAt(t, &sharedPlace{})
+	l.Hold()
+	l.Calibration.Observe("quiet", 1000, 2000)
+	for i := range 2 * maxJournal {
+		l.Calibration.Observe("busy", 1000+i, 2*(1000+i))
+	}
+	if err := l.Save(); err != nil {
+		t.Fatal(err)
+	}
+	if n := l.Calibration.Scale("quiet").N; n != 1 {
+		t.Errorf("%d pairs of the quiet model", n)
+	}
+	if n := l.Calibration.Scale("busy").N; n != calibratePairs {
+		t.Errorf("%d pairs of the busy model", n)
+	}
+}
+
+// What a call does does not grow with what waits to be kept.
+func TestNextDoesTheSameHoweverMuchWaits(t *testing.T) {
+	allocations := func(waiting int) float64 {
+		l := openAt(t, &sharedPlace{})
+		l.Hold()
+		observe := func(i int) {
+			x := 1000 + 7919*i%50_000
+			l.Calibration.Observe("m", x, 2*x)
+		}
+		for i := range waiting {
+			observe(i)
+		}
+		return testing.AllocsPerRun(10, func() {
+			observe(waiting)
+			l.Calibration.Next("m")
+		})
+	}
+	if few, many := allocations(calibratePairs), allocations(maxJournal-20); many > 2*few || few > 200 {
+		t.Errorf("%v allocations with few observations, %v with many", few, many)
+	}
+}
+
+// The journal stays bounded if much is learnt while it cannot be kept.
+func TestTheJournalIsBounded(t *testing.T) {
+	l := openAt(t, &sharedPlace{})
+	for range 5 {
+		limits, pairs := l.Limits.takeChanges(), l.Calibration.takeAdded() // as Save does
+		for i := range maxJournal {
+			l.Calibration.Observe(fmt.Sprint("m", i), 1000, 2000)
+			l.Limits.LearnBinding(Asked{Model: fmt.Sprint("m", i)})
+		}
+		l.Limits.returnChanges(limits)
+		l.Calibration.returnAdded(pairs)
+	}
+	if a, b := len(l.Limits.changes), len(l.Calibration.added); a > maxJournal || b > maxJournal {
+		t.Errorf("%d changes, %d observations", a, b)
+	}
+}
