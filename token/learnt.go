@@ -241,6 +241,9 @@ func (l *Learnt) read() error {
 func (l *Learnt) Forget(model string) (n int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.place == nil {
+		return 0, nil // nothing is kept
+	}
 	forgotten := func(key string) bool {
 		_, name, _ := strings.Cut(key, "\t")
 		return model == "all" || name == model

@@ -212,3 +212,11 @@ func TestTheJournalIsBounded(t *testing.T) {
 		t.Errorf("%d changes, %d observations", a, b)
 	}
 }
+
+// oriel models --forget has no place if the database has no history yet.
+func TestForgetWithoutAPlace(t *testing.T) {
+	l := &Learnt{Limits: new(Limits), Calibration: new(Calibration)}
+	if n, err := l.Forget("all"); n != 0 || err != nil {
+		t.Error(n, err)
+	}
+}
