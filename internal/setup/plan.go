@@ -326,6 +326,8 @@ func takeOut(path, text string, e Edit) (string, error) {
 		return "", fmt.Errorf("%s: %w: take %s out by hand", path, err, name)
 	case !ok:
 		return text, nil // somebody took it out
+	case e.Had && same(got, e.Old):
+		return text, nil // somebody put it back, or it was never written
 	case !same(got, e.Value):
 		return "", fmt.Errorf("%s: %s is %s now, which oriel setup did not write: take it out by hand, or write %s there again", path, name, got, e.Value)
 	case e.Had:

@@ -495,3 +495,28 @@ func TestKeysOfTOML(t *testing.T) {
 		}
 	})
 }
+
+// A change that was recorded and never made is undone, also if another program has written
+// the file meanwhile.
+func TestAChangeThatWasNotMadeIsUndone(t *testing.T) {
+	const was, now = `{"env":{"ANTHROPIC_BASE_URL":"https://models.example"}}`, `{"env":{"ANTHROPIC_BASE_URL":"https://models.example"},"model":"opus"}`
+	at := newHome(t, map[string]string{".claude/settings.json": was, ".claude.json": "{}"})
+	p, _, err := New("claude-code", base, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, at, ".claude/settings.json", now)
+	record := filepath.Join(at.Home, "oriel", "claude-code.json")
+	if err := p.Write(record); err == nil || strings.Contains(err.Error(), "by hand") {
+		t.Error(err)
+	}
+	if got := text(t, at, ".claude/settings.json"); got != now {
+		t.Error(got)
+	}
+	if got := text(t, at, ".claude.json"); got != "{}" {
+		t.Error(got)
+	}
+	if _, err := os.Stat(record); err == nil {
+		t.Error("the record is left")
+	}
+}
