@@ -354,3 +354,43 @@ func FuzzSpooledCalls(f *testing.F) {
 		}
 	})
 }
+
+// asked is a store that counts how often it is asked for calls.
+type asked struct {
+	timeline.Store
+	times atomic.Int64
+}
+
+func (s *asked) Records(ctx context.Context, tenant, conversation, kind, key string) ([]timeline.Record, error) {
+	s.times.Add(1)
+	return s.Store.Records(ctx, tenant, conversation, kind, key)
+}
+
+// A call of a newer version is set aside once, however long the store does not accept the
+// one before it.
+func TestACallOfANewerVersionIsSetAsideOnce(t *testing.T) {
+	dir, store := t.TempDir(), &asked{Store: memory.New()}
+	a := newAgents(t, store, dir)
+	a.store.mode.Store("full")
+	a.call("ann")
+	must(a.engine.Close())
+	left := spool.Open(dir, spool.Options{})
+	must(left.Append(spool.Entry{Meta: []byte(`{"v":2,"id":"call-x"}`)}))
+	must(left.Close())
+	a.open()
+	before := store.times.Load()
+	await(t, "the store to be asked again", func() bool { return store.times.Load() > before+2 })
+	if s := a.engine.Spool(); s.Calls != 2 {
+		t.Errorf("%+v", s)
+	}
+	a.store.mode.Store("")
+	await(t, "the call before it to be written", func() bool {
+		return a.engine.Spool() == oriel.SpoolState{Calls: 1, Newer: 1, Bytes: a.engine.Spool().Bytes}
+	})
+	must(a.engine.Close())
+	next := spool.Open(dir, spool.Options{})
+	defer next.Close()
+	if n := next.Stats().Entries; n != 1 {
+		t.Errorf("%d calls are left", n)
+	}
+}

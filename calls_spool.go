@@ -126,13 +126,12 @@ func (s *callSpool) write(found []spool.Entry, wait time.Duration) (n int) {
 	groups := map[string][]int{}
 	var order []string
 	writes := make([]*callWrite, len(found))
+	newer := make([]error, len(found))
 	for i, e := range found {
 		w, err := readSpooled(e, s.calls.o.Store)
 		if errors.Is(err, errNewer) {
-			if settled[i] = s.keep(e, err); settled[i] {
-				continue
-			}
-			break // it waits, and those behind it
+			newer[i] = err
+			continue
 		}
 		if err != nil {
 			s.lose(&callWrite{}, err)
@@ -160,7 +159,9 @@ func (s *callSpool) write(found []spool.Entry, wait time.Duration) (n int) {
 		})
 	}
 	wg.Wait()
-	for n < len(settled) && settled[n] {
+	// A call of a newer version is set aside only if no other waits before it: all that come
+	// after one that waits are found again.
+	for n < len(settled) && (settled[n] || newer[n] != nil && s.keep(found[n], newer[n])) {
 		n++
 	}
 	return n
