@@ -29,6 +29,10 @@ func (c *Call) keepShared() {
 	if !c.calls.o.Shared || c.calls.o.Learnt == nil || !c.taught.Load() {
 		return
 	}
+	if s := c.calls.spoolState(); s.Calls > s.Newer {
+		c.calls.keepSoon() // a store that accepts no calls would hold up those behind this one
+		return
+	}
 	if err := c.calls.o.Learnt(); err != nil {
 		c.calls.report(OpenLearnt, c.request, c.thread.Conversation, err)
 	}

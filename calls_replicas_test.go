@@ -206,3 +206,43 @@ func TestARefusalIsAnsweredWhileTheStoreIsGone(t *testing.T) {
 		t.Errorf("%d calls wait in the spool", n)
 	}
 }
+
+// readCount is a place for what was learnt that counts how often it is read.
+type readCount struct {
+	deaf
+	reads atomic.Int64
+}
+
+func (p *readCount) Read() ([]byte, error) {
+	p.reads.Add(1)
+	return p.deaf.Read()
+}
+
+// While calls wait for the store, so does what they teach: a database that does not answer
+// would hold up each of them, and the calls behind it would be lost.
+func TestWhatIsLearntWaitsWhileTheStoreIsGone(t *testing.T) {
+	store, place := &flaky{Store: memory.New()}, &readCount{}
+	store.mode.Store("full")
+	e, err := oriel.Open(ctx, oriel.Config{Store: store, Learnt: place, Spool: t.TempDir(), Shared: true, NoEmbed: true, Calls: oriel.CallOptions{Profile: "full"},
+		Waits: oriel.Waits{Spool: 20 * time.Millisecond, Write: 20 * time.Millisecond}})
+	must(err)
+	before := place.reads.Load()
+	m := &member{name: "talk", model: "model-9", factor: 2}
+	random := rand.New(rand.NewPCG(1, 1))
+	for i := range 6 {
+		m.list = append(m.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, randomWords(random, 800))))
+		m.call(&oriel.Calls{Engine: e}, fmt.Sprint("call", i))
+		must(oriel.WaitForTest(e))
+		m.list = append(m.list, json.RawMessage(`{"role":"assistant","content":"Noted."}`))
+	}
+	if n := place.reads.Load() - before; n > 1 { // the first call reads what others learnt
+		t.Errorf("the place is read %d times", n)
+	}
+	store.mode.Store("")
+	must(e.Close())
+	l, err := token.OpenLearntAt(place)
+	must(err)
+	if n := l.Calibration.Scale(token.LearntKey(timeline.Local, "model-9")).N; n != 6 {
+		t.Errorf("%d observations are kept", n)
+	}
+}
