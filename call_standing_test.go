@@ -94,6 +94,13 @@ func TestAFirstCallOffersEditedInstructions(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", w, all, err)
 		}
 	}
+	long := strings.Repeat("Run make check before you push, wherever that is. ", 100)[:oriel.MaxDirective-1] + "."
+	if err := c.EditDirective(t.Context(), 1, long); err != nil {
+		t.Fatal(err)
+	}
+	if first := say("Which birds sing at night?"); !strings.Contains(first, "Run make check") {
+		t.Errorf("the longest text is left out: %s", first)
+	}
 	if err := c.Dismiss(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}

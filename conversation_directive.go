@@ -64,8 +64,9 @@ func (c *Conversation) Dismiss(ctx context.Context, id int64) error {
 	return c.replaceDirectives(ctx, fmt.Sprintf("dismiss the directives of item %d", id), id, "")
 }
 
-// MaxDirective is the most bytes of an edited directive.
-const MaxDirective = 2000
+// MaxDirective is the most bytes of an edited directive: what a call offers of all of them
+// is limited, and a longer one would be left out.
+const MaxDirective = 600
 
 // EditDirective replaces all directives of an item by one text, also if they were dismissed
 // before. Views and calls are offered the text from then on; the item stays as it was said.

@@ -303,7 +303,7 @@ func TestMistakesSayWhatToDo(t *testing.T) {
 		{"directives", map[string]any{"scope": "project"}, "your project is not known here"},
 		{"change_directive", map[string]any{"conversation": "work", "id": 1, "text": "x"}, "no such directive"},
 		{"change_directive", map[string]any{"conversation": "work", "id": 99}, "there are items 1 to 2"},
-		{"change_directive", map[string]any{"conversation": "work", "id": 1, "text": strings.Repeat("x", 2001)}, "at most 2000 characters"},
+		{"change_directive", map[string]any{"conversation": "work", "id": 1, "text": strings.Repeat("x", 601)}, "at most 600 characters"},
 		{"change_directive", map[string]any{"conversation": "work"}, "id is missing: id of the message"},
 		{"undo", map[string]any{"conversation": "work", "plan": "p9"}, "nothing was changed"},
 	} {
