@@ -29,6 +29,12 @@ func browse(t *testing.T, s *setup, path string, cookies []*http.Cookie, header 
 	if err != nil {
 		t.Fatal(err)
 	}
+	return roundTrip(t, s, r, cookies, header)
+}
+
+// roundTrip sends a request with cookies and header fields, without following redirects.
+func roundTrip(t *testing.T, s *setup, r *http.Request, cookies []*http.Cookie, header []string) *http.Response {
+	t.Helper()
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
@@ -48,18 +54,7 @@ func signIn(t *testing.T, s *setup, token string, cookies []*http.Cookie, header
 	t.Helper()
 	r := s.request("POST", "/oriel/session", `{"token":"`+token+`"}`)
 	r.Header.Set("Content-Type", "application/json")
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	for _, c := range cookies {
-		r.AddCookie(c)
-	}
-	resp, err := s.client.Transport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { resp.Body.Close() })
-	return resp
+	return roundTrip(t, s, r, cookies, header)
 }
 
 // read returns the status and the body of an answer.
