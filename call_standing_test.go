@@ -45,6 +45,9 @@ func TestACutOffersInstructionsAsPeopleEditedThem(t *testing.T) {
 	if want := `user, edited> Push to main only after a review.\nuser> Always sign commits, please.\n`; offered != want {
 		t.Errorf("offered %q, want %q:\n%s", offered, want, k.last)
 	}
+	if sent := string(k.last); !strings.Contains(sent, voice.Condensed+"digest") || strings.Contains(sent, "Always use tabs") || strings.Contains(sent, "From now on never push") || !strings.Contains(sent, "- user: Always sign commits") {
+		t.Errorf("the digest quotes what was dismissed or edited, or not what holds:\n%s", sent)
+	}
 	if err := k.person(dir, func(c *oriel.Conversation) error {
 		all, err := c.Directives(ctx)
 		if len(all) != 2 || all[0].ID != 5 || all[0].Original != rules[1] || all[0].Text != "Push to main only after a review." || all[1].Text != rules[2] || all[1].Original != "" {

@@ -22,6 +22,12 @@ type Input struct {
 	// Count counts the tokens of a text. Nil means a third of its bytes, which
 	// exceeds most encodings' counts.
 	Count func(string) int
+	// Tool is the name of the tool with which the reader can look the messages up.
+	// The marker names it. Empty means that there is none.
+	Tool string
+	// Omit are sentences that no longer hold. They are removed from the users'
+	// messages and from Previous before anything is condensed.
+	Omit []string
 }
 
 // Output is the result of condensing.
@@ -69,7 +75,7 @@ func (in Input) withDefaults() Input {
 	if in.Count == nil {
 		in.Count = func(s string) int { return (len(s) + 2) / 3 }
 	}
-	return in.lift()
+	return in.lift().omit()
 }
 
 // lift moves summaries from the messages to the base, so that no method condenses

@@ -63,7 +63,7 @@ func Run(ctx context.Context, c Condenser, in Input) (Output, error) {
 	}
 	limit := in.Max
 	// The longer header, and a token for the line break.
-	in.Max = limit - max(in.Count(Header(KindSummary, covered)+"\n"), in.Count(Header(KindDigest, covered)+"\n")) - 1
+	in.Max = limit - max(in.Count(header(KindSummary, covered, in.Tool)+"\n"), in.Count(header(KindDigest, covered, in.Tool)+"\n")) - 1
 	if in.Max <= 0 {
 		return Output{}, fail(Output{}, ErrTooLong, fmt.Sprintf("%d tokens only have room for the marker: raise the limit", limit))
 	}
@@ -83,7 +83,7 @@ func Run(ctx context.Context, c Condenser, in Input) (Output, error) {
 	}
 	body := out.Text
 	for room := in.Max; ; {
-		out.Text = Header(out.Kind, covered) + "\n" + body
+		out.Text = header(out.Kind, covered, in.Tool) + "\n" + body
 		size := in.Count(out.Text)
 		if size <= limit {
 			break

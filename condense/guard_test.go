@@ -3,6 +3,7 @@ package condense_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -207,6 +208,34 @@ func TestMarkers(t *testing.T) {
 	for _, s := range []string{"", "hello", "[Oriel summary]", "[Oriel summary of x earlier messages]", "[Oriel note of 3 earlier messages]",
 		"see [Oriel summary of 3 earlier messages]", "[Oriel summary of 3 earlier messages] is what I saw", "[Oriel summary of 99999999999999999999 earlier messages]",
 		"[Oriel summary of 1099511627777 earlier messages]"} {
+		if condense.IsSummary(s) {
+			t.Errorf("%q is no summary", s)
+		}
+	}
+}
+
+// PROXY 14
+func TestAMarkerNamesTheToolThatLooksMessagesUp(t *testing.T) {
+	for _, tool := range []string{"mcp__oriel__recall", "mcp__oriel.recall"} {
+		in := condense.Input{Messages: long, Max: 120, Count: count, Tool: tool}
+		out, err := condense.Run(t.Context(), condense.Digest{}, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, _, _ := strings.Cut(out.Text, "\n")
+		if want := fmt.Sprintf("[Oriel digest of %d earlier messages; look them up with %s]", len(long), tool); line != want || count(out.Text) > in.Max {
+			t.Errorf("%s, want %s; %d tokens", line, want, count(out.Text))
+		}
+		if _, n, ok := condense.Unmark(out.Text); !ok || n != len(long) {
+			t.Errorf("it is not recognised: %d %v", n, ok)
+		}
+		in.Previous, in.Tool = out.Text, ""
+		again, err := condense.Run(t.Context(), condense.Digest{}, in)
+		if err != nil || !strings.HasPrefix(again.Text, condense.Header(condense.KindDigest, 2*len(long))) || strings.Contains(again.Text, tool) {
+			t.Errorf("%v\n%s", err, again.Text)
+		}
+	}
+	for _, s := range []string{"[Oriel digest of 3 earlier messages; look them up with a friend]", "[Oriel digest of 3 earlier messages; look]", "[Oriel digest of 3 earlier messages, look them up with x]"} {
 		if condense.IsSummary(s) {
 			t.Errorf("%q is no summary", s)
 		}

@@ -16,18 +16,22 @@ const (
 	KindDigest  = "digest"
 )
 
-// The marker line is markerOpen, a kind, markerOf, a number, and one of the two
-// ends.
+// The parts of a marker line; see package voice.
 const (
 	markerOpen = voice.Condensed
 	markerOf   = voice.CondensedOf
 	markerOne  = voice.CondensedOne
 	markerMany = voice.CondensedMany
+	markerLook = voice.CondensedLook
+	markerEnd  = voice.CondensedEnd
 )
 
 // Header returns the marker line of a text that stands for n messages, such as
 // "[Oriel summary of 34 earlier messages]".
-func Header(kind string, n int) string {
+func Header(kind string, n int) string { return header(kind, n, "") }
+
+// header also names the tool that looks the messages up, if there is one.
+func header(kind string, n int, tool string) string {
 	if kind != KindDigest {
 		kind = KindSummary
 	}
@@ -35,7 +39,10 @@ func Header(kind string, n int) string {
 	if n == 1 {
 		end = markerOne
 	}
-	return markerOpen + kind + markerOf + strconv.Itoa(n) + end
+	if tool != "" {
+		end += markerLook + tool
+	}
+	return markerOpen + kind + markerOf + strconv.Itoa(n) + end + markerEnd
 }
 
 // IsSummary reports whether a text begins with Oriel's marker line.
@@ -77,13 +84,18 @@ func marker(s string) (end, n int) {
 	if err != nil || n > 1<<40 {
 		return 0, 0
 	}
-	after = after[digits:]
-	for _, e := range [...]string{markerOne, markerMany} {
-		if strings.HasPrefix(after, e) {
-			return len(s) - len(after) + len(e), n
+	if after, ok = strings.CutPrefix(after[digits:], markerMany); !ok {
+		if after, ok = strings.CutPrefix(after, markerOne); !ok {
+			return 0, 0
 		}
 	}
-	return 0, 0
+	if tool, named := strings.CutPrefix(after, markerLook); named {
+		after = strings.TrimLeftFunc(tool, voice.ToolRune)
+	}
+	if !strings.HasPrefix(after, markerEnd) {
+		return 0, 0
+	}
+	return len(s) - len(after) + len(markerEnd), n
 }
 
 // nested reports whether there is a marker anywhere in the text.

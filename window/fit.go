@@ -96,6 +96,9 @@ type Options struct {
 	// SummaryMax is the most tokens of a summary or digest. Default: a tenth of the
 	// budget, at most 1,024.
 	SummaryMax int
+	// Omit are sentences of users that no longer hold. Summaries and digests leave them
+	// out.
+	Omit []string
 	// Weights are the terms of relevance.
 	Weights items.Weights
 	// Now is the current time. No other clock is used.

@@ -72,7 +72,7 @@ func (d *draft) summarise(ctx context.Context, s *settings) error {
 		c = condense.Extractive{}
 	}
 	message, part, previous := d.earlier()
-	out, err := condense.Run(ctx, c, condense.Input{Messages: span, Previous: previous, Max: s.summaryMax(), Count: h.Count})
+	out, err := condense.Run(ctx, c, condense.Input{Messages: span, Previous: previous, Max: s.summaryMax(), Count: h.Count, Tool: h.recallTool, Omit: s.Omit})
 	d.pay(out, err)
 	if err != nil {
 		return err

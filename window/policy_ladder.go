@@ -268,7 +268,7 @@ func (d *draft) fold(ctx context.Context, s *settings, room int) error {
 	if c == nil {
 		c = condense.Digest{}
 	}
-	out, err := condense.Run(ctx, c, condense.Input{Messages: d.leaving(), Previous: previous, Max: room, Count: d.h.Count})
+	out, err := condense.Run(ctx, c, condense.Input{Messages: d.leaving(), Previous: previous, Max: room, Count: d.h.Count, Tool: d.h.recallTool, Omit: s.Omit})
 	d.pay(out, err)
 	if err != nil {
 		d.summary.Error = err.Error()

@@ -11,6 +11,7 @@ import (
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/bound"
+	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
@@ -168,10 +169,11 @@ func (e *draft) summarised() (s *Summary, cost float64) {
 			if m.Role != chat.User || p.Kind != chat.Text || !condense.IsSummary(p.Text.String()) {
 				continue
 			}
-			if p.Text.String() == s.Text {
+			text := string(e.named([]byte(s.Text)))
+			if p.Text.String() == text {
 				return s, 0 // it was used before
 			}
-			raw, err := wire.ReplaceTexts(e.Body.Format, m.Raw, map[int]string{j: s.Text})
+			raw, err := wire.ReplaceTexts(e.Body.Format, m.Raw, map[int]string{j: text})
 			if err == nil {
 				raw, _, err = wire.StripCacheMarks(e.Body.Format, raw)
 			}
@@ -179,7 +181,7 @@ func (e *draft) summarised() (s *Summary, cost float64) {
 				return nil, 0
 			}
 			e.set(k, raw)
-			in := window.Insertion{Kind: condense.KindSummary, Into: e.depth(e.pieces[k].Index), Tokens: s.After, Text: s.Text}
+			in := window.Insertion{Kind: condense.KindSummary, Into: e.depth(e.pieces[k].Index), Tokens: s.After, Text: text}
 			for i := range e.inserted {
 				if sameInsertion(e.inserted[i], in) {
 					e.inserted[i] = in
@@ -210,6 +212,7 @@ func (c *Condensing) follow(s *request, before, fresh *Cut) {
 	f := fresh.fold
 	sum := Summary{Tenant: s.Thread.Tenant, Conversation: s.Thread.Conversation, Plan: fresh.ID, PlanID: fresh.ID, Model: s.Body.Model, Messages: len(in)}
 	count := func(text string) int { return s.counter.Text(text).Tokens }
+	tool, omit := voice.FindTool(s.Body.Tools, voice.ToolRecall), s.omit
 	for i := range in {
 		sum.Before += s.counter.Message(&in[i]).Tokens
 	}
@@ -219,7 +222,7 @@ func (c *Condensing) follow(s *request, before, fresh *Cut) {
 		defer cancel()
 		out, err := condense.Run(ctx, condense.Func(func(ctx context.Context, in condense.Input) (condense.Output, error) {
 			return bound.Do(ctx, &c.asks, func(ctx context.Context) (condense.Output, error) { return c.o.Condenser.Condense(ctx, in) })
-		}), condense.Input{Messages: in, Previous: base, Max: c.o.Max, Count: count})
+		}), condense.Input{Messages: in, Previous: base, Max: c.o.Max, Count: count, Tool: tool, Omit: omit})
 		sum.Text, sum.Cost, sum.Err = out.Text, out.Cost, err
 		if n, final := s.v.o.Index.PlanNumber(s.Thread, fresh.ID); final {
 			sum.PlanID = timeline.PlanID(n)

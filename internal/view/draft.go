@@ -101,6 +101,8 @@ func (e *draft) cut(ctx context.Context, low int, mode window.Mode) error {
 			o.Pins = append(o.Pins, k)
 		}
 	}
+	e.request.omit = e.dismissedSentences(ctx)
+	o.Omit = e.request.omit
 	v, err := window.FitView(ctx, e.counted(e.pieces), o)
 	if err != nil {
 		return err

@@ -33,7 +33,6 @@ type Dismissed struct {
 // most tokens, the newest first.
 func (e *draft) standing(ctx context.Context, most int) string {
 	list := e.newQuoted(voice.StandingTitle, most)
-	var notes map[int]string // by depth, read when they are first needed
 	for i := len(e.Body.Messages) - 1; i >= e.lead; i-- {
 		m := &e.Body.Messages[i]
 		if _, shown := e.piece(i); shown || m.Role != chat.User || !m.Prompts() {
@@ -43,10 +42,7 @@ func (e *draft) standing(ctx context.Context, most int) string {
 		if len(all) == 0 {
 			continue
 		}
-		if notes == nil {
-			notes = e.dismissed(ctx)
-		}
-		if text, noted := notes[e.depth(i)]; noted {
+		if text, noted := e.dismissed(ctx)[e.depth(i)]; noted {
 			if text != "" {
 				list.add(labelEdited, text)
 			}
@@ -59,9 +55,39 @@ func (e *draft) standing(ctx context.Context, most int) string {
 	return list.text()
 }
 
+// dismissedSentences returns the instructions and preferences of people that no longer hold
+// as they were said, because they were dismissed or edited. Sentences that somebody also said
+// in another message hold.
+func (e *draft) dismissedSentences(ctx context.Context) []string {
+	var gone []string
+	hold := map[string]bool{}
+	for i := e.lead; i < len(e.Body.Messages); i++ {
+		m := &e.Body.Messages[i]
+		if m.Role != chat.User || !m.Prompts() {
+			continue
+		}
+		for _, said := range recall.Detect(strings.Join(m.Words(), "\n")) {
+			if _, noted := e.dismissed(ctx)[e.depth(i)]; noted {
+				gone = append(gone, said.Text)
+			} else {
+				hold[said.Text] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(gone, func(text string) bool { return hold[text] })
+}
+
 // dismissed returns what is offered in place of the instructions of this history, by depth.
-// If it cannot be read in time, they are offered as they were said.
+// It reads the notes once. If they cannot be read in time, the instructions are offered as
+// they were said.
 func (e *draft) dismissed(ctx context.Context) map[int]string {
+	if e.request.notes == nil {
+		e.request.notes = e.readDismissed(ctx)
+	}
+	return e.request.notes
+}
+
+func (e *draft) readDismissed(ctx context.Context) map[int]string {
 	texts := map[int]string{}
 	if e.v.o.Dismissed == nil {
 		return texts

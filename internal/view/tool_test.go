@@ -9,10 +9,11 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// PROXY 14: stubs name Oriel's recall tool as the agent sends it, and only to a request that
-// has it; what was sent before stays as it was.
-func TestStubsNameTheRecallToolOnlyIfTheRequestHasIt(t *testing.T) {
+// PROXY 14: stubs and digests name Oriel's recall tool as the agent sends it, and only to a
+// request that has it; what was sent before stays as it was.
+func TestStubsAndDigestsNameTheRecallToolOnlyIfTheRequestHasIt(t *testing.T) {
 	const name = "look it up with mcp__oriel__recall if you need it.]"
+	const digest, named = "[Oriel digest of ", " earlier messages; look them up with mcp__oriel__recall]"
 	tools := func(own bool) string {
 		list := `{"name":"Bash","input_schema":{"type":"object"}}`
 		if own {
@@ -33,7 +34,7 @@ func TestStubsNameTheRecallToolOnlyIfTheRequestHasIt(t *testing.T) {
 	s := newStage(t, Options{})
 	ask := ask{format: wire.Anthropic, session: "s", Input: Input{Profile: "thrifty", Budget: 12_000}}
 	var before []string
-	cuts, named, steady := 0, 0, 0
+	cuts, stubs, digests, steady := 0, 0, 0, 0
 	show := func(n int, own bool) []byte {
 		t.Helper()
 		data := body(n, own)
@@ -64,16 +65,22 @@ func TestStubsNameTheRecallToolOnlyIfTheRequestHasIt(t *testing.T) {
 			steady++
 		}
 		if bytes.Contains(sent, []byte(name)) {
-			named++
+			stubs++
+		}
+		if n := bytes.Count(sent, []byte(digest)); n > 1 || n != bytes.Count(sent, []byte(named)) {
+			t.Errorf("call %d: %d digests, %d of them with the tool", n, n, bytes.Count(sent, []byte(named)))
+		} else {
+			digests += n
 		}
 		before = messages
 	}
-	if cuts == 0 || cuts > 10 || named < 20 {
-		t.Errorf("%d cuts, %d steady calls, %d that name the tool", cuts, steady, named)
+	if cuts == 0 || cuts > 10 || stubs < 20 || digests < 10 {
+		t.Errorf("%d cuts, %d steady calls, %d with stubs and %d with digests that name the tool", cuts, steady, stubs, digests)
 	}
 	with := show(61, true)
 	without := show(61, false)
-	if !bytes.Contains(with, []byte(name)) || bytes.Contains(without, []byte("mcp__oriel__recall")) || !bytes.Contains(without, []byte("Run it again if you need it.]")) {
+	if !bytes.Contains(with, []byte(name)) || bytes.Contains(without, []byte("mcp__oriel__recall")) || !bytes.Contains(without, []byte("Run it again if you need it.]")) ||
+		!bytes.Contains(with, []byte(named)) || !bytes.Contains(without, []byte(digest)) {
 		t.Errorf("with the tool %v, without it %v", bytes.Contains(with, []byte(name)), bytes.Contains(without, []byte("mcp__oriel__recall")))
 	}
 	if again := show(61, true); !bytes.Equal(again, with) {

@@ -350,6 +350,10 @@ type request struct {
 	// recalled is the number of tokens that this call has recalled so far.
 	recalled int
 	failed   error // what recall failed with
+	// notes are what people made of their instructions, by depth, nil until they are
+	// read; omit are the sentences that no longer hold.
+	notes map[int]string
+	omit  []string
 	// recallWait is the longest that this call waits for recall.
 	recallWait time.Duration
 	// recallTime and summaryTime are what is left of the time that this call may wait.

@@ -79,20 +79,29 @@ func within(namespace []byte, tool string) bool {
 	return json.Unmarshal(namespace, &n) == nil && n.Type == "namespace" && slices.ContainsFunc(n.Tools, func(t struct{ Name string }) bool { return t.Name == tool })
 }
 
-// namedStub and namedMissing match the parts of a stub and a marker that name a tool.
+// namedStub, namedMissing and namedDigest match the parts of a stub, a marker and the first
+// line of a digest that name a tool.
 var (
 	namedStub    = regexp.MustCompile(regexp.QuoteMeta(stubRun+stubLook) + `[\w./:-]+ if you need it\.\]`)
 	namedMissing = regexp.MustCompile(regexp.QuoteMeta(missingLook) + `[\w./:-]+, or run a tool again, for what you need of them\.\]`)
+	namedDigest  = regexp.MustCompile(`(` + regexp.QuoteMeta(Condensed) + `(?:digest|summary)` + CondensedOf + `\d+` + CondensedOne + `s?)` + CondensedLook + `[\w./:-]+` + CondensedEnd)
 )
 
-// WithoutTool returns the JSON of a message without the name of Oriel's tool in its stubs and
-// markers: for a request that does not have the tool. It returns raw itself if none is named.
+// ToolRune reports whether names of tools that are put into a text may have a character.
+func ToolRune(r rune) bool {
+	return r == '_' || r == '.' || r == '/' || r == ':' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+}
+
+// WithoutTool returns a text, or the JSON of a message, without the name of Oriel's tool in its
+// stubs, markers and digests: for a request that does not have the tool. It returns raw itself
+// if none is named.
 func WithoutTool(raw []byte) []byte {
 	if bytes.Contains(raw, []byte(stubLook)) {
 		raw = namedStub.ReplaceAllLiteral(raw, []byte(stubRun+" if you need it.]"))
 	}
 	if bytes.Contains(raw, []byte(missingLook)) {
 		raw = namedMissing.ReplaceAllLiteral(raw, []byte(missingAsk+", or run a tool again, for what you need of them.]"))
+		raw = namedDigest.ReplaceAll(raw, []byte("${1}"+CondensedEnd))
 	}
 	return raw
 }

@@ -54,8 +54,9 @@ func TestOwnToolsAreKnownByTheirNamespace(t *testing.T) {
 
 func TestStubsAndMarkersLoseTheNameOfATool(t *testing.T) {
 	for _, tool := range []string{"mcp__oriel__recall", "mcp__oriel.recall", "oriel_recall"} {
-		with := fmt.Sprintf(voice.StubTool, "Bash", " ls", 12, voice.StubOldest, tool) + fmt.Sprintf(voice.MissingTool, 3, 40, tool)
-		want := fmt.Sprintf(voice.Stub, "Bash", " ls", 12, voice.StubOldest) + fmt.Sprintf(voice.Missing, 3, 40)
+		with := fmt.Sprintf(voice.StubTool, "Bash", " ls", 12, voice.StubOldest, tool) + fmt.Sprintf(voice.MissingTool, 3, 40, tool) +
+			"[Oriel digest of 1 earlier message; look them up with " + tool + "]\\nTask:" + "[Oriel summary of 20 earlier messages; look them up with " + tool + "]"
+		want := fmt.Sprintf(voice.Stub, "Bash", " ls", 12, voice.StubOldest) + fmt.Sprintf(voice.Missing, 3, 40) + `[Oriel digest of 1 earlier message]\nTask:[Oriel summary of 20 earlier messages]`
 		if got := string(voice.WithoutTool([]byte(with))); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}

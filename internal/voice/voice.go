@@ -36,13 +36,16 @@ const (
 	stubLook    = ", or look it up with "
 )
 
-// The line before a summary or a digest is Condensed, a kind, CondensedOf, a number of
-// messages, and one of the two ends.
+// The line before a summary or a digest is Condensed, a kind, CondensedOf, a number,
+// CondensedOne or CondensedMany, and CondensedEnd. CondensedLook and the name of the tool
+// that looks the messages up stand before the end if the model has that tool.
 const (
 	Condensed     = chat.Mark + " "
 	CondensedOf   = " of "
-	CondensedOne  = " earlier message]"
-	CondensedMany = " earlier messages]"
+	CondensedOne  = " earlier message"
+	CondensedMany = " earlier messages"
+	CondensedLook = "; " + missingLook
+	CondensedEnd  = "]"
 )
 
 // Texts in place of a part of a message.
