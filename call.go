@@ -40,10 +40,12 @@ type Call struct {
 	// if the provider accepts that. Both may be 0.
 	most, teaches int
 	gaveUp        bool // the cuts made after a refusal are forgotten
-	named         bool // the provider told the figure
-	replied       bool // it is one for the reply, too: the prompt alone was within it
-	firm          int  // cuts that were made before the first refusal
-	unbound       bool // the provider refused thinking where it stood
+	// reserved are the ids that the store has reserved for plans of this call.
+	reserved []timeline.Plan
+	named    bool // the provider told the figure
+	replied  bool // it is one for the reply, too: the prompt alone was within it
+	firm     int  // cuts that were made before the first refusal
+	unbound  bool // the provider refused thinking where it stood
 
 	counted chan struct{}   // closed when tokens is there
 	written chan struct{}   // closed when the call is stored, or never will be

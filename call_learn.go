@@ -38,6 +38,7 @@ func (c *Call) giveUp() {
 		c.calls.index.RemovePlan(c.thread, cut.ID)
 		c.calls.recentPlans.forget(cut)
 	}
+	c.withdraw(c.fresh[c.firm:])
 	c.fresh, c.gaveUp = c.fresh[:c.firm], true
 }
 

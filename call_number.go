@@ -18,19 +18,27 @@ const numberWait = time.Second
 // other process gives it to another plan. If that fails, the plan is called by its name
 // until it is stored.
 func (c *Call) number(ctx context.Context, cut *view.Cut) {
+	for _, p := range c.reserved {
+		if p.Name == cut.ID {
+			c.setNumber(cut, p.ID)
+			return
+		}
+	}
 	wish, final := c.calls.index.PlanNumber(c.thread, cut.ID)
 	if s := c.calls.spoolState(); final || wish == 0 || s.Calls > s.Newer { // a store that accepts no calls gives no number
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, numberWait)
 	defer cancel()
-	notes, name, now := c.notes(), cut.ID, c.calls.o.Now()
-	id, err := bound.Do(ctx, &c.calls.reads, func(ctx context.Context) (string, error) { return notes.ReservePlan(ctx, name, wish, now) })
+	name, notes, p := cut.ID, c.notes(), timeline.Proposal{Name: cut.ID, Wish: wish, Now: c.calls.o.Now()}
+	id, err := bound.Do(ctx, &c.calls.reads, func(ctx context.Context) (string, error) { return notes.ReservePlan(ctx, p) })
 	if errors.Is(err, timeline.ErrNoConversation) {
 		if c.calls.o.Shared && c.hints.Session != "" {
 			return // another server may begin the conversation of that name at the same time
 		}
 		id, err = timeline.PlanID(wish), nil
+	} else if err == nil {
+		c.reserved = append(c.reserved, timeline.Plan{ID: id, Name: name})
 	}
 	if err != nil {
 		if c.calls.worthTelling(c.began) {

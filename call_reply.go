@@ -126,6 +126,7 @@ func (c *Call) end(err error) {
 	identities := c.calls.index.Done(c.thread, messages, id)
 	if c.status == http.StatusUnauthorized || c.status == http.StatusForbidden {
 		// A client without a key, such as a page in the user's browser, leaves no record.
+		c.withdraw(c.fresh)
 		c.calls.index.Stored(c.thread, false)
 		c.calls.counters.Refused.Add(1)
 		return

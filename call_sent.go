@@ -76,7 +76,7 @@ func (e *entry) input(c *StoredCall) (*view.Input, error) {
 
 // cutOf returns the cut of a conversation with this name.
 func cutOf(ctx context.Context, store timeline.Store, tenant, conversation, plan string) (*view.Cut, error) {
-	plans, err := view.ReadPlans(ctx, store, tenant, conversation, func(name string) bool { return name != plan })
+	plans, err := view.ReadPlans(ctx, store, tenant, conversation, func(_, name string) bool { return name != plan })
 	if err != nil {
 		return nil, err
 	}

@@ -80,6 +80,9 @@ func (r *calls) wanted(ctx context.Context, t *thread.Thread) (pins []int, news 
 		return r.readWantsNow(ctx, t, read, was)
 	})
 	r.noteStore(err)
+	if err == nil && len(now.proposed) > 0 {
+		r.index.TakePlans(t, now.proposed)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	// If another call has read them meanwhile, its result counts; if this process has
@@ -101,7 +104,9 @@ type wantsNow struct {
 	changed int64
 	fresh   bool // wants was read
 	wants   wants
-	failed  error // of reading the plans of others
+	// proposed are plans of others that are not stored yet.
+	proposed []thread.ProposedPlan
+	failed   error // of reading the plans of others
 }
 
 // readWantsNow reads the notes of a conversation, unless read is set and nothing has
@@ -121,6 +126,9 @@ func (r *calls) readWantsNow(ctx context.Context, t *thread.Thread, read bool, w
 	}
 	if read {
 		now.failed = r.index.Refresh(ctx, t) // another server may have made a plan
+	}
+	if r.o.Shared && t.Kind != thread.New && now.failed == nil {
+		now.proposed, _, now.failed = view.ReadProposed(ctx, r.o.Store, t, r.index.KnownPlans(t))
 	}
 	now.fresh = true
 	return now, nil

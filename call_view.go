@@ -48,6 +48,9 @@ func (c *Call) show(ctx, reads context.Context) error {
 	if in.Profile == "chat" && in.Budget == 0 {
 		in.Size = c.adapt(reads)
 	}
+	if c.calls.o.Shared {
+		in.Agree = func(cut *view.Cut, before []any) bool { return c.agree(reads, cut, before) }
+	}
 	shown, err := c.tuning.view.Show(ctx, in)
 	if err != nil {
 		return err

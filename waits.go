@@ -17,7 +17,8 @@ import (
 //	wait     default   for
 //	Store    10 s      the store: all that one call reads of it, the conversation and
 //	                   its notes, plans and size
-//	number   1 s       the store, for the number of a new plan; within Store
+//	number   1 s       the store, for the number of a new plan, and for other processes to
+//	                   use the plan; within Store
 //	Brief    50 ms     the store, from its first timeout until it answers again, and for
 //	                   a call that is sent whole; the reply that a call continues; what
 //	                   other processes learnt; the token count of a header

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -28,6 +29,18 @@ type Plan struct {
 // Plans returns the plans of all branches, oldest first. A plan without a number, as in
 // version 1, or with one that another plan has, gets the lowest free number.
 func (n Notes) Plans(ctx context.Context) ([]Plan, error) {
+	return n.PlansExcept(ctx, nil)
+}
+
+// PlansExcept returns what Plans returns, but of the plans that known reports only the id
+// and the name, which costs little. A nil known knows none.
+func (n Notes) PlansExcept(ctx context.Context, known func(id, name string) bool) ([]Plan, error) {
+	if known != nil {
+		plans, whole, err := n.fewPlans(ctx, known)
+		if whole || err != nil {
+			return plans, err
+		}
+	}
 	records, err := n.records(ctx, KindPlan, "")
 	if err != nil {
 		return nil, err
@@ -46,6 +59,43 @@ func (n Notes) Plans(ctx context.Context) ([]Plan, error) {
 		plans = append(plans, p)
 	}
 	return plans, nil
+}
+
+// maxFewPlans is how many plans are read one by one.
+const maxFewPlans = 8
+
+// fewPlans is PlansExcept if few plans are not known. Otherwise whole is false.
+func (n Notes) fewPlans(ctx context.Context, known func(id, name string) bool) (plans []Plan, whole bool, err error) {
+	keys, err := n.Store.RecordKeys(ctx, n.Tenant, n.Conversation, KindPlan)
+	if err != nil {
+		if errors.Is(err, ErrNoConversation) {
+			err = nil
+		}
+		return nil, true, err
+	}
+	read := 0
+	for i, id := range planIDs(keys) {
+		if id == "" {
+			continue
+		}
+		p := Plan{ID: id}
+		if _, p.Name = ParsePlanKey(keys[i]); !known(id, p.Name) {
+			if read++; read > maxFewPlans {
+				return nil, false, nil
+			}
+			records, err := n.records(ctx, KindPlan, keys[i])
+			if err != nil {
+				return nil, false, err
+			}
+			if len(records) == 0 {
+				continue // somebody has just deleted it
+			}
+			p = planOf(&records[0])
+			p.ID = id
+		}
+		plans = append(plans, p)
+	}
+	return plans, true, nil
 }
 
 // planIDs returns the ids of the plans with these keys; empty for a plan that an earlier
@@ -80,43 +130,91 @@ func planIDs(keys []string) []string {
 // PlanIDs returns the ids that are taken, with the names of their plans: the ids of stored
 // plans, and those that are reserved.
 func (n Notes) PlanIDs(ctx context.Context) (map[string]string, error) {
-	taken := map[string]string{}
+	taken, _, err := n.planIDs(ctx, nil)
+	return taken, err
+}
+
+// planIDs is PlanIDs, and also returns the plans of calls that are not known. A nil known
+// knows all.
+func (n Notes) planIDs(ctx context.Context, known func(id, name string) bool) (taken map[string]string, others *OthersError, err error) {
+	taken, others = map[string]string{}, &OthersError{}
 	for _, kind := range []string{KindPlan, KindNumber} {
 		keys, err := n.Store.RecordKeys(ctx, n.Tenant, n.Conversation, kind)
 		if err != nil && !errors.Is(err, ErrNoConversation) {
-			return nil, err
+			return nil, nil, err
 		}
 		for i, id := range planIDs(keys) {
-			if _, stored := taken[id]; id != "" && !stored {
-				_, taken[id] = ParsePlanKey(keys[i])
+			if _, stored := taken[id]; id == "" || stored {
+				continue
+			}
+			_, name := ParsePlanKey(keys[i])
+			switch taken[id] = name; {
+			case name == "" || known == nil || known(id, name):
+			case kind == KindPlan:
+				others.Stored = append(others.Stored, keys[i])
+			default:
+				others.Reserved = append(others.Reserved, keys[i])
 			}
 		}
 	}
-	return taken, nil
+	return taken, others, nil
 }
 
-// ReservePlan reserves an id for the plan of a call with this name, so that no other
-// process gives the id to another plan: wish if it is free, otherwise the number after
-// the largest. If the plan has an id already, ReservePlan returns it. It returns
+// Proposal is a plan of a call that is not stored yet.
+type Proposal struct {
+	Name string
+	// Wish is the number that the plan gets if it is free; otherwise it gets the number
+	// after the largest.
+	Wish int64
+	// Data, if set, is the plan itself, and Contents are the bytes that it refers to. Other
+	// processes can then use the plan before it is stored.
+	Data     json.RawMessage
+	Contents [][]byte
+	// Known, if set, reports whether the process had the plan with this id and name at
+	// hand when it made this one. ReservePlan returns an *OthersError if the
+	// conversation has one that it had not.
+	Known func(id, name string) bool
+	Now   time.Time
+}
+
+// OthersError: other processes have made plans in the conversation meanwhile.
+type OthersError struct {
+	// Stored and Reserved are the keys of their records.
+	Stored, Reserved []string
+}
+
+func (e *OthersError) Error() string {
+	return fmt.Sprintf("%d plans were made meanwhile", len(e.Stored)+len(e.Reserved))
+}
+
+// ReservePlan reserves an id for the plan of a call, so that no other process gives the id
+// to another plan. If the plan has an id already, ReservePlan returns it. It returns
 // ErrNoConversation if there is no such conversation yet. The change that stores the plan
 // should drop the reservation; see Plan.Reservation.
-func (n Notes) ReservePlan(ctx context.Context, name string, wish int64, now time.Time) (id string, err error) {
+func (n Notes) ReservePlan(ctx context.Context, p Proposal) (id string, err error) {
+	hashes := make([]Hash, len(p.Contents))
+	for i, raw := range p.Contents {
+		hashes[i] = HashOf(raw)
+	}
 	for {
 		c, err := n.Store.Conversation(ctx, n.Tenant, n.Conversation)
 		if err != nil {
 			return "", err
 		}
-		taken, err := n.PlanIDs(ctx)
+		taken, others, err := n.planIDs(ctx, p.Known)
 		if err != nil {
 			return "", err
 		}
-		id, own := FreePlanID(taken, name, wish)
+		id, own := FreePlanID(taken, p.Name, p.Wish)
 		if own {
 			return id, nil
 		}
+		if len(others.Stored)+len(others.Reserved) > 0 {
+			return "", others
+		}
 		_, err = n.Store.Apply(ctx, n.Tenant, Change{
-			Conversation: n.Conversation, Expect: &c.Revision, ExpectCreated: c.Created, Stay: true, Now: now,
-			Put: []Record{{Kind: KindNumber, Key: PlanKey(id, name)}},
+			Conversation: n.Conversation, Expect: &c.Revision, ExpectCreated: c.Created, Stay: true, Now: p.Now,
+			Put: []Record{{Kind: KindNumber, Key: PlanKey(id, p.Name), Data: p.Data, Contents: hashes}}, Contents: p.Contents,
 		})
 		if !errors.Is(err, ErrChanged) {
 			return id, err
@@ -144,6 +242,32 @@ func FreePlanID(taken map[string]string, name string, wish int64) (id string, ow
 		id = PlanID(last + 1)
 	}
 	return id, false
+}
+
+// Reserved returns the plans whose ids are reserved, of all branches, with what is stored of
+// them. They have no place. known leaves out those that it reports; it may be nil.
+func (n Notes) Reserved(ctx context.Context, known func(id, name string) bool) ([]Plan, error) {
+	keys, err := n.Store.RecordKeys(ctx, n.Tenant, n.Conversation, KindNumber)
+	if err != nil {
+		if errors.Is(err, ErrNoConversation) {
+			err = nil
+		}
+		return nil, err
+	}
+	var plans []Plan
+	for _, key := range keys {
+		if id, name := ParsePlanKey(key); known != nil && known(id, name) {
+			continue
+		}
+		records, err := n.records(ctx, KindNumber, key)
+		if err != nil {
+			return nil, err
+		}
+		for i := range records { // none, if it has just been stored
+			plans = append(plans, planOf(&records[i]))
+		}
+	}
+	return plans, nil
 }
 
 // Reservation returns the key of the record that reserves the id of a plan.

@@ -20,14 +20,17 @@ type conversation struct {
 	// conversations, by name.
 	lastPlan  int64
 	inherited map[string]planNumber
-	replies   []string
-	used      time.Time
-	calls     int // in flight
-	held      int // calls that are not written yet
-	size      int // as accounted, without messages
-	idle      *list.Element
-	dropped   bool // it has been forgotten
-	assumed   bool // more of it may be stored; see Request.Offline
+	// passed are names of plans that are not read again: they were removed, here or from
+	// the store.
+	passed  map[string]bool
+	replies []string
+	used    time.Time
+	calls   int // in flight
+	held    int // calls that are not written yet
+	size    int // as accounted, without messages
+	idle    *list.Element
+	dropped bool // it has been forgotten
+	assumed bool // more of it may be stored; see Request.Offline
 	// session is the session that it is named after, or "".
 	session string
 	// continues is the conversation from which it was compacted. continued

@@ -151,6 +151,22 @@ func (t *Thread) Has(depth int, identity timeline.Hash) bool {
 	return i < len(t.Identities) && t.Identities[i] == identity
 }
 
+// Path returns a hash of the identities of the first depth messages of the history, and false
+// if the history is shorter. It is the same in every process.
+func (t *Thread) Path(depth int) (timeline.Hash, bool) {
+	before := min(depth, len(t.Before))
+	if depth < 0 || depth-before > len(t.Identities) {
+		return timeline.Hash{}, false
+	}
+	var all []byte
+	for _, list := range [][]timeline.Hash{t.Before[:before], t.Identities[:depth-before]} {
+		for i := range list {
+			all = append(all, list[i][:]...)
+		}
+	}
+	return timeline.HashOf(all), true
+}
+
 // MaxMessages is the most messages of a request whose conversation is looked
 // for.
 const MaxMessages = 1 << 16

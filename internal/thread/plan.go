@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/oriel-context/oriel/timeline"
@@ -42,7 +43,7 @@ type StoredPlan struct {
 
 // PlanReader reads the plans of a conversation, in the order in which they were made. For
 // plans that known reports, only the name is needed. known may be nil.
-type PlanReader func(ctx context.Context, store timeline.Store, tenant, conversation string, known func(name string) bool) ([]StoredPlan, error)
+type PlanReader func(ctx context.Context, store timeline.Store, tenant, conversation string, known func(id, name string) bool) ([]StoredPlan, error)
 
 // plansAt returns the values of the plans for an audience that apply at a place: the
 // deepest first, and at the same depth the latest first.
@@ -77,16 +78,22 @@ func (b *Index) PlansAt(th *Thread) []any {
 
 // AddPlan adds a plan with a name after the first depth messages of a request, and proposes
 // the next number of the conversation for it. It returns false if the plans of the request are no
-// longer those in before.
+// longer those in before, apart from this one: another request may have read it from the store.
 func (b *Index) AddPlan(th *Thread, depth int, name string, before []any, value any) bool {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	k := th.of
+	for _, m := range k.plans {
+		if m.name == name {
+			m.value = value
+			return true
+		}
+	}
 	if !slices.Equal(t.plansAt(th.at, th.Audience), before) {
 		return false
 	}
 	t.seq++
-	k := th.of
 	k.lastPlan++
 	t.keepPlan(k, &plan{name: name, number: planNumber{n: k.lastPlan}, at: th.at.up(depth), audience: th.Audience, value: value, seq: t.seq})
 	return true
@@ -174,6 +181,7 @@ func (b *Index) RemovePlan(th *Thread, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := th.of
+	k.pass(name)
 	for _, m := range k.plans {
 		if m.name == name {
 			t.removePlan(m)
@@ -190,13 +198,8 @@ func (b *Index) Refresh(ctx context.Context, th *Thread) error {
 	}
 	t := b.tenant(th.Tenant)
 	k := th.of
-	known := map[string]bool{}
-	t.mu.Lock()
-	for _, m := range k.plans {
-		known[m.name] = true
-	}
-	t.mu.Unlock()
-	stored, err := b.plans(ctx, b.store, th.Tenant, th.Conversation, func(name string) bool { return known[name] })
+	known := b.KnownPlans(th)
+	stored, err := b.plans(ctx, b.store, th.Tenant, th.Conversation, known)
 	if errors.Is(err, timeline.ErrNoConversation) {
 		return nil
 	}
@@ -204,15 +207,17 @@ func (b *Index) Refresh(ctx context.Context, th *Thread) error {
 		return err
 	}
 	stored = stored[max(0, len(stored)-maxPlans):]
+	var gone []string
 	read := map[string]*storedPath{}
 	for i := range stored {
 		s := &stored[i]
-		if known[s.Name] || s.Value == nil {
+		if s.Value == nil {
 			continue
 		}
 		p, err := b.readPath(ctx, th.Tenant, s.At)
 		if errors.Is(err, timeline.ErrNoPlace) {
-			continue // somebody has deleted it
+			gone = append(gone, s.Name) // somebody has deleted it
+			continue
 		}
 		if err != nil {
 			return err
@@ -224,6 +229,7 @@ func (b *Index) Refresh(ctx context.Context, th *Thread) error {
 	if k.dropped {
 		return nil
 	}
+	k.pass(gone...)
 	t.orderPlans(k, stored, read)
 	t.account(k)
 	return nil
@@ -258,5 +264,70 @@ func (t *tenant) orderPlans(k *conversation, stored []StoredPlan, read map[strin
 			m.seq = t.seq
 			k.plans = append(k.plans, m)
 		}
+	}
+}
+
+// KnownPlans returns a function that reports whether a plan of the conversation of a request
+// is in memory, or was found not to be of use. The conversation must be known.
+func (b *Index) KnownPlans(th *Thread) func(id, name string) bool {
+	t := b.tenant(th.Tenant)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := th.of
+	known, least := maps.Clone(k.passed), int64(0)
+	if known == nil {
+		known = map[string]bool{}
+	}
+	for name := range k.inherited {
+		known[name] = true
+	}
+	for _, m := range k.plans {
+		known[m.name] = true
+		if least == 0 || m.number.n < least {
+			least = m.number.n
+		}
+	}
+	full := len(k.plans) == maxPlans // older ones have left
+	return func(id, name string) bool {
+		number, _ := timeline.PlanNumber(id)
+		return known[name] || full && number < least
+	}
+}
+
+// ProposedPlan is a plan that another process has proposed for a conversation and has not
+// stored yet.
+type ProposedPlan struct {
+	Name     string
+	Number   int64
+	Depth    int // of the last message that it covers
+	Audience string
+	Value    any
+}
+
+// TakePlans adds plans that other processes have proposed and that apply to a request.
+func (b *Index) TakePlans(th *Thread, plans []ProposedPlan) {
+	t := b.tenant(th.Tenant)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := th.of
+	for i := range plans {
+		p := &plans[i]
+		if p.Depth < 1 || p.Depth > th.Depth() || slices.ContainsFunc(k.plans, func(m *plan) bool { return m.name == p.Name }) {
+			continue
+		}
+		t.seq++
+		k.lastPlan = max(k.lastPlan, p.Number)
+		t.keepPlan(k, &plan{name: p.Name, number: planNumber{p.Number, true}, at: th.at.up(p.Depth), audience: p.Audience, value: p.Value, seq: t.seq})
+	}
+	t.account(k)
+}
+
+// pass notes plans that are not of use.
+func (k *conversation) pass(names ...string) {
+	for _, name := range names {
+		if k.passed == nil || len(k.passed) >= maxPlans {
+			k.passed = map[string]bool{}
+		}
+		k.passed[name] = true
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sync/atomic"
 
@@ -99,59 +100,55 @@ type storedView struct {
 // place of the last message that the cut covers; id is the plan's id in the
 // conversation.
 func (c *Cut) Record(at timeline.Place, id string) (timeline.Record, [][]byte, error) {
-	s := PlanData{Plan: c.Plan, View: &storedView{V: 1, For: c.For, Open: c.ExceptNewest, Bare: c.ThinkingStripped, Budget: c.Budget, Covers: c.Covers, Gone: c.Dropped.String(), Recalled: c.Recalled}}
-	for depth := range c.Replaced {
-		s.View.Instead = append(s.View.Instead, depth)
-	}
-	slices.Sort(s.View.Instead)
-	for says, raw := range c.ClientOwn {
-		if raw == nil {
-			s.View.OwnGone = append(s.View.OwnGone, says.String())
-		} else {
-			s.View.Own = append(s.View.Own, says.String())
-		}
-	}
-	slices.Sort(s.View.Own)
-	slices.Sort(s.View.OwnGone)
-	if c.fold != nil {
-		s.View.Fold = c.fold.plan
-	}
+	s, contents := c.data()
 	s.Undo = id
 	r := timeline.Plan{ID: id, Name: c.ID, At: at}
-	var contents [][]byte
-	for _, depth := range s.View.Instead {
-		contents = append(contents, c.Replaced[depth])
-		r.Contents = append(r.Contents, timeline.HashOf(c.Replaced[depth]))
-	}
-	for _, text := range s.View.Own {
-		says, err := timeline.ParseHash(text)
-		if err != nil {
-			return timeline.Record{}, nil, err
-		}
-		contents = append(contents, c.ClientOwn[says])
-		r.Contents = append(r.Contents, timeline.HashOf(c.ClientOwn[says]))
+	for _, raw := range contents {
+		r.Contents = append(r.Contents, timeline.HashOf(raw))
 	}
 	var err error
 	r.Data, err = json.Marshal(s)
 	return r.Record(), contents, err
 }
 
+// data returns the data of the record of a cut, and its contents.
+func (c *Cut) data() (s *PlanData, contents [][]byte) {
+	s = &PlanData{Plan: c.Plan, View: &storedView{V: 1, For: c.For, Open: c.ExceptNewest, Bare: c.ThinkingStripped, Budget: c.Budget, Covers: c.Covers, Gone: c.Dropped.String(), Recalled: c.Recalled}}
+	s.View.Instead = slices.Sorted(maps.Keys(c.Replaced))
+	for _, depth := range s.View.Instead {
+		contents = append(contents, c.Replaced[depth])
+	}
+	own := map[string][]byte{}
+	for says, raw := range c.ClientOwn {
+		if raw == nil {
+			s.View.OwnGone = append(s.View.OwnGone, says.String())
+		} else {
+			own[says.String()] = raw
+		}
+	}
+	slices.Sort(s.View.OwnGone)
+	s.View.Own = slices.Sorted(maps.Keys(own))
+	for _, says := range s.View.Own {
+		contents = append(contents, own[says])
+	}
+	if c.fold != nil {
+		s.View.Fold = c.fold.plan
+	}
+	return s, contents
+}
+
 // ReadPlans reads the cuts of a conversation, for package thread.
-func ReadPlans(ctx context.Context, store timeline.Store, tenant, conversation string, known func(name string) bool) ([]thread.StoredPlan, error) {
-	plans, err := timeline.Notes{Store: store, Tenant: tenant, Conversation: conversation}.Plans(ctx)
+func ReadPlans(ctx context.Context, store timeline.Store, tenant, conversation string, known func(id, name string) bool) ([]thread.StoredPlan, error) {
+	plans, err := timeline.Notes{Store: store, Tenant: tenant, Conversation: conversation}.PlansExcept(ctx, known)
 	if err != nil {
 		return nil, err
 	}
-	folds, err := readFolds(ctx, store, tenant, conversation)
-	if err != nil {
-		return nil, err
-	}
+	reader := cutReader{store: store, tenant: tenant, conversation: conversation}
 	var out []thread.StoredPlan
-	made := map[string]*fold{}
 	for i := range plans {
 		r := &plans[i]
 		number, _ := timeline.PlanNumber(r.ID)
-		if r.Name == "" || known != nil && known(r.Name) { // one of items, or known
+		if r.Name == "" || r.Data == nil || known != nil && known(r.ID, r.Name) { // one of items, or known
 			out = append(out, thread.StoredPlan{Name: r.Name, Number: number})
 			continue
 		}
@@ -162,32 +159,64 @@ func ReadPlans(ctx context.Context, store timeline.Store, tenant, conversation s
 		if s.View == nil {
 			continue // not a cut
 		}
-		s.Undo = r.ID
-		c := &Cut{ID: r.Name, For: s.View.For, ExceptNewest: s.View.Open, ThinkingStripped: s.View.Bare, Budget: s.View.Budget, Covers: s.View.Covers, Recalled: s.View.Recalled, Plan: s.Plan, Replaced: map[int][]byte{}}
-		if c.Dropped, err = timeline.ParseRanges(s.View.Gone); err != nil || s.View.V != 1 || len(s.View.Instead)+len(s.View.Own) != len(r.Contents) {
-			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.ID, conversation, timeline.ErrDamaged)
-		}
-		for k, depth := range s.View.Instead {
-			if c.Replaced[depth], err = store.Content(ctx, tenant, r.Contents[k]); err != nil {
-				return nil, err
-			}
-		}
-		if c.ClientOwn, err = readOwn(ctx, store, tenant, s.View, r.Contents[len(s.View.Instead):]); err != nil {
+		c, err := reader.read(ctx, r, &s)
+		if err != nil {
 			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.ID, conversation, err)
-		}
-		if plan := s.View.Fold; plan != "" {
-			if c.fold = made[plan]; c.fold == nil {
-				c.fold = &fold{plan: plan}
-				if folds[plan] != nil {
-					c.fold.summary.Store(folds[plan])
-				}
-				made[plan] = c.fold
-			}
 		}
 		c.MarkStored()
 		out = append(out, thread.StoredPlan{Name: c.ID, Number: number, At: r.At, Audience: c.For, Value: c})
 	}
 	return out, nil
+}
+
+// cutReader reads cuts of a conversation.
+type cutReader struct {
+	store                timeline.Store
+	tenant, conversation string
+	folds                map[string]*fold // by plan; nil: not read yet
+}
+
+// read returns the cut of a plan whose data is s.
+func (d *cutReader) read(ctx context.Context, r *timeline.Plan, s *PlanData) (c *Cut, err error) {
+	s.Undo = r.ID
+	c = &Cut{ID: r.Name, For: s.View.For, ExceptNewest: s.View.Open, ThinkingStripped: s.View.Bare, Budget: s.View.Budget, Covers: s.View.Covers, Recalled: s.View.Recalled, Plan: s.Plan, Replaced: map[int][]byte{}}
+	if c.Dropped, err = timeline.ParseRanges(s.View.Gone); err != nil || s.View.V != 1 || len(s.View.Instead)+len(s.View.Own) != len(r.Contents) {
+		return nil, timeline.ErrDamaged
+	}
+	for k, depth := range s.View.Instead {
+		if c.Replaced[depth], err = d.store.Content(ctx, d.tenant, r.Contents[k]); err != nil {
+			return nil, err
+		}
+	}
+	if c.ClientOwn, err = readOwn(ctx, d.store, d.tenant, s.View, r.Contents[len(s.View.Instead):]); err != nil {
+		return nil, err
+	}
+	if s.View.Fold != "" {
+		c.fold, err = d.fold(ctx, s.View.Fold)
+	}
+	return c, err
+}
+
+// fold returns what the cut of a plan left out, with its summary if there is one.
+func (d *cutReader) fold(ctx context.Context, plan string) (*fold, error) {
+	if d.folds == nil {
+		summaries, err := readFolds(ctx, d.store, d.tenant, d.conversation)
+		if err != nil {
+			return nil, err
+		}
+		d.folds = map[string]*fold{}
+		for name, s := range summaries {
+			f := &fold{plan: name}
+			f.summary.Store(s)
+			d.folds[name] = f
+		}
+	}
+	f := d.folds[plan]
+	if f == nil {
+		f = &fold{plan: plan}
+		d.folds[plan] = f
+	}
+	return f, nil
 }
 
 // readOwn reads what a cut does to the client's own messages.

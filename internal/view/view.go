@@ -128,6 +128,10 @@ type Input struct {
 	PlainCache bool
 	// Pins are the depths of the messages that stay.
 	Pins []int
+	// Agree, if set, makes other processes use a new cut. It returns false if one
+	// of them has made a cut first, which is then in the index; before are the cuts
+	// of the index from which the new one was made.
+	Agree func(cut *Cut, before []any) bool
 	// Project returns the project of a new conversation, or "". It may be nil.
 	Project func() string
 	Now     time.Time
@@ -203,7 +207,8 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 			return r, err
 		}
 		if fresh != nil {
-			if !v.o.Index.AddPlan(in.Thread, fresh.Covers, fresh.ID, before, fresh) {
+			agreed := in.Agree == nil || in.Agree(fresh, before)
+			if !agreed || !v.o.Index.AddPlan(in.Thread, fresh.Covers, fresh.ID, before, fresh) {
 				s.recalled = recalled
 				continue // another call was first: use its cut
 			}

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -67,6 +69,35 @@ func (c *conversation) next() []byte {
 	default:
 		c.messages = append(c.messages, object{"role": "tool", "tool_call_id": c.pending, "content": text})
 	}
+	return c.body()
+}
+
+// other returns the body of the last call with another newest message, which has the words of
+// the first in another order. If one of them fits beside what a plan leaves, so does the other.
+func (c *conversation) other() []byte {
+	all := c.messages
+	defer func() { c.messages = all }()
+	newest := maps.Clone(all[len(all)-1].(object))
+	if parts, ok := newest["content"].([]any); ok {
+		part := maps.Clone(parts[0].(object))
+		part["content"] = reversed(part["content"].(string))
+		newest["content"] = []any{part}
+	} else {
+		newest["content"] = reversed(newest["content"].(string))
+	}
+	c.messages = append(all[:len(all)-1:len(all)-1], newest)
+	return c.body()
+}
+
+// reversed returns a text with its words in reverse order, but for the first.
+func reversed(text string) string {
+	list := strings.Fields(text)
+	slices.Reverse(list[1:])
+	return strings.Join(list, " ")
+}
+
+// body returns the body of a call with all messages.
+func (c *conversation) body() []byte {
 	model := fmt.Sprintf("check-model-%d", c.number)
 	body := object{"model": model, "max_tokens": 500}
 	parameters := object{"type": "object", "properties": object{"path": object{"type": "string"}}}

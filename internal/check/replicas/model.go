@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/oriel-context/oriel/internal/fakemodel"
 	"github.com/oriel-context/oriel/token"
@@ -23,12 +24,15 @@ type model struct {
 	fake fakemodel.Server
 	// compared is set if bodies are kept, and models of the kind refused refuse anything.
 	compared bool
-	mu       sync.Mutex // protects got
-	got      map[string][][]byte
+	// pairs is set if a call is answered only when both replicas have sent it.
+	pairs bool
+	mu    sync.Mutex // protects what follows
+	got   map[string][][]byte
+	met   map[string]chan struct{} // closed when both calls of a pair are there
 }
 
 func newModel() *model {
-	m := &model{got: map[string][][]byte{}}
+	m := &model{got: map[string][][]byte{}, met: map[string]chan struct{}{}}
 	m.fake.Answer = func(r *fakemodel.Request) fakemodel.Answer {
 		_, conversation, turn := readCheck(r.Header)
 		a := answerTo(conversation, turn)
@@ -76,6 +80,9 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"type":"error","error":{"type":"invalid_request_error","code":"context_length_exceeded","message":"prompt is too long: %d tokens > %d maximum"}}`, len(data)/5, refuseOver/5)
 		return
 	}
+	if m.pairs {
+		m.meet(r.Header)
+	}
 	r.Body = io.NopCloser(bytes.NewReader(data))
 	m.fake.ServeHTTP(w, r)
 }
@@ -86,3 +93,29 @@ func (m *model) bodies(system string, conversation, turn int) [][]byte {
 	defer m.mu.Unlock()
 	return m.got[fmt.Sprintf("%s %d %d", system, conversation, turn)]
 }
+
+// meet waits for the other call of a pair.
+func (m *model) meet(h http.Header) {
+	_, conversation, turn := readCheck(h)
+	key := fmt.Sprint(conversation, turn)
+	m.mu.Lock()
+	both := m.met[key]
+	if both == nil {
+		both = make(chan struct{})
+		m.met[key] = both
+	} else {
+		select {
+		case <-both:
+		default:
+			close(both)
+		}
+	}
+	m.mu.Unlock()
+	select {
+	case <-both:
+	case <-time.After(meetWait):
+	}
+}
+
+// meetWait is how long one call of a pair waits for the other.
+const meetWait = time.Minute

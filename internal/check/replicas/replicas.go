@@ -3,6 +3,7 @@
 // same calls.
 //
 //	./scripts/check replicas [-replicas 4] [-conversations 50] [-calls 14] [-parallel 8] [-seed 1]
+//	./scripts/check replicas -pairs [-recall] every call to two replicas in the same moment
 //	./scripts/check replicas -kill 10         kill -9 of a replica under load, ten times
 //	./scripts/check replicas -stop 3          pg_ctl stop -m fast and immediate of the database
 //	./scripts/check replicas -failover 10     kill -9 of the primary, promotion of its standby
@@ -14,7 +15,12 @@
 // pins, undone plans, learnt limits and calibrated counts are shared before the next call.
 // Every conversation must be one conversation, with the same messages. Recall is off: what
 // is recalled depends on how far a server has embedded the history. With -recall it is on,
-// and calls with other bytes are counted.
+// and calls with other bytes are counted. In both cases the check reports how much of each
+// request was sent again in the same bytes with the next one: what is recalled once must stay.
+//
+// With -pairs each call goes to two replicas, and the model answers neither before it has both.
+// Half of the pairs are the same request: the bytes must be equal. In the other half the newest
+// messages differ, and the bytes before them must be equal.
 //
 // With faults every call must be answered, if its client asks another replica after a lost
 // connection, as a load balancer does; and every call that was answered must be in the
@@ -57,10 +63,14 @@ func Check(args []string) error {
 	flags.IntVar(&t.slows, "slow", 0, "how often the way to the database becomes slow")
 	flags.IntVar(&t.crowds, "crowd", 0, "how often others take all connections of the database")
 	flags.DurationVar(&t.hold, "hold", 3*time.Second, "how long a fault lasts at least, other than a kill")
+	flags.BoolVar(&t.pairs, "pairs", false, "send each call to two replicas in the same moment")
 	flags.BoolVar(&t.recall, "recall", false, "recall is on: count the calls whose bytes differ")
 	flags.StringVar(&t.keep, "keep", "", "keep data and logs in this folder")
 	if rest := kit.Parse(flags, args); len(rest) > 0 || t.count < 1 {
 		return errors.New("replicas takes flags only, and at least one replica")
+	}
+	if t.pairs && (t.count < 2 || t.faulty()) {
+		return errors.New("replicas -pairs needs two replicas, and no faults")
 	}
 	return t.run()
 }
@@ -75,7 +85,7 @@ type trial struct {
 	asynchronous                          bool
 	hold                                  time.Duration
 	seed                                  uint64
-	recall                                bool
+	recall, pairs                         bool
 	keep                                  string
 
 	dir      string
@@ -93,6 +103,8 @@ type trial struct {
 	cuts     int
 	differ   int               // calls whose bytes differ, with -recall
 	names    map[int][2]string // of the conversations, on the one server and on the many
+	paired   tally             // of pairs
+	resent   [2]resent         // by the one server and by the many
 }
 
 // replica is a server that can be killed and started again.
@@ -111,9 +123,12 @@ func (t *trial) run() error {
 		return errors.Join(err, t.stop())
 	}
 	began := time.Now()
-	if t.faulty() {
+	switch {
+	case t.faulty():
 		t.underFaults()
-	} else {
+	case t.pairs:
+		t.comparePairs()
+	default:
 		t.compare()
 	}
 	took := time.Since(began)
@@ -138,7 +153,12 @@ func (t *trial) run() error {
 		}
 		fmt.Println(p)
 	}
-	if t.recall {
+	if t.pairs {
+		fmt.Println(t.paired.String())
+	} else if !t.faulty() {
+		fmt.Printf("sent again in the same bytes: %s by the one server, %s by the replicas\n", &t.resent[0], &t.resent[1])
+	}
+	if t.recall && !t.pairs {
 		fmt.Printf("of %d calls with recall %d have other bytes\n", t.conversations*t.calls, t.differ)
 	}
 	fmt.Printf("%d replicas, %d conversations of %d calls in %.1f s, %d plans; %d problems\n", t.count, t.conversations, t.calls, took.Seconds(), t.cuts, len(t.problems))
@@ -182,7 +202,7 @@ func (t *trial) start() (err error) {
 		return err
 	}
 	t.model = newModel()
-	t.model.compared = !t.faulty()
+	t.model.compared, t.model.pairs = !t.faulty(), t.pairs
 	server := httptest.NewServer(t.model)
 	t.upstream = server.URL
 	recall := -1
@@ -283,6 +303,7 @@ func (t *trial) compare() {
 				return
 			}
 			t.sameBytes(c, r)
+			t.resend(c)
 			for i, o := range []*outcome{one, many} {
 				if names[i] == "" {
 					names[i] = o.conversation
@@ -332,10 +353,7 @@ func (t *trial) sameBytes(c *conversation, r *replica) {
 		if bytes.Equal(one[i], many[i]) {
 			continue
 		}
-		at := 0
-		for at < min(len(one[i]), len(many[i])) && one[i][at] == many[i][at] {
-			at++
-		}
+		at := common(one[i], many[i])
 		t.problem("conversation %d (kind %d), call %d at %s, sent %d bytes and %d: they differ at %d: %.80q and %.80q", c.number, c.kind, c.turn, r.name, len(one[i]), len(many[i]), at, one[i][at:], many[i][at:])
 		if t.keep != "" {
 			name := filepath.Join(t.keep, fmt.Sprintf("body-%d-%d-", c.number, c.turn))

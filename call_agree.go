@@ -1,0 +1,117 @@
+package oriel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/oriel-context/oriel/internal/bound"
+	"github.com/oriel-context/oriel/internal/thread"
+	"github.com/oriel-context/oriel/internal/view"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// agree makes a new plan the one that all processes use, by compare and set: the store
+// reserves its number, and keeps the plan with the reservation, unless another process has
+// made a plan since this one read the plans of the conversation. agree returns false if the
+// other plan applies to this request too; it is in the index then. If the store cannot answer
+// in time, or does not have the conversation yet, this process uses its own plan.
+//
+// before are the plans in the index from which the new one was made.
+func (c *Call) agree(ctx context.Context, cut *view.Cut, before []any) bool {
+	if s := c.calls.spoolState(); s.Calls > s.Newer || c.calls.overLimit(c.request.Tenant) {
+		return true // the store accepts no calls
+	}
+	data, contents, err := cut.Propose(c.thread)
+	if err != nil {
+		return true // it covers what this client no longer sends
+	}
+	ctx, cancel := context.WithTimeout(ctx, numberWait)
+	defer cancel()
+	seen := map[string]bool{} // plans of others that do not apply
+	for {
+		known := c.calls.index.KnownPlans(c.thread)
+		notes, p := c.notes(), timeline.Proposal{Name: cut.ID, Data: data, Contents: contents, Now: c.calls.o.Now()}
+		p.Known = func(id, name string) bool { return seen[name] || known(id, name) }
+		id, err := bound.Do(ctx, &c.calls.reads, func(ctx context.Context) (string, error) { return notes.ReservePlan(ctx, p) })
+		if others := (*timeline.OthersError)(nil); errors.As(err, &others) {
+			var read []string
+			if read, err = c.takeOthers(ctx, others, p.Known); err == nil {
+				if !slices.Equal(c.calls.index.PlansAt(c.thread), before) {
+					return false
+				}
+				for _, name := range read {
+					seen[name] = true
+				}
+				continue
+			}
+		}
+		switch {
+		case err == nil:
+			c.reserved = append(c.reserved, timeline.Plan{ID: id, Name: cut.ID})
+		case !errors.Is(err, timeline.ErrNoConversation) && c.calls.worthTelling(c.began):
+			c.calls.report(OpenStore, c.request, c.thread.Conversation, fmt.Errorf("share plan %s with other servers: %w; they may make another one", cut.ID, err))
+		}
+		return true
+	}
+}
+
+// takeOthers reads the plans that other processes have made, and adds those to the index that
+// apply to this request. names are those that it has read.
+func (c *Call) takeOthers(ctx context.Context, others *timeline.OthersError, known func(id, name string) bool) (names []string, err error) {
+	th := c.thread
+	if len(others.Stored) > 0 {
+		if _, err := bound.Do(ctx, &c.calls.reads, func(ctx context.Context) (any, error) { return nil, c.calls.index.Refresh(ctx, th) }); err != nil {
+			return nil, err
+		}
+		for _, key := range others.Stored {
+			_, name := timeline.ParsePlanKey(key)
+			names = append(names, name)
+		}
+	}
+	if len(others.Reserved) > 0 {
+		found, err := bound.Do(ctx, &c.calls.reads, func(ctx context.Context) (found proposedPlans, err error) {
+			found.plans, found.names, err = view.ReadProposed(ctx, c.calls.o.Store, th, known)
+			return found, err
+		})
+		if err != nil {
+			return nil, err
+		}
+		c.calls.index.TakePlans(th, found.plans)
+		names = append(names, found.names...)
+	}
+	return names, nil
+}
+
+// proposedPlans are the results of view.ReadProposed.
+type proposedPlans struct {
+	plans []thread.ProposedPlan
+	names []string
+}
+
+// withdraw ends the reservations of plans of this call that are never stored, so that no
+// other process uses them.
+func (c *Call) withdraw(cuts []*view.Cut) {
+	var drop []timeline.Key
+	for _, p := range c.reserved {
+		if slices.ContainsFunc(cuts, func(cut *view.Cut) bool { return cut.ID == p.Name }) {
+			drop = append(drop, p.Reservation())
+		}
+	}
+	if len(drop) == 0 {
+		return
+	}
+	r, tenant, conversation := c.calls, c.request.Tenant, c.thread.Conversation
+	_ = r.queue.add(queueKey(tenant, conversation), 0, func() { // without space in the queue they stay
+		ctx, cancel := context.WithTimeout(context.Background(), r.o.Waits.Spool)
+		defer cancel()
+		found, err := r.o.Store.Conversation(ctx, tenant, conversation)
+		if err == nil {
+			_, err = r.o.Store.Apply(ctx, tenant, timeline.Change{Conversation: conversation, ExpectCreated: found.Created, Stay: true, Drop: drop, Now: r.o.Now()})
+		}
+		if err != nil && !errors.Is(err, timeline.ErrNoConversation) {
+			r.report(OpenStore, c.request, conversation, fmt.Errorf("withdraw plans: %w", err))
+		}
+	})
+}
