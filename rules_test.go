@@ -224,11 +224,13 @@ func TestSpecIsTrue(t *testing.T) {
 		}
 	}
 	packages(t, take)
-	apart, err := filepath.Glob("sdks/*/*_test.go") // a module of its own
-	if err != nil || len(apart) == 0 {
-		t.Fatalf("no tests in sdks: %v", err)
+	for _, module := range []string{"sdks/*/*_test.go", "browser/*_test.go"} {
+		apart, err := filepath.Glob(module)
+		if err != nil || len(apart) == 0 {
+			t.Fatalf("no tests at %s: %v", module, err)
+		}
+		take("", apart)
 	}
-	take("", apart)
 	tests := code.String()
 	names := regexp.MustCompile(`\b(Test|Fuzz)[A-Z]\w+`).FindAllString(spec, -1)
 	if len(names) < 10 {

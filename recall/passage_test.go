@@ -62,8 +62,16 @@ func TestSplitLosesNothingAndKeepsToItsSizes(t *testing.T) {
 	})
 }
 
+// SPEC D2: a text of 10 characters is not indexed, one of 11 is, in every mode.
 func TestShortTextsAreNotFound(t *testing.T) {
-	// SPEC D2
+	for text, want := range map[string]string{"pineapple!": "", "a pineapple": "1"} {
+		s := scopeOf(t, Options{Model: &bags{}}, talk("user: "+text))
+		for _, mode := range []Mode{Hybrid, Keyword, Dense} {
+			if got := blocks(find(t, s, "pineapple", RecallOptions{Mode: mode})); got != want {
+				t.Errorf("%s of %q found %q, want %q", mode, text, got, want)
+			}
+		}
+	}
 	s := scopeOf(t, Options{Model: &bags{}}, talk("user: pineapple\nuser: okay then\nuser: pineapples are my favourite fruit"))
 	if got := blocks(find(t, s, "pineapple", RecallOptions{Floor: -1, Budget: 20})); got != "3" {
 		t.Errorf("found %q", got)

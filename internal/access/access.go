@@ -7,7 +7,7 @@ before are accepted for up to Grace, and all others are refused with ErrUnavaila
 What is remembered is bounded, and so is the work at the store.
 
 Tokens are looked up by their SHA-256. The time of a lookup depends on the hash alone,
-which tells a guesser nothing about a token of 256 random bits.
+which tells a guesser nothing about a token of 260 random bits.
 */
 package access
 
