@@ -311,6 +311,47 @@ func TestDocumentsNameTestsThatExist(t *testing.T) {
 	}
 }
 
+// The way of one request in docs/architecture.md names functions: each exists, with the
+// receiver or in the package that stands before its name.
+func TestTheWayOfARequestNamesFunctionsThatExist(t *testing.T) {
+	raw, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(raw), "## The way of one request")
+	_, text, _ = strings.Cut(text, "```text\n")
+	text, _, _ = strings.Cut(text, "```")
+	functions := map[string]bool{} // name, receiver.name and package.name
+	declared := regexp.MustCompile(`(?m)^func (?:\(\w+ \*?(\w+)\) )?(\w+)[\[(]`)
+	packages(t, func(dir string, files []string) {
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			raw, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range declared.FindAllStringSubmatch(string(raw), -1) {
+				functions[m[2]], functions[m[1]+"."+m[2]], functions[filepath.Base(dir)+"."+m[2]] = true, true, true
+			}
+		}
+	})
+	functions["Store.Apply"] = functions["Apply"] // a method of an interface
+	found := 0
+	for line := range strings.Lines(text) {
+		way, _, _ := strings.Cut(strings.TrimLeft(line, " │├└─▼►"), "  ")
+		for _, name := range regexp.MustCompile(`\(\w+\)|[A-Za-z.]+`).FindAllString(way, -1) {
+			if found++; !strings.HasPrefix(name, "(") && !functions[name] {
+				t.Errorf("docs/architecture.md: the way of a request names %s, which does not exist", name)
+			}
+		}
+	}
+	if found < 60 {
+		t.Errorf("only %d names were found", found)
+	}
+}
+
 // docs/architecture.md names every room.
 func TestArchitectureNamesEveryRoom(t *testing.T) {
 	raw, err := os.ReadFile("docs/architecture.md")
