@@ -12,34 +12,39 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// agree makes a new plan the one that all processes use, by compare and set: the store
-// reserves its number, and keeps the plan with the reservation, unless another process has
-// made a plan since this one read the plans of the conversation. agree returns false if the
-// other plan applies to this request too; it is in the index then. If the store cannot answer
-// in time, or does not have the conversation yet, this process uses its own plan.
-//
-// before are the plans in the index from which the new one was made.
-func (c *Call) agree(ctx context.Context, cut *view.Cut, before []any) bool {
+// agree makes a decision that of all processes, by compare and set: the store reserves the
+// number of a new plan, and keeps the plan with the reservation, unless another process has
+// made a plan since this one read the plans of the conversation. The other plan is in the
+// index then, if it applies to this request too. If the store cannot answer in time, or does
+// not have the conversation yet, this process decides alone.
+func (c *Call) agree(ctx context.Context, d view.Decision) view.Verdict {
 	if s := c.calls.spoolState(); s.Calls > s.Newer || c.calls.overLimit(c.request.Tenant) {
-		return true // the store accepts no calls
+		return view.Agreed // the store accepts no calls
 	}
-	data, contents, err := cut.Propose(c.thread)
-	if err != nil {
-		return true // it covers what this client no longer sends
+	p := timeline.Proposal{Now: c.calls.o.Now()}
+	if d.Cut == nil || d.Recalled {
+		p.Quiet = c.quietKey()
+	}
+	if d.Cut != nil {
+		var err error
+		p.Name = d.Cut.ID
+		if p.Data, p.Contents, err = d.Cut.Propose(c.thread); err != nil {
+			return view.Agreed // it covers what this client no longer sends
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, numberWait)
 	defer cancel()
 	seen := map[string]bool{} // plans of others that do not apply
 	for {
 		known := c.calls.index.KnownPlans(c.thread)
-		notes, p := c.notes(), timeline.Proposal{Name: cut.ID, Data: data, Contents: contents, Now: c.calls.o.Now()}
+		notes, p := c.notes(), p
 		p.Known = func(id, name string) bool { return seen[name] || known(id, name) }
 		id, err := bound.Do(ctx, &c.calls.reads, func(ctx context.Context) (string, error) { return notes.ReservePlan(ctx, p) })
 		if others := (*timeline.OthersError)(nil); errors.As(err, &others) {
 			var read []string
 			if read, err = c.takeOthers(ctx, others, p.Known); err == nil {
-				if !slices.Equal(c.calls.index.PlansAt(c.thread), before) {
-					return false
+				if !slices.Equal(c.calls.index.PlansAt(c.thread), d.Before) {
+					return view.Beaten
 				}
 				for _, name := range read {
 					seen[name] = true
@@ -48,13 +53,24 @@ func (c *Call) agree(ctx context.Context, cut *view.Cut, before []any) bool {
 			}
 		}
 		switch {
+		case errors.Is(err, timeline.ErrQuiet):
+			return view.Quiet
+		case err == nil && p.Name == "":
+			c.quiet = p.Quiet
 		case err == nil:
-			c.reserved = append(c.reserved, timeline.Plan{ID: id, Name: cut.ID})
+			c.reserved = append(c.reserved, timeline.Plan{ID: id, Name: p.Name})
 		case !errors.Is(err, timeline.ErrNoConversation) && c.calls.worthTelling(c.began):
-			c.calls.report(OpenStore, c.request, c.thread.Conversation, fmt.Errorf("share plan %s with other servers: %w; they may make another one", cut.ID, err))
+			c.calls.report(OpenStore, c.request, c.thread.Conversation, fmt.Errorf("share what is sent with other servers: %w; they may decide otherwise", err))
 		}
-		return true
+		return view.Agreed
 	}
+}
+
+// quietKey returns the name of the request in notes of the kind timeline.KindQuiet: all its
+// messages and who is asked.
+func (c *Call) quietKey() string {
+	path, _ := c.thread.Path(c.thread.Depth())
+	return timeline.HashOf(append(path[:], c.thread.Audience...)).String()
 }
 
 // takeOthers reads the plans that other processes have made, and adds those to the index that
@@ -90,14 +106,17 @@ type proposedPlans struct {
 	names []string
 }
 
-// withdraw ends the reservations of plans of this call that are never stored, so that no
-// other process uses them.
+// withdraw removes what this call has noted for other processes about plans that are never
+// stored.
 func (c *Call) withdraw(cuts []*view.Cut) {
 	var drop []timeline.Key
 	for _, p := range c.reserved {
 		if slices.ContainsFunc(cuts, func(cut *view.Cut) bool { return cut.ID == p.Name }) {
 			drop = append(drop, p.Reservation())
 		}
+	}
+	if c.quiet != "" {
+		drop = append(drop, timeline.Key{Kind: timeline.KindQuiet, Key: c.quiet})
 	}
 	if len(drop) == 0 {
 		return

@@ -8,11 +8,13 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/wire"
@@ -41,6 +43,8 @@ type begun struct {
 	*oriel.Call
 	sent []byte
 	plan string
+	// recalled reports that something was recalled.
+	recalled bool
 }
 
 func ask(e *oriel.Calls, id string, list []json.RawMessage) begun {
@@ -49,7 +53,7 @@ func ask(e *oriel.Calls, id string, list []json.RawMessage) begun {
 	c := e.Begin(ctx, &oriel.Request{ID: id, Tenant: timeline.Local, Profile: "thrifty", Format: wire.Chat, Path: "/v1/chat/completions", Header: h, Body: body})
 	told := http.Header{}
 	c.Header(told)
-	a := begun{Call: c, sent: c.Body(), plan: told.Get("X-Oriel-Plan")}
+	a := begun{Call: c, sent: c.Body(), plan: told.Get("X-Oriel-Plan"), recalled: strings.Contains(told.Get("X-Oriel-Action"), "recall")}
 	if a.sent == nil {
 		a.sent = body
 	}
@@ -187,5 +191,43 @@ func TestAPlanIsMadeWhileTheStoreHangs(t *testing.T) {
 	plans, err := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}.Plans(ctx)
 	if err != nil || len(plans) != 1 || plans[0].Name != call.plan {
 		t.Errorf("stored plans %v, %v instead of %s", names(plans), err, call.plan)
+	}
+}
+
+// SPEC E6: what is recalled for a request is decided once, also if that is nothing: an engine that gets
+// the same request while another one has it sends the same bytes, however much it finds.
+func TestEnginesThatFindDifferentThingsSendTheSameBytes(t *testing.T) {
+	for _, finding := range []bool{true, false} {
+		store := memory.New()
+		open := func(wait time.Duration) *oriel.Calls {
+			library := recall.NewLibrary(store, recall.LibraryOptions{})
+			e := oriel.NewCalls(oriel.CallsOptions{CallOptions: oriel.CallOptions{RecallWait: wait}, CallParts: oriel.CallParts{Store: &deaf{Store: store}, Recall: library, Shared: true,
+				Waits: oriel.Waits{Store: time.Minute, Brief: time.Minute, Shared: time.Minute}}})
+			t.Cleanup(func() {
+				must(e.Close(ctx))
+				library.Close()
+			})
+			return e
+		}
+		first, second := open(time.Minute), open(1) // the second never waits for what it looks for
+		if !finding {
+			first, second = second, first
+		}
+		list := talk(20, "What was the number of the zebra badge?", 0)
+		list[2] = json.RawMessage(`{"role":"user","content":"The number of the zebra badge is 4711."}`)
+		for i := range 20 {
+			a := ask(first, fmt.Sprint("early", i), list[:2*i+1])
+			a.end(http.StatusOK)
+		}
+		a := ask(first, "first", list)
+		b := ask(second, "second", list)
+		if a.plan == "" || a.plan != b.plan || !bytes.Equal(a.sent, b.sent) || a.recalled != finding {
+			t.Errorf("one that finds something first: %v. It sends by plan %q\n%s\nthe other by plan %q\n%s", finding, a.plan, a.sent, b.plan, b.sent)
+		}
+		a.end(http.StatusOK)
+		b.end(http.StatusOK)
+		if left, err := store.RecordKeys(ctx, timeline.Local, "talk", timeline.KindQuiet); err != nil || len(left) > 0 {
+			t.Errorf("notes %q are left: %v", left, err)
+		}
 	}
 }

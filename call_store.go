@@ -87,6 +87,9 @@ func (c *Call) toWrite(e *entry, reply []chat.Message, identities []timeline.Has
 	if c.thread.Kind == thread.New {
 		w.change.Project = c.project()
 	}
+	if c.quiet != "" {
+		w.change.Drop = []timeline.Key{{Kind: timeline.KindQuiet, Key: c.quiet}}
+	}
 	if r, ok := c.thread.Record(); ok {
 		w.change.Put = append(w.change.Put, r)
 	}

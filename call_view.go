@@ -49,7 +49,7 @@ func (c *Call) show(ctx, reads context.Context) error {
 		in.Size = c.adapt(reads)
 	}
 	if c.calls.o.Shared {
-		in.Agree = func(cut *view.Cut, before []any) bool { return c.agree(reads, cut, before) }
+		in.Agree = func(d view.Decision) view.Verdict { return c.agree(reads, d) }
 	}
 	shown, err := c.tuning.view.Show(ctx, in)
 	if err != nil {

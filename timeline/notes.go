@@ -22,6 +22,8 @@ const (
 	KindPrivate = "private"
 	// KindNumber reserves the id of a plan that is not stored yet.
 	KindNumber = "number"
+	// KindQuiet notes that nothing is recalled for a request that is not stored yet.
+	KindQuiet = "quiet"
 )
 
 // Notes reads the notes of a conversation. A conversation that does not exist has none.

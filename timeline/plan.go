@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -174,8 +175,15 @@ type Proposal struct {
 	// hand when it made this one. ReservePlan returns an *OthersError if the
 	// conversation has one that it had not.
 	Known func(id, name string) bool
+	// Quiet, if set, names the request whose newest message the plan adds recalled text to.
+	// ReservePlan returns ErrQuiet if a process has noted by that name that it adds
+	// nothing. Without a Name there is no plan, and this process notes that.
+	Quiet string
 	Now   time.Time
 }
+
+// ErrQuiet: another process has sent the same request without recalled text.
+var ErrQuiet = errors.New("nothing is recalled for this request")
 
 // OthersError: other processes have made plans in the conversation meanwhile.
 type OthersError struct {
@@ -188,7 +196,8 @@ func (e *OthersError) Error() string {
 }
 
 // ReservePlan reserves an id for the plan of a call, so that no other process gives the id
-// to another plan. If the plan has an id already, ReservePlan returns it. It returns
+// to another plan. If the plan has an id already, ReservePlan returns it. A proposal without
+// a plan gets no id. It returns
 // ErrNoConversation if there is no such conversation yet. The change that stores the plan
 // should drop the reservation; see Plan.Reservation.
 func (n Notes) ReservePlan(ctx context.Context, p Proposal) (id string, err error) {
@@ -206,15 +215,27 @@ func (n Notes) ReservePlan(ctx context.Context, p Proposal) (id string, err erro
 			return "", err
 		}
 		id, own := FreePlanID(taken, p.Name, p.Wish)
-		if own {
+		if own && p.Name != "" {
 			return id, nil
 		}
 		if len(others.Stored)+len(others.Reserved) > 0 {
 			return "", others
 		}
+		quiet, err := n.quiet(ctx, p.Quiet)
+		if err != nil {
+			return "", err
+		}
+		put := Record{Kind: KindNumber, Key: PlanKey(id, p.Name), Data: p.Data, Contents: hashes}
+		switch {
+		case p.Name == "" && quiet:
+			return "", nil
+		case p.Name == "":
+			id, put = "", Record{Kind: KindQuiet, Key: p.Quiet}
+		case quiet:
+			return "", ErrQuiet
+		}
 		_, err = n.Store.Apply(ctx, n.Tenant, Change{
-			Conversation: n.Conversation, Expect: &c.Revision, ExpectCreated: c.Created, Stay: true, Now: p.Now,
-			Put: []Record{{Kind: KindNumber, Key: PlanKey(id, p.Name), Data: p.Data, Contents: hashes}}, Contents: p.Contents,
+			Conversation: n.Conversation, Expect: &c.Revision, ExpectCreated: c.Created, Stay: true, Now: p.Now, Put: []Record{put}, Contents: p.Contents,
 		})
 		if !errors.Is(err, ErrChanged) {
 			return id, err
@@ -223,6 +244,15 @@ func (n Notes) ReservePlan(ctx context.Context, p Proposal) (id string, err erro
 			return "", err
 		}
 	}
+}
+
+// quiet reports whether a process has noted that it adds nothing to a request.
+func (n Notes) quiet(ctx context.Context, request string) (bool, error) {
+	if request == "" {
+		return false, nil
+	}
+	keys, err := n.Store.RecordKeys(ctx, n.Tenant, n.Conversation, KindQuiet)
+	return slices.Contains(keys, request), err
 }
 
 // FreePlanID returns the id that a plan with this name gets, and whether it has it already.

@@ -25,9 +25,20 @@ import (
 // newest message if that is a plain prompt, and at a cut beside the marker.
 // total is the size of the view; recall reports whether it added anything.
 func (e *draft) recall(ctx context.Context, total int) (bool, error) {
+	if e.quiet {
+		return false, nil
+	}
 	if len(e.hidden) == 0 {
 		return e.recallEarlier(ctx, total)
 	}
+	added, newest, err := e.recallHidden(ctx, total)
+	e.recallsNewest, e.foundNothing = newest && added, newest && !added && !e.request.recallBegan.IsZero()
+	return added, err
+}
+
+// recallHidden adds what the view does not show. added reports whether it
+// added anything, newest whether that is for the newest words.
+func (e *draft) recallHidden(ctx context.Context, total int) (added, newest bool, err error) {
 	spoken, marker := e.newPrompt(), -1
 	if e.plan != nil {
 		marker = e.marker()
@@ -37,7 +48,7 @@ func (e *draft) recall(ctx context.Context, total int) (bool, error) {
 		into = marker
 	}
 	if into < 0 {
-		return false, nil
+		return false, false, nil
 	}
 	room := min(e.recallTokens(), e.budget/10) - e.request.recalled
 	room = min(room, e.budget-total)
@@ -52,7 +63,8 @@ func (e *draft) recall(ctx context.Context, total int) (bool, error) {
 		// recalled for the newest words belongs to them alone, and is the next
 		// step.
 		e.again = true
-		return e.bring(marker, texts, nil, total, room)
+		added, err = e.bring(marker, texts, nil, total, room)
+		return added, false, err
 	}
 	query := e.latest()
 	if into == spoken {
@@ -67,13 +79,14 @@ func (e *draft) recall(ctx context.Context, total int) (bool, error) {
 			break
 		}
 		if ok, err := e.bring(into, append(texts[:len(texts):len(texts)], text), blocks, total, room); ok || err != nil {
-			return ok, err
+			return ok, into == spoken, err
 		}
 		// It has more tokens than recall counted: ask for that much less, and
 		// a little.
 		search = search*left/max(e.tokensOf([]string{text}), left) - recallSlack
 	}
-	return e.bring(into, texts, nil, total, room)
+	added, err = e.bring(into, texts, nil, total, room)
+	return added, into == spoken, err
 }
 
 // recallTokens returns the most tokens that one call recalls: the profile's

@@ -128,14 +128,38 @@ type Input struct {
 	PlainCache bool
 	// Pins are the depths of the messages that stay.
 	Pins []int
-	// Agree, if set, makes other processes use a new cut. It returns false if one
-	// of them has made a cut first, which is then in the index; before are the cuts
-	// of the index from which the new one was made.
-	Agree func(cut *Cut, before []any) bool
+	// Agree, if set, makes a decision that of all processes, unless one of them was
+	// first.
+	Agree func(Decision) Verdict
 	// Project returns the project of a new conversation, or "". It may be nil.
 	Project func() string
 	Now     time.Time
 }
+
+// Decision is what a process is about to send.
+type Decision struct {
+	// Cut is a new cut; nil if nothing is recalled for the newest words of a
+	// request and nothing else is new.
+	Cut *Cut
+	// Before are the cuts of the index from which the decision was made.
+	Before []any
+	// Recalled reports that the cut has something that was recalled for the newest
+	// words.
+	Recalled bool
+}
+
+// Verdict is whether the decision of this process counts.
+type Verdict int
+
+// The verdicts.
+const (
+	// Agreed: it counts.
+	Agreed Verdict = iota
+	// Beaten: another process has made a cut first, which is now in the index.
+	Beaten
+	// Quiet: another process has recalled nothing for the same words.
+	Quiet
+)
 
 // Result is a view.
 type Result struct {
@@ -202,13 +226,13 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 		cut := s.usable(before)
 		s.reset()
 		recalled := s.recalled
+		s.recallsNewest, s.foundNothing = false, false
 		r, fresh, err := s.show(ctx, cut)
 		if err != nil {
 			return r, err
 		}
 		if fresh != nil {
-			agreed := in.Agree == nil || in.Agree(fresh, before)
-			if !agreed || !v.o.Index.AddPlan(in.Thread, fresh.Covers, fresh.ID, before, fresh) {
+			if !s.agreed(Decision{fresh, before, s.recallsNewest}) || !v.o.Index.AddPlan(in.Thread, fresh.Covers, fresh.ID, before, fresh) {
 				s.recalled = recalled
 				continue // another call was first: use its cut
 			}
@@ -224,6 +248,9 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 		}
 		first = r
 		if fresh == nil || !r.again || len(made) > 1 {
+			if s.foundNothing && !s.agreed(Decision{Before: v.o.Index.PlansAt(in.Thread)}) {
+				continue
+			}
 			r.New, r.Made = len(made) > 0, made
 			if r.RecallBegan = s.recallBegan; !r.RecallBegan.IsZero() {
 				r.RecallTook = s.recallWait - s.recallTime.Left
@@ -232,6 +259,17 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 		}
 	}
 	return nil, ctx.Err()
+}
+
+// agreed reports whether a decision counts. If another process has recalled
+// nothing for the same words, this one recalls nothing either.
+func (s *request) agreed(d Decision) bool {
+	if s.Agree == nil {
+		return true
+	}
+	verdict := s.Agree(d)
+	s.quiet = s.quiet || verdict == Quiet
+	return verdict == Agreed
 }
 
 // Apply shows a request as the last call was shown, and decides nothing, for
@@ -355,6 +393,10 @@ type request struct {
 	// recalled is the number of tokens that this call has recalled so far.
 	recalled int
 	failed   error // what recall failed with
+	// recallsNewest reports that the last draft has something that was recalled for
+	// the newest words, foundNothing that nothing was found for them; quiet that
+	// nothing may be recalled.
+	recallsNewest, foundNothing, quiet bool
 	// notes are what people made of their instructions, by depth, nil until they are
 	// read; omit are the sentences that no longer hold.
 	notes map[int]string

@@ -12,11 +12,12 @@ import (
 // tally counts pairs of calls that two replicas got in the same moment.
 type tally struct {
 	pairs, planned, equal int // planned: both needed a new plan
+	one                   int // … and use the same one
 	unlike                int // only one of them did, because its newest message is longer
 }
 
 func (a *tally) String() string {
-	return fmt.Sprintf("%d calls that two replicas got in the same moment, %d of them with a new plan: %d in the same bytes; of %d others only one needed a plan", a.pairs, a.planned, a.equal, a.unlike)
+	return fmt.Sprintf("%d calls that two replicas got in the same moment: %d in the same bytes; %d with a new plan, %d by one plan; of %d others only one needed a plan", a.pairs, a.equal, a.planned, a.one, a.unlike)
 }
 
 // comparePairs sends each call of every conversation to two replicas in the same moment.
@@ -75,6 +76,9 @@ func (t *trial) judgePair(c *conversation, at [2]*replica, got [2]*outcome, plan
 	t.paired.pairs++
 	if planned {
 		t.paired.planned++
+		if got[0].plan == got[1].plan {
+			t.paired.one++
+		}
 	}
 	if equal {
 		t.paired.equal++
