@@ -61,9 +61,20 @@ func tokenOf(r *http.Request, t *route) string {
 	}
 	if token == "" && t.own {
 		// Only for Oriel's own paths: elsewhere the bearer is the provider's key.
-		token, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		token = bearerOf(r.Header)
 	}
 	return token
+}
+
+// bearerOf returns the bearer token of a request, or "". Other schemes are not for Oriel: a
+// reverse proxy that asks for a password sends it on as Basic.
+func bearerOf(h http.Header) string {
+	for _, v := range h["Authorization"] {
+		if scheme, token, _ := strings.Cut(v, " "); strings.EqualFold(scheme, "Bearer") {
+			return strings.TrimSpace(token)
+		}
+	}
+	return ""
 }
 
 // usesToken reports whether a token decides about the access of a request. On loopback,

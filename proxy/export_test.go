@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"net/netip"
 	"time"
 )
 
@@ -71,4 +72,14 @@ type Rates struct{ rates }
 
 func (r *Rates) Take(tenant string, perMinute int, now time.Time) (time.Duration, bool) {
 	return r.take(tenant, perMinute, now)
+}
+
+// MaxSignIns and MaxAllSignIns are the limits of sign-ins a minute.
+const MaxSignIns, MaxAllSignIns = maxSignIns, maxAllSignIns
+
+// SignIns counts sign-ins.
+type SignIns struct{ signIns }
+
+func (l *SignIns) Take(from netip.Addr, now time.Time) (time.Duration, bool) {
+	return l.take(from, now)
 }

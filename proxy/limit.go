@@ -39,14 +39,23 @@ func (r *rates) take(tenant string, perMinute int, now time.Time) (wait time.Dur
 		t = &rate{left: float64(perMinute), at: now}
 		r.tenants[tenant] = t
 	}
+	if wait := t.refill(perMinute, now); wait > 0 {
+		return wait, false
+	}
+	t.left--
+	return 0, true
+}
+
+// refill adds what has become free since the last time, and returns how long it takes until
+// there is one; 0 if there is.
+func (t *rate) refill(perMinute int, now time.Time) time.Duration {
 	each := time.Minute / time.Duration(perMinute)
 	t.left = min(float64(perMinute), t.left+max(0, now.Sub(t.at).Seconds())/60*float64(perMinute))
 	t.at = now
 	if t.left < 1 {
-		return time.Duration((1 - t.left) * float64(each)), false
+		return max(1, time.Duration((1-t.left)*float64(each)))
 	}
-	t.left--
-	return 0, true
+	return 0
 }
 
 // forget removes tenants that have made no call for a minute.
@@ -59,6 +68,13 @@ func (r *rates) forget(now time.Time) {
 			delete(r.tenants, name)
 		}
 	}
+}
+
+// retryAfter sets the header that tells a client how long to wait, and returns the seconds.
+func retryAfter(h http.Header, wait time.Duration) int {
+	seconds := max(1, int(math.Ceil(wait.Seconds())))
+	h.Set("Retry-After", strconv.Itoa(seconds))
+	return seconds
 }
 
 // checkLimit refuses a call beyond the limit of its tenant.
@@ -78,8 +94,7 @@ func (x *exchange) checkLimit(cur *routing) *refusal {
 	if x.s.onLimit != nil {
 		x.s.onLimit(x.tenant, x.id)
 	}
-	seconds := max(1, int(math.Ceil(wait.Seconds())))
-	x.w.Header().Set("Retry-After", strconv.Itoa(seconds))
+	seconds := retryAfter(x.w.Header(), wait)
 	return &refusal{http.StatusTooManyRequests, "calls_per_minute", fmt.Sprintf(
 		"the limit of %d calls a minute for the tenant %.100q is reached: try again in %d s, or ask the operator for more (calls_per_minute)", limit, x.tenant, seconds)}
 }

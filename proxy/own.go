@@ -62,7 +62,7 @@ func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
 // refuseProblem writes a refusal as RFC 9457 describes it, with what to do as the hint.
 func refuseProblem(w http.ResponseWriter, f *refusal) {
 	detail, hint, _ := strings.Cut(f.message, ": ")
-	if f.status == http.StatusTooManyRequests {
+	if f.status == http.StatusTooManyRequests && w.Header().Get("Retry-After") == "" {
 		w.Header().Set("Retry-After", "1")
 	}
 	body, _ := json.Marshal(struct {

@@ -128,6 +128,7 @@ type Server struct {
 
 	guesses  guesses // of tokens
 	cookies  guesses // of sessions
+	signIns  signIns
 	rates    rates
 	counters counters
 	budget   *budget

@@ -77,6 +77,28 @@ func newCookie(parent timeline.TokenHash, stored bool) string {
 	return base64.RawURLEncoding.EncodeToString(value)
 }
 
+// parents returns the cookie of a request, and the tokens with which its browser may have
+// signed in.
+func (cur *routing) parents(r *http.Request) (cookie string, parents []timeline.TokenHash) {
+	c, err := r.Cookie(cookieName(r))
+	if err != nil {
+		return "", nil
+	}
+	value, err := base64.RawURLEncoding.DecodeString(c.Value)
+	if err != nil {
+		return "", nil
+	}
+	switch len(value) {
+	case 32:
+		for i := range cur.tokens {
+			parents = append(parents, cur.tokens[i].hash)
+		}
+	case 64:
+		parents = []timeline.TokenHash{timeline.TokenHash(value[32:])}
+	}
+	return c.Value, parents
+}
+
 // session returns the access of a browser that has signed in, and the hash of its session.
 // A browser that has not, or whose session has ended, has an access without a tenant. If the
 // store does not answer, session returns a refusal: nobody knows whether there is a session.
@@ -86,25 +108,9 @@ func (s *Server) session(r *http.Request, t *route, guess bool) (Access, timelin
 	if !t.own {
 		return Access{}, none, nil
 	}
-	cookie, err := r.Cookie(cookieName(r))
-	if err != nil {
-		return Access{}, none, nil
-	}
-	value, err := base64.RawURLEncoding.DecodeString(cookie.Value)
-	if err != nil {
-		return Access{}, none, nil
-	}
 	cur := s.routing.Load()
-	var parents []timeline.TokenHash
-	switch len(value) {
-	case 32:
-		for i := range cur.tokens {
-			parents = append(parents, cur.tokens[i].hash)
-		}
-	case 64:
-		parents = []timeline.TokenHash{timeline.TokenHash(value[32:])}
-	}
-	known := slices.IndexFunc(parents, func(parent timeline.TokenHash) bool { return s.sessions.Known(sessionHash(cookie.Value, parent)) })
+	cookie, parents := cur.parents(r)
+	known := slices.IndexFunc(parents, func(parent timeline.TokenHash) bool { return s.sessions.Known(sessionHash(cookie, parent)) })
 	if known >= 0 {
 		parents = parents[known : known+1] // the store need not be asked for others
 	}
@@ -115,7 +121,7 @@ func (s *Server) session(r *http.Request, t *route, guess bool) (Access, timelin
 	}
 	unknown := len(parents) > 0
 	for _, parent := range parents {
-		hash := sessionHash(cookie.Value, parent)
+		hash := sessionHash(cookie, parent)
 		found, err := s.sessions.Find(r.Context(), hash)
 		unknown = unknown && errors.Is(err, access.ErrUnknown)
 		if err == nil && found.Role == timeline.RoleConsole {
@@ -205,6 +211,9 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) *refusal {
 	if err != nil || json.Unmarshal(body, &order) != nil || order.Token == "" {
 		return &refusal{http.StatusBadRequest, "no_token", "the body has no token: send {\"token\":\"TOKEN\"}"}
 	}
+	if f := s.checkSignIns(w, r); f != nil {
+		return f
+	}
 	cur := s.routing.Load()
 	asked := r.Clone(r.Context())
 	asked.Header.Del("Authorization")
@@ -223,6 +232,10 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) *refusal {
 	now := s.now()
 	ctx, cancel := context.WithTimeout(r.Context(), sessionWait)
 	defer cancel()
+	if err := s.endFormer(ctx, cur, r); err != nil {
+		s.log.Error("the former session of a browser cannot be ended", "error", err)
+		return refusedToken(access.ErrUnavailable)
+	}
 	err = s.sessionStore.AddToken(ctx, timeline.Token{
 		Hash: sessionHash(cookie, parent), Tenant: a.Tenant, Role: timeline.RoleConsole, Created: now, Expires: now.Add(sessionTime),
 	})
@@ -232,6 +245,19 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) *refusal {
 	}
 	setCookie(w, r, cookie, int(sessionTime/time.Second))
 	writeSession(w, a, true)
+	return nil
+}
+
+// endFormer ends the session that a browser has so far: the new cookie takes the place of
+// its cookie, so that nobody could sign it out any more.
+func (s *Server) endFormer(ctx context.Context, cur *routing, r *http.Request) error {
+	cookie, parents := cur.parents(r)
+	for _, parent := range parents {
+		err := s.sessionStore.RevokeToken(ctx, sessionHash(cookie, parent), s.now())
+		if err != nil && !errors.Is(err, timeline.ErrNoToken) {
+			return err
+		}
+	}
 	return nil
 }
 

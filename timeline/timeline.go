@@ -325,8 +325,8 @@ type Store interface {
 	Delete(ctx context.Context, tenant, conversation string, expect *int64) (Deleted, error)
 
 	// AddToken adds a token. A token with the same hash is ErrInvalid. With a session (RoleConsole)
-	// it deletes the sessions of all tenants that had expired when this one was created, so
-	// that they do not pile up.
+	// it deletes the sessions of all tenants that had expired or were revoked when this one was
+	// created, so that they do not pile up.
 	AddToken(ctx context.Context, t Token) error
 	// Token returns the token with a hash, valid or not, or ErrNoToken.
 	Token(ctx context.Context, hash TokenHash) (Token, error)

@@ -22,7 +22,7 @@ type topClient struct {
 }
 
 // newTopClient reads the address of a server: its base URL, also with /k/TOKEN, or the
-// address of its console, also with #token=TOKEN.
+// address of its console, also with #token=TOKEN or, as in older links, ?token=TOKEN.
 func newTopClient(address, token string) (*topClient, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -30,6 +30,9 @@ func newTopClient(address, token string) (*topClient, error) {
 	}
 	if t, ok := strings.CutPrefix(u.Fragment, "token="); ok && token == "" {
 		token = t
+	}
+	if token == "" {
+		token = u.Query().Get("token")
 	}
 	path, _, _ := strings.Cut(u.Path+"/", "/oriel/")
 	if rest, ok := strings.CutPrefix(path, "/k/"); ok {

@@ -200,7 +200,8 @@ func TestTopNamesAServerThatIsNotThere(t *testing.T) {
 func TestAddressesOfServers(t *testing.T) {
 	for given, want := range map[string]string{
 		"http://127.0.0.1:8780": "http://127.0.0.1:8780 ", "http://127.0.0.1:8780/": "http://127.0.0.1:8780 ", "http://h:1/oriel/": "http://h:1 ",
-		"http://h:1/k/abc": "http://h:1 abc", "https://h/k/abc/oriel/": "https://h abc", "http://h:1/oriel/#token=abc": "http://h:1 abc", "https://h/behind/oriel": "https://h/behind ",
+		"http://h:1/k/abc": "http://h:1 abc", "https://h/k/abc/oriel/": "https://h abc", "http://h:1/oriel/#token=abc": "http://h:1 abc",
+		"http://h:1/?token=abc": "http://h:1 abc", "http://h:1/oriel/?token=a%2Bc": "http://h:1 a+c", "http://h:1/k/abc/oriel/?token=": "http://h:1 abc", "https://h/behind/oriel": "https://h/behind ",
 	} {
 		c, err := newTopClient(given, "")
 		if err != nil || c.base+" "+c.token != want {

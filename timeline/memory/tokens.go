@@ -23,7 +23,8 @@ func (s *Store) AddToken(ctx context.Context, t timeline.Token) error {
 		t = t.Micro()
 		if t.Role == timeline.RoleConsole {
 			maps.DeleteFunc(s.tokens, func(_ timeline.TokenHash, had timeline.Token) bool {
-				return had.Role == t.Role && !had.Expires.IsZero() && !had.Expires.After(t.Created)
+				over := func(at time.Time) bool { return !at.IsZero() && !at.After(t.Created) }
+				return had.Role == t.Role && (over(had.Expires) || over(had.Revoked))
 			})
 		}
 		s.tokens[t.Hash] = t

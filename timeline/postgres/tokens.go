@@ -44,7 +44,7 @@ func (s *Store) AddToken(ctx context.Context, t timeline.Token) error {
 	}
 	return s.changeTokens(ctx, func() error {
 		if t.Role == timeline.RoleConsole {
-			if _, err := s.pool.Exec(ctx, "DELETE FROM token WHERE role = $1 AND expires BETWEEN 1 AND $2", t.Role, micros(t.Created)); err != nil {
+			if _, err := s.pool.Exec(ctx, "DELETE FROM token WHERE role = $1 AND (expires BETWEEN 1 AND $2 OR revoked BETWEEN 1 AND $2)", t.Role, micros(t.Created)); err != nil {
 				return err
 			}
 		}

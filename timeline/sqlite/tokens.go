@@ -46,7 +46,7 @@ func (s *Store) AddToken(ctx context.Context, t timeline.Token) error {
 			return fmt.Errorf("%w: token %s exists", timeline.ErrInvalid, t.Hash.ID())
 		}
 		if t.Role == timeline.RoleConsole {
-			if _, err := w.exec("DELETE FROM token WHERE role = ? AND expires BETWEEN 1 AND ?", t.Role, micros(t.Created)); err != nil {
+			if _, err := w.exec("DELETE FROM token WHERE role = ? AND (expires BETWEEN 1 AND ? OR revoked BETWEEN 1 AND ?)", t.Role, micros(t.Created), micros(t.Created)); err != nil {
 				return dirtyError{err}
 			}
 		}
