@@ -45,7 +45,7 @@ func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, identi
 	}
 	told := Event{
 		Kind: EventCall, Call: c.request.ID, Conversation: c.thread.Conversation, Thread: string(c.thread.Kind), Model: c.body.Model,
-		TokensBefore: c.tokens.Total, TokensAfter: c.tokens.Total, Reported: usage.TotalInput(), Output: usage.Output, Usage: e.Usage, Error: e.Error,
+		TokensBefore: c.tokens.Total, TokensAfter: c.tokens.Total, Reported: usage.TotalInput(), Output: usage.Output, Usage: e.Usage, MS: e.MS, Error: e.Error,
 	}
 	if s := c.shown; s != nil {
 		told.TokensBefore, told.Budget, told.Grown = s.Before, s.Budget, s.Grown

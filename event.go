@@ -34,6 +34,8 @@ type Event struct {
 	TokensAfter  int `json:"tokens_after,omitempty"`
 	Reported     int `json:"reported,omitempty"`
 	Output       int `json:"output,omitempty"`
+	// MS is how long the answer of a call took, in milliseconds.
+	MS float64 `json:"ms,omitempty"`
 	// Budget is the budget of the view. Grown is why it exceeds that of the profile; nil
 	// if it does not.
 	Budget int            `json:"budget,omitempty"`

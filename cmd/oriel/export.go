@@ -2,15 +2,13 @@ package main
 
 import (
 	"bufio"
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/timeline/importer"
 )
 
 func exportCommand() *cobra.Command {
@@ -57,15 +55,15 @@ JSON value. With --null nothing is changed, and each message ends with a NUL ins
 			if err != nil {
 				return err
 			}
-			forms, err := importer.OwnForms(cmd.Context(), s, s.tenant, c.Name)
+			x, err := browse.NewExporter(cmd.Context(), s, s.tenant, c.Name, head)
 			if err != nil {
 				return &failure{err}
 			}
 			out := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
-			err = exportMessages(cmd.Context(), s, head, forms, func(raw []byte) error {
+			err = x.Read(cmd.Context(), 1, head.Depth, func(_ int64, raw []byte) error {
 				end := byte(0)
 				if !null {
-					raw, end = onOneLine(raw), '\n'
+					raw, end = browse.OnOneLine(raw), '\n'
 				}
 				_, err := out.Write(raw)
 				return errors.Join(err, out.WriteByte(end))
@@ -79,47 +77,6 @@ JSON value. With --null nothing is changed, and each message ends with a NUL ins
 	return cmd
 }
 
-// exportMessages passes the bytes of each message on the way to a place to
-// write, in the conversation's own form if it has one.
-func exportMessages(ctx context.Context, s tenantStore, head timeline.Place, forms map[timeline.Place]timeline.Hash, write func([]byte) error) error {
-	plain := func(first, last int64) error {
-		return s.Messages(ctx, s.tenant, head, first, last, false, func(e *timeline.Entry) error { return write(e.Raw) })
-	}
-	if len(forms) == 0 {
-		return plain(1, head.Depth)
-	}
-	written := int64(0)
-	for first := int64(1); first <= head.Depth; first += exportPage {
-		var own []timeline.Place // the messages of the page with a form of their own
-		if err := s.Messages(ctx, s.tenant, head, first, first+exportPage-1, true, func(e *timeline.Entry) error {
-			if _, ok := forms[e.Place]; ok {
-				own = append(own, e.Place)
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-		for _, p := range own {
-			if err := plain(written+1, p.Depth-1); err != nil {
-				return err
-			}
-			raw, err := s.Content(ctx, s.tenant, forms[p])
-			if err != nil {
-				return err
-			}
-			if err := write(raw); err != nil {
-				return err
-			}
-			written = p.Depth
-		}
-	}
-	return plain(written+1, head.Depth)
-}
-
-// exportPage is how many messages are checked for forms of their own at a
-// time.
-const exportPage = 512
-
 // branchHead returns where a branch of a conversation ends; branch 0 is the
 // current one.
 func branchHead(heads []timeline.Place, branch int) (timeline.Place, error) {
@@ -130,17 +87,4 @@ func branchHead(heads []timeline.Place, branch int) (timeline.Place, error) {
 		return timeline.Place{}, nil
 	}
 	return heads[branch], nil
-}
-
-// onOneLine removes the line feeds from a JSON text, with the white space
-// around them. Strings contain none.
-func onOneLine(raw []byte) []byte {
-	if bytes.IndexByte(raw, '\n') < 0 {
-		return raw
-	}
-	var out []byte
-	for line := range bytes.Lines(raw) {
-		out = append(out, bytes.Trim(line, " \t\r\n")...)
-	}
-	return out
 }

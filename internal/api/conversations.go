@@ -23,8 +23,11 @@ type conversation struct {
 	Created  time.Time `json:"created"`
 	Last     time.Time `json:"last"`
 	Messages int64     `json:"messages"`
-	// Tokens are those of the newest request as it came, Model is whom it asked.
+	// Tokens are those of the newest request as it came, Sent as it was sent, Model is whom
+	// it asked, Error why it was not answered.
 	Tokens        int      `json:"tokens"`
+	Sent          int      `json:"sent"`
+	Error         string   `json:"error"`
 	Calls         int      `json:"calls"`
 	Model         string   `json:"model"`
 	Cost          float64  `json:"cost"`
@@ -40,6 +43,8 @@ type conversationDetail struct {
 	Pins     []int64 `json:"pins"`
 	Holds    []hold  `json:"holds"`
 	Branches int     `json:"branches"`
+	// Private reports that searches from other conversations do not cover it.
+	Private bool `json:"private"`
 }
 
 // hold is what an undone plan holds in view.
@@ -192,7 +197,10 @@ func (q *request) describe(l *browse.Listed) (*conversation, error) {
 			if p.Billed && !p.Known && !slices.Contains(c.UnknownModels, p.Model) {
 				c.UnknownModels = append(c.UnknownModels, p.Model)
 			}
-			c.Model, c.Tokens = cmp.Or(p.Model, c.Model), cmp.Or(p.Came, c.Tokens)
+			c.Model, c.Error = cmp.Or(p.Model, c.Model), p.Call.Error
+			if p.Came > 0 {
+				c.Tokens, c.Sent = p.Came, p.Call.Sent
+			}
 		}
 	})
 	return c, err
@@ -240,6 +248,9 @@ func (q *request) conversation() (any, error) {
 	}
 	for _, h := range holds {
 		out.Holds = append(out.Holds, hold{cmp.Or(plans[h.Plan], h.Plan), h.Held.String()})
+	}
+	if out.Private, err = notes.Private(ctx); err != nil {
+		return nil, err
 	}
 	heads, err := q.Store.Heads(ctx, q.tenant, c.Name)
 	out.Branches = len(heads)

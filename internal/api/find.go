@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -77,7 +76,9 @@ type passage struct {
 	recall.Passage
 	Conversation string `json:"conversation"`
 	ID           int64  `json:"id"`
-	Why          string `json:"why,omitempty"`
+	// Words are the words of the query that it contains, as they are written there.
+	Words []string `json:"words"`
+	Why   string   `json:"why,omitempty"`
 }
 
 // explain is why passages were found or not.
@@ -146,11 +147,25 @@ const (
 
 func newFound(r *recall.Result, own string) *found {
 	f := &found{Query: r.Query, Mode: r.Mode, TookMS: r.TookMS, Tokens: r.Tokens, Passages: []passage{}, Text: r.Text}
+	words := browse.NewMatcher(r.Query)
 	for _, p := range r.Passages {
-		name, id := browse.Origin(p.Block, own)
-		f.Passages = append(f.Passages, passage{Passage: p, Conversation: name, ID: id})
+		f.Passages = append(f.Passages, newPassage(p, own, words))
 	}
 	return f
+}
+
+// maxWords is how many words of a query are listed with a passage.
+const maxWords = 50
+
+func newPassage(p recall.Passage, own string, words *browse.Matcher) passage {
+	out := passage{Passage: p, Words: []string{}}
+	out.Conversation, out.ID = browse.Origin(p.Block, own)
+	for _, s := range words.Find(p.Text) {
+		if word := p.Text[s[0]:s[1]]; len(out.Words) < maxWords && !slices.Contains(out.Words, word) {
+			out.Words = append(out.Words, word)
+		}
+	}
+	return out
 }
 
 // explained compares what a search showed with what it could have.
@@ -166,18 +181,17 @@ func explained(shown, all *recall.Result, o *recall.RecallOptions, own string) *
 			e.Floor = recall.DefaultDenseFloor
 		}
 	}
-	seen, best, least := map[key]bool{}, 0.0, math.Inf(1)
+	words := browse.NewMatcher(shown.Query)
+	seen, best := map[key]bool{}, 0.0
 	for _, p := range shown.Passages {
 		seen[key{p.Block, p.Part}] = true
-		least = min(least, p.Score)
 	}
 	for _, p := range all.Passages {
 		best = max(best, p.Score)
 		if seen[key{p.Block, p.Part}] {
 			continue
 		}
-		name, id := browse.Origin(p.Block, own)
-		m := passage{Passage: p, Conversation: name, ID: id}
+		m := newPassage(p, own, words)
 		switch {
 		case p.Score < e.Floor:
 			m.Why = fmt.Sprintf("its score %.2f is below the floor of %.2f", p.Score, e.Floor)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/oriel-context/oriel/internal/api"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
+	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
 // counting is a store that counts the messages that are read of it.
@@ -176,4 +178,22 @@ func (b *blocking) Conversations(ctx context.Context, tenant string) ([]timeline
 	b.begun <- struct{}{}
 	<-b.release
 	return b.Store.Conversations(ctx, tenant)
+}
+
+// BenchmarkFirstStrip asks a server that has just started for the strip of a stored
+// conversation of 30,000 messages, as the console does when somebody opens it.
+func BenchmarkFirstStrip(b *testing.B) {
+	store, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "data"), sqlite.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { store.Close() })
+	w := newWorld(b, store)
+	w.large("large", 30_000)
+	for b.Loop() {
+		w.handler = api.New(api.Options{Engine: w.engine, Store: store, Hub: w.hub})
+		if a := w.do("GET", "conversations/large/strip", "", "Accept-Encoding", "gzip"); a.status != 200 || len(a.body) < 10_000 {
+			b.Fatal(a.status, len(a.body))
+		}
+	}
 }

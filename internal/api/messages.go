@@ -1,12 +1,15 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/window"
 )
 
@@ -37,8 +40,10 @@ type messageDetail struct {
 
 // judged is what a plan did to a message.
 type judged struct {
-	Plan    string         `json:"plan"`
-	Time    time.Time      `json:"time"`
+	Plan string    `json:"plan"`
+	Time time.Time `json:"time"`
+	// Call is the number of the first call that was sent by the plan; 0 if none was.
+	Call    int            `json:"call"`
 	Verdict window.Verdict `json:"verdict"`
 	Reason  string         `json:"reason"`
 }
@@ -116,6 +121,9 @@ func (q *request) message() (any, error) {
 	if out.ID == 0 {
 		return nil, missing
 	}
+	if err := q.nameResults(ctx, v, &out.message); err != nil {
+		return nil, err
+	}
 	plans, err := q.allPlans(ctx, v.conversation)
 	if err != nil {
 		return nil, err
@@ -127,11 +135,39 @@ func (q *request) message() (any, error) {
 			now.Verdict, now.Reason = b.Verdict, b.Reason
 		}
 		if now.Verdict != was {
+			if i := slices.IndexFunc(v.calls, func(c browse.Call) bool { return c.Plan == now.Plan }); i >= 0 {
+				now.Call = v.calls[i].Number
+			}
 			out.History = append(out.History, now)
 		}
 		was = now.Verdict
 	}
 	return out, nil
+}
+
+// maxBack is how many messages before a result may be its call.
+const maxBack = 20
+
+// nameResults adds to the results of a message what they answer: the name and the arguments
+// of the call, which stands in a message before it.
+func (q *request) nameResults(ctx context.Context, v *view, m *message) error {
+	results := map[string]*part{}
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Kind == "result" && p.ID != "" {
+			results[p.ID] = p
+		}
+	}
+	if len(results) == 0 {
+		return nil
+	}
+	return q.readMessages(ctx, v, max(1, m.ID-maxBack), m.ID-1, clip.Line, func(before message) error {
+		for i := range before.Parts {
+			if p := &before.Parts[i]; p.Kind == "call" && results[p.ID] != nil {
+				results[p.ID].Name, results[p.ID].Asked = cmp.Or(results[p.ID].Name, p.Name), p.Text
+			}
+		}
+		return nil
+	})
 }
 
 // blockOf returns what a plan did to a message, or nil if it is sent as it came. The blocks

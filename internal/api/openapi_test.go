@@ -113,6 +113,7 @@ var requests = map[string][]string{
 	"dayComposition": {"composition", "composition?since=7d"},
 	"conversations":  {"conversations", "conversations?limit=1", "conversations?search=port", "conversations?project=none"},
 	"conversation":   {"conversations/settle", "conversations/a%2Fb", "conversations/last"},
+	"export":         {"conversations/settle/export", "conversations/imported/export"},
 	"strip":          {"conversations/settle/strip", "conversations/settle/strip?call=3", "conversations/settle/strip?only=verdicts", "conversations/imported/strip"},
 	"messages":       {"conversations/settle/messages", "conversations/settle/messages?from=2&to=9&limit=3", "conversations/imported/messages?call=last"},
 	"message":        {"conversations/settle/messages/2", "conversations/settle/messages/1?call=2", "conversations/imported/messages/1"},
@@ -162,11 +163,13 @@ func TestEveryAnswerIsAsDescribed(t *testing.T) {
 			for _, request := range requests[o.OperationID] {
 				target, body, _ := strings.Cut(request, " ")
 				a := w.do(strings.ToUpper(method), target, body)
-				if a.status != 200 || a.header.Get("Content-Type") != "application/json" {
-					t.Errorf("%s %s: %d, %s: %s", method, request, a.status, a.header.Get("Content-Type"), a.body)
-					continue
+				kind := a.header.Get("Content-Type")
+				described, ok := o.Responses["200"].Content[kind]
+				if a.status != 200 || !ok {
+					t.Errorf("%s %s: %d, %s: %s", method, request, a.status, kind, a.body)
+				} else if kind == "application/json" {
+					d.conform(t, request, described.Schema, a.body)
 				}
-				d.conform(t, request, o.Responses["200"].Content["application/json"].Schema, a.body)
 			}
 			if _, ok := requests[o.OperationID]; !ok {
 				t.Errorf("no request to %s %s (%s)", method, path, o.OperationID)

@@ -27,7 +27,10 @@ type overview struct {
 	Calibration   calibration   `json:"calibration"`
 	Store         storeSize     `json:"store"`
 	Queue         queue         `json:"queue"`
-	Live          []liveCall    `json:"live"`
+	Spool         spool         `json:"spool"`
+	// Limits were learnt from refusals of providers.
+	Limits []token.FoundLimit `json:"limits"`
+	Live   []liveCall         `json:"live"`
 }
 
 type today struct {
@@ -96,6 +99,16 @@ type queue struct {
 	Bytes int64 `json:"bytes"`
 }
 
+// spool is what waits on disk because the store did not accept it.
+type spool struct {
+	Calls int   `json:"calls"`
+	Bytes int64 `json:"bytes"`
+	// Newer of the calls were written by a newer version and wait for it; Lost counts calls
+	// that found no place at all.
+	Newer int   `json:"newer"`
+	Lost  int64 `json:"lost"`
+}
+
 // liveCall is one of the newest calls.
 type liveCall struct {
 	Time         time.Time `json:"time"`
@@ -132,6 +145,13 @@ func (q *request) overview() (any, error) {
 	}
 	o.FailOpen.Total, o.FailOpen.Reasons = q.Hub.failed(q.tenant)
 	o.Queue.Calls, o.Queue.Bytes = q.Engine.CallBacklog()
+	waiting := q.Engine.Spool()
+	o.Spool = spool{waiting.Calls, waiting.Bytes, waiting.Newer, waiting.Lost}
+	learnt, err := q.Learnt()
+	if err != nil {
+		return nil, err
+	}
+	o.Limits = q.limits(learnt)
 	if err := q.storeSize(ctx, &o.Store); err != nil {
 		return nil, err
 	}
@@ -142,7 +162,7 @@ func (q *request) overview() (any, error) {
 		return nil, err
 	}
 	o.Today.add(&report.Total)
-	if err := q.dayCalls(ctx, options, o); err != nil {
+	if err := q.dayCalls(ctx, options, learnt, o); err != nil {
 		return nil, err
 	}
 	return o, q.nameLive(ctx, o)
@@ -174,7 +194,7 @@ func (q *request) storeSize(ctx context.Context, s *storeSize) error {
 
 // dayCalls reads what sums of the day do not have: the newest calls, how far counts were
 // from what was reported, cuts and recalls.
-func (q *request) dayCalls(ctx context.Context, options usage.Options, o *overview) error {
+func (q *request) dayCalls(ctx context.Context, options usage.Options, learnt *token.Learnt, o *overview) error {
 	errs := map[string]*modelError{}
 	total := 0.0
 	err := q.ledger.Visit(ctx, q.tenant, options, func(c *timeline.Conversation, calls []usage.Priced, _ []usage.Paid) error {
@@ -205,16 +225,12 @@ func (q *request) dayCalls(ctx context.Context, options usage.Options, o *overvi
 	if err != nil {
 		return err
 	}
-	scale, err := q.calibration()
-	if err != nil {
-		return err
-	}
 	o.Calibration.Error = total / float64(max(1, o.Calibration.Calls))
 	o.Calibration.Models = []modelError{}
 	for _, m := range errs {
 		m.Error /= float64(m.Calls)
-		if scale != nil {
-			if s := scale.Scale(token.LearntKey(q.tenant, m.Model)).Slope; s > 0 {
+		if learnt != nil {
+			if s := learnt.Calibration.Scale(token.LearntKey(q.tenant, m.Model)).Slope; s > 0 {
 				m.Scale = s
 			}
 		}

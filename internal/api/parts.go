@@ -18,6 +18,8 @@ type part struct {
 	Media string `json:"media,omitempty"`
 	Bytes int    `json:"bytes,omitempty"`
 	Error bool   `json:"error,omitempty"`
+	// Asked is how the call began that a result answers: its arguments.
+	Asked string `json:"asked,omitempty"`
 }
 
 // partsOf returns the parts of a message, and whether texts are cut. Those inside of a

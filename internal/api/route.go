@@ -47,6 +47,7 @@ var routes = []route{
 	{method: "GET", path: "models", serve: (*request).modelTable},
 	{method: "GET", path: "conversations", query: []string{"limit", "cursor", "project", "search"}, serve: (*request).conversations},
 	{method: "GET", path: one, serve: (*request).conversation},
+	{method: "GET", path: one + "/export", stream: true, serve: (*request).export},
 	{method: "GET", path: one + "/strip", query: []string{"call", "only"}, serve: (*request).strip},
 	{method: "GET", path: one + "/messages", query: []string{"from", "to", "limit", "cursor", "call"}, serve: (*request).messages},
 	{method: "GET", path: one + "/messages/{message}", query: []string{"call"}, serve: (*request).message},

@@ -76,6 +76,20 @@ type modelState struct {
 	Calibration []token.LearntScale `json:"calibration"`
 }
 
+// limits returns the limits that the tenant's providers taught.
+func (q *request) limits(learnt *token.Learnt) []token.FoundLimit {
+	out := []token.FoundLimit{}
+	if learnt == nil {
+		return out
+	}
+	for _, f := range learnt.Limits.All(q.Now()) {
+		if f.Tenant == q.tenant {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 func (q *request) modelTable() (any, error) {
 	s := modelState{Models: q.models().All(), Limits: []token.FoundLimit{}, Calibration: []token.LearntScale{}}
 	slices.SortStableFunc(s.Models, func(a, b token.Model) int {
@@ -85,11 +99,7 @@ func (q *request) modelTable() (any, error) {
 	if err != nil || learnt == nil {
 		return s, err
 	}
-	for _, f := range learnt.Limits.All(q.Now()) {
-		if f.Tenant == q.tenant {
-			s.Limits = append(s.Limits, f)
-		}
-	}
+	s.Limits = q.limits(learnt)
 	for _, c := range learnt.Scales() {
 		if c.Tenant == q.tenant {
 			s.Calibration = append(s.Calibration, c)

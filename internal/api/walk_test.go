@@ -251,10 +251,10 @@ func TestSentIsWhatTheModelGot(t *testing.T) {
 	}
 	var m struct {
 		By    string
-		Parts []struct{ Kind, Text string }
+		Parts []struct{ Kind, Text, Name, Asked string }
 	}
 	w.get("conversations/settle/messages/3", &m)
-	if len(m.Parts) != 1 || m.Parts[0].Kind != "result" || m.By != "tool" || !strings.Contains(m.Parts[0].Text, "<script>alert(1)</script>") {
+	if len(m.Parts) != 1 || m.Parts[0].Kind != "result" || m.By != "tool" || !strings.Contains(m.Parts[0].Text, "<script>alert(1)</script>") || m.Parts[0].Name != "Bash" || m.Parts[0].Asked != `{"command":"go test ./settle"}` {
 		t.Errorf("%+v", m)
 	}
 	for _, p := range []string{"conversations/settle/messages/3", "conversations/settle/calls/last/sent?body=came", "nothing"} {
