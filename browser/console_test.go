@@ -121,7 +121,7 @@ func TestHostileContentStaysText(t *testing.T) {
 	a.must(a.Say(t.Context(), hostile))
 	st := stripAt(t, a.ID, 2)
 	at := "#/conversation/" + escape(a.ID)
-	states := []string{"#/conversations", "", "#/window?since=24h", "#/window?conversation=" + escape(a.ID), "#/recall?q=" + escape(hostile[:100]),
+	states := []string{"#/conversations", "", "#/usage?by=project", "#/usage?by=conversation", "#/window?since=24h", "#/window?conversation=" + escape(a.ID), "#/recall?q=" + escape(hostile[:100]),
 		at + "?tab=sent", at + "?tab=sent&raw=bytes", at + "?tab=diff", at + "?tab=plans", at + "?tab=window"}
 	for id := range st.Count {
 		states = append(states, fmt.Sprintf("%s?message=%d", at, id+1))
@@ -181,7 +181,7 @@ func TestPagesAreAccessibleAndFitTheScreen(t *testing.T) {
 		"overview": "", "conversations": "#/conversations", "search": "#/conversations?search=vault", "nothing found": "#/conversations?search=zyzzyva",
 		"message": fmt.Sprintf("%s?message=%d", at, id), "plans": at + "?tab=plans", "undo": at + "?tab=plans&plan=p1&preview=1", "no such conversation": "#/conversation/none-of-these",
 		"sent": at + "?tab=sent", "bytes": at + "?tab=sent&raw=bytes", "diff": at + "?tab=diff", "call window": at + "?tab=window",
-		"window": "#/window?since=24h", "recall": "#/recall", "recalled": "#/recall?q=phrase+of+the+vault", "settings": "#/settings", "help": "#/settings?help",
+		"usage": "#/usage", "by model": "#/usage?by=model&since=24h", "window": "#/window?since=24h", "recall": "#/recall", "recalled": "#/recall?q=phrase+of+the+vault", "settings": "#/settings", "help": "#/settings?help",
 	}
 	b := open(t, "")
 	b.missing = true
@@ -248,7 +248,12 @@ func TestCallsAppearWithoutReloading(t *testing.T) {
 	a := &agent{newSession(t, 0), t}
 	a.User("Is the bridge open?")
 	a.must(a.Say(t.Context(), "Until six."))
-	b.until(`document.querySelector('.feed')?.innerText.includes('Is the bridge open?')`)
+	b.until(`[...document.querySelectorAll('.feed li')].some((r) => r.innerText.includes('Is the bridge open?') && /\s\d+(\.\d)? m?s\b/.test(r.innerText))`)
+	if health := b.text("[aria-labelledby=health]"); !strings.Contains(health, "Spool\nempty") || !strings.Contains(health, "Learnt limits\nnone") {
+		t.Errorf("the overview says of its health: %s", health)
+	}
+	b.visit("#/usage?by=model")
+	b.until(`[...document.querySelectorAll('.usage tbody tr')].some((r) => /^claude-sonnet-4-5\s+\d/.test(r.innerText)) && document.querySelector('.usage tfoot')`)
 	b.visit("#/conversations")
 	a.User("And tomorrow?")
 	a.must(a.Say(t.Context(), "From seven."))
@@ -277,6 +282,12 @@ func TestKeysMoveOverMessagesAndCalls(t *testing.T) {
 	b.until(`document.querySelector('dialog[open]')?.innerText.includes('Keys')`)
 	b.do(chromedp.KeyEvent(kb.Escape))
 	b.until(`!document.querySelector('dialog')`)
+	// A screen reader gets a table of the strip, and everybody the messages as a file.
+	b.until(`document.querySelector('.strip table')?.innerText.includes('1 to 3') && document.querySelector('.strip table').innerText.includes('came later')`)
+	lines := strings.Split(eval[string](b, `fetch(document.querySelector('#export').href).then((r) => r.text())`), "\n")
+	if len(lines) != 7 || !strings.Contains(lines[0], "One.") || !strings.Contains(lines[5], "Answer 2.") || lines[6] != "" {
+		t.Errorf("exported %q", lines)
+	}
 }
 
 // Everything that a mouse reaches the key Tab reaches, in the order of the page, and it can

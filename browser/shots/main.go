@@ -82,6 +82,11 @@ func run(ctx context.Context, out, data, program, only string, webp bool) error 
 		return err
 	}
 	defer empty.Stop()
+	shared, err := drive.Serve(ctx, program, filepath.Join(work, "shared"), model.URL, "ORIEL_TOKEN=own-0123456789abcdef")
+	if err != nil {
+		return err
+	}
+	defer shared.Stop()
 	tab, end, err := drive.Browser(ctx, work)
 	if err != nil {
 		return err
@@ -102,12 +107,14 @@ func run(ctx context.Context, out, data, program, only string, webp bool) error 
 		{"sent", server.Console + "#/conversation/demo?tab=sent&call=30"},
 		{"difference", server.Console + "#/conversation/demo?tab=diff&call=30&with=came"},
 		{"call-window", server.Console + "#/conversation/" + flaky + "?tab=window"},
+		{"usage", server.Console + "#/usage?by=model"},
 		{"window", server.Console + "#/window?since=7d"},
 		{"recall", server.Console + "#/recall?q=Which+port+does+the+staging+database+have%3F&budget=600"},
 		{"settings", server.Console + "#/settings"},
 		{"search", server.Console + "#/conversations?search=bank+batches"},
 		{"help", server.Console + "#/conversation/demo?call=47"},
 		{"empty", empty.Console},
+		{"sign-in", shared.Console},
 		{"empty-conversations", empty.Console + "#/conversations"},
 	}
 	for _, theme := range []string{"light", "dark"} {

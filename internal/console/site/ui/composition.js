@@ -19,7 +19,7 @@ export function label(kind, name) {
 }
 
 // kinds draws a bar for each kind, as long as its share of the largest.
-export function kinds(list, { most = 18, cost = false } = {}) {
+export function kinds(list, { most = 18, cost = false, sign = '' } = {}) {
   const shown = [...list].sort((a, b) => (a.kind === 'free') - (b.kind === 'free') || b.tokens - a.tokens);
   const free = shown.filter((k) => k.kind === 'free');
   const used = shown.filter((k) => k.kind !== 'free');
@@ -28,28 +28,28 @@ export function kinds(list, { most = 18, cost = false } = {}) {
   const top = Math.max(...used.map((k) => k.tokens), 1);
   const sum = used.reduce((n, k) => n + k.tokens, 0) || 1;
   return el('ul', { class: 'kinds' },
-    rows.map((k) => el('li', { class: k.kind === 'free' ? 'free' : ours.has(k.kind) ? 'ours' : null, title: `${count(k.tokens)} tokens` + (k.count ? `, ${plural(k.count, 'piece')}` : '') },
+    rows.map((k) => el('li', { class: k.kind === 'free' ? 'free' : ours.has(k.kind) ? 'ours' : null, title: `${sign}${count(k.tokens)} tokens` + (k.count ? `, ${plural(k.count, 'piece')}` : '') },
       el('span', { class: 'cut' }, label(k.kind, k.name)),
       k.kind === 'free' ? el('span', {}) : el('span', { class: 'bar', style: { width: Math.min(100, (k.tokens / top) * 100) + '%' } }),
-      el('span', { class: 'n' }, short(k.tokens)),
+      el('span', { class: 'n' }, sign + short(k.tokens)),
       el('span', { class: 'n soft' }, cost && k.cost !== undefined ? money(k.cost) : k.kind === 'free' ? '' : percent(k.tokens / sum)))),
-    rest.length ? el('li', {}, el('span', { class: 'soft' }, plural(rest.length, 'more kind')), el('span', {}), el('span', { class: 'n soft' }, short(rest.reduce((s, k) => s + k.tokens, 0))),
+    rest.length ? el('li', {}, el('span', { class: 'soft' }, plural(rest.length, 'more kind')), el('span', {}), el('span', { class: 'n soft' }, sign + short(rest.reduce((s, k) => s + k.tokens, 0))),
       el('span', { class: 'n soft' }, cost ? money(rest.reduce((s, k) => s + (k.cost ?? 0), 0)) : percent(rest.reduce((s, k) => s + k.tokens, 0) / sum))) : null);
 }
 
 // largest is a table of the largest single things. conversation is that of the window, for
 // things that do not name one; sum is what was sent, of which they are shares.
-export function largest(list, { conversation, sum = 0, over = false } = {}) {
+export function largest(list, { conversation, sum = 0, over = false, sign = '' } = {}) {
   if (!list?.length) return null;
   return el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'The largest things' }, el('table', { class: 'table' },
-    el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, 'What, and how it begins'), el('th', { scope: 'col', class: 'n' }, 'Tokens'), over ? [el('th', { scope: 'col', class: 'n' }, 'Sent'), el('th', { scope: 'col', class: 'n' }, 'Cost')] : el('th', { scope: 'col', class: 'n' }, 'Share'))),
+    el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, 'What, and how it begins'), el('th', { scope: 'col', class: 'n', title: 'of one time' }, 'Tokens'), over ? [el('th', { scope: 'col', class: 'n', title: 'with how many calls' }, 'Sent'), el('th', { scope: 'col', class: 'n', title: 'the price of prompts, in proportion to tokens' }, 'Cost')] : el('th', { scope: 'col', class: 'n', title: 'of what was sent' }, 'Share'))),
     el('tbody', {}, list.map((t) => {
       const c = t.conversation ?? conversation;
       const what = t.kind === 'tools' ? ['tool ', foreign(t.name)] : label(t.kind, t.name);
       return el('tr', {},
         el('td', {}, c && t.id ? link(`#/conversation/${encodeURIComponent(c)}?message=${t.id}`, { title: `message ${t.id}` }, what) : what,
           t.text ? foreign(cut(t.text), 'div', { class: 'soft small' }) : null),
-        el('td', { class: 'n' }, short(t.tokens)),
+        el('td', { class: 'n', title: plural(t.tokens, 'token') }, sign + short(t.tokens)),
         over ? [el('td', { class: 'n', title: `${count(t.total ?? 0)} tokens in all` }, `${count(t.calls ?? 1)} ×`), el('td', { class: 'n' }, money(t.cost ?? 0))] : el('td', { class: 'n' }, percent(t.tokens / (sum || 1))));
     }))));
 }
@@ -61,7 +61,7 @@ const cut = (text) => (text.length < 80 ? text : text.slice(0, 140).replace(/\s\
 export function unused(list, calls) {
   if (!list?.length) return null;
   const sum = list.reduce((s, t) => s + t.tokens, 0);
-  return [el('p', {}, `${plural(list.length, 'tool')} ${list.length === 1 ? 'was' : 'were'} sent with every call`, calls ? ` (${count(calls)})` : '', ` and never used: ${count(sum)} tokens of each prompt.`),
+  return [el('p', {}, `${plural(list.length, 'tool')} ${list.length === 1 ? 'was' : 'were'} sent with every call`, calls ? ` (${count(calls)})` : '', ` and never used: ~${count(sum)} tokens of each prompt.`),
     el('ul', { class: 'actions small' }, list.slice(0, 40).map((t) => el('li', { class: 'tag', title: plural(t.tokens, 'token') + (t.cost ? `, ${money(t.cost)} today` : '') }, foreign(t.name), ` ${short(t.tokens)}`)),
       list.length > 40 ? el('li', { class: 'tag' }, `${count(list.length - 40)} more`) : null)];
 }

@@ -1,7 +1,7 @@
 // One conversation: the strip, the slider over its calls, its messages, and a desk on which
 // a message, the plans, what the model saw, a difference or the window is looked at.
 
-import { get, later, of, remove, send } from './api.js';
+import { address, get, later, of, remove, send } from './api.js';
 import { count, el, foreign, link, loading, money, percent, plural, problem, replace, short, tokens, when } from './dom.js';
 import { VirtualList } from './list.js';
 import { legend, names, Strip } from './strip.js';
@@ -34,6 +34,8 @@ export default function conversation({ args, params, go, title, toast }) {
   const earlier = el('button', { type: 'button', 'aria-label': 'Call before', title: 'call before  [', onclick: () => step(-1) }, '◀');
   const after = el('button', { type: 'button', 'aria-label': 'Call after', title: 'call after  ]', onclick: () => step(1) }, '▶');
   const newest = el('button', { type: 'button', class: 'quiet wide', onclick: () => go({ call: null }) }, 'newest');
+  const pinButton = el('button', { type: 'button', onclick: () => context.pin(state.message, !strip.pinned.has(state.message)) }, 'Pin');
+  const undoButton = el('button', { type: 'button', onclick: () => go({ tab: 'plans', plan: state.strip.plan, preview: '1' }) }, 'Undo…');
   const bar = el('div', { class: 'call-bar' }, earlier, at, slider, after, newest);
   const callFacts = el('div', {});
   const stripCard = el('section', { class: 'card', 'aria-label': 'The window at a call' }, bar, callFacts, strip.node, legend());
@@ -86,10 +88,23 @@ export default function conversation({ args, params, go, title, toast }) {
     const c = state.info;
     const saved = c.without > 0 ? 1 - c.cost / c.without : 0;
     replace(head, el('div', { class: 'what' }, foreign(c.title || c.id, 'h1', { class: 'clamp', title: c.title }),
-      el('p', { class: 'sub figure' }, [c.model ? foreign(c.model) : null, plural(c.messages, 'message'), plural(c.calls, 'call'), c.calls ? money(c.cost) + (saved >= 0.01 ? ` (−${percent(saved)})` : '') : null, c.project ? foreign(c.project) : null].filter(Boolean).flatMap((p, i) => (i ? [' · ', p] : [p])))),
+      el('p', { class: 'sub figure' }, [c.model ? foreign(c.model, 'bdi', { title: 'the model that was asked last' }) : null, plural(c.messages, 'message'), el('span', { title: 'calls that were recorded' }, plural(c.calls, 'call')), c.calls ? el('span', { title: saved >= 0.01 ? `what its calls cost; ~${money(c.without)} had everything been sent` : 'what its calls cost' }, money(c.cost) + (saved >= 0.01 ? ` (−${percent(saved)})` : '')) : null, c.project ? foreign(c.project, 'bdi', { title: 'the project' }) : null, c.private ? el('span', { class: 'tag', title: 'searches from other conversations do not cover it' }, 'private') : null].filter(Boolean).flatMap((p, i) => (i ? [' · ', p] : [p])))),
     el('div', { class: 'actions' },
       c.holds?.length ? el('button', { type: 'button', onclick: release, title: 'let what was undone leave again in its turn' }, `Release ${plural(c.holds.length, 'undo', 'undos')}`) : null,
-      link(`#/recall?conversation=${encodeURIComponent(c.id)}`, { class: 'small' }, 'Search in it')));
+      pinButton, undoButton,
+      el('a', { class: 'button', id: 'export', href: address(of(c.id, 'export')), download: '', title: 'save all messages as they came, one a line' }, 'Export'),
+      link(`#/recall?conversation=${encodeURIComponent(c.id)}`, { class: 'button' }, 'Search')));
+    drawActions();
+  }
+
+  // drawActions shows what can be done to the message and the plan that are looked at.
+  function drawActions() {
+    const id = state.message;
+    pinButton.disabled = !id;
+    pinButton.textContent = id && strip.pinned?.has(id) ? 'Unpin' : 'Pin';
+    pinButton.title = id ? `message ${id}  p` : 'choose a message first';
+    undoButton.disabled = !state.strip?.plan;
+    undoButton.title = state.strip?.plan ? `show what an undo of ${state.strip.plan} would bring back  u` : 'nothing was left out at this call';
   }
 
   // setStrip takes what became of messages at a call; fresh has the messages, too.
@@ -126,13 +141,13 @@ export default function conversation({ args, params, go, title, toast }) {
         el('span', { class: 'came', style: width(s.came) }), el('span', { class: 'sent', style: width(s.sent) }),
         s.budget && s.budget < most ? el('span', { class: 'mark', style: width(s.budget) }) : null),
       el('p', { class: 'call-facts figure' },
-        el('span', {}, 'came ', el('b', {}, tokens(s.came, { unit: false }))),
-        el('span', {}, 'sent ', el('b', {}, tokens(s.sent, { unit: false }))),
-        s.budget ? el('span', {}, 'budget ', el('b', {}, tokens(s.budget, { unit: false }))) : null,
+        el('span', { title: 'tokens of the request as your program sent it' }, 'came ', el('b', {}, tokens(s.came, { unit: false }))),
+        el('span', { title: 'tokens that went to the provider' }, 'sent ', el('b', {}, tokens(s.sent, { unit: false }))),
+        s.budget ? el('span', { title: 'the most tokens that the profile sends' }, 'budget ', el('b', {}, tokens(s.budget, { unit: false }))) : null,
         el('span', {}, foreign(s.model)), el('span', {}, when(s.time)),
         s.plan ? el('button', { type: 'button', class: 'quiet', onclick: () => go({ tab: 'plans', plan: s.plan }) }, `plan ${s.plan}`) : el('span', {}, 'nothing left out'),
-        s.branch ? el('span', { class: 'tag', title: 'the messages of this call are not those of the newest' }, 'another branch') : null,
-        s.exact === false ? el('span', { class: 'tag' }, '~ sizes are estimates') : null));
+        s.branch ? el('span', { class: 'tag', title: 'the messages of this call are not those of the newest' }, 'another branch') : null));
+    drawActions();
   }
 
   async function showCall(call) {
@@ -186,8 +201,8 @@ export default function conversation({ args, params, go, title, toast }) {
   }
 
   function firstWords(m) {
-    const text = (m.parts ?? []).map((p) => (p.kind === 'call' ? `${p.name} ${p.text ?? ''}` : p.text || p.media || '').slice(0, 400)).join(' ');
-    return (text || m.text || '').slice(0, 800).replace(/\s+/g, ' ').trim().slice(0, 160);
+    const text = m.parts.map((p) => (p.kind === 'call' ? `${p.name} ${p.text ?? ''}` : p.text || p.media || '').slice(0, 400)).join(' ');
+    return text.slice(0, 800).replace(/\s+/g, ' ').trim().slice(0, 160);
   }
 
   const context = {
@@ -269,6 +284,7 @@ export default function conversation({ args, params, go, title, toast }) {
       state.message = message;
       strip.choose(message);
       list.choose(message - 1);
+      drawActions();
     }
     if (old.call !== p.call) await showCall(p.call);
     const want = JSON.stringify([p.tab, p.message, p.plan, p.with, p.raw, state.call]);

@@ -1,7 +1,8 @@
 // Conversations: all of them, the one used last first.
 
 import { get, later, send } from './api.js';
-import { count, el, foreign, link, money, percent, plural, problem, replace, tokens, when } from './dom.js';
+import { count, el, foreign, link, money, percent, plural, problem, replace, short, tokens, when } from './dom.js';
+import { lesson } from './lesson.js';
 import { VirtualList } from './list.js';
 
 const page = 100;
@@ -18,7 +19,8 @@ export default function conversations({ params, go }) {
   const list = new VirtualList({ rowHeight: 58, label: 'Conversations', draw: row, onopen: (i) => { if (items[i]) location.hash = `#/conversation/${encodeURIComponent(items[i].id)}`; } });
   list.onshow = (_, last) => { if (last >= items.length - 20 && next) more(); };
   const body = el('section', { class: 'card conversations', 'aria-label': 'List' },
-    el('div', { class: 'columns-head', 'aria-hidden': 'true' }, ['Conversation', 'Model'].map((t) => el('span', {}, t)), ['Calls', 'Tokens', 'Cost', 'Last'].map((t) => el('span', { class: 'n' }, t))),
+    el('div', { class: 'columns-head', 'aria-hidden': 'true' }, Object.entries({ Conversation: null, Model: 'the model that was asked last' }).map(([t, title]) => el('span', { title }, t)),
+      Object.entries({ Calls: 'calls that were recorded', Tokens: 'tokens of the newest request, as it came', Cost: 'what its calls cost, and how much less than had everything been sent', Last: 'when the last message came' }).map(([t, title]) => el('span', { class: 'n', title }, t))),
     list.node);
   const node = el('div', { class: 'stack' },
     el('div', { class: 'head' }, el('div', {}, el('h1', {}, 'Conversations'), about)),
@@ -42,7 +44,7 @@ export default function conversations({ params, go }) {
       items = r.items;
       next = r.next;
       total = r.total;
-      replace(trouble);
+      replace(trouble, items.length === 0 && !params.search ? lesson() : null);
       body.hidden = items.length === 0;
       about.textContent = words();
       list.set(Math.max(total ?? 0, items.length));
@@ -72,7 +74,7 @@ export default function conversations({ params, go }) {
   }
 
   function words() {
-    if (items.length === 0) return params.search ? 'Nothing matches.' : 'None yet: they appear with the first call.';
+    if (items.length === 0) return params.search ? 'Nothing matches: try fewer words, a project, or the beginning of an id.' : 'None yet: they appear with the first call.';
     return params.search ? `${plural(total, 'conversation')}, the nearest first` : `${plural(total, 'conversation')}, the one used last first`;
   }
 
@@ -97,13 +99,21 @@ export default function conversations({ params, go }) {
     const saved = c.without > 0 ? 1 - c.cost / c.without : 0;
     return [
       el('span', { class: 'what' }, foreign(c.title || c.id, 'span', { class: 'title cut' }),
-        el('span', { class: 'soft cut' }, foreign(c.project || c.id), ' · ', plural(c.messages, 'message'), c.hidden ? ` · ${count(c.hidden)} left out` : '', c.plans ? ` · ${plural(c.plans, 'plan')}` : '')),
+        el('span', { class: 'soft cut' }, foreign(c.project || c.id), ' · ', plural(c.messages, 'message'), ' · ', state(c))),
       foreign(c.model || '–', 'span', { class: 'cut soft small' }),
       el('span', { class: 'n' }, count(c.calls)),
       el('span', { class: 'n' }, tokens(c.tokens, { unit: false })),
       el('span', { class: 'n money', title: saved >= 0.01 ? `~${money(c.without)} had everything been sent` : null }, c.calls ? money(c.cost) : '–', saved >= 0.01 ? el('span', { class: 'soft small' }, ' −' + percent(saved)) : null),
       el('span', { class: 'n last soft' }, when(c.last)),
     ];
+  }
+
+  // state says how the newest call went.
+  function state(c) {
+    if (!c.calls) return 'no call recorded';
+    if (c.error) return foreign(c.error, 'span', { class: 'wrong', title: 'the newest call was not answered' });
+    if (c.sent >= c.tokens) return el('span', { title: 'the newest call sent everything that came' }, 'whole');
+    return el('span', { title: `the newest call sent ${count(c.sent)} of ${count(c.tokens)} tokens, by the newest of ${plural(c.plans, 'plan')}` }, `${short(c.sent)} of ${short(c.tokens)} sent`);
   }
 
   const soon = later(5000, () => { if (!params.search && list.node.scrollTop < 200) load(); });

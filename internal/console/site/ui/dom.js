@@ -42,6 +42,24 @@ export function foreign(text, tag = 'bdi', props = {}) {
   return marked(node, text);
 }
 
+// highlighted makes a text of other people's in which some words are marked, at most 200
+// times.
+export function highlighted(text, words, tag, props) {
+  const node = el(tag, { dir: 'auto', ...props });
+  const plain = (words ?? []).filter((w) => /^[\p{L}\p{N}_]+$/u.test(w));
+  if (!plain.length) return marked(node, text);
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}_])(?:${plain.join('|')})(?![\\p{L}\\p{N}_])`, 'gu');
+  let at = 0;
+  let marks = 0;
+  for (const found of text.matchAll(pattern)) {
+    if (++marks > 200) break;
+    marked(node, text.slice(at, found.index));
+    node.append(el('mark', {}, found[0]));
+    at = found.index + found[0].length;
+  }
+  return marked(node, text.slice(at));
+}
+
 // eslint-disable-next-line no-control-regex
 const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udc7f]/g;
 
@@ -82,6 +100,12 @@ export function money(d) {
 
 // percent writes a share.
 export const percent = (share) => (share > 0 && share < 0.01 ? '<1%' : Math.round(share * 100) + '%');
+
+// duration writes a time that something took.
+export function duration(ms) {
+  if (ms < 995) return `${Math.round(ms)} ms`;
+  return ms < 59_950 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
 
 // bytes writes a size.
 export function bytes(n) {

@@ -9,13 +9,14 @@ import { el, foreign, replace } from './dom.js';
 import overview from './overview.js';
 import conversations from './conversations.js';
 import conversation from './conversation.js';
+import usage from './usage.js';
 import filling from './window.js';
 import recall from './recall.js';
 import settings from './settings.js';
 import { help } from './help.js';
 import { brought, session, signInPage, signOut } from './signin.js';
 
-const pages = { '': overview, conversations, conversation, window: filling, recall, settings };
+const pages = { '': overview, conversations, conversation, usage, window: filling, recall, settings };
 const tabs = { '': 'overview', conversation: 'conversations' };
 const main = document.getElementById('main');
 let now = null; // {name, args, page}

@@ -36,10 +36,10 @@ function draw(m, context, strip) {
     el('dl', { class: 'facts' },
       el('dt', {}, 'At this call'), el('dd', {}, names[verdict], hidden ? [` by ${m.plan}`, m.reason ? ': ' : '', foreign(m.reason ?? '')] : null),
       el('dt', {}, 'Time'), el('dd', {}, when(m.time)),
-      m.history?.length ? [el('dt', {}, 'Before'), el('dd', {}, el('ul', {}, m.history.map((h) => el('li', {}, `${h.plan}: ${names[h.verdict] ?? h.verdict}`, h.reason ? [', ', foreign(h.reason)] : null, ' ', when(h.time)))))] : null,
+      m.history?.length ? [el('dt', {}, 'So far'), el('dd', {}, el('ul', {}, m.history.map((h) => el('li', {}, when(h.time), ` ${h.plan}${h.call ? ` at call ${count(h.call)}` : ''}: ${names[h.verdict] ?? h.verdict}`, h.reason ? [', ', foreign(h.reason)] : null))))] : null,
       recalled.length ? [el('dt', {}, 'Recalled'), el('dd', {}, recalled.map((r) => el('div', {}, r.into === m.id ? ['a passage of ', source(r, context), ` stands in it, ${plural(r.tokens, 'token')}`] : ['a passage of it stands in ', jump(r.into, context)])))] : null,
       m.variants ? [el('dt', {}, 'Forms'), el('dd', {}, `it came in ${plural(m.variants, 'further form')}`)] : null),
-    m.parts?.length ? m.parts.map(part) : whole(m.text || '(no text)'));
+    m.parts.length ? m.parts.map(part) : whole('(no text)'));
 }
 
 const jump = (id, context) => el('button', { type: 'button', class: 'quiet', onclick: () => context.go({ message: id, tab: null }) }, `message ${count(id)}`);
@@ -51,9 +51,20 @@ function source(r, context) {
 
 const partNames = { text: '', thinking: 'thinking', call: 'calls', result: 'result', image: 'image', document: 'document', audio: 'audio', other: 'other' };
 
+// asked writes the arguments of a call: the text, if they are one.
+function asked(text) {
+  try {
+    const values = Object.values(JSON.parse(text));
+    if (values.length > 0 && typeof values[0] === 'string') return values[0].slice(0, 200);
+  } catch {
+    // It was cut, or is no JSON.
+  }
+  return text;
+}
+
 // part shows a part of a message. Images and files are named, never shown as text.
 function part(p) {
-  const head = [partNames[p.kind] ?? p.kind, p.name ? foreign(p.name, 'b') : null, p.media ? `${p.media}${p.bytes ? ', ' + bytes(p.bytes) : ''}` : null].filter(Boolean);
+  const head = [(partNames[p.kind] ?? p.kind) + (p.asked ? ' of' : ''), p.name ? foreign(p.name, 'b') : null, p.asked ? foreign(asked(p.asked), 'code') : null, p.error ? el('span', { class: 'tag' }, 'an error') : null, p.media ? `${p.media}${p.bytes ? ', ' + bytes(p.bytes) : ''}` : null].filter(Boolean);
   return el('div', { class: 'part' },
     head.length ? el('h3', {}, head) : null,
     p.text ? whole(p.text) : p.media ? null : el('p', { class: 'soft small' }, '(empty)'));

@@ -2,7 +2,8 @@
 
 import { get, later, zone } from './api.js';
 import { bars } from './chart.js';
-import { bytes, clock, count, day, el, foreign, link, loading, money, percent, plural, problem, replace, short, when } from './dom.js';
+import { bytes, clock, count, day, duration, el, foreign, link, loading, money, percent, plural, problem, replace, short, when } from './dom.js';
+import { lesson } from './lesson.js';
 
 const day24 = 24 * 3600e3;
 
@@ -12,7 +13,7 @@ export default function overview() {
   const days = el('section', { class: 'card', 'aria-label': 'Money by day' }, loading());
   const feed = el('ul', { class: 'feed' });
   const feedCard = el('section', { class: 'card', 'aria-labelledby': 'now' },
-    el('div', { class: 'card-head' }, el('h2', { id: 'now' }, 'Calls'), el('span', { class: 'soft small' }, 'newest first, as they end')), feed);
+    el('div', { class: 'card-head' }, el('h2', { id: 'now' }, 'Calls'), el('span', { class: 'soft small' }, 'newest first; tokens that came → were sent')), feed);
   const health = el('section', { class: 'card', 'aria-labelledby': 'health' }, el('h2', { id: 'health' }, 'Health'));
   const node = el('div', { class: 'stack' }, el('h1', { class: 'unseen' }, 'Overview'), figures,
     el('div', { class: 'columns' }, el('div', { class: 'stack' }, hours, days, health), el('div', { class: 'stack' }, feedCard)));
@@ -40,7 +41,7 @@ export default function overview() {
     try {
       const [byHour, byDay] = await Promise.all([get('usage', { by: 'hour', since: '24h', zone }), get('usage', { by: 'day', since: '30d', zone })]);
       replace(hours, bars(lastHours(byHour.rows), { title: 'Tokens, last 24 hours', names: ['sent', 'left out'], write: short }));
-      replace(days, bars(lastDays(byDay.rows), { title: 'Money, last 30 days', names: ['paid', 'saved (estimate)'], write: money }));
+      replace(days, bars(lastDays(byDay.rows), { title: 'Money, last 30 days', names: ['paid', 'saved (estimate)'], write: money }), el('p', { class: 'small' }, link('#/usage', {}, 'By model, project and conversation')));
     } catch (err) {
       replace(hours, problem(err, charts));
       replace(days);
@@ -56,7 +57,8 @@ export default function overview() {
     title: 'Overview',
     event(e) {
       if (e.kind === 'call') {
-        rows = [{ time: e.time, conversation: e.conversation, call: e.call, model: e.model, title: rows.find((r) => r.conversation === e.conversation)?.title, came: e.tokens_before ?? 0, sent: e.tokens_after ?? 0, plan: e.plan, error: e.error }, ...rows.filter((r) => r.call !== e.call)].slice(0, 20);
+        const title = rows.find((r) => r.conversation === e.conversation)?.title;
+        rows = [{ time: e.time, conversation: e.conversation, call: e.call, id: e.call, model: e.model, title, came: e.tokens_before ?? 0, sent: e.tokens_after ?? 0, plan: e.plan, ms: e.ms, error: e.error }, ...rows.filter((r) => r.id !== e.call)].slice(0, 20);
         drawFeed();
       }
       soon();
@@ -76,11 +78,11 @@ function stat(name, value, note, title) {
 function stats(o) {
   const t = o.today;
   const would = t.tokens.sent + t.tokens.left_out;
-  const saved = t.money.without - t.money.cost;
+  const paid = t.money.cost + t.money.summaries;
   return el('dl', { class: 'stats' },
     stat('Calls today', count(t.calls), t.failed ? `${count(t.failed)} not answered` : 'all answered', 'calls to providers since midnight'),
     stat('Tokens sent', short(t.tokens.sent), t.tokens.left_out > 0 ? `of ~${short(would)}: ${percent(t.tokens.left_out / would)} left out` : 'everything that came', `${count(t.tokens.sent)} prompt tokens went to providers; ${count(t.tokens.left_out)} were left out`),
-    stat('Paid', money(t.money.cost), saved > 0.00005 ? `~${money(t.money.without)} had everything been sent` : 'with the cache of providers', 'by the price table, with cache reads and writes at their prices'),
+    stat('Paid', money(paid), t.money.saved > 0.00005 ? `~${money(t.money.without)} had everything been sent` : 'with the cache of providers', 'by the price table, with cache reads and writes at their prices, and summaries'),
     stat('Read from cache', t.tokens.sent ? percent(t.tokens.cache_read / t.tokens.sent) : '–', `${short(t.tokens.cache_read)} read, ${short(t.tokens.cache_write)} written`, 'prompt tokens that providers had in their caches'));
 }
 
@@ -89,7 +91,7 @@ function minor(o) {
   return el('dl', { class: 'stats minor' },
     stat('Cuts', count(t.cuts), 'windows made smaller', 'a cut stays for the following calls, so that caches stay warm'),
     stat('Recalls', count(t.recalls), 'passages that Oriel brought back', 'passages that had left and that a call needed'),
-    stat('Conversations', count(o.conversations.count), plural(o.conversations.active, 'active today', 'active today')),
+    stat('Conversations', count(o.conversations.count), plural(o.conversations.active, 'active today', 'active today'), 'conversations of this history, and those with a call since midnight'),
     stat('History', bytes(o.store.disk || o.store.stored), plural(o.store.messages, 'message'), 'what the data folder takes on the disk'));
 }
 
@@ -97,22 +99,32 @@ function healthOf(o) {
   const fails = o.fail_open;
   const c = o.calibration;
   return [el('dl', { class: 'facts' },
-    el('dt', {}, 'Store'), el('dd', { class: o.store.status === 'failed' ? 'wrong' : null }, o.store.status === 'failed' ? o.store.error || 'cannot be written' : o.store.status),
-    el('dt', {}, 'Queue'), el('dd', {}, o.queue.calls ? `${plural(o.queue.calls, 'call')} to be written, ${bytes(o.queue.bytes)}` : 'empty'),
+    el('dt', {}, 'Store'), el('dd', { class: o.store.status === 'failed' ? 'wrong' : null }, o.store.status === 'failed' ? o.store.error || 'cannot be written' : 'can be written'),
+    el('dt', { title: 'calls that have ended and are not written yet' }, 'Queue'), el('dd', {}, o.queue.calls ? `${plural(o.queue.calls, 'call')} to be written, ${bytes(o.queue.bytes)}` : 'empty'),
+    el('dt', { title: 'calls that wait on disk because the store did not accept them' }, 'Spool'), el('dd', {}, spooled(o.spool), o.spool.lost ? el('span', { class: 'wrong' }, `; ${plural(o.spool.lost, 'call')} lost since the start`) : null),
     el('dt', {}, 'Failed open'), el('dd', {}, fails.total ? `${plural(fails.total, 'call')} went on without a part of Oriel` : 'never since the start'),
-    el('dt', {}, 'Counting error'), el('dd', {}, c.calls ? `${(c.error * 100).toFixed(1)}% on average, over ${plural(c.calls, 'call')}` : 'not known: no provider has reported a count')),
+    el('dt', { title: 'how far Oriel\u2019s counts of tokens were from what providers reported' }, 'Counting error'), el('dd', {}, c.calls ? `${(c.error * 100).toFixed(1)}% on average, over ${plural(c.calls, 'call')}` : 'not known: no provider has reported a count today', c.models.length > 1 ? el('ul', { class: 'small soft' }, c.models.slice(0, 5).map((m) => el('li', {}, foreign(m.model), ` ${(m.error * 100).toFixed(1)}%, ${plural(m.calls, 'call')}`))) : null),
+    el('dt', { title: 'what providers accept, learnt from requests that they refused' }, 'Learnt limits'), el('dd', {}, o.limits.length ? el('ul', {}, o.limits.slice(0, 5).map(limit), o.limits.length > 5 ? el('li', {}, link('#/settings', {}, `${count(o.limits.length - 5)} more`)) : null) : 'none: no provider has refused a request as too large')),
   fails.reasons?.length ? el('ul', { class: 'small' }, fails.reasons.slice(0, 5).map((r) => el('li', {}, `${count(r.count)} × `, foreign(r.reason || r.kind), ' ', el('span', { class: 'soft' }, when(r.last))))) : null,
   el('p', { class: 'soft small' }, `Version ${o.version}, up since `, when(o.started))];
 }
+
+function spooled(s) {
+  if (!s.calls) return 'empty';
+  return `${plural(s.calls, 'call')} on disk, ${bytes(s.bytes)}` + (s.newer ? `, ${count(s.newer)} of a newer version` : '');
+}
+
+const limit = (l) => el('li', { title: l.conversation ? 'of one conversation, until another confirms it' : null }, foreign(l.model), ` ${short(l.tokens)} tokens `, el('span', { class: 'soft' }, 'since ', when(l.at)));
 
 function call(c) {
   const cut = c.sent < c.came;
   return el('li', {},
     when(c.time),
     el('span', { class: 'line' }, c.conversation ? link(`#/conversation/${encodeURIComponent(c.conversation)}?call=${encodeURIComponent(c.call)}`, {}, foreign(c.title || c.conversation)) : 'a call'),
-    el('span', { class: 'figure' }, c.cost ? money(c.cost) : ''),
-    el('span', { class: 'under figure' }, foreign(c.model || 'unknown model'), el('span', {}, cut ? `${short(c.came)} → ${short(c.sent)} tokens` : `${short(c.sent)} tokens`),
-      cut && c.plan ? el('span', { class: 'tag on' }, `✂ ${c.plan}`) : null, c.error ? foreign(c.error, 'span', { class: 'wrong' }) : null));
+    el('span', { class: 'figure', title: 'what the call cost' }, c.cost ? money(c.cost) : ''),
+    el('span', { class: 'under figure' }, foreign(c.model || 'unknown model'), el('span', { title: cut ? `${count(c.came)} tokens came, ${count(c.sent)} were sent` : `${count(c.sent)} tokens came and were sent` }, cut ? `${short(c.came)} → ${short(c.sent)}` : `${short(c.sent)} tokens`),
+      c.ms ? el('span', { title: 'from the request to the end of the answer' }, duration(c.ms)) : null,
+      cut && c.plan ? el('span', { class: 'tag on', title: 'the plan by which something was left out' }, `✂ ${c.plan}`) : null, c.error ? foreign(c.error, 'span', { class: 'wrong' }) : null));
 }
 
 // lastHours has a row for each of the last 24 hours, whether it had calls or not.
@@ -131,23 +143,9 @@ function lastDays(rows) {
   return Array.from({ length: 30 }, (_, i) => {
     const t = new Date(Date.now() - (29 - i) * day24);
     const r = by.get(isoDay(t));
-    return { label: day(t), tick: day(t), a: r?.cost ?? 0, b: Math.max(0, (r?.without ?? 0) - (r?.cost ?? 0)) };
+    const paid = (r?.cost ?? 0) + (r?.summaries ?? 0);
+    return { label: day(t), tick: day(t), a: paid, b: Math.max(0, (r?.without ?? 0) - paid) };
   });
 }
 
 const isoDay = (t) => `${t.getFullYear()}-${String(t.getMonth() + 1).padStart(2, '0')}-${String(t.getDate()).padStart(2, '0')}`;
-
-// lesson is shown before the first call.
-function lesson() {
-  const here = location.origin;
-  return el('section', { class: 'card lesson' },
-    el('h2', {}, 'No call has come through yet'),
-    el('p', { class: 'soft' }, 'Oriel stands between your agent and its provider. Three ways to send the first call; it appears here as soon as it ends.'),
-    el('ol', {},
-      step('Start an agent under Oriel: nothing else to set.', 'oriel run -- claude'),
-      step('Or point a program that runs already at this server.', `export ANTHROPIC_BASE_URL=${here}\nexport OPENAI_BASE_URL=${here}/v1`),
-      step('Or watch a whole session without a key and without a network.', 'oriel demo')),
-    el('p', { class: 'soft small' }, 'Sessions that you have already: ', el('code', {}, 'oriel import ~/.claude/projects'), ' makes them searchable here.'));
-}
-
-const step = (text, command) => el('li', {}, el('span', {}, text), el('pre', { class: 'shell', tabindex: '0' }, command));

@@ -16,9 +16,10 @@ export async function plansTab(box, context, params) {
       return;
     }
     const rows = items.map((p) => plan(p, context, p.id === at));
-    replace(box, rows.map((r) => r.node), next ? el('p', { class: 'soft small' }, 'Older plans: oriel show --plan lists all.') : null);
+    replace(box, rows.map((r) => r.node), next ? older(next, context) : null);
     const open = rows.find((r) => r.id === params.plan);
     if (open) {
+      await open.load();
       open.details.open = true;
       const pane = box.closest('.inspector');
       if (pane.scrollHeight > pane.clientHeight) pane.scrollTop = open.node.offsetTop - 70;
@@ -32,20 +33,35 @@ export async function plansTab(box, context, params) {
   }
 }
 
+// older is a button that lists the plans before those of a page.
+function older(cursor, context) {
+  const button = el('button', { type: 'button', onclick: async () => {
+    button.disabled = true;
+    try {
+      const { items, next } = await get(context.of('plans'), { limit: 100, cursor });
+      button.replaceWith(...items.map((p) => plan(p, context, false).node), ...(next ? [older(next, context)] : []));
+    } catch (err) {
+      button.replaceWith(problem(err));
+    }
+  } }, 'Older plans');
+  return button;
+}
+
 function plan(p, context, current) {
   const offer = el('div', {});
   const inside = el('div', {});
-  const details = el('details', { ontoggle: () => { if (details.open && !inside.hasChildNodes()) spans(inside, p, context); } }, el('summary', {}, 'What, and why'), inside);
+  const load = () => spans(inside, p, context);
+  const details = el('details', { ontoggle: () => { if (details.open && !inside.hasChildNodes()) load(); } }, el('summary', {}, 'What, and why'), inside);
   const preview = () => undo(offer, p, context);
   const node = el('article', { class: 'plan' + (current ? ' at' : ''), id: 'plan-' + p.id },
-    el('div', { class: 'with-button' }, el('div', { class: 'plan-head' }, el('b', {}, p.id), when(p.time), el('span', { class: 'soft figure' }, `${short(p.tokens_before)} → ${short(p.tokens_after)} tokens`),
+    el('div', { class: 'with-button' }, el('div', { class: 'plan-head' }, el('b', {}, p.id), when(p.time), el('span', { class: 'soft figure', title: `${count(p.tokens_before)} tokens came, ${count(p.tokens_after)} were sent` }, `${short(p.tokens_before)} → ${short(p.tokens_after)} tokens`),
       current ? el('span', { class: 'tag on' }, 'of this call') : null, p.held ? el('span', { class: 'tag' }, 'undone') : null),
       el('span', {}, p.left && !p.held ? el('button', { type: 'button', class: 'undo', onclick: preview }, 'Undo…') : null)),
     el('p', {}, foreign(p.why, 'span')),
     el('p', { class: 'soft small' }, [p.left ? `${plural(size(p.left), 'message')} changed, ${short(p.left_tokens)} tokens` : '', p.back ? `${plural(size(p.back), 'message')} came back` : '', `policy ${p.policy}`, `budget ${short(p.budget)}`].filter(Boolean).join(' · ')),
     p.warnings?.map((w) => foreign(w, 'p', { class: 'small' })),
     offer, details);
-  return { id: p.id, node, details, preview };
+  return { id: p.id, node, details, load, preview };
 }
 
 // few shortens a long list of ranges.
@@ -70,7 +86,7 @@ async function spans(box, p, context) {
     replace(box,
       el('ul', { class: 'spans' }, whole.spans.slice(0, 200).map((s) => el('li', {},
         el('button', { type: 'button', class: 'quiet', onclick: () => context.go({ message: s.first, tab: null }) }, s.first === s.last ? count(s.first) : `${count(s.first)}–${count(s.last)}`),
-        el('span', { class: 'soft' }, short(s.tokens)),
+        el('span', { class: 'soft', title: 'tokens, an estimate' }, '~' + short(s.tokens)),
         el('span', { class: 'words' }, names[s.verdict] ?? s.verdict, s.reason ? [': ', foreign(s.reason)] : null, el('br'), foreign(s.words, 'span', { class: 'soft' }))))),
       whole.inserted?.map((i) => el('details', {}, el('summary', {}, `${i.kind} put into message ${count(i.into)}, ${plural(i.tokens, 'token')}`), foreign(i.text, 'pre', { class: 'text' }))));
   } catch (err) {

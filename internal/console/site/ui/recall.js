@@ -1,7 +1,7 @@
 // Recall playground: what a query finds, with every score, and what missed and why.
 
 import { get, send } from './api.js';
-import { count, el, foreign, link, loading, marked, plural, problem, replace, when } from './dom.js';
+import { count, duration, el, foreign, highlighted, link, loading, marked, plural, problem, replace, when } from './dom.js';
 
 const scopes = { user: 'everything', project: 'its project', conversation: 'this conversation' };
 const modes = { hybrid: 'words and meaning', keyword: 'words', dense: 'meaning' };
@@ -91,10 +91,10 @@ function result(r, asked, titles) {
   return [
     el('section', { class: 'card' },
       el('div', { class: 'card-head' }, el('h2', {}, r.passages.length ? `${plural(r.passages.length, 'passage')} would be shown` : 'Nothing would be shown'),
-        el('span', { class: 'soft small figure' }, [`${plural(r.tokens, 'token')}`, `${r.took_ms < 10 ? r.took_ms.toFixed(1) : Math.round(r.took_ms)} ms`, x.considered ? `${plural(x.considered, 'passage')} looked at` : null, x.certainty !== undefined ? `certainty ${x.certainty.toFixed(2)}` : null, x.unembedded ? `${plural(x.unembedded, 'passage')} known by words alone so far` : null].filter(Boolean).join(' · '))),
+        el('span', { class: 'soft small figure' }, [`${plural(r.tokens, 'token')}`, duration(r.took_ms), x.certainty !== undefined ? `certainty ${x.certainty.toFixed(2)}` : null, x.floor !== undefined ? `floor ${x.floor.toFixed(2)}` : null].filter(Boolean).join(' · '))),
       r.mode !== asked.mode ? el('p', { class: 'soft small' }, `By ${modes[r.mode]} alone: the vectors are not ready yet. Ask again in a moment.`) : null,
-      best.length ? best.map((p) => passage(p, titles)) : el('p', { class: 'empty' }, 'Nothing in the history is near enough to the query. Below is what came nearest, and by how much it missed.')),
-    x.missed?.length ? el('section', { class: 'card' }, el('h2', {}, 'Missed, and why'), x.missed.slice(0, 20).map((p) => passage(p, titles, p.why))) : null,
+      best.length ? best.map((p) => passage(p, titles, x.floor)) : el('p', { class: 'empty' }, 'Nothing in the history is near enough to the query. Below is what came nearest, and by how much it missed.')),
+    x.missed?.length ? el('section', { class: 'card' }, el('h2', {}, 'Missed, and why'), x.missed.slice(0, 20).map((p) => passage(p, titles, x.floor, p.why))) : null,
     r.text ? el('section', { class: 'card' }, el('h2', {}, 'What a model would be shown'), el('pre', { class: 'text', dir: 'auto', tabindex: '0' })) : null,
   ].map((s) => {
     const pre = s?.querySelector(':scope > pre.text');
@@ -103,17 +103,19 @@ function result(r, asked, titles) {
   });
 }
 
-function passage(p, titles, why) {
+function passage(p, titles, floor, why) {
   return el('article', { class: 'passage' },
     el('div', { class: 'plan-head' },
       link(`#/conversation/${encodeURIComponent(p.conversation)}?message=${p.id}`, {}, `message ${count(p.id)}`), el('span', { class: 'of cut', title: p.conversation }, 'of ', foreign(titles.get(p.conversation) || p.conversation)), el('span', { class: 'soft' }, foreign(p.role), p.name ? [' ', foreign(p.name)] : null), p.time ? when(p.time) : null, el('span', { class: 'soft figure' }, plural(p.tokens, 'token')), why ? el('span', { class: 'tag' }, why) : null),
-    el('div', { class: 'scores figure' }, score('fused', p.score, 'from 0 to 1: how sure it is that the history knows, and where the passage stands'), score('keyword', p.keyword, "the words of the query that it has, as a share of the most that is possible (BM25)"), score('dense', p.dense, 'the cosine of its meaning and that of the query'), !p.prior ? null : el('div', { title: 'what speaker, role, date and standing instructions added' }, 'prior ', el('b', {}, `+${(p.prior ?? 0).toFixed(1)}`))),
-    foreign(p.text ?? '', 'pre', { class: 'text', tabindex: '0' }));
+    el('div', { class: 'scores figure' }, score('fused', p.score, 'from 0 to 1: how sure it is that the history knows, and where the passage stands', floor), score('keyword', p.keyword, "the words of the query that it has, as a share of the most that is possible (BM25)"), score('dense', p.dense, 'the cosine of its meaning and that of the query'), !p.prior ? null : el('div', { title: 'what speaker, role, date and standing instructions added' }, 'prior ', el('b', {}, `+${(p.prior ?? 0).toFixed(1)}`))),
+    p.words.length ? null : el('p', { class: 'soft small' }, 'No word of the query stands in it.'),
+    highlighted(p.text ?? '', p.words, 'pre', { class: 'text', tabindex: '0' }));
 }
 
-function score(name, value, about) {
+// score draws a figure from 0 to 1; floor is the least with which a passage is shown.
+function score(name, value, about, floor) {
   const v = Math.max(0, Math.min(1, value ?? 0));
-  return el('div', { title: about }, el('span', {}, name + ' '), el('b', {}, (value ?? 0).toFixed(2)), el('div', { class: 'score-bar' }, el('i', { style: { width: v * 100 + '%' } })));
+  return el('div', { title: about }, el('span', {}, name + ' '), el('b', {}, (value ?? 0).toFixed(2)), el('div', { class: 'score-bar' }, el('i', { style: { width: v * 100 + '%' } }), floor > 0 ? el('b', { class: 'floor', style: { left: floor * 100 + '%' }, title: `floor ${floor.toFixed(2)}: passages below it are not shown` }) : null));
 }
 
 const lesson = () => el('section', { class: 'card' }, el('p', { class: 'empty' }, 'Ask as an agent would: a question, a name, an error message. Each passage comes with how near its words are, how near its meaning is, and what both came to; below are those that missed, with the reason.'));

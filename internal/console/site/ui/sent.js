@@ -89,5 +89,5 @@ function change(c) {
     el('span', {}, el('span', { 'aria-hidden': 'true' }, signs[c.op]), el('span', { class: 'unseen' }, c.op)),
     el('span', { class: 'who figure' }, c.first === 0 ? c.role : n > 1 ? `${count(c.first)}–${count(c.last)}` : [`${count(c.first)} `, foreign(c.role)]),
     c.op === 'same' ? el('span', { class: 'words' }, n > 1 ? `${plural(n, 'message')} the same` : 'the same') : foreign((c.text ?? '').slice(0, 300), 'span', { class: 'words' }),
-    el('span', { class: 'figure soft' }, short(c.tokens)));
+    el('span', { class: 'figure soft', title: 'tokens, an estimate' }, '~' + short(c.tokens)));
 }

@@ -2,7 +2,7 @@
 // what became of it at a call. It is drawn on a canvas, and only what is seen of it, so that
 // 30,000 messages are no more work than 300.
 
-import { count, el } from './dom.js';
+import { count, el, replace } from './dom.js';
 
 const least = 3; // pixels of a cell
 const gap = 1;
@@ -29,7 +29,8 @@ export class Strip {
     this.pane = el('div', { class: 'pane', tabindex: '0', role: 'slider', 'aria-label': 'Messages', 'aria-valuemin': '1', 'aria-valuemax': '1', 'aria-valuenow': '1', onscroll: () => this.ask() }, this.room);
     this.map = el('canvas', { class: 'map', 'aria-hidden': 'true', onpointerdown: (e) => this.jump(e), onpointermove: (e) => { if (e.buttons) this.jump(e); } });
     this.tip = el('div', { class: 'tip', hidden: true });
-    this.node = el('div', { class: 'strip' }, this.map, this.pane, this.tip);
+    this.table = el('div', { class: 'unseen' });
+    this.node = el('div', { class: 'strip' }, this.map, this.pane, this.tip, this.table);
     this.resize = new ResizeObserver(() => this.lay());
     this.resize.observe(this.pane);
     this.scheme = matchMedia('(prefers-color-scheme: dark)');
@@ -56,7 +57,24 @@ export class Strip {
     this.held = held ?? [];
     this.recalled = (recalled ?? []).map((r) => ({ ...r, own: !r.conversation || r.conversation === this.conversation }));
     this.announce();
+    this.drawTable();
     this.ask();
+  }
+
+  // drawTable draws the strip for those who cannot see it: a row for each stretch of
+  // messages with one verdict, the newest 200.
+  drawTable() {
+    const rows = [];
+    for (let last = this.count; last > 0 && rows.length < 200;) {
+      let first = last;
+      let sum = this.tokens[last - 1];
+      while (first > 1 && this.verdicts[first - 2] === this.verdicts[last - 1]) sum += this.tokens[--first - 1];
+      rows.push([first === last ? count(first) : `${count(first)} to ${count(last)}`, names[this.verdict(last)], `about ${count(sum)}`]);
+      last = first - 1;
+    }
+    replace(this.table, el('table', {}, el('caption', {}, 'What became of the messages at this call, the newest first'),
+      el('thead', {}, el('tr', {}, ['Messages', 'What became of them', 'Tokens'].map((t) => el('th', { scope: 'col' }, t)))),
+      el('tbody', {}, rows.map(([a, b, c]) => el('tr', {}, el('th', { scope: 'row' }, a), el('td', {}, b), el('td', {}, c))))));
   }
 
   // show outlines what an undo would bring back and what would leave for it.

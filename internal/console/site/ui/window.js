@@ -2,7 +2,7 @@
 
 import { get, of, zone } from './api.js';
 import { kinds, largest, unused } from './composition.js';
-import { count, el, foreign, link, loading, money, plural, problem, replace, short, when } from './dom.js';
+import { count, el, foreign, link, loading, money, percent, plural, problem, replace, short, when } from './dom.js';
 
 const spans = { '24h': 'the last 24 hours', '7d': 'the last 7 days', '30d': 'the last 30 days' };
 
@@ -39,9 +39,9 @@ export default function filling({ params, go }) {
     const c = await get('composition', { since: params.since ?? '24h', zone }, signal);
     if (!c.calls) return el('section', { class: 'card' }, el('p', { class: 'empty' }, `No call in ${spans[params.since ?? '24h']}. What fills a window appears here with the first one.`));
     return [
-      el('section', { class: 'card' }, el('div', { class: 'card-head' }, el('h2', {}, `${plural(c.calls, 'call')}, ${short(c.tokens)} tokens, ${money(c.cost)}`), c.sampled ? el('span', { class: 'tag', title: 'a part of the calls was read' }, '~ sampled') : null),
-        kinds(c.kinds, { cost: true })),
-      el('section', { class: 'card' }, el('h2', {}, 'The ten largest things, and what each cost'), largest(c.largest.slice(0, 10), { over: true })),
+      el('section', { class: 'card' }, el('div', { class: 'card-head' }, el('h2', {}, `${plural(c.calls, 'call')}, ~${short(c.tokens)} tokens, ${money(c.cost)}`), c.read < c.calls ? el('span', { class: 'tag', title: 'the largest are taken to pieces; of some the bodies are not kept' }, `~ from ${count(c.read)} of ${plural(c.calls, 'call')}`) : null),
+        kinds(c.kinds, { cost: true, sign: '~' })),
+      el('section', { class: 'card' }, el('h2', {}, 'The ten largest things, and what each cost'), largest(c.largest.slice(0, 10), { over: true, sign: '~' })),
       el('section', { class: 'card' }, el('h2', {}, 'Tools never used'), unused(c.unused) ?? el('p', { class: 'empty' }, 'Every tool that was sent was used.')),
     ];
   }
@@ -75,17 +75,18 @@ export default function filling({ params, go }) {
 export function windowOf(w) {
   const used = w.window ? Math.min(1, w.tokens / w.window) : 0;
   const mark = w.limit || w.budget;
+  const sign = w.accuracy === 'exact' ? '' : '~';
   return [
     el('section', { class: 'card' },
       el('div', { class: 'card-head' },
         el('h2', {}, link(`#/conversation/${encodeURIComponent(w.conversation)}?call=${w.number}`, {}, `Call ${count(w.number)}`), ' · ', foreign(w.model), ' · ', when(w.time)),
         el('span', { class: 'soft small' }, w.accuracy === 'exact' ? 'exact counts' : 'counts are ' + (w.accuracy === 'estimate' ? 'estimates' : 'calibrated'))),
-      el('p', { class: 'figure' }, el('b', {}, short(w.tokens) + ' tokens'), w.window ? ` of a window of ${short(w.window)}` : '', w.left_out > 0 ? `; ${short(w.left_out)} left out` : '', w.budget ? `; budget ${short(w.budget)}` : ''),
+      el('p', { class: 'figure', title: `${count(w.tokens)} tokens were sent` }, el('b', {}, sign + short(w.tokens) + ' tokens'), w.window ? ` of a window of ${short(w.window)}, ${percent(used)} full` : '', w.left_out > 0 ? `; ~${short(w.left_out)} left out` : '', w.budget ? `; budget ${short(w.budget)}` : ''),
       w.window ? el('div', { class: 'gauge', role: 'img', 'aria-label': `${Math.round(used * 100)}% of the window` },
         el('span', { class: 'sent', style: { width: used * 100 + '%' } }),
         mark && mark < w.window ? el('span', { class: 'mark', style: { width: (mark / w.window) * 100 + '%' } }) : null) : null,
-      kinds(w.kinds)),
-    el('section', { class: 'card' }, el('h2', {}, 'The ten largest things'), largest(w.largest, { conversation: w.conversation, sum: w.tokens }) ?? el('p', { class: 'empty' }, 'Nothing was sent.')),
+      kinds(w.kinds, { sign })),
+    el('section', { class: 'card' }, el('h2', {}, 'The ten largest things'), largest(w.largest, { conversation: w.conversation, sum: w.tokens, sign }) ?? el('p', { class: 'empty' }, 'Nothing was sent.')),
     el('section', { class: 'card' }, el('h2', {}, 'Tools never used'), unused(w.unused, w.unused_calls) ?? el('p', { class: 'empty' }, 'Every tool that was sent was used, or none was sent.')),
   ];
 }

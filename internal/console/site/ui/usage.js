@@ -1,0 +1,85 @@
+// Usage: what calls used, cost and saved, by time, model, project or conversation.
+
+import { get, later, zone } from './api.js';
+import { count, el, foreign, link, loading, money, percent, plural, problem, replace, short } from './dom.js';
+
+const ways = { day: 'day', hour: 'hour', week: 'week', month: 'month', model: 'model', project: 'project', conversation: 'conversation' };
+const spans = { '24h': 'the last 24 hours', '7d': 'the last 7 days', '30d': 'the last 30 days', '365d': 'the last year' };
+const times = new Set(['hour', 'day', 'week', 'month']);
+
+// columns are [name, what it is, figure, whether it is an estimate].
+const columns = [
+  ['Calls', 'calls to providers', (r) => count(r.calls)],
+  ['Sent', 'prompt tokens that went to providers, those of their caches among them', (r) => short(r.input)],
+  ['Left out', 'tokens that came and were not sent', (r) => '~' + short(r.left_out)],
+  ['Cache read', 'prompt tokens that providers had in their caches', (r) => short(r.cache_read)],
+  ['Cache write', 'prompt tokens that providers wrote to their caches', (r) => short(r.cache_write)],
+  ['Output', 'tokens of the replies', (r) => short(r.output)],
+  ['Paid', 'by the price table, with cache reads and writes at their prices, and summaries', (r) => money(r.cost + r.summaries)],
+  ['Without', 'had everything been sent: an estimate', (r) => '~' + money(r.without)],
+  ['Saved', 'what was not paid thanks to Oriel: an estimate', (r) => '~' + money(r.without - r.cost - r.summaries)],
+];
+
+export default function usage({ params, go }) {
+  const body = el('section', { class: 'card' }, loading());
+  const pick = (label, options, name, fallback) => {
+    const node = el('select', { onchange: () => go({ [name]: node.value === fallback ? null : node.value }) }, Object.entries(options).map(([k, v]) => el('option', { value: k }, v)));
+    return [node, el('label', { class: 'field inline' }, label, node)];
+  };
+  const [by, byField] = pick('by', ways, 'by', 'day');
+  const [since, sinceField] = pick('in', spans, 'since', '30d');
+  const node = el('div', { class: 'stack' },
+    el('div', { class: 'head' }, el('div', {}, el('h1', {}, 'Usage'), el('p', { class: 'sub' }, 'What calls used and cost, and what they would have cost without Oriel.')), el('div', { class: 'actions' }, byField, sinceField)), body);
+  let asking = null;
+
+  async function load() {
+    asking?.abort();
+    asking = new AbortController();
+    by.value = params.by ?? 'day';
+    since.value = params.since ?? '30d';
+    try {
+      const u = await get('usage', { by: by.value, since: since.value, zone }, asking.signal);
+      replace(body, u.rows.length ? table(u) : el('p', { class: 'empty' }, `No call in ${spans[since.value]}. What it uses and costs appears here with the first one.`));
+    } catch (err) {
+      if (err.name !== 'AbortError') replace(body, problem(err, load));
+    }
+  }
+
+  const soon = later(15000, load);
+  load();
+  return {
+    node,
+    title: 'Usage',
+    update(p) {
+      params = p;
+      load();
+    },
+    event: (e) => { if (e.kind === 'call' || e.kind === 'seen') soon(); },
+    stop() {
+      asking?.abort();
+      soon.stop();
+    },
+  };
+}
+
+function table(u) {
+  const rows = times.has(u.by) ? [...u.rows].reverse() : u.rows; // the newest first
+  const saved = u.total.without > 0 ? (u.total.without - u.total.cost - u.total.summaries) / u.total.without : 0;
+  const head = el('div', { class: 'card-head' }, el('h2', {}, `${plural(u.total.calls, 'call')}, ${money(u.total.cost + u.total.summaries)}`, saved >= 0.005 ? `, ${percent(saved)} less than without` : ''),
+    el('span', { class: 'soft small' }, u.prices.oldest ? `prices of ${u.prices.oldest}${u.prices.newest === u.prices.oldest ? '' : ` to ${u.prices.newest}`}` : ''));
+  const line = (r, first, props) => el('tr', props, el('th', { scope: 'row' }, first), columns.map(([, , write]) => el('td', { class: 'n' }, write(r))));
+  return [head,
+    el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Usage' }, el('table', { class: 'table usage' },
+      el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, u.by), columns.map(([name, about]) => el('th', { scope: 'col', class: 'n', title: about }, name)))),
+      el('tbody', {}, rows.slice(0, 200).map((r) => line(r, name(u.by, r)))),
+      el('tfoot', {}, line(u.total, 'all', { class: 'total' })))),
+    rows.length > 200 ? el('p', { class: 'soft small' }, `${count(rows.length - 200)} more: `, el('code', {}, `oriel usage --by ${u.by}`), ' prints all.') : null,
+    u.total.unreported ? el('p', { class: 'soft small' }, `${plural(u.total.unreported, 'call')} without a report of the provider: counted by Oriel.`) : null,
+    u.total.unknown_models?.length ? el('p', { class: 'soft small' }, 'Without a price: ', u.total.unknown_models.slice(0, 10).map((m, i) => [i ? ', ' : '', foreign(m)]), '.') : null];
+}
+
+function name(by, r) {
+  if (by === 'conversation') return link(`#/conversation/${encodeURIComponent(r.key)}`, {}, foreign(r.key));
+  if (by === 'hour') return r.key.replace('T', ' ') + ':00';
+  return r.key ? foreign(r.key) : 'none';
+}
