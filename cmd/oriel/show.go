@@ -175,7 +175,7 @@ func showMessages(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o
 	if err != nil {
 		return err
 	}
-	if o.whole && o.from > head.Depth {
+	if o.from > head.Depth && (o.whole || !o.json) {
 		return fmt.Errorf("no message %d: %s has messages 1 to %d", o.from, oneLine(c.Name, 60), head.Depth)
 	}
 	var branches []shownBranch

@@ -140,6 +140,9 @@ func (s *source) sniff(want Format) (kind, error) {
 	if k.format == Auto && k.shape == list && filepath.Base(s.path) == "api_conversation_history.json" {
 		k.format = Cline
 	}
+	if k.format.isBody() && want != Auto && !want.isBody() {
+		return kind{}, fmt.Errorf("%w: %s is a request body in the form %s, not %s: leave the form out, or name that one", ErrInput, s.path, k.format, want)
+	}
 	if want != Auto {
 		k.format = want
 	}
