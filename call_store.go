@@ -75,7 +75,7 @@ func (c *Call) unstored(at *timeline.Appended) []*view.Cut {
 // records.
 func (c *Call) toWrite(e *entry, reply []chat.Message, identities []timeline.Hash) *callWrite {
 	w := &callWrite{id: c.request.ID, tenant: c.request.Tenant, conversation: c.thread.Conversation, before: c.thread.Before, entry: *e,
-		size: c.size, began: c.began, ended: c.ended, store: c.calls.o.Store}
+		size: c.size, began: c.began, ended: c.ended, store: c.calls.o.Store, patient: !c.calls.o.Shared}
 	c.keepTop(&w.entry, &w.top)
 	for i := range c.thread.From {
 		w.entry.Own = append(w.entry.Own, w.top.keep(c.chain[i].Raw))

@@ -32,6 +32,8 @@ type callWrite struct {
 	// shown is the name of that by which the call was sent.
 	plans func(at *timeline.Appended) []callPlan
 	shown string
+	// patient is set if nobody waits for the call to be stored.
+	patient bool
 	// again is set if the call may have been written before. The store is then asked.
 	again bool
 }
@@ -69,7 +71,7 @@ func (w *callWrite) appendTo(ctx context.Context, log *timeline.Log) error {
 		if err := w.checkNew(ctx); err != nil {
 			return change, err
 		}
-		change = timeline.Change{Now: w.ended, Stay: w.change.Stay || w.passed(at)}
+		change = timeline.Change{Now: w.ended, Stay: w.change.Stay || w.passed(at), Patient: w.patient}
 		if change.Stay && at.Updated.After(change.Now) {
 			change.Now = at.Updated // by this the next one that is late sees how far the head is
 		}

@@ -33,7 +33,7 @@ func (s *Store) Apply(ctx context.Context, tenant string, c timeline.Change) (ti
 		return timeline.Applied{}, err
 	}
 	var w change
-	err := s.write.perform(&task{ctx: ctx, do: func() error {
+	err := s.write.perform(&task{ctx: ctx, patient: c.Patient, do: func() error {
 		w = change{prepared: &p, writer: &s.write, codec: s.codec}
 		return w.apply()
 	}})

@@ -6,7 +6,8 @@ docs/format/timeline.md describes the file.
 
 An acknowledged change survives the death of the process at any moment, and with
 Full also a power failure. Changes of callers that wait at the same time are committed
-together; each is still applied completely or not at all. Any number of processes and of
+together, and patient ones wait for that up to 5 ms after the last transaction; each is
+still applied completely or not at all. Any number of processes and of
 Stores may use the same folder. Contents are compressed if that makes them smaller.
 Deleted bytes are overwritten in the file and removed from its log as soon as nobody
 reads an older state; until then Deleted and Stats report them as pending.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"time"
 
 	"modernc.org/sqlite"
@@ -16,13 +17,22 @@ type task struct {
 	ctx context.Context
 	// do makes a change within a transaction shared with others.
 	do func() error
-	// alone does work that needs the connection without a transaction.
-	alone func() error
-	err   error
+	// alone does work that needs the connection without a transaction. It comes after
+	// the changes that wait, unless beside is set.
+	alone  func() error
+	beside bool
+	// patient changes may wait for others.
+	patient bool
+	err     error
 	// wake receives one value: false when the task is done, true when the task
 	// owns the connection and must lead.
 	wake chan bool
 }
+
+// patientWait is the least time between a transaction and one of patient changes
+// alone. Nobody waits for them, and a change that is committed with others costs half
+// as much.
+const patientWait = 5 * time.Millisecond
 
 // perform runs a task, together with others if there are any. It returns ctx's
 // error only if nothing was done.
@@ -35,19 +45,61 @@ func (w *writer) perform(t *task) error {
 		w.mu.Unlock()
 		return timeline.ErrClosed
 	}
-	if w.busy {
-		t.wake = make(chan bool, 1)
-		w.queue = append(w.queue, t)
-		w.mu.Unlock()
-		if !w.wait(t) {
-			return t.err
-		}
-	} else {
+	if !w.mustQueue(t) {
 		w.busy = true
 		w.mu.Unlock()
+		w.lead(t)
+		return t.err
 	}
-	w.lead(t)
+	t.wake = make(chan bool, 1)
+	w.queue = append(w.queue, t)
+	w.handOn()
+	w.mu.Unlock()
+	if w.wait(t) {
+		w.lead(t)
+	}
 	return t.err
+}
+
+// mustQueue reports whether a task cannot have the connection at once. The caller holds
+// mu.
+func (w *writer) mustQueue(t *task) bool {
+	switch {
+	case w.busy:
+		return true
+	case t.patient:
+		return time.Now().Before(w.due)
+	case t.alone != nil && !t.beside:
+		return len(w.queue) > 0
+	}
+	return false
+}
+
+// handOn gives the connection, if it is free, to the first task of the queue. If all of
+// them are patient, it waits until they are due. The caller holds mu.
+func (w *writer) handOn() {
+	if w.busy || len(w.queue) == 0 {
+		return
+	}
+	if left := time.Until(w.due); left > 0 && !slices.ContainsFunc(w.queue, func(t *task) bool { return !t.patient }) {
+		if w.timer == nil {
+			w.timer = time.AfterFunc(left, func() {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.timer = nil
+				w.handOn()
+			})
+		}
+		return
+	}
+	if w.timer != nil {
+		w.timer.Stop()
+		w.timer = nil
+	}
+	next := w.queue[0]
+	w.queue = w.queue[1:]
+	w.busy = true
+	next.wake <- true
 }
 
 // wait waits until a task is done (false) or must lead (true).
@@ -84,17 +136,12 @@ func (w *writer) lead(t *task) {
 		w.clearLater()
 	}
 	w.mu.Lock()
-	var next *task
-	if len(w.queue) > 0 {
-		next = w.queue[0]
-		w.queue = w.queue[1:]
-	} else {
-		w.busy = false
+	w.busy = false
+	if t.alone == nil {
+		w.due = time.Now().Add(patientWait)
 	}
+	w.handOn()
 	w.mu.Unlock()
-	if next != nil {
-		next.wake <- true
-	}
 	for _, d := range done {
 		if d != t {
 			d.wake <- false
@@ -143,7 +190,7 @@ func (w *writer) transaction(t *task) []*task {
 		}
 		group = append(group, next)
 	}
-	w.last = [2]int{w.last[1], len(group)}
+	w.last = [2]int{w.last[1], urgent(group)}
 	w.point("before commit")
 	if err := w.commit(); err != nil {
 		if len(group) == 1 {
@@ -163,10 +210,20 @@ const patience = 200 * time.Microsecond
 // expected returns how many changes the next group can expect: callers come in
 // turns, one half while the changes of the other are committed.
 func (w *writer) expected() int {
-	if w.last[0] == 1 && w.last[1] == 1 {
+	if w.last[0] <= 1 && w.last[1] <= 1 {
 		return 1 // one caller, or callers that never meet
 	}
 	return w.last[0] + w.last[1]
+}
+
+// urgent counts the changes of a group whose callers wait.
+func urgent(group []*task) (n int) {
+	for _, t := range group {
+		if !t.patient {
+			n++
+		}
+	}
+	return n
 }
 
 // applyOne applies one change of a group. It reports false if the change failed

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"testing"
+	"time"
 )
 
 // A change that fails in the middle of a shared transaction takes no other with it, and
@@ -42,5 +43,89 @@ func TestAChangeThatFailedInAGroupIsTriedAlone(t *testing.T) {
 	}
 	if err := <-done; err != nil || second != 2 {
 		t.Errorf("the second change was made %d times: %v", second, err)
+	}
+}
+
+// startPatient starts n patient changes that are due in an hour, and returns when all of
+// them wait, with the channel of their errors.
+func startPatient(t *testing.T, w *writer, n int) <-chan error {
+	w.mu.Lock()
+	w.due = time.Now().Add(time.Hour)
+	w.mu.Unlock()
+	done := make(chan error, n)
+	for range n {
+		go func() { done <- w.perform(&task{ctx: t.Context(), patient: true, do: func() error { return nil }}) }()
+	}
+	for queued := 0; queued < n; runtime.Gosched() {
+		w.mu.Lock()
+		queued = len(w.queue)
+		w.mu.Unlock()
+	}
+	return done
+}
+
+func TestPatientChangesAreCommittedWithTheNextOne(t *testing.T) {
+	s, err := Open(context.Background(), t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	commits := 0
+	s.write.fail = func(point string) {
+		if point == "after commit" {
+			commits++
+		}
+	}
+	done := startPatient(t, &s.write, 5)
+	if _, err := s.Changed(t.Context()); err != nil || len(done) > 0 {
+		t.Fatalf("a look for changes made %d of them: %v", len(done), err)
+	}
+	if err := s.write.perform(&task{ctx: t.Context(), do: func() error { return nil }}); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if commits != 1 {
+		t.Errorf("%d transactions for 6 changes", commits)
+	}
+}
+
+func TestPatientChangesAreMadeBeforeTheStoreCloses(t *testing.T) {
+	s, err := Open(context.Background(), t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := startPatient(t, &s.write, 3)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestPatientChangesWaitForNobodyForLong(t *testing.T) {
+	s, err := Open(context.Background(), t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for range 3 { // each is due after the one before it
+		if err := s.write.perform(&task{ctx: t.Context(), patient: true, do: func() error { return nil }}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s.write.mu.Lock()
+	s.write.due = time.Now().Add(time.Hour)
+	s.write.mu.Unlock()
+	time.AfterFunc(time.Millisecond, cancel)
+	if err := s.write.perform(&task{ctx: ctx, patient: true, do: func() error { return nil }}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a change whose caller has gone: %v", err)
 	}
 }

@@ -17,12 +17,16 @@ import (
 // writer is the only connection that writes. A caller that finds it free takes
 // it and works at once; others wait in a queue, from which the working caller
 // takes all changes into its transaction before it commits. It then hands the
-// connection to the first caller that came too late for that.
+// connection to the first caller that came too late for that. Patient changes that
+// follow a transaction closely wait in the queue, with the connection free, until
+// another caller comes or a timer ends.
 type writer struct {
-	mu     sync.Mutex // protects busy, closed and queue
+	mu     sync.Mutex // protects busy, closed, queue, due and timer
 	busy   bool
 	closed bool
 	queue  []*task
+	due    time.Time   // when patient changes have waited long enough
+	timer  *time.Timer // wakes them; nil while none wait
 
 	// The fields below belong to the caller that has the connection.
 	*conn
@@ -270,7 +274,7 @@ func (s *Store) Changed(ctx context.Context) (int64, error) {
 	w.mu.Unlock()
 	waiting, cancel := context.WithTimeout(ctx, changedWait)
 	defer cancel()
-	err := w.perform(&task{ctx: waiting, alone: func() error {
+	err := w.perform(&task{ctx: waiting, beside: true, alone: func() error {
 		if _, _, err := w.number("PRAGMA data_version"); err != nil {
 			return err
 		}
