@@ -125,6 +125,9 @@ func (g *guard) run(ctx context.Context, cancel context.CancelFunc, r *oriel.Req
 	ended := false
 	for j := range g.jobs {
 		if j.kind == jobEnd {
+			if len(j.p) > 0 && g.call != nil && !g.failed {
+				g.try(jobWrite.String(), func() { g.call.Write(j.p) })
+			}
 			if g.failed && j.err == nil {
 				j.err = ErrEngine
 			}
@@ -236,23 +239,24 @@ func (g *guard) header(h http.Header, status int, answer http.Header) bool {
 // call may still read earlier bytes, and p is free.
 func (g *guard) write(p []byte) bool { return g.give(job{kind: jobWrite, p: p}) }
 
-// finish ends the call without waiting. out is the buffer handed over last, if any; it
-// returns to its pool when the call has read it.
-func (g *guard) finish(err error, out *buffer) {
+// finish ends the call without waiting. rest is what was not written of the body. out is
+// the buffer handed over last, if any, or that of rest; it returns to its pool when the call
+// has read it.
+func (g *guard) finish(err error, rest []byte, out *buffer) {
 	if g.left {
 		return
 	}
 	g.left = true
-	g.jobs <- job{kind: jobEnd, err: err, out: out}
+	g.jobs <- job{kind: jobEnd, err: err, p: rest, out: out}
 	close(g.jobs)
 }
 
 // settle ends the call and waits for that, at most limit.
-func (g *guard) settle(out *buffer, limit time.Duration) {
+func (g *guard) settle(rest []byte, out *buffer, limit time.Duration) {
 	if g.left {
 		return
 	}
-	g.finish(nil, out)
+	g.finish(nil, rest, out)
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {

@@ -36,7 +36,7 @@ func newTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         dialer.DialContext,
+		DialContext:         send.Dial(dialer.DialContext),
 		ForceAttemptHTTP2:   true,
 		TLSHandshakeTimeout: 10 * time.Second,
 		// Shorter than providers' own timeouts, so that a call rarely meets a connection
@@ -74,7 +74,8 @@ type exchange struct {
 	memory *Memory
 	passed string  // why a call passes through unseen
 	guard  *guard  // nil if the engine does not have the call
-	handed *buffer // the buffer last given to the engine
+	handed *buffer // the buffer last given to the engine, or that of rest
+	rest   []byte  // the answer, if the engine gets it with the end
 	last   []byte  // the last byte of the answer, if it waits for the engine
 	action string  // this package's action; the engine may add to it
 
@@ -438,7 +439,7 @@ func (x *exchange) end() {
 	x.outcome.Add(1)
 	x.traceEnd()
 	if x.guard != nil {
-		x.guard.finish(x.err, x.handed)
+		x.guard.finish(x.err, x.rest, x.handed)
 	}
 	x.logEnd()
 	x.memory.LetGo()

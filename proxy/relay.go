@@ -72,6 +72,10 @@ func (x *exchange) relayBody(res *http.Response) error {
 	current, spare := buffers.Get().(*buffer), (*buffer)(nil)
 	copied := x.guard != nil
 	defer func() {
+		if x.rest != nil {
+			x.handed = current
+			return
+		}
 		buffers.Put(current)
 		x.handed = spare
 	}()
@@ -80,6 +84,10 @@ func (x *exchange) relayBody(res *http.Response) error {
 		if n > 0 {
 			if err := x.send(current[:n], res.ContentLength); err != nil {
 				return fmt.Errorf("%w: %w", ErrClientLeft, err)
+			}
+			if copied && spare == nil && err == io.EOF {
+				x.rest = current[:n] // it is the whole answer
+				return nil
 			}
 			if copied {
 				if x.guard.write(current[:n]) {
@@ -141,7 +149,7 @@ func (x *exchange) settle() error {
 	if wait == 0 && x.last == nil {
 		return nil
 	}
-	x.guard.settle(x.handed, wait)
+	x.guard.settle(x.rest, x.handed, wait)
 	if len(x.last) > 0 {
 		x.rc.SetWriteDeadline(time.Now().Add(x.s.write))
 		n, err := x.w.Write(x.last)
