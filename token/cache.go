@@ -15,6 +15,7 @@ import (
 type Cache struct {
 	seed   maphash.Seed
 	shards [cacheShards]cacheShard
+	runs   runs
 	// half is the most entries of one generation of a shard.
 	half int
 }
@@ -32,6 +33,15 @@ type cacheKey struct{ hash, rules uint64 }
 type cacheValue struct {
 	text, fixed int32
 	rough       bool
+}
+
+// raw returns the count.
+func (v cacheValue) raw() raw { return raw{int(v.text), int(v.fixed), v.rough} }
+
+// valueOf returns a count as it is cached, or false if it is too large for that.
+func valueOf(r raw) (cacheValue, bool) {
+	const most = 1<<31 - 1
+	return cacheValue{int32(r.text), int32(r.fixed), r.rough}, r.text <= most && r.fixed <= most && r.fixed >= -most
 }
 
 type cacheShard struct {
@@ -101,18 +111,18 @@ func (c *Cache) get(k cacheKey) (raw, bool) {
 		delete(s.old, k)
 		s.add(k, v, c.half)
 	}
-	return raw{int(v.text), int(v.fixed), v.rough}, true
+	return v.raw(), true
 }
 
 func (c *Cache) put(k cacheKey, r raw) {
-	const most = 1<<31 - 1
-	if r.text > most || r.fixed > most || r.fixed < -most {
+	v, ok := valueOf(r)
+	if !ok {
 		return
 	}
 	s := &c.shards[k.hash%cacheShards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.add(k, cacheValue{int32(r.text), int32(r.fixed), r.rough}, c.half)
+	s.add(k, v, c.half)
 }
 
 // add is called with the lock held.

@@ -38,10 +38,27 @@ func (c *Counter) Sizes(r *chat.Request) Sizes {
 	if len(r.Tools) > 0 {
 		z.tools.fixed += s.Tools
 	}
-	for i := range r.Messages {
-		z.Messages[i] = c.Size(&r.Messages[i])
-	}
+	c.measure(r.Messages, z.Messages)
 	return z
+}
+
+// measure sets the sizes of messages. What an earlier request began with is found in the
+// cache as a whole, not message by message.
+func (c *Counter) measure(messages []chat.Message, sizes []Size) {
+	run := c.newRun(messages)
+	known := run.find()
+	for i := range messages {
+		m := &messages[i]
+		if i < len(known) {
+			sizes[i].content = known[i].raw()
+		} else {
+			sizes[i].content = c.message(m)
+		}
+		sizes[i].overhead = c.overhead(m)
+	}
+	if len(known) < len(messages) {
+		run.keep(known, sizes)
+	}
 }
 
 // Sum counts a request by the sizes that c measured.
