@@ -48,6 +48,7 @@ func Of(h http.Header, query string) Keys {
 			found = append(found, plain)
 		}
 	}
+	slices.Sort(found) // a map has no order
 	if l := latest.Load(); l != nil && slices.Equal(l.found, found) {
 		return l.keys
 	}

@@ -183,3 +183,14 @@ func TestKeysAreThoseOfTheCall(t *testing.T) {
 		}
 	}
 }
+
+func TestTheKeysOfACallAreComputedOnce(t *testing.T) {
+	h := http.Header{"Authorization": {"Bearer sk-one-long-key"}, "X-Api-Key": {"sk-another-long-key"}}
+	Of(h, "")
+	first := latest.Load()
+	for range 50 { // the order of a map varies
+		if Of(h, ""); latest.Load() != first {
+			t.Fatal("they were computed again")
+		}
+	}
+}
