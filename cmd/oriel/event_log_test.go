@@ -18,7 +18,7 @@ import (
 // bounded together.
 func TestEventFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.jsonl")
-	const most = 4000
+	const most = 8000
 	f, err := openEventLog(path, most)
 	if err != nil {
 		t.Fatal(err)

@@ -1,15 +1,17 @@
 // Package lines writes lines for a reader that may be slow, stuck or gone, without ever
 // making the caller wait.
 //
-// A Writer has a bounded queue and one goroutine that writes. Lines that find the queue
-// full, or that cannot be written, are dropped and counted. After the next successful
-// write, a note with the count marks the gap.
+// A Writer has a bounded queue and one goroutine that writes. A line that follows a write
+// within 5 ms waits for the rest of them, so that lines that come quickly are written
+// together. Lines that find the queue full, or that cannot be written, are dropped and
+// counted. After the next successful write, a note with the count marks the gap.
 //
 // A write that never returns, as to a pipe that nobody reads, blocks only that goroutine;
 // Close waits for it no longer than its argument.
 package lines
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"sync"
@@ -45,7 +47,17 @@ type Writer struct {
 	dropped int64 // since the beginning
 	err     error // of the first line that could not be written
 	closed  bool
+	due     time.Time   // when the next line may be written
+	timer   *time.Timer // signals then; nil if nothing waits for it
 }
+
+const (
+	// pause is the least time between the writes of two batches.
+	pause = 5 * time.Millisecond
+	// together is how many bytes of lines go into one write; a pipe takes as many at
+	// once.
+	together = 4096
+)
 
 // New returns a Writer to out and starts its goroutine, which Close ends. Nothing else
 // may write to out until then.
@@ -65,13 +77,29 @@ func (w *Writer) Write(p []byte) (int, error) {
 	defer w.mu.Unlock()
 	if w.closed || w.size+len(p) > w.limit {
 		w.drop(1)
-		w.signal() // the note need not wait for another line
+		w.signalWhenDue() // the note need not wait for another line
 		return len(p), nil
 	}
 	w.queue = append(w.queue, append([]byte(nil), p...))
 	w.size += len(p)
-	w.signal()
+	w.signalWhenDue()
 	return len(p), nil
+}
+
+// signalWhenDue wakes the goroutine when the next line may be written.
+func (w *Writer) signalWhenDue() {
+	left := time.Until(w.due)
+	switch {
+	case left <= 0:
+		w.signal()
+	case w.timer == nil:
+		w.timer = time.AfterFunc(left, func() {
+			w.mu.Lock()
+			w.timer = nil
+			w.mu.Unlock()
+			w.signal()
+		})
+	}
 }
 
 // drop counts lines that are lost.
@@ -101,9 +129,7 @@ func (w *Writer) run() {
 	for range w.wake {
 		for {
 			batch, missing, last := w.take()
-			for _, line := range batch {
-				w.write(line)
-			}
+			w.writeAll(batch)
 			if missing > 0 {
 				w.report(missing)
 			}
@@ -123,21 +149,47 @@ func (w *Writer) take() (batch [][]byte, missing int64, last bool) {
 	defer w.mu.Unlock()
 	batch, w.queue, w.size, w.batch = w.queue, nil, 0, len(w.queue)
 	missing, w.missing = w.missing, 0
+	if len(batch) > 0 {
+		w.due = time.Now().Add(pause)
+	}
 	return batch, missing, w.closed
 }
 
-// write writes a line, or counts it as dropped.
-func (w *Writer) write(line []byte) {
-	_, err := w.out.Write(line)
+// writeAll writes lines, several at once if they are short.
+func (w *Writer) writeAll(batch [][]byte) {
+	for len(batch) > 0 {
+		n, size := 1, len(batch[0])
+		for n < len(batch) && size+len(batch[n]) <= together {
+			size += len(batch[n])
+			n++
+		}
+		batch = batch[w.write(batch[:n]):]
+	}
+}
+
+// write writes lines at once, counts one that fails as dropped, and returns how many are
+// done.
+func (w *Writer) write(batch [][]byte) (done int) {
+	text := batch[0]
+	if len(batch) > 1 {
+		text = bytes.Join(batch, nil)
+	}
+	n, err := w.out.Write(text)
+	if done = len(batch); err != nil {
+		for done = 1; done < len(batch) && n >= len(batch[done-1]); done++ {
+			n -= len(batch[done-1])
+		}
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.batch--
+	w.batch -= done
 	if err != nil {
 		w.drop(1)
 		if w.err == nil {
 			w.err = err
 		}
 	}
+	return done
 }
 
 // report writes the note about missing lines. If that fails, the next note includes their

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -95,6 +96,7 @@ func TestLinesThatCannotBeWrittenAreCounted(t *testing.T) {
 		w := New(g, Options{Note: note})
 		for range 3 {
 			fmt.Fprintln(w, "lost")
+			time.Sleep(pause)
 			synctest.Wait()
 		}
 		g.err = nil
@@ -140,4 +142,57 @@ func TestNothingIsHeldBeyondTheLimit(t *testing.T) {
 	}
 	g.mu.Unlock()
 	w.Close(time.Minute)
+}
+
+// writes records what is written, and fails after some bytes, once.
+type writes struct {
+	texts []string
+	after int // -1: it does not fail
+}
+
+func (w *writes) Write(p []byte) (int, error) {
+	if n := w.after; n >= 0 && n < len(p) {
+		w.after = -1
+		w.texts = append(w.texts, string(p[:n]))
+		return n, errors.New("no room")
+	}
+	w.texts = append(w.texts, string(p))
+	return len(p), nil
+}
+
+func TestLinesThatComeQuicklyAreWrittenTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := &writes{after: -1}
+		w := New(out, Options{})
+		for i := range 4 {
+			fmt.Fprintf(w, "line %d\n", i)
+			synctest.Wait()
+		}
+		time.Sleep(pause)
+		synctest.Wait()
+		long := strings.Repeat("x", together)
+		for range 2 {
+			fmt.Fprintln(w, long)
+		}
+		if err := w.Close(time.Minute); err != nil {
+			t.Error(err)
+		}
+		if want := []string{"line 0\n", "line 1\nline 2\nline 3\n", long + "\n", long + "\n"}; !slices.Equal(out.texts, want) {
+			t.Errorf("%q", out.texts)
+		}
+	})
+}
+
+func TestOneLineOfSeveralThatFailsIsCountedAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := &writes{after: 9}
+		w := New(out, Options{})
+		w.writeAll([][]byte{[]byte("first\n"), []byte("second\n"), []byte("third\n"), []byte("last\n")})
+		if w.Dropped() != 1 || w.Close(time.Minute) == nil {
+			t.Errorf("%d lines are dropped", w.Dropped())
+		}
+		if want := []string{"first\nsec", "third\nlast\n"}; !slices.Equal(out.texts, want) {
+			t.Errorf("%q", out.texts)
+		}
+	})
 }
