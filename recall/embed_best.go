@@ -10,16 +10,22 @@ import (
 const (
 	// bestPassages is how many passages a search on demand embeds that match its words.
 	bestPassages = 96
-	// demandBatch is how many it embeds between two looks at the time, and lateBatch how
-	// many if its time was over before the first look.
+	// demandBatch is how many it embeds at a time, and firstBatch how many at first, when it
+	// does not know yet how long one takes.
 	demandBatch = 8
-	lateBatch   = 2
+	firstBatch  = 2
+	// lateWait is how long a search waits for its first vectors if its time was over
+	// before.
+	lateWait = 200 * time.Millisecond
 )
 
 // onDemand adds vectors for a search: all that are stored, then those of the messages whose
-// words match the query best, then others, while there is time; at least one small batch. It
-// returns how many were made. What it makes is stored, so that every search leaves less to
-// do.
+// words match the query best, then others, until a time. If that is over before, it makes
+// those of one short message, for at most lateWait. It returns how many were made. What it
+// makes is stored, so that every search leaves less to do.
+//
+// On a busy machine a vector takes many times as long as on an idle one, so onDemand goes by
+// how long the last ones took, and gives up what is not made in time.
 func (s *Scope) onDemand(ctx context.Context, query string, o *RecallOptions, from *vectorStore, until time.Time) (made int, err error) {
 	s.embedding.Lock()
 	defer s.embedding.Unlock()
@@ -30,36 +36,55 @@ func (s *Scope) onDemand(ctx context.Context, query string, o *RecallOptions, fr
 	if err != nil {
 		return 0, err
 	}
-	most := bestPassages
-	for first := true; first || time.Now().Before(until); first = false {
-		limit := min(demandBatch, most)
-		if limit <= 0 {
-			limit = demandBatch
-			best = nil // now the others, in their order
-		}
-		if first && !time.Now().Before(until) {
-			limit = lateBatch
-		}
-		batch := s.pendingOf(best, limit)
+	late := !time.Now().Before(until)
+	if late {
+		until = time.Now().Add(lateWait)
+	}
+	within, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	next := demand{s: s, best: best, most: bestPassages, short: late}
+	for limit := firstBatch; limit > 0; {
+		batch := next.take(limit)
 		if len(batch) == 0 {
-			if best == nil {
-				return made, nil
-			}
-			best, most = nil, 0
-			if batch = s.pendingOf(nil, demandBatch); len(batch) == 0 {
-				return made, nil
-			}
-		}
-		n, _, err := s.embedThese(ctx, batch, from, false)
-		made, most = made+n, most-len(batch)
-		if errors.Is(err, errElsewhere) {
 			return made, nil
 		}
-		if err != nil {
+		began := time.Now()
+		n, _, err := s.embedThese(within, batch, from, false)
+		made += n
+		switch {
+		case errors.Is(err, errElsewhere), late && err == nil:
+			return made, nil
+		case err != nil && ctx.Err() == nil && within.Err() != nil:
+			return made, nil // the time is over
+		case err != nil:
 			return made, err
+		}
+		limit = demandBatch
+		if each := time.Since(began) / time.Duration(len(batch)); each > 0 {
+			limit = min(limit, int(time.Until(until)/each))
 		}
 	}
 	return made, nil
+}
+
+// demand is what a search on demand still has to embed.
+type demand struct {
+	s     *Scope
+	best  []int32 // messages whose words match best; nil once the others are embedded
+	most  int     // passages of best that are still embedded
+	short bool    // skip messages of more passages than a batch has
+}
+
+// take returns about limit passages that lack a vector.
+func (d *demand) take(limit int) []*pending {
+	if d.best != nil {
+		if batch := d.s.pendingOf(d.best, min(limit, d.most), d.short); len(batch) > 0 && d.most > 0 {
+			d.most -= len(batch)
+			return batch
+		}
+		d.best = nil
+	}
+	return d.s.pendingOf(nil, limit, d.short)
 }
 
 // bestMessages returns the messages whose words match a query best, the best first.
@@ -86,15 +111,19 @@ func (s *Scope) bestMessages(ctx context.Context, query string, o *RecallOptions
 }
 
 // pendingOf returns passages without a vector, of whole messages, about limit of them or
-// those of one message that has more: of the given messages, or with nil of all messages, the
-// last first. Parts of a message would not be stored.
-func (s *Scope) pendingOf(messages []int32, limit int) (batch []*pending) {
+// those of one message that has more, unless short is set: of the given messages, or with nil
+// of all messages, the last first. Parts of a message would not be stored.
+func (s *Scope) pendingOf(messages []int32, limit int, short bool) (batch []*pending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.texts.reader()
 	take := func(m int32) bool {
 		had := len(batch)
-		if batch = s.appendPending(batch, &r, m); had > 0 && len(batch) > 2*limit {
+		switch batch = s.appendPending(batch, &r, m); {
+		case short && len(batch) > limit:
+			batch = batch[:had]
+			return had == 0
+		case had > 0 && len(batch) > 2*limit:
 			batch = batch[:had]
 			return false
 		}

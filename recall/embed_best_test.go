@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/oriel-context/oriel/timeline"
@@ -46,13 +48,13 @@ func TestSearchOnDemandEmbedsWhatItNeedsMost(t *testing.T) {
 		}
 		st := l.Stats()
 		l.Close()
-		if got := len(model.texts) - 1; got != lateBatch || int(st.Made) != lateBatch { // and the query
-			t.Errorf("round %d: %d passages were embedded, want %d", round, got, lateBatch)
+		if got := len(model.texts) - 1; got != firstBatch || int(st.Made) != firstBatch { // and the query
+			t.Errorf("round %d: %d passages were embedded, want %d", round, got, firstBatch)
 		}
-		if n := len(slices.DeleteFunc(slices.Clone(model.texts), func(s string) bool { return !strings.Contains(s, "bicycle of") })); round == 0 && n != lateBatch {
-			t.Errorf("the first round embedded %d that match, want %d: %q", n, lateBatch, model.texts)
+		if n := len(slices.DeleteFunc(slices.Clone(model.texts), func(s string) bool { return !strings.Contains(s, "bicycle of") })); round == 0 && n != firstBatch {
+			t.Errorf("the first round embedded %d that match, want %d: %q", n, firstBatch, model.texts)
 		}
-		if made += lateBatch; st.Embedded != made || st.Passages != 300 {
+		if made += firstBatch; st.Embedded != made || st.Passages != 300 {
 			t.Errorf("round %d: %+v, want %d embedded", round, st, made)
 		}
 		if len(r.Passages) == 0 || !strings.Contains(r.Text, "basket") {
@@ -75,6 +77,73 @@ func TestSearchOnDemandEmbedsWhatItNeedsMost(t *testing.T) {
 	}
 	if err := store.Verify(t.Context(), func(p timeline.Problem) { t.Errorf("%+v", p) }); err != nil {
 		t.Error(err)
+	}
+}
+
+// busy is a model on a machine that is busy: each text but a query takes long.
+type busy struct {
+	counting
+	each time.Duration
+}
+
+func (b *busy) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	for _, text := range texts {
+		if strings.HasSuffix(text, "?") {
+			continue
+		}
+		select {
+		case <-time.After(b.each):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return b.counting.Embed(ctx, texts)
+}
+
+// far is a store that takes long to read the first messages.
+type far struct {
+	timeline.Store
+	wait time.Duration
+	once sync.Once
+}
+
+func (f *far) Messages(ctx context.Context, tenant string, head timeline.Place, first, last int64, bare bool, visit func(*timeline.Entry) error) error {
+	f.once.Do(func() { time.Sleep(f.wait) })
+	return f.Store.Messages(ctx, tenant, head, first, last, bare, visit)
+}
+
+// However slow a vector is made, a search on demand does not wait for it beyond its time, and
+// nothing that it has not made in time is an error.
+func TestSearchOnDemandEndsInTimeOnABusyMachine(t *testing.T) {
+	for _, tc := range []struct {
+		each, read time.Duration
+		made       int
+		took       time.Duration
+	}{
+		{each: 30 * time.Millisecond, made: 33, took: 990 * time.Millisecond},
+		{each: 130 * time.Millisecond, made: 7, took: 910 * time.Millisecond},
+		{each: 400 * time.Millisecond, made: 2, took: 800 * time.Millisecond},
+		{each: 5 * time.Second, made: 0, took: time.Second},
+		{read: 3 * time.Second, each: 50 * time.Millisecond, made: 2, took: 3100 * time.Millisecond},
+		{read: 3 * time.Second, each: 5 * time.Second, made: 0, took: 3*time.Second + lateWait},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := memory.New()
+			defer store.Close()
+			for i := range 50 {
+				say(t, store, "c", fmt.Sprintf("The bicycle of neighbour %d has a basket and a bell.", i))
+			}
+			l := NewLibrary(&far{Store: store, wait: tc.read}, LibraryOptions{Model: &busy{counting{name: "a"}, tc.each}, OnDemand: time.Second, Report: func(err error) { t.Error(err) }})
+			defer l.Close()
+			began := time.Now()
+			r, err := l.Recall(t.Context(), Where{Tenant: timeline.Local, Conversation: "c"}, "Which bicycle has a bell?", RecallOptions{})
+			if err != nil || len(r.Passages) == 0 {
+				t.Fatal(err, r)
+			}
+			if took := time.Since(began); took != tc.took || int(l.Stats().Made) != tc.made {
+				t.Errorf("%v a vector, %v to read: it took %v and made %d vectors, want %v and %d", tc.each, tc.read, took, l.Stats().Made, tc.took, tc.made)
+			}
+		})
 	}
 }
 

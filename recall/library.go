@@ -30,9 +30,9 @@ type LibraryOptions struct {
 	// otherwise one scope is kept however large it is.
 	Memory int64
 	// OnDemand, if it is not 0, has no vectors made in the background. Each search makes
-	// those that it needs most, a few at least, until this long after it began, and
-	// stores them: of the messages whose words match the query best, and then of others.
-	// It suits a program that ends after one search.
+	// those that it needs most until this long after it began, or one or two if the words
+	// took longer, and stores them: of the messages whose words match the query best, and
+	// then of others. It suits a program that ends after one search.
 	OnDemand time.Duration
 	// Count counts the tokens of a text, as Options.Count does.
 	Count func(string) int
