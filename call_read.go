@@ -24,6 +24,9 @@ type StoredCall struct {
 	// Oriel counts them.
 	Tokens, Came int
 	Usage        *Usage
+	// Before is the number of the conversation's first messages that the client left out of
+	// its request, except the first Head of them.
+	Before, Head int
 	// Plan is the id of the plan by which it was sent; empty if it was sent unchanged.
 	Plan string
 	// Profile is the profile of the call, Wish the size that it asks for, Hard what the
@@ -78,7 +81,7 @@ func (e *entry) call() *StoredCall {
 	return &StoredCall{
 		Format: e.Format, Path: e.Path, Model: e.Model, Thread: e.Thread, Began: e.Began, FirstMS: e.FirstMS, MS: e.MS,
 		Status: e.Status, Error: e.Error, Stop: e.Stop, Tokens: e.Tokens, Came: cmp.Or(e.Came, e.Tokens), Usage: e.Usage,
-		Tools: e.Tools, Plan: cmp.Or(plan, name), Profile: e.Profile, Wish: e.Wish, Hard: e.Hard,
+		Tools: e.Tools, Before: e.Before, Head: e.Head, Plan: cmp.Or(plan, name), Profile: e.Profile, Wish: e.Wish, Hard: e.Hard,
 	}
 }
 

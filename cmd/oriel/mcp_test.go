@@ -25,7 +25,7 @@ type scriptedAgent struct {
 	session  *sdk.ClientSession
 	list     []string // messages
 	steps    int
-	recalled string // the newest result of one of Oriel's tools
+	recalled []string // the results of Oriel's tools
 }
 
 const agentTools = `[{"name":"Bash","input_schema":{"type":"object"}},{"name":"mcp__oriel__recall","input_schema":{"type":"object"}},{"name":"mcp__oriel__read","input_schema":{"type":"object"}}]`
@@ -85,8 +85,11 @@ func (a *scriptedAgent) run(t *testing.T, tool string, input json.RawMessage) st
 	if !own {
 		a.steps++
 		secret := ""
-		if a.steps == 1 {
+		switch a.steps {
+		case 1:
 			secret = "\nThe release branch of the harbour is called mint-otter."
+		case 39:
+			secret = "\nThe pilot prefers the tide of Sunday."
 		}
 		return fmt.Sprintf("part %d: %s%s", a.steps, strings.Repeat(fmt.Sprintf("line of part %d. ", a.steps), 60), secret)
 	}
@@ -94,8 +97,9 @@ func (a *scriptedAgent) run(t *testing.T, tool string, input json.RawMessage) st
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.recalled = r.Content[0].(*sdk.TextContent).Text
-	return a.recalled
+	text := r.Content[0].(*sdk.TextContent).Text
+	a.recalled = append(a.recalled, text)
+	return text
 }
 
 // An agent loses a fact from its window, calls recall through the proxy, and gets it; the
@@ -118,6 +122,8 @@ func TestAnAgentFetchesWhatItLost(t *testing.T) {
 			return fakemodel.Answer{Calls: []fakemodel.Call{{ID: id, Name: "Bash", Arguments: fmt.Sprintf(`{"command":"show %d"}`, step)}}, Input: 1, Output: 1}
 		case step == 41:
 			return fakemodel.Answer{Calls: []fakemodel.Call{{ID: id, Name: "mcp__oriel__recall", Arguments: `{"query": "name of the harbour's release branch"}`}}, Input: 1, Output: 1}
+		case step == 42:
+			return fakemodel.Answer{Calls: []fakemodel.Call{{ID: id, Name: "mcp__oriel__recall", Arguments: `{"query": "Which tide does the pilot prefer?"}`}}, Input: 1, Output: 1}
 		}
 		if bytes.Contains(last, []byte("mint-otter")) {
 			return fakemodel.Answer{Text: "It is mint-otter.", Input: 1, Output: 1}
@@ -147,11 +153,22 @@ func TestAnAgentFetchesWhatItLost(t *testing.T) {
 		}
 		mu.Unlock()
 	}
-	if said != "It is mint-otter." || !strings.Contains(a.recalled, "of this conversation") || !strings.Contains(a.recalled, "> ") {
-		t.Errorf("the agent says %q after %s", said, a.recalled)
+	if len(a.recalled) != 2 {
+		t.Fatalf("%d answers", len(a.recalled))
 	}
-	if strings.Contains(a.recalled, "name of the harbour's release branch") {
-		t.Errorf("recall found its own question: %s", a.recalled)
+	lost, had := a.recalled[0], a.recalled[1]
+	if said != "It is mint-otter." || !strings.Contains(lost, "of this conversation") || !strings.Contains(lost, "> ") || !strings.Contains(lost, "mint-otter") {
+		t.Errorf("the agent says %q after %s", said, lost)
+	}
+	if strings.Contains(lost, "name of the harbour's release branch") {
+		t.Errorf("recall found its own question: %s", lost)
+	}
+	// The person's message and the result of the 39th command, message 79, are still in view.
+	if strings.Contains(lost, "Show all parts") || !strings.Contains(lost, "in your context window already, which is not repeated here: message 1.") {
+		t.Errorf("recall repeats what the agent has: %s", lost)
+	}
+	if strings.Contains(had, "pilot prefers") || !strings.Contains(had, "in your context window already: message 79.") {
+		t.Errorf("recall repeats what the agent has: %s", had)
 	}
 	session.Close()
 	for name, check := range map[string]func(*http.Request){

@@ -126,6 +126,11 @@ func BestMatches(hits []Hit, mode recall.Mode) []Hit {
 	return nearest(hits, mode, func(h *Hit) float64 { return h.Match })
 }
 
+// Beside returns the hits that are near enough to be of use to an agent beside another hit.
+func Beside(best *Hit, hits []Hit) []Hit {
+	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Match < best.Match*shareOfBest })
+}
+
 func nearest(hits []Hit, mode recall.Mode, near func(*Hit) float64) []Hit {
 	if len(hits) == 0 {
 		return hits

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ type recallInput struct {
 type recallOutput struct {
 	Note     string    `json:"note" jsonschema:"what the answer has, whether it is complete, and how to read more"`
 	Passages []passage `json:"passages" jsonschema:"what was found, oldest first"`
+	InWindow []int64   `json:"in_window,omitempty" jsonschema:"messages of your own conversation that are about it and that you have whole in your context window; they are not repeated"`
 }
 
 type passage struct {
@@ -122,6 +124,16 @@ func (t *tools) recall(ctx context.Context, r *request, in *recallInput) (*recal
 		return nil, err
 	}
 	s := search{request: r, where: w, options: o, query: in.Query, budget: cmp.Or(in.Budget, recall.DefaultBudget)}
+	if r.own != "" {
+		own, err := t.find(ctx, r, r.own)
+		if err != nil {
+			return nil, err
+		}
+		s.caller = own.Name
+		if s.window, err = browse.NewestWindow(ctx, r.Store, t.o.Tenant, &own); err != nil {
+			return nil, err
+		}
+	}
 	return s.run(ctx)
 }
 
@@ -132,23 +144,63 @@ type search struct {
 	options recall.RecallOptions
 	query   string
 	budget  int
+	// caller is the conversation of the agent that calls, window what it has in view; ""
+	// and nil if that is not known.
+	caller string
+	window *browse.Window
+	// best is the best hit if some hits are left out because the agent has them in view.
+	best *browse.Hit
+}
+
+// has reports whether the agent has a message in view.
+func (s *search) has(conversation string, id int64) bool {
+	return conversation == s.caller && s.window.Shows(id)
+}
+
+// maxInWindow is how many messages that the agent has in view are named.
+const maxInWindow = 8
+
+// inWindow returns the ids of the hits that the agent has in view, the nearest first, and
+// leaves such messages out of later searches.
+func (s *search) inWindow(hits []browse.Hit) (ids []int64) {
+	for i := range hits {
+		if s.has(hits[i].Conversation, hits[i].ID) && len(ids) < maxInWindow {
+			ids = append(ids, hits[i].ID)
+		}
+	}
+	if len(ids) > 0 {
+		s.best = &hits[0]
+		s.options.Exclude = func(block string) bool { return s.has(browse.Origin(block, s.where.Conversation)) }
+	}
+	return ids
 }
 
 // hits returns what is found within a number of tokens and near enough, the best first, and
-// how many tokens were found.
+// how many tokens were found. What is in view counts for what is near enough, also if it is
+// left out.
 func (s *search) hits(ctx context.Context, budget int) (hits []browse.Hit, tokens int, err error) {
 	s.options.Budget = budget
 	found, err := s.Recall(ctx, s.where, s.query, s.options)
 	if err != nil {
 		return nil, 0, err
 	}
-	return browse.BestMatches(browse.Hits(found, s.where.Conversation), found.Mode), found.Tokens, nil
+	hits = browse.BestMatches(browse.Hits(found, s.where.Conversation), found.Mode)
+	if s.best != nil {
+		hits = browse.Beside(s.best, hits)
+	}
+	return hits, found.Tokens, nil
 }
 
 func (s *search) run(ctx context.Context) (*recallOutput, error) {
 	hits, tokens, err := s.hits(ctx, s.budget)
 	if err != nil {
 		return nil, err
+	}
+	out := &recallOutput{Passages: []passage{}, InWindow: s.inWindow(hits)}
+	if len(out.InWindow) > 0 {
+		if hits, tokens, err = s.hits(ctx, s.budget); err != nil {
+			return nil, err
+		}
 	}
 	total := len(hits)
 	if tokens > s.budget/2 && s.budget < maxBudget { // is there more?
@@ -158,7 +210,6 @@ func (s *search) run(ctx context.Context) (*recallOutput, error) {
 		}
 		total = max(total, len(all))
 	}
-	out := &recallOutput{Passages: []passage{}}
 	counter, left := browse.TextCounter(), s.budget-noteTokens
 	for i := range hits {
 		p := newPassage(&hits[i])
@@ -169,7 +220,7 @@ func (s *search) run(ctx context.Context) (*recallOutput, error) {
 		left -= n
 		out.Passages = append(out.Passages, p)
 	}
-	out.Note = s.note(out.Passages, total)
+	out.Note = s.note(out.Passages, total, out.InWindow)
 	slices.SortStableFunc(out.Passages, func(a, b passage) int {
 		return cmp.Or(strings.Compare(a.Time, b.Time), strings.Compare(a.Conversation, b.Conversation), cmp.Compare(a.ID, b.ID))
 	})
@@ -204,10 +255,18 @@ func whereInWords(w recall.Where, own string) string {
 	return "conversation " + quote.Label(w.Conversation)
 }
 
-// note says whether the answer is complete, and how to read more. shown has the best first.
-func (s *search) note(shown []passage, total int) string {
+// note says whether the answer is complete, and how to read more. shown has the best first,
+// inWindow are messages that the agent has in view.
+func (s *search) note(shown []passage, total int, inWindow []int64) string {
+	have := ""
+	if len(inWindow) > 0 {
+		have = fmt.Sprintf(" You have more about it in your context window already, which is not repeated here: %s.", messageList(inWindow))
+	}
+	if len(shown) == 0 && have != "" {
+		return fmt.Sprintf("0 passages besides what you have: what %s says about this is in your context window already: %s. The search was complete. %s", whereInWords(s.where, s.caller), messageList(inWindow), s.elsewhere())
+	}
 	if len(shown) == 0 {
-		return fmt.Sprintf("0 passages: nothing in %s is about this. The search was complete; the same words again find nothing. %s", whereInWords(s.where, s.own), s.elsewhere())
+		return fmt.Sprintf("0 passages: nothing in %s is about this. The search was complete; the same words again find nothing. %s", whereInWords(s.where, s.caller), s.elsewhere())
 	}
 	best := &shown[0]
 	how := fmt.Sprintf("The nearest is message %d: %s {\"conversation\":%q,\"from\":%d} shows it whole.", best.ID, voice.ToolRead, best.Conversation, best.ID)
@@ -222,7 +281,19 @@ func (s *search) note(shown []passage, total int) string {
 			more = " The others are less near; narrow the query, or give since or until, to see them."
 		}
 	}
-	return fmt.Sprintf("%d of %d %s of %s, oldest first. %s%s %s", len(shown), total, many, whereInWords(s.where, s.own), how, more, voice.QuotedRecord)
+	return fmt.Sprintf("%d of %d %s of %s, oldest first. %s%s%s %s", len(shown), total, many, whereInWords(s.where, s.caller), how, more, have, voice.QuotedRecord)
+}
+
+// messageList names messages by their ids.
+func messageList(ids []int64) string {
+	if len(ids) == 1 {
+		return fmt.Sprintf("message %d", ids[0])
+	}
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = strconv.FormatInt(id, 10)
+	}
+	return "messages " + strings.Join(texts, ", ")
 }
 
 // elsewhere says where else to look.
