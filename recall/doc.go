@@ -10,9 +10,10 @@ words alone. Scope.Recall is the whole search; Scope.Rank and Ranking.Pack are i
 Each stage has its own file: passages (passage.go, read.go), the kind of query
 (question.go), words (lexical.go), meaning (dense.go), the messages beside a passage
 (neighbours.go), its author and date (prior.go, date.go), standing instructions
-(directive.go), questions about a whole conversation (cover.go), the sum (score.go) and
-packing (pack.go). docs/retrieval.md measures what each contributes. Texts are held
-compressed in memory (texts.go).
+(directive.go), questions about a whole conversation (cover.go), conversations that are
+nearer than others (conversation.go), the sum (score.go) and packing (pack.go).
+docs/retrieval.md measures what each contributes. Texts are held compressed in memory
+(texts.go).
 
 # What it guarantees
 

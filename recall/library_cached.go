@@ -225,7 +225,11 @@ func (l *Library) place(k scopeKey, v *view) *cachedScope {
 
 // newCachedScope returns an empty cached scope. The caller holds mu.
 func (l *Library) newCachedScope(k scopeKey) *cachedScope {
-	scope := NewScope(Options{Model: l.o.Model, Count: l.o.Count})
+	weights := DefaultWeights()
+	if k.reach == ReachConversation {
+		weights.Conversation = 0 // it and those that it continues are one
+	}
+	scope := NewScope(Options{Model: l.o.Model, Count: l.o.Count, Weights: &weights})
 	scope.queries = l.queries
 	s := &cachedScope{key: k, scope: scope, owner: rand.Text(), held: map[int64]*run{}, readers: map[string]*reading{}, view: newView(nil)}
 	s.element = l.order.PushFront(s)

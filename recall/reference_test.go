@@ -85,6 +85,7 @@ func referenceOf(t *rapid.T, s *Scope, query string, vector []float32, now time.
 		r.sure = judge(a, best/all, bestCos, vector != nil, !asks(query) && !searches(query), s.personal(query)).sure
 	}
 
+	less := referenceLess(s, weight, words, meaning)
 	if !alone {
 		referenceSmooth(s, words, meaning)
 	}
@@ -95,7 +96,7 @@ func referenceOf(t *rapid.T, s *Scope, query string, vector []float32, now time.
 			continue
 		}
 		r.prior[i] = p.of(&s.messages[m], s.flags[i])
-		r.total[i] = weight*words[i] + meaning[i] - sizeOf(w, s.cost[i]).price + r.prior[i]
+		r.total[i] = weight*words[i] + meaning[i] - sizeOf(w, s.cost[i]).price + r.prior[i] - w.Conversation*less[s.sessions[s.messages[m].session].conversation]
 	}
 	switch {
 	case whole:
@@ -110,6 +111,30 @@ func referenceOf(t *rapid.T, s *Scope, query string, vector []float32, now time.
 		}
 	}
 	return r
+}
+
+// referenceLess returns how much less near each conversation is than the nearest.
+func referenceLess(s *Scope, weight float32, words, meaning []float32) map[string]float32 {
+	near := map[string][]float32{}
+	for _, m := range s.messages {
+		if m.count > 0 && s.flags[m.first]&flagRemoved == 0 {
+			name := s.sessions[m.session].conversation
+			near[name] = append(near[name], weight*slices.Max(words[m.first:][:m.count])+slices.Max(meaning[m.first:][:m.count]))
+		}
+	}
+	less, top := map[string]float32{}, float32(lowest)
+	for name, all := range near {
+		slices.SortFunc(all, func(a, b float32) int { return cmp.Compare(b, a) })
+		all = all[:min(len(all), topMessages)]
+		for _, x := range all {
+			less[name] += x / topMessages
+		}
+		top = max(top, less[name])
+	}
+	for name := range less {
+		less[name] = top - less[name]
+	}
+	return less
 }
 
 func referenceSmooth(s *Scope, words, meaning []float32) {

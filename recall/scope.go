@@ -52,6 +52,8 @@ type Scope struct {
 	named    map[[2]string]int32
 	speakers map[string][]int32 // conversation → named speakers, at most two
 	ids      int64              // bytes of blocks, refs and names of sessions
+	// conversations is how many numbers conversations have.
+	conversations int32
 
 	// By passage, in the order in which they were added.
 	messageOf []int32
@@ -96,6 +98,7 @@ type origin struct {
 type session struct {
 	begin        time.Time
 	conversation string
+	number       int32 // of the conversation
 	cost         int32 // tokens of the header
 }
 
@@ -271,7 +274,11 @@ func (s *Scope) place(m *Message) (id, prev int32) {
 	}
 	ss := session{begin: m.Time, conversation: m.Conversation}
 	if ok {
-		ss.conversation = s.sessions[s.messages[last].session].conversation // share the memory
+		before := &s.sessions[s.messages[last].session]
+		ss.conversation, ss.number = before.conversation, before.number // share the memory
+	} else {
+		ss.number = s.conversations
+		s.conversations++
 	}
 	ss.cost = int32(s.count(ss.header()))
 	s.sessions = append(s.sessions, ss)

@@ -79,6 +79,7 @@ func (s *Scope) score(sc *scores, query string, vector []float32, o *RecallOptio
 	sc.prior = s.prior(w, query, a, datesOf(query, o.Now))
 	s.measure(sc, &f)
 	s.sum(sc, &f)
+	s.preferNear(sc, &f, w.Conversation, o)
 	s.dismiss(sc, o.Dismissed)
 	whole := a == course || a == summary
 	switch {

@@ -40,6 +40,9 @@ type Weights struct {
 	// Repeat is the cost of further passages of a message if the query asks
 	// for a course of events or a summary; a quarter of it for work.
 	Repeat float32
+	// Conversation weighs how much less near a conversation is than the nearest of the
+	// scope.
+	Conversation float32
 	// Instruction and Preference are added for passages that state one.
 	Instruction, Preference float32
 	// Pins is the share of the budget that standing instructions may take
@@ -56,7 +59,7 @@ func DefaultWeights() Weights {
 		Question: 5, Statement: 15, Remark: 4,
 		Lexical: [4]float32{.3, .5, .4, .3}, Dense: [4]float32{0, .1, .3, .1}, Edge: 1.5,
 		Knee: 64, Length: .5,
-		Speaker: .9, Date: 4, User: [5]float32{5, 0, 6, 3, 0}, Work: .6, Tool: 1, Repeat: 4, Instruction: 2, Preference: 1.5, Pins: .0625, Router: true,
+		Speaker: .9, Date: 4, User: [5]float32{5, 0, 6, 3, 0}, Work: .6, Tool: 1, Repeat: 4, Conversation: 1, Instruction: 2, Preference: 1.5, Pins: .0625, Router: true,
 	}
 }
 
@@ -73,6 +76,7 @@ var stages = []struct {
 	{"length", func(w *Weights) { w.Length = 0 }},
 	{"directives", func(w *Weights) { w.Instruction, w.Preference, w.Pins = 0, 0, -1 }},
 	{"spread", func(w *Weights) { w.Repeat = 0 }},
+	{"conversation", func(w *Weights) { w.Conversation = 0 }},
 	{"router", func(w *Weights) { w.Router = false }},
 }
 

@@ -78,7 +78,7 @@ $OPENAI_API_KEY.
 of everything does: what is in another conversation than the question's is in its way.
 
 --without removes stages from keyword and hybrid: neighbours, speaker, date, role,
-length, directives, spread, router.`,
+length, directives, spread, conversation, router.`,
 		Example: `  oriel eval locomo10.json --format locomo --policy bm25,hybrid
   oriel eval beam/100K --format beam --budget 4096,8192 --details details.jsonl
   oriel eval locomo10.json --format locomo --scope user --policy hybrid
