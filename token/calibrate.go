@@ -1,6 +1,7 @@
 package token
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -27,6 +28,7 @@ type Calibration struct {
 	mu     sync.Mutex // guards all below
 	models map[string]*track
 	clock  uint64 // counts observations, to find the track idle for longest
+	pairs  int    // of all models
 
 	journal bool // observations are kept for Learnt
 	held    bool // they count only when Learnt has kept them
@@ -52,6 +54,8 @@ const (
 	calibrateSpread    = 1.3  // largest size over smallest, for the line
 	calibrateGap       = 0.15 // of the largest 1/size, between two pairs
 	calibrateModels    = 1024 // kept in all
+	calibrateAllPairs  = 8192 // kept of all models, about 120 kB when stored
+	calibrateName      = 512  // bytes of a model's key; longer ones are not calibrated
 	calibrateBetter    = 0.9  // error of the line over that of the ratio
 	calibrateFloor     = 0.005
 )
@@ -92,14 +96,14 @@ type track struct {
 // model is any key, usually Model.ID. It reports whether the pair was accepted.
 func (c *Calibration) Observe(model string, local, reported int) bool {
 	p, ok := readPair(local, reported)
-	if !ok {
+	if !ok || len(model) > calibrateName {
 		return false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.note(observed{model, p})
 	if !c.held {
-		c.track(model).add(p)
+		c.observe(model, p)
 	} else if t := c.next[model]; t != nil {
 		t.add(p)
 	}
@@ -134,8 +138,10 @@ func (t *track) fitted() Scale {
 	return t.scale
 }
 
-// track is called with the lock held.
-func (c *Calibration) track(model string) *track {
+// observe adds a pair. Clients choose the names of models, so their number and what is kept
+// of all of them are bounded: models that were idle for longest lose all but their newest
+// pairs, and then leave. The caller holds the lock.
+func (c *Calibration) observe(model string, p pair) {
 	c.clock++
 	t := c.models[model]
 	if t == nil {
@@ -143,20 +149,33 @@ func (c *Calibration) track(model string) *track {
 			c.models = map[string]*track{}
 		}
 		if len(c.models) >= calibrateModels {
-			// Clients choose model names, so their number must be bounded.
-			idle, least := "", uint64(math.MaxUint64)
-			for name, o := range c.models {
-				if o.used < least {
-					idle, least = name, o.used
-				}
-			}
+			idle := c.idle(0)
+			c.pairs -= len(c.models[idle].pairs)
 			delete(c.models, idle)
 		}
 		t = &track{}
 		c.models[model] = t
 	}
 	t.used = c.clock
-	return t
+	was := len(t.pairs)
+	t.add(p)
+	for c.pairs += len(t.pairs) - was; c.pairs > calibrateAllPairs; {
+		o := c.models[c.idle(calibrateRecent)]
+		over := len(o.pairs) - calibrateRecent
+		o.pairs, o.stale = slices.Delete(o.pairs, 0, over), true
+		c.pairs -= over
+	}
+}
+
+// idle returns the model that was idle for longest of those with more than so many pairs. It
+// is the same in every process that has stored the same.
+func (c *Calibration) idle(pairs int) (name string) {
+	for is, t := range c.models {
+		if o := c.models[name]; len(t.pairs) > pairs && (o == nil || cmp.Or(cmp.Compare(t.used, o.used), cmp.Compare(is, name)) < 0) {
+			name = is
+		}
+	}
+	return name
 }
 
 func (t *track) add(p pair) {
@@ -273,11 +292,12 @@ func median(v []float64) float64 {
 }
 
 // MarshalJSON writes the pairs of every model, oldest first:
-// {"model":[[local,reported],…]}.
+// {"model":[[local,reported],…]}. The newest pair has a third number, which is larger the
+// later it was observed.
 func (c *Calibration) MarshalJSON() ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := make(map[string][][2]int, len(c.models))
+	out := make(map[string][][]uint64, len(c.models))
 	for name, t := range c.models {
 		out[name] = t.list()
 	}
@@ -285,10 +305,13 @@ func (c *Calibration) MarshalJSON() ([]byte, error) {
 }
 
 // list returns the pairs as they are stored.
-func (t *track) list() [][2]int {
-	out := make([][2]int, len(t.pairs))
+func (t *track) list() [][]uint64 {
+	out := make([][]uint64, len(t.pairs))
 	for i, p := range t.pairs {
-		out[i] = [2]int{int(p.x), int(p.y)}
+		out[i] = []uint64{uint64(p.x), uint64(p.y)}
+	}
+	if n := len(out); n > 0 && t.used > 0 {
+		out[n-1] = append(out[n-1], t.used)
 	}
 	return out
 }
@@ -296,25 +319,30 @@ func (t *track) list() [][2]int {
 // UnmarshalJSON replaces what was learnt. Pairs that Observe would refuse are
 // left out.
 func (c *Calibration) UnmarshalJSON(data []byte) error {
-	var in map[string][][2]int
+	var in map[string][][3]int
 	if err := json.Unmarshal(data, &in); err != nil {
 		return fmt.Errorf("read calibration: %w", err)
 	}
-	read := new(Calibration)
+	models, clock, count := map[string]*track{}, uint64(0), 0
 	for name, pairs := range in {
-		var kept []pair
+		t := &track{stale: true}
 		for _, p := range pairs[max(0, len(pairs)-calibratePairs):] {
-			if p, ok := readPair(p[0], p[1]); ok {
-				kept = append(kept, p)
+			if pair, ok := readPair(p[0], p[1]); ok {
+				t.pairs, t.used = append(t.pairs, pair), uint64(max(0, p[2]))
 			}
 		}
-		if kept != nil {
-			t := read.track(name)
-			t.pairs, t.stale = kept, true
+		if len(t.pairs) > 0 && len(name) <= calibrateName {
+			models[name] = t
+			clock, count = max(clock, t.used), count+len(t.pairs)
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.models, c.clock = read.models, read.clock
+	c.models, c.clock, c.pairs = models, clock, count
+	for len(c.models) > calibrateModels {
+		idle := c.idle(0)
+		c.pairs -= len(c.models[idle].pairs)
+		delete(c.models, idle)
+	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 
@@ -176,6 +177,43 @@ func TestCalibrationHasABoundedMemory(t *testing.T) {
 	}
 	if s := c.Scale("busy"); s.N != calibratePairs {
 		t.Errorf("the busy model has %d observations", s.N)
+	}
+}
+
+// Processes that read the same learnt.json forget the same models: those that were idle for
+// longest, also before it was stored. What clients name does not make it large.
+func TestStoredCalibrationsForgetTheOldest(t *testing.T) {
+	var first Calibration
+	name := func(i int) string { return fmt.Sprintf("%04d%s", i*577%calibrateModels, strings.Repeat("m", 40)) }
+	for i := range calibrateModels {
+		for range 12 { // more than are kept of all
+			first.Observe(name(i), 100_000, 110_000)
+		}
+	}
+	first.Observe(name(0), 100_000, 110_000) // so that name(1) is idle for longest
+	first.Observe(strings.Repeat("m", 1<<20), 100_000, 110_000)
+	data, err := json.Marshal(&first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(data) > 250_000 {
+		t.Errorf("it has %d bytes", len(data))
+	}
+	for range 3 {
+		var c Calibration
+		if err := json.Unmarshal(data, &c); err != nil {
+			t.Fatal(err)
+		}
+		c.Observe("new", 1000, 1100)
+		c.Observe("newer", 1000, 1100)
+		for i := range 5 {
+			if gone := c.Scale(name(i)).N == 0; gone != (i == 1 || i == 2) {
+				t.Errorf("model %d is gone: %v", i, gone)
+			}
+		}
+		if n := c.Scale(name(calibrateModels - 1)).N; n != 12 {
+			t.Errorf("the newest model has %d observations", n)
+		}
 	}
 }
 

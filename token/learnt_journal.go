@@ -156,7 +156,7 @@ func (c *Calibration) observeAll(all []observed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, o := range all {
-		c.track(o.model).add(o.pair)
+		c.observe(o.model, o.pair)
 	}
 }
 
@@ -165,19 +165,14 @@ func (c *Calibration) observeAll(all []observed) {
 func (c *Calibration) adopt(from *Calibration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	was := c.models
 	c.next = nil
-	c.models = make(map[string]*track, len(from.models))
+	c.models, c.clock, c.pairs = make(map[string]*track, len(from.models)), from.clock, from.pairs
 	for name, t := range from.models {
-		own := &track{pairs: slices.Clone(t.pairs), stale: true}
-		if old := was[name]; old != nil {
-			own.used = old.used
-		}
-		c.models[name] = own
+		c.models[name] = &track{pairs: slices.Clone(t.pairs), used: t.used, stale: true}
 	}
 	if !c.held {
 		for _, o := range c.added {
-			c.track(o.model).add(o.pair)
+			c.observe(o.model, o.pair)
 		}
 	}
 }
@@ -186,11 +181,12 @@ func (c *Calibration) adopt(from *Calibration) {
 func (c *Calibration) forget(forgotten func(key string) bool) (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	maps.DeleteFunc(c.models, func(key string, _ *track) bool {
+	maps.DeleteFunc(c.models, func(key string, t *track) bool {
 		if !forgotten(key) {
 			return false
 		}
 		n++
+		c.pairs -= len(t.pairs)
 		return true
 	})
 	return n

@@ -49,8 +49,9 @@ type claim struct {
 // LimitAge is how long a limit holds after it was learnt.
 const LimitAge = 7 * 24 * time.Hour
 
-// maxLimits bounds the limits of a tenant: clients choose the names of models.
-const maxLimits = 256
+// maxLimits bounds the limits of a tenant, maxAllLimits those of all tenants, and maxLimitName
+// the bytes of a tenant and a model together: clients choose the names of models.
+const maxLimits, maxAllLimits, maxLimitName = 256, 2048, 512
 
 // Asked identifies a model, the conversation that asks it, and that conversation's tenant.
 type Asked struct {
@@ -67,7 +68,7 @@ func (a *Asked) key() string { return LearntKey(a.Tenant, a.Model) + " " + strco
 // Learn notes that a refusal limits a model to tokens, as counted here. reply reports
 // whether they include the reply that is asked for.
 func (l *Limits) Learn(a Asked, tokens int, reply bool, now time.Time) {
-	if tokens <= 0 {
+	if tokens <= 0 || len(a.Tenant)+len(a.Model) > maxLimitName {
 		return
 	}
 	l.mu.Lock()
@@ -94,26 +95,34 @@ func (l *Limits) Learn(a Asked, tokens int, reply bool, now time.Time) {
 // near reports whether two counts, of two calls, stand for the same limit.
 func near(a, b int) bool { return 5*a >= 4*b && 5*b >= 4*a }
 
-// put stores a limit. If the tenant has too many, its oldest goes.
+// put stores a limit. If the tenant has too many, or all have, the oldest goes.
 func (l *Limits) put(key, tenant string, n limit) {
 	if l.known == nil {
 		l.known = map[string]limit{}
 	}
 	if _, ok := l.known[key]; !ok {
-		oldest, count := "", 0
-		for k, v := range l.known {
-			if !strings.HasPrefix(k, tenant+"\t") {
-				continue
-			}
-			if count++; oldest == "" || v.last().Before(l.known[oldest].last()) {
-				oldest = k
-			}
+		if oldest, count := l.oldest(tenant + "\t"); count >= maxLimits {
+			delete(l.known, oldest)
 		}
-		if count >= maxLimits {
+		if len(l.known) >= maxAllLimits {
+			oldest, _ := l.oldest("")
 			delete(l.known, oldest)
 		}
 	}
 	l.known[key] = n
+}
+
+// oldest returns the key with a prefix that was learnt first, and how many have the prefix.
+func (l *Limits) oldest(prefix string) (key string, count int) {
+	for k, v := range l.known {
+		if !strings.HasPrefix(k, prefix) {
+			continue
+		}
+		if count++; count == 1 || cmp.Or(v.last().Compare(l.known[key].last()), cmp.Compare(k, key)) < 0 {
+			key = k
+		}
+	}
+	return key, count
 }
 
 // last returns when the limit or its claim was last learnt.
@@ -154,6 +163,9 @@ func (l *Limits) Took(a Asked, tokens int) bool {
 
 // LearnBinding notes that a model accepts thinking only if nothing before it has changed.
 func (l *Limits) LearnBinding(a Asked) {
+	if len(a.Tenant)+len(a.Model) > maxLimitName {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.note(func(l *Limits) { l.LearnBinding(a) })
