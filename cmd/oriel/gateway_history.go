@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 func (g *gateway) openHistory(ctx context.Context, o *gatewayOptions, dir string) {
 	ticker := time.NewTicker(reopenEvery)
 	g.onClose(ticker.Stop)
-	open := func(ctx context.Context) (timeline.Store, error) { return o.data.serve(ctx, o.sync) }
+	open := func(ctx context.Context) (timeline.Store, error) { return o.data.serve(ctx, o.sync, o.proxy.Log) }
 	place := filepath.Join(dir, "oriel.db")
 	if url, err := o.data.database(); err == nil && url != "" {
 		place = postgres.Redact(url)
@@ -29,13 +30,13 @@ func (g *gateway) openHistory(ctx context.Context, o *gatewayOptions, dir string
 }
 
 // serve opens the history for recording, and creates it if there is none.
-func (h *history) serve(ctx context.Context, level sqlite.Sync) (timeline.Store, error) {
+func (h *history) serve(ctx context.Context, level sqlite.Sync, log *slog.Logger) (timeline.Store, error) {
 	url, err := h.database()
 	if err != nil {
 		return nil, err
 	}
 	if url != "" {
-		store, err := postgres.Open(ctx, url, postgres.Options{})
+		store, err := postgres.Open(ctx, url, postgres.Options{Log: log})
 		if err != nil {
 			return nil, err // not a store that is nil
 		}

@@ -98,7 +98,7 @@ imported.`,
 		if err := importer.Check(args, o); err != nil { // before a folder is created
 			return err
 		}
-		store, err := data.serve(cmd.Context(), level)
+		store, err := data.serve(cmd.Context(), level, nil)
 		if err != nil {
 			return &failure{err}
 		}

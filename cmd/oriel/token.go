@@ -79,7 +79,7 @@ only now: the store has its hash. A tenant needs no other preparation.`,
 		if err := t.Check(); err != nil {
 			return err
 		}
-		store, err := data.serve(cmd.Context(), sqlite.Full)
+		store, err := data.serve(cmd.Context(), sqlite.Full, nil)
 		if err != nil {
 			return &failure{err}
 		}

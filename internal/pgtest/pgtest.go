@@ -66,6 +66,16 @@ func With(base, name, value string) string {
 	return u.String()
 }
 
+// In returns a URL with another database.
+func In(base, database string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		panic(err)
+	}
+	u.Path = "/" + database
+	return u.String()
+}
+
 // started returns the common server.
 func started(t testing.TB) *Server {
 	t.Helper()
@@ -116,12 +126,7 @@ func StartWith(t testing.TB, extension string) *Server {
 		t.Skipf("no extension %s", extension)
 	}
 	s := Start(t)
-	admin, err := url.Parse(s.Admin())
-	if err != nil {
-		t.Fatal(err)
-	}
-	admin.Path = "/oriel"
-	execute(t, admin.String(), "CREATE EXTENSION "+extension)
+	execute(t, In(s.Admin(), "oriel"), "CREATE EXTENSION "+extension)
 	return s
 }
 

@@ -27,18 +27,23 @@ const vectorColumn = `ALTER TABLE passage ADD COLUMN vector halfvec(384);
 // passageState is which tables there are.
 type passageState struct {
 	tables    bool
-	vectors   bool // passage has vectors
-	extension bool // pgvector is there
+	vectors   bool   // passage has vectors
+	extension bool   // pgvector is there, in a version that can be used
+	old       string // the version of a pgvector that cannot
 }
 
 type querier interface {
 	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
 }
 
+// readPassageState reads which tables there are. Before 0.7 pgvector had no halfvec, and
+// before 0.8 a search could not go on until enough of what it finds is within the spans.
 func readPassageState(ctx context.Context, q querier) (st passageState, err error) {
 	return st, q.QueryRow(ctx, `SELECT to_regclass('passage') IS NOT NULL,
 		EXISTS (SELECT 1 FROM pg_catalog.pg_attribute WHERE attrelid = to_regclass('passage') AND attname = 'vector' AND NOT attisdropped),
-		to_regtype('halfvec') IS NOT NULL`).Scan(&st.tables, &st.vectors, &st.extension)
+		to_regtype('halfvec') IS NOT NULL AND coalesce(v.recent, false), CASE WHEN v.recent THEN '' ELSE coalesce(v.version, '') END
+		FROM (SELECT max(extversion) AS version, bool_or(regexp_match(extversion, '^(\d+)\.(\d+)')::integer[] >= '{0,8}') AS recent FROM pg_catalog.pg_extension WHERE extname = 'vector') AS v`).
+		Scan(&st.tables, &st.vectors, &st.extension, &st.old)
 }
 
 // passageState returns which tables there are. It remembers an answer that cannot change.
@@ -73,6 +78,9 @@ func (s *Store) WantPassages(ctx context.Context, tenant string) error {
 	st, err := s.passageState(ctx)
 	if err != nil {
 		return err
+	}
+	if st.old != "" && !s.warned.Swap(true) {
+		s.log.Warn("pgvector in the database is older than 0.8: messages of large scopes are found by their words alone; update it with ALTER EXTENSION vector UPDATE", "version", st.old)
 	}
 	if !st.tables || st.extension && !st.vectors {
 		if err := s.explain("write", s.makePassages(ctx)); err != nil {
@@ -201,7 +209,9 @@ func vectorText(v []float32) *string {
 }
 
 // dropPassages queues the deletion of passages of messages below the given depths of trunks.
+// Those of the messages before, which other conversations have, stay.
 func dropPassages(b *pgx.Batch, tenant int64, trunks, keep []int64) {
 	b.Queue("DELETE FROM passage p USING unnest($2::bigint[], $3::bigint[]) AS o (trunk, keep) WHERE p.tenant = $1 AND p.trunk = o.trunk AND p.depth > o.keep", tenant, trunks, keep)
-	b.Queue("DELETE FROM passage_to p USING unnest($2::bigint[], $3::bigint[]) AS o (trunk, keep) WHERE p.tenant = $1 AND p.trunk = o.trunk AND p.depth > o.keep", tenant, trunks, keep)
+	b.Queue("DELETE FROM passage_to p USING unnest($2::bigint[], $3::bigint[]) AS o (trunk, keep) WHERE p.tenant = $1 AND p.trunk = o.trunk AND o.keep = 0", tenant, trunks, keep)
+	b.Queue("UPDATE passage_to p SET depth = o.keep FROM unnest($2::bigint[], $3::bigint[]) AS o (trunk, keep) WHERE p.tenant = $1 AND p.trunk = o.trunk AND p.depth > o.keep", tenant, trunks, keep)
 }

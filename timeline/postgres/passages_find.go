@@ -19,8 +19,7 @@ const (
 	sampled = 2000
 	// maxMatches is about how many passages with any word of a query are scored.
 	maxMatches = 20_000
-	// manySpans is from how many on they do not narrow the search itself: nearly all of a
-	// tenant's trunks are among them.
+	// manySpans is from how many on the index of trunks is of no use.
 	manySpans = 10_000
 	// meanWords is the usual number of different words of a passage.
 	meanWords = 40
@@ -36,9 +35,6 @@ func (s *Store) FindPassages(ctx context.Context, tenant, kind string, q timelin
 	for _, span := range q.Spans {
 		f.spans[span.Trunk] = span
 		f.trunks = append(f.trunks, span.Trunk)
-	}
-	if len(f.trunks) > manySpans {
-		f.trunks = nil
 	}
 	// By meaning, and how many passages have each word.
 	if err := s.view(ctx, tenant, func(b *pgx.Batch, id int64) {
@@ -74,7 +70,7 @@ type finding struct {
 	kind   string
 	q      *timeline.PassageQuery
 	spans  map[int64]timeline.Span
-	trunks []int64 // to search, nil for all
+	trunks []int64 // to search
 
 	words []string // as queries
 	// has is how many passages of a sample have each word, and of is the size of the sample.
@@ -84,8 +80,14 @@ type finding struct {
 	meant, said []timeline.Place // found by meaning and by words, the best first
 }
 
-// within is the condition that passages are of the history that is searched.
-const within = "tenant = $1 AND kind = $2 AND ($3::bigint[] IS NULL OR trunk = ANY ($3))"
+// within returns the condition that passages are of the history that is searched. Many trunks
+// are looked up in a table of hashes.
+func (f *finding) within() string {
+	if len(f.trunks) > manySpans {
+		return "tenant = $1 AND kind = $2 AND trunk IN (SELECT unnest($3::bigint[]))"
+	}
+	return "tenant = $1 AND kind = $2 AND trunk = ANY ($3::bigint[])"
+}
 
 // take reads places. A message is found once.
 func (f *finding) take(rows pgx.Rows, found *[]timeline.Place) error {
@@ -104,7 +106,7 @@ func (f *finding) take(rows pgx.Rows, found *[]timeline.Place) error {
 func (f *finding) byVector(b *pgx.Batch, tenant int64, vector string) {
 	// pgvector looks at more of its index until enough passages are within the spans.
 	b.Queue("SELECT set_config('hnsw.ef_search', '400', true), set_config('hnsw.iterative_scan', 'relaxed_order', true)")
-	b.Queue("SELECT trunk, depth FROM passage WHERE "+within+" ORDER BY vector <=> $4::text::halfvec LIMIT $5", tenant, f.kind, f.trunks, vector, 3*f.q.Messages).Query(func(rows pgx.Rows) error {
+	b.Queue("SELECT trunk, depth FROM passage WHERE "+f.within()+" ORDER BY vector <=> $4::text::halfvec LIMIT $5", tenant, f.kind, f.trunks, vector, 3*f.q.Messages).Query(func(rows pgx.Rows) error {
 		f.meant = nil
 		return f.take(rows, &f.meant)
 	})
@@ -160,7 +162,7 @@ func (f *finding) weigh() (chosen []string, weights []float64) {
 func (f *finding) byWords(b *pgx.Batch, tenant int64, chosen []string, weights []float64) {
 	b.Queue(`SELECT p.trunk, p.depth FROM passage p
 		CROSS JOIN LATERAL (SELECT sum(w.weight) AS sum FROM unnest($5::text[]::tsquery[], $6::float8[]) AS w (word, weight) WHERE p.words @@ w.word) AS score
-		WHERE p.`+within+` AND p.words @@ $4::tsquery
+		WHERE p.`+f.within()+` AND p.words @@ $4::tsquery
 		ORDER BY score.sum / (1.3 + 0.9 * length(p.words) / $7) DESC, p.trunk DESC, p.depth DESC LIMIT $8`,
 		tenant, f.kind, f.trunks, strings.Join(chosen, "|"), chosen, weights, float64(meanWords), 3*f.q.Messages).Query(func(rows pgx.Rows) error {
 		f.said = nil

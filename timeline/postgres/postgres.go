@@ -1,10 +1,12 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 
@@ -24,6 +26,8 @@ type Options struct {
 	// ReadOnly implies MustExist, and makes all changes fail with
 	// timeline.ErrReadOnly.
 	ReadOnly bool
+	// Log receives what the store does without. Default: none.
+	Log *slog.Logger
 }
 
 // Store is a timeline.Store in a PostgreSQL database.
@@ -31,6 +35,7 @@ type Store struct {
 	pool     *pgxpool.Pool
 	where    string // the URL without its password
 	readOnly bool
+	log      *slog.Logger
 	codec    *codec.Codecs
 	tenants  *cache.Cache[string, int64]
 
@@ -43,6 +48,7 @@ type Store struct {
 	// documents counts the changes of documents by others.
 	documents atomic.Int64
 	passages  atomic.Pointer[passageState]
+	warned    atomic.Bool // of an old pgvector
 	stop      context.CancelFunc
 	stopped   sync.WaitGroup
 
@@ -63,7 +69,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{where: Redact(url), readOnly: o.ReadOnly, codec: codec.New(), tenants: cache.New[string, int64](1 << 12), name: rand.Text()}
+	s := &Store{where: Redact(url), readOnly: o.ReadOnly, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), codec: codec.New(), tenants: cache.New[string, int64](1 << 12), name: rand.Text()}
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, s.explain("open", err)
 	}
