@@ -172,7 +172,7 @@ func checkID(id string) error {
 	return nil
 }
 
-// forget is called when no caller has a conversation any more.
+// forget removes the entry of a conversation that no caller holds any more.
 func (e *Engine) forget(key conversationKey) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

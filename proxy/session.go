@@ -27,9 +27,9 @@ import (
 // other site can put a browser into a tenant of its choice.
 //
 // The cookie does not contain the token, because browsers send a cookie to all ports of a
-// host. It is a random text, of which the store has a hash, like that of a token, so that
-// all servers on a store accept it. It admits to Oriel's own paths only, and ends with its
-// token, after sessionTime, or when the person signs out.
+// host. It is a random text. The store holds its hash, like that of a token, so all servers
+// on a store accept it. It is valid for Oriel's own paths only, and ends with its token,
+// after sessionTime, or when the person signs out.
 const (
 	consolePath    = "/oriel/"
 	sessionPath    = "/oriel/session"
@@ -65,9 +65,9 @@ func sessionHash(cookie string, parent timeline.TokenHash) timeline.TokenHash {
 	return sha256.Sum256(append([]byte("oriel session "+cookie+" "), parent[:]...))
 }
 
-// newCookie returns the value of a new cookie: random bytes, and for a stored token its
-// hash, which tells nothing about a random token. The hashes of other tokens, which people
-// choose, stay out.
+// newCookie returns the value of a new cookie: random bytes and, for a stored token, the
+// token's hash, which reveals nothing about a random token. It does not contain the hash of
+// any other token, because people choose those.
 func newCookie(parent timeline.TokenHash, stored bool) string {
 	value := make([]byte, 32, 64)
 	rand.Read(value) // it never fails
@@ -150,8 +150,8 @@ func redirectLogin(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// serveSession answers /oriel/session: GET returns whose the request is, POST signs a
-// browser in with a token, DELETE signs it out.
+// serveSession answers /oriel/session: GET returns the tenant and role of the request, POST
+// signs a browser in with a token, DELETE signs it out.
 func (s *Server) serveSession(w http.ResponseWriter, r *http.Request, t *route) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
@@ -173,7 +173,8 @@ func (s *Server) serveSession(w http.ResponseWriter, r *http.Request, t *route) 
 	}
 }
 
-// writeSession writes whose a request is. signedIn reports that a cookie says so.
+// writeSession writes the tenant and role of a request. signedIn reports that they come from
+// a cookie.
 func writeSession(w http.ResponseWriter, a Access, signedIn bool) {
 	w.Header().Set("Content-Type", "application/json")
 	json.NewEncoder(w).Encode(struct {
@@ -248,8 +249,8 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) *refusal {
 	return nil
 }
 
-// endFormer ends the session that a browser has so far: the new cookie takes the place of
-// its cookie, so that nobody could sign it out any more.
+// endFormer ends the previous session of a browser. The new cookie replaces the old one, so
+// nobody could sign the old session out later.
 func (s *Server) endFormer(ctx context.Context, cur *routing, r *http.Request) error {
 	cookie, parents := cur.parents(r)
 	for _, parent := range parents {

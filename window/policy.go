@@ -351,15 +351,14 @@ func (d *draft) elide(enough, spared int) {
 	}
 }
 
-// Why the middle of a text is elided.
+// Reasons for which the middle of a text is elided.
 const (
 	elidedLarge = "larger than the window: the middle is elided"
 	elidedReply = "a reply between what people wrote: the middle is elided"
 )
 
-// relax restores texts that were elided for a reason, as far as there turned
-// out to be room: the newest words of the user first, then the texts that lost
-// most.
+// relax restores texts that were elided for the given reason, as far as room
+// allows: the newest words of the user first, then the texts that lost most.
 func (d *draft) relax(room int, reason string) {
 	newest := d.h.newestWords()
 	var at []partAt

@@ -17,8 +17,8 @@ const (
 	tailLines = 5
 )
 
-// wholeMessage draws one message: who, when, and all of what it says. On a terminal only the
-// first and last lines of results and of thinking are drawn, unless full is set.
+// wholeMessage draws one message with its author, its time and its whole text. On a terminal
+// it draws only the first and last lines of results and of thinking, unless full is set.
 func wholeMessage(out io.Writer, m *browse.Message, sc screen, full bool) error {
 	lines := []string{sc.style.code(byColour(m.By()), messageHead(m, sc.width))}
 	switch {
@@ -33,8 +33,8 @@ func wholeMessage(out io.Writer, m *browse.Message, sc screen, full bool) error 
 	return err
 }
 
-// messageHead says in one line whose a message is, when it came and how large it is. A narrow
-// screen is shown less of it; width 0 means that it has no limit.
+// messageHead returns one line with the author, time and size of a message. It leaves fields
+// out if the line would be wider than width; 0 means no limit.
 func messageHead(m *browse.Message, width int) string {
 	pin := ""
 	if m.Pinned {
@@ -116,8 +116,8 @@ func partLines(p *chat.Part, sc screen, full bool) []string {
 	return markdown(timeline.Words(&chat.Message{Parts: []chat.Part{*p}}), sc)
 }
 
-// arguments writes the arguments of a call as name=value, or as they stand if they are no
-// object.
+// arguments returns the arguments of a call as name=value. If they are not an object, it
+// returns them unchanged.
 func arguments(p *chat.Part) string {
 	d := json.NewDecoder(strings.NewReader(p.Arguments()))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -154,7 +154,8 @@ func wrapped(text string, sc screen) []string {
 	return out
 }
 
-// folded returns the lines of a text, of a long one on a terminal the first and last.
+// folded returns the lines of a text. On a terminal it shortens a long text to its first and
+// last lines, unless full is set.
 func folded(text string, sc screen, full bool) []string {
 	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(printable(text), "\t", "    "), "\n "), "\n")
 	if sc.width == 0 {

@@ -62,8 +62,7 @@ type Handler struct {
 	strips  cache[*browse.Outline]
 }
 
-// maxWork and maxShare are how many requests are worked on at a time: of all, and of one
-// tenant.
+// maxWork limits the requests that are handled at a time, maxShare those of one tenant.
 const maxWork, maxShare = 4, 3
 
 // New returns a handler for the paths under Prefix.
@@ -97,8 +96,8 @@ func New(o Options) *Handler {
 	return h
 }
 
-// remember limits what is remembered: titles, and calls, verdicts on messages, plans and
-// messages, each of about 1 KB, 200, 50 and 5 bytes.
+// remember sets the sizes of the caches. Titles take about 1 KB each, calls 200 bytes, verdicts
+// on messages and blocks of plans 50 bytes, and messages of a strip 5 bytes.
 func (h *Handler) remember() {
 	h.titles.most = 4096
 	h.calls.most, h.calls.weigh = 20_000, func(calls []browse.Call) int { return len(calls) }

@@ -43,8 +43,8 @@ const (
 	shareOfTools    = .6
 )
 
-// nearness returns how near a passage is. unknown is what counts for the meaning of a passage
-// that has no vector yet.
+// nearness returns how near a passage is. unknown replaces the cosine of a passage that has no
+// vector yet.
 func nearness(p *recall.Passage, unknown float64) float64 {
 	n := match(p, unknown)
 	switch {
@@ -61,8 +61,8 @@ func match(p *recall.Passage, unknown float64) float64 {
 	return forWords*p.Keyword + forMeaning*cmp.Or(p.Dense, unknown)
 }
 
-// unknownShare is the share of the mean cosine of what was found that a passage without a
-// vector gets: those with one were chosen because they are near.
+// unknownShare times the mean cosine of the passages found is the cosine of a passage without
+// a vector. It is below 1, because passages with a vector were found for being near.
 const unknownShare = .8
 
 // meanDense returns the mean cosine of the passages that have one.
@@ -106,8 +106,8 @@ func Hits(r *recall.Result, own string) []Hit {
 	return hits
 }
 
-// Hits that are less near than leastNear, which words alone cannot tell, or than
-// shareOfBest of the best are left out by Nearest.
+// Nearest leaves out hits that are less near than leastNear or than shareOfBest of the best
+// hit. It ignores leastNear for searches by words alone, which have no such scale.
 const (
 	leastNear   = .2
 	shareOfBest = .35
@@ -182,8 +182,8 @@ type HitGroup struct {
 	More         int // hits that are left out
 }
 
-// groupHits is how many hits a group has at most where there are several groups: a person
-// reads the best of each first.
+// groupHits limits the hits of a group if there are several groups, so that a person reads
+// the best of each group first.
 const groupHits = 4
 
 // Groups groups hits by conversation and day, the group with the best hit first. A group

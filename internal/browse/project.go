@@ -21,11 +21,10 @@ func InProject(c *timeline.Conversation, project string) bool {
 	return project != "" && (c.Project == project || strings.HasSuffix(c.Project, "/"+project))
 }
 
-// UnknownProject is the error for a project that no conversation has, or whose name stands
-// for two.
+// UnknownProject is the error for a name that no project or more than one project has.
 type UnknownProject struct {
 	Name string
-	// Known are projects that there are, or the two that are meant if Both is set.
+	// Known lists existing projects or, if Both is set, the two that the name matches.
 	Known []string
 	Both  bool
 }
@@ -76,11 +75,12 @@ func unknownProject(all []Listed, project string) *UnknownProject {
 	return u
 }
 
-// Place is a part of the history as people name it: a conversation and how far from it, or a
-// project. The zero value is all of it.
+// Place is a part of the history as people name it: a conversation with its reach, or a
+// project. The zero value is the whole history.
 type Place struct {
 	Conversation, Project string
-	// Reach is how far from Conversation; it has no meaning without one.
+	// Reach selects Conversation alone, its project, or everything of its user. It is
+	// ignored without Conversation.
 	Reach recall.Reach
 }
 

@@ -36,8 +36,8 @@ func (e *draft) recall(ctx context.Context, total int) (bool, error) {
 	return added, err
 }
 
-// recallHidden adds what the view does not show. added reports whether it
-// added anything, newest whether that is for the newest words.
+// recallHidden adds passages that the view does not show. added reports whether it
+// added any; newest reports whether they are for the newest prompt.
 func (e *draft) recallHidden(ctx context.Context, total int) (added, newest bool, err error) {
 	spoken, marker := e.newPrompt(), -1
 	if e.plan != nil {

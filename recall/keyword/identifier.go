@@ -74,7 +74,7 @@ func (s *scanner) whole(t string) {
 	}
 }
 
-// A name in camel case with maxHumps or more parts is taken for data.
+// maxHumps is the number of parts from which on a name in camel case is treated as data.
 const maxHumps = 8
 
 // humps emits the parts of a name in camel case that have two letters or more:
@@ -172,7 +172,7 @@ func isHex(t string) bool {
 	return len(t) >= minHex && seen&digit != 0 && seen&(lower|upper) != 0
 }
 
-// part emits t as a word that does not count.
+// part emits t as a word that does not count towards the length of the text.
 func (s *scanner) part(t string) {
 	n := 0
 	var seen uint8

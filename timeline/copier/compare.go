@@ -125,7 +125,8 @@ func (c *comparison) compareConversation(ctx context.Context, a, b timeline.Conv
 	return c.compareRecords(ctx, places)
 }
 
-// find follows the identities of the messages on the way to a place in the target.
+// find returns the place in the target that has the same messages before it as head has in
+// the source. It returns the zero place if the target does not contain them.
 func (c *comparison) find(ctx context.Context, head timeline.Place) (at timeline.Place, err error) {
 	var says []timeline.Hash
 	if err := c.from.Messages(ctx, c.tenant, head, 1, math.MaxInt64, true, func(e *timeline.Entry) error {
