@@ -1,6 +1,8 @@
-// Package tally counts the passes over the bytes of a call, for tests that bound them:
-// go test -tags oriel_tally. Without the tag nothing is counted, and Add costs nothing.
+// Package tally counts the passes over the bytes of a call, for tests that bound them.
+// Nothing is counted unless a test calls Start.
 package tally
+
+import "sync/atomic"
 
 // Kind is a kind of work that is counted.
 type Kind int
@@ -15,3 +17,26 @@ const (
 	Compressed             // by the store
 	Kinds                  // how many kinds there are
 )
+
+var (
+	counting bool
+	counts   [Kinds]atomic.Int64
+)
+
+// Start makes Add count. It must be called before goroutines that call Add are started.
+func Start() { counting = true }
+
+// Add counts n of a kind.
+func Add(k Kind, n int) {
+	if counting {
+		counts[k].Add(int64(n))
+	}
+}
+
+// Take returns what was counted since it was called last.
+func Take() (all [Kinds]int64) {
+	for i := range counts {
+		all[i] = counts[i].Swap(0)
+	}
+	return all
+}
