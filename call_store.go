@@ -75,7 +75,8 @@ func (c *Call) unstored(at *timeline.Appended) []*view.Cut {
 // records.
 func (c *Call) toWrite(e *entry, reply []chat.Message, identities []timeline.Hash) *callWrite {
 	w := &callWrite{id: c.request.ID, tenant: c.request.Tenant, conversation: c.thread.Conversation, before: c.thread.Before, entry: *e,
-		size: c.size, began: c.began, ended: c.ended, store: c.calls.o.Store, patient: !c.calls.o.Shared}
+		size: c.size, began: c.began, ended: c.ended, store: c.calls.o.Store}
+	w.patient = !c.calls.o.Shared && c.calls.queue.noneWaits(queueKey(w.tenant, w.conversation))
 	c.keepTop(&w.entry, &w.top)
 	for i := range c.thread.From {
 		w.entry.Own = append(w.entry.Own, w.top.keep(c.chain[i].Raw))

@@ -32,7 +32,7 @@ type callWrite struct {
 	// shown is the name of that by which the call was sent.
 	plans func(at *timeline.Appended) []callPlan
 	shown string
-	// patient is set if nobody waits for the call to be stored.
+	// patient is set if neither anybody nor another call waits for this one to be stored.
 	patient bool
 	// again is set if the call may have been written before. The store is then asked.
 	again bool

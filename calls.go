@@ -112,7 +112,7 @@ func queueKey(tenant, conversation string) string { return tenant + "\x00" + con
 
 // workers is the number of conversations that are written at the same time. The store
 // groups their changes.
-const workers = 8
+const workers = 16
 
 // newCalls returns calls for the given parts. The caller must Close them.
 func newCalls(o callParts, options CallOptions) *calls {

@@ -129,6 +129,13 @@ func (q *queue) depth() (jobs int, bytes int64) {
 	return jobs, q.bytes
 }
 
+// noneWaits reports whether no other job waits for the running job of a key, or for a worker.
+func (q *queue) noneWaits(key string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.ready) == 0 && len(q.waiting[key]) <= 1
+}
+
 // drain waits until all jobs have ended, and accepts no more.
 func (q *queue) drain(ctx context.Context) error {
 	err := q.waitBeside(ctx)
