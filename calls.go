@@ -80,9 +80,13 @@ type calls struct {
 
 	refreshed atomic.Int64 // when Refresh was called last, in seconds
 
-	reads bound.Work   // what calls wait for of the store
-	stuck atomic.Bool  // the store did not answer the last time
-	slow  atomic.Int64 // when it was told last that the store is slow, in seconds
+	reads bound.Work  // what calls wait for of the store
+	stuck atomic.Bool // the store did not answer the last time
+	// probing is set while somebody asks a stuck store. ending ends with the calls.
+	probing atomic.Bool
+	ending  context.Context
+	end     context.CancelFunc
+	slow    atomic.Int64 // when it was told last that the store is slow, in seconds
 
 	sizes storedSizes  // of tenants with a limit
 	spool *callSpool   // nil: what the store does not accept is lost
@@ -130,6 +134,7 @@ func newCalls(o callParts, options CallOptions) *calls {
 	}
 	o.Backlog, o.Waits = cmp.Or(o.Backlog, 256<<20), o.Waits.withDefaults()
 	r := &calls{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), index: thread.NewIndex(o.Store, thread.Options{Wait: o.Waits.Brief, Suffix: o.Suffix, Plans: view.ReadPlans, Shared: o.Shared}), cache: token.NewCache(0), turns: newTurns()}
+	r.ending, r.end = context.WithCancel(context.Background())
 	r.queue = newQueue(workers, o.Backlog, func(p any) {
 		r.report(OpenStore, nil, "", fmt.Errorf("a panic while writing: %v", p))
 	})
@@ -145,6 +150,7 @@ func (r *calls) Counters() *CallCounters { return &r.counters }
 func (r *calls) Close(ctx context.Context) error {
 	r.changing.Lock()
 	r.closed = true
+	r.end()
 	condensing := r.tuning.Load().condensing
 	unkept := r.keeping != nil && r.keeping.Stop()
 	r.changing.Unlock()

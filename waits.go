@@ -6,7 +6,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/bound"
 	"github.com/oriel-context/oriel/internal/view"
+	"github.com/oriel-context/oriel/timeline"
 )
 
 // Waits bounds what a call may wait for inside the engine. CallOptions.RecallWait and, for
@@ -19,8 +21,9 @@ import (
 //	                   its notes, plans and size
 //	number   1 s       the store, for the number of a new plan, and for other processes to
 //	                   use the plan; within Store
-//	Brief    50 ms     the store, from its first timeout until it answers again, and for
-//	                   a call that is sent whole; the reply that a call continues; what
+//	Brief    50 ms     the store, from its first timeout until it answers again: all that
+//	                   a call reads within that time, or a question that is asked each
+//	                   second within 200 ms; also for a call that is sent whole; the reply that a call continues; what
 //	                   other processes learnt; the token count of a header
 //	recall   50 ms     recall and its embedding: CallOptions.RecallWait; 500 ms, if that is
 //	                   more, at the first call of a conversation with scope project
@@ -91,5 +94,33 @@ func (r *calls) noteStore(err error) {
 	if errors.Is(err, context.Canceled) {
 		return
 	}
-	r.stuck.Store(errors.Is(err, context.DeadlineExceeded))
+	stuck := errors.Is(err, context.DeadlineExceeded)
+	r.stuck.Store(stuck)
+	if stuck && r.ending != nil && r.probing.CompareAndSwap(false, true) {
+		go r.probe()
+	}
+}
+
+// A store that is far away answers one question within probeWait, but not all that a call
+// reads within Waits.Brief: calls alone would take it for stuck for ever.
+const probeEvery, probeWait = time.Second, 200 * time.Millisecond
+
+// probe asks a stuck store now and then until it answers in time.
+func (r *calls) probe() {
+	defer r.probing.Store(false)
+	for r.stuck.Load() {
+		select {
+		case <-r.ending.Done():
+			return
+		case <-time.After(probeEvery):
+		}
+		ctx, cancel := context.WithTimeout(r.ending, probeWait)
+		_, err := bound.Do(ctx, &r.reads, func(ctx context.Context) (timeline.Conversation, error) {
+			return r.o.Store.Conversation(ctx, timeline.Local, "probe")
+		})
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+			r.stuck.Store(false)
+		}
+	}
 }

@@ -3,11 +3,14 @@ package oriel
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/recall"
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 )
 
@@ -27,6 +30,47 @@ func TestAStoreIsStuckUntilItAnswers(t *testing.T) {
 			t.Errorf("after %v: stuck is %v", step.err, !step.want)
 		}
 	}
+}
+
+// far is a store whose answers take a while.
+type far struct {
+	timeline.Store
+	latency atomic.Int64
+}
+
+func (f *far) Conversation(ctx context.Context, tenant, name string) (timeline.Conversation, error) {
+	select {
+	case <-ctx.Done():
+		return timeline.Conversation{}, ctx.Err()
+	case <-time.After(time.Duration(f.latency.Load())):
+	}
+	return f.Store.Conversation(ctx, tenant, name)
+}
+
+// A store that is far away does not stay stuck, though calls read more of it than they can wait
+// for while it is; one that is too slow does, until it is faster.
+func TestAFarStoreDoesNotStayStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &far{Store: memory.New()}
+		r := newCalls(callParts{Store: store}, CallOptions{})
+		for _, step := range []struct {
+			latency time.Duration
+			stuck   bool
+		}{{2 * time.Second, true}, {30 * time.Millisecond, false}, {time.Second, true}, {time.Second, true}, {0, false}} {
+			store.latency.Store(int64(step.latency))
+			if step.latency >= probeWait {
+				r.noteStore(context.DeadlineExceeded)
+			}
+			time.Sleep(5 * time.Second)
+			if r.stuck.Load() != step.stuck {
+				t.Errorf("with a latency of %v it is stuck: %v", step.latency, !step.stuck)
+			}
+		}
+		r.noteStore(context.DeadlineExceeded)
+		if err := r.Close(t.Context()); err != nil { // the probe ends
+			t.Error(err)
+		}
+	})
 }
 
 // The first call of a conversation may wait longer for recall than others; the worst case

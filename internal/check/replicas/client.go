@@ -142,6 +142,7 @@ type outcome struct {
 	status                     int
 	body                       []byte
 	conversation, plan, action string
+	took                       time.Duration
 }
 
 var client = &http.Client{Timeout: 2 * time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
@@ -165,6 +166,7 @@ func (c *conversation) send(base, system string, body []byte) (*outcome, error) 
 	if c.session {
 		req.Header.Set("X-Oriel-Conversation", fmt.Sprintf("session-%d", c.number))
 	}
+	began := time.Now()
 	res, err := client.Do(req)
 	if err != nil {
 		return nil, err
@@ -174,7 +176,7 @@ func (c *conversation) send(base, system string, body []byte) (*outcome, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &outcome{res.StatusCode, data, res.Header.Get("X-Oriel-Conversation"), res.Header.Get("X-Oriel-Plan"), res.Header.Get("X-Oriel-Action")}, nil
+	return &outcome{res.StatusCode, data, res.Header.Get("X-Oriel-Conversation"), res.Header.Get("X-Oriel-Plan"), res.Header.Get("X-Oriel-Action"), time.Since(began)}, nil
 }
 
 // edit changes a conversation by the API: a pin or an undo, depending on the turn.

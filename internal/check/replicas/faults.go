@@ -180,7 +180,7 @@ func (t *trial) faults() []fault {
 		t.failover(),
 		t.fullDisk(),
 		{name: fmt.Sprintf("%s of latency between replicas and database", latency), times: t.slows,
-			begin: func() error { return t.delay(latency) }, end: func() error { return t.delay(0) }},
+			begin: func() error { return t.delay(latency) }, end: func() error { return t.delay(t.latency) }},
 		t.crowd(),
 	}
 }

@@ -102,11 +102,12 @@ func (t *trial) address() (string, error) {
 	var hosts, ports []string
 	for _, s := range servers {
 		host, port := s.Socket(), "5432"
-		if t.slows > 0 {
+		if t.slows > 0 || t.latency > 0 {
 			r, err := newRelay(s)
 			if err != nil {
 				return "", err
 			}
+			r.delay.Store(int64(t.latency / 2))
 			t.relays = append(t.relays, r)
 			if host, port, err = net.SplitHostPort(r.listener.Addr().String()); err != nil {
 				return "", err

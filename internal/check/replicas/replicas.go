@@ -4,6 +4,7 @@
 //
 //	./scripts/check replicas [-replicas 4] [-conversations 50] [-calls 14] [-parallel 8] [-seed 1]
 //	./scripts/check replicas -pairs [-recall] every call to two replicas in the same moment
+//	./scripts/check replicas -latency 30ms    a database that far away
 //	./scripts/check replicas -kill 10         kill -9 of a replica under load, ten times
 //	./scripts/check replicas -stop 3          pg_ctl stop -m fast and immediate of the database
 //	./scripts/check replicas -failover 10     kill -9 of the primary, promotion of its standby
@@ -61,6 +62,7 @@ func Check(args []string) error {
 	flags.BoolVar(&t.asynchronous, "asynchronous", false, "do not let commits wait for the standby")
 	flags.IntVar(&t.fulls, "full", 0, "how often a disk of the database is full")
 	flags.IntVar(&t.slows, "slow", 0, "how often the way to the database becomes slow")
+	flags.DurationVar(&t.latency, "latency", 0, "how far away the database is all the time")
 	flags.IntVar(&t.crowds, "crowd", 0, "how often others take all connections of the database")
 	flags.DurationVar(&t.hold, "hold", 3*time.Second, "how long a fault lasts at least, other than a kill")
 	flags.BoolVar(&t.pairs, "pairs", false, "send each call to two replicas in the same moment")
@@ -83,7 +85,7 @@ type trial struct {
 	kills, stops, failovers               int
 	fulls, slows, crowds                  int
 	asynchronous                          bool
-	hold                                  time.Duration
+	hold, latency                         time.Duration
 	seed                                  uint64
 	recall, pairs                         bool
 	keep                                  string
@@ -105,6 +107,7 @@ type trial struct {
 	names    map[int][2]string // of the conversations, on the one server and on the many
 	paired   tally             // of pairs
 	resent   [2]resent         // by the one server and by the many
+	waits    [2][]time.Duration
 }
 
 // replica is a server that can be killed and started again.
@@ -157,6 +160,7 @@ func (t *trial) run() error {
 		fmt.Println(t.paired.String())
 	} else if !t.faulty() {
 		fmt.Printf("sent again in the same bytes: %s by the one server, %s by the replicas\n", &t.resent[0], &t.resent[1])
+		fmt.Printf("a call at the median: %v by the one server, %v by the replicas\n", median(t.waits[0]), median(t.waits[1]))
 	}
 	if t.recall && !t.pairs {
 		fmt.Printf("of %d calls with recall %d have other bytes\n", t.conversations*t.calls, t.differ)
@@ -305,6 +309,9 @@ func (t *trial) compare() {
 			t.sameBytes(c, r)
 			t.resend(c)
 			for i, o := range []*outcome{one, many} {
+				t.mu.Lock()
+				t.waits[i] = append(t.waits[i], o.took)
+				t.mu.Unlock()
 				if names[i] == "" {
 					names[i] = o.conversation
 				}
@@ -361,4 +368,12 @@ func (t *trial) sameBytes(c *conversation, r *replica) {
 			os.WriteFile(name+"many.json", many[i], 0o600)
 		}
 	}
+}
+
+func median(list []time.Duration) time.Duration {
+	slices.Sort(list)
+	if len(list) == 0 {
+		return 0
+	}
+	return list[len(list)/2].Round(100 * time.Microsecond)
 }
