@@ -18,6 +18,14 @@ const (
 	anthropic
 )
 
+// String returns the vendor's name as traces have it.
+func (v vendor) String() string {
+	if v == anthropic {
+		return "anthropic"
+	}
+	return "openai"
+}
+
 // upstream is the destination of a vendor's calls.
 type upstream struct {
 	vendor vendor

@@ -59,7 +59,7 @@ func (x *exchange) beginTrace() {
 	}
 	defer x.guardTrace()
 	x.trace = x.s.tracer.Begin(TraceStart{
-		ID: x.id, Format: x.route.format, Vendor: [...]string{openAI: "openai", anthropic: "anthropic"}[x.up.vendor], Upstream: x.up.url.Host, Began: x.began, Header: x.r.Header,
+		ID: x.id, Format: x.route.format, Vendor: x.up.vendor.String(), Upstream: x.up.url.Host, Began: x.began, Header: x.r.Header,
 	})
 }
 

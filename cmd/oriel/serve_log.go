@@ -8,8 +8,8 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// logRecorded returns a function that logs a line for each call that was recorded: what
-// was known only when its answer had ended.
+// logRecorded returns a function that logs a line for each recorded call, with the figures
+// that are known only after its answer has ended.
 func logRecorded(log *slog.Logger, models *token.Models) func(oriel.Event) {
 	return func(e oriel.Event) {
 		if e.Kind != oriel.EventCall {

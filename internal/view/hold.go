@@ -194,6 +194,6 @@ func (s *request) cutAnew(ctx context.Context, cut *Cut, total int) *draft {
 	return e
 }
 
-// nearlyEmpty is the inverse of the share of the room for messages below which
-// a view is nearly empty.
+// A view is nearly empty if its messages take less than 1/nearlyEmpty of the
+// room for messages.
 const nearlyEmpty = 8

@@ -68,8 +68,8 @@ func (s *Store) openAs(fixed os.FileInfo) error {
 	return nil
 }
 
-// moved returns an error if somebody writes to a file that is read as one
-// without writers: what was read may be of two states.
+// moved returns an error if another process has begun to write to a file that was opened as
+// one without writers. What was read may then mix two states of the history.
 func (s *Store) moved() error {
 	if s.fixed == nil {
 		return nil
