@@ -79,6 +79,30 @@ func (k *talker) await(kind string, n int) []oriel.Event {
 	}
 }
 
+// PROXY 14: a model's summary names the recall tool to a request that has it, as the digest
+// before it does, and to no other.
+func TestSummariesNameTheRecallToolOnlyIfTheRequestHasIt(t *testing.T) {
+	var model saying
+	k := newTalker(start(t, openStore(t, t.TempDir()), replying, condensing(summariser(t, model.handler()), false, 0)), "X-Oriel-Budget", "5000")
+	const tools, named = `,"tools":[{"type":"function","function":{"name":"mcp__oriel__recall","parameters":{"type":"object"}}}]`, " earlier messages; look them up with mcp__oriel__recall]"
+	k.more = tools
+	for n, kind := range []string{"digest", "summary"} {
+		k.untilCut()
+		if !bytes.Contains(k.last, []byte("[Oriel "+kind+" of ")) || bytes.Count(k.last, []byte(named)) != 1 {
+			t.Fatalf("a %s: %s", kind, k.last)
+		}
+		k.await(oriel.EventCondensation, n+1)
+	}
+	k.more = ""
+	if k.say(); !bytes.Contains(k.last, []byte("[Oriel summary of ")) || bytes.Contains(k.last, []byte("mcp__oriel__recall")) {
+		t.Errorf("without the tool: %s", k.last)
+	}
+	k.more = tools
+	if k.say(); bytes.Count(k.last, []byte(named)) != 1 {
+		t.Errorf("with the tool again: %s", k.last)
+	}
+}
+
 // SPEC B3, B5: a call never waits; the digest goes first, the summary takes its place at
 // the next cut and never between two; what it cost is told.
 func TestSummariesAreWrittenBehindTheScenes(t *testing.T) {

@@ -29,6 +29,7 @@ type talker struct {
 	header []string
 	calls  int
 	last   []byte // what the model was sent last
+	more   string // fields of the body beside model and messages
 }
 
 func newTalker(b *bench, header ...string) *talker {
@@ -55,7 +56,7 @@ func (k *talker) again() *http.Response {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	body := fmt.Appendf(nil, `{"model":"gpt-4o","messages":%s}`, list)
+	body := fmt.Appendf(nil, `{"model":"gpt-4o"%s,"messages":%s}`, k.more, list)
 	resp, answer := k.send("/v1/chat/completions", body, k.header...)
 	if resp.StatusCode != http.StatusOK {
 		k.t.Fatalf("%s: %s", resp.Status, answer)

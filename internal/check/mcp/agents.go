@@ -42,6 +42,7 @@ type looking struct {
 	mu       sync.Mutex // protects what follows
 	step     int
 	id       int64 // of the message that recall returned
+	ruled    int64 // that of the person's rule
 	tools    map[string]string
 	shown    bool // the secret was in the window when recall was called
 	answers  map[string]string
@@ -51,7 +52,7 @@ type looking struct {
 // shellArgument is the name of a shell tool's argument.
 var shellArgument = map[string]string{"Bash": "command", "exec_command": "cmd", "shell_command": "command"}
 
-var ownTools = []string{voice.ToolListConversations, voice.ToolRecall, voice.ToolRead, voice.ToolDirectives, voice.ToolPin, voice.ToolUnpin, voice.ToolUndo}
+var ownTools = []string{voice.ToolListConversations, voice.ToolRecall, voice.ToolRead, voice.ToolDirectives, voice.ToolChangeDirective, voice.ToolPin, voice.ToolUnpin, voice.ToolUndo}
 
 func (m *looking) answer(r *fakemodel.Request) fakemodel.Answer {
 	m.mu.Lock()
@@ -110,6 +111,8 @@ func (m *looking) answer(r *fakemodel.Request) fakemodel.Answer {
 			return call(m.tools[tool], map[string]any{"query": "What is the code word of the harbour gate?"})
 		case voice.ToolRead:
 			return call(m.tools[tool], map[string]any{"from": max(m.id, 1)})
+		case voice.ToolChangeDirective:
+			return call(m.tools[tool], map[string]any{"id": max(m.ruled, 1)})
 		case voice.ToolUndo, voice.ToolDirectives:
 			return call(m.tools[tool], map[string]any{})
 		}
@@ -132,7 +135,13 @@ func (m *looking) result(tool string, r *fakemodel.Request) {
 	if found := readMore.FindStringSubmatch(text); tool == voice.ToolRecall && found != nil {
 		m.id, _ = strconv.ParseInt(found[1], 10, 64)
 	}
+	if found := ruleID.FindStringSubmatch(text); tool == voice.ToolDirectives && found != nil {
+		m.ruled, _ = strconv.ParseInt(found[1]+found[2], 10, 64)
+	}
 }
+
+// ruleID finds the id of a standing instruction, in either form of an answer.
+var ruleID = regexp.MustCompile(`, message (\d+)|"id[\\"]*:(\d+)`)
 
 // readMore finds the id in what recall says of reading more, in JSON within JSON.
 var readMore = regexp.MustCompile(`from[\\"]*:(\d+)`)
@@ -164,7 +173,7 @@ func (a *agent) check() error {
 	}
 	for tool, want := range map[string]string{
 		voice.ToolListConversations: "conversations, the one that was used last first", voice.ToolRecall: secret, voice.ToolRead: secret,
-		voice.ToolPin: "is pinned", voice.ToolUnpin: "is not pinned", voice.ToolUndo: "Cut p", voice.ToolDirectives: rule,
+		voice.ToolPin: "is pinned", voice.ToolUnpin: "is not pinned", voice.ToolUndo: "Cut p", voice.ToolDirectives: rule, voice.ToolChangeDirective: "dismissed",
 	} {
 		if !strings.Contains(m.answers[tool], want) {
 			problems = append(problems, fmt.Errorf("%s (%s) returned no %q: %.800s", tool, m.tools[tool], want, m.answers[tool]))

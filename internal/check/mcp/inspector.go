@@ -16,6 +16,7 @@ import (
 
 const talk = `{"conversation":"c1","ref":"u1","time":"2024-05-01T10:00:00Z","role":"user","text":"Where did we put the key of the old barn?"}
 {"conversation":"c1","ref":"u2","time":"2024-05-01T10:01:00Z","role":"assistant","text":"The key is under the third stone beside the barn."}
+{"conversation":"c1","ref":"u3","time":"2024-05-01T10:02:00Z","role":"user","text":"From now on always lock the barn at night."}
 `
 
 // walk lists what the inspector is asked and what its output has. A line that begins with !
@@ -37,6 +38,14 @@ var walk = [][2]string{
 	{"--method tools/call --tool-name read --tool-arg conversation=nobody --tool-arg from=1", "!no conversation is called"},
 	{"--method tools/call --tool-name list_conversations --tool-arg limit=1", "1 of 1 conversations"},
 	{"--method tools/call --tool-name list_conversations --tool-arg limit=0", "!limit: 0 does not fit"},
+	{"--method tools/call --tool-name directives --tool-arg conversation=c1", "always lock the barn"},
+	{"--method tools/call --tool-name directives --tool-arg scope=user", "always lock the barn"},
+	{"--method tools/call --tool-name directives --tool-arg scope=moon", "!scope: "},
+	{"--method tools/call --tool-name change_directive --tool-arg conversation=c1 --tool-arg id=3 --tool-arg text=Lock_both_barns.", "holds instead of the standing instructions of message 3"},
+	{"--method tools/call --tool-name directives --tool-arg conversation=c1", "Lock_both_barns."},
+	{"--method tools/call --tool-name change_directive --tool-arg conversation=c1 --tool-arg id=3", "dismissed"},
+	{"--method tools/call --tool-name change_directive --tool-arg conversation=c1 --tool-arg id=2 --tool-arg text=x", "!"},
+	{"--method tools/call --tool-name change_directive --tool-arg conversation=c1", "!id is missing"},
 	{"--method tools/call --tool-name pin --tool-arg conversation=c1 --tool-arg id=2", `"pinned": true`},
 	{"--method tools/call --tool-name pin --tool-arg conversation=c1 --tool-arg id=99", "!"},
 	{"--method tools/call --tool-name unpin --tool-arg conversation=c1 --tool-arg id=2", `"pinned": false`},
@@ -45,21 +54,25 @@ var walk = [][2]string{
 	{"--method tools/call --tool-name undo --tool-arg conversation=c1 --tool-arg plan=p7", "!"},
 }
 
-// inspect walks every tool with the inspector's command line, over stdio and over HTTP.
+// inspect walks every tool with the inspector's command line, over stdio and over HTTP, each
+// on a history of its own.
 func inspect(oriel, dir string) error {
 	inspector, err := installInspector()
 	if err != nil {
 		return err
 	}
-	data, file := filepath.Join(dir, "inspected"), filepath.Join(dir, "talk.jsonl")
+	file := filepath.Join(dir, "talk.jsonl")
 	if err := os.WriteFile(file, []byte(talk), 0o600); err != nil {
 		return err
 	}
-	if out, err := exec.Command(oriel, "import", file, "--data", data).CombinedOutput(); err != nil {
-		return fmt.Errorf("oriel import: %w: %s", err, out)
+	alone, served := filepath.Join(dir, "inspected"), filepath.Join(dir, "served")
+	for _, data := range []string{alone, served} {
+		if out, err := exec.Command(oriel, "import", file, "--data", data).CombinedOutput(); err != nil {
+			return fmt.Errorf("oriel import: %w: %s", err, out)
+		}
 	}
-	problems := walkAll(inspector, "stdio", oriel, "mcp", "--data", data)
-	base, stop, err := startServe(oriel, data)
+	problems := walkAll(inspector, "stdio", oriel, "mcp", "--data", alone)
+	base, stop, err := startServe(oriel, served)
 	if err != nil {
 		return err
 	}
