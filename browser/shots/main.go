@@ -102,7 +102,7 @@ func run(ctx context.Context, out, data, program, only string, webp bool) error 
 	pages := []struct{ name, at string }{
 		{"overview", server.Console},
 		{"conversations", server.Console + "#/conversations"},
-		{"conversation", server.Console + "#/conversation/demo?call=30&message=12"},
+		{"conversation", server.Console + "#/conversation/demo?call=30&message=13"},
 		{"plans", server.Console + "#/conversation/" + flaky + "?tab=plans&plan=p4&preview=1"},
 		{"sent", server.Console + "#/conversation/demo?tab=sent&call=30"},
 		{"difference", server.Console + "#/conversation/demo?tab=diff&call=30&with=came"},

@@ -99,7 +99,7 @@ export default function conversations({ params, go }) {
     const saved = c.without > 0 ? 1 - c.cost / c.without : 0;
     return [
       el('span', { class: 'what' }, foreign(c.title || c.id, 'span', { class: 'title cut' }),
-        el('span', { class: 'soft cut' }, foreign(c.project || c.id), ' · ', plural(c.messages, 'message'), ' · ', state(c))),
+        el('span', { class: 'soft cut' }, state(c), ' · ', plural(c.messages, 'message'), ' · ', foreign(c.project || c.id))),
       foreign(c.model || '–', 'span', { class: 'cut soft small' }),
       el('span', { class: 'n' }, count(c.calls)),
       el('span', { class: 'n' }, tokens(c.tokens, { unit: false })),

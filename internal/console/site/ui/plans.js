@@ -22,7 +22,7 @@ export async function plansTab(box, context, params) {
       await open.load();
       open.details.open = true;
       const pane = box.closest('.inspector');
-      if (pane.scrollHeight > pane.clientHeight) pane.scrollTop = open.node.offsetTop - 70;
+      if (pane.scrollHeight > pane.clientHeight) pane.scrollTop = open.node.offsetTop - 54; // below the tabs
       if (params.preview) {
         context.go({ preview: null }, { replace: true });
         open.preview();

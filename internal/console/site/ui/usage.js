@@ -7,7 +7,7 @@ const ways = { day: 'day', hour: 'hour', week: 'week', month: 'month', model: 'm
 const spans = { '24h': 'the last 24 hours', '7d': 'the last 7 days', '30d': 'the last 30 days', '365d': 'the last year' };
 const times = new Set(['hour', 'day', 'week', 'month']);
 
-// columns are [name, what it is, figure, whether it is an estimate].
+// columns are [name, what it is, figure]. Estimates have a tilde.
 const columns = [
   ['Calls', 'calls to providers', (r) => count(r.calls)],
   ['Sent', 'prompt tokens that went to providers, those of their caches among them', (r) => short(r.input)],
@@ -70,7 +70,7 @@ function table(u) {
   const line = (r, first, props) => el('tr', props, el('th', { scope: 'row' }, first), columns.map(([, , write]) => el('td', { class: 'n' }, write(r))));
   return [head,
     el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Usage' }, el('table', { class: 'table usage' },
-      el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, u.by), columns.map(([name, about]) => el('th', { scope: 'col', class: 'n', title: about }, name)))),
+      el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, u.by[0].toUpperCase() + u.by.slice(1)), columns.map(([name, about]) => el('th', { scope: 'col', class: 'n', title: about }, name)))),
       el('tbody', {}, rows.slice(0, 200).map((r) => line(r, name(u.by, r)))),
       el('tfoot', {}, line(u.total, 'all', { class: 'total' })))),
     rows.length > 200 ? el('p', { class: 'soft small' }, `${count(rows.length - 200)} more: `, el('code', {}, `oriel usage --by ${u.by}`), ' prints all.') : null,
