@@ -246,3 +246,50 @@ func TestWhatIsLearntWaitsWhileTheStoreIsGone(t *testing.T) {
 		t.Errorf("%d observations are kept", n)
 	}
 }
+
+// While the store is gone, an engine cannot know the history of a request without a name, and
+// begins another conversation. When the store is back, everything is stored, and what both
+// conversations have in common is stored once.
+func TestAConversationThatGoesOnWhileTheStoreIsGoneIsStoredOnce(t *testing.T) {
+	open := func(store timeline.Store) *oriel.Engine {
+		e, err := oriel.Open(ctx, oriel.Config{Store: store, Spool: t.TempDir(), Shared: true, NoEmbed: true, Calls: oriel.CallOptions{Profile: "thrifty"},
+			Waits: oriel.Waits{Spool: time.Minute, Write: time.Minute, Late: time.Millisecond, Shared: time.Minute, Brief: time.Minute}})
+		must(err)
+		t.Cleanup(func() { must(e.Close()) })
+		return e
+	}
+	shared := memory.New()
+	away := &flaky{Store: shared}
+	away.mode.Store("")
+	first, second := open(shared), open(away)
+	m := &member{model: "gpt-4o", profile: "thrifty", budget: "3000", factor: 1}
+	random := rand.New(rand.NewPCG(1, 1))
+	say := func(e *oriel.Engine, id string) {
+		m.list = append(m.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, id+" "+randomWords(random, 150))))
+		m.call(&oriel.Calls{Engine: e}, id)
+		must(oriel.WaitForTest(e))
+		m.list = append(m.list, json.RawMessage(`{"role":"assistant","content":"Noted."}`))
+	}
+	for i := range 12 {
+		say(first, fmt.Sprint("known", i))
+	}
+	away.mode.Store("gone")
+	say(second, "gone")
+	if n := second.Spool().Calls; n != 1 {
+		t.Fatalf("%d calls wait", n)
+	}
+	away.mode.Store("")
+	for began := time.Now(); second.Spool().Calls > 0; time.Sleep(time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			t.Fatal("the call is not written")
+		}
+	}
+	for i, e := range []*oriel.Engine{first, second, open(shared), first} {
+		say(e, fmt.Sprint("back", i))
+	}
+	stats, err := shared.Stats(ctx, timeline.Local)
+	must(err)
+	if stats.Conversations != 2 || stats.Messages != int64(len(m.list)) {
+		t.Errorf("%d messages are stored in %d conversations; %d were said", stats.Messages, stats.Conversations, len(m.list))
+	}
+}
