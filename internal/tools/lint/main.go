@@ -37,18 +37,21 @@ const module = "github.com/oriel-context/oriel"
 var pure = []string{"errors", "fmt", "net/http", "sort", "strings", "time"}
 
 func main() {
+	done := map[*analysis.Analyzer]bool{deprecated.Analyzer: true}
+	for _, a := range vet {
+		skipDependencies(a, done)
+	}
 	if build.Default.GOOS != runtime.GOOS || build.Default.GOARCH != runtime.GOARCH {
 		multichecker.Main(vet...)
 	}
 	cmd := lintcmd.NewCommand("lint")
 	cmd.ParseFlags(os.Args[1:])
 	checks := slices.Concat(simple.Analyzers, staticcheck.Analyzers, stylecheck.Analyzers, []*lint.Analyzer{unused.Analyzer})
-	for _, a := range vet {
-		checks = append(checks, &lint.Analyzer{Doc: &lint.RawDocumentation{Title: a.Name, Severity: lint.SeverityError}, Analyzer: a})
-	}
-	done := map[*analysis.Analyzer]bool{deprecated.Analyzer: true}
 	for _, a := range checks {
 		skipDependencies(a.Analyzer, done)
+	}
+	for _, a := range vet {
+		checks = append(checks, &lint.Analyzer{Doc: &lint.RawDocumentation{Title: a.Name, Severity: lint.SeverityError}, Analyzer: a})
 	}
 	cmd.AddAnalyzers(checks...)
 	cmd.Run()
