@@ -65,7 +65,9 @@ func testParallel(t *testing.T, open func(t *testing.T) timeline.Store) {
 		}
 	}
 	var writing, reading sync.WaitGroup
-	stop := make(chan struct{})
+	// Every write lets a reader read. Readers that never waited would leave the writers
+	// little of the processors.
+	stop, wrote := make(chan struct{}), make(chan struct{}, readers)
 	for w := range writers {
 		writing.Go(func() {
 			for turn := range turns {
@@ -74,6 +76,10 @@ func testParallel(t *testing.T, open func(t *testing.T) timeline.Store) {
 				if err := errors.Join(say(own, text, text+" more"), say(all, text+" to all")); err != nil {
 					t.Errorf("%s: %v", text, err)
 					return
+				}
+				select {
+				case wrote <- struct{}{}:
+				default:
 				}
 			}
 		})
@@ -85,7 +91,7 @@ func testParallel(t *testing.T, open func(t *testing.T) timeline.Store) {
 				select {
 				case <-stop:
 					return
-				default:
+				case <-wrote:
 				}
 				name := fmt.Sprintf("shared %d", i%shared)
 				if i%2 == 1 {
