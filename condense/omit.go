@@ -30,6 +30,9 @@ func (in Input) omit() Input {
 	return in
 }
 
+// space matches what strings.Fields separates words by.
+const space = `[\s\v\x{85}\p{Z}]+`
+
 // omission finds sentences, whatever white space their words have between them.
 type omission struct {
 	any     *regexp.Regexp
@@ -40,12 +43,12 @@ func newOmission(texts []string) omission {
 	var o omission
 	var all []string
 	for _, text := range texts {
-		words := strings.Fields(text)
+		words := strings.Fields(strings.ToValidUTF8(text, "\uFFFD")) // as messages have it
 		o.oneLine = append(o.oneLine, strings.Join(words, " "))
 		for i := range words {
 			words[i] = regexp.QuoteMeta(words[i])
 		}
-		all = append(all, strings.Join(words, `\s+`))
+		all = append(all, strings.Join(words, space))
 	}
 	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) }) // a sentence may contain another
 	o.any = regexp.MustCompile(strings.Join(all, "|"))
@@ -75,9 +78,9 @@ func (o *omission) fromParts(parts []chat.Part) []chat.Part {
 func (o *omission) fromSummary(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		rest := o.any.ReplaceAllLiteralString(line, "")
+		rest := o.fromEnd(o.any.ReplaceAllLiteralString(line, ""))
 		said := strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(rest), "- "), voice.DigestUser))
-		if rest != line && (said == "" || said+" " == voice.DigestUser || said == "-") || o.begins(said) {
+		if rest != line && (said == "" || said+" " == voice.DigestUser || said == "-") {
 			continue
 		}
 		b.WriteString(rest)
@@ -88,9 +91,20 @@ func (o *omission) fromSummary(text string) string {
 // leastBeginning is how many bytes of a sentence must be there to recognise it.
 const leastBeginning = 24
 
-// begins reports whether a line is one of the sentences, shortened.
-func (o *omission) begins(line string) bool {
-	line, cut := strings.CutSuffix(line, "…")
-	line = strings.TrimRight(line, " ")
-	return cut && len(line) >= leastBeginning && slices.ContainsFunc(o.oneLine, func(text string) bool { return strings.HasPrefix(text, line) })
+// fromEnd removes a sentence at the end of a line, which was shortened within it.
+func (o *omission) fromEnd(line string) string {
+	text, cut := strings.CutSuffix(strings.TrimSpace(line), "…")
+	if !cut {
+		return line
+	}
+	text = strings.TrimRight(text, " ")
+	for _, sentence := range o.oneLine {
+		if len(sentence) < leastBeginning {
+			continue
+		}
+		if i := strings.LastIndex(text, sentence[:leastBeginning]); i >= 0 && strings.HasPrefix(sentence, text[i:]) {
+			return text[:i] + "\n"
+		}
+	}
+	return line
 }

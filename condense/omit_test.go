@@ -45,3 +45,21 @@ func TestSentencesThatNoLongerHoldAreLeftOut(t *testing.T) {
 		t.Errorf("%d of %d messages; %s", len(seen.Messages), len(said), seen.Messages[0].Parts[0].Text)
 	}
 }
+
+// SPEC D10: white space of all scripts is white space, and what an earlier digest cut off is
+// the sentence too. A text that is not UTF-8 is no panic.
+func TestSentencesThatNoLongerHoldAreFoundHoweverTheyAreWritten(t *testing.T) {
+	const rule = "Always run the slow tests before you commit anything to the main branch."
+	for _, tc := range []struct{ name, omit, said, previous string }{
+		{"a space that does not break", "Never use\u00a0tabs here.", "Build it. Never use\u00a0tabs here.", ""},
+		{"white space of other scripts", "Never use tabs here.", "Build it. Never\u3000use\u2009tabs\vhere.", ""},
+		{"a line that ends within it", rule, "Build it.", "## Decisions\n- user: Build it. Always run the slow tests before you …\n"},
+		{"bytes that are no text", "Never use tabs\xff here.", "Build it. Never use tabs\xff here.", ""},
+	} {
+		out, err := condense.Run(t.Context(), condense.Digest{}, condense.Input{Messages: span(user(tc.said), long), Previous: tc.previous, Max: 400, Count: count, Omit: []string{tc.omit}})
+		if err != nil {
+			t.Fatal(tc.name, err)
+		}
+		t.Run(tc.name, func(t *testing.T) { wants(t, out.Text, "Build it.", "not tabs", "not slow tests") })
+	}
+}
