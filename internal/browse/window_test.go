@@ -3,6 +3,7 @@ package browse_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,7 +12,8 @@ import (
 	"github.com/oriel-context/oriel/timeline/memory"
 )
 
-// The window is that of the newest call that was answered and is on the way to the head.
+// The window is that of the newest call that was answered. It is not known if that is of
+// another agent, or not on the way to the head.
 func TestTheWindowIsThatOfTheNewestCall(t *testing.T) {
 	s := memory.New()
 	var messages [][2]string
@@ -48,9 +50,18 @@ func TestTheWindowIsThatOfTheNewestCall(t *testing.T) {
 	at := timeline.Place{Trunk: c.Head.Trunk, Depth: 5}
 	put(timeline.Plan{ID: "p1", Name: "p-x", At: at, Time: noon, Data: []byte(`{"policy":"ladder","blocks":[{"index":1,"verdict":"keep"},{"index":2,"verdict":"evict"},{"index":3,"verdict":"mask"}]}`)}.Record())
 	cut := timeline.PlanKey("p1", "p-x")
+	away, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "work", Stay: true, At: timeline.Place{Trunk: c.Head.Trunk, Depth: 1}, Now: noon,
+		Messages: []timeline.Message{{Identity: timeline.HashOf([]byte("away")), Raw: []byte(`{"role":"user","content":"away"}`), Format: timeline.FormatOpenAI, Role: "user", Time: noon}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	branch := away.Places[0]
 	for i, tc := range []struct{ name, plan, fields, want string }{
 		{"a whole request", "", `"messages":6,"status":200`, "123456"},
 		{"one that was cut", cut, `"messages":5,"status":200`, "1456"},
+		{"one of another agent, about the beginning", "", `"thread":"side","messages":1,"status":200`, ""},
+		{"one of a branch", "", `"messages":2,"thread":"branched","status":200`, ""},
+		{"again one that was cut", cut, `"messages":5,"status":200`, "1456"},
 		{"one that was refused", "", `"messages":6,"status":400,"error":"too long"`, "1456"},
 		{"one whose client left out its beginning", "", `"messages":2,"before":3,"head":1,"status":200`, "1456"},
 		{"one that was cut, and whose client left out its beginning", cut, `"messages":3,"before":2,"status":200`, "456"},
@@ -59,7 +70,14 @@ func TestTheWindowIsThatOfTheNewestCall(t *testing.T) {
 	} {
 		began, _ := json.Marshal(noon.Add(time.Duration(i) * time.Minute))
 		data := fmt.Sprintf(`{"v":1,"format":"openai","path":"/v1/chat/completions","began":%s,"plan":%q,%s}`, began, tc.plan, tc.fields)
-		put(timeline.Record{Kind: "call", Key: fmt.Sprintf("c-%d", i), At: at, Time: noon, Data: []byte(data)})
+		place := at
+		switch {
+		case strings.Contains(tc.fields, "side"):
+			place = timeline.Place{Trunk: c.Head.Trunk, Depth: 1}
+		case strings.Contains(tc.fields, "branched"):
+			place = branch
+		}
+		put(timeline.Record{Kind: "call", Key: fmt.Sprintf("c-%d", i), At: place, Time: noon, Data: []byte(data)})
 		if got := shown(); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
