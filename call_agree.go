@@ -32,7 +32,7 @@ func (c *Call) agree(ctx context.Context, d view.Decision) view.Verdict {
 			return view.Agreed // it covers what this client no longer sends
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, numberWait)
+	ctx, cancel := context.WithTimeout(ctx, c.calls.o.Waits.Number)
 	defer cancel()
 	seen := map[string]bool{} // plans of others that do not apply
 	for {

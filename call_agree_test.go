@@ -92,7 +92,7 @@ func share(t *testing.T, n int) (store *memory.Store, engines []*oriel.Calls) {
 	var all sync.WaitGroup
 	all.Add(n)
 	for range n {
-		waits := oriel.Waits{Store: time.Minute, Brief: time.Minute, Shared: time.Minute}
+		waits := oriel.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute, Shared: time.Minute}
 		e := oriel.NewCalls(oriel.CallsOptions{CallParts: oriel.CallParts{Store: &deaf{Store: &meeting{Store: store, all: &all}}, Shared: true, Waits: waits}})
 		t.Cleanup(func() { must(e.Close(ctx)) })
 		engines = append(engines, e)
@@ -136,7 +136,7 @@ func TestEnginesAskedInTheSameMomentUseOnePlan(t *testing.T) {
 func TestAPlanIsUsedElsewhereBeforeItsCallEnds(t *testing.T) {
 	store, engines := share(t, 1)
 	first := ask(engines[0], "first", talk(18, "A question.", 500))
-	other := oriel.NewCalls(oriel.CallsOptions{CallParts: oriel.CallParts{Store: &deaf{Store: store}, Shared: true}})
+	other := oriel.NewCalls(oriel.CallsOptions{CallParts: oriel.CallParts{Store: &deaf{Store: store}, Shared: true, Waits: oriel.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute, Shared: time.Minute}}})
 	defer func() { must(other.Close(ctx)) }()
 	second := ask(other, "second", talk(18, "Another question.", 1000))
 	small := ask(other, "small", talk(18, "A small one.", 1))
@@ -181,7 +181,8 @@ func (h *hung) Apply(ctx context.Context, tenant string, c timeline.Change) (tim
 // While the store does not answer, an engine uses its own plan.
 func TestAPlanIsMadeWhileTheStoreHangs(t *testing.T) {
 	store, _ := share(t, 1)
-	e := oriel.NewCalls(oriel.CallsOptions{CallParts: oriel.CallParts{Store: &deaf{Store: &hung{store}}, Shared: true}})
+	e := oriel.NewCalls(oriel.CallsOptions{CallParts: oriel.CallParts{Store: &deaf{Store: &hung{store}}, Shared: true,
+		Waits: oriel.Waits{Store: time.Minute, Number: 20 * time.Millisecond, Brief: time.Minute, Shared: time.Minute}}})
 	defer func() { must(e.Close(ctx)) }()
 	call := ask(e, "call", talk(18, "A question.", 500))
 	if call.plan != "p-call-0" {
@@ -202,7 +203,7 @@ func TestEnginesThatFindDifferentThingsSendTheSameBytes(t *testing.T) {
 		open := func(wait time.Duration) *oriel.Calls {
 			library := recall.NewLibrary(store, recall.LibraryOptions{})
 			e := oriel.NewCalls(oriel.CallsOptions{CallOptions: oriel.CallOptions{RecallWait: wait}, CallParts: oriel.CallParts{Store: &deaf{Store: store}, Recall: library, Shared: true,
-				Waits: oriel.Waits{Store: time.Minute, Brief: time.Minute, Shared: time.Minute}}})
+				Waits: oriel.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute, Shared: time.Minute}}})
 			t.Cleanup(func() {
 				must(e.Close(ctx))
 				library.Close()

@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/oriel-context/oriel/internal/bound"
 	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/timeline"
 )
-
-// numberWait bounds how long a call waits for the number of a plan; see Waits.
-const numberWait = time.Second
 
 // number has the store give a plan its number in the conversation of the call, so that no
 // other process gives it to another plan. If that fails, the plan is called by its name
@@ -28,7 +24,7 @@ func (c *Call) number(ctx context.Context, cut *view.Cut) {
 	if s := c.calls.spoolState(); final || wish == 0 || s.Calls > s.Newer { // a store that accepts no calls gives no number
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, numberWait)
+	ctx, cancel := context.WithTimeout(ctx, c.calls.o.Waits.Number)
 	defer cancel()
 	name, notes, p := cut.ID, c.notes(), timeline.Proposal{Name: cut.ID, Wish: wish, Now: c.calls.o.Now()}
 	id, err := bound.Do(ctx, &c.calls.reads, func(ctx context.Context) (string, error) { return notes.ReservePlan(ctx, p) })

@@ -73,7 +73,7 @@ func startProxy(t *testing.T, p proxy.Options, store timeline.Store, answer func
 	t.Cleanup(upstream.Close)
 	t.Cleanup(b.client.CloseIdleConnections)
 	// A busy machine is no failure.
-	o := oriel.CallsOptions{CallOptions: oriel.CallOptions{Profile: "off", RecallWait: time.Minute}, CallParts: oriel.CallParts{Store: store, Waits: oriel.Waits{Store: time.Minute, Brief: time.Minute}, Events: func(e oriel.Event) {
+	o := oriel.CallsOptions{CallOptions: oriel.CallOptions{Profile: "off", RecallWait: time.Minute}, CallParts: oriel.CallParts{Store: store, Waits: oriel.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute}, Events: func(e oriel.Event) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.events = append(b.events, e)

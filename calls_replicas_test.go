@@ -110,7 +110,7 @@ func sendTheSameBytes(t *testing.T, random *rand.Rand) {
 		learnt, err := token.OpenLearntAt(d)
 		must(err)
 		parts := oriel.CallParts{Store: d, Limits: learnt.Limits, Calibration: learnt.Calibration, Learnt: learnt.Save, Refresh: learnt.Refresh, Shared: shared,
-			Waits: oriel.Waits{Store: time.Minute, Brief: time.Minute, Shared: time.Minute},
+			Waits: oriel.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute, Shared: time.Minute},
 			Now:   func() time.Time { return time.Date(2026, 1, 2, 10, int(minutes.Load()), 0, 0, time.UTC) }}
 		if shared {
 			learnt.Hold()
@@ -253,7 +253,7 @@ func TestWhatIsLearntWaitsWhileTheStoreIsGone(t *testing.T) {
 func TestAConversationThatGoesOnWhileTheStoreIsGoneIsStoredOnce(t *testing.T) {
 	open := func(store timeline.Store) *oriel.Engine {
 		e, err := oriel.Open(ctx, oriel.Config{Store: store, Spool: t.TempDir(), Shared: true, NoEmbed: true, Calls: oriel.CallOptions{Profile: "thrifty"},
-			Waits: oriel.Waits{Spool: time.Minute, Write: time.Minute, Late: time.Millisecond, Shared: time.Minute, Brief: time.Minute}})
+			Waits: oriel.Waits{Spool: time.Minute, Write: time.Minute, Late: time.Millisecond, Shared: time.Minute, Store: time.Minute, Number: time.Minute, Brief: time.Minute}})
 		must(err)
 		t.Cleanup(func() { must(e.Close()) })
 		return e

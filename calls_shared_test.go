@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/pgtest"
@@ -22,7 +23,8 @@ func TestEnginesOnOneDatabaseUseOnePlan(t *testing.T) {
 		store, err := postgres.Open(ctx, url, postgres.Options{})
 		must(err)
 		t.Cleanup(func() { must(store.Close()) })
-		e, err := oriel.Open(ctx, oriel.Config{Store: store, Shared: true, NoEmbed: true})
+		e, err := oriel.Open(ctx, oriel.Config{Store: store, Shared: true, NoEmbed: true,
+			Waits: oriel.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute, Shared: time.Minute}})
 		must(err)
 		t.Cleanup(func() { must(e.Close()) })
 		engines = append(engines, e)

@@ -116,7 +116,7 @@ func TestUndoCountsAsTheProviderDoes(t *testing.T) {
 	}))
 	defer provider.Close()
 	written := make(chan oriel.Event, 100)
-	e, err := oriel.Open(ctx, oriel.Config{NoEmbed: true, Store: memory.New(), Waits: oriel.Waits{Store: time.Minute, Brief: time.Minute}, Events: func(e oriel.Event) {
+	e, err := oriel.Open(ctx, oriel.Config{NoEmbed: true, Store: memory.New(), Waits: oriel.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute}, Events: func(e oriel.Event) {
 		if e.Kind == oriel.EventCall {
 			written <- e
 		}

@@ -47,7 +47,7 @@ func openDoor(t *testing.T, config oriel.Config, byProxy bool) *door {
 	t.Cleanup(provider.Close)
 	config.NoEmbed = true
 	config.Calls.RecallWait = time.Minute // a busy machine is no failure
-	config.Waits = oriel.Waits{Store: time.Minute, Brief: time.Minute}
+	config.Waits = oriel.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute}
 	config.Events = func(e oriel.Event) {
 		if e.Kind == oriel.EventCall {
 			d.calls <- e

@@ -19,7 +19,7 @@ import (
 //	wait     default   for
 //	Store    10 s      the store: all that one call reads of it, the conversation and
 //	                   its notes, plans and size
-//	number   1 s       the store, for the number of a new plan, and for other processes to
+//	Number   1 s       the store, for the number of a new plan, and for other processes to
 //	                   use the plan; within Store
 //	Brief    50 ms     the store, from its first timeout until it answers again: all that
 //	                   a call reads within that time, or a question that is asked each
@@ -39,13 +39,13 @@ import (
 //	                   until the call is stored; Brief while the store is stuck
 //	Close    30 s      Engine.Close: storing the last calls
 type Waits struct {
-	Store, Brief, Stuck, Late, Write, Spool, Shared, Close time.Duration
+	Store, Number, Brief, Stuck, Late, Write, Spool, Shared, Close time.Duration
 }
 
 // withDefaults fills in what is zero.
 func (w Waits) withDefaults() Waits {
 	return Waits{
-		Store: cmp.Or(w.Store, 10*time.Second), Brief: cmp.Or(w.Brief, 50*time.Millisecond), Stuck: cmp.Or(w.Stuck, 5*time.Minute),
+		Store: cmp.Or(w.Store, 10*time.Second), Number: cmp.Or(w.Number, time.Second), Brief: cmp.Or(w.Brief, 50*time.Millisecond), Stuck: cmp.Or(w.Stuck, 5*time.Minute),
 		Late: cmp.Or(w.Late, time.Minute), Write: cmp.Or(w.Write, 30*time.Second), Spool: cmp.Or(w.Spool, 2*time.Second), Shared: cmp.Or(w.Shared, time.Second), Close: cmp.Or(w.Close, 30*time.Second),
 	}
 }

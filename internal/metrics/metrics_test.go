@@ -207,7 +207,7 @@ func TestCallsOfAProxyAreCounted(t *testing.T) {
 	provider := httptest.NewServer(model)
 	defer provider.Close()
 	m := metrics.New("v1", nil)
-	engine, err := oriel.Open(t.Context(), oriel.Config{NoEmbed: true, Events: m.Event, Stages: m.Stage, Waits: oriel.Waits{Store: time.Minute, Brief: time.Minute}})
+	engine, err := oriel.Open(t.Context(), oriel.Config{NoEmbed: true, Events: m.Event, Stages: m.Stage, Waits: oriel.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,7 @@ func TestReadMeasuresARecordedHistory(t *testing.T) {
 	defer provider.Close()
 	store := memory.New()
 	defer store.Close()
-	engine, err := oriel.Open(t.Context(), oriel.Config{Store: store, NoEmbed: true, Waits: oriel.Waits{Store: time.Minute, Brief: time.Minute}})
+	engine, err := oriel.Open(t.Context(), oriel.Config{Store: store, NoEmbed: true, Waits: oriel.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func open(t testing.TB, answer func(*fakemodel.Request) fakemodel.Answer) *door 
 	if d.tracer, err = tracing.FromEnv("v1", slog.New(slog.NewTextHandler(&d.log, nil))); err != nil {
 		t.Fatal(err)
 	}
-	config := oriel.Config{NoEmbed: true, Waits: oriel.Waits{Store: time.Minute, Brief: time.Minute}}
+	config := oriel.Config{NoEmbed: true, Waits: oriel.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute}}
 	options := proxy.Options{Anthropic: provider.URL, OpenAI: provider.URL, ReplyTimeout: time.Minute}
 	if d.tracer != nil {
 		config.Events, config.Stages, options.Tracer = d.tracer.Event, d.tracer.Stage, d.tracer
