@@ -3,6 +3,7 @@ package recall
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 )
@@ -25,7 +26,8 @@ const (
 // makes is stored, so that every search leaves less to do.
 //
 // On a busy machine a vector takes many times as long as on an idle one, so onDemand goes by
-// how long the last ones took, and gives up what is not made in time.
+// how long the last ones took, leaves out messages that would take longer than there is time,
+// and gives up what is not made in time.
 func (s *Scope) onDemand(ctx context.Context, query string, o *RecallOptions, from *vectorStore, until time.Time) (made int, err error) {
 	s.embedding.Lock()
 	defer s.embedding.Unlock()
@@ -42,12 +44,9 @@ func (s *Scope) onDemand(ctx context.Context, query string, o *RecallOptions, fr
 	}
 	within, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
-	next := demand{s: s, best: best, most: bestPassages, short: late}
-	for limit := firstBatch; limit > 0; {
-		batch := next.take(limit)
-		if len(batch) == 0 {
-			return made, nil
-		}
+	next := demand{s: s, best: best, most: bestPassages}
+	batch := next.first(late)
+	for len(batch) > 0 {
 		began := time.Now()
 		n, _, err := s.embedThese(within, batch, from, false)
 		made += n
@@ -59,32 +58,49 @@ func (s *Scope) onDemand(ctx context.Context, query string, o *RecallOptions, fr
 		case err != nil:
 			return made, err
 		}
-		limit = demandBatch
-		if each := time.Since(began) / time.Duration(len(batch)); each > 0 {
-			limit = min(limit, int(time.Until(until)/each))
+		each := max(1, time.Since(began)/time.Duration(max(1, n)))
+		room := int(time.Until(until) / each)
+		if room <= 0 {
+			return made, nil
 		}
+		limit := min(demandBatch, room)
+		batch = next.take(limit, max(limit, room/2)) // passages of long messages are longer
 	}
 	return made, nil
 }
 
 // demand is what a search on demand still has to embed.
 type demand struct {
-	s     *Scope
-	best  []int32 // messages whose words match best; nil once the others are embedded
-	most  int     // passages of best that are still embedded
-	short bool    // skip messages of more passages than a batch has
+	s    *Scope
+	best []int32 // messages whose words match best
+	most int     // passages of best that are still embedded
 }
 
-// take returns about limit passages that lack a vector.
-func (d *demand) take(limit int) []*pending {
-	if d.best != nil {
-		if batch := d.s.pendingOf(d.best, min(limit, d.most), d.short); len(batch) > 0 && d.most > 0 {
+// first returns a few passages that lack a vector, of long messages only if there are no
+// others: a long one that takes too long would be begun again by every search.
+func (d *demand) first(late bool) []*pending {
+	batch := d.take(firstBatch, firstBatch)
+	if late {
+		return batch
+	}
+	for _, longest := range []int{demandBatch, embedBatch, math.MaxInt} {
+		if len(batch) == 0 {
+			batch = d.take(firstBatch, longest)
+		}
+	}
+	return batch
+}
+
+// take returns about limit passages that lack a vector, at most longest. Messages that have
+// more are left out.
+func (d *demand) take(limit, longest int) []*pending {
+	if d.most > 0 && len(d.best) > 0 {
+		if batch := d.s.pendingOf(d.best, min(limit, d.most), longest); len(batch) > 0 {
 			d.most -= len(batch)
 			return batch
 		}
-		d.best = nil
 	}
-	return d.s.pendingOf(nil, limit, d.short)
+	return d.s.pendingOf(nil, limit, longest)
 }
 
 // bestMessages returns the messages whose words match a query best, the best first.
@@ -110,23 +126,22 @@ func (s *Scope) bestMessages(ctx context.Context, query string, o *RecallOptions
 	return out, nil
 }
 
-// pendingOf returns passages without a vector, of whole messages, about limit of them or
-// those of one message that has more, unless short is set: of the given messages, or with nil
-// of all messages, the last first. Parts of a message would not be stored.
-func (s *Scope) pendingOf(messages []int32, limit int, short bool) (batch []*pending) {
+// pendingOf returns passages without a vector, of whole messages, about limit of them and at
+// most longest: of the given messages, or with nil of all messages, the last first. Parts of a
+// message would not be stored.
+func (s *Scope) pendingOf(messages []int32, limit, longest int) (batch []*pending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.texts.reader()
 	take := func(m int32) bool {
-		had := len(batch)
-		switch batch = s.appendPending(batch, &r, m); {
-		case short && len(batch) > limit:
-			batch = batch[:had]
+		had, n := len(batch), s.lacking(m)
+		switch {
+		case n > longest-had:
 			return had == 0
-		case had > 0 && len(batch) > 2*limit:
-			batch = batch[:had]
+		case had > 0 && had+n > 2*limit:
 			return false
 		}
+		batch = s.appendPending(batch, &r, m)
 		return len(batch) < limit
 	}
 	if messages != nil {
@@ -140,6 +155,19 @@ func (s *Scope) pendingOf(messages []int32, limit int, short bool) (batch []*pen
 	for m := int32(len(s.messages)) - 1; m >= 0 && take(m); m-- {
 	}
 	return batch
+}
+
+// lacking returns how many passages of a message lack a vector. The caller holds mu.
+func (s *Scope) lacking(m int32) (n int) {
+	if _, waits := s.awaiting[m]; !waits {
+		return 0
+	}
+	for i := s.messages[m].first; i < s.messages[m].first+s.messages[m].count; i++ {
+		if s.vectorOf[i] < 0 && s.embeds(i) {
+			n++
+		}
+	}
+	return n
 }
 
 // appendPending appends the passages of a message that lack a vector. The caller holds mu.

@@ -147,6 +147,33 @@ func TestSearchOnDemandEndsInTimeOnABusyMachine(t *testing.T) {
 	}
 }
 
+// A message whose vectors take longer than a search may does not keep it from making others.
+func TestSearchOnDemandGoesOnBesideALongMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		defer store.Close()
+		for i := range 20 {
+			say(t, store, "c", fmt.Sprintf("The bicycle of neighbour %d has a basket.", i))
+		}
+		say(t, store, "c", strings.Repeat("The bicycle with a bell and another bell stands at the wall of the old house near the river. ", 400))
+		search := func(within time.Duration) LibraryStats {
+			l := NewLibrary(store, LibraryOptions{Model: &busy{counting{name: "a"}, 40 * time.Millisecond}, OnDemand: within, Report: func(err error) { t.Error(err) }})
+			defer l.Close()
+			began := time.Now()
+			if _, err := l.Recall(t.Context(), Where{Tenant: timeline.Local, Conversation: "c"}, "Which bicycle has a bell?", RecallOptions{}); err != nil || time.Since(began) > within {
+				t.Fatal(err, time.Since(began))
+			}
+			return l.Stats()
+		}
+		if st := search(time.Second); st.Passages < 50 || st.Embedded != 20 {
+			t.Errorf("%+v", st)
+		}
+		if st := search(10 * time.Second); st.Embedded != st.Passages {
+			t.Errorf("with time for all: %+v", st)
+		}
+	})
+}
+
 // A model that fails leaves the search to words, and is reported.
 func TestSearchOnDemandGoesByWordsIfTheModelFails(t *testing.T) {
 	store := memory.New()
