@@ -170,9 +170,10 @@ func (c *Calibration) observe(model string, p pair) {
 // idle returns the model that was idle for longest of those with more than so many pairs. It
 // is the same in every process that has stored the same.
 func (c *Calibration) idle(pairs int) (name string) {
+	var idle *track
 	for is, t := range c.models {
-		if o := c.models[name]; len(t.pairs) > pairs && (o == nil || cmp.Or(cmp.Compare(t.used, o.used), cmp.Compare(is, name)) < 0) {
-			name = is
+		if len(t.pairs) > pairs && (idle == nil || cmp.Or(cmp.Compare(t.used, idle.used), cmp.Compare(is, name)) < 0) {
+			name, idle = is, t
 		}
 	}
 	return name

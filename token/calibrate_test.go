@@ -180,6 +180,18 @@ func TestCalibrationHasABoundedMemory(t *testing.T) {
 	}
 }
 
+// A model without a name counts like any other when the oldest pairs leave.
+func TestCalibrationBearsAModelWithoutAName(t *testing.T) {
+	var c Calibration
+	c.Observe("", 1000, 1100)
+	for i := range 2 * calibrateAllPairs {
+		c.Observe(fmt.Sprint(i/calibratePairs), 1000, 1100)
+	}
+	if c.pairs > calibrateAllPairs || len(c.models[""].pairs) != 1 {
+		t.Errorf("%d pairs, of them %d without a name", c.pairs, len(c.models[""].pairs))
+	}
+}
+
 // Processes that read the same learnt.json forget the same models: those that were idle for
 // longest, also before it was stored. What clients name does not make it large.
 func TestStoredCalibrationsForgetTheOldest(t *testing.T) {
