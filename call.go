@@ -42,11 +42,13 @@ type Call struct {
 	gaveUp        bool // the cuts made after a refusal are forgotten
 	// reserved are the ids that the store has reserved for plans of this call.
 	reserved []timeline.Plan
-	quiet    string // the key of its note that nothing is recalled; empty for none
-	named    bool   // the provider told the figure
-	replied  bool   // it is one for the reply, too: the prompt alone was within it
-	firm     int    // cuts that were made before the first refusal
-	unbound  bool   // the provider refused thinking where it stood
+	// numberLeft is what is left of Waits.Number for this view.
+	numberLeft time.Duration
+	quiet      string // the key of its note that nothing is recalled; empty for none
+	named      bool   // the provider told the figure
+	replied    bool   // it is one for the reply, too: the prompt alone was within it
+	firm       int    // cuts that were made before the first refusal
+	unbound    bool   // the provider refused thinking where it stood
 
 	counted chan struct{}   // closed when tokens is there
 	written chan struct{}   // closed when the call is stored, or never will be

@@ -32,11 +32,14 @@ func (c *Call) agree(ctx context.Context, d view.Decision) view.Verdict {
 			return view.Agreed // it covers what this client no longer sends
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.calls.o.Waits.Number)
-	defer cancel()
+	ctx, done := c.numbering(ctx)
+	defer done()
 	seen := map[string]bool{} // plans of others that do not apply
 	for {
 		known := c.calls.index.KnownPlans(c.thread)
+		if !slices.Equal(c.calls.index.PlansAt(c.thread), d.Before) {
+			return view.Beaten // by another call of this process
+		}
 		notes, p := c.notes(), p
 		p.Known = func(id, name string) bool { return seen[name] || known(id, name) }
 		id, err := bound.Do(ctx, &c.calls.reads, func(ctx context.Context) (string, error) { return notes.ReservePlan(ctx, p) })
@@ -52,11 +55,13 @@ func (c *Call) agree(ctx context.Context, d view.Decision) view.Verdict {
 				continue
 			}
 		}
+		if p.Name == "" {
+			c.quiet = p.Quiet // also after an error: the store may have it
+		}
 		switch {
 		case errors.Is(err, timeline.ErrQuiet):
 			return view.Quiet
 		case err == nil && p.Name == "":
-			c.quiet = p.Quiet
 		case err == nil:
 			c.reserved = append(c.reserved, timeline.Plan{ID: id, Name: p.Name})
 		case !errors.Is(err, timeline.ErrNoConversation) && c.calls.worthTelling(c.began):

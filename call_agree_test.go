@@ -4,16 +4,21 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
@@ -230,5 +235,102 @@ func TestEnginesThatFindDifferentThingsSendTheSameBytes(t *testing.T) {
 		if left, err := store.RecordKeys(ctx, timeline.Local, "talk", timeline.KindQuiet); err != nil || len(left) > 0 {
 			t.Errorf("notes %q are left: %v", left, err)
 		}
+	}
+}
+
+// A call that finds a plan of its own process when it is about to share one of its own uses
+// that plan, and shares none.
+func TestACallBeatenInItsOwnProcessSharesNoPlan(t *testing.T) {
+	store, _ := share(t, 1)
+	entered, release := make(chan struct{}), make(chan struct{})
+	var asked atomic.Int64
+	slow := condense.Func(func(ctx context.Context, in condense.Input) (condense.Output, error) {
+		if asked.Add(1) == 1 {
+			close(entered)
+			<-release
+		}
+		return condense.Output{Text: summaryText}, nil
+	})
+	e := oriel.NewCalls(oriel.CallsOptions{
+		CallOptions: oriel.CallOptions{Condense: &oriel.CondenseOptions{Condenser: slow, Inline: true, Wait: time.Minute, Max: 300}},
+		CallParts:   oriel.CallParts{Store: &deaf{Store: store}, Shared: true, Waits: oriel.Waits{Store: time.Minute, Brief: time.Minute, Shared: time.Minute}},
+	})
+	defer func() { must(e.Close(ctx)) }()
+	var first begun
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		first = ask(e, "first", talk(18, "A question.", 500))
+	}()
+	<-entered
+	second := ask(e, "second", talk(18, "Another question.", 1000))
+	close(release)
+	<-done
+	if first.plan == "" || first.plan != second.plan {
+		t.Errorf("the calls are sent by plans %q and %q", first.plan, second.plan)
+	}
+	notes := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}
+	if shared, err := notes.Reserved(ctx, nil); err != nil || len(shared) != 1 || shared[0].ID != second.plan {
+		t.Errorf("shared are %v, %v instead of %q", names(shared), err, second.plan)
+	}
+	first.end(http.StatusOK)
+	second.end(http.StatusOK)
+	if left, err := notes.Reserved(ctx, nil); err != nil || len(left) > 0 {
+		t.Errorf("reservations %v are left: %v", names(left), err)
+	}
+}
+
+// A call waits for a store that does not answer when it shares and numbers its plans no
+// longer than the table of waits says, however many plans it makes.
+func TestACallWaitsOnceForTheNumbersOfItsPlans(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, _ := share(t, 1)
+		e := oriel.NewCalls(oriel.CallsOptions{CallParts: oriel.CallParts{Store: &deaf{Store: &hung{store}}, Shared: true}})
+		defer func() { must(e.Close(ctx)) }()
+		began := time.Now()
+		call := ask(e, "call", talk(18, "A question.", 500))
+		if took := time.Since(began); call.plan == "" || took > time.Second {
+			t.Errorf("plan %q after %v", call.plan, took)
+		}
+		call.end(http.StatusOK)
+	})
+}
+
+// unsure is a store whose answer is lost when a process notes that nothing is recalled.
+type unsure struct{ timeline.Store }
+
+func (u *unsure) Apply(ctx context.Context, tenant string, c timeline.Change) (timeline.Applied, error) {
+	done, err := u.Store.Apply(ctx, tenant, c)
+	if slices.ContainsFunc(c.Put, func(r timeline.Record) bool { return r.Kind == timeline.KindQuiet }) {
+		err = io.ErrUnexpectedEOF
+	}
+	return done, err
+}
+
+// A note that nothing is recalled leaves with its call, also if it is not known whether the
+// store has it.
+func TestANoteWhoseAnswerWasLostIsDropped(t *testing.T) {
+	store := memory.New()
+	library := recall.NewLibrary(store, recall.LibraryOptions{})
+	defer library.Close()
+	e := oriel.NewCalls(oriel.CallsOptions{CallOptions: oriel.CallOptions{RecallWait: 1}, CallParts: oriel.CallParts{Store: &deaf{Store: &unsure{store}}, Recall: library, Shared: true,
+		Waits: oriel.Waits{Store: time.Minute, Brief: time.Minute, Shared: time.Minute}}})
+	defer func() { must(e.Close(ctx)) }()
+	list := talk(20, "What was the number of the zebra badge?", 0)
+	noted := func() int {
+		keys, err := store.RecordKeys(ctx, timeline.Local, "talk", timeline.KindQuiet)
+		if err != nil && !errors.Is(err, timeline.ErrNoConversation) {
+			t.Fatal(err)
+		}
+		return len(keys)
+	}
+	most := 0
+	for i := range 21 {
+		a := ask(e, fmt.Sprint("call", i), list[:2*i+1])
+		most = max(most, noted())
+		a.end(http.StatusOK)
+	}
+	if left := noted(); most != 1 || left > 0 {
+		t.Errorf("%d notes at most, and %d are left", most, left)
 	}
 }

@@ -4,11 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/oriel-context/oriel/internal/bound"
 	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/timeline"
 )
+
+// numbering returns a context for the numbers of plans, which ends with what is left of
+// Waits.Number. The caller must call done.
+func (c *Call) numbering(ctx context.Context) (numbers context.Context, done func()) {
+	began := time.Now()
+	numbers, cancel := context.WithTimeout(ctx, c.numberLeft)
+	return numbers, func() {
+		cancel()
+		c.numberLeft -= time.Since(began)
+	}
+}
 
 // number has the store give a plan its number in the conversation of the call, so that no
 // other process gives it to another plan. If that fails, the plan is called by its name
@@ -24,8 +36,8 @@ func (c *Call) number(ctx context.Context, cut *view.Cut) {
 	if s := c.calls.spoolState(); final || wish == 0 || s.Calls > s.Newer { // a store that accepts no calls gives no number
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.calls.o.Waits.Number)
-	defer cancel()
+	ctx, done := c.numbering(ctx)
+	defer done()
 	name, notes, p := cut.ID, c.notes(), timeline.Proposal{Name: cut.ID, Wish: wish, Now: c.calls.o.Now()}
 	id, err := bound.Do(ctx, &c.calls.reads, func(ctx context.Context) (string, error) { return notes.ReservePlan(ctx, p) })
 	if errors.Is(err, timeline.ErrNoConversation) {

@@ -29,6 +29,7 @@ type spooledCall struct {
 	Project      string            `json:"project,omitempty"`
 	Continues    string            `json:"continues,omitempty"`
 	Put          []timeline.Record `json:"put,omitempty"`
+	Drop         []timeline.Key    `json:"drop,omitempty"`
 	Size         *timeline.Record  `json:"size,omitempty"`
 	Entry        *entry            `json:"entry"`
 	Shown        string            `json:"shown,omitempty"`
@@ -56,7 +57,7 @@ type spooledPlan struct {
 func (w *callWrite) spooled() (e spool.Entry, err error) {
 	s := spooledCall{
 		V: spooledVersion, ID: w.id, Tenant: w.tenant, Conversation: w.conversation, Before: w.before, Asked: w.asked,
-		Stay: w.change.Stay, Project: w.change.Project, Continues: w.change.Continues, Put: w.change.Put,
+		Stay: w.change.Stay, Project: w.change.Project, Continues: w.change.Continues, Put: w.change.Put, Drop: w.change.Drop,
 		Size: w.size, Entry: &w.entry, Shown: w.shown, Contents: len(w.top.raw), Began: w.began, Now: w.ended,
 	}
 	for i := range w.messages {
@@ -102,7 +103,7 @@ func readSpooled(e spool.Entry, store timeline.Store) (*callWrite, error) {
 	}
 	w := &callWrite{
 		id: s.ID, tenant: s.Tenant, conversation: s.Conversation, before: s.Before, asked: s.Asked,
-		change: timeline.Change{Now: s.Began, Stay: s.Stay, Project: s.Project, Continues: s.Continues, Put: s.Put},
+		change: timeline.Change{Now: s.Began, Stay: s.Stay, Project: s.Project, Continues: s.Continues, Put: s.Put, Drop: s.Drop},
 		size:   s.Size, began: s.Began, ended: s.Now, store: store, again: true, shown: s.Shown,
 		identity: func(i int) timeline.Hash { return s.Messages[i].Identity },
 	}

@@ -39,6 +39,7 @@ func (c *Call) show(ctx, reads context.Context) error {
 	planning := c.calls.stageBegins()
 	defer c.calls.stageEnds(c.request.ID, StagePlan, planning)
 	in := c.input(c.thread)
+	c.numberLeft = c.calls.o.Waits.Number
 	pins, news, err := c.calls.wanted(reads, c.thread)
 	if err != nil && c.calls.worthTelling(c.began) {
 		c.calls.report(OpenNotes, c.request, c.thread.Conversation, fmt.Errorf("what was pinned, undone or planned elsewhere could not be read, what is known of it holds: %w", err))

@@ -19,8 +19,8 @@ import (
 //	wait     default   for
 //	Store    10 s      the store: all that one call reads of it, the conversation and
 //	                   its notes, plans and size
-//	Number   1 s       the store, for the number of a new plan, and for other processes to
-//	                   use the plan; within Store
+//	Number   1 s       the store, for the numbers of new plans, and for other processes to
+//	                   use the plans; within Store
 //	Brief    50 ms     the store, from its first timeout until it answers again: all that
 //	                   a call reads within that time, or a question that is asked each
 //	                   second within 200 ms; also for a call that is sent whole; the reply that a call continues; what

@@ -196,8 +196,8 @@ func (e *OthersError) Error() string {
 }
 
 // ReservePlan reserves an id for the plan of a call, so that no other process gives the id
-// to another plan. If the plan has an id already, ReservePlan returns it. A proposal without
-// a plan gets no id. It returns
+// to another plan. If the plan has an id already, it keeps it, and Data
+// takes the place of what the reservation had. A proposal without a plan gets no id. It returns
 // ErrNoConversation if there is no such conversation yet. The change that stores the plan
 // should drop the reservation; see Plan.Reservation.
 func (n Notes) ReservePlan(ctx context.Context, p Proposal) (id string, err error) {
@@ -215,7 +215,7 @@ func (n Notes) ReservePlan(ctx context.Context, p Proposal) (id string, err erro
 			return "", err
 		}
 		id, own := FreePlanID(taken, p.Name, p.Wish)
-		if own && p.Name != "" {
+		if own && p.Name != "" && p.Data == nil {
 			return id, nil
 		}
 		if len(others.Stored)+len(others.Reserved) > 0 {

@@ -70,3 +70,24 @@ func TestPlanKeysAreReadAsWritten(t *testing.T) {
 		}
 	}
 }
+
+// A process that decides again before it sends anything shares what it sends in the end,
+// under the same id.
+func TestAPlanThatIsProposedAgainReplacesTheFirst(t *testing.T) {
+	ctx := t.Context()
+	store := memory.New()
+	notes := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "c"}
+	if _, err := store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Stay: true, Now: time.Unix(1, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, data := range []string{`{"first":1}`, `{"second":2}`} {
+		id, err := notes.ReservePlan(ctx, timeline.Proposal{Name: "p-call-0", Data: []byte(data), Contents: [][]byte{[]byte(data)}, Now: time.Unix(2, 0)})
+		if err != nil || id != "p1" {
+			t.Fatalf("the id is %q, %v", id, err)
+		}
+		plans, err := notes.Reserved(ctx, nil)
+		if err != nil || len(plans) != 1 || string(plans[0].Data) != data || !slices.Equal(plans[0].Contents, []timeline.Hash{timeline.HashOf([]byte(data))}) {
+			t.Errorf("reserved are %+v, %v instead of %s", plans, err, data)
+		}
+	}
+}
