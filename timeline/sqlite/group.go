@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"time"
@@ -130,7 +131,7 @@ const maxGroup = 256
 func (w *writer) lead(t *task) {
 	var done []*task
 	if t.alone != nil {
-		t.err = t.alone()
+		t.err = guarded(t.alone)
 	} else {
 		done = w.transaction(t)
 		w.clearLater()
@@ -233,11 +234,22 @@ func (w *writer) applyOne(group []*task, i int) bool {
 	if t.err = t.ctx.Err(); t.err != nil {
 		return true
 	}
-	if t.err = t.do(); t.err == nil || refused(t.err) {
+	if t.err = guarded(t.do); t.err == nil || refused(t.err) {
 		return true
 	}
 	w.rollback()
 	return false
+}
+
+// guarded returns the error of do. A panic is an error too: others wait for the connection,
+// and for what their leader does for them.
+func guarded(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = dirtyError{fmt.Errorf("%w: a panic while writing: %v", timeline.ErrInvalid, p)}
+		}
+	}()
+	return do()
 }
 
 // again applies each change of a rolled back group in its own transaction, so
@@ -253,7 +265,7 @@ func (w *writer) again(group []*task) {
 		if t.err = w.begin(t.ctx); t.err != nil {
 			continue
 		}
-		if t.err = t.do(); t.err != nil {
+		if t.err = guarded(t.do); t.err != nil {
 			w.rollback()
 			continue
 		}

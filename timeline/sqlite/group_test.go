@@ -3,9 +3,12 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/oriel-context/oriel/timeline"
 )
 
 // A change that fails in the middle of a shared transaction takes no other with it, and
@@ -127,5 +130,52 @@ func TestPatientChangesWaitForNobodyForLong(t *testing.T) {
 	time.AfterFunc(time.Millisecond, cancel)
 	if err := s.write.perform(&task{ctx: ctx, patient: true, do: func() error { return nil }}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a change whose caller has gone: %v", err)
+	}
+}
+
+// A change or other work that panics fails, and takes neither the connection nor the
+// changes of others with it.
+func TestAPanicLeavesTheWriterFree(t *testing.T) {
+	s, err := Open(context.Background(), t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &s.write
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	perform := func(k *task) (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("a panic that was not caught: %v", p)
+			}
+		}()
+		k.ctx = ctx
+		return w.perform(k)
+	}
+	for _, k := range []*task{{do: func() error { panic("oh") }}, {alone: func() error { panic("oh") }}} {
+		if err := perform(k); !errors.Is(err, timeline.ErrInvalid) {
+			t.Fatal(err)
+		}
+	}
+	bad, made := make(chan error, 1), 0
+	if err := perform(&task{do: func() error {
+		if made++; made > 1 {
+			return nil
+		}
+		go func() { bad <- perform(&task{do: func() error { panic("oh") }}) }()
+		for queued := false; !queued; runtime.Gosched() {
+			w.mu.Lock()
+			queued = len(w.queue) > 0
+			w.mu.Unlock()
+		}
+		return nil
+	}}); err != nil {
+		t.Error("the change of another:", err)
+	}
+	if err := <-bad; !errors.Is(err, timeline.ErrInvalid) {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }
