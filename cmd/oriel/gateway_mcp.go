@@ -21,12 +21,12 @@ func (g *gateway) mcp(o *gatewayOptions) http.Handler {
 			Project:  o.project,
 			ReadOnly: a.Role != timeline.RoleCall,
 			Version:  o.proxy.Version,
-			Asking: func(ctx context.Context, tool string, arguments []byte) string {
+			Asking: func(ctx context.Context, tool string, arguments []byte) (string, bool) {
 				conversation, sure := g.engine.ToolCaller(ctx, a.Tenant, tool, arguments)
 				if !sure && !o.alone {
-					return "" // it may be another agent's
+					return "", false // it may be another agent's
 				}
-				return conversation
+				return conversation, sure
 			},
 		}
 	})

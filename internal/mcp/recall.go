@@ -123,8 +123,8 @@ func (t *tools) recall(ctx context.Context, r *request, in *recallInput) (*recal
 	if err != nil {
 		return nil, err
 	}
-	s := search{request: r, where: w, options: o, query: in.Query, budget: cmp.Or(in.Budget, recall.DefaultBudget)}
-	if r.own != "" {
+	s := search{request: r, where: w, options: o, query: in.Query, budget: cmp.Or(in.Budget, recall.DefaultBudget), caller: r.own}
+	if r.sure {
 		own, err := t.find(ctx, r, r.own)
 		if err != nil {
 			return nil, err
@@ -144,8 +144,8 @@ type search struct {
 	options recall.RecallOptions
 	query   string
 	budget  int
-	// caller is the conversation of the agent that calls, window what it has in view; ""
-	// and nil if that is not known.
+	// caller is the conversation of the agent that calls, or "". window is what the agent has
+	// in view; nil if that is not known, or not sure.
 	caller string
 	window *browse.Window
 	// best is the best hit if some hits are left out because the agent has them in view.

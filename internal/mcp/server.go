@@ -38,8 +38,9 @@ type Options struct {
 	// Conversation is the default of all tools; "" if there is none.
 	Conversation string
 	// Asking, if not nil, returns the conversation of the model that called a tool with
-	// these arguments; "" if it is not known. It has precedence over Conversation.
-	Asking func(ctx context.Context, tool string, arguments []byte) string
+	// these arguments; "" if it is not known. sure is false if it may be another model. It
+	// has precedence over Conversation.
+	Asking func(ctx context.Context, tool string, arguments []byte) (conversation string, sure bool)
 	// Project is the project of a client whose conversation is not known; "" if it is
 	// not known either.
 	Project string
@@ -92,6 +93,8 @@ type request struct {
 	*History
 	// own is the conversation of the agent that calls; "" if it is not known.
 	own string
+	// sure reports that it is: not only a default.
+	sure bool
 }
 
 // open returns what a call of a tool needs.
@@ -102,8 +105,8 @@ func (t *tools) open(ctx context.Context, tool string, arguments []byte) (*reque
 	}
 	r := &request{History: h, own: t.o.Conversation}
 	if t.o.Asking != nil {
-		if own := t.o.Asking(ctx, tool, arguments); own != "" {
-			r.own = own
+		if own, sure := t.o.Asking(ctx, tool, arguments); own != "" {
+			r.own, r.sure = own, sure
 		}
 	}
 	return r, nil
