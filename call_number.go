@@ -41,7 +41,7 @@ func (c *Call) number(ctx context.Context, cut *view.Cut) {
 	name, notes, p := cut.ID, c.notes(), timeline.Proposal{Name: cut.ID, Wish: wish, Now: c.calls.o.Now()}
 	id, err := bound.Do(ctx, &c.calls.reads, func(ctx context.Context) (string, error) { return notes.ReservePlan(ctx, p) })
 	if errors.Is(err, timeline.ErrNoConversation) {
-		if c.hints.Session != "" {
+		if c.calls.o.Shared && c.hints.Session != "" {
 			return // another server may begin the conversation of that name at the same time
 		}
 		id, err = timeline.PlanID(wish), nil

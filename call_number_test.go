@@ -122,17 +122,11 @@ func settle(t *testing.T, s *server, n int64) {
 // SPEC E5: neither do two servers that begin a conversation of the same name at the same
 // time, each with a plan.
 func TestTwoServersThatBeginAConversationTellNoIDForTwoPlans(t *testing.T) {
-	for _, shared := range []bool{false, true} { // on one data folder, or one PostgreSQL
-		t.Run(fmt.Sprint(shared), func(t *testing.T) { tellNoIDForTwoPlans(t, shared) })
-	}
-}
-
-func tellNoIDForTwoPlans(t *testing.T, shared bool) {
 	dir := t.TempDir()
 	told := map[string]string{} // by calls
 	var ends []func()
 	for _, name := range []string{"A", "B"} {
-		c := oriel.NewCalls(oriel.CallsOptions{CallParts: oriel.CallParts{Store: openStore(t, dir), Shared: shared}})
+		c := oriel.NewCalls(oriel.CallsOptions{CallParts: oriel.CallParts{Store: openStore(t, dir), Shared: true}})
 		defer func() { must(c.Close(ctx)) }()
 		call, id, end := (&server{c, name, 0}).begin(branched(2, name))
 		told[call] = id

@@ -152,8 +152,6 @@ func TestLargeHistoriesGoOnWhileTheStoreDoesNotAnswer(t *testing.T) {
 				c := &caller{t: t, named: true}
 				c.untilCut(r)
 				synctest.Wait()
-				c.say(r, "thrifty") // the plan is stored, so it has its number
-				synctest.Wait()
 				plan, before := c.plan, string(c.sent)
 				enough := make(chan struct{})
 				fault := func(ctx context.Context, op string) error {
