@@ -88,8 +88,8 @@ func (a *scriptedAgent) run(t *testing.T, tool string, input json.RawMessage) st
 		switch a.steps {
 		case 1:
 			secret = "\nThe release branch of the harbour is called mint-otter."
-		case 39:
-			secret = "\nThe pilot prefers the tide of Sunday."
+		case 41:
+			return "The pilot prefers the tide of Sunday." // alone, so that its meaning is plain
 		}
 		return fmt.Sprintf("part %d: %s%s", a.steps, strings.Repeat(fmt.Sprintf("line of part %d. ", a.steps), 60), secret)
 	}
@@ -118,11 +118,11 @@ func TestAnAgentFetchesWhatItLost(t *testing.T) {
 		step++
 		id := fmt.Sprintf("toolu_%d", step)
 		switch {
-		case step <= 40:
+		case step <= 40, step == 42: // the newest result is in view wherever the cuts are
 			return fakemodel.Answer{Calls: []fakemodel.Call{{ID: id, Name: "Bash", Arguments: fmt.Sprintf(`{"command":"show %d"}`, step)}}, Input: 1, Output: 1}
 		case step == 41:
 			return fakemodel.Answer{Calls: []fakemodel.Call{{ID: id, Name: "mcp__oriel__recall", Arguments: `{"query": "name of the harbour's release branch"}`}}, Input: 1, Output: 1}
-		case step == 42:
+		case step == 43:
 			return fakemodel.Answer{Calls: []fakemodel.Call{{ID: id, Name: "mcp__oriel__recall", Arguments: `{"query": "Which tide does the pilot prefer?"}`}}, Input: 1, Output: 1}
 		}
 		if bytes.Contains(last, []byte("mint-otter")) {
@@ -163,11 +163,11 @@ func TestAnAgentFetchesWhatItLost(t *testing.T) {
 	if strings.Contains(lost, "name of the harbour's release branch") {
 		t.Errorf("recall found its own question: %s", lost)
 	}
-	// The person's message and the result of the 39th command, message 79, are still in view.
+	// The person's message and the newest result, message 85, are still in view.
 	if strings.Contains(lost, "Show all parts") || !strings.Contains(lost, "in your context window already, which is not repeated here: message 1.") {
 		t.Errorf("recall repeats what the agent has: %s", lost)
 	}
-	if strings.Contains(had, "pilot prefers") || !strings.Contains(had, "in your context window already: message 79.") {
+	if strings.Contains(had, "pilot prefers") || !strings.Contains(had, "in your context window already: message 85.") {
 		t.Errorf("recall repeats what the agent has: %s", had)
 	}
 	session.Close()
