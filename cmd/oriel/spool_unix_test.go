@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -54,7 +55,10 @@ func TestCallsOfAKilledServerWaitForItsHistory(t *testing.T) {
 			for _, agent := range agents {
 				sent = append(sent, c.turn(agent))
 			}
-			await(func() bool { return len(recorded(t, dir)) == len(agents) })
+			// One that is in the history and not acknowledged would wait in the spool, too.
+			await(func() bool {
+				return metric(t, c.url, `oriel_records_total{outcome="written"}`) == strconv.Itoa(len(agents))
+			})
 			mend := fault(t, dir)
 			for range 5 {
 				for _, agent := range agents {
