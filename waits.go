@@ -23,8 +23,9 @@ import (
 //	                   use the plans; within Store
 //	Brief    50 ms     the store, from its first timeout until it answers again: all that
 //	                   a call reads within that time, or a question that is asked each
-//	                   second within 200 ms; also for a call that is sent whole; the reply that a call continues; what
-//	                   other processes learnt; the token count of a header
+//	                   second within 200 ms; also for a call that is sent whole; the
+//	                   reply that a call continues; what other processes learnt; the
+//	                   token count of a header
 //	recall   50 ms     recall and its embedding: CallOptions.RecallWait; 500 ms, if that is
 //	                   more, at the first call of a conversation with scope project
 //	summary  20 s      an inline summary: CondenseOptions.Wait
