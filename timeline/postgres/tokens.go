@@ -43,17 +43,19 @@ func (s *Store) AddToken(ctx context.Context, t timeline.Token) error {
 		return err
 	}
 	return s.changeTokens(ctx, func() error {
-		if t.Role == timeline.RoleConsole {
-			if _, err := s.pool.Exec(ctx, "DELETE FROM token WHERE role = $1 AND (expires BETWEEN 1 AND $2 OR revoked BETWEEN 1 AND $2)", t.Role, micros(t.Created)); err != nil {
+		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+			tag, err := tx.Exec(ctx, `INSERT INTO token (hash, tenant, role, created, expires, revoked, seal) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
+				t.Hash[:], t.Tenant, t.Role, micros(t.Created), micros(t.Expires), micros(t.Revoked), [16]byte(seal.Token(&t)))
+			switch {
+			case err != nil:
 				return err
+			case tag.RowsAffected() == 0:
+				return fmt.Errorf("%w: token %s exists", timeline.ErrInvalid, t.Hash.ID())
+			case t.Role == timeline.RoleConsole:
+				_, err = tx.Exec(ctx, "DELETE FROM token WHERE role = $1 AND hash <> $2 AND (expires BETWEEN 1 AND $3 OR revoked BETWEEN 1 AND $3)", t.Role, t.Hash[:], micros(t.Created))
 			}
-		}
-		tag, err := s.pool.Exec(ctx, `INSERT INTO token (hash, tenant, role, created, expires, revoked, seal) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
-			t.Hash[:], t.Tenant, t.Role, micros(t.Created), micros(t.Expires), micros(t.Revoked), [16]byte(seal.Token(&t)))
-		if err == nil && tag.RowsAffected() == 0 {
-			err = fmt.Errorf("%w: token %s exists", timeline.ErrInvalid, t.Hash.ID())
-		}
-		return err
+			return err
+		})
 	})
 }
 

@@ -71,6 +71,19 @@ var tokenCases = []testCase{
 			f.Error(err)
 		}
 		f.equal("left", all, []timeline.Token{token, valid, last})
+
+		// A token that is there, ended or not, stays and ends nothing.
+		again := valid
+		again.Created = noon.Add(4 * time.Hour)
+		again.Expires = again.Created.Add(time.Hour)
+		if err := f.AddToken(ctx, again); !errors.Is(err, timeline.ErrInvalid) {
+			f.Errorf("a session that is there: %v", err)
+		}
+		all, err = f.Tokens(ctx)
+		if err != nil {
+			f.Error(err)
+		}
+		f.equal("left", all, []timeline.Token{token, valid, last})
 	}},
 	{"are revoked once and stay listed", func(f *fixture) {
 		f.addToken(tokenFor("a", "one"))
