@@ -38,7 +38,7 @@ func TestALargeScopeIsSearchedInTheDatabase(t *testing.T) {
 // With pgvector it is also searched by meaning.
 func TestALargeScopeIsSearchedByMeaningInTheDatabase(t *testing.T) {
 	server := pgtest.StartWith(t, "vector")
-	searchStored(t, server.URL(), "Tell me about the tune on the fiddle")
+	searchStored(t, pgtest.Patient(server.URL()), "Tell me about the tune on the fiddle")
 }
 
 func searchStored(t *testing.T, url string, byMeaning ...string) {

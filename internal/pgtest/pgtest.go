@@ -51,8 +51,11 @@ func URL(t testing.TB) string {
 	name := fmt.Sprintf("test_%d_%d", os.Getpid(), schemas.Add(1))
 	execute(t, base, "CREATE SCHEMA "+name)
 	t.Cleanup(func() { execute(t, base, "DROP SCHEMA "+name+" CASCADE") })
-	return With(base, "search_path", name)
+	return Patient(With(base, "search_path", name))
 }
+
+// Patient returns a URL whose connections may take a minute to make, as on a busy machine.
+func Patient(base string) string { return With(base, "connect_timeout", "60") }
 
 // With returns a URL with a further parameter.
 func With(base, name, value string) string {

@@ -54,7 +54,7 @@ func StartTLS(t testing.TB) (url, roots, others string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("postgres://oriel@127.0.0.1:%d/oriel", port), roots, others
+	return Patient(fmt.Sprintf("postgres://oriel@127.0.0.1:%d/oriel", port)), roots, others
 }
 
 // writeOwn writes a file that the server's user alone can read, beside the server's data.

@@ -177,7 +177,7 @@ func whole(t *testing.T, s timeline.Store, acknowledged map[string]int64) {
 // The store goes on with the server that comes back.
 func TestNothingAcknowledgedIsLostByAKillOfTheServer(t *testing.T) {
 	server := pgtest.Start(t)
-	s := open(t, server.URL())
+	s := open(t, pgtest.Patient(server.URL()))
 	acknowledged := map[string]int64{}
 	for range 2 {
 		var mu sync.Mutex

@@ -26,7 +26,7 @@ func TestPassagesGetVectorsWhenPgvectorComes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"plain", "plain,public"} { // which has the extension
-		s := open(t, pgtest.With(server.URL(), "search_path", path))
+		s := open(t, pgtest.With(pgtest.Patient(server.URL()), "search_path", path))
 		if _, wanted, err := s.PassagesTo(ctx, timeline.Local, "vector/x"); wanted || err != nil {
 			t.Fatalf("%s: wanted: %v, %v", path, wanted, err)
 		}
@@ -86,7 +86,7 @@ func TestAnOldPgvectorLeavesTheWords(t *testing.T) {
 			t.Fatal(err)
 		}
 		var log bytes.Buffer
-		s, err := postgres.Open(ctx, server.URL(), postgres.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		s, err := postgres.Open(ctx, pgtest.Patient(server.URL()), postgres.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}

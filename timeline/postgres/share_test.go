@@ -52,7 +52,8 @@ func TestAStoreHearsOfChangesOfOthersOnly(t *testing.T) {
 
 func TestAStoreListensAgainAfterItsConnectionEnds(t *testing.T) {
 	server := pgtest.Start(t)
-	a, b := open(t, server.URL()), open(t, server.URL())
+	url := pgtest.Patient(server.URL())
+	a, b := open(t, url), open(t, url)
 	await(t, "listening", func() bool { return !a.Deaf() && !b.Deaf() })
 	server.Kill()
 	await(t, "the loss", func() bool { return a.Deaf() })
