@@ -5,6 +5,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -139,6 +140,33 @@ func (a *Appended) and(last *Appended) Appended {
 		}
 	}
 	return r
+}
+
+// Know takes over what a snapshot has read of a conversation, so that the log need not read
+// it. What the log has of the same or a later revision stays.
+func (l *Log) Know(ctx context.Context, from *Snapshot) {
+	now, ok := from.Latest()
+	if !ok {
+		return
+	}
+	s := l.session(sessionKey{from.tenant, from.conversation})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer l.account(s)
+	if s.created.Equal(now.Created) && s.revision >= now.Revision {
+		return
+	}
+	if !s.created.Equal(now.Created) {
+		s.forget()
+	}
+	if len(s.paths) == 0 && now.Head != (Place{}) {
+		p := &path{}
+		if !from.has(now.Head) || p.load(ctx, from, from.tenant, now.Head, 1, math.MaxInt64) != nil {
+			return
+		}
+		s.paths = []*path{p}
+	}
+	s.head, s.revision, s.created, s.updated, s.fresh = now.Head, now.Revision, now.Created, now.Updated, true
 }
 
 // run calls try until no other writer interferes.

@@ -139,6 +139,43 @@ func (r *reopener) claims(ctx context.Context, do func(timeline.Claims) error) e
 	})
 }
 
+// Follow implements timeline.Distant. A history that is not distant fails with
+// errors.ErrUnsupported.
+func (r *reopener) Follow(ctx context.Context, tenant string, identities []timeline.Hash) (way []timeline.Place, ending []timeline.Conversation, err error) {
+	err = r.distant(ctx, func(d timeline.Distant) (err error) {
+		way, ending, err = d.Follow(ctx, tenant, identities)
+		return err
+	})
+	return way, ending, err
+}
+
+// Family implements timeline.Distant.
+func (r *reopener) Family(ctx context.Context, tenant, name string) (all []timeline.Conversation, err error) {
+	err = r.distant(ctx, func(d timeline.Distant) (err error) {
+		all, err = d.Family(ctx, tenant, name)
+		return err
+	})
+	return all, err
+}
+
+// Gather implements timeline.Distant.
+func (r *reopener) Gather(ctx context.Context, tenant, conversation string, w timeline.Wanted) (g *timeline.Gathered, err error) {
+	err = r.distant(ctx, func(d timeline.Distant) (err error) {
+		g, err = d.Gather(ctx, tenant, conversation, w)
+		return err
+	})
+	return g, err
+}
+
+func (r *reopener) distant(ctx context.Context, do func(timeline.Distant) error) error {
+	return r.read(ctx, func(o *opened) error {
+		if d, ok := o.store.(timeline.Distant); ok {
+			return do(d)
+		}
+		return errors.ErrUnsupported
+	})
+}
+
 // WantPassages implements timeline.Passages. A history that cannot search fails with
 // errors.ErrUnsupported.
 func (r *reopener) WantPassages(ctx context.Context, tenant string) error {

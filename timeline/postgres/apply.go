@@ -156,6 +156,9 @@ func (w *change) load(ctx context.Context) error {
 		})
 		return err
 	})
+	if w.Expect != nil && *w.Expect == 0 {
+		number(b, "SELECT nextval('conversation_number')", &w.id)
+	}
 	w.loadMessages()
 	w.loadContents()
 	w.loadRecords()
@@ -187,14 +190,11 @@ func (w *change) plan(ctx context.Context) error {
 // loadRest reads what only turned out to be needed: the number of a new conversation or
 // trunk, forms of messages, the way to a place that the conversation has not used.
 func (w *change) loadRest(ctx context.Context) error {
-	number := func(query string, n *int64) {
-		w.batch.Queue(query).QueryRow(func(row pgx.Row) error { return row.Scan(n) })
-	}
 	if w.isNew && w.id == 0 {
-		number("SELECT nextval('conversation_number')", &w.id)
+		number(&w.batch, "SELECT nextval('conversation_number')", &w.id)
 	}
 	if !w.extend && w.known < len(w.Messages) && w.trunk == 0 {
-		number("SELECT nextval('trunk_number')", &w.trunk)
+		number(&w.batch, "SELECT nextval('trunk_number')", &w.trunk)
 	}
 	w.loadForms()
 	if _, known := w.origins[w.At.Trunk]; !known && w.At.Trunk > 0 && !w.idle() {
@@ -204,6 +204,11 @@ func (w *change) loadRest(ctx context.Context) error {
 		return nil
 	}
 	return w.send(ctx)
+}
+
+// number queues a query for a number.
+func number(b *pgx.Batch, query string, n *int64) {
+	b.Queue(query).QueryRow(func(row pgx.Row) error { return row.Scan(n) })
 }
 
 // loadOrigins queues the query for the trunks that lead to At.

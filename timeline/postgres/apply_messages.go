@@ -49,7 +49,7 @@ func (w *change) loadMessages() {
 		w.loadBranch(w.At, w.Messages[0].Identity, n, &w.branch)
 		if w.At == (timeline.Place{}) {
 			// Probably a new trunk.
-			w.batch.Queue("SELECT nextval('trunk_number')").QueryRow(func(row pgx.Row) error { return row.Scan(&w.trunk) })
+			number(&w.batch, "SELECT nextval('trunk_number')", &w.trunk)
 		}
 	}
 }

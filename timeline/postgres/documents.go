@@ -31,21 +31,17 @@ func (s *Store) ReplaceDocument(ctx context.Context, name string, was, data []by
 	if s.readOnly {
 		return false, s.refuse("write")
 	}
-	statement, args := "UPDATE document SET data = $2 WHERE name = $1 AND data = $3", []any{name, data, was}
+	statement, args := "UPDATE document SET data = $2 WHERE name = $1 AND data = $5", []any{name, data, s.channel, s.notice(noTenant, name), was}
 	if was == nil {
-		statement, args = "INSERT INTO document (name, data) VALUES ($1, $2) ON CONFLICT DO NOTHING", args[:2]
+		statement, args = "INSERT INTO document (name, data) VALUES ($1, $2) ON CONFLICT DO NOTHING", args[:4]
 	}
-	tag, err := s.pool.Exec(ctx, statement, args...)
+	// Documents change seldom: that PostgreSQL commits transactions with notifications one by
+	// one does not matter.
+	tag, err := s.pool.Exec(ctx, "WITH done AS ("+statement+" RETURNING 1) SELECT pg_notify($3, $4) FROM done", args...)
 	if isConflict(err) {
 		return false, nil
 	}
-	if err != nil || tag.RowsAffected() == 0 {
-		return false, s.explain("write", err)
-	}
-	b := &pgx.Batch{}
-	s.notify(b, noTenant, name)
-	_ = s.pool.SendBatch(ctx, b).Close() // it is written, whether or not others hear of it
-	return true, nil
+	return err == nil && tag.RowsAffected() > 0, s.explain("write", err)
 }
 
 // DocumentsChanged implements timeline.Documents.

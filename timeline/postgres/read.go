@@ -78,34 +78,50 @@ func (s *Store) Conversations(ctx context.Context, tenant string) ([]timeline.Co
 // Heads implements timeline.Store.
 func (s *Store) Heads(ctx context.Context, tenant, name string) ([]timeline.Place, error) {
 	var head timeline.Place
-	var used []timeline.Place
-	left := map[timeline.Place]bool{} // by another of its trunks
+	var used []usedTrunk
 	err := s.view(ctx, tenant, func(b *pgx.Batch, id int64) {
 		b.Queue("SELECT trunk, depth FROM conversation WHERE tenant = $1 AND name = $2", id, name).QueryRow(func(row pgx.Row) error {
 			return noRows(row.Scan(&head.Trunk, &head.Depth), timeline.ErrNoConversation, name)
 		})
-		b.Queue(`SELECT u.trunk, u.depth, t.origin, t.origin_depth FROM conversation c
-			JOIN conversation_trunk u ON u.tenant = c.tenant AND u.conversation = c.id JOIN trunk t ON t.tenant = u.tenant AND t.id = u.trunk
-			WHERE c.tenant = $1 AND c.name = $2 ORDER BY u.trunk`, id, name).Query(func(rows pgx.Rows) error {
-			var p, origin timeline.Place
-			_, err := pgx.ForEachRow(rows, []any{&p.Trunk, &p.Depth, &origin.Trunk, &origin.Depth}, func() error {
-				used = append(used, p)
-				left[origin] = true
-				return nil
-			})
-			return err
-		})
+		queueUsed(b, id, name, &used)
 	})
 	if err != nil {
 		return nil, err
 	}
+	return headsOf(head, used), nil
+}
+
+// usedTrunk is a trunk that a conversation has used or passed, by its deepest place, and where
+// the trunk begins.
+type usedTrunk struct{ at, origin timeline.Place }
+
+// queueUsed queues the query for the trunks of a conversation.
+func queueUsed(b *pgx.Batch, tenant int64, name string, used *[]usedTrunk) {
+	b.Queue(`SELECT u.trunk, u.depth, t.origin, t.origin_depth FROM conversation c
+		JOIN conversation_trunk u ON u.tenant = c.tenant AND u.conversation = c.id JOIN trunk t ON t.tenant = u.tenant AND t.id = u.trunk
+		WHERE c.tenant = $1 AND c.name = $2 ORDER BY u.trunk`, tenant, name).Query(func(rows pgx.Rows) error {
+		var u usedTrunk
+		_, err := pgx.ForEachRow(rows, []any{&u.at.Trunk, &u.at.Depth, &u.origin.Trunk, &u.origin.Depth}, func() error {
+			*used = append(*used, u)
+			return nil
+		})
+		return err
+	})
+}
+
+// headsOf returns the places where the branches of a conversation end.
+func headsOf(head timeline.Place, used []usedTrunk) []timeline.Place {
+	left := map[timeline.Place]bool{} // by another of its trunks
+	for _, u := range used {
+		left[u.origin] = true
+	}
 	heads := []timeline.Place{head}
-	for _, p := range used {
-		if p != head && !left[p] {
-			heads = append(heads, p)
+	for _, u := range used {
+		if u.at != head && !left[u.at] {
+			heads = append(heads, u.at)
 		}
 	}
-	return heads, nil
+	return heads
 }
 
 // Under implements timeline.Store.
@@ -216,25 +232,32 @@ func (s *Store) readRecords(ctx context.Context, tenant, conversation, kind, key
 	err := s.view(ctx, tenant, func(b *pgx.Batch, id int64) {
 		conversationID(b, id, conversation)
 		args[0] = id
-		b.Queue(query+" ORDER BY r.n", args...).Query(func(rows pgx.Rows) error {
-			for rows.Next() {
-				var r timeline.Record
-				var micro int64
-				var contents [][16]byte
-				if err := rows.Scan(&r.Kind, &r.Key, &r.At.Trunk, &r.At.Depth, &micro, &r.Data, &contents); err != nil {
-					return err
-				}
-				r.Time = time.UnixMicro(micro).UTC()
-				for _, h := range contents {
-					r.Contents = append(r.Contents, h)
-				}
-				records = append(records, r)
-			}
-			return rows.Err()
+		b.Queue(query+" ORDER BY r.n", args...).Query(func(rows pgx.Rows) (err error) {
+			records, err = scanRecords(rows)
+			return err
 		})
 	})
 	if err != nil {
 		return nil, err
 	}
 	return records, nil
+}
+
+// scanRecords reads rows of kind, key, trunk, depth, time, data and contents.
+func scanRecords(rows pgx.Rows) ([]timeline.Record, error) {
+	records := []timeline.Record{}
+	for rows.Next() {
+		var r timeline.Record
+		var micro int64
+		var contents [][16]byte
+		if err := rows.Scan(&r.Kind, &r.Key, &r.At.Trunk, &r.At.Depth, &micro, &r.Data, &contents); err != nil {
+			return nil, err
+		}
+		r.Time = time.UnixMicro(micro).UTC()
+		for _, h := range contents {
+			r.Contents = append(r.Contents, h)
+		}
+		records = append(records, r)
+	}
+	return records, rows.Err()
 }

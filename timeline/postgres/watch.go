@@ -17,7 +17,12 @@ const noTenant = 0
 
 // notify queues the notification of a change to a conversation.
 func (s *Store) notify(b *pgx.Batch, tenant int64, conversation string) {
-	b.Queue("SELECT pg_notify($1, $2)", s.channel, s.name+" "+strconv.FormatInt(tenant, 10)+" "+conversation)
+	b.Queue("SELECT pg_notify($1, $2)", s.channel, s.notice(tenant, conversation))
+}
+
+// notice returns the text of a notification.
+func (s *Store) notice(tenant int64, what string) string {
+	return s.name + " " + strconv.FormatInt(tenant, 10) + " " + what
 }
 
 // Limits of the time between two attempts to listen.
