@@ -26,6 +26,8 @@ type Call struct {
 	chain   []chat.Message // the others: the history
 	hints   thread.Hints
 	thread  *thread.Thread
+	// stored is the conversation as the store has it, for the view that is made now.
+	stored *timeline.Snapshot
 	// found, if not nil, is closed when thread is set, or when the conversation could not
 	// be found and thread stays nil.
 	found chan struct{}

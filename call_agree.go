@@ -81,9 +81,9 @@ func (c *Call) quietKey() string {
 // takeOthers reads the plans that other processes have made, and adds those to the index that
 // apply to this request. names are those that it has read.
 func (c *Call) takeOthers(ctx context.Context, others *timeline.OthersError, known func(id, name string) bool) (names []string, err error) {
-	th := c.thread
+	th, stored := c.thread, c.stored
 	if len(others.Stored) > 0 {
-		if _, err := bound.Do(ctx, &c.calls.reads, func(ctx context.Context) (any, error) { return nil, c.calls.index.Refresh(ctx, th) }); err != nil {
+		if _, err := bound.Do(ctx, &c.calls.reads, func(ctx context.Context) (any, error) { return nil, c.calls.index.Refresh(ctx, stored, th) }); err != nil {
 			return nil, err
 		}
 		for _, key := range others.Stored {

@@ -26,11 +26,9 @@ func (c *Call) numbering(ctx context.Context) (numbers context.Context, done fun
 // other process gives it to another plan. If that fails, the plan is called by its name
 // until it is stored.
 func (c *Call) number(ctx context.Context, cut *view.Cut) {
-	for _, p := range c.reserved {
-		if p.Name == cut.ID {
-			c.setNumber(cut, p.ID)
-			return
-		}
+	if id := c.reservedID(cut); id != "" {
+		c.setNumber(cut, id)
+		return
 	}
 	wish, final := c.calls.index.PlanNumber(c.thread, cut.ID)
 	if s := c.calls.spoolState(); final || wish == 0 || s.Calls > s.Newer { // a store that accepts no calls gives no number
@@ -57,6 +55,16 @@ func (c *Call) number(ctx context.Context, cut *view.Cut) {
 	c.setNumber(cut, id)
 }
 
+// reservedID returns the id that the store has reserved for a plan of the call, or "".
+func (c *Call) reservedID(cut *view.Cut) string {
+	for _, p := range c.reserved {
+		if p.Name == cut.ID {
+			return p.ID
+		}
+	}
+	return ""
+}
+
 func (c *Call) setNumber(cut *view.Cut, id string) {
 	if n, ok := timeline.PlanNumber(id); ok {
 		c.calls.index.SetPlanNumber(c.thread, cut.ID, n)
@@ -64,7 +72,7 @@ func (c *Call) setNumber(cut *view.Cut, id string) {
 }
 
 func (c *Call) notes() timeline.Notes {
-	return timeline.Notes{Store: c.calls.o.Store, Tenant: c.request.Tenant, Conversation: c.thread.Conversation}
+	return timeline.Notes{Store: c.stored, Tenant: c.request.Tenant, Conversation: c.thread.Conversation}
 }
 
 // planID returns the id of a plan in the conversation of the call, or its name as long as

@@ -71,13 +71,13 @@ func (t *callStates) changed(tenant, conversation string) {
 // wanted returns the pinned and held messages for the view of a call, by depth, and the
 // kinds of events that report what is new among them. It reads the records if another
 // process has changed anything. If they cannot be read, the last known ones apply.
-func (r *calls) wanted(ctx context.Context, t *thread.Thread) (pins []int, news []string, err error) {
+func (r *calls) wanted(ctx context.Context, store timeline.Store, t *thread.Thread) (pins []int, news []string, err error) {
 	k := r.states.of(t.Tenant, t.Conversation)
 	k.mu.Lock()
 	read, was := k.read, k.changed
 	k.mu.Unlock()
 	now, err := bound.Do(ctx, &r.reads, func(ctx context.Context) (*wantsNow, error) {
-		return r.readWantsNow(ctx, t, read, was)
+		return r.readWantsNow(ctx, store, t, read, was)
 	})
 	r.noteStore(err)
 	if err == nil && len(now.proposed) > 0 {
@@ -113,14 +113,14 @@ type wantsNow struct {
 // changed since was. A notification may come later than the call that follows the change:
 // what another process has answered is read in any case. It may outlive its call: it uses only those fields of t that never
 // change.
-func (r *calls) readWantsNow(ctx context.Context, t *thread.Thread, read bool, was int64) (*wantsNow, error) {
-	changed, err := r.o.Store.Changed(ctx)
+func (r *calls) readWantsNow(ctx context.Context, store timeline.Store, t *thread.Thread, read bool, was int64) (*wantsNow, error) {
+	changed, err := store.Changed(ctx)
 	now := &wantsNow{changed: changed}
 	if err != nil || read && was == changed && !t.Elsewhere {
 		return now, err
 	}
 	if t.Kind != thread.New || read {
-		if now.wants, err = readWants(ctx, r.o.Store, t.Tenant, t.Conversation); err != nil {
+		if now.wants, err = readWants(ctx, store, t.Tenant, t.Conversation); err != nil {
 			return nil, err
 		}
 	}
@@ -144,7 +144,7 @@ func (r *calls) worthTelling(now time.Time) bool {
 // cold reports whether the provider's cache has nothing left of a conversation: the model
 // was not asked within the cache's lifetime, or only other models were. It notes that the
 // model is asked now.
-func (r *calls) cold(ctx context.Context, t *thread.Thread, model token.Model, b *wire.Body, now time.Time) bool {
+func (r *calls) cold(ctx context.Context, store timeline.Store, t *thread.Thread, model token.Model, b *wire.Body, now time.Time) bool {
 	k := r.states.of(t.Tenant, t.Conversation)
 	k.mu.Lock()
 	first := k.asked == nil
@@ -152,7 +152,7 @@ func (r *calls) cold(ctx context.Context, t *thread.Thread, model token.Model, b
 	var before time.Time
 	if (first || t.Elsewhere) && t.Kind != thread.New {
 		c, err := bound.Do(ctx, &r.reads, func(ctx context.Context) (timeline.Conversation, error) {
-			return r.o.Store.Conversation(ctx, t.Tenant, t.Conversation)
+			return store.Conversation(ctx, t.Tenant, t.Conversation)
 		})
 		if err == nil {
 			before = c.Updated
@@ -191,14 +191,14 @@ const maxModels = 16
 
 // adapt returns the adaptive size of a conversation's window for a call (SPEC D6), the
 // size before it, and the record to store, or nil if nothing is new.
-func (r *calls) adapt(ctx context.Context, t *thread.Thread, chain []chat.Message, allowed int) (size, was int, stored *timeline.Record, err error) {
+func (r *calls) adapt(ctx context.Context, store timeline.Store, t *thread.Thread, chain []chat.Message, allowed int) (size, was int, stored *timeline.Record, err error) {
 	k := r.states.of(t.Tenant, t.Conversation)
 	k.mu.Lock()
 	sized := k.sized
 	k.mu.Unlock()
 	var kept *timeline.Size
 	if (!sized || t.Elsewhere) && t.Kind != thread.New {
-		kept, err = bound.Do(ctx, &r.reads, func(ctx context.Context) (*timeline.Size, error) { return r.readSize(ctx, t) })
+		kept, err = bound.Do(ctx, &r.reads, func(ctx context.Context) (*timeline.Size, error) { return readSize(ctx, store, t) })
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -231,8 +231,8 @@ func (r *calls) adapt(ctx context.Context, t *thread.Thread, chain []chat.Messag
 }
 
 // readSize returns the stored adaptive size of a conversation, or nil.
-func (r *calls) readSize(ctx context.Context, t *thread.Thread) (*timeline.Size, error) {
-	s, ok, err := timeline.Notes{Store: r.o.Store, Tenant: t.Tenant, Conversation: t.Conversation}.Size(ctx)
+func readSize(ctx context.Context, store timeline.Store, t *thread.Thread) (*timeline.Size, error) {
+	s, ok, err := timeline.Notes{Store: store, Tenant: t.Tenant, Conversation: t.Conversation}.Size(ctx)
 	if err != nil || !ok {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func (c *Call) unstored(at *timeline.Appended) []*view.Cut {
 // records.
 func (c *Call) toWrite(e *entry, reply []chat.Message, identities []timeline.Hash) *callWrite {
 	w := &callWrite{id: c.request.ID, tenant: c.request.Tenant, conversation: c.thread.Conversation, before: c.thread.Before, entry: *e,
-		size: c.size, began: c.began, ended: c.ended, store: c.calls.o.Store}
+		size: c.size, began: c.began, ended: c.ended, store: c.calls.o.Store, stored: c.stored}
 	w.patient = !c.calls.o.Shared && c.calls.queue.noneWaits(queueKey(w.tenant, w.conversation))
 	c.keepTop(&w.entry, &w.top)
 	for i := range c.thread.From {
@@ -113,7 +113,7 @@ func (c *Call) toWrite(e *entry, reply []chat.Message, identities []timeline.Has
 	w.plans = func(at *timeline.Appended) (plans []callPlan) {
 		for _, cut := range c.unstored(at) {
 			wish, _ := c.calls.index.PlanNumber(c.thread, cut.ID)
-			plans = append(plans, callPlan{name: cut.ID, wish: wish, covers: cut.Covers, record: func(at timeline.Place, id string) (timeline.Record, [][]byte, error) {
+			plans = append(plans, callPlan{name: cut.ID, id: c.reservedID(cut), wish: wish, covers: cut.Covers, record: func(at timeline.Place, id string) (timeline.Record, [][]byte, error) {
 				r, contents, err := cut.Record(at, id)
 				r.Time = c.began
 				return r, contents, err

@@ -39,13 +39,14 @@ func (c *Call) show(ctx, reads context.Context) error {
 	planning := c.calls.stageBegins()
 	defer c.calls.stageEnds(c.request.ID, StagePlan, planning)
 	in := c.input(c.thread)
+	c.stored = c.calls.index.Snapshot(c.thread)
 	c.numberLeft = c.calls.o.Waits.Number
-	pins, news, err := c.calls.wanted(reads, c.thread)
+	pins, news, err := c.calls.wanted(reads, c.stored, c.thread)
 	if err != nil && c.calls.worthTelling(c.began) {
 		c.calls.report(OpenNotes, c.request, c.thread.Conversation, fmt.Errorf("what was pinned, undone or planned elsewhere could not be read, what is known of it holds: %w", err))
 	}
 	in.Pins = pins
-	in.Cold = c.calls.cold(reads, c.thread, c.model, c.body, c.began)
+	in.Cold = c.calls.cold(reads, c.stored, c.thread, c.model, c.body, c.began)
 	if in.Profile == "chat" && in.Budget == 0 {
 		in.Size = c.adapt(reads)
 	}
@@ -91,7 +92,7 @@ func (c *Call) adapt(ctx context.Context) int {
 	if b, err := window.BudgetOf(window.Bounds{Model: c.model, Betas: betas(c.request.Header), Output: max(c.body.MaxOutput, c.body.ThinkingBudget), Margin: c.tuning.o.Margin}); err == nil {
 		allowed = b.Allowed
 	}
-	size, was, stored, err := c.calls.adapt(ctx, c.thread, c.chain, allowed)
+	size, was, stored, err := c.calls.adapt(ctx, c.stored, c.thread, c.chain, allowed)
 	if err != nil {
 		c.calls.report(OpenNotes, c.request, c.thread.Conversation, fmt.Errorf("the size of the conversation's window could not be read or kept: %w", err))
 		return size

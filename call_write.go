@@ -28,6 +28,7 @@ type callWrite struct {
 	began    time.Time
 	ended    time.Time // when the call ended
 	store    timeline.Store
+	stored   *timeline.Snapshot // what the call has read of the conversation; nil: nothing
 	// plans returns the plans to store; at is nil if it is not known what the store has.
 	// shown is the name of that by which the call was sent.
 	plans func(at *timeline.Appended) []callPlan
@@ -41,7 +42,8 @@ type callWrite struct {
 // callPlan is a plan that is stored with a call.
 type callPlan struct {
 	name   string
-	wish   int64 // the number that it gets if it is free; 0: any
+	id     string // that the store has reserved; empty: none
+	wish   int64  // the number that it gets if it is free; 0: any
 	covers int
 	record func(at timeline.Place, id string) (timeline.Record, [][]byte, error)
 	stored func(id string) // is called when it is stored; nil: nobody wants to know
@@ -76,7 +78,7 @@ func (w *callWrite) appendTo(ctx context.Context, log *timeline.Log) error {
 			change.Now = at.Updated // by this the next one that is late sees how far the head is
 		}
 		plans = w.plans(at)
-		if ids, err = w.numbered(ctx, plans); err != nil {
+		if ids, err = w.numbered(ctx, at.Revision, plans); err != nil {
 			return change, err
 		}
 		for i, p := range plans {
@@ -98,15 +100,24 @@ func (w *callWrite) appendTo(ctx context.Context, log *timeline.Log) error {
 
 // numbered returns the ids by which plans are stored. The change that stores them expects
 // the revision that was read before, so that the ids are still free then.
-func (w *callWrite) numbered(ctx context.Context, plans []callPlan) ([]string, error) {
-	if len(plans) == 0 {
-		return nil, nil
+func (w *callWrite) numbered(ctx context.Context, revision int64, plans []callPlan) ([]string, error) {
+	ids := make([]string, len(plans))
+	for i := range plans {
+		ids[i] = plans[i].id
 	}
-	taken, err := timeline.Notes{Store: w.store, Tenant: w.tenant, Conversation: w.conversation}.PlanIDs(ctx)
+	if !slices.Contains(ids, "") {
+		return ids, nil
+	}
+	store := w.store
+	if w.stored != nil {
+		if seen, ok := w.stored.Latest(); ok && seen.Revision == revision {
+			store = w.stored // nobody has changed it since
+		}
+	}
+	taken, err := timeline.Notes{Store: store, Tenant: w.tenant, Conversation: w.conversation}.PlanIDs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]string, len(plans))
 	for i, p := range plans {
 		ids[i], _ = timeline.FreePlanID(taken, p.name, p.wish)
 		taken[ids[i]] = p.name

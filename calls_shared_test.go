@@ -3,7 +3,10 @@ package oriel_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 	"github.com/oriel-context/oriel/internal/pgtest"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/postgres"
+	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -49,5 +53,75 @@ func TestEnginesOnOneDatabaseUseOnePlan(t *testing.T) {
 			t.Errorf("call %d has plan %q, the first one %q", i, got, plan)
 		}
 		list = append(list, json.RawMessage(`{"role":"assistant","content":"Noted."}`), json.RawMessage(fmt.Sprintf(`{"role":"user","content":"and %d"}`, i)))
+	}
+}
+
+// sharedPlace keeps what was learnt in a database.
+type sharedPlace struct{ timeline.Documents }
+
+func (sharedPlace) String() string  { return "a database" }
+func (p sharedPlace) Stamp() string { return fmt.Sprint(p.DocumentsChanged()) }
+func (p sharedPlace) Read() ([]byte, error) {
+	return p.Document(ctx, "learnt")
+}
+
+func (p sharedPlace) Replace(was, data []byte) (bool, error) {
+	return p.ReplaceDocument(ctx, "learnt", was, data)
+}
+
+// A call makes few round trips to a database, also if another server had the conversation
+// last: at most 7, and 6 if no new plan is needed. Two more store what a call has taught.
+func TestCallMakesFewRoundTrips(t *testing.T) {
+	base := pgtest.URL(t)
+	var engines []*oriel.Calls
+	var trips []*pgtest.Trips
+	for range 2 {
+		url, counted := pgtest.CountTrips(t, base)
+		store, err := postgres.Open(ctx, url, postgres.Options{})
+		must(err)
+		t.Cleanup(func() { must(store.Close()) })
+		learnt, err := token.OpenLearntAt(sharedPlace{store})
+		must(err)
+		learnt.Hold()
+		waits := oriel.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute, Shared: time.Minute}
+		e := oriel.NewCalls(oriel.CallsOptions{CallParts: oriel.CallParts{Store: store, Shared: true, Waits: waits,
+			Limits: learnt.Limits, Calibration: learnt.Calibration, Learnt: learnt.Save, Refresh: learnt.Refresh, Reread: learnt.Reread}})
+		t.Cleanup(func() { must(e.Close(ctx)) })
+		engines, trips = append(engines, e), append(trips, counted)
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	for i, e := range append(engines, engines...) { // the tenant, and what is learnt
+		first := &member{model: "gpt-4o", factor: 1, list: []json.RawMessage{json.RawMessage(fmt.Sprintf(`{"role":"user","content":"Begin %d."}`, i))}}
+		first.call(e, fmt.Sprint("first", i))
+	}
+	for _, name := range []string{"", "named"} {
+		talk := &member{name: name, profile: "thrifty", budget: "3000", model: "gpt-4o", factor: 1}
+		plan, planned, most := "", 0, [2]int{}
+		for i := range 24 {
+			e := i / 2 % 2 // each has two calls in turn
+			talk.list = append(talk.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, fmt.Sprint("Question ", i, ": ", randomWords(random, 400)))))
+			trips[e].Take()
+			_, h := talk.call(engines[e], fmt.Sprint("call-", name, i))
+			// A statement is prepared once on each connection, and one that was idle is tried.
+			made := slices.DeleteFunc(trips[e].Take(), func(trip string) bool { return strings.HasPrefix(trip, "prepare ") || trip == "-- ping" })
+			kind := 0
+			if next := h.Get("X-Oriel-Plan"); next != plan {
+				plan, kind = next, 1
+				planned++
+			}
+			most[kind] = max(most[kind], len(made))
+			limit := 6 + kind
+			if strings.Contains(strings.Join(made, " "), "UPDATE document") {
+				limit += 2 // it taught something
+			}
+			if len(made) > limit {
+				t.Errorf("%q, call %d, plan %q: %d round trips, not %d\n\t%s", name, i, plan, len(made), limit, strings.Join(made, "\n\t"))
+			}
+			talk.list = append(talk.list, json.RawMessage(`{"role":"assistant","content":"Noted."}`))
+		}
+		if planned < 4 {
+			t.Errorf("%q: only %d plans were made", name, planned)
+		}
+		t.Logf("%q: at most %d round trips, %d with a new plan", name, most[0], most[1])
 	}
 }

@@ -63,6 +63,11 @@ func identityAt(ctx context.Context, store timeline.Store, tenant string, at tim
 	if at.Depth == 0 {
 		return identity, nil
 	}
+	if s, ok := store.(*timeline.Snapshot); ok {
+		if identity, ok := s.Identity(at); ok {
+			return identity, nil
+		}
+	}
 	err = store.Messages(ctx, tenant, at, at.Depth, at.Depth, true, func(e *timeline.Entry) error {
 		identity = e.Identity
 		return nil

@@ -13,6 +13,8 @@ import (
 type fetching struct {
 	done chan struct{}
 	err  error
+	// read is what was read of each conversation.
+	read map[string]*timeline.Snapshot
 }
 
 type fetchKey struct {
@@ -25,15 +27,17 @@ const fetchTime = time.Minute
 
 // fetch reads the stored conversations that a request may belong to. The lock
 // is held before and after the read, not during it. If the request cannot
-// wait, the read continues without it.
-func (t *tenant) fetch(ctx context.Context, n *namespace, r *Request) error {
+// wait, the read continues without it. read is what was read of each
+// conversation, if that began after the request came.
+func (t *tenant) fetch(ctx context.Context, n *namespace, r *Request) (read map[string]*timeline.Snapshot, err error) {
 	key := fetchKey{n.key, r.identities[0]}
 	whole := r.Hints.Session != "" && !n.read // all of a session
 	if whole {
 		key.root = timeline.Hash{}
 	}
 	f := t.fetches[key]
-	if f == nil {
+	own := f == nil
+	if own {
 		f = &fetching{done: make(chan struct{})}
 		t.fetches[key] = f
 		ask := &Request{Tenant: r.Tenant, Hints: r.Hints, anybody: r.anybody, Messages: r.Messages, identities: slices.Clone(r.identities[:min(len(r.identities), maxWalk)])}
@@ -44,9 +48,12 @@ func (t *tenant) fetch(ctx context.Context, n *namespace, r *Request) error {
 	defer t.mu.Lock()
 	select {
 	case <-f.done:
-		return f.err
+		if own {
+			read = f.read
+		}
+		return read, f.err
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 }
 
@@ -56,7 +63,9 @@ func (t *tenant) load(f *fetching, key fetchKey, ask *Request, whole bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
 	defer cancel()
 	found, names, err := t.index.guardedLoad(ctx, ask, whole)
+	f.read = map[string]*timeline.Snapshot{}
 	for _, s := range found {
+		f.read[s.name] = s.read
 		t.mu.Lock()
 		t.take(s)
 		t.mu.Unlock()

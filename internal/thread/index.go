@@ -128,6 +128,9 @@ type Thread struct {
 	at      place         // of the last message of the request
 	branch  *branch       // the tenant's mutex protects it and replied
 	replied int           // messages of the reply
+
+	// read is what Find has read of the conversation for this request; nil: nothing.
+	read *timeline.Snapshot
 }
 
 // Depth returns how many messages the history has up to the end of the
@@ -204,8 +207,10 @@ func (t *tenant) locate(ctx context.Context, r *Request) (*Thread, error) {
 	defer t.unpin(n)
 	p := t.hear(n, r, t.await(ctx, n, r))
 	heard := p.depth
+	var read map[string]*timeline.Snapshot
 	if !r.Offline && !t.knows(n, r, p) {
-		if err := t.fetch(ctx, n, r); err != nil {
+		var err error
+		if read, err = t.fetch(ctx, n, r); err != nil {
 			return nil, err
 		}
 		p = t.hear(n, r, t.walk(n, r))
@@ -213,6 +218,7 @@ func (t *tenant) locate(ctx context.Context, r *Request) (*Thread, error) {
 	p = t.adopt(n, r, p)
 	th := t.find(n, r, p)
 	th.Elsewhere = t.index.shared && slices.ContainsFunc(r.Messages[heard:], func(m chat.Message) bool { return m.Role == chat.Assistant })
+	th.read = read[th.Conversation]
 	k := th.of
 	k.assumed = k.assumed || r.Offline && th.Kind == New
 	k.calls++

@@ -49,6 +49,7 @@ func (t *Thread) Record() (timeline.Record, bool) {
 type storedConversation struct {
 	conversation // without branches and plans
 	space        space
+	read         *timeline.Snapshot
 	paths        []*storedPath
 	marks        []StoredPlan
 }
@@ -115,7 +116,7 @@ const maxChains = 32
 // loadSession reads the conversations of the request's session, and the names
 // in use.
 func (b *Index) loadSession(ctx context.Context, r *Request) (found []*storedConversation, names map[string]bool, err error) {
-	all, _, err := b.tenant(r.Tenant).list(ctx, true, time.Now())
+	all, err := b.family(ctx, r)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -141,6 +142,18 @@ func (b *Index) loadSession(ctx context.Context, r *Request) (found []*storedCon
 	return found, names, nil
 }
 
+// family returns the conversations of a tenant, or those of the request's session alone.
+func (b *Index) family(ctx context.Context, r *Request) ([]timeline.Conversation, error) {
+	if d, ok := b.store.(timeline.Distant); ok {
+		all, err := d.Family(ctx, r.Tenant, r.Hints.Session)
+		if !errors.Is(err, errors.ErrUnsupported) {
+			return all, err
+		}
+	}
+	all, _, err := b.tenant(r.Tenant).list(ctx, true, time.Now())
+	return all, err
+}
+
 // Limits of the search for conversations that begin like a request.
 const (
 	maxWalk   = 4096 // messages by which they are looked for
@@ -151,9 +164,17 @@ const (
 // loadRoot reads the latest conversations that have the longest beginning in
 // common with a request.
 func (b *Index) loadRoot(ctx context.Context, r *Request) (found []*storedConversation, err error) {
-	way, err := b.way(ctx, r)
+	way, ending, err := b.way(ctx, r)
 	if err != nil || len(way) == 0 {
 		return nil, err
+	}
+	// Of a history with a reply, only conversations that end on its trunk are of interest. A
+	// first message that many begin with is another matter.
+	if slices.ContainsFunc(r.Messages[:len(way)], func(m chat.Message) bool { return m.Role == chat.Assistant }) {
+		found, ends, err := b.passing(ctx, r, ending, way)
+		if err != nil || ends {
+			return found, err
+		}
 	}
 	t := b.tenant(r.Tenant)
 	began := time.Now()
@@ -176,7 +197,10 @@ func (b *Index) loadRoot(ctx context.Context, r *Request) (found []*storedConver
 func (b *Index) passing(ctx context.Context, r *Request, all []timeline.Conversation, way []timeline.Place) (found []*storedConversation, ends bool, err error) {
 	last := way[len(way)-1]
 	for _, c := range nearest(all, last) {
-		passes, err := timeline.Passes(ctx, b.store, r.Tenant, c.Head, way[0])
+		passes, err := near(&c, last) == 1, error(nil) // whatever ends on the trunk of a place passes its beginning
+		if !passes {
+			passes, err = timeline.Passes(ctx, b.store, r.Tenant, c.Head, way[0])
+		}
 		if err != nil && !errors.Is(err, timeline.ErrNoPlace) {
 			return found, ends, err
 		}
@@ -264,17 +288,30 @@ func near(c *timeline.Conversation, at timeline.Place) int {
 }
 
 // way returns the places of a request's first messages, as far as they are
-// stored.
-func (b *Index) way(ctx context.Context, r *Request) (way []timeline.Place, err error) {
+// stored, and, of a distant store, the latest conversations that end on the
+// trunk of the last of them.
+func (b *Index) way(ctx context.Context, r *Request) (way []timeline.Place, ending []timeline.Conversation, err error) {
+	identity := func(i int) timeline.Hash {
+		if says := r.identities[i]; says != (timeline.Hash{}) {
+			return says
+		}
+		return timeline.Identity(&r.Messages[i])
+	}
+	if d, ok := b.store.(timeline.Distant); ok {
+		identities := make([]timeline.Hash, len(r.identities))
+		for i := range identities {
+			identities[i] = identity(i)
+		}
+		way, ending, err = d.Follow(ctx, r.Tenant, identities)
+		if !errors.Is(err, errors.ErrUnsupported) {
+			return way, ending, err
+		}
+	}
 	at := timeline.Place{}
 	for i := range r.identities {
-		says := r.identities[i]
-		if says == (timeline.Hash{}) {
-			says = timeline.Identity(&r.Messages[i])
-		}
-		next, ok, err := b.store.Under(ctx, r.Tenant, at, says)
+		next, ok, err := b.store.Under(ctx, r.Tenant, at, identity(i))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if !ok {
 			break
@@ -282,13 +319,14 @@ func (b *Index) way(ctx context.Context, r *Request) (way []timeline.Place, err 
 		at = next
 		way = append(way, at)
 	}
-	return way, nil
+	return way, nil, nil
 }
 
 // read reads a stored conversation.
 func (b *Index) read(ctx context.Context, tenant string, c *timeline.Conversation) (*storedConversation, error) {
-	s := &storedConversation{conversation: conversation{name: c.Name, used: c.Updated, continues: c.Continues}}
-	records, err := b.store.Records(ctx, tenant, c.Name, recordKind, recordKey)
+	store := timeline.NewSnapshot(b.store, tenant, c.Name, timeline.Wanted{Messages: true})
+	s := &storedConversation{conversation: conversation{name: c.Name, used: c.Updated, continues: c.Continues}, read: store}
+	records, err := store.Records(ctx, tenant, c.Name, recordKind, recordKey)
 	if err != nil {
 		return nil, err
 	}
@@ -297,7 +335,7 @@ func (b *Index) read(ctx context.Context, tenant string, c *timeline.Conversatio
 			return nil, fmt.Errorf("read the record of conversation %q: %w", c.Name, err)
 		}
 	}
-	heads, err := b.store.Heads(ctx, tenant, c.Name)
+	heads, err := store.Heads(ctx, tenant, c.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -307,7 +345,7 @@ func (b *Index) read(ctx context.Context, tenant string, c *timeline.Conversatio
 		}
 	}
 	for _, head := range heads[:min(len(heads), maxHeads)] {
-		p, err := b.readPath(ctx, tenant, head)
+		p, err := readPath(ctx, store, tenant, head)
 		if err != nil {
 			return nil, err
 		}
@@ -322,9 +360,9 @@ func (b *Index) read(ctx context.Context, tenant string, c *timeline.Conversatio
 const maxHeads = 4
 
 // readPath reads the path to a place.
-func (b *Index) readPath(ctx context.Context, tenant string, to timeline.Place) (*storedPath, error) {
+func readPath(ctx context.Context, store timeline.Store, tenant string, to timeline.Place) (*storedPath, error) {
 	p := &storedPath{}
-	err := b.store.Messages(ctx, tenant, to, 1, math.MaxInt64, true, func(e *timeline.Entry) error {
+	err := store.Messages(ctx, tenant, to, 1, math.MaxInt64, true, func(e *timeline.Entry) error {
 		p.steps = append(p.steps, step{identity: e.Identity, assistant: e.Role == string(chat.Assistant), model: e.Ref != ""})
 		p.places = append(p.places, e.Place)
 		if len(e.Variants) > 0 {

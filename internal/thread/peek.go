@@ -26,7 +26,7 @@ func (b *Index) Peek(ctx context.Context, r *Request) *Thread {
 		return th
 	}
 	r.anybody = r.Hints.space() == (space{})
-	if t.fetch(ctx, n, r) != nil {
+	if _, err := t.fetch(ctx, n, r); err != nil {
 		return nil
 	}
 	if n = t.spaces[r.Hints.space()]; n == nil {

@@ -192,14 +192,15 @@ func (b *Index) RemovePlan(th *Thread, name string) {
 
 // Refresh reads the plans that other processes have added to the conversation of a
 // request, and sorts all plans in stored order, so that every process finds the same one.
-func (b *Index) Refresh(ctx context.Context, th *Thread) error {
+// It reads them from store, the Index's own or a snapshot of it.
+func (b *Index) Refresh(ctx context.Context, store timeline.Store, th *Thread) error {
 	if b.plans == nil {
 		return nil
 	}
 	t := b.tenant(th.Tenant)
 	k := th.of
 	known := b.KnownPlans(th)
-	stored, err := b.plans(ctx, b.store, th.Tenant, th.Conversation, known)
+	stored, err := b.plans(ctx, store, th.Tenant, th.Conversation, known)
 	if errors.Is(err, timeline.ErrNoConversation) {
 		return nil
 	}
@@ -214,7 +215,7 @@ func (b *Index) Refresh(ctx context.Context, th *Thread) error {
 		if s.Value == nil {
 			continue
 		}
-		p, err := b.readPath(ctx, th.Tenant, s.At)
+		p, err := readPath(ctx, store, th.Tenant, s.At)
 		if errors.Is(err, timeline.ErrNoPlace) {
 			gone = append(gone, s.Name) // somebody has deleted it
 			continue
@@ -292,6 +293,33 @@ func (b *Index) KnownPlans(th *Thread) func(id, name string) bool {
 		number, _ := timeline.PlanNumber(id)
 		return known[name] || full && number < least
 	}
+}
+
+// Snapshot returns a snapshot of the conversation of a request without the plans that are in
+// memory: the one by which Find read the conversation, if it did, or else a new one.
+func (b *Index) Snapshot(th *Thread) *timeline.Snapshot {
+	if s := th.read; s != nil {
+		th.read = nil // what follows later reads again
+		return s
+	}
+	var w timeline.Wanted
+	t := b.tenant(th.Tenant)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := th.of
+	for name := range k.passed {
+		w.Known = append(w.Known, name)
+	}
+	for name := range k.inherited {
+		w.Known = append(w.Known, name)
+	}
+	for _, m := range k.plans {
+		w.Known = append(w.Known, m.name)
+		if len(k.plans) == maxPlans && (w.Before == 0 || m.number.n < w.Before) {
+			w.Before = m.number.n
+		}
+	}
+	return timeline.NewSnapshot(b.store, th.Tenant, th.Conversation, w)
 }
 
 // ProposedPlan is a plan that another process has proposed for a conversation and has not

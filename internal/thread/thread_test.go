@@ -291,7 +291,7 @@ func TestRefreshMayOutliveItsCall(t *testing.T) {
 		s.do("call B session=s : u1 a1 u2")
 		a := s.calls["A"].Thread
 		ended := make(chan error)
-		go func() { ended <- s.book.Refresh(ctx, a) }()
+		go func() { ended <- s.book.Refresh(ctx, s.store, a) }()
 		branch := a.branch
 		s.do("reply A a2")
 		if a.branch == branch {
