@@ -33,6 +33,7 @@ type spooledCall struct {
 	Size         *timeline.Record  `json:"size,omitempty"`
 	Entry        *entry            `json:"entry"`
 	Shown        string            `json:"shown,omitempty"`
+	Who          *timeline.Record  `json:"who,omitempty"`
 	Contents     int               `json:"contents"`
 	Plans        []spooledPlan     `json:"plans,omitempty"`
 	Began        time.Time         `json:"began"`
@@ -58,7 +59,7 @@ func (w *callWrite) spooled() (e spool.Entry, err error) {
 	s := spooledCall{
 		V: spooledVersion, ID: w.id, Tenant: w.tenant, Conversation: w.conversation, Before: w.before, Asked: w.asked,
 		Stay: w.change.Stay, Project: w.change.Project, Continues: w.change.Continues, Put: w.change.Put, Drop: w.change.Drop,
-		Size: w.size, Entry: &w.entry, Shown: w.shown, Contents: len(w.top.raw), Began: w.began, Now: w.ended,
+		Size: w.size, Entry: &w.entry, Shown: w.shown, Who: w.who, Contents: len(w.top.raw), Began: w.began, Now: w.ended,
 	}
 	for i := range w.messages {
 		m := &w.messages[i]
@@ -104,8 +105,11 @@ func readSpooled(e spool.Entry, store timeline.Store) (*callWrite, error) {
 	w := &callWrite{
 		id: s.ID, tenant: s.Tenant, conversation: s.Conversation, before: s.Before, asked: s.Asked,
 		change: timeline.Change{Now: s.Began, Stay: s.Stay, Project: s.Project, Continues: s.Continues, Put: s.Put, Drop: s.Drop},
-		size:   s.Size, began: s.Began, ended: s.Now, store: store, again: true, shown: s.Shown,
+		size:   s.Size, began: s.Began, ended: s.Now, store: store, again: true, shown: s.Shown, who: s.Who,
 		identity: func(i int) timeline.Hash { return s.Messages[i].Identity },
+	}
+	if s.Who != nil {
+		w.homeless = s.Conversation
 	}
 	if s.Entry != nil {
 		w.entry = *s.Entry

@@ -44,7 +44,7 @@ func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, identi
 		c.prepare()
 	}
 	told := Event{
-		Kind: EventCall, Call: c.request.ID, Conversation: c.thread.Conversation, Thread: string(c.thread.Kind), Model: c.body.Model,
+		Kind: EventCall, Call: c.request.ID, Conversation: w.conversation, Thread: string(c.thread.Kind), Model: c.body.Model,
 		TokensBefore: c.tokens.Total, TokensAfter: c.tokens.Total, Reported: usage.TotalInput(), Output: usage.Output, Usage: e.Usage, MS: e.MS, Error: e.Error,
 	}
 	if s := c.shown; s != nil {
@@ -91,8 +91,12 @@ func (c *Call) toWrite(e *entry, reply []chat.Message, identities []timeline.Has
 	if c.quiet != "" {
 		w.change.Drop = []timeline.Key{{Kind: timeline.KindQuiet, Key: c.quiet}}
 	}
-	if r, ok := c.thread.Record(); ok {
-		w.change.Put = append(w.change.Put, r)
+	who, unstored := c.thread.Record()
+	if unstored {
+		w.change.Put = append(w.change.Put, who)
+	}
+	if c.thread.Homeless && c.thread.From == 0 && len(c.thread.Before) == 0 && !c.thread.Stay {
+		w.homeless, w.who = w.conversation, &who
 	}
 	w.messages = c.resent(c.chain[c.thread.From:], reply)
 	for _, i := range c.thread.Echoes { // a reply in the client's words

@@ -37,6 +37,10 @@ type callWrite struct {
 	patient bool
 	// again is set if the call may have been written before. The store is then asked.
 	again bool
+	// homeless, if set, is the conversation that was begun without the store, and who its
+	// record; see thread.Homeless.
+	homeless string
+	who      *timeline.Record
 }
 
 // callPlan is a plan that is stored with a call.
@@ -205,7 +209,19 @@ func (r *calls) try(w *callWrite, wait time.Duration) (err error) {
 			r.lastError.Store(&err)
 		}
 	}()
-	return w.writeTo(ctx, r.log)
+	if w.homeless != "" {
+		if err := w.rehome(ctx, r.index); err != nil {
+			return err
+		}
+	}
+	if w.stored != nil {
+		r.log.Know(ctx, w.stored)
+	}
+	err = w.writeTo(ctx, r.log)
+	if err == nil && w.homeless != "" {
+		r.index.Settle(w.tenant, w.homeless, w.conversation)
+	}
+	return err
 }
 
 // isFinal reports whether a call that could not be written never can be.

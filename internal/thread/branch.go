@@ -31,6 +31,7 @@ type conversation struct {
 	idle    *list.Element
 	dropped bool // it has been forgotten
 	assumed bool // more of it may be stored; see Request.Offline
+	moved   bool // it has become part of another one; see Index.Settle
 	// session is the session that it is named after, or "".
 	session string
 	// continues is the conversation from which it was compacted. continued

@@ -105,6 +105,9 @@ type Thread struct {
 	// Elsewhere reports that the request has replies that the Index did not know when it
 	// came, in a store that is shared: another process had those calls.
 	Elsewhere bool
+	// Homeless reports that the conversation was begun because the store could not be
+	// asked, and may be part of another one; see Index.Home.
+	Homeless bool
 	// From is the first message of the request from which on all follow one
 	// another in the history; Before is what the history has before it. Of the
 	// messages before From, the first Head are also the first of the history;
@@ -221,6 +224,7 @@ func (t *tenant) locate(ctx context.Context, r *Request) (*Thread, error) {
 	th.read = read[th.Conversation]
 	k := th.of
 	k.assumed = k.assumed || r.Offline && th.Kind == New
+	th.Homeless = k.assumed && r.Hints.Session == ""
 	k.calls++
 	k.held++
 	k.used = r.Now
@@ -340,6 +344,7 @@ func (b *Index) Stored(th *Thread, ok bool) {
 	k.held--
 	k.stored = k.stored || ok
 	t.busy(k)
+	t.leave(k)
 }
 
 // Passed reports whether a later request has continued from the end of this
