@@ -93,7 +93,10 @@ func (c *Call) takeOthers(ctx context.Context, others *timeline.OthersError, kno
 	}
 	if len(others.Reserved) > 0 {
 		found, err := bound.Do(ctx, &c.calls.reads, func(ctx context.Context) (found proposedPlans, err error) {
-			found.plans, found.names, err = view.ReadProposed(ctx, c.calls.o.Store, th, known)
+			found.plans, found.names, err = view.ReadProposed(ctx, stored, th, known)
+			if errors.Is(err, thread.ErrNewerPlan) {
+				err = nil // wanted reports it
+			}
 			return found, err
 		})
 		if err != nil {

@@ -3,6 +3,7 @@ package oriel
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -125,13 +126,34 @@ func (r *calls) readWantsNow(ctx context.Context, store timeline.Store, t *threa
 		}
 	}
 	if read {
-		now.failed = r.index.Refresh(ctx, t) // another server may have made a plan
+		now.failed = r.index.Refresh(ctx, store, t) // another server may have made a plan
+	}
+	if r.o.Shared && read && now.failed == nil {
+		now.failed = r.followOthers(ctx, store, t)
 	}
 	if r.o.Shared && t.Kind != thread.New && now.failed == nil {
-		now.proposed, _, now.failed = view.ReadProposed(ctx, r.o.Store, t, r.index.KnownPlans(t))
+		now.proposed, _, now.failed = view.ReadProposed(ctx, store, t, r.index.KnownPlans(t))
 	}
 	now.fresh = true
 	return now, nil
+}
+
+// followOthers forgets the plans that other processes have withdrawn, and reads the summaries
+// that they have written since.
+func (r *calls) followOthers(ctx context.Context, store timeline.Store, t *thread.Thread) error {
+	keys, err := store.RecordKeys(ctx, t.Tenant, t.Conversation, timeline.KindNumber)
+	if errors.Is(err, timeline.ErrNoConversation) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	reserved := make([]string, len(keys))
+	for i, key := range keys {
+		_, reserved[i] = timeline.ParsePlanKey(key)
+	}
+	r.index.DropWithdrawn(t, reserved)
+	return view.ReadSummaries(ctx, store, t, r.index.Plans(t))
 }
 
 // worthTelling reports whether a problem of the store should be reported again: at most

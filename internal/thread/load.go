@@ -340,7 +340,7 @@ func (b *Index) read(ctx context.Context, tenant string, c *timeline.Conversatio
 		return nil, err
 	}
 	if b.plans != nil {
-		if s.marks, err = b.plans(ctx, b.store, tenant, c.Name, nil); err != nil {
+		if s.marks, err = b.plans(ctx, store, tenant, c.Name, nil); err != nil && !errors.Is(err, ErrNewerPlan) {
 			return nil, err
 		}
 	}

@@ -20,6 +20,7 @@ type plan struct {
 	value    any
 	of       *conversation
 	seq      int64 // the latest has the largest
+	proposed bool  // by another process, which may withdraw it
 }
 
 // planNumber is the number of a plan within a conversation. It is final if the store has it
@@ -41,8 +42,12 @@ type StoredPlan struct {
 	Value    any // nil for a plan that is not for calls
 }
 
+// ErrNewerPlan: a newer version of this program has made a plan in a form of its own.
+var ErrNewerPlan = errors.New("a newer version of Oriel has made the plan")
+
 // PlanReader reads the plans of a conversation, in the order in which they were made. For
-// plans that known reports, only the name is needed. known may be nil.
+// plans that known reports, only the name is needed. known may be nil. With an ErrNewerPlan it
+// returns all plans, those of the newer version without a Value.
 type PlanReader func(ctx context.Context, store timeline.Store, tenant, conversation string, known func(id, name string) bool) ([]StoredPlan, error)
 
 // plansAt returns the values of the plans for an audience that apply at a place: the
@@ -204,6 +209,10 @@ func (b *Index) Refresh(ctx context.Context, store timeline.Store, th *Thread) e
 	if errors.Is(err, timeline.ErrNoConversation) {
 		return nil
 	}
+	newer := error(nil)
+	if errors.Is(err, ErrNewerPlan) {
+		newer, err = err, nil
+	}
 	if err != nil {
 		return err
 	}
@@ -233,7 +242,7 @@ func (b *Index) Refresh(ctx context.Context, store timeline.Store, th *Thread) e
 	k.pass(gone...)
 	t.orderPlans(k, stored, read)
 	t.account(k)
-	return nil
+	return newer
 }
 
 // orderPlans sorts the plans of a conversation in stored order, plans that are not stored
@@ -253,7 +262,7 @@ func (t *tenant) orderPlans(k *conversation, stored []StoredPlan, read map[strin
 		switch path := read[s.Name]; {
 		case m != nil:
 			delete(have, s.Name)
-			m.seq, m.number = t.seq, planNumber{s.Number, true}
+			m.seq, m.number, m.proposed = t.seq, planNumber{s.Number, true}, false
 			k.plans = append(k.plans, m)
 		case path != nil && len(path.steps) > 0:
 			t.addPlan(k, &plan{name: s.Name, number: planNumber{s.Number, true}, audience: s.Audience, value: s.Value, seq: t.seq}, path.steps)
@@ -345,9 +354,38 @@ func (b *Index) TakePlans(th *Thread, plans []ProposedPlan) {
 		}
 		t.seq++
 		k.lastPlan = max(k.lastPlan, p.Number)
-		t.keepPlan(k, &plan{name: p.Name, number: planNumber{p.Number, true}, at: th.at.up(p.Depth), audience: p.Audience, value: p.Value, seq: t.seq})
+		t.keepPlan(k, &plan{name: p.Name, number: planNumber{p.Number, true}, at: th.at.up(p.Depth), audience: p.Audience, value: p.Value, seq: t.seq, proposed: true})
 	}
 	t.account(k)
+}
+
+// DropWithdrawn removes the plans of TakePlans that are neither stored, as far as Refresh has
+// found, nor among reserved, the names of those whose numbers are reserved: the processes that
+// proposed them have withdrawn them.
+func (b *Index) DropWithdrawn(th *Thread, reserved []string) {
+	t := b.tenant(th.Tenant)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := th.of
+	k.plans = slices.DeleteFunc(k.plans, func(m *plan) bool {
+		gone := m.proposed && !slices.Contains(reserved, m.name)
+		if gone {
+			t.removePlan(m)
+		}
+		return gone
+	})
+	t.account(k)
+}
+
+// Plans returns the values of all plans of the conversation of a request.
+func (b *Index) Plans(th *Thread) (values []any) {
+	t := b.tenant(th.Tenant)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, m := range th.of.plans {
+		values = append(values, m.value)
+	}
+	return values
 }
 
 // pass notes plans that are not of use.

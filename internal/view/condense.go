@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/bound"
+	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
@@ -322,4 +324,30 @@ func readFolds(ctx context.Context, store timeline.Store, tenant, conversation s
 		}
 	}
 	return all, nil
+}
+
+// ReadSummaries reads the summaries that other processes have written for the cuts of a
+// conversation, whose summaries are not known yet.
+func ReadSummaries(ctx context.Context, store timeline.Store, th *thread.Thread, cuts []any) error {
+	lacks := func(value any) bool {
+		c, ok := value.(*Cut)
+		return ok && c.fold != nil && c.fold.summary.Load() == nil
+	}
+	if !slices.ContainsFunc(cuts, lacks) {
+		return nil
+	}
+	found, err := readFolds(ctx, store, th.Tenant, th.Conversation)
+	if err != nil {
+		return err
+	}
+	for _, value := range cuts {
+		if !lacks(value) {
+			continue
+		}
+		f := value.(*Cut).fold
+		if s := found[f.plan]; s != nil {
+			f.summary.CompareAndSwap(nil, s)
+		}
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -145,6 +146,7 @@ func ReadPlans(ctx context.Context, store timeline.Store, tenant, conversation s
 	}
 	reader := cutReader{store: store, tenant: tenant, conversation: conversation}
 	var out []thread.StoredPlan
+	var newer error
 	for i := range plans {
 		r := &plans[i]
 		number, _ := timeline.PlanNumber(r.ID)
@@ -160,13 +162,18 @@ func ReadPlans(ctx context.Context, store timeline.Store, tenant, conversation s
 			continue // not a cut
 		}
 		c, err := reader.read(ctx, r, &s)
+		if errors.Is(err, thread.ErrNewerPlan) {
+			newer = fmt.Errorf("read plan %s of conversation %q: %w", r.ID, conversation, err)
+			out = append(out, thread.StoredPlan{Name: r.Name, Number: number})
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.ID, conversation, err)
 		}
 		c.MarkStored()
 		out = append(out, thread.StoredPlan{Name: c.ID, Number: number, At: r.At, Audience: c.For, Value: c})
 	}
-	return out, nil
+	return out, newer
 }
 
 // cutReader reads cuts of a conversation.
@@ -178,6 +185,9 @@ type cutReader struct {
 
 // read returns the cut of a plan whose data is s.
 func (d *cutReader) read(ctx context.Context, r *timeline.Plan, s *PlanData) (c *Cut, err error) {
+	if s.View.V > 1 {
+		return nil, fmt.Errorf("%w: it has format %d, this program knows 1", thread.ErrNewerPlan, s.View.V)
+	}
 	s.Undo = r.ID
 	c = &Cut{ID: r.Name, For: s.View.For, ExceptNewest: s.View.Open, ThinkingStripped: s.View.Bare, Budget: s.View.Budget, Covers: s.View.Covers, Recalled: s.View.Recalled, Plan: s.Plan, Replaced: map[int][]byte{}}
 	if c.Dropped, err = timeline.ParseRanges(s.View.Gone); err != nil || s.View.V != 1 || len(s.View.Instead)+len(s.View.Own) != len(r.Contents) {

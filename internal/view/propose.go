@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/oriel-context/oriel/internal/thread"
@@ -32,7 +33,8 @@ func (c *Cut) Propose(th *thread.Thread) (data []byte, contents [][]byte, err er
 
 // ReadProposed returns the cuts that other processes have proposed in the
 // conversation of a thread and that apply to it, except those that known
-// reports. names are those of all cuts that it has read. It uses only fields of the
+// reports. names are those of all cuts that it has read. With an ErrNewerPlan it
+// returns the others all the same. It uses only fields of the
 // thread that never change.
 func ReadProposed(ctx context.Context, store timeline.Store, th *thread.Thread, known func(id, name string) bool) (cuts []thread.ProposedPlan, names []string, err error) {
 	notes := timeline.Notes{Store: store, Tenant: th.Tenant, Conversation: th.Conversation}
@@ -41,6 +43,7 @@ func ReadProposed(ctx context.Context, store timeline.Store, th *thread.Thread, 
 		return nil, nil, err
 	}
 	reader := cutReader{store: store, tenant: th.Tenant, conversation: th.Conversation}
+	var newer error
 	for i := range plans {
 		r := &plans[i]
 		names = append(names, r.Name)
@@ -52,11 +55,15 @@ func ReadProposed(ctx context.Context, store timeline.Store, th *thread.Thread, 
 			continue // of another branch
 		}
 		c, err := reader.read(ctx, r, &s.PlanData)
+		if errors.Is(err, thread.ErrNewerPlan) {
+			newer = fmt.Errorf("read the proposed plan %s of conversation %q: %w", r.ID, th.Conversation, err)
+			continue
+		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("read the proposed plan %s of conversation %q: %w", r.ID, th.Conversation, err)
 		}
 		number, _ := timeline.PlanNumber(r.ID)
 		cuts = append(cuts, thread.ProposedPlan{Name: c.ID, Number: number, Depth: c.Covers, Audience: c.For, Value: c})
 	}
-	return cuts, names, nil
+	return cuts, names, newer
 }
