@@ -89,10 +89,13 @@ func isStored(token string) bool { return token != "" && access.InText(token) ==
 
 // authorise returns the access of a request.
 func (s *Server) authorise(cur *routing, r *http.Request, t *route) (Access, *refusal) {
-	return s.check(cur, r, t, true)
+	a, f := s.check(cur, r, t, true)
+	s.counters.refusedTokens.add(f)
+	return a, f
 }
 
-// check is authorise; guess is whether the request may be a guess, which is slowed down.
+// check is authorise without counting; guess is whether the request may be a guess, which is
+// slowed down.
 func (s *Server) check(cur *routing, r *http.Request, t *route, guess bool) (Access, *refusal) {
 	token := tokenOf(r, t)
 	if token == "" {
@@ -111,18 +114,24 @@ func (s *Server) check(cur *routing, r *http.Request, t *route, guess bool) (Acc
 		return Access{}, &refusal{http.StatusUnauthorized, "token_missing",
 			"this proxy wants a token of its own, beside the provider's key: send it as the header X-Oriel-Token, or put /k/TOKEN before the path in the base URL"}
 	}
-	from := addressOf(r)
-	if guess && s.guesses.tooMany(from) {
-		return Access{}, tooManyGuesses
-	}
-	a, err := Access{}, access.ErrUnknown
 	if tenant, ok := cur.tokens.tenant(token); ok {
 		return Access{tenant, timeline.RoleCall}, nil
-	} else if isStored(token) {
-		a, err = s.find(r.Context(), cur, timeline.HashToken(token))
 	}
-	if err == nil {
-		return a, nil
+	from, err := addressOf(r), access.ErrUnknown
+	if s.stored != nil && isStored(token) {
+		hash, leave := timeline.HashToken(token), func() {}
+		if guess && !s.stored.Known(hash) {
+			var ok bool
+			if leave, ok = s.guesses.admit(r.Context(), from); !ok {
+				return Access{}, tooManyGuesses
+			}
+		}
+		var a Access
+		a, err = s.find(r.Context(), cur, hash)
+		leave()
+		if err == nil {
+			return a, nil
+		}
 	}
 	f := refusedToken(err)
 	if guess && f.kind == tokenUnknown && !s.guesses.hold(r.Context(), from) {

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
-	"net/netip"
 	"time"
 )
 
@@ -29,6 +28,16 @@ func TrustForTest(s *Server, c *tls.Config) { s.transport.TLSClientConfig = c.Cl
 
 // HoldGuessesForTest sets how long the answer to a wrong token or cookie is held back.
 func HoldGuessesForTest(s *Server, d time.Duration) { s.guesses.delay, s.cookies.delay = d, d }
+
+// HeldForTest returns how many answers to wrong tokens and to wrong cookies are held back.
+func HeldForTest(s *Server) (tokens, cookies int) {
+	count := func(g *guesses) int {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return g.total
+	}
+	return count(&s.guesses), count(&s.cookies)
+}
 
 // SettleForTest sets how long requests that were cut off may take to notice it.
 func SettleForTest(s *Server, d time.Duration) { s.settling = d }
@@ -74,12 +83,5 @@ func (r *Rates) Take(tenant string, perMinute int, now time.Time) (time.Duration
 	return r.take(tenant, perMinute, now)
 }
 
-// MaxSignIns and MaxAllSignIns are the limits of sign-ins a minute.
-const MaxSignIns, MaxAllSignIns = maxSignIns, maxAllSignIns
-
-// SignIns counts sign-ins.
-type SignIns struct{ signIns }
-
-func (l *SignIns) Take(from netip.Addr, now time.Time) (time.Duration, bool) {
-	return l.take(from, now)
-}
+// MaxSignIns is the limit of sign-ins a minute with one token.
+const MaxSignIns = maxSignIns

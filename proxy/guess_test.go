@@ -2,16 +2,20 @@ package proxy_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/access"
 	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/memory"
 )
 
 func TestShortTokensAreRefusedBeyondLoopback(t *testing.T) {
@@ -28,17 +32,16 @@ func TestShortTokensAreRefusedBeyondLoopback(t *testing.T) {
 	}
 }
 
-// Wrong tokens are answered late, and only so many at a time for an address: beyond that
-// none is compared, however many connections there are. Others are served.
-func TestGuessesAreSlowed(t *testing.T) {
+// Wrong tokens are answered late, and only so many wait for an address: the next ones are
+// refused at once. Who has a right token is served, at the same address too, which everybody
+// behind a reverse proxy has.
+func TestGuessesAreSlowedAndRightTokensAreNot(t *testing.T) {
 	const token = "the-right-token-0"
-	s := start(t, proxy.Options{Tokens: map[string]string{token: "a"}}, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "answer") })
+	store := &team{Store: memory.New()}
+	s := start(t, proxy.Options{Tokens: map[string]string{token: "a"}, Stored: store}, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "answer") })
 	proxy.HoldGuessesForTest(s.server, time.Hour)
-	wrong := fmt.Sprintf("GET /k/%s/v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n", "the-wrong-token-0")
-	right := strings.Replace(wrong, "wrong", "right", 1)
-	var held []net.Conn
-	for range 16 {
-		held = append(held, s.raw(wrong))
+	send := func(token string) net.Conn {
+		return s.raw(fmt.Sprintf("GET /k/%s/v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n", token))
 	}
 	status := func(c net.Conn) (int, string) {
 		t.Helper()
@@ -48,35 +51,102 @@ func TestGuessesAreSlowed(t *testing.T) {
 		}
 		return res.StatusCode, res.Header.Get("Retry-After")
 	}
-	for { // until all sixteen are there
-		if code, after := status(s.raw(right)); code == 429 && after == "1" {
-			break
-		} else if code != 200 {
-			t.Fatal(code)
+	held := func(want int) {
+		t.Helper()
+		await(t, func() bool { n, _ := proxy.HeldForTest(s.server); return n == want })
+	}
+	var waiting []net.Conn
+	for range 16 {
+		waiting = append(waiting, send("the-wrong-token-0"))
+	}
+	held(16)
+	for _, wrong := range []string{"the-wrong-token-0", access.NewToken()} {
+		if code, after := status(send(wrong)); code != 429 || after != "1" {
+			t.Errorf("one more wrong token: %d, Retry-After %q", code, after)
 		}
 	}
-	if runtime.GOOS == "linux" { // all of 127.0.0.0/8 is this machine
-		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
-		c, err := d.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		io.WriteString(c, right)
-		if code, _ := status(c); code != 200 {
-			t.Errorf("another address: %d", code)
+	stored := store.add(t, "b", timeline.RoleCall, time.Time{}) // the server has not seen it yet
+	for _, right := range []string{token, stored, stored} {
+		if code, _ := status(send(right)); code != 200 {
+			t.Errorf("a right token beside wrong ones: %d", code)
 		}
 	}
-	for _, c := range held {
+	for _, c := range waiting {
 		c.Close()
 	}
-	for { // who leaves is not held
-		if code, _ := status(s.raw(right)); code == 200 {
-			break
-		} else if code != 429 {
-			t.Fatal(code)
+	held(0) // who leaves is not held
+	counts := s.server.Counters().RefusedTokens
+	if counts["crowded"] != 2 || counts["unknown"] != 16 || counts["expired"] != 0 || len(counts) != 7 {
+		t.Errorf("counted are %v", counts)
+	}
+}
+
+// However many wrong tokens a crowded address sends, few at a time are looked up in the
+// store, and right ones are among them in their turn.
+func TestFewTokensOfACrowdedAddressAreLookedUpAtATime(t *testing.T) {
+	store := &waiting{team: team{Store: memory.New()}, release: make(chan struct{})}
+	right := store.add(t, "ann", timeline.RoleCall, time.Time{})
+	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Stored: store, Console: whose}, nil)
+	proxy.HoldGuessesForTest(s.server, time.Hour)
+	ask := func(token string) *http.Response {
+		r := s.request("GET", "/oriel/api/x", "")
+		r.Header.Set("X-Oriel-Token", token)
+		resp, _ := s.do(r)
+		return resp
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range 16 { // they are of another form, and are not looked up
+		r := s.request("GET", "/oriel/api/x", "").WithContext(ctx)
+		r.Header.Set("X-Oriel-Token", "wrong")
+		go s.client.Do(r)
+	}
+	await(t, func() bool { n, _ := proxy.HeldForTest(s.server); return n == 16 })
+	answers := make(chan int, 40)
+	for range 40 {
+		go func() { answers <- ask(access.NewToken()).StatusCode }()
+	}
+	served := make(chan int)
+	go func() { served <- ask(right).StatusCode }()
+	await(t, func() bool { return store.asking.Load() == 4 })
+	close(store.release)
+	for range 40 {
+		if code := <-answers; code != http.StatusTooManyRequests {
+			t.Errorf("a wrong token: %d", code)
 		}
 	}
+	if code := <-served; code != 200 {
+		t.Errorf("the right token: %d", code)
+	}
+	if n := store.most.Load(); n != 4 {
+		t.Errorf("%d were looked up at a time", n)
+	}
+}
+
+// await waits, for a minute at most, until something holds.
+func await(t *testing.T, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it did not happen within a minute")
+		}
+	}
+}
+
+// waiting is a store whose lookups wait until they are released.
+type waiting struct {
+	team
+	release      chan struct{}
+	asking, most atomic.Int64
+}
+
+func (s *waiting) Token(ctx context.Context, hash timeline.TokenHash) (timeline.Token, error) {
+	n := s.asking.Add(1)
+	defer s.asking.Add(-1)
+	for most := s.most.Load(); n > most && !s.most.CompareAndSwap(most, n); most = s.most.Load() {
+	}
+	<-s.release
+	return s.team.Token(ctx, hash)
 }
 
 // A token in the wrong place is told only to those who have one in the right place: the

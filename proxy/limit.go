@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// rates counts the calls of tenants that have a limit. A tenant may make the calls of a
-// minute at once, and then one whenever its share of a minute has passed.
+// rates counts the calls of tenants that have a limit, or what else has a name and a limit. A
+// tenant may make the calls of a minute at once, and then one whenever its share of a minute
+// has passed.
 type rates struct {
 	mu      sync.Mutex // protects what follows
 	tenants map[string]*rate

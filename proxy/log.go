@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/oriel-context/oriel/internal/clip"
@@ -32,6 +33,47 @@ type Counters struct {
 	EnginePanics, EngineSlow int64
 	// BufferedBytes is the memory that bodies hold now.
 	BufferedBytes int64
+	// RefusedTokens and RefusedSignIns count the requests and the sign-ins at the console
+	// that were refused for their token. Every reason has a count: missing, unknown, expired, revoked, unchecked (the store does
+	// not answer), crowded (too many wrong ones from the address) and limit (too many
+	// sign-ins with the token).
+	RefusedTokens, RefusedSignIns map[string]int64
+}
+
+// tokenReasons are the reasons for which a token is refused, by the kind of the refusal.
+var tokenReasons = map[string]string{
+	"token_missing": "missing", tokenUnknown: "unknown", "token_expired": "expired", "token_revoked": "revoked",
+	"token_unchecked": "unchecked", "too_many_wrong_tokens": "crowded", "too_many_sign_ins": "limit",
+}
+
+// tokenCounts counts refused tokens by reason.
+type tokenCounts struct {
+	mu sync.Mutex // protects what follows
+	n  map[string]int64
+}
+
+// add counts a refusal if it is one of a token; nil is none.
+func (c *tokenCounts) add(f *refusal) {
+	if f == nil || tokenReasons[f.kind] == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n == nil {
+		c.n = map[string]int64{}
+	}
+	c.n[tokenReasons[f.kind]]++
+}
+
+// all returns the counts of all reasons.
+func (c *tokenCounts) all() map[string]int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make(map[string]int64, len(tokenReasons))
+	for _, reason := range tokenReasons {
+		out[reason] = c.n[reason]
+	}
+	return out
 }
 
 type counters struct {
@@ -39,6 +81,7 @@ type counters struct {
 	answered, errors, unreachable, broken, clientLeft, refused, upgrade atomic.Int64
 	passedBypass, passedSize, passedMemory, passedEncoding              atomic.Int64
 	enginePanics, engineSlow, limited                                   atomic.Int64
+	refusedTokens, refusedSignIns                                       tokenCounts
 }
 
 // Counters returns the current counts.
@@ -50,7 +93,7 @@ func (s *Server) Counters() Counters {
 		ClientLeft: c.clientLeft.Load(), Refused: c.refused.Load(), Upgraded: c.upgrade.Load(),
 		PassedBypass: c.passedBypass.Load(), PassedSize: c.passedSize.Load(), PassedMemory: c.passedMemory.Load(), PassedEncoding: c.passedEncoding.Load(),
 		Limited: c.limited.Load(), EnginePanics: c.enginePanics.Load(), EngineSlow: c.engineSlow.Load(),
-		BufferedBytes: s.budget.heldBytes(),
+		BufferedBytes: s.budget.heldBytes(), RefusedTokens: c.refusedTokens.all(), RefusedSignIns: c.refusedSignIns.all(),
 	}
 }
 

@@ -93,8 +93,8 @@ type Options struct {
 	Store   func(context.Context) error
 	// StoreTimeout limits how long Store may take. Default: 1 s.
 	StoreTimeout time.Duration
-	// Health, if set, adds to what /oriel/healthz reports to authorised clients. It must
-	// return quickly.
+	// Health, if set, adds to what /oriel/healthz reports to the tenant timeline.Local. It
+	// must return quickly.
 	Health func() Health
 	// Log, if set, gets a line for each request. Its handler must be quick: an answer
 	// ends after its line.
@@ -128,8 +128,8 @@ type Server struct {
 
 	guesses  guesses // of tokens
 	cookies  guesses // of sessions
-	signIns  signIns
-	rates    rates
+	signIns  rates   // by the token that signs in
+	rates    rates   // by tenant
 	counters counters
 	budget   *budget
 	active   tally        // running requests and the engine's calls, which may outlast them
@@ -188,8 +188,8 @@ func New(o Options) (*Server, error) {
 		log:          o.Log,
 		now:          o.Now,
 		onLimit:      o.OnLimit,
-		guesses:      guesses{delay: time.Second},
-		cookies:      guesses{delay: time.Second},
+		guesses:      newGuesses(),
+		cookies:      newGuesses(),
 	}
 	s.ending, s.endOwn = context.WithCancel(context.Background())
 	if o.Engine != nil {
@@ -425,9 +425,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveHealth reports that the proxy runs; authorised clients also learn why the history
-// is failing.
-func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request, known bool) {
+// serveHealth reports that the proxy runs. With whole, for the machine's own user, it also
+// reports why the history is failing, which may name files, and what concerns all tenants.
+func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request, whole bool) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		refuse(w, openAI, &refusal{http.StatusMethodNotAllowed, "method_not_allowed", "use GET"})
 		return
@@ -455,7 +455,7 @@ func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request, known bool)
 		if h.SettingsHeld != "" {
 			answer.Status = "degraded"
 		}
-		if known {
+		if whole {
 			answer.Health = h
 		}
 	}
@@ -463,7 +463,7 @@ func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request, known bool)
 		answer.Status, answer.Memory = "degraded", "short"
 		bad = errors.Join(bad, errors.New("calls or answers of the last minute were not recorded for want of memory"))
 	}
-	if bad != nil && known {
+	if bad != nil && whole {
 		answer.Error = strings.Join(strings.Fields(bad.Error()), " ")
 	}
 	writeJSON(w, http.StatusOK, answer)

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net"
@@ -39,6 +40,9 @@ const (
 	sessionWait = 5 * time.Second
 	// maxLogin limits the body of a login.
 	maxLogin = 4 << 10
+	// maxSignIns limits the sign-ins a minute with one token, as each is written to the
+	// store. Wrong tokens are limited by guesses.
+	maxSignIns = 20
 )
 
 // isPage reports whether a path is a file of the console, which has no data.
@@ -102,7 +106,7 @@ func (cur *routing) parents(r *http.Request) (cookie string, parents []timeline.
 // session returns the access of a browser that has signed in, and the hash of its session.
 // A browser that has not, or whose session has ended, has an access without a tenant. If the
 // store does not answer, session returns a refusal: nobody knows whether there is a session.
-// It also refuses an address that sends many cookies which the store does not have.
+// It also refuses cookies that the store does not have, if many come from an address.
 func (s *Server) session(r *http.Request, t *route, guess bool) (Access, timeline.TokenHash, *refusal) {
 	none := timeline.TokenHash{}
 	if !t.own {
@@ -115,29 +119,48 @@ func (s *Server) session(r *http.Request, t *route, guess bool) (Access, timelin
 		parents = parents[known : known+1] // the store need not be asked for others
 	}
 	// Whoever has no token can send any cookie, and each is looked up in the store.
-	from, limited := addressOf(r), guess && known < 0 && s.needsToken(cur)
-	if limited && len(parents) > 0 && s.cookies.tooMany(from) {
+	from, leave := addressOf(r), func() {}
+	limited := guess && known < 0 && len(parents) > 0 && s.needsToken(cur)
+	if limited {
+		var ok bool
+		if leave, ok = s.cookies.admit(r.Context(), from); !ok {
+			return Access{}, none, tooManyGuesses
+		}
+	}
+	a, hash, err := s.findSession(r.Context(), cur, cookie, parents)
+	leave()
+	switch {
+	case errors.Is(err, access.ErrUnavailable):
+		return Access{}, none, refusedToken(err)
+	case errors.Is(err, access.ErrUnknown) && limited && !s.cookies.hold(r.Context(), from):
 		return Access{}, none, tooManyGuesses
 	}
-	unknown := len(parents) > 0
+	return a, hash, nil
+}
+
+// findSession returns the access of the cookie of a browser that signed in with one of some
+// tokens, and the hash of its session. The error is access.ErrUnknown if there is no such
+// session.
+func (s *Server) findSession(ctx context.Context, cur *routing, cookie string, parents []timeline.TokenHash) (Access, timeline.TokenHash, error) {
+	unknown := true
 	for _, parent := range parents {
 		hash := sessionHash(cookie, parent)
-		found, err := s.sessions.Find(r.Context(), hash)
+		found, err := s.sessions.Find(ctx, hash)
 		unknown = unknown && errors.Is(err, access.ErrUnknown)
 		if err == nil && found.Role == timeline.RoleConsole {
 			var a Access
-			if a, err = s.find(r.Context(), cur, parent); err == nil && a.Tenant == found.Tenant {
+			if a, err = s.find(ctx, cur, parent); err == nil && a.Tenant == found.Tenant {
 				return a, hash, nil
 			}
 		}
 		if errors.Is(err, access.ErrUnavailable) {
-			return Access{}, none, refusedToken(err) // the others would wait as long
+			return Access{}, timeline.TokenHash{}, err // the others would wait as long
 		}
 	}
-	if unknown && limited && !s.cookies.hold(r.Context(), from) {
-		return Access{}, none, tooManyGuesses
+	if unknown {
+		return Access{}, timeline.TokenHash{}, access.ErrUnknown
 	}
-	return Access{}, none, nil
+	return Access{}, timeline.TokenHash{}, nil
 }
 
 // redirectLogin answers /oriel/?token=TOKEN, an older form of the link, with the address at
@@ -162,6 +185,7 @@ func (s *Server) serveSession(w http.ResponseWriter, r *http.Request, t *route) 
 		f = s.whoami(w, r, t)
 	case http.MethodPost:
 		f = s.signIn(w, r)
+		s.counters.refusedSignIns.add(f)
 	case http.MethodDelete:
 		f = s.signOut(w, r, t)
 	default:
@@ -212,14 +236,11 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) *refusal {
 	if err != nil || json.Unmarshal(body, &order) != nil || order.Token == "" {
 		return &refusal{http.StatusBadRequest, "no_token", "the body has no token: send {\"token\":\"TOKEN\"}"}
 	}
-	if f := s.checkSignIns(w, r); f != nil {
-		return f
-	}
 	cur := s.routing.Load()
 	asked := r.Clone(r.Context())
 	asked.Header.Del("Authorization")
 	asked.Header.Set("X-Oriel-Token", order.Token)
-	a, f := s.authorise(cur, asked, &route{own: true})
+	a, f := s.check(cur, asked, &route{own: true}, true)
 	if f != nil {
 		return f
 	}
@@ -228,20 +249,26 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) *refusal {
 		return nil
 	}
 	parent := timeline.HashToken(order.Token)
+	if wait, ok := s.signIns.take(string(parent[:]), maxSignIns, s.now()); !ok {
+		return &refusal{http.StatusTooManyRequests, "too_many_sign_ins", fmt.Sprintf(
+			"too many browsers have signed in with this token during the last minute: try again in %d s", retryAfter(w.Header(), wait))}
+	}
 	_, configured := cur.tokens.tenant(order.Token)
 	cookie := newCookie(parent, !configured)
 	now := s.now()
 	ctx, cancel := context.WithTimeout(r.Context(), sessionWait)
 	defer cancel()
-	if err := s.endFormer(ctx, cur, r); err != nil {
-		s.log.Error("the former session of a browser cannot be ended", "error", err)
-		return refusedToken(access.ErrUnavailable)
-	}
 	err = s.sessionStore.AddToken(ctx, timeline.Token{
 		Hash: sessionHash(cookie, parent), Tenant: a.Tenant, Role: timeline.RoleConsole, Created: now, Expires: now.Add(sessionTime),
 	})
 	if err != nil {
 		s.log.Error("a session of a browser cannot be kept", "error", err)
+		return refusedToken(access.ErrUnavailable)
+	}
+	// The former session ends last, so that a failure leaves the browser with one. The cookie
+	// of the new one is not given to anybody then.
+	if err := s.endFormer(ctx, cur, r); err != nil {
+		s.log.Error("the former session of a browser cannot be ended", "error", err)
 		return refusedToken(access.ErrUnavailable)
 	}
 	setCookie(w, r, cookie, int(sessionTime/time.Second))

@@ -153,7 +153,7 @@ func TestDashboard(t *testing.T) {
 			queries += q.Expr
 		}
 	}
-	for _, name := range []string{"oriel_calls_total", "oriel_prompt_tokens_before_total", "oriel_provider_tokens_total", "oriel_cuts_total", "oriel_recalls_total", "oriel_fail_open_total", "oriel_stage_seconds", "oriel_calibration_error_ratio", "oriel_queue_calls", "oriel_store_bytes", "oriel_cost_dollars_total"} {
+	for _, name := range []string{"oriel_calls_total", "oriel_prompt_tokens_before_total", "oriel_provider_tokens_total", "oriel_cuts_total", "oriel_recalls_total", "oriel_fail_open_total", "oriel_stage_seconds", "oriel_calibration_error_ratio", "oriel_queue_calls", "oriel_store_bytes", "oriel_cost_dollars_total", "oriel_refused_tokens_total"} {
 		if !strings.Contains(queries, name) {
 			t.Errorf("no panel shows %s", name)
 		}

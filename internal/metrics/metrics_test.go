@@ -145,7 +145,7 @@ func TestSourcesAreReadAtEveryScrape(t *testing.T) {
 	m.Watch(metrics.Sources{
 		Requests: func() proxy.Counters {
 			calls++
-			return proxy.Counters{Calls: int64(calls), EngineSlow: 3, BufferedBytes: 7}
+			return proxy.Counters{Calls: int64(calls), EngineSlow: 3, BufferedBytes: 7, RefusedTokens: map[string]int64{"expired": 8}, RefusedSignIns: map[string]int64{"unknown": 9}}
 		},
 		Records:    func() *oriel.CallCounters { var c oriel.CallCounters; c.Written.Add(5); return &c },
 		Health:     func() proxy.Health { return proxy.Health{DroppedEvents: 2} },
@@ -159,6 +159,7 @@ func TestSourcesAreReadAtEveryScrape(t *testing.T) {
 	expect(t, m, map[string]float64{
 		`oriel_requests_total{kind="call"}`: 2, `oriel_engine_failures_total{reason="slow"}`: 3, `oriel_buffered_bytes`: 7,
 		`oriel_records_total{outcome="written"}`: 5, `oriel_dropped_lines_total{kind="event"}`: 2, `oriel_queue_calls`: 4, `oriel_spool_lost_total`: 3, `oriel_queue_bytes`: 1000,
+		`oriel_refused_tokens_total{kind="request",reason="expired"}`: 8, `oriel_refused_tokens_total{kind="sign_in",reason="unknown"}`: 9,
 		`oriel_spool_calls`: 6, `oriel_spool_bytes`: 2000, `oriel_store_bytes`: 12345, `oriel_store_up`: 0,
 	})
 }
@@ -186,7 +187,7 @@ func TestMetricsHaveHelpAndUnits(t *testing.T) {
 func all() *metrics.Metrics {
 	m := metrics.New("v1", nil)
 	m.Watch(metrics.Sources{
-		Requests: func() proxy.Counters { return proxy.Counters{} }, Records: func() *oriel.CallCounters { return new(oriel.CallCounters) }, Health: func() proxy.Health { return proxy.Health{} },
+		Requests: func() proxy.Counters { return proxy.Counters{RefusedTokens: map[string]int64{"unknown": 0}} }, Records: func() *oriel.CallCounters { return new(oriel.CallCounters) }, Health: func() proxy.Health { return proxy.Health{} },
 		Queue: func() (int, int64) { return 0, 0 }, Spool: func() (int, int64, int64) { return 0, 0, 0 }, StoreBytes: func() int64 { return 0 }, StoreError: func() error { return nil },
 	})
 	m.Event(oriel.Event{Kind: oriel.EventCall, Model: "gpt-4o", TokensBefore: 1, TokensAfter: 1, Reported: 1, Usage: &oriel.Usage{Input: 1, CacheRead: 1, CacheWrite: 1, Output: 1}})

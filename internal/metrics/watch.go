@@ -48,6 +48,7 @@ var (
 	spooled   = describe("oriel_spool_calls", "Calls that wait in the spool for the history to come back.")
 	spooledIn = describe("oriel_spool_bytes", "Size of the spool on disk.")
 	lost      = describe("oriel_spool_lost_total", "Calls that neither the history nor the spool accepted.")
+	noToken   = describe("oriel_refused_tokens_total", "Refused tokens by kind (request, or sign_in at the console) and reason: missing, unknown, expired, revoked, unchecked (the store did not answer), crowded (too many wrong ones from the address) or limit (too many sign-ins with the token).", "kind", "reason")
 	limited   = describe("oriel_limited_calls_total", "Calls of tenants that have reached a limit, by limit: calls (in a minute: the call was refused) or bytes (stored: it was sent and not recorded).", "limit")
 )
 
@@ -64,7 +65,7 @@ func (w *watcher) Describe(ch chan<- *prometheus.Desc) {
 			}
 		}
 	}
-	describeIf(w.s.Requests != nil, requests, responses, errored, unseen, failures, buffered)
+	describeIf(w.s.Requests != nil, requests, responses, errored, unseen, failures, buffered, noToken)
 	describeIf(w.s.Records != nil, records, unkept)
 	describeIf(w.s.Health != nil, dropped)
 	describeIf(w.s.Queue != nil, queued, queuedIn)
@@ -102,6 +103,12 @@ func (w *watcher) Collect(ch chan<- prometheus.Metric) {
 		count(failures, c.EngineSlow, "slow")
 		count(limited, c.Limited, "calls")
 		gauge(buffered, c.BufferedBytes)
+		for reason, n := range c.RefusedTokens {
+			count(noToken, n, "request", reason)
+		}
+		for reason, n := range c.RefusedSignIns {
+			count(noToken, n, "sign_in", reason)
+		}
 	}
 	if w.s.Records != nil {
 		c := w.s.Records()
