@@ -59,6 +59,19 @@ export const remove = async (path) => (await ask(path, {}, { method: 'DELETE', h
 // of is the path of a conversation.
 export const of = (conversation, rest = '') => 'conversations/' + encodeURIComponent(conversation) + (rest ? '/' + rest : '');
 
+// turns returns a function that gives a signal for a request of a kind and ends the one
+// before it; its stop ends all.
+export function turns() {
+  const open = {};
+  const turn = (kind = '') => {
+    open[kind]?.abort();
+    open[kind] = new AbortController();
+    return open[kind].signal;
+  };
+  turn.stop = () => Object.values(open).forEach((c) => c.abort());
+  return turn;
+}
+
 // zone is the time zone by whose days people count.
 export const zone = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC';
 

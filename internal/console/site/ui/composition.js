@@ -1,6 +1,6 @@
 // What fills a window: kinds, the largest things, tools that nobody used.
 
-import { count, el, foreign, link, money, percent, plural, short } from './dom.js';
+import { count, el, figure, foreign, link, money, percent, place, plural, short, table } from './dom.js';
 
 const about = {
   system: 'system prompt', tools: 'tools', memory: 'memory file', people: "people's words", agent: 'put in by the agent',
@@ -41,17 +41,15 @@ export function kinds(list, { most = 18, cost = false, sign = '' } = {}) {
 // things that do not name one; sum is what was sent, of which they are shares.
 export function largest(list, { conversation, sum = 0, over = false, sign = '' } = {}) {
   if (!list?.length) return null;
-  return el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'The largest things' }, el('table', { class: 'table' },
-    el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, 'What, and how it begins'), el('th', { scope: 'col', class: 'n', title: 'of one time' }, 'Tokens'), over ? [el('th', { scope: 'col', class: 'n', title: 'with how many calls' }, 'Sent'), el('th', { scope: 'col', class: 'n', title: 'the price of prompts, in proportion to tokens' }, 'Cost')] : el('th', { scope: 'col', class: 'n', title: 'of what was sent' }, 'Share'))),
-    el('tbody', {}, list.map((t) => {
-      const c = t.conversation ?? conversation;
-      const what = t.kind === 'tools' ? ['tool ', foreign(t.name)] : label(t.kind, t.name);
-      return el('tr', {},
-        el('td', {}, c && t.id ? link(`#/conversation/${encodeURIComponent(c)}?message=${t.id}`, { title: `message ${t.id}` }, what) : what,
-          t.text ? foreign(cut(t.text), 'div', { class: 'soft small' }) : null),
-        el('td', { class: 'n', title: plural(t.tokens, 'token') }, sign + short(t.tokens)),
-        over ? [el('td', { class: 'n', title: `${count(t.total ?? 0)} tokens in all` }, `${count(t.calls ?? 1)} ×`), el('td', { class: 'n' }, money(t.cost ?? 0))] : el('td', { class: 'n' }, percent(t.tokens / (sum || 1))));
-    }))));
+  const columns = ['What, and how it begins', ['Tokens', 'of one time'], ...(over ? [['Sent', 'with how many calls'], ['Cost', 'the price of prompts, in proportion to tokens']] : [['Share', 'of what was sent']])];
+  return table('The largest things', columns, list.map((t) => {
+    const c = t.conversation ?? conversation;
+    const what = t.kind === 'tools' ? ['tool ', foreign(t.name)] : label(t.kind, t.name);
+    return el('tr', {},
+      el('td', {}, c && t.id ? link(place(c, { message: t.id }), { title: `message ${t.id}` }, what) : what, t.text ? foreign(cut(t.text), 'div', { class: 'soft small' }) : null),
+      figure(sign + short(t.tokens), plural(t.tokens, 'token')),
+      over ? [figure(`${count(t.calls ?? 1)} ×`, `${count(t.total ?? 0)} tokens in all`), figure(money(t.cost ?? 0))] : figure(percent(t.tokens / (sum || 1))));
+  }));
 }
 
 // cut shortens the beginning of a text, which the API has cut already, at a word.

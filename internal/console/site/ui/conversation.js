@@ -1,8 +1,8 @@
 // One conversation: the strip, the slider over its calls, its messages, and a desk on which
 // a message, the plans, what the model saw, a difference or the window is looked at.
 
-import { address, get, later, of, remove, send } from './api.js';
-import { count, el, foreign, link, loading, money, percent, plural, problem, replace, short, tokens, when } from './dom.js';
+import { address, get, later, of, remove, send, turns } from './api.js';
+import { count, el, foreign, link, loading, money, percent, plural, problem, replace, short, show, tokens, when } from './dom.js';
 import { VirtualList } from './list.js';
 import { legend, names, Strip } from './strip.js';
 import { messageTab } from './message.js';
@@ -18,14 +18,7 @@ export default function conversation({ args, params, go, title, toast }) {
   const state = { name, info: null, call: 0, calls: 0, strip: null, message: 0, tab: '' };
   const seen = new Map(); // strips by call
   const words = new Map(); // beginnings of messages by id
-  const controllers = {};
-
-  // one returns a signal for a request of a kind, and ends the one before it.
-  function one(kind) {
-    controllers[kind]?.abort();
-    controllers[kind] = new AbortController();
-    return controllers[kind].signal;
-  }
+  const turn = turns();
 
   const head = el('div', { class: 'head' }, el('h1', {}, 'Conversation'));
   const strip = new Strip({ onchoose: (id) => go({ message: id, tab: state.tab === 'message' || !state.tab ? null : 'message' }, { replace: true }) });
@@ -67,7 +60,7 @@ export default function conversation({ args, params, go, title, toast }) {
   async function start() {
     const asked = params.call;
     try {
-      const [info, s] = await Promise.all([get(of(name), {}, one('info')), get(of(name, 'strip'), { call: asked }, one('strip'))]);
+      const [info, s] = await Promise.all([get(of(name), {}, turn('info')), get(of(name, 'strip'), { call: asked }, turn('strip'))]);
       state.info = info;
       strip.conversation = info.id;
       title(info.title || info.id);
@@ -154,9 +147,9 @@ export default function conversation({ args, params, go, title, toast }) {
     const key = String(call ?? '');
     if (seen.has(key)) return setStrip(seen.get(key), false);
     try {
-      const s = await get(of(name, 'strip'), { call, only: 'verdicts' }, one('strip'));
+      const s = await get(of(name, 'strip'), { call, only: 'verdicts' }, turn('strip'));
       if (s.count !== strip.count || s.branch !== state.strip.branch) {
-        const whole = await get(of(name, 'strip'), { call }, one('strip'));
+        const whole = await get(of(name, 'strip'), { call }, turn('strip'));
         seen.clear();
         setStrip(whole, true);
         return;
@@ -188,7 +181,7 @@ export default function conversation({ args, params, go, title, toast }) {
       if (words.has(a) || asked === String(a)) continue;
       asked = String(a);
       try {
-        const r = await get(of(name, 'messages'), { from: a, to: a + chunk - 1, limit: chunk }, one('words'));
+        const r = await get(of(name, 'messages'), { from: a, to: a + chunk - 1, limit: chunk }, turn('words'));
         for (let id = a; id < a + chunk; id++) words.set(id, '');
         for (const m of r.items) words.set(m.id, firstWords(m));
         list.clear();
@@ -206,7 +199,7 @@ export default function conversation({ args, params, go, title, toast }) {
   }
 
   const context = {
-    state, go, toast, of: (rest) => of(name, rest), signal: () => one('desk'),
+    state, go, toast, of: (rest) => of(name, rest), signal: () => turn('desk'),
     strip,
     async pin(id, on) {
       try {
@@ -235,7 +228,7 @@ export default function conversation({ args, params, go, title, toast }) {
   async function reload() {
     seen.clear();
     try {
-      const [info] = await Promise.all([get(of(name), {}, one('info')), showCall(params.call)]);
+      const [info] = await Promise.all([get(of(name), {}, turn('info')), showCall(params.call)]);
       state.info = info;
       drawHead();
       drawDesk();
@@ -258,15 +251,10 @@ export default function conversation({ args, params, go, title, toast }) {
     draw(desk, context, params);
   }
 
-  async function callWindow(box) {
+  function callWindow(box) {
     if (!state.call) return replace(box, el('p', { class: 'empty' }, 'No call of this conversation was recorded.'));
     replace(box, loading());
-    try {
-      const w = await get(of(name, `calls/${state.call}/composition`), {}, one('desk'));
-      replace(box, el('div', { class: 'stack' }, windowOf(w)));
-    } catch (err) {
-      if (err.name !== 'AbortError') replace(box, problem(err));
-    }
+    show(box, async () => el('div', { class: 'stack' }, windowOf(await get(of(name, `calls/${state.call}/composition`), {}, turn('desk')))));
   }
 
   function step(by) {
@@ -323,7 +311,7 @@ export default function conversation({ args, params, go, title, toast }) {
       }
     },
     stop() {
-      for (const c of Object.values(controllers)) c.abort();
+      turn.stop();
       strip.stop();
       list.stop();
       soon.stop();

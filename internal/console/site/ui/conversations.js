@@ -1,7 +1,7 @@
 // Conversations: all of them, the one used last first.
 
-import { get, later, send } from './api.js';
-import { count, el, foreign, link, money, percent, plural, problem, replace, short, tokens, when } from './dom.js';
+import { get, later, send, turns } from './api.js';
+import { count, el, foreign, link, money, percent, place, plural, problem, replace, short, tokens, when } from './dom.js';
 import { lesson } from './lesson.js';
 import { VirtualList } from './list.js';
 
@@ -11,12 +11,13 @@ export default function conversations({ params, go }) {
   let items = [];
   let next = '';
   let total = 0;
-  let asking = null;
+  const turn = turns();
+  let signal = null; // of what was searched for last
   const about = el('p', { class: 'sub', role: 'status' });
   const trouble = el('div', {});
   const near = el('div', {});
   const search = el('input', { type: 'search', placeholder: 'Words, a question, a title, a project', 'aria-label': 'Search conversations', value: params.search ?? '', oninput: () => typed() });
-  const list = new VirtualList({ rowHeight: 58, label: 'Conversations', draw: row, onopen: (i) => { if (items[i]) location.hash = `#/conversation/${encodeURIComponent(items[i].id)}`; } });
+  const list = new VirtualList({ rowHeight: 58, label: 'Conversations', draw: row, onopen: (i) => { if (items[i]) location.hash = place(items[i].id); } });
   list.onshow = (_, last) => { if (last >= items.length - 20 && next) more(); };
   const body = el('section', { class: 'card conversations', 'aria-label': 'List' },
     el('div', { class: 'columns-head', 'aria-hidden': 'true' }, Object.entries({ Conversation: null, Model: 'the model that was asked last' }).map(([t, title]) => el('span', { title }, t)),
@@ -34,11 +35,9 @@ export default function conversations({ params, go }) {
   }
 
   async function load() {
-    asking?.abort();
-    asking = new AbortController();
-    const { signal } = asking;
+    signal = turn();
     about.textContent = 'Looking…';
-    passages(signal);
+    passages();
     try {
       const r = await get('conversations', { limit: page, search: params.search }, signal);
       items = r.items;
@@ -58,7 +57,7 @@ export default function conversations({ params, go }) {
 
   // passages shows what is near to the words of a search in all conversations, by word and
   // by meaning.
-  async function passages(signal) {
+  async function passages() {
     if (!params.search) return replace(near);
     try {
       const r = await send('recall', { query: params.search, budget: 1500 }, signal);
@@ -66,7 +65,7 @@ export default function conversations({ params, go }) {
       replace(near, best.length ? el('section', { class: 'card' },
         el('div', { class: 'card-head' }, el('h2', {}, 'Passages near to it'), link(`#/recall?q=${encodeURIComponent(params.search)}`, { class: 'small' }, 'all, with scores')),
         el('ul', { class: 'feed' }, best.map((p) => el('li', {}, p.time ? when(p.time) : el('span', {}),
-          el('span', { class: 'line' }, link(`#/conversation/${encodeURIComponent(p.conversation)}?message=${p.id}`, {}, foreign(p.text.replace(/\s+/g, ' ').slice(0, 200)))),
+          el('span', { class: 'line' }, link(place(p.conversation, { message: p.id }), {}, foreign(p.text.replace(/\s+/g, ' ').slice(0, 200)))),
           el('span', { class: 'soft figure' }, p.score.toFixed(2)))))) : null);
     } catch (err) {
       if (err.name !== 'AbortError') replace(near); // the list below is the answer
@@ -83,7 +82,7 @@ export default function conversations({ params, go }) {
     if (loading || !next) return;
     loading = true;
     try {
-      const r = await get('conversations', { limit: page, cursor: next, search: params.search }, asking.signal);
+      const r = await get('conversations', { limit: page, cursor: next, search: params.search }, signal);
       items.push(...r.items);
       next = r.next;
       list.set(Math.max(total ?? 0, items.length));
@@ -129,7 +128,7 @@ export default function conversations({ params, go }) {
     },
     event: (e) => { if (e.kind === 'call' || e.kind === 'seen') soon(); },
     stop() {
-      asking?.abort();
+      turn.stop();
       list.stop();
       soon.stop();
     },

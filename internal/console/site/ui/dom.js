@@ -154,8 +154,34 @@ export function problem(err, retry) {
     retry ? el('button', { type: 'button', onclick: retry }, 'Try again') : null);
 }
 
+// show puts into a box what make returns, or the error in its place with a button that calls
+// retry. It returns whether there was none. What was ended by its signal changes nothing.
+export async function show(box, make, retry) {
+  try {
+    replace(box, await make());
+    return true;
+  } catch (err) {
+    if (err.name !== 'AbortError') replace(box, problem(err, retry));
+    return false;
+  }
+}
+
 // loading stands where a result will be.
 export const loading = (what = 'Loading') => el('p', { class: 'loading', role: 'status' }, what + '…');
 
 // link makes a link to a state of the console.
 export const link = (href, props, ...children) => el('a', { href, ...props }, ...children);
+
+// place is the address of a conversation, at a call or with a message.
+export const place = (conversation, params = {}) => `#/conversation/${encodeURIComponent(conversation)}${Object.keys(params).length ? '?' + new URLSearchParams(params) : ''}`;
+
+// table makes a table in a box of its own, in which it scrolls if it is too wide. columns are
+// names, or [name, what it is]; those from the index figures on are numbers. rows are <tr>.
+export function table(label, columns, rows, { kind = '', figures = 1, foot = null } = {}) {
+  const head = (c, i) => el('th', { scope: 'col', class: i >= figures ? 'n' : null, title: Array.isArray(c) ? c[1] : null }, Array.isArray(c) ? c[0] : c);
+  return el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label },
+    el('table', { class: `table ${kind}` }, el('thead', {}, el('tr', {}, columns.map(head))), Array.isArray(rows) ? el('tbody', {}, rows) : rows, foot ? el('tfoot', {}, foot) : null));
+}
+
+// figure makes a cell of a table with a number.
+export const figure = (text, title) => el('td', { class: 'n', title }, text);

@@ -1,13 +1,13 @@
 // A message, whole.
 
 import { get } from './api.js';
-import { bytes, count, el, foreign, loading, marked, plural, problem, replace, when } from './dom.js';
+import { bytes, count, el, foreign, link, loading, marked, place, plural, replace, show, when } from './dom.js';
 import { names } from './strip.js';
 
 const first = 20_000; // characters of a text that are shown at once
 
 // messageTab shows the chosen message.
-export async function messageTab(box, context) {
+export function messageTab(box, context) {
   const { state, strip } = context;
   const id = state.message;
   if (!id) {
@@ -15,13 +15,11 @@ export async function messageTab(box, context) {
     return;
   }
   if (box.dataset.message !== String(id)) replace(box, loading());
-  try {
+  show(box, async () => {
     const m = await get(context.of(`messages/${id}`), { call: state.call || undefined }, context.signal());
     box.dataset.message = String(id);
-    replace(box, draw(m, context, strip));
-  } catch (err) {
-    if (err.name !== 'AbortError') replace(box, problem(err));
-  }
+    return draw(m, context, strip);
+  });
 }
 
 function draw(m, context, strip) {
@@ -46,7 +44,7 @@ const jump = (id, context) => el('button', { type: 'button', class: 'quiet', onc
 
 function source(r, context) {
   if (!r.conversation || r.conversation === context.state.info.id) return jump(r.id, context);
-  return el('a', { href: `#/conversation/${encodeURIComponent(r.conversation)}?message=${r.id}` }, `message ${count(r.id)} of another conversation`);
+  return link(place(r.conversation, { message: r.id }), {}, `message ${count(r.id)} of another conversation`);
 }
 
 const partNames = { text: '', thinking: 'thinking', call: 'calls', result: 'result', image: 'image', document: 'document', audio: 'audio', other: 'other' };

@@ -2,7 +2,7 @@
 
 import { get, later, zone } from './api.js';
 import { bars } from './chart.js';
-import { bytes, clock, count, day, duration, el, foreign, link, loading, money, percent, plural, problem, replace, short, when } from './dom.js';
+import { bytes, clock, count, day, duration, el, foreign, link, loading, money, percent, place, plural, problem, replace, short, when } from './dom.js';
 import { lesson } from './lesson.js';
 
 const day24 = 24 * 3600e3;
@@ -92,7 +92,7 @@ function minor(o) {
     stat('Cuts', count(t.cuts), 'windows made smaller', 'a cut stays for the following calls, so that caches stay warm'),
     stat('Recalls', count(t.recalls), 'passages that Oriel brought back', 'passages that had left and that a call needed'),
     stat('Conversations', count(o.conversations.count), plural(o.conversations.active, 'active today', 'active today'), 'conversations of this history, and those with a call since midnight'),
-    stat('History', bytes(o.store.disk || o.store.stored), plural(o.store.messages, 'message'), 'what the data folder takes on the disk'));
+    stat('History', bytes(o.store.disk || o.store.stored), plural(o.store.messages, 'message'), o.store.disk ? 'what the data folder takes on the disk' : 'the size of your history in the store'));
 }
 
 function healthOf(o) {
@@ -100,8 +100,7 @@ function healthOf(o) {
   const c = o.calibration;
   return [el('dl', { class: 'facts' },
     el('dt', {}, 'Store'), el('dd', { class: o.store.status === 'failed' ? 'wrong' : null }, o.store.status === 'failed' ? o.store.error || 'cannot be written' : 'can be written'),
-    el('dt', { title: 'calls that have ended and are not written yet' }, 'Queue'), el('dd', {}, o.queue.calls ? `${plural(o.queue.calls, 'call')} to be written, ${bytes(o.queue.bytes)}` : 'empty'),
-    el('dt', { title: 'calls that wait on disk because the store did not accept them' }, 'Spool'), el('dd', {}, spooled(o.spool), o.spool.lost ? el('span', { class: 'wrong' }, `; ${plural(o.spool.lost, 'call')} lost since the start`) : null),
+    o.queue ? waiting(o.queue, o.spool) : null, // only whoever runs the server sees it
     el('dt', {}, 'Failed open'), el('dd', {}, fails.total ? `${plural(fails.total, 'call')} went on without a part of Oriel` : 'never since the start'),
     el('dt', { title: 'how far Oriel\u2019s counts of tokens were from what providers reported' }, 'Counting error'), el('dd', {}, c.calls ? `${(c.error * 100).toFixed(1)}% on average, over ${plural(c.calls, 'call')}` : 'not known: no provider has reported a count today', c.models.length > 1 ? el('ul', { class: 'small soft' }, c.models.slice(0, 5).map((m) => el('li', {}, foreign(m.model), ` ${(m.error * 100).toFixed(1)}%, ${plural(m.calls, 'call')}`))) : null),
     el('dt', { title: 'what providers accept, learnt from requests that they refused' }, 'Learnt limits'), el('dd', {}, o.limits.length ? el('ul', {}, o.limits.slice(0, 5).map(limit), o.limits.length > 5 ? el('li', {}, link('#/settings', {}, `${count(o.limits.length - 5)} more`)) : null) : 'none: no provider has refused a request as too large')),
@@ -109,9 +108,13 @@ function healthOf(o) {
   el('p', { class: 'soft small' }, `Version ${o.version}, up since `, when(o.started))];
 }
 
-function spooled(s) {
-  if (!s.calls) return 'empty';
-  return `${plural(s.calls, 'call')} on disk, ${bytes(s.bytes)}` + (s.newer ? `, ${count(s.newer)} of a newer version` : '');
+// waiting shows the calls that are not written yet, of all tenants.
+function waiting(queue, spool) {
+  const size = (w, where) => (w.calls ? `${plural(w.calls, 'call')} ${where}, ${bytes(w.bytes)}` : 'empty');
+  return [
+    el('dt', { title: 'calls that have ended and are not written yet' }, 'Queue'), el('dd', {}, size(queue, 'to be written')),
+    el('dt', { title: 'calls that wait on disk because the store did not accept them' }, 'Spool'),
+    el('dd', {}, size(spool, 'on disk'), spool.newer ? `, ${count(spool.newer)} of a newer version` : null, spool.lost ? el('span', { class: 'wrong' }, `; ${plural(spool.lost, 'call')} lost since the start`) : null)];
 }
 
 const limit = (l) => el('li', { title: l.conversation ? 'of one conversation, until another confirms it' : null }, foreign(l.model), ` ${short(l.tokens)} tokens `, el('span', { class: 'soft' }, 'since ', when(l.at)));
@@ -120,7 +123,7 @@ function call(c) {
   const cut = c.sent < c.came;
   return el('li', {},
     when(c.time),
-    el('span', { class: 'line' }, c.conversation ? link(`#/conversation/${encodeURIComponent(c.conversation)}?call=${encodeURIComponent(c.call)}`, {}, foreign(c.title || c.conversation)) : 'a call'),
+    el('span', { class: 'line' }, c.conversation ? link(place(c.conversation, { call: c.call }), {}, foreign(c.title || c.conversation)) : 'a call'),
     el('span', { class: 'figure', title: 'what the call cost' }, c.cost ? money(c.cost) : ''),
     el('span', { class: 'under figure' }, foreign(c.model || 'unknown model'), el('span', { title: cut ? `${count(c.came)} tokens came, ${count(c.sent)} were sent` : `${count(c.sent)} tokens came and were sent` }, cut ? `${short(c.came)} → ${short(c.sent)}` : `${short(c.sent)} tokens`),
       c.ms ? el('span', { title: 'from the request to the end of the answer' }, duration(c.ms)) : null,

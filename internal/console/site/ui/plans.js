@@ -1,7 +1,7 @@
 // Plans: what left, when, why, and how to have it back.
 
 import { get, send } from './api.js';
-import { count, el, foreign, loading, plural, problem, replace, short, when } from './dom.js';
+import { count, el, foreign, loading, plural, problem, replace, short, show, when } from './dom.js';
 import { names } from './strip.js';
 
 // plansTab lists the plans, newest first. The plan that is named by the parameters is open;
@@ -79,19 +79,17 @@ function size(ranges) {
 }
 
 // spans shows what a plan did, stretch by stretch, and the texts that it put in.
-async function spans(box, p, context) {
+function spans(box, p, context) {
   replace(box, loading());
-  try {
+  return show(box, async () => {
     const whole = await get(context.of(`plans/${p.id}`));
-    replace(box,
+    return [
       el('ul', { class: 'spans' }, whole.spans.slice(0, 200).map((s) => el('li', {},
         el('button', { type: 'button', class: 'quiet', onclick: () => context.go({ message: s.first, tab: null }) }, s.first === s.last ? count(s.first) : `${count(s.first)}–${count(s.last)}`),
         el('span', { class: 'soft', title: 'tokens, an estimate' }, '~' + short(s.tokens)),
         el('span', { class: 'words' }, names[s.verdict] ?? s.verdict, s.reason ? [': ', foreign(s.reason)] : null, el('br'), foreign(s.words, 'span', { class: 'soft' }))))),
-      whole.inserted?.map((i) => el('details', {}, el('summary', {}, `${i.kind} put into message ${count(i.into)}, ${plural(i.tokens, 'token')}`), foreign(i.text, 'pre', { class: 'text' }))));
-  } catch (err) {
-    replace(box, problem(err));
-  }
+      whole.inserted?.map((i) => el('details', {}, el('summary', {}, `${i.kind} put into message ${count(i.into)}, ${plural(i.tokens, 'token')}`), foreign(i.text, 'pre', { class: 'text' })))];
+  });
 }
 
 // undo shows what an undo would do, and does it when a person agrees.

@@ -1,13 +1,13 @@
 // What the model saw at a call, byte for byte, and the difference between two calls.
 
 import { address, get, text } from './api.js';
-import { bytes, count, el, foreign, loading, plural, problem, replace, short } from './dom.js';
+import { bytes, count, el, foreign, loading, plural, replace, short, show } from './dom.js';
 import { whole } from './message.js';
 
 const noCall = () => el('p', { class: 'empty' }, 'No call of this conversation was recorded.');
 
 // sentTab shows the body of a call: message by message, or as the bytes that went out.
-export async function sentTab(box, context, params) {
+export function sentTab(box, context, params) {
   const { call } = context.state;
   if (!call) return replace(box, noCall());
   const came = params.raw === 'came';
@@ -17,14 +17,12 @@ export async function sentTab(box, context, params) {
   const bar = el('div', { class: 'actions' }, pick('', 'By message'), pick('bytes', 'Bytes'), pick('came', 'As it came'), el('a', { class: 'small', href: address(path, query), download: `call-${call}.json` }, 'Save'));
   const body = el('div', { class: 'stack' }, loading());
   replace(box, el('div', { class: 'stack' }, bar, body));
-  try {
+  show(body, async () => {
     const t = await text(path, query, context.signal());
     const size = bytes(new TextEncoder().encode(t).length);
     const note = el('p', { class: 'soft small' }, came ? `The body of call ${call} as your program sent it, ${size}.` : `The body of call ${call} as it went to the provider, ${size}: messages byte for byte, other fields in one form, without keys.`);
-    replace(body, note, params.raw ? whole(t) : messages(t));
-  } catch (err) {
-    if (err.name !== 'AbortError') replace(body, problem(err));
-  }
+    return [note, params.raw ? whole(t) : messages(t)];
+  });
 }
 
 // messages lists the messages of a body in any of the vendors' forms. What it does not know
@@ -57,7 +55,7 @@ function plain(content) {
 const json = (v) => JSON.stringify(v, (_, s) => (typeof s === 'string' && s.length > 2000 && /^[A-Za-z0-9+/=_-]+$/.test(s.slice(0, 400)) ? `[base64, ${count(s.length)} characters]` : s), 2);
 
 // diffTab shows what changed between two calls.
-export async function diffTab(box, context, params) {
+export function diffTab(box, context, params) {
   const { call, calls } = context.state;
   if (!call) return replace(box, noCall());
   const against = params.with ?? (call > 1 ? String(call - 1) : 'came');
@@ -67,12 +65,10 @@ export async function diffTab(box, context, params) {
   other.value = against;
   const body = el('div', {}, loading());
   replace(box, el('div', { class: 'stack' }, el('div', { class: 'actions' }, `Call ${count(call)} compared with`, other), body));
-  try {
+  show(body, async () => {
     const d = await get(context.of(`calls/${call}/diff`), { with: against }, context.signal());
-    replace(body, d.changes.length ? el('ul', { class: 'changes' }, d.changes.map(change)) : el('p', { class: 'empty' }, 'Both are the same.'));
-  } catch (err) {
-    if (err.name !== 'AbortError') replace(body, problem(err));
-  }
+    return d.changes.length ? el('ul', { class: 'changes' }, d.changes.map(change)) : el('p', { class: 'empty' }, 'Both are the same.');
+  });
 }
 
 // recent are at most 200 calls around one.

@@ -1,7 +1,7 @@
 // Settings, read only: what holds, and where it was set.
 
 import { get } from './api.js';
-import { count, el, foreign, loading, percent, plural, problem, replace, short } from './dom.js';
+import { count, el, figure, foreign, loading, percent, plural, problem, replace, short, table } from './dom.js';
 
 export default function settings() {
   const own = el('section', { class: 'card' }, el('h2', {}, 'In effect'), loading());
@@ -15,10 +15,10 @@ export default function settings() {
       const s = await get('settings');
       const set = s.settings.filter((x) => x.source !== 'default');
       const rest = s.settings.filter((x) => x.source === 'default');
-      replace(own, el('div', { class: 'card-head' }, el('h2', {}, 'In effect'), el('span', { class: 'soft small' }, s.file ? foreign(s.file) : 'no settings file')),
+      replace(own, el('div', { class: 'card-head' }, el('h2', {}, 'In effect'), el('span', { class: 'soft small' }, s.file ? foreign(s.file) : null)),
         s.held ? el('p', { class: 'problem' }, 'Changed settings are not in use: ', foreign(s.held)) : null,
-        set.length ? table('Settings that were set', set) : el('p', { class: 'empty' }, 'Nothing was set: all settings are the defaults.'),
-        el('details', { open: set.length === 0 }, el('summary', {}, `${plural(rest.length, 'default')}`), table('Defaults', rest)));
+        set.length ? values('Settings that were set', set) : el('p', { class: 'empty' }, 'Nothing was set: all settings are the defaults.'),
+        el('details', { open: set.length === 0 }, el('summary', {}, `${plural(rest.length, 'default')}`), values('Defaults', rest)));
     } catch (err) {
       replace(own, el('h2', {}, 'In effect'), problem(err, loadSettings));
     }
@@ -40,10 +40,10 @@ export default function settings() {
       rows();
       replace(models,
         el('h2', {}, 'What providers taught'),
-        learnt.length ? scrolled('Calibration', el('table', { class: 'table' }, header('Model', ['Reported / counted', 'Error to expect', 'Calls']), el('tbody', {}, learnt.map((c) => el('tr', {}, el('td', {}, foreign(c.model, 'code')), el('td', { class: 'n' }, `× ${c.slope.toFixed(3)}${Math.abs(c.offset) >= 1 ? (c.offset > 0 ? ' + ' : ' − ') + count(Math.abs(c.offset)) : ''}`), el('td', { class: 'n' }, percent(c.error)), el('td', { class: 'n' }, count(c.n))))))) : el('p', { class: 'empty' }, 'No provider has reported a count yet: counts are those of the tokenizer.'),
-        m.limits?.length ? scrolled('Limits', el('table', { class: 'table' }, header('Limit learnt from a refusal', ['Tokens']), el('tbody', {}, m.limits.map((l) => el('tr', {}, el('td', {}, foreign(l.model, 'code')), el('td', { class: 'n' }, short(l.tokens))))))) : null,
+        learnt.length ? table('Calibration', ['Model', 'Reported / counted', 'Error to expect', 'Calls'], learnt.map(calibration)) : el('p', { class: 'empty' }, 'No provider has reported a count yet: counts are those of the tokenizer.'),
+        m.limits?.length ? table('Limits', ['Limit learnt from a refusal', 'Tokens'], m.limits.map((l) => el('tr', {}, el('td', {}, foreign(l.model, 'code')), figure(short(l.tokens))))) : null,
         el('div', { class: 'card-head' }, el('h2', {}, `Models (${count(m.models.length)})`), filter),
-        scrolled('Models', el('table', { class: 'table models' }, header('Model', ['Window', 'Output', 'Input $/M', 'Cached $/M', 'Output $/M']), body)));
+        table('Models', ['Model', 'Window', 'Output', 'Input $/M', 'Cached $/M', 'Output $/M'], body, { kind: 'models' }));
     } catch (err) {
       replace(models, el('h2', {}, 'Models'), problem(err, loadModels));
     }
@@ -54,27 +54,23 @@ export default function settings() {
   return { node, title: 'Settings' };
 }
 
-const scrolled = (label, content) => el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label }, content);
-
-const header = (first, rest) => el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, first), rest.map((h) => el('th', { scope: 'col', class: 'n' }, h))));
-
-function table(label, list) {
-  return scrolled(label, el('table', { class: 'table settings' },
-    el('thead', {}, el('tr', {}, ['Setting', 'Value', 'From'].map((h) => el('th', { scope: 'col' }, h)))),
-    el('tbody', {}, list.map((x) => el('tr', {},
-      el('td', {}, el('code', {}, x.key), x.about ? el('div', { class: 'soft small' }, foreign(x.about)) : null),
-      el('td', {}, value(x.value)),
-      el('td', { class: 'soft small' }, foreign([x.source, x.where].filter(Boolean).join(' ')), x.restart ? el('div', {}, 'a change needs a restart') : null))))));
-}
+const values = (label, list) => table(label, ['Setting', 'Value', 'From'], list.map((x) => el('tr', {},
+  el('td', {}, el('code', {}, x.key), x.about ? el('div', { class: 'soft small' }, foreign(x.about)) : null),
+  el('td', {}, value(x.value)),
+  el('td', { class: 'soft small' }, foreign([x.source, x.where].filter(Boolean).join(' ')), x.restart ? el('div', {}, 'a change needs a restart') : null))), { kind: 'settings', figures: 3 });
 
 function value(v) {
   const text = Array.isArray(v) ? v.join(', ') : String(v ?? '');
   return text === '' ? el('span', { class: 'soft' }, '–') : foreign(text, 'code');
 }
 
+function calibration(c) {
+  const offset = Math.abs(c.offset) >= 1 ? (c.offset > 0 ? ' + ' : ' − ') + count(Math.abs(c.offset)) : '';
+  return el('tr', {}, el('td', {}, foreign(c.model, 'code')), figure(`× ${c.slope.toFixed(3)}${offset}`), figure(percent(c.error)), figure(count(c.n)));
+}
+
 function model(x) {
   const price = (v) => (v === undefined || v === null ? '–' : '$' + (v >= 0.1 || v === 0 ? v.toFixed(2) : String(Number(v.toFixed(4)))));
-  return el('tr', {}, el('td', {}, foreign(x.id, 'code')),
-    el('td', { class: 'n' }, x.window ? short(x.window) : '–'), el('td', { class: 'n' }, x.max_output ? short(x.max_output) : '–'),
-    el('td', { class: 'n' }, price(x.prices?.input)), el('td', { class: 'n' }, price(x.prices?.cache_read)), el('td', { class: 'n' }, price(x.prices?.output)));
+  const size = (n) => (n ? short(n) : '–');
+  return el('tr', {}, el('td', {}, foreign(x.id, 'code')), [size(x.window), size(x.max_output), price(x.prices?.input), price(x.prices?.cache_read), price(x.prices?.output)].map((t) => figure(t)));
 }

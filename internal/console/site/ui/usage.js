@@ -1,7 +1,7 @@
 // Usage: what calls used, cost and saved, by time, model, project or conversation.
 
-import { get, later, zone } from './api.js';
-import { count, el, foreign, link, loading, money, percent, plural, problem, replace, short } from './dom.js';
+import { get, later, turns, zone } from './api.js';
+import { count, el, figure, foreign, link, loading, money, percent, place, plural, short, show, table } from './dom.js';
 
 const ways = { day: 'day', hour: 'hour', week: 'week', month: 'month', model: 'model', project: 'project', conversation: 'conversation' };
 const spans = { '24h': 'the last 24 hours', '7d': 'the last 7 days', '30d': 'the last 30 days', '365d': 'the last year' };
@@ -30,19 +30,15 @@ export default function usage({ params, go }) {
   const [since, sinceField] = pick('in', spans, 'since', '30d');
   const node = el('div', { class: 'stack' },
     el('div', { class: 'head' }, el('div', {}, el('h1', {}, 'Usage'), el('p', { class: 'sub' }, 'What calls used and cost, and what they would have cost without Oriel.')), el('div', { class: 'actions' }, byField, sinceField)), body);
-  let asking = null;
+  const turn = turns();
 
-  async function load() {
-    asking?.abort();
-    asking = new AbortController();
+  function load() {
     by.value = params.by ?? 'day';
     since.value = params.since ?? '30d';
-    try {
-      const u = await get('usage', { by: by.value, since: since.value, zone }, asking.signal);
-      replace(body, u.rows.length ? table(u) : el('p', { class: 'empty' }, `No call in ${spans[since.value]}. What it uses and costs appears here with the first one.`));
-    } catch (err) {
-      if (err.name !== 'AbortError') replace(body, problem(err, load));
-    }
+    return show(body, async () => {
+      const u = await get('usage', { by: by.value, since: since.value, zone }, turn());
+      return u.rows.length ? report(u) : el('p', { class: 'empty' }, `No call in ${spans[since.value]}. What it uses and costs appears here with the first one.`);
+    }, load);
   }
 
   const soon = later(15000, load);
@@ -56,30 +52,27 @@ export default function usage({ params, go }) {
     },
     event: (e) => { if (e.kind === 'call' || e.kind === 'seen') soon(); },
     stop() {
-      asking?.abort();
+      turn.stop();
       soon.stop();
     },
   };
 }
 
-function table(u) {
+function report(u) {
   const rows = times.has(u.by) ? [...u.rows].reverse() : u.rows; // the newest first
   const saved = u.total.without > 0 ? (u.total.without - u.total.cost - u.total.summaries) / u.total.without : 0;
   const head = el('div', { class: 'card-head' }, el('h2', {}, `${plural(u.total.calls, 'call')}, ${money(u.total.cost + u.total.summaries)}`, saved >= 0.005 ? `, ${percent(saved)} less than without` : ''),
     el('span', { class: 'soft small' }, u.prices.oldest ? `prices of ${u.prices.oldest}${u.prices.newest === u.prices.oldest ? '' : ` to ${u.prices.newest}`}` : ''));
-  const line = (r, first, props) => el('tr', props, el('th', { scope: 'row' }, first), columns.map(([, , write]) => el('td', { class: 'n' }, write(r))));
+  const line = (r, first, props) => el('tr', props, el('th', { scope: 'row' }, first), columns.map(([, , write]) => figure(write(r))));
   return [head,
-    el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Usage' }, el('table', { class: 'table usage' },
-      el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, u.by[0].toUpperCase() + u.by.slice(1)), columns.map(([name, about]) => el('th', { scope: 'col', class: 'n', title: about }, name)))),
-      el('tbody', {}, rows.slice(0, 200).map((r) => line(r, name(u.by, r)))),
-      el('tfoot', {}, line(u.total, 'all', { class: 'total' })))),
+    table('Usage', [u.by[0].toUpperCase() + u.by.slice(1), ...columns], rows.slice(0, 200).map((r) => line(r, name(u.by, r))), { kind: 'usage', foot: line(u.total, 'all', { class: 'total' }) }),
     rows.length > 200 ? el('p', { class: 'soft small' }, `${count(rows.length - 200)} more: `, el('code', {}, `oriel usage --by ${u.by}`), ' prints all.') : null,
     u.total.unreported ? el('p', { class: 'soft small' }, `${plural(u.total.unreported, 'call')} without a report of the provider: counted by Oriel.`) : null,
     u.total.unknown_models?.length ? el('p', { class: 'soft small' }, 'Without a price: ', u.total.unknown_models.slice(0, 10).map((m, i) => [i ? ', ' : '', foreign(m)]), '.') : null];
 }
 
 function name(by, r) {
-  if (by === 'conversation') return link(`#/conversation/${encodeURIComponent(r.key)}`, {}, foreign(r.key));
+  if (by === 'conversation') return link(place(r.key), {}, foreign(r.key));
   if (by === 'hour') return r.key.replace('T', ' ') + ':00';
   return r.key ? foreign(r.key) : 'none';
 }

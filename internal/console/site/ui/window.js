@@ -1,38 +1,26 @@
 // What fills the window: of everything that was sent in a day, or of one call.
 
-import { get, of, zone } from './api.js';
+import { get, of, turns, zone } from './api.js';
 import { kinds, largest, unused } from './composition.js';
-import { count, el, foreign, link, loading, money, percent, plural, problem, replace, short, when } from './dom.js';
+import { count, el, foreign, link, loading, money, percent, place, plural, replace, short, show, when } from './dom.js';
+import { picker } from './picker.js';
 
 const spans = { '24h': 'the last 24 hours', '7d': 'the last 7 days', '30d': 'the last 30 days' };
 
 export default function filling({ params, go }) {
   const body = el('div', { class: 'stack' }, loading());
   const span = el('select', { 'aria-label': 'Span', onchange: () => go({ since: span.value, conversation: null, call: null }) }, Object.entries(spans).map(([k, v]) => el('option', { value: k }, v)));
-  const one = el('select', { 'aria-label': 'Conversation', onchange: () => go({ conversation: one.value || null, call: null }) }, el('option', { value: '' }, 'all conversations'));
+  const one = picker({ 'aria-label': 'Conversation', onchange: () => go({ conversation: one.node.value || null, call: null }) }, (c) => c.calls > 0);
   const node = el('div', { class: 'stack' },
     el('div', { class: 'head' }, el('div', {}, el('h1', {}, 'What fills the window'), el('p', { class: 'sub' }, 'Tokens that models were sent, by what they are.')),
-      el('div', { class: 'actions' }, span, one)), body);
-  let asking = null;
+      el('div', { class: 'actions' }, span, one.node)), body);
+  const turn = turns();
 
-  async function load() {
-    asking?.abort();
-    asking = new AbortController();
+  function load() {
     span.value = params.since ?? '24h';
-    choose();
+    one.choose(params.conversation ?? '');
     replace(body, loading());
-    try {
-      replace(body, params.conversation ? await ofCall(asking.signal) : await ofSpan(asking.signal));
-    } catch (err) {
-      if (err.name !== 'AbortError') replace(body, problem(err, load));
-    }
-  }
-
-  // choose shows the conversation that is meant, also if it is not among the newest.
-  function choose() {
-    const want = params.conversation ?? '';
-    if (![...one.options].some((o) => o.value === want)) one.append(el('option', { value: want }, want));
-    one.value = want;
+    return show(body, () => (params.conversation ? ofCall(turn()) : ofSpan(turn())), load);
   }
 
   async function ofSpan(signal) {
@@ -51,14 +39,6 @@ export default function filling({ params, go }) {
     return windowOf(await get(path, {}, signal));
   }
 
-  get('conversations', { limit: 50 }).then((r) => {
-    for (const c of r.items.filter((i) => i.calls > 0)) {
-      const known = [...one.options].find((o) => o.value === c.id);
-      const text = (c.title || c.id).slice(0, 60);
-      if (known) known.textContent = text;
-      else one.append(el('option', { value: c.id }, text));
-    }
-  }, () => {});
   load();
   return {
     node,
@@ -67,7 +47,7 @@ export default function filling({ params, go }) {
       params = p;
       load();
     },
-    stop: () => asking?.abort(),
+    stop: turn.stop,
   };
 }
 
@@ -79,7 +59,7 @@ export function windowOf(w) {
   return [
     el('section', { class: 'card' },
       el('div', { class: 'card-head' },
-        el('h2', {}, link(`#/conversation/${encodeURIComponent(w.conversation)}?call=${w.number}`, {}, `Call ${count(w.number)}`), ' · ', foreign(w.model), ' · ', when(w.time)),
+        el('h2', {}, link(place(w.conversation, { call: w.number }), {}, `Call ${count(w.number)}`), ' · ', foreign(w.model), ' · ', when(w.time)),
         el('span', { class: 'soft small' }, w.accuracy === 'exact' ? 'exact counts' : 'counts are ' + (w.accuracy === 'estimate' ? 'estimates' : 'calibrated'))),
       el('p', { class: 'figure', title: `${count(w.tokens)} tokens were sent` }, el('b', {}, sign + short(w.tokens) + ' tokens'), w.window ? ` of a window of ${short(w.window)}, ${percent(used)} full` : '', w.left_out > 0 ? `; ~${short(w.left_out)} left out` : '', w.budget ? `; budget ${short(w.budget)}` : ''),
       w.window ? el('div', { class: 'gauge', role: 'img', 'aria-label': `${Math.round(used * 100)}% of the window` },
