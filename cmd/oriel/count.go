@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -206,7 +207,9 @@ func (r *countReport) writeTo(out io.Writer, s style) error {
 	row := func(index, what string, n int, says string) {
 		t.row(index, what, thousands(n), bar(n, largest, 24), says)
 	}
-	row("", "system", r.System, "")
+	if r.System > 0 || !slices.ContainsFunc(r.Messages, func(m messageCount) bool { return m.Role == chat.System || m.Role == chat.Developer }) {
+		row("", "system", r.System, "") // otherwise it is among the messages
+	}
 	row("", "tools", r.Tools, "")
 	for _, m := range r.Messages {
 		what := string(m.Role)
