@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"path"
 	"strings"
+
+	"github.com/oriel-context/oriel/timeline"
 )
 
 // serveOwn serves Oriel's own paths.
@@ -33,7 +35,7 @@ func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
 		f = a.checkOwn(r.Method, t.path)
 	}
 	if t.path == "/oriel/healthz" && (f == nil || !known) {
-		s.serveHealth(w, r, known)
+		s.serveHealth(w, r, known && a.Tenant == timeline.Local)
 		return
 	}
 	if clean := path.Clean(t.path); f == nil && (s.console == nil || clean != t.path && clean+"/" != t.path) {

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/timeline"
 )
 
 func TestListeningElsewhereWantsAToken(t *testing.T) {
@@ -227,7 +228,7 @@ func TestErrorsHaveTheFormOfTheCall(t *testing.T) {
 
 func TestOwnPaths(t *testing.T) {
 	console := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "console "+r.URL.Path) })
-	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Tokens: map[string]string{"own-0123456789abc": "ann"}, Console: console, Version: "v9",
+	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Tokens: map[string]string{"own-0123456789abc": "ann", "own-0123456789xyz": timeline.Local}, Console: console, Version: "v9",
 		Store: func(context.Context) error { return errors.New("disk\nfull") }}, func(w http.ResponseWriter, r *http.Request) { t.Error("went upstream:", r.URL) })
 	host := strings.TrimPrefix(s.url, "http://")
 	for _, tc := range []struct {
@@ -237,7 +238,8 @@ func TestOwnPaths(t *testing.T) {
 		body   string
 	}{
 		{"/oriel/healthz", nil, 200, `{"status":"degraded","version":"v9","store":"failed"}`},
-		{"/oriel/healthz", []string{"Authorization", "Bearer own-0123456789abc"}, 200, `{"status":"degraded","version":"v9","store":"failed","error":"disk full"}`},
+		{"/oriel/healthz", []string{"Authorization", "Bearer own-0123456789xyz"}, 200, `{"status":"degraded","version":"v9","store":"failed","error":"disk full"}`},
+		{"/oriel/healthz", []string{"Authorization", "Bearer own-0123456789abc"}, 200, `{"status":"degraded","version":"v9","store":"failed"}`}, // not the operator
 		{"/oriel/metrics", nil, 401, `token_unknown`}, // the provider's key is no token
 		{"/oriel/", nil, 200, "console /oriel/"},      // it asks for one
 		{"/oriel/api/x", []string{"Authorization", "Bearer own-0123456789abc"}, 200, "console /oriel/api/x"},

@@ -8,6 +8,7 @@ import (
 	"github.com/oriel-context/oriel/internal/console"
 	"github.com/oriel-context/oriel/internal/mcp"
 	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/postgres"
 	"github.com/oriel-context/oriel/token"
 )
@@ -16,7 +17,7 @@ import (
 func (g *gateway) console(o *gatewayOptions) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(api.Prefix, g.api(o))
-	mux.Handle("GET /oriel/metrics", g.metrics.Handler())
+	mux.Handle("GET /oriel/metrics", ofServer(g.metrics.Handler()))
 	mux.Handle(mcp.Path, g.mcp(o))
 	page := console.Handler()
 	mux.Handle("/oriel", page)
@@ -37,5 +38,16 @@ func (g *gateway) api(o *gatewayOptions) *api.Handler {
 			return token.OpenLearnt(filepath.Join(dir, learntFile))
 		},
 		Health: o.proxy.Store,
+	})
+}
+
+// ofServer serves only the machine's own user: what h shows is about all tenants.
+func ofServer(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if proxy.TenantOf(r.Context()) != timeline.Local {
+			http.Error(w, "the metrics are those of all tenants: use the token that the server was started with, or one of oriel token add --tenant local --role read", http.StatusForbidden)
+			return
+		}
+		h.ServeHTTP(w, r)
 	})
 }

@@ -157,7 +157,8 @@ func TestRoutesAskForATokenOfTheTenant(t *testing.T) {
 	}
 	hello := &address{method: "POST", path: "/oriel/mcp", body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`}
 	health := &address{method: "GET", path: "/oriel/healthz"}
-	own = append(own, hello, &address{method: "GET", path: "/oriel/session"}, &address{method: "GET", path: "/oriel/metrics"}, &address{method: "GET", path: "/oriel/nothing"}, &address{method: "POST", path: "/oriel/nothing", changes: true})
+	metrics := &address{method: "GET", path: "/oriel/metrics"} // of all tenants
+	own = append(own, hello, &address{method: "GET", path: "/oriel/session"}, &address{method: "GET", path: "/oriel/nothing"}, &address{method: "POST", path: "/oriel/nothing", changes: true})
 	proxied := []*address{
 		chat, {method: "POST", path: "/v1/responses", body: `{"model":"gpt-4o","input":"hi"}`}, {method: "POST", path: "/v1/messages", body: `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`},
 		{method: "POST", path: "/v1/messages/count_tokens", body: `{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"hi"}]}`}, {method: "GET", path: "/v1/models"}, {method: "POST", path: "/p/full/v1/embeddings", body: "{}"},
@@ -166,7 +167,7 @@ func TestRoutesAskForATokenOfTheTenant(t *testing.T) {
 	for _, a := range proxied {
 		a.calls = true
 	}
-	all := slices.Concat(own, proxied)
+	all := slices.Concat(own, proxied, []*address{metrics})
 
 	refused := map[string]struct{ token, why string }{
 		"none": {"", "wants a token"}, "expired": {expired, "has expired"}, "revoked": {revoked, "was revoked"},
@@ -195,6 +196,12 @@ func TestRoutesAskForATokenOfTheTenant(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	all = all[:len(all)-1]
+	for token, want := range map[string]int{shared: 200, ann: 403, reader: 403} {
+		if code, text := v.ask(token, metrics); code != want || want == 403 && !strings.Contains(text, "--tenant local") {
+			t.Errorf("metrics: %d, want %d: %.300s", code, want, text)
+		}
+	}
 	for _, a := range all {
 		code, text := v.ask(reader, a)
 		if want := a.calls || a.changes; want != (code == http.StatusForbidden) || code == http.StatusUnauthorized || want && !strings.Contains(text, "this token may read the history") {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
@@ -26,8 +25,9 @@ type overview struct {
 	FailOpen      failOpen      `json:"fail_open"`
 	Calibration   calibration   `json:"calibration"`
 	Store         storeSize     `json:"store"`
-	Queue         queue         `json:"queue"`
-	Spool         spool         `json:"spool"`
+	// Queue and Spool are those of the whole server: nil for tenants.
+	Queue *queue `json:"queue,omitempty"`
+	Spool *spool `json:"spool,omitempty"`
 	// Limits were learnt from refusals of providers.
 	Limits []token.FoundLimit `json:"limits"`
 	Live   []liveCall         `json:"live"`
@@ -84,13 +84,14 @@ type modelError struct {
 }
 
 type storeSize struct {
-	Status        string `json:"status"`
-	Error         string `json:"error"`
-	Disk          int64  `json:"disk"`
-	Bytes         int64  `json:"bytes"`
-	Stored        int64  `json:"stored"`
-	Conversations int64  `json:"conversations"`
-	Messages      int64  `json:"messages"`
+	Status string `json:"status"`
+	Error  string `json:"error"`
+	// Disk is the size of the files, with all tenants: 0 for tenants.
+	Disk          int64 `json:"disk"`
+	Bytes         int64 `json:"bytes"`
+	Stored        int64 `json:"stored"`
+	Conversations int64 `json:"conversations"`
+	Messages      int64 `json:"messages"`
 }
 
 // queue is what waits to be written.
@@ -144,9 +145,11 @@ func (q *request) overview() (any, error) {
 		o.Profile = l.Profile
 	}
 	o.FailOpen.Total, o.FailOpen.Reasons = q.Hub.failed(q.tenant)
-	o.Queue.Calls, o.Queue.Bytes = q.Engine.CallBacklog()
-	waiting := q.Engine.Spool()
-	o.Spool = spool{waiting.Calls, waiting.Bytes, waiting.Newer, waiting.Lost}
+	if q.operates() {
+		waiting := q.Engine.Spool()
+		o.Queue, o.Spool = new(queue), &spool{waiting.Calls, waiting.Bytes, waiting.Newer, waiting.Lost}
+		o.Queue.Calls, o.Queue.Bytes = q.Engine.CallBacklog()
+	}
 	learnt, err := q.Learnt()
 	if err != nil {
 		return nil, err
@@ -185,9 +188,12 @@ func (q *request) storeSize(ctx context.Context, s *storeSize) error {
 	if err != nil {
 		return err
 	}
-	*s = storeSize{"ok", "", n.Disk, n.Bytes, n.Stored, n.Conversations, n.Messages}
-	if err := q.Health(ctx); err != nil {
-		s.Status, s.Error = "failed", clip.To(err.Error(), clip.Text)
+	*s = storeSize{"ok", q.storeError(ctx), n.Disk, n.Bytes, n.Stored, n.Conversations, n.Messages}
+	if s.Error != "" {
+		s.Status = "failed"
+	}
+	if !q.operates() {
+		s.Disk = 0
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,31 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
+// operates reports whether a request comes from the machine's own user, who runs the server.
+// Only that user sees what belongs to the server as a whole: the sums of all tenants, paths,
+// and errors, which may name both.
+func (q *request) operates() bool { return q.tenant == timeline.Local }
+
+// storeError returns why the history cannot be written, or "".
+func (q *request) storeError(ctx context.Context) string {
+	switch err := q.Health(ctx); {
+	case err == nil:
+		return ""
+	case q.operates():
+		return clip.To(err.Error(), clip.Text)
+	}
+	return "the history cannot be written"
+}
+
+// settingsHeld returns why changed settings are not in use, or "".
+func (q *request) settingsHeld() string {
+	why := q.Held()
+	if why != "" && !q.operates() {
+		return "the settings have a mistake"
+	}
+	return why
+}
+
 // healthState is how the server is.
 type healthState struct {
 	Status  string `json:"status"`
@@ -24,14 +50,18 @@ type healthState struct {
 	// Held is why changed settings are not in use; empty if they are.
 	Held    string    `json:"settings_held"`
 	Started time.Time `json:"started"`
-	// DroppedEvents counts events that slow readers of streams have lost.
-	DroppedEvents int64 `json:"dropped_events"`
+	// DroppedEvents counts events that slow readers of streams have lost; nil for tenants.
+	DroppedEvents *int64 `json:"dropped_events,omitempty"`
 }
 
 func (q *request) health() (any, error) {
-	s := healthState{Status: "ok", Version: q.Version, Store: "ok", Held: q.Held(), Started: q.started.UTC(), DroppedEvents: q.Hub.Dropped()}
-	if err := q.Health(q.Context()); err != nil {
-		s.Status, s.Store, s.Error = "degraded", "failed", clip.To(err.Error(), clip.Text)
+	s := healthState{Status: "ok", Version: q.Version, Store: "ok", Error: q.storeError(q.Context()), Held: q.settingsHeld(), Started: q.started.UTC()}
+	if q.operates() {
+		dropped := q.Hub.Dropped()
+		s.DroppedEvents = &dropped
+	}
+	if s.Error != "" {
+		s.Status, s.Store = "degraded", "failed"
 	}
 	if s.Held != "" {
 		s.Status = "degraded"
@@ -48,18 +78,30 @@ type settingsState struct {
 }
 
 func (q *request) settings() (any, error) {
-	s := settingsState{Settings: []settings.Value{}, Held: q.Held()}
-	if l := q.Settings(); l != nil {
-		s.File, s.Profile, s.Settings = l.File, l.Profile, slices.DeleteFunc(l.Values(), q.ofOthers)
+	s := settingsState{Settings: []settings.Value{}, Held: q.settingsHeld()}
+	l := q.Settings()
+	switch {
+	case l == nil:
+	case q.operates():
+		s.File, s.Profile, s.Settings = l.File, l.Profile, l.Values()
+	default:
+		s.Profile, s.Settings = l.Profile, slices.DeleteFunc(l.Values(), q.ofOthers)
+		for i := range s.Settings {
+			s.Settings[i].Where = ""
+		}
 	}
 	return s, nil
 }
 
-// ofOthers reports whether a setting is a limit of another tenant, whose name is not for
-// everybody. The machine's own user sees all.
+// serverKeys are the settings that do not concern a tenant's calls: where the server listens
+// and what is where on its disk.
+var serverKeys = []string{"listen", "token", "origins", "data", "store", "spool", "sync", "events", "models_file"}
+
+// ofOthers reports whether a setting is not for a tenant: it is the server's own, or a limit
+// of another tenant, whose name is not for everybody.
 func (q *request) ofOthers(v settings.Value) bool {
-	if q.tenant == timeline.Local || !strings.HasPrefix(v.Key, "tenants.") {
-		return false
+	if !strings.HasPrefix(v.Key, "tenants.") {
+		return slices.Contains(serverKeys, v.Key)
 	}
 	for _, name := range []string{q.tenant, "*"} {
 		if strings.HasPrefix(v.Key, toml.Key{"tenants", name}.String()+".") {

@@ -3,6 +3,8 @@ package api_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -10,9 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/api"
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/sqlite"
 	"github.com/oriel-context/oriel/token"
 )
 
@@ -44,7 +50,75 @@ func TestSettingsNameNoOtherTenant(t *testing.T) {
 	}
 }
 
-// What waits on disk and what providers taught is part of the overview, for its tenant.
+// What the server has of all tenants, and where it has it, is for the machine's own user. A
+// tenant sees of no route what others do, nor a path of the server.
+func TestWhatTenantsSeeDoesNotDependOnOthers(t *testing.T) {
+	dir := t.TempDir()
+	store, err := sqlite.Open(t.Context(), filepath.Join(dir, "history"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	w := newWorld(t, store)
+	file := filepath.Join(dir, "config.toml")
+	if err := os.WriteFile(file, fmt.Appendf(nil, "data = %q\nspool = %q\nprofile = \"thrifty\"\n[profiles.team]\nbudget = 70000\n", dir, dir), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := settings.Load(settings.Sources{File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.handler = api.New(api.Options{
+		Engine: w.engine, Store: w.store, Hub: w.hub, Now: func() time.Time { return noon }, Settings: func() *settings.Loaded { return l },
+		Tenant: func(ctx context.Context) string { return ctx.Value(asTenant{}).(string) },
+		Held:   func() string { return file + ":3: a mistake" }, Health: func(context.Context) error { return errors.New(dir + ": the disk is full") },
+	})
+	d := w.description()
+	see := func(tenant string) map[string]string {
+		w.tenant = tenant
+		seen := map[string]string{}
+		for path, operations := range d.Paths {
+			o, ok := operations["get"]
+			if !ok || strings.Contains(path, "{conversation}") || o.OperationID == "events" { // TestEventsAreStreamed
+				continue
+			}
+			a := w.do("GET", strings.TrimPrefix(path, "/"), "")
+			seen[path] = fmt.Sprintf("%d %s", a.status, a.body)
+			d.conform(t, path+" of "+tenant, o.Responses["200"].Content["application/json"].Schema, a.body)
+		}
+		return seen
+	}
+	ben, operator := see("ben"), see(timeline.Local)
+	w.talk("ann", "annsecret", 4, nil)
+	for range 300 { // more than are kept: a reader who is behind loses some
+		w.hub.PublishTo("ann", oriel.Event{Kind: oriel.EventOpen, Reason: oriel.OpenStore})
+	}
+	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), asTenant{}, "ann"))
+	cancel()
+	w.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", api.Prefix+"events?after=0", nil))
+	if diff := cmp.Diff(ben, see("ben")); diff != "" || len(ben) < 8 {
+		t.Errorf("after calls of ann, ben sees of %d routes:\n%s", len(ben), diff)
+	}
+	changed := see(timeline.Local)
+	for _, path := range []string{"/overview", "/health"} {
+		if changed[path] == operator[path] {
+			t.Errorf("%s does not show the machine's own user what all tenants have: %s", path, changed[path])
+		}
+	}
+	for path, text := range ben {
+		if strings.Contains(text, dir) {
+			t.Errorf("%s shows ben a path of the server: %s", path, text)
+		}
+	}
+	if !strings.Contains(ben["/settings"], `"key":"profiles.team.budget","value":70000,"source":"file"`) || !strings.Contains(operator["/settings"], dir) {
+		t.Errorf("ben sees %.300s, the machine's own user %.300s", ben["/settings"], operator["/settings"])
+	}
+	if !strings.Contains(ben["/health"], `"degraded"`) || !strings.Contains(operator["/health"], dir) {
+		t.Errorf("ben sees %s, the machine's own user %s", ben["/health"], operator["/health"])
+	}
+}
+
+// What providers taught is part of the overview, for its tenant.
 func TestTheOverviewHasWhatWasLearnt(t *testing.T) {
 	w := newWorld(t, nil)
 	learnt, err := token.OpenLearnt(filepath.Join(t.TempDir(), "learnt.json"))
@@ -58,8 +132,8 @@ func TestTheOverviewHasWhatWasLearnt(t *testing.T) {
 		Tenant: func(ctx context.Context) string { return ctx.Value(asTenant{}).(string) }, Now: func() time.Time { return noon }})
 	d := w.description()
 	for tenant, want := range map[string]string{
-		"ann":          `"spool":{"calls":0,"bytes":0,"newer":0,"lost":0},"limits":[{"tenant":"ann","model":"gpt-4o","window":128000,"tokens":77000,`,
-		timeline.Local: `"limits":[],`,
+		"ann":          `"limits":[{"tenant":"ann","model":"gpt-4o","window":128000,"tokens":77000,`,
+		timeline.Local: `"spool":{"calls":0,"bytes":0,"newer":0,"lost":0},"limits":[],`,
 	} {
 		out := httptest.NewRecorder()
 		h.ServeHTTP(out, httptest.NewRequestWithContext(context.WithValue(t.Context(), asTenant{}, tenant), "GET", api.Prefix+"overview", nil))
