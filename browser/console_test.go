@@ -204,6 +204,33 @@ func TestPagesAreAccessibleAndFitTheScreen(t *testing.T) {
 	}
 }
 
+// On paper a page is light, also if the screen is dark, without what can only be clicked, and
+// whole: nothing scrolls.
+func TestPagesPrintLightAndWhole(t *testing.T) {
+	a, id := worked(t)
+	b := open(t, "")
+	for _, state := range []string{fmt.Sprintf("#/conversation/%s?message=%d", a.ID, id), "#/conversation/" + a.ID, "#/conversations"} {
+		b.visit(state)
+		b.until(`document.querySelector('.message, .row')`)
+		b.media("print", true)
+		b.size(700) // of a sheet
+		if ink := eval[string](b, `getComputedStyle(document.body).color`); ink != "rgb(27, 29, 28)" {
+			t.Errorf("%s: the text is %s", state, ink)
+		}
+		for _, fault := range eval[[]string](b, `[...document.querySelectorAll('main *')].filter((n) => n.checkVisibility() && !n.closest('.unseen, svg') && (n.matches('.actions button, [role=tab], input[type=range]') || n.scrollHeight > n.clientHeight + 2 && /auto|scroll/.test(getComputedStyle(n).overflowY))).map((n) => n.outerHTML.slice(0, 120))`) {
+			t.Errorf("%s: on paper is %s", state, fault)
+		}
+		if over := eval[int](b, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
+			t.Errorf("%s: %d pixels do not fit", state, over)
+		}
+		if tops := eval[[]float64](b, `[...document.querySelectorAll('.row')].filter((n) => n.checkVisibility()).sort((a, b) => a.ariaPosInSet - b.ariaPosInSet).map((n) => n.getBoundingClientRect().top)`); !slices.IsSorted(tops) || state == "#/conversations" && len(tops) == 0 {
+			t.Errorf("%s: the rows are at %v", state, tops)
+		}
+		b.media("", false)
+		b.size(1280)
+	}
+}
+
 // accessible fails the test for every serious fault that axe-core finds in the page as it
 // is, light and dark. Between the two only colours differ.
 func (b *tab) accessible(name string) {

@@ -204,12 +204,18 @@ func (b *tab) size(width int64) {
 // scheme sets the scheme that the page follows.
 func (b *tab) scheme(dark bool) {
 	b.Helper()
+	b.media("", dark)
+}
+
+// media sets the medium, such as print, and the scheme that the page follows.
+func (b *tab) media(medium string, dark bool) {
+	b.Helper()
 	value := "light"
 	if dark {
 		value = "dark"
 	}
 	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}}})
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: medium, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}}})
 		return err
 	}))
 }

@@ -65,6 +65,7 @@ export class VirtualList {
       if (!row) {
         row = el('div', { class: 'row', role: 'option', id: `row-${this.node.ariaLabel.replace(/\W/g, '')}-${i}`, 'aria-setsize': this.length, 'aria-posinset': i + 1, onclick: () => this.open(i) }, this.draw(i));
         row.style.height = this.rowHeight + 'px';
+        row.style.order = i; // on paper they follow each other
         this.rows.set(i, row);
         this.space.append(row);
       }

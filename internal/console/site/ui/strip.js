@@ -33,9 +33,9 @@ export class Strip {
     this.node = el('div', { class: 'strip' }, this.map, this.pane, this.tip, this.table);
     this.resize = new ResizeObserver(() => this.lay());
     this.resize.observe(this.pane);
-    this.scheme = matchMedia('(prefers-color-scheme: dark)');
-    this.recolour = () => this.ask();
-    this.scheme.addEventListener('change', this.recolour);
+    this.schemes = [matchMedia('(prefers-color-scheme: dark)'), matchMedia('print')];
+    this.recolour = () => this.draw(); // at once: paper does not wait for a frame
+    for (const m of this.schemes) m.addEventListener('change', this.recolour);
   }
 
   // setMessages sets what there is: a letter and a number of tokens for each message.
@@ -287,7 +287,7 @@ export class Strip {
 
   stop() {
     this.resize.disconnect();
-    this.scheme.removeEventListener('change', this.recolour);
+    for (const m of this.schemes) m.removeEventListener('change', this.recolour);
   }
 }
 
