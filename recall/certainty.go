@@ -75,6 +75,23 @@ func judge(a aim, word, cos float32, vectors, statement, personal bool) certaint
 	return c
 }
 
+// unsure reports whether more evidence would bring back more.
+func (c *certainty) unsure() bool {
+	return c.sure < 1 || c.scale != nil && c.evidence < c.scale.all
+}
+
+// trust takes the share of the query's words on the best line as evidence: if it is at
+// least lineSure, the scope surely holds something relevant.
+func (c *certainty) trust(line float32) {
+	if line < lineSure {
+		return
+	}
+	c.sure = max(c.sure, line)
+	if c.scale != nil {
+		c.evidence = max(c.evidence, c.scale.all)
+	}
+}
+
 // allowance returns how much of a budget may be used: the more evidence, the
 // more.
 func (c *certainty) allowance(budget int) int {

@@ -11,7 +11,8 @@ Each stage has its own file: passages (passage.go, read.go), the kind of query
 (question.go), words (lexical.go), meaning (dense.go), the messages beside a passage
 (neighbours.go), its author and date (prior.go, date.go), standing instructions
 (directive.go), questions about a whole conversation (cover.go), conversations that are
-nearer than others (conversation.go), the sum (score.go) and packing (pack.go).
+nearer than others (conversation.go), the sum (score.go), how much is known to be relevant
+(certainty.go, line.go) and packing (pack.go).
 docs/retrieval.md measures what each contributes. Texts are held compressed in memory
 (texts.go).
 

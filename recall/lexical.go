@@ -20,9 +20,19 @@ type heard struct {
 	// does not contain, as the rarest of words but together at most as much as
 	// two of the known ones, because in a small scope no word is rare.
 	known, all float32
-	// names reports whether the query has a word that carries meaning by
-	// itself.
-	names bool
+	// count is how many words of the query carry meaning by themselves, without parts
+	// and combinations of words.
+	count int
+	// words are those of them that the scope contains, and weight is what all of them
+	// weigh together.
+	words  []weighed
+	weight float32
+}
+
+// weighed is a word and its idf.
+type weighed struct {
+	term   keyword.Term
+	weight float32
 }
 
 // lexical scores the passages by their words; passage i is document i. It
@@ -32,26 +42,32 @@ func (s *Scope) lexical(query string, out []float32) heard {
 	names := func(t keyword.Term) bool { return slices.Contains(s.people.terms, t) }
 	q := s.words.Query(query, names)
 	best, idf := s.words.Scores(&q, out)
-	known, unknown := s.has(query, names)
+	words, unknown := s.has(query, names)
+	h := heard{best: best, known: saturated * idf, count: len(words) + unknown, words: words}
 	missing := float32(0)
-	if known > 0 {
-		missing = min(float32(math.Log(1+2*(float64(s.words.Live())+.5))), 2*idf/float32(known))
+	if len(words) > 0 {
+		missing = min(float32(math.Log(1+2*(float64(s.words.Live())+.5))), 2*idf/float32(len(words)))
 	}
-	return heard{best: best, known: saturated * idf, names: known+unknown > 0, all: saturated * (idf + float32(unknown)*missing)}
+	h.weight = float32(unknown) * missing
+	h.all = saturated * (idf + h.weight)
+	for _, w := range words {
+		h.weight += w.weight
+	}
+	return h
 }
 
-// has counts the words of a query that occur in passages, and those that occur
-// in none. It ignores parts and combinations of words, and the names of
+// has returns the words of a query that occur in passages, and counts those that
+// occur in none. It ignores parts and combinations of words, and the names of
 // months, which the dates of the query cover.
-func (s *Scope) has(query string, drop func(keyword.Term) bool) (known, unknown int) {
+func (s *Scope) has(query string, drop func(keyword.Term) bool) (known []weighed, unknown int) {
 	terms, _ := s.words.Analyser.Terms(nil, query)
 	words := s.words.Analyser.Words(query)
 	for i, t := range terms {
 		if words[i].Extra || drop(t) || slices.Contains(terms[:i], t) {
 			continue
 		}
-		if s.words.Frequency(t) > 0 {
-			known++
+		if idf := s.words.IDF(t); idf > 0 {
+			known = append(known, weighed{t, idf})
 		} else if !slices.Contains(months, t) {
 			unknown++
 		}

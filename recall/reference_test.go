@@ -56,9 +56,10 @@ func referenceOf(t *rapid.T, s *Scope, query string, vector []float32, now time.
 			a, weight, alone = work, w.Statement, false
 		}
 	}
+	line := referenceLine(s, query, names, words, missing)
 	for i, x := range words {
 		r.keyword[i] = x / all
-		words[i] = x / max(norm, 1e-6)
+		words[i] = x * (1 / max(norm, 1e-6))
 	}
 	var bestCos float32
 	if vector != nil {
@@ -67,22 +68,29 @@ func referenceOf(t *rapid.T, s *Scope, query string, vector []float32, now time.
 		if err != nil {
 			t.Fatal(err)
 		}
+		// The steps are those of the fused score, so that equal totals are equal in both: two
+		// vectors are as far above the mean as below it.
+		deviation := 1 / max(std, 1e-6)
+		if a == work {
+			deviation *= w.Work
+		} else {
+			deviation *= 1 + silence*(1-ramp(best*(1/all), 0, silentWords))
+		}
 		for i, id := range s.vectorOf {
 			if id >= 0 {
 				r.dense[i] = max(0, raw[id])
-				meaning[i] = (raw[id] - mean) / max(std, 1e-6)
-				if a == work {
-					meaning[i] *= w.Work
-				} else {
-					meaning[i] *= 1 + silence*(1-ramp(best/all, 0, silentWords))
-				}
+				meaning[i] = (raw[id] - mean) * deviation
 				bestCos = max(bestCos, raw[id])
 			}
 		}
 	}
 	whole := a == course || a == summary
 	if known+unknown > 0 {
-		r.sure = judge(a, best/all, bestCos, vector != nil, !asks(query) && !searches(query), s.personal(query)).sure
+		c := judge(a, best/all, bestCos, vector != nil, !asks(query) && !searches(query), s.personal(query))
+		if vector != nil && line >= lineSure {
+			c.sure = max(c.sure, line)
+		}
+		r.sure = c.sure
 	}
 
 	less := referenceLess(s, weight, words, meaning)
@@ -111,6 +119,53 @@ func referenceOf(t *rapid.T, s *Scope, query string, vector []float32, now time.
 		}
 	}
 	return r
+}
+
+// referenceLine returns the highest share of the query's words on a line of one of the
+// passages whose words match best.
+func referenceLine(s *Scope, query string, drop func(keyword.Term) bool, matches []float32, missing float32) (best float32) {
+	terms, _ := s.words.Analyser.Terms(nil, query)
+	var known []weighed
+	unknown := 0
+	for i, word := range s.words.Analyser.Words(query) {
+		if t := terms[i]; word.Extra || drop(t) || slices.Contains(terms[:i], t) {
+			continue
+		} else if weight := s.words.IDF(t); weight > 0 {
+			known = append(known, weighed{t, weight})
+		} else if !slices.Contains(months, t) {
+			unknown++
+		}
+	}
+	all := float32(unknown) * missing
+	for _, w := range known {
+		all += w.weight
+	}
+	least := 2
+	if len(known)+unknown == 1 && len(strings.Fields(query)) <= 3 {
+		least = 1
+	}
+	var order []int32
+	for i := range matches {
+		if matches[i] > 0 && s.flags[i]&flagRemoved == 0 {
+			order = append(order, int32(i))
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(matches[b], matches[a]) })
+	for _, i := range order[:min(len(order), linePassages)] {
+		for _, line := range split(s.texts.at(i), lineBytes) {
+			on, _ := s.words.Analyser.Terms(nil, line)
+			sum, n := float32(0), 0
+			for _, w := range known {
+				if slices.Contains(on, w.term) {
+					sum, n = sum+w.weight, n+1
+				}
+			}
+			if n >= least {
+				best = max(best, sum/all)
+			}
+		}
+	}
+	return best
 }
 
 // referenceLess returns how much less near each conversation is than the nearest.

@@ -91,8 +91,11 @@ func (s *Scope) score(sc *scores, query string, vector []float32, o *RecallOptio
 		sc.bounds()
 	}
 	sc.certainty = certainty{}
-	if h.names {
+	if h.count > 0 {
 		sc.certainty = judge(a, word, bestCos, vector != nil, statement, s.personal(query))
+		if vector != nil && sc.unsure() {
+			sc.trust(s.bestLine(sc, &h, query, o))
+		}
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func (x *Index) add(q *Query, out []float32) (highest, idfSum float32) {
 		if df == 0 {
 			continue
 		}
-		idf := math.Log(1 + (float64(x.live-df)+.5)/(float64(df)+.5))
+		idf := x.idf(df)
 		sum += idf
 		x.posts.walk(e, func(ps []posting) {
 			highest = accumulate(out[:n], x.columns[:n], ps, w.table, float32(idf), highest)
@@ -72,15 +72,21 @@ func (x *Index) add(q *Query, out []float32) (highest, idfSum float32) {
 	return highest, float32(sum)
 }
 
-// Frequency returns the number of documents that have the term, removed ones left out.
-func (x *Index) Frequency(t Term) int {
+// IDF returns the weight of a term, 0 if no document has it.
+func (x *Index) IDF(t Term) float32 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	e := x.table.get(t)
-	if e == nil {
-		return 0
+	if e := x.table.get(t); e != nil {
+		if df := x.frequency(e); df > 0 {
+			return float32(x.idf(df))
+		}
 	}
-	return x.frequency(e)
+	return 0
+}
+
+// idf returns the weight of a term that df live documents have.
+func (x *Index) idf(df int) float64 {
+	return math.Log(1 + (float64(x.live-df)+.5)/(float64(df)+.5))
 }
 
 // frequency returns the number of live documents that have the term.
