@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"os/exec"
@@ -62,13 +63,53 @@ func place(settings []string) (*Server, error) {
 
 // initialise creates the database, with further arguments of initdb, and starts the server.
 func (s *Server) initialise(args ...string) error {
-	if err := s.program("initdb", append([]string{"-N", "-D", s.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C"}, args...)...); err != nil {
+	if err := s.create(args); err != nil {
 		return err
 	}
 	if err := s.Start(); err != nil {
 		return err
 	}
 	return s.Execute("CREATE ROLE oriel LOGIN NOSUPERUSER", "CREATE DATABASE oriel OWNER oriel")
+}
+
+// create makes the files of a server. Those without further arguments are all alike: the
+// first are kept in the folder that $ORIEL_TEST_CLUSTER names, if it does, and copied from
+// then on, which takes a tenth of the time.
+func (s *Server) create(args []string) error {
+	shared := os.Getenv(Cluster)
+	kept := filepath.Join(shared, "data")
+	if shared != "" && len(args) == 0 {
+		if _, err := os.Stat(kept); err == nil {
+			return copyFiles(kept, s.data())
+		}
+	}
+	if err := s.program("initdb", append([]string{"-N", "-D", s.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C"}, args...)...); err != nil {
+		return err
+	}
+	if shared == "" || len(args) > 0 {
+		return nil
+	}
+	// Others may be as far as this one: whoever is first keeps it.
+	own, err := os.MkdirTemp(shared, "new")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(own)
+	if err := copyFiles(s.data(), filepath.Join(own, "data")); err != nil {
+		return err
+	}
+	if err := os.Rename(filepath.Join(own, "data"), kept); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// copyFiles copies a folder with its owners and permissions to a path where nothing is.
+func copyFiles(from, to string) error {
+	if out, err := exec.Command("cp", "-Rp", from, to).CombinedOutput(); err != nil {
+		return fmt.Errorf("copy %s: %w: %s", from, err, bytes.TrimSpace(out))
+	}
+	return nil
 }
 
 // Execute runs statements as the superuser.
