@@ -1,0 +1,167 @@
+package view
+
+import (
+	"slices"
+	"time"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/bound"
+	"github.com/oriel-context/oriel/internal/thread"
+	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/window"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// request holds one request while its view is made.
+type request struct {
+	*Input
+	v       *Viewer
+	profile window.Profile
+	model   token.Model
+	counter *token.Counter
+	limits
+	recalls bool            // it has Oriel's recall tool
+	lead    int             // leading system messages
+	sizes   token.Sizes     // of the request
+	before  token.Breakdown // of the request
+	parsed  map[*byte]*readMessage
+	pins    map[int]bool // see pinned
+	steps   int          // cuts that this call made
+	// recalled is the number of tokens that this call has recalled so far.
+	recalled int
+	failed   error // what recall failed with
+	// recallsNewest reports that the last draft has something that was recalled for
+	// the newest words, foundNothing that nothing was found for them; quiet that
+	// nothing may be recalled.
+	recallsNewest, foundNothing, quiet bool
+	// notes are what people made of their instructions, by depth, nil until they are
+	// read; omit are the sentences that no longer hold.
+	notes map[int]string
+	omit  []string
+	// recallWait is the longest that this call waits for recall.
+	recallWait time.Duration
+	// recallTime and summaryTime are what is left of the time that this call may wait.
+	recallTime, summaryTime bound.Budget
+	recallBegan             time.Time // the first search; zero if there was none
+}
+
+func (v *Viewer) newRequest(in *Input) (*request, error) {
+	s := &request{Input: in, v: v, parsed: map[*byte]*readMessage{}, recallWait: v.o.RecallWait, recallTime: bound.Budget{Left: v.o.RecallWait}}
+	if v.o.Condense != nil {
+		s.summaryTime.Left = v.o.Condense.o.Wait
+	}
+	var err error
+	if s.profile, err = v.o.Profiles.Lookup(in.Profile); err != nil {
+		return nil, err
+	}
+	s.model = v.o.Models.Lookup(in.Body.Model)
+	s.recalls = voice.FindTool(in.Body.Tools, voice.ToolRecall) != ""
+	s.counter = token.NewCounter(s.model, token.Options{Cache: v.o.Cache, Scale: v.scale(in)})
+	in.Thread.Audience = audience(s.model.ID, in.Body.Format)
+	system, _ := thread.Chain(in.Body.Messages)
+	s.lead = len(system)
+	s.sizes = s.counter.Sizes(&in.Body.Request)
+	s.before = s.counter.Sum(s.sizes)
+	if err := s.limit(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// scale returns how the provider was found to count for the tenant.
+func (v *Viewer) scale(in *Input) token.Scale {
+	return v.o.Calibration.Scale(token.LearntKey(in.Thread.Tenant, in.Body.Model))
+}
+
+// asked returns the model with a window, as the key for learnt limits.
+func (in *Input) asked(window int) token.Asked {
+	return token.Asked{Tenant: in.Thread.Tenant, Conversation: in.Thread.Conversation, Model: in.Body.Model, Window: window}
+}
+
+// audience returns the name of the model and format that a cut applies to: its bytes are
+// in one format.
+func audience(model string, f wire.Format) string { return model + " " + f.String() }
+
+// depth returns the depth of message i of the body in the history, from 1 on,
+// or 0 if it is not part of it.
+func (s *request) depth(i int) int {
+	t := s.Thread
+	switch i -= s.lead; {
+	case i < 0:
+		return 0
+	case i >= t.From:
+		return len(t.Before) + i - t.From + 1
+	case i < t.Head:
+		return i + 1
+	}
+	return 0
+}
+
+// identity returns the identity of message i.
+func (s *request) identity(i int) timeline.Hash { return timeline.Identity(&s.Body.Messages[i]) }
+
+// readMessage is a message that was made here, with its size.
+type readMessage struct {
+	chat.Message
+	size token.Size
+}
+
+// message returns the message of a piece.
+func (s *request) message(p wire.Piece) *chat.Message {
+	if p.Raw == nil {
+		return &s.Body.Messages[p.Index]
+	}
+	return &s.read(p).Message
+}
+
+// read parses and counts the bytes of a piece that has its own.
+func (s *request) read(p wire.Piece) *readMessage {
+	m := s.parsed[&p.Raw[0]]
+	if m == nil {
+		read, err := wire.ReadMessage(s.Body.Format, p.Raw)
+		if err != nil { // it was made here
+			read = chat.Message{Role: s.Body.Messages[p.Index].Role, Raw: p.Raw}
+		}
+		m = &readMessage{read, s.counter.Size(&read)}
+		s.parsed[&p.Raw[0]] = m
+	}
+	return m
+}
+
+// count counts the request with these messages.
+func (s *request) count(pieces []wire.Piece) token.Breakdown {
+	if len(pieces) == len(s.Body.Messages) && !slices.ContainsFunc(pieces, func(p wire.Piece) bool { return p.Raw != nil }) {
+		return s.before
+	}
+	return s.counter.Sum(s.sizesOf(pieces))
+}
+
+// sizesOf returns the sizes of the request with these messages.
+func (s *request) sizesOf(pieces []wire.Piece) token.Sizes {
+	out := s.sizes
+	out.Messages = make([]token.Size, len(pieces))
+	for i, p := range pieces {
+		if p.Raw == nil {
+			out.Messages[i] = s.sizes.Messages[p.Index]
+		} else {
+			out.Messages[i] = s.read(p).size
+		}
+	}
+	return out
+}
+
+// counted returns the request with these messages, for package window.
+func (s *request) counted(pieces []wire.Piece) *window.Request {
+	r := &window.Request{Request: s.Body.Request, Format: s.Body.Format, Rules: s.Body.Rules(), Counter: s.counter, Sizes: s.sizesOf(pieces)}
+	r.Messages = make([]chat.Message, len(pieces))
+	for i, p := range pieces {
+		r.Messages[i] = *s.message(p)
+	}
+	return r
+}
+
+// fixed returns the tokens of what never leaves: the system prompt and the
+// tools.
+func (s *request) fixed() int { return window.Fixed(s.Body.Messages, s.before) }
