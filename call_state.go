@@ -23,7 +23,7 @@ type callState struct {
 	mu      sync.Mutex // protects what follows
 	changed int64      // Store.Changed when it was read
 	read    bool
-	wants   wants
+	notes   viewNotes
 
 	// asked is when each model was last asked; before is when another process last wrote
 	// to the conversation. Both tell what a provider's cache may hold.
@@ -69,16 +69,16 @@ func (t *callStates) changed(tenant, conversation string) {
 	k.changed = -1
 }
 
-// wanted returns the pinned and held messages for the view of a call, by depth, and the
+// pinned returns the pinned and held messages for the view of a call, by depth, and the
 // kinds of events that report what is new among them. It reads the records if another
 // process has changed anything. If they cannot be read, the last known ones apply.
-func (r *calls) wanted(ctx context.Context, store timeline.Store, t *thread.Thread) (pins []int, news []string, err error) {
+func (r *calls) pinned(ctx context.Context, store timeline.Store, t *thread.Thread) (pins []int, news []string, err error) {
 	k := r.states.of(t.Tenant, t.Conversation)
 	k.mu.Lock()
 	read, was := k.read, k.changed
 	k.mu.Unlock()
-	now, err := bound.Do(ctx, &r.reads, func(ctx context.Context) (*wantsNow, error) {
-		return r.readWantsNow(ctx, store, t, read, was)
+	now, err := bound.Do(ctx, &r.reads, func(ctx context.Context) (*freshNotes, error) {
+		return r.refreshNotes(ctx, store, t, read, was)
 	})
 	r.noteStore(err)
 	if err == nil && len(now.proposed) > 0 {
@@ -90,38 +90,38 @@ func (r *calls) wanted(ctx context.Context, store timeline.Store, t *thread.Thre
 	// changed them meanwhile, the next call reads them again.
 	if err == nil && now.fresh && (k.changed == was || k.changed < 0) {
 		if k.read {
-			news = now.wants.differ(&k.wants)
+			news = now.notes.differ(&k.notes)
 		}
 		if k.changed == was && now.failed == nil {
 			k.changed = now.changed
 		}
-		k.wants, k.read, err = now.wants, true, now.failed
+		k.notes, k.read, err = now.notes, true, now.failed
 	}
-	return k.wants.on(t), news, err
+	return k.notes.on(t), news, err
 }
 
-// wantsNow is the result of readWantsNow.
-type wantsNow struct {
+// freshNotes is the result of refreshNotes.
+type freshNotes struct {
 	changed int64
-	fresh   bool // wants was read
-	wants   wants
+	fresh   bool // notes were read
+	notes   viewNotes
 	// proposed are plans of others that are not stored yet.
 	proposed []thread.ProposedPlan
 	failed   error // of reading the plans of others
 }
 
-// readWantsNow reads the notes of a conversation, unless read is set and nothing has
+// refreshNotes reads the notes of a conversation, unless read is set and nothing has
 // changed since was. A notification may come later than the call that follows the change:
 // what another process has answered is read in any case. It may outlive its call: it uses only those fields of t that never
 // change.
-func (r *calls) readWantsNow(ctx context.Context, store timeline.Store, t *thread.Thread, read bool, was int64) (*wantsNow, error) {
+func (r *calls) refreshNotes(ctx context.Context, store timeline.Store, t *thread.Thread, read bool, was int64) (*freshNotes, error) {
 	changed, err := store.Changed(ctx)
-	now := &wantsNow{changed: changed}
+	now := &freshNotes{changed: changed}
 	if err != nil || read && was == changed && !t.Elsewhere {
 		return now, err
 	}
 	if t.Kind != thread.New || read {
-		if now.wants, err = readWants(ctx, store, t.Tenant, t.Conversation); err != nil {
+		if now.notes, err = readViewNotes(ctx, store, t.Tenant, t.Conversation); err != nil {
 			return nil, err
 		}
 	}

@@ -131,7 +131,7 @@ func (c *recorded) undoing(ctx context.Context, id string) (u Undoing, name stri
 	if err != nil {
 		return u, "", err
 	}
-	w, err := readWants(ctx, c.store, c.tenant, c.stored.Name)
+	w, err := readViewNotes(ctx, c.store, c.tenant, c.stored.Name)
 	if err != nil {
 		return u, "", err
 	}
@@ -271,7 +271,7 @@ func (c *recorded) fits(ctx context.Context, more []int) (leaves []int, err erro
 	if err != nil {
 		return nil, err
 	}
-	w, err := readWants(ctx, c.store, c.tenant, c.stored.Name)
+	w, err := readViewNotes(ctx, c.store, c.tenant, c.stored.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// wants are the pins and holds of a conversation.
-type wants struct {
+// viewNotes are the notes of a conversation that keep messages in view: pins and holds.
+type viewNotes struct {
 	pins  []pin
 	holds []hold
 }
@@ -29,9 +29,9 @@ type hold struct {
 	last pin
 }
 
-// readWants reads the pins and holds of a conversation. A pin or hold whose place no
+// readViewNotes reads the pins and holds of a conversation. A pin or hold whose place no
 // longer exists applies to no branch that lacks it.
-func readWants(ctx context.Context, store timeline.Store, tenant, conversation string) (w wants, err error) {
+func readViewNotes(ctx context.Context, store timeline.Store, tenant, conversation string) (w viewNotes, err error) {
 	notes := timeline.Notes{Store: store, Tenant: tenant, Conversation: conversation}
 	pins, err := notes.Pins(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func identityAt(ctx context.Context, store timeline.Store, tenant string, at tim
 }
 
 // on returns the pinned and held messages of a request's history, by depth, in order.
-func (w *wants) on(t *thread.Thread) []int {
+func (w *viewNotes) on(t *thread.Thread) []int {
 	var out []int
 	for _, p := range w.pins {
 		if p.on(t) {
@@ -95,7 +95,7 @@ func (w *wants) on(t *thread.Thread) []int {
 }
 
 // all returns the pinned and held messages of all branches.
-func (w *wants) all() []int {
+func (w *viewNotes) all() []int {
 	var out []int
 	for _, p := range w.pins {
 		out = append(out, p.depth)
@@ -116,11 +116,11 @@ func union(a, b []int) []int {
 }
 
 // differ returns the kinds of events that explain the difference between two.
-func (w *wants) differ(old *wants) (kinds []string) {
+func (w *viewNotes) differ(old *viewNotes) (kinds []string) {
 	if !slices.Equal(w.pins, old.pins) {
 		kinds = append(kinds, EventPin)
 	}
-	plans := func(w *wants) (out []string) {
+	plans := func(w *viewNotes) (out []string) {
 		for _, h := range w.holds {
 			out = append(out, h.plan)
 		}
