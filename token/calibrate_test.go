@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -52,6 +53,7 @@ func TestCalibrationFollowsAGrowingConversation(t *testing.T) {
 			}
 			// 95 of 100 predictions are within 3%, and half within 1%.
 			m := median(off)
+			slices.Sort(off)
 			if p95 := off[len(off)*95/100]; p95 > 0.03 || m > 0.01 {
 				t.Errorf("slope %v, offset %v: median error %.3f, 95th percentile %.3f", slope, offset, m, p95)
 			}
@@ -317,6 +319,44 @@ func TestACounterUsesItsScale(t *testing.T) {
 	exact := NewCounter(Builtin().Lookup("gpt-4o"), Options{Scale: s}).Request(r)
 	if exact.Accuracy != Exact || exact.Total != exact.Local {
 		t.Errorf("%s, %d of %d", exact.Accuracy, exact.Total, exact.Local)
+	}
+}
+
+func TestMedianIsThatOfSortedValues(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		few := rapid.IntRange(1, 100_000).Draw(t, "different values")
+		v := make([]float64, rapid.IntRange(1, 300).Draw(t, "n"))
+		for i := range v {
+			v[i] = float64(rapid.IntRange(-few, few).Draw(t, "value"))
+		}
+		sorted := slices.Sorted(slices.Values(v))
+		n := len(v)
+		want := (sorted[(n-1)/2] + sorted[n/2]) / 2
+		if got := median(v); got != want {
+			t.Fatalf("%v, want %v, of %v", got, want, sorted)
+		}
+		if slices.Sort(v); !slices.Equal(v, sorted) {
+			t.Fatal("it has changed the values")
+		}
+	})
+}
+
+// Values whose middle is always the largest need every division that is allowed.
+func TestMedianBearsUnfavourableValues(t *testing.T) {
+	for _, n := range []int{17, 64, 2015, 2016} {
+		for name, value := range map[string]func(i int) float64{
+			"falling": func(i int) float64 { return float64(-i) }, "equal": func(int) float64 { return 1 },
+			"organ pipe": func(i int) float64 { return float64(min(i, n-i)) }, "two": func(i int) float64 { return float64(i % 2) },
+		} {
+			v := make([]float64, n)
+			for i := range v {
+				v[i] = value(i)
+			}
+			sorted := slices.Sorted(slices.Values(v))
+			if got, want := median(v), (sorted[(n-1)/2]+sorted[n/2])/2; got != want {
+				t.Errorf("%d %s values: %v, want %v", n, name, got, want)
+			}
+		}
 	}
 }
 
