@@ -9,6 +9,17 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
+// countAtOnce is the size in bytes up to which a body is counted before it is sent, if the
+// tables of its encoding are loaded: it is known in part, and counting the rest takes little
+// more than handing it to a goroutine.
+const countAtOnce = 16 << 10
+
+// canCount reports whether a prompt for the same encoding was counted before.
+func (c *Call) canCount() bool {
+	_, ok := c.calls.encodings.Load(c.model.Encoding)
+	return ok
+}
+
 // countBeside counts the prompt while the provider works.
 func (c *Call) countBeside() {
 	stack.Reserve()
@@ -24,6 +35,9 @@ func (c *Call) countBeside() {
 // count counts the prompt as it came.
 func (c *Call) count() {
 	c.tokens = token.NewCounter(c.model, token.Options{Cache: c.calls.cache, Scale: c.calls.o.Calibration.Scale(token.LearntKey(c.request.Tenant, c.body.Model))}).Request(&c.body.Request)
+	if !c.canCount() {
+		c.calls.encodings.Store(c.model.Encoding, struct{}{})
+	}
 }
 
 // find finds the conversation of a call.

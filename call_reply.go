@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/clip"
@@ -24,6 +23,23 @@ func (c *Call) Response(status int, h http.Header) {
 	}
 	c.status, c.first = status, c.calls.o.Now()
 	c.answer = newAnswer(c.body.Format, h, c.request.Memory, c.calls.turns)
+}
+
+// Ready reports whether Response and Header return at once: they wait for nothing and take
+// no lock.
+func (c *Call) Ready() bool {
+	if c.unrecorded {
+		return true
+	}
+	if c.shown != nil {
+		return c.shown.Cut == nil // otherwise its number is looked up
+	}
+	select {
+	case <-c.counted:
+		return true
+	default:
+		return false
+	}
 }
 
 // Header sets the X-Oriel headers of the answer.
@@ -54,10 +70,12 @@ func (c *Call) Header(h http.Header) {
 	if c.fellBack {
 		h.Set("X-Oriel-Action", "error")
 	}
-	select {
-	case <-c.counted:
-	case <-time.After(c.calls.o.Waits.Brief):
-		return
+	if !c.Ready() {
+		ctx, cancel := context.WithTimeout(context.Background(), c.calls.o.Waits.Brief)
+		defer cancel()
+		if waitFor(ctx, c.counted) != nil {
+			return
+		}
 	}
 	if n := c.tokens.Total; n > 0 {
 		h.Set("X-Oriel-Tokens-Before", strconv.Itoa(n))

@@ -67,7 +67,8 @@ type calls struct {
 	queue       *queue
 	cache       *token.Cache // of counts
 	sketches    sketches
-	bare        hashSet // tools without credentials
+	bare        hashSet  // tools without credentials
+	encodings   sync.Map // names of the encodings of models that were counted for
 	states      callStates
 	recentPlans recentPlans
 	turns       *turns
@@ -310,7 +311,11 @@ func (r *calls) begin(ctx context.Context, c *Request, body *wire.Body, cur *tun
 		r.asked.request(c.Tenant, rec.thread.Conversation, body.Tools)
 	}
 	if off {
-		go rec.countBeside()
+		if len(c.Body) <= countAtOnce && rec.canCount() {
+			rec.countBeside()
+		} else {
+			go rec.countBeside()
+		}
 		return rec, nil
 	}
 	defer close(rec.counted)

@@ -44,6 +44,9 @@ type call interface {
 	// only an error or a stream that begins with one). A non-nil body is sent in its
 	// place, at most twice per call.
 	Refused(status int, body []byte) []byte
+	// Ready reports whether Response and Header return at once. If so, the goroutine of the
+	// request calls them.
+	Ready() bool
 	// Response is called when the answer begins. h is read-only. It is not called if
 	// there is no answer.
 	Response(status int, h http.Header)

@@ -34,8 +34,8 @@ type guard struct {
 	// Both belong to the request's goroutine.
 	busy, left bool
 
-	// These belong to the guard's goroutine. The request's goroutine may read them once
-	// it has the token of the last job.
+	// These belong to the guard's goroutine. The request's goroutine may use them once
+	// it has the token of the last job, until it hands over the next.
 	call   call
 	model  string // that the request names
 	passed string // why the engine could not see the call
@@ -223,7 +223,7 @@ func (g *guard) header(h http.Header, status int, answer http.Header) bool {
 	if answer != nil {
 		j = job{kind: jobAnswer, own: own, status: status, header: answer}
 	}
-	if !g.give(j) || !g.wait(g.limit) || g.failed {
+	if !g.runNow(&j) && (!g.give(j) || !g.wait(g.limit)) || g.failed {
 		return false
 	}
 	for k, v := range own {
@@ -232,6 +232,19 @@ func (g *guard) header(h http.Header, status int, answer http.Header) bool {
 		}
 	}
 	return true
+}
+
+// runNow runs a job of Response and Header in the request's goroutine, if they return at
+// once, and reports whether it did.
+func (g *guard) runNow(j *job) (ready bool) {
+	if g.left || g.busy || g.failed {
+		return false
+	}
+	g.try("Ready", func() { ready = g.call.Ready() })
+	if ready {
+		g.try(j.kind.String(), func() { j.run(g.call) })
+	}
+	return ready
 }
 
 // write hands over bytes of the body. If it returns true, p belongs to the call until the

@@ -31,6 +31,7 @@ func (nothing) Body() []byte                                 { return nil }
 func (nothing) Model() string                                { return "model-1" }
 func (nothing) Again() bool                                  { return false }
 func (nothing) Refused(int, []byte) []byte                   { return nil }
+func (nothing) Ready() bool                                  { return false }
 func (nothing) Response(int, http.Header)                    {}
 func (nothing) Header(http.Header)                           {}
 func (nothing) Write([]byte)                                 {}
@@ -113,6 +114,7 @@ type fault struct {
 	nothing
 	in    string
 	do    func()
+	ready bool          // see Ready
 	wait  time.Duration // see BeginWait
 	ended chan error
 }
@@ -128,24 +130,29 @@ func (f *fault) at(method string) {
 }
 
 func (f *fault) Begin(context.Context, *oriel.Request) proxy.Call { f.at("Begin"); return f }
+func (f *fault) Ready() bool                                      { f.at("Ready"); return f.ready }
 func (f *fault) Response(int, http.Header)                        { f.at("Response") }
 func (f *fault) Header(h http.Header)                             { f.at("Header"); h.Set("X-Oriel-Action", "mask") }
 func (f *fault) Write([]byte)                                     { f.at("Write") }
 func (f *fault) End(err error)                                    { f.ended <- err; f.at("End") }
 
-var methods = []string{"Begin", "Response", "Header", "Write", "End"}
+var methods = []string{"Begin", "Ready", "Response", "Header", "Write", "End"}
 
 // Whatever the engine does, the client gets its answer, and the engine the end of the call.
 func TestCallsSurviveTheEngine(t *testing.T) {
 	answer := strings.Repeat("x", 200_000)
 	for _, method := range methods {
-		for _, kind := range []string{"panics", "blocks", "is slow"} {
+		for _, kind := range []string{"panics", "panics while ready", "blocks", "is slow"} {
+			if method == "Ready" && kind == "blocks" {
+				continue // it never does
+			}
 			run := func(t *testing.T) {
 				release := make(chan struct{})
 				f := &fault{in: method, wait: 5 * time.Millisecond, ended: make(chan error, 1)}
 				o := proxy.Options{ReplyTimeout: 5 * time.Millisecond}
 				switch kind {
-				case "panics":
+				case "panics", "panics while ready":
+					f.ready = kind != "panics"
 					f.do = func() { panic("engine " + canary[:2]) }
 				case "blocks":
 					f.do = func() { <-release }
@@ -166,7 +173,7 @@ func TestCallsSurviveTheEngine(t *testing.T) {
 				if body != `{"a":1}`+answer {
 					t.Fatalf("%d bytes", len(body))
 				}
-				early := method == "Begin" || method == "Response" || method == "Header"
+				early := method == "Begin" || method == "Ready" || method == "Response" || method == "Header"
 				want := "mask"
 				if kind != "is slow" && early {
 					want = "error"
@@ -175,16 +182,17 @@ func TestCallsSurviveTheEngine(t *testing.T) {
 					t.Errorf("action %s, want %s", got, want)
 				}
 				close(release)
-				if method == "Begin" && kind == "panics" {
+				panics := strings.HasPrefix(kind, "panics")
+				if method == "Begin" && panics {
 					return // there is no call
 				}
 				err := <-f.ended
-				if fails := kind == "panics" || kind == "blocks"; fails && method != "End" && !errors.Is(err, proxy.ErrEngine) || !fails && err != nil {
+				if fails := panics || kind == "blocks"; fails && method != "End" && !errors.Is(err, proxy.ErrEngine) || !fails && err != nil {
 					t.Errorf("ended with %v", err)
 				}
 				s.finish()
 				c := s.server.Counters()
-				if kind == "panics" && c.EnginePanics != 1 || kind == "blocks" && method != "End" && c.EngineSlow != 1 || c.Answered != 1 {
+				if panics && c.EnginePanics != 1 || kind == "blocks" && method != "End" && c.EngineSlow != 1 || c.Answered != 1 {
 					t.Errorf("%+v", c)
 				}
 			}
