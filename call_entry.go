@@ -54,6 +54,8 @@ type entry struct {
 	Wish    int    `json:"wish,omitempty"`
 	Hard    int    `json:"hard,omitempty"`
 	Usage   *Usage `json:"usage,omitempty"`
+	// Managed is the field with which the request asked the provider to manage the window.
+	Managed string `json:"managed,omitempty"`
 }
 
 func (c *Call) entry(reply *wire.Reply, err error) *entry {
@@ -61,7 +63,7 @@ func (c *Call) entry(reply *wire.Reply, err error) *entry {
 		V: 1, Format: c.body.Format.String(), Path: c.clean(c.request.Path, clip.Line), Model: c.body.Model, Thread: c.thread.Kind,
 		Messages: len(c.chain) - c.thread.From, Before: len(c.thread.Before), Head: c.thread.Head,
 		Began: timeline.Micro(c.began), MS: ms(c.ended.Sub(c.began)), Status: c.status,
-		Reply: c.clean(reply.ID, clip.Name), Stop: c.clean(reply.Stop, clip.Name), Tokens: c.tokens.Total,
+		Reply: c.clean(reply.ID, clip.Name), Stop: c.clean(reply.Stop, clip.Name), Tokens: c.tokens.Total, Managed: c.body.Managed,
 	}
 	if s := c.shown; s != nil {
 		e.Profile, e.Wish, e.Hard = c.tuning.profile(c.request), s.Room.Wish, s.Room.Hard

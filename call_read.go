@@ -33,6 +33,10 @@ type StoredCall struct {
 	// model accepts or the client asked for; zero if no view was made.
 	Profile    string
 	Wish, Hard int
+	// Managed is the field with which the request asked the provider to manage the window,
+	// such as context_management; empty if there was none. The model may have seen less
+	// than was sent.
+	Managed string
 	// Body is the request: its messages byte for byte, the other fields re-encoded.
 	Body []byte
 	// SentIDs are the ids of the messages of the body that ReadSent returns; 0 for a
@@ -81,7 +85,7 @@ func (e *entry) call() *StoredCall {
 	return &StoredCall{
 		Format: e.Format, Path: e.Path, Model: e.Model, Thread: e.Thread, Began: e.Began, FirstMS: e.FirstMS, MS: e.MS,
 		Status: e.Status, Error: e.Error, Stop: e.Stop, Tokens: e.Tokens, Came: cmp.Or(e.Came, e.Tokens), Usage: e.Usage,
-		Tools: e.Tools, Before: e.Before, Head: e.Head, Plan: cmp.Or(plan, name), Profile: e.Profile, Wish: e.Wish, Hard: e.Hard,
+		Tools: e.Tools, Before: e.Before, Head: e.Head, Plan: cmp.Or(plan, name), Profile: e.Profile, Wish: e.Wish, Hard: e.Hard, Managed: e.Managed,
 	}
 }
 

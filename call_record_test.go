@@ -530,6 +530,27 @@ func TestCallsWithoutAKeyLeaveNothing(t *testing.T) {
 	}
 }
 
+// A request that asks its provider to clear the window is recorded as one: what the model
+// has seen of it is not known.
+func TestCallsRecordThatTheProviderManagesTheWindow(t *testing.T) {
+	store := memory.New()
+	b := start(t, store, func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Well."} })
+	for i, edits := range []string{`[{"type":"clear_tool_uses_20250919"}]`, `[{"type":"clear_thinking_20251015","keep":"all"}]`} {
+		body := fmt.Sprintf(`{"model":"claude-sonnet-4-5","max_tokens":10,"context_management":{"edits":%s},"messages":[{"role":"user","content":"Begin."}]}`, edits)
+		name := fmt.Sprint("work", i)
+		b.send("/v1/messages", []byte(body), "X-Oriel-Conversation", name)
+		b.settle(i + 1)
+		records, err := store.Records(ctx, timeline.Local, name, "call", "")
+		if err != nil || len(records) != 1 {
+			t.Fatal(err, len(records))
+		}
+		call, err := oriel.DecodeCall(&records[0])
+		if want := [...]string{"context_management", ""}[i]; err != nil || call.Managed != want {
+			t.Errorf("%s: managed by %q (%v), want %q", edits, call.Managed, err, want)
+		}
+	}
+}
+
 // Many agents at once, each in a conversation of its own, all stored.
 func TestManyAgentsAtOnce(t *testing.T) {
 	store, err := sqlite.Open(ctx, t.TempDir(), sqlite.Options{})

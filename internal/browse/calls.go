@@ -46,9 +46,9 @@ type Call struct {
 
 	record timeline.Record
 	// before and head are those of oriel.StoredCall; side reports that another agent made
-	// the call.
-	before, head int64
-	side         bool
+	// the call, managed that the provider may have removed something from the window.
+	before, head  int64
+	side, managed bool
 }
 
 // At returns the place of the last message of the request.
@@ -77,7 +77,7 @@ func Calls(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 		calls = append(calls, Call{
 			ID: records[i].Key, Last: records[i].At.Depth, Began: r.Began.UTC(), Model: r.Model, Came: r.Came, Sent: r.Tokens,
 			Plan: cmp.Or(plans[r.Plan], r.Plan), Status: r.Status, Error: r.Error, Usage: r.Usage, record: records[i],
-			Profile: r.Profile, Budget: r.Wish, Limit: r.Hard, FirstMS: r.FirstMS, MS: r.MS, before: int64(r.Before), head: int64(r.Head), side: r.Thread == thread.Side,
+			Profile: r.Profile, Budget: r.Wish, Limit: r.Hard, FirstMS: r.FirstMS, MS: r.MS, before: int64(r.Before), head: int64(r.Head), side: r.Thread == thread.Side, managed: r.Managed != "",
 		})
 	}
 	slices.SortStableFunc(calls, func(a, b Call) int { return a.Began.Compare(b.Began) })

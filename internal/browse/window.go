@@ -16,8 +16,9 @@ type Window struct {
 }
 
 // NewestWindow returns the window of the newest call of a conversation that was answered. It
-// returns nil if there is none, if it is not known what was sent, or if the call is one of
-// another agent in the conversation, or of another branch: then it is not known who asks.
+// returns nil if there is none, if it is not known what was sent or what of it the provider
+// has cleared, or if the call is one of another agent in the conversation, or of another
+// branch: then it is not known who asks.
 func NewestWindow(ctx context.Context, s timeline.Store, tenant string, c *timeline.Conversation) (*Window, error) {
 	calls, err := Calls(ctx, s, tenant, c)
 	if err != nil {
@@ -32,7 +33,7 @@ func NewestWindow(ctx context.Context, s timeline.Store, tenant string, c *timel
 		if err != nil {
 			return nil, err
 		}
-		if !here || call.side || call.Plan == "" && call.Sent != call.Came { // fitted by a plan that was not stored
+		if !here || call.side || call.managed || call.Plan == "" && call.Sent != call.Came { // fitted by a plan that was not stored
 			return nil, nil
 		}
 		w := &Window{call: call, hidden: map[int64]bool{}}

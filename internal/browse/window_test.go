@@ -65,6 +65,7 @@ func TestTheWindowIsThatOfTheNewestCall(t *testing.T) {
 		{"one that was refused", "", `"messages":6,"status":400,"error":"too long"`, "1456"},
 		{"one whose client left out its beginning", "", `"messages":2,"before":3,"head":1,"status":200`, "1456"},
 		{"one that was cut, and whose client left out its beginning", cut, `"messages":3,"before":2,"status":200`, "456"},
+		{"one that asks its provider to clear results", "", `"messages":6,"managed":"context_management","status":200`, ""},
 		{"one by a plan that was deleted", timeline.PlanKey("p9", "p-y"), `"messages":6,"status":200`, ""},
 		{"one by a plan that was not stored", "", `"messages":6,"tokens":10,"came":20,"status":200`, ""},
 	} {
