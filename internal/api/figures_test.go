@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -19,6 +20,10 @@ func TestTheOverviewIsTheSumOfTheDay(t *testing.T) {
 	w.talk(timeline.Local, "settle", 14, nil)
 	w.talk(timeline.Local, "other", 2, nil)
 	w.talk("ann", "secret", 3, nil)
+	raw := []byte(`{"role":"user","content":"It came by no call."}`)
+	if _, err := w.store.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: "imported", Now: time.Now(), Messages: []timeline.Message{{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatOpenAI, Role: "user", Time: noon}}}); err != nil {
+		t.Fatal(err)
+	}
 	for i := range 3 {
 		w.hub.Publish(oriel.Event{Kind: oriel.EventOpen, Reason: "find", Error: errors.New("read page " + fmt.Sprint(100*i) + ` of "x": too slow`).Error()})
 	}
@@ -62,7 +67,7 @@ func TestTheOverviewIsTheSumOfTheDay(t *testing.T) {
 	if o.Today.Cuts == 0 || o.Today.Cuts+o.Today.Recalls < plans {
 		t.Errorf("%d cuts, %d recalls, %d plans", o.Today.Cuts, o.Today.Recalls, plans)
 	}
-	if o.Conversations.Count != 2 || o.Conversations.Active != 2 || o.Store.Messages != 32 {
+	if o.Conversations.Count != 3 || o.Conversations.Active != 2 || o.Store.Messages != 33 {
 		t.Errorf("conversations %+v, %d messages", o.Conversations, o.Store.Messages)
 	}
 	if f := o.FailOpen; f.Total != 3 || len(f.Reasons) != 1 || f.Reasons[0].Count != 3 || f.Reasons[0].Reason != `find: read page N of "…": too slow` {

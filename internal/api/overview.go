@@ -204,7 +204,9 @@ func (q *request) dayCalls(ctx context.Context, options usage.Options, learnt *t
 	errs := map[string]*modelError{}
 	total := 0.0
 	err := q.ledger.Visit(ctx, q.tenant, options, func(c *timeline.Conversation, calls []usage.Priced, _ []usage.Paid) error {
-		o.Conversations.Active++
+		if len(calls) > 0 { // others have changed, as imported ones have
+			o.Conversations.Active++
+		}
 		for i := range calls {
 			p := &calls[i]
 			if p.Reported && p.Sent > 0 && p.Price.Usage.Prompt() > 0 {

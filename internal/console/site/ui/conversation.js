@@ -70,7 +70,7 @@ export default function conversation({ args, params, go, title, toast }) {
       params = { ...wanted, call: asked };
       update(wanted);
       if (missed) soon();
-      requestAnimationFrame(() => strip.end());
+      requestAnimationFrame(() => (state.message ? strip.choose(state.message) : strip.end()));
       node.dataset.drawn = 'true';
     } catch (err) {
       if (err.name !== 'AbortError') replace(node, head, problem(err, () => location.reload()));

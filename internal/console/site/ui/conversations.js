@@ -101,7 +101,7 @@ export default function conversations({ params, go }) {
         el('span', { class: 'soft cut' }, state(c), ' · ', plural(c.messages, 'message'), ' · ', foreign(c.project || c.id))),
       foreign(c.model || '–', 'span', { class: 'cut soft small' }),
       el('span', { class: 'n' }, count(c.calls)),
-      el('span', { class: 'n' }, tokens(c.tokens, { unit: false })),
+      el('span', { class: 'n' }, c.calls ? tokens(c.tokens, { unit: false }) : '–'),
       el('span', { class: 'n money', title: saved >= 0.01 ? `~${money(c.without)} had everything been sent` : null }, c.calls ? money(c.cost) : '–', saved >= 0.01 ? el('span', { class: 'soft small' }, ' −' + percent(saved)) : null),
       el('span', { class: 'n last soft' }, when(c.last)),
     ];

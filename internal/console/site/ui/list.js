@@ -23,6 +23,7 @@ export class VirtualList {
   set(n) {
     this.length = n;
     this.space.style.height = Math.min(n * this.rowHeight, tallest) + 'px';
+    this.node.style.maxHeight = this.space.style.height; // a short list has no empty end
     this.clear();
   }
 

@@ -32,7 +32,7 @@ function draw(m, context, strip) {
         el('button', { type: 'button', id: 'pin', onclick: () => context.pin(m.id, !m.pinned) }, m.pinned ? 'Unpin' : 'Pin'),
         hidden && m.plan ? el('button', { type: 'button', onclick: () => context.go({ tab: 'plans', plan: m.plan, preview: '1' }) }, 'Show again…') : null)),
     el('dl', { class: 'facts' },
-      el('dt', {}, 'At this call'), el('dd', {}, names[verdict], hidden ? [` by ${m.plan}`, m.reason ? ': ' : '', foreign(m.reason ?? '')] : null),
+      context.state.call ? [el('dt', {}, 'At this call'), el('dd', {}, names[verdict], hidden ? [` by ${m.plan}`, m.reason ? ': ' : '', foreign(m.reason ?? '')] : null)] : null,
       el('dt', {}, 'Time'), el('dd', {}, when(m.time)),
       m.history?.length ? [el('dt', {}, 'So far'), el('dd', {}, el('ul', {}, m.history.map((h) => el('li', {}, when(h.time), ` ${h.plan}${h.call ? ` at call ${count(h.call)}` : ''}: ${names[h.verdict] ?? h.verdict}`, h.reason ? [', ', foreign(h.reason)] : null))))] : null,
       recalled.length ? [el('dt', {}, 'Recalled'), el('dd', {}, recalled.map((r) => el('div', {}, r.into === m.id ? ['a passage of ', source(r, context), ` stands in it, ${plural(r.tokens, 'token')}`] : ['a passage of it stands in ', jump(r.into, context)])))] : null,

@@ -34,7 +34,7 @@ export default function overview() {
   }
 
   function drawFeed() {
-    replace(feed, rows.length ? rows.slice(0, 14).map(call) : el('li', {}, el('span', { class: 'soft' }, 'None today.')));
+    replace(feed, rows.length ? rows.slice(0, 14).map(call) : el('li', { class: 'soft' }, el('span', { class: 'all' }, 'None today.')));
   }
 
   async function charts() {
@@ -80,8 +80,8 @@ function stats(o) {
   const would = t.tokens.sent + t.tokens.left_out;
   const paid = t.money.cost + t.money.summaries;
   return el('dl', { class: 'stats' },
-    stat('Calls today', count(t.calls), t.failed ? `${count(t.failed)} not answered` : 'all answered', 'calls to providers since midnight'),
-    stat('Tokens sent', short(t.tokens.sent), t.tokens.left_out > 0 ? `of ~${short(would)}: ${percent(t.tokens.left_out / would)} left out` : 'everything that came', `${count(t.tokens.sent)} prompt tokens went to providers; ${count(t.tokens.left_out)} were left out`),
+    stat('Calls today', count(t.calls), t.failed ? `${count(t.failed)} not answered` : t.calls ? 'all answered' : 'none since midnight', 'calls to providers since midnight'),
+    stat('Tokens sent', short(t.tokens.sent), t.tokens.left_out > 0 ? `of ~${short(would)}: ${percent(t.tokens.left_out / would)} left out` : t.calls ? 'everything that came' : null, `${count(t.tokens.sent)} prompt tokens went to providers; ${count(t.tokens.left_out)} were left out`),
     stat('Paid', money(paid), t.money.saved > 0.00005 ? `~${money(t.money.without)} had everything been sent` : 'with the cache of providers', 'by the price table, with cache reads and writes at their prices, and summaries'),
     stat('Read from cache', t.tokens.sent ? percent(t.tokens.cache_read / t.tokens.sent) : '–', `${short(t.tokens.cache_read)} read, ${short(t.tokens.cache_write)} written`, 'prompt tokens that providers had in their caches'));
 }

@@ -49,7 +49,8 @@ export class Strip {
   }
 
   // setCall sets what became of the messages at a call.
-  setCall({ upto, verdicts, pinned, held, recalled }) {
+  setCall({ calls, upto, verdicts, pinned, held, recalled }) {
+    this.called = calls > 0;
     this.upto = upto;
     this.verdicts.fill(code.keep).fill(code.later, Math.min(upto, this.count));
     for (const [first, last, verdict] of verdicts ?? []) this.verdicts.fill(code[verdict] ?? 0, first - 1, last);
@@ -64,6 +65,7 @@ export class Strip {
   // drawTable draws the strip for those who cannot see it: a row for each stretch of
   // messages with one verdict, the newest 200.
   drawTable() {
+    if (!this.called) return replace(this.table);
     const rows = [];
     for (let last = this.count; last > 0 && rows.length < 200;) {
       let first = last;
@@ -214,12 +216,13 @@ export class Strip {
       let sent = 0;
       let sum = 0;
       let later = false;
-      for (; i < this.count && this.x[i + 1] <= end; i++) {
-        sum += this.tokens[i] + 1;
-        if (this.verdicts[i] <= code.trim) sent += this.tokens[i] + 1;
-        later ||= this.verdicts[i] === code.later;
+      const from = Math.min(i, this.count - 1);
+      while (i < this.count && this.x[i + 1] <= end) i++;
+      for (let k = from; k < Math.max(i, from + 1); k++) { // a wide cell is in several columns
+        sum += this.tokens[k] + 1;
+        if (this.verdicts[k] <= code.trim) sent += this.tokens[k] + 1;
+        later ||= this.verdicts[k] === code.later;
       }
-      if (sum === 0) continue;
       const h = later ? 2 : Math.max(2, (sent / sum) * 24);
       g.fillStyle = sent > 0 && !later ? c.accent : c.gone;
       g.fillRect(px, 27 - h, 1, h);
@@ -259,7 +262,7 @@ export class Strip {
   }
 
   about(id) {
-    return `${count(id)} · ${this.by(id)} · ~${count(this.tokens[id - 1])} tokens · ${names[this.verdict(id)]}${this.pinned?.has(id) ? ' · pinned' : ''}`;
+    return `${count(id)} · ${this.by(id)} · ~${count(this.tokens[id - 1])} tokens${this.called ? ' · ' + names[this.verdict(id)] : ''}${this.pinned?.has(id) ? ' · pinned' : ''}`;
   }
 
   // choose marks a message and brings it into view.

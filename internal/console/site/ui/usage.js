@@ -36,8 +36,9 @@ export default function usage({ params, go }) {
     by.value = params.by ?? 'day';
     since.value = params.since ?? '30d';
     return show(body, async () => {
-      const u = await get('usage', { by: by.value, since: since.value, zone }, turn());
-      return u.rows.length ? report(u) : el('p', { class: 'empty' }, `No call in ${spans[since.value]}. What it uses and costs appears here with the first one.`);
+      const signal = turn();
+      const [u, named] = await Promise.all([get('usage', { by: by.value, since: since.value, zone }, signal), by.value === 'conversation' ? get('conversations', { limit: 500 }, signal) : { items: [] }]);
+      return u.rows.length ? report(u, new Map(named.items.map((c) => [c.id, c.title]))) : el('p', { class: 'empty' }, `No call in ${spans[since.value]}. What it uses and costs appears here with the first one.`);
     }, load);
   }
 
@@ -58,21 +59,22 @@ export default function usage({ params, go }) {
   };
 }
 
-function report(u) {
+// report is a table of what was used; titles are those of conversations, by id.
+function report(u, titles) {
   const rows = times.has(u.by) ? [...u.rows].reverse() : u.rows; // the newest first
   const saved = u.total.without > 0 ? (u.total.without - u.total.cost - u.total.summaries) / u.total.without : 0;
   const head = el('div', { class: 'card-head' }, el('h2', {}, `${plural(u.total.calls, 'call')}, ${money(u.total.cost + u.total.summaries)}`, saved >= 0.005 ? `, ${percent(saved)} less than without` : ''),
     el('span', { class: 'soft small' }, u.prices.oldest ? `prices of ${u.prices.oldest}${u.prices.newest === u.prices.oldest ? '' : ` to ${u.prices.newest}`}` : ''));
   const line = (r, first, props) => el('tr', props, el('th', { scope: 'row' }, first), columns.map(([, , write]) => figure(write(r))));
   return [head,
-    table('Usage', [u.by[0].toUpperCase() + u.by.slice(1), ...columns], rows.slice(0, 200).map((r) => line(r, name(u.by, r))), { kind: 'usage', foot: line(u.total, 'all', { class: 'total' }) }),
+    table('Usage', [u.by[0].toUpperCase() + u.by.slice(1), ...columns], rows.slice(0, 200).map((r) => line(r, name(u.by, r, titles))), { kind: 'usage', foot: line(u.total, 'all', { class: 'total' }) }),
     rows.length > 200 ? el('p', { class: 'soft small' }, `${count(rows.length - 200)} more: `, el('code', {}, `oriel usage --by ${u.by}`), ' prints all.') : null,
     u.total.unreported ? el('p', { class: 'soft small' }, `${plural(u.total.unreported, 'call')} without a report of the provider: counted by Oriel.`) : null,
     u.total.unknown_models?.length ? el('p', { class: 'soft small' }, 'Without a price: ', u.total.unknown_models.slice(0, 10).map((m, i) => [i ? ', ' : '', foreign(m)]), '.') : null];
 }
 
-function name(by, r) {
-  if (by === 'conversation') return link(place(r.key), {}, foreign(r.key));
+function name(by, r, titles) {
+  if (by === 'conversation') return link(place(r.key), { title: r.key }, foreign(titles.get(r.key) || r.key));
   if (by === 'hour') return r.key.replace('T', ' ') + ':00';
   return r.key ? foreign(r.key) : 'none';
 }
