@@ -103,7 +103,7 @@ func (r *answerReader) say(s string, depth, nested int) {
 	const longest = 64 << 10 // errors are shorter
 	s = strings.TrimSpace(s[:min(len(s), longest)])
 	for {
-		at := wrapping.FindString(strings.ToLower(s[:min(len(s), 200)]))
+		at := wrapping().FindString(strings.ToLower(s[:min(len(s), 200)]))
 		if at == "" {
 			break
 		}

@@ -3,6 +3,7 @@ package wire
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // overflowCodes are the error codes and types, in lower case, for a request that is too
@@ -27,8 +28,8 @@ var quotes = regexp.MustCompile(`(?:^|[\s:=(\[])'`)
 // sentences match the beginnings of providers' messages, in lower case. Groups: size and
 // limit as the provider counts them; prompt, a size of the prompt alone, which exceeds
 // the limit by itself; reply, to be added to size. A sentence without a size is matched
-// to its end; see readSentence.
-var sentences = func() []*regexp.Regexp {
+// to its end; see readSentence. Few processes need them, and they take two milliseconds.
+var sentences = sync.OnceValue(func() []*regexp.Regexp {
 	var out []*regexp.Regexp
 	for _, s := range []string{
 		// Anthropic.
@@ -93,7 +94,7 @@ var sentences = func() []*regexp.Regexp {
 		out = append(out, regexp.MustCompile(`^(?:`+s+`)`))
 	}
 	return out
-}()
+})
 
 var group = regexp.MustCompile(`<(size|limit|prompt|reply)>`)
 
@@ -101,7 +102,7 @@ var group = regexp.MustCompile(`<(size|limit|prompt|reply)>`)
 // the request's size, which can be compared with what was sent, or if nothing follows the
 // sentence. What follows may be a page that the error quotes.
 func readSentence(m string) (o Overflow, ok bool) {
-	for _, re := range sentences {
+	for _, re := range sentences() {
 		found := re.FindStringSubmatch(m)
 		if found == nil {
 			continue
@@ -124,14 +125,16 @@ func readSentence(m string) (o Overflow, ok bool) {
 }
 
 // wrapping matches the prefixes that gateways and SDKs put before a provider's message.
-var wrapping = regexp.MustCompile(`^(?:` +
-	`(?:litellm\.)?(?:badrequest|contextwindowexceeded|invalidrequest|apistatus|api|internalserver)error: ` +
-	`|[a-z_]{0,30}(?:openai|anthropic|azure|vertex|vertex_ai|bedrock|groq|mistral|together|deepseek|hosted_vllm|vllm|xai|gemini|databricks|fireworks|cerebras|ollama|openrouter)[a-z_]{0,30}(?:error|exception) - ` +
-	`|error code: [0-9]{3} - ` +
-	`|api error: [0-9]{3}:? ` +
-	`|http [0-9]{3}: ` +
-	`|<[0-9]{3}> internalerror\.algo\.invalidparameter: ` +
-	`|input validation error: ` +
-	`|validationexception: ` +
-	`|\{'(?:error': \{'message|message|object': 'error', 'message)': ['"]` +
-	`)`)
+var wrapping = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:` +
+		`(?:litellm\.)?(?:badrequest|contextwindowexceeded|invalidrequest|apistatus|api|internalserver)error: ` +
+		`|[a-z_]{0,30}(?:openai|anthropic|azure|vertex|vertex_ai|bedrock|groq|mistral|together|deepseek|hosted_vllm|vllm|xai|gemini|databricks|fireworks|cerebras|ollama|openrouter)[a-z_]{0,30}(?:error|exception) - ` +
+		`|error code: [0-9]{3} - ` +
+		`|api error: [0-9]{3}:? ` +
+		`|http [0-9]{3}: ` +
+		`|<[0-9]{3}> internalerror\.algo\.invalidparameter: ` +
+		`|input validation error: ` +
+		`|validationexception: ` +
+		`|\{'(?:error': \{'message|message|object': 'error', 'message)': ['"]` +
+		`)`)
+})
