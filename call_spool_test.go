@@ -310,7 +310,7 @@ func TestCallsBeyondTheSpoolAreCounted(t *testing.T) {
 	must(a.engine.Close())
 }
 
-// A call that a newer version has put into the spool stays there for it, and health says so.
+// A call that a newer version has put into the spool stays there for it.
 func TestTheSpoolKeepsCallsOfANewerVersion(t *testing.T) {
 	dir := t.TempDir()
 	newer := spool.Entry{Meta: []byte(`{"v":2,"id":"call-x","messages":"in another form"}`), Blobs: [][]byte{[]byte("a message")}}
@@ -322,7 +322,7 @@ func TestTheSpoolKeepsCallsOfANewerVersion(t *testing.T) {
 		if s := a.engine.Spool(); s.Calls != 1 || s.Newer != 1 || s.Lost != 0 {
 			t.Fatalf("%+v", s)
 		}
-		if err := a.engine.CallError(); err == nil || !strings.Contains(err.Error(), "newer version") {
+		if err := a.engine.CallError(); err != nil { // nothing is wrong with the store
 			t.Error(err)
 		}
 		m := &member{profile: "thrifty", budget: "1000", model: "gpt-4o", factor: 1, list: branched(2, "")}

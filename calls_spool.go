@@ -217,14 +217,12 @@ func (r *calls) spoolState() SpoolState {
 	return state
 }
 
-// waiting returns the error of a store for which calls wait, or nil.
+// waiting returns the error of a store for which calls wait, or nil. Calls of a newer version
+// do not wait for the store.
 func (r *calls) waiting() error {
 	state := r.spoolState()
-	if state.Calls == 0 {
-		return nil
-	}
 	if state.Calls == state.Newer {
-		return fmt.Errorf("%d calls in %s wait for the newer version of Oriel that put them there: start it with this folder", state.Newer, r.spool.dir)
+		return nil
 	}
 	err := fmt.Errorf("%d calls wait on this machine's disk (%d bytes in %s) until the store accepts them", state.Calls, state.Bytes, r.spool.dir)
 	if last := r.lastError.Load(); last != nil {

@@ -270,6 +270,15 @@ func TestOwnPaths(t *testing.T) {
 	}
 }
 
+// Calls that wait for a newer version do not make the store a failed one.
+func TestHealthTellsCallsHeldFromAFailedStore(t *testing.T) {
+	s := start(t, proxy.Options{Version: "v9", Store: func(context.Context) error { return nil }, Health: func() proxy.Health { return proxy.Health{CallsHeld: "2 calls wait"} }},
+		func(w http.ResponseWriter, r *http.Request) { t.Error("went upstream:", r.URL) })
+	if _, body := s.do(s.request("GET", "/oriel/healthz", "")); !strings.HasPrefix(body, `{"status":"degraded","version":"v9","store":"ok","calls_held":"2 calls wait"}`) {
+		t.Error(body)
+	}
+}
+
 // A client that sends its header, or its body, drop by drop is let go.
 func TestSlowClientsAreLetGo(t *testing.T) {
 	var calls atomic.Int64

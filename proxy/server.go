@@ -452,7 +452,7 @@ func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request, whole bool)
 	}
 	if s.health != nil {
 		h := s.health()
-		if h.SettingsHeld != "" {
+		if h.SettingsHeld != "" || h.CallsHeld != "" {
 			answer.Status = "degraded"
 		}
 		if whole {
@@ -477,4 +477,6 @@ type Health struct {
 	DroppedEvents   int64 `json:"dropped_events,omitempty"`
 	// SettingsHeld is the reason why changed settings are not in use; empty if they are.
 	SettingsHeld string `json:"settings_held,omitempty"`
+	// CallsHeld says that calls of a newer version wait for it; empty if none do.
+	CallsHeld string `json:"calls_held,omitempty"`
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/proxy"
 )
@@ -43,6 +45,9 @@ func (g *gateway) health(o *gatewayOptions) (h proxy.Health) {
 	}
 	if o.settingsHeld != nil {
 		h.SettingsHeld = o.settingsHeld()
+	}
+	if n := g.engine.Spool().Newer; n > 0 {
+		h.CallsHeld = fmt.Sprintf("%d calls wait for the newer version of Oriel that put them into the spool: start it with the same folder", n)
 	}
 	if g.events != nil {
 		h.DroppedEvents = g.events.Dropped()
