@@ -3,7 +3,6 @@ package thread
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/oriel-context/oriel/timeline"
@@ -48,8 +47,8 @@ func (b *Index) Home(ctx context.Context, h *Homeless) (string, error) {
 		}
 	}
 	var own storedConversation
-	if err := own.recognise(h.Record.Data); err != nil {
-		return "", fmt.Errorf("read the record of conversation %q: %w", h.Conversation, err)
+	if own.recognise(h.Record.Data) != nil {
+		return h.Conversation, nil // no other one is known to be the same
 	}
 	for i := range ending {
 		c := &ending[i]
