@@ -330,9 +330,7 @@ func TestTheSpoolKeepsCallsOfANewerVersion(t *testing.T) {
 			t.Errorf("%v", header)
 		}
 		a.call("ann")
-		if n := a.engine.CallCounters().Written.Load(); n != 2 {
-			t.Errorf("%d calls are written", n)
-		}
+		await(t, "both calls", func() bool { return a.engine.CallCounters().Written.Load() == 2 })
 		must(a.engine.Close())
 	}
 	next := spool.Open(dir, spool.Options{})
