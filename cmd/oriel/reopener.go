@@ -55,6 +55,10 @@ type opened struct {
 
 	users   int
 	retired bool
+
+	looking sync.Mutex // protects the fields below
+	looked  time.Time  // when stateAfterWrite looked last
+	seen    state      // what it saw
 }
 
 // files is a history in files, which somebody may delete. A database has none.
@@ -62,6 +66,8 @@ type files interface {
 	FileGone() bool
 	LogGone() bool
 	CloseSaved(ctx context.Context) error
+	// Written returns when the last change was written.
+	Written() time.Time
 }
 
 var _ files = (*sqlite.Store)(nil)
@@ -88,6 +94,19 @@ func (o *opened) state() state {
 		return logGone
 	}
 	return whole
+}
+
+// stateAfterWrite returns a state at some time since the last change was written. Changes
+// that were written together share one look at the files.
+func (o *opened) stateAfterWrite() state {
+	written := o.file.Written()
+	o.looking.Lock()
+	defer o.looking.Unlock()
+	if o.looked.Before(written) || o.seen != whole {
+		o.looked = time.Now()
+		o.seen = o.state()
+	}
+	return o.seen
 }
 
 var _ timeline.Store = (*reopener)(nil)
@@ -227,7 +246,12 @@ func (r *reopener) restore(ctx context.Context, o *opened, err error) (was state
 	}
 	// A saved history is closed. Its files prove nothing then, because new
 	// files may have the numbers of the old ones.
-	if was = o.state(); was == whole && !errors.Is(err, timeline.ErrClosed) {
+	if err == nil {
+		was = o.stateAfterWrite()
+	} else {
+		was = o.state()
+	}
+	if was == whole && !errors.Is(err, timeline.ErrClosed) {
 		return was, false
 	}
 	r.opening.Lock()

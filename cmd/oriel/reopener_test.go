@@ -205,3 +205,36 @@ func TestADeletedHistoryThatCannotBeMadeAgainIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// lookedAt are files that count how often they are looked at.
+type lookedAt struct {
+	written time.Time
+	gone    bool
+	looks   int
+}
+
+func (w *lookedAt) FileGone() bool                   { w.looks++; return w.gone }
+func (w *lookedAt) LogGone() bool                    { return false }
+func (w *lookedAt) CloseSaved(context.Context) error { return nil }
+func (w *lookedAt) Written() time.Time               { return w.written }
+
+// Changes that were written together share one look at the files, which follows them.
+func TestTheFilesAreLookedAtOnceAfterAChange(t *testing.T) {
+	w := &lookedAt{written: time.Now()}
+	o := &opened{file: w}
+	for range 8 {
+		if o.stateAfterWrite() != whole {
+			t.Error("it is not whole")
+		}
+	}
+	if w.looks != 1 {
+		t.Errorf("%d looks after changes that were written together", w.looks)
+	}
+	w.gone = true
+	w.written = time.Now().Add(time.Nanosecond) // the next change
+	for range 2 {
+		if o.stateAfterWrite() != fileGone {
+			t.Error("a change was written to a deleted file, and nobody noticed")
+		}
+	}
+}

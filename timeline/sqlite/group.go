@@ -138,8 +138,11 @@ func (w *writer) lead(t *task) {
 	}
 	w.mu.Lock()
 	w.busy = false
+	if !t.beside {
+		w.written = time.Now()
+	}
 	if t.alone == nil {
-		w.due = time.Now().Add(patientWait)
+		w.due = w.written.Add(patientWait)
 	}
 	w.handOn()
 	w.mu.Unlock()

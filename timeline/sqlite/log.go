@@ -76,6 +76,13 @@ func (s *Store) LogGone() bool {
 	return false
 }
 
+// Written returns when the last change was written, before it is reported as such.
+func (s *Store) Written() time.Time {
+	s.write.mu.Lock()
+	defer s.write.mu.Unlock()
+	return s.write.written
+}
+
 // logWait is how long opening waits for processes that have a deleted log
 // open. Servers notice it within seconds.
 const logWait = 30 * time.Second

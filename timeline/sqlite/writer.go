@@ -21,12 +21,13 @@ import (
 // follow a transaction closely wait in the queue, with the connection free, until
 // another caller comes or a timer ends.
 type writer struct {
-	mu     sync.Mutex // protects busy, closed, queue, due and timer
-	busy   bool
-	closed bool
-	queue  []*task
-	due    time.Time   // when patient changes have waited long enough
-	timer  *time.Timer // wakes them; nil while none wait
+	mu      sync.Mutex // protects the fields up to timer
+	busy    bool
+	closed  bool
+	queue   []*task
+	written time.Time   // when the last task that may change something had ended
+	due     time.Time   // when patient changes have waited long enough
+	timer   *time.Timer // wakes them; nil while none wait
 
 	// The fields below belong to the caller that has the connection.
 	*conn
