@@ -106,7 +106,7 @@ func (e *Engine) openCalls(ctx context.Context) {
 			learnt, err = token.OpenLearnt(filepath.Join(c.Dir, learntFile))
 		}
 		if err != nil {
-			c.Log.Warn("what was learnt about providers is lost", "error", err)
+			c.Log.Warn("what was learnt about providers is not used", "error", err)
 		}
 		e.learnt = learnt
 		o.Limits, o.Calibration, o.Learnt, o.Refresh = learnt.Limits, learnt.Calibration, learnt.Save, learnt.Refresh

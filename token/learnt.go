@@ -53,11 +53,11 @@ func OpenLearntAt(place LearntPlace) (*Learnt, error) {
 	if err == nil && data == nil {
 		return l, nil
 	}
-	l.seen = seen
-	var s state
-	if err == nil {
-		s, err = readLearnt(data)
+	if err != nil {
+		return l, fmt.Errorf("%s cannot be read, until then limits and calibration are learnt anew: %w", place, err)
 	}
+	l.seen = seen
+	s, err := readLearnt(data)
 	if errors.Is(err, errOldLearnt) {
 		return l, fmt.Errorf("%s is of an earlier version, whose limits were not checked; it is left out of account, limits and calibration are learnt anew", place)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -140,12 +141,16 @@ func TestLearntWaitsForItsPlace(t *testing.T) {
 	if a.Save() == nil || a.Reread() == nil {
 		t.Error("a place that is away is no error")
 	}
+	late, err := OpenLearntAt(place)
+	if err == nil || strings.Contains(err.Error(), "damaged") {
+		t.Errorf("opened where the place is away: %v", err)
+	}
 	place.away = false
 	b.Calibration.Observe("t\tm", 1001, 2002)
-	if err := errors.Join(b.Save(), a.Save(), b.Refresh()); err != nil {
+	if err := errors.Join(b.Save(), a.Save(), b.Refresh(), late.Refresh()); err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range []*Learnt{a, b} {
+	for _, l := range []*Learnt{a, b, late} {
 		if n := l.Calibration.Scale("t\tm").N; n != 2 {
 			t.Errorf("%d pairs", n)
 		}
