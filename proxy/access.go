@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/internal/access"
 	"github.com/oriel-context/oriel/timeline"
@@ -114,21 +115,22 @@ func (s *Server) check(cur *routing, r *http.Request, t *route, guess bool) (Acc
 		return Access{}, &refusal{http.StatusUnauthorized, "token_missing",
 			"this proxy wants a token of its own, beside the provider's key: send it as the header X-Oriel-Token, or put /k/TOKEN before the path in the base URL"}
 	}
+	from, err := addressOf(r), access.ErrUnknown
 	if tenant, ok := cur.tokens.tenant(token); ok {
+		if guess && utf8.RuneCountInString(token) < minToken && s.guesses.crowded(from) {
+			return Access{}, tooManyGuesses // it may be guessed, and wrong ones are answered so
+		}
 		return Access{tenant, timeline.RoleCall}, nil
 	}
-	from, err := addressOf(r), access.ErrUnknown
 	if s.stored != nil && isStored(token) {
-		hash, leave := timeline.HashToken(token), func() {}
-		if guess && !s.stored.Known(hash) {
-			var ok bool
-			if leave, ok = s.guesses.admit(r.Context(), from); !ok {
-				return Access{}, tooManyGuesses
-			}
-		}
+		hash := timeline.HashToken(token)
 		var a Access
-		a, err = s.find(r.Context(), cur, hash)
-		leave()
+		find := func() { a, err = s.find(r.Context(), cur, hash) }
+		if !guess || s.stored.Known(hash) {
+			find()
+		} else if !s.guesses.look(r.Context(), from, find) {
+			return Access{}, tooManyGuesses
+		}
 		if err == nil {
 			return a, nil
 		}

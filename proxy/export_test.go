@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"net/netip"
 	"time"
 )
 
@@ -37,6 +38,18 @@ func HeldForTest(s *Server) (tokens, cookies int) {
 		return g.total
 	}
 	return count(&s.guesses), count(&s.cookies)
+}
+
+// LookForTest looks something up that a client sent, as a token that the server does not know.
+func LookForTest(s *Server, from netip.Addr, find func()) bool {
+	return s.guesses.look(context.Background(), from, find)
+}
+
+// TurnsForTest returns how many addresses have requests that wait for a lookup or make one.
+func TurnsForTest(s *Server) int {
+	s.guesses.mu.Lock()
+	defer s.guesses.mu.Unlock()
+	return len(s.guesses.turns)
 }
 
 // SettleForTest sets how long requests that were cut off may take to notice it.

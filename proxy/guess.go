@@ -13,29 +13,40 @@ import (
 // are delayed, the next wrong ones are refused at once, and few are looked up at a time. It
 // uses memory only for delayed answers and for requests that wait for a lookup.
 //
-// A right token is never refused because of wrong ones: behind a reverse proxy or a shared
-// connection, everybody has the same address. So an attacker may compare any number of
-// tokens with those of the settings; their length protects them.
+// Behind a reverse proxy or a shared connection, everybody has the same address. So wrong
+// tokens do not keep the server from serving tokens of the settings that have minToken
+// characters or more, nor those that it knows from the store. An attacker may compare any
+// number with these; their length protects them. A shorter token of the settings, which
+// loopback allows, is refused like a wrong one while the address is crowded. A stored token
+// that the server does not know yet is served if its turn to be looked up comes in time.
 type guesses struct {
-	delay   time.Duration
-	lookups chan struct{} // has an element for each lookup of a crowded address
+	delay time.Duration
 
 	mu    sync.Mutex // protects what follows
 	held  map[netip.Addr]int
 	total int
+	turns map[netip.Addr]*turn // of addresses that were crowded and have requests in look
 }
 
-// Limits of delayed answers, per address and in total, and of the lookups at a time for all
-// addresses that have reached one of them.
+// turn admits the lookups of an address one after the other, maxLookups at a time.
+type turn struct {
+	lookups chan struct{} // has an element for each lookup
+	users   int           // those who look up or wait
+}
+
+// Limits of delayed answers, per address and in total; of lookups at a time for an address
+// that has reached one of them; and of addresses that have turns of their own. All others
+// share one.
 const (
 	maxHeld    = 16
 	maxAllHeld = 1024
-	maxCrowded = 4
+	maxLookups = 4
+	maxTurns   = 1024
 )
 
 // newGuesses returns guesses whose wrong answers are delayed by a second.
 func newGuesses() guesses {
-	return guesses{delay: time.Second, lookups: make(chan struct{}, maxCrowded)}
+	return guesses{delay: time.Second, held: map[netip.Addr]int{}, turns: map[netip.Addr]*turn{}}
 }
 
 var tooManyGuesses = &refusal{http.StatusTooManyRequests, "too_many_wrong_tokens",
@@ -57,30 +68,63 @@ func addressOf(r *http.Request) netip.Addr {
 	return from
 }
 
-// admit waits until something that an address sent may be looked up in the store: at once,
-// unless the limit of delayed answers is reached. It returns false if that takes longer than
-// a delayed answer; otherwise the caller calls leave after the lookup.
-func (g *guesses) admit(ctx context.Context, from netip.Addr) (leave func(), ok bool) {
-	if !g.crowded(from) {
-		return func() {}, true
+// look calls find, which looks up in the store what an address sent: at once, or when its
+// turn comes if the address is crowded. It returns false, without a call of find, if that
+// takes longer than a delayed answer.
+func (g *guesses) look(ctx context.Context, from netip.Addr, find func()) bool {
+	t, leave := g.join(from)
+	if t == nil {
+		find()
+		return true
 	}
+	defer leave()
 	timer := time.NewTimer(g.delay)
 	defer timer.Stop()
 	select {
-	case g.lookups <- struct{}{}:
-		return func() { <-g.lookups }, true
+	case t.lookups <- struct{}{}:
+		defer func() { <-t.lookups }()
+		find()
+		return true
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	return nil, false
+	return false
 }
 
-// crowded reports whether the limit of delayed answers for an address is reached.
+// join returns the turn of an address, nil if it is not crowded, and what ends its use.
+func (g *guesses) join(from netip.Addr) (t *turn, leave func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.full(from) {
+		return nil, nil
+	}
+	if g.turns[from] == nil && len(g.turns) >= maxTurns {
+		from = netip.Addr{}
+	}
+	t = g.turns[from]
+	if t == nil {
+		t = &turn{lookups: make(chan struct{}, maxLookups)}
+		g.turns[from] = t
+	}
+	t.users++
+	return t, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if t.users--; t.users == 0 {
+			delete(g.turns, from)
+		}
+	}
+}
+
+// crowded reports whether the next wrong token of an address is refused at once.
 func (g *guesses) crowded(from netip.Addr) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.held[from] >= maxHeld || g.total >= maxAllHeld
+	return g.full(from)
 }
+
+// full is crowded. The caller holds mu.
+func (g *guesses) full(from netip.Addr) bool { return g.held[from] >= maxHeld || g.total >= maxAllHeld }
 
 // hold waits before a wrong token is refused. It returns false at once if too many wait.
 func (g *guesses) hold(ctx context.Context, from netip.Addr) bool {
@@ -100,11 +144,8 @@ func (g *guesses) hold(ctx context.Context, from netip.Addr) bool {
 func (g *guesses) enter(from netip.Addr) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.held[from] >= maxHeld || g.total >= maxAllHeld { // as crowded
+	if g.full(from) {
 		return false
-	}
-	if g.held == nil {
-		g.held = map[netip.Addr]int{}
 	}
 	g.held[from]++
 	g.total++

@@ -7,9 +7,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/oriel-context/oriel/internal/access"
@@ -121,6 +124,159 @@ func TestFewTokensOfACrowdedAddressAreLookedUpAtATime(t *testing.T) {
 	if n := store.most.Load(); n != 4 {
 		t.Errorf("%d were looked up at a time", n)
 	}
+}
+
+// crowd is a server whose clients have addresses of their own.
+type crowd struct {
+	t      *testing.T
+	server *proxy.Server
+}
+
+func newCrowd(t *testing.T, o proxy.Options) *crowd {
+	t.Helper()
+	o.Console = whose
+	server, err := proxy.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	return &crowd{t, server}
+}
+
+// ask sends a token from an address, with a request or to sign in.
+func (c *crowd) ask(from, token string, signIn bool) (status int, body string) {
+	r := httptest.NewRequest("GET", "http://127.0.0.1:8780/oriel/api/x", nil)
+	if signIn {
+		r = httptest.NewRequest("POST", "http://127.0.0.1:8780/oriel/session", strings.NewReader(`{"token":"`+token+`"}`))
+		r.Header.Set("Content-Type", "application/json")
+	} else {
+		r.Header.Set("X-Oriel-Token", token)
+	}
+	r.RemoteAddr = from + ":1"
+	w := httptest.NewRecorder()
+	c.server.ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
+
+// fill has as many answers to wrong tokens of an address delayed as may be.
+func (c *crowd) fill(from string) {
+	for range 16 {
+		go c.ask(from, "wrong-0123456789", false)
+	}
+	synctest.Wait()
+}
+
+// fillAll does so with as many addresses as it takes to reach the limit of all.
+func (c *crowd) fillAll() {
+	c.t.Helper()
+	for i := range 64 {
+		c.fill(fmt.Sprintf("127.1.0.%d", i))
+	}
+	if n, _ := proxy.HeldForTest(c.server); n != 1024 {
+		c.t.Fatalf("%d answers are delayed", n)
+	}
+}
+
+// A reverse proxy on the same machine passes on what anybody sends. A token that is short
+// enough to be guessed is refused like a wrong one while too many wrong ones come.
+func TestShortTokensAreGuessedNoFasterThanWrongOnesAreDelayed(t *testing.T) {
+	for _, signIn := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCrowd(t, proxy.Options{Tokens: map[string]string{"hunter2": "ann", "own-0123456789abc": "ops"}, Stored: &team{Store: memory.New()}})
+			expect := func(from, token string, want int) {
+				t.Helper()
+				if got, body := c.ask(from, token, signIn); got != want {
+					t.Errorf("%s from %s, sign-in %v: %d %s, want %d", token, from, signIn, got, body, want)
+				}
+			}
+			expect("127.0.0.1", "hunter2", 200)
+			c.fill("127.0.0.1")
+			_, wrong := c.ask("127.0.0.1", "hunter3", signIn)
+			if code, right := c.ask("127.0.0.1", "hunter2", signIn); code != 429 || right != wrong {
+				t.Errorf("a right token: %d %s, a wrong one: %s", code, right, wrong)
+			}
+			expect("127.0.0.1", "own-0123456789abc", 200)
+			expect("127.0.0.2", "hunter2", 200)
+			time.Sleep(time.Minute)
+			expect("127.0.0.1", "hunter2", 200)
+			// Where no wrong answer is delayed any more, a right one must not differ either.
+			c.fillAll()
+			expect("127.0.0.3", "hunter3", 429)
+			expect("127.0.0.3", "hunter2", 429)
+			expect("127.0.0.3", "own-0123456789abc", 200)
+			time.Sleep(time.Minute)
+		})
+	}
+}
+
+// stuck is a store that does not answer about wrong tokens.
+type stuck struct{ team }
+
+func (s *stuck) Token(ctx context.Context, hash timeline.TokenHash) (timeline.Token, error) {
+	found, err := s.team.Token(ctx, hash)
+	if err != nil {
+		<-ctx.Done()
+	}
+	return found, err
+}
+
+// Wrong tokens of many addresses do not take the turns of another: a token that the server
+// has not seen yet is looked up at once.
+func TestWrongTokensOfManyAddressesDoNotDelayOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &stuck{team{Store: memory.New()}}
+		right, other := store.add(t, "ann", timeline.RoleCall, time.Time{}), store.add(t, "ben", timeline.RoleCall, time.Time{})
+		c := newCrowd(t, proxy.Options{Listen: "0.0.0.0:0", Stored: store})
+		c.fillAll()
+		for i := range 40 {
+			go c.ask(fmt.Sprintf("127.1.0.%d", i%4), access.NewToken(), false)
+		}
+		synctest.Wait()
+		if n := store.asked.Load(); n != 16 {
+			t.Errorf("%d tokens of four addresses are looked up at a time", n)
+		}
+		before := time.Now()
+		for i, token := range []string{right, other} {
+			if code, body := c.ask("192.0.2.9", token, i == 1); code != 200 || time.Since(before) > 0 {
+				t.Errorf("a right token of another address: %d %s after %v", code, body, time.Since(before))
+			}
+		}
+		time.Sleep(time.Minute)
+		if n := proxy.TurnsForTest(c.server); n != 0 {
+			t.Errorf("%d addresses are remembered", n)
+		}
+	})
+}
+
+// However many addresses come, what is remembered about them is bounded.
+func TestTurnsAreBoundedAndSurviveAPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, proxy.Options{Listen: "0.0.0.0:0", Stored: &team{Store: memory.New()}})
+		c.fillAll()
+		from := netip.MustParseAddr("127.1.0.1")
+		for range 8 {
+			func() {
+				defer func() { recover() }()
+				proxy.LookForTest(c.server, from, func() { panic("a fault of the store") })
+			}()
+		}
+		if !proxy.LookForTest(c.server, from, func() {}) {
+			t.Error("a panic took a turn away")
+		}
+		release := make(chan struct{})
+		for i := range 3000 {
+			go proxy.LookForTest(c.server, netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), func() { <-release })
+		}
+		synctest.Wait()
+		if n := proxy.TurnsForTest(c.server); n != 1025 {
+			t.Errorf("%d turns are remembered", n)
+		}
+		close(release)
+		time.Sleep(time.Minute)
+		if n := proxy.TurnsForTest(c.server); n != 0 {
+			t.Errorf("%d turns remain", n)
+		}
+	})
 }
 
 // await waits, for a minute at most, until something holds.

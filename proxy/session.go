@@ -119,16 +119,17 @@ func (s *Server) session(r *http.Request, t *route, guess bool) (Access, timelin
 		parents = parents[known : known+1] // the store need not be asked for others
 	}
 	// Whoever has no token can send any cookie, and each is looked up in the store.
-	from, leave := addressOf(r), func() {}
+	from := addressOf(r)
+	var a Access
+	var hash timeline.TokenHash
+	var err error
+	find := func() { a, hash, err = s.findSession(r.Context(), cur, cookie, parents) }
 	limited := guess && known < 0 && len(parents) > 0 && s.needsToken(cur)
-	if limited {
-		var ok bool
-		if leave, ok = s.cookies.admit(r.Context(), from); !ok {
-			return Access{}, none, tooManyGuesses
-		}
+	if !limited {
+		find()
+	} else if !s.cookies.look(r.Context(), from, find) {
+		return Access{}, none, tooManyGuesses
 	}
-	a, hash, err := s.findSession(r.Context(), cur, cookie, parents)
-	leave()
 	switch {
 	case errors.Is(err, access.ErrUnavailable):
 		return Access{}, none, refusedToken(err)
