@@ -45,8 +45,11 @@ func TenantOf(ctx context.Context) string { return AccessOf(ctx).Tenant }
 // local is the access of the machine's own user.
 var local = Access{timeline.Local, timeline.RoleCall}
 
-// tokenUnknown is the kind of refusal for a wrong token.
-const tokenUnknown = "token_unknown"
+// Kinds of refusals: for no token, and for a wrong one.
+const (
+	tokenMissing = "token_missing"
+	tokenUnknown = "token_unknown"
+)
 
 // needsToken reports whether a request without a token is refused.
 func (s *Server) needsToken(cur *routing) bool { return !s.loopback || len(cur.tokens) > 0 }
@@ -95,6 +98,16 @@ func (s *Server) authorise(cur *routing, r *http.Request, t *route) (Access, *re
 	return a, f
 }
 
+// identify is authorise for requests that are answered without a token, too: they are
+// counted only if they have a wrong one.
+func (s *Server) identify(cur *routing, r *http.Request, t *route) (Access, *refusal) {
+	a, f := s.check(cur, r, t, true)
+	if f != nil && f.kind != tokenMissing {
+		s.counters.refusedTokens.add(f)
+	}
+	return a, f
+}
+
 // check is authorise without counting; guess is whether the request may be a guess, which is
 // slowed down.
 func (s *Server) check(cur *routing, r *http.Request, t *route, guess bool) (Access, *refusal) {
@@ -112,7 +125,7 @@ func (s *Server) check(cur *routing, r *http.Request, t *route, guess bool) (Acc
 		return local, cur.checkPage(r)
 	}
 	if token == "" {
-		return Access{}, &refusal{http.StatusUnauthorized, "token_missing",
+		return Access{}, &refusal{http.StatusUnauthorized, tokenMissing,
 			"this proxy wants a token of its own, beside the provider's key: send it as the header X-Oriel-Token, or put /k/TOKEN before the path in the base URL"}
 	}
 	from, err := addressOf(r), access.ErrUnknown

@@ -366,3 +366,24 @@ func TestAWebSocketEndsWithItsToken(t *testing.T) {
 		})
 	}
 }
+
+// Health checks and the page that asks for a token come without one: nobody was refused.
+func TestRequestsThatNeedNoTokenAreNotCountedAsRefused(t *testing.T) {
+	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Tokens: map[string]string{"own-0123456789abc": "ann"}, Console: whose}, nil)
+	proxy.HoldGuessesForTest(s.server, 0)
+	for path, want := range map[string]int{"/oriel/healthz": 200, "/oriel/session": 401} {
+		if resp := browse(t, s, path, nil); resp.StatusCode != want {
+			t.Errorf("%s: %d", path, resp.StatusCode)
+		}
+	}
+	if counts := s.server.Counters().RefusedTokens; counts["missing"] != 0 {
+		t.Errorf("counted are %v", counts)
+	}
+	for _, path := range []string{"/oriel/healthz", "/oriel/session"} { // where guesses are counted
+		browse(t, s, path, nil, "X-Oriel-Token", "wrong-0123456789")
+	}
+	browse(t, s, "/oriel/api/x", nil)
+	if counts := s.server.Counters().RefusedTokens; counts["unknown"] != 2 || counts["missing"] != 1 {
+		t.Errorf("counted are %v", counts)
+	}
+}

@@ -42,7 +42,7 @@ type Counters struct {
 
 // tokenReasons are the reasons for which a token is refused, by the kind of the refusal.
 var tokenReasons = map[string]string{
-	"token_missing": "missing", tokenUnknown: "unknown", "token_expired": "expired", "token_revoked": "revoked",
+	tokenMissing: "missing", tokenUnknown: "unknown", "token_expired": "expired", "token_revoked": "revoked",
 	"token_unchecked": "unchecked", "too_many_wrong_tokens": "crowded", "too_many_sign_ins": "limit",
 }
 

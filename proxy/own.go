@@ -10,6 +10,8 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
+const healthPath = "/oriel/healthz"
+
 // serveOwn serves Oriel's own paths.
 func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
 	s.counters.own.Add(1)
@@ -28,13 +30,17 @@ func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
 	}
 	known, a := true, Access{}
 	if f == nil && !page {
-		a, f = s.authorise(s.routing.Load(), r, t)
+		allow := s.authorise
+		if t.path == healthPath {
+			allow = s.identify
+		}
+		a, f = allow(s.routing.Load(), r, t)
 		known = f == nil
 	}
 	if f == nil {
 		f = a.checkOwn(r.Method, t.path)
 	}
-	if t.path == "/oriel/healthz" && (f == nil || !known) {
+	if t.path == healthPath && (f == nil || !known) {
 		s.serveHealth(w, r, known && a.Tenant == timeline.Local)
 		return
 	}

@@ -210,7 +210,7 @@ func writeSession(w http.ResponseWriter, a Access, signedIn bool) {
 }
 
 func (s *Server) whoami(w http.ResponseWriter, r *http.Request, t *route) *refusal {
-	a, f := s.authorise(s.routing.Load(), r, t)
+	a, f := s.identify(s.routing.Load(), r, t) // the page asks before it has a token
 	if f != nil {
 		return f
 	}
