@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 
 	"github.com/oriel-context/oriel/internal/mcp"
@@ -15,12 +16,17 @@ func (g *gateway) mcp(o *gatewayOptions) http.Handler {
 	history := &mcp.History{Store: g.history, Recall: g.engine.Recall, Directives: g.engine.Directives, Conversation: g.engine.ConversationOf}
 	return mcp.Handler(func(r *http.Request) mcp.Options {
 		a := proxy.AccessOf(r.Context())
+		var log *slog.Logger
+		if a.Tenant != timeline.Local { // who runs the server is told the causes of failures
+			log = o.proxy.Log
+		}
 		return mcp.Options{
 			Open:     func(context.Context) (*mcp.History, error) { return history, nil },
 			Tenant:   a.Tenant,
 			Project:  o.project,
 			ReadOnly: a.Role != timeline.RoleCall,
 			Version:  o.proxy.Version,
+			Log:      log,
 			Asking: func(ctx context.Context, tool string, arguments []byte) (string, bool) {
 				conversation, sure := g.engine.ToolCaller(ctx, a.Tenant, tool, arguments)
 				if !sure && !o.alone {

@@ -34,7 +34,7 @@ func (q *request) events() (any, error) {
 	s := &stream{request: q, control: http.NewResponseController(q.w), conversation: q.URL.Query().Get("conversation")}
 	s.control.SetReadDeadline(time.Time{})
 	q.w.WriteHeader(http.StatusOK)
-	s.send("hello", 0, fmt.Appendf(nil, `{"version":%q,"last":%d}`, q.Version, q.Hub.Last()))
+	s.send("hello", 0, fmt.Appendf(nil, `{"version":%q,"last":%d}`, q.Version, q.Hub.lastOf(q.tenant)))
 	s.run(after)
 	return nil, nil
 }
@@ -46,13 +46,13 @@ func (q *request) streamFrom() (int64, error) {
 		text = given
 	}
 	if text == "" {
-		return q.Hub.Last(), nil
+		return q.Hub.lastOf(q.tenant), nil
 	}
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 0 {
 		return 0, badRequest("give the id of the last event that you have, or 0", "parameter %q is %.40q, not an id of an event", "after", text)
 	}
-	return min(id, q.Hub.Last()), nil // ids begin anew with the process
+	return min(id, q.Hub.lastOf(q.tenant)), nil // ids begin anew with the process
 }
 
 // stream writes events to a client.
@@ -67,8 +67,9 @@ type stream struct {
 func (s *stream) run(after int64) {
 	quiet := time.NewTicker(heartbeat)
 	defer quiet.Stop()
+	seen := progress{id: after}
 	for s.failed == nil {
-		found, last, lost, more := s.Hub.after(s.tenant, after)
+		found, lost, more := s.Hub.after(s.tenant, &seen)
 		if lost > 0 {
 			s.send("dropped", 0, fmt.Appendf(nil, `{"dropped":%d}`, lost))
 		}
@@ -78,7 +79,6 @@ func (s *stream) run(after int64) {
 			}
 		}
 		s.flush()
-		after = last
 		select {
 		case <-more:
 		case <-quiet.C:

@@ -140,6 +140,56 @@ func TestSlowStreamsLoseEventsAndAreTold(t *testing.T) {
 	}
 }
 
+// A stream tells a tenant nothing of others: not how many events they have, which are lost,
+// nor files and addresses of the server, which the causes of failures name.
+func TestAStreamTellsNothingOfOthers(t *testing.T) {
+	w := newWorld(t, nil)
+	others := func() {
+		for range 150 {
+			w.hub.PublishTo("ann", oriel.Event{Kind: oriel.EventCall})
+		}
+	}
+	others()
+	all := w.listen("ben", "?after=0")
+	if e := all(); e.data != `{"version":"v9","last":0}` {
+		t.Errorf("the first event is %+v", e)
+	}
+	others()
+	const cause, own = "write /srv/history: no space", "the body is too large"
+	for _, kind := range []string{oriel.EventOpen, oriel.EventCondensation} {
+		w.hub.PublishTo("ben", oriel.Event{Kind: kind, Reason: "store", Error: cause})
+	}
+	w.hub.PublishTo("ben", oriel.Event{Kind: oriel.EventUnseen, Reason: "store", Error: own})
+	for i, want := range []string{"the server's log has the cause", "the server's log has the cause", own} {
+		e := all()
+		var data oriel.Event
+		if err := json.Unmarshal([]byte(e.data), &data); err != nil || e.id != fmt.Sprint(i+1) || data.Error != want || data.Reason != "store" {
+			t.Errorf("event %d is %+v: %v", i+1, e, err)
+		}
+	}
+	others()
+	others() // no event of ben is left in the ring
+	late := w.listen("ben", "?after=1")
+	if e := late(); e.data != `{"version":"v9","last":3}` {
+		t.Errorf("the first event is %+v", e)
+	}
+	if e := late(); e.kind != "dropped" || e.data != `{"dropped":2}` {
+		t.Errorf("of two lost events it tells %+v", e)
+	}
+	w.hub.PublishTo("ben", oriel.Event{Kind: oriel.EventCall})
+	for _, next := range []func() event{all, late} {
+		if e := next(); e.kind != "call" || e.id != "4" {
+			t.Errorf("the next event is %+v", e)
+		}
+	}
+	w.hub.Publish(oriel.Event{Kind: oriel.EventOpen, Error: cause})
+	operator := w.listen(timeline.Local, "?after=0")
+	operator()
+	if e := operator(); !strings.Contains(e.data, cause) {
+		t.Errorf("who runs the server is not told the cause: %+v", e)
+	}
+}
+
 // An event costs the same whoever listens: it is copied into the ring and nothing else.
 func TestPublishingAllocatesNothing(t *testing.T) {
 	hub := api.NewHub()

@@ -17,8 +17,9 @@ import (
 type Hub struct {
 	mu      sync.Mutex // protects what follows
 	ring    [ringSize]published
-	next    int64         // the id of the next event; ids begin at 1
-	wake    chan struct{} // closed when something is published; nil if nobody waits
+	next    int64            // the place of the next event in the ring; places begin at 1
+	last    map[string]int64 // the id of the newest event by tenant; ids begin at 1
+	wake    chan struct{}    // closed when something is published; nil if nobody waits
 	dropped int64
 	counts  map[string]*failures
 	streams map[string]int // by tenant; those without any are not in it
@@ -28,15 +29,22 @@ type Hub struct {
 // ringSize is how many events are kept for streams that are behind or come back.
 const ringSize = 256
 
-// published is an event in the ring.
+// published is an event in the ring. Tenants count their events apart, so that nobody learns
+// from an id how much others do.
 type published struct {
 	id     int64
 	tenant string
 	event  oriel.Event
 }
 
+// causeLogged replaces, for tenants, the causes of failures, which may name files and
+// addresses of the server.
+const causeLogged = "the server's log has the cause"
+
 // NewHub returns a hub without events.
-func NewHub() *Hub { return &Hub{next: 1, counts: map[string]*failures{}, streams: map[string]int{}} }
+func NewHub() *Hub {
+	return &Hub{next: 1, last: map[string]int64{}, counts: map[string]*failures{}, streams: map[string]int{}}
+}
 
 // Publish passes an event to the streams of its tenant.
 func (h *Hub) Publish(e oriel.Event) { h.PublishTo(tenantOf(&e), e) }
@@ -45,7 +53,11 @@ func (h *Hub) Publish(e oriel.Event) { h.PublishTo(tenantOf(&e), e) }
 func (h *Hub) PublishTo(tenant string, e oriel.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.ring[h.next%ringSize] = published{h.next, tenant, e}
+	if tenant != timeline.Local && e.Error != "" && (e.Kind == oriel.EventOpen || e.Kind == oriel.EventCondensation) {
+		e.Error = causeLogged
+	}
+	h.last[tenant]++
+	h.ring[h.next%ringSize] = published{h.last[tenant], tenant, e}
 	h.next++
 	h.count(tenant, &e)
 	if h.wake != nil {
@@ -57,11 +69,11 @@ func (h *Hub) PublishTo(tenant string, e oriel.Event) {
 // tenantOf returns the tenant whom an event is about.
 func tenantOf(e *oriel.Event) string { return cmp.Or(e.Tenant, timeline.Local) }
 
-// Last returns the id of the newest event, 0 if there is none.
-func (h *Hub) Last() int64 {
+// lastOf returns the id of a tenant's newest event, 0 if there is none.
+func (h *Hub) lastOf(tenant string) int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.next - 1
+	return h.last[tenant]
 }
 
 // Dropped returns how many events slow streams have lost.
@@ -71,25 +83,29 @@ func (h *Hub) Dropped() int64 {
 	return h.dropped
 }
 
-// after returns the events of a tenant after an id, the id of the newest event of all, how
-// many are lost, and a channel that is closed when there are more.
-func (h *Hub) after(tenant string, id int64) (found []published, last, lost int64, more <-chan struct{}) {
+// progress is how far a stream has come: the id of the last event of its tenant, and the place
+// up to which it has seen the ring.
+type progress struct{ id, place int64 }
+
+// after returns the events that a stream of a tenant has not seen, how many of them are lost,
+// and a channel that is closed when there are more. It moves the stream's progress to the end.
+func (h *Hub) after(tenant string, c *progress) (found []published, lost int64, more <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if oldest := max(1, h.next-ringSize); id+1 < oldest {
-		lost = oldest - id - 1
-		h.dropped += lost
-		id = oldest - 1
-	}
-	for n := id + 1; n < h.next; n++ {
-		if p := &h.ring[n%ringSize]; p.tenant == tenant {
+	first := h.last[tenant] + 1
+	for n := max(c.place+1, h.next-ringSize, 1); n < h.next; n++ {
+		if p := &h.ring[n%ringSize]; p.tenant == tenant && p.id > c.id {
+			first = min(first, p.id)
 			found = append(found, *p)
 		}
 	}
+	lost = first - c.id - 1
+	h.dropped += lost
+	*c = progress{h.last[tenant], h.next - 1}
 	if h.wake == nil {
 		h.wake = make(chan struct{})
 	}
-	return found, h.next - 1, lost, h.wake
+	return found, lost, h.wake
 }
 
 // enter reports whether a tenant may open one more stream; leave closes it.

@@ -93,15 +93,11 @@ func (q *request) settings() (any, error) {
 	return s, nil
 }
 
-// serverKeys are the settings that do not concern a tenant's calls: where the server listens
-// and what is where on its disk.
-var serverKeys = []string{"listen", "token", "origins", "data", "store", "spool", "sync", "events", "models_file"}
-
 // ofOthers reports whether a setting is not for a tenant: it is the server's own, or a limit
 // of another tenant, whose name is not for everybody.
 func (q *request) ofOthers(v settings.Value) bool {
 	if !strings.HasPrefix(v.Key, "tenants.") {
-		return slices.Contains(serverKeys, v.Key)
+		return v.Server
 	}
 	for _, name := range []string{q.tenant, "*"} {
 		if strings.HasPrefix(v.Key, toml.Key{"tenants", name}.String()+".") {

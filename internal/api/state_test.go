@@ -60,8 +60,11 @@ func TestWhatTenantsSeeDoesNotDependOnOthers(t *testing.T) {
 	}
 	t.Cleanup(func() { store.Close() })
 	w := newWorld(t, store)
-	file := filepath.Join(dir, "config.toml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, "data = %q\nspool = %q\nprofile = \"thrifty\"\n[profiles.team]\nbudget = 70000\n", dir, dir), 0o600); err != nil {
+	file, prompt := filepath.Join(dir, "config.toml"), filepath.Join(dir, "prompt.txt")
+	if err := os.WriteFile(prompt, []byte("Summarise this."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, fmt.Appendf(nil, "data = %q\nspool = %q\nprofile = \"thrifty\"\n[condense]\nurl = \"http://127.0.0.1:1\"\nmodel = \"small\"\nprompt = %q\n[profiles.team]\nbudget = 70000\n", dir, dir, prompt), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	l, err := settings.Load(settings.Sources{File: file})
@@ -88,6 +91,9 @@ func TestWhatTenantsSeeDoesNotDependOnOthers(t *testing.T) {
 		}
 		return seen
 	}
+	for _, tenant := range []string{"ben", timeline.Local} {
+		w.hub.PublishTo(tenant, oriel.Event{Kind: oriel.EventOpen, Reason: oriel.OpenStore, Error: dir + ": the disk is full"})
+	}
 	ben, operator := see("ben"), see(timeline.Local)
 	w.talk("ann", "annsecret", 4, nil)
 	for range 300 { // more than are kept: a reader who is behind loses some
@@ -112,6 +118,9 @@ func TestWhatTenantsSeeDoesNotDependOnOthers(t *testing.T) {
 	}
 	if !strings.Contains(ben["/settings"], `"key":"profiles.team.budget","value":70000,"source":"file"`) || !strings.Contains(operator["/settings"], dir) {
 		t.Errorf("ben sees %.300s, the machine's own user %.300s", ben["/settings"], operator["/settings"])
+	}
+	if !strings.Contains(ben["/overview"], `"reason":"store: the server's log has the cause"`) || !strings.Contains(operator["/overview"], dir) {
+		t.Errorf("ben sees %s, the machine's own user %s", ben["/overview"], operator["/overview"])
 	}
 	if !strings.Contains(ben["/health"], `"degraded"`) || !strings.Contains(operator["/health"], dir) {
 		t.Errorf("ben sees %s, the machine's own user %s", ben["/health"], operator["/health"])

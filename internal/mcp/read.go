@@ -57,9 +57,9 @@ func (t *tools) read(ctx context.Context, r *request, in *readInput) (*readOutpu
 	}
 	switch last := c.Head.Depth; {
 	case to < in.From:
-		return nil, fmt.Errorf("to: %d is before from, which is %d: give the larger id as to", to, in.From)
+		return nil, mistakef("to: %d is before from, which is %d: give the larger id as to", to, in.From)
 	case in.From > last:
-		return nil, fmt.Errorf("from: there is no message %d: conversation %q has messages 1 to %d", in.From, clip.To(c.Name, 80), last)
+		return nil, mistakef("from: there is no message %d: conversation %q has messages 1 to %d", in.From, clip.To(c.Name, 80), last)
 	default:
 		to = min(to, last)
 	}
@@ -114,7 +114,7 @@ func (t *tools) messages(ctx context.Context, r *request, c *timeline.Conversati
 		return nil, err
 	}
 	if offset > 0 && length > 0 && offset >= length {
-		return nil, fmt.Errorf("offset: message %d has %d bytes of text, all of which were shown", from, length)
+		return nil, mistakef("offset: message %d has %d bytes of text, all of which were shown", from, length)
 	}
 	out.Note = readNote(c, from, to, next, goOn, length)
 	return out, nil

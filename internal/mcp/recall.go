@@ -63,7 +63,7 @@ func moment(name, text string, now time.Time) (time.Time, error) {
 	}
 	t, err := browse.Since(text, now)
 	if err != nil {
-		return t, fmt.Errorf("%s: %w", name, err)
+		return t, mistakef("%s: %w", name, err)
 	}
 	return t, nil
 }
@@ -78,9 +78,9 @@ func (t *tools) place(r *request, conversation, scope string) (browse.Place, err
 	case p.Conversation != "":
 		return p, nil
 	case scope == "conversation":
-		return p, errors.New("conversation is missing: your own is not known here; give the id of one, as list_conversations shows it, or leave scope out to look in all")
+		return p, mistakef("conversation is missing: your own is not known here; give the id of one, as list_conversations shows it, or leave scope out to look in all")
 	case scope == "project" && t.o.Project == "":
-		return p, errors.New("conversation is missing: your project is not known here; give the id of a conversation of that project, as list_conversations shows it, or leave scope out to look in all")
+		return p, mistakef("conversation is missing: your project is not known here; give the id of a conversation of that project, as list_conversations shows it, or leave scope out to look in all")
 	case scope == "project":
 		p.Project = t.o.Project
 	}
@@ -101,7 +101,7 @@ func (t *tools) where(ctx context.Context, r *request, p browse.Place) (recall.W
 
 func (t *tools) recall(ctx context.Context, r *request, in *recallInput) (*recallOutput, error) {
 	if strings.TrimSpace(in.Query) == "" {
-		return nil, errors.New("query is empty: say what to look for")
+		return nil, mistakef("query is empty: say what to look for")
 	}
 	now := t.o.Now()
 	o := recall.RecallOptions{Directives: -1, Now: now}

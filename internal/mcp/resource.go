@@ -50,7 +50,7 @@ func (t *tools) listResources(ctx context.Context, req *sdk.ListResourcesRequest
 	}
 	list, _, err := t.conversations(ctx, r, "", time.Time{}, pageSize)
 	if err != nil {
-		return nil, err
+		return nil, t.explain(err)
 	}
 	out := &sdk.ListResourcesResult{Resources: []*sdk.Resource{}}
 	for i := range list {
@@ -74,24 +74,24 @@ func (t *tools) readResource(ctx context.Context, req *sdk.ReadResourceRequest) 
 	}
 	r, err := t.open(ctx, "", nil)
 	if err != nil {
-		return nil, err
+		return nil, t.explain(err)
 	}
 	c, err := r.Store.Conversation(ctx, t.o.Tenant, name)
 	if err != nil {
 		return nil, sdk.ResourceNotFoundError(req.Params.URI)
 	}
 	if hides, err := t.hides(ctx, r, c.Name); err != nil {
-		return nil, err
+		return nil, t.explain(err)
 	} else if hides {
 		return nil, sdk.ResourceNotFoundError(req.Params.URI)
 	}
 	first, err := t.newest(ctx, r, &c)
 	if err != nil {
-		return nil, err
+		return nil, t.explain(err)
 	}
 	out, err := t.messages(ctx, r, &c, first, c.Head.Depth, 0)
 	if err != nil {
-		return nil, err
+		return nil, t.explain(err)
 	}
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: req.Params.URI, MIMEType: mimeText, Text: out.text()}}}, nil
 }

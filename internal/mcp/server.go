@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -48,6 +49,9 @@ type Options struct {
 	ReadOnly bool
 	// Version is that of this program.
 	Version string
+	// Log receives the causes of failures of the history, which may name files and addresses
+	// of the server, instead of the client. If it is nil, the client is told them.
+	Log *slog.Logger
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 }
@@ -118,7 +122,7 @@ func (t *tools) find(ctx context.Context, r *request, name string) (timeline.Con
 		name = r.own
 	}
 	if name == "" {
-		return timeline.Conversation{}, errors.New("conversation is missing: give the id of one; list_conversations shows them")
+		return timeline.Conversation{}, mistakef("conversation is missing: give the id of one; list_conversations shows them")
 	}
 	c, err := browse.Find(ctx, r.Store, t.o.Tenant, name)
 	var missing *browse.Missing
@@ -129,12 +133,12 @@ func (t *tools) find(ctx context.Context, r *request, name string) (timeline.Con
 		})
 	}
 	if err != nil {
-		return c, explain(err)
+		return c, t.explain(err)
 	}
 	if hides, err := t.hides(ctx, r, c.Name); err != nil {
-		return c, explain(err)
+		return c, t.explain(err)
 	} else if hides {
-		return c, fmt.Errorf("conversation %q is private: only its own agent may read and change it", clip.To(c.Name, 80))
+		return c, mistakef("conversation %q is private: only its own agent may read and change it", clip.To(c.Name, 80))
 	}
 	return c, nil
 }
@@ -164,20 +168,36 @@ func (t *tools) hides(ctx context.Context, r *request, name string) (bool, error
 	return true, nil
 }
 
+// mistake is an error whose text is meant for the client.
+type mistake struct{ error }
+
+func (m mistake) Unwrap() error { return m.error }
+
+func mistakef(format string, args ...any) error { return mistake{fmt.Errorf(format, args...)} }
+
 // explain returns an error in the words of the tools.
-func explain(err error) error {
+func (t *tools) explain(err error) error {
+	var said mistake
 	var missing *browse.Missing
+	var project *browse.UnknownProject
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &said):
+		return err
 	case errors.As(err, &missing) && len(missing.Near) == 0:
-		return fmt.Errorf("no conversation is called %q: list_conversations shows their ids", clip.To(missing.Name, 80))
+		return mistakef("no conversation is called %q: list_conversations shows their ids", clip.To(missing.Name, 80))
+	case errors.As(err, &missing), errors.As(err, &project), errors.Is(err, oriel.ErrNoItem), errors.Is(err, oriel.ErrItem):
+		return mistake{err}
 	case errors.Is(err, oriel.ErrNoPlan), errors.Is(err, oriel.ErrNoDirective):
-		return fmt.Errorf("%w: nothing was changed", err)
+		return mistakef("%w: nothing was changed", err)
 	case errors.Is(err, oriel.ErrCannotFit):
-		return fmt.Errorf("%w: nothing was changed; pin single messages instead, or read them", err)
+		return mistakef("%w: nothing was changed; pin single messages instead, or read them", err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("the history did not answer within %v: go on without it, or ask for less", callWait)
+		return mistakef("the history did not answer within %v: go on without it, or ask for less", callWait)
+	case t.o.Log == nil:
+		return mistake{err}
 	}
-	return err
+	t.o.Log.Error("a request of an MCP client failed", "tenant", t.o.Tenant, "error", err)
+	return mistakef("the history failed; the server's log has the cause: go on without it, or try again later")
 }

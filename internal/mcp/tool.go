@@ -113,10 +113,10 @@ func run[In, Out any](ctx context.Context, t *tools, name string, schema *jsonsc
 	}
 	r, err := t.open(ctx, name, arguments)
 	if err != nil {
-		return out, explain(err)
+		return out, t.explain(err)
 	}
 	out, err = do(ctx, r, in)
-	return out, explain(err)
+	return out, t.explain(err)
 }
 
 // decode reads the arguments of a tool. An error names the argument and says what to give.

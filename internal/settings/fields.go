@@ -17,6 +17,7 @@ type field struct {
 	// none.
 	key, env, flag            string
 	secret, restart, protects bool
+	server                    bool // it is about the server alone: see Value
 	// owner and name are the struct and its field, whose comment is the documentation.
 	owner, name string
 	index       []int
@@ -86,7 +87,7 @@ func leaves(t reflect.Type, prefix string, index []int) []field {
 			env = "ORIEL_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 		}
 		out = append(out, field{
-			key: key, env: env, flag: f.Tag.Get("flag"), secret: f.Tag.Get("secret") != "", restart: f.Tag.Get("restart") != "", protects: f.Tag.Get("protects") != "",
+			key: key, env: env, flag: f.Tag.Get("flag"), secret: f.Tag.Get("secret") != "", restart: f.Tag.Get("restart") != "", protects: f.Tag.Get("protects") != "", server: f.Tag.Get("server") != "",
 			owner: t.Name(), name: f.Name, index: append(append([]int(nil), index...), f.Index...),
 		})
 	}

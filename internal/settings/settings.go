@@ -16,27 +16,27 @@ import (
 type Settings struct {
 	// Address to listen at, HOST:PORT; port 0 takes a free one. Beyond 127.0.0.1 a
 	// token is needed.
-	Listen string `toml:"listen" flag:"listen" restart:"yes" protects:"yes"`
+	Listen string `toml:"listen" flag:"listen" restart:"yes" protects:"yes" server:"yes"`
 	// Token of Oriel's own that clients must send, as the header X-Oriel-Token or as
 	// /k/TOKEN before the path in their base URL. Beyond 127.0.0.1 it has at least 16
 	// characters: openssl rand -hex 16 prints one. Empty: none, for 127.0.0.1 only.
-	Token string `toml:"token" flag:"token" secret:"yes" protects:"yes"`
+	Token string `toml:"token" flag:"token" secret:"yes" protects:"yes" server:"yes"`
 	// Origins of web pages that may send requests without a token, such as
 	// "https://chat.example", beside pages of this machine.
-	Origins []string `toml:"origins" flag:"origin"`
+	Origins []string `toml:"origins" flag:"origin" server:"yes"`
 	// Folder of the history. Empty: the user's data folder.
-	Data string `toml:"data" flag:"data" restart:"yes"`
+	Data string `toml:"data" flag:"data" restart:"yes" server:"yes"`
 	// URL of a PostgreSQL database for the history, which several servers can share:
 	// "postgres://user:password@host:5432/database". Its parameters set TLS, the pool and
 	// time limits; see docs/postgres.md. Empty: the history is in the folder.
-	Store string `toml:"store" flag:"store" secret:"yes" restart:"yes"`
+	Store string `toml:"store" flag:"store" secret:"yes" restart:"yes" server:"yes"`
 	// Folder for calls that the history does not accept, until it does: because its disk is
 	// full or read-only, or its server is gone. At most 1 GiB. Empty: a folder of the user's
 	// state.
-	Spool string `toml:"spool" flag:"spool" restart:"yes"`
+	Spool string `toml:"spool" flag:"spool" restart:"yes" server:"yes"`
 	// How much of the history survives a power failure: "normal" (all but the last
 	// moments) or "full" (everything).
-	Sync string `toml:"sync" flag:"sync" restart:"yes"`
+	Sync string `toml:"sync" flag:"sync" restart:"yes" server:"yes"`
 	// How much of a request is sent unless the call names a profile: "balanced" (100,000
 	// tokens, and all that people wrote), "full" (as much as the model accepts), "thrifty"
 	// (64,000 tokens), "chat" (for talk rather than tools), "off" (everything, whatever
@@ -53,9 +53,9 @@ type Settings struct {
 	// 0 and less than 1.
 	Margin float64 `toml:"margin"`
 	// File to which every event is appended as a line of JSON. Empty: none.
-	Events string `toml:"events" flag:"events" restart:"yes"`
+	Events string `toml:"events" flag:"events" restart:"yes" server:"yes"`
 	// JSON file of models, merged into the built-in table; [models] overrides it.
-	ModelsFile string `toml:"models_file" flag:"models" env:"ORIEL_MODELS"`
+	ModelsFile string `toml:"models_file" flag:"models" env:"ORIEL_MODELS" server:"yes"`
 
 	// Where calls go.
 	Upstream Upstream `toml:"upstream"`
@@ -149,7 +149,7 @@ type Condense struct {
 	// network.
 	Key string `toml:"key" secret:"yes"`
 	// File with your own instructions; {tokens} stands for the limit.
-	Prompt string `toml:"prompt" flag:"condense-prompt"`
+	Prompt string `toml:"prompt" flag:"condense-prompt" server:"yes"`
 	// "behind" (calls never wait, the summary is used by the next cut) or "inline" (the
 	// call that cuts waits).
 	When string `toml:"when" flag:"condense"`

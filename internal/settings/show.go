@@ -24,6 +24,9 @@ type Value struct {
 	// About is the manual's text.
 	About string `json:"about"`
 
+	// Server reports that it is about the server alone and not about calls: where it
+	// listens, and what is where on its disk.
+	Server bool `json:"-"`
 	// Text is the value as written in a file, except for secrets.
 	Text string `json:"-"`
 }
@@ -42,7 +45,7 @@ func (l *Loaded) Values() []Value {
 		case []string:
 			value = append([]string{}, x...) // never nil, which is null in JSON
 		}
-		out = append(out, Value{Key: key, Value: value, Source: l.SourceOf(key), Restart: f.restart, About: f.doc(), Text: write(reflect.ValueOf(value))})
+		out = append(out, Value{Key: key, Value: value, Source: l.SourceOf(key), Restart: f.restart, About: f.doc(), Server: f.server, Text: write(reflect.ValueOf(value))})
 		if last := &out[len(out)-1]; f.secret {
 			last.Text = value.(string)
 		}
