@@ -103,8 +103,10 @@ func (d *doctor) checkServer(ctx context.Context, at string) finding {
 	}
 	f = finding{name, fine, fmt.Sprintf("oriel %s answers at %s, status %s", health.Version, at, health.Status), ""}
 	switch {
-	case health.Status != "ok":
+	case health.Store == "failed":
 		f.Status, f.Advice = warning, "its history fails, so that calls wait in its spool: its log says why"
+	case health.Status != "ok":
+		f.Status, f.Advice = warning, "something is wrong with it: its log says what, and so does http://"+at+"/oriel/healthz, with its token if it has one"
 	case health.Version != d.build.Version:
 		f.Status, f.Advice = warning, fmt.Sprintf("this program is %s: start the server again to use it", d.build.Version)
 	}

@@ -119,6 +119,12 @@ func TestDoctorKnowsThePort(t *testing.T) {
 	expect(t, d.checkPort(ctx), warning, "oriel v0", "this program is v1")
 	answer = `{"status":"degraded","version":"v1","store":"failed"}`
 	expect(t, d.checkPort(ctx), warning, "wait in its spool")
+	answer = `{"status":"degraded","version":"v1","store":"ok"}` // such as settings that are held
+	f := d.checkPort(ctx)
+	expect(t, f, warning, "something is wrong", "/oriel/healthz")
+	if strings.Contains(f.Advice, "history") {
+		t.Errorf("it blames the history: %s", f.Advice)
+	}
 }
 
 func TestDoctorReachesProviders(t *testing.T) {

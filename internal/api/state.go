@@ -63,7 +63,7 @@ func (q *request) health() (any, error) {
 	if s.Error != "" {
 		s.Status, s.Store = "degraded", "failed"
 	}
-	if s.Held != "" {
+	if s.Held != "" || q.Engine.Spool().Newer > 0 { // as /oriel/healthz
 		s.Status = "degraded"
 	}
 	return s, nil

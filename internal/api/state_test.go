@@ -17,7 +17,9 @@ import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/api"
 	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/internal/spool"
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 	"github.com/oriel-context/oriel/token"
 )
@@ -124,6 +126,29 @@ func TestWhatTenantsSeeDoesNotDependOnOthers(t *testing.T) {
 	}
 	if !strings.Contains(ben["/health"], `"degraded"`) || !strings.Contains(operator["/health"], dir) {
 		t.Errorf("ben sees %s, the machine's own user %s", ben["/health"], operator["/health"])
+	}
+}
+
+// Calls that wait for a newer version are a state that all who ask about health are told.
+func TestHealthIsDegradedWhileCallsOfANewerVersionWait(t *testing.T) {
+	dir := t.TempDir()
+	left := spool.Open(dir, spool.Options{})
+	if err := errors.Join(left.Append(spool.Entry{Meta: []byte(`{"v":2,"id":"call-x"}`), Blobs: [][]byte{[]byte("a message")}}), left.Close()); err != nil {
+		t.Fatal(err)
+	}
+	store := memory.New()
+	engine, err := oriel.Open(t.Context(), oriel.Config{Store: store, NoEmbed: true, Spool: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	w := newWorld(t, store)
+	w.handler = api.New(api.Options{Engine: engine, Store: store, Hub: w.hub, Tenant: func(ctx context.Context) string { return ctx.Value(asTenant{}).(string) }})
+	for _, w.tenant = range []string{timeline.Local, "ann"} {
+		var got struct{ Status, Store, Error string }
+		if w.get("health", &got); got.Status != "degraded" || got.Store != "ok" || got.Error != "" {
+			t.Errorf("%s is told %+v", w.tenant, got)
+		}
 	}
 }
 
