@@ -31,12 +31,38 @@ func Asks(text string) bool {
 // like stop words.
 var assents = func() map[string]bool {
 	out := map[string]bool{}
-	for _, w := range strings.Fields(`
-		yes yep yeah yup ok okay sure please thanks thank thx great good nice perfect cool fine right correct exactly agreed alright awesome
-		excellent amazing lovely wow no nope nah hello hi hey bye goodbye welcome sorry understood lgtm looks look sounds makes sense works work well
-		continue go going on ahead next let's lets do it that this fix try again now proceed commit push keep carry start begin finish done stop wait
-		retry run option first second third last one two three both either me us you we them there here all everything anything something nothing more another`) {
+	for _, w := range strings.Fields(agreeing) {
 		out[w] = true
 	}
 	return out
 }()
+
+const (
+	agreeing = `
+		yes yep yeah yup ok okay sure please thanks thank thx great good nice perfect cool fine right correct exactly agreed alright awesome
+		excellent amazing lovely wow no nope nah hello hi hey bye goodbye welcome sorry understood lgtm looks look sounds makes sense works work well
+		continue go going on ahead next let's lets do it that this fix try again now proceed commit push keep carry start begin finish done stop wait
+		retry run option first second third last one two three both either me us you we them there here all everything anything something nothing more another`
+	// ordering are words that tell someone what to do, without saying to what.
+	ordering = `
+		add apply check clean click close delete deploy down enter hit implement make merge off open out press read rebase redo remove rerun restart revert review
+		save see show type undo up update use verify write`
+)
+
+// idle are the terms of agreeing and ordering. They say nothing about what a query is
+// about: many a line has "run", "commit" or "press enter" by chance.
+var idle = func() map[keyword.Term]bool {
+	out := map[keyword.Term]bool{}
+	terms, _ := new(keyword.Analyser).Terms(nil, agreeing+ordering)
+	for _, t := range terms {
+		out[t] = true
+	}
+	return out
+}()
+
+// commands reports whether a query is an order, such as "fix the lint errors": not a question,
+// and it begins with a word that names nothing.
+func commands(query string) bool {
+	terms, _ := new(keyword.Analyser).Terms(nil, query)
+	return len(terms) > 0 && idle[terms[0]] && !asks(query)
+}

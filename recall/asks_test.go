@@ -16,3 +16,14 @@ func TestAsks(t *testing.T) {
 		}
 	}
 }
+
+func TestCommands(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": false, "the": false, "fix the lint errors": true, "Please run the linter and the formatter": true, "ok, then use the other approach": true,
+		"Show me the port of the relay": false, "Can you run the linter?": false, "run the linter?": false, "port of the mail relay": false, "E4017": false,
+	} {
+		if commands(text) != want {
+			t.Errorf("%q: %v", text, !want)
+		}
+	}
+}

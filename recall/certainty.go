@@ -81,13 +81,21 @@ func (c *certainty) unsure() bool {
 }
 
 // trust takes the share of the query's words on the best line as evidence: if it is at
-// least lineSure, the scope surely holds something relevant.
-func (c *certainty) trust(line float32) {
+// least lineSure, the scope surely holds something relevant. An order brings back little
+// for it, because its words may be on the line by chance.
+func (c *certainty) trust(line float32, order bool) {
 	if line < lineSure {
 		return
 	}
+	if c.scale == nil && c.sure == 0 && order {
+		c.scale = &stated
+	}
 	c.sure = max(c.sure, line)
-	if c.scale != nil {
+	switch {
+	case c.scale == nil:
+	case order:
+		c.evidence = max(c.evidence, c.scale.some)
+	default:
 		c.evidence = max(c.evidence, c.scale.all)
 	}
 }

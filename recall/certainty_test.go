@@ -31,3 +31,29 @@ func TestWhatIsSpentGrowsWithTheEvidence(t *testing.T) {
 		}
 	}
 }
+
+// A line that has the words of a query lets the whole budget be spent, but little for an
+// order, unless more is spent without the line.
+func TestALineIsLessEvidenceForAnOrder(t *testing.T) {
+	for name, c := range map[string]struct {
+		certainty
+		question, order int
+	}{
+		"a question":        {judge(fact, 0, .1, true, false, false), 4096, someTokens},
+		"a statement":       {judge(fact, 0, .1, true, true, false), 4096, someTokens},
+		"a near question":   {judge(fact, 0, .6, true, false, false), 4096, 4096},
+		"work":              {judge(work, 0, .1, true, true, false), 4096, someTokens},
+		"work that is near": {judge(work, .3, .3, true, true, false), 4096, 4096},
+	} {
+		for order, want := range map[bool]int{false: c.question, true: c.order} {
+			got, below := c.certainty, c.certainty
+			got.trust(lineSure, order)
+			if got.sure < lineSure || got.allowance(4096) != want {
+				t.Errorf("%s, order %t: %d tokens, sure of %.2f, want %d", name, order, got.allowance(4096), got.sure, want)
+			}
+			if below.trust(lineSure-.01, order); below != c.certainty {
+				t.Errorf("%s, order %t: %+v, want %+v", name, order, below, c.certainty)
+			}
+		}
+	}
+}

@@ -4,6 +4,7 @@ package recall
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oriel-context/oriel/embed"
 	"github.com/oriel-context/oriel/embed/minilm"
 	"github.com/oriel-context/oriel/internal/quote"
 )
@@ -21,9 +23,10 @@ import (
 // ways to ask for it.
 type hidden struct{ Half, Kind, Line, Ask, Phrase string }
 
-func hiddenFacts(t testing.TB) (out []hidden) {
+// hiddenIn reads a file of testdata/filler.
+func hiddenIn(t testing.TB, name string) (out []hidden) {
 	t.Helper()
-	f, err := os.Open("testdata/filler/facts.jsonl")
+	f, err := os.Open("testdata/filler/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,10 +79,9 @@ var (
 
 func pick(r *rand.Rand, from []string) string { return from[r.IntN(len(from))] }
 
-// amongFiller returns a message that has a line among sixty others; in a result, among as
-// many as are indexed.
-func amongFiller(r *rand.Rand, kind, style, line string) Message {
-	const lines = 60
+// amongFiller returns a message that has a line among others; in a result, among as many
+// as are indexed.
+func amongFiller(r *rand.Rand, kind, style string, lines int, line string) Message {
 	most := 1 << 20
 	if style == "result" {
 		most = wholeResult - 200
@@ -118,7 +120,7 @@ func fillerTalk(facts []hidden, seed uint64) (out []Message) {
 		style := []string{"result", "paste", "reply"}[i%3]
 		add(Message{Role: "user", Text: fmt.Sprintf("Go on with the %s, please.", pick(r, fillerNouns))})
 		add(Message{Role: "assistant", Text: fmt.Sprintf("I look at the %s now.", pick(r, fillerNouns)), Tools: []string{"Bash show " + pick(r, fillerNouns)}})
-		add(amongFiller(r, f.Kind, style, f.Line))
+		add(amongFiller(r, f.Kind, style, 60, f.Line))
 	}
 	return out
 }
@@ -136,8 +138,8 @@ func TestAFactAmongFillerIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer model.Close()
-	const half = "held" // lineSure was chosen on the other half
-	facts := hiddenFacts(t)
+	const half = "held" // both halves were in sight when lineSure was chosen
+	facts := hiddenIn(t, "facts.jsonl")
 	found, asked, foreign := map[string]int{}, 0, 0
 	for k, kind := range []string{"log", "code", "config", "prose"} {
 		here := slices.Clone(facts)
@@ -177,4 +179,70 @@ func TestAFactAmongFillerIsFound(t *testing.T) {
 	if foreign > 2 {
 		t.Errorf("what was never said brings something %d times", foreign)
 	}
+}
+
+// What only tells an agent to go on is about no line that has the same words by chance: it
+// brings what it would bring without lines. An order that names something on the line brings
+// a little.
+//
+// SPEC D3
+func TestGoingOnIsAboutNoLine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes many vectors")
+	}
+	model, err := minilm.Open(minilm.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	kept := &keptVectors{Model: model, known: map[string][]float32{}}
+	for i, p := range hiddenIn(t, "prompts.jsonl") {
+		kind := []string{"log", "code", "config", "prose"}[i%4]
+		r := rand.New(rand.NewPCG(uint64(i%4), 1))
+		var talk []Message
+		for n := range 6 {
+			line := p.Line
+			if n < 5 {
+				line = fillerKinds[kind](r, 60)
+			}
+			m := amongFiller(r, kind, "paste", 60, line)
+			m.Conversation, m.Block, m.Time = "c", fmt.Sprint(n), monday.Add(time.Duration(n)*time.Minute)
+			talk = append(talk, m)
+		}
+		s := scopeOf(t, Options{Model: kept}, talk)
+		for _, tools := range []bool{false, true} {
+			s.tools = tools
+			sc := scores{words: make([]float32, len(s.messageOf))}
+			h := s.lexical(p.Ask, sc.words)
+			line := s.bestLine(&sc, &h, p.Ask, &RecallOptions{})
+			tokens := find(t, s, p.Ask, RecallOptions{Budget: 2048}).Tokens
+			switch {
+			case p.Kind == "names" && !tools && tokens > someTokens, p.Kind != "names" && line >= lineSure:
+				t.Errorf("%s: %q brings %d tokens, a line has %.2f of it (tools: %t)", p.Half, p.Ask, tokens, line, tools)
+			case tokens > 0:
+				t.Logf("%s: %q brings %d tokens, a line has %.2f of it (tools: %t)", p.Half, p.Ask, tokens, line, tools)
+			}
+		}
+	}
+}
+
+// keptVectors is a model that computes the vector of a text once.
+type keptVectors struct {
+	embed.Model
+	known map[string][]float32
+}
+
+func (k *keptVectors) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	out := make([][]float32, len(texts))
+	for i, text := range texts {
+		if k.known[text] == nil {
+			v, err := k.Model.Embed(ctx, []string{text})
+			if err != nil {
+				return nil, err
+			}
+			k.known[text] = v[0]
+		}
+		out[i] = k.known[text]
+	}
+	return out, nil
 }

@@ -17,11 +17,10 @@ const (
 	// split at the ends of sentences.
 	lineBytes = 128
 	// lineSure is the share of the query's words, by weight, from which on a line is
-	// surely about the query. No unrelated query that docs/retrieval.md measures reaches
-	// it in the scope of a conversation.
+	// surely about the query. docs/retrieval.md measures how many unrelated queries reach it.
 	lineSure = .5
-	// lineWords is how many of the query's words must be on the line, unless it is a
-	// search for one word.
+	// lineWords is how many of the query's words that name something must be on the line,
+	// unless it is a search for one rare word.
 	lineWords = 2
 )
 
@@ -35,16 +34,22 @@ func (s *Scope) bestLine(sc *scores, h *heard, query string, o *RecallOptions) (
 	if len(h.words) < least {
 		return 0
 	}
+	passages := s.bestByWords(sc, o)
+	if least == 1 && len(passages) == linePassages {
+		return 0 // the word is not rare
+	}
 	r := s.texts.reader()
 	var terms []keyword.Term
-	for _, i := range s.bestByWords(sc, o) {
+	for _, i := range passages {
 		for _, line := range split(r.at(i), lineBytes) {
 			terms, _ = s.words.Analyser.Terms(terms[:0], line)
 			sum, n := float32(0), 0
 			for _, w := range h.words {
 				if slices.Contains(terms, w.term) {
 					sum += w.weight
-					n++
+					if !idle[w.term] {
+						n++
+					}
 				}
 			}
 			if n >= least {

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -21,6 +22,22 @@ func TestLinesInTheWindowAreNoEvidence(t *testing.T) {
 		r := find(t, s, "Which tide does the pilot prefer?", RecallOptions{Exclude: func(block string) bool { return strings.Contains(test.shown, block) }})
 		if found := r.Tokens > 0; found != test.found {
 			t.Errorf("%s in the window: %d tokens", name, r.Tokens)
+		}
+	}
+}
+
+// A search for one word finds it among other lines if it is rare and names something.
+func TestOneRareWordIsFoundOnALine(t *testing.T) {
+	const filler = "Numbers of gallery widgets were painted, sorted, packed and varnished in the studio. "
+	var lines strings.Builder
+	for i := range linePassages + 2 {
+		fmt.Fprintf(&lines, "assistant: %sPicture %d is lacquered. %s\n", strings.Repeat(filler, 20), i, strings.Repeat(filler, 20))
+	}
+	fmt.Fprintf(&lines, "user: %sIt failed with E4017, press enter to continue. %s\n", strings.Repeat(filler, 15), strings.Repeat(filler, 15))
+	s := scopeOf(t, Options{Model: &bags{}}, talk(lines.String()))
+	for query, found := range map[string]bool{"E4017": true, "the E4017?": true, "continue": false, "Press enter": false, "lacquered": false, "press E4017": false} {
+		if r := find(t, s, query, RecallOptions{}); r.Tokens > 0 != found || found && !strings.Contains(r.Text, "E4017") {
+			t.Errorf("%q: %d tokens", query, r.Tokens)
 		}
 	}
 }

@@ -151,13 +151,19 @@ func referenceLine(s *Scope, query string, drop func(keyword.Term) bool, matches
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(matches[b], matches[a]) })
+	if least == 1 && len(order) >= linePassages {
+		return 0
+	}
 	for _, i := range order[:min(len(order), linePassages)] {
 		for _, line := range split(s.texts.at(i), lineBytes) {
 			on, _ := s.words.Analyser.Terms(nil, line)
 			sum, n := float32(0), 0
 			for _, w := range known {
 				if slices.Contains(on, w.term) {
-					sum, n = sum+w.weight, n+1
+					sum += w.weight
+					if !idle[w.term] {
+						n++
+					}
 				}
 			}
 			if n >= least {

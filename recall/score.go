@@ -94,7 +94,7 @@ func (s *Scope) score(sc *scores, query string, vector []float32, o *RecallOptio
 	if h.count > 0 {
 		sc.certainty = judge(a, word, bestCos, vector != nil, statement, s.personal(query))
 		if vector != nil && sc.unsure() {
-			sc.trust(s.bestLine(sc, &h, query, o))
+			sc.trust(s.bestLine(sc, &h, query, o), commands(query))
 		}
 	}
 	return nil
