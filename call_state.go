@@ -21,7 +21,8 @@ import (
 // callState is the state of a conversation beside its history.
 type callState struct {
 	mu      sync.Mutex // protects what follows
-	changed int64      // Store.Changed when it was read
+	changed int64      // Store.Changed when it was read; less than 0: this process has changed it since
+	marks   int64      // how often it has
 	read    bool
 	notes   viewNotes
 
@@ -66,17 +67,23 @@ func (t *callStates) changed(tenant, conversation string) {
 	k := t.of(tenant, conversation)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.changed = -1
+	k.marks++
+	k.changed = -k.marks
 }
 
 // pinned returns the pinned and held messages for the view of a call, by depth, and the
 // kinds of events that report what is new among them. It reads the records if another
 // process has changed anything. If they cannot be read, the last known ones apply.
-func (r *calls) pinned(ctx context.Context, store timeline.Store, t *thread.Thread) (pins []int, news []string, err error) {
+func (c *Call) pinned(ctx context.Context) (pins []int, news []string, err error) {
+	r, t := c.calls, c.thread
 	k := r.states.of(t.Tenant, t.Conversation)
 	k.mu.Lock()
 	read, was := k.read, k.changed
 	k.mu.Unlock()
+	if was < 0 {
+		c.stored = r.index.Snapshot(t) // what Find has read may be older than the change
+	}
+	store := c.stored
 	now, err := bound.Do(ctx, &r.reads, func(ctx context.Context) (*freshNotes, error) {
 		return r.refreshNotes(ctx, store, t, read, was)
 	})

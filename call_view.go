@@ -41,7 +41,7 @@ func (c *Call) show(ctx, reads context.Context) error {
 	in := c.input(c.thread)
 	c.stored = c.calls.index.Snapshot(c.thread)
 	c.numberLeft = c.calls.o.Waits.Number
-	pins, news, err := c.calls.pinned(reads, c.stored, c.thread)
+	pins, news, err := c.pinned(reads)
 	if err != nil && c.calls.worthTelling(c.began) {
 		c.calls.report(OpenNotes, c.request, c.thread.Conversation, fmt.Errorf("what was pinned, undone or planned elsewhere could not be read, what is known of it holds: %w", err))
 	}
