@@ -83,7 +83,8 @@ func (c *Call) quietKey() string {
 func (c *Call) takeOthers(ctx context.Context, others *timeline.OthersError, known func(id, name string) bool) (names []string, err error) {
 	th, stored := c.thread, c.stored
 	if len(others.Stored) > 0 {
-		if _, err := bound.Do(ctx, &c.calls.reads, func(ctx context.Context) (any, error) { return nil, c.calls.index.Refresh(ctx, stored, th) }); err != nil {
+		_, err := bound.Do(ctx, &c.calls.reads, func(ctx context.Context) (any, error) { return nil, c.calls.index.Refresh(ctx, stored, th) })
+		if err != nil && !errors.Is(err, thread.ErrNewerPlan) { // pinned reports that one
 			return nil, err
 		}
 		for _, key := range others.Stored {
@@ -95,7 +96,7 @@ func (c *Call) takeOthers(ctx context.Context, others *timeline.OthersError, kno
 		found, err := bound.Do(ctx, &c.calls.reads, func(ctx context.Context) (found proposedPlans, err error) {
 			found.plans, found.names, err = view.ReadProposed(ctx, stored, th, known)
 			if errors.Is(err, thread.ErrNewerPlan) {
-				err = nil // wanted reports it
+				err = nil // pinned reports it
 			}
 			return found, err
 		})

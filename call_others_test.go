@@ -3,6 +3,7 @@ package oriel_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -85,19 +86,25 @@ func TestASummaryIsUsedElsewhere(t *testing.T) {
 	late.end(http.StatusOK)
 }
 
+// makeNewer makes a plan one of a newer version.
+func makeNewer(t *testing.T, store timeline.Store, r timeline.Record) {
+	t.Helper()
+	was := r.Data
+	r.Data = bytes.Replace(was, []byte(`"view":{"v":1,`), []byte(`"view":{"v":2,`), 1)
+	if bytes.Equal(r.Data, was) {
+		t.Fatalf("the plan is %s", was)
+	}
+	_, err := store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "talk", Stay: true, Put: []timeline.Record{r}, Now: time.Now()})
+	must(err)
+}
+
 // A plan that a newer version has proposed is passed over, and an event reports it.
 func TestAPlanOfANewerVersionIsPassedOver(t *testing.T) {
 	store, engines := share(t, 1)
 	first := ask(engines[0], "first", talk(18, "A question.", 500))
 	records, err := store.Records(ctx, timeline.Local, "talk", timeline.KindNumber, "")
 	must(err)
-	newer := records[0]
-	newer.Data = bytes.Replace(newer.Data, []byte(`"view":{"v":1,`), []byte(`"view":{"v":2,`), 1)
-	if bytes.Equal(newer.Data, records[0].Data) {
-		t.Fatalf("the plan is %s", newer.Data)
-	}
-	_, err = store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "talk", Stay: true, Put: []timeline.Record{newer}, Now: time.Now()})
-	must(err)
+	makeNewer(t, store, records[0])
 	var mu sync.Mutex
 	var told []string
 	other := second(t, store, oriel.CallsOptions{CallParts: oriel.CallParts{Events: func(e oriel.Event) {
@@ -113,4 +120,94 @@ func TestAPlanOfANewerVersionIsPassedOver(t *testing.T) {
 		t.Errorf("the plans are %q and %q; events: %s", first.plan, call.plan, all)
 	}
 	first.end(http.StatusUnauthorized)
+}
+
+// Engines agree on their plans also if a newer version has stored one that they cannot read,
+// whether they read the conversation before or after that.
+func TestEnginesAgreeBesideAStoredPlanOfANewerVersion(t *testing.T) {
+	store, engines := share(t, 1)
+	first := ask(engines[0], "first", talk(18, "A question.", 500))
+	first.end(http.StatusOK)
+	must(oriel.WaitForTest(engines[0].Engine))
+	early := []*oriel.Calls{second(t, store, oriel.CallsOptions{}), second(t, store, oriel.CallsOptions{})}
+	late := []*oriel.Calls{second(t, store, oriel.CallsOptions{}), second(t, store, oriel.CallsOptions{})}
+	for i, e := range early {
+		a := ask(e, fmt.Sprint("early", i), talk(18, "", 0)[:3]) // fits
+		a.end(http.StatusOK)
+		must(oriel.WaitForTest(e.Engine))
+	}
+	records, err := store.Records(ctx, timeline.Local, "talk", timeline.KindPlan, "")
+	must(err)
+	if len(records) != 1 {
+		t.Fatalf("%d plans", len(records))
+	}
+	makeNewer(t, store, records[0])
+	var calls []begun
+	for i, e := range append(late, early...) {
+		calls = append(calls, ask(e, fmt.Sprint("call", i), talk(18, fmt.Sprint("Question of ", i), 500)))
+	}
+	for i := range calls {
+		if a, b := &calls[0], &calls[i]; a.plan == "" || a.plan != b.plan || !bytes.Equal(a.before(t), b.before(t)) {
+			t.Errorf("call 0 is sent by plan %q, and call %d by plan %q", a.plan, i, b.plan)
+		}
+	}
+	for i := range calls {
+		calls[i].end(http.StatusOK)
+	}
+}
+
+// numbered is a store that others change when number does. It counts how often pins are read.
+type numbered struct {
+	timeline.Store
+	number, pins atomic.Int64
+}
+
+func (s *numbered) Changed(context.Context) (int64, error) { return s.number.Load(), nil }
+
+func (s *numbered) Records(ctx context.Context, tenant, conversation, kind, key string) ([]timeline.Record, error) {
+	if kind == timeline.KindPin {
+		s.pins.Add(1)
+	}
+	return s.Store.Records(ctx, tenant, conversation, kind, key)
+}
+
+// An engine that cannot read a stored plan follows what else others have changed, and reads it
+// no more often than without that plan.
+func TestAStoredPlanOfANewerVersionHidesNothingElse(t *testing.T) {
+	store, engines := share(t, 1)
+	counted := &numbered{Store: store}
+	waits := oriel.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute, Shared: time.Minute}
+	other := oriel.NewCalls(oriel.CallsOptions{CallParts: oriel.CallParts{Store: counted, Shared: true, Waits: waits}})
+	t.Cleanup(func() { must(other.Close(ctx)) })
+	fits := ask(other, "fits", talk(18, "", 0)[:3])
+	fits.end(http.StatusOK)
+
+	first := ask(engines[0], "first", talk(18, "A question.", 500))
+	first.end(http.StatusOK)
+	must(oriel.WaitForTest(engines[0].Engine))
+	records, err := store.Records(ctx, timeline.Local, "talk", timeline.KindPlan, "")
+	must(err)
+	makeNewer(t, store, records[0])
+	third := second(t, store, oriel.CallsOptions{})
+	next := ask(third, "next", talk(18, "A question.", 500))
+	counted.number.Add(1)
+	taken := ask(other, "taken", talk(18, "Another question.", 500))
+	if next.plan == first.plan || taken.plan != next.plan {
+		t.Fatalf("the plans are %q, %q and %q", first.plan, next.plan, taken.plan)
+	}
+	taken.end(http.StatusUnauthorized)
+	next.end(http.StatusUnauthorized)
+	must(oriel.WaitForTest(third.Engine))
+	counted.number.Add(1)
+	small := ask(other, "small", talk(18, "A small one.", 1))
+	if small.plan != "" {
+		t.Errorf("a request that fits is sent by plan %q, which was withdrawn", small.plan)
+	}
+	small.end(http.StatusUnauthorized)
+	before := counted.pins.Load()
+	again := ask(other, "again", talk(18, "A small one.", 1))
+	again.end(http.StatusUnauthorized)
+	if n := counted.pins.Load() - before; n > 0 {
+		t.Errorf("nothing has changed, and the pins were read %d times", n)
+	}
 }

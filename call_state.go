@@ -99,7 +99,7 @@ func (c *Call) pinned(ctx context.Context) (pins []int, news []string, err error
 		if k.read {
 			news = now.notes.differ(&k.notes)
 		}
-		if k.changed == was && now.failed == nil {
+		if k.changed == was && (now.failed == nil || errors.Is(now.failed, thread.ErrNewerPlan)) {
 			k.changed = now.changed
 		}
 		k.notes, k.read, err = now.notes, true, now.failed
@@ -119,8 +119,8 @@ type freshNotes struct {
 
 // refreshNotes reads the notes of a conversation, unless read is set and nothing has
 // changed since was. A notification may come later than the call that follows the change:
-// what another process has answered is read in any case. It may outlive its call: it uses only those fields of t that never
-// change.
+// what another process has answered is read in any case. It may outlive its call: it uses only
+// those fields of t that never change.
 func (r *calls) refreshNotes(ctx context.Context, store timeline.Store, t *thread.Thread, read bool, was int64) (*freshNotes, error) {
 	changed, err := store.Changed(ctx)
 	now := &freshNotes{changed: changed}
@@ -132,14 +132,21 @@ func (r *calls) refreshNotes(ctx context.Context, store timeline.Store, t *threa
 			return nil, err
 		}
 	}
+	var newer error // the other plans hold
 	if read {
 		now.failed = r.index.Refresh(ctx, store, t) // another server may have made a plan
+		if errors.Is(now.failed, thread.ErrNewerPlan) {
+			newer, now.failed = now.failed, nil
+		}
 	}
 	if r.o.Shared && read && now.failed == nil {
 		now.failed = r.followOthers(ctx, store, t)
 	}
 	if r.o.Shared && t.Kind != thread.New && now.failed == nil {
 		now.proposed, _, now.failed = view.ReadProposed(ctx, store, t, r.index.KnownPlans(t))
+	}
+	if now.failed == nil {
+		now.failed = newer
 	}
 	now.fresh = true
 	return now, nil
