@@ -59,6 +59,37 @@ func TestAWithdrawnPlanIsNotUsedElsewhere(t *testing.T) {
 	small.end(http.StatusOK)
 }
 
+// A call that is sent by a plan of another engine is stored with the plan whose number its
+// client was told, also if the other engine withdraws the plan meanwhile.
+func TestAWithdrawnPlanStaysForTheCallThatIsSentByIt(t *testing.T) {
+	store, engines := share(t, 1)
+	other := second(t, store, oriel.CallsOptions{})
+	first := ask(engines[0], "first", talk(18, "A question.", 500))
+	taken := ask(other, "taken", talk(18, "Another question.", 500))
+	if first.plan == "" || taken.plan != first.plan {
+		t.Fatalf("the plans are %q and %q", first.plan, taken.plan)
+	}
+	first.end(http.StatusUnauthorized)
+	notes := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}
+	await(t, "the withdrawal", func() bool {
+		left, err := notes.Reserved(ctx, nil)
+		must(err)
+		return len(left) == 0
+	})
+	small := ask(other, "small", talk(18, "A small one.", 1)) // reads what was withdrawn
+	small.end(http.StatusUnauthorized)
+	taken.end(http.StatusOK)
+	must(oriel.WaitForTest(other.Engine))
+	keys, err := store.RecordKeys(ctx, timeline.Local, "talk", timeline.KindPlan)
+	must(err)
+	if len(keys) != 1 {
+		t.Fatalf("the plans are stored as %q", keys)
+	}
+	if id, _ := timeline.ParsePlanKey(keys[0]); id != taken.plan {
+		t.Errorf("the client was told %q, and the plan is stored as %q", taken.plan, keys[0])
+	}
+}
+
 // A summary that one engine writes in the background is used by others that know its plan.
 func TestASummaryIsUsedElsewhere(t *testing.T) {
 	store, _ := share(t, 1)

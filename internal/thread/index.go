@@ -129,8 +129,9 @@ type Thread struct {
 
 	of      *conversation // never changes; nil if it is not known
 	at      place         // of the last message of the request
-	branch  *branch       // the tenant's mutex protects it and replied
+	branch  *branch       // the tenant's mutex protects it, replied and by
 	replied int           // messages of the reply
+	by      *plan         // by which the request is shown; may be nil
 
 	// read is what Find has read of the conversation for this request; nil: nothing.
 	read *timeline.Snapshot
@@ -341,6 +342,7 @@ func (b *Index) Stored(th *Thread, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := th.of
+	t.shownBy(th, nil)
 	k.held--
 	k.stored = k.stored || ok
 	t.busy(k)

@@ -21,6 +21,10 @@ type plan struct {
 	of       *conversation
 	seq      int64 // the latest has the largest
 	proposed bool  // by another process, which may withdraw it
+	// withdrawn reports that it has withdrawn it; calls are those in progress that are shown
+	// by the plan, for which it stays.
+	withdrawn bool
+	calls     int
 }
 
 // planNumber is the number of a plan within a conversation. It is final if the store has it
@@ -139,7 +143,7 @@ func (b *Index) SetPlanNumber(th *Thread, name string, number int64) {
 	k.lastPlan = max(k.lastPlan, number)
 	for _, m := range slices.Backward(k.plans) {
 		if m.name == name {
-			m.number = planNumber{number, true}
+			m.number, m.proposed = planNumber{number, true}, false // this process has stored or reserved it
 			return
 		}
 	}
@@ -361,20 +365,55 @@ func (b *Index) TakePlans(th *Thread, plans []ProposedPlan) {
 
 // DropWithdrawn removes the plans of TakePlans that are neither stored, as far as Refresh has
 // found, nor among reserved, the names of those whose numbers are reserved: the processes that
-// proposed them have withdrawn them.
+// proposed them have withdrawn them. A plan by which calls in progress are shown stays until
+// they are stored with it, or never will be.
 func (b *Index) DropWithdrawn(th *Thread, reserved []string) {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := th.of
 	k.plans = slices.DeleteFunc(k.plans, func(m *plan) bool {
-		gone := m.proposed && !slices.Contains(reserved, m.name)
+		m.withdrawn = m.proposed && !slices.Contains(reserved, m.name)
+		gone := m.withdrawn && m.calls == 0
 		if gone {
 			t.removePlan(m)
 		}
 		return gone
 	})
 	t.account(k)
+}
+
+// ShowBy notes that a request is shown by the plan with this name, and no longer by the one of
+// the last ShowBy. Without such a plan in the conversation it is shown by none. Stored ends it.
+func (b *Index) ShowBy(th *Thread, name string) {
+	t := b.tenant(th.Tenant)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var by *plan
+	for _, m := range slices.Backward(th.of.plans) {
+		if m.name == name {
+			m.calls++
+			by = m
+			break
+		}
+	}
+	t.shownBy(th, by)
+}
+
+// shownBy sets the plan by which a request is shown, nil for none, and removes the one before
+// if it stayed only for this request.
+func (t *tenant) shownBy(th *Thread, by *plan) {
+	m := th.by
+	th.by = by
+	if m == nil {
+		return
+	}
+	m.calls--
+	if k := th.of; m.calls == 0 && m.withdrawn && m.proposed && slices.Contains(k.plans, m) {
+		t.removePlan(m)
+		k.plans = without(k.plans, m)
+		t.account(k)
+	}
 }
 
 // Plans returns the values of all plans of the conversation of a request.

@@ -1,0 +1,42 @@
+package thread
+
+import (
+	"slices"
+	"testing"
+)
+
+// A plan that its process has withdrawn stays until the last call in progress that is shown by
+// it has ended, unless one of them has stored it.
+func TestAWithdrawnPlanLeavesWithTheLastCallThatIsShownByIt(t *testing.T) {
+	for _, stored := range []bool{false, true} {
+		s := newPlay(t)
+		s.do("call A session=s : u1")
+		s.do("call B session=s : u1 a1 u2")
+		a, b := s.calls["A"].Thread, s.calls["B"].Thread
+		s.book.TakePlans(a, []ProposedPlan{{Name: "p", Number: 3, Depth: 1, Value: "value"}})
+		is := func(when string, want ...any) {
+			t.Helper()
+			if got := s.book.Plans(a); !slices.Equal(got, want) {
+				t.Errorf("%s: the plans are %v, not %v", when, got, want)
+			}
+		}
+		s.book.ShowBy(a, "p")
+		s.book.ShowBy(b, "p")
+		s.book.DropWithdrawn(a, nil)
+		is("two calls are shown by it", "value")
+		s.book.ShowBy(b, "")
+		is("one call is shown by it", "value")
+		if n, final := s.book.PlanNumber(a, "p"); n != 3 || !final {
+			t.Errorf("its number is %d (final: %v)", n, final)
+		}
+		if stored {
+			s.book.SetPlanNumber(a, "p", 3)
+			s.do("reply A a2")
+			is("it is stored", "value")
+		} else {
+			s.do("fail A")
+			is("no call is shown by it")
+		}
+		s.do("fail B")
+	}
+}
