@@ -102,7 +102,7 @@ func (o *opened) stateAfterWrite() state {
 	written := o.file.Written()
 	o.looking.Lock()
 	defer o.looking.Unlock()
-	if o.looked.Before(written) || o.seen != whole {
+	if !o.looked.After(written) || o.seen != whole {
 		o.looked = time.Now()
 		o.seen = o.state()
 	}
