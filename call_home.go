@@ -8,19 +8,27 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// rehome finds the conversation of a call that was begun without the store, and makes the call
-// one of that conversation.
-func (w *callWrite) rehome(ctx context.Context, index *thread.Index) error {
-	h := &thread.Homeless{Tenant: w.tenant, Conversation: w.homeless, Record: *w.who, Replies: func(i int) bool { return w.messages[i].Role == "assistant" }}
+// atHome returns a call that was begun without the store as one of the conversation that it
+// belongs to. The call itself stays as it is: the next try may find another one.
+func (w *callWrite) atHome(ctx context.Context, index *thread.Index) (*callWrite, error) {
+	h := &thread.Homeless{Tenant: w.tenant, Conversation: w.conversation, Record: *w.who}
 	for i := range w.asked {
 		h.Identities = append(h.Identities, w.identity(i))
 	}
-	home, err := index.Home(ctx, h)
-	if err != nil || home == w.conversation {
-		return err
+	if w.again {
+		h.Written = timeline.Key{Kind: "call", Key: w.id}
 	}
-	w.conversation, w.entry.Thread = home, thread.Continued
-	w.change.Project, w.change.Continues = "", ""
-	w.change.Put = slices.DeleteFunc(slices.Clone(w.change.Put), func(r timeline.Record) bool { return r.Kind == w.who.Kind && r.Key == w.who.Key })
-	return nil
+	home, err := index.FindHome(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	own := *w
+	own.change.Put = slices.DeleteFunc(slices.Clone(w.change.Put), func(r timeline.Record) bool { return r.Kind == w.who.Kind && r.Key == w.who.Key })
+	if home == w.conversation {
+		own.change.Put = append(own.change.Put, *w.who)
+		return &own, nil
+	}
+	own.conversation, own.entry.Thread, own.stored = home, thread.Continued, nil
+	own.change.Project, own.change.Continues = "", ""
+	return &own, nil
 }

@@ -108,9 +108,6 @@ func readSpooled(e spool.Entry, store timeline.Store) (*callWrite, error) {
 		size:   s.Size, began: s.Began, ended: s.Now, store: store, again: true, shown: s.Shown, who: s.Who,
 		identity: func(i int) timeline.Hash { return s.Messages[i].Identity },
 	}
-	if s.Who != nil {
-		w.homeless = s.Conversation
-	}
 	if s.Entry != nil {
 		w.entry = *s.Entry
 	}

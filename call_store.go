@@ -43,8 +43,9 @@ func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, identi
 		count, stored = &c.calls.counters.Written, true
 		c.prepare()
 	}
+	name, _ := c.calls.index.Home(w.tenant, w.conversation)
 	told := Event{
-		Kind: EventCall, Call: c.request.ID, Conversation: w.conversation, Thread: string(c.thread.Kind), Model: c.body.Model,
+		Kind: EventCall, Call: c.request.ID, Conversation: name, Thread: string(c.thread.Kind), Model: c.body.Model,
 		TokensBefore: c.tokens.Total, TokensAfter: c.tokens.Total, Reported: usage.TotalInput(), Output: usage.Output, Usage: e.Usage, MS: e.MS, Error: e.Error,
 	}
 	if s := c.shown; s != nil {
@@ -96,7 +97,7 @@ func (c *Call) toWrite(e *entry, reply []chat.Message, identities []timeline.Has
 		w.change.Put = append(w.change.Put, who)
 	}
 	if c.thread.Homeless && c.thread.From == 0 && len(c.thread.Before) == 0 && !c.thread.Stay {
-		w.homeless, w.who = w.conversation, &who
+		w.who = &who
 	}
 	w.messages = c.resent(c.chain[c.thread.From:], reply)
 	for _, i := range c.thread.Echoes { // a reply in the client's words

@@ -37,10 +37,9 @@ type callWrite struct {
 	patient bool
 	// again is set if the call may have been written before. The store is then asked.
 	again bool
-	// homeless, if set, is the conversation that was begun without the store, and who its
-	// record; see thread.Homeless.
-	homeless string
-	who      *timeline.Record
+	// who, if set, is the record of a conversation that was begun without the store; see
+	// thread.Homeless.
+	who *timeline.Record
 }
 
 // callPlan is a plan that is stored with a call.
@@ -209,17 +208,18 @@ func (r *calls) try(w *callWrite, wait time.Duration) (err error) {
 			r.lastError.Store(&err)
 		}
 	}()
-	if w.homeless != "" {
-		if err := w.rehome(ctx, r.index); err != nil {
+	own := w
+	if w.who != nil {
+		if own, err = w.atHome(ctx, r.index); err != nil {
 			return err
 		}
 	}
-	if w.stored != nil {
-		r.log.Know(ctx, w.stored)
+	if own.stored != nil {
+		r.log.Know(ctx, own.stored)
 	}
-	err = w.writeTo(ctx, r.log)
-	if err == nil && w.homeless != "" {
-		r.index.Settle(w.tenant, w.homeless, w.conversation)
+	err = own.writeTo(ctx, r.log)
+	if err == nil && w.who != nil {
+		r.index.Settle(w.tenant, w.conversation, own.conversation)
 	}
 	return err
 }

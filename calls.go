@@ -377,8 +377,12 @@ func (r *calls) summarised(s view.Summary) {
 		ctx, cancel := context.WithTimeout(context.Background(), r.o.Waits.Write)
 		defer cancel()
 		record, err := s.Record()
+		home, known := r.index.Home(s.Tenant, s.Conversation)
+		if err == nil && !known {
+			err = errors.New("the calls of its conversation are not stored yet")
+		}
 		if err == nil {
-			_, err = r.o.Store.Apply(ctx, s.Tenant, timeline.Change{Conversation: s.Conversation, Stay: true, Put: []timeline.Record{record}, Now: r.o.Now()})
+			_, err = r.o.Store.Apply(ctx, s.Tenant, timeline.Change{Conversation: home, Stay: true, Put: []timeline.Record{record}, Now: r.o.Now()})
 		}
 		if err != nil {
 			r.report(OpenStore, &Request{Tenant: s.Tenant}, s.Conversation, fmt.Errorf("store a summary: %w", err))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/internal/spool"
+	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -48,6 +49,12 @@ func WriteSpooledForTest(e spool.Entry, store timeline.Store) error {
 		return err
 	}
 	return w.writeTo(context.Background(), timeline.NewLog(store, timeline.LogOptions{}))
+}
+
+// SummarisedForTest has a summary of a plan stored as the background does.
+func SummarisedForTest(e *Engine, conversation, plan string) error {
+	e.calls.summarised(view.Summary{Tenant: timeline.Local, Conversation: conversation, Plan: plan})
+	return WaitForTest(e)
 }
 
 // WaitForTest waits until all calls that have ended are in the store or the spool.

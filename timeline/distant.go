@@ -14,6 +14,9 @@ type Distant interface {
 	// Family returns the conversation with a name and those whose names begin with the name
 	// and "~", sorted by name.
 	Family(ctx context.Context, tenant, name string) ([]Conversation, error)
+	// Holding returns the names of the conversations that have used or passed the trunk of a
+	// place and have a record, sorted.
+	Holding(ctx context.Context, tenant string, at Place, record Key) ([]string, error)
 	// Gather returns what calls read of a conversation, or ErrNoConversation.
 	Gather(ctx context.Context, tenant, conversation string, w Wanted) (*Gathered, error)
 }

@@ -158,6 +158,15 @@ func (r *reopener) Family(ctx context.Context, tenant, name string) (all []timel
 	return all, err
 }
 
+// Holding implements timeline.Distant.
+func (r *reopener) Holding(ctx context.Context, tenant string, at timeline.Place, record timeline.Key) (names []string, err error) {
+	err = r.distant(ctx, func(d timeline.Distant) (err error) {
+		names, err = d.Holding(ctx, tenant, at, record)
+		return err
+	})
+	return names, err
+}
+
 // Gather implements timeline.Distant.
 func (r *reopener) Gather(ctx context.Context, tenant, conversation string, w timeline.Wanted) (g *timeline.Gathered, err error) {
 	err = r.distant(ctx, func(d timeline.Distant) (err error) {

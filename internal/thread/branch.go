@@ -32,6 +32,9 @@ type conversation struct {
 	dropped bool // it has been forgotten
 	assumed bool // more of it may be stored; see Request.Offline
 	moved   bool // it has become part of another one; see Index.Settle
+	// homeless reports that it was assumed without a name; see Homeless. Its client may have
+	// sent back its name since.
+	homeless bool
 	// session is the session that it is named after, or "".
 	session string
 	// continues is the conversation from which it was compacted. continued

@@ -106,7 +106,7 @@ type Thread struct {
 	// came, in a store that is shared: another process had those calls.
 	Elsewhere bool
 	// Homeless reports that the conversation was begun because the store could not be
-	// asked, and may be part of another one; see Index.Home.
+	// asked, and may be part of another one; see Index.FindHome.
 	Homeless bool
 	// From is the first message of the request from which on all follow one
 	// another in the history; Before is what the history has before it. Of the
@@ -206,6 +206,9 @@ func (b *Index) Find(ctx context.Context, r *Request) (*Thread, error) {
 func (t *tenant) locate(ctx context.Context, r *Request) (*Thread, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if home := t.homes[r.Hints.Session]; home != "" { // the client was told this name while the store was away
+		r.Hints.Session = home
+	}
 	n := t.namespace(r.Hints.space())
 	n.pins++
 	defer t.unpin(n)
@@ -224,8 +227,10 @@ func (t *tenant) locate(ctx context.Context, r *Request) (*Thread, error) {
 	th.Elsewhere = t.index.shared && slices.ContainsFunc(r.Messages[heard:], func(m chat.Message) bool { return m.Role == chat.Assistant })
 	th.read = read[th.Conversation]
 	k := th.of
-	k.assumed = k.assumed || r.Offline && th.Kind == New
-	th.Homeless = k.assumed && r.Hints.Session == ""
+	if r.Offline && th.Kind == New {
+		k.assumed, k.homeless = true, r.Hints.Session == ""
+	}
+	th.Homeless = k.assumed && k.homeless
 	k.calls++
 	k.held++
 	k.used = r.Now

@@ -129,6 +129,8 @@ func (b *Index) loadSession(ctx context.Context, r *Request) (found []*storedCon
 		}
 	}
 	slices.SortStableFunc(mine, func(a, c timeline.Conversation) int { return c.Updated.Compare(a.Updated) })
+	unnamed := r.Hints
+	unnamed.Session = ""
 	for i := range mine[:min(len(mine), maxChains)] {
 		s, err := b.read(ctx, r.Tenant, &mine[i])
 		if err != nil {
@@ -136,6 +138,8 @@ func (b *Index) loadSession(ctx context.Context, r *Request) (found []*storedCon
 		}
 		if s.session = r.Hints.Session; !s.stored {
 			s.space = r.Hints.space() // it was created by other means
+		} else if s.space == unnamed.space() {
+			s.session = "" // its client has not named it so far; see adopt
 		}
 		found = append(found, s)
 	}

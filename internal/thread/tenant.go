@@ -35,6 +35,8 @@ type tenant struct {
 	fetches map[fetchKey]*fetching
 	ended   chan struct{} // closed when the next call ends
 	seq     int64         // last sequence number of a plan
+	// homes maps the names of homeless conversations to those that their calls belong to.
+	homes map[string]string
 	// removals counts removals from trees: places found before may be gone.
 	removals int
 	// work counts comparisons, for tests.

@@ -84,6 +84,20 @@ func (s *Store) Family(ctx context.Context, tenant, name string) (all []timeline
 	return all, nil
 }
 
+// Holding implements timeline.Distant.
+func (s *Store) Holding(ctx context.Context, tenant string, at timeline.Place, record timeline.Key) (names []string, err error) {
+	err = s.view(ctx, tenant, func(b *pgx.Batch, id int64) {
+		b.Queue(`SELECT c.name FROM conversation_trunk u
+			JOIN record r ON r.tenant = u.tenant AND r.conversation = u.conversation AND r.kind = $3 AND r.key = $4
+			JOIN conversation c ON c.tenant = u.tenant AND c.id = u.conversation
+			WHERE u.tenant = $1 AND u.trunk = $2 ORDER BY c.name`, id, at.Trunk, record.Kind, record.Key).Query(func(rows pgx.Rows) (err error) {
+			names, err = pgx.CollectRows(rows, pgx.RowTo[string])
+			return err
+		})
+	})
+	return names, err
+}
+
 // gathered selects the records that Gather reads. read reports for each whether its data is
 // read too.
 const gathered = `SELECT r.*, r.kind <> 'plan' OR NOT ('p' || substr(r.key, position('-' IN r.key)) = ANY ($4::text[]) OR r.key = ANY ($4::text[])

@@ -216,3 +216,56 @@ func TestFollowAndFamily(t *testing.T) {
 		}
 	}
 }
+
+// Holding finds the conversations that have a record and have used or passed a trunk, whichever
+// trunk they end on.
+func TestHolding(t *testing.T) {
+	s := open(t, pgtest.URL(t))
+	random := rand.New(rand.NewPCG(7, 2))
+	names, _ := grow(t, s, random)
+	record := timeline.Key{Kind: "call", Key: "held"}
+	trunks := map[int64][]string{} // the conversations with the record, by trunk
+	elsewhere := 0
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		c, err := s.Conversation(ctx, timeline.Local, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		heads, err := s.Heads(ctx, timeline.Local, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		holds := random.IntN(3) > 0
+		if holds {
+			_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, Stay: true, Now: time.Unix(2000, 0), Put: []timeline.Record{{Kind: record.Kind, Key: record.Key, Data: []byte("{}")}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, head := range heads {
+			way, err := visited(s, head, 1, math.MaxInt64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range way {
+				list := trunks[e.Place.Trunk]
+				if holds && !slices.Contains(list, name) {
+					list = append(list, name)
+				}
+				trunks[e.Place.Trunk] = list
+				if holds && e.Place.Trunk != c.Head.Trunk {
+					elsewhere++
+				}
+			}
+		}
+	}
+	for trunk, want := range trunks {
+		got, err := s.Holding(ctx, timeline.Local, timeline.Place{Trunk: trunk, Depth: 1}, record)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("trunk %d: %q hold the record, not %q (%v)", trunk, want, got, err)
+		}
+	}
+	if none, err := s.Holding(ctx, timeline.Local, timeline.Place{Trunk: 1, Depth: 1}, timeline.Key{Kind: "call", Key: "no"}); err != nil || len(none) > 0 || elsewhere == 0 {
+		t.Errorf("%q, %v; %d places elsewhere", none, err, elsewhere)
+	}
+}
