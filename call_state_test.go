@@ -24,11 +24,17 @@ type remote struct {
 	meanwhile func(read int64)
 }
 
+var _ timeline.Distant = (*remote)(nil)
+
 func (*remote) Follow(context.Context, string, []timeline.Hash) ([]timeline.Place, []timeline.Conversation, error) {
 	return nil, nil, errors.ErrUnsupported
 }
 
 func (*remote) Family(context.Context, string, string) ([]timeline.Conversation, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func (*remote) Holding(context.Context, string, timeline.Place, timeline.Key) ([]string, error) {
 	return nil, errors.ErrUnsupported
 }
 
