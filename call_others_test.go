@@ -34,24 +34,36 @@ func second(t *testing.T, store timeline.Store, o oriel.CallsOptions) *oriel.Cal
 	return e
 }
 
-// A plan that an engine has taken from another one is no longer used when that one has
-// withdrawn it.
-func TestAWithdrawnPlanIsNotUsedElsewhere(t *testing.T) {
-	store, engines := share(t, 1)
-	other := second(t, store, oriel.CallsOptions{})
-	first := ask(engines[0], "first", talk(18, "A question.", 500))
-	taken := ask(other, "taken", talk(18, "Another question.", 500))
+// takenPlan returns two calls that are being sent by one plan: first, by the engine that has
+// made it, and taken, by other.
+func takenPlan(t *testing.T) (store timeline.Store, other *oriel.Calls, first, taken begun) {
+	shared, engines := share(t, 1)
+	other = second(t, shared, oriel.CallsOptions{})
+	first = ask(engines[0], "first", talk(18, "A question.", 500))
+	taken = ask(other, "taken", talk(18, "Another question.", 500))
 	if first.plan == "" || taken.plan != first.plan {
 		t.Fatalf("the plans are %q and %q", first.plan, taken.plan)
 	}
-	taken.end(http.StatusUnauthorized)
-	first.end(http.StatusUnauthorized)
+	return shared, other, first, taken
+}
+
+// awaitWithdrawal waits until no plan is reserved.
+func awaitWithdrawal(t *testing.T, store timeline.Store) {
 	notes := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}
 	await(t, "the withdrawal", func() bool {
 		left, err := notes.Reserved(ctx, nil)
 		must(err)
 		return len(left) == 0
 	})
+}
+
+// A plan that an engine has taken from another one is no longer used when that one has
+// withdrawn it.
+func TestAWithdrawnPlanIsNotUsedElsewhere(t *testing.T) {
+	store, other, first, taken := takenPlan(t)
+	taken.end(http.StatusUnauthorized)
+	first.end(http.StatusUnauthorized)
+	awaitWithdrawal(t, store)
 	small := ask(other, "small", talk(18, "A small one.", 1))
 	if small.plan != "" {
 		t.Errorf("a request that fits is sent by plan %q", small.plan)
@@ -62,20 +74,9 @@ func TestAWithdrawnPlanIsNotUsedElsewhere(t *testing.T) {
 // A call that is sent by a plan of another engine is stored with the plan whose number its
 // client was told, also if the other engine withdraws the plan meanwhile.
 func TestAWithdrawnPlanStaysForTheCallThatIsSentByIt(t *testing.T) {
-	store, engines := share(t, 1)
-	other := second(t, store, oriel.CallsOptions{})
-	first := ask(engines[0], "first", talk(18, "A question.", 500))
-	taken := ask(other, "taken", talk(18, "Another question.", 500))
-	if first.plan == "" || taken.plan != first.plan {
-		t.Fatalf("the plans are %q and %q", first.plan, taken.plan)
-	}
+	store, other, first, taken := takenPlan(t)
 	first.end(http.StatusUnauthorized)
-	notes := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}
-	await(t, "the withdrawal", func() bool {
-		left, err := notes.Reserved(ctx, nil)
-		must(err)
-		return len(left) == 0
-	})
+	awaitWithdrawal(t, store)
 	small := ask(other, "small", talk(18, "A small one.", 1)) // reads what was withdrawn
 	small.end(http.StatusUnauthorized)
 	taken.end(http.StatusOK)

@@ -67,16 +67,7 @@ func (s *Store) Follow(ctx context.Context, tenant string, identities []timeline
 func (s *Store) Family(ctx context.Context, tenant, name string) (all []timeline.Conversation, err error) {
 	err = s.view(ctx, tenant, func(b *pgx.Batch, id int64) {
 		// 0x7f follows "~".
-		b.Queue(conversationColumns+"WHERE tenant = $1 AND (name = $2 OR name >= $2 || '~' AND name < $2 || chr(127)) ORDER BY name", id, name).Query(func(rows pgx.Rows) error {
-			for rows.Next() {
-				c, err := scanConversation(rows)
-				if err != nil {
-					return err
-				}
-				all = append(all, c)
-			}
-			return rows.Err()
-		})
+		b.Queue(conversationColumns+"WHERE tenant = $1 AND (name = $2 OR name >= $2 || '~' AND name < $2 || chr(127)) ORDER BY name", id, name).Query(func(rows pgx.Rows) error { return scanConversations(rows, &all) })
 	})
 	if err != nil {
 		return nil, err

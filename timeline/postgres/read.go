@@ -32,6 +32,18 @@ func scanConversation(row pgx.Row) (c timeline.Conversation, err error) {
 	return c, err
 }
 
+// scanConversations appends the conversations of rows to all.
+func scanConversations(rows pgx.Rows, all *[]timeline.Conversation) error {
+	for rows.Next() {
+		c, err := scanConversation(rows)
+		if err != nil {
+			return err
+		}
+		*all = append(*all, c)
+	}
+	return rows.Err()
+}
+
 // Conversation implements timeline.Store.
 func (s *Store) Conversation(ctx context.Context, tenant, name string) (found timeline.Conversation, err error) {
 	err = s.view(ctx, tenant, func(b *pgx.Batch, id int64) {
@@ -58,16 +70,7 @@ func noRows(err, none error, what any) error {
 func (s *Store) Conversations(ctx context.Context, tenant string) ([]timeline.Conversation, error) {
 	all := []timeline.Conversation{}
 	err := s.view(ctx, tenant, func(b *pgx.Batch, id int64) {
-		b.Queue(conversationColumns+"WHERE tenant = $1 ORDER BY name", id).Query(func(rows pgx.Rows) error {
-			for rows.Next() {
-				c, err := scanConversation(rows)
-				if err != nil {
-					return err
-				}
-				all = append(all, c)
-			}
-			return rows.Err()
-		})
+		b.Queue(conversationColumns+"WHERE tenant = $1 ORDER BY name", id).Query(func(rows pgx.Rows) error { return scanConversations(rows, &all) })
 	})
 	if err != nil {
 		return nil, err
