@@ -367,6 +367,9 @@ func (r *calls) summarised(s view.Summary) {
 	e := Event{
 		Kind: EventCondensation, Tenant: s.Tenant, Conversation: s.Conversation, Model: s.Model, TokensBefore: s.Before, TokensAfter: s.After, Cost: s.Cost, Plan: s.PlanID, Items: s.Messages,
 	}
+	if errors.Is(s.Err, context.Canceled) {
+		return // the engine is being closed: nothing has failed
+	}
 	if s.Err != nil {
 		e.Error = s.Err.Error()
 		r.event(e)

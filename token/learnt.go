@@ -54,15 +54,15 @@ func OpenLearntAt(place LearntPlace) (*Learnt, error) {
 		return l, nil
 	}
 	if err != nil {
-		return l, fmt.Errorf("%s cannot be read, until then limits and calibration are learnt anew: %w", place, err)
+		return l, fmt.Errorf("%s cannot be read; until it can, limits and calibration are learnt anew: %w", place, err)
 	}
 	l.seen = seen
 	s, err := readLearnt(data)
 	if errors.Is(err, errOldLearnt) {
-		return l, fmt.Errorf("%s is of an earlier version, whose limits were not checked; it is left out of account, limits and calibration are learnt anew", place)
+		return l, fmt.Errorf("%s is of an earlier version, whose limits were not checked; it is ignored, and limits and calibration are learnt anew", place)
 	}
 	if err != nil {
-		return l, fmt.Errorf("%s is damaged and left out of account, limits and calibration are learnt anew: %w", place, err)
+		return l, fmt.Errorf("%s is damaged and ignored; limits and calibration are learnt anew: %w", place, err)
 	}
 	l.adopt(s, data)
 	return l, nil

@@ -109,7 +109,7 @@ func addSettings(cmd *cobra.Command) *settingsFlags {
 	f.StringArrayVar(&s.thresholds, "threshold", nil, "start cutting at this `percent` of the model's window, 5 to 100; NAME=PERCENT sets it for one profile, where -1 means the value for all (default 100)")
 	f.String("events", "", "append a line of JSON to this `file` for every event")
 	f.String("models", "", "JSON `file` of models over the built-in table (default $ORIEL_MODELS)")
-	f.String("condense-url", "", "base `URL` of a server that speaks OpenAI's chat format, to summarise what leaves; its key is $ORIEL_CONDENSE_KEY (default: none is asked)")
+	f.String("condense-url", "", "base `URL` of a server that speaks OpenAI's chat format, to summarise what is removed; its key is $ORIEL_CONDENSE_KEY (default: none is asked)")
 	f.String("condense-model", "", "`model` of that server")
 	f.String("condense-prompt", "", "`file` with instructions of your own; {tokens} stands for the limit")
 	f.String("condense", d.Condense.When, "when summaries are made: behind (in the background, for the next cut) or inline (the call that cuts waits)")

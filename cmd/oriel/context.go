@@ -42,11 +42,11 @@ its id, or "last", the default: oriel show CONVERSATION --calls lists them.`,
 		if err != nil {
 			return err
 		}
-		learnt, err := data.calibration()
-		if err != nil {
-			return err
-		}
 		return data.with(cmd.Context(), func(s tenantStore) error {
+			learnt, err := data.calibration()
+			if err != nil {
+				warn(cmd, []string{err.Error()})
+			}
 			conversation, call, err := whichCall(cmd.Context(), s, args)
 			if err != nil {
 				return err

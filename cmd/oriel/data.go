@@ -211,11 +211,16 @@ func (h *history) file() (string, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%w in %s: oriel import brings one in, --data names another folder", errNoHistory, dir)
 	} else if errors.Is(err, fs.ErrPermission) {
-		return "", &failure{fmt.Errorf("%s cannot be read: permission denied: it is another user's; --data names another folder", dir)}
+		return "", anothersFolder(dir)
 	} else if err != nil {
 		return "", &failure{err}
 	}
 	return path, nil
+}
+
+// anothersFolder returns the error for a data folder that this user may not read.
+func anothersFolder(dir string) error {
+	return &failure{fmt.Errorf("%s cannot be read: permission denied: it belongs to another user; --data names another folder", dir)}
 }
 
 // open opens an existing history.

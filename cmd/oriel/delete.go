@@ -50,12 +50,9 @@ list or "last" is not enough.
 			if _, row := browse.Row(args[0]); row && c.Name != args[0] && (yes || !typedAt(cmd.InOrStdin())) {
 				return fmt.Errorf("nothing was deleted: %s may be another conversation in a moment: give the id %s", args[0], oneLine(c.Name, 60))
 			}
-			question := fmt.Sprintf("Delete %q with %s for good?", oneLine(c.Name, 60), plural(int(c.Head.Depth), "message", "messages"))
-			if !yes && !typedAt(cmd.InOrStdin()) {
-				return fmt.Errorf("nothing was deleted: nobody can be asked here, give --yes")
-			}
-			if !yes && !confirmed(cmd, question) {
-				return fmt.Errorf("nothing was deleted: answer y, or give --yes")
+			question := fmt.Sprintf("Delete %q with %s permanently?", oneLine(c.Name, 60), plural(int(c.Head.Depth), "message", "messages"))
+			if err := confirmDelete(cmd, yes, question); err != nil {
+				return err
 			}
 			gone, err := s.Delete(cmd.Context(), s.tenant, c.Name, nil)
 			if err != nil {
@@ -72,6 +69,19 @@ list or "last" is not enough.
 		})
 	}
 	return cmd
+}
+
+// confirmDelete returns an error unless a person confirms the question or yes is set.
+func confirmDelete(cmd *cobra.Command, yes bool, question string) error {
+	switch {
+	case yes:
+		return nil
+	case !typedAt(cmd.InOrStdin()):
+		return fmt.Errorf("nothing was deleted: without a terminal to ask at, give --yes")
+	case !confirmed(cmd, question):
+		return fmt.Errorf("nothing was deleted: answer y, or give --yes")
+	}
+	return nil
 }
 
 // confirmed asks a person to confirm. An interrupt is a no. A program whose input is not

@@ -56,7 +56,7 @@ keeps running afterwards until you interrupt it, so that you can look around.`,
 	f.StringVar(&listen, "listen", "127.0.0.1:0", "`address` to listen at, HOST:PORT; port 0 takes a free one")
 	f.StringVar(&dir, "data", "", "new `folder` for the history, which is kept (default: one that is removed at the end)")
 	f.BoolVar(&fast, "fast", false, "do not pause for people to watch")
-	f.BoolVar(&exit, "exit", false, "end with the session, and leave no server up; so it is where nobody watches")
+	f.BoolVar(&exit, "exit", false, "end after the session instead of keeping the server running; the default without a terminal")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 		defer stop()
@@ -96,7 +96,7 @@ func runDemo(ctx context.Context, s *demoScreen, listen, dir string, stay bool) 
 	}
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
-		return &failure{fmt.Errorf("%w: is another one running there? --listen 127.0.0.1:0 takes a free port", err)}
+		return &failure{fmt.Errorf("%w: %s", err, listenHint(err))}
 	}
 	g, err := openGateway(ctx, gatewayOptions{proxy: o, data: data, calls: oriel.CallOptions{Profile: "thrifty", RecallWait: demoRecall}, onEvent: notes.add, errOut: io.Discard})
 	if err != nil {
@@ -155,6 +155,8 @@ func demoFolder(dir string) (*history, func() error, error) {
 	switch {
 	case err == nil:
 		return nil, nil, fmt.Errorf("there is a history in %s already: name a new folder with --data", dir)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, nil, anothersFolder(dir)
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, nil, &failure{err}
 	}

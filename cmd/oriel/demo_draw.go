@@ -261,7 +261,7 @@ func fill(text string, width int) []string {
 
 // recalled shows the call that recall has saved.
 func (s *demoScreen) recalled(d *demoStory, c *demo.Call, bare string) {
-	lines := s.wrapped("asked", "for what the user said at call "+fmt.Sprint(d.told)+", "+fmt.Sprint(c.N-d.told)+" calls ago, in a message that left the window at call "+fmt.Sprint(d.gone)+". Recall brought it back.")
+	lines := s.wrapped("asked", "for what the user said at call "+fmt.Sprint(d.told)+", "+fmt.Sprint(c.N-d.told)+" calls ago, in a message that was removed at call "+fmt.Sprint(d.gone)+". Recall re-inserted it.")
 	lines = append(lines, s.wrapped("without", "“"+bare+"”")...)
 	for i := len(lines) - len(s.wrapped("", bare)); i < len(lines); i++ {
 		lines[i] = s.style.code("31", lines[i])

@@ -116,7 +116,7 @@ func (d *doctor) checkClaude() []finding {
 			err = json.Unmarshal(data, &s)
 		}
 		if err != nil {
-			return []finding{{name, warning, fmt.Sprintf("%s cannot be read (%v)", path, err), "mend it: Claude Code leaves it out of account"}}
+			return []finding{{name, warning, fmt.Sprintf("%s cannot be read (%v)", path, err), "repair it: Claude Code ignores it"}}
 		}
 		before := value
 		value = func(key string) (string, string) {
@@ -163,7 +163,7 @@ func (d *doctor) checkCodex() []finding {
 		if at := (toml.ParseError{}); errors.As(err, &at) { // the error's text may quote a key
 			line = fmt.Sprintf(":%d", at.Position.Line)
 		}
-		return []finding{{name, warning, path + line + " is no TOML", "mend it"}}
+		return []finding{{name, warning, path + line + " is not TOML", "repair it"}}
 	}
 	c, want := readCodex(nil, d.env), d.baseFor("OpenAI")
 	key := "openai_base_url"

@@ -131,14 +131,14 @@ func (d *doctor) checkStore(ctx context.Context) finding {
 	if errors.As(err, &of) {
 		return finding{name, failed, fmt.Sprintf("%s %s: %v", of.Op, of.Path, of.Err), of.Hint}
 	} else if err != nil {
-		return finding{name, failed, err.Error(), "oriel verify tells more"}
+		return finding{name, failed, err.Error(), "oriel verify reports more"}
 	}
 	var n timeline.Stats
 	if err := d.data.with(ctx, func(s tenantStore) (err error) {
 		n, err = s.Stats(ctx, s.tenant)
 		return err
 	}); err != nil {
-		return finding{name, failed, err.Error(), "oriel verify tells what is whole"}
+		return finding{name, failed, err.Error(), "oriel verify reports what is intact"}
 	}
 	return finding{name, fine, fmt.Sprintf("opens, format %d, %s in %s, not locked", format, plural(int(n.Messages), "message", "messages"),
 		plural(int(n.Conversations), "conversation", "conversations")), ""}
@@ -167,11 +167,11 @@ func (d *doctor) checkDatabase(ctx context.Context, url string) finding {
 	defer s.Close()
 	p, err := s.Probe(ctx)
 	if err != nil {
-		return finding{name, failed, err.Error(), "oriel verify tells what is whole"}
+		return finding{name, failed, err.Error(), "oriel verify reports what is intact"}
 	}
 	n, err := s.Stats(ctx, timeline.Local)
 	if err != nil {
-		return finding{name, failed, err.Error(), "oriel verify tells what is whole"}
+		return finding{name, failed, err.Error(), "oriel verify reports what is intact"}
 	}
 	f := finding{name, fine, fmt.Sprintf("%s answers in %v, PostgreSQL %s, format %d, %s in %s", where, p.RoundTrip.Round(10*time.Microsecond), p.Server, p.Format,
 		plural(int(n.Messages), "message", "messages"), plural(int(n.Conversations), "conversation", "conversations")), ""}
@@ -179,9 +179,9 @@ func (d *doctor) checkDatabase(ctx context.Context, url string) finding {
 	case !p.Writable:
 		f.Status, f.Found, f.Advice = failed, f.Found+", but it cannot be written to", "give the URL of the primary, or several hosts with target_session_attrs=read-write"
 	case p.Bypasses:
-		f.Status, f.Found, f.Advice = warning, f.Found+", but this user sees the rows of every tenant whatever the statement", "connect as a user that is no superuser and has no BYPASSRLS"
+		f.Status, f.Found, f.Advice = warning, f.Found+", but this user sees the rows of every tenant whatever the statement", "connect as a user without SUPERUSER and BYPASSRLS"
 	case !p.Encrypted:
-		f.Status, f.Found, f.Advice = warning, f.Found+", but the connection is not encrypted", "add sslmode=verify-full to the URL, or leave it where nobody else is on that network"
+		f.Status, f.Found, f.Advice = warning, f.Found+", but the connection is not encrypted", "add sslmode=verify-full to the URL, or keep it if nobody else uses that network"
 	}
 	return f
 }

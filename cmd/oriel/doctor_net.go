@@ -27,7 +27,7 @@ func (d *doctor) checkPort(ctx context.Context) finding {
 	at := d.proxy.Listen
 	host, port, err := net.SplitHostPort(at)
 	if err != nil {
-		return finding{name, failed, fmt.Sprintf("%q is no address", at), "give HOST:PORT, such as 127.0.0.1:8780"}
+		return finding{name, failed, fmt.Sprintf("%q is not an address", at), "give HOST:PORT, such as 127.0.0.1:8780"}
 	}
 	if port == "0" {
 		return finding{name, fine, "a free one is taken at the start", ""}
@@ -41,7 +41,7 @@ func (d *doctor) checkPort(ctx context.Context) finding {
 	}
 	l, err := net.Listen("tcp", at)
 	if err != nil {
-		return finding{name, failed, err.Error(), "choose another address with --listen"}
+		return finding{name, failed, err.Error(), listenHint(err)}
 	}
 	l.Close()
 	return finding{name, fine, at + " is free: oriel serve listens there", ""}
@@ -223,7 +223,7 @@ func (s *steps) failure(where string, u *url.URL, err error) (found, advice stri
 	case isLoopback(u.Hostname()):
 		advice = "start the server that should be there"
 	case errors.As(err, &unknown):
-		advice = "something on the way has a certificate of its own: $SSL_CERT_FILE names the file of who signs it"
+		advice = "a proxy on the way uses its own certificate: set $SSL_CERT_FILE to the file of the authority that signed it"
 	case s.now == "DNS":
 		advice = "no name server knows it: this machine is offline, or the name is wrong"
 	default:
@@ -293,7 +293,7 @@ func (d *doctor) checkProxyVariables() finding {
 	found := strings.Join(set, ", ")
 	switch {
 	case get("HTTP_PROXY") != "" && !coversLoopback(get("NO_PROXY")):
-		return finding{name, warning, found + ", and NO_PROXY leaves this machine out", "add localhost,127.0.0.1 to NO_PROXY, or programs look for Oriel behind that proxy"}
+		return finding{name, warning, found + ", and NO_PROXY leaves this machine out", "add localhost,127.0.0.1 to NO_PROXY, or programs ask that proxy for Oriel"}
 	case len(set) > 0:
 		return finding{name, fine, found, ""}
 	case get("ALL_PROXY") != "":

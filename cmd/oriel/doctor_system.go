@@ -31,7 +31,7 @@ func judgeKernels(arch, wish string, in kernels, best string) finding {
 		f.Advice = fmt.Sprintf("unset it to use %s, which is faster", best)
 	case best == "go" && fastest[arch] != "":
 		f.Status = warning
-		f.Advice = "there is no faster one in this build for this CPU: embeddings take some thirty times as long"
+		f.Advice = "this build has no faster one for this CPU: embeddings take about thirty times as long"
 	case best == "go":
 		f.Status = warning
 		f.Advice = "there are none for " + arch + ": embeddings take some thirty times as long"

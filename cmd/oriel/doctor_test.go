@@ -275,7 +275,7 @@ func TestDoctorKnowsCodex(t *testing.T) {
 	expect(t, d.checkCodex()[0], warning, "https://other.example")
 	d.write(t, ".codex/config.toml", "model = \"x\"\nkey = secret\n")
 	bad := d.checkCodex()[0]
-	expect(t, bad, warning, "config.toml:2 is no TOML")
+	expect(t, bad, warning, "config.toml:2 is not TOML")
 	if strings.Contains(fmt.Sprint(f, bad), "secret") {
 		t.Error(f, bad)
 	}

@@ -46,7 +46,12 @@ go), or with a minus sign switches it off (-avx512vnni).`,
 			return err
 		}
 		defer model.Close()
-		if err := embedLines(cmd.Context(), model, in, cmd.OutOrStdout()); err != nil {
+		sayReading(cmd, inputName(args))
+		err = embedLines(cmd.Context(), model, in, cmd.OutOrStdout())
+		switch {
+		case errors.Is(err, context.Canceled):
+			return &exit{code: exitInterrupted}
+		case err != nil:
 			return fmt.Errorf("%s: %w", inputName(args), err)
 		}
 		return nil

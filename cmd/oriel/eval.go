@@ -227,7 +227,7 @@ func printAnswers(cmd *cobra.Command, r *eval.AnswerReport) error {
 	fmt.Fprintf(&b, "%s: %s, %s with an answer, %s without one to give", r.Model, plural(r.Conversations, "conversation", "conversations"),
 		plural(r.Questions, "question", "questions"), thousands(r.Unanswerable))
 	if r.Without > 0 {
-		fmt.Fprintf(&b, "; %s not asked: the set tells no answer", thousands(r.Without))
+		fmt.Fprintf(&b, "; %s not asked: the set has no answer", thousands(r.Without))
 	}
 	b.WriteString("\n")
 	if r.Cut > 0 {

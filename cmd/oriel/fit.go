@@ -65,7 +65,7 @@ trajectory for --format trajectory.`,
 	f.IntVar(&o.Budget, "budget", 0, "most `tokens` of the whole request (default: the window less margin and reserve)")
 	f.Float64Var(&o.Margin, "margin", 0, "`share` of the window that is left free, from 0 up to, and less than, 1 (default: that of the settings, 0.1)")
 	f.IntVar(&o.Low, "low", 0, "`tokens` that a cut goes down to (default: the budget)")
-	f.StringVar(&o.Policy, "policy", "", "what leaves: "+strings.Join(window.Policies(), ", ")+", trajectory (default ladder)")
+	f.StringVar(&o.Policy, "policy", "", "what is removed: "+strings.Join(window.Policies(), ", ")+", trajectory (default ladder)")
 	f.StringVar(&o.mode, "mode", "hard", "soft (may decline), hard (must fit) or recovery (the provider refused: must get smaller)")
 	f.StringVar(&o.Profile, "profile", "", "`name` of a profile: "+strings.Join(window.Profiles(), ", ")+", or one of [profiles] of the settings")
 	f.StringVar(&o.Query, "query", "", "what it is about now, for relevance: messages are compared with it by meaning")
@@ -282,7 +282,7 @@ func (o *fitFlags) fitTrajectory(cmd *cobra.Command, data []byte) ([]byte, *wind
 	}
 	out, report, plan := trajectory.Fit(t, opts)
 	if o.wouldManage {
-		fmt.Fprintf(cmd.OutOrStdout(), "%t of %d interactions %d would leave, and %d results would be cut\n", plan.Action != "none", len(t.Steps), report.Removed, report.Truncated)
+		fmt.Fprintf(cmd.OutOrStdout(), "%t %d of %d interactions would be removed, and %d results shortened\n", plan.Action != "none", len(t.Steps), report.Removed, report.Truncated)
 		return nil, plan, nil
 	}
 	return out, plan, nil

@@ -22,16 +22,17 @@ func plainFlagError(cmd *cobra.Command, err error) error {
 	}
 	takes := map[string]string{
 		"int": "a whole number", "int64": "a whole number", "uint": "a whole number",
-		"float64": "a number", "bool": "true or false", "duration": "a duration such as 30s or 5m",
+		"intSlice": "whole numbers, separated by commas", "float64": "a number", "bool": "true or false", "duration": "a duration such as 30s or 5m",
 	}[f.Value.Type()]
 	if takes == "" {
 		return err
 	}
-	if unit, _ := pflag.UnquoteUsage(f); unit == "tokens" {
+	if unit, _ := pflag.UnquoteUsage(f); unit == "tokens" && f.Value.Type() != "intSlice" {
 		takes = "a number of tokens"
 	}
+	value := oneLine(bad.GetValue(), 60)
 	if errors.Is(err, strconv.ErrRange) {
-		takes += " that is not as large"
+		return fmt.Errorf("--%s %s is too large", f.Name, value)
 	}
-	return fmt.Errorf("--%s takes %s, not %q", f.Name, takes, oneLine(bad.GetValue(), 60))
+	return fmt.Errorf("--%s takes %s, not %q", f.Name, takes, value)
 }

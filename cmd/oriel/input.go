@@ -41,9 +41,7 @@ func readInput(cmd *cobra.Command, args []string) ([]byte, error) {
 	}
 	defer in.Close()
 	name := inputName(args)
-	if name == standardInput && typedAt(cmd.InOrStdin()) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "oriel: reading standard input: Ctrl-D ends it, Ctrl-C stops")
-	}
+	sayReading(cmd, name)
 	data, err := interruptible(cmd.Context(), func() ([]byte, error) { return io.ReadAll(io.LimitReader(in, maxInput+1)) })
 	if errors.Is(err, context.Canceled) {
 		return nil, &exit{code: exitInterrupted}
@@ -58,6 +56,13 @@ func readInput(cmd *cobra.Command, args []string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: more than %d bytes, which is the largest input: split it", name, maxInput)
 	}
 	return data, nil
+}
+
+// sayReading tells a person at a terminal that the command waits for input.
+func sayReading(cmd *cobra.Command, name string) {
+	if name == standardInput && typedAt(cmd.InOrStdin()) {
+		fmt.Fprintln(cmd.ErrOrStderr(), "oriel: reading standard input: Ctrl-D ends it, Ctrl-C stops")
+	}
 }
 
 // inputName returns the name of the input in errors.

@@ -27,7 +27,9 @@ func TestCtrlCEndsACommandThatWaits(t *testing.T) {
 	}{
 		{[]string{"oriel", "count"}, "Ctrl-C stops", exitInterrupted},
 		{[]string{"oriel", "fit"}, "Ctrl-C stops", exitInterrupted},
+		{[]string{"oriel", "embed"}, "Ctrl-C stops", exitInterrupted},
 		{[]string{"oriel", "delete", "c1", "--data", data}, "[y/N]", 2},
+		{[]string{"oriel", "prune", "--older-than", "1d", "--data", data}, "[y/N]", 2},
 	} {
 		t.Run(test.args[1], func(t *testing.T) {
 			keys, cmd, _ := onTerminal(t, test.args...)

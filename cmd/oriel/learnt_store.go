@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"time"
 
@@ -94,6 +95,9 @@ func (h *history) learnt() (l *token.Learnt, end func(), err error) {
 			return nil, end, err
 		}
 		l, err = token.OpenLearnt(filepath.Join(dir, learntFile))
+		if errors.Is(err, fs.ErrPermission) {
+			err = anothersFolder(dir)
+		}
 		return l, end, err
 	}
 	s, err := postgres.Open(context.Background(), url, postgres.Options{MustExist: true})

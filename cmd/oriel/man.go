@@ -61,7 +61,7 @@ var variables = [][2]string{
 	{"ORIEL_DATA", "folder of the history, where --data is not given"},
 	{"ORIEL_MODELS", "JSON file of models over the built-in table"},
 	{"ORIEL_CONFIG", "file of settings, where --config is not given"},
-	{"ORIEL_LISTEN, ORIEL_TOKEN, ORIEL_UPSTREAM_OPENAI …", "settings, each by a name that oriel config --init tells"},
+	{"ORIEL_LISTEN, ORIEL_TOKEN, ORIEL_UPSTREAM_OPENAI …", "settings; oriel config --init prints the name of each"},
 	{"ORIEL_KERNEL", "kernels for embeddings and vectors: a name such as avx2, or with a minus sign what not to use; oriel version names those in use"},
 	{"HTTPS_PROXY, HTTP_PROXY, NO_PROXY", "the way to the providers"},
 	{"GOMEMLIMIT", "memory that oriel serve should stay within, such as 1GiB"},

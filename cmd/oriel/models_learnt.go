@@ -36,7 +36,7 @@ func showLearnt(cmd *cobra.Command, data *history, name string, asJSON bool) err
 	}
 	var b bytes.Buffer
 	t := table{left: []bool{true, true, false, true}}
-	t.row("model", "learnt", "", "holds for")
+	t.row("model", "learnt", "", "applies to")
 	for _, f := range limits {
 		holds := "all conversations, until " + f.At.Add(token.LimitAge).Local().Format("2 January 15:04")
 		if f.Conversation != "" {

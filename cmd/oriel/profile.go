@@ -45,5 +45,9 @@ func tellStart(w io.Writer, l *settings.Loaded, base string) {
 	gone := make(chan os.Signal, 1)
 	signal.Notify(gone, syscall.SIGPIPE)
 	defer signal.Stop(gone)
-	tell(w, fmt.Appendf(nil, "oriel: profile %s\noriel: console %s/oriel/\n", profileLine(l.Profile, l.ProfileTable), base))
+	var b []byte
+	for _, warning := range l.Warnings {
+		b = fmt.Appendf(b, "oriel: warning: %s\n", oneLine(warning, maxError))
+	}
+	tell(w, fmt.Appendf(b, "oriel: profile %s\noriel: console %s/oriel/\n", profileLine(l.Profile, l.ProfileTable), base))
 }

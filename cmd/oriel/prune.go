@@ -40,8 +40,8 @@ func pruneCommand() *cobra.Command {
 		Long: `Delete the conversations whose last message is older than --older-than. Then, while all
 contents together have more than --max-size bytes (uncompressed, as oriel stats counts
 them), delete the one whose last message is the oldest. The time of a message is when it
-was said, not when it was imported. Content that another conversation uses stays. On a
-terminal prune asks first, unless --yes is given.
+was said, not when it was imported. Content that another conversation uses stays. The
+command asks first. Without a terminal it needs --yes.
 
 --dry-run prints what would be deleted and deletes nothing. To find out, it works on a
 copy in the folder for temporary files.`,
@@ -72,8 +72,8 @@ copy in the folder for temporary files.`,
 					return result.prune(cmd.Context(), copied, policy)
 				})
 			}
-			if !yes && !confirmed(cmd, "Delete the conversations that the limits do not keep, for good?") {
-				return fmt.Errorf("nothing was deleted: answer y, or give --yes")
+			if err := confirmDelete(cmd, yes, "Delete all conversations beyond these limits permanently?"); err != nil {
+				return err
 			}
 			return result.prune(cmd.Context(), s, policy)
 		})
@@ -114,7 +114,7 @@ func (r *prunedInfo) prune(ctx context.Context, s tenantStore, p timeline.Policy
 	}
 	gone, err := timeline.Prune(ctx, s, s.tenant, p, time.Now())
 	if err != nil {
-		return &failure{fmt.Errorf("%w: %s went before", err, plural(len(gone), "conversation", "conversations"))}
+		return &failure{fmt.Errorf("%w: %s had been deleted before", err, plural(len(gone), "conversation", "conversations"))}
 	}
 	after, err := s.Stats(ctx, s.tenant)
 	if err != nil {

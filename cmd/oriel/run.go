@@ -82,7 +82,7 @@ Several programs may run at the same time on one history.`,
   oriel run --upstream-openai http://localhost:11434/v1 -- python agent.py`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("no program is named: write it behind --, as in oriel run -- claude")
+				return errors.New("no program is named: write it after --, as in oriel run -- claude")
 			}
 			return nil
 		},
@@ -95,7 +95,7 @@ Several programs may run at the same time on one history.`,
 	}
 	f.StringVar(&r.summary, "summary", "", "`file` for the summary as one JSON object, for its owner alone")
 	f.BoolVarP(&r.quiet, "quiet", "q", false, "print neither the first lines nor the summary on standard error")
-	f.BoolVar(&r.noMCP, "no-mcp", false, "do not tell the agent of an MCP server")
+	f.BoolVar(&r.noMCP, "no-mcp", false, "do not give the agent an MCP server")
 	f.BoolVar(&r.show, "show", false, "print what would be run, and with which variables, and run nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		// The first interrupt is for the program, not for this one.
@@ -211,7 +211,9 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	}
 	log.open(loaded.Data)
 	slog.SetDefault(slog.New(log)) // standard error belongs to the program, but net/http writes to the standard log
-	live.warn(loaded)
+	if r.quiet {
+		live.warn(loaded)
+	}
 	var trouble bytes.Buffer // printed at the end, because a program that draws would erase it
 	var t tally
 	o.data, o.events, o.onEvent, o.errOut = &history{dir: loaded.Data, url: loaded.Store, given: true}, loaded.Events, t.event, &trouble
@@ -241,7 +243,7 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	code, failed := runChild(l.path, command, l.env.withoutSecrets().with(changed))
 	s := &summary{
 		Program: l.name(), Exit: code, Seconds: time.Since(began).Seconds(), Profile: loaded.Profile,
-		launch: l, base: served.base, listen: serveAt, data: r.dataToShow(loaded), trouble: strings.TrimSpace(trouble.String()),
+		launch: l, listen: serveAt, data: r.dataToShow(loaded), trouble: strings.TrimSpace(trouble.String()),
 	}
 	// A closed reader of the summary must not change the exit code.
 	signal.Ignore(syscall.SIGPIPE)

@@ -39,11 +39,10 @@ type summary struct {
 	Unrecorded int64 `json:"unrecorded"`
 	// Others counts requests that are not calls: models, files.
 	Others int64 `json:"others"`
-	// Log is the log file if something went wrong, else "".
+	// Log is the log file if it has warnings or errors, else "".
 	Log string `json:"log,omitempty"`
 
 	launch   *launch
-	base     string
 	listen   string // where oriel serve listens
 	data     string // as given
 	trouble  string // why there is no history
@@ -236,7 +235,7 @@ func (s *summary) printCost(b *bytes.Buffer) {
 		field(b, "", "without calls of which %s", unpriced)
 	}
 	if s.Unreported > 0 {
-		field(b, "", "%s counted here, for the provider told no usage", things(s.Unreported, "call"))
+		field(b, "", "%s counted by Oriel, because the provider reported no usage", things(s.Unreported, "call"))
 	}
 }
 
@@ -264,18 +263,18 @@ func (s *summary) printTrouble(b *bytes.Buffer) {
 	if s.trouble != "" {
 		item(b, "!", s.trouble)
 	}
-	say(s.Unread, "could not be read, and went on as they came")
+	say(s.Unread, "could not be read: forwarded unchanged, not recorded")
 	say(s.Refused, "answered 401 or 403 are not kept: check the key")
-	say(int64(s.Failed), "failed, the last for this: "+oneLine(s.Failure, 300))
+	say(int64(s.Failed), "failed; the last error: "+oneLine(s.Failure, 300))
 	if s.trouble == "" {
-		say(s.Unrecorded, "went through unrecorded")
+		say(s.Unrecorded, "forwarded but not recorded")
 	}
 	say(int64(s.overflow), "too large for the provider, and sent again smaller")
 	if s.unwritten > 0 {
-		item(b, "!", fmt.Sprintf("%s failed, the last by this: %s", plural(s.unwritten, "summary", "summaries"), oneLine(s.unwrittenBy, 300)))
+		item(b, "!", fmt.Sprintf("%s failed; the last error: %s", plural(s.unwritten, "summary", "summaries"), oneLine(s.unwrittenBy, 300)))
 	}
 	if s.Log != "" {
-		item(b, "!", "something went wrong: "+s.Log)
+		item(b, "!", "warnings and errors are in "+s.Log)
 	}
 }
 
@@ -286,7 +285,7 @@ func (s *summary) printNone(b *bytes.Buffer, p style) {
 	if s.Others > 0 {
 		fmt.Fprintf(b, "  %s of another kind came, so the base URL is used.\n", things(int(s.Others), "request"))
 	} else {
-		fmt.Fprintf(b, "  If %s has asked a model, it did so without Oriel. What to check:\n", oneLine(name, 100))
+		fmt.Fprintf(b, "  If %s has called a model, it did so without Oriel. What to check:\n", oneLine(name, 100))
 	}
 	for _, hint := range s.hints(name) {
 		item(b, "-", hint)
@@ -300,7 +299,7 @@ func (s *summary) hints(name string) (hints []string) {
 		say(things(int(s.sockets), "connection") + " became a WebSocket, which cannot be looked into")
 	}
 	if c := s.launch.codex; c != nil && c.aside != "" {
-		say("Codex was left alone, for " + c.aside)
+		say("the base URL of Codex was not set: " + c.aside)
 		return hints
 	} else if c != nil {
 		say("Codex takes base URLs from its settings: a profile, or the .codex folder of a project, may name another provider; -c model_provider=… chooses one")
@@ -313,18 +312,18 @@ func (s *summary) hints(name string) (hints []string) {
 		}
 	}
 	if name == "claude" {
-		say(`ANTHROPIC_BASE_URL under "env" in ~/.claude/settings.json, or in the .claude folder of the project, goes before the variable: take it out, and give it to oriel run as --upstream-anthropic`)
-		say("it may have ended before it asked, because of a missing login or --help")
+		say(`ANTHROPIC_BASE_URL under "env" in ~/.claude/settings.json, or in the .claude folder of the project, takes precedence over the variable: remove it, and give its value to oriel run as --upstream-anthropic`)
+		say("it may have ended before it called a model, because of a missing login or --help")
 		return hints
 	}
 	if s.Others > 0 {
-		say("it may have ended before it asked a model, or ask in a form that Oriel does not know: docs/proxy.md names those that it does")
+		say("it may have ended before it called a model, or use an API that Oriel does not know: docs/proxy.md lists those that it does")
 		return hints
 	}
-	say(fmt.Sprintf("it may read neither %s nor %s, or have a setting of its own for the base URL: give it %s/v1 (OpenAI) or %[3]s (Anthropic); the port changes with each run, that of oriel serve does not",
-		openAIVariables[0], anthropicVariables[0], s.base))
-	say("it may ask its model through a service, or in a container, which do not see these variables")
-	say("docs/run.md says what programs need")
+	say(fmt.Sprintf("it may read neither %s nor %s, or have a setting of its own for the base URL: start oriel serve, and set that to http://%s/v1 (OpenAI) or http://%[3]s (Anthropic)",
+		openAIVariables[0], anthropicVariables[0], s.listen))
+	say("a service or a container that calls the model for it does not see these variables")
+	say("oriel run --show prints the variables, and docs/run.md says what programs need")
 	return hints
 }
 

@@ -188,7 +188,7 @@ func TestSummaryFits(t *testing.T) {
 		s := &summary{
 			Program: "agent", Seconds: rapid.Float64Range(0, 1e6).Draw(t, "seconds"),
 			launch: &launch{args: []string{rapid.SampledFrom([]string{"agent", "claude", "/usr/bin/codex"}).Draw(t, "program")}, env: environment{"CLAUDE_CODE_USE_BEDROCK=1"}},
-			base:   "http://127.0.0.1:65535", came: few.Draw(t, "came"), sockets: few.Draw(t, "sockets"), overflow: int(few.Draw(t, "overflow")),
+			listen: "127.0.0.1:65535", came: few.Draw(t, "came"), sockets: few.Draw(t, "sockets"), overflow: int(few.Draw(t, "overflow")),
 			Unread: few.Draw(t, "unread"), Refused: few.Draw(t, "refused"), Unrecorded: few.Draw(t, "unrecorded"), Others: few.Draw(t, "others"),
 			Cuts: int(few.Draw(t, "cuts")), Recalls: some.Draw(t, "recalls"), Condensations: int(few.Draw(t, "condensations")), CondensingCost: 1234.5,
 			bill: bill{

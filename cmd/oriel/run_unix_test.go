@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -258,6 +260,27 @@ func TestRunTellsOfCuts(t *testing.T) {
 	}
 }
 
+// A summary that is still being written when the run ends has not failed.
+func TestRunDoesNotCallAnUnfinishedSummaryFailed(t *testing.T) {
+	t.Setenv("OPENAI_BASE_URL", startModel(t)+"/v1")
+	asked := make(chan struct{}, 100)
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body) // else the server does not notice that the client is gone
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer slow.Close()
+	var out, errs syncBuffer
+	words := strings.Repeat("lies east of the pier and ", 80)
+	run([]string{
+		"run", "--data", t.TempDir(), "--profile", "chat", "--condense-url", slow.URL + "/v1", "--condense-model", "m",
+		"--", "child", "ask", "chat", "25", words,
+	}, strings.NewReader(""), &out, &errs)
+	if got := errs.String(); len(asked) == 0 || strings.Contains(got, "failed") || !strings.Contains(got, "\n  cuts ") {
+		t.Errorf("%d asked: %s", len(asked), got)
+	}
+}
+
 // Summaries that fail are not counted as made, and the summary of the run says why they
 // failed.
 func TestRunTellsOfFailedSummaries(t *testing.T) {
@@ -268,7 +291,7 @@ func TestRunTellsOfFailedSummaries(t *testing.T) {
 		"run", "--data", t.TempDir(), "--profile", "chat", "--condense", "inline", "--condense-url", "http://" + freeAddress(t) + "/v1", "--condense-model", "m",
 		"--", "child", "ask", "chat", "25", words,
 	}, strings.NewReader(""), &out, &errs)
-	if got := errs.String(); !regexp.MustCompile(`(?m)^  ! (1 summary|[0-9]+ summaries) failed, the last by this: `).MatchString(got) || strings.Contains(got, "; summaries") {
+	if got := errs.String(); !regexp.MustCompile(`(?m)^  ! (1 summary|[0-9]+ summaries) failed; the last error: condense: ask the summarising model:$`).MatchString(got) || strings.Contains(got, "; summaries") {
 		t.Error(got)
 	}
 }

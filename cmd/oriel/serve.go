@@ -103,10 +103,7 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 	live.warn(loaded)
 	l, err := net.Listen("tcp", loaded.Listen)
 	if err != nil {
-		if errors.Is(err, fs.ErrPermission) {
-			return &failure{fmt.Errorf("%w: ports below 1024 are for root: choose a higher one with --listen", err)}
-		}
-		return &failure{fmt.Errorf("%w: is another one running there? --listen 127.0.0.1:0 takes a free port", err)}
+		return &failure{fmt.Errorf("%w: %s", err, listenHint(err))}
 	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -117,6 +114,14 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 		return &failure{err}
 	}
 	return nil
+}
+
+// listenHint returns what to do about an address that cannot be listened at.
+func listenHint(err error) string {
+	if errors.Is(err, fs.ErrPermission) {
+		return "ports below 1024 need root: choose a higher one with --listen"
+	}
+	return "another program may be using it: --listen 127.0.0.1:0 takes a free port"
 }
 
 // checkTokens refuses to serve others if nobody has a token. A history that cannot be read

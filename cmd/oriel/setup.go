@@ -69,7 +69,7 @@ The agent works only while oriel serve runs; oriel run needs no set-up.`,
 	f := cmd.Flags()
 	f.BoolVar(&o.write, "write", false, "make the change")
 	f.BoolVar(&o.undo, "undo", false, "take the change back")
-	f.StringVar(&o.url, "url", "", "`address` of the proxy, with /k/TOKEN behind it if it needs one (default: that of the setting listen)")
+	f.StringVar(&o.url, "url", "", "`address` of the proxy, followed by /k/TOKEN if it needs one (default: that of the setting listen)")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	o.data = addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) }
@@ -105,7 +105,7 @@ func (o *setupFlags) run(cmd *cobra.Command, agent string) error {
 	if o.undo {
 		done, err := agents.Undo(record)
 		if errors.Is(err, fs.ErrNotExist) && len(done) == 0 {
-			return fmt.Errorf("%s is not set up by Oriel: there is nothing to take back", agent)
+			return fmt.Errorf("%s is not set up by Oriel: there is nothing to undo", agent)
 		}
 		if err != nil {
 			return &failure{err}

@@ -240,7 +240,7 @@ func tokenRevokeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revoke ID",
 		Short: "Revoke a token",
-		Long: `Revoke a token for good. ID is that of oriel token list, a unique beginning of it, or
+		Long: `Revoke a token permanently. ID is that of oriel token list, a unique beginning of it, or
 the token itself. Running servers refuse it within 2 seconds, as long as their store
 answers. The history of its tenant stays.`,
 		Example: "  oriel token revoke 5f1c09",

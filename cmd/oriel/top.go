@@ -27,7 +27,7 @@ chosen call's conversation: which were sent as they came, shortened, cleared, fo
 the digest or left out. The screen follows the calls as they happen.
 
 Keys: up and down choose a call, left and right a message, p pins or unpins it, u undoes
-the newest plan after a question that tells what leaves for it, / filters, ? explains the
+the newest plan after asking, with what would be left out for it, / filters, ? explains the
 screen, q quits.
 
 The server is the one of the settings on this machine, or that of --url: the address that

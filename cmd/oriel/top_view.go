@@ -314,7 +314,7 @@ func (m *topModel) keysLine() string {
 		u := m.asking
 		question := fmt.Sprintf("Undo %s? Messages %s come back (%s tokens)", u.Plan, u.Back, compact(u.BackTokens))
 		if u.Leaves != "" {
-			question += fmt.Sprintf(", %s leave for them (%s)", u.Leaves, compact(u.LeavesTokens))
+			question += fmt.Sprintf(", %s left out for them (%s)", u.Leaves, compact(u.LeavesTokens))
 		}
 		return m.style.code("33;1", clipCells(oneLine(question+". y or n", m.width), m.width))
 	case m.gone != "" && m.overview != nil:

@@ -78,7 +78,7 @@ running server on the same data folder applies the undo from its next call on.
 var errNotAgreed = errors.New("nothing was undone: answer y, or give --yes")
 
 func (u *undoing) question() string {
-	return fmt.Sprintf("M%s will come back and %s will leave, newer ones among them. Go on?", messagesOf(u.Back)[1:], messagesOf(u.Leaves))
+	return fmt.Sprintf("M%s will be restored, and %s left out, which includes newer ones. Continue?", messagesOf(u.Back)[1:], messagesOf(u.Leaves))
 }
 
 func (u *undoing) String() string {
@@ -86,9 +86,9 @@ func (u *undoing) String() string {
 	case len(u.Back) == 0:
 		return fmt.Sprintf("undone %s: all that it took out is in view, and held until oriel release", u.Undone)
 	case len(u.Leaves) == 0:
-		return fmt.Sprintf("undone %s: %s will be held in view until oriel release; nothing leaves for them", u.Undone, messagesOf(u.Back))
+		return fmt.Sprintf("undone %s: %s will be held in view until oriel release; nothing is left out for them", u.Undone, messagesOf(u.Back))
 	}
-	return fmt.Sprintf("undone %s: %s will be held in view until oriel release; %s will leave for them", u.Undone, messagesOf(u.Back), messagesOf(u.Leaves))
+	return fmt.Sprintf("undone %s: %s will be held in view until oriel release; %s will be left out for them", u.Undone, messagesOf(u.Back), messagesOf(u.Leaves))
 }
 
 // messagesOf names messages by their ranges, or by their number and bounds if there are many

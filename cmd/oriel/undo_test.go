@@ -13,9 +13,9 @@ func TestUndoAsksAboutNewerMessages(t *testing.T) {
 		asks         bool
 		says         string
 	}{
-		{[]int64{24, 25, 26}, []int64{38, 39}, true, "undone p3: messages 24-26 will be held in view until oriel release; messages 38-39 will leave for them"},
-		{[]int64{24, 25, 30}, []int64{3, 4}, false, "undone p3: messages 24-25,30 will be held in view until oriel release; messages 3-4 will leave for them"},
-		{[]int64{24}, nil, false, "undone p3: message 24 will be held in view until oriel release; nothing leaves for them"},
+		{[]int64{24, 25, 26}, []int64{38, 39}, true, "undone p3: messages 24-26 will be held in view until oriel release; messages 38-39 will be left out for them"},
+		{[]int64{24, 25, 30}, []int64{3, 4}, false, "undone p3: messages 24-25,30 will be held in view until oriel release; messages 3-4 will be left out for them"},
+		{[]int64{24}, nil, false, "undone p3: message 24 will be held in view until oriel release; nothing is left out for them"},
 		{nil, nil, false, "undone p3: all that it took out is in view, and held until oriel release"},
 	} {
 		u := undoing{Undone: "p3", Back: c.back, Leaves: c.leaves}
@@ -25,7 +25,7 @@ func TestUndoAsksAboutNewerMessages(t *testing.T) {
 		}
 	}
 	u := undoing{Back: []int64{24, 25}, Leaves: []int64{38}}
-	if got, want := u.question(), "Messages 24-25 will come back and message 38 will leave, newer ones among them. Go on?"; got != want {
+	if got, want := u.question(), "Messages 24-25 will be restored, and message 38 left out, which includes newer ones. Continue?"; got != want {
 		t.Error(got)
 	}
 }

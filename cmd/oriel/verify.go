@@ -110,7 +110,7 @@ func tellVerified(out io.Writer, result *verified, err error, asJSON bool) error
 			fmt.Fprintf(out, "all is well: %s, %s in %s\n", plural(int(result.Messages), "message", "messages"), size(result.Bytes), plural(int(result.Contents), "content", "contents"))
 		}
 	}
-	found := fmt.Sprintf("%s: put a backup in its place, or export what is whole", plural(result.Found, "thing is wrong with the history", "things are wrong with the history"))
+	found := fmt.Sprintf("%s: restore a backup, or export what is intact", plural(result.Found, "thing is wrong with the history", "things are wrong with the history"))
 	switch {
 	case err != nil && result.Found > 0:
 		return &failure{fmt.Errorf("%s; not everything could be checked: %w", found, err)}
@@ -129,6 +129,6 @@ func withinVerify(err error) error {
 		return err
 	}
 	plain := *of
-	plain.Hint = "put a backup in its place, or export what is whole"
+	plain.Hint = "restore a backup, or export what is intact"
 	return &failure{&plain}
 }

@@ -116,7 +116,7 @@ func (l *Loaded) warnOfReaders() {
 	}
 	for _, f := range fields() {
 		if f.secret && l.from[f.key].Kind == "file" {
-			l.Warnings = append(l.Warnings, fmt.Sprintf("%s has %s, and other users can read it: chmod 600 %[1]s", l.File, f.key))
+			l.Warnings = append(l.Warnings, fmt.Sprintf("%s contains %s and is readable by other users: chmod 600 %[1]s", l.File, f.key))
 			return
 		}
 	}

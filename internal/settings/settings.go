@@ -43,13 +43,13 @@ type Settings struct {
 	// its size) or one of [profiles]. The newest turn, and requests that continue no
 	// conversation, are sent whole if the model accepts them.
 	Profile string `toml:"profile" flag:"profile"`
-	// Share of the budget that is left after a cut, between 0 and 1. A lower value cuts
+	// Share of the budget that remains after a cut, between 0 and 1. A lower value cuts
 	// deeper and less often.
 	LowMark float64 `toml:"low_mark"`
 	// Names of tools whose results are never replaced by a stub, such as "read_file". The
-	// results still leave with their exchange.
+	// results are still removed with their exchange.
 	KeepTools []string `toml:"keep_tools"`
-	// Share of a model's window that is left free, because counts are estimates: at least
+	// Share of a model's window that stays free, because counts are estimates: at least
 	// 0 and less than 1.
 	Margin float64 `toml:"margin"`
 	// File to which every event is appended as a line of JSON. Empty: none.
@@ -62,12 +62,12 @@ type Settings struct {
 	// Percents of the model's window at which cutting begins. A value outside the bounds
 	// is not used, with a warning.
 	Thresholds Thresholds `toml:"thresholds"`
-	// Recall of messages that have left the window.
+	// Recall of messages that were removed from the window.
 	Recall Recall `toml:"recall"`
 	// Vectors for recall by meaning, made by a server. Without a server the model in this
 	// program makes them.
 	Embed Embed `toml:"embed"`
-	// Summaries of what has left, written by a model. Without a model Oriel writes a
+	// Summaries of what was removed, written by a model. Without a model Oriel writes a
 	// digest.
 	Condense Condense `toml:"condense"`
 	// Your own profiles, each under its name: letters, digits, - and _. Calls name them
@@ -162,9 +162,9 @@ type Profile struct {
 	// The most tokens of a request's history; it grows like those of the built-in
 	// profiles. 0: as many as the model accepts.
 	Budget int `toml:"budget"`
-	// Share of the budget that is left after a cut, between 0 and 1. 0: low_mark.
+	// Share of the budget that remains after a cut, between 0 and 1. 0: low_mark.
 	LowMark float64 `toml:"low_mark"`
-	// Policy that decides what leaves: "ladder", "mask", "fifo", "slide", "halve",
+	// Policy that decides what is removed: "ladder", "mask", "fifo", "slide", "halve",
 	// "condense" or "relevance". Empty: "ladder".
 	Policy string `toml:"policy"`
 	// Percent of the model's window at which cutting begins. -1 and 0: thresholds.all.

@@ -182,9 +182,9 @@ func (l *Loaded) fileKeys() (keys []string) {
 // Example returns a file with every setting, its meaning and its default, commented out.
 func Example() string {
 	var b strings.Builder
-	b.WriteString(`# Settings of Oriel. A line that begins with # and a key shows the default: take the # away
-# to change it. Flags go before variables of the environment, and these before this file.
-# A running server takes changes by itself, but for those that need a restart.
+	b.WriteString(`# Settings of Oriel. A line that begins with # and a key shows the default: remove the #
+# to change it. Flags take precedence over environment variables, and these over this file.
+# A running server applies changes by itself, except those that need a restart.
 `)
 	defaults := Default()
 	for _, s := range sections() {

@@ -123,7 +123,7 @@ func (p *jsonParser) value(depth int) (*jsonValue, error) {
 			n = len(p.text) - p.at
 		}
 		if !json.Valid([]byte(p.text[p.at : p.at+n])) {
-			return nil, p.wrong("what is here is no JSON")
+			return nil, p.wrong("this is not JSON")
 		}
 		p.at += n
 	}
@@ -226,7 +226,7 @@ func (d *jsonDocument) twice(path []string) (name []string, ok bool) {
 
 func (d *jsonDocument) Get(path []string) (string, bool, error) {
 	if name, ok := d.twice(path); ok {
-		return "", false, fmt.Errorf("%s is there twice: leave one of them", strings.Join(name, "."))
+		return "", false, fmt.Errorf("%s occurs twice: keep one of them", strings.Join(name, "."))
 	}
 	v, rest := d.find(path)
 	switch {

@@ -276,7 +276,7 @@ func (c *Change) undo() (string, error) {
 	case err != nil:
 		return "", err
 	case !existed:
-		return c.File + " is gone: there is nothing to take back", nil
+		return c.File + " is gone: there is nothing to undo", nil
 	case hash(text) == c.Before && c.Existed:
 		if lost == nil {
 			err = os.Remove(c.Backup)

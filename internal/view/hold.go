@@ -145,7 +145,7 @@ func (s *request) noRoom(missing []int) error {
 			size += n
 		}
 	}
-	return fmt.Errorf("%w: messages %s have %d tokens, all that is pinned or held has %d; that does not fit beside the system prompt, the tools and the newest turn in the budget of %d: unpin or release something, or raise the budget",
+	return fmt.Errorf("%w: messages %s have %d tokens, all that is pinned or held has %d; that does not fit with the system prompt, the tools and the newest turn in the budget of %d: unpin or release something, or raise the budget",
 		window.ErrCannotFit, which, size, pinned, s.budget)
 }
 

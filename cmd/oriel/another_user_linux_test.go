@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Every command that opens a history says that a folder belongs to another user.
+func TestAnotherUsersFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "theirs")
+	talk := filepath.Join(t.TempDir(), "talk.jsonl")
+	if err := os.WriteFile(talk, []byte(`{"conversation":"c1","text":"hello"}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errOut := command(t, "import", "--data", dir, talk); code != 0 {
+		t.Fatal(errOut)
+	}
+	if err := os.WriteFile(filepath.Join(dir, learntFile), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	asAnother(t, dir)
+	for _, args := range []string{
+		"conversations", "show c1", "export c1", "recall x", "usage", "context", "context c1", "statusline", "directives", "pin c1 1", "unpin c1 1", "undo c1",
+		"release c1", "private c1", "backup x.db", "verify", "stats", "prune --older-than 1d --yes", "delete c1 --yes", "models --learnt", "models --forget all",
+		"token list", "token revoke x", "demo",
+	} {
+		code, out, errOut := command(t, append(strings.Fields(args), "--data", dir)...)
+		if want := "oriel: " + dir + " cannot be read: permission denied: it belongs to another user; --data names another folder\n"; code != 1 || out != "" || errOut != want {
+			t.Errorf("oriel %s: exit %d: %s%s", args, code, out, errOut)
+		}
+	}
+}
+
+// asAnother makes dir another user's for the rest of the test: with the rights of nobody for
+// root, who may read everything.
+func asAnother(t *testing.T, dir string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		if err := os.Chmod(dir, 0); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.Chmod(dir, 0o700) })
+		return
+	}
+	runtime.LockOSThread()
+	if err := syscall.Setfsuid(65534); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Setfsuid(0); err != nil {
+			t.Fatal(err)
+		}
+		runtime.UnlockOSThread()
+	})
+}
+
+func TestListenHint(t *testing.T) {
+	for cause, want := range map[error]string{syscall.EACCES: "ports below 1024 need root", syscall.EADDRINUSE: "another program may be using it"} {
+		err := &net.OpError{Op: "listen", Err: os.NewSyscallError("bind", cause)}
+		if got := listenHint(errors.Join(err)); !strings.Contains(got, want) {
+			t.Errorf("%v: %s", cause, got)
+		}
+	}
+}
