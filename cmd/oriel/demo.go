@@ -42,10 +42,10 @@ func demoCommand() *cobra.Command {
 session, its code base and the model are built in; the agent, the proxy and the
 history are real. No key is needed and nothing leaves this machine.
 
-Each call is a line. Its bar shows what the model gets, and behind it, dashed, what the
-agent sent. During the session one fact that was cut is recalled when the agent needs it,
-and one cut is undone. The bill at the end compares the session with and without Oriel.
-All figures are measured in this run.
+Each call is a line. Its bar shows what the model gets, followed by a dashed part up to
+what the agent sent; the figures are both in tokens. During the session one fact that was
+cut is recalled when the agent needs it, and one cut is undone. The bill at the end
+compares the session with and without Oriel. All figures are measured in this run.
 
 The history is in a temporary folder unless --data names one. On a terminal the server
 keeps running afterwards until you interrupt it, so that you can look around.`,

@@ -126,7 +126,7 @@ func (s *demoScreen) begin() {
 	}
 	s.line("%s%s%s", strings.Join(key, "  "), gap, s.style.code(dim, "╌ sent by the agent"))
 	bar, _ := s.columns()
-	s.line("%s", s.style.code(dim, fmt.Sprintf(demoLine, "", strings.Repeat(" ", bar), "sent", "gets", "")))
+	s.line("%s", s.style.code(dim, fmt.Sprintf(demoLine, "", strings.Repeat(" ", bar), "agent", "model", "")))
 	s.pause(pauseScene / 2)
 }
 
@@ -274,7 +274,7 @@ func (s *demoScreen) recalled(d *demoStory, c *demo.Call, bare string) {
 
 // undoing shows that a plan is undone.
 func (s *demoScreen) undoing(u *demoUndo) {
-	lines := s.wrapped("plan", fmt.Sprintf("%s took %s out of view; the largest, of %s tokens:", u.plan, plural(u.hidden, "message", "messages"), thousands(demo.Tokens(u.text))))
+	lines := s.wrapped("plan", fmt.Sprintf("%s removed %s from the view; the largest, of %s tokens:", u.plan, plural(u.hidden, "message", "messages"), thousands(demo.Tokens(u.text))))
 	lines = append(lines, s.style.code(dim, "          "+oneLine(u.message, s.width-14)))
 	s.scene("33", "oriel undo "+demo.Conversation, lines...)
 }
@@ -292,7 +292,7 @@ func (s *demoScreen) bill(b *demoBill) {
 	less := func(with, without float64) string { return fmt.Sprintf("%+.0f%%", 100*(with-without)/without) }
 	cached := func(u token.Usage) string { return fmt.Sprintf("%.0f%%", 100*float64(u.CacheRead)/float64(u.Prompt())) }
 	t := table{left: []bool{true, false, false, false}}
-	t.row(fmt.Sprintf("%d calls", b.calls), "append-only", "with Oriel", "")
+	t.row(fmt.Sprintf("%d calls", b.calls), "without Oriel", "with Oriel", "")
 	t.row("tokens sent to the model", thousands(b.without.Prompt()), thousands(b.with.Prompt()), less(float64(b.with.Prompt()), float64(b.without.Prompt())))
 	t.row("of them from the cache", cached(b.without), cached(b.with), "")
 	t.row("largest request", thousands(b.mostAll), thousands(b.most), less(float64(b.most), float64(b.mostAll)))

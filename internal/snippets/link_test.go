@@ -65,7 +65,7 @@ func TestTheFirstScreenHasTheTwoCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := strings.Join(strings.SplitN(string(raw), "\n", 41)[:40], "\n")
-	for _, want := range []string{"```sh\ngo run ./cmd/oriel demo\n```", "```sh\n./scripts/test\n```"} {
+	for _, want := range []string{"```sh\ngo run -v ./cmd/oriel demo\n```", "```sh\n./scripts/test\n```"} {
 		if !strings.Contains(first, want) {
 			t.Errorf("the first 40 lines of README.md do not have\n%s", want)
 		}
