@@ -189,7 +189,7 @@ func draw(out io.Writer, rows [][]piece) error {
 	w, h := float64(columns)*width+2*margin, float64(len(rows))*height+2*margin
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" role="img">`+"\n", w, h, w, h)
 	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="8" fill="#0d1117"/>`+"\n")
-	fmt.Fprintln(&b, `<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="13" fill="#e6edf3" xml:space="preserve" style="white-space:pre">`)
+	fmt.Fprintln(&b, `<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="13" fill="#e6edf3">`)
 	for i, row := range rows {
 		drawRow(&b, row, margin+float64(i)*height)
 	}
@@ -227,6 +227,7 @@ func drawRow(b *strings.Builder, row []piece, top float64) {
 		if p.dim {
 			b.WriteString(` opacity="0.6"`)
 		}
-		fmt.Fprintf(b, ">%s</text>\n", html.EscapeString(text))
+		// Browsers join plain spaces in the texts of pictures.
+		fmt.Fprintf(b, ">%s</text>\n", html.EscapeString(strings.ReplaceAll(text, " ", "\u00a0")))
 	}
 }
