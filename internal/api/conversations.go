@@ -202,6 +202,7 @@ func (q *request) describe(l *browse.Listed) (*conversation, error) {
 				c.Tokens, c.Sent = p.Came, p.Call.Sent
 			}
 		}
+		c.Cost, c.Without = usage.Dollars(c.Cost), usage.Dollars(c.Without)
 	})
 	return c, err
 }

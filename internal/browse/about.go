@@ -76,10 +76,12 @@ func describe(ctx context.Context, s timeline.Store, tenant string, c *Listed, m
 		return d.About, err
 	}
 	d.calls(calls, models)
+	d.Cost = usage.Dollars(d.Cost)
 	return d.About, nil
 }
 
-// Title returns the title of a conversation: that of About, from its first messages.
+// Title returns the title of a conversation: that of About. It reads the first messages and,
+// of a session of Claude Code, the lines that the agent wrote for itself.
 func Title(ctx context.Context, s timeline.Store, tenant string, c *timeline.Conversation) (string, error) {
 	d := describing{counter: TextCounter(), said: map[string]*saidUsage{}, refs: map[string]bool{}}
 	const page = 16
@@ -88,15 +90,30 @@ func Title(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 			return "", err
 		}
 	}
-	if len(d.summaries) > 0 {
-		if err := s.Messages(ctx, tenant, c.Head, 1, c.Head.Depth, true, func(e *timeline.Entry) error {
-			d.refs[e.Ref] = true
-			return nil
-		}); err != nil {
-			return "", err
-		}
+	if !d.claudeCode {
+		return d.title(), nil
 	}
-	return d.title(), nil
+	var lines [][2]int64 // the first and the last of stretches with lines of the agent
+	err := s.Messages(ctx, tenant, c.Head, 1, c.Head.Depth, true, func(e *timeline.Entry) error {
+		d.refs[e.Ref] = true
+		if n := len(lines); e.Role != timeline.RoleMeta {
+			return nil
+		} else if n > 0 && e.Place.Depth-lines[n-1][1] <= page {
+			lines[n-1][1] = e.Place.Depth
+		} else {
+			lines = append(lines, [2]int64{e.Place.Depth, e.Place.Depth})
+		}
+		return nil
+	})
+	for i := 0; i < len(lines) && err == nil; i++ {
+		err = s.Messages(ctx, tenant, c.Head, lines[i][0], lines[i][1], false, func(e *timeline.Entry) error {
+			if e.Role == timeline.RoleMeta {
+				d.line(e)
+			}
+			return nil
+		})
+	}
+	return d.title(), err
 }
 
 // maxTitle is how many characters of a title are kept.
@@ -107,11 +124,12 @@ type describing struct {
 	About
 	counter *token.Counter
 
-	given     string      // a title that somebody gave
-	summaries [][2]string // a message, and a summary of the conversation up to it
-	refs      map[string]bool
-	words     string // the person's first words
-	resumed   string // the message with which an agent continues after a compaction
+	given      string      // a title that somebody gave
+	summaries  [][2]string // a message, and a summary of the conversation up to it
+	refs       map[string]bool
+	words      string // the person's first words
+	resumed    string // the message with which an agent continues after a compaction
+	claudeCode bool   // it has lines of Claude Code's files
 
 	wanted []string // words that have not occurred yet, in lower case
 
@@ -130,6 +148,7 @@ func (d *describing) entry(e *timeline.Entry) error {
 		d.refs[e.Ref] = true
 	}
 	if e.Format == timeline.FormatClaudeCode {
+		d.claudeCode = true
 		d.line(e)
 	}
 	c, err := e.Chat()

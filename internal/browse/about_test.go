@@ -53,6 +53,10 @@ func TestTitlesAreWhatPeopleSaidFirst(t *testing.T) {
 		codex("# AGENTS.md instructions for /src/shop\n\n<INSTRUCTIONS>\nAlways run the tests.\n</INSTRUCTIONS>"),
 		codex("<environment_context>\n  <cwd>/src/shop</cwd>"), // cut off
 		codex("# Context from my IDE setup:\n\n## Open tabs:\n- a.go\n\n## My request for Codex:\nrename the button\n"))
+	for range 20 {
+		add(t, s, "renamed", code, [2]string{"user", `{"type":"user","message":{"role":"user","content":"first"}}`})
+	}
+	add(t, s, "renamed", code, [2]string{timeline.RoleMeta, `{"type":"custom-title","customTitle":"Named at the end"}`})
 	add(t, s, "silent", timeline.FormatOpenAI, [2]string{"assistant", `{"role":"assistant","content":"Hello?"}`})
 	list, err := browse.Conversations(ctx, s, timeline.Local)
 	if err != nil {
@@ -62,8 +66,12 @@ func TestTitlesAreWhatPeopleSaidFirst(t *testing.T) {
 	got := map[string]string{}
 	for _, a := range all {
 		got[a.Name] = a.Title
+		// Every screen has the same title.
+		if title, err := browse.Title(ctx, s, timeline.Local, &a.Conversation); title != a.Title || err != nil {
+			t.Errorf("%s: Title is %q, %v; About has %q", a.Name, title, err, a.Title)
+		}
 	}
-	want := map[string]string{"plain": "What is the port?", "tagged": "fix it [31mnow", "compacted": "go on with the port", "named": "My own name", "silent": "", "codex": "rename the button"}
+	want := map[string]string{"plain": "What is the port?", "tagged": "fix it [31mnow", "compacted": "go on with the port", "named": "My own name", "renamed": "Named at the end", "silent": "", "codex": "rename the button"}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}

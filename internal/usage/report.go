@@ -230,11 +230,13 @@ func (s *sum) report() *Report {
 	return r
 }
 
-// finish rounds the sums of money to a ten-thousandth of a cent, so that the order of
-// additions does not show.
+// Dollars rounds a sum of money to a ten-thousandth of a cent, so that the order of additions
+// does not show.
+func Dollars(sum float64) float64 { return math.Round(sum*1e6) / 1e6 }
+
 func (r *Row) finish() {
 	for _, d := range []*float64{&r.Cost, &r.Without, &r.Summaries} {
-		*d = math.Round(*d*1e6) / 1e6
+		*d = Dollars(*d)
 	}
 	slices.Sort(r.UnknownModels)
 	if r.UnknownModels == nil {
