@@ -94,11 +94,18 @@ or anything that was said. oriel recall finds the passages.`,
 	f.StringVar(&o.search, "search", "", "only those in which all these `words` occur")
 	f.IntVar(&o.limit, "limit", 0, "at most `n` (default 20, with --json all)")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
-	data := addTenantHistory(cmd)
+	table, data := addModelTable(cmd), addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		list, more := []browse.About{}, 0
-		err := data.with(cmd.Context(), func(s tenantStore) (err error) {
-			list, more, err = o.find(cmd.Context(), s, cmd.Flags().Changed("limit"))
+		models, err := modelTable(*table)
+		if err != nil {
+			return err
+		}
+		list, more, short := []browse.About{}, 0, map[string]string{}
+		err = data.with(cmd.Context(), func(s tenantStore) (err error) {
+			if list, more, err = o.find(cmd.Context(), s, models, cmd.Flags().Changed("limit")); err != nil {
+				return err
+			}
+			short, err = shortIDs(cmd.Context(), s)
 			return err
 		})
 		if err := tolerateNone(cmd, err); err != nil {
@@ -111,7 +118,7 @@ or anything that was said. oriel recall finds the passages.`,
 			}
 			return printJSON(cmd.OutOrStdout(), map[string]any{"conversations": rows})
 		}
-		return o.printList(cmd, list, more)
+		return o.printList(cmd, list, more, short)
 	}
 	return cmd
 }
@@ -120,7 +127,7 @@ or anything that was said. oriel recall finds the passages.`,
 const defaultRows = 20
 
 // find lists what the flags ask for, and counts what the limit leaves out.
-func (o *listFlags) find(ctx context.Context, s tenantStore, limited bool) (list []browse.About, more int, err error) {
+func (o *listFlags) find(ctx context.Context, s tenantStore, models *token.Models, limited bool) (list []browse.About, more int, err error) {
 	from := time.Time{}
 	if o.since != "" {
 		if from, err = browse.Since(o.since, time.Now()); err != nil {
@@ -148,7 +155,7 @@ func (o *listFlags) find(ctx context.Context, s tenantStore, limited bool) (list
 		more = len(chosen) - o.limit
 		chosen = chosen[:o.limit]
 	}
-	list, err = browse.Abouts(ctx, s, s.tenant, chosen, token.Builtin(), words...)
+	list, err = browse.Abouts(ctx, s, s.tenant, chosen, models, words...)
 	if err != nil {
 		return nil, 0, &failure{err}
 	}
@@ -159,7 +166,21 @@ func (o *listFlags) find(ctx context.Context, s tenantStore, limited bool) (list
 	return list, more, nil
 }
 
-func (o *listFlags) printList(cmd *cobra.Command, list []browse.About, more int) error {
+// shortIDs returns the shortest beginning that names a conversation, for each of the history.
+func shortIDs(ctx context.Context, s tenantStore) (map[string]string, error) {
+	all, err := s.Conversations(ctx, s.tenant)
+	if err != nil {
+		return nil, &failure{err}
+	}
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].Name
+	}
+	return browse.Short(names), nil
+}
+
+// printList prints conversations; short has their ids for terminals.
+func (o *listFlags) printList(cmd *cobra.Command, list []browse.About, more int, short map[string]string) error {
 	if len(list) == 0 {
 		if o.search != "" || o.since != "" {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), "no conversation found")
@@ -168,11 +189,6 @@ func (o *listFlags) printList(cmd *cobra.Command, list []browse.About, more int)
 		return nil
 	}
 	out := cmd.OutOrStdout()
-	names := make([]string, len(list))
-	for i := range list {
-		names[i] = list[i].Name
-	}
-	short := browse.Short(names)
 	width := 0 // as wide as it is
 	if isTerminal(out) {
 		width = terminalWidth(out)

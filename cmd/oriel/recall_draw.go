@@ -32,8 +32,12 @@ func (o *recallFlags) printFound(cmd *cobra.Command, s tenantStore, r *found) er
 	if err != nil {
 		return &failure{err}
 	}
+	short, err := shortIDs(cmd.Context(), s)
+	if err != nil {
+		return err
+	}
 	return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {
-		d := hitDrawing{screen: sc, words: browse.NewMatcher(r.Query), titles: titles}
+		d := hitDrawing{screen: sc, words: browse.NewMatcher(r.Query), titles: titles, short: short}
 		for i := range groups {
 			if err := d.group(cmd.Context(), s, &groups[i], o.around); err != nil {
 				return err
@@ -69,6 +73,7 @@ type hitDrawing struct {
 	screen screen
 	words  *browse.Matcher
 	titles map[string]string
+	short  map[string]string // ids as they are shown
 }
 
 // margin precedes the lines of a hit.
@@ -77,7 +82,7 @@ const margin = "  "
 func (d *hitDrawing) group(ctx context.Context, s tenantStore, g *browse.HitGroup, around int) error {
 	head := oneLine(g.Conversation, 60)
 	if d.screen.width > 0 {
-		head = shortID(g.Conversation)
+		head = oneLine(d.short[g.Conversation], 60)
 	}
 	if !g.Day.IsZero() {
 		head = g.Day.Format("2 January 2006") + "  " + head
@@ -95,7 +100,7 @@ func (d *hitDrawing) group(ctx context.Context, s tenantStore, g *browse.HitGrou
 		}
 	}
 	if g.More > 0 {
-		fmt.Fprintln(&d.b, d.screen.style.code("2", fmt.Sprintf("%s… %s: --conversation %s", margin, plural(g.More, "more message", "more messages"), shortID(g.Conversation))))
+		fmt.Fprintln(&d.b, d.screen.style.code("2", fmt.Sprintf("%s… %s: --conversation %s", margin, plural(g.More, "more message", "more messages"), oneLine(d.short[g.Conversation], 60))))
 	}
 	d.b.WriteString("\n")
 	return nil
@@ -154,7 +159,7 @@ func (d *hitDrawing) text(h *browse.Hit) {
 		fmt.Fprintf(&d.b, "%s%s%s\n", margin, margin, d.marked(l))
 	}
 	if more > 0 {
-		fmt.Fprintln(&d.b, d.screen.style.code("2", fmt.Sprintf("%s%s… %s: oriel show %s %d", margin, margin, plural(more, "line more", "lines more"), shortID(h.Conversation), h.ID)))
+		fmt.Fprintln(&d.b, d.screen.style.code("2", fmt.Sprintf("%s%s… %s: oriel show %s %d", margin, margin, plural(more, "line more", "lines more"), oneLine(d.short[h.Conversation], 60), h.ID)))
 	}
 }
 
@@ -171,14 +176,6 @@ func (d *hitDrawing) lines(text string) (lines []string) {
 		}
 	}
 	return lines
-}
-
-// shortID returns the first part of a UUID, and other names as they are.
-func shortID(name string) string {
-	if len(name) == 36 && strings.Count(name, "-") == 4 {
-		return name[:8]
-	}
-	return oneLine(name, 60)
 }
 
 // marked marks the words of the query.

@@ -50,11 +50,15 @@ func showPlans(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 	if o.json {
 		return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "plans": rows, "spans": spans})
 	}
+	short, err := shortIDs(cmd.Context(), s)
+	if err != nil {
+		return err
+	}
 	return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {
 		var b bytes.Buffer
 		planRows(&b, rows, sc)
 		b.WriteString("\n")
-		planDetails(&b, c.Name, &plans[i], spans, sc)
+		planDetails(&b, short[c.Name], &plans[i], spans, sc)
 		_, err := out.Write(b.Bytes())
 		return err
 	})
@@ -123,7 +127,7 @@ func planDetails(b *bytes.Buffer, conversation string, p *browse.Plan, spans []b
 		fmt.Fprintf(b, "! %s\n", oneLine(p.Summary.Error, 400))
 	}
 	b.WriteString("\n")
-	paragraph(b, sc, "oriel undo %s %s brings them back", shortID(conversation), p.ID)
+	paragraph(b, sc, "oriel undo %s %s brings them back", oneLine(conversation, 60), p.ID)
 }
 
 // paragraph writes a text, wrapped to the screen.

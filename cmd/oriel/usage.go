@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/usage"
+	"github.com/oriel-context/oriel/timeline"
 )
 
 // usageFlags holds the flags of usage.
@@ -39,7 +41,8 @@ reported none, Oriel counts the prompt.
 
 Costs are computed with the prices of the model table (oriel models), whose date is
 shown. Models without a price are listed; their calls are counted but not priced. Days
-are those of this machine's time zone.
+are those of this machine's time zone. Calls of imported sessions did not go through
+Oriel; oriel conversations shows what they cost.
 
 The last column has a bar for each row: full for what was paid, light for what was
 saved.`,
@@ -102,6 +105,9 @@ func (o *usageFlags) run(cmd *cobra.Command) error {
 			if err != nil {
 				return nil, err
 			}
+			if err := nameConversations(ctx, s, r, true); err != nil {
+				return nil, err
+			}
 			return drawUsage(r, styleFor(out), terminalWidth(out)), nil
 		})
 	}
@@ -114,14 +120,17 @@ func (o *usageFlags) run(cmd *cobra.Command) error {
 		if r, err = usage.Read(cmd.Context(), s, s.tenant, u); err != nil {
 			return &failure{err}
 		}
-		return nil
+		if o.json {
+			return nil
+		}
+		return nameConversations(cmd.Context(), s, r, isTerminal(out))
 	})
 	if err := tolerateNone(cmd, err); err != nil {
 		return err
 	}
 	if !o.json {
 		return paged(out, func(out io.Writer, sc screen) error {
-			_, err := out.Write(drawUsage(r, sc.style, cmp.Or(sc.width, 80)))
+			_, err := out.Write(drawUsage(r, sc.style, cmp.Or(sc.width, max(80, keysWidth(r)))))
 			return err
 		})
 	}
@@ -133,11 +142,56 @@ func (o *usageFlags) run(cmd *cobra.Command) error {
 	return nil
 }
 
+// nameConversations puts the titles of conversations into the keys of a report for people;
+// short shortens the ids too.
+func nameConversations(ctx context.Context, s tenantStore, r *usage.Report, short bool) error {
+	if r.By != usage.Conversation {
+		return nil
+	}
+	ids, err := shortIDs(ctx, s)
+	if err != nil {
+		return err
+	}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		c, err := s.Conversation(ctx, s.tenant, row.Key)
+		if errors.Is(err, timeline.ErrNoConversation) {
+			continue // it was deleted meanwhile
+		}
+		title := ""
+		if err == nil {
+			title, err = browse.Title(ctx, s, s.tenant, &c)
+		}
+		if err != nil {
+			return &failure{err}
+		}
+		if short {
+			row.Key = cmp.Or(ids[row.Key], row.Key)
+		}
+		if title != "" {
+			row.Key += "  " + clipCells(title, maxUsageTitle)
+		}
+	}
+	return nil
+}
+
+// maxUsageTitle is how many columns of a title stand in the rows of a report.
+const maxUsageTitle = 40
+
+// keysWidth returns the width at which no key of a report is shortened.
+func keysWidth(r *usage.Report) int {
+	longest := 0
+	for i := range r.Rows {
+		longest = max(longest, cells(keyOf(r.By, &r.Rows[i])))
+	}
+	return widest(layUsage(r, longest, thousands)) + leastBar
+}
+
 // drawUsage shows a report to a person, in lines of at most width columns.
 func drawUsage(r *usage.Report, s style, width int) []byte {
 	var b bytes.Buffer
 	if r.Total.Calls == 0 {
-		b.WriteString("no calls were recorded in this time: oriel run -- COMMAND and oriel serve record them\n")
+		paragraph(&b, screen{width: width}, "no calls were recorded in this time: oriel run -- COMMAND and oriel serve record them; oriel conversations shows what imported sessions cost")
 		return b.Bytes()
 	}
 	rows := usageRows(r, width)
@@ -168,16 +222,11 @@ func drawUsage(r *usage.Report, s style, width int) []byte {
 // usageRows returns the head, the rows and the total, without bars: with short figures where
 // whole ones leave too little room for the keys and a bar.
 func usageRows(r *usage.Report, width int) []string {
-	longest := 0
-	for i := range r.Rows {
-		longest = max(longest, cells(keyOf(r.By, &r.Rows[i])))
-	}
-	rows := layUsage(r, longest, thousands)
-	if widest(rows)+leastBar <= width {
-		return rows
+	if keysWidth(r) <= width {
+		return layUsage(r, width, thousands)
 	}
 	others := widest(layUsage(r, 1, compact)) - max(len(r.By), len(r.Total.Key))
-	rows = layUsage(r, max(12, width-others-leastBar), compact)
+	rows := layUsage(r, max(12, width-others-leastBar), compact)
 	for drop := 1; widest(rows) > width && drop <= len(usageSpare); drop++ {
 		rows = layUsage(r, 12, compact, usageSpare[:drop]...)
 	}
