@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -60,8 +61,16 @@ its id, or "last", the default: oriel show CONVERSATION --calls lists them.`,
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), w)
 			}
+			short, err := shortIDs(cmd.Context(), s)
+			if err != nil {
+				return err
+			}
 			return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {
-				_, err := out.Write(drawContext(w, sc.style, cmp.Or(sc.width, 80)))
+				name := w.Conversation
+				if sc.width > 0 {
+					name = cmp.Or(short[name], name)
+				}
+				_, err := out.Write(drawContext(w, name, sc.style, cmp.Or(sc.width, 80)))
 				return err
 			})
 		})
@@ -138,13 +147,14 @@ var kindLook = map[composition.Kind]struct{ name, colour string }{
 // maxNames is how many names of a kind are listed.
 const maxNames = 5
 
-// drawContext shows a window to a person, in lines of at most width columns.
-func drawContext(w *composition.Window, s style, width int) []byte {
+// drawContext shows a window to a person, in lines of at most width columns. name is the
+// conversation as other commands accept it.
+func drawContext(w *composition.Window, name string, s style, width int) []byte {
 	var b bytes.Buffer
 	line := func(format string, args ...any) {
-		fmt.Fprintln(&b, clipCells(oneLine(fmt.Sprintf(format, args...), 1<<10), width))
+		paragraph(&b, screen{width: width}, "%s", oneLine(fmt.Sprintf(format, args...), 1<<10))
 	}
-	b.WriteString(s.bold(clipCells(oneLine(fmt.Sprintf("%s · call %d · %s · %s", w.Conversation, w.Number, w.Time.Local().Format("2 Jan 15:04"), w.Model), 1<<10), width)) + "\n")
+	b.WriteString(s.bold(clipCells(oneLine(fmt.Sprintf("%s · call %d · %s · %s", name, w.Number, w.Time.Local().Format("2 Jan 15:04"), w.Model), 1<<10), width)) + "\n")
 	head := fmt.Sprintf("%s of %s tokens (%s)", thousands(w.Tokens), thousands(w.Window), percent(w.Tokens, w.Window))
 	if w.Reported > 0 {
 		head += fmt.Sprintf("; the provider counted %s", thousands(w.Reported))
@@ -152,12 +162,12 @@ func drawContext(w *composition.Window, s style, width int) []byte {
 	line("%s", head)
 	switch {
 	case w.LeftOut > 0:
-		fmt.Fprintf(&b, "%s left out: %s\n", thousands(w.LeftOut), oneLine(shellLine([]string{"oriel", "show", w.Conversation, "--plan"}), 1<<10))
+		fmt.Fprintf(&b, "%s left out: %s\n", thousands(w.LeftOut), oneLine(shellLine([]string{"oriel", "show", name, "--plan"}), 1<<10))
 	case w.Profile != "":
 		line("everything that came was sent")
 	}
 	if w.Budget > 0 && w.Budget < w.Limit {
-		line("profile %s cuts above %s tokens", w.Profile, thousands(w.Budget))
+		line("profile %s cuts above %s tokens, marked ┊: this is %s of that", w.Profile, thousands(w.Budget), percent(w.Tokens, w.Budget))
 	}
 	b.WriteString("\n" + stacked(w, s, width) + "\n\n")
 	kindRows(&b, w, s, width)
@@ -166,7 +176,7 @@ func drawContext(w *composition.Window, s style, width int) []byte {
 	return b.Bytes()
 }
 
-// stacked draws the window as one bar.
+// stacked draws the window as one bar, with a mark where the profile cuts.
 func stacked(w *composition.Window, s style, width int) string {
 	var out strings.Builder
 	signs := []string{"█", "▓", "▒"}
@@ -182,7 +192,11 @@ func stacked(w *composition.Window, s style, width int) string {
 			}
 			sign = signs[k%len(signs)]
 		}
-		out.WriteString(s.code(kindLook[kind.Kind].colour, strings.Repeat(sign, max(0, upTo-done))))
+		part := strings.Repeat(sign, max(0, upTo-done))
+		if at := w.Budget*width/max(1, w.Window) - done; kind.Kind == composition.Free && w.Budget < w.Limit && 0 <= at && at < upTo-done {
+			part = strings.Repeat(sign, at) + "┊" + strings.Repeat(sign, upTo-done-at-1)
+		}
+		out.WriteString(s.code(kindLook[kind.Kind].colour, part))
 		done = max(done, upTo)
 	}
 	return out.String()
@@ -251,8 +265,11 @@ func shareName(k *composition.Share, room int) string {
 	return "  " + clipCells(name, room-2-len(count)) + count
 }
 
-// nameRoom are the columns of what a thing is.
-const nameRoom = 24
+// The columns of what a thing is, and the fewest for its words.
+const (
+	nameRoom  = 24
+	leastRoom = 8
+)
 
 // largestRows lists the largest single things.
 func largestRows(b *bytes.Buffer, w *composition.Window, s style, width int) {
@@ -272,9 +289,15 @@ func largestRows(b *bytes.Buffer, w *composition.Window, s style, width int) {
 		if t.ID > 0 {
 			id = fmt.Sprintf("#%d", t.ID)
 		}
-		text := fmt.Sprintf("%9s %6s %6s  %s", thousands(t.Tokens), fmt.Sprintf("%.1f%%", 100*t.Share), id, pad(clipCells(what, nameRoom), nameRoom))
-		words := clipCells("  "+oneLine(t.Text, 400), max(1, width-cells(text)))
-		fmt.Fprintln(b, strings.TrimRight(text+s.code("2", words), " "))
+		text := fmt.Sprintf("%9s %6s %6s  ", thousands(t.Tokens), fmt.Sprintf("%.1f%%", 100*t.Share), id)
+		text += pad(clipCells(what, min(nameRoom, width-len(text))), nameRoom)
+		words := strings.TrimSpace(oneLine(t.Text, 400))
+		if room := width - cells(text) - 2; room < leastRoom || words == "" {
+			text = strings.TrimRight(text, " ")
+		} else {
+			text += "  " + s.code("2", clipCells(words, room))
+		}
+		fmt.Fprintln(b, text)
 	}
 }
 
@@ -283,18 +306,40 @@ func unusedRows(b *bytes.Buffer, w *composition.Window, s style, width int) {
 	if len(w.Unused) == 0 {
 		return
 	}
-	tokens := 0
-	var names []string
+	type server struct {
+		tokens int
+		names  []string
+	}
+	tokens, servers, order := 0, map[string]*server{}, []string{}
 	for _, t := range w.Unused {
 		tokens += t.Tokens
-		names = append(names, fmt.Sprintf("%s %s", oneLine(t.Name, 60), thousands(t.Tokens)))
+		v := servers[t.Server]
+		if v == nil {
+			v = &server{}
+			servers[t.Server], order = v, append(order, t.Server)
+		}
+		v.tokens += t.Tokens
+		name := oneLine(t.Name, 60)
+		if t.Server != "" {
+			name = strings.TrimPrefix(name, "mcp__"+oneLine(t.Server, 60)+"__")
+		}
+		v.names = append(v.names, fmt.Sprintf("%s %s", name, thousands(t.Tokens)))
 	}
+	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(servers[b].tokens, servers[a].tokens) })
 	fmt.Fprintf(b, "\n%s\n", s.bold("never used"))
 	for _, l := range wrap(fmt.Sprintf("%s, sent with %s: %s tokens each time, %s in all", plural(len(w.Unused), "tool", "tools"),
 		map[bool]string{true: "the only call", false: "all " + thousands(w.UnusedCalls) + " calls"}[w.UnusedCalls == 1], thousands(tokens), thousands(tokens*w.UnusedCalls)), width, 0) {
 		fmt.Fprintln(b, l)
 	}
-	for _, l := range wrap("  "+strings.Join(names, ", "), width, 2) {
-		fmt.Fprintln(b, s.code("2", l))
+	for _, name := range order {
+		v := servers[name]
+		title := "MCP server " + oneLine(name, 60)
+		if name == "" {
+			title = "the agent's own"
+		}
+		title += fmt.Sprintf(" (%d), %s tokens: ", len(v.names), thousands(v.tokens))
+		for _, l := range wrap("  "+title+strings.Join(v.names, ", "), width, 4) {
+			fmt.Fprintln(b, s.code("2", l))
+		}
 	}
 }
