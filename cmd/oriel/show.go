@@ -166,6 +166,10 @@ func (o *showFlags) rangeOf(n int64) (first, last int64) {
 	return first, last
 }
 
+// beforeResults is how many messages before the first one are searched for the calls of its
+// results.
+const beforeResults = 32
+
 func showMessages(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *showFlags) error {
 	heads, err := s.Heads(cmd.Context(), s.tenant, c.Name)
 	if err != nil {
@@ -192,6 +196,11 @@ func showMessages(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o
 	first, last := o.rangeOf(head.Depth)
 	draw := func(out io.Writer, sc screen) error {
 		list := newMessageList(out, c, o, sc)
+		if o.whole && !o.json { // the calls of the first results
+			if err := reader.Read(cmd.Context(), max(1, first-beforeResults), first-1, list.name); err != nil {
+				return err
+			}
+		}
 		if err := reader.Read(cmd.Context(), first, last, list.add); err != nil {
 			return err
 		}

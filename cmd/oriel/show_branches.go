@@ -13,7 +13,12 @@ type shownBranch struct {
 	Last   int64 `json:"last"`
 	// Shared is the last id that it shares with branch 0.
 	Shared int64 `json:"shared"`
+	// Words are the first words of the message after that one.
+	Words string `json:"words"`
 }
+
+// maxBranchWords is how many characters of a branch's first message are shown.
+const maxBranchWords = 80
 
 // maxBranches is how many branches are listed, the newest first.
 const maxBranches = 20
@@ -40,7 +45,15 @@ func branchesOf(cmd *cobra.Command, s tenantStore, heads []timeline.Place) (bran
 		if err != nil {
 			return nil, 0, &failure{err}
 		}
-		branches = append(branches, shownBranch{Branch: i, Last: heads[i].Depth, Shared: shared})
+		b := shownBranch{Branch: i, Last: heads[i].Depth, Shared: shared}
+		err = s.Messages(cmd.Context(), s.tenant, heads[i], shared+1, shared+1, false, func(e *timeline.Entry) error {
+			b.Words = oneLine(e.Text(), maxBranchWords)
+			return nil
+		})
+		if err != nil {
+			return nil, 0, &failure{err}
+		}
+		branches = append(branches, b)
 	}
 	return branches, older, nil
 }

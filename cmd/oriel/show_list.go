@@ -3,10 +3,12 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 
+	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -17,11 +19,12 @@ type messageList struct {
 	flags  *showFlags
 	screen screen
 	n      int
-	last   string // the day that was printed
+	last   string            // the day that was printed
+	called map[string]string // the tools of calls, by their ids
 }
 
 func newMessageList(out io.Writer, c *timeline.Conversation, o *showFlags, sc screen) *messageList {
-	l := &messageList{out: bufio.NewWriterSize(out, 1<<16), flags: o, screen: sc}
+	l := &messageList{out: bufio.NewWriterSize(out, 1<<16), flags: o, screen: sc, called: map[string]string{}}
 	if o.json {
 		info, _ := json.Marshal(infoOf(c)) // cannot fail
 		fmt.Fprintf(l.out, `{"conversation":%s,"messages":[`, info)
@@ -42,9 +45,27 @@ func (l *messageList) add(m *browse.Message) error {
 		return err
 	}
 	if l.flags.whole {
+		_ = l.name(m)
 		return wholeMessage(l.out, m, l.screen, l.flags.full)
 	}
 	return l.row(m)
+}
+
+// name remembers the tools that a message calls, and names those of its results: not all
+// protocols do.
+func (l *messageList) name(m *browse.Message) error {
+	if m.Chat == nil {
+		return nil
+	}
+	for i := range m.Chat.Parts {
+		switch p := &m.Chat.Parts[i]; p.Kind {
+		case chat.Call:
+			l.called[p.ID] = p.Name
+		case chat.Result:
+			p.Name = cmp.Or(p.Name, l.called[p.ID])
+		}
+	}
+	return nil
 }
 
 // row prints a message on one line. The columns are of fixed widths: a long history is not
@@ -62,12 +83,13 @@ func (l *messageList) row(m *browse.Message) error {
 	if m.Role == timeline.RoleMeta {
 		tokens = ""
 	}
+	words := cmp.Or(oneLine(m.Words(), max(120, l.screen.width)), "(empty)")
 	line := fmt.Sprintf("%6d%s %s  %-9s %7s  ", m.ID, pin, at.Format("15:04:05"), oneLine(m.By(), 9), tokens)
 	if l.screen.width > 0 {
 		line = fmt.Sprintf("%5d%s %s %-9s %6s  ", m.ID, pin, at.Format("15:04"), oneLine(m.By(), 9), tokens)
-		line += clipCells(oneLine(m.Text, l.screen.width), l.screen.width-cells(line))
+		line += clipCells(words, l.screen.width-cells(line))
 	} else {
-		line += oneLine(m.Text, 120)
+		line += oneLine(words, 120)
 	}
 	if m.Role == timeline.RoleMeta {
 		line = l.screen.style.code("2", line)
@@ -100,7 +122,14 @@ func (l *messageList) end(branches []shownBranch, older int) error {
 				fmt.Fprintf(l.out, "%s, not listed (--branch 1 to %d)\n", plural(older, "older branch", "older branches"), older)
 			}
 		}
-		fmt.Fprintf(l.out, "branch %d: leaves after message %d and ends at %d (--branch %d)\n", b.Branch, b.Shared, b.Last, b.Branch)
+		line := fmt.Sprintf("branch %d: leaves after message %d and ends at %d (--branch %d)", b.Branch, b.Shared, b.Last, b.Branch)
+		if b.Words != "" {
+			line += ": " + b.Words
+		}
+		if l.screen.width > 0 {
+			line = clipCells(line, l.screen.width)
+		}
+		fmt.Fprintln(l.out, line)
 	}
 	return l.out.Flush()
 }

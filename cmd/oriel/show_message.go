@@ -99,15 +99,17 @@ func partLines(p *chat.Part, sc screen, full bool) []string {
 				text += timeline.Words(&chat.Message{Parts: []chat.Part{*q}}) + "\n"
 			}
 		}
-		sign := "←"
-		if p.IsError {
-			sign = "← error"
+		title := strings.TrimSpace("← " + printable(p.Name))
+		switch {
+		case p.IsError && p.Name != "":
+			title += ": error"
+		case p.IsError:
+			title += " error"
 		}
 		lines := folded(text, sc, full)
 		for i := range lines {
 			lines[i] = "  " + lines[i]
 		}
-		title := strings.TrimSpace(sign + " " + p.Name)
 		if sc.width > 0 {
 			title = clipCells(title, sc.width)
 		}

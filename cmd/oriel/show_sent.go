@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -24,29 +26,72 @@ func showCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 	if o.last > 0 {
 		calls = calls[max(0, len(calls)-int(o.last)):]
 	}
+	priced, err := priceCalls(cmd, s, c, calls)
+	if err != nil {
+		return err
+	}
 	if o.json {
-		return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "calls": calls})
+		return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "calls": priced})
 	}
 	if len(calls) == 0 {
 		_, err := io.WriteString(cmd.OutOrStdout(), "no calls were recorded: oriel run and oriel serve record them\n")
 		return err
 	}
 	return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {
-		t := table{left: []bool{false, true, false, false, false, true, true, true}}
-		t.row("call", "time", "last id", "came", "sent", "plan", "model", "")
-		for i := range calls {
-			k := &calls[i]
-			t.row(strconv.Itoa(k.Number), k.Began.Local().Format("2 Jan 15:04:05"), strconv.FormatInt(k.Last, 10), thousands(k.Came), thousands(k.Sent), k.Plan, oneLine(shortModel(k.Model), 24), oneLine(k.Error, 100))
+		t := table{left: []bool{false, true, false, false, false, false, true, true, true}}
+		t.row("call", "time", "last id", "came", "sent", "cost", "plan", "model", "")
+		for i := range priced {
+			k := &priced[i]
+			cost := ""
+			if k.Cost != nil {
+				cost = money(*k.Cost)
+			}
+			t.row(strconv.Itoa(k.Number), k.Began.Local().Format("2 Jan 15:04:05"), strconv.FormatInt(k.Last, 10), thousands(k.Came), thousands(k.Sent), cost, k.Plan, oneLine(shortModel(k.Model), 24), oneLine(k.Error, 100))
 		}
 		if sc.width > 0 {
-			t.narrow(sc.width, 2, 6, 1) // id, model, time
-			t.fit(sc.width, 10)
+			t.fit(sc.width, leastError, 2, 6, 1) // id, model, time
 		}
 		var b bytes.Buffer
 		t.writeTo(&b)
 		_, err := out.Write(b.Bytes())
 		return err
 	})
+}
+
+// leastError is how many columns the error of a call gets before others are left out.
+const leastError = 12
+
+// pricedCall is a call with what it cost; Cost is nil if that is not known.
+type pricedCall struct {
+	browse.Call
+	Cost *float64 `json:"cost,omitempty"`
+}
+
+// priceCalls returns calls with their prices, as oriel usage adds them up.
+func priceCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, calls []browse.Call) ([]pricedCall, error) {
+	models, err := modelTable(os.Getenv("ORIEL_MODELS"))
+	if err != nil {
+		return nil, err
+	}
+	costs := map[string]float64{}
+	err = usage.NewReader(s).Calls(cmd.Context(), s.tenant, c, models, func(all []usage.Priced) {
+		for i := range all {
+			if p := &all[i]; p.Billed && p.Known {
+				costs[p.ID] = usage.Dollars(p.Cost)
+			}
+		}
+	})
+	if err != nil {
+		return nil, &failure{err}
+	}
+	priced := make([]pricedCall, len(calls))
+	for i := range calls {
+		priced[i].Call = calls[i]
+		if cost, known := costs[calls[i].ID]; known {
+			priced[i].Cost = &cost
+		}
+	}
+	return priced, nil
 }
 
 // sentAt reads the body that was sent at the call that a person means.

@@ -33,6 +33,9 @@ type Missing struct {
 	// names begin with Name, and Near are the first of them.
 	Near []string
 	Many int
+	// Rows is how many rows the list has if Name is the number of a row that it does not
+	// have.
+	Rows int
 }
 
 func (m *Missing) Unwrap() error { return timeline.ErrNoConversation }
@@ -44,6 +47,8 @@ func (m *Missing) Error() string {
 		near = append(near, strconv.Quote(clip.To(n, 80)))
 	}
 	switch {
+	case m.Rows > 0:
+		return fmt.Sprintf("there is no row %s in the list of conversations: it has rows 1 to %d", clip.To(m.Name, 80), m.Rows)
 	case m.Many > len(near):
 		return fmt.Sprintf("%s is the beginning of %d names, such as %s: give more of it", name, m.Many, strings.Join(near, ", "))
 	case m.Many > 0:
@@ -92,7 +97,8 @@ func Find(ctx context.Context, s timeline.Store, tenant, name string) (timeline.
 	if !errors.Is(err, timeline.ErrNoConversation) {
 		return c, err
 	}
-	if row, ok := Row(name); ok {
+	row, isRow := Row(name)
+	if isRow {
 		list, err := Conversations(ctx, s, tenant)
 		if err != nil {
 			return c, err
@@ -114,7 +120,10 @@ func Find(ctx context.Context, s timeline.Store, tenant, name string) (timeline.
 		return all[slices.Index(names, found[0])], nil
 	}
 	missing := &Missing{Name: name, Near: found, Many: len(found)}
-	if len(found) == 0 {
+	switch {
+	case len(found) == 0 && isRow && row > 1:
+		missing.Rows = len(all)
+	case len(found) == 0:
 		missing.Near = near.Names(name, names)
 	}
 	missing.Near = missing.Near[:min(3, len(missing.Near))]

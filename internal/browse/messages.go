@@ -2,6 +2,7 @@ package browse
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
@@ -37,6 +38,17 @@ func (m *Message) By() string {
 		}
 	}
 	return string(chat.Tool)
+}
+
+// Words are the words by which people recognise a message in a list: a person's own, without
+// what programs put beside them, or else its text.
+func (m *Message) Words() string {
+	if m.Chat != nil && m.Chat.Role == chat.User {
+		if own := personal(m.Chat); strings.TrimSpace(own) != "" && m.By() != string(chat.Tool) {
+			return own
+		}
+	}
+	return m.Text
 }
 
 // Reader reads the messages of one branch of a conversation.
