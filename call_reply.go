@@ -156,6 +156,9 @@ func (c *Call) end(err error) {
 			e.Error = c.answer.lost.Error()
 		}
 	}
+	if e.Error == "" && c.status == http.StatusOK && c.answer != nil && !reply.Complete {
+		e.Error = errCutOff
+	}
 	c.request.Memory.Hold() // until the call is written
 	size := int64(len(c.request.Body))
 	for i := range messages {
@@ -172,6 +175,10 @@ func (c *Call) end(err error) {
 		c.calls.failOpen(OpenStore, c.request, c.thread.Conversation, bad)
 	}
 }
+
+// errCutOff is the error of a call whose answer ended before the model's reply did, although
+// the connection ended as it should.
+const errCutOff = "the answer ended before the reply was complete"
 
 // reply returns the model's reply as far as it came. messages are those that belong to
 // the history: none if the reply was cut off.

@@ -49,7 +49,7 @@ func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, identi
 		TokensBefore: c.tokens.Total, TokensAfter: c.tokens.Total, Reported: usage.TotalInput(), Output: usage.Output, Usage: e.Usage, MS: e.MS, Error: e.Error,
 	}
 	if s := c.shown; s != nil {
-		told.TokensBefore, told.Budget, told.Grown = s.Before, s.Budget, s.Grown
+		told.TokensBefore, told.Budget, told.Grown, told.Action = s.Before, s.Budget, s.Grown, s.Action
 		if s.Cut != nil {
 			told.Plan = c.planID(s.Cut)
 		}

@@ -52,7 +52,8 @@ type Event struct {
 	// those that left for them, such as "24-37,40".
 	Back string `json:"back,omitempty"`
 	Left string `json:"left,omitempty"`
-	// Action is what a cut did: trim, mask, evict, digest or condense. Recalled are the
+	// Action is what a cut did: trim, mask, evict, digest or condense. Of a call it is what
+	// was done to it, as in X-Oriel-Action; empty if no view was made. Recalled are the
 	// tokens that a recall brought back. Reason is the part of Oriel that failed: see
 	// EventOpen.
 	Action   string `json:"action,omitempty"`

@@ -231,3 +231,32 @@ func TestTransportAndConversationShareNotes(t *testing.T) {
 		t.Errorf("%d events of pins", pins)
 	}
 }
+
+// A stream that ends without its last event was cut off, also where the connection ended as it
+// should, and its call counts as failed.
+func TestAStreamWithoutItsEndIsAFailedCall(t *testing.T) {
+	const begin = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[],\"usage\":{\"input_tokens\":10,\"output_tokens\":1}}}\n\n" +
+		"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"half\"}}\n\n"
+	client, url, e, _, events := through(t, oriel.Config{}, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, begin)
+	})
+	if _, answer := post(t, client, url+"/v1/messages", `{"model":"m","max_tokens":1,"stream":true,"messages":[{"role":"user","content":"hello"}]}`); answer != begin {
+		t.Errorf("the client got %q", answer)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	for _, told := range events() {
+		if told.Kind == oriel.EventCall {
+			calls++
+			if told.Error != "the answer ended before the reply was complete" {
+				t.Errorf("the call ended with error %q", told.Error)
+			}
+		}
+	}
+	if calls != 1 {
+		t.Errorf("%d calls were recorded", calls)
+	}
+}

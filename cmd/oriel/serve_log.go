@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"log/slog"
 
 	"github.com/oriel-context/oriel"
@@ -15,15 +16,20 @@ func logRecorded(log *slog.Logger, models *token.Models) func(oriel.Event) {
 		if e.Kind != oriel.EventCall {
 			return
 		}
-		args := []any{"id", e.Call, "model", e.Model, "before", e.TokensBefore, "after", e.TokensAfter}
+		args := []any{"id", e.Call, "model", e.Model, "action", cmp.Or(e.Action, "none"), "before", e.TokensBefore, "after", e.TokensAfter}
 		if e.Plan != "" {
 			args = append(args, "plan", e.Plan)
 		}
 		if e.Usage != nil {
 			args = append(args, "output", e.Usage.Output)
+			cost := "unknown"
 			if m := models.Lookup(e.Model); m.Known && m.Prices.Known() {
-				args = append(args, "cost", money(m.Prices.Cost(*usage.OfProvider(e.Usage))))
+				cost = money(m.Prices.Cost(*usage.OfProvider(e.Usage)))
 			}
+			args = append(args, "cost", cost)
+		}
+		if e.Error != "" {
+			args = append(args, "error", oneLine(e.Error, maxError))
 		}
 		log.Info("recorded", args...)
 	}
