@@ -218,13 +218,10 @@ func shellLine(words []string) string {
 }
 
 func (s *summary) printCost(b *bytes.Buffer) {
-	unpriced := ""
-	if len(s.Unpriced) > 0 {
-		unpriced = "no price is known of " + strings.Join(s.Unpriced, ", ")
-	}
+	unpriced := strings.Join(named3(s.Unpriced), ", ")
 	switch {
 	case s.Cost == 0 && unpriced != "":
-		field(b, "cost", "unknown: %s", unpriced)
+		field(b, "cost", "unknown: no price is known of %s", unpriced)
 		return
 	case s.After < s.Before:
 		field(b, "cost", "about %s; about %s without Oriel", money(s.Cost), money(s.CostBefore))
@@ -232,7 +229,7 @@ func (s *summary) printCost(b *bytes.Buffer) {
 		field(b, "cost", "about %s", money(s.Cost))
 	}
 	if unpriced != "" {
-		field(b, "", "without calls of which %s", unpriced)
+		field(b, "", "without the calls of %s: no price is known", unpriced)
 	}
 	if s.Unreported > 0 {
 		field(b, "", "%s counted by Oriel, because the provider reported no usage", things(s.Unreported, "call"))
@@ -264,7 +261,7 @@ func (s *summary) printTrouble(b *bytes.Buffer) {
 		item(b, "!", s.trouble)
 	}
 	say(s.Unread, "could not be read: forwarded unchanged, not recorded")
-	say(s.Refused, "answered 401 or 403 are not kept: check the key")
+	say(s.Refused, "refused with 401 or 403, and not recorded: check the key")
 	say(int64(s.Failed), "failed; the last error: "+oneLine(s.Failure, 300))
 	if s.trouble == "" {
 		say(s.Unrecorded, "forwarded but not recorded")
