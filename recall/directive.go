@@ -98,7 +98,7 @@ func detect(text string) (out []saidAt) {
 	plain := fenced.ReplaceAllStringFunc(spoken(text), func(code string) string { return strings.Repeat("\n", len(code)) })
 	at := 0
 	for line := range strings.Lines(plain) {
-		if !aside.MatchString(line) {
+		if !aside(line) {
 			for _, s := range sentences(line) {
 				if s.end-s.begin < 6 || s.end-s.begin > 700 {
 					continue
@@ -170,10 +170,28 @@ var (
 		"allergic", "vegetarian", "vegan", "a fan", "call me",
 	}
 	fenced = regexp.MustCompile("(?s)```.*?(?:```|$)")
-	// aside matches lines that are shown rather than said: quotations, rows of
-	// tables, and indented code, but not indented list items.
-	aside = regexp.MustCompile(`^\s{0,3}[>|]|^(?: {4}|\t)\s*(?:[^-*+\d\s]|[-*+\d]\S)`)
 )
+
+// aside reports whether a line is shown rather than said: a quotation, a row of a table, or
+// indented code, but not an indented list item. Every line of a person's message is tested,
+// so there is no regular expression.
+func aside(line string) bool {
+	const white = "\t\n\f\r "
+	said := strings.TrimLeft(line, white)
+	if said == "" {
+		return false
+	}
+	if len(line)-len(said) <= 3 && (said[0] == '>' || said[0] == '|') {
+		return true
+	}
+	if !strings.HasPrefix(line, "    ") && line[0] != '\t' {
+		return false
+	}
+	if strings.IndexByte("-*+0123456789", said[0]) < 0 {
+		return true
+	}
+	return len(said) > 1 && strings.IndexByte(white, said[1]) < 0
+}
 
 // continued is how Claude Code begins the summary of a session that it has
 // compacted.

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -150,9 +151,18 @@ func TestAssistantsGiveNoDirectives(t *testing.T) {
 	}
 }
 
+// shownLine is the definition of aside.
+var shownLine = regexp.MustCompile(`^\s{0,3}[>|]|^(?: {4}|\t)\s*(?:[^-*+\d\s]|[-*+\d]\S)`)
+
 func FuzzDetect(f *testing.F) {
 	f.Add("Always do. ```never``` I prefer it.")
+	f.Add(" > a\n   | b\n    > c\n    - d\n\t-e\n    1. f\n\t\t2\n     \n    \u00a0g\n\t\xff\n \f>h\n+\n\t*\u2003i\n    \v")
 	f.Fuzz(func(t *testing.T, text string) {
+		for line := range strings.Lines(text) {
+			if aside(line) != shownLine.MatchString(line) {
+				t.Errorf("%q is shown rather than said: %v", line, aside(line))
+			}
+		}
 		for _, d := range Detect(text) {
 			if len(d.Text) < 6 || len(d.Text) > 700 {
 				t.Errorf("a sentence of %d bytes", len(d.Text))
