@@ -259,6 +259,8 @@ type Stats struct {
 	Bytes, Stored int64
 	// Derived counts the entries stored by KeepDerived, DerivedBytes their bytes.
 	Derived, DerivedBytes int64
+	// ExtractBytes is the size of all extracts.
+	ExtractBytes int64
 	// Disk is the size of the whole store with all tenants; 0 in memory.
 	Disk int64
 	// Pending reports that bytes deleted by any tenant may still be in the store's

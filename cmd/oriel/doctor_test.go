@@ -66,7 +66,7 @@ func TestDoctorKnowsTheDataFolder(t *testing.T) {
 
 	d.data.dir = talks(t)
 	expect(t, d.checkFolder()[0], fine, "writable", "kB")
-	expect(t, d.checkStore(ctx), fine, "format 2", "2 messages in 2 conversations", "not locked")
+	expect(t, d.checkStore(ctx), fine, "format 3", "2 messages in 2 conversations", "not locked")
 	files, err := os.ReadDir(d.data.dir)
 	if err != nil || len(files) != 1 {
 		t.Errorf("%v %v: want the database alone", files, err)

@@ -36,7 +36,7 @@ func TestAHistoryThatCannotBeUpgradedIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Chmod(dir, 0o700)
-	if code, _, errOut := command(t, "conversations", "--data", dir); code != 1 || !strings.Contains(errOut, "of an older version: 1, which must be upgraded to 2") {
+	if code, _, errOut := command(t, "conversations", "--data", dir); code != 1 || !strings.Contains(errOut, "of an older version: 1, which must be upgraded to 3") {
 		t.Errorf("exit %d: %s", code, errOut)
 	}
 }
@@ -49,7 +49,7 @@ func makeOlder(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Exec("DROP TABLE token; DELETE FROM goose_db_version WHERE version_id > 1"); err != nil {
+	if _, err := db.Exec("DROP TABLE extract; DROP TABLE token; DELETE FROM goose_db_version WHERE version_id > 1"); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -20,7 +20,7 @@ const applicationID = 0x4f726965
 
 // version is the version of the format: the number of the last file in
 // migrations.
-const version = 2
+const version = 3
 
 // busyTimeout is how long a store waits for another process.
 const busyTimeout = 10 * time.Second

@@ -75,7 +75,7 @@ func refuses(t *testing.T, path string, want error, words ...string) {
 
 func TestANewerVersionIsRefusedUntouched(t *testing.T) {
 	path := sample(t)
-	alter(t, path, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (3, 1)")
+	alter(t, path, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (4, 1)")
 	refuses(t, path, timeline.ErrNewer, "use the version of Oriel")
 	// Also where what is newer is still in the log, and the journal is another.
 	alter(t, path, "PRAGMA journal_mode=DELETE")
@@ -87,7 +87,7 @@ func TestANewerVersionIsRefusedUntouched(t *testing.T) {
 
 func TestAHistoryOfVersion1IsUpgraded(t *testing.T) {
 	path := sample(t)
-	alter(t, path, "DROP TABLE token", "DELETE FROM goose_db_version WHERE version_id > 1")
+	alter(t, path, "DROP TABLE extract", "DROP TABLE token", "DELETE FROM goose_db_version WHERE version_id > 1")
 	s, err := sqlite.Open(t.Context(), filepath.Dir(path), sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -100,6 +100,7 @@ func TestAHistoryOfVersion1IsUpgraded(t *testing.T) {
 	if got, err := s.Token(t.Context(), token.Hash); err != nil || got != token {
 		t.Errorf("token %v, %v", got, err)
 	}
+	keepExtract(t, s, "words/1", "of one", 1, 1)
 	if err := s.Verify(t.Context(), func(p timeline.Problem) { t.Error(p) }); err != nil {
 		t.Error(err)
 	}

@@ -23,7 +23,7 @@ func TestProbe(t *testing.T) {
 	s := open(t, dir)
 	add(t, s, "talk", "one")
 	// Beside a store that is in use, which goes on.
-	if format, err := sqlite.Probe(dir, time.Minute); err != nil || format != 2 {
+	if format, err := sqlite.Probe(dir, time.Minute); err != nil || format != 3 {
 		t.Errorf("format %d: %v", format, err)
 	}
 	add(t, s, "talk", "two")

@@ -35,6 +35,9 @@ func (s *Store) Stats(ctx context.Context, tenant string) (timeline.Stats, error
 		}, id); err != nil {
 			return err
 		}
+		if st.ExtractBytes, _, err = c.number("SELECT coalesce(sum(length(e.data)), 0) FROM trunk t JOIN extract e ON e.trunk = t.id WHERE t.tenant = ?", id); err != nil {
+			return err
+		}
 		_, st.Pending, err = c.number("SELECT 1 FROM setting WHERE name = 'uncleared'")
 		return err
 	})

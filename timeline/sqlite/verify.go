@@ -47,7 +47,7 @@ func (v *verifier) run() error {
 	if _, err := v.exec("BEGIN"); err != nil {
 		return err
 	}
-	for _, step := range []func() error{v.structure, v.schema, v.settings, v.names, v.trunks, v.variants, v.conversations, v.records, v.contents, v.derived, v.tokens} {
+	for _, step := range []func() error{v.structure, v.schema, v.settings, v.names, v.trunks, v.variants, v.conversations, v.records, v.contents, v.derived, v.extracts, v.tokens} {
 		// Report a part that cannot be read like other problems, and check the
 		// rest.
 		if err := step(); errors.Is(explain("verify", "", err), timeline.ErrDamaged) {
@@ -344,6 +344,26 @@ func (v *verifier) derived() error {
 		if timeline.Family(r.text(3)) != r.text(2) || seal.Derived(h, r.text(3), r.bytes(4)) != loose(r, 5) {
 			v.problem(r.integer(0), "", timeline.Place{}, "%s of content %v is not what was stored", r.text(3), h)
 		}
+		return nil
+	})
+}
+
+// extracts checks extracts against their hashes, and that their messages are there.
+func (v *verifier) extracts() error {
+	last := timeline.Place{}
+	return v.scan(`SELECT e.trunk, e.first, e.last, e.kind, e.data, e.hash, t.tenant, t.origin_depth, (SELECT coalesce(max(depth), 0) FROM message WHERE trunk = e.trunk)
+		FROM extract e JOIN trunk t ON t.id = e.trunk ORDER BY e.trunk, e.first`, func(r *rows) error {
+		span := timeline.Span{Trunk: r.integer(0), First: r.integer(1), Last: r.integer(2)}
+		at := timeline.Place{Trunk: span.Trunk, Depth: span.First}
+		switch {
+		case seal.Extract(span, r.text(3), r.bytes(4)) != loose(r, 5):
+			v.problem(r.integer(6), "", at, "%s of the messages up to %d is not what was stored", r.text(3), span.Last)
+		case span.First > span.Last || span.First <= r.integer(7) || span.Last > r.integer(8):
+			v.problem(r.integer(6), "", at, "%s is of messages up to %d, which are not there", r.text(3), span.Last)
+		case last.Trunk == span.Trunk && last.Depth >= span.First:
+			v.problem(r.integer(6), "", at, "%s is of messages that another one is of", r.text(3))
+		}
+		last = timeline.Place{Trunk: span.Trunk, Depth: span.Last}
 		return nil
 	})
 }

@@ -56,6 +56,10 @@ func TestVerifyFindsWhatWasChanged(t *testing.T) {
 		{"the kind of derived data", "UPDATE derived SET kind = 'vector/y'", "vector/y of content"},
 		{"the content of derived data", "UPDATE derived SET content = 3", "vector/x of content"},
 		{"what derived data is of", "UPDATE derived SET content = 99", "a row of derived refers to one of content that is not there"},
+		{"an extract", "UPDATE extract SET data = x'00'", "words/1 of the messages up to 3 is not what was stored"},
+		{"the kind of an extract", "UPDATE extract SET kind = 'words/2'", "words/2 of the messages up to 3 is not what was stored"},
+		{"the messages of an extract", "UPDATE extract SET last = 9", "words/1 of the messages up to 9 is not what was stored"},
+		{"what an extract is of", "UPDATE extract SET trunk = 99", "a row of extract refers to one of trunk that is not there"},
 		{"the epoch", "DELETE FROM setting", "it has no epoch"},
 		{"an index", "DROP INDEX conversation_trunk_by_trunk", "the index conversation_trunk_by_trunk is missing"},
 		{"a table more", "CREATE TABLE extra (x)", "the table extra does not belong to it"},
@@ -81,6 +85,7 @@ func TestVerifyFindsWhatWasChanged(t *testing.T) {
 			if err := s.KeepDerived(ctx, timeline.Local, "vector/x", []timeline.Derived{{Content: timeline.HashOf([]byte("one")), Data: []byte("1")}}); err != nil {
 				t.Fatal(err)
 			}
+			keepExtract(t, s, "words/1", "of two", 2, 3)
 			verify(t, s)
 			alter(t, filepath.Join(dir, "oriel.db"), "PRAGMA foreign_keys=0", c.sql)
 			var all []string

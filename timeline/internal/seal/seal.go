@@ -70,6 +70,15 @@ func Derived(content timeline.Hash, kind string, data []byte) timeline.Hash {
 	return s.hash()
 }
 
+// Extract returns the hash of an extract.
+func Extract(span timeline.Span, kind string, data []byte) timeline.Hash {
+	s := make(sum, 0, 64+len(data))
+	s.number(span.Trunk, span.First, span.Last)
+	s.text(kind)
+	s = append(s, data...)
+	return s.hash()
+}
+
 // Token returns the hash of a token.
 func Token(t *timeline.Token) timeline.Hash {
 	s := make(sum, 0, 128)
