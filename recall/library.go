@@ -79,6 +79,8 @@ type Library struct {
 	growing    []*cachedScope // scopes to bring up to date
 	growers    int            // how many scopes are being brought up to date
 	vectors    []*cachedScope // scopes to embed
+	keeping    []extracted    // extracts to store
+	keepsNone  bool           // the store keeps no extracts
 	elsewhere  int            // scopes whose vectors another process makes
 	busy       int            // number of busy workers
 	idle       chan struct{}
@@ -290,7 +292,7 @@ func (l *Library) Forget(tenant, conversation string) {
 func (l *Library) Close() error {
 	l.mu.Lock()
 	l.closed = true
-	l.cached, l.waiting, l.preparing, l.growing, l.vectors, l.bytes = map[scopeKey][]*cachedScope{}, nil, nil, nil, nil, 0
+	l.cached, l.waiting, l.preparing, l.growing, l.vectors, l.keeping, l.bytes = map[scopeKey][]*cachedScope{}, nil, nil, nil, nil, nil, 0
 	l.unswept = false
 	l.order.Init()
 	l.end()

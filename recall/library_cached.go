@@ -43,6 +43,10 @@ type cachedScope struct {
 
 	live, gone int64 // number of messages in it, and of those removed
 
+	built    bool               // all of view has been indexed once
+	extracts []timeline.Extract // of what was read before that
+	unstored int                // bytes of extracts
+
 	toGrow, toEmbed bool // it is in that queue, or a worker has it
 
 	awaited  bool          // a search has waited for its vectors

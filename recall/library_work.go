@@ -126,7 +126,7 @@ func (l *Library) tellIdle() {
 }
 
 func (l *Library) nothingToDo() bool {
-	return l.busy == 0 && len(l.waiting) == 0 && len(l.preparing) == 0 && len(l.growing) == 0 && len(l.vectors) == 0 && l.elsewhere == 0 && !l.unswept
+	return l.busy == 0 && len(l.waiting) == 0 && len(l.preparing) == 0 && len(l.growing) == 0 && len(l.vectors) == 0 && len(l.keeping) == 0 && l.elsewhere == 0 && !l.unswept
 }
 
 // takeIndexing returns the next work: a query, else a place to prepare, else a
@@ -157,6 +157,11 @@ func (l *Library) takeIndexing() func() {
 	if l.unswept {
 		l.unswept = false
 		return l.sweep
+	}
+	if len(l.keeping) > 0 {
+		k := l.keeping[0]
+		l.keeping = l.keeping[1:]
+		return func() { l.keepExtracts(k) }
 	}
 	return nil
 }
@@ -417,7 +422,7 @@ func (l *Library) grow(s *cachedScope) {
 	var m *member
 	var part stretch
 	var more bool
-	err := recovered(func() error {
+	err := recovered(func() (err error) {
 		var gone []string
 		var dropped bool
 		if gone, m, part, more, dropped = l.nextPart(s); dropped {
@@ -427,9 +432,9 @@ func (l *Library) grow(s *cachedScope) {
 			s.scope.Remove(some...)
 		}
 		if more {
-			return l.index(s, m, part)
+			part.last, err = l.index(s, m, part)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		l.report(err)
@@ -463,6 +468,7 @@ func (l *Library) grow(s *cachedScope) {
 	}
 	s.caught = true
 	l.release(s, nil)
+	l.keepLater(s)
 	l.embedLater(s)
 }
 
@@ -475,12 +481,21 @@ func (l *Library) nextPart(s *cachedScope) (gone []string, m *member, part stret
 		gone = s.trim()
 	}
 	m, part, more = s.missing()
-	part.last = min(part.last, part.first+growBatch-1)
 	return gone, m, part, more, s.element == nil
 }
 
-// index reads a part of a member's history and adds it to the scope.
-func (l *Library) index(s *cachedScope, m *member, part stretch) (err error) {
+// index adds the beginning of a part of a member's history to the scope, and returns the
+// last message of it.
+func (l *Library) index(s *cachedScope, m *member, part stretch) (last int64, err error) {
+	if last, found := l.indexExtract(s, m, part); found {
+		return last, nil
+	}
+	part.last = min(part.last, part.first+growBatch-1)
+	return part.last, l.indexMessages(s, m, part)
+}
+
+// indexMessages reads a part of a member's history and adds it to the scope.
+func (l *Library) indexMessages(s *cachedScope, m *member, part stretch) (err error) {
 	r := s.readers[m.name]
 	first := part.first
 	if before := (timeline.Place{Trunk: part.trunk, Depth: part.first - 1}); r == nil || r.at != before && !m.follows(r.at, part.first) {
@@ -491,6 +506,7 @@ func (l *Library) index(s *cachedScope, m *member, part stretch) (err error) {
 	// One goroutine reads and another adds: each is about half of the work.
 	batch := make(chan Message, part.last-part.first+1)
 	added := make(chan error, 1)
+	x := l.newExtract(s, part)
 	go func() {
 		added <- recovered(func() error {
 			for m := range batch {
@@ -506,12 +522,18 @@ func (l *Library) index(s *cachedScope, m *member, part stretch) (err error) {
 		if failed := <-added; err == nil {
 			err = failed
 		}
+		if err == nil {
+			s.takeExtract(x)
+		}
 	}()
 	return l.store.Messages(l.ctx, s.key.tenant, timeline.Place{Trunk: part.trunk, Depth: part.last}, first, part.last, false, func(e *timeline.Entry) error {
 		said, ok := r.Read(e)
-		if ok && e.Place.Depth >= part.first {
+		if e.Place.Depth >= part.first {
 			said.Block, said.Content = blockAt(e.Place.Trunk, e.Place.Depth), e.Content
-			batch <- said // it has room for all
+			x.add(&said, ok)
+			if ok {
+				batch <- said // it has room for all
+			}
 		}
 		r.at = e.Place
 		return nil
