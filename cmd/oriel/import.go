@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/importer"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -106,10 +107,34 @@ imported.`,
 		o.Progress = p.update
 		report, err := importer.Import(cmd.Context(), store, args, o)
 		p.end()
+		if err == nil {
+			keepWords(cmd, store, o.Tenant, report)
+		}
 		err = errors.Join(err, store.Close())
 		return finishImport(cmd, report, err, asJSON, verbose)
 	}
 	return cmd
+}
+
+// keepWords stores the words of what was imported for the first search. If that fails, the
+// search reads the messages.
+func keepWords(cmd *cobra.Command, store timeline.Store, tenant string, r *importer.Report) {
+	p := newProgress(cmd, "indexing")
+	p.things = true
+	defer p.end()
+	for i, c := range r.Conversations {
+		p.update(int64(i), int64(len(r.Conversations)))
+		if c.New == 0 {
+			continue
+		}
+		if err := recall.KeepWords(cmd.Context(), store, tenant, c.Name); err != nil {
+			if cmd.Context().Err() == nil {
+				p.end()
+				fmt.Fprintf(cmd.ErrOrStderr(), "oriel: note: the words are indexed by the first search: %s\n", oneLine(err.Error(), maxError))
+			}
+			return
+		}
+	}
 }
 
 func formatNames() string {

@@ -139,6 +139,30 @@ func (r *reopener) claims(ctx context.Context, do func(timeline.Claims) error) e
 	})
 }
 
+// KeepExtracts implements timeline.Extracts. A history without extracts fails with
+// errors.ErrUnsupported.
+func (r *reopener) KeepExtracts(ctx context.Context, tenant, kind string, extracts []timeline.Extract) error {
+	return r.extracts(ctx, func(x timeline.Extracts) error { return x.KeepExtracts(ctx, tenant, kind, extracts) })
+}
+
+// Extract implements timeline.Extracts.
+func (r *reopener) Extract(ctx context.Context, tenant, kind string, at timeline.Place) (found timeline.Extract, ok bool, err error) {
+	err = r.extracts(ctx, func(x timeline.Extracts) (err error) {
+		found, ok, err = x.Extract(ctx, tenant, kind, at)
+		return err
+	})
+	return found, ok, err
+}
+
+func (r *reopener) extracts(ctx context.Context, do func(timeline.Extracts) error) error {
+	return r.read(ctx, func(o *opened) error {
+		if x, ok := o.store.(timeline.Extracts); ok {
+			return do(x)
+		}
+		return errors.ErrUnsupported
+	})
+}
+
 // Follow implements timeline.Distant. A history that is not distant fails with
 // errors.ErrUnsupported.
 func (r *reopener) Follow(ctx context.Context, tenant string, identities []timeline.Hash) (way []timeline.Place, ending []timeline.Conversation, err error) {

@@ -47,8 +47,9 @@ vectors for recall, and the size of the files.`,
 				Stored        int64 `json:"stored"`
 				Derived       int64 `json:"derived"`
 				DerivedBytes  int64 `json:"derived_bytes"`
+				ExtractBytes  int64 `json:"extract_bytes"`
 				Disk          int64 `json:"disk"`
-			}{n.Conversations, n.Messages, n.Variants, n.Branches, n.Records, n.Contents, n.Bytes, n.Stored, n.Derived, n.DerivedBytes, n.Disk})
+			}{n.Conversations, n.Messages, n.Variants, n.Branches, n.Records, n.Contents, n.Bytes, n.Stored, n.Derived, n.DerivedBytes, n.ExtractBytes, n.Disk})
 		}
 		var b bytes.Buffer
 		t := table{left: []bool{true, false, true}}
@@ -65,6 +66,7 @@ vectors for recall, and the size of the files.`,
 		t.row("bytes", size(n.Bytes), "of all contents")
 		t.row("stored", size(n.Stored)+share(n.Stored, n.Bytes), "of them after compression")
 		t.row("derived", size(n.DerivedBytes)+share(n.DerivedBytes, n.Bytes), "vectors for searches by meaning")
+		t.row("extracts", size(n.ExtractBytes)+share(n.ExtractBytes, n.Bytes), "words of messages, so that searches begin quickly")
 		t.row("on disk", size(n.Disk)+share(n.Disk, n.Bytes), "the whole file, with indexes and free space")
 		if sc := screenOf(cmd.OutOrStdout()); sc.width > 0 {
 			t.narrow(sc.width, 2)
