@@ -88,6 +88,8 @@ func (m *Message) chat() (chat.Message, error) {
 		return geminiMessage(m.Role, root)
 	case FormatOpenCode:
 		return openCodeMessage(m.Role, root)
+	case FormatCline:
+		return clineMessage(m.Role, root)
 	case FormatGeneric:
 		return said(m.Role, root.Get("name").Str(), root.Get("text").Raw()), nil
 	case FormatLocomo:

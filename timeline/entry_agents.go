@@ -19,6 +19,8 @@ const (
 	FormatGeminiCLI = "gemini-cli"
 	// FormatOpenCode is a message of opencode: an object with info and parts.
 	FormatOpenCode = "opencode"
+	// FormatCline is a message of a session of Cline's command line.
+	FormatCline = "cline"
 	// FormatAider is a passage of aider's chat history, which is Markdown.
 	FormatAider = "aider"
 )
@@ -130,37 +132,80 @@ func texts(v rawjson.Value) string {
 	return strings.Join(all, "\n")
 }
 
-// geminiMessage parses a message of a Gemini CLI session. Calls and their results are in
-// the model's message.
+// geminiMessage parses a message of a Gemini CLI session. The model's message has its calls,
+// and their results once they are there. Messages that were restored when a session was
+// resumed have the calls, or the results, in their content.
 func geminiMessage(role string, message rawjson.Value) (chat.Message, error) {
 	out := chat.Message{Role: chat.Role(role)}
 	for thought := range message.Get("thoughts").Elems() {
 		text := strings.TrimSpace(thought.Get("subject").Str() + "\n" + thought.Get("description").Str())
 		out.Parts = append(out.Parts, chat.Part{Kind: chat.Thinking, Text: chat.Quote(text)})
 	}
-	if text := texts(message.Get("content")); strings.TrimSpace(text) != "" {
-		out.Parts = append(out.Parts, chat.Part{Kind: chat.Text, Text: chat.Quote(text)})
-	}
+	var calls []chat.Part
+	called := map[string]bool{}
 	for call := range message.Get("toolCalls").Elems() {
 		id, name := call.Get("id").Str(), call.Get("name").Str()
-		out.Parts = append(out.Parts, chat.Part{Kind: chat.Call, ID: id, Name: name, Args: call.Get("args").Raw()})
-		var results []string
+		called[id] = true
+		calls = append(calls, chat.Part{Kind: chat.Call, ID: id, Name: name, Args: call.Get("args").Raw()})
 		for r := range call.Get("result").Elems() {
-			response := r.Get("functionResponse").Get("response")
-			if output := response.Get("output"); output.Kind() == rawjson.String {
-				results = append(results, output.Str())
-			} else if response.Exists() {
-				results = append(results, string(response.Raw()))
+			// The results of parallel calls may be in the list of each of them.
+			if response := r.Get("functionResponse"); response.Exists() && (!response.Has("id") || response.Get("id").EqualStr(id)) {
+				calls = append(calls, geminiResult(id, name, response.Get("response"), call.Get("status").EqualStr("error")))
 			}
 		}
-		if len(results) > 0 {
-			out.Parts = append(out.Parts, chat.Part{Kind: chat.Result, ID: id, Name: name, IsError: call.Get("status").EqualStr("error"), Text: chat.Quote(strings.Join(results, "\n"))})
+	}
+	if content := message.Get("content"); content.Kind() == rawjson.String && strings.TrimSpace(content.Str()) != "" {
+		out.Parts = append(out.Parts, chat.Part{Kind: chat.Text, Text: content.Raw()})
+	}
+	for part := range message.Get("content").Elems() {
+		call, response := part.Get("functionCall"), part.Get("functionResponse")
+		switch id := call.Get("id").Str(); {
+		case part.Kind() == rawjson.String:
+			out.Parts = append(out.Parts, chat.Part{Kind: chat.Text, Text: part.Raw()})
+		case part.Get("thought").Bool():
+			if !message.Get("thoughts").Exists() {
+				out.Parts = append(out.Parts, chat.Part{Kind: chat.Thinking, Text: chat.Quote(part.Get("text").Str())})
+			}
+		case part.Get("text").Kind() == rawjson.String:
+			out.Parts = append(out.Parts, chat.Part{Kind: chat.Text, Text: part.Get("text").Raw()})
+		case call.Exists() && !called[id]:
+			out.Parts = append(out.Parts, chat.Part{Kind: chat.Call, ID: id, Name: call.Get("name").Str(), Args: call.Get("args").Raw()})
+		case response.Exists():
+			failed := response.Get("response").Has("error")
+			out.Parts = append(out.Parts, geminiResult(response.Get("id").Str(), response.Get("name").Str(), response.Get("response"), failed))
+		case part.Has("inlineData"):
+			data := part.Get("inlineData")
+			out.Parts = append(out.Parts, mediaPart(data.Get("mimeType").Str(), &chat.Media{Data: []byte(data.Get("data").Str())}))
+		case part.Has("fileData"):
+			data := part.Get("fileData")
+			out.Parts = append(out.Parts, mediaPart(data.Get("mimeType").Str(), &chat.Media{URL: data.Get("fileUri").Str()}))
 		}
 	}
+	out.Parts = append(out.Parts, calls...)
 	if len(out.Parts) == 0 {
 		return out, ErrNoMessage
 	}
 	return out, nil
+}
+
+// mediaPart returns the part of a picture, or of a document of another type.
+func mediaPart(mime string, media *chat.Media) chat.Part {
+	media.Type = mime
+	if strings.HasPrefix(mime, "image/") {
+		return chat.Part{Kind: chat.Image, Media: media}
+	}
+	return chat.Part{Kind: chat.Document, Media: media}
+}
+
+func geminiResult(id, name string, response rawjson.Value, failed bool) chat.Part {
+	text := string(response.Raw())
+	for _, key := range []string{"output", "error"} {
+		if v := response.Get(key); v.Kind() == rawjson.String {
+			text = v.Str()
+			break
+		}
+	}
+	return chat.Part{Kind: chat.Result, ID: id, Name: name, IsError: failed, Text: chat.Quote(text)}
 }
 
 // openCodeMessage parses a message of opencode. A tool part has both the call and its
@@ -174,7 +219,12 @@ func openCodeMessage(role string, message rawjson.Value) (chat.Message, error) {
 		case "reasoning":
 			out.Parts = append(out.Parts, chat.Part{Kind: chat.Thinking, Text: chat.Quote(part.Get("text").Str())})
 		case "file":
-			out.Parts = append(out.Parts, chat.Part{Kind: chat.Text, Text: chat.Quote("(" + part.Get("filename").Str() + ")")})
+			mime, url := part.Get("mime").Str(), part.Get("url").Str()
+			if _, data, ok := strings.Cut(url, ";base64,"); ok && strings.HasPrefix(mime, "image/") {
+				out.Parts = append(out.Parts, mediaPart(mime, &chat.Media{Data: []byte(data)}))
+			} else {
+				out.Parts = append(out.Parts, chat.Part{Kind: chat.Text, Text: chat.Quote("(" + part.Get("filename").Str() + ")")})
+			}
 		case "tool":
 			id, name, state := part.Get("callID").Str(), part.Get("tool").Str(), part.Get("state")
 			out.Parts = append(out.Parts, chat.Part{Kind: chat.Call, ID: id, Name: name, Args: state.Get("input").Raw()})
@@ -194,12 +244,76 @@ func openCodeMessage(role string, message rawjson.Value) (chat.Message, error) {
 	return out, nil
 }
 
-// aiderMessage parses a passage of aider's history. A person's lines begin with ####.
+// clineMessage parses a message of Cline's command line.
+func clineMessage(role string, message rawjson.Value) (chat.Message, error) {
+	out := chat.Message{Role: chat.Role(role)}
+	if text := message.Get("content"); text.Kind() == rawjson.String {
+		out.Parts = append(out.Parts, chat.Part{Kind: chat.Text, Text: chat.Quote(clineInput(text.Str()))})
+	}
+	for block := range message.Get("content").Elems() {
+		var p chat.Part
+		switch kind := block.Get("type").Str(); kind {
+		case "text":
+			p = chat.Part{Kind: chat.Text, Text: chat.Quote(clineInput(block.Get("text").Str()))}
+		case "thinking":
+			p = chat.Part{Kind: chat.Thinking, Text: chat.Quote(block.Get("thinking").Str())}
+		case "file":
+			p = chat.Part{Kind: chat.Text, Text: chat.Quote("(" + block.Get("path").Str() + ")\n" + block.Get("content").Str())}
+		case "image":
+			data := block
+			if source := block.Get("source"); source.Exists() {
+				data = source
+			}
+			mime := data.Get("media_type").Str()
+			if mime == "" {
+				mime = data.Get("mediaType").Str()
+			}
+			p = mediaPart(mime, &chat.Media{Data: []byte(data.Get("data").Str())})
+			p.Kind = chat.Image
+		case "tool_use":
+			p = chat.Part{Kind: chat.Call, ID: block.Get("id").Str(), Name: block.Get("name").Str(), Args: block.Get("input").Raw()}
+		case "tool_result":
+			content := block.Get("content")
+			text := texts(content)
+			if text == "" && content.Kind() != rawjson.String {
+				text = string(content.Raw()) // as the model gets it
+			}
+			failed := block.Get("is_error").Bool()
+			for e := range content.Elems() { // of several files or commands
+				failed = failed || e.Get("success").Kind() == rawjson.Bool && !e.Get("success").Bool()
+			}
+			p = chat.Part{Kind: chat.Result, ID: block.Get("tool_use_id").Str(), Name: block.Get("name").Str(), IsError: failed, Text: chat.Quote(text)}
+		default:
+			p = chat.Part{Kind: chat.Unknown, Type: kind}
+		}
+		out.Parts = append(out.Parts, p)
+	}
+	if len(out.Parts) == 0 {
+		return out, ErrNoMessage
+	}
+	return out, nil
+}
+
+// clineInput returns what the person wrote, without the tag that Cline puts around it in its
+// file and does not send.
+func clineInput(text string) string {
+	rest, ok := strings.CutPrefix(text, "<user_input ")
+	if !ok {
+		return text
+	}
+	if _, own, ok := strings.Cut(rest, ">"); ok && strings.HasSuffix(own, "</user_input>") {
+		return strings.TrimSuffix(own, "</user_input>")
+	}
+	return text
+}
+
+// aiderMessage parses a passage of aider's history. A person's lines begin with #### and end
+// with two spaces.
 func aiderMessage(role string, raw []byte) (chat.Message, error) {
 	lines := strings.Split(strings.ToValidUTF8(string(raw), "\ufffd"), "\n")
 	if role == string(chat.User) {
 		for i, line := range lines {
-			lines[i] = strings.TrimRight(strings.TrimPrefix(strings.TrimPrefix(line, "####"), " "), " \r")
+			lines[i] = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSuffix(strings.TrimRight(line, "\r"), "  "), "####"), " ")
 		}
 	}
 	text := strings.TrimSpace(strings.Join(lines, "\n"))

@@ -28,9 +28,19 @@ func Words(m *chat.Message) string {
 	if b.Len() == 0 {
 		for i := range m.Parts {
 			if p := &m.Parts[i]; p.Kind == chat.Thinking {
-				add(&b, strings.TrimSpace("(thinking) "+p.Text.String()))
+				add(&b, strings.TrimSpace("(thinking) "+thoughts(p)))
 			}
 		}
+	}
+	return b.String()
+}
+
+// thoughts returns the text of thinking, or the summary that a provider gives of it.
+func thoughts(p *chat.Part) string {
+	var b strings.Builder
+	add(&b, p.Text.String())
+	for i := range p.Parts {
+		add(&b, p.Parts[i].Text.String())
 	}
 	return b.String()
 }

@@ -20,6 +20,8 @@ const (
 	KindSize      = "size"
 	// KindPrivate marks a conversation that only its own searches cover.
 	KindPrivate = "private"
+	// KindTitle is the title that an imported file gives a conversation.
+	KindTitle = "title"
 	// KindNumber reserves the id of a plan that is not stored yet.
 	KindNumber = "number"
 	// KindQuiet notes that nothing is recalled for a request that is not stored yet.

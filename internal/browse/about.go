@@ -68,6 +68,9 @@ func describe(ctx context.Context, s timeline.Store, tenant string, c *Listed, m
 	if err := s.Messages(ctx, tenant, c.Head, 1, c.Head.Depth, false, d.entry); err != nil && !errors.Is(err, timeline.ErrNoPlace) {
 		return d.About, err
 	}
+	if err := d.note(ctx, s, tenant, c.Name); err != nil {
+		return d.About, err
+	}
 	d.Title = d.title()
 	d.look(c.Name + "\n" + c.Project + "\n" + d.Title)
 	d.missing = len(d.wanted) > 0
@@ -84,6 +87,9 @@ func describe(ctx context.Context, s timeline.Store, tenant string, c *Listed, m
 // of a session of Claude Code, the lines that the agent wrote for itself.
 func Title(ctx context.Context, s timeline.Store, tenant string, c *timeline.Conversation) (string, error) {
 	d := describing{counter: TextCounter(), said: map[string]*saidUsage{}, refs: map[string]bool{}}
+	if err := d.note(ctx, s, tenant, c.Name); err != nil || d.noted != "" {
+		return d.noted, err
+	}
 	const page = 16
 	for first := int64(1); first <= min(c.Head.Depth, 16*page) && cmp.Or(d.given, d.words) == ""; first += page {
 		if err := s.Messages(ctx, tenant, c.Head, first, first+page-1, false, d.entry); err != nil {
@@ -124,10 +130,12 @@ type describing struct {
 	About
 	counter *token.Counter
 
+	noted      string      // the title in the file that was imported
 	given      string      // a title that somebody gave
 	summaries  [][2]string // a message, and a summary of the conversation up to it
 	refs       map[string]bool
 	words      string // the person's first words
+	asked      string // the model that an imported session names last
 	resumed    string // the message with which an agent continues after a compaction
 	claudeCode bool   // it has lines of Claude Code's files
 
@@ -150,6 +158,8 @@ func (d *describing) entry(e *timeline.Entry) error {
 	if e.Format == timeline.FormatClaudeCode {
 		d.claudeCode = true
 		d.line(e)
+	} else {
+		d.asked = cmp.Or(e.Model(), d.asked)
 	}
 	c, err := e.Chat()
 	if err != nil {
@@ -245,7 +255,14 @@ func (d *describing) line(e *timeline.Entry) {
 	}
 }
 
-func (d *describing) title() string { return cmp.Or(d.given, d.ofThis(), d.words, d.resumed) }
+// note reads the title that an imported file gave the conversation.
+func (d *describing) note(ctx context.Context, s timeline.Store, tenant, name string) error {
+	title, err := timeline.Notes{Store: s, Tenant: tenant, Conversation: name}.Title(ctx)
+	d.noted = Line(title, maxTitle)
+	return err
+}
+
+func (d *describing) title() string { return cmp.Or(d.noted, d.given, d.ofThis(), d.words, d.resumed) }
 
 // ofThis returns the last summary that is of this conversation: a file of Claude Code may
 // have those of others.
@@ -281,6 +298,7 @@ func (d *describing) calls(records []timeline.Record, models *token.Models) {
 		d.Model = cmp.Or(s.model, d.Model)
 		d.call(ledger, &usage.Call{Model: s.model, Usage: &s.usage})
 	}
+	d.Model = cmp.Or(d.Model, d.asked)
 }
 
 func (d *describing) call(ledger *usage.Ledger, c *usage.Call) {

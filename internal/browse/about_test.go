@@ -104,3 +104,31 @@ func TestCostsAreCountedOnce(t *testing.T) {
 		t.Errorf("%d calls for %v, model %q, unpriced %q; want 2 for %v", a.Calls, a.Cost, a.Model, a.Unpriced, want)
 	}
 }
+
+// An imported conversation has the title and the model that its file gives it.
+func TestImportedConversationsHaveTheirOwnTitleAndModel(t *testing.T) {
+	s := memory.New()
+	add(t, s, "c", timeline.FormatOpenCode, [2]string{"user", `{"info":{"role":"user"},"parts":[{"type":"text","text":"Why?"}]}`},
+		[2]string{"assistant", `{"info":{"role":"assistant","modelID":"house-1"},"parts":[{"type":"text","text":"So."}]}`})
+	add(t, s, "aider", timeline.FormatAider, [2]string{timeline.RoleMeta, "> Main model: gpt-4o with diff edit format  "}, [2]string{"user", "#### Why?  "})
+	title, err := timeline.TitleRecord(" A cause\n ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Stay: true, Now: noon, Put: []timeline.Record{title}}); err != nil {
+		t.Fatal(err)
+	}
+	list, _ := browse.Conversations(ctx, s, timeline.Local)
+	all, err := browse.Abouts(ctx, s, timeline.Local, list, token.Builtin())
+	got := map[string][2]string{}
+	for i := range all {
+		one, err := browse.Title(ctx, s, timeline.Local, &all[i].Conversation)
+		if err != nil || one != all[i].Title {
+			t.Errorf("the title is %q or %q, %v", one, all[i].Title, err)
+		}
+		got[all[i].Name] = [2]string{all[i].Title, all[i].Model}
+	}
+	if diff := cmp.Diff(map[string][2]string{"c": {"A cause", "house-1"}, "aider": {"Why?", "gpt-4o"}}, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}

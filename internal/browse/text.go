@@ -44,11 +44,11 @@ func Tokens(c *token.Counter, m *chat.Message) int {
 
 func partTokens(c *token.Counter, p *chat.Part) int {
 	switch p.Kind {
-	case chat.Text, chat.Refusal, chat.Thinking:
+	case chat.Text, chat.Refusal:
 		return c.Text(p.Text.String()).Tokens
 	case chat.Call:
 		return c.Text(p.Name).Tokens + c.Text(p.Arguments()).Tokens
-	case chat.Result:
+	case chat.Thinking, chat.Result:
 		n := c.Text(p.Text.String()).Tokens
 		for i := range p.Parts {
 			n += partTokens(c, &p.Parts[i])
