@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -18,9 +19,13 @@ const aiderStart = "# aider chat started at "
 
 // readAider reads aider's chat history, .aider.chat.history.md. Each chat in it is a
 // conversation of its own. Lines that begin with #### are the person's, lines that begin
-// with > aider's own, and all others the model's.
+// with > aider's own, and all others the model's. Lines of the model may begin alike, but
+// only aider ends lines with two spaces.
 func readAider(ctx context.Context, s *source, r io.Reader, to taker) error {
 	a := &aiderReader{ctx: ctx, to: to, label: s.label, name: s.label, when: s.modified}
+	if filepath.Base(s.path) == aiderFile {
+		a.project = filepath.Dir(absolute(s.path))
+	}
 	in := &aiderLines{l: newLines(r)}
 	for {
 		if err := ctx.Err(); err != nil {
@@ -73,10 +78,12 @@ type aiderReader struct {
 	ctx         context.Context
 	to          taker
 	label, name string
+	project     string
 	when        time.Time
 	role        string
 	raw         []byte
-	blanks      int // since the last line
+	blanks      int  // since the last line
+	open        bool // the last line is aider's own, and not the last of what it said
 }
 
 func (a *aiderReader) line(line []byte) error {
@@ -90,22 +97,16 @@ func (a *aiderReader) line(line []byte) error {
 			return err
 		}
 		at = strings.ToValidUTF8(strings.TrimSpace(at), "\ufffd")
-		a.name, a.role = a.label+" "+at, ""
+		a.name, a.role, a.open = a.label+" "+at, "", false
 		if !fits(a.name, timeline.MaxName) {
 			a.name = a.label
 		}
 		if t, err := time.ParseInLocation(time.DateTime, at, time.Local); err == nil {
 			a.when = t
 		}
-		return a.to.begin(a.ctx, a.name, "")
+		return a.to.begin(a.ctx, a.name, a.project)
 	}
-	role := "assistant"
-	switch {
-	case strings.HasPrefix(text, "####"):
-		role = "user"
-	case strings.HasPrefix(text, ">"):
-		role = timeline.RoleMeta
-	}
+	role := a.author(text)
 	if role != a.role || len(a.raw)+1+a.blanks+len(line) > maxLine { // no store accepts more
 		if err := a.end(); err != nil {
 			return err
@@ -117,6 +118,24 @@ func (a *aiderReader) line(line []byte) error {
 	}
 	a.raw, a.blanks = append(a.raw, line...), 0
 	return nil
+}
+
+// author returns the role of the author of a line.
+func (a *aiderReader) author(text string) string {
+	own := a.role == "" || a.role == timeline.RoleMeta // the line before is aider's
+	last := strings.HasSuffix(text, "  ")
+	switch {
+	case strings.HasPrefix(text, "####") && (last || own):
+		a.open = false
+		return "user"
+	case a.open:
+		a.open = !last
+		return timeline.RoleMeta
+	case strings.HasPrefix(text, ">") && (last || own && a.blanks == 0 || a.role == ""):
+		a.open = !last
+		return timeline.RoleMeta
+	}
+	return "assistant"
 }
 
 // end stores the collected lines.

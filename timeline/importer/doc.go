@@ -11,7 +11,7 @@ its line feed, in the order of the file; lines of a session that are not message
 role timeline.RoleMeta. A session can therefore be exported byte for byte, except for
 blank lines, lines that are not JSON objects, and a missing line feed at the end, which is
 added. In other formats the bytes of each message or turn are kept; a message of
-opencode's storage is made of the bytes of its files.
+opencode is made of the bytes of its files, or of its rows in the database.
 
 Importing a file again adds nothing. A message is identified by timeline.Identity and by
 its own id, if it has one: two lines with different ids are different messages, so that an

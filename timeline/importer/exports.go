@@ -39,6 +39,7 @@ func readChatGPT(ctx context.Context, s *source, r io.Reader, to taker) error {
 			if err := to.begin(ctx, name, ""); err != nil {
 				return err
 			}
+			to.title(name, d.root.Get("title").Str())
 			when := began
 			for _, message := range path {
 				when = seconds(message.Get("create_time"), when)
@@ -119,6 +120,7 @@ func readClaudeAI(ctx context.Context, s *source, r io.Reader, to taker) error {
 		if err := to.begin(ctx, name, ""); err != nil {
 			return err
 		}
+		to.title(name, d.root.Get("name").Str())
 		when := rfc3339(d.root.Get("created_at"), s.modified)
 		for message := range d.root.Get("chat_messages").Elems() {
 			when = rfc3339(message.Get("created_at"), when)
@@ -134,49 +136,6 @@ func readClaudeAI(ctx context.Context, s *source, r io.Reader, to taker) error {
 			}
 		}
 		return nil
-	})
-}
-
-// readGeminiCLI reads a session of Gemini CLI.
-func readGeminiCLI(ctx context.Context, s *source, r io.Reader, to taker) error {
-	return eachElement(ctx, s, r, to, func(_ int, d document) error {
-		name := firstName(s.label, d.root.Get("sessionId"))
-		if err := to.begin(ctx, name, ""); err != nil {
-			return err
-		}
-		when := rfc3339(d.root.Get("startTime"), s.modified)
-		for message := range d.root.Get("messages").Elems() {
-			when = rfc3339(message.Get("timestamp"), when)
-			m := timeline.Message{Raw: d.raw(message), Format: timeline.FormatGeminiCLI, Role: timeline.RoleMeta, Time: when}
-			switch message.Get("type").Str() {
-			case "user":
-				m.Role = "user"
-			case "gemini":
-				m.Role = "assistant"
-			}
-			if id := message.Get("id").Str(); fits(id, timeline.MaxRef) {
-				m.Ref = id
-			}
-			if err := to.take(ctx, name, asMessage(m)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// readCline reads api_conversation_history.json of a task of Cline or Roo Code: a list of
-// messages in Anthropic's form.
-func readCline(ctx context.Context, s *source, r io.Reader, to taker) error {
-	when := s.modified
-	return eachElement(ctx, s, r, to, func(_ int, d document) error {
-		when = millis(d.root.Get("ts"), when)
-		m, err := bodyMessage(d.raw(d.root), Anthropic)
-		if err != nil {
-			return brokenLine(err.Error())
-		}
-		m.Time = when
-		return to.take(ctx, s.label, m)
 	})
 }
 

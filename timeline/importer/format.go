@@ -112,9 +112,10 @@ func (f Format) reader() func(context.Context, *source, io.Reader, taker) error 
 type shape uint8
 
 const (
-	lines shape = iota // one JSON object per line
-	list               // one JSON array
-	whole              // one JSON object over several lines
+	lines    shape = iota // one JSON object per line
+	list                  // one JSON array
+	whole                 // one JSON object over several lines
+	database              // a SQLite file
 )
 
 type kind struct {
@@ -134,6 +135,17 @@ func (s *source) sniff(want Format) (kind, error) {
 	}
 	defer f.Close()
 	k, err := sniff(f)
+	if err == nil && k.shape == database {
+		var ok bool
+		if ok, err = s.sniffDatabase(); ok {
+			k.format = OpenCode
+		} else if err == nil && want != Auto {
+			err = errors.New("a SQLite file without opencode's tables session, message and part")
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", s.path, err)
+		}
+	}
 	if err != nil {
 		return kind{}, fmt.Errorf("%w: %w", ErrInput, err)
 	}
@@ -153,6 +165,9 @@ func sniff(f io.ReadSeeker) (kind, error) {
 	first, err := firstByte(f)
 	if err == nil && first == '#' {
 		return sniffMarkdown(f)
+	}
+	if err == nil && first == databaseHead[0] {
+		return sniffHead(f)
 	}
 	if err != nil || first != '[' && first != '{' {
 		return kind{}, err
@@ -178,7 +193,25 @@ func sniff(f io.ReadSeeker) (kind, error) {
 	if root, err := lenient.Parse(raw, timeline.MaxContent); err == nil {
 		k.format = formatOf(root)
 	}
+	if k.format == ClaudeCode { // it writes lines: this is the log of another agent
+		k.format = Auto
+	}
 	return k, nil
+}
+
+// databaseHead begins a SQLite file.
+const databaseHead = "SQLite format 3\x00"
+
+// sniffHead recognises SQLite files.
+func sniffHead(f io.ReadSeeker) (kind, error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return kind{}, err
+	}
+	head := make([]byte, len(databaseHead))
+	if _, err := io.ReadFull(f, head); err == nil && string(head) == databaseHead {
+		return kind{shape: database}, nil
+	}
+	return kind{}, nil
 }
 
 // sniffMarkdown recognises aider's history.
@@ -273,8 +306,10 @@ func formatOf(root rawjson.Value) Format {
 		return ChatGPT
 	case root.Get("chat_messages").Kind() == rawjson.Array:
 		return ClaudeAI
-	case root.Has("sessionId") && root.Get("messages").Kind() == rawjson.Array:
+	case isGemini(root):
 		return GeminiCLI
+	case isClineSession(root):
+		return Cline
 	case isOpenCode(root):
 		return OpenCode
 	case root.Has("messages") || root.Has("input"):

@@ -86,10 +86,10 @@ func TestChatsOfAiderAreImportedWhateverTheirNames(t *testing.T) {
 	importer.SetMaxLine(t, 8<<10)
 	for _, name := range []string{strings.Repeat("x", 5000), "a\x00b", "\xff\xfe", ""} {
 		h := newHistory(t)
-		path := h.file("work/.aider.chat.history.md", "# aider chat started at "+name+"\n#### hi\n"+strings.Repeat("hello\n", 2000)+"#### bye\n")
+		path := h.file("work/.aider.chat.history.md", "# aider chat started at "+name+"\n#### hi  \n"+strings.Repeat("hello\n", 2000)+"#### bye  \n")
 		r := h.importing(importer.Options{}, path)
 		if len(r.Conversations) != 1 || !strings.HasPrefix(r.Conversations[0].Name, "work") || r.Broken > 0 || r.New != 4 {
-			t.Errorf("%q: %+v", name, r)
+			t.Errorf("%.20q: %+v", name, r)
 		}
 		if r := h.importing(importer.Options{}, path); r.New != 0 {
 			t.Errorf("again: %+v", r)

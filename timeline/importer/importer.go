@@ -204,6 +204,9 @@ type taker interface {
 	// conversation has not begun.
 	begin(ctx context.Context, conversation, project string) error
 	take(ctx context.Context, conversation string, m timeline.Message) error
+	// title receives the title that the file gives a conversation that has begun; empty
+	// if it gives none.
+	title(conversation, title string)
 	// call receives the rest of the request whose messages end here.
 	call(ctx context.Context, conversation string, c call) error
 	// broken reports something that cannot be read.
@@ -223,6 +226,7 @@ func (n *namesOnly) begin(_ context.Context, conversation, _ string) error {
 func (n *namesOnly) take(ctx context.Context, conversation string, _ timeline.Message) error {
 	return n.begin(ctx, conversation, "")
 }
+func (n *namesOnly) title(string, string)                     {}
 func (n *namesOnly) call(context.Context, string, call) error { return nil }
 func (n *namesOnly) broken(int, string)                       {}
 

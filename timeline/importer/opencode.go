@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -11,32 +12,50 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// readOpenCode reads a session of opencode: what opencode export prints, or a session's
-// file in its storage, whose messages and parts are files of their own.
+// readOpenCode reads sessions of opencode: its database, what opencode export prints, or a
+// session's file in the storage of earlier versions, whose messages and parts are files of
+// their own.
 func readOpenCode(ctx context.Context, s *source, r io.Reader, to taker) error {
+	if s.kind.shape == database {
+		return s.readDatabase(ctx, to)
+	}
 	return eachElement(ctx, s, r, to, func(_ int, d document) error {
 		info := d.root
 		if d.root.Has("messages") {
 			info = d.root.Get("info")
 		}
-		name := firstName(s.label, info.Get("id"))
-		if err := to.begin(ctx, name, info.Get("directory").Str()); err != nil {
+		one := openCodeSession{firstName(s.label, info.Get("id")), info.Get("directory").Str(), info.Get("title").Str()}
+		if err := one.begin(ctx, to); err != nil {
 			return err
 		}
 		if !d.root.Has("messages") {
-			return s.readStorage(ctx, name, to)
+			return s.readStorage(ctx, one.id, to)
 		}
 		for message := range d.root.Get("messages").Elems() {
-			if err := to.take(ctx, name, s.openCodeMessage(d.raw(message), message.Get("info"))); err != nil {
+			if err := to.take(ctx, one.id, s.openCodeMessage(d.raw(message), message.Get("info"))); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+type openCodeSession struct{ id, directory, title string }
+
+func (o *openCodeSession) begin(ctx context.Context, to taker) error {
+	if err := to.begin(ctx, o.id, o.directory); err != nil {
+		return err
+	}
+	// A session is called so until a model has found a title.
+	if !strings.HasPrefix(o.title, "New session - ") && !strings.HasPrefix(o.title, "Child session - ") {
+		to.title(o.id, o.title)
+	}
+	return nil
 }
 
 func (s *source) openCodeMessage(raw []byte, info rawjson.Value) timeline.Message {
@@ -135,6 +154,58 @@ func (st storage) read(path string) (d document, ok bool) {
 		return document{}, false
 	}
 	return d, true
+}
+
+// openCodeRow is a row of opencode's database: the id of a message or a part, and an object
+// that lacks the ids.
+type openCodeRow struct {
+	id   string
+	data []byte
+}
+
+// openCodeRows makes a message of its rows, as opencode export prints it. It reports and
+// leaves out what is not JSON.
+func (s *source) openCodeRows(session string, message openCodeRow, parts []openCodeRow, to taker) (timeline.Message, bool) {
+	object := func(r openCodeRow, ids ...string) []byte {
+		d, err := parseDocument(r.data)
+		if err == nil && d.root.Kind() != rawjson.Object {
+			err = brokenLine("want an object, got " + what(d.root))
+		}
+		if err != nil {
+			to.broken(0, strconv.Quote(r.id)+": "+err.Error())
+			return nil
+		}
+		raw := d.raw(d.root)
+		raw = bytes.TrimRight(raw[:len(raw)-1], " \t\r\n")
+		for i := 0; i < len(ids); i += 2 {
+			if raw[len(raw)-1] != '{' {
+				raw = append(raw, ',')
+			}
+			raw = append(raw, chat.Quote(ids[i])...)
+			raw = append(append(raw, ':'), chat.Quote(ids[i+1])...)
+		}
+		return append(raw, '}')
+	}
+	info := object(message, "id", message.id, "sessionID", session)
+	if info == nil {
+		return timeline.Message{}, false
+	}
+	raw := append([]byte(`{"info":`), info...)
+	raw = append(raw, `,"parts":[`...)
+	comma := ""
+	for _, p := range parts {
+		if part := object(p, "id", p.id, "sessionID", session, "messageID", message.id); part != nil {
+			raw = append(append(raw, comma...), part...)
+			comma = ","
+		}
+	}
+	raw = append(raw, "]}"...)
+	d, err := parseDocument(raw)
+	if err != nil {
+		to.broken(0, strconv.Quote(message.id)+": "+err.Error())
+		return timeline.Message{}, false
+	}
+	return s.openCodeMessage(raw, d.root.Get("info")), true
 }
 
 // isOpenCode reports whether an object is a session of opencode.

@@ -27,6 +27,7 @@ type walk struct {
 	w       *writer
 	name    string
 	project string
+	title   string                           // that the file gives it
 	forms   map[timeline.Place]timeline.Hash // of lines
 	known   bool                             // the conversation was in the store
 	had     string                           // its project
@@ -223,8 +224,24 @@ func (k *walk) keepForms(ctx context.Context, before int64) error {
 	return err
 }
 
-// end moves the conversation to the end of the file after everything is written.
+// end moves the conversation to the end of the file after everything is written, and keeps
+// its title.
 func (k *walk) end(ctx context.Context) error {
+	if err := k.arrive(ctx); err != nil || k.title == "" || k.head.Depth == 0 {
+		return err
+	}
+	notes := timeline.Notes{Store: k.w.im.store, Tenant: k.w.im.options.Tenant, Conversation: k.name}
+	if had, err := notes.Title(ctx); err != nil || had == k.title {
+		return err
+	}
+	r, err := timeline.TitleRecord(k.title)
+	if err == nil {
+		_, err = k.apply(ctx, timeline.Change{Stay: true, Put: []timeline.Record{r}})
+	}
+	return err
+}
+
+func (k *walk) arrive(ctx context.Context) error {
 	if k.goal != (timeline.Place{}) {
 		return k.settle(ctx)
 	}

@@ -106,6 +106,12 @@ func (w *writer) take(ctx context.Context, conversation string, m timeline.Messa
 	return nil
 }
 
+func (w *writer) title(conversation, title string) {
+	if k := w.walks[w.named(conversation)]; k != nil {
+		k.title = timeline.CleanTitle(title)
+	}
+}
+
 // flush writes all batches.
 func (w *writer) flush(ctx context.Context) error {
 	err := together(w.waiting, func(k *walk) error { return k.flush(ctx) })

@@ -1,0 +1,30 @@
+package importer
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// Whatever the rows of opencode's database have, they become a message that can be read, or
+// none.
+func FuzzOpenCodeRows(f *testing.F) {
+	f.Add("ses_1", "msg_1", []byte(`{"role":"user","time":{"created":1}}`), []byte(`{"type":"text","text":"a"}`))
+	f.Add("ses_1", "msg_1", []byte(`{ }`), []byte(`{"type":"tool","callID":"c","state":{"status":"error","error":"e"}}`))
+	f.Add("ses\"1", "msg\x00", []byte("\ufeff{\"role\":\"assistant\" \n}"), []byte(`{"type":"file","mime":"image/png","url":"data:image/png;base64,eA=="}`))
+	f.Add("", "", []byte(`[]`), []byte(nil))
+	f.Fuzz(func(t *testing.T, session, id string, message, part []byte) {
+		m, ok := (&source{}).openCodeRows(session, openCodeRow{id, message}, []openCodeRow{{"prt_1", part}, {"prt_2", part}}, &namesOnly{})
+		if !ok {
+			return
+		}
+		if m.Format != timeline.FormatOpenCode || m.Role == "" || m.Identity == (timeline.Hash{}) {
+			t.Fatalf("%+v", m)
+		}
+		if json.Valid(bytes.TrimPrefix(message, []byte("\ufeff"))) && json.Valid(part) && !json.Valid(m.Raw) {
+			t.Fatalf("not JSON: %s", m.Raw)
+		}
+	})
+}
