@@ -27,8 +27,10 @@ below them. The form of a file is detected from its content:
   claude-code                    sessions of Claude Code (~/.claude/projects)
   codex                          rollouts of Codex (~/.codex/sessions)
   gemini-cli                     sessions of Gemini CLI (~/.gemini/tmp)
-  opencode                       what opencode export prints, or its storage
-  cline                          tasks of Cline and Roo Code
+  opencode                       opencode's database, what opencode export prints,
+                                 or the storage of earlier versions
+  cline                          sessions of Cline's command line, and tasks of Cline
+                                 and Roo Code
   aider                          .aider.chat.history.md
   chatgpt, claude-ai             conversations.json of an export from these sites
   openai, anthropic, responses   request bodies: one a file, or a list or lines of
@@ -40,7 +42,8 @@ below them. The form of a file is detected from its content:
   locomo, beam                   the data sets of these names
 
 With --mine it looks where these agents keep their conversations, prints what it
-found, and imports it.
+found, and imports it. Histories of aider are in the folders that it was used in:
+--mine finds that of the current folder, or of one above it.
 
 Messages are stored unchanged: oriel export writes a session byte for byte. Importing a
 file again adds nothing; if it has grown, only what is new is added; if it was edited, it
@@ -96,7 +99,7 @@ imported.`,
 				return err
 			}
 		}
-		if err := importer.Check(args, o); err != nil { // before a folder is created
+		if _, _, err := importer.Check(args, o); err != nil { // before a folder is created
 			return err
 		}
 		store, err := data.serve(cmd.Context(), level, nil)
@@ -111,6 +114,9 @@ imported.`,
 			keepWords(cmd, store, o.Tenant, report)
 		}
 		err = errors.Join(err, store.Close())
+		if mine && !verbose && !asJSON {
+			report.Skipped = nil // agents keep other files beside their conversations
+		}
 		return finishImport(cmd, report, err, asJSON, verbose)
 	}
 	return cmd

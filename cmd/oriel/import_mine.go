@@ -1,21 +1,25 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/oriel-context/oriel/timeline/importer"
 )
 
-// usualPlace is a file or folder in which an agent keeps its conversations.
+// usualPlace is a file or folder in which an agent keeps its conversations. Its path may be
+// a pattern of filepath.Glob.
 type usualPlace struct{ agent, path string }
 
-// usualPlaces lists where agents keep their conversations on a system.
+// usualPlaces lists where agents keep their conversations on a system, and in which order
+// they are imported: what a later version of an agent keeps comes after the earlier.
 func usualPlaces(system string, env func(string) string, home string) []usualPlace {
 	or := func(dir string, otherwise ...string) string {
 		if dir != "" {
@@ -31,15 +35,50 @@ func usualPlaces(system string, env func(string) string, home string) []usualPla
 	case "windows":
 		config = or(env("AppData"), "AppData", "Roaming")
 	}
-	extensions := filepath.Join(config, "Code", "User", "globalStorage")
-	return []usualPlace{
+	cline := cmp.Or(env("CLINE_SESSION_DATA_DIR"), filepath.Join(cmp.Or(env("CLINE_DATA_DIR"), filepath.Join(or(env("CLINE_DIR"), ".cline"), "data")), "sessions"))
+	places := []usualPlace{
 		{"Claude Code", filepath.Join(or(env("CLAUDE_CONFIG_DIR"), ".claude"), "projects")},
 		{"Codex", filepath.Join(or(env("CODEX_HOME"), ".codex"), "sessions")},
-		{"Gemini CLI", filepath.Join(home, ".gemini", "tmp")},
+		{"Gemini CLI", filepath.Join(or(env("GEMINI_CLI_HOME")), ".gemini", "tmp")},
 		{"opencode", filepath.Join(data, "opencode", "storage", "session")},
-		{"Cline", filepath.Join(extensions, "saoudrizwan.claude-dev", "tasks")},
-		{"Roo Code", filepath.Join(extensions, "rooveterinaryinc.roo-cline", "tasks")},
-		{"aider", ".aider.chat.history.md"},
+		{"opencode", filepath.Join(data, "opencode", "opencode*.db")},
+		{"Cline", cline},
+	}
+	editors := []string{filepath.Join(data, "code-server"), filepath.Join(home, ".vscode-server", "data")}
+	for _, name := range []string{"Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"} {
+		editors = append(editors, filepath.Join(config, name))
+	}
+	for _, dir := range editors {
+		extensions := filepath.Join(dir, "User", "globalStorage")
+		places = append(places,
+			usualPlace{"Cline", filepath.Join(extensions, "saoudrizwan.claude-dev", "tasks")},
+			usualPlace{"Roo Code", filepath.Join(extensions, "rooveterinaryinc.roo-cline", "tasks")})
+	}
+	if file := env("OPENCODE_DB"); file != "" && file != ":memory:" {
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(data, "opencode", file)
+		}
+		places = append(places, usualPlace{"opencode", file})
+	}
+	if file := env("AIDER_CHAT_HISTORY_FILE"); file != "" {
+		places = append(places, usualPlace{"aider", file})
+	}
+	return places
+}
+
+// aiderHistory returns the nearest history of aider in a folder or above it, where a git
+// repository begins at the latest, or "".
+func aiderHistory(dir string) string {
+	for {
+		path := filepath.Join(dir, ".aider.chat.history.md")
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return path
+		}
+		above := filepath.Dir(dir)
+		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil || above == dir {
+			return ""
+		}
+		dir = above
 	}
 }
 
@@ -50,31 +89,59 @@ func findMine(w io.Writer, o importer.Options) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--mine: %w", err)
 	}
-	var found []string
-	for _, p := range usualPlaces(runtime.GOOS, os.Getenv, home) {
-		files, bytes := filesIn(p.path)
-		if files == 0 || importer.Check([]string{p.path}, o) != nil {
-			continue
+	places := usualPlaces(runtime.GOOS, os.Getenv, home)
+	if dir, err := os.Getwd(); err == nil {
+		if path := aiderHistory(dir); path != "" {
+			places = append(places, usualPlace{"aider", path})
 		}
-		found = append(found, p.path)
-		fmt.Fprintf(w, "%-12s %s, %s in %s\n", p.agent, plural(files, "file", "files"), size(bytes), oneLine(p.path, 200))
+	}
+	var found []string
+	t := table{left: []bool{true, false, false, true}}
+	seen := map[string]bool{}
+	for _, p := range places {
+		paths, err := filepath.Glob(p.path)
+		if err != nil || len(paths) == 0 {
+			paths = []string{p.path} // a name with brackets
+		}
+		for _, path := range paths {
+			files, bytes, err := importer.Check([]string{path}, o)
+			if err != nil || files == 0 || seen[path] {
+				continue
+			}
+			seen[path] = true
+			found = append(found, path)
+			t.row(p.agent, plural(files, "file", "files"), size(bytes), shortPath(path, home))
+		}
 	}
 	if len(found) == 0 {
 		return nil, errors.New("--mine: no agent keeps conversations in its usual place here: name files or folders")
 	}
-	return found, nil
+	if isTerminal(w) {
+		t.fitPaths(terminalWidth(w))
+	}
+	var b bytes.Buffer
+	t.writeTo(&b)
+	_, err = w.Write(b.Bytes())
+	return found, err
 }
 
-// filesIn counts the files below a path and their bytes.
-func filesIn(path string) (files int, bytes int64) {
-	filepath.WalkDir(path, func(_ string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.Type().IsRegular() {
-			if info, err := entry.Info(); err == nil {
-				files++
-				bytes += info.Size()
-			}
+// fitPaths cuts the middle of the paths in the last column that are too long for a width.
+func (t *table) fitPaths(width int) {
+	last := len(t.left) - 1
+	for _, w := range t.widths()[:last] {
+		width -= w + 2
+	}
+	for _, row := range t.rows {
+		if path := []rune(row[last]); len(path) > width && width > 1 {
+			row[last] = string(path[:width/3]) + "…" + string(path[len(path)-(width-1-width/3):])
 		}
-		return nil
-	})
-	return files, bytes
+	}
+}
+
+// shortPath returns a path with ~ for the home folder, on one line.
+func shortPath(path, home string) string {
+	if rest, ok := strings.CutPrefix(path, home+string(filepath.Separator)); ok {
+		path = "~" + string(filepath.Separator) + rest
+	}
+	return oneLine(path, 200)
 }

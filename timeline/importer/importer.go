@@ -119,12 +119,12 @@ func Import(ctx context.Context, store timeline.Store, paths []string, o Options
 	return im.report, nil
 }
 
-// Check returns the error with which Import would begin, without writing anything:
-// it reports whether there is anything to import.
-func Check(paths []string, o Options) error {
+// Check returns the number of files that Import would read and their bytes, or the error
+// with which it would begin. It writes nothing.
+func Check(paths []string, o Options) (files int, bytes int64, err error) {
 	im := &importing{options: o, report: &Report{}}
-	_, err := im.find(paths)
-	return err
+	sources, err := im.find(paths)
+	return len(sources), im.total, err
 }
 
 // importing is the state of one Import.

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oriel-context/oriel/timeline/importer"
+)
+
+// --mine finds what every agent keeps where it keeps it, by files that the agents wrote,
+// and the table of what it found fits a terminal.
+func TestMineFindsEveryAgent(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the usual places are those of Linux")
+	}
+	home := t.TempDir()
+	for _, name := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "CLINE_DIR", "CLINE_DATA_DIR", "CLINE_SESSION_DATA_DIR", "OPENCODE_DB", "AIDER_CHAT_HISTORY_FILE"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("HOME", home)
+	put := func(from, to string) {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join("../../timeline/importer/testdata", from))
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(filepath.Join(home, to)), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(home, to), text, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("claude-code.jsonl", ".claude/projects/-home-ann-harbour/84120f2d.jsonl")
+	put("codex.jsonl", ".codex/sessions/2026/11/16/rollout-2026-11-16T18-45-13.jsonl")
+	put("gemini-cli/chats/session.jsonl", ".gemini/tmp/harbour/chats/session-2026-11-16T18-55-2718b905.jsonl")
+	put("gemini-cli.json", ".gemini/tmp/2ab9ff63/chats/session-2026-11-16T18-55-4dfbd24c.json")
+	put("README.md", ".gemini/tmp/harbour/notes.md")
+	put("cline/1794855053498_j688f/1794855053498_j688f.messages.json", ".cline/data/sessions/1794855053498_j688f/1794855053498_j688f.messages.json")
+	put("cline/1794855053498_j688f/1794855053498_j688f.json", ".cline/data/sessions/1794855053498_j688f/1794855053498_j688f.json")
+	put("task-1714550400000/api_conversation_history.json", ".config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks/1714550400000/api_conversation_history.json")
+	put("task-1714550400000/api_conversation_history.json", ".vscode-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks/0198/api_conversation_history.json")
+	put(".aider.chat.history.md", "harbour/.aider.chat.history.md")
+	put("opencode.sql", ".local/share/opencode/opencode.sql")
+	statements, err := os.ReadFile("../../timeline/importer/testdata/opencode.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(home, ".local/share/opencode/opencode.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(string(statements)); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	below := filepath.Join(home, "harbour", "below")
+	if err := os.Mkdir(below, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(below)
+	var out bytes.Buffer
+	found, err := findMine(&out, importer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines [][2]string
+	for line := range strings.Lines(out.String()) {
+		agent, rest, _ := strings.Cut(line, "  ")
+		words := strings.Fields(rest)
+		lines = append(lines, [2]string{agent + " " + words[0], words[len(words)-1]})
+	}
+	want := [][2]string{
+		{"Claude Code 1", "~/.claude/projects"},
+		{"Codex 1", "~/.codex/sessions"},
+		{"Gemini CLI 2", "~/.gemini/tmp"},
+		{"opencode 1", "~/.local/share/opencode/opencode.db"},
+		{"Cline 1", "~/.cline/data/sessions"},
+		{"Roo Code 1", "~/.vscode-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks"},
+		{"Cline 1", "~/.config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks"},
+		{"aider 1", "~/harbour/.aider.chat.history.md"},
+	}
+	if diff := cmp.Diff(want, lines); diff != "" || len(found) != len(want) {
+		t.Errorf("%d found (-want +got):\n%s", len(found), diff)
+	}
+	table := table{left: []bool{true, false, false, true}}
+	table.row("Roo Code", "1 file", "359 B", want[5][1])
+	table.fitPaths(80)
+	var b bytes.Buffer
+	table.writeTo(&b)
+	if got := b.String(); cells(strings.TrimSpace(got)) != 80 || !strings.HasSuffix(got, "roo-cline/tasks\n") || !strings.Contains(got, "~/.vscode") {
+		t.Errorf("%d columns: %s", cells(strings.TrimSpace(got)), got)
+	}
+}
