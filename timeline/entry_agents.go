@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
@@ -71,7 +72,7 @@ func chatGPTMessage(role string, message rawjson.Value) (chat.Message, error) {
 		}
 	}
 	for thought := range content.Get("thoughts").Elems() {
-		say(thought.Get("content").Str())
+		say(strings.TrimSpace(thought.Get("summary").Str() + "\n" + thought.Get("content").Str()))
 	}
 	for _, key := range []string{"text", "result", "content"} { // code, output, recap
 		if v := content.Get(key); v.Kind() == rawjson.String {
@@ -84,7 +85,8 @@ func chatGPTMessage(role string, message rawjson.Value) (chat.Message, error) {
 	return out, nil
 }
 
-// claudeAIMessage parses a message of a Claude export, with the text of its attachments.
+// claudeAIMessage parses a message of a Claude export, with the text of its attachments and
+// the names of its files.
 func claudeAIMessage(role string, message rawjson.Value) (chat.Message, error) {
 	out := chat.Message{Role: chat.Role(role)}
 	say := func(kind chat.Kind, text string) {
@@ -92,16 +94,24 @@ func claudeAIMessage(role string, message rawjson.Value) (chat.Message, error) {
 			out.Parts = append(out.Parts, chat.Part{Kind: kind, Text: chat.Quote(text)})
 		}
 	}
+	called := "" // the id of the last call
 	for block := range message.Get("content").Elems() {
 		switch block.Get("type").Str() {
-		case "text":
+		case "text", "voice_note":
 			say(chat.Text, block.Get("text").Str())
 		case "thinking":
 			say(chat.Thinking, block.Get("thinking").Str())
 		case "tool_use":
-			out.Parts = append(out.Parts, chat.Part{Kind: chat.Call, ID: block.Get("id").Str(), Name: block.Get("name").Str(), Args: block.Get("input").Raw()})
+			if called = block.Get("id").Str(); called == "" { // earlier exports have none
+				called = message.Get("uuid").Str() + "/" + strconv.Itoa(len(out.Parts))
+			}
+			out.Parts = append(out.Parts, chat.Part{Kind: chat.Call, ID: called, Name: block.Get("name").Str(), Args: block.Get("input").Raw()})
 		case "tool_result":
-			out.Parts = append(out.Parts, chat.Part{Kind: chat.Result, ID: block.Get("tool_use_id").Str(), Name: block.Get("name").Str(), IsError: block.Get("is_error").Bool(), Text: chat.Quote(texts(block.Get("content")))})
+			id := block.Get("tool_use_id").Str()
+			if id == "" {
+				id = called
+			}
+			out.Parts = append(out.Parts, chat.Part{Kind: chat.Result, ID: id, Name: block.Get("name").Str(), IsError: block.Get("is_error").Bool(), Text: chat.Quote(texts(block.Get("content")))})
 		}
 	}
 	if len(out.Parts) == 0 {
@@ -109,6 +119,11 @@ func claudeAIMessage(role string, message rawjson.Value) (chat.Message, error) {
 	}
 	for file := range message.Get("attachments").Elems() {
 		say(chat.Text, strings.TrimSpace("("+file.Get("file_name").Str()+")\n"+file.Get("extracted_content").Str()))
+	}
+	for file := range message.Get("files").Elems() { // pictures, which are not in the export
+		if name := file.Get("file_name").Str(); name != "" {
+			say(chat.Text, "("+name+")")
+		}
 	}
 	if len(out.Parts) == 0 {
 		return out, ErrNoMessage

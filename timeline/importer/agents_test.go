@@ -41,10 +41,19 @@ func TestExportsAreImported(t *testing.T) {
 			"assistant 2024-05-01T08:00:09 Kittiwake.",
 			"assistant 2024-05-01T08:00:12 print(2)",
 			"tool 2024-05-01T08:00:13 2",
+			"user 2024-05-01T08:00:20 And a flag? 旗/(real_time_user_audio_video_asset_pointer)",
+			"assistant 2024-05-01T08:00:21 (thinking) Flags/It needs a colour./(thinking) Looking furth…",
+			"assistant 2024-05-01T08:00:22 (thinking) Thought for 2s",
+			"tool 2024-05-01T08:00:23 Blue is for sailors.",
+			"tool 2024-05-01T08:00:24 # Results",
+			`assistant 2024-05-01T08:00:25 {"name":"flag","type":"document","content":"Blue"}`,
+			"tool 2024-05-01T08:00:26 Timed out",
+			"assistant 2024-05-01T08:00:27 Blue, then.",
 		}},
 		{"claude-ai.json", "claude-ai", "0b9b6a52-0000-4000-8000-000000000001", "", []string{
-			"user 2024-09-01T08:00:00 When is high water?/(tides.txt)/HW 14:32",
-			"assistant 2024-09-01T08:00:09 → clock(UTC)/← 08:01/At 14:32.",
+			"user 2024-09-01T08:00:00 When is high water?/(tides.txt)/HW 14:32/(chart.png)",
+			"assistant 2024-09-01T08:00:09 → clock(UTC)/← 08:01/→ artifacts(create, Tide table, H…",
+			"user 2024-09-01T08:05:00 (boat.png)",
 		}},
 		{"task-1714550400000/api_conversation_history.json", "cline", "task-1714550400000", "", []string{
 			"user 2024-05-01T08:00:00 <task>/Fix the test/</task>",
@@ -74,15 +83,29 @@ func TestExportsAreImported(t *testing.T) {
 	}
 }
 
-// A reply of ChatGPT that was made again is a branch.
+// A reply that was made again is a branch.
 func TestRepliesThatWereMadeAgainAreBranches(t *testing.T) {
-	h := newHistory(t)
-	h.importing(importer.Options{}, "testdata/chatgpt.json")
-	stats, err := h.store.Stats(context.Background(), timeline.Local)
-	if err != nil {
-		t.Fatal(err)
+	for file, want := range map[string][]int64{"chatgpt.json": {1, 15}, "claude-ai.json": {1, 4}} {
+		h := newHistory(t)
+		h.importing(importer.Options{}, filepath.Join("testdata", file))
+		stats, err := h.store.Stats(context.Background(), timeline.Local)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.same(want, []int64{stats.Branches, stats.Messages})
 	}
-	h.same([]int64{1, 6}, []int64{stats.Branches, stats.Messages})
+}
+
+// Earlier exports of Claude do not say which message another one follows, and calls in them
+// have no ids; earlier ones of ChatGPT do not name the reply that was shown last.
+func TestEarlierExportsAreImported(t *testing.T) {
+	h := newHistory(t)
+	h.importing(importer.Options{}, h.file("claude.json", `[{"uuid":"c","name":"","chat_messages":[{"uuid":"1","sender":"human","text":"one","created_at":"2024-01-01T00:00:01Z"},
+{"uuid":"2","sender":"assistant","content":[{"type":"tool_use","name":"a","input":{}},{"type":"tool_result","name":"a","content":[]},{"type":"tool_use","name":"a","input":{}},{"type":"tool_result","name":"a","content":[{"text":"x"}],"is_error":true}]},{"uuid":"3","sender":"human","text":"three"}]}]`))
+	h.same([]string{"one", "three"}, h.spoken("c"))
+	h.pairs("c", 2, 1)
+	h.importing(importer.Options{}, h.file("chatgpt.json", strings.Replace(chatGPT("b", map[string]node{"a": {Message: said("one")}, "b": {Parent: "a", Message: said("two")}}), `"conversation_id":"c","current_node":"b"`, `"id":"g","title":"t"`, 1)))
+	h.same([]string{"one", "two"}, h.spoken("g"))
 }
 
 // opencode keeps messages and parts in files of their own.

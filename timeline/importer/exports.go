@@ -29,57 +29,145 @@ func readChatGPT(ctx context.Context, s *source, r io.Reader, to taker) error {
 		if mapping.Kind() != rawjson.Object {
 			return brokenLine("mapping: want an object, got " + what(mapping))
 		}
-		name := firstName(s.label, d.root.Get("conversation_id"), d.root.Get("id"))
-		began := seconds(d.root.Get("create_time"), s.modified)
-		paths, left := chatGPTPaths(mapping, d.root.Get("current_node").Str())
-		if left > 0 {
-			to.broken(0, strconv.Itoa(left)+" branches of "+strconv.Quote(name)+": together too long to follow")
+		t := &messageTree{nodes: map[string]treeNode{}}
+		for key, node := range mapping.Members() {
+			t.add(key.Str(), node.Get("parent"), node.Get("message"))
 		}
-		for _, path := range paths {
-			if err := to.begin(ctx, name, ""); err != nil {
-				return err
+		e := exported{d: d, tree: t, format: timeline.FormatChatGPT, title: d.root.Get("title").Str()}
+		e.name = firstName(s.label, d.root.Get("conversation_id"), d.root.Get("id"))
+		e.current = d.root.Get("current_node").Str()
+		e.began = seconds(d.root.Get("create_time"), s.modified)
+		e.time = func(m rawjson.Value, last time.Time) time.Time { return seconds(m.Get("create_time"), last) }
+		e.about = func(m rawjson.Value) (id, role string) {
+			if m.Get("metadata").Get("is_visually_hidden_from_conversation").Bool() {
+				return m.Get("id").Str(), timeline.RoleMeta
 			}
-			to.title(name, d.root.Get("title").Str())
-			when := began
-			for _, message := range path {
-				when = seconds(message.Get("create_time"), when)
-				m := timeline.Message{Raw: d.raw(message), Format: timeline.FormatChatGPT, Role: message.Get("author").Get("role").Str(), Time: when}
-				if id := message.Get("id").Str(); fits(id, timeline.MaxRef) {
-					m.Ref = id
-				}
-				if message.Get("metadata").Get("is_visually_hidden_from_conversation").Bool() {
-					m.Role = timeline.RoleMeta
-				}
-				if err := to.take(ctx, name, asMessage(m)); err != nil {
-					return err
-				}
-			}
+			return m.Get("id").Str(), m.Get("author").Get("role").Str()
 		}
-		return nil
+		return e.read(ctx, to)
 	})
 }
 
-// chatGPTPaths returns the paths from the root of a tree of messages to its leaves, the
-// one to the current node last, and how many are left out because all together are too
-// long. A path ends where it meets itself.
-func chatGPTPaths(mapping rawjson.Value, current string) (paths [][]rawjson.Value, left int) {
-	nodes, parents := map[string]rawjson.Value{}, map[string]bool{}
-	for key, node := range mapping.Members() {
-		nodes[key.Str()] = node
-		if parent := node.Get("parent"); parent.Kind() == rawjson.String {
-			parents[parent.Str()] = true
+// readClaudeAI reads conversations.json of a Claude export. Its messages are a list. Today
+// each names the one that it follows, so that they are a tree, too.
+func readClaudeAI(ctx context.Context, s *source, r io.Reader, to taker) error {
+	return eachElement(ctx, s, r, to, func(_ int, d document) error {
+		t := &messageTree{nodes: map[string]treeNode{}}
+		messages, last := d.root.Get("chat_messages"), ""
+		for m := range messages.Elems() {
+			id := m.Get("uuid").Str()
+			if id == "" || t.has(id) {
+				id = "#" + strconv.Itoa(len(t.ids)) // no other has it
+			}
+			if parent := m.Get("parent_message_uuid"); parent.Kind() == rawjson.String {
+				t.add(id, parent, m)
+			} else {
+				t.addAfter(id, last, m)
+			}
+			last = id
+		}
+		e := exported{d: d, tree: t, format: timeline.FormatClaudeAI, title: d.root.Get("name").Str()}
+		e.name = firstName(s.label, d.root.Get("uuid"))
+		if e.current = d.root.Get("current_leaf_message_uuid").Str(); !t.has(e.current) {
+			e.current = last
+		}
+		e.began = rfc3339(d.root.Get("created_at"), s.modified)
+		e.time = func(m rawjson.Value, last time.Time) time.Time { return rfc3339(m.Get("created_at"), last) }
+		e.about = func(m rawjson.Value) (id, role string) {
+			if role = m.Get("sender").Str(); role == "human" {
+				role = "user"
+			}
+			return m.Get("uuid").Str(), role
+		}
+		return e.read(ctx, to)
+	})
+}
+
+// exported is a conversation of an export.
+type exported struct {
+	d                            document
+	tree                         *messageTree
+	format, name, title, current string
+	began                        time.Time
+	// time returns the time of a message, or otherwise that of the last one; about returns
+	// its id and role.
+	time  func(message rawjson.Value, last time.Time) time.Time
+	about func(message rawjson.Value) (id, role string)
+}
+
+// read passes on the paths of the conversation, each from its beginning.
+func (e *exported) read(ctx context.Context, to taker) error {
+	paths, left := e.tree.paths(e.current)
+	if left > 0 {
+		to.broken(0, strconv.Itoa(left)+" branches of "+strconv.Quote(e.name)+": together too long to follow")
+	}
+	for _, path := range paths {
+		if err := to.begin(ctx, e.name, ""); err != nil {
+			return err
+		}
+		when := e.began
+		for _, message := range path {
+			when = e.time(message, when)
+			m := timeline.Message{Raw: e.d.raw(message), Format: e.format, Time: when}
+			var id string
+			if id, m.Role = e.about(message); fits(id, timeline.MaxRef) {
+				m.Ref = id
+			}
+			if err := to.take(ctx, e.name, asMessage(m)); err != nil {
+				return err
+			}
 		}
 	}
+	to.title(e.name, e.title)
+	return nil
+}
+
+// messageTree is the messages of a conversation, each of which may have several that follow
+// it.
+type messageTree struct {
+	ids   []string // in the order of the file
+	nodes map[string]treeNode
+}
+
+type treeNode struct {
+	parent  string // "" for none
+	message rawjson.Value
+}
+
+func (t *messageTree) has(id string) bool {
+	_, ok := t.nodes[id]
+	return ok
+}
+
+func (t *messageTree) add(id string, parent, message rawjson.Value) {
+	t.addAfter(id, parent.Str(), message)
+}
+
+func (t *messageTree) addAfter(id, parent string, message rawjson.Value) {
+	if !t.has(id) {
+		t.ids = append(t.ids, id)
+	}
+	t.nodes[id] = treeNode{parent, message}
+}
+
+// paths returns the paths from the root to the leaves, the one to the current node last, and
+// how many are left out because all together are too long. A path ends where it meets
+// itself.
+func (t *messageTree) paths(current string) (paths [][]rawjson.Value, left int) {
+	parents := map[string]bool{}
+	for _, n := range t.nodes {
+		parents[n.parent] = true
+	}
+	if !t.has(current) && len(t.ids) > 0 {
+		current = t.newest(parents)
+	}
 	var leaves []string
-	for key := range mapping.Members() {
-		if _, ok := nodes[current]; !ok {
-			current = key.Str() // any will do
-		}
-		if id := key.Str(); !parents[id] && id != current {
+	for _, id := range t.ids {
+		if !parents[id] && id != current {
 			leaves = append(leaves, id)
 		}
 	}
-	if _, ok := nodes[current]; ok {
+	if t.has(current) {
 		leaves = append(leaves, current)
 	}
 	visited, bytes := 0, 0
@@ -90,20 +178,16 @@ func chatGPTPaths(mapping rawjson.Value, current string) (paths [][]rawjson.Valu
 		}
 		var path []rawjson.Value
 		met := map[string]bool{}
-		for at := leaves[i]; !met[at]; {
-			node, ok := nodes[at]
+		for at := leaves[i]; !met[at]; at = t.nodes[at].parent {
+			node, ok := t.nodes[at]
 			if !ok {
 				break
 			}
 			met[at] = true
-			if message := node.Get("message"); message.Kind() == rawjson.Object {
-				path = append(path, message)
-				bytes += len(message.Raw())
+			if node.message.Kind() == rawjson.Object {
+				path = append(path, node.message)
+				bytes += len(node.message.Raw())
 			}
-			if node.Get("parent").Kind() != rawjson.String {
-				break
-			}
-			at = node.Get("parent").Str()
 		}
 		visited += len(met)
 		slices.Reverse(path)
@@ -113,30 +197,14 @@ func chatGPTPaths(mapping rawjson.Value, current string) (paths [][]rawjson.Valu
 	return paths, left
 }
 
-// readClaudeAI reads conversations.json of a Claude export.
-func readClaudeAI(ctx context.Context, s *source, r io.Reader, to taker) error {
-	return eachElement(ctx, s, r, to, func(_ int, d document) error {
-		name := firstName(s.label, d.root.Get("uuid"))
-		if err := to.begin(ctx, name, ""); err != nil {
-			return err
+// newest returns the last leaf in the file, or the first node if there is none.
+func (t *messageTree) newest(parents map[string]bool) string {
+	for _, id := range slices.Backward(t.ids) {
+		if !parents[id] {
+			return id
 		}
-		to.title(name, d.root.Get("name").Str())
-		when := rfc3339(d.root.Get("created_at"), s.modified)
-		for message := range d.root.Get("chat_messages").Elems() {
-			when = rfc3339(message.Get("created_at"), when)
-			m := timeline.Message{Raw: d.raw(message), Format: timeline.FormatClaudeAI, Role: message.Get("sender").Str(), Time: when}
-			if m.Role == "human" {
-				m.Role = "user"
-			}
-			if id := message.Get("uuid").Str(); fits(id, timeline.MaxRef) {
-				m.Ref = id
-			}
-			if err := to.take(ctx, name, asMessage(m)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	}
+	return t.ids[0]
 }
 
 // firstName returns the first of the values that can name a conversation, or otherwise

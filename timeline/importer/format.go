@@ -302,7 +302,7 @@ func formatOf(root rawjson.Value) Format {
 		return Locomo
 	case isRollout(root):
 		return Codex
-	case root.Get("mapping").Kind() == rawjson.Object && root.Has("current_node"):
+	case root.Get("mapping").Kind() == rawjson.Object && (root.Has("current_node") || root.Has("title")):
 		return ChatGPT
 	case root.Get("chat_messages").Kind() == rawjson.Array:
 		return ClaudeAI
