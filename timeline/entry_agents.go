@@ -1,6 +1,8 @@
 package timeline
 
 import (
+	"bytes"
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -20,7 +22,7 @@ const (
 	FormatGeminiCLI = "gemini-cli"
 	// FormatOpenCode is a message of opencode: an object with info and parts.
 	FormatOpenCode = "opencode"
-	// FormatCline is a message of a session of Cline's command line.
+	// FormatCline is a message of a session of Cline.
 	FormatCline = "cline"
 	// FormatAider is a passage of aider's chat history, which is Markdown.
 	FormatAider = "aider"
@@ -259,7 +261,7 @@ func openCodeMessage(role string, message rawjson.Value) (chat.Message, error) {
 	return out, nil
 }
 
-// clineMessage parses a message of Cline's command line.
+// clineMessage parses a message of a session of Cline.
 func clineMessage(role string, message rawjson.Value) (chat.Message, error) {
 	out := chat.Message{Role: chat.Role(role)}
 	if text := message.Get("content"); text.Kind() == rawjson.String {
@@ -291,7 +293,7 @@ func clineMessage(role string, message rawjson.Value) (chat.Message, error) {
 			content := block.Get("content")
 			text := texts(content)
 			if text == "" && content.Kind() != rawjson.String {
-				text = string(content.Raw()) // as the model gets it
+				text = compact(content.Raw()) // as the model gets it
 			}
 			failed := block.Get("is_error").Bool()
 			for e := range content.Elems() { // of several files or commands
@@ -307,6 +309,15 @@ func clineMessage(role string, message rawjson.Value) (chat.Message, error) {
 		return out, ErrNoMessage
 	}
 	return out, nil
+}
+
+// compact returns JSON without white space between its tokens.
+func compact(raw []byte) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
 }
 
 // clineInput returns what the person wrote, without the tag that Cline puts around it in its

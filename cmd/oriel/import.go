@@ -29,8 +29,8 @@ below them. The form of a file is detected from its content:
   gemini-cli                     sessions of Gemini CLI (~/.gemini/tmp)
   opencode                       opencode's database, what opencode export prints,
                                  or the storage of earlier versions
-  cline                          sessions of Cline's command line, and tasks of Cline
-                                 and Roo Code
+  cline                          sessions of Cline, and tasks of Roo Code and of
+                                 earlier versions of Cline
   aider                          .aider.chat.history.md
   chatgpt, claude-ai             conversations.json of an export from these sites
   openai, anthropic, responses   request bodies: one a file, or a list or lines of

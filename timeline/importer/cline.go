@@ -13,7 +13,7 @@ import (
 )
 
 // readCline reads api_conversation_history.json of a task of Cline or Roo Code, a list of
-// messages in Anthropic's form, or a session of Cline's command line.
+// messages in Anthropic's form, or a session of today's Cline.
 func readCline(ctx context.Context, s *source, r io.Reader, to taker) error {
 	when := s.modified
 	return eachElement(ctx, s, r, to, func(_ int, d document) error {
@@ -95,7 +95,7 @@ func readBelow(dir, name string, most int64) []byte {
 	return text
 }
 
-// isClineSession reports whether an object is a session of Cline's command line.
+// isClineSession reports whether an object is a session of Cline.
 func isClineSession(root rawjson.Value) bool {
 	return root.Get("sessionId").Kind() == rawjson.String && root.Get("messages").Kind() == rawjson.Array && (root.Has("agent") || root.Has("origin"))
 }

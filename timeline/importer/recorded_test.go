@@ -166,6 +166,20 @@ func (h *history) sameBytes(conversation, path string) {
 	}
 }
 
+// Results of Cline's tools are imported as the model gets them.
+func TestResultsOfClineAreWhatTheModelGets(t *testing.T) {
+	h := newHistory(t)
+	h.importing(importer.Options{}, "testdata/cline")
+	var got []string
+	for _, line := range h.entries("1794855053498_j688f") {
+		if strings.HasPrefix(line.Text(), "← ") {
+			got = append(got, line.Text())
+		}
+	}
+	h.same(`← [{"query":"/home/ann/harbour/tides.txt","result":"1 | HW 14:32 äöü 潮\n2 | LW 20:51","success":true}]`, got[0])
+	h.same(3, len(got))
+}
+
 // A session can be imported while it is written. Whatever the line at which that was done,
 // a later import adds what is missing, and leads to the same messages.
 func TestASessionIsImportedWhileItGrows(t *testing.T) {
