@@ -71,7 +71,7 @@ On a terminal long output goes through $PAGER, or through less.
 	f.Int64Var(&o.last, "last", 0, "only the newest `n`")
 	f.BoolVar(&o.branches, "branches", false, "list the branches below the messages")
 	f.IntVar(&o.branch, "branch", 0, "`number` of the branch (default 0, where the conversation stands)")
-	f.BoolVar(&o.full, "full", false, "show tool results and thinking whole")
+	f.BoolVar(&o.full, "full", false, "show tool results and thinking whole, and all spans of a plan")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	data := addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -58,7 +58,8 @@ func showPlans(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 		var b bytes.Buffer
 		planRows(&b, rows, sc)
 		b.WriteString("\n")
-		planDetails(&b, short[c.Name], &plans[i], spans, sc)
+		planDetails(&b, &plans[i], spans, sc, o.full)
+		paragraph(&b, sc, "%s", wayBack(oneLine(short[c.Name], 60), plans[:i+1]))
 		_, err := out.Write(b.Bytes())
 		return err
 	})
@@ -74,7 +75,7 @@ func planRows(b *bytes.Buffer, plans []browse.Plan, sc screen) {
 		if n := p.Left.Len(); n > 0 {
 			left = fmt.Sprintf("%d (%s)", n, roughly(p.LeftTokens))
 		}
-		t.row(p.ID, p.Time.Local().Format("2 Jan 15:04"), thousands(p.TokensBefore), thousands(p.TokensAfter), left, p.Why)
+		t.row(p.ID, p.Time.Local().Format("2 Jan 15:04"), thousands(p.TokensBefore), thousands(p.TokensAfter), left, whyOf(p))
 	}
 	if sc.width > 0 {
 		t.fit(sc.width, 24, 2, 1) // came, made
@@ -82,19 +83,46 @@ func planRows(b *bytes.Buffer, plans []browse.Plan, sc screen) {
 	t.writeTo(b)
 }
 
+// whyOf says what a plan did, and whether that was undone.
+func whyOf(p *browse.Plan) string {
+	if p.Undone {
+		return "undone: " + p.Why
+	}
+	return p.Why
+}
+
+// maxSpans is how many spans of a plan a terminal is shown, unless --full is given: the first
+// and the last ones.
+const maxSpans = 20
+
 // planDetails draws what a plan holds back, and what stands for it.
-func planDetails(b *bytes.Buffer, conversation string, p *browse.Plan, spans []browse.Span, sc screen) {
-	paragraph(b, sc, "%s, made %s for %s by policy %s: %s", p.ID, p.Time.Local().Format("2 Jan 2006 15:04:05"), oneLine(p.Model, 60), p.Policy, p.Why)
+func planDetails(b *bytes.Buffer, p *browse.Plan, spans []browse.Span, sc screen, full bool) {
+	model := ""
+	if p.Model != "" {
+		model = " for " + oneLine(p.Model, 60)
+	}
+	paragraph(b, sc, "%s, made %s%s by policy %s: %s", p.ID, p.Time.Local().Format("2 Jan 2006 15:04:05"), model, p.Policy, whyOf(p))
 	share := 0.0
 	if p.TokensBefore > 0 {
 		share = 100 * float64(p.TokensAfter) / float64(p.TokensBefore)
 	}
-	paragraph(b, sc, "%s of %s tokens are sent (%.0f%%), budget %s; %s with %s are not sent as they came:\n", thousands(p.TokensAfter), thousands(p.TokensBefore), share, thousands(p.Budget),
-		plural(p.Hidden, "message", "messages"), plural(p.HiddenTokens, "token", "tokens"))
+	paragraph(b, sc, "%s of %s tokens are sent (%.0f%%), budget %s; %s with %s %s:\n", thousands(p.TokensAfter), thousands(p.TokensBefore), share, thousands(p.Budget),
+		plural(p.Hidden, "message", "messages"), plural(p.HiddenTokens, "token", "tokens"), map[bool]string{true: "is not sent as it came", false: "are not sent as they came"}[p.Hidden == 1])
 	t := table{left: []bool{true, true, false, true, true}}
 	t.row("messages", "what became of them", "tokens", "who", "how they begin")
+	first, last := len(spans), len(spans) // those between them are counted
+	if sc.width > 0 && !full && len(spans) > maxSpans+1 {
+		first, last = maxSpans/2, len(spans)-maxSpans/2
+	}
+	between := 0
 	for i := range spans {
 		n := &spans[i]
+		if first <= i && i < last {
+			if between += n.Tokens; i == last-1 {
+				t.row("…", fmt.Sprintf("%d more like these", last-first), roughly(between), "", "--full shows them")
+			}
+			continue
+		}
 		ids := fmt.Sprint(n.First)
 		if n.Last > n.First {
 			ids = fmt.Sprintf("%d–%d", n.First, n.Last)
@@ -127,7 +155,27 @@ func planDetails(b *bytes.Buffer, conversation string, p *browse.Plan, spans []b
 		fmt.Fprintf(b, "! %s\n", oneLine(p.Summary.Error, 400))
 	}
 	b.WriteString("\n")
-	paragraph(b, sc, "oriel undo %s %s brings them back", oneLine(conversation, 60), p.ID)
+}
+
+// wayBack says how to bring back what left with the last of plans, or with the newest one
+// before it if nothing left with that one.
+func wayBack(conversation string, plans []browse.Plan) string {
+	asked := &plans[len(plans)-1]
+	for i := len(plans) - 1; i >= 0; i-- {
+		p := &plans[i]
+		n := p.Left.Len()
+		switch {
+		case n == 0:
+		case p.Undone && p == asked:
+			return fmt.Sprintf("oriel release %s lets them leave again", conversation)
+		case p.Undone:
+		case p == asked:
+			return fmt.Sprintf("oriel undo %s %s brings back %s that left with it", conversation, p.ID, plural(int(n), "message", "messages"))
+		default:
+			return fmt.Sprintf("nothing left with %s; oriel undo %s %s brings back %s that left with %s", asked.ID, conversation, p.ID, plural(int(n), "message", "messages"), p.ID)
+		}
+	}
+	return fmt.Sprintf("nothing left with %s", asked.ID)
 }
 
 // paragraph writes a text, wrapped to the screen.

@@ -36,6 +36,8 @@ type Plan struct {
 	// Hidden are all messages that are not sent as they came, HiddenTokens their tokens.
 	Hidden       int `json:"hidden"`
 	HiddenTokens int `json:"hidden_tokens"`
+	// Undone reports that what it took out is held in view, until the hold is released.
+	Undone bool `json:"undone,omitempty"`
 
 	audience string
 }
@@ -49,7 +51,12 @@ type Block struct {
 
 // Plans returns the plans on the way to where a conversation stands, oldest first.
 func Plans(ctx context.Context, s timeline.Store, tenant string, c *timeline.Conversation) ([]Plan, error) {
-	stored, err := timeline.Notes{Store: s, Tenant: tenant, Conversation: c.Name}.Plans(ctx)
+	notes := timeline.Notes{Store: s, Tenant: tenant, Conversation: c.Name}
+	stored, err := notes.Plans(ctx)
+	if err != nil {
+		return nil, err
+	}
+	holds, err := notes.Holds(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +74,7 @@ func Plans(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 			return nil, fmt.Errorf("%w: plan %s of %q: %w", timeline.ErrDamaged, stored[i].ID, c.Name, err)
 		}
 		p.Undo = p.ID
+		p.Undone = slices.ContainsFunc(holds, func(h timeline.Hold) bool { return h.Plan == p.Name || h.Plan == p.ID })
 		p.compare(plans)
 		plans = append(plans, p)
 	}
