@@ -63,6 +63,9 @@ all conversations.`,
 			if len(args) != 1 {
 				return fmt.Errorf("%s: give one query, in quotes; see oriel recall --help", plural(len(args), "argument", "arguments"))
 			}
+			if strings.TrimSpace(args[0]) == "" {
+				return errors.New("the query is empty: give words to search for, in quotes")
+			}
 			return nil
 		},
 	}

@@ -32,6 +32,7 @@ type Hit struct {
 	Best int
 
 	parts []recall.Passage
+	sure  float64 // Near with a lower guess for passages without a vector
 }
 
 // The weights of words and of meaning in Near, the deduction for a question of a person,
@@ -62,8 +63,12 @@ func match(p *recall.Passage, unknown float64) float64 {
 }
 
 // unknownShare times the mean cosine of the passages found is the cosine of a passage without
-// a vector. It is below 1, because passages with a vector were found for being near.
-const unknownShare = .8
+// a vector. It is below 1, because passages with a vector were found for being near. For the
+// floor it is at most mostUnknown: a few that are very near say nothing about the others.
+const (
+	unknownShare = .8
+	mostUnknown  = .3
+)
 
 // meanDense returns the mean cosine of the passages that have one.
 func meanDense(passages []recall.Passage) float64 {
@@ -96,6 +101,7 @@ func Hits(r *recall.Result, own string) []Hit {
 			hits = append(hits, h)
 		}
 		hits[i].Near = max(hits[i].Near, nearness(&p, unknown))
+		hits[i].sure = max(hits[i].sure, nearness(&p, min(unknown, mostUnknown)))
 		hits[i].Match = max(hits[i].Match, match(&p, unknown))
 		hits[i].parts = append(hits[i].parts, p)
 	}
@@ -116,7 +122,7 @@ const (
 // Nearest returns the hits of a search that are near enough to be of use to people, in their
 // order.
 func Nearest(hits []Hit, mode recall.Mode) []Hit {
-	return nearest(hits, mode, func(h *Hit) float64 { return h.Near })
+	return nearest(hits, mode, func(h *Hit) float64 { return h.sure })
 }
 
 // BestMatches returns the hits of a search that are near enough to be of use to an agent, the
@@ -135,7 +141,10 @@ func nearest(hits []Hit, mode recall.Mode, near func(*Hit) float64) []Hit {
 	if len(hits) == 0 {
 		return hits
 	}
-	least := near(&hits[0]) * shareOfBest
+	least := 0.0
+	for i := range hits {
+		least = max(least, near(&hits[i])*shareOfBest)
+	}
 	if mode != recall.Keyword {
 		least = max(least, leastNear)
 	}

@@ -41,6 +41,24 @@ func TestHitsAreBestFirstAndWhole(t *testing.T) {
 	}
 }
 
+// What was found by one common word alone is not shown beside what matches well, although it
+// has no vector yet.
+func TestNearestLeavesOutWhatWasFoundByACommonWord(t *testing.T) {
+	r := &recall.Result{Mode: recall.Hybrid, Passages: []recall.Passage{
+		{Block: "1", Role: "assistant", Keyword: .73, Dense: .9, Text: "The shop uses port 8443."},
+		{Block: "2", Role: "assistant", Keyword: .72, Dense: .85, Text: "Port 8443 is the shop's."},
+		{Block: "3", Role: "user", Keyword: .1, Text: "[Request interrupted by user for tool use]"},
+		{Block: "4", Role: "assistant", Keyword: .4, Text: "The port of the shop"},
+	}}
+	var got []int64
+	for _, h := range browse.Nearest(browse.Hits(r, "own"), r.Mode) {
+		got = append(got, h.ID)
+	}
+	if diff := cmp.Diff([]int64{1, 2, 4}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestGroupsShowTheBestOfEach(t *testing.T) {
 	var hits []browse.Hit
 	for i := range 9 {
