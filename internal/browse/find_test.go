@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/timeline"
@@ -20,10 +21,12 @@ var (
 
 // storeOf returns a store with conversations of one message each, the last one the newest.
 // All of them were stored at noon.
-func storeOf(t *testing.T, names ...string) timeline.Store {
+func storeOf(t rapid.TB, names ...string) timeline.Store {
 	t.Helper()
 	s := memory.New()
-	t.Cleanup(func() { s.Close() })
+	if t, ok := t.(*testing.T); ok {
+		t.Cleanup(func() { s.Close() })
+	}
 	for i, name := range names {
 		raw := []byte("message of " + name)
 		_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, Now: noon,
@@ -80,7 +83,8 @@ func TestFindPassesOnWhatTheStoreFailsWith(t *testing.T) {
 }
 
 func TestShortNamesAreFound(t *testing.T) {
-	names := []string{"e4599950-b028", "e4599950-c000", "1284c080-f9cd", "c1", "c12", "grüße-aus-köln", "grüße-aus-koblenz", "sub", "sub/agent-1", "12345678-a", "a b"}
+	names := []string{"e4599950-b028", "e4599950-c000", "1284c080-f9cd", "c1", "c12", "grüße-aus-köln", "grüße-aus-koblenz", "sub", "sub/agent-1", "12345678-a", "a b",
+		"028d4430-6983", "028d4430-6983~2", "028d4430-6983~12", "777d4430-6983~2", "777d4430-6983~3", "999d4430~2", "999d4430-1~2", "~2", "odd~"}
 	s := storeOf(t, names...)
 	short := browse.Short(names)
 	for _, name := range names {
@@ -88,9 +92,20 @@ func TestShortNamesAreFound(t *testing.T) {
 			t.Errorf("%q is short for %q, but means %q: %v", short[name], name, c.Name, err)
 		}
 	}
-	if want := "1284c080"; short["1284c080-f9cd"] != want {
-		t.Errorf("%q, want %q", short["1284c080-f9cd"], want)
+	for name, want := range map[string]string{"1284c080-f9cd": "1284c080", "028d4430-6983": "028d4430", "028d4430-6983~12": "028d4430~12", "777d4430-6983~3": "777d4430~3"} {
+		if short[name] != want {
+			t.Errorf("%q is short for %q, want %q", short[name], name, want)
+		}
 	}
+	rapid.Check(t, func(t *rapid.T) {
+		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[ab]{1,3}(aaaaaaa)?[ab/~]{0,2}(~[12])?`), 1, 12, rapid.ID[string]).Draw(t, "names")
+		s := storeOf(t, names...)
+		for name, short := range browse.Short(names) {
+			if c, err := browse.Find(ctx, s, timeline.Local, short); c.Name != name || err != nil {
+				t.Fatalf("%q is short for %q, but means %q: %v", short, name, c.Name, err)
+			}
+		}
+	})
 }
 
 func TestConversationsAreListedByTheirLastMessage(t *testing.T) {

@@ -47,26 +47,19 @@ func ReadStatus(ctx context.Context, store timeline.Store, tenant string, o Stat
 	if err != nil {
 		return nil, err
 	}
-	// The session's own conversation goes before those of its sub-agents, newer before older.
-	slices.SortStableFunc(all, func(a, b timeline.Conversation) int {
-		switch o.Session {
-		case a.Name:
-			return -1
-		case b.Name:
-			return 1
-		}
-		return b.Updated.Compare(a.Updated)
-	})
+	if o.Session == "" {
+		slices.SortStableFunc(all, func(a, b timeline.Conversation) int { return b.Updated.Compare(a.Updated) })
+	} else {
+		all = sessionFirst(all, o.Session)
+	}
 	s := &Status{}
 	for i := range all {
-		if c := &all[i]; o.Session == "" || c.Name == o.Session || strings.HasPrefix(c.Name, o.Session+"~") {
-			found, err := s.newest(ctx, store, tenant, c.Name, &o)
-			if err != nil {
-				return nil, err
-			}
-			if found {
-				break
-			}
+		found, tools, err := s.newest(ctx, store, tenant, all[i].Name, &o)
+		if err != nil {
+			return nil, err
+		}
+		if found && (tools || o.Session == "") {
+			break
 		}
 	}
 	o.By, o.Options.Since = Month, o.Since
@@ -78,19 +71,47 @@ func ReadStatus(ctx context.Context, store timeline.Store, tenant string, o Stat
 	return s, nil
 }
 
-// newest reads the newest call of a conversation, and reports whether it has one.
-func (s *Status) newest(ctx context.Context, store timeline.Store, tenant, conversation string, o *StatusOptions) (bool, error) {
+// sessionFirst returns the conversations of a session in the order in which they may be the
+// one that its user sees: its own and those that continue one, newer before older, then the
+// others by number, because sub-agents come later. A small call without tools, such as one for
+// a title, may have been the first and have the session's name.
+func sessionFirst(all []timeline.Conversation, session string) []timeline.Conversation {
+	all = slices.DeleteFunc(all, func(c timeline.Conversation) bool {
+		return c.Name != session && !strings.HasPrefix(c.Name, session+"~")
+	})
+	main := func(c *timeline.Conversation) int {
+		if c.Name == session || c.Continues != "" {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(all, func(a, b timeline.Conversation) int {
+		if n := cmp.Compare(main(&a), main(&b)); n != 0 || main(&a) == 1 {
+			return cmp.Or(n, cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
+		}
+		return b.Updated.Compare(a.Updated)
+	})
+	return all
+}
+
+// newest reads the newest call of a conversation, if it has one and s has no call or that one
+// has tools. It reports both.
+func (s *Status) newest(ctx context.Context, store timeline.Store, tenant, conversation string, o *StatusOptions) (found, tools bool, err error) {
 	key, err := Latest(ctx, store, tenant, conversation)
 	if err != nil || key == "" {
-		return false, err
+		return false, false, err
 	}
 	records, err := store.Records(ctx, tenant, conversation, "call", key)
 	if err != nil || len(records) == 0 {
-		return false, err
+		return false, false, err
 	}
 	c, err := oriel.DecodeCall(&records[0])
 	if err != nil {
-		return false, err
+		return false, false, err
+	}
+	tools = c.Tools != "" && c.Tools != emptyList
+	if !tools && s.Conversation != "" {
+		return true, false, nil
 	}
 	s.Conversation, s.Model, s.Tokens, s.LeftOut = conversation, c.Model, c.Tokens, max(0, c.Came-c.Tokens)
 	if c.Usage != nil {
@@ -104,8 +125,11 @@ func (s *Status) newest(ctx context.Context, store timeline.Store, tenant, conve
 	default:
 		s.Limit = o.models().Lookup(c.Model).Window
 	}
-	return true, nil
+	return true, tools, nil
 }
+
+// emptyList names the content of an empty list of tools.
+var emptyList = timeline.HashOf([]byte("[]")).String()
 
 // Latest returns the id of the newest call of a conversation, empty if it has none. Calls
 // beside the conversation, such as one for its title, do not count unless there are only

@@ -36,12 +36,17 @@ func TestStatus(t *testing.T) {
 	h.call("s", "", "2026-11-15T10:00:01Z", `"model":"gpt-4o-mini","thread":"side","tokens":20,"usage":{"input":0,"output":0}`)
 	h.call("s~2", "", "2026-11-15T10:01:00Z", `"model":"`+opus+`","tokens":50,"wish":200000,"hard":150000,"usage":{"input":50,"output":0}`)
 	h.call("other", "", "2026-11-15T11:00:00Z", `"model":"gpt-4o","tokens":70`)
+	// The call for a title came first, and has the session's name.
+	h.call("cc", "", "2026-11-15T10:02:00Z", `"model":"`+opus+`","tools":"`+timeline.HashOf([]byte("[]")).String()+`","tokens":9,"usage":{"input":0,"output":0}`)
+	h.call("cc~2", "", "2026-11-15T10:02:01Z", `"model":"`+opus+`","tools":"h","tokens":41,"wish":100000,"hard":150000,"usage":{"input":0,"output":0}`)
+	h.call("cc~3", "", "2026-11-15T10:02:02Z", `"model":"`+opus+`","tools":"h","tokens":42,"wish":100000,"hard":150000,"usage":{"input":0,"output":0}`)
 	h.put("newer", "", timeline.Record{Kind: "call", Key: "import 1:2 abc", Data: []byte(`{}`)}, "2026-11-15T12:00:00Z")
 	sums := `"cost":0.011425,"without":0.032425,"unknown_models":[]}`
 	for session, want := range map[string]string{
 		"":      `{"conversation":"other","model":"gpt-4o","tokens":70,"left_out":0,"limit":128000,` + sums,
 		"s":     `{"conversation":"s","model":"` + opus + `","tokens":700,"left_out":1400,"limit":64000,` + sums,
 		"s~2":   `{"conversation":"s~2","model":"` + opus + `","tokens":50,"left_out":0,"limit":150000,` + sums,
+		"cc":    `{"conversation":"cc~2","model":"` + opus + `","tokens":41,"left_out":0,"limit":100000,` + sums,
 		"newer": `{"tokens":0,"left_out":0,"limit":0,` + sums,
 		"?":     `{"tokens":0,"left_out":0,"limit":0,` + sums,
 	} {
