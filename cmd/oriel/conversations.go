@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -202,7 +203,7 @@ func (o *listFlags) printList(cmd *cobra.Command, list []browse.About, more int,
 		if width > 0 {
 			id = oneLine(short[a.Name], 24)
 		}
-		t.row(strconv.Itoa(a.Row), id, ago(a.Said, now), thousands(int(a.Head.Depth)), roughly(a.Tokens), costOf(a), oneLine(shortModel(a.Model), 20), oneLine(shortProject(a.Project), 20), oneLine(a.Title, 200))
+		t.row(strconv.Itoa(a.Row), id, ago(a.Said, now), thousands(int(a.Head.Depth)), roughly(a.Tokens), costOf(a), oneLine(shortModel(a.Model), 20), oneLine(shortProject(a.Project), 20), cmp.Or(oneLine(a.Title, 200), "(no words of a person)"))
 	}
 	if width > 0 {
 		if width < 60 {

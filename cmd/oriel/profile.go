@@ -11,17 +11,17 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-// profileLine tells people which profile is used and how to choose another.
-func profileLine(name string, own *window.ProfileTable) string {
+// profileLines tell people which profile is used, and how to choose another.
+func profileLines(name string, own *window.ProfileTable) (used, others string) {
 	p, err := own.Lookup(name)
 	if err != nil {
-		return name
+		return name, otherProfiles(name)
 	}
-	line := p.Name
+	used = p.Name
 	if p.About != "" {
-		line += ", " + p.About
+		used += ", " + p.About
 	}
-	return line + "; " + otherProfiles(p.Name)
+	return used, otherProfiles(p.Name)
 }
 
 // otherProfiles names the profiles that send less and more than the named one.
@@ -49,5 +49,6 @@ func tellStart(w io.Writer, l *settings.Loaded, base string) {
 	for _, warning := range l.Warnings {
 		b = fmt.Appendf(b, "oriel: warning: %s\n", oneLine(warning, maxError))
 	}
-	tell(w, fmt.Appendf(b, "oriel: profile %s\noriel: console %s/oriel/\n", profileLine(l.Profile, l.ProfileTable), base))
+	used, others := profileLines(l.Profile, l.ProfileTable)
+	tell(w, fmt.Appendf(b, "oriel: profile %s\noriel: %s\noriel: console %s/oriel/\n", used, others, base))
 }

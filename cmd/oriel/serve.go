@@ -109,7 +109,7 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	defer live.watch(sources)()
-	printAddresses(out, l.Addr().(*net.TCPAddr), o.proxy, profileLine(loaded.Profile, loaded.ProfileTable))
+	printAddresses(out, l.Addr().(*net.TCPAddr), o.proxy, loaded)
 	if err := serveUntil(cmd.Context(), signals, g.server, l); err != nil {
 		return &failure{err}
 	}
@@ -159,7 +159,7 @@ func serveUntil(ctx context.Context, signals <-chan os.Signal, server *proxy.Ser
 }
 
 // printAddresses prints where the proxy listens and how a program uses it.
-func printAddresses(w io.Writer, a *net.TCPAddr, o proxy.Options, profile string) {
+func printAddresses(w io.Writer, a *net.TCPAddr, o proxy.Options, loaded *settings.Loaded) {
 	host, prefix, login := a.IP.String(), "", ""
 	if a.IP.IsUnspecified() {
 		host = "127.0.0.1"
@@ -172,13 +172,15 @@ func printAddresses(w io.Writer, a *net.TCPAddr, o proxy.Options, profile string
 	}
 	at := "http://" + net.JoinHostPort(host, fmt.Sprint(a.Port))
 	base := at + prefix
+	used, others := profileLines(loaded.Profile, loaded.ProfileTable)
 	fmt.Fprintf(w, `oriel listens at %s
   OpenAI     %s
   Anthropic  %s
   profile    %s
+             %s
   console    %s
 
 export OPENAI_BASE_URL=%s/v1
 export ANTHROPIC_BASE_URL=%s
-`, a, settings.WithoutKeys(o.OpenAI), settings.WithoutKeys(o.Anthropic), profile, at+"/oriel/"+login, base, base)
+`, a, settings.WithoutKeys(o.OpenAI), settings.WithoutKeys(o.Anthropic), used, others, at+"/oriel/"+login, base, base)
 }

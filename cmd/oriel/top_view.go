@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"strings"
@@ -104,7 +105,7 @@ func (m *topModel) callLines(room int) []string {
 	}
 	for i := first; i < len(m.calls) && len(lines) < room; i++ {
 		c := &m.calls[i]
-		what := c.Title
+		what := cmp.Or(c.Title, c.Conversation)
 		if c.Error != "" {
 			what = "! " + c.Error
 		}
@@ -163,7 +164,7 @@ func (m *topModel) paneLines(room int) []string {
 	}
 	title := ""
 	if c := m.chosen(); c != nil {
-		title = oneLine(c.Title, m.width)
+		title = oneLine(cmp.Or(c.Title, c.Conversation), m.width)
 	}
 	parts := []string{clipCells(title, m.width*2/5)}
 	if s.Call > 0 {

@@ -199,8 +199,8 @@ func personal(c *chat.Message) string {
 }
 
 // wrappers begin the messages in which Codex tells the model about the project and the
-// machine; requestHead stands in its editors between the open files and the request.
-var wrappers = []string{"<environment_context>", "<user_instructions>", "<INSTRUCTIONS>", "<permissions", "<collaboration_mode>", "<turn_aborted>", "# AGENTS.md instructions"}
+// machine, and the one with which Claude Code asks for a title; requestHead stands in its editors between the open files and the request.
+var wrappers = []string{"<session>", "<environment_context>", "<user_instructions>", "<INSTRUCTIONS>", "<permissions", "<collaboration_mode>", "<turn_aborted>", "# AGENTS.md instructions"}
 
 const requestHead = "## My request for Codex:"
 

@@ -57,6 +57,7 @@ func TestTitlesAreWhatPeopleSaidFirst(t *testing.T) {
 		add(t, s, "renamed", code, [2]string{"user", `{"type":"user","message":{"role":"user","content":"first"}}`})
 	}
 	add(t, s, "renamed", code, [2]string{timeline.RoleMeta, `{"type":"custom-title","customTitle":"Named at the end"}`})
+	add(t, s, "title", timeline.FormatAnthropic, [2]string{"user", `{"role":"user","content":[{"type":"text","text":"<session>\nRead all parts\n</session>\n\nWrite the title in the language the user wrote in."}]}`})
 	add(t, s, "silent", timeline.FormatOpenAI, [2]string{"assistant", `{"role":"assistant","content":"Hello?"}`})
 	list, err := browse.Conversations(ctx, s, timeline.Local)
 	if err != nil {
@@ -71,7 +72,7 @@ func TestTitlesAreWhatPeopleSaidFirst(t *testing.T) {
 			t.Errorf("%s: Title is %q, %v; About has %q", a.Name, title, err, a.Title)
 		}
 	}
-	want := map[string]string{"plain": "What is the port?", "tagged": "fix it [31mnow", "compacted": "go on with the port", "named": "My own name", "renamed": "Named at the end", "silent": "", "codex": "rename the button"}
+	want := map[string]string{"plain": "What is the port?", "tagged": "fix it [31mnow", "compacted": "go on with the port", "named": "My own name", "renamed": "Named at the end", "silent": "", "title": "", "codex": "rename the button"}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
