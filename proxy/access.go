@@ -126,7 +126,7 @@ func (s *Server) check(cur *routing, r *http.Request, t *route, guess bool) (Acc
 	}
 	if token == "" {
 		return Access{}, &refusal{http.StatusUnauthorized, tokenMissing,
-			"this proxy wants a token of its own, beside the provider's key: send it as the header X-Oriel-Token, or put /k/TOKEN before the path in the base URL"}
+			"this proxy needs its own token, in addition to the provider's key: send it as the header X-Oriel-Token, or put /k/TOKEN before the path in the base URL"}
 	}
 	from, err := addressOf(r), access.ErrUnknown
 	if tenant, ok := cur.tokens.tenant(token); ok {

@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -390,8 +391,11 @@ func (x *exchange) failed(err error) {
 			"%s broke off before it answered (%v): try again; it was not asked a second time, as the model may have been at work", x.up.origin(), err)})
 	default:
 		x.outcome, x.err = &c.unreachable, fmt.Errorf("%w: %w", ErrUpstream, err)
-		x.answer(&refusal{http.StatusBadGateway, "upstream_unreachable", fmt.Sprintf(
-			"%s cannot be reached (%v): check the network and the address, which %s sets", x.up.origin(), err, x.up.setting())})
+		hint := "check the network and the address, which " + x.up.setting() + " sets"
+		if unknown := (*tls.CertificateVerificationError)(nil); errors.As(err, &unknown) {
+			hint = "set $SSL_CERT_FILE, where Oriel runs, to the file of the authority that signed its certificate"
+		}
+		x.answer(&refusal{http.StatusBadGateway, "upstream_unreachable", fmt.Sprintf("%s cannot be reached (%v): %s", x.up.origin(), err, hint)})
 	}
 }
 

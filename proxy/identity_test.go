@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/textproto"
@@ -377,6 +378,14 @@ func TestErrorsOfProviders(t *testing.T) {
 	}
 	res, body = dead.post("/v1/messages", "{}")
 	if res.StatusCode != 502 || !strings.HasPrefix(body, `{"type":"error","error":{"type":"api_error","message":"oriel: http://127.0.0.1:1 cannot be reached (`) {
+		t.Error(res.StatusCode, body)
+	}
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
+	res, body = start(t, proxy.Options{OpenAI: secure.URL + "/v1"}, nil).post("/v1/chat/completions", "{}")
+	if res.StatusCode != 502 || !strings.Contains(body, "$SSL_CERT_FILE") {
 		t.Error(res.StatusCode, body)
 	}
 	if c := dead.server.Counters(); c.Unreachable != 2 || c.Calls != 2 {

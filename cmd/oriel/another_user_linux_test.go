@@ -61,7 +61,7 @@ func asAnother(t *testing.T, dir string) {
 }
 
 func TestListenHint(t *testing.T) {
-	for cause, want := range map[error]string{syscall.EACCES: "ports below 1024 need root", syscall.EADDRINUSE: "another program may be using it"} {
+	for cause, want := range map[error]string{syscall.EACCES: "ports below 1024 need root", syscall.EADDRINUSE: "is oriel already running there?"} {
 		err := &net.OpError{Op: "listen", Err: os.NewSyscallError("bind", cause)}
 		if got := listenHint(errors.Join(err)); !strings.Contains(got, want) {
 			t.Errorf("%v: %s", cause, got)

@@ -220,10 +220,10 @@ func (s *steps) failure(where string, u *url.URL, err error) (found, advice stri
 	found = fmt.Sprintf("%s cannot be reached (%s: %v)", where, s.now, err)
 	var unknown *tls.CertificateVerificationError
 	switch {
+	case errors.As(err, &unknown):
+		advice = "its certificate, or that of a proxy on the way, is not trusted here: set $SSL_CERT_FILE to the file of the authority that signed it"
 	case isLoopback(u.Hostname()):
 		advice = "start the server that should be there"
-	case errors.As(err, &unknown):
-		advice = "a proxy on the way uses its own certificate: set $SSL_CERT_FILE to the file of the authority that signed it"
 	case s.now == "DNS":
 		advice = "no name server knows it: this machine is offline, or the name is wrong"
 	default:

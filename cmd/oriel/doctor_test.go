@@ -162,7 +162,7 @@ func TestDoctorReachesProviders(t *testing.T) {
 	tls.Config.ErrorLog = log.New(io.Discard, "", 0)
 	tls.StartTLS()
 	defer tls.Close()
-	expect(t, d.reach(ctx, "OpenAI", tls.URL).finding, warning, "(TLS: ")
+	expect(t, d.reach(ctx, "OpenAI", tls.URL).finding, warning, "(TLS: ", "$SSL_CERT_FILE")
 }
 
 func TestDoctorKnowsProxyVariables(t *testing.T) {

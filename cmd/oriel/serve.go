@@ -121,7 +121,7 @@ func listenHint(err error) string {
 	if errors.Is(err, fs.ErrPermission) {
 		return "ports below 1024 need root: choose a higher one with --listen"
 	}
-	return "another program may be using it: --listen 127.0.0.1:0 takes a free port"
+	return "is oriel already running there? --listen 127.0.0.1:0 takes a free port"
 }
 
 // checkTokens refuses to serve others if nobody has a token. A history that cannot be read
