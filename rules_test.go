@@ -15,10 +15,10 @@ import (
 
 const module = "github.com/oriel-context/oriel"
 
-// rooms lists the folders from the lowest to the highest. A room imports only
-// rooms that stand before it. Programs and test material under internal stand
-// last: they may import anything, and no room imports them.
-var rooms = []string{
+// layers lists the folders from the lowest to the highest. A layer imports only
+// layers that stand before it. Programs and test material under internal stand
+// last: they may import anything, and no layer imports them.
+var layers = []string{
 	"internal/tally",
 	"internal/bound",
 	"internal/stack",
@@ -140,11 +140,11 @@ func packages(t *testing.T, visit func(dir string, files []string)) {
 	}
 }
 
-func TestLowerRoomsNeverImportHigherOnes(t *testing.T) {
+func TestLowerLayersNeverImportHigherOnes(t *testing.T) {
 	packages(t, func(dir string, files []string) {
-		own := room(dir)
+		own := layer(dir)
 		if own < 0 {
-			t.Errorf("%s: no place among the rooms: give it one in rules_test.go and docs/architecture.md", dir)
+			t.Errorf("%s: no place among the layers: give it one in rules_test.go and docs/architecture.md", dir)
 			return
 		}
 		for _, file := range files {
@@ -159,18 +159,18 @@ func TestLowerRoomsNeverImportHigherOnes(t *testing.T) {
 			for _, spec := range f.Imports {
 				path, _ := strconv.Unquote(spec.Path.Value)
 				rest, inside := strings.CutPrefix(path+"/", module+"/")
-				if other := room(strings.TrimSuffix(rest, "/")); inside && other > own {
-					t.Errorf("%s: imports %s, which is a higher room", file, path)
+				if other := layer(strings.TrimSuffix(rest, "/")); inside && other > own {
+					t.Errorf("%s: imports %s, which is a higher layer", file, path)
 				}
 			}
 		}
 	})
 }
 
-// room is the place of a folder: its own, or that of the room it lies in.
-func room(dir string) int {
+// layer is the place of a folder: its own, or that of the layer it lies in.
+func layer(dir string) int {
 	for d := dir; ; d = filepath.ToSlash(filepath.Dir(d)) {
-		if i := slices.Index(rooms, d); i >= 0 && (d != "" || dir == "") {
+		if i := slices.Index(layers, d); i >= 0 && (d != "" || dir == "") {
 			return i
 		}
 		if !strings.Contains(d, "/") {
@@ -248,7 +248,7 @@ func TestSpecIsTrue(t *testing.T) {
 			}
 		}
 	}
-	// `room` (file.go, …), where the root is called oriel.
+	// `layer` (file.go, …), where the root is called oriel.
 	for _, m := range regexp.MustCompile("`([a-z/]+)` \\(([^)|]*)\\)").FindAllStringSubmatch(spec, -1) {
 		dir := m[1]
 		if dir == "oriel" {
@@ -352,23 +352,23 @@ func TestTheWayOfARequestNamesFunctionsThatExist(t *testing.T) {
 	}
 }
 
-// docs/architecture.md names every room.
-func TestArchitectureNamesEveryRoom(t *testing.T) {
+// docs/architecture.md names every layer.
+func TestArchitectureNamesEveryLayer(t *testing.T) {
 	raw, err := os.ReadFile("docs/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, ok := strings.Cut(string(raw), "## Rooms")
+	_, text, ok := strings.Cut(string(raw), "## Layers")
 	if !ok {
-		t.Fatal("docs/architecture.md has no section Rooms")
+		t.Fatal("docs/architecture.md has no section Layers")
 	}
 	text, _, _ = strings.Cut(text, "\n## ")
-	for _, room := range rooms {
-		if room == "" {
-			room = "oriel"
+	for _, layer := range layers {
+		if layer == "" {
+			layer = "oriel"
 		}
-		if !strings.Contains(text, "`"+room+"`") {
-			t.Errorf("docs/architecture.md has no row for %s", room)
+		if !strings.Contains(text, "`"+layer+"`") {
+			t.Errorf("docs/architecture.md has no row for %s", layer)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func TestAPasswordOfAReverseProxyIsNoToken(t *testing.T) {
 	if got := read(t, roundTrip(t, s, r, nil, nil)); got != "200 ann call" {
 		t.Errorf("a password and a token: %s", got)
 	}
-	if got := read(t, browse(t, s, "/oriel/api/x", nil, "Authorization", basic)); !strings.HasPrefix(got, "401 ") || !strings.Contains(got, "wants a token") {
+	if got := read(t, browse(t, s, "/oriel/api/x", nil, "Authorization", basic)); !strings.HasPrefix(got, "401 ") || !strings.Contains(got, "needs its own token") {
 		t.Errorf("a password alone: %s", got)
 	}
 }

@@ -170,7 +170,7 @@ func TestRoutesAskForATokenOfTheTenant(t *testing.T) {
 	all := slices.Concat(own, proxied, []*address{metrics})
 
 	refused := map[string]struct{ token, why string }{
-		"none": {"", "wants a token"}, "expired": {expired, "has expired"}, "revoked": {revoked, "was revoked"},
+		"none": {"", "needs its own token"}, "expired": {expired, "has expired"}, "revoked": {revoked, "was revoked"},
 	}
 	for who, r := range refused {
 		for _, a := range all {
