@@ -72,7 +72,7 @@ copy in the folder for temporary files.`,
 					return result.prune(cmd.Context(), copied, policy)
 				})
 			}
-			if err := confirmDelete(cmd, yes, "Delete all conversations beyond these limits permanently?"); err != nil {
+			if err := confirmDelete(cmd, yes, "Delete all conversations beyond these limits permanently (--dry-run lists them)?"); err != nil {
 				return err
 			}
 			return result.prune(cmd.Context(), s, policy)

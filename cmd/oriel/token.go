@@ -179,7 +179,7 @@ func tokenListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List the tokens without their texts",
 		Long: `List the tokens of all tenants: id, tenant, role, state (valid, expired or revoked),
-when each was made and when it ends. The tokens themselves are nowhere. The role
+when each was made and when it ends. The tokens themselves are not stored. The role
 console is that of a browser that has signed in to the console with a token; revoking it
 signs that browser out.`,
 		Example: `  oriel token list
