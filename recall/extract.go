@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/s2"
+
+	"github.com/oriel-context/oriel/timeline"
 )
 
 // An extract has the words of a run of messages, as a Reader returns them. Reading it takes
@@ -19,6 +21,9 @@ const (
 	extractKind = "words/1"
 	// maxExtract is the most bytes that the words of one extract may have.
 	maxExtract = 16 << 20
+	// leastMessage is the fewest bytes that a message has in an extract: its hash, and one
+	// for each other field.
+	leastMessage = len(timeline.Hash{}) + 8
 )
 
 var errExtract = errors.New("recall: an extract is damaged")
@@ -69,7 +74,7 @@ func readExtract(data []byte, trunk, first int64) ([]Message, error) {
 		return nil, errExtract
 	}
 	r := extractReader{text: string(raw)}
-	messages := make([]Message, r.count())
+	messages := make([]Message, r.count(leastMessage))
 	for i := range messages {
 		m := &messages[i]
 		m.Block = blockAt(trunk, first+int64(r.number()))
@@ -117,20 +122,20 @@ func (r *extractReader) signed() int64 {
 	return int64(x>>1) ^ -int64(x&1)
 }
 
-// count reads how many elements follow. Each has at least one byte.
-func (r *extractReader) count() int {
+// count reads how many elements follow, each of which has at least the given number of bytes.
+func (r *extractReader) count(least int) int {
 	n := r.number()
-	if n > uint64(len(r.text)) {
+	if n > uint64(len(r.text)/least) {
 		r.text, r.failed = "", true
 		return 0
 	}
 	return int(n)
 }
 
-func (r *extractReader) string() string { return r.bytes(r.count()) }
+func (r *extractReader) string() string { return r.bytes(r.count(1)) }
 
 func (r *extractReader) strings() []string {
-	n := r.count()
+	n := r.count(1)
 	if n == 0 {
 		return nil
 	}

@@ -1,8 +1,10 @@
 package recall
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +57,21 @@ func TestWhatIsTooLargeIsNotExtracted(t *testing.T) {
 	}
 	if _, err := readExtract(s2.Encode(nil, make([]byte, maxExtract+1)), 1, 1); err != errExtract {
 		t.Errorf("a large extract is read: %v", err)
+	}
+}
+
+// A file that somebody else made cannot have much more memory taken than it is long.
+func TestAnExtractWithAFalseCountTakesLittleMemory(t *testing.T) {
+	raw := binary.AppendUvarint(nil, 1<<20)
+	data := s2.Encode(nil, append(raw, make([]byte, 1<<20)...))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := readExtract(data, 1, 1); err != errExtract {
+		t.Errorf("it is read: %v", err)
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 64<<20 {
+		t.Errorf("an extract of %d bytes takes %d", len(data), n)
 	}
 }
 

@@ -80,6 +80,8 @@ type Library struct {
 	growers    int            // how many scopes are being brought up to date
 	vectors    []*cachedScope // scopes to embed
 	keeping    []extracted    // extracts to store
+	storing    bool           // a worker stores some
+	unstored   int            // bytes of all extracts that are not stored yet
 	keepsNone  bool           // the store keeps no extracts
 	elsewhere  int            // scopes whose vectors another process makes
 	busy       int            // number of busy workers

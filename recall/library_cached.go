@@ -45,7 +45,7 @@ type cachedScope struct {
 
 	built    bool               // all of view has been indexed once
 	extracts []timeline.Extract // of what was read before that
-	unstored int                // bytes of extracts
+	unstored int                // their bytes
 
 	toGrow, toEmbed bool // it is in that queue, or a worker has it
 
@@ -279,6 +279,8 @@ func (l *Library) drop(s *cachedScope) {
 	l.order.Remove(s.element)
 	s.element = nil
 	l.bytes -= s.bytes
+	l.unstored -= s.unstored
+	s.extracts, s.unstored = nil, 0
 	this := func(o *cachedScope) bool { return o == s }
 	l.growing, l.vectors = slices.DeleteFunc(l.growing, this), slices.DeleteFunc(l.vectors, this)
 	rest := slices.DeleteFunc(l.cached[s.key], this)

@@ -1,8 +1,9 @@
 package recall
 
 import (
-	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -13,15 +14,20 @@ const (
 	worthKeeping = 4
 	// keepBatch is how many extracts are stored at once.
 	keepBatch = 16
-	// maxUnkept is from how many bytes of extracts on that wait to be stored a scope makes
-	// no more. They are made when it is next built.
-	maxUnkept = 32 << 20
+	// maxUnstored is from how many bytes of extracts on that wait to be stored a library
+	// makes no more. They are made when their scopes are next built.
+	maxUnstored = 32 << 20
 )
+
+// ErrExtract is in failures that are reported of extracts. The messages are then read
+// themselves.
+var ErrExtract = errors.New("the stored words of messages")
 
 // extracted are extracts to store.
 type extracted struct {
 	tenant   string
 	extracts []timeline.Extract
+	bytes    int
 }
 
 // indexExtract adds the beginning of a part of a member's history to the scope if the store
@@ -35,13 +41,13 @@ func (l *Library) indexExtract(s *cachedScope, m *member, part stretch) (last in
 	x, found, err := store.Extract(l.ctx, s.key.tenant, extractKind, timeline.Place{Trunk: part.trunk, Depth: part.first})
 	if err != nil || !found {
 		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			l.report(err)
+			l.report(fmt.Errorf("%w: %w", ErrExtract, err))
 		}
 		return 0, false
 	}
 	messages, err := readExtract(x.Data, x.Span.Trunk, x.Span.First)
 	if err != nil {
-		l.report(err)
+		l.report(fmt.Errorf("%w: %w", ErrExtract, err))
 		return 0, false
 	}
 	for i := range messages {
@@ -62,18 +68,26 @@ type extract struct {
 	messages []Message
 }
 
-// newExtract returns an empty extract of a part. What a scope reads after it was built is
-// not kept: it is little, and is kept when the scope is next built.
+// newExtract returns an empty extract of a part, or nil if it is too small to be stored.
+func newExtract(part stretch) *extract {
+	if part.last-part.first+1 < worthKeeping {
+		return nil
+	}
+	return &extract{Extract: timeline.Extract{Span: timeline.Span{Trunk: part.trunk, First: part.first, Last: part.last}}}
+}
+
+// newExtract returns an empty extract of a part that a scope reads. What it reads after it
+// was built is not kept: it is little, and is kept when the scope is next built.
 func (l *Library) newExtract(s *cachedScope, part stretch) *extract {
-	if _, ok := l.store.(timeline.Extracts); !ok || part.last-part.first+1 < worthKeeping {
+	if _, ok := l.store.(timeline.Extracts); !ok {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.keepsNone || s.built || s.unstored >= maxUnkept {
+	if l.keepsNone || s.built || l.unstored >= maxUnstored {
 		return nil
 	}
-	return &extract{Extract: timeline.Extract{Span: timeline.Span{Trunk: part.trunk, First: part.first, Last: part.last}}}
+	return newExtract(part)
 }
 
 // add adds a message, or only its content if it says nothing.
@@ -87,26 +101,42 @@ func (x *extract) add(m *Message, says bool) {
 	}
 }
 
-// takeExtract takes an extract that is complete.
-func (s *cachedScope) takeExtract(x *extract) {
-	if x == nil {
+// made makes the data of an extract. It reports false if it is not worth storing, too large
+// or incomplete.
+func (x *extract) made() bool {
+	if x == nil || x.Span.Last-x.Span.First+1 != int64(len(x.Contents)) {
+		return false
+	}
+	x.Data = makeExtract(x.Span.First, x.messages)
+	return x.Data != nil
+}
+
+// takeExtract takes an extract of what a cached scope has read.
+func (l *Library) takeExtract(s *cachedScope, x *extract) {
+	if !x.made() {
 		return
 	}
-	if x.Data = makeExtract(x.Span.First, x.messages); x.Data != nil {
-		s.extracts = append(s.extracts, x.Extract)
-		s.unstored += len(x.Data)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.element == nil {
+		return
 	}
+	s.extracts = append(s.extracts, x.Extract)
+	s.unstored += len(x.Data)
+	l.unstored += len(x.Data)
 }
 
 // keepLater queues the extracts of a cached scope that has been built. The caller holds mu.
 func (l *Library) keepLater(s *cachedScope) {
 	s.built = true
-	for len(s.extracts) > 0 {
-		n := min(keepBatch, len(s.extracts))
-		l.keeping = append(l.keeping, extracted{s.key.tenant, s.extracts[:n]})
-		s.extracts = s.extracts[n:]
+	for some := range slices.Chunk(s.extracts, keepBatch) {
+		k := extracted{tenant: s.key.tenant, extracts: some}
+		for i := range some {
+			k.bytes += len(some[i].Data)
+		}
+		l.keeping = append(l.keeping, k)
 	}
-	s.extracts, s.unstored = nil, 0
+	s.extracts, s.unstored = nil, 0 // l.unstored counts them until they are stored
 	l.wake.Broadcast()
 }
 
@@ -116,40 +146,24 @@ func (l *Library) keepExtracts(k extracted) {
 	err := recovered(func() error {
 		return l.store.(timeline.Extracts).KeepExtracts(l.ctx, k.tenant, extractKind, k.extracts)
 	})
-	if err == nil {
-		return
+	none := keepsNone(err)
+	if err != nil && !none {
+		l.report(fmt.Errorf("%w: %w", ErrExtract, err))
 	}
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, timeline.ErrReadOnly) {
-		l.mu.Lock()
-		l.keeping, l.keepsNone = nil, true
-		l.mu.Unlock()
-		return
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.storing = false
+	l.unstored -= k.bytes
+	if none {
+		l.keepsNone = true
+		for _, k := range l.keeping {
+			l.unstored -= k.bytes
+		}
+		l.keeping = nil
 	}
-	l.report(err)
 }
 
-// KeepWords stores the words of a conversation, so that its first search does not read the
-// messages. With a store that keeps no extracts it does nothing.
-func KeepWords(ctx context.Context, store timeline.Store, tenant, conversation string) error {
-	if _, ok := store.(timeline.Extracts); !ok {
-		return nil
-	}
-	failed := make(chan error, 1)
-	l := NewLibrary(store, LibraryOptions{Report: func(err error) {
-		select {
-		case failed <- err:
-		default: // the first one is enough
-		}
-	}})
-	defer l.Close()
-	l.Prepare(Where{Tenant: tenant, Conversation: conversation})
-	if err := l.Wait(ctx); err != nil {
-		return err
-	}
-	select {
-	case err := <-failed:
-		return err
-	default:
-		return nil
-	}
+// keepsNone reports whether an error is that of a store that keeps no extracts.
+func keepsNone(err error) bool {
+	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, timeline.ErrReadOnly)
 }

@@ -16,11 +16,19 @@ import (
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
-// extracting counts the messages that are read, and may keep no extracts.
+// extracting counts the messages that are read, and may keep no extracts, or only later.
 type extracting struct {
 	*sqlite.Store
 	read    atomic.Int64
+	listed  atomic.Int64
 	refuses error
+	waits   chan struct{} // extracts are kept once it is closed
+	asked   chan struct{} // receives when extracts are to be kept
+}
+
+func (x *extracting) Conversations(ctx context.Context, tenant string) ([]timeline.Conversation, error) {
+	x.listed.Add(1)
+	return x.Store.Conversations(ctx, tenant)
 }
 
 func (x *extracting) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool, visit func(*timeline.Entry) error) error {
@@ -35,6 +43,14 @@ func (x *extracting) Messages(ctx context.Context, tenant string, to timeline.Pl
 func (x *extracting) KeepExtracts(ctx context.Context, tenant, kind string, extracts []timeline.Extract) error {
 	if x.refuses != nil {
 		return x.refuses
+	}
+	if x.waits != nil {
+		x.asked <- struct{}{}
+		select {
+		case <-x.waits:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	return x.Store.KeepExtracts(ctx, tenant, kind, extracts)
 }
@@ -211,6 +227,69 @@ func TestAStoreThatKeepsNoExtractsIsSearched(t *testing.T) {
 	}
 }
 
+// A store that waits for another process before it writes delays no search.
+func TestSearchesDoNotWaitForExtractsToBeStored(t *testing.T) {
+	store := &extracting{Store: openSQLite(t, t.TempDir(), sqlite.Options{}), waits: make(chan struct{}), asked: make(chan struct{}, 9)}
+	l := library(t, store, LibraryOptions{})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for i := range 4 { // more than there are workers
+		name := fmt.Sprint("c", i)
+		sayWork(t, store, name, hives(40)[4*i:])
+		r, err := l.Recall(ctx, Where{Tenant: timeline.Local, Conversation: name}, "bees", RecallOptions{Floor: -1})
+		if err != nil || len(r.Passages) == 0 {
+			t.Fatalf("%s: %+v, %v", name, r, err)
+		}
+		if i == 0 {
+			<-store.asked
+		}
+	}
+	close(store.waits)
+	if err := l.Wait(ctx); err != nil || len(store.asked) != 3 {
+		t.Errorf("%d times more something was stored: %v", len(store.asked), err)
+	}
+}
+
+// What waits to be stored is limited, and counted no more once it is stored or discarded.
+func TestExtractsThatWaitAreCounted(t *testing.T) {
+	store := &extracting{Store: openSQLite(t, t.TempDir(), sqlite.Options{}), waits: make(chan struct{}), asked: make(chan struct{}, 9)}
+	sayWork(t, store, "c", hives(100))
+	l := library(t, store, LibraryOptions{})
+	unstored := func() int {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.unstored
+	}
+	w := Where{Tenant: timeline.Local, Conversation: "c"}
+	ask := func() {
+		t.Helper()
+		if r, err := l.Recall(t.Context(), w, "bees", RecallOptions{Floor: -1}); err != nil || len(r.Passages) == 0 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	}
+	ask()
+	if n := unstored(); n == 0 {
+		t.Error("nothing waits")
+	}
+	// A library with much that waits makes no more.
+	l.mu.Lock()
+	l.unstored += maxUnstored
+	l.mu.Unlock()
+	sayWork(t, store, "d", hives(80)[4:])
+	before := unstored()
+	w.Conversation = "d"
+	if ask(); unstored() != before {
+		t.Errorf("%d bytes more wait", unstored()-before)
+	}
+	l.mu.Lock()
+	l.unstored -= maxUnstored
+	l.mu.Unlock()
+	close(store.waits)
+	if err := l.Wait(t.Context()); err != nil || unstored() != 0 {
+		t.Errorf("%d bytes wait: %v", unstored(), err)
+	}
+}
+
 func TestKeepWords(t *testing.T) {
 	store := &extracting{Store: openSQLite(t, t.TempDir(), sqlite.Options{})}
 	sayWork(t, store, "c", hives(100))
@@ -220,10 +299,20 @@ func TestKeepWords(t *testing.T) {
 	if _, read := searched(t, store, Where{Tenant: timeline.Local, Conversation: "c"}, "bees"); read != 0 {
 		t.Errorf("%d messages were read", read)
 	}
+	if n := store.listed.Load(); n != 1 { // by the search
+		t.Errorf("all conversations were listed %d times", n)
+	}
 	store.refuses = errors.New("the disk is full")
 	sayWork(t, store, "d", hives(100)[4:])
 	if err := KeepWords(t.Context(), store, timeline.Local, "d"); !errors.Is(err, store.refuses) {
 		t.Errorf("error %v", err)
+	}
+	store.refuses = errors.ErrUnsupported
+	if err := KeepWords(t.Context(), store, timeline.Local, "d"); err != nil {
+		t.Errorf("a store that keeps none: %v", err)
+	}
+	if err := KeepWords(t.Context(), store, timeline.Local, "gone"); err != nil {
+		t.Errorf("a conversation that is not there: %v", err)
 	}
 	if err := KeepWords(t.Context(), memory.New(), timeline.Local, "c"); err != nil {
 		t.Errorf("a store without extracts: %v", err)

@@ -158,9 +158,9 @@ func (l *Library) takeIndexing() func() {
 		l.unswept = false
 		return l.sweep
 	}
-	if len(l.keeping) > 0 {
+	if len(l.keeping) > 0 && !l.storing { // one at a time: the store may wait for another process
 		k := l.keeping[0]
-		l.keeping = l.keeping[1:]
+		l.keeping, l.storing = l.keeping[1:], true
 		return func() { l.keepExtracts(k) }
 	}
 	return nil
@@ -497,11 +497,9 @@ func (l *Library) index(s *cachedScope, m *member, part stretch) (last int64, er
 // indexMessages reads a part of a member's history and adds it to the scope.
 func (l *Library) indexMessages(s *cachedScope, m *member, part stretch) (err error) {
 	r := s.readers[m.name]
-	first := part.first
-	if before := (timeline.Place{Trunk: part.trunk, Depth: part.first - 1}); r == nil || r.at != before && !m.follows(r.at, part.first) {
-		r = &reading{Reader: Reader{Conversation: m.name}}
+	if r == nil {
+		r = &reading{}
 		s.readers[m.name] = r
-		first = max(1, part.first-leadIn)
 	}
 	// One goroutine reads and another adds: each is about half of the work.
 	batch := make(chan Message, part.last-part.first+1)
@@ -523,17 +521,30 @@ func (l *Library) indexMessages(s *cachedScope, m *member, part stretch) (err er
 			err = failed
 		}
 		if err == nil {
-			s.takeExtract(x)
+			l.takeExtract(s, x)
 		}
 	}()
-	return l.store.Messages(l.ctx, s.key.tenant, timeline.Place{Trunk: part.trunk, Depth: part.last}, first, part.last, false, func(e *timeline.Entry) error {
-		said, ok := r.Read(e)
+	return r.read(l.ctx, l.store, s.key.tenant, m, part, func(said *Message, says bool) {
+		x.add(said, says)
+		if says {
+			batch <- *said // it has room for all
+		}
+	})
+}
+
+// read reads a part of a member's history. If that does not continue what was read before,
+// it begins some messages earlier.
+func (r *reading) read(ctx context.Context, store timeline.Store, tenant string, m *member, part stretch, visit func(said *Message, says bool)) error {
+	first := part.first
+	if before := (timeline.Place{Trunk: part.trunk, Depth: part.first - 1}); r.at != before && !m.follows(r.at, part.first) {
+		*r = reading{Reader: Reader{Conversation: m.name}}
+		first = max(1, part.first-leadIn)
+	}
+	return store.Messages(ctx, tenant, timeline.Place{Trunk: part.trunk, Depth: part.last}, first, part.last, false, func(e *timeline.Entry) error {
+		said, says := r.Read(e)
 		if e.Place.Depth >= part.first {
 			said.Block, said.Content = blockAt(e.Place.Trunk, e.Place.Depth), e.Content
-			x.add(&said, ok)
-			if ok {
-				batch <- said // it has room for all
-			}
+			visit(&said, says)
 		}
 		r.at = e.Place
 		return nil

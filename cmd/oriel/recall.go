@@ -194,7 +194,11 @@ func (o *recallFlags) find(cmd *cobra.Command, s tenantStore, query string) (fou
 		return found{}, err
 	}
 	var failed atomic.Pointer[error]
-	options := recall.LibraryOptions{Report: func(err error) { failed.CompareAndSwap(nil, &err) }}
+	options := recall.LibraryOptions{Report: func(err error) {
+		if !errors.Is(err, recall.ErrExtract) { // it finds the same without them
+			failed.CompareAndSwap(nil, &err)
+		}
+	}}
 	if recall.Mode(o.mode) != recall.Keyword {
 		e, err := embedSettings()
 		if err != nil {
