@@ -49,7 +49,7 @@ func makeOlder(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Exec("DROP TABLE extract; DROP TABLE token; DELETE FROM goose_db_version WHERE version_id > 1"); err != nil {
+	if _, err := db.Exec("DROP TRIGGER message_deleted; DROP TABLE extract; DROP TABLE token; DELETE FROM goose_db_version WHERE version_id > 1"); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -120,8 +120,16 @@ func childAppend(dir, fail string) error {
 		})
 	}
 	for { // something to delete, too
-		if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "passing", Now: time.Now(),
-			Messages: texts(fmt.Sprint("one ", rand.Int()), "two", crashText("passing", 5))}); err != nil {
+		said := texts(fmt.Sprint("one ", rand.Int()), "two", crashText("passing", 5))
+		a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "passing", Now: time.Now(), Messages: said})
+		if err != nil {
+			return err
+		}
+		x := timeline.Extract{Span: timeline.Span{Trunk: a.Head.Trunk, First: 1, Last: 3}, Data: []byte(prose(3, 3000))}
+		for i := range said {
+			x.Contents = append(x.Contents, timeline.HashOf(said[i].Raw))
+		}
+		if err := s.KeepExtracts(ctx, timeline.Local, "words/1", []timeline.Extract{x}); err != nil {
 			return err
 		}
 		time.Sleep(5 * time.Millisecond)

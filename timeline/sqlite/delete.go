@@ -123,13 +123,8 @@ func (d *deletion) trunk(trunk, depth int64) error {
 			return err
 		}
 	}
-	for _, q := range []string{
-		"DELETE FROM extract WHERE trunk = ? AND last > ?",
-		"DELETE FROM variant WHERE trunk = ? AND depth > ?",
-	} {
-		if _, err := d.exec(q, trunk, keep); err != nil {
-			return err
-		}
+	if _, err := d.exec("DELETE FROM variant WHERE trunk = ? AND depth > ?", trunk, keep); err != nil {
+		return err
 	}
 	r, err := d.exec("DELETE FROM message WHERE trunk = ? AND depth > ?", trunk, keep)
 	if err != nil {

@@ -65,7 +65,7 @@ func (s *Store) Extract(ctx context.Context, tenant, kind string, at timeline.Pl
 		}
 		var hash timeline.Hash
 		found, err = c.one(`SELECT e.first, e.last, e.data, e.hash FROM extract e JOIN trunk t ON t.id = e.trunk
-			WHERE e.trunk = ? AND e.first <= ? AND e.last >= ? AND e.kind = ? AND t.tenant = ? ORDER BY e.first DESC LIMIT 1`, func(r *rows) {
+			WHERE e.id = (SELECT id FROM extract WHERE trunk = ? AND last >= ? ORDER BY last LIMIT 1) AND e.first <= ? AND e.kind = ? AND t.tenant = ?`, func(r *rows) {
 			x.Span = timeline.Span{Trunk: at.Trunk, First: r.integer(0), Last: r.integer(1)}
 			x.Data, hash = slices.Clone(r.bytes(2)), loose(r, 3)
 		}, at.Trunk, at.Depth, at.Depth, kind, id)

@@ -133,6 +133,20 @@ func TestExtractsGoWithTheirMessages(t *testing.T) {
 	verify(t, s)
 }
 
+// A program of version 2 that has the file open deletes messages without knowing of extracts.
+func TestExtractsGoWithMessagesThatAnOlderProgramDeletes(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	add(t, s, "c", "one", "two", "three", "four", "five", "six")
+	keepExtract(t, s, "words/1", "1-2", 1, 2)
+	keepExtract(t, s, "words/1", "3-4", 3, 4)
+	keepExtract(t, s, "words/1", "5-6", 5, 6)
+	alter(t, filepath.Join(dir, "oriel.db"), "DELETE FROM message WHERE trunk = 1 AND depth > 3")
+	for depth, want := range map[int64]string{1: "1-2", 2: "1-2", 3: "", 4: "", 5: "", 6: ""} {
+		extracts(t, s, timeline.Local, "words/1", depth, want)
+	}
+}
+
 func TestADamagedExtractIsPassedOver(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)

@@ -87,7 +87,7 @@ func TestANewerVersionIsRefusedUntouched(t *testing.T) {
 
 func TestAHistoryOfVersion1IsUpgraded(t *testing.T) {
 	path := sample(t)
-	alter(t, path, "DROP TABLE extract", "DROP TABLE token", "DELETE FROM goose_db_version WHERE version_id > 1")
+	alter(t, path, "DROP TRIGGER message_deleted", "DROP TABLE extract", "DROP TABLE token", "DELETE FROM goose_db_version WHERE version_id > 1")
 	s, err := sqlite.Open(t.Context(), filepath.Dir(path), sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
