@@ -114,8 +114,9 @@ imported.`,
 			keepWords(cmd, store, o.Tenant, report)
 		}
 		err = errors.Join(err, store.Close())
-		if mine && !verbose && !asJSON {
+		if n := len(report.Skipped); mine && n > 0 && !verbose && !asJSON {
 			report.Skipped = nil // agents keep other files beside their conversations
+			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: note: %s no known form and %s left out; --verbose lists them\n", plural(n, "other file there has", "other files there have"), are(n))
 		}
 		return finishImport(cmd, report, err, asJSON, verbose)
 	}
@@ -201,6 +202,13 @@ func plural(n int, one, many string) string {
 		return "1 " + one
 	}
 	return thousands(n) + " " + many
+}
+
+func are(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }
 
 func were(n int) string {

@@ -98,20 +98,30 @@ func findMine(w io.Writer, o importer.Options) ([]string, error) {
 	var found []string
 	t := table{left: []bool{true, false, false, true}}
 	seen := map[string]bool{}
+	var unread []error
 	for _, p := range places {
 		paths, err := filepath.Glob(p.path)
 		if err != nil || len(paths) == 0 {
 			paths = []string{p.path} // a name with brackets
 		}
 		for _, path := range paths {
-			files, bytes, err := importer.Check([]string{path}, o)
-			if err != nil || files == 0 || seen[path] {
+			if seen[path] {
 				continue
 			}
 			seen[path] = true
+			files, bytes, err := importer.Check([]string{path}, o)
+			if info, statErr := os.Stat(path); err != nil && statErr == nil && !info.IsDir() {
+				unread = append(unread, err)
+			}
+			if err != nil || files == 0 {
+				continue
+			}
 			found = append(found, path)
 			t.row(p.agent, plural(files, "file", "files"), size(bytes), shortPath(path, home))
 		}
+	}
+	for _, err := range unread {
+		fmt.Fprintf(w, "oriel: note: %s\n", oneLine(err.Error(), maxError))
 	}
 	if len(found) == 0 {
 		return nil, errors.New("--mine: no agent keeps conversations in its usual place here: name files or folders")
@@ -121,6 +131,7 @@ func findMine(w io.Writer, o importer.Options) ([]string, error) {
 	}
 	var b bytes.Buffer
 	t.writeTo(&b)
+	b.WriteByte('\n')
 	_, err = w.Write(b.Bytes())
 	return found, err
 }

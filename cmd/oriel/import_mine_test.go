@@ -72,7 +72,7 @@ func TestMineFindsEveryAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lines [][2]string
-	for line := range strings.Lines(out.String()) {
+	for line := range strings.Lines(strings.TrimSpace(out.String()) + "\n") {
 		agent, rest, _ := strings.Cut(line, "  ")
 		words := strings.Fields(rest)
 		lines = append(lines, [2]string{agent + " " + words[0], words[len(words)-1]})
