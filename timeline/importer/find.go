@@ -73,9 +73,12 @@ func (im *importing) named(s *source) error {
 }
 
 // folder lists the files below a folder that have a known format, by path. It
-// skips hidden files and folders and does not follow links.
+// skips hidden files and folders and does not follow links below the folder.
 func (im *importing) folder(root string) ([]*source, error) {
 	var found []*source
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		root = real
+	}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			if path == root {

@@ -140,3 +140,17 @@ func TestStorageOfOpenCodeIsNotLeft(t *testing.T) {
 		}
 	}
 }
+
+// A folder that is named by a link is imported; links below it are not followed.
+func TestALinkToAFolderIsImported(t *testing.T) {
+	h := newHistory(t)
+	h.file("real/s.jsonl", geminiHead+geminiLine("1", "user", "one"))
+	h.file("other/s.jsonl", strings.Replace(geminiHead, `"g"`, `"other"`, 1)+geminiLine("1", "user", "two"))
+	for link, to := range map[string]string{"link": "real", "real/below": "../other", "real/file.jsonl": "../other/s.jsonl"} {
+		if err := os.Symlink(to, filepath.Join(h.dir, link)); err != nil {
+			t.Skip(err)
+		}
+	}
+	h.importing(importer.Options{}, filepath.Join(h.dir, "link"))
+	h.same([]string{"g"}, h.names())
+}
