@@ -86,6 +86,8 @@ func (m *Message) chat() (chat.Message, error) {
 		return claudeAIMessage(m.Role, root)
 	case FormatGeminiCLI:
 		return geminiMessage(m.Role, root)
+	case FormatQwenCode:
+		return qwenMessage(m.Role, root)
 	case FormatOpenCode:
 		return openCodeMessage(m.Role, root)
 	case FormatCline:

@@ -20,6 +20,8 @@ const (
 	FormatClaudeAI = "claude-ai"
 	// FormatGeminiCLI is a message of a Gemini CLI session.
 	FormatGeminiCLI = "gemini-cli"
+	// FormatQwenCode is a line of a Qwen Code session, of any type.
+	FormatQwenCode = "qwen-code"
 	// FormatOpenCode is a message of opencode: an object with info and parts.
 	FormatOpenCode = "opencode"
 	// FormatCline is a message of a session of Cline.
@@ -175,30 +177,53 @@ func geminiMessage(role string, message rawjson.Value) (chat.Message, error) {
 		out.Parts = append(out.Parts, chat.Part{Kind: chat.Text, Text: content.Raw()})
 	}
 	for part := range message.Get("content").Elems() {
-		call, response := part.Get("functionCall"), part.Get("functionResponse")
-		switch id := call.Get("id").Str(); {
-		case part.Kind() == rawjson.String:
-			out.Parts = append(out.Parts, chat.Part{Kind: chat.Text, Text: part.Raw()})
-		case part.Get("thought").Bool():
-			if !message.Get("thoughts").Exists() {
-				out.Parts = append(out.Parts, chat.Part{Kind: chat.Thinking, Text: chat.Quote(part.Get("text").Str())})
-			}
-		case part.Get("text").Kind() == rawjson.String:
-			out.Parts = append(out.Parts, chat.Part{Kind: chat.Text, Text: part.Get("text").Raw()})
-		case call.Exists() && !called[id]:
-			out.Parts = append(out.Parts, chat.Part{Kind: chat.Call, ID: id, Name: call.Get("name").Str(), Args: call.Get("args").Raw()})
-		case response.Exists():
-			failed := response.Get("response").Has("error")
-			out.Parts = append(out.Parts, geminiResult(response.Get("id").Str(), response.Get("name").Str(), response.Get("response"), failed))
-		case part.Has("inlineData"):
-			data := part.Get("inlineData")
-			out.Parts = append(out.Parts, mediaPart(data.Get("mimeType").Str(), &chat.Media{Data: []byte(data.Get("data").Str())}))
-		case part.Has("fileData"):
-			data := part.Get("fileData")
-			out.Parts = append(out.Parts, mediaPart(data.Get("mimeType").Str(), &chat.Media{URL: data.Get("fileUri").Str()}))
+		if id := part.Get("functionCall").Get("id").Str(); called[id] || part.Get("thought").Bool() && message.Get("thoughts").Exists() {
+			continue
+		}
+		if p, ok := googlePart(part); ok {
+			out.Parts = append(out.Parts, p)
 		}
 	}
 	out.Parts = append(out.Parts, calls...)
+	if len(out.Parts) == 0 {
+		return out, ErrNoMessage
+	}
+	return out, nil
+}
+
+// googlePart parses a part of a message in Google's form, or returns false for what is not
+// said.
+func googlePart(part rawjson.Value) (chat.Part, bool) {
+	call, response := part.Get("functionCall"), part.Get("functionResponse")
+	switch {
+	case part.Kind() == rawjson.String:
+		return chat.Part{Kind: chat.Text, Text: part.Raw()}, true
+	case part.Get("thought").Bool():
+		return chat.Part{Kind: chat.Thinking, Text: chat.Quote(part.Get("text").Str())}, true
+	case part.Get("text").Kind() == rawjson.String:
+		return chat.Part{Kind: chat.Text, Text: part.Get("text").Raw()}, true
+	case call.Exists():
+		return chat.Part{Kind: chat.Call, ID: call.Get("id").Str(), Name: call.Get("name").Str(), Args: call.Get("args").Raw()}, true
+	case response.Exists():
+		return geminiResult(response.Get("id").Str(), response.Get("name").Str(), response.Get("response"), response.Get("response").Has("error")), true
+	case part.Has("inlineData"):
+		data := part.Get("inlineData")
+		return mediaPart(data.Get("mimeType").Str(), &chat.Media{Data: []byte(data.Get("data").Str())}), true
+	case part.Has("fileData"):
+		data := part.Get("fileData")
+		return mediaPart(data.Get("mimeType").Str(), &chat.Media{URL: data.Get("fileUri").Str()}), true
+	}
+	return chat.Part{}, false
+}
+
+// qwenMessage parses a line of a Qwen Code session.
+func qwenMessage(role string, line rawjson.Value) (chat.Message, error) {
+	out := chat.Message{Role: chat.Role(role)}
+	for part := range line.Get("message").Get("parts").Elems() {
+		if p, ok := googlePart(part); ok {
+			out.Parts = append(out.Parts, p)
+		}
+	}
 	if len(out.Parts) == 0 {
 		return out, ErrNoMessage
 	}

@@ -40,6 +40,7 @@ var modelKeys = map[string][]string{
 	FormatCodex:     {"payload", "model"},
 	FormatChatGPT:   {"metadata", "model_slug"},
 	FormatGeminiCLI: {"model"},
+	FormatQwenCode:  {"model"},
 	FormatOpenCode:  {"info", "modelID"},
 	FormatCline:     {"modelInfo", "id"},
 }

@@ -27,6 +27,7 @@ below them. The form of a file is detected from its content:
   claude-code                    sessions of Claude Code (~/.claude/projects)
   codex                          rollouts of Codex (~/.codex/sessions)
   gemini-cli                     sessions of Gemini CLI (~/.gemini/tmp)
+  qwen-code                      sessions of Qwen Code (~/.qwen/projects)
   opencode                       opencode's database, what opencode export prints,
                                  or the storage of earlier versions
   cline                          sessions of Cline, and tasks of Roo Code and of

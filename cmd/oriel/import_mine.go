@@ -40,6 +40,7 @@ func usualPlaces(system string, env func(string) string, home string) []usualPla
 		{"Claude Code", filepath.Join(or(env("CLAUDE_CONFIG_DIR"), ".claude"), "projects")},
 		{"Codex", filepath.Join(or(env("CODEX_HOME"), ".codex"), "sessions")},
 		{"Gemini CLI", filepath.Join(or(env("GEMINI_CLI_HOME")), ".gemini", "tmp")},
+		{"Qwen Code", filepath.Join(home, ".qwen", "projects")},
 		{"opencode", filepath.Join(data, "opencode", "storage", "session")},
 		{"opencode", filepath.Join(data, "opencode", "opencode*.db")},
 		{"Cline", cline},

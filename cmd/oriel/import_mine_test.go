@@ -42,6 +42,7 @@ func TestMineFindsEveryAgent(t *testing.T) {
 	put("codex.jsonl", ".codex/sessions/2026/11/16/rollout-2026-11-16T18-45-13.jsonl")
 	put("gemini-cli/chats/session.jsonl", ".gemini/tmp/harbour/chats/session-2026-11-16T18-55-2718b905.jsonl")
 	put("gemini-cli.json", ".gemini/tmp/2ab9ff63/chats/session-2026-11-16T18-55-4dfbd24c.json")
+	put("qwen-code.jsonl", ".qwen/projects/-home-ann-harbour/chats/a43cd0a4.jsonl")
 	put("README.md", ".gemini/tmp/harbour/notes.md")
 	put("cline/1794855053498_j688f/1794855053498_j688f.messages.json", ".cline/data/sessions/1794855053498_j688f/1794855053498_j688f.messages.json")
 	put("cline/1794855053498_j688f/1794855053498_j688f.json", ".cline/data/sessions/1794855053498_j688f/1794855053498_j688f.json")
@@ -81,6 +82,7 @@ func TestMineFindsEveryAgent(t *testing.T) {
 		{"Claude Code 1", "~/.claude/projects"},
 		{"Codex 1", "~/.codex/sessions"},
 		{"Gemini CLI 2", "~/.gemini/tmp"},
+		{"Qwen Code 1", "~/.qwen/projects"},
 		{"opencode 1", "~/.local/share/opencode/opencode.db"},
 		{"Cline 1", "~/.cline/data/sessions"},
 		{"Roo Code 1", "~/.vscode-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks"},
@@ -91,7 +93,7 @@ func TestMineFindsEveryAgent(t *testing.T) {
 		t.Errorf("%d found (-want +got):\n%s", len(found), diff)
 	}
 	table := table{left: []bool{true, false, false, true}}
-	table.row("Roo Code", "1 file", "359 B", want[5][1])
+	table.row("Roo Code", "1 file", "359 B", want[6][1])
 	table.fitPaths(80)
 	var b bytes.Buffer
 	table.writeTo(&b)

@@ -32,11 +32,12 @@ const (
 	Responses Format = "responses"
 	// Generic is one object per line: conversation, ref, time, role, name, text.
 	Generic Format = "generic"
-	// Codex is a rollout of Codex, GeminiCLI a session of Gemini CLI, OpenCode one of
-	// opencode, Cline the history of a task of Cline or Roo Code, Aider the chat
+	// Codex is a rollout of Codex, GeminiCLI a session of Gemini CLI, QwenCode one of Qwen
+	// Code, OpenCode one of opencode, Cline the history of a task of Cline or Roo Code, Aider the chat
 	// history of aider.
 	Codex     Format = "codex"
 	GeminiCLI Format = "gemini-cli"
+	QwenCode  Format = "qwen-code"
 	OpenCode  Format = "opencode"
 	Cline     Format = "cline"
 	Aider     Format = "aider"
@@ -51,7 +52,7 @@ const (
 
 // Formats returns all formats except Auto.
 func Formats() []Format {
-	return []Format{ClaudeCode, Codex, GeminiCLI, OpenCode, Cline, Aider, ChatGPT, ClaudeAI, OpenAI, Anthropic, Responses, Generic, Locomo, Beam}
+	return []Format{ClaudeCode, Codex, GeminiCLI, QwenCode, OpenCode, Cline, Aider, ChatGPT, ClaudeAI, OpenAI, Anthropic, Responses, Generic, Locomo, Beam}
 }
 
 func formatList() string {
@@ -88,6 +89,8 @@ func (f Format) reader() func(context.Context, *source, io.Reader, taker) error 
 		return readCodex
 	case GeminiCLI:
 		return readGeminiCLI
+	case QwenCode:
+		return readQwenCode
 	case OpenCode:
 		return readOpenCode
 	case Cline:
@@ -308,6 +311,8 @@ func formatOf(root rawjson.Value) Format {
 		return ClaudeAI
 	case isGemini(root):
 		return GeminiCLI
+	case isQwen(root):
+		return QwenCode
 	case isClineSession(root):
 		return Cline
 	case isOpenCode(root):

@@ -37,6 +37,7 @@ func FuzzImport(f *testing.F) {
 		{importer.ClaudeAI, `[{"uuid":"c","chat_messages":[{"uuid":"1","sender":"human","content":[{"type":"tool_use","input":{}},{"type":"tool_result","content":[{"text":"t"}]}],"attachments":[{"file_name":"f"}]}]}]`},
 		{importer.GeminiCLI, `{"sessionId":"g","messages":[{"id":"1","type":"gemini","content":[{"text":"t"}],"thoughts":[{"subject":"s"}],"toolCalls":[{"id":"c","args":{},"result":[{"functionResponse":{"response":{"output":"o"}}}]}]}]}`},
 		{importer.GeminiCLI, geminiHead + geminiLine("1", "user", "a") + `{"id":"2","type":"gemini","content":[{"functionCall":{"id":"c"}},{"inlineData":{"mimeType":"image/png","data":"x"}}],"toolCalls":[{"id":"c","result":[{"functionResponse":{"id":"c","response":{}}}]}]}` + "\n" + `{"$set":{"messages":[{"id":"1"},{"id":"3","type":"user","content":[{"functionResponse":{"id":"c"}}]}],"summary":"s"}}` + "\n" + `{"$rewindTo":"2"}` + "\n"},
+		{importer.QwenCode, `{"uuid":"1","sessionId":"q","cwd":"/x","type":"user","message":{"role":"user","parts":[{"text":"a"}]}}` + "\n" + `{"uuid":"2","sessionId":"q","type":"assistant","model":"m","message":{"parts":[{"text":"t","thought":true},{"functionCall":{"id":"c","name":"n"}}]}}` + "\n" + `{"uuid":"3","sessionId":"q","type":"tool_result","message":{"parts":[{"functionResponse":{"id":"c","response":{"error":"e"}}}]}}` + "\n{}\n"},
 		{importer.Cline, `{"sessionId":"c","agent":"lead","messages":[{"id":"1","role":"user","content":[{"type":"text","text":"<user_input mode=\"act\">a</user_input>"},{"type":"file","path":"p"},{"type":"tool_result","tool_use_id":"t","content":[{"success":false}]}],"ts":1}]}`},
 		{importer.Aider, "# aider chat started at 2024-05-01 10:00:00\n> aider x\n\ny  \n> z  \n#### hi  \n####   \n#### ho  \n\n#### a heading\n> quoted\n\n> Tokens: 1  \n"},
 		{importer.OpenCode, `{"info":{"id":"ses_1","directory":"/x"},"messages":[{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"t"},{"type":"tool","state":{"input":{},"output":"o"}}]}]}`},
@@ -69,7 +70,7 @@ func FuzzImport(f *testing.F) {
 		if err := store.Verify(ctx, func(p timeline.Problem) { t.Errorf("%+v", p) }); err != nil {
 			t.Fatal(err)
 		}
-		if format == importer.ClaudeCode {
+		if format == importer.ClaudeCode || format == importer.QwenCode {
 			checkLines(t, store, data, r)
 		}
 		again, err := importer.Import(ctx, store, []string{path}, o)

@@ -36,6 +36,7 @@ var recorded = []struct {
 	{"gemini-cli/chats/session.jsonl", "gemini-cli", "2718b905-36f3-4b69-b309-199bae634cfa", "/home/ann/harbour", "", "gemini-2.5-pro", 3, 1, nil},
 	// 0.20 loses the reading of files, and asks the model further when it resumes.
 	{"gemini-cli.json", "gemini-cli", "4dfbd24c-3211-4fd3-a8a4-f68196c49140", "", "", "gemini-2.5-pro", 1, 1, []string{question, thought, both, again, answer}},
+	{"qwen-code.jsonl", "qwen-code", "a43cd0a4-8934-4a96-830e-a5fe05b68ecd", "/home/ann/harbour", "", "scripted", 3, 2, nil},
 	{"opencode.json", "opencode", "ses_e1a53f4fcffemN07vf7OF1ajQO", "/home/ann/harbour", "Tides", "scripted", 3, 1, nil},
 	// A session of Cline's command line goes on only at a terminal.
 	{"cline/1794855053498_j688f/1794855053498_j688f.messages.json", "cline", "1794855053498_j688f", "/home/ann/harbour", question + " @tides.txt", "scripted", 3, 2, []string{question, thought, both, answer}},
