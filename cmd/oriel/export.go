@@ -27,6 +27,9 @@ JSON value. With --null nothing is changed, and each message ends with a NUL ins
 
 --branch writes another branch, as oriel show --branches numbers them.
 
+oriel import reads the lines of imported sessions again, but not the bare messages of
+recorded calls: oriel copy moves those, with their plans and pins.
+
 ` + meaning,
 		Example: `  oriel export 7f3c2a10-session > session.jsonl
   oriel export support --null | xargs -0 -n1 echo`,
