@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +77,7 @@ all conversations.`,
 	f.StringVar(&o.scope, "scope", "conversation", "where to look from --conversation: conversation, project or user")
 	f.IntVarP(&o.around, "context", "C", 0, "also show `n` messages before and after each")
 	f.IntVar(&o.budget, "budget", recall.DefaultBudget, "most `tokens` of the text")
-	f.IntVar(&o.top, "top", 0, "most `passages` (default: as many as fit; 10 for dense)")
+	f.IntVar(&o.top, "top", 0, "most `passages`, or messages for people (default: as many as fit, 16 for people; 10 for dense)")
 	f.Float64Var(&o.floor, "floor", 0, "lowest `score` that is shown (default 0.15, 0.3 for dense; below 0 for none)")
 	f.StringVar(&o.mode, "mode", "hybrid", "hybrid, keyword or dense")
 	f.BoolVar(&o.complete, "complete", false, "make all vectors first (default with --json)")
@@ -229,6 +230,9 @@ func (o *recallFlags) find(cmd *cobra.Command, s tenantStore, query string) (fou
 	if forPeople {
 		ask.Budget = peopleBudget
 	}
+	if !o.json && ask.Mode != recall.Dense {
+		ask.Top = 0 // people's order is another one
+	}
 	p := newProgress(cmd, "searching")
 	p.watch(func() (done, total int64) { return 0, 0 }) // it ends by itself
 	r, err := library.Recall(ctx, where, query, ask)
@@ -300,10 +304,7 @@ func (o *recallFlags) people(r *found) []browse.Hit {
 	if o.floor == 0 {
 		hits = browse.Nearest(hits, r.Mode)
 	}
-	if o.top == 0 && len(hits) > peopleTop {
-		hits = hits[:peopleTop]
-	}
-	return hits
+	return hits[:min(len(hits), cmp.Or(o.top, peopleTop))]
 }
 
 // howFound says how a result was found.
