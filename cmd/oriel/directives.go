@@ -31,7 +31,7 @@ func directivesCommand() *cobra.Command {
 		Long: `List the standing instructions and preferences of a conversation, of a project or, which
 is the default, of all conversations, oldest first: what users said with "always", "never",
 "from now on", "I prefer", "call me" and the like. Instructions are offered to the model
-when the message leaves the window and, with recall.scope = "project", at the start of
+once the message is removed and, with recall.scope = "project", at the start of
 other conversations of the project. The library shows the newest in every view. Private
 conversations are listed only by their own name.
 
