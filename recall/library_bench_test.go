@@ -112,3 +112,41 @@ func fillConversation(b *testing.B, store timeline.Store, name string, passages 
 		at = done.Head
 	}
 }
+
+// BenchmarkFirstSearch builds the scope of a coding session of 6,000 messages, 9 MB, and asks
+// it: from the messages, and from their extracts.
+func BenchmarkFirstSearch(b *testing.B) {
+	store := openSQLite(b, b.TempDir(), sqlite.Options{})
+	said := hives(6000)
+	for i := 2; i < len(said); i += 4 {
+		var file strings.Builder
+		for k := range 120 {
+			fmt.Fprintf(&file, `%6d→\treturn frames.Count(hive%d, %d) // honey of row %d\n`, k, i, k*k%97, i*k%1009)
+		}
+		said[i] = fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"%s"}]}`, i-1, file.String())
+	}
+	sayWork(b, store, "c", said)
+	w := Where{Tenant: timeline.Local, Conversation: "c"}
+	ask := func(b *testing.B, store timeline.Store) {
+		l := library(b, store, LibraryOptions{})
+		if _, err := l.Recall(b.Context(), w, "How many bees are in hive 120?", RecallOptions{}); err != nil {
+			b.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Run("messages", func(b *testing.B) {
+		for b.Loop() {
+			ask(b, struct{ timeline.Store }{store}) // which has no extracts
+		}
+	})
+	if err := KeepWords(b.Context(), store, timeline.Local, "c"); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("extracts", func(b *testing.B) {
+		for b.Loop() {
+			ask(b, store)
+		}
+	})
+}

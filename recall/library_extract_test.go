@@ -88,7 +88,7 @@ func hives(n int) (said []string) {
 	return said
 }
 
-func sayWork(t *testing.T, store timeline.Store, name string, said []string) timeline.Applied {
+func sayWork(t testing.TB, store timeline.Store, name string, said []string) timeline.Applied {
 	t.Helper()
 	var at timeline.Place
 	if c, err := store.Conversation(t.Context(), timeline.Local, name); err == nil {
