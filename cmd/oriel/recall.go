@@ -182,6 +182,9 @@ const (
 	peopleBudget = 40_000
 	// peopleTop is how many messages people are shown.
 	peopleTop = 16
+	// storeFor is the longest that a search waits until the words that it has read are
+	// stored for the next one. It usually takes some hundredths of a second, once.
+	storeFor = time.Second
 )
 
 // find builds an index over the history that o names and searches it.
@@ -237,6 +240,9 @@ func (o *recallFlags) find(cmd *cobra.Command, s tenantStore, query string) (fou
 	p.watch(func() (done, total int64) { return 0, 0 }) // it ends by itself
 	r, err := library.Recall(ctx, where, query, ask)
 	p.end()
+	stored, cancel := context.WithTimeout(ctx, storeFor)
+	_ = library.Wait(stored) // what is not stored by then is stored by a later search
+	cancel()
 	st := library.Stats()
 	if why := failed.Load(); err == nil && why != nil && !o.complete {
 		if st.Made == 0 {
