@@ -15,10 +15,18 @@ import (
 // readCline reads api_conversation_history.json of a task of Cline or Roo Code, a list of
 // messages in Anthropic's form, or a session of today's Cline.
 func readCline(ctx context.Context, s *source, r io.Reader, to taker) error {
-	when := s.modified
+	when, begun := s.modified, false
 	return eachElement(ctx, s, r, to, func(_ int, d document) error {
 		if d.root.Get("messages").Kind() == rawjson.Array {
 			return s.readClineSession(ctx, d, to)
+		}
+		if !begun {
+			begun = true
+			about := s.beside("history_item.json") // of Roo Code
+			if err := to.begin(ctx, s.label, about.Get("workspace").Str()); err != nil {
+				return err
+			}
+			to.title(s.label, about.Get("task").Str())
 		}
 		when = millis(d.root.Get("ts"), when)
 		m, err := bodyMessage(d.raw(d.root), Anthropic)

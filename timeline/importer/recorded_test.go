@@ -1,6 +1,7 @@
 package importer_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -95,6 +96,7 @@ func (h *history) sayEverything(conversation string, want []string) {
 	for _, text := range want {
 		var at []int
 		for i, s := range said {
+			s = strings.TrimSpace(s)
 			if s == text || text == question && strings.HasPrefix(s, text) || s == `"`+text+`"` { // with files; opencode adds quotes
 				at = append(at, i)
 			}
@@ -165,6 +167,50 @@ func (h *history) sameBytes(conversation, path string) {
 			h.t.Errorf("not the bytes of the file: %s", e.Raw)
 		}
 	}
+}
+
+// The storage of opencode before 1.2, in which messages and parts are files of their own, is
+// imported like the database.
+func TestTheRecordedStorageOfOpenCodeIsImported(t *testing.T) {
+	text, err := os.ReadFile("testdata/opencode-storage.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files map[string]json.RawMessage
+	if err := json.Unmarshal(text, &files); err != nil {
+		t.Fatal(err)
+	}
+	h := newHistory(t)
+	for name, content := range files {
+		h.file("storage/"+name, string(content))
+	}
+	const id = "ses_e1a1bf42effev4CgJM1yEWdCaD"
+	r := h.importing(importer.Options{}, filepath.Join(h.dir, "storage", "session"))
+	h.same([]any{0, "/home/ann/harbour"}, []any{r.Broken, r.Conversations[0].Project})
+	h.sayEverything(id, nil)
+	h.pairs(id, 3, 1)
+	h.about(id, "Tides", "scripted")
+}
+
+// A task of Roo Code has the title and the project that are in the file beside it. Its last
+// call ends it.
+func TestATaskOfRooCodeIsImported(t *testing.T) {
+	const id = "01a1e5db-7ba7-77d8-9f76-d3524027f1e5"
+	h := newHistory(t)
+	r := h.importing(importer.Options{}, "testdata/roo-code")
+	h.same([]any{"/home/ann/harbour", importer.Cline}, []any{r.Conversations[0].Project, r.Conversations[0].Format})
+	h.about(id, "Read all 30 parts.", "")
+	words := h.words(id)
+	h.same(6, len(words))
+	for i, want := range []string{
+		"user 2026-11-16T19:35:29 <user_message>/Read all 30 parts./</user_message>/<environme…",
+		"assistant 2026-11-16T19:35:30 → read_file(part-1.txt, slice, 1, 2000)",
+		"user 2026-11-16T19:35:30 ← File: part-1.txt/ 1 | Part 1. The code of part 1 is K791…",
+	} {
+		h.same(want, words[i])
+	}
+	h.same("assistant 2026-11-16T19:36:18 → attempt_completion(All parts are read.)", words[5])
+	h.same(0, h.importing(importer.Options{}, "testdata/roo-code").New)
 }
 
 // Results of Cline's tools are imported as the model gets them.
