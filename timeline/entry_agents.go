@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -338,11 +337,13 @@ func clineMessage(role string, message rawjson.Value) (chat.Message, error) {
 
 // compact returns JSON without white space between its tokens.
 func compact(raw []byte) string {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
+	var b strings.Builder
+	out := json.NewEncoder(&b)
+	out.SetEscapeHTML(false)
+	if out.Encode(json.RawMessage(raw)) != nil {
 		return string(raw)
 	}
-	return b.String()
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // clineInput returns what the person wrote, without the tag that Cline puts around it in its
