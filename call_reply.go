@@ -156,7 +156,7 @@ func (c *Call) end(err error) {
 			e.Error = c.answer.lost.Error()
 		}
 	}
-	if e.Error == "" && c.status == http.StatusOK && c.answer != nil && !reply.Complete {
+	if e.Error == "" && c.status == http.StatusOK && reply.CutOff {
 		e.Error = errCutOff
 	}
 	c.request.Memory.Hold() // until the call is written

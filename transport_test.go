@@ -260,3 +260,35 @@ func TestAStreamWithoutItsEndIsAFailedCall(t *testing.T) {
 		t.Errorf("%d calls were recorded", calls)
 	}
 }
+
+// A response that runs in the background, or was cancelled, is no failed call although there
+// is no whole reply.
+func TestAResponseInTheBackgroundIsNoFailedCall(t *testing.T) {
+	for _, c := range []struct{ kind, answer string }{
+		{"application/json", `{"id":"resp_1","object":"response","status":"queued","background":true,"model":"m","output":[]}`},
+		{"application/json", `{"id":"resp_1","object":"response","status":"in_progress","background":true,"model":"m","output":[]}`},
+		{"application/json", `{"id":"resp_1","object":"response","status":"cancelled","background":true,"model":"m","output":[]}`},
+		{"text/event-stream", "event: response.cancelled\ndata: {\"type\":\"response.cancelled\",\"response\":{\"id\":\"resp_1\",\"status\":\"cancelled\",\"model\":\"m\",\"output\":[]}}\n\n"},
+	} {
+		client, url, e, _, events := through(t, oriel.Config{}, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", c.kind)
+			io.WriteString(w, c.answer)
+		})
+		post(t, client, url+"/v1/responses", `{"model":"m","background":true,"input":[{"role":"user","content":"hello"}]}`)
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		calls := 0
+		for _, told := range events() {
+			if told.Kind == oriel.EventCall {
+				calls++
+				if told.Error != "" {
+					t.Errorf("%s: the call ended with error %q", c.answer, told.Error)
+				}
+			}
+		}
+		if calls != 1 {
+			t.Errorf("%s: %d calls were recorded", c.answer, calls)
+		}
+	}
+}
