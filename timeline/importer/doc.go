@@ -15,11 +15,12 @@ opencode is made of the bytes of its files, or of its rows in the database.
 
 Importing a file again adds nothing. A message is identified by timeline.Identity and by
 its own id, if it has one: two lines with different ids are different messages, so that an
-id always finds its own line. A file that has grown adds its new part; an older copy
-changes nothing; an edited file becomes a branch, and the conversation's head moves there
-after the whole file has been read, so that a failed import leaves it where it was. If a
-line has the identity of a known message but other bytes, its bytes are kept as the
-conversation's own form (OwnForms).
+id always finds its own line. Messages that an earlier version of this package parsed
+differently keep their identity, if their bytes are the same. A file that has grown adds
+its new part; an older copy changes nothing; an edited file becomes a branch, and the
+conversation's head moves there after the whole file has been read, so that a failed
+import leaves it where it was. If a line has the identity of a known message but other
+bytes, its bytes are kept as the conversation's own form (OwnForms).
 
 Others may use the conversation during an import. If they continue it, the head stays
 theirs unless the file contains everything that they wrote, and the import becomes a

@@ -78,6 +78,11 @@ func ParseFormat(name string) (Format, error) {
 
 func (f Format) isBody() bool { return f == OpenAI || f == Anthropic || f == Responses }
 
+// isParsedAnew reports whether earlier versions parsed messages of a format differently.
+func (f Format) isParsedAnew() bool {
+	return f == GeminiCLI || f == OpenCode || f == Aider || f == ChatGPT || f == ClaudeAI
+}
+
 // isNamedByFolder reports whether all files of a format have the same name.
 func (f Format) isNamedByFolder() bool { return f == Beam || f == Cline || f == Aider }
 

@@ -31,6 +31,7 @@ type walk struct {
 	forms   map[timeline.Place]timeline.Hash // of lines
 	known   bool                             // the conversation was in the store
 	had     string                           // its project
+	stored  map[storedKey][]timeline.Hash    // see asStored
 
 	// head and revision are the conversation's as last seen. base is the head that
 	// this import found or set; a different head is another writer's.
@@ -69,9 +70,12 @@ func (k *walk) keepsWay() bool { return k.w.source.kind.format.isBody() }
 // follow advances to the next message of the way if it equals m.
 func (k *walk) follow(ctx context.Context, m *timeline.Message) (bool, error) {
 	if k.left {
-		return false, nil
+		return false, k.asStored(ctx, m)
 	}
 	next, err := k.next(ctx)
+	if err == nil && (next == nil || next.Identity != m.Identity) {
+		err = k.asStored(ctx, m)
+	}
 	if err != nil {
 		return false, err
 	}
