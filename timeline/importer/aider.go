@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -20,9 +21,14 @@ const aiderStart = "# aider chat started at "
 // readAider reads aider's chat history, .aider.chat.history.md. Each chat in it is a
 // conversation of its own. Lines that begin with #### are the person's, lines that begin
 // with > aider's own, and all others the model's. Lines of the model may begin alike, but
-// only aider ends lines with two spaces.
+// only aider ends lines with two spaces. In a chat without these spaces the beginnings of
+// lines decide.
 func readAider(ctx context.Context, s *source, r io.Reader, to taker) error {
-	a := &aiderReader{ctx: ctx, to: to, label: s.label, name: s.label, when: s.modified}
+	stripped, err := s.strippedChats(ctx)
+	if err != nil {
+		return err
+	}
+	a := &aiderReader{ctx: ctx, to: to, label: s.label, name: s.label, when: s.modified, stripped: stripped}
 	if filepath.Base(s.path) == aiderFile {
 		a.project = filepath.Dir(absolute(s.path))
 	}
@@ -44,6 +50,37 @@ func readAider(ctx context.Context, s *source, r io.Reader, to taker) error {
 		}
 		if err := a.line(line); err != nil {
 			return err
+		}
+	}
+}
+
+// strippedChats reports of each chat, by its number, whether an editor or git has stripped
+// the spaces from its lines, so that none of the person's ends with them. Number 0 is what
+// precedes the first chat.
+func (s *source) strippedChats(ctx context.Context) ([]bool, error) {
+	f, err := os.Open(s.path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	stripped, spaces := []bool{false}, false
+	for l := newLines(f); ; {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		line, err := l.next()
+		if err == errLong {
+			continue
+		}
+		if err != nil { // reading it again reports what is wrong
+			return stripped, nil
+		}
+		if bytes.HasPrefix(line, []byte(aiderStart)) {
+			stripped, spaces = append(stripped, false), false
+		}
+		if bytes.HasPrefix(line, []byte("####")) {
+			spaces = spaces || bytes.HasSuffix(bytes.TrimRight(line, "\r"), []byte("  "))
+			stripped[len(stripped)-1] = !spaces
 		}
 	}
 }
@@ -80,6 +117,8 @@ type aiderReader struct {
 	label, name string
 	project     string
 	when        time.Time
+	stripped    []bool // see strippedChats
+	chat        int    // the number of the chat
 	role        string
 	raw         []byte
 	blanks      int  // since the last line
@@ -98,6 +137,7 @@ func (a *aiderReader) line(line []byte) error {
 		}
 		at = strings.ToValidUTF8(strings.TrimSpace(at), "\ufffd")
 		a.name, a.role, a.open = a.label+" "+at, "", false
+		a.chat++
 		if !fits(a.name, timeline.MaxName) {
 			a.name = a.label
 		}
@@ -123,7 +163,7 @@ func (a *aiderReader) line(line []byte) error {
 // author returns the role of the author of a line.
 func (a *aiderReader) author(text string) string {
 	own := a.role == "" || a.role == timeline.RoleMeta // the line before is aider's
-	last := strings.HasSuffix(text, "  ")
+	last := strings.HasSuffix(text, "  ") || a.chat < len(a.stripped) && a.stripped[a.chat]
 	switch {
 	case strings.HasPrefix(text, "####") && (last || own):
 		a.open = false

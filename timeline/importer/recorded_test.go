@@ -2,8 +2,10 @@ package importer_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -276,4 +278,20 @@ func TestChatsOfAiderAreConversations(t *testing.T) {
 	}) {
 		t.Error("what aider said itself is missing")
 	}
+}
+
+// Editors and git hooks strip the spaces at the ends of lines. A chat without them is divided
+// by the beginnings of its lines; chats that aider adds behind it are not.
+func TestStrippedChatsOfAiderAreRead(t *testing.T) {
+	h := newHistory(t)
+	const chat = "# aider chat started at 2024-05-01 10:00:0%d\n\n> aider --message Hi\n> Aider v0.86.2  \n> Added a.go to the chat.  \n\n#### Hi  \n####   \n#### there  \n\nGood day.\n\n> Tokens: 1  \n\n#### Bye  \n\nGood bye.\n\n#### A heading\n\n> Tokens: 2  \n"
+	stripped := regexp.MustCompile(` +\n`).ReplaceAllString(fmt.Sprintf(chat, 1), "\n")
+	path := h.file("a/.aider.chat.history.md", strings.Replace(stripped, "#### A heading\n\n", "", 1)+fmt.Sprintf(chat, 2))
+	h.importing(importer.Options{}, path)
+	h.same([]string{"Hi\n\nthere", "Good day.", "Bye", "Good bye."}, h.spoken("a 2024-05-01 10:00:01"))
+	h.same([]string{"Hi\n\nthere", "Good day.", "Bye", "Good bye.\n\n#### A heading"}, h.spoken("a 2024-05-01 10:00:02"))
+	for _, name := range h.names() {
+		h.same([]string{timeline.RoleMeta, "user", "assistant", timeline.RoleMeta, "user", "assistant", timeline.RoleMeta}, roles(h.entries(name)))
+	}
+	h.same(0, h.importing(importer.Options{}, path).New)
 }
