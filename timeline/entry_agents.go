@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"encoding/json"
+	"iter"
 	"strconv"
 	"strings"
 
@@ -160,12 +161,12 @@ func geminiMessage(role string, message rawjson.Value) (chat.Message, error) {
 		out.Parts = append(out.Parts, chat.Part{Kind: chat.Thinking, Text: chat.Quote(text)})
 	}
 	var calls []chat.Part
-	called := map[string]bool{}
+	called := map[[2]string]bool{} // by id and name; there may be no id
 	for call := range message.Get("toolCalls").Elems() {
 		id, name := call.Get("id").Str(), call.Get("name").Str()
-		called[id] = true
+		called[[2]string{id, name}] = true
 		calls = append(calls, chat.Part{Kind: chat.Call, ID: id, Name: name, Args: call.Get("args").Raw()})
-		for r := range call.Get("result").Elems() {
+		for r := range googleParts(call.Get("result")) {
 			// The results of parallel calls may be in the list of each of them.
 			if response := r.Get("functionResponse"); response.Exists() && (!response.Has("id") || response.Get("id").EqualStr(id)) {
 				calls = append(calls, geminiResult(id, name, response.Get("response"), call.Get("status").EqualStr("error")))
@@ -175,8 +176,9 @@ func geminiMessage(role string, message rawjson.Value) (chat.Message, error) {
 	if content := message.Get("content"); content.Kind() == rawjson.String && strings.TrimSpace(content.Str()) != "" {
 		out.Parts = append(out.Parts, chat.Part{Kind: chat.Text, Text: content.Raw()})
 	}
-	for part := range message.Get("content").Elems() {
-		if id := part.Get("functionCall").Get("id").Str(); called[id] || part.Get("thought").Bool() && message.Get("thoughts").Exists() {
+	for part := range googleParts(message.Get("content")) {
+		call := part.Get("functionCall")
+		if called[[2]string{call.Get("id").Str(), call.Get("name").Str()}] && call.Exists() || part.Get("thought").Bool() && message.Get("thoughts").Exists() {
 			continue
 		}
 		if p, ok := googlePart(part); ok {
@@ -188,6 +190,14 @@ func geminiMessage(role string, message rawjson.Value) (chat.Message, error) {
 		return out, ErrNoMessage
 	}
 	return out, nil
+}
+
+// googleParts returns the parts of a value in Google's form: a list, or one part alone.
+func googleParts(v rawjson.Value) iter.Seq[rawjson.Value] {
+	if v.Kind() == rawjson.Object {
+		return func(yield func(rawjson.Value) bool) { yield(v) }
+	}
+	return v.Elems()
 }
 
 // googlePart parses a part of a message in Google's form, or returns false for what is not

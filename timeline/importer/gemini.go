@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -37,11 +38,8 @@ func readGeminiCLI(ctx context.Context, s *source, r io.Reader, to taker) error 
 		answered := map[string]bool{}
 		for _, e := range history {
 			m := e.message
-			if e.repeats(answered) {
+			if repeatsResults(&m, answered) {
 				m.Role = timeline.RoleMeta
-			}
-			for _, id := range e.answers {
-				answered[id] = true
 			}
 			if err := to.take(ctx, name, asMessage(m)); err != nil {
 				return err
@@ -73,14 +71,24 @@ type geminiEntry struct {
 	id      string
 	at      int // its index in the history
 	message timeline.Message
-	// answers are the calls of which the message has the result. results are the calls
-	// whose results are all that the message consists of.
-	answers, results []string
 }
 
-// repeats reports whether the message only has results that earlier messages have.
-func (e *geminiEntry) repeats(answered map[string]bool) bool {
-	return len(e.results) > 0 && !slices.ContainsFunc(e.results, func(id string) bool { return !answered[id] })
+// repeatsResults reports whether a message only has results of calls that are answered, and
+// notes the calls that it answers.
+func repeatsResults(m *timeline.Message, answered map[string]bool) bool {
+	c, err := m.Chat()
+	if err != nil {
+		return false
+	}
+	repeats := true
+	for i := range c.Parts {
+		p := &c.Parts[i]
+		repeats = repeats && p.Kind == chat.Result && answered[p.ID]
+		if p.Kind == chat.Result && p.ID != "" {
+			answered[p.ID] = true
+		}
+	}
+	return repeats
 }
 
 // record applies a record of the log, or the one object of an earlier version.
@@ -128,19 +136,6 @@ func (g *geminiLog) put(d document, message rawjson.Value) {
 	}
 	if fits(id, timeline.MaxRef) {
 		e.message.Ref = id
-	}
-	for call := range message.Get("toolCalls").Elems() {
-		if call.Get("result").Kind() == rawjson.Array {
-			e.answers = append(e.answers, call.Get("id").Str())
-		}
-	}
-	for part := range message.Get("content").Elems() {
-		response := part.Get("functionResponse")
-		if !response.Exists() {
-			e.results = nil
-			break
-		}
-		e.results = append(e.results, response.Get("id").Str())
 	}
 	if old := g.byID[id]; old != nil {
 		e.at = old.at

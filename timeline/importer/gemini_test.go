@@ -71,6 +71,33 @@ func TestCallsInTheContentOfGeminiCLIAreImported(t *testing.T) {
 	h.same([]string{"I think."}, h.spoken("g"))
 }
 
+// Calls without ids, results that are not there yet, and content that is one part instead of
+// a list lose nothing.
+func TestUnusualMessagesOfGeminiCLIAreImportedWhole(t *testing.T) {
+	for name, test := range map[string]struct {
+		log  string
+		said []string
+	}{
+		"a call without an id": {`{"id":"1","type":"gemini","content":[{"text":"I look."},{"functionCall":{"name":"ls","args":{}}}],"toolCalls":[{"name":"ls","args":{},"result":[{"functionResponse":{"name":"ls","response":{"output":"a"}}}]}]}`, []string{"I look."}},
+		"a result in the next message": {`{"id":"1","type":"gemini","content":"I look.","toolCalls":[{"id":"c1","name":"ls","args":{},"result":[]}]}
+{"id":"2","type":"user","content":[{"functionResponse":{"id":"c1","name":"ls","response":{"output":"a"}}}]}`, []string{"I look."}},
+		"one without an id": {`{"id":"1","type":"gemini","content":"I look.","toolCalls":[{"name":"ls","args":{},"result":[]}]}
+{"id":"2","type":"user","content":[{"functionResponse":{"name":"ls","response":{"output":"a"}}}]}`, []string{"I look."}},
+		"one part": {`{"id":"1","type":"user","content":{"text":"Look."}}
+{"id":"2","type":"gemini","content":{"functionCall":{"id":"c1","name":"ls","args":{}}}}
+{"id":"3","type":"user","content":{"functionResponse":{"id":"c1","name":"ls","response":{"output":"a"}}}}`, []string{"Look."}},
+		"one result": {`{"id":"1","type":"gemini","content":"","toolCalls":[{"id":"c1","name":"ls","args":{},"result":{"functionResponse":{"id":"c1","response":{"output":"a"}}}}]}
+{"id":"2","type":"user","content":{"functionResponse":{"id":"c1","name":"ls","response":{"output":"a"}}}}`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHistory(t)
+			h.importing(importer.Options{}, h.file("s.jsonl", geminiHead+test.log+"\n"))
+			h.same(test.said, h.spoken("g"))
+			h.pairs("g", 1, 0)
+		})
+	}
+}
+
 // The log of a session is read as far as it goes.
 func TestABrokenLogOfGeminiCLIIsReadAsFarAsItGoes(t *testing.T) {
 	h := newHistory(t)
