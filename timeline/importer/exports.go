@@ -31,7 +31,7 @@ func readChatGPT(ctx context.Context, s *source, r io.Reader, to taker) error {
 		}
 		t := &messageTree{nodes: map[string]treeNode{}}
 		for key, node := range mapping.Members() {
-			t.add(key.Str(), node.Get("parent"), node.Get("message"))
+			t.add(key.Str(), node.Get("parent").Str(), node.Get("message"))
 		}
 		e := exported{d: d, tree: t, format: timeline.FormatChatGPT, title: d.root.Get("title").Str()}
 		e.name = firstName(s.label, d.root.Get("conversation_id"), d.root.Get("id"))
@@ -53,24 +53,13 @@ func readChatGPT(ctx context.Context, s *source, r io.Reader, to taker) error {
 func readClaudeAI(ctx context.Context, s *source, r io.Reader, to taker) error {
 	return eachElement(ctx, s, r, to, func(_ int, d document) error {
 		t := &messageTree{nodes: map[string]treeNode{}}
-		messages, last := d.root.Get("chat_messages"), ""
-		for m := range messages.Elems() {
-			id := m.Get("uuid").Str()
-			if id == "" || t.has(id) {
-				id = "#" + strconv.Itoa(len(t.ids)) // no other has it
-			}
-			if parent := m.Get("parent_message_uuid"); parent.Kind() == rawjson.String {
-				t.add(id, parent, m)
-			} else {
-				t.addAfter(id, last, m)
-			}
-			last = id
+		for m := range d.root.Get("chat_messages").Elems() {
+			t.add(m.Get("uuid").Str(), m.Get("parent_message_uuid").Str(), m)
 		}
+		t.followBefore()
 		e := exported{d: d, tree: t, format: timeline.FormatClaudeAI, title: d.root.Get("name").Str()}
 		e.name = firstName(s.label, d.root.Get("uuid"))
-		if e.current = d.root.Get("current_leaf_message_uuid").Str(); !t.has(e.current) {
-			e.current = last
-		}
+		e.current = d.root.Get("current_leaf_message_uuid").Str()
 		e.began = rfc3339(d.root.Get("created_at"), s.modified)
 		e.time = func(m rawjson.Value, last time.Time) time.Time { return rfc3339(m.Get("created_at"), last) }
 		e.about = func(m rawjson.Value) (id, role string) {
@@ -139,26 +128,60 @@ func (t *messageTree) has(id string) bool {
 	return ok
 }
 
-func (t *messageTree) add(id string, parent, message rawjson.Value) {
-	t.addAfter(id, parent.Str(), message)
-}
-
-func (t *messageTree) addAfter(id, parent string, message rawjson.Value) {
-	if !t.has(id) {
-		t.ids = append(t.ids, id)
+// add adds a message. One whose id is missing, or is that of another, gets an id that no
+// JSON text can have.
+func (t *messageTree) add(id, parent string, message rawjson.Value) {
+	if id == "" || t.has(id) {
+		id = "\xff" + strconv.Itoa(len(t.ids))
 	}
+	t.ids = append(t.ids, id)
 	t.nodes[id] = treeNode{parent, message}
 }
 
+// followBefore lets messages whose parents are not there follow the message before them in
+// the file. What the first message names as its parent is the root, for others, too.
+func (t *messageTree) followBefore() {
+	root, before := "", ""
+	for i, id := range t.ids {
+		n := t.nodes[id]
+		if i == 0 {
+			root = n.parent
+		}
+		if n.parent == id || !t.has(n.parent) {
+			if n.parent == root && root != "" {
+				n.parent = ""
+			} else {
+				n.parent = before
+			}
+			t.nodes[id] = n
+		}
+		before = id
+	}
+}
+
+// cutCycles makes a root of one message of each cycle. The path to the current node keeps
+// all of its messages.
+func (t *messageTree) cutCycles(current string) {
+	visits := map[string]int{} // the number of the walk that met a message
+	for n, start := range append([]string{current}, t.ids...) {
+		for at := start; t.has(at) && visits[at] == 0; at = t.nodes[at].parent {
+			visits[at] = n + 1
+			if node := t.nodes[at]; visits[node.parent] == n+1 {
+				t.nodes[at] = treeNode{"", node.message}
+			}
+		}
+	}
+}
+
 // paths returns the paths from the root to the leaves, the one to the current node last, and
-// how many are left out because all together are too long. A path ends where it meets
-// itself.
+// how many are left out because all together are too long.
 func (t *messageTree) paths(current string) (paths [][]rawjson.Value, left int) {
+	t.cutCycles(current)
 	parents := map[string]bool{}
 	for _, n := range t.nodes {
 		parents[n.parent] = true
 	}
-	if !t.has(current) && len(t.ids) > 0 {
+	if !t.has(current) {
 		current = t.newest(parents)
 	}
 	var leaves []string
@@ -177,19 +200,14 @@ func (t *messageTree) paths(current string) (paths [][]rawjson.Value, left int) 
 			break
 		}
 		var path []rawjson.Value
-		met := map[string]bool{}
-		for at := leaves[i]; !met[at]; at = t.nodes[at].parent {
-			node, ok := t.nodes[at]
-			if !ok {
-				break
-			}
-			met[at] = true
+		for at := leaves[i]; t.has(at); at = t.nodes[at].parent {
+			visited++
+			node := t.nodes[at]
 			if node.message.Kind() == rawjson.Object {
 				path = append(path, node.message)
 				bytes += len(node.message.Raw())
 			}
 		}
-		visited += len(met)
 		slices.Reverse(path)
 		paths = append(paths, path)
 	}
@@ -197,14 +215,14 @@ func (t *messageTree) paths(current string) (paths [][]rawjson.Value, left int) 
 	return paths, left
 }
 
-// newest returns the last leaf in the file, or the first node if there is none.
+// newest returns the last leaf in the file, or "" if there are no messages.
 func (t *messageTree) newest(parents map[string]bool) string {
 	for _, id := range slices.Backward(t.ids) {
 		if !parents[id] {
 			return id
 		}
 	}
-	return t.ids[0]
+	return ""
 }
 
 // firstName returns the first of the values that can name a conversation, or otherwise

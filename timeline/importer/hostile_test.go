@@ -45,6 +45,51 @@ func TestCyclesOfAnExportEnd(t *testing.T) {
 	}
 }
 
+// claudeAI is an export of Claude with messages of the form "uuid parent", which say their
+// number.
+func claudeAI(current string, messages ...string) string {
+	var list []any
+	for i, m := range messages {
+		id, parent, _ := strings.Cut(m, " ")
+		list = append(list, map[string]any{"uuid": id, "parent_message_uuid": parent, "sender": "human", "text": fmt.Sprint(i + 1)})
+	}
+	text, _ := json.Marshal([]any{map[string]any{"uuid": "c", "current_leaf_message_uuid": current, "chat_messages": list}})
+	return string(text)
+}
+
+// No message of an export is lost, whatever it names as its parent: one that is not there
+// stands for the message before, except if the first message names it, too.
+func TestMessagesOfAnExportAreNeverLost(t *testing.T) {
+	for name, test := range map[string]struct {
+		text     string
+		said     []string
+		branches []int64
+		messages int64
+	}{
+		"unknown parents":          {claudeAI("c", "a 0", "b ?", "c ??"), []string{"1", "2", "3"}, []int64{3}, 3},
+		"two beginnings":           {claudeAI("d", "a 0", "b a", "c 0", "d c"), []string{"3", "4"}, []int64{2, 2}, 4},
+		"its own parent":           {claudeAI("b", "a a", "b b"), []string{"1", "2"}, []int64{2}, 2},
+		"a cycle beside the rest":  {claudeAI("b", "a 0", "b a", "c d", "d c"), []string{"1", "2"}, []int64{2, 2}, 4},
+		"a cycle of the last":      {claudeAI("c", "a 0", "b c", "c b"), []string{"2", "3"}, []int64{2, 1}, 3},
+		"parents behind":           {claudeAI("", "a c", "b ?", "c b"), []string{"2", "3", "1"}, []int64{3}, 3},
+		"the same id":              {claudeAI("", "a 0", "a 0", "b a"), []string{"1", "3"}, []int64{2, 1}, 3},
+		"ids like those of others": {claudeAI("#2", "#1 0", " #1", "#2 #1"), []string{"1", "3"}, []int64{2, 2}, 3},
+		"a cycle in ChatGPT": {chatGPT("a", map[string]node{"a": {Message: said("1")}, "b": {Parent: "c", Message: said("2")}, "c": {Parent: "b", Message: said("3")}}),
+			[]string{"1"}, []int64{1, 2}, 3},
+		"no id in ChatGPT": {chatGPT("a", map[string]node{"": {Message: said("1")}, "a": {Message: said("2")}}), []string{"2"}, []int64{1, 1}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHistory(t)
+			path := h.file("conversations.json", test.text)
+			r := h.importing(importer.Options{}, path)
+			h.same(test.said, h.spoken("c"))
+			h.same(test.branches, h.branches("c"))
+			h.same([]int{int(test.messages), 0}, []int{r.New, r.Broken})
+			h.same(0, h.importing(importer.Options{}, path).New)
+		})
+	}
+}
+
 // A leaf is a node that no other names as its parent, whatever its list of children says.
 func TestLeavesOfAnExportAreFoundByTheirParents(t *testing.T) {
 	h := newHistory(t)
