@@ -282,7 +282,8 @@ func (o *fitFlags) fitTrajectory(cmd *cobra.Command, data []byte) ([]byte, *wind
 	}
 	out, report, plan := trajectory.Fit(t, opts)
 	if o.wouldManage {
-		fmt.Fprintf(cmd.OutOrStdout(), "%t %d of %d interactions would be removed, and %d results shortened\n", plan.Action != "none", len(t.Steps), report.Removed, report.Truncated)
+		fmt.Fprintf(cmd.OutOrStdout(), "%t %d of %s would be removed, and %s shortened\n", plan.Action != "none", report.Removed,
+			plural(len(t.Steps), "interaction", "interactions"), plural(report.Truncated, "result", "results"))
 		return nil, plan, nil
 	}
 	return out, plan, nil

@@ -199,7 +199,8 @@ func personal(c *chat.Message) string {
 }
 
 // wrappers begin the messages in which Codex tells the model about the project and the
-// machine, and the one with which Claude Code asks for a title; requestHead stands in its editors between the open files and the request.
+// machine, and the one with which Claude Code asks for a title. In editors, Codex puts requestHead
+// between the open files and the request.
 var wrappers = []string{"<session>", "<environment_context>", "<user_instructions>", "<INSTRUCTIONS>", "<permissions", "<collaboration_mode>", "<turn_aborted>", "# AGENTS.md instructions"}
 
 const requestHead = "## My request for Codex:"
