@@ -73,7 +73,7 @@ On a terminal long output goes through $PAGER, or through less.
 	f.IntVar(&o.branch, "branch", 0, "`number` of the branch (default 0, where the conversation stands)")
 	f.BoolVar(&o.full, "full", false, "show tool results and thinking whole, and all spans of a plan")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
-	data := addTenantHistory(cmd)
+	table, data := addModelTable(cmd), addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := o.check(args); err != nil {
 			return err
@@ -87,7 +87,7 @@ On a terminal long output goes through $PAGER, or through less.
 			case o.plan != "":
 				return showPlans(cmd, s, &c, &o)
 			case o.calls:
-				return showCalls(cmd, s, &c, &o)
+				return showCalls(cmd, s, &c, &o, *table)
 			case o.sent != "":
 				return showSent(cmd, s, &c, &o)
 			case o.diff:

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -15,10 +14,16 @@ import (
 	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/token"
 )
 
-// showCalls lists the calls of a conversation.
-func showCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *showFlags) error {
+// showCalls lists the calls of a conversation, priced with the model table and the file over
+// it that is named.
+func showCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *showFlags, modelFile string) error {
+	models, err := modelTable(modelFile)
+	if err != nil {
+		return err
+	}
 	calls, err := browse.Calls(cmd.Context(), s, s.tenant, c)
 	if err != nil {
 		return &failure{err}
@@ -26,7 +31,7 @@ func showCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 	if o.last > 0 {
 		calls = calls[max(0, len(calls)-int(o.last)):]
 	}
-	priced, err := priceCalls(cmd, s, c, calls)
+	priced, err := priceCalls(cmd, s, c, calls, models)
 	if err != nil {
 		return err
 	}
@@ -68,13 +73,9 @@ type pricedCall struct {
 }
 
 // priceCalls returns calls with their prices, as oriel usage adds them up.
-func priceCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, calls []browse.Call) ([]pricedCall, error) {
-	models, err := modelTable(os.Getenv("ORIEL_MODELS"))
-	if err != nil {
-		return nil, err
-	}
+func priceCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, calls []browse.Call, models *token.Models) ([]pricedCall, error) {
 	costs := map[string]float64{}
-	err = usage.NewReader(s).Calls(cmd.Context(), s.tenant, c, models, func(all []usage.Priced) {
+	err := usage.NewReader(s).Calls(cmd.Context(), s.tenant, c, models, func(all []usage.Priced) {
 		for i := range all {
 			if p := &all[i]; p.Billed && p.Known {
 				costs[p.ID] = usage.Dollars(p.Cost)
