@@ -115,7 +115,7 @@ func CallOf(calls []Call, name string) (int, error) {
 	if n, err := strconv.Atoi(name); err == nil && 0 < n && n <= len(calls) {
 		return n - 1, nil
 	}
-	if found := begin(name, ids); len(found) == 1 {
+	if found := newNameIndex(ids).begin(name); len(found) == 1 {
 		return slices.Index(ids, found[0]), nil
 	}
 	return 0, fmt.Errorf("no call is called %s: there are calls 1 to %d, oriel show --calls lists them", strconv.Quote(clip.To(name, 40)), len(calls))

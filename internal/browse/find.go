@@ -91,8 +91,8 @@ func Conversations(ctx context.Context, s timeline.Store, tenant string) ([]List
 // newest; by a number of up to three digits, that row of Conversations; or by the beginning
 // of its name, if no other name begins so. Names of sub-agents and of further conversations
 // of a session, which continue a name after a slash or as "~2", do not count as others; these
-// are found by the beginning of the name with the same number, such as "7f3c~2". If there is
-// none, the error is a *Missing.
+// are also found by the beginning of the session and the whole of what follows it, such as
+// "7f3c/agent-1" or "7f3c~2". If there is none, the error is a *Missing.
 func Find(ctx context.Context, s timeline.Store, tenant, name string) (timeline.Conversation, error) {
 	c, err := s.Conversation(ctx, tenant, name)
 	if !errors.Is(err, timeline.ErrNoConversation) {
@@ -116,7 +116,7 @@ func Find(ctx context.Context, s timeline.Store, tenant, name string) (timeline.
 	for i := range all {
 		names = append(names, all[i].Name)
 	}
-	found := begin(name, names)
+	found := newNameIndex(names).begin(name)
 	if len(found) == 1 {
 		return all[slices.Index(names, found[0])], nil
 	}
@@ -140,69 +140,4 @@ func Row(name string) (row int, ok bool) {
 	}
 	n, err := strconv.Atoi(name)
 	return n, err == nil && 0 < n && n <= maxRow && strconv.Itoa(n) == name
-}
-
-// begin returns the names that begin with name, sorted. If one of them is the beginning of
-// all others up to a slash or a number in their session, it returns only that one.
-func begin(name string, names []string) []string {
-	var found []string
-	session, number := cutNumber(name)
-	for _, n := range names {
-		if name != "" && strings.HasPrefix(n, name) {
-			found = append(found, n)
-		} else if s, k := cutNumber(n); number != "" && k == number && strings.HasPrefix(s, session) {
-			found = append(found, n)
-		}
-	}
-	slices.Sort(found)
-	if len(found) > 1 && !slices.ContainsFunc(found[1:], func(n string) bool {
-		s, _ := cutNumber(n)
-		return s != found[0] && !strings.HasPrefix(n, found[0]+"/")
-	}) {
-		return found[:1]
-	}
-	return found
-}
-
-// cutNumber returns the session of a name such as "session~2", and its number with the tilde;
-// other names have no number.
-func cutNumber(name string) (session, number string) {
-	i := strings.LastIndexByte(name, '~')
-	if i <= 0 || i == len(name)-1 || strings.Trim(name[i+1:], "0123456789") != "" {
-		return name, ""
-	}
-	return name[:i], name[i:]
-}
-
-// Short returns for each name its shortest beginning, of at least eight bytes, that Find
-// accepts for it.
-func Short(names []string) map[string]string {
-	sorted := slices.Sorted(slices.Values(names))
-	short := make(map[string]string, len(sorted))
-	for i, name := range sorted {
-		n := 8
-		session, number := cutNumber(name)
-		for _, step := range []int{-1, 1} { // to the next one of another session
-			for j := i + step; j >= 0 && j < len(sorted); j += step {
-				if s, _ := cutNumber(sorted[j]); s != session {
-					n = max(n, shared(name, sorted[j])+1)
-					break
-				}
-			}
-		}
-		short[name] = session[:clip.Ceil(session, min(n, len(session)))] + number
-		if _, row := Row(short[name]); row || !slices.Equal(begin(short[name], sorted), []string{name}) {
-			short[name] = name
-		}
-	}
-	return short
-}
-
-// shared returns how many bytes two texts have in common at their beginning.
-func shared(a, b string) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
 }

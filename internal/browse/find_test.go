@@ -51,6 +51,7 @@ func TestFindKnowsWhatPeopleMean(t *testing.T) {
 		"-":             "6113e919",
 		"su":            "sub", // sub-agents of one conversation
 		"sub/agent-2":   "sub/agent-2",
+		"su/agent-2":    "sub/agent-2",
 		"6113":          "6113e919", // too long for a row
 	} {
 		c, err := browse.Find(ctx, s, timeline.Local, name)
@@ -84,7 +85,8 @@ func TestFindPassesOnWhatTheStoreFailsWith(t *testing.T) {
 
 func TestShortNamesAreFound(t *testing.T) {
 	names := []string{"e4599950-b028", "e4599950-c000", "1284c080-f9cd", "c1", "c12", "grüße-aus-köln", "grüße-aus-koblenz", "sub", "sub/agent-1", "12345678-a", "a b",
-		"028d4430-6983", "028d4430-6983~2", "028d4430-6983~12", "777d4430-6983~2", "777d4430-6983~3", "999d4430~2", "999d4430-1~2", "~2", "odd~"}
+		"028d4430-6983", "028d4430-6983~2", "028d4430-6983~12", "777d4430-6983~2", "777d4430-6983~3", "999d4430~2", "999d4430-1~2", "~2", "odd~",
+		"555d4430-6983", "555d4430-6983/agent-1", "555d4430-6983/agent-2", "666d4430-6983/agent-1", "team/project/first", "team/project/second"}
 	s := storeOf(t, names...)
 	short := browse.Short(names)
 	for _, name := range names {
@@ -92,13 +94,14 @@ func TestShortNamesAreFound(t *testing.T) {
 			t.Errorf("%q is short for %q, but means %q: %v", short[name], name, c.Name, err)
 		}
 	}
-	for name, want := range map[string]string{"1284c080-f9cd": "1284c080", "028d4430-6983": "028d4430", "028d4430-6983~12": "028d4430~12", "777d4430-6983~3": "777d4430~3"} {
+	for name, want := range map[string]string{"1284c080-f9cd": "1284c080", "028d4430-6983": "028d4430", "028d4430-6983~12": "028d4430~12", "777d4430-6983~3": "777d4430~3",
+		"555d4430-6983": "555d4430", "555d4430-6983/agent-2": "555d4430/agent-2", "666d4430-6983/agent-1": "666d4430", "team/project/first": "team/project/f"} {
 		if short[name] != want {
 			t.Errorf("%q is short for %q, want %q", short[name], name, want)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[ab]{1,3}(aaaaaaa)?[ab/~]{0,2}(~[12])?`), 1, 12, rapid.ID[string]).Draw(t, "names")
+		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[ab]{1,3}(aaaaaaa)?[ab/~]{0,2}(/[ab]{1,2})?(~[12])?`), 1, 12, rapid.ID[string]).Draw(t, "names")
 		s := storeOf(t, names...)
 		for name, short := range browse.Short(names) {
 			if c, err := browse.Find(ctx, s, timeline.Local, short); c.Name != name || err != nil {
