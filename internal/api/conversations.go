@@ -167,11 +167,7 @@ const searchBudget = 20_000
 // title returns the title of a conversation.
 func (q *request) title(c *timeline.Conversation) (string, error) {
 	return q.titles.get(q.tenant, c, func() (string, error) {
-		title, err := browse.Title(q.Context(), q.Store, q.tenant, c)
-		if errors.Is(err, timeline.ErrNoPlace) {
-			err = nil // it was deleted meanwhile
-		}
-		return title, err
+		return browse.Title(q.Context(), q.Store, q.tenant, c)
 	})
 }
 

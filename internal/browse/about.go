@@ -84,22 +84,36 @@ func describe(ctx context.Context, s timeline.Store, tenant string, c *Listed, m
 }
 
 // Title returns the title of a conversation: that of About. It reads the first messages and,
-// of a session of Claude Code, the lines that the agent wrote for itself.
+// of a session of Claude Code, the lines that the agent wrote for itself. A conversation that
+// is deleted meanwhile has the title that was found by then.
 func Title(ctx context.Context, s timeline.Store, tenant string, c *timeline.Conversation) (string, error) {
 	d := describing{counter: TextCounter(), said: map[string]*saidUsage{}, refs: map[string]bool{}}
 	if err := d.note(ctx, s, tenant, c.Name); err != nil || d.noted != "" {
 		return d.noted, err
 	}
-	const page = 16
-	for first := int64(1); first <= min(c.Head.Depth, 16*page) && cmp.Or(d.given, d.words) == ""; first += page {
-		if err := s.Messages(ctx, tenant, c.Head, first, first+page-1, false, d.entry); err != nil {
-			return "", err
-		}
+	var err error
+	for first := int64(1); err == nil && first <= min(c.Head.Depth, wordsWithin) && cmp.Or(d.given, d.words) == ""; first += page {
+		err = s.Messages(ctx, tenant, c.Head, first, first+page-1, false, d.entry)
 	}
-	if !d.claudeCode {
-		return d.title(), nil
+	if err == nil && d.claudeCode {
+		err = d.agentLines(ctx, s, tenant, c)
 	}
-	var lines [][2]int64 // the first and the last of stretches with lines of the agent
+	if errors.Is(err, timeline.ErrNoPlace) {
+		err = nil
+	}
+	return d.title(), err
+}
+
+// Title reads a page of messages at a time. A person's words after the first wordsWithin
+// messages are no title, on no screen.
+const (
+	page        = 16
+	wordsWithin = 16 * page
+)
+
+// agentLines reads the lines that Claude Code wrote for itself.
+func (d *describing) agentLines(ctx context.Context, s timeline.Store, tenant string, c *timeline.Conversation) error {
+	var lines [][2]int64 // the first and the last of stretches with such lines
 	err := s.Messages(ctx, tenant, c.Head, 1, c.Head.Depth, true, func(e *timeline.Entry) error {
 		d.refs[e.Ref] = true
 		if n := len(lines); e.Role != timeline.RoleMeta {
@@ -119,7 +133,7 @@ func Title(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 			return nil
 		})
 	}
-	return d.title(), err
+	return err
 }
 
 // maxTitle is how many characters of a title are kept.
@@ -137,7 +151,7 @@ type describing struct {
 	words      string // the person's first words
 	asked      string // the model that an imported session names last
 	resumed    string // the message with which an agent continues after a compaction
-	claudeCode bool   // it has lines of Claude Code's files
+	claudeCode bool   // it begins with lines of Claude Code's files
 
 	wanted []string // words that have not occurred yet, in lower case
 
@@ -156,7 +170,7 @@ func (d *describing) entry(e *timeline.Entry) error {
 		d.refs[e.Ref] = true
 	}
 	if e.Format == timeline.FormatClaudeCode {
-		d.claudeCode = true
+		d.claudeCode = d.claudeCode || e.Place.Depth <= page
 		d.line(e)
 	} else {
 		d.asked = cmp.Or(e.Model(), d.asked)
@@ -169,7 +183,7 @@ func (d *describing) entry(e *timeline.Entry) error {
 	if len(d.wanted) > 0 {
 		d.look(timeline.Words(&c))
 	}
-	if d.words == "" && c.Role == chat.User && !isMeta(e) {
+	if d.words == "" && e.Place.Depth <= wordsWithin && c.Role == chat.User && !isMeta(e) {
 		text := Line(personal(&c), maxTitle)
 		if strings.HasPrefix(text, resumes) {
 			d.resumed = cmp.Or(d.resumed, text)
@@ -263,7 +277,13 @@ func (d *describing) note(ctx context.Context, s timeline.Store, tenant, name st
 	return err
 }
 
-func (d *describing) title() string { return cmp.Or(d.noted, d.given, d.ofThis(), d.words, d.resumed) }
+// title returns the title of what was read. Only a file of Claude Code has lines with titles.
+func (d *describing) title() string {
+	if d.noted == "" && d.claudeCode {
+		return cmp.Or(d.given, d.ofThis(), d.words, d.resumed)
+	}
+	return cmp.Or(d.noted, d.words, d.resumed)
+}
 
 // ofThis returns the last summary that is of this conversation: a file of Claude Code may
 // have those of others.

@@ -2,6 +2,7 @@ package browse_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -57,6 +58,10 @@ func TestTitlesAreWhatPeopleSaidFirst(t *testing.T) {
 		add(t, s, "renamed", code, [2]string{"user", `{"type":"user","message":{"role":"user","content":"first"}}`})
 	}
 	add(t, s, "renamed", code, [2]string{timeline.RoleMeta, `{"type":"custom-title","customTitle":"Named at the end"}`})
+	late := slices.Repeat([][2]string{{"assistant", `{"role":"assistant","content":"Hello?"}`}}, 256)
+	add(t, s, "late", timeline.FormatAnthropic, append(late, [2]string{"user", `{"role":"user","content":"At last!"}`})...)
+	add(t, s, "late name", timeline.FormatAnthropic, append(late[:17], [2]string{"user", `{"role":"user","content":"now"}`})...)
+	add(t, s, "late name", code, [2]string{timeline.RoleMeta, `{"type":"custom-title","customTitle":"Of another program"}`})
 	add(t, s, "title", timeline.FormatAnthropic, [2]string{"user", `{"role":"user","content":[{"type":"text","text":"<session>\nRead all parts\n</session>\n\nWrite the title in the language the user wrote in."}]}`})
 	add(t, s, "silent", timeline.FormatOpenAI, [2]string{"assistant", `{"role":"assistant","content":"Hello?"}`})
 	list, err := browse.Conversations(ctx, s, timeline.Local)
@@ -72,7 +77,8 @@ func TestTitlesAreWhatPeopleSaidFirst(t *testing.T) {
 			t.Errorf("%s: Title is %q, %v; About has %q", a.Name, title, err, a.Title)
 		}
 	}
-	want := map[string]string{"plain": "What is the port?", "tagged": "fix it [31mnow", "compacted": "go on with the port", "named": "My own name", "renamed": "Named at the end", "silent": "", "title": "", "codex": "rename the button"}
+	want := map[string]string{"plain": "What is the port?", "tagged": "fix it [31mnow", "compacted": "go on with the port", "named": "My own name", "renamed": "Named at the end", "silent": "", "title": "", "codex": "rename the button",
+		"late": "", "late name": "now"}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -107,6 +113,21 @@ func TestCostsAreCountedOnce(t *testing.T) {
 }
 
 // An imported conversation has the title and the model that its file gives it.
+// A conversation that is deleted after it was listed has no title, and no error.
+func TestTitleOfADeletedConversation(t *testing.T) {
+	s := storeOf(t, "a")
+	c, err := s.Conversation(ctx, timeline.Local, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Delete(ctx, timeline.Local, "a", nil); err != nil {
+		t.Fatal(err)
+	}
+	if title, err := browse.Title(ctx, s, timeline.Local, &c); title != "" || err != nil {
+		t.Errorf("%q, %v", title, err)
+	}
+}
+
 func TestImportedConversationsHaveTheirOwnTitleAndModel(t *testing.T) {
 	s := memory.New()
 	add(t, s, "c", timeline.FormatOpenCode, [2]string{"user", `{"info":{"role":"user"},"parts":[{"type":"text","text":"Why?"}]}`},
