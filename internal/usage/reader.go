@@ -3,6 +3,7 @@ package usage
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,7 +106,7 @@ func (r *Reader) Calls(ctx context.Context, tenant string, c *timeline.Conversat
 	return err
 }
 
-// page returns the calls of a conversation.
+// page returns the calls of a conversation, and none if that was deleted meanwhile.
 func (r *Reader) page(ctx context.Context, tenant string, c *timeline.Conversation, models *token.Models) (*ledgerPage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,12 +119,27 @@ func (r *Reader) page(ctx context.Context, tenant string, c *timeline.Conversati
 	if old != nil && old.created.Equal(c.Created) && old.revision == c.Revision {
 		return old, nil
 	}
-	page := &ledgerPage{created: c.Created, revision: c.Revision, ledger: NewLedger(models)}
 	// The page takes over the ledger of the old one, which is then of no use.
 	if old != nil {
 		delete(r.known, at)
 		r.calls -= len(old.calls)
 	}
+	page, err := r.read(ctx, tenant, c, old)
+	if errors.Is(err, timeline.ErrNoConversation) {
+		return &ledgerPage{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.calls += len(page.calls)
+	r.known[at] = page
+	return page, nil
+}
+
+// read reads the calls of a conversation that old, which is nil or an earlier state, does not
+// have.
+func (r *Reader) read(ctx context.Context, tenant string, c *timeline.Conversation, old *ledgerPage) (*ledgerPage, error) {
+	page := &ledgerPage{created: c.Created, revision: c.Revision, ledger: NewLedger(r.models)}
 	fresh, err := r.fresh(ctx, tenant, c, old, page)
 	if err != nil {
 		return nil, err
@@ -134,12 +150,8 @@ func (r *Reader) page(ctx context.Context, tenant string, c *timeline.Conversati
 		}
 	}
 	page.number()
-	if page.paid, err = r.summaries(ctx, tenant, c.Name); err != nil {
-		return nil, err
-	}
-	r.calls += len(page.calls)
-	r.known[at] = page
-	return page, nil
+	page.paid, err = r.summaries(ctx, tenant, c.Name)
+	return page, err
 }
 
 // maxSingly is how many records are read one by one; more are read with all others.

@@ -3,6 +3,7 @@ package usage
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -55,7 +56,7 @@ func ReadStatus(ctx context.Context, store timeline.Store, tenant string, o Stat
 	s := &Status{}
 	for i := range all {
 		found, tools, err := s.newest(ctx, store, tenant, all[i].Name, &o)
-		if err != nil {
+		if err != nil && !errors.Is(err, timeline.ErrNoConversation) { // deleted meanwhile
 			return nil, err
 		}
 		if found && (tools || o.Session == "") {

@@ -160,6 +160,35 @@ func TestADamagedCallIsNamed(t *testing.T) {
 }
 
 // A client that left has not failed, whichever door it left by.
+// deletion deletes a conversation right after conversations are listed.
+type deletion struct {
+	timeline.Store
+	name string
+}
+
+func (d deletion) Conversations(ctx context.Context, tenant string) ([]timeline.Conversation, error) {
+	all, err := d.Store.Conversations(ctx, tenant)
+	d.Delete(ctx, tenant, d.name, nil)
+	return all, err
+}
+
+// What is deleted while a report is read is not in it; the rest is.
+func TestADeletedConversationFailsNothing(t *testing.T) {
+	h := begin(t)
+	want := h.read(usage.Options{By: usage.Conversation, Conversation: "a"})
+	r, err := usage.Read(context.Background(), deletion{h.store, "b"}, timeline.Local, usage.Options{By: usage.Conversation})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	s, err := usage.ReadStatus(context.Background(), deletion{begin(t).store, "b"}, timeline.Local, usage.StatusOptions{})
+	if err != nil || s.Conversation != "a" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
 func TestAClientThatLeftHasNotFailed(t *testing.T) {
 	for text, failed := range map[string]bool{"": false, oriel.ErrLeft.Error(): false, "the client left: it has enough": false, "status 500": true} {
 		if c := (usage.Call{Error: text}); c.Failed() != failed {
