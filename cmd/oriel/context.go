@@ -16,6 +16,7 @@ import (
 	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/composition"
 	"github.com/oriel-context/oriel/internal/usage"
+	"github.com/oriel-context/oriel/timeline"
 )
 
 func contextCommand() *cobra.Command {
@@ -61,16 +62,12 @@ its id, or "last", the default: oriel show CONVERSATION --calls lists them.`,
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), w)
 			}
-			short, err := shortIDs(cmd.Context(), s)
+			short, err := shortIDsFor(cmd.Context(), cmd.OutOrStdout(), s)
 			if err != nil {
 				return err
 			}
 			return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {
-				name := w.Conversation
-				if sc.width > 0 {
-					name = cmp.Or(short[name], name)
-				}
-				_, err := out.Write(drawContext(w, name, sc.style, cmp.Or(sc.width, 80)))
+				_, err := out.Write(drawContext(w, short.of(w.Conversation), sc.style, cmp.Or(sc.width, 80)))
 				return err
 			})
 		})
@@ -92,7 +89,7 @@ func whichCall(ctx context.Context, s tenantStore, args []string) (conversation,
 			return "", "", &failure{err}
 		}
 		if call == "" {
-			return "", "", fmt.Errorf("%q has no recorded calls: oriel run and oriel serve record them", oneLine(c.Name, 80))
+			return "", "", fmt.Errorf("%q has no recorded calls: oriel run and oriel serve record them", wholeID(c.Name))
 		}
 		return c.Name, call, nil
 	}
@@ -114,7 +111,7 @@ func newestCall(ctx context.Context, s tenantStore) (conversation, call string, 
 		return "", "", &failure{err}
 	}
 	for i := range list {
-		if call, err = usage.Latest(ctx, s, s.tenant, list[i].Name); err != nil {
+		if call, err = usage.Latest(ctx, s, s.tenant, list[i].Name); err != nil && !errors.Is(err, timeline.ErrNoConversation) { // deleted meanwhile
 			return "", "", &failure{err}
 		}
 		if call != "" {
@@ -154,7 +151,9 @@ func drawContext(w *composition.Window, name string, s style, width int) []byte 
 	line := func(format string, args ...any) {
 		paragraph(&b, screen{width: width}, "%s", oneLine(fmt.Sprintf(format, args...), 1<<10))
 	}
-	b.WriteString(s.bold(clipCells(oneLine(fmt.Sprintf("%s · call %d · %s · %s", name, w.Number, w.Time.Local().Format("2 Jan 15:04"), w.Model), 1<<10), width)) + "\n")
+	for _, l := range wrap(fmt.Sprintf("%s · call %d · %s · %s", wholeID(name), w.Number, w.Time.Local().Format("2 Jan 15:04"), oneLine(w.Model, 60)), width, 0) {
+		b.WriteString(s.bold(l) + "\n")
+	}
 	head := fmt.Sprintf("%s of %s tokens (%s)", thousands(w.Tokens), thousands(w.Window), percent(w.Tokens, w.Window))
 	if w.Reported > 0 {
 		head += fmt.Sprintf("; the provider counted %s", thousands(w.Reported))
@@ -162,7 +161,7 @@ func drawContext(w *composition.Window, name string, s style, width int) []byte 
 	line("%s", head)
 	switch {
 	case w.LeftOut > 0:
-		fmt.Fprintf(&b, "%s left out: %s\n", thousands(w.LeftOut), oneLine(shellLine([]string{"oriel", "show", name, "--plan"}), 1<<10))
+		fmt.Fprintf(&b, "%s left out: %s\n", thousands(w.LeftOut), wholeID(shellLine([]string{"oriel", "show", name, "--plan"})))
 	case w.Profile != "":
 		line("everything that came was sent")
 	}

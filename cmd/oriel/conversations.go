@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -101,12 +102,12 @@ or anything that was said. oriel recall finds the passages.`,
 		if err != nil {
 			return err
 		}
-		list, more, short := []browse.About{}, 0, map[string]string{}
+		list, more, short := []browse.About{}, 0, shortIDs(nil)
 		err = data.with(cmd.Context(), func(s tenantStore) (err error) {
-			if list, more, err = o.find(cmd.Context(), s, models, cmd.Flags().Changed("limit")); err != nil {
+			if list, more, err = o.find(cmd.Context(), s, models, cmd.Flags().Changed("limit")); err != nil || o.json {
 				return err
 			}
-			short, err = shortIDs(cmd.Context(), s)
+			short, err = shortIDsFor(cmd.Context(), cmd.OutOrStdout(), s)
 			return err
 		})
 		if err := tolerateNone(cmd, err); err != nil {
@@ -119,7 +120,7 @@ or anything that was said. oriel recall finds the passages.`,
 			}
 			return printJSON(cmd.OutOrStdout(), map[string]any{"conversations": rows})
 		}
-		return o.printList(cmd, list, more, short)
+		return o.printList(cmd.OutOrStdout(), list, more, short)
 	}
 	return cmd
 }
@@ -167,8 +168,15 @@ func (o *listFlags) find(ctx context.Context, s tenantStore, models *token.Model
 	return list, more, nil
 }
 
-// shortIDs returns the shortest beginning that names a conversation, for each of the history.
-func shortIDs(ctx context.Context, s tenantStore) (map[string]string, error) {
+// shortIDs are the ids of conversations as a terminal is shown them; see browse.Short.
+type shortIDs map[string]string
+
+// shortIDsFor shortens the ids of all conversations of the history if out is a terminal.
+// Others are shown whole ids.
+func shortIDsFor(ctx context.Context, out io.Writer, s tenantStore) (shortIDs, error) {
+	if !isTerminal(out) {
+		return nil, nil
+	}
 	all, err := s.Conversations(ctx, s.tenant)
 	if err != nil {
 		return nil, &failure{err}
@@ -180,30 +188,58 @@ func shortIDs(ctx context.Context, s tenantStore) (map[string]string, error) {
 	return browse.Short(names), nil
 }
 
+// of returns the id of a conversation that commands accept: the whole one if no shorter one
+// is known.
+func (short shortIDs) of(name string) string { return wholeID(cmp.Or(short[name], name)) }
+
+// titleOf returns the title of a conversation, which is empty if that was deleted meanwhile.
+func titleOf(ctx context.Context, s tenantStore, name string) (string, error) {
+	c, err := s.Conversation(ctx, s.tenant, name)
+	if errors.Is(err, timeline.ErrNoConversation) {
+		return "", nil
+	}
+	title := ""
+	if err == nil {
+		title, err = browse.Title(ctx, s, s.tenant, &c)
+	}
+	if err != nil {
+		return "", &failure{err}
+	}
+	return title, nil
+}
+
+// titled returns an id with as much of a title as fits into width columns. It shortens no id,
+// and leaves a title out of which only a few letters would be seen.
+func titled(id, title string, width int) string {
+	left := width - cells(id) - len("  ")
+	if title == "" || left < min(8, cells(title)) {
+		return id
+	}
+	return id + "  " + clipCells(title, left)
+}
+
 // printList prints conversations; short has their ids for terminals.
-func (o *listFlags) printList(cmd *cobra.Command, list []browse.About, more int, short map[string]string) error {
+func (o *listFlags) printList(out io.Writer, list []browse.About, more int, short shortIDs) error {
 	if len(list) == 0 {
 		if o.search != "" || o.since != "" {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "no conversation found")
+			_, err := fmt.Fprintln(out, "no conversation found")
 			return err
 		}
 		return nil
 	}
-	out := cmd.OutOrStdout()
-	width := 0 // as wide as it is
-	if isTerminal(out) {
-		width = terminalWidth(out)
-	}
+	_, err := out.Write(drawList(list, more, short, screenOf(out).width))
+	return err
+}
+
+// drawList draws conversations in lines of at most width columns, or as wide as they are if
+// that is 0.
+func drawList(list []browse.About, more int, short shortIDs, width int) []byte {
 	t := table{left: []bool{false, true, true, false, false, false, true, true, true}}
 	t.row("", "id", "last", "messages", "tokens", "cost", "model", "project", "title")
 	now := time.Now()
 	for i := range list {
 		a := &list[i]
-		id := oneLine(a.Name, 40)
-		if width > 0 {
-			id = oneLine(short[a.Name], 24)
-		}
-		t.row(strconv.Itoa(a.Row), id, ago(a.Said, now), thousands(int(a.Head.Depth)), roughly(a.Tokens), costOf(a), oneLine(shortModel(a.Model), 20), oneLine(shortProject(a.Project), 20), cmp.Or(oneLine(a.Title, 200), "(no words of a person)"))
+		t.row(strconv.Itoa(a.Row), short.of(a.Name), ago(a.Said, now), thousands(int(a.Head.Depth)), roughly(a.Tokens), costOf(a), oneLine(shortModel(a.Model), 20), oneLine(shortProject(a.Project), 20), cmp.Or(oneLine(a.Title, 200), "(no words of a person)"))
 	}
 	if width > 0 {
 		if width < 60 {
@@ -218,8 +254,7 @@ func (o *listFlags) printList(cmd *cobra.Command, list []browse.About, more int,
 	if more > 0 {
 		fmt.Fprintf(&b, "\n%s more: --limit %d lists all, --search, --project and --since choose\n", thousands(more), more+len(list))
 	}
-	_, err := out.Write(b.Bytes())
-	return err
+	return b.Bytes()
 }
 
 // leastTitle is how many columns a title gets before others are left out.

@@ -48,9 +48,9 @@ list or "last" is not enough.
 				return err
 			}
 			if _, row := browse.Row(args[0]); row && c.Name != args[0] && (yes || !typedAt(cmd.InOrStdin())) {
-				return fmt.Errorf("nothing was deleted: %s may be another conversation in a moment: give the id %s", args[0], oneLine(c.Name, 60))
+				return fmt.Errorf("nothing was deleted: %s may be another conversation in a moment: give the id %s", args[0], wholeID(c.Name))
 			}
-			question := fmt.Sprintf("Delete %q with %s permanently?", oneLine(c.Name, 60), plural(int(c.Head.Depth), "message", "messages"))
+			question := fmt.Sprintf("Delete %q with %s permanently?", wholeID(c.Name), plural(int(c.Head.Depth), "message", "messages"))
 			if err := confirmDelete(cmd, yes, question); err != nil {
 				return err
 			}
@@ -61,7 +61,7 @@ list or "last" is not enough.
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), deletedInfo{c.Name, gone.Messages, gone.Contents, gone.Records, gone.Bytes, gone.Pending})
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "deleted %s: %s, %s of content\n", oneLine(c.Name, 60), plural(gone.Messages, "message", "messages"), size(gone.Bytes))
+			fmt.Fprintf(cmd.OutOrStdout(), "deleted %s: %s, %s of content\n", wholeID(c.Name), plural(gone.Messages, "message", "messages"), size(gone.Bytes))
 			if gone.Pending {
 				fmt.Fprintln(cmd.OutOrStdout(), pendingNote)
 			}

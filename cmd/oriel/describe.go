@@ -69,6 +69,12 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
+// wholeID returns the id of a conversation on one line, without control characters. It
+// shortens nothing, because commands accept no shortened id.
+func wholeID(name string) string {
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(printable(name))
+}
+
 // oneLine returns the beginning of a text on one line, without control
 // characters.
 func oneLine(s string, width int) string {

@@ -134,7 +134,6 @@ type listedDirectives struct {
 	Scope        string            `json:"scope,omitempty"`
 	Project      string            `json:"project,omitempty"`
 	Directives   []oriel.Directive `json:"directives"`
-	short        map[string]string // the names as they are shown
 }
 
 func (o *directivesFlags) list(cmd *cobra.Command, s tenantStore) error {
@@ -145,7 +144,11 @@ func (o *directivesFlags) list(cmd *cobra.Command, s tenantStore) error {
 	if o.json {
 		return printJSON(cmd.OutOrStdout(), out)
 	}
-	return out.print(cmd)
+	short, err := shortIDsFor(cmd.Context(), cmd.OutOrStdout(), s)
+	if err != nil {
+		return err
+	}
+	return out.print(cmd, short)
 }
 
 // find reads the directives that are asked for.
@@ -168,19 +171,10 @@ func (o *directivesFlags) find(ctx context.Context, s tenantStore) (*listedDirec
 		return nil, &failure{err}
 	}
 	out.Directives = append(out.Directives, all...)
-	list, err := s.Conversations(ctx, s.tenant)
-	if err != nil {
-		return nil, &failure{err}
-	}
-	names := make([]string, len(list))
-	for i := range list {
-		names[i] = list[i].Name
-	}
-	out.short = browse.Short(names)
 	return out, nil
 }
 
-func (l *listedDirectives) print(cmd *cobra.Command) error {
+func (l *listedDirectives) print(cmd *cobra.Command, short shortIDs) error {
 	var b bytes.Buffer
 	if len(l.Directives) == 0 {
 		b.WriteString("no directives\n")
@@ -190,7 +184,7 @@ func (l *listedDirectives) print(cmd *cobra.Command) error {
 		for _, d := range l.Directives {
 			id := strconv.FormatInt(d.ID, 10)
 			if d.Conversation != l.Conversation {
-				id = oneLine(l.short[d.Conversation], 40) + "#" + id
+				id = short.of(d.Conversation) + "#" + id
 			}
 			kind := string(d.Kind)
 			if d.Original != "" {

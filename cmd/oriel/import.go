@@ -255,7 +255,7 @@ func printImport(out io.Writer, r *importer.Report) error {
 			t.row(fmt.Sprintf("and %s more", thousands(len(r.Conversations)-i)), "", "", "")
 			break
 		}
-		t.row(oneLine(c.Name, 60), string(c.Format), thousands(c.Messages), thousands(c.New))
+		t.row(wholeID(c.Name), string(c.Format), thousands(c.Messages), thousands(c.New))
 	}
 	if len(r.Conversations) > 0 {
 		t.writeTo(&b)
@@ -268,7 +268,7 @@ func printImport(out io.Writer, r *importer.Report) error {
 	b.WriteString("\n")
 	for _, c := range r.Conversations {
 		if c.Branch {
-			fmt.Fprintf(&b, "%s: somebody else went on with it meanwhile and it stays there; what was imported is a branch, which oriel show --branches lists\n", oneLine(c.Name, 60))
+			fmt.Fprintf(&b, "%s: somebody else went on with it meanwhile and it stays there; what was imported is a branch, which oriel show --branches lists\n", wholeID(c.Name))
 		}
 	}
 	_, err := out.Write(b.Bytes())

@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/timeline"
 )
 
 // printFound draws what was found for people.
@@ -30,9 +34,9 @@ func (o *recallFlags) printFound(cmd *cobra.Command, s tenantStore, r *found) er
 	groups := browse.Groups(hits, time.Local)
 	titles, err := titlesOf(cmd.Context(), s, groups)
 	if err != nil {
-		return &failure{err}
+		return err
 	}
-	short, err := shortIDs(cmd.Context(), s)
+	short, err := shortIDsFor(cmd.Context(), cmd.OutOrStdout(), s)
 	if err != nil {
 		return err
 	}
@@ -56,13 +60,11 @@ func titlesOf(ctx context.Context, s tenantStore, groups []browse.HitGroup) (map
 		if _, known := titles[g.Conversation]; known {
 			continue
 		}
-		c, err := s.Conversation(ctx, s.tenant, g.Conversation)
+		title, err := titleOf(ctx, s, g.Conversation)
 		if err != nil {
 			return nil, err
 		}
-		if titles[g.Conversation], err = browse.Title(ctx, s, s.tenant, &c); err != nil {
-			return nil, err
-		}
+		titles[g.Conversation] = title
 	}
 	return titles, nil
 }
@@ -73,34 +75,28 @@ type hitDrawing struct {
 	screen screen
 	words  *browse.Matcher
 	titles map[string]string
-	short  map[string]string // ids as they are shown
+	short  shortIDs
 }
+
+// typed returns the id of a conversation for a command line.
+func (d *hitDrawing) typed(name string) string { return shellLine([]string{d.short.of(name)}) }
 
 // margin precedes the lines of a hit.
 const margin = "  "
 
 func (d *hitDrawing) group(ctx context.Context, s tenantStore, g *browse.HitGroup, around int) error {
-	head := oneLine(g.Conversation, 60)
-	if d.screen.width > 0 {
-		head = oneLine(d.short[g.Conversation], 60)
-	}
+	head := d.short.of(g.Conversation)
 	if !g.Day.IsZero() {
 		head = g.Day.Format("2 January 2006") + "  " + head
 	}
-	if title := d.titles[g.Conversation]; title != "" {
-		head += "  " + title
-	}
-	if d.screen.width > 0 {
-		head = clipCells(head, d.screen.width)
-	}
-	fmt.Fprintln(&d.b, d.screen.style.bold(head))
+	fmt.Fprintln(&d.b, d.screen.style.bold(titled(head, d.titles[g.Conversation], cmp.Or(d.screen.width, math.MaxInt))))
 	for i := range g.Hits {
 		if err := d.hit(ctx, s, &g.Hits[i], around); err != nil {
 			return err
 		}
 	}
 	if g.More > 0 {
-		fmt.Fprintln(&d.b, d.screen.style.code("2", fmt.Sprintf("%s… %s: --conversation %s", margin, plural(g.More, "more message", "more messages"), oneLine(d.short[g.Conversation], 60))))
+		fmt.Fprintln(&d.b, d.screen.style.code("2", fmt.Sprintf("%s… %s: --conversation %s", margin, plural(g.More, "more message", "more messages"), d.typed(g.Conversation))))
 	}
 	d.b.WriteString("\n")
 	return nil
@@ -108,18 +104,8 @@ func (d *hitDrawing) group(ctx context.Context, s tenantStore, g *browse.HitGrou
 
 // hit draws a message, with the messages around it.
 func (d *hitDrawing) hit(ctx context.Context, s tenantStore, h *browse.Hit, around int) error {
-	var reader *browse.Reader
-	if around > 0 {
-		c, err := s.Conversation(ctx, s.tenant, h.Conversation)
-		if err != nil {
-			return err
-		}
-		if reader, err = browse.NewReader(ctx, s, s.tenant, &c, c.Head); err != nil {
-			return err
-		}
-		if err := reader.Read(ctx, max(1, h.ID-int64(around)), h.ID-1, d.neighbour); err != nil {
-			return err
-		}
+	if err := d.neighbours(ctx, s, h.Conversation, max(1, h.ID-int64(around)), h.ID-1); err != nil {
+		return err
 	}
 	clock := ""
 	if !h.Time.IsZero() {
@@ -127,8 +113,25 @@ func (d *hitDrawing) hit(ctx context.Context, s tenantStore, h *browse.Hit, arou
 	}
 	fmt.Fprintf(&d.b, "%s%s  %s%s\n", margin, d.screen.style.code("36", strconv.FormatInt(h.ID, 10)), clock, d.screen.style.code(byColour(h.Role), oneLine(h.Role, 20)))
 	d.text(h)
-	if reader != nil {
-		return reader.Read(ctx, h.ID+1, h.ID+int64(around), d.neighbour)
+	return d.neighbours(ctx, s, h.Conversation, h.ID+1, h.ID+int64(around))
+}
+
+// neighbours draws the messages with ids first to last, and none if the conversation was
+// deleted meanwhile.
+func (d *hitDrawing) neighbours(ctx context.Context, s tenantStore, name string, first, last int64) error {
+	if first > last {
+		return nil
+	}
+	c, err := s.Conversation(ctx, s.tenant, name)
+	var reader *browse.Reader
+	if err == nil {
+		reader, err = browse.NewReader(ctx, s, s.tenant, &c, c.Head)
+	}
+	if err == nil {
+		err = reader.Read(ctx, first, last, d.neighbour)
+	}
+	if err != nil && !errors.Is(err, timeline.ErrNoConversation) && !errors.Is(err, timeline.ErrNoPlace) {
+		return &failure{err}
 	}
 	return nil
 }
@@ -159,7 +162,7 @@ func (d *hitDrawing) text(h *browse.Hit) {
 		fmt.Fprintf(&d.b, "%s%s%s\n", margin, margin, d.marked(l))
 	}
 	if more > 0 {
-		fmt.Fprintln(&d.b, d.screen.style.code("2", fmt.Sprintf("%s%s… %s: oriel show %s %d", margin, margin, plural(more, "line more", "lines more"), oneLine(d.short[h.Conversation], 60), h.ID)))
+		fmt.Fprintln(&d.b, d.screen.style.code("2", fmt.Sprintf("%s%s… %s: oriel show %s %d", margin, margin, plural(more, "line more", "lines more"), d.typed(h.Conversation), h.ID)))
 	}
 }
 

@@ -180,7 +180,7 @@ func showMessages(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o
 		return err
 	}
 	if o.from > head.Depth && (o.whole || !o.json) {
-		return fmt.Errorf("no message %d: %s has messages 1 to %d", o.from, oneLine(c.Name, 60), head.Depth)
+		return fmt.Errorf("no message %d: %s has messages 1 to %d", o.from, wholeID(c.Name), head.Depth)
 	}
 	var branches []shownBranch
 	older := 0

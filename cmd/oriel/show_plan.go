@@ -50,7 +50,7 @@ func showPlans(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 	if o.json {
 		return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "plans": rows, "spans": spans})
 	}
-	short, err := shortIDs(cmd.Context(), s)
+	short, err := shortIDsFor(cmd.Context(), cmd.OutOrStdout(), s)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func showPlans(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 		planRows(&b, rows, sc)
 		b.WriteString("\n")
 		planDetails(&b, &plans[i], spans, sc, o.full)
-		paragraph(&b, sc, "%s", wayBack(oneLine(short[c.Name], 60), plans[:i+1]))
+		paragraph(&b, sc, "%s", wayBack(shellLine([]string{short.of(c.Name)}), plans[:i+1]))
 		_, err := out.Write(b.Bytes())
 		return err
 	})

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/usage"
-	"github.com/oriel-context/oriel/timeline"
 )
 
 // usageFlags holds the flags of usage.
@@ -105,13 +103,15 @@ func (o *usageFlags) run(cmd *cobra.Command) error {
 			if err != nil {
 				return nil, err
 			}
-			if err := nameConversations(ctx, s, r, true); err != nil {
+			people, err := screenOfUsage(ctx, out, s, r)
+			if err != nil {
 				return nil, err
 			}
-			return drawUsage(r, styleFor(out), terminalWidth(out)), nil
+			return people.draw(styleFor(out), terminalWidth(out)), nil
 		})
 	}
 	r := &usage.Report{By: by}
+	people := &usageScreen{Report: r}
 	err = o.data.with(cmd.Context(), func(s tenantStore) error {
 		u, err := options()
 		if err != nil {
@@ -123,14 +123,15 @@ func (o *usageFlags) run(cmd *cobra.Command) error {
 		if o.json {
 			return nil
 		}
-		return nameConversations(cmd.Context(), s, r, isTerminal(out))
+		people, err = screenOfUsage(cmd.Context(), out, s, r)
+		return err
 	})
 	if err := tolerateNone(cmd, err); err != nil {
 		return err
 	}
 	if !o.json {
 		return paged(out, func(out io.Writer, sc screen) error {
-			_, err := out.Write(drawUsage(r, sc.style, cmp.Or(sc.width, max(80, keysWidth(r)))))
+			_, err := out.Write(people.draw(sc.style, cmp.Or(sc.width, max(80, people.wholeWidth()))))
 			return err
 		})
 	}
@@ -142,59 +143,79 @@ func (o *usageFlags) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// nameConversations puts the titles of conversations into the keys of a report for people;
-// short shortens the ids too.
-func nameConversations(ctx context.Context, s tenantStore, r *usage.Report, short bool) error {
+// usageScreen is a report as people are shown it: the keys of conversations are short ids,
+// and beside them are titles, which are empty for others.
+type usageScreen struct {
+	*usage.Report
+	titles []string // of the rows; nil unless they are conversations
+}
+
+// screenOfUsage makes a report one for people.
+func screenOfUsage(ctx context.Context, out io.Writer, s tenantStore, r *usage.Report) (*usageScreen, error) {
 	if r.By != usage.Conversation {
-		return nil
+		return &usageScreen{Report: r}, nil
 	}
-	ids, err := shortIDs(ctx, s)
+	short, err := shortIDsFor(ctx, out, s)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	return nameConversations(ctx, s, r, short)
+}
+
+// nameConversations adds titles to a report by conversation, and shortens the ids.
+func nameConversations(ctx context.Context, s tenantStore, r *usage.Report, short shortIDs) (*usageScreen, error) {
+	named := &usageScreen{r, make([]string, len(r.Rows))}
 	for i := range r.Rows {
-		row := &r.Rows[i]
-		c, err := s.Conversation(ctx, s.tenant, row.Key)
-		if errors.Is(err, timeline.ErrNoConversation) {
-			continue // it was deleted meanwhile
-		}
-		title := ""
-		if err == nil {
-			title, err = browse.Title(ctx, s, s.tenant, &c)
-		}
+		title, err := titleOf(ctx, s, r.Rows[i].Key)
 		if err != nil {
-			return &failure{err}
+			return nil, err
 		}
-		if short {
-			row.Key = cmp.Or(ids[row.Key], row.Key)
-		}
-		if title != "" {
-			row.Key += "  " + clipCells(title, maxUsageTitle)
-		}
+		r.Rows[i].Key, named.titles[i] = short.of(r.Rows[i].Key), clipCells(title, maxUsageTitle)
 	}
-	return nil
+	return named, nil
 }
 
 // maxUsageTitle is how many columns of a title stand in the rows of a report.
 const maxUsageTitle = 40
 
-// keysWidth returns the width at which no key of a report is shortened.
-func keysWidth(r *usage.Report) int {
-	longest := 0
-	for i := range r.Rows {
-		longest = max(longest, cells(keyOf(r.By, &r.Rows[i])))
+// key returns the key of the i-th row, or of the total after them, in at most room columns.
+// It shortens no id of a conversation.
+func (r *usageScreen) key(i, room int) string {
+	if i == len(r.Rows) {
+		return r.Total.Key
 	}
-	return widest(layUsage(r, longest, thousands)) + leastBar
+	key := keyOf(r.By, &r.Rows[i])
+	if r.By != usage.Conversation {
+		return shorten(key, room, r.By == usage.Project)
+	}
+	if i < len(r.titles) {
+		return titled(key, r.titles[i], room)
+	}
+	return key
 }
 
-// drawUsage shows a report to a person, in lines of at most width columns.
-func drawUsage(r *usage.Report, s style, width int) []byte {
+// keyWidth returns the width of the column of keys if they have so much room.
+func (r *usageScreen) keyWidth(room int) int {
+	longest := len(r.By)
+	for i := range len(r.Rows) + 1 {
+		longest = max(longest, cells(r.key(i, room)))
+	}
+	return longest
+}
+
+// wholeWidth returns the width at which no key is shortened.
+func (r *usageScreen) wholeWidth() int {
+	return widest(r.lay(r.keyWidth(1<<20), thousands)) + leastBar
+}
+
+// draw shows a report to a person, in lines of at most width columns.
+func (r *usageScreen) draw(s style, width int) []byte {
 	var b bytes.Buffer
 	if r.Total.Calls == 0 {
 		paragraph(&b, screen{width: width}, "no calls were recorded in this time: oriel run -- COMMAND and oriel serve record them; oriel conversations shows what imported sessions cost")
 		return b.Bytes()
 	}
-	rows := usageRows(r, width)
+	rows := r.rows(width)
 	most, largest := 0.0, 0
 	for i := range r.Rows {
 		most, largest = max(most, r.Rows[i].Without, r.Rows[i].Cost), max(largest, r.Rows[i].Input)
@@ -214,21 +235,21 @@ func drawUsage(r *usage.Report, s style, width int) []byte {
 	}
 	b.WriteString("\n")
 	var notes bytes.Buffer
-	usageNotes(&notes, r)
+	usageNotes(&notes, r.Report)
 	paragraph(&b, screen{width: width}, "%s", strings.TrimSuffix(notes.String(), "\n"))
 	return b.Bytes()
 }
 
-// usageRows returns the head, the rows and the total, without bars: with short figures where
+// rows returns the head, the rows and the total, without bars: with short figures where
 // whole ones leave too little room for the keys and a bar.
-func usageRows(r *usage.Report, width int) []string {
-	if keysWidth(r) <= width {
-		return layUsage(r, width, thousands)
+func (r *usageScreen) rows(width int) []string {
+	if r.wholeWidth() <= width {
+		return r.lay(width, thousands)
 	}
-	others := widest(layUsage(r, 1, compact)) - max(len(r.By), len(r.Total.Key))
-	rows := layUsage(r, max(12, width-others-leastBar), compact)
+	others := widest(r.lay(1, compact)) - r.keyWidth(1)
+	rows := r.lay(max(leastKey, width-others-leastBar), compact)
 	for drop := 1; widest(rows) > width && drop <= len(usageSpare); drop++ {
-		rows = layUsage(r, 12, compact, usageSpare[:drop]...)
+		rows = r.lay(leastKey, compact, usageSpare[:drop]...)
 	}
 	return rows
 }
@@ -237,18 +258,21 @@ func usageRows(r *usage.Report, width int) []string {
 // cached, calls.
 var usageSpare = []int{4, 3, 1}
 
-// leastBar are the columns of the smallest bar, with the space before it.
-const leastBar = 7
+const (
+	leastKey = 12 // columns of a key
+	leastBar = 7  // columns of a bar, with the space before it
+)
 
-func layUsage(r *usage.Report, room int, figure func(int) string, drop ...int) []string {
+// lay lays out the rows, with keys of at most room columns.
+func (r *usageScreen) lay(room int, figure func(int) string, drop ...int) []string {
 	t := table{left: []bool{true, false, false, false, false, false, false}}
 	t.row(string(r.By), "calls", "input", "cached", "output", "cost", "without")
-	for _, row := range append(slices.Clip(r.Rows), r.Total) {
+	for i, row := range append(slices.Clip(r.Rows), r.Total) {
 		cost, without := money(row.Cost), money(row.Without)
 		if row.Cost == 0 && len(row.UnknownModels) > 0 {
 			cost, without = "?", "?"
 		}
-		t.row(shorten(keyOf(r.By, &row), room, r.By == usage.Project), thousands(row.Calls), figure(row.Input), percent(row.CacheRead, row.Input), figure(row.Output), cost, without)
+		t.row(r.key(i, room), thousands(row.Calls), figure(row.Input), percent(row.CacheRead, row.Input), figure(row.Output), cost, without)
 	}
 	t.narrow(0, drop...)
 	var b bytes.Buffer
@@ -260,7 +284,7 @@ func layUsage(r *usage.Report, room int, figure func(int) string, drop ...int) [
 func keyOf(by usage.By, r *usage.Row) string {
 	switch {
 	case r.Key != "":
-		return oneLine(r.Key, 1<<10)
+		return wholeID(r.Key)
 	case by == usage.Project:
 		return "(no project)"
 	}

@@ -18,15 +18,20 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// The table fits the terminal, whatever the figures and the names are.
+// The table fits the terminal, whatever the figures and the names are, but for long ids of
+// conversations, which people have to type.
 func TestUsageFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		width := rapid.IntRange(80, 200).Draw(t, "width")
 		r := &usage.Report{By: rapid.SampledFrom(usage.Groupings).Draw(t, "by"), Oldest: "2026-11-15", Newest: "2026-11-16"}
 		some, cost := rapid.IntRange(0, 999_999_999), rapid.Float64Range(0, 9999)
 		for range rapid.IntRange(1, 5).Draw(t, "rows") {
+			longest := 80
+			if r.By == usage.Conversation {
+				longest = 12
+			}
 			row := usage.Row{
-				Key: rapid.StringN(0, 80, 200).Draw(t, "key"), Calls: rapid.IntRange(1, 99_999).Draw(t, "calls"), Input: some.Draw(t, "input"), CacheRead: some.Draw(t, "read"),
+				Key: rapid.StringN(0, longest, 200).Draw(t, "key"), Calls: rapid.IntRange(1, 99_999).Draw(t, "calls"), Input: some.Draw(t, "input"), CacheRead: some.Draw(t, "read"),
 				Output: some.Draw(t, "output"), Cost: cost.Draw(t, "cost"), Without: cost.Draw(t, "without"), LeftOut: some.Draw(t, "left out"),
 			}
 			r.Rows = append(r.Rows, row)
@@ -34,7 +39,7 @@ func TestUsageFits(t *testing.T) {
 			r.Total.Input, r.Total.CacheRead, r.Total.Output, r.Total.Cost, r.Total.Without, r.Total.LeftOut = row.Input, row.CacheRead, row.Output, row.Cost, row.Without, row.LeftOut
 		}
 		r.Total.Key, r.Total.UnknownModels, r.Total.Failed, r.Total.Unreported, r.Total.Summaries = "total", []string{"a", "b", "c", "d", ""}, 3, 1, .1
-		text := string(drawUsage(r, style{}, width))
+		text := string((&usageScreen{Report: r}).draw(style{}, width))
 		if !utf8.ValidString(text) {
 			t.Fatalf("%q", text)
 		}

@@ -97,7 +97,7 @@ func tellVerified(out io.Writer, result *verified, err error, asJSON bool) error
 		}
 	} else {
 		for _, p := range result.Problems {
-			where := oneLine(p.Conversation, 60)
+			where := wholeID(p.Conversation)
 			if p.Place != "" {
 				where += " " + p.Place
 			}
