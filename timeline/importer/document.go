@@ -67,7 +67,10 @@ func eachElement(ctx context.Context, s *source, r io.Reader, to taker, visit fu
 			to.broken(number, err.Error())
 			continue
 		case err != nil && e != nil: // the rest cannot be read
-			to.broken(0, fmt.Sprintf("not JSON: %v (byte %d)", err, e.dec.InputOffset()))
+			if err != errLongElement {
+				err = fmt.Errorf("not JSON: %w", err)
+			}
+			to.broken(0, fmt.Sprintf("%v (byte %d)", err, e.dec.InputOffset()))
 			return nil
 		case err != nil:
 			return err

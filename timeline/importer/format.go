@@ -262,6 +262,7 @@ func sniffFromLines(f io.ReadSeeker) (k kind, done bool, err error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return kind{}, true, err
 	}
+	guess := Auto
 	l := newLines(f)
 	for n := 0; n < sniffLines; n++ {
 		line, err := l.next()
@@ -273,7 +274,10 @@ func sniffFromLines(f io.ReadSeeker) (k kind, done bool, err error) {
 		}
 		root, parseErr := lenient.Parse(line, timeline.MaxContent)
 		if err == nil && parseErr == nil {
-			if format := formatOf(root); format != Auto {
+			switch format := formatOf(root); {
+			case format == ClaudeCode && !root.Get("message").Has("content"):
+				guess = ClaudeCode // Qwen Code may write such lines, too
+			case format == ClaudeCode, format == QwenCode, guess == Auto && format != Auto:
 				return kind{format: format, shape: lines}, true, nil
 			}
 			continue
@@ -282,7 +286,7 @@ func sniffFromLines(f io.ReadSeeker) (k kind, done bool, err error) {
 			return kind{}, false, nil
 		}
 	}
-	return kind{shape: lines}, true, nil
+	return kind{format: guess, shape: lines}, true, nil
 }
 
 // isObject reports whether the file is one JSON object from its first byte on. It

@@ -180,6 +180,19 @@ func TestNamesThatClashGetTheFolderAbove(t *testing.T) {
 	h.same([]string{"100K/7", "100K/7/x", "500K/7", "500K/7/x"}, h.names())
 }
 
+// A session of Qwen Code is not taken for one of Claude Code because of lines that both could
+// write.
+func TestQwenCodeIsRecognisedBehindItsFirstLine(t *testing.T) {
+	h := newHistory(t)
+	note := `{"uuid":"0","sessionId":"q","cwd":"/x","type":"system","subtype":"note"}` + "\n"
+	qwen := `{"uuid":"1","sessionId":"q","cwd":"/x","type":"user","message":{"role":"user","parts":[{"text":"hi"}]}}` + "\n"
+	h.same(importer.QwenCode, h.importing(importer.Options{}, h.file("q.jsonl", note+qwen)).Conversations[0].Format)
+	h.same([]string{"hi"}, h.spoken("q"))
+	for _, text := range []string{session, note, session + qwen} {
+		h.same(importer.ClaudeCode, h.importing(importer.Options{}, h.file("c.jsonl", text)).Conversations[0].Format)
+	}
+}
+
 func TestParseFormat(t *testing.T) {
 	for _, name := range []string{"auto", "", "claude-code", "openai", "anthropic", "responses", "generic", "locomo", "beam"} {
 		if _, err := importer.ParseFormat(name); err != nil {

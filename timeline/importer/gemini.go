@@ -58,6 +58,7 @@ type geminiLog struct {
 
 	history []*geminiEntry
 	byID    map[string]*geminiEntry
+	held    int // bytes of all messages
 	// left are the histories that the person has left by going back. dropped counts those
 	// that are missing because all together are too long.
 	left        [][]*geminiEntry
@@ -99,8 +100,7 @@ func (g *geminiLog) record(d document) error {
 		return nil
 	}
 	if root.Get("id").Kind() == rawjson.String {
-		g.put(d, root)
-		return nil
+		return g.put(d, root)
 	}
 	fields := root
 	if set := root.Get("$set"); set.Kind() == rawjson.Object {
@@ -116,16 +116,26 @@ func (g *geminiLog) record(d document) error {
 	for message := range fields.Get("messages").Elems() {
 		// A list repeats messages with other times, and without what was cut from them.
 		if g.byID[message.Get("id").Str()] == nil {
-			g.put(d, message)
+			if err := g.put(d, message); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
 // put adds a message, or replaces its earlier version.
-func (g *geminiLog) put(d document, message rawjson.Value) {
+func (g *geminiLog) put(d document, message rawjson.Value) error {
 	id := message.Get("id").Str()
-	e := &geminiEntry{id: id, at: len(g.history)}
+	e, old := &geminiEntry{id: id, at: len(g.history)}, g.byID[id]
+	more := len(message.Raw())
+	if old != nil {
+		more -= len(old.message.Raw)
+	}
+	if g.held+more > 4*maxLine {
+		return brokenLine("the session has more than 1 GiB: this message is left out")
+	}
+	g.held += more
 	g.when = rfc3339(message.Get("timestamp"), g.when)
 	e.message = timeline.Message{Raw: d.raw(message), Format: timeline.FormatGeminiCLI, Role: timeline.RoleMeta, Time: g.when}
 	switch message.Get("type").Str() {
@@ -137,15 +147,16 @@ func (g *geminiLog) put(d document, message rawjson.Value) {
 	if fits(id, timeline.MaxRef) {
 		e.message.Ref = id
 	}
-	if old := g.byID[id]; old != nil {
+	if old != nil {
 		e.at = old.at
 		*old = *e
-		return
+		return nil
 	}
 	if id != "" {
 		g.byID[id] = e
 	}
 	g.history = append(g.history, e)
+	return nil
 }
 
 // rewind goes back to the state before a message. If there is no such message, Gemini CLI

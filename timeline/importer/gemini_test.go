@@ -106,6 +106,22 @@ func TestABrokenLogOfGeminiCLIIsReadAsFarAsItGoes(t *testing.T) {
 	h.same([]string{"one", "two"}, h.spoken("g"))
 }
 
+// A session is held in memory, and therefore read up to a bound.
+func TestALogOfGeminiCLIThatIsTooLongIsReadUpToThere(t *testing.T) {
+	importer.SetMaxLine(t, 1<<10)
+	h := newHistory(t)
+	log := geminiHead
+	for range 100 { // versions of one message do not count
+		log += geminiLine("1", "user", strings.Repeat("x", 100))
+	}
+	for i := range 6 {
+		log += geminiLine(fmt.Sprint(i+2), "gemini", strings.Repeat("y", 900))
+	}
+	r := h.importing(importer.Options{}, h.file("s.jsonl", log))
+	h.same(5, len(h.entries("g")))
+	h.same([]any{2, "the session has more than 1 GiB: this message is left out"}, []any{r.Broken, r.Problems[0].What})
+}
+
 // The list of inputs that Gemini CLI keeps beside its sessions is not taken for a session of
 // another agent.
 func TestListsOfInputsAreLeftOut(t *testing.T) {

@@ -157,7 +157,7 @@ func (st storage) read(path string) (d document, ok bool) {
 }
 
 // openCodeRow is a row of opencode's database: the id of a message or a part, and an object
-// that lacks the ids.
+// that lacks the ids, or nil if it is longer than a store accepts.
 type openCodeRow struct {
 	id   string
 	data []byte
@@ -168,7 +168,9 @@ type openCodeRow struct {
 func (s *source) openCodeRows(session string, message openCodeRow, parts []openCodeRow, to taker) (timeline.Message, bool) {
 	object := func(r openCodeRow, ids ...string) []byte {
 		d, err := parseDocument(r.data)
-		if err == nil && d.root.Kind() != rawjson.Object {
+		if r.data == nil {
+			err = brokenLine("more than 256 MiB")
+		} else if err == nil && d.root.Kind() != rawjson.Object {
 			err = brokenLine("want an object, got " + what(d.root))
 		}
 		if err != nil {

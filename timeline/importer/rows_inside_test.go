@@ -3,6 +3,8 @@ package importer
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/oriel-context/oriel/timeline"
@@ -27,4 +29,29 @@ func FuzzOpenCodeRows(f *testing.F) {
 			t.Fatalf("not JSON: %s", m.Raw)
 		}
 	})
+}
+
+// problems collects what is reported as broken.
+type problems struct {
+	namesOnly
+	all []string
+}
+
+func (p *problems) broken(_ int, what string) { p.all = append(p.all, what) }
+
+// Rows and elements that are too long are reported as such, not as invalid JSON.
+func TestWhatIsTooLongIsReportedAsThat(t *testing.T) {
+	SetMaxLine(t, 1<<10)
+	var p problems
+	if _, ok := (&source{}).openCodeRows("ses_1", openCodeRow{"msg_1", nil}, nil, &p); ok {
+		t.Error("a message without its row")
+	}
+	s := &source{kind: kind{format: ClaudeAI, shape: list}}
+	long := `[{"uuid":"` + strings.Repeat("x", maxLine+between) + `"}]`
+	if err := eachElement(t.Context(), s, strings.NewReader(long), &p, func(int, document) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	if want := []string{`"msg_1": more than 256 MiB`, "an element of more than 256 MiB: split the file (byte 1)"}; !slices.Equal(want, p.all) {
+		t.Errorf("%q", p.all)
+	}
 }
