@@ -96,11 +96,11 @@ imported.`,
 			return err
 		}
 		if mine {
-			if args, err = findMine(cmd.ErrOrStderr(), o); err != nil {
+			if args, err = findMine(cmd.Context(), cmd.ErrOrStderr(), o); err != nil {
 				return err
 			}
 		}
-		if _, _, err := importer.Check(args, o); err != nil { // before a folder is created
+		if _, err := importer.Check(cmd.Context(), args, o); err != nil { // before a folder is created
 			return err
 		}
 		store, err := data.serve(cmd.Context(), level, nil)

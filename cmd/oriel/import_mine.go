@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -85,7 +86,7 @@ func aiderHistory(dir string) string {
 
 // findMine returns the paths of the usual places that hold conversations, and prints what
 // it found.
-func findMine(w io.Writer, o importer.Options) ([]string, error) {
+func findMine(ctx context.Context, w io.Writer, o importer.Options) ([]string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return nil, fmt.Errorf("--mine: %w", err)
@@ -110,15 +111,15 @@ func findMine(w io.Writer, o importer.Options) ([]string, error) {
 				continue
 			}
 			seen[path] = true
-			files, bytes, err := importer.Check([]string{path}, o)
+			r, err := importer.Check(ctx, []string{path}, o)
 			if info, statErr := os.Stat(path); err != nil && statErr == nil && !info.IsDir() {
 				unread = append(unread, err)
 			}
-			if err != nil || files == 0 {
+			if err != nil {
 				continue
 			}
 			found = append(found, path)
-			t.row(p.agent, plural(files, "file", "files"), size(bytes), shortPath(path, home))
+			t.row(p.agent, plural(r.Files, "file", "files"), size(r.Bytes), shortPath(path, home))
 		}
 	}
 	for _, err := range unread {

@@ -68,7 +68,7 @@ func TestMineFindsEveryAgent(t *testing.T) {
 	}
 	t.Chdir(below)
 	var out bytes.Buffer
-	found, err := findMine(&out, importer.Options{})
+	found, err := findMine(t.Context(), &out, importer.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

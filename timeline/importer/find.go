@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,8 +27,12 @@ type source struct {
 }
 
 // find lists the files under the paths and determines their kinds.
-func (im *importing) find(paths []string) ([]*source, error) {
-	var all []*source
+func (im *importing) find(ctx context.Context, paths []string) (all []*source, err error) {
+	defer func() {
+		if err != nil && ctx.Err() != nil {
+			err = ctx.Err() // not a fault of the input
+		}
+	}()
 	for _, given := range paths {
 		given = filepath.Clean(given)
 		info, err := os.Stat(given)
@@ -36,13 +41,13 @@ func (im *importing) find(paths []string) ([]*source, error) {
 		}
 		if !info.IsDir() {
 			s := &source{path: given, given: given, size: info.Size(), modified: info.ModTime()}
-			if err := im.named(s); err != nil {
+			if err := im.named(ctx, s); err != nil {
 				return nil, err
 			}
 			all = append(all, s)
 			continue
 		}
-		found, err := im.folder(given)
+		found, err := im.folder(ctx, given)
 		if err != nil {
 			return nil, err
 		}
@@ -59,9 +64,9 @@ func (im *importing) find(paths []string) ([]*source, error) {
 }
 
 // named determines the kind of a file that a person named.
-func (im *importing) named(s *source) error {
+func (im *importing) named(ctx context.Context, s *source) error {
 	want := im.options.Format
-	k, err := s.sniff(want)
+	k, err := s.sniff(ctx, want)
 	switch {
 	case err != nil:
 		return err
@@ -74,12 +79,15 @@ func (im *importing) named(s *source) error {
 
 // folder lists the files below a folder that have a known format, by path. It
 // skips hidden files and folders and does not follow links below the folder.
-func (im *importing) folder(root string) ([]*source, error) {
+func (im *importing) folder(ctx context.Context, root string) ([]*source, error) {
 	var found []*source
 	if real, err := filepath.EvalSymlinks(root); err == nil {
 		root = real
 	}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err != nil {
 			if path == root {
 				return err
@@ -102,7 +110,7 @@ func (im *importing) folder(root string) ([]*source, error) {
 			return nil
 		}
 		s := &source{path: path, given: root, size: info.Size(), modified: info.ModTime()}
-		if s.kind, err = s.sniff(Auto); err != nil {
+		if s.kind, err = s.sniff(ctx, Auto); err != nil {
 			im.problem(Problem{File: path, What: cause(err)})
 			return nil
 		}

@@ -136,7 +136,7 @@ const sniffLines = 50
 
 // sniff determines the kind of a file from its content, or only its shape if a
 // format is given. An unknown file gets the format Auto.
-func (s *source) sniff(want Format) (kind, error) {
+func (s *source) sniff(ctx context.Context, want Format) (kind, error) {
 	f, err := os.Open(s.path)
 	if err != nil {
 		return kind{}, fmt.Errorf("%w: %w", ErrInput, err)
@@ -145,7 +145,7 @@ func (s *source) sniff(want Format) (kind, error) {
 	k, err := sniff(f)
 	if err == nil && k.shape == database {
 		var ok bool
-		if ok, err = s.sniffDatabase(); ok {
+		if ok, err = s.sniffDatabase(ctx); ok {
 			k.format = OpenCode
 		} else if err == nil && want != Auto {
 			err = errors.New("a SQLite file without opencode's tables session, message and part")

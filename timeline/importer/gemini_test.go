@@ -126,7 +126,7 @@ func TestALogOfGeminiCLIThatIsTooLongIsReadUpToThere(t *testing.T) {
 // another agent.
 func TestListsOfInputsAreLeftOut(t *testing.T) {
 	h := newHistory(t)
-	_, _, err := importer.Check([]string{h.file("logs.json", `[{"sessionId":"g","messageId":0,"type":"user","message":"one","timestamp":"2026-01-01T00:00:00Z"}]`)}, importer.Options{})
+	_, err := importer.Check(t.Context(), []string{h.file("logs.json", `[{"sessionId":"g","messageId":0,"type":"user","message":"one","timestamp":"2026-01-01T00:00:00Z"}]`)}, importer.Options{})
 	if err == nil || !strings.Contains(err.Error(), "no known format") {
 		t.Error(err)
 	}

@@ -94,7 +94,7 @@ func Import(ctx context.Context, store timeline.Store, paths []string, o Options
 		o.Now = time.Now
 	}
 	im := &importing{store: store, options: o, report: &Report{Conversations: []Conversation{}}, byName: map[string]int{}, heads: map[string]timeline.Place{}}
-	sources, err := im.find(paths)
+	sources, err := im.find(ctx, paths)
 	if err != nil {
 		return im.report, err
 	}
@@ -119,12 +119,13 @@ func Import(ctx context.Context, store timeline.Store, paths []string, o Options
 	return im.report, nil
 }
 
-// Check returns the number of files that Import would read and their bytes, or the error
-// with which it would begin. It writes nothing.
-func Check(paths []string, o Options) (files int, bytes int64, err error) {
+// Check reports the files that Import would read, their bytes and what it would leave out
+// of folders, or returns the error with which Import would begin. It writes nothing.
+func Check(ctx context.Context, paths []string, o Options) (*Report, error) {
 	im := &importing{options: o, report: &Report{}}
-	sources, err := im.find(paths)
-	return len(sources), im.total, err
+	sources, err := im.find(ctx, paths)
+	im.report.Files, im.report.Bytes = len(sources), im.total
+	return im.report, err
 }
 
 // importing is the state of one Import.

@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -23,10 +22,10 @@ import (
 var openCodeTables = []string{"session", "message", "part"}
 
 // sniffDatabase reports whether a SQLite file is a database of opencode.
-func (s *source) sniffDatabase() (bool, error) {
+func (s *source) sniffDatabase(ctx context.Context) (bool, error) {
 	ok, err := hasOpenCodeTables(s.path) // the log, too, is rarely needed for that
 	if !ok && hasLog(s.path) {
-		path, done, err := copyDatabase(s.path)
+		path, done, err := copyDatabase(ctx, s.path)
 		if err != nil {
 			return false, err
 		}
@@ -68,87 +67,14 @@ func openDatabase(path string) (*sql.DB, error) {
 	return db, err
 }
 
-// copies is how often a database is copied until nobody writes meanwhile.
-const copies = 10
-
-// copyDatabase copies a database with its log, which opencode leaves behind, to a temporary
-// folder, and moves the log into the copy.
-func copyDatabase(path string) (to string, done func(), err error) {
-	dir, err := os.MkdirTemp("", "oriel-import-")
-	if err != nil {
-		return "", nil, err
-	}
-	done = func() { os.RemoveAll(dir) }
-	to = filepath.Join(dir, "copy.db")
-	for range copies {
-		before := stateOf(path)
-		if err = errors.Join(copyFile(path, to), copyFile(path+"-wal", to+"-wal")); err == nil && before == stateOf(path) {
-			err = foldLog(to)
-			break
-		}
-		if err == nil {
-			err = fmt.Errorf("%s is written to all the time: end opencode first", path)
-		}
-	}
-	if err != nil {
-		done()
-		return "", nil, err
-	}
-	return to, done, nil
-}
-
-// state is what changes if a database changes other than by an addition to its log.
-type state struct {
-	size, modified int64
-	log            [32]byte // its header
-}
-
-func stateOf(path string) (s state) {
-	if info, err := os.Stat(path); err == nil {
-		s.size, s.modified = info.Size(), info.ModTime().UnixNano()
-	}
-	if f, err := os.Open(path + "-wal"); err == nil {
-		_, _ = io.ReadFull(f, s.log[:])
-		f.Close()
-	}
-	return s
-}
-
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
-}
-
-// foldLog moves the log of a copied database into its file.
-func foldLog(path string) error {
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		return err
-	}
-	_, err = db.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
-	return errors.Join(err, db.Close())
-}
-
-// readDatabase reads the sessions of opencode's database, oldest first.
+// readDatabase reads the sessions of opencode's database, oldest first. It reads a copy,
+// because opencode may write to the database meanwhile.
 func (s *source) readDatabase(ctx context.Context, to taker) error {
-	path := s.path
-	if hasLog(path) {
-		copied, done, err := copyDatabase(path)
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrInput, err)
-		}
-		defer done()
-		path = copied
+	path, done, err := copyDatabase(ctx, s.path)
+	if err != nil {
+		return s.damaged(ctx, to, err)
 	}
+	defer done()
 	db, err := openDatabase(path)
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrInput, s.path, err)

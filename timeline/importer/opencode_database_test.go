@@ -123,7 +123,7 @@ func TestOtherDatabasesAreRefused(t *testing.T) {
 	refused := func(path, what string) {
 		t.Helper()
 		for _, f := range []importer.Format{importer.Auto, importer.OpenCode} {
-			_, _, err := importer.Check([]string{path}, importer.Options{Format: f})
+			_, err := importer.Check(t.Context(), []string{path}, importer.Options{Format: f})
 			if !errors.Is(err, importer.ErrInput) || f == importer.OpenCode && !strings.Contains(err.Error(), what) {
 				t.Errorf("%s as %q: %v", path, f, err)
 			}
