@@ -31,9 +31,10 @@ Broken lines are reported and skipped; everything else is imported.
 # Memory
 
 A file of lines is read line by line and written in batches of 500 messages or 4 MiB. A
-line may have up to 256 MiB. For other files one body, LoCoMo sample or BEAM batch is held
-in memory at a time, of up to 256 MiB too. A session of Gemini CLI is held whole, because
-later lines replace messages of earlier ones; messages beyond 1 GiB are left out and
-reported.
+line may have up to 256 MiB. For other files one body, LoCoMo sample, BEAM batch or message
+of a database is held in memory at a time, of up to 256 MiB too. A session of Gemini CLI is
+held whole, because later lines replace messages of earlier ones; messages beyond 1 GiB are
+left out and reported. A database with views or generated columns in place of opencode's is
+refused.
 */
 package importer

@@ -148,7 +148,7 @@ func (s *source) sniff(ctx context.Context, want Format) (kind, error) {
 		if ok, err = s.sniffDatabase(ctx); ok {
 			k.format = OpenCode
 		} else if err == nil && want != Auto {
-			err = errors.New("a SQLite file without opencode's tables session, message and part")
+			err = errNoTables
 		}
 		if err != nil {
 			err = fmt.Errorf("%s: %w", s.path, err)

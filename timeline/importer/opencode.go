@@ -17,6 +17,10 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
+// errNoTables: a SQLite file is not a database of opencode, or not of a version that is
+// known.
+var errNoTables = errors.New("a SQLite file without opencode's tables session, message and part")
+
 // readOpenCode reads sessions of opencode: its database, what opencode export prints, or a
 // session's file in the storage of earlier versions, whose messages and parts are files of
 // their own.

@@ -5,14 +5,15 @@ package importer
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
-	_ "modernc.org/sqlite" // the driver
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -21,29 +22,20 @@ import (
 // credentials.
 var openCodeTables = []string{"session", "message", "part"}
 
-// sniffDatabase reports whether a SQLite file is a database of opencode.
+// sniffDatabase reports whether a SQLite file is a database of opencode. It reads the log
+// beside the file only if the file itself does not tell.
 func (s *source) sniffDatabase(ctx context.Context) (bool, error) {
-	ok, err := hasOpenCodeTables(s.path) // the log, too, is rarely needed for that
-	if !ok && hasLog(s.path) {
-		path, done, err := copyDatabase(ctx, s.path)
-		if err != nil {
-			return false, err
-		}
-		defer done()
-		return hasOpenCodeTables(path)
+	ok, empty, err := sniffTables(ctx, s.path)
+	if !empty && err == nil || !hasLog(s.path) {
+		return ok, err
 	}
-	return ok, err
-}
-
-func hasOpenCodeTables(path string) (bool, error) {
-	db, err := openDatabase(path)
+	path, done, err := copyDatabase(ctx, s.path)
 	if err != nil {
 		return false, err
 	}
-	defer db.Close()
-	n := 0
-	err = db.QueryRow(`SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' AND name IN (?, ?, ?)`, openCodeTables[0], openCodeTables[1], openCodeTables[2]).Scan(&n)
-	return n == len(openCodeTables), err
+	defer done()
+	ok, _, err = sniffTables(ctx, path)
+	return ok, err
 }
 
 // hasLog reports whether a part of the database is in a log beside it.
@@ -52,19 +44,68 @@ func hasLog(path string) bool {
 	return err == nil && info.Size() > 0
 }
 
+// sniffTables reports whether a SQLite file has opencode's tables, and whether it has
+// nothing at all.
+func sniffTables(ctx context.Context, path string) (ok, empty bool, err error) {
+	db, err := openDatabase(ctx, path, 1)
+	if err != nil {
+		return false, false, err
+	}
+	defer db.Close()
+	if err = db.conns[0].QueryRowContext(ctx, `SELECT count(*) = 0 FROM sqlite_schema`).Scan(&empty); err == nil {
+		ok, err = hasOpenCodeTables(ctx, db.conns[0])
+	}
+	return ok, empty, err
+}
+
+// hasOpenCodeTables reports whether a database has opencode's tables, with nothing that is
+// computed, because that could be of any length: neither views nor virtual tables nor
+// generated columns. SQLite checks that the text of a schema agrees with its types and names.
+func hasOpenCodeTables(ctx context.Context, c *sql.Conn) (bool, error) {
+	n := 0
+	err := c.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema AS t WHERE type = 'table' AND sql LIKE 'CREATE TABLE %' AND name IN (?, ?, ?)
+		AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(t.name) WHERE hidden <> 0)`, openCodeTables[0], openCodeTables[1], openCodeTables[2]).Scan(&n)
+	return n == len(openCodeTables), err
+}
+
+// openedDatabase is a SQLite file that nobody writes to.
+type openedDatabase struct {
+	db    *sql.DB
+	conns []*sql.Conn // for queries at the same time
+}
+
 // openDatabase opens a SQLite file that nobody writes to. It neither locks nor creates
 // anything, and ignores a log.
-func openDatabase(path string) (*sql.DB, error) {
+func openDatabase(ctx context.Context, path string, conns int) (*openedDatabase, error) {
 	name := filepath.ToSlash(absolute(path))
 	if !strings.HasPrefix(name, "/") {
 		name = "/" + name // a Windows drive
 	}
 	uri := url.URL{Scheme: "file", Path: name, RawQuery: "mode=ro&immutable=1&_pragma=query_only(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"}
 	db, err := sql.Open("sqlite", uri.String())
-	if err == nil {
-		db.SetMaxOpenConns(2) // one reads messages, one their parts
+	if err != nil {
+		return nil, err
 	}
-	return db, err
+	o := &openedDatabase{db: db}
+	for range conns {
+		c, err := db.Conn(ctx)
+		if err == nil {
+			o.conns = append(o.conns, c)
+			_, err = sqlite.Limit(c, sqlite3.SQLITE_LIMIT_LENGTH, maxLine+between)
+		}
+		if err != nil {
+			o.Close()
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+func (o *openedDatabase) Close() {
+	for _, c := range o.conns {
+		c.Close()
+	}
+	o.db.Close()
 }
 
 // readDatabase reads the sessions of opencode's database, oldest first. It reads a copy,
@@ -75,30 +116,29 @@ func (s *source) readDatabase(ctx context.Context, to taker) error {
 		return s.damaged(ctx, to, err)
 	}
 	defer done()
-	db, err := openDatabase(path)
+	db, err := openDatabase(ctx, path, 3)
 	if err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrInput, s.path, err)
+		return s.damaged(ctx, to, err)
 	}
 	defer db.Close()
-	rows, err := db.QueryContext(ctx, `SELECT id, directory, title FROM session ORDER BY time_created, id`)
-	var sessions []openCodeSession
-	if err == nil {
-		defer rows.Close()
-		for rows.Next() {
-			var one openCodeSession
-			var directory, title sql.NullString
-			if err = rows.Scan(&one.id, &directory, &title); err != nil {
-				break
-			}
-			one.directory, one.title = directory.String, title.String
-			sessions = append(sessions, one)
-		}
-		err = errors.Join(err, rows.Err(), rows.Close())
+	ok, err := hasOpenCodeTables(ctx, db.conns[0]) // the log may have replaced them
+	if err == nil && !ok {
+		err = errNoTables
 	}
 	if err != nil {
 		return s.damaged(ctx, to, err)
 	}
-	for _, one := range sessions {
+	r := openCodeReader{source: s, to: to, messages: db.conns[1], parts: db.conns[2]}
+	rows, err := db.conns[0].QueryContext(ctx, `SELECT `+upTo(timeline.MaxName, "id")+`, `+upTo(timeline.MaxName, "directory")+`, `+upTo(maxTitle, "title")+` FROM session ORDER BY time_created, 1`)
+	if err != nil {
+		return s.damaged(ctx, to, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var one openCodeSession
+		if err := rows.Scan(&one.id, &one.directory, &one.title); err != nil {
+			return s.damaged(ctx, to, err)
+		}
 		if one.id == "" || !fits(one.id, timeline.MaxName) {
 			to.broken(0, fmt.Sprintf("%.100q cannot be the id of a session", one.id))
 			continue
@@ -106,9 +146,12 @@ func (s *source) readDatabase(ctx context.Context, to taker) error {
 		if err := one.begin(ctx, to); err != nil {
 			return err
 		}
-		if err := s.readSession(ctx, db, one.id, to); err != nil {
+		if err := r.session(ctx, one.id); err != nil {
 			return err
 		}
+	}
+	if err := rows.Err(); err != nil {
+		return s.damaged(ctx, to, err)
 	}
 	return nil
 }
@@ -122,48 +165,73 @@ func (s *source) damaged(ctx context.Context, to taker, err error) error {
 	return nil
 }
 
-// selectRow selects an openCodeRow; one that is too long has no data.
-const selectRow = `SELECT id, CASE WHEN octet_length(data) <= ? THEN data END FROM `
+// maxTitle is the longest title that is read, in bytes. Stores keep less of it.
+const maxTitle = 1 << 16
 
-func (s *source) readSession(ctx context.Context, db *sql.DB, session string, to taker) error {
-	messages, err := db.QueryContext(ctx, selectRow+`message WHERE session_id = ? ORDER BY time_created, id`, maxLine, session)
+// upTo selects a text of up to most bytes, or an empty one instead of a longer one.
+func upTo(most int, column string) string {
+	return fmt.Sprintf(`iif(octet_length(%[1]s) <= %[2]d, %[1]s, '')`, column, most)
+}
+
+// selectRow selects an openCodeRow; one that is too long has no data.
+var selectRow = `SELECT ` + upTo(timeline.MaxName, "id") + `, iif(octet_length(data) <= ?, data, NULL) FROM `
+
+// openCodeReader reads the messages of sessions.
+type openCodeReader struct {
+	*source
+	to              taker
+	messages, parts *sql.Conn
+}
+
+func (r *openCodeReader) session(ctx context.Context, session string) error {
+	rows, err := r.messages.QueryContext(ctx, selectRow+`message WHERE session_id = ? ORDER BY time_created, id`, maxLine, session)
 	if err != nil {
-		return s.damaged(ctx, to, err)
+		return r.damaged(ctx, r.to, err)
 	}
-	defer messages.Close()
-	for messages.Next() {
+	defer rows.Close()
+	for rows.Next() {
 		var m openCodeRow
-		if err := messages.Scan(&m.id, &m.data); err != nil {
-			return s.damaged(ctx, to, err)
+		if err := rows.Scan(&m.id, &m.data); err != nil {
+			return r.damaged(ctx, r.to, err)
 		}
-		var parts []openCodeRow
-		size := 0
-		rows, err := db.QueryContext(ctx, selectRow+`part WHERE message_id = ? ORDER BY id`, maxLine, m.id)
+		if m.id == "" {
+			r.to.broken(0, strconv.Quote(session)+": a message without an id, or with one that is too long")
+			continue
+		}
+		parts, err := r.partsOf(ctx, session, m)
 		if err != nil {
-			return s.damaged(ctx, to, err)
+			return r.damaged(ctx, r.to, err)
 		}
-		for rows.Next() {
-			var p openCodeRow
-			if err = rows.Scan(&p.id, &p.data); err != nil {
-				break
-			}
-			if size += len(p.data); size > maxLine {
-				to.broken(0, m.id+": the message is too long")
-				break
-			}
-			parts = append(parts, p)
-		}
-		if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
-			return s.damaged(ctx, to, err)
-		}
-		if message, ok := s.openCodeRows(session, m, parts, to); ok {
-			if err := to.take(ctx, session, message); err != nil {
+		if message, ok := r.openCodeRows(session, m, parts, r.to); ok {
+			if err := r.to.take(ctx, session, message); err != nil {
 				return err
 			}
 		}
 	}
-	if err := messages.Err(); err != nil {
-		return s.damaged(ctx, to, err)
+	if err := rows.Err(); err != nil {
+		return r.damaged(ctx, r.to, err)
 	}
 	return nil
+}
+
+// partsOf returns the parts of a message, up to the length that a message may have.
+func (r *openCodeReader) partsOf(ctx context.Context, session string, m openCodeRow) ([]openCodeRow, error) {
+	rows, err := r.parts.QueryContext(ctx, selectRow+`part WHERE message_id = ? ORDER BY id`, maxLine, m.id)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var parts []openCodeRow
+	for size := len(m.data); rows.Next(); {
+		var p openCodeRow
+		if err := rows.Scan(&p.id, &p.data); err != nil {
+			return nil, err
+		}
+		if size += len(p.data) + len(p.id) + len(m.id) + len(session); size > maxLine {
+			r.to.broken(0, strconv.Quote(m.id)+": the message is too long")
+			break
+		}
+		parts = append(parts, p)
+	}
+	return parts, rows.Err()
 }
