@@ -2,6 +2,7 @@ package importer_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -106,6 +107,29 @@ func TestEarlierExportsAreImported(t *testing.T) {
 	h.pairs("c", 2, 1)
 	h.importing(importer.Options{}, h.file("chatgpt.json", strings.Replace(chatGPT("b", map[string]node{"a": {Message: said("one")}, "b": {Parent: "a", Message: said("two")}}), `"conversation_id":"c","current_node":"b"`, `"id":"g","title":"t"`, 1)))
 	h.same([]string{"one", "two"}, h.spoken("g"))
+}
+
+// A reply that is imported while it grows is later imported whole. The conversation continues
+// there, and the unfinished reply is a branch.
+func TestRepliesThatGrowAreBranches(t *testing.T) {
+	openCode := func(parts ...string) string {
+		return `{"info":{"id":"ses_1","directory":"/x"},"messages":[{"info":{"id":"m1","role":"user"},"parts":[{"type":"text","text":"one"}]},{"info":{"id":"m2","role":"assistant"},"parts":[` + strings.Join(parts, ",") + `]}]}`
+	}
+	text, call := `{"type":"text","text":"two"}`, `{"type":"tool","callID":"c","tool":"ls","state":{"status":"running","input":{}}}`
+	done := strings.Replace(call, `"running",`, `"completed","output":"a",`, 1)
+	gemini := geminiHead + geminiLine("1", "user", "one") + `{"id":"2","type":"gemini","content":"two","toolCalls":[` + "%s]}\n"
+	for name, files := range map[string][]string{
+		"ses_1": {openCode(text), openCode(text, call), openCode(text, done)},
+		"g":     {fmt.Sprintf(gemini, ""), fmt.Sprintf(gemini, `{"id":"c","name":"ls","args":{}}`), fmt.Sprintf(gemini, `{"id":"c","name":"ls","args":{},"result":[{"functionResponse":{"id":"c","response":{"output":"a"}}}]}`)},
+	} {
+		h := newHistory(t)
+		for _, content := range files {
+			h.importing(importer.Options{}, h.file("s.jsonl", content))
+		}
+		h.same([]string{"one", "two"}, h.spoken(name))
+		h.pairs(name, 1, 0)
+		h.same([]int64{2, 2, 2}, h.branches(name))
+	}
 }
 
 // opencode keeps messages and parts in files of their own.

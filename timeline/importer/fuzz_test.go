@@ -43,6 +43,8 @@ func FuzzImport(f *testing.F) {
 		{importer.OpenCode, `{"info":{"id":"ses_1","directory":"/x"},"messages":[{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"t"},{"type":"tool","state":{"input":{},"output":"o"}}]}]}`},
 		{importer.OpenCode, `{"id":"ses_..","directory":"/x"}`},
 		{importer.Cline, `[{"role":"user","content":"a","ts":1}]`},
+		{importer.ClaudeAI, claudeAI("b", "a 0", "b ?", "c d", "d c", "a b", " x")},
+		{importer.GeminiCLI, geminiHead + `{"id":"","type":"gemini","content":{"text":"a"},"toolCalls":[{"name":"n","result":[]},{"result":{"functionResponse":{}}}]}` + "\n" + `{"type":"user","id":"2","content":{"functionResponse":{}}}`},
 		{importer.Aider, "# aider chat started at 2024-05-01 10:00:00\n\n#### hi\n\n> tokens\n\nhello\n\n\n# aider chat started at \x00\xff\n####\nx"},
 	} {
 		f.Add([]byte(seed.text), uint8(slices.Index(formats, seed.format)))
