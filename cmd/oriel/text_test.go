@@ -36,7 +36,7 @@ func TestWrapKeepsToTheWidth(t *testing.T) {
 }
 
 func TestClippedTextKeepsToTheWidth(t *testing.T) {
-	for text, want := range map[string]string{"short": "short", "longer than that": "longer…", "日本語日本語": "日本語…", "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301": "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301", "12345678": "123456…"} {
+	for text, want := range map[string]string{"short": "short", "longer than that": "longer…", "日本語日本語": "日本語…", "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301": "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301", "12345678": "123456…", "✅✅✅✅": "✅✅✅…", "✓ ❌ done": "✓ ❌ d…"} {
 		if got := clipCells(text, 7); got != want || cells(got) > 7 {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
