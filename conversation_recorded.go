@@ -153,7 +153,7 @@ func (c *recorded) undoing(ctx context.Context, id string) (u Undoing, name stri
 	if id == "" {
 		return u, "", fmt.Errorf("%w: everything that has left the view is held, or nothing has left it", ErrNoPlan)
 	}
-	return u, "", fmt.Errorf("%w: oriel show --plan lists the plans", ErrNoPlan)
+	return u, "", fmt.Errorf("%w: oriel show CONVERSATION --plan lists the plans", ErrNoPlan)
 }
 
 func numbers(depths []int) []int64 {

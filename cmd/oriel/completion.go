@@ -45,7 +45,10 @@ PowerShell; the same line in $PROFILE is for all shells:
   oriel completion fish > ~/.config/fish/completions/oriel.fish`,
 		ValidArgs: shells,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || !slices.Contains(shells, args[0]) {
+			if len(args) == 0 {
+				return fmt.Errorf("no shell: give one of %s", strings.Join(shells, ", "))
+			}
+			if len(args) > 1 || !slices.Contains(shells, args[0]) {
 				return fmt.Errorf("%q: give one shell: %s", strings.Join(args, " "), strings.Join(shells, ", "))
 			}
 			return nil

@@ -71,8 +71,9 @@ type listFlags struct {
 func conversationsCommand() *cobra.Command {
 	var o listFlags
 	cmd := &cobra.Command{
-		Use:   "conversations",
-		Short: "List the conversations of the history, newest first",
+		Use:        "conversations",
+		SuggestFor: []string{"list", "ls", "sessions", "history"},
+		Short:      "List the conversations of the history, newest first",
 		Long: `List the conversations of the history, the one that was used last first: when its
 last message was said, how many messages and tokens (o200k_base) it has, what its calls
 cost, the model that was asked last, the project, and a title. The title is that of the

@@ -406,7 +406,7 @@ func nearNames(name string, names []string) []string {
 func oneConversation(least, most int, names string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
-			return fmt.Errorf("%d arguments: give %s; see %s --help", len(args), names, cmd.CommandPath())
+			return fmt.Errorf("%s: give %s; see %s --help", plural(len(args), "argument", "arguments"), names, cmd.CommandPath())
 		}
 		return nil
 	}

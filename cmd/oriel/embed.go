@@ -18,9 +18,9 @@ func embedCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "embed [FILE]",
 		Short: "Turn texts into vectors, one per line",
-		Long: `Read one text per line from FILE or standard input, and write the vector of its meaning:
-one JSON array of 384 numbers per line. Vectors have length 1, so the dot product of two
-is their cosine.
+		Long: `Read one text per line from FILE or standard input, and write the vector of its
+meaning as one JSON array of 384 numbers per line. Vectors have length 1, so the dot product
+of two is their cosine.
 
 The model is all-MiniLM-L6-v2, which is part of this program: no network is used.
 It reads the first 256 word pieces of a text. An empty line is a text, too. Each vector

@@ -84,7 +84,7 @@ recorded calls: oriel copy moves those, with their plans and pins.
 // current one.
 func branchHead(heads []timeline.Place, branch int) (timeline.Place, error) {
 	if branch < 0 || branch >= max(1, len(heads)) {
-		return timeline.Place{}, fmt.Errorf("--branch %d: the conversation has branches 0 to %d, oriel show --branches lists them", branch, max(1, len(heads))-1)
+		return timeline.Place{}, fmt.Errorf("--branch %d: the conversation has branches 0 to %d, oriel show CONVERSATION --branches lists them", branch, max(1, len(heads))-1)
 	}
 	if len(heads) == 0 {
 		return timeline.Place{}, nil

@@ -10,6 +10,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -84,15 +86,21 @@ func checkHelp(root *cobra.Command) *error {
 // unknownCommand returns the error for a name that no command below parent
 // has.
 func unknownCommand(parent *cobra.Command, name string) error {
-	var names []string
+	var names, meant []string
 	for _, c := range parent.Commands() {
 		if c.IsAvailableCommand() {
 			names = append(names, c.Name())
 		}
+		if slices.Contains(c.SuggestFor, name) {
+			meant = append(meant, strconv.Quote(c.Name()))
+		}
+	}
+	if meant == nil {
+		meant = nearNames(name, names)
 	}
 	hint := ""
-	if near := nearNames(name, names); len(near) > 0 {
-		hint = "did you mean " + strings.Join(near, " or ") + "? "
+	if len(meant) > 0 {
+		hint = "did you mean " + strings.Join(meant, " or ") + "? "
 	}
 	return fmt.Errorf("unknown command %q: %s%s --help lists the commands", oneLine(name, 60), hint, parent.CommandPath())
 }

@@ -29,8 +29,9 @@ type recallFlags struct {
 func recallCommand() *cobra.Command {
 	var o recallFlags
 	cmd := &cobra.Command{
-		Use:   "recall QUERY",
-		Short: "Search the history by words and meaning",
+		Use:        "recall QUERY",
+		SuggestFor: []string{"search", "find", "grep"},
+		Short:      "Search the history by words and meaning",
 		Long: `Search the history by words and by meaning: one conversation, those of a project, or all
 of them, which is the default.
 

@@ -100,7 +100,7 @@ func TestCommandsActOnARunningProxy(t *testing.T) {
 	if out, code := oriel("unpin", "talk", "5"); code != 0 || out != "unpinned 5\n" {
 		t.Error(code, out)
 	}
-	if out, code := oriel("undo", "talk", "p-none"); code != 2 || !strings.Contains(out, "oriel show --plan lists the plans") {
+	if out, code := oriel("undo", "talk", "p-none"); code != 2 || !strings.Contains(out, "oriel show CONVERSATION --plan lists the plans") {
 		t.Error(code, out)
 	}
 	if out, code := oriel("undo", "talk"); code != 0 || !strings.HasPrefix(out, "undone p1: ") {

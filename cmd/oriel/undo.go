@@ -26,11 +26,11 @@ func undoCommand() *cobra.Command {
 		Use:   "undo CONVERSATION [PLAN]",
 		Short: "Restore what a plan left out",
 		Long: `Restore everything that a plan left out of the window, and hold it there until oriel
-release. PLAN is the newest plan by default; oriel show --plan lists them. To make room,
-the oldest unpinned messages are left out, and no more than necessary; on a terminal undo
-asks before it leaves out messages that are newer than the restored ones, unless --yes is
-given. If not everything fits, nothing changes; oriel pin restores single messages. A
-running server on the same data folder applies the undo from its next call on.
+release. PLAN is the newest plan by default; oriel show CONVERSATION --plan lists them. To
+make room, the oldest unpinned messages are left out, and no more than necessary; on a
+terminal undo asks before it leaves out messages that are newer than the restored ones,
+unless --yes is given. If not everything fits, nothing changes; oriel pin restores single
+messages. A running server on the same data folder applies the undo from its next call on.
 
 ` + meaning,
 		Example: `  oriel undo 7f3c2a10-session

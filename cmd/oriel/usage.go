@@ -30,8 +30,9 @@ type usageFlags struct {
 func usageCommand() *cobra.Command {
 	var o usageFlags
 	cmd := &cobra.Command{
-		Use:   "usage",
-		Short: "Show what calls used and cost, and what they would have cost without Oriel",
+		Use:        "usage",
+		SuggestFor: []string{"cost", "costs"},
+		Short:      "Show what calls used and cost, and what they would have cost without Oriel",
 		Long: `Show the calls that went through Oriel: how many, their prompt tokens, how much of
 these the provider read from its cache, their output, what they cost, and what they
 would have cost if everything had been sent. Token counts are the provider's; if it

@@ -118,7 +118,7 @@ func CallOf(calls []Call, name string) (int, error) {
 	if found := newNameIndex(ids).begin(name); len(found) == 1 {
 		return slices.Index(ids, found[0]), nil
 	}
-	return 0, fmt.Errorf("no call is called %s: there are calls 1 to %d, oriel show --calls lists them", strconv.Quote(clip.To(name, 40)), len(calls))
+	return 0, fmt.Errorf("no call is called %s: there are calls 1 to %d, oriel show CONVERSATION --calls lists them", strconv.Quote(clip.To(name, 40)), len(calls))
 }
 
 // ErrNotKept: a call was sent by a view that was not stored, because its plan could not be
