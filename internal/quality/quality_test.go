@@ -176,3 +176,43 @@ func TestReadMeasuresARecordedHistory(t *testing.T) {
 		t.Errorf("one by one %+v, all %+v", sum, r.Measures)
 	}
 }
+
+// deletion deletes a conversation right after conversations are listed, or after the records
+// of it are read.
+type deletion struct {
+	timeline.Store
+	name  string
+	later bool
+}
+
+func (d deletion) Conversations(ctx context.Context, tenant string) ([]timeline.Conversation, error) {
+	all, err := d.Store.Conversations(ctx, tenant)
+	if !d.later {
+		d.Delete(ctx, tenant, d.name, nil)
+	}
+	return all, err
+}
+
+func (d deletion) Records(ctx context.Context, tenant, conversation, kind, key string) ([]timeline.Record, error) {
+	records, err := d.Store.Records(ctx, tenant, conversation, kind, key)
+	d.Delete(ctx, tenant, conversation, nil)
+	return records, err
+}
+
+// A conversation that is deleted while a report is read fails nothing.
+func TestReadPassesOverWhatIsDeletedMeanwhile(t *testing.T) {
+	for _, later := range []bool{false, true} {
+		s := memory.New()
+		defer s.Close()
+		raw := []byte(said("user", "Mend it."))
+		_, err := s.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: "a", Now: time.Now(),
+			Messages: []timeline.Message{{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatAnthropic, Role: "user"}},
+			Put:      []timeline.Record{{Kind: "call", Key: "k", Data: []byte(`{"v":1,"began":"2026-11-14T23:30:00Z","model":"claude-opus-4-1","tokens":10}`)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(t.Context(), deletion{s, "a", later}, timeline.Local, Options{}); err != nil {
+			t.Errorf("later %v: %v", later, err)
+		}
+	}
+}

@@ -27,7 +27,7 @@ type Options struct {
 type Report struct {
 	Measures
 	// Skipped counts calls that cannot be measured: their plan is gone, they failed, or
-	// their branch was left.
+	// their branch was left or deleted meanwhile.
 	Skipped int `json:"skipped"`
 }
 
@@ -44,7 +44,7 @@ func Read(ctx context.Context, store timeline.Store, tenant string, o Options) (
 			continue
 		}
 		records, err := store.Records(ctx, tenant, all[i].Name, "call", "")
-		if err != nil {
+		if err != nil && !errors.Is(err, timeline.ErrNoConversation) { // deleted meanwhile
 			return nil, err
 		}
 		for k := range records {
@@ -55,7 +55,7 @@ func Read(ctx context.Context, store timeline.Store, tenant string, o Options) (
 			switch {
 			case ctx.Err() != nil:
 				return nil, ctx.Err()
-			case errors.Is(err, errSkipped):
+			case errors.Is(err, errSkipped), errors.Is(err, timeline.ErrNoConversation), errors.Is(err, timeline.ErrNoPlace):
 				r.Skipped++
 			case err != nil:
 				return nil, err
