@@ -148,7 +148,8 @@ func (o *directivesFlags) list(cmd *cobra.Command, s tenantStore) error {
 	if err != nil {
 		return err
 	}
-	return out.print(cmd, short)
+	_, err = cmd.OutOrStdout().Write(out.draw(short, screenOf(cmd.OutOrStdout()).width))
+	return err
 }
 
 // find reads the directives that are asked for.
@@ -174,26 +175,30 @@ func (o *directivesFlags) find(ctx context.Context, s tenantStore) (*listedDirec
 	return out, nil
 }
 
-func (l *listedDirectives) print(cmd *cobra.Command, short shortIDs) error {
-	var b bytes.Buffer
+// draw lists directives for people in lines of at most width columns, or as wide as they are
+// if that is 0.
+func (l *listedDirectives) draw(short shortIDs, width int) []byte {
 	if len(l.Directives) == 0 {
-		b.WriteString("no directives\n")
-	} else {
-		t := table{left: []bool{false, true, true, true}}
-		t.row("id", "time", "kind", "text")
-		for _, d := range l.Directives {
-			id := strconv.FormatInt(d.ID, 10)
-			if d.Conversation != l.Conversation {
-				id = short.of(d.Conversation) + "#" + id
-			}
-			kind := string(d.Kind)
-			if d.Original != "" {
-				kind += ", edited"
-			}
-			t.row(id, d.Time.Format("2006-01-02 15:04"), kind, oneLine(d.Text, 120))
+		return []byte("no directives\n")
+	}
+	t := table{left: []bool{false, true, true, true}}
+	t.row("id", "time", "kind", "text")
+	for _, d := range l.Directives {
+		id := strconv.FormatInt(d.ID, 10)
+		if d.Conversation != l.Conversation {
+			id = short.of(d.Conversation) + "#" + id
 		}
+		kind := string(d.Kind)
+		if d.Original != "" {
+			kind += ", edited"
+		}
+		t.row(id, d.Time.Local().Format("2006-01-02 15:04"), kind, oneLine(d.Text, 400))
+	}
+	var b bytes.Buffer
+	if width > 0 {
+		t.writeWrapped(&b, width)
+	} else {
 		t.writeTo(&b)
 	}
-	_, err := cmd.OutOrStdout().Write(b.Bytes())
-	return err
+	return b.Bytes()
 }

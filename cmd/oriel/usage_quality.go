@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"time"
@@ -42,16 +43,21 @@ func (o *usageFlags) showQuality(cmd *cobra.Command) error {
 		return printJSON(out, r)
 	}
 	return paged(out, func(out io.Writer, sc screen) error {
-		_, err := out.Write(drawQuality(r, sc.style))
+		_, err := out.Write(drawQuality(r, sc))
 		return err
 	})
 }
 
 // drawQuality shows a report to a person.
-func drawQuality(r *quality.Report, s style) []byte {
+func drawQuality(r *quality.Report, sc screen) []byte {
 	var b bytes.Buffer
-	row := func(figure, share, what string) { fmt.Fprintf(&b, "%9s %5s  %s\n", figure, share, what) }
-	fmt.Fprintf(&b, "%s, %s of them with something left out\n\n", s.bold(plural(r.Calls, "call", "calls")), thousands(r.Cut))
+	row := func(figure, share, what string) {
+		line := fmt.Sprintf("%9s %5s  %s", figure, share, what)
+		for _, l := range wrap(line, cmp.Or(sc.width, cells(line)), len(line)-len(what)) {
+			fmt.Fprintln(&b, l)
+		}
+	}
+	fmt.Fprintf(&b, "%s, %s of them with something left out\n\n", sc.style.bold(plural(r.Calls, "call", "calls")), thousands(r.Cut))
 	fmt.Fprintln(&b, "Was what left needed again?")
 	row(thousands(r.Needed), "", "edits and reads of a file that was read before")
 	row(thousands(r.Missing), percent(r.Missing, r.Needed), "of these without that file in the window")
@@ -66,7 +72,7 @@ func drawQuality(r *quality.Report, s style) []byte {
 	row(size(int64(r.Repeated)), percent(r.Repeated, r.Text), "of it is repeated word for word; "+percent(r.CameRepeated, r.CameText)+" of what came")
 	row(size(int64(r.Stale)), percent(r.Stale, r.Text), "of it is out of date: read or run again, or changed since; "+percent(r.CameStale, r.CameText)+" of what came")
 	if r.Skipped > 0 {
-		fmt.Fprintf(&b, "\n%s could not be measured: without a reply, or on a branch that was left\n", plural(r.Skipped, "call", "calls"))
+		paragraph(&b, sc, "\n%s could not be measured: without a reply, or on a branch that was left", plural(r.Skipped, "call", "calls"))
 	}
 	return b.Bytes()
 }

@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/oriel-context/oriel/internal/quality"
 	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -119,6 +120,18 @@ func TestStatusLine(t *testing.T) {
 	} {
 		if got := statusLine(s, false); got != want {
 			t.Errorf("%s\n%s", got, want)
+		}
+	}
+}
+
+// The report on windows fits the terminal.
+func TestQualityFits(t *testing.T) {
+	r := &quality.Report{Measures: quality.Measures{Calls: 123_456, Cut: 99_999, Needed: 99_999, Missing: 99_999, Again: 99_999, Text: 1 << 40, CameText: 1 << 41}, Skipped: 12_345}
+	for _, width := range []int{60, 80, 120} {
+		for line := range strings.Lines(string(drawQuality(r, plainScreen(width)))) {
+			if n := cells(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("%d columns, want at most %d: %q", n, width, line)
+			}
 		}
 	}
 }
