@@ -83,6 +83,7 @@ imported.`,
 	f.BoolVar(&verbose, "verbose", false, "name the lines that cannot be read and list what was imported beside them, on standard error")
 	data := addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		defer endBySignals(cmd)()
 		o := importer.Options{Conversation: conversation, Project: project}
 		var err error
 		if o.Tenant, err = data.tenantName(); err != nil {
@@ -97,11 +98,11 @@ imported.`,
 		}
 		if mine {
 			if args, err = findMine(cmd.Context(), cmd.ErrOrStderr(), o); err != nil {
-				return err
+				return orInterrupted(cmd, err)
 			}
 		}
 		if _, err := importer.Check(cmd.Context(), args, o); err != nil { // before a folder is created
-			return err
+			return orInterrupted(cmd, err)
 		}
 		store, err := data.serve(cmd.Context(), level, nil)
 		if err != nil {

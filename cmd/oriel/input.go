@@ -79,6 +79,14 @@ const standardInput = "standard input"
 // exitInterrupted is the exit code of shells for a program that SIGINT ended.
 const exitInterrupted = 130
 
+// orInterrupted returns err, or an exit without a message if the command was interrupted.
+func orInterrupted(cmd *cobra.Command, err error) error {
+	if cmd.Context().Err() != nil {
+		return &exit{code: exitInterrupted}
+	}
+	return err
+}
+
 // interruptible returns what read returns, or ctx's error as soon as ctx ends.
 // It abandons a read that still waits.
 func interruptible[T any](ctx context.Context, read func() (T, error)) (T, error) {

@@ -65,6 +65,25 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	return 2
 }
 
+// endBySignals makes SIGTERM and SIGHUP end the context of a command, as an interrupt
+// does, because the command has files to remove. Ignored signals stay ignored, and a second
+// signal ends the program.
+func endBySignals(cmd *cobra.Command) (release func()) {
+	var minded []os.Signal
+	for _, s := range []os.Signal{syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			minded = append(minded, s)
+		}
+	}
+	if len(minded) == 0 { // which would stand for all signals
+		return func() {}
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), minded...)
+	context.AfterFunc(ctx, stop)
+	cmd.SetContext(ctx)
+	return stop
+}
+
 // exitBrokenPipe is the exit code of shells for a program that SIGPIPE ended.
 const exitBrokenPipe = 141
 

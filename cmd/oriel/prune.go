@@ -64,6 +64,7 @@ copy in the folder for temporary files.`,
 		result := prunedInfo{Deleted: []string{}, DryRun: dryRun}
 		use := data.change
 		if dryRun {
+			defer endBySignals(cmd)()
 			use = data.with
 		}
 		err = use(cmd.Context(), func(s tenantStore) error {
