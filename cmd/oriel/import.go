@@ -44,7 +44,8 @@ below them. The form of a file is detected from its content:
 
 With --mine it looks where these agents keep their conversations, prints what it
 found, and imports it. Histories of aider are in the folders that it was used in:
---mine finds that of the current folder, or of one above it.
+--mine finds that of the current folder, or of one above it. It names places that cannot
+be read, imports the others, and exits with 2.
 
 Messages are stored unchanged: oriel export writes a session byte for byte. Importing a
 file again adds nothing; if it has grown, only what is new is added; if it was edited, it
@@ -96,8 +97,9 @@ imported.`,
 		if err != nil {
 			return err
 		}
+		var unread []importer.Problem
 		if mine {
-			if args, err = findMine(cmd.Context(), cmd.ErrOrStderr(), o); err != nil {
+			if args, unread, err = findMine(cmd.Context(), cmd.ErrOrStderr(), o); err != nil {
 				return orInterrupted(cmd, err)
 			}
 		}
@@ -116,6 +118,8 @@ imported.`,
 			keepWords(cmd, store, o.Tenant, report)
 		}
 		err = errors.Join(err, store.Close())
+		report.Broken += len(unread)
+		report.Problems = append(unread, report.Problems...)
 		if n := len(report.Skipped); mine && n > 0 && !verbose && !asJSON {
 			report.Skipped = nil // agents keep other files beside their conversations
 			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: note: %s no known form and %s left out; --verbose lists them\n", plural(n, "other file there has", "other files there have"), are(n))

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 
 	"github.com/oriel-context/oriel/timeline/importer"
 )
@@ -84,12 +86,12 @@ func aiderHistory(dir string) string {
 	}
 }
 
-// findMine returns the paths of the usual places that hold conversations, and prints what
-// it found.
-func findMine(ctx context.Context, w io.Writer, o importer.Options) ([]string, error) {
+// findMine returns the paths of the usual places that hold conversations, and what it could
+// not read there. It prints both.
+func findMine(ctx context.Context, w io.Writer, o importer.Options) (found []string, unread []importer.Problem, err error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return nil, fmt.Errorf("--mine: %w", err)
+		return nil, nil, fmt.Errorf("--mine: %w", err)
 	}
 	places := usualPlaces(runtime.GOOS, os.Getenv, home)
 	if dir, err := os.Getwd(); err == nil {
@@ -97,10 +99,8 @@ func findMine(ctx context.Context, w io.Writer, o importer.Options) ([]string, e
 			places = append(places, usualPlace{"aider", path})
 		}
 	}
-	var found []string
 	t := table{left: []bool{true, false, false, true}}
 	seen := map[string]bool{}
-	var unread []error
 	for _, p := range places {
 		paths, err := filepath.Glob(p.path)
 		if err != nil || len(paths) == 0 {
@@ -112,21 +112,33 @@ func findMine(ctx context.Context, w io.Writer, o importer.Options) ([]string, e
 			}
 			seen[path] = true
 			r, err := importer.Check(ctx, []string{path}, o)
-			if info, statErr := os.Stat(path); err != nil && statErr == nil && !info.IsDir() {
-				unread = append(unread, err)
+			switch {
+			case err == nil:
+				found = append(found, path)
+				t.row(p.agent, plural(r.Files, "file", "files"), size(r.Bytes), shortPath(path, home))
+			case ctx.Err() != nil:
+				return nil, nil, ctx.Err()
+			case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+			case errors.Is(err, importer.ErrNoFormat):
+				if info, err := os.Stat(path); err == nil && !info.IsDir() {
+					fmt.Fprintf(w, "oriel: note: %s has no known form and is left out\n", oneLine(path, 200))
+				}
+			case r.Broken > 0:
+				unread = append(unread, r.Problems...)
+			default:
+				unread = append(unread, importer.Problem{File: path, What: reason(err)})
 			}
-			if err != nil {
-				continue
-			}
-			found = append(found, path)
-			t.row(p.agent, plural(r.Files, "file", "files"), size(r.Bytes), shortPath(path, home))
 		}
 	}
-	for _, err := range unread {
-		fmt.Fprintf(w, "oriel: note: %s\n", oneLine(err.Error(), maxError))
+	for _, p := range unread {
+		fmt.Fprintf(w, "oriel: note: cannot read %s\n", oneLine(p.String(), maxError))
 	}
 	if len(found) == 0 {
-		return nil, errors.New("--mine: no agent keeps conversations in its usual place here: name files or folders")
+		where := ""
+		if len(unread) > 0 {
+			where = " that can be read"
+		}
+		return nil, nil, fmt.Errorf("--mine: no agent keeps conversations in its usual place here%s: name files or folders", where)
 	}
 	if isTerminal(w) {
 		t.fitPaths(terminalWidth(w))
@@ -135,7 +147,15 @@ func findMine(ctx context.Context, w io.Writer, o importer.Options) ([]string, e
 	t.writeTo(&b)
 	b.WriteByte('\n')
 	_, err = w.Write(b.Bytes())
-	return found, err
+	return found, unread, err
+}
+
+// reason returns why a path cannot be read, without the path.
+func reason(err error) string {
+	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
+		return pathErr.Err.Error()
+	}
+	return err.Error()
 }
 
 // fitPaths cuts the middle of the paths in the last column that are too long for a width.

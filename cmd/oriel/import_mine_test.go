@@ -20,11 +20,7 @@ func TestMineFindsEveryAgent(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the usual places are those of Linux")
 	}
-	home := t.TempDir()
-	for _, name := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "CLINE_DIR", "CLINE_DATA_DIR", "CLINE_SESSION_DATA_DIR", "OPENCODE_DB", "AIDER_CHAT_HISTORY_FILE"} {
-		t.Setenv(name, "")
-	}
-	t.Setenv("HOME", home)
+	home := emptyHome(t)
 	put := func(from, to string) {
 		t.Helper()
 		text, err := os.ReadFile(filepath.Join("../../timeline/importer/testdata", from))
@@ -68,7 +64,7 @@ func TestMineFindsEveryAgent(t *testing.T) {
 	}
 	t.Chdir(below)
 	var out bytes.Buffer
-	found, err := findMine(t.Context(), &out, importer.Options{})
+	found, _, err := findMine(t.Context(), &out, importer.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,5 +95,78 @@ func TestMineFindsEveryAgent(t *testing.T) {
 	table.writeTo(&b)
 	if got := b.String(); cells(strings.TrimSpace(got)) != 80 || !strings.HasSuffix(got, "roo-cline/tasks\n") || !strings.Contains(got, "~/.vscode") {
 		t.Errorf("%d columns: %s", cells(strings.TrimSpace(got)), got)
+	}
+}
+
+// emptyHome makes a home folder without anything, and returns it.
+func emptyHome(t *testing.T) string {
+	home := t.TempDir()
+	for _, name := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "CLINE_DIR", "CLINE_DATA_DIR", "CLINE_SESSION_DATA_DIR", "OPENCODE_DB", "AIDER_CHAT_HISTORY_FILE"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("HOME", home)
+	return home
+}
+
+// --mine names what it cannot read with the reason, imports the rest, and exits as every
+// import does that could not read something.
+func TestMineNamesWhatItCannotRead(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the usual places are those of Linux")
+	}
+	home := emptyHome(t)
+	session, err := os.ReadFile("../../timeline/importer/testdata/claude-code.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(home)
+	dir := func(path string) string {
+		t.Helper()
+		path = filepath.Join(home, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	mine := func() (int, string, string) {
+		var out, errs syncBuffer
+		code := run([]string{"import", "--mine", "--data", filepath.Join(home, "data")}, strings.NewReader(""), &out, &errs)
+		return code, out.String(), errs.String()
+	}
+	// Links that lead to themselves cannot be read by root either.
+	for _, path := range []string{".codex/sessions", ".local/share/opencode/opencode.db"} {
+		if err := os.Symlink(filepath.Base(path), dir(path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	damaged := append([]byte("SQLite format 3\x00"), make([]byte, 84)...)
+	if err := os.WriteFile(dir(".qwen/projects/harbour/damaged.db"), damaged, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := mine()
+	if code != 2 || out != "" || !strings.Contains(errs, "\noriel: --mine: no agent keeps conversations in its usual place here that can be read") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+	if err := os.WriteFile(dir(".claude/projects/harbour/84120f2d.jsonl"), session, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs = mine()
+	if code != 2 || out != "" {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	for _, want := range []string{
+		"oriel: note: cannot read " + home + "/.codex/sessions: too many levels of symbolic links\n",
+		"oriel: note: cannot read " + home + "/.local/share/opencode/opencode.db: too many levels of symbolic links\n",
+		"oriel: note: cannot read " + home + "/.qwen/projects/harbour/damaged.db: ",
+		"\nClaude Code  1 file ",
+		"\noriel: 3 lines or messages could not be read and were left out, first " + home + "/.codex/sessions: ",
+	} {
+		if !strings.Contains(errs, want) {
+			t.Errorf("no %q in %s", want, errs)
+		}
+	}
+	var listed syncBuffer
+	if code := run([]string{"conversations", "--data", filepath.Join(home, "data")}, strings.NewReader(""), &listed, &listed); code != 0 || !strings.Contains(listed.String(), "harbour") {
+		t.Errorf("exit %d: %s", code, listed.String())
 	}
 }

@@ -47,12 +47,15 @@ func (im *importing) find(ctx context.Context, paths []string) (all []*source, e
 			all = append(all, s)
 			continue
 		}
+		before := im.report.Broken
 		found, err := im.folder(ctx, given)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if len(found) == 0 {
-			return nil, fmt.Errorf("%w: no file in the folder %s has a known format (%s)", ErrInput, given, formatList())
+		case len(found) == 0 && im.report.Broken > before:
+			return nil, fmt.Errorf("%w: no file in the folder %s can be read, first %s", ErrInput, given, im.report.Problems[min(before, maxProblems-1)])
+		case len(found) == 0:
+			return nil, fmt.Errorf("%w: %w in any file of the folder %s (%s)", ErrInput, ErrNoFormat, given, formatList())
 		}
 		all = append(all, found...)
 	}
@@ -71,7 +74,7 @@ func (im *importing) named(ctx context.Context, s *source) error {
 	case err != nil:
 		return err
 	case k.format == Auto:
-		return fmt.Errorf("%w: %s has no known format (%s); name one with --format to read it anyway", ErrInput, s.path, formatList())
+		return fmt.Errorf("%w: %s has %w (%s); name one with --format to read it anyway", ErrInput, s.path, ErrNoFormat, formatList())
 	}
 	s.kind = k
 	return nil

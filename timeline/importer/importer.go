@@ -15,6 +15,9 @@ import (
 // ErrInput: the import failed because of its input, not because of the store.
 var ErrInput = errors.New("not importable")
 
+// ErrNoFormat: no file has a known format. Such an error is an ErrInput, too.
+var ErrNoFormat = errors.New("no known format")
+
 // Options are the settings of an import. The zero value detects formats and
 // imports all.
 type Options struct {
