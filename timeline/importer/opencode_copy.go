@@ -94,17 +94,29 @@ func stateOf(path string) (s state) {
 
 // readHead reads the beginning of a file, as far as there is one.
 func readHead(path string, head []byte) {
-	if f, err := os.Open(path); err == nil {
+	if f, err := openRegular(path); err == nil {
 		_, _ = io.ReadFull(f, head)
 		f.Close()
 	}
+}
+
+// openRegular opens a file. Pipes, which could make it wait, are as good as missing.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	}
+	return os.Open(path)
 }
 
 // copyBlock is how much is copied between two looks at the context.
 const copyBlock = 4 << 20
 
 func copyFile(ctx context.Context, from, to string) error {
-	in, err := os.Open(from)
+	in, err := openRegular(from)
 	if err != nil {
 		return err
 	}
