@@ -129,7 +129,7 @@ func TestMineNamesWhatItCannotRead(t *testing.T) {
 		return path
 	}
 	mine := func() (int, string, string) {
-		var out, errs syncBuffer
+		var out, errs bytes.Buffer
 		code := run([]string{"import", "--mine", "--data", filepath.Join(home, "data")}, strings.NewReader(""), &out, &errs)
 		return code, out.String(), errs.String()
 	}
@@ -165,7 +165,7 @@ func TestMineNamesWhatItCannotRead(t *testing.T) {
 			t.Errorf("no %q in %s", want, errs)
 		}
 	}
-	var listed syncBuffer
+	var listed bytes.Buffer
 	if code := run([]string{"conversations", "--data", filepath.Join(home, "data")}, strings.NewReader(""), &listed, &listed); code != 0 || !strings.Contains(listed.String(), "harbour") {
 		t.Errorf("exit %d: %s", code, listed.String())
 	}
