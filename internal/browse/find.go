@@ -91,8 +91,8 @@ func Conversations(ctx context.Context, s timeline.Store, tenant string) ([]List
 // newest; by a number of up to three digits, that row of Conversations; or by the beginning
 // of its name, if no other name begins so. Names of sub-agents and of further conversations
 // of a session, which continue a name after a slash or as "~2", do not count as others; these
-// are also found by the beginning of the session and the whole of what follows it, such as
-// "7f3c/agent-1" or "7f3c~2". If there is none, the error is a *Missing.
+// are also found by the beginning of the session and that of what follows the slash, or the
+// whole number, such as "7f3c/agent-1" or "7f3c~2". If there is none, the error is a *Missing.
 func Find(ctx context.Context, s timeline.Store, tenant, name string) (timeline.Conversation, error) {
 	c, err := s.Conversation(ctx, tenant, name)
 	if !errors.Is(err, timeline.ErrNoConversation) {

@@ -1,6 +1,7 @@
 package browse
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"strings"
@@ -10,41 +11,72 @@ import (
 
 // nameIndex finds names by their beginnings.
 type nameIndex struct {
-	names []string // sorted
-	// sessions are those that have a part, sorted, by the part: see cutPart.
-	sessions map[string][]string
+	names    []string // sorted
+	sessions []string // of all names, sorted: see cutPart
+	parts    []namePart
+}
+
+// namePart is a name that has a part. They are sorted by their parts, then by their sessions.
+type namePart struct{ session, part string }
+
+func (p namePart) compare(to namePart) int {
+	return cmp.Or(strings.Compare(p.part, to.part), strings.Compare(p.session, to.session))
 }
 
 func newNameIndex(names []string) *nameIndex {
-	x := &nameIndex{names: slices.Sorted(slices.Values(names)), sessions: map[string][]string{}}
+	x := &nameIndex{names: slices.Sorted(slices.Values(names))}
 	for _, name := range x.names {
-		if session, part := cutPart(name); part != "" {
-			x.sessions[part] = append(x.sessions[part], session)
+		session, part := cutPart(name)
+		x.sessions = append(x.sessions, session)
+		if part != "" {
+			x.parts = append(x.parts, namePart{session, part})
 		}
 	}
-	for _, list := range x.sessions {
-		slices.Sort(list)
-	}
+	slices.Sort(x.sessions)
+	x.sessions = slices.Compact(x.sessions)
+	slices.SortFunc(x.parts, namePart.compare)
 	return x
 }
 
-// begin returns the names that begin with name, or that have its part and whose sessions
-// begin with its session, sorted. If the others belong to the first of them, it returns only
-// that one.
+// begin returns the names that begin with name, or of which both the session and the part
+// begin so, sorted. If the others belong to the first of them, it returns only that one.
 func (x *nameIndex) begin(name string) []string {
 	if name == "" {
 		return nil
 	}
 	found := slices.Clone(withPrefix(x.names, name))
 	if session, part := cutPart(name); part != "" {
-		for _, s := range withPrefix(x.sessions[part], session) {
-			found = append(found, s+part)
-		}
+		found = append(found, x.withPart(session, part)...)
 		slices.Sort(found)
 		found = slices.Compact(found)
 	}
 	if len(found) > 1 && !slices.ContainsFunc(found[1:], func(n string) bool { return !belongs(n, found[0]) }) {
 		return found[:1]
+	}
+	return found
+}
+
+// withPart returns the names with a part whose sessions begin with session or, if there is
+// none, those whose part begins so. A number is never the beginning of another.
+func (x *nameIndex) withPart(session, part string) (found []string) {
+	first, _ := slices.BinarySearchFunc(x.parts, namePart{session, part}, namePart.compare)
+	for _, p := range x.parts[first:] {
+		if p.part != part || !strings.HasPrefix(p.session, session) {
+			break
+		}
+		found = append(found, p.session+p.part)
+	}
+	if len(found) > 0 || part[0] != '/' {
+		return found
+	}
+	first, _ = slices.BinarySearchFunc(x.parts, namePart{"", part}, namePart.compare)
+	for _, p := range x.parts[first:] {
+		if !strings.HasPrefix(p.part, part) {
+			break
+		}
+		if strings.HasPrefix(p.session, session) {
+			found = append(found, p.session+p.part)
+		}
 	}
 	return found
 }
@@ -86,13 +118,13 @@ func cutNumber(name string) (session, number string) {
 }
 
 // Short returns for each name a short form that Find accepts for it: its shortest beginning
-// of at least eight bytes or, if it is shorter, one of its session with its part.
+// of at least eight bytes or, if that is shorter, such beginnings of its session and its part.
 func Short(names []string) map[string]string {
 	x := newNameIndex(names)
 	short := make(map[string]string, len(names))
 	for i, name := range x.names {
 		short[name] = name
-		for _, form := range []string{x.beginning(i), x.withPart(name)} {
+		for _, form := range []string{distinct(name, x.neighbours(i)), x.inParts(i)} {
 			if len(form) < len(short[name]) && slices.Equal(x.begin(form), []string{name}) {
 				short[name] = form
 			}
@@ -101,26 +133,31 @@ func Short(names []string) map[string]string {
 	return short
 }
 
-// beginning returns the shortest beginning of the i-th name that only names have which
-// belong to it.
-func (x *nameIndex) beginning(i int) string {
+// neighbours returns the names around the i-th one, without those that belong to it.
+func (x *nameIndex) neighbours(i int) []string {
 	next := i + 1
 	for next < len(x.names) && belongs(x.names[next], x.names[i]) {
 		next++
 	}
-	return distinct(x.names[i], slices.Concat(x.names[max(0, i-1):i], x.names[next:min(next+1, len(x.names))]))
+	return slices.Concat(x.names[max(0, i-1):i], x.names[next:min(next+1, len(x.names))])
 }
 
-// withPart returns the shortest beginning of a name's session that no other session with the
-// same part has, and the part.
-func (x *nameIndex) withPart(name string) string {
-	session, part := cutPart(name)
-	list := x.sessions[part]
-	i, found := slices.BinarySearch(list, session)
-	if !found {
-		return name
+// inParts returns the beginning of the i-th name's session that no other session has, and the
+// beginning of its part that no other of the session has, or its number.
+func (x *nameIndex) inParts(i int) string {
+	session, part := cutPart(x.names[i])
+	at, _ := slices.BinarySearch(x.sessions, session)
+	begin := distinct(session, slices.Concat(x.sessions[max(0, at-1):at], x.sessions[at+1:min(at+2, len(x.sessions))]))
+	if !strings.HasPrefix(part, "/") {
+		return begin + part
 	}
-	return distinct(session, slices.Concat(list[max(0, i-1):i], list[i+1:min(i+2, len(list))])) + part
+	var siblings []string
+	for _, n := range x.neighbours(i) {
+		if rest, ok := strings.CutPrefix(n, session); ok {
+			siblings = append(siblings, rest)
+		}
+	}
+	return begin + distinct(part, siblings)
 }
 
 // distinct returns the shortest beginning of a name, of at least eight bytes, that none of

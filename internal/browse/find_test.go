@@ -75,6 +75,23 @@ func TestFindKnowsWhatPeopleMean(t *testing.T) {
 	}
 }
 
+func TestFindKnowsSubAgentsByBeginnings(t *testing.T) {
+	s := storeOf(t, "e4599950-b028", "e4599950-b028/agent-1", "e4599950-b028/agent-10", "e4599950-b028/agent-a1b2", "e4599950-b028~2", "1284c080-f9cd/agent-a1b2")
+	for name, want := range map[string]string{
+		"e4/agent-1":          "e4599950-b028/agent-1", // the whole of what follows goes before its beginning
+		"e4/agent-10":         "e4599950-b028/agent-10",
+		"e4/agent-a":          "e4599950-b028/agent-a1b2",
+		"12/agent-a":          "1284c080-f9cd/agent-a1b2",
+		"e4599950-b028/agent": "", // which one?
+		"e4/b":                "",
+		"e4~2":                "e4599950-b028~2",
+	} {
+		if c, err := browse.Find(ctx, s, timeline.Local, name); c.Name != want || (err == nil) != (want != "") {
+			t.Errorf("%q means %q, want %q: %v", name, c.Name, want, err)
+		}
+	}
+}
+
 func TestFindPassesOnWhatTheStoreFailsWith(t *testing.T) {
 	s := storeOf(t, "a")
 	s.Close()
@@ -86,7 +103,7 @@ func TestFindPassesOnWhatTheStoreFailsWith(t *testing.T) {
 func TestShortNamesAreFound(t *testing.T) {
 	names := []string{"e4599950-b028", "e4599950-c000", "1284c080-f9cd", "c1", "c12", "grüße-aus-köln", "grüße-aus-koblenz", "sub", "sub/agent-1", "12345678-a", "a b",
 		"028d4430-6983", "028d4430-6983~2", "028d4430-6983~12", "777d4430-6983~2", "777d4430-6983~3", "999d4430~2", "999d4430-1~2", "~2", "odd~",
-		"555d4430-6983", "555d4430-6983/agent-1", "555d4430-6983/agent-2", "666d4430-6983/agent-1", "team/project/first", "team/project/second"}
+		"555d4430-6983", "555d4430-6983/agent-1", "555d4430-6983/agent-2", "666d4430-6983/agent-1", "888d4430-6983", "888d4430-6983/agent-a1b2c3d4", "888d4430-6983/agent-a1ffffff", "team/project/first", "team/project/second"}
 	s := storeOf(t, names...)
 	short := browse.Short(names)
 	for _, name := range names {
@@ -95,7 +112,8 @@ func TestShortNamesAreFound(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"1284c080-f9cd": "1284c080", "028d4430-6983": "028d4430", "028d4430-6983~12": "028d4430~12", "777d4430-6983~3": "777d4430~3",
-		"555d4430-6983": "555d4430", "555d4430-6983/agent-2": "555d4430/agent-2", "666d4430-6983/agent-1": "666d4430", "team/project/first": "team/project/f"} {
+		"555d4430-6983": "555d4430", "555d4430-6983/agent-2": "555d4430/agent-2", "666d4430-6983/agent-1": "666d4430", "team/project/first": "team/project/f",
+		"888d4430-6983/agent-a1ffffff": "888d4430/agent-a1f"} {
 		if short[name] != want {
 			t.Errorf("%q is short for %q, want %q", short[name], name, want)
 		}
