@@ -49,9 +49,12 @@ func ReadStatus(ctx context.Context, store timeline.Store, tenant string, o Stat
 		return nil, err
 	}
 	if o.Session == "" {
-		slices.SortStableFunc(all, func(a, b timeline.Conversation) int { return b.Updated.Compare(a.Updated) })
+		all, err = calledLast(ctx, store, tenant, all)
 	} else {
 		all = sessionFirst(all, o.Session)
+	}
+	if err != nil {
+		return nil, err
 	}
 	s := &Status{}
 	for i := range all {
@@ -59,7 +62,7 @@ func ReadStatus(ctx context.Context, store timeline.Store, tenant string, o Stat
 		if err != nil && !errors.Is(err, timeline.ErrNoConversation) { // deleted meanwhile
 			return nil, err
 		}
-		if found && (tools || o.Session == "") {
+		if found && tools {
 			break
 		}
 	}
@@ -70,6 +73,33 @@ func ReadStatus(ctx context.Context, store timeline.Store, tenant string, o Stat
 	}
 	s.Cost, s.Without, s.UnknownModels = r.Total.Cost, r.Total.Without, r.Total.UnknownModels
 	return s, nil
+}
+
+// calledLast returns the conversation with the newest call; none if there is no call. Pins
+// and other notes change conversations, too.
+func calledLast(ctx context.Context, store timeline.Store, tenant string, all []timeline.Conversation) (last []timeline.Conversation, err error) {
+	slices.SortStableFunc(all, func(a, b timeline.Conversation) int { return b.Updated.Compare(a.Updated) })
+	var ended time.Time
+	for i := range all {
+		if all[i].Updated.Before(ended) {
+			break // older ones have older calls
+		}
+		key, err := Latest(ctx, store, tenant, all[i].Name)
+		if err != nil && !errors.Is(err, timeline.ErrNoConversation) { // deleted meanwhile
+			return nil, err
+		}
+		if key == "" {
+			continue
+		}
+		records, err := store.Records(ctx, tenant, all[i].Name, "call", key)
+		if err != nil && !errors.Is(err, timeline.ErrNoConversation) {
+			return nil, err
+		}
+		if len(records) > 0 && records[0].Time.After(ended) {
+			last, ended = all[i:i+1], records[0].Time
+		}
+	}
+	return last, nil
 }
 
 // sessionFirst returns the conversations of a session in the order in which they may be the

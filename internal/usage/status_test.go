@@ -41,6 +41,7 @@ func TestStatus(t *testing.T) {
 	h.call("cc~2", "", "2026-11-15T10:02:01Z", `"model":"`+opus+`","tools":"h","tokens":41,"wish":100000,"hard":150000,"usage":{"input":0,"output":0}`)
 	h.call("cc~3", "", "2026-11-15T10:02:02Z", `"model":"`+opus+`","tools":"h","tokens":42,"wish":100000,"hard":150000,"usage":{"input":0,"output":0}`)
 	h.put("newer", "", timeline.Record{Kind: "call", Key: "import 1:2 abc", Data: []byte(`{}`)}, "2026-11-15T12:00:00Z")
+	h.put("s", "", timeline.Record{Kind: "note", Key: "a pin", Data: []byte(`{}`)}, "2026-11-15T13:00:00Z") // is no call
 	sums := `"cost":0.011425,"without":0.032425,"unknown_models":[]}`
 	for session, want := range map[string]string{
 		"":      `{"conversation":"other","model":"gpt-4o","tokens":70,"left_out":0,"limit":128000,` + sums,
