@@ -196,6 +196,9 @@ func (l *listedDirectives) draw(short shortIDs, width int) []byte {
 	}
 	var b bytes.Buffer
 	if width > 0 {
+		if t.lastRoom(width) < leastWrapped {
+			t.drop(1) // time
+		}
 		t.writeWrapped(&b, width)
 	} else {
 		t.writeTo(&b)

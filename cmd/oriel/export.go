@@ -83,11 +83,13 @@ recorded calls: oriel copy moves those, with their plans and pins.
 // branchHead returns where a branch of a conversation ends; branch 0 is the
 // current one.
 func branchHead(heads []timeline.Place, branch int) (timeline.Place, error) {
-	if branch < 0 || branch >= max(1, len(heads)) {
-		return timeline.Place{}, fmt.Errorf("--branch %d: the conversation has branches 0 to %d, oriel show CONVERSATION --branches lists them", branch, max(1, len(heads))-1)
-	}
-	if len(heads) == 0 {
+	switch {
+	case branch == 0 && len(heads) == 0:
 		return timeline.Place{}, nil
+	case 0 <= branch && branch < len(heads):
+		return heads[branch], nil
+	case len(heads) < 2:
+		return timeline.Place{}, fmt.Errorf("--branch %d: the conversation has no other branches", branch)
 	}
-	return heads[branch], nil
+	return timeline.Place{}, fmt.Errorf("--branch %d: the conversation has branches 0 to %d, oriel show CONVERSATION --branches lists them", branch, len(heads)-1)
 }

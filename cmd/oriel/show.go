@@ -113,6 +113,8 @@ func (o *showFlags) check(args []string) error {
 		return fmt.Errorf("--from, --to and --last are numbers above 0")
 	case o.last > 0 && o.from > 0:
 		return fmt.Errorf("--last and --from exclude each other")
+	case o.to > 0 && o.to < o.from:
+		return fmt.Errorf("--to %d is before --from %d", o.to, o.from)
 	case asked > 1:
 		return fmt.Errorf("--plan, --calls, --sent and --diff exclude each other")
 	case o.diff && len(rest) != 2:

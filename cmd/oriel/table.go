@@ -103,16 +103,8 @@ func (t *table) widths() []int {
 // columns of drop must be given from the right to the left.
 func (t *table) fit(width, least int, drop ...int) {
 	for {
-		last, others := 0, 0
-		for i, w := range t.widths() {
-			if i == len(t.left)-1 {
-				last = w
-			} else {
-				others += w + len("  ")
-			}
-		}
-		room := width - others
-		if last <= room {
+		room := t.lastRoom(width)
+		if t.width() <= width {
 			return
 		}
 		if room >= least || len(drop) == 0 {
@@ -150,6 +142,12 @@ func (t *table) width() int {
 		sum += w
 	}
 	return sum
+}
+
+// lastRoom returns how many of width columns the others leave to the last one.
+func (t *table) lastRoom(width int) int {
+	last := len(t.left) - 1
+	return width - t.width() + t.widths()[last]
 }
 
 // writeWrapped writes the rows with their last cells wrapped to width, under each other, or
