@@ -36,8 +36,8 @@ func showCommand() *cobra.Command {
 its first words. "*" marks pinned messages. Lines that an agent wrote for itself are
 "meta" and have no tokens. --branches lists the newest branches, --branch shows one.
 
-With an ID or a range, messages are shown whole. On a terminal long tool results and
-thinking are shortened to their first and last lines, unless --full is given.
+With an ID or a range, messages are shown whole. On a terminal long results and arguments
+of tools are shortened to their first and last lines, unless --full is given.
 
 --plan   one row for each plan: when it was made, the tokens of the request as it came and
          as it was sent, how many messages left with it, and why; then what the newest
@@ -71,7 +71,7 @@ On a terminal long output goes through $PAGER, or through less.
 	f.Int64Var(&o.last, "last", 0, "only the newest `n`")
 	f.BoolVar(&o.branches, "branches", false, "list the branches below the messages")
 	f.IntVar(&o.branch, "branch", 0, "`number` of the branch (default 0, where the conversation stands)")
-	f.BoolVar(&o.full, "full", false, "show tool results and thinking whole, and all spans of a plan")
+	f.BoolVar(&o.full, "full", false, "show results and arguments of tools whole, and all spans of a plan")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	table, data := addModelTable(cmd), addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
@@ -11,14 +12,18 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// Lines of a tool's result, or of thinking, that a terminal is shown unless --full is given.
-const (
-	headLines = 10
-	tailLines = 5
+// fold limits the lines that a terminal is shown of a text unless --full is given: so many
+// at its beginning and at its end.
+type fold struct{ head, tail int }
+
+var (
+	foldResult    = fold{head: 10, tail: 5}
+	foldArguments = fold{head: 30, tail: 10}
 )
 
 // wholeMessage draws one message with its author, its time and its whole text. On a terminal
-// it draws only the first and last lines of results and of thinking, unless full is set.
+// it draws only the first and last lines of long results and arguments of tools, unless full
+// is set.
 func wholeMessage(out io.Writer, m *browse.Message, sc screen, full bool) error {
 	lines := []string{sc.style.code(byColour(m.By()), messageHead(m, sc.width))}
 	switch {
@@ -82,10 +87,10 @@ func partLines(p *chat.Part, sc screen, full bool) []string {
 		if strings.TrimSpace(text) == "" {
 			return []string{sc.style.code("2", "(thinking that its provider keeps to itself)")}
 		}
-		return dimmed(folded("(thinking) "+text, sc, full), sc)
+		return dimmed(markdown("(thinking) "+text, screen{width: sc.width}), sc)
 	case chat.Call:
 		name := printable(p.Name)
-		lines := wrapped(name+"("+arguments(p)+")", sc)
+		lines := foldArguments.apply(wrapped(name+"("+arguments(p)+")", sc), sc, full)
 		if rest, ok := strings.CutPrefix(lines[0], name); ok {
 			lines[0] = sc.style.code("33", name) + rest
 		}
@@ -106,7 +111,9 @@ func partLines(p *chat.Part, sc screen, full bool) []string {
 		case p.IsError:
 			title += " error"
 		}
-		lines := folded(text, sc, full)
+		inner := sc
+		inner.width = max(0, sc.width-2)
+		lines := foldResult.apply(wrapped(strings.TrimRight(text, "\n "), inner), sc, full)
 		for i := range lines {
 			lines[i] = "  " + lines[i]
 		}
@@ -156,28 +163,14 @@ func wrapped(text string, sc screen) []string {
 	return out
 }
 
-// folded returns the lines of a text. On a terminal it shortens a long text to its first and
-// last lines, unless full is set.
-func folded(text string, sc screen, full bool) []string {
-	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(printable(text), "\t", "    "), "\n "), "\n")
-	if sc.width == 0 {
+// apply shortens lines of a terminal to the first and last ones, unless full is set.
+func (f fold) apply(lines []string, sc screen, full bool) []string {
+	more := len(lines) - f.head - f.tail
+	if sc.width == 0 || full || more <= 2 { // no line is left out for one that says so
 		return lines
 	}
-	short := !full && len(lines) > headLines+tailLines+2
-	var out []string
-	for i, line := range lines {
-		if short && i == headLines {
-			out = append(out, sc.style.code("2", fmt.Sprintf("… %s, --full shows them", plural(len(lines)-headLines-tailLines, "line more", "lines more"))))
-		}
-		switch {
-		case short && i >= headLines && i < len(lines)-tailLines:
-		case full:
-			out = append(out, wrap(line, sc.width-2, 2)...)
-		default:
-			out = append(out, clipCells(line, sc.width-2))
-		}
-	}
-	return out
+	note := sc.style.code("2", fmt.Sprintf("… %s, --full shows them", plural(more, "line more", "lines more")))
+	return slices.Concat(lines[:f.head], []string{note}, lines[len(lines)-f.tail:])
 }
 
 func dimmed(lines []string, sc screen) []string {

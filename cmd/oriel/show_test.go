@@ -58,6 +58,57 @@ func TestTheHeadOfAMessageFitsTheWidth(t *testing.T) {
 	}
 }
 
+// shownMessage returns a message of the Messages API as wholeMessage draws it.
+func shownMessage(t *testing.T, raw string, sc screen, full bool) string {
+	t.Helper()
+	stored := timeline.Message{Format: timeline.FormatAnthropic, Role: "assistant", Raw: []byte(raw)}
+	c, err := stored.Chat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := wholeMessage(&b, &browse.Message{ID: 7, Role: "assistant", Chat: &c}, sc, full); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.SplitSeq(b.String(), "\n") {
+		if sc.width > 0 && cells(line) > sc.width {
+			t.Errorf("%d columns of %d: %q", cells(line), sc.width, line)
+		}
+	}
+	return b.String()
+}
+
+// What people and the model say is shown whole, thinking too; results and arguments of tools
+// are folded by the lines that they take on the screen, however few lines they have.
+func TestOnlyWhatToolsGetAndReturnIsFolded(t *testing.T) {
+	var words []string
+	for i := range 400 {
+		words = append(words, fmt.Sprintf("w%03d", i))
+	}
+	for _, k := range []struct {
+		what, raw string
+		folded    bool
+	}{
+		{"text", `{"role":"assistant","content":[{"type":"text","text":%q}]}`, false},
+		{"thinking", `{"role":"assistant","content":[{"type":"thinking","thinking":%q,"signature":"s"}]}`, false},
+		{"arguments", `{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Write","input":{"content":%q}}]}`, true},
+		{"result", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":%q}]}`, true},
+	} {
+		raw := fmt.Sprintf(k.raw, strings.Join(words, " "))
+		for _, full := range []bool{false, true} {
+			out := shownMessage(t, raw, plainScreen(40), full)
+			n := 0
+			for _, w := range words {
+				n += strings.Count(out, w)
+			}
+			folded := strings.Contains(out, " lines more, --full shows them\n")
+			if folded != (k.folded && !full) || folded != (n < len(words)) || !strings.Contains(out, words[0]) || !strings.Contains(out, words[399]) {
+				t.Errorf("%s, --full %v: %d of %d words, folded %v:\n%s", k.what, full, n, len(words), folded, out)
+			}
+		}
+	}
+}
+
 // A terminal is shown the first and last lines of a result; --full and pipes all of them.
 func TestLongResultsAreFolded(t *testing.T) {
 	var lines []string
@@ -76,7 +127,7 @@ func TestLongResultsAreFolded(t *testing.T) {
 		screen screen
 		full   bool
 		want   int // lines of the result
-	}{{"terminal", plainScreen(80), false, headLines + tailLines}, {"--full", plainScreen(80), true, 100}, {"pipe", screen{}, false, 100}} {
+	}{{"terminal", plainScreen(80), false, foldResult.head + foldResult.tail}, {"--full", plainScreen(80), true, 100}, {"pipe", screen{}, false, 100}} {
 		var b bytes.Buffer
 		if err := wholeMessage(&b, m, k.screen, k.full); err != nil {
 			t.Fatal(err)

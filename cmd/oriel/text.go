@@ -3,7 +3,6 @@ package main
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // cells returns how many columns of a terminal a text takes. It has no control characters.
@@ -60,25 +59,22 @@ func clipCells(s string, width int) string {
 // indents the other lines by hang.
 func wrap(line string, width, hang int) []string {
 	width = max(width, 8)
-	if cells(line) <= width {
-		return []string{line}
-	}
 	var out []string
 	for indent := 0; ; indent = min(hang, width/2) {
 		room := width - indent
 		pad := strings.Repeat(" ", indent)
-		if cells(line) <= room {
-			return append(out, pad+line)
-		}
-		end, space, n := 0, 0, 0
-		for i, r := range line {
+		end, space, n := len(line), 0, 0
+		for i, r := range line { // no further than room: lines may be very long
 			if n += runeCells(r); n > room {
+				end = i
 				break
 			}
 			if r == ' ' && strings.TrimLeft(line[:i], " ") != "" {
 				space = i
 			}
-			end = i + utf8.RuneLen(r)
+		}
+		if end == len(line) {
+			return append(out, pad+line)
 		}
 		if line[end] == ' ' {
 			space = end
