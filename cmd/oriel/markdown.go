@@ -17,40 +17,55 @@ func markdown(text string, sc screen) []string {
 		return lines
 	}
 	var out []string
-	code := false
-	for _, line := range lines {
-		trimmed := strings.TrimSpace(line)
-		if strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~") {
-			code = !code
-			if language := strings.Trim(trimmed, "`~ "); language != "" {
-				out = append(out, sc.style.code("2", clipCells("  "+language, sc.width)))
-			}
-			continue
-		}
-		if code {
+	fence := "" // that of the block of code that the line is in
+	for i := 0; i < len(lines); i++ {
+		line, mark := lines[i], fenceOf(lines[i])
+		switch rows := tableLines(lines[i:]); {
+		case fence != "" && strings.HasPrefix(mark, fence) && strings.Trim(line, " "+mark[:1]) == "":
+			fence = ""
+		case fence != "":
 			for _, l := range wrap("  "+line, sc.width, 4) {
 				out = append(out, sc.style.code("36", l))
 			}
-			continue
+		case mark != "":
+			fence = mark
+		case rows > 0:
+			out = append(out, drawTable(lines[i:i+rows], sc)...)
+			i += rows - 1
+		default:
+			out = append(out, markdownLine(line, sc)...)
 		}
-		hang := 0
-		if m := bullet.FindString(line); m != "" {
-			hang = cells(m)
-		} else if strings.HasPrefix(trimmed, "|") || strings.HasPrefix(line, "    ") { // a table, or code
-			out = append(out, wrap(line, sc.width, 4)...)
-			continue
-		}
-		heading := strings.HasPrefix(trimmed, "#") && strings.HasPrefix(strings.TrimLeft(trimmed, "#"), " ")
-		if heading {
-			line = strings.TrimSpace(strings.TrimLeft(trimmed, "#"))
-			for _, l := range wrap(strings.ReplaceAll(line, "**", ""), sc.width, 0) {
-				out = append(out, sc.style.bold(l))
-			}
-			continue
-		}
-		out = append(out, inline(wrap(line, sc.width, hang), sc.style)...)
 	}
 	return out
+}
+
+// fenceOf returns the characters that begin or end a block of code; "" if the line does not.
+func fenceOf(line string) string {
+	line = strings.TrimSpace(line)
+	for _, c := range []string{"`", "~"} {
+		rest := strings.TrimLeft(line, c)
+		if n := len(line) - len(rest); n >= 3 && !strings.Contains(rest, "`") {
+			return line[:n]
+		}
+	}
+	return ""
+}
+
+// markdownLine draws a line that is not in a block of code.
+func markdownLine(line string, sc screen) []string {
+	trimmed := strings.TrimSpace(line)
+	mark := bullet.FindString(line)
+	if mark == "" && (strings.HasPrefix(trimmed, "|") || strings.HasPrefix(line, "    ")) { // a row of a table, or code
+		return wrap(line, sc.width, 4)
+	}
+	if heading := strings.TrimLeft(trimmed, "#"); heading != trimmed && strings.HasPrefix(heading, " ") {
+		var out []string
+		for _, l := range wrap(strings.ReplaceAll(strings.TrimSpace(heading), "**", ""), sc.width, 0) {
+			out = append(out, sc.style.bold(l))
+		}
+		return out
+	}
+	return inline(wrap(line, sc.width, cells(mark)), sc.style)
 }
 
 // inline draws strong words and code of a paragraph, which may go over several lines.

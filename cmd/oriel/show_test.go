@@ -24,7 +24,6 @@ func TestMarkdownIsDrawnWithinTheWidth(t *testing.T) {
 		"here` and **on and on**.", "",
 		"- an item that is longer",
 		"  than a line",
-		"  go",
 		"  func main() {}",
 		"| a | table |",
 		"    x [31mred",
@@ -38,6 +37,55 @@ func TestMarkdownIsDrawnWithinTheWidth(t *testing.T) {
 	}
 	if got := markdown("as **it** stands\nhere", screen{}); got[0] != "as **it** stands" {
 		t.Errorf("without a terminal: %q", got)
+	}
+}
+
+// Blocks of code are drawn without their fences, and end only at a fence of their own kind.
+func TestFencesOfCodeAreNotDrawn(t *testing.T) {
+	for text, want := range map[string][]string{
+		"```go\nx := 1\n```\nend":                     {"  x := 1", "end"},
+		"````md\n```sh\nls\n```\n````\nend":           {"  ```sh", "  ls", "  ```", "end"},
+		"~~~\n```\n~~~\nend":                          {"  ```", "end"},
+		"```ls``` lists\nend":                         {"```ls``` lists", "end"},
+		"1. Run:\n   ```bash\n   ls\n   ```\n2. Look": {"1. Run:", "     ls", "2. Look"},
+	} {
+		if diff := cmp.Diff(want, markdown(text, plainScreen(40))); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+// The cells of a table are wrapped in their columns. What is no table stays as it is.
+func TestTablesOfMarkdownFitTheWidth(t *testing.T) {
+	for _, k := range []struct {
+		what, text string
+		want       []string
+	}{
+		{"narrow", "| a | **table** |\n|---|:-:|\n| `x \\| y` | 1 |\n| z |\nend", []string{
+			"a       │ table",
+			"────────┼──────",
+			"`x | y` │ 1",
+			"z       │",
+			"end",
+		}},
+		{"wide", "| State | How |\n|-------|-----|\n| IDLE | the next commit of the user condenses |\n| ENDED | nothing |", []string{
+			"State │ How",
+			"──────┼─────────────────",
+			"IDLE  │ the next commit",
+			"      │ of the user",
+			"      │ condenses",
+			"ENDED │ nothing",
+		}},
+		{"too many columns", "| one two | three four | five six |\n|-|-|-|", []string{
+			"| one two | three four |",
+			"    five six |",
+			"|-|-|-|",
+		}},
+		{"no table", "| a pipe\nwords\n---", []string{"| a pipe", "words", "---"}},
+	} {
+		if diff := cmp.Diff(k.want, markdown(k.text, plainScreen(24))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", k.what, diff)
+		}
 	}
 }
 
