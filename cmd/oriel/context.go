@@ -16,7 +16,6 @@ import (
 	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/composition"
 	"github.com/oriel-context/oriel/internal/usage"
-	"github.com/oriel-context/oriel/timeline"
 )
 
 func contextCommand() *cobra.Command {
@@ -106,19 +105,14 @@ func whichCall(ctx context.Context, s tenantStore, args []string) (conversation,
 
 // newestCall finds the newest call of all.
 func newestCall(ctx context.Context, s tenantStore) (conversation, call string, err error) {
-	list, err := browse.Conversations(ctx, s, s.tenant)
+	conversation, call, err = usage.Newest(ctx, s, s.tenant)
 	if err != nil {
 		return "", "", &failure{err}
 	}
-	for i := range list {
-		if call, err = usage.Latest(ctx, s, s.tenant, list[i].Name); err != nil && !errors.Is(err, timeline.ErrNoConversation) { // deleted meanwhile
-			return "", "", &failure{err}
-		}
-		if call != "" {
-			return list[i].Name, call, nil
-		}
+	if call == "" {
+		return "", "", fmt.Errorf("no call was recorded: oriel run and oriel serve record them")
 	}
-	return "", "", fmt.Errorf("no call was recorded: oriel run and oriel serve record them")
+	return conversation, call, nil
 }
 
 // kindLook is how a kind is called and coloured.

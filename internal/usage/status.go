@@ -44,27 +44,15 @@ type StatusOptions struct {
 // ReadStatus reads the status. It reads the records of conversations of the day, and of the
 // one that is meant.
 func ReadStatus(ctx context.Context, store timeline.Store, tenant string, o StatusOptions) (*Status, error) {
-	all, err := store.Conversations(ctx, tenant)
-	if err != nil {
-		return nil, err
-	}
-	if o.Session == "" {
-		all, err = calledLast(ctx, store, tenant, all)
-	} else {
-		all = sessionFirst(all, o.Session)
-	}
-	if err != nil {
-		return nil, err
-	}
 	s := &Status{}
-	for i := range all {
-		found, tools, err := s.newest(ctx, store, tenant, all[i].Name, &o)
-		if err != nil && !errors.Is(err, timeline.ErrNoConversation) { // deleted meanwhile
-			return nil, err
-		}
-		if found && tools {
-			break
-		}
+	var err error
+	if o.Session == "" {
+		err = s.newest(ctx, store, tenant, &o)
+	} else {
+		err = s.ofSession(ctx, store, tenant, &o)
+	}
+	if err != nil {
+		return nil, err
 	}
 	o.By, o.Options.Since = Month, o.Since
 	r, err := Read(ctx, store, tenant, o.Options)
@@ -73,33 +61,6 @@ func ReadStatus(ctx context.Context, store timeline.Store, tenant string, o Stat
 	}
 	s.Cost, s.Without, s.UnknownModels = r.Total.Cost, r.Total.Without, r.Total.UnknownModels
 	return s, nil
-}
-
-// calledLast returns the conversation with the newest call; none if there is no call. Pins
-// and other notes change conversations, too.
-func calledLast(ctx context.Context, store timeline.Store, tenant string, all []timeline.Conversation) (last []timeline.Conversation, err error) {
-	slices.SortStableFunc(all, func(a, b timeline.Conversation) int { return b.Updated.Compare(a.Updated) })
-	var ended time.Time
-	for i := range all {
-		if all[i].Updated.Before(ended) {
-			break // older ones have older calls
-		}
-		key, err := Latest(ctx, store, tenant, all[i].Name)
-		if err != nil && !errors.Is(err, timeline.ErrNoConversation) { // deleted meanwhile
-			return nil, err
-		}
-		if key == "" {
-			continue
-		}
-		records, err := store.Records(ctx, tenant, all[i].Name, "call", key)
-		if err != nil && !errors.Is(err, timeline.ErrNoConversation) {
-			return nil, err
-		}
-		if len(records) > 0 && records[0].Time.After(ended) {
-			last, ended = all[i:i+1], records[0].Time
-		}
-	}
-	return last, nil
 }
 
 // sessionFirst returns the conversations of a session in the order in which they may be the
@@ -125,24 +86,53 @@ func sessionFirst(all []timeline.Conversation, session string) []timeline.Conver
 	return all
 }
 
-// newest reads the newest call of a conversation, if it has one and s has no call or that one
-// has tools. It reports both.
-func (s *Status) newest(ctx context.Context, store timeline.Store, tenant, conversation string, o *StatusOptions) (found, tools bool, err error) {
-	key, err := Latest(ctx, store, tenant, conversation)
-	if err != nil || key == "" {
-		return false, false, err
+// newest takes the newest call of all.
+func (s *Status) newest(ctx context.Context, store timeline.Store, tenant string, o *StatusOptions) error {
+	conversation, call, err := Newest(ctx, store, tenant)
+	if err == nil && call != "" {
+		_, err = s.take(ctx, store, tenant, conversation, call, o)
 	}
-	records, err := store.Records(ctx, tenant, conversation, "call", key)
+	return err
+}
+
+// ofSession takes the newest call of the first conversation of the session whose newest call
+// has tools or, if there is none, of the first one with a call.
+func (s *Status) ofSession(ctx context.Context, store timeline.Store, tenant string, o *StatusOptions) error {
+	all, err := store.Conversations(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	session := sessionFirst(all, o.Session)
+	for i := range session {
+		call, err := Latest(ctx, store, tenant, session[i].Name)
+		tools := false
+		if err == nil && call != "" {
+			tools, err = s.take(ctx, store, tenant, session[i].Name, call, o)
+		}
+		if err != nil && !errors.Is(err, timeline.ErrNoConversation) { // deleted meanwhile
+			return err
+		}
+		if tools {
+			break
+		}
+	}
+	return nil
+}
+
+// take reads a call, and takes it if s has no call or this one has tools. It reports whether
+// it has.
+func (s *Status) take(ctx context.Context, store timeline.Store, tenant, conversation, call string, o *StatusOptions) (tools bool, err error) {
+	records, err := store.Records(ctx, tenant, conversation, "call", call)
 	if err != nil || len(records) == 0 {
-		return false, false, err
+		return false, err
 	}
 	c, err := oriel.DecodeCall(&records[0])
 	if err != nil {
-		return false, false, err
+		return false, err
 	}
 	tools = c.Tools != "" && c.Tools != emptyList
 	if !tools && s.Conversation != "" {
-		return true, false, nil
+		return false, nil
 	}
 	s.Conversation, s.Model, s.Tokens, s.LeftOut = conversation, c.Model, c.Tokens, max(0, c.Came-c.Tokens)
 	if c.Usage != nil {
@@ -156,11 +146,39 @@ func (s *Status) newest(ctx context.Context, store timeline.Store, tenant, conve
 	default:
 		s.Limit = o.models().Lookup(c.Model).Window
 	}
-	return true, tools, nil
+	return tools, nil
 }
 
 // emptyList names the content of an empty list of tools.
 var emptyList = timeline.HashOf([]byte("[]")).String()
+
+// Newest returns the newest call of all, of those that Latest returns, and its conversation.
+// Both are empty if no call was recorded. Pins and other notes change conversations, too.
+func Newest(ctx context.Context, store timeline.Store, tenant string) (conversation, call string, err error) {
+	all, err := store.Conversations(ctx, tenant)
+	if err != nil {
+		return "", "", err
+	}
+	slices.SortStableFunc(all, func(a, b timeline.Conversation) int { return b.Updated.Compare(a.Updated) })
+	var began time.Time
+	for i := range all {
+		if all[i].Updated.Before(began) {
+			break // older ones have older calls
+		}
+		key, err := Latest(ctx, store, tenant, all[i].Name)
+		var records []timeline.Record
+		if err == nil && key != "" {
+			records, err = store.Records(ctx, tenant, all[i].Name, "call", key)
+		}
+		if err != nil && !errors.Is(err, timeline.ErrNoConversation) { // deleted meanwhile
+			return "", "", err
+		}
+		if len(records) > 0 && (call == "" || records[0].Time.After(began)) {
+			conversation, call, began = all[i].Name, key, records[0].Time
+		}
+	}
+	return conversation, call, nil
+}
 
 // Latest returns the id of the newest call of a conversation, empty if it has none. Calls
 // beside the conversation, such as one for its title, do not count unless there are only

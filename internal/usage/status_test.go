@@ -59,3 +59,51 @@ func TestStatus(t *testing.T) {
 		t.Errorf("%s\n%s", got, want)
 	}
 }
+
+// say appends a message to a conversation.
+func (h *history) say(conversation, now string) {
+	h.t.Helper()
+	at, err := time.Parse(time.RFC3339, now)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	m := timeline.Message{Identity: timeline.HashOf([]byte(now)), Role: "user", Format: timeline.FormatItem, Raw: []byte(`{"text":"` + now + `"}`), Time: at}
+	if _, err := h.store.Apply(context.Background(), timeline.Local, timeline.Change{Conversation: conversation, Messages: []timeline.Message{m}, Now: at}); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// A pin is a change, but no call.
+func TestStatusIsOfTheNewestCall(t *testing.T) {
+	h := &history{t: t, store: memory.New()}
+	fields := `"model":"` + opus + `","tokens":10`
+	for conversation, at := range map[string]string{"a": "2026-11-15T21:36:00Z", "b": "2026-11-15T21:49:00Z", "older": "2026-11-15T20:00:00Z"} {
+		h.say(conversation, at)
+		h.call(conversation, "", at, fields)
+	}
+	h.say("imported", "2026-11-15T22:00:00Z")
+	h.put("a", "", timeline.Record{Kind: timeline.KindPin, Key: "1", Data: []byte(`{}`)}, "2026-11-15T23:00:00Z")
+	s, err := usage.ReadStatus(context.Background(), h.store, timeline.Local, usage.StatusOptions{})
+	if err != nil || s.Conversation != "b" {
+		t.Errorf("status of %q, %v", s.Conversation, err)
+	}
+	counted := &countingStore{Store: h.store}
+	conversation, call, err := usage.Newest(context.Background(), counted, timeline.Local)
+	if err != nil || conversation != "b" || call == "" {
+		t.Errorf("the newest call is %q of %q, %v", call, conversation, err)
+	}
+	if counted.read != 3 {
+		t.Errorf("%d conversations were read: older cannot have the newest call", counted.read)
+	}
+}
+
+// countingStore counts the conversations whose calls are read.
+type countingStore struct {
+	timeline.Store
+	read int
+}
+
+func (s *countingStore) RecordKeys(ctx context.Context, tenant, conversation, kind string) ([]string, error) {
+	s.read++
+	return s.Store.RecordKeys(ctx, tenant, conversation, kind)
+}
