@@ -2,8 +2,9 @@
 // own, adds up what that provider reported with arithmetic of its own, and compares the
 // sums with oriel usage --json and with the response headers.
 //
-//	./scripts/check usage [--oriel PATH] [-profile thrifty] [-data DIR] PATH…
+//	./scripts/check usage [--oriel PATH] [-profile thrifty] [-condense inline] [-data DIR] PATH…
 //
+// With -condense, a model of its own writes summaries, and their costs are compared, too.
 // The provider counts four bytes as a token and caches the longest prefix that it was sent
 // before. The prices are those that oriel models --json prints.
 package usage
@@ -22,6 +23,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/oriel-context/oriel/internal/check/kit"
 	"github.com/oriel-context/oriel/internal/transcript"
@@ -33,6 +35,7 @@ func Check(args []string) error {
 	program := flags.String("oriel", "", "the program; default: built from the source")
 	profile := flags.String("profile", "thrifty", "profile of the server")
 	data := flags.String("data", "", "folder of the history; default: one that is removed")
+	condense := flags.String("condense", "", "when summaries are written: inline or behind; default: by no model")
 	most := flags.Int("most", 400, "calls of each session at most")
 	paths := kit.Parse(flags, args)
 	dir, err := os.MkdirTemp("", "check-usage")
@@ -51,7 +54,13 @@ func Check(args []string) error {
 	}
 	up := httptest.NewServer(&c.provider)
 	defer up.Close()
-	base, stop, err := kit.Serve(c.oriel, "--data", c.data, "--profile", *profile, "--upstream-anthropic", up.URL)
+	writer := httptest.NewServer(http.HandlerFunc(c.summary))
+	defer writer.Close()
+	serve := []string{"--data", c.data, "--profile", *profile, "--upstream-anthropic", up.URL}
+	if *condense != "" {
+		serve = append(serve, "--condense", *condense, "--condense-url", writer.URL+"/v1", "--condense-model", summaryModel)
+	}
+	base, stop, err := kit.Serve(c.oriel, serve...)
 	if err != nil {
 		return err
 	}
@@ -73,6 +82,24 @@ type check struct {
 	provider    provider
 	calls       []call
 	prices      map[string]prices
+
+	mu        sync.Mutex // protects summaries
+	summaries []used
+}
+
+// summaryModel writes the summaries.
+const summaryModel = "gpt-4o-mini"
+
+// summary writes a summary that is long enough to be accepted, and notes what it used.
+func (c *check) summary(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	u := used{fresh: len(body) / 4, output: 40}
+	c.mu.Lock()
+	c.summaries = append(c.summaries, u)
+	c.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"id":"s","object":"chat.completion","model":%q,"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"The agent read files, edited some of them, and ran tests; all that it found is in the files that it names."}}],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}}`,
+		summaryModel, u.fresh, u.output, u.fresh+u.output)
 }
 
 // call is what a client and a provider know about a call.
@@ -226,6 +253,7 @@ type sums struct {
 	Output     int
 	Cost       float64
 	Without    float64
+	Summaries  float64
 	Unknown    []string `json:"unknown_models"`
 }
 
@@ -248,11 +276,22 @@ func (c *check) compare() (bad int, err error) {
 			}
 			if by == "month" { // of now, perhaps of two
 				was := got[""]
-				s = sums{"", was.Calls + s.Calls, was.Input + s.Input, was.CacheRead + s.CacheRead, was.CacheWrite + s.CacheWrite, was.Output + s.Output, was.Cost + s.Cost, was.Without + s.Without, append(was.Unknown, s.Unknown...)}
+				s = sums{"", was.Calls + s.Calls, was.Input + s.Input, was.CacheRead + s.CacheRead, was.CacheWrite + s.CacheWrite, was.Output + s.Output, was.Cost + s.Cost, was.Without + s.Without, was.Summaries + s.Summaries, append(was.Unknown, s.Unknown...)}
 			}
 			got[s.Key] = s
 		}
 		var total sums
+		for _, g := range got {
+			total.Summaries += g.Summaries
+		}
+		summaries, err := c.paid()
+		if err != nil {
+			return 0, err
+		}
+		if math.Abs(total.Summaries-summaries) > 1e-4 {
+			bad++
+			fmt.Printf("by %s: summaries cost $%.6f, oriel usage $%.6f\n", by, summaries, total.Summaries)
+		}
 		for key, w := range want {
 			total.Calls, total.Cost, total.Without = total.Calls+w.Calls, total.Cost+w.Cost, total.Without+w.Without
 			if g := got[key]; !same(&g, w) {
@@ -264,12 +303,21 @@ func (c *check) compare() (bad int, err error) {
 			bad++
 			fmt.Printf("by %s: %d rows, want %d\n", by, len(got), len(want))
 		}
-		fmt.Printf("by %-12s %3d rows, %d calls, cost $%.4f, without $%.4f\n", by, len(want), total.Calls, total.Cost, total.Without)
+		fmt.Printf("by %-12s %3d rows, %d calls, cost $%.4f, without $%.4f, %d summaries $%.4f\n", by, len(want), total.Calls, total.Cost, total.Without, len(c.summaries), total.Summaries)
 	}
 	if bad == 0 {
 		fmt.Println("the sums are equal, money to a hundredth of a cent")
 	}
 	return bad, nil
+}
+
+// paid adds up what the summaries cost.
+func (c *check) paid() (sum float64, err error) {
+	p, err := c.pricesOf(summaryModel)
+	for _, u := range c.summaries {
+		sum += p.cost(u)
+	}
+	return sum, err
 }
 
 func same(a, b *sums) bool {
