@@ -3,6 +3,7 @@ package oriel_test
 import (
 	"bytes"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/token"
@@ -137,7 +139,7 @@ func TestSummariesAreWrittenBehindTheScenes(t *testing.T) {
 		t.Errorf("asked %q", asked)
 	}
 	records, err := k.store.Records(ctx, timeline.Local, "talk", "plan", "")
-	if err != nil || len(records) != 2 || !strings.Contains(string(records[1].Data), `"cost":0.0012`) {
+	if err != nil || len(records) != 2 || !strings.Contains(string(records[1].Data), `"cost":0.0012`) || !strings.Contains(string(records[1].Data), `"reused":0.0012`) {
 		t.Errorf("%d plans, %v", len(records), err)
 	}
 	if action := k.say().Header.Get("X-Oriel-Action"); action != "condense" {
@@ -166,6 +168,28 @@ func TestSummariesInline(t *testing.T) {
 	}
 	if e := k.told(oriel.EventCondensation); len(e) != 1 || e[0].Cost != 0.0012 || e[0].Error != "" || e[0].TokensAfter == 0 || e[0].TokensAfter > 300 || e[0].TokensBefore < 2000 || e[0].TokensBefore >= k.told(oriel.EventCut)[0].TokensBefore {
 		t.Errorf("events %+v", e)
+	}
+}
+
+// What summaries cost is the same in events and in usage, whatever plans follow the one that
+// paid for them.
+func TestUsageHasTheCostOfSummariesInline(t *testing.T) {
+	asked := 0
+	model := &fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer {
+		asked++
+		return fakemodel.Answer{Text: summaryText, Input: 1000 * asked, Output: 100}
+	}}
+	k := newTalker(start(t, openStore(t, t.TempDir()), replying, condensing(summariser(t, model), true, time.Minute)), "X-Oriel-Budget", "5000")
+	for range 3 {
+		k.untilCut()
+	}
+	want := 0.0
+	for _, e := range k.told(oriel.EventCondensation) {
+		want += e.Cost
+	}
+	r, err := usage.Read(ctx, k.store, timeline.Local, usage.Options{})
+	if err != nil || asked < 3 || math.Abs(r.Total.Summaries-want) > 1e-9 || want < 0.006 {
+		t.Errorf("%d summaries cost %v, in usage %v, %v", asked, want, r.Total.Summaries, err)
 	}
 }
 

@@ -2,7 +2,6 @@ package usage
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,13 +30,6 @@ type Priced struct {
 	Price
 }
 
-// Paid is a summary that a model wrote in the background.
-type Paid struct {
-	Model string
-	Time  time.Time
-	Cost  float64
-}
-
 // Reader adds up the calls of a store and remembers them: a later report reads only what is
 // new. It is safe for concurrent use.
 type Reader struct {
@@ -59,7 +51,9 @@ type ledgerPage struct {
 	keys     []string // of all records, also of imported calls
 	ledger   *Ledger
 	calls    []Priced
-	paid     []Paid
+	plans    []string // the keys of all plans
+	inline   []Paid   // by plans
+	paid     []Paid   // in the background and by plans
 }
 
 // NewReader returns a reader of a store.
@@ -140,9 +134,15 @@ func (r *Reader) page(ctx context.Context, tenant string, c *timeline.Conversati
 // have.
 func (r *Reader) read(ctx context.Context, tenant string, c *timeline.Conversation, old *ledgerPage) (*ledgerPage, error) {
 	page := &ledgerPage{created: c.Created, revision: c.Revision, ledger: NewLedger(r.models)}
-	fresh, err := r.fresh(ctx, tenant, c, old, page)
+	if old == nil || !old.created.Equal(c.Created) {
+		old = &ledgerPage{}
+	}
+	fresh, kept, err := r.fresh(ctx, tenant, c.Name, "call", old.keys)
 	if err != nil {
 		return nil, err
+	}
+	if kept {
+		page.keys, page.ledger, page.calls = slices.Clip(old.keys), old.ledger, slices.Clip(old.calls)
 	}
 	for i := range fresh {
 		if err := page.add(c.Name, &fresh[i]); err != nil {
@@ -150,36 +150,34 @@ func (r *Reader) read(ctx context.Context, tenant string, c *timeline.Conversati
 		}
 	}
 	page.number()
-	page.paid, err = r.summaries(ctx, tenant, c.Name)
-	return page, err
+	return page, r.summaries(ctx, tenant, c.Name, old, page)
 }
 
 // maxSingly is how many records are read one by one; more are read with all others.
 const maxSingly = 32
 
-// fresh returns the records that page does not have. It takes over what old has, which is
-// nil or an earlier state, unless records of it are gone.
-func (r *Reader) fresh(ctx context.Context, tenant string, c *timeline.Conversation, old, page *ledgerPage) ([]timeline.Record, error) {
-	if old != nil && old.created.Equal(c.Created) {
-		keys, err := r.store.RecordKeys(ctx, tenant, c.Name, "call")
+// fresh returns the records of a kind that are not known. known are the keys of the first
+// ones; if some of them are gone, kept is false and all records are fresh.
+func (r *Reader) fresh(ctx context.Context, tenant, conversation, kind string, known []string) (fresh []timeline.Record, kept bool, err error) {
+	n := len(known)
+	if n > 0 {
+		keys, err := r.store.RecordKeys(ctx, tenant, conversation, kind)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		n := len(old.keys)
-		if n <= len(keys) && len(keys)-n <= maxSingly && slices.Equal(keys[:n], old.keys) {
-			page.keys, page.ledger, page.calls = old.keys[:n:n], old.ledger, old.calls[:len(old.calls):len(old.calls)]
-			var fresh []timeline.Record
+		if n <= len(keys) && len(keys)-n <= maxSingly && slices.Equal(keys[:n], known) {
 			for _, key := range keys[n:] {
-				found, err := r.store.Records(ctx, tenant, c.Name, "call", key)
+				found, err := r.store.Records(ctx, tenant, conversation, kind, key)
 				if err != nil {
-					return nil, err
+					return nil, false, err
 				}
 				fresh = append(fresh, found...)
 			}
-			return fresh, nil
+			return fresh, true, nil
 		}
 	}
-	return r.store.Records(ctx, tenant, c.Name, "call", "")
+	fresh, err = r.store.Records(ctx, tenant, conversation, kind, "")
+	return fresh, false, err
 }
 
 // add prices a record. Older calls come before newer ones, whose prices depend on them.
@@ -208,26 +206,4 @@ func (p *ledgerPage) number() {
 	for n, i := range order {
 		p.calls[i].Number = n + 1
 	}
-}
-
-// summaries reads what a model was paid for summaries that it wrote in the background.
-func (r *Reader) summaries(ctx context.Context, tenant, conversation string) ([]Paid, error) {
-	records, err := r.store.Records(ctx, tenant, conversation, "summary", "")
-	if err != nil {
-		return nil, err
-	}
-	var out []Paid
-	for i := range records {
-		var paid struct {
-			Cost  float64 `json:"cost"`
-			Model string  `json:"model"`
-		}
-		if err := json.Unmarshal(records[i].Data, &paid); err != nil {
-			return nil, fmt.Errorf("read summary %s of conversation %q: %w", records[i].Key, conversation, err)
-		}
-		if paid.Cost > 0 {
-			out = append(out, Paid{paid.Model, records[i].Time, paid.Cost})
-		}
-	}
-	return out, nil
 }

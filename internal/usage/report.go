@@ -76,8 +76,8 @@ type Row struct {
 	// without the calls of UnknownModels.
 	Cost    float64 `json:"cost"`
 	Without float64 `json:"without"`
-	// Summaries is the cost of summaries that a model wrote in the background;
-	// Cost excludes it.
+	// Summaries is the cost of summaries that a model wrote, in the background or
+	// while a call waited; Cost excludes it.
 	Summaries float64 `json:"summaries"`
 	// UnknownModels are the models without a price.
 	UnknownModels []string `json:"unknown_models"`

@@ -196,3 +196,47 @@ func TestAClientThatLeftHasNotFailed(t *testing.T) {
 		}
 	}
 }
+
+// plan records a plan of a call; view are members of its view.
+func (h *history) plan(conversation, key string, cost float64, view string) {
+	h.t.Helper()
+	h.put(conversation, "", timeline.Record{Kind: timeline.KindPlan, Key: key,
+		Data: fmt.Appendf(nil, `{"model":%q,"summary":{"text":"","cost":%v,"error":""},"view":{%s}}`, opus, cost, view)}, "2026-11-15T10:00:00Z")
+}
+
+// Each summary counts once: written while a call waited, or in the background and used by
+// plans later. Plans that follow, and other conversations that have the plan, repeat its cost.
+func TestSummariesCountOnce(t *testing.T) {
+	h := &history{t: t, store: memory.New()}
+	for _, conversation := range []string{"inline", "background", "mixed"} {
+		h.call(conversation, "", "2026-11-15T10:00:00Z", `"model":"`+opus+`","tokens":10`)
+	}
+	h.plan("inline", "p1-1-0", .25, `"fold":"p-1-0"`)
+	h.plan("inline", "p2-1-1", .25, `"fold":"p-1-0"`)   // recalls something
+	h.plan("inline", "p3-77-0", .50, `"fold":"p-77-0"`) // of another conversation
+	h.put("background", "", timeline.Record{Kind: "summary", Key: "p-2-0", Data: []byte(`{"text":"t","cost":0.125,"model":"gpt-4o"}`)}, "2026-11-15T10:00:00Z")
+	h.plan("background", "p1-2-0", 0, `"fold":"p-2-0"`)
+	h.plan("background", "p2-2-1", .125, `"fold":"p-2-1","reused":0.125`)
+	h.plan("background", "p3-2-2", .125, `"fold":"p-2-2"`) // of an earlier version
+	h.plan("mixed", "p1-3-0r", .75, `"fold":"p-3-0r","reused":0.25`)
+	h.put("items", "", timeline.Record{Kind: timeline.KindPlan, Key: "p1", Data: []byte(`{"summary":{"cost":2}}`)}, "2026-11-15T10:00:00Z")
+	reader := usage.NewReader(h.store)
+	check := func(want map[string]float64) {
+		t.Helper()
+		r, err := reader.Read(context.Background(), timeline.Local, usage.Options{By: usage.Conversation})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]float64{}
+		for _, row := range r.Rows {
+			got[row.Key] = row.Summaries
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	check(map[string]float64{"inline": .25, "background": .125, "mixed": .5, "items": 2})
+	// A reader that knows these reads what is new.
+	h.plan("inline", "p4-1-2", .75, `"fold":"p-1-2"`)
+	check(map[string]float64{"inline": 1, "background": .125, "mixed": .5, "items": 2})
+}

@@ -30,6 +30,7 @@ type draft struct {
 	again    bool     // a second step follows
 	first    int      // the first piece that a new cut changes
 	least    int      // how many messages the replaced cut covers
+	reused   float64  // what a summary that takes the place of a digest cost
 }
 
 func (s *request) newDraft(cut *Cut, pieces []wire.Piece) *draft {
@@ -139,7 +140,7 @@ func (e *draft) cut(ctx context.Context, low int, mode window.Mode) error {
 		e.inserted = append(e.inserted, in)
 	}
 	e.plan, e.changed = v.Plan, true
-	e.plan.Summary.Cost += cost
+	e.plan.Summary.Cost, e.reused = e.plan.Summary.Cost+cost, cost
 	e.plan.Budget, e.plan.Grown = e.budget, e.grown
 	for e.first = 0; e.first < min(len(sent), len(e.pieces)) && sent[e.first].Index == e.pieces[e.first].Index && sameBytes(sent[e.first].Raw, e.pieces[e.first].Raw); e.first++ {
 	}
@@ -235,7 +236,7 @@ func (e *draft) finish(total int) *Cut {
 	if e.steps > 0 {
 		id += "r"
 	}
-	c := &Cut{ID: id, For: audience(e.model.ID, e.Body.Format), ThinkingStripped: e.binds(), Budget: e.wanted, Replaced: map[int][]byte{}, Recalled: e.passages}
+	c := &Cut{ID: id, For: audience(e.model.ID, e.Body.Format), ThinkingStripped: e.binds(), Budget: e.wanted, Replaced: map[int][]byte{}, Recalled: e.passages, Reused: e.reused}
 	if c.ClientOwn = map[timeline.Hash][]byte{}; e.before != nil {
 		maps.Copy(c.ClientOwn, e.before.ClientOwn)
 	}

@@ -1,0 +1,97 @@
+package usage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// Paid is a summary that a model wrote, in the background or while a call waited.
+type Paid struct {
+	Model string
+	Time  time.Time
+	Cost  float64
+}
+
+// summaries reads what a model was paid for the summaries of a conversation. page has its
+// calls, old is empty or an earlier state.
+func (r *Reader) summaries(ctx context.Context, tenant, conversation string, old, page *ledgerPage) error {
+	background, err := r.store.Records(ctx, tenant, conversation, "summary", "")
+	if err != nil {
+		return err
+	}
+	for i := range background {
+		var paid struct {
+			Cost  float64 `json:"cost"`
+			Model string  `json:"model"`
+		}
+		if err := json.Unmarshal(background[i].Data, &paid); err != nil {
+			return fmt.Errorf("read summary %s of conversation %q: %w", background[i].Key, conversation, err)
+		}
+		if paid.Cost > 0 {
+			page.paid = append(page.paid, Paid{paid.Model, background[i].Time, paid.Cost})
+		}
+	}
+	plans, kept, err := r.fresh(ctx, tenant, conversation, timeline.KindPlan, old.plans)
+	if err != nil {
+		return err
+	}
+	if kept {
+		page.plans, page.inline = slices.Clip(old.plans), slices.Clip(old.inline)
+	}
+	for i := range plans {
+		page.plans = append(page.plans, plans[i].Key)
+		paid, err := page.paidBy(&plans[i])
+		if err != nil {
+			return fmt.Errorf("read plan %s of conversation %q: %w", plans[i].Key, conversation, err)
+		}
+		if paid.Cost > leastCost {
+			page.inline = append(page.inline, paid)
+		}
+	}
+	page.paid = append(page.paid, page.inline...)
+	return nil
+}
+
+// leastCost is what a difference of two equal costs stays below.
+const leastCost = 1e-9
+
+// paidBy returns what was paid for the summary that a call waited for, by the plan that the
+// call made. Other plans repeat that cost: those that change nothing of what is left out, and
+// those that a conversation has from another one that begins with the same messages. The cost
+// of a plan also contains that of a background summary which it uses.
+func (p *ledgerPage) paidBy(plan *timeline.Record) (Paid, error) {
+	var data struct {
+		Model   string `json:"model"`
+		Summary struct {
+			Cost float64 `json:"cost"`
+		} `json:"summary"`
+		View struct {
+			Fold   string  `json:"fold"`
+			Reused float64 `json:"reused"`
+		} `json:"view"`
+	}
+	if err := json.Unmarshal(plan.Data, &data); err != nil {
+		return Paid{}, err
+	}
+	_, name := timeline.ParsePlanKey(plan.Key)
+	paid := Paid{data.Model, plan.Time, data.Summary.Cost - data.View.Reused}
+	if name == "" { // a plan of items
+		return paid, nil
+	}
+	call := strings.TrimPrefix(name, "p-")
+	if end := strings.LastIndexByte(call, '-'); end >= 0 {
+		call = call[:end]
+	}
+	// Plans of earlier versions do not say what they used.
+	used := slices.ContainsFunc(p.paid, func(s Paid) bool { return s.Cost == paid.Cost })
+	if data.View.Fold != name || used || !slices.Contains(p.keys, call) {
+		return Paid{}, nil
+	}
+	return paid, nil
+}
