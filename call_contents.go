@@ -88,4 +88,7 @@ func (c *Call) keepTop(e *entry, top *contents) {
 		}
 	}
 	e.Rest = rest.json()
+	if frame := c.body.Frame(); frame != nil {
+		e.Frame = top.keep(frame)
+	}
 }

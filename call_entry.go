@@ -33,6 +33,8 @@ type entry struct {
 	Tools  string          `json:"tools,omitempty"`
 	Rest   json.RawMessage `json:"rest,omitempty"`
 	Own    []string        `json:"own,omitempty"`
+	// Frame is the content of wire.Body.Frame; empty if there is none.
+	Frame string `json:"frame,omitempty"`
 
 	Began   time.Time `json:"began"`
 	FirstMS float64   `json:"first_ms,omitempty"`

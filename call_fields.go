@@ -97,12 +97,19 @@ var nameFields = map[string]bool{
 // flush ends the run.
 func (f *fields) flush() {
 	switch {
-	case len(f.run) > maxInline:
+	case len(f.run) > maxInline, f.run != nil && !unchangedInline(f.run):
 		f.content(f.run)
 	case f.run != nil:
 		f.pieces = append(f.pieces, f.run)
 	}
 	f.run = nil
+}
+
+// unchangedInline reports whether a JSON text stays byte for byte the same in the record, which
+// is encoded without white space and with some characters escaped.
+func unchangedInline(raw []byte) bool {
+	inline, err := json.Marshal(json.RawMessage(raw))
+	return err == nil && bytes.Equal(inline, raw)
 }
 
 func (f *fields) content(object []byte) {

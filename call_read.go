@@ -6,10 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/wire"
 )
 
 // StoredCall is a recorded call.
@@ -37,7 +40,8 @@ type StoredCall struct {
 	// such as context_management; empty if there was none. The model may have seen less
 	// than was sent.
 	Managed string
-	// Body is the request: its messages byte for byte, the other fields re-encoded.
+	// Body is the request byte for byte, without credentials. Of calls that earlier versions
+	// recorded only the messages are as they were, and the other fields re-encoded.
 	Body []byte
 	// SentIDs are the ids of the messages of the body that ReadSent returns; 0 for a
 	// message that is not in the history.
@@ -151,6 +155,10 @@ func (r *reader) body(e *entry, at timeline.Place) []byte {
 	}
 	list = append(list, history[e.Before:]...)
 
+	rest := r.rest(e.Rest)
+	if whole := r.framed(e, rest, system, top, name, list); whole != nil || r.err != nil {
+		return whole
+	}
 	var b bytes.Buffer
 	b.WriteByte('{')
 	field := func(name string, raw []byte) {
@@ -160,7 +168,7 @@ func (r *reader) body(e *entry, at timeline.Place) []byte {
 		fmt.Fprintf(&b, "%q:", name)
 		b.Write(raw)
 	}
-	b.Write(r.rest(e.Rest))
+	b.Write(rest)
 	switch {
 	case len(top) == 1 && e.Plain:
 		field(system, top[0])
@@ -170,13 +178,51 @@ func (r *reader) body(e *entry, at timeline.Place) []byte {
 	if e.Tools != "" {
 		field("tools", r.content(e.Tools))
 	}
-	if len(list) == 1 && len(list[0]) > 0 && list[0][0] == '"' {
+	if isText(list) {
 		field(name, list[0])
 	} else {
 		field(name, array(list))
 	}
 	b.WriteByte('}')
 	return b.Bytes()
+}
+
+// isText reports whether a list of messages is a plain text instead.
+func isText(list [][]byte) bool { return len(list) == 1 && len(list[0]) > 0 && list[0][0] == '"' }
+
+// framed restores a request in its own bytes; nil if there is no frame for it.
+func (r *reader) framed(e *entry, rest []byte, system string, top [][]byte, name string, list [][]byte) []byte {
+	frame := r.content(e.Frame)
+	if frame == nil {
+		return nil
+	}
+	members, lists := map[string][]byte{}, map[string][][]byte{}
+	fields, err := rawjson.Parse(slices.Concat([]byte("{"), rest, []byte("}")), rawjson.Limits{})
+	if err != nil {
+		return nil
+	}
+	for k, v := range fields.Root().Members() {
+		members[k.Str()] = v.Raw()
+	}
+	switch {
+	case len(top) == 1 && e.Plain:
+		members[system] = top[0]
+	case len(top) > 0:
+		lists[system] = top
+	}
+	if e.Tools != "" {
+		members["tools"] = r.content(e.Tools)
+	}
+	if isText(list) {
+		members[name] = list[0]
+	} else {
+		lists[name] = list
+	}
+	whole, err := wire.Fill(frame, members, lists)
+	if err != nil {
+		return nil
+	}
+	return whole
 }
 
 func array[E ~[]byte](elements []E) []byte {

@@ -21,8 +21,7 @@ type SentOptions struct {
 }
 
 // ReadSent reads a record of kind "call". It returns the call with SentIDs set, and the
-// body that was sent: the messages byte for byte, the other fields re-encoded as in
-// [StoredCall.Body].
+// body that was sent, as [StoredCall.Body] has the one that came.
 func ReadSent(ctx context.Context, store timeline.Store, tenant, conversation string, r *timeline.Record, o SentOptions) (*StoredCall, []byte, error) {
 	e, err := decodeEntry(r)
 	if err != nil {

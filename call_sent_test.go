@@ -33,7 +33,7 @@ func TestARecordedCallShowsWhatWasSent(t *testing.T) {
 		if before, after := strconv.Itoa(c.Came), strconv.Itoa(c.Tokens); before != h.Get("X-Oriel-Tokens-Before") || after != h.Get("X-Oriel-Tokens-After") || c.Plan != h.Get("X-Oriel-Plan") {
 			t.Errorf("recorded %s, %s and %q, told %v", before, after, c.Plan, h)
 		}
-		if !sameMessages(t, sent, k.last) {
+		if !bytes.Equal(sent, k.last) {
 			t.Errorf("sent\n%s\nread\n%s", k.last, sent)
 		}
 		for i, m := range messagesOf(t, sent) {
@@ -74,9 +74,32 @@ func TestARecordedCallShowsWhatWasSent(t *testing.T) {
 	}
 }
 
-func sameMessages(t *testing.T, a, b []byte) bool {
-	t.Helper()
-	return jsonOf(messagesOf(t, a)) == jsonOf(messagesOf(t, b))
+// A body is read as it was written, however its client writes JSON.
+func TestABodyIsReadInItsOwnBytes(t *testing.T) {
+	b := start(t, memory.New(), replying)
+	for i, c := range []struct{ path, body string }{
+		{"/v1/messages", "{\n  \"metadata\": {\"user_id\": \"<a> & b\"},\n  \"messages\": [\n    {\"role\": \"user\", \"content\": \"hello\"},\n    {\"role\": \"assistant\", \"content\": \"yes\"},\n    {\"role\": \"user\", \"content\": \"go\"}\n  ],\n  \"tools\": [ {\"name\": \"ls\", \"input_schema\": {\"type\": \"object\"}} ],\n  \"model\": \"m\",\n  \"system\": [{\"type\": \"text\", \"text\": \"a\"}, {\"type\": \"text\", \"text\": \"b\"}],\n  \"max_tokens\": 10\n}\n"},
+		{"/v1/messages", `{"system":"plain", "messages":[{"role":"user","content":"one"}], "max_tokens":1e1, "model":"m", "stop_sequences":[]}`},
+		{"/v1/messages", `{"system":[],"messages":[{"role":"user","content":"two"}],"max_tokens":10,"model":"m"}`},
+		{"/v1/chat/completions", `{"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "x"}], "model": "m", "temperature": 0.10, "\u0075ser": "me"}`},
+		{"/v1/responses", `{"input":"a text","model":"m","instructions":"be brief","reasoning":{"effort": "low"},"store":false}`},
+		{"/v1/responses", `{"store":false,"input":[ {"role":"user","content":"one"} ],"model":"m"}`},
+	} {
+		name := strconv.Itoa(i)
+		b.send(c.path, []byte(c.body), "X-Oriel-Conversation", name)
+		b.settle(i + 1)
+		records, err := b.store.Records(ctx, timeline.Local, name, "call", "")
+		if err != nil || len(records) != 1 {
+			t.Fatalf("%s: %d records, %v", c.body, len(records), err)
+		}
+		stored, sent, err := oriel.ReadSent(ctx, b.store, timeline.Local, name, &records[0], oriel.SentOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(stored.Body) != c.body || string(sent) != c.body {
+			t.Errorf("came as\n%s\nis read as\n%s\nand sent as\n%s", c.body, stored.Body, sent)
+		}
+	}
 }
 
 func messagesOf(t *testing.T, data []byte) (list []json.RawMessage) {

@@ -40,6 +40,11 @@ func FuzzRead(f *testing.F) {
 		if out, err := b.Write(b.Whole()); err != nil || !bytes.Equal(out, data) {
 			t.Fatalf("%v\n%s", err, out)
 		}
+		if frame := b.Frame(); frame != nil {
+			if out := fill(t, frame, data); !bytes.Equal(out, data) {
+				t.Fatalf("%s\nby %s", out, frame)
+			}
+		}
 		cuts := chat.NewCuts(b.Messages, b.Rules())
 		keep := cuts.Keep(make([]bool, len(cuts.Exchanges)))
 		if !cuts.Legal(keep) {

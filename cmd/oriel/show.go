@@ -45,8 +45,8 @@ of tools are shortened to their first and last lines, unless --full is given.
          oriel undo takes a plan back
 --calls  the calls that were recorded, with their numbers
 --sent   the body that was sent at the newest call, or at the one that is named by its
-         number or id: the messages byte for byte, the other fields in one form and
-         without credentials. On a terminal it is indented
+         number or id, byte for byte except for credentials, which are not stored. On a
+         terminal it is indented
 --diff   what changed between the bodies of two calls, message by message
 
 On a terminal long output goes through $PAGER, or through less.

@@ -120,8 +120,11 @@ func showSent(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *sh
 	if err != nil {
 		return err
 	}
+	if o.json {
+		body = append(body, '\n')
+	}
 	if !isTerminal(cmd.OutOrStdout()) || o.json {
-		_, err := cmd.OutOrStdout().Write(append(body, '\n'))
+		_, err := cmd.OutOrStdout().Write(body)
 		return err
 	}
 	return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {

@@ -125,9 +125,8 @@ func CallOf(calls []Call, name string) (int, error) {
 // made in time or failed.
 var ErrNotKept = errors.New("the call was fitted without a plan, and its body is not stored")
 
-// Sent returns the body that was sent at a call: the messages byte for byte, the other
-// fields in one form, without credentials. It returns ErrNotKept or oriel.ErrPlanGone if the
-// body is not known.
+// Sent returns the body that was sent at a call, without credentials. It returns ErrNotKept
+// or oriel.ErrPlanGone if the body is not known.
 func Sent(ctx context.Context, s timeline.Store, tenant, conversation string, c *Call) ([]byte, error) {
 	if c.Plan == "" && c.Sent != c.Came {
 		return nil, fmt.Errorf("call %d: %w", c.Number, ErrNotKept)
@@ -136,8 +135,7 @@ func Sent(ctx context.Context, s timeline.Store, tenant, conversation string, c 
 	return body, err
 }
 
-// Came returns the body of a call as it came: the messages byte for byte, the other fields
-// in one form, without credentials.
+// Came returns the body of a call as it came, without credentials.
 func Came(ctx context.Context, s timeline.Store, tenant string, c *Call) ([]byte, error) {
 	stored, err := oriel.ReadCall(ctx, s, tenant, &c.record)
 	if err != nil {

@@ -20,7 +20,7 @@ export function sentTab(box, context, params) {
   show(body, async () => {
     const t = await text(path, query, context.signal());
     const size = bytes(new TextEncoder().encode(t).length);
-    const note = el('p', { class: 'soft small' }, came ? `The body of call ${call} as your program sent it, ${size}.` : `The body of call ${call} as it went to the provider, ${size}: messages byte for byte, other fields in one form, without keys.`);
+    const note = el('p', { class: 'soft small' }, came ? `The body of call ${call} as your program sent it, ${size}.` : `The body of call ${call} as it went to the provider, ${size}, without keys.`);
     return [note, params.raw ? whole(t) : messages(t)];
   });
 }
