@@ -367,10 +367,10 @@ func (h *history) withEngine(ctx context.Context, dir string, s tenantStore, nam
 	return nil
 }
 
-// byCause turns errors of the engine that the user did not cause into
+// byCause turns errors of work on a conversation that the user did not cause into
 // failures.
 func byCause(err error) error {
-	for _, theirs := range []error{oriel.ErrNoItem, oriel.ErrNoPlan, oriel.ErrNoDirective, oriel.ErrConfig, oriel.ErrCannotFit, oriel.ErrNoConversation} {
+	for _, theirs := range []error{oriel.ErrNoItem, oriel.ErrNoPlan, oriel.ErrNoDirective, oriel.ErrConfig, oriel.ErrCannotFit, oriel.ErrNoConversation, errNotAgreed} {
 		if errors.Is(err, theirs) {
 			return err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/oriel-context/oriel"
@@ -27,5 +28,13 @@ func TestUndoAsksAboutNewerMessages(t *testing.T) {
 	u := undoing{Back: []int64{24, 25}, Leaves: []int64{38}}
 	if got, want := u.question(), "Messages 24-25 will be restored, and message 38 left out, which includes newer ones. Continue?"; got != want {
 		t.Error(got)
+	}
+}
+
+// A person who declines an undo has not failed: as with delete, the exit code is 2.
+func TestADeclinedUndoIsNoFailure(t *testing.T) {
+	var failed *failure
+	if err := byCause(errNotAgreed); errors.As(err, &failed) {
+		t.Errorf("%v is a failure", err)
 	}
 }
