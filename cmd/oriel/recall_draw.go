@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -15,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/internal/browse"
-	"github.com/oriel-context/oriel/timeline"
 )
 
 // printFound draws what was found for people.
@@ -104,35 +102,18 @@ func (d *hitDrawing) group(ctx context.Context, s tenantStore, g *browse.HitGrou
 
 // hit draws a message, with the messages around it.
 func (d *hitDrawing) hit(ctx context.Context, s tenantStore, h *browse.Hit, around int) error {
-	if err := d.neighbours(ctx, s, h.Conversation, max(1, h.ID-int64(around)), h.ID-1); err != nil {
-		return err
+	before, after, err := d.neighbours(ctx, s, h, around)
+	if err != nil {
+		return &failure{err}
 	}
+	d.b.WriteString(before)
 	clock := ""
 	if !h.Time.IsZero() {
 		clock = h.Time.Local().Format("15:04") + "  "
 	}
 	fmt.Fprintf(&d.b, "%s%s  %s%s\n", margin, d.screen.style.code("36", strconv.FormatInt(h.ID, 10)), clock, d.screen.style.code(byColour(h.Role), oneLine(h.Role, 20)))
 	d.text(h)
-	return d.neighbours(ctx, s, h.Conversation, h.ID+1, h.ID+int64(around))
-}
-
-// neighbours draws the messages with ids first to last, and none if the conversation was
-// deleted meanwhile.
-func (d *hitDrawing) neighbours(ctx context.Context, s tenantStore, name string, first, last int64) error {
-	if first > last {
-		return nil
-	}
-	c, err := s.Conversation(ctx, s.tenant, name)
-	var reader *browse.Reader
-	if err == nil {
-		reader, err = browse.NewReader(ctx, s, s.tenant, &c, c.Head)
-	}
-	if err == nil {
-		err = reader.Read(ctx, first, last, d.neighbour)
-	}
-	if err != nil && !errors.Is(err, timeline.ErrNoConversation) && !errors.Is(err, timeline.ErrNoPlace) {
-		return &failure{err}
-	}
+	d.b.WriteString(after)
 	return nil
 }
 
@@ -193,20 +174,6 @@ func (d *hitDrawing) marked(line string) string {
 		at = w[1]
 	}
 	return b.String() + line[at:]
-}
-
-// neighbour draws the beginning of a message next to a hit.
-func (d *hitDrawing) neighbour(m *browse.Message) error {
-	if m.Chat == nil {
-		return nil // a line that an agent wrote for itself
-	}
-	width := d.screen.width
-	if width == 0 {
-		width = 200
-	}
-	line := fmt.Sprintf("%s%d  %s  %s", margin, m.ID, oneLine(m.By(), 20), oneLine(m.Text, width))
-	fmt.Fprintln(&d.b, d.screen.style.code("2", clipCells(line, width)))
-	return nil
 }
 
 func two(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -51,6 +52,42 @@ func TestRecallStoresTheWordsThatItReads(t *testing.T) {
 		}
 	}
 	t.Errorf("%d extracts are stored", n)
+}
+
+// The neighbours of a hit are the messages next to it, however many lines of the agent stand
+// between them.
+func TestNeighboursAreMessages(t *testing.T) {
+	dir := t.TempDir()
+	var lines strings.Builder
+	n := 0
+	line := func(kind, rest string) {
+		n++
+		fmt.Fprintf(&lines, `{"type":%q,"sessionId":"s-1","uuid":"u%d","timestamp":"2024-03-01T10:00:00Z",%s}`+"\n", kind, n, rest)
+	}
+	say := func(role, text string) { line(role, fmt.Sprintf(`"message":{"role":%q,"content":%q}`, role, text)) }
+	agentLines := func(count int) {
+		for range count {
+			line("system", `"subtype":"turn_duration","durationMs":5`)
+		}
+	}
+	say("user", "How is the weather?")
+	say("user", "Where are the keys?")
+	agentLines(50)
+	say("assistant", "The spare key hangs behind the fuse box.")
+	agentLines(50)
+	say("user", "And the ladder?")
+	say("assistant", "It stands in the shed.")
+	importTalk(t, dir, lines.String())
+	for around, want := range map[string]string{
+		"1": "  2  user  Where are the keys?\n  53  TIME  assistant\n    The spare key hangs behind the fuse box.\n  104  user  And the ladder?\n\n",
+		"9": "  1  user  How is the weather?\n  2  user  Where are the keys?\n  53  TIME  assistant\n    The spare key hangs behind the fuse box.\n  104  user  And the ladder?\n  105  assistant  It stands in the shed.\n\n",
+	} {
+		code, out, errOut := command(t, "recall", "--data", dir, "--mode", "keyword", "--top", "1", "-C", around, "spare key fuse box")
+		out = regexp.MustCompile(`\d\d:\d\d`).ReplaceAllString(out, "TIME") // of the machine's zone
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("-C %s: exit %d: %s%s, want\n%s", around, code, out, errOut, want)
+		}
+	}
 }
 
 // importTalk imports lines into a new history and opens its file.
