@@ -48,8 +48,11 @@ func showCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 		for i := range priced {
 			k := &priced[i]
 			cost := ""
-			if k.Cost != nil {
+			switch {
+			case k.Cost != nil:
 				cost = money(*k.Cost)
+			case k.unpriced:
+				cost = "?"
 			}
 			t.row(strconv.Itoa(k.Number), k.Began.Local().Format("2 Jan 15:04:05"), strconv.FormatInt(k.Last, 10), thousands(k.Came), thousands(k.Sent), cost, k.Plan, oneLine(shortModel(k.Model), 24), oneLine(k.Error, 100))
 		}
@@ -69,17 +72,16 @@ const leastError = 12
 // pricedCall is a call with what it cost; Cost is nil if that is not known.
 type pricedCall struct {
 	browse.Call
-	Cost *float64 `json:"cost,omitempty"`
+	Cost     *float64 `json:"cost,omitempty"`
+	unpriced bool     // its model has no price
 }
 
 // priceCalls returns calls with their prices, as oriel usage adds them up.
 func priceCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, calls []browse.Call, models *token.Models) ([]pricedCall, error) {
-	costs := map[string]float64{}
+	prices := map[string]usage.Price{}
 	err := usage.NewReader(s).Calls(cmd.Context(), s.tenant, c, models, func(all []usage.Priced) {
 		for i := range all {
-			if p := &all[i]; p.Billed && p.Known {
-				costs[p.ID] = usage.Dollars(p.Cost)
-			}
+			prices[all[i].ID] = all[i].Price
 		}
 	})
 	if err != nil {
@@ -87,8 +89,10 @@ func priceCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, cal
 	}
 	priced := make([]pricedCall, len(calls))
 	for i := range calls {
-		priced[i].Call = calls[i]
-		if cost, known := costs[calls[i].ID]; known {
+		p := prices[calls[i].ID]
+		priced[i] = pricedCall{Call: calls[i], unpriced: p.Billed && !p.Known}
+		if p.Billed && p.Known {
+			cost := usage.Dollars(p.Cost)
 			priced[i].Cost = &cost
 		}
 	}
