@@ -18,8 +18,13 @@ func profileLines(name string, own *window.ProfileTable) (used, others string) {
 		return name, otherProfiles(name)
 	}
 	used = p.Name
-	if p.About != "" {
+	switch {
+	case p.About != "":
 		used += ", " + p.About
+	case p.Budget > 0 && p.Words:
+		used += fmt.Sprintf(", %s tokens, and all that people wrote", thousands(p.Budget))
+	case p.Budget > 0:
+		used += fmt.Sprintf(", %s tokens", thousands(p.Budget))
 	}
 	return used, otherProfiles(p.Name)
 }
@@ -36,7 +41,7 @@ func otherProfiles(name string) string {
 	case "off":
 		return "--profile balanced or full cuts what does not fit"
 	}
-	return "--profile balanced is the default, off sends everything"
+	return "--profile balanced is the default, full sends more, off everything"
 }
 
 // tellStart prints what oriel run says before the program starts. A reader that has gone

@@ -133,6 +133,9 @@ func (s *summary) writeTo(b *bytes.Buffer, p style) {
 		s.printCalls(b, p)
 	}
 	s.printTrouble(b)
+	if s.Calls > 0 { // last, so that it is seen: what to type to have less, more or nothing
+		field(b, "profile", "%s; %s", s.Profile, otherProfiles(s.Profile))
+	}
 }
 
 // field writes one line of the summary.
@@ -169,7 +172,6 @@ func (s *summary) printCalls(b *bytes.Buffer, p style) {
 	s.printCost(b)
 	field(b, "look", "%s", s.look())
 	field(b, "console", "%s", s.console())
-	field(b, "profile", "%s; %s", s.Profile, otherProfiles(s.Profile))
 }
 
 // look returns the shell command that shows the conversation with the most
