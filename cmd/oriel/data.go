@@ -218,6 +218,12 @@ func (h *history) file() (string, error) {
 	return path, nil
 }
 
+// isAnothers reports whether this user may not look into a data folder.
+func isAnothers(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "oriel.db"))
+	return errors.Is(err, fs.ErrPermission)
+}
+
 // anothersFolder returns the error for a data folder that this user may not read.
 func anothersFolder(dir string) error {
 	return &failure{fmt.Errorf("%s cannot be read: permission denied: it belongs to another user; --data names another folder", dir)}
@@ -253,6 +259,9 @@ func (h *history) open(ctx context.Context, o sqlite.Options) (timeline.Store, e
 // openFolder opens the history in a folder. One of an older version is upgraded first, also
 // for a command that only reads, if this user may write.
 func openFolder(ctx context.Context, dir string, o sqlite.Options) (*sqlite.Store, error) {
+	if isAnothers(dir) {
+		return nil, anothersFolder(dir)
+	}
 	store, err := sqlite.Open(ctx, dir, o)
 	if !errors.Is(err, timeline.ErrOlder) {
 		return store, err

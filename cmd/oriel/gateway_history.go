@@ -46,6 +46,9 @@ func (h *history) serve(ctx context.Context, level sqlite.Sync, log *slog.Logger
 	if err != nil {
 		return nil, err
 	}
+	if isAnothers(dir) {
+		return nil, anothersFolder(dir)
+	}
 	store, err := sqlite.Open(ctx, dir, sqlite.Options{Sync: level})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Clean(dir), err)

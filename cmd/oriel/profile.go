@@ -44,9 +44,10 @@ func otherProfiles(name string) string {
 	return "--profile balanced is the default, full sends more, off everything"
 }
 
-// tellStart prints what oriel run says before the program starts. A reader that has gone
+// tellStart prints what oriel run says before the program starts; trouble is what the opening
+// of the history reported. A reader that has gone
 // stops nothing, and the program inherits no ignored signal.
-func tellStart(w io.Writer, l *settings.Loaded, base string) {
+func tellStart(w io.Writer, l *settings.Loaded, trouble []byte, base string) {
 	gone := make(chan os.Signal, 1)
 	signal.Notify(gone, syscall.SIGPIPE)
 	defer signal.Stop(gone)
@@ -54,6 +55,7 @@ func tellStart(w io.Writer, l *settings.Loaded, base string) {
 	for _, warning := range l.Warnings {
 		b = fmt.Appendf(b, "oriel: warning: %s\n", oneLine(warning, maxError))
 	}
+	b = append(b, trouble...)
 	used, others := profileLines(l.Profile, l.ProfileTable)
 	tell(w, fmt.Appendf(b, "oriel: profile %s\noriel: %s\noriel: console %s/oriel/\n", used, others, base))
 }

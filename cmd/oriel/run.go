@@ -214,7 +214,7 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	if r.quiet {
 		live.warn(loaded)
 	}
-	var trouble bytes.Buffer // printed at the end, because a program that draws would erase it
+	var trouble bytes.Buffer // printed again at the end, because a program that draws would erase it
 	var t tally
 	o.data, o.events, o.onEvent, o.errOut = &history{dir: loaded.Data, url: loaded.Store, given: true}, loaded.Events, t.event, &trouble
 	o.settings = func() *settings.Loaded { return loaded }
@@ -233,7 +233,7 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 		return &failure{err}
 	}
 	if !r.quiet {
-		tellStart(errOut, loaded, served.base)
+		tellStart(errOut, loaded, trouble.Bytes(), served.base)
 	}
 	command, changed, told := l.command(served.base)
 	if told != nil {
