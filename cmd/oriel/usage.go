@@ -237,7 +237,15 @@ func (r *usageScreen) draw(s style, width int) []byte {
 	b.WriteString("\n")
 	var notes bytes.Buffer
 	usageNotes(&notes, r.Report)
-	paragraph(&b, screen{width: width}, "%s", strings.TrimSuffix(notes.String(), "\n"))
+	for line := range strings.SplitSeq(strings.TrimSuffix(notes.String(), "\n"), "\n") {
+		hang := 0
+		if strings.HasPrefix(line, warned) {
+			hang = len(warned)
+		}
+		for _, l := range wrap(printable(line), width, hang) {
+			fmt.Fprintln(&b, l)
+		}
+	}
 	return b.Bytes()
 }
 
@@ -338,7 +346,10 @@ func costBar(r *usage.Row, most float64, width int, s style) string {
 	return s.code("36", strings.Repeat("█", paid)) + s.code("2", strings.Repeat("░", max(0, all-paid)))
 }
 
-// usageNotes explains what the sums mean.
+// warned begins a note about something that is wrong.
+const warned = "  ! "
+
+// usageNotes explains what the sums mean, a line for each note.
 func usageNotes(b *bytes.Buffer, r *usage.Report) {
 	t := &r.Total
 	switch saved := t.Without - t.Cost; {
@@ -361,13 +372,13 @@ func usageNotes(b *bytes.Buffer, r *usage.Report) {
 		fmt.Fprintf(b, "prices of %s: oriel models lists them\n", when)
 	}
 	if n := len(t.UnknownModels); n > 0 {
-		item(b, "!", "no price is known of "+strings.Join(named3(t.UnknownModels), ", ")+": their calls are in no sum of money; --models adds prices")
+		fmt.Fprintln(b, warned+"no price is known of "+strings.Join(named3(t.UnknownModels), ", ")+": their calls are in no sum of money; --models adds prices")
 	}
 	if t.Failed > 0 {
-		item(b, "!", things(t.Failed, "call")+" failed")
+		fmt.Fprintln(b, warned+things(t.Failed, "call")+" failed")
 	}
 	if t.Unreported > 0 {
-		item(b, "!", "of "+things(t.Unreported, "call")+" the provider reported no usage: their prompts are counted here, their output is unknown")
+		fmt.Fprintln(b, warned+"of "+things(t.Unreported, "call")+" the provider reported no usage: their prompts are counted here, their output is unknown")
 	}
 }
 

@@ -135,3 +135,13 @@ func TestQualityFits(t *testing.T) {
 		}
 	}
 }
+
+// The notes below the table are broken once, at the width of the terminal.
+func TestUsageNotesFit(t *testing.T) {
+	r := &usage.Report{By: usage.Model, Total: usage.Row{Key: "total", Calls: 1, UnknownModels: []string{"my-own"}}}
+	_, notes, _ := strings.Cut(string((&usageScreen{Report: r}).draw(style{}, 50)), "\n\n")
+	want := "  ! no price is known of my-own: their calls are\n    in no sum of money; --models adds prices\n"
+	if notes != want {
+		t.Errorf("%q, want %q", notes, want)
+	}
+}
