@@ -1,5 +1,5 @@
-// Package number checks numbers in settings: NaN and infinities, which break
-// comparisons and sums, are never valid.
+// Package number checks numbers in settings and divides totals. NaN and infinities, which break
+// comparisons and sums, are never valid; what a total is divided into sums up to it.
 package number
 
 import (
