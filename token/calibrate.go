@@ -23,7 +23,8 @@ import (
 // up to about a quarter of wild values, and absurd or tiny pairs are never
 // kept. If the newest few pairs all miss on the same side, the provider has
 // changed, and the older pairs are dropped. The error bar is the 90th
-// percentile of the relative errors of the law on its own pairs.
+// percentile of the relative errors of the law on its own pairs, so it says
+// nothing about requests that are smaller than all of them.
 type Calibration struct {
 	mu     sync.Mutex // guards all below
 	models map[string]*track
@@ -59,28 +60,6 @@ const (
 	calibrateBetter    = 0.9  // error of the line over that of the ratio
 	calibrateFloor     = 0.005
 )
-
-// Scale is a correction of estimates: Slope·estimate + Offset. The zero Scale changes
-// nothing.
-type Scale struct {
-	Slope  float64 `json:"slope"`
-	Offset float64 `json:"offset"`
-	// Error is the relative error to expect.
-	Error float64 `json:"error"`
-	// N is the number of observations.
-	N int `json:"n"`
-}
-
-// Calibrated reports whether the scale has enough observations to be used.
-func (s Scale) Calibrated() bool { return s.N >= calibrateFew && s.Slope > 0 }
-
-// Apply corrects a local total.
-func (s Scale) Apply(local int) int {
-	if !s.Calibrated() {
-		return local
-	}
-	return max(0, int(math.Round(s.Slope*float64(local)+s.Offset)))
-}
 
 type pair struct{ x, y float64 }
 
@@ -204,8 +183,6 @@ func (t *track) add(p pair) {
 	}
 }
 
-func (s Scale) at(x float64) float64 { return s.Slope*x + s.Offset }
-
 // fit returns the better of the two laws.
 func fit(pairs []pair) Scale {
 	n := len(pairs)
@@ -218,6 +195,7 @@ func fit(pairs []pair) Scale {
 		ratios[i] = p.y / p.x
 	}
 	best := Scale{Slope: median(ratios), N: n}
+	best.Least = best.least(pairs)
 	errs := best.errors(recent)
 	if line, ok := fitLine(pairs); ok {
 		// Over all pairs, because a line must explain small and large
@@ -264,6 +242,7 @@ func fitLine(pairs []pair) (Scale, bool) {
 		rest[i] = (p.y - s.Offset) / p.x
 	}
 	s.Slope = median(rest)
+	s.Least = s.least(pairs)
 	return s, s.Slope >= calibrateMinRatio && s.Slope <= calibrateMaxRatio
 }
 
@@ -285,15 +264,6 @@ func appendSlopes(slopes []float64, pairs []pair, gap float64) []float64 {
 		}
 	}
 	return slopes
-}
-
-// errors returns the relative errors on the pairs.
-func (s Scale) errors(pairs []pair) []float64 {
-	e := make([]float64, len(pairs))
-	for i, p := range pairs {
-		e[i] = math.Abs(p.y-s.at(p.x)) / p.y
-	}
-	return e
 }
 
 // median reorders v.

@@ -23,7 +23,9 @@
 //   - estimate: everything else. Text is the count of a public encoding times
 //     the model's multiplier, with structural costs from the table.
 //   - calibrated: an estimate corrected by usage that the provider reported
-//     for this model (see [Calibration]), with its error bar.
+//     for this model (see [Calibration]), with its error bar. A request that is
+//     smaller than all that were observed is corrected, too, and stays an
+//     estimate, because its error is not known.
 //
 // The count of a whole is as good as its worst part. Estimates lean high by a
 // few percent, since a context that is cut late is refused while one that is

@@ -61,6 +61,7 @@ var drawScale = rapid.Custom(func(t *rapid.T) Scale {
 		Slope:  rapid.Float64Range(0.5, 2).Draw(t, "slope"),
 		Offset: rapid.Float64Range(-5000, 5000).Draw(t, "offset"),
 		N:      rapid.IntRange(0, 9).Draw(t, "n"),
+		Least:  rapid.IntRange(0, 3000).Draw(t, "least"),
 	}
 })
 
@@ -80,23 +81,24 @@ func TestARequestIsTheSumOfItsParts(t *testing.T) {
 		if sum != b.Total || len(b.Messages) != len(r.Messages) || min(b.System, b.Tools, b.Overhead) < 0 {
 			t.Fatalf("%+v: parts sum up to %d", b, sum)
 		}
-		if b.Accuracy == Estimate && b.Total != b.Local {
-			t.Fatalf("uncalibrated, but %d is not %d", b.Total, b.Local)
+		want := b.Local
+		if s.Calibrated() && b.Accuracy != Exact {
+			want = s.Apply(b.Local)
 		}
-		if b.Accuracy == Exact && !c.model.Exact || b.Accuracy == Calibrated && !s.Calibrated() {
-			t.Fatalf("%s: %s with %+v", c.model.ID, b.Accuracy, s)
-		}
-		if want := s.Apply(b.Local); b.Accuracy == Calibrated && b.Total != want {
+		if b.Total != want {
 			t.Fatalf("%+v: total %d, but the scale makes %d of %d", s, b.Total, want, b.Local)
 		}
+		if b.Accuracy == Exact && !c.model.Exact || b.Accuracy == Calibrated && (!s.Calibrated() || b.Local < s.Least) {
+			t.Fatalf("%s: %s with %+v", c.model.ID, b.Accuracy, s)
+		}
 		// A message alone counts as it does in the request, unless the rest
-		// of the request makes a calibrated figure of an exact one, or a
-		// negative offset is larger than all else.
-		if b.Accuracy == Calibrated && b.System+b.Tools+b.Overhead == 0 {
+		// of the request makes a calibrated figure of an exact one, or all
+		// parts bear an offset below 0, or what rounding lacks.
+		if s.Calibrated() && s.Offset < float64(len(r.Messages)) {
 			return
 		}
 		for i := range r.Messages {
-			if m := c.Message(&r.Messages[i]); m.Accuracy == b.Accuracy && m.Tokens != b.Messages[i] {
+			if m := c.Message(&r.Messages[i]); (m.Accuracy == Exact) == (b.Accuracy == Exact) && m.Tokens != b.Messages[i] {
 				t.Fatalf("message %d is %+v alone, %d in the request", i, m, b.Messages[i])
 			}
 		}

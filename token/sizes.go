@@ -81,7 +81,9 @@ func (c *Counter) Sum(z Sizes) Breakdown {
 	case c.exact && !rough:
 		b.Accuracy = Exact
 	case c.scale.Calibrated():
-		b.Accuracy, b.Error = Calibrated, c.scale.Error
+		if b.Local >= c.scale.Least { // nobody knows the error below
+			b.Accuracy, b.Error = Calibrated, c.scale.Error
+		}
 		for i, n := range b.Messages {
 			b.Messages[i] = scale(n, c.scale.Slope)
 		}
