@@ -1,9 +1,10 @@
 package token
 
 import (
-	"math"
+	"slices"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/number"
 )
 
 // Accuracy is the quality of a count.
@@ -23,7 +24,8 @@ type Count struct {
 
 // Breakdown is the count of a whole request:
 // Total = System + Tools + Overhead + the sum of Messages, none of which is
-// negative.
+// negative. What is not empty has at least a token, unless Total has fewer tokens
+// than there are parts.
 type Breakdown struct {
 	Total  int `json:"total"`
 	System int `json:"system"`
@@ -36,7 +38,8 @@ type Breakdown struct {
 	// Local is the total before calibration, for [Calibration.Observe].
 	Local    int      `json:"local"`
 	Accuracy Accuracy `json:"accuracy"`
-	// Error is the expected relative error of a calibrated Total; 0 if unknown.
+	// Error is the expected relative error of a Total whose Accuracy is Calibrated; 0 if
+	// unknown.
 	Error float64 `json:"error,omitempty"`
 }
 
@@ -100,7 +103,7 @@ func (c *Counter) finish(r raw) Count {
 		return Count{n, Exact}
 	}
 	if c.scale.Calibrated() {
-		return Count{scale(n, c.scale.Slope), Calibrated}
+		return Count{c.scale.part(n), Calibrated}
 	}
 	return Count{n, Estimate}
 }
@@ -125,43 +128,25 @@ func (c *Counter) Tool(t *chat.ToolDef) Count { return c.finish(c.tool(t)) }
 // Request counts everything that a request sends.
 func (c *Counter) Request(r *chat.Request) Breakdown { return c.Sum(c.Sizes(r)) }
 
-// fitTo makes the parts sum up to total. The difference is calibration's offset,
-// which belongs to no message: a provider's hidden prompt, or an error in the
-// table's costs of structure and tools. So the overhead absorbs it first, then
-// tools and system prompt, and the messages only the rest.
-func (b *Breakdown) fitTo(total int) {
-	b.Total = total
-	messages := 0
+// calibrate corrects the total and makes the parts sum up to it. Each part is multiplied by
+// the slope. An offset above 0 is a provider's hidden prompt and belongs to the overhead. An
+// offset below 0 is an error in the table's costs: all parts bear it in proportion.
+func (b *Breakdown) calibrate(s Scale) {
+	b.Total = s.Apply(b.Local)
+	overhead := b.Total - s.part(b.System) - s.part(b.Tools)
 	for _, n := range b.Messages {
-		messages += n
+		overhead -= s.part(n)
 	}
-	b.Overhead = total - messages - b.System - b.Tools
-	if b.Overhead >= 0 {
+	if s.Offset < 0 || overhead < min(b.Overhead, 1) { // the latter by rounding
+		parts := append(slices.Clone(b.Messages), b.System, b.Tools, b.Overhead)
+		number.Split(parts, b.Total)
+		n := copy(b.Messages, parts)
+		b.System, b.Tools, b.Overhead = parts[n], parts[n+1], parts[n+2]
 		return
 	}
-	b.Overhead = 0
-	fixed := []int{b.System, b.Tools}
-	shrink(fixed, max(total-messages, 0))
-	b.System, b.Tools = fixed[0], fixed[1]
-	shrink(b.Messages, total-b.System-b.Tools)
-}
-
-// shrink reduces parts in proportion until they sum up to total. Rounding the
-// running sum keeps every part at 0 or above.
-func shrink(parts []int, total int) {
-	sum := 0
-	for _, n := range parts {
-		sum += n
-	}
-	if sum <= total {
-		return
-	}
-	f := float64(total) / float64(sum)
-	run, done := 0, 0
-	for i, n := range parts {
-		run += n
-		upTo := int(math.Round(float64(run) * f))
-		parts[i], done = upTo-done, upTo
+	b.System, b.Tools, b.Overhead = s.part(b.System), s.part(b.Tools), overhead
+	for i, n := range b.Messages {
+		b.Messages[i] = s.part(n)
 	}
 }
 

@@ -72,7 +72,7 @@ func (ms *Models) find(spelt string) Model {
 		case other:
 		case snapshot.MatchString(key[end:]):
 			return m
-		case m.Family && number.MatchString(rest):
+		case m.Family && dashed.MatchString(rest):
 			other = true
 		case m.Family:
 			return m
@@ -106,11 +106,11 @@ func (m Model) clone() Model {
 var snapshot = regexp.MustCompile(`^(-(\d{8}|\d{6}|\d{4}(-\d{2}-\d{2})?|\d{2}-\d{2,4}|\d{3}|v\d+|latest|preview|exp|beta|instruct))+$`)
 
 // version matches what makes a name that of another version (qwen3 and
-// qwen3.5), number the same with a dash: a separate number, not a size such as
+// qwen3.5), dashed the same with a dash: a separate number, not a size such as
 // 70b or 1.7b.
 var (
 	version = regexp.MustCompile(`^\.\d`)
-	number  = regexp.MustCompile(`^[-_ ]\d{1,2}(\.\d+)*([-_ ]|$)`)
+	dashed  = regexp.MustCompile(`^[-_ ]\d{1,2}(\.\d+)*([-_ ]|$)`)
 )
 
 // clouds are the dotted prefixes of cloud platforms' model names.

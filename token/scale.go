@@ -32,6 +32,9 @@ func (s Scale) Apply(local int) int {
 	return max(int(math.Round(s.at(float64(local)))), min(local, 1))
 }
 
+// part returns the tokens of a part of a request, which has no share of the offset.
+func (s Scale) part(local int) int { return max(scale(local, s.Slope), min(local, 1)) }
+
 // at returns the corrected value of x; Apply says why it differs from the line.
 func (s Scale) at(x float64) float64 {
 	y := s.line(x)

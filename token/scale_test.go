@@ -94,6 +94,34 @@ func TestApplyIsContinuousAndNeverZero(t *testing.T) {
 	})
 }
 
+// An offset below 0 is not known to be an error of one part: all bear it in proportion, and
+// none of them vanishes.
+func TestAnOffsetBelowZeroEmptiesNoPart(t *testing.T) {
+	r := &chat.Request{
+		System:   []chat.Part{{Kind: chat.Text, Text: chat.Quote("Read first, then answer in one sentence, and name the file.")}},
+		Tools:    []chat.ToolDef{{Name: "w", Raw: []byte(weatherTool)}},
+		Messages: append(transcript(6, 800), chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote("Yes")}}}),
+	}
+	m := Builtin().Lookup("claude-opus-4-6")
+	local := NewCounter(m, Options{}).Request(r)
+	for _, offset := range []float64{-1, -300, -900} {
+		s := Scale{Slope: 1.06, Offset: offset, Error: 0.01, N: 64}
+		b := NewCounter(m, Options{Scale: s}).Request(r)
+		near := func(name string, got, was int) {
+			want := float64(was) * float64(b.Total) / float64(local.Total)
+			if got < 1 || math.Abs(float64(got)-want) > 1 {
+				t.Errorf("offset %v: %s has %d tokens of %d, want %.1f of %d", offset, name, got, local.Total, want, b.Total)
+			}
+		}
+		near("the system prompt", b.System, local.System)
+		near("tools", b.Tools, local.Tools)
+		near("overhead", b.Overhead, local.Overhead)
+		for i, n := range b.Messages {
+			near("a message", n, local.Messages[i])
+		}
+	}
+}
+
 // The error bar is that of observed calls. Nobody knows the error for smaller ones.
 func TestBelowWhatWasObservedACountIsAnEstimate(t *testing.T) {
 	m, r := Builtin().Lookup("claude-opus-5"), &chat.Request{Messages: transcript(20, 2000)}

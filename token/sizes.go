@@ -1,6 +1,8 @@
 package token
 
 import (
+	"slices"
+
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/tally"
 )
@@ -61,6 +63,19 @@ func (c *Counter) measure(messages []chat.Message, sizes []Size) {
 	}
 }
 
+// Added returns the tokens that the content of each message adds to the request that b
+// counts. Unlike [Breakdown.Messages] they do not bear an offset below 0, which stays when a
+// message leaves.
+func (c *Counter) Added(z Sizes, b Breakdown) []int {
+	added := slices.Clone(b.Messages)
+	if b.Accuracy != Exact && c.scale.Calibrated() && c.scale.Offset < 0 {
+		for i := range added {
+			added[i] = c.scale.part(c.local(z.Messages[i].content))
+		}
+	}
+	return added
+}
+
 // Sum counts a request by the sizes that c measured.
 func (c *Counter) Sum(z Sizes) Breakdown {
 	over, rough := z.frame, z.system.rough || z.tools.rough
@@ -84,11 +99,7 @@ func (c *Counter) Sum(z Sizes) Breakdown {
 		if b.Local >= c.scale.Least { // nobody knows the error below
 			b.Accuracy, b.Error = Calibrated, c.scale.Error
 		}
-		for i, n := range b.Messages {
-			b.Messages[i] = scale(n, c.scale.Slope)
-		}
-		b.System, b.Tools = scale(b.System, c.scale.Slope), scale(b.Tools, c.scale.Slope)
-		b.fitTo(c.scale.Apply(b.Local))
+		b.calibrate(c.scale)
 		return b
 	}
 	b.Total = b.Local

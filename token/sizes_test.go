@@ -40,3 +40,24 @@ func TestSizesSumUpToTheCountOfARequest(t *testing.T) {
 		}
 	}
 }
+
+// What a message adds to a request is what the request loses with its content, also with an
+// offset below 0, which all parts bear.
+func TestAddedIsWhatLeavesWithAMessage(t *testing.T) {
+	r := &chat.Request{Messages: transcript(8, 2000)}
+	for _, scale := range []Scale{{}, {Slope: 1.2, Offset: 400, N: 9}, {Slope: 1.2, Offset: -3000, N: 9}} {
+		c := NewCounter(Builtin().Lookup("claude-sonnet-4-5"), Options{Scale: scale})
+		z := c.Sizes(r)
+		b := c.Sum(z)
+		added := c.Added(z, b)
+		empty := z
+		empty.Messages = slices.Clone(z.Messages)
+		empty.Messages[3].content = raw{}
+		if got, want := added[3], b.Total-c.Sum(empty).Total; got < want-1 || got > want+1 {
+			t.Errorf("%+v: message 3 adds %d, but %d leave with it", scale, got, want)
+		}
+		if same := slices.Equal(added, b.Messages); same != (scale.Offset >= 0) {
+			t.Errorf("%+v: %v are added, %v in the request", scale, added, b.Messages)
+		}
+	}
+}

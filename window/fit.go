@@ -230,7 +230,7 @@ func newFitting(r *Request, o Options) (*fitting, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.history = HistoryOf(&r.Request, r.Rules, r.Counter, counted)
+	f.history = HistoryOf(&r.Request, r.Rules, r.Counter, r.Sizes)
 	for _, i := range o.Pins {
 		f.history.Pinned[i] = true
 	}

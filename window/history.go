@@ -1,8 +1,6 @@
 package window
 
 import (
-	"slices"
-
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/token"
@@ -14,7 +12,8 @@ type History struct {
 	Cuts     *chat.Cuts
 	// Tokens holds the size of each message, including what the provider adds.
 	Tokens []int
-	// Base is what is always sent: system prompt, tools, the frame.
+	// Base is what is always sent: system prompt, tools, the frame, and the offset of a
+	// calibration, with which it may be below 0.
 	Base int
 	// Pinned marks the messages that a person or program wants to stay.
 	Pinned []bool
@@ -34,13 +33,14 @@ type History struct {
 	first int
 }
 
-// HistoryOf returns the history of a request that c has counted.
-func HistoryOf(r *chat.Request, rules chat.Rules, c *token.Counter, n token.Breakdown) *History {
+// HistoryOf returns the history of a request whose sizes c has measured.
+func HistoryOf(r *chat.Request, rules chat.Rules, c *token.Counter, z token.Sizes) *History {
+	n := c.Sum(z)
 	h := &History{
 		Messages: r.Messages,
 		Cuts:     chat.NewCuts(r.Messages, rules),
-		Tokens:   slices.Clone(n.Messages),
-		Base:     n.System + n.Tools + n.Overhead,
+		Tokens:   c.Added(z, n),
+		Base:     n.Total,
 		Pinned:   make([]bool, len(r.Messages)),
 
 		recallTool: voice.FindTool(r.Tools, voice.ToolRecall),
@@ -51,7 +51,7 @@ func HistoryOf(r *chat.Request, rules chat.Rules, c *token.Counter, n token.Brea
 	for i := range r.Messages {
 		h.over[i] = c.Overhead(&r.Messages[i]).Tokens
 		h.Tokens[i] += h.over[i]
-		h.Base -= h.over[i]
+		h.Base -= h.Tokens[i]
 	}
 	return h
 }

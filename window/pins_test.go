@@ -54,7 +54,7 @@ func readTalk(t *rapid.T, data []byte) (*wire.Body, *History) {
 		t.Fatal(err)
 	}
 	c := token.NewCounter(token.Builtin().Lookup(b.Model), token.Options{})
-	return b, HistoryOf(&b.Request, b.Rules(), c, c.Request(&b.Request))
+	return b, HistoryOf(&b.Request, b.Rules(), c, c.Sizes(&b.Request))
 }
 
 // smallest is the size of the smallest legal set with all pins and what must stay, with

@@ -173,6 +173,7 @@ func (d *draft) cannotFit(tokens, budget int) error {
 	if x := d.h.Cuts.Exchanges; len(x) > 0 && x[0].First == chat.Preamble {
 		frame += d.h.exchangeTokens(0)
 	}
+	frame = max(0, frame)
 	return fmt.Errorf("%w: system prompt, tools and structure have %d tokens and the newest turn, elided, %d; that is %d over the budget of %d: raise the budget, or send less system prompt and fewer tools",
 		ErrCannotFit, frame, tokens-frame, tokens-budget, budget)
 }

@@ -88,7 +88,7 @@ func TestFitHoldsForAnyHistory(t *testing.T) {
 
 // leastOf is the size of the least legal request, without any elision.
 func leastOf(b *wire.Body, counter *token.Counter) int {
-	h := HistoryOf(&b.Request, b.Rules(), counter, counter.Request(&b.Request))
+	h := HistoryOf(&b.Request, b.Rules(), counter, counter.Sizes(&b.Request))
 	n := h.Base
 	for e, keep := range h.Cuts.Keep(make([]bool, len(h.Cuts.Exchanges))) {
 		if keep {

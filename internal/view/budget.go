@@ -68,7 +68,7 @@ func (s *request) grow(cut *Cut) {
 		s.budget, s.grown = s.hard, &window.Growth{Wish: s.wish, For: window.ForFirst}
 		return
 	}
-	h := window.HistoryOf(&s.Body.Request, s.Body.Rules(), s.counter, s.before)
+	h := window.HistoryOf(&s.Body.Request, s.Body.Rules(), s.counter, s.sizes)
 	for i := range h.Pinned {
 		h.Pinned[i] = s.pinned(i)
 	}
