@@ -16,6 +16,7 @@ import (
 	"github.com/oriel-context/oriel/internal/composition"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
+	"github.com/oriel-context/oriel/token"
 )
 
 // provider answers every call.
@@ -138,6 +139,32 @@ func TestTheWindowOfAnAgent(t *testing.T) {
 
 // A tool that was not sent with every call is not called unused: it may be new. A call
 // without tools, such as one for a title, does not count.
+// Long calls teach an offset below 0. A small call keeps the rows that it has without it.
+func TestCalibrationEmptiesNoRow(t *testing.T) {
+	store, keys := record(t, 0, agent(bash+","+edit+","+search+","+issue))
+	rows := func(w *composition.Window) (all []string) {
+		for _, k := range w.Kinds {
+			all = append(all, fmt.Sprint(k.Kind, " ", k.Name, " ", k.Count))
+		}
+		slices.Sort(all)
+		return all
+	}
+	plain := read(t, store, keys[0])
+	for _, offset := range []int{500, 900, 5000} {
+		var learnt token.Calibration
+		for x := 10_000; x < 70_000; x += 1000 {
+			learnt.Observe(token.LearntKey(timeline.Local, "claude-opus-4-1"), x, x-offset)
+		}
+		w, err := composition.Read(t.Context(), store, timeline.Local, "talk", keys[0], composition.Options{Calibration: &learnt})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(rows(plain), rows(w)); diff != "" {
+			t.Errorf("offset −%d, %d tokens instead of %d: %s", offset, w.Tokens, plain.Tokens, diff)
+		}
+	}
+}
+
 func TestUnusedToolsAreThoseOfAllCalls(t *testing.T) {
 	store, keys := record(t, 0, agent(bash+","+search+","+issue), strings.Replace(agent(""), `"tools":[],`, "", 1), agent(bash+","+edit+","+search+","+issue))
 	if w := read(t, store, keys[2]); unusedNames(w) != "mcp__github__create_issue" || w.UnusedCalls != 2 || w.Number != 3 {

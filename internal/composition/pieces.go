@@ -2,11 +2,11 @@ package composition
 
 import (
 	"cmp"
-	"math"
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
+	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/token"
 )
@@ -192,26 +192,22 @@ func resultText(p *chat.Part) string {
 }
 
 // spread makes the tokens of the pieces add up to total, in proportion, and clips their
-// texts. Rounding the running sum keeps every piece at 0 or above.
+// texts. A piece that has tokens keeps at least one if total allows it.
 func spread(pieces []piece, total int) []piece {
-	sum := 0
+	tokens, sum := make([]int, len(pieces)), 0
 	for i := range pieces {
 		if t := pieces[i].text; len(t) > begins {
 			pieces[i].text = strings.ToValidUTF8(t[:begins], "")
 		}
-		sum += pieces[i].tokens
+		tokens[i] = pieces[i].tokens
+		sum += tokens[i]
 	}
-	if sum == 0 {
-		if len(pieces) > 0 {
-			pieces[len(pieces)-1].tokens = total
-		}
-		return pieces
+	if sum == 0 && len(pieces) > 0 {
+		tokens[len(pieces)-1] = 1
 	}
-	run, done := 0, 0
+	number.Split(tokens, total)
 	for i := range pieces {
-		run += pieces[i].tokens
-		upTo := int(math.Round(float64(run) * float64(total) / float64(sum)))
-		pieces[i].tokens, done = upTo-done, upTo
+		pieces[i].tokens = tokens[i]
 	}
 	return pieces
 }
