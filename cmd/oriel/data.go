@@ -367,6 +367,9 @@ func (h *history) withEngine(ctx context.Context, dir string, s tenantStore, nam
 	if err == nil {
 		err = do(c)
 	}
+	if errors.Is(err, oriel.ErrNoItem) {
+		return errors.Join(noMessage(ctx, s, name), engine.Close())
+	}
 	if err != nil {
 		return errors.Join(byCause(err), engine.Close())
 	}
@@ -376,10 +379,20 @@ func (h *history) withEngine(ctx context.Context, dir string, s tenantStore, nam
 	return nil
 }
 
+// noMessage returns oriel.ErrNoItem in the words of the command line, which calls items of a
+// conversation messages.
+func noMessage(ctx context.Context, s tenantStore, conversation string) error {
+	c, err := s.Conversation(ctx, s.tenant, conversation)
+	if err != nil {
+		return &failure{err}
+	}
+	return fmt.Errorf("no such message in conversation %q: there are messages 1 to %d", wholeID(conversation), c.Head.Depth)
+}
+
 // byCause turns errors of work on a conversation that the user did not cause into
 // failures.
 func byCause(err error) error {
-	for _, theirs := range []error{oriel.ErrNoItem, oriel.ErrNoPlan, oriel.ErrNoDirective, oriel.ErrConfig, oriel.ErrCannotFit, oriel.ErrNoConversation, errNotAgreed} {
+	for _, theirs := range []error{oriel.ErrNoPlan, oriel.ErrNoDirective, oriel.ErrConfig, oriel.ErrCannotFit, oriel.ErrNoConversation, errNotAgreed} {
 		if errors.Is(err, theirs) {
 			return err
 		}

@@ -132,7 +132,7 @@ func (q *request) plan() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &planDetail{plan: newPlan(p, held), Blocks: []block{}, Inserted: append([]window.Insertion{}, p.Inserted...), Spans: spans, Summary: p.Summary}
+	out := &planDetail{plan: newPlan(p, held), Blocks: []block{}, Inserted: append([]window.Insertion{}, p.Plan.Inserted...), Spans: spans, Summary: p.Summary}
 	for _, b := range p.Blocks {
 		out.Blocks = append(out.Blocks, block{b.ID, b.Role, b.Tokens, b.Verdict, b.Reason, b.Pinned})
 	}

@@ -50,7 +50,12 @@ func FindPlan(ctx context.Context, c *oriel.Conversation, name string) (string, 
 	}
 	i, err := PlanOf(ids, name)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", oriel.ErrNoPlan, err)
+		return "", noPlan{err}
 	}
 	return ids[i], nil
 }
+
+// noPlan is oriel.ErrNoPlan in other words.
+type noPlan struct{ error }
+
+func (noPlan) Unwrap() error { return oriel.ErrNoPlan }

@@ -23,6 +23,8 @@ type Plan struct {
 	Time time.Time `json:"time"`
 	// Blocks are the messages that are not sent as they came.
 	Blocks []Block `json:"blocks"`
+	// Inserted are the texts that Oriel put into messages.
+	Inserted []Insertion `json:"inserted"`
 	// Why says in words what the plan did, and what made it necessary.
 	Why string `json:"why"`
 	// Left are the messages that this plan took out of view or shortened and the one
@@ -47,6 +49,25 @@ type Block struct {
 	// ID is the message's; Index is the same number under its older name.
 	ID int64 `json:"id"`
 	window.Block
+}
+
+// Insertion is a text that Oriel put into a message.
+type Insertion struct {
+	window.Insertion
+	// IDs are the messages of this conversation from which a recall is; Block also names
+	// those of others.
+	IDs []int64 `json:"ids,omitempty"`
+}
+
+// newInsertion returns an insertion with the ids of the messages from which it is.
+func newInsertion(in window.Insertion) Insertion {
+	out := Insertion{Insertion: in}
+	for _, block := range strings.Fields(in.Block) {
+		if id, err := strconv.ParseInt(block, 10, 64); err == nil && !slices.Contains(out.IDs, id) {
+			out.IDs = append(out.IDs, id)
+		}
+	}
+	return out
 }
 
 // Plans returns the plans on the way to where a conversation stands, oldest first.
@@ -101,6 +122,10 @@ func (p *Plan) read(data []byte) error {
 		}
 	}
 	slices.SortStableFunc(p.Blocks, func(a, b Block) int { return int(a.ID - b.ID) })
+	p.Inserted = []Insertion{}
+	for _, in := range p.Plan.Inserted {
+		p.Inserted = append(p.Inserted, newInsertion(in))
+	}
 	return nil
 }
 

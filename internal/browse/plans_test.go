@@ -3,6 +3,7 @@ package browse_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,7 +43,7 @@ func TestPlansSayWhatTheyChanged(t *testing.T) {
 	}
 	plan("p-A-0", mask(2)+","+mask(4), "")
 	plan("p-A-1", mask(2)+","+mask(4), `{"kind":"recall","into":9,"tokens":1200,"text":"r"}`)
-	plan("p-B-0", fold(2)+","+fold(3)+","+fold(5)+","+fold(6)+","+fold(7), `{"kind":"recall","into":9,"tokens":1200,"text":"r"}`)
+	plan("p-B-0", fold(2)+","+fold(3)+","+fold(5)+","+fold(6)+","+fold(7), `{"kind":"recall","into":9,"tokens":1200,"text":"r","block":"2 4 4 other#9 7"}`)
 	plans, err := browse.Plans(ctx, s, timeline.Local, &c)
 	if err != nil {
 		t.Fatal(err)
@@ -61,6 +62,9 @@ func TestPlansSayWhatTheyChanged(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if ids := plans[2].Inserted[0].IDs; !slices.Equal(ids, []int64{2, 4, 7}) {
+		t.Errorf("recalled from %d", ids)
 	}
 	var spans []string
 	for _, i := range []int{0, 2} {
