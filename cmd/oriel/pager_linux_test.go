@@ -18,6 +18,7 @@ func TestScreensOfATerminal(t *testing.T) {
 	for i := range 40 {
 		fmt.Fprintf(&lines, `{"conversation":"c1","time":"2024-05-01T10:00:00Z","role":"user","text":"step %d %s"}`+"\n", i+1, strings.Repeat("on and on ", 20))
 	}
+	fmt.Fprintf(&lines, `{"conversation":"c1","time":"2024-05-01T10:00:00Z","role":"user","text":"The ladder: %s the end."}`+"\n", strings.Repeat("on and on ", 200))
 	lines.WriteString(`{"conversation":"c1","time":"2024-05-01T10:00:00Z","role":"assistant","text":"The spare key \u001b]0;evil\u0007 hangs behind the fuse box."}` + "\n")
 	if err := os.WriteFile(file, []byte(lines.String()), 0o600); err != nil {
 		t.Fatal(err)
@@ -30,7 +31,9 @@ func TestScreensOfATerminal(t *testing.T) {
 		{"sed s/^/paged:/", "", "show c1", "step 40", `(?m)^paged:    1  10:00 user `},
 		{"sed s/^/paged:/", "", "recall spare --mode keyword --top 1", "keyword, ", "\x1b\\[1;33mspare\x1b\\[0m key"},
 		{"cat", "1", "recall spare --mode keyword --top 1", "keyword, ", "(?m)^    The spare key  \\]0;evil  hangs behind the fuse box\\.$"},
-		{"cat", "", "show c1 41", "hangs behind", "(?m)^The spare key  \\]0;evil  hangs behind the fuse box\\.$"},
+		{"cat", "1", "recall ladder --mode keyword --top 1", "keyword, ", `(?m)^    … \d lines more: oriel show c1 41$`},
+		{"cat", "1", "recall ladder --mode keyword --top 1 --full", "keyword, ", `(?m) the end\.$`},
+		{"cat", "", "show c1 42", "hangs behind", "(?m)^The spare key  \\]0;evil  hangs behind the fuse box\\.$"},
 	} {
 		t.Setenv("PAGER", k.pager)
 		t.Setenv("NO_COLOR", k.plain)

@@ -21,7 +21,7 @@ import (
 // recallFlags holds the flags of recall.
 type recallFlags struct {
 	conversation, scope, mode, project string
-	all, complete, json                bool
+	all, complete, full, json          bool
 	budget, top, around                int
 	floor                              float64
 }
@@ -35,9 +35,13 @@ func recallCommand() *cobra.Command {
 		Long: `Search the history by words and by meaning: one conversation, those of a project, or all
 of them, which is the default.
 
-The best passages are shown first, whole, grouped by conversation and day, with the words
-of the query marked. -C 2 also shows two messages before and after each. Passages that
-match much less well than the best are left out; --floor and --top change that.
+The best messages are shown first, grouped by conversation and day, with the words of the
+query marked. -C 2 also shows two messages before and after each. Messages that match much
+less well than the best are left out; --floor and --top change that.
+
+A terminal is shown the best passage of each message, whole unless it has more than 20
+lines, and a few lines more of the first messages. A last line says how many lines are
+left out. --full shows all passages that were found; oriel show shows the whole message.
 
 A search by meaning needs vectors, which take time to make. A search makes those that it
 needs most, for about a second, and stores them, so that later searches find more. A
@@ -82,6 +86,7 @@ all conversations.`,
 	f.Float64Var(&o.floor, "floor", 0, "lowest `score` that is shown (default 0.15, 0.3 for dense; below 0 for none)")
 	f.StringVar(&o.mode, "mode", "hybrid", "hybrid, keyword or dense")
 	f.BoolVar(&o.complete, "complete", false, "make all vectors first (default with --json)")
+	f.BoolVar(&o.full, "full", false, "show a terminal all passages that were found of each message")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	data := addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

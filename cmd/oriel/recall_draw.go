@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,7 +40,7 @@ func (o *recallFlags) printFound(cmd *cobra.Command, s tenantStore, r *found) er
 		return err
 	}
 	return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {
-		d := hitDrawing{screen: sc, words: browse.NewMatcher(r.Query), titles: titles, short: short}
+		d := hitDrawing{screen: sc, words: browse.NewMatcher(r.Query), titles: titles, short: short, full: o.full, spare: spareLines}
 		for i := range groups {
 			if err := d.group(cmd.Context(), s, &groups[i], o.around); err != nil {
 				return err
@@ -74,6 +75,8 @@ type hitDrawing struct {
 	words  *browse.Matcher
 	titles map[string]string
 	short  shortIDs
+	full   bool // all that was found of each hit
+	spare  int  // lines that are left for other passages of the next hits
 }
 
 // typed returns the id of a conversation for a command line.
@@ -117,27 +120,25 @@ func (d *hitDrawing) hit(ctx context.Context, s tenantStore, h *browse.Hit, arou
 	return nil
 }
 
-// Lines of a hit that a terminal is shown.
 const (
-	hitLines     = 8
-	toolHitLines = 4 // of what a tool was told or returned
+	// passageLines limits the lines of a hit's best passage on a terminal.
+	passageLines = 20
+	// spareLines is how many lines of other passages a terminal is shown: those of the
+	// first hits, so that the next ones are on the same screen.
+	spareLines = 8
 )
 
-// text draws the text of a hit, with the words of the query marked. A terminal is shown a
-// long one from its best passage on.
+// text draws the text of a hit, with the words of the query marked. A terminal is shown its
+// best passage, and more of it while there are spare lines.
 func (d *hitDrawing) text(h *browse.Hit) {
 	lines := d.lines(h.Text[:h.Best])
 	first := len(lines)
 	lines = append(lines, d.lines(h.Text[h.Best:])...)
-	most := hitLines
-	if h.Tool {
-		most = toolHitLines
-	}
 	more := 0
-	if d.screen.width > 0 && len(lines) > most+1 {
-		first = min(first, len(lines)-most)
-		more = len(lines) - most
-		lines = lines[first : first+most]
+	if d.screen.width > 0 && !d.full {
+		shown := d.shown(lines, first, len(d.lines(h.Text[h.Best:h.BestEnd])))
+		more = len(lines) - len(shown)
+		lines = shown
 	}
 	for _, l := range lines {
 		fmt.Fprintf(&d.b, "%s%s%s\n", margin, margin, d.marked(l))
@@ -145,6 +146,47 @@ func (d *hitDrawing) text(h *browse.Hit) {
 	if more > 0 {
 		fmt.Fprintln(&d.b, d.screen.style.code("2", fmt.Sprintf("%s%s… %s: oriel show %s %d", margin, margin, plural(more, "line more", "lines more"), d.typed(h.Conversation), h.ID)))
 	}
+}
+
+// shown returns the lines of a hit that a terminal is shown; its best passage begins at first
+// and has best lines.
+func (d *hitDrawing) shown(lines []string, first, best int) []string {
+	if best > passageLines {
+		first += d.densest(lines[first:first+best], passageLines)
+		return lines[first : first+passageLines]
+	}
+	other := len(lines) - best
+	if other > 1 { // a line that says so takes no less
+		other = min(other, d.spare)
+		d.spare -= other
+	}
+	last := min(len(lines), first+best+other)
+	return lines[last-best-other : last]
+}
+
+// densest returns where the n lines begin that have the most words of the query, with as many
+// lines before the words as after them.
+func (d *hitDrawing) densest(lines []string, n int) int {
+	words := make([][]string, len(lines))
+	for i, l := range lines {
+		for _, w := range d.words.Find(l) {
+			words[i] = append(words[i], strings.ToLower(l[w[0]:w[1]]))
+		}
+	}
+	most, first, last := 0, 0, 0
+	for i := range len(lines) - n + 1 {
+		found := map[string]bool{}
+		for _, w := range slices.Concat(words[i : i+n]...) {
+			found[w] = true
+		}
+		switch {
+		case len(found) > most:
+			most, first, last = len(found), i, i
+		case most > 0 && len(found) == most && last == i-1:
+			last = i
+		}
+	}
+	return (first + last) / 2
 }
 
 // lines returns the lines of a text as they are drawn, without empty ones: passages stand

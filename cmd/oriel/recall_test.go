@@ -8,6 +8,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oriel-context/oriel/internal/browse"
 )
 
 // A search finds the same if what was made for it beforehand cannot be read or written.
@@ -52,6 +56,53 @@ func TestRecallStoresTheWordsThatItReads(t *testing.T) {
 		}
 	}
 	t.Errorf("%d extracts are stored", n)
+}
+
+// A terminal is shown the best passage of a hit whole, the lines with the words of the query of
+// one that is very long, and other passages only of the first hits, so that the next ones are
+// on the same screen. --full and pipes show all.
+func TestATerminalIsShownWholePassages(t *testing.T) {
+	numbered := func(word string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "%s %d\n", word, i+1)
+		}
+		return b.String()
+	}
+	before, best, after := numbered("before", 5), numbered("best", 15), numbered("after", 30)
+	hit := browse.Hit{Conversation: "c1", ID: 7, Text: before + best + after, Best: len(before), BestEnd: len(before + best)}
+	noise := numbered("noise", 40)
+	long := noise + "the spare key\n" + after
+	around := noise[strings.Index(noise, "noise 31"):] + "the spare key\n" + numbered("after", 9)
+	for _, k := range []struct {
+		what   string
+		hit    browse.Hit
+		screen screen
+		full   bool
+		spare  int
+		want   string
+		more   string
+	}{
+		{"no spare lines", hit, plainScreen(80), false, 0, best, "… 35 lines more: oriel show c1 7"},
+		{"spare lines", hit, plainScreen(80), false, 8, best + numbered("after", 8), "… 27 lines more: oriel show c1 7"},
+		{"more than it needs", hit, plainScreen(80), false, 99, hit.Text, ""},
+		{"--full", hit, plainScreen(80), true, 0, hit.Text, ""},
+		{"pipe", hit, screen{}, false, 0, hit.Text, ""},
+		{"the best is the last", browse.Hit{Text: before + best, Best: len(before), BestEnd: len(before + best)}, plainScreen(80), false, 2, "before 4\nbefore 5\n" + best, "… 3 lines more: oriel show '' 0"},
+		{"one line is left", browse.Hit{Text: best + "end", BestEnd: len(best)}, plainScreen(80), false, 0, best + "end\n", ""},
+		{"very long", browse.Hit{Text: long, BestEnd: len(long)}, plainScreen(80), false, 8, around, "… 51 lines more: oriel show '' 0"},
+		{"very long, found by its meaning", browse.Hit{Text: noise, BestEnd: len(noise)}, plainScreen(80), false, 8, numbered("noise", 20), "… 20 lines more: oriel show '' 0"},
+	} {
+		d := hitDrawing{screen: k.screen, words: browse.NewMatcher("spare key"), full: k.full, spare: k.spare}
+		d.text(&k.hit)
+		got := strings.ReplaceAll(d.b.String(), margin+margin, "")
+		if k.more != "" {
+			k.want += k.more + "\n"
+		}
+		if diff := cmp.Diff(k.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", k.what, diff)
+		}
+	}
 }
 
 // The neighbours of a hit are the messages next to it, however many lines of the agent stand

@@ -26,10 +26,10 @@ type Hit struct {
 	// Match is Near without these deductions, for agents, which also look for what their
 	// tools returned.
 	Match float64
-	// Text holds its passages in their order, with an ellipsis between them. Best is
-	// where the best one begins.
-	Text string
-	Best int
+	// Text holds its passages in their order, with an ellipsis between them. Best and
+	// BestEnd are where the best one begins and ends.
+	Text          string
+	Best, BestEnd int
 
 	parts []recall.Passage
 	sure  float64 // Near with a lower guess for passages without a vector
@@ -173,7 +173,7 @@ func (h *Hit) join(unknown float64) {
 			b.WriteString("… ")
 		}
 		if nearness(&p, unknown) == h.Near {
-			h.Best = b.Len()
+			h.Best, h.BestEnd = b.Len(), b.Len()+len(p.Text)
 		}
 		b.WriteString(p.Text)
 	}

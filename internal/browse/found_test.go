@@ -25,16 +25,16 @@ func TestHitsAreBestFirstAndWhole(t *testing.T) {
 	for _, g := range browse.Groups(browse.Hits(r, "own"), time.UTC) {
 		got = append(got, fmt.Sprintf("%s on %s", g.Conversation, g.Day.Format(time.DateOnly)))
 		for _, h := range g.Hits {
-			got = append(got, fmt.Sprintf("  %d %s %q", h.ID, h.Role, h.Text))
+			got = append(got, fmt.Sprintf("  %d %s %q, best %q", h.ID, h.Role, h.Text, h.Text[h.Best:h.BestEnd]))
 		}
 	}
 	want := []string{
 		"other on 2025-03-15",
-		`  9 assistant "the port is 6432\n…\nBash ls"`,
-		`  12 assistant "without a vector"`,
+		`  9 assistant "the port is 6432\n…\nBash ls", best "the port is 6432"`,
+		`  12 assistant "without a vector", best "without a vector"`,
 		"own on 2025-03-14",
-		`  4 assistant "first second …"`,
-		`  3 user "Which port?"`,
+		`  4 assistant "first second …", best "second"`,
+		`  3 user "Which port?", best "Which port?"`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
