@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/composition"
 	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
@@ -153,6 +154,12 @@ type difference struct {
 	Changes []browse.Change `json:"changes"`
 }
 
+// Of a change in a difference, at most maxLines lines of maxLine bytes are returned.
+const (
+	maxLines = 40
+	maxLine  = 400
+)
+
 func (q *request) diff() (any, error) {
 	c, calls, at, err := q.findCall(q.Context(), q.PathValue("call"))
 	if err != nil {
@@ -183,7 +190,12 @@ func (q *request) diff() (any, error) {
 	}
 	changes, err := browse.Diff(before, after)
 	for i := range changes {
-		changes[i].Text, _ = withoutBase64(changes[i].Text)
+		c := &changes[i]
+		c.Text, _ = withoutBase64(c.Text)
+		c.Lines = c.Lines[:min(maxLines, len(c.Lines))]
+		for j := range c.Lines {
+			c.Lines[j].Text, _ = withoutBase64(clip.To(c.Lines[j].Text, maxLine))
+		}
 	}
 	out.Changes = append(out.Changes, changes...)
 	return out, err

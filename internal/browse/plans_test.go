@@ -114,7 +114,7 @@ func TestDiffTellsWhichMessagesChanged(t *testing.T) {
 	for _, c := range changes {
 		got = append(got, fmt.Sprintf("%s %d-%d %s %s", c.Op, c.First, c.Last, c.Role, c.Text))
 	}
-	want := []string{"added 0-0 system t", "same 1-2 user u1", "removed 3-3 user u3", "added 3-3 user u3 short", "same 4-5 assistant a4", "added 6-6 assistant a6", "added 7-7 user u7"}
+	want := []string{"changed 0-0 system t", "same 1-2 user u1", "changed 3-3 user u3 short", "same 4-5 assistant a4", "added 6-6 assistant a6", "added 7-7 user u7"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -77,13 +77,14 @@ function recent(calls, around) {
   return Array.from({ length: Math.min(200, calls - from + 1) }, (_, i) => from + i).reverse();
 }
 
-const signs = { same: '', added: '+', removed: '−' };
+const signs = { same: '', added: '+', removed: '−', changed: '~' };
 
 function change(c) {
   const n = c.last - c.first + 1;
   return el('li', { class: c.op },
     el('span', {}, el('span', { 'aria-hidden': 'true' }, signs[c.op]), el('span', { class: 'unseen' }, c.op)),
-    el('span', { class: 'who figure' }, c.first === 0 ? c.role : n > 1 ? `${count(c.first)}–${count(c.last)}` : [`${count(c.first)} `, foreign(c.role)]),
-    c.op === 'same' ? el('span', { class: 'words' }, n > 1 ? `${plural(n, 'message')} the same` : 'the same') : foreign((c.text ?? '').slice(0, 300), 'span', { class: 'words' }),
+    el('span', { class: 'who figure' }, c.first === 0 ? [`${c.role} `, foreign(c.name ?? '')] : n > 1 ? `${count(c.first)}–${count(c.last)}` : [`${count(c.first)} `, foreign(c.role)]),
+    c.op === 'same' ? el('span', { class: 'words' }, n > 1 ? `${plural(n, 'message')} the same` : 'the same') : el('div', {}, foreign((c.text ?? '').slice(0, 300), 'span', { class: 'words' }),
+      c.lines?.map((l) => el('div', { class: l.op }, `${signs[l.op]} `, foreign(l.text)))),
     el('span', { class: 'figure soft', title: 'tokens, an estimate' }, '~' + short(c.tokens)));
 }
