@@ -47,7 +47,8 @@ of tools are shortened to their first and last lines, unless --full is given.
 --sent   the body that was sent at the newest call, or at the one that is named by its
          number or id, byte for byte except for credentials, which are not stored. On a
          terminal it is indented
---diff   what changed between the bodies of two calls, message by message
+--diff   what changed between the bodies of two calls: fields, the system prompt, tools and
+         messages, with the lines that changed; a few of them, unless --full is given
 
 On a terminal long output goes through $PAGER, or through less.
 
@@ -71,7 +72,7 @@ On a terminal long output goes through $PAGER, or through less.
 	f.Int64Var(&o.last, "last", 0, "only the newest `n`")
 	f.BoolVar(&o.branches, "branches", false, "list the branches below the messages")
 	f.IntVar(&o.branch, "branch", 0, "`number` of the branch (default 0, where the conversation stands)")
-	f.BoolVar(&o.full, "full", false, "show results and arguments of tools whole, and all spans of a plan")
+	f.BoolVar(&o.full, "full", false, "show results and arguments of tools whole, all spans of a plan, and all lines of a difference")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	table, data := addModelTable(cmd), addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -172,37 +172,7 @@ func showDiff(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, names
 		return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "from": ends[0], "to": ends[1], "changes": changes})
 	}
 	return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {
-		_, err := out.Write(drawDiff(ends, changes, sc))
+		_, err := out.Write(drawDiff(ends, changes, o.full, sc))
 		return err
 	})
-}
-
-func drawDiff(ends [2]sentCall, changes []browse.Change, sc screen) []byte {
-	var b bytes.Buffer
-	for i, sign := range []string{"-", "+"} {
-		plan := "as it came"
-		if ends[i].Plan != "" {
-			plan = "by plan " + ends[i].Plan
-		}
-		fmt.Fprintf(&b, "%s call %d, %s tokens, %s\n", sign, ends[i].Call, thousands(ends[i].Tokens), plan)
-	}
-	b.WriteString("\n")
-	for _, k := range changes {
-		at := fmt.Sprint(k.First)
-		if k.Last > k.First {
-			at = fmt.Sprintf("%d–%d", k.First, k.Last)
-		}
-		line, colour := fmt.Sprintf("  %-9s %-9s %7s  the same", at, "", thousands(k.Tokens)), "2"
-		if k.Op != "same" {
-			line, colour = fmt.Sprintf("- %-9s %-9s %7s  %s", at, oneLine(k.Role, 9), thousands(k.Tokens), oneLine(k.Text, 200)), "31"
-		}
-		if k.Op == "added" {
-			line, colour = "+"+line[1:], "32"
-		}
-		if sc.width > 0 {
-			line = clipCells(line, sc.width)
-		}
-		fmt.Fprintln(&b, sc.style.code(colour, line))
-	}
-	return b.Bytes()
 }

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/oriel-context/oriel/internal/browse"
+)
+
+// drawDiff shows what changed between two calls, in whole lines if full.
+func drawDiff(ends [2]sentCall, changes []browse.Change, full bool, sc screen) []byte {
+	var b bytes.Buffer
+	for i, sign := range []string{"-", "+"} {
+		plan := "as it came"
+		if ends[i].Plan != "" {
+			plan = "by plan " + ends[i].Plan
+		}
+		fmt.Fprintf(&b, "%s call %d, %s tokens, %s\n", sign, ends[i].Call, thousands(ends[i].Tokens), plan)
+	}
+	b.WriteString("\n")
+	draw := func(op, line string) {
+		if sc.width > 0 && !full {
+			line = clipCells(line, sc.width)
+		}
+		fmt.Fprintln(&b, sc.style.code(diffLook[op].colour, line))
+	}
+	for i := range changes {
+		k := &changes[i]
+		draw(k.Op, diffRow(k))
+		for _, l := range diffLines(k, full) {
+			draw(l.Op, "    "+diffLook[l.Op].sign+" "+l.Text)
+		}
+	}
+	return b.Bytes()
+}
+
+// diffLook is the sign of a change, and its colour.
+var diffLook = map[string]struct{ sign, colour string }{
+	"same": {" ", "2"}, "removed": {"-", "31"}, "added": {"+", "32"}, "changed": {"~", "33"}, "more": {"…", "2"},
+}
+
+// diffRow is the line of a change.
+func diffRow(k *browse.Change) string {
+	at, role, tokens, text := "", oneLine(k.Role, 9), thousands(k.Tokens), oneLine(k.Text, 200)
+	switch {
+	case k.First > 0 && k.Last > k.First:
+		at = fmt.Sprintf("%d–%d", k.First, k.Last)
+	case k.First > 0:
+		at = fmt.Sprint(k.First)
+	case k.Role == "field":
+		tokens = ""
+	}
+	switch {
+	case k.Op == "same":
+		role, text = "", "the same"
+	case k.Role == "field" && k.Op == "changed" && len(k.Lines) == 2:
+		text = oneLine(strings.TrimSpace(k.Lines[0].Text), 100) + " → " + oneLine(strings.TrimSpace(k.Lines[1].Text), 100)
+	}
+	if k.Name != "" {
+		text = strings.TrimSpace(oneLine(k.Name, 80) + ": " + text)
+	}
+	if k.Op == "changed" && k.Role != "field" {
+		text = fmt.Sprintf("(%s before) %s", thousands(k.TokensBefore), text)
+	}
+	return fmt.Sprintf("%s %-9s %-9s %7s  %s", diffLook[k.Op].sign, at, role, tokens, text)
+}
+
+// Without --full, this many lines of a run of removed or added ones are shown, and this many
+// runs of a change. A pair of long lines begins this many characters before its difference.
+const (
+	maxRunLines = 3
+	maxRuns     = 6
+	leadIn      = 20
+)
+
+// diffLines returns the lines of a change that are shown.
+func diffLines(k *browse.Change, full bool) (out []browse.LineChange) {
+	lines := k.Lines
+	if k.Role == "field" && len(lines) == 2 {
+		return nil // they are in its row
+	}
+	if full {
+		for _, l := range lines {
+			out = append(out, browse.LineChange{Op: l.Op, Text: printable(l.Text)})
+		}
+		return out
+	}
+	left := len(lines)
+	var before []browse.LineChange // the run before, if it was removed
+	for runs := 0; len(lines) > 0 && runs < maxRuns; runs++ {
+		n := 1
+		for n < len(lines) && lines[n].Op == lines[0].Op {
+			n++
+		}
+		run := lines[:n]
+		for i := range min(n, maxRunLines) {
+			text := run[i].Text
+			switch {
+			case run[0].Op == "added" && i < len(before):
+				text = fromDifference(text, before[i].Text)
+			case run[0].Op == "removed" && n+i < len(lines):
+				text = fromDifference(text, lines[n+i].Text)
+			}
+			out = append(out, browse.LineChange{Op: run[i].Op, Text: oneLine(text, 200)})
+			left--
+		}
+		if before = nil; run[0].Op == "removed" {
+			before = run
+		}
+		lines = lines[n:]
+	}
+	if left > 0 {
+		out = append(out, browse.LineChange{Op: "more", Text: fmt.Sprintf("%s changed: --full shows them", plural(left, "more line", "more lines"))})
+	}
+	return out
+}
+
+// fromDifference returns a line without the beginning that it has in common with another.
+func fromDifference(line, other string) string {
+	a, b := []rune(line), []rune(other)
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	if n <= 2*leadIn {
+		return line
+	}
+	return "…" + string(a[n-leadIn:])
+}
