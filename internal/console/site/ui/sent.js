@@ -84,7 +84,8 @@ function change(c) {
   return el('li', { class: c.op },
     el('span', {}, el('span', { 'aria-hidden': 'true' }, signs[c.op]), el('span', { class: 'unseen' }, c.op)),
     el('span', { class: 'who figure' }, c.first === 0 ? [`${c.role} `, foreign(c.name ?? '')] : n > 1 ? `${count(c.first)}–${count(c.last)}` : [`${count(c.first)} `, foreign(c.role)]),
-    c.op === 'same' ? el('span', { class: 'words' }, n > 1 ? `${plural(n, 'message')} the same` : 'the same') : el('div', {}, foreign((c.text ?? '').slice(0, 300), 'span', { class: 'words' }),
-      c.lines?.map((l) => el('div', { class: l.op }, `${signs[l.op]} `, foreign(l.text)))),
+    el('div', { class: 'what' },
+      c.op === 'same' ? el('div', { class: 'words' }, n > 1 ? `${plural(n, 'message')} the same` : 'the same') : foreign((c.text ?? '').slice(0, 300), 'div', { class: 'words' }),
+      c.lines?.map((l) => el('div', { class: `line ${l.op}` }, `${signs[l.op]} `, foreign(l.text)))),
     el('span', { class: 'figure soft', title: 'tokens, an estimate' }, '~' + short(c.tokens)));
 }
