@@ -40,8 +40,9 @@ type StoredCall struct {
 	// such as context_management; empty if there was none. The model may have seen less
 	// than was sent.
 	Managed string
-	// Body is the request byte for byte, without credentials. Of calls that earlier versions
-	// recorded only the messages are as they were, and the other fields re-encoded.
+	// Body is the request byte for byte, without credentials and with overlong names clipped.
+	// Of calls that earlier versions recorded only the messages are as they were, and the
+	// other fields re-encoded.
 	Body []byte
 	// SentIDs are the ids of the messages of the body that ReadSent returns; 0 for a
 	// message that is not in the history.

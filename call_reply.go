@@ -156,7 +156,7 @@ func (c *Call) end(err error) {
 			e.Error = c.answer.lost.Error()
 		}
 	}
-	if e.Error == "" && c.status == http.StatusOK && reply.CutOff {
+	if e.Error == "" && c.status == http.StatusOK && c.answer != nil && !reply.Complete && !reply.Pending {
 		e.Error = errCutOff
 	}
 	c.request.Memory.Hold() // until the call is written
@@ -176,7 +176,7 @@ func (c *Call) end(err error) {
 	}
 }
 
-// errCutOff is the error of a call whose answer ended before the model's reply did, although
+// errCutOff is the error of a call whose answer has no whole reply, or none at all, although
 // the connection ended as it should.
 const errCutOff = "the answer ended before the reply was complete"
 

@@ -232,32 +232,47 @@ func TestTransportAndConversationShareNotes(t *testing.T) {
 	}
 }
 
-// A stream that ends without its last event was cut off, also where the connection ended as it
-// should, and its call counts as failed.
-func TestAStreamWithoutItsEndIsAFailedCall(t *testing.T) {
-	const begin = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[],\"usage\":{\"input_tokens\":10,\"output_tokens\":1}}}\n\n" +
-		"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"half\"}}\n\n"
+// callErrors are the errors of the calls that were recorded of one request.
+func callErrors(t *testing.T, path, request, kind, answer string) (errors []string) {
+	t.Helper()
 	client, url, e, _, events := through(t, oriel.Config{}, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		io.WriteString(w, begin)
+		w.Header().Set("Content-Type", kind)
+		io.WriteString(w, answer)
 	})
-	if _, answer := post(t, client, url+"/v1/messages", `{"model":"m","max_tokens":1,"stream":true,"messages":[{"role":"user","content":"hello"}]}`); answer != begin {
-		t.Errorf("the client got %q", answer)
+	if _, got := post(t, client, url+path, request); got != answer {
+		t.Errorf("the client got %q", got)
 	}
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	calls := 0
 	for _, told := range events() {
 		if told.Kind == oriel.EventCall {
-			calls++
-			if told.Error != "the answer ended before the reply was complete" {
-				t.Errorf("the call ended with error %q", told.Error)
-			}
+			errors = append(errors, told.Error)
 		}
 	}
-	if calls != 1 {
-		t.Errorf("%d calls were recorded", calls)
+	return errors
+}
+
+// A call without a whole reply counts as failed, also where the connection ended as it should:
+// a stream without its last event, and an answer that is no reply at all.
+func TestAnAnswerWithoutAWholeReplyIsAFailedCall(t *testing.T) {
+	const begin = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[],\"usage\":{\"input_tokens\":10,\"output_tokens\":1}}}\n\n" +
+		"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"half\"}}\n\n"
+	const end = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
+	for _, c := range []struct{ kind, answer string }{
+		{"text/event-stream", begin},
+		{"text/event-stream", ""},
+		{"text/event-stream", end},
+		{"text/event-stream", begin + "data: {\"type\":\"content_block_delta\",}\n\n" + end},
+		{"application/json", `{"id":"m","type":"message","role":"assistant","content":[{"type":"text","text":"he`},
+		{"application/json", ""},
+		{"application/json", "{}"},
+		{"text/html", "<html>Sign in</html>"},
+	} {
+		errors := callErrors(t, "/v1/messages", `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"hello"}]}`, c.kind, c.answer)
+		if len(errors) != 1 || errors[0] != "the answer ended before the reply was complete" {
+			t.Errorf("%s %q: the calls ended with %q", c.kind, c.answer, errors)
+		}
 	}
 }
 
@@ -270,25 +285,9 @@ func TestAResponseInTheBackgroundIsNoFailedCall(t *testing.T) {
 		{"application/json", `{"id":"resp_1","object":"response","status":"cancelled","background":true,"model":"m","output":[]}`},
 		{"text/event-stream", "event: response.cancelled\ndata: {\"type\":\"response.cancelled\",\"response\":{\"id\":\"resp_1\",\"status\":\"cancelled\",\"model\":\"m\",\"output\":[]}}\n\n"},
 	} {
-		client, url, e, _, events := through(t, oriel.Config{}, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", c.kind)
-			io.WriteString(w, c.answer)
-		})
-		post(t, client, url+"/v1/responses", `{"model":"m","background":true,"input":[{"role":"user","content":"hello"}]}`)
-		if err := e.Close(); err != nil {
-			t.Fatal(err)
-		}
-		calls := 0
-		for _, told := range events() {
-			if told.Kind == oriel.EventCall {
-				calls++
-				if told.Error != "" {
-					t.Errorf("%s: the call ended with error %q", c.answer, told.Error)
-				}
-			}
-		}
-		if calls != 1 {
-			t.Errorf("%s: %d calls were recorded", c.answer, calls)
+		errors := callErrors(t, "/v1/responses", `{"model":"m","background":true,"input":[{"role":"user","content":"hello"}]}`, c.kind, c.answer)
+		if len(errors) != 1 || errors[0] != "" {
+			t.Errorf("%s: the calls ended with %q", c.answer, errors)
 		}
 	}
 }

@@ -26,9 +26,9 @@ type Reply struct {
 	// Complete reports that the reply reached its proper end and was kept completely. A
 	// reply cut off by a broken connection is not complete.
 	Complete bool
-	// CutOff reports that a stream ended before its last event. A response that still runs in
-	// the background, or was cancelled, is neither complete nor cut off.
-	CutOff bool
+	// Pending reports that there is no reply yet, or none any more, and that this is no
+	// failure: a response that waits or runs in the background, or was cancelled.
+	Pending bool
 	// Notes list, for a log, what was not understood or not kept: the first few, without
 	// duplicates, in terms of the protocol and never with text of the conversation.
 	Notes []string

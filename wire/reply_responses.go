@@ -17,7 +17,8 @@ func (r *Reply) readResponses(root rawjson.Value) error {
 			r.Items = append(r.Items, item.Raw())
 		}
 	}
-	r.Complete = r.Stop != "in_progress" && r.Stop != "queued" && r.Stop != "cancelled"
+	r.Pending = r.Stop == "in_progress" || r.Stop == "queued" || r.Stop == "cancelled"
+	r.Complete = !r.Pending
 	return nil
 }
 

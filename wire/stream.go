@@ -26,14 +26,13 @@ type StreamReader struct {
 	// nothing more is kept, as beyond Limit. A negative n returns bytes.
 	Take func(n int) bool
 
-	granted   int // by Take
-	reply     Reply
-	assembly  assembly
-	ended     bool // the protocol's last event was seen
-	cancelled bool // it said that the response was cancelled
-	kept      int
-	over      bool // Limit was reached
-	lost      bool // an event could not be read
+	granted  int // by Take
+	reply    Reply
+	assembly assembly
+	ended    bool // the protocol's last event was seen
+	kept     int
+	over     bool // Limit was reached
+	lost     bool // an event could not be read
 
 	doc     rawjson.Doc
 	line    []byte // a line that continues in the next Write
@@ -80,8 +79,7 @@ func (r *StreamReader) Reply() *Reply {
 	if r.over {
 		reply.note("over the limit of bytes: the rest was not kept", nil)
 	}
-	reply.CutOff = !r.ended && reply.Error == nil
-	reply.Complete = r.ended && !r.cancelled && !r.over && !r.lost && reply.Error == nil && (reply.Message != nil || reply.Format == Responses)
+	reply.Complete = r.ended && !reply.Pending && !r.over && !r.lost && reply.Error == nil && (reply.Message != nil || reply.Format == Responses)
 	return &reply
 }
 

@@ -161,7 +161,7 @@ func (s *responsesStream) end(r *StreamReader, name string, response rawjson.Val
 	if name == "response.failed" && r.reply.Error == nil {
 		r.fail(&ReplyError{Message: "the response failed", Raw: []byte(`{"error":{"message":"the response failed"}}`)})
 	}
-	r.ended, r.cancelled = true, name == "response.cancelled"
+	r.ended, r.reply.Pending = true, name == "response.cancelled"
 	output := response.Get("output")
 	if !output.First().Exists() {
 		return
