@@ -141,7 +141,7 @@ func foldLog(ctx context.Context, path string) error {
 	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
 		return nil
 	}
-	db, err := sql.Open("sqlite", path)
+	db, err := sql.Open("sqlite", databaseURI(path, "mode=rw"))
 	if err != nil {
 		return err
 	}

@@ -144,6 +144,26 @@ func TestACancelledCopyEnds(t *testing.T) {
 	}
 }
 
+// The rows of a log are read from a copy in any folder, also one whose name has characters
+// that mean something in the address of a database.
+func TestACopyMayBeInAnyFolder(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("names of files cannot have a question mark")
+	}
+	temporary := filepath.Join(t.TempDir(), "a?b#c%20d")
+	if err := os.Mkdir(temporary, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", temporary)
+	h := newHistory(t)
+	path := h.database("opencode.db", true, openCodeSQL(t), "PRAGMA wal_checkpoint(TRUNCATE)",
+		`INSERT INTO message VALUES ('msg_new', '`+openCodeID+`', 1794860000000, 0, '{"role":"user","time":{"created":1794860000000}}')`,
+		`INSERT INTO part VALUES ('prt_new', 'msg_new', '`+openCodeID+`', 0, 0, '{"type":"text","text":"And low water?"}')`)
+	h.importing(importer.Options{}, path)
+	said := h.words(openCodeID)
+	h.same("user 2026-11-16T20:13:20 And low water?", said[len(said)-1])
+}
+
 // Copies that killed imports left behind are removed after a day, and nothing else is.
 func TestOldCopiesAreRemoved(t *testing.T) {
 	if runtime.GOOS == "windows" {

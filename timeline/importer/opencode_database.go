@@ -77,12 +77,7 @@ type openedDatabase struct {
 // openDatabase opens a SQLite file that nobody writes to. It neither locks nor creates
 // anything, and ignores a log.
 func openDatabase(ctx context.Context, path string, conns int) (*openedDatabase, error) {
-	name := filepath.ToSlash(absolute(path))
-	if !strings.HasPrefix(name, "/") {
-		name = "/" + name // a Windows drive
-	}
-	uri := url.URL{Scheme: "file", Path: name, RawQuery: "mode=ro&immutable=1&_pragma=query_only(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"}
-	db, err := sql.Open("sqlite", uri.String())
+	db, err := sql.Open("sqlite", databaseURI(path, "mode=ro&immutable=1&_pragma=query_only(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"))
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +94,17 @@ func openDatabase(ctx context.Context, path string, conns int) (*openedDatabase,
 		}
 	}
 	return o, nil
+}
+
+// databaseURI returns the address of a SQLite file for sql.Open, which would cut a bare
+// path at a question mark.
+func databaseURI(path, query string) string {
+	name := filepath.ToSlash(absolute(path))
+	if !strings.HasPrefix(name, "/") {
+		name = "/" + name // a Windows drive
+	}
+	uri := url.URL{Scheme: "file", Path: name, RawQuery: query}
+	return uri.String()
 }
 
 func (o *openedDatabase) Close() {
