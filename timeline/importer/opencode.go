@@ -161,10 +161,11 @@ func (st storage) read(path string) (d document, ok bool) {
 }
 
 // openCodeRow is a row of opencode's database: the id of a message or a part, and an object
-// that lacks the ids, or nil if it is longer than a store accepts.
+// that lacks the ids.
 type openCodeRow struct {
-	id   string
-	data []byte
+	id      string
+	data    []byte
+	tooLong bool // the object is longer than a store accepts, and not in data
 }
 
 // openCodeRows makes a message of its rows, as opencode export prints it. It reports and
@@ -172,9 +173,12 @@ type openCodeRow struct {
 func (s *source) openCodeRows(session string, message openCodeRow, parts []openCodeRow, to taker) (timeline.Message, bool) {
 	object := func(r openCodeRow, ids ...string) []byte {
 		d, err := parseDocument(r.data)
-		if r.data == nil {
+		switch {
+		case r.tooLong:
 			err = brokenLine("more than 256 MiB")
-		} else if err == nil && d.root.Kind() != rawjson.Object {
+		case len(r.data) == 0:
+			err = brokenLine("no data")
+		case err == nil && d.root.Kind() != rawjson.Object:
 			err = brokenLine("want an object, got " + what(d.root))
 		}
 		if err != nil {

@@ -179,8 +179,8 @@ func upTo(most int, column string) string {
 	return fmt.Sprintf(`iif(octet_length(%[1]s) <= %[2]d, %[1]s, '')`, column, most)
 }
 
-// selectRow selects an openCodeRow; one that is too long has no data.
-var selectRow = `SELECT ` + upTo(timeline.MaxName, "id") + `, iif(octet_length(data) <= ?, data, NULL) FROM `
+// selectRow selects the fields of an openCodeRow, whose data may have ?1 bytes.
+var selectRow = `SELECT ` + upTo(timeline.MaxName, "id") + `, iif(octet_length(data) <= ?1, data, NULL), ifnull(octet_length(data) > ?1, FALSE) FROM `
 
 // openCodeReader reads the messages of sessions.
 type openCodeReader struct {
@@ -190,14 +190,14 @@ type openCodeReader struct {
 }
 
 func (r *openCodeReader) session(ctx context.Context, session string) error {
-	rows, err := r.messages.QueryContext(ctx, selectRow+`message WHERE session_id = ? ORDER BY time_created, id`, maxLine, session)
+	rows, err := r.messages.QueryContext(ctx, selectRow+`message WHERE session_id = ?2 ORDER BY time_created, id`, maxLine, session)
 	if err != nil {
 		return r.damaged(ctx, r.to, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var m openCodeRow
-		if err := rows.Scan(&m.id, &m.data); err != nil {
+		if err := rows.Scan(&m.id, &m.data, &m.tooLong); err != nil {
 			return r.damaged(ctx, r.to, err)
 		}
 		if m.id == "" {
@@ -222,7 +222,7 @@ func (r *openCodeReader) session(ctx context.Context, session string) error {
 
 // partsOf returns the parts of a message, up to the length that a message may have.
 func (r *openCodeReader) partsOf(ctx context.Context, session string, m openCodeRow) ([]openCodeRow, error) {
-	rows, err := r.parts.QueryContext(ctx, selectRow+`part WHERE message_id = ? ORDER BY id`, maxLine, m.id)
+	rows, err := r.parts.QueryContext(ctx, selectRow+`part WHERE message_id = ?2 ORDER BY id`, maxLine, m.id)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +230,7 @@ func (r *openCodeReader) partsOf(ctx context.Context, session string, m openCode
 	var parts []openCodeRow
 	for size := len(m.data); rows.Next(); {
 		var p openCodeRow
-		if err := rows.Scan(&p.id, &p.data); err != nil {
+		if err := rows.Scan(&p.id, &p.data, &p.tooLong); err != nil {
 			return nil, err
 		}
 		if size += len(p.data) + len(p.id) + len(m.id) + len(session); size > maxLine {

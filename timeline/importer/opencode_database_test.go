@@ -116,6 +116,19 @@ func TestADatabaseOfOpenCodeIsReadAsFarAsItGoes(t *testing.T) {
 	h.same("user 2026-11-16T20:13:20 And low water?", said[len(said)-1])
 }
 
+// Messages and parts without data are reported as that.
+func TestRowsWithoutDataAreReportedAsThat(t *testing.T) {
+	h := newHistory(t)
+	r := h.importing(importer.Options{}, h.database("opencode.db", false, strings.ReplaceAll(openCodeSQL(t), "`data` text NOT NULL", "`data` text"),
+		`INSERT INTO message VALUES ('msg_null', '`+openCodeID+`', 1, 1, NULL), ('msg_empty', '`+openCodeID+`', 1, 1, x''), ('msg_new', '`+openCodeID+`', 1, 1, '{"role":"user"}')`,
+		`INSERT INTO part VALUES ('prt_null', 'msg_new', '`+openCodeID+`', 1, 1, NULL)`))
+	var all []string
+	for _, p := range r.Problems {
+		all = append(all, p.What)
+	}
+	h.same([]string{`"msg_empty": no data`, `"prt_null": no data`, `"msg_null": no data`}, all)
+}
+
 // A file that is not opencode's database is refused before anything is read from it, and a
 // damaged one is reported.
 func TestOtherDatabasesAreRefused(t *testing.T) {

@@ -18,7 +18,7 @@ func FuzzOpenCodeRows(f *testing.F) {
 	f.Add("ses\"1", "msg\x00", []byte("\ufeff{\"role\":\"assistant\" \n}"), []byte(`{"type":"file","mime":"image/png","url":"data:image/png;base64,eA=="}`))
 	f.Add("", "", []byte(`[]`), []byte(nil))
 	f.Fuzz(func(t *testing.T, session, id string, message, part []byte) {
-		m, ok := (&source{}).openCodeRows(session, openCodeRow{id, message}, []openCodeRow{{"prt_1", part}, {"prt_2", part}}, &namesOnly{})
+		m, ok := (&source{}).openCodeRows(session, openCodeRow{id: id, data: message}, []openCodeRow{{id: "prt_1", data: part}, {id: "prt_2", data: part}}, &namesOnly{})
 		if !ok {
 			return
 		}
@@ -43,7 +43,7 @@ func (p *problems) broken(_ int, what string) { p.all = append(p.all, what) }
 func TestWhatIsTooLongIsReportedAsThat(t *testing.T) {
 	SetMaxLine(t, 1<<10)
 	var p problems
-	if _, ok := (&source{}).openCodeRows("ses_1", openCodeRow{"msg_1", nil}, nil, &p); ok {
+	if _, ok := (&source{}).openCodeRows("ses_1", openCodeRow{id: "msg_1", tooLong: true}, nil, &p); ok {
 		t.Error("a message without its row")
 	}
 	s := &source{kind: kind{format: ClaudeAI, shape: list}}
