@@ -68,6 +68,25 @@ func hasOpenCodeTables(ctx context.Context, c *sql.Conn) (bool, error) {
 	return n == len(openCodeTables), err
 }
 
+// checkTables returns an error if the pages of a table of opencode are damaged. Pages that
+// are listed many times could be rows without end, which fill the disk when they are sorted.
+// SQLite evaluates no CHECK of a table that is opened only for reading.
+func checkTables(ctx context.Context, c *sql.Conn) error {
+	for _, table := range openCodeTables {
+		// The first row of the result is about all pages. No other is read, because SQLite
+		// goes through the rows of the table for it.
+		found := ""
+		if err := c.QueryRowContext(ctx, `PRAGMA quick_check(`+table+`)`).Scan(&found); err != nil {
+			return err
+		}
+		if found != "ok" {
+			first, _, _ := strings.Cut(strings.TrimPrefix(found, "*** in database main ***\n"), "\n")
+			return fmt.Errorf("table %s is damaged: %s", table, first)
+		}
+	}
+	return nil
+}
+
 // openedDatabase is a SQLite file that nobody writes to.
 type openedDatabase struct {
 	db    *sql.DB
@@ -130,6 +149,9 @@ func (s *source) readDatabase(ctx context.Context, to taker) error {
 	ok, err := hasOpenCodeTables(ctx, db.conns[0]) // the log may have replaced them
 	if err == nil && !ok {
 		err = errNoTables
+	}
+	if err == nil {
+		err = checkTables(ctx, db.conns[0])
 	}
 	if err != nil {
 		return s.damaged(ctx, to, err)

@@ -3,6 +3,8 @@
 package importer_test
 
 import (
+	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -77,5 +79,70 @@ func TestForeignDatabasesAreNotCopied(t *testing.T) {
 	}
 	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
 		t.Error("no log: ", err)
+	}
+}
+
+// A database whose pages are listed many times is not read: a few of them could be rows
+// without end, which fill the disk when they are sorted. All other files are imported.
+func TestDatabasesWithRepeatedPagesAreReported(t *testing.T) {
+	for _, table := range []string{"session", "message", "part"} {
+		t.Run(table, func(t *testing.T) {
+			h := newHistory(t)
+			path := h.database("opencode.db", false, "PRAGMA page_size = 512", openCodeSQL(t), manyRows[table])
+			repeatPages(t, path, table)
+			r := h.importing(importer.Options{}, path, h.file("c.jsonl", lines(3)))
+			if r.Broken != 1 || !strings.Contains(r.Problems[0].String(), "opencode.db: cannot read the database further: table "+table+" is damaged: Tree ") || strings.Contains(r.Problems[0].What, "\n") {
+				t.Errorf("%d: %.300q", r.Broken, r.Problems)
+			}
+			h.same([]string{"c"}, h.names())
+		})
+	}
+}
+
+// The check of a database's pages does not compute what the database asks for.
+func TestConstraintsOfADatabaseAreIgnored(t *testing.T) {
+	h := newHistory(t)
+	path := h.database("opencode.db", false, "PRAGMA ignore_check_constraints = ON",
+		strings.Replace(openCodeSQL(t), "`slug` text NOT NULL", "`slug` text NOT NULL CHECK (slug = hex(zeroblob(100000)))", 1))
+	r := h.importing(importer.Options{}, path)
+	h.same([]int{1, 0}, []int{len(r.Conversations), r.Broken})
+}
+
+// manyRows are statements that give a table some pages.
+var manyRows = map[string]string{
+	"session": numbers + `INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated) SELECT 'ses_' || i, 'global', '', '', '', '', 1, 1 FROM n`,
+	"message": numbers + `INSERT INTO message SELECT 'msg_' || i, '` + openCodeID + `', 1, 1, '{"role":"user"}' FROM n`,
+	"part":    numbers + `INSERT INTO part SELECT 'prt_' || i, (SELECT min(id) FROM message), '` + openCodeID + `', 1, 1, '{"type":"text","text":"a"}' FROM n`,
+}
+
+const numbers = `WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 100) `
+
+// repeatPages makes all pages of a table the last one. The table must have a page that
+// lists the others, and pages of 512 bytes.
+func repeatPages(t *testing.T, path, table string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := 0
+	if err := errors.Join(db.QueryRow(`SELECT rootpage FROM sqlite_schema WHERE name = ?`, table).Scan(&root), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := file[(root-1)*512 : root*512]
+	cells := binary.BigEndian.Uint16(page[3:])
+	if page[0] != 5 || cells == 0 {
+		t.Fatalf("page %d lists no pages", root)
+	}
+	for i := range cells {
+		at := binary.BigEndian.Uint16(page[12+2*i:])
+		copy(page[at:at+4], page[8:12])
+	}
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
