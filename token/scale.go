@@ -1,6 +1,9 @@
 package token
 
-import "math"
+import (
+	"math"
+	"sort"
+)
 
 // Scale is a correction of estimates: Slope·estimate + Offset, of which small requests bear
 // less if it is below 0 (see [Scale.Apply]). The zero Scale changes nothing.
@@ -47,6 +50,15 @@ func (s Scale) at(x float64) float64 {
 	}
 	return max(y, min(s.Slope*x, level), calibrateMinRatio*x)
 }
+
+// most returns the largest local total, up to a limit, that counts at most tokens; 0 if all
+// count more.
+func (s Scale) most(tokens, limit int) int {
+	return sort.Search(limit, func(x int) bool { return s.Apply(x+1) > tokens })
+}
+
+// above returns by how much the corrected value of x exceeds the line.
+func (s Scale) above(x int) float64 { return s.at(float64(x)) - s.line(float64(x)) }
 
 func (s Scale) line(x float64) float64 { return s.Slope*x + s.Offset }
 

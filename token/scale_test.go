@@ -94,6 +94,18 @@ func TestApplyIsContinuousAndNeverZero(t *testing.T) {
 	})
 }
 
+// most is the inverse of Apply.
+func TestMostIsTheLargestTotalWithinACount(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.OneOf(drawFitted, drawScale).Draw(t, "scale")
+		tokens, limit := rapid.IntRange(0, 9_000).Draw(t, "tokens"), rapid.IntRange(0, 40_000).Draw(t, "limit")
+		x := s.most(tokens, limit)
+		if x < 0 || x > limit || x > 0 && s.Apply(x) > tokens || x < limit && s.Apply(x+1) <= tokens {
+			t.Fatalf("%+v: at most %d are %d of %d", s, tokens, x, limit)
+		}
+	})
+}
+
 // An offset below 0 is not known to be an error of one part: all bear it in proportion, and
 // none of them vanishes.
 func TestAnOffsetBelowZeroEmptiesNoPart(t *testing.T) {

@@ -1,6 +1,7 @@
 package token
 
 import (
+	"math"
 	"slices"
 
 	"github.com/oriel-context/oriel/chat"
@@ -74,6 +75,16 @@ func (c *Counter) Added(z Sizes, b Breakdown) []int {
 		}
 	}
 	return added
+}
+
+// Unsaved returns how many of the tokens that [Counter.Added] attributes to messages are not
+// saved when messages leave until the request that b counts has the given total. They are
+// what small requests do not bear of an offset below 0 (see [Scale.Apply]).
+func (c *Counter) Unsaved(b Breakdown, total int) int {
+	if b.Accuracy == Exact || !c.scale.Calibrated() || total >= b.Total {
+		return 0
+	}
+	return int(math.Round(c.scale.above(c.scale.most(total, b.Local)) - c.scale.above(b.Local)))
 }
 
 // Sum counts a request by the sizes that c measured.

@@ -1,8 +1,11 @@
 package token
 
 import (
+	"math"
 	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/oriel-context/oriel/chat"
 )
@@ -60,4 +63,26 @@ func TestAddedIsWhatLeavesWithAMessage(t *testing.T) {
 			t.Errorf("%+v: %v are added, %v in the request", scale, added, b.Messages)
 		}
 	}
+}
+
+// With what is not saved, removing messages from a request leads to the total that is asked
+// for, also where the correction is not a line.
+func TestUnsavedLeadsToTheTotal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.OneOf(drawFitted, drawScale).Draw(t, "scale")
+		local := rapid.IntRange(1, 60_000).Draw(t, "local")
+		b := Breakdown{Local: local, Total: s.Apply(local), Accuracy: Calibrated}
+		if !s.Calibrated() || b.Total == s.Apply(0) {
+			t.Skip("nothing to remove")
+		}
+		total := rapid.IntRange(s.Apply(0), b.Total-1).Draw(t, "total")
+		left := s.most(total, local)
+		got := float64(b.Total) - s.Slope*float64(local-left) + float64((&Counter{scale: s}).Unsaved(b, total))
+		if math.Abs(got-float64(total)) > s.Slope+2 {
+			t.Fatalf("%+v: from %d to %d leads to %.1f", s, b.Total, total, got)
+		}
+		if s.Offset >= 0 && (&Counter{scale: s}).Unsaved(b, total) != 0 {
+			t.Fatalf("%+v: not a line", s)
+		}
+	})
 }
