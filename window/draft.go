@@ -86,7 +86,7 @@ func newDraft(h *History) *draft {
 
 // tokens returns the size of the request as it would be sent.
 func (d *draft) tokens() int {
-	n := d.h.Total() - d.gone - d.saved
+	n := d.h.Total() + d.h.unsaved - d.gone - d.saved
 	for _, in := range d.inserts {
 		n += in.tokens
 	}

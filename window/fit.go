@@ -209,6 +209,7 @@ type fitting struct {
 	history  *History
 	policy   string
 	settings settings
+	low      int     // the low mark that was asked for; that of settings is for drafts
 	grown    *Growth // growth of the budget; nil if it did not grow
 	warnings []string
 }
@@ -270,7 +271,18 @@ func newFitting(r *Request, o Options) (*fitting, error) {
 	if profile.Off {
 		f.settings.Trigger = Trigger{Reason: "the profile is off"}
 	}
+	f.low = f.settings.Low
+	f.followScale(counted)
 	return f, nil
+}
+
+// followScale makes the sizes of drafts follow the calibration where it is not a line, so
+// that a draft as large as the budget, or as the low mark, counts as much when it is written.
+func (f *fitting) followScale(counted token.Breakdown) {
+	atBudget := f.request.Counter.Unsaved(counted, f.settings.Budget)
+	atLow := f.request.Counter.Unsaved(counted, f.settings.Low)
+	f.history.keepUnsaved(atBudget)
+	f.settings.Low -= atLow - atBudget
 }
 
 // profile returns the profile of the options.

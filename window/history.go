@@ -26,6 +26,8 @@ type History struct {
 	// exchanges holds the sizes of exchanges, counted on first use.
 	exchanges []int
 	total     int
+	// unsaved is the part of Base that only a draft has; see keepUnsaved.
+	unsaved int
 	// over holds what the provider adds to each message.
 	over []int
 	// first is the index of the first prompt plus one, -1 if there is none, 0
@@ -59,12 +61,20 @@ func HistoryOf(r *chat.Request, rules chat.Rules, c *token.Counter, z token.Size
 // Total returns the size of the request.
 func (h *History) Total() int {
 	if h.total == 0 {
-		h.total = h.Base
+		h.total = h.Base - h.unsaved
 		for _, t := range h.Tokens {
 			h.total += t
 		}
 	}
 	return h.total
+}
+
+// keepUnsaved adds tokens to Base that a calibration does not save although messages leave
+// (see [token.Counter.Unsaved]), so that the size of a draft is right near its budget. Total
+// does not change.
+func (h *History) keepUnsaved(tokens int) {
+	h.Base += tokens
+	h.unsaved += tokens
 }
 
 // Count counts a text that would be inserted.

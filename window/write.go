@@ -41,7 +41,7 @@ func (f *fitting) write(d *draft) (*View, error) {
 // plan returns the plan of a draft of a request.
 func (f *fitting) plan(d *draft, tokens int) *Plan {
 	p := d.plan(f.policy, f.settings.model(&f.request.Request), &f.settings, tokens, f.warnings)
-	p.Grown = f.grown
+	p.Low, p.Grown = f.low, f.grown
 	return p
 }
 
