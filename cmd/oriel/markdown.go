@@ -20,7 +20,7 @@ func markdown(text string, sc screen) []string {
 	fence := "" // that of the block of code that the line is in
 	for i := 0; i < len(lines); i++ {
 		line, mark := lines[i], fenceOf(lines[i])
-		switch rows := tableLines(lines[i:]); {
+		switch {
 		case fence != "" && strings.HasPrefix(mark, fence) && strings.Trim(line, " "+mark[:1]) == "":
 			fence = ""
 		case fence != "":
@@ -29,10 +29,12 @@ func markdown(text string, sc screen) []string {
 			}
 		case mark != "":
 			fence = mark
-		case rows > 0:
-			out = append(out, drawTable(lines[i:i+rows], sc)...)
-			i += rows - 1
 		default:
+			if rows := tableLines(lines[i:]); rows > 0 {
+				out = append(out, drawTable(lines[i:i+rows], sc)...)
+				i += rows - 1
+				continue
+			}
 			out = append(out, markdownLine(line, sc)...)
 		}
 	}

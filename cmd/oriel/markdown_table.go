@@ -86,15 +86,15 @@ func fitColumns(rows [][]string, width int) []int {
 		}
 	}
 	total := cells(columnGap) * (len(widths) - 1)
+	least := total
 	for _, w := range widths {
-		total += w
+		total, least = total+w, least+min(w, leastColumn)
+	}
+	if least > width {
+		return nil
 	}
 	for ; total > width; total-- {
-		widest := slices.Index(widths, slices.Max(widths))
-		if widths[widest] <= leastColumn {
-			return nil
-		}
-		widths[widest]--
+		widths[slices.Index(widths, slices.Max(widths))]--
 	}
 	return widths
 }

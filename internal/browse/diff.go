@@ -94,7 +94,7 @@ func readBody(body []byte) (*sentBody, error) {
 	c := &sentBody{}
 	for _, m := range read.Members() {
 		if !slices.Contains(contentMembers[read.Format], m.Name) {
-			c.fields = append(c.fields, bodyPart{sum: timeline.HashOf(m.Raw), role: "field", name: m.Name, text: string(m.Raw), lines: func() []string { return jsonLines(m.Raw) }})
+			c.fields = append(c.fields, bodyPart{sum: timeline.HashOf(compacted(m.Raw)), role: "field", name: m.Name, text: string(m.Raw), lines: func() []string { return jsonLines(m.Raw) }})
 		}
 	}
 	slices.SortStableFunc(c.fields, func(a, b bodyPart) int { return cmp.Compare(a.name, b.name) })
@@ -140,7 +140,16 @@ func messagePart(counter *token.Counter, format wire.Format, m *chat.Message, at
 	if bare, _, err := wire.StripCacheMarks(format, raw); err == nil {
 		raw = bare
 	}
-	return bodyPart{sum: timeline.HashOf(raw), at: at, role: (&Message{Role: string(m.Role), Chat: m}).By(), text: timeline.Words(m), tokens: Tokens(counter, m), lines: func() []string { return jsonLines(raw) }, message: m}
+	return bodyPart{sum: timeline.HashOf(compacted(raw)), at: at, role: (&Message{Role: string(m.Role), Chat: m}).By(), text: timeline.Words(m), tokens: Tokens(counter, m), lines: func() []string { return jsonLines(raw) }, message: m}
+}
+
+// compacted returns JSON without white space between its values, which makes no difference.
+func compacted(raw []byte) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return raw
+	}
+	return b.Bytes()
 }
 
 // unescape makes lines of the texts in JSON.
@@ -155,11 +164,12 @@ func jsonLines(raw []byte) []string {
 	return strings.Split(unescape.Replace(b.String()), "\n")
 }
 
-// beginning is how many bytes of two messages are the same if one is a form of the other.
-const beginning = 24
+// alike is how many bytes at the beginning or the end of two messages are the same if one is a
+// form of the other.
+const alike = 24
 
 // sameMessage reports whether y is likely to be another form of the message x: it has the
-// same call or result, or begins with the same words.
+// same call or result, or begins or ends with the same words.
 func sameMessage(x, y *bodyPart) bool {
 	id := func(p *bodyPart) string {
 		for i := range p.message.Parts {
@@ -172,8 +182,8 @@ func sameMessage(x, y *bodyPart) bool {
 	if x.role != y.role || id(x) != id(y) {
 		return false
 	}
-	n := min(len(x.text), len(y.text), beginning)
-	return id(x) != "" || n > 0 && x.text[:n] == y.text[:n]
+	n := min(len(x.text), len(y.text), alike)
+	return id(x) != "" || n > 0 && (x.text[:n] == y.text[:n] || x.text[len(x.text)-n:] == y.text[len(y.text)-n:])
 }
 
 // changes compares two lists of parts. Of those that only one list has, between two that both
@@ -252,7 +262,7 @@ func (p *bodyPart) change(op string) Change {
 }
 
 // differing returns the lines that only one of two texts has. A comma at the end, which
-// depends on the line after it, makes no difference.
+// depends on the line after it, makes no difference if there is another one.
 func differing(a, b []string) (out []LineChange) {
 	bare := func(lines []string) []string {
 		out := make([]string, len(lines))
@@ -261,7 +271,11 @@ func differing(a, b []string) (out []LineChange) {
 		}
 		return out
 	}
-	for _, e := range edits(bare(a), bare(b)) {
+	x, y := bare(a), bare(b)
+	if slices.Equal(x, y) {
+		x, y = a, b
+	}
+	for _, e := range edits(x, y) {
 		switch e.op {
 		case "removed":
 			out = append(out, LineChange{e.op, a[e.at]})

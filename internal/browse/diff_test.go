@@ -98,3 +98,19 @@ func TestDiffOfChangedMessages(t *testing.T) {
 		}
 	}
 }
+
+// White space between values makes no difference, a comma in a text does, and a message that
+// was changed at its beginning is known by its end.
+func TestDiffOfSmallChanges(t *testing.T) {
+	got := differences(t,
+		`{"model":"m","max_tokens":5,"metadata":{"a":1},"system":"Reply in French,","messages":[{"role":"user","content":"alpha, beta,\nand all the words that follow it"},{"role":"assistant","content":"yes"}]}`,
+		`{"model":"m","max_tokens":5,"metadata":{ "a": 1 },"system":"Reply in French","messages":[{"role":"user","content":"alpha, beta\nand all the words that follow it"},{"role": "assistant", "content": "yes"}]}`)
+	want := []string{
+		"changed system  4→3 Reply in French", "  removed Reply in French,", "  added Reply in French",
+		"changed user  11→11 alpha, beta\nand all the words that follow it", `  removed   "content": "alpha, beta,`, `  added   "content": "alpha, beta`,
+		"same assistant  0→1 yes",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

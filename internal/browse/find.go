@@ -124,7 +124,7 @@ func Find(ctx context.Context, s timeline.Store, tenant, name string) (timeline.
 	switch {
 	case len(found) == 0 && isRow && row > 1:
 		missing.Rows = len(all)
-	case len(found) == 0:
+	case len(found) == 0 && name != "":
 		missing.Near = near.Names(name, names)
 	}
 	missing.Near = missing.Near[:min(3, len(missing.Near))]

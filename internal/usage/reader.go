@@ -137,6 +137,14 @@ func (r *Reader) read(ctx context.Context, tenant string, c *timeline.Conversati
 	if old == nil || !old.created.Equal(c.Created) {
 		old = &ledgerPage{}
 	}
+	// A plan is written together with its call: with these read first, each one has its call.
+	plans, plansKept, err := r.fresh(ctx, tenant, c.Name, timeline.KindPlan, old.plans)
+	if err != nil {
+		return nil, err
+	}
+	if plansKept {
+		page.plans, page.inline = slices.Clip(old.plans), slices.Clip(old.inline)
+	}
 	fresh, kept, err := r.fresh(ctx, tenant, c.Name, "call", old.keys)
 	if err != nil {
 		return nil, err
@@ -150,7 +158,7 @@ func (r *Reader) read(ctx context.Context, tenant string, c *timeline.Conversati
 		}
 	}
 	page.number()
-	return page, r.summaries(ctx, tenant, c.Name, old, page)
+	return page, r.summaries(ctx, tenant, c.Name, plans, page)
 }
 
 // maxSingly is how many records are read one by one; more are read with all others.

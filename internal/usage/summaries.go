@@ -18,9 +18,9 @@ type Paid struct {
 	Cost  float64
 }
 
-// summaries reads what a model was paid for the summaries of a conversation. page has its
-// calls, old is empty or an earlier state.
-func (r *Reader) summaries(ctx context.Context, tenant, conversation string, old, page *ledgerPage) error {
+// summaries adds to a page with the calls of a conversation what a model was paid for its
+// summaries. plans are those that the page does not have.
+func (r *Reader) summaries(ctx context.Context, tenant, conversation string, plans []timeline.Record, page *ledgerPage) error {
 	background, err := r.store.Records(ctx, tenant, conversation, "summary", "")
 	if err != nil {
 		return err
@@ -36,13 +36,6 @@ func (r *Reader) summaries(ctx context.Context, tenant, conversation string, old
 		if paid.Cost > 0 {
 			page.paid = append(page.paid, Paid{paid.Model, background[i].Time, paid.Cost})
 		}
-	}
-	plans, kept, err := r.fresh(ctx, tenant, conversation, timeline.KindPlan, old.plans)
-	if err != nil {
-		return err
-	}
-	if kept {
-		page.plans, page.inline = slices.Clip(old.plans), slices.Clip(old.inline)
 	}
 	for i := range plans {
 		page.plans = append(page.plans, plans[i].Key)
@@ -72,15 +65,18 @@ func (p *ledgerPage) paidBy(plan *timeline.Record) (Paid, error) {
 			Cost float64 `json:"cost"`
 		} `json:"summary"`
 		View struct {
-			Fold   string  `json:"fold"`
-			Reused float64 `json:"reused"`
+			Fold   string   `json:"fold"`
+			Reused *float64 `json:"reused"`
 		} `json:"view"`
 	}
 	if err := json.Unmarshal(plan.Data, &data); err != nil {
 		return Paid{}, err
 	}
 	_, name := timeline.ParsePlanKey(plan.Key)
-	paid := Paid{data.Model, plan.Time, data.Summary.Cost - data.View.Reused}
+	paid := Paid{data.Model, plan.Time, data.Summary.Cost}
+	if data.View.Reused != nil {
+		paid.Cost -= *data.View.Reused
+	}
 	if name == "" { // a plan of items
 		return paid, nil
 	}
@@ -89,7 +85,7 @@ func (p *ledgerPage) paidBy(plan *timeline.Record) (Paid, error) {
 		call = call[:end]
 	}
 	// Plans of earlier versions do not say what they used.
-	used := slices.ContainsFunc(p.paid, func(s Paid) bool { return s.Cost == paid.Cost })
+	used := data.View.Reused == nil && slices.ContainsFunc(p.paid, func(s Paid) bool { return s.Cost == paid.Cost })
 	if data.View.Fold != name || used || !slices.Contains(p.keys, call) {
 		return Paid{}, nil
 	}

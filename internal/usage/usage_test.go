@@ -217,7 +217,8 @@ func TestSummariesCountOnce(t *testing.T) {
 	h.put("background", "", timeline.Record{Kind: "summary", Key: "p-2-0", Data: []byte(`{"text":"t","cost":0.125,"model":"gpt-4o"}`)}, "2026-11-15T10:00:00Z")
 	h.plan("background", "p1-2-0", 0, `"fold":"p-2-0"`)
 	h.plan("background", "p2-2-1", .125, `"fold":"p-2-1","reused":0.125`)
-	h.plan("background", "p3-2-2", .125, `"fold":"p-2-2"`) // of an earlier version
+	h.plan("background", "p3-2-2", .125, `"fold":"p-2-2"`)            // of an earlier version
+	h.plan("background", "p4-2-3", .125, `"fold":"p-2-3","reused":0`) // costs as much by chance
 	h.plan("mixed", "p1-3-0r", .75, `"fold":"p-3-0r","reused":0.25`)
 	h.put("items", "", timeline.Record{Kind: timeline.KindPlan, Key: "p1", Data: []byte(`{"summary":{"cost":2}}`)}, "2026-11-15T10:00:00Z")
 	reader := usage.NewReader(h.store)
@@ -235,8 +236,40 @@ func TestSummariesCountOnce(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	check(map[string]float64{"inline": .25, "background": .125, "mixed": .5, "items": 2})
+	check(map[string]float64{"inline": .25, "background": .25, "mixed": .5, "items": 2})
 	// A reader that knows these reads what is new.
 	h.plan("inline", "p4-1-2", .75, `"fold":"p-1-2"`)
-	check(map[string]float64{"inline": 1, "background": .125, "mixed": .5, "items": 2})
+	check(map[string]float64{"inline": 1, "background": .25, "mixed": .5, "items": 2})
+}
+
+// lateCall is a store in which a call with a plan is written while its calls are read.
+type lateCall struct {
+	timeline.Store
+	write func()
+}
+
+func (s *lateCall) Records(ctx context.Context, tenant, conversation, kind, key string) ([]timeline.Record, error) {
+	found, err := s.Store.Records(ctx, tenant, conversation, kind, key)
+	if kind == "call" && s.write != nil {
+		write := s.write
+		s.write = nil
+		write()
+	}
+	return found, err
+}
+
+// A summary counts, too, whose call is written while a reader is at it.
+func TestASummaryOfALateCallCounts(t *testing.T) {
+	h := &history{t: t, store: memory.New()}
+	h.call("a", "", "2026-11-15T10:00:00Z", `"model":"`+opus+`","tokens":10`)
+	reader := usage.NewReader(&lateCall{h.store, func() {
+		h.call("a", "", "2026-11-15T10:01:00Z", `"model":"`+opus+`","tokens":10`)
+		h.plan("a", "p1-2-0", .25, `"fold":"p-2-0","reused":0`)
+	}})
+	for _, want := range []float64{0, .25} {
+		r, err := reader.Read(context.Background(), timeline.Local, usage.Options{By: usage.Conversation})
+		if err != nil || r.Rows[0].Summaries != want {
+			t.Errorf("%+v, %v: want %v", r.Rows, err, want)
+		}
+	}
 }

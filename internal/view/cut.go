@@ -98,7 +98,7 @@ type storedView struct {
 	OwnGone  []string `json:"own_gone,omitempty"`
 	Fold     string   `json:"fold,omitempty"` // the plan whose summary it is about
 	Recalled []string `json:"recalled,omitempty"`
-	Reused   float64  `json:"reused,omitempty"`
+	Reused   *float64 `json:"reused,omitempty"` // nil without a summary that was paid for
 }
 
 // Record returns the record of a cut, with its contents. It belongs to the
@@ -118,7 +118,10 @@ func (c *Cut) Record(at timeline.Place, id string) (timeline.Record, [][]byte, e
 
 // data returns the data of the record of a cut, and its contents.
 func (c *Cut) data() (s *PlanData, contents [][]byte) {
-	s = &PlanData{Plan: c.Plan, View: &storedView{V: 1, For: c.For, Open: c.ExceptNewest, Bare: c.ThinkingStripped, Budget: c.Budget, Covers: c.Covers, Gone: c.Dropped.String(), Recalled: c.Recalled, Reused: c.Reused}}
+	s = &PlanData{Plan: c.Plan, View: &storedView{V: 1, For: c.For, Open: c.ExceptNewest, Bare: c.ThinkingStripped, Budget: c.Budget, Covers: c.Covers, Gone: c.Dropped.String(), Recalled: c.Recalled}}
+	if c.Plan.Summary.Cost > 0 {
+		s.View.Reused = &c.Reused
+	}
 	s.View.Instead = slices.Sorted(maps.Keys(c.Replaced))
 	for _, depth := range s.View.Instead {
 		contents = append(contents, c.Replaced[depth])
@@ -193,7 +196,10 @@ func (d *cutReader) read(ctx context.Context, r *timeline.Plan, s *PlanData) (c 
 		return nil, fmt.Errorf("%w: it has format %d, this program knows 1", thread.ErrNewerPlan, s.View.V)
 	}
 	s.Undo = r.ID
-	c = &Cut{ID: r.Name, For: s.View.For, ExceptNewest: s.View.Open, ThinkingStripped: s.View.Bare, Budget: s.View.Budget, Covers: s.View.Covers, Recalled: s.View.Recalled, Reused: s.View.Reused, Plan: s.Plan, Replaced: map[int][]byte{}}
+	c = &Cut{ID: r.Name, For: s.View.For, ExceptNewest: s.View.Open, ThinkingStripped: s.View.Bare, Budget: s.View.Budget, Covers: s.View.Covers, Recalled: s.View.Recalled, Plan: s.Plan, Replaced: map[int][]byte{}}
+	if s.View.Reused != nil {
+		c.Reused = *s.View.Reused
+	}
 	if c.Dropped, err = timeline.ParseRanges(s.View.Gone); err != nil || s.View.V != 1 || len(s.View.Instead)+len(s.View.Own) != len(r.Contents) {
 		return nil, timeline.ErrDamaged
 	}
