@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,9 +23,16 @@ import (
 type copying struct {
 	context.Context
 	do func(copied string)
+	mu *sync.Mutex // database/sql asks, too, in goroutines of its own
+}
+
+func newCopying(ctx context.Context, do func(copied string)) copying {
+	return copying{ctx, do, new(sync.Mutex)}
 }
 
 func (c copying) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if all, _ := filepath.Glob(filepath.Join(os.TempDir(), "oriel-import-*", "copy.db")); len(all) > 0 {
 		c.do(all[0])
 	}
@@ -64,7 +72,7 @@ func TestADatabaseThatIsWrittenToIsCopiedAgain(t *testing.T) {
 				h := newHistory(t)
 				path := h.database("opencode.db", test.withLog, openCodeSQL(t), "PRAGMA wal_checkpoint(TRUNCATE)", "CREATE TABLE more (id)")
 				n, began, seen := 0, time.Now(), time.Time{}
-				ctx := copying{t.Context(), func(string) {
+				ctx := newCopying(t.Context(), func(string) {
 					if now := time.Now(); now != seen { // a pause has passed
 						n, seen = n+1, now
 					}
@@ -73,7 +81,7 @@ func TestADatabaseThatIsWrittenToIsCopiedAgain(t *testing.T) {
 							t.Error(err)
 						}
 					}
-				}}
+				})
 				r, err := importer.Import(ctx, h.store, []string{path, h.file("c.jsonl", lines(3))}, importer.Options{})
 				if err != nil {
 					t.Fatal(err)
@@ -106,13 +114,13 @@ func TestALogMayVanishDuringTheCopy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := importer.Import(copying{t.Context(), func(string) {
+		r, err := importer.Import(newCopying(t.Context(), func(string) {
 			if os.Remove(path+"-wal") == nil {
 				if err := os.WriteFile(path, whole, 0o644); err != nil {
 					t.Error(err)
 				}
 			}
-		}}, h.store, []string{path}, importer.Options{})
+		}), h.store, []string{path}, importer.Options{})
 		if err != nil || r.Broken > 0 || len(h.names()) != 1 {
 			t.Errorf("%+v, %v", r, err)
 		}
@@ -130,12 +138,12 @@ func TestACancelledCopyEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	copied := int64(0)
-	_, err := importer.Import(copying{ctx, func(path string) {
+	_, err := importer.Import(newCopying(ctx, func(path string) {
 		if info, err := os.Stat(path); err == nil && info.Size() > 0 {
 			copied = info.Size()
 			cancel()
 		}
-	}}, h.store, []string{path}, importer.Options{})
+	}), h.store, []string{path}, importer.Options{})
 	if !errors.Is(err, context.Canceled) || errors.Is(err, importer.ErrInput) || copied != 4<<20 {
 		t.Errorf("%d bytes copied: %v", copied, err)
 	}
