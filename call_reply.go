@@ -157,7 +157,7 @@ func (c *Call) end(err error) {
 		}
 	}
 	if e.Error == "" && c.status == http.StatusOK && c.answer != nil && !reply.Complete && !reply.Pending {
-		e.Error = errCutOff
+		e.Error = errNoReply
 	}
 	c.request.Memory.Hold() // until the call is written
 	size := int64(len(c.request.Body))
@@ -176,9 +176,9 @@ func (c *Call) end(err error) {
 	}
 }
 
-// errCutOff is the error of a call whose answer has no whole reply, or none at all, although
-// the connection ended as it should.
-const errCutOff = "the answer ended before the reply was complete"
+// errNoReply is the error of a call whose answer was cut off, or is something else than a
+// reply, although the connection ended as it should.
+const errNoReply = "the answer has no complete reply"
 
 // reply returns the model's reply as far as it came. messages are those that belong to
 // the history: none if the reply was cut off.

@@ -270,7 +270,7 @@ func TestAnAnswerWithoutAWholeReplyIsAFailedCall(t *testing.T) {
 		{"text/html", "<html>Sign in</html>"},
 	} {
 		errors := callErrors(t, "/v1/messages", `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"hello"}]}`, c.kind, c.answer)
-		if len(errors) != 1 || errors[0] != "the answer ended before the reply was complete" {
+		if len(errors) != 1 || errors[0] != "the answer has no complete reply" {
 			t.Errorf("%s %q: the calls ended with %q", c.kind, c.answer, errors)
 		}
 	}
