@@ -45,8 +45,8 @@ func otherProfiles(name string) string {
 }
 
 // tellStart prints what oriel run says before the program starts; trouble is what the opening
-// of the history reported. A reader that has gone
-// stops nothing, and the program inherits no ignored signal.
+// of the history reported. A reader that has gone stops nothing, and the program inherits no
+// ignored signal.
 func tellStart(w io.Writer, l *settings.Loaded, trouble []byte, base string) {
 	gone := make(chan os.Signal, 1)
 	signal.Notify(gone, syscall.SIGPIPE)
