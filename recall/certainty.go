@@ -115,6 +115,51 @@ func (c *certainty) allowance(budget int) int {
 // mean of the certainty that the scope holds anything relevant and of the
 // passage's position between the worst and the best.
 func (sc *scores) share(i int32) float32 {
+	return float32(math.Sqrt(float64(sc.sure * sc.position(i))))
+}
+
+// A passage's position is where its total lies between the worst of the scope, near 0, and
+// the best, 1. What is shown ends where the positions fall off, so that a certain hit does
+// not bring unrelated passages with it. docs/retrieval.md shows how the limits were found.
+const (
+	// gapAt is the position below which nothing is shown for a question. Statements and
+	// searches by words alone have no such gap, nor have scopes of few passages.
+	gapAt, gapLeast = .35, 32
+	// A sized search stops at sizedGap, and exceeds its usual size only for passages from
+	// sizedNear on.
+	sizedGap, sizedNear = .55, .7
+)
+
+// position returns where a passage lies between the worst and the best.
+func (sc *scores) position(i int32) float32 {
 	const pad = 1 // if there are few passages, even the worst may be good
-	return float32(math.Sqrt(float64(sc.sure * (sc.total[i] - sc.low + pad) / (sc.top - sc.low + pad))))
+	return (sc.total[i] - sc.low + pad) / (sc.top - sc.low + pad)
+}
+
+// limits returns a function that returns how many tokens may be used up to and with a
+// passage, best first; 0 ends the search.
+func (r *Ranking) limits(o *RecallOptions, budget int) func(i int32) int {
+	sc := r.scores
+	gap := float32(0)
+	if sc.scale == &asked && r.n >= gapLeast {
+		gap = gapAt
+	}
+	if o.Sized && r.n >= gapLeast {
+		gap = sizedGap
+	}
+	return func(i int32) int {
+		if r.mode == Dense || r.byTime {
+			return budget
+		}
+		switch at := sc.position(i); {
+		case at < gap:
+			return 0
+		case !o.Sized || sc.whole:
+			return budget
+		case at < sizedNear:
+			return budget / 4
+		default:
+			return budget / 2
+		}
+	}
 }

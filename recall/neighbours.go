@@ -89,6 +89,7 @@ func (s *Scope) sum(sc *scores, f *factors) {
 	for m := range s.messages {
 		msg := &s.messages[m]
 		near := s.take(msg, top, f)
+		speaker := s.speaker(msg)
 		for i := msg.first; i < msg.first+msg.count; i++ {
 			if flags[i]&flagRemoved != 0 {
 				total[i] = lowest
@@ -99,7 +100,7 @@ func (s *Scope) sum(sc *scores, f *factors) {
 			// No branch for passages without words: a wrong prediction costs
 			// more than the division.
 			word := (words[i]*f.word + size.short*near.words) * (1 + f.edge*size.short) / (1 + size.short*near.present)
-			t := f.weight*word + meaning - size.price + sc.prior.of(msg, flags[i])
+			t := f.weight*word + meaning - size.price + sc.prior.of(speaker, msg, flags[i])
 			total[i] = t
 			if t < low {
 				low = t

@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/recall/keyword"
 )
 
@@ -81,6 +82,39 @@ func containsWord(text, name string) bool {
 
 func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
+// lengths are the lengths of what users and assistants without names say, in bytes.
+type lengths struct{ users, user, assistants, assistant int }
+
+func (l *lengths) add(m *Message) {
+	switch {
+	case m.Text == "":
+	case m.Role == string(chat.User):
+		l.users++
+		l.user += len(m.Text)
+	case m.Role == string(chat.Assistant):
+		l.assistants++
+		l.assistant += len(m.Text)
+	}
+}
+
+// An assistant whose messages are lengthTo times as long as the user's explains, and the
+// facts are the user's. One whose messages are about as long may be a person who has said
+// them. What the asker says of "me" or "us" is the user's in any case.
+const (
+	lengthFrom, lengthTo = 1, 3
+	leastUser            = .4
+)
+
+// userShare returns how far the answer to a query is likely to be in the user's words, from 0 to
+// 1.
+func (l *lengths) userShare(query string) float32 {
+	if l.users == 0 || l.assistants == 0 || us.MatchString(query) {
+		return 1
+	}
+	ratio := float32(l.assistant) * float32(l.users) / (float32(l.assistants) * float32(max(l.user, 1)))
+	return max(leastUser, ramp(ratio, lengthFrom, lengthTo))
+}
+
 // prior is what a passage scores regardless of its words, for its speaker,
 // role, date and directives.
 type prior struct {
@@ -97,7 +131,7 @@ func (s *Scope) prior(w *Weights, query string, a aim, d dates) prior {
 	for i := range p.speaker {
 		p.speaker[i] *= w.Speaker
 	}
-	p.user = w.User[a]
+	p.user = w.User[a] * s.lengths.userShare(query)
 	if a == work {
 		p.tool = w.Tool
 	}
@@ -110,10 +144,10 @@ func (s *Scope) prior(w *Weights, query string, a aim, d dates) prior {
 	return p
 }
 
-// of returns the prior of a passage.
-func (p *prior) of(m *message, flags uint8) (sum float32) {
-	if m.speaker >= 0 {
-		sum = p.speaker[m.speaker]
+// of returns the prior of a passage of a speaker, or of nobody with a name.
+func (p *prior) of(speaker int32, m *message, flags uint8) (sum float32) {
+	if speaker >= 0 {
+		sum = p.speaker[speaker]
 	} else if flags&flagUser != 0 {
 		sum = p.user
 	}

@@ -70,6 +70,11 @@ type RecallOptions struct {
 	// Whole leaves out a long passage that does not fit, instead of showing its
 	// beginning.
 	Whole bool
+	// Sized shows only what is likely to be needed, for a reader whom every further
+	// passage distracts: a quarter of the budget, up to a half while passages are nearly
+	// as good as the best, and less if few are. Without it the budget is filled with
+	// everything that is near enough.
+	Sized bool
 	// Now is the time that "yesterday" is relative to. With the zero time,
 	// relative dates are ignored.
 	Now time.Time
@@ -234,6 +239,7 @@ func (r *Ranking) Pack(o RecallOptions) *Result {
 		r.directives(p, cmp.Or(o.Directives, int(s.weights.Pins*float32(budget))), allowed)
 	}
 	newest := r.newest(candidates)
+	limit := r.limits(&o, budget)
 	for _, i := range candidates {
 		if p.full() {
 			break
@@ -241,10 +247,16 @@ func (r *Ranking) Pack(o RecallOptions) *Result {
 		if r.value(i) < floor {
 			continue
 		}
+		if floor >= 0 {
+			if p.budget = limit(i); p.full() {
+				break
+			}
+		}
 		if i = newest(i); p.add(i) && o.Neighbours > 0 {
 			r.around(p, i, o.Neighbours, allowed)
 		}
 	}
+	p.budget = budget
 	text, tokens, order, texts := p.finish()
 	out := &Result{Query: r.query, Mode: r.mode, Tokens: tokens, Text: text, Passages: make([]Passage, len(order))}
 	for k, i := range order {

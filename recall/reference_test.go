@@ -103,7 +103,7 @@ func referenceOf(t *rapid.T, s *Scope, query string, vector []float32, now time.
 			r.total[i] = lowest
 			continue
 		}
-		r.prior[i] = p.of(&s.messages[m], s.flags[i])
+		r.prior[i] = p.of(s.speaker(&s.messages[m]), &s.messages[m], s.flags[i])
 		r.total[i] = weight*words[i] + meaning[i] - sizeOf(w, s.cost[i]).price + r.prior[i] - w.Conversation*less[s.sessions[s.messages[m].session].conversation]
 	}
 	switch {
@@ -331,7 +331,7 @@ func TestTheFusedScoreIsThatOfTheStages(t *testing.T) {
 			same("keyword", i, s.keyword(got.scores, id), want.keyword[i])
 			same("dense", i, s.cosine(got.scores, id), want.dense[i])
 			if want.total[i] > lowest {
-				same("prior", i, got.scores.prior.of(&s.messages[s.messageOf[i]], s.flags[i]), want.prior[i])
+				same("prior", i, s.priorOf(got.scores, int32(i)), want.prior[i])
 				order = append(order, id)
 			}
 		}

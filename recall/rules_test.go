@@ -74,7 +74,7 @@ func TestPriorsAddUp(t *testing.T) {
 		flags   uint8
 		want    float32
 	}{{-1, 0, 0}, {-1, flagUser, 1}, {-1, flagTool, 2}, {-1, flagUser | flagTool, 3}, {0, flagUser | flagTool, 10}, {-1, flagUser | flagInstruction, 5}} {
-		if got := p.of(&message{speaker: c.speaker}, c.flags); got != c.want {
+		if got := p.of(c.speaker, &message{}, c.flags); got != c.want {
 			t.Errorf("speaker %d, flags %b: %v, want %v", c.speaker, c.flags, got, c.want)
 		}
 	}

@@ -45,6 +45,8 @@ type Scope struct {
 	origins  []origin // by message
 	sessions []session
 	people   people
+	told     told
+	lengths  lengths
 	roles    []string
 	tools    bool // a message used tools
 	byBlock  map[string]int32
@@ -83,6 +85,7 @@ const none = -1
 type message struct {
 	session      int32
 	speaker      int32 // -1 for none
+	told         int32 // the name in its text, a number of told; -1 for none
 	prev, next   int32 // in the session; -1 for none
 	first, count int32 // passages
 }
@@ -97,6 +100,7 @@ type origin struct {
 // session is a part of a conversation within one day.
 type session struct {
 	begin        time.Time
+	told         bool // begin is what a text says
 	conversation string
 	number       int32 // of the conversation
 	cost         int32 // tokens of the header
@@ -153,9 +157,13 @@ func (s *Scope) add(m *Message) {
 	// Clone, because the caller's strings may be parts of something large.
 	from := origin{block: strings.Clone(m.Block), ref: strings.Clone(m.Ref), role: s.role(m.Role), time: m.Time}
 	s.ids += allocated(m.Block) + allocated(m.Ref)
-	msg := message{speaker: s.people.add(m.Name), next: none, first: int32(s.texts.count())}
+	msg := message{speaker: s.people.add(m.Name), told: none, next: none, first: int32(s.texts.count())}
 	msg.session, msg.prev = s.place(m)
-	instructs := s.instructs(m.Conversation, msg.speaker)
+	if msg.speaker == none {
+		msg.told = s.told.add(s.sessions[msg.session].number, m.Text, &s.people)
+		s.lengths.add(m)
+	}
+	instructs := s.instructs(m.Conversation, s.speaker(&msg))
 	for i, text := range passages {
 		for _, d := range said[i] {
 			if !instructs {
@@ -249,10 +257,13 @@ func (s *Scope) addPassage(m int32, label, text string, flags uint8) {
 }
 
 // place returns the session of a message and the message before it. A new day
-// begins a new session, which continues the one before.
+// begins a new session, which continues the one before. A date that the text tells
+// begins one that does not.
 func (s *Scope) place(m *Message) (id, prev int32) {
 	last, ok := s.open[m.Conversation]
 	prev = none
+	begin := m.Time
+	at := toldTime(m.Text)
 	if m.Session != "" {
 		key := [2]string{m.Conversation, m.Session}
 		if id, known := s.named[key]; known {
@@ -266,13 +277,20 @@ func (s *Scope) place(m *Message) (id, prev int32) {
 			s.ids += allocated(m.Conversation) + allocated(m.Session)
 		}
 		s.named[key] = int32(len(s.sessions))
+	} else if !at.IsZero() {
+		begin = at
+		if ok {
+			if id := s.messages[last].session; s.sessions[id].told && dayNumber(at) == dayNumber(s.sessions[id].begin) {
+				return id, last
+			}
+		}
 	} else if ok && m.Time.Sub(s.origins[last].time) < SessionGap {
 		prev = last
-		if id := s.messages[last].session; s.sessions[id].dayOf(m.Time) {
+		if id := s.messages[last].session; s.sessions[id].told || s.sessions[id].dayOf(m.Time) {
 			return id, prev
 		}
 	}
-	ss := session{begin: m.Time, conversation: m.Conversation}
+	ss := session{begin: begin, told: !at.IsZero() && m.Session == "", conversation: m.Conversation}
 	if ok {
 		before := &s.sessions[s.messages[last].session]
 		ss.conversation, ss.number = before.conversation, before.number // share the memory

@@ -10,6 +10,7 @@ type scores struct {
 	prior prior
 	certainty
 	low, top float32 // the worst and the best total
+	whole    bool    // the query is about the whole conversation
 
 	heights   []heights      // by message
 	dismissed map[int32]bool // passages whose directives no longer hold
@@ -81,9 +82,9 @@ func (s *Scope) score(sc *scores, query string, vector []float32, o *RecallOptio
 	s.sum(sc, &f)
 	s.preferNear(sc, &f, w.Conversation, o)
 	s.dismiss(sc, o.Dismissed)
-	whole := a == course || a == summary
+	sc.whole = a == course || a == summary
 	switch {
-	case whole:
+	case sc.whole:
 		s.spread(w.Repeat, sc.total)
 		sc.bounds()
 	case a == work:
@@ -143,7 +144,8 @@ func (s *Scope) dismiss(sc *scores, dismissed func(block string) bool) {
 
 // priorOf returns the prior of a passage that is shown.
 func (s *Scope) priorOf(sc *scores, i int32) float32 {
-	prior := sc.prior.of(&s.messages[s.messageOf[i]], s.flags[i])
+	m := &s.messages[s.messageOf[i]]
+	prior := sc.prior.of(s.speaker(m), m, s.flags[i])
 	if sc.dismissed[i] {
 		prior -= sc.prior.directive(s.flags[i])
 	}

@@ -1,0 +1,126 @@
+package recall
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSpeakersOfATalkAreReadFromItsTexts(t *testing.T) {
+	for text, want := range map[string]string{
+		"Ann: Hello": "Ann", "[1:56 pm on 8 May, 2023] Ann Lee: Hello": "Ann Lee", "(2023-05-08 13:56) Óscar: Hola": "Óscar",
+		"ann: hello": "", "User: hello": "", "http://x": "", "Note:nothing": "", "12:30: lunch": "",
+	} {
+		if got := speakerOf(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestDatesBeforeSpeakersAreRead(t *testing.T) {
+	for text, want := range map[string]string{
+		"[1:56 pm on 8 May, 2023] Ann: Hello":                       "2023-05-08",
+		"(2023-05-08 13:56) Ann: Hello":                             "2023-05-08",
+		"[Monday, May 8th, 2023] Ann: Hello":                        "2023-05-08",
+		"Ann: Bye!\n[9:55 am on 22 October, 2023] Ann: Hello again": "2023-10-22",
+		"[8 May 2023] a line of a log":                              "",
+		"[08/05/2023] Ann: whose day comes first?":                  "",
+		"[2024-05-01 10:00:00] INFO started":                        "",
+		"Ann: on [8 May 2023] we met":                               "",
+	} {
+		got := ""
+		if at := toldTime(text); !at.IsZero() {
+			got = at.Format(time.DateOnly)
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// talkOf returns a scope of a talk between two people. The user is Ann, and the texts name
+// the speakers if named is set.
+func talkOf(t *testing.T, named bool) *Scope {
+	t.Helper()
+	s := NewScope(Options{})
+	now := time.Date(2026, 11, 18, 10, 0, 0, 0, time.UTC)
+	said := func(i int, role, name, date, text string) Message {
+		if named {
+			text = date + name + ": " + text
+		}
+		return Message{Conversation: "c", Block: fmt.Sprint(i), Ref: fmt.Sprint(i), Time: now.Add(time.Duration(i) * time.Second), Role: role, Text: text}
+	}
+	var all []Message
+	for i := range 20 {
+		date := ""
+		if i%10 == 0 {
+			date = []string{"[1:56 pm on 8 May, 2023] ", "[9:55 am on 22 October, 2023] "}[i/10]
+		}
+		all = append(all, said(2*i, "user", "Ann", date, fmt.Sprintf("Did the day number %d go well for you over there?", i)),
+			said(2*i+1, "assistant", "Bea", "", fmt.Sprintf("The day number %d went well for me, thank you for asking.", i)))
+	}
+	all = slices.Insert(all, 10, said(40, "user", "Ann", "", "The kiln in the cellar is mine since spring, and the shelf."), said(41, "assistant", "Bea", "", "The kiln in the cellar is new, I bought the wheel."))
+	if err := s.Add(context.Background(), all); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// SPEC D2: what either speaker said is found.
+func TestNeitherSpeakerOfATalkHidesTheOther(t *testing.T) {
+	s := talkOf(t, true)
+	for query, want := range map[string]string{"What did Bea say about the kiln in the cellar?": "41", "What did Ann say about the kiln in the cellar?": "40"} {
+		r, err := s.Recall(t.Context(), query, RecallOptions{Top: 1})
+		if err != nil || len(r.Passages) != 1 || r.Passages[0].Block != want {
+			t.Errorf("%s: %+v, %v", query, r, err)
+		}
+	}
+	if got := s.lengths.userShare("Which kiln is new?"); got != leastUser {
+		t.Errorf("the prior for the user's words is %v of its whole", got)
+	}
+	if got := s.lengths.userShare("Which kiln did I buy?"); got != 1 {
+		t.Errorf("for the asker's own words the prior is %v of its whole", got)
+	}
+}
+
+// The dates that a talk tells head its passages, not the times at which they were recorded.
+func TestTextsOfATalkTellTheirDates(t *testing.T) {
+	s := talkOf(t, true)
+	r, err := s.Recall(t.Context(), "How was the day number 3 in May?", RecallOptions{Top: 1})
+	if err != nil || !strings.HasPrefix(r.Text, "8 May 2023:\n") {
+		t.Errorf("%v, %v", r, err)
+	}
+	if r, err = talkOf(t, false).Recall(t.Context(), "How was the day number 3?", RecallOptions{Top: 1}); err != nil || !strings.HasPrefix(r.Text, "18 November 2026:\n") {
+		t.Errorf("%v, %v", r, err)
+	}
+}
+
+// A label that few messages begin with is not a speaker.
+func TestLabelsAreNotSpeakers(t *testing.T) {
+	s := NewScope(Options{})
+	for i := range 30 {
+		text := fmt.Sprintf("the build number %d has failed again", i)
+		if i%10 == 0 {
+			text = "Note: " + text
+		}
+		if err := s.Add(t.Context(), []Message{{Conversation: "c", Block: fmt.Sprint(i), Role: "user", Text: text}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(s.people.names) > 0 {
+		t.Errorf("speakers: %q", s.people.names)
+	}
+}
+
+// An assistant that explains at length leaves the facts to the user.
+func TestUsersTellTheFactsToAnAssistantThatExplains(t *testing.T) {
+	var l lengths
+	l.add(&Message{Role: "user", Text: "a short remark"})
+	l.add(&Message{Role: "assistant", Text: strings.Repeat("an explanation ", 30)})
+	if got := l.userShare("Which one is it?"); got != 1 {
+		t.Errorf("the prior for the user's words is %v of its whole", got)
+	}
+}
