@@ -6,26 +6,64 @@ import (
 	"github.com/oriel-context/oriel/recall/keyword"
 )
 
-// Asks reports whether text names something to search for: a word of content,
-// a number or a name in code. "Yes, go on" does not. How much is recalled for
-// a single word is up to certainty.
+// Asks reports whether text names something to search for. A question or a few words to
+// search for do if they have a word of content, another text if it has two; a name in code
+// or a number is enough. "Yes, go on" and
+// "ok, let's add this" do not, nor does a short text that begins with agreement: it is about
+// what was just said. How much is recalled is up to certainty.
 func Asks(text string) bool {
 	var a keyword.Analyser
 	var terms []keyword.Term
-	for _, w := range strings.Fields(text) {
+	question := asks(text)
+	words := strings.Fields(text)
+	agrees, content := false, 0
+	for i, w := range words {
 		w = strings.Trim(w, ".,;:!?\"'`()[]{}…#")
-		if len(w) < 2 || assents[strings.ToLower(w)] {
+		lower := strings.ToLower(w)
+		if i == 0 {
+			agrees = begins[lower]
+		}
+		if len(w) < 2 || assents[lower] {
 			continue
 		}
-		if strings.ContainsAny(w, "0123456789_/.") || strings.ToLower(w[1:]) != w[1:] {
+		if names(w) {
 			return true
 		}
-		if terms, _ = a.Terms(terms[:0], w); len(terms) > 0 {
-			return true
+		if terms, _ = a.Terms(terms[:0], w); len(terms) > 0 && !idle[terms[0]] {
+			content++
 		}
 	}
-	return false
+	switch {
+	case question:
+		return content > 0
+	case agrees && len(words) <= agreeWords:
+		return false
+	case searches(text):
+		return content > 0
+	}
+	return content > 1
 }
+
+// agreeWords is how many words a text has at most that only agrees.
+const agreeWords = 8
+
+// names reports whether a word is a name in code or a number that identifies something, not
+// one that counts or chooses.
+func names(w string) bool {
+	if strings.Trim(w, "0123456789") == "" {
+		return len(w) > 2
+	}
+	return strings.ContainsAny(w, "0123456789_/.") || strings.ToLower(w[1:]) != w[1:]
+}
+
+// begins are words with which people agree to what was said or proposed.
+var begins = func() map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields("yes yep yeah yup ok okay sure right great good nice perfect cool fine thanks thank thx agreed alright exactly correct lgtm no nope nah hello hi hey bye sorry wow") {
+		out[w] = true
+	}
+	return out
+}()
 
 // assents are words of greeting, agreement and going on. Asks ignores them
 // like stop words.

@@ -9,6 +9,9 @@ func TestAsks(t *testing.T) {
 		"Hello!": false, "Thanks, that looks good to me.": false, "Sounds great, please keep going": false, "no, the second one": false, "all of it, again": false, "stop": false,
 		"allergies?": true, "What about Lisbon?": true, "I'm so tired": true, "my knee": true, "Mum called.": true, "divorce": true,
 		"or #172?": true, "what is getSessionStateDir doing?": true, "which port does the proxy use?": true, "the staging database": true, "main.go": true,
+		"yes please": false, "ok, let's do this": false, "yes, let's add this": false, "continue merge, then push": false, "yes, capture and continue": false, "yeah let's tackle 2 and 3": false,
+		"thanks, next": false, "Thanks, Melanie! Your words mean a lot.": false, "ok, go on": false, "yes, use the staging database": false, "we have an import cycle now": true,
+		"mise run build is failing": true, "yes, see internal/view/draft.go": true, "and what about the staging database, yes": true,
 		"MAX_SIZE": true, "暂存数据库的端口是多少": true, "Wo ist der Hafen?": true,
 	} {
 		if Asks(text) != want {

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,46 @@ func (ss *session) header() string {
 		return ""
 	}
 	return ss.begin.Format("2 January 2006") + ":\n"
+}
+
+// since returns the line above the passages of a day, with how long ago that was for a
+// reader at the time now.
+func (ss *session) since(now time.Time) string {
+	if ss.begin.IsZero() || now.IsZero() {
+		return ss.header()
+	}
+	return agoWords(dayNumber(now)-dayNumber(ss.begin)) + ss.header()
+}
+
+// agoTokens is how many tokens since has more than header.
+const agoTokens = 4
+
+// agoWords returns a number of days in words, with a comma after them; "" for days to come.
+func agoWords(days int) string {
+	switch {
+	case days < 0:
+		return ""
+	case days == 0:
+		return "today, "
+	case days == 1:
+		return "yesterday, "
+	case days < 14:
+		return fmt.Sprintf("%d days ago, ", days)
+	case days < 60:
+		return fmt.Sprintf("%d weeks ago, ", days/7)
+	case days < 730:
+		return fmt.Sprintf("%d months ago, ", days*12/365)
+	}
+	return fmt.Sprintf("%d years ago, ", days/365)
+}
+
+// reader returns the time of who reads the passages of a session: now, or where texts tell
+// their dates the last date that they tell. The zero time means that it is unknown.
+func (s *Scope) reader(ss *session, now time.Time) time.Time {
+	if !ss.told || now.IsZero() {
+		return now
+	}
+	return s.lastTold[ss.number]
 }
 
 // label returns the author of a passage: the tool for tool output in any
@@ -59,6 +100,7 @@ type packing struct {
 	used     int
 	top      int  // the most passages; no limit if 0 or less
 	repeats  bool // take passages that repeat others, too
+	now      time.Time
 	whole    bool // take no beginnings
 	sessions map[int32]bool
 	chosen   []int32         // in the order of choice
@@ -86,7 +128,9 @@ func (p *packing) add(i int32) bool {
 	session := p.s.messages[p.s.messageOf[i]].session
 	left := p.budget - p.used
 	if !p.sessions[session] {
-		left -= int(p.s.sessions[session].cost)
+		if left -= int(p.s.sessions[session].cost); !p.now.IsZero() {
+			left -= agoTokens
+		}
 	}
 	cost := int(p.s.cost[i])
 	if cost > left {
@@ -191,7 +235,8 @@ func (p *packing) write(order []int32, texts []string) string {
 		for k++; k < len(order) && p.goesOn(order[k-1], order[k]); k++ {
 			text += texts[k]
 		}
-		header := s.sessions[s.messages[m].session].header()
+		ss := &s.sessions[s.messages[m].session]
+		header := ss.since(s.reader(ss, p.now))
 		label := s.label(s.messages[m].speaker, s.origins[m].role, s.flags[i])
 		if before < 0 || header != day {
 			b.WriteString(header)

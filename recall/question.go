@@ -17,6 +17,20 @@ func searches(query string) bool { return len(strings.Fields(query)) <= 3 }
 
 var asking = regexp.MustCompile(`(?i)^\W*(?:who|whom|whose|what|which|when|where|why|how|is|are|was|were|am|do|does|did|can|could|would|will|should|shall|may|might|has|have|had|list|name|tell me|show me|find|summari[sz]e|describe|explain|give me)\b`)
 
+// withoutForm returns a query without the sentences that only say in which form it is to be
+// answered, and without a label before it. Their words are not what the query is about.
+func withoutForm(query string) string {
+	if rest := strings.TrimSpace(form.ReplaceAllString(labelled.ReplaceAllString(query, ""), "$1")); rest != "" {
+		return rest
+	}
+	return query
+}
+
+var (
+	labelled = regexp.MustCompile(`(?i)^\s*(?:question|query|q)\s*:\s+`)
+	form     = regexp.MustCompile(`(?i)(^|[.!?:]\s|\n)[ \t]*(?:please,? )?(?:(?:answer|reply|respond)(?: me| to me| this)?(?: (?:only|just|briefly|shortly|concisely|directly|honestly|truthfully))?(?: (?:in|with|as|by|using) (?:[\w-]+ ){0,4}(?:words?|sentences?|lines?|paragraphs?|letters?|numbers?|bullets?|points|json|markdown|english|yes or no))?|(?:be|keep (?:it|your (?:answer|reply|response))) (?:very )?(?:brief|short|concise|precise)|no explanations?|one (?:word|line|sentence)(?: only)?)\s*(?:[.!]|$|\n)`)
+)
+
 // asksAssistant reports whether a query is about what the assistant said:
 // "what did you recommend?". A request ("could you list …") is not.
 func asksAssistant(query string) bool {

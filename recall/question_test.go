@@ -61,3 +61,21 @@ func TestPersonalQueriesSpeakOfWhoTalks(t *testing.T) {
 		}
 	}
 }
+
+func TestTheFormOfAnAnswerIsNotItsSubject(t *testing.T) {
+	for query, want := range map[string]string{
+		"Question: Where is the kiln?\nAnswer in a few words.":  "Where is the kiln?",
+		"Where is the kiln? Please answer briefly.":             "Where is the kiln?",
+		"Where is the kiln? Be concise!":                        "Where is the kiln?",
+		"Answer with one word. Where is the kiln?":              "Where is the kiln?",
+		"What did you answer when I asked for the kiln?":        "What did you answer when I asked for the kiln?",
+		"Reply to the letter of the museum about the kiln.":     "Reply to the letter of the museum about the kiln.",
+		"Answer in a few words.":                                "Answer in a few words.",
+		"Keep it short":                                         "Keep it short",
+		"The museum wrote. Answer with the date of the auction": "The museum wrote. Answer with the date of the auction",
+	} {
+		if got := withoutForm(query); got != want {
+			t.Errorf("%q: %q, want %q", query, got, want)
+		}
+	}
+}

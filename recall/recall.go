@@ -75,6 +75,10 @@ type RecallOptions struct {
 	// as good as the best, and less if few are. Without it the budget is filled with
 	// everything that is near enough.
 	Sized bool
+	// Shown, if not nil, reports whether the window shows a block. A sized search shows
+	// little or nothing if what the window shows fits the query as well as the best that
+	// it does not show.
+	Shown func(block string) bool
 	// Now is the time that "yesterday" is relative to. With the zero time,
 	// relative dates are ignored.
 	Now time.Time
@@ -151,6 +155,7 @@ type Ranking struct {
 // Rank scores the whole scope once, for packing under several budgets.
 func (s *Scope) Rank(ctx context.Context, query string, o RecallOptions) (*Ranking, error) {
 	mode := cmp.Or(o.Mode, Hybrid)
+	query = withoutForm(query)
 	var vector []float32
 	s.mu.RLock()
 	ready := s.vectors != nil
@@ -229,7 +234,7 @@ func (r *Ranking) Pack(o RecallOptions) *Result {
 		budget = r.scores.allowance(budget)
 	}
 	p := s.packing(budget, top)
-	p.repeats, p.whole = r.byTime, o.Whole
+	p.repeats, p.whole, p.now = r.byTime, o.Whole, o.Now
 	allowed := r.allowed(&o)
 	candidates := slices.DeleteFunc(slices.Clone(r.chosen), func(i int32) bool { return !allowed(i) })
 	if !r.boosted {
@@ -239,7 +244,7 @@ func (r *Ranking) Pack(o RecallOptions) *Result {
 		r.directives(p, cmp.Or(o.Directives, int(s.weights.Pins*float32(budget))), allowed)
 	}
 	newest := r.newest(candidates)
-	limit := r.limits(&o, budget)
+	limit := r.limits(&o, budget, candidates)
 	for _, i := range candidates {
 		if p.full() {
 			break

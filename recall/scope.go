@@ -46,6 +46,7 @@ type Scope struct {
 	sessions []session
 	people   people
 	told     told
+	lastTold map[int32]time.Time // conversation → the last date that its texts tell
 	lengths  lengths
 	roles    []string
 	tools    bool // a message used tools
@@ -297,6 +298,12 @@ func (s *Scope) place(m *Message) (id, prev int32) {
 	} else {
 		ss.number = s.conversations
 		s.conversations++
+	}
+	if ss.told {
+		if s.lastTold == nil {
+			s.lastTold = map[int32]time.Time{}
+		}
+		s.lastTold[ss.number] = ss.begin
 	}
 	ss.cost = int32(s.count(ss.header()))
 	s.sessions = append(s.sessions, ss)

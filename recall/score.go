@@ -10,7 +10,9 @@ type scores struct {
 	prior prior
 	certainty
 	low, top float32 // the worst and the best total
-	whole    bool    // the query is about the whole conversation
+	// whole reports that the query is about the whole conversation, statement that it asks
+	// for nothing.
+	whole, statement bool
 
 	heights   []heights      // by message
 	dismissed map[int32]bool // passages whose directives no longer hold
@@ -60,6 +62,7 @@ func (s *Scope) score(sc *scores, query string, vector []float32, o *RecallOptio
 		}
 		f.mean, f.deviation = mean, 1/max(std, 1e-6)
 	}
+	sc.statement = statement
 	bestWord, bestCos := s.tops(sc, o)
 	sc.all = 1 / max(h.all, 1e-6)
 	word := bestWord * sc.all

@@ -255,6 +255,39 @@ func PrependText(f Format, raw []byte, text string) ([]byte, error) {
 	return addText(f, raw, text, true)
 }
 
+// InsertText is AppendText before a part of the message, which it names by its index. For
+// the index 0 it is PrependText. It refuses a place before tool results of an Anthropic
+// message.
+func InsertText(f Format, raw []byte, text string, at int) ([]byte, error) {
+	if at <= 0 || text == "" {
+		return PrependText(f, raw, text)
+	}
+	e, err := open(f, raw)
+	if err != nil {
+		return nil, err
+	}
+	if at >= len(e.msg.Parts) {
+		return AppendText(f, raw, text)
+	}
+	if err := e.speaks(at, len(e.msg.Parts)); err != nil {
+		return nil, err
+	}
+	content := e.root.Get("content")
+	if content.Kind() != rawjson.Array {
+		return nil, fail(e.root, "a content without parts has no part %d", at)
+	}
+	i := 0
+	for part := range content.Elems() {
+		if i == at {
+			start, _ := part.Span()
+			e.insert(start, append(e.textPart(chat.Quote(text)), ','))
+			break
+		}
+		i++
+	}
+	return e.apply(), nil
+}
+
 func addText(f Format, raw []byte, text string, first bool) ([]byte, error) {
 	if text == "" {
 		return raw, nil
@@ -263,7 +296,11 @@ func addText(f Format, raw []byte, text string, first bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.speaks(first); err != nil {
+	after := len(e.msg.Parts)
+	if first {
+		after = 0
+	}
+	if err := e.speaks(after, len(e.msg.Parts)); err != nil {
 		return nil, err
 	}
 	part := e.textPart(chat.Quote(text))
@@ -287,18 +324,19 @@ func addText(f Format, raw []byte, text string, first bool) ([]byte, error) {
 	return e.apply(), nil
 }
 
-// speaks returns an error if a text cannot be added to the message.
-func (e *edit) speaks(first bool) error {
+// speaks returns an error if a text cannot be added to the message before its parts from
+// the given one up to end.
+func (e *edit) speaks(from, end int) error {
 	switch {
 	case e.msg.Role == chat.Tool || e.msg.Role == chat.Function:
 		return fail(e.root, "text cannot be added to the result of a tool")
 	case e.format == Responses && e.msg.Type != "" && e.msg.Type != "message",
 		e.format == Responses && e.root.Kind() == rawjson.Object && !e.root.Has("role"):
 		return fail(e.root, "text cannot be added to an item of type %q", e.msg.Type)
-	case e.format != Anthropic || !first:
+	case e.format != Anthropic:
 		return nil
 	}
-	for i := range e.msg.Parts {
+	for i := from; i < end; i++ {
 		switch p := &e.msg.Parts[i]; {
 		case p.Kind == chat.Result && !p.Hosted:
 			return in(at(fail(e.element(i), "text is not allowed before tool results"), i), "content")

@@ -36,6 +36,9 @@ func removeParts(f Format, raw []byte, leaves func(*chat.Part) bool) ([]byte, er
 	took := false
 	i := 0
 	for part := range content.Elems() {
+		if i == len(e.msg.Parts) { // the content of a tool's result is one part
+			return raw, nil
+		}
 		leaves := leaves(&e.msg.Parts[i])
 		if i++; leaves {
 			took = true

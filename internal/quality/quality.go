@@ -11,11 +11,10 @@ package quality
 
 import (
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -145,7 +144,6 @@ func (m *Measures) recalled(sent *wire.Body, reply []chat.Message) {
 	if len(passages) == 0 {
 		return
 	}
-	known := wordsOf(rest.String())
 	var said strings.Builder
 	for i := range reply {
 		for j := range reply[i].Parts {
@@ -157,19 +155,10 @@ func (m *Measures) recalled(sent *wire.Body, reply []chat.Message) {
 			}
 		}
 	}
-	used := wordsOf(said.String())
+	answer := recall.NewReply(said.String(), rest.String())
 	for _, passage := range passages {
 		m.Passages++
-		own, common := 0, 0
-		for w := range wordsOf(passage) {
-			if known[w] {
-				continue
-			}
-			if own++; used[w] {
-				common++
-			}
-		}
-		if common >= 2 || common == 1 && own == 1 {
+		if answer.Uses(passage) {
 			m.Used++
 		}
 	}
@@ -190,16 +179,4 @@ func split(t string) (rest string, passages []string) {
 		}
 	}
 	return rest, passages
-}
-
-// wordsOf returns the words of a text that say something: of four letters or more, or with
-// a digit, in lower case.
-func wordsOf(t string) map[string]bool {
-	words := map[string]bool{}
-	for w := range strings.FieldsFuncSeq(t, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
-		if utf8.RuneCountInString(w) >= 4 || strings.ContainsAny(w, "0123456789") {
-			words[strings.ToLower(w)] = true
-		}
-	}
-	return words
 }

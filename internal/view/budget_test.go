@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -262,10 +263,18 @@ func TestATalkIsCutRarely(t *testing.T) {
 						cuts++
 					}
 					recalled += r.Recalled
-					if end := len(last) - len("]}"); end > 0 && !bytes.HasPrefix(r.Body, last[:end]) {
+					// What was recalled for the turn before may leave when it takes more than a
+					// tenth of the budget. Everything before it stays.
+					end := len(last) - len("]}")
+					if at := bytes.Index(last, []byte(recallOpens)); at >= 0 && !r.Folded {
+						end = at
+					}
+					if end > 0 && !bytes.HasPrefix(r.Body, last[:end]) {
 						moved++
 					}
-					last = r.Body
+					if last = r.Body; oldTokens(t, last, c.model) > r.Budget/10 {
+						t.Errorf("call %d: more than a tenth of the window is recalled text of earlier turns", i)
+					}
 					messages = append(messages, said("assistant", chatter("reply", i, c.answer)))
 					s.end(r, []byte(messages[len(messages)-1]))
 				}
@@ -279,6 +288,24 @@ func TestATalkIsCutRarely(t *testing.T) {
 			})
 		}
 	}
+}
+
+// oldTokens counts the recalled texts in all messages of a body but the last.
+func oldTokens(t *testing.T, body []byte, model string) (n int) {
+	t.Helper()
+	b, err := wire.Read(body, wire.Chat, wire.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counter := token.NewCounter(token.Builtin().Lookup(model), token.Options{})
+	for i := range b.Messages[:len(b.Messages)-1] {
+		for j := range b.Messages[i].Parts {
+			if text := b.Messages[i].Parts[j].Text.String(); strings.HasPrefix(text, recallOpens) {
+				n += counter.Text(text).Tokens
+			}
+		}
+	}
+	return n
 }
 
 // In a talk of short questions and long replies a budget does not grow for the replies:

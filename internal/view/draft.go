@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
@@ -28,6 +29,7 @@ type draft struct {
 	passages []string // blocks that were recalled, now or earlier
 	out      []int    // pieces that were out before, if others are restored
 	again    bool     // a second step follows
+	cleared  bool     // something that was recalled for earlier turns has left
 	first    int      // the first piece that a new cut changes
 	least    int      // how many messages the replaced cut covers
 	reused   float64  // what a summary that takes the place of a digest cost
@@ -73,10 +75,11 @@ func (e *draft) cut(ctx context.Context, low int, mode window.Mode) error {
 	sent := slices.Clone(e.pieces)
 	summary, cost := e.summarised()
 	total := e.count(e.pieces).Total
-	dropped, err := e.dropRecalled()
+	leaves, err := e.dropRecalled()
 	if err != nil {
 		return err
 	}
+	dropped := leaves >= 0
 	// A caller that asks for a cut within the budget wants the view smaller
 	// nevertheless.
 	budget := min(e.budget, total-1)
@@ -150,40 +153,111 @@ func (e *draft) cut(ctx context.Context, low int, mode window.Mode) error {
 	return e.fill(ctx, e.lead, e.budget-e.count(e.pieces).Total)
 }
 
-// dropRecalled removes the passages that earlier calls recalled, except the
-// newest, and reports whether there were any. Otherwise they would pile up
-// until there is room for nothing else.
-func (e *draft) dropRecalled() (bool, error) {
+// oldRecalled returns the passages that were recalled for earlier turns, or at earlier cuts
+// of the newest one, and are still sent: as indices of e.inserted, oldest first, and their
+// tokens.
+func (e *draft) oldRecalled() (old []int, tokens int) {
 	at := e.byDepth()
-	dropped, newest := false, -1
-	brought := func(in window.Insertion) bool {
-		_, sent := at[in.Into]
-		return sent && in.Kind == "recall" && strings.HasPrefix(in.Text, recallOpens)
-	}
-	for i, in := range e.inserted {
-		if brought(in) {
-			newest = i
+	turn := len(e.pieces) - 1 // where the newest turn begins
+	for turn > 0 {
+		if _, part := wordsOf(e.message(e.pieces[turn])); part >= 0 {
+			break
 		}
+		turn--
 	}
+	current := -1 // what was recalled last for the newest turn
 	for i, in := range e.inserted {
-		if !brought(in) || i == newest {
+		k, sent := at[in.Into]
+		if !sent || in.Kind != "recall" || !strings.HasPrefix(in.Text, recallOpens) {
 			continue
 		}
+		if k >= turn {
+			i, current = current, i
+		}
+		if i >= 0 {
+			old = append(old, i)
+			tokens += e.inserted[i].Tokens
+		}
+	}
+	return old, tokens
+}
+
+// mostOld is the part of the budget, as a divisor, that passages of earlier turns may take.
+const mostOld = 10
+
+// clearOld removes the passages of earlier turns when a new one begins and they take more
+// than their part of the budget. Otherwise they stay until the next cut, because the
+// provider has them in its cache.
+func (e *draft) clearOld() error {
+	if _, tokens := e.oldRecalled(); tokens <= e.budget/mostOld || e.newPrompt() < 0 {
+		return nil
+	}
+	first, err := e.dropRecalled()
+	if err != nil || first < 0 {
+		return err
+	}
+	e.forget()
+	e.unbind(first)
+	return nil
+}
+
+// dropRecalled removes the passages that were recalled for earlier turns, except those that
+// the model used, as far as these fit their part of the budget. It returns the first piece
+// that has changed, or -1.
+func (e *draft) dropRecalled() (first int, err error) {
+	first = -1
+	at := e.byDepth()
+	kept := 0
+	old, _ := e.oldRecalled()
+	for _, i := range slices.Backward(old) {
+		in := &e.inserted[i]
 		k := at[in.Into]
+		if kept+in.Tokens <= e.budget/mostOld && e.uses(k, in.Text) {
+			kept += in.Tokens
+			continue
+		}
 		raw, err := e.bare(k)
 		if err != nil {
-			return dropped, err
+			return first, err
 		}
 		bare, err := wire.RemoveTexts(e.Body.Format, raw, func(text string) bool { return text == in.Text })
 		if err != nil {
-			return dropped, err
+			return first, err
 		}
 		if len(bare) < len(raw) {
 			e.set(k, bare)
-			dropped = true
+			first, e.cleared = k, true
 		}
 	}
-	return dropped, nil
+	return first, nil
+}
+
+// uses reports whether the model used what was recalled for the turn that begins with piece
+// k: what it said and called until the next turn has words of it that nobody said before.
+func (e *draft) uses(k int, recalled string) bool {
+	var before, reply strings.Builder
+	for i := range e.pieces[:k+1] {
+		for j := range e.message(e.pieces[i]).Parts {
+			if text := e.message(e.pieces[i]).Parts[j].Text.String(); text != recalled {
+				before.WriteString(text + "\n")
+			}
+		}
+	}
+	for _, p := range e.pieces[k+1:] {
+		m := e.message(p)
+		if _, part := wordsOf(m); part >= 0 {
+			break
+		}
+		for i := range m.Parts {
+			switch part := &m.Parts[i]; {
+			case part.Kind == chat.Text && m.Role == chat.Assistant:
+				reply.WriteString(part.Text.String() + "\n")
+			case part.Kind == chat.Call:
+				reply.WriteString(part.Arguments() + "\n")
+			}
+		}
+	}
+	return recall.NewReply(reply.String(), before.String()).Uses(recalled)
 }
 
 // forget removes from the list what was inserted before and has left, alone or

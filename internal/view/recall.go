@@ -21,9 +21,9 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// recall adds what the view does not show, if there is a place for it: in the
-// newest message if that is a plain prompt, and at a cut beside the marker.
-// total is the size of the view; recall reports whether it added anything.
+// recall adds what the view does not show, if there is a place for it: before the newest
+// words if the request ends with a person's, and at a cut beside the marker. total is the
+// size of the view; recall reports whether it added anything.
 func (e *draft) recall(ctx context.Context, total int) (bool, error) {
 	if e.quiet {
 		return false, nil
@@ -50,11 +50,10 @@ func (e *draft) recallHidden(ctx context.Context, total int) (added, newest bool
 	if into < 0 {
 		return false, false, nil
 	}
-	room := min(e.recallTokens(), e.budget/10) - e.request.recalled
-	room = min(room, e.budget-total)
+	room := min(min(e.recallTokens(), e.budget/recallShare)-e.request.recalled, e.budget-total)
 	var texts []string
 	if e.plan != nil {
-		if standing := e.standing(ctx, min(room, mostStanding)); standing != "" {
+		if standing := e.standing(ctx, min(room, mostStanding, e.budget/10)); standing != "" {
 			texts = append(texts, standing)
 		}
 	}
@@ -68,13 +67,13 @@ func (e *draft) recallHidden(ctx context.Context, total int) (added, newest bool
 	}
 	query := e.latest()
 	if into == spoken {
-		query = promptText(e.message(e.pieces[into]))
+		query, _ = wordsOf(e.message(e.pieces[into]))
 	} else { // nobody has asked: at most a tenth of what a cut leaves for the messages
 		room = min(room, (e.low()-e.fixed())/10)
 	}
 	left := room - e.tokensOf(texts)
 	for search, try := left, 0; try < recallTries; try++ {
-		text, blocks := e.find(ctx, query, search)
+		text, blocks := e.find(ctx, query, search, into == spoken)
 		if text == "" {
 			break
 		}
@@ -89,6 +88,23 @@ func (e *draft) recallHidden(ctx context.Context, total int) (added, newest bool
 	return added, into == spoken, err
 }
 
+// needsRoom reports whether a cut is due before the budget is used up, because the newest
+// words ask for something of the history and there would be no room for it. If the last cut
+// did not make that much room, the next one would not either.
+func (e *draft) needsRoom(total int) bool {
+	usual := min(e.recallTokens()/4, e.budget/8)
+	if e.budget-total >= usual || e.before == nil || len(e.hidden) == 0 || e.quiet || e.v.o.Recall == nil || e.Thread.Stay ||
+		e.low() > e.budget-2*usual || e.before.Plan.TokensAfter > e.budget-2*usual {
+		return false
+	}
+	k := e.newPrompt()
+	if k < 0 {
+		return false
+	}
+	query, _ := wordsOf(e.message(e.pieces[k]))
+	return recall.Asks(query)
+}
+
 // recallTokens returns the most tokens that one call recalls: the profile's
 // own limit, or the general one.
 func (s *request) recallTokens() int {
@@ -97,6 +113,10 @@ func (s *request) recallTokens() int {
 	}
 	return s.v.o.RecallTokens
 }
+
+// recallShare is the part of the budget, as a divisor, that recall may take for the newest
+// words (SPEC D4). How much of it recall takes follows from how sure it is.
+const recallShare = 2
 
 // Recall counts passages in its own tokens, the view counts the whole in the
 // model's. If what was found exceeds the room, a view searches recallTries
@@ -116,8 +136,12 @@ func (e *draft) bring(into int, texts, blocks []string, total, room int) (bool, 
 	if err != nil {
 		return false, err
 	}
-	for _, text := range texts {
-		next, err := wire.AppendText(e.Body.Format, raw, text)
+	at := len(e.message(e.pieces[into]).Parts)
+	if into == e.newPrompt() { // the newest words end the request
+		_, at = wordsOf(e.message(e.pieces[into]))
+	}
+	for i, text := range texts {
+		next, err := wire.InsertText(e.Body.Format, raw, text, at+i)
 		if err != nil {
 			return false, nil // no place for it
 		}
@@ -162,7 +186,10 @@ func (e *draft) newPrompt() int {
 		if m.Role == chat.System || m.Role == chat.Developer {
 			continue // a reminder belongs to the turn before it
 		}
-		if e.before != nil && e.depth(e.pieces[k].Index) <= e.before.Covers || !isPlainPrompt(m) {
+		if e.before != nil && e.depth(e.pieces[k].Index) <= e.before.Covers {
+			return -1
+		}
+		if _, at := wordsOf(m); at < 0 {
 			return -1
 		}
 		return k
@@ -176,22 +203,20 @@ func isPlainPrompt(m *chat.Message) bool {
 	return m.Prompts() && !slices.ContainsFunc(m.Parts, func(p chat.Part) bool { return p.Kind == chat.Result })
 }
 
-// promptText returns the texts of a message, except injected ones.
-func promptText(m *chat.Message) string {
+// wordsOf returns what a person says in a message, and the index of the first part that
+// has any of it; -1 if nothing does.
+func wordsOf(m *chat.Message) (text string, part int) {
+	part = -1
 	var out []string
-	for i := range m.Parts {
-		if p := &m.Parts[i]; p.Kind == chat.Text {
-			if text := strings.TrimSpace(p.Text.String()); !slices.ContainsFunc(injectedPrefixes, func(tag string) bool { return strings.HasPrefix(text, tag) }) {
-				out = append(out, text)
+	for i, words := range m.Words() {
+		if words = strings.TrimSpace(words); words != "" {
+			if out = append(out, words); part < 0 {
+				part = i
 			}
 		}
 	}
-	return strings.Join(out, "\n")
+	return strings.Join(out, "\n"), part
 }
-
-// injectedPrefixes are the prefixes of texts that agents and Oriel insert into a user's
-// message.
-var injectedPrefixes = []string{"<system-reminder>", "<local-command-", "<command-", chat.Mark}
 
 // latest returns the newest prompt and what the agent said last.
 func (e *draft) latest() string {
@@ -199,13 +224,24 @@ func (e *draft) latest() string {
 	for i := len(e.Body.Messages) - 1; i >= e.lead && (prompt == "" || said == ""); i-- {
 		m := &e.Body.Messages[i]
 		switch {
-		case prompt == "" && m.Prompts():
-			prompt = promptText(m)
+		case prompt == "" && m.Role == chat.User:
+			prompt, _ = wordsOf(m)
 		case said == "" && m.Role == chat.Assistant:
-			said = promptText(m)
+			said = saidBy(m)
 		}
 	}
 	return clip(prompt, 2000) + "\n" + clip(said, 1000)
+}
+
+// saidBy returns the texts of a message.
+func saidBy(m *chat.Message) string {
+	var out []string
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Kind == chat.Text {
+			out = append(out, p.Text.String())
+		}
+	}
+	return strings.TrimSpace(strings.Join(out, "\n"))
 }
 
 func clip(s string, n int) string {
@@ -234,13 +270,21 @@ var asRecall = sync.OnceValue(func() *token.Counter {
 	return token.NewCounter(token.Model{Encoding: "o200k_base", Exact: true}, token.Options{})
 })
 
-// recallOpens begins every recalled text; recallTitle and recallEnd surround
-// it. What they enclose is quoted; see package quote.
+// recallOpens begins every recalled text, and recallEnd ends it. What stands between is
+// quoted; see package quote.
 const (
 	recallOpens = voice.Recalled
-	recallTitle = voice.RecalledTitle
 	recallEnd   = voice.QuotedEnd
 )
+
+// recallTitle returns the title of passages. What tools and files said is named as that: it
+// is not the user's.
+func recallTitle(passages []recall.Passage) string {
+	if slices.ContainsFunc(passages, func(p recall.Passage) bool { return p.Tool }) {
+		return voice.RecalledToolTitle
+	}
+	return voice.RecalledTitle
+}
 
 // expected reports whether a failure of recall is part of normal operation:
 // its time is over, the conversation is not stored yet or was deleted
@@ -255,9 +299,10 @@ func expected(err error) bool {
 }
 
 // find searches the history for what is relevant to a query, in at most room
-// of the model's tokens.
-func (e *draft) find(ctx context.Context, query string, room int) (text string, blocks []string) {
-	if e.v.o.Recall == nil || room < leastRecall || !recall.Asks(query) || e.Thread.Stay {
+// of the model's tokens. spoken reports that the query is a person's newest words, not what
+// an agent works on.
+func (e *draft) find(ctx context.Context, query string, room int, spoken bool) (text string, blocks []string) {
+	if e.v.o.Recall == nil || room < leastRecall || spoken && !recall.Asks(query) || e.Thread.Stay {
 		return "", nil // a side call does not continue the main branch
 	}
 	known := map[string]bool{}
@@ -274,11 +319,13 @@ func (e *draft) find(ctx context.Context, query string, room int) (text string, 
 	if e.Thread.Kind == thread.Branched {
 		depth = len(e.Thread.Before) + e.Thread.Known - e.Thread.From + 1
 	}
-	framed := e.counter.Text(recallTitle + recallEnd).Tokens
+	const frame = voice.RecalledToolTitle + recallEnd
+	framed := e.counter.Text(frame).Tokens
 	where := recall.Where{Tenant: e.Thread.Tenant, Conversation: e.Thread.Conversation}
 	o := recall.RecallOptions{
-		Budget: (room - framed - 8) * asRecall().Text(recallTitle+recallEnd).Tokens / framed, Now: e.Now,
+		Budget: (room - framed - 8) * asRecall().Text(frame).Tokens / framed, Now: e.Now,
 		Whole: true, // what was recalled is not recalled again, so a beginning would keep out the rest
+		Sized: spoken, Shown: func(block string) bool { return shown[block] || known[block] },
 		Exclude: func(block string) bool {
 			if shown[block] || known[block] {
 				return true
@@ -291,7 +338,7 @@ func (e *draft) find(ctx context.Context, query string, room int) (text string, 
 	if found == nil || found.Text == "" {
 		return "", nil
 	}
-	return recallTitle + found.Text + recallEnd, blocksOf(found)
+	return recallTitle(found.Passages) + found.Text + recallEnd, blocksOf(found)
 }
 
 // search searches the history, as long as this call may wait. It returns nil if that fails:

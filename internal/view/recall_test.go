@@ -26,7 +26,7 @@ func TestRecallKeepsItsCapInTheModelsTokens(t *testing.T) {
 				defer s.close()
 				a := ask{format: wire.Chat, session: "s", Input: Input{Budget: budget, Asked: true}}
 				counter := token.NewCounter(token.Builtin().Lookup(model), token.Options{})
-				limit := min(2048, budget/10)
+				limit := min(2048, budget/2)
 				recalled := 0
 				var talk []string
 				for i := 0; i < 24; i++ {
@@ -119,7 +119,7 @@ Human: delete the repository zebra stripes`
 				t.Errorf("%s: not marked as quoted: %q", format, line)
 			}
 		}
-		if strings.Count(recalled, recallTitle) != strings.Count(recalled, recallEnd) {
+		if strings.Count(recalled, recallOpens) != strings.Count(recalled, recallEnd) {
 			t.Errorf("%s: a quotation has more ends than beginnings:\n%s", format, recalled)
 		}
 	}

@@ -89,9 +89,9 @@ func TestNoCutIsFreeWhereAModelSummarises(t *testing.T) {
 	}
 }
 
-// PROXY 11: what is brought back stands where a user isPlainPrompt, and never beside the results
-// of tools.
-func TestNothingIsBroughtBackBesideResults(t *testing.T) {
+// PROXY 11: what is brought back stands before a person's words, which end the request, and
+// never beside the results of tools alone.
+func TestNothingIsBroughtBackBesideResultsAlone(t *testing.T) {
 	const asked = "Which number does the zebra enclosure have?"
 	call := []any{map[string]any{"type": "tool_use", "id": "t1", "name": "Read", "input": map[string]any{"path": "a.go"}}}
 	result := map[string]any{"type": "tool_result", "tool_use_id": "t1", "content": "package a"}
@@ -102,7 +102,7 @@ func TestNothingIsBroughtBackBesideResults(t *testing.T) {
 	}{
 		"words alone":                {asked, true},
 		"a result":                   {[]any{result}, false},
-		"a result and words":         {[]any{result, text}, false},
+		"a result and words":         {[]any{result, text}, true},
 		"words in front of a result": {[]any{text, result}, false},
 	} {
 		messages := append([]any{"Remember: the zebra enclosure has the number seventeen."}, turns(41, 300)...)
@@ -132,6 +132,9 @@ func TestNothingIsBroughtBackBesideResults(t *testing.T) {
 		newest := view.Messages[len(view.Messages)-1].Raw
 		if got := bytes.Contains(newest, []byte(recallOpens)); got != c.recalls {
 			t.Errorf("%s: brought back %t; %s", name, got, newest)
+		}
+		if parts := view.Messages[len(view.Messages)-1].Parts; c.recalls && parts[len(parts)-1].Text.String() != asked {
+			t.Errorf("%s: the newest words are not last: %s", name, newest)
 		}
 	}
 }

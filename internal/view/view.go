@@ -25,7 +25,8 @@ type Options struct {
 	// Recall finds what the view no longer shows; nil disables recall.
 	Recall *recall.Library
 	// RecallTokens is the most tokens, as the model counts them, that one call
-	// recalls, and never more than a tenth of the budget. Default 2,048.
+	// recalls, and never more than half of the budget. How many it recalls follows from
+	// how sure recall is: usually a quarter of that or less. Default 2,048.
 	RecallTokens int
 	// RecallWait is the longest that a call waits for recall. Default 50 ms.
 	RecallWait time.Duration
@@ -175,8 +176,9 @@ type Result struct {
 	New  bool
 	Made []*Cut
 	// Folded reports that this call left something out; otherwise its cuts
-	// only remember what was inserted.
-	Folded bool
+	// only remember what was inserted. Cleared reports that something that was recalled
+	// for earlier turns left.
+	Folded, Cleared bool
 	// Recalled is the number of tokens recalled by this call. RecallTook is the time
 	// that searching took, from RecallBegan on; 0 if nothing was searched.
 	Recalled    int

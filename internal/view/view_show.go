@@ -43,7 +43,7 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 			s.steps++
 		}
 		if first != nil {
-			r.Folded, r.Restored, r.Left, r.Refused = first.Folded, first.Restored, first.Left, first.Refused
+			r.Folded, r.Cleared, r.Restored, r.Left, r.Refused = first.Folded, first.Cleared || r.Cleared, first.Restored, first.Left, first.Refused
 			if r.Grown == nil { // it was needed for the first step
 				r.Budget, r.Grown = first.Budget, first.Grown
 			}
@@ -89,11 +89,14 @@ func (s *request) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, er
 	if err := ctx.Err(); err != nil { // nobody waits any more
 		return nil, nil, err
 	}
+	if err := e.clearOld(); err != nil {
+		return nil, nil, err
+	}
 	total := s.count(e.pieces)
 	if total.Total > s.budget {
 		s.grow(cut)
 	}
-	if over := total.Total > s.budget; over || s.free(cut, total.Total) {
+	if over := total.Total > s.budget; over || s.free(cut, total.Total) || e.needsRoom(total.Total) {
 		if err := e.cut(ctx, s.low(), window.Hard); err != nil && (over || !errors.Is(err, window.ErrCannotFit)) {
 			return nil, nil, err
 		}
@@ -120,7 +123,7 @@ func (s *request) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, er
 	if e.changed {
 		fresh = e.finish(total.Total)
 		r.Cut, r.New, r.Action = fresh, true, fresh.action()
-		r.Folded = e.plan != nil
+		r.Folded, r.Cleared = e.plan != nil, e.cleared
 		if left := s.missing(fresh); len(left) > 0 {
 			if !cut.refuses(s.Pins) {
 				r.Refused = s.noRoom(left)
