@@ -75,6 +75,101 @@ func TestDirectivesAreRecognised(t *testing.T) {
 	}
 }
 
+// SPEC D10: what people tell each other has the words of a rule and is none.
+func TestTalkBetweenFriendsHasNoInstructions(t *testing.T) {
+	for _, text := range []string{
+		"Don't forget to take some nice pictures!",
+		"Don\u2019t forget to call your mother.",
+		"Never stop chasing your dreams!",
+		"Never give up.",
+		"Never say never!",
+		"Always remember that you are loved.",
+		"Always here if you need me.",
+		"Always happy to help!",
+		"Always up for a walk by the lake.",
+		"Always staying curious.",
+		"Keep in mind that rest matters, too.",
+		"Just remember to breathe.",
+		"Remember that setbacks make us stronger.",
+		"Make sure to get some sleep before the race.",
+		"You can always count on me.",
+		"You should always follow your heart.",
+		"Don't ever change!",
+		"I'm on your side no matter what.",
+		"We stick together, no matter what.",
+		"I'll buy my bread at the market from now on.",
+		"From now on I walk to work.",
+		"Thanks for all your answers, they helped.",
+		"I liked our conversation, and your replies made me laugh.",
+		"The discussion in our chat was fun.",
+		"In the future, I hope to see Rome.",
+		"Don't touch that!",
+		"Talk to you in a bit.",
+		"Always good to see you, please come again.",
+		"Imagine what you could do with a boat!",
+	} {
+		for _, d := range Detect(text) {
+			if d.Kind == Instruction {
+				t.Errorf("%q is taken for an instruction", text)
+			}
+		}
+	}
+}
+
+// SPEC D10: an instruction says how to answer or work, and lasts.
+func TestInstructionsToAnAssistant(t *testing.T) {
+	for _, text := range []string{
+		"For the entire conversation, please do not use exclamation marks.",
+		"Hi, for our chat, could you keep your answers to two lines?",
+		"Could you give all your replies as a list?",
+		"Throughout this session, write as a ship's cook would.",
+		"Please avoid the word \"simply\".",
+		"Do not mention the word 'weather' more than once.",
+		"Begin each reply with a greeting in Welsh.",
+		"I'd like you to end every answer with a proverb.",
+		"All responses must be under fifty words.",
+		"In your answers, use metric units.",
+		"Keep every paragraph under four lines.",
+		"Please answer all my questions in rhyme.",
+		"When answering, name your sources.",
+		"Reply in Italian.",
+		"Talk like a pirate.",
+		"Write in the third person.",
+		"Use British spelling.",
+		"No emojis, please.",
+		"Pretend to be the captain of a ferry.",
+		"Act as a strict reviewer.",
+		"Refer to me as Captain.",
+		"Don't touch the folder vendor.",
+		"please don't commit generated files",
+		"Do not add new dependencies.",
+		"Remember to run the linter.",
+		"Never forget to sign commits.",
+		"Remember that we use tabs.",
+		"Under no circumstances push to main.",
+		"Use tabs unless I say otherwise.",
+		"Please use UTC going forward.",
+		"Always run the linter first!",
+	} {
+		if got := Detect(text); len(got) != 1 || got[0].Kind != Instruction {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+	for _, text := range []string{
+		"Don't commit yet.",
+		"Do not push for now.",
+		"Make the answer shorter.",
+		"Could you answer the last question in the list?",
+		"Is there a word that I should avoid in every answer?",
+		"Please present the cities in alphabetical order.",
+		"Write an essay of 300 words about tides.",
+	} {
+		if got := Detect(text); len(got) > 0 {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
 func TestOnlyTheSentenceIsTaken(t *testing.T) {
 	got := Detect("The build is red again. Always run the linter first! Thanks. I prefer tabs.")
 	want := []Said{{Instruction, "Always run the linter first!"}, {Preference, "I prefer tabs."}}
@@ -156,11 +251,17 @@ var shownLine = regexp.MustCompile(`^\s{0,3}[>|]|^(?: {4}|\t)\s*(?:[^-*+\d\s]|[-
 
 func FuzzDetect(f *testing.F) {
 	f.Add("Always do. ```never``` I prefer it.")
+	f.Add("Use tabs until further notice. Answer each question that I ask, while we talk, in English.")
 	f.Add(" > a\n   | b\n    > c\n    - d\n\t-e\n    1. f\n\t\t2\n     \n    \u00a0g\n\t\xff\n \f>h\n+\n\t*\u2003i\n    \v")
 	f.Fuzz(func(t *testing.T, text string) {
 		for line := range strings.Lines(text) {
 			if aside(line) != shownLine.MatchString(line) {
 				t.Errorf("%q is shown rather than said: %v", line, aside(line))
+			}
+		}
+		for _, p := range append([]*pattern{&prefers, &lasting, &reminds, &forbids}, forms...) {
+			if said := straight(text); p.expression.MatchString(said) && !p.in(strings.ToLower(said)) {
+				t.Errorf("%q has none of the words of %s", said, p.expression)
 			}
 		}
 		for _, d := range Detect(text) {
