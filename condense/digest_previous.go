@@ -34,6 +34,11 @@ func (c *collector) previous(text string) {
 		if line == "" || code {
 			continue
 		}
+		if said := withoutNotes(line); said != line { // older digests quoted notes
+			if line = said; line == "" || now == secErrors {
+				continue // at most the name of the tool
+			}
+		}
 		at++
 		switch now {
 		case secEarlier:

@@ -80,6 +80,19 @@ func TestDigestRules(t *testing.T) {
 	}
 }
 
+// SPEC D7: what Oriel wrote in place of earlier text says nothing about the work.
+func TestDigestDoesNotQuoteNotesOfOriel(t *testing.T) {
+	const stub = "[Oriel: the result of Bash `make [all]` (812 tokens) is left out; it is among the oldest. Run it again if you need it.]"
+	elided := "Ported the reader.\n[Oriel: 900 tokens of the middle are left out here; the whole text is in the history]\nThe writer is next."
+	got := digest(t, "", 2000, user("Port the importer."), did("Bash", `{"command":"make all"}`, "!"+stub), did("Read", `{"file_path":"a.go"}`, "!"+stub),
+		did("Bash", `{"command":"make docs"}`, "!Exit code 2\nerror: no rule\n[Oriel: 90 tokens of the middle are left out here]\nerror: no target"),
+		did("Bash", `{"command":"make tags"}`, "!"+strings.Replace(stub, "[", `[\`, 1)), did("Bash", `{"command":"make web"}`, "![Oriel summary of 3 earlier messages]"),
+		assistant(elided))
+	wants(t, got, "not Oriel", "not left out", "`make all`: failed", "`make tags`: failed", "- error: no rule", "- error: no target", "- Ported the reader. The writer is next.")
+	before := "Task:\n- Port it.\nErrors:\n- [\\Oriel: the result of Bash make (812 tokens) is left out; it is among …\n- Read a.go: [\\Oriel: the result of Read a.go is left out; it left before.]\n- error: no rule\nReported:\n- Done. [\\Oriel: 9 tokens of the middle are left out here] Next."
+	wants(t, digest(t, before, 2000, user("Go on with the writer."), did("Read", `{"file_path":"b.go"}`, "x")), "not Oriel", "not Read a.go", "- error: no rule", "- Done. Next.")
+}
+
 // SPEC B3: a digest of a digest is one digest.
 func TestPreviousDigestIsMerged(t *testing.T) {
 	first := digest(t, "", 2000, user("Port the importer. Never write to the live table."),

@@ -23,7 +23,7 @@ type call struct {
 
 // read returns the events of a span. Calls and results are paired by id, newest
 // unanswered call first; a result without its call is ignored. System messages,
-// thinking and unknown parts are not events.
+// thinking, unknown parts and notes of Oriel's are not events.
 func read(msgs []chat.Message) []event {
 	events := make([]event, 0, len(msgs))
 	waiting := map[string][]*call{}
@@ -41,7 +41,7 @@ func read(msgs []chat.Message) []event {
 				if m.Role == chat.User {
 					text = words[j]
 				}
-				if text = strings.TrimSpace(text); text != "" {
+				if text = strings.TrimSpace(withoutNotes(text)); text != "" {
 					events = append(events, event{msg: i, who: m.Role, text: text})
 				}
 			case chat.Call:
@@ -69,10 +69,10 @@ func callKey(p *chat.Part) string {
 	return "\x00" + p.Name
 }
 
-// resultText returns the text of a result.
+// resultText returns the text of a result without notes of Oriel's.
 func resultText(p *chat.Part) string {
 	if len(p.Parts) == 0 {
-		return p.Text.String()
+		return withoutNotes(p.Text.String())
 	}
 	var b strings.Builder
 	b.WriteString(p.Text.String())
@@ -89,7 +89,7 @@ func resultText(p *chat.Part) string {
 			}
 		}
 	}
-	return b.String()
+	return withoutNotes(b.String())
 }
 
 // weigh counts the tokens of a part's text: the least that a summary may save.
