@@ -30,6 +30,7 @@ var layers = []string{
 	"internal/lines",
 	"internal/number",
 	"internal/near",
+	"internal/directive",
 	"internal/slots",
 	"internal/quote",
 	"internal/secret",

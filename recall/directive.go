@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/directive"
 )
 
 // A Directive is an instruction or preference that a user of a scope has
@@ -90,7 +91,7 @@ type saidAt struct {
 // detect returns the directives with their offsets. It reads a whole message,
 // because a passage may begin or end within code.
 func detect(text string) (out []saidAt) {
-	if !mayDirect(text) || strings.HasPrefix(strings.TrimSpace(text), continued) {
+	if !directive.May(text) || strings.HasPrefix(strings.TrimSpace(text), continued) {
 		return nil
 	}
 	// Blank the code with text of the same length, so that offsets stay valid.
@@ -177,3 +178,15 @@ func sentences(line string) (out []part) {
 }
 
 const space = " \t\r\n"
+
+// kindOf returns the kind of directive that a sentence is, or "" if it is
+// none.
+func kindOf(s string) Kind {
+	switch {
+	case directive.Instructs(s):
+		return Instruction
+	case directive.Prefers(s):
+		return Preference
+	}
+	return ""
+}

@@ -251,17 +251,11 @@ var shownLine = regexp.MustCompile(`^\s{0,3}[>|]|^(?: {4}|\t)\s*(?:[^-*+\d\s]|[-
 
 func FuzzDetect(f *testing.F) {
 	f.Add("Always do. ```never``` I prefer it.")
-	f.Add("Use tabs until further notice. Answer each question that I ask, while we talk, in English.")
 	f.Add(" > a\n   | b\n    > c\n    - d\n\t-e\n    1. f\n\t\t2\n     \n    \u00a0g\n\t\xff\n \f>h\n+\n\t*\u2003i\n    \v")
 	f.Fuzz(func(t *testing.T, text string) {
 		for line := range strings.Lines(text) {
 			if aside(line) != shownLine.MatchString(line) {
 				t.Errorf("%q is shown rather than said: %v", line, aside(line))
-			}
-		}
-		for _, p := range append([]*pattern{&prefers, &lasting, &reminds, &forbids}, forms...) {
-			if said := straight(text); p.expression.MatchString(said) && !p.in(strings.ToLower(said)) {
-				t.Errorf("%q has none of the words of %s", said, p.expression)
 			}
 		}
 		for _, d := range Detect(text) {

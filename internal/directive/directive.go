@@ -1,4 +1,7 @@
-package recall
+// Package directive recognises sentences in which a person tells an assistant how to answer
+// or work from then on, or what the person likes. It knows English set phrases; it does not
+// know who speaks, and callers pass only what a person said.
+package directive
 
 import (
 	"regexp"
@@ -6,23 +9,21 @@ import (
 	"strings"
 )
 
-// kindOf returns the kind of directive that a sentence is, or "" if it is
-// none.
-func kindOf(s string) Kind {
-	s = straight(s)
-	lower := strings.ToLower(s)
-	switch {
-	case instructs(s, lower):
-		return Instruction
-	case prefers.match(s, lower) && !tells.MatchString(s) && !questions.MatchString(s):
-		return Preference
-	}
-	return ""
+// Instructs reports whether a sentence tells an assistant how to answer or work beyond the
+// next answer. What people tell each other in the same words ("never give up") is not that.
+func Instructs(sentence string) bool {
+	s := straight(sentence)
+	return instructs(s, strings.ToLower(s))
 }
 
-// instructs reports whether a sentence tells an assistant how to answer or work beyond
-// the next answer. A question does that only if it asks the assistant for something
-// lasting.
+// Prefers reports whether a sentence states what its speaker likes or must avoid.
+func Prefers(sentence string) bool {
+	s := straight(sentence)
+	return prefers.match(s, strings.ToLower(s)) && !tells.MatchString(s) && !questions.MatchString(s)
+}
+
+// instructs expects the sentence with straight apostrophes, also in lower case. A question
+// instructs only if it asks the assistant for something lasting.
 func instructs(s, lower string) bool {
 	if lasting.match(s, lower) && addressed(s) {
 		return !tells.MatchString(s) && (!questions.MatchString(s) || asksReader.MatchString(s))
@@ -86,8 +87,9 @@ var everWords = words{"always", "never"}
 // straight replaces the curly apostrophes of "don’t".
 func straight(text string) string { return strings.ReplaceAll(text, "\u2019", "'") }
 
-// mayDirect is a cheap test that texts without any directive mostly fail.
-func mayDirect(text string) bool {
+// May reports whether a text can contain a sentence for which Instructs or Prefers returns
+// true. It is much faster than they are.
+func May(text string) bool {
 	lower := strings.ToLower(straight(text))
 	if everWords.in(lower) {
 		return true
