@@ -271,7 +271,10 @@ func (d *draft) fold(ctx context.Context, s *settings, room int) error {
 	out, err := condense.Run(ctx, c, condense.Input{Messages: d.leaving(), Previous: previous, Max: room, Count: d.h.Count, Tool: d.h.recallTool, Omit: s.Omit})
 	d.pay(out, err)
 	if err != nil {
-		d.summary.Error = err.Error()
+		// A span may have nothing worth saying: the marker says how much it was.
+		if s.Condenser != nil || !errors.Is(err, condense.ErrEmpty) {
+			d.summary.Error = err.Error()
+		}
 		if s.Condenser != nil { // the digest needs no model
 			s2 := *s
 			s2.Condenser = nil

@@ -149,10 +149,15 @@ func extend(ctx context.Context, in condense.Input) (condense.Output, error) {
 		return condense.Digest{}.Condense(ctx, in)
 	}
 	out, err := condense.Digest{}.Condense(ctx, rest)
-	if err == nil {
-		out.Text, out.Kind = in.Previous+sinceThen+out.Text, condense.KindSummary
+	if err != nil {
+		return out, err
 	}
-	return out, err
+	if out.Kind = condense.KindSummary; out.Text == "" { // nothing worth saying
+		out.Text = in.Previous
+	} else {
+		out.Text = in.Previous + sinceThen + out.Text
+	}
+	return out, nil
 }
 
 // summarised replaces the digest by the model's summary of the same messages
