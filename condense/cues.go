@@ -8,8 +8,9 @@ var (
 	// rules apply to everything that follows, or revoke something earlier.
 	rules = cues(" never ", " always ", " do not ", " don't ", " dont ", " must ", " mustn't ", " decision: ", " decided ", " from now on ", " instead ",
 		" no longer ", " not allowed ", " forbidden ", " at all times ", " rather than ", " settled ", " stick with ", " stick to ", " switch to ", " let's not ",
-		" should not ", " shouldn't ", " under no circumstances ", " rule: ", " rules: ", " remember ", " make sure ", " important: ", " requirement ", " nobody may ", " no one may ",
-		" niemals ", " immer ", " nie ", " entschieden ", " stattdessen ", " jamais ", " toujours ", " nunca ", " siempre ",
+		" should not ", " shouldn't ", " under no circumstances ", " rule: ", " rules: ", " remember ", " make sure ", " important: ", " requirement ", " nobody may ", " no one may ")
+	// foreignRules are rules in languages other than English.
+	foreignRules = cues(" niemals ", " immer ", " nie ", " entschieden ", " stattdessen ", " jamais ", " toujours ", " nunca ", " siempre ",
 		"决定", "不要", "必须", "绝不", "总是", "改用", "禁止", "決定", "必ず", "しないで", "代わりに", "никогда", "всегда")
 	// wishes are choices for the moment.
 	wishes = cues(" let's ", " lets ", " we'll ", " we will ", " i want ", " i don't want ", " i'd like ", " i like ", " prefer ", " keep ", " leave ", " only ",
@@ -56,7 +57,7 @@ func decides(plain []byte, text string, user bool) int {
 		}
 		return 0
 	}
-	if hasCue(plain, rules) && !hasCue(plain, doubts) {
+	if (hasCue(plain, rules) || hasCue(plain, foreignRules)) && !hasCue(plain, doubts) {
 		return 2
 	}
 	if hasCue(plain, wishes) {

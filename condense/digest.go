@@ -20,11 +20,14 @@ import (
 // section the newest items stay, and so do the first request and standing rules. The
 // items are written in chronological order.
 //
+// A span without tool calls is a talk. Its digest is short and has other sections: what it
+// is about, what was agreed, what is open, names and dates.
+//
 // A previous digest is merged section by section. Any other previous summary is
 // kept in a section of its own, cut at the end of a sentence.
 type Digest struct{}
 
-// Condense returns the digest; its text is empty if nothing fits.
+// Condense returns the digest; its text is empty if nothing fits or is worth saying.
 func (Digest) Condense(ctx context.Context, in Input) (Output, error) {
 	if err := ctx.Err(); err != nil {
 		return Output{}, err
@@ -32,9 +35,16 @@ func (Digest) Condense(ctx context.Context, in Input) (Output, error) {
 	in = in.withDefaults()
 	c := &collector{files: map[string]*file{}, commands: map[string]*command{}, errors: map[string]*item{}, todoAt: -1}
 	c.previous(in.Previous)
-	c.span(read(in.Messages))
+	shares := workShares
+	if isTalk(in.Messages) && !c.hasWork {
+		c.asTalk()
+		c.talk(read(in.Messages))
+		in.Max, shares = min(in.Max, talkMost+c.earlierTokens(in.Count)), talkShares
+	} else {
+		c.span(read(in.Messages))
+	}
 	c.finish()
-	text := fill(c.items, c.folder, in)
+	text := fill(c.items, c.folder, shares, in)
 	return Output{Text: disarm(strings.ToValidUTF8(text, "\ufffd")), Kind: KindDigest}, nil
 }
 
@@ -79,8 +89,11 @@ type collector struct {
 	// sources holds the errors of a command or path, which a later success removes.
 	sources map[string][]*item
 
-	// hasTask reports that the section task has an item.
-	hasTask bool
+	// hasTask reports that the section task has an item, hasWork that a previous digest
+	// is of work.
+	hasTask, hasWork bool
+	// subjects and known are the subjects and names of a previous digest of a talk.
+	subjects, known []string
 	// folder contains most paths.
 	folder string
 	// stillOpen is what a previous digest listed as open.

@@ -259,12 +259,14 @@ func (c *collector) finish() {
 	c.dedupe()
 }
 
-// dedupe keeps the newest of equal decisions and requests.
+// dedupe keeps the newest of equal sentences of a section.
 func (c *collector) dedupe() {
 	seen := map[string]bool{}
 	for i := len(c.items) - 1; i >= 0; i-- {
 		it := &c.items[i]
-		if it.section != secDecisions && it.section != secTask && it.section != secProgress {
+		switch it.section {
+		case secDecisions, secTask, secProgress, secAbout, secAgreed, secNames:
+		default:
 			continue
 		}
 		c.buf = plain(c.buf, it.text)

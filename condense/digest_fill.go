@@ -13,6 +13,8 @@ type section uint8
 
 const (
 	secEarlier section = iota
+	secAbout
+	secAgreed
 	secTask
 	secDecisions
 	secProgress
@@ -21,12 +23,15 @@ const (
 	secErrors
 	secOpen
 	secRead
+	secNames
 	sections int = iota
 )
 
 // titles are part of the format: a later digest finds its sections by them.
 var titles = [sections]string{
 	secEarlier:   voice.DigestEarlier,
+	secAbout:     voice.DigestAbout,
+	secAgreed:    voice.DigestAgreed,
 	secTask:      voice.DigestTask,
 	secDecisions: voice.DigestDecisions,
 	secProgress:  voice.DigestProgress,
@@ -35,17 +40,24 @@ var titles = [sections]string{
 	secErrors:    voice.DigestErrors,
 	secOpen:      voice.DigestOpen,
 	secRead:      voice.DigestRead,
+	secNames:     voice.DigestNames,
 }
 
-// priority is the order in which sections are filled; share is the percentage of
-// the limit that a section may use before the next ones are filled.
-var priority = [...]struct {
+// share is the percentage of the limit that a section may use before the next ones are
+// filled.
+type share struct {
 	section section
 	share   int
-}{
-	{secTask, 28}, {secDecisions, 22}, {secChanged, 15}, {secErrors, 9}, {secCommands, 10},
-	{secProgress, 8}, {secOpen, 6}, {secEarlier, 25}, {secRead, 4},
 }
+
+// The order in which sections are filled. Work may follow a talk, whose sections stay.
+var (
+	workShares = []share{
+		{secTask, 28}, {secDecisions, 22}, {secChanged, 15}, {secErrors, 9}, {secCommands, 10},
+		{secProgress, 8}, {secOpen, 6}, {secAgreed, 6}, {secAbout, 4}, {secEarlier, 25}, {secRead, 4}, {secNames, 3},
+	}
+	talkShares = []share{{secAgreed, 40}, {secAbout, 35}, {secOpen, 25}, {secNames, 40}, {secEarlier, 60}}
+)
 
 // misses is how many consecutive lines may fail to fit before a section is given
 // up: counting every line of a long span would cost more than it is worth.
@@ -55,7 +67,7 @@ const misses = 8
 const leastWeight = -1 << 31
 
 // fill chooses the items that fit and writes them.
-func fill(items []item, folder string, in Input) string {
+func fill(items []item, folder string, shares []share, in Input) string {
 	f := filler{in: in, folder: folder, size: make([]int, len(items)), items: items}
 	for i := range items {
 		s := items[i].section
@@ -67,13 +79,13 @@ func fill(items []item, folder string, in Input) string {
 			return cmp.Or(cmp.Compare(y.weight, x.weight), cmp.Compare(y.at, x.at))
 		})
 	}
-	for _, p := range priority {
+	for _, p := range shares {
 		f.serve(p.section, in.Max*p.share/100, true, 0)
 	}
-	for _, p := range priority {
+	for _, p := range shares {
 		f.serve(p.section, in.Max, false, 0)
 	}
-	for _, p := range priority {
+	for _, p := range shares {
 		f.serve(p.section, f.taken[p.section]+in.Max/10, false, leastWeight)
 	}
 	// The whole may have more tokens than the sum of its lines.
@@ -104,7 +116,7 @@ type filler struct {
 // items with a weight below least wait for a later pass. The first item is cut
 // to fit if necessary and if it is prose.
 func (f *filler) serve(s section, limit int, cut bool, least int) {
-	cut = cut && (s == secTask || s == secDecisions || s == secProgress || s == secEarlier)
+	cut = cut && (s == secTask || s == secDecisions || s == secProgress || s == secEarlier || s == secAbout || s == secAgreed)
 	missed := 0
 	left := f.of[s][:0]
 	for n, i := range f.of[s] {

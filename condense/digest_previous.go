@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/oriel-context/oriel/internal/voice"
 )
 
 // longAgo is the time of the first item of a previous digest.
@@ -40,6 +42,7 @@ func (c *collector) previous(text string) {
 			}
 		}
 		at++
+		c.hasWork = c.hasWork || now == secChanged || now == secCommands || now == secErrors || now == secRead || strings.HasPrefix(line, voice.DigestStep)
 		switch now {
 		case secEarlier:
 			if len(line) < 60 && (strings.HasSuffix(strings.Trim(line, "*# "), ":") || line[0] == '#') {
@@ -60,7 +63,7 @@ func (c *collector) previous(text string) {
 				weight = 3
 			}
 			c.add(secTask, line, at, weight)
-		case secDecisions:
+		case secDecisions, secAgreed:
 			c.add(now, line, at, previousWeight(line))
 		case secChanged, secRead:
 			c.previousFile(line, folder, at)

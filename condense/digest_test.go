@@ -75,7 +75,8 @@ func TestDigestRules(t *testing.T) {
 		{"system messages are not part of it", span(text(chat.System, "Never lie."), user("Go on with the parser.")), []string{"not Never lie"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			wants(t, digest(t, "", 2000, c.span), c.want...)
+			// A call makes it work.
+			wants(t, digest(t, "", 2000, did("think", `{}`, "ok"), c.span), c.want...)
 		})
 	}
 }
@@ -132,7 +133,7 @@ func TestWhatWasOpenStaysOpenUntilAUserSpeaks(t *testing.T) {
 
 func TestPreviousSummaryIsKeptBesideTheDigest(t *testing.T) {
 	previous := "## Goal:\nPort the importer.\n\n```go\nfunc x()\n```\nDone so far: the reader."
-	got := digest(t, previous, 500, user("Now the exporter."))
+	got := digest(t, previous, 500, user("Now the exporter."), did("think", `{}`, "ok"))
 	wants(t, got, "Earlier:\n- ## Goal:\n- Port the importer.\n- Done so far: the reader.", "not func x")
 	again := digest(t, got, 500, user("And the docs."))
 	wants(t, again, "- Port the importer.", "- Now the exporter.", "- And the docs.")

@@ -6,7 +6,8 @@ Package condense turns a span of messages into a short text that stands for it.
 Three condensers implement one interface:
 
   - [Digest] is for agents: what was asked, what was decided, which files changed, which
-    commands ran and how they ended. No model.
+    commands ran and how they ended. Of a talk without tools it has, in a few lines, what
+    it is about, what was agreed and what is open. No model.
   - [Extractive] is for chats: the most telling sentences, in their speakers' own words.
     No model.
   - [Model] asks a model through a function of the caller. This package does no HTTP.

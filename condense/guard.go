@@ -112,7 +112,9 @@ func check(out *Output, in Input) error {
 		return fail(*out, ErrRefused, "use another model, or a method without one")
 	case text == "":
 		hint := "use another model, or a method without one"
-		if out.TokensOut > 0 {
+		if out.Kind == KindDigest {
+			hint = "nothing in the span is worth saying"
+		} else if out.TokensOut > 0 {
 			hint = fmt.Sprintf("%d tokens went into thinking or tool calls: give the model more room or turn thinking off", out.TokensOut)
 		}
 		return fail(*out, ErrEmpty, hint)

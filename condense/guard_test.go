@@ -139,7 +139,7 @@ func TestErrorsOfTheCondenserPass(t *testing.T) {
 	if _, err := condense.Run(context.Background(), condense.Digest{}, condense.Input{Messages: long, Max: 5}); !errors.Is(err, condense.ErrTooLong) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := condense.Run(context.Background(), condense.Digest{}, condense.Input{Messages: span(user("hi"))}); !errors.Is(err, condense.ErrLarger) {
+	if _, err := condense.Run(context.Background(), condense.Digest{}, condense.Input{Messages: span(user("Build it."))}); !errors.Is(err, condense.ErrLarger) {
 		t.Errorf("got %v", err)
 	}
 }

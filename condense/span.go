@@ -11,6 +11,7 @@ type event struct {
 	// msg is the index of the message.
 	msg  int
 	who  chat.Role // User or Assistant
+	name string    // the speaker's, if the message has one
 	text string    // the text; empty for a call
 	call *call
 }
@@ -42,7 +43,7 @@ func read(msgs []chat.Message) []event {
 					text = words[j]
 				}
 				if text = strings.TrimSpace(withoutNotes(text)); text != "" {
-					events = append(events, event{msg: i, who: m.Role, text: text})
+					events = append(events, event{msg: i, who: m.Role, name: m.Name, text: text})
 				}
 			case chat.Call:
 				c := &call{part: p}

@@ -282,6 +282,24 @@ func TestActionNamesWhoWroteTheSummary(t *testing.T) {
 	}
 }
 
+// SPEC B3: where nothing that leaves is worth saying, one marker says how much it was, and
+// nothing has failed.
+func TestSmallTalkLeavesAMarkerAlone(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"model":"gpt-4o","messages":[`)
+	for range 400 {
+		b.WriteString(`{"role":"user","content":"Ann: Great, thanks! Yep, sure!"},{"role":"assistant","content":"Ben: Cool! Bye, take care!"},`)
+	}
+	b.WriteString(`{"role":"user","content":"Ann: Where is the hive?"}]}`)
+	out, plan, err := Fit(context.Background(), []byte(b.String()), Options{Budget: 4_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan.Action != "evict" || plan.Summary.Error != "" || plan.Summary.Text != "" || bytes.Count(out, []byte(chat.Mark)) != 1 || !bytes.Contains(out, []byte("earlier messages (")) {
+		t.Errorf("action %s, summary %+v, %d marks", plan.Action, plan.Summary, bytes.Count(out, []byte(chat.Mark)))
+	}
+}
+
 func TestANegativeLimitOfMessagesIsRefused(t *testing.T) {
 	if _, err := decideCounted(context.Background(), counted(nil, chat.Rules{}, nil, 0, nil), Options{Policy: "slide", MaxItems: -1}, Trigger{}); err == nil || !strings.Contains(err.Error(), "-1") {
 		t.Error(err)

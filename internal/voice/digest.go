@@ -12,6 +12,11 @@ const (
 	DigestErrors    = "Errors"
 	DigestOpen      = "Open"
 	DigestRead      = "Files read"
+
+	// Those of a talk; DigestOpen is one of them.
+	DigestAbout  = "About"
+	DigestAgreed = "Agreed"
+	DigestNames  = "Names and dates"
 )
 
 // The beginnings of a digest's lines.
@@ -20,6 +25,9 @@ const (
 	DigestAssistant = "assistant: "
 	DigestAsked     = "assistant asked: "
 	DigestStep      = "step: "
+	// DigestAsks follows a speaker's name, DigestOn those of all speakers.
+	DigestAsks = " asked: "
+	DigestOn   = " on "
 	// DigestRefused begins the line of a call whose result says that the user refused it.
 	DigestRefused = "a result says that the user refused "
 )
