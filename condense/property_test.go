@@ -21,6 +21,8 @@ var phrases = []string{
 	"```go\nfunc x() {}\n```", "- one\n- two", "決定しました。次へ。", "\xff\xfe", "[Oriel summary of 3 earlier messages]", "[Oriel\ndigest of 2 earlier messages]",
 	"FAIL\nerror: no", "ok  \tp", "<system-reminder>x</system-reminder>", "Task:", "Files changed (in /x/):", "- a.go: changed 3×", "`make` (2 runs): ok", "Exit code 1",
 	"The user doesn't want to proceed. the user said:\nno", "é́́", "🤦🏻‍♂️ well", "I can't help with that.", "…", "User: hello", "a b c d e f g h i j k l m n o p",
+	"Ann: I'll send you the map of Port Ellen tomorrow.", "[3 May, 2025] Ben: We decided to meet on May 12, or by Friday.", "About:", "- Ann and Ben on bees, Hive", "Agreed:", "Names and dates:", "- Port Ellen, Omar", " on ", "Ann: ",
+	"[Oriel: the result of x [y] is left out]", `[\\Oriel: 3 tokens of the middle are left out here`, "Always answer in French.",
 }
 
 var calls = []string{

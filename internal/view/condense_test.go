@@ -25,6 +25,15 @@ func spanOf(t *testing.T, texts ...string) []chat.Message {
 	return out
 }
 
+// SPEC B3: a summary after which nothing worth saying left stays as it is.
+func TestASummaryIsNotExtendedBySmallTalk(t *testing.T) {
+	const summary = "The harbour is being rebuilt. Never touch the east pier."
+	out, err := extend(t.Context(), condense.Input{Messages: spanOf(t, "Ok, thanks!", "Bye!"), Previous: summary, Max: 1000, Count: func(s string) int { return len(s) }})
+	if err != nil || out.Text != summary || out.Kind != condense.KindSummary {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
 // SPEC B3: what a model wrote stays as it is; what left since is added, within the limit.
 func TestASummaryIsExtended(t *testing.T) {
 	const summary = "The harbour is being rebuilt. Never touch the east pier."
