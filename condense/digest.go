@@ -39,7 +39,7 @@ func (Digest) Condense(ctx context.Context, in Input) (Output, error) {
 	if isTalk(in.Messages) && !c.hasWork {
 		c.asTalk()
 		c.talk(read(in.Messages))
-		in.Max, shares = min(in.Max, talkMost+c.earlierTokens(in.Count)), talkShares
+		in.Max, shares = min(in.Max, TalkMax+c.earlierTokens(in.Count)), talkShares
 	} else {
 		c.span(read(in.Messages))
 	}

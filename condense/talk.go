@@ -11,9 +11,10 @@ import (
 	"github.com/oriel-context/oriel/internal/voice"
 )
 
-// talkMost is the most tokens of a talk's digest, an earlier summary aside. Little of a
-// talk can be said in general; the rest is found by searching the history.
-const talkMost = 120
+// TalkMax is the most tokens of the digest of a talk without its marker, an earlier summary
+// aside. Little of a talk can be said in general; the rest is found by searching the
+// history.
+const TalkMax = 120
 
 // Limits in bytes for quoting one sentence of a talk.
 const (

@@ -62,6 +62,9 @@ func ladder(ctx context.Context, d *draft, s *settings) error {
 		return nil
 	}
 	room := s.summaryMax()
+	if s.Condenser == nil && len(all) == 0 {
+		room = min(room, talkRoom) // a talk's digest is short; messages say more
+	}
 	without := d.clone()
 	if evictTo(without, s.Low-room, d.top()); without.tokens() <= s.Low-room {
 		*d = *without
@@ -299,6 +302,10 @@ func writtenByModel(c condense.Condenser, out condense.Output) bool {
 	_, extractive := c.(condense.Extractive)
 	return !extractive && out.Kind == condense.KindSummary
 }
+
+// talkRoom is the room for the digest of a history without results of tools: the digest
+// of a talk and its marker.
+const talkRoom = condense.TalkMax + 40
 
 // digestFloor is the least room in which a digest is useful.
 const digestFloor = 96
