@@ -187,3 +187,57 @@ func (c *collector) previousCommand(line string, at int) {
 	}
 	k.fails = fails
 }
+
+// asTalk turns what was collected of a previous digest into items of a talk. Digests of
+// earlier versions have requests and decisions of talks among those of work: what is worth
+// keeping of them becomes what the talk is about, and what was agreed.
+func (c *collector) asTalk() {
+	kept := c.items[:0]
+	for _, it := range c.items {
+		switch it.section {
+		case secAbout:
+			if !strings.HasPrefix(it.text, voice.DigestUser) {
+				_, list, found := strings.Cut(it.text, voice.DigestOn)
+				if !found {
+					list = it.text
+				}
+				c.subjects = append(c.subjects, strings.Split(list, ", ")...)
+				continue
+			}
+			it.weight = 1
+		case secNames:
+			if !strings.Contains(it.text, ": ") {
+				c.known = append(c.known, strings.Split(it.text, ", ")...)
+				continue
+			}
+		case secTask:
+			said := request(prose(it.text))
+			if m := speech.FindStringSubmatch(it.text); said == "" || m[0] != "" {
+				continue
+			}
+			it = item{section: secAbout, text: voice.DigestUser + shorten(said, talkRequest), at: it.at}
+		case secDecisions:
+			who, text, _ := strings.Cut(it.text, ": ")
+			text, weight := (&talk{collector: c}).settles(text)
+			if who+": " != voice.DigestUser || weight == 0 {
+				continue
+			}
+			it = item{section: secAgreed, text: voice.DigestUser + text, at: it.at, weight: weight}
+		case secProgress:
+			continue
+		}
+		kept = append(kept, it)
+	}
+	c.items = kept
+}
+
+// earlierTokens returns the tokens of a previous summary that is not a digest.
+func (c *collector) earlierTokens(count func(string) int) int {
+	n := 0
+	for i := range c.items {
+		if c.items[i].section == secEarlier {
+			n += count("- " + c.items[i].text + "\n")
+		}
+	}
+	return n
+}

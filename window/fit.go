@@ -94,7 +94,8 @@ type Options struct {
 	// ladder.
 	Condenser condense.Condenser
 	// SummaryMax is the most tokens of a summary or digest. Default: a tenth of the
-	// budget, at most 1,024.
+	// budget, at most 1,024; less is reserved for the digest of a history without
+	// results of tools, which is short.
 	SummaryMax int
 	// Omit are sentences of users that no longer hold. Summaries and digests leave them
 	// out.
