@@ -137,26 +137,35 @@ func (sc *scores) position(i int32, top float32) float32 {
 }
 
 // lead returns how much better the best of the candidates fits the query than the best
-// passage that the window shows: above 1 if it fits better.
+// passage that the window shows: above 1 if it fits better. It is 0 while most of what the
+// window shows has no vectors yet, because that would seem to fit worse than it does.
 func (r *Ranking) lead(top float32, shown func(block string) bool) float32 {
 	sc, s := r.scores, r.s
-	best := float32(lowest)
+	best, all, ready := float32(lowest), 0, 0
 	for i, t := range sc.total[:r.n] {
-		if t > best && s.flags[i]&flagRemoved == 0 && shown(s.origins[s.messageOf[i]].block) {
-			best = t
+		if s.flags[i]&(flagRemoved|flagShort) != 0 || !shown(s.origins[s.messageOf[i]].block) {
+			continue
+		}
+		best = max(best, t)
+		if all++; s.vectorOf[i] >= 0 {
+			ready++
 		}
 	}
-	if best == lowest {
+	switch {
+	case all == 0:
 		return leads
+	case r.mode != Keyword && 2*ready < all:
+		return 0
 	}
 	const pad = 1
 	return (top - sc.low + pad) / (best - sc.low + pad)
 }
 
 // A question whose answer the window lacks leads by leads or more in nine of ten cases, and
-// one that the window answers in one of ten. What people say in passing leads as little.
+// one that the window answers in one of ten. What people say in passing rarely leads by
+// statementLeads.
 const (
-	leads = 1.1
+	leads, statementLeads = 1.1, 1.15
 	// A question that leads by less brings lagTokens, unless it lags behind.
 	lagsBehind = .9
 	lagTokens  = 256
@@ -184,9 +193,9 @@ func (r *Ranking) limits(o *RecallOptions, budget int, candidates []int32) func(
 	}
 	if o.Sized && o.Shown != nil {
 		switch lead := r.lead(top, o.Shown); {
-		case lead < lagsBehind || lead < leads && sc.statement:
+		case sc.statement && lead < statementLeads || lead > 0 && lead < lagsBehind:
 			usual, most = 0, 0
-		case lead < leads || sc.statement:
+		case sc.statement || lead < leads:
 			usual, most = min(usual, lagTokens), min(most, lagTokens)
 		}
 	}
