@@ -67,11 +67,15 @@ def engine(o):
     return llama
 
 
+def chosen_arms(o, default, known):
+    for arm in o.arms or ():
+        if arm not in known:
+            sys.exit(f"answers.py: there is no arm {arm}; there are {', '.join(known)}")
+    return o.arms or list(default)
+
+
 def make_prompts(o):
-    chosen = o.arms or list(DEFAULT_ARMS[o.set])
-    unknown = set(chosen) - set(arms.ARMS)
-    if unknown:
-        sys.exit(f"answers.py: unknown arms {sorted(unknown)}; there are {', '.join(arms.ARMS)}")
+    chosen = chosen_arms(o, DEFAULT_ARMS[o.set], arms.ARMS)
     tokenizer, prompts = Tokenizer(o.model), Prompts()
     with contextlib.ExitStack() as stack:
         proxy = stack.enter_context(Proxy(o.oriel, tokenizer.request, o.profile)) if "oriel" in chosen else None
@@ -153,8 +157,10 @@ def score(o):
 
 
 def run_all_tasks(o):
+    chosen = chosen_arms(o, run_tasks.ARMS, run_tasks.ARMS)
     tokenizer, model, store = Tokenizer(o.model), engine(o), Store(o.store)
-    chosen = o.arms or list(run_tasks.ARMS)
+    if model is None:
+        sys.exit("answers.py: tasks need a model: name a server with --server, or say --gpu")
     projects = [p for k, p in enumerate(tasks.projects()) if o.which is None or k in o.which]
     with contextlib.ExitStack() as stack:
         proxy = stack.enter_context(Proxy(o.oriel, tokenizer.request, o.profile)) if "oriel" in chosen else None

@@ -14,10 +14,15 @@ KEEP = 0.5  # the share of the window that LangChain's summary leaves as it is
 
 
 class LangChainTrim:
-    """trim_messages: the newest messages that fit, from a user's message on."""
+    """trim_messages: the newest messages that fit, from a user's message on.
+
+    An agent's history may have none for a long time, so there it may begin with a reply.
+    """
 
     def __init__(self, conversation, window, count, summaries=None):
         self.messages, self.window, self.count = conversation.messages, window, count
+        agent = any(m["role"] == "tool" for m in self.messages)
+        self.start = ("human", "ai") if agent else "human"
 
     def request(self, question):
         from langchain_core.messages import convert_to_messages, trim_messages
@@ -25,7 +30,7 @@ class LangChainTrim:
         kept = trim_messages(
             convert_to_messages([*self.messages, question]), max_tokens=self.window, strategy="last",
             token_counter=lambda messages: self.count(from_langchain(messages)),
-            start_on="human", end_on=("human", "tool"), include_system=True)
+            start_on=self.start, end_on=("human", "tool"), include_system=True)
         return from_langchain(kept)
 
 

@@ -23,6 +23,7 @@ COMMAND = 160  # characters of a command that a question quotes
 SYSTEM = ("You are a coding agent. When the user asks about earlier work in this session, "
           "answer in a few words from what was said and done.")
 TESTS = re.compile(r"\b(go test|pytest|cargo test|npm (run )?test|make test|mise run test\S*|python3? -m unittest)\b")
+MADE = ("<", "[Request", "Caveat:", "This session is being continued")  # how messages begin that the agent writes
 EDITS = ("Edit", "Write", "MultiEdit")
 
 
@@ -170,7 +171,7 @@ def words(s):
 
 def spoken(m):
     """Reports whether a message is what a person typed."""
-    return m["role"] == "user" and not m.get("meta") and not m["content"].lstrip().startswith(("<", "[Request", "Caveat:", "This session is being continued"))
+    return m["role"] == "user" and not m.get("meta") and not m["content"].lstrip().startswith(MADE)
 
 
 def by_call(c, shown):

@@ -16,19 +16,18 @@ class Store:
 
     def __init__(self, path):
         self.path, self.kept, self.lock = path, {}, threading.Lock()
-        torn = False
-        if os.path.exists(path):
-            with open(path, encoding="utf-8") as f:
-                for line in f:
-                    torn = not line.endswith("\n")
-                    try:
-                        row = json.loads(line)
-                    except ValueError:
-                        continue
-                    self.kept[row["key"]] = row
-        self.file = open(path, "a", encoding="utf-8")
-        if torn:
-            self.file.write("\n")
+        if not os.path.exists(path):
+            return
+        line = "\n"
+        with open(path, encoding="utf-8") as f:
+            for line in f:
+                try:
+                    row = json.loads(line)
+                except ValueError:
+                    continue
+                self.kept[row["key"]] = row
+        if not line.endswith("\n"):
+            self.append("\n")
 
     def get(self, request):
         return self.kept.get(key(request))
@@ -37,6 +36,9 @@ class Store:
         row["key"] = key(request)
         with self.lock:
             self.kept[row["key"]] = row
-            self.file.write(json.dumps(row, ensure_ascii=False) + "\n")
-            self.file.flush()
+            self.append(json.dumps(row, ensure_ascii=False) + "\n")
         return row
+
+    def append(self, line):
+        with open(self.path, "a", encoding="utf-8") as f:
+            f.write(line)
