@@ -26,9 +26,9 @@ import talks
 import tasks
 from conversation import Prompts
 from endpoint import Endpoint
-from model import ANSWER_TOKENS, Llama, Tokenizer
+from model import Llama, Tokenizer, answer_tokens
 from proxy import Proxy
-from store import Store
+from store import Store, key
 
 SUMMARY_TOKENS = 512
 DEFAULT_ARMS = {
@@ -113,17 +113,17 @@ def selected(o):
         yield row, prompts.messages(row)
 
 
-def request_of(messages, name):
-    return {"messages": messages, "limit": ANSWER_TOKENS, "engine": name}
+def request_of(row, messages, name):
+    return {"messages": messages, "limit": answer_tokens(row["set"]), "engine": name}
 
 
 def answer(o):
     llama, store = engine(o), Store(o.store)
     asked, made = list(selected(o)), 0
     for n, (row, messages) in enumerate(asked, 1):
-        request = request_of(messages, llama.name)
+        request = request_of(row, messages, llama.name)
         if store.get(request) is None:
-            store.put(request, kind="answer", **llama.chat(messages, ANSWER_TOKENS))
+            store.put(request, kind="answer", **llama.chat(messages, request["limit"]))
             made += 1
             print(f"{n} of {len(asked)}: {row['set']} {row['conversation']} {row['arm']}", file=sys.stderr)
     print(f"{made} new answers, {len(asked) - made} were kept", file=sys.stderr)
@@ -131,16 +131,14 @@ def answer(o):
 
 def answer_gpu(o):
     torch, store = engine(o), Store(o.store)
-    open_ = {}
-    for _, messages in selected(o):
-        request = request_of(messages, torch.name)
-        if store.get(request) is None:
-            open_[json.dumps(messages)] = request
-    requests = list(open_.values())
-    for n, (i, row) in enumerate(torch.many([r["messages"] for r in requests], ANSWER_TOKENS), 1):
-        store.put(requests[i], kind="answer", **row)
-        if n % 50 == 0:
-            print(f"{n} of {len(requests)}", file=sys.stderr)
+    requests = [request_of(row, messages, torch.name) for row, messages in selected(o)]
+    missing = {key(r): r for r in requests if store.get(r) is None}  # equal requests once
+    for limit in sorted({r["limit"] for r in missing.values()}):
+        batch = [r for r in missing.values() if r["limit"] == limit]
+        for n, (i, row) in enumerate(torch.many([r["messages"] for r in batch], limit), 1):
+            store.put(batch[i], kind="answer", **row)
+            if n % 50 == 0:
+                print(f"{n} of {len(batch)}", file=sys.stderr)
 
 
 def score(o):
@@ -149,7 +147,7 @@ def score(o):
         for row in prompts.rows:
             if "failed" in row:
                 line = {k: row[k] for k in ("set", "conversation", "arm", "kind", "question", "gold", "failed")}
-            elif kept := store.get(request_of(prompts.messages(row), o.engine)):
+            elif kept := store.get(request_of(row, prompts.messages(row), o.engine)):
                 line = report.score(row, kept)
             else:
                 continue
@@ -206,7 +204,7 @@ def main():
          model, store, oriel, profile, which, some_arms, gpu, out,
          flag("--windows", type=numbers), flag("--server", help="llama.cpp's server, for summaries"),
          flag("--questions", type=int, help="at most so many of each conversation"),
-         flag("--each", type=int, default=2, help="questions of a kind in a coding session"),
+         flag("--each", type=int, default=4, help="questions of a kind in a coding session"),
          flag("--first", type=int, help="only the first messages of each talk, for trials"))
     verb("look", show_look, prompt_files, as_json)
     rows = flag("--which", type=names, help="only these conversations, by name")

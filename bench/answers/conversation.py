@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, field
 
 import text
-from model import ANSWER_TOKENS, WINDOW
+from model import WINDOW, answer_tokens
 
 ASK = "Question: {}\nAnswer in a few words."
 
@@ -65,7 +65,7 @@ class Prompts:
         if messages is not None:
             flat = text.flatten(messages)
             row["tokens"] = tokens(flat)
-            if row["tokens"] + ANSWER_TOKENS > WINDOW:
+            if row["tokens"] + answer_tokens(conversation.set) > WINDOW:
                 failed = "does not fit"
             else:
                 row["messages"] = [[m["role"], self.keep(m["content"])] for m in flat]

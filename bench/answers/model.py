@@ -22,9 +22,15 @@ import text
 PARTS, VERSION, SIZE = 22, "0.2.0", 1_117_320_768
 WINDOW = 32_768
 ANSWER_TOKENS = 40
+SESSION_TOKENS = 64  # paths and commands are long
 END, PAD = 151645, 151643  # <|im_end|>, <|endoftext|>
 SPLIT = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
          r"|\s*[\r\n]+|\s+(?!\S)|\s+")
+
+
+def answer_tokens(set_):
+    """Returns the most tokens of an answer to a question of a set."""
+    return SESSION_TOKENS if set_ == "sessions" else ANSWER_TOKENS
 
 
 def fetch(folder):

@@ -56,10 +56,10 @@ def grouped(rows):
 
 def score(row, answer):
     """Returns the row of a score; answer is the store's row."""
+    said, gold, paths = answer["text"].strip(), row["gold"], row["set"] == "sessions"
     return {
         **{k: row[k] for k in ("set", "conversation", "arm", "kind", "question", "gold")},
-        "answer": answer["text"].strip(), "f1": text.f1(answer["text"], row["gold"]),
-        "words": text.recall(answer["text"], row["gold"]), "tokens": answer["tokens"], "read": answer["read"],
+        "answer": said, "f1": text.f1(said, gold, paths), "words": text.recall(said, gold, paths), "tokens": answer["tokens"], "read": answer["read"],
         "seconds": answer["seconds"],
     }
 

@@ -201,15 +201,26 @@ def first_request(h):
 
 
 def edit_after_read(h):
-    seen = set()
-    for i, c in enumerate(h.early()):
-        if c.name != "Read" or c.file() in seen:
+    files = [c for c in h.calls if c.name == "Read" or c.name in EDITS]
+    reads = collections.Counter(c.file() for c in files if c.name == "Read")
+    for read, edit in zip(files, files[1:]):
+        if read not in h.early() or read.name != "Read" or edit.name == "Read" or edit.file() == read.file():
             continue
-        seen.add(c.file())
-        edit = next((e for e in h.calls[i + 1:] if e.name in EDITS), None)
-        if edit and edit.file() != c.file():
-            yield Question(f"Which file did you edit or write first after you read {h.short(c.file())} for the first time?",
-                           h.short(edit.file()), "edit-after-read", [by_call(edit, h.short(edit.file()))])
+        if reads[read.file()] == 1:
+            x, y = h.short(read.file()), h.short(edit.file())
+            yield Question(f"Which file did you edit or write right after you read {x}?", y, "edit-after-read",
+                           [by_call(read, x), by_call(edit, y)])
+
+
+def ran_after_edit(h):
+    seen = set()
+    for edit, then in zip(h.early(), h.calls[1:]):
+        if edit.name not in EDITS or edit.file() in seen:
+            continue
+        seen.add(edit.file())
+        if quotable(then):
+            yield Question(f"Which command did you run right after you edited {h.short(edit.file())} for the first time?", then.command(),
+                           "ran-after-edit", [by_call(edit, h.short(edit.file())), by_call(then, then.command())])
 
 
 def first_test(h):
@@ -283,7 +294,7 @@ def committed(h):
             return
 
 
-RULES = (first_request, edit_after_read, first_test, error, printed, searched, replaced, created, answered, committed)
+RULES = (first_request, edit_after_read, ran_after_edit, first_test, error, printed, searched, replaced, created, answered, committed)
 
 
 def questions(history, each):
@@ -297,7 +308,7 @@ def questions(history, each):
     return out
 
 
-def sessions(path, which=None, each=2, limit=None):
+def sessions(path, which=None, each=4, limit=None):
     """Yields the sessions of a file or folder, in the order of their names."""
     files = [path]
     if os.path.isdir(path):

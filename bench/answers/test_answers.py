@@ -23,6 +23,11 @@ class Scores(unittest.TestCase):
     def test_f1_counts_a_repeated_word_once_for_each_time_it_is_wanted(self):
         self.assertAlmostEqual(text.f1("yes yes yes", "yes"), 0.5)
 
+    def test_a_path_is_its_last_part_where_paths_are_asked_for(self):
+        self.assertEqual(text.f1("`/home/x/cmd/main.go`", "cmd/main.go", paths=True), 1)
+        self.assertEqual(text.f1("cmd/other.go", "cmd/main.go", paths=True), 0)
+        self.assertEqual(text.words("and/or", paths=False), ["andor"])
+
     def test_words_of_the_answer_ignore_what_else_is_said(self):
         self.assertEqual(text.recall("it was 5 July 2023, I think", "5 July 2023"), 1)
         self.assertAlmostEqual(text.recall("in July", "5 July 2023"), 1 / 3)
@@ -91,6 +96,7 @@ class Rules(unittest.TestCase):
             add("user", {"type": "tool_result", "tool_use_id": f"t{n}", "content": said, "is_error": failed})
 
         add("user", {"type": "text", "text": "please fix the login page"})
+        use(0, "Read", "text", file_path="/w/z.go")
         use(1, "Read", "text", file_path="/w/a.go")
         use(2, "Grep", "a.go", path="/w/pkg", pattern="func Login")
         use(3, "Edit", "done", file_path="/w/b.go", old_string="x := 1", new_string="x := 2")
@@ -106,13 +112,13 @@ class Rules(unittest.TestCase):
         self.lines = lines
 
     def test_each_rule_knows_its_answer(self):
-        got = {q.kind: q.gold for q in sessions.questions(sessions.build(self.lines), 2)}
+        asked = sessions.questions(sessions.build(self.lines), 9)
+        got = {q.kind: q.gold for q in reversed(asked)}  # the first of each kind
         self.assertEqual(got, {
-            "first-request": "please fix the login page", "edit-after-read": "b.go", "first-test": "go test ./...",
-            "error": "ls: no such folder", "printed": got.get("printed"), "searched": "func Login", "replaced": "x := 2",
+            "first-request": "please fix the login page", "edit-after-read": "b.go", "ran-after-edit": "go test ./...", "first-test": "go test ./...",
+            "error": "ls: no such folder", "printed": "ok  all 12 passed", "searched": "func Login", "replaced": "x := 2",
             "created": "new.go", "answered": "no, keep it on the branch", "committed": "Fix the login page",
         })
-        self.assertIn(got["printed"], ("ok  all 12 passed", "Exit code 0"))
 
     def test_the_history_is_valid(self):
         open_ = set()

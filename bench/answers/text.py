@@ -79,23 +79,31 @@ def render_one(message):
     return f"<|im_start|>{message['role']}\n{message['content']}<|im_end|>\n"
 
 
-def words(text):
-    """Returns the words that are compared: lower case, no punctuation, no articles."""
+PATH = re.compile(r"[\w.~-]*(?:/[\w.@-]+)+")
+
+
+def words(text, paths=False):
+    """Returns the words that are compared: lower case, no punctuation, no articles.
+
+    If paths is set, a path is its last part: it may be given from the root or not.
+    """
+    if paths:
+        text = PATH.sub(lambda m: m[0].rsplit("/", 1)[1], text)
     text = text.lower().translate(str.maketrans("", "", string.punctuation))
     return re.sub(r"\b(a|an|the|and)\b", " ", text).split()
 
 
-def f1(answer, gold):
+def f1(answer, gold, paths=False):
     """Returns the F1 of words, from 0 to 1."""
-    a, g = words(answer), words(gold)
+    a, g = words(answer, paths), words(gold, paths)
     common = sum((collections.Counter(a) & collections.Counter(g)).values())
     return 2 * common / (len(a) + len(g)) if common else 0.0
 
 
-def recall(answer, gold):
+def recall(answer, gold, paths=False):
     """Returns the share of the gold answer's words that the answer has."""
-    g = set(words(gold))
-    return len(set(words(answer)) & g) / max(1, len(g))
+    g = set(words(gold, paths))
+    return len(set(words(answer, paths)) & g) / max(1, len(g))
 
 
 def folded(text):
