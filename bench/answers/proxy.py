@@ -13,9 +13,9 @@ import urllib.request
 
 MODEL = "qwen2.5-coder-1.5b-instruct"
 INDEX_LIMIT = 600  # seconds that vectors of one conversation may take
-POLL = 0.4  # seconds between two looks at the metrics
-BUSY = 0.1  # the share of one core above which the process is at work
-QUIET_POLLS = 3  # so many looks in a row must find it idle
+POLL = 0.05  # seconds between two looks at the metrics
+BUSY = 0.015  # seconds of processor time between two looks above which the process is at work
+QUIET, QUIET_END = 3, 10  # so many looks in a row must find it idle: after a call, and after the last one
 
 
 class Upstream:
@@ -114,13 +114,18 @@ class Proxy:
         return self.upstream.body
 
     def replay(self, messages, conversation, window, tools=()):
-        """Sends every call of a conversation: one for each assistant message."""
+        """Sends every call of a conversation: one for each assistant message.
+
+        It waits after each, as there is time between the calls of people and agents: what
+        a call recalls does not depend on how fast the machine is.
+        """
         for i, m in enumerate(messages):
             if m["role"] == "assistant" and i > 0 and messages[i - 1]["role"] != "system":
                 self.call(messages[:i], conversation, window, m, tools)
-        self.wait()
+                self.wait(QUIET)
+        self.wait(QUIET_END)
 
-    def wait(self):
+    def wait(self, polls):
         """Waits until every call is written and the vectors are made.
 
         Vectors are made beside the calls and no count of those that are missing is
@@ -128,11 +133,11 @@ class Proxy:
         processor time.
         """
         end, quiet, before = time.time() + INDEX_LIMIT, 0, None
-        while quiet < QUIET_POLLS:
+        while quiet < polls:
             if time.time() > end:
                 raise RuntimeError(f"oriel is still busy after {INDEX_LIMIT} s")
             queued, cpu = self.metric("oriel_queue_calls"), self.metric("process_cpu_seconds_total")
-            idle = queued == 0 and before is not None and cpu - before < POLL * BUSY
+            idle = queued == 0 and before is not None and cpu - before < BUSY
             quiet, before = (quiet + 1 if idle else 0), cpu
             time.sleep(POLL)
 

@@ -2,7 +2,8 @@
 
 Six projects have four facts each, 24 scenarios in all. A fact stands in a message that
 asks for something else, among the first of the conversation. About 20,000 tokens of
-reading files and running commands follow. Then a task asks for a call of a tool with
+reading files follow, with some tasks whose values are given, so that the model sees what
+a task looks like and has other values before it. Then a task asks for a call of a tool with
 an argument that only the fact has. Everything is made from a seed, so that values
 cannot be guessed and are the same in every run.
 
@@ -16,7 +17,8 @@ import re
 from dataclasses import dataclass
 
 SEED = 11
-FILLER_TURNS = 30
+FILLER_TURNS = 35
+ACTION_EVERY = 4  # turns
 STEPS = 3  # calls of the model for one task
 SYSTEM = ("You are an assistant for software work. You use the tools that you have. "
           "When a task asks for an action, answer with one tool call and its arguments.")
@@ -88,6 +90,15 @@ FACTS = {
                 "Pin {package} to the version that works on the old servers.", "pin_version", "version",
                 lambda r: f"{r.randint(2, 9)}.{r.randint(11, 38)}.{r.randint(1, 9)}"),
 }
+WISHES = (
+    "Please read {path} and tell me what {function} does.", "Have a look at {path}, I want to know where the {noun} is handled.",
+    "What is in {path}? I am after the part that can {verb} the {noun}.",
+)
+REPLIES = (
+    "{function} goes through the {noun} once and stops at {n}.", "The {noun} is handled in the second function of {path}.",
+    "It returns an error above {n}; the rest of the file is about limits.", "Nothing there can {verb} a {noun} by itself, callers do that.",
+    "Five functions of the same shape. Only {function} matters for you.", "The loop adds up sizes, and {n} is where it gives up.",
+)
 BIRDS = ("heron", "osprey", "lapwing", "siskin", "dunlin", "bittern", "plover", "merlin", "wigeon", "curlew")
 SERVICES = ("ledger", "checkout", "gateway", "mailer", "indexer", "scheduler")
 PEOPLE = ("Hanna", "Oskar", "Priya", "Mateo", "Aiko", "Femi")
@@ -116,22 +127,39 @@ def make_task(project, kind, names, r):
 def project(name, tasks, r):
     messages = [{"role": "system", "content": SYSTEM}]
     for i in range(FILLER_TURNS):
+        id = f"call_{name}_{i}"
+        if i > len(tasks) and i % ACTION_EVERY == 0:
+            messages += action(id, r)
+            continue
         path, verb, noun = f"internal/{r.choice(NOUNS)}/{r.choice(VERBS)}_{i}.go", r.choice(VERBS), r.choice(NOUNS)
-        wish = r.choice((f"Please read {path} and tell me what {verb}{noun.title()} does.",
-                         f"Have a look at {path}, I want to know where the {noun} is handled.",
-                         f"What is in {path}? I am after the part that can {verb} the {noun}."))
+        wish = r.choice(WISHES).format(path=path, verb=verb, noun=noun, function=verb + noun.title())
         if 1 <= i <= len(tasks):
             wish += " " + tasks[i - 1].told + " Anyway, the file first."
-        id = f"call_{name}_{i}"
-        call = {"id": id, "type": "function", "function": {"name": "read_file", "arguments": json.dumps({"path": path})}}
-        messages += [
-            {"role": "user", "content": wish},
-            {"role": "assistant", "content": "", "tool_calls": [call]},
-            {"role": "tool", "tool_call_id": id, "content": source(path, verb, noun, r)},
-            {"role": "assistant", "content": f"{verb}{noun.title()} goes through the {noun} once and returns an error when the "
-                                             f"limit of {r.randint(10, 99)} is passed; callers retry {r.randint(2, 5)} times."},
-        ]
+        said = r.choice(REPLIES).format(path=path, verb=verb, noun=noun, function=verb + noun.title(), n=r.randint(10, 99))
+        messages += turn(id, wish, "read_file", {"path": path}, source(path, verb, noun, r), said)
     return Project(name, messages, tasks)
+
+
+def turn(id, wish, name, arguments, result, said):
+    """Returns the messages of a user's turn with one call."""
+    call = {"id": id, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+    return [
+        {"role": "user", "content": wish}, {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": id, "content": result}, {"role": "assistant", "content": said},
+    ]
+
+
+def action(id, r):
+    """Returns a turn whose task has its value in it."""
+    thing, value = r.choice(NOUNS) + "-worker", str(r.randint(5000, 9999))
+    wish, name, arguments = r.choice((
+        (f"Set the port of {thing} to {value}.", "set_port", {"service": thing, "port": value}),
+        (f"Set the key {thing}.timeout to {value}.", "set_config", {"key": f"{thing}.timeout", "value": value}),
+        (f"Create the branch spike/{thing}-{value}.", "create_branch", {"name": f"spike/{thing}-{value}"}),
+        (f"Deploy {thing} with the code word test-{value}.", "deploy", {"service": thing, "code_word": f"test-{value}"}),
+        (f"Open a ticket titled '{thing} is slow' in the queue platform.", "open_ticket", {"queue": "platform", "title": f"{thing} is slow"}),
+    ))
+    return turn(id, wish, name, arguments, "ok", r.choice(("Done.", "That is done.", "It went through.")))
 
 
 def source(path, verb, noun, r):
