@@ -35,7 +35,8 @@ type CallOptions struct {
 	// KeepTools names the tools whose results are not masked.
 	KeepTools []string
 	// RecallTokens is the most tokens that one call brings back, in the model's
-	// tokens. Default 2,048, and never more than a tenth of the budget.
+	// tokens. Default 2,048, and never more than half of the budget. Most questions bring
+	// a quarter of it or less.
 	RecallTokens int
 	// RecallWait is the longest that a call waits for recall. Default 50 ms.
 	RecallWait time.Duration

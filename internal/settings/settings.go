@@ -113,8 +113,8 @@ type Thresholds struct {
 
 // Recall bounds what is recalled into a request.
 type Recall struct {
-	// The most tokens that are recalled at a time, and never more than a tenth of the
-	// budget.
+	// The most tokens that are recalled at a time, and never more than half of the
+	// budget. Most questions bring a quarter of it or less.
 	Tokens int `toml:"tokens"`
 	// The longest that a call waits for recall. With embed.url the default is 1s, because
 	// that server embeds the query.
