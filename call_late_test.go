@@ -28,6 +28,7 @@ type caller struct {
 	took  time.Duration // of Begin
 	named bool
 	name  string // of the conversation if it is named; empty means talk
+	asks  string // what is said next; empty means words that no other message has
 }
 
 // say has the engine decide what is sent, and ends the call with a reply; the record is
@@ -35,7 +36,7 @@ type caller struct {
 func (c *caller) say(r *oriel.Calls, profile string) (action string) {
 	c.t.Helper()
 	c.n++
-	c.list = append(c.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, words(c.n))))
+	c.list = append(c.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, cmp.Or(c.asks, words(c.n)))))
 	list, err := json.Marshal(c.list)
 	must(err)
 	body := fmt.Appendf(nil, `{"model":"gpt-4o","messages":%s}`, list)

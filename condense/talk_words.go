@@ -150,7 +150,7 @@ func subjects(turns [][]string, people, before []string) []string {
 		}
 		// A capital letter says nothing at the beginning of a sentence, and elsewhere
 		// only if the word always has it.
-		if text == strings.ToLower(text) && !begins {
+		if strings.IndexFunc(text, unicode.IsUpper) < 0 && !begins {
 			n.text, n.small = text, true
 		} else if !begins && !n.small {
 			n.text = text

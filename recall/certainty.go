@@ -163,9 +163,9 @@ func (r *Ranking) lead(top float32, shown func(block string) bool) float32 {
 
 // A question whose answer the window lacks leads by leads or more in nine of ten cases, and
 // one that the window answers in one of ten. What people say in passing rarely leads by
-// statementLeads.
+// remarkLeads. What an agent works on is near everything that it did.
 const (
-	leads, statementLeads = 1.1, 1.15
+	leads, remarkLeads = 1.1, 1.15
 	// A question that leads by less brings lagTokens, unless it lags behind.
 	lagsBehind = .9
 	lagTokens  = 256
@@ -188,14 +188,16 @@ func (r *Ranking) limits(o *RecallOptions, budget int, candidates []int32) func(
 		gap = gapAt
 	}
 	usual, most := budget, budget
-	if o.Sized && !sc.whole {
+	switch {
+	case !o.Sized || sc.whole:
+	default:
 		usual, most = budget/4, budget/2
 	}
-	if o.Sized && o.Shown != nil {
+	if o.Sized && o.Shown != nil && !sc.work {
 		switch lead := r.lead(top, o.Shown); {
-		case sc.statement && lead < statementLeads || lead > 0 && lead < lagsBehind:
+		case sc.remark && lead < remarkLeads || lead > 0 && lead < lagsBehind:
 			usual, most = 0, 0
-		case sc.statement || lead < leads:
+		case sc.remark || lead < leads:
 			usual, most = min(usual, lagTokens), min(most, lagTokens)
 		}
 	}

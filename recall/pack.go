@@ -19,7 +19,7 @@ func (ss *session) header() string {
 	if ss.begin.IsZero() {
 		return ""
 	}
-	return ss.begin.Format("2 January 2006") + ":\n"
+	return ss.begin.Format(dayLayout) + ":\n"
 }
 
 // since returns the line above the passages of a day, with how long ago that was for a
@@ -28,29 +28,29 @@ func (ss *session) since(now time.Time) string {
 	if ss.begin.IsZero() || now.IsZero() {
 		return ss.header()
 	}
-	return agoWords(dayNumber(now)-dayNumber(ss.begin)) + ss.header()
+	return ss.begin.Format(dayLayout) + agoWords(dayNumber(now)-dayNumber(ss.begin)) + ":\n"
 }
 
 // agoTokens is how many tokens since has more than header.
 const agoTokens = 4
 
-// agoWords returns a number of days in words, with a comma after them; "" for days to come.
+// agoWords returns a number of days in words, in brackets; "" for days to come.
 func agoWords(days int) string {
 	switch {
 	case days < 0:
 		return ""
 	case days == 0:
-		return "today, "
+		return " (today)"
 	case days == 1:
-		return "yesterday, "
+		return " (yesterday)"
 	case days < 14:
-		return fmt.Sprintf("%d days ago, ", days)
+		return fmt.Sprintf(" (%d days ago)", days)
 	case days < 60:
-		return fmt.Sprintf("%d weeks ago, ", days/7)
+		return fmt.Sprintf(" (%d weeks ago)", days/7)
 	case days < 730:
-		return fmt.Sprintf("%d months ago, ", days*12/365)
+		return fmt.Sprintf(" (%d months ago)", days*12/365)
 	}
-	return fmt.Sprintf("%d years ago, ", days/365)
+	return fmt.Sprintf(" (%d years ago)", days/365)
 }
 
 // reader returns the time of who reads the passages of a session: now, or where texts tell
@@ -246,7 +246,7 @@ func (p *packing) write(order []int32, texts []string) string {
 			}
 			label = ""
 		}
-		b.WriteString(quoted(label, text))
+		b.WriteString(quoted(label+p.datesIn(i, ss, text), text))
 		if _, cut = p.begun[order[k-1]]; cut {
 			b.WriteString(gap)
 		}
@@ -255,6 +255,19 @@ func (p *packing) write(order []int32, texts []string) string {
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// datesIn returns what the dates that a passage tells in words mean, for its label, if the
+// reader reads it on another day. Calls and results of tools tell none.
+func (p *packing) datesIn(i int32, ss *session, text string) string {
+	now := p.s.reader(ss, p.now)
+	if now.IsZero() || ss.begin.IsZero() || p.s.flags[i]&flagTool != 0 || dayNumber(now) == dayNumber(ss.begin) {
+		return ""
+	}
+	if dates := datesSaid(text, ss.begin); dates != "" {
+		return " (" + dates + ")"
+	}
+	return ""
 }
 
 // goesOn reports whether passage b begins where the shown text of passage a ends.

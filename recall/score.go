@@ -10,9 +10,9 @@ type scores struct {
 	prior prior
 	certainty
 	low, top float32 // the worst and the best total
-	// whole reports that the query is about the whole conversation, statement that it asks
-	// for nothing.
-	whole, statement bool
+	// whole reports that the query is about the whole conversation, work that it is about
+	// what an agent does next, and remark that it is neither that nor a question.
+	whole, work, remark bool
 
 	heights   []heights      // by message
 	dismissed map[int32]bool // passages whose directives no longer hold
@@ -62,7 +62,7 @@ func (s *Scope) score(sc *scores, query string, vector []float32, o *RecallOptio
 		}
 		f.mean, f.deviation = mean, 1/max(std, 1e-6)
 	}
-	sc.statement = statement
+	sc.work, sc.remark = a == work, statement && a != work
 	bestWord, bestCos := s.tops(sc, o)
 	sc.all = 1 / max(h.all, 1e-6)
 	word := bestWord * sc.all
@@ -81,6 +81,9 @@ func (s *Scope) score(sc *scores, query string, vector []float32, o *RecallOptio
 	}
 	f.word = 1 / max(norm, 1e-6)
 	sc.prior = s.prior(w, query, a, datesOf(query, o.Now))
+	if o.Sized && a == work {
+		sc.prior.user, sc.prior.tool = w.Told, 0
+	}
 	s.measure(sc, &f)
 	s.sum(sc, &f)
 	s.preferNear(sc, &f, w.Conversation, o)

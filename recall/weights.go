@@ -37,6 +37,9 @@ type Weights struct {
 	// Tool is added for calls and results of tools in work: in queries that
 	// are not questions, if tools are used.
 	Tool float32
+	// Told is added for what the user said, and Tool for nothing, in a sized search for
+	// work: an agent can run its tools again, and nobody says a thing twice.
+	Told float32
 	// Repeat is the cost of further passages of a message if the query asks
 	// for a course of events or a summary; a quarter of it for work.
 	Repeat float32
@@ -59,7 +62,7 @@ func DefaultWeights() Weights {
 		Question: 5, Statement: 15, Remark: 4,
 		Lexical: [4]float32{.3, .5, .4, .3}, Dense: [4]float32{0, .1, .3, .1}, Edge: 1.5,
 		Knee: 64, Length: .5,
-		Speaker: .9, Date: 4, User: [5]float32{5, 0, 6, 3, 0}, Work: .6, Tool: 1, Repeat: 4, Conversation: 1, Instruction: 2, Preference: 1.5, Pins: .0625, Router: true,
+		Speaker: .9, Date: 4, User: [5]float32{5, 0, 6, 3, 0}, Work: .6, Tool: 1, Told: 4, Repeat: 4, Conversation: 1, Instruction: 2, Preference: 1.5, Pins: .0625, Router: true,
 	}
 }
 
@@ -72,7 +75,7 @@ var stages = []struct {
 	{"neighbours", func(w *Weights) { w.Lexical, w.Dense, w.Edge = [4]float32{}, [4]float32{}, 0 }},
 	{"speaker", func(w *Weights) { w.Speaker = 0 }},
 	{"date", func(w *Weights) { w.Date = 0 }},
-	{"role", func(w *Weights) { w.User, w.Tool = [5]float32{}, 0 }},
+	{"role", func(w *Weights) { w.User, w.Tool, w.Told = [5]float32{}, 0, 0 }},
 	{"length", func(w *Weights) { w.Length = 0 }},
 	{"directives", func(w *Weights) { w.Instruction, w.Preference, w.Pins = 0, 0, -1 }},
 	{"spread", func(w *Weights) { w.Repeat = 0 }},
