@@ -2,7 +2,6 @@ package recall
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -20,37 +19,6 @@ func (ss *session) header() string {
 		return ""
 	}
 	return ss.begin.Format(dayLayout) + ":\n"
-}
-
-// since returns the line above the passages of a day, with how long ago that was for a
-// reader at the time now.
-func (ss *session) since(now time.Time) string {
-	if ss.begin.IsZero() || now.IsZero() {
-		return ss.header()
-	}
-	return ss.begin.Format(dayLayout) + agoWords(dayNumber(now)-dayNumber(ss.begin)) + ":\n"
-}
-
-// agoTokens is how many tokens since has more than header.
-const agoTokens = 4
-
-// agoWords returns a number of days in words, in brackets; "" for days to come.
-func agoWords(days int) string {
-	switch {
-	case days < 0:
-		return ""
-	case days == 0:
-		return " (today)"
-	case days == 1:
-		return " (yesterday)"
-	case days < 14:
-		return fmt.Sprintf(" (%d days ago)", days)
-	case days < 60:
-		return fmt.Sprintf(" (%d weeks ago)", days/7)
-	case days < 730:
-		return fmt.Sprintf(" (%d months ago)", days*12/365)
-	}
-	return fmt.Sprintf(" (%d years ago)", days/365)
 }
 
 // reader returns the time of who reads the passages of a session: now, or where texts tell
@@ -128,9 +96,7 @@ func (p *packing) add(i int32) bool {
 	session := p.s.messages[p.s.messageOf[i]].session
 	left := p.budget - p.used
 	if !p.sessions[session] {
-		if left -= int(p.s.sessions[session].cost); !p.now.IsZero() {
-			left -= agoTokens
-		}
+		left -= int(p.s.sessions[session].cost)
 	}
 	cost := int(p.s.cost[i])
 	if cost > left {
@@ -236,7 +202,7 @@ func (p *packing) write(order []int32, texts []string) string {
 			text += texts[k]
 		}
 		ss := &s.sessions[s.messages[m].session]
-		header := ss.since(s.reader(ss, p.now))
+		header := ss.header()
 		label := s.label(s.messages[m].speaker, s.origins[m].role, s.flags[i])
 		if before < 0 || header != day {
 			b.WriteString(header)
