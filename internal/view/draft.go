@@ -49,6 +49,14 @@ func (s *request) newDraft(cut *Cut, pieces []wire.Piece) *draft {
 	return e
 }
 
+// clone returns a draft that can be changed without the original.
+func (e *draft) clone() *draft {
+	c := *e
+	c.pieces, c.inserted, c.passages = slices.Clone(e.pieces), slices.Clone(e.inserted), slices.Clone(e.passages)
+	c.hidden, c.blocks = maps.Clone(e.hidden), maps.Clone(e.blocks)
+	return &c
+}
+
 // findHidden recomputes hidden.
 func (e *draft) findHidden() {
 	clear(e.hidden)

@@ -88,21 +88,27 @@ func (e *draft) recallHidden(ctx context.Context, total int) (added, newest bool
 	return added, into == spoken, err
 }
 
-// needsRoom reports whether a cut is due before the budget is used up, because the newest
-// words ask for something of the history and there would be no room for it. If the last cut
-// did not make that much room, the next one would not either.
-func (e *draft) needsRoom(total int) bool {
-	usual := min(e.recallTokens()/4, e.budget/8)
-	if e.budget-total >= usual || e.before == nil || len(e.hidden) == 0 || e.quiet || e.v.o.Recall == nil || e.Thread.Stay ||
-		e.low() > e.budget-2*usual || e.before.Plan.TokensAfter > e.budget-2*usual {
-		return false
+// makeRoom returns the draft with a cut that is due before the budget is used up, because
+// the newest words ask for something of the history and there would be no room for it. It
+// returns the draft itself if there is room, or if a cut would not make enough for this call
+// and the next ones. total is the size of the view.
+func (e *draft) makeRoom(ctx context.Context, total int) *draft {
+	usual := min(e.recallTokens()/2, e.budget/5)
+	if e.budget-total >= usual || len(e.hidden) == 0 || e.quiet || e.v.o.Recall == nil || e.Thread.Stay {
+		return e
 	}
 	k := e.newPrompt()
 	if k < 0 {
-		return false
+		return e
 	}
-	query, _ := wordsOf(e.message(e.pieces[k]))
-	return recall.Asks(query)
+	if query, _ := wordsOf(e.message(e.pieces[k])); !recall.Asks(query) {
+		return e
+	}
+	smaller := e.clone()
+	if err := smaller.cut(ctx, e.low(), window.Hard); err != nil || e.count(smaller.pieces).Total > e.budget-2*usual {
+		return e
+	}
+	return smaller
 }
 
 // recallTokens returns the most tokens that one call recalls: the profile's

@@ -96,7 +96,7 @@ func (s *request) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, er
 	if total.Total > s.budget {
 		s.grow(cut)
 	}
-	if over := total.Total > s.budget; over || s.free(cut, total.Total) || e.needsRoom(total.Total) {
+	if over := total.Total > s.budget; over || s.free(cut, total.Total) {
 		if err := e.cut(ctx, s.low(), window.Hard); err != nil && (over || !errors.Is(err, window.ErrCannotFit)) {
 			return nil, nil, err
 		}
@@ -104,6 +104,8 @@ func (s *request) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, er
 		if again := s.cutAnew(ctx, cut, total.Total); again != nil {
 			e, total = again, s.count(again.pieces)
 		}
+	} else if smaller := e.makeRoom(ctx, total.Total); smaller != e {
+		e, total = smaller, s.count(smaller.pieces)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err

@@ -165,7 +165,7 @@ func (p *replayed) call(s *transcript.Session, r transcript.Request) error {
 	if res.New && res.Recalled > 0 {
 		t.recalls++
 	}
-	cut := res.New && res.Folded
+	cut := res.New && (res.Folded || res.Cleared)
 	if res.After > res.Budget || p.window > 0 && res.After > p.window {
 		t.over++
 		fmt.Printf("%s call %d: %d tokens\n", s.Name, t.calls, res.After)
