@@ -11,6 +11,9 @@ import (
 // the same subject.
 func asks(query string) bool { return strings.Contains(query, "?") || asking.MatchString(query) }
 
+// Questions reports whether a text is a question or a request, not a remark.
+func Questions(text string) bool { return asks(withoutForm(text)) }
+
 // searches reports whether a query is a few search words rather than a
 // sentence.
 func searches(query string) bool { return len(strings.Fields(query)) <= 3 }

@@ -101,7 +101,8 @@ func (e *draft) makeRoom(ctx context.Context, total int) *draft {
 	if k < 0 {
 		return e
 	}
-	if query, _ := wordsOf(e.message(e.pieces[k])); !recall.Asks(query) {
+	// What people say in passing seldom brings anything, but what an agent is told to do.
+	if query, _ := wordsOf(e.message(e.pieces[k])); !recall.Asks(query) || !recall.Questions(query) && len(e.Body.Tools) == 0 {
 		return e
 	}
 	smaller := e.clone()
@@ -330,8 +331,9 @@ func (e *draft) find(ctx context.Context, query string, room int, spoken bool) (
 	where := recall.Where{Tenant: e.Thread.Tenant, Conversation: e.Thread.Conversation}
 	o := recall.RecallOptions{
 		Budget: (room - framed - 8) * asRecall().Text(frame).Tokens / framed, Now: e.Now,
-		Whole: true, // what was recalled is not recalled again, so a beginning would keep out the rest
-		Sized: spoken, Shown: func(block string) bool { return shown[block] || known[block] },
+		Whole:      true, // what was recalled is not recalled again, so a beginning would keep out the rest
+		Directives: -1,   // a cut shows those that left
+		Sized:      spoken, Shown: func(block string) bool { return shown[block] || known[block] },
 		Exclude: func(block string) bool {
 			if shown[block] || known[block] {
 				return true
