@@ -19,7 +19,7 @@ QUIET, QUIET_END = 3, 10  # so many looks in a row must find it idle: after a ca
 
 
 class Upstream:
-    """A server for Chat Completions that gives the reply it was told to give.
+    """A server for Chat Completions and Messages that gives the reply it was told to give.
 
     body is the last request. reply is a message, or a function that makes one for a body. count returns the prompt tokens of messages, so that
     Oriel learns the model's own counts from the usage, as it does in real use.
@@ -39,12 +39,8 @@ class Upstream:
                 upstream.body = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 reply = upstream.reply(upstream.body) if callable(upstream.reply) else upstream.reply
                 tokens = count(upstream.body["messages"], upstream.body.get("tools") or ())
-                reason = "tool_calls" if reply.get("tool_calls") else "stop"
-                out = json.dumps({
-                    "id": "c", "object": "chat.completion", "created": 1, "model": MODEL,
-                    "choices": [{"index": 0, "finish_reason": reason, "message": reply}],
-                    "usage": {"prompt_tokens": tokens, "completion_tokens": 3, "total_tokens": tokens + 3},
-                }).encode()
+                answer = message_answer if self.path.endswith("/messages") else chat_answer
+                out = json.dumps(answer(upstream.body["model"], reply, tokens)).encode()
                 self.send_response(200)
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(out)))
@@ -56,6 +52,23 @@ class Upstream:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
 
+def chat_answer(model, reply, tokens):
+    reason = "tool_calls" if reply.get("tool_calls") else "stop"
+    return {
+        "id": "c", "object": "chat.completion", "created": 1, "model": model,
+        "choices": [{"index": 0, "finish_reason": reason, "message": reply}],
+        "usage": {"prompt_tokens": tokens, "completion_tokens": 3, "total_tokens": tokens + 3},
+    }
+
+
+def message_answer(model, reply, tokens):
+    calls = any(part["type"] == "tool_use" for part in reply["content"])
+    return {
+        "id": "m", "type": "message", "model": model, **reply, "stop_sequence": None, "stop_reason": "tool_use" if calls else "end_turn",
+        "usage": {"input_tokens": tokens, "output_tokens": 3},
+    }
+
+
 class Proxy:
     """oriel serve with a history of its own, for the time of a with statement."""
 
@@ -65,7 +78,8 @@ class Proxy:
         self.url = f"http://127.0.0.1:{free_port()}"
         self.process = subprocess.Popen(
             [oriel, "serve", "--listen", self.url.removeprefix("http://"), "--data", self.data, "--profile", profile,
-             "--upstream-openai", f"http://127.0.0.1:{self.upstream.port}/v1", *extra],
+             "--upstream-openai", f"http://127.0.0.1:{self.upstream.port}/v1",
+             "--upstream-anthropic", f"http://127.0.0.1:{self.upstream.port}", *extra],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.log = []
         threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True).start()

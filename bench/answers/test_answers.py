@@ -7,7 +7,9 @@ import unittest
 
 import conversation
 import report
+import scripted
 import sessions
+import show_requests
 import store
 import talks
 import tasks
@@ -239,6 +241,26 @@ def called(id, name, arguments):
 
 def result(id, said):
     return {"role": "tool", "tool_call_id": id, "content": said}
+
+
+class Requests(unittest.TestCase):
+    def test_parts_of_a_message_stand_under_its_role(self):
+        body = {"system": "Be brief.", "tools": [{"name": "Read"}], "messages": [
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "Read", "input": {"path": "a"}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x\ny", "is_error": True}, {"type": "text", "text": "Why?"}]}]}
+        self.assertEqual(show_requests.lines(body), [
+            "system     Be brief.", "tools      Read", 'assistant  call Read {"path": "a"}',
+            "user       failed result: x", "           y", "        +  Why?"])
+
+    def test_a_request_that_is_the_same_is_printed_once(self):
+        request = {"body": {"messages": [{"role": "user", "content": "Hi"}]}, "tokens before": "9", "tokens after": "9", "action": "none"}
+        self.assertEqual(show_requests.block(request, request, False).count("Hi"), 1)
+
+    def test_names_of_requests_are_used_once_and_exist(self):
+        names = [t.name for c in scripted.CONVERSATIONS for t in c.turns if t.name]
+        self.assertEqual(len(names), len(set(names)))
+        for c in scripted.CONVERSATIONS:
+            self.assertLessEqual({*c.diffs, *c.follows, *c.follows.values()}, set(names))
 
 
 if __name__ == "__main__":
