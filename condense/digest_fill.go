@@ -112,6 +112,9 @@ type filler struct {
 	used   int
 }
 
+// stump is how many words, with the ellipsis, say nothing of what was cut.
+const stump = 5
+
 // serve chooses items of a section, most important first, up to limit tokens;
 // items with a weight below least wait for a later pass. The first item is cut
 // to fit if necessary and if it is prose.
@@ -127,7 +130,7 @@ func (f *filler) serve(s section, limit int, cut bool, least int) {
 		cost := f.cost(i)
 		room := min(limit-f.taken[s], f.in.Max-f.used)
 		if cost > room && cut && !f.titled[s] && len(left) == 0 {
-			if text := cutWords(f.items[i].text, room-f.titleCost(s)-2, f.in.Count); text != "" {
+			if text := cutWords(f.items[i].text, room-f.titleCost(s)-2, f.in.Count); len(strings.Fields(text)) > stump {
 				f.items[i].text, f.size[i] = text, 0
 				cost = f.cost(i)
 			}

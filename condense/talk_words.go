@@ -246,6 +246,9 @@ func calls(text string, people []string) bool {
 	})
 }
 
+// weekday matches what has a capital letter and names nothing.
+var weekday = regexp.MustCompile(`^(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?$`)
+
 // mostNames is how many names a digest has.
 const mostNames = 6
 
@@ -284,6 +287,9 @@ func names(turns [][]string, people, before, without []string) []string {
 	slices.SortStableFunc(order, func(a, b *tally) int { return cmp.Or(cmp.Compare(b.turns, a.turns), cmp.Compare(b.last, a.last)) })
 	var out []string
 	for _, n := range order {
+		if utf8.RuneCountInString(n.text) < 3 || weekday.MatchString(n.text) {
+			continue
+		}
 		part := slices.ContainsFunc(out, func(s string) bool { return strings.Contains(s, n.text) || strings.Contains(n.text, s) }) || slices.Contains(without, n.text)
 		if !part && len(out) < mostNames {
 			out = append(out, n.text)

@@ -128,6 +128,7 @@ const (
 	// A sized search stops at sizedGap, and exceeds its usual size only for passages from
 	// sizedNear on.
 	sizedGap, sizedNear = .55, .7
+	sizedLeast          = 8
 )
 
 // position returns where a passage lies between the worst and top.
@@ -169,11 +170,24 @@ const (
 	// A question that leads by less brings lagTokens, unless it lags behind.
 	lagsBehind = .9
 	lagTokens  = 256
+	// nearTokens is the least room of the best passages, as far as the budget allows it.
+	nearTokens = 512
 )
 
+// skipped is the limit of a passage that is left out alone.
+const skipped = -1
+
+// bareCall reports whether a passage is a call without much to read, such as "Read a.go":
+// without its result it says nothing.
+func (s *Scope) bareCall(i int32) bool {
+	return s.flags[i]&flagTool != 0 && s.flags[i]&flagGiven == 0 && s.cost[i] < bareTokens
+}
+
+const bareTokens = 24
+
 // limits returns a function that returns how many tokens may be used up to and with one of
-// the candidates, which are sorted best first; 0 ends the search. The best is that of the
-// candidates: the window may show the query itself.
+// the candidates, which are sorted best first; 0 ends the search, and skipped leaves the
+// candidate out. The best is that of the candidates: the window may show the query itself.
 func (r *Ranking) limits(o *RecallOptions, budget int, candidates []int32) func(i int32) int {
 	sc := r.scores
 	if r.mode == Dense || r.byTime || len(candidates) == 0 {
@@ -182,16 +196,14 @@ func (r *Ranking) limits(o *RecallOptions, budget int, candidates []int32) func(
 	top := sc.total[candidates[0]]
 	gap := float32(0)
 	switch {
-	case o.Sized && r.n >= gapLeast:
+	case o.Sized && r.n >= sizedLeast:
 		gap = sizedGap
 	case sc.scale == &asked && r.n >= gapLeast:
 		gap = gapAt
 	}
 	usual, most := budget, budget
-	switch {
-	case !o.Sized || sc.whole:
-	default:
-		usual, most = budget/4, budget/2
+	if o.Sized && !sc.whole { // in a small window a passage takes as much as in a large one
+		usual, most = budget/4, max(budget/2, min(budget, nearTokens))
 	}
 	if o.Sized && o.Shown != nil && !sc.work {
 		switch lead := r.lead(top, o.Shown); {
@@ -205,6 +217,8 @@ func (r *Ranking) limits(o *RecallOptions, budget int, candidates []int32) func(
 		switch at := sc.position(i, top); {
 		case at < gap:
 			return 0
+		case o.Sized && at < sizedNear && r.s.bareCall(i):
+			return skipped
 		case at < sizedNear:
 			return usual
 		default:

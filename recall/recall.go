@@ -253,7 +253,11 @@ func (r *Ranking) Pack(o RecallOptions) *Result {
 			continue
 		}
 		if floor >= 0 {
-			if p.budget = limit(i); p.full() {
+			most := limit(i)
+			if most == skipped {
+				continue
+			}
+			if p.budget = most; p.full() {
 				break
 			}
 		}

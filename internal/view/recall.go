@@ -287,7 +287,7 @@ const (
 // recallTitle returns the title of passages. What tools and files said is named as that: it
 // is not the user's.
 func recallTitle(passages []recall.Passage) string {
-	if slices.ContainsFunc(passages, func(p recall.Passage) bool { return p.Tool }) {
+	if slices.ContainsFunc(passages, func(p recall.Passage) bool { return p.Role == string(chat.Tool) }) {
 		return voice.RecalledToolTitle
 	}
 	return voice.RecalledTitle
