@@ -174,6 +174,20 @@ const (
 	nearTokens = 512
 )
 
+// bestAnswer returns the total of the best candidate that does not repeat the query: one who
+// asks again needs what was answered, which seldom has as many of the words.
+func (r *Ranking) bestAnswer(candidates []int32) float32 {
+	for _, i := range candidates {
+		if r.s.keyword(r.scores, i) < repeatsQuery {
+			return r.scores.total[i]
+		}
+	}
+	return r.scores.total[candidates[0]]
+}
+
+// repeatsQuery is the share of the query's words from which on a passage repeats the query.
+const repeatsQuery = .8
+
 // skipped is the limit of a passage that is left out alone.
 const skipped = -1
 
@@ -193,7 +207,7 @@ func (r *Ranking) limits(o *RecallOptions, budget int, candidates []int32) func(
 	if r.mode == Dense || r.byTime || len(candidates) == 0 {
 		return func(int32) int { return budget }
 	}
-	top := sc.total[candidates[0]]
+	top := r.bestAnswer(candidates)
 	gap := float32(0)
 	switch {
 	case o.Sized && r.n >= sizedLeast:

@@ -12,15 +12,24 @@ import (
 // Instructs reports whether a sentence tells an assistant how to answer or work beyond the
 // next answer. What people tell each other in the same words ("never give up") is not that.
 func Instructs(sentence string) bool {
+	if len(sentence) > longest {
+		return false
+	}
 	s := straight(sentence)
 	return instructs(s, strings.ToLower(s))
 }
 
 // Prefers reports whether a sentence states what its speaker likes or must avoid.
 func Prefers(sentence string) bool {
+	if len(sentence) > longest {
+		return false
+	}
 	s := straight(sentence)
 	return prefers.match(s, strings.ToLower(s)) && !tells.MatchString(s) && !questions.MatchString(s)
 }
+
+// longest is the most bytes of a sentence that anybody remembers.
+const longest = 1000
 
 // instructs expects the sentence with straight apostrophes, also in lower case. A question
 // instructs only if it asks the assistant for something lasting.

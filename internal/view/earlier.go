@@ -51,7 +51,7 @@ func (e *draft) recallEarlier(ctx context.Context, total int) (bool, error) {
 		e.request.recallTime.Left += more
 	}
 	query, _ := wordsOf(e.message(e.pieces[into]))
-	room := min(e.recallTokens(), e.budget/recallShare, e.budget-total) - e.request.recalled
+	room := min(e.recallTokens()/2, e.budget/10, e.budget-total) - e.request.recalled
 	var texts []string
 	if standing := e.earlierStanding(ctx, project, min(room, mostStanding)); standing != "" {
 		texts = append(texts, standing)
@@ -117,7 +117,7 @@ func (e *draft) findEarlier(ctx context.Context, project, query string, room int
 	frame := voice.EarlierTitle + recallEnd
 	framed := e.counter.Text(frame).Tokens
 	found := e.search(ctx, recall.Where{Tenant: e.Thread.Tenant, Project: project, Reach: recall.ReachProject}, query, recall.RecallOptions{
-		Budget: (room - framed - 8) * asRecall().Text(frame).Tokens / framed, Now: e.Now, Whole: true, Sized: true, Directives: -1,
+		Budget: (room - framed - 8) * asRecall().Text(frame).Tokens / framed, Now: e.Now, Whole: true, Directives: -1,
 	})
 	if found == nil || !aboutProject(found.Passages) {
 		return "", nil
