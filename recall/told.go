@@ -124,9 +124,9 @@ func (t *told) add(conversation int32, text string, p *people) int32 {
 	c.named++
 	c.of[id]++
 	if c.talk() {
-		for id, n := range c.of {
-			if n >= nameLeast && t.number[id] == none {
-				t.number[id] = p.add(t.names[id])
+		for id, name := range t.names { // in this order on every machine
+			if c.of[int32(id)] >= nameLeast && t.number[id] == none {
+				t.number[id] = p.add(name)
 			}
 		}
 	}

@@ -51,7 +51,7 @@ func (e *draft) recallEarlier(ctx context.Context, total int) (bool, error) {
 		e.request.recallTime.Left += more
 	}
 	query, _ := wordsOf(e.message(e.pieces[into]))
-	room := min(e.recallTokens()/2, e.budget/10, e.budget-total) - e.request.recalled
+	room := min(e.recallTokens(), e.budget/10, e.budget-total) - e.request.recalled
 	var texts []string
 	if standing := e.earlierStanding(ctx, project, min(room, mostStanding)); standing != "" {
 		texts = append(texts, standing)
