@@ -8,6 +8,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/directive"
+	"github.com/oriel-context/oriel/internal/quote"
 	"github.com/oriel-context/oriel/internal/voice"
 )
 
@@ -73,12 +74,18 @@ var speech = regexp.MustCompile(`^(?:\[([^\]\n]{4,40})\] ?)?(?:(\p{Lu}[\p{L}\p{M
 // most of them begin with a name or have one.
 func (t *talk) split(events []event) {
 	named := 0
+	heads := map[string]bool{}
 	for i := range events {
-		if events[i].name != "" || speech.FindStringSubmatch(events[i].text)[2] != "" {
+		who := events[i].name
+		if who == "" {
+			who = speaks(events[i].text)
+		}
+		if who != "" {
 			named++
+			heads[who] = true
 		}
 	}
-	record := len(events) > 1 && 3*named >= 2*len(events)
+	record := len(events) > 1 && 3*named >= 2*len(events) && len(heads) <= mostPeople
 	day := ""
 	for i := range events {
 		e := &events[i]
@@ -94,7 +101,7 @@ func (t *talk) split(events []event) {
 		}
 		at := 0
 		for line := range strings.Lines(text) {
-			if m := speech.FindStringSubmatch(line); record && m[0] != "" {
+			if m := speech.FindStringSubmatch(line); record && m[0] != "" && (m[2] == "" || heads[m[2]]) {
 				end(at)
 				begin = at + len(m[0])
 				if m[1] != "" {
@@ -129,6 +136,18 @@ func prose(text string) (out []string) {
 		}
 	}
 	return out
+}
+
+// mostPeople is how many people talk to each other at most; more names are those of a list.
+const mostPeople = 16
+
+// speaks returns the name of a speaker at the beginning of a text, or "".
+func speaks(text string) string {
+	who := speech.FindStringSubmatch(text)[2]
+	if quote.IsLabel(who) {
+		return ""
+	}
+	return who
 }
 
 // counts reports whether what a speaker said counts: that of people, but of an assistant

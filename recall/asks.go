@@ -2,6 +2,8 @@ package recall
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/recall/keyword"
 )
@@ -18,7 +20,7 @@ func Asks(text string) bool {
 	words := strings.Fields(text)
 	agrees, content := false, 0
 	for i, w := range words {
-		w = strings.Trim(w, ".,;:!?\"'`()[]{}…#")
+		w = strings.TrimFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '/' })
 		lower := strings.ToLower(w)
 		if i == 0 {
 			agrees = begins[lower]
@@ -53,7 +55,8 @@ func names(w string) bool {
 	if strings.Trim(w, "0123456789") == "" {
 		return len(w) > 2
 	}
-	return strings.ContainsAny(w, "0123456789_/.") || strings.ToLower(w[1:]) != w[1:]
+	_, first := utf8.DecodeRuneInString(w)
+	return strings.ContainsAny(w, "0123456789_/.") || strings.IndexFunc(w[first:], unicode.IsUpper) >= 0
 }
 
 // begins are words with which people agree to what was said or proposed.

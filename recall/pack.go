@@ -21,8 +21,8 @@ func (ss *session) header() string {
 	return ss.begin.Format(dayLayout) + ":\n"
 }
 
-// reader returns the time of who reads the passages of a session: now, or where texts tell
-// their dates the last date that they tell. The zero time means that it is unknown.
+// reader returns the time at which somebody reads the passages of a session: now, or the
+// latest date that texts tell where they tell dates. The zero time means that it is unknown.
 func (s *Scope) reader(ss *session, now time.Time) time.Time {
 	if !ss.told || now.IsZero() {
 		return now
@@ -212,7 +212,10 @@ func (p *packing) write(order []int32, texts []string) string {
 			}
 			label = ""
 		}
-		b.WriteString(quoted(label+p.datesIn(i, ss, text), text))
+		if label != "" {
+			label += p.datesIn(i, ss, text)
+		}
+		b.WriteString(quoted(label, text))
 		if _, cut = p.begun[order[k-1]]; cut {
 			b.WriteString(gap)
 		}

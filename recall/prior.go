@@ -146,7 +146,7 @@ func (s *Scope) prior(w *Weights, query string, a aim, d dates) prior {
 
 // of returns the prior of a passage of a speaker, or of nobody with a name.
 func (p *prior) of(speaker int32, m *message, flags uint8) (sum float32) {
-	if speaker >= 0 {
+	if speaker >= 0 && int(speaker) < len(p.speaker) { // else its name was found after the scores
 		sum = p.speaker[speaker]
 	} else if flags&flagUser != 0 {
 		sum = p.user

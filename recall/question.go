@@ -23,11 +23,17 @@ var asking = regexp.MustCompile(`(?i)^\W*(?:who|whom|whose|what|which|when|where
 // withoutForm returns a query without the sentences that only say in which form it is to be
 // answered, and without a label before it. Their words are not what the query is about.
 func withoutForm(query string) string {
+	if len(query) > longQuery {
+		return query
+	}
 	if rest := strings.TrimSpace(form.ReplaceAllString(labelled.ReplaceAllString(query, ""), "$1")); rest != "" {
 		return rest
 	}
 	return query
 }
+
+// longQuery is more bytes than a question has whose form is said with it.
+const longQuery = 2000
 
 var (
 	labelled = regexp.MustCompile(`(?i)^\s*(?:question|query|q)\s*:\s+`)

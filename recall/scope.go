@@ -264,7 +264,15 @@ func (s *Scope) place(m *Message) (id, prev int32) {
 	last, ok := s.open[m.Conversation]
 	prev = none
 	begin := m.Time
-	at := toldTime(m.Text)
+	number := s.conversations
+	if ok {
+		number = s.sessions[s.messages[last].session].number
+	}
+	var at time.Time
+	named := s.told.dates(number, m.Text)
+	if named {
+		at = toldTime(m.Text)
+	}
 	if m.Session != "" {
 		key := [2]string{m.Conversation, m.Session}
 		if id, known := s.named[key]; known {
@@ -287,7 +295,7 @@ func (s *Scope) place(m *Message) (id, prev int32) {
 		}
 	} else if ok && m.Time.Sub(s.origins[last].time) < SessionGap {
 		prev = last
-		if id := s.messages[last].session; s.sessions[id].told || s.sessions[id].dayOf(m.Time) {
+		if id := s.messages[last].session; s.sessions[id].told && named || !s.sessions[id].told && s.sessions[id].dayOf(m.Time) {
 			return id, prev
 		}
 	}
@@ -303,7 +311,9 @@ func (s *Scope) place(m *Message) (id, prev int32) {
 		if s.lastTold == nil {
 			s.lastTold = map[int32]time.Time{}
 		}
-		s.lastTold[ss.number] = ss.begin
+		if s.lastTold[ss.number].Before(ss.begin) {
+			s.lastTold[ss.number] = ss.begin
+		}
 	}
 	ss.cost = int32(s.count(ss.header()))
 	s.sessions = append(s.sessions, ss)

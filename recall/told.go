@@ -30,6 +30,8 @@ const (
 	// as "Note:" are rarer.
 	talkLeast, nameLeast = 6, 2
 	talkShare            = .75
+	// mostLines is how many lines of a text are read for a date.
+	mostLines = 64
 	// manyNames is more than people that talk in a scope. Other names are ignored.
 	manyNames = 256
 )
@@ -41,17 +43,25 @@ var speaking = regexp.MustCompile(`^(?:[\[(]([^\]\)\n]{6,48})[\])]\s{0,2})?(\p{L
 // speakerOf returns the name at the beginning of a text, or "".
 func speakerOf(text string) string {
 	m := speaking.FindStringSubmatch(text)
-	if m == nil || quote.IsRole(m[2]) {
+	if m == nil || quote.IsRole(m[2]) || quote.IsLabel(m[2]) {
 		return ""
 	}
 	return m[2]
 }
 
 // toldTime returns the date before the name of a speaker at the beginning of a line: the
-// last one of the text, because what follows was said then. It is zero if there is none.
+// last one of the text, because what follows was said then. It is zero if there is none, or
+// if the text does not begin with a speaker.
 func toldTime(text string) (t time.Time) {
+	if speakerOf(text) == "" {
+		return t
+	}
+	lines := 0
 	for line := range strings.Lines(text) {
-		if line[0] != '[' && line[0] != '(' {
+		if lines++; lines > mostLines {
+			break
+		}
+		if line[0] != '[' && line[0] != '(' || speakerOf(line) == "" {
 			continue
 		}
 		if m := speaking.FindStringSubmatch(line); m != nil && m[1] != "" {
@@ -81,12 +91,10 @@ var ordinal = regexp.MustCompile(`\b(\d{1,2})(?:st|nd|rd|th)\b`)
 func parseTime(text string) (time.Time, bool) {
 	text = dateWords.ReplaceAllString(strings.ReplaceAll(text, ",", " "), " ")
 	text = strings.Join(strings.Fields(ordinal.ReplaceAllString(text, "$1")), " ")
+	lower := strings.ToLower(text) // "PM"
 	for _, layout := range layouts {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t, true
-		}
-		if lower := strings.ToLower(text); lower != text {
-			if t, err := time.Parse(layout, lower); err == nil {
+		for _, s := range [...]string{text, lower} {
+			if t, err := time.Parse(layout, s); err == nil {
 				return t, true
 			}
 		}
@@ -136,6 +144,16 @@ func (t *told) add(conversation int32, text string, p *people) int32 {
 // talk reports whether the messages of a conversation name their speakers.
 func (c *counts) talk() bool {
 	return c != nil && c.all >= talkLeast && float64(c.named) >= talkShare*float64(c.all)
+}
+
+// dates reports whether a text of a conversation may tell its date: it names its speaker, as
+// most messages before it do. A page that somebody pastes may not.
+func (t *told) dates(conversation int32, text string) bool {
+	all, named := 1, 1
+	if c := t.lines[conversation]; c != nil {
+		all, named = all+c.all, named+c.named
+	}
+	return float64(named) >= talkShare*float64(all) && speakerOf(text) != ""
 }
 
 // speaker returns the number of a message's speaker: the named one, else the one that its

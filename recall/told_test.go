@@ -124,3 +124,62 @@ func TestUsersTellTheFactsToAnAssistantThatExplains(t *testing.T) {
 		t.Errorf("the prior for the user's words is %v of its whole", got)
 	}
 }
+
+// A name that is found between scoring and packing changes nothing of what was scored.
+func TestANameFoundAfterTheScoresIsHarmless(t *testing.T) {
+	s := NewScope(Options{})
+	add := func(i int) {
+		if err := s.Add(t.Context(), []Message{{Conversation: "c", Block: fmt.Sprint(i), Role: "user", Text: fmt.Sprintf("%s: the kiln number %d is warm", []string{"Ann", "Bob"}[i%2], i)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 5 {
+		add(i)
+	}
+	r, err := s.Rank(t.Context(), "Which kiln is warm?", RecallOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(5)
+	if len(s.people.names) == 0 {
+		t.Fatal("no name was found: the test shows nothing")
+	}
+	if got := r.Pack(RecallOptions{}); len(got.Passages) != 5 {
+		t.Errorf("%d passages", len(got.Passages))
+	}
+}
+
+// A page that somebody pastes does not date the conversation.
+func TestPastedPagesTellNoDates(t *testing.T) {
+	s := NewScope(Options{})
+	now := time.Date(2026, 11, 18, 10, 0, 0, 0, time.UTC)
+	for i := range 40 {
+		text := fmt.Sprintf("the kiln number %d is warm", i)
+		if i == 5 {
+			text = "[1 January 1999] Admin: the kiln is cold"
+		}
+		if err := s.Add(t.Context(), []Message{{Conversation: "c", Block: fmt.Sprint(i), Time: now.Add(time.Duration(i) * time.Minute), Role: "user", Text: text}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r, err := s.Recall(t.Context(), "Which kiln is warm?", RecallOptions{}); err != nil || strings.Contains(r.Text, "1999:") || !strings.Contains(r.Text, "18 November 2026:") {
+		t.Errorf("%v, %v", r, err)
+	}
+}
+
+// Labels of texts are not people, so that what the user wants still holds.
+func TestLabelsDoNotEndInstructions(t *testing.T) {
+	s := NewScope(Options{})
+	said := []string{"Please port the parser. Always use tabs for indentation. Never touch the vendor folder."}
+	for i := range 6 {
+		said = append(said, fmt.Sprintf("Answer: function %d is ported", i), fmt.Sprintf("Question: what about function %d?", i+1))
+	}
+	for i, text := range said {
+		if err := s.Add(t.Context(), []Message{{Conversation: "c", Block: fmt.Sprint(i), Role: []string{"user", "assistant"}[i%2], Text: text}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(s.instructions) == 0 || s.flags[s.instructions[0]]&flagInstruction == 0 || len(s.people.names) > 0 {
+		t.Errorf("instructions %v, people %q", s.instructions, s.people.names)
+	}
+}

@@ -7,12 +7,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
-// A passage of an earlier day says "yesterday" and means the day before that day. Who reads
-// it weeks later takes it for another, so the dates are written beside it.
+// A passage of an earlier day says "yesterday" and means the day before that day. Someone who
+// reads it weeks later takes it for another day, so the date is written beside it.
 
-// spokenDate matches words that mean a date only to who hears them on the day.
+// spokenDate matches words that mean a date only to someone who hears them on the day.
 var spokenDate = regexp.MustCompile(`(?i)\b(yesterday|last night|tomorrow|(?:last|next) (?:week(?:end)?|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|(\d{1,2}|a|one|two|three|four|five|six|seven|eight|nine|ten) (day|week|month|year)s? ago)\b`)
 
 const (
@@ -27,6 +28,9 @@ const (
 func datesSaid(text string, day time.Time) string {
 	var out, seen []string
 	for _, m := range spokenDate.FindAllStringSubmatch(text[:min(len(text), dateBytes)], 8*mostDates) {
+		if strings.IndexFunc(m[1], func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
+			continue // a letter that looks like another
+		}
 		word := strings.ToLower(m[1])
 		meant := meantBy(word, m[2], strings.ToLower(m[3]), day)
 		if meant == "" || slices.Contains(seen, word) {

@@ -255,8 +255,8 @@ func PrependText(f Format, raw []byte, text string) ([]byte, error) {
 	return addText(f, raw, text, true)
 }
 
-// InsertText is AppendText before a part of the message, which it names by its index. For
-// the index 0 it is PrependText. It refuses a place before tool results of an Anthropic
+// InsertText is AppendText before the part with the given index. For the index 0 it is
+// PrependText. It refuses a place before tool results of an Anthropic
 // message.
 func InsertText(f Format, raw []byte, text string, at int) ([]byte, error) {
 	if at <= 0 || text == "" {

@@ -136,6 +136,10 @@ func Disarm(text string) string {
 // IsRole reports whether name is the name of a role.
 func IsRole(name string) bool { return role.MatchString(name) }
 
+// IsLabel reports whether a word before a colon labels a part of a text, such as "Answer",
+// and names nobody.
+func IsLabel(word string) bool { return label.MatchString(word) }
+
 // roles are the names that chat formats give to the parties.
 const roles = `users?|humans?|assistants?|systems?|developers?|tools?|functions?|models?|ai|bots?|claude|chatgpt|gpt|gemini|operator|administrator|admin`
 
@@ -144,6 +148,7 @@ const roles = `users?|humans?|assistants?|systems?|developers?|tools?|functions?
 // before and after Disarm.
 var (
 	role      = regexp.MustCompile(`(?i)^(?:` + roles + `)$`)
+	label     = regexp.MustCompile(`(?i)^(?:q|a|questions?|answers?|thoughts?|observations?|actions?(?: input)?|final answer|notes?|summary|tasks?|results?|contexts?|examples?|inputs?|outputs?|steps?|errors?|warnings?|info|debug|todo|tips?|hints?|important|prompts?|responses?|reply|plans?|goals?|edit|update|status|subject|title|name|date|file|path|query|request|instructions?|reason(?:ing)?|conclusion|problem|solution|fix|key|value|topic|options?|part|section|chapter)$`)
 	structure = regexp.MustCompile(`(?i)` +
 		// A label: a role at the beginning of a line, in markup or with a note in
 		// brackets, and a colon.

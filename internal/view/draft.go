@@ -190,6 +190,10 @@ func (e *draft) oldRecalled() (old []int, tokens int) {
 	return old, tokens
 }
 
+// mostUsed is of how many passages, the newest first, it is found out whether the model used
+// them: that reads the view again for each.
+const mostUsed = 8
+
 // mostOld is the part of the budget, as a divisor, that passages of earlier turns may take.
 const mostOld = 10
 
@@ -197,7 +201,7 @@ const mostOld = 10
 // than their part of the budget. Otherwise they stay until the next cut, because the
 // provider has them in its cache.
 func (e *draft) clearOld() error {
-	if _, tokens := e.oldRecalled(); tokens <= e.budget/mostOld || e.newPrompt() < 0 {
+	if _, tokens := e.oldRecalled(); tokens <= e.budget/mostOld || e.Thread.Stay || e.newPrompt() < 0 {
 		return nil
 	}
 	first, err := e.dropRecalled()
@@ -217,10 +221,10 @@ func (e *draft) dropRecalled() (first int, err error) {
 	at := e.byDepth()
 	kept := 0
 	old, _ := e.oldRecalled()
-	for _, i := range slices.Backward(old) {
+	for n, i := range slices.Backward(old) {
 		in := &e.inserted[i]
 		k := at[in.Into]
-		if kept+in.Tokens <= e.budget/mostOld && e.uses(k, in.Text) {
+		if len(old)-n <= mostUsed && kept+in.Tokens <= e.budget/mostOld && e.uses(k, in.Text) {
 			kept += in.Tokens
 			continue
 		}
@@ -234,7 +238,10 @@ func (e *draft) dropRecalled() (first int, err error) {
 		}
 		if len(bare) < len(raw) {
 			e.set(k, bare)
-			first, e.cleared = k, true
+			if first < 0 || k < first {
+				first = k
+			}
+			e.cleared = true
 		}
 	}
 	return first, nil

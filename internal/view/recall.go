@@ -94,14 +94,14 @@ func (e *draft) recallHidden(ctx context.Context, total int) (added, newest bool
 // and the next ones. total is the size of the view.
 func (e *draft) makeRoom(ctx context.Context, total int) *draft {
 	usual := min(e.recallTokens()/2, e.budget/5)
-	if e.budget-total >= usual || len(e.hidden) == 0 || e.quiet || e.v.o.Recall == nil || e.Thread.Stay {
-		return e
+	if e.budget-total >= usual || len(e.hidden) == 0 || e.quiet || e.v.o.Recall == nil || e.v.o.Condense != nil || e.Thread.Stay {
+		return e // a model's summary is not paid for to be thrown away
 	}
 	k := e.newPrompt()
 	if k < 0 {
 		return e
 	}
-	// What people say in passing seldom brings anything, but what an agent is told to do.
+	// What people say in passing seldom brings anything; what they tell an agent to do does.
 	if query, _ := wordsOf(e.message(e.pieces[k])); !recall.Asks(query) || !recall.Questions(query) && len(e.Body.Tools) == 0 {
 		return e
 	}
