@@ -153,7 +153,7 @@ func (t *told) dates(conversation int32, text string) bool {
 	if c := t.lines[conversation]; c != nil {
 		all, named = all+c.all, named+c.named
 	}
-	return float64(named) >= talkShare*float64(all) && speakerOf(text) != ""
+	return float64(named+1) >= talkShare*float64(all) && speakerOf(text) != "" // but for one opener
 }
 
 // speaker returns the number of a message's speaker: the named one, else the one that its

@@ -149,6 +149,20 @@ func TestANameFoundAfterTheScoresIsHarmless(t *testing.T) {
 	}
 }
 
+// An opener without a name does not keep the first date of a talk from being read.
+func TestATalkAfterAnOpenerTellsItsDates(t *testing.T) {
+	s := NewScope(Options{})
+	now := time.Date(2026, 11, 18, 10, 0, 0, 0, time.UTC)
+	for i, text := range []string{"(beginning of the talk)", "[8 May 2023] Ann: the kiln is warm", "Bea: the kiln in the cellar?", "Ann: yes, the kiln in the cellar"} {
+		if err := s.Add(t.Context(), []Message{{Conversation: "c", Block: fmt.Sprint(i), Time: now, Role: []string{"user", "assistant"}[i%2], Text: text}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r, err := s.Recall(t.Context(), "Is the kiln in the cellar warm?", RecallOptions{}); err != nil || !strings.Contains(r.Text, "8 May 2023:") {
+		t.Errorf("%v, %v", r, err)
+	}
+}
+
 // A page that somebody pastes does not date the conversation.
 func TestPastedPagesTellNoDates(t *testing.T) {
 	s := NewScope(Options{})
