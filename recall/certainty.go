@@ -162,8 +162,8 @@ func (r *Ranking) lead(top float32, shown func(block string) bool) float32 {
 	return (top - sc.low + pad) / (best - sc.low + pad)
 }
 
-// A question whose answer the window lacks leads by leads or more in nine of ten cases, and
-// one that the window answers in one of ten. What people say in passing rarely leads by
+// A question whose answer the window lacks leads by about leads or more in nine of ten cases,
+// and one that the window answers in one of ten. What people say in passing rarely leads by
 // remarkLeads. What an agent works on is near everything that it did.
 const (
 	leads, remarkLeads = 1.1, 1.15
