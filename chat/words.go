@@ -49,8 +49,12 @@ func (m *Message) Words() []string {
 //     opening tag to its last closing tag, because its content may contain closing tags.
 //     Elements in which agents wrap the user's words, such as <task>, are not skipped,
 //     and neither is markup of single words;
-//   - what follows a line that announces a tool's result or a file's content, such as
-//     "[read_file for 'a.go'] Result:", except a person's answer to a tool that asks;
+//   - what follows a line that announces a tool's result, a file's content, a page or a
+//     letter, such as "[read_file for 'a.go'] Result:", "Contents of README.md:", "Translate
+//     this text:" or "Context information is below.", except a person's answer to a tool
+//     that asks, and the question that LlamaIndex and LangChain put beside passages;
+//   - what stands between marks such as [CONTEXT 0] and [END CONTEXT 0], BEGIN and END, or
+//     three quotation marks, from the first mark to the last, and JSON;
 //   - texts that agents write in the user's name.
 func Spoken(text string) [][2]int {
 	head := strings.TrimSpace(text)
@@ -61,7 +65,7 @@ func Spoken(text string) [][2]int {
 	if !ok {
 		return nil
 	}
-	end := given(text)
+	end := given(text, last)
 	var out [][2]int
 	add := func(begin, stop int) {
 		if stop = min(stop, end); begin < stop {
@@ -96,6 +100,7 @@ func Spoken(text string) [][2]int {
 		}
 	}
 	add(from, end)
+	out = without(out, enclosed(text[:end]))
 	if answer := answered(text[end:]); answer[0] < answer[1] {
 		out = append(out, [2]int{end + answer[0], end + answer[1]})
 	}
@@ -105,6 +110,8 @@ func Spoken(text string) [][2]int {
 // programs lists the beginnings of texts that agent programs write in the user's name.
 var programs = []string{
 	"[Request interrupted by user", "Base directory for this skill:", "Caveat: The messages below were generated", "Observation:", "OBSERVATION:",
+	"This session is being continued from a previous conversation", "Another language model started to solve this problem and produced a summary",
+	"Here is a summary of the conversation to date", "Here is a summary of our conversation so far",
 }
 
 // markup lists the elements with which people format words.
@@ -163,54 +170,6 @@ func tagEnd(text string, at int) int {
 		return at + i + 1
 	}
 	return at + 1
-}
-
-// given returns the offset of the first line that announces the output of a tool or the
-// content of a file, or the length of the text.
-func given(text string) int {
-	result := strings.Index(text, resultOpens)
-	bracket, at := -1, 0
-	for line := range strings.Lines(text) {
-		s := strings.TrimLeft(line, " \t")
-		if bracket < 0 && len(s) > 1 && s[0] == '[' && letter(s[1]) {
-			bracket = at
-		}
-		// The command named in the line may itself have several lines.
-		if bracket >= 0 && result > bracket && result < at+len(line) {
-			return bracket
-		}
-		if announces.MatchString(s[:min(len(s), 256)]) {
-			return at
-		}
-		at += len(line)
-	}
-	return len(text)
-}
-
-// resultOpens ends the line with which Cline and its forks announce a result.
-const resultOpens = "] Result:"
-
-// announces matches lines after which agents put the output of a tool or the content of a
-// file.
-var announces = regexp.MustCompile(`(?i)^(?:` + strings.Join([]string{
-	`(?:tool|function|execution)[ _](?:result|output|response)s?(?: (?:of|for|from) [^\n:]+)?:`,
-	`I have \*added these files to the chat\*`, // Aider
-	`Here are some READ[ -]ONLY files`,
-	`Here are summaries of some files present in my git`,
-	`--- Content from referenced files ---`, // Gemini CLI
-}, "|") + `)`)
-
-// asksUser matches results of the tools with which Cline asks its user, up to the answer.
-var asksUser = regexp.MustCompile(`^[ \t]*\[(?:ask_followup_question|attempt_completion|plan_mode_respond)\b[^\n]*\] Result:\s*<(answer|feedback|user_message)>`)
-
-// answered returns the stretch of a tool's result that holds the user's answer.
-func answered(result string) (stretch [2]int) {
-	m := asksUser.FindStringSubmatchIndex(result)
-	if m == nil {
-		return stretch
-	}
-	n := strings.Index(result[m[1]:], "</"+result[m[2]:m[3]]+">")
-	return [2]int{m[1], m[1] + max(n, 0)}
 }
 
 // ToolName reports whether the name of a message's author is a tool's, such as
