@@ -77,6 +77,9 @@ type Part struct {
 	// Hosted reports that the provider runs the tool of a Call or Result itself: the
 	// result is in the assistant's own turn or, if the call has no id, inside the call.
 	Hosted bool
+	// Written reports that Oriel put the text into the request, because a plan of its own
+	// says so. What a text begins with proves nothing: it may be a page that an agent read.
+	Written bool
 	// Cached reports that the part carries a prompt-cache breakpoint.
 	Cached bool
 	// Type is the provider's own name of the part ("tool_use", "input_image").
@@ -107,7 +110,8 @@ type Part struct {
 // recalled passages and stubs of omitted content.
 const Mark = "[Oriel"
 
-// Inserted reports whether Oriel inserted the part.
+// Inserted reports whether the part looks like one that Oriel inserted, so that it is
+// nobody's words. It may be a copy: only Written tells that it is Oriel's.
 func (p *Part) Inserted() bool {
 	return p.Kind == Text && len(p.Text) > len(Mark)+1 && string(p.Text[1:len(Mark)+1]) == Mark && (p.Text[len(Mark)+1] == ':' || p.Text[len(Mark)+1] == ' ')
 }
@@ -169,7 +173,7 @@ func (m *Message) Prompts() bool {
 	}
 	for i := range m.Parts {
 		if m.Parts[i].Own() {
-			return true
+			return !m.observes()
 		}
 	}
 	return false
