@@ -60,14 +60,17 @@ type ReplyError struct {
 	Raw []byte
 }
 
-func (e *ReplyError) Error() string {
+func (e *ReplyError) Error() string { return "the provider answered with an error: " + e.Text() }
+
+// Text returns the code, the type and the message.
+func (e *ReplyError) Text() string {
 	s := e.Message
 	for _, word := range []string{e.Code, e.Type} {
 		if word != "" {
 			s = word + ": " + s
 		}
 	}
-	return "the provider answered with an error: " + s
+	return s
 }
 
 // Messages returns the reply as messages of a history: one, or one per item for
