@@ -24,6 +24,12 @@ type Size struct{ content, overhead raw }
 // Size returns the size of a message.
 func (c *Counter) Size(m *chat.Message) Size { return Size{c.message(m), c.overhead(m)} }
 
+// Tokens returns the tokens of a message of a size, with what it costs beyond its content.
+func (c *Counter) Tokens(s Size) int {
+	s.content.add(s.overhead)
+	return c.finish(s.content).Tokens
+}
+
 // Sizes returns the sizes of everything that a request sends.
 func (c *Counter) Sizes(r *chat.Request) Sizes {
 	tally.Add(tally.Counts, 1)
