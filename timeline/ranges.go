@@ -106,3 +106,41 @@ func ParseRanges(text string) (Ranges, error) {
 	}
 	return r, nil
 }
+
+// Union returns the ids of both sets. Its cost follows the number of ranges, not of ids.
+func (r Ranges) Union(o Ranges) Ranges {
+	all := slices.Concat(r, o)
+	slices.SortFunc(all, func(a, b [2]int) int { return a[0] - b[0] })
+	var out Ranges
+	for _, s := range all {
+		if n := len(out); n > 0 && s[0] <= out[n-1][1]+1 {
+			out[n-1][1] = max(out[n-1][1], s[1])
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// Minus returns the ids that o does not have. Its cost follows the number of ranges.
+func (r Ranges) Minus(o Ranges) Ranges {
+	var out Ranges
+	for _, s := range r {
+		for len(o) > 0 && o[0][1] < s[0] {
+			o = o[1:]
+		}
+		for _, cut := range o {
+			if cut[0] > s[1] {
+				break
+			}
+			if cut[0] > s[0] {
+				out = append(out, [2]int{s[0], cut[0] - 1})
+			}
+			s[0] = cut[1] + 1
+		}
+		if s[0] <= s[1] {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -37,3 +37,31 @@ func TestRangesRejectWhatDoesNotRise(t *testing.T) {
 		}
 	}
 }
+
+func TestRangesUniteAndSubtract(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(name string) (ids map[int]bool, r timeline.Ranges) {
+			ids = map[int]bool{}
+			for id := range 40 {
+				if rapid.Bool().Draw(t, name) {
+					ids[id+1] = true
+					r.Add(id + 1)
+				}
+			}
+			return ids, r
+		}
+		a, x := draw("a")
+		b, y := draw("b")
+		both, rest := x.Union(y), x.Minus(y)
+		for id := 1; id <= 41; id++ {
+			if both.Has(id) != (a[id] || b[id]) || rest.Has(id) != (a[id] && !b[id]) {
+				t.Fatalf("%d: %v and %v are %v, without %v", id, x, y, both, rest)
+			}
+		}
+		for _, r := range []timeline.Ranges{both, rest} { // as Add makes them
+			if want := timeline.RangesOf(slices.Collect(r.All())); !slices.Equal(r, want) {
+				t.Fatalf("%v, want %v", r, want)
+			}
+		}
+	})
+}
