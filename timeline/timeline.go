@@ -333,7 +333,8 @@ type Store interface {
 	// it deletes the sessions of all tenants that had expired or were revoked when this one was
 	// created, so that they do not pile up.
 	AddToken(ctx context.Context, t Token) error
-	// Token returns the token with a hash, valid or not, or ErrNoToken.
+	// Token returns the token with a hash, valid or not, or ErrNoToken, also for one that is
+	// not what was stored.
 	Token(ctx context.Context, hash TokenHash) (Token, error)
 	// Tokens returns the tokens of all tenants, valid or not, in the order of their
 	// creation and their hashes.

@@ -62,7 +62,7 @@ func (s *Store) AddToken(ctx context.Context, t timeline.Token) error {
 // RevokeToken implements timeline.Store.
 func (s *Store) RevokeToken(ctx context.Context, hash timeline.TokenHash, at time.Time) error {
 	return s.changeTokens(ctx, func() error {
-		t, err := s.token(ctx, hash)
+		t, _, err := s.token(ctx, hash)
 		if err != nil || !t.Revoked.IsZero() {
 			return err
 		}
@@ -87,16 +87,20 @@ func (s *Store) Token(ctx context.Context, hash timeline.TokenHash) (timeline.To
 	if err := s.begin(ctx); err != nil {
 		return timeline.Token{}, err
 	}
-	t, err := s.token(ctx, hash)
+	t, sealed, err := s.token(ctx, hash)
+	if err == nil && sealed != seal.Token(&t) {
+		t, err = timeline.Token{}, fmt.Errorf("%w: %s is not what was stored: run oriel verify", timeline.ErrNoToken, hash.ID())
+	}
 	return t, s.explain("read", err)
 }
 
-func (s *Store) token(ctx context.Context, hash timeline.TokenHash) (timeline.Token, error) {
-	t, _, err := scanToken(s.pool.QueryRow(ctx, tokenColumns+"WHERE hash = $1", hash[:]))
+// token returns a token and the hash over its row.
+func (s *Store) token(ctx context.Context, hash timeline.TokenHash) (t timeline.Token, sealed timeline.Hash, err error) {
+	t, sealed, err = scanToken(s.pool.QueryRow(ctx, tokenColumns+"WHERE hash = $1", hash[:]))
 	if err != nil {
-		return timeline.Token{}, noRows(err, timeline.ErrNoToken, hash.ID())
+		return timeline.Token{}, sealed, noRows(err, timeline.ErrNoToken, hash.ID())
 	}
-	return t, nil
+	return t, sealed, nil
 }
 
 // Tokens implements timeline.Store.

@@ -57,7 +57,7 @@ func (s *Store) AddToken(ctx context.Context, t timeline.Token) error {
 // RevokeToken implements timeline.Store.
 func (s *Store) RevokeToken(ctx context.Context, hash timeline.TokenHash, at time.Time) error {
 	return s.changeTokens(ctx, func(w *writer) error {
-		t, err := w.token(hash)
+		t, _, err := w.token(hash)
 		if err != nil || !t.Revoked.IsZero() {
 			return err
 		}
@@ -87,18 +87,23 @@ func (w *writer) putToken(t timeline.Token) error {
 // Token implements timeline.Store.
 func (s *Store) Token(ctx context.Context, hash timeline.TokenHash) (found timeline.Token, err error) {
 	err = s.view(ctx, func(c *conn) (err error) {
-		found, err = c.token(hash)
+		var sealed timeline.Hash
+		found, sealed, err = c.token(hash)
+		if err == nil && sealed != seal.Token(&found) {
+			found, err = timeline.Token{}, fmt.Errorf("%w: %s is not what was stored: run oriel verify", timeline.ErrNoToken, hash.ID())
+		}
 		return err
 	})
 	return found, err
 }
 
-func (c *conn) token(hash timeline.TokenHash) (t timeline.Token, err error) {
-	found, err := c.one(tokenColumns+"WHERE hash = ?", func(r *rows) { t = scanToken(r) }, hash[:])
+// token returns a token and the hash over its row.
+func (c *conn) token(hash timeline.TokenHash) (t timeline.Token, sealed timeline.Hash, err error) {
+	found, err := c.one(tokenColumns+"WHERE hash = ?", func(r *rows) { t, sealed = scanToken(r), loose(r, 6) }, hash[:])
 	if err == nil && !found {
 		err = fmt.Errorf("%w: %s", timeline.ErrNoToken, hash.ID())
 	}
-	return t, err
+	return t, sealed, err
 }
 
 // Tokens implements timeline.Store.
