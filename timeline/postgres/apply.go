@@ -96,8 +96,9 @@ type change struct {
 	records map[timeline.Key]*stored
 	written int64 // the last position of a record
 
-	from, branch row // messages after At, and of the trunk that begins there
-	known        int // number of messages that are stored already
+	from     row   // messages after At
+	branches []row // those of the trunks that begin at At, one message after it, and so on
+	known    int   // number of messages that are stored already
 	// last is the place of the last stored message, or At, and chain its hash.
 	last  timeline.Place
 	chain timeline.Hash

@@ -46,13 +46,26 @@ func (w *change) loadMessages() {
 			w.tenantID, w.At.Trunk, w.At.Depth, n+1).Query(w.from.scan)
 	}
 	if n > 0 {
-		w.loadBranch(w.At, w.Messages[0].Identity, n, &w.branch)
+		// Another server may have stored the first messages: where it stopped, a trunk may
+		// begin, too. A change of few messages asks at once.
+		w.branches = make([]row, min(n, branchesAtOnce))
+		if w.At == (timeline.Place{}) {
+			w.branches = w.branches[:1]
+		}
+		for i := range w.branches {
+			at := timeline.Place{Trunk: w.At.Trunk, Depth: w.At.Depth + int64(i)}
+			w.loadBranch(at, w.Messages[i].Identity, n-int64(i), &w.branches[i])
+		}
 		if w.At == (timeline.Place{}) {
 			// Probably a new trunk.
 			number(&w.batch, "SELECT nextval('trunk_number')", &w.trunk)
 		}
 	}
 }
+
+// branchesAtOnce is the number of places for which branches are asked for in advance: a call
+// has a question and an answer, and another server may have stored the call before it.
+const branchesAtOnce = 8
 
 // loadBranch queues the query for the first n messages of the trunk that begins at a place
 // with a message.
@@ -75,9 +88,10 @@ func (w *change) planMessages(ctx context.Context) error {
 	}
 	for first := true; w.known < len(w.Messages); first = false {
 		w.extend = w.last.Trunk != 0 && ended
-		branch := w.branch
-		if !first || w.known > 0 {
-			branch = row{}
+		branch := row{}
+		if first && w.known < len(w.branches) {
+			branch = w.branches[w.known]
+		} else {
 			w.loadBranch(w.last, w.Messages[w.known].Identity, int64(len(w.Messages)-w.known), &branch)
 			if err := w.send(ctx); err != nil {
 				return err
