@@ -28,6 +28,12 @@ branch (Conversation.Branch).
 
 Broken lines are reported and skipped; everything else is imported.
 
+A session that Oriel recorded is imported into the conversation where it was recorded: as a
+branch, while the head stays where the calls are (Conversation.Recorded). If it was recorded
+under another name, it is recognised by the ids of its tool calls and by what was said, about
+the same time; a copy under its own name, imported before it was recorded, is deleted unless
+somebody has attached a note to it or it has messages that the file no longer has.
+
 # Memory
 
 A file of lines is read line by line and written in batches of 500 messages or 4 MiB. A

@@ -39,6 +39,9 @@ func (im *importing) find(ctx context.Context, paths []string) (all []*source, e
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrInput, err)
 		}
+		if !info.IsDir() && !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%w: %s is neither a file nor a folder: write what it has into a file first", ErrInput, given)
+		}
 		if !info.IsDir() {
 			s := &source{path: given, given: given, size: info.Size(), modified: info.ModTime()}
 			if err := im.named(ctx, s); err != nil {

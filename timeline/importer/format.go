@@ -78,6 +78,12 @@ func ParseFormat(name string) (Format, error) {
 
 func (f Format) isBody() bool { return f == OpenAI || f == Anthropic || f == Responses }
 
+// isSession reports whether agents write a format whose sessions may have been recorded under
+// another name. Claude Code and Codex have always sent the names of theirs.
+func (f Format) isSession() bool {
+	return f == GeminiCLI || f == QwenCode || f == OpenCode || f == Cline || f == Aider
+}
+
 // isParsedAnew reports whether earlier versions parsed messages of a format differently.
 func (f Format) isParsedAnew() bool {
 	return f == GeminiCLI || f == OpenCode || f == Aider || f == ChatGPT || f == ClaudeAI

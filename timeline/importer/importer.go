@@ -66,6 +66,9 @@ type Conversation struct {
 	// continued the conversation during the import. The conversation's head is the
 	// other writer's.
 	Branch bool `json:"branch,omitempty"`
+	// Recorded reports that Oriel recorded the conversation. What was recorded stays the
+	// main line, and the import is a branch.
+	Recorded bool `json:"recorded,omitempty"`
 }
 
 // Problem is something that could not be imported.
@@ -107,8 +110,12 @@ func Import(ctx context.Context, store timeline.Store, paths []string, o Options
 		}
 	}
 	for _, s := range sources {
-		w := &writer{im: im, source: s, walks: map[string]*walk{}}
-		err := s.read(ctx, w, im.progress())
+		homes, err := im.homes(ctx, s)
+		if err != nil {
+			return im.report, err
+		}
+		w := &writer{im: im, source: s, walks: map[string]*walk{}, homes: homes}
+		err = s.read(ctx, w, im.progress())
 		if err == nil {
 			err = w.finish(ctx)
 		}
@@ -137,6 +144,8 @@ type importing struct {
 	options Options
 	// heads maps conversations to their heads as this import found or left them.
 	heads map[string]timeline.Place
+	// recorded are the conversations that Oriel recorded; nil until they are read.
+	recorded []*recordedSession
 
 	mu          sync.Mutex // protects all below while batches are written
 	report      *Report
@@ -178,6 +187,13 @@ func (im *importing) wrote(k *walk, a *timeline.Applied) {
 	im.report.New += a.New.Messages
 	im.report.Variants += a.New.Variants
 	im.conversation(k.name, k.project, k.w.source.kind.format).New += a.New.Messages
+}
+
+// recordedBefore notes in the report that Oriel recorded a conversation.
+func (im *importing) recordedBefore(k *walk) {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	im.conversation(k.name, k.project, k.w.source.kind.format).Recorded = true
 }
 
 // branched notes in the report that the import of a conversation became a branch.

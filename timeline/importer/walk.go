@@ -30,8 +30,10 @@ type walk struct {
 	title   string                           // that the file gives it
 	forms   map[timeline.Place]timeline.Hash // of lines
 	known   bool                             // the conversation was in the store
-	had     string                           // its project
-	stored  map[storedKey][]timeline.Hash    // see asStored
+	// recorded reports that Oriel recorded the conversation: its head stays.
+	recorded bool
+	had      string                        // its project
+	stored   map[storedKey][]timeline.Hash // see asStored
 
 	// head and revision are the conversation's as last seen. base is the head that
 	// this import found or set; a different head is another writer's.
@@ -246,6 +248,9 @@ func (k *walk) end(ctx context.Context) error {
 }
 
 func (k *walk) arrive(ctx context.Context) error {
+	if k.recorded {
+		k.w.im.recordedBefore(k)
+	}
 	if k.goal != (timeline.Place{}) {
 		return k.settle(ctx)
 	}
@@ -258,20 +263,23 @@ func (k *walk) arrive(ctx context.Context) error {
 
 // settle moves the head to the goal. The head stays if its history already contains
 // the goal, as for an older copy of the file. It also stays if another writer has
-// moved it to a place that the file does not contain: the import is then a branch,
-// so that nobody else's messages disappear.
+// moved it to a place that the file does not contain, or if Oriel recorded the
+// conversation: the import is then a branch, so that nobody else's messages, plans
+// and numbers disappear.
 func (k *walk) settle(ctx context.Context) error {
 	for k.head != k.goal {
 		if part, err := k.passes(ctx, k.goal, k.head); part || err != nil {
 			return err
 		}
-		if k.head != k.base {
+		if k.recorded || k.head != k.base {
 			part, err := k.passes(ctx, k.head, k.goal)
 			if err != nil {
 				return err
 			}
 			if !part {
-				k.w.im.branched(k)
+				if !k.recorded {
+					k.w.im.branched(k)
+				}
 				return nil
 			}
 		}

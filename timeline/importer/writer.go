@@ -25,6 +25,7 @@ type writer struct {
 	im     *importing
 	source *source
 	walks  map[string]*walk
+	homes  map[string]string // the recorded conversations of sessions; see importing.homes
 	// waiting lists the walks with a batch; messages and bytes count what these
 	// hold.
 	waiting         []*walk
@@ -38,6 +39,9 @@ func (w *writer) broken(line int, what string) {
 func (w *writer) named(conversation string) string {
 	if w.im.options.Conversation != "" {
 		return w.im.options.Conversation
+	}
+	if home := w.homes[conversation]; home != "" {
+		return home
 	}
 	return conversation
 }
@@ -67,6 +71,9 @@ func (w *writer) begin(ctx context.Context, conversation, project string) error 
 	default:
 		k.known, k.had = true, c.Project
 		k.head, k.revision = c.Head, c.Revision
+		if k.recorded, err = w.im.wasRecorded(ctx, name); err != nil {
+			return err
+		}
 		if !w.source.kind.format.isBody() {
 			if k.forms, err = OwnForms(ctx, w.im.store, w.im.options.Tenant, name); err != nil {
 				return err
@@ -167,6 +174,11 @@ func (w *writer) finish(ctx context.Context) error {
 	err := together(slices.Collect(maps.Values(w.walks)), func(k *walk) error { return k.end(ctx) })
 	for name, k := range w.walks {
 		w.im.heads[name] = k.base
+	}
+	for name, home := range w.homes {
+		if err == nil {
+			err = w.im.forget(ctx, name, home)
+		}
 	}
 	return err
 }
