@@ -1,9 +1,11 @@
 package secret
 
 import (
-	"bytes"
+	"context"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
+	"math/bits"
 	"net/http"
 	"net/url"
 	"slices"
@@ -25,10 +27,27 @@ const (
 )
 
 // Keys are the credentials of a call. The zero value has none.
-type Keys struct{ values []string }
+type Keys struct {
+	values []string
+	// over: there are more than most bytes of credentials. No text is kept then, because
+	// looking for all of them would take too long.
+	over bool
+}
+
+// most is how many bytes of credentials a request may have for its texts to be kept; few is
+// how many one that is refused may have.
+const (
+	most = 16 << 10
+	few  = 1 << 10
+)
 
 // Of returns the credentials among a request's headers and in its raw query.
-func Of(h http.Header, query string) Keys {
+func Of(h http.Header, query string) Keys { return of(h, query, most) }
+
+// OfRefused is Of for a request that is refused, on which little work is spent.
+func OfRefused(h http.Header, query string) Keys { return of(h, query, few) }
+
+func of(h http.Header, query string, most int) Keys {
 	var found []string
 	for name, values := range h {
 		if credentialHeader(name) {
@@ -47,6 +66,13 @@ func Of(h http.Header, query string) Keys {
 		if plain, err := url.QueryUnescape(value); err == nil {
 			found = append(found, plain)
 		}
+	}
+	size := 0
+	for _, value := range found {
+		size += len(value)
+	}
+	if size > most {
+		return Keys{over: true}
 	}
 	slices.Sort(found) // a map has no order
 	if l := latest.Load(); l != nil && slices.Equal(l.found, found) {
@@ -76,17 +102,19 @@ func Value(credential string) (k Keys) {
 }
 
 // And returns the keys of both.
-func (k Keys) And(other Keys) Keys { return Keys{slices.Concat(k.values, other.values)} }
+func (k Keys) And(other Keys) Keys {
+	return Keys{slices.Concat(k.values, other.values), k.over || other.over}
+}
 
 // None reports whether there are no keys.
-func (k Keys) None() bool { return len(k.values) == 0 }
+func (k Keys) None() bool { return len(k.values) == 0 && !k.over }
 
 // add adds a value and its parts: the key after "Bearer", the values of cookies, the user
 // and password of "Basic".
 func (k *Keys) add(value string) {
 	value = strings.TrimSpace(value)
 	if len(value) >= least {
-		k.values = append(k.values, strings.ToLower(value))
+		k.values = append(k.values, lowered(value))
 	}
 	scheme, rest, _ := strings.Cut(value, " ")
 	if strings.EqualFold(scheme, "basic") {
@@ -99,7 +127,7 @@ func (k *Keys) add(value string) {
 			continue
 		}
 		if len(p) < len(value) {
-			k.values = append(k.values, strings.ToLower(p))
+			k.values = append(k.values, lowered(p))
 		}
 		k.addEncoded(p)
 	}
@@ -111,7 +139,7 @@ func (k *Keys) addEncoded(value string) {
 	k.values = append(k.values, hex.EncodeToString([]byte(value)))
 	for before := range 3 {
 		text := base64.StdEncoding.EncodeToString([]byte("xx"[:before] + value))
-		text = strings.ToLower(text[(8*before+5)/6 : 8*(before+len(value))/6])
+		text = lowered(text[(8*before+5)/6 : 8*(before+len(value))/6])
 		k.values = append(k.values, text)
 		if safe := urlAlphabet.Replace(text); safe != text {
 			k.values = append(k.values, safe)
@@ -162,21 +190,30 @@ func plainName(name string) string {
 var separators = strings.NewReplacer("-", "", "_", "", " ", "", ".", "")
 
 // Clean returns a text without the keys and without any [part] bytes of one.
-func (k Keys) Clean(text string) string {
-	if len(k.values) == 0 || len(text) < least {
+func (k Keys) Clean(text string) string { return k.CleanUntil(context.Background(), text) }
+
+// CleanUntil is Clean for a long text. Nothing of it is kept if the context ends meanwhile.
+func (k Keys) CleanUntil(ctx context.Context, text string) string {
+	if k.None() || len(text) < least {
 		return text
+	}
+	if k.over {
+		return "[" + NotKept + "]"
 	}
 	if len(text) <= short && !k.near(text) {
 		return text
 	}
-	has := k.finder()
+	x := k.index()
 	hidden := make([]bool, len(text))
 	found := false
 	// Work block by block, because the layers of a text take many times its size. Blocks
 	// overlap, so that every key is whole in one of them, however it is escaped.
 	for from := 0; ; from += block {
+		if ctx.Err() != nil {
+			return "[" + NotKept + "]"
+		}
 		to := min(from+block+overlap, len(text))
-		found = k.hide(text[from:to], hidden[from:to], has) || found
+		found = k.hide(text[from:to], hidden[from:to], x) || found
 		if to == len(text) {
 			break
 		}
@@ -213,7 +250,7 @@ func (k Keys) near(text string) bool {
 		return true // it may contain an escaped key
 	}
 	const piece = 6
-	text = string(lowerASCII([]byte(text)))
+	text = lowered(text)
 	for i := 0; i+piece <= len(text); i += least - piece + 1 {
 		for _, v := range k.values {
 			if strings.Contains(v, text[i:i+piece]) {
@@ -224,44 +261,62 @@ func (k Keys) near(text string) bool {
 	return false
 }
 
-// finder returns a function that reports whether some bytes are a part of a key.
-func (k Keys) finder() func([]byte) bool {
-	parts := map[string]bool{}
+// index finds keys in a text in a time that does not depend on their number.
+type index struct {
+	texts  map[string]bool // parts of part bytes, and shorter keys
+	starts []uint64        // bits of the hashes of the first [least] bytes of the texts
+	shift  uint            // from a hash to its bit
+}
+
+func (k Keys) index() *index {
+	x := &index{texts: map[string]bool{}}
 	for _, v := range k.values {
+		if len(v) < part {
+			x.texts[v] = true
+		}
 		for i := 0; i+part <= len(v); i++ {
-			parts[v[i:i+part]] = true
+			x.texts[v[i:i+part]] = true
 		}
 	}
-	return func(p []byte) bool { return parts[string(p)] }
+	width := max(6, bits.Len(uint(32*len(x.texts)))) // few of the bits are set
+	x.starts, x.shift = make([]uint64, 1<<(width-6)), uint(64-width)
+	for text := range x.texts {
+		n := x.hash([]byte(text))
+		x.starts[n/64] |= 1 << (n % 64)
+	}
+	return x
+}
+
+func (x *index) hash(text []byte) uint64 {
+	return binary.LittleEndian.Uint64(text) * 0x9e3779b97f4a7c15 >> x.shift
+}
+
+// at returns the length of the longest text at the start of some bytes; 0 if there is none.
+func (x *index) at(p []byte) int {
+	if n := x.hash(p); x.starts[n/64]&(1<<(n%64)) == 0 {
+		return 0
+	}
+	for n := min(part, len(p)); n >= least; n-- {
+		if x.texts[string(p[:n])] {
+			return n
+		}
+	}
+	return 0
 }
 
 // hide marks the bytes of a text to remove, and reports whether there are any.
-func (k Keys) hide(text string, hidden []bool, has func([]byte) bool) (found bool) {
+func (k Keys) hide(text string, hidden []bool, x *index) (found bool) {
 	l := plainLayer(text)
 	for range layers {
 		lower := lowerASCII(l.text)
-		mark := func(from, to int) {
-			found = true
-			for i := l.at[from]; i < l.at[to]; i++ {
-				hidden[i] = true
-			}
-		}
-		for i := 0; i+part <= len(lower); i++ {
-			if has(lower[i : i+part]) {
-				mark(i, i+part)
-			}
-		}
-		for _, v := range k.values {
-			if len(v) >= part {
+		for i := 0; i+least <= len(lower); i++ {
+			n := x.at(lower[i:])
+			if n == 0 {
 				continue
 			}
-			for from := 0; ; {
-				i := bytes.Index(lower[from:], []byte(v))
-				if i < 0 {
-					break
-				}
-				mark(from+i, from+i+len(v))
-				from += i + len(v)
+			found = true
+			for at := l.at[i]; at < l.at[i+n]; at++ {
+				hidden[at] = true
 			}
 		}
 		next, changed := l.decode()
@@ -272,6 +327,10 @@ func (k Keys) hide(text string, hidden []bool, has func([]byte) bool) (found boo
 	}
 	return found
 }
+
+// lowered returns a text with ASCII letters in lower case. It is as long as the text:
+// strings.ToLower makes some letters shorter.
+func lowered(text string) string { return string(lowerASCII([]byte(text))) }
 
 func lowerASCII(text []byte) []byte {
 	out := make([]byte, len(text))
