@@ -59,10 +59,11 @@ func (s *stripper) value(v rawjson.Value, name string, element bool) {
 	switch v.Kind() {
 	case rawjson.Object:
 		named := credentialName(first(v, "name", "key", "header"))
+		proof := plainName(name) == "authentication" || !v.Has("value") && !v.Has("values") // otherwise a key is a name
 		for k, member := range v.Members() {
 			switch name := k.Str(); {
 			case s.item && said[name]:
-			case credentialName(name), named && plainName(name) == "value":
+			case credentialName(name), named && plainName(name) == "value", proof && plainName(name) == "key", plainName(name) == "keyid":
 				s.credential(member)
 			default:
 				s.value(member, name, false)
@@ -243,7 +244,8 @@ func isText(v rawjson.Value) bool {
 // credentialName reports whether a member of that name holds a credential.
 func credentialName(name string) bool {
 	name = plainName(name)
-	for _, word := range []string{"authorization", "apikey", "secret", "password", "passwd", "passphrase", "credential", "bearer", "cookie", "privatekey", "accesskey", "subscriptionkey", "authkey"} {
+	for _, word := range []string{"authorization", "apikey", "secret", "password", "passwd", "passphrase", "credential", "bearer", "cookie",
+		"privatekey", "accesskey", "subscriptionkey", "authkey", "connectionstring"} {
 		if strings.Contains(name, word) {
 			return true
 		}
@@ -254,7 +256,7 @@ func credentialName(name string) bool {
 	case strings.HasSuffix(name, "token"):
 		return !vocabulary[strings.TrimSuffix(name, "token")]
 	}
-	return name == "env" || name == "pass" || name == "pwd"
+	return name == "env" || name == "pass" || name == "pwd" || name == "pat"
 }
 
 // vocabulary lists words before "token" in names of settings about a model's tokens.

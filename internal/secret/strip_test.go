@@ -29,6 +29,9 @@ func TestStripTakesCredentialsOut(t *testing.T) {
 		`{"properties":{"auth":{"type":"object","properties":{"user":{"type":"string","const":"KEY"}}}}}`,
 		`{"token":{"type":"string","example":"KEY"}}`, `{"token":{"type":"string","examples":["KEY"]}}`, `{"token":{"anyOf":[{"const":"KEY"}]}}`,
 		`[{"a":[{"authorization":"KEY"}]}]`, `{"authorization":"x","authorization":"KEY"}`,
+		`{"data_sources":[{"type":"azure_search","parameters":{"authentication":{"type":"api_key","key":"KEY"}}}]}`,
+		`{"authentication":{"type":"key_and_key_id","key":"x","key_id":"KEY"}}`, `{"authentication":{"type":"connection_string","connection_string":"KEY"}}`,
+		`{"authentication":{"key":"KEY","value":"x"}}`, `{"pat":"KEY"}`, `{"key":"KEY"}`, `{"server":{"keyId":"KEY"}}`,
 		`{"broken":"KEY"`,
 	} {
 		text = strings.ReplaceAll(text, "KEY", key)
@@ -45,6 +48,7 @@ func TestStripKeepsTheRest(t *testing.T) {
 		`[{"name":"fetch","input_schema":{"type":"object","properties":{"token":{"type":"string","description":"the token"},"headers":{"type":"object","additionalProperties":true}},"required":["token"]}}]`: "",
 		`[{"type":"mcp","server_label":"x","server_url":"https://h.example","require_approval":"never","authorization":null}]`:                                                                                "",
 		`{"$schema":"https://json-schema.org/draft/2020-12/schema","description":"Authorization: see https://h.example/docs?page=2"}`:                                                                         "",
+		`{"filters":{"type":"eq","key":"region","value":"us"},"properties":{"key":{"type":"string"},"key_id":{"type":"integer"}}}`:                                                                            "",
 		`{"required":["token","password"],"enum":["basic","bearer"]}`:                                                                                                                                         "",
 		`{"mcp_servers":[{"type":"url","url":"https://h.example:8443/sse","name":"n","authorization_token":"x"}]}`:                                                                                            `{"mcp_servers":[{"type":"url","url":"https://h.example:8443/not-kept","name":"n","authorization_token":"not kept"}]}`,
 		`{ "headers" : { "a" : "b" } , "headers":["x"],"token":true }`:                                                                                                                                        `{ "headers" : {"not":"kept"} , "headers":["not kept"],"token":true }`,
