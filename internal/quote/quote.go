@@ -108,8 +108,8 @@ func line(text string) (n, end int) {
 	return len(text), len(text)
 }
 
-// Label makes a name safe to stand before a mark: one line without marks, of
-// at most 64 bytes.
+// Label makes a name safe to stand before a mark, or anywhere outside a quotation: one line
+// without marks, of at most 64 bytes before it is disarmed.
 func Label(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
@@ -124,7 +124,7 @@ func Label(name string) string {
 	if len(name) > most {
 		name = strings.ToValidUTF8(name[:most], "")
 	}
-	return strings.TrimSpace(name)
+	return Disarm(strings.TrimSpace(name))
 }
 
 // Disarm inserts a backslash wherever a text could be read as structure:
