@@ -100,7 +100,9 @@ func exporterFromEnv(getenv func(string) string, log *slog.Logger) (*exporter, e
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool}
 	}
-	e.client = &http.Client{Transport: transport}
+	// The headers may be credentials, which are for the named server.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	e.client = &http.Client{Transport: transport, CheckRedirect: stay}
 	return e, nil
 }
 

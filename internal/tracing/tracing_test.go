@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -285,6 +286,30 @@ func TestADeadCollectorCostsCallsNothing(t *testing.T) {
 	case <-done:
 	case <-time.After(time.Minute): // the export alone would take ten
 		t.Error("shutdown did not end in time")
+	}
+}
+
+// A collector that redirects gets the spans and the headers, which may be credentials; the
+// other server gets neither.
+func TestSpansFollowNoRedirect(t *testing.T) {
+	var elsewhere atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+	defer other.Close()
+	var came atomic.Int32
+	named := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		came.Add(1)
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+	}))
+	defer named.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", named.URL)
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=secret")
+	d := open(t, func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Well.", Input: 1} })
+	d.send(t, "/v1/chat/completions", `{"model":"gpt-4o","messages":[{"role":"user","content":"Hello."}]}`)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	d.tracer.Shutdown(ctx)
+	if came.Load() == 0 || elsewhere.Load() > 0 {
+		t.Errorf("%d requests, %d to the other server", came.Load(), elsewhere.Load())
 	}
 }
 
