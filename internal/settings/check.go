@@ -9,11 +9,13 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/BurntSushi/toml"
 
 	"github.com/oriel-context/oriel/condense"
+	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/llm"
 	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/proxy"
@@ -272,6 +274,9 @@ func (l *Loaded) checkCondense() error {
 func (l *Loaded) readOthers() error {
 	if path := l.Condense.Prompt; path != "" {
 		text, err := l.openFile(path)
+		if err != nil && (strings.ContainsAny(path, "\n{") || strings.Contains(path, " ") && !strings.ContainsAny(path, `/\`)) {
+			err = fmt.Errorf("%q reads like instructions: write them to a file and give its path", clip.To(path, clip.Name))
+		}
 		if err != nil {
 			return l.bad("condense.prompt", err)
 		}

@@ -80,6 +80,8 @@ func TestMistakesAreNamed(t *testing.T) {
 		"embed: key over http":  {"[embed]\nurl = 'http://8.8.8.8/v1'\nmodel = 'm'\nkey = 'k'", []string{":4: embed.key: ", "unencrypted", "embed.key"}},
 		"inline, no server":     {"[condense]\nwhen = 'inline'", []string{":2: condense.when: no server"}},
 		"prompt":                {"[condense]\nurl = 'http://a'\nmodel = 'm'\nprompt = '/no/such'", []string{":4: condense.prompt: ", "/no/such"}},
+		"a prompt's text":       {"[condense]\nurl = 'http://a'\nmodel = 'm'\nprompt = 'Summarise in {tokens} tokens.'", []string{":4: condense.prompt: \"Summarise in {tokens} tokens.\" reads like instructions: write them to a file and give its path"}},
+		"a path with a space":   {"[condense]\nurl = 'http://a'\nmodel = 'm'\nprompt = '/no/such file'", []string{":4: condense.prompt: ", "/no/such file: "}},
 		"models' file":          {"models_file = '/no/such'", []string{":1: models_file: ", "/no/such"}},
 		"bounds":                {"thresholds.min = 90\nthresholds.max = 80", []string{":2: thresholds.max: invalid threshold bounds 90…80: give percents from 1 to 100"}},
 		"bounds, and a default": {"thresholds.max = 3", []string{":1: thresholds.max: invalid threshold bounds 5…3"}},
