@@ -42,6 +42,8 @@ type Answer struct {
 	Thinking string
 	Text     string
 	Calls    []Call
+	// Compaction, if set, makes the answer the item that replaces a Responses history.
+	Compaction string
 	// Input, CacheRead, CacheWrite and Output are the usage. If all are 0, none is
 	// reported, if the format allows that.
 	Input, CacheRead, CacheWrite, Output int

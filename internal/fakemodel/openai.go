@@ -92,6 +92,10 @@ func responses(b *wire.Body, a *Answer) reply {
 		done := object{"type": "reasoning", "id": "rs_" + id, "summary": []object{{"type": "summary_text", "text": a.Thinking}}, "encrypted_content": "ZW5jcnlwdGVk"}
 		item(object{"type": "reasoning", "id": "rs_" + id, "summary": []object{}}, done, func(int) {})
 	}
+	if a.Compaction != "" {
+		done := object{"type": "compaction", "id": "cmp_" + id, "encrypted_content": a.Compaction}
+		item(done, done, func(int) {})
+	}
 	if a.Text != "" {
 		part := object{"type": "output_text", "text": a.Text, "annotations": []any{}, "logprobs": []any{}}
 		done := object{"type": "message", "id": "msg_" + id, "role": "assistant", "status": "completed", "content": []object{part}}
