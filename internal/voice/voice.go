@@ -14,9 +14,11 @@ const Note = chat.Mark + ": "
 const (
 	// Missing takes the number of messages and that of their tokens. MissingShort says
 	// it where there is little room; both begin with MissingRead.
-	// MissingTool also takes the name of the tool that looks them up.
+	// MissingTool also takes the name of the tool that looks them up. MissingTalk is for a
+	// model without tools.
 	Missing      = MissingRead + " here, to fit the context window. They are kept in the history; " + missingAsk + ", or run a tool again, for what you need of them.]"
 	MissingTool  = MissingRead + " here, to fit the context window. They are kept in the history; " + missingLook + "%s, or run a tool again, for what you need of them.]"
+	MissingTalk  = MissingRead + " here, to fit the context window. They are kept in the history; " + missingAsk + " for what you need of them.]"
 	MissingShort = MissingRead + "]"
 	MissingRead  = Note + "%d earlier messages (%d tokens) are not shown"
 	// Hidden says the same in a conversation of items. It never changes, so that prompt
