@@ -1,6 +1,8 @@
 package items
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"strings"
 	"unicode/utf8"
@@ -47,9 +49,62 @@ func indicators(text string) int {
 	return n
 }
 
-// multipliers are the sizes of windows by state, as multiples of the base (SPEC D6).
+// multipliers are the defaults of Sizing.Multipliers.
 var multipliers = map[State]float64{
 	StateGeneral: 1, StateResearch: 1.3, StateCoding: 1.5, StateDebugging: 2, StateComplexAnalysis: 2.5,
+}
+
+// Defaults of Sizing.
+const (
+	defaultLeast = 0.5
+	defaultMost  = 4
+	defaultStep  = 0.25
+)
+
+// largestFactor is more than any factor of Sizing needs; sizes of any base remain integers.
+const largestFactor = 1_000_000
+
+// Sizing are the settings by which a size adapts (SPEC D6). The zero value has the defaults.
+type Sizing struct {
+	// Multipliers are the sizes of windows by state, as multiples of the base. States that
+	// are not listed have the defaults: general 1, research 1.3, coding 1.5, debugging 2,
+	// complex analysis 2.5.
+	Multipliers map[State]float64
+	// Least and Most bound the size, as multiples of the base. Default 0.5 and 4.
+	Least, Most float64
+	// Step is the most by which a turn changes the size, as a share of the base. Default
+	// 0.25.
+	Step float64
+}
+
+// Check returns an error for a value that cannot be used.
+func (s Sizing) Check() error {
+	for _, v := range []struct {
+		name string
+		n    float64
+	}{{"Least", s.Least}, {"Most", s.Most}, {"Step", s.Step}} {
+		if v.n < 0 || !(v.n <= largestFactor) {
+			return fmt.Errorf("sizing: %s %g: give a number above 0 and at most %d, or 0 for the default", v.name, v.n, largestFactor)
+		}
+	}
+	for state, n := range s.Multipliers {
+		if n <= 0 || !(n <= largestFactor) {
+			return fmt.Errorf("sizing: the multiplier %g of %q: give a number above 0 and at most %d, or leave it out for the default", n, state, largestFactor)
+		}
+	}
+	if least, most := s.bounds(); least > most {
+		return fmt.Errorf("sizing: Least %g is above Most %g", least, most)
+	}
+	return nil
+}
+
+func (s Sizing) bounds() (least, most float64) {
+	return cmp.Or(s.Least, defaultLeast), cmp.Or(s.Most, defaultMost)
+}
+
+// multiplier returns that of a state; 1 for states that are unknown.
+func (s Sizing) multiplier(state State) float64 {
+	return cmp.Or(lookup(s.Multipliers, multipliers, state), 1)
 }
 
 // Sizer adapts the size of a window to its conversation (SPEC D6). The zero value starts
@@ -57,6 +112,8 @@ var multipliers = map[State]float64{
 type Sizer struct {
 	// Base is the first size, in tokens. Default 8,000.
 	Base int
+	// Sizing are the settings; Check accepts them.
+	Sizing Sizing
 
 	size int
 }
@@ -74,14 +131,14 @@ func (s *Sizer) Size() int {
 func (s *Sizer) Resume(size int) { s.size = max(0, size) }
 
 // Next sets and returns the size for the next turn: base · multiplier · (0.5 +
-// 2.5·complexity), between base/2 and base·4, at most base/4 from the current size. An
+// 2.5·complexity), within the bounds of Sizing, at most a step from the current size. An
 // override above 0 replaces all of that. The size never exceeds allowed, the most tokens
 // that the model accepts; 0 means that this is unknown.
 func (s *Sizer) Next(complexity float64, state State, allowed, override int) int {
 	base, now := s.base(), s.Size()
 	size := override
 	if override <= 0 {
-		step := max(1, base/4)
+		step := max(1, int(float64(base)*cmp.Or(s.Sizing.Step, defaultStep)))
 		size = min(max(s.wanted(complexity, state), now-step), now+step)
 	}
 	if allowed > 0 {
@@ -96,14 +153,12 @@ func (s *Sizer) wanted(complexity float64, state State) int {
 	if math.IsNaN(complexity) {
 		complexity = 0
 	}
-	factor, ok := multipliers[state]
-	if !ok {
-		factor = 1
-	}
-	base := s.base()
+	base := float64(s.base())
+	factor := s.Sizing.multiplier(state)
+	least, most := s.Sizing.bounds()
 	// The small number keeps whole numbers whole despite rounding.
-	size := math.Floor(float64(base)*factor*(0.5+2.5*min(1, max(0, complexity))) + 1e-6)
-	return int(min(max(size, float64(base/2)), float64(base*4)))
+	size := math.Floor(base*factor*(0.5+2.5*min(1, max(0, complexity))) + 1e-6)
+	return max(1, int(min(max(size, math.Floor(base*least)), math.Floor(base*most))))
 }
 
 func (s *Sizer) base() int { return orDefault(s.Base, DefaultMaxTokens) }

@@ -128,3 +128,58 @@ func TestSizeBounds(t *testing.T) {
 		}
 	})
 }
+
+// SPEC D6: multipliers, bounds and step are settings.
+func TestSizingIsASetting(t *testing.T) {
+	s := Sizer{Base: 1000, Sizing: Sizing{Multipliers: map[State]float64{StateCoding: 3}, Least: 0.8, Most: 6, Step: 2}}
+	for _, c := range []struct {
+		complexity float64
+		state      State
+		want       int
+	}{
+		{0, StateGeneral, 800},     // 500: at least 0.8
+		{0.2, StateCoding, 3000},   // not 1,500
+		{0.2, StateResearch, 1300}, // the default
+		{1, StateCoding, 6000},     // 9,000: at most 6
+	} {
+		if got := s.wanted(c.complexity, c.state); got != c.want {
+			t.Errorf("%v %s: %d, want %d", c.complexity, c.state, got, c.want)
+		}
+	}
+	if got := s.Next(1, StateCoding, 0, 0); got != 3000 { // 1,000 and a step of 2,000
+		t.Errorf("the first step is to %d", got)
+	}
+	for _, bad := range []Sizing{
+		{Least: -1}, {Most: math.NaN()}, {Step: math.Inf(1)}, {Step: 1e19}, {Least: 5}, {Most: 0.25},
+		{Multipliers: map[State]float64{StateCoding: 0}}, {Multipliers: map[State]float64{StateCoding: -2}},
+	} {
+		if bad.Check() == nil {
+			t.Errorf("%+v is accepted", bad)
+		}
+	}
+	if err := s.Sizing.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// SPEC D6: the bounds and the step hold for any settings.
+func TestSizesKeepAnyBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := Sizer{Base: rapid.IntRange(1, 100_000).Draw(t, "base"), Sizing: Sizing{
+			Least: rapid.Float64Range(0.01, 1).Draw(t, "least"), Most: rapid.Float64Range(1, 20).Draw(t, "most"),
+			Step:        rapid.Float64Range(0.01, 30).Draw(t, "step"),
+			Multipliers: map[State]float64{StateCoding: rapid.Float64Range(0.01, 50).Draw(t, "coding")},
+		}}
+		if err := s.Sizing.Check(); err != nil {
+			t.Fatal(err)
+		}
+		base := float64(s.Base)
+		for range 20 {
+			before := s.Size()
+			got := s.Next(rapid.Float64Range(0, 1).Draw(t, "complexity"), rapid.SampledFrom([]State{StateGeneral, StateCoding}).Draw(t, "state"), 0, 0)
+			if n := float64(got); n > max(1, base*s.Sizing.Most) || n < math.Floor(base*s.Sizing.Least) || math.Abs(n-float64(before)) > max(1, base*s.Sizing.Step) {
+				t.Fatalf("from %d to %d, %+v", before, got, s)
+			}
+		}
+	})
+}
