@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/directive"
 )
 
@@ -95,10 +96,14 @@ func detect(text string) (out []saidAt) {
 		return nil
 	}
 	// Blank the code with text of the same length, so that offsets stay valid.
-	plain := fenced.ReplaceAllStringFunc(spoken(text), func(code string) string { return strings.Repeat("\n", len(code)) })
-	at := 0
+	plain := unfenced(spoken(text))
+	at, left := 0, mostSearched
 	for line := range strings.Lines(plain) {
-		if !aside(line) {
+		if left <= 0 {
+			break
+		}
+		if line := line[:clip.Floor(line, left)]; !aside(line) {
+			left -= len(strings.TrimSpace(line))
 			for _, s := range sentences(line) {
 				if s.end-s.begin < 6 || s.end-s.begin > 700 {
 					continue
@@ -112,6 +117,48 @@ func detect(text string) (out []saidAt) {
 		at += len(line)
 	}
 	return out
+}
+
+// mostSearched is the most bytes of a message, other than white space and what is not the
+// user's words, in which directives are looked for. Nobody says more by hand.
+const mostSearched = 64 << 10
+
+// unfenced blanks fenced code.
+func unfenced(text string) string {
+	const ticks, tildes = "```", "~~~"
+	find := func(mark string, from int) int {
+		if i := strings.Index(text[from:], mark); i >= 0 {
+			return from + i
+		}
+		return len(text)
+	}
+	var b strings.Builder
+	// A mark that was found is kept until it is passed, so that the text is searched once for
+	// each mark, however many there are of the other.
+	tick, tilde := -1, -1
+	for from := 0; ; {
+		if tick < from {
+			tick = find(ticks, from)
+		}
+		if tilde < from {
+			switch {
+			case from == 0 && strings.HasPrefix(text, tildes):
+				tilde = 0
+			default: // at the beginning of a line
+				tilde = min(find("\n"+tildes, max(0, from-1))+1, len(text))
+			}
+		}
+		at, mark := tick, ticks
+		if tilde < tick {
+			at, mark = tilde, tildes
+		}
+		b.WriteString(text[from:at])
+		if at == len(text) {
+			return b.String()
+		}
+		from = min(find(mark, at+len(mark))+len(mark), len(text))
+		b.WriteString(strings.Repeat("\n", from-at))
+	}
 }
 
 // spoken blanks the parts of a text that are not plainly the user's words; see

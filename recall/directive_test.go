@@ -75,6 +75,45 @@ func TestDirectivesAreRecognised(t *testing.T) {
 	}
 }
 
+// A message may be of megabytes: what is looked at has a limit, whether it is one line or
+// many, and what is not the user's words does not count.
+func TestDirectivesAreSoughtInSoMuchText(t *testing.T) {
+	const sentence = "From now on always use tabs."
+	for _, end := range []string{" ", "\n"} {
+		if n := len(Detect(strings.Repeat(sentence+end, 1<<16))); n == 0 || n > mostSearched/len(sentence)+1 {
+			t.Errorf("%d directives of one message", n)
+		}
+	}
+	for _, long := range []string{"<page>" + strings.Repeat(sentence+"\n", 1<<14) + "</page>\n", "~~~\n" + strings.Repeat(sentence+"\n", 1<<14) + "~~~\n", "```\n" + strings.Repeat("x\n", 1<<17) + "```\n"} {
+		if got := Detect(long + "Never push."); len(got) != 1 || got[0].Text != "Never push." {
+			t.Errorf("behind %.20q: %d", long, len(got))
+		}
+	}
+}
+
+// Fenced code is blanked, whichever fence it has, and a text of many fences is searched once.
+func TestFencedCodeIsBlanked(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                     "",
+		"no code":              "no code",
+		"a ```b``` c ```d":     "a _______ c ____",
+		"~~~\na\n~~~ b":        "_________ b",
+		"a ~~~ b\n~~~c~~~ d":   "a ~~~ b\n_______ d",
+		"a\n~~~ ``` ~~~ b ```": "a\n___________ b ___",
+		"``` ~~~ ```\n~~~ a":   "___________\n_____",
+		"a\n```~~~```~~~ b":    "a\n_________~~~ b",
+	} {
+		if got := unfenced(text); got != strings.ReplaceAll(want, "_", "\n") {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+	for _, fence := range []string{"```x```\n", "~~~x~~~\n"} {
+		if got := unfenced(strings.Repeat(fence, 1<<19)); strings.Trim(got, "\n") != "" || len(got) != len(fence)<<19 {
+			t.Errorf("%d bytes: %.40q", len(got), got)
+		}
+	}
+}
+
 // SPEC D10: what people tell each other has the words of a rule and is none.
 func TestTalkBetweenFriendsHasNoInstructions(t *testing.T) {
 	for _, text := range []string{
