@@ -83,7 +83,7 @@ const (
 		yes yep yeah yup ok okay sure please thanks thank thx great good nice perfect cool fine right correct exactly agreed alright awesome
 		excellent amazing lovely wow no nope nah hello hi hey bye goodbye welcome sorry understood lgtm looks look sounds makes sense works work well
 		continue go going on ahead next let's lets do it that this fix try again now proceed commit push keep carry start begin finish done stop wait
-		retry run option first second third last one two three both either me us you we them there here all everything anything something nothing more another`
+		retry run option mess messed first second third last one two three both either me us you we them there here all everything anything something nothing more another`
 	// ordering are words that tell someone what to do, without saying to what.
 	ordering = `
 		add apply check clean click close delete deploy down enter hit implement make merge off open out press read rebase redo remove rerun restart revert review

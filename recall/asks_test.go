@@ -12,7 +12,7 @@ func TestAsks(t *testing.T) {
 		"yes please": false, "ok, let's do this": false, "yes, let's add this": false, "continue merge, then push": false, "yes, capture and continue": false, "yeah let's tackle 2 and 3": false,
 		"thanks, next": false, "Thanks, Melanie! Your words mean a lot.": false, "ok, go on": false, "yes, use the staging database": false, "we have an import cycle now": true,
 		"mise run build is failing": true, "yes, see internal/view/draft.go": true, "and what about the staging database, yes": true,
-		"👍": false, "“yes”": false, "–– yes": false, "да": true, "Ægir": true,
+		"sorry I messed up, can you do it again": false, "👍": false, "“yes”": false, "–– yes": false, "да": true, "Ægir": true,
 		"MAX_SIZE": true, "暂存数据库的端口是多少": true, "Wo ist der Hafen?": true,
 	} {
 		if Asks(text) != want {
