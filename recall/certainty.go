@@ -126,9 +126,10 @@ const (
 	// searches by words alone have no such gap, nor have scopes of few passages.
 	gapAt, gapLeast = .35, 32
 	// A sized search stops at sizedGap, and exceeds its usual size only for passages from
-	// sizedNear on.
-	sizedGap, sizedNear = .55, .7
-	sizedLeast          = 8
+	// sizedNear on, or talkNear: what a talk has to say about a question is often in several
+	// places.
+	sizedGap, sizedNear, talkNear = .55, .7, .6
+	sizedLeast                    = 8
 )
 
 // position returns where a passage lies between the worst and top.
@@ -215,9 +216,13 @@ func (r *Ranking) limits(o *RecallOptions, budget int, candidates []int32) func(
 	case sc.scale == &asked && r.n >= gapLeast:
 		gap = gapAt
 	}
-	usual, most := budget, budget
-	if o.Sized && !sc.whole { // in a small window a passage takes as much as in a large one
+	usual, most, near := budget, budget, float32(sizedNear)
+	switch {
+	case !o.Sized || sc.whole:
+	case sc.work || r.s.tools: // in a small window a passage takes as much as in a large one
 		usual, most = budget/4, max(budget/2, min(budget, nearTokens))
+	default:
+		usual, near = budget/4, talkNear
 	}
 	if o.Sized && o.Shown != nil && !sc.work {
 		switch lead := r.lead(top, o.Shown); {
@@ -231,9 +236,9 @@ func (r *Ranking) limits(o *RecallOptions, budget int, candidates []int32) func(
 		switch at := sc.position(i, top); {
 		case at < gap:
 			return 0
-		case o.Sized && at < sizedNear && r.s.bareCall(i):
+		case o.Sized && at < near && r.s.bareCall(i):
 			return skipped
-		case at < sizedNear:
+		case at < near:
 			return usual
 		default:
 			return most
