@@ -122,7 +122,7 @@ func (p *packing) begin(i int32, left int) (begun, bool) {
 	}
 	text := p.s.texts.at(i)
 	b := begun{text: beginning(text)}
-	if len(b.text) == len(text) {
+	if len(b.text) == len(text) || p.s.flags[i]&flagMixed != 0 && !saysTheSame(text, len(b.text)) {
 		return begun{}, false
 	}
 	m := p.s.messageOf[i]
@@ -215,7 +215,13 @@ func (p *packing) write(order []int32, texts []string) string {
 		if label != "" {
 			label += p.datesIn(i, ss, text)
 		}
-		b.WriteString(quoted(label, text))
+		if s.flags[i]&flagMixed != 0 {
+			first, lines := QuoteMixed(label, text) // a whole message, which always has a label
+			b.WriteString(first + lines + "\n")
+			label = "mixed" // what follows has a label of its own
+		} else {
+			b.WriteString(quoted(label, text))
+		}
 		if _, cut = p.begun[order[k-1]]; cut {
 			b.WriteString(gap)
 		}
@@ -242,5 +248,5 @@ func (p *packing) datesIn(i int32, ss *session, text string) string {
 // goesOn reports whether passage b begins where the shown text of passage a ends.
 func (p *packing) goesOn(a, b int32) bool {
 	_, cut := p.begun[a]
-	return b == a+1 && p.s.messageOf[a] == p.s.messageOf[b] && p.s.flags[b]&flagTool == 0 && !cut
+	return b == a+1 && p.s.messageOf[a] == p.s.messageOf[b] && p.s.flags[b]&flagTool == 0 && p.s.flags[a]&flagGiven == p.s.flags[b]&flagGiven && !cut
 }

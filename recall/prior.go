@@ -19,6 +19,7 @@ const (
 	flagTool  // sent to a tool, or returned by a tool or in a file
 	flagShort // too short to be found
 	flagGiven // returned by a tool or in a file
+	flagMixed // a person's words beside what a program put there
 )
 
 // people holds the named speakers of a scope.

@@ -47,6 +47,9 @@ type RecallOptions struct {
 	// Exclude, if not nil, reports whether a block must not be shown, because
 	// the window shows it already (SPEC D3).
 	Exclude func(block string) bool
+	// Had, if not nil, reports whether the window shows one passage of a block, numbered
+	// like Passage.Part. It must not be shown again.
+	Had func(block string, part int) bool
 	// Since and Until, unless they are zero, leave out what was said before Since or at
 	// Until and later, and what has no time.
 	Since, Until time.Time
@@ -82,6 +85,10 @@ type RecallOptions struct {
 	// Now is the time that "yesterday" is relative to. With the zero time,
 	// relative dates are ignored.
 	Now time.Time
+	// VectorWait is how long the first search of a library's scope waits for its vectors,
+	// which a program that has just begun must read first. 0 means as long as
+	// Library.Recall says.
+	VectorWait time.Duration
 }
 
 // A Result is what a search found, in chronological order.
@@ -92,6 +99,9 @@ type Result struct {
 	Tokens   int       `json:"tokens"`
 	Passages []Passage `json:"passages"`
 	Text     string    `json:"text"`
+	// Unembedded is the number of passages of a library's scope that were searched by
+	// words alone, because they have no vector yet.
+	Unembedded int `json:"-"`
 }
 
 // A Passage is one hit.
@@ -123,6 +133,9 @@ type Passage struct {
 	// Tool marks tool input and output. Such a passage does not continue the
 	// one before it.
 	Tool bool `json:"-"`
+	// Mixed marks a user's message with what a program put beside the user's words; see
+	// QuoteMixed.
+	Mixed bool `json:"-"`
 }
 
 // Recall searches the scope for a query and returns what fits the budget.
@@ -201,8 +214,14 @@ func (s *Scope) Rank(ctx context.Context, query string, o RecallOptions) (*Ranki
 func (r *Ranking) allowed(o *RecallOptions) func(i int32) bool {
 	s := r.s
 	return func(i int32) bool {
-		return int(i) < r.n && s.flags[i]&flagRemoved == 0 && !o.excludes(&s.origins[s.messageOf[i]])
+		return int(i) < r.n && s.flags[i]&flagRemoved == 0 && !s.excludes(o, i)
 	}
+}
+
+// excludes reports whether a passage must not be shown.
+func (s *Scope) excludes(o *RecallOptions, i int32) bool {
+	m := s.messageOf[i]
+	return o.excludes(&s.origins[m]) || o.Had != nil && o.Had(s.origins[m].block, int(i-s.messages[m].first))
 }
 
 // excludes reports whether messages of an origin must not be shown.
@@ -333,7 +352,7 @@ func (r *Ranking) passage(i int32, text string) Passage {
 	out := Passage{
 		Block: from.block, Ref: from.ref, Role: roleOf(from.role, s.flags[i]), Tokens: int(s.cost[i]), Text: text,
 		Score: round(r.value(i)), Keyword: round(s.keyword(r.scores, i)), Dense: round(s.cosine(r.scores, i)), Prior: round(s.priorOf(r.scores, i)),
-		Part: int(i - m.first), Parts: int(m.count), Tool: s.flags[i]&flagTool != 0,
+		Part: int(i - m.first), Parts: int(m.count), Tool: s.flags[i]&flagTool != 0, Mixed: s.flags[i]&flagMixed != 0,
 	}
 	if !from.time.IsZero() {
 		t := from.time.UTC()

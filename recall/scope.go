@@ -140,8 +140,12 @@ func (s *Scope) add(m *Message) {
 		if !chat.ToolName(m.Name) {
 			found = detect(m.Text)
 		}
+		spoken := chat.Spoken(m.Text)
 		for i, text := range passages {
-			flags[i] = flagUser
+			for len(spoken) > 0 && spoken[0][1] <= end {
+				spoken = spoken[1:]
+			}
+			flags[i] = flagsOf(m.Text, spoken, end, end+len(text))
 			end += len(text)
 			for len(found) > 0 && found[0].at < end {
 				said[i] = append(said[i], found[0].Said)
