@@ -105,7 +105,7 @@ func (d *demand) take(limit, longest int) []*pending {
 
 // bestMessages returns the messages whose words match a query best, the best first.
 func (s *Scope) bestMessages(ctx context.Context, query string, o *RecallOptions) ([]int32, error) {
-	words := RecallOptions{Mode: Keyword, Exclude: o.Exclude, Since: o.Since, Until: o.Until, Now: o.Now}
+	words := RecallOptions{Mode: Keyword, Exclude: o.Exclude, Had: o.Had, Since: o.Since, Until: o.Until, Now: o.Now}
 	ranked, err := s.Rank(ctx, query, words)
 	if err != nil {
 		return nil, err

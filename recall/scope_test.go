@@ -372,3 +372,21 @@ func TestOnlyWhatWasSaidInARangeOfTimeIsFound(t *testing.T) {
 		}
 	}
 }
+
+// A passage that the window shows already hides no other of the same message.
+//
+// SPEC D3
+func TestHadPassagesHideNoOthers(t *testing.T) {
+	text := strings.Repeat("The staging server writes its log to the disk every night. ", 8) + "\n" +
+		strings.Repeat("Deliveries of coffee arrive on Mondays. ", 12) + "\nThe staging server listens on port 6543.\n"
+	s := scopeOf(t, Options{}, []Message{{Conversation: "c", Block: "1", Role: "tool", Text: text}})
+	const query = "Which port does the staging server listen on?"
+	had := map[int]bool{}
+	for range 2 {
+		r := find(t, s, query, RecallOptions{Floor: -1, Top: 1, Had: func(block string, part int) bool { return block == "1" && had[part] }})
+		if len(r.Passages) != 1 || had[r.Passages[0].Part] {
+			t.Fatalf("found %+v, had %v", r.Passages, had)
+		}
+		had[r.Passages[0].Part] = true
+	}
+}

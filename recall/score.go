@@ -114,7 +114,7 @@ func (s *Scope) score(sc *scores, query string, vector []float32, o *RecallOptio
 // nothing else indicates what the history is about.
 func (s *Scope) tops(sc *scores, o *RecallOptions) (word, cos float32) {
 	shown := func(i int) bool {
-		return s.flags[i]&flagRemoved != 0 || len(sc.cos) > 0 && !s.tools && o.excludes(&s.origins[s.messageOf[i]])
+		return s.flags[i]&flagRemoved != 0 || len(sc.cos) > 0 && !s.tools && s.excludes(o, int32(i))
 	}
 	for i, w := range sc.words {
 		c := s.cosine(sc, int32(i))
