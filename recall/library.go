@@ -157,7 +157,7 @@ func NewLibrary(store timeline.Store, o LibraryOptions) *Library {
 // Recall waits until the words of the scope are indexed, as long as the
 // context's deadline leaves time to search, and then searches what is there.
 // The first search of a scope also waits for its vectors, for half of the time
-// that is left and at most 100 ms. Recall searches by words alone if vectors
+// that is left and at most 100 ms or RecallOptions.VectorWait. Recall searches by words alone if vectors
 // are missing or the model fails.
 func (l *Library) Recall(ctx context.Context, w Where, query string, o RecallOptions) (*Result, error) {
 	began := time.Now()
@@ -177,14 +177,20 @@ func (l *Library) Recall(ctx context.Context, w Where, query string, o RecallOpt
 	default:
 		scope = a.holds.scope
 		if o.Mode != Keyword && l.o.OnDemand == 0 {
-			l.awaitVectors(ctx, a.holds)
+			l.awaitVectors(ctx, a.holds, o.VectorWait)
 		}
 	}
-	v, exclude, dismissed := a.view, o.Exclude, o.Dismissed
+	v, exclude, had, dismissed := a.view, o.Exclude, o.Had, o.Dismissed
 	o.Exclude = func(block string) bool {
 		p := placeOf(block)
 		// The scope may contain more than this view.
 		return !v.has(p) || exclude != nil && exclude(v.block(p))
+	}
+	if had != nil {
+		o.Had = func(block string, part int) bool {
+			p := placeOf(block)
+			return v.has(p) && had(v.block(p), part)
+		}
 	}
 	if dismissed != nil {
 		o.Dismissed = func(block string) bool {
@@ -199,6 +205,8 @@ func (l *Library) Recall(ctx context.Context, w Where, query string, o RecallOpt
 			l.report(err)
 		}
 	}
+	passages, embedded := scope.Len()
+	unembedded := passages - embedded
 	found, err := scope.Recall(ctx, query, o)
 	if err != nil && ctx.Err() == nil {
 		if a.stored || !l.remake(a.holds, err) {
@@ -213,6 +221,9 @@ func (l *Library) Recall(ctx context.Context, w Where, query string, o RecallOpt
 	for i := range found.Passages {
 		p := &found.Passages[i]
 		p.Block = v.block(placeOf(p.Block))
+	}
+	if l.o.Model != nil && l.o.OnDemand == 0 && o.Mode != Keyword && !a.stored {
+		found.Unembedded = unembedded
 	}
 	found.TookMS = float64(time.Since(began).Microseconds()) / 1000
 	return found, nil

@@ -49,7 +49,7 @@ type cachedScope struct {
 
 	toGrow, toEmbed bool // it is in that queue, or a worker has it
 
-	awaited  bool          // a search has waited for its vectors
+	awaited  time.Duration // the longest that a search has waited for its vectors
 	embedded chan struct{} // closed when toEmbed ends; nil if nobody waits
 }
 

@@ -95,6 +95,34 @@ func TestTheFirstSearchWaitsForVectors(t *testing.T) {
 	}
 }
 
+// A search may say that it waits for longer, without a deadline too; it does so once. It
+// says how many passages it searched by words alone.
+func TestASearchWaitsForVectorsAsLongAsItSays(t *testing.T) {
+	for _, test := range []struct {
+		takes, waits time.Duration
+		mode         Mode
+		unembedded   int
+	}{{time.Second, time.Second, Hybrid, 0}, {time.Hour, 3 * time.Second, Keyword, 4}} {
+		synctest.Test(t, func(t *testing.T) {
+			store := memory.New()
+			say(t, store, "c", holidayTexts[:4]...)
+			l := NewLibrary(store, LibraryOptions{Model: &slow{takes: test.takes}})
+			defer l.Close()
+			search := func(patience, waits time.Duration, mode Mode, unembedded int) {
+				t.Helper()
+				began := time.Now()
+				r, err := l.Recall(t.Context(), Where{Tenant: timeline.Local, Conversation: "c"}, "my sister", RecallOptions{VectorWait: patience})
+				if err != nil || r.Mode != mode || time.Since(began) != waits || r.Unembedded != unembedded {
+					t.Errorf("%+v, %v after %v, want %s after %v, %d by words", r, err, time.Since(began), mode, waits, unembedded)
+				}
+			}
+			search(0, 0, Keyword, 4)
+			search(3*time.Second, test.waits, test.mode, test.unembedded)
+			search(3*time.Second, 0, test.mode, test.unembedded)
+		})
+	}
+}
+
 // What was prepared and never asked for does not outlive its conversation.
 func TestWhatWasPreparedGoesWithItsConversation(t *testing.T) {
 	dir := t.TempDir()

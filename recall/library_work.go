@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -651,23 +652,27 @@ func (l *Library) embedFor(ctx context.Context, s *cachedScope, query string, o 
 }
 
 // awaitVectors waits until the vectors of a cached scope are made, once for
-// each scope: the first search after a restart comes while they are read, and
-// can then search by meaning. A search without a deadline does not wait,
-// because nobody knows how long the model takes.
-func (l *Library) awaitVectors(ctx context.Context, s *cachedScope) {
+// each scope and length of wait: the first search after a restart comes while they are read, and
+// can then search by meaning. A search without a deadline does not wait unless it
+// says how long (RecallOptions.VectorWait), because nobody knows how long the model takes.
+func (l *Library) awaitVectors(ctx context.Context, s *cachedScope, patience time.Duration) {
+	wait := cmp.Or(patience, vectorWait)
 	deadline, ok := ctx.Deadline()
+	if ok {
+		wait = min(wait, time.Until(deadline)/2)
+	}
 	l.mu.Lock()
-	if !ok || s.awaited || !s.toEmbed {
+	if !ok && patience == 0 || s.awaited >= wait || !s.toEmbed {
 		l.mu.Unlock()
 		return
 	}
-	s.awaited = true
+	s.awaited = wait
 	if s.embedded == nil {
 		s.embedded = make(chan struct{})
 	}
 	done := s.embedded
 	l.mu.Unlock()
-	timer := time.NewTimer(min(vectorWait, time.Until(deadline)/2))
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-done:
