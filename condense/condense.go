@@ -78,8 +78,9 @@ func (in Input) withDefaults() Input {
 	return in.lift().omit()
 }
 
-// lift moves summaries from the messages to the base, so that no method condenses
-// a summary as if it were part of the conversation.
+// lift moves Oriel's own summaries from the messages to the base, so that no method
+// condenses a summary as if it were part of the conversation. A text that only begins
+// as one is not lifted: the base is believed, and a page can begin with anything.
 func (in Input) lift() Input {
 	body, _, _ := Unmark(in.Previous)
 	var previous strings.Builder
@@ -113,7 +114,7 @@ func (in Input) lift() Input {
 	return in
 }
 
-// withoutSummaries removes the summaries from a message. It returns the rest of
+// withoutSummaries removes Oriel's summaries from a message. It returns the rest of
 // the message, the summaries' texts, and the number of messages that they stand
 // for.
 func withoutSummaries(m *chat.Message) (said chat.Message, bodies []string, covered int) {
@@ -121,16 +122,9 @@ func withoutSummaries(m *chat.Message) (said chat.Message, bodies []string, cove
 		return *m, nil, 0
 	}
 	said = *m
-	if m.Role == chat.User && len(m.Parts) == 1 && m.Parts[0].Kind == chat.Text {
-		// The text with which an agent program begins a compacted conversation.
-		if body, ok := foreignSummary(m.Parts[0].Text); ok {
-			said.Parts = nil
-			return said, []string{body}, 1
-		}
-	}
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		if p.Kind == chat.Text && mayBeMarked(p.Text) {
+		if p.Written && p.Kind == chat.Text {
 			if body, n, ok := Unmark(p.Text.String()); ok {
 				if bodies == nil {
 					said.Parts = append([]chat.Part(nil), m.Parts[:i]...)

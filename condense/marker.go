@@ -132,12 +132,6 @@ func disarm(text string) string {
 	}
 }
 
-// mayBeMarked cheaply reports whether a literal may begin with a marker: Oriel
-// never escapes the marker's characters, but white space before it may be escaped.
-func mayBeMarked(s chat.String) bool {
-	return bytes.Contains(s[:min(len(s), 256)], []byte(markerOpen))
-}
-
 // foreign lists the beginnings of summaries that agent programs write themselves.
 var foreign = []string{
 	"This session is being continued from a previous conversation",
@@ -152,9 +146,14 @@ func IsForeign(text string) bool {
 	return slices.ContainsFunc(foreign, func(f string) bool { return strings.HasPrefix(text, f) })
 }
 
-// foreignSummary returns the summary that another program wrote, without the
-// remarks that some put before it.
-func foreignSummary(s chat.String) (body string, ok bool) {
+// foreignSummary returns the summary with which an agent program begins a compacted
+// conversation, without the remarks that some put before it. A model wrote it, if not
+// somebody else: it is no user's words.
+func foreignSummary(m *chat.Message) (body string, ok bool) {
+	if m.Role != chat.User || len(m.Parts) != 1 || m.Parts[0].Kind != chat.Text {
+		return "", false
+	}
+	s := m.Parts[0].Text
 	for _, f := range foreign {
 		if !bytes.HasPrefix(s[min(len(s), 1):], []byte(f)) {
 			continue

@@ -30,6 +30,10 @@ func read(msgs []chat.Message) []event {
 	waiting := map[string][]*call{}
 	for i := range msgs {
 		m := &msgs[i]
+		if body, ok := foreignSummary(m); ok {
+			events = append(events, event{msg: i, who: chat.Assistant, text: body})
+			continue
+		}
 		words := m.Words()
 		for j := range m.Parts {
 			p := &m.Parts[j]
