@@ -38,10 +38,10 @@ func (Digest) Condense(ctx context.Context, in Input) (Output, error) {
 	shares := workShares
 	if isTalk(in.Messages) && !c.hasWork {
 		c.asTalk()
-		c.talk(read(in.Messages))
+		c.talk(bounded(read(in.Messages)))
 		in.Max, shares = min(in.Max, TalkMax+c.earlierTokens(in.Count)), talkShares
 	} else {
-		c.span(read(in.Messages))
+		c.span(bounded(read(in.Messages)))
 	}
 	c.finish()
 	text := fill(c.items, c.folder, shares, in)
@@ -106,8 +106,7 @@ type collector struct {
 // span collects the events of a span.
 func (c *collector) span(events []event) {
 	c.sources = map[string][]*item{}
-	asked := ""            // the assistant's last question, until a user speaks
-	askedAt, open := 0, -1 // open is the user's last text without an answer in words
+	asked, askedAt := "", 0 // the assistant's last question, until a user speaks
 	requests := 0
 	for i := range events {
 		e := &events[i]
@@ -118,20 +117,14 @@ func (c *collector) span(events []event) {
 			c.stillOpen = nil // the conversation has continued
 			c.request(e, asked, requests == 0)
 			requests++
-			asked, open = "", i
+			asked = ""
 		default:
 			last := i+1 == len(events) || events[i+1].who == chat.User
 			asked, askedAt = c.answer(e, last), e.msg
-			if last {
-				open = -1
-			}
 		}
 	}
 	if asked != "" {
 		c.add(secOpen, voice.DigestAsked+shorten(asked, 300), askedAt, 1)
-	}
-	if open >= 0 {
-		c.openRequest(&events[open])
 	}
 	for i, step := range c.todo {
 		if i == 12 {
@@ -284,18 +277,6 @@ func (c *collector) answer(e *event, last bool) (asked string) {
 
 // noAnswer is what Claude Code writes if a model had nothing to say.
 const noAnswer = "No response requested."
-
-// openRequest marks a user's last text if the span ends before an answer.
-func (c *collector) openRequest(e *event) {
-	for i := len(c.items) - 1; i >= 0; i-- {
-		if it := &c.items[i]; it.section == secTask && it.at == e.msg {
-			it.text += notAnswered
-			return
-		}
-	}
-}
-
-const notAnswered = voice.DigestNoOutcome
 
 // strip removes emphasis and heading marks.
 func strip(s string) string {

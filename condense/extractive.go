@@ -101,7 +101,7 @@ func utterances(in Input) []utterance {
 		}
 		add(who, text)
 	}
-	for _, e := range read(in.Messages) {
+	for _, e := range bounded(read(in.Messages)) {
 		switch {
 		case e.call != nil:
 		case e.who == chat.User:

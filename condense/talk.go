@@ -289,8 +289,8 @@ func (t *talk) settles(s string) (text string, weight int) {
 	return "", 0
 }
 
-// open adds what the speakers left undecided, and a question at the end that has no
-// answer.
+// open adds what the speakers left undecided, and a question or a request at the end that
+// has no answer.
 func (t *talk) open() {
 	for i := range t.turns {
 		x := &t.turns[i]
@@ -306,7 +306,7 @@ func (t *talk) open() {
 		if s := x.said[len(x.said)-1]; strings.HasSuffix(s, "?") && !idle(s) {
 			t.add(secOpen, x.who+voice.DigestAsks+shorten(strip(s), talkSentence), x.at, 1)
 		} else if s := request(x.said); s != "" && x.role == chat.User && len(t.people) == 0 {
-			t.add(secOpen, x.who+": "+shorten(s, talkSentence)+notAnswered, x.at, 1)
+			t.add(secOpen, x.who+": "+shorten(s, talkSentence), x.at, 1)
 		}
 	}
 }

@@ -32,10 +32,5 @@ const (
 	DigestRefused = "a result says that the user refused "
 )
 
-// What else a digest says.
-const (
-	// DigestPasted takes a number of lines.
-	DigestPasted = "(pasted %d lines)"
-	// DigestNoOutcome ends the line of a call without a result.
-	DigestNoOutcome = " (what came of it is not told here)"
-)
+// DigestPasted takes a number of lines.
+const DigestPasted = "(pasted %d lines)"
