@@ -15,6 +15,8 @@ type draft struct {
 	// words marks the exchanges that stay because of what people wrote in
 	// them; nil if that is not asked for.
 	words []bool
+	// brief marks short exchanges that stay beside people's words; see ladder.
+	brief []bool
 	// newestOnly reports that the policy keeps the newest messages without
 	// gaps, so that nothing older comes back.
 	newestOnly bool
@@ -23,7 +25,7 @@ type draft struct {
 	// masked and trimmed are the new texts of parts, by message and part.
 	masked, trimmed edits
 	// cleared are the calls whose arguments are emptied.
-	cleared map[int]map[int]bool
+	cleared edits
 	// inserts are texts to add to kept messages.
 	inserts []insert
 	// updated are insertions of an earlier pass that got a new text.
@@ -80,7 +82,7 @@ func newDraft(h *History) *draft {
 	n := len(h.Cuts.Exchanges)
 	return &draft{
 		h: h, keep: slices.Repeat([]bool{true}, n), reason: make([]string, n),
-		masked: edits{}, trimmed: edits{}, cleared: map[int]map[int]bool{},
+		masked: edits{}, trimmed: edits{}, cleared: edits{},
 	}
 }
 
@@ -130,9 +132,9 @@ func (d *draft) settle(stays func(e int) bool, reason string) {
 // left with it.
 func (d *draft) forget(e int) {
 	for i := d.h.Cuts.Exchanges[e].Start; i < d.h.Cuts.Exchanges[e].End; i++ {
-		for _, all := range []edits{d.masked, d.trimmed} {
+		d.saved -= d.savedOf(i)
+		for _, all := range []edits{d.masked, d.trimmed, d.cleared} {
 			for _, j := range all.of(&d.h.Messages[i], i) {
-				d.saved -= all[partAt{i, j}].saves
 				delete(all, partAt{i, j})
 			}
 		}
@@ -213,13 +215,29 @@ func (d *draft) removed() (messages, tokens int) {
 
 // clearArguments empties the arguments of a call.
 func (d *draft) clearArguments(message, part int) {
-	if d.cleared[message] == nil {
-		d.cleared[message] = map[int]bool{}
+	at := partAt{message, part}
+	if _, done := d.cleared[at]; done || d.h.Pinned[message] || d.h.Messages[message].Parts[part].Arguments() == noArguments {
+		return
 	}
-	d.cleared[message][part] = true
+	saves := max(0, d.h.partTokens(message, part)-d.h.withoutArguments(message, part))
+	d.saved += saves
+	d.cleared[at] = edit{noArguments, "the result is masked: the arguments are emptied", saves}
+}
+
+// noArguments is what is left of the arguments of a call.
+const noArguments = "{}"
+
+// savedOf returns the tokens that the edits of a message save.
+func (d *draft) savedOf(i int) (n int) {
+	for _, all := range []edits{d.masked, d.trimmed, d.cleared} {
+		for _, j := range all.of(&d.h.Messages[i], i) {
+			n += all[partAt{i, j}].saves
+		}
+	}
+	return n
 }
 
 // changed reports whether the draft does anything.
 func (d *draft) changed() bool {
-	return slices.Contains(d.keep, false) || len(d.masked) > 0 || len(d.trimmed) > 0
+	return slices.Contains(d.keep, false) || len(d.masked) > 0 || len(d.trimmed) > 0 || len(d.cleared) > 0
 }

@@ -66,7 +66,7 @@ func decideCounted(ctx context.Context, h *History, o Options, t Trigger) (*deci
 			out.masked = append(out.masked, i)
 		}
 		for j := range h.Messages[i].Parts {
-			if d.cleared[i][j] {
+			if _, cleared := d.cleared[partAt{i, j}]; cleared {
 				out.clearedInputs = append(out.clearedInputs, h.Messages[i].Parts[j].ID)
 			}
 		}

@@ -20,6 +20,8 @@ type History struct {
 
 	// recallTool is the name of Oriel's recall tool; "" if the request does not have it.
 	recallTool string
+	// tools reports whether the model has any tool.
+	tools bool
 
 	counter *token.Counter
 	count   func(string) int
@@ -45,7 +47,8 @@ func HistoryOf(r *chat.Request, rules chat.Rules, c *token.Counter, z token.Size
 		Base:     n.Total,
 		Pinned:   make([]bool, len(r.Messages)),
 
-		recallTool: voice.FindTool(r.Tools, voice.ToolRecall),
+		recallTool: voice.FindRecall(r),
+		tools:      len(r.Tools) > 0,
 
 		counter: c,
 	}
@@ -106,6 +109,15 @@ func (h *History) withText(message, part int, text string) int {
 	}
 	p := &h.Messages[message].Parts[part]
 	return h.counter.Part(&chat.Part{Kind: p.Kind, Type: p.Type, ID: p.ID, Name: p.Name, IsError: p.IsError, Text: chat.Quote(text)}).Tokens
+}
+
+// withoutArguments returns the size that a call would have without its arguments.
+func (h *History) withoutArguments(message, part int) int {
+	if h.counter == nil {
+		return h.Count(noArguments)
+	}
+	p := &h.Messages[message].Parts[part]
+	return h.counter.Part(&chat.Part{Kind: p.Kind, Type: p.Type, ID: p.ID, Name: p.Name, Args: []byte(noArguments)}).Tokens
 }
 
 // exchangeTokens returns the size of a whole exchange.

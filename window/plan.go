@@ -15,7 +15,8 @@ const (
 	// Trim means that the middle of a text too large for the window is left
 	// out.
 	Trim Verdict = "trim"
-	// Mask means that results of tools are replaced by stubs.
+	// Mask means that results of tools are replaced by stubs, or that the arguments of
+	// their calls are emptied.
 	Mask Verdict = "mask"
 	// Fold means that the message left and a summary or digest represents it.
 	Fold Verdict = "fold"
@@ -72,8 +73,15 @@ func NewPlan(policy, model string, budget, low int) *Plan {
 	return &Plan{Policy: policy, Mode: Hard, Model: model, Budget: budget, Low: low, Action: "none", Blocks: []Block{}, Inserted: []Insertion{}}
 }
 
-// Judge adds the verdict on a message and raises Action accordingly.
+// Judge adds the verdict on a message and raises Action accordingly. Lost is all of a message
+// that left.
 func (p *Plan) Judge(b Block) {
+	switch b.Verdict {
+	case Keep:
+		b.Lost = 0
+	case Fold, Evict:
+		b.Lost = b.Tokens
+	}
 	p.Blocks = append(p.Blocks, b)
 	switch b.Verdict {
 	case Fold:
@@ -115,8 +123,10 @@ type TrajectoryReport struct {
 type Block struct {
 	Index int       `json:"index"`
 	Role  chat.Role `json:"role"`
-	// Tokens is the size of the message before the plan.
+	// Tokens is the size of the message as it came, Lost what is not sent of it. Of plans
+	// of earlier versions Tokens may be what earlier plans had left of it, and Lost is 0.
 	Tokens  int     `json:"tokens"`
+	Lost    int     `json:"lost,omitempty"`
 	Verdict Verdict `json:"verdict"`
 	Reason  string  `json:"reason"`
 	Pinned  bool    `json:"pinned"`
@@ -131,8 +141,11 @@ type Insertion struct {
 	Tokens int    `json:"tokens"`
 	Text   string `json:"text"`
 	// Block is the id of the item that a recall comes from, prefixed with the
-	// conversation if it is another one: "support#17".
+	// conversation if it is another one: "support#17". A space separates several.
 	Block string `json:"block,omitempty"`
+	// Parts are the numbers of the passages in these items, from 0 on; empty means all of
+	// each.
+	Parts string `json:"parts,omitempty"`
 }
 
 // Summary is the result of condensing (SPEC B5).

@@ -106,6 +106,9 @@ func decide(ctx context.Context, h *History, name string, s settings) (*draft, e
 		}
 		return d, nil
 	}
+	if !d.changed() && !s.Trigger.Over {
+		return d, nil
+	}
 	return d, fitWithin(d, &s)
 }
 
@@ -239,7 +242,7 @@ func evictTo(d *draft, target, protected int) {
 		if protected >= pinned && d.h.pinnedExchange(e) || protected >= firstAndPinned && first >= x.Start && first < x.End {
 			continue
 		}
-		if protected >= wordsToo && d.words[e] {
+		if protected >= wordsToo && (d.words[e] || d.brief != nil && d.brief[e]) {
 			continue
 		}
 		order = append(order, e)
@@ -285,7 +288,7 @@ func (d *draft) clone() *draft {
 	c := *d
 	c.keep = slices.Clone(d.keep)
 	c.reason = slices.Clone(d.reason)
-	c.masked, c.trimmed = maps.Clone(d.masked), maps.Clone(d.trimmed)
+	c.masked, c.trimmed, c.cleared = maps.Clone(d.masked), maps.Clone(d.trimmed), maps.Clone(d.cleared)
 	c.inserts, c.updated, c.warnings = slices.Clone(d.inserts), slices.Clone(d.updated), slices.Clone(d.warnings)
 	return &c
 }

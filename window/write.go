@@ -96,8 +96,12 @@ func (f *fitting) edited(d *draft, i int) ([]byte, error) {
 	step := func(next []byte, e error) {
 		raw, err, changed = next, e, true
 	}
-	if len(d.cleared[i]) > 0 {
-		step(wire.ClearArguments(format, raw, d.cleared[i]))
+	if calls := d.cleared.of(&d.h.Messages[i], i); len(calls) > 0 {
+		parts := map[int]bool{}
+		for _, j := range calls {
+			parts[j] = true
+		}
+		step(wire.ClearArguments(format, raw, parts))
 	}
 	if err == nil && len(results) > 0 {
 		step(wire.ReplaceResults(format, raw, results))
@@ -130,6 +134,7 @@ func (d *draft) plan(policy, model string, s *settings, tokens int, warnings []s
 		for i := x.Start; i < x.End; i++ {
 			b := Block{Index: i, Role: d.h.Messages[i].Role, Tokens: d.h.Tokens[i], Pinned: d.h.Pinned[i]}
 			b.Verdict, b.Reason = d.verdict(e, i)
+			b.Lost = d.savedOf(i)
 			p.Judge(b)
 		}
 	}
@@ -149,6 +154,7 @@ func (d *draft) plan(policy, model string, s *settings, tokens int, warnings []s
 func (d *draft) verdict(e, i int) (Verdict, string) {
 	x := &d.h.Cuts.Exchanges[e]
 	masked, trimmed := d.masked.of(&d.h.Messages[i], i), d.trimmed.of(&d.h.Messages[i], i)
+	cleared := d.cleared.of(&d.h.Messages[i], i)
 	switch {
 	case !d.keep[e] && d.folded:
 		return Fold, d.reason[e]
@@ -156,6 +162,8 @@ func (d *draft) verdict(e, i int) (Verdict, string) {
 		return Evict, d.reason[e]
 	case len(masked) > 0:
 		return Mask, d.masked[partAt{i, masked[0]}].reason
+	case len(cleared) > 0:
+		return Mask, d.cleared[partAt{i, cleared[0]}].reason
 	case len(trimmed) > 0 && !d.onlyUpdated(i, len(trimmed)):
 		return Trim, d.trimmed[partAt{i, trimmed[0]}].reason
 	case d.h.Pinned[i]:
