@@ -26,6 +26,7 @@ const (
 	ForPins   = "what is pinned or held"
 	ForWords  = "what people wrote"
 	ForFirst  = "a request that continues nothing"
+	ForWhole  = "a history that no summary makes small enough"
 )
 
 // historyShare is the part of a wish that is left for the rest of the history
@@ -100,7 +101,7 @@ func (h *History) floor(replies bool, stays func(e int) bool) int {
 		for i := h.Cuts.Exchanges[e].Start; i < h.Cuts.Exchanges[e].End; i++ {
 			for j := range h.Messages[i].Parts {
 				switch p := &h.Messages[i].Parts[j]; {
-				case p.Inserted():
+				case p.Written:
 					n -= h.partTokens(i, j)
 				case p.Kind == chat.Result && !p.Hosted && !h.Pinned[i]:
 					n -= max(0, h.partTokens(i, j)-stubRoom)

@@ -3,7 +3,6 @@ package window
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
@@ -18,6 +17,8 @@ func (h *History) marker(messages, tokens int, short bool) string {
 		return fmt.Sprintf(voice.MissingShort, messages, tokens)
 	case h.recallTool != "":
 		return fmt.Sprintf(voice.MissingTool, messages, tokens, h.recallTool)
+	case !h.tools:
+		return fmt.Sprintf(voice.MissingTalk, messages, tokens)
 	}
 	return fmt.Sprintf(voice.Missing, messages, tokens)
 }
@@ -53,13 +54,14 @@ func (d *draft) mark(budget int) {
 	d.replace(i, j, "marker", d.h.marker(n+before, tokens+had, short))
 }
 
-// earlier returns the summary or digest that an earlier pass left in a kept
+// earlier returns the summary or digest that an earlier plan put into a kept
 // message.
 func (d *draft) earlier() (message, part int, text string) {
 	return d.find(condense.IsSummary)
 }
 
-// find returns a text part of a kept message for which is returns true.
+// find returns a text part of a kept message that Oriel wrote and for which is returns
+// true.
 func (d *draft) find(is func(string) bool) (message, part int, text string) {
 	for e, k := range d.keep {
 		if !k {
@@ -71,7 +73,7 @@ func (d *draft) find(is func(string) bool) (message, part int, text string) {
 			}
 			for j := range d.h.Messages[i].Parts {
 				p := &d.h.Messages[i].Parts[j]
-				if !p.Inserted() {
+				if !p.Written {
 					continue
 				}
 				if s := p.Text.String(); is(s) {
@@ -94,7 +96,7 @@ func (d *draft) replace(message, part int, kind, text string) {
 
 // marked parses the marker that a part is, if it is one.
 func marked(p *chat.Part) (messages, tokens int, ok bool) {
-	if p.Kind != chat.Text || !strings.HasPrefix(string(p.Text), `"`+stubMark) {
+	if p.Kind != chat.Text || !p.Written {
 		return 0, 0, false
 	}
 	return parseMarker(p.Text.String())
@@ -125,5 +127,5 @@ func (d *draft) leaving() []chat.Message {
 
 // inserted reports whether a part is a text of ours other than a summary.
 func inserted(p chat.Part) bool {
-	return p.Kind == chat.Text && strings.HasPrefix(string(p.Text), `"`+stubMark) && !condense.IsSummary(p.Text.String())
+	return p.Written && p.Kind == chat.Text && !condense.IsSummary(p.Text.String())
 }

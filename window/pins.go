@@ -23,7 +23,7 @@ func (d *draft) lostPins() bool {
 func (d *draft) wholePins() bool {
 	for _, all := range []edits{d.masked, d.trimmed} {
 		for at := range all {
-			if d.h.Pinned[at.message] && !d.h.Messages[at.message].Parts[at.part].Inserted() {
+			if d.h.Pinned[at.message] && !d.h.Messages[at.message].Parts[at.part].Written {
 				return false
 			}
 		}

@@ -146,7 +146,7 @@ const stubMark = voice.Note
 // stub returns a text that describes a masked result and says that the tool
 // can be run again.
 func (r *result) stub(tokens int, why string) string {
-	name := quote.Disarm(quote.Label(clip.To(r.tool, clip.Name)))
+	name := quote.Label(clip.To(r.tool, clip.Name))
 	if name == "" {
 		name = "tool"
 	}
@@ -164,9 +164,13 @@ func (r *result) stub(tokens int, why string) string {
 	return fmt.Sprintf(voice.Stub, name, about, tokens, why)
 }
 
-// isStub reports whether a result was masked before.
+// longestStub is more than any stub has, in bytes.
+const longestStub = 2 << 10
+
+// isStub reports whether a result was masked before, or is as short as a stub: a page that
+// only begins like one can be masked.
 func isStub(p *chat.Part) bool {
-	return strings.HasPrefix(string(p.Text), `"`+stubMark)
+	return len(p.Text) <= longestStub && strings.HasPrefix(string(p.Text), `"`+stubMark)
 }
 
 // maskable reports whether a result may be masked: not pinned, not already a
