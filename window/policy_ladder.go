@@ -65,6 +65,9 @@ func ladder(ctx context.Context, d *draft, s *settings) error {
 	if s.Condenser == nil && len(all) == 0 {
 		room = min(room, talkRoom) // a talk's digest is short; messages say more
 	}
+	if d.words != nil {
+		d.brief = d.briefExchanges(int(recentBrief * float64(s.Low-d.h.Base)))
+	}
 	without := d.clone()
 	if evictTo(without, s.Low-room, d.top()); without.tokens() <= s.Low-room {
 		*d = *without
@@ -168,6 +171,37 @@ const (
 	recentReads = .85
 	recentRuns  = .2
 )
+
+// Among people's words that stay, a short call with its result takes little and shows what was
+// done. Without it a reply such as "Done." stands alone, and a model that reads many of those
+// answers in words where it should call a tool.
+const (
+	recentBrief = .1 // the share of the messages' room
+	briefTokens = 64
+)
+
+// briefExchanges marks the newest short exchanges with calls whose prompts stay, as many as
+// fit into the room together.
+func (d *draft) briefExchanges(room int) []bool {
+	brief, from := make([]bool, len(d.keep)), len(d.keep)
+	for e := len(brief) - 1; e >= 0; e-- {
+		if !d.h.prompts(e) {
+			continue
+		}
+		for b := from - 1; d.words[e] && b > e; b-- {
+			x, n := &d.h.Cuts.Exchanges[b], d.h.exchangeTokens(b)
+			if x.Broken != "" || x.End-x.Start < 2 || n > briefTokens {
+				continue
+			}
+			if room -= n; room < 0 {
+				return brief
+			}
+			brief[b] = true
+		}
+		from = e
+	}
+	return brief
+}
 
 // newestExchanges returns the first of the newest exchanges that fit into the
 // room whole.
