@@ -38,6 +38,9 @@ type FitOptions struct {
 	// B1. If the model is known and Window is 0, it never exceeds what the
 	// model accepts.
 	Budget int
+	// Wish, if not 0, takes the place of what the profile and the thresholds ask for.
+	// Policy condense starts there.
+	Wish int
 	// Low is the size that a cut goes down to; 0 means the budget.
 	Low int
 	// Policy is one of window.Policies; empty means ladder.

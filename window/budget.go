@@ -224,10 +224,13 @@ func WouldManage(tokens int, b Budget, threshold float64, condenses bool) Trigge
 	if b.Window > 0 {
 		t.Percent = 100 * float64(tokens) / float64(b.Window)
 	}
-	t.Condense = condenses && (t.Over || b.Window > 0 && t.Percent >= threshold)
+	wished := b.Wish > 0 && tokens > b.Wish
+	t.Condense = condenses && (t.Over || wished || b.Window > 0 && t.Percent >= threshold)
 	switch {
 	case t.Over:
 		t.Reason = fmt.Sprintf("%d tokens are over the %d allowed", tokens, b.Allowed)
+	case t.Condense && t.Percent < threshold:
+		t.Reason = fmt.Sprintf("%d tokens are over the %d of the profile", tokens, b.Wish)
 	case t.Condense:
 		t.Reason = fmt.Sprintf("%.1f%% of the window is used, the threshold is %g%%", t.Percent, threshold)
 	default:

@@ -44,6 +44,9 @@ type Options struct {
 	// B1. If the model is known and Window is 0, it never exceeds what the
 	// model accepts.
 	Budget int
+	// Wish, if not 0, takes the place of what the profile and the thresholds ask for; see
+	// Budget.Wish. Policy condense starts there.
+	Wish int
 	// Low is the size that a cut goes down to; 0 means the budget.
 	Low int
 	// Policy is one of Policies; empty means ladder.
@@ -158,13 +161,7 @@ func FitView(ctx context.Context, r *Request, o Options) (*View, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := f.settings
-	s.Budget = f.careful()
-	s.Low = min(s.Low, s.Budget)
-	d, err := decide(ctx, f.history, f.policy, s)
-	if errors.Is(err, ErrCannotFit) { // then every token counts
-		d, err = decide(ctx, f.history, f.policy, f.settings)
-	}
+	d, err := f.decide(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -172,12 +169,67 @@ func FitView(ctx context.Context, r *Request, o Options) (*View, error) {
 		return nil, err
 	}
 	v, err := f.write(d)
-	if s.Mode != Soft && (err != nil || !d.wholePins()) {
+	if f.settings.Mode != Soft && d.lostWords() {
+		if w := f.writeWithWords(ctx, d); w != nil {
+			v, err = w, nil
+		}
+	}
+	if f.settings.Mode != Soft && (err != nil || !d.wholePins()) {
 		if w := f.writeWithPins(ctx, d); w != nil {
 			v, err = w, nil
 		}
 	}
 	return v, err
+}
+
+// decide decides with room for rounding, or without it if what must stay does not fit
+// otherwise. It asks for a summary in place of the middle only once, without that room:
+// a summary that fits is used.
+func (f *fitting) decide(ctx context.Context) (*draft, error) {
+	s := f.settings
+	if f.policy != "condense" {
+		s.Budget = f.careful()
+		s.Low = min(s.Low, s.Budget)
+	}
+	d, err := decide(ctx, f.history, f.policy, s)
+	if errors.Is(err, ErrCannotFit) && s.Budget < f.settings.Budget { // then every token counts
+		return decide(ctx, f.history, f.policy, f.settings)
+	}
+	return d, err
+}
+
+// writeWithWords writes a view with the newest words of the user whole, in place of a draft
+// that elides them, or returns nil. A draft may sum up to a little more than is written.
+func (f *fitting) writeWithWords(ctx context.Context, d *draft) *View {
+	for _, room := range []int{0, roundingRoom / 2, roundingRoom} {
+		s := f.settings
+		s.Budget += room
+		s.Condenser = nil
+		whole, err := decide(ctx, f.history, f.policy, s)
+		if err != nil || whole.lostWords() {
+			continue
+		}
+		shown, tokens, err := f.view(whole)
+		if err != nil || tokens > f.settings.Budget {
+			continue
+		}
+		whole.summary.Cost += d.summary.Cost
+		*d = *whole
+		return &View{shown, f.plan(d, tokens)}
+	}
+	return nil
+}
+
+// lostWords reports whether newest words of the user are elided.
+func (d *draft) lostWords() bool {
+	newest := d.h.newestWords()
+	if newest < 0 {
+		return false
+	}
+	m := &d.h.Messages[newest]
+	return slices.ContainsFunc(d.trimmed.of(m, newest), func(part int) bool {
+		return m.Parts[part].Kind == chat.Text && !m.Parts[part].Inserted()
+	})
 }
 
 // roundingRoom is left free if something must be cut.
@@ -189,13 +241,30 @@ func (f *fitting) careful() int {
 	return f.settings.Budget - min(roundingRoom, f.settings.Budget/32)
 }
 
-// WouldFit reports whether Fit would do anything, and why (SPEC B8).
+// WouldFit reports whether Fit would do anything, and why (SPEC B8). It asks no model: where
+// Fit would ask one for a summary in place of the middle, WouldFit reports that.
 func WouldFit(b *wire.Body, o Options) (Trigger, error) {
 	f, err := newFitting(o.request(b), o)
 	if err != nil {
 		return Trigger{}, err
 	}
-	return f.settings.Trigger, nil
+	t := f.settings.Trigger
+	if !t.Manages() || f.policy == "condense" && o.Condenser != nil {
+		return t, nil
+	}
+	f.settings.Condenser, f.settings.Embed = nil, nil
+	d, err := f.decide(context.Background())
+	if errors.Is(err, ErrCannotFit) {
+		return t, nil // Fit tries and fails
+	}
+	if err == nil && !d.changed() {
+		t.Over, t.Condense = false, false
+		t.Reason += ", but there is nothing to leave out"
+		if f.settings.Mode == Soft {
+			t.Reason += " that saves a tenth"
+		}
+	}
+	return t, err
 }
 
 // request counts a body for the model of the options.
@@ -232,12 +301,17 @@ func newFitting(r *Request, o Options) (*fitting, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Wish > 0 {
+		budget.Wish = min(o.Wish, budget.Allowed)
+	}
 	f.history = HistoryOf(&r.Request, r.Rules, r.Counter, r.Sizes)
 	for _, i := range o.Pins {
 		f.history.Pinned[i] = true
 	}
 	crowded := false
-	budget.Allowed, _, crowded, f.grown = f.history.Grow(budget.Wish, budget.Allowed, profile.Words)
+	if f.policy != "condense" { // there the wish is when to start, not what must be reached (SPEC B3)
+		budget.Allowed, _, crowded, f.grown = f.history.Grow(budget.Wish, budget.Allowed, profile.Words)
+	}
 	f.settings = settings{Options: o}
 	f.settings.Budget, f.settings.Words = budget.Allowed, 0
 	if f.settings.Low <= 0 && profile.Low > 0 {
@@ -337,7 +411,7 @@ func (o *Options) check(messages int) error {
 	for _, v := range []struct {
 		name string
 		n    int
-	}{{"budget", o.Budget}, {"low mark", o.Low}, {"window", o.Window}, {"reserve", o.Reserve}, {"number of items", o.MaxItems}, {"number of recent messages", o.KeepRecent}} {
+	}{{"budget", o.Budget}, {"wish", o.Wish}, {"low mark", o.Low}, {"window", o.Window}, {"reserve", o.Reserve}, {"number of items", o.MaxItems}, {"number of recent messages", o.KeepRecent}} {
 		if v.n < 0 {
 			return fmt.Errorf("a %s of %d: it must be 0 or more", v.name, v.n)
 		}

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -413,6 +415,90 @@ func TestFitIsDeterministic(t *testing.T) {
 			}
 			if !bytes.Equal(first, got) {
 				t.Fatalf("%s: another plan", policy)
+			}
+		}
+	}
+}
+
+// callsOf returns a request with so many calls of large arguments and results.
+func callsOf(n, words int) []byte {
+	var b strings.Builder
+	b.WriteString(`{"model":"gpt-4o","messages":[{"role":"user","content":"go on"}`)
+	for i := range n {
+		fmt.Fprintf(&b, `,{"role":"assistant","content":null,"tool_calls":[{"id":"c%d","type":"function","function":{"name":"write","arguments":%q}}]},{"role":"tool","tool_call_id":"c%d","content":%q}`,
+			i, fmt.Sprintf(`{"text":%q}`, strings.Repeat("so it is ", words)), i, strings.Repeat("done it was ", words))
+	}
+	return []byte(b.String() + "]}")
+}
+
+// What emptying arguments saves is counted, so that nothing leaves that has room, and a
+// message that the plan calls kept is sent unchanged.
+func TestClearedInputsAreCountedAndTold(t *testing.T) {
+	body := callsOf(8, 40)
+	least := 0 // the smallest view that is sent without evicting anything
+	for budget := 2400; budget > 400; budget -= 20 {
+		out, plan, err := Fit(context.Background(), body, Options{Budget: budget, Policy: "mask", ClearInputs: true, KeepResults: -1})
+		if errors.Is(err, ErrCannotFit) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		evicted := slices.ContainsFunc(plan.Blocks, func(b Block) bool { return b.Verdict == Evict })
+		if !evicted {
+			least = plan.TokensAfter
+		} else if least < budget-roundingRoom-markerRoom {
+			t.Fatalf("a budget of %d evicts, though %d tokens are enough", budget, least)
+		}
+		before, after := partsOf(t, body), partsOf(t, out)
+		if evicted {
+			continue
+		}
+		for _, b := range plan.Blocks {
+			if same := bytes.Equal(before[b.Index], after[b.Index]); same != (b.Verdict == Keep) {
+				t.Errorf("budget %d, message %d: %s, the same bytes %v", budget, b.Index, b.Verdict, same)
+			}
+		}
+	}
+	if least == 0 {
+		t.Error("every budget evicts")
+	}
+}
+
+func partsOf(t *testing.T, body []byte) (raw [][]byte) {
+	t.Helper()
+	b, err := wire.Read(body, wire.Auto, wire.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range b.Messages {
+		raw = append(raw, b.Messages[i].Raw)
+	}
+	return raw
+}
+
+// SPEC B8: WouldFit says what Fit does, in every mode and under every policy.
+func TestWouldFitAgreesWithFit(t *testing.T) {
+	bodies := map[string][]byte{"calls": callsOf(8, 40), "talk": chatOf(40), "few": callsOf(1, 300)}
+	for name, body := range bodies {
+		b, err := wire.Read(body, wire.Auto, wire.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		total := tokensOf(t, body)
+		for _, policy := range Policies() {
+			for _, mode := range []Mode{Soft, Hard, Recovery} {
+				for _, budget := range []int{total / 2, total - total/20, total - 1, total, total * 2} {
+					o := Options{Policy: policy, Mode: mode, Budget: budget}
+					would, err := WouldFit(b, o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					_, plan, err := Fit(context.Background(), body, o)
+					if does := err != nil || plan.Action != "none"; does != would.Manages() {
+						t.Errorf("%s, %s, %s, %d of %d: said %v (%s), did %v", name, policy, mode, budget, total, would.Manages(), would.Reason, does)
+					}
+				}
 			}
 		}
 	}

@@ -1,6 +1,8 @@
 package window
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -29,5 +31,25 @@ func TestNothingOlderComesBackUnderSlide(t *testing.T) {
 	before := p.tokens()
 	if p.readmit(500 - markerRoom); p.tokens() != before {
 		t.Errorf("%d tokens came back", p.tokens()-before)
+	}
+}
+
+// SPEC E2: room for rounding is not kept free where the newest words of the user would pay
+// for it.
+func TestRoundingRoomCostsNoWordOfTheNewestMessage(t *testing.T) {
+	body := []byte(fmt.Sprintf(`{"model":"gpt-4o","messages":[{"role":"user","content":"hello"},{"role":"assistant","content":%q},{"role":"user","content":%q}]}`,
+		strings.Repeat("so ", 300), strings.Repeat("alpha beta gamma ", 400)))
+	whole := 0 // the least size that a view with the whole message has
+	for budget := 1500; budget > 1000; budget-- {
+		_, plan, err := Fit(context.Background(), body, Options{Budget: budget})
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch trimmed := plan.Blocks[2].Verdict == Trim; {
+		case !trimmed:
+			whole = plan.TokensAfter
+		case whole > 0 && whole <= budget:
+			t.Fatalf("a budget of %d trims the message, though %d tokens hold all of it", budget, whole)
+		}
 	}
 }
