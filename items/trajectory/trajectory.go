@@ -4,6 +4,7 @@
 package trajectory
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -24,8 +25,9 @@ type Options struct {
 	MaxInteractions int
 	// ResultLimit is the number of characters above which a result is cut. Default 500.
 	ResultLimit int
-	// PreserveFirst is the number of oldest interactions that are always kept. If it is
-	// not below MaxInteractions, only the newest interactions are kept.
+	// PreserveFirst is the number of oldest interactions that are always kept. Default: 1
+	// where MaxInteractions has its default, too, otherwise none; a negative number means
+	// none. If it is not below the most interactions, only the newest are kept.
 	PreserveFirst int
 	// KeepResults turns the cutting of results off.
 	KeepResults bool
@@ -77,6 +79,7 @@ func Fit(t *wire.Trajectory, o Options) (out []byte, report window.TrajectoryRep
 	}
 	if o.MaxInteractions <= 0 {
 		o.MaxInteractions = 10
+		o.PreserveFirst = cmp.Or(o.PreserveFirst, 1)
 	}
 	if o.Count == nil {
 		o.Count = bpe.Count
@@ -152,6 +155,7 @@ func (f *fitting) judge(i int, keepResult bool) {
 	if short, mark, ok := cutResult(s.Result(), f.limit); ok && !keepResult {
 		b.Verdict, b.Reason = window.Trim, fmt.Sprintf("the result has more than %d characters", f.limit)
 		s.SetResult(chat.Quote(short))
+		b.Lost = max(0, b.Tokens-f.tokens(s)+f.count(mark))
 		f.report.Truncated++
 		f.plan.Insert(window.Insertion{Kind: "marker", Into: i, Tokens: f.count(mark), Text: mark})
 	}

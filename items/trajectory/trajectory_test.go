@@ -3,6 +3,7 @@ package trajectory
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,6 +57,20 @@ func TestTrajectoryPresets(t *testing.T) {
 	}
 	if _, err := Preset("other"); err == nil || !strings.Contains(err.Error(), "demo, reasoning, debug, minimal") {
 		t.Errorf("unknown preset: %v", err)
+	}
+}
+
+// SPEC C1: the zero value has the defaults, and a negative number preserves none.
+func TestTrajectoryOptionsHaveDefaults(t *testing.T) {
+	tr := readTrajectory(t, made(wire.Flat, slices.Repeat([]int{600}, 15), ""))
+	zero, _, _ := Fit(tr, Options{})
+	if want, _, _ := Fit(tr, defaults(t)); string(zero) != string(want) || !strings.Contains(string(zero), `"t0"`) {
+		t.Errorf("%s, want %s", zero, want)
+	}
+	for _, o := range []Options{{PreserveFirst: -1}, {MaxInteractions: 10}, {MaxInteractions: 10, PreserveFirst: -1}} {
+		if out, _, _ := Fit(tr, o); strings.Contains(string(out), `"t0"`) {
+			t.Errorf("%+v: %s", o, out)
+		}
 	}
 }
 
