@@ -7,6 +7,7 @@
 // conform prints {"name","ok","got"}, and beside a case that is not ok what was
 // expected. The last line is "N passed, N failed".
 //
+// A parameter that its operation does not know fails a case.
 // A case passes if got has every field of expected with the same value, and only
 // then. A case that our requirements overrule is listed in overruled.go; its line has
 // "ok":false and the reason under "overruled", and it counts neither as passed nor as
@@ -16,6 +17,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -112,6 +114,23 @@ func judge(c testCase) verdict {
 		v.Overruled = overruled(c, op.Op, want, got)
 	}
 	return v
+}
+
+// read reads the parameters of an operation. A parameter that the operation does not know is
+// an error: a case that asks for something else must not pass or fail by chance.
+func read(input json.RawMessage, v any) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(input, &fields); err != nil {
+		return err
+	}
+	delete(fields, "op")
+	known, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(known))
+	d.DisallowUnknownFields()
+	return d.Decode(v)
 }
 
 // matches reports whether got has every field of want, with the same value. A field

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -52,6 +53,21 @@ func TestACasePassesOnlyIfEveryExpectedFieldIsThere(t *testing.T) {
 			if v.OK != (v.Expected == nil) && strings.Contains(c.line, "expected") {
 				t.Errorf("%s: ok %t, expected %s", c.line, v.OK, v.Expected)
 			}
+		}
+	}
+}
+
+// A parameter that nobody reads fails its case and is named, wherever it stands.
+func TestUnknownParametersAreRefused(t *testing.T) {
+	for field, line := range map[string]string{
+		"exclude":   `{"name":"n","input":{"op":"clear_tool_results","messages":[],"params":{"exclude":["t1"]}},"expected":{"cleared":[]}}`,
+		"fractions": `{"name":"n","input":{"op":"truncate","fractions":0.5,"messages":[]},"expected":{"error":true}}`,
+		"weight":    `{"name":"n","input":{"op":"truncate","fraction":0.5,"messages":[{"id":"m0","role":"user","weight":1}]},"expected":{"removed":0}}`,
+		"size":      `{"name":"n","input":{"op":"sliding_new","size":3},"expected":{"error":null}}`,
+	} {
+		verdicts, _, code := run(t, line)
+		if code != 1 || len(verdicts) != 1 || verdicts[0].OK || !strings.Contains(fmt.Sprint(verdicts[0].Got["error"]), field) {
+			t.Errorf("%s: exit %d, %+v", line, code, verdicts)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func truncate(raw json.RawMessage) (map[string]any, error) {
 		Fraction float64
 		Messages []message
 	}
-	if err := json.Unmarshal(raw, &in); err != nil {
+	if err := read(raw, &in); err != nil {
 		return nil, err
 	}
 	d, err := halve(in.Messages, in.Fraction)
@@ -99,7 +99,7 @@ func truncateTwice(raw json.RawMessage) (map[string]any, error) {
 		Fraction         float64
 		Messages, Append []message
 	}
-	if err := json.Unmarshal(raw, &in); err != nil {
+	if err := read(raw, &in); err != nil {
 		return nil, err
 	}
 	one, err := halve(in.Messages, in.Fraction)
@@ -156,7 +156,7 @@ func (m *managed) trigger() (t window.Trigger, budget window.Budget, warning str
 
 func willManage(raw json.RawMessage) (map[string]any, error) {
 	var in managed
-	if err := json.Unmarshal(raw, &in); err != nil {
+	if err := read(raw, &in); err != nil {
 		return nil, err
 	}
 	t, _, warning, err := in.trigger()
@@ -169,7 +169,7 @@ func willManage(raw json.RawMessage) (map[string]any, error) {
 
 func manage(raw json.RawMessage) (map[string]any, error) {
 	var in managed
-	if err := json.Unmarshal(raw, &in); err != nil {
+	if err := read(raw, &in); err != nil {
 		return nil, err
 	}
 	t, budget, warning, err := in.trigger()
@@ -220,7 +220,7 @@ func manage(raw json.RawMessage) (map[string]any, error) {
 
 func isOverflow(raw json.RawMessage) (map[string]any, error) {
 	var in struct{ Error json.RawMessage }
-	if err := json.Unmarshal(raw, &in); err != nil {
+	if err := read(raw, &in); err != nil {
 		return nil, err
 	}
 	_, overflow := wire.ReadOverflow(0, in.Error)
@@ -229,7 +229,7 @@ func isOverflow(raw json.RawMessage) (map[string]any, error) {
 
 func legalIndices(raw json.RawMessage) (map[string]any, error) {
 	var in struct{ Events []json.RawMessage }
-	if err := json.Unmarshal(raw, &in); err != nil {
+	if err := read(raw, &in); err != nil {
 		return nil, err
 	}
 	var msgs []chat.Message
@@ -262,9 +262,10 @@ func clearResults(raw json.RawMessage) (map[string]any, error) {
 			ClearAtLeast int      `json:"clear_at_least"`
 			ClearInputs  bool     `json:"clear_inputs"`
 			ExcludeTools []string `json:"exclude_tools"`
+			Placeholder  string   // what relatives put in place of a result; ours names the tool
 		}
 	}
-	if err := json.Unmarshal(raw, &in); err != nil {
+	if err := read(raw, &in); err != nil {
 		return nil, err
 	}
 	total := 0

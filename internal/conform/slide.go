@@ -27,9 +27,14 @@ func slidingApply(raw json.RawMessage) (map[string]any, error) {
 		WindowSize    int  `json:"window_size"`
 		OverflowError bool `json:"overflow_error"`
 		Messages      []message
+		// TruncateResults must be false: our window leaves the sizes of results alone.
+		TruncateResults bool `json:"truncate_results"`
 	}
-	if err := json.Unmarshal(raw, &in); err != nil {
+	if err := read(raw, &in); err != nil {
 		return nil, err
+	}
+	if in.TruncateResults {
+		return nil, errors.New("truncate_results is not a part of our sliding window: it must be false")
 	}
 	limit := in.WindowSize
 	if limit == 0 {
@@ -59,8 +64,9 @@ func slidingNew(raw json.RawMessage) (map[string]any, error) {
 	var in struct {
 		WindowSize           *int     `json:"window_size"`
 		CompressionThreshold *float64 `json:"compression_threshold"`
+		PerTurn              any      `json:"per_turn"` // see overruled.go
 	}
-	if err := json.Unmarshal(raw, &in); err != nil {
+	if err := read(raw, &in); err != nil {
 		return nil, err
 	}
 	got := map[string]any{"window_size": window.DefaultSlide, "truncate_results": true, "per_turn": false, "compression_threshold": nil, "error": nil}
@@ -87,7 +93,7 @@ func truncateResult(raw json.RawMessage) (map[string]any, error) {
 			Bytes            int
 		}
 	}
-	if err := json.Unmarshal(raw, &in); err != nil {
+	if err := read(raw, &in); err != nil {
 		return nil, err
 	}
 	result := chat.Part{Kind: chat.Result}
