@@ -12,6 +12,9 @@ type alignment struct {
 	branch *branch
 	end    place
 	k, n   int
+	linked int // messages of it with ids of tool calls
+	// guess reports that only replies identify it: another conversation may not have them.
+	guess bool
 }
 
 // Limits of the search for the conversation of a request from which messages
@@ -29,12 +32,23 @@ const (
 // messages. The first messages of the request lead to p. All its other known
 // messages must be consecutive and lead up to the end of the conversation. If
 // the request has no session, only the beginning may be missing, and at least
-// three messages must match.
+// three messages must match. If two of them have ids of tool calls, or if the
+// replies among them are several and long, and only this conversation has them,
+// the client may have put something else in its place.
 func (t *tenant) trimmed(n *namespace, r *Request, p place) *alignment {
 	named := r.Hints.Session != ""
 	first := p.depth
 	work := alignWork + alignPerMessage*len(r.Messages)
 	var best *alignment
+	var guessed *conversation   // one that has the replies
+	several := false            // others have them, too
+	summaries := map[int]bool{} // whether what is before a message begins with a summary
+	summarised := func(k int) bool {
+		if _, known := summaries[k]; !known {
+			summaries[k] = summarises(r.Messages[first:k])
+		}
+		return summaries[k]
+	}
 	for j := len(r.Messages) - 1; j >= first && work > 0; j-- {
 		if best != nil && best.n > j-first {
 			break // no longer one ends here or before
@@ -42,7 +56,7 @@ func (t *tenant) trimmed(n *namespace, r *Request, p place) *alignment {
 		work--
 		t.work++
 		looked := 0
-		for _, b := range slices.Backward(n.tails[r.identities[j]]) {
+		for _, b := range slices.Backward(n.like(r, j)) {
 			if looked++; looked > maxSimilar || work <= 0 {
 				break
 			}
@@ -52,41 +66,60 @@ func (t *tenant) trimmed(n *namespace, r *Request, p place) *alignment {
 				continue
 			}
 			end := b.tip
-			if end.last().identity != r.identities[j] {
+			if !end.last().says(r, j) {
 				end = b.asked
 			}
-			m, exact, replies := t.stretch(r, end, j, first, &work)
+			m, exact, said := t.stretch(r, end, j, first, &work)
 			a := &alignment{branch: b, end: end, k: j - m + 1, n: m}
+			if a.k > first+maxGap {
+				continue
+			}
+			if said.called || said.size > 0 && summarised(a.k) {
+				a.linked = r.links(a.k, j+1)
+			}
+			sums := a.linked > 0 && summarised(a.k)
+			known := named || a.linked >= leastLinked || sums
+			strange := !named && !sums && first == 0 && a.k > 0 && r.calls(a.k, j+1) < leastLinked
 			before := end.depth - m // messages that the history has before it
+			guess := !known && a.k > first && !own(r.Messages[first:a.k])
+			if guess && said.much() {
+				several = several || guessed != nil && guessed != b.of
+				guessed = b.of
+			}
 			switch {
-			case a.k > first+maxGap, exact < 2, best != nil && m <= best.n, !replies:
-			case before < a.k, before == a.k && (first > 0 || !named): // nothing is missing
-			case !named && (exact < 3 || a.k > first && !own(r.Messages[first:a.k])):
+			case exact < 2 && !sums, best != nil && m <= best.n, said.replies == 0:
+			case strange && !own(r.Messages[:a.k]) && !said.much():
+			case before < a.k, before == a.k && (first > 0 || !known): // nothing is missing
+			case !known && (exact < 3 || a.k > first && !own(r.Messages[first:a.k]) && !said.much()):
 			default:
-				best = a
+				best, a.guess = a, guess
 			}
 		}
+	}
+	if best != nil && best.guess && several {
+		return nil
 	}
 	return best
 }
 
 // stretch counts the messages up to j, but not before first, that lead to end.
 // exact counts those that are unchanged; Oriel has replaced the others.
-// replies reports whether a reply is among them.
-func (t *tenant) stretch(r *Request, end place, j, first int, work *int) (m, exact int, replies bool) {
+func (t *tenant) stretch(r *Request, end place, j, first int, work *int) (m, exact int, said speech) {
 	for at := end; m <= j-first && at.depth > 0 && *work > 0; m++ {
 		*work--
 		t.work++
 		switch s := at.last(); {
-		case s.bytes == r.hashes[j-m], s.identity == r.identities[j-m]:
+		case s.bytes == r.hashes[j-m], s.says(r, j-m):
 			exact++
-			replies = replies || s.assistant
+			if s.assistant {
+				said.add(s, &r.Messages[j-m])
+			}
 		case s.assistant || !r.wasReplaced(j-m):
-			return m, exact, replies
+			return m, exact, said
 		}
 		at = at.before()
 	}
-	return m, exact, replies
+	return m, exact, said
 }
 
 // own reports whether messages consist only of what Oriel inserted.
@@ -112,6 +145,7 @@ func (t *tenant) leads(p, tip place, work *int) bool {
 // are also the first of the history.
 func (t *tenant) align(r *Request, head int, a *alignment) *Thread {
 	before := a.end.depth - a.n
+	again := a.n > 0 && a.k+a.n == len(r.Messages) && a.end == a.branch.asked
 	note(a.end, r.hashes[a.k:a.k+a.n])
 	b := t.goOn(a.branch, a.end, r, a.k+a.n, nil)
 	kind := Trimmed
@@ -119,6 +153,7 @@ func (t *tenant) align(r *Request, head int, a *alignment) *Thread {
 		kind = Continued
 	}
 	th := b.thread(r, kind)
+	th.Again = again
 	th.Known, th.From, th.Head, th.Before, th.Identities = head+a.n, a.k, head, b.tip.up(before).identities(0), b.tip.identities(before)
 	return th
 }

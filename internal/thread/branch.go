@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -31,10 +32,14 @@ type conversation struct {
 	idle    *list.Element
 	dropped bool // it has been forgotten
 	assumed bool // more of it may be stored; see Request.Offline
-	moved   bool // it has become part of another one; see Index.Settle
+	// imported reports that nothing of it was recorded: it has the name of a session whose
+	// calls are still to come.
+	imported bool
+	moved    bool // it has become part of another one; see Index.Settle
 	// homeless reports that it was assumed without a name; see Homeless. Its client may have
 	// sent back its name since.
 	homeless bool
+	moves    bool // see Thread.Moves
 	// session is the session that it is named after, or "".
 	session string
 	// continues is the conversation from which it was compacted. continued
@@ -42,6 +47,9 @@ type conversation struct {
 	// both, and the record that identifies it, are written.
 	continues         string
 	continued, stored bool
+	// head is where the last written call left the conversation's head; the zero place if
+	// this process has written none.
+	head timeline.Place
 }
 
 // maxBranches is how many branches of a conversation are remembered.
@@ -58,6 +66,10 @@ type branch struct {
 	// takes its size in bytes.
 	reply []chat.Message
 	takes int
+	// stored is where a path ends in the store that has the first common messages of this
+	// one: that of its last written call, or of the one that it left. The zero place: unknown.
+	stored timeline.Place
+	common int
 }
 
 // endsAt reports whether a branch ends at a place: with its last request, with
@@ -103,7 +115,22 @@ func (t *tenant) add(k *conversation, b *branch) {
 }
 
 // clone returns another branch of the same conversation.
-func (b *branch) clone() *branch { return &branch{of: b.of, sketch: b.sketch, side: b.side} }
+func (b *branch) clone() *branch {
+	return &branch{of: b.of, sketch: b.sketch, side: b.side, stored: b.stored, common: b.common}
+}
+
+// Written tells where the store has the last message of a call, and the head of its
+// conversation.
+func (b *Index) Written(th *Thread, end, head timeline.Place) {
+	t := b.tenant(th.Tenant)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k, at := th.branch, th.at.depth+th.replied
+	k.stored, k.common, k.of.head = end, min(at, k.tip.depth), head
+	if end.Depth != int64(at) {
+		k.stored = timeline.Place{}
+	}
+}
 
 // longest returns the number of messages of the longest branch.
 func (k *conversation) longest() int {

@@ -24,12 +24,18 @@
 //     it: clients rewrite replies. A first message alone is not enough for
 //     that, unless it is long and only this conversation has it, or part of
 //     the reply is left.
-//   - A request that has all messages of a conversation's last request except
-//     its newest question, which it has in other words before the model's
-//     exact reply, is a branch of it: front-ends wrap the newest question in
-//     documents, and later send it without them. The reply must be more than a
-//     word, a first reply must be long, and only this conversation may have
-//     it.
+//   - A request that has a conversation's last reply and nearly all before it
+//     continues it, wherever its client has put its own notes: reminders that
+//     move along with the newest question, documents around it, a list of
+//     files. No reply may be missing, and the replies must be more than many
+//     conversations have in common. White space around texts does not count.
+//   - Of such a request the beginning may be missing, if several long replies
+//     are there word for word, or ids as below. What is missing stays before
+//     the rest, as in a request that begins in the middle.
+//   - Ids of tool calls that no other conversation has by chance identify it
+//     whatever happened to the other messages: a first message that changed, a
+//     summary in place of the beginning, reasoning that was dropped. A model
+//     must have made one of the calls here: examples are in many conversations.
 //   - What Oriel inserted into a view, and whole views, may come back. They
 //     are recognised by their mark.
 //
@@ -52,10 +58,9 @@
 // # Caveats
 //
 // The provider's ids of replies are lost in a restart: a request that
-// continues from one by its id alone then begins a new conversation. Clients
-// that drop the reasoning of a reply make a branch.
+// continues from one by its id alone then begins a new conversation.
 //
 // A reply that was not sent back before a restart is recognised afterwards
-// only in the same words; otherwise its echo is a branch of the same
+// only in the same words and white space; otherwise its echo is a branch of the same
 // conversation.
 package thread

@@ -55,9 +55,6 @@ func (t *tenant) unheard(n *namespace, r *Request, p place) (e echo, heard *bran
 	return echo{}, nil
 }
 
-// leastCommon is how many common bytes of a text are not a coincidence.
-const leastCommon = 24
-
 // related reports whether a message contains something that only this reply
 // has: the id of a call, or most of a text.
 func related(reply, m *chat.Message) bool {
@@ -99,11 +96,12 @@ func textOf(m *chat.Message) string {
 	return strings.TrimSpace(b.String())
 }
 
-// wasReplaced reports whether Oriel has replaced something in message i.
+// wasReplaced reports whether Oriel has replaced something in message i, or its client has
+// left out the content of a result.
 func (r *Request) wasReplaced(i int) bool {
 	was, known := r.replaced[i]
 	if !known {
-		was = replaced(&r.Messages[i])
+		was = replaced(&r.Messages[i]) || chat.Emptied(&r.Messages[i])
 		r.replaced[i] = was
 	}
 	return was

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/timeline"
 )
 
 func randomSuffix() string {
@@ -116,8 +117,12 @@ func (t *tenant) find(n *namespace, r *Request, p place) *Thread {
 	}
 	b := t.nearest(n, r, p)
 	if b == nil || !b.endsAt(p) {
-		if b, at := t.reworded(n, r, p); b != nil {
-			return t.rejoin(r, b, at)
+		a, told := t.trimmed(n, r, p), t.retold(n, r, p)
+		if told != nil && (a == nil || told.matched > a.n) {
+			return t.tell(r, told, p)
+		}
+		if a != nil && a.linked >= leastLinked && !p.answered() {
+			return t.align(r, p.depth, a)
 		}
 	}
 	all := len(r.Messages)
@@ -136,7 +141,28 @@ func (t *tenant) find(n *namespace, r *Request, p place) *Thread {
 	if b != nil && p.depth < all && r.Hints.Session != "" && !b.sketch.Differs(&r.Sketch) {
 		return t.join(r, b, p, Branched) // another second message, in the same session
 	}
+	if k := t.conversations[r.Hints.Session]; k != nil && k.imported && k.space == n && r.answered() {
+		return t.beside(k, r, p)
+	}
 	return t.begin(n, r, p, "")
+}
+
+// beside places the first recorded request of an imported session, whose file has its
+// messages in another form: on a path of its own. A first message alone, such as that of a
+// title, is another conversation of the session.
+func (t *tenant) beside(k *conversation, r *Request, p place) *Thread {
+	n := k.space
+	b := &branch{of: k, sketch: r.Sketch}
+	note(p, r.hashes[:p.depth])
+	tip, added := n.extend(p, r.steps(p.depth))
+	t.grow(added)
+	t.move(b, tip, tip, nil)
+	tip.use(k)
+	t.begins[r.identities[0]] = latest(t.begins[r.identities[0]], n, maxBegins)
+	k.sketch, k.imported = r.Sketch, false
+	th := b.thread(r, New)
+	th.Identities = tip.identities(0)
+	return th
 }
 
 // answering returns the thread of a request that sends only what follows a
@@ -233,6 +259,7 @@ func (t *tenant) goOn(b *branch, p place, r *Request, i int, echoes []int) *bran
 	t.grow(added)
 	t.move(b, tip, tip, nil)
 	tip.use(b.of)
+	b.common = min(b.common, p.depth)
 	return b
 }
 
@@ -265,10 +292,17 @@ func note(p place, hashes []uint64) {
 // thread returns the thread of a request that ends the branch.
 func (b *branch) thread(r *Request, kind Kind) *Thread {
 	k := b.of
-	return &Thread{
-		Tenant: r.Tenant, Conversation: k.name, Kind: kind, Stay: b.side, Continues: k.continues,
-		space: k.space.key, sketch: k.sketch, stored: k.stored, of: k, branch: b, at: b.tip,
+	th := &Thread{
+		Tenant: r.Tenant, Conversation: k.name, Kind: kind, Stay: b.side, Moves: k.moves, Continues: k.continues,
+		space: k.space.key, sketch: k.sketch, stored: k.stored, of: k, branch: b, at: b.tip, common: b.tip.depth,
 	}
+	if b.stored != (timeline.Place{}) {
+		th.common = b.common
+		if b.stored != k.head {
+			th.Past = b.stored
+		}
+	}
+	return th
 }
 
 // nearConversations is how many conversations are considered as the one that a

@@ -98,6 +98,12 @@ type Thread struct {
 	Continues string
 	// Stay reports that the conversation's head stays where it is.
 	Stay bool
+	// Again reports that the conversation's last request is sent again although it is not
+	// Retried: its client has dropped messages.
+	Again bool
+	// Moves reports that the client moves messages of its own along with its
+	// newest question: the next request will not have them at the same place.
+	Moves bool
 	// Known is how many of the request's messages were known; Answered reports
 	// whether a model's reply is among them.
 	Known    int
@@ -116,9 +122,17 @@ type Thread struct {
 	Before     []timeline.Hash
 	// Identities are the identities of the messages from From on.
 	Identities []timeline.Hash
-	// Echoes are the indices of the messages that replace the model's last
-	// reply in the client's words.
+	// Echoes are the indices of the messages that are the model's replies, where
+	// they are not known yet: the last one in the client's words, or several
+	// on another path than before.
 	Echoes []int
+	// Was is not nil if the request has messages of the conversation on another
+	// path than before. It maps their depths before to those on this path,
+	// after the first Known messages.
+	Was map[int]int
+	// Past is the place up to which the store has what this request continues from; the zero
+	// place means the conversation's head.
+	Past timeline.Place
 	// Audience names the model and format whose plans apply. Plans of other audiences on
 	// the same history are separate.
 	Audience string
@@ -131,6 +145,7 @@ type Thread struct {
 	at      place         // of the last message of the request
 	branch  *branch       // the tenant's mutex protects it, replied and by
 	replied int           // messages of the reply
+	common  int           // messages up to Past that are on the path of the request
 	by      *plan         // by which the request is shown; may be nil
 
 	// read is what Find has read of the conversation for this request; nil: nothing.
@@ -156,6 +171,22 @@ func (t *Thread) Has(depth int, identity timeline.Hash) bool {
 	}
 	i -= len(t.Before)
 	return i < len(t.Identities) && t.Identities[i] == identity
+}
+
+// Here returns the depth on the path of the request of the message that had this depth when
+// the request came, and false if the request does not have it.
+func (t *Thread) Here(depth int) (int, bool) {
+	known := len(t.Before) + t.Known - t.Head
+	switch {
+	case depth <= min(known, t.common):
+		return depth, true
+	case t.Was != nil:
+		here, ok := t.Was[depth]
+		return here, ok
+	case depth <= known || t.Kind == Branched || t.Kind == Continued:
+		return 0, false
+	}
+	return depth, depth < t.Depth()
 }
 
 // Path returns a hash of the identities of the first depth messages of the history, and false
@@ -279,8 +310,11 @@ func (t *tenant) early(n *namespace, r *Request, p place) bool {
 		}
 		return false
 	}
-	if p.depth == len(r.Messages) || r.Messages[p.depth].Role != chat.Assistant {
+	if p.depth == len(r.Messages) {
 		return false
+	}
+	if r.Messages[p.depth].Role != chat.Assistant {
+		return t.earlyRetold(n, r, p)
 	}
 	for _, b := range n.ends[p] {
 		if b.of.calls > 0 && b.tip == p {
@@ -297,8 +331,10 @@ func (t *tenant) early(n *namespace, r *Request, p place) bool {
 func (b *Index) Done(th *Thread, reply []chat.Message, id string) (identities []timeline.Hash) {
 	steps := make([]step, len(reply))
 	for i := range reply {
-		steps[i] = step{bytes: reply[i].Summed(), identity: timeline.Identity(&reply[i]), assistant: true, model: true}
-		identities = append(identities, steps[i].identity)
+		m := &reply[i]
+		says := timeline.Identity(m)
+		steps[i] = step{bytes: m.Summed(), identity: says, core: core(m, says), assistant: true, model: true, thought: thought(m)}
+		identities = append(identities, says)
 	}
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()

@@ -80,6 +80,7 @@ func (t *tenant) take(s *storedConversation) {
 		t.grow(added)
 		b := &branch{of: k, sketch: k.sketch}
 		t.move(b, asked(tip), tip, nil)
+		b.stored, b.common = path.places[len(path.places)-1], tip.depth
 		k.branches = append(k.branches, b)
 		tip.use(k)
 		for depth, forms := range path.forms {
@@ -137,7 +138,7 @@ func (b *Index) loadSession(ctx context.Context, r *Request) (found []*storedCon
 			return found, nil, err
 		}
 		if s.session = r.Hints.Session; !s.stored {
-			s.space = r.Hints.space() // it was created by other means
+			s.space, s.imported = r.Hints.space(), true // it was created by other means
 		} else if s.space == unnamed.space() {
 			s.session = "" // its client has not named it so far; see adopt
 		}
@@ -169,8 +170,11 @@ const (
 // common with a request.
 func (b *Index) loadRoot(ctx context.Context, r *Request) (found []*storedConversation, err error) {
 	way, ending, err := b.way(ctx, r)
-	if err != nil || len(way) == 0 {
+	if err != nil {
 		return nil, err
+	}
+	if len(way) == 0 {
+		return b.loadLinked(ctx, r)
 	}
 	// Of a history with a reply, only conversations that end on its trunk are of interest. A
 	// first message that many begin with is another matter.
@@ -193,6 +197,36 @@ func (b *Index) loadRoot(ctx context.Context, r *Request) (found []*storedConver
 		}
 	}
 	return nil, nil
+}
+
+// maxLinked is how many conversations are read for a request whose first
+// message is not known.
+const maxLinked = 8
+
+// loadLinked reads the latest conversations whose last messages a request has,
+// if it has tool calls by whose ids it may belong to them.
+func (b *Index) loadLinked(ctx context.Context, r *Request) (found []*storedConversation, err error) {
+	if r.links(0, len(r.Messages)) < leastLinked {
+		return nil, nil
+	}
+	all, _, err := b.tenant(r.Tenant).list(ctx, false, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range nearest(all, timeline.Place{})[:min(len(all), maxLinked)] {
+		s, err := b.read(ctx, r.Tenant, &c)
+		if err != nil {
+			return found, err
+		}
+		ends := slices.ContainsFunc(s.paths, func(p *storedPath) bool {
+			last := p.steps[max(0, len(p.steps)-maxItems):]
+			return slices.ContainsFunc(last, func(s step) bool { return slices.Contains(r.identities, s.identity) })
+		})
+		if ends && (s.space == r.Hints.space() || r.anybody) {
+			found = append(found, s)
+		}
+	}
+	return found, nil
 }
 
 // passing reads the conversations that begin like a request, whose first
@@ -367,7 +401,7 @@ const maxHeads = 4
 func readPath(ctx context.Context, store timeline.Store, tenant string, to timeline.Place) (*storedPath, error) {
 	p := &storedPath{}
 	err := store.Messages(ctx, tenant, to, 1, math.MaxInt64, true, func(e *timeline.Entry) error {
-		p.steps = append(p.steps, step{identity: e.Identity, assistant: e.Role == string(chat.Assistant), model: e.Ref != ""})
+		p.steps = append(p.steps, step{identity: e.Identity, core: coreOf(e.Identity), assistant: e.Role == string(chat.Assistant), model: e.Ref != ""})
 		p.places = append(p.places, e.Place)
 		if len(e.Variants) > 0 {
 			if p.forms == nil {

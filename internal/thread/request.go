@@ -1,10 +1,12 @@
 package thread
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -43,6 +45,7 @@ type Request struct {
 	// whether Oriel has replaced something in them.
 	hashes     []uint64
 	identities []timeline.Hash
+	cores      []uint64 // see step.core
 	apart      map[int]timeline.Hash
 	forms      map[int]timeline.Hash
 	same       map[echo]bool
@@ -69,6 +72,7 @@ func (r *Request) prepare() {
 		r.hashes[i] = r.Messages[i].Summed()
 	}
 	r.identities = make([]timeline.Hash, len(r.Messages))
+	r.cores = make([]uint64, len(r.Messages))
 	r.apart, r.forms, r.replaced = map[int]timeline.Hash{}, map[int]timeline.Hash{}, map[int]bool{}
 	r.same, r.related = map[echo]bool{}, map[echo]bool{}
 	r.identify(0, 1)
@@ -79,6 +83,7 @@ func (r *Request) identify(i, to int) {
 	for ; i < min(to, len(r.Messages)); i++ {
 		if r.identities[i] == (timeline.Hash{}) {
 			r.identities[i] = timeline.Identity(&r.Messages[i])
+			r.cores[i] = core(&r.Messages[i], r.identities[i])
 		}
 	}
 }
@@ -94,8 +99,39 @@ func (r *Request) unidentified(i int) int {
 
 // step returns message i in the form of the tree.
 func (r *Request) step(i int) step {
-	return step{bytes: r.hashes[i], identity: r.identities[i], assistant: r.Messages[i].Role == chat.Assistant}
+	return step{bytes: r.hashes[i], identity: r.identities[i], core: r.cores[i], assistant: r.Messages[i].Role == chat.Assistant, thought: thought(&r.Messages[i])}
 }
+
+// thought reports whether a message is reasoning alone.
+func thought(m *chat.Message) bool {
+	return len(m.Parts) > 0 && !slices.ContainsFunc(m.Parts, func(p chat.Part) bool { return p.Kind != chat.Thinking })
+}
+
+// core returns the step.core of a message with an identity.
+func core(m *chat.Message, says timeline.Hash) uint64 {
+	var parts []chat.Part
+	for i := range m.Parts {
+		if m.Parts[i].Kind != chat.Text {
+			continue
+		}
+		text := m.Parts[i].Text.String()
+		if short := strings.TrimSpace(text); short != "" && short != text {
+			if parts == nil {
+				parts = slices.Clone(m.Parts)
+			}
+			parts[i].Text = chat.Quote(short)
+		}
+	}
+	if parts == nil {
+		return coreOf(says)
+	}
+	bare := *m
+	bare.Parts = parts
+	return coreOf(timeline.Identity(&bare))
+}
+
+// coreOf returns the step.core of a message that has no white space to drop.
+func coreOf(says timeline.Hash) uint64 { return binary.LittleEndian.Uint64(says[:]) }
 
 // steps returns the messages from i on in the form of the tree.
 func (r *Request) steps(i int) []step {
@@ -155,6 +191,10 @@ type Hints struct {
 // HeaderConversation is the request header by which a client names a conversation.
 const HeaderConversation = "X-Oriel-Conversation"
 
+// sessionHeaders are the request headers by which agents name their sessions:
+// opencode and Kilo, Goose, Pi.
+var sessionHeaders = []string{"X-Session-Id", "X-Session-Affinity", "Agent-Session-Id", "Session_id"}
+
 // HintsOf returns the hints of a call.
 func HintsOf(h http.Header, f wire.Hints) Hints {
 	out := Hints{User: short(f.User)}
@@ -166,7 +206,11 @@ func HintsOf(h http.Header, f wire.Hints) Hints {
 	if !uuid.MatchString(key) { // shared by many users, as its vendor intends
 		out.Group, key = short(key), ""
 	}
-	for _, name := range []string{h.Get(HeaderConversation), session, f.Conversation, key} {
+	names := []string{h.Get(HeaderConversation), session, f.Conversation, key}
+	for _, name := range sessionHeaders {
+		names = append(names, h.Get(name))
+	}
+	for _, name := range names {
 		if usable(name) {
 			out.Session = strings.Clone(name) // clone, because it may be part of a long text
 			break

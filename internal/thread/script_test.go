@@ -24,13 +24,17 @@ import (
 // A message is a word that begins with its role: u(ser), a(ssistant), r(esult of a
 // tool), s(ystem). Two words are the same message up to a mark: ' has other bytes (a
 // cache mark), * also thinking, + the text in two parts, ^ a marker of Oriel's beside it,
-// # a text of Oriel's in its place or in the place of its middle. Others are what clients
+// _ white space around its text, # a text of Oriel's in its place or in the place of its middle, ~ a note of the client in place of a
+// result. Others are what clients
 // make of a reply: - cut off, ! annotated, < in tags, = with other text around its call.
 // "sum…" is a user's message that sums up; one that begins with "ulong" or "along" is
-// long, and "w" before a user's message wraps it in a document. What comes out is the conversation of each call, how it stands to it
-// and how many messages were known; then, where the client left something out, which
+// long, and "w" before a user's message wraps it in a document. A tool call has the number
+// of its word as its id, or an id that nobody else has if its word begins with "acallid";
+// one of "aslong" has long arguments. A word with "think" is reasoning alone.
+// What comes out is the conversation of each call, how it stands to it and how many messages were known; then, where the client left something out, which
 // of its messages are the first of the history, and from which on they are in one row
-// behind how many others; "stays" where the conversation's end stays elsewhere.
+// behind how many others; "stays" where the conversation's end stays elsewhere,
+// "again" where a trimmed request is sent again.
 //
 // SPEC D1; the identities that a proxy goes by.
 func TestScripts(t *testing.T) {
@@ -139,6 +143,9 @@ func (s *play) call(name string, words []string) string {
 	if th.Stay {
 		out += ", stays"
 	}
+	if th.Again {
+		out += ", again"
+	}
 	if want := len(th.Before) + len(r.Messages) - th.From; th.Depth() != want || len(th.Identities) != len(r.Messages)-th.From {
 		s.t.Errorf("%s: depth %d and %d identities, want %d", name, th.Depth(), len(th.Identities), want)
 	}
@@ -175,6 +182,9 @@ func (s *play) end(name string, reply []chat.Message, id string) {
 	all := append(c.messages[c.From:len(c.messages):len(c.messages)], reply...)
 	identities := append(c.Identities[:len(c.Identities):len(c.Identities)], says...)
 	sent := resent(all)
+	for _, i := range c.Echoes {
+		sent[i-c.From].Ref = "reply"
+	}
 	for i := len(all) - len(reply); i < len(all); i++ {
 		sent[i].Ref = "reply"
 	}
@@ -210,7 +220,7 @@ func messageOf(word string) string {
 	if question, wrapped := strings.CutPrefix(word, "w"); wrapped {
 		return fmt.Sprintf(`{"role":"user","content":[{"type":"text","text":"Answer from these pages about %s:\nmuch text\nQuestion: %s and so on"}]}`, question, question)
 	}
-	name := strings.TrimRight(word, "'*+^#-!<=")
+	name := strings.TrimRight(word, "'*+^#-!<=~_")
 	role := map[byte]string{'u': "user", 'a': "assistant", 'r': "user", 's': "system"}[name[0]]
 	text := name + " and so on"
 	if strings.HasPrefix(name, "sum") {
@@ -235,6 +245,8 @@ func messageOf(word string) string {
 		text = "<answer>" + text + "</answer>"
 	case "=":
 		text = "a step"
+	case "_":
+		text = "\n" + text + "  \n"
 	case "#":
 		text = text[:4] + "\n" + chat.Mark + ": 40 tokens of the middle are left out here]\n" + text[len(text)-4:]
 	}
@@ -249,16 +261,29 @@ func messageOf(word string) string {
 	case "+":
 		parts = fmt.Sprintf(`{"type":"text","text":%q},{"type":"text","text":%q}`, text[:4], text[4:])
 	}
+	id := "r" + name[1:]
+	if rest, ok := strings.CutPrefix(name[1:], "callid"); ok {
+		id = "toolu_" + timeline.HashOf([]byte(rest)).String()[:24]
+	}
 	switch name[0] {
 	case 'r':
 		if word[len(name):] == "#" {
 			text = chat.Mark + ": the result of ls (40 tokens) is left out; it is old. Run it again if you need it.]"
 		}
-		parts = fmt.Sprintf(`{"type":"tool_result","tool_use_id":%q,"content":%q}`, name, text)
+		if word[len(name):] == "~" {
+			text = "[Old tool result content cleared]"
+		}
+		parts = fmt.Sprintf(`{"type":"tool_result","tool_use_id":%q,"content":%q}`, id, text)
 	case 'a':
 		if strings.Contains(name, "call") {
-			parts += fmt.Sprintf(`,{"type":"tool_use","id":%q,"name":"ls","input":{}}`, "r"+name[1:])
+			parts += fmt.Sprintf(`,{"type":"tool_use","id":%q,"name":"ls","input":{}}`, id)
 		}
+		if strings.HasPrefix(name, "aslong") {
+			parts = fmt.Sprintf(`{"type":"tool_use","id":%q,"name":"Bash","input":{"command":%q}}`, id, strings.Repeat("grep -rn "+name+" . ", 6))
+		}
+	}
+	if strings.HasPrefix(name, "athink") {
+		parts = fmt.Sprintf(`{"type":"thinking","thinking":%q,"signature":"c2ln"}`, text)
 	}
 	return fmt.Sprintf(`{"role":%q,"content":[%s]}`, role, parts)
 }

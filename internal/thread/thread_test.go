@@ -42,6 +42,16 @@ func TestHints(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
+	for header, value := range map[string]string{"X-Session-Id": "ses_1", "x-session-affinity": "ses_2", "Agent-Session-Id": "20261118_3", "session_id": id} {
+		h := http.Header{}
+		h.Set(header, value)
+		if got, want := HintsOf(h, wire.Hints{CacheKey: "ses_0"}), (Hints{Session: value, Group: "ses_0"}); got != want {
+			t.Errorf("%s: %+v, want %+v", header, got, want)
+		}
+		if got := HintsOf(h, wire.Hints{CacheKey: strings.ToUpper(id)}); got.Session != strings.ToUpper(id) {
+			t.Errorf("%s: %+v, but the body has a session", header, got)
+		}
+	}
 	ann, bob, session := Hints{User: "x"}, Hints{User: "y"}, Hints{Session: "x"}
 	if ann.space() == bob.space() || ann.space() == session.space() || ann.space() == (space{}) {
 		t.Error("two namespaces are one")

@@ -16,10 +16,10 @@ type namespace struct {
 	// a nil trunk, the first message of a history.
 	forks map[fork]*trunk
 	// ends maps places to the branches that end there or whose last request
-	// did; tails does the same by the identity of the message there. The
+	// did; tails does the same by the core of the message there. The
 	// latest come last, and each list has at most maxEnds.
 	ends  map[place][]*branch
-	tails map[timeline.Hash][]*branch
+	tails map[uint64][]*branch
 	// recent are the latest conversations, the latest last.
 	recent []*conversation
 	count  int // number of conversations
@@ -38,7 +38,7 @@ const (
 )
 
 func newNamespace(key space) *namespace {
-	return &namespace{key: key, forks: map[fork]*trunk{}, ends: map[place][]*branch{}, tails: map[timeline.Hash][]*branch{}}
+	return &namespace{key: key, forks: map[fork]*trunk{}, ends: map[place][]*branch{}, tails: map[uint64][]*branch{}}
 }
 
 // trunk is a run of consecutive messages.
@@ -59,10 +59,29 @@ type trunk struct {
 
 // step is a message of a trunk.
 type step struct {
-	bytes     uint64 // hash of the bytes in which it last arrived; 0 if unknown
-	identity  timeline.Hash
+	bytes    uint64 // hash of the bytes in which it last arrived; 0 if unknown
+	identity timeline.Hash
+	// core is the beginning of the identity that the message has without the white space
+	// around its texts, which clients drop and add; of a stored message, of its identity.
+	core      uint64
 	assistant bool
 	model     bool // a model's reply, as received or as its client sent it back
+	thought   bool // reasoning alone, which clients drop; not known after a restart
+}
+
+// says reports whether the step says what message i of a request says.
+func (s *step) says(r *Request, i int) bool {
+	return s.identity == r.identities[i] || s.core == r.cores[i]
+}
+
+// like returns the branches whose last message, or that of whose last request, says what
+// message i of a request says, the latest last.
+func (n *namespace) like(r *Request, i int) []*branch {
+	found := n.tails[r.cores[i]]
+	if same := coreOf(r.identities[i]); same != r.cores[i] {
+		found = slices.Concat(found, n.tails[same])
+	}
+	return found
 }
 
 // fork is where a trunk leaves another.
@@ -240,7 +259,7 @@ func (n *namespace) register(p place, b *branch) {
 		return
 	}
 	n.ends[p] = latest(n.ends[p], b, maxEnds)
-	says := p.last().identity
+	says := p.last().core
 	n.tails[says] = latest(n.tails[says], b, maxEnds)
 }
 
@@ -252,7 +271,7 @@ func (n *namespace) unregister(p place, b *branch) {
 	if n.ends[p] = without(n.ends[p], b); len(n.ends[p]) == 0 {
 		delete(n.ends, p)
 	}
-	says := p.last().identity
+	says := p.last().core
 	if n.tails[says] = without(n.tails[says], b); len(n.tails[says]) == 0 {
 		delete(n.tails, says)
 	}

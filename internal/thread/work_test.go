@@ -294,3 +294,23 @@ func TestARequestOfTooManyMessages(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A history that its client tells anew takes a few steps per message, however long it is and
+// however many conversations end with the same words.
+func TestWorkForAHistoryToldAnew(t *testing.T) {
+	for _, n := range []int{100, 4000} {
+		c := newCrowd(t, 1<<20)
+		for i := range maxEnds { // they end alike, and none of them is the one
+			c.call("", talk(append(words(fmt.Sprint("other", i), n), "u", "so be it", "u")...), "it is what it is, said the model")
+		}
+		history := words("same", n)
+		for k := range 4 {
+			history = append(history, fmt.Sprint("question", k))
+			c.call("", talk(append(history[:len(history):len(history)], "ok", "note")...), "it is what it is, said the model")
+			history = append(history, "it is what it is, said the model")
+			if most := 24 * (len(history) + alignWork); c.work > most {
+				t.Errorf("%d messages, call %d: %d steps, at most %d expected", n, k, c.work, most)
+			}
+		}
+	}
+}
