@@ -33,12 +33,15 @@ type Dismissed struct {
 // most tokens, the newest first.
 func (e *draft) standing(ctx context.Context, most int) string {
 	list := e.newQuoted(voice.StandingTitle, most)
-	for i := len(e.Body.Messages) - 1; i >= e.lead; i-- {
+	left := mostSought
+	for i := len(e.Body.Messages) - 1; i >= e.lead && left > 0 && ctx.Err() == nil; i-- {
 		m := &e.Body.Messages[i]
 		if _, shown := e.piece(i); shown || m.Role != chat.User || !m.Prompts() {
 			continue
 		}
-		all := slices.DeleteFunc(recall.Detect(strings.Join(m.Words(), "\n")), func(s recall.Said) bool { return s.Kind != recall.Instruction })
+		words := strings.Join(m.Words(), "\n")
+		left -= len(words)
+		all := slices.DeleteFunc(recall.Detect(words), func(s recall.Said) bool { return s.Kind != recall.Instruction })
 		if len(all) == 0 {
 			continue
 		}
@@ -55,19 +58,30 @@ func (e *draft) standing(ctx context.Context, most int) string {
 	return list.text()
 }
 
+// mostSought is the most bytes of people's words in which a call looks for instructions, the
+// newest first.
+const mostSought = 256 << 10
+
 // dismissedSentences returns the instructions and preferences of people that no longer hold
 // as they were said, because they were dismissed or edited. Sentences that somebody also said
 // in another message hold.
 func (e *draft) dismissedSentences(ctx context.Context) []string {
+	if len(e.dismissed(ctx)) == 0 {
+		return nil
+	}
 	var gone []string
 	hold := map[string]bool{}
-	for i := e.lead; i < len(e.Body.Messages); i++ {
+	left := mostSought
+	for i := len(e.Body.Messages) - 1; i >= e.lead && ctx.Err() == nil; i-- {
 		m := &e.Body.Messages[i]
-		if m.Role != chat.User || !m.Prompts() {
+		_, noted := e.dismissed(ctx)[e.depth(i)]
+		if m.Role != chat.User || !m.Prompts() || !noted && left <= 0 {
 			continue
 		}
-		for _, said := range recall.Detect(strings.Join(m.Words(), "\n")) {
-			if _, noted := e.dismissed(ctx)[e.depth(i)]; noted {
+		words := strings.Join(m.Words(), "\n")
+		left -= len(words)
+		for _, said := range recall.Detect(words) {
+			if noted {
 				gone = append(gone, said.Text)
 			} else {
 				hold[said.Text] = true
