@@ -42,8 +42,12 @@ func (s *request) limit() error {
 		s.reset()
 		return nil
 	}
+	margin := s.v.o.Margin
+	if s.compacts { // what is cut here is missing in all that follows; a refusal is learnt
+		margin = window.NoMargin
+	}
 	b, err := window.BudgetOf(window.Bounds{
-		Model: s.model, Betas: s.Betas, Output: max(s.Body.MaxOutput, s.Body.ThinkingBudget), Margin: s.v.o.Margin,
+		Model: s.model, Betas: s.Betas, Output: max(s.Body.MaxOutput, s.Body.ThinkingBudget), Margin: margin,
 		Budget: s.Budget, Profile: s.profile, Thresholds: s.v.o.Thresholds, Size: s.Size, Fixed: s.fixed(),
 		Learnt: func(size, allowed int) int {
 			return s.v.o.Limits.Within(s.asked(size), allowed, s.Body.MaxOutput, s.Now)
@@ -55,6 +59,9 @@ func (s *request) limit() error {
 	s.hard, s.wish, s.wanted = b.Allowed, b.Wish, b.Wish
 	if s.Most > 0 {
 		s.hard = min(s.hard, s.Most)
+	}
+	if s.compacts {
+		s.wish, s.wanted = s.hard, s.hard
 	}
 	s.wish = min(s.wish, s.hard)
 	s.reset()
@@ -100,6 +107,9 @@ const outgrown = 1.25
 // budget, and now the whole request fits (SPEC E3), or the request continues
 // nothing. A cut that leaves nothing out applies as long as it fits.
 func (s *request) void(cut *Cut) bool {
+	if s.compacts { // a summary of what a small budget left is not one of the history
+		return true
+	}
 	if cut.onlyAdds() {
 		return false
 	}
@@ -112,6 +122,9 @@ func (s *request) void(cut *Cut) bool {
 // free reports whether dropping a cut costs nothing: no cached prefix, and no
 // model's summary.
 func (s *request) free(cut *Cut, total int) bool {
+	if s.compacts {
+		return false
+	}
 	if !s.Cold || s.v.o.Condense != nil || s.steps > 0 || s.Budget == 0 && s.profile.Budget == 0 || s.Budget == 0 && !s.goesOn(cut) || total <= s.low() {
 		return false
 	}
@@ -127,6 +140,9 @@ func (s *request) free(cut *Cut, total int) bool {
 // than a tenth of the budget, it leaves the whole share, because they did not
 // ask for less of the newest work.
 func (s *request) low() int {
+	if s.compacts {
+		return s.budget
+	}
 	share := cmp.Or(s.profile.Low, s.v.o.Low)
 	low := window.LowMark(s.budget, share, min(s.fixed(), s.budget))
 	if s.floor > low {

@@ -123,13 +123,14 @@ func foldOf(before, c *Cut) *fold {
 }
 
 // use makes a cut use the model's condenser, or extends what the model wrote before.
-func (c *Condensing) use(o *window.Options, earlier *Summary, left *bound.Budget) {
+func (c *Condensing) use(o *window.Options, earlier *Summary, s *request) {
 	switch {
 	case c == nil:
 	case c.o.Inline:
 		o.SummaryMax = min(c.o.Max, max(o.Low/4, 64))
 		o.Condenser = condense.Func(func(ctx context.Context, in condense.Input) (condense.Output, error) {
-			return bound.Spend(ctx, &c.asks, left, func(ctx context.Context) (condense.Output, error) { return c.o.Condenser.Condense(ctx, in) })
+			s.askedModel = true
+			return bound.Spend(ctx, &c.asks, &s.summaryTime, func(ctx context.Context) (condense.Output, error) { return c.o.Condenser.Condense(ctx, in) })
 		})
 	case earlier != nil:
 		o.SummaryMax = min(2*c.o.Max, max(o.Low/4, 64))
@@ -173,7 +174,7 @@ func (e *draft) summarised() (s *Summary, cost float64) {
 		m := e.message(e.pieces[k])
 		for j := range m.Parts {
 			p := &m.Parts[j]
-			if m.Role != chat.User || p.Kind != chat.Text || !condense.IsSummary(p.Text.String()) {
+			if m.Role != chat.User || !e.wrote(k, p) || !condense.IsSummary(p.Text.String()) {
 				continue
 			}
 			text := string(e.named([]byte(s.Text)))
@@ -219,17 +220,13 @@ func (c *Condensing) follow(s *request, before, fresh *Cut) {
 	f := fresh.fold
 	sum := Summary{Tenant: s.Thread.Tenant, Conversation: s.Thread.Conversation, Plan: fresh.ID, PlanID: fresh.ID, Model: s.Body.Model, Messages: len(in)}
 	count := func(text string) int { return s.counter.Text(text).Tokens }
-	tool, omit := voice.FindTool(s.Body.Tools, voice.ToolRecall), s.omit
+	tool, omit := voice.FindRecall(&s.Body.Request), s.omit
 	for i := range in {
 		sum.Before += s.counter.Message(&in[i]).Tokens
 	}
 	key := s.Thread.Tenant + "\x00" + s.Thread.Conversation
 	job := func() {
-		ctx, cancel := context.WithTimeout(c.ctx, c.o.Wait)
-		defer cancel()
-		out, err := condense.Run(ctx, condense.Func(func(ctx context.Context, in condense.Input) (condense.Output, error) {
-			return bound.Do(ctx, &c.asks, func(ctx context.Context) (condense.Output, error) { return c.o.Condenser.Condense(ctx, in) })
-		}), condense.Input{Messages: in, Previous: base, Max: c.o.Max, Count: count, Tool: tool, Omit: omit})
+		out, err := c.Ask(c.ctx, condense.Input{Messages: in, Previous: base, Max: c.o.Max, Count: count, Tool: tool, Omit: omit})
 		sum.Text, sum.Cost, sum.Err = out.Text, out.Cost, err
 		if n, final := s.v.o.Index.PlanNumber(s.Thread, fresh.ID); final {
 			sum.PlanID = timeline.PlanID(n)
@@ -246,6 +243,27 @@ func (c *Condensing) follow(s *request, before, fresh *Cut) {
 	}
 	c.run(key, job)
 }
+
+// Ask returns a summary, within CondenseOptions.Wait.
+func (c *Condensing) Ask(ctx context.Context, in condense.Input) (condense.Output, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.o.Wait)
+	defer cancel()
+	return condense.Run(ctx, condense.Func(func(ctx context.Context, in condense.Input) (condense.Output, error) {
+		return bound.Do(ctx, &c.asks, func(ctx context.Context) (condense.Output, error) { return c.o.Condenser.Condense(ctx, in) })
+	}), in)
+}
+
+// Follow has a summary written in the background and calls done with it: one at a time for
+// each key, and of those that wait only the latest.
+func (c *Condensing) Follow(key string, in condense.Input, done func(condense.Output, error)) {
+	c.run(key, func() { done(c.Ask(c.ctx, in)) })
+}
+
+// Inline reports whether callers wait for summaries.
+func (c *Condensing) Inline() bool { return c.o.Inline }
+
+// Max returns the most tokens of a summary.
+func (c *Condensing) Max() int { return c.o.Max }
 
 // run runs jobs one after another for each key.
 func (c *Condensing) run(key string, job func()) {

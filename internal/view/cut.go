@@ -44,7 +44,8 @@ type Cut struct {
 	// ThinkingStripped reports that no thinking is left after its first
 	// change.
 	ThinkingStripped bool
-	// Recalled are the blocks of the history that an insertion shows.
+	// Recalled are the passages of the history that insertions show; see passageKey. A
+	// block without a number, of an earlier version, is all of its message.
 	Recalled []string
 	// Reused is the part of Plan.Summary.Cost that was paid before: for a summary
 	// that was written in the background of an earlier call.

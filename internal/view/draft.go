@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
@@ -26,7 +27,7 @@ type draft struct {
 	// blocks are the verdicts, by depth.
 	blocks   map[int]window.Block
 	inserted []window.Insertion
-	passages []string // blocks that were recalled, now or earlier
+	passages []string // what was recalled, now or earlier, as in Cut.Recalled
 	out      []int    // pieces that were out before, if others are restored
 	again    bool     // a second step follows
 	cleared  bool     // something that was recalled for earlier turns has left
@@ -107,7 +108,10 @@ func (e *draft) cut(ctx context.Context, low int, mode window.Mode) error {
 	if o.Out = e.out; o.Out != nil {
 		o.Low = o.Budget
 	}
-	e.v.o.Condense.use(&o, summary, &e.request.summaryTime)
+	if o.Policy == "condense" && o.Out == nil && total <= e.hard {
+		o.Wish, o.Budget = o.Budget, e.hard // a summary that fails costs nothing (SPEC B3)
+	}
+	e.v.o.Condense.use(&o, summary, e.request)
 	for k, p := range e.pieces {
 		if e.pinned(p.Index) {
 			o.Pins = append(o.Pins, k)
@@ -115,11 +119,12 @@ func (e *draft) cut(ctx context.Context, low int, mode window.Mode) error {
 	}
 	e.request.omit = e.dismissedSentences(ctx)
 	o.Omit = e.request.omit
-	v, err := window.FitView(ctx, e.counted(e.pieces), o)
+	v, err := window.FitView(ctx, e.marked(), o)
 	if err != nil {
 		return err
 	}
 	if v.Plan.Action == "none" {
+		e.request.unused = v.Plan.Summary
 		if !dropped {
 			return nil
 		}
@@ -159,6 +164,36 @@ func (e *draft) cut(ctx context.Context, low int, mode window.Mode) error {
 	e.unbind(e.first)
 	e.findHidden()
 	return e.fill(ctx, e.lead, e.budget-e.count(e.pieces).Total)
+}
+
+// marked returns the view as a request in which the parts that plans put there are marked.
+func (e *draft) marked() *window.Request {
+	r := e.counted(e.pieces)
+	for k := range r.Messages {
+		parts := r.Messages[k].Parts
+		for j := range parts {
+			if !e.wrote(k, &parts[j]) {
+				continue
+			}
+			if &r.Messages[k].Parts[0] == &parts[0] {
+				r.Messages[k].Parts = slices.Clone(parts)
+			}
+			r.Messages[k].Parts[j].Written = true
+		}
+	}
+	return r
+}
+
+// wrote reports whether a plan put a part of piece k there. A client's message that has
+// such a text by itself is the client's.
+func (e *draft) wrote(k int, p *chat.Part) bool {
+	if e.pieces[k].Raw == nil || !p.Inserted() {
+		return false
+	}
+	into, text := e.depth(e.pieces[k].Index), p.Text.String()
+	return slices.ContainsFunc(e.inserted, func(in window.Insertion) bool {
+		return in.Into == into && (in.Text == text || string(voice.WithoutTool([]byte(in.Text))) == text)
+	})
 }
 
 // oldRecalled returns the passages that were recalled for earlier turns, or at earlier cuts
@@ -283,12 +318,15 @@ func (e *draft) forget() {
 	kept := e.inserted[:0:0]
 	for _, in := range e.inserted {
 		k, sent := at[in.Into]
+		if in.Into == 0 && in.Kind != "recall" { // in a message of the client's own
+			sent = true
+		}
 		if !sent {
 			continue
 		}
 		if in.Kind != "recall" || slices.ContainsFunc(e.message(e.pieces[k]).Parts, func(p chat.Part) bool { return p.Text.String() == in.Text }) {
 			kept = append(kept, in)
-			e.passages = append(e.passages, strings.Fields(in.Block)...)
+			e.passages = append(e.passages, passagesIn(&in)...)
 		}
 	}
 	e.inserted = kept
@@ -366,7 +404,10 @@ func (e *draft) finish(total int) *Cut {
 		c.Covers = max(c.Covers, e.before.Covers)
 	}
 	settled := e.settled()
-	c.Covers = max(c.Covers, settled, e.least)
+	c.Covers = max(c.Covers, e.least)
+	if !e.Thread.Moves { // what the client moves is not there on the next call
+		c.Covers = max(c.Covers, settled)
+	}
 	if len(c.ClientOwn) > 0 { // it applies wherever the client's own message is
 		c.Covers = max(c.Covers, len(e.Thread.Before))
 	}
@@ -384,9 +425,37 @@ func (e *draft) finish(total int) *Cut {
 		}
 	}
 	plan.TokensBefore, plan.TokensAfter = e.request.before.Total, total
+	plan.Blocks = e.weighed(plan.Blocks)
 	c.Plan = plan
 	c.fold = foldOf(e.before, c)
 	return c
+}
+
+// weighed returns blocks with the tokens of their messages as they came, and what of them is
+// not sent. A message that is not in the request has none.
+func (e *draft) weighed(blocks []window.Block) []window.Block {
+	out := slices.Clone(blocks)
+	inserted, at := map[int]int{}, map[int]int{}
+	for _, in := range e.inserted {
+		inserted[in.Into] += in.Tokens
+	}
+	for i := e.lead; i < len(e.Body.Messages); i++ {
+		at[e.depth(i)] = i
+	}
+	for k := range out {
+		b := &out[k]
+		i, here := at[b.Index]
+		if b.Tokens, b.Lost = 0, 0; !here || b.Index == 0 {
+			continue
+		}
+		b.Tokens = e.counter.Tokens(e.sizes.Messages[i])
+		if b.Lost = b.Tokens; b.Verdict == window.Keep {
+			b.Lost = 0
+		} else if k, sent := e.piece(i); sent {
+			b.Lost = max(0, b.Tokens-max(0, e.weight(e.pieces[k])-inserted[b.Index]))
+		}
+	}
+	return out
 }
 
 // settled returns the depth of the newest exchange: what parallel calls have

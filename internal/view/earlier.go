@@ -58,11 +58,11 @@ func (e *draft) recallEarlier(ctx context.Context, total int) (bool, error) {
 	}
 	left := room - e.tokensOf(texts)
 	for search, try := left, 0; try < recallTries; try++ {
-		text, blocks := e.findEarlier(ctx, project, query, search)
+		text, found := e.findEarlier(ctx, project, query, search)
 		if text == "" {
 			break
 		}
-		if ok, err := e.bring(into, append(texts[:len(texts):len(texts)], text), blocks, total, room); ok || err != nil {
+		if ok, err := e.bring(into, append(texts[:len(texts):len(texts)], text), found, total, room); ok || err != nil {
 			return ok, err
 		}
 		search = search*left/max(e.tokensOf([]string{text}), left) - recallSlack
@@ -110,7 +110,7 @@ func (e *draft) begins() bool {
 }
 
 // findEarlier searches the conversations of a project, in at most room of the model's tokens.
-func (e *draft) findEarlier(ctx context.Context, project, query string, room int) (text string, blocks []string) {
+func (e *draft) findEarlier(ctx context.Context, project, query string, room int) (text string, passages []recall.Passage) {
 	if room < leastRecall || !recall.Asks(query) {
 		return "", nil
 	}
@@ -122,7 +122,7 @@ func (e *draft) findEarlier(ctx context.Context, project, query string, room int
 	if found == nil || !aboutProject(found.Passages) {
 		return "", nil
 	}
-	return voice.EarlierTitle + earlierText(found.Passages) + recallEnd, blocksOf(found)
+	return voice.EarlierTitle + earlierText(found.Passages) + recallEnd, found.Passages
 }
 
 // aboutProject reports whether passages show that earlier conversations are about a query.
@@ -156,6 +156,11 @@ func earlierText(passages []recall.Passage) string {
 		label := quote.Label(p.Role)
 		if p.Tool {
 			label = "tool"
+		}
+		if p.Mixed {
+			first, lines := recall.QuoteMixed(label, p.Text)
+			b.WriteString(first + lines + "\n")
+			continue
 		}
 		b.WriteString(quote.Text(label, strings.TrimSuffix(p.Text, "\n")) + "\n")
 	}

@@ -33,10 +33,14 @@ func (v *Viewer) Fit(ctx context.Context, in *Input) (*Result, error) {
 	if s.profile.Off || s.managed() || s.before.Total <= s.budget {
 		return r, nil
 	}
-	fitted, err := window.FitView(ctx, s.counted(in.Body.Whole()), window.Options{
+	o := window.Options{
 		Model: in.Body.Model, Models: v.o.Models,
 		Budget: s.budget, Low: s.low(), Profile: in.Profile, Profiles: v.o.Profiles, Policy: s.profile.Policy, KeepTools: v.o.KeepTools, Now: in.Now,
-	})
+	}
+	if o.Policy == "condense" {
+		o.Wish, o.Budget = s.budget, s.hard
+	}
+	fitted, err := window.FitView(ctx, s.counted(in.Body.Whole()), o)
 	if err != nil {
 		return nil, err
 	}

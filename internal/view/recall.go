@@ -3,15 +3,11 @@ package view
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/bound"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/recall"
@@ -28,7 +24,7 @@ func (e *draft) recall(ctx context.Context, total int) (bool, error) {
 	if e.quiet {
 		return false, nil
 	}
-	if len(e.hidden) == 0 {
+	if !e.lacks() {
 		return e.recallEarlier(ctx, total)
 	}
 	added, newest, err := e.recallHidden(ctx, total)
@@ -73,11 +69,15 @@ func (e *draft) recallHidden(ctx context.Context, total int) (added, newest bool
 	}
 	left := room - e.tokensOf(texts)
 	for search, try := left, 0; try < recallTries; try++ {
-		text, blocks := e.find(ctx, query, search, into == spoken)
-		if text == "" {
+		text, found := e.find(ctx, query, search, into == spoken)
+		if first := opening(query); text == "" && into == spoken && first != "" {
+			query = first
+			text, found = e.find(ctx, query, search, true)
+		}
+		if text == "" || into == spoken && e.crumbs(ctx, query, found, search) {
 			break
 		}
-		if ok, err := e.bring(into, append(texts[:len(texts):len(texts)], text), blocks, total, room); ok || err != nil {
+		if ok, err := e.bring(into, append(texts[:len(texts):len(texts)], text), found, total, room); ok || err != nil {
 			return ok, into == spoken, err
 		}
 		// It has more tokens than recall counted: ask for that much less, and
@@ -88,13 +88,26 @@ func (e *draft) recallHidden(ctx context.Context, total int) (added, newest bool
 	return added, into == spoken, err
 }
 
+// opening returns the first paragraph of long words, or "" if that is most of them or asks
+// nothing: programs put rules and documents behind a question, in which it drowns.
+func opening(words string) string {
+	first, _, _ := strings.Cut(words, "\n\n")
+	if first = strings.TrimSpace(first); len(words) < longWords || len(first) > len(words)/4 || !recall.Questions(first) {
+		return ""
+	}
+	return first
+}
+
+// longWords is the least size, in bytes, of words in which a question drowns.
+const longWords = 1000
+
 // makeRoom returns the draft with a cut that is due before the budget is used up, because
 // the newest words ask for something of the history and there would be no room for it. It
 // returns the draft itself if there is room, or if a cut would not make enough for this call
 // and the next ones. total is the size of the view.
 func (e *draft) makeRoom(ctx context.Context, total int) *draft {
-	usual := min(e.recallTokens()/2, e.budget/5)
-	if e.budget-total >= usual || len(e.hidden) == 0 || e.quiet || e.v.o.Recall == nil || e.v.o.Condense != nil || e.Thread.Stay {
+	usual := e.usualRoom()
+	if e.budget-total >= usual || !e.lacks() || e.quiet || e.v.o.Recall == nil || e.v.o.Condense != nil || e.Thread.Stay {
 		return e // a model's summary is not paid for to be thrown away
 	}
 	k := e.newPrompt()
@@ -110,6 +123,37 @@ func (e *draft) makeRoom(ctx context.Context, total int) *draft {
 		return e
 	}
 	return smaller
+}
+
+// usualRoom returns the room in which a question usually finds what it needs.
+func (e *draft) usualRoom() int { return min(e.recallTokens()/2, e.budget/5) }
+
+// nearBest is how good a passage is, as a part of the best one's score, that is as likely to
+// be needed.
+const nearBest = .9
+
+// crumbs reports whether less than half of what is likely to be needed was found, because
+// the rest has no room: what is left would only take its place until the next cut.
+func (e *draft) crumbs(ctx context.Context, query string, found []recall.Passage, room int) bool {
+	if room >= e.usualRoom() {
+		return false
+	}
+	_, all := e.find(ctx, query, e.usualRoom(), true)
+	best := 0.0
+	for i := range all {
+		best = max(best, all[i].Score)
+	}
+	wanted, fits := 0, 0
+	for i := range all {
+		if all[i].Score < best*nearBest {
+			continue
+		}
+		wanted += all[i].Tokens
+		if slices.ContainsFunc(found, func(p recall.Passage) bool { return p.Block == all[i].Block && p.Part == all[i].Part }) {
+			fits += all[i].Tokens
+		}
+	}
+	return fits*2 < wanted
 }
 
 // recallTokens returns the most tokens that one call recalls: the profile's
@@ -134,8 +178,8 @@ const (
 )
 
 // bring adds texts to a piece if they take at most room tokens, and reports
-// whether it did. blocks are what the last of the texts shows.
-func (e *draft) bring(into int, texts, blocks []string, total, room int) (bool, error) {
+// whether it did. found is what the last of the texts shows.
+func (e *draft) bring(into int, texts []string, found []recall.Passage, total, room int) (bool, error) {
 	if len(texts) == 0 {
 		return false, nil
 	}
@@ -162,13 +206,12 @@ func (e *draft) bring(into int, texts, blocks []string, total, room int) (bool, 
 	}
 	e.set(into, raw)
 	e.request.recalled += after - total
-	e.passages = append(e.passages, blocks...)
 	for i, text := range texts {
 		in := window.Insertion{Kind: "recall", Into: e.depth(e.pieces[into].Index), Tokens: e.counter.Text(text).Tokens, Text: text}
 		if i == len(texts)-1 {
-			in.Block = strings.Join(blocks, " ")
+			in.Block, in.Parts = namesOf(found)
 		}
-		e.inserted = append(e.inserted, in)
+		e.inserted, e.passages = append(e.inserted, in), append(e.passages, passagesIn(&in)...)
 	}
 	return true, nil
 }
@@ -185,7 +228,7 @@ func (e *draft) tokensOf(texts []string) int {
 // newPrompt returns the index of the piece with the user's new prompt; -1 if the request
 // only continues an agent's work, or an earlier cut covers the prompt.
 func (e *draft) newPrompt() int {
-	if e.Thread.Kind == thread.Retried && e.plan == nil {
+	if (e.Thread.Kind == thread.Retried || e.Thread.Again) && e.plan == nil {
 		return -1 // as it was the first time
 	}
 	for k := len(e.pieces) - 1; k >= 0; k-- {
@@ -287,7 +330,7 @@ const (
 // recallTitle returns the title of passages. What tools and files said is named as that: it
 // is not the user's.
 func recallTitle(passages []recall.Passage) string {
-	if slices.ContainsFunc(passages, func(p recall.Passage) bool { return p.Role == string(chat.Tool) }) {
+	if slices.ContainsFunc(passages, func(p recall.Passage) bool { return p.Mixed || p.Role == string(chat.Tool) }) {
 		return voice.RecalledToolTitle
 	}
 	return voice.RecalledTitle
@@ -304,77 +347,3 @@ func expected(err error) bool {
 	}
 	return false
 }
-
-// find searches the history for what is relevant to a query, in at most room
-// of the model's tokens. spoken reports that the query is a person's newest words, not what
-// an agent works on.
-func (e *draft) find(ctx context.Context, query string, room int, spoken bool) (text string, blocks []string) {
-	if e.v.o.Recall == nil || room < leastRecall || spoken && !recall.Asks(query) || e.Thread.Stay {
-		return "", nil // a side call does not continue the main branch
-	}
-	known := map[string]bool{}
-	for _, b := range e.passages {
-		known[b] = true
-	}
-	shown := map[string]bool{}
-	for _, p := range e.pieces {
-		if d := e.depth(p.Index); d > 0 && !e.hidden[p.Index] {
-			shown[strconv.Itoa(d)] = true
-		}
-	}
-	depth := e.Thread.Depth() // messages before this request that belong to the conversation
-	if e.Thread.Kind == thread.Branched {
-		depth = len(e.Thread.Before) + e.Thread.Known - e.Thread.From + 1
-	}
-	const frame = voice.RecalledToolTitle + recallEnd
-	framed := e.counter.Text(frame).Tokens
-	where := recall.Where{Tenant: e.Thread.Tenant, Conversation: e.Thread.Conversation}
-	o := recall.RecallOptions{
-		Budget: (room - framed - 8) * asRecall().Text(frame).Tokens / framed, Now: e.Now,
-		Whole:      true, // what was recalled is not recalled again, so a beginning would keep out the rest
-		Directives: -1,   // a cut shows those that left
-		Sized:      spoken, Shown: func(block string) bool { return shown[block] || known[block] },
-		Exclude: func(block string) bool {
-			if shown[block] || known[block] {
-				return true
-			}
-			n, err := strconv.Atoi(block) // one of this conversation
-			return err == nil && n >= depth
-		},
-	}
-	found := e.search(ctx, where, query, o)
-	if found == nil || found.Text == "" {
-		return "", nil
-	}
-	return recallTitle(found.Passages) + found.Text + recallEnd, blocksOf(found)
-}
-
-// search searches the history, as long as this call may wait. It returns nil if that fails:
-// a view never fails because recall does.
-func (e *draft) search(ctx context.Context, where recall.Where, query string, o recall.RecallOptions) *recall.Result {
-	if e.request.recallBegan.IsZero() {
-		e.request.recallBegan = time.Now()
-	}
-	found, err := bound.Spend(ctx, &e.v.recalls, &e.request.recallTime, func(ctx context.Context) (*recall.Result, error) {
-		return e.v.o.Recall.Recall(ctx, where, query, o)
-	})
-	if err != nil {
-		if !expected(err) {
-			e.failed = fmt.Errorf("recall: %w", err)
-		}
-		return nil
-	}
-	return found
-}
-
-// blocksOf returns the blocks of what was found.
-func blocksOf(found *recall.Result) []string {
-	blocks := make([]string, len(found.Passages))
-	for i := range found.Passages {
-		blocks[i] = found.Passages[i].Block
-	}
-	return blocks
-}
-
-// leastRecall is the least room in which anything is recalled.
-const leastRecall = 96

@@ -179,7 +179,7 @@ func TestPassagesComeBackWholeOrNotAtAll(t *testing.T) {
 	s := newStage(t, Options{})
 	s.library()
 	defer s.close()
-	a := ask{format: wire.Chat, session: "s", Input: Input{Budget: 3000, Asked: true}}
+	a := ask{format: wire.Chat, session: "s", Input: Input{Budget: 1200, Asked: true}}
 	var talk []string
 	inserted := ""
 	for i := range 20 {

@@ -49,7 +49,8 @@ func TestMain(m *testing.M) {
 // how many more words it has, and the names of others that it has among them behind
 // "/". u is a user's, a the assistant's, s a system message, c=TOOL:ARGUMENT a call, r
 // its result, n a result that says that the file is unchanged since it was read; k is
-// an instruction for good. * has thinking before it; ' has a cache mark, " one of an
+// an instruction for good, m asks for the summary that replaces the history,
+// t is the item by which Codex does. * has thinking before it; ' has a cache mark, " one of an
 // hour.
 //
 // What comes out is what was done and the view: messages by their names, "!" behind
@@ -200,6 +201,10 @@ func (p *play) message(word string) [][]byte {
 	if name[0] == 'k' {
 		text = name + ". Always use tabs in all files."
 	}
+	if name[0] == 'm' {
+		text = "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.\n\n" +
+			"Your task is to create a detailed summary of the conversation so far, paying close attention to " + text
+	}
 	id := "id" + name[1:]
 	tool, argument, _ := strings.Cut(about, ":")
 	args, _ := json.Marshal(map[string]string{"file_path": argument})
@@ -207,7 +212,7 @@ func (p *play) message(word string) [][]byte {
 	if think {
 		thinking = fmt.Sprintf(`{"type":"thinking","thinking":"hm %s","signature":"c2ln"},`, name)
 	}
-	role := map[byte]string{'u': "user", 'k': "user", 'a': "assistant", 's': "system"}[name[0]]
+	role := map[byte]string{'u': "user", 'k': "user", 'm': "user", 'a': "assistant", 's': "system"}[name[0]]
 	if name[0] == 'n' {
 		text = unchanged
 	}
@@ -223,6 +228,8 @@ func (p *play) message(word string) [][]byte {
 		return say(`{"role":%q,"content":%q}`, role, text)
 	case wire.Responses:
 		switch name[0] {
+		case 't':
+			return say(`{"type":"compaction_trigger"}`)
 		case 'c':
 			return say(`{"type":"function_call","call_id":%q,"name":%q,"arguments":%q}`, id, tool, args)
 		case 'r', 'n':

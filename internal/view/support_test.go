@@ -155,7 +155,7 @@ func (s *stage) end(c *call, reply ...[]byte) {
 			s.t.Fatal(err)
 		}
 		messages = append(messages, m)
-		replies = append(replies, timeline.Resent{Raw: raw, Format: c.body.Format.String(), Role: string(m.Role)})
+		replies = append(replies, timeline.Resent{Raw: raw, Format: c.body.Format.String(), Role: string(m.Role), Ref: "reply"})
 	}
 	says := s.book.Done(c.thread, messages, "")
 	_, chain := thread.Chain(c.body.Messages)

@@ -87,3 +87,27 @@ func TestStubsAndDigestsNameTheRecallToolOnlyIfTheRequestHasIt(t *testing.T) {
 		t.Error("a request without the tool has changed what others are sent")
 	}
 }
+
+// PROXY 14: a tool whose name alone is in the first message, because another tool finds it, is
+// named too.
+func TestDigestsNameADeferredRecallTool(t *testing.T) {
+	const rest = `,"tools":[{"name":"Bash","input_schema":{"type":"object"}},{"name":"ToolSearch","input_schema":{"type":"object"}}]`
+	messages := []any{"<available-deferred-tools>\nmcp__oriel__read\nmcp__oriel__recall\n</available-deferred-tools>\nRead all parts."}
+	for i := range 30 {
+		id := fmt.Sprintf("toolu_%d", i)
+		messages = append(messages,
+			[]any{map[string]any{"type": "tool_use", "id": id, "name": "Bash", "input": map[string]any{"command": fmt.Sprintf("show %d", i)}}},
+			[]any{map[string]any{"type": "tool_result", "tool_use_id": id, "content": strings.Repeat(fmt.Sprintf("line of part %d. ", i), 120)}})
+	}
+	s := newStage(t, Options{})
+	a := ask{format: wire.Anthropic, session: "s", Input: Input{Profile: "thrifty", Budget: 8000}}
+	data := requestBody(t, rest, messages...)
+	s.began(data, a)
+	k := s.find(data, a)
+	if err := s.show(k, a); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(k.Result.Body, []byte("look them up with mcp__oriel__recall]")) {
+		t.Errorf("%s: %.3000s", k.Action, k.Result.Body)
+	}
+}

@@ -28,7 +28,7 @@ type Options struct {
 	// recalls, and never more than half of the budget. How many it recalls follows from
 	// how sure recall is: usually a quarter of that or less. Default 2,048.
 	RecallTokens int
-	// RecallWait is the longest that a call waits for recall. Default 50 ms.
+	// RecallWait is the longest that a call waits for recall. Default 100 ms (SPEC D9).
 	RecallWait time.Duration
 	// RecallReach is recall.ReachProject if the first call of a conversation
 	// recalls from other conversations of its project. A profile may say
@@ -64,10 +64,11 @@ type Options struct {
 type Viewer struct {
 	o       Options
 	recalls bound.Work
+	vain    vain
 }
 
 // DefaultRecallWait is the default of Options.RecallWait.
-const DefaultRecallWait = 50 * time.Millisecond
+const DefaultRecallWait = 100 * time.Millisecond
 
 // New returns a Viewer.
 func New(o Options) *Viewer {
@@ -115,6 +116,9 @@ type Input struct {
 	// cache again, so that a cut costs nothing, and profiles that want less
 	// than the model accepts go down to the low mark.
 	Cold bool
+	// Compacts reports that the client says that this request asks for the summary that
+	// replaces its history, as chat.AsksForSummary finds in its last message.
+	Compacts bool
 	// Betas are the provider's features that the request asks for.
 	Betas []string
 	// PlainCache reports that the upstream caches plain prefixes, as vLLM and
@@ -179,6 +183,9 @@ type Result struct {
 	// only remember what was inserted. Cleared reports that something that was recalled
 	// for earlier turns left.
 	Folded, Cleared bool
+	// Lacks reports that recall may be needed soon: the client has left something out, or
+	// asks for the summary that replaces its history.
+	Lacks bool
 	// Recalled is the number of tokens recalled by this call. RecallTook is the time
 	// that searching took, from RecallBegan on; 0 if nothing was searched.
 	Recalled    int
@@ -199,6 +206,14 @@ type Result struct {
 	Refused        error
 	// Failed is the failure of recall, without which the view was made.
 	Failed error
+	// Asked reports that this call waited for a model's summary. Unused is what was paid
+	// for a summary, by a model or by rules, and why the history stays as it was.
+	Asked  bool
+	Unused window.Summary
 
 	again bool // a second step follows
+
+	// request and pieces are what was shown of what, for Lines.
+	request *request
+	pieces  []wire.Piece
 }

@@ -22,13 +22,18 @@ type request struct {
 	model   token.Model
 	counter *token.Counter
 	limits
-	recalls bool            // it has Oriel's recall tool
-	lead    int             // leading system messages
-	sizes   token.Sizes     // of the request
-	before  token.Breakdown // of the request
-	parsed  map[*byte]*readMessage
-	pins    map[int]bool // see pinned
-	steps   int          // cuts that this call made
+	recalls bool // it has Oriel's recall tool
+	// compacts reports that it asks for the summary that replaces the history for good: it
+	// goes whole if the model takes it, whatever the profile wants, and recalls nothing.
+	compacts bool
+	lead     int             // leading system messages
+	sizes    token.Sizes     // of the request
+	before   token.Breakdown // of the request
+	parsed   map[*byte]*readMessage
+	pins     map[int]bool // see pinned
+	steps    int          // cuts that this call made
+	// emptied marks the results whose content the client itself has left out, by index.
+	emptied map[int]bool
 	// recalled is the number of tokens that this call has recalled so far.
 	recalled int
 	failed   error // what recall failed with
@@ -45,6 +50,10 @@ type request struct {
 	// recallTime and summaryTime are what is left of the time that this call may wait.
 	recallTime, summaryTime bound.Budget
 	recallBegan             time.Time // the first search; zero if there was none
+	// askedModel reports that a model was asked for a summary. unused is a summary in place of
+	// which the history stays as it is.
+	askedModel bool
+	unused     window.Summary
 }
 
 func (v *Viewer) newRequest(in *Input) (*request, error) {
@@ -56,12 +65,15 @@ func (v *Viewer) newRequest(in *Input) (*request, error) {
 	if s.profile, err = v.o.Profiles.Lookup(in.Profile); err != nil {
 		return nil, err
 	}
+	s.compacts = in.Compacts || chat.AsksForSummary(in.Body.Messages)
+	s.quiet = s.compacts
 	s.model = v.o.Models.Lookup(in.Body.Model)
-	s.recalls = voice.FindTool(in.Body.Tools, voice.ToolRecall) != ""
+	s.recalls = voice.FindRecall(&in.Body.Request) != ""
 	s.counter = token.NewCounter(s.model, token.Options{Cache: v.o.Cache, Scale: v.scale(in)})
 	in.Thread.Audience = audience(s.model.ID, in.Body.Format)
 	system, _ := thread.Chain(in.Body.Messages)
 	s.lead = len(system)
+	s.emptied = emptiedIn(in.Body.Messages[s.lead:], s.lead)
 	s.sizes = s.counter.Sizes(&in.Body.Request)
 	s.before = s.counter.Sum(s.sizes)
 	if err := s.limit(); err != nil {
@@ -143,14 +155,20 @@ func (s *request) sizesOf(pieces []wire.Piece) token.Sizes {
 	out := s.sizes
 	out.Messages = make([]token.Size, len(pieces))
 	for i, p := range pieces {
-		if p.Raw == nil {
-			out.Messages[i] = s.sizes.Messages[p.Index]
-		} else {
-			out.Messages[i] = s.read(p).size
-		}
+		out.Messages[i] = s.sizeOf(p)
 	}
 	return out
 }
+
+func (s *request) sizeOf(p wire.Piece) token.Size {
+	if p.Raw == nil {
+		return s.sizes.Messages[p.Index]
+	}
+	return s.read(p).size
+}
+
+// weight returns the tokens of a message as it is sent.
+func (s *request) weight(p wire.Piece) int { return s.counter.Tokens(s.sizeOf(p)) }
 
 // counted returns the request with these messages, for package window.
 func (s *request) counted(pieces []wire.Piece) *window.Request {

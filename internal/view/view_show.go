@@ -53,7 +53,7 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 			if s.foundNothing && !s.agreed(Decision{Before: v.o.Index.PlansAt(in.Thread)}) {
 				continue
 			}
-			r.New, r.Made = len(made) > 0, made
+			r.New, r.Made, r.Lacks = len(made) > 0, made, s.compacts || s.lacks()
 			if r.RecallBegan = s.recallBegan; !r.RecallBegan.IsZero() {
 				r.RecallTook = s.recallWait - s.recallTime.Left
 			}
@@ -96,7 +96,11 @@ func (s *request) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, er
 	if total.Total > s.budget {
 		s.grow(cut)
 	}
-	if over := total.Total > s.budget; over || s.free(cut, total.Total) {
+	over := total.Total > s.budget
+	if over && s.inVain(total.Total) {
+		over = false
+	}
+	if over || s.free(cut, total.Total) {
 		if err := e.cut(ctx, s.low(), window.Hard); err != nil && (over || !errors.Is(err, window.ErrCannotFit)) {
 			return nil, nil, err
 		}
@@ -104,6 +108,7 @@ func (s *request) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, er
 		if again := s.cutAnew(ctx, cut, total.Total); again != nil {
 			e, total = again, s.count(again.pieces)
 		}
+		s.stayOver(total.Total)
 	} else if smaller := e.makeRoom(ctx, total.Total); smaller != e {
 		e, total = smaller, s.count(smaller.pieces)
 	}
@@ -120,7 +125,7 @@ func (s *request) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, er
 	if cut == nil && !e.changed {
 		return s.leave(), nil, nil
 	}
-	r = &Result{Before: s.before.Total, After: total.Total, Local: total.Local, Action: cut.action(), Cut: cut, Room: s.room(), Budget: s.budget, Grown: s.grown, Recalled: s.recalled, Restored: back, Left: left, Refused: refused, Failed: s.failed}
+	r = &Result{Before: s.before.Total, After: total.Total, Local: total.Local, Action: cut.action(), Cut: cut, Room: s.room(), Budget: s.budget, Grown: s.grown, Recalled: s.recalled, Restored: back, Left: left, Refused: refused, Failed: s.failed, Asked: s.askedModel, Unused: s.unused}
 	r.again = e.again
 	if e.changed {
 		fresh = e.finish(total.Total)
@@ -136,8 +141,11 @@ func (s *request) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, er
 	if r.again && s.steps == 0 { // the next step writes the body
 		return r, fresh, nil
 	}
+	r.request, r.pieces = s, e.pieces
 	r.Body, total, err = s.write(e.pieces, total)
-	r.Changed = s.changed(r.Body)
+	if r.Changed = s.changed(r.Body); !r.Changed && fresh == nil { // nothing of the cut is in this request
+		r.Action = "none"
+	}
 	r.After, r.Local = total.Total, total.Local
 	return r, fresh, err
 }
@@ -166,7 +174,7 @@ func (s *request) managed() bool {
 }
 
 func (s *request) leave() *Result {
-	r := &Result{Body: s.steady(s.Body.Data()), Before: s.before.Total, After: s.before.Total, Local: s.before.Local, Action: "none", Room: s.room(), Budget: s.budget, Grown: s.grown}
+	r := &Result{Body: s.steady(s.Body.Data()), Before: s.before.Total, After: s.before.Total, Local: s.before.Local, Action: "none", Room: s.room(), Budget: s.budget, Grown: s.grown, Asked: s.askedModel, Unused: s.unused, request: s, pieces: s.Body.Whole()}
 	r.Changed = s.changed(r.Body)
 	if s.managed() {
 		r.Why = fmt.Sprintf("the request has %s: its provider manages the window", s.Body.Managed)
