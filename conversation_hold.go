@@ -78,6 +78,9 @@ type Undoing struct {
 	// view that leave for them. In a conversation of calls both refer to the view of its
 	// latest call; the next call may need more room.
 	Back, Leaves []int64
+	// BackTokens is how much more of Back the window would have, LeavesTokens how much less
+	// of all others, also of those that are only shortened for it.
+	BackTokens, LeavesTokens int
 }
 
 // Newer reports whether anything leaves that is newer than the first that comes back.
@@ -115,10 +118,12 @@ func (c *Conversation) WouldUndo(ctx context.Context, planID string) (u Undoing,
 		for i := range s.in {
 			if _, came := s.came[s.in[i].ID]; came {
 				u.Back = append(u.Back, s.in[i].ID)
+				u.BackTokens += s.in[i].Tokens
 			}
 		}
 		for i := range s.out {
 			u.Leaves = append(u.Leaves, s.out[i].ID)
+			u.LeavesTokens += s.out[i].Tokens
 		}
 		return nil
 	})
@@ -127,9 +132,9 @@ func (c *Conversation) WouldUndo(ctx context.Context, planID string) (u Undoing,
 
 // Undo reverses a plan, the newest if planID is empty. Everything that the plan left out
 // comes back and is held in view, like pinned items, until Release; in a conversation of
-// calls from its next call on. As few items as possible leave for it, the oldest first,
-// under a plan of their own; WouldUndo lists them. Held items also take precedence in
-// views, within their budget.
+// calls from its next call on. The oldest items leave for it, and none for which there is
+// room in the end, under a plan of their own; WouldUndo lists them. Held items also take
+// precedence in views, within their budget.
 //
 // If not all of it fits beside the pinned, the held and the newest items, Undo fails with
 // the numbers and changes nothing; Pin then brings back single items. Undoing a plan that
@@ -149,7 +154,7 @@ func (c *Conversation) Undo(ctx context.Context, planID string) error {
 			return err
 		}
 		p.touch()
-		p.tell(EventUndo, before, p.window.Tokens(), len(ids))
+		p.tellPlan(EventUndo, planID, before, p.window.Tokens(), len(ids))
 		for _, id := range ids {
 			p.held[id] = true
 		}
@@ -188,4 +193,9 @@ func (c *Conversation) Release(ctx context.Context) error {
 		clear(p.held)
 		return nil
 	})
+}
+
+// tellPlan is tell for what a plan left out or brought back.
+func (p *loaded) tellPlan(kind, plan string, before, after, items int) {
+	p.tellEvent(Event{Kind: kind, Plan: plan, TokensBefore: before, TokensAfter: after, Items: items})
 }

@@ -147,8 +147,8 @@ func (c *recorded) undoing(ctx context.Context, id string) (u Undoing, name stri
 		case len(left) == 0 || held:
 			continue
 		}
-		leaves, err := c.fits(ctx, left)
-		return Undoing{Plan: p.id, Back: numbers(left), Leaves: numbers(leaves)}, p.cut.ID, err
+		would, err := c.fits(ctx, left)
+		return Undoing{Plan: p.id, Back: numbers(left), Leaves: numbers(would.Left), BackTokens: would.Back, LeavesTokens: would.Lost}, p.cut.ID, err
 	}
 	if id == "" {
 		return u, "", fmt.Errorf("%w: everything that has left the view is held, or nothing has left it", ErrNoPlan)
@@ -258,27 +258,27 @@ func leftBy(plans []madePlan, i int) []int {
 	return hidden
 }
 
-// fits returns what would leave if the latest call were shown with these messages in
+// fits returns what would change if the latest call were shown with these messages in
 // addition to all pinned and held ones. If they cannot be shown, the error has the
 // numbers. If the latest call cannot be read, fits returns nothing, and the next call
 // decides.
-func (c *recorded) fits(ctx context.Context, more []int) (leaves []int, err error) {
+func (c *recorded) fits(ctx context.Context, more []int) (would view.Restoration, err error) {
 	plans, err := c.plans(ctx)
 	if err != nil || len(plans) == 0 {
-		return nil, err // nothing ever had to leave
+		return would, err // nothing ever had to leave
 	}
 	calls, err := proxyCalls(ctx, c.store, c.tenant, c.stored.Name)
 	if err != nil {
-		return nil, err
+		return would, err
 	}
 	w, err := readViewNotes(ctx, c.store, c.tenant, c.stored.Name)
 	if err != nil {
-		return nil, err
+		return would, err
 	}
 	for _, key := range slices.Backward(calls) {
 		found, err := c.store.Records(ctx, c.tenant, c.stored.Name, "call", key)
 		if err != nil {
-			return nil, err
+			return would, err
 		}
 		var e entry
 		if len(found) == 0 || json.Unmarshal(found[0].Data, &e) != nil || e.Thread == thread.Side {
@@ -286,11 +286,11 @@ func (c *recorded) fits(ctx context.Context, more []int) (leaves []int, err erro
 		}
 		call, err := ReadCall(ctx, c.store, c.tenant, &found[0])
 		if err != nil {
-			return nil, nil
+			return would, nil
 		}
 		in, err := e.input(call)
 		if err != nil {
-			return nil, nil
+			return would, nil
 		}
 		newest := plans[len(plans)-1].cut
 		if in.Room == nil { // of an earlier version
@@ -304,7 +304,7 @@ func (c *recorded) fits(ctx context.Context, more []int) (leaves []int, err erro
 		in.Pins, in.Now = union(w.all(), more), found[0].Time
 		return view.New(o).Restoring(ctx, in, newest)
 	}
-	return nil, nil
+	return would, nil
 }
 
 // pins returns the pins of an id on all branches.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
+	"github.com/oriel-context/oriel/wire"
 )
 
 // pinned reports whether message i of the body is pinned or held.
@@ -162,20 +163,44 @@ func (c *Cut) Hidden() []int {
 	return out
 }
 
-// Restoring returns the depths of the messages that would leave if all pins of a
-// request were shown that a cut hides. If they cannot be shown, the error explains
-// that with numbers. It changes nothing.
-func (v *Viewer) Restoring(ctx context.Context, in *Input, cut *Cut) (left []int, err error) {
+// Restoration is what a view would have if all pins were shown that a cut hides.
+type Restoration struct {
+	// Left are the depths of the messages that would leave.
+	Left []int
+	// Back is how many tokens the pins would have more, Lost how many all others would
+	// have less: the view grows by Back − Lost.
+	Back, Lost int
+}
+
+// Restoring returns what would change if all pins of a request were shown that a cut hides.
+// If they cannot be shown, the error explains that with numbers. It changes nothing.
+func (v *Viewer) Restoring(ctx context.Context, in *Input, cut *Cut) (r Restoration, err error) {
 	s, err := v.newRequest(in)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
 	missing := s.missing(cut)
 	if len(missing) == 0 || s.void(cut) {
-		return nil, nil
+		return r, nil
 	}
-	_, left, err = s.restore(ctx, cut, missing)
-	return left, err
+	before, err := s.apply(cut)
+	if err != nil {
+		return r, err
+	}
+	e, left, err := s.restore(ctx, cut, missing)
+	if err != nil {
+		return r, err
+	}
+	r.Left = left
+	for sign, pieces := range map[int][]wire.Piece{-1: before, 1: e.pieces} {
+		for _, p := range pieces {
+			if _, back := slices.BinarySearch(missing, s.depth(p.Index)); back {
+				r.Back += sign * s.weight(p)
+			}
+		}
+	}
+	r.Lost = s.count(before).Total - s.count(e.pieces).Total + r.Back
+	return r, nil
 }
 
 // cutAnew cuts the whole history again if a cut on top of an earlier one
@@ -187,7 +212,11 @@ func (s *request) cutAnew(ctx context.Context, cut *Cut, total int) *draft {
 		return nil
 	}
 	e := s.newDraft(nil, s.Body.Whole())
-	if err := e.cut(ctx, s.low(), window.Hard); err != nil || s.count(e.pieces).Total <= total {
+	if err := e.cut(ctx, s.low(), window.Hard); err != nil {
+		return nil
+	}
+	e.unbind(0) // what the earlier cut left out is back, before all that was said since
+	if s.count(e.pieces).Total <= total {
 		return nil
 	}
 	e.least = cut.Covers

@@ -68,7 +68,7 @@ func TestOnlyWhatMustLeavesForWhatComesBack(t *testing.T) {
 					left = append(left, d)
 				}
 			}
-			if !slices.Equal(left, again.Left) || !slices.Equal(left, would) || !slices.Equal(again.Restored, pins) {
+			if !slices.Equal(left, again.Left) || !slices.Equal(left, would.Left) || again.After-c.After != would.Back-would.Lost || would.Back <= 0 || would.Lost <= 0 || !slices.Equal(again.Restored, pins) {
 				t.Errorf("%v left, %v were told, %v before; %v came back", left, again.Left, would, again.Restored)
 			}
 			if len(left) == 0 {
@@ -188,5 +188,35 @@ func TestTheNewestWorkDoesNotPayForWhatIsHeld(t *testing.T) {
 	}
 	if cuts == 0 {
 		t.Error("nothing was cut: the test shows nothing")
+	}
+}
+
+// A cut of the whole history brings back what an earlier cut left out. The thinking that came
+// since is bound to a view without that, so none of it is left.
+//
+// SPEC E1
+func TestACutOfTheWholeHistoryHasNoBoundThinking(t *testing.T) {
+	p := &play{stage: newStage(t, Options{}), ask: ask{format: wire.Anthropic, session: "s", Input: Input{Profile: "thrifty"}}, system: "be good"}
+	c := p.find(p.body(strings.Fields("model=claude-fable-5-1 budget=2400 asked : u1:20 c1*=Read:a.go r1:300 c2*=Read:b.go r2:300 c3*=Read:c.go r3:20")), p.ask)
+	if err := p.show(c, p.ask); err != nil {
+		t.Fatal(err)
+	}
+	if !c.Folded {
+		t.Fatal("no cut: the test shows nothing")
+	}
+	in := p.ask.Input
+	in.Body, in.Thread, in.Now = c.body, c.thread, p.now
+	s, err := p.viewer.newRequest(&in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := s.cutAnew(ctx, c.Cut, 0)
+	if e == nil || e.first == 0 || !slices.ContainsFunc(e.pieces[:e.first], func(p wire.Piece) bool { return s.Body.Messages[p.Index].Role == chat.Assistant }) {
+		t.Fatal("no reply stands before the first change: the test shows nothing")
+	}
+	for k := range e.pieces {
+		if m := e.message(e.pieces[k]); slices.ContainsFunc(m.Parts, func(p chat.Part) bool { return p.Kind == chat.Thinking }) {
+			t.Errorf("message %d has thinking", e.pieces[k].Index)
+		}
 	}
 }
