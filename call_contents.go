@@ -77,7 +77,7 @@ func (c *Call) keepTop(e *entry, top *contents) {
 	if c.body.Format == wire.Responses {
 		list, system = "input", "instructions"
 	}
-	rest := fields{keep: top.keep}
+	rest := fields{keep: top.keep, clean: c.secrets().Clean}
 	for _, m := range c.body.Members() {
 		switch {
 		case m.Name == list, m.Name == system && e.Apart > 0:

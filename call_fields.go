@@ -15,8 +15,9 @@ import (
 // compresses and keeps once; small ones stay in the record. Their order is kept.
 type fields struct {
 	keep   func([]byte) string
-	pieces []json.RawMessage // objects, and hashes of contents that are objects
-	run    []byte            // the fields that are not yet in pieces, as an object
+	clean  func(string) string // takes keys of the call out of a text
+	pieces []json.RawMessage   // objects, and hashes of contents that are objects
+	run    []byte              // the fields that are not yet in pieces, as an object
 }
 
 const (
@@ -31,7 +32,7 @@ const (
 
 func (f *fields) add(name string, raw []byte) {
 	quoted, _ := json.Marshal(name) // a string never fails
-	member := withoutSecrets(fmt.Appendf(nil, "{%s:%s}", quoted, clipField(name, raw)))
+	member := withoutSecrets(fmt.Appendf(nil, "{%s:%s}", quoted, f.clipField(name, raw)))
 	if len(member) >= ownContent && len(f.pieces) < maxPieces {
 		f.flush()
 		f.content(member)
@@ -44,10 +45,11 @@ func (f *fields) add(name string, raw []byte) {
 	f.run = append(append(f.run[:len(f.run)-1], ','), member[1:]...)
 }
 
-// clipField returns the value of a field; an overlong number or name becomes a string of
-// at most clip.Name bytes with a note.
-func clipField(name string, raw []byte) []byte {
-	if len(raw) <= clip.Name {
+// clipField returns the value of a field. A name that contains a key of the call is replaced
+// by its hash, as in hints. An overlong number or name becomes a string of at most clip.Name
+// bytes with a note.
+func (f *fields) clipField(name string, raw []byte) []byte {
+	if len(raw) <= clip.Name && !nameFields[name] {
 		return raw
 	}
 	doc, err := rawjson.Parse(raw, rawjson.Limits{})
@@ -55,28 +57,35 @@ func clipField(name string, raw []byte) []byte {
 		return raw
 	}
 	v := doc.Root()
-	if v.Kind() == rawjson.Object && nameFields[name] {
-		var out []byte
-		for k, member := range v.Members() {
-			out = append(append(append(append(out, ','), k.Raw()...), ':'), clipValue(member, true)...)
-		}
-		return append(append([]byte{'{'}, bytes.TrimPrefix(out, []byte{','})...), '}')
+	if v.Kind() != rawjson.Object || !nameFields[name] {
+		return f.clipValue(v, nameFields[name])
 	}
-	return clipValue(v, nameFields[name])
+	var out []byte
+	same := true
+	for k, member := range v.Members() {
+		value := f.clipValue(member, true)
+		same = same && &value[0] == &member.Raw()[0]
+		out = append(append(append(append(out, ','), k.Raw()...), ':'), value...)
+	}
+	if same {
+		return raw
+	}
+	return append(append([]byte{'{'}, bytes.TrimPrefix(out, []byte{','})...), '}')
 }
 
-func clipValue(v rawjson.Value, name bool) []byte {
+func (f *fields) clipValue(v rawjson.Value, name bool) []byte {
 	raw := v.Raw()
 	text := ""
 	switch kind := v.Kind(); {
-	case len(raw) <= clip.Name:
-		return raw
-	case kind == rawjson.Number:
-		text = string(raw)
 	case kind == rawjson.String && name:
-		if text = v.Str(); len(text) <= maxName {
+		text = v.Str()
+		if start := text[:min(len(text), maxName)]; f.clean(start) != start { // the rest is not kept
+			text = timeline.HashOf([]byte(text)).String()
+		} else if len(text) <= maxName {
 			return raw
 		}
+	case len(raw) > clip.Name && kind == rawjson.Number:
+		text = string(raw)
 	default:
 		return raw
 	}

@@ -132,6 +132,28 @@ func TestKeysInNamesAreNotKept(t *testing.T) {
 	}
 }
 
+// A client that has its key in a field that names its user, its cache or its session teaches
+// it to nobody, either. Other names stay.
+func TestKeysInFieldsThatNameAreNotKept(t *testing.T) {
+	const key = "sk-LEAK-7f3a91c0d2e4"
+	w := watch(t, func(rw http.ResponseWriter, _ *http.Request) { message(rw, "end_turn", 10, 10) })
+	const messages = `"messages":[{"role":"user","content":"hello"}]`
+	w.call("/v1/messages", `{"model":"m","metadata":{"user_id":"`+key+`","other":1},`+messages+`}`, "X-Api-Key", key)
+	w.call("/v1/chat/completions",
+		`{"model":"m","user":"`+key+`","prompt_cache_key":"of `+key+`","safety_identifier":"sk-LEAK\u002d7f3a91c0d2e4",`+messages+`}`, "Authorization",
+		"Bearer "+key)
+	w.call("/v1/chat/completions", `{"model":"m","user":"USER-BY-NAME","metadata":{ "a":"PLAIN-NAME" },`+messages+`}`, "Authorization", "Bearer "+key)
+	for where, text := range w.outputs() {
+		if strings.Contains(text, "7f3a91") {
+			t.Errorf("%s: %s", where, text)
+		}
+		if where == "kept" && (!strings.Contains(text, timeline.HashOf([]byte(key)).String()) || !strings.Contains(text, `"USER-BY-NAME"`) ||
+			!strings.Contains(text, `"PLAIN-NAME"`)) {
+			t.Errorf("%s: %s", where, text)
+		}
+	}
+}
+
 // A provider that repeats the key of the call teaches it to nobody.
 func TestKeysThatAProviderRepeatsAreNotKept(t *testing.T) {
 	const key = "sk-LEAK-7f3a91c0d2e4"
