@@ -75,7 +75,7 @@ func (c *Call) learn(reply *wire.Reply) {
 		return
 	}
 	limit = c.learnLimit(limit, named)
-	c.event(Event{Kind: EventOverflow, Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model, TokensAfter: c.tokens.Total, Error: fmt.Sprintf("the reply ran into the end of the window; at most %d tokens are sent from now on", limit)})
+	c.event(Event{Kind: EventOverflow, Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model, TokensBefore: c.whole(c.tokens.Total), TokensAfter: c.tokens.Total, Error: fmt.Sprintf("the reply ran into the end of the window; at most %d tokens are sent from now on", limit)})
 }
 
 // window returns the model's window for this call.

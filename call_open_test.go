@@ -282,7 +282,7 @@ func TestLearntSurvives(t *testing.T) {
 		for range 15 {
 			k.say()
 		}
-		if e := k.told(oriel.EventOverflow); len(e) != 1 {
+		if e := k.told(oriel.EventOverflow); len(e) != 1 || e[0].TokensAfter == 0 || e[0].TokensBefore < e[0].TokensAfter {
 			t.Fatalf("%+v", e)
 		}
 	}

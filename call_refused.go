@@ -57,11 +57,19 @@ func (c *Call) Refused(status int, body []byte) []byte {
 	if c.known() {
 		conversation = c.thread.Conversation
 	}
-	c.event(Event{Kind: EventOverflow, Call: c.request.ID, Conversation: conversation, Model: c.body.Model, TokensAfter: sent, Error: fmt.Sprintf("the provider refused %d tokens; at most %d are sent now", sent, c.most)})
+	c.event(Event{Kind: EventOverflow, Call: c.request.ID, Conversation: conversation, Model: c.body.Model, TokensBefore: c.whole(sent), TokensAfter: sent, Error: fmt.Sprintf("the provider refused %d tokens; at most %d are sent now", sent, c.most)})
 	if err := c.showAgain(); err != nil || c.shown.After >= sent {
 		return nil
 	}
 	return c.shown.Body
+}
+
+// whole returns the size of the request of which so many tokens were sent.
+func (c *Call) whole(sent int) int {
+	if c.shown == nil {
+		return sent
+	}
+	return max(sent, c.shown.Before)
 }
 
 // showAgain makes another view after a refusal: without the history if the conversation was
