@@ -171,6 +171,32 @@ func TestSummariesInline(t *testing.T) {
 	}
 }
 
+// SPEC B7: an event tells of a condensation exactly where the model was asked, whatever the
+// budget leaves room for.
+func TestCondensationsAreThoseThatWereAsked(t *testing.T) {
+	asked := 0
+	for _, budget := range []string{"90", "200", "500", "1200", "3000", "5000"} {
+		var model saying
+		k := newTalker(start(t, openStore(t, t.TempDir()), replying, condensing(summariser(t, model.handler()), true, time.Minute)), "X-Oriel-Budget", budget)
+		for range 20 {
+			k.say()
+		}
+		asked += len(model.asked)
+		events := k.told(oriel.EventCondensation)
+		if len(events) != len(model.asked) {
+			t.Errorf("a budget of %s: %d requests to the model, %d events: %+v", budget, len(model.asked), len(events), events)
+		}
+		for _, e := range events {
+			if e.Cost == 0 || e.TokensBefore == 0 || (e.Error == "") != (e.TokensAfter > 0) {
+				t.Errorf("a budget of %s: %+v", budget, e)
+			}
+		}
+	}
+	if asked == 0 {
+		t.Error("the model was never asked")
+	}
+}
+
 // What summaries cost is the same in events and in usage, whatever plans follow the one that
 // paid for them.
 func TestUsageHasTheCostOfSummariesInline(t *testing.T) {

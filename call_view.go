@@ -2,6 +2,7 @@ package oriel
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -19,7 +20,8 @@ import (
 func (c *Call) input(t *thread.Thread) *view.Input {
 	return &view.Input{
 		ID: fmt.Sprintf("%s-%d", c.request.ID, len(c.fresh)), Body: c.body, Thread: t, Profile: c.tuning.profile(c.request), Asked: c.request.Profile != "", Budget: budgetOf(c.request.Header),
-		Betas: betas(c.request.Header), PlainCache: c.tuning.o.PlainCache, Now: c.began, Most: c.most, Unbind: c.unbound, Project: c.recallProject,
+		Compacts: compacts(c.request.Header), Betas: betas(c.request.Header), PlainCache: c.tuning.o.PlainCache, Now: c.began,
+		Most: c.most, Unbind: c.unbound, Project: c.recallProject,
 	}
 }
 
@@ -89,11 +91,17 @@ func (c *Call) showBy() {
 	c.calls.index.ShowBy(c.thread, name)
 }
 
-// prepare makes recall read and embed, in the background, a conversation that has a plan,
-// so that the next question finds what the plan left out.
+// prepare makes recall read and embed, in the background, a conversation of which something
+// is not sent, so that the next question finds it.
 func (c *Call) prepare() {
-	if c.calls.o.Recall != nil && c.shown != nil && c.shown.Cut != nil && !c.thread.Stay {
-		c.calls.o.Recall.Prepare(recall.Where{Tenant: c.thread.Tenant, Conversation: c.thread.Conversation})
+	if c.calls.o.Recall == nil || c.shown == nil || c.shown.Cut == nil && !c.shown.Lacks || c.thread.Stay {
+		return
+	}
+	where := recall.Where{Tenant: c.thread.Tenant, Conversation: c.thread.Conversation}
+	c.calls.o.Recall.Prepare(where)
+	if c.thread.Kind == thread.Compacted { // nothing of it is stored yet
+		where.Conversation = c.thread.Continues
+		c.calls.o.Recall.Prepare(where)
 	}
 }
 
@@ -139,6 +147,11 @@ func (c *Call) tell(shown *view.Result, pins []int, news []string) {
 		say(kind, len(pins), 0, refused)
 	}
 	e.Back, e.Left = "", ""
+	if shown.Unused.Error != "" {
+		e.TokensBefore, e.TokensAfter = 0, 0
+		say(EventCondensation, 0, shown.Unused.Cost, shown.Unused.Error)
+		e.TokensBefore, e.TokensAfter = shown.Before, shown.After
+	}
 	if !shown.New {
 		return
 	}
@@ -149,7 +162,7 @@ func (c *Call) tell(shown *view.Result, pins []int, news []string) {
 		say(EventCut, len(plan.Blocks), 0, "")
 		e.Action = ""
 		// Summaries that are written in the background have events of their own.
-		if c.tuning.o.Condense != nil && c.tuning.o.Condense.Inline || plan.Summary.Error != "" {
+		if shown.Asked || plan.Summary.Error != "" {
 			e.TokensBefore, e.TokensAfter = condensed(shown.Made[0])
 			say(EventCondensation, shown.Made[0].Dropped.Len(), plan.Summary.Cost, plan.Summary.Error)
 			e.TokensBefore, e.TokensAfter = shown.Before, shown.After
@@ -176,6 +189,18 @@ func condensed(cut *view.Cut) (messages, summary int) {
 		}
 	}
 	return messages, summary
+}
+
+// codexTurn is the header in which Codex describes the turn that a call belongs to.
+const codexTurn = "X-Codex-Turn-Metadata"
+
+// compacts reports that a client says that a call asks for the summary that replaces its
+// history.
+func compacts(h http.Header) bool {
+	var turn struct {
+		Kind string `json:"request_kind"`
+	}
+	return json.Unmarshal([]byte(h.Get(codexTurn)), &turn) == nil && turn.Kind == "compaction"
 }
 
 // betas returns the beta features that a request asks for.

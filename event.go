@@ -68,7 +68,7 @@ const (
 	// EventCall: a call has ended and is written.
 	EventCall = "call"
 	// EventCut: a view was made smaller; EventCondensation: a model was asked for a
-	// summary; EventResize: the adaptive size of a conversation has changed; EventRecall:
+	// summary, or none could be made; EventResize: the adaptive size of a conversation has changed; EventRecall:
 	// messages were brought back because the query needs them; EventOverflow: a provider
 	// refused a request as too large.
 	EventCut          = "truncation"
