@@ -106,11 +106,11 @@ func TestNothingThatHangsHoldsACallOrItsPlan(t *testing.T) {
 		{"store after a restart", 10 * time.Second, 50 * time.Millisecond, func(h *hang) waitCase {
 			return waitCase{store: hangingStore{memory.New(), h}}
 		}},
-		{"recall", 50 * time.Millisecond, 50 * time.Millisecond, func(h *hang) waitCase {
+		{"recall", 100 * time.Millisecond, 100 * time.Millisecond, func(h *hang) waitCase {
 			store := memory.New()
 			return waitCase{store: store, library: recall.NewLibrary(hangingStore{store, h}, recall.LibraryOptions{}), known: true}
 		}},
-		{"embedder", 50 * time.Millisecond, 50 * time.Millisecond, func(h *hang) waitCase {
+		{"embedder", 100 * time.Millisecond, 100 * time.Millisecond, func(h *hang) waitCase {
 			store := memory.New()
 			return waitCase{store: store, library: recall.NewLibrary(store, recall.LibraryOptions{Model: hangingModel{h}}), known: true}
 		}},

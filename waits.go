@@ -26,7 +26,7 @@ import (
 //	                   second within 200 ms; also for a call that is sent whole; the
 //	                   reply that a call continues; what other processes learnt; the
 //	                   token count of a header
-//	recall   50 ms     recall and its embedding: CallOptions.RecallWait; 500 ms, if that is
+//	recall   100 ms    recall and its embedding: CallOptions.RecallWait; 500 ms, if that is
 //	                   more, at the first call of a conversation with scope project
 //	summary  20 s      an inline summary: CondenseOptions.Wait
 //	worst    10.6 s    Begin, and Call.Refused of each refusal; 30.6 s with an inline
