@@ -58,8 +58,10 @@ type Call struct {
 	tokens  token.Breakdown // of the prompt
 
 	status int
-	first  time.Time // when the answer began
-	answer *answer
+	// retryAfter is the header Retry-After of an answer that is an error.
+	retryAfter string
+	first      time.Time // when the answer began
+	answer     *answer
 
 	// unrecorded reports that the request could not be read or shown, so that nothing is
 	// stored. other is the body to send then; nil means the client's.

@@ -2,6 +2,7 @@ package oriel
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/slots"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -20,19 +22,21 @@ type answer struct {
 	events   bool
 	memory   Memory
 	turns    *turns
+	tenant   string
 	stream   *wire.StreamReader // of an event stream that is not compressed
 	parts    [][]byte           // of anything else
 	size     int                // of the parts
 	taken    int64              // for the parts
 	lost     error              // why the copy was given up
-	large    bool               // it has the turn of large answers
+	large    func()             // ends its turn of large answers; nil without one
 	read     *wire.Reply
 }
 
 const (
 	// maxAnswer is the size of the largest answer that is kept, decoded.
 	maxAnswer = wire.DefaultStreamLimit
-	// largeAnswer is the size from which answers are read and stored one at a time.
+	// largeAnswer is the size from which answers of a tenant are read and stored one at a
+	// time.
 	largeAnswer = 1 << 20
 	// largeWork is the memory for reading and storing a large answer, in addition to its
 	// copy, as a multiple of its size.
@@ -47,14 +51,17 @@ var (
 
 // turns limits how many answers are decoded at once, and how many large ones are read and
 // stored.
-type turns struct{ decode, large chan struct{} }
-
-func newTurns() *turns {
-	return &turns{decode: make(chan struct{}, 4), large: make(chan struct{}, 1)}
+type turns struct {
+	decode chan struct{}
+	large  *slots.Slots
 }
 
-func newAnswer(f wire.Format, h http.Header, m Memory, t *turns) *answer {
-	a := &answer{format: f, encoding: strings.Join(h.Values("Content-Encoding"), ","), memory: m, turns: t}
+func newTurns() *turns {
+	return &turns{decode: make(chan struct{}, 4), large: slots.New(4, 1)}
+}
+
+func newAnswer(f wire.Format, h http.Header, tenant string, m Memory, t *turns) *answer {
+	a := &answer{format: f, encoding: strings.Join(h.Values("Content-Encoding"), ","), tenant: tenant, memory: m, turns: t}
 	if strings.EqualFold(a.encoding, "identity") {
 		a.encoding = ""
 	}
@@ -135,17 +142,16 @@ func (a *answer) reply() *wire.Reply {
 
 // enter waits for the turn of large answers.
 func (a *answer) enter() {
-	if !a.large {
-		a.turns.large <- struct{}{}
-		a.large = true
+	if a.large == nil {
+		a.large, _ = a.turns.large.Enter(context.Background(), a.tenant) // it never fails
 	}
 }
 
 // leave ends the turn of a large answer.
 func (a *answer) leave() {
-	if a != nil && a.large {
-		a.large = false
-		<-a.turns.large
+	if a != nil && a.large != nil {
+		a.large()
+		a.large = nil
 	}
 }
 

@@ -12,14 +12,14 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// Large answers are read one at a time, from their decoding until they are written; small
-// ones, compressed or not, do not wait for them.
+// Large answers of a tenant are read one at a time, from their decoding until they are
+// written; small ones, compressed or not, and those of other tenants do not wait for them.
 func TestLargeAnswersTakeTurns(t *testing.T) {
 	body := func(size int) []byte {
 		return fmt.Appendf(nil, `{"id":"c","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"%s"}}]}`, strings.Repeat("a", size))
 	}
 	synctest.Test(t, func(t *testing.T) {
-		turns := newTurns()
+		turns, tenant := newTurns(), "ann"
 		answerOf := func(size int, packed bool) *answer {
 			h := http.Header{"Content-Type": {"application/json"}}
 			data := body(size)
@@ -31,7 +31,7 @@ func TestLargeAnswersTakeTurns(t *testing.T) {
 				z.Close()
 				data = b.Bytes()
 			}
-			a := newAnswer(wire.Chat, h, unlimited{}, turns)
+			a := newAnswer(wire.Chat, h, tenant, unlimited{}, turns)
 			a.write(data)
 			return a
 		}
@@ -55,6 +55,12 @@ func TestLargeAnswersTakeTurns(t *testing.T) {
 				t.Error("a small one is not whole")
 			}
 		}
+		tenant = "bob"
+		other := answerOf(2<<20, false)
+		if r := other.reply(); !r.Complete {
+			t.Error("another tenant's is not whole")
+		}
+		other.leave()
 		before := first
 		for range 5 {
 			if len(done) != 0 {
@@ -66,7 +72,7 @@ func TestLargeAnswersTakeTurns(t *testing.T) {
 		}
 		before.leave()
 		before.leave() // which changes nothing
-		if len(turns.large) != 0 || len(turns.decode) != 0 {
+		if before.large != nil || len(turns.decode) != 0 {
 			t.Error("a turn was not given back")
 		}
 	})

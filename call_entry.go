@@ -2,6 +2,8 @@ package oriel
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/oriel-context/oriel/internal/clip"
@@ -41,6 +43,8 @@ type entry struct {
 	MS      float64   `json:"ms"`
 	Status  int       `json:"status,omitempty"`
 	Error   string    `json:"error,omitempty"`
+	// RetryAfter is the header of that name of an answer that is an error.
+	RetryAfter string `json:"retry_after,omitempty"`
 
 	Reply   string `json:"reply,omitempty"` // the provider's id
 	Stop    string `json:"stop,omitempty"`
@@ -56,6 +60,8 @@ type entry struct {
 	Wish    int    `json:"wish,omitempty"`
 	Hard    int    `json:"hard,omitempty"`
 	Usage   *Usage `json:"usage,omitempty"`
+	// Repeats is nil if the call before is not known.
+	Repeats *Repeats `json:"repeats,omitempty"`
 	// Managed is the field with which the request asked the provider to manage the window.
 	Managed string `json:"managed,omitempty"`
 }
@@ -67,6 +73,7 @@ func (c *Call) entry(reply *wire.Reply, err error) *entry {
 		Began: timeline.Micro(c.began), MS: ms(c.ended.Sub(c.began)), Status: c.status,
 		Reply: c.clean(reply.ID, clip.Name), Stop: c.clean(reply.Stop, clip.Name), Tokens: c.tokens.Total, Managed: c.body.Managed,
 	}
+	e.Repeats = c.calls.lines.repeats(c, reply.Usage.HasUsage)
 	if s := c.shown; s != nil {
 		e.Profile, e.Wish, e.Hard = c.tuning.profile(c.request), s.Room.Wish, s.Room.Hard
 		if s.Before != c.tokens.Total {
@@ -82,9 +89,16 @@ func (c *Call) entry(reply *wire.Reply, err error) *entry {
 	switch {
 	case err != nil:
 		e.Error = c.clean(err.Error(), clip.Text)
-	case reply.Error != nil:
+	case c.status >= http.StatusBadRequest:
+		what := "no error in a form that is known here"
+		if reply.Error != nil {
+			what = reply.Error.Text()
+		}
+		e.Error = c.clean(fmt.Sprintf("status %d: %s", c.status, what), clip.Text)
+	case reply.Error != nil: // in a stream
 		e.Error = c.clean(reply.Error.Error(), clip.Text)
 	}
+	e.RetryAfter = c.clean(c.retryAfter, clip.Name)
 	return e
 }
 

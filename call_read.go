@@ -15,18 +15,27 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
+// ThreadKind is how a call relates to its conversation: "new", "continued", "retried",
+// "branched", "trimmed", "compacted", or "side" for a call beside it.
+type ThreadKind = thread.Kind
+
 // StoredCall is a recorded call.
 type StoredCall struct {
 	Format, Path, Model string
-	Thread              thread.Kind
+	Thread              ThreadKind
 	Began               time.Time
 	FirstMS, MS         float64
 	Status              int
 	Error, Stop         string
+	// RetryAfter is the header Retry-After of an answer that was an error.
+	RetryAfter string
 	// Tokens is the size of the prompt as it was sent, Came as the client sent it, as
 	// Oriel counts them.
 	Tokens, Came int
 	Usage        *Usage
+	// Repeats is how much of the prompt the call before began with, too; nil if that is
+	// not known.
+	Repeats *Repeats
 	// Before is the number of the conversation's first messages that the client left out of
 	// its request, except the first Head of them.
 	Before, Head int
@@ -89,7 +98,7 @@ func (e *entry) call() *StoredCall {
 	plan, name := timeline.ParsePlanKey(e.Plan)
 	return &StoredCall{
 		Format: e.Format, Path: e.Path, Model: e.Model, Thread: e.Thread, Began: e.Began, FirstMS: e.FirstMS, MS: e.MS,
-		Status: e.Status, Error: e.Error, Stop: e.Stop, Tokens: e.Tokens, Came: cmp.Or(e.Came, e.Tokens), Usage: e.Usage,
+		Status: e.Status, Error: e.Error, RetryAfter: e.RetryAfter, Stop: e.Stop, Tokens: e.Tokens, Came: cmp.Or(e.Came, e.Tokens), Usage: e.Usage, Repeats: e.Repeats,
 		Tools: e.Tools, Before: e.Before, Head: e.Head, Plan: cmp.Or(plan, name), Profile: e.Profile, Wish: e.Wish, Hard: e.Hard, Managed: e.Managed,
 	}
 }

@@ -504,6 +504,41 @@ func TestCallsWithoutAKeyLeaveNothing(t *testing.T) {
 	}
 }
 
+// A call that failed is recorded with the status of the answer, what it says, and when to try
+// again.
+func TestCallsRecordWhatTheProviderFailedWith(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status           int
+		body, after, err string
+	}{
+		"an error":    {429, `{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}`, "17", "status 429: rate_limit_error: slow down"},
+		"another one": {500, `{"type":"error","error":{"type":"api_error","message":"broken"}}`, "", "status 500: api_error: broken"},
+		"a page":      {503, `<html>Service Unavailable</html>`, "Wed, 18 Nov 2026 10:00:00 GMT", "status 503: no error in a form that is known here"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := startBefore(t, memory.New(), nil, func(w http.ResponseWriter, r *http.Request) {
+				io.Copy(io.Discard, r.Body)
+				if tc.after != "" {
+					w.Header().Set("Retry-After", tc.after)
+				}
+				w.WriteHeader(tc.status)
+				io.WriteString(w, tc.body)
+			})
+			body := `{"model":"claude-sonnet-4-5","max_tokens":10,"messages":[{"role":"user","content":"Begin."}]}`
+			b.send("/v1/messages", []byte(body), "X-Oriel-Conversation", "work")
+			b.settle(1)
+			records, err := b.store.Records(ctx, timeline.Local, "work", "call", "")
+			if err != nil || len(records) != 1 {
+				t.Fatal(err, len(records))
+			}
+			call, err := oriel.DecodeCall(&records[0])
+			if err != nil || call.Status != tc.status || call.Error != tc.err || call.RetryAfter != tc.after {
+				t.Errorf("%d %q %q (%v)", call.Status, call.Error, call.RetryAfter, err)
+			}
+		})
+	}
+}
+
 // A request that asks its provider to clear the window is recorded as one: what the model
 // has seen of it is not known.
 func TestCallsRecordThatTheProviderManagesTheWindow(t *testing.T) {

@@ -22,7 +22,10 @@ func (c *Call) Response(status int, h http.Header) {
 		return
 	}
 	c.status, c.first = status, c.calls.o.Now()
-	c.answer = newAnswer(c.body.Format, h, c.request.Memory, c.calls.turns)
+	if status >= http.StatusBadRequest {
+		c.retryAfter = h.Get("Retry-After")
+	}
+	c.answer = newAnswer(c.body.Format, h, c.request.Tenant, c.request.Memory, c.calls.turns)
 }
 
 // Ready reports whether Response and Header return at once: they wait for nothing and take
@@ -98,11 +101,12 @@ func (c *Call) End(err error) {
 	if c.unrecorded {
 		return
 	}
+	c.calls.running.end(c)
 	c.ended = c.calls.o.Now()
 	if c.found != nil { // nobody waits until it is known where the call belongs
 		c.calls.queue.goBeside(func() { c.end(err) })
 	} else {
-		c.end(err)
+		c.calls.queue.runBeside(func() { c.end(err) })
 	}
 	if wait := c.calls.endWait(); wait > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), wait)
@@ -172,7 +176,8 @@ func (c *Call) end(err error) {
 	if handed = bad == nil; !handed {
 		c.request.Memory.LetGo()
 		c.calls.index.Stored(c.thread, false)
-		c.calls.failOpen(OpenStore, c.request, c.thread.Conversation, bad)
+		c.calls.lost.Add(1)
+		c.calls.failOpen(OpenStore, c.request, c.thread.Conversation, fmt.Errorf("the call is lost: %w", bad))
 	}
 }
 

@@ -8,9 +8,12 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -32,6 +35,16 @@ type agents struct {
 	said   map[string][]json.RawMessage // by the name of an agent
 	sent   map[string][]byte            // the bodies, by the id of the call
 	order  []string                     // the ids
+
+	mu   sync.Mutex // protects what follows
+	told []string   // the errors of events
+}
+
+// errors returns the errors of events.
+func (a *agents) errors() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.told)
 }
 
 // flaky is a store that fails in several ways.
@@ -99,6 +112,11 @@ func (a *agents) open() {
 	var err error
 	a.engine, err = oriel.Open(context.Background(), oriel.Config{
 		Store: a.store, Spool: a.dir, NoEmbed: true, Calls: oriel.CallOptions{Profile: "thrifty"},
+		Events: func(e oriel.Event) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.told = append(a.told, e.Error)
+		},
 		Waits: oriel.Waits{Spool: 20 * time.Millisecond, Write: 20 * time.Millisecond, Brief: time.Second, Late: time.Millisecond},
 	})
 	if err != nil {
@@ -210,9 +228,15 @@ func TestCallsWaitForTheStore(t *testing.T) {
 					a.call("ann")
 					a.call("bob")
 				}
-				if err := a.engine.CallError(); err == nil || !strings.Contains(err.Error(), "calls wait on this machine's disk") {
+				// A store that writes in silence has a call after all when it is asked again.
+				if err := a.engine.CallError(); mode != "silent" && (err == nil || !strings.Contains(err.Error(), "calls wait on this machine's disk")) {
 					t.Error(err)
 				}
+				await(t, "the event of a call that waits", func() bool {
+					a.mu.Lock()
+					defer a.mu.Unlock()
+					return slices.ContainsFunc(a.told, func(e string) bool { return strings.Contains(e, "waits on this machine's disk") })
+				})
 				if killed {
 					a.crash()
 				}
@@ -308,6 +332,41 @@ func TestCallsBeyondTheSpoolAreCounted(t *testing.T) {
 	call.End(nil)
 	await(t, "a call to be lost", func() bool { return a.engine.Spool().Lost == 1 })
 	must(a.engine.Close())
+	told := strings.Join(a.errors(), "\n")
+	if !strings.Contains(told, "the call is lost") || strings.Contains(told, "waits on this machine's disk") {
+		t.Errorf("it was told: %s", told)
+	}
+}
+
+// What is not stored when the time of the end is half over goes to the spool.
+func TestWhatIsLeftAtTheEndGoesToTheSpool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &flaky{Store: memory.New()}
+		store.mode.Store("slow")
+		config := oriel.Config{
+			Store: store, Spool: t.TempDir(), NoEmbed: true, Calls: oriel.CallOptions{Profile: "thrifty"},
+			Waits: oriel.Waits{Spool: time.Hour, Brief: time.Second, Late: time.Millisecond},
+		}
+		engine, err := oriel.Open(ctx, config)
+		must(err)
+		for i := range 3 {
+			body := fmt.Appendf(nil, `{"model":"gpt-4o","messages":[{"role":"user","content":"talk %d"}]}`, i)
+			call := engine.Begin(ctx, &oriel.Request{ID: fmt.Sprint("call-", i), Format: wire.Chat, Path: "/v1/chat/completions", Header: http.Header{}, Body: body, Began: time.Now()})
+			call.End(nil)
+		}
+		must(engine.Close())
+		if s := engine.Spool(); s.Lost != 0 {
+			t.Errorf("%d calls are lost", s.Lost)
+		}
+		store.mode.Store("")
+		engine, err = oriel.Open(ctx, config)
+		must(err)
+		must(engine.Close())
+		all, err := store.Conversations(ctx, timeline.Local)
+		if err != nil || len(all) != 3 {
+			t.Errorf("%d calls are stored, %v", len(all), err)
+		}
+	})
 }
 
 // A call that a newer version has put into the spool stays there for it.

@@ -238,6 +238,7 @@ func (r *calls) adapt(ctx context.Context, store timeline.Store, t *thread.Threa
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.sizer.Sizing = r.o.Sizing
 	if err != nil && !k.sized {
 		return k.sizer.Size(), k.sizer.Size(), nil, err
 	}

@@ -33,6 +33,8 @@ type callWrite struct {
 	// shown is the name of that by which the call was sent.
 	plans func(at *timeline.Appended) []callPlan
 	shown string
+	// written is called with what the store has then; it may be nil.
+	written func(*timeline.Appended)
 	// patient is set if neither anybody nor another call waits for this one to be stored.
 	patient bool
 	// again is set if the call may have been written before. The store is then asked.
@@ -72,7 +74,7 @@ func (w *callWrite) writeTo(ctx context.Context, log *timeline.Log) error {
 func (w *callWrite) appendTo(ctx context.Context, log *timeline.Log) error {
 	var plans []callPlan
 	var ids []string
-	_, err := log.AppendThen(ctx, w.tenant, w.conversation, w.before, w.messages, w.asked, w.identity, w.change, func(at *timeline.Appended) (change timeline.Change, err error) {
+	done, err := log.AppendThen(ctx, w.tenant, w.conversation, w.before, w.messages, w.asked, w.identity, w.change, func(at *timeline.Appended) (change timeline.Change, err error) {
 		if err := w.checkNew(ctx); err != nil {
 			return change, err
 		}
@@ -97,6 +99,9 @@ func (w *callWrite) appendTo(ctx context.Context, log *timeline.Log) error {
 		if p.stored != nil {
 			p.stored(ids[i])
 		}
+	}
+	if w.written != nil {
+		w.written(&done)
 	}
 	return nil
 }
@@ -196,7 +201,7 @@ func (r *calls) save(w *callWrite) (spooled bool, err error) {
 
 // try writes a call to the store and notes whether that worked.
 func (r *calls) try(w *callWrite, wait time.Duration) (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	ctx, cancel := context.WithTimeout(r.working, wait)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {

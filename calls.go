@@ -17,6 +17,7 @@ import (
 	"github.com/oriel-context/oriel/internal/secret"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/view"
+	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
@@ -54,6 +55,8 @@ type callParts struct {
 	Log *slog.Logger
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
+	// Sizing is Config.Sizing.
+	Sizing items.Sizing
 	// Suffix is that of thread.Options.
 	Suffix func() string
 }
@@ -73,6 +76,8 @@ type calls struct {
 	recentPlans recentPlans
 	turns       *turns
 	asked       asked
+	running     runningCalls
+	lines       lastLines
 	tuning      atomic.Pointer[tuning]
 
 	changing sync.Mutex // protects changes of tuning, and what follows
@@ -87,6 +92,10 @@ type calls struct {
 	probing atomic.Bool
 	ending  context.Context
 	end     context.CancelFunc
+	// working ends when there is no time left at the end: what is not stored then goes to
+	// the spool.
+	working context.Context
+	hurry   context.CancelFunc
 	slow    atomic.Int64 // when it was told last that the store is slow, in seconds
 
 	sizes storedSizes  // of tenants with a limit
@@ -136,6 +145,7 @@ func newCalls(o callParts, options CallOptions) *calls {
 	o.Backlog, o.Waits = cmp.Or(o.Backlog, 256<<20), o.Waits.withDefaults()
 	r := &calls{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), index: thread.NewIndex(o.Store, thread.Options{Wait: o.Waits.Brief, Suffix: o.Suffix, Plans: view.ReadPlans, Shared: o.Shared}), cache: token.NewCache(0), turns: newTurns()}
 	r.ending, r.end = context.WithCancel(context.Background())
+	r.working, r.hurry = context.WithCancel(context.Background())
 	r.queue = newQueue(workers, o.Backlog, func(p any) {
 		r.report(OpenStore, nil, "", fmt.Errorf("a panic while writing: %v", p))
 	})
@@ -158,7 +168,7 @@ func (r *calls) Close(ctx context.Context) error {
 	if condensing != nil {
 		condensing.Close()
 	}
-	if err := r.queue.drain(ctx); err != nil {
+	if err := r.drain(ctx); err != nil {
 		return fmt.Errorf("write the last calls: %w", err)
 	}
 	if r.spool != nil {
@@ -178,6 +188,19 @@ func (r *calls) Close(ctx context.Context) error {
 		r.keep()
 	}
 	return nil
+}
+
+// drain waits until the last calls are stored. Half of the time is for the store; what is
+// left then goes to the spool.
+func (r *calls) drain(ctx context.Context) error {
+	if until, ok := ctx.Deadline(); ok && r.spool != nil {
+		half, cancel := context.WithTimeout(ctx, time.Until(until)/2)
+		defer cancel()
+		if r.queue.wait(half) != nil {
+			r.hurry()
+		}
+	}
+	return r.queue.drain(ctx)
 }
 
 // Err returns why the last call could not be stored, or nil.
@@ -221,6 +244,7 @@ func (r *calls) Begin(ctx context.Context, c *Request) *Call {
 	}
 	rec, err := r.guarded(ctx, c, body, cur)
 	if err == nil {
+		r.running.begin(rec)
 		return rec
 	}
 	r.failOpen(OpenPlan, c, "", err)

@@ -68,7 +68,6 @@ func (s *callSpool) save(w *callWrite) (spooled bool, err error) {
 		if err = s.calls.try(w, s.calls.o.Waits.Spool); err == nil || isFinal(err) {
 			return false, err
 		}
-		s.calls.report(OpenStore, &Request{ID: w.id, Tenant: w.tenant}, w.conversation, fmt.Errorf("%w; the call waits on this machine's disk until the store accepts it", err))
 	}
 	e, bad := w.spooled()
 	if bad == nil {
@@ -76,6 +75,9 @@ func (s *callSpool) save(w *callWrite) (spooled bool, err error) {
 	}
 	if bad != nil {
 		return false, fmt.Errorf("the call is lost: %w", errors.Join(err, bad))
+	}
+	if err != nil {
+		s.calls.report(OpenStore, &Request{ID: w.id, Tenant: w.tenant}, w.conversation, fmt.Errorf("%w; the call waits on this machine's disk until the store accepts it", err))
 	}
 	return true, nil
 }

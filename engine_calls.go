@@ -38,7 +38,7 @@ type CallOptions struct {
 	// tokens. Default 2,048, and never more than half of the budget. Most questions bring
 	// a quarter of it or less.
 	RecallTokens int
-	// RecallWait is the longest that a call waits for recall. Default 50 ms.
+	// RecallWait is the longest that a call waits for recall. Default 100 ms (SPEC D9).
 	RecallWait time.Duration
 	// RecallReach is how far recall looks at the first call of a conversation:
 	// recall.ReachConversation, or recall.ReachProject for what earlier conversations of
@@ -53,8 +53,8 @@ type CallOptions struct {
 	// limit. Calls beyond it are sent and not recorded. The sizes are measured in the
 	// background, so that a history may grow beyond its limit for a minute.
 	StoredBytes map[string]int64
-	// Condense makes a model summarise what is left out. If nil, digests are made by
-	// rules.
+	// Condense makes a model summarise what calls leave out, and what has left the windows
+	// of conversations of items. If nil, digests are made by rules.
 	Condense *CondenseOptions
 }
 
@@ -97,7 +97,7 @@ const learntFile = "learnt.json"
 // openCalls prepares the engine for requests.
 func (e *Engine) openCalls(ctx context.Context) {
 	c := &e.config
-	o := callParts{Store: e.store, Project: c.Project, Recall: e.library, Events: c.Events, Stages: c.Stages, Log: c.Log, Now: c.Now, Waits: c.Waits, Shared: c.Shared}
+	o := callParts{Store: e.store, Project: c.Project, Recall: e.library, Events: c.Events, Stages: c.Stages, Log: c.Log, Now: c.Now, Waits: c.Waits, Shared: c.Shared, Sizing: c.Sizing}
 	if c.Dir != "" || c.Learnt != nil {
 		var learnt *token.Learnt
 		var err error

@@ -36,8 +36,9 @@ var (
 	// ErrCannotFit: what must be shown is larger than the budget. Fit returns it, too.
 	ErrCannotFit = window.ErrCannotFit
 
-	// ErrLeft is given to Call.End by Transport if the reply was closed before its end.
-	ErrLeft = errors.New("the client left before the end of the reply")
+	// ErrLeft is given to Call.End if the client left, or closed the reply, before its end.
+	// A client that has the last event of a stream has all of it.
+	ErrLeft = errors.New("the client left")
 	// ErrPlanGone is returned by ReadSent if the plan by which a call was sent is no
 	// longer stored.
 	ErrPlanGone = errors.New("the plan by which the call was sent is no longer stored")
@@ -113,9 +114,12 @@ type Config struct {
 	// one.
 	Policy string
 	// Adaptive lets the size of a window follow the state and the complexity of its
-	// conversation, between half of MaxTokens and four times it, in steps of a quarter.
-	// Conversation.Resize overrides it.
+	// conversation, by Sizing. Conversation.Resize overrides it.
 	Adaptive bool
+	// Sizing are the multipliers by state, the bounds and the step of adaptive sizes, also
+	// of those of calls under the profile chat. Default: between half of MaxTokens and four
+	// times it, in steps of a quarter.
+	Sizing items.Sizing
 	// Model names the model that gets the windows. It bounds every size, by its context
 	// window less Margin and Reserve, and selects how tokens are counted. Default: none,
 	// without a bound.
@@ -220,7 +224,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 			return nil, &Error{Op: op, Err: fmt.Errorf("%w: Project: %w", ErrConfig, err)}
 		}
 	}
-	if err := errors.Join(config.Weights.Check(), window.CheckMargin(config.Margin)); err != nil {
+	if err := errors.Join(config.Weights.Check(), config.Sizing.Check(), window.CheckMargin(config.Margin)); err != nil {
 		return nil, &Error{Op: op, Err: fmt.Errorf("%w: %w", ErrConfig, err)}
 	}
 	if err := config.Calls.check(); err != nil {
@@ -258,6 +262,7 @@ func (e *Engine) complete() error {
 	}
 	c.Weights.Flags = maps.Clone(c.Weights.Flags)
 	c.Weights.Sources = maps.Clone(c.Weights.Sources)
+	c.Sizing.Multipliers = maps.Clone(c.Sizing.Multipliers)
 	model := token.Model{Encoding: "o200k_base", Exact: true}
 	if c.Model != "" {
 		if c.Models == nil {

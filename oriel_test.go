@@ -219,6 +219,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"policy", opening(Config{Policy: "lru"}), ErrConfig, `Policy "lru"; use "relevance" or "fifo"`},
 		{"no id", func() error { _, err := c.engine.Conversation(ctx, ""); return err }(), ErrNoConversation, "give it a name"},
 		{"weights", opening(Config{Weights: items.Weights{Cosine: math.NaN()}}), ErrConfig, "the weight of cosine: NaN is not a number"},
+		{"sizing", opening(Config{Sizing: items.Sizing{Step: -1}}), ErrConfig, "sizing: Step -1: give a number above 0"},
 		{"margin", opening(Config{Margin: math.Inf(1)}), ErrConfig, "a margin of +Inf"},
 		{"floor", func() error {
 			_, err := c.Recall(ctx, "q", RecallOptions{Floor: math.Inf(-1)})

@@ -23,7 +23,7 @@ type queue struct {
 	closed  bool
 	busy    int           // workers
 	idle    chan struct{} // closed while there are none
-	beside  int           // goroutines of goBeside
+	beside  int           // runs of goBeside and runBeside
 	alone   chan struct{} // closed while there are none
 }
 
@@ -104,19 +104,34 @@ func (q *queue) do(j job) {
 // goBeside runs, in a goroutine of its own, what may have to wait before it can add its
 // job.
 func (q *queue) goBeside(run func()) {
+	q.enterBeside()
+	go func() {
+		defer q.leaveBeside()
+		q.do(job{run: run})
+	}()
+}
+
+// runBeside is goBeside in the goroutine of the caller.
+func (q *queue) runBeside(run func()) {
+	q.enterBeside()
+	defer q.leaveBeside()
+	run()
+}
+
+func (q *queue) enterBeside() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.beside++; q.beside == 1 {
 		q.alone = make(chan struct{})
 	}
-	go func() {
-		q.do(job{run: run})
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		if q.beside--; q.beside == 0 {
-			close(q.alone)
-		}
-	}()
+}
+
+func (q *queue) leaveBeside() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.beside--; q.beside == 0 {
+		close(q.alone)
+	}
 }
 
 // depth returns how many jobs have not ended, and the bytes that they hold.
