@@ -115,6 +115,11 @@ func (c *Call) toWrite(e *entry, reply []chat.Message, identities []timeline.Has
 		}
 		return identities[i-w.asked]
 	}
+	w.written = func(now *timeline.Appended) {
+		if n := len(now.Way); n > 0 {
+			c.calls.index.Written(c.thread, now.Way[n-1], now.Head)
+		}
+	}
 	w.plans = func(at *timeline.Appended) (plans []callPlan) {
 		for _, cut := range c.unstored(at) {
 			wish, _ := c.calls.index.PlanNumber(c.thread, cut.ID)
