@@ -152,7 +152,7 @@ func (c *Conversation) Add(ctx context.Context, it Item) (id int64, evicted []It
 			return nil
 		}
 		shown, _ := p.window.Get(id)
-		evicted, err = p.left(out, before+shown.Tokens, p.victims(fmt.Sprintf("item %d came", id)))
+		evicted, err = p.left(ctx, out, before+shown.Tokens, p.victims(fmt.Sprintf("item %d came", id)))
 		return err
 	})
 	if err != nil {
@@ -180,7 +180,7 @@ func (c *Conversation) Resize(ctx context.Context, tokens int) (evicted []Item, 
 			p.tell(EventResize, was, size, 0)
 		}
 		if out := p.window.SetLimits(size, 0); len(out) > 0 {
-			evicted, err = p.left(out, before, p.victims(fmt.Sprintf("the window was resized to %d tokens", size)))
+			evicted, err = p.left(ctx, out, before, p.victims(fmt.Sprintf("the window was resized to %d tokens", size)))
 		}
 		return err
 	})
@@ -191,7 +191,9 @@ func (c *Conversation) Resize(ctx context.Context, tokens int) (evicted []Item, 
 }
 
 // Items returns the newest items of the window in the order in which they were added, at
-// most limit of them; limit 0 means all.
+// most limit of them; limit 0 means all. In a conversation of calls the window is one that
+// Oriel makes of its history for Items, Status and Context, and not what the calls sent: see
+// ReadSent.
 func (c *Conversation) Items(ctx context.Context, limit int) (list []Item, err error) {
 	err = c.run(ctx, "list items", func(p *loaded) error {
 		list = itemsOut(p.handOut(p.window.Items(limit)))
@@ -219,23 +221,24 @@ func (c *Conversation) Item(ctx context.Context, id int64) (it Item, err error) 
 }
 
 // Clear removes every item from view, including pinned ones. It ends all holds and resets
-// the state of the conversation and the adaptive size. History, ids, pins and the size
-// set by Resize stay. Undo of the plan that Clear makes brings everything back.
+// the digest, the state of the conversation and the adaptive size. History, ids, pins and
+// the size set by Resize stay. Undo of the plan that Clear makes brings everything back.
 func (c *Conversation) Clear(ctx context.Context) error {
 	return c.run(ctx, "clear", func(p *loaded) error {
 		p.touch()
+		p.cleared = p.last() // what leaves now needs no digest
 		before := p.window.Tokens()
 		if out := p.window.Clear(); len(out) > 0 {
-			if _, err := p.left(out, before, "the window was cleared"); err != nil {
+			if _, err := p.left(ctx, out, before, "the window was cleared"); err != nil {
 				return err
 			}
 		}
 		clear(p.held)
-		p.cleared = p.last()
+		p.folding = folding{changed: p.folding.Covers != "" || p.folding.changed}
 		p.query = nil
 		p.window.SetQuery(nil)
 		p.tracker = items.Tracker{}
-		p.sizer = items.Sizer{Base: p.base}
+		p.sizer = items.Sizer{Base: p.base, Sizing: p.engine.config.Sizing}
 		p.window.SetLimits(p.engine.bounded(cmp.Or(p.override, p.base)), 0)
 		return nil
 	})
@@ -254,7 +257,8 @@ type Status struct {
 	Complexity float64
 }
 
-// Status returns the state of the window.
+// Status returns the state of the window. In a conversation of calls that is not what the
+// calls sent: see Items.
 func (c *Conversation) Status(ctx context.Context) (s Status, err error) {
 	err = c.run(ctx, "read status", func(p *loaded) error {
 		s = Status{

@@ -27,6 +27,7 @@ func (p *loaded) catchUp(ctx context.Context, pins map[int64]bool) error {
 	first := p.savedUpTo + 1
 	if p.last()-p.savedUpTo > maxCatchUp {
 		first = p.last() - maxCatchUp + 1
+		p.skip(first)
 		p.touch()
 	}
 	if first > p.last() {
@@ -57,7 +58,7 @@ func (p *loaded) catchUp(ctx context.Context, pins map[int64]bool) error {
 	}
 	if len(left) > 0 {
 		slices.SortFunc(left, byID)
-		if _, err := p.left(left, before, p.victims(fmt.Sprintf("items %d to %d came from elsewhere", first, p.last()))); err != nil {
+		if _, err := p.left(ctx, left, before, p.victims(fmt.Sprintf("items %d to %d came from elsewhere", first, p.last()))); err != nil {
 			return err
 		}
 	}

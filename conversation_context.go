@@ -65,7 +65,10 @@ type View struct {
 
 // Context returns the view for a query: pinned and held items, the newest items, what is
 // relevant, and the query, within the budget. If anything since the last Clear is not
-// shown, a marker at the beginning tells the model so.
+// shown, the view begins with what tells the model so: a digest of the items that have left
+// the window, made by rules or, with CallOptions.Condense, by a model; a marker where there
+// is none, or where items of the window are not shown. The digest has the same bytes until
+// more items have left, where there is room for all of it and nothing that it quotes is shown.
 //
 // Relevant are the items that the caller gives, standing instructions of the user
 // (Directives), and what the history has about the query (Recall), without what is in
@@ -92,13 +95,24 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 		return View{}, c.fail(op, err, "")
 	}
 	var s *viewInput
+	var asked *summaryJob
 	err := c.run(ctx, op, func(p *loaded) error {
+		if err := p.fold(ctx); err != nil {
+			return err
+		}
 		s = p.viewInput(query, o)
+		asked = p.folding.job
 		return nil
 	})
 	if err != nil {
 		return View{}, err
 	}
+	if asked != nil {
+		if err := c.awaitSummary(ctx, s, asked); err != nil {
+			return View{}, err
+		}
+	}
+	s.shorten(ctx)
 	if !o.NoRecall {
 		c.remember(ctx, s, &o)
 	}
@@ -111,7 +125,7 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 	s.explain(plan, draft)
 	v := View{
 		Messages: draft.messages, Text: draft.text, Tokens: draft.tokens, Relevant: itemsOut(draft.relevant),
-		Recent: itemsOut(slices.DeleteFunc(draft.recent, isMarker)), Plan: (*Plan)(plan), State: s.state,
+		Recent: itemsOut(slices.DeleteFunc(draft.recent, isOpening)), Plan: (*Plan)(plan), State: s.state,
 	}
 	cut := c.engine.newPlan(s.policy, s.budget)
 	cut.TokensBefore, cut.TokensAfter = plan.TokensBefore, plan.TokensAfter
@@ -140,20 +154,26 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 
 // viewInput is everything that a view is made from.
 type viewInput struct {
-	items    []items.Item // of the window
-	held     map[int64]bool
-	policy   string
-	at       timeline.Place // where the conversation stands
-	state    items.State
-	hidden   bool // some items since the last Clear are not in the window
-	relevant []items.Item
-	query    string
-	asked    int // the item that is the query, or -1
-	budget   int
-	share    float64
-	warnings []string
-	failed   error // of recall
-	count    func(string) int
+	items  []items.Item // of the window
+	held   map[int64]bool
+	policy string
+	at     timeline.Place // where the conversation stands
+	state  items.State
+	hidden bool // some items since the last Clear are not in the window
+	note   note // what stands for them
+	// written reports that a model wrote the note for this view, and paid is its cost.
+	written bool
+	paid    float64
+	// digest is the note within the room of the view, and digestKind its kind; see shorten.
+	digest, digestKind string
+	relevant           []items.Item
+	query              string
+	asked              int // the item that is the query, or -1
+	budget             int
+	share              float64
+	warnings           []string
+	failed             error // of recall
+	count              func(string) int
 }
 
 // viewInput copies what a view needs, so that it can be composed without the lock.
@@ -176,7 +196,9 @@ func (p *loaded) viewInput(query string, o ContextOptions) *viewInput {
 			since++
 		}
 	}
-	s.hidden = since < p.last()-p.cleared
+	if s.hidden = since < p.last()-p.cleared; s.hidden {
+		s.note = note{p.folding.Body, p.folding.Kind, p.folding.Of}
+	}
 	if n := len(s.items); n > 0 && strings.TrimSpace(query) != "" {
 		if newest := &s.items[n-1]; newest.Source == items.SourceUser && newest.Whole() == query {
 			s.asked = n - 1
@@ -228,7 +250,8 @@ func (s *viewInput) explain(p *window.Plan, d *draft) {
 		case now.Content != it.Content:
 			b.Verdict = window.Trim
 			b.Reason = fmt.Sprintf("the newest item: only without its middle it fits in %d tokens", s.budget)
-			p.TokensBefore += max(0, it.Tokens-now.Tokens)
+			b.Lost = max(0, it.Tokens-now.Tokens)
+			p.TokensBefore += b.Lost
 		case it.Full != "":
 			b.Verdict = window.Trim
 			b.Reason = "larger than the window: its middle is left out"
@@ -245,10 +268,16 @@ func (s *viewInput) explain(p *window.Plan, d *draft) {
 	}
 	for _, it := range d.relevant {
 		text := items.RelevantEntry(&it)
-		p.Insert(window.Insertion{Kind: "recall", Into: len(d.messages) - 1, Tokens: s.count(text), Text: text, Block: blockOf(&it)})
+		p.Insert(window.Insertion{Kind: "recall", Into: d.into, Tokens: s.count(text), Text: text, Block: blockOf(&it)})
 	}
-	if d.opening != "" {
-		p.Insert(window.Insertion{Kind: "marker", Into: 0, Tokens: s.count(d.opening), Text: d.opening})
+	for _, in := range d.openings {
+		p.Insert(window.Insertion{Kind: in.kind, Into: 0, Tokens: s.count(in.text), Text: in.text})
+		if in.kind != kindMarker {
+			p.Summary = window.Summary{Text: in.text, Cost: s.paid}
+		}
+	}
+	if s.written {
+		p.Raise("condense")
 	}
 	p.Warnings = s.warnings
 	if d.query != s.query {
@@ -259,10 +288,11 @@ func (s *viewInput) explain(p *window.Plan, d *draft) {
 
 // tell queues the event that reports what was recalled, and what failed.
 func (s *viewInput) tell(p *loaded, plan *window.Plan) {
-	e := Event{Kind: EventRecall, TokensBefore: plan.TokensAfter, TokensAfter: plan.TokensAfter}
+	e := Event{Kind: EventRecall, Plan: plan.Undo, TokensBefore: plan.TokensAfter, TokensAfter: plan.TokensAfter}
 	for _, in := range plan.Inserted {
 		if in.Kind == "recall" {
 			e.TokensBefore -= in.Tokens
+			e.Recalled += in.Tokens
 			e.Items++
 		}
 	}

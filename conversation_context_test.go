@@ -159,6 +159,33 @@ func TestQueryIsNotRepeated(t *testing.T) {
 	}
 }
 
+// SPEC D4: without a query the newest item ends the messages, and what is relevant stands
+// before it.
+func TestWithoutAQueryTheNewestItemIsLast(t *testing.T) {
+	c := open(t, Config{})
+	about := ContextOptions{NoRecall: true, Relevant: []Item{{Content: "B was red.", Time: noon}}}
+	const relevant = "# Relevant Historical Context\n[2025-07-10 12:00] B was red."
+	if got := told(contextOf(t, c, "", about)); len(got) != 1 || got[0] != "user: "+relevant {
+		t.Errorf("of nothing: %q", got)
+	}
+	add(t, c, Item{Source: "user", Content: "Hello"}, Item{Source: "assistant", Content: "Hi"}, Item{Source: "user", Content: "Why?"}, Item{Source: "user", Content: " "})
+	v := contextOf(t, c, "", about)
+	if diff := cmp.Diff([]string{"user: Hello", "assistant: Hi", "user: " + relevant + " | Why?"}, told(v)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if in := v.Plan.Inserted; len(in) != 1 || in[0].Into != 2 {
+		t.Errorf("%+v", in)
+	}
+	add(t, c, Item{Source: "assistant", Content: "Because"})
+	v = contextOf(t, c, " ", about)
+	if diff := cmp.Diff([]string{"user: Hello", "assistant: Hi", "user: Why? | " + relevant, "assistant: Because"}, told(v)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if in := v.Plan.Inserted; len(in) != 1 || in[0].Into != 2 {
+		t.Errorf("%+v", in)
+	}
+}
+
 // SPEC D4, E5: what has no room is left out oldest first, but what is pinned has
 // precedence; the model and the caller are told; undoing the plan gives precedence
 // to what it left out.

@@ -117,7 +117,7 @@ func (p *loaded) begin(s *savedState) {
 	p.override, p.cleared, p.lastPlan, p.lastKept = s.Override, s.Cleared, s.Plan, s.Kept
 	p.query = bytesVector(s.Query)
 	p.tracker.Resume(s.Tracker)
-	p.sizer = items.Sizer{Base: p.base}
+	p.sizer = items.Sizer{Base: p.base, Sizing: p.engine.config.Sizing}
 	if s.Size != s.Base {
 		p.sizer.Resume(s.Size)
 	}
@@ -155,13 +155,21 @@ func (p *loaded) restore(ctx context.Context, old *loaded) error {
 			return err
 		}
 		p.heldInView()
+		p.older()
+		p.folding.changed = s != nil // a digest of the branch that was left is not of this one
 	} else {
 		p.savedUpTo = savedUpTo
+		if err := p.readDigest(ctx, s); err != nil {
+			return err
+		}
 		if err := p.reopen(ctx, s, pins, old); err != nil {
 			return err
 		}
 		if err := p.catchUp(ctx, pins); err != nil {
 			return err
+		}
+		if !s.Digest {
+			p.older()
 		}
 	}
 	return p.settle(ctx, unsettled)
@@ -250,7 +258,7 @@ func (p *loaded) reopen(ctx context.Context, s *savedState, pins map[int64]bool,
 	}
 	p.heldInView()
 	if len(out) > 0 {
-		if _, err := p.left(out, total, p.victims(fmt.Sprintf("the window was opened with %d tokens and %d items", maxTokens, maxItems))); err != nil {
+		if _, err := p.left(ctx, out, total, p.victims(fmt.Sprintf("the window was opened with %d tokens and %d items", maxTokens, maxItems))); err != nil {
 			return err
 		}
 	}

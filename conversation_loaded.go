@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -50,6 +51,9 @@ type loaded struct {
 	cuts map[int64]string
 	// query is the vector of the newest query, for relevance.
 	query []float32
+
+	// folding is the digest of what has left.
+	folding folding
 
 	tracker items.Tracker
 	sizer   items.Sizer
@@ -222,9 +226,9 @@ type swap struct {
 	total   int // tokens of both
 }
 
-// swap determines what leaves for items that an undo brings back: as few as possible, the
-// oldest first (SPEC E5). Without undo the window's policy chooses, and out is empty. If
-// the items cannot all be shown, the error has the numbers.
+// swap determines what leaves for items that an undo brings back: the oldest first, and none
+// for which there is room in the end (SPEC E5). Without undo the window's policy chooses, and
+// out is empty. If the items cannot all be shown, the error has the numbers.
 func (p *loaded) swap(ctx context.Context, op string, ids []int64, undo bool) (*swap, error) {
 	s := &swap{wanted: map[int64]bool{}, came: map[int64]bool{}}
 	items := p.window.Items(0)
@@ -261,14 +265,25 @@ func (p *loaded) swap(ctx context.Context, op string, ids []int64, undo bool) (*
 			ErrCannotFit, tokens, stay, maxTokens, maxItems)
 		return nil, p.fail(op, err, "release or unpin something, or enlarge the window")
 	}
+	leaves := make([]bool, len(items))
 	over, many := s.total-maxTokens, len(items)-maxItems
 	for i := range items {
-		if undo && !stays(i) && (over > 0 || many > 0) {
-			s.out = append(s.out, items[i])
+		if leaves[i] = undo && !stays(i) && (over > 0 || many > 0); leaves[i] {
 			over, many = over-items[i].Tokens, many-1
-			continue
 		}
-		s.in = append(s.in, items[i])
+	}
+	for i := range slices.Backward(items) { // a large one may have made room for small ones
+		if leaves[i] && over+items[i].Tokens <= 0 && many < 0 {
+			leaves[i] = false
+			over, many = over+items[i].Tokens, many+1
+		}
+	}
+	for i := range items {
+		if leaves[i] {
+			s.out = append(s.out, items[i])
+		} else {
+			s.in = append(s.in, items[i])
+		}
 	}
 	return s, nil
 }
@@ -304,12 +319,13 @@ func (p *loaded) show(ctx context.Context, op string, ids []int64, undo bool, wh
 			p.pinned[id] = true
 		}
 	}
+	p.folding.come(slices.Sorted(maps.Keys(s.came)))
 	reason := p.victims(when)
 	if undo {
 		reason = "the oldest when " + when
 	}
 	if out = append(s.out, out...); len(out) > 0 {
-		if _, err := p.left(out, s.total, reason); err != nil {
+		if _, err := p.left(ctx, out, s.total, reason); err != nil {
 			return err
 		}
 	}
@@ -350,7 +366,7 @@ func (p *loaded) tell(kind string, before, after, items int) {
 
 func (p *loaded) tellEvent(e Event) {
 	if p.engine.config.Events != nil {
-		e.Tenant, e.Conversation, e.Policy = p.engine.eventTenant(), p.id, p.policy
+		e.Time, e.Tenant, e.Conversation, e.Policy = p.engine.config.Now(), p.engine.eventTenant(), p.id, p.policy
 		p.events = append(p.events, e)
 	}
 }

@@ -30,8 +30,9 @@ func (p *loaded) victims(when string) string {
 }
 
 // left records under a plan that items left the window, and returns copies for the
-// caller. No item leaves in another way.
-func (p *loaded) left(out []items.Item, before int, reason string) ([]Item, error) {
+// caller. No item leaves in another way. If many have left since the last view, they are
+// folded into the digest.
+func (p *loaded) left(ctx context.Context, out []items.Item, before int, reason string) ([]Item, error) {
 	limit, _ := p.window.Limits()
 	plan := p.engine.newPlan(p.policy, limit)
 	plan.TokensBefore, plan.TokensAfter = before, p.window.Tokens()
@@ -44,8 +45,13 @@ func (p *loaded) left(out []items.Item, before int, reason string) ([]Item, erro
 			Index: int(it.ID), Role: roleOf(it.Source), Tokens: it.Tokens, Verdict: window.Evict, Reason: reason, Pinned: it.Pinned(),
 		})
 	}
-	_, err := p.book(plan)
-	return itemsOut(out), err
+	if _, err := p.book(plan); err != nil {
+		return nil, err
+	}
+	if p.folding.leave(out, p.cleared); p.folding.waits.Len() < maxWaiting && p.folding.waiting < limit {
+		return itemsOut(out), nil
+	}
+	return itemsOut(out), p.fold(ctx)
 }
 
 // book gives a plan its number and stores it, unless it left nothing out.
@@ -63,7 +69,7 @@ func (p *loaded) book(plan *window.Plan) (id string, err error) {
 	}
 	p.put(timeline.Plan{ID: id, At: timeline.AtHead(), Data: data}.Record())
 	p.lastKept = p.lastPlan
-	p.tell(EventCut, plan.TokensBefore, plan.TokensAfter, len(plan.Blocks))
+	p.tellPlan(EventCut, id, plan.TokensBefore, plan.TokensAfter, len(plan.Blocks))
 	return id, nil
 }
 

@@ -42,6 +42,13 @@ type savedState struct {
 	// Plan is the number of the newest plan, Kept that of the newest plan with a record.
 	Plan int64 `json:"plan,omitempty"`
 	Kept int64 `json:"kept,omitempty"`
+	// Digest reports that the state knows which items left; those of earlier versions do
+	// not. Waits are items that have left and are not in the digest, as ranges, Waiting
+	// is their size, and Due reports that the next view folds them into it.
+	Digest  bool   `json:"digest,omitempty"`
+	Waits   string `json:"waits,omitempty"`
+	Waiting int    `json:"waiting,omitempty"`
+	Due     bool   `json:"due,omitempty"`
 }
 
 // savedCut is an item as it is shown without its middle.
@@ -82,11 +89,12 @@ func (p *loaded) commit(ctx context.Context) error {
 		p.savedUpTo = p.last()
 		p.reportUpgrade()
 	}
-	events := p.events
-	p.change, p.dirty, p.events = timeline.Change{}, false, nil
+	events, job := p.events, p.folding.job
+	p.change, p.dirty, p.events, p.folding.job = timeline.Change{}, false, nil, nil
 	for _, e := range events {
 		p.engine.config.Events(e)
 	}
+	p.engine.summarise(p.tenant, p.id, job)
 	return nil
 }
 
@@ -109,6 +117,10 @@ func (p *loaded) save(ctx context.Context) error {
 	s := savedState{
 		Version: stateVersion, Cleared: p.cleared, Override: p.override, Policy: p.policy, Base: p.base,
 		Size: p.sizer.Size(), Tracker: p.tracker.Save(), Query: vectorBytes(p.query), Plan: p.lastPlan, Kept: p.lastKept,
+		Digest: true, Waits: p.folding.waits.String(), Waiting: p.folding.waiting, Due: p.folding.due,
+	}
+	if err := p.saveDigest(); err != nil {
+		return err
 	}
 	s.Tokens, s.Items = p.window.Limits()
 	shown := make([]int64, 0, p.window.Len())

@@ -3,6 +3,7 @@ package oriel
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -99,7 +100,7 @@ func TestPinBringsAnEvictedItemBack(t *testing.T) {
 	plans, err := c.Plans(ctx, 1)
 	want := []Plan{{
 		Policy: "fifo", Mode: "hard", Budget: 8000, Low: 8000, TokensBefore: 4, TokensAfter: 3, Action: "evict", Undo: "p3",
-		Blocks: []window.Block{{Index: 3, Role: "user", Tokens: 1, Verdict: "evict", Reason: "the oldest when item 1 was pinned"}},
+		Blocks: []window.Block{{Index: 3, Role: "user", Tokens: 1, Lost: 1, Verdict: "evict", Reason: "the oldest when item 1 was pinned"}},
 	}}
 	if diff := cmp.Diff(want, plans, cmpopts.EquateEmpty()); diff != "" || err != nil {
 		t.Errorf("plan: %v (-want +got)\n%s", err, diff)
@@ -239,6 +240,15 @@ func TestAdaptiveSize(t *testing.T) {
 		t.Errorf("cleared: %d: %v", size(c), err)
 	}
 
+	// Multipliers, bounds and step are settings.
+	c = open(t, Config{MaxTokens: 400, Adaptive: true, Sizing: items.Sizing{Most: 5, Step: 1}})
+	for range 12 {
+		add(t, c, trouble)
+	}
+	if size(c) != 2000 {
+		t.Errorf("grew to %d, want five times the base", size(c))
+	}
+
 	fixed := open(t, Config{})
 	add(t, fixed, trouble, trouble, trouble)
 	if _, err := fixed.Resize(ctx, 9000); err != nil || size(fixed) != 9000 {
@@ -372,7 +382,7 @@ func TestUndoTakesTheOldestOut(t *testing.T) {
 	}
 	for _, plan := range []string{"p1", ""} {
 		u, err := c.WouldUndo(ctx, plan)
-		if want := (Undoing{Plan: "p1", Back: []int64{1}, Leaves: []int64{3, 4}}); err != nil || !cmp.Equal(u, want) || !u.Newer() {
+		if want := (Undoing{Plan: "p1", Back: []int64{1}, Leaves: []int64{3, 4}, BackTokens: 4, LeavesTokens: 4}); err != nil || !cmp.Equal(u, want) || !u.Newer() {
 			t.Errorf("%+v, %v", u, err)
 		}
 	}
@@ -388,5 +398,64 @@ func TestUndoTakesTheOldestOut(t *testing.T) {
 	}
 	if _, err := c.WouldUndo(ctx, "p9"); !errors.Is(err, ErrNoPlan) {
 		t.Error(err)
+	}
+}
+
+// SPEC E5: what left for an undo and has room in the end stays.
+func TestUndoGivesBackWhatHasRoom(t *testing.T) {
+	ctx := t.Context()
+	c := open(t, Config{MaxTokens: 100, MaxItems: 100, NoAutoFlags: true})
+	for _, n := range []int{60, 5, 5, 5, 60, 10} {
+		add(t, c, Item{Content: words(n)})
+	}
+	u, err := c.WouldUndo(ctx, "p1")
+	if want := (Undoing{Plan: "p1", Back: []int64{1}, Leaves: []int64{5}, BackTokens: 60, LeavesTokens: 60}); err != nil || !cmp.Equal(u, want) {
+		t.Fatalf("%+v, %v", u, err)
+	}
+	if err := c.Undo(ctx, "p1"); err != nil {
+		t.Fatal(err)
+	}
+	check(t, c)
+	if diff := cmp.Diff([]int64{1, 2, 3, 4, 6}, inView(t, c)); diff != "" {
+		t.Errorf("in view (-want +got)\n%s", diff)
+	}
+}
+
+// SPEC E5: an undo takes out nothing for which there is room.
+func TestUndoTakesOutOnlyWhatMustLeave(t *testing.T) {
+	ctx := t.Context()
+	undone := 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		c := open(t, Config{MaxTokens: 100, MaxItems: 4 + r.IntN(20), NoAutoFlags: true})
+		size := map[int64]int{}
+		for id := range int64(40) {
+			size[id+1] = 1 + r.IntN(70)
+			add(t, c, Item{Content: words(size[id+1])})
+		}
+		plans, err := c.Plans(ctx, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := c.WouldUndo(ctx, plans[r.IntN(len(plans))].Undo)
+		if err != nil {
+			continue
+		}
+		undone++
+		if err := c.Undo(ctx, u.Plan); err != nil {
+			t.Fatal(err)
+		}
+		s, err := c.Status(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range u.Leaves {
+			if s.Tokens+size[id] <= s.MaxTokens && s.Items < s.MaxItems {
+				t.Errorf("seed %d: item %d of %d tokens left, though %d of %d are in use", seed, id, size[id], s.Tokens, s.MaxTokens)
+			}
+		}
+	}
+	if undone < 30 {
+		t.Errorf("only %d undos", undone)
 	}
 }
