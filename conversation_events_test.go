@@ -4,19 +4,24 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oriel-context/oriel"
 )
 
-// SPEC B7: truncation, resize, pin and undo are told, with the conversation and the
-// tokens before and after.
+// SPEC B7: truncation, resize, pin and undo are told, with the time, the conversation, the
+// plan and the tokens before and after.
 func TestEveryChangeIsTold(t *testing.T) {
 	ctx := context.Background()
 	var kinds []string
-	e, err := oriel.Open(ctx, oriel.Config{MaxTokens: 10, Count: func(s string) int { return len(strings.Fields(s)) }, Events: func(ev oriel.Event) {
+	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	e, err := oriel.Open(ctx, oriel.Config{MaxTokens: 10, Now: func() time.Time { return now }, Count: func(s string) int { return len(strings.Fields(s)) }, Events: func(ev oriel.Event) {
 		kinds = append(kinds, ev.Kind)
+		if planned := ev.Kind == oriel.EventCut || ev.Kind == oriel.EventUndo; !ev.Time.Equal(now) || planned != (ev.Plan != "") {
+			t.Errorf("%+v", ev)
+		}
 		if ev.Conversation != "c" || ev.TokensBefore == 0 || ev.TokensAfter == 0 {
 			t.Errorf("%+v", ev)
 		}

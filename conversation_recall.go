@@ -78,7 +78,8 @@ type Hit struct {
 // Recall returns what the history has about a query, in view or not, found by words and
 // by meaning, within a budget. Items can be found by their words as soon as they are
 // added. Their vectors are made in the background and used from then on; see Engine.Wait.
-// If the history has nothing about the query, the result is empty.
+// If the history has nothing about the query, the result is empty. Engine.Recall and
+// Engine.Search search without a conversation's state, and other places than its head.
 func (c *Conversation) Recall(ctx context.Context, query string, o RecallOptions) (*Hits, error) {
 	const op = "recall"
 	if err := o.check(); err != nil {
@@ -86,8 +87,9 @@ func (c *Conversation) Recall(ctx context.Context, query string, o RecallOptions
 	}
 	var at timeline.Place
 	var state items.State
+	var policy string
 	err := c.run(ctx, op, func(p *loaded) error {
-		at, state = p.stored.Head, p.tracker.State()
+		at, state, policy = p.stored.Head, p.tracker.State(), p.policy
 		return nil
 	})
 	if err != nil {
@@ -106,10 +108,13 @@ func (c *Conversation) Recall(ctx context.Context, query string, o RecallOptions
 		hits.Passages[i].Passage = p
 		hits.Passages[i].Conversation, hits.Passages[i].Item = c.origin(p.Block)
 	}
-	if c.engine.config.Events != nil {
+	if e := c.engine; e.config.Events != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.engine.config.Events(Event{Kind: EventRecall, Tenant: c.engine.eventTenant(), Conversation: c.id, TokensAfter: hits.Tokens, Items: len(hits.Passages)})
+		e.config.Events(Event{
+			Time: e.config.Now(), Kind: EventRecall, Tenant: e.eventTenant(), Conversation: c.id, Policy: policy,
+			TokensAfter: hits.Tokens, Recalled: hits.Tokens, Items: len(hits.Passages),
+		})
 	}
 	return hits, nil
 }

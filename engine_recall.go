@@ -7,8 +7,8 @@ import (
 )
 
 // Recall searches the part of the history that w names, of the engine's tenant if w names
-// none. It searches as Conversation.Recall does, and reads the history only: what a
-// conversation is busy with does not count.
+// none; Search is the same for the engine's tenant alone. It searches as Conversation.Recall
+// does, and reads the history only: what a conversation is busy with does not count.
 func (e *Engine) Recall(ctx context.Context, w recall.Where, query string, o recall.RecallOptions) (*recall.Result, error) {
 	const op = "recall"
 	if err := e.enter(ctx, nil); err != nil {

@@ -6,9 +6,9 @@ import (
 	"github.com/oriel-context/oriel/items"
 )
 
-// Item is one element of a conversation: a message, a tool's result, a file. It needs
-// Content and Source; the other fields have useful zero values. It has the fields of
-// items.Item.
+// Item is one element of a conversation: a message, a tool's result, a file. All fields have
+// useful zero values: an item without a Source is shown without a label and has no weight for
+// its source. It has the fields of items.Item.
 type Item struct {
 	// ID is the item's number within its conversation: 1 for the first. Add sets it.
 	ID int64 `json:"id"`
