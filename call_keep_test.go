@@ -13,6 +13,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -105,8 +106,13 @@ func TestACompleteReplyCountsThoughTheClientLeft(t *testing.T) {
 	rec.Response(http.StatusOK, http.Header{"Content-Type": {"text/event-stream"}})
 	_, stream := b.send("/v1/messages", []byte(`{"model":"m","max_tokens":5,"stream":true,"messages":[{"role":"user","content":"b"}]}`))
 	rec.Write(stream)
-	rec.End(fmt.Errorf("the client left"))
+	rec.End(fmt.Errorf("%w: %w: context canceled", proxy.ErrClientLeft, proxy.ErrUpstream))
 	b.settle(2)
+	for _, e := range b.told(oriel.EventCall) {
+		if e.Error != "" {
+			t.Errorf("the call failed: %s", e.Error)
+		}
+	}
 	all, err := b.store.Conversations(ctx, timeline.Local)
 	if err != nil || len(all) != 2 || all[0].Head.Depth != 2 || all[1].Head.Depth != 2 {
 		t.Errorf("%+v, %v", all, err)
